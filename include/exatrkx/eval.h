@@ -1,0 +1,97 @@
+/* exatrkx/eval.h -- compare tracks with the truth of simulated events.
+ *
+ * Definitions (docs/evaluation.md): a particle is selected when it is charged
+ * (unless asked otherwise), |eta| < max_eta and pT > min_pt; reconstructable
+ * when it left at least min_particle_hits hits in the event. Tracks with fewer
+ * than min_track_hits hits are ignored.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_EVAL_H
+#define ETX_EVAL_H
+
+#include <exatrkx/exatrkx.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* When a track and a particle belong together; f is matching_fraction. */
+#define ETX_MATCH_DOUBLE_MAJORITY 0 /* > f of the track's hits are the
+                                     * particle's and > f of the particle's
+                                     * hits are in the track */
+#define ETX_MATCH_ATLAS 1   /* > f of the track's hits are the particle's */
+#define ETX_MATCH_PERFECT 2 /* the track is exactly the particle's hits */
+
+typedef struct etx_evaluation_options {
+    uint32_t struct_size;
+    int32_t matching;          /* ETX_MATCH_; default double majority */
+    float matching_fraction;   /* in [0.5, 1); default 0.5 */
+    float min_pt;              /* GeV, of selected particles; default 0.1 */
+    float max_eta;             /* of selected particles; default 4 */
+    int32_t min_particle_hits; /* of reconstructable particles; default 5 */
+    int32_t min_track_hits;    /* default 3 */
+    int32_t charged_only;      /* default 1 */
+} etx_evaluation_options;
+
+ETX_API ETX_MUST_CHECK etx_status etx_evaluation_options_init(
+    etx_evaluation_options *options, size_t struct_size);
+
+/* Sums over events: start from zero, add events, then take rates. */
+typedef struct etx_evaluation_counts {
+    int64_t n_events;
+    int64_t n_particles_selected;
+    int64_t n_particles_reconstructable; /* selected and reconstructable */
+    int64_t n_selected_matched;
+    int64_t n_reconstructable_matched;
+    int64_t n_tracks;
+    int64_t n_tracks_matched;   /* to any particle, by the matching asked */
+    int64_t n_tracks_fake;      /* no particle has > f of the track's hits */
+    int64_t n_tracks_duplicate; /* matched tracks beyond one a particle */
+    double trackml_score_sum;   /* over events, each in [0, 1] */
+} etx_evaluation_counts;
+
+/* Add one event. The event must carry truth. Tracks may share hits. */
+ETX_API ETX_MUST_CHECK etx_status etx_evaluate(etx_evaluation_counts *counts,
+    const etx_event *event, const etx_tracks *tracks,
+    const etx_evaluation_options *options);
+
+/* A ratio with its 68.27 % Clopper-Pearson interval; 0 of 0 is nan, [0, 1]. */
+typedef struct etx_rate {
+    double value, low, high;
+} etx_rate;
+
+typedef struct etx_evaluation {
+    etx_rate physics_efficiency;   /* matched selected / selected */
+    etx_rate technical_efficiency; /* the same of reconstructable ones */
+    etx_rate purity;               /* matched tracks / tracks */
+    etx_rate fake_rate;            /* fake tracks / tracks */
+    etx_rate duplicate_rate;       /* duplicate tracks / tracks */
+    double trackml_score;          /* mean over events */
+} etx_evaluation;
+
+ETX_API ETX_MUST_CHECK etx_status etx_evaluation_rates(
+    etx_evaluation *out, const etx_evaluation_counts *counts);
+
+#define ETX_VARIABLE_PT 0  /* GeV */
+#define ETX_VARIABLE_ETA 1
+
+/* Reconstructable and matched reconstructable selected particles in bins of
+ * a variable: bin b is edges[b] <= value < edges[b + 1]; edges [n_bins + 1]
+ * ascending; total and matched [n_bins] are added to. */
+ETX_API ETX_MUST_CHECK etx_status etx_evaluate_binned(int64_t *total,
+    int64_t *matched, const etx_event *event, const etx_tracks *tracks,
+    const etx_evaluation_options *options, int32_t variable, int64_t n_bins,
+    const double *edges);
+
+/* Tracks and particles of one event, as matched: particle_of_track [count]
+ * row of the event's particles or -1; matched_particle [n_particles] 1 when a
+ * track matches; either may be NULL. */
+ETX_API ETX_MUST_CHECK etx_status etx_match(int32_t *particle_of_track,
+    uint8_t *matched_particle, const etx_event *event,
+    const etx_tracks *tracks, const etx_evaluation_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,324 @@
+/* exatrkx/exatrkx.h -- find the tracks of a collider event.
+ *
+ * Hits in, tracks out: embed the hits with a neural network, join neighbours
+ * within a radius, prune the edges with a filter network, score them with a
+ * graph neural network and label connected hits as tracks (the Exa.TrkX
+ * pipeline: Ju et al., Eur. Phys. J. C 81, 876 (2021), arXiv:2103.06995).
+ *
+ * Rules that hold everywhere
+ *   Errors     A fallible call returns an etx_status: ETX_OK or a negative
+ *              value. On error the outputs are untouched and
+ *              etx_last_error() says what, which, value and bound.
+ *   Ownership  etx_<object>_free releases what etx_<object>_create, _load or
+ *              _read made and takes NULL. Getters return borrowed views that
+ *              live as long as the object.
+ *   Threads    An etx_model is immutable and shared freely. Every other
+ *              object is used by one thread at a time.
+ *   Shapes     Arrays are row-major and contiguous. Positions are in mm.
+ *   Options    Structs start with struct_size; fill them with
+ *              etx_<type>_init(&options, sizeof options), then change fields.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_EXATRKX_H
+#define ETX_EXATRKX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <exatrkx/version.h>
+
+#if defined(__GNUC__)
+#define ETX_API __attribute__((visibility("default")))
+#define ETX_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define ETX_API
+#define ETX_MUST_CHECK
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------- status -- */
+
+/* Zero or one of the negative ETX_ERR_ values. */
+typedef int32_t etx_status;
+
+#define ETX_OK 0
+#define ETX_ERR_ARGUMENT (-1)    /* the caller's argument is wrong */
+#define ETX_ERR_MEMORY (-2)      /* an allocation failed */
+#define ETX_ERR_IO (-3)          /* the operating system refused */
+#define ETX_ERR_FORMAT (-4)      /* the content of a file is wrong */
+#define ETX_ERR_UNSUPPORTED (-5) /* right, but not in this build */
+#define ETX_ERR_DEVICE (-6)      /* the device or its driver failed */
+#define ETX_ERR_LIMIT (-7)       /* larger than a stated bound */
+#define ETX_ERR_CANCELLED (-8)   /* the caller's cancel callback said so */
+
+/* "MAJOR.MINOR.PATCH" of the library that runs. Static storage. */
+ETX_API const char *etx_version(void);
+
+/* "ETX_OK", "ETX_ERR_IO", ...; "unknown" for other values. Static storage. */
+ETX_API const char *etx_status_name(etx_status status);
+
+/* What the last failed call on this thread found wrong. Valid until the next
+ * failing call on this thread; look only after a failure. Never NULL. */
+ETX_API const char *etx_last_error(void);
+
+/* Replace malloc and free for all later allocations of the library. Call it
+ * before any other function of the library, from one thread. allocate must
+ * return memory aligned for any type, or NULL; NULL for both restores malloc
+ * and free. ETX_ERR_ARGUMENT when only one of the two is NULL. */
+ETX_API ETX_MUST_CHECK etx_status etx_set_allocator(
+    void *(*allocate)(size_t size, void *user),
+    void (*release)(void *memory, void *user), void *user);
+
+/* ------------------------------------------------------------ context -- */
+
+/* Where and how work runs: device, threads, scratch memory. One per worker
+ * thread of the host. */
+typedef struct etx_context etx_context;
+
+#define ETX_DEVICE_CPU 0
+#define ETX_DEVICE_CUDA 1
+
+/* Highest instruction set that the CPU backend may use. */
+#define ETX_CPU_BEST 0   /* what the processor has */
+#define ETX_CPU_REF 1    /* the plain C reference operators */
+#define ETX_CPU_AVX2 2   /* AVX2 and FMA */
+#define ETX_CPU_AVX512 3 /* AVX-512 F, DQ, BW and VL */
+
+typedef struct etx_context_options {
+    uint32_t struct_size;
+    int32_t device;       /* ETX_DEVICE_; default CPU */
+    int32_t device_index; /* which GPU; default 0 */
+    int32_t n_threads;    /* 1..256, default 1: no thread is made */
+    int32_t cpu_level;    /* ETX_CPU_; default ETX_CPU_BEST */
+    int32_t reserved;     /* zero */
+    int64_t memory_limit; /* bytes of scratch, 0 = no limit (default) */
+    void *stream;         /* the caller's CUDA stream, or NULL */
+    /* Asked between stages and blocks of work; a non-zero answer ends the
+     * call with ETX_ERR_CANCELLED. NULL: never asked. It must return. */
+    int32_t (*cancel)(void *user);
+    void *cancel_user;
+} etx_context_options;
+
+ETX_API ETX_MUST_CHECK etx_status etx_context_options_init(
+    etx_context_options *options, size_t struct_size);
+
+/* options may be NULL: one CPU thread. ETX_ERR_UNSUPPORTED for a device that
+ * this build or this machine lacks. */
+ETX_API ETX_MUST_CHECK etx_status etx_context_create(
+    etx_context **out, const etx_context_options *options);
+ETX_API void etx_context_free(etx_context *context);
+
+/* Stages, in the order of the pipeline. */
+#define ETX_STAGE_FEATURES 0
+#define ETX_STAGE_EMBEDDING 1
+#define ETX_STAGE_GRAPH 2
+#define ETX_STAGE_FILTER 3
+#define ETX_STAGE_GNN 4
+#define ETX_STAGE_LABEL 5
+#define ETX_N_STAGES 6
+
+typedef struct etx_stage_timing {
+    double seconds;       /* wall time spent in the stage */
+    int64_t peak_bytes;   /* highest scratch plus results during the stage */
+    int64_t n_edges;      /* edges that left the stage, 0 where it has none */
+} etx_stage_timing;
+
+/* The stages of the last event that ran in this context: out[ETX_N_STAGES].
+ * A stage that did not run is all zero. */
+ETX_API ETX_MUST_CHECK etx_status etx_timings(
+    etx_stage_timing *out, const etx_context *context);
+
+/* "features", "embedding", ...; "unknown" outside 0..ETX_N_STAGES-1. */
+ETX_API const char *etx_stage_name(int32_t stage);
+
+/* -------------------------------------------------------------- model -- */
+
+/* A trained pipeline, or any of its stages: weights and etx.config of a
+ * safetensors file (docs/model_format.md). Immutable after load; shared by
+ * threads; freed when no call uses it any more. */
+typedef struct etx_model etx_model;
+
+ETX_API ETX_MUST_CHECK etx_status etx_model_load(
+    etx_model **out, const char *path);
+/* data [size] bytes of a model file; not kept after the call. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_load_memory(
+    etx_model **out, const void *data, size_t size);
+/* Written to a temporary file beside path, synchronised and renamed. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_save(
+    const etx_model *model, const char *path);
+/* The model's etx.config as JSON text; owned by the model. */
+ETX_API const char *etx_model_describe(const etx_model *model);
+ETX_API void etx_model_free(etx_model *model);
+
+/* ----------------------------------------------------------- detector -- */
+
+/* Module geometry of a detector: rotations, thickness and pitches, as in
+ * TrackML's detectors.csv. Immutable; shared by threads. */
+typedef struct etx_detector etx_detector;
+
+ETX_API ETX_MUST_CHECK etx_status etx_detector_read(
+    etx_detector **out, const char *path);
+ETX_API int64_t etx_detector_n_modules(const etx_detector *detector);
+ETX_API void etx_detector_free(etx_detector *detector);
+
+/* -------------------------------------------------------------- event -- */
+
+/* The hits of one collision, with optional cell features and truth. */
+typedef struct etx_event etx_event;
+
+/* hit_ids [n_hits], or NULL for 1..n_hits; unique and positive.
+ * positions [n_hits, 3] x, y, z in mm; finite. Both are copied. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_create(etx_event **out,
+    int64_t n_hits, const int64_t *hit_ids, const float *positions);
+
+/* Read PREFIX-hits.csv[.gz]; with a detector also PREFIX-cells.csv[.gz]
+ * where it exists; PREFIX-truth and PREFIX-particles where both exist.
+ * detector may be NULL: no cell features. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_read_trackml(
+    etx_event **out, const char *prefix, const etx_detector *detector);
+
+/* Single files instead of a prefix; cells, truth and particles may be NULL
+ * (truth and particles go together). */
+ETX_API ETX_MUST_CHECK etx_status etx_event_read_trackml_files(etx_event **out,
+    const char *hits, const char *cells, const char *truth,
+    const char *particles, const etx_detector *detector);
+
+/* A headerless file of n_features numbers a row: the node features, already
+ * scaled, of an event whose first three features are r, phi and z. Positions
+ * are r, phi, z times scales[3]: mm, rad, mm per unit. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_read_features(
+    etx_event **out, const char *path, const float *scales);
+
+/* features [n_hits, n_features], finite, scaled as the model wants them;
+ * copied. They take the place of the features computed from the hits. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_features(
+    etx_event *event, int64_t n_features, const float *features);
+
+/* volume, layer, module [n_hits] as in TrackML's hits.csv; copied. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_modules(etx_event *event,
+    const int32_t *volume_ids, const int32_t *layer_ids,
+    const int32_t *module_ids);
+
+/* Charge deposits: hit [n_cells] is the row of the hit, channel0, channel1
+ * [n_cells], value [n_cells]. Modules must be set. The nine cell features are
+ * computed here with the detector's pitches and rotations. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_cells(etx_event *event,
+    int64_t n_cells, const int32_t *hit, const int32_t *channel0,
+    const int32_t *channel1, const float *value,
+    const etx_detector *detector);
+
+/* A generated particle. */
+typedef struct etx_particle {
+    int64_t id;        /* positive; 0 stands for noise */
+    float vertex[3];   /* x, y, z of its production, mm */
+    float momentum[3]; /* px, py, pz at its production, GeV */
+    int32_t charge;    /* units of e */
+    int32_t n_hits;    /* as the file says */
+} etx_particle;
+
+/* particle_ids [n_hits], 0 = noise; weights [n_hits] or NULL (all one over
+ * n_hits); particles [n_particles] hold every id of particle_ids but 0. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_truth(etx_event *event,
+    const int64_t *particle_ids, const float *weights, int64_t n_particles,
+    const etx_particle *particles);
+
+ETX_API int64_t etx_event_n_hits(const etx_event *event);
+ETX_API const int64_t *etx_event_hit_ids(const etx_event *event);  /* [n_hits] */
+ETX_API const float *etx_event_positions(const etx_event *event);  /* [n_hits, 3] mm */
+ETX_API const int64_t *etx_event_particle_ids(const etx_event *event); /* or NULL */
+ETX_API int64_t etx_event_n_particles(const etx_event *event);
+ETX_API const etx_particle *etx_event_particles(const etx_event *event);
+/* cell_count, cell_val, leta, lphi, lx, ly, lz, geta, gphi: [n_hits, 9] */
+ETX_API const float *etx_event_cell_features(const etx_event *event); /* or NULL */
+ETX_API void etx_event_free(etx_event *event);
+
+/* ------------------------------------------------------------- stages -- */
+
+typedef struct etx_graph etx_graph;   /* exatrkx/graph.h */
+typedef struct etx_tracks etx_tracks; /* below */
+
+/* Points of the learned space: *n_dim columns, points [n_hits, *n_dim]
+ * written to memory of capacity floats. points may be NULL: only *n_dim is
+ * set. ETX_ERR_ARGUMENT when the model has no embedding or features differ. */
+ETX_API ETX_MUST_CHECK etx_status etx_embed(int64_t *n_dim, float *points,
+    int64_t capacity, etx_context *context, const etx_model *model,
+    const etx_event *event);
+
+/* Embedding and radius graph, as the model says. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_build(etx_graph **out,
+    etx_context *context, const etx_model *model, const etx_event *event);
+
+/* Replace the graph by the edges whose filter score is above the model's
+ * cut; their scores are kept. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_filter(etx_graph **out,
+    const etx_graph *graph, etx_context *context, const etx_model *model,
+    const etx_event *event);
+
+/* Score every edge with the model's graph neural network, in place. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_score(etx_graph *graph,
+    etx_context *context, const etx_model *model, const etx_event *event);
+
+#define ETX_LABEL_COMPONENTS 0  /* connected components of edges above a cut */
+#define ETX_LABEL_MUTUAL_BEST 1 /* edges that are best at both their ends */
+#define ETX_LABEL_WALKTHROUGH 2 /* longest scored paths, outward */
+
+typedef struct etx_label_options {
+    uint32_t struct_size;
+    int32_t method;   /* ETX_LABEL_; default components */
+    float cut;        /* an edge counts when its score is above; default 0.5 */
+    int32_t min_hits; /* smaller tracks are dropped, at least 1; default 3 */
+} etx_label_options;
+
+ETX_API ETX_MUST_CHECK etx_status etx_label_options_init(
+    etx_label_options *options, size_t struct_size);
+
+/* The model's own label options. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_label_options(
+    etx_label_options *out, const etx_model *model);
+
+/* Group the hits of a scored graph into tracks. options may be NULL:
+ * defaults. event gives positions for ETX_LABEL_WALKTHROUGH and may be NULL
+ * for the other methods. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_tracks(etx_tracks **out,
+    const etx_graph *graph, etx_context *context, const etx_event *event,
+    const etx_label_options *options);
+
+/* The same as labels [n_nodes]: dense by smallest hit, -1 = no track. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_label(int32_t *labels,
+    const etx_graph *graph, etx_context *context, const etx_event *event,
+    const etx_label_options *options);
+
+/* The whole pipeline: every stage that the model holds, then its labels. */
+ETX_API ETX_MUST_CHECK etx_status etx_find_tracks(etx_tracks **out,
+    etx_context *context, const etx_model *model, const etx_event *event);
+
+/* ------------------------------------------------------------- tracks -- */
+
+ETX_API int64_t etx_tracks_count(const etx_tracks *tracks);
+/* Hits of the event the tracks were made from. */
+ETX_API int64_t etx_tracks_n_hits(const etx_tracks *tracks);
+/* Track t holds hits[offsets[t]] .. hits[offsets[t + 1] - 1], rows of the
+ * event: offsets [count + 1], hits [offsets[count]]. */
+ETX_API const int64_t *etx_tracks_offsets(const etx_tracks *tracks);
+ETX_API const int32_t *etx_tracks_hits(const etx_tracks *tracks);
+/* From labels [n_hits], -1 = none. */
+ETX_API ETX_MUST_CHECK etx_status etx_tracks_from_labels(
+    etx_tracks **out, int64_t n_hits, const int32_t *labels);
+/* TrackML submission form: hit_id,track_id; track_id 0 = none. A path ending
+ * in .gz is compressed. */
+ETX_API ETX_MUST_CHECK etx_status etx_tracks_write_csv(const etx_tracks *tracks,
+    const etx_event *event, const char *path);
+/* Hits of the file that the event lacks are ETX_ERR_FORMAT; hits of the event
+ * that the file lacks have no track. */
+ETX_API ETX_MUST_CHECK etx_status etx_tracks_read_csv(
+    etx_tracks **out, const etx_event *event, const char *path);
+ETX_API void etx_tracks_free(etx_tracks *tracks);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,71 @@
+/* exatrkx/graph.h -- graphs of hits: build, look at, filter, score.
+ *
+ * Edges run from src to dst and are sorted by dst, then src. A graph built
+ * from points has each pair once, unless asked for both directions.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_GRAPH_H
+#define ETX_GRAPH_H
+
+#include <exatrkx/exatrkx.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which way an edge between neighbours runs. */
+#define ETX_ORIENT_INDEX 0   /* from the smaller row to the larger */
+#define ETX_ORIENT_OUTWARD 1 /* from the smaller x^2+y^2+z^2, ties by row */
+#define ETX_ORIENT_BOTH 2    /* both ways */
+
+typedef struct etx_graph_options {
+    uint32_t struct_size;
+    float radius;           /* > 0, in units of the points; default 0.1 */
+    int32_t max_neighbours; /* nearest kept per query, 0 = all (default) */
+    int32_t orientation;    /* ETX_ORIENT_; default INDEX */
+    int64_t max_edges;      /* more is ETX_ERR_LIMIT; default 2^31 - 1 */
+} etx_graph_options;
+
+ETX_API ETX_MUST_CHECK etx_status etx_graph_options_init(
+    etx_graph_options *options, size_t struct_size);
+
+/* Pairs closer than options->radius. points [n_points, n_dim], finite,
+ * 1 <= n_dim <= 1024. Pair (i, j) is an edge when s <= r * r in float32, with
+ * s = d0 * d0, then s = fma(dk, dk, s) for k = 1 .. n_dim - 1, the same on
+ * every backend. With max_neighbours, query i keeps its nearest by
+ * (s, j) and an edge runs from query to neighbour. event gives the positions
+ * for ETX_ORIENT_OUTWARD; NULL otherwise. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_build_radius(etx_graph **out,
+    etx_context *context, int64_t n_points, int64_t n_dim,
+    const float *points, const etx_event *event,
+    const etx_graph_options *options);
+
+/* The max_neighbours nearest of every point, however far: radius unused. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_build_knn(etx_graph **out,
+    etx_context *context, int64_t n_points, int64_t n_dim,
+    const float *points, const etx_event *event,
+    const etx_graph_options *options);
+
+/* The caller's edges: src, dst [n_edges] rows in 0..n_nodes-1, in any order;
+ * scores [n_edges] in [0, 1] or NULL. Copied and sorted by dst, then src
+ * (equal edges keep their order). order_out [n_edges] or NULL: for each edge
+ * of the graph, its place in the input. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_from_edges(etx_graph **out,
+    int64_t n_nodes, int64_t n_edges, const int32_t *src, const int32_t *dst,
+    const float *scores, int64_t *order_out);
+
+ETX_API int64_t etx_graph_n_nodes(const etx_graph *graph);
+ETX_API int64_t etx_graph_n_edges(const etx_graph *graph);
+ETX_API const int32_t *etx_graph_src(const etx_graph *graph); /* [n_edges] */
+ETX_API const int32_t *etx_graph_dst(const etx_graph *graph); /* [n_edges] */
+/* Edges into node i are offsets[i] .. offsets[i + 1] - 1: [n_nodes + 1]. */
+ETX_API const int64_t *etx_graph_offsets(const etx_graph *graph);
+/* [n_edges] in [0, 1]; NULL before the graph was scored. */
+ETX_API const float *etx_graph_scores(const etx_graph *graph);
+ETX_API void etx_graph_free(etx_graph *graph);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,78 @@
+/* exatrkx/train.h -- train the networks of a pipeline.
+ *
+ * A trainer holds a model, its optimiser and a list of events with truth. It
+ * trains one stage at a time: embedding, filter, then gnn, each on the graphs
+ * that the stages before it build. docs/training.md describes the JSON.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_TRAIN_H
+#define ETX_TRAIN_H
+
+#include <exatrkx/exatrkx.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Used by one thread at a time; owns copies of nothing: events must outlive
+ * it. */
+typedef struct etx_trainer etx_trainer;
+
+/* config: JSON text with the model to build ("model": etx.config without
+ * weights, or "start": the bytes come from `start`), the stage to train and
+ * its schedule. start may be NULL; when given, stages that it holds and the
+ * config does not describe anew are taken from it with their weights. */
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_create(etx_trainer **out,
+    etx_context *context, const char *config, const etx_model *start);
+
+/* Events to train on and to validate on; kept by reference. */
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_add_event(
+    etx_trainer *trainer, const etx_event *event, int32_t validation);
+
+/* What a step or a validation found; fields that do not apply are nan. */
+typedef struct etx_training_report {
+    uint32_t struct_size;
+    int32_t is_validation; /* 1: over all validation events */
+    int64_t step;          /* optimiser steps so far */
+    int64_t n_steps;       /* of the whole schedule */
+    double loss;
+    double learning_rate;
+    double gradient_norm;
+    double weight_norm;
+    double n_edges;        /* of the step or of validation */
+    double efficiency;     /* true edges kept */
+    double purity;         /* true among kept edges */
+    double auc;            /* of edge scores */
+    double threshold;      /* radius or score cut that keeps the wanted
+                            * efficiency */
+    double seconds;        /* since the trainer was made or resumed */
+} etx_training_report;
+
+/* One optimiser step; ETX_OK and report->step == report->n_steps at the end.
+ * A step after the end is ETX_ERR_ARGUMENT. */
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_step(
+    etx_trainer *trainer, etx_training_report *report);
+
+/* Run the validation events. Sets the stage's radius or cut in the model when
+ * the config asks for an efficiency. */
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_validate(
+    etx_trainer *trainer, etx_training_report *report);
+
+/* Everything to go on bit for bit: parameters, moments, step, counters and a
+ * hash of the config; written atomically. */
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_save_checkpoint(
+    const etx_trainer *trainer, const char *path);
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_load_checkpoint(
+    etx_trainer *trainer, const char *path);
+
+/* The model as trained so far; the caller frees it. */
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_model(
+    etx_model **out, const etx_trainer *trainer);
+
+ETX_API void etx_trainer_free(etx_trainer *trainer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,39 @@
+/* arch/options.h -- read a family's options from JSON, strictly.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_ARCH_OPTIONS_H
+#define ETX_ARCH_OPTIONS_H
+
+#include <jansson.h>
+
+#include "base/status.h"
+
+enum etx_option_kind {
+    ETX_OPTION_INT,    /* int32_t between low and high */
+    ETX_OPTION_FLOAT,  /* float between low and high, finite */
+    ETX_OPTION_BOOL,   /* int32_t 0 or 1 from true or false */
+    ETX_OPTION_CHOICE, /* int32_t place in choices */
+    ETX_OPTION_INTS    /* int32_t array of at most `capacity`, count beside */
+};
+
+/* One option: key, kind, where the value goes (holds the default before). */
+struct etx_option {
+    const char *key;
+    int32_t kind; /* enum etx_option_kind */
+    void *value;
+    double low, high;
+    const char *const *choices; /* NULL-terminated, for CHOICE */
+    int32_t capacity;           /* for INTS */
+    int32_t *count;             /* for INTS */
+};
+
+/* object NULL leaves all defaults. Unknown keys, wrong types and values out
+ * of bounds are ETX_ERR_FORMAT naming owner, key, value and bound. */
+etx_status etx_options_read(const char *owner, const json_t *object,
+    const struct etx_option *option, int32_t n_options);
+
+/* Names of enum etx_activation and enum etx_norm, NULL-terminated. */
+extern const char *const etx_activation_names[];
+extern const char *const etx_norm_names[];
+
+#endif

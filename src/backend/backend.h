@@ -1,0 +1,31 @@
+/* backend/backend.h -- a device to run on: operators, stream, accounting.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_BACKEND_BACKEND_H
+#define ETX_BACKEND_BACKEND_H
+
+#include "op/op.h"
+
+/* The public etx_context. Operators are called as
+ * context->ops->name(context->stream, &args). */
+struct etx_context {
+    const struct etx_op_table *ops;
+    struct etx_stream *stream;
+    etx_context_options options;
+    etx_stage_timing timing[ETX_N_STAGES];
+    struct etx_op_table table;        /* what ops points to */
+    struct etx_stream stream_storage; /* what stream points to */
+};
+
+/* Fill context (zeroed, options set) or fail leaving nothing behind. */
+etx_status etx_backend_cpu_open(struct etx_context *context);
+void etx_backend_cpu_close(struct etx_context *context);
+
+/* The CUDA backend, or its twin that answers ETX_ERR_UNSUPPORTED. */
+etx_status etx_backend_cuda_open(struct etx_context *context);
+void etx_backend_cuda_close(struct etx_context *context);
+
+/* ETX_ERR_CANCELLED when the host's callback says so. */
+etx_status etx_check_cancelled(const struct etx_stream *stream);
+
+#endif

@@ -1,0 +1,15 @@
+/* base/check.h -- the one statement macro.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_BASE_CHECK_H
+#define ETX_BASE_CHECK_H
+
+/* Evaluate call into the local `status`; on failure go to the local `done`. */
+#define ETX_CHECK(call)                                                        \
+    do {                                                                       \
+        status = (call);                                                       \
+        if (status != ETX_OK)                                                  \
+            goto done;                                                         \
+    } while (0)
+
+#endif

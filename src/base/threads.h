@@ -1,0 +1,35 @@
+/* base/threads.h -- a pool of threads behind one parallel loop.
+ *
+ * Work is cut into blocks whose size does not depend on the number of
+ * threads; results per block, combined in block order, are therefore the same
+ * bits for any number of threads. The pool is owned by one context.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_BASE_THREADS_H
+#define ETX_BASE_THREADS_H
+
+#include <exatrkx/exatrkx.h>
+
+struct etx_pool;
+
+/* Work on block `block`; worker is 0 .. n_threads-1, no two at once share it
+ * (so it can index scratch). */
+typedef etx_status (*etx_block_function)(
+    void *argument, int64_t block, int32_t worker);
+
+/* n_threads - 1 threads are started, each with all signals blocked and the
+ * default floating-point environment (traps off). n_threads 1 starts none.
+ * A thread that cannot be started is ETX_ERR_MEMORY. */
+etx_status etx_pool_create(struct etx_pool **out, int32_t n_threads);
+void etx_pool_free(struct etx_pool *pool);
+int32_t etx_pool_n_threads(const struct etx_pool *pool); /* NULL: 1 */
+
+/* Run function for blocks 0 .. n_blocks-1, on all threads; the caller works
+ * too, under feholdexcept. Returns when all are done: ETX_OK, or the status
+ * and message of the failing block with the lowest number (blocks after a
+ * failure may not run). pool NULL runs serially. In a child after fork the
+ * pool's threads are gone: the loop runs serially. */
+etx_status etx_parallel_for(struct etx_pool *pool, int64_t n_blocks,
+    etx_block_function function, void *argument);
+
+#endif

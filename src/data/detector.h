@@ -1,0 +1,28 @@
+/* data/detector.h -- module geometry, for the cell features.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_DATA_DETECTOR_H
+#define ETX_DATA_DETECTOR_H
+
+#include <exatrkx/exatrkx.h>
+
+struct etx_detector_module {
+    int32_t volume_id, layer_id, module_id;
+    float center[3];   /* mm */
+    float rotation[9]; /* [3, 3] local u, v, w (columns) to global x, y, z */
+    float half_thickness; /* module_t, mm */
+    float pitch_u, pitch_v; /* mm */
+};
+
+/* modules sorted by (volume_id, layer_id, module_id), unique. */
+struct etx_detector {
+    int64_t n_modules;
+    struct etx_detector_module *modules; /* [n_modules] */
+};
+
+/* NULL when the detector has no such module. */
+const struct etx_detector_module *etx_detector_find(
+    const struct etx_detector *detector, int32_t volume_id, int32_t layer_id,
+    int32_t module_id);
+
+#endif

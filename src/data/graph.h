@@ -1,0 +1,39 @@
+/* data/graph.h -- directed edges between hits, reachable from both ends.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_DATA_GRAPH_H
+#define ETX_DATA_GRAPH_H
+
+#include <exatrkx/graph.h>
+
+/* Edges sorted by (dst, src). Arrays are allocated by etx_alloc and owned by
+ * the graph. n_edges and n_nodes are at most 2^31 - 1. */
+struct etx_graph {
+    int64_t n_nodes;
+    int64_t n_edges;
+    int32_t *src;            /* [n_edges] */
+    int32_t *dst;            /* [n_edges] ascending */
+    int64_t *in_offset;      /* [n_nodes + 1] edges into a node, by edge id */
+    int64_t *out_offset;     /* [n_nodes + 1] places in out_edge */
+    int32_t *out_edge;       /* [n_edges] edge ids sorted by (src, edge id) */
+    float *score;            /* [n_edges] or NULL */
+};
+
+/* Take over src, dst [n_edges] (and score or NULL), already sorted by
+ * (dst, src); builds both offsets and out_edge. On error the caller keeps the
+ * arrays. */
+etx_status etx_graph_adopt(struct etx_graph **out, int64_t n_nodes,
+    int64_t n_edges, int32_t *src, int32_t *dst, float *score);
+
+/* The edges selected [n_selected] (ascending edge ids), with their scores. */
+etx_status etx_graph_subset(struct etx_graph **out,
+    const struct etx_graph *graph, int64_t n_selected,
+    const int32_t *selected);
+
+/* Edges of both directions: edge e and its reverse. place [2 * n_edges] gets,
+ * for k < n_edges the edge of the doubled graph that is edge k, for
+ * n_edges + k its reverse. */
+etx_status etx_graph_double(struct etx_graph **out, int32_t *place,
+    const struct etx_graph *graph);
+
+#endif

@@ -1,0 +1,38 @@
+/* data/hit_features.h -- node features by name, as model files list them.
+ *
+ * r, phi, z, cos_phi, sin_phi, eta (= asinh(z / r)), x, y, R (distance from
+ * the origin), log_cell_count (log(1 + cell_count)), and the nine cell
+ * features cell_count, cell_val, leta, lphi, lx, ly, lz, geta, gphi.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_DATA_HIT_FEATURES_H
+#define ETX_DATA_HIT_FEATURES_H
+
+#include "data/event.h"
+
+#define ETX_MAX_FEATURES 32
+
+/* One column: the feature with this id, divided by scale. */
+struct etx_feature {
+    int32_t id;
+    float scale;
+};
+
+struct etx_feature_list {
+    int32_t n_features;
+    struct etx_feature feature[ETX_MAX_FEATURES];
+};
+
+/* Id of a hit feature, -1 when there is none of that name; and back. */
+int32_t etx_hit_feature_find(const char *name);
+const char *etx_hit_feature_name(int32_t id);
+
+/* out [n_hits, list->n_features]. When the event carries the caller's own
+ * features, those are copied and their number must equal the list's
+ * (ETX_ERR_ARGUMENT naming both). A list that needs cells of an event
+ * without is ETX_ERR_ARGUMENT. Always finite: eta at r = 0 is 0 when z = 0
+ * and +-20 otherwise. */
+etx_status etx_hit_features(float *out, const struct etx_event *event,
+    const struct etx_feature_list *list);
+
+#endif

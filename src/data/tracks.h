@@ -1,0 +1,25 @@
+/* data/tracks.h -- lists of hits.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_DATA_TRACKS_H
+#define ETX_DATA_TRACKS_H
+
+#include <exatrkx/exatrkx.h>
+
+struct etx_tracks {
+    int64_t n_hits;   /* of the event */
+    int64_t n_tracks;
+    int64_t *offset;  /* [n_tracks + 1] */
+    int32_t *hit;     /* [offset[n_tracks]] rows of the event */
+};
+
+/* labels [n_hits], -1 = none, others >= 0 in any order and with gaps: tracks
+ * are numbered by smallest hit; groups below min_hits are dropped; hits
+ * ascend within a track. */
+etx_status etx_tracks_group(struct etx_tracks **out, int64_t n_hits,
+    const int32_t *labels, int32_t min_hits);
+
+/* labels [n_hits] of the tracks; a hit of two tracks gets the first. */
+void etx_tracks_to_labels(int32_t *labels, const struct etx_tracks *tracks);
+
+#endif

@@ -1,0 +1,417 @@
+/* op/op.h -- every operator: one documented argument struct and a table.
+ *
+ * An operator reads and writes plain arrays through one struct that the
+ * reference (op/ref), the SIMD versions (op/x86), the CUDA versions, the
+ * tests and the benchmark share. op/ref is complete and is the definition of
+ * right; other tables start as a copy of it and override.
+ *
+ * Rules: matrices are row-major and contiguous unless a stride is given;
+ * outputs must not overlap inputs unless the field says so; counts of zero
+ * are valid and do nothing; sizes are checked by the caller (arch, stage),
+ * operators fail only for memory, limits and cancellation. Results are the
+ * same bits on every run and for every number of threads. Tolerance against
+ * the reference: exact for indices and graphs, 8 eps sqrt(n) relative to the
+ * sum of magnitudes for sums of n terms, unless the operator says otherwise.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_OP_OP_H
+#define ETX_OP_OP_H
+
+#include "base/arena.h"
+#include "base/threads.h"
+
+/* What an operator runs with: scratch and threads (CPU), or the queue of a
+ * device. */
+struct etx_stream {
+    struct etx_arena *arena; /* scratch; an operator leaves it as found */
+    struct etx_pool *pool;   /* NULL: serial */
+    int32_t (*cancel)(void *user); /* or NULL; see etx_context_options */
+    void *cancel_user;
+    void *device; /* owned by the backend, NULL on the CPU */
+};
+
+/* ------------------------------------------------- networks, row-wise -- */
+
+enum etx_activation {
+    ETX_ACTIVATION_NONE,
+    ETX_ACTIVATION_RELU,
+    ETX_ACTIVATION_SILU,
+    ETX_ACTIVATION_TANH,
+    ETX_ACTIVATION_GELU, /* x Phi(x), exact (erf) */
+    ETX_ACTIVATION_ELU,  /* alpha 1 */
+    ETX_ACTIVATION_SIGMOID,
+    ETX_N_ACTIVATIONS
+};
+
+enum etx_norm {
+    ETX_NORM_NONE,
+    ETX_NORM_LAYER,  /* (x - mean) / sqrt(var + eps) * gain + shift, a row */
+    ETX_NORM_BATCH,  /* the same over the rows of a channel, no running mean */
+    ETX_NORM_L2,     /* x / max(|x|, eps), a row; no gain or shift */
+    ETX_N_NORMS
+};
+
+#define ETX_MAX_PARTS 12
+#define ETX_MAX_LAYERS 16
+
+/* Rows taken from a matrix: row i is data[index[i]] or data[i]. */
+struct etx_rows {
+    const float *data;    /* [rows, width] */
+    const int32_t *index; /* [n_rows] rows of data, or NULL for i */
+    int32_t width;
+};
+
+/* One layer: y = x W^T + b, then norm and activation in the order asked. */
+struct etx_layer {
+    int32_t n_in, n_out;
+    const float *weight; /* [n_out, n_in] */
+    const float *bias;   /* [n_out] or NULL */
+    const float *gain;   /* [n_out] or NULL: ones */
+    const float *shift;  /* [n_out] or NULL: zeros */
+    float eps;           /* of the norm */
+    int32_t norm;        /* enum etx_norm */
+    int32_t norm_last;   /* 0: norm then activation; 1: the other way */
+    int32_t activation;  /* enum etx_activation */
+};
+
+/* Where the gradients of a layer are added; NULL where there is none. Two
+ * layers may share arrays (a shared layer norm). */
+struct etx_layer_gradient {
+    float *weight; /* [n_out, n_in] */
+    float *bias;   /* [n_out] */
+    float *gain;   /* [n_out] */
+    float *shift;  /* [n_out] */
+};
+
+/* mlp: out = layers(concat(parts)) + residual, row by row. */
+struct etx_mlp_args {
+    int64_t n_rows;
+    int32_t n_parts; /* 1 .. ETX_MAX_PARTS; widths add up to layer[0].n_in */
+    int32_t n_layers; /* 1 .. ETX_MAX_LAYERS */
+    struct etx_rows part[ETX_MAX_PARTS];
+    const struct etx_layer *layer; /* [n_layers] */
+    const float *residual; /* [n_rows, n_out] or NULL; may be out itself */
+    float *out;            /* [n_rows, n_out] of the last layer */
+};
+
+/* mlp_backward: from d_out the gradient of every part's rows and of every
+ * parameter. The forward is computed again block by block, so nothing has to
+ * be kept. forward->out and ->residual are not read; the gradient of the
+ * residual is d_out itself. */
+struct etx_mlp_backward_args {
+    const struct etx_mlp_args *forward;
+    const float *d_out; /* [n_rows, n_out] */
+    /* [n_rows, part[p].width] of the gathered rows, overwritten; or NULL. */
+    float *d_part[ETX_MAX_PARTS];
+    const struct etx_layer_gradient *gradient; /* [n_layers] or NULL */
+};
+
+/* linear: y = x W^T + b. */
+struct etx_linear_args {
+    int64_t n_rows;
+    int32_t n_in, n_out;
+    const float *x;      /* [n_rows, n_in] */
+    const float *weight; /* [n_out, n_in] */
+    const float *bias;   /* [n_out] or NULL */
+    float *y;            /* [n_rows, n_out] */
+};
+
+struct etx_linear_backward_args {
+    int64_t n_rows;
+    int32_t n_in, n_out;
+    const float *x;      /* [n_rows, n_in] */
+    const float *weight; /* [n_out, n_in] */
+    const float *d_y;    /* [n_rows, n_out] */
+    float *d_x;          /* [n_rows, n_in], overwritten, or NULL */
+    float *d_weight;     /* [n_out, n_in], added to, or NULL */
+    float *d_bias;       /* [n_out], added to, or NULL */
+};
+
+/* norm: y = norm(x) over rows (LAYER, L2) or channels (BATCH). */
+struct etx_norm_args {
+    int64_t n_rows;
+    int32_t width;
+    int32_t norm;       /* enum etx_norm */
+    float eps;
+    const float *x;     /* [n_rows, width] */
+    const float *gain;  /* [width] or NULL */
+    const float *shift; /* [width] or NULL */
+    float *y;           /* [n_rows, width]; may be x */
+};
+
+struct etx_norm_backward_args {
+    struct etx_norm_args forward; /* y is not read */
+    const float *d_y; /* [n_rows, width] */
+    float *d_x;       /* [n_rows, width], overwritten; may be d_y */
+    float *d_gain;    /* [width], added to, or NULL */
+    float *d_shift;   /* [width], added to, or NULL */
+};
+
+/* activation: y = f(x), element by element. Never raises a floating-point
+ * exception other than inexact and underflow for finite x. Tolerance 4 ulp of
+ * the result plus 2^-24. */
+struct etx_activation_args {
+    int64_t n;
+    int32_t activation; /* enum etx_activation */
+    const float *x;     /* [n] */
+    float *y;           /* [n]; may be x */
+};
+
+struct etx_activation_backward_args {
+    int64_t n;
+    int32_t activation;
+    const float *x;   /* [n] the forward's input */
+    const float *d_y; /* [n] */
+    float *d_x;       /* [n], overwritten; may be d_y */
+};
+
+/* gather: y[i] = x[index[i]]. */
+struct etx_gather_args {
+    int64_t n_rows;
+    int32_t width;
+    int32_t add;          /* 1: y += */
+    const float *x;       /* [rows, width] */
+    const int32_t *index; /* [n_rows] */
+    float *y;             /* [n_rows, width] */
+};
+
+/* add: y += alpha * x. */
+struct etx_add_args {
+    int64_t n;
+    float alpha;
+    const float *x; /* [n] */
+    float *y;       /* [n] */
+};
+
+/* row_dot: out[i] = sum_k a[a_index[i], k] * b[b_index[i], k]. */
+struct etx_row_dot_args {
+    int64_t n_rows;
+    int32_t width;
+    const float *a;         /* [rows, width] */
+    const int32_t *a_index; /* [n_rows] or NULL */
+    const float *b;         /* [rows, width] */
+    const int32_t *b_index; /* [n_rows] or NULL */
+    float *out;             /* [n_rows] */
+};
+
+/* ------------------------------------------------------------ segments -- */
+
+enum etx_reduce {
+    ETX_REDUCE_SUM,
+    ETX_REDUCE_MEAN, /* sum / max(count, 1) */
+    ETX_REDUCE_MAX,  /* 0 for an empty segment */
+    /* sqrt(sum (x - mean)^2 / (max(count - 1, 1) + 1e-6)): torch_scatter's */
+    ETX_REDUCE_STD,
+    ETX_N_REDUCES
+};
+
+/* segment_reduce: out[s] = reduce over v in segment s of
+ * weight[v] * x[gather[v]], v = order[offset[s]] .. order[offset[s+1]-1].
+ * Sums run in segment order in float32. */
+struct etx_segment_reduce_args {
+    int64_t n_segments;
+    int32_t width;
+    int32_t reduce; /* enum etx_reduce */
+    int32_t add;    /* 1: out += (SUM only) */
+    const int64_t *offset; /* [n_segments + 1] */
+    const int32_t *order;  /* [n_values] or NULL for v itself */
+    const int32_t *gather; /* [n_values] rows of x, or NULL for v */
+    const float *weight;   /* [n_values] or NULL (SUM only) */
+    const float *x;        /* [rows, width] */
+    float *out;            /* [n_segments, width] */
+};
+
+/* segment_reduce_backward: d_x[v] (+)= what d_out says. Without weight and
+ * gather (their gradients are a segment_reduce over the other order and a
+ * row_dot). MAX goes to the first of equal values in segment order. */
+struct etx_segment_reduce_backward_args {
+    struct etx_segment_reduce_args forward; /* out is read for MAX, MEAN, STD */
+    const float *d_out; /* [n_segments, width] */
+    float *d_x;         /* [n_values, width] */
+    int32_t add;        /* 1: d_x += ; 0: every v of a segment overwritten */
+};
+
+/* -------------------------------------------------------- edge features -- */
+
+/* Geometry of an edge from s to d; phi differences wrapped to [-pi, pi].
+ * All are finite: a difference of r below 1e-6 mm counts as +-1e-6. */
+enum etx_edge_feature {
+    ETX_EDGE_DR,          /* r_d - r_s, mm */
+    ETX_EDGE_DPHI,        /* rad */
+    ETX_EDGE_DZ,          /* mm */
+    ETX_EDGE_DETA,        /* eta = asinh(z / r) */
+    ETX_EDGE_LENGTH,      /* distance in space, mm */
+    ETX_EDGE_THETA,       /* atan2(dz, dr) */
+    ETX_EDGE_ASINH_Z0,    /* asinh(z_s - r_s dz/dr), mm inside */
+    ETX_EDGE_ASINH_DZDR,  /* asinh(dz / dr) */
+    ETX_EDGE_ASINH_DPHIDR, /* asinh(1000 dphi / dr), rad per m inside */
+    ETX_EDGE_PHI_SLOPE,   /* (dphi / pi) / dr clamped to +-100; 0 at dr = 0 */
+    ETX_EDGE_R_PHI_SLOPE, /* (r_s + r_d) / 2 * phi slope */
+    ETX_EDGE_SCORE_LOGIT, /* logit of the edge's score so far, +-16 at most */
+    ETX_N_EDGE_FEATURES
+};
+
+/* edge_features: out[e, k] = feature[k] of edge e, divided by scale[k]. */
+struct etx_edge_features_args {
+    int64_t n_edges;
+    int32_t n_features;
+    const int32_t *feature; /* [n_features] enum etx_edge_feature */
+    const float *scale;     /* [n_features] */
+    const float *position;  /* [n_nodes, 3] x, y, z in mm */
+    const int32_t *src;     /* [n_edges] */
+    const int32_t *dst;     /* [n_edges] */
+    const float *score;     /* [n_edges] or NULL without SCORE_LOGIT */
+    float *out;             /* [n_edges, n_features] */
+};
+
+/* --------------------------------------------------------------- graphs -- */
+
+/* Edges made by an operator, sorted by (dst, src); src and dst come from
+ * etx_alloc and belong to the caller. */
+struct etx_edge_list {
+    int64_t n_edges;
+    int32_t *src; /* [n_edges] */
+    int32_t *dst; /* [n_edges] */
+};
+
+/* radius_graph: all pairs with s <= radius * radius in float32, where
+ * s = d0 * d0, then s = fmaf(dk, dk, s), dk = x[i][k] - x[j][k] (no self
+ * pairs). Query i and neighbour j give the edge i -> j. With max_neighbours
+ * k, query i keeps its k smallest (s, j). Orientation: with `key`, i -> j is
+ * kept when (key[i], i) < (key[j], j); with both = 1 every i -> j is kept;
+ * otherwise when i < j. Exact on every backend. */
+struct etx_radius_graph_args {
+    int64_t n_points; /* at most 2^31 - 1 */
+    int32_t n_dim;
+    int32_t max_neighbours; /* 0: all */
+    int32_t both;
+    float radius; /* > 0; may be FLT_MAX when max_neighbours > 0 (knn) */
+    const float *point;     /* [n_points, n_dim] */
+    const float *key;       /* [n_points] or NULL */
+    int64_t max_edges;      /* more is ETX_ERR_LIMIT with the bound named */
+    struct etx_edge_list *out;
+};
+
+/* connected_components: label[i] = smallest node of i's component over the
+ * edges with score > cut (score NULL: all edges). */
+struct etx_connected_components_args {
+    int64_t n_nodes, n_edges;
+    const int32_t *src;  /* [n_edges] */
+    const int32_t *dst;  /* [n_edges] */
+    const float *score;  /* [n_edges] or NULL */
+    float cut;
+    int32_t *label;      /* [n_nodes] */
+};
+
+/* edge_select: ids of the edges with score > cut, ascending. */
+struct etx_edge_select_args {
+    int64_t n_edges;
+    const float *score; /* [n_edges] */
+    float cut;
+    int32_t *selected;  /* [n_edges] capacity */
+    int64_t *n_selected;
+};
+
+/* mutual_best: ids of the edges with score > cut that are the best out of
+ * their source and the best into their target; best is the highest score,
+ * then the lowest edge id. Ascending. */
+struct etx_mutual_best_args {
+    int64_t n_nodes, n_edges;
+    const int32_t *src; /* [n_edges] */
+    const int32_t *dst; /* [n_edges] */
+    const float *score; /* [n_edges] */
+    float cut;
+    int32_t *selected;  /* [n_edges] capacity */
+    int64_t *n_selected;
+};
+
+/* ------------------------------------------------------------- training -- */
+
+/* bce_loss: binary cross-entropy of logits, and its gradient.
+ * loss_e = weight_e * (pos_weight * y softplus(-x) + (1 - y) softplus(x)).
+ * Edges with weight 0 are masked. Sums are in float64, in edge order. */
+struct etx_bce_loss_args {
+    int64_t n;
+    const float *logit;  /* [n] */
+    const float *target; /* [n] in [0, 1] */
+    const float *weight; /* [n] >= 0, or NULL: ones */
+    float pos_weight;
+    double *loss_sum;    /* sum of loss_e; or NULL */
+    double *weight_sum;  /* sum of weight_e; or NULL */
+    float scale;         /* d_logit = scale * d loss_e / d x_e */
+    float *d_logit;      /* [n] overwritten, or NULL */
+};
+
+/* hinge_loss: contrastive loss on squared distances s of pairs (a, b).
+ * y = 1: weight * s (attract); y = 0: weight * max(0, margin^2 - s)
+ * (REFERENCE: Exa.TrkX metric learning). Sums in float64, in pair order. */
+struct etx_hinge_loss_args {
+    int64_t n_pairs, n_points;
+    int32_t n_dim;
+    float margin;
+    const float *point;    /* [n_points, n_dim] */
+    const int32_t *a;      /* [n_pairs] */
+    const int32_t *b;      /* [n_pairs] */
+    const uint8_t *target; /* [n_pairs] 0 or 1 */
+    const float *weight;   /* [n_pairs] or NULL: ones */
+    float positive_scale;  /* of the gradient of pairs with y = 1 */
+    float negative_scale;  /* of the gradient of pairs with y = 0 */
+    double *positive_sum;  /* sum of the loss of pairs with y = 1, unscaled */
+    double *negative_sum;
+    float *d_point;        /* [n_points, n_dim], added to, or NULL */
+};
+
+/* adamw: one step of AdamW (Loshchilov and Hutter, arXiv:1711.05101), with
+ * the AMSGrad maximum when v_max is given. */
+struct etx_adamw_args {
+    int64_t n;
+    int64_t step; /* 1 for the first */
+    float learning_rate, beta1, beta2, eps, weight_decay;
+    const float *gradient; /* [n] */
+    float *parameter;      /* [n] */
+    float *m, *v;          /* [n] moments */
+    float *v_max;          /* [n] or NULL */
+};
+
+/* ---------------------------------------------------------------- table -- */
+
+#define ETX_OPERATORS(X)                                                       \
+    X(mlp)                                                                     \
+    X(mlp_backward)                                                            \
+    X(linear)                                                                  \
+    X(linear_backward)                                                         \
+    X(norm)                                                                    \
+    X(norm_backward)                                                           \
+    X(activation)                                                              \
+    X(activation_backward)                                                     \
+    X(gather)                                                                  \
+    X(add)                                                                     \
+    X(row_dot)                                                                 \
+    X(segment_reduce)                                                          \
+    X(segment_reduce_backward)                                                 \
+    X(edge_features)                                                           \
+    X(radius_graph)                                                            \
+    X(connected_components)                                                    \
+    X(edge_select)                                                             \
+    X(mutual_best)                                                             \
+    X(bce_loss)                                                                \
+    X(hinge_loss)                                                              \
+    X(adamw)
+
+#define ETX_OPERATOR_FIELD(name)                                               \
+    etx_status (*name)(                                                        \
+        struct etx_stream *stream, const struct etx_##name##_args *args);
+
+/* One pointer per operator; none is NULL. */
+struct etx_op_table {
+    ETX_OPERATORS(ETX_OPERATOR_FIELD)
+};
+
+/* The complete reference table. */
+extern const struct etx_op_table etx_op_ref;
+
+/* Override what has a version for this ETX_CPU_ level; does nothing at
+ * ETX_CPU_REF or on another architecture. */
+void etx_op_x86(struct etx_op_table *table, int32_t cpu_level);
+
+#endif

@@ -1,0 +1,29 @@
+/* stage/model.h -- a trained pipeline in memory.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_STAGE_MODEL_H
+#define ETX_STAGE_MODEL_H
+
+#include "arch/arch.h"
+
+/* One network of the pipeline and the node features it reads. network is
+ * NULL when the model has no such stage. */
+struct etx_model_stage {
+    struct etx_network *network;
+    struct etx_feature_list node_features;
+};
+
+/* The public etx_model: immutable once loaded. */
+struct etx_model {
+    struct etx_model_stage embedding;
+    float radius;           /* of the graph, in the learned space */
+    int32_t max_neighbours; /* 0: all */
+    int32_t orientation;    /* ETX_ORIENT_ */
+    struct etx_model_stage filter;
+    float filter_cut;       /* an edge passes when its score is above */
+    struct etx_model_stage gnn;
+    etx_label_options label;
+    char *config;           /* etx.config, JSON text, from etx_alloc */
+};
+
+#endif
