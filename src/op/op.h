@@ -342,12 +342,19 @@ struct etx_bce_loss_args {
     float *d_logit;      /* [n] overwritten, or NULL */
 };
 
+/* How pairs of different particles repel each other. */
+enum etx_hinge {
+    ETX_HINGE_SQUARED, /* max(0, margin^2 - s): Exa.TrkX metric learning */
+    ETX_HINGE_DISTANCE /* max(0, margin - sqrt(s))^2: Hadsell et al. 2006 */
+};
+
 /* hinge_loss: contrastive loss on squared distances s of pairs (a, b).
- * y = 1: weight * s (attract); y = 0: weight * max(0, margin^2 - s)
- * (REFERENCE: Exa.TrkX metric learning). Sums in float64, in pair order. */
+ * y = 1: weight * s (attract); y = 0: weight * the hinge. Sums in float64,
+ * in pair order. The gradient of a coincident pair is 0. */
 struct etx_hinge_loss_args {
     int64_t n_pairs, n_points;
     int32_t n_dim;
+    int32_t hinge; /* enum etx_hinge */
     float margin;
     const float *point;    /* [n_points, n_dim] */
     const int32_t *a;      /* [n_pairs] */
