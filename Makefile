@@ -1,0 +1,241 @@
+# Build, test and install libexatrkx. `make demo` and `make check` set up what
+# they need; `make help` lists the rest.
+
+CC ?= gcc
+NVCC ?= nvcc
+CUDA ?= 0
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+DATADIR ?= $(PREFIX)/share/exatrkx
+DESTDIR ?=
+BUILD ?= build
+LIB ?= lib
+SANITIZE ?=
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+
+VERSION_H := include/exatrkx/version.h
+version = $(shell sed -n 's/^.define ETX_VERSION_$(1) //p' $(VERSION_H))
+MAJOR := $(call version,MAJOR)
+VERSION := $(MAJOR).$(call version,MINOR).$(call version,PATCH)
+
+# ------------------------------------------------------------------ set-up --
+
+# What the build, its tests and `make lint` need of Debian, and why: README.md.
+PACKAGES := libc6-dev pkg-config libjansson-dev zlib1g-dev libxsmm-dev check
+
+# ------------------------------------------------------------------- flags --
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
+    -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wcast-qual \
+    -Wwrite-strings -Wpointer-arith -Wformat=2 -Wnull-dereference \
+    -Wswitch-enum -Werror
+OPTIMISE ?= -O3 -g
+CFLAGS_ALL := -std=c11 -D_POSIX_C_SOURCE=200809L $(OPTIMISE) -fPIC \
+    -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) -Iinclude \
+    -Isrc -I$(BUILD)/gen -MMD -MP $(CFLAGS)
+# gcc vectorises the loops of src/op/x86/simd only when it need not keep errno
+# and the order of floating-point traps; neither changes a result.
+FLAGS_simd := -fopenmp-simd -fno-math-errno -fno-trapping-math
+FLAGS_avx2 := -mavx2 -mfma -DETX_ISA=avx2
+FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
+    -mprefer-vector-width=512 -DETX_ISA=avx512
+LDLIBS_LIB := -ljansson -lz -l:libxsmm.a -l:libxsmmnoblas.a -ldl -lpthread -lm
+LDFLAGS_LIB := -shared -Wl,--version-script=lib/exatrkx.map \
+    -Wl,-soname,libexatrkx.so.$(MAJOR) -Wl,-z,defs -Wl,--exclude-libs,ALL
+
+# ----------------------------------------------------------------- sources --
+
+ROOMS := base data op/ref op/x86 backend backend/cpu arch $(ARCHS:%=arch/%) \
+    stage stage/graph_construction stage/edge_classification \
+    stage/track_building io eval train api
+ARCHS := $(patsubst src/arch/%/,%,$(sort $(dir $(wildcard src/arch/*/*.c))))
+SOURCES := $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c))
+OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
+ifeq ($(shell uname -m),x86_64)
+SIMD := $(wildcard src/op/x86/simd/*.c)
+OBJECTS += $(foreach isa,avx2 avx512,$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o))
+endif
+
+SONAME := $(LIB)/libexatrkx.so.$(MAJOR)
+SHARED := $(LIB)/libexatrkx.so
+STATIC := $(LIB)/libexatrkx.a
+
+PROGRAM_SOURCES := $(wildcard examples/etx-*.c)
+PROGRAMS := $(PROGRAM_SOURCES:examples/%.c=$(BUILD)/examples/%)
+PROGRAM_PARTS := $(filter-out $(PROGRAM_SOURCES),$(wildcard examples/*.c))
+PROGRAM_OBJECTS := $(PROGRAM_PARTS:examples/%.c=$(BUILD)/obj/examples/%.o)
+
+TEST_SOURCES := $(foreach room,unit checkop conformance golden,\
+    $(wildcard test/$(room)/*.c))
+TEST_OBJECTS := $(TEST_SOURCES:%.c=$(BUILD)/obj/%.o)
+SUITES := $(patsubst test_%.c,%,$(notdir $(filter \
+    %,$(foreach room,unit checkop conformance golden,\
+    $(wildcard test/$(room)/test_*.c)))))
+TESTS := $(BUILD)/test/exatrkx-tests
+CHECKOP_BENCH := $(BUILD)/test/checkop-bench
+
+# ----------------------------------------------------------------- targets --
+
+.PHONY: all lib programs tests check demo bench install uninstall dist docs \
+    format lint clean deps help asan tsan fuzz coverage abi
+.DELETE_ON_ERROR:
+
+all: lib programs
+
+help:
+	@echo 'make            the library (lib/) and the programs (build/examples/)'
+	@echo 'make demo       set up, build, find the tracks of the shipped events'
+	@echo 'make check      set up, build and run every test'
+	@echo 'make bench      time every stage and operator'
+	@echo 'make install    PREFIX=/usr/local DESTDIR='
+	@echo 'make lint docs format asan tsan fuzz coverage abi clean'
+
+lib: $(SHARED) $(STATIC)
+programs: $(PROGRAMS)
+tests: $(TESTS)
+
+# One command that installs what is missing, or says which one would.
+deps:
+	@test/setup.sh $(PACKAGES)
+
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@examples/demo.sh $(BUILD)
+
+check: deps
+	@$(MAKE) --no-print-directory all tests
+	@test/check.sh $(BUILD)
+
+# $(call compile,flags): one object from one source.
+compile = @mkdir -p $(@D) && echo "  cc    $@" && \
+    $(CC) $(CFLAGS_ALL) $(1) -c $< -o $@
+
+$(BUILD)/obj/%.o: src/%.c
+	$(call compile)
+$(BUILD)/obj/avx2/%.o: src/%.c
+	$(call compile,$(FLAGS_simd) $(FLAGS_avx2))
+$(BUILD)/obj/avx512/%.o: src/%.c
+	$(call compile,$(FLAGS_simd) $(FLAGS_avx512))
+$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
+	$(call compile)
+$(BUILD)/obj/examples/%.o: examples/%.c
+	$(call compile,-DETX_DATA_DIR='"$(DATADIR)"')
+$(BUILD)/obj/test/%.o: test/%.c $(BUILD)/gen/suites.h
+	$(call compile,-Itest/unit -Itest/checkop)
+
+# The list of network families is the list of folders in src/arch/.
+$(BUILD)/gen/archs.c: $(ARCHS:%=src/arch/%) Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "arch/arch.h"'; \
+	for net in $(ARCHS); do \
+	    echo "extern const struct etx_arch etx_arch_$$net;"; done; \
+	echo 'const struct etx_arch *const etx_archs[] = {'; \
+	for net in $(ARCHS); do echo "    &etx_arch_$$net,"; done; \
+	echo '    NULL};'; } > $@
+
+# The list of test suites is the list of files test_*.c.
+$(BUILD)/gen/suites.h: $(TEST_SOURCES) Makefile
+	@mkdir -p $(@D)
+	@{ for suite in $(SUITES); do \
+	    echo "Suite *etx_suite_$$suite(void);"; done; \
+	echo '#define ETX_SUITES(X) \'; \
+	for suite in $(SUITES); do echo "    X(etx_suite_$$suite) \\"; done; \
+	echo; } > $@.new
+	@cmp -s $@.new $@ && rm $@.new && touch $@ || mv $@.new $@
+
+$(SONAME): $(OBJECTS) lib/exatrkx.map
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $(OBJECTS) $(LDFLAGS_LIB) $(LDLIBS_LIB) -o $@
+$(SHARED): $(SONAME)
+	@ln -sf $(notdir $<) $@
+$(STATIC): $(OBJECTS)
+	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $(OBJECTS)
+
+$(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) -lexatrkx -ljansson -lm \
+	    -Wl,-rpath,'$$ORIGIN/../../lib' -Wl,-rpath,'$$ORIGIN/../lib' -o $@
+
+$(TESTS): $(TEST_OBJECTS) $(STATIC)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $(TEST_OBJECTS) $(STATIC) $(LDLIBS_LIB) \
+	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@
+
+$(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
+    $(filter-out %/main.o $(BUILD)/obj/test/checkop/test_%,\
+    $(filter $(BUILD)/obj/test/checkop/%,$(TEST_OBJECTS))) $(STATIC)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) \
+	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@
+
+bench: all $(CHECKOP_BENCH)
+	@$(CHECKOP_BENCH)
+	@$(BUILD)/examples/etx-bench --hits 10000,30000,100000 \
+	    --model examples/models/default.safetensors
+
+# Sanitizers: the same rules in a build folder of their own.
+asan: deps
+	@$(MAKE) --no-print-directory BUILD=build/asan LIB=build/asan/lib \
+	    OPTIMISE='-O1 -g' tests \
+	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer'
+	@CK_TIMEOUT_MULTIPLIER=20 build/asan/test/exatrkx-tests
+tsan: deps
+	@$(MAKE) --no-print-directory BUILD=build/tsan LIB=build/tsan/lib \
+	    OPTIMISE='-O1 -g' SANITIZE='-fsanitize=thread' tests
+	@CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 CK_RUN_SUITE=threads \
+	    build/tsan/test/exatrkx-tests
+coverage: deps
+	@$(MAKE) --no-print-directory BUILD=build/coverage \
+	    LIB=build/coverage/lib OPTIMISE='-O1 -g' SANITIZE='--coverage' tests
+	@build/coverage/test/exatrkx-tests
+	@gcovr --root . --filter src/ build/coverage
+
+fuzz:
+	@test/fuzz/run.sh
+
+lint:
+	@test/lint/lint.sh
+
+abi: $(SHARED)
+	@test/lint/abi.sh $(SHARED)
+
+docs:
+	@doxygen docs/Doxyfile
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+install: all
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/bin \
+	    $(DESTDIR)$(PREFIX)/include/exatrkx $(DESTDIR)$(DATADIR)/data \
+	    $(DESTDIR)$(DATADIR)/models
+	install -m 644 include/exatrkx/*.h $(DESTDIR)$(PREFIX)/include/exatrkx/
+	install -m 755 $(SONAME) $(DESTDIR)$(LIBDIR)/
+	ln -sf libexatrkx.so.$(MAJOR) $(DESTDIR)$(LIBDIR)/libexatrkx.so
+	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)/
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
+	    -e 's|@VERSION@|$(VERSION)|' pkgconfig/exatrkx.pc.in \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx.pc
+	for program in $(notdir $(PROGRAMS)); do install -m 755 \
+	    $(BUILD)/examples/$$program $(DESTDIR)$(PREFIX)/bin/; done
+	install -m 644 examples/data/*.csv.gz $(DESTDIR)$(DATADIR)/data/
+	install -m 644 examples/models/*.safetensors $(DESTDIR)$(DATADIR)/models/
+
+uninstall:
+	rm -f $(DESTDIR)$(LIBDIR)/libexatrkx.so* \
+	    $(DESTDIR)$(LIBDIR)/libexatrkx.a \
+	    $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx.pc \
+	    $(PROGRAM_SOURCES:examples/%.c=$(DESTDIR)$(PREFIX)/bin/%)
+	rm -rf $(DESTDIR)$(PREFIX)/include/exatrkx $(DESTDIR)$(DATADIR)
+
+dist:
+	@git archive --prefix=libexatrkx-$(VERSION)/ \
+	    -o libexatrkx-$(VERSION).tar.gz HEAD
+
+clean:
+	rm -rf build lib/libexatrkx.so* lib/libexatrkx.a
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
