@@ -18,7 +18,8 @@ struct etx_mlp_style {
     int32_t norm_last;       /* 1: activation before norm */
     float norm_eps;
     int32_t last_activation; /* of the last layer */
-    int32_t last_norm;       /* of the last layer, enum etx_norm */
+    int32_t last_norm;       /* of the last layer, enum etx_norm; L2 comes
+                                after the activation */
 };
 
 /* Offsets of a layer's parameters; -1 where it has none. */
@@ -45,5 +46,26 @@ void etx_mlp_block_layers(struct etx_layer *layer,
 /* The same for a flat gradient. */
 void etx_mlp_block_gradients(struct etx_layer_gradient *gradient,
     const struct etx_mlp_block *block, float *gradients);
+
+/* Append the layers of tail, so that both run as one block. Together they
+ * have at most ETX_MAX_LAYERS layers. */
+void etx_mlp_block_append(
+    struct etx_mlp_block *block, const struct etx_mlp_block *tail);
+
+/* Run the block. args says rows, parts, residual and out; its layers are set
+ * here. */
+etx_status etx_mlp_block_forward(struct etx_context *context,
+    const struct etx_mlp_block *block, const float *values,
+    struct etx_mlp_args *args);
+
+/* The same backward, see etx_mlp_backward_args: args as for the forward,
+ * gradients flat and added to, d_part [args->n_parts] or NULL. */
+etx_status etx_mlp_block_backward(struct etx_context *context,
+    const struct etx_mlp_block *block, const float *values, float *gradients,
+    struct etx_mlp_args *args, const float *d_out, float *const *d_part);
+
+/* Append a part of width columns, unless width is 0. */
+void etx_mlp_part(struct etx_mlp_args *args, const float *data,
+    const int32_t *index, int32_t width);
 
 #endif

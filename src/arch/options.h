@@ -13,7 +13,8 @@ enum etx_option_kind {
     ETX_OPTION_FLOAT,  /* float between low and high, finite */
     ETX_OPTION_BOOL,   /* int32_t 0 or 1 from true or false */
     ETX_OPTION_CHOICE, /* int32_t place in choices */
-    ETX_OPTION_INTS    /* int32_t array of at most `capacity`, count beside */
+    ETX_OPTION_INTS,   /* int32_t array of at most `capacity`, count beside */
+    ETX_OPTION_CHOICES /* the same, of places in choices */
 };
 
 /* One option: key, kind, where the value goes (holds the default before). */
@@ -22,9 +23,9 @@ struct etx_option {
     int32_t kind; /* enum etx_option_kind */
     void *value;
     double low, high;
-    const char *const *choices; /* NULL-terminated, for CHOICE */
-    int32_t capacity;           /* for INTS */
-    int32_t *count;             /* for INTS */
+    const char *const *choices; /* NULL-terminated, for CHOICE, CHOICES */
+    int32_t capacity;           /* for INTS, CHOICES */
+    int32_t *count;             /* for INTS, CHOICES */
 };
 
 /* object NULL leaves all defaults. Unknown keys, wrong types and values out

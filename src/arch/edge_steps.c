@@ -1,0 +1,108 @@
+/* arch/edge_steps.c -- what networks on edges have in common.
+ *
+ * Everything that touches values is an operator, so that the same code runs
+ * on every backend.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/edge_steps.h"
+
+#include "base/check.h"
+#include "base/status.h"
+
+const char *const etx_edge_order_names[] = {
+    "source_target", "target_source", NULL};
+
+struct etx_edge_ends etx_edge_ends(
+    const struct etx_graph *graph, int32_t order)
+{
+    const int32_t *src = graph->src;
+    const int32_t *dst = graph->dst;
+
+    if (order == ETX_EDGE_SOURCE_TARGET)
+        return (struct etx_edge_ends){.first = src, .second = dst};
+    return (struct etx_edge_ends){.first = dst, .second = src};
+}
+
+static int32_t needs_score(const struct etx_edge_feature_list *list)
+{
+    for (int32_t k = 0; k < list->n_features; k++) {
+        if (list->feature[k] == ETX_EDGE_SCORE_LOGIT)
+            return 1;
+    }
+    return 0;
+}
+
+etx_status etx_edge_feature_rows(float *out, const struct etx_network *network,
+    struct etx_context *context, const struct etx_network_input *input,
+    int64_t first, int64_t n)
+{
+    const struct etx_edge_feature_list *list = &network->edge_features;
+    const struct etx_graph *graph = input->graph;
+    const struct etx_edge_features_args args = {
+        .n_edges = n,
+        .n_features = list->n_features,
+        .feature = list->feature,
+        .scale = list->scale,
+        .position = input->position,
+        .src = graph->src + first,
+        .dst = graph->dst + first,
+        .score = graph->score == NULL ? NULL : graph->score + first,
+        .out = out,
+    };
+
+    if (list->n_features == 0 || n == 0)
+        return ETX_OK;
+    if (input->position == NULL) {
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: edge features need the positions of the hits",
+            network->arch->name);
+    }
+    if (graph->score == NULL && needs_score(list)) {
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the edge feature score_logit needs a graph with scores",
+            network->arch->name);
+    }
+    return context->ops->edge_features(context->stream, &args);
+}
+
+etx_status etx_edge_sum_ends(float *out, int32_t add,
+    struct etx_context *context, const struct etx_graph *graph, int32_t width,
+    const float *d_src, const float *d_dst)
+{
+    etx_status status = ETX_OK;
+    struct etx_segment_reduce_args args = {
+        .n_segments = graph->n_nodes,
+        .width = width,
+        .reduce = ETX_REDUCE_SUM,
+        .add = add,
+        .offset = graph->in_offset,
+        .x = d_dst,
+        .out = out,
+    };
+
+    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
+    args.add = 1;
+    args.offset = graph->out_offset;
+    args.order = graph->out_edge;
+    args.x = d_src;
+    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
+done:
+    return status;
+}
+
+etx_status etx_copy_values(
+    struct etx_context *context, float *y, const float *x, int64_t n)
+{
+    const struct etx_activation_args args = {
+        .n = n, .activation = ETX_ACTIVATION_NONE, .x = x, .y = y};
+
+    return context->ops->activation(context->stream, &args);
+}
+
+etx_status etx_add_values(
+    struct etx_context *context, float *y, const float *x, int64_t n)
+{
+    const struct etx_add_args args = {.n = n, .alpha = 1.0f, .x = x, .y = y};
+
+    return context->ops->add(context->stream, &args);
+}

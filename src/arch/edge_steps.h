@@ -1,0 +1,49 @@
+/* arch/edge_steps.h -- what networks on edges have in common.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_ARCH_EDGE_STEPS_H
+#define ETX_ARCH_EDGE_STEPS_H
+
+#include "arch/arch.h"
+
+/* Which end of an edge comes first in a concatenation: the choices of the
+ * option "order". */
+enum etx_edge_order {
+    ETX_EDGE_SOURCE_TARGET,
+    ETX_EDGE_TARGET_SOURCE
+};
+
+extern const char *const etx_edge_order_names[]; /* NULL-terminated */
+
+/* src and dst of the graph in this order. */
+struct etx_edge_ends {
+    const int32_t *first;  /* [n_edges] */
+    const int32_t *second; /* [n_edges] */
+};
+
+struct etx_edge_ends etx_edge_ends(
+    const struct etx_graph *graph, int32_t order);
+
+/* The network's edge features of edges first .. first + n - 1:
+ * out [n, n_edge_features]. ETX_ERR_ARGUMENT when the list needs scores that
+ * the graph lacks. */
+etx_status etx_edge_feature_rows(float *out, const struct etx_network *network,
+    struct etx_context *context, const struct etx_network_input *input,
+    int64_t first, int64_t n);
+
+/* out [n_nodes, width] (+)= the sum over the edges into each node of d_dst
+ * plus the sum over the edges out of it of d_src, both [n_edges, width], in
+ * the order of edges: the gradient of taking rows by dst and by src. */
+etx_status etx_edge_sum_ends(float *out, int32_t add,
+    struct etx_context *context, const struct etx_graph *graph, int32_t width,
+    const float *d_src, const float *d_dst);
+
+/* y [n] = x [n]. */
+etx_status etx_copy_values(
+    struct etx_context *context, float *y, const float *x, int64_t n);
+
+/* y [n] += x [n]. */
+etx_status etx_add_values(
+    struct etx_context *context, float *y, const float *x, int64_t n);
+
+#endif

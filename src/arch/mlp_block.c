@@ -1,0 +1,184 @@
+/* arch/mlp_block.c -- the multi-layer perceptron inside every network.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/mlp_block.h"
+
+#include "base/check.h"
+#include "base/status.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* torch.nn.functional.normalize's. */
+#define L2_EPS 1e-12f
+
+static void describe(struct etx_layer *shape, int32_t n_in, int32_t n_out,
+    int32_t is_last, const struct etx_mlp_style *style)
+{
+    *shape = (struct etx_layer){.n_in = n_in, .n_out = n_out};
+    shape->norm = is_last ? style->last_norm : style->norm;
+    shape->activation = is_last ? style->last_activation : style->activation;
+    shape->norm_last = style->norm_last;
+    shape->eps = style->norm_eps;
+    if (shape->norm == ETX_NORM_L2) {
+        shape->norm_last = 1;
+        shape->eps = L2_EPS;
+    }
+}
+
+static etx_status declare_vector(int64_t *offset, struct etx_network *network,
+    const char *prefix, int32_t k, const char *what, int32_t n,
+    enum etx_init init, int32_t fan_in)
+{
+    struct etx_parameter parameter = {.n_rows = 1,
+        .n_cols = n,
+        .is_vector = 1,
+        .init = (int32_t)init,
+        .fan_in = fan_in};
+
+    (void)snprintf(parameter.name, sizeof parameter.name, "%s.%d.%s", prefix,
+        (int)k, what);
+    return etx_network_declare(network, offset, &parameter);
+}
+
+static etx_status declare_layer(struct etx_mlp_layer_place *place,
+    struct etx_network *network, const char *prefix, int32_t k, int32_t affine)
+{
+    etx_status status = ETX_OK;
+    const struct etx_layer *shape = &place->shape;
+    const int32_t n_in = shape->n_in;
+    const int32_t n_out = shape->n_out;
+    struct etx_parameter weight = {.n_rows = n_out,
+        .n_cols = n_in,
+        .decays = 1,
+        .init = ETX_INIT_UNIFORM,
+        .fan_in = n_in};
+
+    place->gain = -1;
+    place->shift = -1;
+    (void)snprintf(
+        weight.name, sizeof weight.name, "%s.%d.weight", prefix, (int)k);
+    ETX_CHECK(etx_network_declare(network, &place->weight, &weight));
+    ETX_CHECK(declare_vector(&place->bias, network, prefix, k, "bias", n_out,
+        ETX_INIT_UNIFORM, n_in));
+    if (!affine || shape->norm == ETX_NORM_NONE || shape->norm == ETX_NORM_L2)
+        goto done;
+    ETX_CHECK(declare_vector(
+        &place->gain, network, prefix, k, "gain", n_out, ETX_INIT_ONE, 1));
+    ETX_CHECK(declare_vector(
+        &place->shift, network, prefix, k, "shift", n_out, ETX_INIT_ZERO, 1));
+done:
+    return status;
+}
+
+etx_status etx_mlp_block_declare(struct etx_mlp_block *block,
+    struct etx_network *network, const char *prefix, int32_t n_in,
+    int32_t n_layers, const int32_t *width, const struct etx_mlp_style *style)
+{
+    etx_status status = ETX_OK;
+
+    assert(n_layers >= 1 && n_layers <= ETX_MAX_LAYERS);
+    if (n_in < 1) {
+        return etx_fail(ETX_ERR_FORMAT, "%s: %s has no input",
+            network->arch->name, prefix);
+    }
+    block->n_layers = n_layers;
+    for (int32_t k = 0; k < n_layers; k++) {
+        struct etx_mlp_layer_place *place = &block->layer[k];
+
+        describe(&place->shape, k == 0 ? n_in : width[k - 1], width[k],
+            k == n_layers - 1, style);
+        ETX_CHECK(declare_layer(place, network, prefix, k, style->norm_affine));
+    }
+done:
+    return status;
+}
+
+void etx_mlp_block_append(
+    struct etx_mlp_block *block, const struct etx_mlp_block *tail)
+{
+    assert(block->n_layers + tail->n_layers <= ETX_MAX_LAYERS);
+    memcpy(block->layer + block->n_layers, tail->layer,
+        (size_t)tail->n_layers * sizeof *tail->layer);
+    block->n_layers += tail->n_layers;
+}
+
+static const float *at(const float *values, int64_t offset)
+{
+    return offset < 0 ? NULL : values + offset;
+}
+
+void etx_mlp_block_layers(struct etx_layer *layer,
+    const struct etx_mlp_block *block, const float *values)
+{
+    for (int32_t k = 0; k < block->n_layers; k++) {
+        const struct etx_mlp_layer_place *place = &block->layer[k];
+
+        layer[k] = place->shape;
+        layer[k].weight = at(values, place->weight);
+        layer[k].bias = at(values, place->bias);
+        layer[k].gain = at(values, place->gain);
+        layer[k].shift = at(values, place->shift);
+    }
+}
+
+static float *gradient_at(float *gradients, int64_t offset)
+{
+    return offset < 0 ? NULL : gradients + offset;
+}
+
+void etx_mlp_block_gradients(struct etx_layer_gradient *gradient,
+    const struct etx_mlp_block *block, float *gradients)
+{
+    for (int32_t k = 0; k < block->n_layers; k++) {
+        const struct etx_mlp_layer_place *place = &block->layer[k];
+
+        gradient[k].weight = gradient_at(gradients, place->weight);
+        gradient[k].bias = gradient_at(gradients, place->bias);
+        gradient[k].gain = gradient_at(gradients, place->gain);
+        gradient[k].shift = gradient_at(gradients, place->shift);
+    }
+}
+
+etx_status etx_mlp_block_forward(struct etx_context *context,
+    const struct etx_mlp_block *block, const float *values,
+    struct etx_mlp_args *args)
+{
+    struct etx_layer layer[ETX_MAX_LAYERS];
+
+    etx_mlp_block_layers(layer, block, values);
+    args->n_layers = block->n_layers;
+    args->layer = layer;
+    return context->ops->mlp(context->stream, args);
+}
+
+etx_status etx_mlp_block_backward(struct etx_context *context,
+    const struct etx_mlp_block *block, const float *values, float *gradients,
+    struct etx_mlp_args *args, const float *d_out, float *const *d_part)
+{
+    struct etx_layer layer[ETX_MAX_LAYERS];
+    struct etx_layer_gradient gradient[ETX_MAX_LAYERS];
+    struct etx_mlp_backward_args backward = {
+        .forward = args, .d_out = d_out, .gradient = gradient};
+
+    etx_mlp_block_layers(layer, block, values);
+    etx_mlp_block_gradients(gradient, block, gradients);
+    args->n_layers = block->n_layers;
+    args->layer = layer;
+    if (d_part != NULL) {
+        memcpy(backward.d_part, d_part,
+            (size_t)args->n_parts * sizeof *d_part);
+    }
+    return context->ops->mlp_backward(context->stream, &backward);
+}
+
+void etx_mlp_part(struct etx_mlp_args *args, const float *data,
+    const int32_t *index, int32_t width)
+{
+    if (width == 0)
+        return;
+    assert(args->n_parts < ETX_MAX_PARTS);
+    args->part[args->n_parts++] = (struct etx_rows){
+        .data = data, .index = index, .width = width};
+}
