@@ -1,0 +1,300 @@
+/* arch/edge_filter/edge_filter.c -- a score for every edge from its two ends.
+ *
+ * A perceptron on the node features of both ends and the features of the
+ * edge. It runs over blocks of edges, so no hidden layer of all edges is ever
+ * in memory; only a batch norm needs all edges at once.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/edge_steps.h"
+#include "arch/mlp_block.h"
+#include "arch/options.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+#include <string.h>
+
+#define MOST_WIDTH  65536
+#define BLOCK_EDGES 65536
+
+enum style {
+    STYLE_MLP,     /* linear, norm, activation */
+    STYLE_PYRAMID, /* the same; the widths say the rest */
+    STYLE_VANILLA  /* Exa.TrkX: first layer linear, one shared norm */
+};
+
+static const char *const style_names[] = {"mlp", "pyramid", "vanilla", NULL};
+
+extern const struct etx_arch etx_arch_edge_filter;
+
+struct state {
+    int32_t style; /* enum style */
+    int32_t order; /* enum etx_edge_order */
+    int32_t n_hidden;
+    int32_t width[ETX_MAX_LAYERS]; /* hidden layers, then 1 */
+    struct etx_mlp_style layers;
+    struct etx_mlp_block block;
+};
+
+static etx_status read_options(
+    struct state *state, const char *owner, const json_t *options)
+{
+    struct etx_mlp_style *style = &state->layers;
+    const struct etx_option option[] = {
+        {.key = "hidden",
+            .kind = ETX_OPTION_INTS,
+            .value = state->width,
+            .low = 1,
+            .high = MOST_WIDTH,
+            .capacity = ETX_MAX_LAYERS - 1,
+            .count = &state->n_hidden},
+        {.key = "style",
+            .kind = ETX_OPTION_CHOICE,
+            .value = &state->style,
+            .choices = style_names},
+        {.key = "order",
+            .kind = ETX_OPTION_CHOICE,
+            .value = &state->order,
+            .choices = etx_edge_order_names},
+        {.key = "activation",
+            .kind = ETX_OPTION_CHOICE,
+            .value = &style->activation,
+            .choices = etx_activation_names},
+        {.key = "norm",
+            .kind = ETX_OPTION_CHOICE,
+            .value = &style->norm,
+            .choices = etx_norm_names},
+        {.key = "norm_affine",
+            .kind = ETX_OPTION_BOOL,
+            .value = &style->norm_affine},
+        {.key = "norm_last",
+            .kind = ETX_OPTION_BOOL,
+            .value = &style->norm_last},
+        {.key = "norm_eps",
+            .kind = ETX_OPTION_FLOAT,
+            .value = &style->norm_eps,
+            .low = 1e-12,
+            .high = 1.0},
+    };
+
+    return etx_options_read(
+        owner, options, option, (int32_t)(sizeof option / sizeof option[0]));
+}
+
+static etx_status declare_shared(int64_t *offset, struct etx_network *network,
+    const char *name, int32_t width, enum etx_init init)
+{
+    struct etx_parameter parameter = {.n_rows = 1,
+        .n_cols = width,
+        .is_vector = 1,
+        .init = (int32_t)init,
+        .fan_in = 1};
+
+    memcpy(parameter.name, name, strlen(name) + 1);
+    return etx_network_declare(network, offset, &parameter);
+}
+
+/* Hidden layers after the first get the activation and one common norm. */
+static etx_status share_norm(struct state *state, struct etx_network *network)
+{
+    etx_status status = ETX_OK;
+    const struct etx_mlp_style *style = &state->layers;
+    int64_t gain = -1;
+    int64_t shift = -1;
+
+    if (style->norm_affine && state->n_hidden > 1 &&
+        (style->norm == ETX_NORM_LAYER || style->norm == ETX_NORM_BATCH)) {
+        ETX_CHECK(declare_shared(
+            &gain, network, "norm.gain", state->width[0], ETX_INIT_ONE));
+        ETX_CHECK(declare_shared(
+            &shift, network, "norm.shift", state->width[0], ETX_INIT_ZERO));
+    }
+    for (int32_t k = 1; k < state->n_hidden; k++) {
+        struct etx_mlp_layer_place *place = &state->block.layer[k];
+
+        place->shape.norm = style->norm;
+        place->shape.norm_last = 1;
+        place->shape.activation = style->activation;
+        place->gain = gain;
+        place->shift = shift;
+    }
+done:
+    return status;
+}
+
+static etx_status configure_vanilla(
+    struct state *state, struct etx_network *network, int32_t n_in)
+{
+    etx_status status = ETX_OK;
+    const struct etx_mlp_style bare = {.norm_eps = state->layers.norm_eps};
+
+    for (int32_t k = 1; k < state->n_hidden; k++) {
+        if (state->width[k] != state->width[0]) {
+            return etx_fail(ETX_ERR_FORMAT,
+                "%s: option 'hidden' has widths %d and %d, but style vanilla "
+                "shares one norm and needs equal widths",
+                network->arch->name, (int)state->width[0],
+                (int)state->width[k]);
+        }
+    }
+    ETX_CHECK(etx_mlp_block_declare(&state->block, network, "layers", n_in,
+        state->n_hidden + 1, state->width, &bare));
+    ETX_CHECK(share_norm(state, network));
+done:
+    return status;
+}
+
+static etx_status configure(
+    struct etx_network *network, const json_t *options)
+{
+    etx_status status = ETX_OK;
+    struct state *state = NULL;
+    const int32_t n_in =
+        2 * network->n_node_features + network->edge_features.n_features;
+
+    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "edge filter options"));
+    network->state = state;
+    *state = (struct state){
+        .n_hidden = 2,
+        .width = {64, 64},
+        .layers = {.activation = -1,
+            .norm = ETX_NORM_LAYER,
+            .norm_affine = 1,
+            .norm_eps = 1e-5f},
+    };
+    ETX_CHECK(read_options(state, network->arch->name, options));
+    state->width[state->n_hidden] = 1;
+    network->n_out = 1;
+    if (state->layers.activation < 0) {
+        state->layers.activation = state->style == STYLE_VANILLA
+                                       ? ETX_ACTIVATION_TANH
+                                       : ETX_ACTIVATION_SILU;
+    }
+    if (state->style == STYLE_VANILLA) {
+        ETX_CHECK(configure_vanilla(state, network, n_in));
+    } else {
+        ETX_CHECK(etx_mlp_block_declare(&state->block, network, "layers", n_in,
+            state->n_hidden + 1, state->width, &state->layers));
+    }
+done:
+    return status;
+}
+
+static void release(struct etx_network *network)
+{
+    etx_release(network->state);
+    network->state = NULL;
+}
+
+/* A pass over the edges: the block it is at. */
+struct pass {
+    const struct etx_network *network;
+    struct etx_context *context;
+    const struct etx_network_input *input;
+    int64_t n_block;  /* edges a block */
+    float *features;  /* [n_block, n_edge_features] */
+};
+
+static etx_status start(struct pass *pass, const struct etx_network *network,
+    struct etx_context *context, const struct etx_network_input *input)
+{
+    const struct state *state = network->state;
+    const int64_t n_edges = input->graph->n_edges;
+    const int32_t width = network->edge_features.n_features;
+
+    *pass = (struct pass){.network = network,
+        .context = context,
+        .input = input,
+        .n_block = n_edges};
+    if (state->layers.norm != ETX_NORM_BATCH && n_edges > BLOCK_EDGES)
+        pass->n_block = BLOCK_EDGES;
+    if (width == 0)
+        return ETX_OK;
+    return etx_arena_take(&pass->features, context->stream->arena,
+        pass->n_block * width, sizeof(float), "edge features");
+}
+
+/* The rows of edges first .. first + n - 1. */
+static etx_status describe(
+    struct etx_mlp_args *args, const struct pass *pass, int64_t first)
+{
+    const struct etx_network *network = pass->network;
+    const struct state *state = network->state;
+    const struct etx_network_input *input = pass->input;
+    const struct etx_edge_ends ends =
+        etx_edge_ends(input->graph, state->order);
+    const int64_t left = input->graph->n_edges - first;
+
+    *args = (struct etx_mlp_args){
+        .n_rows = left < pass->n_block ? left : pass->n_block};
+    etx_mlp_part(args, input->node_features, ends.first + first,
+        network->n_node_features);
+    etx_mlp_part(args, input->node_features, ends.second + first,
+        network->n_node_features);
+    etx_mlp_part(
+        args, pass->features, NULL, network->edge_features.n_features);
+    return etx_edge_feature_rows(pass->features, network, pass->context, input,
+        first, args->n_rows);
+}
+
+static etx_status forward(const struct etx_network *network,
+    struct etx_context *context, const struct etx_network_input *input,
+    struct etx_tape *tape, float *out)
+{
+    etx_status status = ETX_OK;
+    const struct state *state = network->state;
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
+    struct pass pass;
+
+    if (tape != NULL)
+        tape->state = NULL;
+    ETX_CHECK(start(&pass, network, context, input));
+    for (int64_t first = 0; first < input->graph->n_edges;
+        first += pass.n_block) {
+        struct etx_mlp_args args;
+
+        ETX_CHECK(etx_check_cancelled(context->stream));
+        ETX_CHECK(describe(&args, &pass, first));
+        args.out = out + first;
+        ETX_CHECK(etx_mlp_block_forward(
+            context, &state->block, network->value, &args));
+    }
+done:
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
+}
+
+static etx_status backward(const struct etx_network *network,
+    struct etx_context *context, const struct etx_network_input *input,
+    const struct etx_tape *tape, const float *d_out, float *gradient)
+{
+    etx_status status = ETX_OK;
+    const struct state *state = network->state;
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
+    struct pass pass;
+
+    (void)tape;
+    ETX_CHECK(start(&pass, network, context, input));
+    for (int64_t first = 0; first < input->graph->n_edges;
+        first += pass.n_block) {
+        struct etx_mlp_args args;
+
+        ETX_CHECK(etx_check_cancelled(context->stream));
+        ETX_CHECK(describe(&args, &pass, first));
+        ETX_CHECK(etx_mlp_block_backward(context, &state->block,
+            network->value, gradient, &args, d_out + first, NULL));
+    }
+done:
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
+}
+
+const struct etx_arch etx_arch_edge_filter = {
+    .name = "edge_filter",
+    .kind = ETX_NETWORK_EDGE,
+    .configure = configure,
+    .release = release,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,154 @@
+/* arch/mlp/mlp.c -- points from node features: the metric-learning network.
+ *
+ * A perceptron applied to every hit; hits of one track should come out close
+ * to each other (Exa.TrkX, arXiv:2103.06995, section 3.1).
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/mlp_block.h"
+#include "arch/options.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+#define MOST_WIDTH 65536
+
+extern const struct etx_arch etx_arch_mlp;
+
+struct state {
+    int32_t n_hidden;
+    int32_t width[ETX_MAX_LAYERS]; /* hidden layers, then the output */
+    int32_t n_out;
+    int32_t normalize_output;
+    struct etx_mlp_style style;
+    struct etx_mlp_block block;
+};
+
+static etx_status read_options(
+    struct state *state, const char *owner, const json_t *options)
+{
+    struct etx_mlp_style *style = &state->style;
+    const struct etx_option option[] = {
+        {.key = "hidden",
+            .kind = ETX_OPTION_INTS,
+            .value = state->width,
+            .low = 1,
+            .high = MOST_WIDTH,
+            .capacity = ETX_MAX_LAYERS - 1,
+            .count = &state->n_hidden},
+        {.key = "n_out",
+            .kind = ETX_OPTION_INT,
+            .value = &state->n_out,
+            .low = 1,
+            .high = 1024},
+        {.key = "activation",
+            .kind = ETX_OPTION_CHOICE,
+            .value = &style->activation,
+            .choices = etx_activation_names},
+        {.key = "norm",
+            .kind = ETX_OPTION_CHOICE,
+            .value = &style->norm,
+            .choices = etx_norm_names},
+        {.key = "norm_affine",
+            .kind = ETX_OPTION_BOOL,
+            .value = &style->norm_affine},
+        {.key = "norm_last",
+            .kind = ETX_OPTION_BOOL,
+            .value = &style->norm_last},
+        {.key = "norm_eps",
+            .kind = ETX_OPTION_FLOAT,
+            .value = &style->norm_eps,
+            .low = 1e-12,
+            .high = 1.0},
+        {.key = "last_activation",
+            .kind = ETX_OPTION_CHOICE,
+            .value = &style->last_activation,
+            .choices = etx_activation_names},
+        {.key = "normalize_output",
+            .kind = ETX_OPTION_BOOL,
+            .value = &state->normalize_output},
+    };
+
+    return etx_options_read(
+        owner, options, option, (int32_t)(sizeof option / sizeof option[0]));
+}
+
+static etx_status configure(
+    struct etx_network *network, const json_t *options)
+{
+    etx_status status = ETX_OK;
+    struct state *state = NULL;
+
+    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "mlp options"));
+    network->state = state;
+    *state = (struct state){
+        .n_hidden = 3,
+        .width = {256, 256, 256},
+        .n_out = 8,
+        .style = {.activation = ETX_ACTIVATION_SILU,
+            .norm = ETX_NORM_LAYER,
+            .norm_affine = 1,
+            .norm_eps = 1e-5f},
+    };
+    ETX_CHECK(read_options(state, network->arch->name, options));
+    if (state->normalize_output)
+        state->style.last_norm = ETX_NORM_L2;
+    state->width[state->n_hidden] = state->n_out;
+    network->n_out = state->n_out;
+    ETX_CHECK(etx_mlp_block_declare(&state->block, network, "layers",
+        network->n_node_features, state->n_hidden + 1, state->width,
+        &state->style));
+done:
+    return status;
+}
+
+static void release(struct etx_network *network)
+{
+    etx_release(network->state);
+    network->state = NULL;
+}
+
+static struct etx_mlp_args describe(
+    const struct etx_network *network, const struct etx_network_input *input)
+{
+    struct etx_mlp_args args = {.n_rows = input->n_nodes};
+
+    etx_mlp_part(&args, input->node_features, NULL, network->n_node_features);
+    return args;
+}
+
+static etx_status forward(const struct etx_network *network,
+    struct etx_context *context, const struct etx_network_input *input,
+    struct etx_tape *tape, float *out)
+{
+    const struct state *state = network->state;
+    struct etx_mlp_args args = describe(network, input);
+
+    /* The backward computes everything again from the input. */
+    if (tape != NULL)
+        tape->state = NULL;
+    args.out = out;
+    return etx_mlp_block_forward(
+        context, &state->block, network->value, &args);
+}
+
+static etx_status backward(const struct etx_network *network,
+    struct etx_context *context, const struct etx_network_input *input,
+    const struct etx_tape *tape, const float *d_out, float *gradient)
+{
+    const struct state *state = network->state;
+    struct etx_mlp_args args = describe(network, input);
+
+    (void)tape;
+    return etx_mlp_block_backward(context, &state->block, network->value,
+        gradient, &args, d_out, NULL);
+}
+
+const struct etx_arch etx_arch_mlp = {
+    .name = "mlp",
+    .kind = ETX_NETWORK_POINT,
+    .configure = configure,
+    .release = release,
+    .forward = forward,
+    .backward = backward,
+};
