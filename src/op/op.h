@@ -7,11 +7,13 @@
  *
  * Rules: matrices are row-major and contiguous unless a stride is given;
  * outputs must not overlap inputs unless the field says so; counts of zero
- * are valid and do nothing; sizes are checked by the caller (arch, stage),
- * operators fail only for memory, limits and cancellation. Results are the
- * same bits on every run and for every number of threads. Tolerance against
- * the reference: exact for indices and graphs, 8 eps sqrt(n) relative to the
- * sum of magnitudes for sums of n terms, unless the operator says otherwise.
+ * are valid and do nothing, except that scalar results (sums, n_selected, an
+ * edge list) are then written as zero; sizes are checked by the caller (arch,
+ * stage), operators fail only for memory, limits and cancellation. Results
+ * are the same bits on every run and for every number of threads. Tolerance
+ * against the reference: exact for indices and graphs, 8 eps sqrt(n) relative
+ * to the sum of magnitudes for sums of n terms, unless the operator says
+ * otherwise.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_OP_H
@@ -221,11 +223,12 @@ struct etx_segment_reduce_args {
     float *out;            /* [n_segments, width] */
 };
 
-/* segment_reduce_backward: d_x[v] (+)= what d_out says. Without weight and
- * gather (their gradients are a segment_reduce over the other order and a
- * row_dot). MAX goes to the first of equal values in segment order. */
+/* segment_reduce_backward: d_x[v] (+)= what d_out says. forward.weight and
+ * gather are NULL (their gradients are a segment_reduce over the other order
+ * and a row_dot). MAX goes to the first of equal values in segment order; STD
+ * gives 0 where the deviation is 0. */
 struct etx_segment_reduce_backward_args {
-    struct etx_segment_reduce_args forward; /* out is read for MAX, MEAN, STD */
+    struct etx_segment_reduce_args forward; /* out is read for MAX, STD */
     const float *d_out; /* [n_segments, width] */
     float *d_x;         /* [n_values, width] */
     int32_t add;        /* 1: d_x += ; 0: every v of a segment overwritten */
@@ -233,8 +236,13 @@ struct etx_segment_reduce_backward_args {
 
 /* -------------------------------------------------------- edge features -- */
 
-/* Geometry of an edge from s to d; phi differences wrapped to [-pi, pi].
- * All are finite: a difference of r below 1e-6 mm counts as +-1e-6. */
+/* Geometry of an edge from s to d. r = (float)sqrt(x x + y y), computed in
+ * float64 and rounded once, so that dr is the same bits everywhere; dphi =
+ * atan2(x_s y_d - y_s x_d, x_s x_d + y_s y_d) lies in [-pi, pi] without loss
+ * for small angles. All are finite for finite positions: as a divisor dr
+ * below 1e-6 mm counts as +-1e-6 and r as at least 1e-6, and results beyond
+ * +-FLT_MAX become that. Tolerance 16 eps (1 + the magnitudes that a feature
+ * is the difference of) / scale, and that of dphi and dz / dr carried on. */
 enum etx_edge_feature {
     ETX_EDGE_DR,          /* r_d - r_s, mm */
     ETX_EDGE_DPHI,        /* rad */

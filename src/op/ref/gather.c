@@ -1,0 +1,17 @@
+/* op/ref/gather.c -- y[i] = x[index[i]], or added.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "op/ref/ref.h"
+
+etx_status etx_ref_gather(
+    struct etx_stream *stream, const struct etx_gather_args *args)
+{
+    (void)stream;
+    for (int64_t i = 0; i < args->n_rows; i++) {
+        const float *x = args->x + (int64_t)args->index[i] * args->width;
+        float *y = args->y + i * args->width;
+        for (int32_t k = 0; k < args->width; k++)
+            y[k] = args->add ? y[k] + x[k] : x[k];
+    }
+    return ETX_OK;
+}

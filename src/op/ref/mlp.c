@@ -1,0 +1,165 @@
+/* op/ref/mlp.c -- multi-layer perceptron as a sequence of the operators.
+ *
+ * Layer by layer over whole arrays. Without batch norm rows do not depend on
+ * each other, so blocks of rows bound the scratch.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "op/ref/ref.h"
+
+#include "backend/backend.h"
+#include "base/check.h"
+
+#include <string.h>
+
+#define BLOCK_ROWS 4096
+
+static int32_t widest(const struct etx_mlp_args *args)
+{
+    int32_t width = args->layer[0].n_in;
+
+    for (int32_t l = 0; l < args->n_layers; l++)
+        if (args->layer[l].n_out > width)
+            width = args->layer[l].n_out;
+    return width;
+}
+
+static etx_status apply_norm(struct etx_stream *stream,
+    const struct etx_layer *layer, int64_t n_rows, float *y)
+{
+    const struct etx_norm_args norm = {.n_rows = n_rows,
+        .width = layer->n_out,
+        .norm = layer->norm,
+        .eps = layer->eps,
+        .x = y,
+        .gain = layer->gain,
+        .shift = layer->shift,
+        .y = y};
+
+    if (layer->norm == ETX_NORM_NONE)
+        return ETX_OK;
+    return etx_ref_norm(stream, &norm);
+}
+
+static etx_status apply_activation(struct etx_stream *stream,
+    const struct etx_layer *layer, int64_t n_rows, float *y)
+{
+    const struct etx_activation_args activation = {.n = n_rows * layer->n_out,
+        .activation = layer->activation,
+        .x = y,
+        .y = y};
+
+    if (layer->activation == ETX_ACTIVATION_NONE)
+        return ETX_OK;
+    return etx_ref_activation(stream, &activation);
+}
+
+static etx_status apply_layer(struct etx_stream *stream,
+    const struct etx_layer *layer, int64_t n_rows, const float *x, float *y)
+{
+    const struct etx_linear_args linear = {.n_rows = n_rows,
+        .n_in = layer->n_in,
+        .n_out = layer->n_out,
+        .x = x,
+        .weight = layer->weight,
+        .bias = layer->bias,
+        .y = y};
+    etx_status status;
+
+    ETX_CHECK(etx_ref_linear(stream, &linear));
+    if (!layer->norm_last)
+        ETX_CHECK(apply_norm(stream, layer, n_rows, y));
+    ETX_CHECK(apply_activation(stream, layer, n_rows, y));
+    if (layer->norm_last)
+        ETX_CHECK(apply_norm(stream, layer, n_rows, y));
+done:
+    return status;
+}
+
+/* All rows of args at once; x and y [n_rows, widest] are scratch. */
+static etx_status apply_layers(struct etx_stream *stream,
+    const struct etx_mlp_args *args, float *x, float *y)
+{
+    const int64_t n_values =
+        args->n_rows * args->layer[args->n_layers - 1].n_out;
+    etx_status status;
+
+    etx_ref_mlp_concat(x, args);
+    for (int32_t l = 0; l < args->n_layers; l++) {
+        float *const other = x;
+        ETX_CHECK(apply_layer(stream, &args->layer[l], args->n_rows, x, y));
+        x = y;
+        y = other;
+    }
+    for (int64_t t = 0; t < n_values; t++)
+        args->out[t] = args->residual ? x[t] + args->residual[t] : x[t];
+done:
+    return status;
+}
+
+int32_t etx_ref_mlp_has_batch_norm(const struct etx_mlp_args *args)
+{
+    for (int32_t l = 0; l < args->n_layers; l++)
+        if (args->layer[l].norm == ETX_NORM_BATCH)
+            return 1;
+    return 0;
+}
+
+struct etx_mlp_args etx_ref_mlp_rows(
+    const struct etx_mlp_args *args, int64_t first, int64_t n_rows)
+{
+    struct etx_mlp_args rows = *args;
+    const int32_t n_out = args->layer[args->n_layers - 1].n_out;
+
+    rows.n_rows = n_rows;
+    for (int32_t p = 0; p < args->n_parts; p++)
+        if (args->part[p].index != NULL)
+            rows.part[p].index += first;
+        else
+            rows.part[p].data += first * args->part[p].width;
+    if (args->residual != NULL)
+        rows.residual += first * n_out;
+    if (args->out != NULL)
+        rows.out += first * n_out;
+    return rows;
+}
+
+void etx_ref_mlp_concat(float *x, const struct etx_mlp_args *args)
+{
+    for (int64_t i = 0; i < args->n_rows; i++)
+        for (int32_t p = 0; p < args->n_parts; p++) {
+            const struct etx_rows *part = &args->part[p];
+            const int64_t row = part->index ? part->index[i] : i;
+            memcpy(x, part->data + row * part->width,
+                (size_t)part->width * sizeof *x);
+            x += part->width;
+        }
+}
+
+etx_status etx_ref_mlp(
+    struct etx_stream *stream, const struct etx_mlp_args *args)
+{
+    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
+    const int64_t block =
+        etx_ref_mlp_has_batch_norm(args) || args->n_rows < BLOCK_ROWS
+            ? args->n_rows
+            : BLOCK_ROWS;
+    const size_t row_bytes = (size_t)widest(args) * sizeof(float);
+    float *x = NULL;
+    float *y = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(
+        &x, stream->arena, block, row_bytes, "input of an mlp layer"));
+    ETX_CHECK(etx_arena_take(
+        &y, stream->arena, block, row_bytes, "output of an mlp layer"));
+    for (int64_t first = 0; first < args->n_rows; first += block) {
+        const int64_t left = args->n_rows - first;
+        const struct etx_mlp_args rows =
+            etx_ref_mlp_rows(args, first, left < block ? left : block);
+        ETX_CHECK(etx_check_cancelled(stream));
+        ETX_CHECK(apply_layers(stream, &rows, x, y));
+    }
+done:
+    etx_arena_reset(stream->arena, mark);
+    return status;
+}

@@ -1,0 +1,45 @@
+/* op/ref/mutual_best.c -- edges that are the best at both of their ends.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "op/ref/ref.h"
+
+#include "base/check.h"
+
+/* best [n_nodes] = the best edge above the cut at every node as told by
+ * `end` [n_edges], -1 where there is none. */
+static void find_best(
+    int32_t *best, const struct etx_mutual_best_args *args, const int32_t *end)
+{
+    for (int64_t i = 0; i < args->n_nodes; i++)
+        best[i] = -1;
+    for (int64_t e = 0; e < args->n_edges; e++) {
+        int32_t *at = &best[end[e]];
+        if (args->score[e] > args->cut &&
+            (*at < 0 || args->score[e] > args->score[*at]))
+            *at = (int32_t)e;
+    }
+}
+
+etx_status etx_ref_mutual_best(
+    struct etx_stream *stream, const struct etx_mutual_best_args *args)
+{
+    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
+    int32_t *best_out = NULL;
+    int32_t *best_in = NULL;
+    int64_t count = 0;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&best_out, stream->arena, args->n_nodes,
+        sizeof *best_out, "best edges out of nodes"));
+    ETX_CHECK(etx_arena_take(&best_in, stream->arena, args->n_nodes,
+        sizeof *best_in, "best edges into nodes"));
+    find_best(best_out, args, args->src);
+    find_best(best_in, args, args->dst);
+    for (int64_t e = 0; e < args->n_edges; e++)
+        if (best_out[args->src[e]] == e && best_in[args->dst[e]] == e)
+            args->selected[count++] = (int32_t)e;
+    *args->n_selected = count;
+done:
+    etx_arena_reset(stream->arena, mark);
+    return status;
+}

@@ -1,0 +1,67 @@
+/* op/ref/ref.h -- the reference operators, one prototype each.
+ *
+ * Plain, serial C that says what every operator means. Sums are float64
+ * unless op.h prescribes float32. The contracts are those of op.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_OP_REF_REF_H
+#define ETX_OP_REF_REF_H
+
+#include "op/op.h"
+
+etx_status etx_ref_mlp(
+    struct etx_stream *stream, const struct etx_mlp_args *args);
+etx_status etx_ref_mlp_backward(
+    struct etx_stream *stream, const struct etx_mlp_backward_args *args);
+etx_status etx_ref_linear(
+    struct etx_stream *stream, const struct etx_linear_args *args);
+etx_status etx_ref_linear_backward(
+    struct etx_stream *stream, const struct etx_linear_backward_args *args);
+etx_status etx_ref_norm(
+    struct etx_stream *stream, const struct etx_norm_args *args);
+etx_status etx_ref_norm_backward(
+    struct etx_stream *stream, const struct etx_norm_backward_args *args);
+etx_status etx_ref_activation(
+    struct etx_stream *stream, const struct etx_activation_args *args);
+etx_status etx_ref_activation_backward(
+    struct etx_stream *stream, const struct etx_activation_backward_args *args);
+etx_status etx_ref_gather(
+    struct etx_stream *stream, const struct etx_gather_args *args);
+etx_status etx_ref_add(
+    struct etx_stream *stream, const struct etx_add_args *args);
+etx_status etx_ref_row_dot(
+    struct etx_stream *stream, const struct etx_row_dot_args *args);
+etx_status etx_ref_segment_reduce(
+    struct etx_stream *stream, const struct etx_segment_reduce_args *args);
+etx_status etx_ref_segment_reduce_backward(struct etx_stream *stream,
+    const struct etx_segment_reduce_backward_args *args);
+etx_status etx_ref_edge_features(
+    struct etx_stream *stream, const struct etx_edge_features_args *args);
+etx_status etx_ref_radius_graph(
+    struct etx_stream *stream, const struct etx_radius_graph_args *args);
+etx_status etx_ref_connected_components(struct etx_stream *stream,
+    const struct etx_connected_components_args *args);
+etx_status etx_ref_edge_select(
+    struct etx_stream *stream, const struct etx_edge_select_args *args);
+etx_status etx_ref_mutual_best(
+    struct etx_stream *stream, const struct etx_mutual_best_args *args);
+etx_status etx_ref_bce_loss(
+    struct etx_stream *stream, const struct etx_bce_loss_args *args);
+etx_status etx_ref_hinge_loss(
+    struct etx_stream *stream, const struct etx_hinge_loss_args *args);
+etx_status etx_ref_adamw(
+    struct etx_stream *stream, const struct etx_adamw_args *args);
+
+/* What mlp and mlp_backward share. */
+
+/* 1 when some layer normalises over the rows of the batch. */
+int32_t etx_ref_mlp_has_batch_norm(const struct etx_mlp_args *args);
+
+/* The arguments of rows first .. first + n_rows - 1 alone. */
+struct etx_mlp_args etx_ref_mlp_rows(
+    const struct etx_mlp_args *args, int64_t first, int64_t n_rows);
+
+/* x [n_rows, layer[0].n_in] = the parts side by side. */
+void etx_ref_mlp_concat(float *x, const struct etx_mlp_args *args);
+
+#endif
