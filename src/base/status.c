@@ -1,21 +1,19 @@
-/* base/status.c -- status values and the last error of a thread.
+/* base/status.c -- the last error of a thread and how its text is made.
  *
- * Messages are formatted here rather than by vsnprintf, because a host may
- * run in a locale that writes 0.5 as 0,5. Integers and strings go to snprintf
- * one conversion at a time; floating-point numbers go to base/text.c.
+ * The text is formatted here and not by vsnprintf, because a host may run in
+ * a locale that writes 0.5 as 0,5.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
 
 #include "base/text.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #define MESSAGE_SIZE 512
-#define SPEC_SIZE    32
 
 static _Thread_local char last_error[MESSAGE_SIZE];
 
@@ -25,6 +23,16 @@ struct message {
     size_t length;
 };
 
+/* One conversion of a format: what stands between its % and its letter. */
+struct conversion {
+    bool zero_padded;
+    int width;
+    int precision; /* -1 = none */
+    int n_long;    /* 1 for l, 2 for ll */
+    bool is_size;  /* z */
+    char letter;
+};
+
 static void append(struct message *message, const char *text, size_t length)
 {
     const size_t room = MESSAGE_SIZE - 1 - message->length;
@@ -32,49 +40,205 @@ static void append(struct message *message, const char *text, size_t length)
 
     memcpy(message->text + message->length, text, kept);
     message->length += kept;
-    message->text[message->length] = '\0';
 }
 
+static void append_padded(struct message *message,
+    const struct conversion *conversion, const char *text, size_t length)
+{
+    const char *pad = conversion->zero_padded ? "0" : " ";
+
+    for (size_t i = length; i < (size_t)conversion->width; i++)
+        append(message, pad, 1);
+    append(message, text, length);
+}
+
+static void append_string(struct message *message,
+    const struct conversion *conversion, const char *text)
+{
+    const size_t most = conversion->precision < 0
+                            ? MESSAGE_SIZE
+                            : (size_t)conversion->precision;
+    size_t length = 0;
+
+    if (text == NULL)
+        text = "(null)";
+    while (length < most && text[length] != '\0')
+        length++;
+    append(message, text, length);
+}
+
+static void append_unsigned(struct message *message,
+    const struct conversion *conversion, uint64_t value, unsigned base)
+{
+    char text[24];
+    size_t at = sizeof text;
+
+    do {
+        text[--at] = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value != 0);
+    append_padded(message, conversion, text + at, sizeof text - at);
+}
+
+static void append_signed(
+    struct message *message, const struct conversion *conversion, int64_t value)
+{
+    char text[32];
+
+    append_padded(
+        message, conversion, text, (size_t)etx_format_int64(text, value));
+}
+
+/* A value that came from a float is written as that float: 0.1, and not
+ * 0.10000000149011612. The comparisons are quiet and the narrowing cannot
+ * overflow, so nothing traps in a host that asked for traps. */
 static void append_double(struct message *message, double value)
 {
     char text[32];
-    const float narrow = (float)value;
+    const double size = fabs(value);
+    const bool in_range = isgreater(size, 1e-30) && isless(size, 1e30);
+    const bool is_float = in_range && (double)(float)value == value;
 
-    /* A number that came from a float is written as that float: 0.1, not
-     * 0.10000000149011612. */
-    const int32_t length = (double)narrow == value
-                               ? etx_format_float(text, narrow)
-                               : etx_format_double(text, value);
-    append(message, text, (size_t)length);
+    append(message, text,
+        (size_t)(is_float ? etx_format_float(text, (float)value)
+                          : etx_format_double(text, value)));
 }
 
-/* One conversion of a format: "%5.2f" has spec "%5.2f", no length modifier
- * and conversion 'f'. */
-struct conversion {
-    char spec[SPEC_SIZE];
-    char length[3]; /* "", "l", "ll", "z", "j" or "t" */
-    char letter;
-    int n_stars;
-};
-
-/* Split what starts at the % of format; returns what follows it, or NULL when
- * it is no conversion of ours. */
-static const char *split_conversion(
-    struct conversion *out, const char *format)
+/* Read a decimal number at format, or take it from the arguments for *. */
+static const char *read_number(int *value, const char *format, va_list *list)
 {
-    const char *at = format + 1;
-    size_t size = 0;
+    if (*format == '*') {
+        *value = va_arg(*list, int);
+        return format + 1;
+    }
+    *value = 0;
+    for (; *format >= '0' && *format <= '9'; format++)
+        if (*value < MESSAGE_SIZE)
+            *value = *value * 10 + (*format - '0');
+    return format;
+}
 
+/* Read the conversion after a %; returns what follows it. */
+static const char *read_conversion(
+    struct conversion *out, const char *format, va_list *list)
+{
     memset(out, 0, sizeof *out);
-    at += strspn(at, "-+ #0123456789.*");
-    while (size + 1 < sizeof out->length && *at != '\0' &&
-           strchr("lzjth", *at) != NULL)
-        out->length[size++] = *at++;
-    out->letter = *at;
-    if (*at == '\0' || (size_t)(at + 1 - format) >= sizeof out->spec)
-        return NULL;
-    memcpy(out->spec, format, (size_t)(at + 1 - format));
-    for (const char *star = out->spec; *star != '\0'; star++)
-        out->n_stars += *star == '*';
-    return at + 1;
+    out->precision = -1;
+    if (*format == '0') {
+        out->zero_padded = true;
+        format++;
+    }
+    format = read_number(&out->width, format, list);
+    if (out->width < 0)
+        out->width = 0;
+    if (*format == '.')
+        format = read_number(&out->precision, format + 1, list);
+    for (; *format == 'l'; format++)
+        out->n_long++;
+    if (*format == 'z') {
+        out->is_size = true;
+        format++;
+    }
+    out->letter = *format;
+    return *format == '\0' ? format : format + 1;
+}
+
+static int64_t signed_argument(
+    const struct conversion *conversion, va_list *list)
+{
+    if (conversion->is_size)
+        return (int64_t)va_arg(*list, size_t);
+    if (conversion->n_long == 0)
+        return va_arg(*list, int);
+    if (conversion->n_long == 1)
+        return va_arg(*list, long);
+    return va_arg(*list, long long);
+}
+
+static uint64_t unsigned_argument(
+    const struct conversion *conversion, va_list *list)
+{
+    if (conversion->is_size)
+        return va_arg(*list, size_t);
+    if (conversion->n_long == 0)
+        return va_arg(*list, unsigned);
+    if (conversion->n_long == 1)
+        return va_arg(*list, unsigned long);
+    return va_arg(*list, unsigned long long);
+}
+
+static void append_conversion(
+    struct message *message, const struct conversion *conversion, va_list *list)
+{
+    switch (conversion->letter) {
+    case '%':
+        append(message, "%", 1);
+        break;
+    case 'c': {
+        const char letter = (char)va_arg(*list, int);
+        append(message, &letter, 1);
+        break;
+    }
+    case 's':
+        append_string(message, conversion, va_arg(*list, const char *));
+        break;
+    case 'd':
+    case 'i':
+        append_signed(message, conversion, signed_argument(conversion, list));
+        break;
+    case 'u':
+        append_unsigned(
+            message, conversion, unsigned_argument(conversion, list), 10);
+        break;
+    case 'x':
+        append_unsigned(
+            message, conversion, unsigned_argument(conversion, list), 16);
+        break;
+    case 'e':
+    case 'f':
+    case 'g':
+        append_double(message, va_arg(*list, double));
+        break;
+    default:
+        append(message, "?", 1);
+        break;
+    }
+}
+
+etx_status etx_fail(etx_status status, const char *format, ...)
+{
+    struct message message = {.length = 0};
+    va_list list;
+
+    va_start(list, format);
+    while (*format != '\0') {
+        const size_t plain = strcspn(format, "%");
+
+        append(&message, format, plain);
+        format += plain;
+        if (*format == '%') {
+            struct conversion conversion;
+
+            format = read_conversion(&conversion, format + 1, &list);
+            append_conversion(&message, &conversion, &list);
+        }
+    }
+    va_end(list);
+    memcpy(last_error, message.text, message.length);
+    last_error[message.length] = '\0';
+    return status;
+}
+
+void etx_set_last_error(const char *text)
+{
+    struct message message = {.length = 0};
+
+    append(&message, text, strlen(text));
+    memcpy(last_error, message.text, message.length);
+    last_error[message.length] = '\0';
+}
+
+const char *etx_last_error(void)
+{
+    return last_error;
 }

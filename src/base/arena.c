@@ -1,0 +1,205 @@
+/* base/arena.c -- scratch memory of one event: mark, take, go back.
+ *
+ * A request goes to the current block, else to the first later block that has
+ * room, else to a new one. When the arena is emptied and has more than one
+ * block, they are given back and the next block is as large as everything
+ * that was in use: from the second event on there is one block.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/poison.h"
+#include "base/status.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define ALIGNMENT   ((size_t)64)
+#define SMALLEST    ((size_t)1 << 20)
+#define MOST_BLOCKS 64 /* each doubles what is held: never reached */
+#define WHAT        "scratch memory"
+
+struct block {
+    char *memory;
+    size_t size;
+    size_t used;
+};
+
+struct etx_arena {
+    struct block block[MOST_BLOCKS];
+    int64_t n_blocks;
+    int64_t current; /* blocks after it are unused */
+    size_t held;     /* sum of the blocks' sizes */
+    size_t limit;    /* of held; SIZE_MAX = none */
+    size_t in_use;
+    size_t peak;
+    size_t highest; /* in_use ever reached */
+};
+
+etx_status etx_arena_create(struct etx_arena **out, int64_t limit)
+{
+    struct etx_arena *arena = NULL;
+    etx_status status = ETX_OK;
+
+    if (limit < 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "memory limit %" PRId64 " bytes is negative", limit);
+    ETX_CHECK(etx_alloc(&arena, 1, sizeof *arena, WHAT));
+    arena->limit = limit == 0 ? SIZE_MAX : (size_t)limit;
+    *out = arena;
+done:
+    return status;
+}
+
+/* Release the blocks from first on. */
+static void drop_blocks(struct etx_arena *arena, int64_t first)
+{
+    while (arena->n_blocks > first) {
+        struct block *block = &arena->block[--arena->n_blocks];
+
+        etx_unpoison(block->memory, block->size);
+        etx_release(block->memory);
+        arena->held -= block->size;
+    }
+    if (arena->current >= first)
+        arena->current = first > 0 ? first - 1 : 0;
+}
+
+void etx_arena_free(struct etx_arena *arena)
+{
+    if (arena == NULL)
+        return;
+    drop_blocks(arena, 0);
+    etx_release(arena);
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static etx_status over_limit(
+    const struct etx_arena *arena, size_t bytes, const char *what)
+{
+    return etx_fail(ETX_ERR_MEMORY,
+        "%s: %zu bytes of scratch on top of %zu are more than the context's "
+        "memory limit of %zu",
+        what, bytes, arena->in_use, arena->limit);
+}
+
+/* Make a block with room for bytes the current one. */
+static etx_status add_block(
+    struct etx_arena *arena, size_t bytes, const char *what)
+{
+    etx_status status = ETX_OK;
+    const bool is_empty = arena->in_use == 0;
+    struct block block = {.used = 0};
+
+    if (bytes > arena->limit - arena->held)
+        drop_blocks(arena, is_empty ? 0 : arena->current + 1);
+    if (bytes > arena->limit - arena->held)
+        return over_limit(arena, bytes, what);
+    assert(arena->n_blocks < MOST_BLOCKS);
+
+    /* Beyond the request there is a reserve, as far as the limit allows. */
+    block.size = larger(bytes, SMALLEST);
+    if (arena->n_blocks > 0)
+        block.size = larger(block.size, arena->held);
+    else
+        block.size = larger(block.size, arena->highest);
+    if (block.size > arena->limit - arena->held)
+        block.size = arena->limit - arena->held;
+    ETX_CHECK(etx_alloc(&block.memory, (int64_t)block.size, 1, what));
+    etx_poison(block.memory, block.size);
+    arena->held += block.size;
+    arena->current = arena->n_blocks;
+    arena->block[arena->n_blocks++] = block;
+done:
+    return status;
+}
+
+/* Go on to a later block with room for bytes; false when there is none. */
+static bool find_block(struct etx_arena *arena, size_t bytes)
+{
+    for (int64_t i = arena->current; i < arena->n_blocks; i++)
+        if (bytes <= arena->block[i].size - arena->block[i].used) {
+            arena->current = i;
+            return true;
+        }
+    return false;
+}
+
+etx_status etx_arena_take(void *out_pointer, struct etx_arena *arena,
+    int64_t count, size_t size, const char *what)
+{
+    etx_status status = ETX_OK;
+    size_t bytes = 0;
+    size_t rounded = 0;
+
+    if (count < 0)
+        return etx_fail(
+            ETX_ERR_ARGUMENT, "%s: count %" PRId64 " is negative", what, count);
+    ETX_CHECK(etx_size_mul(&bytes, (size_t)count, size, what));
+    ETX_CHECK(etx_size_add(&rounded, bytes, ALIGNMENT - 1, what));
+    rounded &= ~(ALIGNMENT - 1);
+    if (rounded == 0)
+        rounded = ALIGNMENT; /* distinct, non-NULL pointers for no elements */
+    if (!find_block(arena, rounded))
+        ETX_CHECK(add_block(arena, rounded, what));
+
+    struct block *block = &arena->block[arena->current];
+    void *memory = block->memory + block->used;
+
+    block->used += rounded;
+    arena->in_use += rounded;
+    arena->peak = larger(arena->peak, arena->in_use);
+    arena->highest = larger(arena->highest, arena->in_use);
+    etx_unpoison(memory, bytes);
+    memcpy(out_pointer, &memory, sizeof memory);
+done:
+    return status;
+}
+
+struct etx_arena_mark etx_arena_mark(const struct etx_arena *arena)
+{
+    struct etx_arena_mark mark = {.block = arena->current, .used = 0};
+
+    if (arena->n_blocks > 0)
+        mark.used = arena->block[arena->current].used;
+    return mark;
+}
+
+void etx_arena_reset(struct etx_arena *arena, struct etx_arena_mark mark)
+{
+    for (int64_t i = arena->n_blocks - 1; i >= mark.block; i--) {
+        struct block *block = &arena->block[i];
+        const size_t kept = i == mark.block ? mark.used : 0;
+
+        arena->in_use -= block->used - kept;
+        block->used = kept;
+        etx_poison(block->memory + kept, block->size - kept);
+    }
+    if (arena->n_blocks > 0)
+        arena->current = mark.block;
+    if (arena->in_use == 0 && arena->n_blocks > 1)
+        drop_blocks(arena, 0);
+}
+
+int64_t etx_arena_in_use(const struct etx_arena *arena)
+{
+    return (int64_t)arena->in_use;
+}
+
+int64_t etx_arena_peak(const struct etx_arena *arena)
+{
+    return (int64_t)arena->peak;
+}
+
+void etx_arena_reset_peak(struct etx_arena *arena)
+{
+    arena->peak = arena->in_use;
+}

@@ -1,0 +1,405 @@
+/* base/decimal.c -- exact steps between decimal and binary numbers.
+ *
+ * A number w * 10^e is first scaled with a table of 64-bit powers of five
+ * (the idea of Lemire, "Number parsing at a gigabyte per second", Softw.
+ * Pract. Exp. 51 (2021), with half the width): the product is right but for
+ * its last two units. Only when these decide the rounding, about once in 2^38
+ * floats and in 2^10 doubles, is the quotient of two big integers taken.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/decimal.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define LEAST_POWER      (-64)
+#define MOST_POWER       38
+#define MOST_EXACT_POWER 27
+/* 10^19 times ten to less than this is nearer to zero than to any double, and
+ * ten to more than that is infinite. */
+#define LEAST_DECIMAL (-343)
+#define MOST_DECIMAL  308
+/* Digits, powers of five of that many digits, and shifts by up to 128. */
+#define N_WORDS 96
+
+__extension__ typedef unsigned __int128 uint128;
+
+/* 5^e scaled to 64 bits and cut, e = LEAST_POWER .. MOST_POWER; whole for
+ * e = 0 .. MOST_EXACT_POWER. */
+static const uint64_t power_of_five[MOST_POWER - LEAST_POWER + 1] = {
+    0xa87fea27a539e9a5,
+    0xd29fe4b18e88640e,
+    0x83a3eeeef9153e89,
+    0xa48ceaaab75a8e2b,
+    0xcdb02555653131b6,
+    0x808e17555f3ebf11,
+    0xa0b19d2ab70e6ed6,
+    0xc8de047564d20a8b,
+    0xfb158592be068d2e,
+    0x9ced737bb6c4183d,
+    0xc428d05aa4751e4c,
+    0xf53304714d9265df,
+    0x993fe2c6d07b7fab,
+    0xbf8fdb78849a5f96,
+    0xef73d256a5c0f77c,
+    0x95a8637627989aad,
+    0xbb127c53b17ec159,
+    0xe9d71b689dde71af,
+    0x9226712162ab070d,
+    0xb6b00d69bb55c8d1,
+    0xe45c10c42a2b3b05,
+    0x8eb98a7a9a5b04e3,
+    0xb267ed1940f1c61c,
+    0xdf01e85f912e37a3,
+    0x8b61313bbabce2c6,
+    0xae397d8aa96c1b77,
+    0xd9c7dced53c72255,
+    0x881cea14545c7575,
+    0xaa242499697392d2,
+    0xd4ad2dbfc3d07787,
+    0x84ec3c97da624ab4,
+    0xa6274bbdd0fadd61,
+    0xcfb11ead453994ba,
+    0x81ceb32c4b43fcf4,
+    0xa2425ff75e14fc31,
+    0xcad2f7f5359a3b3e,
+    0xfd87b5f28300ca0d,
+    0x9e74d1b791e07e48,
+    0xc612062576589dda,
+    0xf79687aed3eec551,
+    0x9abe14cd44753b52,
+    0xc16d9a0095928a27,
+    0xf1c90080baf72cb1,
+    0x971da05074da7bee,
+    0xbce5086492111aea,
+    0xec1e4a7db69561a5,
+    0x9392ee8e921d5d07,
+    0xb877aa3236a4b449,
+    0xe69594bec44de15b,
+    0x901d7cf73ab0acd9,
+    0xb424dc35095cd80f,
+    0xe12e13424bb40e13,
+    0x8cbccc096f5088cb,
+    0xafebff0bcb24aafe,
+    0xdbe6fecebdedd5be,
+    0x89705f4136b4a597,
+    0xabcc77118461cefc,
+    0xd6bf94d5e57a42bc,
+    0x8637bd05af6c69b5,
+    0xa7c5ac471b478423,
+    0xd1b71758e219652b,
+    0x83126e978d4fdf3b,
+    0xa3d70a3d70a3d70a,
+    0xcccccccccccccccc,
+    0x8000000000000000,
+    0xa000000000000000,
+    0xc800000000000000,
+    0xfa00000000000000,
+    0x9c40000000000000,
+    0xc350000000000000,
+    0xf424000000000000,
+    0x9896800000000000,
+    0xbebc200000000000,
+    0xee6b280000000000,
+    0x9502f90000000000,
+    0xba43b74000000000,
+    0xe8d4a51000000000,
+    0x9184e72a00000000,
+    0xb5e620f480000000,
+    0xe35fa931a0000000,
+    0x8e1bc9bf04000000,
+    0xb1a2bc2ec5000000,
+    0xde0b6b3a76400000,
+    0x8ac7230489e80000,
+    0xad78ebc5ac620000,
+    0xd8d726b7177a8000,
+    0x878678326eac9000,
+    0xa968163f0a57b400,
+    0xd3c21bcecceda100,
+    0x84595161401484a0,
+    0xa56fa5b99019a5c8,
+    0xcecb8f27f4200f3a,
+    0x813f3978f8940984,
+    0xa18f07d736b90be5,
+    0xc9f2c9cd04674ede,
+    0xfc6f7c4045812296,
+    0x9dc5ada82b70b59d,
+    0xc5371912364ce305,
+    0xf684df56c3e01bc6,
+    0x9a130b963a6c115c,
+    0xc097ce7bc90715b3,
+    0xf0bdc21abb48db20,
+    0x96769950b50d88f4,
+};
+
+const struct etx_float_format etx_format_of_float = {23, 8};
+const struct etx_float_format etx_format_of_double = {52, 11};
+
+/* (high + f) * 2^exponent, where f is 0 when exact, 0 < f < 1 when more, and
+ * 0 < f < 2 when loose as well. */
+struct scaled {
+    uint64_t high;
+    int32_t exponent;
+    bool more;
+    bool loose;
+};
+
+/* ------------------------------------------------------- big integers -- */
+
+/* Little-endian; words from n on are unset, the word n - 1 is not zero. */
+struct big {
+    int32_t n;
+    uint32_t word[N_WORDS];
+};
+
+static void big_set(struct big *big, uint64_t value)
+{
+    big->n = 0;
+    for (; value != 0; value >>= 32)
+        big->word[big->n++] = (uint32_t)value;
+}
+
+static void big_multiply_add(struct big *big, uint32_t factor, uint32_t term)
+{
+    uint64_t carry = term;
+
+    for (int32_t i = 0; i < big->n; i++) {
+        carry += (uint64_t)big->word[i] * factor;
+        big->word[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    if (carry != 0) {
+        assert(big->n < N_WORDS);
+        big->word[big->n++] = (uint32_t)carry;
+    }
+}
+
+static void big_multiply_power_of_five(struct big *big, int64_t power)
+{
+    const uint32_t five_to_13 = 1220703125;
+
+    for (; power >= 13; power -= 13)
+        big_multiply_add(big, five_to_13, 0);
+    for (; power > 0; power--)
+        big_multiply_add(big, 5, 0);
+}
+
+static int32_t big_n_bits(const struct big *big)
+{
+    return 32 * big->n - __builtin_clz(big->word[big->n - 1]);
+}
+
+static void big_shift_left(struct big *big, int32_t shift)
+{
+    const int32_t words = shift / 32;
+    const int32_t bits = shift % 32;
+
+    if (big->n == 0)
+        return;
+    assert(big->n + words < N_WORDS);
+    big->word[big->n] = 0;
+    for (int32_t i = big->n; i >= 0; i--) {
+        const uint64_t low = i > 0 ? big->word[i - 1] : 0;
+        const uint64_t pair = (uint64_t)big->word[i] << 32 | low;
+        big->word[i + words] = (uint32_t)(pair << bits >> 32);
+    }
+    memset(big->word, 0, (size_t)words * sizeof big->word[0]);
+    big->n += words + 1;
+    if (big->word[big->n - 1] == 0)
+        big->n--;
+}
+
+static bool big_is_less(const struct big *a, const struct big *b)
+{
+    if (a->n != b->n)
+        return a->n < b->n;
+    for (int32_t i = a->n - 1; i >= 0; i--)
+        if (a->word[i] != b->word[i])
+            return a->word[i] < b->word[i];
+    return false;
+}
+
+/* a -= b, where b <= a. */
+static void big_subtract(struct big *a, const struct big *b)
+{
+    uint64_t borrow = 0;
+
+    for (int32_t i = 0; i < a->n; i++) {
+        const uint64_t take = (i < b->n ? b->word[i] : 0) + borrow;
+
+        borrow = a->word[i] < take;
+        a->word[i] = (uint32_t)(a->word[i] - take);
+    }
+    while (a->n > 0 && a->word[a->n - 1] == 0)
+        a->n--;
+}
+
+/* number * 10^decimal, exactly; number > 0 is used up. Long division, one bit
+ * at a time, of shifted operands whose quotient has 63 or 64 bits. */
+static struct scaled scale_exactly(struct big *number, int64_t decimal)
+{
+    struct big divisor;
+    struct scaled out = {.high = 0};
+
+    big_set(&divisor, 1);
+    big_multiply_power_of_five(number, decimal);
+    big_multiply_power_of_five(&divisor, -decimal);
+
+    const int32_t shift = big_n_bits(&divisor) + 63 - big_n_bits(number);
+    out.exponent = (int32_t)decimal - shift;
+    if (shift > 0)
+        big_shift_left(number, shift);
+    else
+        big_shift_left(&divisor, -shift);
+
+    big_shift_left(&divisor, 63);
+    for (int bit = 0; bit < 64; bit++) {
+        out.high <<= 1;
+        if (!big_is_less(number, &divisor)) {
+            big_subtract(number, &divisor);
+            out.high |= 1;
+        }
+        big_shift_left(number, 1);
+    }
+    out.more = number->n > 0;
+    return out;
+}
+
+/* -------------------------------------------------------- 64-bit path -- */
+
+static bool is_in_table(int64_t decimal)
+{
+    return decimal >= LEAST_POWER && decimal <= MOST_POWER;
+}
+
+/* significand * 10^decimal, exact or loose; is_in_table(decimal). */
+static struct scaled scale_quickly(uint64_t significand, int64_t decimal)
+{
+    const int shift = __builtin_clzll(significand);
+    const uint128 product =
+        (uint128)(significand << shift) * power_of_five[decimal - LEAST_POWER];
+    const bool is_exact = decimal >= 0 && decimal <= MOST_EXACT_POWER;
+    /* floor(log2(10^decimal)) in fixed point; the shift rounds down. */
+    const int32_t log2_power = (int32_t)((decimal * 217706) >> 16);
+
+    return (struct scaled){
+        .high = (uint64_t)(product >> 64),
+        .exponent = log2_power + 1 - shift,
+        .more = !is_exact || (uint64_t)product != 0,
+        .loose = !is_exact,
+    };
+}
+
+/* The bits nearest to (high + f) * 2^exponent, ties to even; a loose value is
+ * taken as not loose. False when infinite. */
+static bool round_to_bits(
+    uint64_t *bits, struct scaled value, const struct etx_float_format *format)
+{
+    const int32_t bias = (1 << (format->n_exponent - 1)) - 1;
+    const uint64_t infinity = (((uint64_t)1 << format->n_exponent) - 1)
+                              << format->n_mantissa;
+    const int shift = __builtin_clzll(value.high);
+    const uint64_t high = value.high << shift;
+    int64_t exponent = (int64_t)value.exponent - shift + 63 + bias;
+    int64_t n_dropped = 63 - format->n_mantissa;
+
+    if (exponent < 1) { /* denormal */
+        n_dropped += 1 - exponent;
+        exponent = 1;
+        if (n_dropped > 64)
+            n_dropped = 65;
+    }
+
+    /* n_dropped is at least 11; 64 and more leave no bit. */
+    const uint64_t kept = n_dropped < 64 ? high >> n_dropped : 0;
+    const uint64_t rest = n_dropped < 64 ? high << (64 - n_dropped) : high;
+    const uint64_t half = (uint64_t)1 << 63;
+    const bool is_up =
+        n_dropped <= 64 &&
+        (rest > half || (rest == half && (value.more || (kept & 1) != 0)));
+
+    /* The implicit bit of kept raises exponent - 1 to exponent, and a carry
+     * out of the mantissa raises it once more. */
+    const uint64_t result =
+        ((uint64_t)(exponent - 1) << format->n_mantissa) + kept + is_up;
+    if (exponent >= 2 * bias + 1 || result >= infinity)
+        return false;
+    *bits = result;
+    return true;
+}
+
+/* ------------------------------------------------------------ exported -- */
+
+bool etx_decimal_to_bits(uint64_t *bits, uint64_t significand, int64_t exponent,
+    const struct etx_float_format *format)
+{
+    if (significand == 0 || exponent < LEAST_DECIMAL) {
+        *bits = 0;
+        return true;
+    }
+    if (exponent > MOST_DECIMAL)
+        return false;
+
+    if (is_in_table(exponent)) {
+        struct scaled low = scale_quickly(significand, exponent);
+        uint64_t low_bits = 0, high_bits = 0;
+        const bool low_is_finite = round_to_bits(&low_bits, low, format);
+
+        if (!low.loose) {
+            *bits = low_bits;
+            return low_is_finite;
+        }
+        low.high++;
+        if (round_to_bits(&high_bits, low, format) == low_is_finite &&
+            low_bits == high_bits) {
+            *bits = low_bits;
+            return low_is_finite;
+        }
+    }
+
+    struct big number;
+    big_set(&number, significand);
+    return round_to_bits(bits, scale_exactly(&number, exponent), format);
+}
+
+bool etx_digits_to_bits(uint64_t *bits, const uint8_t *digits, int64_t n_digits,
+    int64_t exponent, const struct etx_float_format *format)
+{
+    struct big number;
+
+    if (exponent + n_digits < LEAST_DECIMAL) {
+        *bits = 0;
+        return true;
+    }
+    if (exponent + n_digits > MOST_DECIMAL + 1)
+        return false;
+    big_set(&number, digits[0]);
+    for (int64_t i = 1; i < n_digits; i++)
+        big_multiply_add(&number, 10, digits[i]);
+    return round_to_bits(bits, scale_exactly(&number, exponent), format);
+}
+
+uint64_t etx_binary_to_decimal(
+    bool *more, uint64_t mantissa, int32_t binary, int32_t decimal)
+{
+    struct scaled value;
+    int32_t shift = 0;
+    bool is_known = false;
+
+    if (is_in_table(decimal)) {
+        value = scale_quickly(mantissa, decimal);
+        shift = -(value.exponent + binary);
+        is_known =
+            !value.loose || value.high >> shift == (value.high + 1) >> shift;
+    }
+    if (!is_known) {
+        struct big number;
+
+        big_set(&number, mantissa);
+        value = scale_exactly(&number, decimal);
+        shift = -(value.exponent + binary);
+    }
+    assert(shift > 0 && shift < 64);
+    *more = value.more || (value.high << (64 - shift)) != 0;
+    return value.high >> shift;
+}

@@ -1,0 +1,368 @@
+/* base/text.c -- numbers to text and back, whatever the host's locale.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+
+#include "base/decimal.h"
+
+#include <string.h>
+
+#define MOST_EXACT_DIGITS 19 /* that any uint64_t holds */
+/* A written exponent is cut here: no text has digits enough to bring such a
+ * number back to between zero and infinity. */
+#define MOST_EXPONENT INT64_C(1000000000000000)
+
+/* ------------------------------------------------------------- reading -- */
+
+/* The parts of a number in text. */
+struct number_text {
+    bool is_negative;
+    uint64_t significand; /* of the first MOST_EXACT_DIGITS digits */
+    int64_t exponent;     /* of ten, for significand */
+    int64_t n_digits;     /* without leading zeros */
+    const char *digits;   /* the first of them; one dot may lie between */
+    const char *end;      /* of the number */
+};
+
+static bool is_digit(char letter)
+{
+    return (unsigned)letter - '0' < 10;
+}
+
+/* [eE [+-] digits] at `at`; *exponent is added to, *end moved past it. */
+static void read_exponent(
+    int64_t *exponent, const char **end, const char *at, const char *last)
+{
+    bool is_negative = false;
+    int64_t value = 0;
+
+    if (at == last || (*at != 'e' && *at != 'E'))
+        return;
+    at++;
+    if (at != last && (*at == '+' || *at == '-'))
+        is_negative = *at++ == '-';
+    if (at == last || !is_digit(*at))
+        return;
+    for (; at != last && is_digit(*at); at++)
+        if (value < MOST_EXPONENT)
+            value = value * 10 + (*at - '0');
+    *exponent += is_negative ? -value : value;
+    *end = at;
+}
+
+/* Read digits into the significand, as many as it holds. */
+static const char *read_digits(
+    struct number_text *number, const char *at, const char *last)
+{
+    for (; at != last && is_digit(*at); at++) {
+        if (number->n_digits == 0) {
+            if (*at == '0')
+                continue;
+            number->digits = at;
+        }
+        if (number->n_digits < MOST_EXACT_DIGITS)
+            number->significand =
+                number->significand * 10 + (uint64_t)(*at - '0');
+        number->n_digits++;
+    }
+    return at;
+}
+
+static bool read_number(
+    struct number_text *number, const char *at, const char *last)
+{
+    int64_t n_digits_read = 0;
+
+    memset(number, 0, sizeof *number);
+    if (at != last && (*at == '+' || *at == '-'))
+        number->is_negative = *at++ == '-';
+
+    const char *whole = at;
+    at = read_digits(number, at, last);
+    n_digits_read = at - whole;
+    if (at != last && *at == '.') {
+        const char *fraction = at + 1;
+
+        at = read_digits(number, fraction, last);
+        n_digits_read += at - fraction;
+        number->exponent = fraction - at;
+    }
+    if (n_digits_read == 0)
+        return false;
+    if (number->n_digits > MOST_EXACT_DIGITS)
+        number->exponent += number->n_digits - MOST_EXACT_DIGITS;
+    number->end = at;
+    read_exponent(&number->exponent, &number->end, at, last);
+    return true;
+}
+
+/* All digits of a long number, as far as they can matter. */
+static bool round_long_number(uint64_t *bits, const struct number_text *number,
+    const struct etx_float_format *format)
+{
+    uint8_t digits[ETX_MOST_DIGITS + 1];
+    int64_t n_kept = 0;
+    int64_t n_seen = 0;
+    bool more = false;
+
+    for (const char *at = number->digits; n_seen < number->n_digits; at++) {
+        if (*at == '.')
+            continue;
+        n_seen++;
+        if (n_kept < ETX_MOST_DIGITS)
+            digits[n_kept++] = (uint8_t)(*at - '0');
+        else
+            more = more || *at != '0';
+    }
+
+    int64_t exponent = number->exponent + MOST_EXACT_DIGITS - n_kept;
+    if (more) {
+        digits[n_kept++] = 1;
+        exponent--;
+    }
+    return etx_digits_to_bits(bits, digits, n_kept, exponent, format);
+}
+
+/* Bits of the nearest number, with sign; false when it is infinite. */
+static bool round_number(uint64_t *bits, const struct number_text *number,
+    const struct etx_float_format *format)
+{
+    const int sign_bit = format->n_mantissa + format->n_exponent;
+    uint64_t low = 0, high = 0;
+    bool is_finite = etx_decimal_to_bits(
+        &low, number->significand, number->exponent, format);
+
+    if (number->n_digits > MOST_EXACT_DIGITS) {
+        const bool high_is_finite = etx_decimal_to_bits(
+            &high, number->significand + 1, number->exponent, format);
+
+        if (is_finite != high_is_finite || low != high)
+            is_finite = round_long_number(&low, number, format);
+    }
+    *bits = low | (uint64_t)number->is_negative << sign_bit;
+    return is_finite;
+}
+
+const char *etx_parse_float(float *value, const char *begin, const char *end)
+{
+    struct number_text number;
+    uint64_t bits;
+
+    if (!read_number(&number, begin, end) ||
+        !round_number(&bits, &number, &etx_format_of_float))
+        return NULL;
+
+    const uint32_t narrow = (uint32_t)bits;
+    memcpy(value, &narrow, sizeof *value);
+    return number.end;
+}
+
+const char *etx_parse_double(double *value, const char *begin, const char *end)
+{
+    struct number_text number;
+    uint64_t bits;
+
+    if (!read_number(&number, begin, end) ||
+        !round_number(&bits, &number, &etx_format_of_double))
+        return NULL;
+    memcpy(value, &bits, sizeof *value);
+    return number.end;
+}
+
+const char *etx_parse_int64(int64_t *value, const char *begin, const char *end)
+{
+    const char *at = begin;
+    bool is_negative = false;
+    uint64_t size = 0;
+
+    if (at != end && (*at == '+' || *at == '-'))
+        is_negative = *at++ == '-';
+    if (at == end || !is_digit(*at))
+        return NULL;
+
+    const uint64_t most = (uint64_t)INT64_MAX + is_negative;
+    for (; at != end && is_digit(*at); at++) {
+        const uint64_t digit = (uint64_t)(*at - '0');
+
+        if (size > (most - digit) / 10)
+            return NULL;
+        size = size * 10 + digit;
+    }
+    *value = (int64_t)(is_negative ? 0 - size : size);
+    return at;
+}
+
+/* ------------------------------------------------------------- writing -- */
+
+/* significand * 10^exponent */
+struct shortest {
+    uint64_t significand;
+    int32_t exponent;
+};
+
+static uint64_t power_of_ten(int32_t power)
+{
+    uint64_t value = 1;
+
+    for (; power > 0; power--)
+        value *= 10;
+    return value;
+}
+
+static bool reads_back(struct shortest number, uint64_t bits,
+    const struct etx_float_format *format)
+{
+    uint64_t back = 0;
+
+    return etx_decimal_to_bits(
+               &back, number.significand, number.exponent, format) &&
+           back == bits;
+}
+
+/* The shortest number that reads back to bits, which are finite and positive:
+ * the first n_most digits are exact; then every count of digits is tried, the
+ * nearer neighbour first. */
+static struct shortest find_shortest(
+    uint64_t bits, const struct etx_float_format *format, int32_t n_most)
+{
+    const uint64_t implicit = (uint64_t)1 << format->n_mantissa;
+    const int32_t bias = (1 << (format->n_exponent - 1)) - 1;
+    const int32_t stored = (int32_t)(bits >> format->n_mantissa);
+    const uint64_t mantissa =
+        (bits & (implicit - 1)) | (stored > 0 ? implicit : 0);
+    const int32_t binary =
+        (stored > 0 ? stored : 1) - bias - format->n_mantissa;
+    const int32_t log2_value = binary + 63 - __builtin_clzll(mantissa);
+    bool more = false;
+
+    /* floor(log10) or one less: 78913 / 2^18 is just below log10(2). */
+    int32_t decimal = n_most - 1 - ((log2_value * 78913) >> 18);
+    uint64_t digits = etx_binary_to_decimal(&more, mantissa, binary, decimal);
+    if (digits >= power_of_ten(n_most)) {
+        decimal--;
+        digits = etx_binary_to_decimal(&more, mantissa, binary, decimal);
+    }
+
+    struct shortest number = {.significand = 0};
+    for (int32_t n = 1; n <= n_most; n++) {
+        const uint64_t unit = power_of_ten(n_most - n);
+        const uint64_t rest = digits % unit;
+        const uint64_t is_up = 2 * rest > unit || (2 * rest == unit && more) ||
+                               (n == n_most && more);
+
+        number.exponent = n_most - n - decimal;
+        number.significand = digits / unit + is_up;
+        if (reads_back(number, bits, format))
+            break;
+        number.significand = digits / unit + 1 - is_up;
+        if (reads_back(number, bits, format))
+            break;
+    }
+    return number;
+}
+
+/* Digits of value before end; returns their begin. */
+static char *put_digits(char *end, uint64_t value)
+{
+    do {
+        *--end = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    return end;
+}
+
+/* 12.5, 0.001, 1e-7, 1.25e30 */
+static int32_t put_number(char *text, struct shortest number)
+{
+    char digits[24];
+    char *out = text;
+
+    while (number.significand % 10 == 0) {
+        number.significand /= 10;
+        number.exponent++;
+    }
+    const char *first = put_digits(digits + sizeof digits, number.significand);
+    const int32_t n = (int32_t)(digits + sizeof digits - first);
+    const int32_t point = n + number.exponent; /* digits before the dot */
+
+    if (point > -4 && point <= 0) {
+        memcpy(out, "0.000", (size_t)(2 - point));
+        out += 2 - point;
+        memcpy(out, first, (size_t)n);
+        out += n;
+    } else if (point > 0 && point <= 17) {
+        for (int32_t i = 0; i < n || i < point; i++) {
+            if (i == point)
+                *out++ = '.';
+            *out++ = i < n ? first[i] : '0';
+        }
+    } else {
+        *out++ = first[0];
+        if (n > 1)
+            *out++ = '.';
+        memcpy(out, first + 1, (size_t)(n - 1));
+        out += n - 1;
+        *out++ = 'e';
+        out += etx_format_int64(out, point - 1);
+    }
+    *out = '\0';
+    return (int32_t)(out - text);
+}
+
+static int32_t format_bits(char *text, uint64_t bits,
+    const struct etx_float_format *format, int32_t n_most)
+{
+    const int32_t sign_bit = format->n_mantissa + format->n_exponent;
+    const uint64_t sign = (uint64_t)1 << sign_bit;
+    const uint64_t infinity = sign - ((uint64_t)1 << format->n_mantissa);
+    const uint64_t size = bits & (sign - 1);
+    char *out = text;
+
+    if (size > infinity) {
+        memcpy(text, "nan", 4);
+        return 3;
+    }
+    if ((bits & sign) != 0)
+        *out++ = '-';
+    if (size == infinity) {
+        memcpy(out, "inf", 4);
+        out += 3;
+    } else if (size == 0) {
+        memcpy(out, "0", 2);
+        out += 1;
+    } else {
+        out += put_number(out, find_shortest(size, format, n_most));
+    }
+    return (int32_t)(out - text);
+}
+
+int32_t etx_format_float(char *text, float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return format_bits(text, bits, &etx_format_of_float, 9);
+}
+
+int32_t etx_format_double(char *text, double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return format_bits(text, bits, &etx_format_of_double, 17);
+}
+
+int32_t etx_format_int64(char *text, int64_t value)
+{
+    char digits[24];
+    char *out = text;
+    const uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    const char *first = put_digits(digits + sizeof digits, size);
+    const size_t n = (size_t)(digits + sizeof digits - first);
+
+    if (value < 0)
+        *out++ = '-';
+    memcpy(out, first, n);
+    out[n] = '\0';
+    return (int32_t)(out + n - text);
+}

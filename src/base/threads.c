@@ -1,0 +1,232 @@
+/* base/threads.c -- a pool of threads behind one parallel loop.
+ *
+ * Blocks are claimed in ascending order from one atomic counter. A failure
+ * stops further claims, but every block below it has been claimed already and
+ * runs to its end: the failing block with the lowest number is the same for
+ * any number of threads.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/threads.h"
+
+#include "base/check.h"
+#include "base/float_environment.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MESSAGE_SIZE 512
+#define MOST_THREADS 256
+
+/* One parallel loop. */
+struct job {
+    etx_block_function function;
+    void *argument;
+    _Atomic int64_t next;
+    _Atomic int64_t failed; /* lowest failing block; number of blocks = none */
+    pthread_mutex_t lock;   /* of what follows */
+    etx_status status;
+    char message[MESSAGE_SIZE];
+};
+
+struct worker {
+    struct etx_pool *pool;
+    pthread_t thread;
+    int32_t number;
+};
+
+struct etx_pool {
+    int32_t n_threads;
+    int32_t n_started;
+    pid_t owner;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t wake;  /* a new job, or the end */
+    pthread_cond_t idle;  /* n_busy reached zero */
+    struct job *job;
+    uint64_t generation; /* counts the jobs */
+    int32_t n_busy;
+    bool ends;
+    struct worker worker[MOST_THREADS];
+};
+
+static void keep_failure(struct job *job, int64_t block, etx_status status)
+{
+    pthread_mutex_lock(&job->lock);
+    if (block < atomic_load(&job->failed)) {
+        atomic_store(&job->failed, block);
+        job->status = status;
+        strncpy(job->message, etx_last_error(), sizeof job->message - 1);
+    }
+    pthread_mutex_unlock(&job->lock);
+}
+
+static void run_blocks(struct job *job, int32_t number)
+{
+    for (;;) {
+        const int64_t block =
+            atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
+
+        if (block >= atomic_load_explicit(&job->failed, memory_order_relaxed))
+            break;
+
+        const etx_status status = job->function(job->argument, block, number);
+        if (status != ETX_OK)
+            keep_failure(job, block, status);
+    }
+}
+
+static void *worker_main(void *argument)
+{
+    const struct worker *worker = argument;
+    struct etx_pool *pool = worker->pool;
+    uint64_t seen = 0;
+
+    (void)fesetenv(FE_DFL_ENV);
+    pthread_mutex_lock(&pool->lock);
+    for (;;) {
+        while (pool->generation == seen && !pool->ends)
+            pthread_cond_wait(&pool->wake, &pool->lock);
+        if (pool->ends)
+            break;
+        seen = pool->generation;
+
+        struct job *job = pool->job;
+        pthread_mutex_unlock(&pool->lock);
+        run_blocks(job, worker->number);
+        pthread_mutex_lock(&pool->lock);
+        if (--pool->n_busy == 0)
+            pthread_cond_signal(&pool->idle);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* Start the threads with every signal blocked: the host's handlers run on
+ * the host's threads. */
+static etx_status start_workers(struct etx_pool *pool)
+{
+    etx_status status = ETX_OK;
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (int32_t i = 1; i < pool->n_threads; i++) {
+        struct worker *worker = &pool->worker[i];
+
+        worker->pool = pool;
+        worker->number = i;
+        const int error =
+            pthread_create(&worker->thread, NULL, worker_main, worker);
+        if (error != 0) {
+            status = etx_fail(ETX_ERR_MEMORY,
+                "thread %d of %d cannot be started: error %d", i + 1,
+                pool->n_threads, error);
+            break;
+        }
+        pool->n_started++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+etx_status etx_pool_create(struct etx_pool **out, int32_t n_threads)
+{
+    struct etx_pool *pool = NULL;
+    etx_status status = ETX_OK;
+
+    if (n_threads < 1 || n_threads > MOST_THREADS)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "number of threads %" PRId32 " is not in 1..%d", n_threads,
+            MOST_THREADS);
+    ETX_CHECK(etx_alloc(&pool, 1, sizeof *pool, "thread pool"));
+    pool->n_threads = n_threads;
+    pool->owner = getpid();
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->idle, NULL);
+    ETX_CHECK(start_workers(pool));
+    *out = pool;
+    pool = NULL;
+done:
+    etx_pool_free(pool);
+    return status;
+}
+
+void etx_pool_free(struct etx_pool *pool)
+{
+    if (pool == NULL)
+        return;
+
+    /* In a child after fork nobody is left to join, and a lock may be held
+     * for ever. */
+    if (pool->owner == getpid()) {
+        pthread_mutex_lock(&pool->lock);
+        pool->ends = true;
+        pthread_cond_broadcast(&pool->wake);
+        pthread_mutex_unlock(&pool->lock);
+        for (int32_t i = 1; i <= pool->n_started; i++)
+            pthread_join(pool->worker[i].thread, NULL);
+        pthread_cond_destroy(&pool->idle);
+        pthread_cond_destroy(&pool->wake);
+        pthread_mutex_destroy(&pool->lock);
+    }
+    etx_release(pool);
+}
+
+int32_t etx_pool_n_threads(const struct etx_pool *pool)
+{
+    return pool == NULL ? 1 : pool->n_threads;
+}
+
+static bool is_parallel(const struct etx_pool *pool, int64_t n_blocks)
+{
+    return pool != NULL && pool->n_threads > 1 && n_blocks > 1 &&
+           pool->owner == getpid();
+}
+
+static void run_on_pool(struct etx_pool *pool, struct job *job)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->job = job;
+    pool->generation++;
+    pool->n_busy = pool->n_started;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+
+    run_blocks(job, 0);
+
+    pthread_mutex_lock(&pool->lock);
+    while (pool->n_busy > 0)
+        pthread_cond_wait(&pool->idle, &pool->lock);
+    pool->job = NULL;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+etx_status etx_parallel_for(struct etx_pool *pool, int64_t n_blocks,
+    etx_block_function function, void *argument)
+{
+    struct job job = {
+        .function = function,
+        .argument = argument,
+        .failed = n_blocks,
+    };
+    fenv_t host;
+
+    pthread_mutex_init(&job.lock, NULL);
+    etx_float_environment_enter(&host);
+    if (is_parallel(pool, n_blocks))
+        run_on_pool(pool, &job);
+    else
+        run_blocks(&job, 0);
+    etx_float_environment_leave(&host);
+    pthread_mutex_destroy(&job.lock);
+    if (job.status != ETX_OK)
+        etx_set_last_error(job.message);
+    return job.status;
+}
