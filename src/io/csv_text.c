@@ -1,0 +1,104 @@
+/* io/csv_text.c -- which bytes a CSV file may hold.
+ *
+ * Almost every file is plain ASCII: blocks of it are passed over by a loop
+ * that vectorises, and only the others are looked at byte by byte.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io/csv_text.h"
+
+#include <inttypes.h>
+
+#define BLOCK_BYTES 4096
+
+/* Whether all n bytes are ASCII that needs no second look. */
+static int is_plain(const unsigned char *text, int64_t n)
+{
+    unsigned char odd = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        const unsigned char byte = text[i];
+        odd |= (unsigned char)((byte < 0x20) & (byte != '\n') & (byte != '\r'));
+        odd |= (unsigned char)((byte >= 0x7f) | (byte == '"'));
+    }
+    return odd == 0;
+}
+
+/* Bytes of the UTF-8 character that text [n] starts with, 0 when it is none:
+ * Unicode 15, table 3-7. */
+static int64_t utf8_length(const unsigned char *text, int64_t n)
+{
+    const unsigned char lead = text[0];
+    unsigned char low = 0x80;
+    unsigned char high = 0xbf;
+    int64_t length = 0;
+
+    if (lead < 0x80)
+        return 1;
+    if (lead >= 0xc2 && lead <= 0xdf)
+        length = 2;
+    else if (lead >= 0xe0 && lead <= 0xef)
+        length = 3;
+    else if (lead >= 0xf0 && lead <= 0xf4)
+        length = 4;
+    if (length == 0 || length > n)
+        return 0;
+    if (lead == 0xe0)
+        low = 0xa0;
+    if (lead == 0xed)
+        high = 0x9f;
+    if (lead == 0xf0)
+        low = 0x90;
+    if (lead == 0xf4)
+        high = 0x8f;
+    if (text[1] < low || text[1] > high)
+        return 0;
+    for (int64_t i = 2; i < length; i++)
+        if (text[i] < 0x80 || text[i] > 0xbf)
+            return 0;
+    return length;
+}
+
+static etx_status fail_at(
+    const char *path, const unsigned char *begin, const unsigned char *at)
+{
+    int64_t line = 1;
+    int64_t cell = 1;
+
+    for (const unsigned char *byte = begin; byte < at; byte++) {
+        line += *byte == '\n';
+        cell = *byte == '\n' ? 1 : cell + (*byte == ',');
+    }
+    if (*at == '"')
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s:%" PRId64 ":%" PRId64 ": found a quote; cells are not quoted",
+            path, line, cell);
+    return etx_fail(ETX_ERR_FORMAT,
+        "%s:%" PRId64 ":%" PRId64 ": found byte 0x%02x, expected text", path,
+        line, cell, *at);
+}
+
+etx_status etx_csv_check_text(
+    const char *path, const char *begin, const char *end)
+{
+    const unsigned char *first = (const unsigned char *)begin;
+    const unsigned char *last = (const unsigned char *)end;
+    const unsigned char *at = first;
+
+    while (at < last) {
+        const int64_t left = last - at;
+        const int64_t n = left < BLOCK_BYTES ? left : BLOCK_BYTES;
+        const unsigned char *stop = at + n;
+
+        if (is_plain(at, n)) {
+            at = stop;
+            continue;
+        }
+        while (at < stop) {
+            const int64_t length = utf8_length(at, last - at);
+            if (length == 0 || (length == 1 && !is_plain(at, 1)))
+                return fail_at(path, first, at);
+            at += length;
+        }
+    }
+    return ETX_OK;
+}

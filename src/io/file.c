@@ -1,0 +1,144 @@
+/* io/file.c -- whole files in.
+ *
+ * The size that fstat gives sizes the buffer; one byte more is asked for, so
+ * a file that grows is noticed, as is one that ends early. Files of /proc,
+ * whose size is 0 whatever they hold, fall under the same rule.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io/file.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "io/file_error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A bound on one read(), below what any system truncates to. */
+#define READ_BYTES ((size_t)1 << 30)
+
+etx_status etx_file_fail(const char *path, const char *verb, int error)
+{
+    char reason[128];
+
+    if (strerror_r(error, reason, sizeof reason) != 0)
+        memcpy(reason, "unknown error", sizeof "unknown error");
+    return etx_fail(
+        ETX_ERR_IO, "%s: cannot %s: %s (errno %d)", path, verb, reason, error);
+}
+
+/* O_NONBLOCK: opening a pipe without a writer must not wait. */
+static int open_for_reading(const char *path)
+{
+    int descriptor;
+
+    do {
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    } while (descriptor < 0 && errno == EINTR);
+    return descriptor;
+}
+
+/* Read until the buffer is full or the file ends. */
+static etx_status read_up_to(size_t *out, int descriptor, char *buffer,
+    size_t capacity, const char *path)
+{
+    size_t total = 0;
+
+    while (total < capacity) {
+        const size_t left = capacity - total;
+        const ssize_t got = read(
+            descriptor, buffer + total, left < READ_BYTES ? left : READ_BYTES);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return etx_file_fail(path, "read", errno);
+        if (got == 0)
+            break;
+        total += (size_t)got;
+    }
+    *out = total;
+    return ETX_OK;
+}
+
+static etx_status file_size(
+    size_t *out, int descriptor, const char *path, size_t max_bytes)
+{
+    struct stat info;
+
+    if (fstat(descriptor, &info) != 0)
+        return etx_file_fail(path, "read", errno);
+    if (S_ISDIR(info.st_mode))
+        return etx_file_fail(path, "read", EISDIR);
+    if (!S_ISREG(info.st_mode))
+        return etx_fail(ETX_ERR_IO,
+            "%s: cannot read: not a regular file (errno %d)", path, EINVAL);
+    if (info.st_size < 0 || (uint64_t)info.st_size > max_bytes)
+        return etx_fail(ETX_ERR_LIMIT, "%s has %lld bytes, the limit is %zu",
+            path, (long long)info.st_size, max_bytes);
+    *out = (size_t)info.st_size;
+    return ETX_OK;
+}
+
+etx_status etx_file_read(
+    struct etx_bytes *out, const char *path, size_t max_bytes)
+{
+    etx_status status = ETX_OK;
+    char *data = NULL;
+    size_t expected = 0;
+    size_t size = 0;
+    const int descriptor = open_for_reading(path);
+
+    if (descriptor < 0)
+        return etx_file_fail(path, "open", errno);
+    ETX_CHECK(file_size(&expected, descriptor, path, max_bytes));
+    ETX_CHECK(etx_alloc(&data, (int64_t)expected + 1, 1, "a file in memory"));
+    ETX_CHECK(read_up_to(&size, descriptor, data, expected + 1, path));
+    if (size != expected) {
+        status = etx_fail(ETX_ERR_IO,
+            "%s: cannot read: it changed meanwhile, from %zu bytes to %s", path,
+            expected, size > expected ? "more" : "less");
+        goto done;
+    }
+    data[size] = '\0';
+    out->data = data;
+    out->size = size;
+    data = NULL;
+done:
+    etx_release(data);
+    close(descriptor);
+    return status;
+}
+
+etx_status etx_file_read_text(
+    struct etx_bytes *out, const char *path, size_t max_bytes)
+{
+    struct etx_bytes bytes = {NULL, 0};
+    etx_status status = etx_file_read(&bytes, path, max_bytes);
+
+    if (status != ETX_OK)
+        return status;
+    if (!etx_is_gzip(bytes.data, bytes.size)) {
+        *out = bytes;
+        return ETX_OK;
+    }
+    status = etx_gunzip(out, path, bytes.data, bytes.size, max_bytes);
+    etx_bytes_release(&bytes);
+    return status;
+}
+
+void etx_bytes_release(struct etx_bytes *bytes)
+{
+    etx_release(bytes->data);
+    bytes->data = NULL;
+    bytes->size = 0;
+}
+
+int32_t etx_file_exists(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}

@@ -1,0 +1,347 @@
+/* io/file_writer.c -- whole files out, atomically.
+ *
+ * The temporary file lies beside the target, since rename() does not cross
+ * file systems. A limit on file sizes (EFBIG) and a closed pipe (EPIPE) come
+ * with a signal that would end the host; it is blocked for the length of the
+ * write and taken back when the write caused it.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "io/file.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "io/file_error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ZLIB_CONST
+#include <zlib.h>
+
+#define PIECE_BYTES  ((size_t)1 << 16)
+#define WRITE_BYTES  ((size_t)1 << 30)
+#define GZIP_WINDOW  (15 + 16) /* window of 2^15, gzip framing */
+#define GZIP_MEMORY  8         /* zlib's default */
+#define N_NAME_TRIES 100
+
+struct etx_file_writer {
+    char *path;      /* where the file shall stand, symbolic links followed */
+    char *temporary; /* NULL: path is written directly */
+    int descriptor;  /* -1: closed */
+    int32_t compressed;
+    z_stream stream;
+    unsigned char piece[PIECE_BYTES];
+};
+
+static etx_status copy_text(char **out, const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    const etx_status status =
+        etx_alloc(out, (int64_t)size, 1, "the name of a file");
+
+    if (status == ETX_OK)
+        memcpy(*out, text, size);
+    return status;
+}
+
+/* ---------------------------------------------------- signals of write -- */
+
+struct guard {
+    sigset_t ours, before, pending;
+};
+
+static void guard_begin(struct guard *guard)
+{
+    (void)sigemptyset(&guard->ours);
+    (void)sigaddset(&guard->ours, SIGXFSZ);
+    (void)sigaddset(&guard->ours, SIGPIPE);
+    (void)sigemptyset(&guard->pending);
+    (void)sigpending(&guard->pending);
+    (void)pthread_sigmask(SIG_BLOCK, &guard->ours, &guard->before);
+}
+
+/* caused: the signal that the write raised, 0 for none. */
+static void guard_end(const struct guard *guard, int caused)
+{
+    if (caused != 0 && sigismember(&guard->pending, caused) == 0) {
+        const struct timespec now = {0, 0};
+        sigset_t one;
+        (void)sigemptyset(&one);
+        (void)sigaddset(&one, caused);
+        while (sigtimedwait(&one, NULL, &now) < 0 && errno == EINTR)
+            ;
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
+}
+
+static int signal_of(int error)
+{
+    if (error == EFBIG)
+        return SIGXFSZ;
+    return error == EPIPE ? SIGPIPE : 0;
+}
+
+static etx_status write_raw(const struct etx_file_writer *writer,
+    const unsigned char *data, size_t size)
+{
+    struct guard guard;
+    size_t n_written = 0;
+    int error = 0;
+
+    guard_begin(&guard);
+    while (n_written < size && error == 0) {
+        const size_t left = size - n_written;
+        const ssize_t n = write(writer->descriptor, data + n_written,
+            left < WRITE_BYTES ? left : WRITE_BYTES);
+        if (n >= 0)
+            n_written += (size_t)n;
+        else if (errno != EINTR)
+            error = errno;
+    }
+    guard_end(&guard, signal_of(error));
+    if (error != 0)
+        return etx_file_fail(writer->path, "write", error);
+    return ETX_OK;
+}
+
+/* ------------------------------------------------------------- opening -- */
+
+static int open_for_writing(const char *path, int flags)
+{
+    int descriptor;
+
+    do {
+        descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | flags, 0666);
+    } while (descriptor < 0 && errno == EINTR);
+    return descriptor;
+}
+
+/* A name that no other process and no other thread of this one tries. */
+static void temporary_name(char *out, size_t size, const char *path, int n)
+{
+    struct timespec now = {0, 0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    (void)snprintf(out, size, "%s.%ld-%lx-%d.tmp", path, (long)getpid(),
+        (unsigned long)now.tv_nsec, n);
+}
+
+static etx_status open_temporary(struct etx_file_writer *writer)
+{
+    const size_t size = strlen(writer->path) + 64;
+    char *name = NULL;
+    etx_status status =
+        etx_alloc(&name, (int64_t)size, 1, "the name of a file");
+
+    if (status != ETX_OK)
+        return status;
+    for (int n = 0; n < N_NAME_TRIES; n++) {
+        temporary_name(name, size, writer->path, n);
+        writer->descriptor = open_for_writing(name, O_CREAT | O_EXCL);
+        if (writer->descriptor >= 0 || errno != EEXIST)
+            break;
+    }
+    if (writer->descriptor < 0) {
+        status = etx_file_fail(writer->path, "create", errno);
+        etx_release(name);
+        return status;
+    }
+    writer->temporary = name;
+    return ETX_OK;
+}
+
+/* A symbolic link stays one: the file that it names is replaced. */
+static etx_status follow_links(char **out, const char *path)
+{
+    struct stat info;
+    char *resolved = NULL;
+    etx_status status;
+
+    if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode))
+        return copy_text(out, path);
+    resolved = realpath(path, NULL);
+    if (resolved == NULL)
+        return etx_file_fail(path, "follow the link", errno);
+    status = copy_text(out, resolved);
+    free(resolved);
+    return status;
+}
+
+static etx_status open_target(struct etx_file_writer *writer)
+{
+    struct stat info;
+
+    if (stat(writer->path, &info) != 0 || S_ISREG(info.st_mode))
+        return open_temporary(writer);
+    writer->descriptor = open_for_writing(writer->path, 0);
+    if (writer->descriptor < 0)
+        return etx_file_fail(writer->path, "open for writing", errno);
+    return ETX_OK;
+}
+
+static etx_status start_compression(struct etx_file_writer *writer)
+{
+    const size_t length = strlen(writer->path);
+
+    if (length < 3 || strcmp(writer->path + length - 3, ".gz") != 0)
+        return ETX_OK;
+    if (deflateInit2(&writer->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+            GZIP_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+        return etx_fail(
+            ETX_ERR_MEMORY, "%s: no memory to compress", writer->path);
+    writer->compressed = 1;
+    return ETX_OK;
+}
+
+etx_status etx_file_writer_open(struct etx_file_writer **out, const char *path)
+{
+    struct etx_file_writer *writer = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_alloc(&writer, 1, sizeof *writer, "a file writer"));
+    writer->descriptor = -1;
+    ETX_CHECK(follow_links(&writer->path, path));
+    ETX_CHECK(start_compression(writer));
+    ETX_CHECK(open_target(writer));
+    *out = writer;
+    writer = NULL;
+done:
+    etx_file_writer_free(writer);
+    return status;
+}
+
+/* ------------------------------------------------------------- writing -- */
+
+/* Compress what avail_in holds; with Z_FINISH to the end of the stream. */
+static etx_status deflate_out(struct etx_file_writer *writer, int flush)
+{
+    z_stream *stream = &writer->stream;
+    etx_status status = ETX_OK;
+    int code;
+
+    do {
+        stream->next_out = writer->piece;
+        stream->avail_out = (unsigned int)PIECE_BYTES;
+        code = deflate(stream, flush);
+        status =
+            write_raw(writer, writer->piece, PIECE_BYTES - stream->avail_out);
+    } while (status == ETX_OK && code == Z_OK && stream->avail_out == 0);
+    return status;
+}
+
+etx_status etx_file_writer_put(
+    struct etx_file_writer *writer, const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    etx_status status = ETX_OK;
+
+    if (!writer->compressed)
+        return write_raw(writer, bytes, size);
+    for (size_t at = 0; at < size && status == ETX_OK; at += WRITE_BYTES) {
+        const size_t left = size - at;
+        writer->stream.next_in = bytes + at;
+        writer->stream.avail_in =
+            (unsigned int)(left < WRITE_BYTES ? left : WRITE_BYTES);
+        status = deflate_out(writer, Z_NO_FLUSH);
+    }
+    return status;
+}
+
+/* Some file systems cannot synchronise a folder: EINVAL is no failure. */
+static etx_status synchronise_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    char folder[PATH_MAX];
+    etx_status status = ETX_OK;
+    int descriptor;
+
+    if (length >= sizeof folder)
+        return etx_file_fail(path, "synchronise the folder", ENAMETOOLONG);
+    memcpy(folder, path, length);
+    memcpy(folder + length, ".", 2);
+    descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0)
+        return ETX_OK; /* a folder that may be written but not read */
+    if (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS)
+        status = etx_file_fail(path, "synchronise the folder", errno);
+    close(descriptor);
+    return status;
+}
+
+static etx_status close_descriptor(struct etx_file_writer *writer)
+{
+    const int descriptor = writer->descriptor;
+
+    writer->descriptor = -1;
+    if (close(descriptor) != 0 && errno != EINTR)
+        return etx_file_fail(writer->path, "close", errno);
+    return ETX_OK;
+}
+
+static etx_status replace_target(struct etx_file_writer *writer)
+{
+    if (rename(writer->temporary, writer->path) != 0)
+        return etx_file_fail(writer->path, "replace", errno);
+    etx_release(writer->temporary);
+    writer->temporary = NULL;
+    return synchronise_folder(writer->path);
+}
+
+etx_status etx_file_writer_commit(struct etx_file_writer *writer)
+{
+    etx_status status = ETX_OK;
+
+    if (writer->compressed) {
+        writer->stream.next_in = NULL;
+        writer->stream.avail_in = 0;
+        ETX_CHECK(deflate_out(writer, Z_FINISH));
+    }
+    if (writer->temporary == NULL)
+        return close_descriptor(writer);
+    if (fsync(writer->descriptor) != 0)
+        return etx_file_fail(writer->path, "synchronise", errno);
+    ETX_CHECK(close_descriptor(writer));
+    ETX_CHECK(replace_target(writer));
+done:
+    return status;
+}
+
+void etx_file_writer_free(struct etx_file_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    if (writer->descriptor >= 0)
+        close(writer->descriptor);
+    if (writer->temporary != NULL)
+        (void)unlink(writer->temporary);
+    if (writer->compressed)
+        (void)deflateEnd(&writer->stream);
+    etx_release(writer->temporary);
+    etx_release(writer->path);
+    etx_release(writer);
+}
+
+etx_status etx_file_write(const char *path, const void *data, size_t size)
+{
+    struct etx_file_writer *writer = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_file_writer_open(&writer, path));
+    ETX_CHECK(etx_file_writer_put(writer, data, size));
+    ETX_CHECK(etx_file_writer_commit(writer));
+done:
+    etx_file_writer_free(writer);
+    return status;
+}
