@@ -71,9 +71,7 @@ PROGRAM_OBJECTS := $(PROGRAM_PARTS:examples/%.c=$(BUILD)/obj/examples/%.o)
 TEST_SOURCES := $(foreach room,unit checkop conformance golden,\
     $(wildcard test/$(room)/*.c))
 TEST_OBJECTS := $(TEST_SOURCES:%.c=$(BUILD)/obj/%.o)
-SUITES := $(patsubst test_%.c,%,$(notdir $(filter \
-    %,$(foreach room,unit checkop conformance golden,\
-    $(wildcard test/$(room)/test_*.c)))))
+SUITES := $(patsubst test_%.c,%,$(filter test_%.c,$(notdir $(TEST_SOURCES))))
 TESTS := $(BUILD)/test/exatrkx-tests
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
 

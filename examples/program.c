@@ -1,0 +1,332 @@
+/* examples/program.c -- options, messages and event lists of the programs.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "program.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_PATH_BYTES 4096
+
+static const char *program_name = "etx";
+
+static void print_line(const char *format, va_list arguments)
+{
+    fprintf(stderr, "%s: ", program_name);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+int program_usage(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_line(format, arguments);
+    va_end(arguments);
+    return PROGRAM_USAGE;
+}
+
+int program_error(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_line(format, arguments);
+    va_end(arguments);
+    return PROGRAM_FAILED;
+}
+
+int program_failed(const char *subject)
+{
+    if (subject == NULL)
+        return program_error("%s", etx_last_error());
+    return program_error("%s: %s", subject, etx_last_error());
+}
+
+void *program_allocate(int64_t count, size_t size)
+{
+    void *memory = calloc(count > 0 ? (size_t)count : 1, size);
+
+    if (memory == NULL)
+        exit(program_error("out of memory"));
+    return memory;
+}
+
+static char *copy_text(const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    char *copy = program_allocate((int64_t)size, 1);
+
+    memcpy(copy, text, size);
+    return copy;
+}
+
+void program_list_add(struct program_list *list, const char *item)
+{
+    char **grown = realloc(
+        list->item, (size_t)(list->count + 1) * sizeof *list->item);
+
+    if (grown == NULL)
+        exit(program_error("out of memory"));
+    list->item = grown;
+    list->item[list->count++] = copy_text(item);
+}
+
+void program_list_free(struct program_list *list)
+{
+    for (int64_t i = 0; i < list->count; i++)
+        free(list->item[i]);
+    free(list->item);
+    list->item = NULL;
+    list->count = 0;
+}
+
+/* ------------------------------------------------------------- options -- */
+
+static void print_help(const char *summary,
+    const struct program_option *options, int32_t n_options)
+{
+    printf("usage: %s [options]\n%s\n\noptions:\n", program_name, summary);
+    for (int32_t k = 0; k < n_options; k++) {
+        char left[64];
+
+        snprintf(left, sizeof left, "--%s%s%s", options[k].name,
+            options[k].value != NULL ? " " : "",
+            options[k].value != NULL ? options[k].value : "");
+        printf("  %-24s %s\n", left, options[k].help);
+    }
+    printf("  %-24s %s\n", "--help", "this text");
+}
+
+static const struct program_option *find_option(const char *name,
+    size_t length, const struct program_option *options, int32_t n_options)
+{
+    for (int32_t k = 0; k < n_options; k++)
+        if (strlen(options[k].name) == length &&
+            strncmp(options[k].name, name, length) == 0)
+            return &options[k];
+    return NULL;
+}
+
+/* Store the value of an option, or end with a line of usage. */
+static void store_value(const struct program_option *option, const char *value)
+{
+    char *end = NULL;
+    double number = 0.0;
+
+    if (option->text != NULL) {
+        *option->text = value;
+        return;
+    }
+    if (option->list != NULL) {
+        program_list_add(option->list, value);
+        return;
+    }
+    errno = 0;
+    number = strtod(value, &end);
+    if (end == value || *end != '\0' || errno != 0 ||
+        !(number >= option->low && number <= option->high) ||
+        (option->integer != NULL && number != (double)(int64_t)number))
+        exit(program_usage("--%s %s: not %s in %g..%g", option->name, value,
+            option->integer != NULL ? "a whole number" : "a number",
+            option->low, option->high));
+    if (option->integer != NULL)
+        *option->integer = (int64_t)number;
+    else
+        *option->number = number;
+}
+
+void program_parse(int argc, char **argv, const char *summary,
+    const struct program_option *options, int32_t n_options)
+{
+    program_name = program_base_name(argv[0]);
+    for (int k = 1; k < argc; k++) {
+        const char *name = argv[k] + 2;
+        const char *equals = NULL;
+        const struct program_option *option = NULL;
+        size_t length = 0;
+
+        if (strcmp(argv[k], "--help") == 0) {
+            print_help(summary, options, n_options);
+            exit(0);
+        }
+        if (strncmp(argv[k], "--", 2) != 0)
+            exit(program_usage("unexpected argument %s", argv[k]));
+        equals = strchr(name, '=');
+        length = equals != NULL ? (size_t)(equals - name) : strlen(name);
+        option = find_option(name, length, options, n_options);
+        if (option == NULL)
+            exit(program_usage("unknown option %s (see --help)", argv[k]));
+        if (option->flag != NULL && equals == NULL) {
+            *option->flag = 1;
+            continue;
+        }
+        if (option->flag != NULL || (equals == NULL && k + 1 >= argc))
+            exit(program_usage("--%s %s", option->name,
+                option->flag != NULL ? "takes no value" : "needs a value"));
+        store_value(option, equals != NULL ? equals + 1 : argv[++k]);
+    }
+}
+
+/* -------------------------------------------------------------- events -- */
+
+const char *program_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int compare_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Length of the event prefix in a file name, 0 when it is no hits file. */
+static size_t hits_prefix(const char *name)
+{
+    static const char *const endings[] = {"-hits.csv", "-hits.csv.gz"};
+    const size_t length = strlen(name);
+
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+        const size_t ending = strlen(endings[k]);
+
+        if (length > ending &&
+            strcmp(name + length - ending, endings[k]) == 0)
+            return length - ending;
+    }
+    return 0;
+}
+
+/* Append the prefixes of the events in a folder, sorted. */
+static int add_folder(struct program_list *list, const char *folder)
+{
+    const int64_t first = list->count;
+    DIR *directory = opendir(folder);
+
+    if (directory == NULL)
+        return program_error("%s: %s", folder, strerror(errno));
+    for (const struct dirent *entry = readdir(directory); entry != NULL;
+         entry = readdir(directory)) {
+        char path[MAX_PATH_BYTES];
+        const size_t length = hits_prefix(entry->d_name);
+        const int written = snprintf(path, sizeof path, "%s/%.*s", folder,
+            (int)length, entry->d_name);
+
+        if (length > 0 && written > 0 && (size_t)written < sizeof path)
+            program_list_add(list, path);
+    }
+    closedir(directory);
+    if (list->count == first)
+        return program_error("%s: no file ends in -hits.csv[.gz]", folder);
+    qsort(list->item + first, (size_t)(list->count - first),
+        sizeof *list->item, compare_text);
+    return 0;
+}
+
+int program_expand_events(struct program_list *events)
+{
+    struct program_list expanded = {0, NULL};
+
+    for (int64_t k = 0; k < events->count; k++) {
+        struct stat information;
+
+        if (stat(events->item[k], &information) == 0 &&
+            S_ISDIR(information.st_mode)) {
+            if (add_folder(&expanded, events->item[k]) != 0) {
+                program_list_free(&expanded);
+                return PROGRAM_FAILED;
+            }
+        } else {
+            program_list_add(&expanded, events->item[k]);
+        }
+    }
+    program_list_free(events);
+    *events = expanded;
+    return 0;
+}
+
+/* ------------------------------------------------- context and detector -- */
+
+/* ETX_CPU=ref|avx2|avx512 forces an instruction set. */
+static int cpu_level(int32_t *level)
+{
+    static const char *const names[] = {"ref", "avx2", "avx512"};
+    static const int32_t levels[] = {
+        ETX_CPU_REF, ETX_CPU_AVX2, ETX_CPU_AVX512};
+    const char *asked = getenv("ETX_CPU");
+
+    *level = ETX_CPU_BEST;
+    if (asked == NULL || *asked == '\0')
+        return 0;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strcmp(asked, names[k]) == 0) {
+            *level = levels[k];
+            return 0;
+        }
+    return program_usage("ETX_CPU=%s: not ref, avx2 or avx512", asked);
+}
+
+int program_context(etx_context **out, const char *device, int64_t n_threads)
+{
+    etx_context_options options;
+    const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (etx_context_options_init(&options, sizeof options) != ETX_OK)
+        return program_failed(NULL);
+    if (device != NULL && strcmp(device, "cuda") == 0)
+        options.device = ETX_DEVICE_CUDA;
+    else if (device != NULL && strcmp(device, "cpu") != 0)
+        return program_usage("--device %s: not cpu or cuda", device);
+    if (n_threads == 0)
+        n_threads = n_cores < 1 ? 1 : n_cores > 256 ? 256 : n_cores;
+    options.n_threads = (int32_t)n_threads;
+    if (cpu_level(&options.cpu_level) != 0)
+        return PROGRAM_USAGE;
+    if (etx_context_create(out, &options) != ETX_OK)
+        return program_failed(NULL);
+    return 0;
+}
+
+char *program_shipped_file(const char *relative)
+{
+    const char *places[] = {getenv("ETX_DATA"), ETX_DATA_DIR, "examples"};
+
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+        char path[MAX_PATH_BYTES];
+        const int written =
+            places[k] == NULL || *places[k] == '\0'
+                ? -1
+                : snprintf(path, sizeof path, "%s/%s", places[k], relative);
+
+        if (written > 0 && (size_t)written < sizeof path &&
+            access(path, R_OK) == 0)
+            return copy_text(path);
+    }
+    return NULL;
+}
+
+int program_detector(etx_detector **out, const char *path)
+{
+    char *shipped = NULL;
+    int result = 0;
+
+    if (path == NULL) {
+        shipped = program_shipped_file("data/detectors.csv.gz");
+        if (shipped == NULL)
+            return program_error("no data/detectors.csv.gz in $ETX_DATA, %s "
+                "or examples: give --detector FILE", ETX_DATA_DIR);
+        path = shipped;
+    }
+    if (etx_detector_read(out, path) != ETX_OK)
+        result = program_failed(NULL);
+    free(shipped);
+    return result;
+}

@@ -1,0 +1,75 @@
+/* examples/program.h -- what the example programs share: options, messages,
+ * lists of events.
+ *
+ * Every program: --help, exit 0, 1 (failed, one line on stderr) or 2 (usage).
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_EXAMPLES_PROGRAM_H
+#define ETX_EXAMPLES_PROGRAM_H
+
+#include <exatrkx/exatrkx.h>
+
+#define PROGRAM_FAILED 1
+#define PROGRAM_USAGE 2
+
+/* A growing list of strings that it owns. */
+struct program_list {
+    int64_t count;
+    char **item; /* [count] */
+};
+
+/* What an option stores: one of the pointers is set. */
+struct program_option {
+    const char *name;  /* "model" for --model */
+    const char *value; /* "FILE" in the help, NULL for a flag */
+    const char *help;
+    const char **text;         /* the value itself */
+    struct program_list *list; /* the value is appended */
+    int64_t *integer;          /* a number in low..high */
+    double *number;
+    int32_t *flag; /* set to 1 */
+    double low, high;
+};
+
+/* Read argv; prints help and exits 0 on --help, prints one line and exits 2
+ * on wrong usage. Options without a value keep what they held. */
+void program_parse(int argc, char **argv, const char *summary,
+    const struct program_option *options, int32_t n_options);
+
+/* One line "NAME: message" on stderr; returns PROGRAM_USAGE. */
+int program_usage(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+/* One line "NAME: subject: etx_last_error()"; returns PROGRAM_FAILED.
+ * subject may be NULL. */
+int program_failed(const char *subject);
+/* One line "NAME: message" on stderr; returns PROGRAM_FAILED. */
+int program_error(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+void program_list_add(struct program_list *list, const char *item);
+void program_list_free(struct program_list *list);
+
+/* Replace every directory among the --event arguments by the prefixes of the
+ * events in it, sorted by name. Returns 0, or prints why and returns
+ * PROGRAM_FAILED. */
+int program_expand_events(struct program_list *events);
+
+/* "event000000001" of ".../event000000001": for names of outputs. */
+const char *program_base_name(const char *path);
+
+/* A context from --device, --threads (0: all cores) and ETX_CPU=ref|avx2|
+ * avx512. Returns 0, or prints why and returns 1 or 2. */
+int program_context(
+    etx_context **out, const char *device, int64_t n_threads);
+
+/* The TrackML detector: path, or the one that ships with the project. */
+int program_detector(etx_detector **out, const char *path);
+
+/* Path of a shipped file (ETX_DATA, the install prefix, or examples/ beside
+ * the build), or NULL; the caller frees it. */
+char *program_shipped_file(const char *relative);
+
+/* Allocate or end the program. */
+void *program_allocate(int64_t count, size_t size);
+
+#endif

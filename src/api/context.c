@@ -1,0 +1,108 @@
+/* api/context.c -- contexts: where and how work runs.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "base/status.h"
+
+#define ETX_MAX_THREADS 256
+
+static const char *const stage_names[ETX_N_STAGES] = {
+    "features", "embedding", "graph", "filter", "gnn", "label"};
+
+static const etx_context_options defaults = {
+    .struct_size = sizeof(etx_context_options), .n_threads = 1};
+
+etx_status etx_context_options_init(
+    etx_context_options *options, size_t struct_size)
+{
+    return etx_options_init(
+        options, struct_size, &defaults, sizeof defaults, "context options");
+}
+
+static etx_status check_options(const etx_context_options *options)
+{
+    if (options->device != ETX_DEVICE_CPU && options->device != ETX_DEVICE_CUDA)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "context options: device %d is neither 0 (CPU) nor 1 (CUDA)",
+            (int)options->device);
+    if (options->n_threads < 1 || options->n_threads > ETX_MAX_THREADS)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "context options: n_threads %d is not in 1..%d",
+            (int)options->n_threads, ETX_MAX_THREADS);
+    if (options->cpu_level < ETX_CPU_BEST ||
+        options->cpu_level > ETX_CPU_AVX512)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "context options: cpu_level %d is not in 0..%d",
+            (int)options->cpu_level, ETX_CPU_AVX512);
+    if (options->device_index < 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "context options: device_index %d is negative",
+            (int)options->device_index);
+    if (options->memory_limit < 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "context options: memory_limit %lld is negative",
+            (long long)options->memory_limit);
+    if (options->reserved != 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "context options: reserved is %d and must be 0",
+            (int)options->reserved);
+    return ETX_OK;
+}
+
+etx_status etx_context_create(
+    etx_context **out, const etx_context_options *options)
+{
+    etx_status status = ETX_OK;
+    struct etx_context *context = NULL;
+    etx_context_options known = defaults;
+
+    if (out == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "etx_context_create: out is NULL");
+    if (options != NULL)
+        ETX_CHECK(etx_options_copy(&known, sizeof known, options,
+            options->struct_size, "context options"));
+    ETX_CHECK(check_options(&known));
+    ETX_CHECK(etx_alloc(&context, 1, sizeof *context, "context"));
+    context->options = known;
+    if (known.device == ETX_DEVICE_CUDA)
+        ETX_CHECK(etx_backend_cuda_open(context));
+    else
+        ETX_CHECK(etx_backend_cpu_open(context));
+    *out = context;
+    context = NULL;
+done:
+    etx_release(context);
+    return status;
+}
+
+void etx_context_free(etx_context *context)
+{
+    if (context == NULL)
+        return;
+    if (context->options.device == ETX_DEVICE_CUDA)
+        etx_backend_cuda_close(context);
+    else
+        etx_backend_cpu_close(context);
+    etx_release(context);
+}
+
+etx_status etx_timings(etx_stage_timing *out, const etx_context *context)
+{
+    if (out == NULL || context == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "etx_timings: %s is NULL",
+            out == NULL ? "out" : "context");
+    memcpy(out, context->timing, sizeof context->timing);
+    return ETX_OK;
+}
+
+const char *etx_stage_name(int32_t stage)
+{
+    if (stage < 0 || stage >= ETX_N_STAGES)
+        return "unknown";
+    return stage_names[stage];
+}

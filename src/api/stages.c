@@ -1,0 +1,237 @@
+/* api/stages.c -- the stages of the pipeline, one call each.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <float.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "stage/stage.h"
+
+#define ETX_MAX_DIMENSIONS 1024
+
+static const etx_graph_options graph_defaults = {
+    .struct_size = sizeof(etx_graph_options),
+    .radius = 0.1f,
+    .max_edges = INT32_MAX};
+
+static etx_status check_call(const char *function, const etx_context *context,
+    const etx_model *model, const etx_event *event)
+{
+    if (context == NULL || model == NULL || event == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function,
+            context == NULL ? "context" : model == NULL ? "model" : "event");
+    return ETX_OK;
+}
+
+etx_status etx_embed(int64_t *n_dim, float *points, int64_t capacity,
+    etx_context *context, const etx_model *model, const etx_event *event)
+{
+    etx_status status = ETX_OK;
+    float *embedded = NULL;
+    int64_t columns = 0;
+    struct etx_arena_mark mark = {0, 0};
+
+    ETX_CHECK(check_call("etx_embed", context, model, event));
+    mark = etx_arena_mark(context->stream->arena);
+    if (n_dim == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "etx_embed: n_dim is NULL");
+    if (model->embedding.network == NULL)
+        return etx_fail(
+            ETX_ERR_ARGUMENT, "etx_embed: the model has no embedding");
+    columns = model->embedding.network->n_out;
+    if (points != NULL) {
+        if (capacity < event->n_hits * columns)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "etx_embed: capacity %lld is below the %lld values of %lld "
+                "points", (long long)capacity,
+                (long long)(event->n_hits * columns),
+                (long long)event->n_hits);
+        etx_stage_forget(context);
+        ETX_CHECK(etx_stage_embed(&embedded, context, model, event));
+        if (event->n_hits > 0)
+            memcpy(points, embedded,
+                (size_t)(event->n_hits * columns) * sizeof *points);
+    }
+    *n_dim = columns;
+done:
+    if (embedded != NULL)
+        etx_arena_reset(context->stream->arena, mark);
+    return status;
+}
+
+etx_status etx_graph_build(etx_graph **out, etx_context *context,
+    const etx_model *model, const etx_event *event)
+{
+    etx_status status = check_call("etx_graph_build", context, model, event);
+
+    if (status != ETX_OK)
+        return status;
+    if (out == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "etx_graph_build: out is NULL");
+    etx_stage_forget(context);
+    return etx_stage_build_graph(out, context, model, event);
+}
+
+etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
+    etx_context *context, const etx_model *model, const etx_event *event)
+{
+    etx_status status = check_call("etx_graph_filter", context, model, event);
+
+    if (status != ETX_OK)
+        return status;
+    if (out == NULL || graph == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "etx_graph_filter: %s is NULL",
+            out == NULL ? "out" : "graph");
+    return etx_stage_filter(out, context, model, graph, event);
+}
+
+etx_status etx_graph_score(etx_graph *graph, etx_context *context,
+    const etx_model *model, const etx_event *event)
+{
+    etx_status status = check_call("etx_graph_score", context, model, event);
+
+    if (status != ETX_OK)
+        return status;
+    if (graph == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "etx_graph_score: graph is NULL");
+    return etx_stage_score(graph, context, model, event);
+}
+
+etx_status etx_find_tracks(etx_tracks **out, etx_context *context,
+    const etx_model *model, const etx_event *event)
+{
+    etx_status status = check_call("etx_find_tracks", context, model, event);
+
+    if (status != ETX_OK)
+        return status;
+    if (out == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "etx_find_tracks: out is NULL");
+    return etx_stage_find_tracks(out, context, model, event);
+}
+
+/* ------------------------------------------------ graphs without a model -- */
+
+etx_status etx_graph_options_init(
+    etx_graph_options *options, size_t struct_size)
+{
+    return etx_options_init(options, struct_size, &graph_defaults,
+        sizeof graph_defaults, "graph options");
+}
+
+static etx_status check_points(const char *function,
+    const etx_context *context, int64_t n_points, int64_t n_dim,
+    const float *points)
+{
+    if (context == NULL || (points == NULL && n_points > 0))
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function,
+            context == NULL ? "context" : "points");
+    if (n_points < 0 || n_points > INT32_MAX)
+        return etx_fail(n_points < 0 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
+            "%s: n_points %lld is not in 0..2147483647", function,
+            (long long)n_points);
+    if (n_dim < 1 || n_dim > ETX_MAX_DIMENSIONS)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: n_dim %lld is not in 1..%d",
+            function, (long long)n_dim, ETX_MAX_DIMENSIONS);
+    for (int64_t k = 0; k < n_points * n_dim; k++)
+        if (!(points[k] >= -FLT_MAX && points[k] <= FLT_MAX))
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "%s: point %lld, dimension %lld is not finite", function,
+                (long long)(k / n_dim), (long long)(k % n_dim));
+    return ETX_OK;
+}
+
+static etx_status check_graph_options(const char *function,
+    const etx_graph_options *options, const etx_event *event,
+    int64_t n_points)
+{
+    if (!(options->radius > 0.0f && options->radius <= FLT_MAX))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: radius %.9g is not positive and finite", function,
+            (double)options->radius);
+    if (options->max_neighbours < 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: max_neighbours %d is negative", function,
+            (int)options->max_neighbours);
+    if (options->orientation < ETX_ORIENT_INDEX ||
+        options->orientation > ETX_ORIENT_BOTH)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: orientation %d is not in 0..2", function,
+            (int)options->orientation);
+    if (options->max_edges < 0 || options->max_edges > INT32_MAX)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: max_edges %lld is not in 0..2147483647", function,
+            (long long)options->max_edges);
+    if (options->orientation == ETX_ORIENT_OUTWARD && event == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: outward orientation needs an event", function);
+    if (event != NULL && event->n_hits != n_points)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: %lld points and an event of %lld hits", function,
+            (long long)n_points, (long long)event->n_hits);
+    return ETX_OK;
+}
+
+/* Both builders: knn is a radius graph with no bound on the distance. */
+static etx_status build_neighbours(const char *function, etx_graph **out,
+    etx_context *context, const struct etx_neighbours *points,
+    const etx_event *event, const etx_graph_options *options, int32_t is_knn)
+{
+    etx_status status = ETX_OK;
+    etx_graph_options known = graph_defaults;
+    struct etx_neighbours neighbours = *points;
+
+    if (out == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: out is NULL", function);
+    if (options != NULL)
+        ETX_CHECK(etx_options_copy(&known, sizeof known, options,
+            options->struct_size, "graph options"));
+    ETX_CHECK(
+        check_graph_options(function, &known, event, points->n_points));
+    if (is_knn && known.max_neighbours < 1)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: max_neighbours %d is below 1", function,
+            (int)known.max_neighbours);
+    neighbours.max_neighbours = known.max_neighbours;
+    neighbours.orientation = known.orientation;
+    neighbours.radius = is_knn ? FLT_MAX : known.radius;
+    neighbours.position = event != NULL ? event->position : NULL;
+    neighbours.max_edges = known.max_edges;
+    ETX_CHECK(etx_stage_neighbours(out, context, &neighbours));
+done:
+    return status;
+}
+
+etx_status etx_graph_build_radius(etx_graph **out, etx_context *context,
+    int64_t n_points, int64_t n_dim, const float *points,
+    const etx_event *event, const etx_graph_options *options)
+{
+    const char *function = "etx_graph_build_radius";
+    etx_status status =
+        check_points(function, context, n_points, n_dim, points);
+    const struct etx_neighbours neighbours = {.n_points = n_points,
+        .n_dim = (int32_t)n_dim, .point = points};
+
+    if (status != ETX_OK)
+        return status;
+    return build_neighbours(
+        function, out, context, &neighbours, event, options, 0);
+}
+
+etx_status etx_graph_build_knn(etx_graph **out, etx_context *context,
+    int64_t n_points, int64_t n_dim, const float *points,
+    const etx_event *event, const etx_graph_options *options)
+{
+    const char *function = "etx_graph_build_knn";
+    etx_status status =
+        check_points(function, context, n_points, n_dim, points);
+    const struct etx_neighbours neighbours = {.n_points = n_points,
+        .n_dim = (int32_t)n_dim, .point = points};
+
+    if (status != ETX_OK)
+        return status;
+    return build_neighbours(
+        function, out, context, &neighbours, event, options, 1);
+}

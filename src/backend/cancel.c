@@ -1,0 +1,12 @@
+/* backend/cancel.c -- ask the host whether to go on.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backend/backend.h"
+#include "base/status.h"
+
+etx_status etx_check_cancelled(const struct etx_stream *stream)
+{
+    if (stream->cancel == NULL || stream->cancel(stream->cancel_user) == 0)
+        return ETX_OK;
+    return etx_fail(ETX_ERR_CANCELLED, "cancelled by the caller");
+}

@@ -1,0 +1,57 @@
+/* backend/cpu/backend.c -- the CPU: an arena, a pool and an operator table.
+ *
+ * The table starts as the complete reference and takes the versions that the
+ * processor, or the level the caller asked for, allows.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backend/backend.h"
+
+#include "base/check.h"
+#include "base/cpu.h"
+#include "base/status.h"
+
+/* The level to run at: what was asked, if the processor has it. */
+static etx_status choose_level(int32_t *out, int32_t asked)
+{
+    const int32_t has = etx_cpu_level();
+
+    if (asked == ETX_CPU_BEST) {
+        *out = has;
+        return ETX_OK;
+    }
+    if (asked > has)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "cpu_level %d: this processor supports level %d at most",
+            (int)asked, (int)has);
+    *out = asked;
+    return ETX_OK;
+}
+
+etx_status etx_backend_cpu_open(struct etx_context *context)
+{
+    etx_status status = ETX_OK;
+    struct etx_stream *stream = &context->stream_storage;
+    int32_t level = ETX_CPU_REF;
+
+    ETX_CHECK(choose_level(&level, context->options.cpu_level));
+    ETX_CHECK(etx_arena_create(&stream->arena, context->options.memory_limit));
+    ETX_CHECK(etx_pool_create(&stream->pool, context->options.n_threads));
+    stream->cancel = context->options.cancel;
+    stream->cancel_user = context->options.cancel_user;
+    context->table = etx_op_ref;
+    etx_op_x86(&context->table, level);
+    context->ops = &context->table;
+    context->stream = stream;
+done:
+    if (status != ETX_OK)
+        etx_backend_cpu_close(context);
+    return status;
+}
+
+void etx_backend_cpu_close(struct etx_context *context)
+{
+    etx_pool_free(context->stream_storage.pool);
+    etx_arena_free(context->stream_storage.arena);
+    context->stream_storage.pool = NULL;
+    context->stream_storage.arena = NULL;
+}

@@ -1,0 +1,17 @@
+/* backend/cuda_absent.c -- the twin of cuda/backend.cu in a build without it.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backend/backend.h"
+#include "base/status.h"
+
+etx_status etx_backend_cuda_open(struct etx_context *context)
+{
+    (void)context;
+    return etx_fail(ETX_ERR_UNSUPPORTED,
+        "device cuda: this build of the library has no CUDA backend");
+}
+
+void etx_backend_cuda_close(struct etx_context *context)
+{
+    (void)context;
+}

@@ -1,0 +1,44 @@
+/* stage/clock.c -- wall time and memory of the stages.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <time.h>
+
+#include "stage/stage.h"
+
+#include "base/memory.h"
+
+static double now(void)
+{
+    struct timespec time = {0, 0};
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+struct etx_stage_clock etx_stage_begin(
+    struct etx_context *context, int32_t stage)
+{
+    const struct etx_stage_clock clock = {now(), stage};
+
+    (void)context;
+    etx_memory_reset_peak();
+    return clock;
+}
+
+void etx_stage_end(struct etx_context *context,
+    const struct etx_stage_clock *clock, int64_t n_edges)
+{
+    etx_stage_timing *const timing = &context->timing[clock->stage];
+    const int64_t peak = etx_memory_peak();
+
+    timing->seconds += now() - clock->start;
+    timing->n_edges = n_edges;
+    if (peak > timing->peak_bytes)
+        timing->peak_bytes = peak;
+}
+
+void etx_stage_forget(struct etx_context *context)
+{
+    memset(context->timing, 0, sizeof context->timing);
+}

@@ -1,0 +1,34 @@
+/* stage/graph_construction/build.c -- an event to its candidate graph.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/stage.h"
+
+#include "base/check.h"
+
+etx_status etx_stage_build_graph(struct etx_graph **out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    float *point = NULL;
+    struct etx_neighbours neighbours = {0};
+    struct etx_stage_clock clock = {0.0, ETX_STAGE_GRAPH};
+    const struct etx_arena_mark mark =
+        etx_arena_mark(context->stream->arena);
+
+    ETX_CHECK(etx_stage_embed(&point, context, model, event));
+    clock = etx_stage_begin(context, ETX_STAGE_GRAPH);
+    neighbours.n_points = event->n_hits;
+    neighbours.n_dim = model->embedding.network->n_out;
+    neighbours.max_neighbours = model->max_neighbours;
+    neighbours.orientation = model->orientation;
+    neighbours.radius = model->radius;
+    neighbours.point = point;
+    neighbours.position = event->position;
+    neighbours.max_edges = INT32_MAX;
+    ETX_CHECK(etx_stage_neighbours(out, context, &neighbours));
+    etx_stage_end(context, &clock, (*out)->n_edges);
+done:
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
+}

@@ -1,0 +1,54 @@
+/* stage/graph_construction/embedding.c -- hits to points of a learned space.
+ *
+ * Hits of one particle are trained to lie close together (metric learning,
+ * Choma et al., arXiv:2007.00149).
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/stage.h"
+
+#include "base/check.h"
+#include "base/status.h"
+
+/* A network can give NaN or infinity for features far from those it learned;
+ * the neighbour search needs numbers. */
+static etx_status check_finite(
+    const float *point, int64_t n_hits, int64_t n_dim)
+{
+    for (int64_t k = 0; k < n_hits * n_dim; k++) {
+        const float value = point[k];
+
+        if (!(value - value == 0.0f))
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "embedding: hit row %lld has a point that is not finite",
+                (long long)(k / n_dim));
+    }
+    return ETX_OK;
+}
+
+etx_status etx_stage_embed(float **out, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    float *features = NULL;
+    float *point = NULL;
+    const struct etx_network *network = model->embedding.network;
+    struct etx_stage_clock clock = {0.0, ETX_STAGE_EMBEDDING};
+    struct etx_network_input input = {0};
+
+    if (network == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "the model has no embedding");
+    ETX_CHECK(etx_stage_node_features(
+        &features, context, &model->embedding, event));
+    clock = etx_stage_begin(context, ETX_STAGE_EMBEDDING);
+    ETX_CHECK(etx_arena_take(&point, context->stream->arena,
+        event->n_hits * network->n_out, sizeof *point, "embedded points"));
+    input.n_nodes = event->n_hits;
+    input.node_features = features;
+    input.position = event->position;
+    ETX_CHECK(network->arch->forward(network, context, &input, NULL, point));
+    ETX_CHECK(check_finite(point, event->n_hits, network->n_out));
+    etx_stage_end(context, &clock, 0);
+    *out = point;
+done:
+    return status;
+}

@@ -1,0 +1,59 @@
+/* stage/graph_construction/neighbours.c -- points to a graph of neighbours.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/stage.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+
+/* key[i] = squared distance of hit i from the origin: edges run outward. */
+static etx_status outward_key(float **out, struct etx_context *context,
+    const struct etx_neighbours *neighbours)
+{
+    etx_status status = ETX_OK;
+    float *key = NULL;
+
+    ETX_CHECK(etx_arena_take(&key, context->stream->arena,
+        neighbours->n_points, sizeof *key, "outward order"));
+    for (int64_t i = 0; i < neighbours->n_points; i++) {
+        const float *p = neighbours->position + 3 * i;
+
+        key[i] = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
+    }
+    *out = key;
+done:
+    return status;
+}
+
+etx_status etx_stage_neighbours(struct etx_graph **out,
+    struct etx_context *context, const struct etx_neighbours *neighbours)
+{
+    etx_status status = ETX_OK;
+    float *key = NULL;
+    struct etx_edge_list list = {0, NULL, NULL};
+    struct etx_radius_graph_args args = {0};
+    const struct etx_arena_mark mark =
+        etx_arena_mark(context->stream->arena);
+
+    if (neighbours->orientation == ETX_ORIENT_OUTWARD)
+        ETX_CHECK(outward_key(&key, context, neighbours));
+    args.n_points = neighbours->n_points;
+    args.n_dim = neighbours->n_dim;
+    args.max_neighbours = neighbours->max_neighbours;
+    args.both = neighbours->orientation == ETX_ORIENT_BOTH;
+    args.radius = neighbours->radius;
+    args.point = neighbours->point;
+    args.key = key;
+    args.max_edges = neighbours->max_edges;
+    args.out = &list;
+    ETX_CHECK(context->ops->radius_graph(context->stream, &args));
+    ETX_CHECK(etx_graph_adopt(
+        out, neighbours->n_points, list.n_edges, list.src, list.dst, NULL));
+    list.src = NULL;
+    list.dst = NULL;
+done:
+    etx_release(list.src);
+    etx_release(list.dst);
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
+}

@@ -1,0 +1,93 @@
+/* stage/pipeline.c -- hits in, tracks out: the way of one event.
+ *
+ * Ju et al., Eur. Phys. J. C 81, 876 (2021): embed, join, filter, score,
+ * label. A model without a filter or a graph neural network skips that stage;
+ * a graph that was never scored has all edges kept.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "stage/stage.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "stage/track_building/track_building.h"
+
+/* Without an edge network every edge counts as certain. */
+static etx_status score_all_one(struct etx_graph *graph)
+{
+    etx_status status = ETX_OK;
+
+    if (graph->score != NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_alloc(
+        &graph->score, graph->n_edges, sizeof *graph->score, "edge scores"));
+    for (int64_t e = 0; e < graph->n_edges; e++)
+        graph->score[e] = 1.0f;
+done:
+    return status;
+}
+
+/* The scored graph of an event. */
+static etx_status score_event(struct etx_graph **out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    struct etx_graph *graph = NULL;
+    struct etx_graph *kept = NULL;
+
+    ETX_CHECK(etx_stage_build_graph(&graph, context, model, event));
+    if (model->filter.network != NULL) {
+        ETX_CHECK(etx_stage_filter(&kept, context, model, graph, event));
+        etx_graph_free(graph);
+        graph = kept;
+    }
+    if (model->gnn.network != NULL)
+        ETX_CHECK(etx_stage_score(graph, context, model, event));
+    ETX_CHECK(score_all_one(graph));
+    *out = graph;
+    graph = NULL;
+done:
+    etx_graph_free(graph);
+    return status;
+}
+
+/* Group the hits of the scored graph as the model says. */
+static etx_status label_event(struct etx_tracks **out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_graph *graph, const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    int32_t *label = NULL;
+    const struct etx_stage_clock clock =
+        etx_stage_begin(context, ETX_STAGE_LABEL);
+
+    ETX_CHECK(etx_arena_take(&label, context->stream->arena, graph->n_nodes,
+        sizeof *label, "labels"));
+    ETX_CHECK(etx_build_tracks(
+        label, context, graph, event->position, &model->label));
+    ETX_CHECK(etx_tracks_group(out, graph->n_nodes, label, 1));
+done:
+    etx_stage_end(context, &clock, 0);
+    return status;
+}
+
+etx_status etx_stage_find_tracks(struct etx_tracks **out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    struct etx_graph *graph = NULL;
+    const struct etx_arena_mark mark =
+        etx_arena_mark(context->stream->arena);
+
+    etx_stage_forget(context);
+    ETX_CHECK(score_event(&graph, context, model, event));
+    ETX_CHECK(label_event(out, context, model, graph, event));
+done:
+    etx_graph_free(graph);
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
+}

@@ -1,0 +1,79 @@
+/* stage/stage.h -- the stages of the pipeline, one function each.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_STAGE_STAGE_H
+#define ETX_STAGE_STAGE_H
+
+#include "data/event.h"
+#include "data/graph.h"
+#include "data/tracks.h"
+#include "stage/model.h"
+
+/* Time and bytes of a running stage. */
+struct etx_stage_clock {
+    double start;
+    int32_t stage;
+};
+
+/* Start measuring stage ETX_STAGE_ of this context. */
+struct etx_stage_clock etx_stage_begin(struct etx_context *context,
+    int32_t stage);
+/* Add what passed since to context->timing; n_edges leave the stage. */
+void etx_stage_end(struct etx_context *context,
+    const struct etx_stage_clock *clock, int64_t n_edges);
+/* Forget the timings of the event before. */
+void etx_stage_forget(struct etx_context *context);
+
+/* The node features of a stage in scratch: *out [n_hits, n_features].
+ * Positions must be the event's. */
+etx_status etx_stage_node_features(float **out, struct etx_context *context,
+    const struct etx_model_stage *stage, const struct etx_event *event);
+
+/* graph_construction/embedding.c: *out [n_hits, n_out] in scratch. */
+etx_status etx_stage_embed(float **out, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event);
+
+/* graph_construction/neighbours.c: pairs of points within a radius, or the
+ * nearest when the radius is FLT_MAX. orientation ETX_ORIENT_; position
+ * [n_points, 3] is read for ETX_ORIENT_OUTWARD only. */
+struct etx_neighbours {
+    int64_t n_points;
+    int32_t n_dim;
+    int32_t max_neighbours;
+    int32_t orientation;
+    float radius;
+    const float *point;    /* [n_points, n_dim] */
+    const float *position; /* [n_points, 3] mm */
+    int64_t max_edges;
+};
+etx_status etx_stage_neighbours(struct etx_graph **out,
+    struct etx_context *context, const struct etx_neighbours *neighbours);
+
+/* graph_construction/build.c: embedding and radius graph. */
+etx_status etx_stage_build_graph(struct etx_graph **out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event);
+
+/* edge_classification/logits.c: logits [n_edges] of an edge network on
+ * node_features [n_hits, n]; and scores = sigmoid(logits). */
+etx_status etx_stage_edge_logits(float *logits, struct etx_context *context,
+    const struct etx_network *network, const float *node_features,
+    const struct etx_graph *graph, const struct etx_event *event);
+etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
+    const struct etx_network *network, const float *node_features,
+    const struct etx_graph *graph, const struct etx_event *event);
+/* The filter: edges with a score above the cut, their scores kept. */
+etx_status etx_stage_filter(struct etx_graph **out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_graph *graph, const struct etx_event *event);
+/* The graph neural network: graph->score is made or replaced. */
+etx_status etx_stage_score(struct etx_graph *graph,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event);
+
+/* pipeline.c: every stage that the model holds, then its labels. */
+etx_status etx_stage_find_tracks(struct etx_tracks **out,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event);
+
+#endif

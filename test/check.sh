@@ -1,0 +1,21 @@
+#!/bin/sh
+# Run every test on what `make check` built in folder $1. What a machine lacks
+# is reported as SKIPPED with the reason. Check's own line closes the run.
+set -eu
+build=$1
+
+echo '== headers'
+test/header/headers.sh
+echo '== lint'
+test/lint/includes.sh
+test/lint/calls.sh
+echo '== exported symbols'
+test/lint/abi.sh lib/libexatrkx.so
+echo '== programs'
+test/programs/programs.sh "$build"
+echo '== installed copy'
+test/programs/install.sh
+echo '== python'
+test/python/python.sh "$build"
+echo '== library'
+exec "$build/test/exatrkx-tests"

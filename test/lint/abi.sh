@@ -1,0 +1,27 @@
+#!/bin/sh
+# The shared library $1 exports exactly what lib/exatrkx.map lists, and every
+# exported function is declared in a public header.
+set -eu
+library=$1
+listed=$(sed -n '/global:/,/local:/s/^ *\(etx_[a-z0-9_]*\);.*/\1/p' \
+    lib/exatrkx.map | sort)
+exported=$(nm -D --defined-only "$library" | awk '$2 == "T" || $2 == "D" ||
+    $2 == "B" || $2 == "R" { sub(/@.*/, "", $3); print $3 }' | sort)
+declared=$(cat include/exatrkx/*.h | tr '\n' ' ' |
+    grep -oE 'ETX_API[^;(]*\(' | grep -oE 'etx_[a-z0-9_]+ ?\($' |
+    tr -d ' (' | sort -u)
+if [ "$listed" != "$exported" ]; then
+    echo 'exported symbols differ from lib/exatrkx.map:' >&2
+    printf '%s\n' "$listed" "$exported" | sort | uniq -u >&2
+    exit 1
+fi
+if [ "$declared" != "$exported" ]; then
+    echo 'exported symbols differ from the declared ones:' >&2
+    printf '%s\n' "$declared" "$exported" | sort | uniq -u >&2
+    exit 1
+fi
+if nm -D --undefined-only "$library" | grep -qi cuda; then
+    echo 'the CPU library mentions CUDA' >&2
+    exit 1
+fi
+echo "exported symbols: $(echo "$exported" | wc -l), as listed and declared"

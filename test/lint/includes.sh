@@ -1,0 +1,37 @@
+#!/bin/sh
+# The dependency law of docs/design.md: a room includes headers of itself and
+# of the rooms to its right only.
+#   api -> {train, eval, io} -> stage -> arch -> data -> op/op.h -> base
+# op/*, backend/* see op.h, backend.h, base and their own folder.
+set -eu
+failed=0
+
+# allow ROOM PATTERN: files of src/ROOM may include only what PATTERN matches.
+allow()
+{
+    # shellcheck disable=SC2046
+    bad=$(grep -rnE '^#include "' "src/$1" --include='*.c' --include='*.h' |
+        grep -vE "#include \"($2)" || true)
+    if [ -n "$bad" ]; then
+        echo "src/$1 includes what it must not:" >&2
+        echo "$bad" >&2
+        failed=1
+    fi
+}
+
+base='base/'
+op="op/op\\.h|backend/backend\\.h|$base"
+data="data/|$op"
+arch="arch/|$data"
+stage="stage/|$arch"
+allow base "$base"
+allow op "op/|backend/backend\\.h|$base"
+allow backend "backend/|$op"
+allow data "$data"
+allow arch "$arch"
+allow stage "$stage"
+allow io "io/|$stage"
+allow eval "eval/|$stage"
+allow train "train/|io/|eval/|$stage"
+[ $failed = 0 ] && echo 'includes: every room sees only rooms to its right'
+exit $failed
