@@ -1,0 +1,52 @@
+/* op/x86/gemm.h -- small matrix products for one thread.
+ *
+ * Columns of the right-hand side and of the result come in whole vectors:
+ * their count is rounded up to VEC_WIDTH and what lies beyond is computed
+ * too. An element of the result is one chain of fused multiply-adds over the
+ * inner index from its start value, whatever the shape.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_OP_X86_GEMM_H
+#define ETX_OP_X86_GEMM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "op/x86/isa.h"
+#include "op/x86/vector.h"
+
+/* n rounded up to whole vectors. */
+static inline int32_t etx_padded(int32_t n)
+{
+    return (n + VEC_WIDTH - 1) / VEC_WIDTH * VEC_WIDTH;
+}
+
+/* The left-hand side: element (i, k) is data[i * row + k * step]. */
+struct etx_gemm_left {
+    const float *data;
+    ptrdiff_t row, step;
+};
+
+/* Floats that the packed form of b [n_inner, n_columns] needs. */
+static inline int64_t etx_packed_size(int32_t n_inner, int32_t n_columns)
+{
+    return (int64_t)n_inner * etx_padded(n_columns);
+}
+
+/* packed = b in panels of columns, zeros beyond n_columns; element (k, j) of
+ * b is b[k * row + j * step]. */
+void ETX_ISA_NAME(gemm_pack)(float *packed, int32_t n_inner,
+    int32_t n_columns, const float *b, ptrdiff_t row, ptrdiff_t step);
+
+/* c[i * c_row + j] = start[j] + sum_k left(i, k) b(k, j); start
+ * [etx_padded(n_columns)] or NULL for zeros. */
+void ETX_ISA_NAME(gemm_packed)(float *c, ptrdiff_t c_row, int32_t n_rows,
+    int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,
+    const float *packed, const float *start);
+
+/* c[i * c_row + j] += sum_k left(i, k) b[k * b_row + j]. */
+void ETX_ISA_NAME(gemm_add)(float *c, ptrdiff_t c_row, int32_t n_rows,
+    int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,
+    const float *b, ptrdiff_t b_row);
+
+#endif

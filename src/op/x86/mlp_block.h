@@ -1,0 +1,62 @@
+/* op/x86/mlp_block.h -- the layers of a perceptron over one block of rows.
+ *
+ * What mlp and mlp_backward share: weights packed once per call, rows of a
+ * block gathered side by side, and one layer applied to them. Rows of scratch
+ * are whole vectors (see etx_scratch_row); what lies beyond the width is
+ * finite and means nothing. A layer norm that follows the linear directly
+ * needs no mean: the packed weights are centred over the outputs, so the mean
+ * of every row is zero.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_OP_X86_MLP_BLOCK_H
+#define ETX_OP_X86_MLP_BLOCK_H
+
+#include "op/op.h"
+#include "op/x86/isa.h"
+
+/* A layer ready to run. */
+struct etx_block_layer {
+    int32_t n_in, n_out;
+    int32_t in_row;  /* floats from one row of the input to the next */
+    int32_t out_row; /* the same of the output */
+    int32_t norm, norm_last, activation;
+    float eps;
+    const float *forward;  /* W^T packed for etx_gemm_packed */
+    const float *start;    /* bias [padded n_out] */
+    const float *gain;     /* [padded n_out] or NULL: ones */
+    const float *shift;    /* [padded n_out] or NULL: zeros */
+    const float *backward; /* W packed, or NULL */
+};
+
+/* What the backward of a layer needs of its forward; all NULL when nothing
+ * is kept. */
+struct etx_block_kept {
+    float *normed;   /* [rows, out_row] after the norm, before gain and shift */
+    float *slope;    /* [rows, out_row] of the activation */
+    float *rstd;     /* [rows] what the norm multiplied with */
+    float *curb;     /* [rows] 1 / n_out (LAYER), 1 (L2) or 0 (L2 below eps) */
+};
+
+/* Floats from one row of scratch to the next: whole vectors, and an odd
+ * number of cache lines where a power of two would share cache sets. */
+int32_t ETX_ISA_NAME(scratch_row)(int32_t width);
+
+/* 1 when some layer normalises over the rows of the batch. */
+int32_t ETX_ISA_NAME(has_batch_norm)(const struct etx_mlp_args *args);
+
+/* Fill layer [args->n_layers] with packed copies taken from the arena; with
+ * `backward` nonzero W is packed too. */
+etx_status ETX_ISA_NAME(pack_layers)(struct etx_block_layer *layer,
+    struct etx_stream *stream, const struct etx_mlp_args *args,
+    int32_t backward);
+
+/* x [n_rows, x_row] = rows first .. of the parts side by side. May write one
+ * vector beyond the last row. */
+void ETX_ISA_NAME(gather_parts)(float *x, int32_t x_row,
+    const struct etx_mlp_args *args, int64_t first, int32_t n_rows);
+
+/* y [n_rows, out_row] = layer(x [n_rows, in_row]); kept may be NULL. */
+void ETX_ISA_NAME(apply_layer)(float *y, const struct etx_block_kept *kept,
+    const struct etx_block_layer *layer, const float *x, int32_t n_rows);
+
+#endif

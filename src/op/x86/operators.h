@@ -1,0 +1,21 @@
+/* op/x86/operators.h -- the operators of this room, one per instruction set.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_OP_X86_OPERATORS_H
+#define ETX_OP_X86_OPERATORS_H
+
+#include "op/op.h"
+#include "op/x86/isa.h"
+
+/* The operators that have a version here. */
+#define ETX_X86_OPERATORS(X) X(mlp)
+
+#define ETX_X86_DECLARE(name)                                                  \
+    etx_status etx_##name##_avx2(                                              \
+        struct etx_stream *stream, const struct etx_##name##_args *args);      \
+    etx_status etx_##name##_avx512(                                            \
+        struct etx_stream *stream, const struct etx_##name##_args *args);
+
+ETX_X86_OPERATORS(ETX_X86_DECLARE)
+
+#endif

@@ -1,0 +1,231 @@
+/* op/x86/simd/gemm.c -- small matrix products for one thread.
+ *
+ * The result is cut into tiles that fit the vector registers: tile_rows rows
+ * of 1 .. MAX_VECTORS vectors. Per step of the inner index a tile loads its
+ * vectors of b, broadcasts one element of a per row and adds the products
+ * (Goto and van de Geijn, ACM TOMS 34(3), 2008, without the outer blocking:
+ * the operands here already lie in the second-level cache).
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "op/x86/gemm.h"
+
+#define MAX_ROWS 8
+#define MAX_VECTORS (VEC_WIDTH == 16 ? 4 : 2)
+
+/* Steps of the inner index between two visits of the result: a panel of b of
+ * this depth stays in the first-level cache. */
+#define INNER_BLOCK 128
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* How a tile begins. */
+enum start {
+    START_ZERO,
+    START_VECTOR, /* every row with start[] */
+    START_RESULT  /* with what c holds */
+};
+
+struct tile {
+    float *c;
+    ptrdiff_t c_row;
+    const float *a;
+    ptrdiff_t a_row, a_step;
+    const float *b;
+    ptrdiff_t b_row;
+    const float *start;
+    int32_t n_inner;
+};
+
+INLINE void multiply_tile(const int n_rows, const int n_vectors,
+    const enum start from, const struct tile *t)
+{
+    vec sum[MAX_ROWS][MAX_VECTORS];
+    const float *a = t->a;
+    const float *b = t->b;
+    const ptrdiff_t a_row = t->a_row;
+    const ptrdiff_t a_step = t->a_step;
+    const ptrdiff_t b_row = t->b_row;
+
+#pragma GCC unroll 8
+    for (int i = 0; i < n_rows; i++)
+#pragma GCC unroll 4
+        for (int v = 0; v < n_vectors; v++)
+            sum[i][v] = from == START_ZERO ? v_zero()
+                : v_load((from == START_VECTOR ? t->start
+                                               : t->c + i * t->c_row) +
+                      v * VEC_WIDTH);
+    for (int32_t k = 0; k < t->n_inner; k++) {
+        vec column[MAX_VECTORS];
+#pragma GCC unroll 4
+        for (int v = 0; v < n_vectors; v++)
+            column[v] = v_load(b + v * VEC_WIDTH);
+#pragma GCC unroll 8
+        for (int i = 0; i < n_rows; i++) {
+            const vec x = v_set1(a[i * a_row]);
+#pragma GCC unroll 4
+            for (int v = 0; v < n_vectors; v++)
+                sum[i][v] = v_fma(x, column[v], sum[i][v]);
+        }
+        a += a_step;
+        b += b_row;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < n_rows; i++)
+#pragma GCC unroll 4
+        for (int v = 0; v < n_vectors; v++)
+            v_store(t->c + i * t->c_row + v * VEC_WIDTH, sum[i][v]);
+}
+
+/* Rows of a full tile of n_vectors vectors: as many as the registers hold. */
+INLINE int tile_rows(const int n_vectors)
+{
+    return n_vectors == MAX_VECTORS ? 6 : 8;
+}
+
+/* One panel of n_vectors vectors, all rows. */
+INLINE void multiply_panel(const int n_vectors, const enum start from,
+    const struct tile *panel, int32_t n_rows)
+{
+    const int full = tile_rows(n_vectors);
+    struct tile t = *panel;
+
+    for (; n_rows >= full; n_rows -= full) {
+        multiply_tile(full, n_vectors, from, &t);
+        t.a += full * t.a_row;
+        t.c += full * t.c_row;
+    }
+    for (; n_rows >= 4; n_rows -= 4) {
+        multiply_tile(4, n_vectors, from, &t);
+        t.a += 4 * t.a_row;
+        t.c += 4 * t.c_row;
+    }
+    for (; n_rows > 0; n_rows--) {
+        multiply_tile(1, n_vectors, from, &t);
+        t.a += t.a_row;
+        t.c += t.c_row;
+    }
+}
+
+INLINE void multiply_vectors(const int n_vectors, const enum start from,
+    const struct tile *panel, const int32_t n_rows)
+{
+    switch (from) {
+    case START_ZERO:
+        multiply_panel(n_vectors, START_ZERO, panel, n_rows);
+        break;
+    case START_VECTOR:
+        multiply_panel(n_vectors, START_VECTOR, panel, n_rows);
+        break;
+    case START_RESULT:
+        multiply_panel(n_vectors, START_RESULT, panel, n_rows);
+        break;
+    }
+}
+
+/* A panel of n_vectors vectors, the inner index in blocks. */
+static void multiply(const int32_t n_vectors, const enum start from,
+    const struct tile *whole, const int32_t n_rows)
+{
+    struct tile t = *whole;
+    enum start begin = from;
+
+    for (int32_t left = whole->n_inner; left > 0 || begin != START_RESULT;
+         left -= t.n_inner) {
+        /* Two blocks of half the rest rather than a full and a tiny one. */
+        t.n_inner = left <= INNER_BLOCK ? left
+            : left < 2 * INNER_BLOCK    ? left / 2
+                                        : INNER_BLOCK;
+        if (n_vectors == 1)
+            multiply_vectors(1, begin, &t, n_rows);
+        else if (n_vectors == 2)
+            multiply_vectors(2, begin, &t, n_rows);
+#if VEC_WIDTH == 16
+        else if (n_vectors == 3)
+            multiply_vectors(3, begin, &t, n_rows);
+        else
+            multiply_vectors(4, begin, &t, n_rows);
+#endif
+        t.a += t.n_inner * t.a_step;
+        t.b += t.n_inner * t.b_row;
+        begin = START_RESULT;
+    }
+}
+
+/* The first vector of panel `panel` of n_panels. */
+static int32_t panel_begin(int32_t panel, int32_t n_panels, int32_t n_vectors)
+{
+    return (int32_t)((int64_t)panel * n_vectors / n_panels);
+}
+
+static int32_t count_panels(int32_t n_vectors)
+{
+    return (n_vectors + MAX_VECTORS - 1) / MAX_VECTORS;
+}
+
+void ETX_ISA_NAME(gemm_pack)(float *packed, const int32_t n_inner,
+    const int32_t n_columns, const float *b, const ptrdiff_t row,
+    const ptrdiff_t step)
+{
+    const int32_t n_vectors = etx_padded(n_columns) / VEC_WIDTH;
+    const int32_t n_panels = count_panels(n_vectors);
+
+    for (int32_t p = 0; p < n_panels; p++) {
+        const int32_t begin =
+            panel_begin(p, n_panels, n_vectors) * VEC_WIDTH;
+        const int32_t end =
+            panel_begin(p + 1, n_panels, n_vectors) * VEC_WIDTH;
+        for (int32_t k = 0; k < n_inner; k++)
+            for (int32_t j = begin; j < end; j++)
+                *packed++ = j < n_columns ? b[k * row + j * step] : 0.0f;
+    }
+}
+
+void ETX_ISA_NAME(gemm_packed)(float *c, const ptrdiff_t c_row,
+    const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
+    const struct etx_gemm_left left, const float *packed, const float *start)
+{
+    const int32_t n_vectors = etx_padded(n_columns) / VEC_WIDTH;
+    const int32_t n_panels = count_panels(n_vectors);
+
+    for (int32_t p = 0; p < n_panels; p++) {
+        const int32_t begin = panel_begin(p, n_panels, n_vectors);
+        const int32_t width = panel_begin(p + 1, n_panels, n_vectors) - begin;
+        const struct tile t = {
+            .c = c + begin * VEC_WIDTH,
+            .c_row = c_row,
+            .a = left.data,
+            .a_row = left.row,
+            .a_step = left.step,
+            .b = packed + (ptrdiff_t)n_inner * begin * VEC_WIDTH,
+            .b_row = width * VEC_WIDTH,
+            .start = start == NULL ? NULL : start + begin * VEC_WIDTH,
+            .n_inner = n_inner,
+        };
+        multiply(
+            width, start == NULL ? START_ZERO : START_VECTOR, &t, n_rows);
+    }
+}
+
+void ETX_ISA_NAME(gemm_add)(float *c, const ptrdiff_t c_row,
+    const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
+    const struct etx_gemm_left left, const float *b, const ptrdiff_t b_row)
+{
+    const int32_t n_vectors = etx_padded(n_columns) / VEC_WIDTH;
+    const int32_t n_panels = count_panels(n_vectors);
+
+    for (int32_t p = 0; p < n_panels; p++) {
+        const int32_t begin = panel_begin(p, n_panels, n_vectors);
+        const int32_t width = panel_begin(p + 1, n_panels, n_vectors) - begin;
+        const struct tile t = {
+            .c = c + begin * VEC_WIDTH,
+            .c_row = c_row,
+            .a = left.data,
+            .a_row = left.row,
+            .a_step = left.step,
+            .b = b + begin * VEC_WIDTH,
+            .b_row = b_row,
+            .n_inner = n_inner,
+        };
+        multiply(width, START_RESULT, &t, n_rows);
+    }
+}

@@ -1,0 +1,356 @@
+/* op/x86/simd/mlp_block.c -- the layers of a perceptron over one block.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "op/x86/mlp_block.h"
+
+#include "base/check.h"
+#include "op/x86/gemm.h"
+#include "op/x86/vector.h"
+#include "op/x86/vector_math.h"
+
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* From this width on rows are an odd number of cache lines. */
+#define WIDE 128
+#define CACHE_LINE 16 /* floats */
+
+int32_t ETX_ISA_NAME(scratch_row)(int32_t width)
+{
+    const int32_t lines = (width + CACHE_LINE - 1) / CACHE_LINE;
+
+    return CACHE_LINE * (width < WIDE ? lines : lines | 1);
+}
+
+int32_t ETX_ISA_NAME(has_batch_norm)(const struct etx_mlp_args *args)
+{
+    for (int32_t l = 0; l < args->n_layers; l++)
+        if (args->layer[l].norm == ETX_NORM_BATCH)
+            return 1;
+    return 0;
+}
+
+/* ------------------------------------------------------------- packing -- */
+
+/* out [padded n] = x, zeros beyond n. */
+static etx_status copy_padded(const float **out, struct etx_stream *stream,
+    const float *x, int32_t n)
+{
+    const int32_t padded = etx_padded(n);
+    float *copy = NULL;
+    etx_status status = ETX_OK;
+
+    *out = NULL;
+    if (x == NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_arena_take(
+        &copy, stream->arena, padded, sizeof *copy, "a vector of a layer"));
+    memcpy(copy, x, (size_t)n * sizeof *copy);
+    memset(copy + n, 0, (size_t)(padded - n) * sizeof *copy);
+    *out = copy;
+done:
+    return status;
+}
+
+/* out [n_rows, n_columns] = w with the mean of every column taken off. */
+static void centre_columns(
+    float *out, const float *w, int32_t n_rows, int32_t n_columns)
+{
+    for (int32_t k = 0; k < n_columns; k++) {
+        double mean = 0.0;
+        for (int32_t o = 0; o < n_rows; o++)
+            mean += (double)w[(int64_t)o * n_columns + k];
+        mean /= n_rows;
+        for (int32_t o = 0; o < n_rows; o++)
+            out[(int64_t)o * n_columns + k] =
+                (float)((double)w[(int64_t)o * n_columns + k] - mean);
+    }
+}
+
+/* Weight and bias as they are, or centred copies for a layer norm. */
+static etx_status centre(const float **weight, const float **bias,
+    struct etx_stream *stream, const struct etx_layer *from)
+{
+    const int64_t n_weights = (int64_t)from->n_out * from->n_in;
+    float *centred = NULL;
+    float *centred_bias = NULL;
+    etx_status status = ETX_OK;
+
+    *weight = from->weight;
+    *bias = from->bias;
+    if (from->norm != ETX_NORM_LAYER || from->norm_last)
+        return ETX_OK;
+    ETX_CHECK(etx_arena_take(&centred, stream->arena, n_weights,
+        sizeof *centred, "centred weights"));
+    centre_columns(centred, from->weight, from->n_out, from->n_in);
+    *weight = centred;
+    if (from->bias != NULL) {
+        ETX_CHECK(etx_arena_take(&centred_bias, stream->arena, from->n_out,
+            sizeof *centred_bias, "a centred bias"));
+        centre_columns(centred_bias, from->bias, from->n_out, 1);
+        *bias = centred_bias;
+    }
+done:
+    return status;
+}
+
+static etx_status pack_layer(struct etx_block_layer *layer,
+    struct etx_stream *stream, const struct etx_layer *from, int32_t backward)
+{
+    const int32_t n_in = from->n_in;
+    const int32_t n_out = from->n_out;
+    const float *weight, *bias;
+    float *packed = NULL;
+    etx_status status;
+
+    *layer = (struct etx_block_layer){
+        .n_in = n_in,
+        .n_out = n_out,
+        .in_row = ETX_ISA_NAME(scratch_row)(n_in),
+        .out_row = ETX_ISA_NAME(scratch_row)(n_out),
+        .norm = from->norm,
+        .norm_last = from->norm_last,
+        .activation = from->activation,
+        .eps = from->eps,
+    };
+    ETX_CHECK(centre(&weight, &bias, stream, from));
+    ETX_CHECK(copy_padded(&layer->start, stream, bias, n_out));
+    if (from->norm == ETX_NORM_LAYER) {
+        ETX_CHECK(copy_padded(&layer->gain, stream, from->gain, n_out));
+        ETX_CHECK(copy_padded(&layer->shift, stream, from->shift, n_out));
+    }
+    ETX_CHECK(etx_arena_take(&packed, stream->arena,
+        etx_packed_size(n_in, n_out), sizeof *packed, "packed weights"));
+    ETX_ISA_NAME(gemm_pack)(packed, n_in, n_out, weight, 1, n_in);
+    layer->forward = packed;
+    if (backward) {
+        ETX_CHECK(etx_arena_take(&packed, stream->arena,
+            etx_packed_size(n_out, n_in), sizeof *packed, "packed weights"));
+        ETX_ISA_NAME(gemm_pack)(packed, n_out, n_in, from->weight, n_in, 1);
+        layer->backward = packed;
+    }
+done:
+    return status;
+}
+
+etx_status ETX_ISA_NAME(pack_layers)(struct etx_block_layer *layer,
+    struct etx_stream *stream, const struct etx_mlp_args *args,
+    int32_t backward)
+{
+    etx_status status = ETX_OK;
+
+    for (int32_t l = 0; l < args->n_layers; l++)
+        ETX_CHECK(pack_layer(&layer[l], stream, &args->layer[l], backward));
+done:
+    return status;
+}
+
+/* ----------------------------------------------------------- gathering -- */
+
+void ETX_ISA_NAME(gather_parts)(float *x, int32_t x_row,
+    const struct etx_mlp_args *args, int64_t first, int32_t n_rows)
+{
+    for (int32_t r = 0; r < n_rows; r++) {
+        float *to = x + (ptrdiff_t)r * x_row;
+        for (int32_t p = 0; p < args->n_parts; p++) {
+            const struct etx_rows *part = &args->part[p];
+            const int64_t i = first + r;
+            const int64_t row = part->index != NULL ? part->index[i] : i;
+            const float *from = part->data + row * part->width;
+            int32_t k = 0;
+            for (; k + VEC_WIDTH <= part->width; k += VEC_WIDTH)
+                v_store(to + k, v_load(from + k));
+            if (k < part->width)
+                v_store(
+                    to + k, v_load_mask(from + k, v_first(part->width - k)));
+            to += part->width;
+        }
+    }
+}
+
+/* ------------------------------------------------- norm and activation -- */
+
+/* The sum over the width of what f(x) says is near the mean. */
+INLINE float sum_squares(const float *x, int32_t width, vec mean)
+{
+    vec sum = v_zero();
+    int32_t k = 0;
+
+    for (; k + VEC_WIDTH <= width; k += VEC_WIDTH) {
+        const vec d = v_load(x + k) - mean;
+        sum = v_fma(d, d, sum);
+    }
+    if (k < width) {
+        const vmask rest = v_first(width - k);
+        const vec d = v_select(rest, v_load(x + k) - mean, v_zero());
+        sum = v_fma(d, d, sum);
+    }
+    return v_sum(sum);
+}
+
+INLINE float sum_row(const float *x, int32_t width)
+{
+    vec sum = v_zero();
+    int32_t k = 0;
+
+    for (; k + VEC_WIDTH <= width; k += VEC_WIDTH)
+        sum = sum + v_load(x + k);
+    if (k < width)
+        sum = sum + v_select(v_first(width - k), v_load(x + k), v_zero());
+    return v_sum(sum);
+}
+
+/* mean, scale and curb of VEC_WIDTH rows of y at most. */
+struct row_norm {
+    float mean[VEC_WIDTH];
+    float scale[VEC_WIDTH];
+    float curb[VEC_WIDTH];
+};
+
+static void measure_layer(struct row_norm *norm,
+    const struct etx_block_layer *layer, const float *y, int32_t n_rows)
+{
+    const float inverse = 1.0f / (float)layer->n_out;
+    float square[VEC_WIDTH] = {0};
+
+    for (int32_t r = 0; r < n_rows; r++) {
+        const float *row = y + (ptrdiff_t)r * layer->out_row;
+        norm->mean[r] = layer->norm_last
+            ? sum_row(row, layer->n_out) * inverse
+            : 0.0f;
+        square[r] = sum_squares(row, layer->n_out, v_set1(norm->mean[r]));
+    }
+    const vec variance =
+        v_fma(v_load(square), v_set1(inverse), v_set1(layer->eps));
+    v_store(norm->scale, v_set1(1.0f) / v_sqrt(variance));
+    v_store(norm->curb, v_set1(inverse));
+}
+
+static void measure_l2(struct row_norm *norm,
+    const struct etx_block_layer *layer, const float *y, int32_t n_rows)
+{
+    float square[VEC_WIDTH] = {0};
+
+    for (int32_t r = 0; r < n_rows; r++) {
+        const float *row = y + (ptrdiff_t)r * layer->out_row;
+        norm->mean[r] = 0.0f;
+        square[r] = sum_squares(row, layer->n_out, v_zero());
+    }
+    const vec length = v_sqrt(v_load(square));
+    const vec eps = v_set1(layer->eps);
+    v_store(norm->scale, v_set1(1.0f) / v_max(length, eps));
+    v_store(norm->curb,
+        v_select(v_less(eps, length), v_set1(1.0f), v_zero()));
+}
+
+/* One row: y = f(norm(y) * gain + shift), or with norm_last
+ * norm(y) * gain + shift; kind is NONE then. */
+INLINE void finish_row(float *y, float *normed, float *slope,
+    const struct etx_block_layer *layer, const enum etx_activation kind,
+    const vec mean, const vec scale)
+{
+    const int32_t width = layer->n_out;
+    const float *gain = layer->gain;
+    const float *shift = layer->shift;
+    const int32_t has_norm = layer->norm != ETX_NORM_NONE;
+
+    for (int32_t k = 0; k < width; k += VEC_WIDTH) {
+        vec x = v_load(y + k);
+        vec s;
+        if (has_norm) {
+            x = (x - mean) * scale;
+            if (normed != NULL)
+                v_store(normed + k, x);
+            if (gain != NULL)
+                x = x * v_load(gain + k);
+            if (shift != NULL)
+                x = x + v_load(shift + k);
+        }
+        x = v_activation(&s, kind, x);
+        v_store(y + k, x);
+        if (slope != NULL && kind != ETX_ACTIVATION_NONE)
+            v_store(slope + k, s);
+    }
+}
+
+INLINE void finish_rows(float *y, const struct etx_block_kept *kept,
+    const struct etx_block_layer *layer, const enum etx_activation kind,
+    const int32_t n_rows)
+{
+    const ptrdiff_t row = layer->out_row;
+
+    for (int32_t first = 0; first < n_rows; first += VEC_WIDTH) {
+        const int32_t rest = n_rows - first;
+        const int32_t n = rest < VEC_WIDTH ? rest : VEC_WIDTH;
+        struct row_norm norm = {{0}, {0}, {0}};
+        if (layer->norm == ETX_NORM_LAYER)
+            measure_layer(&norm, layer, y + first * row, n);
+        else if (layer->norm == ETX_NORM_L2)
+            measure_l2(&norm, layer, y + first * row, n);
+        for (int32_t r = 0; r < n; r++) {
+            const ptrdiff_t at = (first + r) * row;
+            finish_row(y + at, kept->normed ? kept->normed + at : NULL,
+                kept->slope ? kept->slope + at : NULL, layer, kind,
+                v_set1(norm.mean[r]), v_set1(norm.scale[r]));
+        }
+        if (kept->rstd != NULL && layer->norm != ETX_NORM_NONE)
+            for (int32_t r = 0; r < n; r++) {
+                kept->rstd[first + r] = norm.scale[r];
+                kept->curb[first + r] = norm.curb[r];
+            }
+    }
+}
+
+/* Norm and then the activation `kind`, where the norm may be NONE. */
+static void finish(float *y, const struct etx_block_kept *kept,
+    const struct etx_block_layer *layer, const enum etx_activation kind,
+    const int32_t n_rows)
+{
+    switch (kind) {
+    case ETX_ACTIVATION_RELU:
+        finish_rows(y, kept, layer, ETX_ACTIVATION_RELU, n_rows);
+        break;
+    case ETX_ACTIVATION_SILU:
+        finish_rows(y, kept, layer, ETX_ACTIVATION_SILU, n_rows);
+        break;
+    case ETX_ACTIVATION_TANH:
+        finish_rows(y, kept, layer, ETX_ACTIVATION_TANH, n_rows);
+        break;
+    case ETX_ACTIVATION_GELU:
+        finish_rows(y, kept, layer, ETX_ACTIVATION_GELU, n_rows);
+        break;
+    case ETX_ACTIVATION_ELU:
+        finish_rows(y, kept, layer, ETX_ACTIVATION_ELU, n_rows);
+        break;
+    case ETX_ACTIVATION_SIGMOID:
+        finish_rows(y, kept, layer, ETX_ACTIVATION_SIGMOID, n_rows);
+        break;
+    case ETX_ACTIVATION_NONE:
+    case ETX_N_ACTIVATIONS:
+        if (layer->norm != ETX_NORM_NONE)
+            finish_rows(y, kept, layer, ETX_ACTIVATION_NONE, n_rows);
+        break;
+    }
+}
+
+void ETX_ISA_NAME(apply_layer)(float *y, const struct etx_block_kept *kept,
+    const struct etx_block_layer *layer, const float *x, int32_t n_rows)
+{
+    const struct etx_block_kept nothing = {0};
+    const struct etx_gemm_left left = {x, layer->in_row, 1};
+    const enum etx_activation kind = (enum etx_activation)layer->activation;
+
+    if (kept == NULL)
+        kept = &nothing;
+    ETX_ISA_NAME(gemm_packed)(y, layer->out_row, n_rows, layer->n_out,
+        layer->n_in, left, layer->forward, layer->start);
+    if (layer->norm != ETX_NORM_NONE && layer->norm_last) {
+        struct etx_block_layer linear = *layer;
+        linear.norm = ETX_NORM_NONE;
+        finish(y, kept, &linear, kind, n_rows);
+        finish(y, kept, layer, ETX_ACTIVATION_NONE, n_rows);
+    } else {
+        finish(y, kept, layer, kind, n_rows);
+    }
+}

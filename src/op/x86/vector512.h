@@ -1,0 +1,185 @@
+/* op/x86/vector512.h -- vectors of AVX-512; see vector.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_OP_X86_VECTOR512_H
+#define ETX_OP_X86_VECTOR512_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#define VEC_WIDTH 16
+
+typedef __m512 vec;
+typedef __m512i veci;
+typedef __mmask16 vmask;
+
+static inline vec v_zero(void)
+{
+    return _mm512_setzero_ps();
+}
+
+static inline vec v_set1(float x)
+{
+    return _mm512_set1_ps(x);
+}
+
+static inline vec v_load(const float *x)
+{
+    return _mm512_loadu_ps(x);
+}
+
+static inline void v_store(float *x, vec a)
+{
+    _mm512_storeu_ps(x, a);
+}
+
+/* Lanes below n, 0 <= n; all of them from VEC_WIDTH on. */
+static inline vmask v_first(int32_t n)
+{
+    return n >= VEC_WIDTH ? (vmask)0xffff : (vmask)((1u << n) - 1u);
+}
+
+/* Zero where the mask is not set; memory there is not read. */
+static inline vec v_load_mask(const float *x, vmask m)
+{
+    return _mm512_maskz_loadu_ps(m, x);
+}
+
+static inline void v_store_mask(float *x, vec a, vmask m)
+{
+    _mm512_mask_storeu_ps(x, m, a);
+}
+
+/* a * b + c, c - a * b, rounded once. */
+static inline vec v_fma(vec a, vec b, vec c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+
+static inline vec v_fnma(vec a, vec b, vec c)
+{
+    return _mm512_fnmadd_ps(a, b, c);
+}
+
+static inline vec v_min(vec a, vec b)
+{
+    return _mm512_min_ps(a, b);
+}
+
+static inline vec v_max(vec a, vec b)
+{
+    return _mm512_max_ps(a, b);
+}
+
+static inline vec v_sqrt(vec a)
+{
+    return _mm512_sqrt_ps(a);
+}
+
+static inline vec v_abs(vec a)
+{
+    return _mm512_abs_ps(a);
+}
+
+/* 1 / a within 1 ulp; a finite and normal, 1 / a too. */
+static inline vec v_reciprocal(vec a)
+{
+    const vec r = _mm512_rcp14_ps(a);
+    return v_fma(r, v_fnma(a, r, v_set1(1.0f)), r);
+}
+
+static inline vec v_round(vec a)
+{
+    return _mm512_roundscale_ps(
+        a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+static inline veci v_to_int(vec a)
+{
+    return _mm512_cvtps_epi32(a);
+}
+
+static inline vec v_to_float(veci a)
+{
+    return _mm512_cvtepi32_ps(a);
+}
+
+static inline vec v_as_float(veci a)
+{
+    return _mm512_castsi512_ps(a);
+}
+
+static inline veci v_as_int(vec a)
+{
+    return _mm512_castps_si512(a);
+}
+
+static inline veci vi_set1(int32_t x)
+{
+    return _mm512_set1_epi32(x);
+}
+
+static inline veci vi_add(veci a, veci b)
+{
+    return _mm512_add_epi32(a, b);
+}
+
+static inline veci vi_sub(veci a, veci b)
+{
+    return _mm512_sub_epi32(a, b);
+}
+
+static inline veci vi_and(veci a, veci b)
+{
+    return _mm512_and_si512(a, b);
+}
+
+static inline veci vi_or(veci a, veci b)
+{
+    return _mm512_or_si512(a, b);
+}
+
+/* a * 2^23, a / 2^23 as a signed integer: a float's exponent field. */
+static inline veci vi_to_exponent(veci a)
+{
+    return _mm512_slli_epi32(a, 23);
+}
+
+static inline veci vi_from_exponent(veci a)
+{
+    return _mm512_srai_epi32(a, 23);
+}
+
+static inline vmask v_less(vec a, vec b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+
+static inline vmask v_less_equal(vec a, vec b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ);
+}
+
+/* m ? a : b */
+static inline vec v_select(vmask m, vec a, vec b)
+{
+    return _mm512_mask_blend_ps(m, b, a);
+}
+
+static inline uint32_t v_bits(vmask m)
+{
+    return m;
+}
+
+/* The sum of the lanes, added as a tree of fixed form. */
+static inline float v_sum(vec a)
+{
+    const __m256 half = _mm512_castps512_ps256(a) +
+        _mm512_extractf32x8_ps(a, 1);
+    const __m128 quarter =
+        _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1);
+    const __m128 pair = quarter + _mm_movehl_ps(quarter, quarter);
+    return _mm_cvtss_f32(_mm_add_ss(pair, _mm_movehdup_ps(pair)));
+}
+
+#endif

@@ -1,0 +1,140 @@
+/* op/x86/vector_math.h -- exp, tanh and the activations on vectors.
+ *
+ * Arguments are clamped so that no finite input raises overflow, invalid or
+ * divide-by-zero; a NaN stays a NaN. exp: reduction by multiples of ln 2 in
+ * two parts and the polynomial of Cephes expf (Moshier). erfc: the Chebyshev
+ * fit of Press et al., Numerical Recipes, section 6.2.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_OP_X86_VECTOR_MATH_H
+#define ETX_OP_X86_VECTOR_MATH_H
+
+#include "op/op.h"
+#include "op/x86/vector.h"
+
+/* exp(r) - 1 for |r| <= ln 2 / 2, r = x - n ln 2; *power = 2^n. */
+static inline vec v_exp_reduced(vec *power, vec x)
+{
+    const vec n = v_round(x * v_set1(1.44269504f));
+    vec r = v_fnma(n, v_set1(0.693359375f), x);
+    vec p = v_set1(1.9875691500e-4f);
+
+    r = v_fnma(n, v_set1(-2.12194440e-4f), r);
+    p = v_fma(p, r, v_set1(1.3981999507e-3f));
+    p = v_fma(p, r, v_set1(8.3334519073e-3f));
+    p = v_fma(p, r, v_set1(4.1665795894e-2f));
+    p = v_fma(p, r, v_set1(1.6666665459e-1f));
+    p = v_fma(p, r, v_set1(5.0000001201e-1f));
+    *power = v_as_float(vi_to_exponent(vi_add(v_to_int(n), vi_set1(127))));
+    return v_fma(p * r, r, r);
+}
+
+/* exp(x), x clamped to [-87, 87]; 2 ulp. */
+static inline vec v_exp(vec x)
+{
+    vec power;
+    const vec p = v_exp_reduced(
+        &power, v_max(v_set1(-87.0f), v_min(v_set1(87.0f), x)));
+    return v_fma(p, power, power);
+}
+
+/* exp(x) - 1, x clamped to [-87, 87]; 2 ulp. */
+static inline vec v_expm1(vec x)
+{
+    vec power;
+    const vec p = v_exp_reduced(
+        &power, v_max(v_set1(-87.0f), v_min(v_set1(87.0f), x)));
+    return v_fma(p, power, power - v_set1(1.0f));
+}
+
+/* 1 / (1 + exp(-x)); 3 ulp for x >= -87. */
+static inline vec v_sigmoid(vec x)
+{
+    return v_reciprocal(v_set1(1.0f) + v_exp(v_zero() - x));
+}
+
+/* 4 ulp. */
+static inline vec v_tanh(vec x)
+{
+    const vec half = v_min(v_set1(10.0f), v_abs(x));
+    const vec t = v_expm1(half + half);
+    const vec y = t * v_reciprocal(t + v_set1(2.0f));
+    const veci sign = vi_and(v_as_int(x), vi_set1(INT32_MIN));
+    return v_as_float(vi_or(v_as_int(y), sign));
+}
+
+/* The distribution function of the normal distribution; *density = its
+ * derivative at x. */
+static inline vec v_normal(vec *density, vec x)
+{
+    const vec z = v_min(v_set1(13.0f), v_abs(x)) * v_set1(0.707106781f);
+    const vec t = v_reciprocal(v_fma(z, v_set1(0.5f), v_set1(1.0f)));
+    vec p = v_set1(0.17087277f);
+    vec tail;
+
+    p = v_fma(p, t, v_set1(-0.82215223f));
+    p = v_fma(p, t, v_set1(1.48851587f));
+    p = v_fma(p, t, v_set1(-1.13520398f));
+    p = v_fma(p, t, v_set1(0.27886807f));
+    p = v_fma(p, t, v_set1(-0.18628806f));
+    p = v_fma(p, t, v_set1(0.09678418f));
+    p = v_fma(p, t, v_set1(0.37409196f));
+    p = v_fma(p, t, v_set1(1.00002368f));
+    p = v_fma(p, t, v_set1(-1.26551223f));
+    tail = v_set1(0.5f) * t * v_exp(v_fnma(z, z, p));
+    *density = v_set1(0.398942280f) * v_exp(v_zero() - z * z);
+    return v_select(v_less(x, v_zero()), tail, v_set1(1.0f) - tail);
+}
+
+/* f(x) and *slope = f'(x); kind is a constant where this is inlined. */
+static inline __attribute__((always_inline)) vec v_activation(
+    vec *slope, const enum etx_activation kind, vec x)
+{
+    const vec zero = v_zero();
+    const vec one = v_set1(1.0f);
+
+    switch (kind) {
+    case ETX_ACTIVATION_RELU: {
+        *slope = v_select(v_less(zero, x), one, zero);
+        return v_max(zero, x);
+    }
+    case ETX_ACTIVATION_SILU: {
+        const vec low = v_max(v_set1(-87.0f), x);
+        const vec e = v_exp(zero - low);
+        const vec s = v_reciprocal(one + e);
+        const vec y = low * s;
+        *slope = v_fma(v_min(v_set1(88.0f), y), e * s, s);
+        return y;
+    }
+    case ETX_ACTIVATION_TANH: {
+        const vec y = v_tanh(x);
+        *slope = v_fnma(y, y, one);
+        return y;
+    }
+    case ETX_ACTIVATION_GELU: {
+        const vec low = v_max(v_set1(-13.0f), x);
+        vec density;
+        const vec s = v_normal(&density, low);
+        *slope = v_fma(v_min(v_set1(13.0f), low), density, s);
+        return low * s;
+    }
+    case ETX_ACTIVATION_ELU: {
+        const vec y = v_expm1(v_min(zero, x));
+        const vmask positive = v_less(zero, x);
+        *slope = v_select(positive, one, y + one);
+        return v_select(positive, x, y);
+    }
+    case ETX_ACTIVATION_SIGMOID: {
+        const vec s = v_sigmoid(x);
+        *slope = v_fnma(s, s, s);
+        return s;
+    }
+    case ETX_ACTIVATION_NONE:
+    case ETX_N_ACTIVATIONS:
+        break;
+    }
+    *slope = one;
+    return x;
+}
+
+#endif
