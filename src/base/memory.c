@@ -158,6 +158,20 @@ etx_status etx_alloc(
     return ETX_OK;
 }
 
+etx_status etx_alloc_copy(void *out_pointer, const void *source, int64_t count,
+    size_t size, const char *what)
+{
+    void *memory = NULL;
+
+    const etx_status status = etx_alloc(&memory, count, size, what);
+    if (status != ETX_OK)
+        return status;
+    if (count > 0)
+        memcpy(memory, source, (size_t)count * size);
+    memcpy(out_pointer, &memory, sizeof memory);
+    return ETX_OK;
+}
+
 etx_status etx_resize(void *pointer, int64_t old_count, int64_t count,
     size_t size, const char *what)
 {

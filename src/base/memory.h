@@ -16,6 +16,10 @@ etx_status etx_size_add(size_t *out, size_t a, size_t b, const char *what);
 etx_status etx_alloc(void *out_pointer, int64_t count, size_t size,
     const char *what);
 
+/* A copy of source [count] elements of size bytes. */
+etx_status etx_alloc_copy(void *out_pointer, const void *source,
+    int64_t count, size_t size, const char *what);
+
 /* Grow or shrink *pointer (NULL: allocate) from old_count to count elements;
  * the kept elements move along. On failure *pointer is untouched. */
 etx_status etx_resize(void *pointer, int64_t old_count, int64_t count,

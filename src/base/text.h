@@ -6,8 +6,9 @@
 
 #include <exatrkx/exatrkx.h>
 
-/* Read a decimal number at [begin, end): [+-] digits [. digits]
- * [eE [+-] digits]; no spaces, hex, inf or nan. *value is the nearest float
+/* Read a decimal number at [begin, end): [+-] digits [eE [+-] digits], where
+ * one dot may stand before, among or after the first digits; no spaces, hex,
+ * inf or nan. *value is the nearest float
  * (double), bit-identical to strtof (strtod) in the C locale. Returns the
  * first character after the number, or NULL when there is none or it
  * overflows. */

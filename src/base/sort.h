@@ -1,0 +1,13 @@
+/* base/sort.h -- a stable sort whose time no input can spoil.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_BASE_SORT_H
+#define ETX_BASE_SORT_H
+
+#include <exatrkx/exatrkx.h>
+
+/* order [count] gets the places 0 .. count-1 such that keys[order[k]] ascend,
+ * equal keys by place; count is at most 2^31 - 1. */
+etx_status etx_sort_order(int32_t *order, const int64_t *keys, int64_t count);
+
+#endif
