@@ -1,0 +1,287 @@
+/* arch/interaction_network/configure.c -- options into layers.
+ *
+ * The defaults are the network that ships with the project; README.md lists
+ * the settings that give the networks of other codebases.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/interaction_network/network.h"
+
+#include "arch/edge_steps.h"
+#include "arch/options.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+#include <stdio.h>
+
+#define MOST_HIDDEN     4096
+#define MOST_ITERATIONS 64
+
+static const char *const update_names[] = {"first", "old", "new", NULL};
+static const char *const reduce_names[] = {"sum", "mean", "max", "std", NULL};
+static const char *const at_names[] = {"target", "both", "both_summed", NULL};
+static const char *const edge_input_names[] = {
+    "nodes_edge", "edge_nodes", NULL};
+static const char *const decoder_input_names[] = {"nodes_edge", "edge", NULL};
+static const char *const node_input_names[] = {
+    "node_messages", "messages_node", NULL};
+static const char *const direction_names[] = {
+    "directed", "doubled_first_half", "doubled_mean", NULL};
+
+static struct etx_option count(const char *key, int32_t *value, int32_t low,
+    int32_t high)
+{
+    return (struct etx_option){.key = key,
+        .kind = ETX_OPTION_INT,
+        .value = value,
+        .low = low,
+        .high = high};
+}
+
+static struct etx_option choice(
+    const char *key, int32_t *value, const char *const *choices)
+{
+    return (struct etx_option){.key = key,
+        .kind = ETX_OPTION_CHOICE,
+        .value = value,
+        .choices = choices};
+}
+
+static struct etx_option flag(const char *key, int32_t *value)
+{
+    return (struct etx_option){
+        .key = key, .kind = ETX_OPTION_BOOL, .value = value};
+}
+
+static etx_status read_options(
+    struct etx_interaction *state, const char *owner, const json_t *options)
+{
+    struct etx_interaction *s = state;
+    struct etx_mlp_style *style = &state->style;
+    const struct etx_option option[] = {
+        count("hidden", &s->hidden, 1, MOST_HIDDEN),
+        count("n_iterations", &s->n_iterations, 0, MOST_ITERATIONS),
+        count("encoder_layers", &s->encoder_layers, 1, ETX_MAX_LAYERS),
+        count(
+            "edge_encoder_layers", &s->edge_encoder_layers, 1, ETX_MAX_LAYERS),
+        count("node_layers", &s->node_layers, 1, ETX_MAX_LAYERS),
+        count("edge_layers", &s->edge_layers, 1, ETX_MAX_LAYERS),
+        count("decoder_layers", &s->decoder_layers, 1, ETX_MAX_LAYERS / 2),
+        count("transform_layers", &s->transform_layers, 0, ETX_MAX_LAYERS / 2),
+        choice("activation", &style->activation, etx_activation_names),
+        choice("norm", &style->norm, etx_norm_names),
+        flag("norm_affine", &style->norm_affine),
+        flag("norm_last", &style->norm_last),
+        {.key = "norm_eps",
+            .kind = ETX_OPTION_FLOAT,
+            .value = &style->norm_eps,
+            .low = 1e-12,
+            .high = 1.0},
+        choice(
+            "last_activation", &style->last_activation, etx_activation_names),
+        choice("last_norm", &style->last_norm, etx_norm_names),
+        choice("edge_update", &s->edge_update, update_names),
+        {.key = "aggregation",
+            .kind = ETX_OPTION_CHOICES,
+            .value = s->aggregate,
+            .choices = reduce_names,
+            .capacity = ETX_INTERACTION_MOST_AGGREGATES,
+            .count = &s->n_aggregates},
+        choice("aggregate_at", &s->aggregate_at, at_names),
+        flag("node_residual", &s->node_residual),
+        flag("edge_residual", &s->edge_residual),
+        flag("node_recurrent", &s->node_recurrent),
+        flag("edge_recurrent", &s->edge_recurrent),
+        flag("concat_initial", &s->concat_initial),
+        flag("edge_from_latents", &s->edge_from_latents),
+        flag("edge_from_nodes", &s->edge_from_nodes),
+        flag("edge_from_features", &s->edge_from_features),
+        choice("decoder_input", &s->decode_edge, decoder_input_names),
+        choice("edge_input", &s->edge_first, edge_input_names),
+        choice("node_input", &s->messages_first, node_input_names),
+        choice("order", &s->order, etx_edge_order_names),
+        choice("direction", &s->direction, direction_names),
+    };
+
+    return etx_options_read(
+        owner, options, option, (int32_t)(sizeof option / sizeof option[0]));
+}
+
+/* A block of n_layers layers of the hidden width. */
+static etx_status declare(struct etx_mlp_block *block,
+    struct etx_network *network, const char *prefix, int32_t n_in,
+    int32_t n_layers)
+{
+    const struct etx_interaction *state = network->state;
+    int32_t width[ETX_MAX_LAYERS];
+
+    for (int32_t k = 0; k < n_layers; k++)
+        width[k] = state->hidden;
+    return etx_mlp_block_declare(
+        block, network, prefix, n_in, n_layers, width, &state->style);
+}
+
+/* One block, or one for every iteration. */
+static etx_status declare_iterations(struct etx_mlp_block **out,
+    struct etx_network *network, const char *prefix, int32_t is_recurrent,
+    int32_t n_in, int32_t n_layers)
+{
+    etx_status status = ETX_OK;
+    const struct etx_interaction *state = network->state;
+    const int32_t n = is_recurrent ? 1 : state->n_iterations;
+
+    ETX_CHECK(etx_alloc(out, n, sizeof **out, "interaction network layers"));
+    for (int32_t k = 0; k < n; k++) {
+        char name[32];
+
+        if (is_recurrent)
+            (void)snprintf(name, sizeof name, "%s", prefix);
+        else
+            (void)snprintf(name, sizeof name, "%s.%d", prefix, (int)k);
+        ETX_CHECK(declare(&(*out)[k], network, name, n_in, n_layers));
+    }
+done:
+    return status;
+}
+
+/* The decoder ends bare with one value; with a transform it is a block like
+ * the others, followed by the transform, which ends so. */
+static etx_status declare_decoder(
+    struct etx_interaction *state, struct etx_network *network)
+{
+    etx_status status = ETX_OK;
+    const int32_t n_in = state->hidden * (state->decode_edge ? 1 : 3);
+    const int32_t n_last = state->transform_layers > 0 ? state->transform_layers
+                                                       : state->decoder_layers;
+    const char *name = state->transform_layers > 0 ? "transform" : "decoder";
+    struct etx_mlp_style style = state->style;
+    struct etx_mlp_block last;
+    int32_t width[ETX_MAX_LAYERS];
+
+    style.last_activation = ETX_ACTIVATION_NONE;
+    style.last_norm = ETX_NORM_NONE;
+    for (int32_t k = 0; k < n_last; k++)
+        width[k] = k == n_last - 1 ? 1 : state->hidden;
+    if (state->transform_layers > 0) {
+        ETX_CHECK(declare(&state->decoder, network, "decoder", n_in,
+            state->decoder_layers));
+    }
+    ETX_CHECK(etx_mlp_block_declare(&last, network, name,
+        state->transform_layers > 0 ? state->hidden : n_in, n_last, width,
+        &style));
+    etx_mlp_block_append(&state->decoder, &last);
+done:
+    return status;
+}
+
+static etx_status declare_all(
+    struct etx_interaction *state, struct etx_network *network)
+{
+    etx_status status = ETX_OK;
+    const int32_t hidden = state->hidden;
+    const int32_t latents = state->concat_initial ? 2 : 1;
+    const int32_t messages =
+        state->n_aggregates * (state->aggregate_at == ETX_AT_BOTH ? 2 : 1);
+    int32_t edge_in = 0;
+
+    if (state->edge_from_latents)
+        edge_in += 2 * hidden;
+    if (state->edge_from_nodes)
+        edge_in += 2 * network->n_node_features;
+    if (state->edge_from_features)
+        edge_in += network->edge_features.n_features;
+    ETX_CHECK(declare(&state->node_encoder, network, "node_encoder",
+        network->n_node_features, state->encoder_layers));
+    ETX_CHECK(declare(&state->edge_encoder, network, "edge_encoder", edge_in,
+        state->edge_encoder_layers));
+    ETX_CHECK(declare_iterations(&state->node_network, network, "node_network",
+        state->node_recurrent, (latents + messages) * hidden,
+        state->node_layers));
+    ETX_CHECK(declare_iterations(&state->edge_network, network, "edge_network",
+        state->edge_recurrent, 3 * latents * hidden, state->edge_layers));
+    ETX_CHECK(declare_decoder(state, network));
+done:
+    return status;
+}
+
+static etx_status check_options(
+    const struct etx_interaction *state, const struct etx_network *network)
+{
+    const char *name = network->arch->name;
+
+    if (state->n_aggregates == 0) {
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: option 'aggregation' is empty, expected 1 to %d entries", name,
+            ETX_INTERACTION_MOST_AGGREGATES);
+    }
+    if (!state->edge_from_features && network->edge_features.n_features > 0) {
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: option 'edge_from_features' is false, but %d edge features "
+            "are given",
+            name, (int)network->edge_features.n_features);
+    }
+    return ETX_OK;
+}
+
+etx_status etx_interaction_configure(
+    struct etx_network *network, const json_t *options)
+{
+    etx_status status = ETX_OK;
+    struct etx_interaction *state = NULL;
+
+    ETX_CHECK(etx_alloc(
+        &state, 1, sizeof *state, "interaction network options"));
+    network->state = state;
+    *state = (struct etx_interaction){
+        .hidden = 32,
+        .n_iterations = 6,
+        .encoder_layers = 2,
+        .edge_encoder_layers = 2,
+        .node_layers = 2,
+        .edge_layers = 2,
+        .decoder_layers = 2,
+        .style = {.activation = ETX_ACTIVATION_SILU,
+            .norm = ETX_NORM_LAYER,
+            .norm_affine = 1,
+            .norm_eps = 1e-5f},
+        .edge_update = ETX_UPDATE_FIRST,
+        .n_aggregates = 1,
+        .aggregate = {ETX_REDUCE_SUM},
+        .aggregate_at = ETX_AT_BOTH,
+        .node_residual = 1,
+        .edge_residual = 1,
+        .edge_from_nodes = 1,
+        .edge_from_features = 1,
+    };
+    ETX_CHECK(read_options(state, network->arch->name, options));
+    ETX_CHECK(check_options(state, network));
+    network->n_out = 1;
+    ETX_CHECK(declare_all(state, network));
+done:
+    return status;
+}
+
+void etx_interaction_release(struct etx_network *network)
+{
+    struct etx_interaction *state = network->state;
+
+    if (state == NULL)
+        return;
+    etx_release(state->node_network);
+    etx_release(state->edge_network);
+    etx_release(state);
+    network->state = NULL;
+}
+
+const struct etx_mlp_block *etx_interaction_node_network(
+    const struct etx_interaction *state, int32_t k)
+{
+    return &state->node_network[state->node_recurrent ? 0 : k];
+}
+
+const struct etx_mlp_block *etx_interaction_edge_network(
+    const struct etx_interaction *state, int32_t k)
+{
+    return &state->edge_network[state->edge_recurrent ? 0 : k];
+}

@@ -1,0 +1,194 @@
+/* arch/interaction_network/interaction_network.c -- the forward.
+ *
+ * Nodes and edges carry latent vectors that update each other (Battaglia et
+ * al., arXiv:1612.00222); a decoder turns the last ones into a logit for
+ * every edge. README.md has the equations and the options that give the
+ * networks of Exa.TrkX and acorn. In inference two latents of the edges are
+ * alive, three with the initial ones concatenated.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/interaction_network/run.h"
+
+#include "arch/edge_steps.h"
+
+#include "base/check.h"
+
+extern const struct etx_arch etx_arch_interaction_network;
+
+static etx_status run_block(const struct etx_interaction_run *run,
+    const struct etx_mlp_block *block, struct etx_interaction_parts *parts,
+    const float *residual, float *out)
+{
+    parts->args.residual = residual;
+    parts->args.out = out;
+    return etx_mlp_block_forward(
+        run->context, block, run->network->value, &parts->args);
+}
+
+static etx_status encode(const struct etx_interaction_run *run)
+{
+    etx_status status = ETX_OK;
+    const struct etx_interaction *state = run->state;
+    struct etx_arena *arena = run->context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_interaction_parts parts;
+    float *features = NULL;
+
+    etx_interaction_node_encoder_parts(&parts, run);
+    ETX_CHECK(run_block(run, &state->node_encoder, &parts, NULL,
+        etx_interaction_node(run, 0)));
+    ETX_CHECK(etx_interaction_features(&features, run));
+    etx_interaction_edge_encoder_parts(&parts, run, features);
+    ETX_CHECK(run_block(run, &state->edge_encoder, &parts, NULL,
+        etx_interaction_edge(run, 0)));
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+/* Node latents k + 1 from those of k and the aggregates of edges. */
+static etx_status update_nodes(
+    const struct etx_interaction_run *run, int32_t k, const float *edges)
+{
+    etx_status status = ETX_OK;
+    const struct etx_interaction *state = run->state;
+    const float *nodes = etx_interaction_node(run, k);
+    struct etx_arena *arena = run->context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_interaction_messages messages;
+    struct etx_interaction_parts parts;
+
+    if (k == state->n_iterations - 1 &&
+        !etx_interaction_reads_last_nodes(state))
+        return ETX_OK;
+    ETX_CHECK(etx_interaction_aggregate(&messages, run, edges));
+    etx_interaction_node_parts(&parts, run, nodes, &messages);
+    ETX_CHECK(run_block(run, etx_interaction_node_network(state, k), &parts,
+        state->node_residual ? nodes : NULL, etx_interaction_node(run, k + 1)));
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+/* Edge latents k + 1 from those of k and the latents of the ends. */
+static etx_status update_edges(
+    const struct etx_interaction_run *run, int32_t k, const float *nodes)
+{
+    const struct etx_interaction *state = run->state;
+    const float *edges = etx_interaction_edge(run, k);
+    struct etx_interaction_parts parts;
+
+    etx_interaction_edge_parts(&parts, run, nodes, edges);
+    return run_block(run, etx_interaction_edge_network(state, k), &parts,
+        state->edge_residual ? edges : NULL, etx_interaction_edge(run, k + 1));
+}
+
+static etx_status iterate(const struct etx_interaction_run *run, int32_t k)
+{
+    etx_status status = ETX_OK;
+    const float *nodes = etx_interaction_node(run, k);
+    const float *edges = etx_interaction_edge(run, k);
+
+    ETX_CHECK(etx_check_cancelled(run->context->stream));
+    switch ((enum etx_interaction_update)run->state->edge_update) {
+    case ETX_UPDATE_FIRST:
+        ETX_CHECK(update_edges(run, k, nodes));
+        ETX_CHECK(update_nodes(run, k, etx_interaction_edge(run, k + 1)));
+        break;
+    case ETX_UPDATE_OLD:
+        ETX_CHECK(update_nodes(run, k, edges));
+        ETX_CHECK(update_edges(run, k, nodes));
+        break;
+    case ETX_UPDATE_NEW:
+        ETX_CHECK(update_nodes(run, k, edges));
+        ETX_CHECK(update_edges(run, k, etx_interaction_node(run, k + 1)));
+        break;
+    }
+done:
+    return status;
+}
+
+/* The logits of the caller's edges from those of the doubled graph; logit is
+ * then used as scratch. */
+static etx_status undouble(
+    const struct etx_interaction_run *run, float *logit, float *out)
+{
+    etx_status status = ETX_OK;
+    const int64_t n = run->n_edges_out;
+    const struct etx_op_table *ops = run->context->ops;
+    struct etx_stream *stream = run->context->stream;
+    struct etx_gather_args args = {
+        .n_rows = n, .width = 1, .x = logit, .index = run->place, .y = out};
+    const struct etx_add_args halve = {
+        .n = n, .alpha = -0.5f, .x = logit, .y = out};
+
+    ETX_CHECK(ops->gather(stream, &args));
+    if (run->state->direction == ETX_DOUBLED_FIRST_HALF)
+        goto done;
+    args.add = 1;
+    args.index = run->place + n;
+    ETX_CHECK(ops->gather(stream, &args));
+    ETX_CHECK(etx_copy_values(run->context, logit, out, n));
+    ETX_CHECK(ops->add(stream, &halve));
+done:
+    return status;
+}
+
+static etx_status decode(const struct etx_interaction_run *run, float *out)
+{
+    etx_status status = ETX_OK;
+    struct etx_arena *arena = run->context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_interaction_parts parts;
+    float *logit = out;
+
+    if (run->doubled != NULL) {
+        ETX_CHECK(etx_arena_take(&logit, arena, run->n_edges, sizeof *logit,
+            "logits of doubled edges"));
+    }
+    etx_interaction_decoder_parts(&parts, run);
+    ETX_CHECK(run_block(run, &run->state->decoder, &parts, NULL, logit));
+    if (run->doubled != NULL)
+        ETX_CHECK(undouble(run, logit, out));
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+static etx_status forward(const struct etx_network *network,
+    struct etx_context *context, const struct etx_network_input *input,
+    struct etx_tape *tape, float *out)
+{
+    etx_status status = ETX_OK;
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_interaction_run run = {.doubled = NULL};
+
+    if (tape != NULL)
+        tape->state = NULL;
+    if (input->graph->n_edges == 0)
+        return ETX_OK;
+    ETX_CHECK(etx_interaction_open(&run, network, context, input, tape != NULL));
+    ETX_CHECK(etx_arena_take(&run.latents, arena,
+        etx_interaction_latent_count(&run), sizeof(float), "latents"));
+    ETX_CHECK(encode(&run));
+    for (int32_t k = 0; k < run.state->n_iterations; k++)
+        ETX_CHECK(iterate(&run, k));
+    ETX_CHECK(decode(&run, out));
+    if (tape != NULL)
+        tape->state = run.latents;
+done:
+    etx_interaction_close(&run);
+    if (tape == NULL || status != ETX_OK)
+        etx_arena_reset(arena, mark);
+    return status;
+}
+
+const struct etx_arch etx_arch_interaction_network = {
+    .name = "interaction_network",
+    .kind = ETX_NETWORK_EDGE,
+    .configure = etx_interaction_configure,
+    .release = etx_interaction_release,
+    .forward = forward,
+    .backward = etx_interaction_backward,
+};

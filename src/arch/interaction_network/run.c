@@ -1,0 +1,361 @@
+/* arch/interaction_network/run.c -- one run over one graph.
+ *
+ * Latents lie in one block whose layout follows from the sizes alone, so that
+ * a tape is one pointer. Counts are below 2^31, widths at most 2^12 and slots
+ * at most 65: their products fit an int64_t.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/interaction_network/run.h"
+
+#include "arch/edge_steps.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+
+#include <assert.h>
+
+#define ALIGNMENT 16 /* floats */
+
+static int64_t align(int64_t n)
+{
+    return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Replace the graph by the one with both directions of every edge. Runs on
+ * the host, as etx_graph_double does. */
+static etx_status double_graph(
+    struct etx_interaction_run *run, const struct etx_graph *graph)
+{
+    etx_status status = ETX_OK;
+    float *score = NULL;
+
+    ETX_CHECK(etx_alloc(&run->place, 2 * graph->n_edges, sizeof *run->place,
+        "places of doubled edges"));
+    ETX_CHECK(etx_graph_double(&run->doubled, run->place, graph));
+    run->input.graph = run->doubled;
+    if (graph->score == NULL || run->doubled->score != NULL)
+        goto done;
+    ETX_CHECK(etx_alloc(&score, run->doubled->n_edges, sizeof *score,
+        "scores of doubled edges"));
+    for (int64_t e = 0; e < graph->n_edges; e++) {
+        score[run->place[e]] = graph->score[e];
+        score[run->place[graph->n_edges + e]] = graph->score[e];
+    }
+    run->doubled->score = score;
+done:
+    return status;
+}
+
+etx_status etx_interaction_open(struct etx_interaction_run *run,
+    const struct etx_network *network, struct etx_context *context,
+    const struct etx_network_input *input, int32_t keep_all)
+{
+    etx_status status = ETX_OK;
+    const struct etx_interaction *state = network->state;
+    const int64_t most = state->concat_initial ? 3 : 2;
+
+    *run = (struct etx_interaction_run){
+        .network = network,
+        .state = state,
+        .context = context,
+        .input = *input,
+        .n_edges_out = input->graph->n_edges,
+    };
+    if (state->direction != ETX_DIRECTED)
+        ETX_CHECK(double_graph(run, input->graph));
+    run->n_nodes = run->input.graph->n_nodes;
+    run->n_edges = run->input.graph->n_edges;
+    run->node_stride = align(run->n_nodes * state->hidden);
+    run->edge_stride = align(run->n_edges * state->hidden);
+    run->n_slots = (int64_t)state->n_iterations + 1;
+    if (!keep_all && run->n_slots > most)
+        run->n_slots = most;
+done:
+    return status;
+}
+
+void etx_interaction_close(struct etx_interaction_run *run)
+{
+    etx_graph_free(run->doubled);
+    etx_release(run->place);
+}
+
+int64_t etx_interaction_latent_count(const struct etx_interaction_run *run)
+{
+    return run->n_slots * (run->node_stride + run->edge_stride);
+}
+
+static int64_t slot(const struct etx_interaction_run *run, int32_t k)
+{
+    if (run->n_slots > run->state->n_iterations)
+        return k;
+    if (!run->state->concat_initial)
+        return k & 1;
+    return k == 0 ? 0 : 1 + ((k - 1) & 1);
+}
+
+float *etx_interaction_node(const struct etx_interaction_run *run, int32_t k)
+{
+    return run->latents + slot(run, k) * run->node_stride;
+}
+
+float *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k)
+{
+    return run->latents + run->n_slots * run->node_stride +
+           slot(run, k) * run->edge_stride;
+}
+
+int32_t etx_interaction_reads_last_nodes(const struct etx_interaction *state)
+{
+    return !state->decode_edge || state->edge_update == ETX_UPDATE_NEW;
+}
+
+/* ----------------------------------------------------------- messages -- */
+
+static int32_t n_sides(const struct etx_interaction *state)
+{
+    const int32_t ends = state->aggregate_at == ETX_AT_TARGET ? 1 : 2;
+
+    return ends * state->n_aggregates;
+}
+
+/* The reduction of side s: over the edges in for the first n_aggregates. */
+static struct etx_segment_reduce_args describe_side(
+    const struct etx_interaction_run *run, int32_t s, const float *edges,
+    float *out)
+{
+    const struct etx_interaction *state = run->state;
+    const struct etx_graph *graph = run->input.graph;
+    const int32_t is_out = s >= state->n_aggregates;
+
+    return (struct etx_segment_reduce_args){
+        .n_segments = run->n_nodes,
+        .width = state->hidden,
+        .reduce = state->aggregate[s % state->n_aggregates],
+        .offset = is_out ? graph->out_offset : graph->in_offset,
+        .order = is_out ? graph->out_edge : NULL,
+        .x = edges,
+        .out = out,
+    };
+}
+
+/* part[a] = side[a] + side[n_aggregates + a]. */
+static etx_status add_sides(struct etx_interaction_messages *messages,
+    const struct etx_interaction_run *run)
+{
+    etx_status status = ETX_OK;
+    const int32_t n = run->state->n_aggregates;
+    const int64_t n_values = run->n_nodes * run->state->hidden;
+
+    for (int32_t a = 0; a < n; a++) {
+        float *sum = NULL;
+
+        ETX_CHECK(etx_arena_take(&sum, run->context->stream->arena, n_values,
+            sizeof *sum, "messages"));
+        ETX_CHECK(etx_copy_values(
+            run->context, sum, messages->side[a], n_values));
+        ETX_CHECK(etx_add_values(
+            run->context, sum, messages->side[n + a], n_values));
+        messages->part[a] = sum;
+    }
+    messages->n_parts = n;
+done:
+    return status;
+}
+
+etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
+    const struct etx_interaction_run *run, const float *edges)
+{
+    etx_status status = ETX_OK;
+    struct etx_context *context = run->context;
+    const int64_t n_values = run->n_nodes * run->state->hidden;
+    struct etx_interaction_messages messages = {
+        .n_parts = n_sides(run->state)};
+
+    for (int32_t s = 0; s < messages.n_parts; s++) {
+        struct etx_segment_reduce_args args;
+
+        ETX_CHECK(etx_arena_take(&messages.side[s], context->stream->arena,
+            n_values, sizeof(float), "messages"));
+        args = describe_side(run, s, edges, messages.side[s]);
+        ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
+        messages.part[s] = messages.side[s];
+    }
+    if (run->state->aggregate_at == ETX_AT_BOTH_SUMMED)
+        ETX_CHECK(add_sides(&messages, run));
+    *out = messages;
+done:
+    return status;
+}
+
+etx_status etx_interaction_aggregate_backward(float *d_edges, int32_t add,
+    const struct etx_interaction_run *run,
+    const struct etx_interaction_messages *messages, const float *edges,
+    float *const *d_part)
+{
+    etx_status status = ETX_OK;
+    struct etx_context *context = run->context;
+
+    for (int32_t s = 0; s < n_sides(run->state); s++) {
+        const struct etx_segment_reduce_backward_args args = {
+            .forward = describe_side(run, s, edges, messages->side[s]),
+            .d_out = d_part[s % messages->n_parts],
+            .d_x = d_edges,
+            .add = add || s > 0,
+        };
+
+        ETX_CHECK(
+            context->ops->segment_reduce_backward(context->stream, &args));
+    }
+done:
+    return status;
+}
+
+/* -------------------------------------------------------------- parts -- */
+
+static void append(struct etx_interaction_parts *parts,
+    enum etx_interaction_role role, const float *data, const int32_t *index,
+    int32_t width)
+{
+    const int32_t p = parts->args.n_parts;
+
+    etx_mlp_part(&parts->args, data, index, width);
+    if (parts->args.n_parts > p)
+        parts->role[p] = (int32_t)role;
+}
+
+void etx_interaction_node_encoder_parts(
+    struct etx_interaction_parts *out, const struct etx_interaction_run *run)
+{
+    *out = (struct etx_interaction_parts){.args = {.n_rows = run->n_nodes}};
+    append(out, ETX_ROLE_INPUT, run->input.node_features, NULL,
+        run->network->n_node_features);
+}
+
+void etx_interaction_edge_encoder_parts(struct etx_interaction_parts *out,
+    const struct etx_interaction_run *run, const float *features)
+{
+    const struct etx_interaction *state = run->state;
+    const int32_t n = run->network->n_node_features;
+    const float *input = run->input.node_features;
+    const struct etx_edge_ends ends =
+        etx_edge_ends(run->input.graph, state->order);
+
+    *out = (struct etx_interaction_parts){.args = {.n_rows = run->n_edges}};
+    if (state->edge_from_latents) {
+        const float *nodes = etx_interaction_node(run, 0);
+
+        append(out, ETX_ROLE_FIRST, nodes, ends.first, state->hidden);
+        append(out, ETX_ROLE_SECOND, nodes, ends.second, state->hidden);
+    }
+    if (state->edge_from_nodes) {
+        append(out, ETX_ROLE_INPUT, input, ends.first, n);
+        append(out, ETX_ROLE_INPUT, input, ends.second, n);
+    }
+    if (state->edge_from_features) {
+        append(out, ETX_ROLE_INPUT, features, NULL,
+            run->network->edge_features.n_features);
+    }
+}
+
+static void append_edges(struct etx_interaction_parts *out,
+    const struct etx_interaction_run *run, const float *edges, int32_t initial)
+{
+    const int32_t hidden = run->state->hidden;
+
+    append(out, ETX_ROLE_EDGE, edges, NULL, hidden);
+    if (initial) {
+        append(out, ETX_ROLE_EDGE0, etx_interaction_edge(run, 0), NULL, hidden);
+    }
+}
+
+static void append_ends(struct etx_interaction_parts *out,
+    const struct etx_interaction_run *run, const float *nodes, int32_t initial)
+{
+    const int32_t hidden = run->state->hidden;
+    const float *nodes0 = etx_interaction_node(run, 0);
+    const struct etx_edge_ends ends =
+        etx_edge_ends(run->input.graph, run->state->order);
+
+    append(out, ETX_ROLE_FIRST, nodes, ends.first, hidden);
+    if (initial)
+        append(out, ETX_ROLE_FIRST0, nodes0, ends.first, hidden);
+    append(out, ETX_ROLE_SECOND, nodes, ends.second, hidden);
+    if (initial)
+        append(out, ETX_ROLE_SECOND0, nodes0, ends.second, hidden);
+}
+
+void etx_interaction_edge_parts(struct etx_interaction_parts *out,
+    const struct etx_interaction_run *run, const float *nodes,
+    const float *edges)
+{
+    const struct etx_interaction *state = run->state;
+    const int32_t initial = state->concat_initial;
+
+    *out = (struct etx_interaction_parts){.args = {.n_rows = run->n_edges}};
+    if (state->edge_first)
+        append_edges(out, run, edges, initial);
+    append_ends(out, run, nodes, initial);
+    if (!state->edge_first)
+        append_edges(out, run, edges, initial);
+}
+
+void etx_interaction_decoder_parts(
+    struct etx_interaction_parts *out, const struct etx_interaction_run *run)
+{
+    const struct etx_interaction *state = run->state;
+    const float *nodes = etx_interaction_node(run, state->n_iterations);
+    const float *edges = etx_interaction_edge(run, state->n_iterations);
+
+    *out = (struct etx_interaction_parts){.args = {.n_rows = run->n_edges}};
+    if (state->decode_edge || state->edge_first)
+        append_edges(out, run, edges, 0);
+    if (!state->decode_edge)
+        append_ends(out, run, nodes, 0);
+    if (!state->decode_edge && !state->edge_first)
+        append_edges(out, run, edges, 0);
+}
+
+static void append_node(struct etx_interaction_parts *out,
+    const struct etx_interaction_run *run, const float *nodes)
+{
+    const int32_t hidden = run->state->hidden;
+
+    append(out, ETX_ROLE_NODE, nodes, NULL, hidden);
+    if (run->state->concat_initial) {
+        append(out, ETX_ROLE_NODE0, etx_interaction_node(run, 0), NULL, hidden);
+    }
+}
+
+void etx_interaction_node_parts(struct etx_interaction_parts *out,
+    const struct etx_interaction_run *run, const float *nodes,
+    const struct etx_interaction_messages *messages)
+{
+    *out = (struct etx_interaction_parts){.args = {.n_rows = run->n_nodes}};
+    if (!run->state->messages_first)
+        append_node(out, run, nodes);
+    for (int32_t p = 0; p < messages->n_parts; p++) {
+        append(out, ETX_ROLE_MESSAGE, messages->part[p], NULL,
+            run->state->hidden);
+    }
+    if (run->state->messages_first)
+        append_node(out, run, nodes);
+}
+
+etx_status etx_interaction_features(
+    float **out, const struct etx_interaction_run *run)
+{
+    etx_status status = ETX_OK;
+    const int32_t n = run->network->edge_features.n_features;
+    float *features = NULL;
+
+    if (n > 0 && run->state->edge_from_features) {
+        ETX_CHECK(etx_arena_take(&features, run->context->stream->arena,
+            run->n_edges * n, sizeof *features, "edge features"));
+        ETX_CHECK(etx_edge_feature_rows(features, run->network, run->context,
+            &run->input, 0, run->n_edges));
+    }
+    *out = features;
+done:
+    return status;
+}

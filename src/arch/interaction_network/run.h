@@ -1,0 +1,107 @@
+/* arch/interaction_network/run.h -- one run over one graph.
+ *
+ * The graph that is run over (doubled or not), where the latents of the
+ * iterations lie, and the steps that forward and backward are made of.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_ARCH_INTERACTION_NETWORK_RUN_H
+#define ETX_ARCH_INTERACTION_NETWORK_RUN_H
+
+#include "arch/interaction_network/network.h"
+
+#define ETX_INTERACTION_MOST_SIDES (2 * ETX_INTERACTION_MOST_AGGREGATES)
+
+struct etx_interaction_run {
+    const struct etx_network *network;
+    const struct etx_interaction *state;
+    struct etx_context *context;
+    struct etx_network_input input; /* its graph is the one that is run over */
+    int64_t n_nodes, n_edges;       /* of that graph */
+    int64_t n_edges_out;            /* of the caller's graph */
+
+    struct etx_graph *doubled; /* owned, or NULL */
+    int32_t *place;            /* [2 * n_edges_out] see etx_graph_double */
+
+    int64_t n_slots;                  /* latents kept of nodes and of edges */
+    int64_t node_stride, edge_stride; /* floats between them */
+    float *latents; /* n_slots of the nodes, then n_slots of the edges */
+};
+
+/* Ready to run; doubles the graph when the options say so. Always close. */
+etx_status etx_interaction_open(struct etx_interaction_run *run,
+    const struct etx_network *network, struct etx_context *context,
+    const struct etx_network_input *input, int32_t keep_all);
+void etx_interaction_close(struct etx_interaction_run *run);
+
+/* Latents after k iterations: [n_nodes, hidden] and [n_edges, hidden]. Unless
+ * all are kept, those of k - 1, of k and (with concat_initial) of 0 are. */
+int64_t etx_interaction_latent_count(const struct etx_interaction_run *run);
+float *etx_interaction_node(const struct etx_interaction_run *run, int32_t k);
+float *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k);
+
+/* What a part of an MLP's input is, for the way of its gradient. */
+enum etx_interaction_role {
+    ETX_ROLE_INPUT,   /* of the caller: no gradient */
+    ETX_ROLE_FIRST,   /* node latents by the first end of the edge */
+    ETX_ROLE_SECOND,  /* by the second */
+    ETX_ROLE_FIRST0,  /* initial node latents by the ends */
+    ETX_ROLE_SECOND0,
+    ETX_ROLE_EDGE,    /* edge latents */
+    ETX_ROLE_EDGE0,
+    ETX_ROLE_NODE,    /* node latents */
+    ETX_ROLE_NODE0,
+    ETX_ROLE_MESSAGE  /* aggregates of edges */
+};
+
+/* The input of an MLP, and after its backward the gradients. */
+struct etx_interaction_parts {
+    struct etx_mlp_args args;
+    int32_t role[ETX_MAX_PARTS];
+    float *gradient[ETX_MAX_PARTS]; /* [n_rows, width], NULL for INPUT */
+};
+
+/* The aggregates of edge latents. */
+struct etx_interaction_messages {
+    int32_t n_parts;
+    const float *part[ETX_INTERACTION_MOST_SIDES]; /* [n_nodes, hidden] */
+    /* Of the edges in (all aggregates), then out: [n_nodes, hidden]. */
+    float *side[ETX_INTERACTION_MOST_SIDES];
+};
+
+/* edges: [n_edges, hidden]. The messages lie in the arena. */
+etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
+    const struct etx_interaction_run *run, const float *edges);
+
+/* Gradient of edges (+)=, from that of the parts. */
+etx_status etx_interaction_aggregate_backward(float *d_edges, int32_t add,
+    const struct etx_interaction_run *run,
+    const struct etx_interaction_messages *messages, const float *edges,
+    float *const *d_part);
+
+/* Inputs of the networks. features [n_edges, n_edge_features]. */
+void etx_interaction_node_encoder_parts(
+    struct etx_interaction_parts *out, const struct etx_interaction_run *run);
+void etx_interaction_edge_encoder_parts(struct etx_interaction_parts *out,
+    const struct etx_interaction_run *run, const float *features);
+void etx_interaction_edge_parts(struct etx_interaction_parts *out,
+    const struct etx_interaction_run *run, const float *nodes,
+    const float *edges);
+void etx_interaction_node_parts(struct etx_interaction_parts *out,
+    const struct etx_interaction_run *run, const float *nodes,
+    const struct etx_interaction_messages *messages);
+void etx_interaction_decoder_parts(
+    struct etx_interaction_parts *out, const struct etx_interaction_run *run);
+
+/* [n_edges, n_edge_features] in the arena; NULL when there are none. */
+etx_status etx_interaction_features(
+    float **out, const struct etx_interaction_run *run);
+
+/* Are the node latents after the last iteration read by anything? */
+int32_t etx_interaction_reads_last_nodes(const struct etx_interaction *state);
+
+/* etx_arch.backward. */
+etx_status etx_interaction_backward(const struct etx_network *network,
+    struct etx_context *context, const struct etx_network_input *input,
+    const struct etx_tape *tape, const float *d_out, float *gradient);
+
+#endif
