@@ -274,7 +274,7 @@ static int cpu_level(int32_t *level)
     return program_usage("ETX_CPU=%s: not ref, avx2 or avx512", asked);
 }
 
-int program_context(etx_context **out, const char *device, int64_t n_threads)
+int program_context(etx_context **out, const char *device, int64_t *n_threads)
 {
     etx_context_options options;
     const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -285,9 +285,9 @@ int program_context(etx_context **out, const char *device, int64_t n_threads)
         options.device = ETX_DEVICE_CUDA;
     else if (device != NULL && strcmp(device, "cpu") != 0)
         return program_usage("--device %s: not cpu or cuda", device);
-    if (n_threads == 0)
-        n_threads = n_cores < 1 ? 1 : n_cores > 256 ? 256 : n_cores;
-    options.n_threads = (int32_t)n_threads;
+    if (*n_threads == 0)
+        *n_threads = n_cores < 1 ? 1 : n_cores > 256 ? 256 : n_cores;
+    options.n_threads = (int32_t)*n_threads;
     if (cpu_level(&options.cpu_level) != 0)
         return PROGRAM_USAGE;
     if (etx_context_create(out, &options) != ETX_OK)
@@ -326,6 +326,24 @@ int program_detector(etx_detector **out, const char *path)
         path = shipped;
     }
     if (etx_detector_read(out, path) != ETX_OK)
+        result = program_failed(NULL);
+    free(shipped);
+    return result;
+}
+
+int program_model(etx_model **out, const char *path)
+{
+    char *shipped = NULL;
+    int result = 0;
+
+    if (path == NULL) {
+        shipped = program_shipped_file("models/default.safetensors");
+        if (shipped == NULL)
+            return program_error("no models/default.safetensors in $ETX_DATA, "
+                "%s or examples: give --model FILE", ETX_DATA_DIR);
+        path = shipped;
+    }
+    if (etx_model_load(out, path) != ETX_OK)
         result = program_failed(NULL);
     free(shipped);
     return result;

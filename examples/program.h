@@ -57,10 +57,14 @@ int program_expand_events(struct program_list *events);
 /* "event000000001" of ".../event000000001": for names of outputs. */
 const char *program_base_name(const char *path);
 
-/* A context from --device, --threads (0: all cores) and ETX_CPU=ref|avx2|
- * avx512. Returns 0, or prints why and returns 1 or 2. */
+/* A context from --device, --threads (0: all cores, *n_threads gets their
+ * number) and ETX_CPU=ref|avx2|avx512. Returns 0, or prints why and returns 1
+ * or 2. */
 int program_context(
-    etx_context **out, const char *device, int64_t n_threads);
+    etx_context **out, const char *device, int64_t *n_threads);
+
+/* The model file at path, or the one that ships with the project. */
+int program_model(etx_model **out, const char *path);
 
 /* The TrackML detector: path, or the one that ships with the project. */
 int program_detector(etx_detector **out, const char *path);

@@ -121,9 +121,10 @@ ETX_API void etx_context_free(etx_context *context);
 #define ETX_N_STAGES 6
 
 typedef struct etx_stage_timing {
-    double seconds;       /* wall time spent in the stage */
-    int64_t peak_bytes;   /* highest scratch plus results during the stage */
-    int64_t n_edges;      /* edges that left the stage, 0 where it has none */
+    double seconds;     /* wall time spent in the stage */
+    double gflop;       /* 1e9 multiply and add operations of its networks */
+    int64_t peak_bytes; /* most memory the library held during the stage */
+    int64_t n_edges;    /* edges that left the stage, 0 where it has none */
 } etx_stage_timing;
 
 /* The stages of the last event that ran in this context: out[ETX_N_STAGES].

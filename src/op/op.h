@@ -29,6 +29,7 @@ struct etx_stream {
     struct etx_pool *pool;   /* NULL: serial */
     int32_t (*cancel)(void *user); /* or NULL; see etx_context_options */
     void *cancel_user;
+    double flop;  /* 2 n_in n_out a row and layer, added by mlp */
     void *device; /* owned by the backend, NULL on the CPU */
 };
 

@@ -19,9 +19,9 @@ static double now(void)
 struct etx_stage_clock etx_stage_begin(
     struct etx_context *context, int32_t stage)
 {
-    const struct etx_stage_clock clock = {now(), stage};
+    const struct etx_stage_clock clock = {
+        now(), context->stream->flop, stage};
 
-    (void)context;
     etx_memory_reset_peak();
     return clock;
 }
@@ -33,6 +33,7 @@ void etx_stage_end(struct etx_context *context,
     const int64_t peak = etx_memory_peak();
 
     timing->seconds += now() - clock->start;
+    timing->gflop += 1e-9 * (context->stream->flop - clock->flop);
     timing->n_edges = n_edges;
     if (peak > timing->peak_bytes)
         timing->peak_bytes = peak;

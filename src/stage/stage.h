@@ -12,6 +12,7 @@
 /* Time and bytes of a running stage. */
 struct etx_stage_clock {
     double start;
+    double flop;
     int32_t stage;
 };
 

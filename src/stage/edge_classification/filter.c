@@ -37,7 +37,7 @@ etx_status etx_stage_filter(struct etx_graph **out,
     int32_t *selected = NULL;
     int64_t n_selected = 0;
     struct etx_graph scored = *graph;
-    struct etx_stage_clock clock = {0.0, ETX_STAGE_FILTER};
+    struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_FILTER};
     const struct etx_arena_mark mark =
         etx_arena_mark(context->stream->arena);
 

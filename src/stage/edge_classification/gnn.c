@@ -14,7 +14,7 @@ etx_status etx_stage_score(struct etx_graph *graph,
     etx_status status = ETX_OK;
     float *features = NULL;
     float *score = NULL;
-    struct etx_stage_clock clock = {0.0, ETX_STAGE_GNN};
+    struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_GNN};
     const struct etx_arena_mark mark =
         etx_arena_mark(context->stream->arena);
 

@@ -12,7 +12,7 @@ etx_status etx_stage_build_graph(struct etx_graph **out,
     etx_status status = ETX_OK;
     float *point = NULL;
     struct etx_neighbours neighbours = {0};
-    struct etx_stage_clock clock = {0.0, ETX_STAGE_GRAPH};
+    struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_GRAPH};
     const struct etx_arena_mark mark =
         etx_arena_mark(context->stream->arena);
 

@@ -32,7 +32,7 @@ etx_status etx_stage_embed(float **out, struct etx_context *context,
     float *features = NULL;
     float *point = NULL;
     const struct etx_network *network = model->embedding.network;
-    struct etx_stage_clock clock = {0.0, ETX_STAGE_EMBEDDING};
+    struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_EMBEDDING};
     struct etx_network_input input = {0};
 
     if (network == NULL)

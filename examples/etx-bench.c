@@ -1,0 +1,272 @@
+/* examples/etx-bench.c -- time every stage and the whole event.
+ *
+ * Events of a wanted number of hits are made by overlaying the events given
+ * (by default those that ship), each copy turned by another angle.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "program.h"
+
+#define MAX_REPEATS 1000
+#define TWO_PI 6.28318530717958647692
+
+static const char summary[] =
+    "Time the stages of a model on events of N hits: median and spread.";
+
+struct options {
+    const char *model, *hits, *stage, *json, *device;
+    struct program_list events;
+    int64_t n_threads, repeats;
+};
+
+/* The hits of all source events, one after the other. */
+struct source {
+    int64_t n_hits;
+    float *position; /* [n_hits, 3] mm */
+    float *cells;    /* [n_hits, 9] or NULL */
+};
+
+/* Timings [repeats][ETX_N_STAGES] and what stayed the same. */
+struct samples {
+    int64_t n_hits, repeats;
+    etx_stage_timing *timing;
+};
+
+static void read_options(struct options *o, int argc, char **argv)
+{
+    const struct program_option table[] = {
+        {.name = "hits", .value = "N[,N...]", .text = &o->hits,
+            .help = "hits of an event (default 10000,30000,100000)"},
+        {.name = "model", .value = "FILE", .text = &o->model,
+            .help = "model file (default: the one that ships)"},
+        {.name = "event", .value = "PREFIX", .list = &o->events,
+            .help = "events to overlay (default: those that ship)"},
+        {.name = "stage", .value = "NAME", .text = &o->stage,
+            .help = "report this stage only (event = all of them)"},
+        {.name = "repeats", .value = "N", .integer = &o->repeats, .low = 1,
+            .high = MAX_REPEATS, .help = "timed runs (default 20)"},
+        {.name = "threads", .value = "N", .integer = &o->n_threads,
+            .low = 0, .high = 256, .help = "threads, 0 = all cores (default)"},
+        {.name = "device", .value = "NAME", .text = &o->device,
+            .help = "cpu (default) or cuda"},
+        {.name = "json", .value = "FILE", .text = &o->json,
+            .help = "write the table as JSON"},
+    };
+
+    program_parse(
+        argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
+}
+
+static int read_source(struct source *source, struct program_list *events)
+{
+    etx_detector *detector = NULL;
+    int result = program_detector(&detector, NULL);
+
+    for (int64_t k = 0; result == 0 && k < events->count; k++) {
+        etx_event *event = NULL;
+
+        if (etx_event_read_trackml(&event, events->item[k], detector) !=
+            ETX_OK) {
+            result = program_failed(NULL);
+        } else {
+            const int64_t n_hits = etx_event_n_hits(event);
+            const int64_t total = source->n_hits + n_hits;
+
+            source->position = realloc(
+                source->position, (size_t)total * 3 * sizeof(float));
+            if (source->position == NULL)
+                exit(program_error("out of memory"));
+            memcpy(source->position + 3 * source->n_hits,
+                etx_event_positions(event),
+                (size_t)n_hits * 3 * sizeof(float));
+            source->n_hits = total;
+        }
+        etx_event_free(event);
+    }
+    etx_detector_free(detector);
+    return result;
+}
+
+/* Copy c of the source is turned by an angle of its own (golden section of
+ * the circle) until n_hits hits are there. */
+static etx_event *overlay(const struct source *source, int64_t n_hits)
+{
+    float *position = program_allocate(3 * n_hits, sizeof *position);
+    etx_event *event = NULL;
+
+    for (int64_t i = 0; i < n_hits; i++) {
+        const double turn =
+            TWO_PI * fmod(0.61803398875 * (double)(i / source->n_hits), 1.0);
+        const float *from = source->position + 3 * (i % source->n_hits);
+
+        position[3 * i] =
+            (float)(cos(turn) * (double)from[0] - sin(turn) * (double)from[1]);
+        position[3 * i + 1] =
+            (float)(sin(turn) * (double)from[0] + cos(turn) * (double)from[1]);
+        position[3 * i + 2] = from[2];
+    }
+    if (etx_event_create(&event, n_hits, NULL, position) != ETX_OK)
+        exit(program_failed("overlay"));
+    free(position);
+    return event;
+}
+
+static int measure(struct samples *samples, etx_context *context,
+    const etx_model *model, const etx_event *event)
+{
+    for (int64_t k = -1; k < samples->repeats; k++) {
+        etx_tracks *tracks = NULL;
+        etx_stage_timing discarded[ETX_N_STAGES];
+        etx_stage_timing *timing =
+            k < 0 ? discarded : samples->timing + k * ETX_N_STAGES;
+
+        if (etx_find_tracks(&tracks, context, model, event) != ETX_OK ||
+            etx_timings(timing, context) != ETX_OK)
+            return program_failed(NULL);
+        etx_tracks_free(tracks);
+    }
+    return 0;
+}
+
+static int compare_seconds(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* One line of the table: stage ETX_N_STAGES is the whole event. */
+static void report(const struct samples *samples, int32_t stage,
+    const struct options *o, json_t *list)
+{
+    double *seconds = program_allocate(samples->repeats, sizeof *seconds);
+    const int32_t first = stage == ETX_N_STAGES ? 0 : stage;
+    const int32_t last = stage == ETX_N_STAGES ? ETX_N_STAGES - 1 : stage;
+    const char *name = stage == ETX_N_STAGES ? "event" : etx_stage_name(stage);
+    const int64_t n = samples->repeats;
+    double gflop = 0.0;
+    int64_t bytes = 0;
+    int64_t n_edges = 0;
+
+    for (int32_t s = first; s <= last; s++) {
+        for (int64_t k = 0; k < n; k++)
+            seconds[k] += samples->timing[k * ETX_N_STAGES + s].seconds;
+        gflop += samples->timing[s].gflop;
+        if (samples->timing[s].peak_bytes > bytes)
+            bytes = samples->timing[s].peak_bytes;
+        if (samples->timing[s].n_edges > 0)
+            n_edges = samples->timing[s].n_edges;
+    }
+    qsort(seconds, (size_t)n, sizeof *seconds, compare_seconds);
+    printf("%s\t%lld\t%lld\t%lld\t%s\t%.6f\t%.6f\t%.6f\t%.3f\t%.1f\t%lld\n",
+        name, (long long)samples->n_hits, (long long)n_edges,
+        (long long)o->n_threads, o->device, seconds[n / 2], seconds[n / 10],
+        seconds[n - 1 - n / 10], gflop, gflop / seconds[n / 2],
+        (long long)bytes);
+    json_array_append_new(list,
+        json_pack("{s:s, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:I}",
+            "stage", name, "n_hits", (json_int_t)samples->n_hits, "n_edges",
+            (json_int_t)n_edges, "threads", (json_int_t)o->n_threads,
+            "device", o->device, "median_s", seconds[n / 2], "p10_s",
+            seconds[n / 10], "p90_s", seconds[n - 1 - n / 10], "gflop", gflop,
+            "bytes", (json_int_t)bytes));
+    free(seconds);
+}
+
+static int bench_size(const struct options *o, int64_t n_hits,
+    const struct source *source, etx_context *context, const etx_model *model,
+    json_t *list)
+{
+    struct samples samples = {n_hits, o->repeats, NULL};
+    etx_event *event = overlay(source, n_hits);
+    int result = 0;
+
+    samples.timing = program_allocate(
+        o->repeats * ETX_N_STAGES, sizeof *samples.timing);
+    result = measure(&samples, context, model, event);
+    for (int32_t stage = 0; result == 0 && stage <= ETX_N_STAGES; stage++) {
+        const char *name =
+            stage == ETX_N_STAGES ? "event" : etx_stage_name(stage);
+
+        if (o->stage == NULL || strcmp(o->stage, name) == 0)
+            report(&samples, stage, o, list);
+    }
+    free(samples.timing);
+    etx_event_free(event);
+    return result;
+}
+
+static int bench(const struct options *o, const struct source *source,
+    etx_context *context, const etx_model *model)
+{
+    json_t *list = json_array();
+    const char *place = o->hits;
+    int result = 0;
+
+    printf("stage\tn_hits\tn_edges\tthreads\tdevice\tmedian_s\tp10_s\tp90_s\t"
+           "gflop\tgflop_per_s\tbytes\n");
+    while (result == 0 && *place != '\0') {
+        char *end = NULL;
+        const long long n_hits = strtoll(place, &end, 10);
+
+        if (end == place || n_hits < 1 || n_hits > 100000000 ||
+            (*end != ',' && *end != '\0')) {
+            result = program_usage("--hits %s: not numbers of hits", o->hits);
+            break;
+        }
+        result = bench_size(o, n_hits, source, context, model, list);
+        place = *end == ',' ? end + 1 : end;
+    }
+    if (result == 0 && o->json != NULL &&
+        json_dump_file(list, o->json, JSON_INDENT(1)) != 0)
+        result = program_error("%s: cannot be written", o->json);
+    json_decref(list);
+    return result;
+}
+
+/* The event that stands for a full one: the medium event that ships. */
+static void default_events(struct program_list *events)
+{
+    char *shipped = program_shipped_file("data/event000000003-hits.csv.gz");
+
+    if (shipped == NULL)
+        exit(program_error("no shipped event found: give --event PREFIX"));
+    shipped[strlen(shipped) - strlen("-hits.csv.gz")] = '\0';
+    program_list_add(events, shipped);
+    free(shipped);
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {
+        .hits = "10000,30000,100000", .device = "cpu", .repeats = 20};
+    struct source source = {0};
+    etx_context *context = NULL;
+    etx_model *model = NULL;
+    int result = 0;
+
+    read_options(&o, argc, argv);
+    if (o.events.count == 0)
+        default_events(&o.events);
+    result = program_expand_events(&o.events);
+    if (result == 0)
+        result = program_context(&context, o.device, &o.n_threads);
+    if (result == 0)
+        result = program_model(&model, o.model);
+    if (result == 0)
+        result = read_source(&source, &o.events);
+    if (result == 0)
+        result = bench(&o, &source, context, model);
+    free(source.position);
+    etx_model_free(model);
+    etx_context_free(context);
+    program_list_free(&o.events);
+    return result;
+}

@@ -1,0 +1,203 @@
+/* examples/etx-find-tracks.c -- hits in, tracks out.
+ *
+ * Reads events in TrackML form, runs the pipeline of a model file on each and
+ * writes hit_id,track_id per event.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <jansson.h>
+
+#include "program.h"
+#include "svg.h"
+
+static const char summary[] =
+    "Find the tracks of events with a model file. With several events, --out,\n"
+    "--svg and --timing-json name folders.";
+
+struct options {
+    const char *model, *hits, *cells, *truth, *particles, *out, *detector;
+    const char *device, *svg, *timing_json;
+    struct program_list events;
+    int64_t n_threads;
+    int32_t timing;
+};
+
+static void read_options(struct options *o, int argc, char **argv)
+{
+    const struct program_option table[] = {
+        {.name = "model", .value = "FILE", .text = &o->model,
+            .help = "model file (default: the one that ships)"},
+        {.name = "event", .value = "PREFIX", .list = &o->events,
+            .help = "PREFIX-hits.csv[.gz] and its siblings, or a folder; "
+                    "repeatable"},
+        {.name = "hits", .value = "FILE", .text = &o->hits,
+            .help = "hits of a single event instead"},
+        {.name = "cells", .value = "FILE", .text = &o->cells,
+            .help = "its cells"},
+        {.name = "truth", .value = "FILE", .text = &o->truth,
+            .help = "its truth, for --svg"},
+        {.name = "particles", .value = "FILE", .text = &o->particles,
+            .help = "its particles, for --svg"},
+        {.name = "detector", .value = "FILE", .text = &o->detector,
+            .help = "detectors.csv (default: the TrackML detector)"},
+        {.name = "out", .value = "FILE", .text = &o->out,
+            .help = "tracks: hit_id,track_id (.csv or .csv.gz)"},
+        {.name = "threads", .value = "N", .integer = &o->n_threads,
+            .low = 0, .high = 256, .help = "threads, 0 = all cores (default)"},
+        {.name = "device", .value = "NAME", .text = &o->device,
+            .help = "cpu (default) or cuda"},
+        {.name = "timing", .flag = &o->timing,
+            .help = "print seconds and peak bytes per stage"},
+        {.name = "timing-json", .value = "FILE", .text = &o->timing_json,
+            .help = "write the same as JSON"},
+        {.name = "svg", .value = "FILE", .text = &o->svg,
+            .help = "write an event display"},
+    };
+
+    program_parse(
+        argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
+    if ((o->events.count == 0) == (o->hits == NULL))
+        exit(program_usage("give either --event or --hits (see --help)"));
+    if (o->out == NULL)
+        exit(program_usage("--out is missing (see --help)"));
+    if ((o->truth == NULL) != (o->particles == NULL))
+        exit(program_usage("--truth and --particles go together"));
+}
+
+static void print_timing(const char *name, const etx_stage_timing *timing)
+{
+    double total = 0.0;
+
+    fprintf(stderr, "%s\n%-10s %10s %14s %12s\n", name, "stage", "seconds",
+        "peak bytes", "edges");
+    for (int32_t stage = 0; stage < ETX_N_STAGES; stage++) {
+        fprintf(stderr, "%-10s %10.4f %14lld %12lld\n", etx_stage_name(stage),
+            timing[stage].seconds, (long long)timing[stage].peak_bytes,
+            (long long)timing[stage].n_edges);
+        total += timing[stage].seconds;
+    }
+    fprintf(stderr, "%-10s %10.4f\n", "event", total);
+}
+
+static int write_timing_json(const char *path, const etx_stage_timing *timing)
+{
+    json_t *list = json_array();
+    int result = 0;
+
+    for (int32_t stage = 0; stage < ETX_N_STAGES; stage++)
+        json_array_append_new(list,
+            json_pack("{s:s, s:f, s:I, s:I}", "stage", etx_stage_name(stage),
+                "seconds", timing[stage].seconds, "peak_bytes",
+                (json_int_t)timing[stage].peak_bytes, "n_edges",
+                (json_int_t)timing[stage].n_edges));
+    if (json_dump_file(list, path, JSON_INDENT(1)) != 0)
+        result = program_error("%s: cannot be written", path);
+    json_decref(list);
+    return result;
+}
+
+/* Where a result of an event goes: `out` itself, or FOLDER/NAME.ending when
+ * there are several events. The caller frees it. */
+static char *output_path(
+    const struct options *o, const char *out, const char *name,
+    const char *ending)
+{
+    const size_t size = strlen(out) + strlen(name) + strlen(ending) + 2;
+    char *path = program_allocate((int64_t)size, 1);
+
+    if (o->events.count <= 1) {
+        memcpy(path, out, strlen(out) + 1);
+        return path;
+    }
+    mkdir(out, 0777);
+    snprintf(path, size, "%s/%s%s", out, name, ending);
+    return path;
+}
+
+/* Tracks, timing and display of one event. */
+static int write_results(const struct options *o, const char *name,
+    const etx_context *context, const etx_event *event,
+    const etx_tracks *tracks)
+{
+    etx_stage_timing timing[ETX_N_STAGES];
+    char *path = output_path(o, o->out, name, "-tracks.csv");
+    int result = 0;
+
+    if (etx_tracks_write_csv(tracks, event, path) != ETX_OK ||
+        etx_timings(timing, context) != ETX_OK)
+        result = program_failed(NULL);
+    free(path);
+    if (result == 0 && o->timing)
+        print_timing(name, timing);
+    if (result == 0 && o->timing_json != NULL) {
+        path = output_path(o, o->timing_json, name, "-timing.json");
+        result = write_timing_json(path, timing);
+        free(path);
+    }
+    if (result == 0 && o->svg != NULL) {
+        path = output_path(o, o->svg, name, ".svg");
+        result = svg_write(path, name, event, tracks);
+        free(path);
+    }
+    return result;
+}
+
+static int find_tracks(const struct options *o, const char *prefix,
+    etx_context *context, const etx_model *model, const etx_detector *detector)
+{
+    etx_event *event = NULL;
+    etx_tracks *tracks = NULL;
+    const char *name = program_base_name(prefix);
+    etx_status status = ETX_OK;
+    int result = 0;
+
+    if (o->hits != NULL)
+        status = etx_event_read_trackml_files(
+            &event, o->hits, o->cells, o->truth, o->particles, detector);
+    else
+        status = etx_event_read_trackml(&event, prefix, detector);
+    if (status == ETX_OK)
+        status = etx_find_tracks(&tracks, context, model, event);
+    if (status != ETX_OK)
+        result = program_failed(name);
+    else
+        result = write_results(o, name, context, event, tracks);
+    if (result == 0)
+        printf("%s: %lld hits, %lld tracks\n", name,
+            (long long)etx_event_n_hits(event),
+            (long long)etx_tracks_count(tracks));
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {0};
+    etx_context *context = NULL;
+    etx_model *model = NULL;
+    etx_detector *detector = NULL;
+    int result = 0;
+
+    read_options(&o, argc, argv);
+    result = program_expand_events(&o.events);
+    if (result == 0)
+        result = program_context(&context, o.device, &o.n_threads);
+    if (result == 0)
+        result = program_model(&model, o.model);
+    if (result == 0)
+        result = program_detector(&detector, o.detector);
+    if (result == 0 && o.hits != NULL)
+        result = find_tracks(&o, o.hits, context, model, detector);
+    for (int64_t k = 0; result == 0 && k < o.events.count; k++)
+        result = find_tracks(&o, o.events.item[k], context, model, detector);
+    etx_detector_free(detector);
+    etx_model_free(model);
+    etx_context_free(context);
+    program_list_free(&o.events);
+    return result;
+}

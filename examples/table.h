@@ -1,0 +1,25 @@
+/* examples/table.h -- tables of numbers as CSV.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_EXAMPLES_TABLE_H
+#define ETX_EXAMPLES_TABLE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct table {
+    int64_t n_rows, n_columns;
+    double *value; /* [n_rows, n_columns] */
+};
+
+/* Numbers separated by commas; a first line that is no number is a header.
+ * Returns 0, or prints why and returns 1. */
+int table_read(struct table *table, const char *path);
+void table_free(struct table *table);
+
+/* Open path for writing, NULL after a message; close and tell whether all
+ * was written: 0, or 1 after a message. file NULL: 1. */
+FILE *table_open(const char *path);
+int table_close(FILE *file, const char *path);
+
+#endif
