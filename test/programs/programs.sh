@@ -1,0 +1,111 @@
+#!/bin/sh
+# Run every program on the data that ship: what it promises on the command
+# line, its exit codes, and its results. $1: the build folder.
+set -eu
+programs=$1/examples
+model=examples/models/default.safetensors
+event=examples/data/event000000001
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+fail()
+{
+    echo "programs: $*" >&2
+    exit 1
+}
+
+# exits CODE COMMAND...: the exit code, and one line on stderr when not 0.
+exits()
+{
+    wanted=$1
+    shift
+    code=0
+    "$@" >"$out/stdout" 2>"$out/stderr" || code=$?
+    [ "$code" = "$wanted" ] || {
+        cat "$out/stderr" >&2
+        fail "exit $code instead of $wanted: $*"
+    }
+    if [ "$wanted" != 0 ]; then
+        [ "$(wc -l <"$out/stderr")" = 1 ] || {
+            cat "$out/stderr" >&2
+            fail "not one line on stderr: $*"
+        }
+    fi
+}
+
+for program in "$programs"/etx-*; do
+    case $program in *.d) continue ;; esac
+    exits 0 "$program" --help
+    grep -q '^usage: ' "$out/stdout" || fail "no usage: $program"
+    exits 2 "$program" --no-such-option
+done
+
+# The main job: files out, timing, display, same bytes for any thread count.
+exits 0 "$programs/etx-find-tracks" --model $model --event $event \
+    --out "$out/tracks.csv" --threads 1 --timing --timing-json "$out/t.json" \
+    --svg "$out/event.svg"
+[ "$(head -1 "$out/tracks.csv")" = hit_id,track_id ] || fail 'tracks header'
+grep -q 'embedding' "$out/stderr" || fail 'no timing table'
+grep -q '"stage": "gnn"' "$out/t.json" || fail 'no timing json'
+grep -q '<svg' "$out/event.svg" || fail 'no svg'
+n_hits=$(($(zcat $event-hits.csv.gz | wc -l) - 1))
+[ $(($(wc -l <"$out/tracks.csv") - 1)) = $n_hits ] || fail 'a line per hit'
+for threads in 2 4; do
+    exits 0 "$programs/etx-find-tracks" --model $model --event $event \
+        --out "$out/again.csv" --threads $threads
+    cmp "$out/tracks.csv" "$out/again.csv" || fail "$threads threads differ"
+done
+exits 0 "$programs/etx-find-tracks" --hits $event-hits.csv.gz \
+    --cells $event-cells.csv.gz --out "$out/files.csv.gz"
+zcat "$out/files.csv.gz" | cmp - "$out/tracks.csv" || fail 'files differ'
+exits 0 "$programs/etx-find-tracks" --event examples/data --out "$out/all"
+[ "$(find "$out/all" -name '*-tracks.csv' | wc -l)" = \
+    "$(find examples/data -name '*-hits.csv.gz' | wc -l)" ] ||
+    fail 'a folder of events'
+exits 1 "$programs/etx-find-tracks" --event "$out/none" --out "$out/x.csv"
+exits 1 "$programs/etx-find-tracks" --model $event-hits.csv.gz \
+    --event $event --out "$out/x.csv"
+exits 1 "$programs/etx-find-tracks" --event $event --out /nonexistent/x.csv
+exits 2 "$programs/etx-find-tracks" --event $event
+exits 2 "$programs/etx-find-tracks" --event $event --out x --threads -1
+exits 1 "$programs/etx-find-tracks" --event $event --out "$out/x.csv" \
+    --device cuda
+
+# Evaluation: the keys that scripts read, and a sensible result.
+exits 0 "$programs/etx-evaluate" --event $event --tracks "$out/tracks.csv" \
+    --min-pt 0.5 --json
+for key in n_particles_selected n_particles_reconstructable n_tracks \
+    physics_efficiency technical_efficiency purity fake_rate duplicate_rate \
+    trackml_score technical_efficiency_low technical_efficiency_high; do
+    grep -q "\"$key\"" "$out/stdout" || fail "evaluate: no key $key"
+done
+for matching in double-majority atlas perfect; do
+    exits 0 "$programs/etx-evaluate" --event $event \
+        --tracks "$out/tracks.csv" --matching $matching
+done
+exits 2 "$programs/etx-evaluate" --event $event --tracks "$out/tracks.csv" \
+    --matching no-such
+
+# One stage at a time gives the tracks of the whole.
+for stage in embed graph filter gnn label; do
+    exits 0 "$programs/etx-graph" --stage $stage --model $model \
+        --event $event --out "$out/$stage.csv"
+done
+[ "$(wc -l <"$out/embed.csv")" = $n_hits ] || fail 'embed: a line per hit'
+[ "$(head -1 "$out/gnn.csv")" = src,dst,score ] || fail 'gnn header'
+exits 0 "$programs/etx-graph" --stage label --model $model --event $event \
+    --edges "$out/gnn.csv" --out "$out/label2.csv"
+cmp "$out/label.csv" "$out/label2.csv" || fail 'labels from edges differ'
+paste -d, "$out/label.csv" "$out/tracks.csv" | awk -F, '
+    NR > 1 && ($2 + 1 != $4) { exit 1 }' || fail 'labels are not the tracks'
+exits 0 "$programs/etx-graph" --stage graph --points "$out/embed.csv" \
+    --radius 0.1 --out "$out/points.csv"
+exits 0 "$programs/etx-graph" --stage graph --points "$out/embed.csv" \
+    --k 3 --orientation both --out "$out/knn.csv"
+[ $(($(wc -l <"$out/knn.csv") - 1)) = $((3 * n_hits)) ] || fail 'knn edges'
+exits 2 "$programs/etx-graph" --stage no-such --out "$out/x.csv"
+
+exits 0 "$programs/etx-bench" --hits 1000 --repeats 2 --json "$out/b.json"
+grep -q '"stage": "event"' "$out/b.json" || fail 'bench json'
+
+echo 'programs: every one does what it promises'

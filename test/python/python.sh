@@ -1,0 +1,14 @@
+#!/bin/sh
+# The tests of the Python package; each skips with its reason what needs a
+# module that this machine lacks. $1: the build folder.
+set -eu
+if ! command -v python3 >/dev/null 2>&1; then
+    echo 'SKIPPED python: no python3'
+    exit 0
+fi
+if ! python3 -c 'import numpy' 2>/dev/null; then
+    echo 'SKIPPED python: no numpy'
+    exit 0
+fi
+ETX_BUILD=$1 PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1 \
+    python3 -m unittest discover -s test/python -p 'test_*.py'
