@@ -1,0 +1,138 @@
+/* io/detector_csv.c -- module geometry from TrackML's detectors.csv.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io/detector_csv.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "io/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* TrackML writes rotations with six digits. */
+#define ROTATION_TOLERANCE 0.01f
+
+enum {
+    VOLUME_ID,
+    LAYER_ID,
+    MODULE_ID,
+    CENTER,                /* three columns */
+    ROTATION = CENTER + 3, /* nine columns */
+    HALF_THICKNESS = ROTATION + 9,
+    PITCH_U,
+    PITCH_V,
+    N_COLUMNS
+};
+
+static const struct etx_csv_wanted columns[N_COLUMNS] = {
+    {"volume_id", ETX_CSV_INT32},
+    {"layer_id", ETX_CSV_INT32},
+    {"module_id", ETX_CSV_INT32},
+    {"cx", ETX_CSV_FLOAT},
+    {"cy", ETX_CSV_FLOAT},
+    {"cz", ETX_CSV_FLOAT},
+    {"rot_xu", ETX_CSV_FLOAT},
+    {"rot_xv", ETX_CSV_FLOAT},
+    {"rot_xw", ETX_CSV_FLOAT},
+    {"rot_yu", ETX_CSV_FLOAT},
+    {"rot_yv", ETX_CSV_FLOAT},
+    {"rot_yw", ETX_CSV_FLOAT},
+    {"rot_zu", ETX_CSV_FLOAT},
+    {"rot_zv", ETX_CSV_FLOAT},
+    {"rot_zw", ETX_CSV_FLOAT},
+    {"module_t", ETX_CSV_FLOAT},
+    {"pitch_u", ETX_CSV_FLOAT},
+    {"pitch_v", ETX_CSV_FLOAT},
+};
+
+/* Whether the columns of rotation [3, 3] are unit vectors at right angles. */
+static int is_rotation(const float *rotation)
+{
+    for (int32_t a = 0; a < 3; a++) {
+        for (int32_t b = a; b < 3; b++) {
+            const float product = rotation[a] * rotation[b] +
+                                  rotation[3 + a] * rotation[3 + b] +
+                                  rotation[6 + a] * rotation[6 + b];
+            const float expected = a == b ? 1.0f : 0.0f;
+            /* Written so that a NaN fails. */
+            if (!(fabsf(product - expected) <= ROTATION_TOLERANCE))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+static etx_status read_module(
+    struct etx_detector_module *module, const struct etx_csv *csv, int64_t row)
+{
+    module->volume_id = csv->int32_values[VOLUME_ID][row];
+    module->layer_id = csv->int32_values[LAYER_ID][row];
+    module->module_id = csv->int32_values[MODULE_ID][row];
+    for (int32_t k = 0; k < 3; k++)
+        module->center[k] = csv->float_values[CENTER + k][row];
+    for (int32_t k = 0; k < 9; k++)
+        module->rotation[k] = csv->float_values[ROTATION + k][row];
+    module->half_thickness = csv->float_values[HALF_THICKNESS][row];
+    module->pitch_u = csv->float_values[PITCH_U][row];
+    module->pitch_v = csv->float_values[PITCH_V][row];
+    if (!is_rotation(module->rotation))
+        return etx_csv_fail(
+            csv, row, ROTATION, "starts nine numbers that are no rotation");
+    for (int32_t column = HALF_THICKNESS; column <= PITCH_V; column++)
+        if (csv->float_values[column][row] <= 0.0f)
+            return etx_csv_fail(csv, row, column, "is not positive");
+    return ETX_OK;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct etx_detector_module *a = left;
+    const struct etx_detector_module *b = right;
+
+    if (a->volume_id != b->volume_id)
+        return a->volume_id < b->volume_id ? -1 : 1;
+    if (a->layer_id != b->layer_id)
+        return a->layer_id < b->layer_id ? -1 : 1;
+    if (a->module_id != b->module_id)
+        return a->module_id < b->module_id ? -1 : 1;
+    return 0;
+}
+
+static etx_status check_unique(
+    const struct etx_detector *detector, const char *path)
+{
+    for (int64_t i = 1; i < detector->n_modules; i++) {
+        const struct etx_detector_module *module = &detector->modules[i];
+        if (compare(module - 1, module) == 0)
+            return etx_fail(ETX_ERR_FORMAT,
+                "%s: volume_id %d, layer_id %d, module_id %d occurs twice",
+                path, module->volume_id, module->layer_id, module->module_id);
+    }
+    return ETX_OK;
+}
+
+etx_status etx_detector_csv_read(etx_detector **out, const char *path)
+{
+    struct etx_csv csv = {0};
+    etx_detector *detector = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_csv_read(&csv, path, columns, N_COLUMNS));
+    ETX_CHECK(etx_alloc(&detector, 1, sizeof *detector, "a detector"));
+    ETX_CHECK(etx_alloc(&detector->modules, csv.n_rows,
+        sizeof *detector->modules, "detector modules"));
+    detector->n_modules = csv.n_rows;
+    for (int64_t row = 0; row < csv.n_rows; row++)
+        ETX_CHECK(read_module(&detector->modules[row], &csv, row));
+    qsort(detector->modules, (size_t)detector->n_modules,
+        sizeof *detector->modules, compare);
+    ETX_CHECK(check_unique(detector, path));
+    *out = detector;
+    detector = NULL;
+done:
+    etx_detector_free(detector);
+    etx_csv_release(&csv);
+    return status;
+}

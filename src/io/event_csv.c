@@ -1,0 +1,361 @@
+/* io/event_csv.c -- events from TrackML's CSV files.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io/event_csv.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "io/csv.h"
+#include "io/file.h"
+#include "io/id_index.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { HIT_ID, HIT_X, HIT_Y, HIT_Z, HIT_VOLUME, HIT_LAYER, HIT_MODULE };
+
+static const struct etx_csv_wanted hit_columns[] = {
+    [HIT_ID] = {"hit_id", ETX_CSV_INT64},
+    [HIT_X] = {"x", ETX_CSV_FLOAT},
+    [HIT_Y] = {"y", ETX_CSV_FLOAT},
+    [HIT_Z] = {"z", ETX_CSV_FLOAT},
+    [HIT_VOLUME] = {"volume_id", ETX_CSV_INT32},
+    [HIT_LAYER] = {"layer_id", ETX_CSV_INT32},
+    [HIT_MODULE] = {"module_id", ETX_CSV_INT32},
+};
+
+enum { CELL_HIT, CELL_CHANNEL0, CELL_CHANNEL1, CELL_VALUE };
+
+static const struct etx_csv_wanted cell_columns[] = {
+    [CELL_HIT] = {"hit_id", ETX_CSV_INT64},
+    [CELL_CHANNEL0] = {"ch0", ETX_CSV_INT32},
+    [CELL_CHANNEL1] = {"ch1", ETX_CSV_INT32},
+    [CELL_VALUE] = {"value", ETX_CSV_FLOAT},
+};
+
+enum { TRUTH_HIT, TRUTH_PARTICLE, TRUTH_WEIGHT };
+
+static const struct etx_csv_wanted truth_columns[] = {
+    [TRUTH_HIT] = {"hit_id", ETX_CSV_INT64},
+    [TRUTH_PARTICLE] = {"particle_id", ETX_CSV_INT64},
+    [TRUTH_WEIGHT] = {"weight", ETX_CSV_FLOAT},
+};
+
+enum {
+    PARTICLE_ID,
+    PARTICLE_VERTEX, /* three columns */
+    PARTICLE_MOMENTUM = PARTICLE_VERTEX + 3,
+    PARTICLE_CHARGE = PARTICLE_MOMENTUM + 3,
+    PARTICLE_HITS
+};
+
+static const struct etx_csv_wanted particle_columns[] = {
+    [PARTICLE_ID] = {"particle_id", ETX_CSV_INT64},
+    [PARTICLE_VERTEX] = {"vx", ETX_CSV_FLOAT},
+    [PARTICLE_VERTEX + 1] = {"vy", ETX_CSV_FLOAT},
+    [PARTICLE_VERTEX + 2] = {"vz", ETX_CSV_FLOAT},
+    [PARTICLE_MOMENTUM] = {"px", ETX_CSV_FLOAT},
+    [PARTICLE_MOMENTUM + 1] = {"py", ETX_CSV_FLOAT},
+    [PARTICLE_MOMENTUM + 2] = {"pz", ETX_CSV_FLOAT},
+    [PARTICLE_CHARGE] = {"q", ETX_CSV_INT32},
+    [PARTICLE_HITS] = {"nhits", ETX_CSV_INT32},
+};
+
+#define COUNT(array) ((int32_t)(sizeof(array) / sizeof(array)[0]))
+
+/* Index an id column: ids are positive and unique. */
+static etx_status index_ids(
+    struct etx_id_index *out, const struct etx_csv *csv, int32_t column)
+{
+    const int64_t *ids = csv->int64_values[column];
+    int64_t duplicate = -1;
+    etx_status status = ETX_OK;
+
+    for (int64_t row = 0; row < csv->n_rows; row++)
+        if (ids[row] <= 0)
+            return etx_csv_fail(csv, row, column, "is not positive");
+    ETX_CHECK(etx_id_index_build(out, &duplicate, ids, csv->n_rows));
+    if (duplicate >= 0)
+        return etx_csv_fail(csv, duplicate, column, "occurs twice");
+done:
+    return status;
+}
+
+/* The row of a cell's id in another file. */
+static etx_status find_row(int64_t *out, const struct etx_id_index *index,
+    const struct etx_csv *csv, int64_t row, int32_t column, const char *other)
+{
+    const int64_t id = csv->int64_values[column][row];
+    char fault[256];
+
+    *out = etx_id_index_find(index, id);
+    if (*out >= 0)
+        return ETX_OK;
+    (void)snprintf(fault, sizeof fault, "is not in %s", other);
+    return etx_csv_fail(csv, row, column, fault);
+}
+
+/* ---------------------------------------------------------------- hits -- */
+
+static etx_status make_event(etx_event **out, const struct etx_csv *hits)
+{
+    etx_event *event = NULL;
+    float *positions = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_alloc(
+        &positions, hits->n_rows, 3 * sizeof *positions, "hit positions"));
+    for (int64_t i = 0; i < hits->n_rows; i++)
+        for (int32_t k = 0; k < 3; k++)
+            positions[3 * i + k] = hits->float_values[HIT_X + k][i];
+    ETX_CHECK(etx_event_create(
+        &event, hits->n_rows, hits->int64_values[HIT_ID], positions));
+    ETX_CHECK(etx_event_set_modules(event, hits->int32_values[HIT_VOLUME],
+        hits->int32_values[HIT_LAYER], hits->int32_values[HIT_MODULE]));
+    *out = event;
+    event = NULL;
+done:
+    etx_event_free(event);
+    etx_release(positions);
+    return status;
+}
+
+static etx_status read_hits(
+    etx_event **out, struct etx_id_index *index, const char *path)
+{
+    struct etx_csv csv = {0};
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_csv_read(&csv, path, hit_columns, COUNT(hit_columns)));
+    ETX_CHECK(index_ids(index, &csv, HIT_ID));
+    ETX_CHECK(make_event(out, &csv));
+done:
+    etx_csv_release(&csv);
+    return status;
+}
+
+/* --------------------------------------------------------------- cells -- */
+
+static etx_status read_cells(etx_event *event,
+    const struct etx_event_paths *paths, const struct etx_id_index *hits,
+    const etx_detector *detector)
+{
+    struct etx_csv csv = {0};
+    int32_t *hit = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(
+        etx_csv_read(&csv, paths->cells, cell_columns, COUNT(cell_columns)));
+    ETX_CHECK(etx_alloc(&hit, csv.n_rows, sizeof *hit, "hits of cells"));
+    for (int64_t row = 0; row < csv.n_rows; row++) {
+        int64_t found = -1;
+        ETX_CHECK(find_row(&found, hits, &csv, row, CELL_HIT, paths->hits));
+        hit[row] = (int32_t)found;
+    }
+    ETX_CHECK(etx_event_set_cells(event, csv.n_rows, hit,
+        csv.int32_values[CELL_CHANNEL0], csv.int32_values[CELL_CHANNEL1],
+        csv.float_values[CELL_VALUE], detector));
+done:
+    etx_release(hit);
+    etx_csv_release(&csv);
+    return status;
+}
+
+/* --------------------------------------------------------------- truth -- */
+
+static etx_status read_particles(etx_particle **out, int64_t *n_particles,
+    struct etx_id_index *index, const char *path)
+{
+    struct etx_csv csv = {0};
+    etx_particle *particles = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(
+        etx_csv_read(&csv, path, particle_columns, COUNT(particle_columns)));
+    ETX_CHECK(index_ids(index, &csv, PARTICLE_ID));
+    ETX_CHECK(
+        etx_alloc(&particles, csv.n_rows, sizeof *particles, "particles"));
+    for (int64_t row = 0; row < csv.n_rows; row++) {
+        etx_particle *particle = &particles[row];
+        particle->id = csv.int64_values[PARTICLE_ID][row];
+        particle->charge = csv.int32_values[PARTICLE_CHARGE][row];
+        particle->n_hits = csv.int32_values[PARTICLE_HITS][row];
+        if (particle->n_hits < 0) {
+            status = etx_csv_fail(&csv, row, PARTICLE_HITS, "is negative");
+            goto done;
+        }
+        for (int32_t k = 0; k < 3; k++) {
+            particle->vertex[k] = csv.float_values[PARTICLE_VERTEX + k][row];
+            particle->momentum[k] =
+                csv.float_values[PARTICLE_MOMENTUM + k][row];
+        }
+    }
+    *out = particles;
+    *n_particles = csv.n_rows;
+    particles = NULL;
+done:
+    etx_release(particles);
+    etx_csv_release(&csv);
+    return status;
+}
+
+/* What truth says of every hit, in the order of the hits. */
+struct truth {
+    int64_t *particle_id; /* [n_hits] -1 before the hit's row was seen */
+    float *weight;        /* [n_hits] */
+    int64_t n_particles;
+    etx_particle *particles; /* [n_particles] */
+};
+
+static etx_status place_truth(struct truth *truth, const struct etx_csv *csv,
+    const struct etx_event_paths *paths, const struct etx_id_index *hits,
+    const struct etx_id_index *particles)
+{
+    etx_status status = ETX_OK;
+
+    for (int64_t row = 0; row < csv->n_rows; row++) {
+        const int64_t id = csv->int64_values[TRUTH_PARTICLE][row];
+        const float weight = csv->float_values[TRUTH_WEIGHT][row];
+        int64_t hit = -1;
+        int64_t particle = -1;
+
+        ETX_CHECK(find_row(&hit, hits, csv, row, TRUTH_HIT, paths->hits));
+        if (truth->particle_id[hit] >= 0)
+            return etx_csv_fail(csv, row, TRUTH_HIT, "occurs twice");
+        if (id != 0)
+            ETX_CHECK(find_row(&particle, particles, csv, row, TRUTH_PARTICLE,
+                paths->particles));
+        if (weight < 0.0f)
+            return etx_csv_fail(csv, row, TRUTH_WEIGHT, "is negative");
+        truth->particle_id[hit] = id;
+        truth->weight[hit] = weight;
+    }
+done:
+    return status;
+}
+
+static etx_status check_all_hits(const struct truth *truth,
+    const etx_event *event, const struct etx_event_paths *paths)
+{
+    const int64_t *hit_ids = etx_event_hit_ids(event);
+
+    for (int64_t i = 0; i < etx_event_n_hits(event); i++)
+        if (truth->particle_id[i] < 0)
+            return etx_fail(ETX_ERR_FORMAT,
+                "%s: there is no row for hit_id %" PRId64 " of %s",
+                paths->truth, hit_ids[i], paths->hits);
+    return ETX_OK;
+}
+
+static etx_status read_truth(etx_event *event,
+    const struct etx_event_paths *paths, const struct etx_id_index *hits)
+{
+    struct etx_csv csv = {0};
+    struct etx_id_index index = {0};
+    struct truth truth = {0};
+    const int64_t n_hits = etx_event_n_hits(event);
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(read_particles(
+        &truth.particles, &truth.n_particles, &index, paths->particles));
+    ETX_CHECK(
+        etx_csv_read(&csv, paths->truth, truth_columns, COUNT(truth_columns)));
+    ETX_CHECK(etx_alloc(&truth.particle_id, n_hits,
+        sizeof *truth.particle_id, "particles of hits"));
+    ETX_CHECK(etx_alloc(
+        &truth.weight, n_hits, sizeof *truth.weight, "hit weights"));
+    for (int64_t i = 0; i < n_hits; i++)
+        truth.particle_id[i] = -1;
+    ETX_CHECK(place_truth(&truth, &csv, paths, hits, &index));
+    ETX_CHECK(check_all_hits(&truth, event, paths));
+    ETX_CHECK(etx_event_set_truth(event, truth.particle_id, truth.weight,
+        truth.n_particles, truth.particles));
+done:
+    etx_release(truth.particles);
+    etx_release(truth.particle_id);
+    etx_release(truth.weight);
+    etx_id_index_release(&index);
+    etx_csv_release(&csv);
+    return status;
+}
+
+/* --------------------------------------------------------------- event -- */
+
+etx_status etx_event_csv_read(etx_event **out,
+    const struct etx_event_paths *paths, const etx_detector *detector)
+{
+    etx_event *event = NULL;
+    struct etx_id_index hits = {0};
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(read_hits(&event, &hits, paths->hits));
+    if (paths->cells != NULL)
+        ETX_CHECK(read_cells(event, paths, &hits, detector));
+    if (paths->truth != NULL)
+        ETX_CHECK(read_truth(event, paths, &hits));
+    *out = event;
+    event = NULL;
+done:
+    etx_event_free(event);
+    etx_id_index_release(&hits);
+    return status;
+}
+
+/* *out is PREFIX-NAME.csv or PREFIX-NAME.csv.gz, the first that there is, or
+ * NULL; released by the caller. */
+static etx_status find_file(char **out, const char *prefix, const char *name)
+{
+    const size_t size = strlen(prefix) + strlen(name) + sizeof "-.csv.gz";
+    char *path = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_alloc(&path, (int64_t)size, 1, "the name of a file"));
+    (void)snprintf(path, size, "%s-%s.csv", prefix, name);
+    if (!etx_file_exists(path))
+        (void)snprintf(path, size, "%s-%s.csv.gz", prefix, name);
+    if (etx_file_exists(path)) {
+        *out = path;
+        path = NULL;
+    }
+done:
+    etx_release(path);
+    return status;
+}
+
+etx_status etx_event_csv_read_prefix(
+    etx_event **out, const char *prefix, const etx_detector *detector)
+{
+    char *hits = NULL;
+    char *cells = NULL;
+    char *truth = NULL;
+    char *particles = NULL;
+    struct etx_event_paths paths = {0};
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(find_file(&hits, prefix, "hits"));
+    ETX_CHECK(find_file(&truth, prefix, "truth"));
+    ETX_CHECK(find_file(&particles, prefix, "particles"));
+    if (detector != NULL)
+        ETX_CHECK(find_file(&cells, prefix, "cells"));
+    if (hits == NULL) {
+        status = etx_fail(ETX_ERR_IO,
+            "there is neither %s-hits.csv nor %s-hits.csv.gz (errno %d)",
+            prefix, prefix, ENOENT);
+        goto done;
+    }
+    paths.hits = hits;
+    paths.cells = cells;
+    if (truth != NULL && particles != NULL) {
+        paths.truth = truth;
+        paths.particles = particles;
+    }
+    ETX_CHECK(etx_event_csv_read(out, &paths, detector));
+done:
+    etx_release(hits);
+    etx_release(cells);
+    etx_release(truth);
+    etx_release(particles);
+    return status;
+}
