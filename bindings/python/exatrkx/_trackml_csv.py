@@ -1,0 +1,112 @@
+"""_trackml_csv -- read and write TrackML CSV files with numpy only.
+
+A table is a dict from column name to a one-dimensional array, in column
+order. Files ending in .gz are compressed with a zero time stamp and no file
+name in the header, so that equal tables give equal bytes.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+Table = dict[str, np.ndarray]
+
+KINDS = ("hits", "cells", "particles", "truth")
+INTEGER_COLUMNS = frozenset(
+    "hit_id volume_id layer_id module_id particle_id particle_type q nhits "
+    "ch0 ch1".split()
+)
+
+
+def event_path(folder: str, event: int, kind: str, compress: bool) -> str:
+    """Path of one file of an event, e.g. event000000007-hits.csv.gz."""
+    name = f"event{event:09d}-{kind}.csv"
+    return os.path.join(folder, name + (".gz" if compress else ""))
+
+
+def table_bytes(table: Mapping[str, np.ndarray]) -> bytes:
+    """The CSV text of a table; floats with six significant digits."""
+    columns = []
+    for values in table.values():
+        if np.issubdtype(values.dtype, np.integer):
+            columns.append(values.astype(str).tolist())
+        else:
+            columns.append([f"{value:.6g}" for value in values.tolist()])
+    rows = [",".join(table)]
+    rows.extend(",".join(row) for row in zip(*columns, strict=True))
+    return ("\n".join(rows) + "\n").encode("ascii")
+
+
+def write_table(path: str, table: Mapping[str, np.ndarray]) -> None:
+    """Write a table; the file appears under its name only when complete."""
+    data = table_bytes(table)
+    if path.endswith(".gz"):
+        data = gzip.compress(data, compresslevel=6, mtime=0)
+    partial = path + ".part"
+    with open(partial, "wb") as file:
+        file.write(data)
+    os.replace(partial, path)
+
+
+def read_table(path: str, columns: Iterable[str] | None = None) -> Table:
+    """Read a table; integer columns as int64, all others as float64."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if path.endswith(".gz"):
+        data = gzip.decompress(data)
+    text = data.decode("ascii")
+    names = text[: text.find("\n")].strip().split(",")
+    wanted = list(columns) if columns is not None else [n for n in names if n]
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise ValueError(f"{path}: no column {', '.join(missing)}")
+    table: Table = {}
+    for kind in (np.int64, np.float64):
+        whole = kind is np.int64
+        group = [n for n in wanted if (n in INTEGER_COLUMNS) == whole]
+        if not group:
+            continue
+        values = np.loadtxt(
+            io.StringIO(text),
+            delimiter=",",
+            skiprows=1,
+            usecols=[names.index(name) for name in group],
+            dtype=kind,
+            ndmin=2,
+        )
+        for index, name in enumerate(group):
+            table[name] = values[:, index]
+    return {name: table[name] for name in wanted}
+
+
+def find_file(prefix: str, kind: str) -> str:
+    """The file of one kind of an event, compressed or not."""
+    for ending in (".csv.gz", ".csv"):
+        path = f"{prefix}-{kind}{ending}"
+        if os.path.exists(path):
+            return path
+    raise FileNotFoundError(f"{prefix}-{kind}.csv[.gz]: not found")
+
+
+def find_events(folder_or_prefix: str) -> list[str]:
+    """Event prefixes in a folder, sorted, or the one prefix itself."""
+    if not os.path.isdir(folder_or_prefix):
+        return [folder_or_prefix]
+    prefixes = {
+        os.path.join(folder_or_prefix, name.split("-hits.csv")[0])
+        for name in os.listdir(folder_or_prefix)
+        if "-hits.csv" in name and not name.endswith(".part")
+    }
+    return sorted(prefixes)
+
+
+def read_event(prefix: str) -> dict[str, Table]:
+    """All four tables of one event."""
+    return {kind: read_table(find_file(prefix, kind)) for kind in KINDS}

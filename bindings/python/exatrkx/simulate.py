@@ -1,0 +1,271 @@
+"""simulate -- TrackML events from the fast simulation of ACTS.
+
+    python -m exatrkx.simulate --out DIR --events N --pileup P --seed S
+
+writes event%09d-{hits,cells,particles,truth}.csv.gz in the form of the
+TrackML challenge. Needs pyacts and numpy; docs/simulation.md says what is
+simulated. The same arguments give the same bytes.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _detector, _fatras, _generator, _noise, _weights
+from ._trackml_csv import Table, event_path, write_table
+
+SETS = {"small": 2, "medium": 20, "large": 60, "full": 200}
+MAX_PILEUP = 2047  # the vertex field of particle_id in 63 bits
+
+
+@dataclass(frozen=True)
+class Options:
+    """What one event is made of."""
+
+    pileup: int
+    seed: int
+    noise: float  # fraction of all hits
+    displaced: float  # fraction of all particles
+
+
+def simulate_event(
+    simulation: _fatras.Fatras, event: int, options: Options
+) -> dict[str, Table]:
+    """The four tables of one event."""
+    seeds = np.random.SeedSequence((options.seed, event))
+    rng = np.random.default_rng(seeds.spawn(1)[0])
+    particles = _generator.generate(rng, options.pileup, options.displaced)
+    acts_seed = int(seeds.generate_state(1, np.uint64)[0] >> 1)
+    found = simulation.run(particles, acts_seed)
+    n_noise = round(len(found.module) * options.noise / (1.0 - options.noise))
+    noise = _noise.generate(rng, simulation.modules, n_noise)
+    return event_tables(rng, simulation.modules, particles, found, noise)
+
+
+def event_tables(
+    rng: np.random.Generator,
+    modules: _detector.Modules,
+    particles: _generator.Particles,
+    found: _fatras.Measurements,
+    noise: _noise.Noise,
+) -> dict[str, Table]:
+    """Bring hits of particles and noise together in TrackML form.
+
+    Hits are numbered from 1 by volume, layer and module, in random order
+    inside a module.
+    """
+    module = np.concatenate((found.module, noise.module))
+    shuffled = rng.permutation(len(module))
+    order = shuffled[np.argsort(module[shuffled], kind="stable")]
+    module = module[order]
+    hit_id = np.arange(1, len(order) + 1)
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = hit_id
+    position = np.concatenate((found.position, noise.position))[order]
+    hits = {
+        "hit_id": hit_id,
+        **columns(position, "x", "y", "z"),
+        "volume_id": modules.volume_id[module],
+        "layer_id": modules.layer_id[module],
+        "module_id": modules.module_id[module],
+    }
+    return {
+        "hits": hits,
+        "cells": cell_table(number, found, noise),
+        "particles": particle_table(particles, found),
+        "truth": truth_table(order, particles, found, noise),
+    }
+
+
+def columns(values: np.ndarray, *names: str) -> Table:
+    """The columns of a matrix by name."""
+    return {name: values[:, i] for i, name in enumerate(names)}
+
+
+def cell_table(
+    number: np.ndarray, found: _fatras.Measurements, noise: _noise.Noise
+) -> Table:
+    """cells.csv, sorted by hit; number is the hit_id of each hit."""
+    hit = np.concatenate((found.cell_hit, len(found.module) + noise.cell_hit))
+    channel = np.concatenate((found.cell_channel, noise.cell_channel))
+    value = np.concatenate((found.cell_value, noise.cell_value))
+    hit_id = number[hit]
+    order = np.lexsort((channel[:, 1], channel[:, 0], hit_id))
+    return {
+        "hit_id": hit_id[order],
+        **columns(channel[order], "ch0", "ch1"),
+        "value": value[order],
+    }
+
+
+def particle_table(
+    particles: _generator.Particles, found: _fatras.Measurements
+) -> Table:
+    """particles.csv, with particles that left no hit."""
+    return {
+        "particle_id": particles.particle_id,
+        **columns(particles.position, "vx", "vy", "vz"),
+        **columns(particles.momentum, "px", "py", "pz"),
+        "q": particles.charge,
+        "nhits": np.bincount(found.particle, minlength=len(particles)),
+    }
+
+
+def truth_table(
+    order: np.ndarray,
+    particles: _generator.Particles,
+    found: _fatras.Measurements,
+    noise: _noise.Noise,
+) -> Table:
+    """truth.csv; noise has particle 0, momentum 0 and weight 0."""
+    n_noise = len(noise.module)
+    nowhere = np.full(n_noise, -1)
+    owner = np.concatenate((found.particle, nowhere))[order]
+    position = np.concatenate((found.true_position, noise.point))[order]
+    momentum = np.concatenate((found.true_momentum, np.zeros((n_noise, 3))))
+    particle_id = np.where(owner >= 0, particles.particle_id[owner], 0)
+    return {
+        "hit_id": np.arange(1, len(order) + 1),
+        "particle_id": particle_id,
+        **columns(position, "tx", "ty", "tz"),
+        **columns(momentum[order], "tpx", "tpy", "tpz"),
+        "weight": _weights.hit_weights(
+            owner,
+            position[:, 2],
+            particles.position[:, 2],
+            np.hypot(particles.momentum[:, 0], particles.momentum[:, 1]),
+        ),
+    }
+
+
+def fraction(text: str) -> float:
+    """A number from 0 up to, not including, 1."""
+    value = float(text)
+    if not 0.0 <= value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is not in [0, 1)")
+    return value
+
+
+def natural(text: str) -> int:
+    """A whole number that is not negative."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative")
+    return value
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    sets = ", ".join(f"{name} {pileup}" for name, pileup in SETS.items())
+    result = argparse.ArgumentParser(
+        prog="python -m exatrkx.simulate",
+        description="Simulate TrackML events with ACTS (Generic detector, "
+        "Fatras, geometric digitization).",
+    )
+    add = result.add_argument
+    add("--out", metavar="DIR", help="folder of the events, made if missing")
+    add("--events", type=natural, default=1, metavar="N", help="default 1")
+    add(
+        "--first-event",
+        type=natural,
+        default=0,
+        metavar="K",
+        help="number of the first event, default 0",
+    )
+    add("--pileup", type=natural, metavar="P", help="collisions in an event")
+    add("--set", choices=SETS, help=f"pile-up by name: {sets}")
+    add("--seed", type=natural, default=1, metavar="S", help="default 1")
+    add(
+        "--noise",
+        type=fraction,
+        default=0.15,
+        metavar="F",
+        help="noise hits as a fraction of all hits, default 0.15",
+    )
+    add(
+        "--displaced",
+        type=fraction,
+        default=0.15,
+        metavar="F",
+        help="particles born away from the beam line as a fraction of all "
+        "particles, default 0.15",
+    )
+    add(
+        "--gzip",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="write .csv.gz, the default, or .csv",
+    )
+    add(
+        "--detectors",
+        metavar="FILE",
+        help="write the module table of the detector and make no events "
+        "unless --out is given too",
+    )
+    return result
+
+
+def checked(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parsed arguments with the pile-up filled in; exits with 2 if wrong."""
+    command = parser()
+    args = command.parse_args(arguments)
+    if args.out is None and args.detectors is None:
+        command.error("--out or --detectors is required")
+    if args.out is not None and (args.pileup is None) == (args.set is None):
+        command.error("give one of --pileup and --set")
+    if args.set is not None:
+        args.pileup = SETS[args.set]
+    if args.out is not None and not 1 <= args.pileup <= MAX_PILEUP:
+        command.error(f"--pileup must be from 1 to {MAX_PILEUP}")
+    return args
+
+
+def make_events(simulation: _fatras.Fatras, args: argparse.Namespace) -> None:
+    """Simulate and write all events that were asked for."""
+    os.makedirs(args.out, exist_ok=True)
+    options = Options(args.pileup, args.seed, args.noise, args.displaced)
+    for event in range(args.first_event, args.first_event + args.events):
+        start = time.perf_counter()
+        tables = simulate_event(simulation, event, options)
+        for kind, table in tables.items():
+            write_table(event_path(args.out, event, kind, args.gzip), table)
+        seconds = time.perf_counter() - start
+        print(
+            f"event {event}: {len(tables['hits']['hit_id'])} hits, "
+            f"{len(tables['particles']['q'])} particles, {seconds:.1f} s",
+            flush=True,
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; 0 when done, 1 when something failed."""
+    args = checked(arguments)
+    try:
+        with tempfile.TemporaryDirectory(prefix="exatrkx-") as scratch:
+            simulation = _fatras.Fatras(scratch)
+            if args.detectors is not None:
+                table = _detector.module_table(simulation.modules)
+                write_table(args.detectors, table)
+            if args.out is not None:
+                make_events(simulation, args)
+    except ImportError as error:
+        print(f"simulate: {error}; try: pip install pyacts", file=sys.stderr)
+        return 1
+    except (OSError, ValueError, RuntimeError) as error:
+        print(f"simulate: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
