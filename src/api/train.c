@@ -1,0 +1,153 @@
+/* api/train.c -- train the networks of a pipeline.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/train.h>
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/float_environment.h"
+#include "train/trainer.h"
+
+static etx_status check_pointer(
+    const char *function, const char *name, const void *pointer)
+{
+    if (pointer == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function, name);
+    return ETX_OK;
+}
+
+/* A report may be older than the library: only what it has room for. */
+static etx_status check_report(
+    const char *function, const etx_training_report *report)
+{
+    const uint32_t least = (uint32_t)sizeof(etx_training_report);
+
+    if (report == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: report is NULL", function);
+    if (report->struct_size < least)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: report struct_size %d is below %d", function,
+            (int)report->struct_size, (int)least);
+    return ETX_OK;
+}
+
+static void copy_report(
+    etx_training_report *report, const etx_training_report *made)
+{
+    const uint32_t size = report->struct_size;
+
+    *report = *made;
+    report->struct_size = size;
+}
+
+etx_status etx_trainer_create(etx_trainer **out, etx_context *context,
+    const char *config, const etx_model *start)
+{
+    fenv_t host;
+    etx_status status;
+
+    ETX_CHECK(check_pointer("etx_trainer_create", "out", out));
+    ETX_CHECK(check_pointer("etx_trainer_create", "context", context));
+    ETX_CHECK(check_pointer("etx_trainer_create", "config", config));
+    etx_float_environment_enter(&host);
+    status = etx_trainer_open(out, context, config, start);
+    etx_float_environment_leave(&host);
+done:
+    return status;
+}
+
+etx_status etx_trainer_add_event(
+    etx_trainer *trainer, const etx_event *event, int32_t validation)
+{
+    fenv_t host;
+    etx_status status;
+
+    ETX_CHECK(check_pointer("etx_trainer_add_event", "trainer", trainer));
+    ETX_CHECK(check_pointer("etx_trainer_add_event", "event", event));
+    etx_float_environment_enter(&host);
+    status = etx_trainer_take_event(trainer, event, validation);
+    etx_float_environment_leave(&host);
+done:
+    return status;
+}
+
+etx_status etx_trainer_step(
+    etx_trainer *trainer, etx_training_report *report)
+{
+    etx_training_report made;
+    fenv_t host;
+    etx_status status;
+
+    ETX_CHECK(check_pointer("etx_trainer_step", "trainer", trainer));
+    ETX_CHECK(check_report("etx_trainer_step", report));
+    etx_float_environment_enter(&host);
+    status = etx_trainer_run_step(trainer, &made);
+    etx_float_environment_leave(&host);
+    ETX_CHECK(status);
+    copy_report(report, &made);
+done:
+    return status;
+}
+
+etx_status etx_trainer_validate(
+    etx_trainer *trainer, etx_training_report *report)
+{
+    etx_training_report made;
+    fenv_t host;
+    etx_status status;
+
+    ETX_CHECK(check_pointer("etx_trainer_validate", "trainer", trainer));
+    ETX_CHECK(check_report("etx_trainer_validate", report));
+    etx_float_environment_enter(&host);
+    status = etx_trainer_run_validation(trainer, &made);
+    etx_float_environment_leave(&host);
+    ETX_CHECK(status);
+    copy_report(report, &made);
+done:
+    return status;
+}
+
+etx_status etx_trainer_save_checkpoint(
+    const etx_trainer *trainer, const char *path)
+{
+    etx_status status;
+
+    ETX_CHECK(
+        check_pointer("etx_trainer_save_checkpoint", "trainer", trainer));
+    ETX_CHECK(check_pointer("etx_trainer_save_checkpoint", "path", path));
+    ETX_CHECK(etx_checkpoint_write(trainer, path));
+done:
+    return status;
+}
+
+etx_status etx_trainer_load_checkpoint(etx_trainer *trainer, const char *path)
+{
+    etx_status status;
+
+    ETX_CHECK(
+        check_pointer("etx_trainer_load_checkpoint", "trainer", trainer));
+    ETX_CHECK(check_pointer("etx_trainer_load_checkpoint", "path", path));
+    ETX_CHECK(etx_checkpoint_read(trainer, path));
+done:
+    return status;
+}
+
+etx_status etx_trainer_model(etx_model **out, const etx_trainer *trainer)
+{
+    fenv_t host;
+    etx_status status;
+
+    ETX_CHECK(check_pointer("etx_trainer_model", "out", out));
+    ETX_CHECK(check_pointer("etx_trainer_model", "trainer", trainer));
+    etx_float_environment_enter(&host);
+    status = etx_trainer_export(out, trainer);
+    etx_float_environment_leave(&host);
+done:
+    return status;
+}
+
+void etx_trainer_free(etx_trainer *trainer)
+{
+    etx_trainer_close(trainer);
+}

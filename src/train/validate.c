@@ -1,0 +1,307 @@
+/* train/validate.c -- how good the stage is, and where to cut.
+ *
+ * Efficiency counts the signal pairs of the events' truth, whatever stage
+ * lost them; the threshold is set relative to what reaches the stage.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "stage/stage.h"
+#include "train/metrics.h"
+
+#include <math.h>
+
+/* A radius that joins more than this many pairs a hit is not measured. */
+#define MAX_EDGES_PER_HIT 300
+
+static const float default_target = 0.98f;
+
+static int64_t count_signal_pairs(const struct etx_train_events *events)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < events->n; i++)
+        n += events->event[i]->truth.n_signal_pairs;
+    return n;
+}
+
+static double target_efficiency(const struct etx_trainer *trainer)
+{
+    const float target = trainer->config.target_efficiency;
+
+    return (double)(target > 0.0f ? target : default_target);
+}
+
+/* ---------------------------------------------------------- embedding -- */
+
+/* Distances of the true pairs of one event. */
+static etx_status add_distances(struct etx_score_list *list,
+    const struct etx_truth *truth, int32_t n_dim, const float *point)
+{
+    etx_status status = ETX_OK;
+
+    for (int64_t a = 0; a < truth->n_hits; a++) {
+        const int64_t b = truth->next[a];
+        double sum = 0.0;
+
+        if (b < 0)
+            continue;
+        for (int32_t k = 0; k < n_dim; k++) {
+            const double d =
+                (double)point[a * n_dim + k] - (double)point[b * n_dim + k];
+            sum += d * d;
+        }
+        const float distance = (float)sqrt(sum);
+        const uint8_t pair =
+            truth->is_signal[a] ? ETX_PAIR_SIGNAL : ETX_PAIR_LOW_PT;
+        ETX_CHECK(etx_score_list_add(list, 1, &distance, &pair));
+    }
+done:
+    return status;
+}
+
+static etx_status measure_distances(
+    struct etx_score_list *list, struct etx_trainer *trainer)
+{
+    struct etx_arena *arena = trainer->context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    etx_status status = ETX_OK;
+
+    for (int64_t i = 0; i < trainer->validation.n; i++) {
+        const struct etx_train_event *event = trainer->validation.event[i];
+        float *point;
+
+        ETX_CHECK(etx_stage_embed(
+            &point, trainer->context, trainer->model, event->event));
+        ETX_CHECK(add_distances(list, &event->truth,
+            trainer->stage->network->n_out, point));
+        etx_arena_reset(arena, mark);
+    }
+    etx_score_list_sort(list);
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+/* Edges kept and, of them, neighbours and signal neighbours. */
+struct edge_counts {
+    double n, n_true, n_signal;
+};
+
+static void count_edges(struct edge_counts *counts,
+    const struct etx_truth *truth, const struct etx_graph *graph)
+{
+    for (int64_t e = 0; e < graph->n_edges; e++) {
+        const int32_t pair =
+            etx_truth_pair(truth, graph->src[e], graph->dst[e]);
+
+        counts->n += 1.0;
+        counts->n_true += pair == ETX_PAIR_SIGNAL || pair == ETX_PAIR_LOW_PT;
+        counts->n_signal += pair == ETX_PAIR_SIGNAL;
+    }
+}
+
+/* The edges of one event at the model's radius. */
+static etx_status count_event(struct edge_counts *counts,
+    struct etx_trainer *trainer, const struct etx_train_event *event)
+{
+    const struct etx_model *model = trainer->model;
+    struct etx_arena *arena = trainer->context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_neighbours neighbours = {.n_points = event->event->n_hits,
+        .n_dim = trainer->stage->network->n_out,
+        .max_neighbours = model->max_neighbours,
+        .orientation = model->orientation,
+        .radius = model->radius,
+        .position = event->event->position,
+        .max_edges = MAX_EDGES_PER_HIT * event->event->n_hits};
+    struct etx_graph *graph = NULL;
+    float *point;
+    etx_status status;
+
+    ETX_CHECK(etx_stage_embed(
+        &point, trainer->context, trainer->model, event->event));
+    neighbours.point = point;
+    ETX_CHECK(etx_stage_neighbours(&graph, trainer->context, &neighbours));
+    count_edges(counts, &event->truth, graph);
+done:
+    etx_graph_free(graph);
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+static etx_status validate_embedding(
+    struct etx_train_result *result, struct etx_trainer *trainer)
+{
+    struct etx_score_list list = {.n = 0};
+    struct edge_counts counts = {.n = 0.0};
+    const float radius_before = trainer->model->radius;
+    float radius;
+    etx_status status;
+
+    ETX_CHECK(measure_distances(&list, trainer));
+    /* A little more, because the graph rounds its own squared distances. */
+    radius =
+        etx_score_list_quantile(&list, target_efficiency(trainer)) * 1.00001f;
+    result->threshold = radius > 0.0f ? (double)radius : (double)NAN;
+    if (radius > 0.0f)
+        trainer->model->radius = radius;
+    for (int64_t i = 0; i < trainer->validation.n && status == ETX_OK; i++)
+        status = count_event(&counts, trainer, trainer->validation.event[i]);
+    if (trainer->config.target_efficiency <= 0.0f)
+        trainer->model->radius = radius_before;
+    if (status == ETX_ERR_LIMIT) {
+        counts = (struct edge_counts){
+            .n = (double)NAN, .n_true = (double)NAN, .n_signal = (double)NAN};
+        status = ETX_OK;
+    }
+    ETX_CHECK(status);
+    result->n_edges = counts.n;
+    result->purity = etx_ratio(counts.n_true, counts.n);
+    result->efficiency = etx_ratio(counts.n_signal,
+        (double)count_signal_pairs(&trainer->validation));
+done:
+    etx_score_list_clear(&list);
+    return status;
+}
+
+/* -------------------------------------------------------------- edges -- */
+
+/* Sums over events of the loss and its weights. */
+struct loss_sums {
+    double loss, weight;
+};
+
+static etx_status add_loss(struct loss_sums *sums, struct etx_trainer *trainer,
+    int64_t n_edges, const float *logit, const uint8_t *pair)
+{
+    struct etx_context *context = trainer->context;
+    float *target;
+    float *weight;
+    double loss_sum = 0.0;
+    double weight_sum = 0.0;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&target, context->stream->arena, n_edges,
+        sizeof *target, "edge targets"));
+    ETX_CHECK(etx_arena_take(&weight, context->stream->arena, n_edges,
+        sizeof *weight, "edge weights"));
+    for (int64_t e = 0; e < n_edges; e++)
+        etx_truth_label(
+            target + e, weight + e, pair[e], &trainer->config.truth);
+    const struct etx_bce_loss_args args = {.n = n_edges,
+        .logit = logit,
+        .target = target,
+        .weight = weight,
+        .pos_weight = trainer->config.loss.positive_weight,
+        .loss_sum = &loss_sum,
+        .weight_sum = &weight_sum};
+    ETX_CHECK(context->ops->bce_loss(context->stream, &args));
+    sums->loss += loss_sum;
+    sums->weight += weight_sum;
+done:
+    return status;
+}
+
+/* Score one event's graph and add it to list and sums. */
+static etx_status score_event(struct etx_score_list *list,
+    struct loss_sums *sums, struct etx_trainer *trainer,
+    struct etx_train_event *event)
+{
+    struct etx_context *context = trainer->context;
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_graph *graph;
+    float *features;
+    float *logit;
+    uint8_t *pair;
+    etx_status status;
+
+    ETX_CHECK(etx_train_graph(&graph, trainer, event));
+    ETX_CHECK(etx_stage_node_features(
+        &features, context, trainer->stage, event->event));
+    ETX_CHECK(etx_arena_take(
+        &logit, arena, graph->n_edges, sizeof *logit, "edge logits"));
+    ETX_CHECK(etx_arena_take(
+        &pair, arena, graph->n_edges, sizeof *pair, "edge labels"));
+    ETX_CHECK(etx_stage_edge_logits(logit, context, trainer->stage->network,
+        features, graph, event->event));
+    for (int64_t e = 0; e < graph->n_edges; e++)
+        pair[e] = (uint8_t)etx_truth_pair(
+            &event->truth, graph->src[e], graph->dst[e]);
+    ETX_CHECK(add_loss(sums, trainer, graph->n_edges, logit, pair));
+    const struct etx_activation_args args = {.n = graph->n_edges,
+        .activation = ETX_ACTIVATION_SIGMOID,
+        .x = logit,
+        .y = logit};
+    ETX_CHECK(context->ops->activation(context->stream, &args));
+    ETX_CHECK(etx_score_list_add(list, graph->n_edges, logit, pair));
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+/* The model's cut of the stage: what an edge must pass. */
+static float *find_cut(struct etx_trainer *trainer)
+{
+    return trainer->config.stage == ETX_TRAIN_FILTER
+               ? &trainer->model->filter_cut
+               : &trainer->model->label.cut;
+}
+
+static etx_status validate_edges(
+    struct etx_train_result *result, struct etx_trainer *trainer)
+{
+    struct etx_score_list list = {.n = 0};
+    struct loss_sums sums = {.loss = 0.0};
+    struct etx_score_metrics metrics;
+    etx_status status = ETX_OK;
+
+    for (int64_t i = 0; i < trainer->validation.n; i++)
+        ETX_CHECK(score_event(
+            &list, &sums, trainer, trainer->validation.event[i]));
+    etx_score_list_sort(&list);
+    const float cut = etx_score_list_cut(&list, target_efficiency(trainer));
+    result->threshold = cut >= 0.0f ? (double)cut : (double)NAN;
+    if (cut >= 0.0f && trainer->config.target_efficiency > 0.0f)
+        *find_cut(trainer) = cut;
+    metrics = etx_score_list_metrics(&list, *find_cut(trainer));
+    result->loss = etx_ratio(sums.loss, sums.weight);
+    result->n_edges = (double)metrics.n_kept;
+    result->purity = metrics.purity;
+    result->auc = metrics.auc;
+    result->efficiency = etx_ratio((double)metrics.n_signal,
+        (double)count_signal_pairs(&trainer->validation));
+done:
+    etx_score_list_clear(&list);
+    return status;
+}
+
+etx_status etx_train_validate(
+    struct etx_trainer *trainer, etx_training_report *report)
+{
+    struct etx_train_result result = {.step = trainer->step,
+        .loss = (double)NAN,
+        .auc = (double)NAN};
+    etx_status status;
+
+    if (trainer->validation.n == 0)
+        return etx_fail(
+            ETX_ERR_ARGUMENT, "the trainer has no events to validate on");
+    if (trainer->config.stage == ETX_TRAIN_EMBEDDING)
+        ETX_CHECK(validate_embedding(&result, trainer));
+    else
+        ETX_CHECK(validate_edges(&result, trainer));
+    trainer->result = result;
+    report->is_validation = 1;
+    report->loss = result.loss;
+    report->n_edges = result.n_edges;
+    report->efficiency = result.efficiency;
+    report->purity = result.purity;
+    report->auc = result.auc;
+    report->threshold = result.threshold;
+done:
+    return status;
+}
