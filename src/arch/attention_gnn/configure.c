@@ -1,0 +1,146 @@
+/* arch/attention_gnn/configure.c -- options into layers.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/attention_gnn/network.h"
+
+#include "arch/edge_steps.h"
+#include "arch/options.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+#define MOST_HIDDEN     4096
+#define MOST_ITERATIONS 64
+
+static const char *const node_input_names[] = {
+    "node_messages", "messages_node", NULL};
+
+static struct etx_option widths(const char *key, int32_t *value, int32_t *n)
+{
+    return (struct etx_option){.key = key,
+        .kind = ETX_OPTION_INTS,
+        .value = value,
+        .low = 1,
+        .high = MOST_HIDDEN,
+        .capacity = ETX_MAX_LAYERS - 1,
+        .count = n};
+}
+
+static struct etx_option flag(const char *key, int32_t *value)
+{
+    return (struct etx_option){
+        .key = key, .kind = ETX_OPTION_BOOL, .value = value};
+}
+
+static struct etx_option choice(
+    const char *key, int32_t *value, const char *const *choices)
+{
+    return (struct etx_option){.key = key,
+        .kind = ETX_OPTION_CHOICE,
+        .value = value,
+        .choices = choices};
+}
+
+static etx_status read_options(
+    struct etx_attention *state, const char *owner, const json_t *options)
+{
+    struct etx_mlp_style *style = &state->style;
+    const struct etx_option option[] = {
+        {.key = "hidden",
+            .kind = ETX_OPTION_INT,
+            .value = &state->hidden,
+            .low = 1,
+            .high = MOST_HIDDEN},
+        {.key = "n_iterations",
+            .kind = ETX_OPTION_INT,
+            .value = &state->n_iterations,
+            .low = 0,
+            .high = MOST_ITERATIONS},
+        widths("encoder_hidden", state->encoder_width, &state->n_encoder),
+        widths("edge_hidden", state->edge_width, &state->n_edge),
+        widths("node_hidden", state->node_width, &state->n_node),
+        choice("activation", &style->activation, etx_activation_names),
+        choice("norm", &style->norm, etx_norm_names),
+        flag("norm_affine", &style->norm_affine),
+        flag("norm_last", &style->norm_last),
+        {.key = "norm_eps",
+            .kind = ETX_OPTION_FLOAT,
+            .value = &style->norm_eps,
+            .low = 1e-12,
+            .high = 1.0},
+        flag("input_shortcut", &state->shortcut),
+        flag("residual", &state->residual),
+        choice("node_input", &state->messages_first, node_input_names),
+        choice("order", &state->order, etx_edge_order_names),
+    };
+
+    return etx_options_read(
+        owner, options, option, (int32_t)(sizeof option / sizeof option[0]));
+}
+
+static etx_status declare_all(
+    struct etx_attention *state, struct etx_network *network)
+{
+    etx_status status = ETX_OK;
+    const int32_t n_features = network->n_node_features;
+    const int32_t n_short = state->shortcut ? n_features : 0;
+    const int32_t n_in = 2 * (state->hidden + n_short);
+    struct etx_mlp_style encoder = state->style;
+
+    encoder.last_norm = encoder.norm;
+    encoder.last_activation = encoder.activation;
+    state->encoder_width[state->n_encoder] = state->hidden;
+    state->node_width[state->n_node] = state->hidden;
+    state->edge_width[state->n_edge] = 1;
+    ETX_CHECK(etx_mlp_block_declare(&state->encoder, network, "node_encoder",
+        n_features, state->n_encoder + 1, state->encoder_width, &encoder));
+    ETX_CHECK(etx_mlp_block_declare(&state->edge_network, network,
+        "edge_network", n_in, state->n_edge + 1, state->edge_width,
+        &state->style));
+    ETX_CHECK(etx_mlp_block_declare(&state->node_network, network,
+        "node_network", n_in, state->n_node + 1, state->node_width,
+        &state->style));
+done:
+    return status;
+}
+
+etx_status etx_attention_configure(
+    struct etx_network *network, const json_t *options)
+{
+    etx_status status = ETX_OK;
+    struct etx_attention *state = NULL;
+
+    if (network->edge_features.n_features > 0) {
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: %d edge features given, but the family reads none",
+            network->arch->name, (int)network->edge_features.n_features);
+    }
+    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "attention GNN options"));
+    network->state = state;
+    *state = (struct etx_attention){
+        .hidden = 64,
+        .n_iterations = 8,
+        .n_edge = 2,
+        .edge_width = {64, 64},
+        .n_node = 1,
+        .node_width = {64},
+        .style = {.activation = ETX_ACTIVATION_RELU,
+            .norm = ETX_NORM_LAYER,
+            .norm_affine = 1,
+            .norm_eps = 1e-5f},
+        .shortcut = 1,
+        .residual = 1,
+    };
+    ETX_CHECK(read_options(state, network->arch->name, options));
+    network->n_out = 1;
+    ETX_CHECK(declare_all(state, network));
+done:
+    return status;
+}
+
+void etx_attention_release(struct etx_network *network)
+{
+    etx_release(network->state);
+    network->state = NULL;
+}
