@@ -48,10 +48,10 @@ LDFLAGS_LIB := -shared -Wl,--version-script=lib/exatrkx.map \
 
 # ----------------------------------------------------------------- sources --
 
+ARCHS := $(patsubst src/arch/%/,%,$(sort $(dir $(wildcard src/arch/*/*.c))))
 ROOMS := base data op/ref op/x86 backend backend/cpu arch $(ARCHS:%=arch/%) \
     stage stage/graph_construction stage/edge_classification \
     stage/track_building io eval train api
-ARCHS := $(patsubst src/arch/%/,%,$(sort $(dir $(wildcard src/arch/*/*.c))))
 SOURCES := $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
 ifeq ($(shell uname -m),x86_64)
@@ -154,7 +154,7 @@ $(STATIC): $(OBJECTS)
 
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
-	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) -lexatrkx -ljansson -lm \
+	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) -lexatrkx -ljansson -lz -lm \
 	    -Wl,-rpath,'$$ORIGIN/../../lib' -Wl,-rpath,'$$ORIGIN/../lib' -o $@
 
 $(TESTS): $(TEST_OBJECTS) $(STATIC)
