@@ -1,4 +1,4 @@
-/* base/finite.c -- look for numbers that are none.
+/* base/finite.c -- find numbers that are not finite.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/finite.h"

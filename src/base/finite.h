@@ -1,13 +1,24 @@
-/* base/finite.h -- look for numbers that are none.
+/* base/finite.h -- keep numbers finite, find those that are not.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_BASE_FINITE_H
 #define ETX_BASE_FINITE_H
 
+#include <float.h>
 #include <stdint.h>
 
 /* Index of the first NaN or infinity of values [count], -1 without. Looks at
  * bits, so that a signalling NaN traps in no host. */
 int64_t etx_find_not_finite(const float *values, int64_t count);
+
+/* The float nearest to value, and never an infinity. */
+static inline float etx_narrow(double value)
+{
+    if (value > (double)FLT_MAX)
+        return FLT_MAX;
+    if (value < -(double)FLT_MAX)
+        return -FLT_MAX;
+    return (float)value;
+}
 
 #endif

@@ -29,4 +29,18 @@ struct etx_event {
     etx_particle *particles; /* [n_particles] sorted by id */
 };
 
+/* The work behind the public functions of similar names. Sizes, pointers and
+ * single numbers are checked already; ids that do not fit together are
+ * ETX_ERR_ARGUMENT. On failure the event is as it was. */
+etx_status etx_event_make(struct etx_event **out, int64_t n_hits,
+    const int64_t *hit_ids, const float *positions);
+etx_status etx_event_put_features(
+    struct etx_event *event, int64_t n_features, const float *features);
+etx_status etx_event_put_modules(struct etx_event *event,
+    const int32_t *volume_ids, const int32_t *layer_ids,
+    const int32_t *module_ids);
+etx_status etx_event_put_truth(struct etx_event *event,
+    const int64_t *particle_ids, const float *weights, int64_t n_particles,
+    const etx_particle *particles);
+
 #endif

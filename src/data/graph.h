@@ -25,6 +25,20 @@ struct etx_graph {
 etx_status etx_graph_adopt(struct etx_graph **out, int64_t n_nodes,
     int64_t n_edges, int32_t *src, int32_t *dst, float *score);
 
+/* Edges of a caller, in any order; ends in 0 .. n_nodes-1. */
+struct etx_edges {
+    int64_t n_nodes;
+    int64_t n_edges;
+    const int32_t *src; /* [n_edges] */
+    const int32_t *dst; /* [n_edges] */
+    const float *score; /* [n_edges] or NULL */
+};
+
+/* Sort and copy them. order_out [n_edges] or NULL: for each edge of the
+ * graph, its place in the input; equal edges keep their order. */
+etx_status etx_graph_sort(struct etx_graph **out, int64_t *order_out,
+    const struct etx_edges *edges);
+
 /* The edges selected [n_selected] (ascending edge ids), with their scores. */
 etx_status etx_graph_subset(struct etx_graph **out,
     const struct etx_graph *graph, int64_t n_selected,

@@ -1,0 +1,235 @@
+/* data/event.c -- the hits of one collision: make, complete, free.
+ *
+ * Every function builds what is new beside the event and puts it in place
+ * when nothing can fail any more.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "data/event.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "data/id_index.h"
+
+#include <inttypes.h>
+
+static etx_status check_hit_ids(int64_t n_hits, const int64_t *hit_ids)
+{
+    struct etx_id_index index = {.n_ids = 0};
+    etx_status status = ETX_OK;
+
+    for (int64_t i = 0; i < n_hits; i++)
+        if (hit_ids[i] <= 0)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "hit %" PRId64 ": id %" PRId64 " is not positive", i,
+                hit_ids[i]);
+    ETX_CHECK(etx_id_index_build(&index, n_hits, hit_ids));
+
+    const int64_t row = etx_id_index_duplicate(&index, hit_ids);
+    if (row >= 0)
+        status = etx_fail(ETX_ERR_ARGUMENT,
+            "hits %" PRId64 " and %" PRId64 " have the same id %" PRId64, row,
+            etx_id_index_find(&index, hit_ids[row]), hit_ids[row]);
+done:
+    etx_id_index_release(&index);
+    return status;
+}
+
+etx_status etx_event_make(struct etx_event **out, int64_t n_hits,
+    const int64_t *hit_ids, const float *positions)
+{
+    struct etx_event *event = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_alloc(&event, 1, sizeof *event, "event"));
+    event->n_hits = n_hits;
+    ETX_CHECK(
+        etx_alloc(&event->hit_id, n_hits, sizeof *event->hit_id, "hit ids"));
+    ETX_CHECK(etx_alloc_copy(&event->position, positions, n_hits,
+        3 * sizeof *event->position, "positions"));
+    if (hit_ids != NULL)
+        ETX_CHECK(check_hit_ids(n_hits, hit_ids));
+    for (int64_t i = 0; i < n_hits; i++)
+        event->hit_id[i] = hit_ids != NULL ? hit_ids[i] : i + 1;
+    *out = event;
+    event = NULL;
+done:
+    etx_event_free(event);
+    return status;
+}
+
+etx_status etx_event_put_features(
+    struct etx_event *event, int64_t n_features, const float *features)
+{
+    float *copy = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_alloc_copy(&copy, features, event->n_hits,
+        (size_t)n_features * sizeof *copy, "features"));
+    etx_release(event->features);
+    event->features = copy;
+    event->n_features = n_features;
+done:
+    return status;
+}
+
+etx_status etx_event_put_modules(struct etx_event *event,
+    const int32_t *volume_ids, const int32_t *layer_ids,
+    const int32_t *module_ids)
+{
+    int32_t *volume = NULL;
+    int32_t *layer = NULL;
+    int32_t *module = NULL;
+    etx_status status = ETX_OK;
+    const int64_t n = event->n_hits;
+
+    ETX_CHECK(
+        etx_alloc_copy(&volume, volume_ids, n, sizeof *volume, "volumes"));
+    ETX_CHECK(etx_alloc_copy(&layer, layer_ids, n, sizeof *layer, "layers"));
+    ETX_CHECK(
+        etx_alloc_copy(&module, module_ids, n, sizeof *module, "modules"));
+    etx_release(event->volume_id);
+    etx_release(event->layer_id);
+    etx_release(event->module_id);
+    event->volume_id = volume;
+    event->layer_id = layer;
+    event->module_id = module;
+    volume = layer = module = NULL;
+done:
+    etx_release(volume);
+    etx_release(layer);
+    etx_release(module);
+    return status;
+}
+
+/* *out [n] the particles by ascending id, *out_ids [n] their ids. */
+static etx_status sort_particles(etx_particle **out, int64_t **out_ids,
+    int64_t n, const etx_particle *particles)
+{
+    etx_particle *sorted = NULL;
+    int64_t *ids = NULL;
+    int32_t *order = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_alloc(&sorted, n, sizeof *sorted, "particles"));
+    ETX_CHECK(etx_alloc(&ids, n, sizeof *ids, "particle ids"));
+    ETX_CHECK(etx_alloc(&order, n, sizeof *order, "particle order"));
+    for (int64_t i = 0; i < n; i++)
+        ids[i] = particles[i].id;
+    ETX_CHECK(etx_sort_order(order, ids, n));
+    for (int64_t k = 0; k < n; k++) {
+        sorted[k] = particles[order[k]];
+        ids[k] = sorted[k].id;
+        if (k > 0 && ids[k] == ids[k - 1]) {
+            status = etx_fail(ETX_ERR_ARGUMENT,
+                "particles %d and %d have the same id %" PRId64, order[k - 1],
+                order[k], ids[k]);
+            goto done;
+        }
+    }
+    *out = sorted;
+    *out_ids = ids;
+    sorted = NULL;
+    ids = NULL;
+done:
+    etx_release(sorted);
+    etx_release(ids);
+    etx_release(order);
+    return status;
+}
+
+/* rows [n_hits] of the particles that have ids [n_particles], -1 = noise. */
+static etx_status find_particles(int32_t *rows, int64_t n_hits,
+    const int64_t *particle_ids, int64_t n_particles, const int64_t *ids)
+{
+    struct etx_id_index index = {.n_ids = 0};
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_id_index_build(&index, n_particles, ids));
+    for (int64_t i = 0; i < n_hits; i++) {
+        const int64_t id = particle_ids[i];
+
+        rows[i] = id == 0 ? -1 : (int32_t)etx_id_index_find(&index, id);
+        if (id != 0 && rows[i] < 0) {
+            status = etx_fail(ETX_ERR_ARGUMENT,
+                "hit %" PRId64 ": particle id %" PRId64
+                " is not among the %" PRId64 " particles",
+                i, id, n_particles);
+            goto done;
+        }
+    }
+done:
+    etx_id_index_release(&index);
+    return status;
+}
+
+/* The arrays that make up the truth. */
+struct truth {
+    int64_t *particle_id;
+    int32_t *particle_row;
+    float *weight;
+    etx_particle *particles;
+};
+
+static void release_truth(const struct truth *truth)
+{
+    etx_release(truth->particle_id);
+    etx_release(truth->particle_row);
+    etx_release(truth->weight);
+    etx_release(truth->particles);
+}
+
+etx_status etx_event_put_truth(struct etx_event *event,
+    const int64_t *particle_ids, const float *weights, int64_t n_particles,
+    const etx_particle *particles)
+{
+    struct truth truth = {.weight = NULL};
+    int64_t *ids = NULL;
+    etx_status status = ETX_OK;
+    const int64_t n = event->n_hits;
+
+    ETX_CHECK(etx_alloc_copy(&truth.particle_id, particle_ids, n,
+        sizeof *truth.particle_id, "particle ids of hits"));
+    ETX_CHECK(etx_alloc(&truth.particle_row, n, sizeof *truth.particle_row,
+        "particle rows of hits"));
+    ETX_CHECK(etx_alloc(&truth.weight, n, sizeof *truth.weight, "weights"));
+    ETX_CHECK(sort_particles(&truth.particles, &ids, n_particles, particles));
+    ETX_CHECK(
+        find_particles(truth.particle_row, n, particle_ids, n_particles, ids));
+    for (int64_t i = 0; i < n; i++)
+        truth.weight[i] = weights != NULL ? weights[i] : 1.0f / (float)n;
+
+    const struct truth old = {.particle_id = event->particle_id,
+        .particle_row = event->particle_row,
+        .weight = event->weight,
+        .particles = event->particles};
+    event->particle_id = truth.particle_id;
+    event->particle_row = truth.particle_row;
+    event->weight = truth.weight;
+    event->particles = truth.particles;
+    event->n_particles = n_particles;
+    truth = old;
+done:
+    release_truth(&truth);
+    etx_release(ids);
+    return status;
+}
+
+void etx_event_free(etx_event *event)
+{
+    if (event == NULL)
+        return;
+    etx_release(event->hit_id);
+    etx_release(event->position);
+    etx_release(event->volume_id);
+    etx_release(event->layer_id);
+    etx_release(event->module_id);
+    etx_release(event->cell_features);
+    etx_release(event->features);
+    etx_release(event->particle_id);
+    etx_release(event->particle_row);
+    etx_release(event->weight);
+    etx_release(event->particles);
+    etx_release(event);
+}

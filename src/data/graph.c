@@ -1,0 +1,272 @@
+/* data/graph.c -- directed edges between hits, reachable from both ends.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "data/graph.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* offset [n_nodes + 1] of the runs of equal values in ends [n_edges] once
+ * sorted; offset is all zero before. */
+static void count_ends(
+    int64_t *offset, int64_t n_nodes, int64_t n_edges, const int32_t *ends)
+{
+    for (int64_t e = 0; e < n_edges; e++)
+        offset[ends[e] + 1]++;
+    for (int64_t i = 0; i < n_nodes; i++)
+        offset[i + 1] += offset[i];
+}
+
+/* order [n_edges] gets from [n_edges] (NULL: 0, 1, ...) sorted by ends,
+ * equal ones kept in order; offset as of count_ends, place [n_nodes] is
+ * scratch. */
+static void sort_by_end(int32_t *order, const int32_t *from, int64_t n_nodes,
+    int64_t n_edges, const int32_t *ends, const int64_t *offset, int64_t *place)
+{
+    memcpy(place, offset, (size_t)n_nodes * sizeof *place);
+    for (int64_t k = 0; k < n_edges; k++) {
+        const int32_t e = from != NULL ? from[k] : (int32_t)k;
+
+        order[place[ends[e]]++] = e;
+    }
+}
+
+static bool is_sorted(int64_t n_edges, const int32_t *src, const int32_t *dst)
+{
+    for (int64_t e = 1; e < n_edges; e++)
+        if (dst[e] < dst[e - 1] ||
+            (dst[e] == dst[e - 1] && src[e] < src[e - 1]))
+            return false;
+    return true;
+}
+
+etx_status etx_graph_adopt(struct etx_graph **out, int64_t n_nodes,
+    int64_t n_edges, int32_t *src, int32_t *dst, float *score)
+{
+    struct etx_graph *graph = NULL;
+    int64_t *place = NULL;
+    etx_status status = ETX_OK;
+
+    if (n_nodes > INT32_MAX || n_edges > INT32_MAX)
+        return etx_fail(ETX_ERR_LIMIT,
+            "graph: %" PRId64 " nodes and %" PRId64
+            " edges: neither may be above %d",
+            n_nodes, n_edges, INT32_MAX);
+    assert(is_sorted(n_edges, src, dst));
+    ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph"));
+    graph->n_nodes = n_nodes;
+    graph->n_edges = n_edges;
+    ETX_CHECK(etx_alloc(&graph->in_offset, n_nodes + 1,
+        sizeof *graph->in_offset, "edges into nodes"));
+    ETX_CHECK(etx_alloc(&graph->out_offset, n_nodes + 1,
+        sizeof *graph->out_offset, "edges out of nodes"));
+    ETX_CHECK(etx_alloc(
+        &graph->out_edge, n_edges, sizeof *graph->out_edge, "edges by source"));
+    ETX_CHECK(etx_alloc(&place, n_nodes, sizeof *place, "graph scratch"));
+    count_ends(graph->in_offset, n_nodes, n_edges, dst);
+    count_ends(graph->out_offset, n_nodes, n_edges, src);
+    sort_by_end(
+        graph->out_edge, NULL, n_nodes, n_edges, src, graph->out_offset, place);
+    graph->src = src;
+    graph->dst = dst;
+    graph->score = score;
+    *out = graph;
+    graph = NULL;
+done:
+    etx_release(place);
+    etx_graph_free(graph);
+    return status;
+}
+
+/* Adopt arrays that belong to the caller until then: *src, *dst and *score
+ * become NULL when the graph has taken them. */
+static etx_status adopt_all(struct etx_graph **out, int64_t n_nodes,
+    int64_t n_edges, int32_t **src, int32_t **dst, float **score)
+{
+    const etx_status status =
+        etx_graph_adopt(out, n_nodes, n_edges, *src, *dst, *score);
+
+    if (status == ETX_OK) {
+        *src = NULL;
+        *dst = NULL;
+        *score = NULL;
+    }
+    return status;
+}
+
+/* Room for n_edges edges; score only when with_score. */
+static etx_status alloc_edges(int32_t **src, int32_t **dst, float **score,
+    int64_t n_edges, bool with_score)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_alloc(src, n_edges, sizeof **src, "edge sources"));
+    ETX_CHECK(etx_alloc(dst, n_edges, sizeof **dst, "edge destinations"));
+    if (with_score)
+        ETX_CHECK(etx_alloc(score, n_edges, sizeof **score, "edge scores"));
+done:
+    return status;
+}
+
+etx_status etx_graph_subset(struct etx_graph **out,
+    const struct etx_graph *graph, int64_t n_selected, const int32_t *selected)
+{
+    int32_t *src = NULL;
+    int32_t *dst = NULL;
+    float *score = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(
+        alloc_edges(&src, &dst, &score, n_selected, graph->score != NULL));
+    for (int64_t k = 0; k < n_selected; k++) {
+        const int32_t e = selected[k];
+
+        src[k] = graph->src[e];
+        dst[k] = graph->dst[e];
+        if (score != NULL)
+            score[k] = graph->score[e];
+    }
+    ETX_CHECK(adopt_all(out, graph->n_nodes, n_selected, &src, &dst, &score));
+done:
+    etx_release(src);
+    etx_release(dst);
+    etx_release(score);
+    return status;
+}
+
+/* place [2 * n_edges]: per node, edges into it and edges out of it both lie
+ * by ascending other end, so the doubled edges into it are a merge of two
+ * lists. Of equal ones the edge comes before the reverse. */
+static void merge_directions(int32_t *place, const struct etx_graph *graph)
+{
+    int32_t next = 0;
+
+    for (int64_t i = 0; i < graph->n_nodes; i++) {
+        int64_t in = graph->in_offset[i];
+        int64_t out = graph->out_offset[i];
+
+        while (in < graph->in_offset[i + 1] || out < graph->out_offset[i + 1]) {
+            const int32_t reverse =
+                out < graph->out_offset[i + 1] ? graph->out_edge[out] : -1;
+
+            if (reverse < 0 || (in < graph->in_offset[i + 1] &&
+                                   graph->src[in] <= graph->dst[reverse])) {
+                place[in++] = next++;
+            } else {
+                place[graph->n_edges + reverse] = next++;
+                out++;
+            }
+        }
+    }
+}
+
+etx_status etx_graph_double(
+    struct etx_graph **out, int32_t *place, const struct etx_graph *graph)
+{
+    int32_t *src = NULL;
+    int32_t *dst = NULL;
+    float *score = NULL;
+    etx_status status = ETX_OK;
+    const int64_t n = graph->n_edges;
+
+    if (n > INT32_MAX / 2)
+        return etx_fail(ETX_ERR_LIMIT,
+            "both directions of %" PRId64 " edges are more than %d edges", n,
+            INT32_MAX);
+    ETX_CHECK(alloc_edges(&src, &dst, &score, 2 * n, graph->score != NULL));
+    merge_directions(place, graph);
+    for (int64_t e = 0; e < n; e++) {
+        const int32_t forward = place[e];
+        const int32_t reverse = place[n + e];
+
+        src[forward] = dst[reverse] = graph->src[e];
+        dst[forward] = src[reverse] = graph->dst[e];
+        if (score != NULL)
+            score[forward] = score[reverse] = graph->score[e];
+    }
+    ETX_CHECK(adopt_all(out, graph->n_nodes, 2 * n, &src, &dst, &score));
+done:
+    etx_release(src);
+    etx_release(dst);
+    etx_release(score);
+    return status;
+}
+
+/* order [n_edges]: the edges by dst, then src, equal ones in order. */
+static etx_status order_edges(int32_t *order, const struct etx_edges *edges)
+{
+    int64_t *offset = NULL;
+    int64_t *place = NULL;
+    int32_t *by_src = NULL;
+    etx_status status = ETX_OK;
+    const int64_t n_nodes = edges->n_nodes;
+    const int64_t n_edges = edges->n_edges;
+
+    if (is_sorted(n_edges, edges->src, edges->dst)) {
+        for (int64_t e = 0; e < n_edges; e++)
+            order[e] = (int32_t)e;
+        goto done;
+    }
+    ETX_CHECK(etx_alloc(&offset, n_nodes + 1, sizeof *offset, "edge sort"));
+    ETX_CHECK(etx_alloc(&place, n_nodes, sizeof *place, "edge sort"));
+    ETX_CHECK(etx_alloc(&by_src, n_edges, sizeof *by_src, "edge sort"));
+    count_ends(offset, n_nodes, n_edges, edges->src);
+    sort_by_end(by_src, NULL, n_nodes, n_edges, edges->src, offset, place);
+    memset(offset, 0, (size_t)(n_nodes + 1) * sizeof *offset);
+    count_ends(offset, n_nodes, n_edges, edges->dst);
+    sort_by_end(order, by_src, n_nodes, n_edges, edges->dst, offset, place);
+done:
+    etx_release(offset);
+    etx_release(place);
+    etx_release(by_src);
+    return status;
+}
+
+etx_status etx_graph_sort(
+    struct etx_graph **out, int64_t *order_out, const struct etx_edges *edges)
+{
+    int32_t *src = NULL;
+    int32_t *dst = NULL;
+    float *score = NULL;
+    int32_t *order = NULL;
+    etx_status status = ETX_OK;
+    const int64_t n = edges->n_edges;
+
+    ETX_CHECK(alloc_edges(&src, &dst, &score, n, edges->score != NULL));
+    ETX_CHECK(etx_alloc(&order, n, sizeof *order, "edge order"));
+    ETX_CHECK(order_edges(order, edges));
+    for (int64_t e = 0; e < n; e++) {
+        src[e] = edges->src[order[e]];
+        dst[e] = edges->dst[order[e]];
+        if (score != NULL)
+            score[e] = edges->score[order[e]];
+    }
+    ETX_CHECK(adopt_all(out, edges->n_nodes, n, &src, &dst, &score));
+    for (int64_t e = 0; order_out != NULL && e < n; e++)
+        order_out[e] = order[e];
+done:
+    etx_release(src);
+    etx_release(dst);
+    etx_release(score);
+    etx_release(order);
+    return status;
+}
+
+void etx_graph_free(etx_graph *graph)
+{
+    if (graph == NULL)
+        return;
+    etx_release(graph->src);
+    etx_release(graph->dst);
+    etx_release(graph->in_offset);
+    etx_release(graph->out_offset);
+    etx_release(graph->out_edge);
+    etx_release(graph->score);
+    etx_release(graph);
+}

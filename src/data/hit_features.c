@@ -1,0 +1,208 @@
+/* data/hit_features.c -- node features by name, as model files list them.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "data/hit_features.h"
+
+#include "base/finite.h"
+#include "base/status.h"
+#include "base/threads.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define BLOCK    1024
+#define AXIS_ETA 20.0
+
+/* One hit, as the features see it. */
+struct hit {
+    double x, y, z, r;  /* mm */
+    const float *cells; /* [9] or NULL */
+};
+
+static double value_r(const struct hit *hit)
+{
+    return hit->r;
+}
+
+static double value_phi(const struct hit *hit)
+{
+    return atan2(hit->y, hit->x);
+}
+
+static double value_z(const struct hit *hit)
+{
+    return hit->z;
+}
+
+/* On the axis, the direction is that of phi = 0. */
+static double value_cos_phi(const struct hit *hit)
+{
+    return hit->r > 0.0 ? hit->x / hit->r : 1.0;
+}
+
+static double value_sin_phi(const struct hit *hit)
+{
+    return hit->r > 0.0 ? hit->y / hit->r : 0.0;
+}
+
+static double value_eta(const struct hit *hit)
+{
+    if (hit->r > 0.0)
+        return asinh(hit->z / hit->r);
+    if (hit->z == 0.0)
+        return 0.0;
+    return hit->z > 0.0 ? AXIS_ETA : -AXIS_ETA;
+}
+
+static double value_x(const struct hit *hit)
+{
+    return hit->x;
+}
+
+static double value_y(const struct hit *hit)
+{
+    return hit->y;
+}
+
+static double value_distance(const struct hit *hit)
+{
+    return hypot(hit->r, hit->z);
+}
+
+static double value_log_cell_count(const struct hit *hit)
+{
+    return log1p((double)hit->cells[0]);
+}
+
+/* In the order of their ids. Without a function, the value is the cell
+ * feature cell_column. */
+static const struct {
+    const char *name;
+    double (*value)(const struct hit *hit);
+    int32_t cell_column;
+    bool needs_cells;
+} table[] = {
+    {"r", value_r, 0, false},
+    {"phi", value_phi, 0, false},
+    {"z", value_z, 0, false},
+    {"cos_phi", value_cos_phi, 0, false},
+    {"sin_phi", value_sin_phi, 0, false},
+    {"eta", value_eta, 0, false},
+    {"x", value_x, 0, false},
+    {"y", value_y, 0, false},
+    {"R", value_distance, 0, false},
+    {"log_cell_count", value_log_cell_count, 0, true},
+    {"cell_count", NULL, 0, true},
+    {"cell_val", NULL, 1, true},
+    {"leta", NULL, 2, true},
+    {"lphi", NULL, 3, true},
+    {"lx", NULL, 4, true},
+    {"ly", NULL, 5, true},
+    {"lz", NULL, 6, true},
+    {"geta", NULL, 7, true},
+    {"gphi", NULL, 8, true},
+};
+
+#define N_FEATURES ((int32_t)(sizeof table / sizeof table[0]))
+
+/* The loop over hits, for etx_parallel_for. */
+struct work {
+    float *out;
+    const struct etx_event *event;
+    const struct etx_feature_list *list;
+};
+
+int32_t etx_hit_feature_find(const char *name)
+{
+    for (int32_t id = 0; id < N_FEATURES; id++)
+        if (strcmp(table[id].name, name) == 0)
+            return id;
+    return -1;
+}
+
+const char *etx_hit_feature_name(int32_t id)
+{
+    return id >= 0 && id < N_FEATURES ? table[id].name : "unknown";
+}
+
+static struct hit hit_of(const struct etx_event *event, int64_t i)
+{
+    const float *position = event->position + 3 * i;
+    struct hit hit = {
+        .x = (double)position[0],
+        .y = (double)position[1],
+        .z = (double)position[2],
+    };
+
+    hit.r = hypot(hit.x, hit.y);
+    if (event->cell_features != NULL)
+        hit.cells = event->cell_features + i * ETX_N_CELL_FEATURES;
+    return hit;
+}
+
+static etx_status fill_block(void *argument, int64_t block, int32_t worker)
+{
+    const struct work *work = argument;
+    const struct etx_event *event = work->event;
+    const struct etx_feature_list *list = work->list;
+    const int64_t begin = block * BLOCK;
+    const int64_t left = event->n_hits - begin;
+    const int64_t end = begin + (left < BLOCK ? left : BLOCK);
+
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        const struct hit hit = hit_of(event, i);
+        float *row = work->out + i * list->n_features;
+
+        for (int32_t k = 0; k < list->n_features; k++) {
+            const int32_t id = list->feature[k].id;
+            const double value = table[id].value != NULL
+                                     ? table[id].value(&hit)
+                                     : (double)hit.cells[table[id].cell_column];
+
+            row[k] = etx_narrow(value / (double)list->feature[k].scale);
+        }
+    }
+    return ETX_OK;
+}
+
+static etx_status check_list(
+    const struct etx_event *event, const struct etx_feature_list *list)
+{
+    for (int32_t k = 0; k < list->n_features; k++) {
+        const int32_t id = list->feature[k].id;
+
+        if (id < 0 || id >= N_FEATURES)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "feature %d of the list: there is no feature %d", k, id);
+        if (table[id].needs_cells && event->cell_features == NULL)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "the model needs the feature %s, but the event has no cells",
+                table[id].name);
+    }
+    return ETX_OK;
+}
+
+etx_status etx_hit_features(float *out, const struct etx_event *event,
+    const struct etx_feature_list *list)
+{
+    struct work work = {out, event, list};
+
+    if (event->features != NULL) {
+        if (event->n_features != list->n_features)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "the model needs %d features, but the event has %" PRId64,
+                list->n_features, event->n_features);
+        memcpy(out, event->features,
+            (size_t)(event->n_hits * event->n_features) * sizeof *out);
+        return ETX_OK;
+    }
+
+    const etx_status status = check_list(event, list);
+    if (status != ETX_OK)
+        return status;
+    return etx_parallel_for(
+        NULL, (event->n_hits + BLOCK - 1) / BLOCK, fill_block, &work);
+}
