@@ -35,8 +35,8 @@ static inline int64_t etx_packed_size(int32_t n_inner, int32_t n_columns)
 
 /* packed = b in panels of columns, zeros beyond n_columns; element (k, j) of
  * b is b[k * row + j * step]. */
-void ETX_ISA_NAME(gemm_pack)(float *packed, int32_t n_inner,
-    int32_t n_columns, const float *b, ptrdiff_t row, ptrdiff_t step);
+void ETX_ISA_NAME(gemm_pack)(float *packed, int32_t n_inner, int32_t n_columns,
+    const float *b, ptrdiff_t row, ptrdiff_t step);
 
 /* c[i * c_row + j] = start[j] + sum_k left(i, k) b(k, j); start
  * [etx_padded(n_columns)] or NULL for zeros. */

@@ -6,7 +6,7 @@
 #ifndef ETX_OP_X86_ISA_H
 #define ETX_OP_X86_ISA_H
 
-#define ETX_ISA_PASTE(name, isa) etx_##name##_##isa
+#define ETX_ISA_PASTE(name, isa)  etx_##name##_##isa
 #define ETX_ISA_EXPAND(name, isa) ETX_ISA_PASTE(name, isa)
 
 /* etx_<name>_avx2 or etx_<name>_avx512. */

@@ -31,10 +31,10 @@ struct etx_block_layer {
 /* What the backward of a layer needs of its forward; all NULL when nothing
  * is kept. */
 struct etx_block_kept {
-    float *normed;   /* [rows, out_row] after the norm, before gain and shift */
-    float *slope;    /* [rows, out_row] of the activation */
-    float *rstd;     /* [rows] what the norm multiplied with */
-    float *curb;     /* [rows] 1 / n_out (LAYER), 1 (L2) or 0 (L2 below eps) */
+    float *normed; /* [rows, out_row] after the norm, before gain and shift */
+    float *slope;  /* [rows, out_row] of the activation */
+    float *rstd;   /* [rows] what the norm multiplied with */
+    float *curb;   /* [rows] 1 / n_out (LAYER), 1 (L2) or 0 (L2 below eps) */
 };
 
 /* Floats from one row of scratch to the next: whole vectors, and an odd

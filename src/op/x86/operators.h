@@ -8,7 +8,7 @@
 #include "op/x86/isa.h"
 
 /* The operators that have a version here. */
-#define ETX_X86_OPERATORS(X) X(mlp)
+#define ETX_X86_OPERATORS(X) X(mlp) X(mlp_backward)
 
 #define ETX_X86_DECLARE(name)                                                  \
     etx_status etx_##name##_avx2(                                              \

@@ -5,7 +5,7 @@
 
 #include "op/x86/operators.h"
 
-#define USE_AVX2(name) table->name = etx_##name##_avx2;
+#define USE_AVX2(name)   table->name = etx_##name##_avx2;
 #define USE_AVX512(name) table->name = etx_##name##_avx512;
 
 void etx_op_x86(struct etx_op_table *table, int32_t cpu_level)

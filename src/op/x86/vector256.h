@@ -37,8 +37,7 @@ static inline void v_store(float *x, vec a)
 static inline vmask v_first(int32_t n)
 {
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return _mm256_castsi256_ps(
-        _mm256_cmpgt_epi32(_mm256_set1_epi32(n), lane));
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(n), lane));
 }
 
 /* Zero where the mask is not set; memory there is not read. */

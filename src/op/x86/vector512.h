@@ -174,8 +174,8 @@ static inline uint32_t v_bits(vmask m)
 /* The sum of the lanes, added as a tree of fixed form. */
 static inline float v_sum(vec a)
 {
-    const __m256 half = _mm512_castps512_ps256(a) +
-        _mm512_extractf32x8_ps(a, 1);
+    const __m256 half =
+        _mm512_castps512_ps256(a) + _mm512_extractf32x8_ps(a, 1);
     const __m128 quarter =
         _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1);
     const __m128 pair = quarter + _mm_movehl_ps(quarter, quarter);

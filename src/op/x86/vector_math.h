@@ -33,8 +33,8 @@ static inline vec v_exp_reduced(vec *power, vec x)
 static inline vec v_exp(vec x)
 {
     vec power;
-    const vec p = v_exp_reduced(
-        &power, v_max(v_set1(-87.0f), v_min(v_set1(87.0f), x)));
+    const vec p =
+        v_exp_reduced(&power, v_max(v_set1(-87.0f), v_min(v_set1(87.0f), x)));
     return v_fma(p, power, power);
 }
 
@@ -42,8 +42,8 @@ static inline vec v_exp(vec x)
 static inline vec v_expm1(vec x)
 {
     vec power;
-    const vec p = v_exp_reduced(
-        &power, v_max(v_set1(-87.0f), v_min(v_set1(87.0f), x)));
+    const vec p =
+        v_exp_reduced(&power, v_max(v_set1(-87.0f), v_min(v_set1(87.0f), x)));
     return v_fma(p, power, power - v_set1(1.0f));
 }
 

@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/gemm.h"
 
-#define MAX_ROWS 8
+#define MAX_ROWS    8
 #define MAX_VECTORS (VEC_WIDTH == 16 ? 4 : 2)
 
 /* Steps of the inner index between two visits of the result: a panel of b of
@@ -50,10 +50,12 @@ INLINE void multiply_tile(const int n_rows, const int n_vectors,
     for (int i = 0; i < n_rows; i++)
 #pragma GCC unroll 4
         for (int v = 0; v < n_vectors; v++)
-            sum[i][v] = from == START_ZERO ? v_zero()
-                : v_load((from == START_VECTOR ? t->start
-                                               : t->c + i * t->c_row) +
-                      v * VEC_WIDTH);
+            sum[i][v] =
+                from == START_ZERO
+                    ? v_zero()
+                    : v_load((from == START_VECTOR ? t->start
+                                                   : t->c + i * t->c_row) +
+                             v * VEC_WIDTH);
     for (int32_t k = 0; k < t->n_inner; k++) {
         vec column[MAX_VECTORS];
 #pragma GCC unroll 4
@@ -132,9 +134,9 @@ static void multiply(const int32_t n_vectors, const enum start from,
     for (int32_t left = whole->n_inner; left > 0 || begin != START_RESULT;
          left -= t.n_inner) {
         /* Two blocks of half the rest rather than a full and a tiny one. */
-        t.n_inner = left <= INNER_BLOCK ? left
-            : left < 2 * INNER_BLOCK    ? left / 2
-                                        : INNER_BLOCK;
+        t.n_inner = left <= INNER_BLOCK      ? left
+                    : left < 2 * INNER_BLOCK ? left / 2
+                                             : INNER_BLOCK;
         if (n_vectors == 1)
             multiply_vectors(1, begin, &t, n_rows);
         else if (n_vectors == 2)
@@ -170,10 +172,8 @@ void ETX_ISA_NAME(gemm_pack)(float *packed, const int32_t n_inner,
     const int32_t n_panels = count_panels(n_vectors);
 
     for (int32_t p = 0; p < n_panels; p++) {
-        const int32_t begin =
-            panel_begin(p, n_panels, n_vectors) * VEC_WIDTH;
-        const int32_t end =
-            panel_begin(p + 1, n_panels, n_vectors) * VEC_WIDTH;
+        const int32_t begin = panel_begin(p, n_panels, n_vectors) * VEC_WIDTH;
+        const int32_t end = panel_begin(p + 1, n_panels, n_vectors) * VEC_WIDTH;
         for (int32_t k = 0; k < n_inner; k++)
             for (int32_t j = begin; j < end; j++)
                 *packed++ = j < n_columns ? b[k * row + j * step] : 0.0f;
@@ -201,8 +201,7 @@ void ETX_ISA_NAME(gemm_packed)(float *c, const ptrdiff_t c_row,
             .start = start == NULL ? NULL : start + begin * VEC_WIDTH,
             .n_inner = n_inner,
         };
-        multiply(
-            width, start == NULL ? START_ZERO : START_VECTOR, &t, n_rows);
+        multiply(width, start == NULL ? START_ZERO : START_VECTOR, &t, n_rows);
     }
 }
 

@@ -13,16 +13,16 @@
 #include "op/x86/vector.h"
 
 #define CACHE_FLOATS 49152 /* of scratch that a block may use */
-#define ROW_STEP 24        /* rows come in multiples of the gemm's tiles */
-#define MOST_ROWS 192
+#define ROW_STEP     24    /* rows come in multiples of the gemm's tiles */
+#define MOST_ROWS    192
 
 struct job {
     const struct etx_mlp_args *args;
     const struct etx_block_layer *layer;
-    float *scratch;         /* [workers, scratch_size] */
+    float *scratch; /* [workers, scratch_size] */
     int64_t scratch_size;
     int32_t block_rows;
-    int32_t widest;         /* scratch row of the widest layer */
+    int32_t widest; /* scratch row of the widest layer */
 };
 
 /* out rows first .. = y + residual. */
@@ -62,8 +62,7 @@ static etx_status run_block(void *argument, int64_t block, int32_t worker)
         x = y;
         y = other;
     }
-    write_rows(
-        args, x, job->layer[args->n_layers - 1].out_row, first, n_rows);
+    write_rows(args, x, job->layer[args->n_layers - 1].out_row, first, n_rows);
     return ETX_OK;
 }
 
@@ -103,8 +102,7 @@ etx_status ETX_ISA_NAME(mlp)(
         etx_pool_n_threads(stream->pool) * job.scratch_size,
         sizeof *job.scratch, "blocks of an mlp"));
     ETX_CHECK(etx_parallel_for(stream->pool,
-        (args->n_rows + job.block_rows - 1) / job.block_rows, run_block,
-        &job));
+        (args->n_rows + job.block_rows - 1) / job.block_rows, run_block, &job));
 done:
     etx_arena_reset(stream->arena, mark);
     return status;

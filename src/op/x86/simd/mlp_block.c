@@ -13,7 +13,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 /* From this width on rows are an odd number of cache lines. */
-#define WIDE 128
+#define WIDE       128
 #define CACHE_LINE 16 /* floats */
 
 int32_t ETX_ISA_NAME(scratch_row)(int32_t width)
@@ -34,8 +34,8 @@ int32_t ETX_ISA_NAME(has_batch_norm)(const struct etx_mlp_args *args)
 /* ------------------------------------------------------------- packing -- */
 
 /* out [padded n] = x, zeros beyond n. */
-static etx_status copy_padded(const float **out, struct etx_stream *stream,
-    const float *x, int32_t n)
+static etx_status copy_padded(
+    const float **out, struct etx_stream *stream, const float *x, int32_t n)
 {
     const int32_t padded = etx_padded(n);
     float *copy = NULL;
@@ -216,9 +216,8 @@ static void measure_layer(struct row_norm *norm,
 
     for (int32_t r = 0; r < n_rows; r++) {
         const float *row = y + (ptrdiff_t)r * layer->out_row;
-        norm->mean[r] = layer->norm_last
-            ? sum_row(row, layer->n_out) * inverse
-            : 0.0f;
+        norm->mean[r] =
+            layer->norm_last ? sum_row(row, layer->n_out) * inverse : 0.0f;
         square[r] = sum_squares(row, layer->n_out, v_set1(norm->mean[r]));
     }
     const vec variance =
@@ -240,8 +239,7 @@ static void measure_l2(struct row_norm *norm,
     const vec length = v_sqrt(v_load(square));
     const vec eps = v_set1(layer->eps);
     v_store(norm->scale, v_set1(1.0f) / v_max(length, eps));
-    v_store(norm->curb,
-        v_select(v_less(eps, length), v_set1(1.0f), v_zero()));
+    v_store(norm->curb, v_select(v_less(eps, length), v_set1(1.0f), v_zero()));
 }
 
 /* One row: y = f(norm(y) * gain + shift), or with norm_last
@@ -343,8 +341,9 @@ void ETX_ISA_NAME(apply_layer)(float *y, const struct etx_block_kept *kept,
 
     if (kept == NULL)
         kept = &nothing;
-    ETX_ISA_NAME(gemm_packed)(y, layer->out_row, n_rows, layer->n_out,
-        layer->n_in, left, layer->forward, layer->start);
+    ETX_ISA_NAME(gemm_packed)
+    (y, layer->out_row, n_rows, layer->n_out, layer->n_in, left, layer->forward,
+        layer->start);
     if (layer->norm != ETX_NORM_NONE && layer->norm_last) {
         struct etx_block_layer linear = *layer;
         linear.norm = ETX_NORM_NONE;
