@@ -48,8 +48,12 @@ typedef struct etx_training_report {
     double seconds;        /* since the trainer was made or resumed */
 } etx_training_report;
 
-/* One optimiser step; ETX_OK and report->step == report->n_steps at the end.
- * A step after the end is ETX_ERR_ARGUMENT. */
+/* Optimiser steps so far and of the whole schedule. */
+ETX_API int64_t etx_trainer_steps_done(const etx_trainer *trainer);
+ETX_API int64_t etx_trainer_n_steps(const etx_trainer *trainer);
+
+/* One optimiser step. The caller sets report->struct_size. At the end
+ * report->step == report->n_steps; a step after that is ETX_ERR_ARGUMENT. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_step(
     etx_trainer *trainer, etx_training_report *report);
 

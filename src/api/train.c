@@ -72,6 +72,16 @@ done:
     return status;
 }
 
+int64_t etx_trainer_steps_done(const etx_trainer *trainer)
+{
+    return trainer == NULL ? 0 : trainer->step;
+}
+
+int64_t etx_trainer_n_steps(const etx_trainer *trainer)
+{
+    return trainer == NULL ? 0 : trainer->config.schedule.n_steps;
+}
+
 etx_status etx_trainer_step(
     etx_trainer *trainer, etx_training_report *report)
 {

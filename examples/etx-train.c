@@ -1,0 +1,488 @@
+/* examples/etx-train.c -- train one stage of a pipeline.
+ *
+ * Reads events in TrackML form, runs the schedule of a config
+ * (docs/training.md), writes a log of JSON lines, checkpoints beside the
+ * model, and the model.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/train.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "program.h"
+
+static const char summary[] =
+    "Train the embedding, the filter or the graph network of a model file.";
+
+#define BAR_WIDTH          30
+#define SECONDS_PER_BAR    0.5
+#define SECONDS_PER_LINE   30.0
+#define LOG_LINES          1000
+#define MOST_READERS       64
+
+struct options {
+    const char *config, *out, *start, *log, *detector, *device;
+    struct program_list data, validation;
+    int64_t n_threads, validate_every;
+    double time_limit, checkpoint_seconds;
+    int32_t resume;
+};
+
+static void read_options(struct options *o, int argc, char **argv)
+{
+    const struct program_option table[] = {
+        {.name = "config", .value = "FILE", .text = &o->config,
+            .help = "what to train and how, JSON"},
+        {.name = "data", .value = "DIR", .list = &o->data,
+            .help = "events to train on: a folder or a prefix; repeatable"},
+        {.name = "validation", .value = "DIR", .list = &o->validation,
+            .help = "events to validate on; repeatable"},
+        {.name = "out", .value = "FILE", .text = &o->out,
+            .help = "model file to write; checkpoints go to FILE.checkpoint"},
+        {.name = "start", .value = "FILE", .text = &o->start,
+            .help = "model that holds the other stages, or this one so far"},
+        {.name = "resume", .flag = &o->resume,
+            .help = "go on from FILE.checkpoint"},
+        {.name = "threads", .value = "N", .integer = &o->n_threads,
+            .low = 0, .high = 256, .help = "threads, 0 = all cores (default)"},
+        {.name = "device", .value = "NAME", .text = &o->device,
+            .help = "cpu (default)"},
+        {.name = "detector", .value = "FILE", .text = &o->detector,
+            .help = "detectors.csv (default: the TrackML detector)"},
+        {.name = "log", .value = "FILE", .text = &o->log,
+            .help = "append a JSON object a line: losses and validations"},
+        {.name = "validate-every", .value = "N",
+            .integer = &o->validate_every, .low = 0, .high = 1e9,
+            .help = "steps; 0 = a tenth of the schedule (default)"},
+        {.name = "checkpoint-seconds", .value = "S",
+            .number = &o->checkpoint_seconds, .low = 0, .high = 1e9,
+            .help = "between checkpoints (default 60)"},
+        {.name = "time-limit", .value = "S", .number = &o->time_limit,
+            .low = 0, .high = 1e9,
+            .help = "stop after S seconds with a checkpoint and a model"},
+    };
+
+    o->checkpoint_seconds = 60.0;
+    program_parse(
+        argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
+    if (o->config == NULL || o->out == NULL || o->data.count == 0)
+        exit(program_usage("--config, --data and --out are needed"));
+}
+
+/* ----------------------------------------------------------- progress -- */
+
+static volatile sig_atomic_t stop_signal;
+
+static void note_signal(int number)
+{
+    stop_signal = number;
+}
+
+static double now(void)
+{
+    struct timespec time = {0, 0};
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Means over the steps since the last line. */
+struct means {
+    int64_t n;
+    double loss, gradient_norm, n_edges;
+};
+
+static void add_means(struct means *means, const etx_training_report *report)
+{
+    means->n++;
+    means->loss += report->loss;
+    means->gradient_norm += report->gradient_norm;
+    means->n_edges += report->n_edges;
+}
+
+static void write_number(FILE *log, const char *key, double value)
+{
+    if (isfinite(value))
+        fprintf(log, ", \"%s\": %.9g", key, value);
+}
+
+static void log_step(FILE *log, const etx_training_report *report,
+    const struct means *means)
+{
+    const double n = (double)means->n;
+
+    if (log == NULL || means->n == 0)
+        return;
+    fprintf(log, "{\"step\": %lld, \"seconds\": %.3f",
+        (long long)report->step, report->seconds);
+    write_number(log, "loss", means->loss / n);
+    write_number(log, "learning_rate", report->learning_rate);
+    write_number(log, "gradient_norm", means->gradient_norm / n);
+    write_number(log, "weight_norm", report->weight_norm);
+    write_number(log, "n_edges", means->n_edges / n);
+    fprintf(log, "}\n");
+    fflush(log);
+}
+
+static void log_validation(FILE *log, const etx_training_report *report)
+{
+    if (log == NULL)
+        return;
+    fprintf(log, "{\"validation\": true, \"step\": %lld, \"seconds\": %.3f",
+        (long long)report->step, report->seconds);
+    write_number(log, "loss", report->loss);
+    write_number(log, "efficiency", report->efficiency);
+    write_number(log, "purity", report->purity);
+    write_number(log, "auc", report->auc);
+    write_number(log, "threshold", report->threshold);
+    write_number(log, "n_edges", report->n_edges);
+    fprintf(log, "}\n");
+    fflush(log);
+}
+
+/* What stands behind the bar or in a line of its own. */
+static void print_state(const etx_training_report *report,
+    const struct means *means, double seconds_per_step)
+{
+    const double left =
+        seconds_per_step * (double)(report->n_steps - report->step);
+
+    fprintf(stderr, "%lld/%lld loss %.4f, %.0f ms a step, %.1f min left",
+        (long long)report->step, (long long)report->n_steps,
+        means->loss / (double)means->n, 1e3 * seconds_per_step, left / 60.0);
+}
+
+static void print_bar(const etx_training_report *report)
+{
+    const int done =
+        (int)((double)report->step / (double)report->n_steps * BAR_WIDTH);
+
+    fprintf(stderr, "\r[");
+    for (int k = 0; k < BAR_WIDTH; k++)
+        fputc(k < done ? '#' : ' ', stderr);
+    fprintf(stderr, "] ");
+}
+
+/* ------------------------------------------------------------- events -- */
+
+/* Events of both lists, read by several threads. */
+struct reading {
+    const struct program_list *list[2];
+    const etx_detector *detector;
+    etx_event **event; /* [list[0]->count + list[1]->count] */
+    int64_t count;
+    int64_t next;
+    char *message; /* of the first failure */
+    pthread_mutex_t lock;
+};
+
+static const char *event_name(const struct reading *reading, int64_t k)
+{
+    const int64_t first = reading->list[0]->count;
+
+    return k < first ? reading->list[0]->item[k]
+                     : reading->list[1]->item[k - first];
+}
+
+static int64_t take_event(struct reading *reading)
+{
+    int64_t k;
+
+    pthread_mutex_lock(&reading->lock);
+    k = reading->message != NULL ? reading->count : reading->next++;
+    pthread_mutex_unlock(&reading->lock);
+    return k;
+}
+
+static void note_failure(struct reading *reading, const char *name)
+{
+    const char *why = etx_last_error();
+    const size_t size = strlen(name) + strlen(why) + 3;
+
+    pthread_mutex_lock(&reading->lock);
+    if (reading->message == NULL) {
+        reading->message = program_allocate((int64_t)size, 1);
+        snprintf(reading->message, size, "%s: %s", name, why);
+    }
+    pthread_mutex_unlock(&reading->lock);
+}
+
+static void *read_some(void *argument)
+{
+    struct reading *reading = argument;
+
+    for (int64_t k = take_event(reading); k < reading->count;
+         k = take_event(reading)) {
+        const char *name = event_name(reading, k);
+
+        if (etx_event_read_trackml(
+                &reading->event[k], name, reading->detector) != ETX_OK)
+            note_failure(reading, name);
+    }
+    return NULL;
+}
+
+static int read_events(struct reading *reading, int64_t n_threads)
+{
+    pthread_t thread[MOST_READERS];
+    int64_t n = 0;
+
+    reading->count = reading->list[0]->count + reading->list[1]->count;
+    reading->event =
+        program_allocate(reading->count, sizeof *reading->event);
+    pthread_mutex_init(&reading->lock, NULL);
+    while (n < n_threads - 1 && n < MOST_READERS &&
+           pthread_create(&thread[n], NULL, read_some, reading) == 0)
+        n++;
+    read_some(reading);
+    while (n > 0)
+        pthread_join(thread[--n], NULL);
+    pthread_mutex_destroy(&reading->lock);
+    return reading->message != NULL ? program_error("%s", reading->message)
+                                    : 0;
+}
+
+static void free_events(struct reading *reading)
+{
+    for (int64_t k = 0; k < reading->count; k++)
+        etx_event_free(reading->event[k]);
+    free(reading->event);
+    free(reading->message);
+}
+
+static char *read_text(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    size_t size = 0;
+    size_t capacity = 1 << 16;
+    char *text = program_allocate((int64_t)capacity, 1);
+
+    while (file != NULL && size + 1 < capacity) {
+        const size_t n = fread(text + size, 1, capacity - 1 - size, file);
+
+        if (n == 0)
+            break;
+        size += n;
+    }
+    if (file == NULL || ferror(file) || size + 1 >= capacity) {
+        free(text);
+        text = NULL;
+    }
+    if (file != NULL)
+        fclose(file);
+    return text;
+}
+
+/* ------------------------------------------------------------ training -- */
+
+/* Everything that a run holds. */
+struct run {
+    struct options options;
+    etx_context *context;
+    etx_detector *detector;
+    etx_model *start;
+    etx_trainer *trainer;
+    struct reading reading;
+    FILE *log;
+    char *checkpoint; /* path */
+    etx_training_report report;
+    int is_terminal;
+};
+
+static int validate(struct run *run)
+{
+    etx_training_report report = {.struct_size = sizeof report};
+    int64_t n_hits = 0;
+
+    if (run->options.validation.count == 0)
+        return 0;
+    if (etx_trainer_validate(run->trainer, &report) != ETX_OK)
+        return program_failed("validation");
+    for (int64_t k = run->reading.list[0]->count; k < run->reading.count; k++)
+        n_hits += etx_event_n_hits(run->reading.event[k]);
+    fprintf(stderr,
+        "%sstep %lld: threshold %.5g, efficiency %.5f, purity %.4f, "
+        "auc %.5f, loss %.5f, %.3f edges a hit, %.0f s\n",
+        run->is_terminal ? "\r\033[K" : "", (long long)report.step,
+        report.threshold, report.efficiency, report.purity, report.auc,
+        report.loss, report.n_edges / (double)n_hits, report.seconds);
+    log_validation(run->log, &report);
+    return 0;
+}
+
+static int save_checkpoint(struct run *run)
+{
+    if (etx_trainer_save_checkpoint(run->trainer, run->checkpoint) != ETX_OK)
+        return program_failed("checkpoint");
+    return 0;
+}
+
+static void show(struct run *run, double *shown, struct means *means,
+    double seconds_per_step)
+{
+    const double period =
+        run->is_terminal ? SECONDS_PER_BAR : SECONDS_PER_LINE;
+
+    if (now() - *shown < period || means->n == 0)
+        return;
+    *shown = now();
+    if (run->is_terminal)
+        print_bar(&run->report);
+    print_state(&run->report, means, seconds_per_step);
+    if (!run->is_terminal)
+        fputc('\n', stderr);
+}
+
+/* Steps until the schedule, the time or the user's patience is over. */
+static int train(struct run *run)
+{
+    const double begin = now();
+    double shown = begin;
+    double saved = begin;
+    int64_t n_done = 0;
+    struct means means = {0, 0.0, 0.0, 0.0};
+    const int64_t n_steps = etx_trainer_n_steps(run->trainer);
+    const int64_t every = run->options.validate_every > 0
+                              ? run->options.validate_every
+                              : n_steps / 10 + 1;
+    int result = 0;
+
+    while (result == 0 && stop_signal == 0 &&
+           etx_trainer_steps_done(run->trainer) < n_steps) {
+        etx_training_report *report = &run->report;
+
+        if (etx_trainer_step(run->trainer, report) != ETX_OK)
+            return program_failed("training");
+        n_done++;
+        add_means(&means, report);
+        show(run, &shown, &means, (now() - begin) / (double)n_done);
+        if (report->step % (n_steps / LOG_LINES + 1) == 0) {
+            log_step(run->log, report, &means);
+            means = (struct means){0, 0.0, 0.0, 0.0};
+        }
+        if (report->step % every == 0 && report->step < n_steps)
+            result = validate(run);
+        if (result == 0 && now() - saved > run->options.checkpoint_seconds) {
+            result = save_checkpoint(run);
+            saved = now();
+        }
+        if (run->options.time_limit > 0.0 &&
+            now() - begin > run->options.time_limit)
+            break;
+    }
+    return result;
+}
+
+/* Validate, so that the thresholds are those of the last step, and write. */
+static int finish(struct run *run)
+{
+    etx_model *model = NULL;
+    int result = save_checkpoint(run);
+
+    if (result == 0)
+        result = validate(run);
+    if (result == 0 && etx_trainer_model(&model, run->trainer) != ETX_OK)
+        result = program_failed(NULL);
+    if (result == 0 && etx_model_save(model, run->options.out) != ETX_OK)
+        result = program_failed(NULL);
+    etx_model_free(model);
+    return result;
+}
+
+static int make_trainer(struct run *run)
+{
+    char *config = read_text(run->options.config);
+    int result = 0;
+
+    if (config == NULL)
+        return program_error(
+            "%s: cannot be read, or above 64 KiB", run->options.config);
+    if (etx_trainer_create(
+            &run->trainer, run->context, config, run->start) != ETX_OK)
+        result = program_failed(run->options.config);
+    free(config);
+    for (int64_t k = 0; k < run->reading.count && result == 0; k++)
+        if (etx_trainer_add_event(run->trainer, run->reading.event[k],
+                k >= run->reading.list[0]->count) != ETX_OK)
+            result = program_failed(event_name(&run->reading, k));
+    if (result == 0 && run->options.resume &&
+        etx_trainer_load_checkpoint(run->trainer, run->checkpoint) != ETX_OK)
+        result = program_failed("--resume");
+    return result;
+}
+
+static int open_run(struct run *run)
+{
+    struct options *o = &run->options;
+    const size_t size = strlen(o->out) + sizeof ".checkpoint";
+    const double begin = now();
+    int result;
+
+    run->is_terminal = isatty(STDERR_FILENO);
+    run->checkpoint = program_allocate((int64_t)size, 1);
+    snprintf(run->checkpoint, size, "%s.checkpoint", o->out);
+    if (program_expand_events(&o->data) != 0 ||
+        program_expand_events(&o->validation) != 0)
+        return PROGRAM_FAILED;
+    result = program_context(&run->context, o->device, &o->n_threads);
+    if (result == 0)
+        result = program_detector(&run->detector, o->detector);
+    if (result == 0 && o->start != NULL)
+        result = program_model(&run->start, o->start);
+    run->reading.list[0] = &o->data;
+    run->reading.list[1] = &o->validation;
+    run->reading.detector = run->detector;
+    if (result == 0)
+        result = read_events(&run->reading, o->n_threads);
+    if (result == 0)
+        fprintf(stderr, "read %lld events in %.1f s\n",
+            (long long)run->reading.count, now() - begin);
+    if (result == 0 && o->log != NULL) {
+        run->log = fopen(o->log, "a");
+        if (run->log == NULL)
+            result = program_error("%s: cannot be written", o->log);
+    }
+    return result != 0 ? result : make_trainer(run);
+}
+
+static void close_run(struct run *run)
+{
+    etx_trainer_free(run->trainer);
+    free_events(&run->reading);
+    etx_model_free(run->start);
+    etx_detector_free(run->detector);
+    etx_context_free(run->context);
+    program_list_free(&run->options.data);
+    program_list_free(&run->options.validation);
+    free(run->checkpoint);
+    if (run->log != NULL)
+        fclose(run->log);
+}
+
+int main(int argc, char **argv)
+{
+    struct run run = {.report = {.struct_size = sizeof run.report}};
+    int result;
+
+    read_options(&run.options, argc, argv);
+    result = open_run(&run);
+    if (result == 0) {
+        signal(SIGINT, note_signal);
+        signal(SIGTERM, note_signal);
+        result = train(&run);
+    }
+    if (result == 0)
+        result = finish(&run);
+    if (result == 0 && stop_signal != 0)
+        result = program_error("stopped at step %lld; go on with --resume",
+            (long long)run.report.step);
+    close_run(&run);
+    return result;
+}
