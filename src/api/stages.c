@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/float_environment.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/status.h"
@@ -26,39 +27,51 @@ static etx_status check_call(const char *function, const etx_context *context,
     return ETX_OK;
 }
 
-etx_status etx_embed(int64_t *n_dim, float *points, int64_t capacity,
+/* Embed into the caller's points [n_hits, columns]. */
+static etx_status embed_into(float *points, int64_t columns,
     etx_context *context, const etx_model *model, const etx_event *event)
 {
     etx_status status = ETX_OK;
     float *embedded = NULL;
-    int64_t columns = 0;
-    struct etx_arena_mark mark = {0, 0};
+    fenv_t host;
+    const struct etx_arena_mark mark =
+        etx_arena_mark(context->stream->arena);
 
-    ETX_CHECK(check_call("etx_embed", context, model, event));
-    mark = etx_arena_mark(context->stream->arena);
+    etx_float_environment_enter(&host);
+    etx_stage_forget(context);
+    ETX_CHECK(etx_stage_embed(&embedded, context, model, event));
+    if (event->n_hits > 0)
+        memcpy(points, embedded,
+            (size_t)(event->n_hits * columns) * sizeof *points);
+done:
+    etx_arena_reset(context->stream->arena, mark);
+    etx_float_environment_leave(&host);
+    return status;
+}
+
+etx_status etx_embed(int64_t *n_dim, float *points, int64_t capacity,
+    etx_context *context, const etx_model *model, const etx_event *event)
+{
+    etx_status status = check_call("etx_embed", context, model, event);
+    int64_t columns = 0;
+
+    if (status != ETX_OK)
+        return status;
     if (n_dim == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "etx_embed: n_dim is NULL");
     if (model->embedding.network == NULL)
         return etx_fail(
             ETX_ERR_ARGUMENT, "etx_embed: the model has no embedding");
     columns = model->embedding.network->n_out;
-    if (points != NULL) {
-        if (capacity < event->n_hits * columns)
-            return etx_fail(ETX_ERR_ARGUMENT,
-                "etx_embed: capacity %lld is below the %lld values of %lld "
-                "points", (long long)capacity,
-                (long long)(event->n_hits * columns),
-                (long long)event->n_hits);
-        etx_stage_forget(context);
-        ETX_CHECK(etx_stage_embed(&embedded, context, model, event));
-        if (event->n_hits > 0)
-            memcpy(points, embedded,
-                (size_t)(event->n_hits * columns) * sizeof *points);
-    }
-    *n_dim = columns;
-done:
-    if (embedded != NULL)
-        etx_arena_reset(context->stream->arena, mark);
+    if (points != NULL && capacity < event->n_hits * columns)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "etx_embed: capacity %lld is below the %lld values of %lld points",
+            (long long)capacity, (long long)(event->n_hits * columns),
+            (long long)event->n_hits);
+    if (points != NULL)
+        status = embed_into(points, columns, context, model, event);
+    if (status == ETX_OK)
+        *n_dim = columns;
     return status;
 }
 
@@ -66,50 +79,66 @@ etx_status etx_graph_build(etx_graph **out, etx_context *context,
     const etx_model *model, const etx_event *event)
 {
     etx_status status = check_call("etx_graph_build", context, model, event);
+    fenv_t host;
 
     if (status != ETX_OK)
         return status;
     if (out == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "etx_graph_build: out is NULL");
+    etx_float_environment_enter(&host);
     etx_stage_forget(context);
-    return etx_stage_build_graph(out, context, model, event);
+    status = etx_stage_build_graph(out, context, model, event);
+    etx_float_environment_leave(&host);
+    return status;
 }
 
 etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
     etx_context *context, const etx_model *model, const etx_event *event)
 {
     etx_status status = check_call("etx_graph_filter", context, model, event);
+    fenv_t host;
 
     if (status != ETX_OK)
         return status;
     if (out == NULL || graph == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "etx_graph_filter: %s is NULL",
             out == NULL ? "out" : "graph");
-    return etx_stage_filter(out, context, model, graph, event);
+    etx_float_environment_enter(&host);
+    status = etx_stage_filter(out, context, model, graph, event);
+    etx_float_environment_leave(&host);
+    return status;
 }
 
 etx_status etx_graph_score(etx_graph *graph, etx_context *context,
     const etx_model *model, const etx_event *event)
 {
     etx_status status = check_call("etx_graph_score", context, model, event);
+    fenv_t host;
 
     if (status != ETX_OK)
         return status;
     if (graph == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "etx_graph_score: graph is NULL");
-    return etx_stage_score(graph, context, model, event);
+    etx_float_environment_enter(&host);
+    status = etx_stage_score(graph, context, model, event);
+    etx_float_environment_leave(&host);
+    return status;
 }
 
 etx_status etx_find_tracks(etx_tracks **out, etx_context *context,
     const etx_model *model, const etx_event *event)
 {
     etx_status status = check_call("etx_find_tracks", context, model, event);
+    fenv_t host;
 
     if (status != ETX_OK)
         return status;
     if (out == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "etx_find_tracks: out is NULL");
-    return etx_stage_find_tracks(out, context, model, event);
+    etx_float_environment_enter(&host);
+    status = etx_stage_find_tracks(out, context, model, event);
+    etx_float_environment_leave(&host);
+    return status;
 }
 
 /* ------------------------------------------------ graphs without a model -- */
@@ -182,6 +211,7 @@ static etx_status build_neighbours(const char *function, etx_graph **out,
     etx_status status = ETX_OK;
     etx_graph_options known = graph_defaults;
     struct etx_neighbours neighbours = *points;
+    fenv_t host;
 
     if (out == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "%s: out is NULL", function);
@@ -199,7 +229,9 @@ static etx_status build_neighbours(const char *function, etx_graph **out,
     neighbours.radius = is_knn ? FLT_MAX : known.radius;
     neighbours.position = event != NULL ? event->position : NULL;
     neighbours.max_edges = known.max_edges;
-    ETX_CHECK(etx_stage_neighbours(out, context, &neighbours));
+    etx_float_environment_enter(&host);
+    status = etx_stage_neighbours(out, context, &neighbours);
+    etx_float_environment_leave(&host);
 done:
     return status;
 }
