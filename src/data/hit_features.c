@@ -114,19 +114,6 @@ struct work {
     const struct etx_feature_list *list;
 };
 
-int32_t etx_hit_feature_find(const char *name)
-{
-    for (int32_t id = 0; id < N_FEATURES; id++)
-        if (strcmp(table[id].name, name) == 0)
-            return id;
-    return -1;
-}
-
-const char *etx_hit_feature_name(int32_t id)
-{
-    return id >= 0 && id < N_FEATURES ? table[id].name : "unknown";
-}
-
 static struct hit hit_of(const struct etx_event *event, int64_t i)
 {
     const float *position = event->position + 3 * i;
@@ -183,6 +170,19 @@ static etx_status check_list(
                 table[id].name);
     }
     return ETX_OK;
+}
+
+int32_t etx_hit_feature_find(const char *name)
+{
+    for (int32_t id = 0; id < N_FEATURES; id++)
+        if (strcmp(table[id].name, name) == 0)
+            return id;
+    return -1;
+}
+
+const char *etx_hit_feature_name(int32_t id)
+{
+    return id >= 0 && id < N_FEATURES ? table[id].name : "unknown";
 }
 
 etx_status etx_hit_features(float *out, const struct etx_event *event,

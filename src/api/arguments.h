@@ -1,0 +1,30 @@
+/* api/arguments.h -- what the public functions check first.
+ *
+ * function and name stand in the messages. A function that checks several
+ * arguments calls these inside ETX_CHECK.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_API_ARGUMENTS_H
+#define ETX_API_ARGUMENTS_H
+
+#include <exatrkx/exatrkx.h>
+
+/* An object or output that must be there. */
+etx_status etx_check_given(
+    const char *function, const char *name, const void *pointer);
+
+/* A number of things in 0 .. 2^31 - 1: negative is ETX_ERR_ARGUMENT, more is
+ * ETX_ERR_LIMIT. */
+etx_status etx_check_count(
+    const char *function, const char *name, int64_t count);
+
+/* An array of count elements: there, unless count is 0, and aligned to
+ * alignment bytes. */
+etx_status etx_check_array(const char *function, const char *name,
+    const void *array, int64_t count, size_t alignment);
+
+/* values [n_rows, n_columns]: as etx_check_array, and finite. */
+etx_status etx_check_finite(const char *function, const char *name,
+    const float *values, int64_t n_rows, int64_t n_columns);
+
+#endif

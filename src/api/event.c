@@ -1,0 +1,186 @@
+/* api/event.c -- events from arrays: check, then data/event.c.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "data/event.h"
+#include "api/arguments.h"
+#include "base/check.h"
+#include "base/finite.h"
+#include "base/status.h"
+#include "data/cell_features.h"
+#include "data/detector.h"
+#include "data/hit_features.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+
+etx_status etx_event_create(etx_event **out, int64_t n_hits,
+    const int64_t *hit_ids, const float *positions)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(__func__, "out", out));
+    ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
+    if (hit_ids != NULL)
+        ETX_CHECK(etx_check_array(
+            __func__, "hit_ids", hit_ids, n_hits, alignof(int64_t)));
+    ETX_CHECK(etx_check_finite(__func__, "positions", positions, n_hits, 3));
+    ETX_CHECK(etx_event_make(out, n_hits, hit_ids, positions));
+done:
+    return status;
+}
+
+etx_status etx_event_set_features(
+    etx_event *event, int64_t n_features, const float *features)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(__func__, "event", event));
+    if (n_features < 1 || n_features > ETX_MAX_FEATURES)
+        return etx_fail(n_features < 1 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
+            "%s: n_features %" PRId64 " is not in 1..%d", __func__, n_features,
+            ETX_MAX_FEATURES);
+    ETX_CHECK(etx_check_finite(
+        __func__, "features", features, event->n_hits, n_features));
+    ETX_CHECK(etx_event_put_features(event, n_features, features));
+done:
+    return status;
+}
+
+etx_status etx_event_set_modules(etx_event *event, const int32_t *volume_ids,
+    const int32_t *layer_ids, const int32_t *module_ids)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(__func__, "event", event));
+    ETX_CHECK(etx_check_array(
+        __func__, "volume_ids", volume_ids, event->n_hits, alignof(int32_t)));
+    ETX_CHECK(etx_check_array(
+        __func__, "layer_ids", layer_ids, event->n_hits, alignof(int32_t)));
+    ETX_CHECK(etx_check_array(
+        __func__, "module_ids", module_ids, event->n_hits, alignof(int32_t)));
+    ETX_CHECK(etx_event_put_modules(event, volume_ids, layer_ids, module_ids));
+done:
+    return status;
+}
+
+etx_status etx_event_set_cells(etx_event *event, int64_t n_cells,
+    const int32_t *hit, const int32_t *channel0, const int32_t *channel1,
+    const float *value, const etx_detector *detector)
+{
+    const struct etx_cells cells = {n_cells, hit, channel0, channel1, value};
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(__func__, "event", event));
+    ETX_CHECK(etx_check_given(__func__, "detector", detector));
+    ETX_CHECK(etx_check_count(__func__, "n_cells", n_cells));
+    ETX_CHECK(etx_check_array(__func__, "hit", hit, n_cells, alignof(int32_t)));
+    ETX_CHECK(etx_check_array(
+        __func__, "channel0", channel0, n_cells, alignof(int32_t)));
+    ETX_CHECK(etx_check_array(
+        __func__, "channel1", channel1, n_cells, alignof(int32_t)));
+    ETX_CHECK(etx_check_finite(__func__, "value", value, n_cells, 1));
+    if (event->volume_id == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the event has no modules: call etx_event_set_modules first",
+            __func__);
+    ETX_CHECK(etx_event_put_cells(event, &cells, detector));
+done:
+    return status;
+}
+
+static etx_status check_weights(
+    const char *function, const float *weights, int64_t n_hits)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_finite(function, "weights", weights, n_hits, 1));
+    for (int64_t i = 0; i < n_hits; i++)
+        if (weights[i] < 0.0f)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "%s: weight %" PRId64 " is %.9g and may not be negative",
+                function, i, (double)weights[i]);
+done:
+    return status;
+}
+
+static etx_status check_particles(
+    const char *function, int64_t n_particles, const etx_particle *particles)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_count(function, "n_particles", n_particles));
+    ETX_CHECK(etx_check_array(
+        function, "particles", particles, n_particles, alignof(etx_particle)));
+    for (int64_t i = 0; i < n_particles; i++) {
+        const etx_particle *particle = &particles[i];
+
+        if (particle->id <= 0)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "%s: particle %" PRId64 ": id %" PRId64 " is not positive",
+                function, i, particle->id);
+        if (etx_find_not_finite(particle->vertex, 3) >= 0 ||
+            etx_find_not_finite(particle->momentum, 3) >= 0)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "%s: particle %" PRId64 ": vertex or momentum is not finite",
+                function, i);
+    }
+done:
+    return status;
+}
+
+etx_status etx_event_set_truth(etx_event *event, const int64_t *particle_ids,
+    const float *weights, int64_t n_particles, const etx_particle *particles)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(__func__, "event", event));
+    ETX_CHECK(etx_check_array(__func__, "particle_ids", particle_ids,
+        event->n_hits, alignof(int64_t)));
+    if (weights != NULL)
+        ETX_CHECK(check_weights(__func__, weights, event->n_hits));
+    ETX_CHECK(check_particles(__func__, n_particles, particles));
+    ETX_CHECK(etx_event_put_truth(
+        event, particle_ids, weights, n_particles, particles));
+done:
+    return status;
+}
+
+int64_t etx_event_n_hits(const etx_event *event)
+{
+    return event == NULL ? 0 : event->n_hits;
+}
+
+const int64_t *etx_event_hit_ids(const etx_event *event)
+{
+    return event == NULL ? NULL : event->hit_id;
+}
+
+const float *etx_event_positions(const etx_event *event)
+{
+    return event == NULL ? NULL : event->position;
+}
+
+const int64_t *etx_event_particle_ids(const etx_event *event)
+{
+    return event == NULL ? NULL : event->particle_id;
+}
+
+int64_t etx_event_n_particles(const etx_event *event)
+{
+    return event == NULL ? 0 : event->n_particles;
+}
+
+const etx_particle *etx_event_particles(const etx_event *event)
+{
+    return event == NULL ? NULL : event->particles;
+}
+
+const float *etx_event_cell_features(const etx_event *event)
+{
+    return event == NULL ? NULL : event->cell_features;
+}
+
+int64_t etx_detector_n_modules(const etx_detector *detector)
+{
+    return detector == NULL ? 0 : detector->n_modules;
+}

@@ -1,0 +1,93 @@
+/* api/graph.c -- graphs from edges and views of graphs.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "data/graph.h"
+#include "api/arguments.h"
+#include "base/check.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+
+static etx_status check_ends(const char *function, const char *name,
+    const int32_t *ends, const struct etx_edges *edges)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_array(
+        function, name, ends, edges->n_edges, alignof(int32_t)));
+    for (int64_t e = 0; e < edges->n_edges; e++)
+        if (ends[e] < 0 || ends[e] >= edges->n_nodes)
+            return etx_fail(ETX_ERR_LIMIT,
+                "%s: edge %" PRId64 ": %s %d is not in 0..%" PRId64, function,
+                e, name, ends[e], edges->n_nodes - 1);
+done:
+    return status;
+}
+
+static etx_status check_scores(
+    const char *function, const float *scores, int64_t n_edges)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_finite(function, "scores", scores, n_edges, 1));
+    for (int64_t e = 0; e < n_edges; e++)
+        if (scores[e] < 0.0f || scores[e] > 1.0f)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "%s: score %" PRId64 " is %.9g and not in 0..1", function, e,
+                (double)scores[e]);
+done:
+    return status;
+}
+
+etx_status etx_graph_from_edges(etx_graph **out, int64_t n_nodes,
+    int64_t n_edges, const int32_t *src, const int32_t *dst,
+    const float *scores, int64_t *order_out)
+{
+    const struct etx_edges edges = {n_nodes, n_edges, src, dst, scores};
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(__func__, "out", out));
+    ETX_CHECK(etx_check_count(__func__, "n_nodes", n_nodes));
+    ETX_CHECK(etx_check_count(__func__, "n_edges", n_edges));
+    ETX_CHECK(check_ends(__func__, "src", src, &edges));
+    ETX_CHECK(check_ends(__func__, "dst", dst, &edges));
+    if (scores != NULL)
+        ETX_CHECK(check_scores(__func__, scores, n_edges));
+    if (order_out != NULL)
+        ETX_CHECK(etx_check_array(
+            __func__, "order_out", order_out, n_edges, alignof(int64_t)));
+    ETX_CHECK(etx_graph_sort(out, order_out, &edges));
+done:
+    return status;
+}
+
+int64_t etx_graph_n_nodes(const etx_graph *graph)
+{
+    return graph == NULL ? 0 : graph->n_nodes;
+}
+
+int64_t etx_graph_n_edges(const etx_graph *graph)
+{
+    return graph == NULL ? 0 : graph->n_edges;
+}
+
+const int32_t *etx_graph_src(const etx_graph *graph)
+{
+    return graph == NULL ? NULL : graph->src;
+}
+
+const int32_t *etx_graph_dst(const etx_graph *graph)
+{
+    return graph == NULL ? NULL : graph->dst;
+}
+
+const int64_t *etx_graph_offsets(const etx_graph *graph)
+{
+    return graph == NULL ? NULL : graph->in_offset;
+}
+
+const float *etx_graph_scores(const etx_graph *graph)
+{
+    return graph == NULL ? NULL : graph->score;
+}
