@@ -47,9 +47,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_build_knn(etx_graph **out,
     const etx_graph_options *options);
 
 /* The caller's edges: src, dst [n_edges] rows in 0..n_nodes-1 (others are
- * ETX_ERR_LIMIT), in any order; scores [n_edges] in [0, 1] or NULL. Copied and sorted by dst, then src
- * (equal edges keep their order). order_out [n_edges] or NULL: for each edge
- * of the graph, its place in the input. */
+ * ETX_ERR_LIMIT), in any order; scores [n_edges] in [0, 1] or NULL. Copied
+ * and sorted by dst, then src (equal edges keep their order). order_out
+ * [n_edges] or NULL: for each edge of the graph, its place in the input. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_from_edges(etx_graph **out,
     int64_t n_nodes, int64_t n_edges, const int32_t *src, const int32_t *dst,
     const float *scores, int64_t *order_out);
