@@ -5,9 +5,11 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "data/cell_features.h"
+#include "data/event.h"
+#include "data/id_index.h"
 #include "io/csv.h"
 #include "io/file.h"
-#include "io/id_index.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -70,15 +72,17 @@ static etx_status index_ids(
     struct etx_id_index *out, const struct etx_csv *csv, int32_t column)
 {
     const int64_t *ids = csv->int64_values[column];
-    int64_t duplicate = -1;
     etx_status status = ETX_OK;
 
     for (int64_t row = 0; row < csv->n_rows; row++)
         if (ids[row] <= 0)
             return etx_csv_fail(csv, row, column, "is not positive");
-    ETX_CHECK(etx_id_index_build(out, &duplicate, ids, csv->n_rows));
-    if (duplicate >= 0)
-        return etx_csv_fail(csv, duplicate, column, "occurs twice");
+    ETX_CHECK(etx_id_index_build(out, csv->n_rows, ids));
+
+    const int64_t first = etx_id_index_duplicate(out, ids);
+    if (first >= 0)
+        return etx_csv_fail(
+            csv, etx_id_index_find(out, ids[first]), column, "occurs twice");
 done:
     return status;
 }
@@ -110,9 +114,9 @@ static etx_status make_event(etx_event **out, const struct etx_csv *hits)
     for (int64_t i = 0; i < hits->n_rows; i++)
         for (int32_t k = 0; k < 3; k++)
             positions[3 * i + k] = hits->float_values[HIT_X + k][i];
-    ETX_CHECK(etx_event_create(
+    ETX_CHECK(etx_event_make(
         &event, hits->n_rows, hits->int64_values[HIT_ID], positions));
-    ETX_CHECK(etx_event_set_modules(event, hits->int32_values[HIT_VOLUME],
+    ETX_CHECK(etx_event_put_modules(event, hits->int32_values[HIT_VOLUME],
         hits->int32_values[HIT_LAYER], hits->int32_values[HIT_MODULE]));
     *out = event;
     event = NULL;
@@ -154,9 +158,13 @@ static etx_status read_cells(etx_event *event,
         ETX_CHECK(find_row(&found, hits, &csv, row, CELL_HIT, paths->hits));
         hit[row] = (int32_t)found;
     }
-    ETX_CHECK(etx_event_set_cells(event, csv.n_rows, hit,
-        csv.int32_values[CELL_CHANNEL0], csv.int32_values[CELL_CHANNEL1],
-        csv.float_values[CELL_VALUE], detector));
+
+    const struct etx_cells cells = {.n_cells = csv.n_rows,
+        .hit = hit,
+        .channel0 = csv.int32_values[CELL_CHANNEL0],
+        .channel1 = csv.int32_values[CELL_CHANNEL1],
+        .value = csv.float_values[CELL_VALUE]};
+    ETX_CHECK(etx_event_put_cells(event, &cells, detector));
 done:
     etx_release(hit);
     etx_csv_release(&csv);
@@ -239,13 +247,11 @@ done:
 static etx_status check_all_hits(const struct truth *truth,
     const etx_event *event, const struct etx_event_paths *paths)
 {
-    const int64_t *hit_ids = etx_event_hit_ids(event);
-
-    for (int64_t i = 0; i < etx_event_n_hits(event); i++)
+    for (int64_t i = 0; i < event->n_hits; i++)
         if (truth->particle_id[i] < 0)
             return etx_fail(ETX_ERR_FORMAT,
                 "%s: there is no row for hit_id %" PRId64 " of %s",
-                paths->truth, hit_ids[i], paths->hits);
+                paths->truth, event->hit_id[i], paths->hits);
     return ETX_OK;
 }
 
@@ -255,22 +261,22 @@ static etx_status read_truth(etx_event *event,
     struct etx_csv csv = {0};
     struct etx_id_index index = {0};
     struct truth truth = {0};
-    const int64_t n_hits = etx_event_n_hits(event);
+    const int64_t n_hits = event->n_hits;
     etx_status status = ETX_OK;
 
     ETX_CHECK(read_particles(
         &truth.particles, &truth.n_particles, &index, paths->particles));
     ETX_CHECK(
         etx_csv_read(&csv, paths->truth, truth_columns, COUNT(truth_columns)));
-    ETX_CHECK(etx_alloc(&truth.particle_id, n_hits,
-        sizeof *truth.particle_id, "particles of hits"));
-    ETX_CHECK(etx_alloc(
-        &truth.weight, n_hits, sizeof *truth.weight, "hit weights"));
+    ETX_CHECK(etx_alloc(&truth.particle_id, n_hits, sizeof *truth.particle_id,
+        "particles of hits"));
+    ETX_CHECK(
+        etx_alloc(&truth.weight, n_hits, sizeof *truth.weight, "hit weights"));
     for (int64_t i = 0; i < n_hits; i++)
         truth.particle_id[i] = -1;
     ETX_CHECK(place_truth(&truth, &csv, paths, hits, &index));
     ETX_CHECK(check_all_hits(&truth, event, paths));
-    ETX_CHECK(etx_event_set_truth(event, truth.particle_id, truth.weight,
+    ETX_CHECK(etx_event_put_truth(event, truth.particle_id, truth.weight,
         truth.n_particles, truth.particles));
 done:
     etx_release(truth.particles);

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "data/event.h"
 #include "io/csv.h"
 
 #include <inttypes.h>
@@ -48,13 +49,13 @@ etx_status etx_features_csv_read(
             path, n_features);
         goto done;
     }
-    ETX_CHECK(etx_alloc(
-        &positions, n_hits, 3 * sizeof *positions, "hit positions"));
+    ETX_CHECK(
+        etx_alloc(&positions, n_hits, 3 * sizeof *positions, "hit positions"));
     for (int64_t i = 0; i < n_hits; i++)
-        ETX_CHECK(place_hit(positions + 3 * i, features + n_features * i,
-            scales, i, path));
-    ETX_CHECK(etx_event_create(&event, n_hits, NULL, positions));
-    ETX_CHECK(etx_event_set_features(event, n_features, features));
+        ETX_CHECK(place_hit(
+            positions + 3 * i, features + n_features * i, scales, i, path));
+    ETX_CHECK(etx_event_make(&event, n_hits, NULL, positions));
+    ETX_CHECK(etx_event_put_features(event, n_features, features));
     *out = event;
     event = NULL;
 done:

@@ -51,10 +51,11 @@ int32_t etx_file_exists(const char *path);
 
 struct etx_file_writer;
 
-/* Start a file that shall stand at path; compressed (with no time in it) when
- * path ends in .gz. A path that names a device or a pipe is written directly.
- * The old file stays until the commit. */
-etx_status etx_file_writer_open(struct etx_file_writer **out, const char *path);
+/* Start a file that shall stand at path, compressed (with no time in it) when
+ * compressed is not 0. A path that names a device or a pipe is written
+ * directly. The old file stays until the commit. */
+etx_status etx_file_writer_open(
+    struct etx_file_writer **out, const char *path, int32_t compressed);
 etx_status etx_file_writer_put(
     struct etx_file_writer *writer, const void *data, size_t size);
 /* Flush, synchronise, rename. After an error the old file is intact. */
@@ -62,7 +63,7 @@ etx_status etx_file_writer_commit(struct etx_file_writer *writer);
 /* Removes what was not committed; NULL is fine. */
 void etx_file_writer_free(struct etx_file_writer *writer);
 
-/* All of the above for data [size]. */
+/* All of the above for data [size]; compressed when path ends in .gz. */
 etx_status etx_file_write(const char *path, const void *data, size_t size);
 
 #endif

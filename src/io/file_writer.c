@@ -192,10 +192,6 @@ static etx_status open_target(struct etx_file_writer *writer)
 
 static etx_status start_compression(struct etx_file_writer *writer)
 {
-    const size_t length = strlen(writer->path);
-
-    if (length < 3 || strcmp(writer->path + length - 3, ".gz") != 0)
-        return ETX_OK;
     if (deflateInit2(&writer->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
             GZIP_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
         return etx_fail(
@@ -204,7 +200,8 @@ static etx_status start_compression(struct etx_file_writer *writer)
     return ETX_OK;
 }
 
-etx_status etx_file_writer_open(struct etx_file_writer **out, const char *path)
+etx_status etx_file_writer_open(
+    struct etx_file_writer **out, const char *path, int32_t compressed)
 {
     struct etx_file_writer *writer = NULL;
     etx_status status = ETX_OK;
@@ -212,7 +209,8 @@ etx_status etx_file_writer_open(struct etx_file_writer **out, const char *path)
     ETX_CHECK(etx_alloc(&writer, 1, sizeof *writer, "a file writer"));
     writer->descriptor = -1;
     ETX_CHECK(follow_links(&writer->path, path));
-    ETX_CHECK(start_compression(writer));
+    if (compressed)
+        ETX_CHECK(start_compression(writer));
     ETX_CHECK(open_target(writer));
     *out = writer;
     writer = NULL;
@@ -335,10 +333,13 @@ void etx_file_writer_free(struct etx_file_writer *writer)
 
 etx_status etx_file_write(const char *path, const void *data, size_t size)
 {
+    const size_t length = strlen(path);
+    const int32_t compressed =
+        length > 3 && strcmp(path + length - 3, ".gz") == 0;
     struct etx_file_writer *writer = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_file_writer_open(&writer, path));
+    ETX_CHECK(etx_file_writer_open(&writer, path, compressed));
     ETX_CHECK(etx_file_writer_put(writer, data, size));
     ETX_CHECK(etx_file_writer_commit(writer));
 done:

@@ -8,10 +8,10 @@
 #include "base/sort.h"
 #include "base/text.h"
 #include "data/event.h"
+#include "data/id_index.h"
 #include "data/tracks.h"
 #include "io/csv.h"
 #include "io/file.h"
-#include "io/id_index.h"
 
 #include <string.h>
 
@@ -96,11 +96,9 @@ static etx_status place_labels(int32_t *labels, const int32_t *row_labels,
 {
     const int64_t *hit_id = csv->int64_values[HIT_ID];
     struct etx_id_index hits = {0};
-    int64_t duplicate = -1;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(
-        etx_id_index_build(&hits, &duplicate, event->hit_id, event->n_hits));
+    ETX_CHECK(etx_id_index_build(&hits, event->n_hits, event->hit_id));
     for (int64_t row = 0; row < csv->n_rows; row++) {
         const int64_t hit = etx_id_index_find(&hits, hit_id[row]);
         if (hit < 0) {
@@ -116,17 +114,19 @@ done:
 
 static etx_status check_rows(const struct etx_csv *csv)
 {
+    const int64_t *hit_id = csv->int64_values[HIT_ID];
     struct etx_id_index index = {0};
-    int64_t duplicate = -1;
     etx_status status = ETX_OK;
 
     for (int64_t row = 0; row < csv->n_rows; row++)
         if (csv->int64_values[TRACK_ID][row] < 0)
             return etx_csv_fail(csv, row, TRACK_ID, "is negative");
-    ETX_CHECK(etx_id_index_build(
-        &index, &duplicate, csv->int64_values[HIT_ID], csv->n_rows));
-    if (duplicate >= 0)
-        status = etx_csv_fail(csv, duplicate, HIT_ID, "occurs twice");
+    ETX_CHECK(etx_id_index_build(&index, csv->n_rows, hit_id));
+
+    const int64_t first = etx_id_index_duplicate(&index, hit_id);
+    if (first >= 0)
+        status = etx_csv_fail(csv, etx_id_index_find(&index, hit_id[first]),
+            HIT_ID, "occurs twice");
 done:
     etx_id_index_release(&index);
     return status;
