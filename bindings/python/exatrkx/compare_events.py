@@ -263,10 +263,7 @@ def properties(sample: Sample) -> Rows:
 
 def detector_rows(sample: Sample, detectors: Table) -> Rows:
     """Whether hits, modules and cells agree with the module table."""
-    names = ("volume_id", "layer_id", "module_id")
-    module = lookup(
-        module_key(detectors, names), module_key(sample.hits, names)
-    )
+    module = lookup(module_key(detectors), module_key(sample.hits))
     if (module < 0).any():
         return {"hits on unknown modules": str((module < 0).sum())}
     local = to_local(sample, detectors, module)
@@ -281,10 +278,10 @@ def detector_rows(sample: Sample, detectors: Table) -> Rows:
     return rows
 
 
-def module_key(table: Table, names: Sequence[str]) -> np.ndarray:
+def module_key(table: Table) -> np.ndarray:
     """One integer for volume, layer and module."""
-    volume, layer, module = (table[name] for name in names)
-    return (volume * 1000 + layer) * 1_000_000 + module
+    disc = table["volume_id"] * 1000 + table["layer_id"]
+    return disc * 1_000_000 + table["module_id"]
 
 
 def to_local(

@@ -1,0 +1,344 @@
+"""test_simulate -- event simulation, hit weights and TrackML files.
+
+Run with `python3 test/python/test_simulate.py`. What needs numpy or pyacts is
+skipped where they are missing.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+sys.path.insert(0, os.path.join(ROOT, "bindings", "python"))
+
+HAVE_NUMPY = importlib.util.find_spec("numpy") is not None
+HAVE_ACTS = HAVE_NUMPY and importlib.util.find_spec("acts") is not None
+NO_NUMPY = "numpy is not installed"
+NO_ACTS = "pyacts is not installed (pip install pyacts)"
+DETECTORS = os.path.join(ROOT, "examples", "data", "detectors.csv.gz")
+REFERENCE = os.environ.get(
+    "ETX_REFERENCE_DATA", os.path.join(ROOT, "..", "shared", "data")
+)
+REAL_EVENT = os.path.join(REFERENCE, "trackml_event", "event000000001")
+NO_REFERENCE = f"no {REAL_EVENT}-truth.csv.gz (ETX_REFERENCE_DATA)"
+
+if HAVE_NUMPY:
+    import numpy as np
+
+    from exatrkx import (
+        _detector,
+        _fatras,
+        _generator,
+        _noise,
+        _trackml_csv,
+        _weights,
+        compare_events,
+        simulate,
+    )
+
+
+def module_rows(**columns: list[float]) -> _detector.Modules:
+    """Modules of which only the given columns matter."""
+    n = len(next(iter(columns.values())))
+    names = _detector.Modules.__dataclass_fields__
+    filled = {name: np.zeros(n) for name in names}
+    filled["centre"] = np.zeros((n, 3))
+    filled["rotation"] = np.tile(np.eye(3), (n, 1, 1))
+    filled |= {name: np.array(values) for name, values in columns.items()}
+    return _detector.Modules(**filled)
+
+
+def strip_and_pixel() -> _detector.Modules:
+    """One pixel barrel module and one strip end-cap module."""
+    return module_rows(
+        volume_id=[8, 12],
+        half_thickness=[0.15, 0.25],
+        min_half_u=[8.4, 16.4],
+        max_half_u=[8.4, 24.2],
+        half_v=[36.0, 78.0],
+        pitch_u=[0.05, 0.08],
+        pitch_v=[0.05625, 1.2],
+    )
+
+
+@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
+class Weights(unittest.TestCase):
+    def test_order_factors_nine_hits(self) -> None:
+        expected = np.array([10, 8, 6, 5, 3, 3, 3, 5, 6]) / 49.0
+        np.testing.assert_allclose(_weights.order_factors(9), expected)
+
+    def test_order_factors_short_and_long(self) -> None:
+        self.assertEqual(_weights.order_factors(3).sum(), 0.0)
+        self.assertAlmostEqual(_weights.order_factors(4).sum(), 1.0)
+        long = _weights.order_factors(25)
+        self.assertAlmostEqual(long.sum(), 1.0)
+        self.assertEqual(long[20:].sum(), 0.0)
+
+    def test_pt_factors(self) -> None:
+        pt = np.array([0.04, 0.1, 0.5, 1.75, 3.0, 30.0])
+        expected = [0.0, 0.2, 0.2, 0.6, 1.0, 1.0]
+        np.testing.assert_allclose(_weights.pt_factors(pt), expected)
+
+    def test_hit_weights_ignore_noise(self) -> None:
+        owner = np.array([0, -1, 0, 0, 0])
+        tz = np.array([40.0, 1.0, 10.0, 30.0, 20.0])
+        weights = _weights.hit_weights(owner, tz, np.zeros(1), np.array([1.0]))
+        self.assertEqual(weights[1], 0.0)
+        self.assertAlmostEqual(weights.sum(), 1.0)
+        order = _weights.order_factors(4)
+        np.testing.assert_allclose(weights[[2, 4, 3, 0]], order)
+
+    def test_hit_weights_none(self) -> None:
+        weights = _weights.hit_weights(
+            np.array([-1, -1]), np.zeros(2), np.zeros(0), np.zeros(0)
+        )
+        self.assertEqual(weights.tolist(), [0.0, 0.0])
+
+    @unittest.skipUnless(
+        os.path.exists(REAL_EVENT + "-truth.csv.gz"), NO_REFERENCE
+    )
+    def test_hit_weights_real_event(self) -> None:
+        """Equal to the published weights but for one common factor."""
+        event = _trackml_csv.read_event(REAL_EVENT)
+        particles, truth = event["particles"], event["truth"]
+        owner = compare_events.lookup(
+            particles["particle_id"], truth["particle_id"]
+        )
+        weights = _weights.hit_weights(
+            owner,
+            truth["tz"],
+            particles["vz"],
+            np.hypot(particles["px"], particles["py"]),
+        )
+        # This file gives no weight to secondaries, generation 1 and up.
+        used = truth["weight"] > 0.0
+        ratio = weights[used] / truth["weight"][used]
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-5)
+        generation = (truth["particle_id"] >> 24) & 0xFFF
+        self.assertTrue(((weights > 0.0) <= (used | (generation > 0))).all())
+
+
+@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
+class Files(unittest.TestCase):
+    def test_round_trip_and_equal_bytes(self) -> None:
+        table = {
+            "hit_id": np.arange(1, 4),
+            "particle_id": np.array([0, 2**62 + 1, 4505867370102784]),
+            "x": np.array([-1502.5, 0.0784591, 1e-7]),
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, f"{i}.csv.gz") for i in "ab"]
+            for path in paths:
+                _trackml_csv.write_table(path, table)
+            first, second = (Path(path).read_bytes() for path in paths)
+            self.assertEqual(first, second)
+            read = _trackml_csv.read_table(paths[0])
+        self.assertEqual(list(read), list(table))
+        for name, values in table.items():
+            np.testing.assert_array_equal(read[name], values)
+        text = gzip.decompress(first).decode()
+        self.assertEqual(text.split("\n")[1], "1,0,-1502.5")
+
+    def test_missing_column(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "hits.csv")
+            _trackml_csv.write_table(path, {"hit_id": np.arange(2)})
+            with self.assertRaisesRegex(ValueError, "no column x"):
+                _trackml_csv.read_table(path, ["hit_id", "x"])
+
+
+@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
+class Generator(unittest.TestCase):
+    def test_particle_id(self) -> None:
+        one = np.array([1])
+        packed = _generator.pack_particle_id(2047 * one, 65535 * one, one, one)
+        self.assertGreater(packed[0], 0)
+        self.assertEqual(packed[0] >> 52, 2047)
+        self.assertEqual((packed[0] >> 36) & 0xFFFF, 65535)
+        self.assertEqual((packed[0] >> 24) & 0xFFF, 1)
+
+    def test_event_is_within_bounds(self) -> None:
+        rng = np.random.default_rng(3)
+        particles = _generator.generate(rng, 50, 0.2)
+        self.assertEqual(len(np.unique(particles.particle_id)), len(particles))
+        pt = np.hypot(particles.momentum[:, 0], particles.momentum[:, 1])
+        eta = np.arcsinh(particles.momentum[:, 2] / pt)
+        self.assertGreaterEqual(pt.min(), 0.1 * (1.0 - 1e-12))
+        self.assertLessEqual(np.abs(eta).max(), 4.0 + 1e-9)
+        radius = np.hypot(particles.position[:, 0], particles.position[:, 1])
+        away = radius > 0.5
+        self.assertAlmostEqual(away.mean(), 0.2, delta=0.04)
+        generation = (particles.particle_id >> 24) & 0xFFF
+        np.testing.assert_array_equal(generation, away.astype(int))
+        self.assertLess(np.abs(particles.position[:, 2]).max(), 3000.1)
+        self.assertEqual(set(particles.charge.tolist()), {-1, 1})
+
+    def test_same_seed_same_event(self) -> None:
+        first, second = (
+            _generator.generate(np.random.default_rng(5), 3, 0.1)
+            for _ in range(2)
+        )
+        np.testing.assert_array_equal(first.momentum, second.momentum)
+        np.testing.assert_array_equal(first.position, second.position)
+
+
+@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
+class Noise(unittest.TestCase):
+    def test_cells_share_the_path(self) -> None:
+        rng = np.random.default_rng(1)
+        modules = strip_and_pixel()
+        for row in (0, 1):
+            for _ in range(50):
+                slope = rng.normal(scale=2.0, size=2)
+                point = rng.uniform(-5.0, 5.0, size=2)
+                channel, path = _noise.cells_under(
+                    modules, row, 0.3, point, slope
+                )
+                length = 0.3 * np.sqrt(1.0 + slope @ slope)
+                self.assertAlmostEqual(path.sum(), length)
+                steps = np.abs(np.diff(channel, axis=0)).sum(axis=1)
+                np.testing.assert_array_equal(steps, 1)
+
+    def test_straight_crossing_is_one_cell(self) -> None:
+        channel, path = _noise.cells_under(
+            strip_and_pixel(), 0, 0.3, np.array((0.01, 0.01)), np.zeros(2)
+        )
+        self.assertEqual(channel.tolist(), [[168, 640]])
+        self.assertAlmostEqual(path[0], 0.3)
+
+    def test_points_fill_the_trapezoid(self) -> None:
+        rng = np.random.default_rng(2)
+        module = np.ones(4000, dtype=np.int64)
+        point = _noise.random_points(rng, strip_and_pixel(), module)
+        half_u = 20.3 + point[:, 1] / 78.0 * 3.9
+        self.assertTrue((np.abs(point[:, 0]) <= half_u + 1e-9).all())
+        self.assertLessEqual(np.abs(point[:, 1]).max(), 78.0)
+        # Centre of mass of the trapezoid: hv/3 * (b - a) / (b + a).
+        self.assertAlmostEqual(point[:, 1].mean(), 4.99, delta=2.5)
+
+
+@unittest.skipUnless(HAVE_ACTS, NO_ACTS)
+class Simulation(unittest.TestCase):
+    folder: tempfile.TemporaryDirectory[str]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.detectors = os.path.join(cls.folder.name, "detectors.csv.gz")
+        cls.outs = [os.path.join(cls.folder.name, name) for name in "ab"]
+        common = ["--set", "small", "--seed", "11", "--events"]
+        first = [*common, "2", "--out", cls.outs[0]]
+        assert simulate.main([*first, "--detectors", cls.detectors]) == 0
+        second = [*common, "1", "--first-event", "1", "--out", cls.outs[1]]
+        scratch = os.path.join(cls.folder.name, "scratch")
+        os.mkdir(scratch)
+        cls.fatras = _fatras.Fatras(scratch)
+        simulate.make_events(cls.fatras, simulate.checked(second))
+        cls.prefix = os.path.join(cls.outs[0], "event000000001")
+        cls.event = _trackml_csv.read_event(cls.prefix)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.folder.cleanup()
+
+    def test_same_event_same_bytes(self) -> None:
+        """Also when the event is made on its own."""
+        for kind in _trackml_csv.KINDS:
+            name = f"event000000001-{kind}.csv.gz"
+            first, second = (Path(out, name).read_bytes() for out in self.outs)
+            self.assertEqual(first, second)
+
+    def test_tables_agree(self) -> None:
+        hits, truth = self.event["hits"], self.event["truth"]
+        n_hits = len(hits["hit_id"])
+        np.testing.assert_array_equal(hits["hit_id"], np.arange(1, n_hits + 1))
+        np.testing.assert_array_equal(hits["hit_id"], truth["hit_id"])
+        cells = np.unique(self.event["cells"]["hit_id"])
+        np.testing.assert_array_equal(cells, hits["hit_id"])
+        particles = self.event["particles"]
+        owner = compare_events.lookup(
+            particles["particle_id"], truth["particle_id"]
+        )
+        count = np.bincount(owner[owner >= 0], minlength=len(particles["q"]))
+        np.testing.assert_array_equal(count, particles["nhits"])
+        noise = truth["particle_id"] == 0
+        np.testing.assert_array_equal(noise, owner < 0)
+        self.assertAlmostEqual(noise.mean(), 0.15, delta=0.01)
+        self.assertAlmostEqual(truth["weight"].sum(), 1.0, places=4)
+        self.assertEqual(truth["weight"][noise].sum(), 0.0)
+        self.assertTrue(600 < n_hits < 1600, n_hits)
+
+    def test_hits_lie_on_their_modules(self) -> None:
+        sample = compare_events.Sample(self.outs[0])
+        table = _trackml_csv.read_table(self.detectors)
+        module = compare_events.lookup(
+            compare_events.module_key(table),
+            compare_events.module_key(sample.hits),
+        )
+        self.assertTrue((module >= 0).all())
+        u, v, w = compare_events.to_local(sample, table, module)
+        self.assertLess(np.abs(w).max(), 0.02)
+        mean_u, mean_v = compare_events.cell_centres(sample, table, module)
+        self.assertLess(np.abs(u - mean_u).max(), 0.01)
+        self.assertLess(np.abs(v - mean_v).max(), 0.01)
+
+    def test_curvature_is_against_the_charge(self) -> None:
+        sample = compare_events.Sample(self.outs[0])
+        order = compare_events.track_order(sample)
+        sense, curvature = compare_events.bending(sample, order)
+        self.assertGreater(len(sense), 20)
+        self.assertGreater((sense < 0).mean(), 0.95)
+        # 0.3 B / 2 with B = 2 T, in GeV/m; arcsin makes it a little more.
+        self.assertAlmostEqual(1e3 * np.median(curvature), -0.3, delta=0.03)
+
+    def test_shipped_detector_is_this_one(self) -> None:
+        first = _trackml_csv.read_table(self.detectors)
+        second = _trackml_csv.read_table(DETECTORS)
+        self.assertEqual(len(first["cx"]), 18728)
+        for name, values in second.items():
+            np.testing.assert_allclose(first[name], values, atol=1e-4)
+
+    def test_silicon_is_dense(self) -> None:
+        """Muons lose 0.4 MeV in a mm of silicon; a barrel has about 20 mm."""
+        n = 200
+        zero = np.zeros(n)
+        particles = _generator.Particles(
+            particle_id=np.arange(1, n + 1),
+            pdg=np.full(n, -13),
+            mass=np.full(n, 0.1056584),
+            charge=np.ones(n, dtype=np.int64),
+            position=np.zeros((n, 3)),
+            momentum=_generator.momenta(
+                zero + 1.0, np.linspace(-3.0, 3.0, n), zero + 0.1
+            ),
+            last_hit=np.full(n, 100),
+        )
+        found = self.fatras.run(particles, 1)
+        last = np.linalg.norm(found.true_position[:, :2], axis=1) > 1000.0
+        momentum = np.linalg.norm(found.true_momentum[last], axis=1)
+        start = np.linalg.norm(particles.momentum[0])
+        loss = np.median(start - momentum)
+        self.assertTrue(0.005 < loss < 0.015, loss)
+
+    def test_command_line_errors(self) -> None:
+        for wrong in ([], ["--out", "x"], ["--out", "x", "--pileup", "9999"]):
+            with self.assertRaises(SystemExit) as raised:
+                with open(os.devnull, "w") as null:
+                    stderr, sys.stderr = sys.stderr, null
+                    try:
+                        simulate.main(wrong)
+                    finally:
+                        sys.stderr = stderr
+            self.assertEqual(raised.exception.code, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
