@@ -12,8 +12,13 @@
 #include "stage/model.h"
 
 /* A model with the stages of config and all weights zero: what a trainer
- * starts from and what load fills. */
-etx_status etx_model_from_config(struct etx_model **out,
-    const json_t *config);
+ * starts from and what load fills. Its text is config as compact JSON. */
+etx_status etx_model_from_config(struct etx_model **out, const json_t *config);
+
+/* The work behind etx_model_load_memory, etx_model_load, etx_model_save. */
+etx_status etx_model_parse(
+    struct etx_model **out, const void *data, size_t size);
+etx_status etx_model_read(struct etx_model **out, const char *path);
+etx_status etx_model_write(const struct etx_model *model, const char *path);
 
 #endif

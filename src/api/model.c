@@ -1,0 +1,75 @@
+/* api/model.c -- models: load, save, describe.
+ *
+ * jansson reads and writes numbers through strtod and printf, which follow
+ * the host's rounding mode: it is put aside meanwhile.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/float_environment.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "io/config.h"
+#include "io/model_file.h"
+
+etx_status etx_model_load(etx_model **out, const char *path)
+{
+    fenv_t host;
+    etx_status status;
+
+    if (out == NULL || path == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "etx_model_load: %s is NULL",
+            out == NULL ? "out" : "path");
+    etx_float_environment_enter(&host);
+    status = etx_model_read(out, path);
+    etx_float_environment_leave(&host);
+    return status;
+}
+
+etx_status etx_model_load_memory(etx_model **out, const void *data, size_t size)
+{
+    fenv_t host;
+    etx_status status;
+
+    if (out == NULL || data == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "etx_model_load_memory: %s is NULL",
+            out == NULL ? "out" : "data");
+    etx_float_environment_enter(&host);
+    status = etx_model_parse(out, data, size);
+    etx_float_environment_leave(&host);
+    return status;
+}
+
+etx_status etx_model_save(const etx_model *model, const char *path)
+{
+    fenv_t host;
+    etx_status status;
+
+    if (model == NULL || path == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "etx_model_save: %s is NULL",
+            model == NULL ? "model" : "path");
+    etx_float_environment_enter(&host);
+    status = etx_model_write(model, path);
+    etx_float_environment_leave(&host);
+    return status;
+}
+
+const char *etx_model_describe(const etx_model *model)
+{
+    return model == NULL ? "" : model->config;
+}
+
+etx_status etx_label_options_init(
+    etx_label_options *options, size_t struct_size)
+{
+    return etx_options_init(options, struct_size, &etx_label_defaults,
+        sizeof etx_label_defaults, "label options");
+}
+
+etx_status etx_model_label_options(
+    etx_label_options *out, const etx_model *model)
+{
+    if (out == NULL || model == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "etx_model_label_options: %s is NULL",
+            out == NULL ? "out" : "model");
+    *out = model->label;
+    return ETX_OK;
+}

@@ -1,0 +1,366 @@
+/* io/config.c -- etx.config: what a model is made of.
+ *
+ * docs/model_format.md is the specification. Flat objects are read by
+ * arch/options.h, as those of the networks are.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io/config.h"
+
+#include "arch/options.h"
+#include "base/check.h"
+#include "io/json_text.h"
+
+#include <exatrkx/graph.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define SCHEMA 1
+/* Scales and radii beyond these would leave the range of a float. */
+#define LEAST 1e-30
+#define MOST  1e30
+/* Feature names in messages. */
+#define NAME "%.40s"
+
+const etx_label_options etx_label_defaults = {
+    .struct_size = sizeof(etx_label_options),
+    .method = ETX_LABEL_COMPONENTS,
+    .cut = 0.5f,
+    .min_hits = 3,
+};
+
+static const char *const orientation_names[] = {
+    [ETX_ORIENT_INDEX] = "index",
+    [ETX_ORIENT_OUTWARD] = "outward",
+    [ETX_ORIENT_BOTH] = "both",
+    NULL,
+};
+
+static const char *const label_names[] = {
+    [ETX_LABEL_COMPONENTS] = "components",
+    [ETX_LABEL_MUTUAL_BEST] = "mutual_best",
+    [ETX_LABEL_WALKTHROUGH] = "walkthrough",
+    NULL,
+};
+
+static const char *const edge_feature_names[ETX_N_EDGE_FEATURES] = {
+    [ETX_EDGE_DR] = "dr",
+    [ETX_EDGE_DPHI] = "dphi",
+    [ETX_EDGE_DZ] = "dz",
+    [ETX_EDGE_DETA] = "deta",
+    [ETX_EDGE_LENGTH] = "length",
+    [ETX_EDGE_THETA] = "theta",
+    [ETX_EDGE_ASINH_Z0] = "asinh_z0",
+    [ETX_EDGE_ASINH_DZDR] = "asinh_dzdr",
+    [ETX_EDGE_ASINH_DPHIDR] = "asinh_dphidr",
+    [ETX_EDGE_PHI_SLOPE] = "phi_slope",
+    [ETX_EDGE_R_PHI_SLOPE] = "r_phi_slope",
+    [ETX_EDGE_SCORE_LOGIT] = "score_logit",
+};
+
+/* ------------------------------------------------------------- helpers -- */
+
+static etx_status check_keys(
+    const char *owner, const json_t *object, const char *const *known)
+{
+    struct etx_json_member member = {0};
+
+    if (!json_is_object(object))
+        return etx_fail(ETX_ERR_FORMAT, "%s is not an object", owner);
+    while (etx_json_next(&member, object)) {
+        int32_t k = 0;
+        while (known[k] != NULL && strcmp(known[k], member.key) != 0)
+            k++;
+        if (known[k] == NULL)
+            return etx_fail(ETX_ERR_FORMAT, "%s: unknown key '" NAME "'", owner,
+                member.key);
+    }
+    return ETX_OK;
+}
+
+static etx_status fail_missing(const char *owner, const char *key)
+{
+    return etx_fail(ETX_ERR_FORMAT, "%s: there is no '%s'", owner, key);
+}
+
+static etx_status read_number(float *out, const char *owner, const char *key,
+    const json_t *value, double low, double high)
+{
+    const double number = json_number_value(value);
+
+    if (value == NULL)
+        return fail_missing(owner, key);
+    if (!json_is_number(value))
+        return etx_fail(ETX_ERR_FORMAT, "%s: %s is not a number", owner, key);
+    if (!(number >= low && number <= high))
+        return etx_fail(ETX_ERR_FORMAT, "%s: %s is %.9g, expected %.9g to %.9g",
+            owner, key, number, low, high);
+    *out = (float)number;
+    return ETX_OK;
+}
+
+/* ------------------------------------------------------------ features -- */
+
+/* One {"name": ..., "scale": ...}. */
+static etx_status read_feature(
+    const char **name, float *scale, const char *owner, const json_t *value)
+{
+    static const char *const keys[] = {"name", "scale", NULL};
+    etx_status status = check_keys(owner, value, keys);
+
+    if (status != ETX_OK)
+        return status;
+    *name = json_string_value(json_object_get(value, "name"));
+    if (*name == NULL)
+        return fail_missing(owner, "name");
+    return read_number(
+        scale, owner, "scale", json_object_get(value, "scale"), LEAST, MOST);
+}
+
+static etx_status check_list(
+    const char *owner, const json_t *value, size_t most)
+{
+    if (!json_is_array(value) || json_array_size(value) > most)
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s is not a list of at most %zu features", owner, most);
+    return ETX_OK;
+}
+
+static etx_status read_node_features(
+    struct etx_feature_list *list, const char *owner, const json_t *value)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(check_list(owner, value, ETX_MAX_FEATURES));
+    list->n_features = (int32_t)json_array_size(value);
+    for (int32_t k = 0; k < list->n_features; k++) {
+        struct etx_feature *feature = &list->feature[k];
+        const char *name = NULL;
+        ETX_CHECK(read_feature(
+            &name, &feature->scale, owner, json_array_get(value, (size_t)k)));
+        feature->id = etx_hit_feature_find(name);
+        if (feature->id < 0)
+            return etx_fail(ETX_ERR_FORMAT,
+                "%s: unknown hit feature '" NAME "'", owner, name);
+    }
+done:
+    return status;
+}
+
+static int32_t find_edge_feature(const char *name)
+{
+    for (int32_t id = 0; id < ETX_N_EDGE_FEATURES; id++)
+        if (strcmp(edge_feature_names[id], name) == 0)
+            return id;
+    return -1;
+}
+
+static etx_status read_edge_features(
+    struct etx_edge_feature_list *list, const char *owner, const json_t *value)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(check_list(owner, value, ETX_N_EDGE_FEATURES));
+    list->n_features = (int32_t)json_array_size(value);
+    for (int32_t k = 0; k < list->n_features; k++) {
+        const char *name = NULL;
+        ETX_CHECK(read_feature(
+            &name, &list->scale[k], owner, json_array_get(value, (size_t)k)));
+        list->feature[k] = find_edge_feature(name);
+        if (list->feature[k] < 0)
+            return etx_fail(ETX_ERR_FORMAT,
+                "%s: unknown edge feature '" NAME "'", owner, name);
+    }
+done:
+    return status;
+}
+
+/* -------------------------------------------------------------- stages -- */
+
+/* The names of a stage in messages. */
+struct stage_names {
+    const char *stage;
+    const char *node_features;
+    const char *edge_features;
+    int32_t kind; /* enum etx_network_kind */
+};
+
+static const struct stage_names embedding_names = {"embedding",
+    "embedding.node_features", "embedding.edge_features", ETX_NETWORK_POINT};
+static const struct stage_names filter_names = {
+    "filter", "filter.node_features", "filter.edge_features", ETX_NETWORK_EDGE};
+static const struct stage_names gnn_names = {
+    "gnn", "gnn.node_features", "gnn.edge_features", ETX_NETWORK_EDGE};
+
+static etx_status check_kind(const struct etx_network *network,
+    const struct stage_names *names, const char *arch)
+{
+    static const char *const kinds[] = {
+        [ETX_NETWORK_POINT] = "points", [ETX_NETWORK_EDGE] = "edges"};
+
+    if (network->arch->kind != names->kind)
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: " NAME " is a network for %s, expected one for %s",
+            names->stage, arch, kinds[network->arch->kind], kinds[names->kind]);
+    return ETX_OK;
+}
+
+/* The network and the features of a stage. */
+static etx_status read_network(struct etx_model_stage *stage,
+    const struct stage_names *names, const json_t *object)
+{
+    const json_t *nodes = json_object_get(object, "node_features");
+    const json_t *edges = json_object_get(object, "edge_features");
+    const char *arch = json_string_value(json_object_get(object, "arch"));
+    struct etx_edge_feature_list edge_features = {0};
+    etx_status status = ETX_OK;
+
+    if (arch == NULL)
+        return fail_missing(names->stage, "arch");
+    if (nodes == NULL)
+        return fail_missing(names->stage, "node_features");
+    ETX_CHECK(
+        read_node_features(&stage->node_features, names->node_features, nodes));
+    if (edges != NULL)
+        ETX_CHECK(
+            read_edge_features(&edge_features, names->edge_features, edges));
+    ETX_CHECK(etx_network_create(&stage->network, arch,
+        stage->node_features.n_features, &edge_features,
+        json_object_get(object, "options")));
+    ETX_CHECK(check_kind(stage->network, names, arch));
+done:
+    return status;
+}
+
+static etx_status read_graph(struct etx_model *model, const json_t *object)
+{
+    const struct etx_option options[] = {
+        {.key = "radius",
+            .kind = ETX_OPTION_FLOAT,
+            .value = &model->radius,
+            .low = LEAST,
+            .high = MOST},
+        {.key = "max_neighbours",
+            .kind = ETX_OPTION_INT,
+            .value = &model->max_neighbours,
+            .low = 0,
+            .high = INT32_MAX},
+        {.key = "orientation",
+            .kind = ETX_OPTION_CHOICE,
+            .value = &model->orientation,
+            .choices = orientation_names},
+    };
+
+    if (json_object_get(object, "radius") == NULL)
+        return fail_missing("embedding.graph", "radius");
+    return etx_options_read(
+        "embedding.graph", object, options, sizeof options / sizeof options[0]);
+}
+
+static etx_status read_embedding(struct etx_model *model, const json_t *object)
+{
+    static const char *const keys[] = {
+        "arch", "options", "node_features", "graph", NULL};
+    const json_t *graph = json_object_get(object, "graph");
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(check_keys("embedding", object, keys));
+    if (graph == NULL)
+        return fail_missing("embedding", "graph");
+    ETX_CHECK(read_graph(model, graph));
+    ETX_CHECK(read_network(&model->embedding, &embedding_names, object));
+done:
+    return status;
+}
+
+static etx_status read_filter(struct etx_model *model, const json_t *object)
+{
+    static const char *const keys[] = {
+        "arch", "options", "node_features", "edge_features", "cut", NULL};
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(check_keys("filter", object, keys));
+    ETX_CHECK(read_number(&model->filter_cut, "filter", "cut",
+        json_object_get(object, "cut"), 0.0, 1.0));
+    ETX_CHECK(read_network(&model->filter, &filter_names, object));
+done:
+    return status;
+}
+
+static etx_status read_gnn(struct etx_model *model, const json_t *object)
+{
+    static const char *const keys[] = {
+        "arch", "options", "node_features", "edge_features", NULL};
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(check_keys("gnn", object, keys));
+    ETX_CHECK(read_network(&model->gnn, &gnn_names, object));
+done:
+    return status;
+}
+
+static etx_status read_label(struct etx_model *model, const json_t *object)
+{
+    const struct etx_option options[] = {
+        {.key = "method",
+            .kind = ETX_OPTION_CHOICE,
+            .value = &model->label.method,
+            .choices = label_names},
+        {.key = "cut",
+            .kind = ETX_OPTION_FLOAT,
+            .value = &model->label.cut,
+            .low = 0.0,
+            .high = 1.0},
+        {.key = "min_hits",
+            .kind = ETX_OPTION_INT,
+            .value = &model->label.min_hits,
+            .low = 1,
+            .high = INT32_MAX},
+    };
+
+    if (json_is_object(object) && json_object_get(object, "method") == NULL)
+        return fail_missing("label", "method");
+    return etx_options_read(
+        "label", object, options, sizeof options / sizeof options[0]);
+}
+
+/* -------------------------------------------------------------- config -- */
+
+static etx_status check_schema(const json_t *config)
+{
+    const json_t *schema = json_object_get(config, "schema");
+
+    if (!json_is_integer(schema) || json_integer_value(schema) < SCHEMA)
+        return etx_fail(ETX_ERR_FORMAT,
+            "etx.config: schema is not an integer from %d on", SCHEMA);
+    if (json_integer_value(schema) > SCHEMA)
+        return etx_fail(ETX_ERR_FORMAT,
+            "etx.config: schema is %" PRId64 ", this library knows %d: the "
+            "file is newer than the library",
+            (int64_t)json_integer_value(schema), SCHEMA);
+    return ETX_OK;
+}
+
+etx_status etx_config_read(struct etx_model *model, const json_t *config)
+{
+    static const char *const keys[] = {
+        "schema", "embedding", "filter", "gnn", "label", "training", NULL};
+    const json_t *embedding = json_object_get(config, "embedding");
+    const json_t *filter = json_object_get(config, "filter");
+    const json_t *gnn = json_object_get(config, "gnn");
+    etx_status status = ETX_OK;
+
+    model->label = etx_label_defaults;
+    if (!json_is_object(config))
+        return etx_fail(ETX_ERR_FORMAT, "etx.config is not an object");
+    ETX_CHECK(check_schema(config));
+    ETX_CHECK(check_keys("etx.config", config, keys));
+    ETX_CHECK(read_label(model, json_object_get(config, "label")));
+    if (embedding != NULL)
+        ETX_CHECK(read_embedding(model, embedding));
+    if (filter != NULL)
+        ETX_CHECK(read_filter(model, filter));
+    if (gnn != NULL)
+        ETX_CHECK(read_gnn(model, gnn));
+done:
+    return status;
+}

@@ -1,0 +1,22 @@
+/* io/config.h -- etx.config: what a model is made of.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_IO_CONFIG_H
+#define ETX_IO_CONFIG_H
+
+#include <jansson.h>
+
+#include "stage/model.h"
+
+/* etx.config is nested at most this deep. */
+#define ETX_CONFIG_MAX_DEPTH 8
+
+/* What a model without "label" says, and etx_label_options_init. */
+extern const etx_label_options etx_label_defaults;
+
+/* Fill all of model but its text from config; its networks have weights of
+ * zero. Unknown keys and features, wrong types and values out of bounds are
+ * ETX_ERR_FORMAT. After an error etx_model_free releases what was made. */
+etx_status etx_config_read(struct etx_model *model, const json_t *config);
+
+#endif

@@ -1,0 +1,286 @@
+/* io/model_file.c -- models to and from safetensors with etx.config.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io/model_file.h"
+
+#include "base/check.h"
+#include "base/finite.h"
+#include "base/memory.h"
+#include "io/config.h"
+#include "io/file.h"
+#include "io/json_text.h"
+#include "io/safetensors.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIG_KEY "etx.config"
+/* Enough digits for what is read back as float, and 0.48 stays 0.48. */
+#define REAL_DIGITS 15
+#define N_NETWORKS  3
+
+/* The networks of a model by the name of their stage. */
+struct named_network {
+    const char *stage;
+    struct etx_network *network; /* NULL when there is none */
+};
+
+static void list_networks(
+    struct named_network *out, const struct etx_model *model)
+{
+    out[0] = (struct named_network){"embedding", model->embedding.network};
+    out[1] = (struct named_network){"filter", model->filter.network};
+    out[2] = (struct named_network){"gnn", model->gnn.network};
+}
+
+static int32_t n_parameters(const struct named_network *named)
+{
+    return named->network == NULL ? 0 : named->network->n_parameters;
+}
+
+/* The tensor of a parameter, as a file holds it. */
+static void describe(struct etx_tensor *out, const char *stage,
+    const struct etx_network *network, const struct etx_parameter *parameter)
+{
+    memset(out, 0, sizeof *out);
+    (void)snprintf(
+        out->name, sizeof out->name, "%s.%s", stage, parameter->name);
+    out->type = ETX_TENSOR_F32;
+    out->n_dims = parameter->is_vector ? 1 : 2;
+    out->dim[0] = parameter->is_vector ? parameter->n_cols : parameter->n_rows;
+    out->dim[1] = parameter->is_vector ? 0 : parameter->n_cols;
+    out->n_values = (int64_t)parameter->n_rows * parameter->n_cols;
+    out->data = network->value + parameter->offset;
+}
+
+static etx_status set_config(
+    struct etx_model *model, const char *text, size_t length)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_alloc(
+        &model->config, (int64_t)length + 1, 1, "the text of etx.config"));
+    memcpy(model->config, text, length);
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------- reading -- */
+
+/* "[64, 32]" of a shape. */
+static void write_shape(char *text, size_t size, const struct etx_tensor *shape)
+{
+    size_t length = 0;
+
+    text[length++] = '[';
+    for (int32_t d = 0; d < shape->n_dims && length + 32 < size; d++)
+        length += (size_t)snprintf(text + length, size - length, "%s%" PRId64,
+            d > 0 ? ", " : "", shape->dim[d]);
+    text[length++] = ']';
+    text[length] = '\0';
+}
+
+static etx_status check_tensor(
+    const struct etx_tensor *found, const struct etx_tensor *expected)
+{
+    char found_shape[256];
+    char expected_shape[256];
+    int32_t equal = found->n_dims == expected->n_dims;
+
+    if (found->type != ETX_TENSOR_F32)
+        return etx_fail(
+            ETX_ERR_FORMAT, "tensor %s is not of dtype F32", found->name);
+    for (int32_t d = 0; d < found->n_dims; d++)
+        equal &= found->dim[d] == expected->dim[d];
+    if (equal)
+        return ETX_OK;
+    write_shape(found_shape, sizeof found_shape, found);
+    write_shape(expected_shape, sizeof expected_shape, expected);
+    return etx_fail(ETX_ERR_FORMAT, "tensor %s has shape %s, expected %s",
+        found->name, found_shape, expected_shape);
+}
+
+static etx_status load_parameter(const struct named_network *named,
+    const struct etx_parameter *parameter, const struct etx_tensor_file *file)
+{
+    float *values = named->network->value + parameter->offset;
+    struct etx_tensor expected;
+    const struct etx_tensor *found = NULL;
+    etx_status status = ETX_OK;
+
+    describe(&expected, named->stage, named->network, parameter);
+    found = etx_tensor_file_find(file, expected.name);
+    if (found == NULL)
+        return etx_fail(ETX_ERR_FORMAT, "there is no tensor %s", expected.name);
+    ETX_CHECK(check_tensor(found, &expected));
+    memcpy(values, found->data, (size_t)found->n_values * sizeof *values);
+
+    const int64_t bad = etx_find_not_finite(values, found->n_values);
+    if (bad >= 0)
+        return etx_fail(ETX_ERR_FORMAT,
+            "tensor %s: value %" PRId64 " is not finite", found->name, bad);
+done:
+    return status;
+}
+
+/* Names of parameters are unique, so with as many tensors as parameters and
+ * every parameter found there is no other tensor. */
+static int32_t is_parameter(
+    const struct named_network *named, const char *tensor_name)
+{
+    for (int32_t p = 0; p < n_parameters(named); p++) {
+        struct etx_tensor expected;
+        describe(&expected, named->stage, named->network,
+            &named->network->parameter[p]);
+        if (strcmp(expected.name, tensor_name) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static etx_status check_others(
+    const struct named_network *named, const struct etx_tensor_file *file)
+{
+    for (int64_t t = 0; t < file->n_tensors; t++) {
+        int32_t known = 0;
+        for (int32_t n = 0; n < N_NETWORKS; n++)
+            known |= is_parameter(&named[n], file->tensor[t].name);
+        if (!known)
+            return etx_fail(ETX_ERR_FORMAT,
+                "tensor %s is no parameter of this model",
+                file->tensor[t].name);
+    }
+    return ETX_OK;
+}
+
+static etx_status load_parameters(
+    struct etx_model *model, const struct etx_tensor_file *file)
+{
+    struct named_network named[N_NETWORKS];
+    int64_t n_expected = 0;
+    etx_status status = ETX_OK;
+
+    list_networks(named, model);
+    for (int32_t n = 0; n < N_NETWORKS; n++) {
+        n_expected += n_parameters(&named[n]);
+        for (int32_t p = 0; p < n_parameters(&named[n]); p++)
+            ETX_CHECK(load_parameter(
+                &named[n], &named[n].network->parameter[p], file));
+    }
+    if (file->n_tensors != n_expected)
+        ETX_CHECK(check_others(named, file));
+done:
+    return status;
+}
+
+etx_status etx_model_parse(
+    struct etx_model **out, const void *data, size_t size)
+{
+    struct etx_model *model = NULL;
+    struct etx_tensor_file *file = NULL;
+    json_t *config = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_tensor_file_parse(&file, data, size));
+    const json_t *text = json_object_get(file->metadata, CONFIG_KEY);
+    if (text == NULL) {
+        status = etx_fail(
+            ETX_ERR_FORMAT, "no model file: its metadata lack " CONFIG_KEY);
+        goto done;
+    }
+    ETX_CHECK(etx_json_parse(&config, CONFIG_KEY, json_string_value(text),
+        json_string_length(text), ETX_CONFIG_MAX_DEPTH));
+    ETX_CHECK(etx_alloc(&model, 1, sizeof *model, "a model"));
+    ETX_CHECK(etx_config_read(model, config));
+    ETX_CHECK(
+        set_config(model, json_string_value(text), json_string_length(text)));
+    ETX_CHECK(load_parameters(model, file));
+    *out = model;
+    model = NULL;
+done:
+    etx_model_free(model);
+    json_decref(config);
+    etx_tensor_file_free(file);
+    return status;
+}
+
+etx_status etx_model_read(struct etx_model **out, const char *path)
+{
+    struct etx_bytes bytes = {NULL, 0};
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_file_read(&bytes, path, ETX_MODEL_MAX_BYTES));
+    status = etx_model_parse(out, bytes.data, bytes.size);
+    if (status == ETX_ERR_FORMAT || status == ETX_ERR_LIMIT)
+        status = etx_fail(status, "%s: %s", path, etx_last_error());
+done:
+    etx_bytes_release(&bytes);
+    return status;
+}
+
+etx_status etx_model_from_config(struct etx_model **out, const json_t *config)
+{
+    struct etx_model *model = NULL;
+    char *text = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_alloc(&model, 1, sizeof *model, "a model"));
+    ETX_CHECK(etx_config_read(model, config));
+    text = json_dumps(config, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS));
+    if (text == NULL) {
+        status = etx_fail(ETX_ERR_MEMORY, "no memory for JSON");
+        goto done;
+    }
+    ETX_CHECK(set_config(model, text, strlen(text)));
+    *out = model;
+    model = NULL;
+done:
+    free(text);
+    etx_model_free(model);
+    return status;
+}
+
+void etx_model_free(etx_model *model)
+{
+    if (model == NULL)
+        return;
+    etx_network_free(model->embedding.network);
+    etx_network_free(model->filter.network);
+    etx_network_free(model->gnn.network);
+    etx_release(model->config);
+    etx_release(model);
+}
+
+/* ------------------------------------------------------------- writing -- */
+
+etx_status etx_model_write(const struct etx_model *model, const char *path)
+{
+    struct named_network named[N_NETWORKS];
+    struct etx_tensor *tensors = NULL;
+    json_t *metadata = NULL;
+    int64_t n_tensors = 0;
+    etx_status status = ETX_OK;
+
+    list_networks(named, model);
+    for (int32_t n = 0; n < N_NETWORKS; n++)
+        n_tensors += n_parameters(&named[n]);
+    ETX_CHECK(
+        etx_alloc(&tensors, n_tensors, sizeof *tensors, "a table of tensors"));
+    n_tensors = 0;
+    for (int32_t n = 0; n < N_NETWORKS; n++)
+        for (int32_t p = 0; p < n_parameters(&named[n]); p++)
+            describe(&tensors[n_tensors++], named[n].stage, named[n].network,
+                &named[n].network->parameter[p]);
+    metadata = json_pack("{s:s}", CONFIG_KEY, model->config);
+    if (metadata == NULL) {
+        status = etx_fail(ETX_ERR_MEMORY, "no memory for JSON");
+        goto done;
+    }
+    ETX_CHECK(etx_tensor_file_write(path, n_tensors, tensors, metadata));
+done:
+    json_decref(metadata);
+    etx_release(tensors);
+    return status;
+}
