@@ -1,0 +1,62 @@
+/* stage/track_building/mutual_best.c -- follow edges best at both their ends.
+ *
+ * Every hit keeps at most one edge in and one out, so the components of the
+ * kept edges are paths (or, in a graph with cycles, rings). O(E).
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/track_building/track_building.h"
+
+#include "base/check.h"
+
+/* Ends of the selected edges, in their order: src, dst [n_selected]. */
+static void take_edges(int32_t *src, int32_t *dst,
+    const struct etx_graph *graph, const int32_t *selected, int64_t n_selected)
+{
+    for (int64_t e = 0; e < n_selected; e++) {
+        src[e] = graph->src[selected[e]];
+        dst[e] = graph->dst[selected[e]];
+    }
+}
+
+etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
+    const struct etx_graph *graph, const float *position, float cut)
+{
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    int32_t *selected = NULL;
+    int32_t *src = NULL;
+    int32_t *dst = NULL;
+    int64_t n_selected = 0;
+    etx_status status;
+
+    (void)position;
+    ETX_CHECK(etx_arena_take(&selected, arena, graph->n_edges, sizeof *selected,
+        "mutual best edges"));
+    const struct etx_mutual_best_args best = {
+        .n_nodes = graph->n_nodes,
+        .n_edges = graph->n_edges,
+        .src = graph->src,
+        .dst = graph->dst,
+        .score = graph->score,
+        .cut = cut,
+        .selected = selected,
+        .n_selected = &n_selected,
+    };
+    ETX_CHECK(context->ops->mutual_best(context->stream, &best));
+    ETX_CHECK(etx_arena_take(
+        &src, arena, n_selected, sizeof *src, "mutual best sources"));
+    ETX_CHECK(etx_arena_take(
+        &dst, arena, n_selected, sizeof *dst, "mutual best targets"));
+    take_edges(src, dst, graph, selected, n_selected);
+    const struct etx_connected_components_args components = {
+        .n_nodes = graph->n_nodes,
+        .n_edges = n_selected,
+        .src = src,
+        .dst = dst,
+        .label = group,
+    };
+    ETX_CHECK(context->ops->connected_components(context->stream, &components));
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}

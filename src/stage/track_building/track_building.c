@@ -1,0 +1,72 @@
+/* stage/track_building/track_building.c -- choose the method, number tracks.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/track_building/track_building.h"
+
+#include "base/check.h"
+#include "base/status.h"
+
+typedef etx_status (*group_function)(int32_t *group,
+    struct etx_context *context, const struct etx_graph *graph,
+    const float *position, float cut);
+
+static const group_function methods[] = {
+    [ETX_LABEL_COMPONENTS] = etx_group_components,
+    [ETX_LABEL_MUTUAL_BEST] = etx_group_mutual_best,
+    [ETX_LABEL_WALKTHROUGH] = etx_group_walkthrough,
+};
+
+#define N_METHODS ((int32_t)(sizeof methods / sizeof methods[0]))
+
+/* Number the groups that are large enough as their first nodes come by.
+ * size, number [n_nodes] are scratch. */
+static void label_groups(int32_t *label, const int32_t *group, int32_t *size,
+    int32_t *number, int64_t n_nodes, int32_t min_hits)
+{
+    int32_t n_tracks = 0;
+
+    for (int64_t i = 0; i < n_nodes; i++) {
+        size[i] = 0;
+        number[i] = -1;
+    }
+    for (int64_t i = 0; i < n_nodes; i++)
+        size[group[i]]++;
+    for (int64_t i = 0; i < n_nodes; i++) {
+        const int32_t g = group[i];
+
+        if (number[g] < 0 && size[g] >= min_hits)
+            number[g] = n_tracks++;
+        label[i] = number[g];
+    }
+}
+
+etx_status etx_build_tracks(int32_t *label, struct etx_context *context,
+    const struct etx_graph *graph, const float *position,
+    const etx_label_options *options)
+{
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const int64_t n_nodes = graph->n_nodes;
+    int32_t *group = NULL;
+    int32_t *size = NULL;
+    int32_t *number = NULL;
+    etx_status status;
+
+    if (options->method < 0 || options->method >= N_METHODS)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "label method %d is unknown: 0 to %d are", options->method,
+            N_METHODS - 1);
+    ETX_CHECK(etx_check_cancelled(context->stream));
+    ETX_CHECK(
+        etx_arena_take(&group, arena, n_nodes, sizeof *group, "hit groups"));
+    ETX_CHECK(methods[options->method](
+        group, context, graph, position, options->cut));
+    ETX_CHECK(
+        etx_arena_take(&size, arena, n_nodes, sizeof *size, "group sizes"));
+    ETX_CHECK(etx_arena_take(
+        &number, arena, n_nodes, sizeof *number, "group numbers"));
+    label_groups(label, group, size, number, n_nodes, options->min_hits);
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* stage/track_building/track_building.h -- from scored edges to labelled hits.
+ *
+ * The last box of the pipeline. A method puts every node in a group; groups
+ * of at least min_hits nodes become tracks. README.md states each method.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_STAGE_TRACK_BUILDING_H
+#define ETX_STAGE_TRACK_BUILDING_H
+
+#include "backend/backend.h"
+#include "data/graph.h"
+
+/* label [n_nodes]: dense by smallest node, -1 = no track. graph must be
+ * scored. position [n_nodes, 3] in mm; only the walkthrough reads it, NULL is
+ * fine for the other methods. options must hold a known method, a cut that is
+ * no nan and min_hits of at least 1. Scratch goes back to the arena. */
+etx_status etx_build_tracks(int32_t *label, struct etx_context *context,
+    const struct etx_graph *graph, const float *position,
+    const etx_label_options *options);
+
+/* The methods: group [n_nodes] gets for every node a node of its group, the
+ * same for all members; a node that is connected to none is a group of its
+ * own. Edges count when their score is above cut. */
+etx_status etx_group_components(int32_t *group, struct etx_context *context,
+    const struct etx_graph *graph, const float *position, float cut);
+etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
+    const struct etx_graph *graph, const float *position, float cut);
+etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
+    const struct etx_graph *graph, const float *position, float cut);
+
+#endif
