@@ -12,8 +12,9 @@
 
 /* label [n_nodes]: dense by smallest node, -1 = no track. graph must be
  * scored. position [n_nodes, 3] in mm; only the walkthrough reads it, NULL is
- * fine for the other methods. options must hold a known method, a cut that is
- * no nan and min_hits of at least 1. Scratch goes back to the arena. */
+ * fine for the other methods. options hold a cut that is no nan and min_hits
+ * of at least 1; an unknown method is ETX_ERR_ARGUMENT. Scratch goes back to
+ * the arena. */
 etx_status etx_build_tracks(int32_t *label, struct etx_context *context,
     const struct etx_graph *graph, const float *position,
     const etx_label_options *options);

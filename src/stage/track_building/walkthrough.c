@@ -12,7 +12,6 @@
 
 #include "base/check.h"
 #include "base/sort.h"
-#include "base/status.h"
 #include "stage/track_building/longest_paths.h"
 
 #include <stdbool.h>
@@ -258,9 +257,6 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
     uint8_t *has_out = NULL;
     etx_status status;
 
-    if (position == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "event is NULL: the walkthrough needs the positions of its hits");
     ETX_CHECK(etx_group_components(group, context, graph, position, cut));
     ETX_CHECK(etx_arena_take(
         &walk.key, arena, n_nodes, sizeof *walk.key, "distances of hits"));

@@ -1,0 +1,134 @@
+/* api/label.c -- labels and tracks of a scored graph.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "api/arguments.h"
+
+#include "base/check.h"
+#include "base/float_environment.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "stage/stage.h"
+#include "stage/track_building/track_building.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+
+static etx_status check_options(
+    const char *function, const etx_label_options *options)
+{
+    if (options->cut != options->cut)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: cut is nan", function);
+    if (options->min_hits < 1)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: min_hits %d is below 1",
+            function, options->min_hits);
+    return ETX_OK;
+}
+
+/* options of the caller, or the defaults; checked but for the method, which
+ * the stage knows. */
+static etx_status read_options(etx_label_options *out, const char *function,
+    const etx_label_options *options)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_label_options_init(out, sizeof *out));
+    if (options != NULL)
+        ETX_CHECK(etx_options_copy(out, sizeof *out, options,
+            options->struct_size, "etx_label_options"));
+    ETX_CHECK(check_options(function, out));
+done:
+    return status;
+}
+
+static etx_status check_event(const char *function, const etx_graph *graph,
+    const etx_event *event, const etx_label_options *options)
+{
+    if (event == NULL && options->method == ETX_LABEL_WALKTHROUGH)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: event is NULL and the walkthrough needs its positions",
+            function);
+    if (event != NULL && event->n_hits != graph->n_nodes)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the graph has %" PRId64 " nodes and the event %" PRId64
+            " hits",
+            function, graph->n_nodes, event->n_hits);
+    return ETX_OK;
+}
+
+/* Everything but the output; fills known. */
+static etx_status check_call(etx_label_options *known, const char *function,
+    const etx_graph *graph, const etx_context *context, const etx_event *event,
+    const etx_label_options *options)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_check_given(function, "graph", graph));
+    ETX_CHECK(etx_check_given(function, "context", context));
+    ETX_CHECK(read_options(known, function, options));
+    ETX_CHECK(check_event(function, graph, event, known));
+    if (graph->score == NULL && graph->n_edges > 0)
+        status = etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the graph is not scored: its %" PRId64 " edges have no scores",
+            function, graph->n_edges);
+done:
+    return status;
+}
+
+/* labels [n_nodes] under the default rules of arithmetic. */
+static etx_status label(int32_t *labels, struct etx_context *context,
+    const struct etx_graph *graph, const struct etx_event *event,
+    const etx_label_options *options)
+{
+    const float *position = event == NULL ? NULL : event->position;
+    etx_status status;
+    fenv_t host;
+
+    etx_float_environment_enter(&host);
+    status = etx_build_tracks(labels, context, graph, position, options);
+    etx_float_environment_leave(&host);
+    return status;
+}
+
+etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
+    etx_context *context, const etx_event *event,
+    const etx_label_options *options)
+{
+    etx_label_options known;
+    struct etx_stage_clock clock;
+    etx_status status;
+
+    ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
+    ETX_CHECK(etx_check_array(
+        __func__, "labels", labels, graph->n_nodes, alignof(int32_t)));
+    clock = etx_stage_begin(context, ETX_STAGE_LABEL);
+    status = label(labels, context, graph, event, &known);
+    etx_stage_end(context, &clock, 0);
+done:
+    return status;
+}
+
+etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
+    etx_context *context, const etx_event *event,
+    const etx_label_options *options)
+{
+    etx_label_options known;
+    struct etx_stage_clock clock = {0};
+    struct etx_arena_mark mark = {0};
+    int32_t *labels = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_check_given(__func__, "out", out));
+    ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
+    mark = etx_arena_mark(context->stream->arena);
+    clock = etx_stage_begin(context, ETX_STAGE_LABEL);
+    status = etx_arena_take(&labels, context->stream->arena, graph->n_nodes,
+        sizeof *labels, "labels");
+    if (status == ETX_OK)
+        status = label(labels, context, graph, event, &known);
+    if (status == ETX_OK)
+        status = etx_tracks_group(out, graph->n_nodes, labels, 1);
+    etx_stage_end(context, &clock, 0);
+    etx_arena_reset(context->stream->arena, mark);
+done:
+    return status;
+}
