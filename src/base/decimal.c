@@ -290,24 +290,27 @@ static struct scaled scale_quickly(uint64_t significand, int64_t decimal)
     };
 }
 
-/* The bits nearest to (high + f) * 2^exponent, ties to even; a loose value is
- * taken as not loose. False when infinite. */
-static bool round_to_bits(
+enum rounding { ROUNDED, INFINITE, UNSURE };
+
+/* The bits nearest to value, ties to even. UNSURE when the value is loose and
+ * may lie on both sides of a tie. */
+static inline enum rounding round_to_bits(
     uint64_t *bits, struct scaled value, const struct etx_float_format *format)
 {
     const int32_t bias = (1 << (format->n_exponent - 1)) - 1;
-    const uint64_t infinity = (((uint64_t)1 << format->n_exponent) - 1)
-                              << format->n_mantissa;
     const int shift = __builtin_clzll(value.high);
     const uint64_t high = value.high << shift;
-    int64_t exponent = (int64_t)value.exponent - shift + 63 + bias;
-    int64_t n_dropped = 63 - format->n_mantissa;
+    int32_t exponent = value.exponent - shift + 63 + bias;
+    int32_t n_dropped = 63 - format->n_mantissa;
 
-    if (exponent < 1) { /* denormal */
+    if (exponent > 2 * bias)
+        return INFINITE;
+    if (exponent < 1) { /* denormal, the exponent of which is stored as 0 */
+        if (value.loose)
+            return UNSURE;
         n_dropped += 1 - exponent;
+        n_dropped = n_dropped > 65 ? 65 : n_dropped;
         exponent = 1;
-        if (n_dropped > 64)
-            n_dropped = 65;
     }
 
     /* n_dropped is at least 11; 64 and more leave no bit. */
@@ -318,14 +321,15 @@ static bool round_to_bits(
         n_dropped <= 64 &&
         (rest > half || (rest == half && (value.more || (kept & 1) != 0)));
 
+    if (value.loose && rest < half &&
+        rest + ((uint64_t)1 << (64 - n_dropped + shift)) >= half)
+        return UNSURE;
+
     /* The implicit bit of kept raises exponent - 1 to exponent, and a carry
      * out of the mantissa raises it once more. */
-    const uint64_t result =
-        ((uint64_t)(exponent - 1) << format->n_mantissa) + kept + is_up;
-    if (exponent >= 2 * bias + 1 || result >= infinity)
-        return false;
-    *bits = result;
-    return true;
+    *bits = ((uint64_t)(exponent - 1) << format->n_mantissa) + kept + is_up;
+    return *bits >> format->n_mantissa == (uint64_t)(2 * bias + 1) ? INFINITE
+                                                                   : ROUNDED;
 }
 
 /* ------------------------------------------------------------ exported -- */
@@ -341,25 +345,17 @@ bool etx_decimal_to_bits(uint64_t *bits, uint64_t significand, int64_t exponent,
         return false;
 
     if (is_in_table(exponent)) {
-        struct scaled low = scale_quickly(significand, exponent);
-        uint64_t low_bits = 0, high_bits = 0;
-        const bool low_is_finite = round_to_bits(&low_bits, low, format);
+        const enum rounding rounding =
+            round_to_bits(bits, scale_quickly(significand, exponent), format);
 
-        if (!low.loose) {
-            *bits = low_bits;
-            return low_is_finite;
-        }
-        low.high++;
-        if (round_to_bits(&high_bits, low, format) == low_is_finite &&
-            low_bits == high_bits) {
-            *bits = low_bits;
-            return low_is_finite;
-        }
+        if (rounding != UNSURE)
+            return rounding == ROUNDED;
     }
 
     struct big number;
     big_set(&number, significand);
-    return round_to_bits(bits, scale_exactly(&number, exponent), format);
+    return round_to_bits(bits, scale_exactly(&number, exponent), format) ==
+           ROUNDED;
 }
 
 bool etx_digits_to_bits(uint64_t *bits, const uint8_t *digits, int64_t n_digits,
@@ -376,7 +372,8 @@ bool etx_digits_to_bits(uint64_t *bits, const uint8_t *digits, int64_t n_digits,
     big_set(&number, digits[0]);
     for (int64_t i = 1; i < n_digits; i++)
         big_multiply_add(&number, 10, digits[i]);
-    return round_to_bits(bits, scale_exactly(&number, exponent), format);
+    return round_to_bits(bits, scale_exactly(&number, exponent), format) ==
+           ROUNDED;
 }
 
 uint64_t etx_binary_to_decimal(

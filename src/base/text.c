@@ -19,9 +19,9 @@ struct number_text {
     bool is_negative;
     uint64_t significand; /* of the first MOST_EXACT_DIGITS digits */
     int64_t exponent;     /* of ten, for significand */
-    int64_t n_digits;     /* without leading zeros */
-    const char *digits;   /* the first of them; one dot may lie between */
-    const char *end;      /* of the number */
+    int64_t n_digits;
+    const char *digits; /* the first of them; one dot may lie between */
+    const char *end;    /* of the number */
 };
 
 static bool is_digit(char letter)
@@ -29,15 +29,14 @@ static bool is_digit(char letter)
     return (unsigned)letter - '0' < 10;
 }
 
-/* [eE [+-] digits] at `at`; *exponent is added to, *end moved past it. */
+/* [+-] digits after the e at `at`: added to *exponent, *end moved past them;
+ * nothing happens when there are none. */
 static void read_exponent(
     int64_t *exponent, const char **end, const char *at, const char *last)
 {
     bool is_negative = false;
     int64_t value = 0;
 
-    if (at == last || (*at != 'e' && *at != 'E'))
-        return;
     at++;
     if (at != last && (*at == '+' || *at == '-'))
         is_negative = *at++ == '-';
@@ -50,49 +49,65 @@ static void read_exponent(
     *end = at;
 }
 
-/* Read digits into the significand, as many as it holds. */
-static const char *read_digits(
-    struct number_text *number, const char *at, const char *last)
+/* Read digits into *significand, which may wrap around. */
+static inline const char *read_digits(
+    uint64_t *significand, const char *at, const char *last)
 {
-    for (; at != last && is_digit(*at); at++) {
-        if (number->n_digits == 0) {
-            if (*at == '0')
-                continue;
-            number->digits = at;
-        }
-        if (number->n_digits < MOST_EXACT_DIGITS)
-            number->significand =
-                number->significand * 10 + (uint64_t)(*at - '0');
-        number->n_digits++;
-    }
+    for (; at != last && is_digit(*at); at++)
+        *significand = *significand * 10 + (uint64_t)(*at - '0');
     return at;
 }
 
-static bool read_number(
+/* Bring a number of many digits, whose significand may have wrapped around,
+ * to its first MOST_EXACT_DIGITS; leading zeros count for nothing. */
+static void cut_digits(struct number_text *number)
+{
+    const char *at = number->digits;
+    int64_t n_used = 0;
+
+    for (; number->n_digits > 0 && (*at == '0' || *at == '.'); at++)
+        number->n_digits -= *at == '0';
+    number->digits = at;
+    if (number->n_digits <= MOST_EXACT_DIGITS)
+        return;
+    number->significand = 0;
+    for (; n_used < MOST_EXACT_DIGITS; at++) {
+        if (*at == '.')
+            continue;
+        number->significand = number->significand * 10 + (uint64_t)(*at - '0');
+        n_used++;
+    }
+    number->exponent += number->n_digits - MOST_EXACT_DIGITS;
+}
+
+static inline bool read_number(
     struct number_text *number, const char *at, const char *last)
 {
-    int64_t n_digits_read = 0;
+    uint64_t significand = 0;
+    int64_t exponent = 0;
 
-    memset(number, 0, sizeof *number);
+    number->is_negative = at != last && *at == '-';
     if (at != last && (*at == '+' || *at == '-'))
-        number->is_negative = *at++ == '-';
-
-    const char *whole = at;
-    at = read_digits(number, at, last);
-    n_digits_read = at - whole;
+        at++;
+    number->digits = at;
+    at = read_digits(&significand, at, last);
+    number->n_digits = at - number->digits;
     if (at != last && *at == '.') {
         const char *fraction = at + 1;
 
-        at = read_digits(number, fraction, last);
-        n_digits_read += at - fraction;
-        number->exponent = fraction - at;
+        at = read_digits(&significand, fraction, last);
+        exponent = fraction - at;
+        number->n_digits -= exponent;
     }
-    if (n_digits_read == 0)
+    if (number->n_digits == 0)
         return false;
-    if (number->n_digits > MOST_EXACT_DIGITS)
-        number->exponent += number->n_digits - MOST_EXACT_DIGITS;
     number->end = at;
-    read_exponent(&number->exponent, &number->end, at, last);
+    if (at != last && (*at == 'e' || *at == 'E'))
+        read_exponent(&exponent, &number->end, at, last);
+    number->significand = significand;
+    number->exponent = exponent;
+    if (number->n_digits > MOST_EXACT_DIGITS)
+        cut_digits(number);
     return true;
 }
 
@@ -200,14 +215,26 @@ struct shortest {
     int32_t exponent;
 };
 
-static uint64_t power_of_ten(int32_t power)
-{
-    uint64_t value = 1;
-
-    for (; power > 0; power--)
-        value *= 10;
-    return value;
-}
+static const uint64_t power_of_ten[] = {
+    1,
+    10,
+    100,
+    1000,
+    10000,
+    100000,
+    1000000,
+    10000000,
+    100000000,
+    1000000000,
+    10000000000,
+    100000000000,
+    1000000000000,
+    10000000000000,
+    100000000000000,
+    1000000000000000,
+    10000000000000000,
+    100000000000000000,
+};
 
 static bool reads_back(struct shortest number, uint64_t bits,
     const struct etx_float_format *format)
@@ -219,11 +246,34 @@ static bool reads_back(struct shortest number, uint64_t bits,
            back == bits;
 }
 
-/* The shortest number that reads back to bits, which are finite and positive:
- * the first n_most digits are exact; then every count of digits is tried, the
- * nearer neighbour first. */
-static struct shortest find_shortest(
-    uint64_t bits, const struct etx_float_format *format, int32_t n_most)
+/* Cut exact [n_most digits] to n digits: one of its two neighbours of that
+ * length, the nearer one if both read back; false when neither does. */
+static bool shorten(struct shortest *out, struct shortest exact, bool more,
+    int32_t n_cut, uint64_t bits, const struct etx_float_format *format)
+{
+    const uint64_t unit = power_of_ten[n_cut];
+    const uint64_t rest = exact.significand % unit;
+    const bool is_up =
+        2 * rest > unit || (2 * rest == unit && more) || (n_cut == 0 && more);
+
+    for (int trial = 0; trial < 2; trial++) {
+        const struct shortest number = {
+            .significand = exact.significand / unit + (is_up == (trial == 0)),
+            .exponent = exact.exponent + n_cut,
+        };
+
+        if (reads_back(number, bits, format)) {
+            *out = number;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first n_most digits of the number with these bits, which is finite and
+ * positive; *more when others follow. */
+static struct shortest exact_digits(bool *more, uint64_t bits,
+    const struct etx_float_format *format, int32_t n_most)
 {
     const uint64_t implicit = (uint64_t)1 << format->n_mantissa;
     const int32_t bias = (1 << (format->n_exponent - 1)) - 1;
@@ -233,30 +283,34 @@ static struct shortest find_shortest(
     const int32_t binary =
         (stored > 0 ? stored : 1) - bias - format->n_mantissa;
     const int32_t log2_value = binary + 63 - __builtin_clzll(mantissa);
-    bool more = false;
 
     /* floor(log10) or one less: 78913 / 2^18 is just below log10(2). */
     int32_t decimal = n_most - 1 - ((log2_value * 78913) >> 18);
-    uint64_t digits = etx_binary_to_decimal(&more, mantissa, binary, decimal);
-    if (digits >= power_of_ten(n_most)) {
+    uint64_t digits = etx_binary_to_decimal(more, mantissa, binary, decimal);
+    if (digits >= power_of_ten[n_most]) {
         decimal--;
-        digits = etx_binary_to_decimal(&more, mantissa, binary, decimal);
+        digits = etx_binary_to_decimal(more, mantissa, binary, decimal);
     }
+    return (struct shortest){.significand = digits, .exponent = -decimal};
+}
 
-    struct shortest number = {.significand = 0};
-    for (int32_t n = 1; n <= n_most; n++) {
-        const uint64_t unit = power_of_ten(n_most - n);
-        const uint64_t rest = digits % unit;
-        const uint64_t is_up = 2 * rest > unit || (2 * rest == unit && more) ||
-                               (n == n_most && more);
+/* The shortest number that reads back to bits. If n digits do, so do n + 1:
+ * digits are taken away until it fails, zeros at the end at once. */
+static struct shortest find_shortest(
+    uint64_t bits, const struct etx_float_format *format, int32_t n_most)
+{
+    bool more = false;
+    const struct shortest exact = exact_digits(&more, bits, format, n_most);
+    struct shortest number = exact;
+    int32_t n_cut = 0;
 
-        number.exponent = n_most - n - decimal;
-        number.significand = digits / unit + is_up;
-        if (reads_back(number, bits, format))
-            break;
-        number.significand = digits / unit + 1 - is_up;
-        if (reads_back(number, bits, format))
-            break;
+    while (
+        n_cut < n_most && shorten(&number, exact, more, n_cut, bits, format)) {
+        while (number.significand % 10 == 0) {
+            number.significand /= 10;
+            number.exponent++;
+        }
+        n_cut = number.exponent - exact.exponent + 1;
     }
     return number;
 }
@@ -276,11 +330,6 @@ static int32_t put_number(char *text, struct shortest number)
 {
     char digits[24];
     char *out = text;
-
-    while (number.significand % 10 == 0) {
-        number.significand /= 10;
-        number.exponent++;
-    }
     const char *first = put_digits(digits + sizeof digits, number.significand);
     const int32_t n = (int32_t)(digits + sizeof digits - first);
     const int32_t point = n + number.exponent; /* digits before the dot */
