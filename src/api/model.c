@@ -4,51 +4,52 @@
  * the host's rounding mode: it is put aside meanwhile.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include "api/arguments.h"
+#include "base/check.h"
 #include "base/float_environment.h"
 #include "base/options.h"
-#include "base/status.h"
 #include "io/config.h"
 #include "io/model_file.h"
 
 etx_status etx_model_load(etx_model **out, const char *path)
 {
     fenv_t host;
-    etx_status status;
+    etx_status status = ETX_OK;
 
-    if (out == NULL || path == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_model_load: %s is NULL",
-            out == NULL ? "out" : "path");
+    ETX_CHECK(etx_check_given(__func__, "out", out));
+    ETX_CHECK(etx_check_given(__func__, "path", path));
     etx_float_environment_enter(&host);
     status = etx_model_read(out, path);
     etx_float_environment_leave(&host);
+done:
     return status;
 }
 
 etx_status etx_model_load_memory(etx_model **out, const void *data, size_t size)
 {
     fenv_t host;
-    etx_status status;
+    etx_status status = ETX_OK;
 
-    if (out == NULL || data == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_model_load_memory: %s is NULL",
-            out == NULL ? "out" : "data");
+    ETX_CHECK(etx_check_given(__func__, "out", out));
+    ETX_CHECK(etx_check_given(__func__, "data", data));
     etx_float_environment_enter(&host);
     status = etx_model_parse(out, data, size);
     etx_float_environment_leave(&host);
+done:
     return status;
 }
 
 etx_status etx_model_save(const etx_model *model, const char *path)
 {
     fenv_t host;
-    etx_status status;
+    etx_status status = ETX_OK;
 
-    if (model == NULL || path == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_model_save: %s is NULL",
-            model == NULL ? "model" : "path");
+    ETX_CHECK(etx_check_given(__func__, "model", model));
+    ETX_CHECK(etx_check_given(__func__, "path", path));
     etx_float_environment_enter(&host);
     status = etx_model_write(model, path);
     etx_float_environment_leave(&host);
+done:
     return status;
 }
 
@@ -67,9 +68,11 @@ etx_status etx_label_options_init(
 etx_status etx_model_label_options(
     etx_label_options *out, const etx_model *model)
 {
-    if (out == NULL || model == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_model_label_options: %s is NULL",
-            out == NULL ? "out" : "model");
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(__func__, "out", out));
+    ETX_CHECK(etx_check_given(__func__, "model", model));
     *out = model->label;
-    return ETX_OK;
+done:
+    return status;
 }

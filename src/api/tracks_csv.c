@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/tracks_csv.h"
 
+#include "api/arguments.h"
+#include "base/check.h"
 #include "base/status.h"
 #include "data/event.h"
 #include "data/tracks.h"
@@ -12,26 +14,29 @@
 etx_status etx_tracks_write_csv(
     const etx_tracks *tracks, const etx_event *event, const char *path)
 {
-    if (tracks == NULL || event == NULL || path == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_tracks_write_csv: %s is NULL",
-            tracks == NULL  ? "tracks"
-            : event == NULL ? "event"
-                            : "path");
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(__func__, "tracks", tracks));
+    ETX_CHECK(etx_check_given(__func__, "event", event));
+    ETX_CHECK(etx_check_given(__func__, "path", path));
     if (tracks->n_hits != event->n_hits)
         return etx_fail(ETX_ERR_ARGUMENT,
-            "etx_tracks_write_csv: tracks of %" PRId64 " hits and an event of "
-            "%" PRId64,
+            "%s: tracks of %" PRId64 " hits and an event of %" PRId64, __func__,
             tracks->n_hits, event->n_hits);
-    return etx_tracks_csv_write(path, tracks, event);
+    ETX_CHECK(etx_tracks_csv_write(path, tracks, event));
+done:
+    return status;
 }
 
 etx_status etx_tracks_read_csv(
     etx_tracks **out, const etx_event *event, const char *path)
 {
-    if (out == NULL || event == NULL || path == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_tracks_read_csv: %s is NULL",
-            out == NULL     ? "out"
-            : event == NULL ? "event"
-                            : "path");
-    return etx_tracks_csv_read(out, event, path);
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(__func__, "out", out));
+    ETX_CHECK(etx_check_given(__func__, "event", event));
+    ETX_CHECK(etx_check_given(__func__, "path", path));
+    ETX_CHECK(etx_tracks_csv_read(out, event, path));
+done:
+    return status;
 }
