@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "data/event.h"
+#include "data/hit_features.h"
 #include "io/csv.h"
 
 #include <inttypes.h>
@@ -42,11 +42,11 @@ etx_status etx_features_csv_read(
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_csv_read_matrix(&features, &n_hits, &n_features, path));
-    if (n_features < 3) {
+    if (n_features < 3 || n_features > ETX_MAX_FEATURES) {
         status = etx_fail(ETX_ERR_FORMAT,
-            "%s:1: %" PRId64 " numbers in a line, expected at least r, phi "
-            "and z",
-            path, n_features);
+            "%s:1: %" PRId64 " numbers in a line, expected r, phi, z and at "
+            "most %d more",
+            path, n_features, ETX_MAX_FEATURES - 3);
         goto done;
     }
     ETX_CHECK(
