@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _detector
+from . import _detector, _field
 from ._generator import Particles
 
-FIELD_Z = 2.0  # tesla
+FIELDS = ("solenoid", "uniform")
 MIN_MOMENTUM = 0.05  # GeV; slower particles stop
 PART_MAX = 60000  # particles under one vertex number; the field has 16 bits
 
@@ -42,11 +42,15 @@ class Measurements:
 class Fatras:
     """The detector and its simulation, ready for any number of events."""
 
-    def __init__(self, scratch: str) -> None:
-        """Build the detector; scratch is an empty folder for files."""
+    def __init__(self, scratch: str, field: str = "solenoid") -> None:
+        """Build the detector; scratch is an empty folder for files.
+
+        field: one of FIELDS.
+        """
         import acts.examples.json
 
         self.scratch = scratch
+        self.field = magnetic_field(scratch, field)
         self.detector, self.modules = _detector.build(scratch)
         path = os.path.join(scratch, "digitization.json")
         with open(path, "w", encoding="ascii") as file:
@@ -73,9 +77,6 @@ class Fatras:
 
         quiet = acts.logging.ERROR
         geometry = self.detector.trackingGeometry()
-        field = acts.ConstantBField(
-            acts.Vector3(0.0, 0.0, FIELD_Z * acts.UnitConstants.T)
-        )
         random = ae.RandomNumbers(seed=seed)
         loop = ae.Sequencer(events=1, numThreads=1, logLevel=quiet)
         loop.addReader(
@@ -94,7 +95,7 @@ class Fatras:
                 outputSimHits="simhits",
                 randomNumbers=random,
                 trackingGeometry=geometry,
-                magneticField=field,
+                magneticField=self.field,
                 generateHitsOnSensitive=True,
                 emScattering=True,
                 emEnergyLossIonisation=True,
@@ -186,6 +187,19 @@ class Fatras:
             cell_channel=channel,
             cell_value=value,
         )
+
+
+def magnetic_field(scratch: str, name: str) -> Any:
+    """The field of the TrackML detector, or 2 T everywhere."""
+    import acts
+
+    tesla = acts.UnitConstants.T
+    if name == "uniform":
+        strength = _field.CENTRE_FIELD * tesla
+        return acts.ConstantBField(acts.Vector3(0.0, 0.0, strength))
+    path = os.path.join(scratch, "field.txt")
+    _field.write_map(path)
+    return acts.MagneticFieldMapRz(path, lengthUnit=1.0, bFieldUnit=tesla)
 
 
 class Columns:

@@ -201,6 +201,13 @@ def parser() -> argparse.ArgumentParser:
         "particles, default 0.15",
     )
     add(
+        "--field",
+        choices=_fatras.FIELDS,
+        default="solenoid",
+        help="2 T in the middle of a solenoid as in TrackML, the default, or "
+        "2 T everywhere",
+    )
+    add(
         "--gzip",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -252,7 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = checked(arguments)
     try:
         with tempfile.TemporaryDirectory(prefix="exatrkx-") as scratch:
-            simulation = _fatras.Fatras(scratch)
+            simulation = _fatras.Fatras(scratch, args.field)
             if args.detectors is not None:
                 table = _detector.module_table(simulation.modules)
                 write_table(args.detectors, table)
