@@ -14,6 +14,7 @@
 #include "program.h"
 
 #define MAX_REPEATS 1000
+#define N_CELL_FEATURES 9
 #define TWO_PI 6.28318530717958647692
 
 static const char summary[] =
@@ -29,7 +30,7 @@ struct options {
 struct source {
     int64_t n_hits;
     float *position; /* [n_hits, 3] mm */
-    float *cells;    /* [n_hits, 9] or NULL */
+    float *cells;    /* [n_hits, 9] cell features */
 };
 
 /* Timings [repeats][ETX_N_STAGES] and what stayed the same. */
@@ -63,6 +64,20 @@ static void read_options(struct options *o, int argc, char **argv)
         argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
 }
 
+/* old [n_old, width] and then more [n_more, width] (NULL: zeros). */
+static float *append(float *old, int64_t n_old, const float *more,
+    int64_t n_more, int64_t width)
+{
+    float *grown =
+        realloc(old, (size_t)((n_old + n_more) * width) * sizeof *grown);
+
+    if (grown == NULL)
+        exit(program_error("out of memory"));
+    for (int64_t k = 0; k < n_more * width; k++)
+        grown[n_old * width + k] = more != NULL ? more[k] : 0.0f;
+    return grown;
+}
+
 static int read_source(struct source *source, struct program_list *events)
 {
     etx_detector *detector = NULL;
@@ -76,16 +91,12 @@ static int read_source(struct source *source, struct program_list *events)
             result = program_failed(NULL);
         } else {
             const int64_t n_hits = etx_event_n_hits(event);
-            const int64_t total = source->n_hits + n_hits;
 
-            source->position = realloc(
-                source->position, (size_t)total * 3 * sizeof(float));
-            if (source->position == NULL)
-                exit(program_error("out of memory"));
-            memcpy(source->position + 3 * source->n_hits,
-                etx_event_positions(event),
-                (size_t)n_hits * 3 * sizeof(float));
-            source->n_hits = total;
+            source->position = append(source->position, source->n_hits,
+                etx_event_positions(event), n_hits, 3);
+            source->cells = append(source->cells, source->n_hits,
+                etx_event_cell_features(event), n_hits, N_CELL_FEATURES);
+            source->n_hits += n_hits;
         }
         etx_event_free(event);
     }
@@ -94,10 +105,12 @@ static int read_source(struct source *source, struct program_list *events)
 }
 
 /* Copy c of the source is turned by an angle of its own (golden section of
- * the circle) until n_hits hits are there. */
+ * the circle) until n_hits hits are there. Cell features are not turned: the
+ * shipped model reads none that depends on direction. */
 static etx_event *overlay(const struct source *source, int64_t n_hits)
 {
     float *position = program_allocate(3 * n_hits, sizeof *position);
+    float *cells = program_allocate(N_CELL_FEATURES * n_hits, sizeof *cells);
     etx_event *event = NULL;
 
     for (int64_t i = 0; i < n_hits; i++) {
@@ -110,9 +123,14 @@ static etx_event *overlay(const struct source *source, int64_t n_hits)
         position[3 * i + 1] =
             (float)(sin(turn) * (double)from[0] + cos(turn) * (double)from[1]);
         position[3 * i + 2] = from[2];
+        memcpy(cells + N_CELL_FEATURES * i,
+            source->cells + N_CELL_FEATURES * (i % source->n_hits),
+            N_CELL_FEATURES * sizeof *cells);
     }
-    if (etx_event_create(&event, n_hits, NULL, position) != ETX_OK)
+    if (etx_event_create(&event, n_hits, NULL, position) != ETX_OK ||
+        etx_event_set_cell_features(event, cells) != ETX_OK)
         exit(program_failed("overlay"));
+    free(cells);
     free(position);
     return event;
 }
@@ -264,6 +282,7 @@ int main(int argc, char **argv)
         result = read_source(&source, &o.events);
     if (result == 0)
         result = bench(&o, &source, context, model);
+    free(source.cells);
     free(source.position);
     etx_model_free(model);
     etx_context_free(context);

@@ -211,6 +211,11 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_set_cells(etx_event *event,
     const int32_t *channel1, const float *value,
     const etx_detector *detector);
 
+/* The nine cell features [n_hits, 9] of a host that has them already, in the
+ * order of etx_event_cell_features; finite; copied. */
+ETX_API ETX_MUST_CHECK etx_status etx_event_set_cell_features(
+    etx_event *event, const float *cell_features);
+
 /* A generated particle. */
 typedef struct etx_particle {
     int64_t id;        /* positive; 0 stands for noise */

@@ -46,6 +46,19 @@ done:
     return status;
 }
 
+etx_status etx_event_set_cell_features(
+    etx_event *event, const float *cell_features)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(__func__, "event", event));
+    ETX_CHECK(etx_check_finite(__func__, "cell_features", cell_features,
+        event->n_hits, ETX_N_CELL_FEATURES));
+    ETX_CHECK(etx_event_put_cell_features(event, cell_features));
+done:
+    return status;
+}
+
 etx_status etx_event_set_modules(etx_event *event, const int32_t *volume_ids,
     const int32_t *layer_ids, const int32_t *module_ids)
 {

@@ -74,6 +74,20 @@ done:
     return status;
 }
 
+etx_status etx_event_put_cell_features(
+    struct etx_event *event, const float *cell_features)
+{
+    float *copy = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_alloc_copy(&copy, cell_features, event->n_hits,
+        ETX_N_CELL_FEATURES * sizeof *copy, "cell features"));
+    etx_release(event->cell_features);
+    event->cell_features = copy;
+done:
+    return status;
+}
+
 etx_status etx_event_put_modules(struct etx_event *event,
     const int32_t *volume_ids, const int32_t *layer_ids,
     const int32_t *module_ids)

@@ -29,6 +29,10 @@ struct etx_event {
     etx_particle *particles; /* [n_particles] sorted by id */
 };
 
+/* Replace the cell features by a copy of cell_features [n_hits, 9]. */
+etx_status etx_event_put_cell_features(
+    struct etx_event *event, const float *cell_features);
+
 /* The work behind the public functions of similar names. Sizes, pointers and
  * single numbers are checked already; ids that do not fit together are
  * ETX_ERR_ARGUMENT. On failure the event is as it was. */
