@@ -1,0 +1,355 @@
+/* test/conformance/network_fixture.c -- networks, inputs and contexts.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "network_fixture.h"
+
+#include "base/random.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_FEATURES 4
+
+static const struct network_case cases[] = {
+    {.name = "mlp/tanh without norm",
+        .arch = "mlp",
+        .options = "{\"hidden\": [7, 6], \"n_out\": 3, \"norm\": \"none\","
+                   " \"activation\": \"tanh\"}",
+        .n_node_features = 5},
+    {.name = "mlp/norm after gelu, unit output",
+        .arch = "mlp",
+        .options = "{\"hidden\": [8], \"n_out\": 4, \"norm_last\": true,"
+                   " \"activation\": \"gelu\", \"last_activation\": \"tanh\","
+                   " \"normalize_output\": true}",
+        .n_node_features = 3},
+    {.name = "mlp/batch norm",
+        .arch = "mlp",
+        .options = "{\"hidden\": [8, 8], \"n_out\": 2, \"norm\": \"batch\","
+                   " \"norm_eps\": 6e-5, \"activation\": \"elu\"}",
+        .n_node_features = 3,
+        .is_global = 1},
+    {.name = "mlp/no hidden layer",
+        .arch = "mlp",
+        .options = "{\"hidden\": [], \"n_out\": 2}",
+        .n_node_features = 3},
+    {.name = "edge_filter/geometry and score",
+        .arch = "edge_filter",
+        .options = "{\"hidden\": [8, 6]}",
+        .n_node_features = 3,
+        .n_edge_features = 9,
+        .with_score = 1},
+    {.name = "edge_filter/vanilla",
+        .arch = "edge_filter",
+        .options = "{\"hidden\": [8, 8, 8], \"style\": \"vanilla\","
+                   " \"order\": \"target_source\"}",
+        .n_node_features = 3},
+    {.name = "edge_filter/vanilla without hidden layers",
+        .arch = "edge_filter",
+        .options = "{\"hidden\": [], \"style\": \"vanilla\"}",
+        .n_node_features = 3},
+    {.name = "edge_filter/pyramid, batch norm",
+        .arch = "edge_filter",
+        .options = "{\"hidden\": [8, 4, 2], \"style\": \"pyramid\","
+                   " \"norm\": \"batch\", \"activation\": \"tanh\"}",
+        .n_node_features = 3,
+        .is_global = 1},
+    {.name = "edge_filter/edge features alone",
+        .arch = "edge_filter",
+        .options = "{\"hidden\": [6], \"norm_affine\": false}",
+        .n_edge_features = 4},
+    {.name = "attention_gnn/lrt_gnn in small",
+        .arch = "attention_gnn",
+        .options = "{\"hidden\": 6, \"n_iterations\": 3,"
+                   " \"encoder_hidden\": [5, 5], \"edge_hidden\": [7, 6],"
+                   " \"node_hidden\": [6, 5], \"activation\": \"tanh\","
+                   " \"node_input\": \"messages_node\"}",
+        .n_node_features = 3},
+    {.name = "attention_gnn/without shortcut and residual",
+        .arch = "attention_gnn",
+        .options = "{\"hidden\": 5, \"n_iterations\": 2,"
+                   " \"encoder_hidden\": [], \"input_shortcut\": false,"
+                   " \"residual\": false, \"activation\": \"silu\","
+                   " \"order\": \"target_source\"}",
+        .n_node_features = 3},
+    {.name = "attention_gnn/relu without norm",
+        .arch = "attention_gnn",
+        .options = "{\"hidden\": 4, \"n_iterations\": 2, \"norm\": \"none\"}",
+        .n_node_features = 2,
+        .is_rough = 1},
+    {.name = "interaction_network/quickstart in small",
+        .arch = "interaction_network",
+        .options = "{\"hidden\": 6, \"n_iterations\": 3,"
+                   " \"encoder_layers\": 3, \"edge_encoder_layers\": 3,"
+                   " \"node_layers\": 3, \"edge_layers\": 3,"
+                   " \"decoder_layers\": 4, \"edge_update\": \"old\","
+                   " \"aggregation\": [\"max\", \"sum\"],"
+                   " \"aggregate_at\": \"target\", \"node_recurrent\": true,"
+                   " \"edge_recurrent\": true, \"edge_from_latents\": true,"
+                   " \"edge_from_nodes\": false,"
+                   " \"direction\": \"doubled_first_half\"}",
+        .n_node_features = 3,
+        .is_rough = 1},
+    {.name = "interaction_network/acorn in small",
+        .arch = "interaction_network",
+        .options = "{\"hidden\": 5, \"n_iterations\": 2,"
+                   " \"edge_update\": \"new\","
+                   " \"aggregation\": [\"sum\", \"mean\"],"
+                   " \"node_residual\": false, \"edge_residual\": false,"
+                   " \"norm_affine\": false, \"activation\": \"tanh\","
+                   " \"last_activation\": \"tanh\","
+                   " \"last_norm\": \"layer\","
+                   " \"edge_from_latents\": true,"
+                   " \"edge_from_nodes\": false,"
+                   " \"order\": \"target_source\","
+                   " \"direction\": \"doubled_mean\"}",
+        .n_node_features = 4},
+    {.name = "interaction_network/InteractionGNN2 in small",
+        .arch = "interaction_network",
+        .options = "{\"hidden\": 5, \"n_iterations\": 3,"
+                   " \"node_residual\": false, \"edge_residual\": false,"
+                   " \"concat_initial\": true, \"edge_from_nodes\": false,"
+                   " \"decoder_input\": \"edge\", \"transform_layers\": 2,"
+                   " \"edge_input\": \"edge_nodes\","
+                   " \"node_input\": \"messages_node\","
+                   " \"activation\": \"gelu\","
+                   " \"last_activation\": \"gelu\"}",
+        .n_node_features = 4,
+        .n_edge_features = 6},
+    {.name = "interaction_network/InteractionGNN2, batch norm, summed",
+        .arch = "interaction_network",
+        .options = "{\"hidden\": 4, \"n_iterations\": 2,"
+                   " \"aggregate_at\": \"both_summed\","
+                   " \"norm\": \"batch\", \"norm_eps\": 6e-5,"
+                   " \"activation\": \"tanh\"}",
+        .n_node_features = 3,
+        .n_edge_features = 3,
+        .is_global = 1},
+    {.name = "interaction_network/shipped",
+        .arch = "interaction_network",
+        .options = "{\"hidden\": 8, \"n_iterations\": 4}",
+        .n_node_features = 4,
+        .n_edge_features = 9,
+        .with_score = 1},
+    {.name = "interaction_network/new with concatenation, mean and max",
+        .arch = "interaction_network",
+        .options = "{\"hidden\": 4, \"n_iterations\": 3,"
+                   " \"edge_update\": \"new\", \"concat_initial\": true,"
+                   " \"aggregate_at\": \"both_summed\","
+                   " \"aggregation\": [\"mean\", \"max\"],"
+                   " \"decoder_input\": \"edge\","
+                   " \"node_residual\": false}",
+        .n_node_features = 2,
+        .is_rough = 1},
+    {.name = "interaction_network/old, deviation, edge alone",
+        .arch = "interaction_network",
+        .options = "{\"hidden\": 4, \"n_iterations\": 2,"
+                   " \"edge_update\": \"old\", \"edge_residual\": false,"
+                   " \"aggregation\": [\"std\", \"sum\"],"
+                   " \"decoder_input\": \"edge\"}",
+        .n_node_features = 2,
+        .is_rough = 1},
+    {.name = "interaction_network/no iteration",
+        .arch = "interaction_network",
+        .options = "{\"hidden\": 4, \"n_iterations\": 0,"
+                   " \"decoder_input\": \"edge\"}",
+        .n_node_features = 2},
+};
+
+#define N_CASES ((int32_t)(sizeof cases / sizeof cases[0]))
+
+static int32_t n_archs(void)
+{
+    int32_t n = 0;
+
+    while (etx_archs[n] != NULL)
+        n++;
+    return n;
+}
+
+int32_t network_n_cases(void)
+{
+    return N_CASES + n_archs();
+}
+
+struct network_case network_case_at(int32_t place)
+{
+    struct network_case defaults = {.n_node_features = N_FEATURES,
+        .name = "defaults",
+        .is_rough = 1};
+
+    if (place < N_CASES)
+        return cases[place];
+    defaults.arch = etx_archs[place - N_CASES]->name;
+    return defaults;
+}
+
+static struct etx_edge_feature_list features_of(
+    const struct network_case *which)
+{
+    static const float scale[ETX_N_EDGE_FEATURES] = {200.0f, 1.0f, 500.0f,
+        1.0f, 500.0f, 1.0f, 3.0f, 2.0f, 2.0f, 0.01f, 3.0f, 4.0f};
+    struct etx_edge_feature_list list = {
+        .n_features = which->n_edge_features};
+
+    for (int32_t k = 0; k < list.n_features; k++) {
+        list.feature[k] = k;
+        list.scale[k] = scale[k];
+    }
+    if (which->with_score) {
+        list.feature[list.n_features] = ETX_EDGE_SCORE_LOGIT;
+        list.scale[list.n_features] = scale[ETX_EDGE_SCORE_LOGIT];
+        list.n_features++;
+    }
+    return list;
+}
+
+struct etx_network *network_make(
+    const struct network_case *which, uint64_t seed)
+{
+    struct etx_network *network = NULL;
+    const struct etx_edge_feature_list list = features_of(which);
+    json_t *options = NULL;
+    etx_status status = ETX_OK;
+    float *noise = NULL;
+
+    if (which->options != NULL) {
+        options = json_loads(which->options, 0, NULL);
+        ck_assert_msg(options != NULL, "%s: bad JSON", which->name);
+    }
+    status = etx_network_create(
+        &network, which->arch, which->n_node_features, &list, options);
+    ck_assert_msg(
+        status == ETX_OK, "%s: %s", which->name, etx_last_error());
+    json_decref(options);
+    /* Gains and shifts away from one and zero, or they hide mistakes. */
+    etx_network_init(network, seed);
+    noise = network_randoms(network->n_values, seed + 1);
+    for (int64_t v = 0; v < network->n_values; v++)
+        network->value[v] += 0.2f * noise[v];
+    free(noise);
+    return network;
+}
+
+void network_problem_make(struct network_problem *problem, uint64_t seed,
+    int64_t n_nodes, int64_t n_edges, int32_t n_features)
+{
+    int32_t *ends = calloc((size_t)(2 * n_edges + 1), sizeof *ends);
+    float *score = calloc((size_t)n_edges + 1, sizeof *score);
+    struct etx_random random;
+    etx_status status = ETX_OK;
+
+    ck_assert(ends != NULL && score != NULL);
+    problem->features = network_randoms(n_nodes * n_features, seed);
+    problem->position = network_randoms(n_nodes * 3, seed + 1);
+    for (int64_t v = 0; v < 3 * n_nodes; v++)
+        problem->position[v] *= 500.0f;
+    etx_random_init(&random, seed, 7, 7);
+    for (int64_t e = 0; e < n_edges; e++) {
+        const uint64_t n_ends = (uint64_t)n_nodes - 2;
+        const uint64_t from = etx_random_below(&random, n_ends);
+        const uint64_t step = etx_random_below(&random, n_ends - 1);
+
+        ends[e] = 1 + (int32_t)from;
+        ends[n_edges + e] = 1 + (int32_t)((from + 1 + step) % n_ends);
+        score[e] = etx_random_uniform(&random);
+    }
+    status = etx_graph_from_edges(
+        &problem->graph, n_nodes, n_edges, ends, ends + n_edges, score, NULL);
+    ck_assert_msg(status == ETX_OK, "graph: %s", etx_last_error());
+    problem->input = (struct etx_network_input){.n_nodes = n_nodes,
+        .node_features = problem->features,
+        .position = problem->position,
+        .graph = problem->graph};
+    free(ends);
+    free(score);
+}
+
+void network_problem_free(struct network_problem *problem)
+{
+    free(problem->features);
+    free(problem->position);
+    etx_graph_free(problem->graph);
+}
+
+int64_t network_n_out(const struct etx_network *network,
+    const struct network_problem *problem)
+{
+    if (network->arch->kind == ETX_NETWORK_EDGE)
+        return problem->graph->n_edges;
+    return problem->input.n_nodes * network->n_out;
+}
+
+void network_context_open(
+    struct etx_context *context, int32_t n_threads, int32_t cpu_level)
+{
+    etx_status status = ETX_OK;
+
+    memset(context, 0, sizeof *context);
+    status = etx_context_options_init(
+        &context->options, sizeof context->options);
+    ck_assert_int_eq(status, ETX_OK);
+    context->options.n_threads = n_threads;
+    context->options.cpu_level = cpu_level;
+    status = etx_backend_cpu_open(context);
+    ck_assert_msg(status == ETX_OK, "context: %s", etx_last_error());
+}
+
+void network_context_close(struct etx_context *context)
+{
+    etx_backend_cpu_close(context);
+}
+
+void network_forward(float *out, const struct etx_network *network,
+    struct etx_context *context, const struct network_problem *problem)
+{
+    const int64_t before = etx_arena_in_use(context->stream->arena);
+    const etx_status status = network->arch->forward(
+        network, context, &problem->input, NULL, out);
+
+    ck_assert_msg(status == ETX_OK, "%s: forward: %s", network->arch->name,
+        etx_last_error());
+    ck_assert_int_eq(etx_arena_in_use(context->stream->arena), before);
+}
+
+void network_backward(float *out, float *gradient,
+    const struct etx_network *network, struct etx_context *context,
+    const struct network_problem *problem, const float *d_out)
+{
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_tape tape = {.state = NULL};
+    etx_status status = network->arch->forward(
+        network, context, &problem->input, &tape, out);
+    int64_t before = 0;
+
+    ck_assert_msg(status == ETX_OK, "%s: forward: %s", network->arch->name,
+        etx_last_error());
+    before = etx_arena_in_use(arena);
+    status = network->arch->backward(
+        network, context, &problem->input, &tape, d_out, gradient);
+    ck_assert_msg(status == ETX_OK, "%s: backward: %s", network->arch->name,
+        etx_last_error());
+    ck_assert_int_eq(etx_arena_in_use(arena), before);
+    etx_arena_reset(arena, mark);
+}
+
+float *network_zeros(int64_t n)
+{
+    float *values = calloc((size_t)n + 1, sizeof *values);
+
+    ck_assert(values != NULL);
+    return values;
+}
+
+float *network_randoms(int64_t n, uint64_t seed)
+{
+    float *values = network_zeros(n);
+    struct etx_random random;
+
+    etx_random_init(&random, seed, 3, 0);
+    for (int64_t v = 0; v < n; v++)
+        values[v] = 2.0f * etx_random_uniform(&random) - 1.0f;
+    return values;
+}

@@ -1,0 +1,64 @@
+/* test/conformance/network_fixture.h -- networks, inputs and contexts to test.
+ *
+ * A case is a family with options; every family of etx_archs also has a case
+ * of its own defaults, so a new family is tested before it adds any.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_TEST_CONFORMANCE_NETWORK_FIXTURE_H
+#define ETX_TEST_CONFORMANCE_NETWORK_FIXTURE_H
+
+#include "arch/arch.h"
+
+struct network_case {
+    const char *name;
+    const char *arch;
+    const char *options; /* JSON or NULL */
+    int32_t n_node_features;
+    int32_t n_edge_features; /* the first so many of enum etx_edge_feature */
+    int32_t with_score;      /* 1: and score_logit */
+    int32_t is_rough;  /* 1: kinks (relu, max): wider finite differences */
+    int32_t is_global; /* 1: a batch norm ties all rows together */
+};
+
+int32_t network_n_cases(void);
+struct network_case network_case_at(int32_t place);
+
+/* The network with random values from seed; fails the test otherwise. */
+struct etx_network *network_make(const struct network_case *which,
+    uint64_t seed);
+
+/* A random event: nodes with features and positions, edges among the nodes
+ * 1 .. n_nodes - 2 (the ends are isolated), random scores. */
+struct network_problem {
+    struct etx_network_input input;
+    float *features;
+    float *position;
+    struct etx_graph *graph;
+};
+
+void network_problem_make(struct network_problem *problem, uint64_t seed,
+    int64_t n_nodes, int64_t n_edges, int32_t n_features);
+void network_problem_free(struct network_problem *problem);
+
+/* Values that the network's output has for this problem. */
+int64_t network_n_out(const struct etx_network *network,
+    const struct network_problem *problem);
+
+void network_context_open(
+    struct etx_context *context, int32_t n_threads, int32_t cpu_level);
+void network_context_close(struct etx_context *context);
+
+/* Forward in inference; and forward with tape, then backward of d_out, adding
+ * to gradient [n_values]. Fail the test unless they succeed and leave the
+ * arena as found. */
+void network_forward(float *out, const struct etx_network *network,
+    struct etx_context *context, const struct network_problem *problem);
+void network_backward(float *out, float *gradient,
+    const struct etx_network *network, struct etx_context *context,
+    const struct network_problem *problem, const float *d_out);
+
+/* n zeroed floats; and n uniform in [-1, 1). Freed with free. */
+float *network_zeros(int64_t n);
+float *network_randoms(int64_t n, uint64_t seed);
+
+#endif
