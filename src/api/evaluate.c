@@ -1,0 +1,259 @@
+/* api/evaluate.c -- compare tracks with the truth.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/eval.h>
+
+#include "api/arguments.h"
+#include "base/check.h"
+#include "base/float_environment.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "eval/metrics.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdalign.h>
+
+static const etx_evaluation_options defaults = {
+    .struct_size = sizeof(etx_evaluation_options),
+    .matching = ETX_MATCH_DOUBLE_MAJORITY,
+    .matching_fraction = 0.5f,
+    .min_pt = 0.1f,
+    .max_eta = 4.0f,
+    .min_particle_hits = 5,
+    .min_track_hits = 3,
+    .charged_only = 1,
+};
+
+etx_status etx_evaluation_options_init(
+    etx_evaluation_options *options, size_t struct_size)
+{
+    return etx_options_init(options, struct_size, &defaults, sizeof defaults,
+        "etx_evaluation_options");
+}
+
+static etx_status check_cuts(
+    const char *function, const etx_evaluation_options *options)
+{
+    if (!(options->min_pt >= 0.0f && options->min_pt <= FLT_MAX))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: min_pt %.9g GeV is negative or not finite", function,
+            (double)options->min_pt);
+    if (!(options->max_eta > 0.0f))
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: max_eta %.9g is not positive",
+            function, (double)options->max_eta);
+    if (options->min_particle_hits < 1 || options->min_track_hits < 1)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: min_particle_hits %d or min_track_hits %d is below 1",
+            function, options->min_particle_hits, options->min_track_hits);
+    if (options->charged_only != 0 && options->charged_only != 1)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: charged_only %d is not 0 or 1",
+            function, options->charged_only);
+    return ETX_OK;
+}
+
+static etx_status check_options(
+    const char *function, const etx_evaluation_options *options)
+{
+    if (options->matching < ETX_MATCH_DOUBLE_MAJORITY ||
+        options->matching > ETX_MATCH_PERFECT)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: matching %d is not in %d..%d",
+            function, options->matching, ETX_MATCH_DOUBLE_MAJORITY,
+            ETX_MATCH_PERFECT);
+    if (!(options->matching_fraction >= 0.5f &&
+            options->matching_fraction < 1.0f))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: matching_fraction %.9g is not in [0.5, 1)", function,
+            (double)options->matching_fraction);
+    return check_cuts(function, options);
+}
+
+/* Event and tracks of each other, with truth; fills known. */
+static etx_status check_call(etx_evaluation_options *known,
+    const char *function, const etx_event *event, const etx_tracks *tracks,
+    const etx_evaluation_options *options)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_check_given(function, "event", event));
+    ETX_CHECK(etx_check_given(function, "tracks", tracks));
+    *known = defaults;
+    if (options != NULL)
+        ETX_CHECK(etx_options_copy(known, sizeof *known, options,
+            options->struct_size, "etx_evaluation_options"));
+    ETX_CHECK(check_options(function, known));
+    if (event->particle_row == NULL)
+        return etx_fail(
+            ETX_ERR_ARGUMENT, "%s: the event has no truth", function);
+    if (event->n_hits != tracks->n_hits)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the tracks are of %" PRId64 " hits and the event has %" PRId64,
+            function, tracks->n_hits, event->n_hits);
+done:
+    return status;
+}
+
+static void add_counts(
+    etx_evaluation_counts *sum, const etx_evaluation_counts *event)
+{
+    sum->n_events += event->n_events;
+    sum->n_particles_selected += event->n_particles_selected;
+    sum->n_particles_reconstructable += event->n_particles_reconstructable;
+    sum->n_selected_matched += event->n_selected_matched;
+    sum->n_reconstructable_matched += event->n_reconstructable_matched;
+    sum->n_tracks += event->n_tracks;
+    sum->n_tracks_matched += event->n_tracks_matched;
+    sum->n_tracks_fake += event->n_tracks_fake;
+    sum->n_tracks_duplicate += event->n_tracks_duplicate;
+    sum->trackml_score_sum += event->trackml_score_sum;
+}
+
+etx_status etx_evaluate(etx_evaluation_counts *counts, const etx_event *event,
+    const etx_tracks *tracks, const etx_evaluation_options *options)
+{
+    etx_evaluation_options known;
+    etx_evaluation_counts one;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_check_given(__func__, "counts", counts));
+    ETX_CHECK(check_call(&known, __func__, event, tracks, options));
+    etx_float_environment_enter(&host);
+    status = etx_count_event(&one, event, tracks, &known);
+    if (status == ETX_OK)
+        add_counts(counts, &one);
+    etx_float_environment_leave(&host);
+done:
+    return status;
+}
+
+/* Counts that etx_evaluate cannot have made have no rates. */
+static etx_status check_ratio(const char *name, int64_t part, int64_t whole)
+{
+    if (part < 0 || part > whole)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "etx_evaluation_rates: %s: %" PRId64 " of %" PRId64 " is no rate",
+            name, part, whole);
+    return ETX_OK;
+}
+
+static etx_status check_counts(const etx_evaluation_counts *counts)
+{
+    etx_status status;
+
+    ETX_CHECK(check_ratio("selected particles matched",
+        counts->n_selected_matched, counts->n_particles_selected));
+    ETX_CHECK(check_ratio("reconstructable particles matched",
+        counts->n_reconstructable_matched,
+        counts->n_particles_reconstructable));
+    ETX_CHECK(check_ratio(
+        "tracks matched", counts->n_tracks_matched, counts->n_tracks));
+    ETX_CHECK(
+        check_ratio("fake tracks", counts->n_tracks_fake, counts->n_tracks));
+    ETX_CHECK(check_ratio(
+        "duplicate tracks", counts->n_tracks_duplicate, counts->n_tracks));
+    ETX_CHECK(check_ratio("events", 0, counts->n_events));
+done:
+    return status;
+}
+
+etx_status etx_evaluation_rates(
+    etx_evaluation *out, const etx_evaluation_counts *counts)
+{
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_check_given(__func__, "out", out));
+    ETX_CHECK(etx_check_given(__func__, "counts", counts));
+    ETX_CHECK(check_counts(counts));
+    etx_float_environment_enter(&host);
+    out->physics_efficiency = etx_clopper_pearson(
+        counts->n_selected_matched, counts->n_particles_selected);
+    out->technical_efficiency = etx_clopper_pearson(
+        counts->n_reconstructable_matched, counts->n_particles_reconstructable);
+    out->purity =
+        etx_clopper_pearson(counts->n_tracks_matched, counts->n_tracks);
+    out->fake_rate =
+        etx_clopper_pearson(counts->n_tracks_fake, counts->n_tracks);
+    out->duplicate_rate =
+        etx_clopper_pearson(counts->n_tracks_duplicate, counts->n_tracks);
+    out->trackml_score = counts->n_events == 0 ? (double)NAN
+                                               : counts->trackml_score_sum /
+                                                     (double)counts->n_events;
+    etx_float_environment_leave(&host);
+done:
+    return status;
+}
+
+static etx_status check_bins(
+    const char *function, int32_t variable, int64_t n_bins, const double *edges)
+{
+    etx_status status;
+
+    if (variable != ETX_VARIABLE_PT && variable != ETX_VARIABLE_ETA)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: variable %d is not in %d..%d",
+            function, variable, ETX_VARIABLE_PT, ETX_VARIABLE_ETA);
+    if (n_bins < 1 || n_bins == INT64_MAX)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: n_bins %" PRId64 " is not a number of bins", function, n_bins);
+    ETX_CHECK(
+        etx_check_array(function, "edges", edges, n_bins + 1, alignof(double)));
+    for (int64_t b = 0; b < n_bins; b++)
+        if (!(edges[b] < edges[b + 1]))
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "%s: edges %" PRId64 " and %" PRId64
+                ", %.9g and %.9g, do not ascend",
+                function, b, b + 1, edges[b], edges[b + 1]);
+done:
+    return status;
+}
+
+etx_status etx_evaluate_binned(int64_t *total, int64_t *matched,
+    const etx_event *event, const etx_tracks *tracks,
+    const etx_evaluation_options *options, int32_t variable, int64_t n_bins,
+    const double *edges)
+{
+    etx_evaluation_options known;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(check_call(&known, __func__, event, tracks, options));
+    ETX_CHECK(check_bins(__func__, variable, n_bins, edges));
+    ETX_CHECK(
+        etx_check_array(__func__, "total", total, n_bins, alignof(int64_t)));
+    ETX_CHECK(etx_check_array(
+        __func__, "matched", matched, n_bins, alignof(int64_t)));
+    etx_float_environment_enter(&host);
+    status = etx_count_binned(
+        total, matched, event, tracks, &known, variable, n_bins, edges);
+    etx_float_environment_leave(&host);
+done:
+    return status;
+}
+
+etx_status etx_match(int32_t *particle_of_track, uint8_t *matched_particle,
+    const etx_event *event, const etx_tracks *tracks,
+    const etx_evaluation_options *options)
+{
+    struct etx_matching matching = {.majority = NULL};
+    etx_evaluation_options known;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(check_call(&known, __func__, event, tracks, options));
+    etx_float_environment_enter(&host);
+    status = etx_match_tracks(&matching, event, tracks, &known);
+    etx_float_environment_leave(&host);
+    if (status != ETX_OK)
+        return status;
+    if (particle_of_track != NULL)
+        for (int64_t t = 0; t < tracks->n_tracks; t++)
+            particle_of_track[t] = matching.particle[t];
+    if (matched_particle != NULL)
+        for (int64_t p = 0; p < event->n_particles; p++)
+            matched_particle[p] = matching.is_matched[p];
+    etx_matching_release(&matching);
+done:
+    return status;
+}

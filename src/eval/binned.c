@@ -1,0 +1,58 @@
+/* eval/binned.c -- efficiency as a function of pT or eta.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "eval/metrics.h"
+
+#include "base/check.h"
+
+/* The bin b with edges[b] <= value < edges[b + 1], -1 outside. */
+static int64_t find_bin(const double *edges, int64_t n_bins, double value)
+{
+    int64_t low = 0;
+    int64_t high = n_bins;
+
+    if (!(value >= edges[0] && value < edges[n_bins]))
+        return -1;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (value >= edges[middle])
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static double value_of(const etx_particle *particle, int32_t variable)
+{
+    return variable == ETX_VARIABLE_PT ? etx_particle_pt(particle)
+                                       : etx_particle_eta(particle);
+}
+
+etx_status etx_count_binned(int64_t *total, int64_t *matched,
+    const struct etx_event *event, const struct etx_tracks *tracks,
+    const etx_evaluation_options *options, int32_t variable, int64_t n_bins,
+    const double *edges)
+{
+    struct etx_matching matching = {.majority = NULL};
+    etx_status status;
+
+    ETX_CHECK(etx_match_tracks(&matching, event, tracks, options));
+    for (int64_t p = 0; p < event->n_particles; p++) {
+        const etx_particle *particle = &event->particles[p];
+        int64_t bin;
+
+        if (matching.hits_of_particle[p] < options->min_particle_hits ||
+            !etx_particle_is_selected(particle, options))
+            continue;
+        bin = find_bin(edges, n_bins, value_of(particle, variable));
+        if (bin < 0)
+            continue;
+        total[bin]++;
+        matched[bin] += matching.is_matched[p];
+    }
+done:
+    etx_matching_release(&matching);
+    return status;
+}

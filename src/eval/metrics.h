@@ -1,0 +1,36 @@
+/* eval/metrics.h -- counts of one event, and rates of many.
+ *
+ * The definitions are those of docs/evaluation.md.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_EVAL_METRICS_H
+#define ETX_EVAL_METRICS_H
+
+#include "eval/matching.h"
+
+/* Counts of one event alone, its TrackML score included. */
+etx_status etx_count_event(etx_evaluation_counts *out,
+    const struct etx_event *event, const struct etx_tracks *tracks,
+    const etx_evaluation_options *options);
+
+/* TrackML score of one event in [0, 1]. */
+etx_status etx_trackml_score(double *out, const struct etx_event *event,
+    const struct etx_tracks *tracks);
+
+/* matched of total with its 68.27 % Clopper-Pearson interval;
+ * 0 <= matched <= total. */
+etx_rate etx_clopper_pearson(int64_t matched, int64_t total);
+
+/* The quantile `probability` of the beta distribution with whole a, b >= 1:
+ * the x in [0, 1] where the regularised incomplete beta function I_x(a, b)
+ * reaches it. */
+double etx_beta_quantile(double probability, double a, double b);
+
+/* Add reconstructable selected particles and the matched of them to the bins
+ * of a variable, ETX_VARIABLE_; edges [n_bins + 1] ascending. */
+etx_status etx_count_binned(int64_t *total, int64_t *matched,
+    const struct etx_event *event, const struct etx_tracks *tracks,
+    const etx_evaluation_options *options, int32_t variable, int64_t n_bins,
+    const double *edges);
+
+#endif

@@ -1,0 +1,74 @@
+/* eval/trackml_score.c -- the score of the TrackML challenge.
+ *
+ * Amrouche et al., "The Tracking Machine Learning challenge: accuracy phase",
+ * arXiv:1904.06778: a track earns the weights of its hits that are of the
+ * particle with most of its hits, when that particle has more than half of
+ * the track's hits and the track more than half of the particle's.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "eval/metrics.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+
+static double total_weight(const struct etx_event *event)
+{
+    double total = 0.0;
+
+    for (int64_t i = 0; i < event->n_hits; i++)
+        total += (double)event->weight[i];
+    return total;
+}
+
+/* Weights of the hits of track t that are its matched particle's. */
+static double earned_weight(const struct etx_event *event,
+    const struct etx_tracks *tracks, int64_t t, int32_t particle)
+{
+    double earned = 0.0;
+
+    for (int64_t k = tracks->offset[t]; k < tracks->offset[t + 1]; k++)
+        if (event->particle_row[tracks->hit[k]] == particle)
+            earned += (double)event->weight[tracks->hit[k]];
+    return earned;
+}
+
+/* A submission has one track per hit: a shared hit stays with the first. */
+static etx_status unshare(
+    struct etx_tracks **out, const struct etx_tracks *tracks)
+{
+    int32_t *label = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&label, tracks->n_hits, sizeof *label, "labels"));
+    etx_tracks_to_labels(label, tracks);
+    ETX_CHECK(etx_tracks_group(out, tracks->n_hits, label, 1));
+done:
+    etx_release(label);
+    return status;
+}
+
+etx_status etx_trackml_score(
+    double *out, const struct etx_event *event, const struct etx_tracks *tracks)
+{
+    const etx_evaluation_options both_halves = {
+        .matching = ETX_MATCH_DOUBLE_MAJORITY,
+        .matching_fraction = 0.5f,
+        .min_track_hits = 1,
+    };
+    const double total = total_weight(event);
+    struct etx_matching matching = {.majority = NULL};
+    struct etx_tracks *single = NULL;
+    double earned = 0.0;
+    etx_status status;
+
+    ETX_CHECK(unshare(&single, tracks));
+    ETX_CHECK(etx_match_tracks(&matching, event, single, &both_halves));
+    for (int64_t t = 0; t < single->n_tracks; t++)
+        if (matching.particle[t] >= 0)
+            earned += earned_weight(event, single, t, matching.particle[t]);
+    *out = total > 0.0 ? earned / total : 0.0;
+done:
+    etx_matching_release(&matching);
+    etx_tracks_free(single);
+    return status;
+}
