@@ -36,6 +36,7 @@ if HAVE_NUMPY:
     from exatrkx import (
         _detector,
         _fatras,
+        _field,
         _generator,
         _noise,
         _trackml_csv,
@@ -225,6 +226,29 @@ class Noise(unittest.TestCase):
         self.assertAlmostEqual(point[:, 1].mean(), 4.99, delta=2.5)
 
 
+@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
+class Field(unittest.TestCase):
+    def test_on_axis(self) -> None:
+        z = np.array([0.0, 1000.0, 2650.0, -3000.0])
+        radial, axial = _field.solenoid(np.zeros(4), z)
+        ends = [z + _field.COIL_HALF_LENGTH, z - _field.COIL_HALF_LENGTH]
+        sines = [end / np.hypot(end, _field.COIL_RADIUS) for end in ends]
+        np.testing.assert_allclose(radial, 0.0, atol=1e-12)
+        expected = 0.5 * np.pi * (sines[0] - sines[1])
+        np.testing.assert_allclose(axial, expected, rtol=1e-9)
+
+    def test_no_divergence_no_curl(self) -> None:
+        r = np.array([200.0, 500.0, 900.0])
+        z = np.array([2800.0, 1500.0, -2300.0])
+        up, down = _field.solenoid(r, z + 1.0), _field.solenoid(r, z - 1.0)
+        out, back = _field.solenoid(r + 1.0, z), _field.solenoid(r - 1.0, z)
+        divergence = ((r + 1.0) * out[0] - (r - 1.0) * back[0]) / r
+        divergence += up[1] - down[1]
+        curl = (up[0] - down[0]) - (out[1] - back[1])
+        np.testing.assert_allclose(divergence, 0.0, atol=1e-7)
+        np.testing.assert_allclose(curl, 0.0, atol=1e-7)
+
+
 @unittest.skipUnless(HAVE_ACTS, NO_ACTS)
 class Simulation(unittest.TestCase):
     folder: tempfile.TemporaryDirectory[str]
@@ -296,7 +320,7 @@ class Simulation(unittest.TestCase):
         sense, curvature = compare_events.bending(sample, order)
         self.assertGreater(len(sense), 20)
         self.assertGreater((sense < 0).mean(), 0.95)
-        # 0.3 B / 2 with B = 2 T, in GeV/m; arcsin makes it a little more.
+        # 0.3 B / 2 in GeV/m, with B = 2 T and less in forward direction.
         self.assertAlmostEqual(1e3 * np.median(curvature), -0.3, delta=0.03)
 
     def test_shipped_detector_is_this_one(self) -> None:
