@@ -161,7 +161,8 @@ static etx_status open_temporary(struct etx_file_writer *writer)
     return ETX_OK;
 }
 
-/* A symbolic link stays one: the file that it names is replaced. */
+/* A symbolic link to a file stays one: the file that it names is replaced.
+ * One to a device or a pipe (/dev/stdout) is written through. */
 static etx_status follow_links(char **out, const char *path)
 {
     struct stat info;
@@ -169,6 +170,8 @@ static etx_status follow_links(char **out, const char *path)
     etx_status status;
 
     if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode))
+        return copy_text(out, path);
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return copy_text(out, path);
     resolved = realpath(path, NULL);
     if (resolved == NULL)
