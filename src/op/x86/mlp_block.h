@@ -50,8 +50,7 @@ etx_status ETX_ISA_NAME(pack_layers)(struct etx_block_layer *layer,
     struct etx_stream *stream, const struct etx_mlp_args *args,
     int32_t backward);
 
-/* x [n_rows, x_row] = rows first .. of the parts side by side. May write one
- * vector beyond the last row. */
+/* x [n_rows, x_row] = rows first .. of the parts side by side. */
 void ETX_ISA_NAME(gather_parts)(float *x, int32_t x_row,
     const struct etx_mlp_args *args, int64_t first, int32_t n_rows);
 

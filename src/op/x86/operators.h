@@ -8,7 +8,19 @@
 #include "op/x86/isa.h"
 
 /* The operators that have a version here. */
-#define ETX_X86_OPERATORS(X) X(mlp) X(mlp_backward)
+#define ETX_X86_OPERATORS(X)                                                   \
+    X(mlp)                                                                     \
+    X(mlp_backward)                                                            \
+    X(activation)                                                              \
+    X(activation_backward)                                                     \
+    X(gather)                                                                  \
+    X(add)                                                                     \
+    X(row_dot)                                                                 \
+    X(segment_reduce)                                                          \
+    X(segment_reduce_backward)                                                 \
+    X(edge_features)                                                           \
+    X(bce_loss)                                                                \
+    X(adamw)
 
 #define ETX_X86_DECLARE(name)                                                  \
     etx_status etx_##name##_avx2(                                              \

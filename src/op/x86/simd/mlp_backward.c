@@ -196,8 +196,8 @@ static void forward_block(struct scratch *scratch, const struct job *job,
     (scratch->x[0], job->layer[0].in_row, forward, first, n_rows);
     for (int32_t l = 0; l < forward->n_layers; l++)
         ETX_ISA_NAME(apply_layer)
-        (scratch->x[l + 1], &scratch->kept[l], &job->layer[l], scratch->x[l],
-            n_rows);
+    (scratch->x[l + 1], &scratch->kept[l], &job->layer[l], scratch->x[l],
+        n_rows);
 }
 
 /* d [n_rows, d_row] = rows first .. of d_out, zeros beyond its width. */
@@ -256,8 +256,8 @@ static void backward_block(struct scratch *scratch, const struct sums *sums,
             &scratch->kept[l], n_rows);
         if (sums != NULL && sums[l].weight != NULL)
             ETX_ISA_NAME(gemm_add)
-            (sums[l].weight, layer->in_row, layer->n_out, layer->n_in, n_rows,
-                turned, scratch->x[l], layer->in_row);
+        (sums[l].weight, layer->in_row, layer->n_out, layer->n_in, n_rows,
+            turned, scratch->x[l], layer->in_row);
         if (l == 0 && !wants_parts(job->args))
             return;
         ETX_ISA_NAME(gemm_packed)

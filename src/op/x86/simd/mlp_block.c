@@ -148,24 +148,57 @@ done:
 
 /* ----------------------------------------------------------- gathering -- */
 
+/* Rows ahead of the one being copied that are asked into the cache. */
+#define AHEAD 8
+
+/* One part to x [n_rows, x_row]; columns up to `room` may be overwritten. */
+INLINE void gather_part(float *x, int32_t x_row, int32_t room,
+    const struct etx_rows *part, int64_t first, int32_t n_rows)
+{
+    const int32_t width = part->width;
+    const int32_t whole = width / VEC_WIDTH * VEC_WIDTH;
+    const vmask some = v_first(width - whole);
+    const int32_t may_spill = whole + VEC_WIDTH <= room;
+
+    for (int32_t r = 0; r < n_rows; r++) {
+        const int64_t i = first + r;
+        const int64_t row = part->index != NULL ? part->index[i] : i;
+        const float *from = part->data + row * width;
+        float *to = x + (ptrdiff_t)r * x_row;
+        if (part->index != NULL && r + AHEAD < n_rows) {
+            const float *next =
+                part->data + (int64_t)part->index[i + AHEAD] * width;
+            for (int32_t k = 0; k < width; k += CACHE_LINE)
+                __builtin_prefetch(next + k);
+        }
+        for (int32_t k = 0; k < whole; k += VEC_WIDTH)
+            v_store(to + k, v_load(from + k));
+        if (whole == width)
+            continue;
+        const vec last = v_load_mask(from + whole, some);
+        if (may_spill)
+            v_store(to + whole, last);
+        else
+            v_store_mask(to + whole, last, some);
+    }
+}
+
 void ETX_ISA_NAME(gather_parts)(float *x, int32_t x_row,
     const struct etx_mlp_args *args, int64_t first, int32_t n_rows)
 {
-    for (int32_t r = 0; r < n_rows; r++) {
-        float *to = x + (ptrdiff_t)r * x_row;
-        for (int32_t p = 0; p < args->n_parts; p++) {
-            const struct etx_rows *part = &args->part[p];
-            const int64_t i = first + r;
-            const int64_t row = part->index != NULL ? part->index[i] : i;
-            const float *from = part->data + row * part->width;
-            int32_t k = 0;
-            for (; k + VEC_WIDTH <= part->width; k += VEC_WIDTH)
-                v_store(to + k, v_load(from + k));
-            if (k < part->width)
-                v_store(
-                    to + k, v_load_mask(from + k, v_first(part->width - k)));
-            to += part->width;
+    int32_t begin = 0;
+
+    for (int32_t p = 0; p < args->n_parts; p++) {
+        const struct etx_rows *part = &args->part[p];
+        const int32_t room = x_row - begin;
+        if (part->width == 2 * CACHE_LINE) {
+            struct etx_rows known = *part;
+            known.width = 2 * CACHE_LINE;
+            gather_part(x + begin, x_row, room, &known, first, n_rows);
+        } else {
+            gather_part(x + begin, x_row, room, part, first, n_rows);
         }
+        begin += part->width;
     }
 }
 
