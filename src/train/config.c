@@ -82,8 +82,10 @@ static void set_defaults(struct etx_train_config *config)
     config->sampling = (struct etx_train_sampling){.n_hits = 7000,
         .n_edges = 30000,
         .false_per_true = 4.0f,
-        .n_neighbours = 40,
+        .n_queries = 1000,
         .search_radius = 1.0f,
+        .n_neighbours = 40,
+        .n_other = 40,
         .n_random = 10000,
         .cache_mib = 4096};
     config->loss = (struct etx_train_loss){
@@ -147,7 +149,9 @@ static etx_status read_sampling(struct etx_train_sampling *sampling,
     const struct etx_option cache =
         int_option("cache_mib", &sampling->cache_mib, 0.0, 1e8);
     const struct etx_option embedding[] = {hits,
-        int_option("neighbours", &sampling->n_neighbours, 1.0, 1e6),
+        int_option("queries", &sampling->n_queries, 1.0, 1e6),
+        int_option("neighbours", &sampling->n_neighbours, 0.0, 1e6),
+        int_option("other", &sampling->n_other, 0.0, 1e6),
         float_option("search_radius", &sampling->search_radius, 1e-9, 1e9),
         int_option("random_pairs", &sampling->n_random, 0.0, LARGEST_INT)};
     const struct etx_option filter[] = {hits, edges, cache,

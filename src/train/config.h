@@ -55,8 +55,10 @@ struct etx_train_sampling {
     int32_t n_hits;  /* of a wedge, 0 = whole events */
     int32_t n_edges; /* of a step (GNN: of a wedge), 0 = any */
     float false_per_true;  /* filter: sampled false edges, 0 = all */
-    int32_t n_neighbours;  /* embedding: hardest pairs of every hit */
-    float search_radius;   /* embedding: where those are looked for */
+    int32_t n_queries;     /* embedding: hits whose surroundings are searched */
+    float search_radius;   /* embedding: how far */
+    int32_t n_neighbours;  /* embedding: their nearest false pairs */
+    int32_t n_other;       /* embedding: other false pairs within reach */
     int32_t n_random;      /* embedding: pairs of any two hits */
     int32_t cache_mib;     /* graphs of events kept at most */
 };

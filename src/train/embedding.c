@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "train/hard_pairs.h"
 
 #include <string.h>
 
@@ -76,41 +77,86 @@ done:
     return status;
 }
 
+/* Hits whose surroundings this step looks at. */
+static etx_status draw_queries(int32_t **query, int64_t *n_queries,
+    struct etx_trainer *trainer, const struct etx_sample *sample,
+    struct etx_random *random)
+{
+    const int64_t wanted = trainer->config.sampling.n_queries;
+    etx_status status;
+
+    *n_queries = wanted < sample->n_hits ? wanted : sample->n_hits;
+    ETX_CHECK(etx_arena_take(query, trainer->context->stream->arena,
+        *n_queries, sizeof **query, "queries"));
+    for (int64_t q = 0; q < *n_queries; q++)
+        (*query)[q] = wanted < sample->n_hits
+                          ? (int32_t)etx_random_below(
+                                random, (uint64_t)sample->n_hits)
+                          : (int32_t)q;
+done:
+    return status;
+}
+
+/* Pairs of the queries with hits of other particles near them. */
+static etx_status find_hard_pairs(int32_t **a, int32_t **b, int64_t *n,
+    struct etx_trainer *trainer, const struct etx_truth *truth,
+    const struct etx_sample *sample, const float *point,
+    struct etx_random *random)
+{
+    const struct etx_train_sampling *options = &trainer->config.sampling;
+    struct etx_stream *stream = trainer->context->stream;
+    struct etx_hard_pairs_args args = {.n_points = sample->n_hits,
+        .n_dim = trainer->stage->network->n_out,
+        .point = point,
+        .radius = options->search_radius,
+        .n_nearest = options->n_neighbours,
+        .n_other = options->n_other,
+        .seed = (uint64_t)trainer->config.seed,
+        .stream = (uint32_t)trainer->step + 1};
+    int32_t *query;
+    int32_t *particle;
+    etx_status status;
+
+    ETX_CHECK(
+        draw_queries(&query, &args.n_queries, trainer, sample, random));
+    ETX_CHECK(etx_arena_take(&particle, stream->arena, sample->n_hits,
+        sizeof *particle, "particles"));
+    for (int64_t k = 0; k < sample->n_hits; k++)
+        particle[k] = truth->particle[sample->row[k]];
+    args.query = query;
+    args.particle = particle;
+    ETX_CHECK(etx_hard_pairs(a, b, n, stream, &args));
+done:
+    return status;
+}
+
 /* True pairs of the wedge, hard pairs of the points, random pairs. */
 static etx_status make_pairs(struct pairs *pairs, struct etx_trainer *trainer,
     const struct etx_truth *truth, const struct etx_sample *sample,
     const float *point, struct etx_random *random)
 {
-    const struct etx_train_sampling *options = &trainer->config.sampling;
-    struct etx_context *context = trainer->context;
-    struct etx_edge_list near = {.n_edges = 0};
-    const struct etx_radius_graph_args args = {.n_points = sample->n_hits,
-        .n_dim = trainer->stage->network->n_out,
-        .max_neighbours = options->n_neighbours,
-        .both = 1,
-        .radius = options->search_radius,
-        .point = point,
-        .max_edges = INT32_MAX,
-        .out = &near};
+    const int32_t n_random = trainer->config.sampling.n_random;
+    int32_t *a;
+    int32_t *b;
+    int64_t n_hard;
     etx_status status;
 
-    ETX_CHECK(context->ops->radius_graph(context->stream, &args));
-    ETX_CHECK(take_pairs(pairs, context->stream->arena,
-        sample->n_hits + near.n_edges + options->n_random));
+    ETX_CHECK(find_hard_pairs(
+        &a, &b, &n_hard, trainer, truth, sample, point, random));
+    ETX_CHECK(take_pairs(pairs, trainer->context->stream->arena,
+        sample->n_hits + n_hard + n_random));
     add_true_pairs(
         pairs, truth, sample, trainer->config.truth.low_pt_weight);
-    for (int64_t e = 0; e < near.n_edges; e++)
-        add_false_pair(pairs, truth, sample, near.src[e], near.dst[e]);
-    for (int32_t k = 0; k < options->n_random && sample->n_hits > 1; k++) {
+    for (int64_t k = 0; k < n_hard; k++)
+        add_pair(pairs, a[k], b[k], 0, 1.0f);
+    for (int32_t k = 0; k < n_random && sample->n_hits > 1; k++) {
         const uint64_t n = (uint64_t)sample->n_hits;
-        const int32_t a = (int32_t)etx_random_below(random, n);
-        const int32_t b = (int32_t)etx_random_below(random, n);
+        const int32_t first = (int32_t)etx_random_below(random, n);
+        const int32_t second = (int32_t)etx_random_below(random, n);
 
-        add_false_pair(pairs, truth, sample, a, b);
+        add_false_pair(pairs, truth, sample, first, second);
     }
 done:
-    etx_release(near.src);
-    etx_release(near.dst);
     return status;
 }
 

@@ -403,7 +403,7 @@ static int set_thresholds(json_t *config, const struct etx_model *model)
     failed |= set_number(embedding, "graph", "radius", model->radius);
     failed |= set_number(config, "filter", "cut", model->filter_cut);
     if (json_object_get(config, "label") == NULL)
-        failed |= json_object_set_new(config, "label", json_object());
+        return failed;
     failed |= set_number(config, "label", "cut", model->label.cut);
     return failed;
 }

@@ -1,0 +1,121 @@
+/* test_train_metrics.c -- truth chains, efficiency, purity, AUC, cuts.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/metrics.h"
+
+#include "train_events.h"
+
+#include <check.h>
+#include <math.h>
+
+#define N 8
+
+static const float scores[N] = {0.1f, 0.2f, 0.2f, 0.4f, 0.5f, 0.6f, 0.9f, 0.9f};
+static const uint8_t pairs[N] = {ETX_PAIR_FALSE, ETX_PAIR_SIGNAL,
+    ETX_PAIR_FALSE, ETX_PAIR_SAME, ETX_PAIR_LOW_PT, ETX_PAIR_FALSE,
+    ETX_PAIR_SIGNAL, ETX_PAIR_SIGNAL};
+
+static void fill(struct etx_score_list *list)
+{
+    *list = (struct etx_score_list){.n = 0};
+    for (int k = 0; k < N; k++)
+        ck_assert_int_eq(etx_score_list_add(list, 1, scores + (5 * k) % N,
+                             pairs + (5 * k) % N),
+            ETX_OK);
+    etx_score_list_sort(list);
+}
+
+START_TEST(test_train_metrics_auc_counts_ties_half)
+{
+    struct etx_score_list list;
+    struct etx_score_metrics metrics;
+
+    fill(&list);
+    metrics = etx_score_list_metrics(&list, 0.3f);
+    /* True: .2 .5 .9 .9; false: .1 .2 .6: 1.5 + 2 + 3 + 3 of 12. */
+    ck_assert_double_eq_tol(metrics.auc, 9.5 / 12.0, 1e-12);
+    ck_assert_int_eq(metrics.n_kept, 5);
+    ck_assert_int_eq(metrics.n_signal, 2);
+    ck_assert_double_eq_tol(metrics.purity, 3.0 / 5.0, 1e-12);
+    etx_score_list_clear(&list);
+}
+END_TEST
+
+START_TEST(test_train_metrics_cut_keeps_the_target)
+{
+    struct etx_score_list list;
+    const double targets[] = {0.1, 0.5, 0.66, 0.67, 0.9, 1.0};
+
+    fill(&list);
+    for (size_t k = 0; k < sizeof targets / sizeof targets[0]; k++) {
+        const float cut = etx_score_list_cut(&list, targets[k]);
+        const struct etx_score_metrics metrics =
+            etx_score_list_metrics(&list, cut);
+
+        ck_assert_double_ge((double)metrics.n_signal, 3.0 * targets[k]);
+    }
+    ck_assert_float_eq(etx_score_list_quantile(&list, 0.3), 0.2f);
+    ck_assert_float_eq(etx_score_list_quantile(&list, 0.5), 0.9f);
+    etx_score_list_clear(&list);
+}
+END_TEST
+
+START_TEST(test_train_metrics_empty)
+{
+    const struct etx_score_list list = {.n = 0};
+    const struct etx_score_metrics metrics =
+        etx_score_list_metrics(&list, 0.5f);
+
+    ck_assert(isnan(metrics.auc));
+    ck_assert(isnan(metrics.purity));
+    ck_assert_float_eq(etx_score_list_cut(&list, 0.9), -1.0f);
+}
+END_TEST
+
+START_TEST(test_train_truth_chains)
+{
+    etx_event *event = train_event(5, 1);
+    struct etx_truth truth;
+
+    ck_assert_int_eq(etx_truth_build(&truth, event, 1e9f), ETX_OK);
+    ck_assert_int_eq(truth.n_pairs, 5 * 9);
+    ck_assert_int_eq(truth.n_signal_pairs, 0);
+    etx_truth_clear(&truth);
+    ck_assert_int_eq(etx_truth_build(&truth, event, 0.1f), ETX_OK);
+    ck_assert_int_eq(truth.n_signal_pairs, 5 * 9);
+    ck_assert_int_eq(etx_truth_pair(&truth, 0, 1), ETX_PAIR_SIGNAL);
+    ck_assert_int_eq(etx_truth_pair(&truth, 1, 0), ETX_PAIR_SIGNAL);
+    ck_assert_int_eq(etx_truth_pair(&truth, 0, 2), ETX_PAIR_SAME);
+    ck_assert_int_eq(etx_truth_pair(&truth, 0, 11), ETX_PAIR_FALSE);
+    ck_assert_int_eq(etx_truth_pair(&truth, 10, 21), ETX_PAIR_FALSE);
+    etx_truth_clear(&truth);
+    etx_event_free(event);
+}
+END_TEST
+
+START_TEST(test_train_truth_missing)
+{
+    const float position[3] = {1.0f, 2.0f, 3.0f};
+    etx_event *event = NULL;
+    struct etx_truth truth;
+
+    ck_assert_int_eq(etx_event_create(&event, 1, NULL, position), ETX_OK);
+    ck_assert_int_eq(etx_truth_build(&truth, event, 0.5f), ETX_ERR_ARGUMENT);
+    etx_event_free(event);
+}
+END_TEST
+
+Suite *etx_suite_train_metrics(void);
+Suite *etx_suite_train_metrics(void)
+{
+    Suite *suite = suite_create("train_metrics");
+    TCase *tests = tcase_create("train_metrics");
+
+    tcase_add_test(tests, test_train_metrics_auc_counts_ties_half);
+    tcase_add_test(tests, test_train_metrics_cut_keeps_the_target);
+    tcase_add_test(tests, test_train_metrics_empty);
+    tcase_add_test(tests, test_train_truth_chains);
+    tcase_add_test(tests, test_train_truth_missing);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
