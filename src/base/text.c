@@ -246,20 +246,26 @@ static bool reads_back(struct shortest number, uint64_t bits,
            back == bits;
 }
 
-/* Cut exact [n_most digits] to n digits: one of its two neighbours of that
- * length, the nearer one if both read back; false when neither does. */
-static bool shorten(struct shortest *out, struct shortest exact, bool more,
+/* The first n_most digits of a number, with half a digit more to round by. */
+struct exact {
+    uint64_t twice; /* floor(2 * number / 10^exponent) */
+    bool more;      /* the number has further digits */
+    int32_t exponent;
+};
+
+/* Cut exact by n_cut digits: one of its two neighbours of that length, the
+ * nearer one if both read back; false when neither does. */
+static bool shorten(struct shortest *out, const struct exact *exact,
     int32_t n_cut, uint64_t bits, const struct etx_float_format *format)
 {
-    const uint64_t unit = power_of_ten[n_cut];
-    const uint64_t rest = exact.significand % unit;
-    const bool is_up =
-        2 * rest > unit || (2 * rest == unit && more) || (n_cut == 0 && more);
+    const uint64_t half = power_of_ten[n_cut];
+    const uint64_t rest = exact->twice % (2 * half);
+    const bool is_up = rest > half || (rest == half && exact->more);
 
     for (int trial = 0; trial < 2; trial++) {
         const struct shortest number = {
-            .significand = exact.significand / unit + (is_up == (trial == 0)),
-            .exponent = exact.exponent + n_cut,
+            .significand = exact->twice / (2 * half) + (is_up == (trial == 0)),
+            .exponent = exact->exponent + n_cut,
         };
 
         if (reads_back(number, bits, format)) {
@@ -270,10 +276,9 @@ static bool shorten(struct shortest *out, struct shortest exact, bool more,
     return false;
 }
 
-/* The first n_most digits of the number with these bits, which is finite and
- * positive; *more when others follow. */
-static struct shortest exact_digits(bool *more, uint64_t bits,
-    const struct etx_float_format *format, int32_t n_most)
+/* Of the number with these bits, which is finite and positive. */
+static struct exact exact_digits(
+    uint64_t bits, const struct etx_float_format *format, int32_t n_most)
 {
     const uint64_t implicit = (uint64_t)1 << format->n_mantissa;
     const int32_t bias = (1 << (format->n_exponent - 1)) - 1;
@@ -283,15 +288,18 @@ static struct shortest exact_digits(bool *more, uint64_t bits,
     const int32_t binary =
         (stored > 0 ? stored : 1) - bias - format->n_mantissa;
     const int32_t log2_value = binary + 63 - __builtin_clzll(mantissa);
+    struct exact exact = {.twice = 0};
 
     /* floor(log10) or one less: 78913 / 2^18 is just below log10(2). */
-    int32_t decimal = n_most - 1 - ((log2_value * 78913) >> 18);
-    uint64_t digits = etx_binary_to_decimal(more, mantissa, binary, decimal);
-    if (digits >= power_of_ten[n_most]) {
-        decimal--;
-        digits = etx_binary_to_decimal(more, mantissa, binary, decimal);
+    exact.exponent = ((log2_value * 78913) >> 18) - (n_most - 1);
+    exact.twice = etx_binary_to_decimal(
+        &exact.more, mantissa, binary + 1, -exact.exponent);
+    if (exact.twice >= 2 * power_of_ten[n_most]) {
+        exact.exponent++;
+        exact.twice = etx_binary_to_decimal(
+            &exact.more, mantissa, binary + 1, -exact.exponent);
     }
-    return (struct shortest){.significand = digits, .exponent = -decimal};
+    return exact;
 }
 
 /* The shortest number that reads back to bits. If n digits do, so do n + 1:
@@ -299,13 +307,11 @@ static struct shortest exact_digits(bool *more, uint64_t bits,
 static struct shortest find_shortest(
     uint64_t bits, const struct etx_float_format *format, int32_t n_most)
 {
-    bool more = false;
-    const struct shortest exact = exact_digits(&more, bits, format, n_most);
-    struct shortest number = exact;
+    const struct exact exact = exact_digits(bits, format, n_most);
+    struct shortest number = {.significand = 0};
     int32_t n_cut = 0;
 
-    while (
-        n_cut < n_most && shorten(&number, exact, more, n_cut, bits, format)) {
+    while (n_cut < n_most && shorten(&number, &exact, n_cut, bits, format)) {
         while (number.significand % 10 == 0) {
             number.significand /= 10;
             number.exponent++;

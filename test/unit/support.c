@@ -1,0 +1,172 @@
+/* support.c -- what the unit tests share.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+
+#include "base/memory.h"
+#include "base/poison.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PATH_SIZE       1024
+#define TIMEOUT_SECONDS 60 /* of one test, on a busy machine */
+
+#if defined(ETX_HAS_ASAN)
+#define SMALL_STACK (1024 * 1024) /* the sanitizer's own frames are large */
+#else
+#define SMALL_STACK (64 * 1024)
+#endif
+
+static struct {
+    int64_t n_calls;
+    int64_t failing; /* -1 = none */
+} allocator;
+
+void etx_test_add(Suite *suite, const char *name, const TTest *test)
+{
+    TCase *test_case = tcase_create(name);
+
+    tcase_set_timeout(test_case, TIMEOUT_SECONDS);
+    tcase_add_test(test_case, test);
+    suite_add_tcase(suite, test_case);
+}
+
+void etx_test_add_loop(
+    Suite *suite, const char *name, const TTest *test, size_t n_rows)
+{
+    TCase *test_case = tcase_create(name);
+
+    tcase_set_timeout(test_case, TIMEOUT_SECONDS);
+    tcase_add_loop_test(test_case, test, 0, (int)n_rows);
+    suite_add_tcase(suite, test_case);
+}
+
+void etx_test_skip(const char *name, const char *reason)
+{
+    printf("SKIPPED %s: %s\n", name, reason);
+    fflush(stdout);
+}
+
+const char *etx_test_reference(const char *name, const char *path)
+{
+    static char full[PATH_SIZE];
+    char reason[PATH_SIZE + 32];
+    const char *root = getenv("ETX_REFERENCE_DATA");
+
+    if (root == NULL || root[0] == '\0')
+        root = "../shared/data";
+    snprintf(full, sizeof full, "%s/%s", root, path);
+    if (access(full, R_OK) == 0)
+        return full;
+    snprintf(reason, sizeof reason, "no reference data at %s", full);
+    etx_test_skip(name, reason);
+    return NULL;
+}
+
+const char *etx_test_example(const char *path)
+{
+    static char full[PATH_SIZE];
+
+    snprintf(full, sizeof full, "examples/data/%s", path);
+    return full;
+}
+
+void etx_test_folder(char path[256])
+{
+    const char *root = getenv("TMPDIR");
+
+    snprintf(path, 256, "%s/exatrkx-test-XXXXXX",
+        root != NULL && strlen(root) < 200 ? root : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(path));
+}
+
+void etx_test_remove(const char *path)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+
+    if (folder == NULL)
+        return;
+    while ((entry = readdir(folder)) != NULL) {
+        char file[PATH_SIZE];
+
+        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        (void)unlink(file); /* of "." and ".." it fails */
+    }
+    closedir(folder);
+    (void)rmdir(path);
+}
+
+static void *allocate(size_t size, void *user)
+{
+    (void)user;
+    return allocator.n_calls++ == allocator.failing ? NULL : malloc(size);
+}
+
+static void release(void *memory, void *user)
+{
+    (void)user;
+    free(memory);
+}
+
+void etx_test_allocator_fail(int64_t number)
+{
+    allocator.n_calls = 0;
+    allocator.failing = number;
+    ck_assert_ok(etx_set_allocator(allocate, release, NULL));
+}
+
+void etx_test_allocator_restore(void)
+{
+    ck_assert_ok(etx_set_allocator(NULL, NULL, NULL));
+}
+
+int64_t etx_test_out_of_memory(
+    etx_status (*make)(void *argument), void *argument)
+{
+    for (int64_t number = 0;; number++) {
+        const int64_t before = etx_memory_in_use();
+
+        etx_test_allocator_fail(number);
+        const etx_status status = make(argument);
+        const int64_t n_calls = allocator.n_calls;
+        etx_test_allocator_restore();
+
+        if (status == ETX_OK) {
+            ck_assert_int_le(n_calls, number);
+            return number;
+        }
+        ck_assert_status(status, ETX_ERR_MEMORY);
+        ck_assert_int_eq(etx_memory_in_use(), before);
+    }
+}
+
+struct call {
+    void (*function)(void *argument);
+    void *argument;
+};
+
+static void *call_main(void *argument)
+{
+    const struct call *call = argument;
+
+    call->function(call->argument);
+    return NULL;
+}
+
+void etx_test_on_small_stack(void (*function)(void *argument), void *argument)
+{
+    struct call call = {function, argument};
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_attr_init(&attributes), 0);
+    ck_assert_int_eq(pthread_attr_setstacksize(&attributes, SMALL_STACK), 0);
+    ck_assert_int_eq(pthread_create(&thread, &attributes, call_main, &call), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attributes);
+}

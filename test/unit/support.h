@@ -1,0 +1,74 @@
+/* support.h -- what the unit tests share.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_TEST_SUPPORT_H
+#define ETX_TEST_SUPPORT_H
+
+#include <exatrkx/exatrkx.h>
+
+#include <check.h>
+#include <string.h>
+
+#include "suites.h" /* generated: the suite functions of all test files */
+
+/* Macros, so that Check reports the line of the caller. */
+
+/* call returns this status; the message shows the last error if not. */
+#define ck_assert_status(call, expected)                                       \
+    do {                                                                       \
+        const etx_status actual_ = (call);                                     \
+        const etx_status expected_ = (expected);                               \
+        ck_assert_msg(actual_ == expected_, "%s is %s and not %s (%s)", #call, \
+            etx_status_name(actual_), etx_status_name(expected_),              \
+            etx_last_error());                                                 \
+    } while (0)
+
+#define ck_assert_ok(call) ck_assert_status(call, ETX_OK)
+
+/* The last error holds this text. */
+#define ck_assert_error(text)                                                  \
+    ck_assert_msg(strstr(etx_last_error(), text) != NULL,                      \
+        "the last error is \"%s\" and lacks \"%s\"", etx_last_error(), text)
+
+/* call returns this status and the last error holds this text. */
+#define ck_assert_fails(call, expected, text)                                  \
+    do {                                                                       \
+        ck_assert_status(call, expected);                                      \
+        ck_assert_error(text);                                                 \
+    } while (0)
+
+/* One test case of one test function, looped over rows of a table. */
+void etx_test_add(Suite *suite, const char *name, const TTest *test);
+void etx_test_add_loop(
+    Suite *suite, const char *name, const TTest *test, size_t n_rows);
+
+/* Say that a test did not run, and why. */
+void etx_test_skip(const char *name, const char *reason);
+
+/* Path of a file or folder of the reference data (ETX_REFERENCE_DATA, default
+ * ../shared/data), or NULL after etx_test_skip(name, ...) where it is not.
+ * Valid until the next call. */
+const char *etx_test_reference(const char *name, const char *path);
+
+/* Path of a file that ships in examples/data. Valid until the next call. */
+const char *etx_test_example(const char *path);
+
+/* A new folder of its own; etx_test_remove takes it away with its files. */
+void etx_test_folder(char path[256]);
+void etx_test_remove(const char *path);
+
+/* Make the allocation with this number (from 0) and only that one fail; -1:
+ * none. Counts from here. Undo with etx_test_allocator_restore. */
+void etx_test_allocator_fail(int64_t number);
+void etx_test_allocator_restore(void);
+
+/* Call make with each of its allocations failing once: every time it must
+ * return ETX_ERR_MEMORY and leave nothing allocated. In the end it succeeds;
+ * returns how many allocations it made. */
+int64_t etx_test_out_of_memory(
+    etx_status (*make)(void *argument), void *argument);
+
+/* Run on a thread with a stack of 64 kB. */
+void etx_test_on_small_stack(void (*function)(void *argument), void *argument);
+
+#endif
