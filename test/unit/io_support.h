@@ -1,0 +1,30 @@
+/* io_support.h -- files to read and write in tests.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_TEST_UNIT_IO_SUPPORT_H
+#define ETX_TEST_UNIT_IO_SUPPORT_H
+
+#include "support.h"
+
+/* A test case whose tests each have a folder of their own, which must hold
+ * no temporary file when the test ends and is then removed. */
+TCase *io_case(const char *name);
+
+/* NAME in the test's folder; valid until the 32nd call after. */
+const char *io_path(const char *name);
+/* Bytes or text to NAME in the folder; returns its path. */
+const char *io_put(const char *name, const void *data, size_t size);
+const char *io_put_text(const char *name, const char *text);
+/* All bytes of the file, NUL-terminated; freed with free. */
+char *io_get(const char *path, size_t *size);
+/* A gzip file of data, one member; freed with free. */
+char *io_gzip(size_t *out_size, const void *data, size_t size);
+/* Whether name is there in the test's folder. */
+int32_t io_exists(const char *name);
+
+/* The status, and a piece of etx_last_error() (NULL: none asked). what names
+ * the case when it is something else. */
+void io_expect(const char *what, etx_status status, etx_status expected,
+    const char *piece);
+
+#endif

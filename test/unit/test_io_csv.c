@@ -1,0 +1,683 @@
+/* test_io_csv.c -- CSV files of hits, cells, truth, particles, detectors and
+ * features: what is accepted, and what hostile ones get.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io_support.h"
+
+#include "base/memory.h"
+#include "data/detector.h"
+#include "data/event.h"
+#include "io/csv.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD "hit_id,x,y,z,volume_id,layer_id,module_id\n"
+
+/* ---------------------------------------------------------------- hits -- */
+
+/* A file of hits: n_hits when it is read, else a piece of the message. */
+struct hits_row {
+    const char *name;
+    const char *text;
+    etx_status status;
+    const char *piece;
+    int64_t n_hits;
+    size_t size; /* of text, 0: strlen */
+};
+
+#define GOOD(n)    ETX_OK, NULL, (n), 0
+#define BAD(piece) ETX_ERR_FORMAT, (piece), 0, 0
+
+static const struct hits_row hits_rows[] = {
+    {"empty file", "", BAD("hits.csv:1:1: the file is empty")},
+    {"byte order mark alone", "\xef\xbb\xbf", BAD("the file is empty")},
+    {"header only", HEAD, GOOD(0)},
+    {"header without line feed", "hit_id,x,y,z,volume_id,layer_id,module_id",
+        GOOD(0)},
+    {"no header", "1,2,3,4,5,6,7\n", BAD(":1:1: there is no column hit_id")},
+    {"one hit", HEAD "1,2,3,4,5,6,7\n", GOOD(1)},
+    {"other order",
+        "y,x,module_id,z,hit_id,volume_id,layer_id\n1,2,3,4,5,6,7\n", GOOD(1)},
+    {"extra columns",
+        "geometry_id,hit_id,x,y,z,volume_id,layer_id,module_id,sp_x,\n"
+        "0x1,1,2,3,4,5,6,7,what ever,\n",
+        GOOD(1)},
+    {"extra column in UTF-8",
+        "hit_id,x,y,z,volume_id,layer_id,module_id,\xc3\xa9\xe2\x82\xac\n"
+        "1,2,3,4,5,6,7,\xf0\x9f\x98\x80\n",
+        GOOD(1)},
+    {"x is missing", "hit_id,y,z,volume_id,layer_id,module_id\n",
+        BAD("there is no column x")},
+    {"x twice", "hit_id,x,y,z,x,volume_id,layer_id,module_id\n",
+        BAD(":1:5: a second column x, the first is 2")},
+    {"spaces in names", "hit_id, x,y,z,volume_id,layer_id,module_id\n",
+        BAD("there is no column x")},
+    {"no last line feed", HEAD "1,2,3,4,5,6,7\n2,2,3,4,5,6,7", GOOD(2)},
+    {"CR LF", "hit_id,x,y,z,volume_id,layer_id,module_id\r\n1,2,3,4,5,6,7\r\n",
+        GOOD(1)},
+    {"CR alone", "hit_id,x,y,z,volume_id,layer_id,module_id\r1,2,3,4,5,6,7\r",
+        BAD("there is no column module_id")},
+    {"byte order mark", "\xef\xbb\xbf" HEAD "1,2,3,4,5,6,7\n", GOOD(1)},
+    {"NUL byte", HEAD "1,2,3,4,5,6,7\n2,\0,3,4,5,6,7\n", ETX_ERR_FORMAT,
+        "hits.csv:3:2: found byte 0x00", 0, 71},
+    {"NUL byte in the header", "hit\0", ETX_ERR_FORMAT, ":1:1: found byte 0x00",
+        0, 4},
+    {"byte 0xFF", HEAD "1,2,3,4,5,6,7\xff\n", BAD(":2:7: found byte 0xff")},
+    {"UTF-8 cut short", HEAD "1,2,3,4,5,6,7\xe2\x82\n",
+        BAD(":2:7: found byte 0xe2")},
+    {"UTF-8 too long", HEAD "1,2,3,4,5,6,7\xc0\xaf\n",
+        BAD(":2:7: found byte 0xc0")},
+    {"UTF-8 surrogate", HEAD "1,2,3,4,5,6,7\xed\xa0\x80\n",
+        BAD(":2:7: found byte 0xed")},
+    {"tab", HEAD "1,2,3,4,5,6,\t7\n", BAD(":2:7: found byte 0x09")},
+    {"nan", HEAD "1,nan,3,4,5,6,7\n", BAD("hits.csv:2:2: found \"nan\"")},
+    {"inf", HEAD "1,2,inf,4,5,6,7\n", BAD(":2:3: found \"inf\"")},
+    {"-inf", HEAD "1,2,-inf,4,5,6,7\n", BAD(":2:3: found \"-inf\"")},
+    {"1e999", HEAD "1,2,3,1e999,5,6,7\n", BAD(":2:4: found \"1e999\"")},
+    {"hexadecimal", HEAD "1,0x1p3,3,4,5,6,7\n", BAD(":2:2: found \"0x1p3\"")},
+    {"comma for a dot", HEAD "1,1,5,3,4,5,6,7\n",
+        BAD(":2:8: the line has 8 cells, expected 7")},
+    {"two signs", HEAD "1,--1,3,4,5,6,7\n", BAD(":2:2: found \"--1\"")},
+    {"exponent without digits", HEAD "1,1e,3,4,5,6,7\n",
+        BAD(":2:2: found \"1e\", expected a number")},
+    {"empty cell", HEAD "1,,3,4,5,6,7\n", BAD(":2:2: found \"\"")},
+    {"empty last cell", HEAD "1,2,3,4,5,6,\n", BAD(":2:7: found \"\"")},
+    {"quotes", HEAD "1,\"2\",3,4,5,6,7\n", BAD(":2:2: found a quote")},
+    {"spaces", HEAD "1, 2,3,4,5,6,7\n", BAD(":2:2: found \" 2\"")},
+    {"too few cells", HEAD "1,2,3,4,5,6\n", BAD(":2:6: the line has 6 cells")},
+    {"empty line", HEAD "1,2,3,4,5,6,7\n\n2,2,3,4,5,6,7\n",
+        BAD(":3:1: the line is empty")},
+    {"empty line at the end", HEAD "1,2,3,4,5,6,7\n\n",
+        BAD(":3:1: the line is empty")},
+    {"lines of nothing", HEAD "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n",
+        BAD(":2:1: the line is empty")},
+    {"real for an integer", HEAD "1,2,3,4,5.0,6,7\n",
+        BAD(":2:5: found \"5.0\", expected an integer of 32 bits")},
+    {"2^31 as volume", HEAD "1,2,3,4,2147483648,6,7\n",
+        BAD(":2:5: found \"2147483648\"")},
+    {"2^64 as hit id", HEAD "18446744073709551616,2,3,4,5,6,7\n",
+        BAD(":2:1: found \"18446744073709551616\"")},
+    {"2^63 - 1 as hit id",
+        HEAD "9223372036854775807,2,3,4,5,6,7\n"
+             "1,2,3,4,5,6,7\n",
+        GOOD(2)},
+    {"hit id 0", HEAD "0,2,3,4,5,6,7\n", BAD(":2:1: hit_id 0 is not positive")},
+    {"hit id -1", HEAD "-1,2,3,4,5,6,7\n",
+        BAD(":2:1: hit_id -1 is not positive")},
+    {"hit id twice", HEAD "4,2,3,4,5,6,7\n3,2,3,4,5,6,7\n4,2,3,4,5,6,7\n",
+        BAD(":4:1: hit_id 4 occurs twice")},
+    {"large hit id twice",
+        HEAD "4000000000000,2,3,4,5,6,7\n3,2,3,4,5,6,7\n"
+             "4000000000000,2,3,4,5,6,7\n",
+        BAD(":4:1: hit_id 4000000000000 occurs twice")},
+    {"gaps, not sorted", HEAD "400,2,3,4,5,6,7\n3,2,3,4,5,6,7\n", GOOD(2)},
+    {"denormal, -0, 40 digits",
+        HEAD "1,1e-45,-0.0,"
+             "0.1234567890123456789012345678901234567890,5,6,7\n",
+        GOOD(1)},
+};
+
+START_TEST(test_io_csv_hits)
+{
+    const struct hits_row *row = &hits_rows[_i];
+    const size_t size = row->size > 0 ? row->size : strlen(row->text);
+    const char *path = io_put("hits.csv", row->text, size);
+    const int64_t before = etx_memory_in_use();
+    etx_event *event = NULL;
+    const etx_status status =
+        etx_event_read_trackml_files(&event, path, NULL, NULL, NULL, NULL);
+
+    io_expect(row->name, status, row->status, row->piece);
+    if (row->status == ETX_OK)
+        ck_assert_int_eq(etx_event_n_hits(event), row->n_hits);
+    else
+        ck_assert_ptr_null(event);
+    etx_event_free(event);
+    ck_assert_int_eq(etx_memory_in_use(), before);
+}
+END_TEST
+
+START_TEST(test_io_csv_gzip_hits)
+{
+    const struct hits_row *row = &hits_rows[_i];
+    const size_t size = row->size > 0 ? row->size : strlen(row->text);
+    size_t n = 0;
+    char *data = io_gzip(&n, row->text, size);
+    const char *path = io_put("x-hits.csv.gz", data, n);
+    etx_event *event = NULL;
+    const etx_status status =
+        etx_event_read_trackml(&event, io_path("x"), NULL);
+
+    (void)path;
+    free(data);
+    io_expect(row->name, status, row->status, NULL);
+    etx_event_free(event);
+}
+END_TEST
+
+START_TEST(test_io_csv_values)
+{
+    etx_event *event = NULL;
+    const char *path = io_put_text("hits.csv",
+        "z,y,x,module_id,layer_id,volume_id,hit_id\n3,2,1,-4,5,6,70\n"
+        "-1.5e3,.25,+1.,-2147483648,0,2147483647,8\n");
+
+    io_expect("values",
+        etx_event_read_trackml_files(&event, path, NULL, NULL, NULL, NULL),
+        ETX_OK, NULL);
+    ck_assert(event->hit_id[0] == 70 && event->hit_id[1] == 8);
+    ck_assert(event->position[0] == 1.0f && event->position[1] == 2.0f &&
+              event->position[2] == 3.0f);
+    ck_assert(event->position[3] == 1.0f && event->position[4] == 0.25f &&
+              event->position[5] == -1500.0f);
+    ck_assert(event->module_id[0] == -4 && event->layer_id[0] == 5 &&
+              event->volume_id[0] == 6);
+    ck_assert(
+        event->module_id[1] == INT32_MIN && event->volume_id[1] == INT32_MAX);
+    ck_assert_ptr_null(event->particle_id);
+    etx_event_free(event);
+}
+END_TEST
+
+/* A line of n bytes, and a header of n columns. */
+START_TEST(test_io_csv_long_lines)
+{
+    const size_t size = (size_t)5 << 20;
+    char *text = malloc(size + 1);
+    etx_event *event = NULL;
+
+    ck_assert_ptr_nonnull(text);
+    memset(text, '1', size);
+    memcpy(text, HEAD, strlen(HEAD));
+    io_expect("long line",
+        etx_event_read_trackml_files(
+            &event, io_put("hits.csv", text, size), NULL, NULL, NULL, NULL),
+        ETX_ERR_FORMAT, "hits.csv:2: the line has more than 1048576 bytes");
+    memset(text, '1', size);
+    io_expect("long header",
+        etx_event_read_trackml_files(
+            &event, io_put("hits.csv", text, size), NULL, NULL, NULL, NULL),
+        ETX_ERR_FORMAT, "hits.csv:1: the line has more than");
+    for (size_t i = 0; i < 1000000; i++)
+        text[i] = ',';
+    io_expect("million columns",
+        etx_event_read_trackml_files(
+            &event, io_put("hits.csv", text, 1000000), NULL, NULL, NULL, NULL),
+        ETX_ERR_FORMAT, "hits.csv:1: more than 1024 columns");
+    io_expect("million numbers in a line",
+        etx_event_read_features(
+            &event, io_put("f.csv", text, 1000000), (float[]){1, 1, 1}),
+        ETX_ERR_FORMAT, "f.csv:1: 1000001 columns");
+    free(text);
+}
+END_TEST
+
+/* Every number is the one that strtof gives in the C locale. */
+START_TEST(test_io_csv_nearest_float)
+{
+    static const char *const numbers[] = {"0.1", "1e-45", "1.17549429e-38",
+        "1.17549435e-38", "3.4028235e38", "16777217", "16777219", "-0.0",
+        "0.1234567890123456789012345678901234567890", "1e-999",
+        "9007199791611905", "0.000000000000000000000000000000000000000001",
+        "8388608.5000000000000000000000000000000000001", "1E+5", "7.e1"};
+    const size_t n = sizeof numbers / sizeof numbers[0];
+    char text[4096];
+    size_t size = 0;
+    float *found = NULL;
+    int64_t n_rows = 0;
+    int64_t n_columns = 0;
+
+    for (size_t i = 0; i < n; i++)
+        size += (size_t)snprintf(
+            text + size, sizeof text - size, "%s\n", numbers[i]);
+    io_expect("numbers",
+        etx_csv_read_matrix(
+            &found, &n_rows, &n_columns, io_put("n.csv", text, size)),
+        ETX_OK, NULL);
+    ck_assert_int_eq(n_rows, (int64_t)n);
+    ck_assert_int_eq(n_columns, 1);
+    for (size_t i = 0; i < n; i++) {
+        const float expected = strtof(numbers[i], NULL);
+        ck_assert_msg(memcmp(&found[i], &expected, sizeof expected) == 0,
+            "%s read as %.9g", numbers[i], (double)found[i]);
+    }
+    etx_release(found);
+}
+END_TEST
+
+/* --------------------------------------------- cells, truth, particles -- */
+
+#define TWO_HITS     HEAD "7,1,0,0,8,2,1\n3,0,2,0,8,2,1\n"
+#define TRUTH        "hit_id,particle_id,tx,ty,tz,tpx,tpy,tpz,weight\n"
+#define PARTICLES    "particle_id,particle_type,vx,vy,vz,px,py,pz,q,nhits\n"
+#define ONE_PARTICLE PARTICLES "4503599627370497,13,0,0,1,1,0,2,-1,2\n"
+#define GOOD_TRUTH                                                             \
+    TRUTH "3,4503599627370497,0,0,0,0,0,0,0.25\n7,0,0,0,0,0,0,0,0\n"
+
+struct truth_row {
+    const char *name;
+    const char *truth;
+    const char *particles;
+    etx_status status;
+    const char *piece;
+};
+
+static const struct truth_row truth_rows[] = {
+    {"good", GOOD_TRUTH, ONE_PARTICLE, ETX_OK, NULL},
+    {"no particle_type", GOOD_TRUTH,
+        "particle_id,vx,vy,vz,px,py,pz,q,nhits\n"
+        "4503599627370497,0,0,1,1,0,2,-1,2\n",
+        ETX_OK, NULL},
+    {"all weights 0, all noise", TRUTH "3,0,0,0,0,0,0,0,0\n7,0,0,0,0,0,0,0,0\n",
+        PARTICLES, ETX_OK, NULL},
+    {"truth momentum is text nobody reads",
+        TRUTH "3,0,a,b,c,inf,-,+,0\n7,0,0,0,0,0,0,0,0\n", PARTICLES, ETX_OK,
+        NULL},
+    {"unknown hit",
+        TRUTH "3,0,0,0,0,0,0,0,0\n7,0,0,0,0,0,0,0,0\n"
+              "8,0,0,0,0,0,0,0,0\n",
+        PARTICLES, ETX_ERR_FORMAT, "truth.csv:4:1: hit_id 8 is not in"},
+    {"hit without a row", TRUTH "3,0,0,0,0,0,0,0,0\n", PARTICLES,
+        ETX_ERR_FORMAT, "there is no row for hit_id 7 of"},
+    {"no rows", TRUTH, PARTICLES, ETX_ERR_FORMAT,
+        "there is no row for hit_id 7 of"},
+    {"hit twice", TRUTH "3,0,0,0,0,0,0,0,0\n3,0,0,0,0,0,0,0,0\n", PARTICLES,
+        ETX_ERR_FORMAT, "truth.csv:3:1: hit_id 3 occurs twice"},
+    {"unknown particle", GOOD_TRUTH, PARTICLES, ETX_ERR_FORMAT,
+        "truth.csv:2:2: particle_id 4503599627370497 is not in"},
+    {"negative particle", TRUTH "3,-5,0,0,0,0,0,0,0\n", ONE_PARTICLE,
+        ETX_ERR_FORMAT, "truth.csv:2:2: particle_id -5 is not in"},
+    {"particle of 65 bits", TRUTH "3,18446744073709551617,0,0,0,0,0,0,0\n",
+        ONE_PARTICLE, ETX_ERR_FORMAT,
+        "truth.csv:2:2: found \"18446744073709551617\""},
+    {"negative weight", TRUTH "3,0,0,0,0,0,0,0,-0.5\n", ONE_PARTICLE,
+        ETX_ERR_FORMAT, "truth.csv:2:9: weight -0.5 is negative"},
+    {"weight nan", TRUTH "3,0,0,0,0,0,0,0,nan\n", ONE_PARTICLE, ETX_ERR_FORMAT,
+        "truth.csv:2:9: found \"nan\""},
+    {"no weight", "hit_id,particle_id\n", ONE_PARTICLE, ETX_ERR_FORMAT,
+        "there is no column weight"},
+    {"particle 0", GOOD_TRUTH, PARTICLES "0,13,0,0,1,1,0,2,-1,2\n",
+        ETX_ERR_FORMAT, "particles.csv:2:1: particle_id 0 is not positive"},
+    {"particle twice", GOOD_TRUTH,
+        ONE_PARTICLE "4503599627370497,13,0,0,1,1,0,2,-1,2\n", ETX_ERR_FORMAT,
+        "particles.csv:3:1: particle_id 4503599627370497 occurs twice"},
+    {"vertex inf", GOOD_TRUTH, PARTICLES "1,13,0,0,inf,1,0,2,-1,2\n",
+        ETX_ERR_FORMAT, "particles.csv:2:5: found \"inf\""},
+    {"momentum too large", GOOD_TRUTH, PARTICLES "1,13,0,0,0,1,0,2e39,-1,2\n",
+        ETX_ERR_FORMAT, "particles.csv:2:8: found \"2e39\""},
+    {"negative nhits", GOOD_TRUTH, PARTICLES "1,13,0,0,0,1,0,2,-1,-2\n",
+        ETX_ERR_FORMAT, "particles.csv:2:10: nhits -2 is negative"},
+    {"charge of a third", GOOD_TRUTH, PARTICLES "1,13,0,0,0,1,0,2,0.33,2\n",
+        ETX_ERR_FORMAT, "particles.csv:2:9: found \"0.33\""},
+    {"no q", GOOD_TRUTH, "particle_id,vx,vy,vz,px,py,pz,nhits\n",
+        ETX_ERR_FORMAT, "particles.csv:1:1: there is no column q"},
+    {"empty truth", "", ONE_PARTICLE, ETX_ERR_FORMAT, "truth.csv:1:1"},
+    {"empty particles", GOOD_TRUTH, "", ETX_ERR_FORMAT, "particles.csv:1:1"},
+};
+
+START_TEST(test_io_csv_truth)
+{
+    const struct truth_row *row = &truth_rows[_i];
+    const int64_t before = etx_memory_in_use();
+    etx_event *event = NULL;
+    etx_status status;
+
+    (void)io_put_text("e-hits.csv", TWO_HITS);
+    (void)io_put_text("e-truth.csv", row->truth);
+    (void)io_put_text("e-particles.csv", row->particles);
+    status = etx_event_read_trackml(&event, io_path("e"), NULL);
+    io_expect(row->name, status, row->status, row->piece);
+    if (_i == 0) {
+        ck_assert_int_eq(event->particle_id[0], 0);
+        ck_assert_int_eq(event->particle_id[1], 4503599627370497);
+        ck_assert(event->weight[0] == 0.0f && event->weight[1] == 0.25f);
+        ck_assert_int_eq(event->n_particles, 1);
+        ck_assert(event->particles[0].vertex[2] == 1.0f);
+        ck_assert(event->particles[0].momentum[2] == 2.0f);
+        ck_assert_int_eq(event->particles[0].charge, -1);
+        ck_assert_int_eq(event->particles[0].n_hits, 2);
+    }
+    ck_assert((event != NULL) == (status == ETX_OK));
+    etx_event_free(event);
+    ck_assert_int_eq(etx_memory_in_use(), before);
+}
+END_TEST
+
+#define DETECTOR_HEAD                                                          \
+    "volume_id,layer_id,module_id,cx,cy,cz,rot_xu,rot_xv,rot_xw,rot_yu,"       \
+    "rot_yv,rot_yw,rot_zu,rot_zv,rot_zw,module_t,module_minhu,module_maxhu,"   \
+    "module_hv,pitch_u,pitch_v\n"
+#define MODULE_TAIL ",0,0,0,1,0,0,0,1,0,0,0,1,0.15,8,8,36,0.05,0.056\n"
+#define CELLS       "hit_id,ch0,ch1,value\n"
+
+static const struct truth_row cells_rows[] = {
+    {"good", CELLS "7,1,1,0.5\n7,2,1,0.25\n3,0,0,1\n", NULL, ETX_OK, NULL},
+    {"hits without cells", CELLS, NULL, ETX_OK, NULL},
+    {"unknown hit", CELLS "5,1,1,0.5\n", NULL, ETX_ERR_FORMAT,
+        "cells.csv:2:1: hit_id 5 is not in"},
+    {"value nan", CELLS "7,1,1,nan\n", NULL, ETX_ERR_FORMAT,
+        "cells.csv:2:4: found \"nan\""},
+    {"channel too large", CELLS "7,1,4294967296,1\n", NULL, ETX_ERR_FORMAT,
+        "cells.csv:2:3: found \"4294967296\""},
+    {"no ch1", "hit_id,ch0,value\n", NULL, ETX_ERR_FORMAT,
+        "there is no column ch1"},
+    {"empty", "", NULL, ETX_ERR_FORMAT, "cells.csv:1:1"},
+};
+
+START_TEST(test_io_csv_cells)
+{
+    const struct truth_row *row = &cells_rows[_i];
+    etx_detector *detector = NULL;
+    etx_event *event = NULL;
+    etx_status status;
+
+    (void)io_put_text("e-hits.csv", TWO_HITS);
+    (void)io_put_text("e-cells.csv", row->truth);
+    io_expect("detector",
+        etx_detector_read(
+            &detector, io_put_text("d.csv", DETECTOR_HEAD "8,2,1" MODULE_TAIL)),
+        ETX_OK, NULL);
+    status = etx_event_read_trackml(&event, io_path("e"), detector);
+    io_expect(row->name, status, row->status, row->piece);
+    if (_i == 0) {
+        const float *features = etx_event_cell_features(event);
+        ck_assert(features[0] == 2.0f && features[1] == 0.75f);
+        ck_assert(features[9] == 1.0f && features[10] == 1.0f);
+    }
+    etx_event_free(event);
+    etx_detector_free(detector);
+}
+END_TEST
+
+/* A module that the detector lacks, and files that are not there. */
+START_TEST(test_io_csv_missing)
+{
+    etx_detector *detector = NULL;
+    etx_event *event = NULL;
+
+    io_expect("no hits", etx_event_read_trackml(&event, io_path("e"), NULL),
+        ETX_ERR_IO, "e-hits.csv.gz");
+    (void)io_put_text("e-hits.csv", TWO_HITS);
+    (void)io_put_text("e-truth.csv", "");
+    io_expect("truth without particles",
+        etx_event_read_trackml(&event, io_path("e"), NULL), ETX_OK, NULL);
+    ck_assert_ptr_null(etx_event_particle_ids(event));
+    etx_event_free(event);
+    event = NULL;
+    io_expect("no cells file",
+        etx_event_read_trackml_files(&event, io_path("e-hits.csv"), NULL,
+            io_path("no-truth"), io_path("no-particles"), NULL),
+        ETX_ERR_IO, "no-particles: cannot open: No such file");
+    io_expect("detector",
+        etx_detector_read(
+            &detector, io_put_text("d.csv", DETECTOR_HEAD "8,2,2" MODULE_TAIL)),
+        ETX_OK, NULL);
+    (void)io_put_text("e-cells.csv", CELLS "7,1,1,1\n");
+    io_expect("other detector",
+        etx_event_read_trackml(&event, io_path("e"), detector),
+        ETX_ERR_ARGUMENT, "module");
+    ck_assert_ptr_null(event);
+    etx_detector_free(detector);
+}
+END_TEST
+
+START_TEST(test_io_csv_arguments)
+{
+    etx_event *event = NULL;
+    etx_detector *detector = NULL;
+    const float scales[3] = {1.0f, NAN, 1.0f};
+
+    io_expect("hits",
+        etx_event_read_trackml_files(&event, NULL, NULL, NULL, NULL, NULL),
+        ETX_ERR_ARGUMENT, "hits is NULL");
+    io_expect("out",
+        etx_event_read_trackml_files(NULL, "x", NULL, NULL, NULL, NULL),
+        ETX_ERR_ARGUMENT, "out is NULL");
+    io_expect("truth alone",
+        etx_event_read_trackml_files(&event, "x", NULL, "x", NULL, NULL),
+        ETX_ERR_ARGUMENT, "particles is NULL");
+    io_expect("particles alone",
+        etx_event_read_trackml_files(&event, "x", NULL, NULL, "x", NULL),
+        ETX_ERR_ARGUMENT, "truth is NULL");
+    io_expect("cells without detector",
+        etx_event_read_trackml_files(&event, "x", "x", NULL, NULL, NULL),
+        ETX_ERR_ARGUMENT, "detector is NULL");
+    io_expect("prefix", etx_event_read_trackml(&event, NULL, NULL),
+        ETX_ERR_ARGUMENT, "prefix is NULL");
+    io_expect("detector path", etx_detector_read(&detector, NULL),
+        ETX_ERR_ARGUMENT, "path is NULL");
+    io_expect("scales", etx_event_read_features(&event, "x", NULL),
+        ETX_ERR_ARGUMENT, "scales");
+    io_expect("scales nan", etx_event_read_features(&event, "x", scales),
+        ETX_ERR_ARGUMENT, "scales");
+    ck_assert_ptr_null(event);
+}
+END_TEST
+
+/* ------------------------------------------------------------ detector -- */
+
+static const struct hits_row detector_rows[] = {
+    {"header only", DETECTOR_HEAD, GOOD(0)},
+    {"two modules", DETECTOR_HEAD "8,2,2" MODULE_TAIL "7,4,1" MODULE_TAIL,
+        GOOD(2)},
+    {"unnamed index column", "," DETECTOR_HEAD "0,8,2,2" MODULE_TAIL, GOOD(1)},
+    {"module twice",
+        DETECTOR_HEAD "8,2,2" MODULE_TAIL "7,4,1" MODULE_TAIL
+                      "8,2,2" MODULE_TAIL,
+        BAD("volume_id 8, layer_id 2, module_id 2 occurs twice")},
+    {"no rotation",
+        DETECTOR_HEAD "8,2,2,0,0,0,1,0,0,0,2,0,0,0,1,0.15,8,8,36,0.05,0.056\n",
+        BAD("d.csv:2:7: rot_xu 1 starts nine numbers that are no rotation")},
+    {"rotation beyond float",
+        DETECTOR_HEAD
+        "8,2,2,0,0,0,3e38,0,0,0,2,0,0,0,1,0.15,8,8,36,0.05,0.056\n",
+        BAD("no rotation")},
+    {"pitch 0",
+        DETECTOR_HEAD "8,2,2,0,0,0,1,0,0,0,1,0,0,0,1,0.15,8,8,36,0,0.056\n",
+        BAD("d.csv:2:20: pitch_u 0 is not positive")},
+    {"thickness negative",
+        DETECTOR_HEAD "8,2,2,0,0,0,1,0,0,0,1,0,0,0,1,-1,8,8,36,0.05,0.056\n",
+        BAD("d.csv:2:16: module_t -1 is not positive")},
+    {"no pitch_v", "volume_id,layer_id,module_id\n",
+        BAD("there is no column cx")},
+    {"empty", "", BAD("d.csv:1:1: the file is empty")},
+};
+
+START_TEST(test_io_csv_detector)
+{
+    const struct hits_row *row = &detector_rows[_i];
+    const int64_t before = etx_memory_in_use();
+    etx_detector *detector = NULL;
+    const etx_status status =
+        etx_detector_read(&detector, io_put_text("d.csv", row->text));
+
+    io_expect(row->name, status, row->status, row->piece);
+    ck_assert_int_eq(etx_detector_n_modules(detector), row->n_hits);
+    if (row->n_hits == 2) {
+        ck_assert_int_eq(detector->modules[0].volume_id, 7);
+        ck_assert(detector->modules[0].half_thickness == 0.15f);
+        ck_assert_ptr_nonnull(etx_detector_find(detector, 8, 2, 2));
+        ck_assert_ptr_null(etx_detector_find(detector, 8, 2, 1));
+    }
+    etx_detector_free(detector);
+    ck_assert_int_eq(etx_memory_in_use(), before);
+}
+END_TEST
+
+/* ------------------------------------------------------------ features -- */
+
+static const struct hits_row features_rows[] = {
+    {"one", "1,0,2\n", GOOD(1)},
+    {"no line feed, more columns", "1,0,2,5\n2,0.5,2,7", GOOD(2)},
+    {"empty", "", BAD("f.csv:1:1: the file is empty")},
+    {"names", "r,phi,z\n1,2,3\n", BAD("f.csv:1:1: found \"r\"")},
+    {"two columns", "1,2\n", BAD("f.csv:1: 2 numbers in a line")},
+    {"uneven", "1,2,3\n1,2\n", BAD("f.csv:2:2: the line has 2 cells")},
+    {"empty first line", "\n1,2,3\n", BAD("f.csv:1:1: the line is empty")},
+    {"too far", "3e38,0,0\n", BAD("is not a finite position")},
+    {"33 columns",
+        "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,"
+        "27,28,29,30,31,32,33\n",
+        BAD("f.csv:1: 33 numbers in a line")},
+};
+
+START_TEST(test_io_csv_features)
+{
+    const struct hits_row *row = &features_rows[_i];
+    const int64_t before = etx_memory_in_use();
+    const float scales[3] = {1000.0f, 3.0f, 100.0f};
+    etx_event *event = NULL;
+    const etx_status status = etx_event_read_features(
+        &event, io_put_text("f.csv", row->text), scales);
+
+    io_expect(row->name, status, row->status, row->piece);
+    ck_assert_int_eq(etx_event_n_hits(event), row->n_hits);
+    if (row->n_hits == 2) {
+        ck_assert_int_eq(event->n_features, 4);
+        ck_assert(event->features[5] == 0.5f && event->features[7] == 7.0f);
+        ck_assert_float_eq_tol(event->position[3], 2000.0f * cosf(1.5f), 1e-3f);
+        ck_assert_float_eq_tol(event->position[4], 2000.0f * sinf(1.5f), 1e-3f);
+        ck_assert(event->position[5] == 200.0f && event->hit_id[1] == 2);
+    }
+    etx_event_free(event);
+    ck_assert_int_eq(etx_memory_in_use(), before);
+}
+END_TEST
+
+/* ------------------------------------------------- failing allocations -- */
+
+/* Read everything there is to read of an event. */
+static etx_status read_all(void *argument)
+{
+    etx_detector *detector = NULL;
+    etx_event *event = NULL;
+    etx_status status = etx_detector_read(&detector, io_path("d.csv"));
+
+    (void)argument;
+    if (status == ETX_OK)
+        status = etx_event_read_trackml(&event, io_path("e"), detector);
+    ck_assert((event != NULL) == (status == ETX_OK));
+    etx_event_free(event);
+    etx_detector_free(detector);
+    return status;
+}
+
+static void put_all(void)
+{
+    size_t size = 0;
+    char *cells = io_gzip(&size, CELLS "7,1,1,1\n", strlen(CELLS) + 8);
+
+    (void)io_put("e-cells.csv.gz", cells, size);
+    (void)io_put_text("e-hits.csv", TWO_HITS);
+    (void)io_put_text("e-truth.csv", GOOD_TRUTH);
+    (void)io_put_text("e-particles.csv", ONE_PARTICLE);
+    (void)io_put_text("d.csv", DETECTOR_HEAD "8,2,1" MODULE_TAIL);
+    free(cells);
+}
+
+START_TEST(test_io_csv_no_memory)
+{
+    put_all();
+    ck_assert_int_gt(etx_test_out_of_memory(read_all, NULL), 30);
+}
+END_TEST
+
+static void read_all_well(void *argument)
+{
+    ck_assert_ok(read_all(argument));
+}
+
+START_TEST(test_io_csv_small_stack)
+{
+    put_all();
+    etx_test_on_small_stack(read_all_well, NULL);
+}
+END_TEST
+
+/* ------------------------------------------------------ reference data -- */
+
+START_TEST(test_io_csv_real_event)
+{
+    const char *name = "test_io_csv_real_event";
+    const char *folder = etx_test_reference(name, "trackml_event");
+    char path[1100];
+    etx_detector *detector = NULL;
+    etx_event *event = NULL;
+    int64_t n_noise = 0;
+    int64_t n_seen = 0;
+    double n_cells = 0.0;
+
+    if (folder == NULL)
+        return;
+    (void)snprintf(path, sizeof path, "%s/detectors.csv.gz", folder);
+    ck_assert_ok(etx_detector_read(&detector, path));
+    ck_assert_int_eq(etx_detector_n_modules(detector), 18728);
+    (void)snprintf(path, sizeof path, "%s/event000000001", folder);
+    ck_assert_ok(etx_event_read_trackml(&event, path, detector));
+    ck_assert_int_eq(etx_event_n_hits(event), 5527);
+    ck_assert_int_eq(event->hit_id[0], 6);
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        n_noise += event->particle_id[i] == 0;
+        n_cells += (double)event->cell_features[9 * i];
+    }
+    ck_assert_int_eq(n_noise, 829);
+    ck_assert(n_cells == 18564.0);
+    ck_assert_int_eq(etx_event_n_particles(event), 548);
+    for (int64_t p = 0; p < event->n_particles; p++)
+        n_seen += event->particles[p].n_hits > 0;
+    ck_assert_int_eq(n_seen, 468);
+    etx_event_free(event);
+    etx_detector_free(detector);
+}
+END_TEST
+
+START_TEST(test_io_csv_lrt_events)
+{
+    static const float scales[3] = {1000.0f, 3.14159265f, 1000.0f};
+    const char *folder =
+        etx_test_reference("test_io_csv_lrt_events", "lrt_events");
+    int64_t n_hits = 0;
+
+    for (int32_t k = 0; folder != NULL && k < 20; k++) {
+        char path[1100];
+        etx_event *event = NULL;
+
+        (void)snprintf(path, sizeof path, "%s/evt_%d.csv", folder, k);
+        ck_assert_ok(etx_event_read_features(&event, path, scales));
+        ck_assert_int_eq(event->n_features, 3);
+        n_hits += event->n_hits;
+        etx_event_free(event);
+    }
+    if (folder != NULL)
+        ck_assert_int_eq(n_hits, 27899);
+}
+END_TEST
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
+
+Suite *etx_suite_io_csv(void)
+{
+    Suite *suite = suite_create("io_csv");
+    TCase *tests = io_case("csv");
+
+    tcase_add_loop_test(tests, test_io_csv_hits, 0, COUNT(hits_rows));
+    tcase_add_loop_test(tests, test_io_csv_gzip_hits, 0, COUNT(hits_rows));
+    tcase_add_test(tests, test_io_csv_values);
+    tcase_add_test(tests, test_io_csv_long_lines);
+    tcase_add_test(tests, test_io_csv_nearest_float);
+    tcase_add_loop_test(tests, test_io_csv_truth, 0, COUNT(truth_rows));
+    tcase_add_loop_test(tests, test_io_csv_cells, 0, COUNT(cells_rows));
+    tcase_add_test(tests, test_io_csv_missing);
+    tcase_add_test(tests, test_io_csv_arguments);
+    tcase_add_loop_test(tests, test_io_csv_detector, 0, COUNT(detector_rows));
+    tcase_add_loop_test(tests, test_io_csv_features, 0, COUNT(features_rows));
+    tcase_add_test(tests, test_io_csv_no_memory);
+    tcase_add_test(tests, test_io_csv_small_stack);
+    tcase_add_test(tests, test_io_csv_real_event);
+    tcase_add_test(tests, test_io_csv_lrt_events);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
