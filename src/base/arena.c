@@ -34,7 +34,7 @@ struct etx_arena {
     int64_t n_blocks;
     int64_t current; /* blocks after it are unused */
     size_t held;     /* sum of the blocks' sizes */
-    size_t limit;    /* of held; SIZE_MAX = none */
+    size_t limit;    /* of held; PTRDIFF_MAX = none */
     size_t in_use;
     size_t peak;
     size_t highest; /* in_use ever reached */
@@ -49,7 +49,7 @@ etx_status etx_arena_create(struct etx_arena **out, int64_t limit)
         return etx_fail(ETX_ERR_ARGUMENT,
             "memory limit %" PRId64 " bytes is negative", limit);
     ETX_CHECK(etx_alloc(&arena, 1, sizeof *arena, WHAT));
-    arena->limit = limit == 0 ? SIZE_MAX : (size_t)limit;
+    arena->limit = limit == 0 ? (size_t)PTRDIFF_MAX : (size_t)limit;
     *out = arena;
 done:
     return status;

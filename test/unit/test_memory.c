@@ -1,0 +1,423 @@
+/* test_memory.c -- checked sizes, allocations, the hook and the arena.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+
+#include "base/arena.h"
+#include "base/memory.h"
+#include "base/poison.h"
+#include "base/random.h"
+
+#include <stdlib.h>
+
+/* ---------------------------------------------------------------- sizes -- */
+
+START_TEST(test_memory_sizes)
+{
+    size_t out = 77;
+
+    ck_assert_ok(etx_size_mul(&out, SIZE_MAX / 2, 2, "x"));
+    ck_assert_uint_eq(out, SIZE_MAX - 1);
+    ck_assert_fails(etx_size_mul(&out, SIZE_MAX / 4 + 1, 4, "weights"),
+        ETX_ERR_ARGUMENT, "weights");
+    ck_assert_uint_eq(out, SIZE_MAX - 1);
+    ck_assert_ok(etx_size_mul(&out, 0, SIZE_MAX, "x"));
+    ck_assert_uint_eq(out, 0);
+    ck_assert_ok(etx_size_add(&out, SIZE_MAX - 1, 1, "x"));
+    ck_assert_fails(
+        etx_size_add(&out, SIZE_MAX, 1, "header"), ETX_ERR_ARGUMENT, "header");
+    ck_assert_uint_eq(out, SIZE_MAX);
+}
+END_TEST
+
+static const struct {
+    int64_t count;
+    size_t size;
+    etx_status status;
+} refused[] = {
+    {-1, 4, ETX_ERR_ARGUMENT},
+    {INT64_MIN, 1, ETX_ERR_ARGUMENT},
+    {INT64_MAX, 4, ETX_ERR_ARGUMENT},   /* the product overflows */
+    {INT64_MAX / 2, 2, ETX_ERR_MEMORY}, /* no such address space */
+    {INT64_MAX, 1, ETX_ERR_MEMORY},     /* with the header it wraps */
+    {INT64_MAX - 100, 1, ETX_ERR_MEMORY},
+};
+
+START_TEST(test_memory_refused)
+{
+    char untouched = 'u';
+    void *memory = &untouched;
+
+    ck_assert_fails(
+        etx_alloc(&memory, refused[_i].count, refused[_i].size, "positions"),
+        refused[_i].status, "positions");
+    ck_assert_ptr_eq(memory, &untouched);
+    memory = NULL;
+    ck_assert_status(etx_resize(&memory, 0, refused[_i].count, refused[_i].size,
+                         "positions"),
+        refused[_i].status);
+    ck_assert_ptr_null(memory);
+}
+END_TEST
+
+/* ---------------------------------------------------------- allocation -- */
+
+START_TEST(test_memory_alloc)
+{
+    static const int64_t counts[] = {0, 1, 3, 64, 1000, 100000};
+    const int64_t before = etx_memory_in_use();
+
+    for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+        int32_t *values = NULL;
+
+        ck_assert_ok(etx_alloc(&values, counts[k], sizeof *values, "x"));
+        ck_assert_ptr_nonnull(values);
+        ck_assert_uint_eq((uintptr_t)values % 64, 0);
+        ck_assert_int_eq(etx_memory_in_use(), before + 4 * counts[k]);
+        for (int64_t i = 0; i < counts[k]; i++) {
+            ck_assert_int_eq(values[i], 0);
+            values[i] = -1;
+        }
+        etx_release(values);
+        ck_assert_int_eq(etx_memory_in_use(), before);
+    }
+    etx_release(NULL);
+}
+END_TEST
+
+START_TEST(test_memory_peak)
+{
+    void *a = NULL;
+    void *b = NULL;
+
+    etx_memory_reset_peak();
+    const int64_t before = etx_memory_peak();
+    ck_assert_int_eq(before, etx_memory_in_use());
+    ck_assert_ok(etx_alloc(&a, 1000, 1, "a"));
+    ck_assert_ok(etx_alloc(&b, 500, 1, "b"));
+    etx_release(a);
+    etx_release(b);
+    ck_assert_int_eq(etx_memory_peak(), before + 1500);
+    etx_memory_reset_peak();
+    ck_assert_int_eq(etx_memory_peak(), before);
+}
+END_TEST
+
+START_TEST(test_memory_resize)
+{
+    int64_t *values = NULL;
+
+    ck_assert_ok(etx_resize(&values, 0, 5, sizeof *values, "values"));
+    for (int64_t i = 0; i < 5; i++) {
+        ck_assert_int_eq(values[i], 0);
+        values[i] = i;
+    }
+    ck_assert_ok(etx_resize(&values, 5, 100, sizeof *values, "values"));
+    for (int64_t i = 0; i < 100; i++)
+        ck_assert_int_eq(values[i], i < 5 ? i : 0);
+    ck_assert_ok(etx_resize(&values, 100, 3, sizeof *values, "values"));
+    ck_assert_int_eq(values[2], 2);
+
+    int64_t *const kept = values;
+    etx_test_allocator_fail(0);
+    ck_assert_fails(etx_resize(&values, 3, 10, sizeof *values, "values"),
+        ETX_ERR_MEMORY, "values");
+    etx_test_allocator_restore();
+    ck_assert_ptr_eq(values, kept);
+    ck_assert_int_eq(values[2], 2);
+    etx_release(values);
+}
+END_TEST
+
+START_TEST(test_memory_copy)
+{
+    static const int32_t source[] = {1, 2, 3};
+    int32_t *copy = NULL;
+
+    ck_assert_ok(etx_alloc_copy(&copy, source, 3, sizeof *copy, "copy"));
+    ck_assert_mem_eq(copy, source, sizeof source);
+    etx_release(copy);
+    ck_assert_ok(etx_alloc_copy(&copy, NULL, 0, sizeof *copy, "copy"));
+    ck_assert_ptr_nonnull(copy);
+    etx_release(copy);
+}
+END_TEST
+
+/* ------------------------------------------------------------ the hook -- */
+
+/* An allocator that counts, and gives dirty memory that is aligned to 16
+ * bytes but not to 64. */
+struct counter {
+    int64_t n_allocated, n_released;
+};
+
+static void *give(size_t size, void *user)
+{
+    struct counter *counter = user;
+    char *start = malloc(size + 80);
+
+    if (start == NULL)
+        return NULL;
+    char *memory = start + 16;
+    if ((uintptr_t)memory % 64 == 0)
+        memory += 16;
+    memset(memory, 0xa5, size);
+    memory[-1] = (char)(memory - start);
+    counter->n_allocated++;
+    return memory;
+}
+
+static void take_back(void *memory, void *user)
+{
+    struct counter *counter = user;
+    char *bytes = memory;
+
+    counter->n_released++;
+    free(bytes - bytes[-1]);
+}
+
+START_TEST(test_memory_hook)
+{
+    struct counter counter = {0, 0};
+    unsigned char *bytes = NULL;
+    unsigned char *later = NULL;
+
+    ck_assert_ok(etx_set_allocator(give, take_back, &counter));
+    ck_assert_ok(etx_alloc(&bytes, 100, 1, "bytes"));
+    ck_assert_ok(etx_alloc(&later, 100, 1, "bytes"));
+    ck_assert_uint_eq((uintptr_t)bytes % 64, 0);
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_eq(bytes[i], 0);
+    etx_release(bytes);
+    ck_assert_int_eq(counter.n_allocated, 2);
+    ck_assert_int_eq(counter.n_released, 1);
+
+    /* What the hook gave goes back to it, whatever is set by then. */
+    ck_assert_ok(etx_set_allocator(NULL, NULL, NULL));
+    etx_release(later);
+    ck_assert_int_eq(counter.n_released, 2);
+}
+END_TEST
+
+START_TEST(test_memory_hook_refused)
+{
+    ck_assert_fails(
+        etx_set_allocator(give, NULL, NULL), ETX_ERR_ARGUMENT, "release");
+    ck_assert_fails(
+        etx_set_allocator(NULL, take_back, NULL), ETX_ERR_ARGUMENT, "allocate");
+}
+END_TEST
+
+/* --------------------------------------------------------------- arena -- */
+
+START_TEST(test_memory_arena_take)
+{
+    struct etx_arena *arena = NULL;
+    char *before = NULL;
+    const int64_t in_use = etx_memory_in_use();
+
+    ck_assert_ok(etx_arena_create(&arena, 0));
+    ck_assert_int_eq(etx_arena_in_use(arena), 0);
+    for (int64_t count = 0; count < 300; count++) {
+        char *bytes = NULL;
+
+        ck_assert_ok(etx_arena_take(&bytes, arena, count, 1, "bytes"));
+        ck_assert_ptr_nonnull(bytes);
+        ck_assert_ptr_ne(bytes, before);
+        ck_assert_uint_eq((uintptr_t)bytes % 64, 0);
+        memset(bytes, 1, (size_t)count);
+        before = bytes;
+    }
+    ck_assert_int_ge(etx_arena_in_use(arena), 299 * 300 / 2);
+    ck_assert_int_eq(etx_arena_peak(arena), etx_arena_in_use(arena));
+    etx_arena_free(arena);
+    etx_arena_free(NULL);
+    ck_assert_int_eq(etx_memory_in_use(), in_use);
+}
+END_TEST
+
+START_TEST(test_memory_arena_marks)
+{
+    struct etx_arena *arena = NULL;
+    int64_t *first = NULL, *second = NULL, *third = NULL;
+    const int64_t many = 300000; /* more than a block */
+
+    ck_assert_ok(etx_arena_create(&arena, 0));
+    const struct etx_arena_mark start = etx_arena_mark(arena);
+    ck_assert_ok(etx_arena_take(&first, arena, 10, sizeof *first, "a"));
+    for (int64_t i = 0; i < 10; i++)
+        first[i] = i;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const int64_t in_use = etx_arena_in_use(arena);
+
+    ck_assert_ok(etx_arena_take(&second, arena, many, sizeof *second, "b"));
+    memset(second, 7, (size_t)many * sizeof *second);
+    ck_assert_ok(etx_arena_take(&third, arena, many, sizeof *third, "c"));
+    memset(third, 8, (size_t)many * sizeof *third);
+    ck_assert_int_eq(second[0], 0x0707070707070707);
+    ck_assert_int_eq(second[many - 1], 0x0707070707070707);
+
+    etx_arena_reset(arena, mark);
+    ck_assert_int_eq(etx_arena_in_use(arena), in_use);
+    ck_assert_int_ge(etx_arena_peak(arena), 2 * 8 * many);
+    etx_arena_reset_peak(arena);
+    ck_assert_int_eq(etx_arena_peak(arena), in_use);
+    for (int64_t i = 0; i < 10; i++)
+        ck_assert_int_eq(first[i], i);
+    ck_assert_ok(etx_arena_take(&second, arena, many, sizeof *second, "b"));
+    memset(second, 9, (size_t)many * sizeof *second);
+
+    etx_arena_reset(arena, start);
+    ck_assert_int_eq(etx_arena_in_use(arena), 0);
+    etx_arena_free(arena);
+}
+END_TEST
+
+/* The second event of the same size needs no new memory. */
+START_TEST(test_memory_arena_settles)
+{
+    struct etx_arena *arena = NULL;
+    int64_t held[4] = {0, 0, 0, 0};
+
+    ck_assert_ok(etx_arena_create(&arena, 0));
+    for (int event = 0; event < 4; event++) {
+        const struct etx_arena_mark mark = etx_arena_mark(arena);
+
+        for (int64_t k = 0; k < 20; k++) {
+            char *bytes = NULL;
+
+            ck_assert_ok(
+                etx_arena_take(&bytes, arena, 300000 * (20 - k), 1, "x"));
+            bytes[0] = bytes[300000 * (20 - k) - 1] = 1;
+        }
+        held[event] = etx_memory_in_use();
+        etx_arena_reset(arena, mark);
+    }
+    ck_assert_int_le(held[1], held[0]);
+    ck_assert_int_eq(held[2], held[1]);
+    ck_assert_int_eq(held[3], held[1]);
+    etx_arena_free(arena);
+}
+END_TEST
+
+START_TEST(test_memory_arena_limit)
+{
+    struct etx_arena *arena = NULL;
+    char *bytes = NULL;
+
+    ck_assert_fails(etx_arena_create(&arena, -1), ETX_ERR_ARGUMENT, "-1");
+    ck_assert_ptr_null(arena);
+    ck_assert_ok(etx_arena_create(&arena, 3000000));
+    const int64_t in_use = etx_memory_in_use();
+    ck_assert_ok(etx_arena_take(&bytes, arena, 1000000, 1, "x"));
+    ck_assert_ok(etx_arena_take(&bytes, arena, 1000000, 1, "x"));
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    ck_assert_ok(etx_arena_take(&bytes, arena, 900000, 1, "x"));
+    ck_assert_fails(etx_arena_take(&bytes, arena, 1000000, 1, "edges"),
+        ETX_ERR_MEMORY, "edges");
+    ck_assert_int_le(etx_memory_in_use() - in_use, 3000000);
+    etx_arena_reset(arena, mark);
+    ck_assert_ok(etx_arena_take(&bytes, arena, 900000, 1, "x"));
+    etx_arena_reset(arena, (struct etx_arena_mark){0, 0});
+    ck_assert_ok(etx_arena_take(&bytes, arena, 2900000, 1, "x"));
+    etx_arena_free(arena);
+}
+END_TEST
+
+START_TEST(test_memory_arena_refused)
+{
+    struct etx_arena *arena = NULL;
+    char *bytes = NULL;
+
+    ck_assert_ok(etx_arena_create(&arena, 0));
+    ck_assert_status(
+        etx_arena_take(&bytes, arena, -1, 1, "x"), ETX_ERR_ARGUMENT);
+    ck_assert_status(
+        etx_arena_take(&bytes, arena, INT64_MAX, 4, "x"), ETX_ERR_ARGUMENT);
+    ck_assert_status(
+        etx_arena_take(&bytes, arena, INT64_MAX, 1, "x"), ETX_ERR_MEMORY);
+    ck_assert_status(
+        etx_arena_take(&bytes, arena, INT64_MAX / 8, 4, "x"), ETX_ERR_MEMORY);
+    ck_assert_ptr_null(bytes);
+    ck_assert_ok(etx_arena_take(&bytes, arena, 10, 1, "x"));
+    etx_arena_free(arena);
+}
+END_TEST
+
+/* Random takes and resets against a mirror of what must be in them. */
+START_TEST(test_memory_arena_random)
+{
+    struct etx_arena *arena = NULL;
+    struct etx_arena_mark marks[32];
+    unsigned char *blocks[32];
+    int64_t sizes[32];
+    struct etx_random random;
+    int depth = 0;
+
+    etx_random_init(&random, 6, 0, 0);
+    ck_assert_ok(etx_arena_create(&arena, 0));
+    for (int step = 0; step < 3000; step++) {
+        if (depth == 32 || (depth > 0 && etx_random_below(&random, 3) == 0)) {
+            const int to = (int)etx_random_below(&random, (uint64_t)depth);
+
+            for (int k = 0; k < depth; k++)
+                ck_assert(sizes[k] == 0 ||
+                          (blocks[k][0] == k && blocks[k][sizes[k] - 1] == k));
+            etx_arena_reset(arena, marks[to]);
+            depth = to;
+            continue;
+        }
+        sizes[depth] = (int64_t)etx_random_below(&random, 400000);
+        marks[depth] = etx_arena_mark(arena);
+        ck_assert_ok(
+            etx_arena_take(&blocks[depth], arena, sizes[depth], 1, "block"));
+        if (sizes[depth] > 0)
+            blocks[depth][0] = blocks[depth][sizes[depth] - 1] =
+                (unsigned char)depth;
+        depth++;
+    }
+    etx_arena_free(arena);
+}
+END_TEST
+
+static etx_status use_arena(void *argument)
+{
+    struct etx_arena *arena = NULL;
+    char *bytes = NULL;
+
+    (void)argument;
+    etx_status status = etx_arena_create(&arena, 0);
+    for (int k = 0; k < 4 && status == ETX_OK; k++)
+        status = etx_arena_take(&bytes, arena, 2000000 << k, 1, "x");
+    etx_arena_free(arena);
+    return status;
+}
+
+START_TEST(test_memory_arena_out_of_memory)
+{
+    ck_assert_int_ge(etx_test_out_of_memory(use_arena, NULL), 3);
+}
+END_TEST
+
+Suite *etx_suite_memory(void)
+{
+    Suite *suite = suite_create("memory");
+
+    etx_test_add(suite, "sizes", test_memory_sizes);
+    etx_test_add_loop(suite, "refused", test_memory_refused,
+        sizeof refused / sizeof refused[0]);
+    etx_test_add(suite, "alloc", test_memory_alloc);
+    etx_test_add(suite, "peak", test_memory_peak);
+    etx_test_add(suite, "resize", test_memory_resize);
+    etx_test_add(suite, "copy", test_memory_copy);
+    etx_test_add(suite, "hook", test_memory_hook);
+    etx_test_add(suite, "hook refused", test_memory_hook_refused);
+    etx_test_add(suite, "arena take", test_memory_arena_take);
+    etx_test_add(suite, "arena marks", test_memory_arena_marks);
+    etx_test_add(suite, "arena settles", test_memory_arena_settles);
+    etx_test_add(suite, "arena limit", test_memory_arena_limit);
+    etx_test_add(suite, "arena refused", test_memory_arena_refused);
+    etx_test_add(suite, "arena random", test_memory_arena_random);
+    etx_test_add(suite, "arena out of memory", test_memory_arena_out_of_memory);
+    return suite;
+}
