@@ -1,0 +1,126 @@
+/* test_options.c -- the struct_size rule.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+
+#include "base/options.h"
+
+/* A struct that began with the first two fields and has grown by one. */
+struct grown {
+    uint32_t struct_size;
+    int32_t old;
+    int64_t newer;
+};
+
+#define FIRST_SIZE 8
+
+static const struct grown defaults = {
+    .struct_size = sizeof(struct grown), .old = 3, .newer = 7};
+
+static etx_status init(void *options, size_t size)
+{
+    return etx_options_init_since(
+        options, size, &defaults, sizeof defaults, FIRST_SIZE, "grown options");
+}
+
+static etx_status copy(struct grown *known, const void *options, size_t size)
+{
+    *known = defaults;
+    return etx_options_copy_since(
+        known, sizeof *known, options, size, FIRST_SIZE, "grown options");
+}
+
+static const size_t refused_sizes[] = {0, 1, 4, 7, 4097, SIZE_MAX};
+
+START_TEST(test_options_sizes_refused)
+{
+    struct grown known;
+    struct grown options = {.old = 5};
+
+    ck_assert_fails(init(&options, refused_sizes[_i]), ETX_ERR_ARGUMENT,
+        "grown options: struct_size");
+    ck_assert_int_eq(options.old, 5);
+    ck_assert_fails(copy(&known, &options, refused_sizes[_i]), ETX_ERR_ARGUMENT,
+        "grown options: struct_size");
+    ck_assert_int_eq(known.old, 3);
+}
+END_TEST
+
+START_TEST(test_options_null)
+{
+    ck_assert_fails(
+        init(NULL, sizeof defaults), ETX_ERR_ARGUMENT, "options is NULL");
+}
+END_TEST
+
+START_TEST(test_options_same)
+{
+    struct grown known, options;
+
+    memset(&options, 0xff, sizeof options);
+    ck_assert_ok(init(&options, sizeof options));
+    ck_assert_mem_eq(&options, &defaults, sizeof options);
+    options.old = 30;
+    options.newer = 70;
+    ck_assert_ok(copy(&known, &options, sizeof options));
+    ck_assert_mem_eq(&known, &options, sizeof known);
+}
+END_TEST
+
+/* A caller that was compiled before the struct grew: nothing beyond its
+ * struct is touched, what it lacks has its default. */
+START_TEST(test_options_older_caller)
+{
+    struct grown known;
+    unsigned char bytes[16];
+    int32_t old = 30;
+    uint32_t size = 0;
+
+    memset(bytes, 0xee, sizeof bytes);
+    ck_assert_ok(init(bytes, FIRST_SIZE));
+    memcpy(&size, bytes, sizeof size);
+    ck_assert_uint_eq(size, FIRST_SIZE);
+    for (size_t k = FIRST_SIZE; k < sizeof bytes; k++)
+        ck_assert_uint_eq(bytes[k], 0xee);
+    memcpy(bytes + 4, &old, sizeof old);
+    ck_assert_ok(copy(&known, bytes, FIRST_SIZE));
+    ck_assert_int_eq(known.old, 30);
+    ck_assert_int_eq(known.newer, 7);
+    ck_assert_uint_eq(known.struct_size, sizeof known);
+}
+END_TEST
+
+/* A caller that knows more fields than we do. */
+START_TEST(test_options_newer_caller)
+{
+    struct grown known;
+    unsigned char bytes[48];
+
+    memset(bytes, 0xee, sizeof bytes);
+    ck_assert_ok(init(bytes, sizeof bytes));
+    for (size_t k = sizeof known; k < sizeof bytes; k++)
+        ck_assert_uint_eq(bytes[k], 0);
+    ck_assert_ok(copy(&known, bytes, sizeof bytes));
+    ck_assert_int_eq(known.newer, 7);
+    for (size_t k = sizeof known; k < sizeof bytes; k++) {
+        bytes[k] = 1;
+        ck_assert_fails(
+            copy(&known, bytes, sizeof bytes), ETX_ERR_ARGUMENT, "newer");
+        ck_assert_int_eq(known.newer, 7);
+        bytes[k] = 0;
+    }
+}
+END_TEST
+
+Suite *etx_suite_options(void)
+{
+    Suite *suite = suite_create("options");
+
+    etx_test_add_loop(suite, "sizes refused", test_options_sizes_refused,
+        sizeof refused_sizes / sizeof refused_sizes[0]);
+    etx_test_add(suite, "null", test_options_null);
+    etx_test_add(suite, "same", test_options_same);
+    etx_test_add(suite, "older caller", test_options_older_caller);
+    etx_test_add(suite, "newer caller", test_options_newer_caller);
+    return suite;
+}
