@@ -132,6 +132,35 @@ done:
     return status;
 }
 
+static int is_augmented(const struct etx_trainer *trainer)
+{
+    const struct etx_train_augmentation *augmentation =
+        &trainer->config.augmentation;
+
+    return augmentation->rotate_phi || augmentation->reflect_z ||
+           augmentation->reflect_y;
+}
+
+/* Features that name a direction do not move along with the hits. */
+static etx_status check_augmentation(const struct etx_trainer *trainer)
+{
+    static const char *const fixed[] = {
+        "leta", "lphi", "lx", "ly", "lz", "geta", "gphi"};
+    const struct etx_feature_list *list = &trainer->stage->node_features;
+
+    if (!is_augmented(trainer))
+        return ETX_OK;
+    for (int32_t k = 0; k < list->n_features; k++)
+        for (size_t f = 0; f < sizeof fixed / sizeof fixed[0]; f++)
+            if (list->feature[k].id == etx_hit_feature_find(fixed[f]))
+                return etx_fail(ETX_ERR_FORMAT,
+                    "training config: augmentation does not move node "
+                    "feature \"%s\": switch rotate_phi, reflect_z and "
+                    "reflect_y off",
+                    fixed[f]);
+    return ETX_OK;
+}
+
 static etx_status hash_trainer(struct etx_trainer *trainer)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -184,6 +213,7 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     trainer->start = now();
     ETX_CHECK(etx_train_config_read(&trainer->config, config));
     ETX_CHECK(make_model(trainer, start));
+    ETX_CHECK(check_augmentation(trainer));
     ETX_CHECK(hash_trainer(trainer));
     ETX_CHECK(take_moments(trainer));
     *out = trainer;
@@ -227,6 +257,11 @@ etx_status etx_trainer_take_event(struct etx_trainer *trainer,
     if (event->n_hits == 0)
         return etx_fail(
             ETX_ERR_ARGUMENT, "an event to train on has no hits");
+    if (event->n_features > 0 && is_augmented(trainer))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "an event brings its own %d features, which augmentation does "
+            "not move: switch rotate_phi, reflect_z and reflect_y off",
+            (int)event->n_features);
     ETX_CHECK(etx_train_event_create(
         &made, event, trainer->config.truth.min_pt));
     if (events->n == events->capacity) {

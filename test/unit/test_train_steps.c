@@ -239,6 +239,27 @@ START_TEST(test_train_steps_end)
 }
 END_TEST
 
+START_TEST(test_train_steps_refuse_what_does_not_move)
+{
+    etx_context *context = make_context(1);
+    etx_trainer *trainer = NULL;
+
+    ck_assert_int_eq(
+        etx_trainer_create(&trainer, context,
+            "{\"stage\": \"embedding\", \"model\": {\"arch\": \"mlp\","
+            "\"options\": {\"hidden\": [4], \"n_out\": 2},"
+            "\"node_features\": [{\"name\": \"lphi\", \"scale\": 1.0}],"
+            "\"graph\": {\"radius\": 0.4, \"max_neighbours\": 0,"
+            "\"orientation\": \"index\"}}}",
+            NULL),
+        ETX_ERR_FORMAT);
+    ck_assert_msg(strstr(etx_last_error(), "lphi") != NULL, "%s",
+        etx_last_error());
+    ck_assert_ptr_null(trainer);
+    etx_context_free(context);
+}
+END_TEST
+
 /* ---------------------------------------------------------- checkpoints -- */
 
 static char path[64];
@@ -400,6 +421,7 @@ Suite *etx_suite_train_steps(void)
     tcase_add_loop_test(
         tests, test_train_steps_same_bits_for_any_threads, 0, N_STAGES);
     tcase_add_test(tests, test_train_steps_end);
+    tcase_add_test(tests, test_train_steps_refuse_what_does_not_move);
     tcase_add_loop_test(
         tests, test_train_checkpoint_resumes_bit_for_bit, 0, N_STAGES);
     tcase_add_test(tests, test_train_checkpoint_damaged_is_refused);
