@@ -23,6 +23,8 @@ VOLUMES = (7, 8, 9, 12, 13, 14, 16, 17, 18)
 PIXEL_LAYERS = ((8, 2), (8, 4), (8, 6), (8, 8))
 STRIP_LAYERS = ((13, 2), (13, 4), (13, 6), (13, 8), (17, 2), (17, 4))
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+Z_EDGES = (0, 300, 600, 1000, 1500, 2000, 2600, 3000)  # mm
+LIGHT = 2.99792458e-4  # GeV per tesla and mm
 STIFF_PT = 0.4  # GeV, for the sense and size of the curvature
 
 Rows = dict[str, str]
@@ -207,6 +209,35 @@ def bending(
     return np.sign(value), value
 
 
+def field_rows(sample: Sample) -> Rows:
+    """The field that turns prompt tracks, by distance z from the middle.
+
+    From the true momenta at neighbouring hits: B = -dphi pT / (q 0.3 ds), ds
+    the distance across the beam. In forward direction the radial field takes
+    part in it, with the opposite sign.
+    """
+    order = track_order(sample)
+    owner = sample.owner[order]
+    x, y, z = (sample.truth["t" + axis][order] for axis in "xyz")
+    px, py = sample.truth["tpx"][order], sample.truth["tpy"][order]
+    phi = np.arctan2(py, px)
+    dphi = (np.diff(phi) + np.pi) % (2.0 * np.pi) - np.pi
+    ds = np.hypot(np.diff(x), np.diff(y))
+    pt = np.hypot(px, py)[:-1]
+    good = (owner[1:] == owner[:-1]) & (ds > 25.0) & (pt > STIFF_PT)
+    charge = sample.particles["q"][owner[:-1]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        field = -dphi * charge * pt / (LIGHT * ds)
+    middle = 0.5 * np.abs(z[1:] + z[:-1])
+    rows: Rows = {}
+    for low, high in zip(Z_EDGES[:-1], Z_EDGES[1:], strict=True):
+        inside = good & (middle >= low) & (middle < high)
+        rows[f"median bending field, T, z {low} to {high} mm"] = (
+            f"{np.median(field[inside]):.2f}" if inside.any() else "-"
+        )
+    return rows
+
+
 def place_rows(sample: Sample) -> Rows:
     """Where the hits are."""
     rows: Rows = {}
@@ -256,6 +287,7 @@ def properties(sample: Sample) -> Rows:
         count_rows(sample)
         | momentum_rows(sample)
         | track_rows(sample)
+        | field_rows(sample)
         | place_rows(sample)
         | cell_rows(sample)
     )
