@@ -80,6 +80,7 @@ static void set_defaults(struct etx_train_config *config)
         .low_pt_weight = 0.5f,
         .same_particle = ETX_SAME_PARTICLE_IGNORE};
     config->sampling = (struct etx_train_sampling){.n_hits = 7000,
+        .eta_window = 1.0f,
         .n_edges = 30000,
         .false_per_true = 4.0f,
         .n_queries = 1000,
@@ -144,19 +145,21 @@ static etx_status read_sampling(struct etx_train_sampling *sampling,
 {
     const struct etx_option hits =
         int_option("hits", &sampling->n_hits, 0.0, LARGEST_INT);
+    const struct etx_option eta =
+        float_option("eta_window", &sampling->eta_window, 0.001, 1.0);
     const struct etx_option edges =
         int_option("edges", &sampling->n_edges, 0.0, LARGEST_INT);
     const struct etx_option cache =
         int_option("cache_mib", &sampling->cache_mib, 0.0, 1e8);
-    const struct etx_option embedding[] = {hits,
+    const struct etx_option embedding[] = {hits, eta,
         int_option("queries", &sampling->n_queries, 1.0, 1e6),
         int_option("neighbours", &sampling->n_neighbours, 0.0, 1e6),
         int_option("other", &sampling->n_other, 0.0, 1e6),
         float_option("search_radius", &sampling->search_radius, 1e-9, 1e9),
         int_option("random_pairs", &sampling->n_random, 0.0, LARGEST_INT)};
-    const struct etx_option filter[] = {hits, edges, cache,
+    const struct etx_option filter[] = {hits, eta, edges, cache,
         float_option("false_per_true", &sampling->false_per_true, 0.0, 1e6)};
-    const struct etx_option gnn[] = {hits, edges, cache};
+    const struct etx_option gnn[] = {hits, eta, edges, cache};
 
     if (stage == ETX_TRAIN_EMBEDDING)
         return etx_options_read("sampling", json, embedding, COUNT(embedding));

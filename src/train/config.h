@@ -53,6 +53,7 @@ struct etx_train_truth {
 
 struct etx_train_sampling {
     int32_t n_hits;  /* of a wedge, 0 = whole events */
+    float eta_window; /* least share of the hits in the window of z / r */
     int32_t n_edges; /* of a step (GNN: of a wedge), 0 = any */
     float false_per_true;  /* filter: sampled false edges, 0 = all */
     int32_t n_queries;     /* embedding: hits whose surroundings are searched */

@@ -194,7 +194,7 @@ etx_status etx_train_edges(struct etx_trainer *trainer,
     ETX_CHECK(etx_train_graph(&whole, trainer, event));
     ETX_CHECK(etx_sample_take(&sample, arena, random, event,
         wedge_hits(&trainer->config, whole), &trainer->stage->node_features,
-        &trainer->config.augmentation));
+        &trainer->config));
     ETX_CHECK(choose_edges(
         &edges, trainer, &event->truth, &sample, whole, random));
     ETX_CHECK(etx_sample_graph(&graph, &sample, whole, edges.n, edges.id));

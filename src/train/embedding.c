@@ -213,7 +213,7 @@ etx_status etx_train_embedding(struct etx_trainer *trainer,
 
     ETX_CHECK(etx_sample_take(&sample, arena, random, event,
         trainer->config.sampling.n_hits, &trainer->stage->node_features,
-        &trainer->config.augmentation));
+        &trainer->config));
     const int64_t n_values = sample.n_hits * network->n_out;
     const struct etx_network_input input = {.n_nodes = sample.n_hits,
         .node_features = sample.features,

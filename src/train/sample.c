@@ -7,9 +7,48 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double pi = 3.14159265358979323846;
+
+/* A hit and the slope of the line from the origin to it. */
+struct slope {
+    float value;
+    int32_t hit;
+};
+
+static int compare_slopes(const void *left, const void *right)
+{
+    const struct slope *a = left;
+    const struct slope *b = right;
+
+    if (a->value != b->value)
+        return a->value < b->value ? -1 : 1;
+    return a->hit < b->hit ? -1 : a->hit > b->hit;
+}
+
+static etx_status rank_hits(float *rank, const struct etx_event *event)
+{
+    const int64_t n = event->n_hits;
+    struct slope *slope = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&slope, n, sizeof *slope, "slopes"));
+    for (int64_t i = 0; i < n; i++) {
+        const float *x = event->position + 3 * i;
+        const double r = hypot((double)x[0], (double)x[1]);
+
+        slope[i].value = (float)((double)x[2] / (r > 1e-3 ? r : 1e-3));
+        slope[i].hit = (int32_t)i;
+    }
+    qsort(slope, (size_t)n, sizeof *slope, compare_slopes);
+    for (int64_t i = 0; i < n; i++)
+        rank[slope[i].hit] = (float)i / (float)n;
+done:
+    etx_release(slope);
+    return status;
+}
 
 etx_status etx_train_event_create(struct etx_train_event **out,
     const struct etx_event *event, float min_pt)
@@ -29,6 +68,9 @@ etx_status etx_train_event_create(struct etx_train_event **out,
 
         made->turn[i] = (float)(turn - floor(turn));
     }
+    ETX_CHECK(etx_alloc(
+        &made->rank, event->n_hits, sizeof *made->rank, "ranks"));
+    ETX_CHECK(rank_hits(made->rank, event));
     *out = made;
     made = NULL;
 done:
@@ -42,19 +84,46 @@ void etx_train_event_free(struct etx_train_event *event)
         return;
     etx_truth_clear(&event->truth);
     etx_release(event->turn);
+    etx_release(event->rank);
     etx_graph_free(event->graph);
     etx_release(event);
 }
 
-/* Fill row and place with the hits from azimuth `begin` on. */
-static void select_wedge(struct etx_sample *sample,
-    const struct etx_train_event *event, float begin, float width)
+/* A window on a circle of circumference 1. */
+struct window {
+    float begin, width;
+};
+
+static int is_inside(const struct window *window, float at)
+{
+    const float past = at - window->begin;
+
+    return (past < 0.0f ? past + 1.0f : past) < window->width;
+}
+
+/* Windows in azimuth and slope that hold a share of the hits. */
+static void draw_windows(struct window *turn, struct window *rank,
+    struct etx_random *random, double share, double eta_window)
+{
+    const double wide = 2.0; /* everything, whatever is rounded */
+    const double in_rank = share < eta_window ? eta_window : share;
+
+    turn->begin = etx_random_uniform(random);
+    rank->begin = etx_random_uniform(random);
+    rank->width = (float)(in_rank < 1.0 ? in_rank : wide);
+    turn->width = (float)(share < in_rank ? share / in_rank : wide);
+}
+
+/* Fill row and place with the hits inside both windows. */
+static void select_hits(struct etx_sample *sample,
+    const struct etx_train_event *event, const struct window *turn,
+    const struct window *rank)
 {
     const int64_t n = event->event->n_hits;
 
     for (int64_t i = 0; i < n; i++) {
-        const float past = event->turn[i] - begin;
-        const int inside = (past < 0.0f ? past + 1.0f : past) < width;
+        const int inside = is_inside(turn, event->turn[i]) &&
+                           is_inside(rank, event->rank[i]);
 
         sample->place[i] = inside ? (int32_t)sample->n_hits : -1;
         if (inside)
@@ -141,13 +210,14 @@ done:
 etx_status etx_sample_take(struct etx_sample *out, struct etx_arena *arena,
     struct etx_random *random, const struct etx_train_event *event,
     int64_t n_hits, const struct etx_feature_list *features,
-    const struct etx_train_augmentation *augmentation)
+    const struct etx_train_config *config)
 {
     const int64_t n = event->event->n_hits;
-    const float width =
-        n_hits == 0 || n_hits >= n ? 2.0f : (float)n_hits / (float)n;
-    const float begin = etx_random_uniform(random);
-    const struct motion motion = draw_motion(random, augmentation);
+    const double share =
+        n_hits == 0 || n_hits >= n ? 1.0 : (double)n_hits / (double)n;
+    struct window turn;
+    struct window rank;
+    struct motion motion;
     struct etx_sample sample = {.n_hits = 0};
     etx_status status;
 
@@ -155,7 +225,10 @@ etx_status etx_sample_take(struct etx_sample *out, struct etx_arena *arena,
         etx_arena_take(&sample.row, arena, n, sizeof *sample.row, "wedge"));
     ETX_CHECK(etx_arena_take(
         &sample.place, arena, n, sizeof *sample.place, "wedge"));
-    select_wedge(&sample, event, begin, width);
+    draw_windows(&turn, &rank, random, share,
+        (double)config->sampling.eta_window);
+    select_hits(&sample, event, &turn, &rank);
+    motion = draw_motion(random, &config->augmentation);
     ETX_CHECK(etx_arena_take(&sample.position, arena, 3 * sample.n_hits,
         sizeof *sample.position, "positions of a wedge"));
     move_hits(&sample, event->event, &motion);

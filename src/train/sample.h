@@ -1,7 +1,7 @@
 /* train/sample.h -- a wedge of an event, turned and mirrored.
  *
- * A step sees the hits in a slice of the azimuth: the density of a full event
- * at the cost of a small one. Everything drawn comes from (seed, step).
+ * A step sees the hits in a window of the azimuth and of the polar angle: the
+ * density of a full event at the cost of a small one. Everything drawn comes from (seed, step).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_SAMPLE_H
@@ -18,6 +18,7 @@ struct etx_train_event {
     const struct etx_event *event;
     struct etx_truth truth;
     float *turn;             /* [n_hits] azimuth / 2 pi in [0, 1) */
+    float *rank;             /* [n_hits] share of hits of smaller z / r */
     struct etx_graph *graph; /* what reaches the stage; NULL = not built */
     int64_t graph_bytes;
     int64_t last_use; /* larger is later */
@@ -36,11 +37,13 @@ struct etx_sample {
     float *features;    /* [n_hits, n_features] of the augmented hits */
 };
 
-/* Take about n_hits hits (0: all). */
+/* Take about n_hits hits (0: all): a window in azimuth of those in a window
+ * of z / r, which holds config->sampling.eta_window of the event's hits, or
+ * more when they are not enough. Both windows wrap around. */
 etx_status etx_sample_take(struct etx_sample *out, struct etx_arena *arena,
     struct etx_random *random, const struct etx_train_event *event,
     int64_t n_hits, const struct etx_feature_list *features,
-    const struct etx_train_augmentation *augmentation);
+    const struct etx_train_config *config);
 
 /* The edges of event->graph with both ends in the sample: ids [*n_edges]
  * ascending, in scratch. */
