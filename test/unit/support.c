@@ -17,6 +17,13 @@
 
 #if defined(ETX_HAS_ASAN)
 #define SMALL_STACK (1024 * 1024) /* the sanitizer's own frames are large */
+
+/* Allocations beyond all memory are refused and not the end. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
 #else
 #define SMALL_STACK (64 * 1024)
 #endif
