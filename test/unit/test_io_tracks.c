@@ -1,0 +1,241 @@
+/* test_io_tracks.c -- tracks in TrackML's submission form.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io_support.h"
+
+#include "base/memory.h"
+#include "data/tracks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define N_HITS 6
+
+static const int64_t hit_ids[N_HITS] = {10, 3, 77, 5000000000, 4, 8};
+
+static etx_event *make_event(void)
+{
+    const float positions[3 * N_HITS] = {0};
+    etx_event *event = NULL;
+
+    ck_assert_ok(etx_event_create(&event, N_HITS, hit_ids, positions));
+    return event;
+}
+
+static void expect_labels(const etx_tracks *tracks, const int32_t *expected)
+{
+    int32_t labels[N_HITS];
+
+    ck_assert_int_eq(tracks->n_hits, N_HITS);
+    etx_tracks_to_labels(labels, tracks);
+    for (int32_t i = 0; i < N_HITS; i++)
+        ck_assert_int_eq(labels[i], expected[i]);
+}
+
+static const char *const names[] = {"t.csv", "t.csv.gz"};
+
+START_TEST(test_io_tracks_round_trip)
+{
+    static const int32_t labels[N_HITS] = {0, -1, 1, 0, 1, -1};
+    const char *path = io_path(names[_i]);
+    etx_event *event = make_event();
+    etx_tracks *tracks = NULL;
+    etx_tracks *again = NULL;
+
+    ck_assert_ok(etx_tracks_from_labels(&tracks, N_HITS, labels));
+    ck_assert_ok(etx_tracks_write_csv(tracks, event, path));
+    ck_assert_ok(etx_tracks_read_csv(&again, event, path));
+    ck_assert_int_eq(etx_tracks_count(again), 2);
+    expect_labels(again, labels);
+    if (_i == 0) {
+        size_t size = 0;
+        char *text = io_get(path, &size);
+        ck_assert_str_eq(
+            text, "hit_id,track_id\n10,1\n3,0\n77,2\n5000000000,1\n4,2\n8,0\n");
+        free(text);
+    }
+    etx_tracks_free(again);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+START_TEST(test_io_tracks_empty)
+{
+    etx_event *event = NULL;
+    etx_tracks *tracks = NULL;
+    etx_tracks *again = NULL;
+
+    ck_assert_ok(etx_event_create(&event, 0, NULL, NULL));
+    ck_assert_ok(etx_tracks_from_labels(&tracks, 0, NULL));
+    ck_assert_ok(etx_tracks_write_csv(tracks, event, io_path("t.csv")));
+    ck_assert_ok(etx_tracks_read_csv(&again, event, io_path("t.csv")));
+    ck_assert_int_eq(etx_tracks_count(again), 0);
+    etx_tracks_free(again);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+struct tracks_row {
+    const char *name;
+    const char *text;
+    etx_status status;
+    const char *piece;
+    int32_t labels[N_HITS];
+};
+
+#define HEAD "hit_id,track_id\n"
+#define NONE                                                                   \
+    {                                                                          \
+        -1, -1, -1, -1, -1, -1                                                 \
+    }
+
+static const struct tracks_row rows[] = {
+    {"header only", HEAD, ETX_OK, NULL, NONE},
+    {"some hits", HEAD "77,1\n4,1\n", ETX_OK, NULL, {-1, -1, 0, -1, 0, -1}},
+    {"other columns", "event_id,track_id,hit_id\n1,7,3\n1,7,10\n", ETX_OK, NULL,
+        {0, 0, -1, -1, -1, -1}},
+    {"ids of 63 bits",
+        HEAD "8,9223372036854775807\n10,4503599627370497\n"
+             "3,9223372036854775807\n4,0\n",
+        ETX_OK, NULL, {0, 1, -1, -1, -1, 1}},
+    {"one hit of its own", HEAD "4,5\n", ETX_OK, NULL, {-1, -1, -1, -1, 0, -1}},
+    {"unknown hit", HEAD "10,1\n11,1\n", ETX_ERR_FORMAT,
+        "t.csv:3:1: hit_id 11 is not in the event", NONE},
+    {"hit twice", HEAD "10,1\n10,2\n", ETX_ERR_FORMAT,
+        "t.csv:3:1: hit_id 10 occurs twice", NONE},
+    {"negative track", HEAD "10,-1\n", ETX_ERR_FORMAT,
+        "t.csv:2:2: track_id -1 is negative", NONE},
+    {"track in 64 bits", HEAD "10,9223372036854775808\n", ETX_ERR_FORMAT,
+        "t.csv:2:2: found \"9223372036854775808\"", NONE},
+    {"real track", HEAD "10,1.0\n", ETX_ERR_FORMAT, "t.csv:2:2: found \"1.0\"",
+        NONE},
+    {"no track_id", "hit_id,track\n", ETX_ERR_FORMAT,
+        "there is no column track_id", NONE},
+    {"empty", "", ETX_ERR_FORMAT, "t.csv:1:1: the file is empty", NONE},
+};
+
+START_TEST(test_io_tracks_read)
+{
+    const struct tracks_row *row = &rows[_i];
+    const char *path = io_put_text("t.csv", row->text);
+    etx_event *event = make_event();
+    const int64_t before = etx_memory_in_use();
+    etx_tracks *tracks = NULL;
+    const etx_status status = etx_tracks_read_csv(&tracks, event, path);
+
+    io_expect(row->name, status, row->status, row->piece);
+    ck_assert((tracks != NULL) == (status == ETX_OK));
+    if (tracks != NULL)
+        expect_labels(tracks, row->labels);
+    etx_tracks_free(tracks);
+    ck_assert_int_eq(etx_memory_in_use(), before);
+    etx_event_free(event);
+}
+END_TEST
+
+START_TEST(test_io_tracks_arguments)
+{
+    static const int32_t labels[2] = {0, 0};
+    etx_event *event = make_event();
+    etx_tracks *tracks = NULL;
+    etx_tracks *out = NULL;
+
+    ck_assert_ok(etx_tracks_from_labels(&tracks, 2, labels));
+    ck_assert_fails(etx_tracks_write_csv(NULL, event, "x"), ETX_ERR_ARGUMENT,
+        "tracks is NULL");
+    ck_assert_fails(etx_tracks_write_csv(tracks, NULL, "x"), ETX_ERR_ARGUMENT,
+        "event is NULL");
+    ck_assert_fails(etx_tracks_write_csv(tracks, event, NULL), ETX_ERR_ARGUMENT,
+        "path is NULL");
+    ck_assert_fails(etx_tracks_write_csv(tracks, event, io_path("t.csv")),
+        ETX_ERR_ARGUMENT, "tracks of 2 hits and an event of 6");
+    ck_assert_int_eq(io_exists("t.csv"), 0);
+    ck_assert_fails(
+        etx_tracks_read_csv(NULL, event, "x"), ETX_ERR_ARGUMENT, "out is NULL");
+    ck_assert_fails(etx_tracks_read_csv(&out, NULL, "x"), ETX_ERR_ARGUMENT,
+        "event is NULL");
+    ck_assert_fails(etx_tracks_read_csv(&out, event, NULL), ETX_ERR_ARGUMENT,
+        "path is NULL");
+    ck_assert_fails(etx_tracks_read_csv(&out, event, io_path("none")),
+        ETX_ERR_IO, "No such file");
+    etx_tracks_free(tracks);
+    tracks = NULL;
+    ck_assert_ok(etx_tracks_from_labels(&tracks, N_HITS, rows[1].labels));
+    ck_assert_fails(etx_tracks_write_csv(tracks, event, "/dev/full"),
+        ETX_ERR_IO, "No space left");
+    ck_assert_fails(etx_tracks_write_csv(tracks, event, io_path("no/t.csv")),
+        ETX_ERR_IO, "No such file");
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+/* One hit on two tracks is written with the first. */
+START_TEST(test_io_tracks_shared_hit)
+{
+    int64_t offsets[3] = {0, 2, 4};
+    int32_t hits[4] = {1, 2, 0, 2};
+    const struct etx_tracks tracks = {
+        .n_hits = N_HITS, .n_tracks = 2, .offset = offsets, .hit = hits};
+    etx_event *event = make_event();
+    size_t size = 0;
+    char *text = NULL;
+
+    ck_assert_ok(etx_tracks_write_csv(&tracks, event, io_path("t.csv")));
+    text = io_get(io_path("t.csv"), &size);
+    ck_assert_str_eq(
+        text, "hit_id,track_id\n10,2\n3,1\n77,1\n5000000000,0\n4,0\n8,0\n");
+    free(text);
+    etx_event_free(event);
+}
+END_TEST
+
+struct there_and_back {
+    const etx_event *event;
+    const etx_tracks *tracks;
+};
+
+static etx_status write_and_read(void *argument)
+{
+    const struct there_and_back *both = argument;
+    etx_tracks *again = NULL;
+    etx_status status =
+        etx_tracks_write_csv(both->tracks, both->event, io_path("t.csv.gz"));
+
+    if (status == ETX_OK)
+        status = etx_tracks_read_csv(&again, both->event, io_path("t.csv.gz"));
+    etx_tracks_free(again);
+    return status;
+}
+
+START_TEST(test_io_tracks_no_memory)
+{
+    etx_event *event = make_event();
+    etx_tracks *tracks = NULL;
+
+    ck_assert_ok(etx_tracks_from_labels(&tracks, N_HITS, rows[3].labels));
+    struct there_and_back both = {event, tracks};
+    ck_assert_int_gt(etx_test_out_of_memory(write_and_read, &both), 15);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
+
+Suite *etx_suite_io_tracks(void)
+{
+    Suite *suite = suite_create("io_tracks");
+    TCase *tests = io_case("tracks");
+
+    tcase_add_loop_test(tests, test_io_tracks_round_trip, 0, COUNT(names));
+    tcase_add_test(tests, test_io_tracks_empty);
+    tcase_add_loop_test(tests, test_io_tracks_read, 0, COUNT(rows));
+    tcase_add_test(tests, test_io_tracks_arguments);
+    tcase_add_test(tests, test_io_tracks_shared_hit);
+    tcase_add_test(tests, test_io_tracks_no_memory);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
