@@ -1,0 +1,399 @@
+/* test_features.c -- cell features and node features of hits.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* feenableexcept */
+#include "support.h"
+
+#include "base/memory.h"
+#include "data/detector.h"
+#include "data/hit_features.h"
+#include "npz.h"
+
+#include <fenv.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TRAPS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
+
+/* Two modules: one with the frame of the world, one on its side. */
+static struct etx_detector_module modules[] = {
+    {.volume_id = 7,
+        .layer_id = 2,
+        .module_id = 1,
+        .rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1},
+        .half_thickness = 0.15f,
+        .pitch_u = 0.05f,
+        .pitch_v = 0.1f},
+    {.volume_id = 8,
+        .layer_id = 2,
+        .module_id = 1,
+        .rotation = {0, 0, 1, 1, 0, 0, 0, 1, 0},
+        .half_thickness = 0.25f,
+        .pitch_u = 0.05f,
+        .pitch_v = 0.1f},
+};
+
+static struct etx_detector detector = {2, modules};
+
+/* Three hits on the axes, the last one in no module. */
+static etx_event *make_event(void)
+{
+    static const float positions[] = {30, 0, 0, 0, 40, 20, -50, 0, 1000};
+    static const int32_t volume[] = {7, 8, 9};
+    static const int32_t layer[] = {2, 2, 2};
+    static const int32_t module[] = {1, 1, 1};
+    etx_event *event = NULL;
+
+    ck_assert_ok(etx_event_create(&event, 3, NULL, positions));
+    ck_assert_ok(etx_event_set_modules(event, volume, layer, module));
+    return event;
+}
+
+static void assert_close(float value, double expected)
+{
+    ck_assert_msg(
+        fabs((double)value - expected) <= 1e-6 * (1.0 + fabs(expected)),
+        "%.9g is not %.9g", (double)value, expected);
+}
+
+START_TEST(test_features_cells)
+{
+    etx_event *event = make_event();
+    static const int32_t hit[] = {1, 0, 1, 0, 1};
+    static const int32_t channel0[] = {10, 3, 12, 4, 11};
+    static const int32_t channel1[] = {7, 5, 7, 5, 7};
+    static const float value[] = {0.5f, 0.25f, 1.0f, 0.125f, 2.0f};
+
+    ck_assert_ptr_null(etx_event_cell_features(event));
+    ck_assert_ok(etx_event_set_cells(
+        event, 5, hit, channel0, channel1, value, &detector));
+    const float *cells = etx_event_cell_features(event);
+
+    /* Local and global frame agree: u 2 * 0.05, v 0.1, w 0.3. */
+    const double eta = -log(tan(acos(0.3 / sqrt(0.02 + 0.09)) / 2.0));
+    assert_close(cells[0], 2.0);
+    assert_close(cells[1], 0.375);
+    assert_close(cells[2], eta);
+    assert_close(cells[3], atan2(0.1, 0.1));
+    assert_close(cells[4], 0.1);
+    assert_close(cells[5], 0.1);
+    assert_close(cells[6], 0.3);
+    assert_close(cells[7], eta);
+    assert_close(cells[8], atan2(0.1, 0.1));
+
+    /* u 0.15, v 0.1, w 0.5; x = w, y = u, z = v. */
+    const double norm = sqrt(0.0225 + 0.01 + 0.25);
+    assert_close(cells[9], 3.0);
+    assert_close(cells[10], 3.5);
+    assert_close(cells[11], -log(tan(acos(0.5 / norm) / 2.0)));
+    assert_close(cells[12], atan2(0.1, 0.15));
+    assert_close(cells[16], -log(tan(acos(0.1 / norm) / 2.0)));
+    assert_close(cells[17], atan2(0.15, 0.5));
+
+    for (int k = 18; k < 27; k++) /* no cells */
+        ck_assert_float_eq(cells[k], 0.0f);
+    etx_event_free(event);
+}
+END_TEST
+
+START_TEST(test_features_cells_refused)
+{
+    etx_event *event = make_event();
+    etx_event *bare = NULL;
+    int32_t hit = 0;
+    int32_t channel = 0;
+    float value = 1.0f;
+    const float position[3] = {1, 2, 3};
+
+    ck_assert_ok(etx_event_create(&bare, 1, NULL, position));
+    ck_assert_fails(etx_event_set_cells(
+                        bare, 1, &hit, &channel, &channel, &value, &detector),
+        ETX_ERR_ARGUMENT, "etx_event_set_modules");
+
+#define SET()                                                                  \
+    etx_event_set_cells(event, 1, &hit, &channel, &channel, &value, &detector)
+    hit = 2;
+    ck_assert_fails(SET(), ETX_ERR_ARGUMENT, "volume 9, layer 2, module 1");
+    hit = 3;
+    ck_assert_fails(SET(), ETX_ERR_ARGUMENT, "hit 3 is not in 0..2");
+    hit = -1;
+    ck_assert_fails(SET(), ETX_ERR_ARGUMENT, "hit -1");
+    hit = 0;
+    value = NAN;
+    ck_assert_fails(SET(), ETX_ERR_ARGUMENT, "value row 0");
+#undef SET
+    value = 1.0f;
+    ck_assert_fails(etx_event_set_cells(
+                        event, -1, &hit, &channel, &channel, &value, &detector),
+        ETX_ERR_ARGUMENT, "n_cells -1");
+    ck_assert_fails(etx_event_set_cells(event, INT64_C(1) << 31, &hit, &channel,
+                        &channel, &value, &detector),
+        ETX_ERR_LIMIT, "n_cells 2147483648");
+    ck_assert_fails(etx_event_set_cells(
+                        event, 1, NULL, &channel, &channel, &value, &detector),
+        ETX_ERR_ARGUMENT, "hit is NULL");
+    ck_assert_fails(
+        etx_event_set_cells(event, 1, &hit, &channel, &channel, &value, NULL),
+        ETX_ERR_ARGUMENT, "detector is NULL");
+    ck_assert_fails(etx_event_set_cells(
+                        NULL, 1, &hit, &channel, &channel, &value, &detector),
+        ETX_ERR_ARGUMENT, "event is NULL");
+    ck_assert_ptr_null(etx_event_cell_features(event));
+    etx_event_free(event);
+    etx_event_free(bare);
+}
+END_TEST
+
+/* Channels and charges as large as they come, under traps. */
+START_TEST(test_features_cells_extreme)
+{
+    etx_event *event = make_event();
+    const int32_t hit[] = {0, 0, 1, 1};
+    const int32_t channel[] = {INT32_MIN, INT32_MAX, 0, 0};
+    const float value[] = {FLT_MAX, FLT_MAX, 1e-45f, -0.0f};
+
+    feenableexcept(TRAPS);
+    ck_assert_ok(
+        etx_event_set_cells(event, 4, hit, channel, channel, value, &detector));
+    fedisableexcept(FE_ALL_EXCEPT);
+    const float *cells = etx_event_cell_features(event);
+    for (int k = 0; k < 18; k++)
+        ck_assert(isfinite(cells[k]));
+    ck_assert_float_eq(cells[1], FLT_MAX);
+    assert_close(cells[4], 4294967296.0 * (double)0.05f);
+    etx_event_free(event);
+}
+END_TEST
+
+/* The nine features, and r / 1000, phi / pi, z / 1000, as the authors' code
+ * computes them on a real event. */
+START_TEST(test_features_upstream)
+{
+    static const char *const columns[] = {"cell_count", "cell_val", "leta",
+        "lphi", "lx", "ly", "lz", "geta", "gphi", "r", "phi", "z"};
+    struct etx_npz_array expected, hit_ids;
+    struct etx_feature_list list = {.n_features = 12};
+    char folder[1024];
+    char path[1200];
+    etx_detector *real = NULL;
+    etx_event *event = NULL;
+
+    const char *found = etx_test_reference(
+        "test_features_upstream", "trackml_event/detectors.csv.gz");
+    if (found == NULL)
+        return;
+    snprintf(folder, sizeof folder, "%.*s",
+        (int)(strlen(found) - strlen("trackml_event/detectors.csv.gz")), found);
+    ck_assert_ok(etx_detector_read(&real, found));
+    ck_assert_int_eq(etx_detector_n_modules(real), 18728);
+    snprintf(path, sizeof path, "%strackml_event/event000000001", folder);
+    ck_assert_ok(etx_event_read_trackml(&event, path, real));
+    snprintf(path, sizeof path,
+        "%sexatrkx_models/features12_event000000001_upstream_code.npz", folder);
+    etx_npz_read(&expected, path, "F", "<f4");
+    etx_npz_read(&hit_ids, path, "hit_id", "<i4");
+
+    const int64_t n = etx_event_n_hits(event);
+    ck_assert_int_eq(expected.shape[0], n);
+    ck_assert_int_eq(expected.shape[1], 12);
+    for (int32_t k = 0; k < 12; k++) {
+        list.feature[k].id = etx_hit_feature_find(columns[k]);
+        list.feature[k].scale = k == 9 || k == 11 ? 1000.0f
+                                : k == 10         ? 3.14159265f
+                                                  : 1.0f;
+    }
+    float *features = calloc((size_t)n * 12, sizeof *features);
+    ck_assert_ptr_nonnull(features);
+    ck_assert_ok(etx_hit_features(features, event, &list));
+
+    const float *judge = expected.values;
+    for (int64_t i = 0; i < n; i++) {
+        ck_assert_int_eq(
+            etx_event_hit_ids(event)[i], ((const int32_t *)hit_ids.values)[i]);
+        for (int k = 0; k < 12; k++) {
+            const double value = (double)features[i * 12 + k];
+            const double wanted = (double)judge[i * 12 + k];
+            const double error =
+                fabs(value - wanted) / fmax(fabs(wanted), 0.01);
+
+            ck_assert_msg(error < 1e-4, "hit %d, %s: %.9g is not %.9g", (int)i,
+                columns[k], value, wanted);
+        }
+    }
+    free(features);
+    etx_npz_release(&expected);
+    etx_npz_release(&hit_ids);
+    etx_event_free(event);
+    etx_detector_free(real);
+}
+END_TEST
+
+/* --------------------------------------------------------- hit features -- */
+
+START_TEST(test_features_names)
+{
+    static const char *const all[] = {"r", "phi", "z", "cos_phi", "sin_phi",
+        "eta", "x", "y", "R", "log_cell_count", "cell_count", "cell_val",
+        "leta", "lphi", "lx", "ly", "lz", "geta", "gphi"};
+
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        const int32_t id = etx_hit_feature_find(all[k]);
+
+        ck_assert_int_ge(id, 0);
+        ck_assert_str_eq(etx_hit_feature_name(id), all[k]);
+    }
+    ck_assert_int_eq(etx_hit_feature_find(""), -1);
+    ck_assert_int_eq(etx_hit_feature_find("rr"), -1);
+    ck_assert_str_eq(etx_hit_feature_name(-1), "unknown");
+    ck_assert_str_eq(etx_hit_feature_name(19), "unknown");
+}
+END_TEST
+
+/* A list of the position features, all with scale 1. */
+static struct etx_feature_list position_list(void)
+{
+    static const char *const names[] = {
+        "r", "phi", "z", "cos_phi", "sin_phi", "eta", "x", "y", "R"};
+    struct etx_feature_list list = {.n_features = 9};
+
+    for (int32_t k = 0; k < 9; k++)
+        list.feature[k] =
+            (struct etx_feature){etx_hit_feature_find(names[k]), 1.0f};
+    return list;
+}
+
+static const struct {
+    float position[3];
+    double expected[9];
+} places[] = {
+    {{3, 4, 12},
+        {5, 0.9272952180016122, 12, 0.6, 0.8, 1.6094379124341003, 3, 4, 13}},
+    {{-1, 0, 0}, {1, 3.141592653589793, 0, -1, 0, 0, -1, 0, 1}},
+    {{0, -2, 0}, {2, -1.5707963267948966, 0, 0, -1, 0, 0, -2, 2}},
+    {{0, 0, 0}, {0, 0, 0, 1, 0, 0, 0, 0, 0}},
+    {{0, 0, 5}, {0, 0, 5, 1, 0, 20, 0, 0, 5}},
+    {{0, 0, -5}, {0, 0, -5, 1, 0, -20, 0, 0, 5}},
+};
+
+START_TEST(test_features_positions)
+{
+    const struct etx_feature_list list = position_list();
+    etx_event *event = NULL;
+    float features[9];
+
+    ck_assert_ok(etx_event_create(&event, 1, NULL, places[_i].position));
+    ck_assert_ok(etx_hit_features(features, event, &list));
+    for (int k = 0; k < 9; k++)
+        assert_close(features[k], places[_i].expected[k]);
+    etx_event_free(event);
+}
+END_TEST
+
+/* Whatever the position and the scale, under traps: finite. */
+START_TEST(test_features_extreme)
+{
+    static const float sizes[] = {
+        0.0f, -0.0f, 1e-45f, -1e-38f, 1e30f, -1e30f, FLT_MAX, -FLT_MAX};
+    static const float scales[] = {1.0f, 1e-30f, 1e30f, -1000.0f};
+    struct etx_feature_list list = position_list();
+
+    feenableexcept(TRAPS);
+    for (int code = 0; code < 512; code++)
+        for (int s = 0; s < 4; s++) {
+            const float position[3] = {
+                sizes[code & 7], sizes[code >> 3 & 7], sizes[code >> 6]};
+            etx_event *event = NULL;
+            float features[9];
+
+            for (int k = 0; k < 9; k++)
+                list.feature[k].scale = scales[s];
+            ck_assert_ok(etx_event_create(&event, 1, NULL, position));
+            ck_assert_ok(etx_hit_features(features, event, &list));
+            for (int k = 0; k < 9; k++)
+                ck_assert(isfinite(features[k]));
+            etx_event_free(event);
+        }
+    fedisableexcept(FE_ALL_EXCEPT);
+}
+END_TEST
+
+START_TEST(test_features_scaled)
+{
+    const float position[3] = {300, 400, -500};
+    struct etx_feature_list list = {.n_features = 2,
+        .feature = {{etx_hit_feature_find("r"), 1000.0f},
+            {etx_hit_feature_find("z"), 250.0f}}};
+    etx_event *event = NULL;
+    float features[2];
+
+    ck_assert_ok(etx_event_create(&event, 1, NULL, position));
+    ck_assert_ok(etx_hit_features(features, event, &list));
+    ck_assert_float_eq(features[0], 0.5f);
+    ck_assert_float_eq(features[1], -2.0f);
+    etx_event_free(event);
+}
+END_TEST
+
+START_TEST(test_features_own)
+{
+    const float position[3] = {1, 2, 3};
+    const float own[2] = {7.5f, -8.5f};
+    struct etx_feature_list list = {.n_features = 2,
+        .feature = {{etx_hit_feature_find("r"), 1.0f},
+            {etx_hit_feature_find("cell_count"), 1.0f}}};
+    etx_event *event = NULL;
+    float features[3] = {1, 1, 1};
+
+    ck_assert_ok(etx_event_create(&event, 1, NULL, position));
+    ck_assert_fails(etx_hit_features(features, event, &list), ETX_ERR_ARGUMENT,
+        "cell_count");
+    list.feature[1].id = etx_hit_feature_find("log_cell_count");
+    ck_assert_fails(etx_hit_features(features, event, &list), ETX_ERR_ARGUMENT,
+        "log_cell_count");
+    list.feature[1].id = 19;
+    ck_assert_fails(
+        etx_hit_features(features, event, &list), ETX_ERR_ARGUMENT, "19");
+    ck_assert_float_eq(features[0], 1.0f);
+
+    ck_assert_ok(etx_event_set_features(event, 2, own));
+    ck_assert_ok(etx_hit_features(features, event, &list));
+    ck_assert_mem_eq(features, own, sizeof own);
+    list.n_features = 3;
+    ck_assert_fails(etx_hit_features(features, event, &list), ETX_ERR_ARGUMENT,
+        "needs 3 features, but the event has 2");
+    etx_event_free(event);
+}
+END_TEST
+
+START_TEST(test_features_detector)
+{
+    ck_assert_ptr_eq(etx_detector_find(&detector, 7, 2, 1), &modules[0]);
+    ck_assert_ptr_eq(etx_detector_find(&detector, 8, 2, 1), &modules[1]);
+    ck_assert_ptr_null(etx_detector_find(&detector, 7, 2, 2));
+    ck_assert_ptr_null(etx_detector_find(&detector, 6, 2, 1));
+    ck_assert_ptr_null(etx_detector_find(&detector, 9, 2, 1));
+    ck_assert_int_eq(etx_detector_n_modules(&detector), 2);
+    ck_assert_int_eq(etx_detector_n_modules(NULL), 0);
+    etx_detector_free(NULL);
+}
+END_TEST
+
+Suite *etx_suite_features(void)
+{
+    Suite *suite = suite_create("features");
+
+    etx_test_add(suite, "cells", test_features_cells);
+    etx_test_add(suite, "cells refused", test_features_cells_refused);
+    etx_test_add(suite, "cells extreme", test_features_cells_extreme);
+    etx_test_add(suite, "upstream", test_features_upstream);
+    etx_test_add(suite, "names", test_features_names);
+    etx_test_add_loop(suite, "positions", test_features_positions,
+        sizeof places / sizeof places[0]);
+    etx_test_add(suite, "extreme", test_features_extreme);
+    etx_test_add(suite, "scaled", test_features_scaled);
+    etx_test_add(suite, "own", test_features_own);
+    etx_test_add(suite, "detector", test_features_detector);
+    return suite;
+}
