@@ -1,0 +1,420 @@
+/* test_event.c -- events from arrays: what is kept and what is refused.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* feenableexcept */
+#include "support.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "data/detector.h"
+#include "data/event.h"
+#include "data/id_index.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define N 4
+
+static const int64_t hit_ids[N] = {6, 9, 1, 4};
+static const float positions[3 * N] = {
+    1, 2, 3, -4, 5, 6, 7, -8, 9, 10, 11, -12};
+static const int64_t particle_ids[N] = {900, 0, 5, 900};
+static const float weights[N] = {0.25f, 0.0f, 0.5f, 0.25f};
+static const etx_particle particles[] = {
+    {.id = 900, .vertex = {1, 2, 3}, .momentum = {4, 5, 6}, .charge = -1},
+    {.id = 5, .n_hits = 3},
+    {.id = INT64_MAX},
+};
+
+static etx_event *make_event(void)
+{
+    etx_event *event = NULL;
+
+    ck_assert_ok(etx_event_create(&event, N, hit_ids, positions));
+    return event;
+}
+
+/* ----------------------------------------------------------------- kept -- */
+
+START_TEST(test_event_create)
+{
+    const int64_t before = etx_memory_in_use();
+    etx_event *event = make_event();
+
+    ck_assert_int_eq(etx_event_n_hits(event), N);
+    ck_assert_mem_eq(etx_event_hit_ids(event), hit_ids, sizeof hit_ids);
+    ck_assert_mem_eq(etx_event_positions(event), positions, sizeof positions);
+    ck_assert_ptr_ne(etx_event_positions(event), positions);
+    ck_assert_ptr_null(etx_event_particle_ids(event));
+    ck_assert_ptr_null(etx_event_particles(event));
+    ck_assert_ptr_null(etx_event_cell_features(event));
+    ck_assert_int_eq(etx_event_n_particles(event), 0);
+    etx_event_free(event);
+
+    ck_assert_ok(etx_event_create(&event, N, NULL, positions));
+    for (int64_t i = 0; i < N; i++)
+        ck_assert_int_eq(etx_event_hit_ids(event)[i], i + 1);
+    etx_event_free(event);
+    ck_assert_int_eq(etx_memory_in_use(), before);
+}
+END_TEST
+
+START_TEST(test_event_empty)
+{
+    etx_event *event = NULL;
+
+    ck_assert_ok(etx_event_create(&event, 0, NULL, NULL));
+    ck_assert_int_eq(etx_event_n_hits(event), 0);
+    ck_assert_ok(etx_event_set_features(event, 3, NULL));
+    ck_assert_ok(etx_event_set_modules(event, NULL, NULL, NULL));
+    ck_assert_ok(etx_event_set_truth(event, NULL, NULL, 0, NULL));
+    ck_assert_int_eq(etx_event_n_particles(event), 0);
+    etx_event_free(event);
+}
+END_TEST
+
+START_TEST(test_event_truth)
+{
+    etx_event *event = make_event();
+
+    for (int round = 0; round < 2; round++) { /* the second replaces it */
+        ck_assert_ok(
+            etx_event_set_truth(event, particle_ids, weights, 3, particles));
+        ck_assert_mem_eq(
+            etx_event_particle_ids(event), particle_ids, sizeof particle_ids);
+        ck_assert_mem_eq(event->weight, weights, sizeof weights);
+        ck_assert_int_eq(etx_event_n_particles(event), 3);
+        const etx_particle *sorted = etx_event_particles(event);
+        ck_assert_int_eq(sorted[0].id, 5);
+        ck_assert_int_eq(sorted[0].n_hits, 3);
+        ck_assert_mem_eq(&sorted[1], &particles[0], sizeof sorted[1]);
+        ck_assert_int_eq(sorted[2].id, INT64_MAX);
+        ck_assert_int_eq(event->particle_row[0], 1);
+        ck_assert_int_eq(event->particle_row[1], -1);
+        ck_assert_int_eq(event->particle_row[2], 0);
+        ck_assert_int_eq(event->particle_row[3], 1);
+    }
+    ck_assert_ok(etx_event_set_truth(event, particle_ids, NULL, 3, particles));
+    for (int i = 0; i < N; i++)
+        ck_assert_float_eq(event->weight[i], 0.25f);
+    etx_event_free(event);
+}
+END_TEST
+
+START_TEST(test_event_getters_of_null)
+{
+    ck_assert_int_eq(etx_event_n_hits(NULL), 0);
+    ck_assert_ptr_null(etx_event_hit_ids(NULL));
+    ck_assert_ptr_null(etx_event_positions(NULL));
+    ck_assert_ptr_null(etx_event_particle_ids(NULL));
+    ck_assert_int_eq(etx_event_n_particles(NULL), 0);
+    ck_assert_ptr_null(etx_event_particles(NULL));
+    ck_assert_ptr_null(etx_event_cell_features(NULL));
+    etx_event_free(NULL);
+}
+END_TEST
+
+/* ------------------------------------------------------------- refused -- */
+
+static const struct {
+    int64_t n_hits;
+    const int64_t *hit_ids;
+    const float *positions;
+    etx_status status;
+    const char *error;
+} creations[] = {
+    {-1, NULL, positions, ETX_ERR_ARGUMENT, "n_hits -1 is negative"},
+    {INT64_MIN, NULL, positions, ETX_ERR_ARGUMENT, "n_hits"},
+    {INT64_C(1) << 31, NULL, positions, ETX_ERR_LIMIT,
+        "n_hits 2147483648 is above 2147483647"},
+    {INT64_C(1) << 32, NULL, positions, ETX_ERR_LIMIT, "n_hits"},
+    {INT64_MAX / 4, NULL, positions, ETX_ERR_LIMIT, "n_hits"},
+    {INT64_MAX, NULL, positions, ETX_ERR_LIMIT, "n_hits"},
+    {2, NULL, NULL, ETX_ERR_ARGUMENT, "positions is NULL"},
+    {2, NULL, (const float[]){1, 2, 3, 4, NAN, 6}, ETX_ERR_ARGUMENT,
+        "positions row 1 column 1 is not finite"},
+    {2, NULL, (const float[]){1, 2, -INFINITY, 4, 5, 6}, ETX_ERR_ARGUMENT,
+        "positions row 0 column 2 is not finite"},
+    {2, (const int64_t[]){7, 0}, positions, ETX_ERR_ARGUMENT,
+        "hit 1: id 0 is not positive"},
+    {2, (const int64_t[]){INT64_MIN, 3}, positions, ETX_ERR_ARGUMENT,
+        "hit 0: id -9223372036854775808"},
+    {3, (const int64_t[]){7, 8, 7}, positions, ETX_ERR_ARGUMENT,
+        "hits 0 and 2 have the same id 7"},
+    {3, (const int64_t[]){1, INT64_MAX, INT64_MAX}, positions, ETX_ERR_ARGUMENT,
+        "hits 1 and 2 have the same id"},
+};
+
+START_TEST(test_event_create_refused)
+{
+    char untouched = 'u';
+    void *memory = &untouched;
+    etx_event *event = memory;
+    const int64_t before = etx_memory_in_use();
+
+    ck_assert_fails(etx_event_create(&event, creations[_i].n_hits,
+                        creations[_i].hit_ids, creations[_i].positions),
+        creations[_i].status, creations[_i].error);
+    ck_assert_ptr_eq(event, memory);
+    ck_assert_int_eq(etx_memory_in_use(), before);
+}
+END_TEST
+
+START_TEST(test_event_create_misaligned)
+{
+    char bytes[64] = {0};
+    void *odd = bytes + 1;
+    etx_event *event = NULL;
+
+    ck_assert_fails(etx_event_create(NULL, N, NULL, positions),
+        ETX_ERR_ARGUMENT, "etx_event_create: out is NULL");
+    ck_assert_fails(etx_event_create(&event, 1, NULL, odd), ETX_ERR_ARGUMENT,
+        "positions is not aligned to 4 bytes");
+    ck_assert_fails(etx_event_create(&event, 1, odd, positions),
+        ETX_ERR_ARGUMENT, "hit_ids is not aligned to 8 bytes");
+    ck_assert_ptr_null(event);
+}
+END_TEST
+
+START_TEST(test_event_features_refused)
+{
+    static const float features[2 * N] = {1, 2, 3, 4, 5, 6, NAN, 8};
+    etx_event *event = make_event();
+
+    ck_assert_ok(etx_event_set_features(event, 1, features));
+    const float *kept = event->features;
+
+    ck_assert_fails(etx_event_set_features(NULL, 1, features), ETX_ERR_ARGUMENT,
+        "event is NULL");
+    ck_assert_fails(etx_event_set_features(event, 0, features),
+        ETX_ERR_ARGUMENT, "n_features 0");
+    ck_assert_fails(etx_event_set_features(event, -3, features),
+        ETX_ERR_ARGUMENT, "n_features -3");
+    ck_assert_fails(etx_event_set_features(event, 33, features), ETX_ERR_LIMIT,
+        "n_features 33");
+    ck_assert_fails(etx_event_set_features(event, INT64_MAX, features),
+        ETX_ERR_LIMIT, "n_features");
+    ck_assert_fails(etx_event_set_features(event, 2, NULL), ETX_ERR_ARGUMENT,
+        "features is NULL");
+    ck_assert_fails(etx_event_set_features(event, 2, features),
+        ETX_ERR_ARGUMENT, "features row 3 column 0 is not finite");
+    ck_assert_ptr_eq(event->features, kept);
+    ck_assert_int_eq(event->n_features, 1);
+    etx_event_free(event);
+}
+END_TEST
+
+START_TEST(test_event_modules_refused)
+{
+    static const int32_t ids[N] = {1, 2, 3, 4};
+    etx_event *event = make_event();
+
+    ck_assert_fails(etx_event_set_modules(NULL, ids, ids, ids),
+        ETX_ERR_ARGUMENT, "event is NULL");
+    ck_assert_fails(etx_event_set_modules(event, NULL, ids, ids),
+        ETX_ERR_ARGUMENT, "volume_ids is NULL");
+    ck_assert_fails(etx_event_set_modules(event, ids, NULL, ids),
+        ETX_ERR_ARGUMENT, "layer_ids is NULL");
+    ck_assert_fails(etx_event_set_modules(event, ids, ids, NULL),
+        ETX_ERR_ARGUMENT, "module_ids is NULL");
+    ck_assert_ptr_null(event->volume_id);
+    etx_event_free(event);
+}
+END_TEST
+
+#define P(...) ((const etx_particle[]){__VA_ARGS__})
+
+static const struct {
+    const int64_t *particle_ids;
+    const float *weights;
+    int64_t n_particles;
+    const etx_particle *particles;
+    etx_status status;
+    const char *error;
+} truths[] = {
+    {NULL, weights, 3, particles, ETX_ERR_ARGUMENT, "particle_ids is NULL"},
+    {particle_ids, weights, 3, NULL, ETX_ERR_ARGUMENT, "particles is NULL"},
+    {particle_ids, weights, -1, particles, ETX_ERR_ARGUMENT, "n_particles -1"},
+    {particle_ids, weights, INT64_MAX, particles, ETX_ERR_LIMIT, "n_particles"},
+    {particle_ids, weights, 1, particles, ETX_ERR_ARGUMENT,
+        "hit 2: particle id 5 is not among the 1 particles"},
+    {(const int64_t[]){0, -3, 0, 0}, weights, 3, particles, ETX_ERR_ARGUMENT,
+        "hit 1: particle id -3"},
+    {particle_ids, (const float[]){1, 1, NAN, 1}, 3, particles,
+        ETX_ERR_ARGUMENT, "weights row 2"},
+    {particle_ids, (const float[]){1, 1, 1, -0.5f}, 3, particles,
+        ETX_ERR_ARGUMENT, "weight 3 is -0.5"},
+    {particle_ids, weights, 2, P({.id = 5}, {.id = 0}), ETX_ERR_ARGUMENT,
+        "particle 1: id 0 is not positive"},
+    {particle_ids, weights, 3, P({.id = 5}, {.id = 900}, {.id = 5}),
+        ETX_ERR_ARGUMENT, "particles 0 and 2 have the same id 5"},
+    {particle_ids, weights, 2,
+        P({.id = 5, .momentum = {0, INFINITY, 0}}, {.id = 900}),
+        ETX_ERR_ARGUMENT, "particle 0: vertex or momentum is not finite"},
+    {particle_ids, weights, 2, P({.id = 5}, {.id = 900, .vertex = {NAN, 0, 0}}),
+        ETX_ERR_ARGUMENT, "particle 1: vertex or momentum is not finite"},
+};
+
+START_TEST(test_event_truth_refused)
+{
+    etx_event *event = make_event();
+    const int64_t ids[N] = {0, 0, 5, 0};
+
+    ck_assert_ok(etx_event_set_truth(event, ids, NULL, 3, particles));
+    const etx_particle *kept = etx_event_particles(event);
+    const int64_t before = etx_memory_in_use();
+
+    ck_assert_fails(
+        etx_event_set_truth(event, truths[_i].particle_ids, truths[_i].weights,
+            truths[_i].n_particles, truths[_i].particles),
+        truths[_i].status, truths[_i].error);
+    ck_assert_fails(
+        etx_event_set_truth(NULL, particle_ids, weights, 3, particles),
+        ETX_ERR_ARGUMENT, "event is NULL");
+    ck_assert_ptr_eq(etx_event_particles(event), kept);
+    ck_assert_mem_eq(etx_event_particle_ids(event), ids, sizeof ids);
+    ck_assert_float_eq(event->weight[0], 0.25f);
+    ck_assert_int_eq(etx_memory_in_use(), before);
+    etx_event_free(event);
+}
+END_TEST
+
+/* A signalling NaN is refused and does not trap. */
+START_TEST(test_event_under_traps)
+{
+    const uint32_t signalling = 0x7fa00000;
+    float values[3] = {1, 2, 3};
+    etx_event *event = NULL;
+
+    memcpy(values + 1, &signalling, sizeof signalling);
+    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
+    ck_assert_fails(etx_event_create(&event, 1, NULL, values), ETX_ERR_ARGUMENT,
+        "column 1");
+    values[1] = NAN;
+    ck_assert_fails(etx_event_create(&event, 1, NULL, values), ETX_ERR_ARGUMENT,
+        "column 1");
+    fedisableexcept(FE_ALL_EXCEPT);
+}
+END_TEST
+
+/* -------------------------------------------------------- out of memory -- */
+
+static etx_status make_everything(void *argument)
+{
+    static struct etx_detector_module module = {.volume_id = 1,
+        .layer_id = 2,
+        .module_id = 3,
+        .rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1},
+        .half_thickness = 0.1f,
+        .pitch_u = 0.1f,
+        .pitch_v = 0.1f};
+    static struct etx_detector detector = {1, &module};
+    static const int32_t volume[N] = {1, 1, 1, 1};
+    static const int32_t layer[N] = {2, 2, 2, 2};
+    static const int32_t modules[N] = {3, 3, 3, 3};
+    static const int64_t sparse_ids[N] = {6, INT64_MAX, 1, 4};
+    etx_event *event = NULL;
+
+    (void)argument;
+    etx_status status = etx_event_create(&event, N, sparse_ids, positions);
+    if (status == ETX_OK)
+        status = etx_event_set_features(event, 3, positions);
+    if (status == ETX_OK)
+        status = etx_event_set_modules(event, volume, layer, modules);
+    if (status == ETX_OK)
+        status = etx_event_set_cells(
+            event, N, volume, layer, modules, positions, &detector);
+    if (status == ETX_OK)
+        status =
+            etx_event_set_truth(event, particle_ids, weights, 3, particles);
+    etx_event_free(event);
+    return status;
+}
+
+START_TEST(test_event_out_of_memory)
+{
+    ck_assert_int_ge(etx_test_out_of_memory(make_everything, NULL), 18);
+}
+END_TEST
+
+static void make_on_stack(void *argument)
+{
+    ck_assert_ok(make_everything(argument));
+}
+
+START_TEST(test_event_small_stack)
+{
+    etx_test_on_small_stack(make_on_stack, NULL);
+}
+END_TEST
+
+/* --------------------------------------------------------------- index -- */
+
+/* Dense and scattered ids, with and without duplicates, against a search. */
+START_TEST(test_event_id_index)
+{
+    struct etx_random random;
+    int64_t ids[50];
+
+    etx_random_init(&random, 8, 0, 0);
+    for (int round = 0; round < 400; round++) {
+        const int64_t n = (int64_t)etx_random_below(&random, 50);
+        const uint64_t spread = round % 4 == 0   ? UINT64_C(1) << 62
+                                : round % 4 == 1 ? 100
+                                                 : 3000;
+        struct etx_id_index index;
+        int64_t duplicate = -1;
+
+        for (int64_t i = 0; i < n; i++)
+            ids[i] = (int64_t)etx_random_below(&random, spread) -
+                     (round % 8 == 5 ? 50 : 0);
+        if (round % 16 == 8 && n > 2) {
+            ids[0] = INT64_MIN;
+            ids[1] = INT64_MAX;
+        }
+        ck_assert_ok(etx_id_index_build(&index, n, ids));
+        for (int64_t i = n - 1; i >= 0; i--) {
+            int64_t last = i;
+
+            for (int64_t j = i + 1; j < n; j++)
+                last = ids[j] == ids[i] ? j : last;
+            duplicate = last != i ? i : duplicate;
+            ck_assert_int_eq(etx_id_index_find(&index, ids[i]), last);
+        }
+        ck_assert_int_eq(etx_id_index_duplicate(&index, ids), duplicate);
+        for (int64_t id = -60; id < 60; id++) {
+            int64_t last = -1;
+
+            for (int64_t j = 0; j < n; j++)
+                last = ids[j] == id ? j : last;
+            ck_assert_int_eq(etx_id_index_find(&index, id), last);
+        }
+        etx_id_index_release(&index);
+    }
+}
+END_TEST
+
+#define ROWS(table) (sizeof table / sizeof table[0])
+
+Suite *etx_suite_event(void)
+{
+    Suite *suite = suite_create("event");
+
+    etx_test_add(suite, "create", test_event_create);
+    etx_test_add(suite, "empty", test_event_empty);
+    etx_test_add(suite, "truth", test_event_truth);
+    etx_test_add(suite, "getters of NULL", test_event_getters_of_null);
+    etx_test_add_loop(
+        suite, "create refused", test_event_create_refused, ROWS(creations));
+    etx_test_add(suite, "misaligned", test_event_create_misaligned);
+    etx_test_add(suite, "features refused", test_event_features_refused);
+    etx_test_add(suite, "modules refused", test_event_modules_refused);
+    etx_test_add_loop(
+        suite, "truth refused", test_event_truth_refused, ROWS(truths));
+    etx_test_add(suite, "under traps", test_event_under_traps);
+    etx_test_add(suite, "out of memory", test_event_out_of_memory);
+    etx_test_add(suite, "small stack", test_event_small_stack);
+    etx_test_add(suite, "id index", test_event_id_index);
+    return suite;
+}

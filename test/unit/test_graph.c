@@ -1,0 +1,339 @@
+/* test_graph.c -- graphs from edges, subsets, both directions.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* feenableexcept */
+#include "support.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "data/graph.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define MOST_NODES 30
+#define MOST_EDGES 200
+
+/* The invariants of data/graph.h. */
+static void check_graph(const struct etx_graph *graph)
+{
+    int64_t n_in = 0, n_out = 0;
+
+    ck_assert_int_eq(graph->in_offset[0], 0);
+    ck_assert_int_eq(graph->out_offset[0], 0);
+    ck_assert_int_eq(graph->in_offset[graph->n_nodes], graph->n_edges);
+    ck_assert_int_eq(graph->out_offset[graph->n_nodes], graph->n_edges);
+    for (int64_t e = 1; e < graph->n_edges; e++)
+        ck_assert(graph->dst[e - 1] < graph->dst[e] ||
+                  (graph->dst[e - 1] == graph->dst[e] &&
+                      graph->src[e - 1] <= graph->src[e]));
+    for (int64_t i = 0; i < graph->n_nodes; i++) {
+        for (int64_t e = graph->in_offset[i]; e < graph->in_offset[i + 1];
+             e++, n_in++)
+            ck_assert_int_eq(graph->dst[e], i);
+        for (int64_t k = graph->out_offset[i]; k < graph->out_offset[i + 1];
+             k++, n_out++) {
+            ck_assert_int_eq(graph->src[graph->out_edge[k]], i);
+            ck_assert(k == graph->out_offset[i] ||
+                      graph->out_edge[k - 1] < graph->out_edge[k]);
+        }
+    }
+    ck_assert_int_eq(n_in, graph->n_edges);
+    ck_assert_int_eq(n_out, graph->n_edges);
+}
+
+/* A random list of edges: with equal ones, loops and nodes without edges. */
+struct edges {
+    int64_t n_nodes, n_edges;
+    int32_t src[MOST_EDGES], dst[MOST_EDGES];
+    float score[MOST_EDGES];
+};
+
+static void make_edges(struct edges *out, struct etx_random *random)
+{
+    out->n_nodes = 1 + (int64_t)etx_random_below(random, MOST_NODES);
+    out->n_edges = (int64_t)etx_random_below(random, MOST_EDGES);
+    for (int64_t e = 0; e < out->n_edges; e++) {
+        out->src[e] = (int32_t)etx_random_below(random, (uint64_t)out->n_nodes);
+        out->dst[e] = (int32_t)etx_random_below(random, (uint64_t)out->n_nodes);
+        out->score[e] = etx_random_uniform(random);
+    }
+}
+
+START_TEST(test_graph_from_edges)
+{
+    struct etx_random random;
+    struct edges edges;
+    int64_t order[MOST_EDGES];
+    const int64_t before = etx_memory_in_use();
+
+    etx_random_init(&random, 9, 0, 0);
+    for (int round = 0; round < 200; round++) {
+        etx_graph *graph = NULL;
+        int32_t n_seen[MOST_EDGES] = {0};
+
+        make_edges(&edges, &random);
+        ck_assert_ok(etx_graph_from_edges(&graph, edges.n_nodes, edges.n_edges,
+            edges.src, edges.dst, round % 2 == 0 ? edges.score : NULL, order));
+        check_graph(graph);
+        ck_assert_int_eq(etx_graph_n_nodes(graph), edges.n_nodes);
+        ck_assert_int_eq(etx_graph_n_edges(graph), edges.n_edges);
+        ck_assert_ptr_eq(etx_graph_offsets(graph), graph->in_offset);
+        ck_assert_int_eq(etx_graph_scores(graph) != NULL, round % 2 == 0);
+        for (int64_t e = 0; e < edges.n_edges; e++) {
+            const int64_t k = order[e];
+
+            n_seen[k]++;
+            ck_assert_int_eq(etx_graph_src(graph)[e], edges.src[k]);
+            ck_assert_int_eq(etx_graph_dst(graph)[e], edges.dst[k]);
+            if (round % 2 == 0)
+                ck_assert(etx_graph_scores(graph)[e] == edges.score[k]);
+            if (e > 0 && graph->src[e] == graph->src[e - 1] &&
+                graph->dst[e] == graph->dst[e - 1])
+                ck_assert_int_lt(order[e - 1], k); /* equal edges in order */
+        }
+        for (int64_t k = 0; k < edges.n_edges; k++)
+            ck_assert_int_eq(n_seen[k], 1);
+        etx_graph_free(graph);
+    }
+    ck_assert_int_eq(etx_memory_in_use(), before);
+}
+END_TEST
+
+START_TEST(test_graph_empty)
+{
+    etx_graph *graph = NULL;
+
+    ck_assert_ok(etx_graph_from_edges(&graph, 0, 0, NULL, NULL, NULL, NULL));
+    check_graph(graph);
+    etx_graph_free(graph);
+    ck_assert_ok(etx_graph_from_edges(&graph, 5, 0, NULL, NULL, NULL, NULL));
+    check_graph(graph);
+    ck_assert_int_eq(etx_graph_n_nodes(graph), 5);
+    etx_graph_free(graph);
+}
+END_TEST
+
+START_TEST(test_graph_subset)
+{
+    struct etx_random random;
+    struct edges edges;
+
+    etx_random_init(&random, 10, 0, 0);
+    for (int round = 0; round < 100; round++) {
+        etx_graph *graph = NULL;
+        struct etx_graph *subset = NULL;
+        int32_t selected[MOST_EDGES];
+        int64_t n = 0;
+
+        make_edges(&edges, &random);
+        ck_assert_ok(etx_graph_from_edges(&graph, edges.n_nodes, edges.n_edges,
+            edges.src, edges.dst, round % 2 == 0 ? edges.score : NULL, NULL));
+        for (int32_t e = 0; e < graph->n_edges; e++)
+            if (etx_random_below(&random, 3) != 0)
+                selected[n++] = e;
+        ck_assert_ok(etx_graph_subset(&subset, graph, n, selected));
+        check_graph(subset);
+        ck_assert_int_eq(subset->n_nodes, graph->n_nodes);
+        ck_assert_int_eq(subset->n_edges, n);
+        ck_assert_int_eq(subset->score != NULL, graph->score != NULL);
+        for (int64_t k = 0; k < n; k++) {
+            ck_assert_int_eq(subset->src[k], graph->src[selected[k]]);
+            ck_assert_int_eq(subset->dst[k], graph->dst[selected[k]]);
+            if (subset->score != NULL)
+                ck_assert(subset->score[k] == graph->score[selected[k]]);
+        }
+        etx_graph_free(subset);
+        etx_graph_free(graph);
+    }
+}
+END_TEST
+
+START_TEST(test_graph_double)
+{
+    struct etx_random random;
+    struct edges edges;
+
+    etx_random_init(&random, 11, 0, 0);
+    for (int round = 0; round < 200; round++) {
+        etx_graph *graph = NULL;
+        struct etx_graph *both = NULL;
+        int32_t place[2 * MOST_EDGES];
+        int32_t n_seen[2 * MOST_EDGES] = {0};
+
+        make_edges(&edges, &random);
+        ck_assert_ok(etx_graph_from_edges(&graph, edges.n_nodes, edges.n_edges,
+            edges.src, edges.dst, round % 2 == 0 ? edges.score : NULL, NULL));
+        ck_assert_ok(etx_graph_double(&both, place, graph));
+        check_graph(both);
+        ck_assert_int_eq(both->n_edges, 2 * graph->n_edges);
+        for (int64_t e = 0; e < graph->n_edges; e++) {
+            const int32_t forward = place[e];
+            const int32_t reverse = place[graph->n_edges + e];
+
+            n_seen[forward]++;
+            n_seen[reverse]++;
+            ck_assert_int_eq(both->src[forward], graph->src[e]);
+            ck_assert_int_eq(both->dst[forward], graph->dst[e]);
+            ck_assert_int_eq(both->src[reverse], graph->dst[e]);
+            ck_assert_int_eq(both->dst[reverse], graph->src[e]);
+            if (both->score != NULL)
+                ck_assert(both->score[forward] == graph->score[e] &&
+                          both->score[reverse] == graph->score[e]);
+        }
+        for (int64_t e = 0; e < both->n_edges; e++)
+            ck_assert_int_eq(n_seen[e], 1);
+        etx_graph_free(both);
+        etx_graph_free(graph);
+    }
+}
+END_TEST
+
+/* ------------------------------------------------------------- refused -- */
+
+static const int32_t some_src[] = {0, 1, 2};
+static const int32_t some_dst[] = {1, 2, 0};
+
+static const struct {
+    int64_t n_nodes, n_edges;
+    const int32_t *src, *dst;
+    const float *scores;
+    etx_status status;
+    const char *error;
+} refused[] = {
+    {-1, 0, some_src, some_dst, NULL, ETX_ERR_ARGUMENT, "n_nodes -1"},
+    {3, -1, some_src, some_dst, NULL, ETX_ERR_ARGUMENT, "n_edges -1"},
+    {INT64_C(1) << 31, 0, some_src, some_dst, NULL, ETX_ERR_LIMIT,
+        "n_nodes 2147483648"},
+    {3, INT64_C(1) << 31, some_src, some_dst, NULL, ETX_ERR_LIMIT,
+        "n_edges 2147483648"},
+    {3, INT64_MAX, some_src, some_dst, NULL, ETX_ERR_LIMIT, "n_edges"},
+    {3, 3, NULL, some_dst, NULL, ETX_ERR_ARGUMENT, "src is NULL"},
+    {3, 3, some_src, NULL, NULL, ETX_ERR_ARGUMENT, "dst is NULL"},
+    {2, 3, some_src, some_dst, NULL, ETX_ERR_LIMIT,
+        "edge 2: src 2 is not in 0..1"},
+    {3, 3, some_src, (const int32_t[]){0, 3, 1}, NULL, ETX_ERR_LIMIT,
+        "edge 1: dst 3 is not in 0..2"},
+    {3, 3, (const int32_t[]){-1, 0, 1}, some_dst, NULL, ETX_ERR_LIMIT,
+        "edge 0: src -1"},
+    {3, 3, some_src, (const int32_t[]){1, 2, INT32_MIN}, NULL, ETX_ERR_LIMIT,
+        "edge 2: dst -2147483648"},
+    {0, 1, some_src, some_dst, NULL, ETX_ERR_LIMIT, "edge 0: src 0"},
+    {3, 3, some_src, some_dst, (const float[]){0, 1, 1.5f}, ETX_ERR_ARGUMENT,
+        "score 2 is 1.5"},
+    {3, 3, some_src, some_dst, (const float[]){0, -0.5f, 1}, ETX_ERR_ARGUMENT,
+        "score 1 is -0.5"},
+    {3, 3, some_src, some_dst, (const float[]){NAN, 0, 0}, ETX_ERR_ARGUMENT,
+        "scores row 0"},
+};
+
+START_TEST(test_graph_refused)
+{
+    int64_t order[3] = {-7, -7, -7};
+    etx_graph *graph = NULL;
+    const int64_t before = etx_memory_in_use();
+
+    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
+    ck_assert_fails(
+        etx_graph_from_edges(&graph, refused[_i].n_nodes, refused[_i].n_edges,
+            refused[_i].src, refused[_i].dst, refused[_i].scores, order),
+        refused[_i].status, refused[_i].error);
+    fedisableexcept(FE_ALL_EXCEPT);
+    ck_assert_ptr_null(graph);
+    for (int k = 0; k < 3; k++)
+        ck_assert_int_eq(order[k], -7);
+    ck_assert_int_eq(etx_memory_in_use(), before);
+}
+END_TEST
+
+START_TEST(test_graph_null)
+{
+    ck_assert_fails(
+        etx_graph_from_edges(NULL, 3, 3, some_src, some_dst, NULL, NULL),
+        ETX_ERR_ARGUMENT, "etx_graph_from_edges: out is NULL");
+    ck_assert_int_eq(etx_graph_n_nodes(NULL), 0);
+    ck_assert_int_eq(etx_graph_n_edges(NULL), 0);
+    ck_assert_ptr_null(etx_graph_src(NULL));
+    ck_assert_ptr_null(etx_graph_dst(NULL));
+    ck_assert_ptr_null(etx_graph_offsets(NULL));
+    ck_assert_ptr_null(etx_graph_scores(NULL));
+    etx_graph_free(NULL);
+}
+END_TEST
+
+/* -------------------------------------------------------- out of memory -- */
+
+/* Everything that makes a graph; the outputs keep their values on failure. */
+static etx_status make_graphs(void *argument)
+{
+    static const int32_t src[] = {2, 0, 1};
+    static const int32_t dst[] = {1, 1, 0};
+    static const float scores[] = {0.5f, 0.25f, 1.0f};
+    static const int32_t selected[] = {0, 2};
+    etx_graph *graph = NULL;
+    etx_graph *subset = NULL;
+    etx_graph *both = NULL;
+    int64_t order[3] = {-7, -7, -7};
+    int32_t place[6];
+
+    (void)argument;
+    etx_status status =
+        etx_graph_from_edges(&graph, 3, 3, src, dst, scores, order);
+    ck_assert_int_eq(graph != NULL, status == ETX_OK);
+    ck_assert_int_eq(order[0] != -7, status == ETX_OK);
+    if (status == ETX_OK)
+        status = etx_graph_subset(&subset, graph, 2, selected);
+    if (status == ETX_OK)
+        status = etx_graph_double(&both, place, graph);
+    ck_assert_int_eq(both != NULL, status == ETX_OK);
+    etx_graph_free(graph);
+    etx_graph_free(subset);
+    etx_graph_free(both);
+    return status;
+}
+
+START_TEST(test_graph_out_of_memory)
+{
+    ck_assert_int_ge(etx_test_out_of_memory(make_graphs, NULL), 20);
+}
+END_TEST
+
+/* When a graph cannot be made, its arrays stay the caller's. */
+START_TEST(test_graph_adopt_fails)
+{
+    int32_t *src = NULL;
+    int32_t *dst = NULL;
+    struct etx_graph *graph = NULL;
+
+    ck_assert_ok(etx_alloc(&src, 1, sizeof *src, "src"));
+    ck_assert_ok(etx_alloc(&dst, 1, sizeof *dst, "dst"));
+    etx_test_allocator_fail(0);
+    ck_assert_status(
+        etx_graph_adopt(&graph, 1, 1, src, dst, NULL), ETX_ERR_MEMORY);
+    etx_test_allocator_restore();
+    ck_assert_ptr_null(graph);
+    ck_assert_fails(
+        etx_graph_adopt(&graph, 1, INT64_C(1) << 31, src, dst, NULL),
+        ETX_ERR_LIMIT, "2147483648 edges");
+    ck_assert_int_eq(src[0] + dst[0], 0);
+    etx_release(src);
+    etx_release(dst);
+}
+END_TEST
+
+Suite *etx_suite_graph(void)
+{
+    Suite *suite = suite_create("graph");
+
+    etx_test_add(suite, "from edges", test_graph_from_edges);
+    etx_test_add(suite, "empty", test_graph_empty);
+    etx_test_add(suite, "subset", test_graph_subset);
+    etx_test_add(suite, "double", test_graph_double);
+    etx_test_add_loop(suite, "refused", test_graph_refused,
+        sizeof refused / sizeof refused[0]);
+    etx_test_add(suite, "null", test_graph_null);
+    etx_test_add(suite, "out of memory", test_graph_out_of_memory);
+    etx_test_add(suite, "adopt fails", test_graph_adopt_fails);
+    return suite;
+}

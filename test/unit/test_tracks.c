@@ -1,0 +1,182 @@
+/* test_tracks.c -- labels to lists of hits and back.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/sort.h"
+#include "data/tracks.h"
+
+#include <stdlib.h>
+
+#define MOST_HITS 60
+
+/* Labels, and the tracks that they stand for as text: "0 2|1 3". */
+static const struct {
+    int32_t n_hits;
+    int32_t min_hits;
+    int32_t labels[8];
+    int32_t n_tracks;
+    int32_t offsets[5];
+    int32_t hits[8];
+} known[] = {
+    {0, 1, {0}, 0, {0}, {0}},
+    {3, 1, {-1, -1, -1}, 0, {0}, {0}},
+    {4, 1, {5, 2, 5, 2}, 2, {0, 2, 4}, {0, 2, 1, 3}},
+    {4, 1, {INT32_MAX, 0, INT32_MAX, -1}, 2, {0, 2, 3}, {0, 2, 1}},
+    {6, 2, {9, 8, 7, 8, 7, 8}, 2, {0, 3, 5}, {1, 3, 5, 2, 4}},
+    {6, 3, {9, 8, 7, 8, 7, 8}, 1, {0, 3}, {1, 3, 5}},
+    {6, 4, {9, 8, 7, 8, 7, 8}, 0, {0}, {0}},
+    {8, 1, {1000000, 3, 1000000, 3, 0, 3, -1, 2000000000}, 4, {0, 2, 5, 6, 7},
+        {0, 2, 1, 3, 5, 4, 7}},
+};
+
+START_TEST(test_tracks_known)
+{
+    struct etx_tracks *tracks = NULL;
+
+    ck_assert_ok(etx_tracks_group(
+        &tracks, known[_i].n_hits, known[_i].labels, known[_i].min_hits));
+    ck_assert_int_eq(etx_tracks_n_hits(tracks), known[_i].n_hits);
+    ck_assert_int_eq(etx_tracks_count(tracks), known[_i].n_tracks);
+    for (int32_t t = 0; t <= known[_i].n_tracks; t++)
+        ck_assert_int_eq(etx_tracks_offsets(tracks)[t], known[_i].offsets[t]);
+    for (int32_t k = 0; k < known[_i].offsets[known[_i].n_tracks]; k++)
+        ck_assert_int_eq(etx_tracks_hits(tracks)[k], known[_i].hits[k]);
+    etx_tracks_free(tracks);
+}
+END_TEST
+
+/* The properties that define grouping, on random labels. */
+START_TEST(test_tracks_random)
+{
+    struct etx_random random;
+
+    etx_random_init(&random, 12, 0, 0);
+    for (int round = 0; round < 300; round++) {
+        const int32_t n = (int32_t)etx_random_below(&random, MOST_HITS);
+        const uint64_t spread = round % 2 == 0 ? 20 : INT32_MAX;
+        int32_t labels[MOST_HITS], back[MOST_HITS];
+        etx_tracks *tracks = NULL;
+
+        for (int32_t i = 0; i < n; i++)
+            labels[i] = (int32_t)etx_random_below(&random, spread) - 1;
+        for (int32_t i = 1; i < n && round % 2 == 1; i++)
+            if (etx_random_below(&random, 2) == 0)
+                labels[i] = labels[i - 1];
+        ck_assert_ok(etx_tracks_from_labels(&tracks, n, labels));
+        etx_tracks_to_labels(back, tracks);
+        for (int32_t i = 0; i < n; i++) {
+            ck_assert_int_eq(back[i] < 0, labels[i] < 0);
+            for (int32_t j = 0; j < i; j++)
+                if (labels[i] >= 0 && labels[j] >= 0)
+                    ck_assert_int_eq(
+                        labels[i] == labels[j], back[i] == back[j]);
+        }
+        for (int64_t t = 0; t < tracks->n_tracks; t++) {
+            const int32_t *hit = tracks->hit + tracks->offset[t];
+            const int64_t n_hit = tracks->offset[t + 1] - tracks->offset[t];
+
+            ck_assert_int_ge(n_hit, 1);
+            ck_assert(t == 0 || tracks->hit[tracks->offset[t - 1]] < hit[0]);
+            for (int64_t k = 1; k < n_hit; k++)
+                ck_assert_int_lt(hit[k - 1], hit[k]);
+        }
+        etx_tracks_free(tracks);
+    }
+}
+END_TEST
+
+/* A hit of two tracks gets the first. */
+START_TEST(test_tracks_shared_hits)
+{
+    int64_t offsets[] = {0, 3, 6};
+    int32_t hits[] = {0, 1, 2, 2, 3, 0};
+    const struct etx_tracks tracks = {5, 2, offsets, hits};
+    int32_t labels[5];
+
+    etx_tracks_to_labels(labels, &tracks);
+    ck_assert_mem_eq(labels, ((int32_t[]){0, 0, 0, 1, -1}), sizeof labels);
+}
+END_TEST
+
+START_TEST(test_tracks_refused)
+{
+    const int32_t labels[] = {0, -2, 1};
+    etx_tracks *tracks = NULL;
+
+    ck_assert_fails(etx_tracks_from_labels(NULL, 3, labels), ETX_ERR_ARGUMENT,
+        "out is NULL");
+    ck_assert_fails(etx_tracks_from_labels(&tracks, 3, NULL), ETX_ERR_ARGUMENT,
+        "labels is NULL");
+    ck_assert_fails(etx_tracks_from_labels(&tracks, -1, labels),
+        ETX_ERR_ARGUMENT, "n_hits -1");
+    ck_assert_fails(etx_tracks_from_labels(&tracks, INT64_C(1) << 31, labels),
+        ETX_ERR_LIMIT, "n_hits 2147483648");
+    ck_assert_fails(etx_tracks_from_labels(&tracks, 3, labels),
+        ETX_ERR_ARGUMENT, "label 1 is -2");
+    ck_assert_ptr_null(tracks);
+    ck_assert_int_eq(etx_tracks_count(NULL), 0);
+    ck_assert_int_eq(etx_tracks_n_hits(NULL), 0);
+    ck_assert_ptr_null(etx_tracks_offsets(NULL));
+    ck_assert_ptr_null(etx_tracks_hits(NULL));
+    etx_tracks_free(NULL);
+}
+END_TEST
+
+static etx_status make_tracks(void *argument)
+{
+    const int32_t labels[] = {INT32_MAX, 5, INT32_MAX};
+    etx_tracks *tracks = NULL;
+    const etx_status status = etx_tracks_from_labels(&tracks, 3, labels);
+
+    (void)argument;
+    ck_assert_int_eq(tracks != NULL, status == ETX_OK);
+    etx_tracks_free(tracks);
+    return status;
+}
+
+START_TEST(test_tracks_out_of_memory)
+{
+    ck_assert_int_ge(etx_test_out_of_memory(make_tracks, NULL), 6);
+}
+END_TEST
+
+START_TEST(test_tracks_sort_order)
+{
+    struct etx_random random;
+    static int64_t keys[5000];
+    static int32_t order[5000];
+
+    etx_random_init(&random, 13, 0, 0);
+    for (int bits = 1; bits <= 64; bits += 7) {
+        for (int i = 0; i < 5000; i++) {
+            const uint64_t high = etx_random_u32(&random);
+            const uint64_t key = high << 32 | etx_random_u32(&random);
+
+            keys[i] = (int64_t)(key >> (64 - bits));
+        }
+        ck_assert_ok(etx_sort_order(order, keys, 5000));
+        for (int i = 1; i < 5000; i++)
+            ck_assert(keys[order[i - 1]] < keys[order[i]] ||
+                      (keys[order[i - 1]] == keys[order[i]] &&
+                          order[i - 1] < order[i]));
+    }
+    ck_assert_ok(etx_sort_order(order, keys, 0));
+}
+END_TEST
+
+Suite *etx_suite_tracks(void)
+{
+    Suite *suite = suite_create("tracks");
+
+    etx_test_add_loop(
+        suite, "known", test_tracks_known, sizeof known / sizeof known[0]);
+    etx_test_add(suite, "random", test_tracks_random);
+    etx_test_add(suite, "shared hits", test_tracks_shared_hits);
+    etx_test_add(suite, "refused", test_tracks_refused);
+    etx_test_add(suite, "out of memory", test_tracks_out_of_memory);
+    etx_test_add(suite, "sort order", test_tracks_sort_order);
+    return suite;
+}
