@@ -103,6 +103,12 @@ exits 0 "$programs/etx-graph" --stage graph --points "$out/embed.csv" \
 exits 0 "$programs/etx-graph" --stage graph --points "$out/embed.csv" \
     --k 3 --orientation both --out "$out/knn.csv"
 [ $(($(wc -l <"$out/knn.csv") - 1)) = $((3 * n_hits)) ] || fail 'knn edges'
+# The same bits from 1, 2 and 4 threads, 20 times: nine digits tell all float32.
+for run in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    exits 0 "$programs/etx-graph" --stage gnn --model $model --event $event \
+        --out "$out/run.csv" --threads $((1 << run % 3))
+    cmp "$out/gnn.csv" "$out/run.csv" || fail "run $run has other bits"
+done
 exits 2 "$programs/etx-graph" --stage no-such --out "$out/x.csv"
 
 exits 0 "$programs/etx-bench" --hits 1000 --repeats 2 --json "$out/b.json"
