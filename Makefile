@@ -2,7 +2,6 @@
 # they need; `make help` lists the rest.
 
 CC ?= gcc
-NVCC ?= nvcc
 CUDA ?= 0
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -14,6 +13,9 @@ SANITIZE ?=
 
 ifeq ($(origin CC),default)
 CC := gcc
+endif
+ifneq ($(CUDA),0)
+$(error CUDA=$(CUDA): this version has no CUDA backend, only its absent twin)
 endif
 
 VERSION_H := include/exatrkx/version.h

@@ -252,7 +252,7 @@ static int bench(const struct options *o, const struct source *source,
 /* The event that stands for a full one: the medium event that ships. */
 static void default_events(struct program_list *events)
 {
-    char *shipped = program_shipped_file("data/event000000003-hits.csv.gz");
+    char *shipped = program_shipped_file("data/event000000002-hits.csv.gz");
 
     if (shipped == NULL)
         exit(program_error("no shipped event found: give --event PREFIX"));
