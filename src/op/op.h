@@ -97,6 +97,16 @@ struct etx_mlp_args {
     float *out;            /* [n_rows, n_out] of the last layer */
 };
 
+/* Multiplications and additions of the linear layers of an mlp. */
+static inline double etx_mlp_flop(const struct etx_mlp_args *args)
+{
+    double flop = 0.0;
+
+    for (int32_t l = 0; l < args->n_layers; l++)
+        flop += 2.0 * (double)args->layer[l].n_in * args->layer[l].n_out;
+    return flop * (double)args->n_rows;
+}
+
 /* mlp_backward: from d_out the gradient of every part's rows and of every
  * parameter. The forward is computed again block by block, so nothing has to
  * be kept. forward->out and ->residual are not read; the gradient of the

@@ -148,6 +148,7 @@ etx_status etx_ref_mlp(
     float *y = NULL;
     etx_status status;
 
+    stream->flop += etx_mlp_flop(args);
     ETX_CHECK(etx_arena_take(
         &x, stream->arena, block, row_bytes, "input of an mlp layer"));
     ETX_CHECK(etx_arena_take(

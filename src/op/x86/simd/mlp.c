@@ -89,6 +89,7 @@ etx_status ETX_ISA_NAME(mlp)(
         return ETX_OK;
     if (ETX_ISA_NAME(has_batch_norm)(args))
         return etx_op_ref.mlp(stream, args);
+    stream->flop += etx_mlp_flop(args);
     ETX_CHECK(etx_check_cancelled(stream));
     ETX_CHECK(ETX_ISA_NAME(pack_layers)(layer, stream, args, 0));
     job.widest = layer[0].in_row;
