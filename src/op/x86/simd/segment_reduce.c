@@ -260,23 +260,23 @@ static void backward_std(const struct etx_segment_reduce_backward_args *args,
     const float *d_out = args->d_out + s * forward->width;
     const float *out = forward->out + s * forward->width;
     const vec count = v_set1((float)(end - begin > 1 ? end - begin : 1));
-    vec mean[STRIP], factor[STRIP];
+    vec mean[STRIP], divisor[STRIP], d[STRIP];
 
     reduce_pass(mean, forward, strip, PASS_SUM, s, NULL);
     for (int i = 0; i < strip->n_vectors; i++) {
         const vec std = load(out, strip, i);
         const vmask some = v_less(v_zero(), std);
-        const vec safe = v_select(some, std, v_set1(1.0f));
         mean[i] = mean[i] / count;
-        factor[i] = v_select(some,
-            load(d_out, strip, i) / (safe * v_set1(std_divisor(end - begin))),
-            v_zero());
+        divisor[i] = v_select(
+            some, std * v_set1(std_divisor(end - begin)), v_set1(1.0f));
+        d[i] = v_select(some, load(d_out, strip, i), v_zero());
     }
     for (int64_t t = begin; t < end; t++) {
         const int64_t v = value_at(forward, t);
         const float *x = row_of(forward, v);
         for (int i = 0; i < strip->n_vectors; i++)
-            give(args, strip, i, v, (load(x, strip, i) - mean[i]) * factor[i]);
+            give(args, strip, i, v,
+                (load(x, strip, i) - mean[i]) / divisor[i] * d[i]);
     }
 }
 
