@@ -238,7 +238,7 @@ static void big_subtract(struct big *a, const struct big *b)
  * at a time, of shifted operands whose quotient has 63 or 64 bits. */
 static struct scaled scale_exactly(struct big *number, int64_t decimal)
 {
-    struct big divisor;
+    struct big divisor = {.n = 0};
     struct scaled out = {.high = 0};
 
     big_set(&divisor, 1);
@@ -352,7 +352,7 @@ bool etx_decimal_to_bits(uint64_t *bits, uint64_t significand, int64_t exponent,
             return rounding == ROUNDED;
     }
 
-    struct big number;
+    struct big number = {.n = 0};
     big_set(&number, significand);
     return round_to_bits(bits, scale_exactly(&number, exponent), format) ==
            ROUNDED;
@@ -361,7 +361,7 @@ bool etx_decimal_to_bits(uint64_t *bits, uint64_t significand, int64_t exponent,
 bool etx_digits_to_bits(uint64_t *bits, const uint8_t *digits, int64_t n_digits,
     int64_t exponent, const struct etx_float_format *format)
 {
-    struct big number;
+    struct big number = {.n = 0};
 
     if (exponent + n_digits < LEAST_DECIMAL) {
         *bits = 0;
@@ -390,7 +390,7 @@ uint64_t etx_binary_to_decimal(
             !value.loose || value.high >> shift == (value.high + 1) >> shift;
     }
     if (!is_known) {
-        struct big number;
+        struct big number = {.n = 0};
 
         big_set(&number, mantissa);
         value = scale_exactly(&number, decimal);

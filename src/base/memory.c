@@ -137,34 +137,46 @@ static void *new_block(size_t size)
     return memory;
 }
 
+/* The elements of etx_alloc, or NULL and the reason in *status. */
+static void *new_elements(
+    etx_status *status, int64_t count, size_t size, const char *what)
+{
+    size_t bytes = 0;
+    void *memory = NULL;
+
+    if (count < 0) {
+        *status = etx_fail(
+            ETX_ERR_ARGUMENT, "%s: count %" PRId64 " is negative", what, count);
+        return NULL;
+    }
+    *status = etx_size_mul(&bytes, (size_t)count, size, what);
+    if (*status != ETX_OK)
+        return NULL;
+    memory = new_block(bytes);
+    if (memory == NULL)
+        *status = etx_fail(
+            ETX_ERR_MEMORY, "%s: no memory for %zu bytes", what, bytes);
+    return memory;
+}
+
 etx_status etx_alloc(
     void *out_pointer, int64_t count, size_t size, const char *what)
 {
-    size_t bytes = 0;
+    etx_status status = ETX_OK;
+    void *memory = new_elements(&status, count, size, what);
 
-    if (count < 0)
-        return etx_fail(
-            ETX_ERR_ARGUMENT, "%s: count %" PRId64 " is negative", what, count);
-
-    const etx_status status = etx_size_mul(&bytes, (size_t)count, size, what);
-    if (status != ETX_OK)
-        return status;
-
-    void *memory = new_block(bytes);
-    if (memory == NULL)
-        return etx_fail(
-            ETX_ERR_MEMORY, "%s: no memory for %zu bytes", what, bytes);
-    memcpy(out_pointer, &memory, sizeof memory);
-    return ETX_OK;
+    if (memory != NULL)
+        memcpy(out_pointer, &memory, sizeof memory);
+    return status;
 }
 
 etx_status etx_alloc_copy(void *out_pointer, const void *source, int64_t count,
     size_t size, const char *what)
 {
-    void *memory = NULL;
+    etx_status status = ETX_OK;
+    void *memory = new_elements(&status, count, size, what);
 
-    const etx_status status = etx_alloc(&memory, count, size, what);
-    if (status != ETX_OK)
+    if (memory == NULL)
         return status;
     if (count > 0)
         memcpy(memory, source, (size_t)count * size);
@@ -175,12 +187,12 @@ etx_status etx_alloc_copy(void *out_pointer, const void *source, int64_t count,
 etx_status etx_resize(void *pointer, int64_t old_count, int64_t count,
     size_t size, const char *what)
 {
+    etx_status status = ETX_OK;
     void *old = NULL;
-    void *new = NULL;
+    void *new = new_elements(&status, count, size, what);
     const int64_t kept = old_count < count ? old_count : count;
 
-    const etx_status status = etx_alloc(&new, count, size, what);
-    if (status != ETX_OK)
+    if (new == NULL)
         return status;
     memcpy(&old, pointer, sizeof old);
     if (old != NULL && kept > 0)

@@ -83,7 +83,7 @@ static void append_unsigned(struct message *message,
 static void append_signed(
     struct message *message, const struct conversion *conversion, int64_t value)
 {
-    char text[32];
+    char text[32] = "";
 
     append_padded(
         message, conversion, text, (size_t)etx_format_int64(text, value));
@@ -94,7 +94,7 @@ static void append_signed(
  * overflow, so nothing traps in a host that asked for traps. */
 static void append_double(struct message *message, double value)
 {
-    char text[32];
+    char text[32] = "";
     const double size = fabs(value);
     const bool in_range = isgreater(size, 1e-30) && isless(size, 1e30);
     const bool is_float = in_range && (double)(float)value == value;

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
@@ -58,7 +57,6 @@ etx_status etx_graph_adopt(struct etx_graph **out, int64_t n_nodes,
             "graph: %" PRId64 " nodes and %" PRId64
             " edges: neither may be above %d",
             n_nodes, n_edges, INT32_MAX);
-    assert(is_sorted(n_edges, src, dst));
     ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph"));
     graph->n_nodes = n_nodes;
     graph->n_edges = n_edges;
