@@ -1,0 +1,96 @@
+/* checkop/cases.h -- cases of all operators, for the tests and the benchmark.
+ *
+ * Inputs are drawn from check->random as check->values says; a test may change
+ * them before it verifies. The case and its arrays live as long as the check.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_CHECKOP_CASES_H
+#define ETX_CHECKOP_CASES_H
+
+#include "checkop.h"
+
+void checkop_linear(struct checkop_case *out, struct checkop *check,
+    int64_t n_rows, int32_t n_in, int32_t n_out);
+void checkop_linear_backward(struct checkop_case *out, struct checkop *check,
+    int64_t n_rows, int32_t n_in, int32_t n_out);
+/* in_place: y is x, and d_x is d_y. */
+void checkop_norm(struct checkop_case *out, struct checkop *check, int32_t norm,
+    int64_t n_rows, int32_t width, int32_t in_place);
+void checkop_norm_backward(struct checkop_case *out, struct checkop *check,
+    int32_t norm, int64_t n_rows, int32_t width, int32_t in_place);
+void checkop_activation(struct checkop_case *out, struct checkop *check,
+    int32_t activation, int64_t n, int32_t in_place);
+void checkop_activation_backward(struct checkop_case *out,
+    struct checkop *check, int32_t activation, int64_t n, int32_t in_place);
+
+void checkop_gather(struct checkop_case *out, struct checkop *check,
+    int64_t n_rows, int32_t width, int32_t add);
+void checkop_add(struct checkop_case *out, struct checkop *check, int64_t n);
+/* indexed: bit 0 a_index, bit 1 b_index. */
+void checkop_row_dot(struct checkop_case *out, struct checkop *check,
+    int64_t n_rows, int32_t width, int32_t indexed);
+
+/* A perceptron: widths of its parts and layers, how its layers look. */
+struct checkop_perceptron {
+    int64_t n_rows;
+    int32_t n_parts, n_layers;
+    int32_t part_width[ETX_MAX_PARTS];
+    uint32_t gathered; /* bit p: part p is gathered by an index */
+    int32_t layer_width[ETX_MAX_LAYERS];
+    int32_t norm, norm_last, activation; /* of the hidden layers */
+    int32_t last_norm, last_activation;
+    int32_t plain_norm;  /* 1: no gain and shift */
+    int32_t shared_norm; /* 1: hidden layers share gain and shift */
+    int32_t no_bias;
+    int32_t residual; /* 0 none, 1 an array, 2 out itself */
+    int32_t no_part_gradient, no_parameter_gradient;
+};
+
+void checkop_mlp(struct checkop_case *out, struct checkop *check,
+    const struct checkop_perceptron *shape);
+void checkop_mlp_backward(struct checkop_case *out, struct checkop *check,
+    const struct checkop_perceptron *shape);
+
+/* ordered, gathered, weighted, add: 0 or 1 each. */
+struct checkop_segments {
+    int64_t n_segments, n_values;
+    int32_t width, reduce;
+    int32_t ordered, gathered, weighted, add;
+};
+
+void checkop_segment_reduce(struct checkop_case *out, struct checkop *check,
+    const struct checkop_segments *shape);
+void checkop_segment_reduce_backward(struct checkop_case *out,
+    struct checkop *check, const struct checkop_segments *shape);
+
+/* All features, in a detector of n_nodes hits. */
+void checkop_edge_features(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges);
+
+/* What radius_graph found is copied to these outputs. */
+struct checkop_edges {
+    int64_t n_edges;
+    int64_t capacity;
+    int32_t *src, *dst; /* [capacity] */
+};
+
+/* Points are standard normal around a tenth as many centres. */
+void checkop_radius_graph(struct checkop_case *out, struct checkop *check,
+    int64_t n_points, int32_t n_dim, float radius, int32_t max_neighbours,
+    int32_t both, int32_t with_key);
+/* scored: 0 without scores. */
+void checkop_connected_components(struct checkop_case *out,
+    struct checkop *check, int64_t n_nodes, int64_t n_edges, int32_t scored);
+void checkop_edge_select(
+    struct checkop_case *out, struct checkop *check, int64_t n_edges);
+void checkop_mutual_best(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges);
+
+void checkop_bce_loss(struct checkop_case *out, struct checkop *check,
+    int64_t n, int32_t weighted);
+void checkop_hinge_loss(struct checkop_case *out, struct checkop *check,
+    int32_t hinge, int64_t n_points, int64_t n_pairs, int32_t n_dim);
+void checkop_adamw(struct checkop_case *out, struct checkop *check, int64_t n,
+    int64_t step, int32_t amsgrad);
+
+#endif

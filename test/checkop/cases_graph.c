@@ -1,0 +1,197 @@
+/* checkop/cases_graph.c -- cases of the operators that make and cut graphs.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cases.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static etx_status run_components(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->connected_components(stream, self->args);
+}
+
+/* What lies behind the selection may be anything: clear it. */
+static void clear_rest(int32_t *selected, int64_t n_selected, int64_t n_edges)
+{
+    if (n_selected >= 0 && n_selected < n_edges)
+        memset(selected + n_selected, 0,
+            (size_t)(n_edges - n_selected) * sizeof *selected);
+}
+
+static etx_status run_select(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    const struct etx_edge_select_args *args = self->args;
+    const etx_status status = ops->edge_select(stream, args);
+
+    clear_rest(args->selected, *args->n_selected, args->n_edges);
+    return status;
+}
+
+static etx_status run_best(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    const struct etx_mutual_best_args *args = self->args;
+    const etx_status status = ops->mutual_best(stream, args);
+
+    clear_rest(args->selected, *args->n_selected, args->n_edges);
+    return status;
+}
+
+/* Edges come in memory of their own: copy what fits, then release it. */
+static etx_status run_radius(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    struct etx_radius_graph_args args =
+        *(const struct etx_radius_graph_args *)self->args;
+    struct checkop_edges *edges = self->more;
+    struct etx_edge_list list = {-1, NULL, NULL};
+
+    args.out = &list;
+    const etx_status status = ops->radius_graph(stream, &args);
+    edges->n_edges = list.n_edges;
+    if (list.n_edges > 0 && list.n_edges <= edges->capacity) {
+        const size_t bytes = (size_t)list.n_edges * sizeof *list.src;
+        memcpy(edges->src, list.src, bytes);
+        memcpy(edges->dst, list.dst, bytes);
+    }
+    etx_release(list.src);
+    etx_release(list.dst);
+    return status;
+}
+
+/* Points around centres, so that degrees vary. */
+static float *make_points(
+    struct checkop *check, int64_t n_points, int32_t n_dim)
+{
+    const int64_t n_centres = n_points / 10 + 1;
+    float *centre = checkop_floats(check, n_centres * n_dim);
+    float *point = checkop_floats(check, n_points * n_dim);
+
+    for (int64_t i = 0; i < n_points; i++)
+        for (int32_t k = 0; k < n_dim; k++)
+            point[i * n_dim + k] = 0.1f * point[i * n_dim + k] +
+                                   centre[(i % n_centres) * n_dim + k];
+    return point;
+}
+
+void checkop_radius_graph(struct checkop_case *out, struct checkop *check,
+    int64_t n_points, int32_t n_dim, float radius, int32_t max_neighbours,
+    int32_t both, int32_t with_key)
+{
+    struct etx_radius_graph_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct checkop_edges *edges = checkop_buffer(check, 1, sizeof *edges);
+    const int64_t all = n_points * (n_points - 1);
+
+    memset(out, 0, sizeof *out);
+    edges->capacity = n_points > 3000 ? 100 * n_points : all;
+    edges->src = checkop_buffer(check, edges->capacity, sizeof *edges->src);
+    edges->dst = checkop_buffer(check, edges->capacity, sizeof *edges->dst);
+    *args = (struct etx_radius_graph_args){.n_points = n_points,
+        .n_dim = n_dim,
+        .max_neighbours = max_neighbours,
+        .both = both,
+        .radius = radius,
+        .point = make_points(check, n_points, n_dim),
+        .key = with_key ? checkop_floats(check, n_points) : NULL,
+        .max_edges = edges->capacity};
+    out->op = "radius_graph";
+    out->run = run_radius;
+    out->args = args;
+    out->more = edges;
+    snprintf(out->label, sizeof out->label,
+        "points=%d dim=%d radius=%.3g k=%d both=%d key=%d", (int)n_points,
+        (int)n_dim, (double)radius, (int)max_neighbours, (int)both,
+        (int)with_key);
+    checkop_add_output(
+        out, check, "n_edges", &edges->n_edges, 1, sizeof edges->n_edges);
+    checkop_add_output(
+        out, check, "src", edges->src, edges->capacity, sizeof(int32_t));
+    checkop_add_output(
+        out, check, "dst", edges->dst, edges->capacity, sizeof(int32_t));
+}
+
+/* Scores with many equal ones, to try ties. */
+static float *make_scores(struct checkop *check, int64_t n_edges)
+{
+    float *score = checkop_uniform(check, n_edges, 0.0f, 1.0f);
+
+    for (int64_t e = 0; e < n_edges; e++)
+        if (e % 2)
+            score[e] = roundf(score[e] * 8.0f) / 8.0f;
+    return score;
+}
+
+void checkop_connected_components(struct checkop_case *out,
+    struct checkop *check, int64_t n_nodes, int64_t n_edges, int32_t scored)
+{
+    struct etx_connected_components_args *args =
+        checkop_buffer(check, 1, sizeof *args);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_connected_components_args){.n_nodes = n_nodes,
+        .n_edges = n_edges,
+        .src = checkop_indices(check, n_edges, (int32_t)n_nodes),
+        .dst = checkop_indices(check, n_edges, (int32_t)n_nodes),
+        .score = scored ? make_scores(check, n_edges) : NULL,
+        .cut = 0.5f,
+        .label = checkop_buffer(check, n_nodes, sizeof(int32_t))};
+    out->op = "connected_components";
+    out->run = run_components;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d scored=%d",
+        (int)n_nodes, (int)n_edges, (int)scored);
+    checkop_add_output(
+        out, check, "label", args->label, n_nodes, sizeof(int32_t));
+}
+
+void checkop_edge_select(
+    struct checkop_case *out, struct checkop *check, int64_t n_edges)
+{
+    struct etx_edge_select_args *args = checkop_buffer(check, 1, sizeof *args);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_edge_select_args){.n_edges = n_edges,
+        .score = make_scores(check, n_edges),
+        .cut = 0.5f,
+        .selected = checkop_buffer(check, n_edges, sizeof(int32_t)),
+        .n_selected = checkop_buffer(check, 1, sizeof(int64_t))};
+    out->op = "edge_select";
+    out->run = run_select;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "edges=%d", (int)n_edges);
+    checkop_add_output(
+        out, check, "selected", args->selected, n_edges, sizeof(int32_t));
+    checkop_add_output(
+        out, check, "n_selected", args->n_selected, 1, sizeof(int64_t));
+}
+
+void checkop_mutual_best(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges)
+{
+    struct etx_mutual_best_args *args = checkop_buffer(check, 1, sizeof *args);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_mutual_best_args){.n_nodes = n_nodes,
+        .n_edges = n_edges,
+        .src = checkop_indices(check, n_edges, (int32_t)n_nodes),
+        .dst = checkop_indices(check, n_edges, (int32_t)n_nodes),
+        .score = make_scores(check, n_edges),
+        .cut = 0.25f,
+        .selected = checkop_buffer(check, n_edges, sizeof(int32_t)),
+        .n_selected = checkop_buffer(check, 1, sizeof(int64_t))};
+    out->op = "mutual_best";
+    out->run = run_best;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
+        (int)n_edges);
+    checkop_add_output(
+        out, check, "selected", args->selected, n_edges, sizeof(int32_t));
+    checkop_add_output(
+        out, check, "n_selected", args->n_selected, 1, sizeof(int64_t));
+}

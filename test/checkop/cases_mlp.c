@@ -1,0 +1,207 @@
+/* checkop/cases_mlp.c -- cases of mlp and mlp_backward.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the arguments of both operators point to. */
+struct perceptron {
+    struct etx_mlp_args forward;
+    struct etx_mlp_backward_args backward;
+    struct etx_layer layer[ETX_MAX_LAYERS];
+    struct etx_layer_gradient gradient[ETX_MAX_LAYERS];
+    int64_t n_terms; /* the longest sum, for the bounds */
+};
+
+static etx_status run_mlp(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->mlp(stream, self->args);
+}
+
+static etx_status run_mlp_backward(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->mlp_backward(stream, self->args);
+}
+
+static void set_bounds(struct checkop *check, struct checkop_case *self)
+{
+    const struct perceptron *net = self->more;
+
+    checkop_perturbation_bounds(check, self, net->n_terms);
+}
+
+/* Standard normal values over sqrt(n_terms), so that sums are of order 1. */
+static float *input(
+    struct checkop_case *out, struct checkop *check, int64_t n, int32_t n_terms)
+{
+    float *values = checkop_floats(check, n);
+
+    for (int64_t i = 0; i < n; i++)
+        values[i] *= 1.0f / sqrtf((float)n_terms);
+    checkop_add_input(out, values, n);
+    return values;
+}
+
+static int32_t make_parts(struct checkop_case *out, struct checkop *check,
+    const struct checkop_perceptron *shape, struct etx_rows *part)
+{
+    int32_t width = 0;
+
+    for (int32_t p = 0; p < shape->n_parts; p++) {
+        const int32_t is_gathered = (int32_t)(shape->gathered >> p & 1);
+        const int64_t n_source =
+            is_gathered ? shape->n_rows / 3 + 1 : shape->n_rows;
+        part[p].width = shape->part_width[p];
+        part[p].data = input(out, check, n_source * part[p].width, 1);
+        if (is_gathered)
+            part[p].index =
+                checkop_indices(check, shape->n_rows, (int32_t)n_source);
+        width += part[p].width;
+    }
+    return width;
+}
+
+static void make_norm(struct checkop_case *out, struct checkop *check,
+    const struct checkop_perceptron *shape, struct etx_layer *layer,
+    const struct etx_layer *before)
+{
+    const int32_t has_affine =
+        layer->norm == ETX_NORM_LAYER || layer->norm == ETX_NORM_BATCH;
+
+    layer->eps = 1e-5f;
+    if (!has_affine || shape->plain_norm)
+        return;
+    if (shape->shared_norm && before != NULL && before->n_out == layer->n_out) {
+        layer->gain = before->gain;
+        layer->shift = before->shift;
+        return;
+    }
+    layer->gain = input(out, check, layer->n_out, 1);
+    layer->shift = input(out, check, layer->n_out, 1);
+}
+
+static void make_layers(struct checkop_case *out, struct checkop *check,
+    const struct checkop_perceptron *shape, struct etx_layer *layer,
+    int32_t width)
+{
+    for (int32_t l = 0; l < shape->n_layers; l++) {
+        const int32_t is_last = l == shape->n_layers - 1;
+        const int32_t n_out = shape->layer_width[l];
+        layer[l] = (struct etx_layer){.n_in = width,
+            .n_out = n_out,
+            .norm = is_last ? shape->last_norm : shape->norm,
+            .norm_last = shape->norm_last,
+            .activation = is_last ? shape->last_activation : shape->activation};
+        layer[l].weight = input(out, check, (int64_t)n_out * width, width);
+        if (!shape->no_bias)
+            layer[l].bias = input(out, check, n_out, 1);
+        make_norm(out, check, shape, &layer[l], l > 0 ? &layer[l - 1] : NULL);
+        width = n_out;
+    }
+}
+
+static struct perceptron *make_perceptron(struct checkop_case *out,
+    struct checkop *check, const struct checkop_perceptron *shape)
+{
+    struct perceptron *net = checkop_buffer(check, 1, sizeof *net);
+    struct etx_mlp_args *args = &net->forward;
+
+    memset(out, 0, sizeof *out);
+    args->n_rows = shape->n_rows;
+    args->n_parts = shape->n_parts;
+    args->n_layers = shape->n_layers;
+    args->layer = net->layer;
+    const int32_t width = make_parts(out, check, shape, args->part);
+    make_layers(out, check, shape, net->layer, width);
+    for (int32_t l = 0; l < shape->n_layers; l++) {
+        const struct etx_layer *layer = &net->layer[l];
+        out->flop += 2.0 * (double)shape->n_rows * layer->n_in * layer->n_out;
+        net->n_terms += layer->n_in;
+    }
+    snprintf(out->label, sizeof out->label,
+        "rows=%d in=%d layers=%d last=%d norm=%d%s act=%d end=%d,%d",
+        (int)shape->n_rows, (int)width, (int)shape->n_layers,
+        (int)shape->layer_width[shape->n_layers - 1], (int)shape->norm,
+        shape->norm_last ? " last" : "", (int)shape->activation,
+        (int)shape->last_norm, (int)shape->last_activation);
+    out->more = net;
+    out->set_bounds = set_bounds;
+    return net;
+}
+
+void checkop_mlp(struct checkop_case *out, struct checkop *check,
+    const struct checkop_perceptron *shape)
+{
+    struct perceptron *net = make_perceptron(out, check, shape);
+    struct etx_mlp_args *args = &net->forward;
+    const int64_t n = shape->n_rows * shape->layer_width[shape->n_layers - 1];
+
+    args->out = checkop_floats(check, n);
+    if (shape->residual == 1)
+        args->residual = input(out, check, n, 1);
+    if (shape->residual == 2)
+        args->residual = args->out;
+    out->op = "mlp";
+    out->run = run_mlp;
+    out->args = args;
+    checkop_add_output(out, check, "out", args->out, n, sizeof(float));
+}
+
+static float *gradient(struct checkop_case *out, struct checkop *check,
+    const char *name, const float *of, int64_t n)
+{
+    if (of == NULL)
+        return NULL;
+    float *values = checkop_floats(check, n);
+    checkop_add_output(out, check, name, values, n, sizeof *values);
+    return values;
+}
+
+static void make_gradients(
+    struct checkop_case *out, struct checkop *check, struct perceptron *net)
+{
+    for (int32_t l = 0; l < net->forward.n_layers; l++) {
+        const struct etx_layer *layer = &net->layer[l];
+        struct etx_layer_gradient *d = &net->gradient[l];
+        d->weight = gradient(out, check, "d_weight", layer->weight,
+            (int64_t)layer->n_out * layer->n_in);
+        d->bias = gradient(out, check, "d_bias", layer->bias, layer->n_out);
+        if (l > 0 && layer->gain != NULL && layer->gain == layer[-1].gain) {
+            d->gain = d[-1].gain;
+            d->shift = d[-1].shift;
+            continue;
+        }
+        d->gain = gradient(out, check, "d_gain", layer->gain, layer->n_out);
+        d->shift = gradient(out, check, "d_shift", layer->shift, layer->n_out);
+    }
+}
+
+void checkop_mlp_backward(struct checkop_case *out, struct checkop *check,
+    const struct checkop_perceptron *shape)
+{
+    struct perceptron *net = make_perceptron(out, check, shape);
+    struct etx_mlp_backward_args *args = &net->backward;
+    const int64_t n = shape->n_rows * shape->layer_width[shape->n_layers - 1];
+
+    args->forward = &net->forward;
+    args->d_out = input(out, check, n, 1);
+    for (int32_t p = 0; p < shape->n_parts && !shape->no_part_gradient; p++)
+        if (p != 1) /* one part in the middle has no gradient */
+            args->d_part[p] =
+                gradient(out, check, "d_part", net->forward.part[p].data,
+                    shape->n_rows * shape->part_width[p]);
+    if (!shape->no_parameter_gradient) {
+        make_gradients(out, check, net);
+        args->gradient = net->gradient;
+    }
+    net->n_terms += shape->n_rows;
+    out->flop *= 3.0;
+    out->op = "mlp_backward";
+    out->run = run_mlp_backward;
+    out->args = args;
+}

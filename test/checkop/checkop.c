@@ -1,0 +1,485 @@
+/* checkop/checkop.c -- run an operator on every implementation and compare.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "checkop.h"
+
+#include "base/cpu.h"
+#include "base/poison.h"
+
+#include <check.h>
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD_BYTES 128
+#define GUARD_VALUE 0xA5
+
+static const int32_t pool_threads[CHECKOP_N_POOLS] = {1, 2, 4};
+
+/* Memory with a guard zone before and after the data. */
+struct checkop_buffer {
+    struct checkop_buffer *next;
+    unsigned char *memory;
+    size_t before, size; /* bytes in front of the data, and of the data */
+};
+
+/* ---------------------------------------------------- start and buffers -- */
+
+void checkop_start(struct checkop *check, uint64_t seed)
+{
+    static const char *const names[] = {"best", "ref", "avx2", "avx512"};
+
+    memset(check, 0, sizeof *check);
+    etx_random_init(&check->random, seed, 0, 0);
+    check->implementation[0].name = "ref";
+    check->implementation[0].ops = etx_op_ref;
+    check->n_implementations = 1;
+    for (int32_t level = ETX_CPU_AVX2; level <= etx_cpu_level(); level++) {
+        struct checkop_implementation *const next =
+            &check->implementation[check->n_implementations++];
+        next->name = names[level];
+        next->ops = etx_op_ref;
+        etx_op_x86(&next->ops, level);
+    }
+    for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
+        struct etx_stream *const stream = &check->stream[p];
+        ck_assert_int_eq(etx_arena_create(&stream->arena, 0), ETX_OK);
+        ck_assert_int_eq(
+            etx_pool_create(&stream->pool, pool_threads[p]), ETX_OK);
+    }
+}
+
+/* A passing assertion of Check costs a system call, so loops here look first
+ * and assert only what failed. */
+static void check_zone(const struct checkop_buffer *buffer,
+    const unsigned char *zone, size_t size, const char *where)
+{
+    etx_unpoison(zone, size);
+    for (size_t i = 0; i < size; i++)
+        if (zone[i] != GUARD_VALUE)
+            ck_abort_msg("written %zu bytes into the zone %s a buffer of %zu",
+                i, where, buffer->size);
+    etx_poison(zone, size);
+}
+
+static void check_guards(const struct checkop_buffer *buffer)
+{
+    check_zone(buffer, buffer->memory, buffer->before, "before");
+    check_zone(buffer, buffer->memory + buffer->before + buffer->size,
+        GUARD_BYTES, "behind");
+}
+
+static void check_all_guards(const struct checkop *check)
+{
+    for (const struct checkop_buffer *buffer = check->buffers; buffer != NULL;
+         buffer = buffer->next)
+        check_guards(buffer);
+}
+
+void checkop_stop(struct checkop *check)
+{
+    check_all_guards(check);
+    while (check->buffers != NULL) {
+        struct checkop_buffer *const buffer = check->buffers;
+        check->buffers = buffer->next;
+        etx_unpoison(
+            buffer->memory, buffer->before + buffer->size + GUARD_BYTES);
+        free(buffer->memory);
+        free(buffer);
+    }
+    for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
+        etx_pool_free(check->stream[p].pool);
+        etx_arena_free(check->stream[p].arena);
+    }
+}
+
+void *checkop_buffer(struct checkop *check, int64_t n, size_t size)
+{
+    struct checkop_buffer *const buffer = malloc(sizeof *buffer);
+
+    if (buffer == NULL)
+        ck_abort_msg("no memory");
+    buffer->before = GUARD_BYTES + (size < 16 ? size : 0);
+    buffer->size = (size_t)n * size;
+    const size_t whole = buffer->before + buffer->size + GUARD_BYTES;
+    buffer->memory = malloc(whole);
+    if (buffer->memory == NULL)
+        ck_abort_msg("no memory");
+    memset(buffer->memory, GUARD_VALUE, whole);
+    memset(buffer->memory + buffer->before, 0, buffer->size);
+    etx_poison(buffer->memory, buffer->before);
+    etx_poison(buffer->memory + buffer->before + buffer->size, GUARD_BYTES);
+    buffer->next = check->buffers;
+    check->buffers = buffer;
+    return buffer->memory + buffer->before;
+}
+
+/* --------------------------------------------------------- random input -- */
+
+static float random_value(struct checkop *check)
+{
+    static const float products[] = {0.0f, -0.0f, 1e-42f, -1e-39f, 1e-20f,
+        -1e-10f, 1e-3f, -1.0f, 1.0f, 3.0f, -1e5f, 1e10f, -1e15f};
+    static const float extreme[] = {0.0f, -0.0f, 1e-45f, -1e-40f, 1e-30f,
+        -1e-6f, 0.5f, -1.0f, 17.0f, -88.0f, 104.0f, -1e10f, 1e30f, -1e30f,
+        FLT_MAX, -FLT_MAX};
+    struct etx_random *const random = &check->random;
+
+    if (check->values == CHECKOP_NORMAL || etx_random_below(random, 2) == 0)
+        return etx_random_normal(random);
+    if (check->values == CHECKOP_PRODUCTS)
+        return products[etx_random_below(
+            random, sizeof products / sizeof products[0])];
+    return extreme[etx_random_below(
+        random, sizeof extreme / sizeof extreme[0])];
+}
+
+float *checkop_floats(struct checkop *check, int64_t n)
+{
+    float *const out = checkop_buffer(check, n, sizeof *out);
+
+    for (int64_t i = 0; i < n; i++)
+        out[i] = random_value(check);
+    return out;
+}
+
+float *checkop_uniform(struct checkop *check, int64_t n, float low, float high)
+{
+    float *const out = checkop_buffer(check, n, sizeof *out);
+
+    for (int64_t i = 0; i < n; i++)
+        out[i] = low + (high - low) * etx_random_uniform(&check->random);
+    return out;
+}
+
+int32_t *checkop_indices(struct checkop *check, int64_t n, int32_t bound)
+{
+    int32_t *const out = checkop_buffer(check, n, sizeof *out);
+
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (int32_t)etx_random_below(&check->random, (uint64_t)bound);
+    return out;
+}
+
+int32_t *checkop_permutation(struct checkop *check, int64_t n)
+{
+    int32_t *const out = checkop_buffer(check, n, sizeof *out);
+
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (int32_t)i;
+    etx_random_shuffle(&check->random, out, n);
+    return out;
+}
+
+int64_t *checkop_offsets(
+    struct checkop *check, int64_t n_segments, int64_t n_values)
+{
+    int64_t *const out = checkop_buffer(check, n_segments + 1, sizeof *out);
+
+    /* Each value chooses a segment; a tenth of them the middle one. */
+    for (int64_t v = 0; v < n_values; v++) {
+        const uint64_t bound = (uint64_t)n_segments;
+        const int64_t s =
+            v % 10 == 0 ? n_segments / 2
+                        : (int64_t)etx_random_below(&check->random, bound);
+        out[s + 1]++;
+    }
+    for (int64_t s = 0; s < n_segments; s++)
+        out[s + 1] += out[s];
+    return out;
+}
+
+/* --------------------------------------------------------------- bounds -- */
+
+struct checkop_output *checkop_add_output(struct checkop_case *self,
+    struct checkop *check, const char *name, void *data, int64_t n, size_t size)
+{
+    if (self->n_outputs == CHECKOP_MAX_OUTPUTS)
+        ck_abort_msg("too many outputs");
+    struct checkop_output *const output = &self->output[self->n_outputs++];
+
+    *output = (struct checkop_output){
+        .name = name, .data = data, .n = n, .size = size};
+    output->initial = checkop_buffer(check, n, size);
+    memcpy(output->initial, data, (size_t)n * size);
+    return output;
+}
+
+void checkop_add_input(struct checkop_case *self, float *data, int64_t n)
+{
+    if (self->n_inputs == CHECKOP_MAX_INPUTS)
+        ck_abort_msg("too many inputs");
+    self->input[self->n_inputs++] = (struct checkop_input){data, n};
+}
+
+void checkop_flat_bound(
+    struct checkop *check, struct checkop_output *output, double value)
+{
+    output->bound = checkop_buffer(check, output->n, sizeof(double));
+    for (int64_t i = 0; i < output->n; i++)
+        output->bound[i] = value;
+}
+
+double checkop_sum_bound(int64_t n_terms, double magnitude)
+{
+    const double n = (double)n_terms;
+
+    return 8.0 * CHECKOP_EPS * sqrt(n) * magnitude + (n + 1.0) * 1.5e-45;
+}
+
+static void *copy_of(
+    struct checkop *check, const void *data, int64_t n, size_t size)
+{
+    void *const copy = checkop_buffer(check, n, size);
+
+    memcpy(copy, data, (size_t)n * size);
+    return copy;
+}
+
+static void perturb(
+    struct checkop *check, const struct checkop_input *input, int64_t n_terms)
+{
+    const float relative = (float)(CHECKOP_EPS * sqrt((double)n_terms));
+
+    for (int64_t i = 0; i < input->n; i++) {
+        const float u = 2.0f * etx_random_uniform(&check->random) - 1.0f;
+        input->data[i] *= 1.0f + relative * u;
+    }
+}
+
+static double largest(const float *values, const float *subtract, int64_t n)
+{
+    double out = 0.0;
+
+    for (int64_t i = 0; i < n; i++) {
+        const double base = subtract != NULL ? (double)subtract[i] : 0.0;
+        out = fmax(out, fabs((double)values[i] - base));
+    }
+    return out;
+}
+
+void checkop_perturbation_bounds(
+    struct checkop *check, struct checkop_case *self, int64_t n_terms)
+{
+    void *input[CHECKOP_MAX_INPUTS];
+    void *expected[CHECKOP_MAX_OUTPUTS];
+
+    for (int32_t o = 0; o < self->n_outputs; o++) {
+        struct checkop_output *const output = &self->output[o];
+        expected[o] = copy_of(check, output->data, output->n, output->size);
+        checkop_flat_bound(check, output,
+            4.0 * CHECKOP_EPS * largest(output->data, NULL, output->n));
+    }
+    for (int32_t i = 0; i < self->n_inputs; i++)
+        input[i] = copy_of(
+            check, self->input[i].data, self->input[i].n, sizeof(float));
+    for (int32_t draw = 0; draw < 2; draw++) {
+        for (int32_t i = 0; i < self->n_inputs; i++)
+            perturb(check, &self->input[i], n_terms);
+        checkop_run_reference(check, self);
+        for (int32_t o = 0; o < self->n_outputs; o++) {
+            struct checkop_output *const output = &self->output[o];
+            const double change = largest(output->data, expected[o], output->n);
+            for (int64_t t = 0; t < output->n; t++)
+                output->bound[t] = fmax(output->bound[t], 16.0 * change);
+        }
+        for (int32_t i = 0; i < self->n_inputs; i++)
+            memcpy(self->input[i].data, input[i],
+                (size_t)self->input[i].n * sizeof(float));
+    }
+}
+
+/* ------------------------------------------------------------- compare -- */
+
+static void restore_outputs(struct checkop_case *self)
+{
+    for (int32_t o = 0; o < self->n_outputs; o++)
+        memcpy(self->output[o].data, self->output[o].initial,
+            (size_t)self->output[o].n * self->output[o].size);
+}
+
+static etx_status run_once(
+    struct checkop *check, struct checkop_case *self, int32_t i, int32_t p)
+{
+    struct etx_stream *const stream = &check->stream[p];
+    const int64_t in_use = etx_arena_in_use(stream->arena);
+
+    restore_outputs(self);
+    const etx_status status =
+        self->run(&check->implementation[i].ops, stream, self);
+    if (etx_arena_in_use(stream->arena) != in_use)
+        ck_abort_msg("%s %s %s: scratch not given back", self->op, self->label,
+            check->implementation[i].name);
+    return status;
+}
+
+static int32_t is_near(double got, double want, double bound)
+{
+    if (isnan(want) || isnan(got))
+        return isnan(want) && isnan(got);
+    return got == want || fabs(got - want) <= bound;
+}
+
+static double element(
+    const struct checkop_output *output, const void *data, int64_t i)
+{
+    if (output->size == sizeof(double))
+        return ((const double *)data)[i];
+    return (double)((const float *)data)[i];
+}
+
+static void compare(const struct checkop_case *self,
+    const struct checkop_output *output, const void *want, const char *who)
+{
+    const unsigned char *const got_bytes = output->data;
+    const unsigned char *const want_bytes = want;
+
+    for (int64_t i = 0; i < output->n; i++) {
+        const size_t at = (size_t)i * output->size;
+        if (memcmp(got_bytes + at, want_bytes + at, output->size) == 0)
+            continue;
+        if (output->bound == NULL)
+            ck_abort_msg("%s %s %s: %s[%" PRId64 "] is not the same", self->op,
+                self->label, who, output->name, i);
+        const double got = element(output, output->data, i);
+        const double expected = element(output, want, i);
+        if (!is_near(got, expected, output->bound[i]))
+            ck_abort_msg("%s %s %s: %s[%" PRId64
+                         "] is %.9g, not %.9g within %.3g",
+                self->op, self->label, who, output->name, i, got, expected,
+                output->bound[i]);
+    }
+}
+
+static int32_t is_own(
+    const struct checkop *check, int32_t i, const struct checkop_case *self)
+{
+    const struct etx_op_table *const ops = &check->implementation[i].ops;
+
+#define SAME(name)                                                             \
+    if (strcmp(self->op, #name) == 0)                                          \
+        return ops->name != etx_op_ref.name;
+    ETX_OPERATORS(SAME)
+#undef SAME
+    ck_abort_msg("no operator %s", self->op);
+    return 0;
+}
+
+void checkop_run_reference(struct checkop *check, struct checkop_case *self)
+{
+    if (run_once(check, self, 0, 0) != ETX_OK)
+        ck_abort_msg("%s %s: %s", self->op, self->label, etx_last_error());
+}
+
+/* One implementation on every pool, twice. */
+static void verify_implementation(struct checkop *check,
+    struct checkop_case *self, int32_t i, void *const *expected)
+{
+    const char *const name = check->implementation[i].name;
+    void *first[CHECKOP_MAX_OUTPUTS];
+
+    for (int32_t turn = 0; turn < 2 * CHECKOP_N_POOLS; turn++) {
+        const int32_t p = turn % CHECKOP_N_POOLS;
+        if (run_once(check, self, i, p) != ETX_OK)
+            ck_abort_msg(
+                "%s %s %s: %s", self->op, self->label, name, etx_last_error());
+        for (int32_t o = 0; o < self->n_outputs; o++) {
+            const struct checkop_output *const output = &self->output[o];
+            const size_t bytes = (size_t)output->n * output->size;
+            if (turn == 0) {
+                compare(self, output, expected[o], name);
+                first[o] =
+                    copy_of(check, output->data, output->n, output->size);
+            }
+            if (memcmp(output->data, first[o], bytes) != 0)
+                ck_abort_msg("%s %s %s: %s differs with %d threads", self->op,
+                    self->label, name, output->name, pool_threads[p]);
+        }
+    }
+}
+
+void checkop_verify(struct checkop *check, struct checkop_case *self)
+{
+    void *expected[CHECKOP_MAX_OUTPUTS];
+
+    checkop_run_reference(check, self);
+    for (int32_t o = 0; o < self->n_outputs; o++)
+        expected[o] = copy_of(check, self->output[o].data, self->output[o].n,
+            self->output[o].size);
+    if (self->set_bounds != NULL)
+        self->set_bounds(check, self);
+    for (int32_t i = 1; i < check->n_implementations; i++)
+        if (is_own(check, i, self))
+            verify_implementation(check, self, i, expected);
+    for (int32_t o = 0; o < self->n_outputs; o++)
+        memcpy(self->output[o].data, expected[o],
+            (size_t)self->output[o].n * self->output[o].size);
+    check_all_guards(check);
+}
+
+void checkop_verify_failure(
+    struct checkop *check, struct checkop_case *self, etx_status expected)
+{
+    for (int32_t i = 0; i < check->n_implementations; i++)
+        for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
+            const etx_status status = run_once(check, self, i, p);
+            ck_assert_msg(status == expected, "%s %s %s: status %d, not %d",
+                self->op, self->label, check->implementation[i].name,
+                (int)status, (int)expected);
+        }
+    check_all_guards(check);
+}
+
+/* ---------------------------------------------------------- gradients -- */
+
+double checkop_dot(const float *a, const float *b, int64_t n)
+{
+    double sum = 0.0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+/* Fourth-order central difference at x[at]:
+ * (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h. */
+static double difference(const struct checkop_slope *slope, int64_t at)
+{
+    const float centre = slope->x[at];
+    const float h = slope->step;
+    double f[2][2];
+
+    for (int32_t width = 0; width < 2; width++)
+        for (int32_t side = 0; side < 2; side++) {
+            const float sign = side == 0 ? -1.0f : 1.0f;
+            slope->x[at] = centre + sign * (float)(width + 1) * h;
+            f[width][side] = slope->objective(slope->user);
+        }
+    slope->x[at] = centre;
+    return (8.0 * (f[0][1] - f[0][0]) - (f[1][1] - f[1][0])) /
+           (12.0 * (double)h);
+}
+
+void checkop_verify_slope(
+    struct checkop *check, const struct checkop_slope *slope)
+{
+    const double scale = slope->scale > 0.0
+                             ? slope->scale
+                             : largest(slope->gradient, NULL, slope->n);
+
+    for (int64_t t = 0; t < slope->n_places && slope->n > 0; t++) {
+        const int64_t at =
+            slope->n_places >= slope->n
+                ? t % slope->n
+                : (int64_t)etx_random_below(&check->random, (uint64_t)slope->n);
+        const double want = difference(slope, at);
+        const double got = (double)slope->gradient[at];
+        if (!(fabs(got - want) <=
+                slope->relative * fabs(want) + slope->absolute * scale))
+            ck_abort_msg("%s[%" PRId64 "]: gradient %.7g, difference %.7g",
+                slope->name, at, got, want);
+    }
+}

@@ -1,0 +1,142 @@
+/* checkop/checkop.h -- run an operator on every implementation and compare.
+ *
+ * A case is an operator with its arguments and outputs. checkop_verify runs it
+ * on the reference and on every instruction set of this machine, with pools
+ * of 1, 2 and 4 threads and twice: outputs must lie within their bounds of
+ * the reference, be the same bits for every pool and run, and leave the guard
+ * zones around every buffer and the scratch arena as they were. The benchmark
+ * times the same cases.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_CHECKOP_CHECKOP_H
+#define ETX_CHECKOP_CHECKOP_H
+
+#include "base/random.h"
+#include "op/op.h"
+
+#define CHECKOP_MAX_OUTPUTS         80
+#define CHECKOP_MAX_INPUTS          80
+#define CHECKOP_N_POOLS             3
+#define CHECKOP_MAX_IMPLEMENTATIONS 3
+
+/* Relative distance of neighbouring floats. */
+#define CHECKOP_EPS 1.1920929e-7
+
+/* What random values look like. */
+enum checkop_values {
+    CHECKOP_NORMAL,   /* standard normal */
+    CHECKOP_PRODUCTS, /* +-0, denormals, 1e-20 .. 1e15: products fit */
+    CHECKOP_EXTREME   /* +-0, denormals, 1e-30 .. 1e30, FLT_MAX */
+};
+
+struct checkop_implementation {
+    const char *name; /* "ref", "avx2", "avx512" */
+    struct etx_op_table ops;
+};
+
+struct checkop_buffer;
+
+/* Everything a test runs with. */
+struct checkop {
+    struct etx_random random;
+    enum checkop_values values; /* how checkop_floats fills */
+    int32_t n_implementations;
+    struct checkop_implementation
+        implementation[CHECKOP_MAX_IMPLEMENTATIONS]; /* [0] the reference */
+    struct etx_stream stream[CHECKOP_N_POOLS];       /* 1, 2, 4 threads */
+    struct checkop_buffer *buffers; /* all that was handed out */
+};
+
+/* An array that the operator writes. */
+struct checkop_output {
+    const char *name;
+    void *data;    /* [n] elements of size bytes, in a guarded buffer */
+    void *initial; /* its contents before every run */
+    double *bound; /* [n] floats may differ by this; NULL: same bits */
+    int64_t n;
+    size_t size;
+};
+
+/* A float array that the operator reads. */
+struct checkop_input {
+    float *data; /* [n] */
+    int64_t n;
+};
+
+struct checkop_case {
+    const char *op;
+    char label[120]; /* sizes and kind, for messages */
+    etx_status (*run)(const struct etx_op_table *ops, struct etx_stream *stream,
+        struct checkop_case *self);
+    void *args; /* the argument struct of the operator */
+    void *more; /* what else run needs */
+    /* Allocate and fill the bounds; called once, after the reference ran and
+     * with its outputs in place. NULL: bounds are set or not wanted. */
+    void (*set_bounds)(struct checkop *check, struct checkop_case *self);
+    int32_t n_outputs, n_inputs;
+    struct checkop_output output[CHECKOP_MAX_OUTPUTS];
+    struct checkop_input input[CHECKOP_MAX_INPUTS];
+    double flop; /* floating-point operations of one run, for the benchmark */
+};
+
+/* stop checks the guard zones of all buffers, then frees everything. */
+void checkop_start(struct checkop *check, uint64_t seed);
+void checkop_stop(struct checkop *check);
+
+/* Guarded memory, zeroed; n elements, aligned for one element and no more. */
+void *checkop_buffer(struct checkop *check, int64_t n, size_t size);
+/* Filled as check->values says. */
+float *checkop_floats(struct checkop *check, int64_t n);
+float *checkop_uniform(struct checkop *check, int64_t n, float low, float high);
+/* Uniform in 0 .. bound - 1. */
+int32_t *checkop_indices(struct checkop *check, int64_t n, int32_t bound);
+/* A random order of 0 .. n - 1. */
+int32_t *checkop_permutation(struct checkop *check, int64_t n);
+/* Offsets [n_segments + 1] of n_values in segments of random lengths: some
+ * are empty, one is long. */
+int64_t *checkop_offsets(
+    struct checkop *check, int64_t n_segments, int64_t n_values);
+
+/* Keeps the present contents of data as the initial ones. */
+struct checkop_output *checkop_add_output(struct checkop_case *self,
+    struct checkop *check, const char *name, void *data, int64_t n,
+    size_t size);
+void checkop_add_input(struct checkop_case *self, float *data, int64_t n);
+
+/* Bounds [output->n], all of this value. */
+void checkop_flat_bound(
+    struct checkop *check, struct checkop_output *output, double value);
+/* 8 eps sqrt(n_terms) magnitude, and what underflow may lose. */
+double checkop_sum_bound(int64_t n_terms, double magnitude);
+/* For deep computations: every input is moved by relative eps sqrt(n_terms),
+ * twice; each output may differ by 16 times the largest change seen in it. */
+void checkop_perturbation_bounds(
+    struct checkop *check, struct checkop_case *self, int64_t n_terms);
+
+/* Run once on the reference; fails the test unless it answers ETX_OK. */
+void checkop_run_reference(struct checkop *check, struct checkop_case *self);
+void checkop_verify(struct checkop *check, struct checkop_case *self);
+/* Every implementation answers `expected` and gives its scratch back. */
+void checkop_verify_failure(
+    struct checkop *check, struct checkop_case *self, etx_status expected);
+
+/* Compare the gradient that a backward operator gave with central differences
+ * of objective(user), a function of x [n], at `n_places` random places (all
+ * when that is n): |difference| <= relative * |slope| + absolute * scale. */
+struct checkop_slope {
+    const char *name;
+    double (*objective)(void *user);
+    void *user;
+    float *x;              /* [n] */
+    const float *gradient; /* [n] */
+    int64_t n, n_places;
+    float step; /* of the differences */
+    double relative, absolute;
+    double scale; /* of slopes; 0: the largest of gradient */
+};
+void checkop_verify_slope(
+    struct checkop *check, const struct checkop_slope *slope);
+/* sum of a[t] * b[t] in float64: an objective from outputs. */
+double checkop_dot(const float *a, const float *b, int64_t n);
+
+#endif

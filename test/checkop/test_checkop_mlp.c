@@ -1,0 +1,488 @@
+/* checkop/test_checkop_mlp.c -- mlp and mlp_backward.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cases.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+static struct checkop check;
+
+static void start(void)
+{
+    checkop_start(&check, 105);
+}
+
+static void stop(void)
+{
+    checkop_stop(&check);
+}
+
+/* The networks of the project's models, and odd ones. */
+static const struct checkop_perceptron shapes[] = {
+    /* one row, one of everything */
+    {.n_rows = 1,
+        .n_parts = 1,
+        .part_width = {1},
+        .n_layers = 1,
+        .layer_width = {1}},
+    {.n_rows = 2,
+        .n_parts = 1,
+        .part_width = {3},
+        .n_layers = 2,
+        .layer_width = {5, 2},
+        .activation = ETX_ACTIVATION_TANH,
+        .no_bias = 1},
+    /* embedding of hits */
+    {.n_rows = 257,
+        .n_parts = 1,
+        .part_width = {12},
+        .n_layers = 4,
+        .layer_width = {64, 64, 64, 8},
+        .norm = ETX_NORM_LAYER,
+        .activation = ETX_ACTIVATION_TANH,
+        .last_norm = ETX_NORM_L2},
+    /* edge filter: gathered ends and edge features, one shared norm behind
+     * the activation */
+    {.n_rows = 1000,
+        .n_parts = 3,
+        .part_width = {12, 12, 5},
+        .gathered = 3,
+        .n_layers = 4,
+        .layer_width = {64, 64, 64, 1},
+        .norm = ETX_NORM_LAYER,
+        .norm_last = 1,
+        .shared_norm = 1,
+        .activation = ETX_ACTIVATION_TANH},
+    /* message network with a residual in place */
+    {.n_rows = 333,
+        .n_parts = 3,
+        .part_width = {64, 64, 64},
+        .gathered = 3,
+        .n_layers = 3,
+        .layer_width = {64, 64, 64},
+        .norm = ETX_NORM_LAYER,
+        .activation = ETX_ACTIVATION_SILU,
+        .last_norm = ETX_NORM_LAYER,
+        .last_activation = ETX_ACTIVATION_SILU,
+        .residual = 2},
+    {.n_rows = 131,
+        .n_parts = 2,
+        .part_width = {32, 100},
+        .gathered = 2,
+        .n_layers = 2,
+        .layer_width = {67, 33},
+        .norm = ETX_NORM_LAYER,
+        .plain_norm = 1,
+        .activation = ETX_ACTIVATION_RELU,
+        .residual = 1},
+    {.n_rows = 100,
+        .n_parts = 1,
+        .part_width = {17},
+        .n_layers = 3,
+        .layer_width = {33, 31, 5},
+        .norm = ETX_NORM_BATCH,
+        .activation = ETX_ACTIVATION_GELU},
+    {.n_rows = 65,
+        .n_parts = 2,
+        .part_width = {8, 9},
+        .gathered = 1,
+        .n_layers = 2,
+        .layer_width = {128, 3},
+        .norm = ETX_NORM_BATCH,
+        .norm_last = 1,
+        .activation = ETX_ACTIVATION_ELU,
+        .last_norm = ETX_NORM_BATCH,
+        .last_activation = ETX_ACTIVATION_SIGMOID,
+        .residual = 1},
+    {.n_rows = 33,
+        .n_parts = 5,
+        .part_width = {1, 3, 5, 8, 17},
+        .gathered = 21,
+        .n_layers = 1,
+        .layer_width = {67},
+        .last_activation = ETX_ACTIVATION_SILU},
+    {.n_rows = 31,
+        .n_parts = 1,
+        .part_width = {100},
+        .n_layers = 2,
+        .layer_width = {128, 100},
+        .norm = ETX_NORM_L2,
+        .activation = ETX_ACTIVATION_SIGMOID,
+        .residual = 2},
+    {.n_rows = 40,
+        .n_parts = 12,
+        .part_width = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+        .gathered = 0xAAA,
+        .n_layers = 16,
+        .layer_width = {16, 15, 14, 13, 12, 11, 10, 9, 8, 8, 8, 8, 8, 8, 8, 3},
+        .norm = ETX_NORM_LAYER,
+        .shared_norm = 1,
+        .activation = ETX_ACTIVATION_TANH},
+    /* wide: more than one block of inputs in a product */
+    {.n_rows = 70,
+        .n_parts = 2,
+        .part_width = {256, 77},
+        .gathered = 1,
+        .n_layers = 2,
+        .layer_width = {300, 256},
+        .norm = ETX_NORM_LAYER,
+        .activation = ETX_ACTIVATION_SILU,
+        .residual = 1},
+    {.n_rows = 0,
+        .n_parts = 2,
+        .part_width = {3, 4},
+        .gathered = 1,
+        .n_layers = 2,
+        .layer_width = {8, 2},
+        .norm = ETX_NORM_LAYER},
+    {.n_rows = 0,
+        .n_parts = 1,
+        .part_width = {3},
+        .n_layers = 1,
+        .layer_width = {8},
+        .last_norm = ETX_NORM_BATCH},
+    /* rows enough for many blocks */
+    {.n_rows = 9001,
+        .n_parts = 2,
+        .part_width = {5, 3},
+        .gathered = 1,
+        .n_layers = 2,
+        .layer_width = {8, 3},
+        .norm = ETX_NORM_LAYER,
+        .activation = ETX_ACTIVATION_SILU}};
+#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+
+START_TEST(test_mlp_shapes)
+{
+    struct checkop_case one;
+
+    checkop_mlp(&one, &check, &shapes[_i]);
+    checkop_verify(&check, &one);
+}
+END_TEST
+
+START_TEST(test_mlp_backward_shapes)
+{
+    struct checkop_case one;
+
+    checkop_mlp_backward(&one, &check, &shapes[_i]);
+    checkop_verify(&check, &one);
+}
+END_TEST
+
+/* Only the rows', only the parameters', no gradients. */
+START_TEST(test_mlp_backward_some_outputs)
+{
+    for (int32_t mask = 1; mask < 4; mask++) {
+        struct checkop_perceptron shape = shapes[3];
+        struct checkop_case one;
+        shape.no_part_gradient = mask & 1;
+        shape.no_parameter_gradient = mask >> 1;
+        checkop_mlp_backward(&one, &check, &shape);
+        checkop_verify(&check, &one);
+    }
+}
+END_TEST
+
+/* Every activation and norm in both orders, at widths of every remainder. */
+START_TEST(test_mlp_kinds)
+{
+    struct checkop_perceptron shape = {.n_rows = 37,
+        .n_parts = 2,
+        .part_width = {6, 5},
+        .gathered = 1,
+        .n_layers = 2,
+        .layer_width = {8 + _i, 17 - _i},
+        .activation = _i,
+        .last_activation = _i,
+        .residual = 1};
+
+    for (int32_t norm = 0; norm < ETX_N_NORMS; norm++)
+        for (shape.norm_last = 0; shape.norm_last < 2; shape.norm_last++) {
+            struct checkop_case one;
+            shape.norm = norm;
+            shape.last_norm = norm;
+            checkop_mlp(&one, &check, &shape);
+            checkop_verify(&check, &one);
+            checkop_mlp_backward(&one, &check, &shape);
+            checkop_verify(&check, &one);
+        }
+}
+END_TEST
+
+/* out of a hand-made network: y = relu(2 x0 - x1 + 1) * 3 - 1 + residual. */
+START_TEST(test_mlp_known)
+{
+    static const float first[] = {2.0f, -1.0f};
+    static const float bias[] = {1.0f};
+    static const float second[] = {3.0f};
+    static const float minus[] = {-1.0f};
+    static const float left[] = {1.0f, 5.0f};
+    static const float right[] = {0.5f, 4.0f, -2.0f};
+    static const int32_t right_row[] = {2, 0, 1};
+    static const int32_t left_row[] = {0, 1, 0};
+    static const float residual[] = {0.25f, 0.5f, 10.0f};
+    static const float want[] = {14.25f, 31.0f, 9.0f};
+    const struct etx_layer layer[] = {{.n_in = 2,
+                                          .n_out = 1,
+                                          .weight = first,
+                                          .bias = bias,
+                                          .activation = ETX_ACTIVATION_RELU},
+        {.n_in = 1, .n_out = 1, .weight = second, .bias = minus}};
+
+    for (int32_t i = 0; i < check.n_implementations; i++) {
+        float out[3];
+        const struct etx_mlp_args args = {.n_rows = 3,
+            .n_parts = 2,
+            .n_layers = 2,
+            .part = {{left, left_row, 1}, {right, right_row, 1}},
+            .layer = layer,
+            .residual = residual,
+            .out = out};
+        ck_assert_int_eq(
+            check.implementation[i].ops.mlp(&check.stream[0], &args), ETX_OK);
+        for (int32_t t = 0; t < 3; t++)
+            ck_assert_float_eq_tol(out[t], want[t], 1e-5f);
+    }
+}
+END_TEST
+
+/* A row's result does not depend on the rows beside it (but for batch norm):
+ * the way an event is cut must not show. */
+START_TEST(test_mlp_rows_are_independent)
+{
+    struct checkop_case one;
+
+    checkop_mlp(&one, &check, &shapes[3]);
+    for (int32_t i = 0; i < check.n_implementations; i++) {
+        const struct etx_op_table *ops = &check.implementation[i].ops;
+        struct etx_mlp_args args = *(const struct etx_mlp_args *)one.args;
+        float *whole = checkop_floats(&check, args.n_rows);
+        float *piece = checkop_floats(&check, args.n_rows);
+        args.out = whole;
+        ck_assert_int_eq(ops->mlp(&check.stream[1], &args), ETX_OK);
+        const int64_t skipped = 137;
+        args.n_rows -= skipped;
+        args.out = piece;
+        for (int32_t p = 0; p < args.n_parts; p++)
+            if (args.part[p].index != NULL)
+                args.part[p].index += skipped;
+            else
+                args.part[p].data += skipped * args.part[p].width;
+        ck_assert_int_eq(ops->mlp(&check.stream[1], &args), ETX_OK);
+        ck_assert_mem_eq(
+            piece, whole + skipped, (size_t)args.n_rows * sizeof *piece);
+    }
+}
+END_TEST
+
+/* An arena that is too small: an error, and everything given back. */
+START_TEST(test_mlp_without_memory)
+{
+    struct checkop_case one;
+
+    for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
+        etx_arena_free(check.stream[p].arena);
+        ck_assert_int_eq(etx_arena_create(&check.stream[p].arena, 64), ETX_OK);
+    }
+    checkop_mlp(&one, &check, &shapes[4]);
+    checkop_verify_failure(&check, &one, ETX_ERR_MEMORY);
+    checkop_mlp_backward(&one, &check, &shapes[4]);
+    checkop_verify_failure(&check, &one, ETX_ERR_MEMORY);
+}
+END_TEST
+
+static int32_t always(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+START_TEST(test_mlp_cancelled)
+{
+    struct checkop_case one;
+
+    for (int32_t p = 0; p < CHECKOP_N_POOLS; p++)
+        check.stream[p].cancel = always;
+    checkop_mlp(&one, &check, &shapes[4]);
+    checkop_verify_failure(&check, &one, ETX_ERR_CANCELLED);
+    checkop_mlp_backward(&one, &check, &shapes[4]);
+    checkop_verify_failure(&check, &one, ETX_ERR_CANCELLED);
+}
+END_TEST
+
+/* ------------------------------------------------------------ gradients -- */
+
+enum { N_ROWS = 9, N_SOURCE = 4, LEFT = 3, RIGHT = 2, HIDDEN = 6, OUT = 4 };
+
+/* A network with gathered parts whose values and gradients a test owns. */
+struct network {
+    struct etx_mlp_args forward;
+    struct etx_mlp_backward_args backward;
+    struct etx_layer layer[3];
+    struct etx_layer_gradient gradient[3];
+    float *d_out;                     /* [N_ROWS, OUT] */
+    float *left;                      /* [N_SOURCE, LEFT] */
+    float *right;                     /* [N_ROWS, RIGHT] */
+    float *d_left;                    /* [N_SOURCE, LEFT] */
+    float *value[3][4], *slope[3][4]; /* weight, bias, gain, shift */
+    int64_t count[3][4];
+};
+
+static double objective(void *user)
+{
+    const struct network *net = user;
+
+    if (etx_op_ref.mlp(&check.stream[0], &net->forward) != ETX_OK)
+        return NAN;
+    return checkop_dot(net->forward.out, net->d_out, N_ROWS * OUT);
+}
+
+static void make_layer(struct network *net, int32_t l, int32_t n_in,
+    int32_t n_out, int32_t norm, int32_t norm_last, int32_t activation)
+{
+    const int32_t has_affine = norm == ETX_NORM_LAYER || norm == ETX_NORM_BATCH;
+    const int64_t count[] = {
+        n_in * n_out, n_out, has_affine ? n_out : 0, has_affine ? n_out : 0};
+
+    for (int32_t k = 0; k < 4; k++) {
+        net->count[l][k] = count[k];
+        net->value[l][k] = checkop_floats(&check, count[k]);
+        net->slope[l][k] = checkop_buffer(&check, count[k], sizeof(float));
+    }
+    if (l == 1 && has_affine) /* shared with the layer before */
+        for (int32_t k = 2; k < 4; k++) {
+            net->count[l][k] = 0;
+            net->value[l][k] = net->value[0][k];
+            net->slope[l][k] = net->slope[0][k];
+        }
+    net->layer[l] = (struct etx_layer){.n_in = n_in,
+        .n_out = n_out,
+        .weight = net->value[l][0],
+        .bias = net->value[l][1],
+        .gain = has_affine ? net->value[l][2] : NULL,
+        .shift = has_affine ? net->value[l][3] : NULL,
+        .eps = norm == ETX_NORM_L2 ? 1e-12f : 1e-2f,
+        .norm = norm,
+        .norm_last = norm_last,
+        .activation = activation};
+    net->gradient[l] = (struct etx_layer_gradient){
+        net->slope[l][0], net->slope[l][1], net->slope[l][2], net->slope[l][3]};
+}
+
+static struct network *make_network(
+    int32_t norm, int32_t norm_last, int32_t activation, int32_t last_norm)
+{
+    struct network *net = checkop_buffer(&check, 1, sizeof *net);
+    const int32_t *index = checkop_indices(&check, N_ROWS, N_SOURCE);
+
+    net->d_out = checkop_floats(&check, N_ROWS * OUT);
+    net->left = checkop_floats(&check, N_SOURCE * LEFT);
+    net->right = checkop_floats(&check, N_ROWS * RIGHT);
+    make_layer(net, 0, LEFT + RIGHT, HIDDEN, norm, norm_last, activation);
+    make_layer(net, 1, HIDDEN, HIDDEN, norm, norm_last, activation);
+    make_layer(net, 2, HIDDEN, OUT, last_norm, 0, ETX_ACTIVATION_NONE);
+    net->forward = (struct etx_mlp_args){.n_rows = N_ROWS,
+        .n_parts = 2,
+        .n_layers = 3,
+        .part = {{net->left, index, LEFT}, {net->right, NULL, RIGHT}},
+        .layer = net->layer,
+        .out = checkop_floats(&check, N_ROWS * OUT)};
+    net->backward = (struct etx_mlp_backward_args){.forward = &net->forward,
+        .d_out = net->d_out,
+        .d_part = {checkop_floats(&check, N_ROWS * LEFT),
+            checkop_floats(&check, N_ROWS * RIGHT)},
+        .gradient = net->gradient};
+    ck_assert_int_eq(
+        etx_op_ref.mlp_backward(&check.stream[0], &net->backward), ETX_OK);
+    /* The gradient of a gathered row is the sum over where it went. */
+    net->d_left = checkop_buffer(&check, N_SOURCE * LEFT, sizeof(float));
+    for (int32_t i = 0; i < N_ROWS; i++)
+        for (int32_t k = 0; k < LEFT; k++)
+            net->d_left[index[i] * LEFT + k] +=
+                net->backward.d_part[0][i * LEFT + k];
+    return net;
+}
+
+/* The largest slope of any parameter or input. */
+static double largest_slope(const struct network *net)
+{
+    double out = 0.0;
+
+    for (int32_t t = 0; t < N_SOURCE * LEFT; t++)
+        out = fmax(out, fabs((double)net->d_left[t]));
+    for (int32_t l = 0; l < 3; l++)
+        for (int32_t k = 0; k < 4; k++)
+            for (int64_t t = 0; t < net->count[l][k]; t++)
+                out = fmax(out, fabs((double)net->slope[l][k][t]));
+    return out;
+}
+
+/* Step 2^-7 of values of order 1: float32 rounding of the outputs, about
+ * 1e-7 sqrt(36) / h, is 1e-4 of slopes of order 1, and the truncation
+ * h^4 f''''' stays below that for norms with eps 1e-2. Tolerance 1e-3 of the
+ * slope and of the largest slope: a wrong term is of order 1. */
+static void verify_network(struct network *net)
+{
+    static const char *const names[] = {"weight", "bias", "gain", "shift"};
+    struct checkop_slope slope = {.name = "left",
+        .objective = objective,
+        .user = net,
+        .x = net->left,
+        .gradient = net->d_left,
+        .n = N_SOURCE * LEFT,
+        .n_places = N_SOURCE * LEFT,
+        .step = 0x1p-7f,
+        .relative = 1e-3,
+        .absolute = 1e-3,
+        .scale = largest_slope(net)};
+
+    checkop_verify_slope(&check, &slope);
+    slope.name = "right";
+    slope.x = net->right;
+    slope.gradient = net->backward.d_part[1];
+    slope.n = slope.n_places = N_ROWS * RIGHT;
+    checkop_verify_slope(&check, &slope);
+    for (int32_t l = 0; l < 3; l++)
+        for (int32_t k = 0; k < 4; k++) {
+            slope.name = names[k];
+            slope.x = net->value[l][k];
+            slope.gradient = net->slope[l][k];
+            slope.n = slope.n_places = net->count[l][k];
+            checkop_verify_slope(&check, &slope);
+        }
+}
+
+START_TEST(test_mlp_slopes)
+{
+    static const int32_t activations[] = {ETX_ACTIVATION_SILU,
+        ETX_ACTIVATION_TANH, ETX_ACTIVATION_GELU, ETX_ACTIVATION_SIGMOID};
+
+    for (int32_t norm_last = 0; norm_last < 2; norm_last++)
+        for (int32_t last = 0; last < ETX_N_NORMS; last++)
+            verify_network(make_network(
+                _i, norm_last, activations[(last + _i) % 4], last));
+}
+END_TEST
+
+Suite *etx_suite_checkop_mlp(void);
+Suite *etx_suite_checkop_mlp(void)
+{
+    Suite *suite = suite_create("checkop_mlp");
+    TCase *tests = tcase_create("mlp");
+
+    tcase_add_checked_fixture(tests, start, stop);
+    tcase_add_loop_test(tests, test_mlp_shapes, 0, N_SHAPES);
+    tcase_add_loop_test(tests, test_mlp_backward_shapes, 0, N_SHAPES);
+    tcase_add_test(tests, test_mlp_backward_some_outputs);
+    tcase_add_loop_test(tests, test_mlp_kinds, 0, ETX_N_ACTIVATIONS);
+    tcase_add_test(tests, test_mlp_known);
+    tcase_add_test(tests, test_mlp_rows_are_independent);
+    tcase_add_test(tests, test_mlp_without_memory);
+    tcase_add_test(tests, test_mlp_cancelled);
+    tcase_add_loop_test(tests, test_mlp_slopes, 0, ETX_N_NORMS);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,108 @@
+/* checkop/test_checkop_rows.c -- gather, add and row_dot.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cases.h"
+
+#include <check.h>
+
+static struct checkop check;
+
+static void start(void)
+{
+    checkop_start(&check, 104);
+}
+
+static void stop(void)
+{
+    checkop_stop(&check);
+}
+
+static const int32_t shapes[][2] = {{0, 5}, {1, 1}, {2, 3}, {31, 5}, {33, 8},
+    {257, 17}, {100, 32}, {31, 64}, {33, 67}, {65, 100}, {31, 128}, {1000, 33},
+    {20000, 3}};
+#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+
+START_TEST(test_rows_gather)
+{
+    struct checkop_case one;
+
+    check.values = CHECKOP_EXTREME;
+    for (int32_t add = 0; add < 2; add++) {
+        checkop_gather(&one, &check, shapes[_i][0], shapes[_i][1], add);
+        checkop_verify(&check, &one);
+    }
+    const struct etx_gather_args *args = one.args;
+    const float *initial = one.output[0].initial;
+    int64_t n_wrong = 0;
+
+    for (int64_t i = 0; i < args->n_rows; i++)
+        for (int32_t k = 0; k < args->width; k++) {
+            const int64_t at = i * args->width + k;
+            const int64_t from = (int64_t)args->index[i] * args->width + k;
+            n_wrong += args->y[at] != initial[at] + args->x[from];
+        }
+    ck_assert_int_eq(n_wrong, 0);
+}
+END_TEST
+
+START_TEST(test_rows_add)
+{
+    struct checkop_case one;
+
+    checkop_add(&one, &check, (int64_t)shapes[_i][0] * shapes[_i][1]);
+    checkop_verify(&check, &one);
+    check.values = CHECKOP_PRODUCTS;
+    checkop_add(&one, &check, (int64_t)shapes[_i][0] * shapes[_i][1]);
+    checkop_verify(&check, &one);
+}
+END_TEST
+
+START_TEST(test_rows_dot)
+{
+    struct checkop_case one;
+
+    for (int32_t indexed = 0; indexed < 4; indexed++) {
+        check.values = indexed % 2 ? CHECKOP_NORMAL : CHECKOP_PRODUCTS;
+        checkop_row_dot(&one, &check, shapes[_i][0], shapes[_i][1], indexed);
+        checkop_verify(&check, &one);
+    }
+}
+END_TEST
+
+START_TEST(test_rows_dot_known)
+{
+    const float a[] = {1.0f, 2.0f, 3.0f, 4.0f};
+    const float b[] = {5.0f, 6.0f, -7.0f, 8.0f};
+    const int32_t index[] = {1, 0};
+
+    for (int32_t i = 0; i < check.n_implementations; i++) {
+        float out[2];
+        const struct etx_row_dot_args args = {.n_rows = 2,
+            .width = 2,
+            .a = a,
+            .a_index = index,
+            .b = b,
+            .out = out};
+        ck_assert_int_eq(
+            check.implementation[i].ops.row_dot(&check.stream[0], &args),
+            ETX_OK);
+        ck_assert_float_eq(out[0], 39.0f);
+        ck_assert_float_eq(out[1], 9.0f);
+    }
+}
+END_TEST
+
+Suite *etx_suite_checkop_rows(void);
+Suite *etx_suite_checkop_rows(void)
+{
+    Suite *suite = suite_create("checkop_rows");
+    TCase *tests = tcase_create("rows");
+
+    tcase_add_checked_fixture(tests, start, stop);
+    tcase_add_loop_test(tests, test_rows_gather, 0, N_SHAPES);
+    tcase_add_loop_test(tests, test_rows_add, 0, N_SHAPES);
+    tcase_add_loop_test(tests, test_rows_dot, 0, N_SHAPES);
+    tcase_add_test(tests, test_rows_dot_known);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
