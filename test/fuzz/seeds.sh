@@ -1,0 +1,47 @@
+#!/bin/sh
+# Write the first inputs of every fuzz target to folders below $1.
+set -eu
+cd "$1"
+mkdir -p csv detector gzip safetensors
+
+hits='hit_id,x,y,z,volume_id,layer_id,module_id'
+printf 'h%s\n1,-64.4,-7.16,-1502.5,7,2,1\n2,1e-45,-0.0,.5,7,2,1\n' \
+    "$hits" >csv/hits
+printf 'h\357\273\277%s,extra\r\n1,1,2,3,4,5,6,x\r\n' "$hits" >csv/hits-crlf
+printf 'h%s\n1,nan,2,3,4,5,6\n' "$hits" >csv/hits-nan
+printf 'chit_id,ch0,ch1,value\n7,1,2,0.5\n3,0,0,1\n' >csv/cells
+printf 'thit_id,particle_id,weight\n7,5,0.5\n3,0,0\n' >csv/truth
+printf 'pparticle_id,vx,vy,vz,px,py,pz,q,nhits\n5,0,0,0,1,1,1,-1,3\n' \
+    >csv/particles
+printf 'f0.1,0.5,-0.2\n0.3,-1,0.7\n' >csv/features
+printf 'Thit_id,track_id\n7,4503599627370497\n3,0\n' >csv/tracks
+
+head='volume_id,layer_id,module_id,cx,cy,cz,rot_xu,rot_xv,rot_xw,rot_yu,'
+head="${head}rot_yv,rot_yw,rot_zu,rot_zv,rot_zw,module_t,pitch_u,pitch_v"
+printf '%s\n8,2,1,0,0,0,1,0,0,0,1,0,0,0,1,0.15,0.05,0.05\n' "$head" \
+    >detector/one
+printf ',%s\n0,8,2,1,0,0,0,0,1,0,1,0,0,0,0,-1,0.15,0.05,0.05\n' "$head" \
+    >detector/index
+printf '%s\n' "$head" | gzip -n >detector/gzip
+
+printf 'some text, some text, some text\n' | gzip -n >gzip/one
+printf '' | gzip -n >gzip/empty
+cat gzip/one gzip/empty gzip/one >gzip/members
+head -c 100000 /dev/zero | gzip -n >gzip/zeros
+head -c 20 gzip/one >gzip/cut
+
+nodes='"node_features":[{"name":"r","scale":1000}]'
+mlp='"arch":"mlp","options":{"hidden":[2],"n_out":1,"norm":"none"}'
+config="{\"schema\":1,\"embedding\":{$mlp,$nodes,\"graph\":{\"radius\":0.1}}}"
+printf 'c%s' "$config" >safetensors/embedding
+printf 'c{"schema":1,"filter":{"arch":"edge_filter",%s,"cut":0.1,"edge_features":[{"name":"dr","scale":1}]}}' \
+    "$nodes" >safetensors/filter
+for net in interaction_network attention_gnn; do
+    printf 'c{"schema":1,"gnn":{"arch":"%s","options":{"hidden":4},%s},"label":{"method":"walkthrough","cut":0.5}}' \
+        "$net" "$nodes" >safetensors/$net
+done
+# 1: weights of 2 x 1 and 1 x 2, biases of 2 and 1: 28 bytes, the character \034.
+escaped=$(printf '%s' "$config" | sed 's/"/\\\\"/g')
+printf '\034{"__metadata__":{"etx.config":"'"$escaped"'"},"embedding.layers.0.bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"embedding.layers.0.weight":{"dtype":"F32","shape":[2,1],"data_offsets":[8,16]},"embedding.layers.1.bias":{"dtype":"F32","shape":[1],"data_offsets":[16,20]},"embedding.layers.1.weight":{"dtype":"F32","shape":[1,2],"data_offsets":[20,28]}}' \
+    >safetensors/whole
+printf 'f\002\0\0\0\0\0\0\0{}' >safetensors/nothing
