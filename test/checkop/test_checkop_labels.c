@@ -1,0 +1,198 @@
+/* checkop/test_checkop_labels.c -- components, cuts and mutual best edges.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cases.h"
+
+#include <check.h>
+#include <math.h>
+
+static struct checkop check;
+
+static void start(void)
+{
+    checkop_start(&check, 109);
+}
+
+static void stop(void)
+{
+    checkop_stop(&check);
+}
+
+static const int32_t shapes[][2] = {{0, 0}, {1, 0}, {1, 3}, {2, 1}, {31, 5},
+    {33, 40}, {257, 100}, {257, 257}, {1000, 700}, {1000, 5000},
+    {20000, 15000}};
+#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+
+static int is_used(const struct etx_connected_components_args *args, int64_t e)
+{
+    return args->score == NULL || args->score[e] > args->cut;
+}
+
+/* Breadth-first from every node in turn, over incidence lists. */
+static int32_t *labels_by_search(
+    const struct etx_connected_components_args *args)
+{
+    const int64_t n = args->n_nodes;
+    int64_t *first = checkop_buffer(&check, n + 1, sizeof *first);
+    int32_t *other = checkop_buffer(&check, 2 * args->n_edges, sizeof *other);
+    int32_t *label = checkop_buffer(&check, n, sizeof *label);
+    int32_t *queue = checkop_buffer(&check, n, sizeof *queue);
+
+    for (int64_t e = 0; e < args->n_edges; e++)
+        if (is_used(args, e)) {
+            first[args->src[e]]++;
+            first[args->dst[e]]++;
+        }
+    for (int64_t i = 1; i <= n; i++)
+        first[i] += first[i - 1];
+    for (int64_t e = 0; e < args->n_edges; e++)
+        if (is_used(args, e)) {
+            other[--first[args->src[e]]] = args->dst[e];
+            other[--first[args->dst[e]]] = args->src[e];
+        }
+    for (int64_t i = 0; i < n; i++)
+        label[i] = -1;
+    for (int64_t root = 0; root < n; root++) {
+        int64_t head = 0, tail = 0;
+        if (label[root] >= 0)
+            continue;
+        label[root] = (int32_t)root;
+        queue[tail++] = (int32_t)root;
+        while (head < tail) {
+            const int32_t i = queue[head++];
+            for (int64_t t = first[i]; t < first[i + 1]; t++)
+                if (label[other[t]] < 0) {
+                    label[other[t]] = (int32_t)root;
+                    queue[tail++] = other[t];
+                }
+        }
+    }
+    return label;
+}
+
+START_TEST(test_labels_components)
+{
+    for (int32_t scored = 0; scored < 2; scored++) {
+        struct checkop_case one;
+        checkop_connected_components(
+            &one, &check, shapes[_i][0], shapes[_i][1], scored);
+        checkop_verify(&check, &one);
+        const struct etx_connected_components_args *args = one.args;
+        const int32_t *want = labels_by_search(args);
+        ck_assert_mem_eq(
+            args->label, want, (size_t)args->n_nodes * sizeof *want);
+    }
+}
+END_TEST
+
+/* A chain from the far end, a star around the last node, a ring. */
+START_TEST(test_labels_long_components)
+{
+    enum { N = 5000 };
+    struct checkop_case one;
+
+    checkop_connected_components(&one, &check, N, N - 1, 0);
+    struct etx_connected_components_args *args = one.args;
+    int32_t *src = checkop_buffer(&check, N, sizeof *src);
+    int32_t *dst = checkop_buffer(&check, N, sizeof *dst);
+    for (int32_t e = 0; e < N - 1; e++) {
+        src[e] = _i == 0 ? N - 1 - e : e;
+        dst[e] = _i == 0 ? N - 2 - e : _i == 1 ? N - 1 : (e + 1) % N;
+    }
+    args->src = src;
+    args->dst = dst;
+    checkop_verify(&check, &one);
+    for (int32_t i = 0; i < N; i++)
+        if (args->label[i] != 0)
+            ck_abort_msg("node %d has label %d", i, args->label[i]);
+}
+END_TEST
+
+START_TEST(test_labels_edge_select)
+{
+    struct checkop_case one;
+
+    checkop_edge_select(&one, &check, shapes[_i][1]);
+    checkop_verify(&check, &one);
+    const struct etx_edge_select_args *args = one.args;
+    int64_t at = 0, n_wrong = 0;
+    for (int64_t e = 0; e < args->n_edges; e++)
+        if (args->score[e] > 0.5f)
+            n_wrong += args->selected[at++] != e;
+    ck_assert_int_eq(at, *args->n_selected);
+    ck_assert_int_eq(n_wrong, 0);
+}
+END_TEST
+
+/* Nothing above the cut, everything, and scores that are no numbers. */
+START_TEST(test_labels_select_special)
+{
+    static const float cut[] = {2.0f, -1.0f, 0.5f};
+    struct checkop_case one;
+
+    checkop_edge_select(&one, &check, 1001);
+    struct etx_edge_select_args *args = one.args;
+    float *score = checkop_uniform(&check, 1001, 0.0f, 1.0f);
+    for (int64_t e = 0; e < 1001 && _i == 2; e += 2)
+        score[e] = e % 4 ? NAN : -INFINITY;
+    args->cut = cut[_i];
+    args->score = score;
+    checkop_verify(&check, &one);
+    if (_i < 2)
+        ck_assert_int_eq(*args->n_selected, _i == 0 ? 0 : 1001);
+    for (int64_t t = 0; t < *args->n_selected; t++)
+        if (!(score[args->selected[t]] > args->cut))
+            ck_abort_msg("edge %d is not above the cut", args->selected[t]);
+}
+END_TEST
+
+static int is_better(const float *score, int64_t one, int64_t two)
+{
+    return score[one] != score[two] ? score[one] > score[two] : one < two;
+}
+
+/* Every pair of edges at an end, compared with each other. */
+static int is_mutual_best(const struct etx_mutual_best_args *args, int64_t e)
+{
+    if (!(args->score[e] > args->cut))
+        return 0;
+    for (int64_t f = 0; f < args->n_edges; f++)
+        if ((args->src[f] == args->src[e] || args->dst[f] == args->dst[e]) &&
+            is_better(args->score, f, e))
+            return 0;
+    return 1;
+}
+
+START_TEST(test_labels_mutual_best)
+{
+    struct checkop_case one;
+
+    checkop_mutual_best(&one, &check, shapes[_i][0], shapes[_i][1]);
+    checkop_verify(&check, &one);
+    const struct etx_mutual_best_args *args = one.args;
+    int64_t at = 0, n_wrong = 0;
+    if (args->n_edges > 6000)
+        return; /* the comparison is quadratic */
+    for (int64_t e = 0; e < args->n_edges; e++)
+        if (is_mutual_best(args, e))
+            n_wrong += args->selected[at++] != e;
+    ck_assert_int_eq(at, *args->n_selected);
+    ck_assert_int_eq(n_wrong, 0);
+}
+END_TEST
+
+Suite *etx_suite_checkop_labels(void);
+Suite *etx_suite_checkop_labels(void)
+{
+    Suite *suite = suite_create("checkop_labels");
+    TCase *tests = tcase_create("labels");
+
+    tcase_add_checked_fixture(tests, start, stop);
+    tcase_add_loop_test(tests, test_labels_components, 0, N_SHAPES);
+    tcase_add_loop_test(tests, test_labels_long_components, 0, 3);
+    tcase_add_loop_test(tests, test_labels_edge_select, 0, N_SHAPES);
+    tcase_add_loop_test(tests, test_labels_select_special, 0, 3);
+    tcase_add_loop_test(tests, test_labels_mutual_best, 0, N_SHAPES);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

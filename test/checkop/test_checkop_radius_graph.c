@@ -1,0 +1,309 @@
+/* checkop/test_checkop_radius_graph.c -- exact neighbours.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cases.h"
+
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct checkop check;
+
+static void start(void)
+{
+    checkop_start(&check, 108);
+}
+
+static void stop(void)
+{
+    checkop_stop(&check);
+}
+
+/* ------------------------------------------------ a second way of saying -- */
+
+struct pair {
+    double s; /* squared distance */
+    int32_t index;
+};
+
+static int by_distance(const void *a, const void *b)
+{
+    const struct pair *one = a, *two = b;
+
+    if (one->s < two->s)
+        return -1;
+    if (one->s > two->s)
+        return 1;
+    return one->index - two->index;
+}
+
+static int is_before(
+    const struct etx_radius_graph_args *args, int32_t i, int32_t j)
+{
+    if (args->key != NULL && args->key[i] < args->key[j])
+        return 1;
+    if (args->key != NULL && args->key[i] > args->key[j])
+        return 0;
+    return i < j;
+}
+
+/* Squared distance as a polynomial rather than by differences, for small
+ * integer coordinates where both are exact: |a|^2 - 2 a b + |b|^2. */
+static double integer_distance(
+    const struct etx_radius_graph_args *args, int32_t i, int32_t j)
+{
+    long sum = 0;
+
+    for (int32_t k = 0; k < args->n_dim; k++) {
+        const long a = lroundf(args->point[i * args->n_dim + k]);
+        const long b = lroundf(args->point[j * args->n_dim + k]);
+        sum += a * a - 2 * a * b + b * b;
+    }
+    return (double)sum;
+}
+
+/* The predicate of op.h, last coordinate of the recursion first. */
+static float fused_distance(
+    const struct etx_radius_graph_args *args, int32_t i, int32_t j, int32_t k)
+{
+    const float d =
+        args->point[i * args->n_dim + k] - args->point[j * args->n_dim + k];
+
+    if (k == 0)
+        return d * d;
+    return fmaf(d, d, fused_distance(args, i, j, k - 1));
+}
+
+/* matrix [n, n]: 1 where the edge row -> column is wanted. */
+static unsigned char *wanted_edges(
+    const struct etx_radius_graph_args *args, int32_t is_integer)
+{
+    const int32_t n = (int32_t)args->n_points;
+    unsigned char *matrix = checkop_buffer(&check, (int64_t)n * n, 1);
+    struct pair *row = checkop_buffer(&check, n, sizeof *row);
+    const float limit = args->radius * args->radius;
+
+    for (int32_t i = 0; i < n; i++) {
+        for (int32_t j = 0; j < n; j++) {
+            row[j].index = j;
+            row[j].s = is_integer ? integer_distance(args, i, j)
+                                  : (double)fused_distance(
+                                        args, i, j, args->n_dim - 1);
+        }
+        row[i].s = HUGE_VAL;
+        qsort(row, (size_t)n, sizeof *row, by_distance);
+        for (int32_t t = 0; t < n; t++) {
+            const int32_t j = row[t].index;
+            if (args->max_neighbours > 0 && t >= args->max_neighbours)
+                break;
+            if (j != i && row[t].s <= (double)limit)
+                matrix[(int64_t)i * n + j] =
+                    args->key == NULL && args->both
+                        ? 1
+                        : (unsigned char)is_before(args, i, j);
+        }
+    }
+    return matrix;
+}
+
+/* The edges of the case are those of the matrix, column by column. */
+static void compare_edges(
+    const struct checkop_case *one, const unsigned char *matrix)
+{
+    const struct etx_radius_graph_args *args = one->args;
+    const struct checkop_edges *edges = one->more;
+    const int32_t n = (int32_t)args->n_points;
+    int64_t at = 0;
+
+    for (int32_t j = 0; j < n; j++)
+        for (int32_t i = 0; i < n; i++) {
+            if (!matrix[(int64_t)i * n + j])
+                continue;
+            if (at >= edges->n_edges || edges->src[at] != i ||
+                edges->dst[at] != j)
+                ck_abort_msg("%s: no edge %d -> %d", one->label, i, j);
+            at++;
+        }
+    ck_assert_int_eq(at, edges->n_edges);
+}
+
+/* ----------------------------------------------------------------- tests -- */
+
+struct shape {
+    int32_t n_points, n_dim;
+    float radius;
+    int32_t max_neighbours, both, with_key;
+};
+
+static const struct shape shapes[] = {{0, 3, 1.0f, 0, 0, 0},
+    {1, 3, 1.0f, 0, 1, 0}, {2, 3, 9.0f, 0, 0, 0}, {2, 1, 9.0f, 1, 1, 1},
+    {31, 2, 0.5f, 0, 0, 0}, {33, 8, 0.7f, 0, 1, 0}, {257, 1, 0.01f, 0, 0, 1},
+    {257, 8, 0.6f, 0, 0, 0}, {300, 3, 0.3f, 4, 0, 0}, {300, 3, 0.3f, 4, 1, 0},
+    {300, 3, 0.3f, 4, 0, 1}, {333, 12, 1.0f, 0, 0, 1}, {200, 17, 1.5f, 0, 1, 0},
+    {150, 8, FLT_MAX, 7, 1, 0}, {150, 8, FLT_MAX, 1000, 0, 0},
+    {100, 4, 100.0f, 0, 0, 0}, {1000, 8, 0.5f, 0, 0, 0},
+    {1000, 8, 0.6f, 10, 0, 1}};
+#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+
+START_TEST(test_radius_graph_shapes)
+{
+    const struct shape *s = &shapes[_i];
+    struct checkop_case one;
+
+    checkop_radius_graph(&one, &check, s->n_points, s->n_dim, s->radius,
+        s->max_neighbours, s->both, s->with_key);
+    checkop_verify(&check, &one);
+    struct etx_radius_graph_args *args = one.args;
+    if (args->radius == FLT_MAX)
+        args->radius = 1e10f; /* its square fits */
+    compare_edges(&one, wanted_edges(args, 0));
+}
+END_TEST
+
+/* Integer points: most distances come in ties, many exactly at the radius,
+ * and points coincide. */
+START_TEST(test_radius_graph_ties)
+{
+    const int32_t n_dim = 1 + _i % 4;
+
+    for (int32_t k = 0; k < 4; k++)
+        for (int32_t both = 0; both < 2; both++) {
+            struct checkop_case one;
+            checkop_radius_graph(&one, &check, 240, n_dim, _i < 4 ? 5.0f : 1.0f,
+                k == 0 ? 0 : 1 << k, both, k % 2);
+            const struct etx_radius_graph_args *args = one.args;
+            float *point = checkop_uniform(&check, 240 * n_dim, -9.4f, 9.4f);
+            for (int64_t t = 0; t < 240 * n_dim; t++)
+                point[t] = roundf(point[t]);
+            ((struct etx_radius_graph_args *)one.args)->point = point;
+            checkop_verify(&check, &one);
+            compare_edges(&one, wanted_edges(args, 1));
+        }
+}
+END_TEST
+
+/* All points on one spot, all keys equal. */
+START_TEST(test_radius_graph_coincident)
+{
+    for (int32_t k = 0; k < 3; k++) {
+        struct checkop_case one;
+        checkop_radius_graph(&one, &check, 130, 8, 1e-6f, k, k == 1, k == 2);
+        struct etx_radius_graph_args *args = one.args;
+        float *point = checkop_buffer(&check, 130 * 8, sizeof *point);
+        for (int64_t t = 0; t < 130 * 8; t++)
+            point[t] = 3.25f;
+        args->point = point;
+        if (args->key != NULL)
+            args->key = point;
+        checkop_verify(&check, &one);
+        compare_edges(&one, wanted_edges(args, 0));
+    }
+}
+END_TEST
+
+/* Points far out, on a line, and with huge, tiny and denormal coordinates:
+ * pruning by a rotated copy must not lose an edge. */
+START_TEST(test_radius_graph_lopsided)
+{
+    static const float offset[] = {0.0f, 1e4f, -1e6f, 0.0f, 0.0f};
+    static const float spread[] = {1e-20f, 1.0f, 0.5f, 1e3f, 1e15f};
+    static const float radius[] = {1e-20f, 0.2f, 0.5f, 500.0f, 1e15f};
+    struct checkop_case one;
+
+    checkop_radius_graph(&one, &check, 400, 5, radius[_i], 0, 0, 0);
+    struct etx_radius_graph_args *args = one.args;
+    float *point = checkop_floats(&check, 400 * 5);
+    for (int64_t t = 0; t < 400 * 5; t++)
+        point[t] = _i == 3 && t % 5 != 0 ? point[t - t % 5] * 2.0f
+                                         : offset[_i] + spread[_i] * point[t];
+    args->point = point;
+    checkop_verify(&check, &one);
+    compare_edges(&one, wanted_edges(args, 0));
+}
+END_TEST
+
+/* Enough points for several leaves and blocks of any implementation. */
+START_TEST(test_radius_graph_larger)
+{
+    struct checkop_case one;
+
+    checkop_radius_graph(&one, &check, 3001, 8, 0.45f, _i ? 6 : 0, 0, _i);
+    checkop_verify(&check, &one);
+}
+END_TEST
+
+/* One edge more than the bound is an error that names it; none is made. */
+START_TEST(test_radius_graph_limit)
+{
+    struct checkop_case one;
+
+    checkop_radius_graph(&one, &check, 300, 3, 0.5f, 0, 0, 0);
+    checkop_run_reference(&check, &one);
+    struct etx_radius_graph_args *args = one.args;
+    args->max_edges = ((struct checkop_edges *)one.more)->n_edges;
+    checkop_verify(&check, &one);
+    args->max_edges--;
+    checkop_verify_failure(&check, &one, ETX_ERR_LIMIT);
+    for (int32_t i = 0; i < check.n_implementations; i++) {
+        struct etx_edge_list untouched = {-7, NULL, NULL};
+        args->out = &untouched;
+        ck_assert_int_eq(
+            check.implementation[i].ops.radius_graph(&check.stream[1], args),
+            ETX_ERR_LIMIT);
+        ck_assert_int_eq(untouched.n_edges, -7);
+        ck_assert_ptr_null(untouched.src);
+        ck_assert_ptr_nonnull(strstr(etx_last_error(), "max_edges"));
+    }
+}
+END_TEST
+
+static int32_t always(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+START_TEST(test_radius_graph_cancelled)
+{
+    struct checkop_case one;
+
+    for (int32_t p = 0; p < CHECKOP_N_POOLS; p++)
+        check.stream[p].cancel = always;
+    checkop_radius_graph(&one, &check, 2000, 3, 0.1f, 0, 0, 0);
+    checkop_verify_failure(&check, &one, ETX_ERR_CANCELLED);
+}
+END_TEST
+
+START_TEST(test_radius_graph_without_memory)
+{
+    struct checkop_case one;
+
+    for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
+        etx_arena_free(check.stream[p].arena);
+        ck_assert_int_eq(etx_arena_create(&check.stream[p].arena, 64), ETX_OK);
+    }
+    checkop_radius_graph(&one, &check, 2000, 3, 0.1f, 0, 0, 0);
+    checkop_verify_failure(&check, &one, ETX_ERR_MEMORY);
+}
+END_TEST
+
+Suite *etx_suite_checkop_radius_graph(void);
+Suite *etx_suite_checkop_radius_graph(void)
+{
+    Suite *suite = suite_create("checkop_radius_graph");
+    TCase *tests = tcase_create("radius_graph");
+
+    tcase_add_checked_fixture(tests, start, stop);
+    tcase_add_loop_test(tests, test_radius_graph_shapes, 0, N_SHAPES);
+    tcase_add_loop_test(tests, test_radius_graph_ties, 0, 8);
+    tcase_add_test(tests, test_radius_graph_coincident);
+    tcase_add_loop_test(tests, test_radius_graph_lopsided, 0, 5);
+    tcase_add_loop_test(tests, test_radius_graph_larger, 0, 2);
+    tcase_add_test(tests, test_radius_graph_limit);
+    tcase_add_test(tests, test_radius_graph_cancelled);
+    tcase_add_test(tests, test_radius_graph_without_memory);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
