@@ -37,7 +37,8 @@ struct search {
     int32_t *start;     /* [n_nodes] NONE while a node is not taken */
     struct heap paths;  /* nodes where a path may start */
     struct heap update; /* nodes to compute again, keyed by themselves */
-    int64_t work_left;  /* edges */
+    int64_t work_left;  /* edges to look at before updates end */
+    int64_t retry_left; /* edges to look at again in this pass */
 };
 
 static bool better(const struct rest *a, const struct rest *b)
@@ -168,6 +169,7 @@ static void take_path(struct search *search, int32_t first)
  * left. */
 static bool begin_pass(struct search *search)
 {
+    search->retry_left = search->dag->n_edges;
     for (int32_t node = search->dag->n_nodes - 1; node >= 0; node--) {
         if (is_taken(search, node))
             continue;
@@ -176,6 +178,19 @@ static bool begin_pass(struct search *search)
             push(&search->paths, search->rest[node]);
     }
     return search->paths.n > 0;
+}
+
+/* Beyond the work limit: the node's next one was taken. Try its other edges,
+ * as far as this pass may, or leave it to the next pass. */
+static void retry(struct search *search, int32_t node)
+{
+    if (search->retry_left <= 0)
+        return;
+    search->retry_left -=
+        search->dag->out_offset[node + 1] - search->dag->out_offset[node];
+    compute_rest(search, node);
+    if (search->next[node] != NONE)
+        push(&search->paths, search->rest[node]);
 }
 
 /* Is the entry still what its node's best rest is? If not, put it back. */
@@ -200,8 +215,10 @@ static etx_status take_paths(struct search *search, struct etx_stream *stream)
 
         if (is_taken(search, entry.node) || !is_current(search, &entry))
             continue;
-        if (is_taken(search, next))
-            continue; /* only beyond the work limit; for the next pass */
+        if (is_taken(search, next)) {
+            retry(search, entry.node);
+            continue;
+        }
         take_path(search, entry.node);
         if (++n_paths % PATHS_PER_CANCEL_CHECK == 0) {
             const etx_status status = etx_check_cancelled(stream);

@@ -26,10 +26,11 @@ struct etx_dag {
  * that a node is on, itself when it is on none.
  *
  * work_limit is how many edges may be looked at to keep the best rests of
- * paths up to date after each path. Beyond it they are computed again only
+ * paths up to date after each path. Beyond it they are computed anew only
  * when no path is left to take, and a path ends before the first node that
- * is taken already: then a pass takes O(n_edges), and as every node that a
- * pass leaves loses its best edge there are at most 2 sqrt(n_edges) of them. */
+ * is taken already. Such a pass takes O(n_edges log n_nodes), and as every
+ * node that it leaves has lost its best edge there are at most
+ * 2 sqrt(n_edges) of them. */
 etx_status etx_longest_paths(int32_t *start, struct etx_stream *stream,
     const struct etx_dag *dag, int64_t work_limit);
 
