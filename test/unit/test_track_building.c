@@ -1,0 +1,427 @@
+/* test_track_building.c -- from scored graphs to labels and tracks.
+ *
+ * What holds for every method, and connected components by hand.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+
+#include "backend/backend.h"
+#include "base/random.h"
+#include "track_graphs.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define N_METHODS   3
+#define ROWS(table) (sizeof table / sizeof table[0])
+
+/* Two chains, 0-2-4-6 and 1-3, and 5 alone; an edge at the cut joins them. */
+static const struct edge_list chains = {7, 5,
+    {{0, 2, 0.9f}, {2, 4, 0.8f}, {4, 6, 0.7f}, {1, 3, 0.9f}, {3, 4, 0.5f}}};
+
+struct row {
+    float cut;
+    int32_t min_hits;
+    int32_t expected[7];
+};
+
+static const struct row chain_rows[] = {
+    {0.5f, 3, {0, -1, 0, -1, 0, -1, 0}},
+    {0.5f, 2, {0, 1, 0, 1, 0, -1, 0}},
+    {0.5f, 1, {0, 1, 0, 1, 0, 2, 0}},
+    {0.5f, 5, {-1, -1, -1, -1, -1, -1, -1}},
+    {0.49f, 1, {0, 0, 0, 0, 0, 1, 0}},
+    {0.75f, 2, {0, 1, 0, 1, 0, -1, -1}},
+    {1.0f, 1, {0, 1, 2, 3, 4, 5, 6}},
+    {-INFINITY, 2, {0, 0, 0, 0, 0, -1, 0}},
+};
+
+START_TEST(test_track_building_components)
+{
+    const struct row *row = &chain_rows[_i];
+    int32_t labels[7];
+
+    label_list(labels, &chains, ETX_LABEL_COMPONENTS, row->cut, row->min_hits);
+    assert_labels(labels, row->expected, 7);
+}
+END_TEST
+
+/* Chains without branches are the same tracks by every method. */
+START_TEST(test_track_building_methods_agree)
+{
+    for (size_t r = 0; r < ROWS(chain_rows); r++) {
+        int32_t labels[7];
+
+        if (chain_rows[r].cut < 0.5f)
+            continue;
+        label_list(
+            labels, &chains, _i, chain_rows[r].cut, chain_rows[r].min_hits);
+        assert_labels(labels, chain_rows[r].expected, 7);
+    }
+}
+END_TEST
+
+START_TEST(test_track_building_tracks)
+{
+    static const int64_t offsets[] = {0, 4, 6};
+    static const int32_t hits[] = {0, 2, 4, 6, 1, 3};
+    etx_context *context = new_context();
+    etx_graph *graph = new_graph(chains.n_nodes, chains.n_edges, chains.edge);
+    etx_label_options options;
+    etx_tracks *tracks = NULL;
+
+    ck_assert_ok(etx_label_options_init(&options, sizeof options));
+    options.min_hits = 2;
+    ck_assert_ok(etx_graph_tracks(&tracks, graph, context, NULL, &options));
+    ck_assert_int_eq(etx_tracks_count(tracks), 2);
+    ck_assert_int_eq(etx_tracks_n_hits(tracks), 7);
+    ck_assert_mem_eq(etx_tracks_offsets(tracks), offsets, sizeof offsets);
+    ck_assert_mem_eq(etx_tracks_hits(tracks), hits, sizeof hits);
+    etx_tracks_free(tracks);
+
+    /* Defaults: components above 0.5 of three hits or more. */
+    ck_assert_ok(etx_graph_tracks(&tracks, graph, context, NULL, NULL));
+    ck_assert_int_eq(etx_tracks_count(tracks), 1);
+    etx_tracks_free(tracks);
+    etx_graph_free(graph);
+    etx_context_free(context);
+}
+END_TEST
+
+START_TEST(test_track_building_empty)
+{
+    int32_t labels[3] = {7, 7, 7};
+
+    label_edges(NULL, 0, 0, NULL, _i, 0.5f, 1);
+    label_edges(labels, 3, 0, NULL, _i, 0.5f, 2);
+    assert_labels(labels, (const int32_t[]){-1, -1, -1}, 3);
+    label_edges(labels, 3, 0, NULL, _i, 0.5f, 1);
+    assert_labels(labels, (const int32_t[]){0, 1, 2}, 3);
+}
+END_TEST
+
+/* A graph without edges that was never scored has nothing to score. */
+START_TEST(test_track_building_no_edges_no_scores)
+{
+    etx_context *context = new_context();
+    etx_graph *graph = NULL;
+    etx_tracks *tracks = NULL;
+
+    ck_assert_ok(etx_graph_from_edges(&graph, 4, 0, NULL, NULL, NULL, NULL));
+    ck_assert_ok(etx_graph_tracks(&tracks, graph, context, NULL, NULL));
+    ck_assert_int_eq(etx_tracks_count(tracks), 0);
+    etx_tracks_free(tracks);
+    etx_graph_free(graph);
+    etx_context_free(context);
+}
+END_TEST
+
+/* min_hits only selects among the same groups. */
+START_TEST(test_track_building_min_hits_selects)
+{
+    const int64_t n = 300;
+    struct scored_edge *edges = new_random_edges(n, 500, 11);
+    int32_t all[300];
+    int32_t labels[300];
+
+    label_edges(all, n, 500, edges, _i, 0.3f, 1);
+    for (int32_t min_hits = 2; min_hits < 8; min_hits++) {
+        int32_t size[300] = {0};
+        int32_t number[300];
+        int32_t next = 0;
+
+        memset(number, 0xff, sizeof number);
+        for (int64_t i = 0; i < n; i++)
+            size[all[i]]++;
+        label_edges(labels, n, 500, edges, _i, 0.3f, min_hits);
+        for (int64_t i = 0; i < n; i++) {
+            if (size[all[i]] >= min_hits && number[all[i]] < 0)
+                number[all[i]] = next++;
+            ck_assert_int_eq(labels[i], number[all[i]]);
+        }
+    }
+    free(edges);
+}
+END_TEST
+
+/* Neither the order of the edges nor that of the run changes a label. */
+START_TEST(test_track_building_edge_order)
+{
+    const int64_t n = 200;
+    const int64_t n_edges = 600;
+    struct scored_edge *edges = new_random_edges(n, n_edges, 5);
+    struct etx_random random;
+    int32_t expected[200];
+    int32_t labels[200];
+
+    /* Few distinct scores: ties must not depend on the order either. */
+    for (int64_t e = 0; e < n_edges; e++)
+        edges[e].score = ceilf(4.0f * edges[e].score) / 4.0f;
+    label_edges(expected, n, n_edges, edges, _i, 0.2f, 2);
+    etx_random_init(&random, 1, 2, 3);
+    for (int round = 0; round < 5; round++) {
+        for (int64_t e = n_edges - 1; e > 0; e--) {
+            const uint64_t other = etx_random_below(&random, (uint64_t)e + 1);
+            const struct scored_edge edge = edges[e];
+
+            edges[e] = edges[other];
+            edges[other] = edge;
+        }
+        label_edges(labels, n, n_edges, edges, _i, 0.2f, 2);
+        assert_labels(labels, expected, n);
+    }
+    free(edges);
+}
+END_TEST
+
+/* ----------------------------------------------------------- refusals -- */
+
+START_TEST(test_track_building_refuses)
+{
+    etx_context *context = new_context();
+    etx_graph *graph = new_graph(chains.n_nodes, chains.n_edges, chains.edge);
+    etx_graph *unscored = NULL;
+    etx_event *event = new_line_event(6, NULL);
+    etx_label_options good;
+    etx_label_options bad;
+    int32_t labels[7];
+    etx_tracks *tracks = NULL;
+
+    ck_assert_ok(etx_graph_from_edges(&unscored, 7, 1, (const int32_t[]){0},
+        (const int32_t[]){1}, NULL, NULL));
+    ck_assert_ok(etx_label_options_init(&good, sizeof good));
+    memset(labels, 0x55, sizeof labels);
+
+    ck_assert_fails(etx_graph_label(labels, NULL, context, NULL, &good),
+        ETX_ERR_ARGUMENT, "graph is NULL");
+    ck_assert_fails(etx_graph_label(labels, graph, NULL, NULL, &good),
+        ETX_ERR_ARGUMENT, "context is NULL");
+    ck_assert_fails(etx_graph_label(NULL, graph, context, NULL, &good),
+        ETX_ERR_ARGUMENT, "labels is NULL");
+    ck_assert_fails(etx_graph_tracks(NULL, graph, context, NULL, &good),
+        ETX_ERR_ARGUMENT, "out is NULL");
+    ck_assert_fails(etx_graph_label(labels, unscored, context, NULL, &good),
+        ETX_ERR_ARGUMENT, "the graph is not scored");
+    ck_assert_fails(etx_graph_label(labels, graph, context, event, &good),
+        ETX_ERR_ARGUMENT, "the graph has 7 nodes and the event 6 hits");
+
+    bad = good;
+    bad.method = N_METHODS;
+    ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
+        ETX_ERR_ARGUMENT, "method 3 is unknown");
+    bad.method = -1;
+    ck_assert_fails(etx_graph_tracks(&tracks, graph, context, NULL, &bad),
+        ETX_ERR_ARGUMENT, "method -1 is unknown");
+    bad = good;
+    bad.method = ETX_LABEL_WALKTHROUGH;
+    ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
+        ETX_ERR_ARGUMENT, "event is NULL");
+    bad = good;
+    bad.cut = NAN;
+    ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
+        ETX_ERR_ARGUMENT, "cut is nan");
+    bad = good;
+    bad.min_hits = 0;
+    ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
+        ETX_ERR_ARGUMENT, "min_hits 0 is below 1");
+    bad = good;
+    bad.struct_size = 3;
+    ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
+        ETX_ERR_ARGUMENT, "struct_size");
+
+    for (int i = 0; i < 7; i++)
+        ck_assert_int_eq(labels[i], 0x55555555);
+    ck_assert_ptr_null(tracks);
+    etx_event_free(event);
+    etx_graph_free(unscored);
+    etx_graph_free(graph);
+    etx_context_free(context);
+}
+END_TEST
+
+/* ------------------------------------------------------ cancel, memory -- */
+
+/* Cancels when asked for the n-th time. */
+static int32_t count_down(void *user)
+{
+    int64_t *const left = user;
+
+    return --*left < 0;
+}
+
+/* Many branching pieces, so that a walkthrough takes many paths. */
+static struct scored_edge *new_branches(int64_t n_pieces)
+{
+    struct scored_edge *edges = calloc((size_t)n_pieces * 3, sizeof *edges);
+
+    ck_assert_ptr_nonnull(edges);
+    for (int64_t p = 0; p < n_pieces; p++) {
+        const int32_t i = (int32_t)(4 * p);
+
+        edges[3 * p] = (struct scored_edge){i, i + 1, 0.9f};
+        edges[3 * p + 1] = (struct scored_edge){i + 1, i + 2, 0.9f};
+        edges[3 * p + 2] = (struct scored_edge){i + 1, i + 3, 0.8f};
+    }
+    return edges;
+}
+
+START_TEST(test_track_building_cancel)
+{
+    const int64_t n_pieces = 1000;
+    struct scored_edge *edges = new_branches(n_pieces);
+    etx_graph *graph = new_graph(4 * n_pieces, 3 * n_pieces, edges);
+    etx_event *event = new_line_event(4 * n_pieces, NULL);
+    etx_context_options options;
+    etx_context *context = NULL;
+    etx_label_options walk;
+    etx_tracks *tracks = NULL;
+    int64_t left = 0;
+    int64_t asked = 0;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.cancel = count_down;
+    options.cancel_user = &left;
+    ck_assert_ok(etx_context_create(&context, &options));
+    ck_assert_ok(etx_label_options_init(&walk, sizeof walk));
+    walk.method = ETX_LABEL_WALKTHROUGH;
+
+    /* Cancelled at the first question, the second, ...: until it is done. */
+    for (;; asked++) {
+        left = asked;
+        if (etx_graph_tracks(&tracks, graph, context, event, &walk) == ETX_OK)
+            break;
+        ck_assert_error("cancelled");
+        ck_assert_ptr_null(tracks);
+        ck_assert_int_eq(etx_arena_in_use(context->stream->arena), 0);
+    }
+    ck_assert_int_ge(asked, 4);
+    ck_assert_int_eq(etx_tracks_count(tracks), n_pieces);
+    etx_tracks_free(tracks);
+    etx_context_free(context);
+    etx_event_free(event);
+    etx_graph_free(graph);
+    free(edges);
+}
+END_TEST
+
+struct memory_call {
+    const etx_graph *graph;
+    const etx_event *event;
+    etx_label_options options;
+    int64_t n_tracks;
+};
+
+static etx_status make_tracks(void *argument)
+{
+    struct memory_call *call = argument;
+    etx_context *context = NULL;
+    etx_tracks *tracks = NULL;
+    etx_status status = etx_context_create(&context, NULL);
+
+    if (status == ETX_OK)
+        status = etx_graph_tracks(
+            &tracks, call->graph, context, call->event, &call->options);
+    if (status == ETX_OK)
+        call->n_tracks = etx_tracks_count(tracks);
+    etx_tracks_free(tracks);
+    etx_context_free(context);
+    return status;
+}
+
+START_TEST(test_track_building_out_of_memory)
+{
+    struct scored_edge *edges = new_branches(300);
+    etx_graph *graph = new_graph(1200, 900, edges);
+    etx_event *event = new_line_event(1200, NULL);
+    struct memory_call call = {.graph = graph, .event = event};
+
+    ck_assert_ok(etx_label_options_init(&call.options, sizeof call.options));
+    call.options.method = _i;
+    ck_assert_int_gt(etx_test_out_of_memory(make_tracks, &call), 4);
+    ck_assert_int_eq(call.n_tracks, 300);
+    etx_event_free(event);
+    etx_graph_free(graph);
+    free(edges);
+}
+END_TEST
+
+/* A limit on scratch is an error, not a crash, and the context stays usable. */
+START_TEST(test_track_building_memory_limit)
+{
+    const int64_t n = 20000;
+    struct scored_edge *edges = new_random_edges(n, n, 3);
+    etx_graph *graph = new_graph(n, n, edges);
+    etx_event *event = new_line_event(n, NULL);
+    etx_context_options options;
+    etx_label_options label;
+    etx_context *context = NULL;
+    etx_tracks *tracks = NULL;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.memory_limit = n;
+    ck_assert_ok(etx_context_create(&context, &options));
+    ck_assert_ok(etx_label_options_init(&label, sizeof label));
+    label.method = _i;
+    ck_assert_fails(etx_graph_tracks(&tracks, graph, context, event, &label),
+        ETX_ERR_MEMORY, "limit");
+    ck_assert_int_eq(etx_arena_in_use(context->stream->arena), 0);
+    etx_context_free(context);
+    etx_event_free(event);
+    etx_graph_free(graph);
+    free(edges);
+}
+END_TEST
+
+/* Flags that hosts trap. */
+#define TRAPPED (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
+
+/* The host's traps and rounding neither see nor change the work. */
+START_TEST(test_track_building_float_environment)
+{
+    static const float far[] = {1e30f, 2e30f, 1e-30f, 2e-30f, 3e30f, 1, 2};
+    etx_context *context = new_context();
+    etx_graph *graph = new_graph(chains.n_nodes, chains.n_edges, chains.edge);
+    etx_event *event = new_line_event(7, far);
+    etx_label_options options;
+    int32_t labels[7];
+
+    ck_assert_ok(etx_label_options_init(&options, sizeof options));
+    options.method = ETX_LABEL_WALKTHROUGH;
+    ck_assert_int_eq(feclearexcept(FE_ALL_EXCEPT), 0);
+    ck_assert_int_eq(fesetround(FE_UPWARD), 0);
+    ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
+    ck_assert_int_eq(fegetround(), FE_UPWARD);
+    ck_assert_int_eq(fetestexcept(TRAPPED), 0);
+    ck_assert_int_eq(fesetround(FE_TONEAREST), 0);
+    etx_event_free(event);
+    etx_graph_free(graph);
+    etx_context_free(context);
+}
+END_TEST
+
+Suite *etx_suite_track_building(void)
+{
+    Suite *suite = suite_create("track_building");
+
+    etx_test_add_loop(
+        suite, "components", test_track_building_components, ROWS(chain_rows));
+    etx_test_add_loop(
+        suite, "methods agree", test_track_building_methods_agree, N_METHODS);
+    etx_test_add(suite, "tracks", test_track_building_tracks);
+    etx_test_add_loop(suite, "empty", test_track_building_empty, N_METHODS);
+    etx_test_add(suite, "no edges", test_track_building_no_edges_no_scores);
+    etx_test_add_loop(suite, "min_hits selects",
+        test_track_building_min_hits_selects, N_METHODS);
+    etx_test_add_loop(
+        suite, "edge order", test_track_building_edge_order, N_METHODS);
+    etx_test_add(suite, "refusals", test_track_building_refuses);
+    etx_test_add(suite, "cancel", test_track_building_cancel);
+    etx_test_add_loop(
+        suite, "out of memory", test_track_building_out_of_memory, N_METHODS);
+    etx_test_add_loop(
+        suite, "memory limit", test_track_building_memory_limit, N_METHODS);
+    etx_test_add(suite, "floating-point environment",
+        test_track_building_float_environment);
+    return suite;
+}

@@ -1,0 +1,104 @@
+/* track_graphs.c -- small scored graphs whose tracks are known.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "track_graphs.h"
+
+#include "base/random.h"
+#include "support.h"
+
+#include <stdlib.h>
+
+etx_context *new_context(void)
+{
+    etx_context *context = NULL;
+
+    ck_assert_ok(etx_context_create(&context, NULL));
+    return context;
+}
+
+etx_graph *new_graph(
+    int64_t n_nodes, int64_t n_edges, const struct scored_edge *edges)
+{
+    int32_t *src = calloc((size_t)n_edges + 1, sizeof *src);
+    int32_t *dst = calloc((size_t)n_edges + 1, sizeof *dst);
+    float *score = calloc((size_t)n_edges + 1, sizeof *score);
+    etx_graph *graph = NULL;
+
+    ck_assert(src != NULL && dst != NULL && score != NULL);
+    for (int64_t e = 0; e < n_edges; e++) {
+        src[e] = edges[e].src;
+        dst[e] = edges[e].dst;
+        score[e] = edges[e].score;
+    }
+    ck_assert_ok(
+        etx_graph_from_edges(&graph, n_nodes, n_edges, src, dst, score, NULL));
+    free(src);
+    free(dst);
+    free(score);
+    return graph;
+}
+
+etx_event *new_line_event(int64_t n_nodes, const float *place)
+{
+    float *position = calloc(3 * (size_t)n_nodes + 1, sizeof *position);
+    etx_event *event = NULL;
+
+    ck_assert_ptr_nonnull(position);
+    for (int64_t i = 0; i < n_nodes; i++)
+        position[3 * i] = place != NULL ? place[i] : (float)(i + 1);
+    ck_assert_ok(etx_event_create(&event, n_nodes, NULL, position));
+    free(position);
+    return event;
+}
+
+struct scored_edge *new_random_edges(
+    int64_t n_nodes, int64_t n_edges, uint32_t seed)
+{
+    struct scored_edge *edges = calloc((size_t)n_edges + 1, sizeof *edges);
+    struct etx_random random;
+
+    ck_assert_ptr_nonnull(edges);
+    etx_random_init(&random, 20201, seed, 0);
+    for (int64_t e = 0; e < n_edges; e++) {
+        const uint64_t n = (uint64_t)n_nodes;
+
+        edges[e].src = (int32_t)etx_random_below(&random, n);
+        edges[e].dst = (int32_t)etx_random_below(&random, n);
+        edges[e].score = etx_random_uniform(&random);
+    }
+    return edges;
+}
+
+void label_edges(int32_t *labels, int64_t n_nodes, int64_t n_edges,
+    const struct scored_edge *edges, int32_t method, float cut,
+    int32_t min_hits)
+{
+    etx_context *context = new_context();
+    etx_graph *graph = new_graph(n_nodes, n_edges, edges);
+    etx_event *event = new_line_event(n_nodes, NULL);
+    etx_label_options options;
+
+    ck_assert_ok(etx_label_options_init(&options, sizeof options));
+    options.method = method;
+    options.cut = cut;
+    options.min_hits = min_hits;
+    ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
+    etx_event_free(event);
+    etx_graph_free(graph);
+    etx_context_free(context);
+}
+
+void label_list(int32_t *labels, const struct edge_list *list, int32_t method,
+    float cut, int32_t min_hits)
+{
+    label_edges(labels, list->n_nodes, list->n_edges, list->edge, method, cut,
+        min_hits);
+}
+
+void assert_labels(
+    const int32_t *labels, const int32_t *expected, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        ck_assert_msg(labels[i] == expected[i], "label %d is %d and not %d",
+            (int)i, labels[i], expected[i]);
+}
