@@ -1,0 +1,622 @@
+/* test_eval_matching.c -- tracks against particles.
+ *
+ * Counts worked out by hand on one small event, and a judge that compares
+ * every track with every particle on random ones.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+
+#include "eval_events.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define ROWS(table) (sizeof table / sizeof table[0])
+#define END         END_OF_TRACK
+#define DOUBLE      ETX_MATCH_DOUBLE_MAJORITY
+#define ATLAS       ETX_MATCH_ATLAS
+#define PERFECT     ETX_MATCH_PERFECT
+
+static etx_evaluation_options default_options(void)
+{
+    etx_evaluation_options options;
+
+    ck_assert_ok(etx_evaluation_options_init(&options, sizeof options));
+    return options;
+}
+
+/* ------------------------------------------------------------- by hand -- */
+
+struct expected {
+    int32_t n_tracks, matched, fake, duplicate;
+    int32_t selected, reconstructable; /* matched */
+};
+
+struct row {
+    const char *name;
+    int32_t n_tracks;
+    int32_t hits[48];
+    int32_t matching;
+    float fraction;
+    struct expected expected;
+    int64_t particle[4]; /* id of each track's particle, 0 for none */
+};
+
+#define P10   0, 1, 2, 3, 4, 5
+#define P20   6, 7, 8, 9, 10
+#define P30   11, 12, 13
+#define P40   14, 15, 16, 17, 18
+#define NOISE 19, 20, 21, 22, 23, 24
+
+static const struct row rows[] = {
+    {"no tracks", 0, {END}, DOUBLE, 0.5f, {0, 0, 0, 0, 0, 0}, {0}},
+    {"all, double", 4, {P10, END, P20, END, P30, END, P40, END}, DOUBLE, 0.5f,
+        {4, 4, 0, 0, 3, 2}, {10, 20, 30, 40}},
+    {"all, atlas", 4, {P10, END, P20, END, P30, END, P40, END}, ATLAS, 0.5f,
+        {4, 4, 0, 0, 3, 2}, {10, 20, 30, 40}},
+    {"all, perfect", 4, {P10, END, P20, END, P30, END, P40, END}, PERFECT, 0.5f,
+        {4, 4, 0, 0, 3, 2}, {10, 20, 30, 40}},
+    {"noise only", 2, {NOISE, END, 19, 20, 21, END}, DOUBLE, 0.5f,
+        {2, 0, 2, 0, 0, 0}, {0, 0}},
+    {"noise only, atlas", 1, {NOISE, END}, ATLAS, 0.5f, {1, 0, 1, 0, 0, 0},
+        {0}},
+    {"noise only, perfect", 1, {NOISE, END}, PERFECT, 0.5f, {1, 0, 1, 0, 0, 0},
+        {0}},
+    /* Halves: pure, so not fake, and short of more than half. */
+    {"split in halves", 2, {0, 1, 2, END, 3, 4, 5, END}, DOUBLE, 0.5f,
+        {2, 0, 0, 0, 0, 0}, {0, 0}},
+    {"split in halves, atlas", 2, {0, 1, 2, END, 3, 4, 5, END}, ATLAS, 0.5f,
+        {2, 2, 0, 1, 1, 1}, {10, 10}},
+    {"split 2 to 1", 2, {0, 1, 2, 3, END, 3, 4, 5, END}, DOUBLE, 0.5f,
+        {2, 1, 0, 0, 1, 1}, {10, 0}},
+    /* Two tracks can match one particle when they share hits. */
+    {"shared", 2, {0, 1, 2, 3, END, 2, 3, 4, 5, END}, DOUBLE, 0.5f,
+        {2, 2, 0, 1, 1, 1}, {10, 10}},
+    {"twice", 2, {P20, END, P20, END}, PERFECT, 0.5f, {2, 2, 0, 1, 1, 1},
+        {20, 20}},
+    /* 6 hits of 11 are more than half, 5 of 11 are not. */
+    {"merged", 1, {P10, P20, END}, DOUBLE, 0.5f, {1, 1, 0, 0, 1, 1}, {10}},
+    {"merged, perfect", 1, {P10, P20, END}, PERFECT, 0.5f, {1, 0, 0, 0, 0, 0},
+        {0}},
+    {"half and half", 1, {0, 1, 2, 6, 7, 8, END}, ATLAS, 0.5f,
+        {1, 0, 1, 0, 0, 0}, {0}},
+    {"half noise", 1, {0, 1, 2, 19, 20, 21, END}, DOUBLE, 0.5f,
+        {1, 0, 1, 0, 0, 0}, {0}},
+    {"much noise", 1, {P10, 19, 20, 21, 22, 23, END}, DOUBLE, 0.5f,
+        {1, 1, 0, 0, 1, 1}, {10}},
+    {"much noise, perfect", 1, {P10, 19, END}, PERFECT, 0.5f,
+        {1, 0, 0, 0, 0, 0}, {0}},
+    {"one hit short, perfect", 1, {6, 7, 8, 9, END}, PERFECT, 0.5f,
+        {1, 0, 0, 0, 0, 0}, {0}},
+    /* Two hits are no track. */
+    {"short", 2, {0, 1, END, P20, END}, ATLAS, 0.5f, {1, 1, 0, 0, 1, 1},
+        {0, 20}},
+    {"empty track", 2, {END, P20, END}, ATLAS, 0.5f, {1, 1, 0, 0, 1, 1},
+        {0, 20}},
+    /* 5 of 6 are more than 3 quarters, 3 of 4 are not: and then fake. */
+    {"three quarters", 2, {0, 1, 2, 3, 4, 19, END, 6, 7, 8, 20, END}, DOUBLE,
+        0.75f, {2, 1, 1, 0, 1, 1}, {10, 0}},
+    {"three quarters, atlas", 2, {0, 1, 2, 3, 4, 19, END, 6, 7, 8, 20, END},
+        ATLAS, 0.75f, {2, 1, 1, 0, 1, 1}, {10, 0}},
+    /* Neutral particles are found, but not asked for. */
+    {"neutral", 1, {P40, END}, DOUBLE, 0.5f, {1, 1, 0, 0, 0, 0}, {40}},
+    {"few hits", 1, {P30, END}, DOUBLE, 0.5f, {1, 1, 0, 0, 1, 0}, {30}},
+};
+
+static void assert_counts(const char *name, const etx_evaluation_counts *counts,
+    const struct expected *expected)
+{
+    const int64_t found[] = {counts->n_tracks, counts->n_tracks_matched,
+        counts->n_tracks_fake, counts->n_tracks_duplicate,
+        counts->n_selected_matched, counts->n_reconstructable_matched};
+    const int32_t wanted[] = {expected->n_tracks, expected->matched,
+        expected->fake, expected->duplicate, expected->selected,
+        expected->reconstructable};
+
+    for (size_t k = 0; k < ROWS(wanted); k++)
+        ck_assert_msg(found[k] == wanted[k], "%s: count %zu is %d and not %d",
+            name, k, (int)found[k], wanted[k]);
+}
+
+/* Row of the particle with this id, -1 for 0. */
+static int32_t row_of(const etx_event *event, int64_t id)
+{
+    const etx_particle *particles = etx_event_particles(event);
+
+    for (int32_t p = 0; p < etx_event_n_particles(event); p++)
+        if (particles[p].id == id)
+            return p;
+    return -1;
+}
+
+START_TEST(test_eval_matching_by_hand)
+{
+    const struct row *row = &rows[_i];
+    etx_event *event = new_hand_event();
+    etx_tracks *tracks = new_track_list(HAND_N_HITS, row->n_tracks, row->hits);
+    etx_evaluation_options options = default_options();
+    etx_evaluation_counts counts = {0};
+    int32_t particle[4];
+    uint8_t is_matched[6];
+
+    options.matching = row->matching;
+    options.matching_fraction = row->fraction;
+    ck_assert_ok(etx_evaluate(&counts, event, tracks, &options));
+    ck_assert_int_eq(counts.n_events, 1);
+    ck_assert_int_eq(counts.n_particles_selected, 4);
+    ck_assert_int_eq(counts.n_particles_reconstructable, 2);
+    assert_counts(row->name, &counts, &row->expected);
+
+    ck_assert_ok(etx_match(particle, is_matched, event, tracks, &options));
+    for (int32_t t = 0; t < row->n_tracks; t++) {
+        ck_assert_int_eq(particle[t], row_of(event, row->particle[t]));
+        ck_assert(particle[t] < 0 || is_matched[particle[t]] == 1);
+    }
+    ck_assert_int_eq(is_matched[row_of(event, 50)], 0);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+/* ----------------------------------------------------------- selection -- */
+
+struct selection {
+    float min_pt, max_eta;
+    int32_t min_hits, charged_only;
+    int32_t selected, reconstructable;
+};
+
+static const struct selection selections[] = {
+    {0.1f, 4.0f, 5, 1, 4, 2},
+    {0.1f, 4.0f, 5, 0, 5, 3},
+    {0.1f, 4.0f, 3, 1, 4, 3},
+    {0.0f, 4.0f, 1, 1, 5, 3},
+    {0.6f, 4.0f, 1, 1, 3, 2},
+    {0.1f, 2.5f, 1, 1, 3, 3},
+    {0.1f, 1.0f, 1, 1, 1, 1},
+    {0.1f, INFINITY, 1, 0, 5, 4},
+    {100.0f, 4.0f, 1, 0, 0, 0},
+    {0.1f, 4.0f, 100, 0, 5, 0},
+};
+
+START_TEST(test_eval_matching_selection)
+{
+    const struct selection *row = &selections[_i];
+    const int32_t none[] = {END};
+    etx_event *event = new_hand_event();
+    etx_tracks *tracks = new_track_list(HAND_N_HITS, 0, none);
+    etx_evaluation_options options = default_options();
+    etx_evaluation_counts counts = {0};
+
+    options.min_pt = row->min_pt;
+    options.max_eta = row->max_eta;
+    options.min_particle_hits = row->min_hits;
+    options.charged_only = row->charged_only;
+    ck_assert_ok(etx_evaluate(&counts, event, tracks, &options));
+    ck_assert_int_eq(counts.n_particles_selected, row->selected);
+    ck_assert_int_eq(counts.n_particles_reconstructable, row->reconstructable);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+/* A particle at rest, or along the beam, is at infinite eta: never selected,
+ * and no floating-point exception. */
+START_TEST(test_eval_matching_no_pt)
+{
+    static const int64_t ids[] = {1, 2};
+    static const etx_particle particles[] = {
+        {.id = 1, .charge = 1}, {.id = 2, .momentum = {0, 0, -5}, .charge = 1}};
+    static const int32_t none[] = {END};
+    etx_event *event = new_truth_event(2, ids, NULL, 2, particles);
+    etx_tracks *tracks = new_track_list(2, 0, none);
+    etx_evaluation_options options = default_options();
+    etx_evaluation_counts counts = {0};
+
+    options.min_pt = 0.0f;
+    options.max_eta = INFINITY;
+    ck_assert_ok(etx_evaluate(&counts, event, tracks, &options));
+    ck_assert_int_eq(counts.n_particles_selected, 0);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+/* ------------------------------------------------------ several events -- */
+
+START_TEST(test_eval_matching_sums)
+{
+    const int32_t hits[] = {P10, END, P20, 19, END, NOISE, END};
+    etx_event *event = new_hand_event();
+    etx_tracks *tracks = new_track_list(HAND_N_HITS, 3, hits);
+    etx_evaluation_counts once = {0};
+    etx_evaluation_counts counts = {0};
+    etx_evaluation rates;
+
+    ck_assert_ok(etx_evaluate(&once, event, tracks, NULL));
+    for (int k = 0; k < 3; k++)
+        ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
+    ck_assert_int_eq(counts.n_events, 3);
+    ck_assert_int_eq(counts.n_particles_selected, 12);
+    ck_assert_int_eq(counts.n_particles_reconstructable, 6);
+    assert_counts("sum", &counts, &(struct expected){9, 6, 3, 0, 6, 6});
+    ck_assert_ok(etx_evaluation_rates(&rates, &counts));
+    ck_assert_double_eq(rates.physics_efficiency.value, 0.5);
+    ck_assert_double_eq(rates.technical_efficiency.value, 1.0);
+    ck_assert_double_eq(rates.purity.value, 2.0 / 3.0);
+    ck_assert_double_eq(rates.fake_rate.value, 1.0 / 3.0);
+    ck_assert_double_eq(rates.duplicate_rate.value, 0.0);
+    ck_assert_double_eq_tol(rates.trackml_score, once.trackml_score_sum, 1e-15);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+START_TEST(test_eval_matching_empty_event)
+{
+    static const int32_t none[] = {END};
+    etx_event *event = new_truth_event(0, NULL, NULL, 0, NULL);
+    etx_tracks *tracks = new_track_list(0, 0, none);
+    etx_evaluation_counts counts = {0};
+    etx_evaluation rates;
+
+    ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
+    ck_assert_int_eq(counts.n_events, 1);
+    ck_assert_int_eq(counts.n_particles_selected, 0);
+    ck_assert_int_eq(counts.n_tracks, 0);
+    ck_assert_double_eq(counts.trackml_score_sum, 0.0);
+    ck_assert_ok(etx_match(NULL, NULL, event, tracks, NULL));
+    ck_assert_ok(etx_evaluation_rates(&rates, &counts));
+    ck_assert_double_nan(rates.purity.value);
+    ck_assert_double_eq(rates.purity.low, 0.0);
+    ck_assert_double_eq(rates.purity.high, 1.0);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+/* ------------------------------------------------------------ the judge -- */
+
+static int64_t count_shared(
+    const etx_event *event, const etx_tracks *tracks, int64_t t, int64_t id)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < etx_event_n_hits(event); i++)
+        n +=
+            etx_event_particle_ids(event)[i] == id && track_holds(tracks, t, i);
+    return n;
+}
+
+static int64_t count_hits(const etx_event *event, int64_t id)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < etx_event_n_hits(event); i++)
+        n += etx_event_particle_ids(event)[i] == id;
+    return n;
+}
+
+/* More than quarters / 4 of the whole, in whole numbers. */
+static int is_above(int64_t part, int64_t whole, int64_t quarters)
+{
+    return 4 * part > quarters * whole;
+}
+
+/* eta from the angle, another formula than the library's. */
+static int is_selected(
+    const etx_particle *particle, const etx_evaluation_options *options)
+{
+    const double px = (double)particle->momentum[0];
+    const double py = (double)particle->momentum[1];
+    const double pz = (double)particle->momentum[2];
+    const double pt = sqrt(px * px + py * py);
+    const double eta = -log(tan(0.5 * atan2(pt, pz)));
+
+    return particle->charge != 0 && pt > (double)options->min_pt &&
+           fabs(eta) < (double)options->max_eta;
+}
+
+struct judged {
+    int64_t n_matches; /* pairs of counted track and particle */
+    int32_t particle_of_track[64];
+    uint8_t matched_particle[64];
+    struct expected counts;
+    int64_t n_selected, n_reconstructable;
+};
+
+static void judge_track(struct judged *out, const etx_event *event,
+    const etx_tracks *tracks, int64_t t, int32_t matching, int64_t quarters)
+{
+    const int64_t *offsets = etx_tracks_offsets(tracks);
+    const int64_t size = offsets[t + 1] - offsets[t];
+    int is_fake = 1;
+
+    out->particle_of_track[t] = -1;
+    if (size < 3)
+        return;
+    out->counts.n_tracks++;
+    for (int32_t p = 0; p < etx_event_n_particles(event); p++) {
+        const int64_t id = etx_event_particles(event)[p].id;
+        const int64_t n_shared = count_shared(event, tracks, t, id);
+        const int64_t n_true = count_hits(event, id);
+        const int is_major = is_above(n_shared, size, quarters);
+
+        is_fake = is_fake && !is_major;
+        if ((matching == ATLAS && is_major) ||
+            (matching == DOUBLE && is_major &&
+                is_above(n_shared, n_true, quarters)) ||
+            (matching == PERFECT && n_shared == size && n_shared == n_true)) {
+            out->n_matches++;
+            out->particle_of_track[t] = p;
+            out->matched_particle[p] = 1;
+        }
+    }
+    out->counts.fake += is_fake;
+}
+
+static void judge_event(struct judged *out, const etx_event *event,
+    const etx_tracks *tracks, const etx_evaluation_options *options,
+    int64_t quarters)
+{
+    int32_t n_found = 0;
+
+    *out = (struct judged){.n_matches = 0};
+    for (int64_t t = 0; t < etx_tracks_count(tracks); t++)
+        judge_track(out, event, tracks, t, options->matching, quarters);
+    for (int32_t p = 0; p < etx_event_n_particles(event); p++) {
+        const etx_particle *particle = &etx_event_particles(event)[p];
+        const int is_found = out->matched_particle[p];
+
+        n_found += is_found;
+        if (!is_selected(particle, options))
+            continue;
+        out->n_selected++;
+        out->counts.selected += is_found;
+        if (count_hits(event, particle->id) < options->min_particle_hits)
+            continue;
+        out->n_reconstructable++;
+        out->counts.reconstructable += is_found;
+    }
+    out->counts.matched = (int32_t)out->n_matches;
+    out->counts.duplicate = (int32_t)out->n_matches - n_found;
+}
+
+START_TEST(test_eval_matching_judged)
+{
+    const uint32_t seed = (uint32_t)_i;
+    const int64_t n_particles = 1 + _i % 12;
+    const int64_t n_tracks = _i % 20;
+    etx_event *event = new_random_event(20 + 2 * _i, n_particles, seed);
+    etx_tracks *tracks = new_random_tracks(event, n_tracks, seed);
+    etx_evaluation_options options = default_options();
+    etx_evaluation_counts counts = {0};
+    int32_t particle_of_track[64];
+    uint8_t matched_particle[64] = {0};
+    struct judged judged;
+
+    options.matching = _i % 3;
+    options.matching_fraction = _i % 2 ? 0.5f : 0.75f;
+    judge_event(&judged, event, tracks, &options, _i % 2 ? 2 : 3);
+    ck_assert_ok(etx_evaluate(&counts, event, tracks, &options));
+    ck_assert_int_eq(counts.n_particles_selected, judged.n_selected);
+    ck_assert_int_eq(
+        counts.n_particles_reconstructable, judged.n_reconstructable);
+    assert_counts("judged", &counts, &judged.counts);
+    ck_assert_ok(etx_match(
+        particle_of_track, matched_particle, event, tracks, &options));
+    for (int64_t t = 0; t < n_tracks; t++)
+        ck_assert_int_eq(particle_of_track[t], judged.particle_of_track[t]);
+    ck_assert_mem_eq(
+        matched_particle, judged.matched_particle, sizeof matched_particle);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+/* ---------------------------------------------------------------- bins -- */
+
+START_TEST(test_eval_matching_binned)
+{
+    static const double eta[] = {-1.0, 0.0, 1.0, 1.5};
+    const int32_t hits[] = {P10, END, 11, 12, 13, END};
+    etx_event *event = new_hand_event();
+    etx_tracks *tracks = new_track_list(HAND_N_HITS, 2, hits);
+    etx_evaluation_options options = default_options();
+    int64_t total[3] = {100, 0, 0};
+    int64_t matched[3] = {50, 0, 0};
+
+    options.min_particle_hits = 3;
+    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks, &options,
+        ETX_VARIABLE_PT, 1, (const double[]){1.5, 4.0}));
+    ck_assert_int_eq(total[0], 101);
+    ck_assert_int_eq(matched[0], 50);
+    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks, &options,
+        ETX_VARIABLE_PT, 1, (const double[]){0.1, 1.5}));
+    ck_assert_int_eq(total[0], 103);
+    ck_assert_int_eq(matched[0], 52);
+
+    total[0] = 0;
+    matched[0] = 0;
+    ck_assert_ok(etx_evaluate_binned(
+        total, matched, event, tracks, &options, ETX_VARIABLE_ETA, 3, eta));
+    ck_assert_mem_eq(total, ((const int64_t[]){0, 1, 1}), sizeof total);
+    ck_assert_mem_eq(matched, ((const int64_t[]){0, 1, 0}), sizeof matched);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+/* All bins together are the technical efficiency. */
+START_TEST(test_eval_matching_bins_add_up)
+{
+    double edges[41];
+    int64_t total[40] = {0};
+    int64_t matched[40] = {0};
+    int64_t sum[2] = {0};
+    etx_event *event = new_random_event(200, 20, (uint32_t)_i);
+    etx_tracks *tracks = new_random_tracks(event, 25, (uint32_t)_i);
+    etx_evaluation_counts counts = {0};
+
+    for (int b = 0; b <= 40; b++)
+        edges[b] = -4.0 + 0.2 * b;
+    ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
+    ck_assert_ok(etx_evaluate_binned(
+        total, matched, event, tracks, NULL, ETX_VARIABLE_ETA, 40, edges));
+    for (int b = 0; b < 40; b++) {
+        sum[0] += total[b];
+        sum[1] += matched[b];
+    }
+    ck_assert_int_eq(sum[0], counts.n_particles_reconstructable);
+    ck_assert_int_eq(sum[1], counts.n_reconstructable_matched);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+/* ------------------------------------------------------------ refusals -- */
+
+/* One field set to what it may not hold; all fields have four bytes. */
+struct refusal {
+    const char *message;
+    size_t field;
+    union {
+        int32_t integer;
+        float number;
+    } value;
+};
+
+#define FIELD(name) offsetof(etx_evaluation_options, name)
+
+static const struct refusal refusals[] = {
+    {"matching 3", FIELD(matching), {.integer = 3}},
+    {"matching -1", FIELD(matching), {.integer = -1}},
+    {"matching_fraction 0.49", FIELD(matching_fraction), {.number = 0.49f}},
+    {"matching_fraction 1", FIELD(matching_fraction), {.number = 1.0f}},
+    {"matching_fraction nan", FIELD(matching_fraction), {.number = NAN}},
+    {"min_pt -1", FIELD(min_pt), {.number = -1.0f}},
+    {"min_pt nan", FIELD(min_pt), {.number = NAN}},
+    {"min_pt inf", FIELD(min_pt), {.number = INFINITY}},
+    {"max_eta 0", FIELD(max_eta), {.number = 0.0f}},
+    {"max_eta nan", FIELD(max_eta), {.number = NAN}},
+    {"min_particle_hits 0", FIELD(min_particle_hits), {.integer = 0}},
+    {"min_track_hits 0", FIELD(min_track_hits), {.integer = 0}},
+    {"charged_only 2", FIELD(charged_only), {.integer = 2}},
+    {"struct_size", FIELD(struct_size), {.integer = 4}},
+};
+
+START_TEST(test_eval_matching_refuses_options)
+{
+    const int32_t hits[] = {P10, END};
+    const struct refusal *row = &refusals[_i];
+    etx_event *event = new_hand_event();
+    etx_tracks *tracks = new_track_list(HAND_N_HITS, 1, hits);
+    etx_evaluation_options options = default_options();
+    etx_evaluation_counts counts = {.n_events = 7};
+    int32_t particle = 77;
+
+    memcpy((char *)&options + row->field, &row->value, sizeof row->value);
+    ck_assert_fails(etx_evaluate(&counts, event, tracks, &options),
+        ETX_ERR_ARGUMENT, row->message);
+    ck_assert_fails(etx_match(&particle, NULL, event, tracks, &options),
+        ETX_ERR_ARGUMENT, row->message);
+    ck_assert_int_eq(counts.n_events, 7);
+    ck_assert_int_eq(counts.n_tracks, 0);
+    ck_assert_int_eq(particle, 77);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+START_TEST(test_eval_matching_refuses_arguments)
+{
+    const int32_t hits[] = {P10, END};
+    const double edges[] = {0.0, 1.0, 1.0};
+    etx_event *event = new_hand_event();
+    etx_event *no_truth = NULL;
+    etx_tracks *tracks = new_track_list(HAND_N_HITS, 1, hits);
+    etx_tracks *others = new_track_list(HAND_N_HITS + 1, 1, hits);
+    etx_evaluation_counts counts = {.n_events = 7};
+    int64_t total[2] = {0};
+    const float position[3 * HAND_N_HITS] = {0};
+
+    ck_assert_ok(etx_event_create(&no_truth, HAND_N_HITS, NULL, position));
+    ck_assert_fails(etx_evaluate(NULL, event, tracks, NULL), ETX_ERR_ARGUMENT,
+        "counts is NULL");
+    ck_assert_fails(etx_evaluate(&counts, NULL, tracks, NULL), ETX_ERR_ARGUMENT,
+        "event is NULL");
+    ck_assert_fails(etx_evaluate(&counts, event, NULL, NULL), ETX_ERR_ARGUMENT,
+        "tracks is NULL");
+    ck_assert_fails(etx_evaluate(&counts, no_truth, tracks, NULL),
+        ETX_ERR_ARGUMENT, "no truth");
+    ck_assert_fails(etx_evaluate(&counts, event, others, NULL),
+        ETX_ERR_ARGUMENT, "the tracks are of 26 hits and the event has 25");
+    ck_assert_fails(etx_match(NULL, NULL, no_truth, tracks, NULL),
+        ETX_ERR_ARGUMENT, "no truth");
+    ck_assert_fails(
+        etx_evaluate_binned(total, total, event, tracks, NULL, 2, 1, edges),
+        ETX_ERR_ARGUMENT, "variable 2");
+    ck_assert_fails(
+        etx_evaluate_binned(total, total, event, tracks, NULL, 0, 0, edges),
+        ETX_ERR_ARGUMENT, "n_bins 0");
+    ck_assert_fails(
+        etx_evaluate_binned(total, total, event, tracks, NULL, 0, 2, edges),
+        ETX_ERR_ARGUMENT, "edges 1 and 2");
+    ck_assert_fails(
+        etx_evaluate_binned(NULL, total, event, tracks, NULL, 0, 1, edges),
+        ETX_ERR_ARGUMENT, "total is NULL");
+    ck_assert_int_eq(counts.n_events, 7);
+    etx_tracks_free(others);
+    etx_tracks_free(tracks);
+    etx_event_free(no_truth);
+    etx_event_free(event);
+}
+END_TEST
+
+struct call {
+    const etx_event *event;
+    const etx_tracks *tracks;
+};
+
+static etx_status evaluate(void *argument)
+{
+    const struct call *call = argument;
+    etx_evaluation_counts counts = {.n_events = 3};
+    const etx_status status =
+        etx_evaluate(&counts, call->event, call->tracks, NULL);
+
+    ck_assert_int_eq(counts.n_events, status == ETX_OK ? 4 : 3);
+    return status;
+}
+
+START_TEST(test_eval_matching_out_of_memory)
+{
+    etx_event *event = new_random_event(100, 10, 1);
+    etx_tracks *tracks = new_random_tracks(event, 10, 1);
+    struct call call = {event, tracks};
+
+    ck_assert_int_gt(etx_test_out_of_memory(evaluate, &call), 6);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+Suite *etx_suite_eval_matching(void)
+{
+    Suite *suite = suite_create("eval_matching");
+
+    etx_test_add_loop(suite, "by hand", test_eval_matching_by_hand, ROWS(rows));
+    etx_test_add_loop(
+        suite, "selection", test_eval_matching_selection, ROWS(selections));
+    etx_test_add(suite, "no pT", test_eval_matching_no_pt);
+    etx_test_add(suite, "sums", test_eval_matching_sums);
+    etx_test_add(suite, "empty event", test_eval_matching_empty_event);
+    etx_test_add_loop(suite, "judged", test_eval_matching_judged, 60);
+    etx_test_add(suite, "binned", test_eval_matching_binned);
+    etx_test_add_loop(suite, "bins add up", test_eval_matching_bins_add_up, 5);
+    etx_test_add_loop(
+        suite, "options", test_eval_matching_refuses_options, ROWS(refusals));
+    etx_test_add(suite, "arguments", test_eval_matching_refuses_arguments);
+    etx_test_add(suite, "out of memory", test_eval_matching_out_of_memory);
+    return suite;
+}

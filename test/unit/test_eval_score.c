@@ -1,0 +1,235 @@
+/* test_eval_score.c -- the TrackML score.
+ *
+ * By hand, and against a judge that compares every track with every particle.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+
+#include "eval_events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ROWS(table) (sizeof table / sizeof table[0])
+#define END         END_OF_TRACK
+
+static double score_of(const etx_event *event, const etx_tracks *tracks)
+{
+    etx_evaluation_counts counts = {0};
+
+    ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
+    return counts.trackml_score_sum;
+}
+
+/* ------------------------------------------------------------- by hand -- */
+
+/* Hits 0-3 of particle 1, 4-6 of particle 2, 7-8 noise. Sixteenths: the sum
+ * is one. */
+static const int64_t ids[] = {1, 1, 1, 1, 2, 2, 2, 0, 0};
+static const float weights[] = {
+    0.125f, 0.0625f, 0.0625f, 0.25f, 0.25f, 0.125f, 0.125f, 0.0f, 0.0f};
+
+struct row {
+    const char *name;
+    int32_t n_tracks;
+    int32_t hits[24];
+    double score;
+};
+
+static const struct row rows[] = {
+    {"none", 0, {END}, 0.0},
+    {"all", 2, {0, 1, 2, 3, END, 4, 5, 6, END}, 1.0},
+    {"all and noise", 3, {0, 1, 2, 3, END, 4, 5, 6, END, 7, 8, END}, 1.0},
+    {"all in one", 1, {0, 1, 2, 3, 4, 5, 6, END}, 0.5},
+    {"one track per hit", 4, {0, END, 1, END, 2, END, 3, END}, 0.0},
+    /* Three hits of four count, and only their weights. */
+    {"one hit short", 1, {0, 1, 2, END}, 0.25},
+    {"one other hit", 1, {1, 2, 3, 7, END}, 0.375},
+    /* Exactly half is not more than half, on either side. */
+    {"half of the particle", 1, {2, 3, END}, 0.0},
+    {"half of the track", 1, {4, 5, 7, 8, END}, 0.0},
+    {"half of each other", 2, {0, 1, 4, 7, END, 2, 3, 5, 6, END}, 0.0},
+    {"two of three", 1, {4, 5, END}, 0.375},
+    {"noise counts in the track", 1, {4, 5, 6, 7, 8, END}, 0.5},
+    /* A shared hit is of the first track only. */
+    {"shared, first", 2, {0, 1, 2, END, 2, 3, 7, END}, 0.25},
+    {"shared, second empty", 2, {0, 1, 2, 3, END, 0, 1, 2, 3, END}, 0.5},
+    {"shared, second gains", 2, {3, 7, 8, END, 3, 4, 5, 6, END}, 0.5},
+    {"shared, second loses", 2, {4, 0, END, 4, 5, 1, END}, 0.0},
+};
+
+START_TEST(test_eval_score_by_hand)
+{
+    static const etx_particle particles[] = {{.id = 1}, {.id = 2}};
+    const struct row *row = &rows[_i];
+    etx_event *event = new_truth_event(9, ids, weights, 2, particles);
+    etx_tracks *tracks = new_track_list(9, row->n_tracks, row->hits);
+
+    ck_assert_msg(score_of(event, tracks) == row->score,
+        "%s: %.17g and not %.17g", row->name, score_of(event, tracks),
+        row->score);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+END_TEST
+
+/* Weights are taken relative to their sum; all zero is no score. */
+START_TEST(test_eval_score_weights)
+{
+    static const etx_particle particles[] = {{.id = 1}, {.id = 2}};
+    static const int32_t hits[] = {0, 1, 2, END};
+    const float zero[9] = {0};
+    float large[9];
+    etx_tracks *tracks = new_track_list(9, 1, hits);
+    etx_event *event = new_truth_event(9, ids, zero, 2, particles);
+
+    ck_assert_double_eq(score_of(event, tracks), 0.0);
+    etx_event_free(event);
+    for (int i = 0; i < 9; i++)
+        large[i] = 1024.0f * weights[i];
+    event = new_truth_event(9, ids, large, 2, particles);
+    ck_assert_double_eq(score_of(event, tracks), 0.25);
+    etx_event_free(event);
+    /* Without weights every hit counts the same, noise too. */
+    event = new_truth_event(9, ids, NULL, 2, particles);
+    ck_assert_double_eq_tol(score_of(event, tracks), 3.0 / 9.0, 1e-7);
+    etx_event_free(event);
+    etx_tracks_free(tracks);
+}
+END_TEST
+
+/* ------------------------------------------------------------ the judge -- */
+
+/* The track of a hit in a submission: the first that holds it, or -1. */
+static int64_t track_of(const etx_tracks *tracks, int64_t hit)
+{
+    for (int64_t t = 0; t < etx_tracks_count(tracks); t++)
+        if (track_holds(tracks, t, hit))
+            return t;
+    return -1;
+}
+
+static double judge_score(
+    const etx_event *event, const etx_tracks *tracks, const float *weight)
+{
+    const int64_t n_hits = etx_event_n_hits(event);
+    const int64_t *particle = etx_event_particle_ids(event);
+    double total = 0.0;
+    double score = 0.0;
+
+    for (int64_t i = 0; i < n_hits; i++)
+        total += (double)weight[i];
+    for (int64_t t = 0; t < etx_tracks_count(tracks); t++)
+        for (int64_t id = 1; id <= etx_event_n_particles(event); id++) {
+            int64_t n_track = 0;
+            int64_t n_particle = 0;
+            int64_t n_shared = 0;
+            double shared = 0.0;
+
+            for (int64_t i = 0; i < n_hits; i++) {
+                const int is_mine = track_of(tracks, i) == t;
+
+                n_track += is_mine;
+                n_particle += particle[i] == id;
+                n_shared += is_mine && particle[i] == id;
+                shared += is_mine && particle[i] == id ? (double)weight[i] : 0;
+            }
+            if (2 * n_shared > n_track && 2 * n_shared > n_particle)
+                score += shared;
+        }
+    return score / total;
+}
+
+START_TEST(test_eval_score_judged)
+{
+    const int64_t n_hits = 80;
+    int64_t random_ids[80];
+    float weight[80];
+    etx_particle particles[8];
+    etx_event *pattern = new_random_event(n_hits, 8, (uint32_t)_i);
+    etx_tracks *tracks = new_random_tracks(pattern, 12, (uint32_t)_i);
+    etx_event *event = NULL;
+
+    for (int64_t i = 0; i < n_hits; i++) {
+        random_ids[i] = etx_event_particle_ids(pattern)[i];
+        weight[i] = (float)((i * 37 + _i) % 11);
+    }
+    for (int p = 0; p < 8; p++)
+        particles[p] = etx_event_particles(pattern)[p];
+    event = new_truth_event(n_hits, random_ids, weight, 8, particles);
+    ck_assert_double_eq_tol(
+        score_of(event, tracks), judge_score(event, tracks, weight), 1e-14);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+    etx_event_free(pattern);
+}
+END_TEST
+
+/* --------------------------------------------------------- whole events -- */
+
+/* The tracks of the truth: every particle found, a score of one. */
+static void assert_truth_scores_one(const char *prefix)
+{
+    etx_event *event = NULL;
+    etx_tracks *tracks = NULL;
+    etx_evaluation_counts counts = {0};
+    const etx_particle *particles;
+    int32_t *labels;
+
+    ck_assert_ok(etx_event_read_trackml(&event, prefix, NULL));
+    labels = calloc((size_t)etx_event_n_hits(event), sizeof *labels);
+    ck_assert_ptr_nonnull(labels);
+    particles = etx_event_particles(event);
+    for (int64_t i = 0; i < etx_event_n_hits(event); i++) {
+        const int64_t id = etx_event_particle_ids(event)[i];
+
+        labels[i] = -1;
+        for (int32_t p = 0; p < etx_event_n_particles(event) && id != 0; p++)
+            if (particles[p].id == id)
+                labels[i] = p;
+    }
+    ck_assert_ok(
+        etx_tracks_from_labels(&tracks, etx_event_n_hits(event), labels));
+    ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
+    ck_assert_int_gt(counts.n_particles_reconstructable, 20);
+    ck_assert_int_eq(
+        counts.n_reconstructable_matched, counts.n_particles_reconstructable);
+    ck_assert_int_gt(counts.n_tracks, 20);
+    ck_assert_int_eq(counts.n_tracks_matched, counts.n_tracks);
+    ck_assert_int_eq(counts.n_tracks_fake + counts.n_tracks_duplicate, 0);
+    ck_assert_double_eq_tol(counts.trackml_score_sum, 1.0, 1e-12);
+    free(labels);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+}
+
+START_TEST(test_eval_score_shipped_event)
+{
+    assert_truth_scores_one(etx_test_example("event000000000"));
+}
+END_TEST
+
+START_TEST(test_eval_score_real_event)
+{
+    const char *name = "eval_score real event";
+    const char *folder = etx_test_reference(name, "trackml_event");
+    char prefix[1024];
+
+    if (folder == NULL)
+        return;
+    snprintf(prefix, sizeof prefix, "%s/event000000001", folder);
+    assert_truth_scores_one(prefix);
+}
+END_TEST
+
+Suite *etx_suite_eval_score(void)
+{
+    Suite *suite = suite_create("eval_score");
+
+    etx_test_add_loop(suite, "by hand", test_eval_score_by_hand, ROWS(rows));
+    etx_test_add(suite, "weights", test_eval_score_weights);
+    etx_test_add_loop(suite, "judged", test_eval_score_judged, 20);
+    etx_test_add(suite, "shipped event", test_eval_score_shipped_event);
+    etx_test_add(suite, "real event", test_eval_score_real_event);
+    return suite;
+}
