@@ -317,13 +317,16 @@ static inline enum rounding round_to_bits(
     const uint64_t kept = n_dropped < 64 ? high >> n_dropped : 0;
     const uint64_t rest = n_dropped < 64 ? high << (64 - n_dropped) : high;
     const uint64_t half = (uint64_t)1 << 63;
-    const bool is_up =
-        n_dropped <= 64 &&
-        (rest > half || (rest == half && (value.more || (kept & 1) != 0)));
+    /* Bit operators: no branch on what is as good as random. */
+    const uint64_t is_odd = (value.more | (kept & 1)) & (rest == half);
+    const uint64_t is_up = (is_odd | (rest > half)) & (n_dropped <= 64);
 
-    if (value.loose && rest < half &&
-        rest + ((uint64_t)1 << (64 - n_dropped + shift)) >= half)
-        return UNSURE;
+    if (value.loose) {
+        const uint64_t unit = (uint64_t)1 << (64 - n_dropped + shift);
+
+        if ((rest < half) & (rest + unit >= half))
+            return UNSURE;
+    }
 
     /* The implicit bit of kept raises exponent - 1 to exponent, and a carry
      * out of the mantissa raises it once more. */

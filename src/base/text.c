@@ -12,6 +12,27 @@
  * number back to between zero and infinity. */
 #define MOST_EXPONENT INT64_C(1000000000000000)
 
+static const uint64_t power_of_ten[] = {
+    1,
+    10,
+    100,
+    1000,
+    10000,
+    100000,
+    1000000,
+    10000000,
+    100000000,
+    1000000000,
+    10000000000,
+    100000000000,
+    1000000000000,
+    10000000000000,
+    100000000000000,
+    1000000000000000,
+    10000000000000000,
+    100000000000000000,
+};
+
 /* ------------------------------------------------------------- reading -- */
 
 /* The parts of a number in text. */
@@ -86,9 +107,11 @@ static inline bool read_number(
     uint64_t significand = 0;
     int64_t exponent = 0;
 
-    number->is_negative = at != last && *at == '-';
-    if (at != last && (*at == '+' || *at == '-'))
-        at++;
+    number->is_negative = false;
+    if (at != last) { /* no branch on the sign, which is as good as random */
+        number->is_negative = *at == '-';
+        at += (*at == '-') | (*at == '+');
+    }
     number->digits = at;
     at = read_digits(&significand, at, last);
     number->n_digits = at - number->digits;
@@ -184,27 +207,37 @@ const char *etx_parse_double(double *value, const char *begin, const char *end)
     return number.end;
 }
 
-const char *etx_parse_int64(int64_t *value, const char *begin, const char *end)
+/* The same digits again, where they may be too many for 64 bits. */
+static bool read_long_integer(
+    uint64_t *size, const char *at, const char *end, uint64_t most)
 {
-    const char *at = begin;
-    bool is_negative = false;
-    uint64_t size = 0;
-
-    if (at != end && (*at == '+' || *at == '-'))
-        is_negative = *at++ == '-';
-    if (at == end || !is_digit(*at))
-        return NULL;
-
-    const uint64_t most = (uint64_t)INT64_MAX + is_negative;
-    for (; at != end && is_digit(*at); at++) {
+    *size = 0;
+    for (; at != end; at++) {
         const uint64_t digit = (uint64_t)(*at - '0');
 
-        if (size > (most - digit) / 10)
-            return NULL;
-        size = size * 10 + digit;
+        if (*size > (most - digit) / 10)
+            return false;
+        *size = *size * 10 + digit;
     }
+    return true;
+}
+
+const char *etx_parse_int64(int64_t *value, const char *begin, const char *end)
+{
+    const bool is_negative = begin != end && *begin == '-';
+    const bool has_sign = begin != end && (*begin == '+' || *begin == '-');
+    const char *digits = begin + has_sign;
+    uint64_t size = 0;
+    const char *last = read_digits(&size, digits, end);
+
+    if (last == digits)
+        return NULL;
+    if (last - digits >= MOST_EXACT_DIGITS &&
+        !read_long_integer(
+            &size, digits, last, (uint64_t)INT64_MAX + is_negative))
+        return NULL;
     *value = (int64_t)(is_negative ? 0 - size : size);
-    return at;
+    return last;
 }
 
 /* ------------------------------------------------------------- writing -- */
@@ -213,27 +246,6 @@ const char *etx_parse_int64(int64_t *value, const char *begin, const char *end)
 struct shortest {
     uint64_t significand;
     int32_t exponent;
-};
-
-static const uint64_t power_of_ten[] = {
-    1,
-    10,
-    100,
-    1000,
-    10000,
-    100000,
-    1000000,
-    10000000,
-    100000000,
-    1000000000,
-    10000000000,
-    100000000000,
-    1000000000000,
-    10000000000000,
-    100000000000000,
-    1000000000000000,
-    10000000000000000,
-    100000000000000000,
 };
 
 static bool reads_back(struct shortest number, uint64_t bits,
