@@ -362,6 +362,29 @@ START_TEST(test_walkthrough_bounded)
 }
 END_TEST
 
+/* Every start likes the same ends best, so many passes are needed. */
+START_TEST(test_walkthrough_bounded_passes)
+{
+    const int32_t n_each = 40;
+    const int32_t n_edges = n_each * n_each;
+    struct scored_edge *edges = calloc((size_t)n_edges, sizeof *edges);
+    int32_t start[80];
+    struct owned_dag owned;
+
+    ck_assert_ptr_nonnull(edges);
+    for (int32_t e = 0; e < n_edges; e++)
+        edges[e] = (struct scored_edge){e / n_each, n_each + e % n_each,
+            1.0f - (float)(e % n_each) / 64.0f};
+    owned = new_dag(2 * n_each, n_edges, edges);
+    find_paths(start, &owned.dag, 0);
+    assert_paths(start, &owned.dag);
+    for (int32_t i = 0; i < n_each; i++)
+        ck_assert_int_eq(start[n_each + i], i);
+    free(owned.storage);
+    free(edges);
+}
+END_TEST
+
 /* The best path of all comes first whatever the limit. */
 START_TEST(test_walkthrough_bounded_first_path)
 {
@@ -399,11 +422,13 @@ static struct scored_edge *new_hub(int32_t n_starts)
         const int32_t side = n_starts + 1 + i;
         const int32_t end = 2 * n_starts + 1 + i;
         const float share = (float)i / (float)n_starts;
+        const float score = 0.45f - 0.4f * share;
 
-        edges[4 * i] = (struct scored_edge){hub, end, 0.9f - 0.8f * share};
-        edges[4 * i + 1] = (struct scored_edge){i, hub, 0.5f};
-        edges[4 * i + 2] = (struct scored_edge){i, side, 0.25f};
-        edges[4 * i + 3] = (struct scored_edge){side, end, 1.0f - 0.8f * share};
+        edges[4 * i] = (struct scored_edge){hub, end, score};
+        edges[4 * i + 1] = (struct scored_edge){i, hub, 0.25f};
+        edges[4 * i + 2] = (struct scored_edge){i, side, 0.1f};
+        edges[4 * i + 3] = (struct scored_edge){
+            side, end, score + 0.15f + 0.2f / (float)n_starts};
     }
     return edges;
 }
@@ -509,6 +534,7 @@ Suite *etx_suite_walkthrough(void)
     etx_test_add(suite, "outward", test_walkthrough_outward);
     etx_test_add_loop(suite, "judged", test_walkthrough_judged, N_JUDGED);
     etx_test_add_loop(suite, "bounded", test_walkthrough_bounded, 10);
+    etx_test_add(suite, "bounded, passes", test_walkthrough_bounded_passes);
     etx_test_add_loop(suite, "bounded, first path",
         test_walkthrough_bounded_first_path, N_JUDGED);
     etx_test_add(suite, "hub", test_walkthrough_hub);
