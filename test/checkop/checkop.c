@@ -46,9 +46,9 @@ void checkop_start(struct checkop *check, uint64_t seed)
     }
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
         struct etx_stream *const stream = &check->stream[p];
-        ck_assert_int_eq(etx_arena_create(&stream->arena, 0), ETX_OK);
-        ck_assert_int_eq(
-            etx_pool_create(&stream->pool, pool_threads[p]), ETX_OK);
+        if (etx_arena_create(&stream->arena, 0) != ETX_OK ||
+            etx_pool_create(&stream->pool, pool_threads[p]) != ETX_OK)
+            ck_abort_msg("no stream: %s", etx_last_error());
     }
 }
 
@@ -354,7 +354,7 @@ static void compare(const struct checkop_case *self,
     }
 }
 
-static int32_t is_own(
+int32_t checkop_is_own(
     const struct checkop *check, int32_t i, const struct checkop_case *self)
 {
     const struct etx_op_table *const ops = &check->implementation[i].ops;
@@ -412,7 +412,7 @@ void checkop_verify(struct checkop *check, struct checkop_case *self)
     if (self->set_bounds != NULL)
         self->set_bounds(check, self);
     for (int32_t i = 1; i < check->n_implementations; i++)
-        if (is_own(check, i, self))
+        if (checkop_is_own(check, i, self))
             verify_implementation(check, self, i, expected);
     for (int32_t o = 0; o < self->n_outputs; o++)
         memcpy(self->output[o].data, expected[o],

@@ -115,6 +115,9 @@ void checkop_perturbation_bounds(
 
 /* Run once on the reference; fails the test unless it answers ETX_OK. */
 void checkop_run_reference(struct checkop *check, struct checkop_case *self);
+/* Whether implementation i has a version of the operator of its own. */
+int32_t checkop_is_own(
+    const struct checkop *check, int32_t i, const struct checkop_case *self);
 void checkop_verify(struct checkop *check, struct checkop_case *self);
 /* Every implementation answers `expected` and gives its scratch back. */
 void checkop_verify_failure(

@@ -1,0 +1,291 @@
+/* bench/checkop_bench.c -- time every operator on every implementation.
+ *
+ * checkop-bench [op] [threads]: the cases of test/checkop at sizes of a real
+ * event. One line per case: operator, sizes, implementation, threads, repeats,
+ * median, 10 % and 90 % quantile of the seconds of one run, and GFLOP/s of the
+ * median; tab-separated, so that two commits can be joined.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cases.h"
+
+#include "base/cpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MOST_REPEATS  200
+#define LEAST_REPEATS 20
+#define ENOUGH        1.0 /* seconds for the repeats of one case */
+#define SLOW          1.0 /* a reference that takes longer runs 3 times */
+
+/* ----------------------------------------------------------------- cases -- */
+
+static const struct checkop_perceptron embedding = {.n_rows = 10000,
+    .n_parts = 1,
+    .part_width = {12},
+    .n_layers = 5,
+    .layer_width = {128, 128, 128, 128, 8},
+    .norm = ETX_NORM_LAYER,
+    .activation = ETX_ACTIVATION_TANH,
+    .last_norm = ETX_NORM_L2};
+static const struct checkop_perceptron filter = {.n_rows = 20000,
+    .n_parts = 3,
+    .part_width = {12, 12, 8},
+    .gathered = 3,
+    .n_layers = 3,
+    .layer_width = {64, 64, 1},
+    .norm = ETX_NORM_LAYER,
+    .activation = ETX_ACTIVATION_SILU};
+static const struct checkop_perceptron message = {.n_rows = 20000,
+    .n_parts = 3,
+    .part_width = {64, 64, 64},
+    .gathered = 3,
+    .n_layers = 3,
+    .layer_width = {64, 64, 64},
+    .norm = ETX_NORM_LAYER,
+    .activation = ETX_ACTIVATION_SILU,
+    .last_norm = ETX_NORM_LAYER,
+    .last_activation = ETX_ACTIVATION_SILU,
+    .residual = 1};
+
+static void mlp_embedding(struct checkop_case *out, struct checkop *check)
+{
+    checkop_mlp(out, check, &embedding);
+}
+
+static void mlp_filter(struct checkop_case *out, struct checkop *check)
+{
+    checkop_mlp(out, check, &filter);
+}
+
+static void mlp_message(struct checkop_case *out, struct checkop *check)
+{
+    checkop_mlp(out, check, &message);
+}
+
+static void mlp_backward_filter(struct checkop_case *out, struct checkop *check)
+{
+    checkop_mlp_backward(out, check, &filter);
+}
+
+static void mlp_backward_message(
+    struct checkop_case *out, struct checkop *check)
+{
+    checkop_mlp_backward(out, check, &message);
+}
+
+static void linear(struct checkop_case *out, struct checkop *check)
+{
+    checkop_linear(out, check, 20000, 128, 128);
+}
+
+static void linear_backward(struct checkop_case *out, struct checkop *check)
+{
+    checkop_linear_backward(out, check, 20000, 128, 128);
+}
+
+static void norm(struct checkop_case *out, struct checkop *check)
+{
+    checkop_norm(out, check, ETX_NORM_LAYER, 100000, 64, 0);
+}
+
+static void norm_backward(struct checkop_case *out, struct checkop *check)
+{
+    checkop_norm_backward(out, check, ETX_NORM_LAYER, 100000, 64, 0);
+}
+
+static void activation(struct checkop_case *out, struct checkop *check)
+{
+    checkop_activation(out, check, ETX_ACTIVATION_SILU, 5000000, 0);
+}
+
+static void activation_backward(struct checkop_case *out, struct checkop *check)
+{
+    checkop_activation_backward(out, check, ETX_ACTIVATION_SILU, 5000000, 0);
+}
+
+static void gather(struct checkop_case *out, struct checkop *check)
+{
+    checkop_gather(out, check, 200000, 64, 0);
+}
+
+static void add(struct checkop_case *out, struct checkop *check)
+{
+    checkop_add(out, check, 10000000);
+}
+
+static void row_dot(struct checkop_case *out, struct checkop *check)
+{
+    checkop_row_dot(out, check, 200000, 64, 3);
+}
+
+static void segment_sum(struct checkop_case *out, struct checkop *check)
+{
+    const struct checkop_segments shape = {.n_segments = 20000,
+        .n_values = 200000,
+        .width = 64,
+        .reduce = ETX_REDUCE_SUM};
+
+    checkop_segment_reduce(out, check, &shape);
+}
+
+static void segment_max_backward(
+    struct checkop_case *out, struct checkop *check)
+{
+    const struct checkop_segments shape = {.n_segments = 20000,
+        .n_values = 200000,
+        .width = 64,
+        .reduce = ETX_REDUCE_MAX,
+        .ordered = 1};
+
+    checkop_segment_reduce_backward(out, check, &shape);
+}
+
+static void edge_features(struct checkop_case *out, struct checkop *check)
+{
+    checkop_edge_features(out, check, 100000, 200000);
+}
+
+static void radius_graph(struct checkop_case *out, struct checkop *check)
+{
+    checkop_radius_graph(out, check, 10000, 8, 0.5f, 0, 0, 0);
+}
+
+static void radius_graph_knn(struct checkop_case *out, struct checkop *check)
+{
+    checkop_radius_graph(out, check, 10000, 8, 0.6f, 10, 0, 1);
+}
+
+static void components(struct checkop_case *out, struct checkop *check)
+{
+    checkop_connected_components(out, check, 100000, 1000000, 1);
+}
+
+static void edge_select(struct checkop_case *out, struct checkop *check)
+{
+    checkop_edge_select(out, check, 5000000);
+}
+
+static void mutual_best(struct checkop_case *out, struct checkop *check)
+{
+    checkop_mutual_best(out, check, 100000, 1000000);
+}
+
+static void bce_loss(struct checkop_case *out, struct checkop *check)
+{
+    checkop_bce_loss(out, check, 1000000, 1);
+}
+
+static void hinge_loss(struct checkop_case *out, struct checkop *check)
+{
+    checkop_hinge_loss(out, check, ETX_HINGE_SQUARED, 100000, 1000000, 8);
+}
+
+static void adamw(struct checkop_case *out, struct checkop *check)
+{
+    checkop_adamw(out, check, 1000000, 100, 1);
+}
+
+static const struct {
+    const char *op;
+    void (*make)(struct checkop_case *out, struct checkop *check);
+} cases[] = {{"mlp", mlp_embedding}, {"mlp", mlp_filter}, {"mlp", mlp_message},
+    {"mlp_backward", mlp_backward_filter},
+    {"mlp_backward", mlp_backward_message}, {"linear", linear},
+    {"linear_backward", linear_backward}, {"norm", norm},
+    {"norm_backward", norm_backward}, {"activation", activation},
+    {"activation_backward", activation_backward}, {"gather", gather},
+    {"add", add}, {"row_dot", row_dot}, {"segment_reduce", segment_sum},
+    {"segment_reduce_backward", segment_max_backward},
+    {"edge_features", edge_features}, {"radius_graph", radius_graph},
+    {"radius_graph", radius_graph_knn}, {"connected_components", components},
+    {"edge_select", edge_select}, {"mutual_best", mutual_best},
+    {"bce_loss", bce_loss}, {"hinge_loss", hinge_loss}, {"adamw", adamw}};
+#define N_CASES (sizeof cases / sizeof cases[0])
+
+/* ---------------------------------------------------------------- timing -- */
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double one = *(const double *)a;
+    const double two = *(const double *)b;
+
+    return (one > two) - (one < two);
+}
+
+static double run_once(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    const double begin = seconds();
+
+    if (self->run(ops, stream, self) != ETX_OK) {
+        fprintf(stderr, "checkop-bench: %s: %s\n", self->op, etx_last_error());
+        exit(1);
+    }
+    return seconds() - begin;
+}
+
+static void print_timing(const struct checkop_implementation *implementation,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    const double warm = run_once(&implementation->ops, stream, self);
+    const int least = warm > SLOW ? 3 : LEAST_REPEATS;
+    double time[MOST_REPEATS];
+    double spent = 0.0;
+    int n = 0;
+
+    while (n < least || (spent < ENOUGH && n < MOST_REPEATS)) {
+        time[n] = run_once(&implementation->ops, stream, self);
+        spent += time[n++];
+    }
+    qsort(time, (size_t)n, sizeof *time, ascending);
+    printf("%s\t%s\t%s\t%d\t%d\t%.3e\t%.3e\t%.3e\t%.2f\n", self->op,
+        self->label, implementation->name,
+        (int)etx_pool_n_threads(stream->pool), n, time[n / 2], time[n / 10],
+        time[n * 9 / 10], self->flop / time[n / 2] * 1e-9);
+    (void)fflush(stdout);
+}
+
+static int32_t pool_of(int n_threads)
+{
+    return n_threads >= 4 ? 2 : n_threads >= 2 ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = argc > 1 ? argv[1] : NULL;
+    const int32_t pool = pool_of(argc > 2 ? atoi(argv[2]) : 1);
+
+    if (argc > 3 || (only != NULL && only[0] == '-')) {
+        fprintf(stderr, "usage: checkop-bench [op [threads: 1, 2 or 4]]\n");
+        return 2;
+    }
+    printf(
+        "# instruction set level of this machine: %d\n", (int)etx_cpu_level());
+    printf("op\tcase\timplementation\tthreads\trepeats\tmedian_s\tp10_s\tp90_s"
+           "\tgflops\n");
+    for (size_t c = 0; c < N_CASES; c++) {
+        struct checkop check;
+        struct checkop_case one;
+        if (only != NULL && strcmp(only, cases[c].op) != 0)
+            continue;
+        checkop_start(&check, 1);
+        cases[c].make(&one, &check);
+        for (int32_t i = 0; i < check.n_implementations; i++)
+            if (i == 0 || checkop_is_own(&check, i, &one))
+                print_timing(
+                    &check.implementation[i], &check.stream[pool], &one);
+        checkop_stop(&check);
+    }
+    return 0;
+}
