@@ -1,7 +1,7 @@
 /* base/arena.h -- scratch memory of one event: mark, take, go back.
  *
- * A chain of blocks from etx_alloc that only grows; pointers stay valid until
- * the arena goes back past them. One thread at a time. Under AddressSanitizer
+ * A chain of blocks from etx_alloc; pointers stay valid until the arena goes
+ * back past them. One thread at a time. Under AddressSanitizer
  * what is not handed out is poisoned.
  *
  * SPDX-License-Identifier: Apache-2.0 */

@@ -25,7 +25,8 @@ void etx_pool_free(struct etx_pool *pool);
 int32_t etx_pool_n_threads(const struct etx_pool *pool); /* NULL: 1 */
 
 /* Run function for blocks 0 .. n_blocks-1, on all threads; the caller works
- * too, under feholdexcept. Returns when all are done: ETX_OK, or the status
+ * too, under the default floating-point environment, and finds its own again.
+ * Not from inside a block function. Returns when all are done: ETX_OK, or the status
  * and message of the failing block with the lowest number (blocks after a
  * failure may not run). pool NULL runs serially. In a child after fork the
  * pool's threads are gone: the loop runs serially. */
