@@ -1,0 +1,189 @@
+"""convert -- model files from trained PyTorch networks of Exa.TrkX.
+
+    python -m exatrkx.convert --family attention_gnn --weights gnn.ckpt \\
+        --hparams hparams.yaml --node-features r:1000,phi:3.1415927,z:1000 \\
+        --out gnn.safetensors
+
+Reads Lightning checkpoints and TorchScript (.ckpt, .pt: needs torch) or plain
+arrays (.npz). Sizes come from the weights; the rest from --options, then
+--hparams, then the checkpoint, then the usual setting, which is reported.
+
+Edges run from edge_index[0] to edge_index[1]. A network that was trained on
+edges from the larger index to the smaller and now gets them the other way
+wants --options '{"order": "target_source"}'.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from . import safetensors_file
+from ._families import CONVERTERS, STAGES, Converted, Source
+from ._state_dict import ConvertError, Hparams, read_hparams, read_weights
+
+CELLS = "cell_count cell_val leta lphi lx ly lz geta gphi".split()
+SPACE = [("r", 1000.0), ("phi", math.pi), ("z", 1000.0)]
+CONFIG = "etx.config"
+
+Features = list[dict[str, Any]]
+
+
+def parse_features(text: str) -> Features:
+    """NAME:SCALE,... as etx.config lists them; SCALE may be left out for 1."""
+    features = []
+    for part in text.split(",") if text else []:
+        name, _, scale = part.strip().partition(":")
+        try:
+            features.append({"name": name, "scale": float(scale or 1.0)})
+        except ValueError:
+            raise ConvertError(f"{part}: expected NAME:SCALE") from None
+    return features
+
+
+def choose_node_features(
+    given: str | None, hparams: Hparams, n_features: int, source: Source
+) -> Features:
+    """--node-features, acorn's lists, or the usual three or twelve."""
+    if given is not None:
+        features = parse_features(given)
+    elif isinstance(hparams.get("node_features"), list):
+        names = hparams["node_features"]
+        scales = hparams.get("node_scales") or [1.0] * len(names)
+        features = [
+            {"name": str(name).removeprefix("hit_"), "scale": float(scale)}
+            for name, scale in zip(names, scales, strict=True)
+        ]
+    elif n_features in (3, 12):
+        columns = [(name, 1.0) for name in CELLS] if n_features == 12 else []
+        features = [{"name": n, "scale": s} for n, s in columns + SPACE]
+        listed = ",".join(f"{f['name']}:{f['scale']:g}" for f in features)
+        source.note(f"no --node-features given: taking {listed}")
+    else:
+        raise ConvertError(f"the network reads {n_features} --node-features")
+    if len(features) != n_features:
+        raise ConvertError(
+            f"{len(features)} node features given, the network reads {n_features}"
+        )
+    return features
+
+
+def make_stage(
+    options: argparse.Namespace, converted: Converted, source: Source
+) -> dict[str, Any]:
+    """The object of the stage in etx.config."""
+    hparams = source.hparams
+    stage: dict[str, Any] = {
+        "arch": options.family,
+        "options": converted.options | options.options,
+        "node_features": choose_node_features(
+            options.node_features, hparams, converted.n_node_features, source
+        ),
+    }
+    if options.family != "mlp":
+        stage["edge_features"] = parse_features(options.edge_features)
+        if len(stage["edge_features"]) != converted.n_edge_features:
+            raise ConvertError(
+                f"the network reads {converted.n_edge_features} --edge-features"
+            )
+    else:
+        graph = dict(options.graph)
+        graph.setdefault("radius", source.setting("r_infer r_test r_val r", 0.1))
+        stage["graph"] = graph
+    if options.family == "edge_filter":
+        cut = options.cut
+        stage["cut"] = source.setting("filter_cut", 0.5) if cut is None else cut
+    return stage
+
+
+def convert(options: argparse.Namespace) -> None:
+    """Read the weights, write the model file."""
+
+    def note(text: str) -> None:
+        print(f"exatrkx.convert: {text}", file=sys.stderr)
+
+    state, stored = read_weights(options.weights)
+    hparams = stored | read_hparams(options.hparams)
+    n_edge = len(parse_features(options.edge_features))
+    # What --options say needs no default and no note.
+    known = {"n_graph_iters": options.options.get("n_iterations")}
+    known["hidden_activation"] = options.options.get("activation")
+    hparams |= {name: value for name, value in known.items() if value is not None}
+    source = Source(state, hparams, note, n_edge)
+    converted = CONVERTERS[options.family](source)
+    source.finish()
+    name = STAGES[options.family]
+    config: dict[str, Any] = {"schema": 1}
+    tensors: safetensors_file.Tensors = {}
+    if options.merge:
+        tensors, config = read_model(options.merge)
+        prefix = name + "."
+        tensors = {t: v for t, v in tensors.items() if not t.startswith(prefix)}
+    config[name] = make_stage(options, converted, source)
+    if options.label:
+        config["label"] = options.label
+    tensors |= {f"{name}.{key}": value for key, value in converted.tensors.items()}
+    text = json.dumps(config, separators=(",", ":"))
+    safetensors_file.write(options.out, tensors, {CONFIG: text})
+
+
+def read_model(path: str) -> tuple[safetensors_file.Tensors, dict[str, Any]]:
+    """Tensors and etx.config of a model file."""
+    tensors, metadata = safetensors_file.read(path)
+    if CONFIG not in metadata:
+        raise ConvertError(f"{path}: no model file: it lacks {CONFIG}")
+    return tensors, json.loads(metadata[CONFIG])
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """An argument that is a JSON object."""
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(text)
+    return found
+
+
+json_object.__name__ = "JSON object"  # as argparse calls it in its message
+
+
+def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m exatrkx.convert",
+        description="Make a model file from trained PyTorch weights.",
+    )
+    parser.add_argument("--family", required=True, choices=sorted(CONVERTERS))
+    parser.add_argument("--weights", required=True, help=".pt, .ckpt or .npz")
+    parser.add_argument("--out", required=True, help="model file to write")
+    parser.add_argument("--hparams", help="training settings, .yaml or .json")
+    parser.add_argument(
+        "--options", type=json_object, default={}, help="JSON, over what is found"
+    )
+    parser.add_argument("--node-features", help="NAME:SCALE,... in input order")
+    parser.add_argument("--edge-features", default="", help="NAME:SCALE,...")
+    parser.add_argument(
+        "--graph", type=json_object, default={}, help="JSON, for --family mlp"
+    )
+    parser.add_argument("--cut", type=float, help="for --family edge_filter")
+    parser.add_argument("--label", type=json_object, help="JSON, how to make tracks")
+    parser.add_argument("--merge", help="model file whose other stages to keep")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parse_arguments(arguments)
+    try:
+        convert(options)
+    except (ConvertError, safetensors_file.FormatError, OSError) as error:
+        print(f"exatrkx.convert: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
