@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "api/arguments.h"
 #include "backend/backend.h"
 #include "base/check.h"
 #include "base/memory.h"
@@ -61,8 +62,7 @@ etx_status etx_context_create(
     struct etx_context *context = NULL;
     etx_context_options known = defaults;
 
-    if (out == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_context_create: out is NULL");
+    ETX_CHECK(etx_check_given("etx_context_create", "out", out));
     if (options != NULL)
         ETX_CHECK(etx_options_copy(&known, sizeof known, options,
             options->struct_size, "context options"));
@@ -93,11 +93,13 @@ void etx_context_free(etx_context *context)
 
 etx_status etx_timings(etx_stage_timing *out, const etx_context *context)
 {
-    if (out == NULL || context == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_timings: %s is NULL",
-            out == NULL ? "out" : "context");
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given("etx_timings", "out", out));
+    ETX_CHECK(etx_check_given("etx_timings", "context", context));
     memcpy(out, context->timing, sizeof context->timing);
-    return ETX_OK;
+done:
+    return status;
 }
 
 const char *etx_stage_name(int32_t stage)

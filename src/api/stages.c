@@ -4,7 +4,9 @@
 #include <float.h>
 #include <string.h>
 
+#include "api/arguments.h"
 #include "base/check.h"
+#include "base/finite.h"
 #include "base/float_environment.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -18,13 +20,17 @@ static const etx_graph_options graph_defaults = {
     .radius = 0.1f,
     .max_edges = INT32_MAX};
 
+/* What every stage needs. */
 static etx_status check_call(const char *function, const etx_context *context,
     const etx_model *model, const etx_event *event)
 {
-    if (context == NULL || model == NULL || event == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function,
-            context == NULL ? "context" : model == NULL ? "model" : "event");
-    return ETX_OK;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(function, "context", context));
+    ETX_CHECK(etx_check_given(function, "model", model));
+    ETX_CHECK(etx_check_given(function, "event", event));
+done:
+    return status;
 }
 
 /* Embed into the caller's points [n_hits, columns]. */
@@ -57,8 +63,9 @@ etx_status etx_embed(int64_t *n_dim, float *points, int64_t capacity,
 
     if (status != ETX_OK)
         return status;
-    if (n_dim == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_embed: n_dim is NULL");
+    status = etx_check_given("etx_embed", "n_dim", n_dim);
+    if (status != ETX_OK)
+        return status;
     if (model->embedding.network == NULL)
         return etx_fail(
             ETX_ERR_ARGUMENT, "etx_embed: the model has no embedding");
@@ -81,10 +88,10 @@ etx_status etx_graph_build(etx_graph **out, etx_context *context,
     etx_status status = check_call("etx_graph_build", context, model, event);
     fenv_t host;
 
+    if (status == ETX_OK)
+        status = etx_check_given("etx_graph_build", "out", out);
     if (status != ETX_OK)
         return status;
-    if (out == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_graph_build: out is NULL");
     etx_float_environment_enter(&host);
     etx_stage_forget(context);
     status = etx_stage_build_graph(out, context, model, event);
@@ -98,11 +105,12 @@ etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
     etx_status status = check_call("etx_graph_filter", context, model, event);
     fenv_t host;
 
+    if (status == ETX_OK)
+        status = etx_check_given("etx_graph_filter", "out", out);
+    if (status == ETX_OK)
+        status = etx_check_given("etx_graph_filter", "graph", graph);
     if (status != ETX_OK)
         return status;
-    if (out == NULL || graph == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_graph_filter: %s is NULL",
-            out == NULL ? "out" : "graph");
     etx_float_environment_enter(&host);
     status = etx_stage_filter(out, context, model, graph, event);
     etx_float_environment_leave(&host);
@@ -115,10 +123,10 @@ etx_status etx_graph_score(etx_graph *graph, etx_context *context,
     etx_status status = check_call("etx_graph_score", context, model, event);
     fenv_t host;
 
+    if (status == ETX_OK)
+        status = etx_check_given("etx_graph_score", "graph", graph);
     if (status != ETX_OK)
         return status;
-    if (graph == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_graph_score: graph is NULL");
     etx_float_environment_enter(&host);
     status = etx_stage_score(graph, context, model, event);
     etx_float_environment_leave(&host);
@@ -131,10 +139,10 @@ etx_status etx_find_tracks(etx_tracks **out, etx_context *context,
     etx_status status = check_call("etx_find_tracks", context, model, event);
     fenv_t host;
 
+    if (status == ETX_OK)
+        status = etx_check_given("etx_find_tracks", "out", out);
     if (status != ETX_OK)
         return status;
-    if (out == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "etx_find_tracks: out is NULL");
     etx_float_environment_enter(&host);
     status = etx_stage_find_tracks(out, context, model, event);
     etx_float_environment_leave(&host);
@@ -154,29 +162,24 @@ static etx_status check_points(const char *function,
     const etx_context *context, int64_t n_points, int64_t n_dim,
     const float *points)
 {
-    if (context == NULL || (points == NULL && n_points > 0))
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function,
-            context == NULL ? "context" : "points");
-    if (n_points < 0 || n_points > INT32_MAX)
-        return etx_fail(n_points < 0 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
-            "%s: n_points %lld is not in 0..2147483647", function,
-            (long long)n_points);
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(function, "context", context));
+    ETX_CHECK(etx_check_count(function, "n_points", n_points));
     if (n_dim < 1 || n_dim > ETX_MAX_DIMENSIONS)
         return etx_fail(ETX_ERR_ARGUMENT, "%s: n_dim %lld is not in 1..%d",
             function, (long long)n_dim, ETX_MAX_DIMENSIONS);
-    for (int64_t k = 0; k < n_points * n_dim; k++)
-        if (!(points[k] >= -FLT_MAX && points[k] <= FLT_MAX))
-            return etx_fail(ETX_ERR_ARGUMENT,
-                "%s: point %lld, dimension %lld is not finite", function,
-                (long long)(k / n_dim), (long long)(k % n_dim));
-    return ETX_OK;
+    ETX_CHECK(etx_check_finite(function, "points", points, n_points, n_dim));
+done:
+    return status;
 }
 
 static etx_status check_graph_options(const char *function,
     const etx_graph_options *options, const etx_event *event,
     int64_t n_points)
 {
-    if (!(options->radius > 0.0f && options->radius <= FLT_MAX))
+    if (etx_find_not_finite(&options->radius, 1) >= 0 ||
+        options->radius <= 0.0f)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: radius %.9g is not positive and finite", function,
             (double)options->radius);
@@ -213,8 +216,7 @@ static etx_status build_neighbours(const char *function, etx_graph **out,
     struct etx_neighbours neighbours = *points;
     fenv_t host;
 
-    if (out == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: out is NULL", function);
+    ETX_CHECK(etx_check_given(function, "out", out));
     if (options != NULL)
         ETX_CHECK(etx_options_copy(&known, sizeof known, options,
             options->struct_size, "graph options"));

@@ -7,6 +7,7 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
+#include "base/finite.h"
 #include "base/status.h"
 
 /* A network can give NaN or infinity for features far from those it learned;
@@ -14,15 +15,13 @@
 static etx_status check_finite(
     const float *point, int64_t n_hits, int64_t n_dim)
 {
-    for (int64_t k = 0; k < n_hits * n_dim; k++) {
-        const float value = point[k];
+    const int64_t place = etx_find_not_finite(point, n_hits * n_dim);
 
-        if (!(value - value == 0.0f))
-            return etx_fail(ETX_ERR_ARGUMENT,
-                "embedding: hit row %lld has a point that is not finite",
-                (long long)(k / n_dim));
-    }
-    return ETX_OK;
+    if (place < 0)
+        return ETX_OK;
+    return etx_fail(ETX_ERR_ARGUMENT,
+        "embedding: hit row %lld has a point that is not finite",
+        (long long)(place / n_dim));
 }
 
 etx_status etx_stage_embed(float **out, struct etx_context *context,
