@@ -1,0 +1,173 @@
+/* test_train_hard_pairs.c -- the pairs near some hits, against sorting all.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/hard_pairs.h"
+
+#include "base/random.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_POINTS  200
+#define N_DIM     3
+#define N_QUERIES 40
+
+static float point[N_POINTS * N_DIM];
+static int32_t particle[N_POINTS];
+static int32_t query[N_QUERIES];
+
+/* Points on a grid, so that many distances are equal. */
+static void fill(void)
+{
+    struct etx_random random;
+
+    etx_random_init(&random, 1, 2, 3);
+    for (int k = 0; k < N_POINTS * N_DIM; k++)
+        point[k] = 0.125f * (float)etx_random_below(&random, 8);
+    for (int i = 0; i < N_POINTS; i++)
+        particle[i] = (int32_t)etx_random_below(&random, 20) - 1;
+    for (int q = 0; q < N_QUERIES; q++)
+        query[q] = (int32_t)etx_random_below(&random, N_POINTS);
+}
+
+static struct etx_hard_pairs_args make_args(int32_t n_nearest, int32_t n_other)
+{
+    return (struct etx_hard_pairs_args){.n_points = N_POINTS,
+        .n_dim = N_DIM,
+        .point = point,
+        .particle = particle,
+        .n_queries = N_QUERIES,
+        .query = query,
+        .radius = 0.5f,
+        .n_nearest = n_nearest,
+        .n_other = n_other,
+        .seed = 7,
+        .stream = 9};
+}
+
+static float distance(int32_t i, int32_t j)
+{
+    float sum = 0.0f;
+
+    for (int k = 0; k < N_DIM; k++) {
+        const float d = point[i * N_DIM + k] - point[j * N_DIM + k];
+        sum += d * d;
+    }
+    return sum;
+}
+
+static int is_candidate(int32_t i, int32_t j)
+{
+    return i != j && distance(i, j) <= 0.25f &&
+           (particle[i] < 0 || particle[i] != particle[j]);
+}
+
+/* How many candidates of i come before j. */
+static int rank_of(int32_t i, int32_t j)
+{
+    int rank = 0;
+
+    for (int32_t k = 0; k < N_POINTS; k++)
+        rank += is_candidate(i, k) &&
+                (distance(i, k) < distance(i, j) ||
+                    (distance(i, k) == distance(i, j) && k < j));
+    return rank;
+}
+
+static int count_candidates(int32_t i)
+{
+    int n = 0;
+
+    for (int32_t k = 0; k < N_POINTS; k++)
+        n += is_candidate(i, k);
+    return n;
+}
+
+static etx_context *make_context(int32_t n_threads)
+{
+    etx_context_options options;
+    etx_context *context = NULL;
+
+    ck_assert_int_eq(
+        etx_context_options_init(&options, sizeof options), ETX_OK);
+    options.n_threads = n_threads;
+    ck_assert_int_eq(etx_context_create(&context, &options), ETX_OK);
+    return context;
+}
+
+START_TEST(test_train_hard_pairs_are_the_nearest_and_others)
+{
+    static const int32_t nearest[] = {0, 1, 5, 300};
+    static const int32_t other[] = {0, 4, 0, 4};
+    const struct etx_hard_pairs_args args =
+        make_args(nearest[_i], other[_i]);
+    etx_context *context = make_context(1);
+    int32_t *a;
+    int32_t *b;
+    int64_t n;
+    int64_t expected = 0;
+
+    fill();
+    ck_assert_int_eq(
+        etx_hard_pairs(&a, &b, &n, context->stream, &args), ETX_OK);
+    for (int q = 0; q < N_QUERIES; q++) {
+        const int most = (int)(args.n_nearest + args.n_other);
+        const int all = count_candidates(query[q]);
+        const int wanted = all < most ? all : most;
+        char seen[N_POINTS] = {0};
+
+        for (int k = 0; k < wanted; k++) {
+            const int64_t at = expected + k;
+
+            ck_assert_int_lt(at, n);
+            ck_assert_int_eq(a[at], query[q]);
+            ck_assert(is_candidate(query[q], b[at]));
+            ck_assert(!seen[b[at]]);
+            seen[b[at]] = 1;
+        }
+        for (int32_t j = 0; j < N_POINTS; j++)
+            if (is_candidate(query[q], j) &&
+                rank_of(query[q], j) < args.n_nearest)
+                ck_assert(seen[j]);
+        expected += wanted;
+    }
+    ck_assert_int_eq(n, expected);
+    etx_context_free(context);
+}
+END_TEST
+
+START_TEST(test_train_hard_pairs_same_for_any_threads)
+{
+    const struct etx_hard_pairs_args args = make_args(3, 5);
+    etx_context *one = make_context(1);
+    etx_context *three = make_context(3);
+    int32_t *a[2];
+    int32_t *b[2];
+    int64_t n[2];
+
+    fill();
+    ck_assert_int_eq(
+        etx_hard_pairs(&a[0], &b[0], &n[0], one->stream, &args), ETX_OK);
+    ck_assert_int_eq(
+        etx_hard_pairs(&a[1], &b[1], &n[1], three->stream, &args), ETX_OK);
+    ck_assert_int_eq(n[0], n[1]);
+    ck_assert_mem_eq(a[0], a[1], (size_t)n[0] * sizeof(int32_t));
+    ck_assert_mem_eq(b[0], b[1], (size_t)n[0] * sizeof(int32_t));
+    etx_context_free(one);
+    etx_context_free(three);
+}
+END_TEST
+
+Suite *etx_suite_train_hard_pairs(void);
+Suite *etx_suite_train_hard_pairs(void)
+{
+    Suite *suite = suite_create("train_hard_pairs");
+    TCase *tests = tcase_create("train_hard_pairs");
+
+    tcase_add_loop_test(
+        tests, test_train_hard_pairs_are_the_nearest_and_others, 0, 4);
+    tcase_add_test(tests, test_train_hard_pairs_same_for_any_threads);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
