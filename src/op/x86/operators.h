@@ -19,6 +19,7 @@
     X(segment_reduce)                                                          \
     X(segment_reduce_backward)                                                 \
     X(edge_features)                                                           \
+    X(radius_graph)                                                            \
     X(bce_loss)                                                                \
     X(adamw)
 

@@ -170,6 +170,28 @@ static inline uint32_t v_bits(vmask m)
     return (uint32_t)_mm256_movemask_ps(m);
 }
 
+/* The integers of from [VEC_WIDTH] whose bit is set, in order; writes
+ * VEC_WIDTH integers and returns how many count. */
+static inline int32_t v_pick(int32_t *out, const int32_t *from, uint32_t bits)
+{
+    int32_t n = 0;
+
+    for (; bits != 0; bits &= bits - 1)
+        out[n++] = from[__builtin_ctz(bits)];
+    return n;
+}
+
+/* Lanes where a < b. */
+static inline vmask vi_less(veci a, veci b)
+{
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(b, a));
+}
+
+static inline veci vi_load(const int32_t *x)
+{
+    return _mm256_loadu_si256((const __m256i_u *)x);
+}
+
 /* The sum of the lanes, added as a tree of fixed form. */
 static inline float v_sum(vec a)
 {

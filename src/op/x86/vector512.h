@@ -171,6 +171,27 @@ static inline uint32_t v_bits(vmask m)
     return m;
 }
 
+/* The integers of from [VEC_WIDTH] whose bit is set, in order; writes
+ * VEC_WIDTH integers and returns how many count. */
+static inline int32_t v_pick(int32_t *out, const int32_t *from, uint32_t bits)
+{
+    const __m512i all = _mm512_loadu_si512(from);
+
+    _mm512_storeu_si512(out, _mm512_maskz_compress_epi32((vmask)bits, all));
+    return __builtin_popcount(bits);
+}
+
+/* Lanes where a < b. */
+static inline vmask vi_less(veci a, veci b)
+{
+    return _mm512_cmplt_epi32_mask(a, b);
+}
+
+static inline veci vi_load(const int32_t *x)
+{
+    return _mm512_loadu_si512(x);
+}
+
 /* The sum of the lanes, added as a tree of fixed form. */
 static inline float v_sum(vec a)
 {
