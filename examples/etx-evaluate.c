@@ -1,0 +1,343 @@
+/* examples/etx-evaluate.c -- how good are these tracks?
+ *
+ * Compares tracks in TrackML's submission form with the truth of their events
+ * and prints rates with intervals (docs/evaluation.md has the definitions).
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <exatrkx/eval.h>
+#include <jansson.h>
+
+#include "program.h"
+
+static const char summary[] =
+    "Compare tracks with the truth of their events: efficiency, purity, fakes\n"
+    "and TrackML score over all events. Give --event and --tracks as often as\n"
+    "there are events, in the same order, or a folder for either: the tracks\n"
+    "of event NAME are then FOLDER/NAME-tracks.csv[.gz].";
+
+static const char *const matchings[] = {
+    [ETX_MATCH_DOUBLE_MAJORITY] = "double-majority",
+    [ETX_MATCH_ATLAS] = "atlas",
+    [ETX_MATCH_PERFECT] = "perfect",
+};
+
+#define N_MATCHINGS ((int32_t)(sizeof matchings / sizeof *matchings))
+
+struct options {
+    struct program_list events, tracks;
+    etx_evaluation_options cuts;
+    int32_t json;
+};
+
+static int32_t find_matching(const char *name)
+{
+    for (int32_t k = 0; k < N_MATCHINGS; k++)
+        if (strcmp(matchings[k], name) == 0)
+            return k;
+    exit(program_usage(
+        "--matching %s: not double-majority, atlas or perfect", name));
+}
+
+static void read_options(struct options *o, int argc, char **argv)
+{
+    etx_evaluation_options *const cuts = &o->cuts;
+    const char *matching = matchings[cuts->matching];
+    double min_pt = (double)cuts->min_pt;
+    double max_eta = (double)cuts->max_eta;
+    double fraction = (double)cuts->matching_fraction;
+    int64_t min_hits = cuts->min_particle_hits;
+    int64_t min_track_hits = cuts->min_track_hits;
+    int32_t neutral = !cuts->charged_only;
+    const struct program_option table[] = {
+        {.name = "event",
+            .value = "PREFIX",
+            .list = &o->events,
+            .help = "PREFIX-hits.csv[.gz], -truth and -particles, or a "
+                    "folder; repeatable"},
+        {.name = "tracks",
+            .value = "FILE",
+            .list = &o->tracks,
+            .help = "hit_id,track_id of the event (.csv or .csv.gz), or a "
+                    "folder; repeatable"},
+        {.name = "min-pt",
+            .value = "GEV",
+            .number = &min_pt,
+            .low = 0,
+            .high = 1e6,
+            .help = "of selected particles, above (0.1)"},
+        {.name = "max-eta",
+            .value = "ETA",
+            .number = &max_eta,
+            .low = 1e-6,
+            .high = 100,
+            .help = "of selected particles, below (4)"},
+        {.name = "min-hits",
+            .value = "N",
+            .integer = &min_hits,
+            .low = 1,
+            .high = INT32_MAX,
+            .help = "of reconstructable particles (5)"},
+        {.name = "min-track-hits",
+            .value = "N",
+            .integer = &min_track_hits,
+            .low = 1,
+            .high = INT32_MAX,
+            .help = "of tracks that count (3)"},
+        {.name = "matching",
+            .value = "RULE",
+            .text = &matching,
+            .help = "double-majority (default), atlas or perfect"},
+        {.name = "fraction",
+            .value = "F",
+            .number = &fraction,
+            .low = 0.5,
+            .high = 0.999,
+            .help = "of hits that matching asks for (0.5)"},
+        {.name = "neutral",
+            .flag = &neutral,
+            .help = "select neutral particles, too"},
+        {.name = "json", .flag = &o->json, .help = "print one JSON object"},
+    };
+
+    program_parse(
+        argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
+    if (o->events.count == 0 || o->tracks.count == 0)
+        exit(program_usage("--%s is missing (see --help)",
+            o->events.count == 0 ? "event" : "tracks"));
+    cuts->matching = find_matching(matching);
+    cuts->matching_fraction = (float)fraction;
+    cuts->min_pt = (float)min_pt;
+    cuts->max_eta = (float)max_eta;
+    cuts->min_particle_hits = (int32_t)min_hits;
+    cuts->min_track_hits = (int32_t)min_track_hits;
+    cuts->charged_only = !neutral;
+}
+
+/* -------------------------------------------------------------- events -- */
+
+static int is_folder(const char *path)
+{
+    struct stat information;
+
+    return stat(path, &information) == 0 && S_ISDIR(information.st_mode);
+}
+
+/* FOLDER/NAME-tracks.csv, or with .gz where only that is there. */
+static void add_tracks_of(
+    struct program_list *list, const char *folder, const char *name)
+{
+    const size_t size =
+        strlen(folder) + strlen(name) + sizeof "/-tracks.csv.gz";
+    char *path = program_allocate((int64_t)size, 1);
+    const int length =
+        snprintf(path, size, "%s/%s-tracks.csv.gz", folder, name);
+
+    if (access(path, R_OK) != 0)
+        path[length - 3] = '\0';
+    program_list_add(list, path);
+    free(path);
+}
+
+/* One file of tracks for every event. */
+static int expand_tracks(struct options *o)
+{
+    struct program_list expanded = {0, NULL};
+
+    if (o->tracks.count == 1 && is_folder(o->tracks.item[0])) {
+        for (int64_t k = 0; k < o->events.count; k++)
+            add_tracks_of(&expanded, o->tracks.item[0],
+                program_base_name(o->events.item[k]));
+        program_list_free(&o->tracks);
+        o->tracks = expanded;
+    }
+    if (o->tracks.count != o->events.count)
+        return program_usage("events: %lld, files of tracks: %lld",
+            (long long)o->events.count, (long long)o->tracks.count);
+    return 0;
+}
+
+static int add_event(etx_evaluation_counts *counts, const char *prefix,
+    const char *path, const etx_evaluation_options *cuts)
+{
+    etx_event *event = NULL;
+    etx_tracks *tracks = NULL;
+    etx_status status = etx_event_read_trackml(&event, prefix, NULL);
+    int result = 0;
+
+    if (status == ETX_OK)
+        status = etx_tracks_read_csv(&tracks, event, path);
+    if (status == ETX_OK)
+        status = etx_evaluate(counts, event, tracks, cuts);
+    if (status != ETX_OK)
+        result = program_failed(program_base_name(prefix));
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+    return result;
+}
+
+/* -------------------------------------------------------------- output -- */
+
+/* A rate in the output: what of what. */
+struct line {
+    const char *key, *title;
+    const etx_rate *rate;
+    int64_t part, whole;
+};
+
+#define N_RATES 5
+
+static void list_rates(struct line lines[N_RATES], const etx_evaluation *rates,
+    const etx_evaluation_counts *counts)
+{
+    const struct line made[N_RATES] = {
+        {"physics_efficiency", "physics efficiency", &rates->physics_efficiency,
+            counts->n_selected_matched, counts->n_particles_selected},
+        {"technical_efficiency", "technical efficiency",
+            &rates->technical_efficiency, counts->n_reconstructable_matched,
+            counts->n_particles_reconstructable},
+        {"purity", "purity", &rates->purity, counts->n_tracks_matched,
+            counts->n_tracks},
+        {"fake_rate", "fake rate", &rates->fake_rate, counts->n_tracks_fake,
+            counts->n_tracks},
+        {"duplicate_rate", "duplicate rate", &rates->duplicate_rate,
+            counts->n_tracks_duplicate, counts->n_tracks},
+    };
+
+    memcpy(lines, made, sizeof made);
+}
+
+static void print_text(const struct options *o, const struct line *lines,
+    const etx_evaluation *rates, const etx_evaluation_counts *counts)
+{
+    printf("%lld event%s, %lld tracks of %d hits or more; matching %s above "
+           "%g\n",
+        (long long)counts->n_events, counts->n_events == 1 ? "" : "s",
+        (long long)counts->n_tracks, o->cuts.min_track_hits,
+        matchings[o->cuts.matching], (double)o->cuts.matching_fraction);
+    printf("%lld %sparticles of pT > %g GeV, |eta| < %g; %lld of them with %d "
+           "hits or more\n\n",
+        (long long)counts->n_particles_selected,
+        o->cuts.charged_only ? "charged " : "", (double)o->cuts.min_pt,
+        (double)o->cuts.max_eta, (long long)counts->n_particles_reconstructable,
+        o->cuts.min_particle_hits);
+    printf("%-22s %8s   %-17s  counts\n", "", "value", "68.27 % interval");
+    for (int k = 0; k < N_RATES; k++)
+        printf("%-22s %8.4f   %.4f .. %.4f   %lld / %lld\n", lines[k].title,
+            lines[k].rate->value, lines[k].rate->low, lines[k].rate->high,
+            (long long)lines[k].part, (long long)lines[k].whole);
+    printf("%-22s %8.4f\n", "TrackML score", rates->trackml_score);
+}
+
+/* JSON has no nan: null. */
+static void set_number(json_t *object, const char *key, double value)
+{
+    json_object_set_new(
+        object, key, isnan(value) ? json_null() : json_real(value));
+}
+
+static void set_count(json_t *object, const char *key, int64_t value)
+{
+    json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+/* KEY, KEY_low and KEY_high. */
+static void set_rate(json_t *object, const struct line *line)
+{
+    char key[64];
+
+    set_number(object, line->key, line->rate->value);
+    snprintf(key, sizeof key, "%s_low", line->key);
+    set_number(object, key, line->rate->low);
+    snprintf(key, sizeof key, "%s_high", line->key);
+    set_number(object, key, line->rate->high);
+}
+
+static void set_cuts(json_t *object, const etx_evaluation_options *cuts)
+{
+    json_object_set_new(
+        object, "matching", json_string(matchings[cuts->matching]));
+    set_number(object, "matching_fraction", (double)cuts->matching_fraction);
+    set_number(object, "min_pt", (double)cuts->min_pt);
+    set_number(object, "max_eta", (double)cuts->max_eta);
+    set_count(object, "min_particle_hits", cuts->min_particle_hits);
+    set_count(object, "min_track_hits", cuts->min_track_hits);
+    json_object_set_new(
+        object, "charged_only", json_boolean(cuts->charged_only));
+}
+
+static int print_json(const struct options *o, const struct line *lines,
+    const etx_evaluation *rates, const etx_evaluation_counts *counts)
+{
+    json_t *object = json_object();
+    int result = 0;
+
+    set_count(object, "n_events", counts->n_events);
+    set_count(object, "n_particles_selected", counts->n_particles_selected);
+    set_count(object, "n_particles_reconstructable",
+        counts->n_particles_reconstructable);
+    set_count(object, "n_selected_matched", counts->n_selected_matched);
+    set_count(
+        object, "n_reconstructable_matched", counts->n_reconstructable_matched);
+    set_count(object, "n_tracks", counts->n_tracks);
+    set_count(object, "n_tracks_matched", counts->n_tracks_matched);
+    set_count(object, "n_tracks_fake", counts->n_tracks_fake);
+    set_count(object, "n_tracks_duplicate", counts->n_tracks_duplicate);
+    for (int k = 0; k < N_RATES; k++)
+        set_rate(object, &lines[k]);
+    set_number(object, "trackml_score", rates->trackml_score);
+    set_cuts(object, &o->cuts);
+    if (json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(8)) !=
+        0)
+        result = program_error("the JSON cannot be written");
+    putchar('\n');
+    json_decref(object);
+    return result;
+}
+
+static int print_rates(
+    const struct options *o, const etx_evaluation_counts *counts)
+{
+    struct line lines[N_RATES];
+    etx_evaluation rates;
+    int result = 0;
+
+    if (etx_evaluation_rates(&rates, counts) != ETX_OK)
+        return program_failed(NULL);
+    list_rates(lines, &rates, counts);
+    if (o->json)
+        result = print_json(o, lines, &rates, counts);
+    else
+        print_text(o, lines, &rates, counts);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return program_error("standard output cannot be written");
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.json = 0};
+    etx_evaluation_counts counts = {0};
+    int result = 0;
+
+    if (etx_evaluation_options_init(&o.cuts, sizeof o.cuts) != ETX_OK)
+        return program_failed(NULL);
+    read_options(&o, argc, argv);
+    result = program_expand_events(&o.events);
+    if (result == 0)
+        result = expand_tracks(&o);
+    for (int64_t k = 0; result == 0 && k < o.events.count; k++)
+        result =
+            add_event(&counts, o.events.item[k], o.tracks.item[k], &o.cuts);
+    if (result == 0)
+        result = print_rates(&o, &counts);
+    program_list_free(&o.events);
+    program_list_free(&o.tracks);
+    return result;
+}
