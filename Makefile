@@ -26,7 +26,7 @@ VERSION := $(MAJOR).$(call version,MINOR).$(call version,PATCH)
 # ------------------------------------------------------------------ set-up --
 
 # What the build, its tests and `make lint` need of Debian, and why: README.md.
-PACKAGES := libc6-dev pkg-config libjansson-dev zlib1g-dev libxsmm-dev check
+PACKAGES := libc6-dev pkg-config libjansson-dev zlib1g-dev check
 
 # ------------------------------------------------------------------- flags --
 
@@ -44,7 +44,7 @@ FLAGS_simd := -fopenmp-simd -fno-math-errno -fno-trapping-math
 FLAGS_avx2 := -mavx2 -mfma -DETX_ISA=avx2
 FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
     -mprefer-vector-width=512 -DETX_ISA=avx512
-LDLIBS_LIB := -ljansson -lz -l:libxsmm.a -l:libxsmmnoblas.a -ldl -lpthread -lm
+LDLIBS_LIB := -ljansson -lz -lpthread -lm
 LDFLAGS_LIB := -shared -Wl,--version-script=lib/exatrkx.map \
     -Wl,-soname,libexatrkx.so.$(MAJOR) -Wl,-z,defs -Wl,--exclude-libs,ALL
 
