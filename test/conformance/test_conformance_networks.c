@@ -11,6 +11,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -484,6 +485,84 @@ START_TEST(test_networks_filter_blocks)
 }
 END_TEST
 
+/* Scores of an interaction network over the edges of problem, both ways when
+ * is_double: then of the edges as they are, followed by their reverses. */
+static float *score_as(const char *direction,
+    const struct network_problem *problem, int32_t is_double)
+{
+    char options[128];
+    const struct network_case which = {.name = "doubled",
+        .arch = "interaction_network",
+        .options = options,
+        .n_node_features = 3,
+        .n_edge_features = 5,
+        .with_score = 1};
+    const struct etx_graph *graph = problem->graph;
+    const int64_t n = graph->n_edges;
+    const size_t bytes = (size_t)n * sizeof(int32_t);
+    const int64_t n_run = is_double ? 2 * n : n;
+    int32_t *src = calloc((size_t)(2 * n), sizeof *src);
+    int32_t *dst = calloc((size_t)(2 * n), sizeof *dst);
+    float *score = network_zeros(2 * n);
+    int64_t *order = calloc((size_t)(2 * n), sizeof *order);
+    struct network_problem run = *problem;
+    struct etx_network *network = NULL;
+    struct result result;
+    float *out = network_zeros(2 * n);
+
+    (void)snprintf(options, sizeof options,
+        "{\"hidden\": 6, \"n_iterations\": 2, \"direction\": \"%s\"}",
+        direction);
+    network = network_make(&which, 23);
+    memcpy(src, graph->src, bytes);
+    memcpy(src + n, graph->dst, bytes);
+    memcpy(dst, graph->dst, bytes);
+    memcpy(dst + n, graph->src, bytes);
+    memcpy(score, graph->score, bytes);
+    memcpy(score + n, graph->score, bytes);
+    ck_assert_int_eq(etx_graph_from_edges(&run.graph, run.input.n_nodes, n_run,
+                         src, dst, score, order),
+        ETX_OK);
+    run.input.graph = run.graph;
+    compute(&result, network, &run, 1, ETX_CPU_BEST);
+    for (int64_t e = 0; e < n_run; e++)
+        out[order[e]] = result.out[e];
+    result_free(&result);
+    etx_graph_free(run.graph);
+    etx_network_free(network);
+    free(src);
+    free(dst);
+    free(score);
+    free(order);
+    return out;
+}
+
+/* Doubling is what a directed run over both ways of every edge gives. */
+START_TEST(test_networks_doubled)
+{
+    const int64_t n = 80;
+    struct network_problem problem;
+    float *both = NULL;
+    float *first_half = NULL;
+    float *mean = NULL;
+
+    network_problem_make(&problem, 24, 30, n, 3);
+    both = score_as("directed", &problem, 1);
+    first_half = score_as("doubled_first_half", &problem, 0);
+    mean = score_as("doubled_mean", &problem, 0);
+    for (int64_t e = 0; e < n; e++) {
+        const float expected = 0.5f * (both[e] + both[n + e]);
+
+        ck_assert(fabsf(first_half[e] - both[e]) <= 1e-5f);
+        ck_assert(fabsf(mean[e] - expected) <= 1e-5f);
+    }
+    free(both);
+    free(first_half);
+    free(mean);
+    network_problem_free(&problem);
+}
+END_TEST
+
 static int32_t answer_stop(void *user)
 {
     (void)user;
@@ -534,6 +613,7 @@ Suite *etx_suite_conformance_networks(void)
     suite_add_tcase(suite, each);
     tcase_set_timeout(some, 60);
     tcase_add_test(some, test_networks_filter_blocks);
+    tcase_add_test(some, test_networks_doubled);
     tcase_add_test(some, test_networks_cancel);
     suite_add_tcase(suite, some);
     return suite;
