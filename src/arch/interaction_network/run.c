@@ -21,27 +21,17 @@ static int64_t align(int64_t n)
     return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Replace the graph by the one with both directions of every edge. Runs on
- * the host, as etx_graph_double does. */
+/* Replace the graph by the one with both directions of every edge, scores
+ * included. Runs on the host, as etx_graph_double does. */
 static etx_status double_graph(
     struct etx_interaction_run *run, const struct etx_graph *graph)
 {
     etx_status status = ETX_OK;
-    float *score = NULL;
 
     ETX_CHECK(etx_alloc(&run->place, 2 * graph->n_edges, sizeof *run->place,
         "places of doubled edges"));
     ETX_CHECK(etx_graph_double(&run->doubled, run->place, graph));
     run->input.graph = run->doubled;
-    if (graph->score == NULL || run->doubled->score != NULL)
-        goto done;
-    ETX_CHECK(etx_alloc(&score, run->doubled->n_edges, sizeof *score,
-        "scores of doubled edges"));
-    for (int64_t e = 0; e < graph->n_edges; e++) {
-        score[run->place[e]] = graph->score[e];
-        score[run->place[graph->n_edges + e]] = graph->score[e];
-    }
-    run->doubled->score = score;
 done:
     return status;
 }
