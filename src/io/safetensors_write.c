@@ -30,25 +30,32 @@ static size_t n_bytes(const struct etx_tensor *tensor)
     return (size_t)tensor->n_values * etx_tensor_types[tensor->type].size;
 }
 
+/* The entry of a tensor in the header; NULL without memory. */
 static json_t *describe(const struct etx_tensor *tensor, size_t begin)
 {
+    const size_t end = begin + n_bytes(tensor);
     json_t *shape = json_array();
+    int failed = 0;
 
     for (int32_t d = 0; d < tensor->n_dims; d++)
-        (void)json_array_append_new(shape, json_integer(tensor->dim[d]));
+        failed |= json_array_append_new(shape, json_integer(tensor->dim[d]));
+    if (failed) {
+        json_decref(shape);
+        return NULL;
+    }
     return json_pack("{s:s, s:o, s:[I, I]}", "dtype",
         etx_tensor_types[tensor->type].name, "shape", shape, "data_offsets",
-        (json_int_t)begin, (json_int_t)(begin + n_bytes(tensor)));
+        (json_int_t)begin, (json_int_t)end);
 }
 
-/* The header as JSON text; released with free(). */
-static etx_status make_header(char **out, int64_t n_tensors,
+/* The header as JSON text, released with free(); NULL without memory. */
+static char *make_header(int64_t n_tensors,
     const struct etx_tensor *const *sorted, const json_t *metadata)
 {
     json_t *header = json_object();
     size_t begin = 0;
     int failed = header == NULL;
-    etx_status status = ETX_OK;
+    char *text = NULL;
 
     if (json_object_size(metadata) > 0)
         failed |= json_object_set_new(
@@ -58,11 +65,10 @@ static etx_status make_header(char **out, int64_t n_tensors,
             header, sorted[t]->name, describe(sorted[t], begin));
         begin += n_bytes(sorted[t]);
     }
-    *out = failed ? NULL : json_dumps(header, JSON_COMPACT);
-    if (*out == NULL)
-        status = etx_fail(ETX_ERR_MEMORY, "no memory for JSON");
+    if (!failed)
+        text = json_dumps(header, JSON_COMPACT);
     json_decref(header);
-    return status;
+    return text;
 }
 
 static etx_status put_header(struct etx_file_writer *writer, const char *text)
@@ -97,7 +103,11 @@ etx_status etx_tensor_file_write(const char *path, int64_t n_tensors,
     for (int64_t t = 0; t < n_tensors; t++)
         sorted[t] = &tensors[t];
     qsort(sorted, (size_t)n_tensors, sizeof *sorted, compare);
-    ETX_CHECK(make_header(&header, n_tensors, sorted, metadata));
+    header = make_header(n_tensors, sorted, metadata);
+    if (header == NULL) {
+        status = etx_fail(ETX_ERR_MEMORY, "no memory for JSON");
+        goto done;
+    }
     ETX_CHECK(etx_file_writer_open(&writer, path, 0));
     ETX_CHECK(put_header(writer, header));
     for (int64_t t = 0; t < n_tensors; t++)
