@@ -41,7 +41,17 @@ for net in interaction_network attention_gnn; do
         "$net" "$nodes" >safetensors/$net
 done
 # 1: weights of 2 x 1 and 1 x 2, biases of 2 and 1: 28 bytes, the character \034.
-escaped=$(printf '%s' "$config" | sed 's/"/\\\\"/g')
-printf '\034{"__metadata__":{"etx.config":"'"$escaped"'"},"embedding.layers.0.bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"embedding.layers.0.weight":{"dtype":"F32","shape":[2,1],"data_offsets":[8,16]},"embedding.layers.1.bias":{"dtype":"F32","shape":[1],"data_offsets":[16,20]},"embedding.layers.1.weight":{"dtype":"F32","shape":[1,2],"data_offsets":[20,28]}}' \
-    >safetensors/whole
+escaped=$(printf '%s' "$config" | sed 's/"/\\"/g')
+tensor()
+{
+    printf '"embedding.layers.%s":{"dtype":"F32","shape":%s,"data_offsets":%s}' \
+        "$1" "$2" "$3"
+}
+{
+    printf '\034{"__metadata__":{"etx.config":"%s"},' "$escaped"
+    tensor 0.bias '[2]' '[0,8]' && printf ,
+    tensor 0.weight '[2,1]' '[8,16]' && printf ,
+    tensor 1.bias '[1]' '[16,20]' && printf ,
+    tensor 1.weight '[1,2]' '[20,28]' && printf '}'
+} >safetensors/whole
 printf 'f\002\0\0\0\0\0\0\0{}' >safetensors/nothing
