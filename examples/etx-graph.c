@@ -172,7 +172,8 @@ static int join_points(struct work *w, const struct options *o)
     for (int64_t k = 0; k < table.n_rows * table.n_columns; k++)
         points[k] = (float)table.value[k];
     status = etx_graph_options_init(&graph, sizeof graph);
-    graph.radius = (float)o->radius;
+    if (o->radius > 0.0)
+        graph.radius = (float)o->radius;
     graph.max_neighbours = (int32_t)o->k;
     if (o->orientation != NULL && strcmp(o->orientation, "both") == 0)
         graph.orientation = ETX_ORIENT_BOTH;
