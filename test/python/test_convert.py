@@ -17,6 +17,7 @@ import os
 import sys
 import tempfile
 import unittest
+import warnings
 from pathlib import Path
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -691,7 +692,61 @@ class TestTorch(ConvertCase):
             "--family", "mlp", "--weights", path, "--out", self.path("n")
         )
         self.assertEqual(status, 1)
+        self.assertIn("expected a state_dict or a checkpoint", text)
+        Path(path).write_bytes(b"no checkpoint at all")
+        status, text = self.run_convert(
+            "--family", "mlp", "--weights", path, "--out", self.path("n")
+        )
+        self.assertEqual(status, 1)
         self.assertIn("torch does not read it", text)
+
+    def test_hostile_pickle(self) -> None:
+        """A class that would run a command while it is read does not."""
+        import torch
+
+        class Hostile:
+            def __init__(self, mark: str) -> None:
+                self.mark = mark
+
+            def __reduce__(self) -> tuple:
+                return os.mkdir, (self.mark,)
+
+        state = {"network.0.weight": torch.ones(2, 3)}
+        state["network.0.bias"] = torch.ones(2)
+        path = self.path("w.ckpt")
+        torch.save({"state_dict": state, "x": Hostile(self.path("mark"))}, path)
+        self.run_convert("--family", "mlp", "--weights", path, "--out", self.path("m"))
+        self.assertFalse(os.path.exists(self.path("mark")))
+
+    def test_frozen(self) -> None:
+        """A frozen module has no names; the chain of its layers gives them."""
+        import torch
+
+        warnings.simplefilter("ignore", FutureWarning)
+        self.addCleanup(warnings.resetwarnings)
+        for norms in (True, False):
+            steps = [torch.nn.Linear(3, 4)]
+            steps += [torch.nn.LayerNorm(4)] if norms else []
+            steps += [torch.nn.Tanh(), torch.nn.Linear(4, 2)]
+            module = torch.nn.Sequential(*steps).eval()
+            found = []
+            for name, frozen in (("a.pt", False), ("b.pt", True)):
+                script = torch.jit.trace(module, torch.ones(5, 3))
+                if frozen:
+                    script = torch.jit.freeze(script)
+                    self.assertEqual(len(script.state_dict()), 0)
+                torch.jit.save(script, self.path(name))
+                status, text = self.run_convert(
+                    "--family",
+                    "mlp",
+                    "--weights",
+                    self.path(name),
+                    "--out",
+                    self.path("m"),
+                )
+                self.assertEqual(status, 0, text)
+                found.append(Path(self.path("m")).read_bytes())
+            self.assertEqual(found[0], found[1])
 
 
 if __name__ == "__main__":

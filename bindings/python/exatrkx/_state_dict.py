@@ -8,12 +8,16 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import contextlib
 import json
+import warnings
 import zipfile
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from ._torchscript import frozen_state
 
 StateDict = dict[str, np.ndarray]
 Hparams = dict[str, Any]
@@ -99,6 +103,30 @@ def _is_torchscript(path: str) -> bool:
         return any("/code/" in name for name in archive.namelist())
 
 
+class _Inert:
+    """Stands for a class that a checkpoint names: takes anything, does
+    nothing. So no code but torch's own runs while a file is read."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        pass
+
+    def __setstate__(self, state: Any) -> None:
+        pass
+
+
+def _load_torch(torch: Any, path: str) -> Any:
+    """torch.load with weights_only; other classes of the file are inert."""
+    names: list[str] = []
+    with contextlib.suppress(AttributeError, ValueError, RuntimeError):
+        names = torch.serialization.get_unsafe_globals_in_checkpoint(path)
+    guard: Any = contextlib.nullcontext()
+    if names:
+        stubs = [(type("Inert", (_Inert,), {}), name) for name in names]
+        guard = torch.serialization.safe_globals(stubs)
+    with guard:
+        return torch.load(path, map_location="cpu", weights_only=True)
+
+
 def _read_torch(path: str) -> tuple[StateDict, Hparams]:
     try:
         import torch
@@ -107,10 +135,14 @@ def _read_torch(path: str) -> tuple[StateDict, Hparams]:
             f"{path}: needs torch (pip install torch), or its weights as .npz"
         ) from None
     if _is_torchscript(path):
-        module = torch.jit.load(path, map_location="cpu")
-        return _to_numpy(module.state_dict()), {}
+        with warnings.catch_warnings():  # that TorchScript is no longer grown
+            warnings.simplefilter("ignore", FutureWarning)
+            module = torch.jit.load(path, map_location="cpu")
+        return _to_numpy(module.state_dict() or frozen_state(module)), {}
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        found = _load_torch(torch, path)
+    except OSError:
+        raise
     except Exception as error:  # torch raises what pickle raises
         text = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ConvertError(f"{path}: torch does not read it: {text}") from None
