@@ -563,6 +563,32 @@ START_TEST(test_networks_doubled)
 }
 END_TEST
 
+/* In inference at most three latents of all edges are alive. */
+START_TEST(test_networks_memory)
+{
+    const struct network_case which = {.name = "memory",
+        .arch = "interaction_network",
+        .options = "{\"hidden\": 32, \"n_iterations\": 4}",
+        .n_node_features = 4,
+        .n_edge_features = 9};
+    const int64_t n_edges = 40000;
+    struct etx_network *network = network_make(&which, 25);
+    struct network_problem problem;
+    struct etx_context context;
+    float *out = network_zeros(n_edges);
+
+    network_problem_make(&problem, 26, 500, n_edges, 4);
+    network_context_open(&context, 1, ETX_CPU_BEST);
+    network_forward(out, network, &context, &problem);
+    ck_assert_int_lt(etx_arena_peak(context.stream->arena),
+        3 * n_edges * 32 * (int64_t)sizeof(float));
+    network_context_close(&context);
+    network_problem_free(&problem);
+    etx_network_free(network);
+    free(out);
+}
+END_TEST
+
 static int32_t answer_stop(void *user)
 {
     (void)user;
@@ -614,6 +640,7 @@ Suite *etx_suite_conformance_networks(void)
     tcase_set_timeout(some, 60);
     tcase_add_test(some, test_networks_filter_blocks);
     tcase_add_test(some, test_networks_doubled);
+    tcase_add_test(some, test_networks_memory);
     tcase_add_test(some, test_networks_cancel);
     suite_add_tcase(suite, some);
     return suite;
