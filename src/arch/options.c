@@ -215,8 +215,9 @@ etx_status etx_options_read(const char *owner, const json_t *object,
     if (object == NULL)
         return ETX_OK;
     if (!json_is_object(object)) {
-        return etx_fail(ETX_ERR_FORMAT, "%s: options are %s, expected an object",
-            owner, type_name(object));
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: options are %s, expected an object", owner,
+            type_name(object));
     }
     /* The iterators read only, but take a json_t that is not const. */
     for (void *i = json_object_iter((json_t *)(uintptr_t)object); i != NULL;

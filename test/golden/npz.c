@@ -103,7 +103,8 @@ static struct bytes find_member(const struct bytes *zip, const char *name)
         const unsigned char *central = zip->data + entry;
         const size_t n = little(central + 28, 2);
 
-        if (n == length + 4 && memcmp(central + CENTRAL_SIZE, name, length) == 0)
+        if (n == length + 4 &&
+            memcmp(central + CENTRAL_SIZE, name, length) == 0)
             return unpack(zip, entry);
         entry += CENTRAL_SIZE + n + little(central + 30, 2) +
                  little(central + 32, 2);

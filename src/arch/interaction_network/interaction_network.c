@@ -168,7 +168,8 @@ static etx_status forward(const struct etx_network *network,
         tape->state = NULL;
     if (input->graph->n_edges == 0)
         return ETX_OK;
-    ETX_CHECK(etx_interaction_open(&run, network, context, input, tape != NULL));
+    ETX_CHECK(
+        etx_interaction_open(&run, network, context, input, tape != NULL));
     ETX_CHECK(etx_arena_take(&run.latents, arena,
         etx_interaction_latent_count(&run), sizeof(float), "latents"));
     ETX_CHECK(encode(&run));
