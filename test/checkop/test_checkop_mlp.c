@@ -152,7 +152,8 @@ static const struct checkop_perceptron shapes[] = {
         .layer_width = {8, 3},
         .norm = ETX_NORM_LAYER,
         .activation = ETX_ACTIVATION_SILU}};
-#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES   ((int)(sizeof shapes / sizeof shapes[0]))
+#define LONG_SHAPE (N_SHAPES - 1)
 
 START_TEST(test_mlp_shapes)
 {
@@ -253,17 +254,19 @@ END_TEST
  * the way an event is cut must not show. */
 START_TEST(test_mlp_rows_are_independent)
 {
+    const struct checkop_perceptron *shape = &shapes[_i ? LONG_SHAPE : 3];
+    const int32_t n_out = shape->layer_width[shape->n_layers - 1];
+    const int64_t skipped = 137;
     struct checkop_case one;
 
-    checkop_mlp(&one, &check, &shapes[3]);
+    checkop_mlp(&one, &check, shape);
     for (int32_t i = 0; i < check.n_implementations; i++) {
         const struct etx_op_table *ops = &check.implementation[i].ops;
         struct etx_mlp_args args = *(const struct etx_mlp_args *)one.args;
-        float *whole = checkop_floats(&check, args.n_rows);
-        float *piece = checkop_floats(&check, args.n_rows);
+        float *whole = checkop_floats(&check, args.n_rows * n_out);
+        float *piece = checkop_floats(&check, args.n_rows * n_out);
         args.out = whole;
         ck_assert_int_eq(ops->mlp(&check.stream[1], &args), ETX_OK);
-        const int64_t skipped = 137;
         args.n_rows -= skipped;
         args.out = piece;
         for (int32_t p = 0; p < args.n_parts; p++)
@@ -272,8 +275,8 @@ START_TEST(test_mlp_rows_are_independent)
             else
                 args.part[p].data += skipped * args.part[p].width;
         ck_assert_int_eq(ops->mlp(&check.stream[1], &args), ETX_OK);
-        ck_assert_mem_eq(
-            piece, whole + skipped, (size_t)args.n_rows * sizeof *piece);
+        ck_assert_mem_eq(piece, whole + skipped * n_out,
+            (size_t)(args.n_rows * n_out) * sizeof *piece);
     }
 }
 END_TEST
@@ -479,7 +482,7 @@ Suite *etx_suite_checkop_mlp(void)
     tcase_add_test(tests, test_mlp_backward_some_outputs);
     tcase_add_loop_test(tests, test_mlp_kinds, 0, ETX_N_ACTIVATIONS);
     tcase_add_test(tests, test_mlp_known);
-    tcase_add_test(tests, test_mlp_rows_are_independent);
+    tcase_add_loop_test(tests, test_mlp_rows_are_independent, 0, 2);
     tcase_add_test(tests, test_mlp_without_memory);
     tcase_add_test(tests, test_mlp_cancelled);
     tcase_add_loop_test(tests, test_mlp_slopes, 0, ETX_N_NORMS);
