@@ -111,6 +111,24 @@ for run in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 done
 exits 2 "$programs/etx-graph" --stage no-such --out "$out/x.csv"
 
+# Physics on the real event, with the model that ships: double majority, pT
+# above 0.5 GeV, at least 5 hits.
+real=${ETX_REFERENCE_DATA:-../shared/data}/trackml_event/event000000001
+if [ -e "$real-hits.csv.gz" ]; then
+    exits 0 "$programs/etx-find-tracks" --model $model --event "$real" \
+        --out "$out/real.csv"
+    exits 0 "$programs/etx-evaluate" --event "$real" \
+        --tracks "$out/real.csv" --min-pt 0.5 --json
+    awk -F'[:,]' '/"technical_efficiency":/ { efficiency = $2 }
+        /"purity":/ { purity = $2 }
+        END { print "real event: technical efficiency" efficiency \
+                  ", purity" purity
+              exit !(efficiency >= 0.94 && purity >= 0.90) }' \
+        "$out/stdout" || fail 'physics on the real event'
+else
+    echo "SKIPPED real event: no $real-hits.csv.gz (ETX_REFERENCE_DATA)"
+fi
+
 exits 0 "$programs/etx-bench" --hits 1000 --repeats 2 --json "$out/b.json"
 grep -q '"stage": "event"' "$out/b.json" || fail 'bench json'
 
