@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <jansson.h>
 
@@ -21,7 +22,7 @@ static const char summary[] =
     "Time the stages of a model on events of N hits: median and spread.";
 
 struct options {
-    const char *model, *hits, *stage, *json, *device;
+    const char *model, *hits, *stage, *json, *device, *read;
     struct program_list events;
     int64_t n_threads, repeats;
 };
@@ -58,6 +59,8 @@ static void read_options(struct options *o, int argc, char **argv)
             .help = "cpu (default) or cuda"},
         {.name = "json", .value = "FILE", .text = &o->json,
             .help = "write the table as JSON"},
+        {.name = "read", .value = "FILE", .text = &o->read,
+            .help = "time the reading of a hits file instead"},
     };
 
     program_parse(
@@ -158,6 +161,42 @@ static int compare_seconds(const void *a, const void *b)
     const double y = *(const double *)b;
 
     return (x > y) - (x < y);
+}
+
+static double now(void)
+{
+    struct timespec time = {0, 0};
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Seconds to read a hits file: one line. */
+static int bench_read(const struct options *o)
+{
+    double *seconds = program_allocate(o->repeats, sizeof *seconds);
+    int64_t n_hits = 0;
+    int result = 0;
+
+    for (int64_t k = 0; result == 0 && k < o->repeats; k++) {
+        etx_event *event = NULL;
+        const double start = now();
+
+        if (etx_event_read_trackml_files(
+                &event, o->read, NULL, NULL, NULL, NULL) != ETX_OK)
+            result = program_failed(NULL);
+        seconds[k] = now() - start;
+        n_hits = etx_event_n_hits(event);
+        etx_event_free(event);
+    }
+    qsort(seconds, (size_t)o->repeats, sizeof *seconds, compare_seconds);
+    if (result == 0)
+        printf("read\t%lld hits\tmedian %.4f s\tp10 %.4f s\tp90 %.4f s\n",
+            (long long)n_hits, seconds[o->repeats / 2],
+            seconds[o->repeats / 10],
+            seconds[o->repeats - 1 - o->repeats / 10]);
+    free(seconds);
+    return result;
 }
 
 /* One line of the table: stage ETX_N_STAGES is the whole event. */
@@ -271,6 +310,8 @@ int main(int argc, char **argv)
     int result = 0;
 
     read_options(&o, argc, argv);
+    if (o.read != NULL)
+        return bench_read(&o);
     if (o.events.count == 0)
         default_events(&o.events);
     result = program_expand_events(&o.events);
