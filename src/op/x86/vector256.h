@@ -192,6 +192,17 @@ static inline veci vi_load(const int32_t *x)
     return _mm256_loadu_si256((const __m256i_u *)x);
 }
 
+static inline void vi_store(int32_t *x, veci a)
+{
+    _mm256_storeu_si256((__m256i_u *)x, a);
+}
+
+/* a, plus 1 where the mask is set. */
+static inline veci vi_count(veci a, vmask m)
+{
+    return _mm256_sub_epi32(a, _mm256_castps_si256(m));
+}
+
 /* The sum of the lanes, added as a tree of fixed form. */
 static inline float v_sum(vec a)
 {

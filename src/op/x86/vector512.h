@@ -192,6 +192,17 @@ static inline veci vi_load(const int32_t *x)
     return _mm512_loadu_si512(x);
 }
 
+static inline void vi_store(int32_t *x, veci a)
+{
+    _mm512_storeu_si512(x, a);
+}
+
+/* a, plus 1 where the mask is set. */
+static inline veci vi_count(veci a, vmask m)
+{
+    return _mm512_mask_add_epi32(a, m, a, _mm512_set1_epi32(1));
+}
+
 /* The sum of the lanes, added as a tree of fixed form. */
 static inline float v_sum(vec a)
 {

@@ -6,9 +6,11 @@
  * chain of fused multiply-adds. With a cap on the neighbours a depth-first
  * search, nearest box first, keeps the best so far and shrinks its bound.
  *
- * Every query gives the list of its edges. A pass over the queries in
- * ascending order appends each to the lists of its targets, which sorts the
- * result by (dst, src). The result does not depend on the order of work.
+ * Without a cap the relation is symmetric: every query lists the sources of
+ * the edges into it, sorted, and the lists one after the other are the
+ * result. With a cap a query lists its targets, and a pass over the queries
+ * in ascending order appends each to the lists of its targets, which sorts
+ * the result by (dst, src). Neither depends on the order of work.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
@@ -19,6 +21,7 @@
 #include "base/status.h"
 #include "op/x86/leaves.h"
 #include "op/x86/select.h"
+#include "op/x86/sort.h"
 #include "op/x86/vector.h"
 
 #include <inttypes.h>
@@ -30,11 +33,12 @@
 
 #define BLOCK_LEAVES 8 /* leaves of queries that make a block of work */
 #define VECTORS      (ETX_LEAF / VEC_WIDTH) /* of a leaf */
+#define USUAL_DIM    8  /* coordinates of the embeddings of most models */
 #define CHECK_DIMS   16 /* coordinates between two looks at the bound */
 
-/* The edges of the queries of one block; owned by etx_alloc. */
+/* The other ends of the edges of the queries of one block; from etx_alloc. */
 struct list {
-    int32_t *target; /* [capacity] */
+    int32_t *end; /* [capacity] */
     int64_t n, capacity;
 };
 
@@ -49,7 +53,10 @@ struct nearest {
 
 /* Scratch of one worker. */
 struct scratch {
-    int32_t *leaf; /* [n_leaves] that may hold neighbours */
+    int32_t *leaf;         /* [n_leaves] that may hold neighbours */
+    struct etx_boxes near; /* the boxes of these */
+    int32_t *found;        /* [found_capacity] of one query, not sorted */
+    int64_t found_capacity;
     struct nearest nearest;
 };
 
@@ -60,11 +67,10 @@ struct job {
     float limit;             /* the same for boxes */
     struct scratch *scratch; /* [workers] */
     struct list *list;       /* [n_blocks] */
-    const int32_t **target;  /* [n_points] the edges of a query */
-    int32_t *n_targets;      /* [n_points] */
+    const int32_t **end;     /* [n_points] the other ends of its edges */
+    int32_t *n_ends;         /* [n_points] */
     _Atomic int64_t n_edges;
-    int64_t *place; /* [n_points + 1] of the next edge into a target */
-    int32_t n_shares;
+    int64_t *place;     /* [n_points + 1] of the next edge into a target */
     int32_t *src, *dst; /* the result */
 };
 
@@ -131,21 +137,23 @@ static int64_t near_leaves(int32_t *out, int64_t n, const struct job *job,
 
 /* ----------------------------------------------------------- distances -- */
 
-/* Squared distances s from the query x (coordinates x[k * ETX_LEAF]) to the
- * points of a leaf, by the normative chain. Returns the lanes with
- * s <= bound; s is complete for these only. */
-INLINE uint32_t distances(vec s[VECTORS], const float *x, const float *leaf,
-    const int32_t n_dim, float bound)
+/* Squared distances s from a query to the points of a leaf, by the normative
+ * chain. The query's coordinates are x[k * ETX_LEAF], or q[k] in every lane
+ * when q is not NULL. Returns the lanes with s <= bound; s is complete for
+ * these only. */
+INLINE uint32_t distances(vec s[VECTORS], const float *x, const vec *q,
+    const float *leaf, const int32_t n_dim, float bound)
 {
     uint32_t bits = 0;
 
     for (int32_t v = 0; v < VECTORS; v++) {
         const float *y = leaf + v * VEC_WIDTH;
-        vec d = v_set1(x[0]) - v_load(y);
+        vec d = (q != NULL ? q[0] : v_set1(x[0])) - v_load(y);
         vec sum = d * d;
         uint32_t some = 1;
         for (int32_t k = 1; k < n_dim && some != 0; k++) {
-            d = v_set1(x[k * ETX_LEAF]) - v_load(y + k * ETX_LEAF);
+            d = (q != NULL ? q[k] : v_set1(x[k * ETX_LEAF])) -
+                v_load(y + k * ETX_LEAF);
             sum = v_fma(d, d, sum);
             if (k % CHECK_DIMS == 0)
                 some = v_bits(v_less_equal(sum, v_set1(bound)));
@@ -156,76 +164,123 @@ INLINE uint32_t distances(vec s[VECTORS], const float *x, const float *leaf,
     return bits;
 }
 
-/* Lanes of a leaf that query `lane` of leaf `from` has an edge to, were they
- * near. */
-static uint32_t oriented(
+/* Lanes of a leaf from which an edge would go to query `lane` of leaf
+ * `from`. */
+static uint32_t sources(
     const struct job *job, int64_t from, int32_t lane, int64_t leaf)
 {
     const struct etx_leaves *leaves = &job->leaves;
-    const int32_t i = leaves->id[from * ETX_LEAF + lane];
-    const int32_t *id = leaves->id + leaf * ETX_LEAF;
+    const int64_t query = from * ETX_LEAF + lane;
     uint32_t bits = 0;
 
     if (job->args->key == NULL && job->args->both)
         return UINT32_MAX;
     for (int32_t v = 0; v < VECTORS; v++) {
-        uint32_t after =
-            v_bits(vi_less(vi_set1(i), vi_load(id + v * VEC_WIDTH)));
+        const int64_t at = leaf * ETX_LEAF + v * VEC_WIDTH;
+        uint32_t before = v_bits(
+            vi_less(vi_load(leaves->id + at), vi_set1(leaves->id[query])));
         if (leaves->key != NULL) {
-            const vec mine = v_set1(leaves->key[from * ETX_LEAF + lane]);
-            const vec other =
-                v_load(leaves->key + leaf * ETX_LEAF + v * VEC_WIDTH);
-            const uint32_t not_below = v_bits(v_less_equal(mine, other));
-            const uint32_t above = v_bits(v_less(mine, other));
-            after = above | (not_below & after);
+            const vec key = v_load(leaves->key + at);
+            const vec mine = v_set1(leaves->key[query]);
+            before = v_bits(v_less(key, mine)) |
+                     (v_bits(v_less_equal(key, mine)) & before);
         }
-        bits |= after << (v * VEC_WIDTH);
+        bits |= before << (v * VEC_WIDTH);
     }
     return bits;
 }
 
 /* ------------------------------------------------------ all neighbours -- */
 
-/* The edges of one query to out; returns their number. n_dim is a constant
- * where this is inlined. */
-INLINE int64_t neighbours(int32_t *out, const struct job *job,
-    const int32_t *near, int64_t n_near, int64_t from, int32_t lane,
-    const int32_t n_dim)
+/* The boxes of the leaves nearby, side by side. */
+static void copy_boxes(
+    struct scratch *scratch, const struct job *job, int64_t n_near)
+{
+    const struct etx_boxes *boxes = &job->leaves.level[0];
+
+    scratch->near.n_boxes = n_near;
+    for (int64_t t = 0; t < n_near; t++) {
+        const int64_t leaf = scratch->leaf[t];
+        const int64_t from =
+            leaf / ETX_LEAF * ETX_AXES * ETX_LEAF + leaf % ETX_LEAF;
+        const int64_t to = t / ETX_LEAF * ETX_AXES * ETX_LEAF + t % ETX_LEAF;
+        for (int64_t c = 0; c < ETX_AXES; c++) {
+            scratch->near.low[to + c * ETX_LEAF] =
+                boxes->low[from + c * ETX_LEAF];
+            scratch->near.high[to + c * ETX_LEAF] =
+                boxes->high[from + c * ETX_LEAF];
+        }
+    }
+}
+
+/* Adds the sources in one leaf of edges into a query to out [n]; returns the
+ * new number. n_dim is a constant where this is inlined. */
+INLINE int64_t search_leaf(int32_t *out, int64_t n, const struct job *job,
+    int64_t leaf, int64_t from, int32_t lane, const vec *q, const int32_t n_dim)
 {
     const struct etx_leaves *leaves = &job->leaves;
     const float *x = leaves->point + from * n_dim * ETX_LEAF + lane;
+    vec s[VECTORS];
+    uint32_t bits = distances(
+        s, x, q, leaves->point + leaf * n_dim * ETX_LEAF, n_dim, job->bound);
+
+    if (leaf == from)
+        bits &= ~(1u << lane);
+    if (bits == 0)
+        return n;
+    bits &= sources(job, from, lane, leaf);
+    for (int32_t v = 0; v < VECTORS; v++)
+        n += v_pick(out + n, leaves->id + leaf * ETX_LEAF + v * VEC_WIDTH,
+            bits >> (v * VEC_WIDTH) & ((1u << VEC_WIDTH) - 1u));
+    return n;
+}
+
+/* The sources of all edges into a query to scratch->found; returns their
+ * number. n_dim is a constant where this is inlined. */
+INLINE int64_t search_near(const struct scratch *scratch, const struct job *job,
+    int64_t from, int32_t lane, const int32_t n_dim)
+{
+    const int64_t n_groups = (scratch->near.n_boxes + ETX_LEAF - 1) / ETX_LEAF;
+    const float *axis = job->leaves.axis + from * ETX_AXES * ETX_LEAF + lane;
+    const float *point = job->leaves.point + from * n_dim * ETX_LEAF + lane;
+    const vec limit = v_set1(job->limit);
+    float x[ETX_AXES];
+    vec q[USUAL_DIM];
     int64_t n = 0;
 
-    for (int64_t t = 0; t < n_near; t++) {
-        const int64_t leaf = near[t];
+    /* In registers, when the compiler knows how many. */
+    for (int32_t k = 0; n_dim == USUAL_DIM && k < USUAL_DIM; k++)
+        q[k] = v_set1(point[k * ETX_LEAF]);
+    for (int32_t c = 0; c < ETX_AXES; c++)
+        x[c] = axis[c * ETX_LEAF];
+    for (int64_t g = 0; g < n_groups; g++) {
         vec s[VECTORS];
-        uint32_t bits = distances(
-            s, x, leaves->point + leaf * n_dim * ETX_LEAF, n_dim, job->bound);
-        if (leaf == from)
-            bits &= ~(1u << lane);
-        if (bits == 0)
-            continue;
-        bits &= oriented(job, from, lane, leaf);
+        uint32_t bits = 0;
+        box_distances(s, &scratch->near, g, x, x);
         for (int32_t v = 0; v < VECTORS; v++)
-            n += v_pick(out + n, leaves->id + leaf * ETX_LEAF + v * VEC_WIDTH,
-                bits >> (v * VEC_WIDTH) & ((1u << VEC_WIDTH) - 1u));
+            bits |= v_bits(v_less_equal(s[v], limit)) << (v * VEC_WIDTH);
+        bits &= boxes_of(&scratch->near, g);
+        for (; bits != 0; bits &= bits - 1)
+            n = search_leaf(scratch->found, n, job,
+                scratch->leaf[g * ETX_LEAF + __builtin_ctz(bits)], from, lane,
+                n_dim == USUAL_DIM ? q : NULL, n_dim);
     }
     return n;
 }
 
-/* Room for `more` targets behind those of the list. */
-static etx_status make_room(struct list *list, int64_t more)
+/* Room for n elements. */
+static etx_status make_room(int32_t **array, int64_t *capacity, int64_t n)
 {
-    int64_t larger = list->capacity < 1024 ? 1024 : list->capacity;
+    int64_t larger = *capacity < 1024 ? 1024 : *capacity;
     etx_status status = ETX_OK;
 
-    if (list->n + more <= list->capacity)
+    if (n <= *capacity)
         return ETX_OK;
-    while (larger < list->n + more)
+    while (larger < n)
         larger *= 2;
-    ETX_CHECK(etx_resize(&list->target, list->capacity, larger,
-        sizeof *list->target, "edges of queries"));
-    list->capacity = larger;
+    ETX_CHECK(etx_resize(
+        array, *capacity, larger, sizeof **array, "edges of queries"));
+    *capacity = larger;
 done:
     return status;
 }
@@ -235,7 +290,6 @@ static etx_status all_of_leaf(
 {
     const struct etx_leaves *leaves = &job->leaves;
     const struct etx_boxes *boxes = &leaves->level[0];
-    const int32_t top = leaves->n_levels - 1;
     const int64_t box = from / ETX_LEAF * ETX_AXES * ETX_LEAF + from % ETX_LEAF;
     float low[ETX_AXES], high[ETX_AXES];
     etx_status status = ETX_OK;
@@ -245,19 +299,21 @@ static etx_status all_of_leaf(
         high[c] = boxes->high[box + c * ETX_LEAF];
     }
     const int64_t n_near =
-        near_leaves(scratch->leaf, 0, job, top, 0, low, high);
+        near_leaves(scratch->leaf, 0, job, leaves->n_levels - 1, 0, low, high);
+    copy_boxes(scratch, job, n_near);
+    ETX_CHECK(make_room(
+        &scratch->found, &scratch->found_capacity, (n_near + 1) * ETX_LEAF));
     for (int32_t lane = 0; lane < ETX_LEAF; lane++) {
         const int32_t i = leaves->id[from * ETX_LEAF + lane];
         if (i < 0)
             break;
-        ETX_CHECK(make_room(list, (n_near + 1) * ETX_LEAF));
-        int32_t *out = list->target + list->n;
         const int64_t n =
-            leaves->n_dim == 8
-                ? neighbours(out, job, scratch->leaf, n_near, from, lane, 8)
-                : neighbours(out, job, scratch->leaf, n_near, from, lane,
-                      leaves->n_dim);
-        job->n_targets[i] = (int32_t)n;
+            leaves->n_dim == USUAL_DIM
+                ? search_near(scratch, job, from, lane, USUAL_DIM)
+                : search_near(scratch, job, from, lane, leaves->n_dim);
+        ETX_CHECK(make_room(&list->end, &list->capacity, list->n + n));
+        ETX_ISA_NAME(sort_unique)(list->end + list->n, scratch->found, n);
+        job->n_ends[i] = (int32_t)n;
         list->n += n;
     }
 done:
@@ -299,8 +355,8 @@ static void visit_leaf(struct nearest *nearest, const struct job *job,
     const float *x = leaves->point + from * n_dim * ETX_LEAF + lane;
     vec s[VECTORS];
     uint32_t distance[ETX_LEAF];
-    uint32_t bits = distances(
-        s, x, leaves->point + leaf * n_dim * ETX_LEAF, n_dim, nearest->bound);
+    uint32_t bits = distances(s, x, NULL,
+        leaves->point + leaf * n_dim * ETX_LEAF, n_dim, nearest->bound);
 
     if (leaf == from)
         bits &= ~(1u << lane);
@@ -376,13 +432,13 @@ static etx_status nearest_of_leaf(
         visit_group(nearest, job, leaves->n_levels - 1, 0, x, from, lane);
         if (nearest->n > nearest->wanted)
             shrink(nearest, leaves);
-        ETX_CHECK(make_room(list, nearest->n));
+        ETX_CHECK(make_room(&list->end, &list->capacity, list->n + nearest->n));
         for (int64_t t = 0; t < nearest->n; t++) {
             const int32_t j = (int32_t)(uint32_t)nearest->key[t];
             if (is_kept(job->args, i, j))
-                list->target[list->n++] = j;
+                list->end[list->n++] = j;
         }
-        job->n_targets[i] = (int32_t)(list->n - before);
+        job->n_ends[i] = (int32_t)(list->n - before);
     }
 done:
     return status;
@@ -417,14 +473,14 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
         if (atomic_fetch_add(&job->n_edges, more) + more > job->args->max_edges)
             ETX_CHECK(too_many(job->args));
     }
-    /* Only now do the targets stay where they are. */
-    const int32_t *next = list->target;
+    /* Only now do the ends stay where they are. */
+    const int32_t *next = list->end;
     for (int64_t t = begin * ETX_LEAF; t < end * ETX_LEAF; t++) {
         const int32_t i = job->leaves.id[t];
         if (i < 0)
             break;
-        job->target[i] = next;
-        next += job->n_targets[i];
+        job->end[i] = next;
+        next += job->n_ends[i];
     }
 done:
     return status;
@@ -432,88 +488,104 @@ done:
 
 /* -------------------------------------------------------------- result -- */
 
-/* Targets first .. last - 1 that share `share` looks after. */
-static void share_of(
-    int32_t *first, int32_t *last, const struct job *job, int64_t share)
-{
-    const int64_t n = job->args->n_points;
+#define BLOCK_POINTS 4096
 
-    *first = (int32_t)(n * share / job->n_shares);
-    *last = (int32_t)(n * (share + 1) / job->n_shares);
+/* Queries first .. last - 1 of a block of work. */
+static void block_of(
+    int32_t *first, int32_t *last, const struct job *job, int64_t block)
+{
+    const int64_t begin = block * BLOCK_POINTS;
+    const int64_t left = job->args->n_points - begin;
+
+    *first = (int32_t)begin;
+    *last = (int32_t)(begin + (left < BLOCK_POINTS ? left : BLOCK_POINTS));
 }
 
-/* place[j + 1] = edges into j. */
-static etx_status count_share(void *argument, int64_t share, int32_t worker)
-{
-    struct job *job = argument;
-    int64_t *count = job->place + 1;
-    int32_t first, last;
-
-    (void)worker;
-    share_of(&first, &last, job, share);
-    for (int64_t i = 0; i < job->args->n_points; i++) {
-        const int32_t *target = job->target[i];
-        const int32_t n = job->n_targets[i];
-        for (int32_t t = 0; t < n; t++)
-            if (target[t] >= first && target[t] < last)
-                count[target[t]]++;
-    }
-    return ETX_OK;
-}
-
-static etx_status fill_dst(void *argument, int64_t share, int32_t worker)
+static etx_status fill_dst(void *argument, int64_t block, int32_t worker)
 {
     struct job *job = argument;
     int32_t first, last;
 
     (void)worker;
-    share_of(&first, &last, job, share);
+    block_of(&first, &last, job, block);
     for (int32_t j = first; j < last; j++)
         for (int64_t e = job->place[j]; e < job->place[j + 1]; e++)
             job->dst[e] = j;
     return ETX_OK;
 }
 
-/* Moves place on; nobody may read it meanwhile. */
-static etx_status fill_src(void *argument, int64_t share, int32_t worker)
+/* The ends are sources. */
+static etx_status copy_src(void *argument, int64_t block, int32_t worker)
 {
     struct job *job = argument;
-    int64_t *place = job->place;
-    int32_t *src = job->src;
     int32_t first, last;
 
     (void)worker;
-    share_of(&first, &last, job, share);
-    for (int32_t i = 0; i < (int32_t)job->args->n_points; i++) {
-        const int32_t *target = job->target[i];
-        const int32_t n = job->n_targets[i];
-        for (int32_t t = 0; t < n; t++)
-            if (target[t] >= first && target[t] < last)
-                src[place[target[t]]++] = i;
-    }
+    block_of(&first, &last, job, block);
+    for (int32_t j = first; j < last; j++)
+        if (job->n_ends[j] > 0)
+            memcpy(job->src + job->place[j], job->end[j],
+                (size_t)job->n_ends[j] * sizeof *job->src);
     return ETX_OK;
+}
+
+/* The ends are targets: place[j + 1] = edges into j, and then every query in
+ * ascending order behind the sources of its targets. */
+static void count_targets(struct job *job)
+{
+    for (int64_t i = 0; i < job->args->n_points; i++)
+        for (int32_t t = 0; t < job->n_ends[i]; t++)
+            job->place[job->end[i][t] + 1]++;
+}
+
+static void append_to_targets(struct job *job)
+{
+    for (int32_t i = 0; i < (int32_t)job->args->n_points; i++)
+        for (int32_t t = 0; t < job->n_ends[i]; t++)
+            job->src[job->place[job->end[i][t]]++] = i;
 }
 
 /* src and dst from the lists of the queries, sorted by (dst, src). */
 static etx_status write_edges(struct job *job, struct etx_stream *stream)
 {
     const int64_t n = job->args->n_points;
+    const int64_t n_blocks = (n + BLOCK_POINTS - 1) / BLOCK_POINTS;
     const int64_t n_edges = job->n_edges;
+    const int32_t has_cap = job->args->max_neighbours > 0;
     etx_status status;
 
     ETX_CHECK(etx_arena_take(&job->place, stream->arena, n + 1,
         sizeof *job->place, "edges of every target"));
     memset(job->place, 0, (size_t)(n + 1) * sizeof *job->place);
-    job->n_shares = etx_pool_n_threads(stream->pool);
-    ETX_CHECK(etx_parallel_for(stream->pool, job->n_shares, count_share, job));
+    if (has_cap)
+        count_targets(job);
     for (int64_t j = 0; j < n; j++)
-        job->place[j + 1] += job->place[j];
+        job->place[j + 1] += job->place[j] + (has_cap ? 0 : job->n_ends[j]);
     ETX_CHECK(
         etx_alloc(&job->src, n_edges, sizeof *job->src, "sources of edges"));
     ETX_CHECK(
         etx_alloc(&job->dst, n_edges, sizeof *job->dst, "targets of edges"));
-    ETX_CHECK(etx_parallel_for(stream->pool, job->n_shares, fill_dst, job));
-    ETX_CHECK(etx_parallel_for(stream->pool, job->n_shares, fill_src, job));
+    ETX_CHECK(etx_parallel_for(stream->pool, n_blocks, fill_dst, job));
+    if (has_cap)
+        append_to_targets(job);
+    else
+        ETX_CHECK(etx_parallel_for(stream->pool, n_blocks, copy_src, job));
+done:
+    return status;
+}
+
+/* Room for the boxes of all leaves. */
+static etx_status take_boxes(struct etx_boxes *boxes, struct etx_stream *stream,
+    const struct etx_leaves *leaves)
+{
+    const int64_t n_groups = (leaves->n_leaves + ETX_LEAF - 1) / ETX_LEAF;
+    const size_t size = ETX_AXES * ETX_LEAF * sizeof *boxes->low;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(
+        &boxes->low, stream->arena, n_groups, size, "boxes nearby"));
+    ETX_CHECK(etx_arena_take(
+        &boxes->high, stream->arena, n_groups, size, "boxes nearby"));
 done:
     return status;
 }
@@ -529,20 +601,24 @@ static etx_status take_scratch(
     ETX_CHECK(etx_arena_take(&job->list, stream->arena, n_blocks,
         sizeof *job->list, "lists of edges"));
     memset(job->list, 0, (size_t)n_blocks * sizeof *job->list);
-    ETX_CHECK(etx_arena_take(&job->target, stream->arena, n,
-        sizeof *job->target, "edges of every query"));
-    ETX_CHECK(etx_arena_take(&job->n_targets, stream->arena, n,
-        sizeof *job->n_targets, "edges of every query"));
+    ETX_CHECK(etx_arena_take(
+        &job->end, stream->arena, n, sizeof *job->end, "edges of every query"));
+    ETX_CHECK(etx_arena_take(&job->n_ends, stream->arena, n,
+        sizeof *job->n_ends, "edges of every query"));
     ETX_CHECK(etx_arena_take(&job->scratch, stream->arena, n_workers,
         sizeof *job->scratch, "scratch of the search"));
+    memset(job->scratch, 0, (size_t)n_workers * sizeof *job->scratch);
     for (int32_t w = 0; w < n_workers; w++) {
         struct scratch *scratch = &job->scratch[w];
         struct nearest *nearest = &scratch->nearest;
-        *scratch = (struct scratch){NULL, {.wanted = wanted < n ? wanted : n}};
+        *scratch =
+            (struct scratch){.nearest = {.wanted = wanted < n ? wanted : n}};
         ETX_CHECK(etx_arena_take(&scratch->leaf, stream->arena,
             job->leaves.n_leaves, sizeof *scratch->leaf, "leaves nearby"));
-        if (wanted == 0)
+        if (wanted == 0) {
+            ETX_CHECK(take_boxes(&scratch->near, stream, &job->leaves));
             continue;
+        }
         nearest->capacity = 2 * nearest->wanted + 2 * ETX_LEAF;
         ETX_CHECK(etx_arena_take(&nearest->key, stream->arena,
             nearest->capacity, sizeof *nearest->key, "nearest points"));
@@ -556,6 +632,7 @@ etx_status ETX_ISA_NAME(radius_graph)(
 {
     const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
     struct job job = {.args = args, .bound = squared(args->radius)};
+    const int32_t n_workers = etx_pool_n_threads(stream->pool);
     int64_t n_blocks = 0;
     etx_status status;
 
@@ -575,7 +652,9 @@ etx_status ETX_ISA_NAME(radius_graph)(
     job.dst = NULL;
 done:
     for (int64_t b = 0; job.list != NULL && b < n_blocks; b++)
-        etx_release(job.list[b].target);
+        etx_release(job.list[b].end);
+    for (int32_t w = 0; w < n_workers && job.scratch != NULL; w++)
+        etx_release(job.scratch[w].found);
     etx_release(job.src);
     etx_release(job.dst);
     etx_arena_reset(stream->arena, mark);
