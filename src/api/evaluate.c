@@ -117,14 +117,13 @@ etx_status etx_evaluate(etx_evaluation_counts *counts, const etx_event *event,
     etx_status status;
     fenv_t host;
 
+    etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, "counts", counts));
     ETX_CHECK(check_call(&known, __func__, event, tracks, options));
-    etx_float_environment_enter(&host);
-    status = etx_count_event(&one, event, tracks, &known);
-    if (status == ETX_OK)
-        add_counts(counts, &one);
-    etx_float_environment_leave(&host);
+    ETX_CHECK(etx_count_event(&one, event, tracks, &known));
+    add_counts(counts, &one);
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
@@ -164,10 +163,10 @@ etx_status etx_evaluation_rates(
     etx_status status;
     fenv_t host;
 
+    etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, "out", out));
     ETX_CHECK(etx_check_given(__func__, "counts", counts));
     ETX_CHECK(check_counts(counts));
-    etx_float_environment_enter(&host);
     out->physics_efficiency = etx_clopper_pearson(
         counts->n_selected_matched, counts->n_particles_selected);
     out->technical_efficiency = etx_clopper_pearson(
@@ -181,8 +180,8 @@ etx_status etx_evaluation_rates(
     out->trackml_score = counts->n_events == 0 ? (double)NAN
                                                : counts->trackml_score_sum /
                                                      (double)counts->n_events;
-    etx_float_environment_leave(&host);
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
@@ -218,17 +217,17 @@ etx_status etx_evaluate_binned(int64_t *total, int64_t *matched,
     etx_status status;
     fenv_t host;
 
+    etx_float_environment_enter(&host);
     ETX_CHECK(check_call(&known, __func__, event, tracks, options));
     ETX_CHECK(check_bins(__func__, variable, n_bins, edges));
     ETX_CHECK(
         etx_check_array(__func__, "total", total, n_bins, alignof(int64_t)));
     ETX_CHECK(etx_check_array(
         __func__, "matched", matched, n_bins, alignof(int64_t)));
-    etx_float_environment_enter(&host);
-    status = etx_count_binned(
-        total, matched, event, tracks, &known, variable, n_bins, edges);
-    etx_float_environment_leave(&host);
+    ETX_CHECK(etx_count_binned(
+        total, matched, event, tracks, &known, variable, n_bins, edges));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
@@ -241,19 +240,17 @@ etx_status etx_match(int32_t *particle_of_track, uint8_t *matched_particle,
     etx_status status;
     fenv_t host;
 
-    ETX_CHECK(check_call(&known, __func__, event, tracks, options));
     etx_float_environment_enter(&host);
-    status = etx_match_tracks(&matching, event, tracks, &known);
-    etx_float_environment_leave(&host);
-    if (status != ETX_OK)
-        return status;
+    ETX_CHECK(check_call(&known, __func__, event, tracks, options));
+    ETX_CHECK(etx_match_tracks(&matching, event, tracks, &known));
     if (particle_of_track != NULL)
         for (int64_t t = 0; t < tracks->n_tracks; t++)
             particle_of_track[t] = matching.particle[t];
     if (matched_particle != NULL)
         for (int64_t p = 0; p < event->n_particles; p++)
             matched_particle[p] = matching.is_matched[p];
-    etx_matching_release(&matching);
 done:
+    etx_matching_release(&matching);
+    etx_float_environment_leave(&host);
     return status;
 }

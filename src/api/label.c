@@ -74,19 +74,13 @@ done:
     return status;
 }
 
-/* labels [n_nodes] under the default rules of arithmetic. */
 static etx_status label(int32_t *labels, struct etx_context *context,
     const struct etx_graph *graph, const struct etx_event *event,
     const etx_label_options *options)
 {
     const float *position = event == NULL ? NULL : event->position;
-    etx_status status;
-    fenv_t host;
 
-    etx_float_environment_enter(&host);
-    status = etx_build_tracks(labels, context, graph, position, options);
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_build_tracks(labels, context, graph, position, options);
 }
 
 etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
@@ -96,7 +90,9 @@ etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
     etx_label_options known;
     struct etx_stage_clock clock;
     etx_status status;
+    fenv_t host;
 
+    etx_float_environment_enter(&host);
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
     ETX_CHECK(etx_check_array(
         __func__, "labels", labels, graph->n_nodes, alignof(int32_t)));
@@ -104,6 +100,7 @@ etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
     status = label(labels, context, graph, event, &known);
     etx_stage_end(context, &clock, 0);
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
@@ -112,11 +109,13 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     const etx_label_options *options)
 {
     etx_label_options known;
-    struct etx_stage_clock clock = {0};
-    struct etx_arena_mark mark = {0};
+    struct etx_stage_clock clock;
+    struct etx_arena_mark mark;
     int32_t *labels = NULL;
     etx_status status;
+    fenv_t host;
 
+    etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, "out", out));
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
     mark = etx_arena_mark(context->stream->arena);
@@ -130,5 +129,6 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     etx_stage_end(context, &clock, 0);
     etx_arena_reset(context->stream->arena, mark);
 done:
+    etx_float_environment_leave(&host);
     return status;
 }

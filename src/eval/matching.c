@@ -77,7 +77,7 @@ static void find_majority(struct etx_matching *matching, int32_t *count,
         if (particle == NONE)
             continue;
         if (count[particle] > n_best ||
-            (count[particle] == n_best && particle < best)) {
+            (particle < best && count[particle] == n_best)) {
             best = particle;
             n_best = count[particle];
         }

@@ -8,6 +8,7 @@
 
 #include "eval_events.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -516,10 +517,12 @@ START_TEST(test_eval_matching_refuses_options)
     int32_t particle = 77;
 
     memcpy((char *)&options + row->field, &row->value, sizeof row->value);
+    ck_assert_int_eq(feclearexcept(FE_ALL_EXCEPT), 0);
     ck_assert_fails(etx_evaluate(&counts, event, tracks, &options),
         ETX_ERR_ARGUMENT, row->message);
     ck_assert_fails(etx_match(&particle, NULL, event, tracks, &options),
         ETX_ERR_ARGUMENT, row->message);
+    ck_assert_int_eq(fetestexcept(FE_ALL_EXCEPT), 0);
     ck_assert_int_eq(counts.n_events, 7);
     ck_assert_int_eq(counts.n_tracks, 0);
     ck_assert_int_eq(particle, 77);

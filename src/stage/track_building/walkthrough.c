@@ -62,7 +62,7 @@ static struct outward_edge turn_outward(const struct walk *walk, int64_t e)
     const int32_t b = walk->graph->dst[e];
     const float *key = walk->key;
 
-    if (key[a] < key[b] || (key[a] == key[b] && a < b))
+    if (key[a] < key[b] || (a < b && key[a] == key[b]))
         return (struct outward_edge){.tail = a, .head = b};
     return (struct outward_edge){.tail = b, .head = a};
 }
