@@ -36,7 +36,7 @@ static inline void v_store(float *x, vec a)
 /* Lanes below n, 0 <= n; all of them from VEC_WIDTH on. */
 static inline vmask v_first(int32_t n)
 {
-    return n >= VEC_WIDTH ? (vmask)0xffff : (vmask)((1u << n) - 1u);
+    return (vmask)(n >= VEC_WIDTH ? 0xffffu : (1u << n) - 1u);
 }
 
 /* Zero where the mask is not set; memory there is not read. */
