@@ -191,10 +191,11 @@ static int64_t row_capacity(const struct reader *reader, int32_t n_wanted)
 {
     const int64_t left = reader->end - reader->at;
     const int64_t most = (left + 1) / (reader->n_fields + n_wanted);
+    const char *at = reader->at;
     int64_t n_lines = 1;
 
-    for (const char *byte = reader->at; byte < reader->end; byte++)
-        n_lines += *byte == '\n';
+    for (; (at = memchr(at, '\n', (size_t)(reader->end - at))) != NULL; at++)
+        n_lines++;
     return n_lines <= most ? n_lines : most + 1;
 }
 
