@@ -238,10 +238,10 @@ static int write_labels(const struct work *w, const struct options *o)
     const int64_t n_nodes = etx_graph_n_nodes(w->graph);
     int32_t *labels = program_allocate(n_nodes, sizeof *labels);
     FILE *file = NULL;
-    etx_status status = w->model != NULL
-                            ? etx_model_label_options(&label, w->model)
-                            : etx_label_options_init(&label, sizeof label);
+    etx_status status = etx_label_options_init(&label, sizeof label);
 
+    if (status == ETX_OK && w->model != NULL)
+        status = etx_model_label_options(&label, w->model);
     if (o->cut >= 0.0)
         label.cut = (float)o->cut;
     if (status == ETX_OK)

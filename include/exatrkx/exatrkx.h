@@ -281,7 +281,8 @@ typedef struct etx_label_options {
 ETX_API ETX_MUST_CHECK etx_status etx_label_options_init(
     etx_label_options *options, size_t struct_size);
 
-/* The model's own label options. */
+/* The model's own label options. out->struct_size says how much is written:
+ * call etx_label_options_init first. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_label_options(
     etx_label_options *out, const etx_model *model);
 

@@ -72,7 +72,8 @@ etx_status etx_model_label_options(
 
     ETX_CHECK(etx_check_given(__func__, "out", out));
     ETX_CHECK(etx_check_given(__func__, "model", model));
-    *out = model->label;
+    ETX_CHECK(etx_options_init(out, out->struct_size, &model->label,
+        sizeof model->label, "label options"));
 done:
     return status;
 }

@@ -18,8 +18,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 4 GiB of float32, the largest model file. */
-#define MOST_VALUES ((int64_t)1 << 30)
+/* 256 MiB of float32: twenty times the largest published network, and no more
+ * than a hostile file may make a host allocate. */
+#define MOST_VALUES ((int64_t)1 << 26)
 
 #define INIT_STREAM 1
 

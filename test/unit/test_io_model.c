@@ -129,6 +129,7 @@ START_TEST(test_io_model_content)
         memcmp(model->embedding.network->value, made->embedding.network->value,
             (size_t)made->embedding.network->n_values * sizeof(float)),
         0);
+    ck_assert_ok(etx_label_options_init(&label, sizeof label));
     ck_assert_ok(etx_model_label_options(&label, model));
     ck_assert_int_eq(label.struct_size, sizeof label);
     ck_assert_int_eq(label.method, ETX_LABEL_WALKTHROUGH);
@@ -164,6 +165,7 @@ START_TEST(test_io_model_defaults)
     ck_assert_ok(etx_label_options_init(&expected, sizeof expected));
     ck_assert_int_eq(expected.method, ETX_LABEL_COMPONENTS);
     ck_assert(expected.cut == 0.5f && expected.min_hits == 3);
+    ck_assert_ok(etx_label_options_init(&label, sizeof label));
     ck_assert_ok(etx_model_label_options(&label, model));
     ck_assert_int_eq(memcmp(&label, &expected, sizeof label), 0);
     etx_model_free(model);

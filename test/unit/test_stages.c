@@ -161,6 +161,7 @@ START_TEST(test_stages_are_the_pipeline)
         etx_graph_n_edges(kept), timing[ETX_STAGE_FILTER].n_edges);
     ck_assert_ok(
         etx_graph_score(kept, job.context, job.model, job.event));
+    ck_assert_ok(etx_label_options_init(&label, sizeof label));
     ck_assert_ok(etx_model_label_options(&label, job.model));
     ck_assert_ok(etx_graph_tracks(
         &tracks, kept, job.context, job.event, &label));
