@@ -64,6 +64,8 @@ static void read_options(struct options *o, int argc, char **argv)
         exit(program_usage("give either --event or --hits (see --help)"));
     if (o->out == NULL)
         exit(program_usage("--out is missing (see --help)"));
+    if (o->hits == NULL && (o->cells != NULL || o->truth != NULL))
+        exit(program_usage("--cells and --truth go with --hits"));
     if ((o->truth == NULL) != (o->particles == NULL))
         exit(program_usage("--truth and --particles go together"));
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <exatrkx/graph.h>
+#include <jansson.h>
 
 #include "program.h"
 #include "table.h"
@@ -120,6 +121,14 @@ static int read_event(struct work *w, const struct options *o)
     return status == ETX_OK ? 0 : program_failed(NULL);
 }
 
+/* A row of the event, or -1 for a number that is none. */
+static int32_t row_number(double value, int64_t n_nodes)
+{
+    if (!(value >= 0.0 && value < (double)n_nodes))
+        return -1;
+    return (double)(int32_t)value == value ? (int32_t)value : -1;
+}
+
 /* The caller's edges: columns src, dst and perhaps score. */
 static int read_edges(struct work *w, const char *path)
 {
@@ -140,12 +149,21 @@ static int read_edges(struct work *w, const char *path)
                            : NULL;
 
         for (int64_t e = 0; e < table.n_rows; e++) {
-            src[e] = (int32_t)table.value[e * table.n_columns];
-            dst[e] = (int32_t)table.value[e * table.n_columns + 1];
+            const double *row = table.value + e * table.n_columns;
+
+            src[e] = row_number(row[0], n_nodes);
+            dst[e] = row_number(row[1], n_nodes);
+            if (src[e] < 0 || dst[e] < 0)
+                result = program_error(
+                    "%s: edge %lld runs from %.17g to %.17g, not between rows "
+                    "0..%lld", path, (long long)e, row[0], row[1],
+                    (long long)n_nodes - 1);
+            if (result != 0)
+                break;
             if (score != NULL)
-                score[e] = (float)table.value[e * table.n_columns + 2];
+                score[e] = (float)row[2];
         }
-        if (etx_graph_from_edges(&w->graph, n_nodes, table.n_rows, src, dst,
+        if (result == 0 && etx_graph_from_edges(&w->graph, n_nodes, table.n_rows, src, dst,
                 score, NULL) != ETX_OK)
             result = program_failed(path);
         free(score);
@@ -222,11 +240,11 @@ static int write_edges(const etx_graph *graph, const char *path)
     FILE *file = table_open(path);
 
     if (file != NULL)
-        fprintf(file, "src,dst,score\n");
+        fprintf(file, score != NULL ? "src,dst,score\n" : "src,dst\n");
     for (int64_t e = 0; file != NULL && e < etx_graph_n_edges(graph); e++) {
-        fprintf(file, "%d,%d,", (int)src[e], (int)dst[e]);
+        fprintf(file, "%d,%d", (int)src[e], (int)dst[e]);
         if (score != NULL)
-            fprintf(file, "%.9g", (double)score[e]);
+            fprintf(file, ",%.9g", (double)score[e]);
         fputc('\n', file);
     }
     return table_close(file, path);
@@ -260,6 +278,16 @@ static int write_labels(const struct work *w, const struct options *o)
     return table_close(file, o->out);
 }
 
+/* A pipeline skips the stages that its model lacks. */
+static int has_stage(const etx_model *model, const char *name)
+{
+    json_t *config = json_loads(etx_model_describe(model), 0, NULL);
+    const int has = json_object_get(config, name) != NULL;
+
+    json_decref(config);
+    return has;
+}
+
 /* The graph that a stage works on and leaves, up to and with `last`. */
 static int run_graph_stages(struct work *w, const struct options *o, int last)
 {
@@ -275,14 +303,14 @@ static int run_graph_stages(struct work *w, const struct options *o, int last)
                ETX_OK) {
         return program_failed(NULL);
     }
-    if (last == 2 || (last > 2 && !given)) {
+    if (last == 2 || (last > 2 && !given && has_stage(w->model, "filter"))) {
         if (etx_graph_filter(
                 &kept, w->graph, w->context, w->model, w->event) != ETX_OK)
             return program_failed(NULL);
         etx_graph_free(w->graph);
         w->graph = kept;
     }
-    if ((last == 3 || (last > 3 && !given)) &&
+    if ((last == 3 || (last > 3 && !given && has_stage(w->model, "gnn"))) &&
         etx_graph_score(w->graph, w->context, w->model, w->event) != ETX_OK)
         return program_failed(NULL);
     return 0;
@@ -297,6 +325,10 @@ static int run(struct work *w, const struct options *o)
     if (stage < 0)
         return program_usage(
             "--stage %s: not embed, graph, filter, gnn or label", o->stage);
+    if (o->orientation != NULL && strcmp(o->orientation, "both") != 0 &&
+        strcmp(o->orientation, "index") != 0)
+        return program_usage(
+            "--orientation %s: not index or both", o->orientation);
     if (o->points != NULL) {
         if (stage != 1 || (o->radius <= 0.0 && o->k == 0))
             return program_usage(

@@ -147,14 +147,14 @@ static void log_validation(FILE *log, const etx_training_report *report)
     fflush(log);
 }
 
-/* What stands behind the bar or in a line of its own. */
-static void print_state(const etx_training_report *report,
+/* What stands behind the bar on a terminal, in a line of its own elsewhere. */
+static void print_state(FILE *file, const etx_training_report *report,
     const struct means *means, double seconds_per_step)
 {
     const double left =
         seconds_per_step * (double)(report->n_steps - report->step);
 
-    fprintf(stderr, "%lld/%lld loss %.4f, %.0f ms a step, %.1f min left",
+    fprintf(file, "%lld/%lld loss %.4f, %.0f ms a step, %.1f min left",
         (long long)report->step, (long long)report->n_steps,
         means->loss / (double)means->n, 1e3 * seconds_per_step, left / 60.0);
 }
@@ -307,12 +307,13 @@ static int validate(struct run *run)
         return program_failed("validation");
     for (int64_t k = run->reading.list[0]->count; k < run->reading.count; k++)
         n_hits += etx_event_n_hits(run->reading.event[k]);
-    fprintf(stderr,
-        "%sstep %lld: threshold %.5g, efficiency %.5f, purity %.4f, "
-        "auc %.5f, loss %.5f, %.3f edges a hit, %.0f s\n",
-        run->is_terminal ? "\r\033[K" : "", (long long)report.step,
-        report.threshold, report.efficiency, report.purity, report.auc,
+    if (run->is_terminal)
+        fputs("\r\033[K", stderr);
+    printf("step %lld: threshold %.5g, efficiency %.5f, purity %.4f, "
+           "auc %.5f, loss %.5f, %.3f edges a hit, %.0f s\n",
+        (long long)report.step, report.threshold, report.efficiency, report.purity, report.auc,
         report.loss, report.n_edges / (double)n_hits, report.seconds);
+    fflush(stdout);
     log_validation(run->log, &report);
     return 0;
 }
@@ -333,11 +334,14 @@ static void show(struct run *run, double *shown, struct means *means,
     if (now() - *shown < period || means->n == 0)
         return;
     *shown = now();
-    if (run->is_terminal)
+    if (run->is_terminal) {
         print_bar(&run->report);
-    print_state(&run->report, means, seconds_per_step);
-    if (!run->is_terminal)
-        fputc('\n', stderr);
+        print_state(stderr, &run->report, means, seconds_per_step);
+    } else {
+        print_state(stdout, &run->report, means, seconds_per_step);
+        putchar('\n');
+        fflush(stdout);
+    }
 }
 
 /* Steps until the schedule, the time or the user's patience is over. */
@@ -442,7 +446,7 @@ static int open_run(struct run *run)
     if (result == 0)
         result = read_events(&run->reading, o->n_threads);
     if (result == 0)
-        fprintf(stderr, "read %lld events in %.1f s\n",
+        printf("read %lld events in %.1f s\n",
             (long long)run->reading.count, now() - begin);
     if (result == 0 && o->log != NULL) {
         run->log = fopen(o->log, "a");

@@ -205,6 +205,22 @@ static size_t hits_prefix(const char *name)
     return 0;
 }
 
+/* An event may lie there both plain and compressed: items from `first` on are
+ * sorted; keep one of equal ones. */
+static void drop_repeated(struct program_list *list, int64_t first)
+{
+    int64_t kept = first;
+
+    for (int64_t k = first; k < list->count; k++) {
+        if (kept > first &&
+            strcmp(list->item[k], list->item[kept - 1]) == 0)
+            free(list->item[k]);
+        else
+            list->item[kept++] = list->item[k];
+    }
+    list->count = kept;
+}
+
 /* Append the prefixes of the events in a folder, sorted. */
 static int add_folder(struct program_list *list, const char *folder)
 {
@@ -228,6 +244,7 @@ static int add_folder(struct program_list *list, const char *folder)
         return program_error("%s: no file ends in -hits.csv[.gz]", folder);
     qsort(list->item + first, (size_t)(list->count - first),
         sizeof *list->item, compare_text);
+    drop_repeated(list, first);
     return 0;
 }
 

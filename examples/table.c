@@ -12,6 +12,11 @@
 
 #define MAX_LINE_BYTES 65536
 
+static int is_line_end(const char *text)
+{
+    return *text == '\0' || *text == '\n' || *text == '\r';
+}
+
 /* Values of one line appended to table; -1 for text that is no number. */
 static int64_t read_line(
     struct table *table, char *line, int64_t *used, int64_t *capacity)
@@ -37,7 +42,7 @@ static int64_t read_line(
         }
         table->value[(*used)++] = value;
         n_values++;
-        if (*end == '\0' || *end == '\n' || *end == '\r')
+        if (is_line_end(end) || (*end == ',' && is_line_end(end + 1)))
             return n_values;
         if (*end != ',')
             return -1;
@@ -57,20 +62,32 @@ static int read_lines(struct table *table, gzFile file, const char *path)
 
         if (gzgets(file, line, MAX_LINE_BYTES) == NULL)
             break;
+        if (strlen(line) + 1 == MAX_LINE_BYTES) {
+            result = program_error("%s: line %lld is longer than %d bytes",
+                path, (long long)number, MAX_LINE_BYTES - 2);
+            break;
+        }
         n_values = read_line(table, line, &used, &capacity);
         if (n_values < 0 && number == 1) {
             used = 0;
             continue;
         }
-        if (n_values < 0 ||
-            (table->n_columns != 0 && n_values != table->n_columns)) {
-            result = program_error("%s: line %lld is not %lld numbers", path,
-                (long long)number, (long long)table->n_columns);
+        if (n_values < 0) {
+            result = program_error("%s: line %lld is not numbers with commas",
+                path, (long long)number);
+            break;
+        }
+        if (table->n_rows > 0 && n_values != table->n_columns) {
+            result = program_error("%s: line %lld has %lld numbers and not "
+                "%lld", path, (long long)number, (long long)n_values,
+                (long long)table->n_columns);
             break;
         }
         table->n_columns = n_values;
         table->n_rows++;
     }
+    if (result == 0 && !gzeof(file))
+        result = program_error("%s: broken or cut off", path);
     free(line);
     return result;
 }
@@ -83,7 +100,8 @@ int table_read(struct table *table, const char *path)
     if (file == NULL)
         return program_error("%s: %s", path, strerror(errno));
     result = read_lines(table, file, path);
-    gzclose_r(file);
+    if (gzclose_r(file) != Z_OK && result == 0)
+        result = program_error("%s: broken or cut off", path);
     if (result != 0)
         table_free(table);
     return result;

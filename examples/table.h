@@ -12,7 +12,8 @@ struct table {
     double *value; /* [n_rows, n_columns] */
 };
 
-/* Numbers separated by commas; a first line that is no number is a header.
+/* Numbers separated by commas, plain or gzip; a first line that is no number
+ * is a header; an empty last cell is left out. Every row has as many numbers.
  * Returns 0, or prints why and returns 1. */
 int table_read(struct table *table, const char *path);
 void table_free(struct table *table);
