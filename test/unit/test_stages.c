@@ -429,6 +429,25 @@ START_TEST(test_memory_limit)
 }
 END_TEST
 
+/* All points in one place are all pairs: the limit holds for them, too. */
+START_TEST(test_memory_limit_of_edges)
+{
+    static const float points[2000] = {0.0f};
+    etx_context_options options;
+    etx_context *context = NULL;
+    etx_graph *graph = NULL;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.memory_limit = 4 << 20;
+    ck_assert_ok(etx_context_create(&context, &options));
+    ck_assert_fails(
+        etx_graph_build_radius(&graph, context, 2000, 1, points, NULL, NULL),
+        ETX_ERR_LIMIT, "131072");
+    ck_assert_ptr_null(graph);
+    etx_context_free(context);
+}
+END_TEST
+
 static etx_status find_once(void *argument)
 {
     struct job *job = argument;
@@ -584,6 +603,7 @@ Suite *etx_suite_stages(void)
     etx_test_add(suite, "graph points", test_graph_points);
     etx_test_add(suite, "cancel", test_cancel_anywhere);
     etx_test_add(suite, "memory limit", test_memory_limit);
+    etx_test_add(suite, "edge limit", test_memory_limit_of_edges);
     etx_test_add(suite, "out of memory", test_out_of_memory);
     etx_test_add(suite, "threads", test_threads_share_a_model);
     etx_test_add(suite, "traps", test_host_traps_and_rounds);

@@ -81,7 +81,7 @@ static etx_status apply_layers(struct etx_stream *stream,
 {
     const int64_t n_values =
         args->n_rows * args->layer[args->n_layers - 1].n_out;
-    etx_status status;
+    etx_status status = ETX_OK;
 
     etx_ref_mlp_concat(x, args);
     for (int32_t l = 0; l < args->n_layers; l++) {

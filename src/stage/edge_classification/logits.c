@@ -4,6 +4,7 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
+#include "base/finite.h"
 #include "base/status.h"
 
 etx_status etx_stage_edge_logits(float *logits, struct etx_context *context,
@@ -23,6 +24,20 @@ etx_status etx_stage_edge_logits(float *logits, struct etx_context *context,
     return network->arch->forward(network, context, &input, NULL, logits);
 }
 
+/* Weights that overflow, or features far from those it learned. */
+static etx_status check_finite(const float *logits,
+    const struct etx_graph *graph, const struct etx_network *network)
+{
+    const int64_t e = etx_find_not_finite(logits, graph->n_edges);
+
+    if (e < 0)
+        return ETX_OK;
+    return etx_fail(ETX_ERR_ARGUMENT,
+        "%s: the logit of edge %lld (row %d to %d) is not finite",
+        network->arch->name, (long long)e, (int)graph->src[e],
+        (int)graph->dst[e]);
+}
+
 etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event)
@@ -32,6 +47,7 @@ etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
 
     ETX_CHECK(etx_stage_edge_logits(
         score, context, network, node_features, graph, event));
+    ETX_CHECK(check_finite(score, graph, network));
     args.n = graph->n_edges;
     args.activation = ETX_ACTIVATION_SIGMOID;
     args.x = score;

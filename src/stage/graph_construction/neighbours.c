@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "base/memory.h"
 
+#define BYTES_PER_EDGE 32
+
 /* key[i] = squared distance of hit i from the origin: edges run outward. */
 static etx_status outward_key(float **out, struct etx_context *context,
     const struct etx_neighbours *neighbours)
@@ -23,6 +25,18 @@ static etx_status outward_key(float **out, struct etx_context *context,
     *out = key;
 done:
     return status;
+}
+
+/* Edges that fit the context's memory limit: two ends, two offsets and what
+ * the search holds of them while it sorts. */
+static int64_t most_edges(
+    const struct etx_context *context, int64_t max_edges)
+{
+    const int64_t limit = context->options.memory_limit;
+
+    if (limit == 0 || max_edges <= limit / BYTES_PER_EDGE)
+        return max_edges;
+    return limit / BYTES_PER_EDGE;
 }
 
 etx_status etx_stage_neighbours(struct etx_graph **out,
@@ -44,7 +58,7 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     args.radius = neighbours->radius;
     args.point = neighbours->point;
     args.key = key;
-    args.max_edges = neighbours->max_edges;
+    args.max_edges = most_edges(context, neighbours->max_edges);
     args.out = &list;
     ETX_CHECK(context->ops->radius_graph(context->stream, &args));
     ETX_CHECK(etx_graph_adopt(
