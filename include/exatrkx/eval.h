@@ -84,7 +84,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_evaluate_binned(int64_t *total,
     const double *edges);
 
 /* Tracks and particles of one event, as matched: particle_of_track [count]
- * row of the event's particles or -1; matched_particle [n_particles] 1 when a
+ * row of etx_event_particles or -1; matched_particle [n_particles] 1 when a
  * track matches; either may be NULL. */
 ETX_API ETX_MUST_CHECK etx_status etx_match(int32_t *particle_of_track,
     uint8_t *matched_particle, const etx_event *event,

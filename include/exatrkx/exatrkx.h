@@ -11,7 +11,7 @@
  *              etx_last_error() says what, which, value and bound.
  *   Ownership  etx_<object>_free releases what etx_<object>_create, _load or
  *              _read made and takes NULL. Getters return borrowed views that
- *              live as long as the object.
+ *              live until the object is changed or freed.
  *   Threads    An etx_model is immutable and shared freely. Every other
  *              object is used by one thread at a time.
  *   Shapes     Arrays are row-major and contiguous. Positions are in mm.
@@ -64,8 +64,9 @@ ETX_API const char *etx_status_name(etx_status status);
  * failing call on this thread; look only after a failure. Never NULL. */
 ETX_API const char *etx_last_error(void);
 
-/* Replace malloc and free for all later allocations of the library. Call it
- * before any other function of the library, from one thread. allocate must
+/* Replace malloc and free for the library's own later allocations (jansson
+ * and zlib keep theirs). Call it before any other function of the library,
+ * from one thread. allocate must
  * return memory aligned for any type, or NULL; NULL for both restores malloc
  * and free. ETX_ERR_ARGUMENT when only one of the two is NULL. */
 ETX_API ETX_MUST_CHECK etx_status etx_set_allocator(
@@ -94,10 +95,13 @@ typedef struct etx_context_options {
     int32_t n_threads;    /* 1..256, default 1: no thread is made */
     int32_t cpu_level;    /* ETX_CPU_; default ETX_CPU_BEST */
     int32_t reserved;     /* zero */
-    int64_t memory_limit; /* bytes of scratch, 0 = no limit (default) */
+    int64_t memory_limit; /* bytes of scratch, and of the edges of a graph at
+                           * 32 bytes each; 0 = no limit (default) */
     void *stream;         /* the caller's CUDA stream, or NULL */
-    /* Asked between stages and blocks of work; a non-zero answer ends the
-     * call with ETX_ERR_CANCELLED. NULL: never asked. It must return. */
+    /* Asked between stages and between operators, on the thread of the call
+     * and under the default floating-point environment; a non-zero answer
+     * ends the call with ETX_ERR_CANCELLED. NULL: never asked. It must
+     * return. */
     int32_t (*cancel)(void *user);
     void *cancel_user;
 } etx_context_options;
@@ -123,12 +127,14 @@ ETX_API void etx_context_free(etx_context *context);
 typedef struct etx_stage_timing {
     double seconds;     /* wall time spent in the stage */
     double gflop;       /* 1e9 multiply and add operations of its networks */
-    int64_t peak_bytes; /* most memory the library held during the stage */
+    int64_t peak_bytes; /* most memory that the library held in the process
+                         * during the stage, other contexts included */
     int64_t n_edges;    /* edges that left the stage, 0 where it has none */
 } etx_stage_timing;
 
-/* The stages of the last event that ran in this context: out[ETX_N_STAGES].
- * A stage that did not run is all zero. */
+/* The stages in this context since the last etx_embed, etx_graph_build or
+ * etx_find_tracks began: out[ETX_N_STAGES]. A stage that ran several times
+ * adds up; one that did not run is all zero. */
 ETX_API ETX_MUST_CHECK etx_status etx_timings(
     etx_stage_timing *out, const etx_context *context);
 
@@ -226,7 +232,9 @@ typedef struct etx_particle {
 } etx_particle;
 
 /* particle_ids [n_hits], 0 = noise; weights [n_hits] or NULL (all one over
- * n_hits); particles [n_particles] hold every id of particle_ids but 0. */
+ * n_hits); particles [n_particles] hold every id of particle_ids but 0. The
+ * event keeps them sorted by id: rows of particles are those of
+ * etx_event_particles. */
 ETX_API ETX_MUST_CHECK etx_status etx_event_set_truth(etx_event *event,
     const int64_t *particle_ids, const float *weights, int64_t n_particles,
     const etx_particle *particles);

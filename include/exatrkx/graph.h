@@ -1,7 +1,7 @@
 /* exatrkx/graph.h -- graphs of hits: build, look at, filter, score.
  *
- * Edges run from src to dst and are sorted by dst, then src. A graph built
- * from points has each pair once, unless asked for both directions.
+ * Edges run from src to dst and are sorted by dst, then src. A radius graph
+ * has each pair once, unless asked for both directions.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_GRAPH_H
@@ -29,18 +29,22 @@ typedef struct etx_graph_options {
 ETX_API ETX_MUST_CHECK etx_status etx_graph_options_init(
     etx_graph_options *options, size_t struct_size);
 
-/* Pairs closer than options->radius. points [n_points, n_dim], finite,
+/* Pairs not further apart than options->radius. points [n_points, n_dim], finite,
  * 1 <= n_dim <= 1024. Pair (i, j) is an edge when s <= r * r in float32, with
  * s = d0 * d0, then s = fma(dk, dk, s) for k = 1 .. n_dim - 1, the same on
  * every backend. With max_neighbours, query i keeps its nearest by
- * (s, j) and an edge runs from query to neighbour. event gives the positions
- * for ETX_ORIENT_OUTWARD; NULL otherwise. */
+ * (s, j) and an edge runs from query to neighbour; of those, INDEX and OUTWARD
+ * drop what runs the other way, BOTH keeps all. event gives the positions for
+ * ETX_ORIENT_OUTWARD; NULL otherwise. A context's memory_limit bounds the edges
+ * too, at 32 bytes each. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_build_radius(etx_graph **out,
     etx_context *context, int64_t n_points, int64_t n_dim,
     const float *points, const etx_event *event,
     const etx_graph_options *options);
 
-/* The max_neighbours nearest of every point, however far: radius unused. */
+/* The max_neighbours nearest of every point, however far: radius unused. All
+ * of them with ETX_ORIENT_BOTH; the other orientations drop what runs the
+ * other way. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_build_knn(etx_graph **out,
     etx_context *context, int64_t n_points, int64_t n_dim,
     const float *points, const etx_event *event,

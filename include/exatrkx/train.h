@@ -18,10 +18,10 @@ extern "C" {
  * it. */
 typedef struct etx_trainer etx_trainer;
 
-/* config: JSON text with the model to build ("model": etx.config without
- * weights, or "start": the bytes come from `start`), the stage to train and
- * its schedule. start may be NULL; when given, stages that it holds and the
- * config does not describe anew are taken from it with their weights. */
+/* config: JSON text with the stage to train, its network ("model") and its
+ * schedule (docs/training.md). start may be NULL; when given, stages that it
+ * holds and the config does not describe anew are taken from it with their
+ * weights. context must outlive the trainer. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_create(etx_trainer **out,
     etx_context *context, const char *config, const etx_model *start);
 
