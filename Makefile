@@ -181,12 +181,15 @@ asan: deps
 	@$(MAKE) --no-print-directory BUILD=build/asan LIB=build/asan/lib \
 	    OPTIMISE='-O1 -g' tests \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer'
-	@CK_TIMEOUT_MULTIPLIER=20 build/asan/test/exatrkx-tests
+	@ASAN_OPTIONS=allocator_may_return_null=1 CK_TIMEOUT_MULTIPLIER=20 \
+	    build/asan/test/exatrkx-tests
 tsan: deps
 	@$(MAKE) --no-print-directory BUILD=build/tsan LIB=build/tsan/lib \
 	    OPTIMISE='-O1 -g' SANITIZE='-fsanitize=thread' tests
-	@CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 CK_RUN_SUITE=threads \
-	    build/tsan/test/exatrkx-tests
+	@for suite in threads stages checkop_radius_graph \
+	    checkop_mlp train_steps; do \
+	    CK_TIMEOUT_MULTIPLIER=20 CK_RUN_SUITE=$$suite \
+	    build/tsan/test/exatrkx-tests || exit 1; done
 coverage: deps
 	@$(MAKE) --no-print-directory BUILD=build/coverage \
 	    LIB=build/coverage/lib OPTIMISE='-O1 -g' SANITIZE='--coverage' tests

@@ -109,6 +109,18 @@ for run in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         --out "$out/run.csv" --threads $((1 << run % 3))
     cmp "$out/gnn.csv" "$out/run.csv" || fail "run $run has other bits"
 done
+# Each stage takes the file that the one before it wrote.
+exits 0 "$programs/etx-graph" --stage filter --model $model --event $event \
+    --edges "$out/graph.csv" --out "$out/filter2.csv"
+cmp "$out/filter.csv" "$out/filter2.csv" || fail 'filter from edges differs'
+for bad in '0,100000000' '0.5,1' '-1,2' '0,x' '0,1,2,3'; do
+    printf '0,1\n%s\n' "$bad" >"$out/bad.csv"
+    exits 1 "$programs/etx-graph" --stage filter --model $model \
+        --event $event --edges "$out/bad.csv" --out "$out/x.csv"
+done
+zcat $event-hits.csv.gz | gzip -c | head -c 2000 >"$out/cut.csv.gz"
+exits 1 "$programs/etx-graph" --stage graph --points "$out/cut.csv.gz" \
+    --radius 1 --out "$out/x.csv"
 exits 2 "$programs/etx-graph" --stage no-such --out "$out/x.csv"
 
 # Physics on the real event, with the model that ships: double majority, pT
@@ -128,6 +140,35 @@ if [ -e "$real-hits.csv.gz" ]; then
 else
     echo "SKIPPED real event: no $real-hits.csv.gz (ETX_REFERENCE_DATA)"
 fi
+
+# Training: three stages in a row, and a run that was stopped and went on is
+# the run that was not.
+for stage in embedding filter gnn; do
+    sed 's/"steps": [0-9]*/"steps": 4/; s/"warmup_steps": [0-9]*/"warmup_steps": 1/' \
+        examples/configs/$stage.json >"$out/$stage.json"
+done
+train()
+{
+    stage=$1
+    shift
+    exits 0 "$programs/etx-train" --config "$out/$stage.json" \
+        --data examples/data/event000000000 \
+        --validation examples/data/event000000001 "$@"
+}
+train embedding --out "$out/e.safetensors" --log "$out/e.jsonl"
+grep -q '"learning_rate"' "$out/e.jsonl" || fail 'training log'
+train filter --start "$out/e.safetensors" --out "$out/f.safetensors"
+train gnn --start "$out/f.safetensors" --out "$out/g.safetensors" --threads 1
+train gnn --start "$out/f.safetensors" --out "$out/h.safetensors" \
+    --time-limit 0.000001 --threads 2
+cmp -s "$out/g.safetensors" "$out/h.safetensors" && fail 'was not stopped'
+train gnn --start "$out/f.safetensors" --out "$out/h.safetensors" --resume \
+    --threads 2
+cmp "$out/g.safetensors" "$out/h.safetensors" || fail 'resume: other bits'
+exits 0 "$programs/etx-find-tracks" --model "$out/h.safetensors" \
+    --event $event --out "$out/trained.csv"
+exits 1 "$programs/etx-train" --config $event-hits.csv.gz \
+    --data examples/data --out "$out/x.safetensors"
 
 exits 0 "$programs/etx-bench" --hits 1000 --repeats 2 --json "$out/b.json"
 grep -q '"stage": "event"' "$out/b.json" || fail 'bench json'
