@@ -14,6 +14,9 @@
 #include "op/op.h"
 #include "op/x86/isa.h"
 
+/* Rows of a block at most. */
+#define ETX_BLOCK_ROWS 192
+
 /* A layer ready to run. */
 struct etx_block_layer {
     int32_t n_in, n_out;
@@ -26,6 +29,7 @@ struct etx_block_layer {
     const float *gain;     /* [padded n_out] or NULL: ones */
     const float *shift;    /* [padded n_out] or NULL: zeros */
     const float *backward; /* W packed, or NULL */
+    const float *row;      /* the only row of W [padded n_in], or NULL */
 };
 
 /* What the backward of a layer needs of its forward; all NULL when nothing

@@ -12,10 +12,10 @@
 #include "op/op.h"
 #include "op/x86/vector.h"
 
-/* exp(r) - 1 for |r| <= ln 2 / 2, r = x - n ln 2; *power = 2^n. */
-static inline vec v_exp_reduced(vec *power, vec x)
+/* exp(r) - 1 for r = x - n ln 2, |r| <= ln 2 / 2, with n next to
+ * x / ln 2. */
+static inline vec v_exp_rest(vec x, vec n)
 {
-    const vec n = v_round(x * v_set1(1.44269504f));
     vec r = v_fnma(n, v_set1(0.693359375f), x);
     vec p = v_set1(1.9875691500e-4f);
 
@@ -25,8 +25,22 @@ static inline vec v_exp_reduced(vec *power, vec x)
     p = v_fma(p, r, v_set1(4.1665795894e-2f));
     p = v_fma(p, r, v_set1(1.6666665459e-1f));
     p = v_fma(p, r, v_set1(5.0000001201e-1f));
-    *power = v_as_float(vi_to_exponent(vi_add(v_to_int(n), vi_set1(127))));
     return v_fma(p * r, r, r);
+}
+
+/* 2^n for whole n in -126 .. 127. */
+static inline vec v_power(vec n)
+{
+    return v_as_float(vi_to_exponent(vi_add(v_to_int(n), vi_set1(127))));
+}
+
+/* exp(r) - 1 of the rest r of x; *power = 2^n. */
+static inline vec v_exp_reduced(vec *power, vec x)
+{
+    const vec n = v_round(x * v_set1(1.44269504f));
+
+    *power = v_power(n);
+    return v_exp_rest(x, n);
 }
 
 /* exp(x), x clamped to [-87, 87]; 2 ulp. */
@@ -47,10 +61,20 @@ static inline vec v_expm1(vec x)
     return v_fma(p, power, power - v_set1(1.0f));
 }
 
+/* exp(-x) for x >= -87, x clamped to 87. */
+static inline vec v_exp_minus(vec x)
+{
+    const vec low = v_min(v_set1(87.0f), x);
+    const vec n = v_round(low * v_set1(-1.44269504f));
+    const vec power = v_power(n);
+
+    return v_fma(v_exp_rest(v_zero() - low, n), power, power);
+}
+
 /* 1 / (1 + exp(-x)); 3 ulp for x >= -87. */
 static inline vec v_sigmoid(vec x)
 {
-    return v_reciprocal(v_set1(1.0f) + v_exp(v_zero() - x));
+    return v_reciprocal(v_set1(1.0f) + v_exp_minus(v_max(v_set1(-87.0f), x)));
 }
 
 /* 4 ulp. */
@@ -100,7 +124,7 @@ static inline __attribute__((always_inline)) vec v_activation(
     }
     case ETX_ACTIVATION_SILU: {
         const vec low = v_max(v_set1(-87.0f), x);
-        const vec e = v_exp(zero - low);
+        const vec e = v_exp_minus(low);
         const vec s = v_reciprocal(one + e);
         const vec y = low * s;
         *slope = v_fma(v_min(v_set1(88.0f), y), e * s, s);

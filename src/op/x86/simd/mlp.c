@@ -14,7 +14,6 @@
 
 #define CACHE_FLOATS 49152 /* of scratch that a block may use */
 #define ROW_STEP     24    /* rows come in multiples of the gemm's tiles */
-#define MOST_ROWS    192
 
 struct job {
     const struct etx_mlp_args *args;
@@ -72,7 +71,7 @@ static int32_t rows_of_block(int64_t n_rows, int64_t floats_per_row)
     int64_t rows = CACHE_FLOATS / floats_per_row;
     const int64_t needed = (n_rows + ROW_STEP - 1) / ROW_STEP * ROW_STEP;
 
-    rows = rows > MOST_ROWS ? MOST_ROWS : rows / ROW_STEP * ROW_STEP;
+    rows = rows > ETX_BLOCK_ROWS ? ETX_BLOCK_ROWS : rows / ROW_STEP * ROW_STEP;
     rows = rows < ROW_STEP ? ROW_STEP : rows;
     return (int32_t)(rows < needed ? rows : needed);
 }

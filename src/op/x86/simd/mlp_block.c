@@ -120,10 +120,14 @@ static etx_status pack_layer(struct etx_block_layer *layer,
         ETX_CHECK(copy_padded(&layer->gain, stream, from->gain, n_out));
         ETX_CHECK(copy_padded(&layer->shift, stream, from->shift, n_out));
     }
-    ETX_CHECK(etx_arena_take(&packed, stream->arena,
-        etx_packed_size(n_in, n_out), sizeof *packed, "packed weights"));
-    ETX_ISA_NAME(gemm_pack)(packed, n_in, n_out, weight, 1, n_in);
-    layer->forward = packed;
+    if (n_out == 1) {
+        ETX_CHECK(copy_padded(&layer->row, stream, weight, n_in));
+    } else {
+        ETX_CHECK(etx_arena_take(&packed, stream->arena,
+            etx_packed_size(n_in, n_out), sizeof *packed, "packed weights"));
+        ETX_ISA_NAME(gemm_pack)(packed, n_in, n_out, weight, 1, n_in);
+        layer->forward = packed;
+    }
     if (backward) {
         ETX_CHECK(etx_arena_take(&packed, stream->arena,
             etx_packed_size(n_out, n_in), sizeof *packed, "packed weights"));
@@ -234,74 +238,78 @@ INLINE float sum_row(const float *x, int32_t width)
     return v_sum(sum);
 }
 
-/* mean, scale and curb of VEC_WIDTH rows of y at most. */
+/* What the norm does to each row of a block: (x - mean) * scale. */
 struct row_norm {
-    float mean[VEC_WIDTH];
-    float scale[VEC_WIDTH];
-    float curb[VEC_WIDTH];
+    float mean[ETX_BLOCK_ROWS];
+    float scale[ETX_BLOCK_ROWS + VEC_WIDTH];
+    float curb[ETX_BLOCK_ROWS + VEC_WIDTH];
 };
 
 static void measure_layer(struct row_norm *norm,
     const struct etx_block_layer *layer, const float *y, int32_t n_rows)
 {
     const float inverse = 1.0f / (float)layer->n_out;
-    float square[VEC_WIDTH] = {0};
 
     for (int32_t r = 0; r < n_rows; r++) {
         const float *row = y + (ptrdiff_t)r * layer->out_row;
         norm->mean[r] =
             layer->norm_last ? sum_row(row, layer->n_out) * inverse : 0.0f;
-        square[r] = sum_squares(row, layer->n_out, v_set1(norm->mean[r]));
+        norm->scale[r] = sum_squares(row, layer->n_out, v_set1(norm->mean[r]));
     }
-    const vec variance =
-        v_fma(v_load(square), v_set1(inverse), v_set1(layer->eps));
-    v_store(norm->scale, v_set1(1.0f) / v_sqrt(variance));
-    v_store(norm->curb, v_set1(inverse));
+    for (int32_t r = 0; r < n_rows; r += VEC_WIDTH) {
+        const vec variance =
+            v_fma(v_load(norm->scale + r), v_set1(inverse), v_set1(layer->eps));
+        v_store(norm->scale + r, v_set1(1.0f) / v_sqrt(variance));
+        v_store(norm->curb + r, v_set1(inverse));
+    }
 }
 
 static void measure_l2(struct row_norm *norm,
     const struct etx_block_layer *layer, const float *y, int32_t n_rows)
 {
-    float square[VEC_WIDTH] = {0};
+    const vec eps = v_set1(layer->eps);
 
     for (int32_t r = 0; r < n_rows; r++) {
         const float *row = y + (ptrdiff_t)r * layer->out_row;
         norm->mean[r] = 0.0f;
-        square[r] = sum_squares(row, layer->n_out, v_zero());
+        norm->scale[r] = sum_squares(row, layer->n_out, v_zero());
     }
-    const vec length = v_sqrt(v_load(square));
-    const vec eps = v_set1(layer->eps);
-    v_store(norm->scale, v_set1(1.0f) / v_max(length, eps));
-    v_store(norm->curb, v_select(v_less(eps, length), v_set1(1.0f), v_zero()));
+    for (int32_t r = 0; r < n_rows; r += VEC_WIDTH) {
+        const vec length = v_sqrt(v_load(norm->scale + r));
+        v_store(norm->scale + r, v_set1(1.0f) / v_max(length, eps));
+        v_store(norm->curb + r,
+            v_select(v_less(eps, length), v_set1(1.0f), v_zero()));
+    }
 }
 
-/* One row: y = f(norm(y) * gain + shift), or with norm_last
- * norm(y) * gain + shift; kind is NONE then. */
-INLINE void finish_row(float *y, float *normed, float *slope,
-    const struct etx_block_layer *layer, const enum etx_activation kind,
-    const vec mean, const vec scale)
+/* One vector of columns from k on, all rows: y = f(norm(y) * gain + shift).
+ * The flags are constants where this is inlined; norm NULL: none. */
+INLINE void finish_columns(float *y, const struct etx_block_kept *kept,
+    const struct etx_block_layer *layer, const struct row_norm *norm,
+    const int32_t k, const int32_t n_rows, const enum etx_activation kind,
+    const int has_norm, const int has_mean, const int keep)
 {
-    const int32_t width = layer->n_out;
-    const float *gain = layer->gain;
-    const float *shift = layer->shift;
-    const int32_t has_norm = layer->norm != ETX_NORM_NONE;
+    const ptrdiff_t row = layer->out_row;
+    const int keep_slope = keep && kind != ETX_ACTIVATION_NONE;
+    const vec gain = layer->gain ? v_load(layer->gain + k) : v_set1(1.0f);
+    const vec shift = layer->shift ? v_load(layer->shift + k) : v_zero();
 
-    for (int32_t k = 0; k < width; k += VEC_WIDTH) {
-        vec x = v_load(y + k);
-        vec s;
+    for (int32_t r = 0; r < n_rows; r++) {
+        const ptrdiff_t at = r * row + k;
+        vec x = v_load(y + at);
+        vec slope;
+        if (has_mean)
+            x = x - v_set1(norm->mean[r]);
         if (has_norm) {
-            x = (x - mean) * scale;
-            if (normed != NULL)
-                v_store(normed + k, x);
-            if (gain != NULL)
-                x = x * v_load(gain + k);
-            if (shift != NULL)
-                x = x + v_load(shift + k);
+            x = x * v_set1(norm->scale[r]);
+            if (keep)
+                v_store(kept->normed + at, x);
+            x = v_fma(x, gain, shift);
         }
-        x = v_activation(&s, kind, x);
-        v_store(y + k, x);
-        if (slope != NULL && kind != ETX_ACTIVATION_NONE)
-            v_store(slope + k, s);
+        x = v_activation(&slope, kind, x);
+        v_store(y + at, x);
+        if (keep_slope)
+            v_store(kept->slope + at, slope);
     }
 }
 
@@ -309,28 +317,30 @@ INLINE void finish_rows(float *y, const struct etx_block_kept *kept,
     const struct etx_block_layer *layer, const enum etx_activation kind,
     const int32_t n_rows)
 {
-    const ptrdiff_t row = layer->out_row;
+    const int32_t is_centred = !layer->norm_last;
+    struct row_norm norm;
 
-    for (int32_t first = 0; first < n_rows; first += VEC_WIDTH) {
-        const int32_t rest = n_rows - first;
-        const int32_t n = rest < VEC_WIDTH ? rest : VEC_WIDTH;
-        struct row_norm norm = {{0}, {0}, {0}};
-        if (layer->norm == ETX_NORM_LAYER)
-            measure_layer(&norm, layer, y + first * row, n);
-        else if (layer->norm == ETX_NORM_L2)
-            measure_l2(&norm, layer, y + first * row, n);
-        for (int32_t r = 0; r < n; r++) {
-            const ptrdiff_t at = (first + r) * row;
-            finish_row(y + at, kept->normed ? kept->normed + at : NULL,
-                kept->slope ? kept->slope + at : NULL, layer, kind,
-                v_set1(norm.mean[r]), v_set1(norm.scale[r]));
-        }
-        if (kept->rstd != NULL && layer->norm != ETX_NORM_NONE)
-            for (int32_t r = 0; r < n; r++) {
-                kept->rstd[first + r] = norm.scale[r];
-                kept->curb[first + r] = norm.curb[r];
-            }
+    if (layer->norm == ETX_NORM_LAYER)
+        measure_layer(&norm, layer, y, n_rows);
+    else if (layer->norm == ETX_NORM_L2)
+        measure_l2(&norm, layer, y, n_rows);
+    if (kept != NULL && layer->norm != ETX_NORM_NONE) {
+        memcpy(kept->rstd, norm.scale, (size_t)n_rows * sizeof *norm.scale);
+        memcpy(kept->curb, norm.curb, (size_t)n_rows * sizeof *norm.curb);
     }
+    for (int32_t k = 0; k < layer->n_out; k += VEC_WIDTH)
+        if (layer->norm == ETX_NORM_NONE && kept != NULL)
+            finish_columns(y, kept, layer, NULL, k, n_rows, kind, 0, 0, 1);
+        else if (layer->norm == ETX_NORM_NONE)
+            finish_columns(y, NULL, layer, NULL, k, n_rows, kind, 0, 0, 0);
+        else if (kept != NULL && is_centred)
+            finish_columns(y, kept, layer, &norm, k, n_rows, kind, 1, 0, 1);
+        else if (is_centred)
+            finish_columns(y, NULL, layer, &norm, k, n_rows, kind, 1, 0, 0);
+        else if (kept != NULL)
+            finish_columns(y, kept, layer, &norm, k, n_rows, kind, 1, 1, 1);
+        else
+            finish_columns(y, NULL, layer, &norm, k, n_rows, kind, 1, 1, 0);
 }
 
 /* Norm and then the activation `kind`, where the norm may be NONE. */
@@ -365,18 +375,39 @@ static void finish(float *y, const struct etx_block_kept *kept,
     }
 }
 
+/* y [n_rows, out_row] = the only output, zeros beyond it. */
+static void apply_single(float *y, const struct etx_block_layer *layer,
+    const float *x, int32_t n_rows)
+{
+    const int32_t whole = layer->n_in / VEC_WIDTH * VEC_WIDTH;
+    const vmask some = v_first(layer->n_in - whole);
+    const float start = layer->start != NULL ? layer->start[0] : 0.0f;
+
+    for (int32_t r = 0; r < n_rows; r++) {
+        const float *from = x + (ptrdiff_t)r * layer->in_row;
+        vec sum = v_zero();
+        for (int32_t k = 0; k < whole; k += VEC_WIDTH)
+            sum = v_fma(v_load(from + k), v_load(layer->row + k), sum);
+        if (whole < layer->n_in)
+            sum = v_fma(v_load_mask(from + whole, some),
+                v_load(layer->row + whole), sum);
+        v_store(y + (ptrdiff_t)r * layer->out_row,
+            v_select(v_first(1), v_set1(v_sum(sum) + start), v_zero()));
+    }
+}
+
 void ETX_ISA_NAME(apply_layer)(float *y, const struct etx_block_kept *kept,
     const struct etx_block_layer *layer, const float *x, int32_t n_rows)
 {
-    const struct etx_block_kept nothing = {0};
     const struct etx_gemm_left left = {x, layer->in_row, 1};
     const enum etx_activation kind = (enum etx_activation)layer->activation;
 
-    if (kept == NULL)
-        kept = &nothing;
-    ETX_ISA_NAME(gemm_packed)
-    (y, layer->out_row, n_rows, layer->n_out, layer->n_in, left, layer->forward,
-        layer->start);
+    if (layer->row != NULL)
+        apply_single(y, layer, x, n_rows);
+    else
+        ETX_ISA_NAME(gemm_packed)
+        (y, layer->out_row, n_rows, layer->n_out, layer->n_in, left,
+            layer->forward, layer->start);
     if (layer->norm != ETX_NORM_NONE && layer->norm_last) {
         struct etx_block_layer linear = *layer;
         linear.norm = ETX_NORM_NONE;
