@@ -5,19 +5,13 @@
 
 #include <string.h>
 
+#include "api/arguments.h"
 #include "base/check.h"
 #include "base/float_environment.h"
 #include "train/trainer.h"
 
-static etx_status check_pointer(
-    const char *function, const char *name, const void *pointer)
-{
-    if (pointer == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function, name);
-    return ETX_OK;
-}
-
-/* A report may be older than the library: only what it has room for. */
+/* A report has not grown since its first release; a larger one, of a newer
+ * header, keeps what it has beyond. */
 static etx_status check_report(
     const char *function, const etx_training_report *report)
 {
@@ -47,9 +41,9 @@ etx_status etx_trainer_create(etx_trainer **out, etx_context *context,
     fenv_t host;
     etx_status status;
 
-    ETX_CHECK(check_pointer("etx_trainer_create", "out", out));
-    ETX_CHECK(check_pointer("etx_trainer_create", "context", context));
-    ETX_CHECK(check_pointer("etx_trainer_create", "config", config));
+    ETX_CHECK(etx_check_given("etx_trainer_create", "out", out));
+    ETX_CHECK(etx_check_given("etx_trainer_create", "context", context));
+    ETX_CHECK(etx_check_given("etx_trainer_create", "config", config));
     etx_float_environment_enter(&host);
     status = etx_trainer_open(out, context, config, start);
     etx_float_environment_leave(&host);
@@ -63,8 +57,8 @@ etx_status etx_trainer_add_event(
     fenv_t host;
     etx_status status;
 
-    ETX_CHECK(check_pointer("etx_trainer_add_event", "trainer", trainer));
-    ETX_CHECK(check_pointer("etx_trainer_add_event", "event", event));
+    ETX_CHECK(etx_check_given("etx_trainer_add_event", "trainer", trainer));
+    ETX_CHECK(etx_check_given("etx_trainer_add_event", "event", event));
     etx_float_environment_enter(&host);
     status = etx_trainer_take_event(trainer, event, validation);
     etx_float_environment_leave(&host);
@@ -89,7 +83,7 @@ etx_status etx_trainer_step(
     fenv_t host;
     etx_status status;
 
-    ETX_CHECK(check_pointer("etx_trainer_step", "trainer", trainer));
+    ETX_CHECK(etx_check_given("etx_trainer_step", "trainer", trainer));
     ETX_CHECK(check_report("etx_trainer_step", report));
     etx_float_environment_enter(&host);
     status = etx_trainer_run_step(trainer, &made);
@@ -107,7 +101,7 @@ etx_status etx_trainer_validate(
     fenv_t host;
     etx_status status;
 
-    ETX_CHECK(check_pointer("etx_trainer_validate", "trainer", trainer));
+    ETX_CHECK(etx_check_given("etx_trainer_validate", "trainer", trainer));
     ETX_CHECK(check_report("etx_trainer_validate", report));
     etx_float_environment_enter(&host);
     status = etx_trainer_run_validation(trainer, &made);
@@ -124,8 +118,8 @@ etx_status etx_trainer_save_checkpoint(
     etx_status status;
 
     ETX_CHECK(
-        check_pointer("etx_trainer_save_checkpoint", "trainer", trainer));
-    ETX_CHECK(check_pointer("etx_trainer_save_checkpoint", "path", path));
+        etx_check_given("etx_trainer_save_checkpoint", "trainer", trainer));
+    ETX_CHECK(etx_check_given("etx_trainer_save_checkpoint", "path", path));
     ETX_CHECK(etx_checkpoint_write(trainer, path));
 done:
     return status;
@@ -136,8 +130,8 @@ etx_status etx_trainer_load_checkpoint(etx_trainer *trainer, const char *path)
     etx_status status;
 
     ETX_CHECK(
-        check_pointer("etx_trainer_load_checkpoint", "trainer", trainer));
-    ETX_CHECK(check_pointer("etx_trainer_load_checkpoint", "path", path));
+        etx_check_given("etx_trainer_load_checkpoint", "trainer", trainer));
+    ETX_CHECK(etx_check_given("etx_trainer_load_checkpoint", "path", path));
     ETX_CHECK(etx_checkpoint_read(trainer, path));
 done:
     return status;
@@ -148,8 +142,8 @@ etx_status etx_trainer_model(etx_model **out, const etx_trainer *trainer)
     fenv_t host;
     etx_status status;
 
-    ETX_CHECK(check_pointer("etx_trainer_model", "out", out));
-    ETX_CHECK(check_pointer("etx_trainer_model", "trainer", trainer));
+    ETX_CHECK(etx_check_given("etx_trainer_model", "out", out));
+    ETX_CHECK(etx_check_given("etx_trainer_model", "trainer", trainer));
     etx_float_environment_enter(&host);
     status = etx_trainer_export(out, trainer);
     etx_float_environment_leave(&host);

@@ -437,6 +437,9 @@ static int set_thresholds(json_t *config, const struct etx_model *model)
         failed |= json_object_set_new(embedding, "graph", json_object());
     failed |= set_number(embedding, "graph", "radius", model->radius);
     failed |= set_number(config, "filter", "cut", model->filter_cut);
+    if (json_object_get(config, "label") == NULL && model->label.cut != 0.5f)
+        failed |= json_object_set_new(
+            config, "label", json_pack("{s:s}", "method", "components"));
     if (json_object_get(config, "label") == NULL)
         return failed;
     failed |= set_number(config, "label", "cut", model->label.cut);

@@ -150,7 +150,8 @@ static etx_status validate_embedding(
         trainer->model->radius = radius;
     for (int64_t i = 0; i < trainer->validation.n && status == ETX_OK; i++)
         status = count_event(&counts, trainer, trainer->validation.event[i]);
-    if (trainer->config.target_efficiency <= 0.0f)
+    if (trainer->config.target_efficiency <= 0.0f ||
+        (status != ETX_OK && status != ETX_ERR_LIMIT))
         trainer->model->radius = radius_before;
     if (status == ETX_ERR_LIMIT) {
         counts = (struct edge_counts){

@@ -45,7 +45,8 @@ static const char *const configs[N_STAGES] = {
     "\"edge_features\": [{\"name\": \"dphi\", \"scale\": 0.3}, {\"name\":"
     "\"deta\", \"scale\": 1.0}, {\"name\": \"score_logit\", \"scale\":"
     "4.0}]}, \"schedule\": {\"steps\": 20, \"learning_rate\": 0.01,"
-    "\"warmup_steps\": 2}, \"sampling\": {\"hits\": 0, \"edges\": 500}}"};
+    "\"warmup_steps\": 2}, \"sampling\": {\"hits\": 0, \"edges\": 500},"
+    "\"validation\": {\"target_efficiency\": 0.9}}"};
 
 /* A context, events and a trainer of one stage; the stages before it have
  * their initial weights. */
@@ -239,6 +240,27 @@ START_TEST(test_train_steps_end)
 }
 END_TEST
 
+/* The threshold that validation finds is in the model that comes out. */
+START_TEST(test_train_steps_threshold_is_exported)
+{
+    struct bench bench;
+    etx_training_report report = {.struct_size = sizeof report};
+    etx_label_options label;
+    etx_model *model = NULL;
+
+    open_bench(&bench, N_STAGES - 1, 1);
+    run_steps(bench.trainer, 5);
+    ck_assert_int_eq(etx_trainer_validate(bench.trainer, &report), ETX_OK);
+    ck_assert(report.threshold > 0.0 && report.threshold != 0.5);
+    ck_assert_int_eq(etx_trainer_model(&model, bench.trainer), ETX_OK);
+    ck_assert_int_eq(etx_label_options_init(&label, sizeof label), ETX_OK);
+    ck_assert_int_eq(etx_model_label_options(&label, model), ETX_OK);
+    ck_assert(label.cut == (float)report.threshold);
+    etx_model_free(model);
+    close_bench(&bench);
+}
+END_TEST
+
 START_TEST(test_train_steps_refuse_what_does_not_move)
 {
     etx_context *context = make_context(1);
@@ -421,6 +443,7 @@ Suite *etx_suite_train_steps(void)
     tcase_add_loop_test(
         tests, test_train_steps_same_bits_for_any_threads, 0, N_STAGES);
     tcase_add_test(tests, test_train_steps_end);
+    tcase_add_test(tests, test_train_steps_threshold_is_exported);
     tcase_add_test(tests, test_train_steps_refuse_what_does_not_move);
     tcase_add_loop_test(
         tests, test_train_checkpoint_resumes_bit_for_bit, 0, N_STAGES);
