@@ -108,7 +108,8 @@ static int read_source(struct source *source, struct program_list *events)
 }
 
 /* Copy c of the source is turned by an angle of its own (golden section of
- * the circle) until n_hits hits are there. Cell features are not turned: the
+ * the circle) until n_hits hits are there; of fewer than one copy, hits are
+ * left out evenly. Cell features are not turned: the
  * shipped model reads none that depends on direction. */
 static etx_event *overlay(const struct source *source, int64_t n_hits)
 {
@@ -119,7 +120,10 @@ static etx_event *overlay(const struct source *source, int64_t n_hits)
     for (int64_t i = 0; i < n_hits; i++) {
         const double turn =
             TWO_PI * fmod(0.61803398875 * (double)(i / source->n_hits), 1.0);
-        const float *from = source->position + 3 * (i % source->n_hits);
+        const int64_t row = n_hits < source->n_hits
+                                ? i * source->n_hits / n_hits
+                                : i % source->n_hits;
+        const float *from = source->position + 3 * row;
 
         position[3 * i] =
             (float)(cos(turn) * (double)from[0] - sin(turn) * (double)from[1]);
@@ -127,7 +131,7 @@ static etx_event *overlay(const struct source *source, int64_t n_hits)
             (float)(sin(turn) * (double)from[0] + cos(turn) * (double)from[1]);
         position[3 * i + 2] = from[2];
         memcpy(cells + N_CELL_FEATURES * i,
-            source->cells + N_CELL_FEATURES * (i % source->n_hits),
+            source->cells + N_CELL_FEATURES * row,
             N_CELL_FEATURES * sizeof *cells);
     }
     if (etx_event_create(&event, n_hits, NULL, position) != ETX_OK ||
