@@ -1,0 +1,403 @@
+"""test_plots -- the numbers behind the figures of exatrkx.plots.
+
+Run with `python3 test/python/test_plots.py`. What needs numpy, matplotlib or
+the built programs (ETX_BUILD, default build) is skipped where they are
+missing.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+sys.path.insert(0, os.path.join(ROOT, "bindings", "python"))
+
+from exatrkx import plots  # noqa: E402
+
+HAVE_ALL = all(
+    importlib.util.find_spec(name) is not None
+    for name in ("numpy", "matplotlib")
+)
+NO_MODULES = "numpy or matplotlib is not installed"
+BUILD = os.path.join(ROOT, os.environ.get("ETX_BUILD", "build"), "examples")
+PROGRAMS = ("etx-evaluate", "etx-find-tracks", "etx-graph")
+HAVE_PROGRAMS = all(
+    os.access(os.path.join(BUILD, name), os.X_OK) for name in PROGRAMS
+)
+NO_PROGRAMS = f"no programs in {BUILD} (ETX_BUILD)"
+EVENTS = [
+    os.path.join(ROOT, f"examples/data/event00000000{n}") for n in (0, 1)
+]
+MODEL = os.path.join(ROOT, "examples/models/default.safetensors")
+
+if HAVE_ALL:
+    import numpy as np
+
+    from exatrkx import (
+        _edges_plot,
+        _event_truth,
+        _radius_plot,
+        _rates,
+        _tracks_plot,
+        _training_plot,
+    )
+
+# Two particles and noise: hits 0 to 3 of the first lie along x in the order
+# 2, 0, 1, 3 from its vertex; 4 and 5 are of the second; 6 is noise.
+HITS = """hit_id,x,y,z
+10,20,0,0
+11,30,0,0
+12,10,0,0
+13,40,0,0
+14,0,20,0
+15,0,10,0
+16,0,0,9
+"""
+TRUTH = """hit_id,particle_id
+16,0
+15,7
+14,7
+13,5
+12,5
+11,5
+10,5
+"""
+PARTICLES = """particle_id,vx,vy,vz,px,py,pz,q
+7,0,0,0,0,0.3,0.1,-1
+5,0,0,0,2,0,1,1
+"""
+
+
+def run_program(name: str, *arguments: str) -> str:
+    """Standard output of a built program."""
+    command = [os.path.join(BUILD, name), *arguments]
+    done = subprocess.run(
+        command, cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def run_plots(*arguments: str) -> tuple[int, str]:
+    """Exit status and standard error of the command line."""
+    error = io.StringIO()
+    with contextlib.redirect_stderr(error):
+        try:
+            status = plots.main(arguments)
+        except SystemExit as leave:
+            status = int(leave.code or 0)
+    return status, error.getvalue()
+
+
+class InFolder(unittest.TestCase):
+    """A test with a folder of its own that holds the small event."""
+
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+        self.event = self.write("event-hits.csv", HITS)[: -len("-hits.csv")]
+        self.write("event-truth.csv", TRUTH)
+        self.write("event-particles.csv", PARTICLES)
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def write(self, name: str, text: str) -> str:
+        with open(self.path(name), "w", encoding="ascii") as file:
+            file.write(text)
+        return self.path(name)
+
+
+class CommandLine(unittest.TestCase):
+    def test_missing_module_is_named(self) -> None:
+        with mock.patch("importlib.util.find_spec", return_value=None):
+            status, error = run_plots("training", "x.jsonl", "--out", "x.png")
+        self.assertEqual(status, 1)
+        self.assertIn("numpy is not installed", error)
+
+    def test_usage(self) -> None:
+        status, error = run_plots("training", "x.jsonl", "--out", "x.txt")
+        self.assertEqual(status, 2)
+        self.assertIn("x.txt", error)
+        status, error = run_plots(
+            *"edges --event a --event b --edges c --out x.png".split()
+        )
+        self.assertEqual(status, 2)
+        self.assertIn("2 events and 1 files", error)
+
+    @unittest.skipUnless(HAVE_ALL, NO_MODULES)
+    def test_missing_file(self) -> None:
+        status, error = run_plots("training", "no.jsonl", "--out", "x.png")
+        self.assertEqual(status, 1)
+        self.assertIn("no.jsonl", error)
+
+
+@unittest.skipUnless(HAVE_ALL, NO_MODULES)
+class Rates(unittest.TestCase):
+    def test_clopper_pearson_by_hand(self) -> None:
+        tail = _rates.ONE_SIGMA_TAIL
+        low, high = _rates.clopper_pearson(
+            np.array([0, 1, 1, 7, 0]), np.array([3, 1, 2, 7, 0])
+        )
+        np.testing.assert_allclose(
+            low, [0, tail, 1 - (1 - tail) ** 0.5, tail ** (1 / 7), 0]
+        )
+        np.testing.assert_allclose(
+            high, [1 - tail ** (1 / 3), 1, (1 - tail) ** 0.5, 1, 1]
+        )
+
+    def test_clopper_pearson_tails(self) -> None:
+        """At either end the binomial tail has one sigma's probability."""
+        low, high = _rates.clopper_pearson(np.array([13]), np.array([40]))
+        n, tail = 40, _rates.ONE_SIGMA_TAIL
+
+        def term(k: int, p: float) -> float:
+            ways = np.prod([(n - i) / (i + 1) for i in range(k)])
+            return float(ways * p**k * (1 - p) ** (n - k))
+
+        above = sum(term(k, low[0]) for k in range(13, n + 1))
+        below = sum(term(k, high[0]) for k in range(14))
+        self.assertAlmostEqual(above, tail, places=10)
+        self.assertAlmostEqual(below, tail, places=10)
+
+    def test_area_is_share_of_ordered_pairs(self) -> None:
+        generator = np.random.default_rng(5)
+        score = generator.integers(0, 20, 300) / 20.0  # many ties
+        is_true = generator.random(300) < 0.2 + 0.6 * score
+        false, true, area = _rates.roc(score, is_true)
+        margin = score[is_true][:, None] - score[~is_true][None, :]
+        expected = (margin > 0).mean() + 0.5 * (margin == 0).mean()
+        self.assertAlmostEqual(area, expected, places=12)
+        self.assertEqual((false[0], true[0]), (0.0, 0.0))
+        self.assertEqual((false[-1], true[-1]), (1.0, 1.0))
+
+    def test_cut_keeps_its_share(self) -> None:
+        score = np.float32(np.arange(1, 101) / 100.0).astype(np.float64)
+        cut = _rates.cut_that_keeps(score, 0.98)
+        self.assertEqual((score > cut).sum(), 98)
+        self.assertEqual(_rates.count_above(score, np.array([cut]))[0], 98)
+
+
+@unittest.skipUnless(HAVE_ALL, NO_MODULES)
+class Truth(InFolder):
+    def test_true_pairs_follow_distance(self) -> None:
+        event = _event_truth.Event(self.event)
+        pairs = sorted(np.transpose(event.true_pairs()).tolist())
+        self.assertEqual(pairs, [[0, 1], [1, 3], [2, 0], [5, 4]])
+
+    def test_kinds(self) -> None:
+        event = _event_truth.Event(self.event)
+        a, b = np.array([[0, 2], [2, 1], [4, 5], [6, 6], [0, 4]]).T
+        kind = event.pair_kind(a, b, 0.5).tolist()
+        t = _event_truth
+        self.assertEqual(kind, [t.SIGNAL, t.SAME, t.LOW_PT, t.FALSE, t.FALSE])
+
+
+@unittest.skipUnless(HAVE_ALL, NO_MODULES)
+class Figures(InFolder):
+    def test_edges_by_hand(self) -> None:
+        edges = self.write(
+            "edges.csv",
+            "src,dst,score\n"
+            "0,2,0.9\n2,0,0.7\n0,1,0.4\n5,4,0.8\n2,1,0.6\n6,5,0.5\n0,4,0.1\n",
+        )
+        found = _edges_plot.load(self.event, edges, 0.5)
+        cuts = np.array([0.0, 0.45, 0.85])
+        expected = np.array([2, 1, 1]) / 3.0  # 1 to 3 has no edge
+        np.testing.assert_allclose(found.efficiency(cuts), expected)
+        np.testing.assert_allclose(found.purity(cuts), [4 / 7, 3 / 5, 1.0])
+        self.assertAlmostEqual(found.roc()[2], 7 / 8)
+        self.check_files("edges", "--edges", edges)
+
+    def test_edges_without_scores(self) -> None:
+        edges = self.write("edges.csv", "src,dst,score\n0,2,\n0,1,\n0,4,\n")
+        found = _edges_plot.load(self.event, edges, 0.5)
+        self.assertFalse(found.has_scores)
+        every = np.array([-np.inf])
+        self.assertAlmostEqual(found.efficiency(every)[0], 2 / 3)
+        self.assertAlmostEqual(found.purity(every)[0], 2 / 3)
+        self.check_files("edges", "--edges", edges)
+
+    def test_edge_outside_event(self) -> None:
+        edges = self.write("edges.csv", "src,dst,score\n0,7,0.5\n")
+        status, error = run_plots(
+            "edges", "--event", self.event, "--edges", edges,
+            "--out", self.path("x.png"),
+        )  # fmt: skip
+        self.assertEqual(status, 1)
+        self.assertIn("row 7 of an event of 7 hits", error)
+
+    def test_radius_by_hand(self) -> None:
+        points = np.array([0.0, 1.0, 0.5, 3.0, 9.0, 9.1, 1.2])[:, None]
+        radius = np.array([0.0, 0.15, 0.5, 1.0, 2.0, 20.0])
+        counted = _radius_plot.count_pairs(points, radius)
+        apart = np.abs(points - points.T)[np.triu_indices(7, 1)]
+        expected = [(apart <= r).sum() for r in radius]
+        self.assertEqual(counted.tolist(), expected)
+        event = _event_truth.Event(self.event)
+        found = _radius_plot.measure([event], [points], 0.5, 2.0)
+        self.assertEqual(found.n_signal_all, 3)
+        self.assertEqual(found.efficiency[-1], 1.0)
+        self.assertAlmostEqual(found.radius_for(0.6), 1.0)
+        self.assertEqual(found.n_true[-1], 4)
+        text = "\n".join(f"{value},0" for value in points[:, 0])
+        self.check_files(
+            "radius", "--points", self.write("p.csv", text), "pdf"
+        )
+
+    def test_tracks_by_hand(self) -> None:
+        """Three of four hits match; noise and both particles do not."""
+        tracks = self.write(
+            "tracks.csv",
+            "hit_id,track_id\n10,1\n11,1\n12,1\n16,1\n13,2\n14,2\n15,0\n",
+        )
+        cuts = _tracks_plot.Cuts(min_hits=2, min_track_hits=2)
+        found = _tracks_plot.match(
+            _event_truth.Event(self.event), tracks, cuts
+        )
+        self.assertEqual(found.technical_efficiency, 0.5)
+        self.assertEqual(found.track_hits.tolist(), [4, 2])
+        self.assertEqual(found.track_matches.tolist(), [True, False])
+        self.assertEqual(found.track_is_fake.tolist(), [False, True])
+        self.check_files("tracks", "--tracks", tracks, "svg")
+
+    def test_no_tracks(self) -> None:
+        empty = self.write("tracks.csv", "hit_id,track_id\n10,0\n")
+        self.check_files("tracks", "--tracks", empty)
+
+    def test_training_log(self) -> None:
+        """A repeated step counts once, a cut last line not at all."""
+        rows: list[dict[str, object]] = [
+            {"step": s, "loss": 1.0 / s, "learning_rate": 0.1} for s in (1, 2)
+        ]
+        rows += [{"step": 2, "loss": 0.25, "learning_rate": 0.1}]
+        rows += [{"step": 2, "validation": True, "auc": None, "purity": 0.5}]
+        text = "\n".join(json.dumps(row) for row in rows) + '\n{"step": 3, "l'
+        log = _training_plot.Log(self.write("run.jsonl", text))
+        step, loss = log.series("loss")
+        self.assertEqual(step.tolist(), [1, 2])
+        self.assertEqual(loss.tolist(), [1.0, 0.25])
+        self.assertEqual(len(log.series("auc", True)[0]), 0)
+        self.assertEqual(log.series("purity", True)[1].tolist(), [0.5])
+        figure = _training_plot.draw([self.path("run.jsonl")])
+        titles = [axes.get_title() for axes in figure.axes]
+        self.assertEqual(
+            titles, ["loss", "learning rate", "purity, validation"]
+        )
+
+    def test_moving_mean(self) -> None:
+        values = np.arange(200.0)
+        smooth = _training_plot.smooth(values)
+        np.testing.assert_allclose(smooth[:-4], values[:-4])
+        self.assertEqual(smooth[-1], values[-5:].mean())
+
+    def check_files(
+        self, command: str, option: str, file: str, *more: str
+    ) -> None:
+        """A PNG and more formats are written; SVG with the same bytes."""
+        starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+        for ending in ("png", *more):
+            data = []
+            for _ in range(2 if ending == "svg" else 1):
+                out = self.path("figure." + ending)
+                status, error = run_plots(
+                    command, "--event", self.event, option, file, "--out", out
+                )
+                self.assertEqual((status, error), (0, ""))
+                with open(out, "rb") as figure:
+                    data.append(figure.read())
+                os.remove(out)
+            self.assertTrue(data[0].startswith(starts[ending]))
+            self.assertEqual(data[0], data[-1])
+
+
+@unittest.skipUnless(HAVE_ALL, NO_MODULES)
+@unittest.skipUnless(HAVE_PROGRAMS, NO_PROGRAMS)
+class ShippedEvents(InFolder):
+    """The numbers of the plots are those of the programs."""
+
+    def test_evaluation(self) -> None:
+        files = []
+        for number, event in enumerate(EVENTS):
+            files.append(self.path(f"tracks{number}.csv"))
+            run_program(
+                "etx-find-tracks", "--model", MODEL, "--event", event,
+                "--threads", "1", "--out", files[-1],
+            )  # fmt: skip
+        for cuts, options in (
+            (_tracks_plot.Cuts(), ()),
+            (
+                _tracks_plot.Cuts(0.5, 2.0, 7, 4, 0.75),
+                "--min-pt 0.5 --max-eta 2 --min-hits 7 --min-track-hits 4 "
+                "--fraction 0.75".split(),
+            ),
+        ):
+            arguments = ["--json", *options]
+            for event, file in zip(EVENTS, files, strict=True):
+                arguments += ["--event", event, "--tracks", file]
+            judge = json.loads(run_program("etx-evaluate", *arguments))
+            found = _tracks_plot.match_all(EVENTS, files, cuts)
+            self.compare(found, judge)
+
+    def compare(self, found: _tracks_plot.Matched, judge: dict) -> None:
+        n = len(found.is_found)
+        self.assertGreater(n, 20)
+        self.assertEqual(n, judge["n_particles_reconstructable"])
+        self.assertEqual(
+            found.is_found.sum(), judge["n_reconstructable_matched"]
+        )
+        self.assertEqual(len(found.track_hits), judge["n_tracks"])
+        self.assertEqual(found.track_matches.sum(), judge["n_tracks_matched"])
+        self.assertEqual(found.track_is_fake.sum(), judge["n_tracks_fake"])
+        low, high = _rates.clopper_pearson(found.is_found.sum(), n)
+        for value, name in (
+            (found.technical_efficiency, "technical_efficiency"),
+            (low[0], "technical_efficiency_low"),
+            (high[0], "technical_efficiency_high"),
+        ):
+            self.assertAlmostEqual(value, judge[name], places=6)
+
+    def test_graph_and_radius_agree(self) -> None:
+        """The graph of a radius has the pairs that the points tell."""
+        event, points = EVENTS[1], self.path("points.csv")
+        graph = self.path("graph.csv")
+        run_program(
+            "etx-graph", "--stage", "embed", "--model", MODEL, "--event",
+            event, "--threads", "1", "--out", points,
+        )  # fmt: skip
+        run_program(
+            "etx-graph", "--stage", "graph", "--points", points, "--radius",
+            "0.3", "--threads", "1", "--out", graph,
+        )  # fmt: skip
+        edges = _edges_plot.load(event, graph, 0.5)
+        found = _radius_plot.measure(
+            [_event_truth.Event(event)],
+            [_radius_plot.read_points(points)],
+            0.5,
+            0.3,
+        )
+        # Single precision may put a pair at the very radius on either side.
+        self.assertGreater(len(edges.score), 1000)
+        self.assertLessEqual(abs(len(edges.score) - found.n_pairs[-1]), 1)
+        every = np.array([-np.inf])
+        self.assertAlmostEqual(
+            edges.efficiency(every)[0], found.efficiency[-1], places=2
+        )
+        self.assertAlmostEqual(
+            edges.purity(every)[0], found.purity[-1], places=3
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
