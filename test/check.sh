@@ -19,5 +19,5 @@ echo '== python'
 test/python/python.sh "$build"
 echo '== library'
 # A loaded machine is slow, not wrong.
-export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-300}
+export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-300}"
 exec "$build/test/exatrkx-tests"

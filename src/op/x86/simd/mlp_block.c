@@ -308,7 +308,8 @@ INLINE void finish_columns(float *y, const struct etx_block_kept *kept,
         }
         x = v_activation(&slope, kind, x);
         v_store(y + at, x);
-        if (keep_slope)
+        if (keep_slope) /* never without kept */
+            /* cppcheck-suppress nullPointer */
             v_store(kept->slope + at, slope);
     }
 }
