@@ -7,6 +7,7 @@
 #include "base/poison.h"
 
 #include <dirent.h>
+#include <locale.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +107,42 @@ void etx_test_remove(const char *path)
     }
     closedir(folder);
     (void)rmdir(path);
+}
+
+/* Compile the locale into folder and find it there. */
+static int compile_locale(const char *folder)
+{
+    char command[2 * PATH_SIZE];
+
+    snprintf(command, sizeof command,
+        "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder);
+    return system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 &&
+           setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
+}
+
+void etx_test_in_comma_locale(const char *name,
+    void (*check)(void *argument), void *argument)
+{
+    char folder[256];
+    char locale_folder[300];
+    char half[16];
+
+    etx_test_folder(folder);
+    if (setlocale(LC_ALL, "de_DE.UTF-8") != NULL || compile_locale(folder)) {
+        snprintf(half, sizeof half, "%.1f", 0.5);
+        ck_assert_str_eq(half, "0,5");
+        check(argument);
+        ck_assert_ptr_nonnull(setlocale(LC_ALL, "C"));
+    } else {
+        etx_test_skip(name, "no locale de_DE.UTF-8 and no localedef");
+    }
+    snprintf(
+        locale_folder, sizeof locale_folder, "%s/de_DE.UTF-8/LC_MESSAGES",
+        folder);
+    etx_test_remove(locale_folder);
+    snprintf(locale_folder, sizeof locale_folder, "%s/de_DE.UTF-8", folder);
+    etx_test_remove(locale_folder);
+    etx_test_remove(folder);
 }
 
 static void *allocate(size_t size, void *user)

@@ -57,6 +57,12 @@ const char *etx_test_example(const char *path);
 void etx_test_folder(char path[256]);
 void etx_test_remove(const char *path);
 
+/* Run check(argument) in the locale de_DE.UTF-8, which writes a decimal comma
+ * (compiled by localedef where it is not installed), and go back to C; or
+ * etx_test_skip(name, ...) where neither can be had. */
+void etx_test_in_comma_locale(const char *name,
+    void (*check)(void *argument), void *argument);
+
 /* Make the allocation with this number (from 0) and only that one fail; -1:
  * none. Counts from here. Undo with etx_test_allocator_restore. */
 void etx_test_allocator_fail(int64_t number);

@@ -10,7 +10,6 @@
 
 #include <fenv.h>
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -441,20 +440,15 @@ static void check_half(void)
     ck_assert_str_eq(text, "1234.5");
 }
 
+static void check_half_of(void *unused)
+{
+    (void)unused;
+    check_half();
+}
+
 START_TEST(test_text_locale)
 {
-    static const char *const names[] = {
-        "de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "cs_CZ.UTF-8"};
-    const char *found = NULL;
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && !found; i++)
-        found = setlocale(LC_ALL, names[i]);
-    if (found == NULL) {
-        etx_test_skip("test_text_locale", "no locale with a decimal comma");
-        return;
-    }
-    check_half();
-    setlocale(LC_ALL, "C");
+    etx_test_in_comma_locale("test_text_locale", check_half_of, NULL);
 }
 END_TEST
 
