@@ -30,6 +30,10 @@ void etx_stage_forget(struct etx_context *context);
 etx_status etx_stage_node_features(float **out, struct etx_context *context,
     const struct etx_model_stage *stage, const struct etx_event *event);
 
+/* graph_construction/neighbours.c: key [n_hits] = x^2 + y^2 + z^2 of position
+ * [n_hits, 3]; edges run from the smaller (key, row) to the larger. */
+void etx_stage_outward_key(float *key, const float *position, int64_t n_hits);
+
 /* graph_construction/embedding.c: *out [n_hits, n_out] in scratch. */
 etx_status etx_stage_embed(float **out, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event);

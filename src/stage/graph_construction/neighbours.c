@@ -8,23 +8,13 @@
 
 #define BYTES_PER_EDGE 32
 
-/* key[i] = squared distance of hit i from the origin: edges run outward. */
-static etx_status outward_key(float **out, struct etx_context *context,
-    const struct etx_neighbours *neighbours)
+void etx_stage_outward_key(float *key, const float *position, int64_t n_hits)
 {
-    etx_status status = ETX_OK;
-    float *key = NULL;
-
-    ETX_CHECK(etx_arena_take(&key, context->stream->arena,
-        neighbours->n_points, sizeof *key, "outward order"));
-    for (int64_t i = 0; i < neighbours->n_points; i++) {
-        const float *p = neighbours->position + 3 * i;
+    for (int64_t i = 0; i < n_hits; i++) {
+        const float *p = position + 3 * i;
 
         key[i] = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
     }
-    *out = key;
-done:
-    return status;
 }
 
 /* Edges that fit the context's memory limit: two ends, two offsets and what
@@ -49,8 +39,12 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     const struct etx_arena_mark mark =
         etx_arena_mark(context->stream->arena);
 
-    if (neighbours->orientation == ETX_ORIENT_OUTWARD)
-        ETX_CHECK(outward_key(&key, context, neighbours));
+    if (neighbours->orientation == ETX_ORIENT_OUTWARD) {
+        ETX_CHECK(etx_arena_take(&key, context->stream->arena,
+            neighbours->n_points, sizeof *key, "outward order"));
+        etx_stage_outward_key(
+            key, neighbours->position, neighbours->n_points);
+    }
     args.n_points = neighbours->n_points;
     args.n_dim = neighbours->n_dim;
     args.max_neighbours = neighbours->max_neighbours;

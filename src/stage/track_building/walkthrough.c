@@ -8,6 +8,7 @@
  * again.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/stage.h"
 #include "stage/track_building/track_building.h"
 
 #include "base/check.h"
@@ -38,16 +39,6 @@ struct walk {
     int32_t *node;    /* [dag.n_nodes] and back */
     struct etx_dag dag;
 };
-
-/* The outward order of stage/graph_construction. */
-static void compute_keys(float *key, const float *position, int64_t n_nodes)
-{
-    for (int64_t i = 0; i < n_nodes; i++) {
-        const float *p = position + 3 * i;
-
-        key[i] = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
-    }
-}
 
 /* Edges at or below the cut do not count, nor do loops. */
 static bool is_counted(const struct walk *walk, int64_t e)
@@ -268,7 +259,7 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
         &walk.local, arena, n_nodes, sizeof *walk.local, "hits walked"));
     ETX_CHECK(etx_arena_take(
         &walk.node, arena, n_nodes, sizeof *walk.node, "hits walked"));
-    compute_keys(walk.key, position, n_nodes);
+    etx_stage_outward_key(walk.key, position, n_nodes);
     find_tangled(&walk, has_in, has_out);
     walk.dag.n_nodes = list_tangled(&walk);
     if (walk.dag.n_nodes > 0)
