@@ -82,6 +82,7 @@ etx_status etx_event_set_cells(etx_event *event, int64_t n_cells,
 {
     const struct etx_cells cells = {n_cells, hit, channel0, channel1, value};
     etx_status status = ETX_OK;
+    fenv_t host;
 
     ETX_CHECK(etx_check_given(__func__, "event", event));
     ETX_CHECK(etx_check_given(__func__, "detector", detector));
@@ -96,7 +97,9 @@ etx_status etx_event_set_cells(etx_event *event, int64_t n_cells,
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: the event has no modules: call etx_event_set_modules first",
             __func__);
-    ETX_CHECK(etx_event_put_cells(event, &cells, detector));
+    etx_float_environment_enter(&host);
+    status = etx_event_put_cells(event, &cells, detector);
+    etx_float_environment_leave(&host);
 done:
     return status;
 }
@@ -145,6 +148,7 @@ etx_status etx_event_set_truth(etx_event *event, const int64_t *particle_ids,
     const float *weights, int64_t n_particles, const etx_particle *particles)
 {
     etx_status status = ETX_OK;
+    fenv_t host;
 
     ETX_CHECK(etx_check_given(__func__, "event", event));
     ETX_CHECK(etx_check_array(__func__, "particle_ids", particle_ids,
@@ -152,8 +156,10 @@ etx_status etx_event_set_truth(etx_event *event, const int64_t *particle_ids,
     if (weights != NULL)
         ETX_CHECK(check_weights(__func__, weights, event->n_hits));
     ETX_CHECK(check_particles(__func__, n_particles, particles));
-    ETX_CHECK(etx_event_put_truth(
-        event, particle_ids, weights, n_particles, particles));
+    etx_float_environment_enter(&host);
+    status = etx_event_put_truth(
+        event, particle_ids, weights, n_particles, particles);
+    etx_float_environment_leave(&host);
 done:
     return status;
 }
