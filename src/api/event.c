@@ -4,6 +4,7 @@
 #include "data/event.h"
 #include "api/arguments.h"
 #include "base/check.h"
+#include "base/float_environment.h"
 #include "base/finite.h"
 #include "base/status.h"
 #include "data/cell_features.h"
