@@ -53,44 +53,51 @@ done:
     return status;
 }
 
-/* out [n_rows, n_columns] = w with the mean of every column taken off. */
-static void centre_columns(
-    float *out, const float *w, int32_t n_rows, int32_t n_columns)
+/* *out = a copy of w [n_rows, n_columns] with the mean of every column taken
+ * off; NULL for NULL. */
+static etx_status centre_columns(const float **out, struct etx_stream *stream,
+    const float *w, int32_t n_rows, int32_t n_columns)
 {
-    for (int32_t k = 0; k < n_columns; k++) {
-        double mean = 0.0;
-        for (int32_t o = 0; o < n_rows; o++)
-            mean += (double)w[(int64_t)o * n_columns + k];
-        mean /= n_rows;
-        for (int32_t o = 0; o < n_rows; o++)
-            out[(int64_t)o * n_columns + k] =
-                (float)((double)w[(int64_t)o * n_columns + k] - mean);
-    }
+    double *mean = NULL;
+    float *copy = NULL;
+    etx_status status = ETX_OK;
+
+    *out = NULL;
+    if (w == NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_arena_take(&copy, stream->arena, (int64_t)n_rows * n_columns,
+        sizeof *copy, "centred weights"));
+    ETX_CHECK(etx_arena_take(
+        &mean, stream->arena, n_columns, sizeof *mean, "mean of the weights"));
+    memset(mean, 0, (size_t)n_columns * sizeof *mean);
+    for (int32_t o = 0; o < n_rows; o++)
+        for (int32_t k = 0; k < n_columns; k++)
+            mean[k] += (double)w[(int64_t)o * n_columns + k];
+    for (int32_t k = 0; k < n_columns; k++)
+        mean[k] /= n_rows;
+    for (int32_t o = 0; o < n_rows; o++)
+        for (int32_t k = 0; k < n_columns; k++) {
+            const int64_t at = (int64_t)o * n_columns + k;
+            copy[at] = (float)((double)w[at] - mean[k]);
+        }
+    *out = copy;
+done:
+    return status;
 }
 
 /* Weight and bias as they are, or centred copies for a layer norm. */
 static etx_status centre(const float **weight, const float **bias,
     struct etx_stream *stream, const struct etx_layer *from)
 {
-    const int64_t n_weights = (int64_t)from->n_out * from->n_in;
-    float *centred = NULL;
-    float *centred_bias = NULL;
     etx_status status = ETX_OK;
 
     *weight = from->weight;
     *bias = from->bias;
     if (from->norm != ETX_NORM_LAYER || from->norm_last)
         return ETX_OK;
-    ETX_CHECK(etx_arena_take(&centred, stream->arena, n_weights,
-        sizeof *centred, "centred weights"));
-    centre_columns(centred, from->weight, from->n_out, from->n_in);
-    *weight = centred;
-    if (from->bias != NULL) {
-        ETX_CHECK(etx_arena_take(&centred_bias, stream->arena, from->n_out,
-            sizeof *centred_bias, "a centred bias"));
-        centre_columns(centred_bias, from->bias, from->n_out, 1);
-        *bias = centred_bias;
-    }
+    ETX_CHECK(
+        centre_columns(weight, stream, from->weight, from->n_out, from->n_in));
+    ETX_CHECK(centre_columns(bias, stream, from->bias, from->n_out, 1));
 done:
     return status;
 }
@@ -407,8 +414,8 @@ void ETX_ISA_NAME(apply_layer)(float *y, const struct etx_block_kept *kept,
         apply_single(y, layer, x, n_rows);
     else
         ETX_ISA_NAME(gemm_packed)
-        (y, layer->out_row, n_rows, layer->n_out, layer->n_in, left,
-            layer->forward, layer->start);
+    (y, layer->out_row, n_rows, layer->n_out, layer->n_in, left, layer->forward,
+        layer->start);
     if (layer->norm != ETX_NORM_NONE && layer->norm_last) {
         struct etx_block_layer linear = *layer;
         linear.norm = ETX_NORM_NONE;
