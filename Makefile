@@ -25,7 +25,7 @@ VERSION := $(MAJOR).$(call version,MINOR).$(call version,PATCH)
 
 # ------------------------------------------------------------------ set-up --
 
-# What the build, its tests and `make lint` need of Debian, and why: README.md.
+# What the build and its tests need of Debian; why: README.md.
 PACKAGES := libc6-dev pkg-config libjansson-dev zlib1g-dev check
 
 # ------------------------------------------------------------------- flags --
