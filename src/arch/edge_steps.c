@@ -15,8 +15,13 @@ const char *const etx_edge_order_names[] = {
 struct etx_edge_ends etx_edge_ends(
     const struct etx_graph *graph, int32_t order)
 {
-    const int32_t *src = graph->src;
-    const int32_t *dst = graph->dst;
+    const struct etx_edge_end src = {.index = graph->src,
+        .n_nodes = graph->n_nodes,
+        .offset = graph->out_offset,
+        .order = graph->out_edge};
+    const struct etx_edge_end dst = {.index = graph->dst,
+        .n_nodes = graph->n_nodes,
+        .offset = graph->in_offset};
 
     if (order == ETX_EDGE_SOURCE_TARGET)
         return (struct etx_edge_ends){.first = src, .second = dst};
@@ -63,31 +68,6 @@ etx_status etx_edge_feature_rows(float *out, const struct etx_network *network,
             network->arch->name);
     }
     return context->ops->edge_features(context->stream, &args);
-}
-
-etx_status etx_edge_sum_ends(float *out, int32_t add,
-    struct etx_context *context, const struct etx_graph *graph, int32_t width,
-    const float *d_src, const float *d_dst)
-{
-    etx_status status = ETX_OK;
-    struct etx_segment_reduce_args args = {
-        .n_segments = graph->n_nodes,
-        .width = width,
-        .reduce = ETX_REDUCE_SUM,
-        .add = add,
-        .offset = graph->in_offset,
-        .x = d_dst,
-        .out = out,
-    };
-
-    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
-    args.add = 1;
-    args.offset = graph->out_offset;
-    args.order = graph->out_edge;
-    args.x = d_src;
-    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
-done:
-    return status;
 }
 
 etx_status etx_copy_values(

@@ -4,7 +4,7 @@
 #ifndef ETX_ARCH_EDGE_STEPS_H
 #define ETX_ARCH_EDGE_STEPS_H
 
-#include "arch/arch.h"
+#include "arch/mlp_block.h"
 
 /* Which end of an edge comes first in a concatenation: the choices of the
  * option "order". */
@@ -17,8 +17,8 @@ extern const char *const etx_edge_order_names[]; /* NULL-terminated */
 
 /* src and dst of the graph in this order. */
 struct etx_edge_ends {
-    const int32_t *first;  /* [n_edges] */
-    const int32_t *second; /* [n_edges] */
+    struct etx_edge_end first;
+    struct etx_edge_end second;
 };
 
 struct etx_edge_ends etx_edge_ends(
@@ -30,13 +30,6 @@ struct etx_edge_ends etx_edge_ends(
 etx_status etx_edge_feature_rows(float *out, const struct etx_network *network,
     struct etx_context *context, const struct etx_network_input *input,
     int64_t first, int64_t n);
-
-/* out [n_nodes, width] (+)= the sum over the edges into each node of d_dst
- * plus the sum over the edges out of it of d_src, both [n_edges, width], in
- * the order of edges: the gradient of taking rows by dst and by src. */
-etx_status etx_edge_sum_ends(float *out, int32_t add,
-    struct etx_context *context, const struct etx_graph *graph, int32_t width,
-    const float *d_src, const float *d_dst);
 
 /* y [n] = x [n]. */
 etx_status etx_copy_values(

@@ -52,20 +52,38 @@ void etx_mlp_block_gradients(struct etx_layer_gradient *gradient,
 void etx_mlp_block_append(
     struct etx_mlp_block *block, const struct etx_mlp_block *tail);
 
-/* Run the block. args says rows, parts, residual and out; its layers are set
- * here. */
+/* One end of every edge and the edges at each node: index[order[t]] = r for
+ * t = offset[r] .. offset[r + 1] - 1; order NULL: t itself. */
+struct etx_edge_end {
+    const int32_t *index;  /* [n_rows], or NULL: rows as they lie */
+    int64_t n_nodes;       /* 0: nodes and offsets are not known */
+    const int64_t *offset; /* [n_nodes + 1] */
+    const int32_t *order;  /* [n_rows] or NULL */
+};
+
+/* What a block runs on: rows, parts, residual and out of the operator, and
+ * which parts are taken by an end of the edges. */
+struct etx_mlp_input {
+    struct etx_mlp_args args; /* its layers are set by the block */
+    struct etx_edge_end end[ETX_MAX_PARTS];
+};
+
+/* Append a part of width columns, unless width is 0; end NULL: rows as they
+ * lie. */
+void etx_mlp_part(struct etx_mlp_input *input, const float *data,
+    const struct etx_edge_end *end, int32_t width);
+
+/* Run the block: see etx_mlp_args. */
 etx_status etx_mlp_block_forward(struct etx_context *context,
     const struct etx_mlp_block *block, const float *values,
-    struct etx_mlp_args *args);
+    const struct etx_mlp_input *input);
 
-/* The same backward, see etx_mlp_backward_args: args as for the forward,
- * gradients flat and added to, d_part [args->n_parts] or NULL. */
+/* The same backward: gradients flat and added to. d_part [n_parts] or NULL:
+ * the gradient of a part's data or NULL, overwritten: [n_rows, width], of a
+ * part taken by an end (with n_nodes) [n_nodes, width]. */
 etx_status etx_mlp_block_backward(struct etx_context *context,
     const struct etx_mlp_block *block, const float *values, float *gradients,
-    struct etx_mlp_args *args, const float *d_out, float *const *d_part);
-
-/* Append a part of width columns, unless width is 0. */
-void etx_mlp_part(struct etx_mlp_args *args, const float *data,
-    const int32_t *index, int32_t width);
+    const struct etx_mlp_input *input, const float *d_out,
+    float *const *d_part);
 
 #endif

@@ -55,6 +55,7 @@ enum etx_norm {
 };
 
 #define ETX_MAX_PARTS 12
+#define ETX_MAX_ADDED 4
 #define ETX_MAX_LAYERS 16
 
 /* Rows taken from a matrix: row i is data[index[i]] or data[i]. */
@@ -86,12 +87,18 @@ struct etx_layer_gradient {
     float *shift;  /* [n_out] */
 };
 
-/* mlp: out = layers(concat(parts)) + residual, row by row. */
+/* mlp: out = layers(concat(parts)) + residual, row by row. Added rows are
+ * terms of the first layer's linear, of its width: what another product has
+ * made of inputs that many rows share. A part without index may be out
+ * itself. */
 struct etx_mlp_args {
     int64_t n_rows;
-    int32_t n_parts; /* 1 .. ETX_MAX_PARTS; widths add up to layer[0].n_in */
+    int32_t n_parts; /* 0 .. ETX_MAX_PARTS; widths add up to layer[0].n_in */
+    int32_t n_added; /* 0 .. ETX_MAX_ADDED */
     int32_t n_layers; /* 1 .. ETX_MAX_LAYERS */
+    int32_t added_is_centred; /* 1: added rows have mean 0, up to rounding */
     struct etx_rows part[ETX_MAX_PARTS];
+    struct etx_rows added[ETX_MAX_ADDED]; /* width layer[0].n_out */
     const struct etx_layer *layer; /* [n_layers] */
     const float *residual; /* [n_rows, n_out] or NULL; may be out itself */
     float *out;            /* [n_rows, n_out] of the last layer */
@@ -116,6 +123,8 @@ struct etx_mlp_backward_args {
     const float *d_out; /* [n_rows, n_out] */
     /* [n_rows, part[p].width] of the gathered rows, overwritten; or NULL. */
     float *d_part[ETX_MAX_PARTS];
+    /* [n_rows, layer[0].n_out] of each added row, overwritten; or NULL. */
+    float *d_added;
     const struct etx_layer_gradient *gradient; /* [n_layers] or NULL */
 };
 

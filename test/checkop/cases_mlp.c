@@ -66,6 +66,24 @@ static int32_t make_parts(struct checkop_case *out, struct checkop *check,
     return width;
 }
 
+/* Rows added to the first linear. */
+static void make_added(struct checkop_case *out, struct checkop *check,
+    const struct checkop_perceptron *shape, struct etx_mlp_args *args)
+{
+    const int32_t width = shape->layer_width[0];
+
+    args->n_added = shape->n_added;
+    for (int32_t p = 0; p < shape->n_added; p++) {
+        const int64_t n_source =
+            p % 2 == 1 ? shape->n_rows / 3 + 1 : shape->n_rows;
+        args->added[p].width = width;
+        args->added[p].data = input(out, check, n_source * width, 1);
+        if (p % 2 == 1)
+            args->added[p].index =
+                checkop_indices(check, shape->n_rows, (int32_t)n_source);
+    }
+}
+
 static void make_norm(struct checkop_case *out, struct checkop *check,
     const struct checkop_perceptron *shape, struct etx_layer *layer,
     const struct etx_layer *before)
@@ -118,11 +136,13 @@ static struct perceptron *make_perceptron(struct checkop_case *out,
     args->layer = net->layer;
     const int32_t width = make_parts(out, check, shape, args->part);
     make_layers(out, check, shape, net->layer, width);
+    make_added(out, check, shape, args);
     for (int32_t l = 0; l < shape->n_layers; l++) {
         const struct etx_layer *layer = &net->layer[l];
         out->flop += 2.0 * (double)shape->n_rows * layer->n_in * layer->n_out;
         net->n_terms += layer->n_in;
     }
+    net->n_terms += shape->n_added;
     snprintf(out->label, sizeof out->label,
         "rows=%d in=%d layers=%d last=%d norm=%d%s act=%d end=%d,%d",
         (int)shape->n_rows, (int)width, (int)shape->n_layers,
@@ -195,6 +215,10 @@ void checkop_mlp_backward(struct checkop_case *out, struct checkop *check,
             args->d_part[p] =
                 gradient(out, check, "d_part", net->forward.part[p].data,
                     shape->n_rows * shape->part_width[p]);
+    if (shape->n_added > 0 && !shape->no_part_gradient)
+        args->d_added =
+            gradient(out, check, "d_added", net->forward.added[0].data,
+                shape->n_rows * shape->layer_width[0]);
     if (!shape->no_parameter_gradient) {
         make_gradients(out, check, net);
         args->gradient = net->gradient;

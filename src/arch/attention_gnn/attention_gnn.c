@@ -69,15 +69,15 @@ float *etx_attention_logit(const struct etx_attention_run *run, int32_t k)
 }
 
 void etx_attention_encoder_parts(
-    struct etx_mlp_args *out, const struct etx_attention_run *run)
+    struct etx_mlp_input *out, const struct etx_attention_run *run)
 {
-    *out = (struct etx_mlp_args){.n_rows = run->n_nodes};
+    *out = (struct etx_mlp_input){.args = {.n_rows = run->n_nodes}};
     etx_mlp_part(out, run->input->node_features, NULL,
         run->network->n_node_features);
 }
 
 void etx_attention_edge_parts(
-    struct etx_mlp_args *out, const struct etx_attention_run *run, int32_t k)
+    struct etx_mlp_input *out, const struct etx_attention_run *run, int32_t k)
 {
     const int32_t hidden = run->state->hidden;
     const float *u = etx_attention_u(run, k);
@@ -85,21 +85,21 @@ void etx_attention_edge_parts(
     const struct etx_edge_ends ends =
         etx_edge_ends(run->input->graph, run->state->order);
 
-    *out = (struct etx_mlp_args){.n_rows = run->n_edges};
-    etx_mlp_part(out, u, ends.first, hidden);
-    etx_mlp_part(out, s, ends.first, run->n_short);
-    etx_mlp_part(out, u, ends.second, hidden);
-    etx_mlp_part(out, s, ends.second, run->n_short);
+    *out = (struct etx_mlp_input){.args = {.n_rows = run->n_edges}};
+    etx_mlp_part(out, u, &ends.first, hidden);
+    etx_mlp_part(out, s, &ends.first, run->n_short);
+    etx_mlp_part(out, u, &ends.second, hidden);
+    etx_mlp_part(out, s, &ends.second, run->n_short);
 }
 
-void etx_attention_node_parts(struct etx_mlp_args *out, int32_t *u_part,
+void etx_attention_node_parts(struct etx_mlp_input *out, int32_t *u_part,
     int32_t *message_part, const struct etx_attention_run *run, int32_t k,
     const struct etx_attention_messages *messages)
 {
     const int32_t hidden = run->state->hidden;
     const int32_t per_latent = run->n_short > 0 ? 2 : 1;
 
-    *out = (struct etx_mlp_args){.n_rows = run->n_nodes};
+    *out = (struct etx_mlp_input){.args = {.n_rows = run->n_nodes}};
     *message_part = run->state->messages_first ? 0 : per_latent;
     *u_part = per_latent - *message_part;
     for (int32_t half = 0; half < 2; half++) {
@@ -175,12 +175,12 @@ done:
 static etx_status edge_logits(
     const struct etx_attention_run *run, int32_t k, float *out)
 {
-    struct etx_mlp_args args;
+    struct etx_mlp_input rows;
 
-    etx_attention_edge_parts(&args, run, k);
-    args.out = out;
+    etx_attention_edge_parts(&rows, run, k);
+    rows.args.out = out;
     return etx_mlp_block_forward(
-        run->context, &run->state->edge_network, run->network->value, &args);
+        run->context, &run->state->edge_network, run->network->value, &rows);
 }
 
 /* The shortcut of k + 1: the input once more on top of that of k. */
@@ -208,18 +208,18 @@ static etx_status iterate(const struct etx_attention_run *run, int32_t k)
     struct etx_arena *arena = run->context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct etx_attention_messages messages;
-    struct etx_mlp_args args;
+    struct etx_mlp_input rows;
     int32_t u_part = 0;
     int32_t message_part = 0;
 
     ETX_CHECK(etx_check_cancelled(run->context->stream));
     ETX_CHECK(edge_logits(run, k, etx_attention_logit(run, k)));
     ETX_CHECK(etx_attention_send(&messages, run, k));
-    etx_attention_node_parts(&args, &u_part, &message_part, run, k, &messages);
-    args.residual = run->state->residual ? etx_attention_u(run, k) : NULL;
-    args.out = etx_attention_u(run, k + 1);
+    etx_attention_node_parts(&rows, &u_part, &message_part, run, k, &messages);
+    rows.args.residual = run->state->residual ? etx_attention_u(run, k) : NULL;
+    rows.args.out = etx_attention_u(run, k + 1);
     ETX_CHECK(etx_mlp_block_forward(run->context, &run->state->node_network,
-        run->network->value, &args));
+        run->network->value, &rows));
     ETX_CHECK(step_shortcut(run, k));
 done:
     etx_arena_reset(arena, mark);
@@ -229,12 +229,12 @@ done:
 static etx_status encode(const struct etx_attention_run *run)
 {
     etx_status status = ETX_OK;
-    struct etx_mlp_args args;
+    struct etx_mlp_input rows;
 
-    etx_attention_encoder_parts(&args, run);
-    args.out = etx_attention_u(run, 0);
+    etx_attention_encoder_parts(&rows, run);
+    rows.args.out = etx_attention_u(run, 0);
     ETX_CHECK(etx_mlp_block_forward(
-        run->context, &run->state->encoder, run->network->value, &args));
+        run->context, &run->state->encoder, run->network->value, &rows));
     if (run->n_short > 0) {
         ETX_CHECK(etx_copy_values(run->context, etx_attention_s(run, 0),
             run->input->node_features, run->n_nodes * run->n_short));

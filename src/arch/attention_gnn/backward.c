@@ -34,21 +34,20 @@ static etx_status edges_backward(
     const struct etx_attention_run *run = &back->run;
     struct etx_arena *arena = run->context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const int64_t n = run->n_edges * run->state->hidden;
+    const int64_t n = run->n_nodes * run->state->hidden;
     const int32_t second = run->n_short > 0 ? 2 : 1;
-    const int32_t is_swapped = run->state->order == ETX_EDGE_TARGET_SOURCE;
     float *d_part[ETX_MAX_PARTS] = {NULL};
-    struct etx_mlp_args args;
+    struct etx_mlp_input rows;
 
-    etx_attention_edge_parts(&args, run, k);
-    ETX_CHECK(take(&d_part[0], back, n, "gradients of edges"));
-    ETX_CHECK(take(&d_part[second], back, n, "gradients of edges"));
+    etx_attention_edge_parts(&rows, run, k);
+    ETX_CHECK(take(&d_part[0], back, n, "gradients of latents"));
+    ETX_CHECK(take(&d_part[second], back, n, "gradients of latents"));
     ETX_CHECK(etx_mlp_block_backward(run->context, &run->state->edge_network,
-        run->network->value, back->gradient, &args, d_logit, d_part));
-    ETX_CHECK(etx_edge_sum_ends(back->d_u, back->started, run->context,
-        run->input->graph, run->state->hidden,
-        is_swapped ? d_part[second] : d_part[0],
-        is_swapped ? d_part[0] : d_part[second]));
+        run->network->value, back->gradient, &rows, d_logit, d_part));
+    ETX_CHECK(back->started
+                  ? etx_add_values(run->context, back->d_u, d_part[0], n)
+                  : etx_copy_values(run->context, back->d_u, d_part[0], n));
+    ETX_CHECK(etx_add_values(run->context, back->d_u, d_part[second], n));
     back->started = 1;
 done:
     etx_arena_reset(arena, mark);
@@ -124,11 +123,11 @@ static etx_status nodes_backward(struct etx_attention_messages *d_messages,
     const struct etx_attention_run *run = &back->run;
     const int64_t n = run->n_nodes * run->state->hidden;
     float *d_part[ETX_MAX_PARTS] = {NULL};
-    struct etx_mlp_args args;
+    struct etx_mlp_input rows;
     int32_t u_part = 0;
     int32_t message_part = 0;
 
-    etx_attention_node_parts(&args, &u_part, &message_part, run, k, messages);
+    etx_attention_node_parts(&rows, &u_part, &message_part, run, k, messages);
     ETX_CHECK(take(&d_part[u_part], back, n, "gradients of latents"));
     ETX_CHECK(take(&d_part[message_part], back, n, "gradients of messages"));
     if (run->n_short > 0) {
@@ -136,7 +135,7 @@ static etx_status nodes_backward(struct etx_attention_messages *d_messages,
             run->n_nodes * run->n_short, "gradients of messages"));
     }
     ETX_CHECK(etx_mlp_block_backward(run->context, &run->state->node_network,
-        run->network->value, back->gradient, &args, back->d_u, d_part));
+        run->network->value, back->gradient, &rows, back->d_u, d_part));
     if (run->state->residual)
         ETX_CHECK(etx_add_values(run->context, back->d_u, d_part[u_part], n));
     else
@@ -180,7 +179,7 @@ etx_status etx_attention_backward(const struct etx_network *network,
         .gradient = gradient,
     };
     const struct etx_attention *state = back.run.state;
-    struct etx_mlp_args args;
+    struct etx_mlp_input rows;
 
     if (back.run.n_edges == 0)
         return ETX_OK;
@@ -190,9 +189,9 @@ etx_status etx_attention_backward(const struct etx_network *network,
     ETX_CHECK(edges_backward(&back, state->n_iterations, d_out));
     for (int32_t k = state->n_iterations - 1; k >= 0; k--)
         ETX_CHECK(iteration_backward(&back, k));
-    etx_attention_encoder_parts(&args, &back.run);
+    etx_attention_encoder_parts(&rows, &back.run);
     ETX_CHECK(etx_mlp_block_backward(context, &state->encoder, network->value,
-        gradient, &args, back.d_u, NULL));
+        gradient, &rows, back.d_u, NULL));
 done:
     etx_arena_reset(arena, mark);
     return status;

@@ -75,10 +75,10 @@ etx_status etx_attention_propagate(float *out, int32_t add,
  * edge network are u by the first and second end. *u_part and *message_part
  * get the places of u and of the messages' u among the node network's. */
 void etx_attention_encoder_parts(
-    struct etx_mlp_args *out, const struct etx_attention_run *run);
+    struct etx_mlp_input *out, const struct etx_attention_run *run);
 void etx_attention_edge_parts(
-    struct etx_mlp_args *out, const struct etx_attention_run *run, int32_t k);
-void etx_attention_node_parts(struct etx_mlp_args *out, int32_t *u_part,
+    struct etx_mlp_input *out, const struct etx_attention_run *run, int32_t k);
+void etx_attention_node_parts(struct etx_mlp_input *out, int32_t *u_part,
     int32_t *message_part, const struct etx_attention_run *run, int32_t k,
     const struct etx_attention_messages *messages);
 

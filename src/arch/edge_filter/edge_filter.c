@@ -217,7 +217,7 @@ static etx_status start(struct pass *pass, const struct etx_network *network,
 
 /* The rows of edges first .. first + n - 1. */
 static etx_status describe(
-    struct etx_mlp_args *args, const struct pass *pass, int64_t first)
+    struct etx_mlp_input *out, const struct pass *pass, int64_t first)
 {
     const struct etx_network *network = pass->network;
     const struct state *state = network->state;
@@ -226,16 +226,17 @@ static etx_status describe(
         etx_edge_ends(input->graph, state->order);
     const int64_t left = input->graph->n_edges - first;
 
-    *args = (struct etx_mlp_args){
-        .n_rows = left < pass->n_block ? left : pass->n_block};
-    etx_mlp_part(args, input->node_features, ends.first + first,
-        network->n_node_features);
-    etx_mlp_part(args, input->node_features, ends.second + first,
-        network->n_node_features);
+    const struct etx_edge_end one = {.index = ends.first.index + first};
+    const struct etx_edge_end other = {.index = ends.second.index + first};
+
+    *out = (struct etx_mlp_input){
+        .args = {.n_rows = left < pass->n_block ? left : pass->n_block}};
+    etx_mlp_part(out, input->node_features, &one, network->n_node_features);
+    etx_mlp_part(out, input->node_features, &other, network->n_node_features);
     etx_mlp_part(
-        args, pass->features, NULL, network->edge_features.n_features);
+        out, pass->features, NULL, network->edge_features.n_features);
     return etx_edge_feature_rows(pass->features, network, pass->context, input,
-        first, args->n_rows);
+        first, out->args.n_rows);
 }
 
 static etx_status forward(const struct etx_network *network,
@@ -252,13 +253,13 @@ static etx_status forward(const struct etx_network *network,
     ETX_CHECK(start(&pass, network, context, input));
     for (int64_t first = 0; first < input->graph->n_edges;
         first += pass.n_block) {
-        struct etx_mlp_args args;
+        struct etx_mlp_input rows;
 
         ETX_CHECK(etx_check_cancelled(context->stream));
-        ETX_CHECK(describe(&args, &pass, first));
-        args.out = out + first;
+        ETX_CHECK(describe(&rows, &pass, first));
+        rows.args.out = out + first;
         ETX_CHECK(etx_mlp_block_forward(
-            context, &state->block, network->value, &args));
+            context, &state->block, network->value, &rows));
     }
 done:
     etx_arena_reset(context->stream->arena, mark);
@@ -278,12 +279,12 @@ static etx_status backward(const struct etx_network *network,
     ETX_CHECK(start(&pass, network, context, input));
     for (int64_t first = 0; first < input->graph->n_edges;
         first += pass.n_block) {
-        struct etx_mlp_args args;
+        struct etx_mlp_input rows;
 
         ETX_CHECK(etx_check_cancelled(context->stream));
-        ETX_CHECK(describe(&args, &pass, first));
+        ETX_CHECK(describe(&rows, &pass, first));
         ETX_CHECK(etx_mlp_block_backward(context, &state->block,
-            network->value, gradient, &args, d_out + first, NULL));
+            network->value, gradient, &rows, d_out + first, NULL));
     }
 done:
     etx_arena_reset(context->stream->arena, mark);

@@ -44,20 +44,6 @@ static etx_status add_term(
     return etx_copy_values(context, sum->data, term, sum->n);
 }
 
-/* Add what rows taken by the ends of the edges have as gradients. */
-static etx_status add_ends(const struct back *back, struct sum *sum,
-    const float *d_first, const float *d_second)
-{
-    const struct etx_interaction_run *run = &back->run;
-    const int32_t add = sum->started;
-    const int32_t is_swapped = run->state->order == ETX_EDGE_TARGET_SOURCE;
-
-    sum->started = 1;
-    return etx_edge_sum_ends(sum->data, add, run->context, run->input.graph,
-        run->state->hidden, is_swapped ? d_second : d_first,
-        is_swapped ? d_first : d_second);
-}
-
 /* The gradients of the parts, in the arena, and of the parameters. */
 static etx_status block_backward(struct back *back,
     const struct etx_mlp_block *block, struct etx_interaction_parts *parts,
@@ -65,16 +51,21 @@ static etx_status block_backward(struct back *back,
 {
     etx_status status = ETX_OK;
     const struct etx_interaction_run *run = &back->run;
+    const struct etx_mlp_args *args = &parts->input.args;
 
-    for (int32_t p = 0; p < parts->args.n_parts; p++) {
+    for (int32_t p = 0; p < args->n_parts; p++) {
+        const struct etx_edge_end *end = &parts->input.end[p];
+        const int64_t n_rows =
+            end->index != NULL ? end->n_nodes : args->n_rows;
+
         if (parts->role[p] == ETX_ROLE_INPUT)
             continue;
         ETX_CHECK(etx_arena_take(&parts->gradient[p], arena_of(back),
-            parts->args.n_rows * parts->args.part[p].width, sizeof(float),
+            n_rows * args->part[p].width, sizeof(float),
             "gradients of latents"));
     }
     ETX_CHECK(etx_mlp_block_backward(run->context, block, run->network->value,
-        back->gradient, &parts->args, d_out, parts->gradient));
+        back->gradient, &parts->input, d_out, parts->gradient));
 done:
     return status;
 }
@@ -82,7 +73,7 @@ done:
 static const float *find(
     const struct etx_interaction_parts *parts, enum etx_interaction_role role)
 {
-    for (int32_t p = 0; p < parts->args.n_parts; p++) {
+    for (int32_t p = 0; p < parts->input.args.n_parts; p++) {
         if (parts->role[p] == (int32_t)role)
             return parts->gradient[p];
     }
@@ -94,22 +85,23 @@ static etx_status add_edge_parts(
     struct back *back, const struct etx_interaction_parts *parts)
 {
     etx_status status = ETX_OK;
-    const float *edge = find(parts, ETX_ROLE_EDGE);
-    const float *edge0 = find(parts, ETX_ROLE_EDGE0);
-    const float *first = find(parts, ETX_ROLE_FIRST);
-    const float *first0 = find(parts, ETX_ROLE_FIRST0);
+    const struct {
+        enum etx_interaction_role role;
+        struct sum *sum;
+    } ways[] = {
+        {ETX_ROLE_EDGE, &back->edges},
+        {ETX_ROLE_EDGE0, &back->edges0},
+        {ETX_ROLE_FIRST, &back->nodes},
+        {ETX_ROLE_SECOND, &back->nodes},
+        {ETX_ROLE_FIRST0, &back->nodes0},
+        {ETX_ROLE_SECOND0, &back->nodes0},
+    };
 
-    if (edge != NULL)
-        ETX_CHECK(add_term(back, &back->edges, edge));
-    if (edge0 != NULL)
-        ETX_CHECK(add_term(back, &back->edges0, edge0));
-    if (first != NULL) {
-        ETX_CHECK(add_ends(
-            back, &back->nodes, first, find(parts, ETX_ROLE_SECOND)));
-    }
-    if (first0 != NULL) {
-        ETX_CHECK(add_ends(
-            back, &back->nodes0, first0, find(parts, ETX_ROLE_SECOND0)));
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+        const float *term = find(parts, ways[w].role);
+
+        if (term != NULL)
+            ETX_CHECK(add_term(back, ways[w].sum, term));
     }
 done:
     return status;
@@ -187,7 +179,7 @@ static etx_status nodes_backward(
         ETX_CHECK(
             add_term(back, &back->nodes0, find(&parts, ETX_ROLE_NODE0)));
     }
-    for (int32_t p = 0; p < parts.args.n_parts; p++) {
+    for (int32_t p = 0; p < parts.input.args.n_parts; p++) {
         if (parts.role[p] == ETX_ROLE_MESSAGE)
             step->d_part[n_messages++] = parts.gradient[p];
     }

@@ -19,10 +19,10 @@ static etx_status run_block(const struct etx_interaction_run *run,
     const struct etx_mlp_block *block, struct etx_interaction_parts *parts,
     const float *residual, float *out)
 {
-    parts->args.residual = residual;
-    parts->args.out = out;
+    parts->input.args.residual = residual;
+    parts->input.args.out = out;
     return etx_mlp_block_forward(
-        run->context, block, run->network->value, &parts->args);
+        run->context, block, run->network->value, &parts->input);
 }
 
 static etx_status encode(const struct etx_interaction_run *run)

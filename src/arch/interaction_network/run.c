@@ -204,20 +204,21 @@ done:
 /* -------------------------------------------------------------- parts -- */
 
 static void append(struct etx_interaction_parts *parts,
-    enum etx_interaction_role role, const float *data, const int32_t *index,
-    int32_t width)
+    enum etx_interaction_role role, const float *data,
+    const struct etx_edge_end *end, int32_t width)
 {
-    const int32_t p = parts->args.n_parts;
+    const int32_t p = parts->input.args.n_parts;
 
-    etx_mlp_part(&parts->args, data, index, width);
-    if (parts->args.n_parts > p)
+    etx_mlp_part(&parts->input, data, end, width);
+    if (parts->input.args.n_parts > p)
         parts->role[p] = (int32_t)role;
 }
 
 void etx_interaction_node_encoder_parts(
     struct etx_interaction_parts *out, const struct etx_interaction_run *run)
 {
-    *out = (struct etx_interaction_parts){.args = {.n_rows = run->n_nodes}};
+    *out = (struct etx_interaction_parts){
+        .input = {.args = {.n_rows = run->n_nodes}}};
     append(out, ETX_ROLE_INPUT, run->input.node_features, NULL,
         run->network->n_node_features);
 }
@@ -231,16 +232,17 @@ void etx_interaction_edge_encoder_parts(struct etx_interaction_parts *out,
     const struct etx_edge_ends ends =
         etx_edge_ends(run->input.graph, state->order);
 
-    *out = (struct etx_interaction_parts){.args = {.n_rows = run->n_edges}};
+    *out = (struct etx_interaction_parts){
+        .input = {.args = {.n_rows = run->n_edges}}};
     if (state->edge_from_latents) {
         const float *nodes = etx_interaction_node(run, 0);
 
-        append(out, ETX_ROLE_FIRST, nodes, ends.first, state->hidden);
-        append(out, ETX_ROLE_SECOND, nodes, ends.second, state->hidden);
+        append(out, ETX_ROLE_FIRST, nodes, &ends.first, state->hidden);
+        append(out, ETX_ROLE_SECOND, nodes, &ends.second, state->hidden);
     }
     if (state->edge_from_nodes) {
-        append(out, ETX_ROLE_INPUT, input, ends.first, n);
-        append(out, ETX_ROLE_INPUT, input, ends.second, n);
+        append(out, ETX_ROLE_INPUT, input, &ends.first, n);
+        append(out, ETX_ROLE_INPUT, input, &ends.second, n);
     }
     if (state->edge_from_features) {
         append(out, ETX_ROLE_INPUT, features, NULL,
@@ -267,12 +269,12 @@ static void append_ends(struct etx_interaction_parts *out,
     const struct etx_edge_ends ends =
         etx_edge_ends(run->input.graph, run->state->order);
 
-    append(out, ETX_ROLE_FIRST, nodes, ends.first, hidden);
+    append(out, ETX_ROLE_FIRST, nodes, &ends.first, hidden);
     if (initial)
-        append(out, ETX_ROLE_FIRST0, nodes0, ends.first, hidden);
-    append(out, ETX_ROLE_SECOND, nodes, ends.second, hidden);
+        append(out, ETX_ROLE_FIRST0, nodes0, &ends.first, hidden);
+    append(out, ETX_ROLE_SECOND, nodes, &ends.second, hidden);
     if (initial)
-        append(out, ETX_ROLE_SECOND0, nodes0, ends.second, hidden);
+        append(out, ETX_ROLE_SECOND0, nodes0, &ends.second, hidden);
 }
 
 void etx_interaction_edge_parts(struct etx_interaction_parts *out,
@@ -282,7 +284,8 @@ void etx_interaction_edge_parts(struct etx_interaction_parts *out,
     const struct etx_interaction *state = run->state;
     const int32_t initial = state->concat_initial;
 
-    *out = (struct etx_interaction_parts){.args = {.n_rows = run->n_edges}};
+    *out = (struct etx_interaction_parts){
+        .input = {.args = {.n_rows = run->n_edges}}};
     if (state->edge_first)
         append_edges(out, run, edges, initial);
     append_ends(out, run, nodes, initial);
@@ -297,7 +300,8 @@ void etx_interaction_decoder_parts(
     const float *nodes = etx_interaction_node(run, state->n_iterations);
     const float *edges = etx_interaction_edge(run, state->n_iterations);
 
-    *out = (struct etx_interaction_parts){.args = {.n_rows = run->n_edges}};
+    *out = (struct etx_interaction_parts){
+        .input = {.args = {.n_rows = run->n_edges}}};
     if (state->decode_edge || state->edge_first)
         append_edges(out, run, edges, 0);
     if (!state->decode_edge)
@@ -321,7 +325,8 @@ void etx_interaction_node_parts(struct etx_interaction_parts *out,
     const struct etx_interaction_run *run, const float *nodes,
     const struct etx_interaction_messages *messages)
 {
-    *out = (struct etx_interaction_parts){.args = {.n_rows = run->n_nodes}};
+    *out = (struct etx_interaction_parts){
+        .input = {.args = {.n_rows = run->n_nodes}}};
     if (!run->state->messages_first)
         append_node(out, run, nodes);
     for (int32_t p = 0; p < messages->n_parts; p++) {

@@ -55,9 +55,9 @@ enum etx_interaction_role {
 
 /* The input of an MLP, and after its backward the gradients. */
 struct etx_interaction_parts {
-    struct etx_mlp_args args;
+    struct etx_mlp_input input;
     int32_t role[ETX_MAX_PARTS];
-    float *gradient[ETX_MAX_PARTS]; /* [n_rows, width], NULL for INPUT */
+    float *gradient[ETX_MAX_PARTS]; /* of the part's data, NULL for INPUT */
 };
 
 /* The aggregates of edge latents. */

@@ -108,13 +108,13 @@ static void release(struct etx_network *network)
     network->state = NULL;
 }
 
-static struct etx_mlp_args describe(
+static struct etx_mlp_input describe(
     const struct etx_network *network, const struct etx_network_input *input)
 {
-    struct etx_mlp_args args = {.n_rows = input->n_nodes};
+    struct etx_mlp_input rows = {.args = {.n_rows = input->n_nodes}};
 
-    etx_mlp_part(&args, input->node_features, NULL, network->n_node_features);
-    return args;
+    etx_mlp_part(&rows, input->node_features, NULL, network->n_node_features);
+    return rows;
 }
 
 static etx_status forward(const struct etx_network *network,
@@ -122,14 +122,14 @@ static etx_status forward(const struct etx_network *network,
     struct etx_tape *tape, float *out)
 {
     const struct state *state = network->state;
-    struct etx_mlp_args args = describe(network, input);
+    struct etx_mlp_input rows = describe(network, input);
 
     /* The backward computes everything again from the input. */
     if (tape != NULL)
         tape->state = NULL;
-    args.out = out;
+    rows.args.out = out;
     return etx_mlp_block_forward(
-        context, &state->block, network->value, &args);
+        context, &state->block, network->value, &rows);
 }
 
 static etx_status backward(const struct etx_network *network,
@@ -137,11 +137,11 @@ static etx_status backward(const struct etx_network *network,
     const struct etx_tape *tape, const float *d_out, float *gradient)
 {
     const struct state *state = network->state;
-    struct etx_mlp_args args = describe(network, input);
+    struct etx_mlp_input rows = describe(network, input);
 
     (void)tape;
     return etx_mlp_block_backward(context, &state->block, network->value,
-        gradient, &args, d_out, NULL);
+        gradient, &rows, d_out, NULL);
 }
 
 const struct etx_arch etx_arch_mlp = {

@@ -54,8 +54,10 @@ static etx_status apply_activation(struct etx_stream *stream,
 }
 
 static etx_status apply_layer(struct etx_stream *stream,
-    const struct etx_layer *layer, int64_t n_rows, const float *x, float *y)
+    const struct etx_mlp_args *args, int32_t l, const float *x, float *y)
 {
+    const struct etx_layer *layer = &args->layer[l];
+    const int64_t n_rows = args->n_rows;
     const struct etx_linear_args linear = {.n_rows = n_rows,
         .n_in = layer->n_in,
         .n_out = layer->n_out,
@@ -66,6 +68,8 @@ static etx_status apply_layer(struct etx_stream *stream,
     etx_status status;
 
     ETX_CHECK(etx_ref_linear(stream, &linear));
+    if (l == 0)
+        etx_ref_mlp_add_rows(y, args);
     if (!layer->norm_last)
         ETX_CHECK(apply_norm(stream, layer, n_rows, y));
     ETX_CHECK(apply_activation(stream, layer, n_rows, y));
@@ -86,7 +90,7 @@ static etx_status apply_layers(struct etx_stream *stream,
     etx_ref_mlp_concat(x, args);
     for (int32_t l = 0; l < args->n_layers; l++) {
         float *const other = x;
-        ETX_CHECK(apply_layer(stream, &args->layer[l], args->n_rows, x, y));
+        ETX_CHECK(apply_layer(stream, args, l, x, y));
         x = y;
         y = other;
     }
@@ -116,6 +120,11 @@ struct etx_mlp_args etx_ref_mlp_rows(
             rows.part[p].index += first;
         else
             rows.part[p].data += first * args->part[p].width;
+    for (int32_t p = 0; p < args->n_added; p++)
+        if (args->added[p].index != NULL)
+            rows.added[p].index += first;
+        else
+            rows.added[p].data += first * args->added[p].width;
     if (args->residual != NULL)
         rows.residual += first * n_out;
     if (args->out != NULL)
@@ -132,6 +141,22 @@ void etx_ref_mlp_concat(float *x, const struct etx_mlp_args *args)
             memcpy(x, part->data + row * part->width,
                 (size_t)part->width * sizeof *x);
             x += part->width;
+        }
+}
+
+void etx_ref_mlp_add_rows(float *y, const struct etx_mlp_args *args)
+{
+    const int32_t width = args->layer[0].n_out;
+
+    for (int64_t i = 0; i < args->n_rows; i++)
+        for (int32_t k = 0; k < width; k++) {
+            double sum = (double)y[i * width + k];
+            for (int32_t p = 0; p < args->n_added; p++) {
+                const struct etx_rows *added = &args->added[p];
+                const int64_t row = added->index ? added->index[i] : i;
+                sum += (double)added->data[row * width + k];
+            }
+            y[i * width + k] = (float)sum;
         }
 }
 

@@ -55,10 +55,12 @@ static etx_status forward_activation(struct etx_stream *stream,
     return etx_ref_activation(stream, &activation);
 }
 
-/* Take and fill linear, middle and y of a layer; x is set. */
+/* Take and fill linear, middle and y of layer l; x is set. */
 static etx_status forward_layer(struct etx_stream *stream,
-    const struct etx_layer *layer, int64_t n_rows, struct layer_values *values)
+    const struct etx_mlp_args *args, int32_t l, struct layer_values *values)
 {
+    const struct etx_layer *layer = &args->layer[l];
+    const int64_t n_rows = args->n_rows;
     etx_status status;
 
     ETX_CHECK(take_rows(&values->linear, stream, n_rows, layer->n_out));
@@ -72,6 +74,8 @@ static etx_status forward_layer(struct etx_stream *stream,
         .bias = layer->bias,
         .y = values->linear};
     ETX_CHECK(etx_ref_linear(stream, &linear));
+    if (l == 0)
+        etx_ref_mlp_add_rows(values->linear, args);
     if (layer->norm_last) {
         ETX_CHECK(forward_activation(
             stream, layer, n_rows, values->linear, values->middle));
@@ -186,7 +190,7 @@ static etx_status backward_rows(
     ETX_CHECK(take_rows(&values[0].x, stream, n_rows, layer[0].n_in));
     etx_ref_mlp_concat(values[0].x, forward);
     for (int32_t l = 0; l < n_layers; l++) {
-        ETX_CHECK(forward_layer(stream, &layer[l], n_rows, &values[l]));
+        ETX_CHECK(forward_layer(stream, forward, l, &values[l]));
         if (l + 1 < n_layers)
             values[l + 1].x = values[l].y;
     }
@@ -198,6 +202,9 @@ static etx_status backward_rows(
         ETX_CHECK(backward_layer(stream, &layer[l],
             args->gradient ? &args->gradient[l] : &no_gradient, n_rows,
             &values[l], d, d_x));
+        if (l == 0 && args->d_added != NULL)
+            memcpy(args->d_added, d,
+                (size_t)n_rows * (size_t)layer[0].n_out * sizeof *d);
         d = d_x;
     }
     split(args, d);
@@ -225,6 +232,8 @@ etx_status etx_ref_mlp_backward(
         for (int32_t p = 0; p < forward->n_parts; p++)
             if (backward.d_part[p] != NULL)
                 backward.d_part[p] += first * forward->part[p].width;
+        if (backward.d_added != NULL)
+            backward.d_added += first * forward->layer[0].n_out;
         ETX_CHECK(etx_check_cancelled(stream));
         ETX_CHECK(backward_rows(stream, &backward));
     }

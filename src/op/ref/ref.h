@@ -64,4 +64,7 @@ struct etx_mlp_args etx_ref_mlp_rows(
 /* x [n_rows, layer[0].n_in] = the parts side by side. */
 void etx_ref_mlp_concat(float *x, const struct etx_mlp_args *args);
 
+/* y [n_rows, layer[0].n_out] += the added rows. */
+void etx_ref_mlp_add_rows(float *y, const struct etx_mlp_args *args);
+
 #endif

@@ -44,6 +44,11 @@ void ETX_ISA_NAME(gemm_packed)(float *c, ptrdiff_t c_row, int32_t n_rows,
     int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,
     const float *packed, const float *start);
 
+/* c[i * c_row + j] += sum_k left(i, k) b(k, j). */
+void ETX_ISA_NAME(gemm_packed_add)(float *c, ptrdiff_t c_row, int32_t n_rows,
+    int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,
+    const float *packed);
+
 /* c[i * c_row + j] += sum_k left(i, k) b[k * b_row + j]. */
 void ETX_ISA_NAME(gemm_add)(float *c, ptrdiff_t c_row, int32_t n_rows,
     int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,

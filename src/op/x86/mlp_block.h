@@ -5,7 +5,7 @@
  * are whole vectors (see etx_scratch_row); what lies beyond the width is
  * finite and means nothing. A layer norm that follows the linear directly
  * needs no mean: the packed weights are centred over the outputs, so the mean
- * of every row is zero.
+ * of every row is zero (unless rows that are not centred are added).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_X86_MLP_BLOCK_H
@@ -23,6 +23,7 @@ struct etx_block_layer {
     int32_t in_row;  /* floats from one row of the input to the next */
     int32_t out_row; /* the same of the output */
     int32_t norm, norm_last, activation;
+    int32_t has_mean; /* 0: rows before the norm have mean 0 as they come */
     float eps;
     const float *forward;  /* W^T packed for etx_gemm_packed */
     const float *start;    /* bias [padded n_out] */
@@ -54,12 +55,29 @@ etx_status ETX_ISA_NAME(pack_layers)(struct etx_block_layer *layer,
     struct etx_stream *stream, const struct etx_mlp_args *args,
     int32_t backward);
 
-/* x [n_rows, x_row] = rows first .. of the parts side by side. */
-void ETX_ISA_NAME(gather_parts)(float *x, int32_t x_row,
-    const struct etx_mlp_args *args, int64_t first, int32_t n_rows);
+/* Rows of a matrix. */
+struct etx_block_rows {
+    const float *data;
+    int32_t row; /* floats from one to the next */
+};
 
-/* y [n_rows, out_row] = layer(x [n_rows, in_row]); kept may be NULL. */
-void ETX_ISA_NAME(apply_layer)(float *y, const struct etx_block_kept *kept,
-    const struct etx_block_layer *layer, const float *x, int32_t n_rows);
+/* The input of the first layer for rows first ..: in place where one part
+ * holds them as the kernels read them, else gathered into x [n_rows, in_row].
+ * whole_vectors: they are read a vector at a time. */
+struct etx_block_rows ETX_ISA_NAME(block_input)(float *x,
+    const struct etx_block_layer *layer, const struct etx_mlp_args *args,
+    int64_t first, int32_t n_rows, int32_t whole_vectors);
+
+/* y [n_rows, y_row] = what the layer's linear starts from: its bias, for the
+ * first layer the added rows, for the last the residual, as asked. */
+void ETX_ISA_NAME(begin_rows)(float *y, int32_t y_row,
+    const struct etx_block_layer *layer, const struct etx_mlp_args *args,
+    int64_t first, int32_t n_rows, int32_t n_added, const float *residual);
+
+/* y [n_rows, y_row] = layer(x); with `begun` y holds what the linear starts
+ * from. kept may be NULL; y_row is out_row unless the layer is bare. */
+void ETX_ISA_NAME(apply_layer)(float *y, int32_t y_row,
+    const struct etx_block_kept *kept, const struct etx_block_layer *layer,
+    struct etx_block_rows x, int32_t n_rows, int32_t begun);
 
 #endif

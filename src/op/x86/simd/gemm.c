@@ -180,9 +180,11 @@ void ETX_ISA_NAME(gemm_pack)(float *packed, const int32_t n_inner,
     }
 }
 
-void ETX_ISA_NAME(gemm_packed)(float *c, const ptrdiff_t c_row,
-    const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
-    const struct etx_gemm_left left, const float *packed, const float *start)
+/* All panels of a packed right-hand side. */
+INLINE void multiply_packed(const enum start from, float *c,
+    const ptrdiff_t c_row, const int32_t n_rows, const int32_t n_columns,
+    const int32_t n_inner, const struct etx_gemm_left left,
+    const float *packed, const float *start)
 {
     const int32_t n_vectors = etx_padded(n_columns) / VEC_WIDTH;
     const int32_t n_panels = count_panels(n_vectors);
@@ -201,8 +203,24 @@ void ETX_ISA_NAME(gemm_packed)(float *c, const ptrdiff_t c_row,
             .start = start == NULL ? NULL : start + begin * VEC_WIDTH,
             .n_inner = n_inner,
         };
-        multiply(width, start == NULL ? START_ZERO : START_VECTOR, &t, n_rows);
+        multiply(width, from, &t, n_rows);
     }
+}
+
+void ETX_ISA_NAME(gemm_packed)(float *c, const ptrdiff_t c_row,
+    const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
+    const struct etx_gemm_left left, const float *packed, const float *start)
+{
+    multiply_packed(start == NULL ? START_ZERO : START_VECTOR, c, c_row,
+        n_rows, n_columns, n_inner, left, packed, start);
+}
+
+void ETX_ISA_NAME(gemm_packed_add)(float *c, const ptrdiff_t c_row,
+    const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
+    const struct etx_gemm_left left, const float *packed)
+{
+    multiply_packed(START_RESULT, c, c_row, n_rows, n_columns, n_inner, left,
+        packed, NULL);
 }
 
 void ETX_ISA_NAME(gemm_add)(float *c, const ptrdiff_t c_row,

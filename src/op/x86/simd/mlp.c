@@ -22,7 +22,19 @@ struct job {
     int64_t scratch_size;
     int32_t block_rows;
     int32_t widest; /* scratch row of the widest layer */
+    int32_t writes_out; /* the last layer writes to out, not to scratch */
 };
+
+/* A bare last layer of whole vectors may; a single layer may not, as its
+ * input may be out itself. */
+static int32_t can_write_out(const struct etx_mlp_args *args)
+{
+    const struct etx_layer *last = &args->layer[args->n_layers - 1];
+
+    return args->n_layers > 1 && last->n_out % VEC_WIDTH == 0 &&
+           last->norm == ETX_NORM_NONE &&
+           last->activation == ETX_ACTIVATION_NONE;
+}
 
 /* out rows first .. = y + residual. */
 static void write_rows(const struct etx_mlp_args *args, const float *y,
@@ -51,17 +63,31 @@ static etx_status run_block(void *argument, int64_t block, int32_t worker)
     const int64_t left = args->n_rows - first;
     const int32_t n_rows =
         left < job->block_rows ? (int32_t)left : job->block_rows;
-    float *x = job->scratch + worker * job->scratch_size;
-    float *y = x + (int64_t)job->block_rows * job->widest;
+    const int32_t last = args->n_layers - 1;
+    float *scratch[2];
+    struct etx_block_rows x;
 
-    ETX_ISA_NAME(gather_parts)(x, job->layer[0].in_row, args, first, n_rows);
-    for (int32_t l = 0; l < args->n_layers; l++) {
-        float *const other = x;
-        ETX_ISA_NAME(apply_layer)(y, NULL, &job->layer[l], x, n_rows);
-        x = y;
-        y = other;
+    scratch[0] = job->scratch + worker * job->scratch_size;
+    scratch[1] = scratch[0] + (int64_t)job->block_rows * job->widest;
+    x = ETX_ISA_NAME(block_input)(
+        scratch[0], &job->layer[0], args, first, n_rows, 0);
+    for (int32_t l = 0; l <= last; l++) {
+        const struct etx_block_layer *layer = &job->layer[l];
+        const int32_t is_out = l == last && job->writes_out;
+        const int32_t n_added = l == 0 ? args->n_added : 0;
+        const float *residual = is_out ? args->residual : NULL;
+        const int32_t y_row = is_out ? layer->n_out : layer->out_row;
+        float *y =
+            is_out ? args->out + first * layer->n_out : scratch[(l + 1) % 2];
+        const int32_t begun = n_added > 0 || residual != NULL;
+        if (begun)
+            ETX_ISA_NAME(begin_rows)
+        (y, y_row, layer, args, first, n_rows, n_added, residual);
+        ETX_ISA_NAME(apply_layer)(y, y_row, NULL, layer, x, n_rows, begun);
+        x = (struct etx_block_rows){y, y_row};
     }
-    write_rows(args, x, job->layer[args->n_layers - 1].out_row, first, n_rows);
+    if (!job->writes_out)
+        write_rows(args, x.data, x.row, first, n_rows);
     return ETX_OK;
 }
 
@@ -91,6 +117,7 @@ etx_status ETX_ISA_NAME(mlp)(
     stream->flop += etx_mlp_flop(args);
     ETX_CHECK(etx_check_cancelled(stream));
     ETX_CHECK(ETX_ISA_NAME(pack_layers)(layer, stream, args, 0));
+    job.writes_out = can_write_out(args);
     job.widest = layer[0].in_row;
     for (int32_t l = 0; l < args->n_layers; l++)
         if (layer[l].out_row > job.widest)

@@ -187,17 +187,28 @@ static void backward_norm_and_slope(float *d, const struct sums *sums,
 
 /* ------------------------------------------------------------- a block -- */
 
-static void forward_block(struct scratch *scratch, const struct job *job,
-    int64_t first, int32_t n_rows)
+/* Returns the input of the first layer. */
+static struct etx_block_rows forward_block(struct scratch *scratch,
+    const struct job *job, int64_t first, int32_t n_rows)
 {
     const struct etx_mlp_args *forward = job->args->forward;
+    const struct etx_block_rows input = ETX_ISA_NAME(block_input)(
+        scratch->x[0], &job->layer[0], forward, first, n_rows, 1);
+    struct etx_block_rows x = input;
 
-    ETX_ISA_NAME(gather_parts)
-    (scratch->x[0], job->layer[0].in_row, forward, first, n_rows);
-    for (int32_t l = 0; l < forward->n_layers; l++)
+    for (int32_t l = 0; l < forward->n_layers; l++) {
+        const struct etx_block_layer *layer = &job->layer[l];
+        const int32_t begun = l == 0 && forward->n_added > 0;
+        float *y = scratch->x[l + 1];
+        if (begun)
+            ETX_ISA_NAME(begin_rows)
+        (y, layer->out_row, layer, forward, first, n_rows, forward->n_added,
+            NULL);
         ETX_ISA_NAME(apply_layer)
-    (scratch->x[l + 1], &scratch->kept[l], &job->layer[l], scratch->x[l],
-        n_rows);
+        (y, layer->out_row, &scratch->kept[l], layer, x, n_rows, begun);
+        x = (struct etx_block_rows){y, layer->out_row};
+    }
+    return input;
 }
 
 /* d [n_rows, d_row] = rows first .. of d_out, zeros beyond its width. */
@@ -238,9 +249,23 @@ static int32_t wants_parts(const struct etx_mlp_backward_args *args)
     return 0;
 }
 
-/* From d = gradient of the output to the gradients of everything. */
+/* d_added rows first .. = d, the gradient of the first linear. */
+static void write_d_added(const struct etx_mlp_backward_args *args,
+    const float *d, int32_t d_row, int64_t first, int32_t n_rows)
+{
+    const int32_t width = args->forward->layer[0].n_out;
+
+    for (int32_t r = 0; args->d_added != NULL && r < n_rows; r++)
+        for (int32_t k = 0; k < width; k += VEC_WIDTH)
+            v_store_mask(args->d_added + (first + r) * width + k,
+                v_load(d + (ptrdiff_t)r * d_row + k), v_first(width - k));
+}
+
+/* From d = gradient of the output to the gradients of everything. input: of
+ * the first layer. */
 static void backward_block(struct scratch *scratch, const struct sums *sums,
-    const struct job *job, int64_t first, int32_t n_rows)
+    const struct job *job, struct etx_block_rows input, int64_t first,
+    int32_t n_rows)
 {
     const int32_t n_layers = job->args->forward->n_layers;
     float *d = scratch->d[0];
@@ -251,13 +276,18 @@ static void backward_block(struct scratch *scratch, const struct sums *sums,
         const struct etx_block_layer *layer = &job->layer[l];
         const struct etx_gemm_left left = {d, layer->out_row, 1};
         const struct etx_gemm_left turned = {d, 1, layer->out_row};
+        const struct etx_block_rows x =
+            l == 0 ? input
+                   : (struct etx_block_rows){scratch->x[l], layer->in_row};
         float *const other = d;
         backward_norm_and_slope(d, sums != NULL ? &sums[l] : NULL, layer,
             &scratch->kept[l], n_rows);
         if (sums != NULL && sums[l].weight != NULL)
             ETX_ISA_NAME(gemm_add)
         (sums[l].weight, layer->in_row, layer->n_out, layer->n_in, n_rows,
-            turned, scratch->x[l], layer->in_row);
+            turned, x.data, x.row);
+        if (l == 0)
+            write_d_added(job->args, d, layer->out_row, first, n_rows);
         if (l == 0 && !wants_parts(job->args))
             return;
         ETX_ISA_NAME(gemm_packed)
@@ -290,9 +320,10 @@ static etx_status run_group(void *argument, int64_t group, int32_t worker)
         const int64_t left = n_rows - first;
         const int32_t n =
             left < job->block_rows ? (int32_t)left : job->block_rows;
-        forward_block(&scratch, job, first, n);
+        const struct etx_block_rows input =
+            forward_block(&scratch, job, first, n);
         backward_block(
-            &scratch, job->sums != NULL ? sums : NULL, job, first, n);
+            &scratch, job->sums != NULL ? sums : NULL, job, input, first, n);
     }
     return ETX_OK;
 }

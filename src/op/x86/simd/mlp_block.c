@@ -102,8 +102,10 @@ done:
     return status;
 }
 
+/* n_added rows are added to the linear, centred or not. */
 static etx_status pack_layer(struct etx_block_layer *layer,
-    struct etx_stream *stream, const struct etx_layer *from, int32_t backward)
+    struct etx_stream *stream, const struct etx_layer *from, int32_t n_added,
+    int32_t added_is_centred, int32_t backward)
 {
     const int32_t n_in = from->n_in;
     const int32_t n_out = from->n_out;
@@ -119,6 +121,7 @@ static etx_status pack_layer(struct etx_block_layer *layer,
         .norm = from->norm,
         .norm_last = from->norm_last,
         .activation = from->activation,
+        .has_mean = from->norm_last || (n_added > 0 && !added_is_centred),
         .eps = from->eps,
     };
     ETX_CHECK(centre(&weight, &bias, stream, from));
@@ -127,7 +130,7 @@ static etx_status pack_layer(struct etx_block_layer *layer,
         ETX_CHECK(copy_padded(&layer->gain, stream, from->gain, n_out));
         ETX_CHECK(copy_padded(&layer->shift, stream, from->shift, n_out));
     }
-    if (n_out == 1) {
+    if (n_out == 1 && n_added == 0) {
         ETX_CHECK(copy_padded(&layer->row, stream, weight, n_in));
     } else {
         ETX_CHECK(etx_arena_take(&packed, stream->arena,
@@ -152,7 +155,8 @@ etx_status ETX_ISA_NAME(pack_layers)(struct etx_block_layer *layer,
     etx_status status = ETX_OK;
 
     for (int32_t l = 0; l < args->n_layers; l++)
-        ETX_CHECK(pack_layer(&layer[l], stream, &args->layer[l], backward));
+        ETX_CHECK(pack_layer(&layer[l], stream, &args->layer[l],
+            l == 0 ? args->n_added : 0, args->added_is_centred, backward));
 done:
     return status;
 }
@@ -194,7 +198,8 @@ INLINE void gather_part(float *x, int32_t x_row, int32_t room,
     }
 }
 
-void ETX_ISA_NAME(gather_parts)(float *x, int32_t x_row,
+/* x [n_rows, x_row] = rows first .. of the parts side by side. */
+static void gather_parts(float *x, int32_t x_row,
     const struct etx_mlp_args *args, int64_t first, int32_t n_rows)
 {
     int32_t begin = 0;
@@ -210,6 +215,68 @@ void ETX_ISA_NAME(gather_parts)(float *x, int32_t x_row,
             gather_part(x + begin, x_row, room, part, first, n_rows);
         }
         begin += part->width;
+    }
+}
+
+struct etx_block_rows ETX_ISA_NAME(block_input)(float *x,
+    const struct etx_block_layer *layer, const struct etx_mlp_args *args,
+    int64_t first, int32_t n_rows, int32_t whole_vectors)
+{
+    const struct etx_rows *part = &args->part[0];
+
+    if (args->n_parts == 1 && part->index == NULL &&
+        (!whole_vectors || part->width % VEC_WIDTH == 0))
+        return (struct etx_block_rows){
+            part->data + first * part->width, part->width};
+    gather_parts(x, layer->in_row, args, first, n_rows);
+    return (struct etx_block_rows){x, layer->in_row};
+}
+
+/* Row i of an added matrix; the one that will be needed soon is asked into
+ * the cache. */
+INLINE const float *added_row(
+    const struct etx_rows *added, int64_t i, int32_t is_near_end)
+{
+    if (added->index == NULL)
+        return added->data + i * added->width;
+    if (!is_near_end) {
+        const float *next =
+            added->data + (int64_t)added->index[i + AHEAD] * added->width;
+        for (int32_t k = 0; k < added->width; k += CACHE_LINE)
+            __builtin_prefetch(next + k);
+    }
+    return added->data + (int64_t)added->index[i] * added->width;
+}
+
+void ETX_ISA_NAME(begin_rows)(float *y, int32_t y_row,
+    const struct etx_block_layer *layer, const struct etx_mlp_args *args,
+    int64_t first, int32_t n_rows, int32_t n_added, const float *residual)
+{
+    const int32_t width = layer->n_out;
+    const int32_t whole = width / VEC_WIDTH * VEC_WIDTH;
+    const vmask some = v_first(width - whole);
+
+    for (int32_t r = 0; r < n_rows; r++) {
+        const int64_t i = first + r;
+        const float *term[ETX_MAX_ADDED + 1];
+        float *to = y + (ptrdiff_t)r * y_row;
+        int32_t n = 0;
+        for (; n < n_added; n++)
+            term[n] = added_row(&args->added[n], i, r + AHEAD >= n_rows);
+        if (residual != NULL)
+            term[n++] = residual + i * width;
+        for (int32_t k = 0; k < whole; k += VEC_WIDTH) {
+            vec sum = layer->start ? v_load(layer->start + k) : v_zero();
+            for (int32_t t = 0; t < n; t++)
+                sum = sum + v_load(term[t] + k);
+            v_store(to + k, sum);
+        }
+        if (whole < width) {
+            vec sum = layer->start ? v_load(layer->start + whole) : v_zero();
+            for (int32_t t = 0; t < n; t++)
+                sum = sum + v_load_mask(term[t] + whole, some);
+            v_store(to + whole, sum);
+        }
     }
 }
 
@@ -260,7 +327,7 @@ static void measure_layer(struct row_norm *norm,
     for (int32_t r = 0; r < n_rows; r++) {
         const float *row = y + (ptrdiff_t)r * layer->out_row;
         norm->mean[r] =
-            layer->norm_last ? sum_row(row, layer->n_out) * inverse : 0.0f;
+            layer->has_mean ? sum_row(row, layer->n_out) * inverse : 0.0f;
         norm->scale[r] = sum_squares(row, layer->n_out, v_set1(norm->mean[r]));
     }
     for (int32_t r = 0; r < n_rows; r += VEC_WIDTH) {
@@ -325,7 +392,7 @@ INLINE void finish_rows(float *y, const struct etx_block_kept *kept,
     const struct etx_block_layer *layer, const enum etx_activation kind,
     const int32_t n_rows)
 {
-    const int32_t is_centred = !layer->norm_last;
+    const int32_t is_centred = !layer->has_mean;
     struct row_norm norm;
 
     if (layer->norm == ETX_NORM_LAYER)
@@ -385,14 +452,14 @@ static void finish(float *y, const struct etx_block_kept *kept,
 
 /* y [n_rows, out_row] = the only output, zeros beyond it. */
 static void apply_single(float *y, const struct etx_block_layer *layer,
-    const float *x, int32_t n_rows)
+    struct etx_block_rows x, int32_t n_rows)
 {
     const int32_t whole = layer->n_in / VEC_WIDTH * VEC_WIDTH;
     const vmask some = v_first(layer->n_in - whole);
     const float start = layer->start != NULL ? layer->start[0] : 0.0f;
 
     for (int32_t r = 0; r < n_rows; r++) {
-        const float *from = x + (ptrdiff_t)r * layer->in_row;
+        const float *from = x.data + (ptrdiff_t)r * x.row;
         vec sum = v_zero();
         for (int32_t k = 0; k < whole; k += VEC_WIDTH)
             sum = v_fma(v_load(from + k), v_load(layer->row + k), sum);
@@ -404,17 +471,21 @@ static void apply_single(float *y, const struct etx_block_layer *layer,
     }
 }
 
-void ETX_ISA_NAME(apply_layer)(float *y, const struct etx_block_kept *kept,
-    const struct etx_block_layer *layer, const float *x, int32_t n_rows)
+void ETX_ISA_NAME(apply_layer)(float *y, int32_t y_row,
+    const struct etx_block_kept *kept, const struct etx_block_layer *layer,
+    struct etx_block_rows x, int32_t n_rows, int32_t begun)
 {
-    const struct etx_gemm_left left = {x, layer->in_row, 1};
+    const struct etx_gemm_left left = {x.data, x.row, 1};
     const enum etx_activation kind = (enum etx_activation)layer->activation;
 
     if (layer->row != NULL)
         apply_single(y, layer, x, n_rows);
+    else if (begun)
+        ETX_ISA_NAME(gemm_packed_add)
+    (y, y_row, n_rows, layer->n_out, layer->n_in, left, layer->forward);
     else
         ETX_ISA_NAME(gemm_packed)
-    (y, layer->out_row, n_rows, layer->n_out, layer->n_in, left, layer->forward,
+    (y, y_row, n_rows, layer->n_out, layer->n_in, left, layer->forward,
         layer->start);
     if (layer->norm != ETX_NORM_NONE && layer->norm_last) {
         struct etx_block_layer linear = *layer;

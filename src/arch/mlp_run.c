@@ -1,0 +1,376 @@
+/* arch/mlp_run.c -- a block forward and backward.
+ *
+ * Node latents reach an edge network through the ends of the edges, so that
+ * one node's row goes into many edges' rows. The first layer is linear in its
+ * parts, W [x_i; x_j; e] = W_i x_i + W_j x_j + W_e e: the products with parts
+ * taken by an end are made once a node and added to the rows of the edges.
+ * Backward, the gradient of such rows is summed at the node before the
+ * products with W and x.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/mlp_block.h"
+
+#include "base/check.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Narrower parts cost less to multiply by than to add as wide rows. */
+#define LEAST_WIDTH 16
+
+/* A block over an input, its first layer taken apart. */
+struct split {
+    struct etx_mlp_args args; /* of the parts that stay, and the added rows */
+    struct etx_layer layer[ETX_MAX_LAYERS];
+    int32_t n_shared;
+    int32_t shared[ETX_MAX_ADDED];       /* parts multiplied once a node */
+    struct etx_layer first[ETX_MAX_PARTS]; /* their linears, by part */
+    int32_t column[ETX_MAX_PARTS];       /* where a part begins in the input */
+    int32_t is_shared[ETX_MAX_PARTS];
+};
+
+static int32_t is_worth_it(const struct etx_mlp_input *input, int32_t p)
+{
+    return input->end[p].n_nodes > 0 &&
+           input->end[p].n_nodes < input->args.n_rows &&
+           input->args.part[p].width >= LEAST_WIDTH;
+}
+
+static void choose(struct split *split, const struct etx_mlp_input *input)
+{
+    int32_t column = 0;
+
+    for (int32_t p = 0; p < input->args.n_parts; p++) {
+        split->column[p] = column;
+        column += input->args.part[p].width;
+        if (split->n_shared < ETX_MAX_ADDED && is_worth_it(input, p)) {
+            split->is_shared[p] = 1;
+            split->shared[split->n_shared++] = p;
+        }
+    }
+}
+
+/* Columns of the first layer's weight side by side: out [n_out, n_in] of the
+ * parts that are shared or not, as asked. */
+static void copy_columns(float *out, const struct split *split,
+    const struct etx_mlp_input *input, const struct etx_layer *layer,
+    int32_t is_shared, int32_t only)
+{
+    for (int32_t o = 0; o < layer->n_out; o++)
+        for (int32_t p = 0; p < input->args.n_parts; p++) {
+            const int32_t width = input->args.part[p].width;
+
+            if (split->is_shared[p] != is_shared || (only >= 0 && p != only))
+                continue;
+            memcpy(out,
+                layer->weight + (int64_t)o * layer->n_in + split->column[p],
+                (size_t)width * sizeof *out);
+            out += width;
+        }
+}
+
+/* w [n_rows, n_columns] less the mean of every column: what a layer norm that
+ * follows takes off anyway. */
+static void centre(float *w, int32_t n_rows, int32_t n_columns)
+{
+    for (int32_t k = 0; k < n_columns; k++) {
+        double mean = 0.0;
+
+        for (int32_t o = 0; o < n_rows; o++)
+            mean += (double)w[(int64_t)o * n_columns + k];
+        mean /= n_rows;
+        for (int32_t o = 0; o < n_rows; o++)
+            w[(int64_t)o * n_columns + k] =
+                (float)((double)w[(int64_t)o * n_columns + k] - mean);
+    }
+}
+
+/* Take the first layer apart: layer[0] keeps the columns of the parts that
+ * stay, first[p] gets those of the shared part p. */
+static etx_status take_apart(struct split *split, struct etx_context *context,
+    const struct etx_mlp_input *input)
+{
+    etx_status status = ETX_OK;
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_layer whole = split->layer[0];
+    int32_t n_left = whole.n_in;
+    float *weight = NULL;
+
+    split->args.added_is_centred =
+        whole.norm == ETX_NORM_LAYER && !whole.norm_last;
+    for (int32_t s = 0; s < split->n_shared; s++) {
+        const int32_t p = split->shared[s];
+        const int32_t width = input->args.part[p].width;
+
+        ETX_CHECK(etx_arena_take(&weight, arena,
+            (int64_t)whole.n_out * width, sizeof *weight, "weights"));
+        copy_columns(weight, split, input, &whole, 1, p);
+        if (split->args.added_is_centred)
+            centre(weight, whole.n_out, width);
+        split->first[p] = (struct etx_layer){
+            .n_in = width, .n_out = whole.n_out, .weight = weight};
+        n_left -= width;
+    }
+    ETX_CHECK(etx_arena_take(&weight, arena, (int64_t)whole.n_out * n_left,
+        sizeof *weight, "weights"));
+    copy_columns(weight, split, input, &whole, 0, -1);
+    split->layer[0].n_in = n_left;
+    split->layer[0].weight = weight;
+done:
+    return status;
+}
+
+/* The product of shared part p, once a node, as added rows. */
+static etx_status multiply_shared(struct split *split,
+    struct etx_context *context, const struct etx_mlp_input *input, int32_t p)
+{
+    etx_status status = ETX_OK;
+    const int32_t n_out = split->layer[0].n_out;
+    float *product = NULL;
+    struct etx_mlp_args args = {.n_rows = input->end[p].n_nodes,
+        .n_parts = 1,
+        .n_layers = 1,
+        .part = {{input->args.part[p].data, NULL, input->args.part[p].width}},
+        .layer = &split->first[p]};
+
+    ETX_CHECK(etx_arena_take(&product, context->stream->arena,
+        args.n_rows * n_out, sizeof *product, "products of nodes"));
+    args.out = product;
+    ETX_CHECK(context->ops->mlp(context->stream, &args));
+    split->args.added[split->args.n_added++] = (struct etx_rows){
+        .data = product, .index = input->end[p].index, .width = n_out};
+done:
+    return status;
+}
+
+/* Everything up to the products; scratch stays in the arena. */
+static etx_status open_split(struct split *split, struct etx_context *context,
+    const struct etx_mlp_block *block, const float *values,
+    const struct etx_mlp_input *input)
+{
+    etx_status status = ETX_OK;
+
+    *split = (struct split){.args = input->args};
+    etx_mlp_block_layers(split->layer, block, values);
+    split->args.n_layers = block->n_layers;
+    split->args.layer = split->layer;
+    choose(split, input);
+    if (split->n_shared == 0)
+        return ETX_OK;
+    ETX_CHECK(take_apart(split, context, input));
+    split->args.n_parts = 0;
+    for (int32_t p = 0; p < input->args.n_parts; p++)
+        if (split->is_shared[p])
+            ETX_CHECK(multiply_shared(split, context, input, p));
+        else
+            split->args.part[split->args.n_parts++] = input->args.part[p];
+done:
+    return status;
+}
+
+etx_status etx_mlp_block_forward(struct etx_context *context,
+    const struct etx_mlp_block *block, const float *values,
+    const struct etx_mlp_input *input)
+{
+    etx_status status = ETX_OK;
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
+    struct split split;
+
+    ETX_CHECK(open_split(&split, context, block, values, input));
+    ETX_CHECK(context->ops->mlp(context->stream, &split.args));
+done:
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
+}
+
+/* ------------------------------------------------------------ backward -- */
+
+/* What the backward adds to besides the caller's arrays. */
+struct back {
+    struct split split;
+    struct etx_layer_gradient gradient[ETX_MAX_LAYERS];
+    float *whole;   /* the gradient of the first weight, as it lies */
+    float *left;    /* that of the columns that stay, zeroed */
+    float *d_added; /* [n_rows, n_out] of the first linear */
+    float *d_rows[ETX_MAX_PARTS]; /* [n_rows, width] of rows by an end */
+};
+
+static etx_status take_zeros(
+    float **out, struct etx_context *context, int64_t n, const char *what)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_arena_take(
+        out, context->stream->arena, n, sizeof **out, what));
+    memset(*out, 0, (size_t)n * sizeof **out);
+done:
+    return status;
+}
+
+/* Columns of part p in the gradient of the first weight += d [n_out, row],
+ * from column `from`. */
+static void add_columns(const struct back *back,
+    const struct etx_mlp_input *input, int32_t p, const float *d, int32_t row,
+    int32_t from)
+{
+    const int32_t n_out = back->split.layer[0].n_out;
+    const int32_t width = input->args.part[p].width;
+    int32_t n_in = 0;
+
+    for (int32_t q = 0; q < input->args.n_parts; q++)
+        n_in += input->args.part[q].width;
+    for (int32_t o = 0; o < n_out; o++)
+        for (int32_t k = 0; k < width; k++)
+            back->whole[(int64_t)o * n_in + back->split.column[p] + k] +=
+                d[(int64_t)o * row + from + k];
+}
+
+static void add_left(const struct back *back, const struct etx_mlp_input *input)
+{
+    int32_t from = 0;
+
+    for (int32_t p = 0; p < input->args.n_parts; p++)
+        if (!back->split.is_shared[p]) {
+            add_columns(back, input, p, back->left,
+                back->split.layer[0].n_in, from);
+            from += input->args.part[p].width;
+        }
+}
+
+/* out [n_nodes, width] = the sums of the rows at the nodes of an end. */
+static etx_status sum_at_nodes(float *out, struct etx_context *context,
+    const struct etx_edge_end *end, const float *rows, int32_t width)
+{
+    const struct etx_segment_reduce_args args = {
+        .n_segments = end->n_nodes,
+        .width = width,
+        .reduce = ETX_REDUCE_SUM,
+        .offset = end->offset,
+        .order = end->order,
+        .x = rows,
+        .out = out,
+    };
+
+    return context->ops->segment_reduce(context->stream, &args);
+}
+
+/* The gradients of a shared part and of its columns. */
+static etx_status shared_backward(struct back *back,
+    struct etx_context *context, const struct etx_mlp_input *input, int32_t p,
+    float *d_data)
+{
+    etx_status status = ETX_OK;
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_layer *layer = &back->split.first[p];
+    const struct etx_edge_end *end = &input->end[p];
+    struct etx_layer_gradient gradient = {NULL};
+    float *d_product = NULL;
+    const struct etx_mlp_args forward = {.n_rows = end->n_nodes,
+        .n_parts = 1,
+        .n_layers = 1,
+        .part = {{input->args.part[p].data, NULL, layer->n_in}},
+        .layer = layer};
+    struct etx_mlp_backward_args args = {
+        .forward = &forward, .d_part = {d_data}, .gradient = &gradient};
+
+    ETX_CHECK(etx_arena_take(&d_product, arena, end->n_nodes * layer->n_out,
+        sizeof *d_product, "gradients of products"));
+    ETX_CHECK(take_zeros(&gradient.weight, context,
+        (int64_t)layer->n_out * layer->n_in, "gradients of weights"));
+    ETX_CHECK(
+        sum_at_nodes(d_product, context, end, back->d_added, layer->n_out));
+    args.d_out = d_product;
+    ETX_CHECK(context->ops->mlp_backward(context->stream, &args));
+    add_columns(back, input, p, gradient.weight, layer->n_in, 0);
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+/* Where the operator puts its gradients: the caller's arrays for rows as they
+ * lie, scratch for rows taken by an end. */
+static etx_status take_outputs(struct etx_mlp_backward_args *args,
+    struct back *back, struct etx_context *context,
+    const struct etx_mlp_input *input, float *const *d_part)
+{
+    etx_status status = ETX_OK;
+    const struct split *split = &back->split;
+    const struct etx_layer *first = &split->layer[0];
+    struct etx_arena *arena = context->stream->arena;
+    int32_t n_parts = 0;
+
+    if (split->n_shared > 0) {
+        ETX_CHECK(etx_arena_take(&back->d_added, arena,
+            input->args.n_rows * first->n_out, sizeof(float),
+            "gradients of added rows"));
+        ETX_CHECK(take_zeros(&back->left, context,
+            (int64_t)first->n_out * first->n_in, "gradients of weights"));
+        back->whole = back->gradient[0].weight;
+        back->gradient[0].weight = back->left;
+        args->d_added = back->d_added;
+    }
+    for (int32_t p = 0; p < input->args.n_parts; p++) {
+        float *to = d_part == NULL ? NULL : d_part[p];
+
+        if (split->is_shared[p])
+            continue;
+        if (to != NULL && input->end[p].index != NULL) {
+            assert(input->end[p].n_nodes > 0);
+            ETX_CHECK(etx_arena_take(&back->d_rows[p], arena,
+                input->args.n_rows * input->args.part[p].width, sizeof(float),
+                "gradients of rows"));
+            to = back->d_rows[p];
+        }
+        args->d_part[n_parts++] = to;
+    }
+done:
+    return status;
+}
+
+etx_status etx_mlp_block_backward(struct etx_context *context,
+    const struct etx_mlp_block *block, const float *values, float *gradients,
+    const struct etx_mlp_input *input, const float *d_out,
+    float *const *d_part)
+{
+    etx_status status = ETX_OK;
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
+    struct back back = {.whole = NULL};
+    struct etx_mlp_backward_args args = {.forward = &back.split.args,
+        .d_out = d_out,
+        .gradient = back.gradient};
+
+    ETX_CHECK(open_split(&back.split, context, block, values, input));
+    etx_mlp_block_gradients(back.gradient, block, gradients);
+    ETX_CHECK(take_outputs(&args, &back, context, input, d_part));
+    ETX_CHECK(context->ops->mlp_backward(context->stream, &args));
+    if (back.split.n_shared > 0)
+        add_left(&back, input);
+    for (int32_t p = 0; p < input->args.n_parts; p++) {
+        float *to = d_part == NULL ? NULL : d_part[p];
+
+        if (back.split.is_shared[p])
+            ETX_CHECK(shared_backward(&back, context, input, p, to));
+        else if (back.d_rows[p] != NULL)
+            ETX_CHECK(sum_at_nodes(to, context, &input->end[p],
+                back.d_rows[p], input->args.part[p].width));
+    }
+done:
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
+}
+
+void etx_mlp_part(struct etx_mlp_input *input, const float *data,
+    const struct etx_edge_end *end, int32_t width)
+{
+    const int32_t p = input->args.n_parts;
+
+    if (width == 0)
+        return;
+    assert(p < ETX_MAX_PARTS);
+    input->args.part[p] = (struct etx_rows){
+        .data = data, .index = end != NULL ? end->index : NULL, .width = width};
+    if (end != NULL)
+        input->end[p] = *end;
+    input->args.n_parts++;
+}
