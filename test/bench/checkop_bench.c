@@ -24,30 +24,39 @@
 
 static const struct checkop_perceptron embedding = {.n_rows = 10000,
     .n_parts = 1,
-    .part_width = {12},
-    .n_layers = 5,
-    .layer_width = {128, 128, 128, 128, 8},
+    .part_width = {5},
+    .n_layers = 4,
+    .layer_width = {256, 256, 256, 8},
     .norm = ETX_NORM_LAYER,
-    .activation = ETX_ACTIVATION_TANH,
-    .last_norm = ETX_NORM_L2};
-static const struct checkop_perceptron filter = {.n_rows = 20000,
+    .activation = ETX_ACTIVATION_SILU};
+static const struct checkop_perceptron filter = {.n_rows = 60000,
     .n_parts = 3,
-    .part_width = {12, 12, 8},
+    .part_width = {4, 4, 9},
     .gathered = 3,
     .n_layers = 3,
     .layer_width = {64, 64, 1},
     .norm = ETX_NORM_LAYER,
     .activation = ETX_ACTIVATION_SILU};
-static const struct checkop_perceptron message = {.n_rows = 20000,
-    .n_parts = 3,
-    .part_width = {64, 64, 64},
-    .gathered = 3,
+/* The edges of a graph network; the nodes' part of the product is added. */
+static const struct checkop_perceptron message32 = {.n_rows = 60000,
+    .n_parts = 1,
+    .part_width = {32},
+    .n_added = 2,
+    .centred = 1,
+    .n_layers = 2,
+    .layer_width = {32, 32},
+    .norm = ETX_NORM_LAYER,
+    .activation = ETX_ACTIVATION_SILU,
+    .residual = 1};
+static const struct checkop_perceptron message64 = {.n_rows = 60000,
+    .n_parts = 1,
+    .part_width = {64},
+    .n_added = 2,
+    .centred = 1,
     .n_layers = 3,
     .layer_width = {64, 64, 64},
     .norm = ETX_NORM_LAYER,
-    .activation = ETX_ACTIVATION_SILU,
-    .last_norm = ETX_NORM_LAYER,
-    .last_activation = ETX_ACTIVATION_SILU,
+    .activation = ETX_ACTIVATION_TANH,
     .residual = 1};
 
 static void mlp_embedding(struct checkop_case *out, struct checkop *check)
@@ -60,9 +69,14 @@ static void mlp_filter(struct checkop_case *out, struct checkop *check)
     checkop_mlp(out, check, &filter);
 }
 
-static void mlp_message(struct checkop_case *out, struct checkop *check)
+static void mlp_message32(struct checkop_case *out, struct checkop *check)
 {
-    checkop_mlp(out, check, &message);
+    checkop_mlp(out, check, &message32);
+}
+
+static void mlp_message64(struct checkop_case *out, struct checkop *check)
+{
+    checkop_mlp(out, check, &message64);
 }
 
 static void mlp_backward_filter(struct checkop_case *out, struct checkop *check)
@@ -70,10 +84,16 @@ static void mlp_backward_filter(struct checkop_case *out, struct checkop *check)
     checkop_mlp_backward(out, check, &filter);
 }
 
-static void mlp_backward_message(
+static void mlp_backward_message32(
     struct checkop_case *out, struct checkop *check)
 {
-    checkop_mlp_backward(out, check, &message);
+    checkop_mlp_backward(out, check, &message32);
+}
+
+static void mlp_backward_message64(
+    struct checkop_case *out, struct checkop *check)
+{
+    checkop_mlp_backward(out, check, &message64);
 }
 
 static void linear(struct checkop_case *out, struct checkop *check)
@@ -191,9 +211,11 @@ static void adamw(struct checkop_case *out, struct checkop *check)
 static const struct {
     const char *op;
     void (*make)(struct checkop_case *out, struct checkop *check);
-} cases[] = {{"mlp", mlp_embedding}, {"mlp", mlp_filter}, {"mlp", mlp_message},
+} cases[] = {{"mlp", mlp_embedding}, {"mlp", mlp_filter},
+    {"mlp", mlp_message32}, {"mlp", mlp_message64},
     {"mlp_backward", mlp_backward_filter},
-    {"mlp_backward", mlp_backward_message}, {"linear", linear},
+    {"mlp_backward", mlp_backward_message32},
+    {"mlp_backward", mlp_backward_message64}, {"linear", linear},
     {"linear_backward", linear_backward}, {"norm", norm},
     {"norm_backward", norm_backward}, {"activation", activation},
     {"activation_backward", activation_backward}, {"gather", gather},

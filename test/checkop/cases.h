@@ -44,6 +44,7 @@ struct checkop_perceptron {
     int32_t no_bias;
     int32_t residual; /* 0 none, 1 an array, 2 out itself */
     int32_t n_added;  /* rows added to the first linear; odd ones gathered */
+    int32_t centred;  /* 1: those rows have mean 0 */
     int32_t no_part_gradient, no_parameter_gradient;
 };
 

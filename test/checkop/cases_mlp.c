@@ -66,6 +66,17 @@ static int32_t make_parts(struct checkop_case *out, struct checkop *check,
     return width;
 }
 
+static void centre_rows(float *x, int64_t n_rows, int32_t width)
+{
+    for (int64_t i = 0; i < n_rows; i++) {
+        double mean = 0.0;
+        for (int32_t k = 0; k < width; k++)
+            mean += (double)x[i * width + k] / width;
+        for (int32_t k = 0; k < width; k++)
+            x[i * width + k] -= (float)mean;
+    }
+}
+
 /* Rows added to the first linear. */
 static void make_added(struct checkop_case *out, struct checkop *check,
     const struct checkop_perceptron *shape, struct etx_mlp_args *args)
@@ -73,11 +84,15 @@ static void make_added(struct checkop_case *out, struct checkop *check,
     const int32_t width = shape->layer_width[0];
 
     args->n_added = shape->n_added;
+    args->added_is_centred = shape->centred;
     for (int32_t p = 0; p < shape->n_added; p++) {
         const int64_t n_source =
             p % 2 == 1 ? shape->n_rows / 3 + 1 : shape->n_rows;
+        float *data = input(out, check, n_source * width, 1);
+        if (shape->centred)
+            centre_rows(data, n_source, width);
         args->added[p].width = width;
-        args->added[p].data = input(out, check, n_source * width, 1);
+        args->added[p].data = data;
         if (p % 2 == 1)
             args->added[p].index =
                 checkop_indices(check, shape->n_rows, (int32_t)n_source);

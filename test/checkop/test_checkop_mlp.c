@@ -136,6 +136,7 @@ static const struct checkop_perceptron shapes[] = {
         .n_parts = 1,
         .part_width = {32},
         .n_added = 2,
+        .centred = 1,
         .n_layers = 2,
         .layer_width = {32, 32},
         .norm = ETX_NORM_LAYER,

@@ -3,8 +3,8 @@
  * Nodes and edges carry latent vectors that update each other (Battaglia et
  * al., arXiv:1612.00222); a decoder turns the last ones into a logit for
  * every edge. README.md has the equations and the options that give the
- * networks of Exa.TrkX and acorn. In inference two latents of the edges are
- * alive, three with the initial ones concatenated.
+ * networks of Exa.TrkX and acorn. In inference one latent of the edges is
+ * alive, updated in place, two with the initial ones concatenated.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/interaction_network/run.h"

@@ -42,7 +42,8 @@ etx_status etx_interaction_open(struct etx_interaction_run *run,
 {
     etx_status status = ETX_OK;
     const struct etx_interaction *state = network->state;
-    const int64_t most = state->concat_initial ? 3 : 2;
+    const int64_t n_all = (int64_t)state->n_iterations + 1;
+    const int64_t n_initial = state->concat_initial ? 1 : 0;
 
     *run = (struct etx_interaction_run){
         .network = network,
@@ -57,9 +58,9 @@ etx_status etx_interaction_open(struct etx_interaction_run *run,
     run->n_edges = run->input.graph->n_edges;
     run->node_stride = align(run->n_nodes * state->hidden);
     run->edge_stride = align(run->n_edges * state->hidden);
-    run->n_slots = (int64_t)state->n_iterations + 1;
-    if (!keep_all && run->n_slots > most)
-        run->n_slots = most;
+    run->keeps_all = keep_all || n_all <= 1 + n_initial;
+    run->n_node_slots = run->keeps_all ? n_all : 2 + n_initial;
+    run->n_edge_slots = run->keeps_all ? n_all : 1 + n_initial;
 done:
     return status;
 }
@@ -72,27 +73,29 @@ void etx_interaction_close(struct etx_interaction_run *run)
 
 int64_t etx_interaction_latent_count(const struct etx_interaction_run *run)
 {
-    return run->n_slots * (run->node_stride + run->edge_stride);
+    return run->n_node_slots * run->node_stride +
+           run->n_edge_slots * run->edge_stride;
 }
 
-static int64_t slot(const struct etx_interaction_run *run, int32_t k)
+/* The slot of iteration k where the last n of them take turns. */
+static int64_t slot(const struct etx_interaction_run *run, int32_t k, int32_t n)
 {
-    if (run->n_slots > run->state->n_iterations)
+    if (run->keeps_all)
         return k;
     if (!run->state->concat_initial)
-        return k & 1;
-    return k == 0 ? 0 : 1 + ((k - 1) & 1);
+        return k % n;
+    return k == 0 ? 0 : 1 + (k - 1) % n;
 }
 
 float *etx_interaction_node(const struct etx_interaction_run *run, int32_t k)
 {
-    return run->latents + slot(run, k) * run->node_stride;
+    return run->latents + slot(run, k, 2) * run->node_stride;
 }
 
 float *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k)
 {
-    return run->latents + run->n_slots * run->node_stride +
-           slot(run, k) * run->edge_stride;
+    return run->latents + run->n_node_slots * run->node_stride +
+           slot(run, k, 1) * run->edge_stride;
 }
 
 int32_t etx_interaction_reads_last_nodes(const struct etx_interaction *state)

@@ -22,9 +22,10 @@ struct etx_interaction_run {
     struct etx_graph *doubled; /* owned, or NULL */
     int32_t *place;            /* [2 * n_edges_out] see etx_graph_double */
 
-    int64_t n_slots;                  /* latents kept of nodes and of edges */
-    int64_t node_stride, edge_stride; /* floats between them */
-    float *latents; /* n_slots of the nodes, then n_slots of the edges */
+    int32_t keeps_all;                /* latents of every iteration */
+    int64_t n_node_slots, n_edge_slots;
+    int64_t node_stride, edge_stride; /* floats between latents */
+    float *latents; /* n_node_slots of the nodes, n_edge_slots of the edges */
 };
 
 /* Ready to run; doubles the graph when the options say so. Always close. */
@@ -34,7 +35,8 @@ etx_status etx_interaction_open(struct etx_interaction_run *run,
 void etx_interaction_close(struct etx_interaction_run *run);
 
 /* Latents after k iterations: [n_nodes, hidden] and [n_edges, hidden]. Unless
- * all are kept, those of k - 1, of k and (with concat_initial) of 0 are. */
+ * all are kept, those of nodes are there for k - 1 and k, those of edges for k
+ * alone, updated in place, and with concat_initial those of 0. */
 int64_t etx_interaction_latent_count(const struct etx_interaction_run *run);
 float *etx_interaction_node(const struct etx_interaction_run *run, int32_t k);
 float *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k);

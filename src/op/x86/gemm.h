@@ -44,6 +44,22 @@ void ETX_ISA_NAME(gemm_packed)(float *c, ptrdiff_t c_row, int32_t n_rows,
     int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,
     const float *packed, const float *start);
 
+/* Rows of matrices of whole vectors that are added to the result: row i of
+ * term t is data[t] + index[t][i] * row, or + i * row without index. */
+#define ETX_GEMM_TERMS 2
+struct etx_gemm_terms {
+    int32_t n; /* 1 .. ETX_GEMM_TERMS */
+    ptrdiff_t row;
+    const float *data[ETX_GEMM_TERMS];
+    const int32_t *index[ETX_GEMM_TERMS]; /* or NULL */
+};
+
+/* The same with the terms added to start. A term may be c itself. */
+void ETX_ISA_NAME(gemm_packed_terms)(float *c, ptrdiff_t c_row, int32_t n_rows,
+    int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,
+    const float *packed, const float *start,
+    const struct etx_gemm_terms *terms);
+
 /* c[i * c_row + j] += sum_k left(i, k) b(k, j). */
 void ETX_ISA_NAME(gemm_packed_add)(float *c, ptrdiff_t c_row, int32_t n_rows,
     int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,

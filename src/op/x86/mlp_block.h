@@ -68,16 +68,23 @@ struct etx_block_rows ETX_ISA_NAME(block_input)(float *x,
     const struct etx_block_layer *layer, const struct etx_mlp_args *args,
     int64_t first, int32_t n_rows, int32_t whole_vectors);
 
-/* y [n_rows, y_row] = what the layer's linear starts from: its bias, for the
- * first layer the added rows, for the last the residual, as asked. */
-void ETX_ISA_NAME(begin_rows)(float *y, int32_t y_row,
-    const struct etx_block_layer *layer, const struct etx_mlp_args *args,
-    int64_t first, int32_t n_rows, int32_t n_added, const float *residual);
+/* What is added to a layer's linear, row by row. */
+struct etx_block_terms {
+    int32_t n;
+    struct etx_rows rows[ETX_MAX_ADDED + 1]; /* from the block's first row */
+};
 
-/* y [n_rows, y_row] = layer(x); with `begun` y holds what the linear starts
- * from. kept may be NULL; y_row is out_row unless the layer is bare. */
+/* The terms of layer l for rows first ..: those added to the first layer, and
+ * the residual where residual is not NULL. */
+struct etx_block_terms ETX_ISA_NAME(block_terms)(
+    const struct etx_mlp_args *args, int32_t l, const float *residual,
+    int64_t first);
+
+/* y [n_rows, y_row] = layer(x) with the terms added to the linear. kept may
+ * be NULL; y_row is out_row unless the layer is bare. */
 void ETX_ISA_NAME(apply_layer)(float *y, int32_t y_row,
     const struct etx_block_kept *kept, const struct etx_block_layer *layer,
-    struct etx_block_rows x, int32_t n_rows, int32_t begun);
+    struct etx_block_rows x, const struct etx_block_terms *terms,
+    int32_t n_rows);
 
 #endif

@@ -212,4 +212,22 @@ static inline float v_sum(vec a)
     return _mm_cvtss_f32(_mm_add_ss(pair, _mm_movehdup_ps(pair)));
 }
 
+/* The sums of the lanes of x [VEC_WIDTH], one a lane; x is overwritten. */
+static inline vec v_sum_rows(vec x[VEC_WIDTH])
+{
+    for (int i = 0; i < 4; i++)
+        x[i] = _mm256_hadd_ps(x[2 * i], x[2 * i + 1]);
+    for (int i = 0; i < 2; i++)
+        x[i] = _mm256_hadd_ps(x[2 * i], x[2 * i + 1]);
+    return _mm256_permute2f128_ps(x[0], x[1], 0x20) +
+           _mm256_permute2f128_ps(x[0], x[1], 0x31);
+}
+
+/* a * 2^n for whole n; both normal, and the result. */
+static inline vec v_scale(vec a, vec n)
+{
+    return _mm256_castsi256_ps(_mm256_add_epi32(
+        _mm256_castps_si256(a), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
+}
+
 #endif

@@ -214,4 +214,27 @@ static inline float v_sum(vec a)
     return _mm_cvtss_f32(_mm_add_ss(pair, _mm_movehdup_ps(pair)));
 }
 
+/* The sums of the lanes of x [VEC_WIDTH], one a lane; x is overwritten. */
+static inline vec v_sum_rows(vec x[VEC_WIDTH])
+{
+    for (int i = 0; i < 8; i++)
+        x[i] = _mm512_shuffle_f32x4(x[i], x[i + 8], 0x88) +
+               _mm512_shuffle_f32x4(x[i], x[i + 8], 0xdd);
+    for (int i = 0; i < 4; i++)
+        x[i] = _mm512_shuffle_f32x4(x[i], x[i + 4], 0x88) +
+               _mm512_shuffle_f32x4(x[i], x[i + 4], 0xdd);
+    for (int i = 0; i < 2; i++)
+        x[i] = _mm512_unpacklo_ps(x[i], x[i + 2]) +
+               _mm512_unpackhi_ps(x[i], x[i + 2]);
+    x[0] = _mm512_unpacklo_ps(x[0], x[1]) + _mm512_unpackhi_ps(x[0], x[1]);
+    /* The middle quarters come in the other order. */
+    return _mm512_shuffle_f32x4(x[0], x[0], 0xd8);
+}
+
+/* a * 2^n for whole n. */
+static inline vec v_scale(vec a, vec n)
+{
+    return _mm512_scalef_ps(a, n);
+}
+
 #endif

@@ -22,8 +22,14 @@
 enum start {
     START_ZERO,
     START_VECTOR, /* every row with start[] */
+    START_ONE,    /* with start[] and the rows of one term */
+    START_TWO,    /* with start[] and the rows of two terms */
     START_RESULT  /* with what c holds */
 };
+
+/* Rows of terms that are asked into the cache before their tile. */
+#define AHEAD      16
+#define CACHE_LINE 16 /* floats */
 
 struct tile {
     float *c;
@@ -34,7 +40,53 @@ struct tile {
     ptrdiff_t b_row;
     const float *start;
     int32_t n_inner;
+    int32_t row, n_rows; /* the tile's first row, and rows in all */
+    const struct etx_gemm_terms *terms;
+    int32_t column; /* of the panel, in the terms */
 };
+
+/* Row i of term k, at the panel's first column. */
+INLINE const float *term_row(const struct tile *t, const int k, const int32_t i)
+{
+    const struct etx_gemm_terms *terms = t->terms;
+    const int64_t row = terms->index[k] != NULL ? terms->index[k][i] : i;
+
+    return terms->data[k] + row * terms->row + t->column;
+}
+
+/* The start of row i of a tile. */
+INLINE void begin_row(vec *sum, const int i, const int n_vectors,
+    const enum start from, const struct tile *t)
+{
+    const int n_terms = from == START_ONE ? 1 : from == START_TWO ? 2 : 0;
+    const float *term[2] = {NULL, NULL};
+
+    if (from == START_TWO)
+        for (int32_t k = 0; k < t->n_inner; k += CACHE_LINE)
+            __builtin_prefetch(t->a + (i + AHEAD) * t->a_row + k);
+    for (int k = 0; k < n_terms; k++) {
+        term[k] = term_row(t, k, t->row + i);
+        if (t->terms->index[k] != NULL && t->row + i + AHEAD < t->n_rows) {
+            const float *next = term_row(t, k, t->row + i + AHEAD);
+            for (int v = 0; v < n_vectors * VEC_WIDTH; v += CACHE_LINE)
+                __builtin_prefetch(next + v);
+        }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < n_vectors; v++) {
+        const int at = v * VEC_WIDTH;
+        if (from == START_ZERO)
+            sum[v] = v_zero();
+        else if (from == START_RESULT)
+            sum[v] = v_load(t->c + i * t->c_row + at);
+        else
+            sum[v] = t->start != NULL ? v_load(t->start + at) : v_zero();
+        if (n_terms > 0)
+            sum[v] = sum[v] + v_load(term[0] + at);
+        if (n_terms > 1)
+            sum[v] = sum[v] + v_load(term[1] + at);
+    }
+}
 
 INLINE void multiply_tile(const int n_rows, const int n_vectors,
     const enum start from, const struct tile *t)
@@ -48,14 +100,7 @@ INLINE void multiply_tile(const int n_rows, const int n_vectors,
 
 #pragma GCC unroll 8
     for (int i = 0; i < n_rows; i++)
-#pragma GCC unroll 4
-        for (int v = 0; v < n_vectors; v++)
-            sum[i][v] =
-                from == START_ZERO
-                    ? v_zero()
-                    : v_load((from == START_VECTOR ? t->start
-                                                   : t->c + i * t->c_row) +
-                             v * VEC_WIDTH);
+        begin_row(sum[i], i, n_vectors, from, t);
     for (int32_t k = 0; k < t->n_inner; k++) {
         vec column[MAX_VECTORS];
 #pragma GCC unroll 4
@@ -95,16 +140,19 @@ INLINE void multiply_panel(const int n_vectors, const enum start from,
         multiply_tile(full, n_vectors, from, &t);
         t.a += full * t.a_row;
         t.c += full * t.c_row;
+        t.row += full;
     }
     for (; n_rows >= 4; n_rows -= 4) {
         multiply_tile(4, n_vectors, from, &t);
         t.a += 4 * t.a_row;
         t.c += 4 * t.c_row;
+        t.row += 4;
     }
     for (; n_rows > 0; n_rows--) {
         multiply_tile(1, n_vectors, from, &t);
         t.a += t.a_row;
         t.c += t.c_row;
+        t.row++;
     }
 }
 
@@ -117,6 +165,12 @@ INLINE void multiply_vectors(const int n_vectors, const enum start from,
         break;
     case START_VECTOR:
         multiply_panel(n_vectors, START_VECTOR, panel, n_rows);
+        break;
+    case START_ONE:
+        multiply_panel(n_vectors, START_ONE, panel, n_rows);
+        break;
+    case START_TWO:
+        multiply_panel(n_vectors, START_TWO, panel, n_rows);
         break;
     case START_RESULT:
         multiply_panel(n_vectors, START_RESULT, panel, n_rows);
@@ -184,7 +238,8 @@ void ETX_ISA_NAME(gemm_pack)(float *packed, const int32_t n_inner,
 INLINE void multiply_packed(const enum start from, float *c,
     const ptrdiff_t c_row, const int32_t n_rows, const int32_t n_columns,
     const int32_t n_inner, const struct etx_gemm_left left,
-    const float *packed, const float *start)
+    const float *packed, const float *start,
+    const struct etx_gemm_terms *terms)
 {
     const int32_t n_vectors = etx_padded(n_columns) / VEC_WIDTH;
     const int32_t n_panels = count_panels(n_vectors);
@@ -202,6 +257,9 @@ INLINE void multiply_packed(const enum start from, float *c,
             .b_row = width * VEC_WIDTH,
             .start = start == NULL ? NULL : start + begin * VEC_WIDTH,
             .n_inner = n_inner,
+            .n_rows = n_rows,
+            .terms = terms,
+            .column = begin * VEC_WIDTH,
         };
         multiply(width, from, &t, n_rows);
     }
@@ -212,7 +270,16 @@ void ETX_ISA_NAME(gemm_packed)(float *c, const ptrdiff_t c_row,
     const struct etx_gemm_left left, const float *packed, const float *start)
 {
     multiply_packed(start == NULL ? START_ZERO : START_VECTOR, c, c_row,
-        n_rows, n_columns, n_inner, left, packed, start);
+        n_rows, n_columns, n_inner, left, packed, start, NULL);
+}
+
+void ETX_ISA_NAME(gemm_packed_terms)(float *c, const ptrdiff_t c_row,
+    const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
+    const struct etx_gemm_left left, const float *packed, const float *start,
+    const struct etx_gemm_terms *terms)
+{
+    multiply_packed(terms->n == 1 ? START_ONE : START_TWO, c, c_row, n_rows,
+        n_columns, n_inner, left, packed, start, terms);
 }
 
 void ETX_ISA_NAME(gemm_packed_add)(float *c, const ptrdiff_t c_row,
@@ -220,7 +287,7 @@ void ETX_ISA_NAME(gemm_packed_add)(float *c, const ptrdiff_t c_row,
     const struct etx_gemm_left left, const float *packed)
 {
     multiply_packed(START_RESULT, c, c_row, n_rows, n_columns, n_inner, left,
-        packed, NULL);
+        packed, NULL, NULL);
 }
 
 void ETX_ISA_NAME(gemm_add)(float *c, const ptrdiff_t c_row,

@@ -74,16 +74,12 @@ static etx_status run_block(void *argument, int64_t block, int32_t worker)
     for (int32_t l = 0; l <= last; l++) {
         const struct etx_block_layer *layer = &job->layer[l];
         const int32_t is_out = l == last && job->writes_out;
-        const int32_t n_added = l == 0 ? args->n_added : 0;
-        const float *residual = is_out ? args->residual : NULL;
+        const struct etx_block_terms terms = ETX_ISA_NAME(block_terms)(
+            args, l, is_out ? args->residual : NULL, first);
         const int32_t y_row = is_out ? layer->n_out : layer->out_row;
         float *y =
             is_out ? args->out + first * layer->n_out : scratch[(l + 1) % 2];
-        const int32_t begun = n_added > 0 || residual != NULL;
-        if (begun)
-            ETX_ISA_NAME(begin_rows)
-        (y, y_row, layer, args, first, n_rows, n_added, residual);
-        ETX_ISA_NAME(apply_layer)(y, y_row, NULL, layer, x, n_rows, begun);
+        ETX_ISA_NAME(apply_layer)(y, y_row, NULL, layer, x, &terms, n_rows);
         x = (struct etx_block_rows){y, y_row};
     }
     if (!job->writes_out)

@@ -198,14 +198,11 @@ static struct etx_block_rows forward_block(struct scratch *scratch,
 
     for (int32_t l = 0; l < forward->n_layers; l++) {
         const struct etx_block_layer *layer = &job->layer[l];
-        const int32_t begun = l == 0 && forward->n_added > 0;
+        const struct etx_block_terms terms =
+            ETX_ISA_NAME(block_terms)(forward, l, NULL, first);
         float *y = scratch->x[l + 1];
-        if (begun)
-            ETX_ISA_NAME(begin_rows)
-        (y, layer->out_row, layer, forward, first, n_rows, forward->n_added,
-            NULL);
         ETX_ISA_NAME(apply_layer)
-        (y, layer->out_row, &scratch->kept[l], layer, x, n_rows, begun);
+        (y, layer->out_row, &scratch->kept[l], layer, x, &terms, n_rows);
         x = (struct etx_block_rows){y, layer->out_row};
     }
     return input;

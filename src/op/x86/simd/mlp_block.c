@@ -121,7 +121,9 @@ static etx_status pack_layer(struct etx_block_layer *layer,
         .norm = from->norm,
         .norm_last = from->norm_last,
         .activation = from->activation,
-        .has_mean = from->norm_last || (n_added > 0 && !added_is_centred),
+        .has_mean =
+            from->norm == ETX_NORM_LAYER &&
+            (from->norm_last || (n_added > 0 && !added_is_centred)),
         .eps = from->eps,
     };
     ETX_CHECK(centre(&weight, &bias, stream, from));
@@ -232,58 +234,63 @@ struct etx_block_rows ETX_ISA_NAME(block_input)(float *x,
     return (struct etx_block_rows){x, layer->in_row};
 }
 
-/* Row i of an added matrix; the one that will be needed soon is asked into
- * the cache. */
-INLINE const float *added_row(
-    const struct etx_rows *added, int64_t i, int32_t is_near_end)
+struct etx_block_terms ETX_ISA_NAME(block_terms)(
+    const struct etx_mlp_args *args, int32_t l, const float *residual,
+    int64_t first)
 {
-    if (added->index == NULL)
-        return added->data + i * added->width;
-    if (!is_near_end) {
-        const float *next =
-            added->data + (int64_t)added->index[i + AHEAD] * added->width;
-        for (int32_t k = 0; k < added->width; k += CACHE_LINE)
-            __builtin_prefetch(next + k);
+    struct etx_block_terms terms = {.n = 0};
+
+    for (int32_t p = 0; l == 0 && p < args->n_added; p++) {
+        struct etx_rows rows = args->added[p];
+        if (rows.index != NULL)
+            rows.index += first;
+        else
+            rows.data += first * rows.width;
+        terms.rows[terms.n++] = rows;
     }
-    return added->data + (int64_t)added->index[i] * added->width;
+    if (residual != NULL) {
+        const int32_t width = args->layer[l].n_out;
+        terms.rows[terms.n++] = (struct etx_rows){
+            .data = residual + first * width, .width = width};
+    }
+    return terms;
 }
 
-void ETX_ISA_NAME(begin_rows)(float *y, int32_t y_row,
-    const struct etx_block_layer *layer, const struct etx_mlp_args *args,
-    int64_t first, int32_t n_rows, int32_t n_added, const float *residual)
+/* y [n_rows, y_row] = bias and terms, of any width and number. */
+static void begin_rows(float *y, int32_t y_row,
+    const struct etx_block_layer *layer, const struct etx_block_terms *terms,
+    int32_t n_rows)
 {
-    const int32_t width = layer->n_out;
-    const int32_t whole = width / VEC_WIDTH * VEC_WIDTH;
-    const vmask some = v_first(width - whole);
-
-    for (int32_t r = 0; r < n_rows; r++) {
-        const int64_t i = first + r;
-        const float *term[ETX_MAX_ADDED + 1];
-        float *to = y + (ptrdiff_t)r * y_row;
-        int32_t n = 0;
-        for (; n < n_added; n++)
-            term[n] = added_row(&args->added[n], i, r + AHEAD >= n_rows);
-        if (residual != NULL)
-            term[n++] = residual + i * width;
-        for (int32_t k = 0; k < whole; k += VEC_WIDTH) {
+    for (int32_t r = 0; r < n_rows; r++)
+        for (int32_t k = 0; k < layer->n_out; k += VEC_WIDTH) {
+            const vmask some = v_first(layer->n_out - k);
             vec sum = layer->start ? v_load(layer->start + k) : v_zero();
-            for (int32_t t = 0; t < n; t++)
-                sum = sum + v_load(term[t] + k);
-            v_store(to + k, sum);
+            for (int32_t t = 0; t < terms->n; t++) {
+                const struct etx_rows *rows = &terms->rows[t];
+                const int64_t row = rows->index ? rows->index[r] : r;
+                sum = sum +
+                      v_load_mask(rows->data + row * rows->width + k, some);
+            }
+            v_store(y + (ptrdiff_t)r * y_row + k, sum);
         }
-        if (whole < width) {
-            vec sum = layer->start ? v_load(layer->start + whole) : v_zero();
-            for (int32_t t = 0; t < n; t++)
-                sum = sum + v_load_mask(term[t] + whole, some);
-            v_store(to + whole, sum);
-        }
-    }
 }
 
 /* ------------------------------------------------- norm and activation -- */
 
-/* The sum over the width of what f(x) says is near the mean. */
-INLINE float sum_squares(const float *x, int32_t width, vec mean)
+/* The partial sums of a row: of its values, or of (x - mean)^2. */
+INLINE vec partial_sum(const float *x, int32_t width)
+{
+    vec sum = v_zero();
+    int32_t k = 0;
+
+    for (; k + VEC_WIDTH <= width; k += VEC_WIDTH)
+        sum = sum + v_load(x + k);
+    if (k < width)
+        sum = sum + v_select(v_first(width - k), v_load(x + k), v_zero());
+    return sum;
+}
+
+INLINE vec partial_squares(const float *x, int32_t width, vec mean)
 {
     vec sum = v_zero();
     int32_t k = 0;
@@ -297,24 +304,31 @@ INLINE float sum_squares(const float *x, int32_t width, vec mean)
         const vec d = v_select(rest, v_load(x + k) - mean, v_zero());
         sum = v_fma(d, d, sum);
     }
-    return v_sum(sum);
+    return sum;
 }
 
-INLINE float sum_row(const float *x, int32_t width)
+/* out [n_rows] = the sums of rows of y; squares of (y - mean[r]), or with
+ * mean NULL and squares 0 the values. A row's sum does not depend on the rows
+ * beside it. */
+INLINE void sum_rows(float *out, const struct etx_block_layer *layer,
+    const float *y, int32_t n_rows, const float *mean, const int squares)
 {
-    vec sum = v_zero();
-    int32_t k = 0;
-
-    for (; k + VEC_WIDTH <= width; k += VEC_WIDTH)
-        sum = sum + v_load(x + k);
-    if (k < width)
-        sum = sum + v_select(v_first(width - k), v_load(x + k), v_zero());
-    return v_sum(sum);
+    for (int32_t first = 0; first < n_rows; first += VEC_WIDTH) {
+        vec sum[VEC_WIDTH];
+        for (int32_t i = 0; i < VEC_WIDTH; i++) {
+            const int32_t r = first + i < n_rows ? first + i : n_rows - 1;
+            const float *row = y + (ptrdiff_t)r * layer->out_row;
+            sum[i] = !squares ? partial_sum(row, layer->n_out)
+                              : partial_squares(row, layer->n_out,
+                                    mean ? v_set1(mean[r]) : v_zero());
+        }
+        v_store(out + first, v_sum_rows(sum));
+    }
 }
 
 /* What the norm does to each row of a block: (x - mean) * scale. */
 struct row_norm {
-    float mean[ETX_BLOCK_ROWS];
+    float mean[ETX_BLOCK_ROWS + VEC_WIDTH];
     float scale[ETX_BLOCK_ROWS + VEC_WIDTH];
     float curb[ETX_BLOCK_ROWS + VEC_WIDTH];
 };
@@ -324,11 +338,13 @@ static void measure_layer(struct row_norm *norm,
 {
     const float inverse = 1.0f / (float)layer->n_out;
 
-    for (int32_t r = 0; r < n_rows; r++) {
-        const float *row = y + (ptrdiff_t)r * layer->out_row;
-        norm->mean[r] =
-            layer->has_mean ? sum_row(row, layer->n_out) * inverse : 0.0f;
-        norm->scale[r] = sum_squares(row, layer->n_out, v_set1(norm->mean[r]));
+    if (layer->has_mean) {
+        sum_rows(norm->mean, layer, y, n_rows, NULL, 0);
+        for (int32_t r = 0; r < n_rows; r++)
+            norm->mean[r] *= inverse;
+        sum_rows(norm->scale, layer, y, n_rows, norm->mean, 1);
+    } else {
+        sum_rows(norm->scale, layer, y, n_rows, NULL, 1);
     }
     for (int32_t r = 0; r < n_rows; r += VEC_WIDTH) {
         const vec variance =
@@ -343,11 +359,7 @@ static void measure_l2(struct row_norm *norm,
 {
     const vec eps = v_set1(layer->eps);
 
-    for (int32_t r = 0; r < n_rows; r++) {
-        const float *row = y + (ptrdiff_t)r * layer->out_row;
-        norm->mean[r] = 0.0f;
-        norm->scale[r] = sum_squares(row, layer->n_out, v_zero());
-    }
+    sum_rows(norm->scale, layer, y, n_rows, NULL, 1);
     for (int32_t r = 0; r < n_rows; r += VEC_WIDTH) {
         const vec length = v_sqrt(v_load(norm->scale + r));
         v_store(norm->scale + r, v_set1(1.0f) / v_max(length, eps));
@@ -471,22 +483,46 @@ static void apply_single(float *y, const struct etx_block_layer *layer,
     }
 }
 
-void ETX_ISA_NAME(apply_layer)(float *y, int32_t y_row,
-    const struct etx_block_kept *kept, const struct etx_block_layer *layer,
-    struct etx_block_rows x, int32_t n_rows, int32_t begun)
+/* y = x W^T + bias + terms. */
+static void multiply_layer(float *y, int32_t y_row,
+    const struct etx_block_layer *layer, struct etx_block_rows x,
+    const struct etx_block_terms *terms, int32_t n_rows)
 {
     const struct etx_gemm_left left = {x.data, x.row, 1};
+    struct etx_gemm_terms known = {.n = terms->n, .row = layer->n_out};
+
+    if (terms->n == 0) {
+        ETX_ISA_NAME(gemm_packed)
+        (y, y_row, n_rows, layer->n_out, layer->n_in, left, layer->forward,
+            layer->start);
+        return;
+    }
+    if (terms->n > ETX_GEMM_TERMS || layer->n_out % VEC_WIDTH != 0) {
+        begin_rows(y, y_row, layer, terms, n_rows);
+        ETX_ISA_NAME(gemm_packed_add)
+        (y, y_row, n_rows, layer->n_out, layer->n_in, left, layer->forward);
+        return;
+    }
+    for (int32_t t = 0; t < terms->n; t++) {
+        known.data[t] = terms->rows[t].data;
+        known.index[t] = terms->rows[t].index;
+    }
+    ETX_ISA_NAME(gemm_packed_terms)
+    (y, y_row, n_rows, layer->n_out, layer->n_in, left, layer->forward,
+        layer->start, &known);
+}
+
+void ETX_ISA_NAME(apply_layer)(float *y, int32_t y_row,
+    const struct etx_block_kept *kept, const struct etx_block_layer *layer,
+    struct etx_block_rows x, const struct etx_block_terms *terms,
+    int32_t n_rows)
+{
     const enum etx_activation kind = (enum etx_activation)layer->activation;
 
     if (layer->row != NULL)
         apply_single(y, layer, x, n_rows);
-    else if (begun)
-        ETX_ISA_NAME(gemm_packed_add)
-    (y, y_row, n_rows, layer->n_out, layer->n_in, left, layer->forward);
     else
-        ETX_ISA_NAME(gemm_packed)
-    (y, y_row, n_rows, layer->n_out, layer->n_in, left, layer->forward,
-        layer->start);
+        multiply_layer(y, y_row, layer, x, terms, n_rows);
     if (layer->norm != ETX_NORM_NONE && layer->norm_last) {
         struct etx_block_layer linear = *layer;
         linear.norm = ETX_NORM_NONE;
