@@ -14,7 +14,7 @@
 
 #define BLOCK_SEGMENTS 256
 #define STRIP          4 /* vectors of columns that are reduced together */
-#define AHEAD          8 /* values asked into the cache before they are needed */
+#define AHEAD          24 /* values asked into the cache before they are needed */
 
 /* The columns of a strip: vectors 0 .. n_vectors - 1 from column `begin`; of
  * the last one only the lanes in `some`. */
@@ -78,6 +78,10 @@ INLINE void pass_over(vec *result, const struct etx_segment_reduce_args *args,
 {
     const int64_t begin = args->offset[s];
     const int64_t end = args->offset[s + 1];
+    /* Segments are short: the values asked for belong to later ones. */
+    const int64_t asked = args->order != NULL || args->gather != NULL
+                              ? args->offset[args->n_segments] - AHEAD
+                              : 0;
     struct strip known = *strip;
     vec sum[STRIP];
 
@@ -87,7 +91,7 @@ INLINE void pass_over(vec *result, const struct etx_segment_reduce_args *args,
     for (int64_t t = begin; t < end; t++) {
         const int64_t v = value_at(args, t);
         const float *x = row_of(args, v);
-        if (t + AHEAD < end && (args->order != NULL || args->gather != NULL)) {
+        if (t < asked) {
             const float *next = row_of(args, value_at(args, t + AHEAD));
             for (int i = 0; i < n_vectors; i++)
                 __builtin_prefetch(next + known.begin + i * VEC_WIDTH);
