@@ -275,12 +275,17 @@ done:
 static etx_status read_filter(struct etx_model *model, const json_t *object)
 {
     static const char *const keys[] = {
-        "arch", "options", "node_features", "edge_features", "cut", NULL};
+        "arch", "options", "node_features", "edge_features", "cut",
+        "max_edges_per_hit", NULL};
+    const json_t *max_edges = json_object_get(object, "max_edges_per_hit");
     etx_status status = ETX_OK;
 
     ETX_CHECK(check_keys("filter", object, keys));
     ETX_CHECK(read_number(&model->filter_cut, "filter", "cut",
         json_object_get(object, "cut"), 0.0, 1.0));
+    if (max_edges != NULL)
+        ETX_CHECK(read_number(&model->filter_max_edges, "filter",
+            "max_edges_per_hit", max_edges, 0.0, MOST));
     ETX_CHECK(read_network(&model->filter, &filter_names, object));
 done:
     return status;

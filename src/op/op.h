@@ -331,11 +331,13 @@ struct etx_connected_components_args {
     int32_t *label;      /* [n_nodes] */
 };
 
-/* edge_select: ids of the edges with score > cut, ascending. */
+/* edge_select: ids of the edges with score > cut, ascending; of more than
+ * max_selected those of the highest scores, of equal scores the first. */
 struct etx_edge_select_args {
     int64_t n_edges;
     const float *score; /* [n_edges] */
     float cut;
+    int64_t max_selected; /* 0: all */
     int32_t *selected;  /* [n_edges] capacity */
     int64_t *n_selected;
 };

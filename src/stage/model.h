@@ -21,6 +21,7 @@ struct etx_model {
     int32_t orientation;    /* ETX_ORIENT_ */
     struct etx_model_stage filter;
     float filter_cut;       /* an edge passes when its score is above */
+    float filter_max_edges; /* of the highest scores, a hit; 0: all */
     struct etx_model_stage gnn;
     etx_label_options label;
     char *config;           /* etx.config, JSON text, from etx_alloc */

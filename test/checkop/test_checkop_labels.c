@@ -124,6 +124,37 @@ START_TEST(test_labels_edge_select)
 }
 END_TEST
 
+/* At most so many: the best, of equal scores the first. */
+START_TEST(test_labels_select_at_most)
+{
+    static const float scores[] = {0.9f, 0.5f, 0.7f, 0.1f, 0.7f, 0.7f, 0.95f};
+    static const int32_t best[] = {6, 0, 2, 4, 5, 1, 3};
+    struct checkop_case one;
+
+    checkop_edge_select(&one, &check, 7);
+    struct etx_edge_select_args *args = one.args;
+    args->score = scores;
+    args->cut = -1.0f;
+    for (args->max_selected = 1; args->max_selected <= 7;
+         args->max_selected++) {
+        checkop_verify(&check, &one);
+        ck_assert_int_eq(*args->n_selected, args->max_selected);
+        for (int64_t t = 0; t < args->max_selected; t++) {
+            int64_t at = 0;
+            while (at < args->max_selected && args->selected[at] != best[t])
+                at++;
+            ck_assert_int_lt(at, args->max_selected);
+        }
+    }
+    checkop_edge_select(&one, &check, 10000);
+    args = one.args;
+    args->cut = 0.2f;
+    for (args->max_selected = 1; args->max_selected < 10000;
+         args->max_selected = 3 * args->max_selected + 7)
+        checkop_verify(&check, &one);
+}
+END_TEST
+
 /* Nothing above the cut, everything, and scores that are no numbers. */
 START_TEST(test_labels_select_special)
 {
@@ -191,6 +222,7 @@ Suite *etx_suite_checkop_labels(void)
     tcase_add_loop_test(tests, test_labels_components, 0, N_SHAPES);
     tcase_add_loop_test(tests, test_labels_long_components, 0, 3);
     tcase_add_loop_test(tests, test_labels_edge_select, 0, N_SHAPES);
+    tcase_add_test(tests, test_labels_select_at_most);
     tcase_add_loop_test(tests, test_labels_select_special, 0, 3);
     tcase_add_loop_test(tests, test_labels_mutual_best, 0, N_SHAPES);
     suite_add_tcase(suite, tests);

@@ -20,6 +20,7 @@
     X(segment_reduce_backward)                                                 \
     X(edge_features)                                                           \
     X(radius_graph)                                                            \
+    X(edge_select)                                                             \
     X(bce_loss)                                                                \
     X(adamw)
 

@@ -7,19 +7,30 @@
 #include "base/memory.h"
 #include "base/status.h"
 
+#include <math.h>
+
+/* The bound on edges in an event of n_hits; 0: none. */
+static int64_t max_selected(const struct etx_model *model, int64_t n_hits)
+{
+    const double most = ceil((double)model->filter_max_edges * (double)n_hits);
+
+    return most < (double)INT32_MAX ? (int64_t)most : 0;
+}
+
 /* Ids of the edges above the cut, in scratch. */
 static etx_status select_edges(int64_t *n_selected, int32_t **selected,
-    struct etx_context *context, const float *score, int64_t n_edges,
-    float cut)
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_graph *graph, const float *score)
 {
     etx_status status = ETX_OK;
     struct etx_edge_select_args args = {0};
 
-    ETX_CHECK(etx_arena_take(selected, context->stream->arena, n_edges,
-        sizeof **selected, "selected edges"));
-    args.n_edges = n_edges;
+    ETX_CHECK(etx_arena_take(selected, context->stream->arena,
+        graph->n_edges, sizeof **selected, "selected edges"));
+    args.n_edges = graph->n_edges;
     args.score = score;
-    args.cut = cut;
+    args.cut = model->filter_cut;
+    args.max_selected = max_selected(model, graph->n_nodes);
     args.selected = *selected;
     args.n_selected = n_selected;
     ETX_CHECK(context->ops->edge_select(context->stream, &args));
@@ -50,8 +61,8 @@ etx_status etx_stage_filter(struct etx_graph **out,
         sizeof *score, "filter scores"));
     ETX_CHECK(etx_stage_edge_scores(score, context, model->filter.network,
         features, graph, event));
-    ETX_CHECK(select_edges(&n_selected, &selected, context, score,
-        graph->n_edges, model->filter_cut));
+    ETX_CHECK(select_edges(
+        &n_selected, &selected, context, model, graph, score));
     scored.score = score;
     ETX_CHECK(etx_graph_subset(out, &scored, n_selected, selected));
     etx_stage_end(context, &clock, n_selected);
