@@ -150,6 +150,26 @@ static const struct network_case cases[] = {
                    " \"decoder_input\": \"edge\"}",
         .n_node_features = 2,
         .is_rough = 1},
+    /* From 16 columns on, parts taken by an end are multiplied once a node. */
+    {.name = "interaction_network/wide, all parts by both ends",
+        .arch = "interaction_network",
+        .options = "{\"hidden\": 17, \"n_iterations\": 2,"
+                   " \"concat_initial\": true, \"edge_from_latents\": true,"
+                   " \"edge_layers\": 1, \"order\": \"target_source\"}",
+        .n_node_features = 16,
+        .n_edge_features = 3},
+    {.name = "interaction_network/wide, doubled, activation before norm",
+        .arch = "interaction_network",
+        .options = "{\"hidden\": 16, \"n_iterations\": 2,"
+                   " \"activation\": \"tanh\", \"norm_last\": true,"
+                   " \"edge_update\": \"new\","
+                   " \"direction\": \"doubled_mean\"}",
+        .n_node_features = 3},
+    {.name = "attention_gnn/wide",
+        .arch = "attention_gnn",
+        .options = "{\"hidden\": 16, \"n_iterations\": 2,"
+                   " \"activation\": \"silu\"}",
+        .n_node_features = 18},
     {.name = "interaction_network/no iteration",
         .arch = "interaction_network",
         .options = "{\"hidden\": 4, \"n_iterations\": 0,"
