@@ -98,20 +98,14 @@ static int32_t rows_of_block(int64_t n_rows, int64_t floats_per_row)
     return (int32_t)(rows < needed ? rows : needed);
 }
 
-etx_status ETX_ISA_NAME(mlp)(
+/* Run with layers that are folded. */
+static etx_status run(
     struct etx_stream *stream, const struct etx_mlp_args *args)
 {
-    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
     struct etx_block_layer layer[ETX_MAX_LAYERS];
     struct job job = {.args = args, .layer = layer};
     etx_status status;
 
-    if (args->n_rows == 0)
-        return ETX_OK;
-    if (ETX_ISA_NAME(has_batch_norm)(args))
-        return etx_op_ref.mlp(stream, args);
-    stream->flop += etx_mlp_flop(args);
-    ETX_CHECK(etx_check_cancelled(stream));
     ETX_CHECK(ETX_ISA_NAME(pack_layers)(layer, stream, args, 0));
     job.writes_out = can_write_out(args);
     job.widest = layer[0].in_row;
@@ -126,6 +120,28 @@ etx_status ETX_ISA_NAME(mlp)(
         sizeof *job.scratch, "blocks of an mlp"));
     ETX_CHECK(etx_parallel_for(stream->pool,
         (args->n_rows + job.block_rows - 1) / job.block_rows, run_block, &job));
+done:
+    return status;
+}
+
+etx_status ETX_ISA_NAME(mlp)(
+    struct etx_stream *stream, const struct etx_mlp_args *args)
+{
+    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
+    struct etx_layer layer[ETX_MAX_LAYERS];
+    struct etx_mlp_args folded = *args;
+    etx_status status;
+
+    if (args->n_rows == 0)
+        return ETX_OK;
+    if (ETX_ISA_NAME(has_batch_norm)(args))
+        return etx_op_ref.mlp(stream, args);
+    ETX_CHECK(etx_check_cancelled(stream));
+    ETX_CHECK(ETX_ISA_NAME(fold_layers)(
+        layer, &folded.n_layers, stream, args));
+    folded.layer = layer;
+    stream->flop += etx_mlp_flop(&folded);
+    ETX_CHECK(run(stream, &folded));
 done:
     etx_arena_reset(stream->arena, mark);
     return status;
