@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,26 +98,26 @@ static struct header *header_of(void *memory)
 
 /* calloc, where there is no hook, gets large blocks cleared by the kernel and
  * only when they are touched. */
-static void *allocate_cleared(size_t size)
+static void *allocate(size_t size, bool is_cleared)
 {
     if (hook.allocate == NULL)
-        return calloc(1, size);
+        return is_cleared ? calloc(1, size) : malloc(size);
 
     void *memory = hook.allocate(size, hook.user);
-    if (memory != NULL)
+    if (memory != NULL && is_cleared)
         memset(memory, 0, size);
     return memory;
 }
 
-/* A cleared, aligned block of size bytes, or NULL. */
-static void *new_block(size_t size)
+/* An aligned block of size bytes, or NULL. */
+static void *new_block(size_t size, bool is_cleared)
 {
     const size_t extra = sizeof(struct header) + ALIGNMENT;
 
     if (size > (size_t)PTRDIFF_MAX - extra)
         return NULL;
 
-    char *start = allocate_cleared(size + extra);
+    char *start = allocate(size + extra, is_cleared);
     if (start == NULL)
         return NULL;
 
@@ -138,8 +139,8 @@ static void *new_block(size_t size)
 }
 
 /* The elements of etx_alloc, or NULL and the reason in *status. */
-static void *new_elements(
-    etx_status *status, int64_t count, size_t size, const char *what)
+static void *new_elements(etx_status *status, int64_t count, size_t size,
+    const char *what, bool is_cleared)
 {
     size_t bytes = 0;
     void *memory = NULL;
@@ -152,7 +153,7 @@ static void *new_elements(
     *status = etx_size_mul(&bytes, (size_t)count, size, what);
     if (*status != ETX_OK)
         return NULL;
-    memory = new_block(bytes);
+    memory = new_block(bytes, is_cleared);
     if (memory == NULL)
         *status = etx_fail(
             ETX_ERR_MEMORY, "%s: no memory for %zu bytes", what, bytes);
@@ -163,7 +164,18 @@ etx_status etx_alloc(
     void *out_pointer, int64_t count, size_t size, const char *what)
 {
     etx_status status = ETX_OK;
-    void *memory = new_elements(&status, count, size, what);
+    void *memory = new_elements(&status, count, size, what, true);
+
+    if (memory != NULL)
+        memcpy(out_pointer, &memory, sizeof memory);
+    return status;
+}
+
+etx_status etx_alloc_uncleared(
+    void *out_pointer, int64_t count, size_t size, const char *what)
+{
+    etx_status status = ETX_OK;
+    void *memory = new_elements(&status, count, size, what, false);
 
     if (memory != NULL)
         memcpy(out_pointer, &memory, sizeof memory);
@@ -174,7 +186,7 @@ etx_status etx_alloc_copy(void *out_pointer, const void *source, int64_t count,
     size_t size, const char *what)
 {
     etx_status status = ETX_OK;
-    void *memory = new_elements(&status, count, size, what);
+    void *memory = new_elements(&status, count, size, what, false);
 
     if (memory == NULL)
         return status;
@@ -189,7 +201,7 @@ etx_status etx_resize(void *pointer, int64_t old_count, int64_t count,
 {
     etx_status status = ETX_OK;
     void *old = NULL;
-    void *new = new_elements(&status, count, size, what);
+    void *new = new_elements(&status, count, size, what, true);
     const int64_t kept = old_count < count ? old_count : count;
 
     if (new == NULL)
