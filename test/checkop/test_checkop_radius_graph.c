@@ -236,7 +236,7 @@ START_TEST(test_radius_graph_larger)
     static const struct shape larger[] = {{3001, 8, 0.45f, 0, 0, 0},
         {3001, 8, 0.45f, 6, 0, 1}, {9000, 8, 0.3f, 0, 1, 0},
         {9000, 3, 0.02f, 0, 0, 1}, {9000, 8, 0.5f, 4, 1, 0},
-        {20000, 5, 0.05f, 0, 0, 1}};
+        {11000, 5, 0.05f, 0, 0, 1}};
     const struct shape *s = &larger[_i];
     struct checkop_case one;
 
