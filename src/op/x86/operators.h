@@ -20,6 +20,7 @@
     X(segment_reduce_backward)                                                 \
     X(edge_features)                                                           \
     X(radius_graph)                                                            \
+    X(line_graph)                                                              \
     X(bce_loss)                                                                \
     X(adamw)
 

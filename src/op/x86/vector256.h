@@ -202,6 +202,11 @@ static inline void vi_store(int32_t *x, veci a)
     _mm256_storeu_si256((__m256i_u *)x, a);
 }
 
+static inline void vi_store_mask(int32_t *x, veci a, vmask m)
+{
+    _mm256_maskstore_epi32(x, _mm256_castps_si256(m), a);
+}
+
 /* The sum of the lanes, added as a tree of fixed form. */
 static inline float v_sum(vec a)
 {

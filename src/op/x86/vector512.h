@@ -193,6 +193,11 @@ static inline void vi_store(int32_t *x, veci a)
     _mm512_storeu_si512(x, a);
 }
 
+static inline void vi_store_mask(int32_t *x, veci a, vmask m)
+{
+    _mm512_mask_storeu_epi32(x, m, a);
+}
+
 /* The sum of the lanes, added as a tree of fixed form. */
 static inline float v_sum(vec a)
 {
