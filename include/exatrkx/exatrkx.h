@@ -98,10 +98,10 @@ typedef struct etx_context_options {
     int64_t memory_limit; /* bytes of scratch, and of the edges of a graph at
                            * 32 bytes each; 0 = no limit (default) */
     void *stream;         /* the caller's CUDA stream, or NULL */
-    /* Asked between stages and between operators, on the thread of the call
-     * and under the default floating-point environment; a non-zero answer
-     * ends the call with ETX_ERR_CANCELLED. NULL: never asked. It must
-     * return. */
+    /* Asked between stages, between operators and often inside a neighbour
+     * search, on the thread of the call and under the default floating-point
+     * environment; a non-zero answer ends the call with ETX_ERR_CANCELLED.
+     * NULL: never asked. It must return. */
     int32_t (*cancel)(void *user);
     void *cancel_user;
 } etx_context_options;

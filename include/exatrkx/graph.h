@@ -58,6 +58,22 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_from_edges(etx_graph **out,
     int64_t n_nodes, int64_t n_edges, const int32_t *src, const int32_t *dst,
     const float *scores, int64_t *order_out);
 
+/* From doublets to triplets: the edges of graph, in its order, become the nodes
+ * of *out, and where edge a ends at the hit at which edge b begins, an edge runs
+ * from a to b (the line graph of graph). Node a of *out is thus the pair of
+ * hits (etx_graph_src(graph)[a], etx_graph_dst(graph)[a]), and an edge of it is
+ * a triplet of hits. A graph with both directions also joins an edge with its
+ * reverse. *out is sorted like every graph, has no scores, shares nothing with
+ * graph and belongs to the caller. max_edges, 0 .. 2^31 - 1: more triplets
+ * than that, or than the context's memory_limit has room for at 32 bytes each,
+ * are ETX_ERR_LIMIT; a hit with m edges in and n out makes m n of them.
+ * ETX_ERR_CANCELLED when the context's callback says so. The context is used
+ * by one thread at a time; graph may be read by others. The method: doublet
+ * and triplet classifiers of Exa.TrkX (Choma et al., arXiv:2007.00149; Ju et
+ * al., arXiv:2103.06995). */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_to_triplets(etx_graph **out,
+    const etx_graph *graph, etx_context *context, int64_t max_edges);
+
 ETX_API int64_t etx_graph_n_nodes(const etx_graph *graph);
 ETX_API int64_t etx_graph_n_edges(const etx_graph *graph);
 ETX_API const int32_t *etx_graph_src(const etx_graph *graph); /* [n_edges] */

@@ -174,6 +174,15 @@ done:
     return status;
 }
 
+static etx_status check_max_edges(const char *function, int64_t max_edges)
+{
+    if (max_edges < 0 || max_edges > INT32_MAX)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: max_edges %lld is not in 0..2147483647", function,
+            (long long)max_edges);
+    return ETX_OK;
+}
+
 static etx_status check_graph_options(const char *function,
     const etx_graph_options *options, const etx_event *event,
     int64_t n_points)
@@ -192,10 +201,6 @@ static etx_status check_graph_options(const char *function,
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: orientation %d is not in 0..2", function,
             (int)options->orientation);
-    if (options->max_edges < 0 || options->max_edges > INT32_MAX)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: max_edges %lld is not in 0..2147483647", function,
-            (long long)options->max_edges);
     if (options->orientation == ETX_ORIENT_OUTWARD && event == NULL)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: outward orientation needs an event", function);
@@ -203,7 +208,7 @@ static etx_status check_graph_options(const char *function,
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: %lld points and an event of %lld hits", function,
             (long long)n_points, (long long)event->n_hits);
-    return ETX_OK;
+    return check_max_edges(function, options->max_edges);
 }
 
 /* Both builders: knn is a radius graph with no bound on the distance. */
@@ -268,4 +273,21 @@ etx_status etx_graph_build_knn(etx_graph **out, etx_context *context,
         return status;
     return build_neighbours(
         function, out, context, &neighbours, event, options, 1);
+}
+
+etx_status etx_graph_to_triplets(etx_graph **out, const etx_graph *graph,
+    etx_context *context, int64_t max_edges)
+{
+    etx_status status;
+    fenv_t host;
+
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(__func__, "out", out));
+    ETX_CHECK(etx_check_given(__func__, "graph", graph));
+    ETX_CHECK(etx_check_given(__func__, "context", context));
+    ETX_CHECK(check_max_edges(__func__, max_edges));
+    ETX_CHECK(etx_stage_triplets(out, context, graph, max_edges));
+done:
+    etx_float_environment_leave(&host);
+    return status;
 }

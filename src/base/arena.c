@@ -113,7 +113,8 @@ static etx_status add_block(
         block.size = larger(block.size, arena->highest);
     if (block.size > arena->limit - arena->held)
         block.size = arena->limit - arena->held;
-    ETX_CHECK(etx_alloc(&block.memory, (int64_t)block.size, 1, what));
+    ETX_CHECK(etx_alloc_uncleared(
+        &block.memory, (int64_t)block.size, 1, what));
     etx_poison(block.memory, block.size);
     arena->held += block.size;
     arena->current = arena->n_blocks;

@@ -5,7 +5,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #define _DEFAULT_SOURCE /* madvise */
-
 #include "base/memory.h"
 
 #include "base/poison.h"
@@ -13,17 +12,13 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define ALIGNMENT 64
-
-/* Blocks from LARGE on are asked to lie in pages of HUGE_PAGE bytes: rows
- * taken from all over an array of 100 MB miss the table of small pages each
- * time. */
-#define LARGE     ((size_t)4 << 20)
-#define HUGE_PAGE ((size_t)2 << 20)
+#define ALIGNMENT  64
+#define LARGE_PAGE ((size_t)2 << 20)
 
 typedef void *(*allocate_function)(size_t size, void *user);
 typedef void (*release_function)(void *memory, void *user);
@@ -104,42 +99,49 @@ static struct header *header_of(void *memory)
     return (struct header *)(void *)((char *)memory - sizeof(struct header));
 }
 
-/* A hint; a kernel that does not take it changes nothing. */
-static void ask_for_huge_pages(char *memory, size_t size)
+/* Ask for large pages where the block has room for them: arrays of edges are
+ * tens of megabytes, and their page faults take as long as filling them. A
+ * refusal does no harm. */
+static void ask_for_large_pages(char *start, size_t size)
 {
-    const size_t past = (size_t)(uintptr_t)memory % HUGE_PAGE;
-    const size_t skipped = past == 0 ? 0 : HUGE_PAGE - past;
-    const size_t whole = (size - skipped) / HUGE_PAGE * HUGE_PAGE;
+#ifdef MADV_HUGEPAGE
+    const size_t before = LARGE_PAGE - (uintptr_t)start % LARGE_PAGE;
 
-    (void)madvise(memory + skipped, whole, MADV_HUGEPAGE);
+    if (start != NULL && size >= 4 * LARGE_PAGE)
+        (void)madvise(start + before, (size - before) / LARGE_PAGE * LARGE_PAGE,
+            MADV_HUGEPAGE);
+#else
+    (void)start;
+    (void)size;
+#endif
 }
 
 /* calloc, where there is no hook, gets large blocks cleared by the kernel and
  * only when they are touched. */
-static void *allocate_cleared(size_t size)
+static void *allocate(size_t size, bool is_cleared)
 {
-    if (hook.allocate == NULL) {
-        char *cleared = calloc(1, size);
-        if (cleared != NULL && size >= LARGE)
-            ask_for_huge_pages(cleared, size);
-        return cleared;
-    }
+    void *memory;
 
-    void *memory = hook.allocate(size, hook.user);
-    if (memory != NULL)
+    if (hook.allocate == NULL) {
+        memory = is_cleared ? calloc(1, size) : malloc(size);
+        ask_for_large_pages(memory, size);
+        return memory;
+    }
+    memory = hook.allocate(size, hook.user);
+    if (memory != NULL && is_cleared)
         memset(memory, 0, size);
     return memory;
 }
 
-/* A cleared, aligned block of size bytes, or NULL. */
-static void *new_block(size_t size)
+/* An aligned block of size bytes, or NULL. */
+static void *new_block(size_t size, bool is_cleared)
 {
     const size_t extra = sizeof(struct header) + ALIGNMENT;
 
     if (size > (size_t)PTRDIFF_MAX - extra)
         return NULL;
 
-    char *start = allocate_cleared(size + extra);
+    char *start = allocate(size + extra, is_cleared);
     if (start == NULL)
         return NULL;
 
@@ -161,8 +163,8 @@ static void *new_block(size_t size)
 }
 
 /* The elements of etx_alloc, or NULL and the reason in *status. */
-static void *new_elements(
-    etx_status *status, int64_t count, size_t size, const char *what)
+static void *new_elements(etx_status *status, int64_t count, size_t size,
+    const char *what, bool is_cleared)
 {
     size_t bytes = 0;
     void *memory = NULL;
@@ -175,7 +177,7 @@ static void *new_elements(
     *status = etx_size_mul(&bytes, (size_t)count, size, what);
     if (*status != ETX_OK)
         return NULL;
-    memory = new_block(bytes);
+    memory = new_block(bytes, is_cleared);
     if (memory == NULL)
         *status = etx_fail(
             ETX_ERR_MEMORY, "%s: no memory for %zu bytes", what, bytes);
@@ -186,7 +188,18 @@ etx_status etx_alloc(
     void *out_pointer, int64_t count, size_t size, const char *what)
 {
     etx_status status = ETX_OK;
-    void *memory = new_elements(&status, count, size, what);
+    void *memory = new_elements(&status, count, size, what, true);
+
+    if (memory != NULL)
+        memcpy(out_pointer, &memory, sizeof memory);
+    return status;
+}
+
+etx_status etx_alloc_uncleared(
+    void *out_pointer, int64_t count, size_t size, const char *what)
+{
+    etx_status status = ETX_OK;
+    void *memory = new_elements(&status, count, size, what, false);
 
     if (memory != NULL)
         memcpy(out_pointer, &memory, sizeof memory);
@@ -197,7 +210,7 @@ etx_status etx_alloc_copy(void *out_pointer, const void *source, int64_t count,
     size_t size, const char *what)
 {
     etx_status status = ETX_OK;
-    void *memory = new_elements(&status, count, size, what);
+    void *memory = new_elements(&status, count, size, what, false);
 
     if (memory == NULL)
         return status;
@@ -212,7 +225,7 @@ etx_status etx_resize(void *pointer, int64_t old_count, int64_t count,
 {
     etx_status status = ETX_OK;
     void *old = NULL;
-    void *new = new_elements(&status, count, size, what);
+    void *new = new_elements(&status, count, size, what, true);
     const int64_t kept = old_count < count ? old_count : count;
 
     if (new == NULL)

@@ -16,6 +16,11 @@ etx_status etx_size_add(size_t *out, size_t a, size_t b, const char *what);
 etx_status etx_alloc(void *out_pointer, int64_t count, size_t size,
     const char *what);
 
+/* The same, but the bytes may be anything: for large arrays that are written
+ * at once. */
+etx_status etx_alloc_uncleared(void *out_pointer, int64_t count, size_t size,
+    const char *what);
+
 /* A copy of source [count] elements of size bytes. */
 etx_status etx_alloc_copy(void *out_pointer, const void *source,
     int64_t count, size_t size, const char *what);

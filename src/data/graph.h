@@ -6,6 +6,8 @@
 
 #include <exatrkx/graph.h>
 
+#include "op/op.h"
+
 /* Edges sorted by (dst, src). Arrays are allocated by etx_alloc and owned by
  * the graph. n_edges and n_nodes are at most 2^31 - 1. */
 struct etx_graph {
@@ -24,6 +26,11 @@ struct etx_graph {
  * arrays. */
 etx_status etx_graph_adopt(struct etx_graph **out, int64_t n_nodes,
     int64_t n_edges, int32_t *src, int32_t *dst, float *score);
+
+/* Take over the arrays of line, the line graph of n_doublets edges. On error
+ * the caller keeps them. */
+etx_status etx_graph_adopt_line(struct etx_graph **out, int64_t n_doublets,
+    const struct etx_line_graph *line);
 
 /* Edges of a caller, in any order; ends in 0 .. n_nodes-1. */
 struct etx_edges {

@@ -320,6 +320,32 @@ struct etx_radius_graph_args {
     struct etx_edge_list *out;
 };
 
+/* The edges of a line graph, from both ends; all from etx_alloc, owned by the
+ * caller. */
+struct etx_line_graph {
+    int64_t n_edges;
+    int32_t *src;        /* [n_edges] doublets, sorted by (dst, src) */
+    int32_t *dst;        /* [n_edges] */
+    int64_t *in_offset;  /* [n_doublets + 1] edges into a doublet */
+    int64_t *out_offset; /* [n_doublets + 1] places in out_edge */
+    int32_t *out_edge;   /* [n_edges] edges sorted by (src, edge) */
+};
+
+/* line_graph: the edges (doublets) of a graph as nodes; an edge joins a to b
+ * when dst[a] == src[b]. The doublets are sorted by (dst, src), hence those
+ * into a node are neighbours and the sources of a row are consecutive. */
+struct etx_line_graph_args {
+    int64_t n_nodes, n_doublets; /* at most 2^31 - 1 each */
+    const int32_t *src;        /* [n_doublets] */
+    const int32_t *dst;        /* [n_doublets] ascending */
+    const int64_t *in_offset;  /* [n_nodes + 1] doublets into a node */
+    const int64_t *out_offset; /* [n_nodes + 1] places in out_doublet */
+    const int32_t *out_doublet; /* [n_doublets] by (src, doublet) */
+    int64_t max_edges; /* more is ETX_ERR_LIMIT with the bound named; at most
+                        * 2^31 - 1 */
+    struct etx_line_graph *out;
+};
+
 /* connected_components: label[i] = smallest node of i's component over the
  * edges with score > cut (score NULL: all edges). */
 struct etx_connected_components_args {
@@ -428,6 +454,7 @@ struct etx_adamw_args {
     X(segment_reduce_backward)                                                 \
     X(edge_features)                                                           \
     X(radius_graph)                                                            \
+    X(line_graph)                                                              \
     X(connected_components)                                                    \
     X(edge_select)                                                             \
     X(mutual_best)                                                             \

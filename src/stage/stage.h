@@ -54,6 +54,17 @@ struct etx_neighbours {
 etx_status etx_stage_neighbours(struct etx_graph **out,
     struct etx_context *context, const struct etx_neighbours *neighbours);
 
+/* graph_construction/neighbours.c: edges that a graph may have, of those asked
+ * for and of those that fit the context's memory limit. */
+int64_t etx_stage_most_edges(
+    const struct etx_context *context, int64_t max_edges);
+
+/* graph_construction/triplets.c: the edges of graph as nodes, joined where one
+ * ends and the other begins. */
+etx_status etx_stage_triplets(struct etx_graph **out,
+    struct etx_context *context, const struct etx_graph *graph,
+    int64_t max_edges);
+
 /* graph_construction/build.c: embedding and radius graph. */
 etx_status etx_stage_build_graph(struct etx_graph **out,
     struct etx_context *context, const struct etx_model *model,

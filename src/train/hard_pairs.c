@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/select.h"
 
 #include <string.h>
 
@@ -68,47 +69,6 @@ static void swap(uint64_t *key, int64_t i, int64_t j)
     key[j] = kept;
 }
 
-/* The middle of three, as a pivot. */
-static uint64_t choose_pivot(const uint64_t *key, int64_t low, int64_t high)
-{
-    const uint64_t a = key[low];
-    const uint64_t b = key[low + (high - low) / 2];
-    const uint64_t c = key[high];
-
-    if ((a < b) == (b < c))
-        return b;
-    return (a < c) == (c < b) ? c : a;
-}
-
-/* Bring the n smallest of count keys to the front (Hoare's selection). */
-static void select_smallest(uint64_t *key, int64_t count, int64_t n)
-{
-    int64_t low = 0;
-    int64_t high = count - 1;
-
-    while (low < high) {
-        const uint64_t pivot = choose_pivot(key, low, high);
-        int64_t i = low - 1;
-        int64_t j = high + 1;
-
-        for (;;) {
-            do
-                i++;
-            while (key[i] < pivot);
-            do
-                j--;
-            while (key[j] > pivot);
-            if (i >= j)
-                break;
-            swap(key, i, j);
-        }
-        if (n <= j)
-            high = j;
-        else
-            low = j + 1;
-    }
-}
-
 /* Bring n drawn keys of those from `first` on behind it. */
 static void draw_others(uint64_t *key, int64_t first, int64_t count,
     int64_t n, struct etx_random *random)
@@ -136,7 +96,7 @@ static void search_query(
     if (count > search->capacity) {
         struct etx_random random;
 
-        select_smallest(key, count, args->n_nearest);
+        etx_select(key, count, args->n_nearest);
         etx_random_init(
             &random, args->seed, args->stream, SUBSTREAM + (uint32_t)q);
         draw_others(key, args->n_nearest, count, args->n_other, &random);

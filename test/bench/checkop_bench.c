@@ -178,6 +178,11 @@ static void radius_graph_knn(struct checkop_case *out, struct checkop *check)
     checkop_radius_graph(out, check, 10000, 8, 0.6f, 10, 0, 1);
 }
 
+static void line_graph(struct checkop_case *out, struct checkop *check)
+{
+    checkop_line_graph(out, check, 100000, 400000);
+}
+
 static void components(struct checkop_case *out, struct checkop *check)
 {
     checkop_connected_components(out, check, 100000, 1000000, 1);
@@ -222,7 +227,8 @@ static const struct {
     {"add", add}, {"row_dot", row_dot}, {"segment_reduce", segment_sum},
     {"segment_reduce_backward", segment_max_backward},
     {"edge_features", edge_features}, {"radius_graph", radius_graph},
-    {"radius_graph", radius_graph_knn}, {"connected_components", components},
+    {"radius_graph", radius_graph_knn}, {"line_graph", line_graph},
+    {"connected_components", components},
     {"edge_select", edge_select}, {"mutual_best", mutual_best},
     {"bce_loss", bce_loss}, {"hinge_loss", hinge_loss}, {"adamw", adamw}};
 #define N_CASES (sizeof cases / sizeof cases[0])

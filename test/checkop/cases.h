@@ -80,6 +80,15 @@ struct checkop_edges {
 void checkop_radius_graph(struct checkop_case *out, struct checkop *check,
     int64_t n_points, int32_t n_dim, float radius, int32_t max_neighbours,
     int32_t both, int32_t with_key);
+/* What line_graph made is copied to these outputs. */
+struct checkop_line {
+    struct etx_line_graph graph; /* [capacity] edges */
+    int64_t capacity;
+};
+
+/* A random graph, with equal edges, loops and nodes without edges. */
+void checkop_line_graph(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_doublets);
 /* scored: 0 without scores. */
 void checkop_connected_components(struct checkop_case *out,
     struct checkop *check, int64_t n_nodes, int64_t n_edges, int32_t scored);

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static etx_status run_components(const struct etx_op_table *ops,
@@ -114,6 +115,120 @@ void checkop_radius_graph(struct checkop_case *out, struct checkop *check,
         out, check, "src", edges->src, edges->capacity, sizeof(int32_t));
     checkop_add_output(
         out, check, "dst", edges->dst, edges->capacity, sizeof(int32_t));
+}
+
+/* The graph comes in memory of its own: copy it, then release it. */
+static etx_status run_line(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    struct etx_line_graph_args args =
+        *(const struct etx_line_graph_args *)self->args;
+    struct checkop_line *line = self->more;
+    const size_t offsets = (size_t)(args.n_doublets + 1) * sizeof(int64_t);
+    struct etx_line_graph graph = {.n_edges = -1};
+
+    args.out = &graph;
+    const etx_status status = ops->line_graph(stream, &args);
+    line->graph.n_edges = graph.n_edges;
+    if (status == ETX_OK && graph.n_edges <= line->capacity) {
+        const size_t bytes = (size_t)graph.n_edges * sizeof *graph.src;
+        memcpy(line->graph.src, graph.src, bytes);
+        memcpy(line->graph.dst, graph.dst, bytes);
+        memcpy(line->graph.out_edge, graph.out_edge, bytes);
+        memcpy(line->graph.in_offset, graph.in_offset, offsets);
+        memcpy(line->graph.out_offset, graph.out_offset, offsets);
+    }
+    etx_release(graph.src);
+    etx_release(graph.dst);
+    etx_release(graph.out_edge);
+    etx_release(graph.in_offset);
+    etx_release(graph.out_offset);
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t one = *(const int64_t *)a, two = *(const int64_t *)b;
+
+    return (one > two) - (one < two);
+}
+
+/* Random doublets of args, sorted and reachable from both ends. */
+static void make_doublets(
+    struct etx_line_graph_args *args, struct checkop *check)
+{
+    const int64_t n = args->n_doublets;
+    int64_t *key = checkop_buffer(check, n, sizeof *key);
+    int64_t *in = checkop_buffer(check, args->n_nodes + 1, sizeof *in);
+    int64_t *out = checkop_buffer(check, args->n_nodes + 1, sizeof *out);
+    int32_t *src = checkop_indices(check, n, (int32_t)args->n_nodes);
+    int32_t *dst = checkop_indices(check, n, (int32_t)args->n_nodes);
+    int32_t *doublet = checkop_buffer(check, n, sizeof *doublet);
+
+    for (int64_t e = 0; e < n; e++)
+        key[e] = dst[e] * args->n_nodes + src[e];
+    qsort(key, (size_t)n, sizeof *key, by_value);
+    for (int64_t e = 0; e < n; e++) {
+        src[e] = (int32_t)(key[e] % args->n_nodes);
+        dst[e] = (int32_t)(key[e] / args->n_nodes);
+        in[dst[e] + 1]++;
+        out[src[e] + 1]++;
+        key[e] = src[e] * n + e;
+    }
+    for (int64_t i = 0; i < args->n_nodes; i++) {
+        in[i + 1] += in[i];
+        out[i + 1] += out[i];
+    }
+    qsort(key, (size_t)n, sizeof *key, by_value);
+    for (int64_t e = 0; e < n; e++)
+        doublet[e] = (int32_t)(key[e] % n);
+    args->src = src;
+    args->dst = dst;
+    args->in_offset = in;
+    args->out_offset = out;
+    args->out_doublet = doublet;
+}
+
+void checkop_line_graph(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_doublets)
+{
+    struct etx_line_graph_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct checkop_line *line = checkop_buffer(check, 1, sizeof *line);
+    struct etx_line_graph *graph = &line->graph;
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_line_graph_args){
+        .n_nodes = n_nodes, .n_doublets = n_doublets, .max_edges = INT32_MAX};
+    make_doublets(args, check);
+    for (int64_t b = 0; b < n_doublets; b++)
+        line->capacity += args->in_offset[args->src[b] + 1] -
+                          args->in_offset[args->src[b]];
+    graph->src = checkop_buffer(check, line->capacity, sizeof *graph->src);
+    graph->dst = checkop_buffer(check, line->capacity, sizeof *graph->dst);
+    graph->out_edge =
+        checkop_buffer(check, line->capacity, sizeof *graph->out_edge);
+    graph->in_offset =
+        checkop_buffer(check, n_doublets + 1, sizeof *graph->in_offset);
+    graph->out_offset =
+        checkop_buffer(check, n_doublets + 1, sizeof *graph->out_offset);
+    out->op = "line_graph";
+    out->run = run_line;
+    out->args = args;
+    out->more = line;
+    snprintf(out->label, sizeof out->label, "nodes=%d doublets=%d edges=%d",
+        (int)n_nodes, (int)n_doublets, (int)line->capacity);
+    checkop_add_output(
+        out, check, "n_edges", &graph->n_edges, 1, sizeof graph->n_edges);
+    checkop_add_output(
+        out, check, "src", graph->src, line->capacity, sizeof(int32_t));
+    checkop_add_output(
+        out, check, "dst", graph->dst, line->capacity, sizeof(int32_t));
+    checkop_add_output(out, check, "out_edge", graph->out_edge, line->capacity,
+        sizeof(int32_t));
+    checkop_add_output(out, check, "in_offset", graph->in_offset,
+        n_doublets + 1, sizeof(int64_t));
+    checkop_add_output(out, check, "out_offset", graph->out_offset,
+        n_doublets + 1, sizeof(int64_t));
 }
 
 /* Scores with many equal ones, to try ties. */

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
+#include "base/memory.h"
+
 #include <check.h>
 #include <float.h>
 #include <math.h>
@@ -144,7 +146,10 @@ static const struct shape shapes[] = {{0, 3, 1.0f, 0, 0, 0},
     {300, 3, 0.3f, 4, 0, 1}, {333, 12, 1.0f, 0, 0, 1}, {200, 17, 1.5f, 0, 1, 0},
     {150, 8, FLT_MAX, 7, 1, 0}, {150, 8, FLT_MAX, 1000, 0, 0},
     {100, 4, 100.0f, 0, 0, 0}, {1000, 8, 0.5f, 0, 0, 0},
-    {1000, 8, 0.6f, 10, 0, 1}};
+    {1000, 8, 0.6f, 10, 0, 1}, {1000, 8, 0.6f, 10, 1, 1},
+    {700, 9, 0.8f, 0, 1, 0}, {700, 9, 0.8f, 0, 1, 1}, {500, 7, 0.8f, 0, 0, 1},
+    {300, 33, 2.0f, 0, 0, 0}, {300, 40, 2.0f, 5, 1, 0}, {64, 8, 5.0f, 0, 1, 0},
+    {65, 8, 5.0f, 0, 0, 1}, {1025, 2, 0.1f, 3, 1, 0}};
 #define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
 
 START_TEST(test_radius_graph_shapes)
@@ -224,12 +229,19 @@ START_TEST(test_radius_graph_lopsided)
 }
 END_TEST
 
-/* Enough points for several leaves and blocks of any implementation. */
+/* Enough points for several levels of boxes, blocks and bins of any
+ * implementation. */
 START_TEST(test_radius_graph_larger)
 {
+    static const struct shape larger[] = {{3001, 8, 0.45f, 0, 0, 0},
+        {3001, 8, 0.45f, 6, 0, 1}, {9000, 8, 0.3f, 0, 1, 0},
+        {9000, 3, 0.02f, 0, 0, 1}, {9000, 8, 0.5f, 4, 1, 0},
+        {11000, 5, 0.05f, 0, 0, 1}};
+    const struct shape *s = &larger[_i];
     struct checkop_case one;
 
-    checkop_radius_graph(&one, &check, 3001, 8, 0.45f, _i ? 6 : 0, 0, _i);
+    checkop_radius_graph(&one, &check, s->n_points, s->n_dim, s->radius,
+        s->max_neighbours, s->both, s->with_key);
     checkop_verify(&check, &one);
 }
 END_TEST
@@ -276,6 +288,43 @@ START_TEST(test_radius_graph_cancelled)
 }
 END_TEST
 
+/* Answers no so often, then yes. */
+static int32_t after_some(void *user)
+{
+    int32_t *left = user;
+
+    return --*left < 0;
+}
+
+/* A search is long: the host is asked inside it, on the thread of the call. */
+START_TEST(test_radius_graph_cancelled_inside)
+{
+    const int32_t often = 1 << 20;
+    int32_t left = often;
+    struct checkop_case one;
+
+    checkop_radius_graph(&one, &check, 9000, 3, 0.05f, _i ? 4 : 0, 0, 0);
+    check.stream[0].cancel = after_some;
+    check.stream[0].cancel_user = &left;
+    for (int32_t i = 1; i < check.n_implementations; i++) {
+        struct etx_radius_graph_args *args = one.args;
+        struct etx_edge_list list = {0, NULL, NULL};
+        args->out = &list;
+        left = often;
+        ck_assert_int_eq(
+            check.implementation[i].ops.radius_graph(&check.stream[0], args),
+            ETX_OK);
+        ck_assert_int_gt(often - left, 20);
+        etx_release(list.src);
+        etx_release(list.dst);
+        left = (often - left) / 2;
+        ck_assert_int_eq(
+            check.implementation[i].ops.radius_graph(&check.stream[0], args),
+            ETX_ERR_CANCELLED);
+    }
+}
+END_TEST
+
 START_TEST(test_radius_graph_without_memory)
 {
     struct checkop_case one;
@@ -300,9 +349,10 @@ Suite *etx_suite_checkop_radius_graph(void)
     tcase_add_loop_test(tests, test_radius_graph_ties, 0, 8);
     tcase_add_test(tests, test_radius_graph_coincident);
     tcase_add_loop_test(tests, test_radius_graph_lopsided, 0, 5);
-    tcase_add_loop_test(tests, test_radius_graph_larger, 0, 2);
+    tcase_add_loop_test(tests, test_radius_graph_larger, 0, 6);
     tcase_add_test(tests, test_radius_graph_limit);
     tcase_add_test(tests, test_radius_graph_cancelled);
+    tcase_add_loop_test(tests, test_radius_graph_cancelled_inside, 0, 2);
     tcase_add_test(tests, test_radius_graph_without_memory);
     suite_add_tcase(suite, tests);
     return suite;

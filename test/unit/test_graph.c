@@ -299,6 +299,144 @@ START_TEST(test_graph_out_of_memory)
 }
 END_TEST
 
+/* ------------------------------------------------------------ triplets -- */
+
+static etx_context *open_context(
+    int32_t n_threads, int64_t memory_limit, int32_t (*cancel)(void *user))
+{
+    etx_context *context = NULL;
+    etx_context_options options;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.n_threads = n_threads;
+    options.memory_limit = memory_limit;
+    options.cancel = cancel;
+    ck_assert_ok(etx_context_create(&context, &options));
+    return context;
+}
+
+/* Every pair of edges of which the first ends where the second begins. */
+static void check_triplets(
+    const struct etx_graph *triplets, const struct etx_graph *graph)
+{
+    int64_t n = 0;
+
+    check_graph(triplets);
+    ck_assert_int_eq(triplets->n_nodes, graph->n_edges);
+    ck_assert_ptr_null(triplets->score);
+    for (int64_t b = 0; b < graph->n_edges; b++)
+        for (int64_t a = 0; a < graph->n_edges; a++) {
+            if (graph->dst[a] != graph->src[b])
+                continue;
+            ck_assert_int_lt(n, triplets->n_edges);
+            ck_assert_int_eq(triplets->src[n], a);
+            ck_assert_int_eq(triplets->dst[n++], b);
+        }
+    ck_assert_int_eq(n, triplets->n_edges);
+}
+
+START_TEST(test_graph_to_triplets)
+{
+    struct etx_random random;
+    const int64_t before = etx_memory_in_use();
+    etx_context *context = open_context(1 << _i, 0, NULL);
+
+    etx_random_init(&random, 21, 0, 0);
+    for (int round = 0; round < 30; round++) {
+        struct edges edges;
+        etx_graph *graph = NULL, *triplets = NULL;
+        make_edges(&edges, &random);
+        ck_assert_ok(etx_graph_from_edges(&graph, edges.n_nodes, edges.n_edges,
+            edges.src, edges.dst, edges.score, NULL));
+        ck_assert_ok(
+            etx_graph_to_triplets(&triplets, graph, context, INT32_MAX));
+        check_triplets(triplets, graph);
+        etx_graph_free(triplets);
+        etx_graph_free(graph);
+    }
+    etx_context_free(context);
+    ck_assert_int_eq(etx_memory_in_use(), before);
+}
+END_TEST
+
+/* Hits 0, 1, then 2, 3, then 4, 5, each joined to both next: at 2 and at 3 two
+ * doublets end and two begin, which makes eight triplets. */
+static etx_graph *three_layers(void)
+{
+    static const int32_t src[] = {0, 0, 1, 1, 2, 2, 3, 3};
+    static const int32_t dst[] = {2, 3, 2, 3, 4, 5, 4, 5};
+    etx_graph *graph = NULL;
+
+    ck_assert_ok(etx_graph_from_edges(&graph, 6, 8, src, dst, NULL, NULL));
+    return graph;
+}
+
+static int32_t yes(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+START_TEST(test_graph_to_triplets_limits)
+{
+    etx_context *context = open_context(1, 0, NULL);
+    etx_context *small = open_context(1, 7 * 32, NULL);
+    etx_context *cancelled = open_context(1, 0, yes);
+    etx_graph *graph = three_layers();
+    etx_graph *triplets = NULL;
+
+    ck_assert_ok(etx_graph_to_triplets(&triplets, graph, context, 8));
+    ck_assert_int_eq(etx_graph_n_nodes(triplets), 8);
+    ck_assert_int_eq(etx_graph_n_edges(triplets), 8);
+    etx_graph_free(triplets);
+    triplets = NULL;
+    ck_assert_fails(etx_graph_to_triplets(&triplets, graph, context, 7),
+        ETX_ERR_LIMIT, "max_edges = 7");
+    ck_assert_fails(etx_graph_to_triplets(&triplets, graph, small, INT32_MAX),
+        ETX_ERR_LIMIT, "max_edges = 7");
+    ck_assert_fails(etx_graph_to_triplets(&triplets, graph, cancelled, 8),
+        ETX_ERR_CANCELLED, "cancelled");
+    ck_assert_fails(etx_graph_to_triplets(&triplets, graph, context, -1),
+        ETX_ERR_ARGUMENT, "max_edges -1");
+    ck_assert_fails(
+        etx_graph_to_triplets(&triplets, graph, context, INT64_C(1) << 31),
+        ETX_ERR_ARGUMENT, "max_edges 2147483648");
+    ck_assert_fails(etx_graph_to_triplets(NULL, graph, context, 8),
+        ETX_ERR_ARGUMENT, "out is NULL");
+    ck_assert_fails(etx_graph_to_triplets(&triplets, NULL, context, 8),
+        ETX_ERR_ARGUMENT, "graph is NULL");
+    ck_assert_fails(etx_graph_to_triplets(&triplets, graph, NULL, 8),
+        ETX_ERR_ARGUMENT, "context is NULL");
+    ck_assert_ptr_null(triplets);
+    etx_graph_free(graph);
+    etx_context_free(context);
+    etx_context_free(small);
+    etx_context_free(cancelled);
+}
+END_TEST
+
+static etx_status make_triplets(void *argument)
+{
+    etx_context *context = NULL;
+    etx_graph *triplets = NULL;
+    etx_status status = etx_context_create(&context, NULL);
+
+    if (status == ETX_OK)
+        status = etx_graph_to_triplets(&triplets, argument, context, 8);
+    etx_graph_free(triplets);
+    etx_context_free(context);
+    return status;
+}
+
+START_TEST(test_graph_to_triplets_out_of_memory)
+{
+    etx_graph *graph = three_layers();
+
+    ck_assert_int_ge(etx_test_out_of_memory(make_triplets, graph), 6);
+    etx_graph_free(graph);
+}
+END_TEST
+
 /* When a graph cannot be made, its arrays stay the caller's. */
 START_TEST(test_graph_adopt_fails)
 {
@@ -334,6 +472,10 @@ Suite *etx_suite_graph(void)
         sizeof refused / sizeof refused[0]);
     etx_test_add(suite, "null", test_graph_null);
     etx_test_add(suite, "out of memory", test_graph_out_of_memory);
+    etx_test_add_loop(suite, "triplets", test_graph_to_triplets, 3);
+    etx_test_add(suite, "triplet limits", test_graph_to_triplets_limits);
+    etx_test_add(suite, "triplets out of memory",
+        test_graph_to_triplets_out_of_memory);
     etx_test_add(suite, "adopt fails", test_graph_adopt_fails);
     return suite;
 }

@@ -39,6 +39,8 @@ etx_status etx_ref_edge_features(
     struct etx_stream *stream, const struct etx_edge_features_args *args);
 etx_status etx_ref_radius_graph(
     struct etx_stream *stream, const struct etx_radius_graph_args *args);
+etx_status etx_ref_line_graph(
+    struct etx_stream *stream, const struct etx_line_graph_args *args);
 etx_status etx_ref_connected_components(struct etx_stream *stream,
     const struct etx_connected_components_args *args);
 etx_status etx_ref_edge_select(

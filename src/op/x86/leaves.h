@@ -1,19 +1,17 @@
 /* op/x86/leaves.h -- points sorted into leaves with a hierarchy of boxes.
  *
  * Points are cut at medians until ETX_LEAF of them are left. Boxes are kept in
- * ETX_AXES axes: the leading principal components where their rounding is
- * small against the radius, otherwise the coordinates of largest variance,
- * which need no margin. ETX_LEAF boxes in a row share a box one level up.
+ * the axes of axes.h. ETX_LEAF boxes in a row share a box one level up.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_X86_LEAVES_H
 #define ETX_OP_X86_LEAVES_H
 
 #include "op/op.h"
+#include "op/x86/axes.h"
 #include "op/x86/isa.h"
 
 #define ETX_LEAF       16
-#define ETX_AXES       8
 #define ETX_MAX_LEVELS 8
 
 /* Boxes of one level in groups of ETX_LEAF. */
@@ -29,14 +27,15 @@ struct etx_leaves {
     float *point; /* [n_leaves, n_dim, ETX_LEAF], NaN where there is none */
     float *axis;  /* [n_leaves, ETX_AXES, ETX_LEAF] the same in the axes */
     int32_t *id;  /* [n_leaves, ETX_LEAF] index of the point, -1: none */
-    float *key;   /* [n_leaves, ETX_LEAF] or NULL without keys */
+    uint64_t *rank; /* [n_leaves, ETX_LEAF] an edge runs to the larger rank;
+                     * its low half is the id */
     int32_t n_levels;
     struct etx_boxes level[ETX_MAX_LEVELS]; /* [0] the leaves */
     double relative, absolute; /* error of a distance between boxes */
 };
 
 /* Build from point [n_points, n_dim] and key [n_points] or NULL, for searches
- * within radius; memory from the arena. */
+ * within radius; memory from the arena. n_points > 0. */
 etx_status ETX_ISA_NAME(leaves_build)(struct etx_leaves *out,
     struct etx_stream *stream, const struct etx_radius_graph_args *args);
 

@@ -21,6 +21,7 @@
     X(edge_features)                                                           \
     X(radius_graph)                                                            \
     X(edge_select)                                                             \
+    X(line_graph)                                                              \
     X(bce_loss)                                                                \
     X(adamw)
 

@@ -170,21 +170,26 @@ static inline uint32_t v_bits(vmask m)
     return (uint32_t)_mm256_movemask_ps(m);
 }
 
-/* The integers of from [VEC_WIDTH] whose bit is set, in order; writes
- * VEC_WIDTH integers and returns how many count. */
-static inline int32_t v_pick(int32_t *out, const int32_t *from, uint32_t bits)
+/* The same for four lanes; a byte of a word is a lane. */
+static inline int32_t v_pick4(int32_t *out, int32_t first, uint32_t bits)
 {
-    int32_t n = 0;
+    static const uint32_t lanes[16] = {0x0, 0x0, 0x1, 0x100, 0x2, 0x200, 0x201,
+        0x20100, 0x3, 0x300, 0x301, 0x30100, 0x302, 0x30200, 0x30201,
+        0x3020100};
+    const __m128i lane =
+        _mm_cvtepu8_epi32(_mm_cvtsi32_si128((int32_t)lanes[bits]));
 
-    for (; bits != 0; bits &= bits - 1)
-        out[n++] = from[__builtin_ctz(bits)];
-    return n;
+    _mm_storeu_si128((__m128i_u *)out, _mm_add_epi32(lane, _mm_set1_epi32(first)));
+    return __builtin_popcount(bits);
 }
 
-/* Lanes where a < b. */
-static inline vmask vi_less(veci a, veci b)
+/* first + the lanes below VEC_WIDTH whose bit is set, in order; writes
+ * VEC_WIDTH integers and returns how many count. Higher bits do not matter. */
+static inline int32_t v_pick(int32_t *out, int32_t first, uint32_t bits)
 {
-    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(b, a));
+    const int32_t n = v_pick4(out, first, bits & 15u);
+
+    return n + v_pick4(out + n, first + 4, bits >> 4 & 15u);
 }
 
 static inline veci vi_load(const int32_t *x)
@@ -197,10 +202,9 @@ static inline void vi_store(int32_t *x, veci a)
     _mm256_storeu_si256((__m256i_u *)x, a);
 }
 
-/* a, plus 1 where the mask is set. */
-static inline veci vi_count(veci a, vmask m)
+static inline void vi_store_mask(int32_t *x, veci a, vmask m)
 {
-    return _mm256_sub_epi32(a, _mm256_castps_si256(m));
+    _mm256_maskstore_epi32(x, _mm256_castps_si256(m), a);
 }
 
 /* The sum of the lanes, added as a tree of fixed form. */

@@ -171,20 +171,16 @@ static inline uint32_t v_bits(vmask m)
     return m;
 }
 
-/* The integers of from [VEC_WIDTH] whose bit is set, in order; writes
- * VEC_WIDTH integers and returns how many count. */
-static inline int32_t v_pick(int32_t *out, const int32_t *from, uint32_t bits)
+/* first + the lanes below VEC_WIDTH whose bit is set, in order; writes
+ * VEC_WIDTH integers and returns how many count. Higher bits do not matter. */
+static inline int32_t v_pick(int32_t *out, int32_t first, uint32_t bits)
 {
-    const __m512i all = _mm512_loadu_si512(from);
+    const __m512i lane =
+        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i all = _mm512_add_epi32(_mm512_set1_epi32(first), lane);
 
     _mm512_storeu_si512(out, _mm512_maskz_compress_epi32((vmask)bits, all));
-    return __builtin_popcount(bits);
-}
-
-/* Lanes where a < b. */
-static inline vmask vi_less(veci a, veci b)
-{
-    return _mm512_cmplt_epi32_mask(a, b);
+    return __builtin_popcount(bits & 0xffffu);
 }
 
 static inline veci vi_load(const int32_t *x)
@@ -197,10 +193,9 @@ static inline void vi_store(int32_t *x, veci a)
     _mm512_storeu_si512(x, a);
 }
 
-/* a, plus 1 where the mask is set. */
-static inline veci vi_count(veci a, vmask m)
+static inline void vi_store_mask(int32_t *x, veci a, vmask m)
 {
-    return _mm512_mask_add_epi32(a, m, a, _mm512_set1_epi32(1));
+    _mm512_mask_storeu_epi32(x, m, a);
 }
 
 /* The sum of the lanes, added as a tree of fixed form. */

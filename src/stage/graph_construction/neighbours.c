@@ -17,9 +17,9 @@ void etx_stage_outward_key(float *key, const float *position, int64_t n_hits)
     }
 }
 
-/* Edges that fit the context's memory limit: two ends, two offsets and what
- * the search holds of them while it sorts. */
-static int64_t most_edges(
+/* An edge: two ends, its place by source, and what the search holds of it while
+ * it sorts. */
+int64_t etx_stage_most_edges(
     const struct etx_context *context, int64_t max_edges)
 {
     const int64_t limit = context->options.memory_limit;
@@ -52,7 +52,7 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     args.radius = neighbours->radius;
     args.point = neighbours->point;
     args.key = key;
-    args.max_edges = most_edges(context, neighbours->max_edges);
+    args.max_edges = etx_stage_most_edges(context, neighbours->max_edges);
     args.out = &list;
     ETX_CHECK(context->ops->radius_graph(context->stream, &args));
     ETX_CHECK(etx_graph_adopt(

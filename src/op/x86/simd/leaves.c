@@ -1,251 +1,54 @@
 /* op/x86/simd/leaves.c -- points sorted into leaves with boxes.
  *
- * Principal components by cyclic Jacobi rotations of the covariance of a
- * sample; median cuts by quickselect over unique keys (coordinate, index), so
- * that equal points do no harm. Cuts fall on multiples of whole groups of
- * leaves, which keeps the boxes of the higher levels tight.
+ * Median cuts by quickselect over unique keys (coordinate, index), so that
+ * equal points do no harm. Cuts fall on multiples of whole groups of leaves,
+ * which keeps the boxes of the higher levels tight. Small nodes are cut in a
+ * copy of their points that stays in cache.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/leaves.h"
 
 #include "base/check.h"
-#include "op/x86/select.h"
+#include "base/select.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define MOST_PCA_DIM 32
-#define SAMPLE       16384 /* points that the covariance looks at, about */
-#define BLOCK        4096  /* points of a block of work */
-#define SMALL_NODE   2048  /* points below which one thread does a subtree */
-#define MOST_NODES   128
+#define MOST_NODES 128 /* that the threads share */
+#define SMALL_NODE 512 /* leaves whose points fit into the cache */
+#define SAMPLE     64  /* points that choose the axis of a cut, about */
 
 /* Leaves begin .. end - 1. */
 struct node {
     int64_t begin, end;
 };
 
+/* Points of a node that is being cut. */
+struct points {
+    int64_t n;
+    const float *axis; /* [rows, ETX_AXES] */
+    int32_t *order;    /* [n] rows of axis */
+    uint64_t *key;     /* [n] scratch */
+};
+
+/* Scratch of a worker for the points of a small node. */
+struct copy {
+    float *axis;    /* [SMALL_NODE * ETX_LEAF, ETX_AXES] */
+    int32_t *order; /* [SMALL_NODE * ETX_LEAF] */
+    int32_t *id;    /* [SMALL_NODE * ETX_LEAF] */
+};
+
 struct job {
     const struct etx_radius_graph_args *args;
     struct etx_leaves *leaves;
-    double *mean;    /* [n_dim] */
-    double *basis;   /* [n_dim, ETX_AXES] columns orthonormal or zero */
-    float *axis;     /* [n_points, ETX_AXES] */
-    int32_t *order;  /* [n_points] */
-    uint64_t *place; /* [n_points] scratch of the cuts */
+    float *axis;       /* [n_points, ETX_AXES] */
+    int32_t *order;    /* [n_points] */
+    uint64_t *key;     /* [n_points] scratch of the cuts */
+    struct copy *copy; /* [workers] */
     struct node node[2 * MOST_NODES];
     int64_t n_nodes;
 };
-
-/* ---------------------------------------------------------------- axes -- */
-
-static int64_t sample_step(const struct etx_radius_graph_args *args)
-{
-    return args->n_points <= SAMPLE ? 1 : args->n_points / SAMPLE;
-}
-
-/* mean [n_dim] and, unless NULL, covariance [n_dim, n_dim] of a sample. */
-static void measure(double *mean, double *variance, double *covariance,
-    const struct etx_radius_graph_args *args)
-{
-    const int32_t n_dim = args->n_dim;
-    const int64_t step = sample_step(args);
-    const int64_t n = (args->n_points + step - 1) / step;
-
-    for (int64_t i = 0; i < args->n_points; i += step)
-        for (int32_t k = 0; k < n_dim; k++)
-            mean[k] += (double)args->point[i * n_dim + k] / (double)n;
-    for (int64_t i = 0; i < args->n_points; i += step) {
-        const float *x = args->point + i * n_dim;
-        for (int32_t k = 0; k < n_dim; k++) {
-            const double d = (double)x[k] - mean[k];
-            variance[k] += d * d;
-            for (int32_t j = 0; covariance != NULL && j <= k; j++)
-                covariance[k * n_dim + j] += d * ((double)x[j] - mean[j]);
-        }
-    }
-    for (int32_t k = 0; covariance != NULL && k < n_dim; k++)
-        for (int32_t j = k + 1; j < n_dim; j++)
-            covariance[k * n_dim + j] = covariance[j * n_dim + k];
-}
-
-/* Rotate rows and columns p and q of a, and columns p and q of v, so that
- * a[p][q] becomes 0 (Golub and Van Loan, Matrix Computations, 8.5). */
-static void rotate(double *a, double *v, int32_t n, int32_t p, int32_t q)
-{
-    const double off = a[p * n + q];
-    const double theta = (a[q * n + q] - a[p * n + p]) / (2.0 * off);
-    const double t =
-        (theta >= 0.0 ? 1.0 : -1.0) / (fabs(theta) + sqrt(theta * theta + 1.0));
-    const double c = 1.0 / sqrt(t * t + 1.0);
-    const double s = t * c;
-
-    for (int32_t k = 0; k < n; k++) {
-        const double x = a[k * n + p];
-        const double y = a[k * n + q];
-        a[k * n + p] = c * x - s * y;
-        a[k * n + q] = s * x + c * y;
-    }
-    for (int32_t k = 0; k < n; k++) {
-        const double x = a[p * n + k];
-        const double y = a[q * n + k];
-        a[p * n + k] = c * x - s * y;
-        a[q * n + k] = s * x + c * y;
-    }
-    for (int32_t k = 0; k < n; k++) {
-        const double x = v[k * n + p];
-        const double y = v[k * n + q];
-        v[k * n + p] = c * x - s * y;
-        v[k * n + q] = s * x + c * y;
-    }
-}
-
-/* Columns of v: eigenvectors of the symmetric a; its diagonal: eigenvalues. */
-static void diagonalise(double *a, double *v, int32_t n)
-{
-    double scale = 0.0;
-
-    for (int32_t k = 0; k < n; k++) {
-        scale += fabs(a[k * n + k]);
-        for (int32_t j = 0; j < n; j++)
-            v[k * n + j] = k == j ? 1.0 : 0.0;
-    }
-    for (int32_t sweep = 0; sweep < 12; sweep++)
-        for (int32_t p = 0; p < n; p++)
-            for (int32_t q = p + 1; q < n; q++)
-                if (fabs(a[p * n + q]) > 1e-12 * scale)
-                    rotate(a, v, n, p, q);
-}
-
-/* chosen [ETX_AXES] = the places of the largest of value [n], -1 beyond n. */
-static void largest(int32_t *chosen, const double *value, int32_t n)
-{
-    for (int32_t a = 0; a < ETX_AXES; a++) {
-        chosen[a] = -1;
-        for (int32_t k = 0; k < n; k++) {
-            int32_t is_taken = 0;
-            for (int32_t b = 0; b < a; b++)
-                is_taken |= chosen[b] == k;
-            if (!is_taken && (chosen[a] < 0 || value[k] > value[chosen[a]]))
-                chosen[a] = k;
-        }
-    }
-}
-
-/* basis = principal components; scratch a, v [n_dim, n_dim]. */
-static void principal_axes(struct job *job, double *a, double *v)
-{
-    const int32_t n = job->leaves->n_dim;
-    double value[MOST_PCA_DIM];
-    int32_t chosen[ETX_AXES];
-
-    diagonalise(a, v, n);
-    for (int32_t k = 0; k < n; k++)
-        value[k] = a[k * n + k];
-    largest(chosen, value, n);
-    for (int32_t k = 0; k < n; k++)
-        for (int32_t c = 0; c < ETX_AXES; c++)
-            job->basis[k * ETX_AXES + c] =
-                chosen[c] < 0 ? 0.0 : v[k * n + chosen[c]];
-}
-
-/* basis = the coordinates of largest variance, not shifted: exact. */
-static void coordinate_axes(struct job *job, const double *variance)
-{
-    const int32_t n = job->leaves->n_dim;
-    int32_t chosen[ETX_AXES];
-
-    largest(chosen, variance, n);
-    memset(job->mean, 0, (size_t)n * sizeof *job->mean);
-    memset(job->basis, 0, (size_t)n * ETX_AXES * sizeof *job->basis);
-    for (int32_t c = 0; c < ETX_AXES; c++)
-        if (chosen[c] >= 0)
-            job->basis[chosen[c] * ETX_AXES + c] = 1.0;
-}
-
-static etx_status project_block(void *argument, int64_t block, int32_t worker)
-{
-    const struct job *job = argument;
-    const int32_t n_dim = job->leaves->n_dim;
-    const int64_t begin = block * BLOCK;
-    const int64_t left = job->leaves->n_points - begin;
-    const int64_t end = begin + (left < BLOCK ? left : BLOCK);
-
-    (void)worker;
-    for (int64_t i = begin; i < end; i++) {
-        const float *x = job->args->point + i * n_dim;
-        double sum[ETX_AXES] = {0.0};
-        for (int32_t k = 0; k < n_dim; k++) {
-            const double d = (double)x[k] - job->mean[k];
-            for (int32_t c = 0; c < ETX_AXES; c++)
-                sum[c] += d * job->basis[k * ETX_AXES + c];
-        }
-        for (int32_t c = 0; c < ETX_AXES; c++)
-            job->axis[i * ETX_AXES + c] = (float)sum[c];
-    }
-    return ETX_OK;
-}
-
-/* The largest distance along one coordinate from the mean, and the average. */
-static void extent(double *most, double *average, const struct job *job)
-{
-    const int32_t n_dim = job->leaves->n_dim;
-    const int64_t n_values = job->leaves->n_points * n_dim;
-    double sum = 0.0;
-
-    *most = 0.0;
-    for (int64_t t = 0; t < n_values; t += n_dim)
-        for (int32_t k = 0; k < n_dim; k++) {
-            const double d =
-                fabs((double)job->args->point[t + k] - job->mean[k]);
-            *most = d > *most ? d : *most;
-            sum += d;
-        }
-    *average = sum / (double)n_values;
-}
-
-/* Choose the axes and their errors. */
-static etx_status choose_axes(struct job *job, struct etx_stream *stream)
-{
-    const int32_t n_dim = job->leaves->n_dim;
-    const int64_t n_square = (int64_t)n_dim * n_dim;
-    const int32_t may_rotate = n_dim > 1 && n_dim <= MOST_PCA_DIM;
-    double *variance = NULL, *covariance = NULL, *vectors = NULL;
-    double most = 0.0, average = 0.0;
-    etx_status status;
-
-    ETX_CHECK(etx_arena_take(&job->mean, stream->arena, n_dim,
-        sizeof *job->mean, "mean of the points"));
-    ETX_CHECK(etx_arena_take(&variance, stream->arena, n_dim, sizeof *variance,
-        "variance of the points"));
-    ETX_CHECK(etx_arena_take(&job->basis, stream->arena, n_dim * ETX_AXES,
-        sizeof *job->basis, "axes of the points"));
-    memset(job->mean, 0, (size_t)n_dim * sizeof *job->mean);
-    memset(variance, 0, (size_t)n_dim * sizeof *variance);
-    if (may_rotate) {
-        ETX_CHECK(etx_arena_take(&covariance, stream->arena, 2 * n_square,
-            sizeof *covariance, "covariance of the points"));
-        memset(covariance, 0, (size_t)n_square * sizeof *covariance);
-        vectors = covariance + n_square;
-    }
-    measure(job->mean, variance, covariance, job->args);
-    extent(&most, &average, job);
-    /* Rounding to float of a rotated coordinate, and of its double sum. */
-    const double rounding = 2.0 * sqrt((double)ETX_AXES) * sqrt((double)n_dim) *
-                            most * (1.1 * 0x1p-24 + n_dim * 1e-14);
-    job->leaves->relative = (n_dim + 8) * 0x1p-23;
-    job->leaves->absolute = 0.0;
-    if (may_rotate && most < 1e15 && most < 1e3 * average &&
-        rounding < 0.02 * (double)job->args->radius) {
-        principal_axes(job, covariance, vectors);
-        job->leaves->absolute = rounding;
-    } else {
-        coordinate_axes(job, variance);
-    }
-done:
-    return status;
-}
 
 /* ---------------------------------------------------------------- cuts -- */
 
@@ -267,9 +70,10 @@ static int64_t first_point(const struct job *job, int64_t leaf)
     return i < job->leaves->n_points ? i : job->leaves->n_points;
 }
 
-/* The axis along which the points of a node spread most. */
-static int32_t widest_axis(const struct job *job, int64_t begin, int64_t end)
+/* The axis along which points spread most, judged by some of them. */
+static int32_t widest_axis(const struct points *points)
 {
+    const int64_t step = points->n <= SAMPLE ? 1 : points->n / SAMPLE;
     float low[ETX_AXES], high[ETX_AXES];
     int32_t widest = 0;
 
@@ -277,8 +81,8 @@ static int32_t widest_axis(const struct job *job, int64_t begin, int64_t end)
         low[c] = FLT_MAX;
         high[c] = -FLT_MAX;
     }
-    for (int64_t t = begin; t < end; t++) {
-        const float *x = job->axis + (int64_t)job->order[t] * ETX_AXES;
+    for (int64_t t = 0; t < points->n; t += step) {
+        const float *x = points->axis + (int64_t)points->order[t] * ETX_AXES;
         for (int32_t c = 0; c < ETX_AXES; c++) {
             low[c] = x[c] < low[c] ? x[c] : low[c];
             high[c] = x[c] > high[c] ? x[c] : high[c];
@@ -291,102 +95,163 @@ static int32_t widest_axis(const struct job *job, int64_t begin, int64_t end)
     return widest;
 }
 
-/* Reorder a node so that the points of leaves before the returned one lie
- * below the others. */
-static int64_t cut(struct job *job, struct node node)
+/* Reorder points so that the first n_low lie below the others. */
+static void cut(const struct points *points, int64_t n_low)
 {
-    const int64_t begin = first_point(job, node.begin);
-    const int64_t end = first_point(job, node.end);
-    const int64_t middle = node.begin + half_of(node.end - node.begin);
-    const int32_t axis = widest_axis(job, begin, end);
+    const float *axis = points->axis + widest_axis(points);
 
-    for (int64_t t = begin; t < end; t++) {
-        const int32_t i = job->order[t];
-        job->place[t] =
-            etx_ordered_key(job->axis[(int64_t)i * ETX_AXES + axis], i);
+    for (int64_t t = 0; t < points->n; t++) {
+        const int32_t i = points->order[t];
+        points->key[t] = etx_ordered_key(axis[(int64_t)i * ETX_AXES], i);
     }
-    etx_select(
-        job->place + begin, end - begin, first_point(job, middle) - begin);
-    for (int64_t t = begin; t < end; t++)
-        job->order[t] = (int32_t)(uint32_t)job->place[t];
-    return middle;
+    etx_select(points->key, points->n, n_low);
+    for (int64_t t = 0; t < points->n; t++)
+        points->order[t] = (int32_t)(uint32_t)points->key[t];
 }
 
-static void cut_to_leaves(struct job *job, struct node node)
+/* The points of a node, in place. */
+static struct points points_of(const struct job *job, struct node node)
 {
-    while (node.end - node.begin > 1) {
-        const int64_t middle = cut(job, node);
-        cut_to_leaves(job, (struct node){node.begin, middle});
-        node.begin = middle;
+    const int64_t begin = first_point(job, node.begin);
+
+    return (struct points){first_point(job, node.end) - begin, job->axis,
+        job->order + begin, job->key + begin};
+}
+
+/* Cut n_leaves leaves of points, all of ETX_LEAF points but the last. */
+static void cut_to_leaves(struct points points, int64_t n_leaves)
+{
+    while (n_leaves > 1) {
+        const int64_t half = half_of(n_leaves);
+        const int64_t n_low = half * ETX_LEAF;
+        cut(&points, n_low);
+        cut_to_leaves(
+            (struct points){n_low, points.axis, points.order, points.key},
+            half);
+        points.n -= n_low;
+        points.order += n_low;
+        points.key += n_low;
+        n_leaves -= half;
     }
+}
+
+/* The same in a copy of the points. */
+static void cut_small(struct points points, int64_t n_leaves, struct copy *copy)
+{
+    for (int64_t t = 0; t < points.n; t++) {
+        memcpy(copy->axis + t * ETX_AXES,
+            points.axis + (int64_t)points.order[t] * ETX_AXES,
+            ETX_AXES * sizeof *copy->axis);
+        copy->id[t] = points.order[t];
+        copy->order[t] = (int32_t)t;
+    }
+    cut_to_leaves(
+        (struct points){points.n, copy->axis, copy->order, points.key},
+        n_leaves);
+    for (int64_t t = 0; t < points.n; t++)
+        points.order[t] = copy->id[copy->order[t]];
+}
+
+static void cut_subtree(struct job *job, struct node node, struct copy *copy)
+{
+    while (node.end - node.begin > SMALL_NODE) {
+        const int64_t half = half_of(node.end - node.begin);
+        const struct points points = points_of(job, node);
+        cut(&points, half * ETX_LEAF);
+        cut_subtree(job, (struct node){node.begin, node.begin + half}, copy);
+        node.begin += half;
+    }
+    cut_small(points_of(job, node), node.end - node.begin, copy);
 }
 
 static etx_status cut_node(void *argument, int64_t block, int32_t worker)
 {
     struct job *job = argument;
     const struct node node = job->node[block];
-    const int64_t middle =
-        node.end - node.begin > 1 ? cut(job, node) : node.end;
+    int64_t middle = node.end;
 
     (void)worker;
+    if (node.end - node.begin > 1) {
+        const int64_t half = half_of(node.end - node.begin);
+        const struct points points = points_of(job, node);
+        cut(&points, half * ETX_LEAF);
+        middle = node.begin + half;
+    }
     job->node[block].end = middle;
     job->node[job->n_nodes + block] = (struct node){middle, node.end};
     return ETX_OK;
 }
 
-static etx_status cut_subtree(void *argument, int64_t block, int32_t worker)
+static etx_status finish_node(void *argument, int64_t block, int32_t worker)
 {
     struct job *job = argument;
 
-    (void)worker;
-    cut_to_leaves(job, job->node[block]);
+    cut_subtree(job, job->node[block], &job->copy[worker]);
     return ETX_OK;
+}
+
+static etx_status take_copies(struct job *job, struct etx_stream *stream)
+{
+    const int32_t n_workers = etx_pool_n_threads(stream->pool);
+    const int64_t n = SMALL_NODE * ETX_LEAF;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&job->copy, stream->arena, n_workers,
+        sizeof *job->copy, "points of a node"));
+    for (int32_t w = 0; w < n_workers; w++) {
+        struct copy *copy = &job->copy[w];
+        ETX_CHECK(etx_arena_take(&copy->axis, stream->arena, n * ETX_AXES,
+            sizeof *copy->axis, "points of a node"));
+        ETX_CHECK(etx_arena_take(&copy->order, stream->arena, n,
+            sizeof *copy->order, "points of a node"));
+        ETX_CHECK(etx_arena_take(&copy->id, stream->arena, n, sizeof *copy->id,
+            "points of a node"));
+    }
+done:
+    return status;
 }
 
 static etx_status sort_points(struct job *job, struct etx_stream *stream)
 {
     etx_status status;
 
+    ETX_CHECK(take_copies(job, stream));
     for (int64_t i = 0; i < job->leaves->n_points; i++)
         job->order[i] = (int32_t)i;
     job->node[0] = (struct node){0, job->leaves->n_leaves};
     job->n_nodes = 1;
     while (job->n_nodes < MOST_NODES &&
-           job->leaves->n_points / job->n_nodes > SMALL_NODE) {
+           job->leaves->n_leaves / job->n_nodes > SMALL_NODE) {
         ETX_CHECK(etx_parallel_for(stream->pool, job->n_nodes, cut_node, job));
         job->n_nodes *= 2;
     }
-    ETX_CHECK(etx_parallel_for(stream->pool, job->n_nodes, cut_subtree, job));
+    ETX_CHECK(etx_parallel_for(stream->pool, job->n_nodes, finish_node, job));
 done:
     return status;
 }
 
 /* -------------------------------------------------------------- leaves -- */
 
-/* Points, axes, ids, keys and the box of one leaf. */
-static void fill_leaf(const struct job *job, int64_t leaf)
+#define AHEAD 2 /* leaves whose rows are fetched early */
+
+/* out [width, ETX_LEAF] = the rows [n, width] that order [n] names; lanes
+ * beyond n hold the first. */
+static void gather_leaf(float *out, const float *rows, const int32_t *order,
+    int64_t n, int32_t width)
 {
-    struct etx_leaves *leaves = job->leaves;
-    const int32_t n_dim = leaves->n_dim;
-    const int64_t begin = first_point(job, leaf);
-    const int64_t end = first_point(job, leaf + 1);
-    float *point = leaves->point + leaf * n_dim * ETX_LEAF;
-    float *axis = leaves->axis + leaf * ETX_AXES * ETX_LEAF;
+    for (int64_t lane = 0; lane < ETX_LEAF; lane++) {
+        const float *row = rows + (int64_t)order[lane < n ? lane : 0] * width;
+        for (int32_t k = 0; k < width; k++)
+            out[k * ETX_LEAF + lane] = row[k];
+    }
+}
+
+/* The box of a leaf. */
+static void fill_box(struct etx_leaves *leaves, int64_t leaf)
+{
+    const float *axis = leaves->axis + leaf * ETX_AXES * ETX_LEAF;
     const int64_t box = leaf / ETX_LEAF * ETX_AXES * ETX_LEAF + leaf % ETX_LEAF;
 
-    for (int64_t lane = 0; lane < ETX_LEAF; lane++) {
-        const int64_t at = leaf * ETX_LEAF + lane;
-        const int32_t is_real = begin + lane < end;
-        const int64_t i = job->order[is_real ? begin + lane : begin];
-        for (int32_t k = 0; k < n_dim; k++)
-            point[k * ETX_LEAF + lane] =
-                is_real ? job->args->point[i * n_dim + k] : NAN;
-        for (int32_t c = 0; c < ETX_AXES; c++)
-            axis[c * ETX_LEAF + lane] = job->axis[i * ETX_AXES + c];
-        leaves->id[at] = is_real ? (int32_t)i : -1;
-        if (leaves->key != NULL)
-            leaves->key[at] = job->args->key[i];
-    }
     for (int32_t c = 0; c < ETX_AXES; c++) {
         float low = axis[c * ETX_LEAF];
         float high = low;
@@ -398,6 +263,45 @@ static void fill_leaf(const struct job *job, int64_t leaf)
         leaves->level[0].low[box + c * ETX_LEAF] = low;
         leaves->level[0].high[box + c * ETX_LEAF] = high;
     }
+}
+
+/* Points, axes, ids, ranks and the box of one leaf. */
+static void fill_leaf(const struct job *job, int64_t leaf)
+{
+    struct etx_leaves *leaves = job->leaves;
+    const int32_t n_dim = leaves->n_dim;
+    const float *key = job->args->key;
+    const int64_t begin = first_point(job, leaf);
+    const int64_t n = first_point(job, leaf + 1) - begin;
+    const int32_t *order = job->order + begin;
+    float *point = leaves->point + leaf * n_dim * ETX_LEAF;
+    int32_t *id = leaves->id + leaf * ETX_LEAF;
+    uint64_t *rank = leaves->rank + leaf * ETX_LEAF;
+
+    if (leaf + AHEAD < leaves->n_leaves - 1)
+        for (int32_t lane = 0; lane < ETX_LEAF; lane++) {
+            const int64_t i = order[AHEAD * ETX_LEAF + lane];
+            __builtin_prefetch(job->args->point + i * n_dim);
+            __builtin_prefetch(job->axis + i * ETX_AXES);
+        }
+    if (n_dim == ETX_AXES) /* a constant, for the compiler */
+        gather_leaf(point, job->args->point, order, n, ETX_AXES);
+    else
+        gather_leaf(point, job->args->point, order, n, n_dim);
+    gather_leaf(leaves->axis + leaf * ETX_AXES * ETX_LEAF, job->axis, order, n,
+        ETX_AXES);
+    for (int64_t lane = 0; lane < n; lane++) {
+        const int32_t i = order[lane];
+        id[lane] = i;
+        rank[lane] = key == NULL ? (uint64_t)i : etx_ordered_key(key[i], i);
+    }
+    for (int64_t lane = n; lane < ETX_LEAF; lane++) {
+        id[lane] = -1;
+        rank[lane] = UINT64_MAX;
+        for (int32_t k = 0; k < n_dim; k++)
+            point[k * ETX_LEAF + lane] = NAN;
+    }
+    fill_box(leaves, leaf);
 }
 
 #define BLOCK_LEAVES 256
@@ -458,7 +362,7 @@ done:
 }
 
 static etx_status take_leaves(
-    struct etx_leaves *leaves, struct etx_stream *stream, int32_t with_key)
+    struct etx_leaves *leaves, struct etx_stream *stream)
 {
     const int64_t n_lanes = leaves->n_leaves * ETX_LEAF;
     int64_t n_boxes = leaves->n_leaves;
@@ -470,9 +374,8 @@ static etx_status take_leaves(
         sizeof *leaves->axis, "points in leaves"));
     ETX_CHECK(etx_arena_take(&leaves->id, stream->arena, n_lanes,
         sizeof *leaves->id, "points in leaves"));
-    if (with_key)
-        ETX_CHECK(etx_arena_take(&leaves->key, stream->arena, n_lanes,
-            sizeof *leaves->key, "keys in leaves"));
+    ETX_CHECK(etx_arena_take(&leaves->rank, stream->arena, n_lanes,
+        sizeof *leaves->rank, "points in leaves"));
     ETX_CHECK(take_level(&leaves->level[0], stream, n_boxes));
     leaves->n_levels = 1;
     while (n_boxes > ETX_LEAF) {
@@ -490,22 +393,24 @@ etx_status ETX_ISA_NAME(leaves_build)(struct etx_leaves *out,
 {
     const int64_t n = args->n_points;
     struct job job = {.args = args, .leaves = out};
+    struct etx_axes axes;
     etx_status status;
 
     *out = (struct etx_leaves){.n_points = n,
         .n_leaves = (n + ETX_LEAF - 1) / ETX_LEAF,
         .n_dim = args->n_dim};
-    ETX_CHECK(take_leaves(out, stream, args->key != NULL));
+    ETX_CHECK(take_leaves(out, stream));
     const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
-    ETX_CHECK(choose_axes(&job, stream));
+    ETX_CHECK(ETX_ISA_NAME(axes_choose)(&axes, stream, args));
+    out->relative = axes.relative;
+    out->absolute = axes.absolute;
     ETX_CHECK(etx_arena_take(&job.axis, stream->arena, n * ETX_AXES,
         sizeof *job.axis, "points in their axes"));
     ETX_CHECK(etx_arena_take(
         &job.order, stream->arena, n, sizeof *job.order, "order of points"));
     ETX_CHECK(etx_arena_take(
-        &job.place, stream->arena, n, sizeof *job.place, "keys of a cut"));
-    ETX_CHECK(etx_parallel_for(
-        stream->pool, (n + BLOCK - 1) / BLOCK, project_block, &job));
+        &job.key, stream->arena, n, sizeof *job.key, "keys of a cut"));
+    ETX_CHECK(ETX_ISA_NAME(axes_project)(job.axis, stream, &axes, args));
     ETX_CHECK(sort_points(&job, stream));
     ETX_CHECK(etx_parallel_for(stream->pool,
         (out->n_leaves + BLOCK_LEAVES - 1) / BLOCK_LEAVES, fill_block, &job));

@@ -1,24 +1,12 @@
-/* op/x86/select.c -- the smallest of unique 64-bit keys.
+/* base/select.c -- the smallest of unique 64-bit keys.
  *
  * Quickselect (Hoare 1961) with the median of three places drawn by a
  * congruential generator, so that no order of the input is a bad one.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "op/x86/select.h"
-
-#include <string.h>
+#include "base/select.h"
 
 #define FEW 24 /* keys that are sorted by insertion */
-
-uint64_t etx_ordered_key(float x, int32_t index)
-{
-    uint32_t bits;
-
-    x += 0.0f; /* -0 becomes 0 */
-    memcpy(&bits, &x, sizeof bits);
-    bits ^= bits >> 31 ? UINT32_MAX : UINT32_C(1) << 31;
-    return (uint64_t)bits << 32 | (uint32_t)index;
-}
 
 static void sort_few(uint64_t *key, int64_t n)
 {

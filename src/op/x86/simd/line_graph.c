@@ -1,0 +1,245 @@
+/* op/x86/simd/line_graph.c -- doublets as nodes, joined where they share a hit.
+ *
+ * Rows are runs of consecutive integers, from both ends of the edges, so both
+ * lists are written once and in order, without sorting and without a branch
+ * for an edge. Blocks count, their counts are summed, then they fill.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "op/x86/operators.h"
+
+#include "backend/backend.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "op/x86/vector.h"
+
+#include <inttypes.h>
+
+#define BLOCK       4096 /* doublets of a block of work */
+#define BLOCK_NODES 1024
+#define OUT_COLUMNS 256 /* doublets out of a hit that are taken together */
+#define FEW         4   /* doublets into a hit that need no vectors */
+
+/* Edges that a block of doublets has, then where they begin. */
+struct place {
+    int64_t in, out;
+};
+
+struct job {
+    const struct etx_line_graph_args *args;
+    const struct etx_stream *stream;
+    struct etx_line_graph graph;
+    struct place *place; /* [n_blocks] */
+};
+
+/* The host is asked on the thread of its call only. */
+static etx_status check_cancelled(const struct job *job, int32_t worker)
+{
+    return worker == 0 ? etx_check_cancelled(job->stream) : ETX_OK;
+}
+
+static int64_t end_of(int64_t block, int64_t size, int64_t n)
+{
+    return (block + 1) * size < n ? (block + 1) * size : n;
+}
+
+/* Offsets within the block, and what it has in all. */
+static etx_status count_block(void *argument, int64_t block, int32_t worker)
+{
+    const struct job *job = argument;
+    const struct etx_line_graph_args *args = job->args;
+    const int64_t end = end_of(block, BLOCK, args->n_doublets);
+    struct place sum = {0, 0};
+    etx_status status;
+
+    ETX_CHECK(check_cancelled(job, worker));
+    for (int64_t a = block * BLOCK; a < end; a++) {
+        const int32_t src = args->src[a];
+        const int32_t dst = args->dst[a];
+        job->graph.in_offset[a] = sum.in;
+        job->graph.out_offset[a] = sum.out;
+        sum.in += args->in_offset[src + 1] - args->in_offset[src];
+        sum.out += args->out_offset[dst + 1] - args->out_offset[dst];
+    }
+    job->place[block] = sum;
+done:
+    return status;
+}
+
+static etx_status sum_counts(struct job *job, int64_t n_blocks)
+{
+    const int64_t n = job->args->n_doublets;
+    struct place sum = {0, 0};
+
+    for (int64_t b = 0; b < n_blocks; b++) {
+        const struct place here = job->place[b];
+        job->place[b] = sum;
+        sum.in += here.in;
+        sum.out += here.out;
+    }
+    job->graph.n_edges = sum.in;
+    job->graph.in_offset[n] = sum.in;
+    job->graph.out_offset[n] = sum.out;
+    if (sum.in <= job->args->max_edges)
+        return ETX_OK;
+    return etx_fail(ETX_ERR_LIMIT,
+        "line_graph: %" PRId64 " edges between %" PRId64
+        " doublets are more than max_edges = %" PRId64,
+        sum.in, n, job->args->max_edges);
+}
+
+/* 0, 1, ... */
+static veci lanes(void)
+{
+    int32_t lane[VEC_WIDTH];
+
+    for (int32_t t = 0; t < VEC_WIDTH; t++)
+        lane[t] = t;
+    return vi_load(lane);
+}
+
+/* Final offsets, and the rows of the doublets of a block. */
+static etx_status fill_block(void *argument, int64_t block, int32_t worker)
+{
+    const struct job *job = argument;
+    const struct etx_line_graph_args *args = job->args;
+    const struct etx_line_graph *graph = &job->graph;
+    const int64_t end = end_of(block, BLOCK, args->n_doublets);
+    const struct place place = job->place[block];
+    const veci lane = lanes();
+    int64_t edge = place.in;
+    etx_status status;
+
+    ETX_CHECK(check_cancelled(job, worker));
+    for (int64_t b = block * BLOCK; b < end; b++) {
+        const int64_t first = args->in_offset[args->src[b]];
+        const int64_t n = args->in_offset[args->src[b] + 1] - first;
+        const veci dst = vi_set1((int32_t)b);
+        graph->in_offset[b] = edge;
+        graph->out_offset[b] += place.out;
+        for (int64_t t = 0; t < n; t += VEC_WIDTH) {
+            const int64_t left = n - t < VEC_WIDTH ? n - t : VEC_WIDTH;
+            const vmask mask = v_first((int32_t)left);
+            vi_store_mask(graph->src + edge + t,
+                vi_add(vi_set1((int32_t)(first + t)), lane), mask);
+            vi_store_mask(graph->dst + edge + t, dst, mask);
+        }
+        edge += n;
+    }
+done:
+    return status;
+}
+
+/* A hit and what is joined at it. The edge from its doublet a to b is in b's
+ * row, as far behind the begin of the row as a is behind the first into the hit. */
+struct hit {
+    int64_t n_in, n_out;    /* doublets into it, and out of it */
+    const int32_t *doublet; /* [n_out] */
+    int32_t *out;           /* [n_in, n_out] */
+};
+
+/* Few rows. */
+static void fill_out_few(const struct hit *hit, const int64_t *in_offset)
+{
+    int32_t *out = hit->out;
+
+    for (int64_t a = 0; a < hit->n_in; a++)
+        for (int64_t t = 0; t < hit->n_out; t++)
+            *out++ = (int32_t)(in_offset[hit->doublet[t]] + a);
+}
+
+/* Columns from .. from + n - 1 of many rows; begin [OUT_COLUMNS] is scratch. */
+static void fill_out_columns(int32_t *begin, const struct hit *hit,
+    int64_t from, int64_t n, const int64_t *in_offset)
+{
+    int32_t *out = hit->out + from;
+
+    for (int64_t t = 0; t < n; t++)
+        begin[t] = (int32_t)in_offset[hit->doublet[from + t]];
+    for (int64_t a = 0; a < hit->n_in; a++) {
+        const veci behind = vi_set1((int32_t)a);
+        for (int64_t t = 0; t < n; t += VEC_WIDTH) {
+            const int64_t left = n - t < VEC_WIDTH ? n - t : VEC_WIDTH;
+            vi_store_mask(out + t, vi_add(vi_load(begin + t), behind),
+                v_first((int32_t)left));
+        }
+        out += hit->n_out;
+    }
+}
+
+static etx_status fill_out_block(void *argument, int64_t block, int32_t worker)
+{
+    const struct job *job = argument;
+    const struct etx_line_graph_args *args = job->args;
+    const struct etx_line_graph *graph = &job->graph;
+    const int64_t end = end_of(block, BLOCK_NODES, args->n_nodes);
+    int32_t begin[OUT_COLUMNS] = {0};
+    etx_status status;
+
+    ETX_CHECK(check_cancelled(job, worker));
+    for (int64_t i = block * BLOCK_NODES; i < end; i++) {
+        const int64_t first = args->in_offset[i];
+        const struct hit hit = {.n_in = args->in_offset[i + 1] - first,
+            .n_out = args->out_offset[i + 1] - args->out_offset[i],
+            .doublet = args->out_doublet + args->out_offset[i],
+            .out = graph->out_edge + graph->out_offset[first]};
+        if (hit.n_in <= FEW) {
+            fill_out_few(&hit, graph->in_offset);
+            continue;
+        }
+        for (int64_t t = 0; t < hit.n_out; t += OUT_COLUMNS)
+            fill_out_columns(begin, &hit, t,
+                hit.n_out - t < OUT_COLUMNS ? hit.n_out - t : OUT_COLUMNS,
+                graph->in_offset);
+    }
+done:
+    return status;
+}
+
+static etx_status make(struct job *job, struct etx_stream *stream)
+{
+    const struct etx_line_graph_args *args = job->args;
+    struct etx_line_graph *graph = &job->graph;
+    const int64_t n_blocks = (args->n_doublets + BLOCK - 1) / BLOCK;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&job->place, stream->arena, n_blocks,
+        sizeof *job->place, "blocks of doublets"));
+    ETX_CHECK(etx_alloc_uncleared(&graph->in_offset, args->n_doublets + 1,
+        sizeof *graph->in_offset, "edges into doublets"));
+    ETX_CHECK(etx_alloc_uncleared(&graph->out_offset, args->n_doublets + 1,
+        sizeof *graph->out_offset, "edges out of doublets"));
+    ETX_CHECK(etx_parallel_for(stream->pool, n_blocks, count_block, job));
+    ETX_CHECK(sum_counts(job, n_blocks));
+    ETX_CHECK(etx_alloc_uncleared(&graph->src, graph->n_edges,
+        sizeof *graph->src, "sources of triplets"));
+    ETX_CHECK(etx_alloc_uncleared(&graph->dst, graph->n_edges,
+        sizeof *graph->dst, "targets of triplets"));
+    ETX_CHECK(etx_alloc_uncleared(&graph->out_edge, graph->n_edges,
+        sizeof *graph->out_edge, "triplets by source"));
+    ETX_CHECK(etx_parallel_for(stream->pool, n_blocks, fill_block, job));
+    ETX_CHECK(etx_parallel_for(stream->pool,
+        (args->n_nodes + BLOCK_NODES - 1) / BLOCK_NODES, fill_out_block, job));
+done:
+    return status;
+}
+
+etx_status ETX_ISA_NAME(line_graph)(
+    struct etx_stream *stream, const struct etx_line_graph_args *args)
+{
+    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
+    struct job job = {.args = args, .stream = stream};
+    const etx_status status = make(&job, stream);
+
+    if (status == ETX_OK) {
+        *args->out = job.graph;
+    } else {
+        etx_release(job.graph.src);
+        etx_release(job.graph.dst);
+        etx_release(job.graph.in_offset);
+        etx_release(job.graph.out_offset);
+        etx_release(job.graph.out_edge);
+    }
+    etx_arena_reset(stream->arena, mark);
+    return status;
+}
