@@ -6,35 +6,11 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "data/by_source.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
-
-/* offset [n_nodes + 1] of the runs of equal values in ends [n_edges] once
- * sorted; offset is all zero before. */
-static void count_ends(
-    int64_t *offset, int64_t n_nodes, int64_t n_edges, const int32_t *ends)
-{
-    for (int64_t e = 0; e < n_edges; e++)
-        offset[ends[e] + 1]++;
-    for (int64_t i = 0; i < n_nodes; i++)
-        offset[i + 1] += offset[i];
-}
-
-/* order [n_edges] gets from [n_edges] (NULL: 0, 1, ...) sorted by ends,
- * equal ones kept in order; offset as of count_ends, place [n_nodes] is
- * scratch. */
-static void sort_by_end(int32_t *order, const int32_t *from, int64_t n_nodes,
-    int64_t n_edges, const int32_t *ends, const int64_t *offset, int64_t *place)
-{
-    memcpy(place, offset, (size_t)n_nodes * sizeof *place);
-    for (int64_t k = 0; k < n_edges; k++) {
-        const int32_t e = from != NULL ? from[k] : (int32_t)k;
-
-        order[place[ends[e]]++] = e;
-    }
-}
 
 static bool is_sorted(int64_t n_edges, const int32_t *src, const int32_t *dst)
 {
@@ -45,11 +21,24 @@ static bool is_sorted(int64_t n_edges, const int32_t *src, const int32_t *dst)
     return true;
 }
 
-etx_status etx_graph_adopt(struct etx_graph **out, int64_t n_nodes,
-    int64_t n_edges, int32_t *src, int32_t *dst, float *score)
+/* offset [n_nodes + 1] of the runs of equal values in ends [n_edges], which
+ * ascend. */
+static void find_runs(
+    int64_t *offset, int64_t n_nodes, int64_t n_edges, const int32_t *ends)
+{
+    int64_t next = 0;
+
+    for (int64_t e = 0; e < n_edges; e++)
+        while (next <= ends[e])
+            offset[next++] = e;
+    while (next <= n_nodes)
+        offset[next++] = n_edges;
+}
+
+etx_status etx_graph_adopt(struct etx_graph **out, struct etx_pool *pool,
+    int64_t n_nodes, int64_t n_edges, int32_t *src, int32_t *dst, float *score)
 {
     struct etx_graph *graph = NULL;
-    int64_t *place = NULL;
     etx_status status = ETX_OK;
 
     if (n_nodes > INT32_MAX || n_edges > INT32_MAX)
@@ -60,24 +49,21 @@ etx_status etx_graph_adopt(struct etx_graph **out, int64_t n_nodes,
     ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph"));
     graph->n_nodes = n_nodes;
     graph->n_edges = n_edges;
-    ETX_CHECK(etx_alloc(&graph->in_offset, n_nodes + 1,
+    ETX_CHECK(etx_alloc_uncleared(&graph->in_offset, n_nodes + 1,
         sizeof *graph->in_offset, "edges into nodes"));
-    ETX_CHECK(etx_alloc(&graph->out_offset, n_nodes + 1,
+    ETX_CHECK(etx_alloc_uncleared(&graph->out_offset, n_nodes + 1,
         sizeof *graph->out_offset, "edges out of nodes"));
-    ETX_CHECK(etx_alloc(
+    ETX_CHECK(etx_alloc_uncleared(
         &graph->out_edge, n_edges, sizeof *graph->out_edge, "edges by source"));
-    ETX_CHECK(etx_alloc(&place, n_nodes, sizeof *place, "graph scratch"));
-    count_ends(graph->in_offset, n_nodes, n_edges, dst);
-    count_ends(graph->out_offset, n_nodes, n_edges, src);
-    sort_by_end(
-        graph->out_edge, NULL, n_nodes, n_edges, src, graph->out_offset, place);
+    find_runs(graph->in_offset, n_nodes, n_edges, dst);
+    ETX_CHECK(etx_edges_by_source(
+        graph->out_edge, graph->out_offset, pool, n_nodes, n_edges, src));
     graph->src = src;
     graph->dst = dst;
     graph->score = score;
     *out = graph;
     graph = NULL;
 done:
-    etx_release(place);
     etx_graph_free(graph);
     return status;
 }
@@ -109,7 +95,7 @@ static etx_status adopt_all(struct etx_graph **out, int64_t n_nodes,
     int64_t n_edges, int32_t **src, int32_t **dst, float **score)
 {
     const etx_status status =
-        etx_graph_adopt(out, n_nodes, n_edges, *src, *dst, *score);
+        etx_graph_adopt(out, NULL, n_nodes, n_edges, *src, *dst, *score);
 
     if (status == ETX_OK) {
         *src = NULL;
@@ -125,10 +111,13 @@ static etx_status alloc_edges(int32_t **src, int32_t **dst, float **score,
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(src, n_edges, sizeof **src, "edge sources"));
-    ETX_CHECK(etx_alloc(dst, n_edges, sizeof **dst, "edge destinations"));
+    ETX_CHECK(
+        etx_alloc_uncleared(src, n_edges, sizeof **src, "edge sources"));
+    ETX_CHECK(
+        etx_alloc_uncleared(dst, n_edges, sizeof **dst, "edge destinations"));
     if (with_score)
-        ETX_CHECK(etx_alloc(score, n_edges, sizeof **score, "edge scores"));
+        ETX_CHECK(etx_alloc_uncleared(
+            score, n_edges, sizeof **score, "edge scores"));
 done:
     return status;
 }
@@ -220,7 +209,6 @@ done:
 /* order [n_edges]: the edges by dst, then src, equal ones in order. */
 static etx_status order_edges(int32_t *order, const struct etx_edges *edges)
 {
-    int64_t *offset = NULL;
     int64_t *place = NULL;
     int32_t *by_src = NULL;
     etx_status status = ETX_OK;
@@ -232,16 +220,20 @@ static etx_status order_edges(int32_t *order, const struct etx_edges *edges)
             order[e] = (int32_t)e;
         goto done;
     }
-    ETX_CHECK(etx_alloc(&offset, n_nodes + 1, sizeof *offset, "edge sort"));
-    ETX_CHECK(etx_alloc(&place, n_nodes, sizeof *place, "edge sort"));
-    ETX_CHECK(etx_alloc(&by_src, n_edges, sizeof *by_src, "edge sort"));
-    count_ends(offset, n_nodes, n_edges, edges->src);
-    sort_by_end(by_src, NULL, n_nodes, n_edges, edges->src, offset, place);
-    memset(offset, 0, (size_t)(n_nodes + 1) * sizeof *offset);
-    count_ends(offset, n_nodes, n_edges, edges->dst);
-    sort_by_end(order, by_src, n_nodes, n_edges, edges->dst, offset, place);
+    ETX_CHECK(etx_alloc_uncleared(
+        &place, n_nodes + 1, sizeof *place, "edge sort"));
+    ETX_CHECK(
+        etx_alloc_uncleared(&by_src, n_edges, sizeof *by_src, "edge sort"));
+    ETX_CHECK(etx_edges_by_source(
+        by_src, place, NULL, n_nodes, n_edges, edges->src));
+    memset(place, 0, (size_t)(n_nodes + 1) * sizeof *place);
+    for (int64_t e = 0; e < n_edges; e++)
+        place[edges->dst[e] + 1]++;
+    for (int64_t i = 0; i < n_nodes; i++)
+        place[i + 1] += place[i];
+    for (int64_t k = 0; k < n_edges; k++)
+        order[place[edges->dst[by_src[k]]]++] = by_src[k];
 done:
-    etx_release(offset);
     etx_release(place);
     etx_release(by_src);
     return status;

@@ -22,10 +22,11 @@ struct etx_graph {
 };
 
 /* Take over src, dst [n_edges] (and score or NULL), already sorted by
- * (dst, src); builds both offsets and out_edge. On error the caller keeps the
- * arrays. */
-etx_status etx_graph_adopt(struct etx_graph **out, int64_t n_nodes,
-    int64_t n_edges, int32_t *src, int32_t *dst, float *score);
+ * (dst, src); builds both offsets and out_edge, on the pool unless it is NULL.
+ * On error the caller keeps the arrays. */
+etx_status etx_graph_adopt(struct etx_graph **out, struct etx_pool *pool,
+    int64_t n_nodes, int64_t n_edges, int32_t *src, int32_t *dst,
+    float *score);
 
 /* Take over the arrays of line, the line graph of n_doublets edges. On error
  * the caller keeps them. */

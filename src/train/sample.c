@@ -286,7 +286,7 @@ etx_status etx_sample_graph(struct etx_graph **out,
             score[e] = graph->score[ids[e]];
     }
     ETX_CHECK(
-        etx_graph_adopt(out, sample->n_hits, n_edges, src, dst, score));
+        etx_graph_adopt(out, NULL, sample->n_hits, n_edges, src, dst, score));
     src = dst = NULL;
     score = NULL;
 done:

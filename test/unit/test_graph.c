@@ -448,11 +448,11 @@ START_TEST(test_graph_adopt_fails)
     ck_assert_ok(etx_alloc(&dst, 1, sizeof *dst, "dst"));
     etx_test_allocator_fail(0);
     ck_assert_status(
-        etx_graph_adopt(&graph, 1, 1, src, dst, NULL), ETX_ERR_MEMORY);
+        etx_graph_adopt(&graph, NULL, 1, 1, src, dst, NULL), ETX_ERR_MEMORY);
     etx_test_allocator_restore();
     ck_assert_ptr_null(graph);
     ck_assert_fails(
-        etx_graph_adopt(&graph, 1, INT64_C(1) << 31, src, dst, NULL),
+        etx_graph_adopt(&graph, NULL, 1, INT64_C(1) << 31, src, dst, NULL),
         ETX_ERR_LIMIT, "2147483648 edges");
     ck_assert_int_eq(src[0] + dst[0], 0);
     etx_release(src);

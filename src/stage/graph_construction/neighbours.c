@@ -55,8 +55,8 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     args.max_edges = etx_stage_most_edges(context, neighbours->max_edges);
     args.out = &list;
     ETX_CHECK(context->ops->radius_graph(context->stream, &args));
-    ETX_CHECK(etx_graph_adopt(
-        out, neighbours->n_points, list.n_edges, list.src, list.dst, NULL));
+    ETX_CHECK(etx_graph_adopt(out, context->stream->pool,
+        neighbours->n_points, list.n_edges, list.src, list.dst, NULL));
     list.src = NULL;
     list.dst = NULL;
 done:
