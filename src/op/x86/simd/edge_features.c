@@ -1,12 +1,16 @@
 /* op/x86/simd/edge_features.c -- geometry of edges, vectorised by the
  * compiler.
  *
- * In float64 like the reference, a block of edges at a time: every step is a
- * loop over arrays that stay in the first-level cache. atan by the rational
+ * A block of edges at a time: every step is a loop over arrays that stay in
+ * the first-level cache. Edges inside any detector go through near_edges.c;
+ * a block with coordinates beyond that is computed here, in float64 like the
+ * reference, where nothing finite overflows. atan by the rational
  * approximation of Cephes (Moshier), log by the series of atanh.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
+
+#include "op/x86/edge_block.h"
 
 #include <float.h>
 #include <math.h>
@@ -14,8 +18,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-#define BLOCK  256 /* edges of one pass */
-#define PASSES 16  /* that make a block of work */
+#define BLOCK  ETX_EDGE_BLOCK
+#define PASSES 16 /* that make a block of work */
 
 #define PI         3.14159265358979323846
 #define LEAST_DR   1e-6  /* mm */
@@ -113,42 +117,69 @@ INLINE double angle(double y, double x)
 
 /* ---------------------------------------------------------------- edges -- */
 
-/* Edges first .. first + n - 1; what lies beyond n repeats the last one. */
-static void read_edges(struct edges *edges,
+/* Edges first .. first + n - 1; what lies beyond n repeats the last one.
+ * Returns the largest magnitude of a coordinate. */
+static float read_ends(struct etx_edge_block *block,
     const struct etx_edge_features_args *args, int64_t first, int64_t n)
 {
-    float s[3][BLOCK], d[3][BLOCK];
+    float most = 0.0f;
 
     for (int64_t t = 0; t < BLOCK; t++) {
         const int64_t e = first + (t < n ? t : n - 1);
         const float *from = args->position + 3 * (int64_t)args->src[e];
         const float *to = args->position + 3 * (int64_t)args->dst[e];
-        for (int32_t k = 0; k < 3; k++) {
-            s[k][t] = from[k];
-            d[k][t] = to[k];
-        }
-        edges->score[t] = args->score != NULL ? (double)args->score[e] : 0.5;
+        block->x_src[t] = from[0];
+        block->y_src[t] = from[1];
+        block->z_src[t] = from[2];
+        block->x_dst[t] = to[0];
+        block->y_dst[t] = to[1];
+        block->z_dst[t] = to[2];
+        block->score[t] = args->score != NULL ? args->score[e] : 0.5f;
     }
+#pragma omp simd reduction(max : most)
+    for (int64_t t = 0; t < BLOCK; t++) {
+        const double x = (double)block->x_src[t];
+        const double y = (double)block->y_src[t];
+        const double u = (double)block->x_dst[t];
+        const double v = (double)block->y_dst[t];
+        const float r = (float)square_root(x * x + y * y);
+        const float q = (float)square_root(u * u + v * v);
+        const float z = fabsf(block->z_src[t]);
+        const float w = fabsf(block->z_dst[t]);
+        const float radius = r > q ? r : q;
+        const float height = z > w ? z : w;
+        const float larger = radius > height ? radius : height;
+        block->r_src[t] = r;
+        block->r_dst[t] = q;
+        most = most > larger ? most : larger;
+    }
+    return most;
+}
+
+/* The quantities that far features are made of. */
+static void widen(struct edges *edges, const struct etx_edge_block *block)
+{
 #pragma omp simd
     for (int64_t t = 0; t < BLOCK; t++) {
-        const double x = (double)s[0][t];
-        const double y = (double)s[1][t];
-        const double u = (double)d[0][t];
-        const double v = (double)d[1][t];
-        const double r = (double)(float)square_root(x * x + y * y);
-        const double q = (double)(float)square_root(u * u + v * v);
+        const double x = (double)block->x_src[t];
+        const double y = (double)block->y_src[t];
+        const double u = (double)block->x_dst[t];
+        const double v = (double)block->y_dst[t];
+        const double r = (double)block->r_src[t];
+        const double q = (double)block->r_dst[t];
         const double dr = q - r;
         const double least = dr < 0.0 ? -LEAST_DR : LEAST_DR;
         edges->r_src[t] = r;
         edges->r_dst[t] = q;
-        edges->z_src[t] = (double)s[2][t];
-        edges->z_dst[t] = (double)d[2][t];
+        edges->z_src[t] = (double)block->z_src[t];
+        edges->z_dst[t] = (double)block->z_dst[t];
         edges->dx[t] = u - x;
         edges->dy[t] = v - y;
-        edges->dz[t] = (double)d[2][t] - (double)s[2][t];
+        edges->dz[t] = edges->z_dst[t] - edges->z_src[t];
         edges->dr[t] = dr;
         edges->safe_dr[t] = fabs(dr) >= LEAST_DR ? dr : least;
         edges->dphi[t] = angle(x * v - y * u, x * u + y * v);
+        edges->score[t] = (double)block->score[t];
     }
 }
 
@@ -276,18 +307,57 @@ static const double *evaluate(
 
 /* Column k of n rows of out = value / scale. */
 static void write_column(const struct etx_edge_features_args *args, int32_t k,
-    const double *value, int64_t first, int64_t n)
+    const float *value, int64_t first, int64_t n)
 {
     const int32_t width = args->n_features;
-    const double factor = 1.0 / (double)args->scale[k];
     float *out = args->out + first * width + k;
+
+    for (int64_t t = 0; t < n; t++)
+        out[t * width] = value[t];
+}
+
+/* Feature k of edges first .. */
+static void near_column(const struct etx_edge_features_args *args, int32_t k,
+    const struct etx_edge_block *block, int64_t first, int64_t n)
+{
+    const float factor = 1.0f / args->scale[k];
+    float value[BLOCK];
+
+    ETX_ISA_NAME(near_edge_feature)
+    (value, block, (enum etx_edge_feature)args->feature[k]);
+    for (int64_t t = 0; t < BLOCK; t++)
+        value[t] *= factor;
+    write_column(args, k, value, first, n);
+}
+
+static void far_column(const struct etx_edge_features_args *args, int32_t k,
+    struct edges *edges, int64_t first, int64_t n)
+{
+    const double factor = 1.0 / (double)args->scale[k];
+    const double *value =
+        evaluate(edges, (enum etx_edge_feature)args->feature[k]);
     float column[BLOCK];
 
 #pragma omp simd
     for (int64_t t = 0; t < BLOCK; t++)
         column[t] = (float)clamp(value[t] * factor, (double)FLT_MAX);
-    for (int64_t t = 0; t < n; t++)
-        out[t * width] = column[t];
+    write_column(args, k, column, first, n);
+}
+
+static void run_pass(
+    const struct etx_edge_features_args *args, int64_t first, int64_t n)
+{
+    struct etx_edge_block block;
+    struct edges edges;
+
+    if (read_ends(&block, args, first, n) <= ETX_EDGE_NEAR) {
+        for (int32_t k = 0; k < args->n_features; k++)
+            near_column(args, k, &block, first, n);
+        return;
+    }
+    widen(&edges, &block);
+    for (int32_t k = 0; k < args->n_features; k++)
+        far_column(args, k, &edges, first, n);
 }
 
 static etx_status run_block(void *argument, int64_t block, int32_t worker)
@@ -296,17 +366,10 @@ static etx_status run_block(void *argument, int64_t block, int32_t worker)
     const int64_t begin = block * BLOCK * PASSES;
     const int64_t left = args->n_edges - begin;
     const int64_t end = begin + (left < BLOCK * PASSES ? left : BLOCK * PASSES);
-    struct edges edges;
 
     (void)worker;
-    for (int64_t first = begin; first < end; first += BLOCK) {
-        const int64_t n = end - first < BLOCK ? end - first : BLOCK;
-        read_edges(&edges, args, first, n);
-        for (int32_t k = 0; k < args->n_features; k++)
-            write_column(args, k,
-                evaluate(&edges, (enum etx_edge_feature)args->feature[k]),
-                first, n);
-    }
+    for (int64_t first = begin; first < end; first += BLOCK)
+        run_pass(args, first, end - first < BLOCK ? end - first : BLOCK);
     return ETX_OK;
 }
 
