@@ -77,9 +77,18 @@ SUITES := $(patsubst test_%.c,%,$(filter test_%.c,$(notdir $(TEST_SOURCES))))
 TESTS := $(BUILD)/test/exatrkx-tests
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
 
+# The benchmark beside other software: its Python (any that holds
+# test/bench/peers/requirements.txt), its arguments, its own C.
+PEERS := test/bench/peers
+PEERS_OUT ?= $(BUILD)/bench
+PEERS_VENV ?= $(PEERS_OUT)/venv
+PEERS_ARGS ?=
+PEERS_NATIVE := $(PEERS_OUT)/limits.so $(PEERS_OUT)/nanoflann_pairs.so
+
 # ----------------------------------------------------------------- targets --
 
-.PHONY: all lib programs tests check demo bench install uninstall dist docs \
+.PHONY: all lib programs tests check demo bench bench-peers bench-peers-deps \
+    install uninstall dist docs \
     format lint clean deps help asan tsan fuzz coverage abi
 .DELETE_ON_ERROR:
 
@@ -90,6 +99,7 @@ help:
 	@echo 'make demo       set up, build, find the tracks of the shipped events'
 	@echo 'make check      set up, build and run every test'
 	@echo 'make bench      time every stage and operator'
+	@echo 'make bench-peers  time the stages beside other software'
 	@echo 'make install    PREFIX=/usr/local DESTDIR='
 	@echo 'make lint docs format asan tsan fuzz coverage abi clean'
 
@@ -175,6 +185,27 @@ bench: all $(CHECKOP_BENCH)
 	@$(CHECKOP_BENCH)
 	@$(BUILD)/examples/etx-bench --hits 10000,30000,100000 \
 	    --model examples/models/default.safetensors
+
+bench-peers-deps: deps
+	@test/setup.sh python3-venv g++ libnanoflann-dev
+
+$(PEERS_VENV)/bin/python:
+	@python3 -m venv $(PEERS_VENV)
+	@$(PEERS_VENV)/bin/pip install -q -r $(PEERS)/requirements.txt || \
+	    { rm -f $@; exit 1; }
+$(PEERS_OUT)/%.so: $(PEERS)/native/%.c
+	@mkdir -p $(@D) && echo "  cc    $@"
+	@$(CC) -std=c11 -O3 -march=native -fopenmp -shared -fPIC $(WARNINGS) $< -o $@
+$(PEERS_OUT)/%.so: $(PEERS)/native/%.cpp
+	@mkdir -p $(@D) && echo "  c++   $@"
+	@$(CXX) -std=c++17 -O3 -march=native -fopenmp -shared -fPIC -Wall -Wextra \
+	    $< -o $@
+
+bench-peers: bench-peers-deps
+	@$(MAKE) --no-print-directory lib $(PEERS_NATIVE) $(PEERS_VENV)/bin/python
+	@ETX_LIBRARY=$(abspath $(SHARED)) ETX_NATIVE=$(abspath $(PEERS_OUT)) \
+	    PYTHONPATH=test/bench:bindings/python PYTHONDONTWRITEBYTECODE=1 \
+	    $(PEERS_VENV)/bin/python -m peers --out $(PEERS_OUT) $(PEERS_ARGS)
 
 # Sanitizers: the same rules in a build folder of their own.
 asan: deps

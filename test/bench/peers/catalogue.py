@@ -1,0 +1,30 @@
+"""catalogue -- every stage that is timed, in the order of the pipeline.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+from . import (
+    components,
+    edge_filter,
+    embedding,
+    graph_network,
+    radius_graph,
+    training,
+    whole_event,
+)
+from .stage import Stage
+
+STAGES: dict[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        embedding.STAGE,
+        *radius_graph.STAGES,
+        edge_filter.STAGE,
+        *graph_network.STAGES,
+        *components.STAGES,
+        *training.STAGES,
+        whole_event.STAGE,
+    )
+}

@@ -1,0 +1,160 @@
+"""torch_networks -- the networks in PyTorch, from the weights of a model file.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from . import networks
+
+NORM_EPS = 1e-5
+
+
+def use_threads(n_threads: int) -> None:
+    torch.set_num_threads(n_threads)
+    torch.set_float32_matmul_precision("highest")
+
+
+def parameter(values: np.ndarray) -> nn.Parameter:
+    """A copy: training changes it."""
+    return nn.Parameter(torch.tensor(values))
+
+
+def linear(tensors: Mapping[str, np.ndarray], name: str) -> nn.Linear:
+    return bare_linear(tensors[name + ".weight"], tensors[name + ".bias"])
+
+
+def bare_linear(weight: np.ndarray, bias: np.ndarray | None = None) -> nn.Linear:
+    layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None)
+    layer.weight = parameter(weight)
+    if bias is not None:
+        layer.bias = parameter(bias)
+    return layer
+
+
+def layer_norm(tensors: Mapping[str, np.ndarray], name: str) -> nn.LayerNorm:
+    gain = tensors[name + ".gain"]
+    layer = nn.LayerNorm(len(gain), NORM_EPS)
+    layer.weight, layer.bias = parameter(gain), parameter(tensors[name + ".shift"])
+    return layer
+
+
+def perceptron(
+    tensors: Mapping[str, np.ndarray], prefix: str, n_layers: int, first: int = 0
+) -> nn.Sequential:
+    """Linears, each with norm and ReLU where the weights hold a norm."""
+    layers: list[nn.Module] = []
+    for k in range(first, n_layers):
+        layers.append(linear(tensors, f"{prefix}.{k}"))
+        if f"{prefix}.{k}.gain" in tensors:
+            layers += [layer_norm(tensors, f"{prefix}.{k}"), nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+def embedding(tensors: Mapping[str, np.ndarray]) -> nn.Module:
+    layers: list[nn.Module] = []
+    for k in range(len(networks.EMBEDDING_WIDTHS) - 1):
+        layers += [nn.ReLU()] * (k > 0) + [linear(tensors, f"embedding.layers.{k}")]
+    return nn.Sequential(*layers)
+
+
+class Filter(nn.Module):
+    """Linear, then linear, tanh and the one shared norm, then linear."""
+
+    def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:
+        super().__init__()
+        n_layers = len(networks.FILTER_WIDTHS) - 1
+        layers = [linear(tensors, f"filter.layers.{k}") for k in range(n_layers)]
+        self.first, self.last = layers[0], layers[-1]
+        self.hidden = nn.ModuleList(layers[1:-1])
+        self.norm = layer_norm(tensors, "filter.norm")
+
+    def forward(self, pairs: Tensor) -> Tensor:
+        values = self.first(pairs)
+        for layer in self.hidden:
+            values = self.norm(torch.tanh(layer(values)))
+        return torch.sigmoid(self.last(values)[:, 0])
+
+
+class Concatenated(nn.Module):
+    """A perceptron on concat[x_source, x_target, (e)] of every edge."""
+
+    def __init__(self, tensors: Mapping[str, np.ndarray], prefix: str) -> None:
+        super().__init__()
+        self.layers = perceptron(tensors, prefix, networks.GNN_LAYERS)
+
+    def forward(self, x: Tensor, e: Tensor | None, src: Tensor, dst: Tensor) -> Tensor:
+        parts = [x.index_select(0, src), x.index_select(0, dst)]
+        return self.layers(torch.cat(parts if e is None else [*parts, e], 1))
+
+
+class Factorised(nn.Module):
+    """The same with the first linear in parts, those of the nodes once a node:
+    W concat[x_source, x_target, e] = W1 x_source + W2 x_target + W3 e."""
+
+    def __init__(self, tensors: Mapping[str, np.ndarray], prefix: str) -> None:
+        super().__init__()
+        weight = tensors[f"{prefix}.0.weight"]
+        hidden = len(weight)
+        parts = [weight[:, k : k + hidden] for k in range(0, weight.shape[1], hidden)]
+        self.source = bare_linear(parts[0], tensors[f"{prefix}.0.bias"])
+        self.target = bare_linear(parts[1])
+        self.edge = bare_linear(parts[2]) if len(parts) > 2 else None
+        self.norm = layer_norm(tensors, f"{prefix}.0")
+        self.rest = perceptron(tensors, prefix, networks.GNN_LAYERS, first=1)
+
+    def forward(self, x: Tensor, e: Tensor | None, src: Tensor, dst: Tensor) -> Tensor:
+        values = self.source(x).index_select(0, src)
+        values = values + self.target(x).index_select(0, dst)
+        if self.edge is not None:
+            values = values + self.edge(e)
+        return self.rest(torch.relu(self.norm(values)))
+
+
+def sum_by_index(e: Tensor, index: Tensor, n_nodes: int) -> Tensor:
+    return torch.zeros(n_nodes, e.shape[1], dtype=e.dtype).index_add(0, index, e)
+
+
+class InteractionNetwork(nn.Module):
+    """Nodes and edges update each other; logits of the edges."""
+
+    def __init__(
+        self,
+        tensors: Mapping[str, np.ndarray],
+        is_factorised: bool = False,
+        sum_at: Callable[[Tensor, Tensor, int], Tensor] = sum_by_index,
+    ) -> None:
+        super().__init__()
+        n_layers = networks.GNN_LAYERS
+        on_edges = Factorised if is_factorised else Concatenated
+        self.node_encoder = perceptron(tensors, "gnn.node_encoder", n_layers)
+        self.edge_encoder = on_edges(tensors, "gnn.edge_encoder")
+        self.node_network = perceptron(tensors, "gnn.node_network", n_layers)
+        self.edge_network = on_edges(tensors, "gnn.edge_network")
+        self.decoder = on_edges(tensors, "gnn.decoder")
+        self.sum_at = sum_at
+
+    def forward(self, features: Tensor, src: Tensor, dst: Tensor) -> Tensor:
+        x = self.node_encoder(features)
+        e = self.edge_encoder(x, None, src, dst)
+        n_nodes = x.shape[0]
+        for _ in range(networks.GNN_ITERATIONS):
+            messages = self.sum_at(e, dst, n_nodes) + self.sum_at(e, src, n_nodes)
+            x = self.node_network(torch.cat([x, messages], 1)) + x
+            e = self.edge_network(x, e, src, dst) + e
+        return self.decoder(x, e, src, dst)[:, 0]
+
+
+def compiled(network: nn.Module) -> Callable[..., Tensor]:
+    """For inference with tensors of the shapes of the first calls: weights are
+    frozen into the code, which packs them once."""
+    import torch._inductor.config
+
+    torch._inductor.config.freezing = True
+    return torch.compile(network, dynamic=False)

@@ -1,0 +1,110 @@
+"""whole_event -- the stage of all stages: hits to tracks at reference sizes.
+
+libexatrkx finds the tracks of an event with the networks of the other stages.
+For the peers the table beside it takes, stage by stage, the fastest of them,
+its time scaled to the hits and edges of this event.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import networks
+from .event import make_event, radius_of
+from .library import Library, Object
+from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage, tensors_of
+
+NEIGHBOURS = 100  # a hit: five million pairs of 100 000 hits
+KEPT = 0.2  # of the edges, by the filter
+N_SAMPLE = 300  # hits whose edges choose the cut of the filter
+GNN_HIDDEN = 64
+# The stages of an event, those of this benchmark that time them, and whether
+# they count hits or edges before them.
+PARTS = {
+    "embedding": "embedding",
+    "graph": "radius_tracks",
+    "filter": "filter",
+    "gnn": "gnn64",
+    "label": "components",
+}
+
+
+def make(n_hits: int) -> Inputs:
+    from scipy.spatial import cKDTree
+
+    event = make_event(n_hits)
+    features = event.features(networks.EMBEDDING_WIDTHS[0])
+    weights = networks.embedding_weights() | networks.filter_weights()
+    points = networks.embed(features, weights)
+    radius = radius_of(points, NEIGHBOURS)
+    rows = np.random.default_rng(1).choice(len(points), N_SAMPLE)
+    near = cKDTree(points).query_ball_point(points[rows], radius)
+    pairs = np.array(
+        [
+            (min(i, j), max(i, j))
+            for i, found in zip(rows, near, strict=True)
+            for j in found
+            if i != j
+        ]
+    ).reshape(-1, 2)
+    logits = networks.filter_logits(features[pairs].reshape(len(pairs), -1), weights)
+    cut = 1 / (1 + np.exp(-np.quantile(logits, 1 - KEPT)))
+    return (
+        {
+            "position": event.position,
+            "features": features,
+            "radius": np.array(radius),
+            "cut": np.array(cut),
+        }
+        | weights
+        | networks.gnn_weights(GNN_HIDDEN, features.shape[1])
+    )
+
+
+def ours(inputs: Inputs, n_threads: int) -> Run:
+    library = Library(n_threads)
+    features = inputs["features"]
+    config = {
+        "embedding": networks.embedding_config(float(inputs["radius"])),
+        "filter": networks.filter_config(float(inputs["cut"])),
+        "gnn": networks.gnn_config(GNN_HIDDEN, features.shape[1]),
+        "label": {"method": "components", "cut": 0.5, "min_hits": 3},
+    }
+    tensors: Inputs = {}
+    for name in ("embedding.", "filter.", "gnn."):
+        tensors |= tensors_of(inputs, name)
+    model = library.model(config, tensors)
+    event = library.event(inputs["position"], features)
+
+    def call() -> Object:
+        return library.find_tracks(model, event)
+
+    def result(tracks: Object) -> np.ndarray:
+        return np.array([library.functions.etx_tracks_count(tracks.handle)])
+
+    def facts() -> dict[str, Any]:
+        return {
+            name: {"seconds": timing.seconds, "edges": timing.n_edges}
+            for name, timing in library.timings().items()
+        }
+
+    return Run(call, result, facts)
+
+
+def compare(_: Inputs, reference: np.ndarray, result: np.ndarray) -> Agreement:
+    return Agreement(bool(np.array_equal(reference, result)), f"{result[0]} tracks")
+
+
+STAGE = Stage(
+    name="event",
+    title="whole event",
+    item="hit",
+    make=make,
+    implementations=(Implementation(OURS, ours),),
+    compare=compare,
+    n_items=lambda inputs, _: len(inputs["features"]),
+)

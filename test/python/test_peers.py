@@ -1,0 +1,85 @@
+"""test_peers -- the benchmark beside other software, on a tiny event.
+
+Every implementation that needs no compiler gives the result of the first of its
+stage. Untimed. Skipped, each by itself, where its package is missing.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import unittest
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = ROOT / "lib" / "libexatrkx.so"
+NATIVE = ROOT / os.environ.get("ETX_BUILD", "build") / "bench"
+HITS = 600
+N_THREADS = 2
+HAVE_SCIPY = importlib.util.find_spec("scipy") is not None
+
+
+@unittest.skipUnless(HAVE_SCIPY, "scipy is not installed")
+@unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
+class Peers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        sys.path.insert(0, str(ROOT / "test" / "bench"))
+        cls.addClassCleanup(sys.path.remove, str(ROOT / "test" / "bench"))
+        places = {"ETX_LIBRARY": str(LIBRARY), "ETX_NATIVE": str(NATIVE)}
+        patch = mock.patch.dict(os.environ, places)
+        patch.start()
+        cls.addClassCleanup(patch.stop)
+
+    def check(self, name: str) -> None:
+        from peers.catalogue import STAGES
+
+        stage = STAGES[name]
+        inputs = stage.make(HITS)
+        reference = None
+        for one in stage.implementations:
+            with self.subTest(implementation=one.name):
+                if one.compiles:
+                    continue
+                try:
+                    run = one.prepare(inputs, N_THREADS)
+                except (ImportError, OSError) as error:
+                    self.skipTest(str(error))
+                result = run.result(run.call())
+                if reference is None:
+                    reference = result
+                found = (one.compare or stage.compare)(inputs, reference, result)
+                self.assertTrue(found.agrees, found.text)
+        self.assertGreater(stage.n_items(inputs, reference), 0)
+
+    def test_embedding(self) -> None:
+        self.check("embedding")
+
+    def test_radius_graphs(self) -> None:
+        self.check("radius_tracks")
+        self.check("radius_filled")
+
+    def test_filter(self) -> None:
+        self.check("filter")
+
+    def test_graph_networks(self) -> None:
+        self.check("gnn64")
+
+    def test_components(self) -> None:
+        self.check("components")
+        self.check("components_of_edges")
+
+    def test_training(self) -> None:
+        self.check("train_embedding")
+        self.check("train_gnn64")
+
+    def test_whole_event(self) -> None:
+        self.check("event")
+
+
+if __name__ == "__main__":
+    unittest.main()
