@@ -27,8 +27,10 @@ enum start {
     START_RESULT  /* with what c holds */
 };
 
-/* Rows of terms that are asked into the cache before their tile. */
+/* Rows of terms, and steps of the right-hand side, that are asked into the
+ * cache before they are needed. */
 #define AHEAD      16
+#define STEPS      4
 #define CACHE_LINE 16 /* floats */
 
 struct tile {
@@ -106,6 +108,10 @@ INLINE void multiply_tile(const int n_rows, const int n_vectors,
 #pragma GCC unroll 4
         for (int v = 0; v < n_vectors; v++)
             column[v] = v_load(b + v * VEC_WIDTH);
+        if (n_vectors == MAX_VECTORS)
+#pragma GCC unroll 4
+            for (int v = 0; v < n_vectors; v++)
+                __builtin_prefetch(b + STEPS * b_row + v * VEC_WIDTH);
 #pragma GCC unroll 8
         for (int i = 0; i < n_rows; i++) {
             const vec x = v_set1(a[i * a_row]);

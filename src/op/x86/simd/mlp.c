@@ -12,7 +12,7 @@
 #include "op/x86/mlp_block.h"
 #include "op/x86/vector.h"
 
-#define CACHE_FLOATS 49152 /* of scratch that a block may use */
+#define CACHE_FLOATS 131072 /* of scratch that a block may use */
 #define ROW_STEP     24    /* rows come in multiples of the gemm's tiles */
 
 struct job {
