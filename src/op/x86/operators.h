@@ -22,6 +22,9 @@
     X(radius_graph)                                                            \
     X(edge_select)                                                             \
     X(line_graph)                                                              \
+    X(connected_components)                                                    \
+    X(edge_select)                                                             \
+    X(mutual_best)                                                             \
     X(bce_loss)                                                                \
     X(adamw)
 
