@@ -1,90 +1,18 @@
-/* op/x86/simd/labels.c -- choose edges by their scores and join what is left.
+/* op/x86/simd/labels.c -- join what edges above a cut connect.
  *
- * Scores are compared a vector at a time and the edges that pass are packed
- * without a branch: whether one does cannot be foreseen. Components come from
- * union-find by M. Rem with splicing (Dijkstra, A Discipline of Programming,
- * 1976; Patwary, Blair and Manne, SEA 2010), the smaller node above: parents
- * are never larger, so one pass in ascending order makes labels of them.
+ * Components come from union-find by M. Rem with splicing (Dijkstra, A
+ * Discipline of Programming, 1976; Patwary, Blair and Manne, SEA 2010), the
+ * smaller node above: parents are never larger, so one pass in ascending order
+ * makes labels of them.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
 
 #include "base/check.h"
 #include "base/select.h"
-#include "op/x86/vector.h"
+#include "op/x86/pick.h"
 
 #include <string.h>
-
-#define BLOCK 4096 /* edges that are chosen at a time, whole vectors */
-
-/* picked = the edges begin .. end - 1 with score > cut, their number returned;
- * all of them without scores. picked has room for end - begin. */
-static int64_t pick(int32_t *picked, const float *score, float cut,
-    int64_t begin, int64_t end)
-{
-    int64_t n = 0;
-    int64_t e = begin;
-
-    for (; score != NULL && e + VEC_WIDTH <= end; e += VEC_WIDTH)
-        n += v_pick(picked + n, (int32_t)e,
-            v_bits(v_less(v_set1(cut), v_load(score + e))));
-    for (; e < end; e++) {
-        picked[n] = (int32_t)e;
-        n += score == NULL || score[e] > cut;
-    }
-    return n;
-}
-
-static int64_t end_of(int64_t begin, int64_t n)
-{
-    return begin + BLOCK < n ? begin + BLOCK : n;
-}
-
-/* --------------------------------------------------------- edge_select -- */
-
-struct selection {
-    const struct etx_edge_select_args *args;
-    int64_t *count; /* [n_blocks] */
-};
-
-/* Into the block's own part of the result. */
-static etx_status select_block(void *argument, int64_t block, int32_t worker)
-{
-    const struct selection *selection = argument;
-    const struct etx_edge_select_args *args = selection->args;
-    const int64_t begin = block * BLOCK;
-
-    (void)worker;
-    selection->count[block] = pick(args->selected + begin, args->score,
-        args->cut, begin, end_of(begin, args->n_edges));
-    return ETX_OK;
-}
-
-etx_status ETX_ISA_NAME(edge_select)(
-    struct etx_stream *stream, const struct etx_edge_select_args *args)
-{
-    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
-    const int64_t n_blocks = (args->n_edges + BLOCK - 1) / BLOCK;
-    struct selection selection = {.args = args};
-    int64_t n = 0;
-    etx_status status;
-
-    ETX_CHECK(etx_arena_take(&selection.count, stream->arena, n_blocks,
-        sizeof *selection.count, "blocks of edges"));
-    ETX_CHECK(
-        etx_parallel_for(stream->pool, n_blocks, select_block, &selection));
-    for (int64_t b = 0; b < n_blocks; b++) {
-        memmove(args->selected + n, args->selected + b * BLOCK,
-            (size_t)selection.count[b] * sizeof *args->selected);
-        n += selection.count[b];
-    }
-    *args->n_selected = n;
-done:
-    etx_arena_reset(stream->arena, mark);
-    return status;
-}
-
-/* ------------------------------------------------ connected_components -- */
 
 static void join(int32_t *parent, int32_t a, int32_t b)
 {
@@ -106,14 +34,14 @@ etx_status ETX_ISA_NAME(connected_components)(
     struct etx_stream *stream, const struct etx_connected_components_args *args)
 {
     int32_t *const parent = args->label;
-    int32_t picked[BLOCK];
+    int32_t picked[ETX_PICK_BLOCK];
 
     (void)stream;
     for (int64_t i = 0; i < args->n_nodes; i++)
         parent[i] = (int32_t)i;
-    for (int64_t begin = 0; begin < args->n_edges; begin += BLOCK) {
-        const int64_t n = pick(picked, args->score, args->cut, begin,
-            end_of(begin, args->n_edges));
+    for (int64_t begin = 0; begin < args->n_edges; begin += ETX_PICK_BLOCK) {
+        const int64_t n = etx_pick(picked, args->score, args->cut, begin,
+            etx_pick_end(begin, args->n_edges));
         for (int64_t t = 0; t < n; t++)
             join(parent, args->src[picked[t]], args->dst[picked[t]]);
     }
@@ -144,11 +72,11 @@ static uint64_t larger(uint64_t a, uint64_t b)
 static void find_best(
     uint64_t *out, uint64_t *in, const struct etx_mutual_best_args *args)
 {
-    int32_t picked[BLOCK];
+    int32_t picked[ETX_PICK_BLOCK];
 
-    for (int64_t begin = 0; begin < args->n_edges; begin += BLOCK) {
-        const int64_t n = pick(picked, args->score, args->cut, begin,
-            end_of(begin, args->n_edges));
+    for (int64_t begin = 0; begin < args->n_edges; begin += ETX_PICK_BLOCK) {
+        const int64_t n = etx_pick(picked, args->score, args->cut, begin,
+            etx_pick_end(begin, args->n_edges));
         for (int64_t t = 0; t < n; t++) {
             const int32_t e = picked[t];
             const uint64_t rank = rank_of(args->score[e], e);
