@@ -21,6 +21,13 @@ struct hit {
     const float *cells; /* [9] or NULL */
 };
 
+/* Of floats: their squares neither overflow nor underflow here, so this needs
+ * none of the care, and time, of hypot. */
+static double length(double x, double y)
+{
+    return sqrt(x * x + y * y);
+}
+
 static double value_r(const struct hit *hit)
 {
     return hit->r;
@@ -68,7 +75,7 @@ static double value_y(const struct hit *hit)
 
 static double value_distance(const struct hit *hit)
 {
-    return hypot(hit->r, hit->z);
+    return length(hit->r, hit->z);
 }
 
 static double value_log_cell_count(const struct hit *hit)
@@ -123,7 +130,7 @@ static struct hit hit_of(const struct etx_event *event, int64_t i)
         .z = (double)position[2],
     };
 
-    hit.r = hypot(hit.x, hit.y);
+    hit.r = length(hit.x, hit.y);
     if (event->cell_features != NULL)
         hit.cells = event->cell_features + i * ETX_N_CELL_FEATURES;
     return hit;
@@ -185,8 +192,8 @@ const char *etx_hit_feature_name(int32_t id)
     return id >= 0 && id < N_FEATURES ? table[id].name : "unknown";
 }
 
-etx_status etx_hit_features(float *out, const struct etx_event *event,
-    const struct etx_feature_list *list)
+etx_status etx_hit_features(float *out, struct etx_pool *pool,
+    const struct etx_event *event, const struct etx_feature_list *list)
 {
     struct work work = {out, event, list};
 
@@ -204,5 +211,5 @@ etx_status etx_hit_features(float *out, const struct etx_event *event,
     if (status != ETX_OK)
         return status;
     return etx_parallel_for(
-        NULL, (event->n_hits + BLOCK - 1) / BLOCK, fill_block, &work);
+        pool, (event->n_hits + BLOCK - 1) / BLOCK, fill_block, &work);
 }

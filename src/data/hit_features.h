@@ -8,6 +8,7 @@
 #ifndef ETX_DATA_HIT_FEATURES_H
 #define ETX_DATA_HIT_FEATURES_H
 
+#include "base/threads.h"
 #include "data/event.h"
 
 #define ETX_MAX_FEATURES 32
@@ -31,8 +32,8 @@ const char *etx_hit_feature_name(int32_t id);
  * features, those are copied and their number must equal the list's
  * (ETX_ERR_ARGUMENT naming both). A list that needs cells of an event
  * without is ETX_ERR_ARGUMENT. Always finite: eta at r = 0 is 0 when z = 0
- * and +-20 otherwise. */
-etx_status etx_hit_features(float *out, const struct etx_event *event,
-    const struct etx_feature_list *list);
+ * and +-20 otherwise. On the pool unless it is NULL. */
+etx_status etx_hit_features(float *out, struct etx_pool *pool,
+    const struct etx_event *event, const struct etx_feature_list *list);
 
 #endif

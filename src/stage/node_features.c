@@ -17,7 +17,8 @@ etx_status etx_stage_node_features(float **out, struct etx_context *context,
 
     ETX_CHECK(etx_arena_take(&features, context->stream->arena,
         event->n_hits * list->n_features, sizeof *features, "node features"));
-    ETX_CHECK(etx_hit_features(features, event, list));
+    ETX_CHECK(etx_hit_features(
+        features, context->stream->pool, event, list));
     *out = features;
 done:
     etx_stage_end(context, &clock, 0);

@@ -202,7 +202,7 @@ static etx_status make_features(struct etx_sample *sample,
     ETX_CHECK(etx_arena_take(&sample->features, arena,
         sample->n_hits * features->n_features, sizeof *sample->features,
         "node features"));
-    ETX_CHECK(etx_hit_features(sample->features, &part, features));
+    ETX_CHECK(etx_hit_features(sample->features, NULL, &part, features));
 done:
     return status;
 }

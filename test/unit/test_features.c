@@ -206,7 +206,7 @@ START_TEST(test_features_upstream)
     }
     float *features = calloc((size_t)n * 12, sizeof *features);
     ck_assert_ptr_nonnull(features);
-    ck_assert_ok(etx_hit_features(features, event, &list));
+    ck_assert_ok(etx_hit_features(features, NULL, event, &list));
 
     const float *judge = expected.values;
     for (int64_t i = 0; i < n; i++) {
@@ -284,7 +284,7 @@ START_TEST(test_features_positions)
     float features[9];
 
     ck_assert_ok(etx_event_create(&event, 1, NULL, places[_i].position));
-    ck_assert_ok(etx_hit_features(features, event, &list));
+    ck_assert_ok(etx_hit_features(features, NULL, event, &list));
     for (int k = 0; k < 9; k++)
         assert_close(features[k], places[_i].expected[k]);
     etx_event_free(event);
@@ -310,7 +310,7 @@ START_TEST(test_features_extreme)
             for (int k = 0; k < 9; k++)
                 list.feature[k].scale = scales[s];
             ck_assert_ok(etx_event_create(&event, 1, NULL, position));
-            ck_assert_ok(etx_hit_features(features, event, &list));
+            ck_assert_ok(etx_hit_features(features, NULL, event, &list));
             for (int k = 0; k < 9; k++)
                 ck_assert(isfinite(features[k]));
             etx_event_free(event);
@@ -329,7 +329,7 @@ START_TEST(test_features_scaled)
     float features[2];
 
     ck_assert_ok(etx_event_create(&event, 1, NULL, position));
-    ck_assert_ok(etx_hit_features(features, event, &list));
+    ck_assert_ok(etx_hit_features(features, NULL, event, &list));
     ck_assert_float_eq(features[0], 0.5f);
     ck_assert_float_eq(features[1], -2.0f);
     etx_event_free(event);
@@ -347,22 +347,22 @@ START_TEST(test_features_own)
     float features[3] = {1, 1, 1};
 
     ck_assert_ok(etx_event_create(&event, 1, NULL, position));
-    ck_assert_fails(etx_hit_features(features, event, &list), ETX_ERR_ARGUMENT,
-        "cell_count");
+    ck_assert_fails(etx_hit_features(features, NULL, event, &list),
+        ETX_ERR_ARGUMENT, "cell_count");
     list.feature[1].id = etx_hit_feature_find("log_cell_count");
-    ck_assert_fails(etx_hit_features(features, event, &list), ETX_ERR_ARGUMENT,
-        "log_cell_count");
+    ck_assert_fails(etx_hit_features(features, NULL, event, &list),
+        ETX_ERR_ARGUMENT, "log_cell_count");
     list.feature[1].id = 19;
     ck_assert_fails(
-        etx_hit_features(features, event, &list), ETX_ERR_ARGUMENT, "19");
+        etx_hit_features(features, NULL, event, &list), ETX_ERR_ARGUMENT, "19");
     ck_assert_float_eq(features[0], 1.0f);
 
     ck_assert_ok(etx_event_set_features(event, 2, own));
-    ck_assert_ok(etx_hit_features(features, event, &list));
+    ck_assert_ok(etx_hit_features(features, NULL, event, &list));
     ck_assert_mem_eq(features, own, sizeof own);
     list.n_features = 3;
-    ck_assert_fails(etx_hit_features(features, event, &list), ETX_ERR_ARGUMENT,
-        "needs 3 features, but the event has 2");
+    ck_assert_fails(etx_hit_features(features, NULL, event, &list),
+        ETX_ERR_ARGUMENT, "needs 3 features, but the event has 2");
     etx_event_free(event);
 }
 END_TEST

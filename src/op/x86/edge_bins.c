@@ -143,7 +143,10 @@ static struct chunk last_chunk(
 static struct chunk chunk_before(struct chunk chunk, int32_t key_bytes)
 {
     chunk.n_keys = (ETX_EDGE_CHUNK_BYTES - LINK) / key_bytes;
-    memcpy(&chunk.start, chunk.start, sizeof chunk.start);
+    const char *before;
+
+    memcpy(&before, chunk.start, sizeof before);
+    chunk.start = before;
     chunk.n_before--;
     return chunk;
 }

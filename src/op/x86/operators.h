@@ -20,8 +20,10 @@
     X(segment_reduce_backward)                                                 \
     X(edge_features)                                                           \
     X(radius_graph)                                                            \
-    X(edge_select)                                                             \
     X(line_graph)                                                              \
+    X(connected_components)                                                    \
+    X(edge_select)                                                             \
+    X(mutual_best)                                                             \
     X(bce_loss)                                                                \
     X(adamw)
 

@@ -24,14 +24,17 @@
  * README.md has the measurements behind it. */
 #define WORK_PER_EDGE 64
 
-/* An edge turned outward. */
-struct outward_edge {
-    int32_t tail, head;
+/* The edges above the cut that are no loops, in the graph's order, turned
+ * outward. */
+struct outward_edges {
+    int64_t n;
+    int32_t *tail, *head; /* [n] */
+    float *score;         /* [n] */
 };
 
 struct walk {
-    const struct etx_graph *graph;
-    float cut;
+    int64_t n_nodes;
+    struct outward_edges edges;
     int32_t *group;   /* [n_nodes] components, in the end groups */
     float *key;       /* [n_nodes] squared distance from the origin, mm^2 */
     uint8_t *tangled; /* [n_nodes] 1 at the group of a branching component */
@@ -40,41 +43,78 @@ struct walk {
     struct etx_dag dag;
 };
 
-/* Edges at or below the cut do not count, nor do loops. */
-static bool is_counted(const struct walk *walk, int64_t e)
+/* Few edges are left of a filtered graph: choose them once. */
+static etx_status choose_edges(struct walk *walk, struct etx_context *context,
+    const struct etx_graph *graph, float cut)
 {
-    return walk->graph->score[e] > walk->cut &&
-           walk->graph->src[e] != walk->graph->dst[e];
+    struct etx_arena *arena = context->stream->arena;
+    struct outward_edges *edges = &walk->edges;
+    const float *key = walk->key;
+    int32_t *selected = NULL;
+    int64_t n_selected = 0;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&selected, arena, graph->n_edges,
+        sizeof *selected, "edges above the cut"));
+    const struct etx_edge_select_args select = {
+        .n_edges = graph->n_edges,
+        .score = graph->score,
+        .cut = cut,
+        .selected = selected,
+        .n_selected = &n_selected,
+    };
+    ETX_CHECK(context->ops->edge_select(context->stream, &select));
+    ETX_CHECK(etx_arena_take(&edges->tail, arena, n_selected,
+        sizeof *edges->tail, "edges above the cut"));
+    ETX_CHECK(etx_arena_take(&edges->score, arena, n_selected,
+        sizeof *edges->score, "edges above the cut"));
+    edges->head = selected; /* its place is written after it was read */
+    for (int64_t k = 0; k < n_selected; k++) {
+        const int32_t e = selected[k];
+        const int32_t a = graph->src[e];
+        const int32_t b = graph->dst[e];
+        const bool is_outward = key[a] < key[b] || (a < b && key[a] == key[b]);
+
+        if (a == b)
+            continue;
+        edges->tail[edges->n] = is_outward ? a : b;
+        edges->head[edges->n] = is_outward ? b : a;
+        edges->score[edges->n++] = graph->score[e];
+    }
+done:
+    return status;
 }
 
-static struct outward_edge turn_outward(const struct walk *walk, int64_t e)
+static etx_status find_components(
+    struct walk *walk, struct etx_context *context)
 {
-    const int32_t a = walk->graph->src[e];
-    const int32_t b = walk->graph->dst[e];
-    const float *key = walk->key;
+    const struct etx_connected_components_args args = {
+        .n_nodes = walk->n_nodes,
+        .n_edges = walk->edges.n,
+        .src = walk->edges.tail,
+        .dst = walk->edges.head,
+        .label = walk->group,
+    };
 
-    if (key[a] < key[b] || (a < b && key[a] == key[b]))
-        return (struct outward_edge){.tail = a, .head = b};
-    return (struct outward_edge){.tail = b, .head = a};
+    return context->ops->connected_components(context->stream, &args);
 }
 
 /* has_in, has_out [n_nodes] are scratch. */
 static void find_tangled(struct walk *walk, uint8_t *has_in, uint8_t *has_out)
 {
-    const size_t n_nodes = (size_t)walk->graph->n_nodes;
+    const size_t n_nodes = (size_t)walk->n_nodes;
 
     memset(walk->tangled, 0, n_nodes);
     memset(has_in, 0, n_nodes);
     memset(has_out, 0, n_nodes);
-    for (int64_t e = 0; e < walk->graph->n_edges; e++) {
-        if (!is_counted(walk, e))
-            continue;
-        const struct outward_edge edge = turn_outward(walk, e);
+    for (int64_t e = 0; e < walk->edges.n; e++) {
+        const int32_t tail = walk->edges.tail[e];
+        const int32_t head = walk->edges.head[e];
 
-        if (has_out[edge.tail] || has_in[edge.head])
-            walk->tangled[walk->group[edge.tail]] = 1;
-        has_out[edge.tail] = 1;
-        has_in[edge.head] = 1;
+        if (has_out[tail] || has_in[head])
+            walk->tangled[walk->group[tail]] = 1;
+        has_out[tail] = 1;
+        has_in[head] = 1;
     }
 }
 
@@ -83,7 +123,7 @@ static int32_t list_tangled(struct walk *walk)
 {
     int32_t n = 0;
 
-    for (int64_t i = 0; i < walk->graph->n_nodes; i++) {
+    for (int64_t i = 0; i < walk->n_nodes; i++) {
         walk->local[i] = NONE;
         if (walk->tangled[walk->group[i]])
             walk->node[n++] = (int32_t)i;
@@ -111,7 +151,7 @@ static etx_status sort_outward(struct walk *walk, struct etx_arena *arena)
     ETX_CHECK(etx_sort_order(order, key, n));
     for (int32_t i = 0; i < n; i++)
         walk->local[walk->node[order[i]]] = i;
-    for (int64_t i = 0; i < walk->graph->n_nodes; i++)
+    for (int64_t i = 0; i < walk->n_nodes; i++)
         if (walk->local[i] != NONE)
             walk->node[walk->local[i]] = (int32_t)i;
 done:
@@ -133,9 +173,10 @@ static void rewind_offsets(int32_t *offset, int32_t n)
     offset[0] = 0;
 }
 
+/* Both ends are, or none. */
 static bool is_in_dag(const struct walk *walk, int64_t e)
 {
-    return walk->local[walk->graph->src[e]] != NONE && is_counted(walk, e);
+    return walk->local[walk->edges.tail[e]] != NONE;
 }
 
 static void count_edges(struct walk *walk)
@@ -145,28 +186,26 @@ static void count_edges(struct walk *walk)
 
     memset(dag->in_offset, 0, bytes);
     memset(dag->out_offset, 0, bytes);
-    for (int64_t e = 0; e < walk->graph->n_edges; e++) {
+    for (int64_t e = 0; e < walk->edges.n; e++) {
         if (!is_in_dag(walk, e))
             continue;
-        const struct outward_edge edge = turn_outward(walk, e);
-
-        dag->in_offset[walk->local[edge.head] + 1]++;
-        dag->out_offset[walk->local[edge.tail] + 1]++;
+        dag->in_offset[walk->local[walk->edges.head[e]] + 1]++;
+        dag->out_offset[walk->local[walk->edges.tail[e]] + 1]++;
     }
     counts_to_offsets(dag->in_offset, dag->n_nodes);
     counts_to_offsets(dag->out_offset, dag->n_nodes);
     dag->n_edges = dag->in_offset[dag->n_nodes];
 }
 
-/* by_head [dag.n_edges]: the graph's edges in order of their heads. */
+/* by_head [dag.n_edges]: places in walk->edges in order of their heads. */
 static void sort_by_head(struct walk *walk, int32_t *by_head)
 {
     struct etx_dag *dag = &walk->dag;
 
-    for (int64_t e = 0; e < walk->graph->n_edges; e++) {
+    for (int64_t e = 0; e < walk->edges.n; e++) {
         if (!is_in_dag(walk, e))
             continue;
-        const int32_t head = walk->local[turn_outward(walk, e).head];
+        const int32_t head = walk->local[walk->edges.head[e]];
 
         by_head[dag->in_offset[head]++] = (int32_t)e;
     }
@@ -179,11 +218,12 @@ static void fill_edges(struct walk *walk, const int32_t *by_head)
     struct etx_dag *dag = &walk->dag;
 
     for (int32_t k = 0; k < dag->n_edges; k++) {
-        const struct outward_edge edge = turn_outward(walk, by_head[k]);
-        const int32_t place = dag->out_offset[walk->local[edge.tail]]++;
+        const int32_t e = by_head[k];
+        const int32_t tail = walk->local[walk->edges.tail[e]];
+        const int32_t place = dag->out_offset[tail]++;
 
-        dag->head[place] = walk->local[edge.head];
-        dag->score[place] = walk->graph->score[by_head[k]];
+        dag->head[place] = walk->local[walk->edges.head[e]];
+        dag->score[place] = walk->edges.score[e];
     }
     rewind_offsets(dag->out_offset, dag->n_nodes);
     for (int32_t tail = 0; tail < dag->n_nodes; tail++)
@@ -243,12 +283,11 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const int64_t n_nodes = graph->n_nodes;
-    struct walk walk = {.graph = graph, .cut = cut, .group = group};
+    struct walk walk = {.n_nodes = n_nodes, .group = group};
     uint8_t *has_in = NULL;
     uint8_t *has_out = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_group_components(group, context, graph, position, cut));
     ETX_CHECK(etx_arena_take(
         &walk.key, arena, n_nodes, sizeof *walk.key, "distances of hits"));
     ETX_CHECK(etx_arena_take(
@@ -260,6 +299,8 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
     ETX_CHECK(etx_arena_take(
         &walk.node, arena, n_nodes, sizeof *walk.node, "hits walked"));
     etx_stage_outward_key(walk.key, position, n_nodes);
+    ETX_CHECK(choose_edges(&walk, context, graph, cut));
+    ETX_CHECK(find_components(&walk, context));
     find_tangled(&walk, has_in, has_out);
     walk.dag.n_nodes = list_tangled(&walk);
     if (walk.dag.n_nodes > 0)

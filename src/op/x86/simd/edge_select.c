@@ -1,6 +1,7 @@
 /* op/x86/simd/edge_select.c -- the edges above a cut, at most so many.
  *
- * Which score the last edge kept has is found by counting: first by the upper
+ * Blocks pick their edges each into its own part of the result, which then
+ * move together. Which score the last edge kept has is found by counting: first by the upper
  * half of the bits of the scores, then by the lower half among those that
  * share the upper one.
  *
@@ -8,7 +9,7 @@
 #include "op/x86/operators.h"
 
 #include "base/check.h"
-#include "op/x86/vector.h"
+#include "op/x86/pick.h"
 
 #include <string.h>
 
@@ -70,17 +71,47 @@ done:
     return status;
 }
 
+struct selection {
+    const struct etx_edge_select_args *args;
+    int64_t *count; /* [n_blocks] */
+};
+
+/* Into the block's own part of the result. */
+static etx_status select_block(void *argument, int64_t block, int32_t worker)
+{
+    const struct selection *selection = argument;
+    const struct etx_edge_select_args *args = selection->args;
+    const int64_t begin = block * ETX_PICK_BLOCK;
+
+    (void)worker;
+    selection->count[block] = etx_pick(args->selected + begin, args->score,
+        args->cut, begin, etx_pick_end(begin, args->n_edges));
+    return ETX_OK;
+}
+
 etx_status ETX_ISA_NAME(edge_select)(
     struct etx_stream *stream, const struct etx_edge_select_args *args)
 {
+    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
+    const int64_t n_blocks =
+        (args->n_edges + ETX_PICK_BLOCK - 1) / ETX_PICK_BLOCK;
+    struct selection selection = {.args = args};
     int64_t n = 0;
+    etx_status status;
 
-    for (int64_t e = 0; e < args->n_edges; e++) {
-        args->selected[n] = (int32_t)e;
-        n += args->score[e] > args->cut;
+    ETX_CHECK(etx_arena_take(&selection.count, stream->arena, n_blocks,
+        sizeof *selection.count, "blocks of edges"));
+    ETX_CHECK(
+        etx_parallel_for(stream->pool, n_blocks, select_block, &selection));
+    for (int64_t b = 0; b < n_blocks; b++) {
+        memmove(args->selected + n, args->selected + b * ETX_PICK_BLOCK,
+            (size_t)selection.count[b] * sizeof *args->selected);
+        n += selection.count[b];
     }
     *args->n_selected = n;
     if (args->max_selected > 0 && n > args->max_selected)
-        return keep_best(stream, args, n);
-    return ETX_OK;
+        ETX_CHECK(keep_best(stream, args, n));
+done:
+    etx_arena_reset(stream->arena, mark);
+    return status;
 }

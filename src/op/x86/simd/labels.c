@@ -1,0 +1,120 @@
+/* op/x86/simd/labels.c -- join what edges above a cut connect.
+ *
+ * Components come from union-find by M. Rem with splicing (Dijkstra, A
+ * Discipline of Programming, 1976; Patwary, Blair and Manne, SEA 2010), the
+ * smaller node above: parents are never larger, so one pass in ascending order
+ * makes labels of them.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "op/x86/operators.h"
+
+#include "base/check.h"
+#include "base/select.h"
+#include "op/x86/pick.h"
+
+#include <string.h>
+
+static void join(int32_t *parent, int32_t a, int32_t b)
+{
+    while (parent[a] != parent[b]) {
+        if (parent[a] < parent[b]) {
+            const int32_t other = a;
+            a = b;
+            b = other;
+        }
+        const int32_t above = parent[a];
+        parent[a] = parent[b];
+        if (above == a)
+            return;
+        a = above;
+    }
+}
+
+etx_status ETX_ISA_NAME(connected_components)(
+    struct etx_stream *stream, const struct etx_connected_components_args *args)
+{
+    int32_t *const parent = args->label;
+    int32_t picked[ETX_PICK_BLOCK];
+
+    (void)stream;
+    for (int64_t i = 0; i < args->n_nodes; i++)
+        parent[i] = (int32_t)i;
+    for (int64_t begin = 0; begin < args->n_edges; begin += ETX_PICK_BLOCK) {
+        const int64_t n = etx_pick(picked, args->score, args->cut, begin,
+            etx_pick_end(begin, args->n_edges));
+        for (int64_t t = 0; t < n; t++)
+            join(parent, args->src[picked[t]], args->dst[picked[t]]);
+    }
+    for (int64_t i = 0; i < args->n_nodes; i++)
+        parent[i] = parent[parent[i]];
+    return ETX_OK;
+}
+
+/* --------------------------------------------------------- mutual_best -- */
+
+/* Sorts by score, then the lower edge above; 0 is below all. */
+static uint64_t rank_of(float score, int32_t edge)
+{
+    return etx_ordered_key(score, INT32_MAX - edge);
+}
+
+static int32_t edge_of(uint64_t rank)
+{
+    return INT32_MAX - (int32_t)(uint32_t)rank;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* out, in [n_nodes] = the best edge above the cut at every node. */
+static void find_best(
+    uint64_t *out, uint64_t *in, const struct etx_mutual_best_args *args)
+{
+    int32_t picked[ETX_PICK_BLOCK];
+
+    for (int64_t begin = 0; begin < args->n_edges; begin += ETX_PICK_BLOCK) {
+        const int64_t n = etx_pick(picked, args->score, args->cut, begin,
+            etx_pick_end(begin, args->n_edges));
+        for (int64_t t = 0; t < n; t++) {
+            const int32_t e = picked[t];
+            const uint64_t rank = rank_of(args->score[e], e);
+            out[args->src[e]] = larger(out[args->src[e]], rank);
+            in[args->dst[e]] = larger(in[args->dst[e]], rank);
+        }
+    }
+}
+
+etx_status ETX_ISA_NAME(mutual_best)(
+    struct etx_stream *stream, const struct etx_mutual_best_args *args)
+{
+    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
+    const int64_t n_words = (args->n_edges + 63) / 64;
+    uint64_t *out = NULL, *in = NULL, *is_best = NULL;
+    int64_t count = 0;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&out, stream->arena, args->n_nodes, sizeof *out,
+        "best edges out of nodes"));
+    ETX_CHECK(etx_arena_take(&in, stream->arena, args->n_nodes, sizeof *in,
+        "best edges into nodes"));
+    ETX_CHECK(etx_arena_take(&is_best, stream->arena, n_words, sizeof *is_best,
+        "best edges"));
+    memset(out, 0, (size_t)args->n_nodes * sizeof *out);
+    memset(in, 0, (size_t)args->n_nodes * sizeof *in);
+    memset(is_best, 0, (size_t)n_words * sizeof *is_best);
+    find_best(out, in, args);
+    /* There are fewer nodes than edges; bits bring theirs into order. */
+    for (int64_t i = 0; i < args->n_nodes; i++)
+        if (out[i] != 0 && in[args->dst[edge_of(out[i])]] == out[i])
+            is_best[edge_of(out[i]) / 64] |= UINT64_C(1)
+                                             << edge_of(out[i]) % 64;
+    for (int64_t w = 0; w < n_words; w++)
+        for (uint64_t bits = is_best[w]; bits != 0; bits &= bits - 1)
+            args->selected[count++] = (int32_t)(w * 64) + __builtin_ctzll(bits);
+    *args->n_selected = count;
+done:
+    etx_arena_reset(stream->arena, mark);
+    return status;
+}
