@@ -34,6 +34,11 @@ struct etx_leaves {
     double relative, absolute; /* error of a distance between boxes */
 };
 
+/* order [n_points] = the points such that every ETX_LEAF of them are a leaf,
+ * and ETX_LEAF leaves a group; axis [n_points, ETX_AXES]. */
+etx_status ETX_ISA_NAME(cut_points)(int32_t *order, struct etx_stream *stream,
+    const float *axis, int64_t n_points);
+
 /* Build from point [n_points, n_dim] and key [n_points] or NULL, for searches
  * within radius; memory from the arena. n_points > 0. */
 etx_status ETX_ISA_NAME(leaves_build)(struct etx_leaves *out,

@@ -179,7 +179,8 @@ static inline int32_t v_pick4(int32_t *out, int32_t first, uint32_t bits)
     const __m128i lane =
         _mm_cvtepu8_epi32(_mm_cvtsi32_si128((int32_t)lanes[bits]));
 
-    _mm_storeu_si128((__m128i_u *)out, _mm_add_epi32(lane, _mm_set1_epi32(first)));
+    _mm_storeu_si128(
+        (__m128i_u *)out, _mm_add_epi32(lane, _mm_set1_epi32(first)));
     return __builtin_popcount(bits);
 }
 

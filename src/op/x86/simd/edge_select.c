@@ -1,9 +1,9 @@
 /* op/x86/simd/edge_select.c -- the edges above a cut, at most so many.
  *
- * Blocks pick their edges each into its own part of the result, which then
- * move together. Which score the last edge kept has is found by counting: first by the upper
- * half of the bits of the scores, then by the lower half among those that
- * share the upper one.
+ * Blocks pick their edges each into its own part of the result, which then move
+ * together. Which score the last edge kept has is found by counting: first by
+ * the upper half of the bits of the scores, then by the lower half among those
+ * that share the upper one.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"

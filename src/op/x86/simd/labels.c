@@ -1,9 +1,9 @@
 /* op/x86/simd/labels.c -- join what edges above a cut connect.
  *
- * Components come from union-find by M. Rem with splicing (Dijkstra, A
- * Discipline of Programming, 1976; Patwary, Blair and Manne, SEA 2010), the
- * smaller node above: parents are never larger, so one pass in ascending order
- * makes labels of them.
+ * Union-find with path halving (Tarjan and van Leeuwen, 1984), the smaller root
+ * above. Most edges join what is joined already and share a parent, so that is
+ * looked at first, and an edge pulls its ends up to the root. Parents are never
+ * larger than their nodes: one pass in ascending order makes labels of them.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
@@ -14,20 +14,33 @@
 
 #include <string.h>
 
+/* The root above i, which is a parent; halves the path on the way. */
+static int32_t find_root(int32_t *parent, int32_t i)
+{
+    int32_t above = parent[i];
+
+    while (above != i) {
+        const int32_t next = parent[above];
+        parent[i] = next;
+        i = next;
+        above = parent[i];
+    }
+    return i;
+}
+
 static void join(int32_t *parent, int32_t a, int32_t b)
 {
-    while (parent[a] != parent[b]) {
-        if (parent[a] < parent[b]) {
-            const int32_t other = a;
-            a = b;
-            b = other;
-        }
-        const int32_t above = parent[a];
-        parent[a] = parent[b];
-        if (above == a)
-            return;
-        a = above;
-    }
+    const int32_t above_a = parent[a];
+    const int32_t above_b = parent[b];
+
+    if (above_a == above_b)
+        return;
+    const int32_t root_a = find_root(parent, above_a);
+    const int32_t root_b = find_root(parent, above_b);
+    const int32_t root = root_a < root_b ? root_a : root_b;
+
+    parent[root_a] = parent[root_b] = root;
+    parent[a] = parent[b] = root;
 }
 
 etx_status ETX_ISA_NAME(connected_components)(

@@ -131,7 +131,8 @@ done:
 }
 
 /* A hit and what is joined at it. The edge from its doublet a to b is in b's
- * row, as far behind the begin of the row as a is behind the first into the hit. */
+ * row, as far behind the begin of the row as a is behind the first into
+ * the hit. */
 struct hit {
     int64_t n_in, n_out;    /* doublets into it, and out of it */
     const int32_t *doublet; /* [n_out] */

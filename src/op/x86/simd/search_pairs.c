@@ -181,7 +181,8 @@ static etx_status search_leaf(struct etx_neighbour_search *search,
     const struct etx_leaves *leaves = &search->leaves;
     const struct etx_boxes *boxes = &leaves->level[0];
     const int64_t box = from / ETX_LEAF * ETX_AXES * ETX_LEAF + from % ETX_LEAF;
-    const int64_t ways = search->args->both && search->args->key == NULL ? 2 : 1;
+    const int64_t ways =
+        search->args->both && search->args->key == NULL ? 2 : 1;
     float low[ETX_AXES], high[ETX_AXES];
     int64_t n_edges = 0;
     etx_status status;
