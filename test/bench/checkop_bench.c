@@ -180,7 +180,7 @@ static void radius_graph_knn(struct checkop_case *out, struct checkop *check)
 
 static void line_graph(struct checkop_case *out, struct checkop *check)
 {
-    checkop_line_graph(out, check, 100000, 400000);
+    checkop_line_graph(out, check, 100000, 1500000);
 }
 
 static void components(struct checkop_case *out, struct checkop *check)
