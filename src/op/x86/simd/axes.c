@@ -113,7 +113,7 @@ static void largest(int32_t *chosen, const double *value, int32_t n)
 static void principal_axes(
     struct etx_axes *axes, double *a, double *v, int32_t n_dim)
 {
-    double value[MOST_PCA_DIM];
+    double value[MOST_PCA_DIM] = {0.0};
     int32_t chosen[ETX_AXES];
 
     diagonalise(a, v, n_dim);
