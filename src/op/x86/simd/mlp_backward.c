@@ -371,17 +371,30 @@ static etx_status add_row(void *argument, int64_t block, int32_t worker)
 
 /* ------------------------------------------------------------ the whole -- */
 
+/* Floats of the cache that a block may fill. Weights that do not fit come
+ * from further away for every block, so that many rows must amortise them. */
+static int64_t floats_of_block(const struct job *job)
+{
+    const struct etx_mlp_args *forward = job->args->forward;
+    int64_t weights = 0;
+
+    for (int32_t l = 0; l < forward->n_layers; l++)
+        weights += (int64_t)job->layer[l].n_in * job->layer[l].n_out;
+    return weights > CACHE_FLOATS ? INT64_MAX : CACHE_FLOATS;
+}
+
 /* Rows of a block: as many as fit the cache, never more than there are. */
 static int32_t rows_of_block(const struct job *job)
 {
     struct scratch scratch;
+    const int64_t floats = floats_of_block(job);
     const int64_t n_rows = job->args->forward->n_rows;
     const int64_t needed = (n_rows + ROW_STEP - 1) / ROW_STEP * ROW_STEP;
     int64_t rows = ROW_STEP;
 
     while (
         rows + ROW_STEP <= MOST_ROWS && rows + ROW_STEP <= needed &&
-        lay_out(&scratch, NULL, job, (int32_t)rows + ROW_STEP) <= CACHE_FLOATS)
+        lay_out(&scratch, NULL, job, (int32_t)rows + ROW_STEP) <= floats)
         rows += ROW_STEP;
     return (int32_t)rows;
 }
