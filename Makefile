@@ -83,7 +83,11 @@ PEERS := test/bench/peers
 PEERS_OUT ?= $(BUILD)/bench
 PEERS_VENV ?= $(PEERS_OUT)/venv
 PEERS_ARGS ?=
-PEERS_NATIVE := $(PEERS_OUT)/limits.so $(PEERS_OUT)/nanoflann_pairs.so
+LDLIBS_own_product = $(STATIC) $(LDLIBS_LIB)
+LDLIBS_xsmm_product = $(shell pkg-config --libs libxsmm libxsmmnoblas) \
+    -ldl -lpthread
+PEERS_NATIVE := $(PEERS_OUT)/limits.so $(PEERS_OUT)/nanoflann_pairs.so \
+    $(PEERS_OUT)/xsmm_product.so $(PEERS_OUT)/own_product.so
 
 # ----------------------------------------------------------------- targets --
 
@@ -187,15 +191,17 @@ bench: all $(CHECKOP_BENCH)
 	    --model examples/models/default.safetensors
 
 bench-peers-deps: deps
-	@test/setup.sh python3-venv g++ libnanoflann-dev
+	@test/setup.sh python3-venv g++ libnanoflann-dev libxsmm-dev
 
 $(PEERS_VENV)/bin/python:
 	@python3 -m venv $(PEERS_VENV)
 	@$(PEERS_VENV)/bin/pip install -q -r $(PEERS)/requirements.txt || \
 	    { rm -f $@; exit 1; }
+$(PEERS_OUT)/own_product.so: $(STATIC)
 $(PEERS_OUT)/%.so: $(PEERS)/native/%.c
 	@mkdir -p $(@D) && echo "  cc    $@"
-	@$(CC) -std=c11 -O3 -march=native -fopenmp -shared -fPIC $(WARNINGS) $< -o $@
+	@$(CC) -std=c11 -O3 -march=native -fopenmp -shared -fPIC $(WARNINGS) -Iinclude \
+	    -Isrc $< -o $@ $(LDLIBS_$*)
 $(PEERS_OUT)/%.so: $(PEERS)/native/%.cpp
 	@mkdir -p $(@D) && echo "  c++   $@"
 	@$(CXX) -std=c++17 -O3 -march=native -fopenmp -shared -fPIC -Wall -Wextra \

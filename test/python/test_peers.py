@@ -73,6 +73,13 @@ class Peers(unittest.TestCase):
         self.check("components")
         self.check("components_of_edges")
 
+    def test_triplets(self) -> None:
+        self.check("triplets")
+
+    def test_linear(self) -> None:
+        self.check("linear64")
+        self.check("linear512")
+
     def test_training(self) -> None:
         self.check("train_embedding")
         self.check("train_gnn64")

@@ -10,8 +10,10 @@ from . import (
     edge_filter,
     embedding,
     graph_network,
+    linear,
     radius_graph,
     training,
+    triplets,
     whole_event,
 )
 from .stage import Stage
@@ -24,6 +26,8 @@ STAGES: dict[str, Stage] = {
         edge_filter.STAGE,
         *graph_network.STAGES,
         *components.STAGES,
+        triplets.STAGE,
+        *linear.STAGES,
         *training.STAGES,
         whole_event.STAGE,
     )

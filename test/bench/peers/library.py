@@ -139,6 +139,7 @@ FALLIBLE = {
     ),
     "etx_graph_filter": (TO_HANDLE, HANDLE, HANDLE, HANDLE, HANDLE),
     "etx_graph_score": (HANDLE, HANDLE, HANDLE, HANDLE),
+    "etx_graph_to_triplets": (TO_HANDLE, HANDLE, HANDLE, c_int64),
     "etx_label_options_init": (POINTER(LabelOptions), c_size_t),
     "etx_graph_label": (c_void_p, HANDLE, HANDLE, HANDLE, POINTER(LabelOptions)),
     "etx_find_tracks": (TO_HANDLE, HANDLE, HANDLE, HANDLE),
@@ -291,6 +292,15 @@ class Library:
             self.context.handle,
             model.handle,
             event.handle,
+        )
+
+    def graph_to_triplets(self, graph: Object, max_edges: int) -> Object:
+        return self.make(
+            "graph",
+            "etx_graph_to_triplets",
+            graph.handle,
+            self.context.handle,
+            c_int64(max_edges),
         )
 
     def graph_label(self, labels: np.ndarray, graph: Object) -> None:
