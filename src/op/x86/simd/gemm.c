@@ -13,8 +13,8 @@
 #define MAX_VECTORS (VEC_WIDTH == 16 ? 4 : 2)
 
 /* Steps of the inner index between two visits of the result: a panel of b of
- * this depth stays in the first-level cache. */
-#define INNER_BLOCK 128
+ * this depth stays in the first-level cache beside the rows of a. */
+#define INNER_BLOCK (VEC_WIDTH == 16 ? 64 : 128)
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -27,11 +27,10 @@ enum start {
     START_RESULT  /* with what c holds */
 };
 
-/* Rows of terms, and steps of the right-hand side, that are asked into the
- * cache before they are needed. */
-#define AHEAD      16
-#define STEPS      4
-#define CACHE_LINE 16 /* floats */
+/* Rows of terms that are asked into the cache before they are needed. */
+#define AHEAD        16
+#define CACHE_LINE   16 /* floats */
+#define SECOND_LEVEL 2  /* of the cache, to __builtin_prefetch */
 
 struct tile {
     float *c;
@@ -40,6 +39,8 @@ struct tile {
     ptrdiff_t a_row, a_step;
     const float *b;
     ptrdiff_t b_row;
+    const float *next; /* what is multiplied by then: a line of it a step is
+                        * asked into the second-level cache */
     const float *start;
     int32_t n_inner;
     int32_t row, n_rows; /* the tile's first row, and rows in all */
@@ -108,10 +109,7 @@ INLINE void multiply_tile(const int n_rows, const int n_vectors,
 #pragma GCC unroll 4
         for (int v = 0; v < n_vectors; v++)
             column[v] = v_load(b + v * VEC_WIDTH);
-        if (n_vectors == MAX_VECTORS)
-#pragma GCC unroll 4
-            for (int v = 0; v < n_vectors; v++)
-                __builtin_prefetch(b + STEPS * b_row + v * VEC_WIDTH);
+        __builtin_prefetch(t->next + k * CACHE_LINE, 0, SECOND_LEVEL);
 #pragma GCC unroll 8
         for (int i = 0; i < n_rows; i++) {
             const vec x = v_set1(a[i * a_row]);
@@ -140,10 +138,13 @@ INLINE void multiply_panel(const int n_vectors, const enum start from,
     const struct tile *panel, int32_t n_rows)
 {
     const int full = tile_rows(n_vectors);
+    const ptrdiff_t share = (ptrdiff_t)panel->n_inner * CACHE_LINE;
+    const float *const end = panel->next + panel->n_inner * panel->b_row;
     struct tile t = *panel;
 
     for (; n_rows >= full; n_rows -= full) {
         multiply_tile(full, n_vectors, from, &t);
+        t.next = t.next + share < end ? t.next + share : panel->next;
         t.a += full * t.a_row;
         t.c += full * t.c_row;
         t.row += full;
@@ -197,6 +198,7 @@ static void multiply(const int32_t n_vectors, const enum start from,
         t.n_inner = left <= INNER_BLOCK      ? left
                     : left < 2 * INNER_BLOCK ? left / 2
                                              : INNER_BLOCK;
+        t.next = left > t.n_inner ? t.b + t.n_inner * t.b_row : whole->next;
         if (n_vectors == 1)
             multiply_vectors(1, begin, &t, n_rows);
         else if (n_vectors == 2)
@@ -243,9 +245,8 @@ void ETX_ISA_NAME(gemm_pack)(float *packed, const int32_t n_inner,
 /* All panels of a packed right-hand side. */
 INLINE void multiply_packed(const enum start from, float *c,
     const ptrdiff_t c_row, const int32_t n_rows, const int32_t n_columns,
-    const int32_t n_inner, const struct etx_gemm_left left,
-    const float *packed, const float *start,
-    const struct etx_gemm_terms *terms)
+    const int32_t n_inner, const struct etx_gemm_left left, const float *packed,
+    const float *start, const struct etx_gemm_terms *terms)
 {
     const int32_t n_vectors = etx_padded(n_columns) / VEC_WIDTH;
     const int32_t n_panels = count_panels(n_vectors);
@@ -253,6 +254,7 @@ INLINE void multiply_packed(const enum start from, float *c,
     for (int32_t p = 0; p < n_panels; p++) {
         const int32_t begin = panel_begin(p, n_panels, n_vectors);
         const int32_t width = panel_begin(p + 1, n_panels, n_vectors) - begin;
+        const ptrdiff_t end = (ptrdiff_t)(begin + width) * VEC_WIDTH;
         const struct tile t = {
             .c = c + begin * VEC_WIDTH,
             .c_row = c_row,
@@ -261,6 +263,7 @@ INLINE void multiply_packed(const enum start from, float *c,
             .a_step = left.step,
             .b = packed + (ptrdiff_t)n_inner * begin * VEC_WIDTH,
             .b_row = width * VEC_WIDTH,
+            .next = packed + (p + 1 < n_panels ? end : 0) * n_inner,
             .start = start == NULL ? NULL : start + begin * VEC_WIDTH,
             .n_inner = n_inner,
             .n_rows = n_rows,
@@ -275,8 +278,8 @@ void ETX_ISA_NAME(gemm_packed)(float *c, const ptrdiff_t c_row,
     const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
     const struct etx_gemm_left left, const float *packed, const float *start)
 {
-    multiply_packed(start == NULL ? START_ZERO : START_VECTOR, c, c_row,
-        n_rows, n_columns, n_inner, left, packed, start, NULL);
+    multiply_packed(start == NULL ? START_ZERO : START_VECTOR, c, c_row, n_rows,
+        n_columns, n_inner, left, packed, start, NULL);
 }
 
 void ETX_ISA_NAME(gemm_packed_terms)(float *c, const ptrdiff_t c_row,
@@ -314,6 +317,7 @@ void ETX_ISA_NAME(gemm_add)(float *c, const ptrdiff_t c_row,
             .a_step = left.step,
             .b = b + begin * VEC_WIDTH,
             .b_row = b_row,
+            .next = b,
             .n_inner = n_inner,
         };
         multiply(width, START_RESULT, &t, n_rows);
