@@ -246,7 +246,8 @@ docs:
 	@doxygen docs/Doxyfile
 
 format:
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@git ls-files '*.c' '*.h' | xargs clang-format -i \
+	    --style=file:test/lint/clang-format.yaml
 
 install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/bin \
