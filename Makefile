@@ -249,6 +249,11 @@ format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i \
 	    --style=file:test/lint/clang-format.yaml
 
+# What the files of pkgconfig/ say of this build and where it goes.
+FILL_IN = sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
+    -e 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(MAJOR)|' -e \
+    "s|@PREFIX_FROM_LIBDIR@|$$(realpath -ms --relative-to=$(LIBDIR) $(PREFIX))|"
+
 install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/bin \
 	    $(DESTDIR)$(PREFIX)/include/exatrkx $(DESTDIR)$(DATADIR)/data \
@@ -257,9 +262,11 @@ install: all
 	install -m 755 $(SONAME) $(DESTDIR)$(LIBDIR)/
 	ln -sf libexatrkx.so.$(MAJOR) $(DESTDIR)$(LIBDIR)/libexatrkx.so
 	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)/
-	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
-	    -e 's|@VERSION@|$(VERSION)|' pkgconfig/exatrkx.pc.in \
-	    > $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx.pc
+	install -d $(DESTDIR)$(LIBDIR)/cmake/exatrkx
+	$(FILL_IN) pkgconfig/exatrkx.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx.pc
+	for file in exatrkx-config exatrkx-config-version; do \
+	    $(FILL_IN) pkgconfig/$$file.cmake.in \
+	    > $(DESTDIR)$(LIBDIR)/cmake/exatrkx/$$file.cmake; done
 	for program in $(notdir $(PROGRAMS)); do install -m 755 \
 	    $(BUILD)/examples/$$program $(DESTDIR)$(PREFIX)/bin/; done
 	install -m 644 examples/data/*.csv.gz $(DESTDIR)$(DATADIR)/data/
@@ -270,7 +277,8 @@ uninstall:
 	    $(DESTDIR)$(LIBDIR)/libexatrkx.a \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx.pc \
 	    $(PROGRAM_SOURCES:examples/%.c=$(DESTDIR)$(PREFIX)/bin/%)
-	rm -rf $(DESTDIR)$(PREFIX)/include/exatrkx $(DESTDIR)$(DATADIR)
+	rm -rf $(DESTDIR)$(PREFIX)/include/exatrkx $(DESTDIR)$(DATADIR) \
+	    $(DESTDIR)$(LIBDIR)/cmake/exatrkx
 
 dist:
 	@git archive --prefix=libexatrkx-$(VERSION)/ \

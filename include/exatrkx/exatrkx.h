@@ -158,6 +158,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_save(
     const etx_model *model, const char *path);
 /* The model's etx.config as JSON text; owned by the model. */
 ETX_API const char *etx_model_describe(const etx_model *model);
+/* 1 when the model has the network of ETX_STAGE_EMBEDDING, ETX_STAGE_FILTER or
+ * ETX_STAGE_GNN, 0 when not, for any other stage and for NULL. */
+ETX_API int32_t etx_model_has_stage(const etx_model *model, int32_t stage);
 ETX_API void etx_model_free(etx_model *model);
 
 /* ----------------------------------------------------------- detector -- */

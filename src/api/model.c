@@ -58,6 +58,22 @@ const char *etx_model_describe(const etx_model *model)
     return model == NULL ? "" : model->config;
 }
 
+int32_t etx_model_has_stage(const etx_model *model, int32_t stage)
+{
+    if (model == NULL)
+        return 0;
+    switch (stage) {
+    case ETX_STAGE_EMBEDDING:
+        return model->embedding.network != NULL;
+    case ETX_STAGE_FILTER:
+        return model->filter.network != NULL;
+    case ETX_STAGE_GNN:
+        return model->gnn.network != NULL;
+    default:
+        return 0;
+    }
+}
+
 etx_status etx_label_options_init(
     etx_label_options *options, size_t struct_size)
 {

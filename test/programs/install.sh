@@ -1,25 +1,64 @@
 #!/bin/sh
 # Install into an empty prefix, move it, and build the program of README.md
-# against it with pkg-config alone.
+# against it: with pkg-config, and with CMake as C and as C++.
 set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
+version=$(sed -n 's/.*VERSION_[A-Z]* //p' include/exatrkx/version.h |
+    paste -sd.)
 
-make --no-print-directory -s install PREFIX=/usr DESTDIR="$place/root" \
+# run PROGRAM: it finds tracks in a shipped event.
+run()
+{
+    "$1" examples/models/default.safetensors examples/data/event000000001 \
+        examples/data/detectors.csv.gz >"$place/out"
+    grep -Eq '^[1-9][0-9]* tracks$' "$place/out"
+}
+
+make --no-print-directory -s install PREFIX=/usr DESTDIR="$place/first" \
     >/dev/null
+mv "$place/first" "$place/root"
 # shellcheck disable=SC2016
 sed -n '/^```c$/,/^```$/p' README.md | sed '1d;$d' >"$place/program.c"
 export PKG_CONFIG_PATH="$place/root/usr/lib/pkgconfig"
 export PKG_CONFIG_SYSROOT_DIR="$place/root"
-[ "$(pkg-config --modversion exatrkx)" = "$(sed -n \
-    's/.*VERSION_[A-Z]* //p' include/exatrkx/version.h | paste -sd.)" ]
+[ "$(pkg-config --modversion exatrkx)" = "$version" ]
 # The flags are meant to split into words.
 # shellcheck disable=SC2046
 ${CC:-gcc} -std=c11 -Wall -Wextra -Werror "$place/program.c" \
     $(pkg-config --cflags --libs exatrkx) -o "$place/program"
 export LD_LIBRARY_PATH="$place/root/usr/lib"
-"$place/program" examples/models/default.safetensors \
-    examples/data/event000000001 examples/data/detectors.csv.gz >"$place/out"
-grep -Eq '^[1-9][0-9]* tracks$' "$place/out"
+run "$place/program"
 "$place/root/usr/bin/etx-find-tracks" --help >/dev/null
 echo 'install: README.md program built by pkg-config and run'
+
+if ! command -v cmake >/dev/null 2>&1 || ! command -v c++ >/dev/null 2>&1; then
+    echo 'SKIPPED find_package(exatrkx): no cmake or no C++ compiler'
+    exit 0
+fi
+cp "$place/program.c" "$place/program.cpp"
+cat >"$place/CMakeLists.txt" <<EOF
+cmake_minimum_required(VERSION 3.16)
+project(consumer C CXX)
+find_package(exatrkx $version REQUIRED)
+find_package(exatrkx 99 QUIET)
+if(exatrkx_FOUND)
+    message(FATAL_ERROR "version 99 was found")
+endif()
+find_package(exatrkx REQUIRED)
+add_executable(from_c program.c)
+add_executable(from_cpp program.cpp)
+foreach(program from_c from_cpp)
+    target_link_libraries(\${program} exatrkx::exatrkx)
+endforeach()
+EOF
+if ! { cmake -S "$place" -B "$place/build" \
+    -DCMAKE_PREFIX_PATH="$place/root/usr" &&
+    cmake --build "$place/build"; } >"$place/log" 2>&1; then
+    cat "$place/log" >&2
+    exit 1
+fi
+unset LD_LIBRARY_PATH
+run "$place/build/from_c"
+run "$place/build/from_cpp"
+echo 'install: the same through find_package(exatrkx), as C and as C++'

@@ -124,6 +124,11 @@ START_TEST(test_io_model_content)
         "z");
     ck_assert_int_eq(model->embedding.network->n_out, 3);
     ck_assert_ptr_null(model->gnn.network);
+    ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_EMBEDDING), 1);
+    ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_FILTER), 0);
+    ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_GNN), 0);
+    ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_LABEL), 0);
+    ck_assert_int_eq(etx_model_has_stage(NULL, ETX_STAGE_EMBEDDING), 0);
     ck_assert_int_eq(
         memcmp(model->embedding.network->value, made->embedding.network->value,
             (size_t)made->embedding.network->n_values * sizeof(float)),

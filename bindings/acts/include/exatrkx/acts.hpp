@@ -1,0 +1,125 @@
+// exatrkx/acts.hpp -- the stages of a model as stages of ACTS's GNN pipeline.
+//
+//   exatrkx::Stages stages({.model = "default.safetensors",
+//       .columns = {{"r", 1000}, {"phi", 3.14159265f}, {"z", 1000}}});
+//   ActsPlugins::GnnPipeline pipeline(stages.graphConstruction(),
+//       stages.edgeClassifiers(), stages.trackBuilding(), std::move(logger));
+//
+// Threads: GnnPipeline::run may be called by many threads at once on the same
+// stages; each call borrows a context with one thread from a pool.
+// Errors: std::runtime_error with the library's own text; NoEdgesError where no
+// edge remains, which the pipeline turns into no tracks.
+// Devices: tensors on a GPU are copied to the host and results back.
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EXATRKX_ACTS_HPP
+#define EXATRKX_ACTS_HPP
+
+#include <exatrkx/exatrkx.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#if __has_include(<ActsPlugins/Gnn/Stages.hpp>)
+#include <ActsPlugins/Gnn/Stages.hpp>
+namespace exatrkx {
+namespace gnn = ::ActsPlugins;
+}
+#else // before ACTS 44
+#include <Acts/Plugins/Gnn/Stages.hpp>
+namespace exatrkx {
+namespace gnn = ::Acts;
+}
+#endif
+
+namespace exatrkx {
+
+/// A column of the node features: what it is, and what the algorithm that
+/// fills it divides by (its nodeFeatures and featureScales, in their order).
+///
+/// Positions come from "x", "y", "z" or from "r", "phi", "z" (mm, rad). Other
+/// names that are read, where the model wants them: "cell_count" (ACTS:
+/// CellCount), "cell_val" (ChargeSum), "leta", "lphi", "lx", "ly", "lz",
+/// "geta", "gphi". Any other name is a column that nobody reads.
+struct Column {
+    std::string name;
+    float scale = 1.0F;
+};
+
+struct Config {
+    std::string model; ///< path of a model file
+    std::vector<Column> columns;
+    /// Edges leave the last classifier with a score above this (strictly);
+    /// default: the cut of the model's labels.
+    std::optional<float> cut;
+};
+
+class Model; // loaded once, shared by the stages
+
+/// The embedding and the radius graph of the model.
+class GraphConstruction final : public gnn::GraphConstructionBase {
+  public:
+    explicit GraphConstruction(std::shared_ptr<const Model> model);
+
+    /// Module ids are not read: they may be in any order.
+    gnn::PipelineTensors operator()(std::vector<float> &inputValues,
+        std::size_t numNodes, const std::vector<std::uint64_t> &moduleIds,
+        const gnn::ExecutionContext &execContext = {}) override;
+
+  private:
+    std::shared_ptr<const Model> m_model;
+};
+
+/// The filter or the graph neural network of the model. Edges come in any
+/// order and leave sorted by target, then source, with their scores.
+class EdgeClassification final : public gnn::EdgeClassificationBase {
+  public:
+    enum class Network { eFilter, eGnn };
+
+    EdgeClassification(
+        std::shared_ptr<const Model> model, Network network, float cut);
+
+    gnn::PipelineTensors operator()(gnn::PipelineTensors tensors,
+        const gnn::ExecutionContext &execContext = {}) override;
+
+  private:
+    std::shared_ptr<const Model> m_model;
+    Network m_network;
+    float m_cut; // of the graph network; the filter has the model's
+};
+
+/// The label method of the model: tracks in the order of their first node.
+class TrackBuilding final : public gnn::TrackBuildingBase {
+  public:
+    explicit TrackBuilding(std::shared_ptr<const Model> model);
+
+    std::vector<std::vector<int>> operator()(gnn::PipelineTensors tensors,
+        std::vector<int> &spacePointIDs,
+        const gnn::ExecutionContext &execContext = {}) override;
+
+  private:
+    std::shared_ptr<const Model> m_model;
+};
+
+/// All stages of a model file. What a stage wants and the columns lack is an
+/// error of the constructor, which names both.
+class Stages {
+  public:
+    explicit Stages(const Config &config);
+
+    std::shared_ptr<gnn::GraphConstructionBase> graphConstruction() const;
+    /// The filter and the graph network, as far as the model has them.
+    std::vector<std::shared_ptr<gnn::EdgeClassificationBase>>
+    edgeClassifiers() const;
+    std::shared_ptr<gnn::TrackBuildingBase> trackBuilding() const;
+
+  private:
+    std::shared_ptr<const Model> m_model;
+    float m_cut;
+};
+
+} // namespace exatrkx
+
+#endif

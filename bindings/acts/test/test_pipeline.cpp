@@ -1,0 +1,210 @@
+// test_pipeline.cpp -- ACTS's GnnPipeline with the stages of the shipped model,
+// under floating-point traps as ACTS sets them.
+//
+//   test_pipeline EXAMPLES
+//
+// SPDX-License-Identifier: Apache-2.0
+#include <exatrkx/acts.hpp>
+#include <exatrkx/graph.h>
+
+#if __has_include(<ActsPlugins/Gnn/GnnPipeline.hpp>)
+#include <ActsPlugins/Gnn/GnnPipeline.hpp>
+#else
+#include <Acts/Plugins/Gnn/GnnPipeline.hpp>
+#endif
+
+#include <atomic>
+#include <cfenv>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <set>
+#include <thread>
+
+namespace {
+
+namespace gnn = exatrkx::gnn;
+using Tracks = std::vector<std::vector<int>>;
+
+int failures = 0;
+
+void expect(bool condition, const char *what)
+{
+    std::printf("%s  %s\n", condition ? "ok  " : "FAIL", what);
+    failures += condition ? 0 : 1;
+}
+
+void must(etx_status status)
+{
+    if (status != ETX_OK)
+        throw std::runtime_error(etx_last_error());
+}
+
+/// A shipped event and what the library itself finds in it.
+struct Reference {
+    std::vector<float> cartesian; ///< x, y, z, cell_count [n, 4]
+    std::vector<float> polar;     ///< r, phi, z, cell_count, scaled [n, 4]
+    std::size_t n = 0;
+    Tracks tracks;
+};
+
+constexpr float polarScale[] = {1000.0F, 3.14159274F, 1000.0F, 1.0F};
+
+void fillFeatures(Reference &out, const etx_event *event)
+{
+    const float *x = etx_event_positions(event);
+    const float *cells = etx_event_cell_features(event);
+
+    for (std::size_t i = 0; i < out.n; i++) {
+        const float *p = x + 3 * i;
+        const float count = cells[9 * i];
+        out.cartesian.insert(out.cartesian.end(), {p[0], p[1], p[2], count});
+        out.polar.insert(out.polar.end(),
+            {std::hypot(p[0], p[1]) / polarScale[0],
+                std::atan2(p[1], p[0]) / polarScale[1], p[2] / polarScale[2],
+                count});
+    }
+}
+
+void fillTracks(
+    Reference &out, const etx_event *event, const std::string &modelPath)
+{
+    etx_model *model = nullptr;
+    etx_context *context = nullptr;
+    etx_tracks *tracks = nullptr;
+
+    must(etx_model_load(&model, modelPath.c_str()));
+    must(etx_context_create(&context, nullptr));
+    must(etx_find_tracks(&tracks, context, model, event));
+    const std::int64_t *offset = etx_tracks_offsets(tracks);
+    for (std::int64_t t = 0; t < etx_tracks_count(tracks); t++)
+        out.tracks.emplace_back(etx_tracks_hits(tracks) + offset[t],
+            etx_tracks_hits(tracks) + offset[t + 1]);
+    etx_tracks_free(tracks);
+    etx_context_free(context);
+    etx_model_free(model);
+}
+
+Reference read(const std::string &examples, const std::string &modelPath)
+{
+    Reference out;
+    etx_detector *detector = nullptr;
+    etx_event *event = nullptr;
+    const std::string data = examples + "/data/";
+
+    must(etx_detector_read(&detector, (data + "detectors.csv.gz").c_str()));
+    must(etx_event_read_trackml(
+        &event, (data + "event000000001").c_str(), detector));
+    out.n = static_cast<std::size_t>(etx_event_n_hits(event));
+    fillFeatures(out, event);
+    fillTracks(out, event, modelPath);
+    etx_event_free(event);
+    etx_detector_free(detector);
+    return out;
+}
+
+gnn::GnnPipeline pipelineOf(const exatrkx::Config &config)
+{
+    const exatrkx::Stages stages(config);
+
+    return gnn::GnnPipeline(stages.graphConstruction(),
+        stages.edgeClassifiers(), stages.trackBuilding(),
+        Acts::getDefaultLogger("test", Acts::Logging::WARNING));
+}
+
+Tracks run(const gnn::GnnPipeline &pipeline, std::vector<float> features,
+    std::size_t n)
+{
+    // Not sorted, as TrackFindingAlgorithmGnn passes them.
+    std::vector<std::uint64_t> modules(n);
+    std::vector<int> ids(n);
+
+    std::iota(modules.rbegin(), modules.rend(), 0U);
+    std::iota(ids.begin(), ids.end(), 0);
+    return pipeline.run(features, modules, ids, gnn::Device::Cpu());
+}
+
+void testThreads(const gnn::GnnPipeline &pipeline, const Reference &event)
+{
+    constexpr int nThreads = 8;
+    constexpr int nEvents = 50;
+    std::vector<std::thread> threads;
+    std::atomic<int> nSame = 0;
+
+    for (int t = 0; t < nThreads; t++)
+        threads.emplace_back([&] {
+            for (int k = 0; k < nEvents; k++)
+                if (run(pipeline, event.cartesian, event.n) == event.tracks)
+                    nSame++;
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+    expect(nSame == nThreads * nEvents, "8 threads, 50 events each: the same");
+}
+
+void testPolar(const std::string &model, const Reference &event)
+{
+    const auto pipeline = pipelineOf({model,
+        {{"r", polarScale[0]}, {"phi", polarScale[1]}, {"z", polarScale[2]},
+            {"cell_count", polarScale[3]}},
+        std::nullopt});
+    const Tracks found = run(pipeline, event.polar, event.n);
+    const std::set<std::vector<int>> all(found.begin(), found.end());
+    std::size_t nSame = 0;
+
+    for (const auto &track : event.tracks)
+        nSame += all.count(track);
+    // Positions come back with rounding, which may decide an edge at a cut.
+    expect(nSame + event.tracks.size() / 50 >= event.tracks.size(),
+        "r, phi, z with scales: the same tracks but for one in fifty");
+}
+
+void testMistakes(const std::string &model)
+{
+    std::string text;
+
+    try {
+        const exatrkx::Stages stages(
+            {model, {{"r", 1000}, {"phi", 1}, {"z", 1000}}, std::nullopt});
+    } catch (const std::runtime_error &error) {
+        text = error.what();
+    }
+    expect(text.find("log_cell_count") != std::string::npos &&
+               text.find("phi (scale 1)") != std::string::npos,
+        "a feature that is missing: an error that names both sides");
+
+    text.clear();
+    try {
+        const exatrkx::Stages stages({model + ".not", {}, std::nullopt});
+    } catch (const std::runtime_error &error) {
+        text = error.what();
+    }
+    expect(text.find(".not") != std::string::npos, "no such file: its name");
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        std::fprintf(stderr, "usage: %s EXAMPLES\n", argv[0]);
+        return 2;
+    }
+    const std::string examples = argv[1];
+    const std::string model = examples + "/models/default.safetensors";
+    const Reference event = read(examples, model);
+    const auto pipeline = pipelineOf({model,
+        {{"x", 1}, {"y", 1}, {"z", 1}, {"cell_count", 1}}, std::nullopt});
+
+    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+    expect(!event.tracks.empty(), "the event has tracks");
+    expect(run(pipeline, event.cartesian, event.n) == event.tracks,
+        "the pipeline finds what etx_find_tracks finds");
+    expect(run(pipeline, {}, 0).empty(), "no hits: no tracks");
+    expect(run(pipeline, {30, 0, 0, 1, -900, 0, 2000, 1}, 2).empty(),
+        "no edges: no tracks");
+    testPolar(model, event);
+    testMistakes(model);
+    testThreads(pipeline, event);
+    return failures == 0 ? 0 : 1;
+}
