@@ -15,6 +15,8 @@ echo '== programs'
 test/programs/programs.sh "$build"
 echo '== installed copy'
 test/programs/install.sh
+echo '== acts'
+test/programs/acts.sh
 echo '== python'
 test/python/python.sh "$build"
 echo '== library'

@@ -9,8 +9,13 @@
 
 #if __has_include(<ActsPlugins/Gnn/GnnPipeline.hpp>)
 #include <ActsPlugins/Gnn/GnnPipeline.hpp>
-#else
+using ActsPlugins::GnnPipeline;
+#elif __has_include(<Acts/Plugins/Gnn/GnnPipeline.hpp>)
 #include <Acts/Plugins/Gnn/GnnPipeline.hpp>
+using Acts::GnnPipeline;
+#else
+#include <Acts/Plugins/ExaTrkX/ExaTrkXPipeline.hpp>
+using GnnPipeline = Acts::ExaTrkXPipeline;
 #endif
 
 #include <atomic>
@@ -103,16 +108,16 @@ Reference read(const std::string &examples, const std::string &modelPath)
     return out;
 }
 
-gnn::GnnPipeline pipelineOf(const exatrkx::Config &config)
+GnnPipeline pipelineOf(const exatrkx::Config &config)
 {
     const exatrkx::Stages stages(config);
 
-    return gnn::GnnPipeline(stages.graphConstruction(),
+    return GnnPipeline(stages.graphConstruction(),
         stages.edgeClassifiers(), stages.trackBuilding(),
         Acts::getDefaultLogger("test", Acts::Logging::WARNING));
 }
 
-Tracks run(const gnn::GnnPipeline &pipeline, std::vector<float> features,
+Tracks run(const GnnPipeline &pipeline, std::vector<float> features,
     std::size_t n)
 {
     // Not sorted, as TrackFindingAlgorithmGnn passes them.
@@ -124,7 +129,7 @@ Tracks run(const gnn::GnnPipeline &pipeline, std::vector<float> features,
     return pipeline.run(features, modules, ids, gnn::Device::Cpu());
 }
 
-void testThreads(const gnn::GnnPipeline &pipeline, const Reference &event)
+void testThreads(const GnnPipeline &pipeline, const Reference &event)
 {
     constexpr int nThreads = 8;
     constexpr int nEvents = 50;

@@ -27,8 +27,13 @@
 namespace exatrkx {
 namespace gnn = ::ActsPlugins;
 }
-#else // before ACTS 44
+#elif __has_include(<Acts/Plugins/Gnn/Stages.hpp>) // before ACTS 44
 #include <Acts/Plugins/Gnn/Stages.hpp>
+namespace exatrkx {
+namespace gnn = ::Acts;
+}
+#else // before ACTS 43.2
+#include <Acts/Plugins/ExaTrkX/Stages.hpp>
 namespace exatrkx {
 namespace gnn = ::Acts;
 }
