@@ -6,6 +6,7 @@ CUDA ?= 0
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 DATADIR ?= $(PREFIX)/share/exatrkx
+MANDIR ?= $(PREFIX)/share/man
 DESTDIR ?=
 BUILD ?= build
 LIB ?= lib
@@ -269,6 +270,10 @@ install: all
 	    > $(DESTDIR)$(LIBDIR)/cmake/exatrkx/$$file.cmake; done
 	for program in $(notdir $(PROGRAMS)); do install -m 755 \
 	    $(BUILD)/examples/$$program $(DESTDIR)$(PREFIX)/bin/; done
+	install -d $(DESTDIR)$(MANDIR)/man1
+	for program in $(notdir $(PROGRAMS)); do $(BUILD)/examples/$$program --help | \
+	    awk -v name=$$program -v version=$(VERSION) -f docs/man.awk \
+	    > $(DESTDIR)$(MANDIR)/man1/$$program.1; done
 	install -m 644 examples/data/*.csv.gz $(DESTDIR)$(DATADIR)/data/
 	install -m 644 examples/models/*.safetensors $(DESTDIR)$(DATADIR)/models/
 
@@ -276,7 +281,8 @@ uninstall:
 	rm -f $(DESTDIR)$(LIBDIR)/libexatrkx.so* \
 	    $(DESTDIR)$(LIBDIR)/libexatrkx.a \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx.pc \
-	    $(PROGRAM_SOURCES:examples/%.c=$(DESTDIR)$(PREFIX)/bin/%)
+	    $(PROGRAM_SOURCES:examples/%.c=$(DESTDIR)$(PREFIX)/bin/%) \
+	    $(PROGRAM_SOURCES:examples/%.c=$(DESTDIR)$(MANDIR)/man1/%.1)
 	rm -rf $(DESTDIR)$(PREFIX)/include/exatrkx $(DESTDIR)$(DATADIR) \
 	    $(DESTDIR)$(LIBDIR)/cmake/exatrkx
 

@@ -11,6 +11,7 @@ test/lint/includes.sh
 test/lint/calls.sh
 echo '== exported symbols'
 test/lint/abi.sh lib/libexatrkx.so
+test/lint/exercised.sh
 echo '== programs'
 test/programs/programs.sh "$build"
 echo '== installed copy'

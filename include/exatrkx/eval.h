@@ -22,8 +22,9 @@ extern "C" {
 #define ETX_MATCH_ATLAS 1   /* > f of the track's hits are the particle's */
 #define ETX_MATCH_PERFECT 2 /* the track is exactly the particle's hits */
 
+/* What counts, and when it matches. */
 typedef struct etx_evaluation_options {
-    uint32_t struct_size;
+    uint32_t struct_size;      /* set by etx_evaluation_options_init */
     int32_t matching;          /* ETX_MATCH_; default double majority */
     float matching_fraction;   /* in [0.5, 1); default 0.5 */
     float min_pt;              /* GeV, of selected particles; default 0.1 */
@@ -33,17 +34,19 @@ typedef struct etx_evaluation_options {
     int32_t charged_only;      /* default 1 */
 } etx_evaluation_options;
 
+/* Set every field of an options struct of struct_size bytes to its default.
+ * ETX_ERR_ARGUMENT for NULL or a size that no version of the struct had. */
 ETX_API ETX_MUST_CHECK etx_status etx_evaluation_options_init(
     etx_evaluation_options *options, size_t struct_size);
 
 /* Sums over events: start from zero, add events, then take rates. */
 typedef struct etx_evaluation_counts {
-    int64_t n_events;
-    int64_t n_particles_selected;
+    int64_t n_events;                    /* added so far */
+    int64_t n_particles_selected;        /* by charge, pT and eta */
     int64_t n_particles_reconstructable; /* selected and reconstructable */
-    int64_t n_selected_matched;
-    int64_t n_reconstructable_matched;
-    int64_t n_tracks;
+    int64_t n_selected_matched;          /* selected ones with a track */
+    int64_t n_reconstructable_matched;   /* reconstructable ones with one */
+    int64_t n_tracks;           /* of min_track_hits hits or more */
     int64_t n_tracks_matched;   /* to any particle, by the matching asked */
     int64_t n_tracks_fake;      /* no particle has > f of the track's hits */
     int64_t n_tracks_duplicate; /* matched tracks beyond one a particle */
@@ -57,9 +60,12 @@ ETX_API ETX_MUST_CHECK etx_status etx_evaluate(etx_evaluation_counts *counts,
 
 /* A ratio with its 68.27 % Clopper-Pearson interval; 0 of 0 is nan, [0, 1]. */
 typedef struct etx_rate {
-    double value, low, high;
+    double value; /* the ratio */
+    double low;   /* lower end of the interval */
+    double high;  /* upper end */
 } etx_rate;
 
+/* The rates of all events that were added. */
 typedef struct etx_evaluation {
     etx_rate physics_efficiency;   /* matched selected / selected */
     etx_rate technical_efficiency; /* the same of reconstructable ones */
@@ -69,11 +75,12 @@ typedef struct etx_evaluation {
     double trackml_score;          /* mean over events */
 } etx_evaluation;
 
+/* Rates and intervals from the sums; out is written whole. */
 ETX_API ETX_MUST_CHECK etx_status etx_evaluation_rates(
     etx_evaluation *out, const etx_evaluation_counts *counts);
 
-#define ETX_VARIABLE_PT 0  /* GeV */
-#define ETX_VARIABLE_ETA 1
+#define ETX_VARIABLE_PT 0  /* transverse momentum, GeV */
+#define ETX_VARIABLE_ETA 1 /* pseudorapidity */
 
 /* Reconstructable and matched reconstructable selected particles in bins of
  * a variable: bin b is edges[b] <= value < edges[b + 1]; edges [n_bins + 1]

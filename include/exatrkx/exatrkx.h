@@ -9,14 +9,14 @@
  *   Errors     A fallible call returns an etx_status: ETX_OK or a negative
  *              value. On error the outputs are untouched and
  *              etx_last_error() says what, which, value and bound.
- *   Ownership  etx_<object>_free releases what etx_<object>_create, _load or
+ *   Ownership  etx_..._free releases what etx_..._create, _load or
  *              _read made and takes NULL. Getters return borrowed views that
  *              live until the object is changed or freed.
  *   Threads    An etx_model is immutable and shared freely. Every other
  *              object is used by one thread at a time.
  *   Shapes     Arrays are row-major and contiguous. Positions are in mm.
  *   Options    Structs start with struct_size; fill them with
- *              etx_<type>_init(&options, sizeof options), then change fields.
+ *              etx_..._init(&options, sizeof options), then change fields.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_EXATRKX_H
@@ -28,7 +28,9 @@
 #include <exatrkx/version.h>
 
 #if defined(__GNUC__)
+/* What the shared library exports. */
 #define ETX_API __attribute__((visibility("default")))
+/* A status that must be looked at. */
 #define ETX_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define ETX_API
@@ -44,7 +46,7 @@ extern "C" {
 /* Zero or one of the negative ETX_ERR_ values. */
 typedef int32_t etx_status;
 
-#define ETX_OK 0
+#define ETX_OK 0                 /* it worked */
 #define ETX_ERR_ARGUMENT (-1)    /* the caller's argument is wrong */
 #define ETX_ERR_MEMORY (-2)      /* an allocation failed */
 #define ETX_ERR_IO (-3)          /* the operating system refused */
@@ -79,8 +81,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_set_allocator(
  * thread of the host. */
 typedef struct etx_context etx_context;
 
-#define ETX_DEVICE_CPU 0
-#define ETX_DEVICE_CUDA 1
+#define ETX_DEVICE_CPU 0  /* the processor */
+#define ETX_DEVICE_CUDA 1 /* an NVIDIA GPU */
 
 /* Highest instruction set that the CPU backend may use. */
 #define ETX_CPU_BEST 0   /* what the processor has */
@@ -88,8 +90,9 @@ typedef struct etx_context etx_context;
 #define ETX_CPU_AVX2 2   /* AVX2 and FMA */
 #define ETX_CPU_AVX512 3 /* AVX-512 F, DQ, BW and VL */
 
+/* How a context is to be. */
 typedef struct etx_context_options {
-    uint32_t struct_size;
+    uint32_t struct_size; /* set by etx_context_options_init */
     int32_t device;       /* ETX_DEVICE_; default CPU */
     int32_t device_index; /* which GPU; default 0 */
     int32_t n_threads;    /* 1..256, default 1: no thread is made */
@@ -103,9 +106,11 @@ typedef struct etx_context_options {
      * environment; a non-zero answer ends the call with ETX_ERR_CANCELLED.
      * NULL: never asked. It must return. */
     int32_t (*cancel)(void *user);
-    void *cancel_user;
+    void *cancel_user; /* passed to cancel */
 } etx_context_options;
 
+/* Set every field of an options struct of struct_size bytes to its default.
+ * ETX_ERR_ARGUMENT for NULL or a size that no version of the struct had. */
 ETX_API ETX_MUST_CHECK etx_status etx_context_options_init(
     etx_context_options *options, size_t struct_size);
 
@@ -113,17 +118,19 @@ ETX_API ETX_MUST_CHECK etx_status etx_context_options_init(
  * this build or this machine lacks. */
 ETX_API ETX_MUST_CHECK etx_status etx_context_create(
     etx_context **out, const etx_context_options *options);
+/* Release it; NULL is fine. No call may be using it. */
 ETX_API void etx_context_free(etx_context *context);
 
 /* Stages, in the order of the pipeline. */
-#define ETX_STAGE_FEATURES 0
-#define ETX_STAGE_EMBEDDING 1
-#define ETX_STAGE_GRAPH 2
-#define ETX_STAGE_FILTER 3
-#define ETX_STAGE_GNN 4
-#define ETX_STAGE_LABEL 5
-#define ETX_N_STAGES 6
+#define ETX_STAGE_FEATURES 0  /* node features of every network */
+#define ETX_STAGE_EMBEDDING 1 /* hits to points */
+#define ETX_STAGE_GRAPH 2     /* points to candidate edges */
+#define ETX_STAGE_FILTER 3    /* most of the false edges go */
+#define ETX_STAGE_GNN 4       /* scores of the edges that are left */
+#define ETX_STAGE_LABEL 5     /* edges to tracks */
+#define ETX_N_STAGES 6        /* how many there are */
 
+/* What one stage took. */
 typedef struct etx_stage_timing {
     double seconds;     /* wall time spent in the stage */
     double gflop;       /* 1e9 multiply and add operations of its networks */
@@ -148,6 +155,8 @@ ETX_API const char *etx_stage_name(int32_t stage);
  * threads; freed when no call uses it any more. */
 typedef struct etx_model etx_model;
 
+/* Read a model file. ETX_ERR_IO when it cannot be read, ETX_ERR_FORMAT when it
+ * is not a model, with what is wrong in it. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_load(
     etx_model **out, const char *path);
 /* data [size] bytes of a model file; not kept after the call. */
@@ -161,6 +170,7 @@ ETX_API const char *etx_model_describe(const etx_model *model);
 /* 1 when the model has the network of ETX_STAGE_EMBEDDING, ETX_STAGE_FILTER or
  * ETX_STAGE_GNN, 0 when not, for any other stage and for NULL. */
 ETX_API int32_t etx_model_has_stage(const etx_model *model, int32_t stage);
+/* Release it; NULL is fine. */
 ETX_API void etx_model_free(etx_model *model);
 
 /* ----------------------------------------------------------- detector -- */
@@ -169,9 +179,12 @@ ETX_API void etx_model_free(etx_model *model);
  * TrackML's detectors.csv. Immutable; shared by threads. */
 typedef struct etx_detector etx_detector;
 
+/* Read a detectors.csv[.gz]. */
 ETX_API ETX_MUST_CHECK etx_status etx_detector_read(
     etx_detector **out, const char *path);
+/* Modules of the detector. */
 ETX_API int64_t etx_detector_n_modules(const etx_detector *detector);
+/* Release it; NULL is fine. */
 ETX_API void etx_detector_free(etx_detector *detector);
 
 /* -------------------------------------------------------------- event -- */
@@ -242,14 +255,18 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_set_truth(etx_event *event,
     const int64_t *particle_ids, const float *weights, int64_t n_particles,
     const etx_particle *particles);
 
+/* Hits of the event. */
 ETX_API int64_t etx_event_n_hits(const etx_event *event);
 ETX_API const int64_t *etx_event_hit_ids(const etx_event *event);  /* [n_hits] */
 ETX_API const float *etx_event_positions(const etx_event *event);  /* [n_hits, 3] mm */
 ETX_API const int64_t *etx_event_particle_ids(const etx_event *event); /* or NULL */
+/* Particles of the truth, 0 without truth. */
 ETX_API int64_t etx_event_n_particles(const etx_event *event);
+/* [n_particles] sorted by id; NULL without truth. */
 ETX_API const etx_particle *etx_event_particles(const etx_event *event);
 /* cell_count, cell_val, leta, lphi, lx, ly, lz, geta, gphi: [n_hits, 9] */
 ETX_API const float *etx_event_cell_features(const etx_event *event); /* or NULL */
+/* Release it; NULL is fine. */
 ETX_API void etx_event_free(etx_event *event);
 
 /* ------------------------------------------------------------- stages -- */
@@ -282,13 +299,16 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_score(etx_graph *graph,
 #define ETX_LABEL_MUTUAL_BEST 1 /* edges that are best at both their ends */
 #define ETX_LABEL_WALKTHROUGH 2 /* longest scored paths, outward */
 
+/* How a scored graph becomes tracks. */
 typedef struct etx_label_options {
-    uint32_t struct_size;
+    uint32_t struct_size; /* set by etx_label_options_init */
     int32_t method;   /* ETX_LABEL_; default components */
     float cut;        /* an edge counts when its score is above; default 0.5 */
     int32_t min_hits; /* smaller tracks are dropped, at least 1; default 3 */
 } etx_label_options;
 
+/* Set every field of an options struct of struct_size bytes to its default.
+ * ETX_ERR_ARGUMENT for NULL or a size that no version of the struct had. */
 ETX_API ETX_MUST_CHECK etx_status etx_label_options_init(
     etx_label_options *options, size_t struct_size);
 
@@ -315,12 +335,14 @@ ETX_API ETX_MUST_CHECK etx_status etx_find_tracks(etx_tracks **out,
 
 /* ------------------------------------------------------------- tracks -- */
 
+/* Tracks found. */
 ETX_API int64_t etx_tracks_count(const etx_tracks *tracks);
 /* Hits of the event the tracks were made from. */
 ETX_API int64_t etx_tracks_n_hits(const etx_tracks *tracks);
 /* Track t holds hits[offsets[t]] .. hits[offsets[t + 1] - 1], rows of the
  * event: offsets [count + 1], hits [offsets[count]]. */
 ETX_API const int64_t *etx_tracks_offsets(const etx_tracks *tracks);
+/* Rows of the event, track by track: [offsets[count]]. */
 ETX_API const int32_t *etx_tracks_hits(const etx_tracks *tracks);
 /* From labels [n_hits], -1 = none. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_from_labels(
@@ -333,6 +355,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_tracks_write_csv(const etx_tracks *tracks,
  * that the file lacks have no track. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_read_csv(
     etx_tracks **out, const etx_event *event, const char *path);
+/* Release it; NULL is fine. */
 ETX_API void etx_tracks_free(etx_tracks *tracks);
 
 #ifdef __cplusplus

@@ -18,14 +18,17 @@ extern "C" {
 #define ETX_ORIENT_OUTWARD 1 /* from the smaller x^2+y^2+z^2, ties by row */
 #define ETX_ORIENT_BOTH 2    /* both ways */
 
+/* How points are joined. */
 typedef struct etx_graph_options {
-    uint32_t struct_size;
+    uint32_t struct_size;   /* set by etx_graph_options_init */
     float radius;           /* > 0, in units of the points; default 0.1 */
     int32_t max_neighbours; /* nearest kept per query, 0 = all (default) */
     int32_t orientation;    /* ETX_ORIENT_; default INDEX */
     int64_t max_edges;      /* more is ETX_ERR_LIMIT; default 2^31 - 1 */
 } etx_graph_options;
 
+/* Set every field of an options struct of struct_size bytes to its default.
+ * ETX_ERR_ARGUMENT for NULL or a size that no version of the struct had. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_options_init(
     etx_graph_options *options, size_t struct_size);
 
@@ -74,7 +77,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_from_edges(etx_graph **out,
 ETX_API ETX_MUST_CHECK etx_status etx_graph_to_triplets(etx_graph **out,
     const etx_graph *graph, etx_context *context, int64_t max_edges);
 
+/* Nodes: hits, or doublets of a graph of triplets. */
 ETX_API int64_t etx_graph_n_nodes(const etx_graph *graph);
+/* Edges of the graph. */
 ETX_API int64_t etx_graph_n_edges(const etx_graph *graph);
 ETX_API const int32_t *etx_graph_src(const etx_graph *graph); /* [n_edges] */
 ETX_API const int32_t *etx_graph_dst(const etx_graph *graph); /* [n_edges] */
@@ -82,6 +87,7 @@ ETX_API const int32_t *etx_graph_dst(const etx_graph *graph); /* [n_edges] */
 ETX_API const int64_t *etx_graph_offsets(const etx_graph *graph);
 /* [n_edges] in [0, 1]; NULL before the graph was scored. */
 ETX_API const float *etx_graph_scores(const etx_graph *graph);
+/* Release it; NULL is fine. */
 ETX_API void etx_graph_free(etx_graph *graph);
 
 #ifdef __cplusplus

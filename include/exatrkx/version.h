@@ -4,8 +4,11 @@
 #ifndef ETX_VERSION_H
 #define ETX_VERSION_H
 
+/* Another one: another ABI and soname. */
 #define ETX_VERSION_MAJOR 0
+/* More functions, or more fields at the end of a struct. */
 #define ETX_VERSION_MINOR 1
+/* The same interface. */
 #define ETX_VERSION_PATCH 0
 
 #endif

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Install into an empty prefix, move it, and build the program of README.md
-# against it: with pkg-config, and with CMake as C and as C++.
+# against it: with pkg-config, and with CMake as C and as C++. Every program has
+# its manual page.
 set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
@@ -29,7 +30,11 @@ ${CC:-gcc} -std=c11 -Wall -Wextra -Werror "$place/program.c" \
     $(pkg-config --cflags --libs exatrkx) -o "$place/program"
 export LD_LIBRARY_PATH="$place/root/usr/lib"
 run "$place/program"
-"$place/root/usr/bin/etx-find-tracks" --help >/dev/null
+for program in "$place"/root/usr/bin/etx-*; do
+    page=$place/root/usr/share/man/man1/$(basename "$program").1
+    [ "$("$program" --help | grep -c '^  --')" -eq \
+        "$(grep -c '^\.B \\-\\-' "$page")" ]
+done
 echo 'install: README.md program built by pkg-config and run'
 
 if ! command -v cmake >/dev/null 2>&1 || ! command -v c++ >/dev/null 2>&1; then
