@@ -20,6 +20,8 @@ echo '== acts'
 test/programs/acts.sh
 echo '== python'
 test/python/python.sh "$build"
+echo '== packages'
+test/programs/debian.sh
 echo '== library'
 # A loaded machine is slow, not wrong.
 export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-300}"
