@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import unittest
 from pathlib import Path
 
@@ -17,8 +18,7 @@ HAVE_YAML = all(map(importlib.util.find_spec, ("yaml", "jinja2")))
 
 def version() -> str:
     """Of the library, as its header says."""
-    lines = VERSION_H.read_text().splitlines()
-    return ".".join(x.split()[2] for x in lines if x.startswith("#define ETX_VERSION_"))
+    return ".".join(re.findall(r"#define ETX_VERSION_\w+ (\d+)", VERSION_H.read_text()))
 
 
 class Recipes(unittest.TestCase):
