@@ -35,9 +35,13 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
     -Wwrite-strings -Wpointer-arith -Wformat=2 -Wnull-dereference \
     -Wswitch-enum -Werror
 OPTIMISE ?= -O3 -g
+# hypot has a new version since glibc 2.35; under its other name the same code
+# has an old one, so that what is built here runs with glibc 2.34 as well.
+GLIBC_NAMES := $(shell getconf GNU_LIBC_VERSION >/dev/null 2>&1 && \
+    echo -Dhypot=hypotf64)
 CFLAGS_ALL := -std=c11 -D_POSIX_C_SOURCE=200809L $(OPTIMISE) -fPIC \
     -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) -Iinclude \
-    -Isrc -I$(BUILD)/gen -MMD -MP $(CFLAGS)
+    -Isrc -I$(BUILD)/gen -MMD -MP $(GLIBC_NAMES) $(CFLAGS)
 # gcc vectorises the loops of src/op/x86/simd only when it need not keep errno
 # and the order of floating-point traps; neither changes a result.
 FLAGS_simd := -fopenmp-simd -fno-math-errno -fno-trapping-math
@@ -85,10 +89,12 @@ PEERS_VENV ?= $(PEERS_OUT)/venv
 PEERS_ARGS ?=
 PEERS_NATIVE := $(PEERS_OUT)/limits.so $(PEERS_OUT)/nanoflann_pairs.so
 
+PYTHON_C := bindings/python/exatrkx/_declarations.py
+
 # ----------------------------------------------------------------- targets --
 
 .PHONY: all lib programs tests check demo bench bench-peers bench-peers-deps \
-    install uninstall dist docs \
+    install uninstall dist docs declarations \
     format lint clean deps help asan tsan fuzz coverage abi
 .DELETE_ON_ERROR:
 
@@ -101,6 +107,7 @@ help:
 	@echo 'make bench      time every stage and operator'
 	@echo 'make bench-peers  time the stages beside other software'
 	@echo 'make install    PREFIX=/usr/local DESTDIR='
+	@echo 'make declarations  the C interface for Python, from the headers'
 	@echo 'make lint docs format asan tsan fuzz coverage abi clean'
 
 lib: $(SHARED) $(STATIC)
@@ -238,6 +245,11 @@ abi: $(SHARED)
 
 docs:
 	@doxygen docs/Doxyfile
+
+# The C interface for Python, from the headers; test/python compares.
+declarations:
+	@python3 bindings/python/generate_declarations.py > $(PYTHON_C).new
+	@mv $(PYTHON_C).new $(PYTHON_C)
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
