@@ -35,13 +35,9 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
     -Wwrite-strings -Wpointer-arith -Wformat=2 -Wnull-dereference \
     -Wswitch-enum -Werror
 OPTIMISE ?= -O3 -g
-# hypot has a new version since glibc 2.35; under its other name the same code
-# has an old one, so that what is built here runs with glibc 2.34 as well.
-GLIBC_NAMES := $(shell getconf GNU_LIBC_VERSION >/dev/null 2>&1 && \
-    echo -Dhypot=hypotf64)
 CFLAGS_ALL := -std=c11 -D_POSIX_C_SOURCE=200809L $(OPTIMISE) -fPIC \
     -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) -Iinclude \
-    -Isrc -I$(BUILD)/gen -MMD -MP $(GLIBC_NAMES) $(CFLAGS)
+    -Isrc -I$(BUILD)/gen -MMD -MP $(CFLAGS)
 # gcc vectorises the loops of src/op/x86/simd only when it need not keep errno
 # and the order of floating-point traps; neither changes a result.
 FLAGS_simd := -fopenmp-simd -fno-math-errno -fno-trapping-math
@@ -51,6 +47,11 @@ FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
 LDLIBS_LIB := -ljansson -lz -lpthread -lm
 LDFLAGS_LIB := -shared -Wl,--version-script=lib/exatrkx.map \
     -Wl,-soname,libexatrkx.so.$(MAJOR) -Wl,-z,defs -Wl,--exclude-libs,ALL
+
+# Where the C library is glibc: names that its older versions have, too.
+GLIBC_NAMES := $(shell getconf GNU_LIBC_VERSION >/dev/null 2>&1 && \
+    echo glibc_names)
+LDFLAGS_LIB += $(GLIBC_NAMES:%=-Wl,--wrap=hypot)
 
 # ----------------------------------------------------------------- sources --
 
@@ -138,6 +139,8 @@ $(BUILD)/obj/avx512/%.o: src/%.c
 	$(call compile,$(FLAGS_simd) $(FLAGS_avx512))
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 	$(call compile)
+$(BUILD)/obj/lib/%.o: lib/%.c
+	$(call compile)
 $(BUILD)/obj/examples/%.o: examples/%.c
 	$(call compile,-DETX_DATA_DIR='"$(DATADIR)"')
 $(BUILD)/obj/test/%.o: test/%.c $(BUILD)/gen/suites.h
@@ -163,9 +166,9 @@ $(BUILD)/gen/suites.h: $(TEST_SOURCES) Makefile
 	echo; } > $@.new
 	@cmp -s $@.new $@ && rm $@.new && touch $@ || mv $@.new $@
 
-$(SONAME): $(OBJECTS) lib/exatrkx.map
+$(SONAME): $(OBJECTS) $(GLIBC_NAMES:%=$(BUILD)/obj/lib/%.o) lib/exatrkx.map
 	@mkdir -p $(@D) && echo "  link  $@"
-	@$(CC) $(SANITIZE) $(OBJECTS) $(LDFLAGS_LIB) $(LDLIBS_LIB) -o $@
+	@$(CC) $(SANITIZE) $(filter %.o,$^) $(LDFLAGS_LIB) $(LDLIBS_LIB) -o $@
 $(SHARED): $(SONAME)
 	@ln -sf $(notdir $<) $@
 $(STATIC): $(OBJECTS)

@@ -22,7 +22,14 @@ from setuptools.command.sdist import sdist
 HERE = Path(__file__).resolve().parent
 NATIVE = HERE / "native"
 LIBRARY = "libexatrkx.so.0"
-SOURCES = ("Makefile", "LICENSE", "include", "src", "lib/exatrkx.map")
+SOURCES = (
+    "Makefile",
+    "LICENSE",
+    "include",
+    "src",
+    "lib/exatrkx.map",
+    "lib/glibc_names.c",
+)
 CARRIED = {
     "models": "examples/models/default.safetensors",
     "data": "examples/data/detectors.csv.gz",
