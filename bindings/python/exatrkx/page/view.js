@@ -1,0 +1,174 @@
+/* view -- one projection of the event, drawn by WebGL. */
+
+const VERTEX = `
+attribute vec3 position;
+attribute vec4 colour;
+uniform mat3 turn;      /* 3-D: a rotation; x-y: the identity */
+uniform bool radial;    /* r-z instead */
+uniform vec2 centre;
+uniform vec2 scale;     /* clip units a mm */
+uniform float size;     /* pixels */
+varying vec4 shade;
+void main() {
+  vec3 turned = turn * position;
+  vec2 place = radial ? vec2(position.z, length(position.xy)) : turned.xy;
+  gl_Position = vec4((place - centre) * scale, 0.0, colour.a > 0.0 ? 1.0 : 0.0);
+  gl_PointSize = size;
+  shade = colour;
+}`;
+
+const FRAGMENT = `
+precision mediump float;
+varying vec4 shade;
+uniform bool round;
+void main() {
+  if (round && length(gl_PointCoord - 0.5) > 0.5) discard;
+  gl_FragColor = vec4(shade.rgb * shade.a, shade.a);
+}`;
+
+function compile(gl, kind, text) {
+  const shader = gl.createShader(kind);
+  gl.shaderSource(shader, text);
+  gl.compileShader(shader);
+  if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS))
+    throw new Error(gl.getShaderInfoLog(shader));
+  return shader;
+}
+
+class View {
+  /* kind: "xy", "rz" or "space"; extent: [low, high] of both axes in mm */
+  constructor(kind, event, extent) {
+    this.kind = kind;
+    this.event = event;
+    this.extent = extent;
+    this.section = document.getElementById(kind);
+    this.canvas = this.section.appendChild(document.createElement("canvas"));
+    this.axes = this.section.appendChild(document.createElement("canvas"));
+    this.gl = this.canvas.getContext("webgl2", { antialias: true });
+    if (!this.gl) throw new Error("this page needs a browser with WebGL 2");
+    this.prepare();
+    this.reset();
+  }
+
+  prepare() {
+    const gl = this.gl, program = gl.createProgram();
+    gl.attachShader(program, compile(gl, gl.VERTEX_SHADER, VERTEX));
+    gl.attachShader(program, compile(gl, gl.FRAGMENT_SHADER, FRAGMENT));
+    gl.linkProgram(program);
+    gl.useProgram(program);
+    this.uniform = {};
+    for (const name of ["turn", "radial", "centre", "scale", "size", "round"])
+      this.uniform[name] = gl.getUniformLocation(program, name);
+    this.attribute(program, "position", 3, gl.FLOAT, this.event.position);
+    this.colours = this.attribute(program, "colour", 4, gl.UNSIGNED_BYTE,
+      new Uint8Array(4 * this.event.count));
+    this.lines = gl.createBuffer();
+    this.nLines = 0;
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.lines);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+  }
+
+  attribute(program, name, width, type, values) {
+    const gl = this.gl, buffer = gl.createBuffer();
+    const place = gl.getAttribLocation(program, name);
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
+    gl.enableVertexAttribArray(place);
+    gl.vertexAttribPointer(place, width, type, type !== gl.FLOAT, 0, 0);
+    return buffer;
+  }
+
+  /* colours [n_hits, 4]; segments: pairs of rows */
+  show(colours, segments) {
+    const gl = this.gl;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.colours);
+    gl.bufferSubData(gl.ARRAY_BUFFER, 0, colours);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, segments, gl.DYNAMIC_DRAW);
+    this.nLines = segments.length;
+  }
+
+  reset() {
+    const [low, high] = this.extent;
+    this.centre = [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2];
+    this.zoom = 1;
+    this.yaw = 0.7;
+    this.pitch = 0.35;
+  }
+
+  get width() { return this.section.clientWidth; }
+
+  get height() { return this.section.clientHeight; }
+
+  /* Pixels a mm; both axes alike but for r-z, which fills its panel. */
+  get pixels() {
+    const [low, high] = this.extent;
+    const x = this.width / (high[0] - low[0]) * this.zoom;
+    const y = this.height / (high[1] - low[1]) * this.zoom;
+    return this.kind === "rz" ? [x, y] : [Math.min(x, y), Math.min(x, y)];
+  }
+
+  /* Rows of the rotation: right, up, towards the eye; z to the right. */
+  get rotation() {
+    if (this.kind !== "space") return [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
+    const [s, c] = [Math.sin(this.yaw), Math.cos(this.yaw)];
+    const [u, v] = [Math.sin(this.pitch), Math.cos(this.pitch)];
+    return [[-s, 0, c], [-u * c, v, -u * s], [v * c, u, v * s]];
+  }
+
+  /* Where a point in mm is on the plane of the view, in mm. */
+  plane(x, y, z) {
+    if (this.kind === "rz") return [z, Math.hypot(x, y)];
+    const [right, up] = this.rotation;
+    return [right[0] * x + right[1] * y + right[2] * z,
+      up[0] * x + up[1] * y + up[2] * z];
+  }
+
+  /* The same in pixels of the panel. */
+  pixel(a, b) {
+    const [x, y] = this.pixels;
+    return [this.width / 2 + (a - this.centre[0]) * x,
+      this.height / 2 - (b - this.centre[1]) * y];
+  }
+
+  /* The row of the hit nearest to a pixel among those that show, or -1. */
+  nearest(px, py, colours) {
+    const p = this.event.position;
+    let best = 100, found = -1;
+    for (let i = 0; i < this.event.count; i++) {
+      if (colours[4 * i + 3] === 0) continue;
+      const [x, y] = this.pixel(
+        ...this.plane(p[3 * i], p[3 * i + 1], p[3 * i + 2]));
+      const distance = (x - px) ** 2 + (y - py) ** 2;
+      if (distance < best) [best, found] = [distance, i];
+    }
+    return found;
+  }
+
+  draw() {
+    const gl = this.gl, ratio = window.devicePixelRatio || 1;
+    const [w, h] = [this.width, this.height];
+    for (const canvas of [this.canvas, this.axes])
+      if (canvas.width !== Math.round(w * ratio) ||
+          canvas.height !== Math.round(h * ratio)) {
+        canvas.width = Math.round(w * ratio);
+        canvas.height = Math.round(h * ratio);
+      }
+    const [x, y] = this.pixels, u = this.uniform;
+    gl.viewport(0, 0, this.canvas.width, this.canvas.height);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    gl.uniformMatrix3fv(u.turn, true, this.rotation.flat());
+    gl.uniform1i(u.radial, this.kind === "rz" ? 1 : 0);
+    gl.uniform2fv(u.centre, this.centre);
+    gl.uniform2f(u.scale, 2 * x / w, 2 * y / h);
+    const dense = Math.sqrt(3e4 / Math.max(this.event.count, 1));
+    const size = Math.min(5, 2.6 * Math.min(1, 0.5 + dense) *
+      Math.sqrt(this.zoom));
+    gl.uniform1f(u.size, Math.max(1.5, size) * ratio);
+    gl.uniform1i(u.round, 0);
+    gl.drawElements(gl.LINES, this.nLines, gl.UNSIGNED_INT, 0);
+    gl.uniform1i(u.round, 1);
+    gl.drawArrays(gl.POINTS, 0, this.event.count);
+    drawAxes(this, ratio);
+  }
+}
