@@ -31,7 +31,7 @@ function drawScale(paper, view, axis) {
   for (let k = first; k <= last; k++) {
     const place = view.pixel(k * step, k * step)[axis];
     const label = String(Number((k * step).toPrecision(12)));
-    const edge = axis ? place < 26 || place > view.height - 26
+    const edge = axis ? place < 30 || place > view.height - 26
       : place < 44 || place > view.width - 60;
     paper.strokeStyle = k === 0 ? "#3a4553" : "#1c232c";
     paper.globalCompositeOperation = "destination-over";

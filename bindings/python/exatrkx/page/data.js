@@ -39,12 +39,17 @@ class Groups {
   /* Pairs of rows that a line joins, of groups with enough hits. */
   segments(shortest) {
     const pairs = [];
-    for (let g = 0; g < this.count; g++) {
-      if (this.size(g) < shortest) continue;
-      for (let k = this.offsets[g] + 1; k < this.offsets[g + 1]; k++)
-        pairs.push(this.members[k - 1], this.members[k]);
-    }
+    for (let g = 0; g < this.count; g++)
+      if (this.size(g) >= shortest) this.join(g, pairs);
     return new Uint32Array(pairs);
+  }
+
+  segmentsOf(group) { return new Uint32Array(this.join(group, [])); }
+
+  join(group, pairs) {
+    for (let k = this.offsets[group] + 1; k < this.offsets[group + 1]; k++)
+      pairs.push(this.members[k - 1], this.members[k]);
+    return pairs;
   }
 }
 

@@ -21,8 +21,8 @@ function makeViews() {
   const [r, z] = reach(), far = Math.max(r, z);
   return [
     new View("xy", event_, [[-r, -r], [r, r]]),
-    new View("space", event_, [[-0.8 * far, -0.75 * far],
-      [0.8 * far, 0.75 * far]]),
+    new View("space", event_, [[-far, -0.6 * far],
+      [far, 0.6 * far]]),
     new View("rz", event_, [[-z, -0.14 * r], [z, r]]),
   ];
 }
@@ -46,11 +46,14 @@ function refresh() {
     const dim = state.picked >= 0 && group !== state.picked;
     const colour = inside ? colourOf(group) : LOOSE;
     const alpha = inside ? 235 : get("loose").checked ? 130 : 0;
-    colours.set([...colour, dim ? alpha >> 3 : alpha], 4 * i);
+    colours.set(colour, 4 * i);
+    colours[4 * i + 3] = dim ? alpha >> 4 : alpha;
   }
   const wanted = groups && get("lines").checked;
   const lines = wanted ? groups.segments(shortest) : new Uint32Array();
-  for (const view of views) view.show(colours, lines);
+  const bright = state.picked < 0 ? lines.subarray(0, 0)
+    : groups.segmentsOf(state.picked);
+  for (const view of views) view.show(colours, lines, bright);
   describe();
   redraw();
 }
@@ -62,8 +65,7 @@ function otherOf(row) {
   const other = event_.groupings.find((g) => g !== state.grouping);
   if (!other) return "";
   const label = other.label[row];
-  return label < 0 ? "-" : other.name === "particle"
-    ? event_.particles[label].id : String(label);
+  return label < 0 ? "-" : String(label);
 }
 
 /* What is picked, and its hits. */
@@ -94,7 +96,7 @@ function describe() {
 function title(groups, group, count) {
   if (groups.name === "track") return `Track ${group}: ${count} hits`;
   const one = event_.particles[group];
-  return `Particle ${one.id}: ${count} hits\n` +
+  return `Particle ${group}: ${count} hits\nid ${one.id}\n` +
     `pT ${one.pt.toFixed(3)} GeV, eta ${one.eta.toFixed(2)}, charge ${one.charge}`;
 }
 

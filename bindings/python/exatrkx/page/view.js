@@ -21,9 +21,10 @@ const FRAGMENT = `
 precision mediump float;
 varying vec4 shade;
 uniform bool round;
+uniform bool bright;
 void main() {
   if (round && length(gl_PointCoord - 0.5) > 0.5) discard;
-  gl_FragColor = vec4(shade.rgb * shade.a, shade.a);
+  gl_FragColor = bright ? vec4(1.0) : vec4(shade.rgb * shade.a, shade.a);
 }`;
 
 function compile(gl, kind, text) {
@@ -57,13 +58,14 @@ class View {
     gl.linkProgram(program);
     gl.useProgram(program);
     this.uniform = {};
-    for (const name of ["turn", "radial", "centre", "scale", "size", "round"])
+    for (const name of ["turn", "radial", "centre", "scale", "size", "round",
+      "bright"])
       this.uniform[name] = gl.getUniformLocation(program, name);
     this.attribute(program, "position", 3, gl.FLOAT, this.event.position);
     this.colours = this.attribute(program, "colour", 4, gl.UNSIGNED_BYTE,
       new Uint8Array(4 * this.event.count));
     this.lines = gl.createBuffer();
-    this.nLines = 0;
+    this.nLines = this.nBright = 0;
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.lines);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
@@ -79,13 +81,28 @@ class View {
     return buffer;
   }
 
-  /* colours [n_hits, 4]; segments: pairs of rows */
-  show(colours, segments) {
-    const gl = this.gl;
+  /* colours [n_hits, 4]; segments: pairs of rows; bright: those on top */
+  show(colours, segments, bright) {
+    const gl = this.gl, all = new Uint32Array(segments.length + bright.length);
+    all.set(segments);
+    all.set(bright, segments.length);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.colours);
     gl.bufferSubData(gl.ARRAY_BUFFER, 0, colours);
-    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, segments, gl.DYNAMIC_DRAW);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, all, gl.DYNAMIC_DRAW);
     this.nLines = segments.length;
+    this.nBright = bright.length;
+  }
+
+  /* What is picked, in white: lines, then its hits. */
+  drawBright(size) {
+    const gl = this.gl, start = 4 * this.nLines;
+    gl.uniform1i(this.uniform.bright, 1);
+    gl.uniform1i(this.uniform.round, 0);
+    gl.drawElements(gl.LINES, this.nBright, gl.UNSIGNED_INT, start);
+    gl.uniform1i(this.uniform.round, 1);
+    gl.uniform1f(this.uniform.size, size);
+    gl.drawElements(gl.POINTS, this.nBright, gl.UNSIGNED_INT, start);
+    gl.uniform1i(this.uniform.bright, 0);
   }
 
   reset() {
@@ -133,7 +150,7 @@ class View {
 
   /* The row of the hit nearest to a pixel among those that show, or -1. */
   nearest(px, py, colours) {
-    const p = this.event.position;
+    const p = this.event.position;  /* within ten pixels */
     let best = 100, found = -1;
     for (let i = 0; i < this.event.count; i++) {
       if (colours[4 * i + 3] === 0) continue;
@@ -169,6 +186,7 @@ class View {
     gl.drawElements(gl.LINES, this.nLines, gl.UNSIGNED_INT, 0);
     gl.uniform1i(u.round, 1);
     gl.drawArrays(gl.POINTS, 0, this.event.count);
+    if (this.nBright) this.drawBright(6 * ratio);
     drawAxes(this, ratio);
   }
 }
