@@ -39,11 +39,14 @@ def array(name: str, value: Any, dtype: DTypeLike, *shape: int) -> np.ndarray:
 def exchange(name: str, value: Any) -> np.ndarray:
     """value as numpy sees it, without copying where its package allows."""
     if hasattr(value, "__dlpack_device__"):
-        device = value.__dlpack_device__()
+        try:
+            device = tuple(map(int, value.__dlpack_device__()))
+        except ValueError as error:  # torch's way for what has no memory
+            raise TypeError(f"{name}: {error}") from None
         if device[0] not in CPU:
             raise TypeError(
-                f"{name}: lies on device {tuple(map(int, device))} (DLPack); "
-                "copy it to the CPU first"
+                f"{name}: lies on device {device} (DLPack); copy it to the "
+                "CPU first"
             )
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         try:
@@ -58,13 +61,11 @@ def convert(name: str, found: np.ndarray, dtype: np.dtype) -> np.ndarray:
     for the library to name the hit."""
     if found.dtype == dtype:
         return found
-    if found.size and not np.can_cast(found.dtype, dtype, "same_kind"):
-        is_whole = found.dtype.kind == dtype.kind == "u" or (
-            found.dtype.kind in "iu" and dtype.kind in "iu"
-        )
-        if not is_whole:
-            raise TypeError(f"{name}: type {found.dtype}, expected {dtype}")
-    if found.dtype.kind in "iu" and dtype.kind in "iu" and found.size:
+    is_whole = found.dtype.kind in "iu" and dtype.kind in "iu"
+    fits = is_whole or np.can_cast(found.dtype, dtype, "same_kind")
+    if found.size and not fits:
+        raise TypeError(f"{name}: type {found.dtype}, expected {dtype}")
+    if found.size and is_whole:
         bound = np.iinfo(dtype)
         low, high = int(found.min()), int(found.max())
         if low < bound.min or high > bound.max:

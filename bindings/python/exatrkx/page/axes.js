@@ -34,14 +34,12 @@ function drawScale(paper, view, axis) {
     const edge = axis ? place < 30 || place > view.height - 26
       : place < 44 || place > view.width - 60;
     paper.strokeStyle = k === 0 ? "#3a4553" : "#1c232c";
-    paper.globalCompositeOperation = "destination-over";
     paper.beginPath();
     if (axis) paper.moveTo(0, place), paper.lineTo(view.width, place);
     else paper.moveTo(place, 0), paper.lineTo(place, view.height);
     paper.globalAlpha = 0.55;
     paper.stroke();
     paper.globalAlpha = 1;
-    paper.globalCompositeOperation = "source-over";
     paper.fillStyle = "#93a0b0";
     if (edge) continue;
     if (axis) paper.fillText(label, 5, place);
@@ -59,9 +57,10 @@ function drawDirections(paper, view) {
   const start = [46, view.height - 46];
   paper.textAlign = "center";
   paper.textBaseline = "middle";
-  [["x", [1, 0, 0], "#ff7b72"], ["y", [0, 1, 0], "#7ee787"],
-    ["z", [0, 0, 1], "#79c0ff"]].forEach(([name, unit, colour]) => {
-    const [a, b] = view.plane(...unit);
+  const [right, up] = view.rotation;
+  [["x", "#ff7b72"], ["y", "#7ee787"], ["z", "#79c0ff"]].forEach(
+    ([name, colour], k) => {
+    const [a, b] = [right[k], up[k]];
     paper.strokeStyle = paper.fillStyle = colour;
     paper.beginPath();
     paper.moveTo(...start);

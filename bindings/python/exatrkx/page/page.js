@@ -33,8 +33,21 @@ function redraw() {
   state.due = true;
   requestAnimationFrame(() => {
     state.due = false;
-    for (const view of views) view.draw();
+    for (const view of views) view.draw(false);
   });
+}
+
+/* One view that follows the mouse, and all of it once the mouse rests. */
+function follow(view) {
+  if (!view.due) {
+    view.due = true;
+    requestAnimationFrame(() => {
+      view.due = false;
+      view.draw(true);
+    });
+  }
+  clearTimeout(view.rest);
+  view.rest = setTimeout(() => view.draw(false), 200);
 }
 
 /* Colours and lines from the controls and the pick. */
@@ -145,7 +158,7 @@ function drag(view, step, shift) {
     view.centre[0] -= step[0] / view.pixels[0];
     view.centre[1] += step[1] / view.pixels[1];
   }
-  redraw();
+  follow(view);
 }
 
 /* The point under the mouse stays where it is. */
@@ -158,7 +171,7 @@ function zoomAt(view, e, factor) {
   view.pixels.forEach((after, k) => {
     view.centre[k] += away[k] / before[k] - away[k] / after;
   });
-  redraw();
+  follow(view);
 }
 
 /* #track=12 or #particle=3 in the address picks at once. */

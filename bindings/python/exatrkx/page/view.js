@@ -1,5 +1,7 @@
 /* view -- one projection of the event, drawn by WebGL. */
 
+const LARGE = 30000;  /* hits; above, speed counts more than smooth edges */
+
 const VERTEX = `
 attribute vec3 position;
 attribute vec4 colour;
@@ -22,9 +24,10 @@ precision mediump float;
 varying vec4 shade;
 uniform bool round;
 uniform bool bright;
+uniform float fade;
 void main() {
   if (round && length(gl_PointCoord - 0.5) > 0.5) discard;
-  gl_FragColor = bright ? vec4(1.0) : vec4(shade.rgb * shade.a, shade.a);
+  gl_FragColor = bright ? vec4(1.0) : fade * vec4(shade.rgb * shade.a, shade.a);
 }`;
 
 function compile(gl, kind, text) {
@@ -45,7 +48,8 @@ class View {
     this.section = document.getElementById(kind);
     this.canvas = this.section.appendChild(document.createElement("canvas"));
     this.axes = this.section.appendChild(document.createElement("canvas"));
-    this.gl = this.canvas.getContext("webgl2", { antialias: true });
+    this.gl = this.canvas.getContext("webgl2",
+      { antialias: event.count < LARGE });
     if (!this.gl) throw new Error("this page needs a browser with WebGL 2");
     this.prepare();
     this.reset();
@@ -59,7 +63,7 @@ class View {
     gl.useProgram(program);
     this.uniform = {};
     for (const name of ["turn", "radial", "centre", "scale", "size", "round",
-      "bright"])
+      "bright", "fade"])
       this.uniform[name] = gl.getUniformLocation(program, name);
     this.attribute(program, "position", 3, gl.FLOAT, this.event.position);
     this.colours = this.attribute(program, "colour", 4, gl.UNSIGNED_BYTE,
@@ -133,57 +137,68 @@ class View {
     return [[-s, 0, c], [-u * c, v, -u * s], [v * c, u, v * s]];
   }
 
-  /* Where a point in mm is on the plane of the view, in mm. */
-  plane(x, y, z) {
-    if (this.kind === "rz") return [z, Math.hypot(x, y)];
-    const [right, up] = this.rotation;
-    return [right[0] * x + right[1] * y + right[2] * z,
-      up[0] * x + up[1] * y + up[2] * z];
+  /* The pixel of a point of the plane of the view, which is in mm. */
+  pixel(u, v) {
+    const [a, b, c, d] = this.placing;
+    return [a + c * u, b + d * v];
   }
 
-  /* The same in pixels of the panel. */
-  pixel(a, b) {
+  /* [a, b, c, d]: a point of the plane (u, v) is at pixel (a + c u, b + d v). */
+  get placing() {
     const [x, y] = this.pixels;
-    return [this.width / 2 + (a - this.centre[0]) * x,
-      this.height / 2 - (b - this.centre[1]) * y];
+    return [this.width / 2 - this.centre[0] * x,
+      this.height / 2 + this.centre[1] * y, x, -y];
   }
 
   /* The row of the hit nearest to a pixel among those that show, or -1. */
   nearest(px, py, colours) {
-    const p = this.event.position;  /* within ten pixels */
-    let best = 100, found = -1;
-    for (let i = 0; i < this.event.count; i++) {
+    const p = this.event.position, [a, b, c, d] = this.placing;
+    const [right, up] = this.rotation, radial = this.kind === "rz";
+    let best = 100, found = -1;  /* within ten pixels */
+    for (let i = 0, k = 0; i < this.event.count; i++, k += 3) {
       if (colours[4 * i + 3] === 0) continue;
-      const [x, y] = this.pixel(
-        ...this.plane(p[3 * i], p[3 * i + 1], p[3 * i + 2]));
-      const distance = (x - px) ** 2 + (y - py) ** 2;
+      const x = p[k], y = p[k + 1], z = p[k + 2];
+      const u = radial ? z : right[0] * x + right[1] * y + right[2] * z;
+      const v = radial ? Math.sqrt(x * x + y * y)
+        : up[0] * x + up[1] * y + up[2] * z;
+      const distance = (a + c * u - px) ** 2 + (b + d * v - py) ** 2;
       if (distance < best) [best, found] = [distance, i];
     }
     return found;
   }
 
-  draw() {
-    const gl = this.gl, ratio = window.devicePixelRatio || 1;
-    const [w, h] = [this.width, this.height];
-    for (const canvas of [this.canvas, this.axes])
-      if (canvas.width !== Math.round(w * ratio) ||
-          canvas.height !== Math.round(h * ratio)) {
-        canvas.width = Math.round(w * ratio);
-        canvas.height = Math.round(h * ratio);
-      }
-    const [x, y] = this.pixels, u = this.uniform;
+  resize(ratio) {
+    for (const canvas of [this.canvas, this.axes]) {
+      const size = [this.width, this.height].map((n) => Math.round(n * ratio));
+      if (canvas.width === size[0] && canvas.height === size[1]) continue;
+      [canvas.width, canvas.height] = size;
+    }
+  }
+
+  /* Pixels across a hit: smaller in a full event, larger when zoomed in. */
+  get dot() {
+    const dense = Math.sqrt(3e4 / Math.max(this.event.count, 1));
+    const size = 2.6 * Math.min(1, 0.5 + dense) * Math.sqrt(this.zoom);
+    return Math.max(1.5, Math.min(5, size));
+  }
+
+  /* moving: a large event is drawn without its lines, to follow the mouse */
+  draw(moving) {
+    const gl = this.gl, u = this.uniform;
+    const ratio = window.devicePixelRatio || 1, [x, y] = this.pixels;
+    this.resize(ratio);
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.uniformMatrix3fv(u.turn, true, this.rotation.flat());
     gl.uniform1i(u.radial, this.kind === "rz" ? 1 : 0);
     gl.uniform2fv(u.centre, this.centre);
-    gl.uniform2f(u.scale, 2 * x / w, 2 * y / h);
-    const dense = Math.sqrt(3e4 / Math.max(this.event.count, 1));
-    const size = Math.min(5, 2.6 * Math.min(1, 0.5 + dense) *
-      Math.sqrt(this.zoom));
-    gl.uniform1f(u.size, Math.max(1.5, size) * ratio);
+    gl.uniform2f(u.scale, 2 * x / this.width, 2 * y / this.height);
+    gl.uniform1f(u.size, this.dot * ratio);
+    gl.uniform1f(u.fade, this.event.count < LARGE ? 0.8 : 0.25);
     gl.uniform1i(u.round, 0);
-    gl.drawElements(gl.LINES, this.nLines, gl.UNSIGNED_INT, 0);
+    if (!moving || this.event.count < LARGE)
+      gl.drawElements(gl.LINES, this.nLines, gl.UNSIGNED_INT, 0);
+    gl.uniform1f(u.fade, 1);
     gl.uniform1i(u.round, 1);
     gl.drawArrays(gl.POINTS, 0, this.event.count);
     if (this.nBright) this.drawBright(6 * ratio);
