@@ -130,7 +130,11 @@ class Interface:
             lines += ["    _fields_ = [", *fields, "    ]"]
         lines += ["", "", "STRUCTS = ("]
         lines += [f"    {name}," for name in self.structs]
-        lines += [")", "", "# Name: type of the result, types of the arguments."]
+        lines += [
+            ")",
+            "",
+            "# Name: type of the result, types of the arguments.",
+        ]
         lines += ["FUNCTIONS = {", *self.functions, "}", ""]
         return "\n".join(lines)
 

@@ -20,9 +20,7 @@ REFERENCE = Path(
     os.environ.get("ETX_REFERENCE_DATA", ROOT.parent / "shared" / "data")
 )
 LIBRARY = Path(
-    os.environ.setdefault(
-        "ETX_LIBRARY", str(ROOT / "lib" / "libexatrkx.so")
-    )
+    os.environ.setdefault("ETX_LIBRARY", str(ROOT / "lib" / "libexatrkx.so"))
 )
 if str(PACKAGE) not in sys.path:
     sys.path.insert(0, str(PACKAGE))

@@ -133,12 +133,13 @@ class TestArrays(LibraryCase):
 
     def test_imports_none_of_them(self) -> None:
         code = (
-            "import sys, exatrkx; exatrkx.Event.from_arrays([[0., 0., 1.]]);"
+            f"import sys; sys.path.insert(0, {str(PACKAGE)!r});"
+            "import exatrkx; exatrkx.Event.from_arrays([[0., 0., 1.]]);"
             "print([m for m in ('torch', 'pandas', 'awkward', 'matplotlib')"
             " if m in sys.modules])"
         )
         done = subprocess.run(
-            [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(PACKAGE)!r});{code}"],
+            [sys.executable, "-c", code],
             capture_output=True,
             text=True,
             check=True,

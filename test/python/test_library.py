@@ -70,7 +70,9 @@ class TestPipeline(LibraryCase):
         self.assertTrue(np.array_equal(found.dst, graph.dst))
 
     def test_graph(self) -> None:
-        graph = exatrkx.Graph.from_edges(4, [2, 0, 1], [3, 1, 3], [0.5, 0.25, 1])
+        graph = exatrkx.Graph.from_edges(
+            4, [2, 0, 1], [3, 1, 3], [0.5, 0.25, 1]
+        )
         self.assertEqual(graph.src.tolist(), [0, 1, 2])
         self.assertEqual(graph.order.tolist(), [1, 2, 0])
         self.assertEqual(graph.scores.tolist(), [0.25, 1.0, 0.5])

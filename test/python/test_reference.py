@@ -95,7 +95,9 @@ class TestReference(LibraryCase):
         graph = exatrkx.Graph.radius(points, 1.6, context=self.context)
         found = set(zip(graph.src.tolist(), graph.dst.tolist(), strict=True))
         self.assertEqual(len(found), 2334)
-        self.assertEqual(found, set(zip(dst.tolist(), src.tolist(), strict=True)))
+        self.assertEqual(
+            found, set(zip(dst.tolist(), src.tolist(), strict=True))
+        )
         src, dst = read("filtered_edges").astype("i4")
         scores = sigmoid(read("gnn_logits")).astype("f4")
         scored = exatrkx.Graph.from_edges(len(points), src, dst, scores)

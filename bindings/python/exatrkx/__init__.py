@@ -87,7 +87,9 @@ def library_version() -> str:
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module("." + _MODULE_OF[name], __name__), name)
+    value = getattr(
+        importlib.import_module("." + _MODULE_OF[name], __name__), name
+    )
     globals()[name] = value
     return value
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from . import _declarations, _errors, _handle, _library
 from ._declarations import etx_context_options, etx_stage_timing
@@ -26,7 +27,9 @@ CPU_LEVELS = {
     "avx512": _declarations.ETX_CPU_AVX512,
 }
 MAX_THREADS = 256
-CANCEL = dict(etx_context_options._fields_)["cancel"]
+CANCEL: Any = {field[0]: field[1] for field in etx_context_options._fields_}[
+    "cancel"
+]
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,7 @@ class Context(_handle.Handle):
             cancel=self._cancel,
         )
         super().__init__(
-            _handle.make(
-                "context", "etx_context_create", ctypes.byref(options)
-            )
+            _handle.make("context", "etx_context_create", ctypes.byref(options))
         )
 
     def _asked(self, _user: object) -> int:

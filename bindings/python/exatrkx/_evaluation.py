@@ -58,7 +58,7 @@ class Evaluation:
 
 def filled(matching: str | None, fields: dict[str, Any]) -> Any:
     """The options struct; TypeError for a field that it lacks."""
-    known = {name for name, _ in etx_evaluation_options._fields_[2:]}
+    known = {field[0] for field in etx_evaluation_options._fields_[2:]}
     unknown = set(fields) - known
     if unknown:
         raise TypeError(
@@ -84,11 +84,11 @@ def evaluate(
     min_particle_hits, min_track_hits, charged_only. The events must carry
     truth (ArgumentError).
     """
-    if isinstance(events, Event) and isinstance(tracks, Tracks):
-        events, tracks = [events], [tracks]
+    all_events = [events] if isinstance(events, Event) else events
+    all_tracks = [tracks] if isinstance(tracks, Tracks) else tracks
     chosen = ctypes.byref(filled(matching, options))
     counts = etx_evaluation_counts()
-    for event, found in zip(events, tracks, strict=True):  # type: ignore
+    for event, found in zip(all_events, all_tracks, strict=True):
         _library.call(
             "etx_evaluate",
             ctypes.byref(counts),
@@ -107,9 +107,9 @@ def evaluation_of(out: Any, counts: Any) -> Evaluation:
     """The structs of the library as Python objects."""
     rates = {
         name: Rate(rate.value, rate.low, rate.high)
-        for name, kind in etx_evaluation._fields_
-        if kind is _declarations.etx_rate
+        for name in (field[0] for field in etx_evaluation._fields_)
         for rate in [getattr(out, name)]
+        if isinstance(rate, _declarations.etx_rate)
     }
     names = [name for name, kind in counts._fields_ if name.startswith("n_")]
     return Evaluation(

@@ -68,9 +68,7 @@ def declare(library: ctypes.CDLL, place: str) -> ctypes.CDLL:
 def wanted_version() -> str:
     """Of the headers that the declarations were made from."""
     d = _declarations
-    return (
-        f"{d.ETX_VERSION_MAJOR}.{d.ETX_VERSION_MINOR}.{d.ETX_VERSION_PATCH}"
-    )
+    return f"{d.ETX_VERSION_MAJOR}.{d.ETX_VERSION_MINOR}.{d.ETX_VERSION_PATCH}"
 
 
 library = load()

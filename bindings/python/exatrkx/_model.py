@@ -54,10 +54,10 @@ class Model(_handle.Handle):
 
         Raises FileError or FormatError.
         """
-        place = shipped("models", "default.safetensors") if path is None else path
-        return cls(
-            _handle.make("model", "etx_model_load", os.fsencode(place))
+        place = (
+            shipped("models", "default.safetensors") if path is None else path
         )
+        return cls(_handle.make("model", "etx_model_load", os.fsencode(place)))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -94,9 +95,7 @@ def score(
 ) -> Graph:
     """A new graph: the same edges with the scores of the model's graph neural
     network."""
-    scored = Graph.from_edges(
-        graph.n_nodes, graph.src, graph.dst, graph.scores
-    )
+    scored = Graph.from_edges(graph.n_nodes, graph.src, graph.dst, graph.scores)
     scored.order = graph.order
     with context_or_default(context)._use() as used:
         _library.call(
@@ -115,7 +114,7 @@ def label(
     *,
     event: Event | None = None,
     context: Context | None = None,
-    **changes: object,
+    **changes: Any,
 ) -> Tracks:
     """Group the hits of a scored graph into tracks.
 

@@ -47,9 +47,7 @@ class Tracks(_handle.Handle):
             )
         )
 
-    def write_csv(
-        self, path: str | os.PathLike[str], event: Event
-    ) -> None:
+    def write_csv(self, path: str | os.PathLike[str], event: Event) -> None:
         """Write hit_id,track_id; a path that ends in .gz is compressed."""
         _library.call(
             "etx_tracks_write_csv",

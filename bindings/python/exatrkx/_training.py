@@ -120,9 +120,7 @@ class Trainer(_handle.Handle):
 
     def model(self) -> Model:
         """The model as trained so far."""
-        return Model(
-            _handle.make("model", "etx_trainer_model", self._pointer)
-        )
+        return Model(_handle.make("model", "etx_trainer_model", self._pointer))
 
     def close(self) -> None:
         """Free the trainer, then let go of its events and context."""
@@ -148,14 +146,14 @@ def train(
     with Trainer(config, start=start, context=context) as trainer:
         for event in events:
             trainer.add(event)
-        n_validation = 0
-        for n_validation, event in enumerate(validation, 1):
+        others = list(validation)
+        for event in others:
             trainer.add(event, validation=True)
         while trainer.steps_done < trainer.n_steps:
             found = trainer.step()
             if report is not None:
                 report(found)
-        if n_validation:
+        if others:
             found = trainer.validate()
             if report is not None:
                 report(found)
