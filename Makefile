@@ -49,6 +49,11 @@ LDLIBS_LIB := -ljansson -lz -lpthread -lm
 LDFLAGS_LIB := -shared -Wl,--version-script=lib/exatrkx.map \
     -Wl,-soname,libexatrkx.so.$(MAJOR) -Wl,-z,defs -Wl,--exclude-libs,ALL
 
+# Where the C library is glibc: names that its older versions have, too.
+GLIBC_NAMES := $(shell getconf GNU_LIBC_VERSION >/dev/null 2>&1 && \
+    echo glibc_names)
+LDFLAGS_LIB += $(GLIBC_NAMES:%=-Wl,--wrap=hypot)
+
 # ----------------------------------------------------------------- sources --
 
 ARCHS := $(patsubst src/arch/%/,%,$(sort $(dir $(wildcard src/arch/*/*.c))))
@@ -90,10 +95,12 @@ LDLIBS_xsmm_product = $(shell pkg-config --libs libxsmm libxsmmnoblas) \
 PEERS_NATIVE := $(PEERS_OUT)/limits.so $(PEERS_OUT)/nanoflann_pairs.so \
     $(PEERS_OUT)/xsmm_product.so $(PEERS_OUT)/own_product.so
 
+PYTHON_C := bindings/python/exatrkx/_declarations.py
+
 # ----------------------------------------------------------------- targets --
 
 .PHONY: all lib programs tests check demo bench bench-peers bench-peers-deps \
-    install uninstall dist docs \
+    install uninstall dist docs declarations \
     format lint clean deps help asan tsan fuzz coverage abi
 .DELETE_ON_ERROR:
 
@@ -106,6 +113,7 @@ help:
 	@echo 'make bench      time every stage and operator'
 	@echo 'make bench-peers  time the stages beside other software'
 	@echo 'make install    PREFIX=/usr/local DESTDIR='
+	@echo 'make declarations  the C interface for Python, from the headers'
 	@echo 'make lint docs format asan tsan fuzz coverage abi clean'
 
 lib: $(SHARED) $(STATIC)
@@ -136,6 +144,8 @@ $(BUILD)/obj/avx512/%.o: src/%.c
 	$(call compile,$(FLAGS_simd) $(FLAGS_avx512))
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 	$(call compile)
+$(BUILD)/obj/lib/%.o: lib/%.c
+	$(call compile)
 $(BUILD)/obj/examples/%.o: examples/%.c
 	$(call compile,-DETX_DATA_DIR='"$(DATADIR)"')
 $(BUILD)/obj/test/%.o: test/%.c $(BUILD)/gen/suites.h
@@ -161,9 +171,9 @@ $(BUILD)/gen/suites.h: $(TEST_SOURCES) Makefile
 	echo; } > $@.new
 	@cmp -s $@.new $@ && rm $@.new && touch $@ || mv $@.new $@
 
-$(SONAME): $(OBJECTS) lib/exatrkx.map
+$(SONAME): $(OBJECTS) $(GLIBC_NAMES:%=$(BUILD)/obj/lib/%.o) lib/exatrkx.map
 	@mkdir -p $(@D) && echo "  link  $@"
-	@$(CC) $(SANITIZE) $(OBJECTS) $(LDFLAGS_LIB) $(LDLIBS_LIB) -o $@
+	@$(CC) $(SANITIZE) $(filter %.o,$^) $(LDFLAGS_LIB) $(LDLIBS_LIB) -o $@
 $(SHARED): $(SONAME)
 	@ln -sf $(notdir $<) $@
 $(STATIC): $(OBJECTS)
@@ -245,6 +255,11 @@ abi: $(SHARED)
 
 docs:
 	@doxygen docs/Doxyfile
+
+# The C interface for Python, from the headers; test/python compares.
+declarations:
+	@python3 bindings/python/generate_declarations.py > $(PYTHON_C).new
+	@mv $(PYTHON_C).new $(PYTHON_C)
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i \

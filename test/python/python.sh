@@ -10,5 +10,6 @@ if ! python3 -c 'import numpy' 2>/dev/null; then
     echo 'SKIPPED python: no numpy'
     exit 0
 fi
+export ETX_LIBRARY="${ETX_LIBRARY:-$PWD/lib/libexatrkx.so}"
 ETX_BUILD=$1 PYTHONPATH=bindings/python PYTHONDONTWRITEBYTECODE=1 \
     python3 -m unittest discover -s test/python -p 'test_*.py'

@@ -1,0 +1,48 @@
+"""__main__ -- the command line: python -m exatrkx COMMAND ...
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+MODULES = {
+    "find-tracks": ("_command_find", "events to files of tracks"),
+    "evaluate": ("_command_evaluate", "tracks against the truth"),
+    "display": ("_command_display", "an event as HTML, Phoenix JSON, picture"),
+    "convert": ("convert", "model files from PyTorch networks"),
+    "simulate": ("simulate", "events of the fast simulation of ACTS"),
+    "plot": ("plots", "figures of training, tracks and edges"),
+}
+
+
+def usage() -> str:
+    """What the commands do."""
+    lines = ["usage: python -m exatrkx COMMAND ... (--help for each)", ""]
+    lines += [f"  {name:12} {text}" for name, (_, text) in MODULES.items()]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command: 0 when done, 1 when it failed, 2 for wrong arguments."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] in ("-h", "--help"):
+        print(usage())
+        return 0
+    if not given or given[0] not in MODULES:
+        print(usage(), file=sys.stderr)
+        return 2
+    name, (module, _) = given[0], MODULES[given[0]]
+    try:
+        command = importlib.import_module("." + module, __package__)
+        return command.main(given[1:])
+    except ImportError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

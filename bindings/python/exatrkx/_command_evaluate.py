@@ -1,0 +1,108 @@
+"""_command_evaluate -- python -m exatrkx evaluate.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ._command_line import events_of, parser, reported, tracks_of
+from ._evaluation import MATCHINGS, Evaluation, Rate, evaluate
+from ._event import Event
+from ._tracks import Tracks
+
+COUNTS = {
+    "physics_efficiency": ("n_selected_matched", "n_particles_selected"),
+    "technical_efficiency": (
+        "n_reconstructable_matched",
+        "n_particles_reconstructable",
+    ),
+    "purity": ("n_tracks_matched", "n_tracks"),
+    "fake_rate": ("n_tracks_fake", "n_tracks"),
+    "duplicate_rate": ("n_tracks_duplicate", "n_tracks"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; 0 when done, 1 when something failed."""
+    line = parser("evaluate", "Compare tracks with the truth of their events.")
+    add = line.add_argument
+    add(
+        "--tracks",
+        action="append",
+        required=True,
+        metavar="FILE",
+        help="hit_id,track_id, one for each event, or a folder",
+    )
+    add("--min-pt", type=float, help="GeV, of selected particles (0.1)")
+    add("--max-eta", type=float, help="of selected particles (4)")
+    add("--min-hits", type=int, help="of reconstructable particles (5)")
+    add("--min-track-hits", type=int, help="of tracks that count (3)")
+    names = [name.replace("_", "-") for name in MATCHINGS]
+    add("--matching", choices=names, help="default double-majority")
+    add("--fraction", type=float, help="of hits that matching asks for (0.5)")
+    add("--neutral", action="store_true", help="neutral particles, too")
+    add("--json", action="store_true", help="print one JSON object")
+    args = line.parse_args(arguments)
+    return reported("evaluate", lambda: run(args))
+
+
+def run(args: argparse.Namespace) -> None:
+    """Evaluate and print."""
+    prefixes = events_of(args)
+    files = tracks_of(args.tracks, prefixes)
+    events = [Event.from_trackml(prefix) for prefix in prefixes]
+    tracks = [
+        Tracks.from_csv(file, event)
+        for file, event in zip(files, events, strict=True)
+    ]
+    matching = args.matching and args.matching.replace("-", "_")
+    found = evaluate(
+        events,
+        tracks,
+        matching=matching,
+        min_pt=args.min_pt,
+        max_eta=args.max_eta,
+        min_particle_hits=args.min_hits,
+        min_track_hits=args.min_track_hits,
+        matching_fraction=args.fraction,
+        charged_only=0 if args.neutral else None,
+    )
+    print(as_json(found) if args.json else as_text(found))
+
+
+def as_text(found: Evaluation) -> str:
+    """A line for each rate."""
+    lines = [f"{'':22} {'value':>8}   {'68.27 % interval':17}  counts"]
+    for name, (part, whole) in COUNTS.items():
+        rate: Rate = getattr(found, name)
+        lines.append(
+            f"{name.replace('_', ' '):22} {rate.value:8.4f}   "
+            f"{rate.low:.4f} .. {rate.high:.4f}   "
+            f"{found.counts[part]} / {found.counts[whole]}"
+        )
+    lines.append(f"{'TrackML score':22} {found.trackml_score:8.4f}")
+    return "\n".join(lines)
+
+
+def as_json(found: Evaluation) -> str:
+    """The keys of etx-evaluate; JSON has no nan: null."""
+    values: dict[str, Any] = dict(found.counts)
+    for name in COUNTS:
+        rate: Rate = getattr(found, name)
+        values |= {
+            name: rate.value,
+            f"{name}_low": rate.low,
+            f"{name}_high": rate.high,
+        }
+    values["trackml_score"] = found.trackml_score
+    plain = {
+        key: None if isinstance(v, float) and math.isnan(v) else v
+        for key, v in values.items()
+    }
+    return json.dumps(plain, indent=1)

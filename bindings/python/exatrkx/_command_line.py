@@ -1,0 +1,92 @@
+"""_command_line -- what the commands that use the library have in common.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+
+from ._context import Context
+from ._errors import Error
+from ._model import Detector, Model
+from ._trackml_csv import find_events
+
+
+def parser(name: str, description: str) -> argparse.ArgumentParser:
+    """A command line with --event."""
+    result = argparse.ArgumentParser(
+        prog=f"python -m exatrkx {name}", description=description
+    )
+    result.add_argument(
+        "--event",
+        action="append",
+        required=True,
+        metavar="PREFIX",
+        help="PREFIX-hits.csv[.gz] and its siblings, or a folder; repeatable",
+    )
+    return result
+
+
+def add_model(result: argparse.ArgumentParser) -> None:
+    """What finding tracks needs."""
+    add = result.add_argument
+    add("--model", metavar="FILE", help="default: the one that ships")
+    add("--detector", metavar="FILE", help="default: the TrackML detector")
+    add(
+        "--threads",
+        type=int,
+        default=0,
+        metavar="N",
+        help="0 = all cores (default)",
+    )
+
+
+def tools(
+    args: argparse.Namespace,
+) -> tuple[Model, Detector, Context]:
+    """Model, detector and context of the arguments of add_model."""
+    return (
+        Model.load(args.model),
+        Detector.load(args.detector),
+        Context(args.threads or None),
+    )
+
+
+def events_of(args: argparse.Namespace) -> list[str]:
+    """Prefixes of all events; FileNotFoundError for an empty folder."""
+    found = []
+    for place in args.event:
+        prefixes = find_events(place)
+        if not prefixes:
+            raise FileNotFoundError(f"{place}: no *-hits.csv[.gz] in it")
+        found += prefixes
+    return found
+
+
+def tracks_of(files: list[str], prefixes: list[str]) -> list[str]:
+    """A file of tracks for each event; a folder holds NAME-tracks.csv[.gz]."""
+    if len(files) == 1 and os.path.isdir(files[0]):
+        plain = [
+            os.path.join(files[0], os.path.basename(p) + "-tracks.csv")
+            for p in prefixes
+        ]
+        return [p + ".gz" if os.path.exists(p + ".gz") else p for p in plain]
+    if len(files) != len(prefixes):
+        raise ValueError(
+            f"events: {len(prefixes)}, files of tracks: {len(files)}"
+        )
+    return files
+
+
+def reported(name: str, work: Callable[[], None]) -> int:
+    """Do the work; 1 and one line on stderr where it fails."""
+    try:
+        work()
+    except (Error, OSError, ValueError, ImportError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    return 0

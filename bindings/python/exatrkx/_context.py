@@ -1,0 +1,148 @@
+"""_context -- where and how work runs.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from . import _declarations, _errors, _handle, _library
+from ._declarations import etx_context_options, etx_stage_timing
+
+DEVICES = {
+    "cpu": _declarations.ETX_DEVICE_CPU,
+    "cuda": _declarations.ETX_DEVICE_CUDA,
+}
+CPU_LEVELS = {
+    "best": _declarations.ETX_CPU_BEST,
+    "ref": _declarations.ETX_CPU_REF,
+    "avx2": _declarations.ETX_CPU_AVX2,
+    "avx512": _declarations.ETX_CPU_AVX512,
+}
+MAX_THREADS = 256
+CANCEL: Any = {field[0]: field[1] for field in etx_context_options._fields_}[
+    "cancel"
+]
+
+
+@dataclass(frozen=True)
+class StageTiming:
+    """What a stage took."""
+
+    seconds: float  # wall time
+    gflop: float  # 1e9 multiply and add operations of its networks
+    peak_bytes: int  # most memory that the library held meanwhile
+    n_edges: int  # that left the stage, 0 where it has none
+
+
+def choose(name: str, value: str, table: dict[str, int]) -> int:
+    """The number of a word; ValueError names the words there are."""
+    if value not in table:
+        raise ValueError(f"{name}: {value!r}, expected one of {list(table)}")
+    return table[value]
+
+
+def n_cores() -> int:
+    """Cores that this process may use."""
+    return min(len(os.sched_getaffinity(0)), MAX_THREADS)
+
+
+class Context(_handle.Handle):
+    """Device, threads and scratch memory; used by one call at a time.
+
+    A second thread that uses a context waits for the first; for calls side by
+    side give each thread a context of its own. Results have the same bits for
+    any number of threads.
+    """
+
+    def __init__(
+        self,
+        threads: int | None = None,
+        *,
+        device: str = "cpu",
+        device_index: int = 0,
+        cpu_level: str = "best",
+        memory_limit: int = 0,
+        cancel: Callable[[], object] | None = None,
+    ) -> None:
+        """threads: 1..256, None = all cores that the process may use.
+
+        device is "cpu" or "cuda"; cpu_level the highest instruction set:
+        "best", "ref", "avx2" or "avx512"; memory_limit in bytes of scratch,
+        0 = none. cancel is asked often during a call, on its thread: a true
+        answer ends the call with CancelledError, an exception ends it and is
+        raised by the call. Raises UnsupportedError for a device that is not
+        there.
+        """
+        self._lock = threading.RLock()
+        self._raised: BaseException | None = None
+        self._cancel = CANCEL(self._asked) if cancel else CANCEL()
+        self._question = cancel
+        self.threads = n_cores() if threads is None else threads
+        options = _library.defaults(
+            etx_context_options,
+            device=choose("device", device, DEVICES),
+            device_index=device_index,
+            n_threads=self.threads,
+            cpu_level=choose("cpu_level", cpu_level, CPU_LEVELS),
+            memory_limit=memory_limit,
+            cancel=self._cancel,
+        )
+        super().__init__(
+            _handle.make("context", "etx_context_create", ctypes.byref(options))
+        )
+
+    def _asked(self, _user: object) -> int:
+        try:
+            return 1 if self._question and self._question() else 0
+        except BaseException as error:
+            self._raised = error
+            return 1
+
+    @contextmanager
+    def _use(self) -> Iterator[_handle.Pointer]:
+        """The pointer for one call, which nobody else uses meanwhile."""
+        with self._lock:
+            try:
+                yield self._pointer
+            except _errors.CancelledError:
+                raised, self._raised = self._raised, None
+                if raised is not None:
+                    raise raised from None
+                raise
+
+    @property
+    def timings(self) -> dict[str, StageTiming]:
+        """By stage, since the last embed, build_graph or find_tracks began.
+
+        A stage that did not run is all zero.
+        """
+        n_stages = _declarations.ETX_N_STAGES
+        found = (etx_stage_timing * n_stages)()
+        with self._use() as pointer:
+            _library.call("etx_timings", ctypes.byref(found), pointer)
+        return {
+            _library.library.etx_stage_name(k).decode(): StageTiming(
+                one.seconds, one.gflop, one.peak_bytes, one.n_edges
+            )
+            for k, one in enumerate(found)
+        }
+
+
+_thread = threading.local()
+
+
+def context_or_default(context: Context | None) -> Context:
+    """The context given, or this thread's own on all cores."""
+    if context is not None:
+        return context
+    if getattr(_thread, "context", None) is None:
+        _thread.context = Context()
+    return _thread.context

@@ -1,0 +1,315 @@
+"""_declarations -- the C interface of libexatrkx for ctypes.
+
+Made by generate_declarations.py from include/exatrkx/*.h; change those.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+
+ETX_VERSION_MAJOR = 0
+ETX_VERSION_MINOR = 1
+ETX_VERSION_PATCH = 0
+ETX_OK = 0
+ETX_ERR_ARGUMENT = -1
+ETX_ERR_MEMORY = -2
+ETX_ERR_IO = -3
+ETX_ERR_FORMAT = -4
+ETX_ERR_UNSUPPORTED = -5
+ETX_ERR_DEVICE = -6
+ETX_ERR_LIMIT = -7
+ETX_ERR_CANCELLED = -8
+ETX_DEVICE_CPU = 0
+ETX_DEVICE_CUDA = 1
+ETX_CPU_BEST = 0
+ETX_CPU_REF = 1
+ETX_CPU_AVX2 = 2
+ETX_CPU_AVX512 = 3
+ETX_STAGE_FEATURES = 0
+ETX_STAGE_EMBEDDING = 1
+ETX_STAGE_GRAPH = 2
+ETX_STAGE_FILTER = 3
+ETX_STAGE_GNN = 4
+ETX_STAGE_LABEL = 5
+ETX_N_STAGES = 6
+ETX_LABEL_COMPONENTS = 0
+ETX_LABEL_MUTUAL_BEST = 1
+ETX_LABEL_WALKTHROUGH = 2
+ETX_MATCH_DOUBLE_MAJORITY = 0
+ETX_MATCH_ATLAS = 1
+ETX_MATCH_PERFECT = 2
+ETX_VARIABLE_PT = 0
+ETX_VARIABLE_ETA = 1
+ETX_ORIENT_INDEX = 0
+ETX_ORIENT_OUTWARD = 1
+ETX_ORIENT_BOTH = 2
+
+
+class etx_context_options(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("device", c.c_int32),
+        ("device_index", c.c_int32),
+        ("n_threads", c.c_int32),
+        ("cpu_level", c.c_int32),
+        ("reserved", c.c_int32),
+        ("memory_limit", c.c_int64),
+        ("stream", c.c_void_p),
+        ("cancel", c.CFUNCTYPE(c.c_int32, c.c_void_p)),
+        ("cancel_user", c.c_void_p),
+    ]
+
+
+class etx_stage_timing(c.Structure):
+    _fields_ = [
+        ("seconds", c.c_double),
+        ("gflop", c.c_double),
+        ("peak_bytes", c.c_int64),
+        ("n_edges", c.c_int64),
+    ]
+
+
+class etx_particle(c.Structure):
+    _fields_ = [
+        ("id", c.c_int64),
+        ("vertex", c.c_float * 3),
+        ("momentum", c.c_float * 3),
+        ("charge", c.c_int32),
+        ("n_hits", c.c_int32),
+    ]
+
+
+class etx_label_options(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("method", c.c_int32),
+        ("cut", c.c_float),
+        ("min_hits", c.c_int32),
+    ]
+
+
+class etx_evaluation_options(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("matching", c.c_int32),
+        ("matching_fraction", c.c_float),
+        ("min_pt", c.c_float),
+        ("max_eta", c.c_float),
+        ("min_particle_hits", c.c_int32),
+        ("min_track_hits", c.c_int32),
+        ("charged_only", c.c_int32),
+    ]
+
+
+class etx_evaluation_counts(c.Structure):
+    _fields_ = [
+        ("n_events", c.c_int64),
+        ("n_particles_selected", c.c_int64),
+        ("n_particles_reconstructable", c.c_int64),
+        ("n_selected_matched", c.c_int64),
+        ("n_reconstructable_matched", c.c_int64),
+        ("n_tracks", c.c_int64),
+        ("n_tracks_matched", c.c_int64),
+        ("n_tracks_fake", c.c_int64),
+        ("n_tracks_duplicate", c.c_int64),
+        ("trackml_score_sum", c.c_double),
+    ]
+
+
+class etx_rate(c.Structure):
+    _fields_ = [
+        ("value", c.c_double),
+        ("low", c.c_double),
+        ("high", c.c_double),
+    ]
+
+
+class etx_evaluation(c.Structure):
+    _fields_ = [
+        ("physics_efficiency", etx_rate),
+        ("technical_efficiency", etx_rate),
+        ("purity", etx_rate),
+        ("fake_rate", etx_rate),
+        ("duplicate_rate", etx_rate),
+        ("trackml_score", c.c_double),
+    ]
+
+
+class etx_graph_options(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("radius", c.c_float),
+        ("max_neighbours", c.c_int32),
+        ("orientation", c.c_int32),
+        ("max_edges", c.c_int64),
+    ]
+
+
+class etx_training_report(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("is_validation", c.c_int32),
+        ("step", c.c_int64),
+        ("n_steps", c.c_int64),
+        ("loss", c.c_double),
+        ("learning_rate", c.c_double),
+        ("gradient_norm", c.c_double),
+        ("weight_norm", c.c_double),
+        ("n_edges", c.c_double),
+        ("efficiency", c.c_double),
+        ("purity", c.c_double),
+        ("auc", c.c_double),
+        ("threshold", c.c_double),
+        ("seconds", c.c_double),
+    ]
+
+
+STRUCTS = (
+    etx_context_options,
+    etx_stage_timing,
+    etx_particle,
+    etx_label_options,
+    etx_evaluation_options,
+    etx_evaluation_counts,
+    etx_rate,
+    etx_evaluation,
+    etx_graph_options,
+    etx_training_report,
+)
+
+# Name: type of the result, types of the arguments.
+FUNCTIONS = {
+    "etx_version": (c.c_char_p, []),
+    "etx_status_name": (c.c_char_p, [c.c_int32]),
+    "etx_last_error": (c.c_char_p, []),
+    "etx_set_allocator": (c.c_int32, [
+        c.CFUNCTYPE(c.c_void_p, c.c_size_t, c.c_void_p), c.CFUNCTYPE(None,
+        c.c_void_p, c.c_void_p), c.c_void_p,
+    ]),
+    "etx_context_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
+    "etx_context_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "etx_context_free": (None, [c.c_void_p]),
+    "etx_timings": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "etx_stage_name": (c.c_char_p, [c.c_int32]),
+    "etx_model_load": (c.c_int32, [c.c_void_p, c.c_char_p]),
+    "etx_model_load_memory": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_size_t]),
+    "etx_model_save": (c.c_int32, [c.c_void_p, c.c_char_p]),
+    "etx_model_describe": (c.c_char_p, [c.c_void_p]),
+    "etx_model_has_stage": (c.c_int32, [c.c_void_p, c.c_int32]),
+    "etx_model_free": (None, [c.c_void_p]),
+    "etx_detector_read": (c.c_int32, [c.c_void_p, c.c_char_p]),
+    "etx_detector_n_modules": (c.c_int64, [c.c_void_p]),
+    "etx_detector_free": (None, [c.c_void_p]),
+    "etx_event_create": (c.c_int32, [
+        c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_event_read_trackml": (c.c_int32, [
+        c.c_void_p, c.c_char_p, c.c_void_p,
+    ]),
+    "etx_event_read_trackml_files": (c.c_int32, [
+        c.c_void_p, c.c_char_p, c.c_char_p, c.c_char_p, c.c_char_p, c.c_void_p,
+    ]),
+    "etx_event_read_features": (c.c_int32, [
+        c.c_void_p, c.c_char_p, c.c_void_p,
+    ]),
+    "etx_event_set_features": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p]),
+    "etx_event_set_modules": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_event_set_cells": (c.c_int32, [
+        c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        c.c_void_p,
+    ]),
+    "etx_event_set_cell_features": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "etx_event_set_truth": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p,
+    ]),
+    "etx_event_n_hits": (c.c_int64, [c.c_void_p]),
+    "etx_event_hit_ids": (c.c_void_p, [c.c_void_p]),
+    "etx_event_positions": (c.c_void_p, [c.c_void_p]),
+    "etx_event_particle_ids": (c.c_void_p, [c.c_void_p]),
+    "etx_event_n_particles": (c.c_int64, [c.c_void_p]),
+    "etx_event_particles": (c.c_void_p, [c.c_void_p]),
+    "etx_event_cell_features": (c.c_void_p, [c.c_void_p]),
+    "etx_event_free": (None, [c.c_void_p]),
+    "etx_embed": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_graph_build": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_graph_filter": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_graph_score": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_label_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
+    "etx_model_label_options": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "etx_graph_tracks": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_graph_label": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_find_tracks": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_tracks_count": (c.c_int64, [c.c_void_p]),
+    "etx_tracks_n_hits": (c.c_int64, [c.c_void_p]),
+    "etx_tracks_offsets": (c.c_void_p, [c.c_void_p]),
+    "etx_tracks_hits": (c.c_void_p, [c.c_void_p]),
+    "etx_tracks_from_labels": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p]),
+    "etx_tracks_write_csv": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_char_p]),
+    "etx_tracks_read_csv": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_char_p]),
+    "etx_tracks_free": (None, [c.c_void_p]),
+    "etx_evaluation_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
+    "etx_evaluate": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_evaluation_rates": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "etx_evaluate_binned": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_int32,
+        c.c_int64, c.c_void_p,
+    ]),
+    "etx_match": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_graph_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
+    "etx_graph_build_radius": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_int64, c.c_int64, c.c_void_p, c.c_void_p,
+        c.c_void_p,
+    ]),
+    "etx_graph_build_knn": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_int64, c.c_int64, c.c_void_p, c.c_void_p,
+        c.c_void_p,
+    ]),
+    "etx_graph_from_edges": (c.c_int32, [
+        c.c_void_p, c.c_int64, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p,
+        c.c_void_p,
+    ]),
+    "etx_graph_to_triplets": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_int64,
+    ]),
+    "etx_graph_n_nodes": (c.c_int64, [c.c_void_p]),
+    "etx_graph_n_edges": (c.c_int64, [c.c_void_p]),
+    "etx_graph_src": (c.c_void_p, [c.c_void_p]),
+    "etx_graph_dst": (c.c_void_p, [c.c_void_p]),
+    "etx_graph_offsets": (c.c_void_p, [c.c_void_p]),
+    "etx_graph_scores": (c.c_void_p, [c.c_void_p]),
+    "etx_graph_free": (None, [c.c_void_p]),
+    "etx_trainer_create": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_char_p, c.c_void_p,
+    ]),
+    "etx_trainer_add_event": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int32]),
+    "etx_trainer_steps_done": (c.c_int64, [c.c_void_p]),
+    "etx_trainer_n_steps": (c.c_int64, [c.c_void_p]),
+    "etx_trainer_step": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "etx_trainer_validate": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "etx_trainer_save_checkpoint": (c.c_int32, [c.c_void_p, c.c_char_p]),
+    "etx_trainer_load_checkpoint": (c.c_int32, [c.c_void_p, c.c_char_p]),
+    "etx_trainer_model": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "etx_trainer_free": (None, [c.c_void_p]),
+}

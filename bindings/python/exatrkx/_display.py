@@ -1,0 +1,117 @@
+"""_display -- an event as one HTML page that needs nothing else.
+
+The page is put together from the files in page/: no network, no other
+packages. docs/display.md says what it shows.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._event import Event
+from ._tracks import Tracks
+
+PAGE = Path(__file__).parent / "page"
+SCRIPTS = ("data.js", "axes.js", "view.js", "page.js")
+
+
+def display(
+    event: Event,
+    tracks: Tracks | None,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+) -> None:
+    """Write an HTML page with x-y, r-z and 3-D views of an event.
+
+    Hits are coloured by their track, or by their particle where the event
+    has truth; a click lists the hits of what was hit. tracks may be None.
+    The title is by default the name of the file. OSError where path cannot
+    be written.
+    """
+    if tracks is not None and tracks.n_hits != event.n_hits:
+        raise ValueError(
+            f"tracks of {tracks.n_hits} hits, event of {event.n_hits}"
+        )
+    parts = {
+        "title": html.escape(title or Path(path).stem),
+        "style": (PAGE / "style.css").read_text(),
+        "event": json.dumps(contents(event, tracks), separators=(",", ":")),
+        "script": "\n".join((PAGE / name).read_text() for name in SCRIPTS),
+    }
+    text = (PAGE / "page.html").read_text()
+    for name in ("title", "style", "script", "event"):
+        text = text.replace(f"@{name}@", parts[name])
+    write_whole(path, text)
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file that appears under its name only when complete."""
+    partial = os.fspath(path) + ".part"
+    with open(partial, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(partial, path)
+
+
+def contents(event: Event, tracks: Tracks | None) -> dict[str, Any]:
+    """What data.js reads."""
+    return {
+        "position": packed(event.positions, "<f4"),
+        "hit_id": packed(event.hit_ids, "<f8"),
+        "track": None if tracks is None else packed(tracks.labels, "<i4"),
+        "particle": None
+        if not event.has_truth
+        else packed(particle_rows(event), "<i4"),
+        "particles": particle_list(event),
+    }
+
+
+def packed(values: np.ndarray, kind: str) -> str:
+    """Base64 of the values in little-endian order."""
+    raw = np.ascontiguousarray(values, dtype=kind).tobytes()
+    return base64.b64encode(raw).decode("ascii")
+
+
+def particle_rows(event: Event) -> np.ndarray:
+    """[n_hits] row of event.particles of each hit, -1 = noise."""
+    ids, particles = event.particle_ids, event.particles
+    assert ids is not None and particles is not None
+    rows = np.searchsorted(particles["id"], ids).astype(np.int32)
+    return np.where(ids == 0, np.int32(-1), rows)
+
+
+def momenta(event: Event) -> tuple[np.ndarray, np.ndarray]:
+    """pT [GeV] and eta of every particle, eta cut off at 99."""
+    assert event.particles is not None
+    px, py, pz = event.particles["momentum"].astype(float).T
+    pt = np.hypot(px, py)
+    steep = np.arcsinh(pz / np.maximum(pt, 1e-30))
+    return pt, np.clip(steep, -99.0, 99.0)
+
+
+def particle_list(event: Event) -> list[dict[str, Any]]:
+    """Particles for the side panel; ids as text, which keeps 64 bits."""
+    if event.particles is None:
+        return []
+    table = event.particles
+    pt, eta = momenta(event)
+    columns = zip(
+        table["id"].tolist(),
+        pt.round(4).tolist(),
+        eta.round(3).tolist(),
+        table["charge"].tolist(),
+        strict=True,
+    )
+    return [
+        {"id": str(number), "pt": p, "eta": e, "charge": q}
+        for number, p, e, q in columns
+    ]

@@ -1,0 +1,168 @@
+"""_evaluation -- tracks against the truth (docs/evaluation.md).
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _declarations, _library
+from ._arrays import address, array
+from ._context import choose
+from ._declarations import (
+    etx_evaluation,
+    etx_evaluation_counts,
+    etx_evaluation_options,
+)
+from ._event import Event
+from ._tracks import Tracks
+
+MATCHINGS = {
+    "double_majority": _declarations.ETX_MATCH_DOUBLE_MAJORITY,
+    "atlas": _declarations.ETX_MATCH_ATLAS,
+    "perfect": _declarations.ETX_MATCH_PERFECT,
+}
+VARIABLES = {
+    "pt": _declarations.ETX_VARIABLE_PT,
+    "eta": _declarations.ETX_VARIABLE_ETA,
+}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A ratio and its 68.27 % Clopper-Pearson interval; 0 of 0 is nan."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Rates over all events; counts holds what they are made of."""
+
+    physics_efficiency: Rate  # matched selected / selected particles
+    technical_efficiency: Rate  # the same of reconstructable ones
+    purity: Rate  # matched tracks / tracks
+    fake_rate: Rate
+    duplicate_rate: Rate
+    trackml_score: float  # mean over events
+    counts: dict[str, int]
+
+
+def filled(matching: str | None, fields: dict[str, Any]) -> Any:
+    """The options struct; TypeError for a field that it lacks."""
+    known = {field[0] for field in etx_evaluation_options._fields_[2:]}
+    unknown = set(fields) - known
+    if unknown:
+        raise TypeError(
+            f"unknown options {sorted(unknown)}, expected {sorted(known)}"
+        )
+    if matching is not None:
+        fields = {**fields, "matching": choose("matching", matching, MATCHINGS)}
+    return _library.defaults(etx_evaluation_options, **fields)
+
+
+def evaluate(
+    events: Event | Iterable[Event],
+    tracks: Tracks | Iterable[Tracks],
+    *,
+    matching: str | None = None,
+    **options: Any,
+) -> Evaluation:
+    """Efficiency, purity, fakes, duplicates and TrackML score.
+
+    One event with its tracks, or as many of both. matching is
+    "double_majority" (default), "atlas" or "perfect"; options are the fields
+    of etx_evaluation_options: matching_fraction, min_pt [GeV], max_eta,
+    min_particle_hits, min_track_hits, charged_only. The events must carry
+    truth (ArgumentError).
+    """
+    all_events = [events] if isinstance(events, Event) else events
+    all_tracks = [tracks] if isinstance(tracks, Tracks) else tracks
+    chosen = ctypes.byref(filled(matching, options))
+    counts = etx_evaluation_counts()
+    for event, found in zip(all_events, all_tracks, strict=True):
+        _library.call(
+            "etx_evaluate",
+            ctypes.byref(counts),
+            event._pointer,
+            found._pointer,
+            chosen,
+        )
+    out = etx_evaluation()
+    _library.call(
+        "etx_evaluation_rates", ctypes.byref(out), ctypes.byref(counts)
+    )
+    return evaluation_of(out, counts)
+
+
+def evaluation_of(out: Any, counts: Any) -> Evaluation:
+    """The structs of the library as Python objects."""
+    rates = {
+        name: Rate(rate.value, rate.low, rate.high)
+        for name in (field[0] for field in etx_evaluation._fields_)
+        for rate in [getattr(out, name)]
+        if isinstance(rate, _declarations.etx_rate)
+    }
+    names = [name for name, kind in counts._fields_ if name.startswith("n_")]
+    return Evaluation(
+        **rates,
+        trackml_score=out.trackml_score,
+        counts={name: getattr(counts, name) for name in names},
+    )
+
+
+def evaluate_binned(
+    event: Event,
+    tracks: Tracks,
+    variable: str,
+    edges: Any,
+    *,
+    matching: str | None = None,
+    **options: Any,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Reconstructable particles and the matched ones of them, each [n_bins].
+
+    variable is "pt" [GeV] or "eta"; edges [n_bins + 1] ascend.
+    """
+    bounds = array("edges", edges, np.float64, -1)
+    total = np.zeros(len(bounds) - 1, np.int64)
+    matched = np.zeros(len(bounds) - 1, np.int64)
+    _library.call(
+        "etx_evaluate_binned",
+        address(total),
+        address(matched),
+        event._pointer,
+        tracks._pointer,
+        ctypes.byref(filled(matching, options)),
+        choose("variable", variable, VARIABLES),
+        len(total),
+        address(bounds),
+    )
+    return total, matched
+
+
+def match(
+    event: Event, tracks: Tracks, *, matching: str | None = None, **options: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """The row of event.particles of each track, -1 = none, [n_tracks] int32;
+    and whether a track matches each particle, [n_particles] bool."""
+    rows = np.empty(len(tracks), np.int32)
+    n_particles = 0 if event.particles is None else len(event.particles)
+    found = np.empty(n_particles, np.uint8)
+    _library.call(
+        "etx_match",
+        address(rows),
+        address(found),
+        event._pointer,
+        tracks._pointer,
+        ctypes.byref(filled(matching, options)),
+    )
+    return rows, found.astype(bool)

@@ -1,0 +1,272 @@
+"""_event -- the hits of one collision, with optional cells and truth.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from . import _handle, _library
+from ._arrays import address, array, optional
+from ._declarations import etx_particle
+from ._model import Detector
+
+PARTICLE = np.dtype(etx_particle)
+COLUMNS = {
+    "vx": ("vertex", 0),
+    "vy": ("vertex", 1),
+    "vz": ("vertex", 2),
+    "px": ("momentum", 0),
+    "py": ("momentum", 1),
+    "pz": ("momentum", 2),
+}
+Path = str | os.PathLike[str]
+
+
+def particle_table(particles: Any) -> np.ndarray:
+    """Particles as the library takes them.
+
+    Either an array of dtype exatrkx.PARTICLE or anything that gives columns
+    by name: particle_id, vx, vy, vz [mm], px, py, pz [GeV], q and, when
+    there, nhits (a mapping, a structured array, a data frame, ...).
+    """
+    if getattr(particles, "dtype", None) == PARTICLE:
+        return np.ascontiguousarray(particles)
+    ids = array("particle_id", particles["particle_id"], np.int64, -1)
+    table = np.zeros(len(ids), PARTICLE)
+    table["id"] = ids
+    for name, (field, k) in COLUMNS.items():
+        table[field][:, k] = array(name, particles[name], np.float32, len(ids))
+    table["charge"] = array("q", particles["q"], np.int32, len(ids))
+    try:
+        n_hits = particles["nhits"]
+    except (KeyError, ValueError, IndexError):
+        n_hits = None  # nothing but etx_particle.n_hits comes from it
+    if n_hits is not None:
+        table["n_hits"] = array("nhits", n_hits, np.int32, len(ids))
+    return table
+
+
+class Event(_handle.Handle):
+    """Hits, and what is known of them. Does not change once made, so several
+    threads may read one at once."""
+
+    @classmethod
+    def from_arrays(
+        cls,
+        positions: Any,
+        *,
+        hit_ids: Any = None,
+        features: Any = None,
+        modules: Any = None,
+        cells: Any = None,
+        detector: Detector | None = None,
+        cell_features: Any = None,
+        particle_ids: Any = None,
+        weights: Any = None,
+        particles: Any = None,
+    ) -> Event:
+        """An event of arrays; everything is copied.
+
+        positions      [n_hits, 3] x, y, z in mm
+        hit_ids        [n_hits], unique and positive; default 1 .. n_hits
+        features       [n_hits, n_features] as the model wants them, scaled;
+                       they replace those that are computed from the hits
+        modules        (volume, layer, module), each [n_hits]
+        cells          (hit, channel0, channel1, value), each [n_cells]; hit
+                       is the row of the hit; needs modules and detector
+        cell_features  [n_hits, 9] instead of cells, in the order of
+                       etx_event_cell_features
+        particle_ids   [n_hits], 0 = noise; needs particles
+        weights        [n_hits] of hits in the TrackML score; default equal
+        particles      see particle_table: by column name, mm and GeV
+
+        Raises ArgumentError for values that the library refuses, ValueError
+        and TypeError for arrays of a wrong shape or type.
+        """
+        place = array("positions", positions, np.float32, -1, 3)
+        n_hits = len(place)
+        ids = optional("hit_ids", hit_ids, np.int64, n_hits)
+        event = cls(
+            _handle.make(
+                "event",
+                "etx_event_create",
+                n_hits,
+                address(ids),
+                address(place),
+            )
+        )
+        event._set_features(features)
+        event._set_modules(modules)
+        event._set_cells(cells, detector, cell_features)
+        event._set_truth(particle_ids, weights, particles)
+        return event
+
+    @classmethod
+    def from_trackml(
+        cls,
+        prefix: Path | None = None,
+        *,
+        hits: Path | None = None,
+        cells: Path | None = None,
+        truth: Path | None = None,
+        particles: Path | None = None,
+        detector: Detector | None = None,
+    ) -> Event:
+        """Read PREFIX-hits.csv[.gz] and its siblings, or single files.
+
+        Cells are read with a detector only, truth and particles where both
+        are. Raises FileError or FormatError.
+        """
+        if (prefix is None) == (hits is None):
+            raise ValueError("give either a prefix or hits")
+        if prefix is not None and (cells or truth or particles):
+            raise ValueError("cells, truth and particles go with hits")
+        geometry = None if detector is None else detector._pointer
+        if prefix is not None:
+            return cls(
+                _handle.make(
+                    "event",
+                    "etx_event_read_trackml",
+                    os.fsencode(prefix),
+                    geometry,
+                )
+            )
+        files = [
+            None if path is None else os.fsencode(path)
+            for path in (hits, cells, truth, particles)
+        ]
+        name = "etx_event_read_trackml_files"
+        return cls(_handle.make("event", name, *files, geometry))
+
+    @classmethod
+    def from_features(cls, path: Path, scales: Any) -> Event:
+        """Read a headerless file of scaled features, the first r, phi and z.
+
+        scales [3]: mm, rad, mm per unit; they give the positions.
+        """
+        units = array("scales", scales, np.float32, 3)
+        return cls(
+            _handle.make(
+                "event",
+                "etx_event_read_features",
+                os.fsencode(path),
+                address(units),
+            )
+        )
+
+    def _set_features(self, features: Any) -> None:
+        values = optional("features", features, np.float32, self.n_hits, -1)
+        if values is not None:
+            self._set("etx_event_set_features", values.shape[1], values)
+
+    def _set_modules(self, modules: Any) -> None:
+        if modules is None:
+            return
+        names = ("volume", "layer", "module")
+        self._set(
+            "etx_event_set_modules",
+            *(
+                array(name, column, np.int32, self.n_hits)
+                for name, column in zip(names, modules, strict=True)
+            ),
+        )
+
+    def _set_cells(
+        self, cells: Any, detector: Detector | None, features: Any
+    ) -> None:
+        if cells is not None:
+            if detector is None:
+                raise ValueError("cells: need a detector")
+            hit, first, second, value = cells
+            row = array("hit", hit, np.int32, -1)
+            self._set(
+                "etx_event_set_cells",
+                len(row),
+                row,
+                array("channel0", first, np.int32, len(row)),
+                array("channel1", second, np.int32, len(row)),
+                array("value", value, np.float32, len(row)),
+                detector._pointer,
+            )
+        nine = optional("cell_features", features, np.float32, self.n_hits, 9)
+        if nine is not None:
+            self._set("etx_event_set_cell_features", nine)
+
+    def _set_truth(self, ids: Any, weights: Any, particles: Any) -> None:
+        if (ids is None) != (particles is None):
+            raise ValueError("particle_ids and particles go together")
+        if ids is None:
+            return
+        table = particle_table(particles)
+        self._set(
+            "etx_event_set_truth",
+            array("particle_ids", ids, np.int64, self.n_hits),
+            optional("weights", weights, np.float32, self.n_hits),
+            len(table),
+            table,
+        )
+
+    def _set(self, name: str, *arguments: Any) -> None:
+        values = [
+            address(one) if isinstance(one, np.ndarray) else one
+            for one in arguments
+        ]
+        _library.call(name, self._pointer, *values)
+
+    @property
+    def n_hits(self) -> int:
+        """Hits of the event."""
+        return self._get("etx_event_n_hits")
+
+    def __len__(self) -> int:
+        return self.n_hits
+
+    @property
+    def hit_ids(self) -> np.ndarray:
+        """[n_hits] int64, a view."""
+        return self._view("etx_event_hit_ids", (self.n_hits,), np.int64)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """[n_hits, 3] float32 x, y, z in mm, a view."""
+        return self._view("etx_event_positions", (self.n_hits, 3), np.float32)
+
+    @property
+    def has_truth(self) -> bool:
+        """Whether particle_ids and particles are known."""
+        return bool(self._get("etx_event_particle_ids"))
+
+    @property
+    def particle_ids(self) -> np.ndarray | None:
+        """[n_hits] int64, 0 = noise, a view; None without truth."""
+        if not self.has_truth:
+            return None
+        return self._view("etx_event_particle_ids", (self.n_hits,), np.int64)
+
+    @property
+    def particles(self) -> np.ndarray | None:
+        """[n_particles] of dtype PARTICLE sorted by id, a view: id, vertex
+        [3] in mm, momentum [3] in GeV, charge, n_hits; None without truth."""
+        if not self.has_truth:
+            return None
+        shape = (self._get("etx_event_n_particles"),)
+        return self._view("etx_event_particles", shape, PARTICLE)
+
+    @property
+    def cell_features(self) -> np.ndarray | None:
+        """[n_hits, 9] float32, a view; None where cells are not known."""
+        if not self._get("etx_event_cell_features"):
+            return None
+        shape = (self.n_hits, 9)
+        return self._view("etx_event_cell_features", shape, np.float32)
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<exatrkx.Event closed>"
+        truth = "with" if self.has_truth else "without"
+        return f"<exatrkx.Event of {self.n_hits} hits, {truth} truth>"

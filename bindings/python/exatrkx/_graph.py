@@ -1,0 +1,199 @@
+"""_graph -- edges between hits, and their scores.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from . import _declarations, _handle
+from ._arrays import address, array, optional
+from ._context import Context, choose, context_or_default
+from ._event import Event
+from ._library import defaults
+
+ORIENTATIONS = {
+    "index": _declarations.ETX_ORIENT_INDEX,
+    "outward": _declarations.ETX_ORIENT_OUTWARD,
+    "both": _declarations.ETX_ORIENT_BOTH,
+}
+MAX_EDGES = 2**31 - 1
+
+
+class Graph(_handle.Handle):
+    """Edges from src to dst, sorted by dst, then src.
+
+    Does not change once made: scoring gives a new graph, so views stay what
+    they were. order [n_edges] is the place of each edge in the arrays that
+    from_edges was given, and None for other graphs.
+    """
+
+    order: np.ndarray | None = None
+
+    @classmethod
+    def from_edges(
+        cls, n_nodes: int, src: Any, dst: Any, scores: Any = None
+    ) -> Graph:
+        """Your own edges: src, dst [n_edges] rows in 0 .. n_nodes - 1.
+
+        scores [n_edges] in [0, 1] or None. Copied and sorted; `order` says
+        how. Raises ArgumentError or LimitError.
+        """
+        first = array("src", src, np.int32, -1)
+        second = array("dst", dst, np.int32, len(first))
+        value = optional("scores", scores, np.float32, len(first))
+        order = np.empty(len(first), np.int64)
+        graph = cls(
+            _handle.make(
+                "graph",
+                "etx_graph_from_edges",
+                n_nodes,
+                len(first),
+                address(first),
+                address(second),
+                address(value),
+                address(order),
+            )
+        )
+        graph.order = order
+        return graph
+
+    @classmethod
+    def radius(
+        cls,
+        points: Any,
+        radius: float,
+        *,
+        max_neighbours: int = 0,
+        orientation: str = "index",
+        max_edges: int = MAX_EDGES,
+        event: Event | None = None,
+        context: Context | None = None,
+    ) -> Graph:
+        """Pairs of points [n_points, n_dim] not further apart than radius.
+
+        max_neighbours keeps the nearest of each, 0 = all. orientation is
+        "index", "outward" (needs event) or "both". Raises LimitError above
+        max_edges.
+        """
+        return cls._neighbours(
+            "radius",
+            points,
+            event,
+            context,
+            radius=radius,
+            max_neighbours=max_neighbours,
+            orientation=choose("orientation", orientation, ORIENTATIONS),
+            max_edges=max_edges,
+        )
+
+    @classmethod
+    def nearest(
+        cls,
+        points: Any,
+        n_neighbours: int,
+        *,
+        orientation: str = "both",
+        event: Event | None = None,
+        context: Context | None = None,
+    ) -> Graph:
+        """The nearest of every point, however far."""
+        return cls._neighbours(
+            "knn",
+            points,
+            event,
+            context,
+            max_neighbours=n_neighbours,
+            orientation=choose("orientation", orientation, ORIENTATIONS),
+        )
+
+    @classmethod
+    def _neighbours(
+        cls,
+        method: str,
+        points: Any,
+        event: Event | None,
+        context: Context | None,
+        **fields: Any,
+    ) -> Graph:
+        place = array("points", points, np.float32, -1, -1)
+        options = defaults(_declarations.etx_graph_options, **fields)
+        with context_or_default(context)._use() as used:
+            return cls(
+                _handle.make(
+                    "graph",
+                    f"etx_graph_build_{method}",
+                    used,
+                    *place.shape,
+                    address(place),
+                    None if event is None else event._pointer,
+                    ctypes.byref(options),
+                )
+            )
+
+    def to_triplets(
+        self, *, max_edges: int = MAX_EDGES, context: Context | None = None
+    ) -> Graph:
+        """The line graph: its nodes are the edges of this graph.
+
+        An edge of it joins two that meet at a hit, head to tail.
+        """
+        with context_or_default(context)._use() as used:
+            return Graph(
+                _handle.make(
+                    "graph",
+                    "etx_graph_to_triplets",
+                    self._pointer,
+                    used,
+                    max_edges,
+                )
+            )
+
+    @property
+    def n_nodes(self) -> int:
+        """Hits, or points."""
+        return self._get("etx_graph_n_nodes")
+
+    @property
+    def n_edges(self) -> int:
+        """Edges."""
+        return self._get("etx_graph_n_edges")
+
+    def __len__(self) -> int:
+        return self.n_edges
+
+    @property
+    def src(self) -> np.ndarray:
+        """[n_edges] int32, a view: the row each edge starts at."""
+        return self._view("etx_graph_src", (self.n_edges,), np.int32)
+
+    @property
+    def dst(self) -> np.ndarray:
+        """[n_edges] int32, a view: the row each edge ends at."""
+        return self._view("etx_graph_dst", (self.n_edges,), np.int32)
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """[n_nodes + 1] int64, a view: edges into node i are
+        offsets[i] .. offsets[i + 1] - 1."""
+        return self._view("etx_graph_offsets", (self.n_nodes + 1,), np.int64)
+
+    @property
+    def scores(self) -> np.ndarray | None:
+        """[n_edges] float32 in [0, 1], a view; None before scoring."""
+        if not self._get("etx_graph_scores"):
+            return None
+        return self._view("etx_graph_scores", (self.n_edges,), np.float32)
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<exatrkx.Graph closed>"
+        scored = "scored" if self.scores is not None else "not scored"
+        return (
+            f"<exatrkx.Graph of {self.n_nodes} nodes, {self.n_edges} edges, "
+            f"{scored}>"
+        )

@@ -1,0 +1,85 @@
+"""_handle -- objects of the library and how long they live.
+
+A handle owns a pointer; views of its memory refer to the same pointer. The
+object is freed when the handle is closed or collected and no view is left.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _arrays, _library
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+    from typing_extensions import Self
+
+
+class Pointer:
+    """An object of the library; freed with the last reference.
+
+    ctypes takes it as an argument and holds it while the call runs, so a
+    handle may be closed by one thread while another is inside a call.
+    """
+
+    def __init__(self, kind: str, value: int) -> None:
+        self._free = getattr(_library.library, f"etx_{kind}_free")
+        self._as_parameter_ = ctypes.c_void_p(value)
+
+    def __del__(self) -> None:
+        free = getattr(self, "_free", None)
+        if free is not None:
+            free(self._as_parameter_)
+
+
+def make(kind: str, function: str, *arguments: Any) -> Pointer:
+    """What a function with `etx_<kind> **out` as first argument makes."""
+    out = ctypes.c_void_p()
+    _library.call(function, ctypes.byref(out), *arguments)
+    assert out.value is not None
+    return Pointer(kind, out.value)
+
+
+class Handle:
+    """Base of the public classes; a context manager."""
+
+    def __init__(self, pointer: Pointer) -> None:
+        self._open: Pointer | None = pointer
+
+    @property
+    def _pointer(self) -> Pointer:
+        """For calls; ValueError after close()."""
+        if self._open is None:
+            raise ValueError(f"{type(self).__name__} is closed")
+        return self._open
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return self._open is None
+
+    def close(self) -> None:
+        """Let go of the object; views taken from it stay valid."""
+        self._open = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _get(self, function: str) -> Any:
+        """The value of a getter without further arguments."""
+        return getattr(_library.library, function)(self._pointer)
+
+    def _view(
+        self, function: str, shape: tuple[int, ...], dtype: DTypeLike
+    ) -> np.ndarray:
+        """What a getter points to, without copying."""
+        where = self._get(function)
+        return _arrays.view(self._pointer, where, shape, dtype)

@@ -1,0 +1,96 @@
+"""_library -- find libexatrkx.so, load it, declare its functions.
+
+Looked for in this order: the file that ETX_LIBRARY names; the library inside
+this package (a wheel carries it); the one of the system. ctypes releases the
+interpreter lock during every call.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Any
+
+from . import _declarations, _errors
+
+SONAME = f"libexatrkx.so.{_declarations.ETX_VERSION_MAJOR}"
+BUNDLED = Path(__file__).parent / "lib" / SONAME
+
+
+def candidates() -> list[str]:
+    """Where to look: the only place where ETX_LIBRARY is set."""
+    named = os.environ.get("ETX_LIBRARY")
+    if named:
+        return [named]
+    return ([str(BUNDLED)] if BUNDLED.exists() else []) + [SONAME]
+
+
+def load() -> ctypes.CDLL:
+    """The library with its functions declared; ImportError says why not."""
+    problems = []
+    for place in candidates():
+        try:
+            found = ctypes.CDLL(place)
+            return declare(found, place)
+        except (OSError, ImportError) as error:
+            problems.append(str(error))
+    raise ImportError(
+        "libexatrkx cannot be loaded: "
+        + "; ".join(problems)
+        + ". Install a wheel that carries it, install the library itself, or "
+        "name its file in ETX_LIBRARY."
+    )
+
+
+def declare(library: ctypes.CDLL, place: str) -> ctypes.CDLL:
+    """Set the types of every function; ImportError for another version."""
+    for name, (result, arguments) in _declarations.FUNCTIONS.items():
+        try:
+            function = getattr(library, name)
+        except AttributeError:
+            raise ImportError(
+                f"{place}: no function {name}; this package wants libexatrkx "
+                f"{wanted_version()} or newer of the same major version"
+            ) from None
+        function.restype, function.argtypes = result, arguments
+    major = library.etx_version().decode().split(".")[0]
+    if int(major) != _declarations.ETX_VERSION_MAJOR:
+        raise ImportError(
+            f"{place}: version {library.etx_version().decode()}, "
+            f"expected {wanted_version()}"
+        )
+    return library
+
+
+def wanted_version() -> str:
+    """Of the headers that the declarations were made from."""
+    d = _declarations
+    return f"{d.ETX_VERSION_MAJOR}.{d.ETX_VERSION_MINOR}.{d.ETX_VERSION_PATCH}"
+
+
+library = load()
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Call a function that returns a status; raise its error."""
+    status = getattr(library, name)(*arguments)
+    if status != _declarations.ETX_OK:
+        text = library.etx_last_error().decode(errors="replace")
+        raise _errors.of_status(status, text)
+
+
+def defaults(struct: type[ctypes.Structure], **fields: Any) -> Any:
+    """An options struct as the library fills it, fields that are given set.
+
+    A field whose value is None keeps the library's default.
+    """
+    options = struct()
+    size = ctypes.sizeof(struct)
+    call(f"{struct.__name__}_init", ctypes.byref(options), size)
+    for name, value in fields.items():
+        if value is not None:
+            setattr(options, name, value)
+    return options

@@ -1,0 +1,121 @@
+"""_model -- trained pipelines and module geometries, both immutable.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _declarations, _handle, _library
+
+PACKAGE = Path(__file__).parent
+REPOSITORY = PACKAGE.parents[2]
+STAGES = ("embedding", "filter", "gnn")
+METHODS = {
+    "components": _declarations.ETX_LABEL_COMPONENTS,
+    "mutual_best": _declarations.ETX_LABEL_MUTUAL_BEST,
+    "walkthrough": _declarations.ETX_LABEL_WALKTHROUGH,
+}
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """How the hits of a scored graph become tracks."""
+
+    method: str = "components"  # or "mutual_best", "walkthrough"
+    cut: float = 0.5  # an edge counts when its score is above
+    min_hits: int = 3  # smaller tracks are dropped
+
+
+def shipped(folder: str, name: str) -> Path:
+    """A file that comes with the package, or lies in the repository."""
+    places = [PACKAGE / folder / name, REPOSITORY / "examples" / folder / name]
+    for place in places:
+        if place.exists():
+            return place
+    raise FileNotFoundError(f"{name}: in none of {[str(p) for p in places]}")
+
+
+class Model(_handle.Handle):
+    """A trained pipeline, or any of its stages (docs/model_format.md).
+
+    Immutable: any number of threads may use one at once.
+    """
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | None = None) -> Model:
+        """Read a model file; None is the model that ships.
+
+        Raises FileError or FormatError.
+        """
+        place = (
+            shipped("models", "default.safetensors") if path is None else path
+        )
+        return cls(_handle.make("model", "etx_model_load", os.fsencode(place)))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Model:
+        """The same from the bytes of a model file; not kept."""
+        return cls(
+            _handle.make("model", "etx_model_load_memory", data, len(data))
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file: a temporary one beside path, then renamed."""
+        _library.call("etx_model_save", self._pointer, os.fsencode(path))
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The model's etx.config: stages, networks, features, cuts."""
+        return json.loads(self._get("etx_model_describe"))
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Those of "embedding", "filter" and "gnn" that the model holds."""
+        config = self.config
+        return tuple(name for name in STAGES if name in config)
+
+    @property
+    def label_options(self) -> LabelOptions:
+        """What find_tracks labels with."""
+        options = _library.defaults(_declarations.etx_label_options)
+        _library.call(
+            "etx_model_label_options", ctypes.byref(options), self._pointer
+        )
+        names = {number: name for name, number in METHODS.items()}
+        return LabelOptions(
+            names[options.method], options.cut, options.min_hits
+        )
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<exatrkx.Model closed>"
+        return f"<exatrkx.Model {' + '.join(self.stages)}>"
+
+
+class Detector(_handle.Handle):
+    """Module geometry: rotations, thickness and pitches; immutable."""
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | None = None) -> Detector:
+        """Read detectors.csv[.gz]; None is the TrackML detector."""
+        place = shipped("data", "detectors.csv.gz") if path is None else path
+        return cls(
+            _handle.make("detector", "etx_detector_read", os.fsencode(place))
+        )
+
+    @property
+    def n_modules(self) -> int:
+        """Modules of the file."""
+        return self._get("etx_detector_n_modules")
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<exatrkx.Detector closed>"
+        return f"<exatrkx.Detector of {self.n_modules} modules>"

@@ -1,0 +1,142 @@
+"""_stages -- the pipeline, as a whole and stage by stage.
+
+Every function takes a context and uses one of the calling thread on all cores
+where none is given. Errors of the library are raised as exatrkx.Error.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from . import _declarations, _handle, _library
+from ._arrays import address
+from ._context import Context, choose, context_or_default
+from ._event import Event
+from ._graph import Graph
+from ._model import METHODS, LabelOptions, Model
+from ._tracks import Tracks
+
+
+def find_tracks(
+    model: Model, event: Event, context: Context | None = None
+) -> Tracks:
+    """The whole pipeline: every stage that the model holds, then labels."""
+    with context_or_default(context)._use() as used:
+        return Tracks(
+            _handle.make(
+                "tracks",
+                "etx_find_tracks",
+                used,
+                model._pointer,
+                event._pointer,
+            )
+        )
+
+
+def embed(
+    model: Model, event: Event, context: Context | None = None
+) -> np.ndarray:
+    """Points of the learned space, [n_hits, n_dim] float32, a new array.
+
+    ArgumentError when the model has no embedding.
+    """
+    n_dim = ctypes.c_int64()
+    size = ctypes.byref(n_dim)
+    arguments = (model._pointer, event._pointer)
+    with context_or_default(context)._use() as used:
+        _library.call("etx_embed", size, None, 0, used, *arguments)
+        points = np.empty((event.n_hits, n_dim.value), np.float32)
+        where = address(points)
+        _library.call("etx_embed", size, where, points.size, used, *arguments)
+    return points
+
+
+def build_graph(
+    model: Model, event: Event, context: Context | None = None
+) -> Graph:
+    """Embedding and radius graph, as the model says; without scores."""
+    with context_or_default(context)._use() as used:
+        return Graph(
+            _handle.make(
+                "graph",
+                "etx_graph_build",
+                used,
+                model._pointer,
+                event._pointer,
+            )
+        )
+
+
+def filter_graph(
+    graph: Graph, model: Model, event: Event, context: Context | None = None
+) -> Graph:
+    """A new graph of the edges whose filter score is above the model's cut."""
+    with context_or_default(context)._use() as used:
+        return Graph(
+            _handle.make(
+                "graph",
+                "etx_graph_filter",
+                graph._pointer,
+                used,
+                model._pointer,
+                event._pointer,
+            )
+        )
+
+
+def score(
+    graph: Graph, model: Model, event: Event, context: Context | None = None
+) -> Graph:
+    """A new graph: the same edges with the scores of the model's graph neural
+    network."""
+    scored = Graph.from_edges(graph.n_nodes, graph.src, graph.dst, graph.scores)
+    scored.order = graph.order
+    with context_or_default(context)._use() as used:
+        _library.call(
+            "etx_graph_score",
+            scored._pointer,
+            used,
+            model._pointer,
+            event._pointer,
+        )
+    return scored
+
+
+def label(
+    graph: Graph,
+    options: LabelOptions | None = None,
+    *,
+    event: Event | None = None,
+    context: Context | None = None,
+    **changes: Any,
+) -> Tracks:
+    """Group the hits of a scored graph into tracks.
+
+    options: those of a model (model.label_options), or the defaults; changes
+    replace its fields: method, cut, min_hits. event gives the positions that
+    method "walkthrough" needs.
+    """
+    chosen = dataclasses.replace(options or LabelOptions(), **changes)
+    filled = _library.defaults(
+        _declarations.etx_label_options,
+        method=choose("method", chosen.method, METHODS),
+        cut=chosen.cut,
+        min_hits=chosen.min_hits,
+    )
+    with context_or_default(context)._use() as used:
+        return Tracks(
+            _handle.make(
+                "tracks",
+                "etx_graph_tracks",
+                graph._pointer,
+                used,
+                None if event is None else event._pointer,
+                ctypes.byref(filled),
+            )
+        )

@@ -1,0 +1,160 @@
+"""_training -- train a stage of a pipeline (docs/training.md).
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import _handle, _library
+from ._context import Context
+from ._declarations import etx_training_report
+from ._event import Event
+from ._model import Model
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a step or a validation found; nan where it does not apply."""
+
+    is_validation: bool
+    step: int  # optimiser steps so far
+    n_steps: int  # of the whole schedule
+    loss: float
+    learning_rate: float
+    gradient_norm: float
+    weight_norm: float
+    n_edges: float
+    efficiency: float  # true edges kept
+    purity: float  # true among kept edges
+    auc: float  # of edge scores
+    threshold: float  # that keeps the wanted efficiency
+    seconds: float  # since the trainer was made or resumed
+
+
+class Trainer(_handle.Handle):
+    """A model, its optimiser and events; keeps what it refers to alive."""
+
+    def __init__(
+        self,
+        config: str | Mapping[str, Any],
+        *,
+        start: Model | None = None,
+        context: Context | None = None,
+    ) -> None:
+        """config: JSON text or the same as a mapping (docs/training.md).
+
+        start gives the stages that the config does not describe anew. The
+        context must not be used by others while a step runs.
+        """
+        text = config if isinstance(config, str) else json.dumps(config)
+        self._context = Context() if context is None else context
+        self._events: list[_handle.Pointer] = []
+        with self._context._use() as used:
+            self._context_pointer = used
+            super().__init__(
+                _handle.make(
+                    "trainer",
+                    "etx_trainer_create",
+                    used,
+                    text.encode(),
+                    None if start is None else start._pointer,
+                )
+            )
+
+    def add(self, event: Event, *, validation: bool = False) -> None:
+        """Add an event with truth to train on, or to validate on."""
+        pointer = event._pointer
+        _library.call(
+            "etx_trainer_add_event", self._pointer, pointer, int(validation)
+        )
+        self._events.append(pointer)
+
+    @property
+    def steps_done(self) -> int:
+        """Optimiser steps so far."""
+        return self._get("etx_trainer_steps_done")
+
+    @property
+    def n_steps(self) -> int:
+        """Of the whole schedule."""
+        return self._get("etx_trainer_n_steps")
+
+    def step(self) -> Report:
+        """One optimiser step; ArgumentError after the last one."""
+        return self._run("etx_trainer_step")
+
+    def validate(self) -> Report:
+        """Run the validation events; may set a radius or cut of the model."""
+        return self._run("etx_trainer_validate")
+
+    def _run(self, name: str) -> Report:
+        report = etx_training_report(
+            struct_size=ctypes.sizeof(etx_training_report)
+        )
+        with self._context._use():
+            _library.call(name, self._pointer, ctypes.byref(report))
+        values = {
+            field: getattr(report, field)
+            for field in Report.__dataclass_fields__
+        }
+        return Report(**{**values, "is_validation": bool(report.is_validation)})
+
+    def save_checkpoint(self, path: str | os.PathLike[str]) -> None:
+        """Everything to go on bit for bit; written atomically."""
+        _library.call(
+            "etx_trainer_save_checkpoint", self._pointer, os.fsencode(path)
+        )
+
+    def load_checkpoint(self, path: str | os.PathLike[str]) -> None:
+        """Go on from a checkpoint of the same config."""
+        _library.call(
+            "etx_trainer_load_checkpoint", self._pointer, os.fsencode(path)
+        )
+
+    def model(self) -> Model:
+        """The model as trained so far."""
+        return Model(_handle.make("model", "etx_trainer_model", self._pointer))
+
+    def close(self) -> None:
+        """Free the trainer, then let go of its events and context."""
+        super().close()
+        self._events = []
+
+
+def train(
+    config: str | Mapping[str, Any],
+    events: Iterable[Event],
+    validation: Iterable[Event] = (),
+    *,
+    start: Model | None = None,
+    context: Context | None = None,
+    report: Callable[[Report], object] | None = None,
+) -> Model:
+    """Train to the end of the schedule, validate, return the model.
+
+    events carry truth; validation are others, which decide radius or cuts
+    when the config asks for an efficiency. report is called with the Report
+    of every step and of the validation.
+    """
+    with Trainer(config, start=start, context=context) as trainer:
+        for event in events:
+            trainer.add(event)
+        others = list(validation)
+        for event in others:
+            trainer.add(event, validation=True)
+        while trainer.steps_done < trainer.n_steps:
+            found = trainer.step()
+            if report is not None:
+                report(found)
+        if others:
+            found = trainer.validate()
+            if report is not None:
+                report(found)
+        return trainer.model()

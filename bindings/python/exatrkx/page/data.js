@@ -1,0 +1,91 @@
+/* data -- the event as arrays, and the groups that its hits belong to. */
+
+/* The arrays of the page: base64 of little-endian values. */
+function decode(text, Kind) {
+  const raw = atob(text);
+  const bytes = new Uint8Array(raw.length);
+  for (let k = 0; k < raw.length; k++) bytes[k] = raw.charCodeAt(k);
+  return new Kind(bytes.buffer);
+}
+
+/* Colours that differ well from their neighbours: the golden angle. */
+function colourOf(number) {
+  const hue = (number * 137.508) % 360, light = 0.6 + 0.08 * (number % 3);
+  const channel = (n) => {
+    const k = (n + hue / 30) % 12;
+    const shift = Math.max(-1, Math.min(k - 3, 9 - k, 1));
+    return Math.round(255 * (light - 0.85 * Math.min(light, 1 - light) * shift));
+  };
+  return [channel(0), channel(8), channel(4)];
+}
+
+/* Tracks, or particles: which group each hit is in and the hits of each. */
+class Groups {
+  constructor(name, label, members, offsets) {
+    this.name = name;
+    this.label = label;      /* [n_hits], -1 = none */
+    this.members = members;  /* rows, by group, in the order along it */
+    this.offsets = offsets;  /* [n_groups + 1] */
+  }
+
+  get count() { return this.offsets.length - 1; }
+
+  size(group) { return this.offsets[group + 1] - this.offsets[group]; }
+
+  hitsOf(group) {
+    return this.members.subarray(this.offsets[group], this.offsets[group + 1]);
+  }
+
+  /* Pairs of rows that a line joins, of groups with enough hits. */
+  segments(shortest) {
+    const pairs = [];
+    for (let g = 0; g < this.count; g++)
+      if (this.size(g) >= shortest) this.join(g, pairs);
+    return new Uint32Array(pairs);
+  }
+
+  segmentsOf(group) { return new Uint32Array(this.join(group, [])); }
+
+  join(group, pairs) {
+    for (let k = this.offsets[group] + 1; k < this.offsets[group + 1]; k++)
+      pairs.push(this.members[k - 1], this.members[k]);
+    return pairs;
+  }
+}
+
+/* Groups from labels; along a group hits are further and further out. */
+function groupsOf(name, label, position) {
+  const rows = [];
+  let count = 0;
+  for (let i = 0; i < label.length; i++)
+    if (label[i] >= 0) {
+      rows.push(i);
+      count = Math.max(count, label[i] + 1);
+    }
+  const out = new Float64Array(label.length);
+  for (let i = 0; i < out.length; i++)
+    out[i] = Math.hypot(position[3 * i], position[3 * i + 1],
+      position[3 * i + 2]);
+  rows.sort((a, b) => label[a] - label[b] || out[a] - out[b]);
+  const offsets = new Uint32Array(count + 1);
+  for (const i of rows) offsets[label[i] + 1]++;
+  for (let g = 0; g < count; g++) offsets[g + 1] += offsets[g];
+  return new Groups(name, label, Uint32Array.from(rows), offsets);
+}
+
+/* Everything the page shows. */
+function readEvent() {
+  const json = JSON.parse(document.getElementById("event").textContent);
+  const event = {
+    position: decode(json.position, Float32Array),
+    hitId: decode(json.hit_id, Float64Array),
+    particles: json.particles,
+    groupings: [],
+  };
+  event.count = event.hitId.length;
+  for (const name of ["track", "particle"])
+    if (json[name] !== null)
+      event.groupings.push(
+        groupsOf(name, decode(json[name], Int32Array), event.position));
+  return event;
+}

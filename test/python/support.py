@@ -1,0 +1,58 @@
+"""support -- what the tests of the Python interface have in common.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "bindings" / "python"
+BUILD = ROOT / os.environ.get("ETX_BUILD", "build")
+EVENT = ROOT / "examples" / "data" / "event000000001"
+REFERENCE = Path(
+    os.environ.get("ETX_REFERENCE_DATA", ROOT.parent / "shared" / "data")
+)
+LIBRARY = Path(
+    os.environ.setdefault("ETX_LIBRARY", str(ROOT / "lib" / "libexatrkx.so"))
+)
+if str(PACKAGE) not in sys.path:
+    sys.path.insert(0, str(PACKAGE))
+
+
+def has(module: str) -> bool:
+    """Whether a module can be imported."""
+    return importlib.util.find_spec(module) is not None
+
+
+def needs(module: str):
+    """Skip where a module is missing, and say so."""
+    return unittest.skipUnless(has(module), f"{module} is not installed")
+
+
+@unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
+class LibraryCase(unittest.TestCase):
+    """The model and an event that ship, and a folder."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        if not has("numpy"):
+            raise unittest.SkipTest("numpy is not installed")
+        import exatrkx
+
+        cls.model = exatrkx.Model.load()
+        cls.detector = exatrkx.Detector.load()
+        cls.event = exatrkx.Event.from_trackml(EVENT, detector=cls.detector)
+        cls.context = exatrkx.Context(threads=1)
+        cls.tracks = exatrkx.find_tracks(cls.model, cls.event, cls.context)
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)

@@ -1,0 +1,151 @@
+"""test_arrays -- events from the arrays of other packages.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import unittest
+
+from support import EVENT, PACKAGE, LibraryCase, has, needs
+
+if has("numpy"):
+    import numpy as np
+
+    import exatrkx
+    from exatrkx import _arrays
+    from exatrkx._trackml_csv import read_event
+
+
+class Interface:
+    """An array by __array_interface__ alone."""
+
+    def __init__(self, values: object) -> None:
+        self._values = values
+        self.__array_interface__ = values.__array_interface__
+
+
+class TestArrays(LibraryCase):
+    def check(self, positions: object) -> None:
+        event = exatrkx.Event.from_arrays(positions)
+        found = event.positions
+        self.assertTrue(np.array_equal(found, self.event.positions))
+
+    def test_protocols(self) -> None:
+        values = self.event.positions
+        self.check(values)
+        self.check(values.astype("f8"))
+        self.check(np.asfortranarray(values))
+        self.check(Interface(values))
+        self.check(values.tolist())
+
+    @needs("torch")
+    def test_torch(self) -> None:
+        import torch
+
+        tensor = torch.tensor(self.event.positions.copy())
+        self.check(tensor)
+        self.check(tensor.double().t().contiguous().t())
+        with self.assertRaisesRegex(TypeError, "positions"):
+            exatrkx.Event.from_arrays(tensor.to("meta"))
+        shared = torch.from_dlpack(self.event.positions)
+        self.assertEqual(shared.data_ptr(), self.event.positions.ctypes.data)
+
+    @needs("pandas")
+    def test_pandas(self) -> None:
+        import pandas
+
+        frame = pandas.DataFrame(self.event.positions, columns=list("xyz"))
+        self.check(frame)
+        event = exatrkx.Event.from_arrays(
+            frame, hit_ids=pandas.Series(self.event.hit_ids)
+        )
+        self.assertTrue(np.array_equal(event.hit_ids, self.event.hit_ids))
+
+    @needs("awkward")
+    def test_awkward(self) -> None:
+        import awkward
+
+        self.check(awkward.from_numpy(self.event.positions))
+
+    def test_whole_event(self) -> None:
+        """From the columns of the files: the tracks of from_trackml."""
+        tables = read_event(str(EVENT))
+        hits, cells = tables["hits"], tables["cells"]
+        event = exatrkx.Event.from_arrays(
+            np.stack([hits[n] for n in "xyz"], axis=1),
+            hit_ids=hits["hit_id"],
+            modules=[hits[n + "_id"] for n in ("volume", "layer", "module")],
+            cells=(
+                np.searchsorted(hits["hit_id"], cells["hit_id"]),
+                cells["ch0"],
+                cells["ch1"],
+                cells["value"],
+            ),
+            detector=self.detector,
+            particle_ids=tables["truth"]["particle_id"],
+            weights=tables["truth"]["weight"],
+            particles=tables["particles"],
+        )
+        tracks = exatrkx.find_tracks(self.model, event, self.context)
+        self.assertTrue(np.array_equal(tracks.labels, self.tracks.labels))
+        for name in ("particle_ids", "cell_features", "particles"):
+            same = getattr(event, name) == getattr(self.event, name)
+            self.assertTrue(same.all(), name)
+        self.assertEqual(
+            exatrkx.evaluate(event, tracks),
+            exatrkx.evaluate(self.event, self.tracks),
+        )
+        given = exatrkx.Event.from_arrays(
+            self.event.positions, cell_features=self.event.cell_features
+        )
+        self.assertTrue((given.cell_features == event.cell_features).all())
+
+    def test_refused(self) -> None:
+        place = np.zeros((2, 3), "f4")
+        make = exatrkx.Event.from_arrays
+        for error, arguments in [
+            (ValueError, {"positions": np.zeros((3, 2))}),
+            (ValueError, {"positions": place, "hit_ids": [1, 2, 3]}),
+            (TypeError, {"positions": place, "hit_ids": [1.5, 2.5]}),
+            (TypeError, {"positions": np.array([["a"] * 3])}),
+            (ValueError, {"positions": place, "modules": [[2**40, 1]] * 3}),
+            (ValueError, {"positions": place, "particle_ids": [0, 0]}),
+            (ValueError, {"positions": place, "cells": ([0], [0], [0], [1.0])}),
+            (exatrkx.ArgumentError, {"positions": place, "hit_ids": [1, 1]}),
+        ]:
+            with self.subTest(arguments), self.assertRaises(error):
+                make(**arguments)
+        with self.assertRaises(ValueError):
+            exatrkx.Event.from_trackml()
+
+    def test_exact(self) -> None:
+        """Numbers are converted only where they stay what they are."""
+        large = np.array([2**63 + 5], "u8")
+        with self.assertRaisesRegex(ValueError, "do not fit"):
+            _arrays.array("ids", large, "i8", -1)
+        kept = _arrays.array("ids", np.array([7], "u8"), "i8", -1)
+        self.assertEqual(kept.tolist(), [7])
+        value = np.arange(6, dtype="f4").reshape(2, 3)
+        self.assertIs(_arrays.array("x", value, "f4", -1, 3), value)
+
+    def test_imports_none_of_them(self) -> None:
+        code = (
+            f"import sys; sys.path.insert(0, {str(PACKAGE)!r});"
+            "import exatrkx; exatrkx.Event.from_arrays([[0., 0., 1.]]);"
+            "print([m for m in ('torch', 'pandas', 'awkward', 'matplotlib')"
+            " if m in sys.modules])"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        self.assertEqual(done.stdout.strip(), "[]")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,103 @@
+"""test_commands -- python -m exatrkx.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import subprocess
+import unittest
+
+from support import BUILD, EVENT, ROOT, LibraryCase, has, needs
+
+if has("numpy"):
+    from exatrkx.__main__ import MODULES, main
+
+EVALUATE = BUILD / "examples" / "etx-evaluate"
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error."""
+    out, error = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+        try:
+            status = main([str(a) for a in arguments])
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+    return status, out.getvalue(), error.getvalue()
+
+
+class TestCommands(LibraryCase):
+    def test_help(self) -> None:
+        self.assertEqual(run("--help")[0], 0)
+        for wrong in ((), ("no-such",)):
+            self.assertEqual(run(*wrong)[0], 2)
+        for name in set(MODULES) - {"simulate"}:  # which needs pyacts
+            with self.subTest(name):
+                status, text, _ = run(name, "--help")
+                self.assertEqual(status, 0)
+                self.assertIn("usage", text)
+
+    @unittest.skipUnless(EVALUATE.exists(), f"no {EVALUATE}: make programs")
+    def test_find_and_evaluate(self) -> None:
+        out = self.folder / "tracks.csv"
+        status, text, log = run(
+            "find-tracks", "--event", EVENT, "--out", out, "--timing"
+        )
+        self.assertEqual((status, "gnn" in log), (0, True), log)
+        self.assertIn(f"{len(self.tracks)} tracks", text)
+        options = ["--event", EVENT, "--tracks", out, "--min-pt", "0.5"]
+        ours = run("evaluate", *options, "--json")
+        theirs = subprocess.run(
+            [EVALUATE, *options, "--json"],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+        )
+        found, wanted = json.loads(ours[1]), json.loads(theirs.stdout)
+        for key, value in found.items():
+            with self.subTest(key):
+                self.assertAlmostEqual(value, wanted[key], 6)
+        self.assertIn("technical efficiency", run("evaluate", *options)[1])
+
+    def test_folder(self) -> None:
+        out = self.folder / "all"
+        first, second = EVENT, EVENT.parent / "event000000000"
+        pair = ["--event", first, "--event", second]
+        self.assertEqual(run("find-tracks", *pair, "--out", out)[0], 0)
+        self.assertEqual(len(list(out.iterdir())), 2)
+        self.assertEqual(run("evaluate", *pair, "--tracks", out)[0], 0)
+        one = out / "event000000001-tracks.csv"
+        self.assertEqual(run("evaluate", *pair, "--tracks", one)[0], 1)
+
+    @needs("matplotlib")
+    def test_display(self) -> None:
+        tracks = self.folder / "t.csv"
+        self.tracks.write_csv(tracks, self.event)
+        for name in ("a.html", "a.json", "a.png"):
+            out = self.folder / name
+            given = ["--event", EVENT, "--tracks", tracks, "--out", out]
+            self.assertEqual(run("display", *given)[0], 0)
+            self.assertGreater(out.stat().st_size, 10000)
+        wrong = ["display", "--event", EVENT, "--out", "a.bmp"]
+        self.assertEqual(run(*wrong)[0], 2)
+
+    def test_failures(self) -> None:
+        """One line on stderr says what is wrong."""
+        for arguments in (
+            ("find-tracks", "--event", "/none", "--out", self.folder / "x"),
+            ("find-tracks", "--event", self.folder, "--out", "x.csv"),
+            ("evaluate", "--event", EVENT, "--tracks", "/none.csv"),
+            ("display", "--event", "/none", "--out", self.folder / "x.html"),
+        ):
+            with self.subTest(arguments[0]):
+                status, _, log = run(*arguments)
+                self.assertEqual((status, log.count("\n")), (1, 1), log)
+
+
+if __name__ == "__main__":
+    unittest.main()

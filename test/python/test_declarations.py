@@ -1,0 +1,109 @@
+"""test_declarations -- the ctypes declarations are those of the headers.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import PACKAGE, ROOT
+
+CC = os.environ.get("CC", "cc").split()
+
+
+def generator():
+    """The script as a module."""
+    path = PACKAGE / "generate_declarations.py"
+    spec = importlib.util.spec_from_file_location("generator", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def layout_program(structs: tuple) -> str:
+    """C that prints size of a struct, then offset and size of its fields."""
+    lines = []
+    for struct in structs:
+        name = struct.__name__
+        lines.append(f'printf("%zu\\n", sizeof({name}));')
+        for field, *_ in struct._fields_:
+            lines.append(
+                f'printf("%zu %zu\\n", offsetof({name}, {field}), '
+                f"sizeof((({name} *)0)->{field}));"
+            )
+    headers = sorted((ROOT / "include" / "exatrkx").glob("*.h"))
+    includes = "".join(f"#include <exatrkx/{h.name}>\n" for h in headers)
+    body = "\n".join(lines)
+    return f"#include <stdio.h>\n{includes}int main(void){{\n{body}\n}}\n"
+
+
+def layout_here(structs: tuple) -> list[str]:
+    """The same lines from ctypes."""
+    lines = []
+    for struct in structs:
+        lines.append(str(ctypes.sizeof(struct)))
+        for field, *_ in struct._fields_:
+            place = getattr(struct, field)
+            lines.append(f"{place.offset} {place.size}")
+    return lines
+
+
+class TestDeclarations(unittest.TestCase):
+    def test_up_to_date(self) -> None:
+        path = PACKAGE / "exatrkx" / "_declarations.py"
+        self.assertEqual(
+            generator().generate(), path.read_text(), "run make declarations"
+        )
+
+    def test_every_symbol(self) -> None:
+        from exatrkx import _declarations
+
+        text = (ROOT / "lib" / "exatrkx.map").read_text()
+        listed = {
+            line.strip(" ;\n")
+            for line in text.splitlines()
+            if line.strip().startswith("etx_")
+        }
+        self.assertEqual(set(_declarations.FUNCTIONS), listed)
+
+    @unittest.skipUnless(shutil.which(CC[0]), f"no {CC[0]}")
+    def test_layout(self) -> None:
+        from exatrkx._declarations import STRUCTS
+
+        self.assertGreater(len(STRUCTS), 5)
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = Path(folder) / "layout.c", Path(folder) / "layout"
+            source.write_text(layout_program(STRUCTS))
+            subprocess.run(
+                [*CC, f"-I{ROOT / 'include'}", source, "-o", program],
+                check=True,
+            )
+            printed = subprocess.run(
+                [program], check=True, capture_output=True, text=True
+            ).stdout
+        self.assertEqual(layout_here(STRUCTS), printed.splitlines())
+
+    def test_refused(self) -> None:
+        """What the script does not understand is an error, never skipped."""
+        module = generator()
+        for text in (
+            "typedef union etx_a { int32_t x; } etx_a;",
+            "ETX_API long etx_f(void);",
+            "ETX_API int32_t etx_f(etx_unknown *x);",
+            "typedef struct etx_a { int32_t x : 3; } etx_a;",
+            "int32_t etx_f(void);",
+        ):
+            with self.subTest(text), self.assertRaises(module.Unknown):
+                module.Interface().read(text)
+
+
+if __name__ == "__main__":
+    unittest.main()

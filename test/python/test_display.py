@@ -1,0 +1,166 @@
+"""test_display -- the HTML page, Phoenix JSON and pictures of an event.
+
+The page is opened in headless Chromium (Debian: chromium-headless-shell)
+where there is one: errors on its console are counted, its picture is looked
+at and a picked track is read off it.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+from support import LibraryCase, has, needs
+
+if has("numpy"):
+    import numpy as np
+
+    import exatrkx
+
+BROWSER = shutil.which("chromium-headless-shell")
+VIVID = 0.001  # least share of coloured pixels in a view
+
+
+def open_page(address: str, folder: Path, *options: str) -> tuple[str, str]:
+    """Open a page in headless Chromium: standard output and log."""
+    done = subprocess.run(
+        [
+            BROWSER,
+            "--no-sandbox",
+            "--disable-dev-shm-usage",
+            "--use-angle=swiftshader",
+            "--enable-unsafe-swiftshader",
+            "--enable-logging=stderr",
+            "--hide-scrollbars",
+            "--window-size=1000,640",
+            "--virtual-time-budget=1000",
+            f"--user-data-dir={folder / 'profile'}",
+            *options,
+            address,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout, done.stderr
+
+
+def complaints(log: str) -> list[str]:
+    """What the page wrote to its console."""
+    return [line for line in log.splitlines() if "CONSOLE" in line]
+
+
+@unittest.skipUnless(BROWSER, "chromium-headless-shell is not installed")
+class TestPage(LibraryCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.page = self.folder / "event.html"
+        exatrkx.display(self.event, self.tracks, self.page, title="<One> & 2")
+
+    def test_picked_track(self) -> None:
+        """#track=3 lists the hits of that track; nothing complains."""
+        text, log = open_page(
+            f"file://{self.page}#track=3", self.folder, "--dump-dom"
+        )
+        self.assertEqual(complaints(log), [])
+        rows = re.findall(r"<tr><td>(\d+)</td>", text)
+        wanted = self.event.hit_ids[self.tracks[3]]
+        self.assertEqual(sorted(map(int, rows)), sorted(wanted.tolist()))
+        self.assertIn(f"{len(self.event)} hits", text)
+        self.assertIn("<h1>&lt;One&gt; &amp; 2</h1>", text)
+
+    def test_errors_are_seen(self) -> None:
+        """A page with an error would not pass."""
+        text = self.page.read_text().replace("readEvent();", "noSuchThing();")
+        self.page.write_text(text)
+        _, log = open_page(f"file://{self.page}", self.folder, "--dump-dom")
+        self.assertGreater(len(complaints(log)), 0)
+
+    @needs("matplotlib")
+    def test_screenshot(self) -> None:
+        """All three views hold many coloured pixels."""
+        from matplotlib import image
+
+        shot = self.folder / "shot.png"
+        _, log = open_page(
+            f"file://{self.page}", self.folder, f"--screenshot={shot}"
+        )
+        self.assertEqual(complaints(log), [])
+        pixels = image.imread(shot)[..., :3]
+        self.assertEqual(pixels.shape, (640, 1000, 3))
+        vivid = np.ptp(pixels, axis=2) > 0.3
+        for name, rows, columns in (
+            ("x-y", (60, 360), (10, 320)),
+            ("3-D", (60, 360), (345, 650)),
+            ("r-z", (400, 630), (10, 650)),
+        ):
+            panel = vivid[slice(*rows), slice(*columns)]
+            with self.subTest(name):
+                self.assertGreater(panel.mean(), VIVID)
+
+
+class TestFiles(LibraryCase):
+    def test_self_contained(self) -> None:
+        path = self.folder / "event.html"
+        exatrkx.display(self.event, self.tracks, path)
+        text = path.read_text()
+        self.assertNotRegex(text, r"https?://|<link|src=|@import")
+        self.assertEqual(text.count("</script>"), 2)
+        self.assertEqual(list(self.folder.iterdir()), [path])
+
+    def test_without_tracks_or_truth(self) -> None:
+        from exatrkx._display import contents
+
+        bare = exatrkx.Event.from_arrays(self.event.positions)
+        found = contents(bare, None)
+        self.assertIsNone(found["track"])
+        self.assertIsNone(found["particle"])
+        exatrkx.display(bare, None, self.folder / "a.html")
+        exatrkx.write_phoenix(bare, None, self.folder / "a.json")
+        other = exatrkx.Tracks.from_labels([0, 0])
+        with self.assertRaisesRegex(ValueError, "tracks of 2 hits"):
+            exatrkx.display(bare, other, self.folder / "b.html")
+
+    def test_phoenix(self) -> None:
+        path = self.folder / "event.json"
+        exatrkx.write_phoenix(self.event, self.tracks, path)
+        event = json.loads(path.read_text())["event"]
+        tracks = event["Tracks"]["exatrkx tracks"]
+        self.assertEqual(len(tracks), len(self.tracks))
+        for one, rows in zip(tracks, self.tracks, strict=True):
+            ids = self.event.hit_ids[rows].tolist()
+            self.assertEqual(sorted(one["hits"]), sorted(ids))
+            self.assertEqual(len(one["pos"]), len(rows))
+            out = np.linalg.norm(one["pos"], axis=1)
+            self.assertTrue((np.diff(out) > -0.01).all())
+        n_hits = sum(len(hits) for hits in event["Hits"].values())
+        self.assertEqual(n_hits, len(self.event))
+        particles = event["Tracks"]["particles"]
+        owner = self.event.particle_ids
+        first = particles[0]
+        number = self.event.particles["id"][first["particle"]]
+        wanted = self.event.hit_ids[owner == number].tolist()
+        self.assertEqual(sorted(first["hits"]), sorted(wanted))
+        self.assertGreater(first["pT"], 0.0)
+
+    @needs("matplotlib")
+    def test_picture(self) -> None:
+        for name in ("a.png", "a.svg"):
+            path = self.folder / name
+            exatrkx.picture(self.event, self.tracks, path)
+            first = path.read_bytes()
+            self.assertGreater(len(first), 20000)
+            exatrkx.picture(self.event, self.tracks, path)
+            self.assertEqual(first, path.read_bytes())
+        exatrkx.picture(self.event, None, self.folder / "truth.png")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,292 @@
+"""test_library -- the Python interface of the library.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import unittest
+
+from support import BUILD, EVENT, LIBRARY, PACKAGE, LibraryCase, has
+
+if has("numpy"):
+    import numpy as np
+
+    import exatrkx
+
+PROGRAM = BUILD / "examples" / "etx-find-tracks"
+
+
+class TestPipeline(LibraryCase):
+    @unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make programs")
+    def test_same_as_program(self) -> None:
+        ours, theirs = self.folder / "a.csv", self.folder / "b.csv"
+        self.tracks.write_csv(ours, self.event)
+        subprocess.run(
+            [PROGRAM, "--event", EVENT, "--out", theirs, "--threads", "1"],
+            check=True,
+            capture_output=True,
+            cwd=PACKAGE.parents[1],
+        )
+        self.assertEqual(ours.read_bytes(), theirs.read_bytes())
+        again = exatrkx.Tracks.from_csv(theirs, self.event)
+        self.assertTrue(np.array_equal(again.labels, self.tracks.labels))
+
+    def test_stages(self) -> None:
+        """One by one they give what find_tracks gives."""
+        model, event = self.model, self.event
+        points = exatrkx.embed(model, event)
+        self.assertEqual(points.shape, (len(event), 8))
+        graph = exatrkx.build_graph(model, event)
+        self.assertIsNone(graph.scores)
+        passed = exatrkx.filter_graph(graph, model, event)
+        before = passed.scores.copy()
+        scored = exatrkx.score(passed, model, event)
+        self.assertTrue(np.array_equal(before, passed.scores))
+        self.assertFalse(np.array_equal(before, scored.scores))
+        tracks = exatrkx.label(scored, model.label_options, event=event)
+        self.assertTrue(np.array_equal(tracks.labels, self.tracks.labels))
+        fewer = exatrkx.label(
+            scored, model.label_options, event=event, min_hits=10
+        )
+        self.assertLess(len(fewer), len(tracks))
+
+    def test_radius_is_build_graph(self) -> None:
+        options = self.model.config["embedding"]["graph"]
+        found = exatrkx.Graph.radius(
+            exatrkx.embed(self.model, self.event),
+            options["radius"],
+            orientation=options["orientation"],
+            max_neighbours=options["max_neighbours"],
+            event=self.event,
+        )
+        graph = exatrkx.build_graph(self.model, self.event)
+        self.assertTrue(np.array_equal(found.src, graph.src))
+        self.assertTrue(np.array_equal(found.dst, graph.dst))
+
+    def test_graph(self) -> None:
+        graph = exatrkx.Graph.from_edges(
+            4, [2, 0, 1], [3, 1, 3], [0.5, 0.25, 1]
+        )
+        self.assertEqual(graph.src.tolist(), [0, 1, 2])
+        self.assertEqual(graph.order.tolist(), [1, 2, 0])
+        self.assertEqual(graph.scores.tolist(), [0.25, 1.0, 0.5])
+        self.assertEqual(graph.offsets.tolist(), [0, 0, 1, 1, 3])
+        triplets = graph.to_triplets()
+        self.assertEqual((triplets.n_nodes, triplets.src.tolist()), (3, [0]))
+        nearest = exatrkx.Graph.nearest([[0.0], [1.0], [5.0]], 1)
+        self.assertEqual(nearest.n_edges, 3)
+
+    def test_tracks(self) -> None:
+        labels = np.array([1, -1, 0, 1, 0, 1], np.int32)
+        tracks = exatrkx.Tracks.from_labels(labels)
+        self.assertEqual([t.tolist() for t in tracks], [[0, 3, 5], [2, 4]])
+        self.assertEqual(tracks[-1].tolist(), [2, 4])
+        self.assertEqual(tracks.n_hits, 6)
+        with self.assertRaises(IndexError):
+            tracks[2]
+
+    def test_model(self) -> None:
+        self.assertEqual(self.model.stages, ("embedding", "filter", "gnn"))
+        path = self.folder / "m.safetensors"
+        self.model.save(path)
+        with exatrkx.Model.from_bytes(path.read_bytes()) as again:
+            self.assertEqual(again.config, self.model.config)
+        self.assertTrue(again.closed)
+        with self.assertRaisesRegex(ValueError, "Model is closed"):
+            exatrkx.find_tracks(again, self.event)
+
+    def test_evaluate(self) -> None:
+        found = exatrkx.evaluate(self.event, self.tracks, min_pt=0.5)
+        counts = found.counts
+        self.assertGreater(found.technical_efficiency.value, 0.8)
+        self.assertEqual(
+            found.technical_efficiency.value,
+            counts["n_reconstructable_matched"]
+            / counts["n_particles_reconstructable"],
+        )
+        twice = exatrkx.evaluate([self.event] * 2, [self.tracks] * 2)
+        self.assertEqual(twice.counts["n_events"], 2)
+        total, matched = exatrkx.evaluate_binned(
+            self.event, self.tracks, "pt", [0.5, 1e9]
+        )
+        self.assertEqual(total[0], counts["n_particles_reconstructable"])
+        self.assertEqual(matched[0], counts["n_reconstructable_matched"])
+        rows, is_found = exatrkx.match(self.event, self.tracks)
+        self.assertEqual(len(rows), len(self.tracks))
+        self.assertTrue(is_found[rows[rows >= 0]].all())
+        with self.assertRaisesRegex(TypeError, "min_pT"):
+            exatrkx.evaluate(self.event, self.tracks, min_pT=1)
+
+
+class TestContext(LibraryCase):
+    def test_threads_share_a_model(self) -> None:
+        """Eight threads, one model, one event; one context each or all."""
+        wrong = []
+        shared = exatrkx.Context(threads=2)
+
+        def work(context: exatrkx.Context | None) -> None:
+            for _ in range(5):
+                found = exatrkx.find_tracks(self.model, self.event, context)
+                if not np.array_equal(found.labels, self.tracks.labels):
+                    wrong.append(found)
+
+        own = [exatrkx.Context(threads=1) for _ in range(4)]
+        threads = [
+            threading.Thread(target=work, args=(c,))
+            for c in [*own, shared, shared, None, None]
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_lock_is_released(self) -> None:
+        """While a call is inside the library, other threads run."""
+        in_call, resume = threading.Event(), threading.Event()
+        seen = []
+
+        def cancel() -> bool:
+            in_call.set()
+            return not resume.wait(20)
+
+        def other() -> None:
+            seen.append(in_call.wait(20))
+            resume.set()
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        context = exatrkx.Context(threads=1, cancel=cancel)
+        exatrkx.find_tracks(self.model, self.event, context)
+        thread.join()
+        self.assertEqual(seen, [True])
+
+    def test_lock_is_released_by_ctypes(self) -> None:
+        """Every function is of a CDLL, which holds no interpreter lock."""
+        import ctypes
+
+        from exatrkx import _library
+
+        self.assertIs(type(_library.library), ctypes.CDLL)
+
+    def test_cancel(self) -> None:
+        context = exatrkx.Context(threads=1, cancel=lambda: True)
+        with self.assertRaises(exatrkx.CancelledError):
+            exatrkx.find_tracks(self.model, self.event, context)
+
+    def test_cancel_raises(self) -> None:
+        def cancel() -> bool:
+            raise KeyboardInterrupt
+
+        context = exatrkx.Context(threads=1, cancel=cancel)
+        with self.assertRaises(KeyboardInterrupt):
+            exatrkx.find_tracks(self.model, self.event, context)
+
+    def test_timings(self) -> None:
+        exatrkx.find_tracks(self.model, self.event, self.context)
+        timings = self.context.timings
+        self.assertEqual(list(timings)[0], "features")
+        self.assertGreater(timings["gnn"].n_edges, 0)
+
+    def test_options(self) -> None:
+        for wrong in ({"threads": 0}, {"threads": 300}, {"device": "tpu"}):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                exatrkx.Context(**wrong)
+        found = exatrkx.find_tracks(
+            self.model, self.event, exatrkx.Context(1, cpu_level="ref")
+        )
+        self.assertGreater(len(found), 0)
+        small = exatrkx.Context(threads=1, memory_limit=1000)
+        with self.assertRaises(exatrkx.Error):
+            exatrkx.find_tracks(self.model, self.event, small)
+
+
+class TestViews(LibraryCase):
+    def test_owner_lives_on(self) -> None:
+        graph = exatrkx.build_graph(self.model, self.event)
+        src, kept = graph.src, graph.src.copy()
+        graph.close()
+        del graph
+        gc.collect()
+        others = [exatrkx.build_graph(self.model, self.event) for _ in "abc"]
+        self.assertTrue(np.array_equal(src, kept))
+        self.assertFalse(src.flags.writeable)
+        self.assertFalse(src.flags.owndata)
+        self.assertEqual(len(others), 3)
+
+    def test_freed_with_the_last_view(self) -> None:
+        import weakref
+
+        graph = exatrkx.build_graph(self.model, self.event)
+        gone = weakref.ref(graph._pointer)
+        view = graph.dst[10:20]
+        graph.close()
+        gc.collect()
+        self.assertIsNotNone(gone())
+        del view
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_no_copy(self) -> None:
+        first, second = self.event.positions, self.event.positions
+        self.assertEqual(first.ctypes.data, second.ctypes.data)
+
+    def test_dlpack_out(self) -> None:
+        graph = exatrkx.build_graph(self.model, self.event)
+        try:
+            shared = np.from_dlpack(graph.src)
+        except BufferError:
+            self.skipTest("this numpy exports no read-only arrays")
+        self.assertEqual(shared.ctypes.data, graph.src.ctypes.data)
+
+
+class TestErrors(LibraryCase):
+    def test_kinds(self) -> None:
+        """The exception of the status, with the library's text."""
+        bad = self.folder / "bad.safetensors"
+        bad.write_bytes(b"no model")
+        with self.assertRaisesRegex(exatrkx.FileError, "/none"):
+            exatrkx.Model.load("/none")
+        with self.assertRaises(OSError):
+            exatrkx.Detector.load("/none")
+        with self.assertRaisesRegex(exatrkx.FormatError, "bad.safetensors"):
+            exatrkx.Model.load(bad)
+        with self.assertRaisesRegex(exatrkx.LimitError, "9"):
+            exatrkx.Graph.from_edges(2, [0], [9])
+        with self.assertRaises(exatrkx.ArgumentError) as caught:
+            exatrkx.Event.from_arrays([[0.0, 0.0, float("nan")]])
+        self.assertEqual(caught.exception.status, -1)
+        with self.assertRaises((exatrkx.UnsupportedError, exatrkx.DeviceError)):
+            exatrkx.Context(device="cuda", device_index=999)
+
+    def test_missing_library(self) -> None:
+        """A clear ImportError; what needs no library still works."""
+        code = (
+            "import exatrkx, exatrkx.safetensors_file\n"
+            "try:\n    exatrkx.Model\n"
+            "except ImportError as e:\n    print(e)\n"
+        )
+        places = {"ETX_LIBRARY": "/none.so", "PYTHONPATH": str(PACKAGE)}
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, **places},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        self.assertIn("/none.so", done.stdout)
+        self.assertIn("ETX_LIBRARY", done.stdout)
+
+    def test_version(self) -> None:
+        self.assertRegex(exatrkx.library_version(), r"^\d+\.\d+\.\d+$")
+        self.assertTrue(LIBRARY.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

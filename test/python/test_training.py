@@ -1,0 +1,93 @@
+"""test_training -- train from Python: a few steps of a small network.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import gc
+import unittest
+
+from support import EVENT, LibraryCase, has
+
+if has("numpy"):
+    import numpy as np
+
+    import exatrkx
+
+CONFIG = {
+    "stage": "embedding",
+    "seed": 7,
+    "model": {
+        "arch": "mlp",
+        "options": {"hidden": [16], "n_out": 4, "activation": "silu"},
+        "node_features": [
+            {"name": "r", "scale": 1000.0},
+            {"name": "phi", "scale": 3.1415927},
+            {"name": "z", "scale": 1000.0},
+        ],
+        "graph": {"radius": 0.5, "orientation": "outward"},
+    },
+    "schedule": {"steps": 6, "warmup_steps": 1},
+    "sampling": {"hits": 300},
+    "validation": {"target_efficiency": 0.9},
+}
+
+
+class TestTraining(LibraryCase):
+    def test_train(self) -> None:
+        """Reports of every step; the model is that of any thread count."""
+        found = []
+        for threads in (1, 2):
+            reports: list[exatrkx.Report] = []
+            model = exatrkx.train(
+                CONFIG,
+                [self.event],
+                [self.event],
+                context=exatrkx.Context(threads),
+                report=reports.append,
+            )
+            self.assertEqual([r.step for r in reports], [1, 2, 3, 4, 5, 6, 6])
+            self.assertTrue(reports[-1].is_validation)
+            self.assertGreater(reports[-1].threshold, 0.0)
+            self.assertTrue(all(np.isfinite(r.loss) for r in reports[:-1]))
+            self.assertEqual(model.stages, ("embedding",))
+            found.append(exatrkx.embed(model, self.event, self.context))
+        self.assertTrue(np.array_equal(*found))
+
+    def test_resume(self) -> None:
+        """From a checkpoint it goes on as if never stopped."""
+        path = self.folder / "checkpoint"
+        losses = []
+        with exatrkx.Trainer(CONFIG, context=self.context) as trainer:
+            trainer.add(self.event)
+            for _ in range(3):
+                trainer.step()
+            trainer.save_checkpoint(path)
+            losses.append(trainer.step().loss)
+        with exatrkx.Trainer(CONFIG, context=self.context) as trainer:
+            trainer.add(self.event)
+            trainer.load_checkpoint(path)
+            self.assertEqual(trainer.steps_done, 3)
+            losses.append(trainer.step().loss)
+        self.assertEqual(losses[0], losses[1])
+
+    def test_keeps_what_it_needs(self) -> None:
+        """Events and context that nobody else holds outlive the trainer."""
+        trainer = exatrkx.Trainer(CONFIG)
+        trainer.add(exatrkx.Event.from_trackml(EVENT))
+        gc.collect()
+        self.assertEqual(trainer.step().step, 1)
+
+    def test_refused(self) -> None:
+        with self.assertRaisesRegex(exatrkx.Error, "no_such"):
+            exatrkx.Trainer({**CONFIG, "no_such": 1})
+        with exatrkx.Trainer(CONFIG) as trainer:
+            bare = exatrkx.Event.from_arrays(self.event.positions)
+            with self.assertRaises(exatrkx.ArgumentError):
+                trainer.add(bare)
+                trainer.step()
+
+
+if __name__ == "__main__":
+    unittest.main()

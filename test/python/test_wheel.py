@@ -1,0 +1,138 @@
+"""test_wheel -- the package as pip installs it.
+
+The wheel is built from the repository, installed into an environment of its
+own beside this numpy, and finds tracks there with what it carries.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+from pathlib import Path
+
+from support import EVENT, LIBRARY, PACKAGE, ROOT, has
+
+NEWEST_GLIBC = (2, 34)
+TEN_LINES = f"""
+import exatrkx
+from exatrkx import _library
+assert "site-packages" in _library.library._name, _library.library._name
+model, detector = exatrkx.Model.load(), exatrkx.Detector.load()
+event = exatrkx.Event.from_trackml({str(EVENT)!r}, detector=detector)
+tracks = exatrkx.find_tracks(model, event)
+tracks.write_csv("tracks.csv", event)
+exatrkx.display(event, tracks, "event.html")
+"""
+
+
+def setuptools_version() -> int:
+    """Its major version, 0 where there is none."""
+    if not (has("setuptools") and has("pip")):
+        return 0
+    return int(importlib.metadata.version("setuptools").split(".")[0])
+
+
+def needed_glibc(library: Path) -> tuple[int, ...]:
+    """The newest version of glibc that a symbol asks for."""
+    text = subprocess.run(
+        ["objdump", "-T", library], check=True, capture_output=True, text=True
+    ).stdout
+    found = re.findall(r"GLIBC_(\d+(?:\.\d+)+)", text)
+    return max(tuple(map(int, one.split("."))) for one in found)
+
+
+@unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
+class TestWheel(unittest.TestCase):
+    @unittest.skipUnless(
+        setuptools_version() >= 77, "no pip with setuptools 77 or later"
+    )
+    @unittest.skipUnless(has("numpy"), "numpy is not installed")
+    def test_install(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            wheel = self.build(folder)
+            self.check_contents(wheel)
+            self.run_there(folder, wheel)
+
+    def build(self, folder: Path) -> Path:
+        """The wheel; the sources are copied so that pip leaves no trace."""
+        tree = folder / "tree"
+        place = tree / "bindings" / "python"
+        shutil.copytree(PACKAGE, place, ignore=shutil.ignore_patterns("build"))
+        for part in ("Makefile", "src", "include", "examples", "lib", "build"):
+            (tree / part).symlink_to(ROOT / part)
+        command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps"]
+        command += ["--no-build-isolation", "--no-index", "-w", folder, place]
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=self.clean()
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (wheel,) = folder.glob("*.whl")
+        self.assertRegex(wheel.name, r"-py3-none-linux_\w+\.whl$")
+        return wheel
+
+    def check_contents(self, wheel: Path) -> None:
+        names = zipfile.ZipFile(wheel).namelist()
+        for wanted in (
+            "exatrkx/lib/libexatrkx.so.0",
+            "exatrkx/models/default.safetensors",
+            "exatrkx/data/detectors.csv.gz",
+            "exatrkx/page/page.html",
+            "exatrkx/py.typed",
+        ):
+            self.assertIn(wanted, names)
+
+    def run_there(self, folder: Path, wheel: Path) -> None:
+        """Ten lines give what the library of the build gives."""
+        import numpy
+
+        import exatrkx
+
+        place = folder / "venv"
+        subprocess.run(
+            [sys.executable, "-m", "venv", "--without-pip", place], check=True
+        )
+        python = place / "bin" / "python"
+        (packages,) = place.glob("lib/python*/site-packages")
+        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps"]
+        command += ["--no-index", "--target", packages, wheel]
+        subprocess.run(command, check=True, env=self.clean())
+        numpy_folder = Path(numpy.__file__).parents[1]
+        (packages / "numpy.pth").write_text(f"{numpy_folder}\n")
+        subprocess.run(
+            [python, "-c", TEN_LINES], check=True, cwd=folder, env=self.clean()
+        )
+        event = exatrkx.Event.from_trackml(
+            EVENT, detector=exatrkx.Detector.load()
+        )
+        tracks = exatrkx.find_tracks(exatrkx.Model.load(), event)
+        tracks.write_csv(folder / "here.csv", event)
+        self.assertEqual(
+            (folder / "tracks.csv").read_bytes(),
+            (folder / "here.csv").read_bytes(),
+        )
+        self.assertGreater((folder / "event.html").stat().st_size, 10000)
+
+    def clean(self) -> dict[str, str]:
+        """The environment without what points at the repository."""
+        hidden = ("ETX_LIBRARY", "PYTHONPATH", "ETX_BUILD", "MAKEFLAGS")
+        return {k: v for k, v in os.environ.items() if k not in hidden}
+
+    @unittest.skipUnless(shutil.which("objdump"), "no objdump (binutils)")
+    def test_glibc(self) -> None:
+        if not sys.platform.startswith("linux"):
+            self.skipTest("not Linux")
+        self.assertLessEqual(needed_glibc(LIBRARY), NEWEST_GLIBC)
+
+
+if __name__ == "__main__":
+    unittest.main()
