@@ -46,11 +46,20 @@ typedef struct etx_training_report {
     double threshold;      /* radius or score cut that keeps the wanted
                             * efficiency */
     double seconds;        /* since the trainer was made or resumed */
+    int32_t is_rollback;   /* 1: the loss jumped; step is the one that the
+                            * trainer went back to, loss the one of the jump */
+    int32_t n_rollbacks;   /* so far */
+    int32_t is_best;       /* 1: of a validation, the best so far */
+    int32_t is_finished;   /* 1: as etx_trainer_is_finished */
 } etx_training_report;
 
 /* Optimiser steps so far and of the whole schedule. */
 ETX_API int64_t etx_trainer_steps_done(const etx_trainer *trainer);
 ETX_API int64_t etx_trainer_n_steps(const etx_trainer *trainer);
+
+/* 1 when the schedule is over, or when validation.patience validations in a
+ * row were not better; else 0. NULL is finished. */
+ETX_API int32_t etx_trainer_is_finished(const etx_trainer *trainer);
 
 /* One optimiser step. The caller sets report->struct_size. At the end
  * report->step == report->n_steps; a step after that is ETX_ERR_ARGUMENT. */
