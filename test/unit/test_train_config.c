@@ -62,7 +62,7 @@ START_TEST(test_train_config_values)
     ck_assert_int_eq(config.schedule.n_steps, 10);
     ck_assert_int_eq(config.schedule.decay, ETX_DECAY_STEP);
     ck_assert_int_eq(config.sampling.n_edges, 5);
-    ck_assert_float_eq(config.target_efficiency, 0.5f);
+    ck_assert_float_eq(config.validation.target_efficiency, 0.5f);
     etx_train_config_clear(&config);
 }
 END_TEST
@@ -77,18 +77,18 @@ START_TEST(test_train_schedule)
         .decay_every = 20,
         .decay_factor = 0.5f};
 
-    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 1), 0.1f, 1e-6f);
-    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 10), 1.0f, 1e-6f);
-    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 11), 1.0f, 1e-6f);
+    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 1, 1), 0.1f, 1e-6f);
+    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 10, 1), 1.0f, 1e-6f);
+    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 11, 1), 1.0f, 1e-6f);
     ck_assert_float_eq_tol(
-        etx_train_learning_rate(&schedule, 61), 0.55f, 1e-6f);
-    ck_assert_float_lt(etx_train_learning_rate(&schedule, 110), 0.102f);
+        etx_train_learning_rate(&schedule, 61, 1), 0.55f, 1e-6f);
+    ck_assert_float_lt(etx_train_learning_rate(&schedule, 110, 1), 0.102f);
     schedule.decay = ETX_DECAY_STEP;
-    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 31), 0.5f, 1e-6f);
+    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 31, 1), 0.5f, 1e-6f);
     ck_assert_float_eq_tol(
-        etx_train_learning_rate(&schedule, 110), 0.1f, 1e-6f);
+        etx_train_learning_rate(&schedule, 110, 1), 0.1f, 1e-6f);
     schedule.decay = ETX_DECAY_CONSTANT;
-    ck_assert_float_eq(etx_train_learning_rate(&schedule, 100), 1.0f);
+    ck_assert_float_eq(etx_train_learning_rate(&schedule, 100, 1), 1.0f);
 }
 END_TEST
 

@@ -132,10 +132,10 @@ static double step_loss(struct etx_trainer *trainer)
         (size_t)trainer->stage->network->n_values * sizeof(float));
     if (trainer->config.stage == ETX_TRAIN_EMBEDDING)
         ck_assert_int_eq(etx_train_embedding(trainer,
-                             trainer->training.event[0], &random, &report),
+                             trainer->training.event, 1, &random, &report),
             ETX_OK);
     else
-        ck_assert_int_eq(etx_train_edges(trainer, trainer->training.event[0],
+        ck_assert_int_eq(etx_train_edges(trainer, trainer->training.event, 1,
                              &random, &report),
             ETX_OK);
     etx_arena_reset(arena, mark);
