@@ -88,7 +88,7 @@ PEERS_NATIVE := $(PEERS_OUT)/limits.so $(PEERS_OUT)/nanoflann_pairs.so
 # ----------------------------------------------------------------- targets --
 
 .PHONY: all lib programs tests check demo bench bench-peers bench-peers-deps \
-    install uninstall dist docs \
+    check-kill install uninstall dist docs \
     format lint clean deps help asan tsan fuzz coverage abi
 .DELETE_ON_ERROR:
 
@@ -229,6 +229,10 @@ coverage: deps
 
 fuzz:
 	@test/fuzz/run.sh
+
+# A training that is killed 200 times: minutes, so not a part of check.
+check-kill: programs
+	@test/train/kill.sh $(BUILD)
 
 lint:
 	@test/lint/lint.sh
