@@ -28,7 +28,7 @@ static const char summary[] =
 #define MOST_READERS       64
 
 struct options {
-    const char *config, *out, *start, *log, *detector, *device;
+    const char *config, *out, *start, *log, *detector, *device, *cache;
     struct program_list data, validation;
     int64_t n_threads, validate_every;
     double time_limit, checkpoint_seconds;
@@ -58,6 +58,8 @@ static void read_options(struct options *o, int argc, char **argv)
             .help = "detectors.csv (default: the TrackML detector)"},
         {.name = "log", .value = "FILE", .text = &o->log,
             .help = "append a JSON object a line: losses and validations"},
+        {.name = "cache", .value = "DIR", .text = &o->cache,
+            .help = "existing folder that keeps the graphs of events"},
         {.name = "validate-every", .value = "N",
             .integer = &o->validate_every, .low = 0, .high = 1e9,
             .help = "steps; 0 = a tenth of the schedule (default)"},
@@ -376,6 +378,9 @@ static int make_trainer(struct run *run)
             &run->trainer, run->context, config, run->start) != ETX_OK)
         result = program_failed(run->options.config);
     free(config);
+    if (result == 0 && run->options.cache != NULL &&
+        etx_trainer_set_cache(run->trainer, run->options.cache) != ETX_OK)
+        result = program_failed("--cache");
     for (int64_t k = 0; k < run->reading.count && result == 0; k++)
         if (etx_trainer_add_event(run->trainer, run->reading.event[k],
                 k >= run->reading.list[0]->count) != ETX_OK)

@@ -29,6 +29,13 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_create(etx_trainer **out,
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_add_event(
     etx_trainer *trainer, const etx_event *event, int32_t validation);
 
+/* Keep the graphs that reach the stage as files in an existing folder, found
+ * again by later trainings on the same stages before it, and read the next
+ * step's ahead on a thread. A file that is damaged is ETX_ERR_FORMAT at the
+ * step that needs it. An embedding has no such graphs. */
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_cache(
+    etx_trainer *trainer, const char *folder);
+
 /* What a step or a validation found; fields that do not apply are nan. */
 typedef struct etx_training_report {
     uint32_t struct_size;

@@ -68,6 +68,17 @@ done:
     return status;
 }
 
+etx_status etx_trainer_set_cache(etx_trainer *trainer, const char *folder)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_check_given("etx_trainer_set_cache", "trainer", trainer));
+    ETX_CHECK(etx_check_given("etx_trainer_set_cache", "folder", folder));
+    ETX_CHECK(etx_trainer_open_cache(trainer, folder));
+done:
+    return status;
+}
+
 int64_t etx_trainer_steps_done(const etx_trainer *trainer)
 {
     return trainer == NULL ? 0 : trainer->step;

@@ -12,11 +12,10 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "train/hash.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
 #define N_COUNTERS   11
 #define N_STATE      14
@@ -148,51 +147,19 @@ static int64_t describe_tensors(struct etx_tensor *tensor,
     return count;
 }
 
-static size_t tensor_bytes(const struct etx_tensor *tensor)
-{
-    static const size_t size[] = {[ETX_TENSOR_F32] = sizeof(float),
-        [ETX_TENSOR_I64] = sizeof(int64_t),
-        [ETX_TENSOR_U8] = 1};
-
-    return (size_t)tensor->n_values * size[tensor->type];
-}
-
-/* 16 hexadecimal digits of the checksum and of the trainer's hash. */
-static void write_marks(char *checksum, char *hash, int64_t n_tensors,
-    const struct etx_tensor *tensor, uint64_t trainer_hash)
-{
-    uLong sum = crc32(0L, Z_NULL, 0);
-
-    for (int64_t t = 0; t < n_tensors; t++) {
-        const unsigned char *data = tensor[t].data;
-        size_t left = tensor_bytes(tensor + t);
-
-        while (left > 0) {
-            const size_t part = left < 1u << 30 ? left : 1u << 30;
-
-            sum = crc32(sum, data, (uInt)part);
-            data += part;
-            left -= part;
-        }
-    }
-    (void)snprintf(checksum, 17, "%08lx", (unsigned long)sum);
-    (void)snprintf(hash, 17, "%08lx%08lx",
-        (unsigned long)(trainer_hash >> 32),
-        (unsigned long)(trainer_hash & 0xffffffffu));
-}
-
 etx_status etx_checkpoint_write(
     const struct etx_trainer *trainer, const char *path)
 {
     const struct numbers numbers = get_numbers(trainer);
     struct etx_tensor tensor[MAX_TENSORS];
     const int64_t n = describe_tensors(tensor, trainer, &numbers, SCHEMA);
-    char checksum[17];
+    char checksum[9];
     char hash[17];
     json_t *metadata;
     etx_status status;
 
-    write_marks(checksum, hash, n, tensor, trainer->hash);
+    etx_tensor_checksum(checksum, n, tensor);
+    etx_hash_text(hash, trainer->hash);
     metadata = json_pack("{s:s, s:s, s:s}", "etx.checkpoint", "2",
         "etx.checksum", checksum, "etx.hash", hash);
     if (metadata == NULL)
@@ -410,14 +377,14 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     struct numbers numbers = {
         .state = {.snapshot_step = -1, .best_step = -1}};
     int64_t n;
-    char checksum[17];
+    char checksum[9];
     char hash[17];
     etx_status status;
 
     ETX_CHECK(etx_file_read(&bytes, path, ETX_MODEL_MAX_BYTES));
     ETX_CHECK(etx_tensor_file_parse(&file, bytes.data, bytes.size));
-    write_marks(
-        checksum, hash, file->n_tensors, file->tensor, trainer->hash);
+    etx_tensor_checksum(checksum, file->n_tensors, file->tensor);
+    etx_hash_text(hash, trainer->hash);
     ETX_CHECK(check_metadata(file, path, checksum, hash));
     n = describe_tensors(wanted, trainer, &numbers, find_schema(file));
     ETX_CHECK(check_tensors(file, path, n, wanted));

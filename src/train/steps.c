@@ -8,6 +8,7 @@
 #include "train/trainer.h"
 
 #include "base/check.h"
+#include "train/cache.h"
 
 #include <math.h>
 #include <string.h>
@@ -119,6 +120,24 @@ done:
     return status;
 }
 
+/* Start reading the graphs of the next step; what goes wrong here, that step
+ * will say. */
+static void read_ahead(struct etx_trainer *trainer)
+{
+    const int64_t step = trainer->step + 1;
+    struct etx_train_event **event;
+    struct etx_random random;
+    int32_t n;
+
+    if (trainer->cache == NULL || etx_trainer_finished(trainer) ||
+        trainer->config.stage == ETX_TRAIN_EMBEDDING)
+        return;
+    etx_random_init(&random, etx_train_seed(trainer), (uint32_t)step,
+        (uint32_t)trainer->config.stage + 1);
+    if (etx_train_draw_events(&event, &n, trainer, step, &random) == ETX_OK)
+        etx_train_cache_read_ahead(trainer->cache, event, n);
+}
+
 etx_status etx_trainer_run_step(
     struct etx_trainer *trainer, etx_training_report *report)
 {
@@ -137,6 +156,7 @@ etx_status etx_trainer_run_step(
     report->weight_norm = etx_train_norm(network->n_values, network->value);
     report->is_finished = etx_trainer_finished(trainer);
     report->seconds = etx_train_now() - trainer->start;
+    read_ahead(trainer);
 done:
     etx_arena_reset(arena, mark);
     return status;

@@ -6,30 +6,10 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "io/model_file.h"
+#include "train/cache.h"
+#include "train/hash.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-/* FNV-1a, 64 bits: Fowler, Noll, Vo. */
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
-{
-    const unsigned char *bytes = data;
-
-    for (size_t k = 0; k < size; k++)
-        hash = (hash ^ bytes[k]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-static etx_status hash_json(uint64_t *hash, const json_t *json)
-{
-    char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
-
-    if (text == NULL)
-        return etx_fail(ETX_ERR_MEMORY, "no memory to hash a config");
-    *hash = hash_bytes(*hash, text, strlen(text));
-    free(text);
-    return ETX_OK;
-}
 
 static struct etx_model_stage *find_stage(
     struct etx_model *model, int32_t stage)
@@ -163,19 +143,57 @@ static etx_status check_chunks(const struct etx_trainer *trainer)
 
 static etx_status hash_trainer(struct etx_trainer *trainer)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = ETX_HASH_START;
     etx_status status;
 
-    ETX_CHECK(hash_json(&hash, trainer->config.json));
-    ETX_CHECK(hash_json(&hash, trainer->model_config));
+    ETX_CHECK(etx_hash_json(&hash, trainer->config.json));
+    ETX_CHECK(etx_hash_json(&hash, trainer->model_config));
     for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++) {
         const struct etx_network *network = find_network(trainer->model, s);
 
         if (network != NULL)
-            hash = hash_bytes(hash, network->value,
+            hash = etx_hash_bytes(hash, network->value,
                 (size_t)network->n_values * sizeof *network->value);
     }
     trainer->hash = hash;
+done:
+    return status;
+}
+
+/* Of the stages before the one in training, which make its graphs. */
+static etx_status hash_stages_before(
+    uint64_t *out, const struct etx_trainer *trainer)
+{
+    uint64_t hash = ETX_HASH_START;
+    etx_status status = ETX_OK;
+
+    for (int32_t s = 0; s < trainer->config.stage; s++) {
+        const struct etx_network *network = find_network(trainer->model, s);
+
+        ETX_CHECK(etx_hash_json(&hash, json_object_get(trainer->model_config,
+                                           etx_train_stage_name(s))));
+        if (network != NULL)
+            hash = etx_hash_bytes(hash, network->value,
+                (size_t)network->n_values * sizeof *network->value);
+    }
+    *out = etx_hash_bytes(
+        hash, &trainer->config.stage, sizeof trainer->config.stage);
+done:
+    return status;
+}
+
+etx_status etx_trainer_open_cache(
+    struct etx_trainer *trainer, const char *folder)
+{
+    struct etx_train_cache *cache = NULL;
+    uint64_t made_from;
+    etx_status status;
+
+    ETX_CHECK(hash_stages_before(&made_from, trainer));
+    ETX_CHECK(etx_train_cache_open(
+        &cache, folder, made_from, trainer->config.sampling.n_graphs));
+    etx_train_cache_close(trainer->cache);
+    trainer->cache = cache;
 done:
     return status;
 }
@@ -241,6 +259,7 @@ void etx_trainer_close(struct etx_trainer *trainer)
 {
     if (trainer == NULL)
         return;
+    etx_train_cache_close(trainer->cache);
     clear_events(&trainer->training);
     clear_events(&trainer->validation);
     etx_release(trainer->gradient);

@@ -61,6 +61,7 @@ struct etx_trainer {
     uint64_t hash;            /* of config, start model and its weights */
     struct etx_train_events training;
     struct etx_train_events validation;
+    struct etx_train_cache *cache; /* of graphs on disk, or NULL */
     int64_t graph_bytes; /* of all graphs kept */
     int64_t n_uses;      /* of graphs, for the least recent one */
     float *gradient;     /* [n_values] */
@@ -81,6 +82,10 @@ etx_status etx_trainer_open(struct etx_trainer **out,
 void etx_trainer_close(struct etx_trainer *trainer);
 etx_status etx_trainer_take_event(struct etx_trainer *trainer,
     const struct etx_event *event, int32_t validation);
+
+/* Keep graphs in this folder from now on. */
+etx_status etx_trainer_open_cache(
+    struct etx_trainer *trainer, const char *folder);
 
 /* Copy the parameters of a stage (enum etx_train_stage) where both have it. */
 void etx_train_copy_stage(struct etx_model *to, const struct etx_model *from,
