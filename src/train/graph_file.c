@@ -169,6 +169,15 @@ done:
     return status;
 }
 
+/* The reason of a parser, which does not know the file, with its name. */
+static etx_status add_path(const char *path, etx_status status)
+{
+    char why[256];
+
+    (void)snprintf(why, sizeof why, "%s", etx_last_error());
+    return etx_fail(status, "%s: %s", path, why);
+}
+
 etx_status etx_graph_file_read(struct etx_graph **out, const char *path,
     const struct etx_graph_mark *mark)
 {
@@ -177,7 +186,11 @@ etx_status etx_graph_file_read(struct etx_graph **out, const char *path,
     etx_status status;
 
     ETX_CHECK(etx_file_read(&bytes, path, ETX_MODEL_MAX_BYTES));
-    ETX_CHECK(etx_tensor_file_parse(&file, bytes.data, bytes.size));
+    status = etx_tensor_file_parse(&file, bytes.data, bytes.size);
+    if (status != ETX_OK) {
+        status = add_path(path, status);
+        goto done;
+    }
     ETX_CHECK(check_metadata(file, path, mark));
     ETX_CHECK(make_graph(out, file, path, mark->n_nodes));
 done:
