@@ -218,7 +218,7 @@ tsan: deps
 	@$(MAKE) --no-print-directory BUILD=build/tsan LIB=build/tsan/lib \
 	    OPTIMISE='-O1 -g' SANITIZE='-fsanitize=thread' tests
 	@for suite in threads stages checkop_radius_graph edge_bins \
-	    checkop_line_graph graph checkop_mlp train_steps; do \
+	    checkop_line_graph graph checkop_mlp train_steps train_cache; do \
 	    CK_TIMEOUT_MULTIPLIER=20 CK_RUN_SUITE=$$suite \
 	    build/tsan/test/exatrkx-tests || exit 1; done
 coverage: deps

@@ -16,7 +16,8 @@
 
 /* ----------------------------------------------------------------- log -- */
 
-void training_means_add(struct training_means *means, const etx_training_report *report)
+void training_means_add(
+    struct training_means *means, const etx_training_report *report)
 {
     means->n++;
     means->loss += report->loss;

@@ -32,7 +32,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_add_event(
 /* Keep the graphs that reach the stage as files in an existing folder, found
  * again by later trainings on the same stages before it, and read the next
  * step's ahead on a thread. A file that is damaged is ETX_ERR_FORMAT at the
- * step that needs it. An embedding has no such graphs. */
+ * step that needs it. An embedding has no such graphs. In a child after fork
+ * the trainer must not be used any more: it lacks the thread. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_cache(
     etx_trainer *trainer, const char *folder);
 

@@ -12,7 +12,8 @@
 #include "train/trainer.h"
 
 /* A report has grown at its end: a smaller one, of the first header, gets what
- * it has room for; a larger one, of a newer header, keeps what it has beyond. */
+ * it has room for; a larger one, of a newer header, keeps what it has beyond.
+ */
 static etx_status check_report(
     const char *function, const etx_training_report *report)
 {

@@ -74,7 +74,8 @@ static int set_thresholds(
         failed |= json_object_set_new(embedding, "graph", json_object());
     failed |= set_number(embedding, "graph", "radius", thresholds->radius);
     failed |= set_number(config, "filter", "cut", thresholds->filter_cut);
-    if (json_object_get(config, "label") == NULL && thresholds->label_cut != 0.5f)
+    if (json_object_get(config, "label") == NULL &&
+        thresholds->label_cut != 0.5f)
         failed |= json_object_set_new(
             config, "label", json_pack("{s:s}", "method", "components"));
     if (json_object_get(config, "label") == NULL)

@@ -90,7 +90,8 @@ static void search_query(
     int64_t count;
     int64_t n;
 
-    find_distances(distance, search, args->point + (int64_t)query * args->n_dim);
+    find_distances(
+        distance, search, args->point + (int64_t)query * args->n_dim);
     count = find_candidates(key, search, distance, query);
     if (args->n_pool > 0 && count > args->n_pool) {
         etx_select(key, count, args->n_pool);

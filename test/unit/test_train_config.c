@@ -105,14 +105,18 @@ START_TEST(test_train_schedule)
         .decay_every = 20,
         .decay_factor = 0.5f};
 
-    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 1, 1), 0.1f, 1e-6f);
-    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 10, 1), 1.0f, 1e-6f);
-    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 11, 1), 1.0f, 1e-6f);
+    ck_assert_float_eq_tol(
+        etx_train_learning_rate(&schedule, 1, 1), 0.1f, 1e-6f);
+    ck_assert_float_eq_tol(
+        etx_train_learning_rate(&schedule, 10, 1), 1.0f, 1e-6f);
+    ck_assert_float_eq_tol(
+        etx_train_learning_rate(&schedule, 11, 1), 1.0f, 1e-6f);
     ck_assert_float_eq_tol(
         etx_train_learning_rate(&schedule, 61, 1), 0.55f, 1e-6f);
     ck_assert_float_lt(etx_train_learning_rate(&schedule, 110, 1), 0.102f);
     schedule.decay = ETX_DECAY_STEP;
-    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 31, 1), 0.5f, 1e-6f);
+    ck_assert_float_eq_tol(
+        etx_train_learning_rate(&schedule, 31, 1), 0.5f, 1e-6f);
     ck_assert_float_eq_tol(
         etx_train_learning_rate(&schedule, 110, 1), 0.1f, 1e-6f);
     schedule.decay = ETX_DECAY_CONSTANT;
