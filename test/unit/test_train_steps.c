@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer.h"
 
+#include "train/hash.h"
 #include "train_bench.h"
 
 #include <check.h>
@@ -94,6 +95,24 @@ START_TEST(test_train_steps_threshold_is_exported)
     ck_assert_int_eq(etx_model_label_options(&label, model), ETX_OK);
     ck_assert(label.cut == (float)report.threshold);
     etx_model_free(model);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* The graph of a fixed radius is measured, and kept: this one joins all hits,
+ * so every signal pair is in it. */
+START_TEST(test_train_steps_validation_radius)
+{
+    struct train_bench bench;
+    etx_training_report report;
+
+    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1,
+        "{\"validation\": {\"radius\": 1000.0}}");
+    report = train_bench_validate(bench.trainer);
+    ck_assert_double_eq(report.threshold, 1000.0);
+    ck_assert_double_eq(report.efficiency, 1.0);
+    ck_assert_double_eq(report.n_edges, 550.0 * 549.0 / 2.0);
+    ck_assert_float_eq(bench.trainer->model->radius, 1000.0f);
     train_bench_close(&bench);
 }
 END_TEST
@@ -239,6 +258,65 @@ START_TEST(test_train_checkpoint_of_another_trainer_is_refused)
 }
 END_TEST
 
+/* What version 0.1.0 wrote: no tensor "state". */
+static void write_as_schema_1(void)
+{
+    struct etx_tensor_file *file = NULL;
+    struct etx_tensor kept[16];
+    int64_t n = 0;
+    char checksum[9];
+    long size;
+    char *bytes = read_all(&size);
+
+    ck_assert_int_eq(
+        etx_tensor_file_parse(&file, bytes, (size_t)size), ETX_OK);
+    for (int64_t t = 0; t < file->n_tensors; t++)
+        if (strcmp(file->tensor[t].name, "state") != 0)
+            kept[n++] = file->tensor[t];
+    ck_assert_int_eq(n, file->n_tensors - 1);
+    etx_tensor_checksum(checksum, n, kept);
+    ck_assert_int_eq(json_object_set_new(file->metadata, "etx.checkpoint",
+                         json_string("1")),
+        0);
+    ck_assert_int_eq(json_object_set_new(file->metadata, "etx.checksum",
+                         json_string(checksum)),
+        0);
+    ck_assert_int_eq(
+        etx_tensor_file_write(path, n, kept, file->metadata), ETX_OK);
+    etx_tensor_file_free(file);
+    free(bytes);
+}
+
+START_TEST(test_train_checkpoint_of_schema_1)
+{
+    struct train_bench whole;
+    struct train_bench second;
+
+    make_path();
+    train_bench_open(&whole, ETX_TRAIN_FILTER, 1, NULL);
+    train_bench_steps(whole.trainer, 5);
+    ck_assert_int_eq(etx_trainer_save_checkpoint(whole.trainer, path), ETX_OK);
+    write_as_schema_1();
+    train_bench_open(&second, ETX_TRAIN_FILTER, 1, NULL);
+    ck_assert_msg(etx_trainer_load_checkpoint(second.trainer, path) == ETX_OK,
+        "%s", etx_last_error());
+    ck_assert_int_eq(second.trainer->best.result.step, -1);
+    train_bench_steps(whole.trainer, 5);
+    train_bench_steps(second.trainer, 5);
+    const struct etx_network *network = whole.trainer->stage->network;
+    ck_assert_mem_eq(network->value, second.trainer->stage->network->value,
+        (size_t)network->n_values * sizeof(float));
+    train_bench_close(&second);
+    train_bench_open(&second, ETX_TRAIN_FILTER, 1,
+        "{\"validation\": {\"keep_best\": true}}");
+    ck_assert_int_ne(
+        etx_trainer_load_checkpoint(second.trainer, path), ETX_OK);
+    ck_assert_int_eq(unlink(path), 0);
+    train_bench_close(&whole);
+    train_bench_close(&second);
+}
+END_TEST
+
 /* Killed at any moment while it saves: what is there can be loaded. */
 START_TEST(test_train_checkpoint_survives_kill)
 {
@@ -281,11 +359,13 @@ Suite *etx_suite_train_steps(void)
         tests, test_train_steps_same_bits_for_any_threads, 0, N_STAGES);
     tcase_add_test(tests, test_train_steps_end);
     tcase_add_test(tests, test_train_steps_threshold_is_exported);
+    tcase_add_test(tests, test_train_steps_validation_radius);
     tcase_add_test(tests, test_train_steps_refuse_what_does_not_move);
     tcase_add_loop_test(
         tests, test_train_checkpoint_resumes_bit_for_bit, 0, N_STAGES);
     tcase_add_test(tests, test_train_checkpoint_damaged_is_refused);
     tcase_add_test(tests, test_train_checkpoint_of_another_trainer_is_refused);
+    tcase_add_test(tests, test_train_checkpoint_of_schema_1);
     tcase_add_test(tests, test_train_checkpoint_survives_kill);
     suite_add_tcase(suite, tests);
     return suite;
