@@ -22,6 +22,7 @@ START_TEST(test_train_stability_goes_back)
 {
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
+    struct etx_train_mean mean = {0.0, -1};
     float *kept = NULL;
 
     train_bench_open(&bench, ETX_TRAIN_FILTER, 1, JUMPY);
@@ -30,15 +31,19 @@ START_TEST(test_train_stability_goes_back)
     kept = calloc((size_t)n, sizeof *kept);
     ck_assert_ptr_nonnull(kept);
     while (report.n_rollbacks == 0) {
-        if (trainer->step % 4 == 0)
+        if (trainer->step % 4 == 0) {
+            mean = trainer->mean;
             memcpy(kept, trainer->stage->network->value,
                 (size_t)n * sizeof *kept);
+        }
         ck_assert_int_eq(etx_trainer_step(trainer, &report), ETX_OK);
         ck_assert_int_lt(trainer->step, 20);
     }
     ck_assert_int_eq(report.is_rollback, 1);
     ck_assert_int_eq(report.step % 4, 0);
     ck_assert_int_eq(trainer->step, report.step);
+    ck_assert_int_eq(trainer->mean.n, mean.n);
+    ck_assert_double_eq(trainer->mean.loss, mean.loss);
     ck_assert_mem_eq(
         kept, trainer->stage->network->value, (size_t)n * sizeof *kept);
     free(kept);
