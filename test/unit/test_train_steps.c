@@ -258,7 +258,7 @@ START_TEST(test_train_checkpoint_of_another_trainer_is_refused)
 }
 END_TEST
 
-/* What version 0.1.0 wrote: no tensor "state". */
+/* Schema 1 had no tensor "state". */
 static void write_as_schema_1(void)
 {
     struct etx_tensor_file *file = NULL;
