@@ -100,7 +100,7 @@ PYTHON_C := bindings/python/exatrkx/_declarations.py
 # ----------------------------------------------------------------- targets --
 
 .PHONY: all lib programs tests check demo bench bench-peers bench-peers-deps \
-    install uninstall dist docs declarations \
+    check-kill install uninstall dist docs declarations \
     format lint clean deps help asan tsan fuzz coverage abi
 .DELETE_ON_ERROR:
 
@@ -235,7 +235,7 @@ tsan: deps
 	@$(MAKE) --no-print-directory BUILD=build/tsan LIB=build/tsan/lib \
 	    OPTIMISE='-O1 -g' SANITIZE='-fsanitize=thread' tests
 	@for suite in threads stages checkop_radius_graph edge_bins \
-	    checkop_line_graph graph checkop_mlp train_steps; do \
+	    checkop_line_graph graph checkop_mlp train_steps train_cache; do \
 	    CK_TIMEOUT_MULTIPLIER=20 CK_RUN_SUITE=$$suite \
 	    build/tsan/test/exatrkx-tests || exit 1; done
 coverage: deps
@@ -246,6 +246,10 @@ coverage: deps
 
 fuzz:
 	@test/fuzz/run.sh
+
+# A training that is killed 200 times: minutes, so not a part of check.
+check-kill: programs
+	@test/train/kill.sh $(BUILD)
 
 lint:
 	@test/lint/lint.sh

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/train.h>
 
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "training_files.h"
 
 static const char summary[] =
     "Train the embedding, the filter or the graph network of a model file.";
@@ -28,7 +28,7 @@ static const char summary[] =
 #define MOST_READERS       64
 
 struct options {
-    const char *config, *out, *start, *log, *detector, *device;
+    const char *config, *out, *start, *log, *detector, *device, *cache;
     struct program_list data, validation;
     int64_t n_threads, validate_every;
     double time_limit, checkpoint_seconds;
@@ -58,6 +58,8 @@ static void read_options(struct options *o, int argc, char **argv)
             .help = "detectors.csv (default: the TrackML detector)"},
         {.name = "log", .value = "FILE", .text = &o->log,
             .help = "append a JSON object a line: losses and validations"},
+        {.name = "cache", .value = "DIR", .text = &o->cache,
+            .help = "existing folder that keeps the graphs of events"},
         {.name = "validate-every", .value = "N",
             .integer = &o->validate_every, .low = 0, .high = 1e9,
             .help = "steps; 0 = a tenth of the schedule (default)"},
@@ -93,63 +95,9 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Means over the steps since the last line. */
-struct means {
-    int64_t n;
-    double loss, gradient_norm, n_edges;
-};
-
-static void add_means(struct means *means, const etx_training_report *report)
-{
-    means->n++;
-    means->loss += report->loss;
-    means->gradient_norm += report->gradient_norm;
-    means->n_edges += report->n_edges;
-}
-
-static void write_number(FILE *log, const char *key, double value)
-{
-    if (isfinite(value))
-        fprintf(log, ", \"%s\": %.9g", key, value);
-}
-
-static void log_step(FILE *log, const etx_training_report *report,
-    const struct means *means)
-{
-    const double n = (double)means->n;
-
-    if (log == NULL || means->n == 0)
-        return;
-    fprintf(log, "{\"step\": %lld, \"seconds\": %.3f",
-        (long long)report->step, report->seconds);
-    write_number(log, "loss", means->loss / n);
-    write_number(log, "learning_rate", report->learning_rate);
-    write_number(log, "gradient_norm", means->gradient_norm / n);
-    write_number(log, "weight_norm", report->weight_norm);
-    write_number(log, "n_edges", means->n_edges / n);
-    fprintf(log, "}\n");
-    fflush(log);
-}
-
-static void log_validation(FILE *log, const etx_training_report *report)
-{
-    if (log == NULL)
-        return;
-    fprintf(log, "{\"validation\": true, \"step\": %lld, \"seconds\": %.3f",
-        (long long)report->step, report->seconds);
-    write_number(log, "loss", report->loss);
-    write_number(log, "efficiency", report->efficiency);
-    write_number(log, "purity", report->purity);
-    write_number(log, "auc", report->auc);
-    write_number(log, "threshold", report->threshold);
-    write_number(log, "n_edges", report->n_edges);
-    fprintf(log, "}\n");
-    fflush(log);
-}
-
 /* What stands behind the bar on a terminal, in a line of its own elsewhere. */
 static void print_state(FILE *file, const etx_training_report *report,
-    const struct means *means, double seconds_per_step)
+    const struct training_means *means, double seconds_per_step)
 {
     const double left =
         seconds_per_step * (double)(report->n_steps - report->step);
@@ -310,11 +258,13 @@ static int validate(struct run *run)
     if (run->is_terminal)
         fputs("\r\033[K", stderr);
     printf("step %lld: threshold %.5g, efficiency %.5f, purity %.4f, "
-           "auc %.5f, loss %.5f, %.3f edges a hit, %.0f s\n",
-        (long long)report.step, report.threshold, report.efficiency, report.purity, report.auc,
-        report.loss, report.n_edges / (double)n_hits, report.seconds);
+           "auc %.5f, loss %.5f, %.3f edges a hit, %.0f s%s\n",
+        (long long)report.step, report.threshold, report.efficiency,
+        report.purity, report.auc, report.loss,
+        report.n_edges / (double)n_hits, report.seconds,
+        report.is_best ? ", the best" : "");
     fflush(stdout);
-    log_validation(run->log, &report);
+    training_log_validation(run->log, &report);
     return 0;
 }
 
@@ -325,7 +275,7 @@ static int save_checkpoint(struct run *run)
     return 0;
 }
 
-static void show(struct run *run, double *shown, struct means *means,
+static void show(struct run *run, double *shown, struct training_means *means,
     double seconds_per_step)
 {
     const double period =
@@ -344,14 +294,26 @@ static void show(struct run *run, double *shown, struct means *means,
     }
 }
 
-/* Steps until the schedule, the time or the user's patience is over. */
+/* The loss jumped, and the trainer went back to an earlier step. */
+static void note_rollback(struct run *run)
+{
+    if (run->is_terminal)
+        fputs("\r\033[K", stderr);
+    printf("loss %.5g: back to step %lld, the %d. time\n", run->report.loss,
+        (long long)run->report.step, (int)run->report.n_rollbacks);
+    fflush(stdout);
+    training_log_rollback(run->log, &run->report);
+}
+
+/* Steps until the schedule, the time or the user's patience is over, or
+ * validations get no better. */
 static int train(struct run *run)
 {
     const double begin = now();
     double shown = begin;
     double saved = begin;
     int64_t n_done = 0;
-    struct means means = {0, 0.0, 0.0, 0.0};
+    struct training_means means = {0, 0.0, 0.0, 0.0};
     const int64_t n_steps = etx_trainer_n_steps(run->trainer);
     const int64_t every = run->options.validate_every > 0
                               ? run->options.validate_every
@@ -359,17 +321,21 @@ static int train(struct run *run)
     int result = 0;
 
     while (result == 0 && stop_signal == 0 &&
-           etx_trainer_steps_done(run->trainer) < n_steps) {
+           !etx_trainer_is_finished(run->trainer)) {
         etx_training_report *report = &run->report;
 
         if (etx_trainer_step(run->trainer, report) != ETX_OK)
             return program_failed("training");
         n_done++;
-        add_means(&means, report);
+        if (report->is_rollback) {
+            note_rollback(run);
+            continue;
+        }
+        training_means_add(&means, report);
         show(run, &shown, &means, (now() - begin) / (double)n_done);
         if (report->step % (n_steps / LOG_LINES + 1) == 0) {
-            log_step(run->log, report, &means);
-            means = (struct means){0, 0.0, 0.0, 0.0};
+            training_log_step(run->log, report, &means);
+            means = (struct training_means){0, 0.0, 0.0, 0.0};
         }
         if (report->step % every == 0 && report->step < n_steps)
             result = validate(run);
@@ -412,6 +378,9 @@ static int make_trainer(struct run *run)
             &run->trainer, run->context, config, run->start) != ETX_OK)
         result = program_failed(run->options.config);
     free(config);
+    if (result == 0 && run->options.cache != NULL &&
+        etx_trainer_set_cache(run->trainer, run->options.cache) != ETX_OK)
+        result = program_failed("--cache");
     for (int64_t k = 0; k < run->reading.count && result == 0; k++)
         if (etx_trainer_add_event(run->trainer, run->reading.event[k],
                 k >= run->reading.list[0]->count) != ETX_OK)
@@ -432,6 +401,7 @@ static int open_run(struct run *run)
     run->is_terminal = isatty(STDERR_FILENO);
     run->checkpoint = program_allocate((int64_t)size, 1);
     snprintf(run->checkpoint, size, "%s.checkpoint", o->out);
+    training_remove_leftovers(run->checkpoint);
     if (program_expand_events(&o->data) != 0 ||
         program_expand_events(&o->validation) != 0)
         return PROGRAM_FAILED;

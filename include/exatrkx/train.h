@@ -29,16 +29,24 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_create(etx_trainer **out,
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_add_event(
     etx_trainer *trainer, const etx_event *event, int32_t validation);
 
+/* Keep the graphs that reach the stage as files in an existing folder, found
+ * again by later trainings on the same stages before it, and read the next
+ * step's ahead on a thread. A file that is damaged is ETX_ERR_FORMAT at the
+ * step that needs it. An embedding has no such graphs. In a child after fork
+ * the trainer must not be used any more: it lacks the thread. */
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_cache(
+    etx_trainer *trainer, const char *folder);
+
 /* What a step or a validation found; fields that do not apply are nan. */
 typedef struct etx_training_report {
-    uint32_t struct_size;
+    uint32_t struct_size;  /* set by the caller */
     int32_t is_validation; /* 1: over all validation events */
     int64_t step;          /* optimiser steps so far */
     int64_t n_steps;       /* of the whole schedule */
-    double loss;
-    double learning_rate;
-    double gradient_norm;
-    double weight_norm;
+    double loss;           /* of the step, or of validation */
+    double learning_rate;  /* of the step */
+    double gradient_norm;  /* before clipping, of all parameters */
+    double weight_norm;    /* of all parameters, after the step */
     double n_edges;        /* of the step or of validation */
     double efficiency;     /* true edges kept */
     double purity;         /* true among kept edges */
@@ -46,11 +54,21 @@ typedef struct etx_training_report {
     double threshold;      /* radius or score cut that keeps the wanted
                             * efficiency */
     double seconds;        /* since the trainer was made or resumed */
+    int32_t is_rollback;   /* 1: the loss jumped; step is the one that the
+                            * trainer went back to, loss the one of the jump */
+    int32_t n_rollbacks;   /* so far */
+    int32_t is_best;       /* 1: of a validation, the best so far */
+    int32_t is_finished;   /* 1: as etx_trainer_is_finished */
 } etx_training_report;
 
-/* Optimiser steps so far and of the whole schedule. */
+/* Optimiser steps so far. */
 ETX_API int64_t etx_trainer_steps_done(const etx_trainer *trainer);
+/* Optimiser steps of the whole schedule. */
 ETX_API int64_t etx_trainer_n_steps(const etx_trainer *trainer);
+
+/* 1 when the schedule is over, or when validation.patience validations in a
+ * row were not better; else 0. NULL is finished. */
+ETX_API int32_t etx_trainer_is_finished(const etx_trainer *trainer);
 
 /* One optimiser step. The caller sets report->struct_size. At the end
  * report->step == report->n_steps; a step after that is ETX_ERR_ARGUMENT. */
@@ -66,6 +84,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_validate(
  * hash of the config; written atomically. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_save_checkpoint(
     const etx_trainer *trainer, const char *path);
+/* Go on from a checkpoint of the same config and the same events, made on any
+ * machine. ETX_ERR_FORMAT when the file is damaged or of another training; the
+ * trainer is then as it was. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_load_checkpoint(
     etx_trainer *trainer, const char *path);
 
@@ -73,6 +94,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_load_checkpoint(
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_model(
     etx_model **out, const etx_trainer *trainer);
 
+/* Release it; NULL is fine. */
 ETX_API void etx_trainer_free(etx_trainer *trainer);
 
 #ifdef __cplusplus

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/train.h>
 
+#include <stddef.h>
 #include <string.h>
 
 #include "api/arguments.h"
@@ -10,12 +11,14 @@
 #include "base/float_environment.h"
 #include "train/trainer.h"
 
-/* A report has not grown since its first release; a larger one, of a newer
- * header, keeps what it has beyond. */
+/* A report has grown at its end: a smaller one, of the first header, gets what
+ * it has room for; a larger one, of a newer header, keeps what it has beyond.
+ */
 static etx_status check_report(
     const char *function, const etx_training_report *report)
 {
-    const uint32_t least = (uint32_t)sizeof(etx_training_report);
+    const uint32_t least =
+        (uint32_t)offsetof(etx_training_report, is_rollback);
 
     if (report == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "%s: report is NULL", function);
@@ -31,7 +34,7 @@ static void copy_report(
 {
     const uint32_t size = report->struct_size;
 
-    *report = *made;
+    memcpy(report, made, size < sizeof *made ? size : sizeof *made);
     report->struct_size = size;
 }
 
@@ -66,6 +69,17 @@ done:
     return status;
 }
 
+etx_status etx_trainer_set_cache(etx_trainer *trainer, const char *folder)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_check_given("etx_trainer_set_cache", "trainer", trainer));
+    ETX_CHECK(etx_check_given("etx_trainer_set_cache", "folder", folder));
+    ETX_CHECK(etx_trainer_open_cache(trainer, folder));
+done:
+    return status;
+}
+
 int64_t etx_trainer_steps_done(const etx_trainer *trainer)
 {
     return trainer == NULL ? 0 : trainer->step;
@@ -74,6 +88,11 @@ int64_t etx_trainer_steps_done(const etx_trainer *trainer)
 int64_t etx_trainer_n_steps(const etx_trainer *trainer)
 {
     return trainer == NULL ? 0 : trainer->config.schedule.n_steps;
+}
+
+int32_t etx_trainer_is_finished(const etx_trainer *trainer)
+{
+    return trainer == NULL ? 1 : etx_trainer_finished(trainer);
 }
 
 etx_status etx_trainer_step(

@@ -385,7 +385,10 @@ struct etx_mutual_best_args {
 
 /* bce_loss: binary cross-entropy of logits, and its gradient.
  * loss_e = weight_e * (pos_weight * y softplus(-x) + (1 - y) softplus(x)).
- * Edges with weight 0 are masked. Sums are in float64, in edge order. */
+ * A focal_gamma above 0 multiplies the first term by (1 - p)^gamma and the
+ * second by p^gamma, p = sigmoid(x): the focal loss of Lin et al.,
+ * arXiv:1708.02002, equation 5. Edges with weight 0 are masked. Sums are in
+ * float64, in edge order. */
 struct etx_bce_loss_args {
     int64_t n;
     const float *logit;  /* [n] */
@@ -396,6 +399,7 @@ struct etx_bce_loss_args {
     double *weight_sum;  /* sum of weight_e; or NULL */
     float scale;         /* d_logit = scale * d loss_e / d x_e */
     float *d_logit;      /* [n] overwritten, or NULL */
+    float focal_gamma;   /* >= 0; 0: cross-entropy */
 };
 
 /* How pairs of different particles repel each other. */

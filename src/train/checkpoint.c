@@ -1,8 +1,9 @@
 /* train/checkpoint.c -- stop and go on bit for bit.
  *
  * A safetensors file of its own: parameters, moments, counters, thresholds,
- * and in its metadata the hash of what the trainer was made from and a
- * checksum over all tensors, so that a damaged file is refused.
+ * what the trainer would go back to and its best model, and in its metadata
+ * the hash of what the trainer was made from and a checksum over all tensors,
+ * so that a damaged file is refused. Schema 1 had no "state".
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer.h"
@@ -11,15 +12,16 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "train/hash.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
-#define N_COUNTERS 11
+#define N_COUNTERS   11
+#define N_STATE      14
 #define N_THRESHOLDS 3
-#define MAX_TENSORS 6
+#define MAX_TENSORS  13
+#define SCHEMA       2
 
 /* What stands beside the parameters, as 64-bit integers. */
 struct counters {
@@ -42,6 +44,54 @@ static struct counters get_counters(const struct etx_trainer *trainer)
             result->purity, result->auc}};
 }
 
+/* What came with schema 2, as 64-bit integers. */
+struct state {
+    int64_t n_rollbacks, mean_steps, snapshot_step, snapshot_mean_steps,
+        best_step, n_since_best;
+    double mean_loss, snapshot_mean_loss, best_value;
+    double best_metric[5];
+};
+
+static struct state get_state(const struct etx_trainer *trainer)
+{
+    const struct etx_train_snapshot *snapshot = &trainer->snapshot;
+    const struct etx_train_best *best = &trainer->best;
+    const struct etx_train_result *result = &best->result;
+
+    return (struct state){.n_rollbacks = trainer->n_rollbacks,
+        .mean_steps = trainer->mean.n,
+        .snapshot_step = snapshot->step,
+        .snapshot_mean_steps = snapshot->mean.n,
+        .best_step = result->step,
+        .n_since_best = best->n_since,
+        .mean_loss = trainer->mean.loss,
+        .snapshot_mean_loss = snapshot->mean.loss,
+        .best_value = best->value,
+        .best_metric = {result->loss, result->n_edges, result->efficiency,
+            result->purity, result->auc}};
+}
+
+/* All that is written beside the arrays of the trainer. */
+struct numbers {
+    struct counters counters;
+    struct state state;
+    float threshold[N_THRESHOLDS];
+    float best_threshold[N_THRESHOLDS];
+};
+
+static struct numbers get_numbers(const struct etx_trainer *trainer)
+{
+    const struct etx_train_thresholds now =
+        etx_train_get_thresholds(trainer->model);
+    const struct etx_train_thresholds *best = &trainer->best.thresholds;
+
+    return (struct numbers){.counters = get_counters(trainer),
+        .state = get_state(trainer),
+        .threshold = {now.radius, now.filter_cut, now.label_cut},
+        .best_threshold = {
+            best->radius, best->filter_cut, best->label_cut}};
+}
+
 static struct etx_tensor describe(
     const char *name, int32_t type, int64_t n, const void *data)
 {
@@ -55,76 +105,62 @@ static struct etx_tensor describe(
     return tensor;
 }
 
+/* An array of the network's size, which a trainer may lack. */
+static void add_array(struct etx_tensor *tensor, int64_t *count,
+    const struct etx_trainer *trainer, const char *name, const float *array)
+{
+    if (array != NULL)
+        tensor[(*count)++] = describe(name, ETX_TENSOR_F32,
+            trainer->stage->network->n_values, array);
+}
+
 /* The tensors of a checkpoint, sorted by name. */
 static int64_t describe_tensors(struct etx_tensor *tensor,
-    const struct etx_trainer *trainer, const struct counters *counters,
-    const float *threshold)
+    const struct etx_trainer *trainer, const struct numbers *numbers,
+    int schema)
 {
-    const int64_t n = trainer->stage->network->n_values;
+    const struct etx_train_snapshot *snapshot = &trainer->snapshot;
+    const struct etx_train_best *best = &trainer->best;
     int64_t count = 0;
 
+    add_array(tensor, &count, trainer, "best", best->parameter);
+    if (best->parameter != NULL)
+        tensor[count++] = describe("best_threshold", ETX_TENSOR_F32,
+            N_THRESHOLDS, numbers->best_threshold);
     tensor[count++] =
-        describe("counters", ETX_TENSOR_I64, N_COUNTERS, counters);
-    tensor[count++] = describe("m", ETX_TENSOR_F32, n, trainer->m);
+        describe("counters", ETX_TENSOR_I64, N_COUNTERS, &numbers->counters);
+    add_array(tensor, &count, trainer, "m", trainer->m);
+    add_array(tensor, &count, trainer, "parameter",
+        trainer->stage->network->value);
+    add_array(tensor, &count, trainer, "snapshot_m", snapshot->m);
+    add_array(
+        tensor, &count, trainer, "snapshot_parameter", snapshot->parameter);
+    add_array(tensor, &count, trainer, "snapshot_v", snapshot->v);
+    add_array(tensor, &count, trainer, "snapshot_v_max", snapshot->v_max);
+    if (schema > 1)
+        tensor[count++] =
+            describe("state", ETX_TENSOR_I64, N_STATE, &numbers->state);
     tensor[count++] = describe(
-        "parameter", ETX_TENSOR_F32, n, trainer->stage->network->value);
-    tensor[count++] =
-        describe("threshold", ETX_TENSOR_F32, N_THRESHOLDS, threshold);
-    tensor[count++] = describe("v", ETX_TENSOR_F32, n, trainer->v);
-    if (trainer->v_max != NULL)
-        tensor[count++] = describe("v_max", ETX_TENSOR_F32, n, trainer->v_max);
+        "threshold", ETX_TENSOR_F32, N_THRESHOLDS, numbers->threshold);
+    add_array(tensor, &count, trainer, "v", trainer->v);
+    add_array(tensor, &count, trainer, "v_max", trainer->v_max);
     return count;
-}
-
-static size_t tensor_bytes(const struct etx_tensor *tensor)
-{
-    static const size_t size[] = {[ETX_TENSOR_F32] = sizeof(float),
-        [ETX_TENSOR_I64] = sizeof(int64_t),
-        [ETX_TENSOR_U8] = 1};
-
-    return (size_t)tensor->n_values * size[tensor->type];
-}
-
-/* 16 hexadecimal digits of the checksum and of the trainer's hash. */
-static void write_marks(char *checksum, char *hash, int64_t n_tensors,
-    const struct etx_tensor *tensor, uint64_t trainer_hash)
-{
-    uLong sum = crc32(0L, Z_NULL, 0);
-
-    for (int64_t t = 0; t < n_tensors; t++) {
-        const unsigned char *data = tensor[t].data;
-        size_t left = tensor_bytes(tensor + t);
-
-        while (left > 0) {
-            const size_t part = left < 1u << 30 ? left : 1u << 30;
-
-            sum = crc32(sum, data, (uInt)part);
-            data += part;
-            left -= part;
-        }
-    }
-    (void)snprintf(checksum, 17, "%08lx", (unsigned long)sum);
-    (void)snprintf(hash, 17, "%08lx%08lx",
-        (unsigned long)(trainer_hash >> 32),
-        (unsigned long)(trainer_hash & 0xffffffffu));
 }
 
 etx_status etx_checkpoint_write(
     const struct etx_trainer *trainer, const char *path)
 {
-    const struct counters counters = get_counters(trainer);
-    const float threshold[N_THRESHOLDS] = {trainer->model->radius,
-        trainer->model->filter_cut, trainer->model->label.cut};
+    const struct numbers numbers = get_numbers(trainer);
     struct etx_tensor tensor[MAX_TENSORS];
-    const int64_t n =
-        describe_tensors(tensor, trainer, &counters, threshold);
-    char checksum[17];
+    const int64_t n = describe_tensors(tensor, trainer, &numbers, SCHEMA);
+    char checksum[9];
     char hash[17];
     json_t *metadata;
     etx_status status;
 
-    write_marks(checksum, hash, n, tensor, trainer->hash);
-    metadata = json_pack("{s:s, s:s, s:s}", "etx.checkpoint", "1",
+    etx_tensor_checksum(checksum, n, tensor);
+    etx_hash_text(hash, trainer->hash);
+    metadata = json_pack("{s:s, s:s, s:s}", "etx.checkpoint", "2",
         "etx.checksum", checksum, "etx.hash", hash);
     if (metadata == NULL)
         return etx_fail(ETX_ERR_MEMORY, "no memory for a checkpoint");
@@ -133,19 +169,29 @@ etx_status etx_checkpoint_write(
     return status;
 }
 
-static etx_status check_metadata(const struct etx_tensor_file *file,
-    const char *path, const char *checksum, const char *hash)
+/* 1 or 2; 0 when the file is no checkpoint, or of a later schema. */
+static int find_schema(const struct etx_tensor_file *file)
 {
     const char *schema =
         json_string_value(json_object_get(file->metadata, "etx.checkpoint"));
+
+    if (schema == NULL || strlen(schema) != 1 || schema[0] < '1' ||
+        schema[0] > '0' + SCHEMA)
+        return 0;
+    return schema[0] - '0';
+}
+
+static etx_status check_metadata(const struct etx_tensor_file *file,
+    const char *path, const char *checksum, const char *hash)
+{
     const char *sum =
         json_string_value(json_object_get(file->metadata, "etx.checksum"));
     const char *made =
         json_string_value(json_object_get(file->metadata, "etx.hash"));
 
-    if (schema == NULL || strcmp(schema, "1") != 0)
+    if (find_schema(file) == 0)
         return etx_fail(ETX_ERR_FORMAT,
-            "%s: not a training checkpoint of schema 1", path);
+            "%s: not a training checkpoint of schema 1 to %d", path, SCHEMA);
     if (sum == NULL || strcmp(sum, checksum) != 0)
         return etx_fail(ETX_ERR_FORMAT,
             "%s: damaged: checksum %s, file says %s", path, checksum,
@@ -197,37 +243,130 @@ static etx_status check_counters(const struct counters *read,
     return ETX_OK;
 }
 
+static etx_status check_state(const struct state *read,
+    const struct counters *counters, const struct etx_trainer *trainer,
+    const char *path)
+{
+    const struct etx_train_stability *options = &trainer->config.stability;
+    const int has_snapshot =
+        trainer->snapshot.parameter != NULL && counters->step > 0;
+
+    if (read->n_rollbacks < 0 || read->n_rollbacks > options->most_rollbacks)
+        return etx_fail(ETX_ERR_FORMAT, "%s: %lld rollbacks are not in 0 .. %d",
+            path, (long long)read->n_rollbacks, (int)options->most_rollbacks);
+    if (read->mean_steps < 0 || read->mean_steps > options->spike_window ||
+        read->snapshot_mean_steps < 0 ||
+        read->snapshot_mean_steps > options->spike_window)
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: a mean over %lld and one over %lld steps, not 0 .. %d", path,
+            (long long)read->mean_steps, (long long)read->snapshot_mean_steps,
+            (int)options->spike_window);
+    if (read->snapshot_step < (has_snapshot ? 0 : -1) ||
+        read->snapshot_step > counters->step)
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: state of step %lld to go back to, at step %lld", path,
+            (long long)read->snapshot_step, (long long)counters->step);
+    if (read->best_step < -1 ||
+        read->best_step > trainer->config.schedule.n_steps ||
+        read->n_since_best < 0)
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: best validation at step %lld, %lld validations ago", path,
+            (long long)read->best_step, (long long)read->n_since_best);
+    return ETX_OK;
+}
+
 static const void *tensor_data(
     const struct etx_tensor_file *file, const char *name)
 {
     return etx_tensor_file_find(file, name)->data;
 }
 
+static void read_array(float *array, const struct etx_trainer *trainer,
+    const struct etx_tensor_file *file, const char *name)
+{
+    if (array != NULL)
+        memcpy(array, tensor_data(file, name),
+            (size_t)trainer->stage->network->n_values * sizeof *array);
+}
+
+static void restore_arrays(
+    struct etx_trainer *trainer, const struct etx_tensor_file *file)
+{
+    const struct etx_train_snapshot *snapshot = &trainer->snapshot;
+
+    read_array(trainer->stage->network->value, trainer, file, "parameter");
+    read_array(trainer->m, trainer, file, "m");
+    read_array(trainer->v, trainer, file, "v");
+    read_array(trainer->v_max, trainer, file, "v_max");
+    read_array(trainer->best.parameter, trainer, file, "best");
+    read_array(snapshot->parameter, trainer, file, "snapshot_parameter");
+    read_array(snapshot->m, trainer, file, "snapshot_m");
+    read_array(snapshot->v, trainer, file, "snapshot_v");
+    read_array(snapshot->v_max, trainer, file, "snapshot_v_max");
+}
+
+static struct etx_train_result make_result(int64_t step, const double *metric)
+{
+    return (struct etx_train_result){.step = step,
+        .loss = metric[0],
+        .n_edges = metric[1],
+        .efficiency = metric[2],
+        .purity = metric[3],
+        .auc = metric[4]};
+}
+
+static void restore_state(
+    struct etx_trainer *trainer, const struct numbers *numbers)
+{
+    const struct state *state = &numbers->state;
+    struct etx_train_best *best = &trainer->best;
+
+    trainer->n_rollbacks = state->n_rollbacks;
+    trainer->mean = (struct etx_train_mean){
+        .loss = state->mean_loss, .n = state->mean_steps};
+    trainer->snapshot.step = state->snapshot_step;
+    trainer->snapshot.mean = (struct etx_train_mean){
+        .loss = state->snapshot_mean_loss, .n = state->snapshot_mean_steps};
+    best->result = make_result(state->best_step, state->best_metric);
+    best->value = state->best_value;
+    best->n_since = state->n_since_best;
+    best->thresholds =
+        (struct etx_train_thresholds){.radius = numbers->best_threshold[0],
+            .filter_cut = numbers->best_threshold[1],
+            .label_cut = numbers->best_threshold[2]};
+}
+
 /* Nothing can fail any more. */
 static void restore(struct etx_trainer *trainer,
-    const struct etx_tensor_file *file, const struct counters *counters)
+    const struct etx_tensor_file *file, const struct numbers *numbers)
 {
-    const size_t bytes =
-        (size_t)trainer->stage->network->n_values * sizeof(float);
-    float threshold[N_THRESHOLDS];
+    const struct counters *counters = &numbers->counters;
 
-    memcpy(threshold, tensor_data(file, "threshold"), sizeof threshold);
-    memcpy(trainer->stage->network->value, tensor_data(file, "parameter"),
-        bytes);
-    memcpy(trainer->m, tensor_data(file, "m"), bytes);
-    memcpy(trainer->v, tensor_data(file, "v"), bytes);
-    if (trainer->v_max != NULL)
-        memcpy(trainer->v_max, tensor_data(file, "v_max"), bytes);
-    trainer->model->radius = threshold[0];
-    trainer->model->filter_cut = threshold[1];
-    trainer->model->label.cut = threshold[2];
+    restore_arrays(trainer, file);
+    restore_state(trainer, numbers);
+    trainer->model->radius = numbers->threshold[0];
+    trainer->model->filter_cut = numbers->threshold[1];
+    trainer->model->label.cut = numbers->threshold[2];
     trainer->step = counters->step;
-    trainer->result = (struct etx_train_result){.step = counters->validated,
-        .loss = counters->metric[0],
-        .n_edges = counters->metric[1],
-        .efficiency = counters->metric[2],
-        .purity = counters->metric[3],
-        .auc = counters->metric[4]};
+    trainer->result = make_result(counters->validated, counters->metric);
+}
+
+/* The numbers of a file whose tensors are checked. */
+static void read_numbers(struct numbers *out,
+    const struct etx_tensor_file *file)
+{
+    const struct etx_tensor *best =
+        etx_tensor_file_find(file, "best_threshold");
+    const struct etx_tensor *state = etx_tensor_file_find(file, "state");
+
+    memcpy(&out->counters, tensor_data(file, "counters"),
+        sizeof out->counters);
+    memcpy(out->threshold, tensor_data(file, "threshold"),
+        sizeof out->threshold);
+    if (best != NULL)
+        memcpy(out->best_threshold, best->data, sizeof out->best_threshold);
+    if (state != NULL)
+        memcpy(&out->state, state->data, sizeof out->state);
 }
 
 etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
@@ -235,21 +374,24 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     struct etx_bytes bytes = {.data = NULL};
     struct etx_tensor_file *file = NULL;
     struct etx_tensor wanted[MAX_TENSORS];
-    const int64_t n = describe_tensors(wanted, trainer, NULL, NULL);
-    struct counters counters;
-    char checksum[17];
+    struct numbers numbers = {
+        .state = {.snapshot_step = -1, .best_step = -1}};
+    int64_t n;
+    char checksum[9];
     char hash[17];
     etx_status status;
 
     ETX_CHECK(etx_file_read(&bytes, path, ETX_MODEL_MAX_BYTES));
     ETX_CHECK(etx_tensor_file_parse(&file, bytes.data, bytes.size));
-    write_marks(
-        checksum, hash, file->n_tensors, file->tensor, trainer->hash);
+    etx_tensor_checksum(checksum, file->n_tensors, file->tensor);
+    etx_hash_text(hash, trainer->hash);
     ETX_CHECK(check_metadata(file, path, checksum, hash));
+    n = describe_tensors(wanted, trainer, &numbers, find_schema(file));
     ETX_CHECK(check_tensors(file, path, n, wanted));
-    memcpy(&counters, tensor_data(file, "counters"), sizeof counters);
-    ETX_CHECK(check_counters(&counters, trainer, path));
-    restore(trainer, file, &counters);
+    read_numbers(&numbers, file);
+    ETX_CHECK(check_counters(&numbers.counters, trainer, path));
+    ETX_CHECK(check_state(&numbers.state, &numbers.counters, trainer, path));
+    restore(trainer, file, &numbers);
 done:
     etx_tensor_file_free(file);
     etx_bytes_release(&bytes);

@@ -29,13 +29,53 @@ enum etx_same_particle {
     ETX_SAME_PARTICLE_FALSE
 };
 
+/* What of a particle's chain of hits is a true pair. */
+enum etx_pair_rule {
+    ETX_PAIRS_HIT,        /* neighbours on the chain */
+    ETX_PAIRS_MODULE,     /* of the first hits on each module */
+    ETX_PAIRS_MODULE_ALL, /* all hits of neighbouring modules */
+    ETX_PAIRS_LAYER,      /* all hits of neighbouring layers */
+    ETX_PAIRS_ANY         /* all hits of the particle */
+};
+
+/* How the losses of edges become one number. */
+enum etx_reduction {
+    ETX_REDUCTION_WEIGHTED_MEAN, /* sum(w l) / sum(w) */
+    ETX_REDUCTION_MEAN,          /* sum(w l) / n */
+    ETX_REDUCTION_EQUAL,         /* mean of the true ones + of the false ones */
+    ETX_REDUCTION_BALANCED       /* mean, true ones times n_false / n_true */
+};
+
+/* Over what the loss of several graphs is averaged. */
+enum etx_average { ETX_AVERAGE_PAIRS, ETX_AVERAGE_GRAPHS };
+
+/* The order of training events. */
+enum etx_order {
+    ETX_ORDER_DRAWN,  /* every hit of all events has the same chance */
+    ETX_ORDER_EPOCHS, /* every event once an epoch, shuffled */
+    ETX_ORDER_BUCKETS /* the same; graphs of a step have similar sizes */
+};
+
+/* Hits whose surroundings are searched. */
+enum etx_query { ETX_QUERY_ALL, ETX_QUERY_NO_NOISE, ETX_QUERY_SIGNAL };
+
+/* What makes one validation better than another. */
+enum etx_criterion {
+    ETX_CRITERION_LOSS,
+    ETX_CRITERION_AUC,
+    ETX_CRITERION_EFFICIENCY,
+    ETX_CRITERION_PURITY
+};
+
 struct etx_train_schedule {
     int32_t n_steps;
     int32_t n_warmup_steps;
+    int32_t n_warmup_epochs; /* > 0: instead of the steps */
     float learning_rate;     /* the highest */
     float min_learning_rate; /* never below, after the warm-up */
     int32_t decay;           /* enum etx_decay */
     int32_t decay_every;     /* steps, of ETX_DECAY_STEP */
+    int32_t decay_epochs;    /* > 0: instead of the steps */
     float decay_factor;      /* of ETX_DECAY_STEP */
 };
 
@@ -49,6 +89,18 @@ struct etx_train_truth {
     float min_pt;          /* GeV: signal is above */
     float low_pt_weight;   /* of true pairs that are not signal */
     int32_t same_particle; /* enum etx_same_particle */
+    int32_t pairs;         /* enum etx_pair_rule */
+    float max_eta;         /* signal is below, 0 = any */
+    int32_t min_hits;      /* of a signal particle in the event */
+    int32_t drop_noise;    /* training does not see hits without particle */
+    float background_min_pt; /* GeV: nor hits of softer particles */
+};
+
+struct etx_train_stability {
+    float spike_factor;     /* a loss this many times the mean; 0 = none */
+    int32_t spike_window;   /* steps of the mean */
+    int32_t snapshot_every; /* steps between states to go back to */
+    int32_t most_rollbacks;
 };
 
 struct etx_train_sampling {
@@ -62,16 +114,39 @@ struct etx_train_sampling {
     int32_t n_other;       /* embedding: other false pairs within reach */
     int32_t n_random;      /* embedding: pairs of any two hits */
     int32_t cache_mib;     /* graphs of events kept at most */
+    int32_t n_graphs;      /* of a step */
+    int32_t order;         /* enum etx_order */
+    float hard_share;      /* filter: of the false edges, at least hard_cut */
+    float hard_cut;        /* filter: score of a hard false edge */
+    int32_t chunk_edges;   /* filter: of one pass, 0 = all */
+    int32_t queries_from;  /* embedding: enum etx_query */
+    int32_t random_from_queries; /* embedding: first hit of a random pair */
+    int32_t n_pool;        /* embedding: "other" are of the nearest so many */
+    int32_t count_true_twice; /* embedding: true pairs that are found, too */
 };
 
 struct etx_train_loss {
     float positive_weight;
     int32_t hinge; /* enum etx_hinge */
     float margin;
+    int32_t reduction;  /* enum etx_reduction */
+    int32_t average;    /* enum etx_average */
+    float focal_gamma;  /* 0 = cross-entropy */
+    float hit_weight;   /* weight of true edges: times this mean hit weight;
+                         * 0 = not */
 };
 
 struct etx_train_augmentation {
-    int32_t rotate_phi, reflect_z, reflect_y;
+    int32_t rotate_phi, reflect_z, reflect_y, reflect_x;
+};
+
+struct etx_train_validation {
+    float target_efficiency; /* 0: threshold stays as the model says */
+    float radius;            /* embedding: measure at this one; 0 = found */
+    int32_t criterion;       /* enum etx_criterion */
+    int32_t keep_best;       /* the model is that of the best validation */
+    int32_t patience;        /* validations without a better one; 0 = any */
+    float min_delta;         /* what counts as better */
 };
 
 struct etx_train_config {
@@ -83,8 +158,9 @@ struct etx_train_config {
     struct etx_train_sampling sampling;
     struct etx_train_loss loss;
     struct etx_train_augmentation augmentation;
-    float target_efficiency; /* 0: threshold stays as the model says */
-    json_t *json;            /* the whole; released by _clear */
+    struct etx_train_validation validation;
+    struct etx_train_stability stability;
+    json_t *json; /* the whole; released by _clear */
 };
 
 /* "embedding", "filter", "gnn": the keys of etx.config. */
@@ -95,8 +171,14 @@ etx_status etx_train_config_read(
     struct etx_train_config *config, const char *text);
 void etx_train_config_clear(struct etx_train_config *config);
 
-/* The learning rate of step (1 for the first). */
-float etx_train_learning_rate(
-    const struct etx_train_schedule *schedule, int64_t step);
+/* config_sections.c: defaults of config->stage, and every section of json
+ * over them. */
+etx_status etx_train_config_read_sections(
+    struct etx_train_config *config, const json_t *json);
+
+/* schedule.c: the learning rate of step (1 for the first) when an epoch has
+ * so many steps. */
+float etx_train_learning_rate(const struct etx_train_schedule *schedule,
+    int64_t step, int64_t steps_per_epoch);
 
 #endif

@@ -1,23 +1,23 @@
 /* train/edges.c -- one step of an edge network: filter or graph network.
  *
- * The filter sees every true edge of a wedge and some false ones; it scores
- * edges one by one, so that leaving some out changes nothing. A graph network
+ * The filter sees true edges of a wedge and some false ones. A graph network
  * sees all edges of a wedge that holds about as many as asked.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer.h"
 
 #include "base/check.h"
+#include "train/edge_choice.h"
+#include "train/edge_loss.h"
 
-#include <math.h>
+#include <string.h>
 
-/* Edges of a step with their labels, in scratch. */
-struct step_edges {
-    int64_t n;
-    int32_t *id;   /* [n] edges of the event's graph, ascending */
-    float *target; /* [n] */
-    float *weight; /* [n] */
-    double weight_sum;
+/* One wedge of a step; all but the graph in scratch. */
+struct wedge {
+    struct etx_sample sample;
+    struct etx_step_edges edges;
+    struct etx_edge_sums sums;
+    struct etx_graph *graph; /* of the chosen edges */
 };
 
 /* How many hits hold about as many edges as asked. */
@@ -37,170 +37,149 @@ static int64_t wedge_hits(const struct etx_train_config *config,
     return hits < 1.0 ? 1 : (int64_t)hits;
 }
 
-static etx_status label_edges(struct step_edges *edges,
-    struct etx_trainer *trainer, const struct etx_truth *truth,
-    const struct etx_graph *graph)
+/* Draw a wedge of the event and choose its edges. The event's graph may be
+ * forgotten after this. */
+static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
+    struct etx_train_event *event, struct etx_random *random)
 {
-    struct etx_arena *arena = trainer->context->stream->arena;
+    const struct etx_graph *whole;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&edges->target, arena, edges->n,
-        sizeof *edges->target, "edge targets"));
-    ETX_CHECK(etx_arena_take(&edges->weight, arena, edges->n,
-        sizeof *edges->weight, "edge weights"));
-    for (int64_t e = 0; e < edges->n; e++) {
-        const int32_t id = edges->id[e];
-
-        etx_truth_label(edges->target + e, edges->weight + e,
-            etx_truth_pair(truth, graph->src[id], graph->dst[id]),
-            &trainer->config.truth);
-    }
+    ETX_CHECK(etx_train_graph(&whole, trainer, event));
+    ETX_CHECK(etx_sample_take(&wedge->sample, trainer->context->stream->arena,
+        random, event, wedge_hits(&trainer->config, whole),
+        &trainer->stage->node_features, &trainer->config));
+    ETX_CHECK(etx_step_edges_choose(&wedge->edges, trainer, &event->truth,
+        &wedge->sample, whole, random));
+    ETX_CHECK(etx_sample_graph(&wedge->graph, &wedge->sample, whole,
+        wedge->edges.n, wedge->edges.id));
+    etx_edge_sums_add(&wedge->sums, wedge->edges.n, wedge->edges.target,
+        wedge->edges.weight);
 done:
     return status;
 }
 
-/* The chance of a true and of a false edge to take part. */
-static void find_chances(float *chance_true, float *chance_false,
-    const struct step_edges *edges, const struct etx_train_sampling *options)
+/* What the loss of wedge w is divided by: the edges of all wedges, or its own
+ * and the number of wedges that have edges. */
+static struct etx_edge_norm choose_norm(const struct etx_train_loss *options,
+    const struct wedge *wedge, int32_t n_wedges, int32_t w)
 {
-    double n_true = 0.0;
-    double n_false = 0.0;
-    double wanted;
+    struct etx_edge_sums sums = {.weight = 0.0};
+    double n_filled = 0.0;
+    struct etx_edge_norm norm;
 
-    for (int64_t e = 0; e < edges->n; e++) {
-        if (edges->weight[e] > 0.0f && edges->target[e] > 0.0f)
-            n_true += 1.0;
-        else if (edges->weight[e] > 0.0f)
-            n_false += 1.0;
+    for (int32_t k = 0; k < n_wedges; k++) {
+        sums.n_true += wedge[k].sums.n_true;
+        sums.n_false += wedge[k].sums.n_false;
+        sums.weight += wedge[k].sums.weight;
+        n_filled += wedge[k].sums.weight > 0.0;
     }
-    wanted = (double)options->false_per_true * fmax(n_true, 1.0);
-    if (!(wanted > 0.0) || wanted > n_false)
-        wanted = n_false;
-    const double scale =
-        options->n_edges > 0 && n_true + wanted > (double)options->n_edges
-            ? (double)options->n_edges / (n_true + wanted)
-            : 1.0;
-    *chance_true = (float)scale;
-    *chance_false = n_false > 0.0 ? (float)(scale * wanted / n_false) : 0.0f;
+    if (options->average == ETX_AVERAGE_PAIRS || n_filled == 0.0)
+        return etx_edge_norm(&sums, options->reduction);
+    norm = etx_edge_norm(&wedge[w].sums, options->reduction);
+    norm.scale /= n_filled;
+    return norm;
 }
 
-/* Keep edges by chance; masked ones go. */
-static void thin_edges(struct step_edges *edges,
-    const struct etx_train_sampling *options, struct etx_random *random)
-{
-    float chance_true;
-    float chance_false;
-    int64_t n = 0;
-
-    find_chances(&chance_true, &chance_false, edges, options);
-    for (int64_t e = 0; e < edges->n; e++) {
-        const float chance =
-            edges->target[e] > 0.0f ? chance_true : chance_false;
-
-        if (!(edges->weight[e] > 0.0f) ||
-            (chance < 1.0f && etx_random_uniform(random) >= chance))
-            continue;
-        edges->id[n] = edges->id[e];
-        edges->target[n] = edges->target[e];
-        edges->weight[n] = edges->weight[e];
-        n++;
-    }
-    edges->n = n;
-}
-
-static etx_status choose_edges(struct step_edges *edges,
-    struct etx_trainer *trainer, const struct etx_truth *truth,
-    const struct etx_sample *sample, const struct etx_graph *graph,
-    struct etx_random *random)
-{
-    etx_status status;
-
-    ETX_CHECK(etx_sample_edges(&edges->id, &edges->n,
-        trainer->context->stream->arena, sample, graph));
-    ETX_CHECK(label_edges(edges, trainer, truth, graph));
-    if (trainer->config.stage == ETX_TRAIN_FILTER)
-        thin_edges(edges, &trainer->config.sampling, random);
-    edges->weight_sum = 0.0;
-    for (int64_t e = 0; e < edges->n; e++)
-        edges->weight_sum += (double)edges->weight[e];
-done:
-    return status;
-}
-
-/* loss = sum(weight * cross-entropy) / sum(weight). */
-static etx_status edge_loss(double *loss, float *d_logit,
-    const struct etx_trainer *trainer, const struct step_edges *edges,
-    const float *logit)
-{
-    const double scale =
-        edges->weight_sum > 0.0 ? 1.0 / edges->weight_sum : 0.0;
-    double sum = 0.0;
-    const struct etx_bce_loss_args args = {.n = edges->n,
-        .logit = logit,
-        .target = edges->target,
-        .weight = edges->weight,
-        .pos_weight = trainer->config.loss.positive_weight,
-        .loss_sum = &sum,
-        .scale = (float)scale,
-        .d_logit = d_logit};
-    const etx_status status =
-        trainer->context->ops->bce_loss(trainer->context->stream, &args);
-
-    *loss = scale * sum;
-    return status;
-}
-
-/* Forward, loss and backward on the graph of a step. */
+/* Forward, loss and backward on edges `first` .. first + graph->n_edges of the
+ * wedge; adds to *loss. */
 static etx_status run_network(struct etx_trainer *trainer,
-    const struct etx_sample *sample, const struct etx_graph *graph,
-    const struct step_edges *edges, double *loss)
+    const struct wedge *wedge, const struct etx_graph *graph, int64_t first,
+    const struct etx_edge_norm *norm, double *loss)
 {
     struct etx_context *context = trainer->context;
     struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
     const struct etx_network *network = trainer->stage->network;
-    const struct etx_network_input input = {.n_nodes = sample->n_hits,
-        .node_features = sample->features,
-        .position = sample->position,
+    const struct etx_network_input input = {.n_nodes = wedge->sample.n_hits,
+        .node_features = wedge->sample.features,
+        .position = wedge->sample.position,
         .graph = graph};
     struct etx_tape tape = {NULL};
+    double part = 0.0;
     float *logit;
     float *d_logit;
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_take(&logit, arena, edges->n, sizeof *logit, "logits"));
     ETX_CHECK(etx_arena_take(
-        &d_logit, arena, edges->n, sizeof *d_logit, "gradient of logits"));
-    ETX_CHECK(
-        network->arch->forward(network, context, &input, &tape, logit));
-    ETX_CHECK(edge_loss(loss, d_logit, trainer, edges, logit));
+        &logit, arena, graph->n_edges, sizeof *logit, "logits"));
+    ETX_CHECK(etx_arena_take(&d_logit, arena, graph->n_edges, sizeof *d_logit,
+        "gradient of logits"));
+    ETX_CHECK(network->arch->forward(network, context, &input, &tape, logit));
+    ETX_CHECK(etx_edge_loss(&part, d_logit, context, &trainer->config.loss,
+        norm, graph->n_edges, logit, wedge->edges.target + first,
+        wedge->edges.weight + first));
     ETX_CHECK(network->arch->backward(
         network, context, &input, &tape, d_logit, trainer->gradient));
+    *loss += part;
 done:
+    etx_arena_reset(arena, mark);
     return status;
 }
 
-etx_status etx_train_edges(struct etx_trainer *trainer,
-    struct etx_train_event *event, struct etx_random *random,
-    etx_training_report *report)
+/* The same in pieces of at most `chunk` edges: the memory of a piece, and the
+ * gradient of the whole up to rounding. */
+static etx_status run_chunks(struct etx_trainer *trainer,
+    const struct wedge *wedge, int64_t chunk,
+    const struct etx_edge_norm *norm, double *loss)
 {
-    struct etx_arena *arena = trainer->context->stream->arena;
-    const struct etx_graph *whole;
-    struct etx_graph *graph = NULL;
-    struct etx_sample sample;
-    struct step_edges edges = {.n = 0};
+    struct etx_graph *part = NULL;
+    int32_t *id;
     etx_status status;
 
-    ETX_CHECK(etx_train_graph(&whole, trainer, event));
-    ETX_CHECK(etx_sample_take(&sample, arena, random, event,
-        wedge_hits(&trainer->config, whole), &trainer->stage->node_features,
-        &trainer->config));
-    ETX_CHECK(choose_edges(
-        &edges, trainer, &event->truth, &sample, whole, random));
-    ETX_CHECK(etx_sample_graph(&graph, &sample, whole, edges.n, edges.id));
-    ETX_CHECK(run_network(trainer, &sample, graph, &edges, &report->loss));
-    report->n_edges = (double)edges.n;
+    ETX_CHECK(etx_arena_take(&id, trainer->context->stream->arena, chunk,
+        sizeof *id, "edges of a chunk"));
+    for (int64_t first = 0; first < wedge->edges.n; first += chunk) {
+        const int64_t left = wedge->edges.n - first;
+        const int64_t n = left < chunk ? left : chunk;
+
+        for (int64_t e = 0; e < n; e++)
+            id[e] = (int32_t)(first + e);
+        ETX_CHECK(etx_graph_subset(&part, wedge->graph, n, id));
+        ETX_CHECK(run_network(trainer, wedge, part, first, norm, loss));
+        etx_graph_free(part);
+        part = NULL;
+    }
 done:
-    etx_graph_free(graph);
+    etx_graph_free(part);
+    return status;
+}
+
+static etx_status run_wedge(struct etx_trainer *trainer,
+    const struct wedge *wedge, const struct etx_edge_norm *norm, double *loss)
+{
+    const int64_t chunk = trainer->config.sampling.chunk_edges;
+
+    if (chunk > 0 && chunk < wedge->edges.n)
+        return run_chunks(trainer, wedge, chunk, norm, loss);
+    return run_network(trainer, wedge, wedge->graph, 0, norm, loss);
+}
+
+etx_status etx_train_edges(struct etx_trainer *trainer,
+    struct etx_train_event *const *event, int32_t n_events,
+    struct etx_random *random, etx_training_report *report)
+{
+    struct wedge *wedge = NULL;
+    int32_t n_open = 0;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&wedge, trainer->context->stream->arena, n_events,
+        sizeof *wedge, "wedges"));
+    memset(wedge, 0, (size_t)n_events * sizeof *wedge);
+    for (; n_open < n_events; n_open++)
+        ETX_CHECK(
+            open_wedge(wedge + n_open, trainer, event[n_open], random));
+    report->loss = 0.0;
+    report->n_edges = 0.0;
+    for (int32_t w = 0; w < n_events; w++) {
+        const struct etx_edge_norm norm =
+            choose_norm(&trainer->config.loss, wedge, n_events, w);
+
+        ETX_CHECK(run_wedge(trainer, wedge + w, &norm, &report->loss));
+        report->n_edges += (double)wedge[w].edges.n;
+    }
+done:
+    for (int32_t w = 0; w < n_open; w++)
+        etx_graph_free(wedge[w].graph);
     return status;
 }

@@ -1,13 +1,15 @@
 /* train/graphs.c -- the graphs that reach a stage, kept within a bound.
  *
  * The stages before the one in training do not change, so a graph is made at
- * most once while it fits; beyond the bound the least recently used goes.
+ * most once while it fits; beyond the bound the least recently used goes. With
+ * a cache on disk it is made once and read again.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer.h"
 
 #include "base/check.h"
 #include "stage/stage.h"
+#include "train/cache.h"
 
 static int64_t count_bytes(const struct etx_graph *graph)
 {
@@ -74,6 +76,27 @@ done:
     return status;
 }
 
+/* From the disk, or made and written there. */
+static etx_status find_graph(struct etx_graph **out,
+    struct etx_trainer *trainer, const struct etx_event *event)
+{
+    struct etx_graph *graph = NULL;
+    etx_status status;
+
+    if (trainer->cache == NULL)
+        return make_graph(out, trainer, event);
+    ETX_CHECK(etx_train_cache_get(&graph, trainer->cache, event));
+    if (graph == NULL) {
+        ETX_CHECK(make_graph(&graph, trainer, event));
+        ETX_CHECK(etx_train_cache_put(trainer->cache, event, graph));
+    }
+    *out = graph;
+    graph = NULL;
+done:
+    etx_graph_free(graph);
+    return status;
+}
+
 etx_status etx_train_graph(const struct etx_graph **out,
     struct etx_trainer *trainer, struct etx_train_event *event)
 {
@@ -81,7 +104,7 @@ etx_status etx_train_graph(const struct etx_graph **out,
     etx_status status = ETX_OK;
 
     if (event->graph == NULL) {
-        ETX_CHECK(make_graph(&graph, trainer, event->event));
+        ETX_CHECK(find_graph(&graph, trainer, event->event));
         make_room(trainer);
         event->graph = graph;
         event->graph_bytes = count_bytes(graph);

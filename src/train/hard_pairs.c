@@ -56,7 +56,7 @@ static int64_t find_candidates(uint64_t *key, const struct search *search,
         memcpy(&bits, distance + j, sizeof bits);
         key[count] = (uint64_t)bits << 32 | (uint64_t)j;
         count += distance[j] <= limit && j != query &&
-                 (own < 0 || args->particle[j] != own);
+                 (args->with_own || own < 0 || args->particle[j] != own);
     }
     return count;
 }
@@ -90,8 +90,13 @@ static void search_query(
     int64_t count;
     int64_t n;
 
-    find_distances(distance, search, args->point + (int64_t)query * args->n_dim);
+    find_distances(
+        distance, search, args->point + (int64_t)query * args->n_dim);
     count = find_candidates(key, search, distance, query);
+    if (args->n_pool > 0 && count > args->n_pool) {
+        etx_select(key, count, args->n_pool);
+        count = args->n_pool;
+    }
     n = count < search->capacity ? count : search->capacity;
     if (count > search->capacity) {
         struct etx_random random;

@@ -17,6 +17,8 @@ struct etx_hard_pairs_args {
     float radius;
     int32_t n_nearest; /* pairs of a query: the nearest within the radius */
     int32_t n_other;   /* and so many of the others within it, drawn */
+    int32_t n_pool;    /* of the nearest so many, 0 = all within the radius */
+    int32_t with_own;  /* not 0: hits of the same particle make pairs, too */
     uint64_t seed;     /* of the draw: stream and substream name the step, */
     uint32_t stream;   /* each query has one of its own */
 };

@@ -46,11 +46,10 @@ static etx_status update_parameter(struct etx_trainer *trainer,
 }
 
 etx_status etx_train_update(struct etx_trainer *trainer, int64_t step,
-    float learning_rate, double *gradient_norm)
+    float learning_rate, double norm)
 {
     const struct etx_network *network = trainer->stage->network;
     const double clip = (double)trainer->config.optimiser.gradient_clip;
-    const double norm = etx_train_norm(network->n_values, trainer->gradient);
     etx_status status = ETX_OK;
 
     if (!isfinite(norm))
@@ -64,7 +63,6 @@ etx_status etx_train_update(struct etx_trainer *trainer, int64_t step,
     for (int32_t p = 0; p < network->n_parameters; p++)
         ETX_CHECK(update_parameter(
             trainer, network->parameter + p, step, learning_rate));
-    *gradient_norm = norm;
 done:
     return status;
 }

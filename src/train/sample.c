@@ -51,14 +51,15 @@ done:
 }
 
 etx_status etx_train_event_create(struct etx_train_event **out,
-    const struct etx_event *event, float min_pt)
+    const struct etx_event *event, const struct etx_train_config *config)
 {
     struct etx_train_event *made = NULL;
     etx_status status;
 
     ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "training event"));
     made->event = event;
-    ETX_CHECK(etx_truth_build(&made->truth, event, min_pt));
+    ETX_CHECK(etx_truth_build(&made->truth, event, &config->truth,
+        config->loss.hit_weight > 0.0f));
     ETX_CHECK(etx_alloc(
         &made->turn, event->n_hits, sizeof *made->turn, "azimuths"));
     for (int64_t i = 0; i < event->n_hits; i++) {
@@ -114,16 +115,18 @@ static void draw_windows(struct window *turn, struct window *rank,
     turn->width = (float)(share < in_rank ? share / in_rank : wide);
 }
 
-/* Fill row and place with the hits inside both windows. */
+/* Fill row and place with the hits inside both windows that training sees. */
 static void select_hits(struct etx_sample *sample,
     const struct etx_train_event *event, const struct window *turn,
     const struct window *rank)
 {
     const int64_t n = event->event->n_hits;
+    const uint8_t *is_dropped = event->truth.is_dropped;
 
     for (int64_t i = 0; i < n; i++) {
         const int inside = is_inside(turn, event->turn[i]) &&
-                           is_inside(rank, event->rank[i]);
+                           is_inside(rank, event->rank[i]) &&
+                           (is_dropped == NULL || !is_dropped[i]);
 
         sample->place[i] = inside ? (int32_t)sample->n_hits : -1;
         if (inside)
@@ -145,10 +148,14 @@ static struct motion draw_motion(struct etx_random *random,
     const float c = augmentation->rotate_phi ? (float)cos(angle) : 1.0f;
     const float s = augmentation->rotate_phi ? (float)sin(angle) : 0.0f;
     const float y = augmentation->reflect_y ? mirror_y : 1.0f;
+    const float x = augmentation->reflect_x && /* drawn only where asked */
+                            etx_random_uniform(random) < 0.5f
+                        ? -1.0f
+                        : 1.0f;
 
-    return (struct motion){.xx = c,
+    return (struct motion){.xx = c * x,
         .xy = -s * y,
-        .yx = s,
+        .yx = s * x,
         .yy = c * y,
         .zz = augmentation->reflect_z ? mirror_z : 1.0f};
 }

@@ -1,7 +1,8 @@
 /* train/sample.h -- a wedge of an event, turned and mirrored.
  *
  * A step sees the hits in a window of the azimuth and of the polar angle: the
- * density of a full event at the cost of a small one. Everything drawn comes from (seed, step).
+ * density of a full event at the cost of a small one. Everything drawn comes
+ * from (seed, step).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_SAMPLE_H
@@ -25,7 +26,7 @@ struct etx_train_event {
 };
 
 etx_status etx_train_event_create(struct etx_train_event **out,
-    const struct etx_event *event, float min_pt);
+    const struct etx_event *event, const struct etx_train_config *config);
 void etx_train_event_free(struct etx_train_event *event);
 
 /* The hits of a wedge, in scratch; rows ascend. */

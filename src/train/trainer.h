@@ -17,10 +17,38 @@ struct etx_train_events {
     int64_t n_hits;                 /* of all */
 };
 
-/* What the last validation found. */
+/* What a validation found. */
 struct etx_train_result {
     int64_t step; /* -1: never validated */
     double loss, n_edges, efficiency, purity, auc, threshold;
+};
+
+/* Numbers of a model that validation sets. */
+struct etx_train_thresholds {
+    float radius, filter_cut, label_cut;
+};
+
+/* The best validation so far; parameter is NULL unless it is kept. */
+struct etx_train_best {
+    struct etx_train_result result;
+    struct etx_train_thresholds thresholds;
+    double value;    /* of the criterion */
+    int64_t n_since; /* validations that were not better */
+    float *parameter; /* [n_values] */
+};
+
+/* The mean of the losses of late. */
+struct etx_train_mean {
+    double loss;
+    int64_t n; /* steps in it */
+};
+
+/* Where to go back to when the loss jumps; arrays are NULL unless asked. */
+struct etx_train_snapshot {
+    int64_t step; /* -1: none */
+    struct etx_train_mean mean;
+    float *parameter, *m, *v; /* [n_values] */
+    float *v_max;             /* [n_values] or NULL */
 };
 
 /* The public etx_trainer. */
@@ -33,13 +61,18 @@ struct etx_trainer {
     uint64_t hash;            /* of config, start model and its weights */
     struct etx_train_events training;
     struct etx_train_events validation;
+    struct etx_train_cache *cache; /* of graphs on disk, or NULL */
     int64_t graph_bytes; /* of all graphs kept */
     int64_t n_uses;      /* of graphs, for the least recent one */
     float *gradient;     /* [n_values] */
     float *m, *v;        /* [n_values] */
     float *v_max;        /* [n_values] or NULL */
     int64_t step;
-    struct etx_train_result result;
+    int64_t n_rollbacks;
+    struct etx_train_mean mean;
+    struct etx_train_snapshot snapshot;
+    struct etx_train_result result; /* of the last validation */
+    struct etx_train_best best;
     double start; /* seconds on the monotonic clock */
 };
 
@@ -50,14 +83,57 @@ void etx_trainer_close(struct etx_trainer *trainer);
 etx_status etx_trainer_take_event(struct etx_trainer *trainer,
     const struct etx_event *event, int32_t validation);
 
-/* trainer->step + 1, as etx_trainer_step. */
+/* Keep graphs in this folder from now on. */
+etx_status etx_trainer_open_cache(
+    struct etx_trainer *trainer, const char *folder);
+
+/* Copy the parameters of a stage (enum etx_train_stage) where both have it. */
+void etx_train_copy_stage(struct etx_model *to, const struct etx_model *from,
+    int32_t stage);
+
+/* steps.c: trainer->step + 1, as etx_trainer_step. */
 etx_status etx_trainer_run_step(
     struct etx_trainer *trainer, etx_training_report *report);
 
 etx_status etx_trainer_run_validation(
     struct etx_trainer *trainer, etx_training_report *report);
 
-/* A copy of the model with its thresholds and provenance. */
+/* Whether the schedule is over, or validations got no better. */
+int32_t etx_trainer_finished(const struct etx_trainer *trainer);
+
+/* The monotonic clock, seconds. */
+double etx_train_now(void);
+
+/* Of all draws of a step; another one after every rollback, as the same draws
+ * would lead to the same loss. */
+uint64_t etx_train_seed(const struct etx_trainer *trainer);
+
+/* event_order.c: steps that see every event once. */
+int64_t etx_train_steps_per_epoch(const struct etx_trainer *trainer);
+
+/* The events of step, in scratch: *event [*n]. */
+etx_status etx_train_draw_events(struct etx_train_event ***event, int32_t *n,
+    const struct etx_trainer *trainer, int64_t step,
+    struct etx_random *random);
+
+/* stability.c: arrays of the snapshot, when the config asks for one. */
+etx_status etx_train_snapshot_open(struct etx_trainer *trainer);
+void etx_train_snapshot_close(struct etx_trainer *trainer);
+/* Keep the state of now, when it is time. */
+void etx_train_snapshot_take(struct etx_trainer *trainer);
+/* Whether this loss or gradient of a step is a spike; else it enters the
+ * mean. */
+int32_t etx_train_is_spike(
+    struct etx_trainer *trainer, double loss, double gradient_norm);
+/* Go back to the snapshot; ETX_ERR_LIMIT when that happened too often. */
+etx_status etx_train_roll_back(struct etx_trainer *trainer, double loss);
+
+/* best.c: compare trainer->result with the best; 1 when it is the new one. */
+int32_t etx_train_note_result(struct etx_trainer *trainer);
+struct etx_train_thresholds etx_train_get_thresholds(
+    const struct etx_model *model);
+
+/* export.c: a copy of the model with its thresholds and provenance. */
 etx_status etx_trainer_export(
     struct etx_model **out, const struct etx_trainer *trainer);
 
@@ -71,22 +147,22 @@ etx_status etx_checkpoint_read(
 etx_status etx_train_graph(const struct etx_graph **out,
     struct etx_trainer *trainer, struct etx_train_event *event);
 
-/* embedding.c and edges.c: add the gradient of one step on this event to
+/* embedding.c and edges.c: add the gradient of one step on these events to
  * trainer->gradient; report gets loss and n_edges. */
 etx_status etx_train_embedding(struct etx_trainer *trainer,
-    struct etx_train_event *event, struct etx_random *random,
-    etx_training_report *report);
+    struct etx_train_event *const *event, int32_t n_events,
+    struct etx_random *random, etx_training_report *report);
 etx_status etx_train_edges(struct etx_trainer *trainer,
-    struct etx_train_event *event, struct etx_random *random,
-    etx_training_report *report);
+    struct etx_train_event *const *event, int32_t n_events,
+    struct etx_random *random, etx_training_report *report);
 
 /* validate.c: result and thresholds of the model. */
 etx_status etx_train_validate(
     struct etx_trainer *trainer, etx_training_report *report);
 
-/* optimiser.c: clip trainer->gradient and step; its norm before clipping. */
+/* optimiser.c: clip trainer->gradient, whose norm this is, and step. */
 etx_status etx_train_update(struct etx_trainer *trainer, int64_t step,
-    float learning_rate, double *gradient_norm);
+    float learning_rate, double gradient_norm);
 double etx_train_norm(int64_t n, const float *value);
 
 #endif

@@ -1,143 +1,194 @@
-/* train/truth.c -- which pairs of hits follow each other on a particle.
+/* train/truth.c -- which pairs of hits belong together.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/truth.h"
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "train/truth_pairs.h"
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* A hit and where it stands on its particle. */
-struct place {
-    int32_t particle;
-    int32_t hit;
-    double distance; /* squared, from the production vertex, mm^2 */
-};
-
-static int compare_places(const void *left, const void *right)
+static double transverse_momentum(const etx_particle *particle)
 {
-    const struct place *a = left;
-    const struct place *b = right;
-
-    if (a->particle != b->particle)
-        return a->particle < b->particle ? -1 : 1;
-    if (a->distance < b->distance)
-        return -1;
-    if (a->distance > b->distance)
-        return 1;
-    return a->hit < b->hit ? -1 : a->hit > b->hit;
+    return hypot(
+        (double)particle->momentum[0], (double)particle->momentum[1]);
 }
 
-static double squared_distance(const float *a, const float *b)
+static double pseudorapidity(const etx_particle *particle)
 {
-    double sum = 0.0;
-
-    for (int k = 0; k < 3; k++) {
-        const double d = (double)a[k] - (double)b[k];
-        sum += d * d;
-    }
-    return sum;
+    return asinh((double)particle->momentum[2] /
+                 fmax(transverse_momentum(particle), 1e-9));
 }
 
-static int64_t collect_places(
-    struct place *place, const struct etx_event *event)
+static bool particle_is_signal(const etx_particle *particle, int64_t n_hits,
+    const struct etx_train_truth *options)
 {
-    int64_t n = 0;
+    if (!(transverse_momentum(particle) > (double)options->min_pt))
+        return false;
+    if (options->max_eta > 0.0f &&
+        !(fabs(pseudorapidity(particle)) < (double)options->max_eta))
+        return false;
+    return n_hits >= options->min_hits;
+}
 
+/* How many hits of the event each particle has. */
+static etx_status count_hits(int64_t **out, const struct etx_event *event)
+{
+    const etx_status status =
+        etx_alloc(out, event->n_particles, sizeof **out, "hits of particles");
+
+    for (int64_t i = 0; i < event->n_hits && status == ETX_OK; i++)
+        if (event->particle_row[i] >= 0)
+            (*out)[event->particle_row[i]]++;
+    return status;
+}
+
+static etx_status mark_signal(struct etx_truth *truth,
+    const struct etx_event *event, const struct etx_train_truth *options)
+{
+    int64_t *n_hits = NULL;
+    etx_status status;
+
+    ETX_CHECK(count_hits(&n_hits, event));
+    ETX_CHECK(etx_alloc(&truth->is_signal, event->n_hits,
+        sizeof *truth->is_signal, "truth signal"));
     for (int64_t i = 0; i < event->n_hits; i++) {
         const int32_t p = event->particle_row[i];
 
-        if (p < 0)
-            continue;
-        place[n].particle = p;
-        place[n].hit = (int32_t)i;
-        place[n].distance = squared_distance(
-            event->position + 3 * i, event->particles[p].vertex);
-        n++;
+        truth->is_signal[i] =
+            p >= 0 && particle_is_signal(
+                          event->particles + p, n_hits[p], options);
     }
-    return n;
+done:
+    etx_release(n_hits);
+    return status;
 }
 
-static bool particle_is_signal(const etx_particle *particle, float min_pt)
+/* Hits that training does not see: noise, and particles that are too soft. */
+static etx_status mark_dropped(struct etx_truth *truth,
+    const struct etx_event *event, const struct etx_train_truth *options)
 {
-    return hypot((double)particle->momentum[0],
-               (double)particle->momentum[1]) > (double)min_pt;
-}
+    etx_status status = ETX_OK;
 
-static void link_places(struct etx_truth *truth, const struct place *place,
-    int64_t n_places)
-{
-    for (int64_t k = 0; k + 1 < n_places; k++) {
-        if (place[k].particle != place[k + 1].particle)
-            continue;
-        truth->next[place[k].hit] = place[k + 1].hit;
-        truth->n_pairs++;
-        truth->n_signal_pairs += truth->is_signal[place[k].hit];
+    if (!options->drop_noise && options->background_min_pt <= 0.0f)
+        return ETX_OK;
+    ETX_CHECK(etx_alloc(&truth->is_dropped, event->n_hits,
+        sizeof *truth->is_dropped, "dropped hits"));
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        const int32_t p = event->particle_row[i];
+
+        truth->is_dropped[i] =
+            p < 0 ? options->drop_noise != 0
+                  : transverse_momentum(event->particles + p) <
+                        (double)options->background_min_pt;
     }
+done:
+    return status;
 }
 
-etx_status etx_truth_build(
-    struct etx_truth *out, const struct etx_event *event, float min_pt)
+static void count_pairs(struct etx_truth *truth)
 {
-    struct etx_truth truth = {.n_hits = event->n_hits};
-    struct place *place = NULL;
-    int64_t n_places;
-    etx_status status;
+    truth->n_pairs = truth->offset[truth->n_hits];
+    for (int64_t i = 0; i < truth->n_hits; i++)
+        if (truth->is_signal[i])
+            truth->n_signal_pairs += truth->offset[i + 1] - truth->offset[i];
+}
+
+static etx_status check_event(const struct etx_event *event,
+    const struct etx_train_truth *options, int32_t needs_weight)
+{
+    const bool needs_modules =
+        options->pairs != ETX_PAIRS_HIT && options->pairs != ETX_PAIRS_ANY;
 
     if (event->particle_row == NULL)
         return etx_fail(ETX_ERR_ARGUMENT,
             "an event to train on has no truth (%d hits)",
             (int)event->n_hits);
-    truth.particle = event->particle_row;
-    ETX_CHECK(etx_alloc(&place, event->n_hits, sizeof *place, "truth places"));
-    ETX_CHECK(etx_alloc(
-        &truth.next, event->n_hits, sizeof *truth.next, "truth chain"));
-    ETX_CHECK(etx_alloc(&truth.is_signal, event->n_hits,
-        sizeof *truth.is_signal, "truth signal"));
-    for (int64_t i = 0; i < event->n_hits; i++) {
-        const int32_t p = event->particle_row[i];
+    if (needs_modules && event->module_id == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "an event to train on has no modules (%d hits), which "
+            "truth.pairs reads",
+            (int)event->n_hits);
+    if (needs_weight && event->weight == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "an event to train on has no hit weights (%d hits), which "
+            "loss.hit_weight reads",
+            (int)event->n_hits);
+    return ETX_OK;
+}
 
-        truth.next[i] = -1;
-        truth.is_signal[i] =
-            p >= 0 && particle_is_signal(event->particles + p, min_pt);
-    }
-    n_places = collect_places(place, event);
-    qsort(place, (size_t)n_places, sizeof *place, compare_places);
-    link_places(&truth, place, n_places);
+etx_status etx_truth_build(struct etx_truth *out,
+    const struct etx_event *event, const struct etx_train_truth *options,
+    int32_t needs_weight)
+{
+    struct etx_truth truth = {.n_hits = event->n_hits};
+    etx_status status;
+
+    ETX_CHECK(check_event(event, options, needs_weight));
+    truth.particle = event->particle_row;
+    truth.weight = event->weight;
+    ETX_CHECK(etx_alloc(&truth.offset, event->n_hits + 1,
+        sizeof *truth.offset, "truth pairs"));
+    ETX_CHECK(mark_signal(&truth, event, options));
+    ETX_CHECK(mark_dropped(&truth, event, options));
+    ETX_CHECK(etx_truth_pairs(
+        truth.offset, &truth.partner, event, options->pairs));
+    count_pairs(&truth);
     *out = truth;
     memset(&truth, 0, sizeof truth);
 done:
-    etx_release(place);
     etx_truth_clear(&truth);
     return status;
 }
 
 void etx_truth_clear(struct etx_truth *truth)
 {
-    etx_release(truth->next);
+    etx_release(truth->offset);
+    etx_release(truth->partner);
     etx_release(truth->is_signal);
+    etx_release(truth->is_dropped);
     memset(truth, 0, sizeof *truth);
+}
+
+/* Whether b is among the hits that follow a. */
+static bool follows(const struct etx_truth *truth, int32_t a, int32_t b)
+{
+    int64_t low = truth->offset[a];
+    int64_t high = truth->offset[a + 1];
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (truth->partner[middle] < b)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < truth->offset[a + 1] && truth->partner[low] == b;
 }
 
 int32_t etx_truth_pair(const struct etx_truth *truth, int32_t a, int32_t b)
 {
     if (truth->particle[a] < 0 || truth->particle[a] != truth->particle[b])
         return ETX_PAIR_FALSE;
-    if (truth->next[a] != b && truth->next[b] != a)
+    if (!follows(truth, a, b) && !follows(truth, b, a))
         return ETX_PAIR_SAME;
     return truth->is_signal[a] ? ETX_PAIR_SIGNAL : ETX_PAIR_LOW_PT;
 }
 
-void etx_truth_label(float *target, float *weight, int32_t pair,
-    const struct etx_train_truth *options)
+void etx_truth_label(float *target, float *weight,
+    const struct etx_truth *truth, int32_t a, int32_t b,
+    const struct etx_train_config *config)
 {
+    const struct etx_train_truth *options = &config->truth;
+    const float hit_weight = config->loss.hit_weight;
+
     *target = 0.0f;
     *weight = 1.0f;
-    switch ((enum etx_pair)pair) {
+    switch ((enum etx_pair)etx_truth_pair(truth, a, b)) {
     case ETX_PAIR_FALSE:
         break;
     case ETX_PAIR_LOW_PT:
@@ -152,4 +203,7 @@ void etx_truth_label(float *target, float *weight, int32_t pair,
         *weight = options->same_particle != ETX_SAME_PARTICLE_IGNORE;
         break;
     }
+    if (hit_weight > 0.0f && *target > 0.0f)
+        *weight *=
+            hit_weight * 0.5f * (truth->weight[a] + truth->weight[b]);
 }

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "stage/stage.h"
+#include "train/edge_loss.h"
 #include "train/metrics.h"
 
 #include <math.h>
@@ -29,12 +30,23 @@ static int64_t count_signal_pairs(const struct etx_train_events *events)
 
 static double target_efficiency(const struct etx_trainer *trainer)
 {
-    const float target = trainer->config.target_efficiency;
+    const float target = trainer->config.validation.target_efficiency;
 
     return (double)(target > 0.0f ? target : default_target);
 }
 
 /* ---------------------------------------------------------- embedding -- */
+
+static float find_distance(const float *a, const float *b, int32_t n_dim)
+{
+    double sum = 0.0;
+
+    for (int32_t k = 0; k < n_dim; k++) {
+        const double d = (double)a[k] - (double)b[k];
+        sum += d * d;
+    }
+    return (float)sqrt(sum);
+}
 
 /* Distances of the true pairs of one event. */
 static etx_status add_distances(struct etx_score_list *list,
@@ -43,20 +55,15 @@ static etx_status add_distances(struct etx_score_list *list,
     etx_status status = ETX_OK;
 
     for (int64_t a = 0; a < truth->n_hits; a++) {
-        const int64_t b = truth->next[a];
-        double sum = 0.0;
-
-        if (b < 0)
-            continue;
-        for (int32_t k = 0; k < n_dim; k++) {
-            const double d =
-                (double)point[a * n_dim + k] - (double)point[b * n_dim + k];
-            sum += d * d;
-        }
-        const float distance = (float)sqrt(sum);
         const uint8_t pair =
             truth->is_signal[a] ? ETX_PAIR_SIGNAL : ETX_PAIR_LOW_PT;
-        ETX_CHECK(etx_score_list_add(list, 1, &distance, &pair));
+
+        for (int64_t p = truth->offset[a]; p < truth->offset[a + 1]; p++) {
+            const float distance = find_distance(point + a * n_dim,
+                point + (int64_t)truth->partner[p] * n_dim, n_dim);
+
+            ETX_CHECK(etx_score_list_add(list, 1, &distance, &pair));
+        }
     }
 done:
     return status;
@@ -145,12 +152,14 @@ static etx_status validate_embedding(
     /* A little more, because the graph rounds its own squared distances. */
     radius =
         etx_score_list_quantile(&list, target_efficiency(trainer)) * 1.00001f;
+    if (trainer->config.validation.radius > 0.0f)
+        radius = trainer->config.validation.radius;
     result->threshold = radius > 0.0f ? (double)radius : (double)NAN;
     if (radius > 0.0f)
         trainer->model->radius = radius;
     for (int64_t i = 0; i < trainer->validation.n && status == ETX_OK; i++)
         status = count_event(&counts, trainer, trainer->validation.event[i]);
-    if (trainer->config.target_efficiency <= 0.0f ||
+    if (trainer->config.validation.target_efficiency <= 0.0f ||
         (status != ETX_OK && status != ETX_ERR_LIMIT))
         trainer->model->radius = radius_before;
     if (status == ETX_ERR_LIMIT) {
@@ -170,45 +179,31 @@ done:
 
 /* -------------------------------------------------------------- edges -- */
 
-/* Sums over events of the loss and its weights. */
-struct loss_sums {
-    double loss, weight;
-};
-
-static etx_status add_loss(struct loss_sums *sums, struct etx_trainer *trainer,
-    int64_t n_edges, const float *logit, const uint8_t *pair)
+static etx_status add_loss(struct etx_edge_totals *totals,
+    struct etx_trainer *trainer, const struct etx_truth *truth,
+    const struct etx_graph *graph, const float *logit)
 {
     struct etx_context *context = trainer->context;
     float *target;
     float *weight;
-    double loss_sum = 0.0;
-    double weight_sum = 0.0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&target, context->stream->arena, n_edges,
+    ETX_CHECK(etx_arena_take(&target, context->stream->arena, graph->n_edges,
         sizeof *target, "edge targets"));
-    ETX_CHECK(etx_arena_take(&weight, context->stream->arena, n_edges,
+    ETX_CHECK(etx_arena_take(&weight, context->stream->arena, graph->n_edges,
         sizeof *weight, "edge weights"));
-    for (int64_t e = 0; e < n_edges; e++)
-        etx_truth_label(
-            target + e, weight + e, pair[e], &trainer->config.truth);
-    const struct etx_bce_loss_args args = {.n = n_edges,
-        .logit = logit,
-        .target = target,
-        .weight = weight,
-        .pos_weight = trainer->config.loss.positive_weight,
-        .loss_sum = &loss_sum,
-        .weight_sum = &weight_sum};
-    ETX_CHECK(context->ops->bce_loss(context->stream, &args));
-    sums->loss += loss_sum;
-    sums->weight += weight_sum;
+    for (int64_t e = 0; e < graph->n_edges; e++)
+        etx_truth_label(target + e, weight + e, truth, graph->src[e],
+            graph->dst[e], &trainer->config);
+    ETX_CHECK(etx_edge_totals_add(totals, context, &trainer->config.loss,
+        graph->n_edges, logit, target, weight));
 done:
     return status;
 }
 
-/* Score one event's graph and add it to list and sums. */
+/* Score one event's graph and add it to list and totals. */
 static etx_status score_event(struct etx_score_list *list,
-    struct loss_sums *sums, struct etx_trainer *trainer,
+    struct etx_edge_totals *totals, struct etx_trainer *trainer,
     struct etx_train_event *event)
 {
     struct etx_context *context = trainer->context;
@@ -232,7 +227,7 @@ static etx_status score_event(struct etx_score_list *list,
     for (int64_t e = 0; e < graph->n_edges; e++)
         pair[e] = (uint8_t)etx_truth_pair(
             &event->truth, graph->src[e], graph->dst[e]);
-    ETX_CHECK(add_loss(sums, trainer, graph->n_edges, logit, pair));
+    ETX_CHECK(add_loss(totals, trainer, &event->truth, graph, logit));
     const struct etx_activation_args args = {.n = graph->n_edges,
         .activation = ETX_ACTIVATION_SIGMOID,
         .x = logit,
@@ -256,20 +251,21 @@ static etx_status validate_edges(
     struct etx_train_result *result, struct etx_trainer *trainer)
 {
     struct etx_score_list list = {.n = 0};
-    struct loss_sums sums = {.loss = 0.0};
+    struct etx_edge_totals totals = {.loss = 0.0};
     struct etx_score_metrics metrics;
     etx_status status = ETX_OK;
 
     for (int64_t i = 0; i < trainer->validation.n; i++)
         ETX_CHECK(score_event(
-            &list, &sums, trainer, trainer->validation.event[i]));
+            &list, &totals, trainer, trainer->validation.event[i]));
     etx_score_list_sort(&list);
     const float cut = etx_score_list_cut(&list, target_efficiency(trainer));
     result->threshold = cut >= 0.0f ? (double)cut : (double)NAN;
-    if (cut >= 0.0f && trainer->config.target_efficiency > 0.0f)
+    if (cut >= 0.0f && trainer->config.validation.target_efficiency > 0.0f)
         *find_cut(trainer) = cut;
     metrics = etx_score_list_metrics(&list, *find_cut(trainer));
-    result->loss = etx_ratio(sums.loss, sums.weight);
+    result->loss =
+        etx_edge_totals_loss(&totals, trainer->config.loss.reduction);
     result->n_edges = (double)metrics.n_kept;
     result->purity = metrics.purity;
     result->auc = metrics.auc;

@@ -36,6 +36,43 @@ START_TEST(test_training_bce_sizes)
 }
 END_TEST
 
+START_TEST(test_training_focal_sizes)
+{
+    struct checkop_case one;
+    struct etx_bce_loss_args *args;
+
+    check.values = CHECKOP_NORMAL;
+    checkop_bce_loss(&one, &check, sizes[_i], 1);
+    args = one.args;
+    args->focal_gamma = 2.0f;
+    checkop_verify(&check, &one);
+}
+END_TEST
+
+/* x = 2, y = 1, gamma 2: (1 - p)^2 (-log p) with p = sigmoid(2); x = -1,
+ * y = 0, gamma 2: p^2 (-log(1 - p)) with p = sigmoid(-1). */
+START_TEST(test_training_focal_known)
+{
+    static const float logit[] = {2.0f, -1.0f};
+    static const float target[] = {1.0f, 0.0f};
+
+    for (int32_t i = 0; i < check.n_implementations; i++) {
+        const struct etx_op_table *ops = &check.implementation[i].ops;
+        double loss = -1.0;
+        const struct etx_bce_loss_args args = {.n = 2,
+            .logit = logit,
+            .target = target,
+            .pos_weight = 3.0f,
+            .focal_gamma = 2.0f,
+            .loss_sum = &loss};
+        ck_assert_int_eq(ops->bce_loss(&check.stream[0], &args), ETX_OK);
+        ck_assert_double_eq_tol(loss,
+            3.0 * 0.0142093366 * 0.1269280110 + 0.0723294881 * 0.3132616875,
+            1e-8);
+    }
+}
+END_TEST
+
 /* x = 2, y = 1: softplus(-2); x = -1, y = 0: softplus(-1); x = 0.5, y = 0.25,
  * weight 2; a masked one. pos_weight 3, scale 0.5. */
 START_TEST(test_training_bce_known)
@@ -129,6 +166,7 @@ START_TEST(test_training_bce_slopes)
     float *d_logit = args->d_logit;
     args->logit = logit;
     args->scale = 1.0f;
+    args->focal_gamma = _i ? 1.5f : 0.0f;
     (void)bce_objective(args);
     args->d_logit = NULL;
     const struct checkop_slope slope = {"d_logit", bce_objective, args, logit,
@@ -317,9 +355,11 @@ Suite *etx_suite_checkop_training(void)
 
     tcase_add_checked_fixture(tests, start, stop);
     tcase_add_loop_test(tests, test_training_bce_sizes, 0, N_SIZES);
+    tcase_add_loop_test(tests, test_training_focal_sizes, 0, N_SIZES);
+    tcase_add_test(tests, test_training_focal_known);
     tcase_add_test(tests, test_training_bce_known);
     tcase_add_test(tests, test_training_bce_exceptions);
-    tcase_add_test(tests, test_training_bce_slopes);
+    tcase_add_loop_test(tests, test_training_bce_slopes, 0, 2);
     tcase_add_loop_test(tests, test_training_hinge_shapes, 0, N_PAIR_SHAPES);
     tcase_add_test(tests, test_training_hinge_known);
     tcase_add_loop_test(tests, test_training_hinge_slopes, 0, 2);

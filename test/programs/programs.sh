@@ -165,6 +165,26 @@ cmp -s "$out/g.safetensors" "$out/h.safetensors" && fail 'was not stopped'
 train gnn --start "$out/f.safetensors" --out "$out/h.safetensors" --resume \
     --threads 2
 cmp "$out/g.safetensors" "$out/h.safetensors" || fail 'resume: other bits'
+# What a killed run left is removed; graphs from the disk change nothing.
+mkdir "$out/graphs"
+left=$out/h.safetensors.checkpoint.999999999-1-0.tmp
+echo left >"$left"
+for run in 1 2; do
+    train gnn --start "$out/f.safetensors" --out "$out/h.safetensors" \
+        --cache "$out/graphs"
+    cmp "$out/g.safetensors" "$out/h.safetensors" || fail 'cache: other bits'
+    [ ! -e "$left" ] || fail 'a temporary file was left'
+done
+[ "$(find "$out/graphs" -name '*.graph' | wc -l)" = 2 ] || fail 'no cache'
+# A rate of 0 gets nowhere: two validations that are not better end it.
+sed 's/learning_rate": [0-9.]*/learning_rate": 0/g
+    s/"steps": [0-9]*/"steps": 40/
+    s/"schedule"/"validation": {"patience": 2}, "schedule"/' \
+    "$out/gnn.json" >"$out/idle.json"
+train idle --start "$out/f.safetensors" --out "$out/i.safetensors" \
+    --validate-every 1 --log "$out/i.jsonl"
+[ "$(grep -c '"validation"' "$out/i.jsonl")" = 4 ] || fail 'no early end'
+grep -q '"best": true' "$out/i.jsonl" || fail 'no best validation in the log'
 exits 0 "$programs/etx-find-tracks" --model "$out/h.safetensors" \
     --event $event --out "$out/trained.csv"
 exits 1 "$programs/etx-train" --config $event-hits.csv.gz \

@@ -30,6 +30,34 @@ static const struct refusal refusals[] = {
         "edges"},
     {"{\"stage\": \"gnn\", \"truth\": {\"min_pt\": \"low\"}}", "min_pt",
         "truth"},
+    {"{\"stage\": \"gnn\", \"truth\": {\"pairs\": \"modules\"}}", "pairs",
+        "modules"},
+    {"{\"stage\": \"gnn\", \"truth\": {\"max_eta\": -1}}", "max_eta", "-1"},
+    {"{\"stage\": \"gnn\", \"stability\": {\"spike_factor\": 0.5}}",
+        "spike_factor", "above 1"},
+    {"{\"stage\": \"gnn\", \"stability\": {\"snapshot_every\": 0}}",
+        "snapshot_every", "0"},
+    {"{\"stage\": \"gnn\", \"sampling\": {\"hard_share\": 0.5}}", "sampling",
+        "hard_share"},
+    {"{\"stage\": \"gnn\", \"sampling\": {\"chunk_edges\": 10}}",
+        "sampling", "chunk_edges"},
+    {"{\"stage\": \"filter\", \"sampling\": {\"hard_share\": 1.5}}",
+        "hard_share", "1.5"},
+    {"{\"stage\": \"gnn\", \"sampling\": {\"graphs\": 0}}", "graphs", "0"},
+    {"{\"stage\": \"gnn\", \"sampling\": {\"order\": \"sorted\"}}", "order",
+        "sorted"},
+    {"{\"stage\": \"gnn\", \"loss\": {\"reduction\": \"sum\"}}",
+        "reduction", "sum"},
+    {"{\"stage\": \"embedding\", \"loss\": {\"reduction\": \"mean\"}}",
+        "loss", "reduction"},
+    {"{\"stage\": \"gnn\", \"loss\": {\"focal_gamma\": -1}}",
+        "focal_gamma", "-1"},
+    {"{\"stage\": \"embedding\", \"validation\": {\"criterion\": \"auc\"}}",
+        "auc", "not measured"},
+    {"{\"stage\": \"gnn\", \"validation\": {\"radius\": 0.5}}", "validation",
+        "radius"},
+    {"{\"stage\": \"gnn\", \"validation\": {\"patience\": 1.5}}",
+        "patience", "integer"},
 };
 
 START_TEST(test_train_config_refusals)
@@ -62,7 +90,7 @@ START_TEST(test_train_config_values)
     ck_assert_int_eq(config.schedule.n_steps, 10);
     ck_assert_int_eq(config.schedule.decay, ETX_DECAY_STEP);
     ck_assert_int_eq(config.sampling.n_edges, 5);
-    ck_assert_float_eq(config.target_efficiency, 0.5f);
+    ck_assert_float_eq(config.validation.target_efficiency, 0.5f);
     etx_train_config_clear(&config);
 }
 END_TEST
@@ -77,18 +105,70 @@ START_TEST(test_train_schedule)
         .decay_every = 20,
         .decay_factor = 0.5f};
 
-    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 1), 0.1f, 1e-6f);
-    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 10), 1.0f, 1e-6f);
-    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 11), 1.0f, 1e-6f);
     ck_assert_float_eq_tol(
-        etx_train_learning_rate(&schedule, 61), 0.55f, 1e-6f);
-    ck_assert_float_lt(etx_train_learning_rate(&schedule, 110), 0.102f);
+        etx_train_learning_rate(&schedule, 1, 1), 0.1f, 1e-6f);
+    ck_assert_float_eq_tol(
+        etx_train_learning_rate(&schedule, 10, 1), 1.0f, 1e-6f);
+    ck_assert_float_eq_tol(
+        etx_train_learning_rate(&schedule, 11, 1), 1.0f, 1e-6f);
+    ck_assert_float_eq_tol(
+        etx_train_learning_rate(&schedule, 61, 1), 0.55f, 1e-6f);
+    ck_assert_float_lt(etx_train_learning_rate(&schedule, 110, 1), 0.102f);
     schedule.decay = ETX_DECAY_STEP;
-    ck_assert_float_eq_tol(etx_train_learning_rate(&schedule, 31), 0.5f, 1e-6f);
     ck_assert_float_eq_tol(
-        etx_train_learning_rate(&schedule, 110), 0.1f, 1e-6f);
+        etx_train_learning_rate(&schedule, 31, 1), 0.5f, 1e-6f);
+    ck_assert_float_eq_tol(
+        etx_train_learning_rate(&schedule, 110, 1), 0.1f, 1e-6f);
     schedule.decay = ETX_DECAY_CONSTANT;
-    ck_assert_float_eq(etx_train_learning_rate(&schedule, 100), 1.0f);
+    ck_assert_float_eq(etx_train_learning_rate(&schedule, 100, 1), 1.0f);
+}
+END_TEST
+
+/* Epochs of 7 steps, a warm-up of 3 of them: a third of the rate for steps 1
+ * to 7, two thirds to 14, the whole to 21 and through the first two epochs of
+ * the decay; then half every two epochs. */
+START_TEST(test_train_schedule_epochs)
+{
+    const struct etx_train_schedule schedule = {.n_steps = 100,
+        .n_warmup_steps = 10,
+        .n_warmup_epochs = 3,
+        .learning_rate = 0.9f,
+        .decay = ETX_DECAY_STEP,
+        .decay_every = 5,
+        .decay_epochs = 2,
+        .decay_factor = 0.5f};
+    static const struct {
+        int64_t step;
+        float rate;
+    } known[] = {{1, 0.3f}, {7, 0.3f}, {8, 0.6f}, {14, 0.6f}, {15, 0.9f},
+        {21, 0.9f}, {22, 0.9f}, {35, 0.9f}, {36, 0.45f}, {49, 0.45f},
+        {50, 0.225f}};
+
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+        ck_assert_float_eq_tol(
+            etx_train_learning_rate(&schedule, known[k].step, 7),
+            known[k].rate, 1e-6f);
+}
+END_TEST
+
+/* What every config that ships was trained with. */
+START_TEST(test_train_config_defaults)
+{
+    struct etx_train_config config;
+
+    ck_assert_int_eq(
+        etx_train_config_read(&config, "{\"stage\": \"filter\"}"), ETX_OK);
+    ck_assert_int_eq(config.truth.pairs, ETX_PAIRS_HIT);
+    ck_assert_int_eq(config.truth.drop_noise, 0);
+    ck_assert_int_eq(config.sampling.n_graphs, 1);
+    ck_assert_int_eq(config.sampling.order, ETX_ORDER_DRAWN);
+    ck_assert_float_eq(config.sampling.hard_share, 0.0f);
+    ck_assert_int_eq(config.loss.reduction, ETX_REDUCTION_WEIGHTED_MEAN);
+    ck_assert_float_eq(config.loss.focal_gamma, 0.0f);
+    ck_assert_int_eq(config.augmentation.reflect_x, 0);
+    ck_assert_int_eq(config.validation.patience, 0);
+    ck_assert_float_eq(config.stability.spike_factor, 0.0f);
+    etx_train_config_clear(&config);
 }
 END_TEST
 
@@ -101,7 +181,9 @@ Suite *etx_suite_train_config(void)
     tcase_add_loop_test(tests, test_train_config_refusals, 0,
         (int)(sizeof refusals / sizeof refusals[0]));
     tcase_add_test(tests, test_train_config_values);
+    tcase_add_test(tests, test_train_config_defaults);
     tcase_add_test(tests, test_train_schedule);
+    tcase_add_test(tests, test_train_schedule_epochs);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -137,6 +137,29 @@ START_TEST(test_train_hard_pairs_are_the_nearest_and_others)
 }
 END_TEST
 
+/* Low purity: others are drawn from the nearest 12 alone. */
+START_TEST(test_train_hard_pairs_pool)
+{
+    struct etx_hard_pairs_args args = make_args(0, 6);
+    etx_context *context = make_context(1);
+    int n_far = 0;
+    int32_t *a;
+    int32_t *b;
+    int64_t n;
+
+    fill();
+    args.n_pool = _i == 0 ? 12 : 0;
+    ck_assert_int_eq(
+        etx_hard_pairs(&a, &b, &n, context->stream, &args), ETX_OK);
+    for (int64_t p = 0; p < n; p++) {
+        ck_assert(is_candidate(a[p], b[p]));
+        n_far += rank_of(a[p], b[p]) >= 12;
+    }
+    ck_assert_int_eq(n_far > 0, _i == 1);
+    etx_context_free(context);
+}
+END_TEST
+
 START_TEST(test_train_hard_pairs_same_for_any_threads)
 {
     const struct etx_hard_pairs_args args = make_args(3, 5);
@@ -167,6 +190,7 @@ Suite *etx_suite_train_hard_pairs(void)
 
     tcase_add_loop_test(
         tests, test_train_hard_pairs_are_the_nearest_and_others, 0, 4);
+    tcase_add_loop_test(tests, test_train_hard_pairs_pool, 0, 2);
     tcase_add_test(tests, test_train_hard_pairs_same_for_any_threads);
     suite_add_tcase(suite, tests);
     return suite;

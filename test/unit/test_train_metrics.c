@@ -72,39 +72,6 @@ START_TEST(test_train_metrics_empty)
 }
 END_TEST
 
-START_TEST(test_train_truth_chains)
-{
-    etx_event *event = train_event(5, 1);
-    struct etx_truth truth;
-
-    ck_assert_int_eq(etx_truth_build(&truth, event, 1e9f), ETX_OK);
-    ck_assert_int_eq(truth.n_pairs, 5 * 9);
-    ck_assert_int_eq(truth.n_signal_pairs, 0);
-    etx_truth_clear(&truth);
-    ck_assert_int_eq(etx_truth_build(&truth, event, 0.1f), ETX_OK);
-    ck_assert_int_eq(truth.n_signal_pairs, 5 * 9);
-    ck_assert_int_eq(etx_truth_pair(&truth, 0, 1), ETX_PAIR_SIGNAL);
-    ck_assert_int_eq(etx_truth_pair(&truth, 1, 0), ETX_PAIR_SIGNAL);
-    ck_assert_int_eq(etx_truth_pair(&truth, 0, 2), ETX_PAIR_SAME);
-    ck_assert_int_eq(etx_truth_pair(&truth, 0, 11), ETX_PAIR_FALSE);
-    ck_assert_int_eq(etx_truth_pair(&truth, 10, 21), ETX_PAIR_FALSE);
-    etx_truth_clear(&truth);
-    etx_event_free(event);
-}
-END_TEST
-
-START_TEST(test_train_truth_missing)
-{
-    const float position[3] = {1.0f, 2.0f, 3.0f};
-    etx_event *event = NULL;
-    struct etx_truth truth;
-
-    ck_assert_int_eq(etx_event_create(&event, 1, NULL, position), ETX_OK);
-    ck_assert_int_eq(etx_truth_build(&truth, event, 0.5f), ETX_ERR_ARGUMENT);
-    etx_event_free(event);
-}
-END_TEST
-
 Suite *etx_suite_train_metrics(void);
 Suite *etx_suite_train_metrics(void)
 {
@@ -114,8 +81,6 @@ Suite *etx_suite_train_metrics(void)
     tcase_add_test(tests, test_train_metrics_auc_counts_ties_half);
     tcase_add_test(tests, test_train_metrics_cut_keeps_the_target);
     tcase_add_test(tests, test_train_metrics_empty);
-    tcase_add_test(tests, test_train_truth_chains);
-    tcase_add_test(tests, test_train_truth_missing);
     suite_add_tcase(suite, tests);
     return suite;
 }

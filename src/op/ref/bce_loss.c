@@ -1,4 +1,4 @@
-/* op/ref/bce_loss.c -- binary cross-entropy of logits.
+/* op/ref/bce_loss.c -- binary cross-entropy of logits, plain and focal.
  *
  * With softplus(x) = max(x, 0) + log1p(exp(-|x|)) no finite logit overflows.
  *
@@ -19,12 +19,43 @@ static double sigmoid(double x)
     return x >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
 }
 
+/* The factor of the term of a label whose logit is x, and d log(factor) /
+ * d x. */
+static double focus(double *slope, double gamma, double x)
+{
+    *slope = -gamma * sigmoid(x);
+    return pow(sigmoid(-x), gamma);
+}
+
+/* Loss of edge e with weight 1, and d loss / d x_e, where gamma is not 0. */
+static double focal_loss(
+    double *slope, const struct etx_bce_loss_args *args, int64_t e)
+{
+    const double x = (double)args->logit[e];
+    const double positive = (double)args->pos_weight * (double)args->target[e];
+    const double negative = 1.0 - (double)args->target[e];
+    const double gamma = (double)args->focal_gamma;
+    double up;
+    double down;
+    const double positive_factor = focus(&up, gamma, x);
+    const double negative_factor = focus(&down, gamma, -x);
+
+    *slope =
+        negative * negative_factor * (sigmoid(x) - down * softplus(x)) +
+        positive * positive_factor * (up * softplus(-x) - sigmoid(-x));
+    return positive * positive_factor * softplus(-x) +
+           negative * negative_factor * softplus(x);
+}
+
 /* Of edge e with weight 1. */
 static double loss_of(const struct etx_bce_loss_args *args, int64_t e)
 {
     const double x = (double)args->logit[e];
     const double y = (double)args->target[e];
+    double slope;
 
+    if (args->focal_gamma > 0.0f)
+        return focal_loss(&slope, args, e);
     return (double)args->pos_weight * y * softplus(-x) +
            (1.0 - y) * softplus(x);
 }
@@ -33,7 +64,12 @@ static double slope_of(const struct etx_bce_loss_args *args, int64_t e)
 {
     const double x = (double)args->logit[e];
     const double y = (double)args->target[e];
+    double slope;
 
+    if (args->focal_gamma > 0.0f) {
+        (void)focal_loss(&slope, args, e);
+        return slope;
+    }
     return (1.0 - y) * sigmoid(x) - (double)args->pos_weight * y * sigmoid(-x);
 }
 

@@ -22,6 +22,29 @@ struct job {
     struct sums *sums; /* [n_blocks] */
 };
 
+/* The same of a focal loss, where small = exp(-|x|). */
+static void focal_edge(struct sums *sums, const struct etx_bce_loss_args *args,
+    int64_t e, double small)
+{
+    const double weight = args->weight ? (double)args->weight[e] : 1.0;
+    const double x = (double)args->logit[e];
+    const double y = (double)args->target[e];
+    const double gamma = (double)args->focal_gamma;
+    const double up = (x >= 0.0 ? 1.0 : small) / (1.0 + small);
+    const double down = (x >= 0.0 ? small : 1.0) / (1.0 + small);
+    const double far = fmax(x, 0.0) + log1p(small);
+    const double near = fmax(-x, 0.0) + log1p(small);
+    const double positive = (double)args->pos_weight * y * pow(down, gamma);
+    const double negative = (1.0 - y) * pow(up, gamma);
+
+    if (args->loss_sum != NULL)
+        sums->loss += weight * (positive * near + negative * far);
+    if (args->d_logit != NULL)
+        args->d_logit[e] = (float)((double)args->scale * weight *
+            (negative * (up + gamma * down * far) -
+                positive * (down + gamma * up * near)));
+}
+
 /* Adds edge e to sums and writes its gradient. */
 static void one_edge(
     struct sums *sums, const struct etx_bce_loss_args *args, int64_t e)
@@ -39,6 +62,10 @@ static void one_edge(
     const double small = exp(-fabs(x));
     const double inverse = 1.0 / (1.0 + small);
     sums->weight += weight;
+    if (args->focal_gamma > 0.0f) {
+        focal_edge(sums, args, e, small);
+        return;
+    }
     if (args->loss_sum != NULL)
         sums->loss +=
             weight * (positive * fmax(-x, 0.0) + (1.0 - y) * fmax(x, 0.0) +

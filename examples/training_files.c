@@ -1,0 +1,126 @@
+/* examples/training_files.c -- the log of a training, and what a killed run
+ * leaves.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "training_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "program.h"
+
+/* ----------------------------------------------------------------- log -- */
+
+void training_means_add(
+    struct training_means *means, const etx_training_report *report)
+{
+    means->n++;
+    means->loss += report->loss;
+    means->gradient_norm += report->gradient_norm;
+    means->n_edges += report->n_edges;
+}
+
+static void write_number(FILE *log, const char *key, double value)
+{
+    if (isfinite(value))
+        fprintf(log, ", \"%s\": %.9g", key, value);
+}
+
+void training_log_step(FILE *log, const etx_training_report *report,
+    const struct training_means *means)
+{
+    const double n = (double)means->n;
+
+    if (log == NULL || means->n == 0)
+        return;
+    fprintf(log, "{\"step\": %lld, \"seconds\": %.3f",
+        (long long)report->step, report->seconds);
+    write_number(log, "loss", means->loss / n);
+    write_number(log, "learning_rate", report->learning_rate);
+    write_number(log, "gradient_norm", means->gradient_norm / n);
+    write_number(log, "weight_norm", report->weight_norm);
+    write_number(log, "n_edges", means->n_edges / n);
+    fprintf(log, "}\n");
+    fflush(log);
+}
+
+void training_log_validation(FILE *log, const etx_training_report *report)
+{
+    if (log == NULL)
+        return;
+    fprintf(log, "{\"validation\": true, \"step\": %lld, \"seconds\": %.3f",
+        (long long)report->step, report->seconds);
+    write_number(log, "loss", report->loss);
+    write_number(log, "efficiency", report->efficiency);
+    write_number(log, "purity", report->purity);
+    write_number(log, "auc", report->auc);
+    write_number(log, "threshold", report->threshold);
+    write_number(log, "n_edges", report->n_edges);
+    if (report->is_best)
+        fputs(", \"best\": true", log);
+    fprintf(log, "}\n");
+    fflush(log);
+}
+
+void training_log_rollback(FILE *log, const etx_training_report *report)
+{
+    if (log == NULL)
+        return;
+    fprintf(log, "{\"rollback\": true, \"step\": %lld, \"seconds\": %.3f",
+        (long long)report->step, report->seconds);
+    write_number(log, "loss", report->loss);
+    fprintf(log, ", \"n_rollbacks\": %d}\n", (int)report->n_rollbacks);
+    fflush(log);
+}
+
+/* ----------------------------------------------------------- leftovers -- */
+
+/* Whether name is "BASE.PID-....tmp" of a process that no longer runs. */
+static int is_leftover(const char *name, const char *base)
+{
+    const size_t n = strlen(base);
+    const size_t size = strlen(name);
+    char *end;
+    long process;
+
+    if (size < n + 5 || strncmp(name, base, n) != 0 || name[n] != '.' ||
+        strcmp(name + size - 4, ".tmp") != 0)
+        return 0;
+    process = strtol(name + n + 1, &end, 10);
+    return process > 0 && *end == '-' && kill((pid_t)process, 0) != 0 &&
+           errno == ESRCH;
+}
+
+static void remove_file(const char *folder, const char *name)
+{
+    const size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = program_allocate((int64_t)size, 1);
+
+    snprintf(path, size, "%s/%s", folder, name);
+    unlink(path);
+    free(path);
+}
+
+void training_remove_leftovers(const char *checkpoint)
+{
+    const char *slash = strrchr(checkpoint, '/');
+    const char *base = slash == NULL ? checkpoint : slash + 1;
+    const size_t length = (size_t)(base - checkpoint);
+    char *folder = program_allocate((int64_t)length + 2, 1);
+    DIR *open;
+
+    memcpy(folder, length > 0 ? checkpoint : ".", length > 0 ? length : 1);
+    open = opendir(folder);
+    for (struct dirent *entry = open == NULL ? NULL : readdir(open);
+         entry != NULL; entry = readdir(open))
+        if (is_leftover(entry->d_name, base))
+            remove_file(folder, entry->d_name);
+    if (open != NULL)
+        closedir(open);
+    free(folder);
+}

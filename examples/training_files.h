@@ -1,0 +1,31 @@
+/* examples/training_files.h -- the log of a training, and what a killed run
+ * leaves.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TRAINING_FILES_H
+#define TRAINING_FILES_H
+
+#include <exatrkx/train.h>
+
+#include <stdio.h>
+
+/* Means over the steps since the last line. */
+struct training_means {
+    int64_t n;
+    double loss, gradient_norm, n_edges;
+};
+
+void training_means_add(
+    struct training_means *means, const etx_training_report *report);
+
+/* One line of JSON each; log may be NULL. */
+void training_log_step(FILE *log, const etx_training_report *report,
+    const struct training_means *means);
+void training_log_validation(FILE *log, const etx_training_report *report);
+void training_log_rollback(FILE *log, const etx_training_report *report);
+
+/* Remove the temporary files of checkpoint that processes which no longer run
+ * left beside it. */
+void training_remove_leftovers(const char *checkpoint);
+
+#endif

@@ -1,0 +1,298 @@
+/* train/config_sections.c -- the sections of a training config.
+ *
+ * One table of options a section; the sections sampling and loss have one a
+ * stage, so that a key which the stage would not read is refused.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/config.h"
+
+#include "arch/options.h"
+#include "base/check.h"
+#include "op/op.h"
+
+#define COUNT(table) ((int32_t)(sizeof(table) / sizeof(table)[0]))
+#define LARGEST_INT 2147483647.0
+
+static const char *const decay_names[] = {"constant", "cosine", "step", NULL};
+static const char *const same_particle_names[] = {
+    "ignore", "true", "false", NULL};
+static const char *const pair_names[] = {
+    "hit", "module", "module_all", "layer", "any", NULL};
+static const char *const hinge_names[] = {"squared", "distance", NULL};
+static const char *const reduction_names[] = {
+    "weighted_mean", "mean", "equal", "balanced", NULL};
+static const char *const average_names[] = {"pairs", "graphs", NULL};
+static const char *const order_names[] = {
+    "drawn", "epochs", "buckets", NULL};
+static const char *const query_names[] = {"all", "no_noise", "signal", NULL};
+static const char *const criterion_names[] = {
+    "loss", "auc", "efficiency", "purity", NULL};
+
+static struct etx_option int_option(
+    const char *key, int32_t *value, double low, double high)
+{
+    return (struct etx_option){.key = key,
+        .kind = ETX_OPTION_INT,
+        .value = value,
+        .low = low,
+        .high = high};
+}
+
+static struct etx_option float_option(
+    const char *key, float *value, double low, double high)
+{
+    return (struct etx_option){.key = key,
+        .kind = ETX_OPTION_FLOAT,
+        .value = value,
+        .low = low,
+        .high = high};
+}
+
+static struct etx_option bool_option(const char *key, int32_t *value)
+{
+    return (struct etx_option){
+        .key = key, .kind = ETX_OPTION_BOOL, .value = value};
+}
+
+static struct etx_option choice_option(
+    const char *key, int32_t *value, const char *const *choices)
+{
+    return (struct etx_option){.key = key,
+        .kind = ETX_OPTION_CHOICE,
+        .value = value,
+        .choices = choices};
+}
+
+static void set_defaults(struct etx_train_config *config)
+{
+    config->schedule = (struct etx_train_schedule){.n_steps = 1000,
+        .n_warmup_steps = 100,
+        .learning_rate = 0.002f,
+        .min_learning_rate = 1e-5f,
+        .decay = ETX_DECAY_COSINE,
+        .decay_every = 1000,
+        .decay_factor = 0.5f};
+    config->optimiser = (struct etx_train_optimiser){.beta1 = 0.9f,
+        .beta2 = 0.999f,
+        .eps = 1e-8f,
+        .weight_decay = 0.01f,
+        .gradient_clip = 1.0f};
+    config->truth = (struct etx_train_truth){.min_pt = 0.5f,
+        .low_pt_weight = 0.5f,
+        .same_particle = ETX_SAME_PARTICLE_IGNORE};
+    config->sampling = (struct etx_train_sampling){.n_hits = 7000,
+        .eta_window = 1.0f,
+        .n_edges = 30000,
+        .false_per_true = 4.0f,
+        .n_queries = 1000,
+        .search_radius = 1.0f,
+        .n_neighbours = 40,
+        .n_other = 40,
+        .n_random = 10000,
+        .cache_mib = 4096,
+        .n_graphs = 1,
+        .hard_cut = 0.5f};
+    config->loss = (struct etx_train_loss){
+        .positive_weight = config->stage == ETX_TRAIN_EMBEDDING ? 4.0f : 1.0f,
+        .hinge = ETX_HINGE_DISTANCE,
+        .margin = 1.0f};
+    config->augmentation = (struct etx_train_augmentation){
+        .rotate_phi = 1, .reflect_z = 1, .reflect_y = 1};
+    config->validation.criterion = config->stage == ETX_TRAIN_EMBEDDING
+                                       ? ETX_CRITERION_PURITY
+                                       : ETX_CRITERION_LOSS;
+    config->stability = (struct etx_train_stability){
+        .spike_window = 50, .snapshot_every = 200, .most_rollbacks = 10};
+}
+
+static etx_status read_schedule(
+    struct etx_train_schedule *schedule, const json_t *json)
+{
+    const struct etx_option options[] = {
+        int_option("steps", &schedule->n_steps, 1.0, LARGEST_INT),
+        int_option(
+            "warmup_steps", &schedule->n_warmup_steps, 0.0, LARGEST_INT),
+        int_option("warmup_epochs", &schedule->n_warmup_epochs, 0.0, 1e6),
+        float_option("learning_rate", &schedule->learning_rate, 0.0, 1e3),
+        float_option(
+            "min_learning_rate", &schedule->min_learning_rate, 0.0, 1e3),
+        choice_option("decay", &schedule->decay, decay_names),
+        int_option("decay_every", &schedule->decay_every, 1.0, LARGEST_INT),
+        int_option("decay_epochs", &schedule->decay_epochs, 0.0, 1e6),
+        float_option("decay_factor", &schedule->decay_factor, 0.0, 1.0)};
+
+    return etx_options_read("schedule", json, options, COUNT(options));
+}
+
+static etx_status read_optimiser(
+    struct etx_train_optimiser *optimiser, const json_t *json)
+{
+    const struct etx_option options[] = {
+        float_option("beta1", &optimiser->beta1, 0.0, 0.999999),
+        float_option("beta2", &optimiser->beta2, 0.0, 0.999999),
+        float_option("eps", &optimiser->eps, 1e-30, 1.0),
+        float_option("weight_decay", &optimiser->weight_decay, 0.0, 1e3),
+        float_option("gradient_clip", &optimiser->gradient_clip, 0.0, 1e30),
+        bool_option("amsgrad", &optimiser->amsgrad)};
+
+    return etx_options_read("optimiser", json, options, COUNT(options));
+}
+
+static etx_status read_truth(struct etx_train_truth *truth, const json_t *json)
+{
+    const struct etx_option options[] = {
+        float_option("min_pt", &truth->min_pt, 0.0, 1e6),
+        float_option("low_pt_weight", &truth->low_pt_weight, 0.0, 1e3),
+        choice_option(
+            "same_particle", &truth->same_particle, same_particle_names),
+        choice_option("pairs", &truth->pairs, pair_names),
+        float_option("max_eta", &truth->max_eta, 0.0, 1e3),
+        int_option("min_hits", &truth->min_hits, 0.0, LARGEST_INT),
+        bool_option("drop_noise", &truth->drop_noise),
+        float_option(
+            "background_min_pt", &truth->background_min_pt, 0.0, 1e6)};
+
+    return etx_options_read("truth", json, options, COUNT(options));
+}
+
+static etx_status read_sampling(struct etx_train_sampling *sampling,
+    const json_t *json, int32_t stage)
+{
+    const struct etx_option hits =
+        int_option("hits", &sampling->n_hits, 0.0, LARGEST_INT);
+    const struct etx_option eta =
+        float_option("eta_window", &sampling->eta_window, 0.001, 1.0);
+    const struct etx_option graphs =
+        int_option("graphs", &sampling->n_graphs, 1.0, 1e4);
+    const struct etx_option order =
+        choice_option("order", &sampling->order, order_names);
+    const struct etx_option edges =
+        int_option("edges", &sampling->n_edges, 0.0, LARGEST_INT);
+    const struct etx_option cache =
+        int_option("cache_mib", &sampling->cache_mib, 0.0, 1e8);
+    const struct etx_option embedding[] = {hits, eta, graphs, order,
+        int_option("queries", &sampling->n_queries, 1.0, 1e6),
+        choice_option("queries_from", &sampling->queries_from, query_names),
+        int_option("neighbours", &sampling->n_neighbours, 0.0, 1e6),
+        int_option("other", &sampling->n_other, 0.0, 1e6),
+        int_option("pool", &sampling->n_pool, 0.0, LARGEST_INT),
+        float_option("search_radius", &sampling->search_radius, 1e-9, 1e9),
+        int_option("random_pairs", &sampling->n_random, 0.0, LARGEST_INT),
+        bool_option(
+            "random_from_queries", &sampling->random_from_queries),
+        bool_option("count_true_twice", &sampling->count_true_twice)};
+    const struct etx_option filter[] = {hits, eta, graphs, order, edges, cache,
+        float_option("false_per_true", &sampling->false_per_true, 0.0, 1e6),
+        float_option("hard_share", &sampling->hard_share, 0.0, 1.0),
+        float_option("hard_cut", &sampling->hard_cut, 0.0, 1.0),
+        int_option("chunk_edges", &sampling->chunk_edges, 0.0, LARGEST_INT)};
+    const struct etx_option gnn[] = {hits, eta, graphs, order, edges, cache};
+
+    if (stage == ETX_TRAIN_EMBEDDING)
+        return etx_options_read("sampling", json, embedding, COUNT(embedding));
+    if (stage == ETX_TRAIN_FILTER)
+        return etx_options_read("sampling", json, filter, COUNT(filter));
+    return etx_options_read("sampling", json, gnn, COUNT(gnn));
+}
+
+static etx_status read_loss(
+    struct etx_train_loss *loss, const json_t *json, int32_t stage)
+{
+    const struct etx_option positive =
+        float_option("positive_weight", &loss->positive_weight, 0.0, 1e6);
+    const struct etx_option average =
+        choice_option("average", &loss->average, average_names);
+    const struct etx_option contrastive[] = {positive, average,
+        choice_option("hinge", &loss->hinge, hinge_names),
+        float_option("margin", &loss->margin, 1e-6, 1e6)};
+    const struct etx_option edges[] = {positive, average,
+        choice_option("reduction", &loss->reduction, reduction_names),
+        float_option("focal_gamma", &loss->focal_gamma, 0.0, 100.0),
+        float_option("hit_weight", &loss->hit_weight, 0.0, 1e9)};
+
+    if (stage == ETX_TRAIN_EMBEDDING)
+        return etx_options_read(
+            "loss", json, contrastive, COUNT(contrastive));
+    return etx_options_read("loss", json, edges, COUNT(edges));
+}
+
+static etx_status read_augmentation(
+    struct etx_train_augmentation *augmentation, const json_t *json)
+{
+    const struct etx_option options[] = {
+        bool_option("rotate_phi", &augmentation->rotate_phi),
+        bool_option("reflect_z", &augmentation->reflect_z),
+        bool_option("reflect_y", &augmentation->reflect_y),
+        bool_option("reflect_x", &augmentation->reflect_x)};
+
+    return etx_options_read("augmentation", json, options, COUNT(options));
+}
+
+/* Nothing measures the loss of an embedding, nor its AUC. */
+static etx_status read_validation(struct etx_train_validation *validation,
+    const json_t *json, int32_t stage)
+{
+    const int is_embedding = stage == ETX_TRAIN_EMBEDDING;
+    const struct etx_option options[] = {
+        float_option(
+            "target_efficiency", &validation->target_efficiency, 0.0, 1.0),
+        choice_option("criterion", &validation->criterion, criterion_names),
+        bool_option("keep_best", &validation->keep_best),
+        int_option("patience", &validation->patience, 0.0, LARGEST_INT),
+        float_option("min_delta", &validation->min_delta, 0.0, 1e9),
+        float_option("radius", &validation->radius, 0.0, 1e9)};
+    const etx_status status = etx_options_read("validation", json, options,
+        is_embedding ? COUNT(options) : COUNT(options) - 1);
+
+    if (status == ETX_OK && is_embedding &&
+        validation->criterion < ETX_CRITERION_EFFICIENCY)
+        return etx_fail(ETX_ERR_FORMAT,
+            "validation: criterion \"%s\" is not measured for an embedding",
+            criterion_names[validation->criterion]);
+    return status;
+}
+
+static etx_status read_stability(
+    struct etx_train_stability *stability, const json_t *json)
+{
+    const struct etx_option options[] = {
+        float_option("spike_factor", &stability->spike_factor, 0.0, 1e9),
+        int_option("spike_window", &stability->spike_window, 1.0, 1e6),
+        int_option(
+            "snapshot_every", &stability->snapshot_every, 1.0, LARGEST_INT),
+        int_option("most_rollbacks", &stability->most_rollbacks, 0.0, 1e6)};
+    const etx_status status =
+        etx_options_read("stability", json, options, COUNT(options));
+
+    if (status == ETX_OK && stability->spike_factor > 0.0f &&
+        stability->spike_factor <= 1.0f)
+        return etx_fail(ETX_ERR_FORMAT,
+            "stability: spike_factor %.9g is neither 0 nor above 1",
+            (double)stability->spike_factor);
+    return status;
+}
+
+etx_status etx_train_config_read_sections(
+    struct etx_train_config *config, const json_t *json)
+{
+    etx_status status;
+
+    set_defaults(config);
+    ETX_CHECK(read_schedule(
+        &config->schedule, json_object_get(json, "schedule")));
+    ETX_CHECK(read_optimiser(
+        &config->optimiser, json_object_get(json, "optimiser")));
+    ETX_CHECK(read_truth(&config->truth, json_object_get(json, "truth")));
+    ETX_CHECK(read_sampling(&config->sampling,
+        json_object_get(json, "sampling"), config->stage));
+    ETX_CHECK(read_loss(
+        &config->loss, json_object_get(json, "loss"), config->stage));
+    ETX_CHECK(read_augmentation(
+        &config->augmentation, json_object_get(json, "augmentation")));
+    ETX_CHECK(read_validation(&config->validation,
+        json_object_get(json, "validation"), config->stage));
+    ETX_CHECK(read_stability(
+        &config->stability, json_object_get(json, "stability")));
+done:
+    return status;
+}

@@ -1,0 +1,140 @@
+/* train/export.c -- the model that a training made, with its provenance.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer.h"
+
+#include "base/check.h"
+#include "io/model_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A number, or null where there is none. */
+static json_t *make_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* Whether the model is that of the best validation. */
+static int is_best(const struct etx_trainer *trainer)
+{
+    return trainer->config.validation.keep_best &&
+           trainer->best.result.step >= 0;
+}
+
+/* What this training was, for etx.config. */
+static json_t *make_provenance(const struct etx_trainer *trainer)
+{
+    const struct etx_train_result *result =
+        is_best(trainer) ? &trainer->best.result : &trainer->result;
+    char *config = json_dumps(trainer->config.json, JSON_COMPACT);
+    json_t *made = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "config",
+        config == NULL ? "" : config, "steps", (json_int_t)trainer->step,
+        "training_events", (json_int_t)trainer->training.n, "training_hits",
+        (json_int_t)trainer->training.n_hits, "validation_events",
+        (json_int_t)trainer->validation.n, "validated_at_step",
+        (json_int_t)result->step);
+
+    free(config);
+    if (made == NULL || result->step < 0)
+        return made;
+    if (json_object_set_new(made, "loss", make_number(result->loss)) != 0 ||
+        json_object_set_new(
+            made, "n_edges", make_number(result->n_edges)) != 0 ||
+        json_object_set_new(
+            made, "efficiency", make_number(result->efficiency)) != 0 ||
+        json_object_set_new(made, "purity", make_number(result->purity)) !=
+            0 ||
+        json_object_set_new(made, "auc", make_number(result->auc)) != 0) {
+        json_decref(made);
+        return NULL;
+    }
+    return made;
+}
+
+/* Set object[section][key] where the section exists; 0 or -1. */
+static int set_number(
+    json_t *object, const char *section, const char *key, float value)
+{
+    json_t *part = json_object_get(object, section);
+
+    return part == NULL
+               ? 0
+               : json_object_set_new(part, key, json_real((double)value));
+}
+
+static int set_thresholds(
+    json_t *config, const struct etx_train_thresholds *thresholds)
+{
+    json_t *embedding = json_object_get(config, "embedding");
+    int failed = 0;
+
+    if (embedding != NULL && json_object_get(embedding, "graph") == NULL)
+        failed |= json_object_set_new(embedding, "graph", json_object());
+    failed |= set_number(embedding, "graph", "radius", thresholds->radius);
+    failed |= set_number(config, "filter", "cut", thresholds->filter_cut);
+    if (json_object_get(config, "label") == NULL &&
+        thresholds->label_cut != 0.5f)
+        failed |= json_object_set_new(
+            config, "label", json_pack("{s:s}", "method", "components"));
+    if (json_object_get(config, "label") == NULL)
+        return failed;
+    failed |= set_number(config, "label", "cut", thresholds->label_cut);
+    return failed;
+}
+
+static etx_status make_export_config(
+    json_t **out, const struct etx_trainer *trainer)
+{
+    const char *stage = etx_train_stage_name(trainer->config.stage);
+    const struct etx_train_thresholds thresholds =
+        is_best(trainer) ? trainer->best.thresholds
+                         : etx_train_get_thresholds(trainer->model);
+    json_t *made = json_deep_copy(trainer->model_config);
+    json_t *training = json_object_get(made, "training");
+    int failed = made == NULL;
+
+    if (!failed && training == NULL) {
+        training = json_object();
+        failed = json_object_set_new(made, "training", training);
+    }
+    failed = failed ||
+             json_object_set_new(training, stage, make_provenance(trainer)) ||
+             set_thresholds(made, &thresholds);
+    if (failed) {
+        json_decref(made);
+        return etx_fail(ETX_ERR_MEMORY, "no memory for a model's config");
+    }
+    *out = made;
+    return ETX_OK;
+}
+
+static float *find_values(struct etx_model *model, int32_t stage)
+{
+    if (stage == ETX_TRAIN_EMBEDDING)
+        return model->embedding.network->value;
+    return stage == ETX_TRAIN_FILTER ? model->filter.network->value
+                                     : model->gnn.network->value;
+}
+
+etx_status etx_trainer_export(
+    struct etx_model **out, const struct etx_trainer *trainer)
+{
+    json_t *config = NULL;
+    struct etx_model *model = NULL;
+    etx_status status;
+
+    ETX_CHECK(make_export_config(&config, trainer));
+    ETX_CHECK(etx_model_from_config(&model, config));
+    for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++)
+        etx_train_copy_stage(model, trainer->model, s);
+    if (is_best(trainer))
+        memcpy(find_values(model, trainer->config.stage),
+            trainer->best.parameter,
+            (size_t)trainer->stage->network->n_values * sizeof(float));
+    *out = model;
+done:
+    json_decref(config);
+    return status;
+}

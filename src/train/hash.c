@@ -1,0 +1,67 @@
+/* train/hash.c -- what a checkpoint or a cached graph was made from.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/hash.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+uint64_t etx_hash_bytes(uint64_t hash, const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+
+    for (size_t k = 0; k < size; k++)
+        hash = (hash ^ bytes[k]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+etx_status etx_hash_json(uint64_t *hash, const json_t *json)
+{
+    char *text;
+
+    if (json == NULL)
+        return ETX_OK;
+    text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
+    if (text == NULL)
+        return etx_fail(ETX_ERR_MEMORY, "no memory to hash a config");
+    *hash = etx_hash_bytes(*hash, text, strlen(text));
+    free(text);
+    return ETX_OK;
+}
+
+void etx_hash_text(char text[17], uint64_t hash)
+{
+    (void)snprintf(text, 17, "%08lx%08lx", (unsigned long)(hash >> 32),
+        (unsigned long)(hash & 0xffffffffu));
+}
+
+static size_t tensor_bytes(const struct etx_tensor *tensor)
+{
+    static const size_t size[] = {[ETX_TENSOR_F32] = sizeof(float),
+        [ETX_TENSOR_I64] = sizeof(int64_t),
+        [ETX_TENSOR_U8] = 1};
+
+    return (size_t)tensor->n_values * size[tensor->type];
+}
+
+void etx_tensor_checksum(
+    char text[9], int64_t n_tensors, const struct etx_tensor *tensor)
+{
+    uLong sum = crc32(0L, Z_NULL, 0);
+
+    for (int64_t t = 0; t < n_tensors; t++) {
+        const unsigned char *data = tensor[t].data;
+        size_t left = tensor_bytes(tensor + t);
+
+        while (left > 0) {
+            const size_t part = left < 1u << 30 ? left : 1u << 30;
+
+            sum = crc32(sum, data, (uInt)part);
+            data += part;
+            left -= part;
+        }
+    }
+    (void)snprintf(text, 9, "%08lx", (unsigned long)(sum & 0xffffffffu));
+}

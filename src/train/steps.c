@@ -1,0 +1,179 @@
+/* train/steps.c -- steps of a training and what they report.
+ *
+ * Everything random in a step is drawn from Philox streams named by seed,
+ * stage and step: a checkpoint needs no state of a generator, and a step is
+ * the same wherever it runs.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer.h"
+
+#include "base/check.h"
+#include "train/cache.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+double etx_train_now(void)
+{
+    struct timespec time = {0, 0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+uint64_t etx_train_seed(const struct etx_trainer *trainer)
+{
+    return (uint64_t)trainer->config.seed | (uint64_t)trainer->n_rollbacks
+                                                << 32;
+}
+
+int32_t etx_trainer_finished(const struct etx_trainer *trainer)
+{
+    const int64_t patience = trainer->config.validation.patience;
+
+    return trainer->step >= trainer->config.schedule.n_steps ||
+           (patience > 0 && trainer->best.n_since >= patience);
+}
+
+static void clear_report(
+    const struct etx_trainer *trainer, etx_training_report *report)
+{
+    const double nothing = (double)NAN;
+
+    *report = (etx_training_report){.struct_size = sizeof *report,
+        .step = trainer->step,
+        .n_steps = trainer->config.schedule.n_steps,
+        .loss = nothing,
+        .learning_rate = nothing,
+        .gradient_norm = nothing,
+        .weight_norm = nothing,
+        .n_edges = nothing,
+        .efficiency = nothing,
+        .purity = nothing,
+        .auc = nothing,
+        .threshold = nothing,
+        .n_rollbacks = (int32_t)trainer->n_rollbacks,
+        .seconds = etx_train_now() - trainer->start};
+}
+
+static etx_status check_step(const struct etx_trainer *trainer)
+{
+    if (trainer->step >= trainer->config.schedule.n_steps)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "step %lld is beyond the schedule's %d",
+            (long long)trainer->step + 1,
+            (int)trainer->config.schedule.n_steps);
+    if (trainer->training.n == 0)
+        return etx_fail(
+            ETX_ERR_ARGUMENT, "the trainer has no events to train on");
+    return ETX_OK;
+}
+
+/* The gradient of a step, its norm and its loss. */
+static etx_status find_gradient(struct etx_trainer *trainer, int64_t step,
+    etx_training_report *report)
+{
+    const int32_t stage = trainer->config.stage;
+    const int64_t n = trainer->stage->network->n_values;
+    struct etx_train_event **event;
+    int32_t n_events;
+    struct etx_random random;
+    etx_status status;
+
+    etx_random_init(&random, etx_train_seed(trainer), (uint32_t)step,
+        (uint32_t)stage + 1);
+    ETX_CHECK(etx_train_draw_events(
+        &event, &n_events, trainer, step, &random));
+    memset(trainer->gradient, 0, (size_t)n * sizeof *trainer->gradient);
+    if (stage == ETX_TRAIN_EMBEDDING)
+        ETX_CHECK(
+            etx_train_embedding(trainer, event, n_events, &random, report));
+    else
+        ETX_CHECK(
+            etx_train_edges(trainer, event, n_events, &random, report));
+    report->gradient_norm = etx_train_norm(n, trainer->gradient);
+done:
+    return status;
+}
+
+/* Update the parameters, unless the step is a spike: then go back. */
+static etx_status take_step(struct etx_trainer *trainer, int64_t step,
+    etx_training_report *report)
+{
+    const float learning_rate =
+        etx_train_learning_rate(&trainer->config.schedule, step,
+            etx_train_steps_per_epoch(trainer));
+    etx_status status;
+
+    report->learning_rate = (double)learning_rate;
+    if (etx_train_is_spike(trainer, report->loss, report->gradient_norm)) {
+        ETX_CHECK(etx_train_roll_back(trainer, report->loss));
+        report->is_rollback = 1;
+        report->n_rollbacks = (int32_t)trainer->n_rollbacks;
+    } else {
+        ETX_CHECK(etx_train_update(
+            trainer, step, learning_rate, report->gradient_norm));
+        trainer->step = step;
+    }
+done:
+    return status;
+}
+
+/* Start reading the graphs of the next step; what goes wrong here, that step
+ * will say. */
+static void read_ahead(struct etx_trainer *trainer)
+{
+    const int64_t step = trainer->step + 1;
+    struct etx_train_event **event;
+    struct etx_random random;
+    int32_t n;
+
+    if (trainer->cache == NULL || etx_trainer_finished(trainer) ||
+        trainer->config.stage == ETX_TRAIN_EMBEDDING)
+        return;
+    etx_random_init(&random, etx_train_seed(trainer), (uint32_t)step,
+        (uint32_t)trainer->config.stage + 1);
+    if (etx_train_draw_events(&event, &n, trainer, step, &random) == ETX_OK)
+        etx_train_cache_read_ahead(trainer->cache, event, n);
+}
+
+etx_status etx_trainer_run_step(
+    struct etx_trainer *trainer, etx_training_report *report)
+{
+    const struct etx_network *network = trainer->stage->network;
+    struct etx_arena *arena = trainer->context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const int64_t step = trainer->step + 1;
+    etx_status status;
+
+    clear_report(trainer, report);
+    ETX_CHECK(check_step(trainer));
+    etx_train_snapshot_take(trainer);
+    ETX_CHECK(find_gradient(trainer, step, report));
+    ETX_CHECK(take_step(trainer, step, report));
+    report->step = trainer->step;
+    report->weight_norm = etx_train_norm(network->n_values, network->value);
+    report->is_finished = etx_trainer_finished(trainer);
+    report->seconds = etx_train_now() - trainer->start;
+    read_ahead(trainer);
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+etx_status etx_trainer_run_validation(
+    struct etx_trainer *trainer, etx_training_report *report)
+{
+    etx_status status;
+
+    clear_report(trainer, report);
+    status = etx_train_validate(trainer, report);
+    if (status == ETX_OK)
+        report->is_best = etx_train_note_result(trainer);
+    report->is_finished = etx_trainer_finished(trainer);
+    report->weight_norm = etx_train_norm(
+        trainer->stage->network->n_values, trainer->stage->network->value);
+    report->seconds = etx_train_now() - trainer->start;
+    return status;
+}

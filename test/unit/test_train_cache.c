@@ -1,0 +1,258 @@
+/* test_train_cache.c -- graphs on disk: the same bits, and hostile files.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/cache.h"
+
+#include "support.h"
+#include "train/graph_file.h"
+#include "train_bench.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Nothing is kept in memory: every graph comes from the disk. */
+static const char *const no_memory =
+    "{\"sampling\": {\"cache_mib\": 0, \"graphs\": 2}}";
+
+static int count_files(const char *folder, char *last, size_t size)
+{
+    DIR *open = opendir(folder);
+    int n = 0;
+
+    ck_assert_ptr_nonnull(open);
+    for (struct dirent *entry = readdir(open); entry != NULL;
+         entry = readdir(open))
+        if (strstr(entry->d_name, ".graph") != NULL) {
+            (void)snprintf(last, size, "%s/%s", folder, entry->d_name);
+            n++;
+        }
+    (void)closedir(open);
+    return n;
+}
+
+/* A first run writes the files, a second one only reads; both have the bits
+ * of a training without. */
+START_TEST(test_train_cache_same_bits)
+{
+    struct train_bench plain;
+    char folder[256];
+    char path[600];
+
+    etx_test_folder(folder);
+    train_bench_open(&plain, _i, 1, no_memory);
+    train_bench_steps(plain.trainer, 12);
+    (void)train_bench_validate(plain.trainer);
+    const struct etx_network *network = plain.trainer->stage->network;
+    for (int run = 0; run < 2; run++) {
+        struct train_bench bench;
+
+        train_bench_open(&bench, _i, 1 + run, no_memory);
+        ck_assert_ok(etx_trainer_set_cache(bench.trainer, folder));
+        train_bench_steps(bench.trainer, 12);
+        (void)train_bench_validate(bench.trainer);
+        ck_assert_mem_eq(network->value, bench.trainer->stage->network->value,
+            (size_t)network->n_values * sizeof(float));
+        ck_assert_double_eq(
+            plain.trainer->result.auc, bench.trainer->result.auc);
+        train_bench_close(&bench);
+        ck_assert_int_eq(
+            count_files(folder, path, sizeof path), TRAIN_BENCH_EVENTS);
+    }
+    train_bench_close(&plain);
+    etx_test_remove(folder);
+}
+END_TEST
+
+static void cut_file(const char *path)
+{
+    FILE *file = fopen(path, "wb");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_gt(fputs("no graph", file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* A damaged file is an error of the step that needs it, and names it. */
+START_TEST(test_train_cache_damaged)
+{
+    struct train_bench bench;
+    etx_training_report report = {.struct_size = sizeof report};
+    etx_status status = ETX_OK;
+    char folder[256];
+    char path[600];
+
+    etx_test_folder(folder);
+    train_bench_open(&bench, ETX_TRAIN_GNN, 1, no_memory);
+    ck_assert_ok(etx_trainer_set_cache(bench.trainer, folder));
+    (void)train_bench_validate(bench.trainer);
+    ck_assert_int_eq(count_files(folder, path, sizeof path), 1);
+    cut_file(path);
+    train_bench_steps(bench.trainer, 1);
+    status = etx_trainer_validate(bench.trainer, &report);
+    ck_assert_fails(status, ETX_ERR_FORMAT, path);
+    train_bench_close(&bench);
+    etx_test_remove(folder);
+}
+END_TEST
+
+START_TEST(test_train_cache_no_folder)
+{
+    struct train_bench bench;
+    etx_training_report report = {.struct_size = sizeof report};
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    ck_assert_fails(etx_trainer_set_cache(bench.trainer, NULL),
+        ETX_ERR_ARGUMENT, "folder");
+    ck_assert_ok(etx_trainer_set_cache(bench.trainer, "/nonexistent"));
+    ck_assert_fails(etx_trainer_step(bench.trainer, &report), ETX_ERR_IO,
+        "/nonexistent");
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* --------------------------------------------------------- hostile files -- */
+
+#define N_NODES 5
+#define N_EDGES 4
+
+static const struct etx_graph_mark mark = {.hash = 77, .n_nodes = N_NODES};
+
+static struct etx_graph *make_graph(void)
+{
+    static const int32_t src[N_EDGES] = {1, 2, 0, 3};
+    static const int32_t dst[N_EDGES] = {0, 0, 4, 4};
+    static const float score[N_EDGES] = {0.0f, 0.25f, 0.5f, 1.0f};
+    const struct etx_edges edges = {.n_nodes = N_NODES,
+        .n_edges = N_EDGES,
+        .src = src,
+        .dst = dst,
+        .score = score};
+    struct etx_graph *graph = NULL;
+
+    ck_assert_ok(etx_graph_sort(&graph, NULL, &edges));
+    return graph;
+}
+
+static char *read_all(const char *path, long *size)
+{
+    FILE *file = fopen(path, "rb");
+    char *bytes;
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
+    *size = ftell(file);
+    rewind(file);
+    bytes = malloc((size_t)*size);
+    ck_assert_ptr_nonnull(bytes);
+    ck_assert_uint_eq(fread(bytes, 1, (size_t)*size, file), (size_t)*size);
+    ck_assert_int_eq(fclose(file), 0);
+    return bytes;
+}
+
+static void write_all(const char *path, const char *bytes, long size)
+{
+    FILE *file = fopen(path, "wb");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, (size_t)size, file), (size_t)size);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Every prefix and every byte changed: an error, and no graph. */
+START_TEST(test_train_cache_hostile_bytes)
+{
+    struct etx_graph *graph = make_graph();
+    struct etx_graph *read = NULL;
+    char folder[256];
+    char path[300];
+    char *bytes;
+    long size;
+
+    etx_test_folder(folder);
+    (void)snprintf(path, sizeof path, "%s/one.graph", folder);
+    ck_assert_ok(etx_graph_file_write(path, graph, &mark));
+    ck_assert_ok(etx_graph_file_read(&read, path, &mark));
+    ck_assert_int_eq(read->n_edges, N_EDGES);
+    ck_assert_mem_eq(read->src, graph->src, sizeof(int32_t) * N_EDGES);
+    ck_assert_mem_eq(read->score, graph->score, sizeof(float) * N_EDGES);
+    etx_graph_free(read);
+    read = NULL;
+    bytes = read_all(path, &size);
+    for (long cut = 0; cut < size; cut++) {
+        write_all(path, bytes, cut);
+        ck_assert_int_ne(etx_graph_file_read(&read, path, &mark), ETX_OK);
+    }
+    for (long at = 0; at < size; at++) {
+        bytes[at] ^= 1;
+        write_all(path, bytes, size);
+        ck_assert_msg(etx_graph_file_read(&read, path, &mark) != ETX_OK,
+            "byte %ld of %ld may be anything", at, size);
+        bytes[at] ^= 1;
+    }
+    ck_assert_ptr_null(read);
+    free(bytes);
+    etx_graph_free(graph);
+    etx_test_remove(folder);
+}
+END_TEST
+
+/* Files with a right checksum and edges that no graph has. */
+START_TEST(test_train_cache_hostile_edges)
+{
+    struct etx_graph *graph = make_graph();
+    struct etx_graph *read = NULL;
+    struct etx_graph_mark other = mark;
+    char folder[256];
+    char path[300];
+
+    switch (_i) {
+    case 0:
+        graph->dst[3] = N_NODES;
+        break;
+    case 1:
+        graph->src[0] = -1;
+        break;
+    case 2:
+        graph->dst[1] = 4;
+        graph->dst[2] = 0;
+        break;
+    case 3:
+        graph->src[1] = graph->src[0];
+        break;
+    case 4:
+        graph->score[2] = 1.5f;
+        break;
+    case 5:
+        other.hash = 78;
+        break;
+    default:
+        other.n_nodes = 3;
+    }
+    etx_test_folder(folder);
+    (void)snprintf(path, sizeof path, "%s/one.graph", folder);
+    ck_assert_ok(etx_graph_file_write(path, graph, &mark));
+    ck_assert_fails(
+        etx_graph_file_read(&read, path, &other), ETX_ERR_FORMAT, path);
+    ck_assert_ptr_null(read);
+    etx_graph_free(graph);
+    etx_test_remove(folder);
+}
+END_TEST
+
+Suite *etx_suite_train_cache(void);
+Suite *etx_suite_train_cache(void)
+{
+    Suite *suite = suite_create("train_cache");
+    TCase *tests = tcase_create("train_cache");
+
+    tcase_set_timeout(tests, 60.0);
+    tcase_add_loop_test(tests, test_train_cache_same_bits, ETX_TRAIN_FILTER,
+        ETX_N_TRAIN_STAGES);
+    tcase_add_test(tests, test_train_cache_damaged);
+    tcase_add_test(tests, test_train_cache_no_folder);
+    tcase_add_test(tests, test_train_cache_hostile_bytes);
+    tcase_add_loop_test(tests, test_train_cache_hostile_edges, 0, 7);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,269 @@
+/* test_train_losses.c -- reductions, averages over graphs, chunks.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/edge_loss.h"
+
+#include "train_bench.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N 5
+
+/* Two true edges, two false ones, a masked one. */
+static const float logit[N] = {0.5f, -1.0f, 2.0f, 0.25f, 3.0f};
+static const float target[N] = {1.0f, 1.0f, 0.0f, 0.0f, 0.0f};
+static const float weight[N] = {0.5f, 2.0f, 1.0f, 1.0f, 0.0f};
+#define POSITIVE_WEIGHT 3.0
+
+static double softplus(double x)
+{
+    return log1p(exp(x));
+}
+
+/* By hand: weighted sums of the true and the false edges. */
+static double true_sum(void)
+{
+    return POSITIVE_WEIGHT * (0.5 * softplus(-0.5) + 2.0 * softplus(1.0));
+}
+
+static double false_sum(void)
+{
+    return softplus(2.0) + softplus(0.25);
+}
+
+static double by_hand(int32_t reduction)
+{
+    switch ((enum etx_reduction)reduction) {
+    case ETX_REDUCTION_WEIGHTED_MEAN:
+        return (true_sum() + false_sum()) / 4.5;
+    case ETX_REDUCTION_MEAN:
+        break;
+    case ETX_REDUCTION_EQUAL:
+        return true_sum() / 2.0 + false_sum() / 2.0;
+    case ETX_REDUCTION_BALANCED:
+        return (1.5 * true_sum() + false_sum()) / 5.0;
+    }
+    return (true_sum() + false_sum()) / 4.0;
+}
+
+static double loss_of(etx_context *context, int32_t reduction,
+    const float *logits, float *d_logit)
+{
+    const struct etx_train_loss options = {
+        .positive_weight = (float)POSITIVE_WEIGHT, .reduction = reduction};
+    struct etx_edge_sums sums = {.weight = 0.0};
+    float weights[N];
+    double loss;
+
+    memcpy(weights, weight, sizeof weights);
+    etx_edge_sums_add(&sums, N, target, weights);
+    if (reduction == ETX_REDUCTION_BALANCED)
+        sums.n_false += 1.0; /* of another graph: n_false / n_true = 3 / 2 */
+    const struct etx_edge_norm norm = etx_edge_norm(&sums, reduction);
+    ck_assert_int_eq(etx_edge_loss(&loss, d_logit, context, &options, &norm, N,
+                         logits, target, weights),
+        ETX_OK);
+    return loss;
+}
+
+START_TEST(test_train_losses_reductions)
+{
+    etx_context *context = train_bench_context(1);
+    float d_logit[N];
+    const double loss = loss_of(context, _i, logit, d_logit);
+
+    ck_assert_double_eq_tol(loss, by_hand(_i), 1e-6);
+    for (int32_t e = 0; e < N; e++) {
+        const float h = 0x1p-6f;
+        float moved[N];
+
+        memcpy(moved, logit, sizeof moved);
+        moved[e] += h;
+        const double above = loss_of(context, _i, moved, NULL);
+        moved[e] -= 2.0f * h;
+        const double below = loss_of(context, _i, moved, NULL);
+        ck_assert_double_eq_tol((above - below) / (2.0 * (double)h),
+            (double)d_logit[e], 1e-4);
+    }
+    etx_context_free(context);
+}
+END_TEST
+
+/* Events in two parts give the loss of the whole. */
+START_TEST(test_train_losses_totals)
+{
+    const struct etx_train_loss options = {
+        .positive_weight = (float)POSITIVE_WEIGHT, .reduction = _i};
+    etx_context *context = train_bench_context(1);
+    struct etx_edge_totals totals = {.n_true = 0.0};
+    float weights[N];
+
+    ck_assert(isnan(etx_edge_totals_loss(&totals, _i)));
+    memcpy(weights, weight, sizeof weights);
+    ck_assert_int_eq(etx_edge_totals_add(&totals, context, &options, 2, logit,
+                         target, weights),
+        ETX_OK);
+    ck_assert_int_eq(etx_edge_totals_add(&totals, context, &options, N - 2,
+                         logit + 2, target + 2, weights + 2),
+        ETX_OK);
+    if (_i == ETX_REDUCTION_BALANCED)
+        totals.n_false += 1.0;
+    ck_assert_double_eq_tol(
+        etx_edge_totals_loss(&totals, _i), by_hand(_i), 1e-6);
+    etx_context_free(context);
+}
+END_TEST
+
+/* ------------------------------------------------------- whole networks -- */
+
+struct variant {
+    int stage;
+    const char *change;
+};
+
+static const struct variant variants[] = {
+    {0, "{\"loss\": {\"average\": \"pairs\", \"hinge\": \"squared\"}}"},
+    {0, "{\"loss\": {\"average\": \"graphs\"}}"},
+    {0, "{\"truth\": {\"same_particle\": \"false\", \"pairs\": \"any\"},"
+        "\"sampling\": {\"count_true_twice\": true}}"},
+    {1, "{\"loss\": {\"reduction\": \"equal\", \"focal_gamma\": 2}}"},
+    {1, "{\"loss\": {\"reduction\": \"balanced\", \"average\": \"graphs\"},"
+        "\"sampling\": {\"chunk_edges\": 64}}"},
+    {1, "{\"loss\": {\"reduction\": \"mean\", \"hit_weight\": 500}}"},
+    {2, "{\"loss\": {\"average\": \"graphs\", \"positive_weight\": 3},"
+        "\"truth\": {\"same_particle\": \"true\"}}"},
+    {2, "{\"loss\": {\"focal_gamma\": 1.5, \"reduction\": \"balanced\"}}"},
+};
+
+START_TEST(test_train_losses_gradient)
+{
+    struct train_bench bench;
+
+    train_bench_open(
+        &bench, variants[_i].stage, 1, variants[_i].change);
+    train_bench_check_gradient(&bench, 2);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* Whole events, nothing drawn: the loss of event k alone, and its weight. */
+#define WHOLE                                                                  \
+    "\"sampling\": {\"hits\": 0, \"edges\": 0, \"false_per_true\": 0},"        \
+    "\"augmentation\": {\"reflect_y\": false, \"reflect_z\": false,"           \
+    "\"rotate_phi\": false}"
+
+static double loss_alone(
+    struct train_bench *bench, int k, struct etx_edge_sums *sums)
+{
+    struct etx_train_event **event = bench->trainer->training.event;
+    const struct etx_graph *graph;
+    double loss;
+
+    ck_assert_int_eq(
+        etx_train_graph(&graph, bench->trainer, event[k]), ETX_OK);
+    *sums = (struct etx_edge_sums){.weight = 0.0};
+    for (int64_t e = 0; e < graph->n_edges; e++) {
+        float one_target;
+        float one_weight;
+
+        etx_truth_label(&one_target, &one_weight, &event[k]->truth,
+            graph->src[e], graph->dst[e], &bench->trainer->config);
+        etx_edge_sums_add(sums, 1, &one_target, &one_weight);
+    }
+    struct etx_train_event *first = event[0];
+    event[0] = event[k];
+    loss = train_bench_loss(bench, 1);
+    event[0] = first;
+    return loss;
+}
+
+/* Over edges the loss of two events is the mean with their weights, over
+ * graphs the plain one. */
+START_TEST(test_train_losses_averages)
+{
+    static const char *const changes[] = {
+        "{" WHOLE ", \"loss\": {\"average\": \"pairs\"}}",
+        "{" WHOLE ", \"loss\": {\"average\": \"graphs\"}}"};
+    struct train_bench bench;
+    struct etx_edge_sums sums[2];
+    double loss[2];
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, changes[_i]);
+    for (int k = 0; k < 2; k++)
+        loss[k] = loss_alone(&bench, k, &sums[k]);
+    ck_assert_double_ne(loss[0], loss[1]);
+    ck_assert_double_ne(sums[0].weight, sums[1].weight);
+    const double total = sums[0].weight + sums[1].weight;
+    const double share = _i == 0 ? sums[0].weight / total : 0.5;
+    ck_assert_double_eq_tol(train_bench_loss(&bench, 2),
+        share * loss[0] + (1.0 - share) * loss[1], 1e-6);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* A large event in pieces: the same loss and gradient, up to rounding. */
+START_TEST(test_train_losses_chunks)
+{
+    struct train_bench whole;
+    struct train_bench parts;
+    double largest = 0.0;
+
+    train_bench_open(&whole, ETX_TRAIN_FILTER, 1, NULL);
+    train_bench_open(&parts, ETX_TRAIN_FILTER, 1,
+        "{\"sampling\": {\"chunk_edges\": 37}}");
+    ck_assert_double_eq_tol(
+        train_bench_loss(&whole, 1), train_bench_loss(&parts, 1), 1e-6);
+    const int64_t n = whole.trainer->stage->network->n_values;
+    for (int64_t k = 0; k < n; k++)
+        largest =
+            fmax(largest, fabs((double)whole.trainer->gradient[k]));
+    ck_assert_double_gt(largest, 0.01);
+    for (int64_t k = 0; k < n; k++)
+        ck_assert_double_eq_tol((double)whole.trainer->gradient[k],
+            (double)parts.trainer->gradient[k], 1e-5 * largest);
+    train_bench_close(&whole);
+    train_bench_close(&parts);
+}
+END_TEST
+
+START_TEST(test_train_losses_chunks_refuse_batch_norm)
+{
+    etx_context *context = train_bench_context(1);
+    etx_trainer *trainer = NULL;
+    struct train_bench bench;
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    ck_assert_int_eq(
+        etx_trainer_create(&trainer, context,
+            "{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
+            "\"options\": {\"hidden\": [4], \"norm\": \"batch\"},"
+            "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
+            "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}",
+            bench.start),
+        ETX_ERR_FORMAT);
+    ck_assert_msg(strstr(etx_last_error(), "chunk_edges") != NULL, "%s",
+        etx_last_error());
+    train_bench_close(&bench);
+    etx_context_free(context);
+}
+END_TEST
+
+Suite *etx_suite_train_losses(void);
+Suite *etx_suite_train_losses(void)
+{
+    Suite *suite = suite_create("train_losses");
+    TCase *tests = tcase_create("train_losses");
+
+    tcase_add_loop_test(tests, test_train_losses_reductions, 0, 4);
+    tcase_add_loop_test(tests, test_train_losses_totals, 0, 4);
+    tcase_add_loop_test(tests, test_train_losses_gradient, 0,
+        (int)(sizeof variants / sizeof variants[0]));
+    tcase_add_loop_test(tests, test_train_losses_averages, 0, 2);
+    tcase_add_test(tests, test_train_losses_chunks);
+    tcase_add_test(tests, test_train_losses_chunks_refuse_batch_norm);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

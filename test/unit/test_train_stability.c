@@ -1,0 +1,299 @@
+/* test_train_stability.c -- going back, stopping early, keeping the best, and
+ * resuming bit for bit with all of it.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/trainer.h"
+
+#include "support.h"
+#include "train_bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A loss above 1.0001 times the mean of the last 3 counts as a spike: with
+ * steps on different wedges that happens soon. */
+#define JUMPY                                                                  \
+    "{\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 3,"          \
+    "\"snapshot_every\": 4, \"most_rollbacks\": 2}}"
+
+START_TEST(test_train_stability_goes_back)
+{
+    struct train_bench bench;
+    etx_training_report report = {.struct_size = sizeof report};
+    struct etx_train_mean mean = {0.0, -1};
+    float *kept = NULL;
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, JUMPY);
+    struct etx_trainer *trainer = bench.trainer;
+    const int64_t n = trainer->stage->network->n_values;
+    kept = calloc((size_t)n, sizeof *kept);
+    ck_assert_ptr_nonnull(kept);
+    while (report.n_rollbacks == 0) {
+        if (trainer->step % 4 == 0) {
+            mean = trainer->mean;
+            memcpy(kept, trainer->stage->network->value,
+                (size_t)n * sizeof *kept);
+        }
+        ck_assert_int_eq(etx_trainer_step(trainer, &report), ETX_OK);
+        ck_assert_int_lt(trainer->step, 20);
+    }
+    ck_assert_int_eq(report.is_rollback, 1);
+    ck_assert_int_eq(report.step % 4, 0);
+    ck_assert_int_eq(trainer->step, report.step);
+    ck_assert_int_eq(trainer->mean.n, mean.n);
+    ck_assert_double_eq(trainer->mean.loss, mean.loss);
+    ck_assert_mem_eq(
+        kept, trainer->stage->network->value, (size_t)n * sizeof *kept);
+    free(kept);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* What follows is drawn anew: not the step that led to the spike. */
+START_TEST(test_train_stability_draws_anew)
+{
+    struct train_bench bench;
+    etx_training_report report = {.struct_size = sizeof report};
+    double before[21] = {0.0};
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, JUMPY);
+    while (report.n_rollbacks == 0) {
+        ck_assert_int_eq(etx_trainer_step(bench.trainer, &report), ETX_OK);
+        if (!report.is_rollback)
+            before[report.step] = report.loss;
+    }
+    ck_assert_int_eq(etx_trainer_step(bench.trainer, &report), ETX_OK);
+    ck_assert_int_eq(report.is_rollback, 0);
+    ck_assert_double_ne(report.loss, before[report.step]);
+    train_bench_close(&bench);
+}
+END_TEST
+
+START_TEST(test_train_stability_gives_up)
+{
+    struct train_bench bench;
+    etx_training_report report = {.struct_size = sizeof report};
+    etx_status status = ETX_OK;
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, JUMPY);
+    for (int k = 0; k < 60 && status == ETX_OK; k++)
+        status = etx_trainer_step(bench.trainer, &report);
+    ck_assert_fails(status, ETX_ERR_LIMIT, "most_rollbacks 2");
+    ck_assert_int_eq(report.n_rollbacks, 2);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* A loss that is no number goes back as well; without stability it fails. */
+START_TEST(test_train_stability_not_finite)
+{
+    struct train_bench bench;
+    etx_training_report report = {.struct_size = sizeof report};
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, _i ? JUMPY : NULL);
+    if (_i)
+        train_bench_steps(bench.trainer, 1);
+    for (int64_t k = 0; k < bench.trainer->stage->network->n_values; k++)
+        bench.trainer->stage->network->value[k] = NAN;
+    if (_i) {
+        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+        ck_assert_int_eq(report.is_rollback, 1);
+        ck_assert_int_eq(report.step, 0);
+        ck_assert(isfinite(bench.trainer->stage->network->value[0]));
+    } else {
+        ck_assert_fails(etx_trainer_step(bench.trainer, &report),
+            ETX_ERR_ARGUMENT, "not finite");
+    }
+    train_bench_close(&bench);
+}
+END_TEST
+
+START_TEST(test_train_stability_stops_early)
+{
+    struct train_bench bench;
+    etx_training_report report;
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1,
+        "{\"schedule\": {\"learning_rate\": 0, \"min_learning_rate\": 0},"
+        "\"validation\": {\"patience\": 2}}");
+    for (int k = 0; k < 3; k++) {
+        ck_assert_int_eq(etx_trainer_is_finished(bench.trainer), 0);
+        train_bench_steps(bench.trainer, 1);
+        report = train_bench_validate(bench.trainer);
+        ck_assert_int_eq(report.is_best, k == 0);
+        ck_assert_int_eq(report.is_finished, k == 2);
+    }
+    ck_assert_int_eq(etx_trainer_is_finished(bench.trainer), 1);
+    ck_assert_int_eq(etx_trainer_is_finished(NULL), 1);
+    train_bench_close(&bench);
+}
+END_TEST
+
+START_TEST(test_train_stability_keeps_the_best)
+{
+    struct train_bench bench;
+    etx_training_report report;
+    etx_model *model = NULL;
+
+    train_bench_open(&bench, _i, 1, "{\"validation\": {\"keep_best\": true}}");
+    struct etx_network *network = bench.trainer->stage->network;
+    const size_t bytes = (size_t)network->n_values * sizeof(float);
+    float *best = malloc(bytes);
+    ck_assert_ptr_nonnull(best);
+    train_bench_steps(bench.trainer, 15);
+    report = train_bench_validate(bench.trainer);
+    ck_assert_int_eq(report.is_best, 1);
+    memcpy(best, network->value, bytes);
+    const double threshold = report.threshold;
+    for (int64_t k = 0; k < network->n_values; k++)
+        network->value[k] *= k % 2 ? -3.0f : 0.1f;
+    report = train_bench_validate(bench.trainer);
+    ck_assert_int_eq(report.is_best, 0);
+    ck_assert_ok(etx_trainer_model(&model, bench.trainer));
+    const struct etx_network *made = _i == 0   ? model->embedding.network
+                                     : _i == 1 ? model->filter.network
+                                               : model->gnn.network;
+    ck_assert_mem_eq(made->value, best, bytes);
+    ck_assert_float_eq(_i == 0   ? model->radius
+                       : _i == 1 ? model->filter_cut
+                                 : model->label.cut,
+        (float)threshold);
+    free(best);
+    etx_model_free(model);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* ----------------------------------------------------------- everything -- */
+
+static const char *const everything[ETX_N_TRAIN_STAGES] = {
+    "{\"schedule\": {\"warmup_epochs\": 2, \"decay\": \"step\","
+    "\"decay_epochs\": 3}, \"truth\": {\"pairs\": \"any\", \"max_eta\": 2,"
+    "\"min_hits\": 4, \"drop_noise\": true, \"same_particle\": \"false\"},"
+    "\"sampling\": {\"graphs\": 2, \"order\": \"buckets\", \"pool\": 50,"
+    "\"queries_from\": \"signal\", \"random_from_queries\": true,"
+    "\"count_true_twice\": true}, \"loss\": {\"average\": \"graphs\"},"
+    "\"augmentation\": {\"reflect_x\": true}, \"validation\":"
+    "{\"keep_best\": true, \"patience\": 50, \"criterion\": \"efficiency\"},"
+    "\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 3,"
+    "\"snapshot_every\": 3, \"most_rollbacks\": 100}}",
+    "{\"optimiser\": {\"amsgrad\": true}, \"truth\":"
+    "{\"background_min_pt\": 0.4}, \"sampling\": {\"order\": \"epochs\","
+    "\"hard_share\": 0.5, \"chunk_edges\": 100},"
+    "\"loss\": {\"reduction\": \"equal\", \"focal_gamma\": 1,"
+    "\"hit_weight\": 100}, \"validation\": {\"keep_best\": true},"
+    "\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 1,"
+    "\"snapshot_every\": 3, \"most_rollbacks\": 100}}",
+    "{\"sampling\": {\"graphs\": 3, \"cache_mib\": 0}, \"loss\":"
+    "{\"average\": \"graphs\", \"reduction\": \"balanced\"},"
+    "\"validation\": {\"keep_best\": true, \"patience\": 50,"
+    "\"criterion\": \"auc\"}, \"stability\": {\"spike_factor\": 1.0001,"
+    "\"spike_window\": 3, \"snapshot_every\": 3, \"most_rollbacks\": 100}}"};
+
+/* n steps, a validation after every fourth; counts rollbacks. */
+static int run_some(etx_trainer *trainer, int first, int n)
+{
+    etx_training_report report = {.struct_size = sizeof report};
+    int n_rollbacks = 0;
+
+    for (int k = first; k < first + n; k++) {
+        ck_assert_ok(etx_trainer_step(trainer, &report));
+        n_rollbacks += report.is_rollback;
+        if (k % 4 == 3)
+            (void)train_bench_validate(trainer);
+    }
+    return n_rollbacks;
+}
+
+static void assert_same_models(etx_trainer *a, etx_trainer *b)
+{
+    const size_t bytes = (size_t)a->stage->network->n_values * sizeof(float);
+
+    ck_assert_int_eq(a->step, b->step);
+    ck_assert_int_eq(a->n_rollbacks, b->n_rollbacks);
+    ck_assert_int_eq(a->best.result.step, b->best.result.step);
+    ck_assert_int_eq(a->best.n_since, b->best.n_since);
+    ck_assert_mem_eq(
+        a->stage->network->value, b->stage->network->value, bytes);
+    ck_assert_mem_eq(a->m, b->m, bytes);
+    ck_assert_mem_eq(a->best.parameter, b->best.parameter, bytes);
+    ck_assert_mem_eq(a->snapshot.parameter, b->snapshot.parameter, bytes);
+    ck_assert(memcmp(&a->mean, &b->mean, sizeof a->mean) == 0);
+}
+
+/* Stopped at every one of some steps, with one thread and with two. */
+START_TEST(test_train_stability_resumes_bit_for_bit)
+{
+    enum { N = 14 };
+    struct train_bench whole;
+    char path[64];
+    int n_rollbacks;
+
+    (void)snprintf(path, sizeof path, "/tmp/etx-stability-%ld.checkpoint",
+        (long)getpid());
+    train_bench_open(&whole, _i, 1, everything[_i]);
+    n_rollbacks = run_some(whole.trainer, 0, N);
+    ck_assert_int_gt(n_rollbacks, 0);
+    for (int stop = 1; stop < N; stop += 4) {
+        struct train_bench first;
+        struct train_bench second;
+
+        train_bench_open(&first, _i, 1, everything[_i]);
+        (void)run_some(first.trainer, 0, stop);
+        ck_assert_ok(etx_trainer_save_checkpoint(first.trainer, path));
+        train_bench_open(&second, _i, 2, everything[_i]);
+        ck_assert_ok(etx_trainer_load_checkpoint(second.trainer, path));
+        (void)run_some(second.trainer, stop, N - stop);
+        assert_same_models(whole.trainer, second.trainer);
+        train_bench_close(&first);
+        train_bench_close(&second);
+    }
+    ck_assert_int_eq(unlink(path), 0);
+    train_bench_close(&whole);
+}
+END_TEST
+
+/* A caller of the first header gives a smaller report. */
+START_TEST(test_train_stability_report_of_the_first_size)
+{
+    struct train_bench bench;
+    etx_training_report report;
+    const uint32_t first = (uint32_t)offsetof(etx_training_report, is_rollback);
+
+    memset(&report, 0x55, sizeof report);
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    report.struct_size = first;
+    ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+    ck_assert_uint_eq(report.struct_size, first);
+    ck_assert_int_eq(report.step, 1);
+    ck_assert_int_eq(report.is_rollback, 0x55555555);
+    ck_assert_int_eq(report.is_finished, 0x55555555);
+    report.struct_size = first - 8;
+    ck_assert_fails(etx_trainer_step(bench.trainer, &report),
+        ETX_ERR_ARGUMENT, "struct_size");
+    train_bench_close(&bench);
+}
+END_TEST
+
+Suite *etx_suite_train_stability(void);
+Suite *etx_suite_train_stability(void)
+{
+    Suite *suite = suite_create("train_stability");
+    TCase *tests = tcase_create("train_stability");
+
+    tcase_set_timeout(tests, 60.0);
+    tcase_add_test(tests, test_train_stability_goes_back);
+    tcase_add_test(tests, test_train_stability_draws_anew);
+    tcase_add_test(tests, test_train_stability_gives_up);
+    tcase_add_loop_test(tests, test_train_stability_not_finite, 0, 2);
+    tcase_add_test(tests, test_train_stability_stops_early);
+    tcase_add_loop_test(
+        tests, test_train_stability_keeps_the_best, 0, ETX_N_TRAIN_STAGES);
+    tcase_add_loop_test(tests, test_train_stability_resumes_bit_for_bit, 0,
+        ETX_N_TRAIN_STAGES);
+    tcase_add_test(tests, test_train_stability_report_of_the_first_size);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

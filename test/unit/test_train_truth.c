@@ -1,0 +1,237 @@
+/* test_train_truth.c -- true pairs by every rule, signal, what is dropped.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/truth.h"
+
+#include "support.h"
+#include "train_events.h"
+
+/* A particle made at x = 10 mm: hits in the order of x; two of them on module
+ * 2 and two on layer 4. Then a soft particle of two hits, and noise. */
+#define N_HITS 10
+static const float position[3 * N_HITS] = {20, 0, 0, 30, 0, 0, 31, 0, 0, 40, 0,
+    0, 50, 0, 0, 51, 1, 0, 5, 0, 0, 20, 9, 0, 30, 9, 0, 70, 0, 0};
+static const int32_t volume[N_HITS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+static const int32_t layer[N_HITS] = {2, 2, 2, 4, 4, 4, 6, 2, 2, 4};
+static const int32_t module[N_HITS] = {1, 2, 2, 3, 4, 5, 6, 7, 8, 9};
+static const int64_t particle[N_HITS] = {7, 7, 7, 7, 7, 7, 7, 9, 9, 0};
+static const float weight[N_HITS] = {
+    0.1f, 0.2f, 0.3f, 0.1f, 0.1f, 0.1f, 0.1f, 0.5f, 0.5f, 0.0f};
+
+static etx_event *make_event(int32_t with_modules)
+{
+    const etx_particle particles[2] = {
+        {.id = 7, .vertex = {10, 0, 0}, .momentum = {1, 0, 1}, .charge = 1},
+        {.id = 9, .vertex = {10, 9, 0}, .momentum = {0.1f, 0, 0}}};
+    etx_event *event = NULL;
+
+    ck_assert_int_eq(
+        etx_event_create(&event, N_HITS, NULL, position), ETX_OK);
+    if (with_modules)
+        ck_assert_int_eq(
+            etx_event_set_modules(event, volume, layer, module), ETX_OK);
+    ck_assert_int_eq(
+        etx_event_set_truth(event, particle, weight, 2, particles), ETX_OK);
+    return event;
+}
+
+/* Defaults, with this truth section and loss. */
+static struct etx_train_config make_config(const char *truth, float hit_weight)
+{
+    struct etx_train_config config;
+    char text[256];
+
+    (void)snprintf(text, sizeof text,
+        "{\"stage\": \"gnn\", \"truth\": %s, \"loss\": {\"hit_weight\": %g}}",
+        truth, (double)hit_weight);
+    ck_assert_msg(etx_train_config_read(&config, text) == ETX_OK, "%s",
+        etx_last_error());
+    return config;
+}
+
+/* A truth section, pairs that follow from it and how many of them are
+ * signal. The distances from x = 10 order the hits 6 0 1 2 3 4 5, as hit 6
+ * lies 5 mm on the other side. */
+struct rule {
+    const char *truth;
+    int32_t n_pairs, n_signal;
+    int32_t n_known;
+    int32_t known[12][2];
+};
+
+static const struct rule rules[] = {
+    {"{\"pairs\": \"hit\"}", 7, 6, 7,
+        {{6, 0}, {0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {7, 8}}},
+    {"{\"pairs\": \"module\"}", 6, 5, 6,
+        {{6, 0}, {0, 1}, {1, 3}, {3, 4}, {4, 5}, {7, 8}}},
+    {"{\"pairs\": \"module_all\"}", 8, 7, 8,
+        {{6, 0}, {0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}, {4, 5}, {7, 8}}},
+    {"{\"pairs\": \"layer\"}", 12, 12, 12,
+        {{6, 0}, {6, 1}, {6, 2}, {0, 3}, {0, 4}, {0, 5}, {1, 3}, {1, 4},
+            {1, 5}, {2, 3}, {2, 4}, {2, 5}}},
+    {"{\"pairs\": \"any\"}", 22, 21, 2, {{6, 5}, {7, 8}}},
+    {"{\"min_pt\": 0.05}", 7, 7, 0, {{0, 0}}},
+    {"{\"min_pt\": 0.05, \"max_eta\": 0.5}", 7, 1, 0, {{0, 0}}},
+    {"{\"min_pt\": 0.05, \"min_hits\": 3}", 7, 6, 0, {{0, 0}}},
+    {"{\"min_pt\": 0.05, \"min_hits\": 8}", 7, 0, 0, {{0, 0}}},
+};
+
+START_TEST(test_train_truth_rules)
+{
+    const struct rule *rule = rules + _i;
+    struct etx_train_config config = make_config(rule->truth, 0.0f);
+    etx_event *event = make_event(1);
+    struct etx_truth truth;
+
+    ck_assert_int_eq(
+        etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
+    ck_assert_int_eq(truth.n_pairs, rule->n_pairs);
+    ck_assert_int_eq(truth.n_signal_pairs, rule->n_signal);
+    for (int32_t k = 0; k < rule->n_known; k++) {
+        const int32_t a = rule->known[k][0];
+        const int32_t b = rule->known[k][1];
+        const int32_t wanted = a < 7 ? ETX_PAIR_SIGNAL : ETX_PAIR_LOW_PT;
+        ck_assert_int_eq(etx_truth_pair(&truth, a, b), wanted);
+        ck_assert_int_eq(etx_truth_pair(&truth, b, a), wanted);
+    }
+    ck_assert_int_eq(etx_truth_pair(&truth, 0, 7), ETX_PAIR_FALSE);
+    ck_assert_int_eq(etx_truth_pair(&truth, 0, 9), ETX_PAIR_FALSE);
+    ck_assert_ptr_null(truth.is_dropped);
+    etx_truth_clear(&truth);
+    etx_event_free(event);
+    etx_train_config_clear(&config);
+}
+END_TEST
+
+START_TEST(test_train_truth_dropped)
+{
+    static const char *const sections[] = {
+        "{\"drop_noise\": true}", "{\"background_min_pt\": 0.5}"};
+    struct etx_train_config config = make_config(sections[_i], 0.0f);
+    etx_event *event = make_event(0);
+    struct etx_truth truth;
+
+    ck_assert_int_eq(
+        etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
+    for (int32_t i = 0; i < N_HITS; i++)
+        ck_assert_int_eq(truth.is_dropped[i],
+            _i == 0 ? particle[i] == 0 : particle[i] == 9);
+    etx_truth_clear(&truth);
+    etx_event_free(event);
+    etx_train_config_clear(&config);
+}
+END_TEST
+
+/* w = p (s_i + s_j) / 2 for true edges, 1 for false ones. */
+START_TEST(test_train_truth_hit_weights)
+{
+    struct etx_train_config config =
+        make_config("{\"low_pt_weight\": 0.5}", 20.0f);
+    etx_event *event = make_event(0);
+    struct etx_truth truth;
+    float target;
+    float w;
+
+    ck_assert_int_eq(
+        etx_truth_build(&truth, event, &config.truth, 1), ETX_OK);
+    const float *s = truth.weight;
+    etx_truth_label(&target, &w, &truth, 1, 2, &config);
+    ck_assert_float_eq(target, 1.0f);
+    ck_assert_float_eq_tol(w, 20.0f * 0.5f * (s[1] + s[2]), 1e-6f);
+    ck_assert_float_gt(s[2], s[1]);
+    etx_truth_label(&target, &w, &truth, 7, 8, &config);
+    ck_assert_float_eq_tol(w, 0.5f * 20.0f * 0.5f * (s[7] + s[8]), 1e-6f);
+    etx_truth_label(&target, &w, &truth, 1, 8, &config);
+    ck_assert_float_eq(target, 0.0f);
+    ck_assert_float_eq(w, 1.0f);
+    etx_truth_label(&target, &w, &truth, 0, 2, &config);
+    ck_assert_float_eq(w, 0.0f);
+    etx_truth_clear(&truth);
+    etx_event_free(event);
+    etx_train_config_clear(&config);
+}
+END_TEST
+
+START_TEST(test_train_truth_chains)
+{
+    struct etx_train_config config =
+        make_config("{\"min_pt\": 0.1}", 0.0f);
+    etx_event *event = train_event(5, 1);
+    struct etx_truth truth;
+
+    ck_assert_int_eq(
+        etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
+    ck_assert_int_eq(truth.n_pairs, 5 * 9);
+    ck_assert_int_eq(truth.n_signal_pairs, 5 * 9);
+    ck_assert_int_eq(etx_truth_pair(&truth, 0, 1), ETX_PAIR_SIGNAL);
+    ck_assert_int_eq(etx_truth_pair(&truth, 0, 2), ETX_PAIR_SAME);
+    ck_assert_int_eq(etx_truth_pair(&truth, 0, 11), ETX_PAIR_FALSE);
+    ck_assert_int_eq(etx_truth_pair(&truth, 10, 21), ETX_PAIR_FALSE);
+    etx_truth_clear(&truth);
+    etx_event_free(event);
+    etx_train_config_clear(&config);
+}
+END_TEST
+
+START_TEST(test_train_truth_missing)
+{
+    struct etx_train_config config =
+        make_config("{\"pairs\": \"layer\"}", 0.0f);
+    etx_event *event = NULL;
+    struct etx_truth truth;
+
+    ck_assert_int_eq(etx_event_create(&event, 1, NULL, position), ETX_OK);
+    ck_assert_fails(etx_truth_build(&truth, event, &config.truth, 0),
+        ETX_ERR_ARGUMENT, "no truth");
+    etx_event_free(event);
+    event = make_event(0);
+    ck_assert_fails(etx_truth_build(&truth, event, &config.truth, 0),
+        ETX_ERR_ARGUMENT, "no modules");
+    etx_event_free(event);
+    etx_train_config_clear(&config);
+}
+END_TEST
+
+/* One particle with every hit of an event: refused before memory is taken. */
+START_TEST(test_train_truth_too_many_pairs)
+{
+    enum { N = 3000 };
+    struct etx_train_config config =
+        make_config("{\"pairs\": \"any\"}", 0.0f);
+    const etx_particle one = {.id = 1, .momentum = {1, 0, 0}};
+    float *positions = calloc((size_t)(3 * N), sizeof *positions);
+    int64_t *ids = calloc(N, sizeof *ids);
+    etx_event *event = NULL;
+    struct etx_truth truth;
+
+    ck_assert_ptr_nonnull(positions);
+    ck_assert_ptr_nonnull(ids);
+    for (int64_t i = 0; i < N; i++)
+        ids[i] = 1;
+    ck_assert_int_eq(etx_event_create(&event, N, NULL, positions), ETX_OK);
+    ck_assert_int_eq(etx_event_set_truth(event, ids, NULL, 1, &one), ETX_OK);
+    ck_assert_fails(etx_truth_build(&truth, event, &config.truth, 0),
+        ETX_ERR_LIMIT, "1000 a hit");
+    etx_event_free(event);
+    etx_train_config_clear(&config);
+    free(positions);
+    free(ids);
+}
+END_TEST
+
+Suite *etx_suite_train_truth(void);
+Suite *etx_suite_train_truth(void)
+{
+    Suite *suite = suite_create("train_truth");
+    TCase *tests = tcase_create("train_truth");
+
+    tcase_add_loop_test(tests, test_train_truth_rules, 0,
+        (int)(sizeof rules / sizeof rules[0]));
+    tcase_add_loop_test(tests, test_train_truth_dropped, 0, 2);
+    tcase_add_test(tests, test_train_truth_hit_weights);
+    tcase_add_test(tests, test_train_truth_chains);
+    tcase_add_test(tests, test_train_truth_missing);
+    tcase_add_test(tests, test_train_truth_too_many_pairs);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

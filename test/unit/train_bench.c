@@ -1,0 +1,210 @@
+/* train_bench.c -- a trainer with small events, ready to step.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train_bench.h"
+
+#include "train_events.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const configs[ETX_N_TRAIN_STAGES] = {
+    "{\"stage\": \"embedding\", \"seed\": 3, \"model\": {\"arch\": \"mlp\","
+    "\"options\": {\"hidden\": [16], \"n_out\": 3, \"activation\": \"silu\","
+    "\"norm\": \"layer\"}, \"node_features\": [{\"name\": \"r\", \"scale\":"
+    "1000.0}, {\"name\": \"cos_phi\", \"scale\": 1.0}, {\"name\": \"sin_phi\","
+    "\"scale\": 1.0}, {\"name\": \"eta\", \"scale\": 1.0}], \"graph\":"
+    "{\"radius\": 0.4, \"max_neighbours\": 0, \"orientation\": \"outward\"}},"
+    "\"schedule\": {\"steps\": 20, \"learning_rate\": 0.01,"
+    "\"warmup_steps\": 2, \"decay\": \"constant\"}, \"optimiser\":"
+    "{\"amsgrad\": true}, \"sampling\": {\"hits\": 300, \"neighbours\": 400,"
+    "\"search_radius\": 100.0, \"random_pairs\": 50},"
+    "\"validation\": {\"target_efficiency\": 0.9}}",
+    "{\"stage\": \"filter\", \"seed\": 3, \"model\": {\"arch\":"
+    "\"edge_filter\", \"options\": {\"hidden\": [16]}, \"node_features\":"
+    "[{\"name\": \"r\", \"scale\": 1000.0}], \"edge_features\": [{\"name\":"
+    "\"dphi\", \"scale\": 0.3}, {\"name\": \"deta\", \"scale\": 1.0},"
+    "{\"name\": \"dr\", \"scale\": 100.0}], \"cut\": 0.1}, \"schedule\":"
+    "{\"steps\": 20, \"learning_rate\": 0.01, \"warmup_steps\": 2},"
+    "\"sampling\": {\"hits\": 300, \"edges\": 400},"
+    "\"validation\": {\"target_efficiency\": 0.9}}",
+    "{\"stage\": \"gnn\", \"seed\": 3, \"model\": {\"arch\":"
+    "\"interaction_network\", \"options\": {\"hidden\": 8, \"n_iterations\":"
+    "2}, \"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
+    "\"edge_features\": [{\"name\": \"dphi\", \"scale\": 0.3}, {\"name\":"
+    "\"deta\", \"scale\": 1.0}, {\"name\": \"score_logit\", \"scale\":"
+    "4.0}]}, \"schedule\": {\"steps\": 20, \"learning_rate\": 0.01,"
+    "\"warmup_steps\": 2}, \"sampling\": {\"hits\": 0, \"edges\": 500},"
+    "\"validation\": {\"target_efficiency\": 0.9}}"};
+
+etx_context *train_bench_context(int32_t n_threads)
+{
+    etx_context_options options;
+    etx_context *context = NULL;
+
+    ck_assert_int_eq(
+        etx_context_options_init(&options, sizeof options), ETX_OK);
+    options.n_threads = n_threads;
+    ck_assert_int_eq(etx_context_create(&context, &options), ETX_OK);
+    return context;
+}
+
+/* The stage's config with the sections of change over its own; the caller
+ * frees the text. */
+static char *make_config(int stage, const char *change)
+{
+    json_t *config = json_loads(configs[stage], 0, NULL);
+    json_t *changes = change == NULL ? NULL : json_loads(change, 0, NULL);
+    const char *key;
+    json_t *section;
+    char *text;
+
+    ck_assert_ptr_nonnull(config);
+    ck_assert(change == NULL || changes != NULL);
+    json_object_foreach(changes, key, section)
+    {
+        if (json_object_get(config, key) == NULL)
+            ck_assert_int_eq(json_object_set(config, key, section), 0);
+        else
+            ck_assert_int_eq(
+                json_object_update(json_object_get(config, key), section), 0);
+    }
+    text = json_dumps(config, 0);
+    ck_assert_ptr_nonnull(text);
+    json_decref(config);
+    json_decref(changes);
+    return text;
+}
+
+static void add_trainer(
+    struct train_bench *bench, int stage, const char *change)
+{
+    char *config = make_config(stage, change);
+
+    ck_assert_msg(etx_trainer_create(&bench->trainer, bench->context, config,
+                      bench->start) == ETX_OK,
+        "%s", etx_last_error());
+    free(config);
+    for (int k = 0; k < TRAIN_BENCH_EVENTS; k++)
+        ck_assert_int_eq(etx_trainer_add_event(bench->trainer, bench->event[k],
+                             k == TRAIN_BENCH_EVENTS - 1),
+            ETX_OK);
+}
+
+void train_bench_steps(etx_trainer *trainer, int n)
+{
+    etx_training_report report = {.struct_size = sizeof report};
+
+    for (int k = 0; k < n; k++)
+        ck_assert_msg(etx_trainer_step(trainer, &report) == ETX_OK, "%s",
+            etx_last_error());
+}
+
+etx_training_report train_bench_validate(etx_trainer *trainer)
+{
+    etx_training_report report = {.struct_size = sizeof report};
+
+    ck_assert_msg(etx_trainer_validate(trainer, &report) == ETX_OK, "%s",
+        etx_last_error());
+    return report;
+}
+
+void train_bench_open(struct train_bench *bench, int stage, int32_t n_threads,
+    const char *change)
+{
+    *bench = (struct train_bench){.context = train_bench_context(n_threads)};
+    for (int k = 0; k < TRAIN_BENCH_EVENTS; k++)
+        bench->event[k] = train_event(50, (uint64_t)k);
+    for (int s = 0; s < stage; s++) {
+        etx_model *made = NULL;
+
+        add_trainer(bench, s, NULL);
+        train_bench_steps(bench->trainer, 20);
+        (void)train_bench_validate(bench->trainer);
+        ck_assert_int_eq(etx_trainer_model(&made, bench->trainer), ETX_OK);
+        etx_trainer_free(bench->trainer);
+        etx_model_free(bench->start);
+        bench->start = made;
+    }
+    add_trainer(bench, stage, change);
+}
+
+void train_bench_close(struct train_bench *bench)
+{
+    etx_trainer_free(bench->trainer);
+    etx_model_free(bench->start);
+    for (int k = 0; k < TRAIN_BENCH_EVENTS; k++)
+        etx_event_free(bench->event[k]);
+    etx_context_free(bench->context);
+}
+
+double train_bench_loss(struct train_bench *bench, int32_t n_events)
+{
+    struct etx_trainer *trainer = bench->trainer;
+    struct etx_train_event **event = trainer->training.event;
+    struct etx_arena *arena = trainer->context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    etx_training_report report = {.loss = 0.0};
+    struct etx_random random;
+
+    etx_random_init(&random, 5, 1, 1);
+    memset(trainer->gradient, 0,
+        (size_t)trainer->stage->network->n_values * sizeof(float));
+    if (trainer->config.stage == ETX_TRAIN_EMBEDDING)
+        ck_assert_int_eq(etx_train_embedding(
+                             trainer, event, n_events, &random, &report),
+            ETX_OK);
+    else
+        ck_assert_int_eq(
+            etx_train_edges(trainer, event, n_events, &random, &report),
+            ETX_OK);
+    etx_arena_reset(arena, mark);
+    return report.loss;
+}
+
+static void move(float *value, const float *base, const float *direction,
+    int64_t n, double h)
+{
+    for (int64_t k = 0; k < n; k++)
+        value[k] = (float)((double)base[k] + h * (double)direction[k]);
+}
+
+void train_bench_check_gradient(struct train_bench *bench, int32_t n_events)
+{
+    const double h = 2e-3;
+    struct etx_network *network = bench->trainer->stage->network;
+    const int64_t n = network->n_values;
+    float *base = malloc((size_t)n * sizeof *base);
+    float *direction = malloc((size_t)n * sizeof *direction);
+    struct etx_random random;
+
+    ck_assert_ptr_nonnull(base);
+    ck_assert_ptr_nonnull(direction);
+    memcpy(base, network->value, (size_t)n * sizeof *base);
+    etx_random_init(&random, 9, 0, 0);
+    for (int trial = 0; trial < 5; trial++) {
+        double expected = 0.0;
+        double norm = 0.0;
+
+        move(network->value, base, base, n, 0.0);
+        (void)train_bench_loss(bench, n_events);
+        for (int64_t k = 0; k < n; k++) {
+            const double g = (double)bench->trainer->gradient[k];
+
+            direction[k] = etx_random_normal(&random);
+            expected += g * (double)direction[k];
+            norm += g * g;
+        }
+        move(network->value, base, direction, n, h);
+        const double above = train_bench_loss(bench, n_events);
+        move(network->value, base, direction, n, -h);
+        const double below = train_bench_loss(bench, n_events);
+        ck_assert_double_eq_tol(
+            (above - below) / (2.0 * h), expected, 0.03 * sqrt(norm) + 1e-4);
+    }
+    move(network->value, base, base, n, 0.0);
+    free(base);
+    free(direction);
+}

@@ -1,0 +1,41 @@
+/* train_bench.h -- a trainer with small events, ready to step.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_TEST_TRAIN_BENCH_H
+#define ETX_TEST_TRAIN_BENCH_H
+
+#include "train/trainer.h"
+
+#define TRAIN_BENCH_EVENTS 3 /* the last one to validate on */
+
+/* A context, events and a trainer of one stage. */
+struct train_bench {
+    etx_context *context;
+    etx_event *event[TRAIN_BENCH_EVENTS];
+    etx_model *start;
+    etx_trainer *trainer;
+};
+
+etx_context *train_bench_context(int32_t n_threads);
+
+/* Train the stages before `stage` for 20 steps each, and make a trainer of
+ * `stage` on them. change, when not NULL, is JSON whose sections are laid over
+ * those of that stage's config. */
+void train_bench_open(struct train_bench *bench, int stage, int32_t n_threads,
+    const char *change);
+void train_bench_close(struct train_bench *bench);
+
+void train_bench_steps(etx_trainer *trainer, int n);
+
+/* Validate, and return the report. */
+etx_training_report train_bench_validate(etx_trainer *trainer);
+
+/* The loss of a step on the first n_events, whose gradient is left in the
+ * trainer; nothing is updated. */
+double train_bench_loss(struct train_bench *bench, int32_t n_events);
+
+/* The gradient of that loss against central differences along random
+ * directions. */
+void train_bench_check_gradient(struct train_bench *bench, int32_t n_events);
+
+#endif
