@@ -18,11 +18,11 @@
 
 extern const struct etx_arch etx_arch_triplet_gnn;
 
-static etx_status make_line(struct etx_graph **out,
-    const struct etx_network *network, struct etx_context *context,
-    const struct etx_graph *graph)
+static etx_status make_line(struct etx_triplet_run *run)
 {
-    const struct etx_triplet *state = network->state;
+    struct etx_context *context = run->context;
+    const struct etx_graph *graph = run->input->graph;
+    const int32_t most = run->state->max_triplets;
     struct etx_line_graph line = {0};
     const struct etx_line_graph_args args = {
         .n_nodes = graph->n_nodes,
@@ -32,17 +32,19 @@ static etx_status make_line(struct etx_graph **out,
         .in_offset = graph->in_offset,
         .out_offset = graph->out_offset,
         .out_doublet = graph->out_edge,
-        .max_edges = state->max_triplets,
+        .max_edges = most,
         .out = &line,
     };
     etx_status status = context->ops->line_graph(context->stream, &args);
 
     if (status == ETX_ERR_LIMIT) {
-        return etx_fail(status, "%s: option 'max_triplets' is %d: %s",
-            network->arch->name, (int)state->max_triplets, etx_last_error());
+        (void)etx_fail(status, "%s: option 'max_triplets' is %d: %s",
+            run->network->arch->name, (int)most, etx_last_error());
     }
     ETX_CHECK(status);
-    ETX_CHECK(etx_graph_adopt_line(out, graph->n_edges, &line));
+    ETX_CHECK(etx_graph_adopt_line(&run->owned, graph->n_edges, &line));
+    run->line = run->owned;
+    run->n_triplets = line.n_edges;
     line = (struct etx_line_graph){0};
 done:
     etx_release(line.src);
@@ -57,7 +59,6 @@ etx_status etx_triplet_open(struct etx_triplet_run *run,
     const struct etx_network *network, struct etx_context *context,
     const struct etx_network_input *input, const struct etx_graph *line)
 {
-    etx_status status = ETX_OK;
     const struct etx_triplet *state = network->state;
 
     *run = (struct etx_triplet_run){
@@ -66,15 +67,14 @@ etx_status etx_triplet_open(struct etx_triplet_run *run,
         .context = context,
         .input = input,
         .n_doublets = input->graph->n_edges,
+        .line = line,
         .triplets = state->triplets,
     };
     run->triplets.value = network->value + state->offset;
     if (line == NULL)
-        ETX_CHECK(make_line(&run->owned, network, context, input->graph));
-    run->line = line == NULL ? run->owned : line;
-    run->n_triplets = run->line->n_edges;
-done:
-    return status;
+        return make_line(run);
+    run->n_triplets = line->n_edges;
+    return ETX_OK;
 }
 
 void etx_triplet_close(struct etx_triplet_run *run)
@@ -287,6 +287,7 @@ static etx_status forward_triplets(const struct etx_network *network,
     gather.index = triplets->dst;
     ETX_CHECK(context->ops->gather(context->stream, &gather));
 done:
+    etx_triplet_close(&run);
     etx_arena_reset(arena, mark);
     return status;
 }
