@@ -82,6 +82,7 @@ TEST_OBJECTS := $(TEST_SOURCES:%.c=$(BUILD)/obj/%.o)
 SUITES := $(patsubst test_%.c,%,$(filter test_%.c,$(notdir $(TEST_SOURCES))))
 TESTS := $(BUILD)/test/exatrkx-tests
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
+NETWORK_STEPS := $(BUILD)/test/network-steps
 
 # The benchmark beside other software: its Python (any that holds
 # test/bench/peers/requirements.txt), its arguments, its own C.
@@ -118,7 +119,7 @@ help:
 
 lib: $(SHARED) $(STATIC)
 programs: $(PROGRAMS)
-tests: $(TESTS)
+tests: $(TESTS) $(NETWORK_STEPS)
 
 # One command that installs what is missing, or says which one would.
 deps:
@@ -195,6 +196,10 @@ $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) \
 	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@
+
+$(NETWORK_STEPS): $(BUILD)/obj/test/parity/network_steps.o $(STATIC)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) -o $@
 
 bench: all $(CHECKOP_BENCH)
 	@$(CHECKOP_BENCH)

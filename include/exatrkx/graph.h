@@ -77,6 +77,18 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_from_edges(etx_graph **out,
 ETX_API ETX_MUST_CHECK etx_status etx_graph_to_triplets(etx_graph **out,
     const etx_graph *graph, etx_context *context, int64_t max_edges);
 
+/* Scores of triplets, for seeds: those of high score are hits of one particle,
+ * in order. triplets is what etx_graph_to_triplets made of graph; its scores
+ * are made or replaced, in [0, 1], one an edge of triplets. A graph network of
+ * the model that scores triplets (family triplet_gnn) does so on graph; with
+ * any other the score is the product of those of the two doublets, and graph
+ * must have been scored (else ETX_ERR_ARGUMENT). Event and graph must be of the
+ * same hits. The context is used by one thread at a time; graph, model and
+ * event may be read by others. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_score_triplets(etx_graph *triplets,
+    const etx_graph *graph, etx_context *context, const etx_model *model,
+    const etx_event *event);
+
 /* Nodes: hits, or doublets of a graph of triplets. */
 ETX_API int64_t etx_graph_n_nodes(const etx_graph *graph);
 /* Edges of the graph. */

@@ -291,3 +291,42 @@ done:
     etx_float_environment_leave(&host);
     return status;
 }
+
+/* Does triplets look like what etx_graph_to_triplets makes of graph? */
+static etx_status check_triplets(
+    const etx_graph *triplets, const etx_graph *graph)
+{
+    const int64_t n = triplets->n_edges;
+
+    if (triplets->n_nodes != graph->n_edges)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "etx_graph_score_triplets: triplets has %lld nodes and graph %lld "
+            "edges",
+            (long long)triplets->n_nodes, (long long)graph->n_edges);
+    for (int64_t t = 0; t < n; t++)
+        if (graph->dst[triplets->src[t]] != graph->src[triplets->dst[t]])
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "etx_graph_score_triplets: triplet %lld joins the edges %d and "
+                "%d of graph, which share no hit",
+                (long long)t, (int)triplets->src[t], (int)triplets->dst[t]);
+    return ETX_OK;
+}
+
+etx_status etx_graph_score_triplets(etx_graph *triplets,
+    const etx_graph *graph, etx_context *context, const etx_model *model,
+    const etx_event *event)
+{
+    etx_status status = check_call(__func__, context, model, event);
+    fenv_t host;
+
+    etx_float_environment_enter(&host);
+    ETX_CHECK(status);
+    ETX_CHECK(etx_check_given(__func__, "triplets", triplets));
+    ETX_CHECK(etx_check_given(__func__, "graph", graph));
+    ETX_CHECK(check_triplets(triplets, graph));
+    ETX_CHECK(
+        etx_stage_score_triplets(triplets, context, model, graph, event));
+done:
+    etx_float_environment_leave(&host);
+    return status;
+}

@@ -83,6 +83,12 @@ struct etx_arch {
     etx_status (*backward)(const struct etx_network *network,
         struct etx_context *context, const struct etx_network_input *input,
         const struct etx_tape *tape, const float *d_out, float *gradient);
+
+    /* Logits of triplets: out [triplets->n_edges], triplets the line graph of
+     * input->graph. NULL: the family scores none. */
+    etx_status (*forward_triplets)(const struct etx_network *network,
+        struct etx_context *context, const struct etx_network_input *input,
+        const struct etx_graph *triplets, float *out);
 };
 
 struct etx_network {

@@ -10,6 +10,7 @@
 #include "io/file.h"
 #include "io/json_text.h"
 #include "io/safetensors.h"
+#include "io/tensor_floats.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,9 +90,6 @@ static etx_status check_tensor(
     char expected_shape[256];
     int32_t equal = found->n_dims == expected->n_dims;
 
-    if (found->type != ETX_TENSOR_F32)
-        return etx_fail(
-            ETX_ERR_FORMAT, "tensor %s is not of dtype F32", found->name);
     for (int32_t d = 0; d < found->n_dims; d++)
         equal &= found->dim[d] == expected->dim[d];
     if (equal)
@@ -102,12 +100,27 @@ static etx_status check_tensor(
         found->name, found_shape, expected_shape);
 }
 
-static etx_status load_parameter(const struct named_network *named,
-    const struct etx_parameter *parameter, const struct etx_tensor_file *file)
+/* The scales that belong to a tensor; NULL when it needs or has none. */
+static const struct etx_tensor *find_scale(
+    const struct etx_tensor *tensor, const struct etx_tensor_file *file)
+{
+    char name[sizeof tensor->name + sizeof ETX_SCALE_SUFFIX];
+
+    if (tensor->type != ETX_TENSOR_I8)
+        return NULL;
+    (void)snprintf(name, sizeof name, "%s" ETX_SCALE_SUFFIX, tensor->name);
+    return etx_tensor_file_find(file, name);
+}
+
+/* *n_tensors counts the tensors of the file that were read. */
+static etx_status load_parameter(int64_t *n_tensors,
+    const struct named_network *named, const struct etx_parameter *parameter,
+    const struct etx_tensor_file *file)
 {
     float *values = named->network->value + parameter->offset;
     struct etx_tensor expected;
     const struct etx_tensor *found = NULL;
+    const struct etx_tensor *scale = NULL;
     etx_status status = ETX_OK;
 
     describe(&expected, named->stage, named->network, parameter);
@@ -115,7 +128,9 @@ static etx_status load_parameter(const struct named_network *named,
     if (found == NULL)
         return etx_fail(ETX_ERR_FORMAT, "there is no tensor %s", expected.name);
     ETX_CHECK(check_tensor(found, &expected));
-    memcpy(values, found->data, (size_t)found->n_values * sizeof *values);
+    scale = find_scale(found, file);
+    ETX_CHECK(etx_tensor_floats(values, found, scale));
+    *n_tensors += scale == NULL ? 1 : 2;
 
     const int64_t bad = etx_find_not_finite(values, found->n_values);
     if (bad >= 0)
@@ -125,16 +140,21 @@ done:
     return status;
 }
 
-/* Names of parameters are unique, so with as many tensors as parameters and
- * every parameter found there is no other tensor. */
-static int32_t is_parameter(
-    const struct named_network *named, const char *tensor_name)
+/* Names of parameters are unique, so with as many tensors as were read there
+ * is no other. */
+static int32_t is_parameter(const struct named_network *named,
+    const char *tensor_name, const struct etx_tensor_file *file)
 {
     for (int32_t p = 0; p < n_parameters(named); p++) {
         struct etx_tensor expected;
+        const struct etx_tensor *scale = NULL;
+
         describe(&expected, named->stage, named->network,
             &named->network->parameter[p]);
         if (strcmp(expected.name, tensor_name) == 0)
+            return 1;
+        scale = find_scale(etx_tensor_file_find(file, expected.name), file);
+        if (scale != NULL && strcmp(scale->name, tensor_name) == 0)
             return 1;
     }
     return 0;
@@ -146,7 +166,7 @@ static etx_status check_others(
     for (int64_t t = 0; t < file->n_tensors; t++) {
         int32_t known = 0;
         for (int32_t n = 0; n < N_NETWORKS; n++)
-            known |= is_parameter(&named[n], file->tensor[t].name);
+            known |= is_parameter(&named[n], file->tensor[t].name, file);
         if (!known)
             return etx_fail(ETX_ERR_FORMAT,
                 "tensor %s is no parameter of this model",
@@ -159,17 +179,16 @@ static etx_status load_parameters(
     struct etx_model *model, const struct etx_tensor_file *file)
 {
     struct named_network named[N_NETWORKS];
-    int64_t n_expected = 0;
+    int64_t n_read = 0;
     etx_status status = ETX_OK;
 
     list_networks(named, model);
     for (int32_t n = 0; n < N_NETWORKS; n++) {
-        n_expected += n_parameters(&named[n]);
         for (int32_t p = 0; p < n_parameters(&named[n]); p++)
-            ETX_CHECK(load_parameter(
-                &named[n], &named[n].network->parameter[p], file));
+            ETX_CHECK(load_parameter(&n_read, &named[n],
+                &named[n].network->parameter[p], file));
     }
-    if (file->n_tensors != n_expected)
+    if (file->n_tensors != n_read)
         ETX_CHECK(check_others(named, file));
 done:
     return status;

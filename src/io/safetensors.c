@@ -29,6 +29,8 @@ const struct etx_tensor_type_info etx_tensor_types[ETX_N_TENSOR_TYPES] = {
     [ETX_TENSOR_F32] = {"F32", 4},
     [ETX_TENSOR_I64] = {"I64", 8},
     [ETX_TENSOR_U8] = {"U8", 1},
+    [ETX_TENSOR_F16] = {"F16", 2},
+    [ETX_TENSOR_I8] = {"I8", 1},
 };
 
 /* A tensor and its place in the data. */
@@ -50,7 +52,7 @@ static etx_status read_type(
             return ETX_OK;
         }
     return etx_fail(ETX_ERR_FORMAT,
-        NAME ": dtype is %.20s, expected F32, I64 or U8", name,
+        NAME ": dtype is %.20s, expected F32, F16, I64, I8 or U8", name,
         text == NULL ? "not a text" : text);
 }
 

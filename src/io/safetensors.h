@@ -1,4 +1,4 @@
-/* io/safetensors.h -- named float32 tensors and string metadata in one file.
+/* io/safetensors.h -- named tensors and string metadata in one file.
  *
  * The format of https://github.com/huggingface/safetensors: u64 little-endian
  * header length, JSON header, data. Read strictly (docs/model_format.md).
@@ -13,7 +13,13 @@
 
 #define ETX_TENSOR_MAX_DIMS 8
 
-enum etx_tensor_type { ETX_TENSOR_F32, ETX_TENSOR_I64, ETX_TENSOR_U8 };
+enum etx_tensor_type {
+    ETX_TENSOR_F32,
+    ETX_TENSOR_I64,
+    ETX_TENSOR_U8,
+    ETX_TENSOR_F16,
+    ETX_TENSOR_I8
+};
 
 struct etx_tensor {
     char name[256];

@@ -8,7 +8,7 @@
 
 #include "io/safetensors.h"
 
-#define ETX_N_TENSOR_TYPES (ETX_TENSOR_U8 + 1)
+#define ETX_N_TENSOR_TYPES (ETX_TENSOR_I8 + 1)
 
 struct etx_tensor_type_info {
     const char *name; /* in the header of a file */

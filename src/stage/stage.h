@@ -87,6 +87,12 @@ etx_status etx_stage_score(struct etx_graph *graph,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event);
 
+/* edge_classification/triplets.c: triplets, the line graph of graph, gets
+ * scores. graph has scores unless the model's network scores triplets. */
+etx_status etx_stage_score_triplets(struct etx_graph *triplets,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_graph *graph, const struct etx_event *event);
+
 /* pipeline.c: every stage that the model holds, then its labels. */
 etx_status etx_stage_find_tracks(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,

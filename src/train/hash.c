@@ -41,7 +41,9 @@ static size_t tensor_bytes(const struct etx_tensor *tensor)
 {
     static const size_t size[] = {[ETX_TENSOR_F32] = sizeof(float),
         [ETX_TENSOR_I64] = sizeof(int64_t),
-        [ETX_TENSOR_U8] = 1};
+        [ETX_TENSOR_U8] = 1,
+        [ETX_TENSOR_F16] = 2,
+        [ETX_TENSOR_I8] = 1};
 
     return (size_t)tensor->n_values * size[tensor->type];
 }

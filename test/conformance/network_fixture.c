@@ -170,6 +170,54 @@ static const struct network_case cases[] = {
         .options = "{\"hidden\": 16, \"n_iterations\": 2,"
                    " \"activation\": \"silu\"}",
         .n_node_features = 18},
+    {.name = "graph_convolution/as published",
+        .arch = "graph_convolution",
+        .options = "{\"encoder\": false, \"residual\": false,"
+                   " \"norm\": \"none\", \"n_iterations\": 2,"
+                   " \"hidden\": 6, \"decoder_hidden\": [5],"
+                   " \"activation\": \"tanh\"}",
+        .n_node_features = 3},
+    {.name = "graph_convolution/recurrent with edge features",
+        .arch = "graph_convolution",
+        .options = "{\"hidden\": 5, \"n_iterations\": 3,"
+                   " \"encoder_hidden\": [4], \"recurrent\": true,"
+                   " \"activation\": \"silu\","
+                   " \"order\": \"target_source\"}",
+        .n_node_features = 3,
+        .n_edge_features = 5,
+        .with_score = 1},
+    {.name = "graph_convolution/no encoder, as wide as the input, wide head",
+        .arch = "graph_convolution",
+        .options = "{\"hidden\": 17, \"n_iterations\": 2,"
+                   " \"encoder\": false, \"recurrent\": true,"
+                   " \"activation\": \"gelu\"}",
+        .n_node_features = 17},
+    {.name = "graph_convolution/batch norm",
+        .arch = "graph_convolution",
+        .options = "{\"hidden\": 4, \"n_iterations\": 2,"
+                   " \"norm\": \"batch\", \"activation\": \"tanh\"}",
+        .n_node_features = 3,
+        .is_global = 1},
+    {.name = "graph_convolution/no iteration, no encoder",
+        .arch = "graph_convolution",
+        .options = "{\"n_iterations\": 0, \"encoder\": false,"
+                   " \"decoder_hidden\": [4], \"activation\": \"elu\"}",
+        .n_node_features = 2},
+    {.name = "triplet_gnn/with edge features",
+        .arch = "triplet_gnn",
+        .options = "{\"triplets\": {\"hidden\": 4, \"n_iterations\": 2},"
+                   " \"doublet_hidden\": [5], \"activation\": \"tanh\"}",
+        .n_node_features = 2,
+        .n_edge_features = 5,
+        .with_score = 1,
+        .is_rough = 1},
+    {.name = "triplet_gnn/wide, recurrent, target first",
+        .arch = "triplet_gnn",
+        .options = "{\"triplets\": {\"hidden\": 16, \"n_iterations\": 2,"
+                   " \"node_recurrent\": true, \"edge_recurrent\": true},"
+                   " \"doublet_hidden\": [], \"order\": \"target_source\"}",
+        .n_node_features = 9,
+        .is_rough = 1},
     {.name = "interaction_network/no iteration",
         .arch = "interaction_network",
         .options = "{\"hidden\": 4, \"n_iterations\": 0,"

@@ -77,6 +77,15 @@ static const struct counted counts[] = {
     {"edge_filter",
         "{\"hidden\": [512, 512, 512], \"style\": \"vanilla\"}", 12, 0,
         12800 + 2 * 262656 + 513 + 1024},
+    {"graph_convolution",
+        "{\"encoder\": false, \"residual\": false, \"norm\": \"none\","
+        " \"n_iterations\": 2, \"hidden\": 16, \"decoder_hidden\": []}",
+        3, 2, 4 * 16 + 17 * 16 + 35},
+    {"triplet_gnn",
+        "{\"doublet_hidden\": [], \"triplets\": {\"n_iterations\": 0,"
+        " \"encoder_layers\": 1, \"edge_encoder_layers\": 1,"
+        " \"decoder_layers\": 1, \"hidden\": 4}}",
+        3, 2, 9 + 9 * 4 + 17 * 4 + 13},
     {"edge_filter", "{\"hidden\": [64, 64]}", 4, 9,
         18 * 64 + 65 * 64 + 4 * 64 + 65},
 };
@@ -192,6 +201,18 @@ static const struct wrong wrongs[] = {
         "0 to 64"},
     {"attention_gnn", "{}", 3, 1, ETX_ERR_FORMAT, "reads none"},
     {"attention_gnn", "{}", 0, 0, ETX_ERR_FORMAT, "node_encoder"},
+    {"graph_convolution", "{\"n_iterations\": 65}", 3, 0, ETX_ERR_FORMAT,
+        "0 to 64"},
+    {"graph_convolution", "{}", 0, 0, ETX_ERR_FORMAT, "node_encoder"},
+    {"graph_convolution", "{\"encoder\": false, \"encoder_hidden\": [3]}", 3,
+        0, ETX_ERR_FORMAT, "'encoder_hidden' has 1"},
+    {"graph_convolution", "{\"encoder\": false, \"recurrent\": true}", 3, 0,
+        ETX_ERR_FORMAT, "(3) as 'hidden' (64)"},
+    {"triplet_gnn", "{\"max_triplets\": -1}", 3, 0, ETX_ERR_FORMAT,
+        "'max_triplets' is -1"},
+    {"triplet_gnn", "{\"hidden\": 4}", 3, 0, ETX_ERR_FORMAT, "'hidden'"},
+    {"triplet_gnn", "[]", 3, 0, ETX_ERR_FORMAT, "a list, expected an object"},
+    {"triplet_gnn", "{}", 0, 0, ETX_ERR_FORMAT, "no input"},
     {"interaction_network", "{\"hidden\": 4097}", 3, 0, ETX_ERR_FORMAT,
         "'hidden' is 4097"},
     {"interaction_network", "{\"hidden\": 4096, \"node_layers\": 16,"

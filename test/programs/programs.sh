@@ -123,6 +123,23 @@ exits 1 "$programs/etx-graph" --stage graph --points "$out/cut.csv.gz" \
     --radius 1 --out "$out/x.csv"
 exits 2 "$programs/etx-graph" --stage no-such --out "$out/x.csv"
 
+# Seeds: those above a cut, and the cut for a purity.
+exits 0 "$programs/etx-seeds" --event examples/data/event000000002 \
+    --out "$out/seeds.csv" --threads 1
+[ "$(head -1 "$out/seeds.csv")" = hit_1,hit_2,hit_3,score ] ||
+    fail 'seeds header'
+awk '$1 == "seeds" { seeds = $2 } END { print seeds }' "$out/stdout" \
+    >"$out/count"
+[ "$(cat "$out/count")" = $(($(wc -l <"$out/seeds.csv") - 1)) ] ||
+    fail 'seeds: a line each'
+exits 0 "$programs/etx-seeds" --event examples/data --cut 0 --purity 0.99 \
+    --threads 2
+awk '$1 == "purity" { purity = $2 } $1 == "efficiency" { efficiency = $2 }
+    END { exit !(purity >= 0.99 && efficiency >= 0.95) }' "$out/stdout" ||
+    fail 'seeds: purity and efficiency'
+exits 2 "$programs/etx-seeds" --event examples/data --out "$out/x.csv"
+exits 1 "$programs/etx-seeds" --event $event --max-triplets 10
+
 # Physics on the real event, with the model that ships: double majority, pT
 # above 0.5 GeV, at least 5 hits.
 real=${ETX_REFERENCE_DATA:-../shared/data}/trackml_event/event000000001
@@ -187,6 +204,16 @@ train idle --start "$out/f.safetensors" --out "$out/i.safetensors" \
 grep -q '"best": true' "$out/i.jsonl" || fail 'no best validation in the log'
 exits 0 "$programs/etx-find-tracks" --model "$out/h.safetensors" \
     --event $event --out "$out/trained.csv"
+# Any family can be the graph network.
+for family in graph_convolution triplet_gnn attention_gnn; do
+    features='[{"name": "r", "scale": 1000.0}]'
+    echo "{\"stage\": \"gnn\", \"model\": {\"arch\": \"$family\"," \
+        "\"node_features\": $features}, \"schedule\": {\"steps\": 2}," \
+        "\"sampling\": {\"hits\": 0, \"edges\": 500}}" >"$out/$family.json"
+    train $family --start "$out/f.safetensors" --out "$out/any.safetensors"
+    exits 0 "$programs/etx-graph" --stage gnn --event $event \
+        --model "$out/any.safetensors" --out "$out/any.csv"
+done
 exits 1 "$programs/etx-train" --config $event-hits.csv.gz \
     --data examples/data --out "$out/x.safetensors"
 

@@ -89,9 +89,9 @@ static const struct file_row rows[] = {
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],"
         "\"b\":1}}",
         4, "nothing else"},
-    {"dtype F16",
-        "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4,
-        "tensor a: dtype is F16, expected F32, I64 or U8"},
+    {"dtype BF16",
+        "{\"a\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4,
+        "tensor a: dtype is BF16, expected F32, F16, I64, I8 or U8"},
     {"dtype 7", "{\"a\":{\"dtype\":7,\"shape\":[2],\"data_offsets\":[0,4]}}", 4,
         "tensor a: dtype is not a text"},
     {"shape 3", "{" F32("a", "3", "[0,12]") "}", 12,

@@ -163,6 +163,10 @@ class etx_training_report(c.Structure):
         ("auc", c.c_double),
         ("threshold", c.c_double),
         ("seconds", c.c_double),
+        ("is_rollback", c.c_int32),
+        ("n_rollbacks", c.c_int32),
+        ("is_best", c.c_int32),
+        ("is_finished", c.c_int32),
     ]
 
 
@@ -293,6 +297,9 @@ FUNCTIONS = {
     "etx_graph_to_triplets": (c.c_int32, [
         c.c_void_p, c.c_void_p, c.c_void_p, c.c_int64,
     ]),
+    "etx_graph_score_triplets": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
     "etx_graph_n_nodes": (c.c_int64, [c.c_void_p]),
     "etx_graph_n_edges": (c.c_int64, [c.c_void_p]),
     "etx_graph_src": (c.c_void_p, [c.c_void_p]),
@@ -304,8 +311,10 @@ FUNCTIONS = {
         c.c_void_p, c.c_void_p, c.c_char_p, c.c_void_p,
     ]),
     "etx_trainer_add_event": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int32]),
+    "etx_trainer_set_cache": (c.c_int32, [c.c_void_p, c.c_char_p]),
     "etx_trainer_steps_done": (c.c_int64, [c.c_void_p]),
     "etx_trainer_n_steps": (c.c_int64, [c.c_void_p]),
+    "etx_trainer_is_finished": (c.c_int32, [c.c_void_p]),
     "etx_trainer_step": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "etx_trainer_validate": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "etx_trainer_save_checkpoint": (c.c_int32, [c.c_void_p, c.c_char_p]),

@@ -19,6 +19,8 @@ import numpy as np
 
 DTYPES = {
     "F32": np.dtype("<f4"),
+    "F16": np.dtype("<f2"),
+    "I8": np.dtype("i1"),
     "I64": np.dtype("<i8"),
     "U8": np.dtype("u1"),
 }

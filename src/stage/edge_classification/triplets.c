@@ -1,0 +1,85 @@
+/* stage/edge_classification/triplets.c -- scores of triplets.
+ *
+ * A family that scores triplets does so; otherwise a triplet is as good as
+ * both of its doublets together: the product of their scores.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/stage.h"
+
+#include "base/check.h"
+#include "base/finite.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+static etx_status multiply_scores(float *out, const struct etx_graph *triplets,
+    const struct etx_graph *graph)
+{
+    if (graph->score == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "triplets get the scores of their doublets, but the graph has no "
+            "scores");
+    for (int64_t t = 0; t < triplets->n_edges; t++)
+        out[t] =
+            graph->score[triplets->src[t]] * graph->score[triplets->dst[t]];
+    return ETX_OK;
+}
+
+static etx_status run_network(float *out, const struct etx_graph *triplets,
+    const struct etx_graph *graph, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    const struct etx_network *network = model->gnn.network;
+    struct etx_network_input input = {.n_nodes = graph->n_nodes,
+        .position = event->position,
+        .graph = graph};
+    const struct etx_activation_args sigmoid = {.n = triplets->n_edges,
+        .activation = ETX_ACTIVATION_SIGMOID,
+        .x = out,
+        .y = out};
+    float *features = NULL;
+    int64_t bad = -1;
+
+    if (graph->n_nodes != event->n_hits)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "the graph has %lld nodes and the event %lld hits",
+            (long long)graph->n_nodes, (long long)event->n_hits);
+    ETX_CHECK(
+        etx_stage_node_features(&features, context, &model->gnn, event));
+    input.node_features = features;
+    ETX_CHECK(network->arch->forward_triplets(
+        network, context, &input, triplets, out));
+    bad = etx_find_not_finite(out, triplets->n_edges);
+    if (bad >= 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the logit of triplet %lld is not finite", network->arch->name,
+            (long long)bad);
+    ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
+done:
+    return status;
+}
+
+etx_status etx_stage_score_triplets(struct etx_graph *triplets,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_graph *graph, const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    const struct etx_arena_mark mark =
+        etx_arena_mark(context->stream->arena);
+    const struct etx_network *network = model->gnn.network;
+    float *score = NULL;
+
+    ETX_CHECK(etx_alloc(
+        &score, triplets->n_edges, sizeof *score, "scores of triplets"));
+    if (network != NULL && network->arch->forward_triplets != NULL)
+        ETX_CHECK(run_network(score, triplets, graph, context, model, event));
+    else
+        ETX_CHECK(multiply_scores(score, triplets, graph));
+    etx_release(triplets->score);
+    triplets->score = score;
+    score = NULL;
+done:
+    etx_release(score);
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
+}

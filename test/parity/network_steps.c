@@ -1,0 +1,380 @@
+/* test/parity/network_steps.c -- gradients and training steps, for comparison.
+ *
+ * network-steps PROBLEM RESULT: reads a network, its input and targets from
+ * the safetensors file PROBLEM and writes to RESULT the initial values, and
+ * for every step the loss, the gradient and the values after AdamW. The loss
+ * is the mean cross-entropy of edges, or for networks of points the mean
+ * contrastive loss of pairs (hinge on the distance, margin 1). The tests of
+ * test/python do the same in PyTorch.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/arch.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BYTES ((int64_t)1 << 28)
+
+/* What PROBLEM holds; arrays point into its bytes. */
+struct problem {
+    struct etx_tensor_file *file;
+    json_t *config; /* arch, options, edge_features, scales, seed, ... */
+    int64_t n_nodes, n_edges;
+    int32_t *src, *dst; /* [n_edges] in the order of the graph */
+    float *score;       /* [n_edges] */
+    float *target;      /* [n_edges] */
+    struct etx_graph *graph;
+    struct etx_network *network;
+    struct etx_network_input input;
+};
+
+/* What is written; the arrays of a step one after the other. */
+struct result {
+    int64_t n_steps;
+    float *start;    /* [n_values] */
+    float *loss;     /* [n_steps] */
+    float *gradient; /* [n_steps, n_values] */
+    float *value;    /* [n_steps, n_values] */
+    float *m, *v;    /* [n_values] moments */
+};
+
+static double number(const struct problem *problem, const char *key)
+{
+    return json_number_value(json_object_get(problem->config, key));
+}
+
+/* A tensor of the file copied out, for alignment. */
+static etx_status copy_tensor(
+    void *out_pointer, int64_t *n_rows, const struct problem *problem,
+    const char *name, size_t size)
+{
+    etx_status status = ETX_OK;
+    const struct etx_tensor *tensor =
+        etx_tensor_file_find(problem->file, name);
+    void *copy = NULL;
+
+    if (tensor == NULL)
+        return etx_fail(ETX_ERR_FORMAT, "there is no tensor %s", name);
+    ETX_CHECK(etx_alloc(&copy, tensor->n_values, size, name));
+    memcpy(copy, tensor->data, (size_t)tensor->n_values * size);
+    memcpy(out_pointer, &copy, sizeof copy);
+    *n_rows = tensor->dim[0];
+done:
+    return status;
+}
+
+/* The edges are sorted as a graph's, so that they keep their places. */
+static etx_status read_graph(struct problem *problem)
+{
+    etx_status status = ETX_OK;
+    int64_t *ends[2] = {NULL, NULL};
+    int64_t n = 0;
+
+    ETX_CHECK(copy_tensor(&ends[0], &n, problem, "src", sizeof **ends));
+    ETX_CHECK(copy_tensor(&ends[1], &n, problem, "dst", sizeof **ends));
+    ETX_CHECK(
+        copy_tensor(&problem->score, &n, problem, "score", sizeof(float)));
+    ETX_CHECK(
+        copy_tensor(&problem->target, &n, problem, "target", sizeof(float)));
+    ETX_CHECK(etx_alloc(&problem->src, n, sizeof(int32_t), "src"));
+    ETX_CHECK(etx_alloc(&problem->dst, n, sizeof(int32_t), "dst"));
+    for (int64_t e = 0; e < n; e++) {
+        problem->src[e] = (int32_t)ends[0][e];
+        problem->dst[e] = (int32_t)ends[1][e];
+    }
+    problem->n_edges = n;
+    ETX_CHECK(etx_graph_from_edges(&problem->graph, problem->n_nodes, n,
+        problem->src, problem->dst, problem->score, NULL));
+done:
+    etx_release(ends[0]);
+    etx_release(ends[1]);
+    return status;
+}
+
+static etx_status make_network(struct problem *problem, int32_t n_features)
+{
+    etx_status status = ETX_OK;
+    const json_t *features = json_object_get(problem->config, "edge_features");
+    const json_t *scales = json_object_get(problem->config, "scales");
+    struct etx_edge_feature_list list = {.n_features = 0};
+
+    for (size_t k = 0; k < json_array_size(features); k++) {
+        list.feature[k] =
+            (int32_t)json_integer_value(json_array_get(features, k));
+        list.scale[k] = (float)json_number_value(json_array_get(scales, k));
+        list.n_features++;
+    }
+    ETX_CHECK(etx_network_create(&problem->network,
+        json_string_value(json_object_get(problem->config, "arch")),
+        n_features, &list, json_object_get(problem->config, "options")));
+    etx_network_init(problem->network, (uint64_t)number(problem, "seed"));
+done:
+    return status;
+}
+
+static etx_status read_problem(struct problem *problem, const char *path,
+    struct etx_bytes *bytes)
+{
+    etx_status status = ETX_OK;
+    const struct etx_tensor *features = NULL;
+    float *x = NULL;
+    float *position = NULL;
+    int64_t n_position = 0;
+
+    ETX_CHECK(etx_file_read(bytes, path, MOST_BYTES));
+    ETX_CHECK(
+        etx_tensor_file_parse(&problem->file, bytes->data, bytes->size));
+    problem->config = json_loads(json_string_value(json_object_get(
+                                     problem->file->metadata, "problem")),
+        0, NULL);
+    ETX_CHECK(copy_tensor(
+        &x, &problem->n_nodes, problem, "features", sizeof *x));
+    ETX_CHECK(copy_tensor(
+        &position, &n_position, problem, "position", sizeof *position));
+    features = etx_tensor_file_find(problem->file, "features");
+    ETX_CHECK(read_graph(problem));
+    ETX_CHECK(make_network(problem, (int32_t)features->dim[1]));
+    problem->input = (struct etx_network_input){.n_nodes = problem->n_nodes,
+        .node_features = x,
+        .position = position,
+        .graph = problem->graph};
+done:
+    return status;
+}
+
+static void free_problem(struct problem *problem)
+{
+    etx_release((float *)(uintptr_t)problem->input.node_features);
+    etx_release((float *)(uintptr_t)problem->input.position);
+    etx_release(problem->src);
+    etx_release(problem->dst);
+    etx_release(problem->score);
+    etx_release(problem->target);
+    etx_graph_free(problem->graph);
+    etx_network_free(problem->network);
+    etx_tensor_file_free(problem->file);
+    json_decref(problem->config);
+}
+
+static etx_status edge_loss(float *loss, float *d_out,
+    struct etx_context *context, const struct problem *problem,
+    const float *out)
+{
+    double sum = 0.0;
+    const struct etx_bce_loss_args args = {.n = problem->n_edges,
+        .logit = out,
+        .target = problem->target,
+        .pos_weight = 1.0f,
+        .loss_sum = &sum,
+        .scale = (float)(1.0 / (double)problem->n_edges),
+        .d_logit = d_out};
+    const etx_status status =
+        context->ops->bce_loss(context->stream, &args);
+
+    *loss = (float)(sum / (double)problem->n_edges);
+    return status;
+}
+
+/* The edges are the pairs. */
+static etx_status point_loss(float *loss, float *d_out,
+    struct etx_context *context, const struct problem *problem,
+    const float *out)
+{
+    etx_status status = ETX_OK;
+    const float scale = (float)(1.0 / (double)problem->n_edges);
+    const int32_t n_dim = problem->network->n_out;
+    double positive = 0.0;
+    double negative = 0.0;
+    uint8_t *target = NULL;
+    struct etx_hinge_loss_args args = {.n_pairs = problem->n_edges,
+        .n_points = problem->n_nodes,
+        .n_dim = n_dim,
+        .hinge = ETX_HINGE_DISTANCE,
+        .margin = 1.0f,
+        .point = out,
+        .a = problem->src,
+        .b = problem->dst,
+        .positive_scale = scale,
+        .negative_scale = scale,
+        .positive_sum = &positive,
+        .negative_sum = &negative,
+        .d_point = d_out};
+
+    ETX_CHECK(etx_alloc(&target, problem->n_edges, 1, "targets"));
+    for (int64_t e = 0; e < problem->n_edges; e++)
+        target[e] = problem->target[e] > 0.5f;
+    args.target = target;
+    memset(d_out, 0,
+        (size_t)(problem->n_nodes * n_dim) * sizeof *d_out);
+    ETX_CHECK(context->ops->hinge_loss(context->stream, &args));
+    *loss = (float)((double)scale * (positive + negative));
+done:
+    etx_release(target);
+    return status;
+}
+
+/* Loss and gradient at the network's values. */
+static etx_status differentiate(float *loss, float *gradient,
+    struct etx_context *context, const struct problem *problem)
+{
+    etx_status status = ETX_OK;
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_network *network = problem->network;
+    const int32_t is_edge = network->arch->kind == ETX_NETWORK_EDGE;
+    const int64_t n_out =
+        is_edge ? problem->n_edges : problem->n_nodes * network->n_out;
+    struct etx_tape tape = {NULL};
+    float *out = NULL;
+    float *d_out = NULL;
+
+    ETX_CHECK(etx_arena_take(&out, arena, n_out, sizeof *out, "output"));
+    ETX_CHECK(etx_arena_take(&d_out, arena, n_out, sizeof *d_out, "gradient"));
+    ETX_CHECK(
+        network->arch->forward(network, context, &problem->input, &tape, out));
+    ETX_CHECK((is_edge ? edge_loss : point_loss)(
+        loss, d_out, context, problem, out));
+    ETX_CHECK(network->arch->backward(
+        network, context, &problem->input, &tape, d_out, gradient));
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+/* AdamW; weights decay, biases and norms do not, as in training. */
+static etx_status update(const struct result *result,
+    struct etx_context *context, const struct problem *problem,
+    const float *gradient, int64_t step)
+{
+    etx_status status = ETX_OK;
+    const struct etx_network *network = problem->network;
+
+    for (int32_t p = 0; p < network->n_parameters; p++) {
+        const struct etx_parameter *parameter = &network->parameter[p];
+        const int64_t at = parameter->offset;
+        const struct etx_adamw_args args = {
+            .n = (int64_t)parameter->n_rows * parameter->n_cols,
+            .step = step,
+            .learning_rate = (float)number(problem, "learning_rate"),
+            .beta1 = 0.9f,
+            .beta2 = 0.999f,
+            .eps = (float)number(problem, "eps"),
+            .weight_decay =
+                parameter->decays ? (float)number(problem, "weight_decay")
+                                  : 0.0f,
+            .gradient = gradient + at,
+            .parameter = network->value + at,
+            .m = result->m + at,
+            .v = result->v + at,
+        };
+
+        ETX_CHECK(context->ops->adamw(context->stream, &args));
+    }
+done:
+    return status;
+}
+
+static etx_status run_steps(struct result *result,
+    struct etx_context *context, const struct problem *problem)
+{
+    etx_status status = ETX_OK;
+    const struct etx_network *network = problem->network;
+    const int64_t n = network->n_values;
+    const size_t bytes = (size_t)n * sizeof(float);
+
+    result->n_steps = (int64_t)number(problem, "steps");
+    ETX_CHECK(etx_alloc(&result->start, n, sizeof(float), "start"));
+    ETX_CHECK(
+        etx_alloc(&result->loss, result->n_steps, sizeof(float), "loss"));
+    ETX_CHECK(etx_alloc(&result->gradient, result->n_steps * n, sizeof(float),
+        "gradients"));
+    ETX_CHECK(
+        etx_alloc(&result->value, result->n_steps * n, sizeof(float), "values"));
+    ETX_CHECK(etx_alloc(&result->m, n, sizeof(float), "moments"));
+    ETX_CHECK(etx_alloc(&result->v, n, sizeof(float), "moments"));
+    memcpy(result->start, network->value, bytes);
+    for (int64_t s = 0; s < result->n_steps; s++) {
+        float *gradient = result->gradient + s * n;
+
+        ETX_CHECK(differentiate(&result->loss[s], gradient, context, problem));
+        ETX_CHECK(update(result, context, problem, gradient, s + 1));
+        memcpy(result->value + s * n, network->value, bytes);
+    }
+done:
+    return status;
+}
+
+/* [[name, rows, columns], ...] in the order of the values. */
+static json_t *list_parameters(const struct etx_network *network)
+{
+    json_t *list = json_array();
+
+    for (int32_t p = 0; p < network->n_parameters; p++) {
+        const struct etx_parameter *parameter = &network->parameter[p];
+
+        json_array_append_new(list,
+            json_pack("[s,i,i,i]", parameter->name, (int)parameter->n_rows,
+                (int)parameter->n_cols, (int)parameter->is_vector));
+    }
+    return list;
+}
+
+static etx_status write_result(const struct result *result, const char *path,
+    const struct etx_network *network)
+{
+    const int64_t n = network->n_values;
+    const int64_t steps = result->n_steps;
+    json_t *list = list_parameters(network);
+    char *text = json_dumps(list, JSON_COMPACT);
+    json_t *metadata = json_pack("{s:s}", "parameters", text);
+    const struct etx_tensor tensors[] = {
+        {"gradient", ETX_TENSOR_F32, 2, {steps, n}, steps * n,
+            result->gradient},
+        {"loss", ETX_TENSOR_F32, 1, {steps}, steps, result->loss},
+        {"start", ETX_TENSOR_F32, 1, {n}, n, result->start},
+        {"value", ETX_TENSOR_F32, 2, {steps, n}, steps * n, result->value},
+    };
+    const etx_status status = etx_tensor_file_write(
+        path, sizeof tensors / sizeof tensors[0], tensors, metadata);
+
+    json_decref(metadata);
+    json_decref(list);
+    free(text);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    etx_status status = ETX_OK;
+    struct problem problem = {.file = NULL};
+    struct result result = {.n_steps = 0};
+    struct etx_bytes bytes = {NULL, 0};
+    etx_context *context = NULL;
+
+    if (argc != 3) {
+        (void)fprintf(stderr, "usage: network-steps PROBLEM RESULT\n");
+        return 2;
+    }
+    ETX_CHECK(etx_context_create(&context, NULL));
+    ETX_CHECK(read_problem(&problem, argv[1], &bytes));
+    ETX_CHECK(run_steps(&result, context, &problem));
+    ETX_CHECK(write_result(&result, argv[2], problem.network));
+done:
+    if (status != ETX_OK)
+        (void)fprintf(stderr, "network-steps: %s\n", etx_last_error());
+    etx_release(result.start);
+    etx_release(result.loss);
+    etx_release(result.gradient);
+    etx_release(result.value);
+    etx_release(result.m);
+    etx_release(result.v);
+    free_problem(&problem);
+    etx_bytes_release(&bytes);
+    etx_context_free(context);
+    return status == ETX_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}

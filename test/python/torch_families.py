@@ -1,0 +1,215 @@
+"""torch_families -- every network family in PyTorch, from the READMEs.
+
+Each function takes the parameters by name, the input and the options of the
+network, and gives points [n_nodes, n_out] or logits [n_edges]. They follow the
+equations of src/arch/*/README.md and share nothing with the C code.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+Weights = Mapping[str, Tensor]
+Options = Mapping[str, object]
+ACTIVATIONS = {
+    "none": lambda x: x,
+    "relu": torch.relu,
+    "silu": functional.silu,
+    "tanh": torch.tanh,
+    "gelu": functional.gelu,
+}
+
+
+@dataclass
+class Graph:
+    x: Tensor  # [n_nodes, n_features]
+    e: Tensor  # [n_edges, n_edge_features]
+    src: Tensor  # [n_edges]
+    dst: Tensor  # [n_edges]
+
+    @property
+    def n_nodes(self) -> int:
+        return self.x.shape[0]
+
+
+def norm(w: Weights, name: str, x: Tensor) -> Tensor:
+    return functional.layer_norm(x, x.shape[1:], w[name + ".gain"], w[name + ".shift"])
+
+
+def perceptron(
+    w: Weights, prefix: str, x: Tensor, activation: str, bare_end: bool = True
+) -> Tensor:
+    """Linears with norm (where there is one) and activation; the last is bare
+    unless asked otherwise."""
+    k = 0
+    while f"{prefix}.{k}.weight" in w:
+        name = f"{prefix}.{k}"
+        x = functional.linear(x, w[name + ".weight"], w[name + ".bias"])
+        if name + ".gain" in w:
+            x = norm(w, name, x)
+        k += 1
+        if f"{prefix}.{k}.weight" in w or not bare_end:
+            x = ACTIVATIONS[activation](x)
+    return x
+
+
+def add_up(values: Tensor, index: Tensor, n: int) -> Tensor:
+    shape = (n, *values.shape[1:])
+    return torch.zeros(shape, dtype=values.dtype).index_add(0, index, values)
+
+
+def largest(values: Tensor, index: Tensor, n: int) -> Tensor:
+    """Per segment, 0 where it is empty."""
+    out = torch.full((n, *values.shape[1:]), -torch.inf, dtype=values.dtype)
+    place = index.view(-1, *[1] * (values.dim() - 1)).expand_as(values)
+    out = out.scatter_reduce(0, place, values, "amax")
+    return torch.where(torch.isinf(out), 0.0, out)
+
+
+def mlp(w: Weights, graph: Graph, options: Options) -> Tensor:
+    out = perceptron(w, "layers", graph.x, options["activation"])
+    out = ACTIVATIONS[options.get("last_activation", "none")](out)
+    return functional.normalize(out) if options.get("normalize_output") else out
+
+
+def ends(graph: Graph, options: Options) -> tuple[Tensor, Tensor]:
+    if options.get("order") == "target_source":
+        return graph.dst, graph.src
+    return graph.src, graph.dst
+
+
+def edge_filter(w: Weights, graph: Graph, options: Options) -> Tensor:
+    first, second = ends(graph, options)
+    h = torch.cat([graph.x[first], graph.x[second], graph.e], 1)
+    if options.get("style") != "vanilla":
+        return perceptron(w, "layers", h, options["activation"])[:, 0]
+    last = max(int(name.split(".")[1]) for name in w if name.startswith("layers."))
+    for k in range(last + 1):
+        h = functional.linear(h, w[f"layers.{k}.weight"], w[f"layers.{k}.bias"])
+        if 0 < k < last:
+            h = norm(w, "norm", torch.tanh(h))
+    return h[:, 0]
+
+
+def attention_gnn(w: Weights, graph: Graph, options: Options) -> Tensor:
+    activation = options["activation"]
+    first, second = ends(graph, options)
+    h = perceptron(w, "node_encoder", graph.x, activation, bare_end=False)
+    h = torch.cat([h, graph.x], 1)
+
+    def logits() -> Tensor:
+        pairs = torch.cat([h[first], h[second]], 1)
+        return perceptron(w, "edge_network", pairs, activation)
+
+    for _ in range(options["n_iterations"]):
+        a = torch.sigmoid(logits())
+        m = add_up(a * h[graph.src], graph.dst, graph.n_nodes)
+        m = m + add_up(a * h[graph.dst], graph.src, graph.n_nodes)
+        update = perceptron(w, "node_network", torch.cat([h, m], 1), activation)
+        h = torch.cat([update, graph.x], 1) + h
+    return logits()[:, 0]
+
+
+REDUCE: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
+    "sum": add_up,
+    "max": largest,
+}
+
+
+def interaction_network(w: Weights, graph: Graph, options: Options) -> Tensor:
+    activation = options.get("activation", "silu")
+    first, second = ends(graph, options)
+    n = graph.n_nodes
+
+    def run(name: str, parts: list[Tensor], k: int | None = None) -> Tensor:
+        prefix = name if f"{name}.0.weight" in w else f"{name}.{k}"
+        return perceptron(w, prefix, torch.cat(parts, 1), activation)
+
+    def edges(x: Tensor, e: Tensor, k: int) -> Tensor:
+        return run("edge_network", [x[first], x[second], e], k) + e
+
+    def nodes(x: Tensor, e: Tensor, k: int) -> Tensor:
+        kinds = [REDUCE[kind] for kind in options.get("aggregation", ["sum"])]
+        m = [reduce(e, graph.dst, n) for reduce in kinds]
+        if options.get("aggregate_at", "both") == "both":
+            m += [reduce(e, graph.src, n) for reduce in kinds]
+        return run("node_network", [x, *m], k) + x
+
+    x = run("node_encoder", [graph.x])
+    parts = [graph.e]
+    if options.get("edge_from_nodes", True):
+        parts = [graph.x[first], graph.x[second], *parts]
+    if options.get("edge_from_latents", False):
+        parts = [x[first], x[second], *parts]
+    e = run("edge_encoder", parts)
+    for k in range(options["n_iterations"]):
+        if options.get("edge_update", "first") == "first":
+            e = edges(x, e, k)
+            x = nodes(x, e, k)
+        elif options["edge_update"] == "old":
+            x, e = nodes(x, e, k), edges(x, e, k)
+        else:
+            x = nodes(x, e, k)
+            e = edges(x, e, k)
+    return run("decoder", [x[first], x[second], e])[:, 0]
+
+
+def graph_convolution(w: Weights, graph: Graph, options: Options) -> Tensor:
+    activation = options["activation"]
+    first, second = ends(graph, options)
+    n = graph.n_nodes
+    loops = torch.arange(n)
+    row = torch.cat([graph.src, graph.dst, loops])
+    column = torch.cat([graph.dst, graph.src, loops])
+    degree = torch.bincount(row, minlength=n).to(graph.x.dtype)
+    weight = (degree[row] * degree[column]).rsqrt()
+    adjacency = torch.zeros(n, n, dtype=graph.x.dtype).index_put(
+        (row, column), weight, accumulate=True
+    )
+    h = graph.x
+    if options.get("encoder", True):
+        h = perceptron(w, "node_encoder", h, activation, bare_end=False)
+    for k in range(options["n_iterations"]):
+        name = f"convolution.{k}"
+        update = perceptron(w, name, adjacency @ h, activation, bare_end=False)
+        h = update + h if options.get("residual", True) else update
+    parts = [h[first], h[second], graph.e]
+    return perceptron(w, "decoder", torch.cat(parts, 1), activation)[:, 0]
+
+
+def line_graph(src: Tensor, dst: Tensor) -> tuple[Tensor, Tensor]:
+    """Pairs (a, b) of edges with dst[a] == src[b], by b and then a."""
+    b, a = torch.nonzero(src[:, None] == dst[None, :], as_tuple=True)
+    return a, b
+
+
+def triplet_gnn(w: Weights, graph: Graph, options: Options) -> Tensor:
+    first, second = ends(graph, options)
+    rows = torch.cat([graph.x[first], graph.x[second], graph.e], 1)
+    a, b = line_graph(graph.src, graph.dst)
+    line = Graph(rows, rows.new_zeros(len(a), 0), a, b)
+    inner = {
+        name.removeprefix("triplets."): value
+        for name, value in w.items()
+        if name.startswith("triplets.")
+    }
+    q = interaction_network(inner, line, options["triplets"])
+    u = perceptron(w, "doublets", rows, options["activation"])[:, 0]
+    return u + largest(q, b, len(u)) + largest(q, a, len(u))
+
+
+FAMILIES = {
+    "mlp": mlp,
+    "edge_filter": edge_filter,
+    "attention_gnn": attention_gnn,
+    "interaction_network": interaction_network,
+    "graph_convolution": graph_convolution,
+    "triplet_gnn": triplet_gnn,
+}
