@@ -3,8 +3,8 @@
 The space points of each event are joined within a radius in feature space by
 etx-graph, scored with the converted lrt_gnn and labelled. The scores of the
 reference operators are those of the TorchScript model in float64 to 1e-4. Those
-of the fast operators are those of PyTorch in float32 to 1e-4 plus what float32
-costs PyTorch itself, which on single edges of dense events is more than 1e-4.
+of the fast operators are those to 1e-4 plus what float32 costs PyTorch itself,
+which on single edges of dense events is more than 1e-4.
 Skipped without torch, the reference data or the built programs.
 
 SPDX-License-Identifier: Apache-2.0
@@ -118,14 +118,15 @@ class LrtEvents(unittest.TestCase):
                 torch64 = scores(exact_network, torch.from_numpy(features).double())
                 rounding = distance(torch32, torch64)
                 self.assertLessEqual(distance(reference, torch64), 1e-4)
-                self.assertLessEqual(distance(fast, torch32), 1e-4 + rounding)
+                # Two float32 programs are apart by the rounding of both.
+                self.assertLessEqual(distance(fast, torch64), 1e-4 + rounding)
                 self.assertEqual(len(labels), len(features))
                 n_edges += len(edges)
-                found = (distance(reference, torch64), distance(fast, torch32), rounding)
+                found = (distance(reference, torch64), distance(fast, torch64), rounding)
                 worst = [max(pair) for pair in zip(worst, found)]
         self.assertGreater(n_edges, 10000)
         print(f"20 events, {n_edges} edges; largest difference of scores: reference - "
-              f"torch float64 {worst[0]:.1e}, fast - torch float32 {worst[1]:.1e}, "
+              f"torch float64 {worst[0]:.1e}, fast - torch float64 {worst[1]:.1e}, "
               f"torch float32 - float64 {worst[2]:.1e}")
 
 
