@@ -14,8 +14,8 @@ SANITIZE ?=
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-ifneq ($(CUDA),0)
-$(error CUDA=$(CUDA): this version has no CUDA backend, only its absent twin)
+ifeq ($(filter $(CUDA),0 1),)
+$(error CUDA=$(CUDA): 0 builds without the CUDA backend, 1 with it)
 endif
 
 VERSION_H := include/exatrkx/version.h
@@ -59,6 +59,26 @@ OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
 ifeq ($(shell uname -m),x86_64)
 SIMD := $(wildcard src/op/x86/simd/*.c)
 OBJECTS += $(foreach isa,avx2 avx512,$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o))
+endif
+
+# With CUDA=1 the folder cuda/ takes the place of its absent twin. The runtime
+# is linked in; cuBLASLt is a library beside the toolkit. Objects are for
+# compute capability 8.0 and 9.0, and PTX for later ones.
+CUDA_HOME ?= /usr/local/cuda
+NVCC ?= $(CUDA_HOME)/bin/nvcc
+CUDA_ARCHS := -gencode arch=compute_80,code=sm_80 \
+    -gencode arch=compute_90,code=[sm_90,compute_90]
+CUDA_FLAGS := -std=c++17 -O3 -lineinfo -fmad=false $(CUDA_ARCHS) \
+    -Werror all-warnings -Xptxas --warn-on-spills -I. -Iinclude -Isrc -MMD \
+    -Xcompiler -Wall,-Wextra,-Werror,-fPIC,-fvisibility=hidden
+ifeq ($(CUDA),1)
+CUDA_SOURCES := $(wildcard cuda/backend/*.cu cuda/op/*.cu)
+OBJECTS := $(filter-out %/backend/cuda_absent.o,$(OBJECTS)) \
+    $(CUDA_SOURCES:%.cu=$(BUILD)/obj/%.o)
+LDLIBS_CUDA := -L$(CUDA_HOME)/lib64 -lcublasLt -lcudart_static -lrt -ldl \
+    -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic -Wl,-rpath,'$$ORIGIN' \
+    -Wl,-rpath,$(CUDA_HOME)/lib64
+LDLIBS_LIB += $(LDLIBS_CUDA)
 endif
 
 SONAME := $(LIB)/libexatrkx.so.$(MAJOR)
@@ -133,6 +153,9 @@ $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 	$(call compile)
 $(BUILD)/obj/examples/%.o: examples/%.c
 	$(call compile,-DETX_DATA_DIR='"$(DATADIR)"')
+$(BUILD)/obj/cuda/%.o: cuda/%.cu
+	@mkdir -p $(@D) && echo "  nvcc  $@"
+	@$(NVCC) $(CUDA_FLAGS) -c $< -o $@
 $(BUILD)/obj/test/%.o: test/%.c $(BUILD)/gen/suites.h
 	$(call compile,-Itest/unit -Itest/checkop)
 
