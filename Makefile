@@ -7,8 +7,13 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 DATADIR ?= $(PREFIX)/share/exatrkx
 DESTDIR ?=
+ifeq ($(CUDA),1)
+BUILD ?= build/cuda
+LIB ?= build/cuda/lib
+else
 BUILD ?= build
 LIB ?= lib
+endif
 SANITIZE ?=
 
 ifeq ($(origin CC),default)
@@ -90,9 +95,12 @@ PROGRAMS := $(PROGRAM_SOURCES:examples/%.c=$(BUILD)/examples/%)
 PROGRAM_PARTS := $(filter-out $(PROGRAM_SOURCES),$(wildcard examples/*.c))
 PROGRAM_OBJECTS := $(PROGRAM_PARTS:examples/%.c=$(BUILD)/obj/examples/%.o)
 
-TEST_SOURCES := $(foreach room,unit checkop conformance golden,\
+TEST_SOURCES := $(foreach room,unit checkop conformance golden cuda,\
     $(wildcard test/$(room)/*.c))
 TEST_OBJECTS := $(TEST_SOURCES:%.c=$(BUILD)/obj/%.o)
+ifeq ($(CUDA),1)
+TEST_OBJECTS := $(TEST_OBJECTS:%/checkop/shared_memory.o=%/cuda/shared_memory.o)
+endif
 SUITES := $(patsubst test_%.c,%,$(filter test_%.c,$(notdir $(TEST_SOURCES))))
 TESTS := $(BUILD)/test/exatrkx-tests
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
@@ -109,7 +117,7 @@ PEERS_NATIVE := $(PEERS_OUT)/limits.so $(PEERS_OUT)/nanoflann_pairs.so
 
 .PHONY: all lib programs tests check demo bench bench-peers bench-peers-deps \
     install uninstall dist docs \
-    format lint clean deps help asan tsan fuzz coverage abi
+    format lint clean deps help gpu bundle asan tsan fuzz coverage abi
 .DELETE_ON_ERROR:
 
 all: lib programs
@@ -120,6 +128,8 @@ help:
 	@echo 'make check      set up, build and run every test'
 	@echo 'make bench      time every stage and operator'
 	@echo 'make bench-peers  time the stages beside other software'
+	@echo 'make gpu        build with CUDA=1, test and time on a GPU; one report'
+	@echo 'make bundle     a folder that does the same on a bare machine'
 	@echo 'make install    PREFIX=/usr/local DESTDIR='
 	@echo 'make lint docs format asan tsan fuzz coverage abi clean'
 
@@ -137,7 +147,7 @@ demo: deps
 
 check: deps
 	@$(MAKE) --no-print-directory all tests
-	@test/check.sh $(BUILD)
+	@test/check.sh $(BUILD) $(LIB)
 
 # $(call compile,flags): one object from one source.
 compile = @mkdir -p $(@D) && echo "  cc    $@" && \
@@ -158,6 +168,10 @@ $(BUILD)/obj/cuda/%.o: cuda/%.cu
 	@$(NVCC) $(CUDA_FLAGS) -c $< -o $@
 $(BUILD)/obj/test/%.o: test/%.c $(BUILD)/gen/suites.h
 	$(call compile,-Itest/unit -Itest/checkop)
+
+$(BUILD)/obj/test/cuda/%.o: test/cuda/%.cu
+	@mkdir -p $(@D) && echo "  nvcc  $@"
+	@$(NVCC) $(CUDA_FLAGS) -Itest/checkop -c $< -o $@
 
 # The list of network families is the list of folders in src/arch/.
 $(BUILD)/gen/archs.c: $(ARCHS:%=src/arch/%) Makefile
@@ -199,7 +213,8 @@ $(TESTS): $(TEST_OBJECTS) $(STATIC)
 
 $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
     $(filter-out %/main.o $(BUILD)/obj/test/checkop/test_%,\
-    $(filter $(BUILD)/obj/test/checkop/%,$(TEST_OBJECTS))) $(STATIC)
+    $(filter $(BUILD)/obj/test/checkop/% %/cuda/shared_memory.o,\
+    $(TEST_OBJECTS))) $(STATIC)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) \
 	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@
@@ -229,6 +244,18 @@ bench-peers: bench-peers-deps
 	@ETX_LIBRARY=$(abspath $(SHARED)) ETX_NATIVE=$(abspath $(PEERS_OUT)) \
 	    PYTHONPATH=test/bench:bindings/python PYTHONDONTWRITEBYTECODE=1 \
 	    $(PEERS_VENV)/bin/python -m peers --out $(PEERS_OUT) $(PEERS_ARGS)
+
+# What a machine with a GPU is for: build, device tests, compute-sanitizer,
+# times, one report. The bundle carries it to a machine that has the driver,
+# cuBLASLt and the C library, and nothing else.
+GPU_OUT ?= build/gpu
+BUNDLE ?= build/bundle
+gpu: deps
+	@$(MAKE) --no-print-directory CUDA=1 all tests
+	@test/cuda/gpu.sh build/cuda/test build/cuda/examples $(GPU_OUT)
+bundle: deps
+	@$(MAKE) --no-print-directory CUDA=1 all tests
+	@test/cuda/bundle.sh build/cuda $(BUNDLE)
 
 # Sanitizers: the same rules in a build folder of their own.
 asan: deps

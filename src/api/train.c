@@ -8,6 +8,7 @@
 #include "api/arguments.h"
 #include "base/check.h"
 #include "base/float_environment.h"
+#include "base/status.h"
 #include "train/trainer.h"
 
 /* A report has not grown since its first release; a larger one, of a newer
