@@ -28,7 +28,7 @@ __device__ static double weight_of(
 }
 
 /* Column 0: the loss of an edge; column 1: its weight. */
-struct loss_term {
+struct bce_term {
     struct etx_bce_loss_args args;
 
     __device__ double operator()(int64_t e, int32_t column) const
@@ -71,7 +71,7 @@ etx_status etx_cuda_bce_loss(
         ETX_TRY(etx_launch(stream, args->n, slope_kernel, *args));
     if (args->loss_sum == NULL && args->weight_sum == NULL)
         return ETX_OK;
-    ETX_TRY(etx_column_sums(stream, sum, args->n, 2, loss_term{*args}));
+    ETX_TRY(etx_column_sums(stream, sum, args->n, 2, bce_term{*args}));
     ETX_TRY(etx_place_get(stream->place, total, sum, 2, sizeof *total));
     if (args->loss_sum != NULL)
         *args->loss_sum = total[0];

@@ -64,7 +64,7 @@ __device__ static double loss_of(
 }
 
 /* Column 0: the losses of pairs with y = 1; column 1: of the others. */
-struct loss_term {
+struct hinge_term {
     struct etx_hinge_loss_args args;
 
     __device__ double operator()(int64_t p, int32_t column) const
@@ -156,7 +156,7 @@ etx_status etx_cuda_hinge_loss(
     if (args->d_point != NULL)
         ETX_TRY(add_gradient(stream, args));
     ETX_TRY(
-        etx_column_sums(stream, sum, args->n_pairs, 2, loss_term{*args}));
+        etx_column_sums(stream, sum, args->n_pairs, 2, hinge_term{*args}));
     ETX_TRY(etx_place_get(stream->place, total, sum, 2, sizeof *total));
     *args->positive_sum = total[0];
     *args->negative_sum = total[1];

@@ -29,7 +29,8 @@ struct checkop_buffer {
 
 /* ---------------------------------------------------- start and buffers -- */
 
-/* The device as one more implementation, unless this machine has none. */
+/* The device behind the implementations that are counted, unless this machine
+ * has none: it takes cases, whose arrays it reaches, and nothing else. */
 static void add_device(struct checkop *check)
 {
     etx_context_options options;
@@ -39,7 +40,7 @@ static void add_device(struct checkop *check)
     options.device = ETX_DEVICE_CUDA;
     if (etx_context_create(&check->device, &options) != ETX_OK)
         return;
-    check->implementation[check->n_implementations++] =
+    check->implementation[check->n_implementations] =
         (struct checkop_implementation){.name = "cuda",
             .ops = *check->device->ops,
             .stream = check->device->stream};
@@ -61,13 +62,13 @@ void checkop_start(struct checkop *check, uint64_t seed)
         next->ops = etx_op_ref;
         etx_op_x86(&next->ops, level);
     }
-    add_device(check);
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
         struct etx_stream *const stream = &check->stream[p];
         if (etx_arena_create(&stream->arena, 0) != ETX_OK ||
             etx_pool_create(&stream->pool, pool_threads[p]) != ETX_OK)
             ck_abort_msg("no stream: %s", etx_last_error());
     }
+    add_device(check);
 }
 
 /* A passing assertion of Check costs a system call, so loops here look first
@@ -436,6 +437,8 @@ void checkop_verify(struct checkop *check, struct checkop_case *self)
     for (int32_t i = 1; i < check->n_implementations; i++)
         if (checkop_is_own(check, i, self))
             verify_implementation(check, self, i, expected);
+    if (check->device != NULL)
+        verify_implementation(check, self, check->n_implementations, expected);
     for (int32_t o = 0; o < self->n_outputs; o++)
         memcpy(self->output[o].data, expected[o],
             (size_t)self->output[o].n * self->output[o].size);

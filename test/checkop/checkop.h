@@ -43,7 +43,9 @@ struct checkop {
     enum checkop_values values; /* how checkop_floats fills */
     int32_t n_implementations;
     struct checkop_implementation
-        implementation[CHECKOP_MAX_IMPLEMENTATIONS]; /* [0] the reference */
+        implementation[CHECKOP_MAX_IMPLEMENTATIONS]; /* [0] the reference;
+                                                      * last, uncounted: the
+                                                      * device */
     struct etx_stream stream[CHECKOP_N_POOLS];       /* 1, 2, 4 threads */
     struct checkop_buffer *buffers; /* all that was handed out */
     etx_context *device;            /* NULL without one */
