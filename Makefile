@@ -8,15 +8,20 @@ LIBDIR ?= $(PREFIX)/lib
 DATADIR ?= $(PREFIX)/share/exatrkx
 MANDIR ?= $(PREFIX)/share/man
 DESTDIR ?=
+ifeq ($(CUDA),1)
+BUILD ?= build/cuda
+LIB ?= build/cuda/lib
+else
 BUILD ?= build
 LIB ?= lib
+endif
 SANITIZE ?=
 
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-ifneq ($(CUDA),0)
-$(error CUDA=$(CUDA): this version has no CUDA backend, only its absent twin)
+ifeq ($(filter $(CUDA),0 1),)
+$(error CUDA=$(CUDA): 0 builds without the CUDA backend, 1 with it)
 endif
 
 VERSION_H := include/exatrkx/version.h
@@ -67,6 +72,26 @@ SIMD := $(wildcard src/op/x86/simd/*.c)
 OBJECTS += $(foreach isa,avx2 avx512,$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o))
 endif
 
+# With CUDA=1 the folder cuda/ takes the place of its absent twin. The runtime
+# is linked in; cuBLASLt is a library beside the toolkit. Objects are for
+# compute capability 8.0 and 9.0, and PTX for later ones.
+CUDA_HOME ?= /usr/local/cuda
+NVCC ?= $(CUDA_HOME)/bin/nvcc
+CUDA_ARCHS := -gencode arch=compute_80,code=sm_80 \
+    -gencode arch=compute_90,code=[sm_90,compute_90]
+CUDA_FLAGS := -std=c++17 -O3 -lineinfo -fmad=false $(CUDA_ARCHS) \
+    -Werror all-warnings -Xptxas --warn-on-spills -I. -Iinclude -Isrc -MMD \
+    -Xcompiler -Wall,-Wextra,-Werror,-fPIC,-fvisibility=hidden
+ifeq ($(CUDA),1)
+CUDA_SOURCES := $(wildcard cuda/backend/*.cu cuda/op/*.cu)
+OBJECTS := $(filter-out %/backend/cuda_absent.o,$(OBJECTS)) \
+    $(CUDA_SOURCES:%.cu=$(BUILD)/obj/%.o)
+LDLIBS_CUDA := -L$(CUDA_HOME)/lib64 -lcublasLt -lcudart_static -lrt -ldl \
+    -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic -Wl,-rpath,'$$ORIGIN' \
+    -Wl,-rpath,$(CUDA_HOME)/lib64
+LDLIBS_LIB += $(LDLIBS_CUDA)
+endif
+
 SONAME := $(LIB)/libexatrkx.so.$(MAJOR)
 SHARED := $(LIB)/libexatrkx.so
 STATIC := $(LIB)/libexatrkx.a
@@ -76,9 +101,12 @@ PROGRAMS := $(PROGRAM_SOURCES:examples/%.c=$(BUILD)/examples/%)
 PROGRAM_PARTS := $(filter-out $(PROGRAM_SOURCES),$(wildcard examples/*.c))
 PROGRAM_OBJECTS := $(PROGRAM_PARTS:examples/%.c=$(BUILD)/obj/examples/%.o)
 
-TEST_SOURCES := $(foreach room,unit checkop conformance golden,\
+TEST_SOURCES := $(foreach room,unit checkop conformance golden cuda,\
     $(wildcard test/$(room)/*.c))
 TEST_OBJECTS := $(TEST_SOURCES:%.c=$(BUILD)/obj/%.o)
+ifeq ($(CUDA),1)
+TEST_OBJECTS := $(TEST_OBJECTS:%/checkop/shared_memory.o=%/cuda/shared_memory.o)
+endif
 SUITES := $(patsubst test_%.c,%,$(filter test_%.c,$(notdir $(TEST_SOURCES))))
 TESTS := $(BUILD)/test/exatrkx-tests
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
@@ -102,7 +130,7 @@ PYTHON_C := bindings/python/exatrkx/_declarations.py
 
 .PHONY: all lib programs tests check demo bench bench-peers bench-peers-deps \
     check-kill install uninstall dist docs declarations \
-    format lint clean deps help asan tsan fuzz coverage abi
+    format lint clean deps help gpu bundle asan tsan fuzz coverage abi
 .DELETE_ON_ERROR:
 
 all: lib programs
@@ -113,6 +141,8 @@ help:
 	@echo 'make check      set up, build and run every test'
 	@echo 'make bench      time every stage and operator'
 	@echo 'make bench-peers  time the stages beside other software'
+	@echo 'make gpu        build with CUDA=1, test and time on a GPU; one report'
+	@echo 'make bundle     a folder that does the same on a bare machine'
 	@echo 'make install    PREFIX=/usr/local DESTDIR='
 	@echo 'make declarations  the C interface for Python, from the headers'
 	@echo 'make lint docs format asan tsan fuzz coverage abi clean'
@@ -131,7 +161,7 @@ demo: deps
 
 check: deps
 	@$(MAKE) --no-print-directory all tests
-	@test/check.sh $(BUILD)
+	@test/check.sh $(BUILD) $(LIB)
 
 # $(call compile,flags): one object from one source.
 compile = @mkdir -p $(@D) && echo "  cc    $@" && \
@@ -149,8 +179,15 @@ $(BUILD)/obj/lib/%.o: lib/%.c
 	$(call compile)
 $(BUILD)/obj/examples/%.o: examples/%.c
 	$(call compile,-DETX_DATA_DIR='"$(DATADIR)"')
+$(BUILD)/obj/cuda/%.o: cuda/%.cu
+	@mkdir -p $(@D) && echo "  nvcc  $@"
+	@$(NVCC) $(CUDA_FLAGS) -c $< -o $@
 $(BUILD)/obj/test/%.o: test/%.c $(BUILD)/gen/suites.h
 	$(call compile,-Itest/unit -Itest/checkop)
+
+$(BUILD)/obj/test/cuda/%.o: test/cuda/%.cu
+	@mkdir -p $(@D) && echo "  nvcc  $@"
+	@$(NVCC) $(CUDA_FLAGS) -Itest/checkop -c $< -o $@
 
 # The list of network families is the list of folders in src/arch/.
 $(BUILD)/gen/archs.c: $(ARCHS:%=src/arch/%) Makefile
@@ -192,7 +229,8 @@ $(TESTS): $(TEST_OBJECTS) $(STATIC)
 
 $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
     $(filter-out %/main.o $(BUILD)/obj/test/checkop/test_%,\
-    $(filter $(BUILD)/obj/test/checkop/%,$(TEST_OBJECTS))) $(STATIC)
+    $(filter $(BUILD)/obj/test/checkop/% %/cuda/shared_memory.o,\
+    $(TEST_OBJECTS))) $(STATIC)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) \
 	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@
@@ -228,6 +266,18 @@ bench-peers: bench-peers-deps
 	@ETX_LIBRARY=$(abspath $(SHARED)) ETX_NATIVE=$(abspath $(PEERS_OUT)) \
 	    PYTHONPATH=test/bench:bindings/python PYTHONDONTWRITEBYTECODE=1 \
 	    $(PEERS_VENV)/bin/python -m peers --out $(PEERS_OUT) $(PEERS_ARGS)
+
+# What a machine with a GPU is for: build, device tests, compute-sanitizer,
+# times, one report. The bundle carries it to a machine that has the driver,
+# cuBLASLt and the C library, and nothing else.
+GPU_OUT ?= build/gpu
+BUNDLE ?= build/bundle
+gpu: deps
+	@$(MAKE) --no-print-directory CUDA=1 all tests
+	@test/cuda/gpu.sh build/cuda/test build/cuda/examples $(GPU_OUT)
+bundle: deps
+	@$(MAKE) --no-print-directory CUDA=1 all tests
+	@test/cuda/bundle.sh build/cuda $(BUNDLE)
 
 # Sanitizers: the same rules in a build folder of their own.
 asan: deps

@@ -1,8 +1,10 @@
 #!/bin/sh
-# Run every test on what `make check` built in folder $1. What a machine lacks
+# Run every test on what `make check` built in folders $1 (tests and programs)
+# and $2 (the library). What a machine lacks
 # is reported as SKIPPED with the reason. Check's own line closes the run.
 set -eu
 build=$1
+lib=$2
 
 echo '== headers'
 test/header/headers.sh
@@ -10,7 +12,7 @@ echo '== lint'
 test/lint/includes.sh
 test/lint/calls.sh
 echo '== exported symbols'
-test/lint/abi.sh lib/libexatrkx.so
+test/lint/abi.sh "$lib/libexatrkx.so"
 test/lint/exercised.sh
 echo '== programs'
 test/programs/programs.sh "$build"

@@ -115,7 +115,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_context_options_init(
     etx_context_options *options, size_t struct_size);
 
 /* options may be NULL: one CPU thread. ETX_ERR_UNSUPPORTED for a device that
- * this build or this machine lacks. */
+ * this build lacks, ETX_ERR_DEVICE for one that this machine lacks. */
 ETX_API ETX_MUST_CHECK etx_status etx_context_create(
     etx_context **out, const etx_context_options *options);
 /* Release it; NULL is fine. No call may be using it. */

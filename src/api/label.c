@@ -78,9 +78,16 @@ static etx_status label(int32_t *labels, struct etx_context *context,
     const struct etx_graph *graph, const struct etx_event *event,
     const etx_label_options *options)
 {
+    etx_status status;
     const float *position = event == NULL ? NULL : event->position;
+    const struct etx_graph *here = NULL;
+    struct etx_graph *copy = NULL;
 
-    return etx_build_tracks(labels, context, graph, position, options);
+    ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
+    ETX_CHECK(etx_build_tracks(labels, context, here, position, options));
+done:
+    etx_graph_free(copy);
+    return status;
 }
 
 etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
@@ -110,6 +117,7 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
 {
     etx_label_options known;
     struct etx_stage_clock clock;
+    struct etx_arena *arena;
     struct etx_arena_mark mark;
     int32_t *labels = NULL;
     etx_status status;
@@ -118,16 +126,17 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, "out", out));
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
-    mark = etx_arena_mark(context->stream->arena);
+    arena = etx_host_of(context)->stream->arena;
+    mark = etx_arena_mark(arena);
     clock = etx_stage_begin(context, ETX_STAGE_LABEL);
-    status = etx_arena_take(&labels, context->stream->arena, graph->n_nodes,
-        sizeof *labels, "labels");
+    status = etx_arena_take(
+        &labels, arena, graph->n_nodes, sizeof *labels, "labels");
     if (status == ETX_OK)
         status = label(labels, context, graph, event, &known);
     if (status == ETX_OK)
         status = etx_tracks_group(out, graph->n_nodes, labels, 1);
     etx_stage_end(context, &clock, 0);
-    etx_arena_reset(context->stream->arena, mark);
+    etx_arena_reset(arena, mark);
 done:
     etx_float_environment_leave(&host);
     return status;

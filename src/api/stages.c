@@ -2,7 +2,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <float.h>
-#include <string.h>
 
 #include "api/arguments.h"
 #include "base/check.h"
@@ -46,9 +45,8 @@ static etx_status embed_into(float *points, int64_t columns,
     etx_float_environment_enter(&host);
     etx_stage_forget(context);
     ETX_CHECK(etx_stage_embed(&embedded, context, model, event));
-    if (event->n_hits > 0)
-        memcpy(points, embedded,
-            (size_t)(event->n_hits * columns) * sizeof *points);
+    ETX_CHECK(etx_place_get(context->stream->place, points, embedded,
+        event->n_hits * columns, sizeof *points));
 done:
     etx_arena_reset(context->stream->arena, mark);
     etx_float_environment_leave(&host);
@@ -86,6 +84,7 @@ etx_status etx_graph_build(etx_graph **out, etx_context *context,
     const etx_model *model, const etx_event *event)
 {
     etx_status status = check_call("etx_graph_build", context, model, event);
+    struct etx_graph *graph = NULL;
     fenv_t host;
 
     if (status == ETX_OK)
@@ -94,8 +93,33 @@ etx_status etx_graph_build(etx_graph **out, etx_context *context,
         return status;
     etx_float_environment_enter(&host);
     etx_stage_forget(context);
-    status = etx_stage_build_graph(out, context, model, event);
+    status = etx_stage_build_graph(&graph, context, model, event);
+    if (status == ETX_OK)
+        status = etx_stage_leave(&graph);
+    if (status == ETX_OK)
+        *out = graph;
     etx_float_environment_leave(&host);
+    return status;
+}
+
+/* From a graph of the host to one of the host. */
+static etx_status filter(struct etx_graph **out, struct etx_context *context,
+    const struct etx_model *model, const struct etx_graph *graph,
+    const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    const struct etx_graph *here = NULL;
+    struct etx_graph *copy = NULL;
+    struct etx_graph *kept = NULL;
+
+    ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
+    ETX_CHECK(etx_stage_filter(&kept, context, model, here, event));
+    ETX_CHECK(etx_stage_leave(&kept));
+    *out = kept;
+    kept = NULL;
+done:
+    etx_graph_free(kept);
+    etx_graph_free(copy);
     return status;
 }
 
@@ -112,8 +136,34 @@ etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
     if (status != ETX_OK)
         return status;
     etx_float_environment_enter(&host);
-    status = etx_stage_filter(out, context, model, graph, event);
+    status = filter(out, context, model, graph, event);
     etx_float_environment_leave(&host);
+    return status;
+}
+
+/* Scores of a graph of the host, in place of those that it has. */
+static etx_status score(struct etx_graph *graph, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    const struct etx_graph *here = NULL;
+    struct etx_graph *copy = NULL;
+    float *scores = NULL;
+
+    if (context->stream->place == NULL)
+        return etx_stage_score(graph, context, model, event);
+    ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
+    ETX_CHECK(etx_stage_score(copy, context, model, event));
+    ETX_CHECK(etx_alloc_uncleared(
+        &scores, graph->n_edges, sizeof *scores, "edge scores"));
+    ETX_CHECK(etx_place_get(
+        copy->place, scores, copy->score, graph->n_edges, sizeof *scores));
+    etx_release(graph->score);
+    graph->score = scores;
+    scores = NULL;
+done:
+    etx_release(scores);
+    etx_graph_free(copy);
     return status;
 }
 
@@ -128,7 +178,7 @@ etx_status etx_graph_score(etx_graph *graph, etx_context *context,
     if (status != ETX_OK)
         return status;
     etx_float_environment_enter(&host);
-    status = etx_stage_score(graph, context, model, event);
+    status = score(graph, context, model, event);
     etx_float_environment_leave(&host);
     return status;
 }
@@ -219,7 +269,9 @@ static etx_status build_neighbours(const char *function, etx_graph **out,
     etx_status status = ETX_OK;
     etx_graph_options known = graph_defaults;
     struct etx_neighbours neighbours = *points;
+    struct etx_graph *graph = NULL;
     fenv_t host;
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
     ETX_CHECK(etx_check_given(function, "out", out));
     if (options != NULL)
@@ -237,9 +289,17 @@ static etx_status build_neighbours(const char *function, etx_graph **out,
     neighbours.position = event != NULL ? event->position : NULL;
     neighbours.max_edges = known.max_edges;
     etx_float_environment_enter(&host);
-    status = etx_stage_neighbours(out, context, &neighbours);
+    status = etx_stage_bring(&neighbours.point, context, points->point,
+        points->n_points * points->n_dim, "points");
+    if (status == ETX_OK)
+        status = etx_stage_neighbours(&graph, context, &neighbours);
+    if (status == ETX_OK)
+        status = etx_stage_leave(&graph);
+    if (status == ETX_OK)
+        *out = graph;
     etx_float_environment_leave(&host);
 done:
+    etx_arena_reset(context->stream->arena, mark);
     return status;
 }
 
@@ -279,6 +339,9 @@ etx_status etx_graph_to_triplets(etx_graph **out, const etx_graph *graph,
     etx_context *context, int64_t max_edges)
 {
     etx_status status;
+    const struct etx_graph *here = NULL;
+    struct etx_graph *copy = NULL;
+    struct etx_graph *triplets = NULL;
     fenv_t host;
 
     etx_float_environment_enter(&host);
@@ -286,8 +349,14 @@ etx_status etx_graph_to_triplets(etx_graph **out, const etx_graph *graph,
     ETX_CHECK(etx_check_given(__func__, "graph", graph));
     ETX_CHECK(etx_check_given(__func__, "context", context));
     ETX_CHECK(check_max_edges(__func__, max_edges));
-    ETX_CHECK(etx_stage_triplets(out, context, graph, max_edges));
+    ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
+    ETX_CHECK(etx_stage_triplets(&triplets, context, here, max_edges));
+    ETX_CHECK(etx_stage_leave(&triplets));
+    *out = triplets;
+    triplets = NULL;
 done:
+    etx_graph_free(triplets);
+    etx_graph_free(copy);
     etx_float_environment_leave(&host);
     return status;
 }

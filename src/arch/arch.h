@@ -89,6 +89,9 @@ struct etx_arch {
     etx_status (*forward_triplets)(const struct etx_network *network,
         struct etx_context *context, const struct etx_network_input *input,
         const struct etx_graph *triplets, float *out);
+
+    /* Works on arrays outside the operators: not on a device. */
+    int32_t is_host_only;
 };
 
 struct etx_network {

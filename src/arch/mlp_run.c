@@ -50,39 +50,41 @@ static void choose(struct split *split, const struct etx_mlp_input *input)
     }
 }
 
-/* Columns of the first layer's weight side by side: out [n_out, n_in] of the
- * parts that are shared or not, as asked. */
-static void copy_columns(float *out, const struct split *split,
-    const struct etx_mlp_input *input, const struct etx_layer *layer,
-    int32_t is_shared, int32_t only)
+/* The columns of part p in the first layer's weight: out [n_out, width], rows
+ * stride apart. Centred is without what a layer norm that follows takes off
+ * anyway. */
+static etx_status copy_columns(float *out, int64_t stride,
+    const struct split *split, struct etx_context *context,
+    const struct etx_mlp_input *input, const struct etx_layer *layer, int32_t p,
+    int32_t is_centred)
 {
-    for (int32_t o = 0; o < layer->n_out; o++)
-        for (int32_t p = 0; p < input->args.n_parts; p++) {
-            const int32_t width = input->args.part[p].width;
+    const struct etx_columns_args args = {.n_rows = layer->n_out,
+        .width = input->args.part[p].width,
+        .centre = is_centred,
+        .x_stride = layer->n_in,
+        .y_stride = stride,
+        .x = layer->weight + split->column[p],
+        .y = out};
 
-            if (split->is_shared[p] != is_shared || (only >= 0 && p != only))
-                continue;
-            memcpy(out,
-                layer->weight + (int64_t)o * layer->n_in + split->column[p],
-                (size_t)width * sizeof *out);
-            out += width;
-        }
+    return context->ops->columns(context->stream, &args);
 }
 
-/* w [n_rows, n_columns] less the mean of every column: what a layer norm that
- * follows takes off anyway. */
-static void centre(float *w, int32_t n_rows, int32_t n_columns)
+/* The columns of the parts that stay, side by side: out [n_out, n_left]. */
+static etx_status copy_left(float *out, int32_t n_left,
+    const struct split *split, struct etx_context *context,
+    const struct etx_mlp_input *input, const struct etx_layer *layer)
 {
-    for (int32_t k = 0; k < n_columns; k++) {
-        double mean = 0.0;
+    etx_status status = ETX_OK;
 
-        for (int32_t o = 0; o < n_rows; o++)
-            mean += (double)w[(int64_t)o * n_columns + k];
-        mean /= n_rows;
-        for (int32_t o = 0; o < n_rows; o++)
-            w[(int64_t)o * n_columns + k] =
-                (float)((double)w[(int64_t)o * n_columns + k] - mean);
+    for (int32_t p = 0; p < input->args.n_parts; p++) {
+        if (split->is_shared[p])
+            continue;
+        ETX_CHECK(copy_columns(
+            out, n_left, split, context, input, layer, p, 0));
+        out += input->args.part[p].width;
     }
+done:
+    return status;
 }
 
 /* Take the first layer apart: layer[0] keeps the columns of the parts that
@@ -104,16 +106,15 @@ static etx_status take_apart(struct split *split, struct etx_context *context,
 
         ETX_CHECK(etx_arena_take(&weight, arena,
             (int64_t)whole.n_out * width, sizeof *weight, "weights"));
-        copy_columns(weight, split, input, &whole, 1, p);
-        if (split->args.added_is_centred)
-            centre(weight, whole.n_out, width);
+        ETX_CHECK(copy_columns(weight, width, split, context, input, &whole, p,
+            split->args.added_is_centred));
         split->first[p] = (struct etx_layer){
             .n_in = width, .n_out = whole.n_out, .weight = weight};
         n_left -= width;
     }
     ETX_CHECK(etx_arena_take(&weight, arena, (int64_t)whole.n_out * n_left,
         sizeof *weight, "weights"));
-    copy_columns(weight, split, input, &whole, 0, -1);
+    ETX_CHECK(copy_left(weight, n_left, split, context, input, &whole));
     split->layer[0].n_in = n_left;
     split->layer[0].weight = weight;
 done:

@@ -15,7 +15,15 @@ struct etx_context {
     etx_stage_timing timing[ETX_N_STAGES];
     struct etx_op_table table;        /* what ops points to */
     struct etx_stream stream_storage; /* what stream points to */
+    /* Of a device: a context on the CPU for what runs there; else NULL. */
+    struct etx_context *host;
 };
+
+/* Where work of the host runs for a context: on itself, or beside a device. */
+static inline struct etx_context *etx_host_of(struct etx_context *context)
+{
+    return context->host != NULL ? context->host : context;
+}
 
 /* Fill context (zeroed, options set) or fail leaving nothing behind. */
 etx_status etx_backend_cpu_open(struct etx_context *context);

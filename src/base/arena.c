@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define ALIGNMENT   ((size_t)64)
+#define ALIGNMENT_AT_PLACE ((size_t)256)
 #define SMALLEST    ((size_t)1 << 20)
 #define MOST_BLOCKS 64 /* each doubles what is held: never reached */
 #define WHAT        "scratch memory"
@@ -30,6 +31,8 @@ struct block {
 };
 
 struct etx_arena {
+    const struct etx_place *place; /* NULL: the host */
+    size_t alignment;
     struct block block[MOST_BLOCKS];
     int64_t n_blocks;
     int64_t current; /* blocks after it are unused */
@@ -40,7 +43,8 @@ struct etx_arena {
     size_t highest; /* in_use ever reached */
 };
 
-etx_status etx_arena_create(struct etx_arena **out, int64_t limit)
+etx_status etx_arena_create_at(
+    struct etx_arena **out, int64_t limit, const struct etx_place *place)
 {
     struct etx_arena *arena = NULL;
     etx_status status = ETX_OK;
@@ -49,10 +53,32 @@ etx_status etx_arena_create(struct etx_arena **out, int64_t limit)
         return etx_fail(ETX_ERR_ARGUMENT,
             "memory limit %" PRId64 " bytes is negative", limit);
     ETX_CHECK(etx_alloc(&arena, 1, sizeof *arena, WHAT));
+    arena->place = place;
+    arena->alignment = place == NULL ? ALIGNMENT : ALIGNMENT_AT_PLACE;
     arena->limit = limit == 0 ? (size_t)PTRDIFF_MAX : (size_t)limit;
     *out = arena;
 done:
     return status;
+}
+
+etx_status etx_arena_create(struct etx_arena **out, int64_t limit)
+{
+    return etx_arena_create_at(out, limit, NULL);
+}
+
+/* Only memory of the host can be poisoned. */
+static void poison(
+    const struct etx_arena *arena, const void *memory, size_t bytes)
+{
+    if (arena->place == NULL)
+        etx_poison(memory, bytes);
+}
+
+static void unpoison(
+    const struct etx_arena *arena, const void *memory, size_t bytes)
+{
+    if (arena->place == NULL)
+        etx_unpoison(memory, bytes);
 }
 
 /* Release the blocks from first on. */
@@ -61,8 +87,8 @@ static void drop_blocks(struct etx_arena *arena, int64_t first)
     while (arena->n_blocks > first) {
         struct block *block = &arena->block[--arena->n_blocks];
 
-        etx_unpoison(block->memory, block->size);
-        etx_release(block->memory);
+        unpoison(arena, block->memory, block->size);
+        etx_place_release(arena->place, block->memory);
         arena->held -= block->size;
     }
     if (arena->current >= first)
@@ -113,9 +139,9 @@ static etx_status add_block(
         block.size = larger(block.size, arena->highest);
     if (block.size > arena->limit - arena->held)
         block.size = arena->limit - arena->held;
-    ETX_CHECK(etx_alloc_uncleared(
-        &block.memory, (int64_t)block.size, 1, what));
-    etx_poison(block.memory, block.size);
+    ETX_CHECK(etx_place_alloc(
+        &block.memory, arena->place, (int64_t)block.size, 1, what));
+    poison(arena, block.memory, block.size);
     arena->held += block.size;
     arena->current = arena->n_blocks;
     arena->block[arena->n_blocks++] = block;
@@ -145,10 +171,10 @@ etx_status etx_arena_take(void *out_pointer, struct etx_arena *arena,
         return etx_fail(
             ETX_ERR_ARGUMENT, "%s: count %" PRId64 " is negative", what, count);
     ETX_CHECK(etx_size_mul(&bytes, (size_t)count, size, what));
-    ETX_CHECK(etx_size_add(&rounded, bytes, ALIGNMENT - 1, what));
-    rounded &= ~(ALIGNMENT - 1);
+    ETX_CHECK(etx_size_add(&rounded, bytes, arena->alignment - 1, what));
+    rounded &= ~(arena->alignment - 1);
     if (rounded == 0)
-        rounded = ALIGNMENT; /* distinct, non-NULL pointers for no elements */
+        rounded = arena->alignment; /* distinct, non-NULL pointers for no elements */
     if (!find_block(arena, rounded))
         ETX_CHECK(add_block(arena, rounded, what));
 
@@ -159,7 +185,7 @@ etx_status etx_arena_take(void *out_pointer, struct etx_arena *arena,
     arena->in_use += rounded;
     arena->peak = larger(arena->peak, arena->in_use);
     arena->highest = larger(arena->highest, arena->in_use);
-    etx_unpoison(memory, bytes);
+    unpoison(arena, memory, bytes);
     memcpy(out_pointer, &memory, sizeof memory);
 done:
     return status;
@@ -182,7 +208,7 @@ void etx_arena_reset(struct etx_arena *arena, struct etx_arena_mark mark)
 
         arena->in_use -= block->used - kept;
         block->used = kept;
-        etx_poison(block->memory + kept, block->size - kept);
+        poison(arena, block->memory + kept, block->size - kept);
     }
     if (arena->n_blocks > 0)
         arena->current = mark.block;

@@ -1,6 +1,6 @@
 /* base/arena.h -- scratch memory of one event: mark, take, go back.
  *
- * A chain of blocks from etx_alloc; pointers stay valid until the arena goes
+ * A chain of blocks from etx_alloc, or from a device's memory; pointers stay valid until the arena goes
  * back past them. One thread at a time. Under AddressSanitizer
  * what is not handed out is poisoned.
  *
@@ -8,7 +8,7 @@
 #ifndef ETX_BASE_ARENA_H
 #define ETX_BASE_ARENA_H
 
-#include <exatrkx/exatrkx.h>
+#include "base/place.h"
 
 struct etx_arena;
 
@@ -20,6 +20,10 @@ struct etx_arena_mark {
 
 /* limit bytes at most, 0 = no limit. */
 etx_status etx_arena_create(struct etx_arena **out, int64_t limit);
+/* The same in the memory of a place, which outlives the arena; aligned to 256
+ * bytes there. */
+etx_status etx_arena_create_at(
+    struct etx_arena **out, int64_t limit, const struct etx_place *place);
 void etx_arena_free(struct etx_arena *arena);
 
 /* count * size bytes, 64-byte aligned, not cleared. ETX_ERR_MEMORY beyond the

@@ -35,17 +35,23 @@ static void find_runs(
         offset[next++] = n_edges;
 }
 
+etx_status etx_graph_check_size(int64_t n_nodes, int64_t n_edges)
+{
+    if (n_nodes > INT32_MAX || n_edges > INT32_MAX)
+        return etx_fail(ETX_ERR_LIMIT,
+            "graph: %" PRId64 " nodes and %" PRId64
+            " edges: neither may be above %d",
+            n_nodes, n_edges, INT32_MAX);
+    return ETX_OK;
+}
+
 etx_status etx_graph_adopt(struct etx_graph **out, struct etx_pool *pool,
     int64_t n_nodes, int64_t n_edges, int32_t *src, int32_t *dst, float *score)
 {
     struct etx_graph *graph = NULL;
     etx_status status = ETX_OK;
 
-    if (n_nodes > INT32_MAX || n_edges > INT32_MAX)
-        return etx_fail(ETX_ERR_LIMIT,
-            "graph: %" PRId64 " nodes and %" PRId64
-            " edges: neither may be above %d",
-            n_nodes, n_edges, INT32_MAX);
+    ETX_CHECK(etx_graph_check_size(n_nodes, n_edges));
     ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph"));
     graph->n_nodes = n_nodes;
     graph->n_edges = n_edges;
@@ -68,7 +74,8 @@ done:
     return status;
 }
 
-etx_status etx_graph_adopt_line(struct etx_graph **out, int64_t n_doublets,
+etx_status etx_graph_adopt_line(struct etx_graph **out,
+    const struct etx_place *place, int64_t n_doublets,
     const struct etx_line_graph *line)
 {
     struct etx_graph *graph = NULL;
@@ -76,6 +83,7 @@ etx_status etx_graph_adopt_line(struct etx_graph **out, int64_t n_doublets,
 
     ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph of triplets"));
     *graph = (struct etx_graph){
+        .place = place,
         .n_nodes = n_doublets,
         .n_edges = line->n_edges,
         .src = line->src,
@@ -273,11 +281,11 @@ void etx_graph_free(etx_graph *graph)
 {
     if (graph == NULL)
         return;
-    etx_release(graph->src);
-    etx_release(graph->dst);
-    etx_release(graph->in_offset);
-    etx_release(graph->out_offset);
-    etx_release(graph->out_edge);
-    etx_release(graph->score);
+    etx_place_release(graph->place, graph->src);
+    etx_place_release(graph->place, graph->dst);
+    etx_place_release(graph->place, graph->in_offset);
+    etx_place_release(graph->place, graph->out_offset);
+    etx_place_release(graph->place, graph->out_edge);
+    etx_place_release(graph->place, graph->score);
     etx_release(graph);
 }

@@ -8,9 +8,10 @@
 
 #include "op/op.h"
 
-/* Edges sorted by (dst, src). Arrays are allocated by etx_alloc and owned by
- * the graph. n_edges and n_nodes are at most 2^31 - 1. */
+/* Edges sorted by (dst, src). Arrays are allocated at the graph's place, which
+ * is the host for every graph that a caller sees, and owned by the graph. n_edges and n_nodes are at most 2^31 - 1. */
 struct etx_graph {
+    const struct etx_place *place; /* NULL: the host */
     int64_t n_nodes;
     int64_t n_edges;
     int32_t *src;            /* [n_edges] */
@@ -21,6 +22,9 @@ struct etx_graph {
     float *score;            /* [n_edges] or NULL */
 };
 
+/* ETX_ERR_LIMIT when one of the counts is above 2^31 - 1. */
+etx_status etx_graph_check_size(int64_t n_nodes, int64_t n_edges);
+
 /* Take over src, dst [n_edges] (and score or NULL), already sorted by
  * (dst, src); builds both offsets and out_edge, on the pool unless it is NULL.
  * On error the caller keeps the arrays. */
@@ -28,9 +32,11 @@ etx_status etx_graph_adopt(struct etx_graph **out, struct etx_pool *pool,
     int64_t n_nodes, int64_t n_edges, int32_t *src, int32_t *dst,
     float *score);
 
-/* Take over the arrays of line, the line graph of n_doublets edges. On error
+/* Take over the arrays of line, the line graph of n_doublets edges, which lie
+ * at a place. On error
  * the caller keeps them. */
-etx_status etx_graph_adopt_line(struct etx_graph **out, int64_t n_doublets,
+etx_status etx_graph_adopt_line(struct etx_graph **out,
+    const struct etx_place *place, int64_t n_doublets,
     const struct etx_line_graph *line);
 
 /* Edges of a caller, in any order; ends in 0 .. n_nodes-1. */

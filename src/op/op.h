@@ -15,6 +15,10 @@
  * to the sum of magnitudes for sums of n terms, unless the operator says
  * otherwise.
  *
+ * On a device, arrays are in its memory and work is queued: an operator that
+ * returns may still run. What is in the host's memory says so; lists of
+ * features, counts, sums and argument structs always are.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_OP_H
 #define ETX_OP_OP_H
@@ -30,6 +34,7 @@ struct etx_stream {
     int32_t (*cancel)(void *user); /* or NULL; see etx_context_options */
     void *cancel_user;
     double flop;  /* 2 n_in n_out a row and layer, added by mlp */
+    const struct etx_place *place; /* where arrays live; NULL: the host */
     void *device; /* owned by the backend, NULL on the CPU */
 };
 
@@ -295,7 +300,7 @@ struct etx_edge_features_args {
 /* --------------------------------------------------------------- graphs -- */
 
 /* Edges made by an operator, sorted by (dst, src); src and dst come from
- * etx_alloc and belong to the caller. */
+ * etx_place_alloc of the stream's place and belong to the caller. */
 struct etx_edge_list {
     int64_t n_edges;
     int32_t *src; /* [n_edges] */
@@ -320,8 +325,8 @@ struct etx_radius_graph_args {
     struct etx_edge_list *out;
 };
 
-/* The edges of a line graph, from both ends; all from etx_alloc, owned by the
- * caller. */
+/* The edges of a line graph, from both ends; all from etx_place_alloc of the
+ * stream's place, owned by the caller. */
 struct etx_line_graph {
     int64_t n_edges;
     int32_t *src;        /* [n_edges] doublets, sorted by (dst, src) */
@@ -379,6 +384,59 @@ struct etx_mutual_best_args {
     float cut;
     int32_t *selected;  /* [n_edges] capacity */
     int64_t *n_selected;
+};
+
+/* graph_index: where the edges of every node are. */
+struct etx_graph_index_args {
+    int64_t n_nodes, n_edges;
+    const int32_t *src;  /* [n_edges] */
+    const int32_t *dst;  /* [n_edges] ascending */
+    int64_t *in_offset;  /* [n_nodes + 1] edges into a node */
+    int64_t *out_offset; /* [n_nodes + 1] places in out_edge */
+    int32_t *out_edge;   /* [n_edges] edges sorted by (src, edge) */
+};
+
+/* -------------------------------------------------------- plain arrays -- */
+
+/* fill: y[i] = value. */
+struct etx_fill_args {
+    int64_t n;
+    float value;
+    float *y; /* [n] */
+};
+
+/* columns: y[i, k] = x[i, k] for k < width, rows x_stride and y_stride apart;
+ * with centre, less the mean over the rows of x[., k], taken in float64. */
+struct etx_columns_args {
+    int64_t n_rows;
+    int32_t width;
+    int32_t centre;
+    int64_t x_stride, y_stride; /* at least width */
+    const float *x; /* [n_rows, x_stride] */
+    float *y;       /* [n_rows, y_stride] */
+};
+
+/* take: y[i] = x[index[i]]. */
+struct etx_take_args {
+    int64_t n;
+    const int32_t *x;     /* [values] */
+    const int32_t *index; /* [n] */
+    int32_t *y;           /* [n] */
+};
+
+/* find_not_finite: the first i whose x[i] is infinite or not a number. */
+struct etx_find_not_finite_args {
+    int64_t n;
+    const float *x; /* [n] */
+    int64_t *place; /* on the host; -1: all are finite */
+};
+
+/* outward_key: key[i] = x^2 + y^2 + z^2 in float32, each product and sum
+ * rounded, from left to right. */
+struct etx_outward_key_args {
+    int64_t n;
+    const float *position; /* [n, 3] mm */
+    float *key;            /* [n] mm^2 */
 };
 
 /* ------------------------------------------------------------- training -- */
@@ -462,6 +520,12 @@ struct etx_adamw_args {
     X(connected_components)                                                    \
     X(edge_select)                                                             \
     X(mutual_best)                                                             \
+    X(graph_index)                                                             \
+    X(fill)                                                                    \
+    X(columns)                                                                 \
+    X(take)                                                                    \
+    X(find_not_finite)                                                         \
+    X(outward_key)                                                             \
     X(bce_loss)                                                                \
     X(hinge_loss)                                                              \
     X(adamw)

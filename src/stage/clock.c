@@ -6,7 +6,7 @@
 
 #include "stage/stage.h"
 
-#include "base/memory.h"
+#include "base/place.h"
 
 static double now(void)
 {
@@ -22,7 +22,7 @@ struct etx_stage_clock etx_stage_begin(
     const struct etx_stage_clock clock = {
         now(), context->stream->flop, stage};
 
-    etx_memory_reset_peak();
+    etx_place_reset_peak(context->stream->place);
     return clock;
 }
 
@@ -30,7 +30,12 @@ void etx_stage_end(struct etx_context *context,
     const struct etx_stage_clock *clock, int64_t n_edges)
 {
     etx_stage_timing *const timing = &context->timing[clock->stage];
-    const int64_t peak = etx_memory_peak();
+    const struct etx_place *place = context->stream->place;
+
+    /* What is queued belongs to this stage. A failure of it comes back from
+     * the next operator. */
+    (void)etx_place_finish(place);
+    const int64_t peak = etx_place_peak(place);
 
     timing->seconds += now() - clock->start;
     timing->gflop += 1e-9 * (context->stream->flop - clock->flop);

@@ -6,21 +6,27 @@
 #include "base/check.h"
 #include "data/hit_features.h"
 
-etx_status etx_stage_node_features(float **out, struct etx_context *context,
+etx_status etx_stage_node_features(const float **out, struct etx_context *context,
     const struct etx_model_stage *stage, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
     float *features = NULL;
+    const float *here = NULL;
     const struct etx_feature_list *list = &stage->node_features;
+    const struct etx_stream *host = etx_host_of(context)->stream;
+    const struct etx_arena_mark mark = etx_arena_mark(host->arena);
     const struct etx_stage_clock clock =
         etx_stage_begin(context, ETX_STAGE_FEATURES);
 
-    ETX_CHECK(etx_arena_take(&features, context->stream->arena,
+    ETX_CHECK(etx_arena_take(&features, host->arena,
         event->n_hits * list->n_features, sizeof *features, "node features"));
-    ETX_CHECK(etx_hit_features(
-        features, context->stream->pool, event, list));
-    *out = features;
+    ETX_CHECK(etx_hit_features(features, host->pool, event, list));
+    ETX_CHECK(etx_stage_bring(&here, context, features,
+        event->n_hits * list->n_features, "node features"));
+    *out = here;
 done:
+    if (host != context->stream)
+        etx_arena_reset(host->arena, mark);
     etx_stage_end(context, &clock, 0);
     return status;
 }

@@ -10,21 +10,22 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "base/memory.h"
 #include "base/status.h"
 #include "stage/track_building/track_building.h"
 
 /* Without an edge network every edge counts as certain. */
-static etx_status score_all_one(struct etx_graph *graph)
+static etx_status score_all_one(
+    struct etx_graph *graph, struct etx_context *context)
 {
     etx_status status = ETX_OK;
+    struct etx_fill_args args = {.n = graph->n_edges, .value = 1.0f};
 
     if (graph->score != NULL)
         return ETX_OK;
-    ETX_CHECK(etx_alloc(
-        &graph->score, graph->n_edges, sizeof *graph->score, "edge scores"));
-    for (int64_t e = 0; e < graph->n_edges; e++)
-        graph->score[e] = 1.0f;
+    ETX_CHECK(etx_place_alloc(&graph->score, graph->place, graph->n_edges,
+        sizeof *graph->score, "edge scores"));
+    args.y = graph->score;
+    ETX_CHECK(context->ops->fill(context->stream, &args));
 done:
     return status;
 }
@@ -46,7 +47,7 @@ static etx_status score_event(struct etx_graph **out,
     }
     if (model->gnn.network != NULL)
         ETX_CHECK(etx_stage_score(graph, context, model, event));
-    ETX_CHECK(score_all_one(graph));
+    ETX_CHECK(score_all_one(graph, context));
     *out = graph;
     graph = NULL;
 done:
@@ -61,16 +62,19 @@ static etx_status label_event(struct etx_tracks **out,
 {
     etx_status status = ETX_OK;
     int32_t *label = NULL;
+    struct etx_arena *arena = etx_host_of(context)->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
     const struct etx_stage_clock clock =
         etx_stage_begin(context, ETX_STAGE_LABEL);
 
-    ETX_CHECK(etx_arena_take(&label, context->stream->arena, graph->n_nodes,
-        sizeof *label, "labels"));
+    ETX_CHECK(etx_arena_take(
+        &label, arena, graph->n_nodes, sizeof *label, "labels"));
     ETX_CHECK(etx_build_tracks(
         label, context, graph, event->position, &model->label));
     ETX_CHECK(etx_tracks_group(out, graph->n_nodes, label, 1));
 done:
     etx_stage_end(context, &clock, 0);
+    etx_arena_reset(arena, mark);
     return status;
 }
 

@@ -25,14 +25,24 @@ void etx_stage_end(struct etx_context *context,
 /* Forget the timings of the event before. */
 void etx_stage_forget(struct etx_context *context);
 
+/* resident.c: values [n] of the host where the context computes: themselves on
+ * the CPU, a copy in scratch on a device. NULL stays NULL. */
+etx_status etx_stage_bring(const float **out, struct etx_context *context,
+    const float *values, int64_t n, const char *what);
+/* The same for the parameters of a network; out borrows the rest. */
+etx_status etx_stage_network(struct etx_network *out,
+    struct etx_context *context, const struct etx_network *network);
+/* The same for a graph: *copy, to be freed, is NULL when graph itself will
+ * do. And a graph that a stage has made to the host, in place of the other. */
+etx_status etx_stage_enter(const struct etx_graph **out,
+    struct etx_graph **copy, struct etx_context *context,
+    const struct etx_graph *graph);
+etx_status etx_stage_leave(struct etx_graph **graph);
+
 /* The node features of a stage in scratch: *out [n_hits, n_features].
  * Positions must be the event's. */
-etx_status etx_stage_node_features(float **out, struct etx_context *context,
+etx_status etx_stage_node_features(const float **out, struct etx_context *context,
     const struct etx_model_stage *stage, const struct etx_event *event);
-
-/* graph_construction/neighbours.c: key [n_hits] = x^2 + y^2 + z^2 of position
- * [n_hits, 3]; edges run from the smaller (key, row) to the larger. */
-void etx_stage_outward_key(float *key, const float *position, int64_t n_hits);
 
 /* graph_construction/embedding.c: *out [n_hits, n_out] in scratch. */
 etx_status etx_stage_embed(float **out, struct etx_context *context,
@@ -47,8 +57,8 @@ struct etx_neighbours {
     int32_t max_neighbours;
     int32_t orientation;
     float radius;
-    const float *point;    /* [n_points, n_dim] */
-    const float *position; /* [n_points, 3] mm */
+    const float *point;    /* [n_points, n_dim] where the context computes */
+    const float *position; /* [n_points, 3] mm, on the host */
     int64_t max_edges;
 };
 etx_status etx_stage_neighbours(struct etx_graph **out,

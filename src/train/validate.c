@@ -210,7 +210,7 @@ static etx_status score_event(struct etx_score_list *list,
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const struct etx_graph *graph;
-    float *features;
+    const float *features;
     float *logit;
     uint8_t *pair;
     etx_status status;

@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include "base/memory.h"
+#include "base/place.h"
 
+#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,20 @@ static etx_status run_components(const struct etx_op_table *ops,
     return ops->connected_components(stream, self->args);
 }
 
-/* What lies behind the selection may be anything: clear it. */
-static void clear_rest(int32_t *selected, int64_t n_selected, int64_t n_edges)
+/* From where the operator made it to the host. */
+static void copy_out(const struct etx_stream *stream, void *to,
+    const void *from, size_t bytes)
 {
+    ck_assert_int_eq(
+        etx_place_get(stream->place, to, from, (int64_t)bytes, 1), ETX_OK);
+}
+
+/* What lies behind the selection may be anything: clear it, once it is there.
+ */
+static void clear_rest(const struct etx_stream *stream, int32_t *selected,
+    int64_t n_selected, int64_t n_edges)
+{
+    ck_assert_int_eq(etx_place_finish(stream->place), ETX_OK);
     if (n_selected >= 0 && n_selected < n_edges)
         memset(selected + n_selected, 0,
             (size_t)(n_edges - n_selected) * sizeof *selected);
@@ -30,7 +42,7 @@ static etx_status run_select(const struct etx_op_table *ops,
     const struct etx_edge_select_args *args = self->args;
     const etx_status status = ops->edge_select(stream, args);
 
-    clear_rest(args->selected, *args->n_selected, args->n_edges);
+    clear_rest(stream, args->selected, *args->n_selected, args->n_edges);
     return status;
 }
 
@@ -40,7 +52,7 @@ static etx_status run_best(const struct etx_op_table *ops,
     const struct etx_mutual_best_args *args = self->args;
     const etx_status status = ops->mutual_best(stream, args);
 
-    clear_rest(args->selected, *args->n_selected, args->n_edges);
+    clear_rest(stream, args->selected, *args->n_selected, args->n_edges);
     return status;
 }
 
@@ -58,11 +70,11 @@ static etx_status run_radius(const struct etx_op_table *ops,
     edges->n_edges = list.n_edges;
     if (list.n_edges > 0 && list.n_edges <= edges->capacity) {
         const size_t bytes = (size_t)list.n_edges * sizeof *list.src;
-        memcpy(edges->src, list.src, bytes);
-        memcpy(edges->dst, list.dst, bytes);
+        copy_out(stream, edges->src, list.src, bytes);
+        copy_out(stream, edges->dst, list.dst, bytes);
     }
-    etx_release(list.src);
-    etx_release(list.dst);
+    etx_place_release(stream->place, list.src);
+    etx_place_release(stream->place, list.dst);
     return status;
 }
 
@@ -132,17 +144,19 @@ static etx_status run_line(const struct etx_op_table *ops,
     line->graph.n_edges = graph.n_edges;
     if (status == ETX_OK && graph.n_edges <= line->capacity) {
         const size_t bytes = (size_t)graph.n_edges * sizeof *graph.src;
-        memcpy(line->graph.src, graph.src, bytes);
-        memcpy(line->graph.dst, graph.dst, bytes);
-        memcpy(line->graph.out_edge, graph.out_edge, bytes);
-        memcpy(line->graph.in_offset, graph.in_offset, offsets);
-        memcpy(line->graph.out_offset, graph.out_offset, offsets);
+        copy_out(stream, line->graph.src, graph.src, bytes);
+        copy_out(stream, line->graph.dst, graph.dst, bytes);
+        copy_out(stream, line->graph.out_edge, graph.out_edge, bytes);
+        copy_out(
+            stream, line->graph.in_offset, graph.in_offset, offsets);
+        copy_out(
+            stream, line->graph.out_offset, graph.out_offset, offsets);
     }
-    etx_release(graph.src);
-    etx_release(graph.dst);
-    etx_release(graph.out_edge);
-    etx_release(graph.in_offset);
-    etx_release(graph.out_offset);
+    etx_place_release(stream->place, graph.src);
+    etx_place_release(stream->place, graph.dst);
+    etx_place_release(stream->place, graph.out_edge);
+    etx_place_release(stream->place, graph.in_offset);
+    etx_place_release(stream->place, graph.out_offset);
     return status;
 }
 

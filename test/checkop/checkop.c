@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "checkop.h"
 
+#include "backend/backend.h"
 #include "base/cpu.h"
 #include "base/poison.h"
 
@@ -28,6 +29,23 @@ struct checkop_buffer {
 
 /* ---------------------------------------------------- start and buffers -- */
 
+/* The device behind the implementations that are counted, unless this machine
+ * has none: it takes cases, whose arrays it reaches, and nothing else. */
+static void add_device(struct checkop *check)
+{
+    etx_context_options options;
+
+    if (etx_context_options_init(&options, sizeof options) != ETX_OK)
+        ck_abort_msg("no options: %s", etx_last_error());
+    options.device = ETX_DEVICE_CUDA;
+    if (etx_context_create(&check->device, &options) != ETX_OK)
+        return;
+    check->implementation[check->n_implementations] =
+        (struct checkop_implementation){.name = "cuda",
+            .ops = *check->device->ops,
+            .stream = check->device->stream};
+}
+
 void checkop_start(struct checkop *check, uint64_t seed)
 {
     static const char *const names[] = {"best", "ref", "avx2", "avx512"};
@@ -50,6 +68,7 @@ void checkop_start(struct checkop *check, uint64_t seed)
             etx_pool_create(&stream->pool, pool_threads[p]) != ETX_OK)
             ck_abort_msg("no stream: %s", etx_last_error());
     }
+    add_device(check);
 }
 
 /* A passing assertion of Check costs a system call, so loops here look first
@@ -87,13 +106,14 @@ void checkop_stop(struct checkop *check)
         check->buffers = buffer->next;
         etx_unpoison(
             buffer->memory, buffer->before + buffer->size + GUARD_BYTES);
-        free(buffer->memory);
+        checkop_shared_give(buffer->memory);
         free(buffer);
     }
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
         etx_pool_free(check->stream[p].pool);
         etx_arena_free(check->stream[p].arena);
     }
+    etx_context_free(check->device);
 }
 
 void *checkop_buffer(struct checkop *check, int64_t n, size_t size)
@@ -105,7 +125,7 @@ void *checkop_buffer(struct checkop *check, int64_t n, size_t size)
     buffer->before = GUARD_BYTES + (size < 16 ? size : 0);
     buffer->size = (size_t)n * size;
     const size_t whole = buffer->before + buffer->size + GUARD_BYTES;
-    buffer->memory = malloc(whole);
+    buffer->memory = checkop_shared_take(whole);
     if (buffer->memory == NULL)
         ck_abort_msg("no memory");
     memset(buffer->memory, GUARD_VALUE, whole);
@@ -304,12 +324,15 @@ static void restore_outputs(struct checkop_case *self)
 static etx_status run_once(
     struct checkop *check, struct checkop_case *self, int32_t i, int32_t p)
 {
-    struct etx_stream *const stream = &check->stream[p];
+    struct etx_stream *const stream = check->implementation[i].stream != NULL
+                                          ? check->implementation[i].stream
+                                          : &check->stream[p];
     const int64_t in_use = etx_arena_in_use(stream->arena);
 
     restore_outputs(self);
-    const etx_status status =
-        self->run(&check->implementation[i].ops, stream, self);
+    etx_status status = self->run(&check->implementation[i].ops, stream, self);
+    if (status == ETX_OK)
+        status = etx_place_finish(stream->place);
     if (etx_arena_in_use(stream->arena) != in_use)
         ck_abort_msg("%s %s %s: scratch not given back", self->op, self->label,
             check->implementation[i].name);
@@ -414,6 +437,8 @@ void checkop_verify(struct checkop *check, struct checkop_case *self)
     for (int32_t i = 1; i < check->n_implementations; i++)
         if (checkop_is_own(check, i, self))
             verify_implementation(check, self, i, expected);
+    if (check->device != NULL)
+        verify_implementation(check, self, check->n_implementations, expected);
     for (int32_t o = 0; o < self->n_outputs; o++)
         memcpy(self->output[o].data, expected[o],
             (size_t)self->output[o].n * self->output[o].size);

@@ -2,7 +2,7 @@
  *
  * A case is an operator with its arguments and outputs. checkop_verify runs it
  * on the reference and on every instruction set of this machine, with pools
- * of 1, 2 and 4 threads and twice: outputs must lie within their bounds of
+ * of 1, 2 and 4 threads and twice (and on a device, where there is one): outputs must lie within their bounds of
  * the reference, be the same bits for every pool and run, and leave the guard
  * zones around every buffer and the scratch arena as they were. The benchmark
  * times the same cases.
@@ -17,7 +17,7 @@
 #define CHECKOP_MAX_OUTPUTS         80
 #define CHECKOP_MAX_INPUTS          80
 #define CHECKOP_N_POOLS             3
-#define CHECKOP_MAX_IMPLEMENTATIONS 3
+#define CHECKOP_MAX_IMPLEMENTATIONS 4
 
 /* Relative distance of neighbouring floats. */
 #define CHECKOP_EPS 1.1920929e-7
@@ -30,8 +30,9 @@ enum checkop_values {
 };
 
 struct checkop_implementation {
-    const char *name; /* "ref", "avx2", "avx512" */
+    const char *name; /* "ref", "avx2", "avx512", "cuda" */
     struct etx_op_table ops;
+    struct etx_stream *stream; /* of a device; NULL: those of the check */
 };
 
 struct checkop_buffer;
@@ -42,9 +43,12 @@ struct checkop {
     enum checkop_values values; /* how checkop_floats fills */
     int32_t n_implementations;
     struct checkop_implementation
-        implementation[CHECKOP_MAX_IMPLEMENTATIONS]; /* [0] the reference */
+        implementation[CHECKOP_MAX_IMPLEMENTATIONS]; /* [0] the reference;
+                                                      * last, uncounted: the
+                                                      * device */
     struct etx_stream stream[CHECKOP_N_POOLS];       /* 1, 2, 4 threads */
     struct checkop_buffer *buffers; /* all that was handed out */
+    etx_context *device;            /* NULL without one */
 };
 
 /* An array that the operator writes. */
@@ -78,6 +82,12 @@ struct checkop_case {
     struct checkop_input input[CHECKOP_MAX_INPUTS];
     double flop; /* floating-point operations of one run, for the benchmark */
 };
+
+/* 1 in a build with CUDA=1, with or without a device. */
+extern const int32_t checkop_is_cuda_build;
+/* Memory that the host and a device, where there is one, both reach. */
+void *checkop_shared_take(size_t bytes);
+void checkop_shared_give(void *memory);
 
 /* stop checks the guard zones of all buffers, then frees everything. */
 void checkop_start(struct checkop *check, uint64_t seed);

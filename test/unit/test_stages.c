@@ -67,8 +67,6 @@ static const struct {
     const char *text;
 } context_rows[] = {
     {offsetof(etx_context_options, device), 7, ETX_ERR_ARGUMENT, "device 7"},
-    {offsetof(etx_context_options, device), ETX_DEVICE_CUDA,
-        ETX_ERR_UNSUPPORTED, "no CUDA"},
     {offsetof(etx_context_options, n_threads), 0, ETX_ERR_ARGUMENT,
         "n_threads 0"},
     {offsetof(etx_context_options, n_threads), 257, ETX_ERR_ARGUMENT,

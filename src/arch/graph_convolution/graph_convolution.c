@@ -254,4 +254,5 @@ const struct etx_arch etx_arch_graph_convolution = {
     .release = etx_convolution_release,
     .forward = forward,
     .backward = etx_convolution_backward,
+    .is_host_only = 1,
 };

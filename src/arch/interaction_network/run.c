@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/status.h"
 
 #include <assert.h>
 
@@ -28,6 +29,11 @@ static etx_status double_graph(
 {
     etx_status status = ETX_OK;
 
+    if (graph->place != NULL)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "%s: a graph with both directions of every edge is made on the "
+            "CPU only: the option 'direction' must be directed on a device",
+            run->network->arch->name);
     ETX_CHECK(etx_alloc(&run->place, 2 * graph->n_edges, sizeof *run->place,
         "places of doubled edges"));
     ETX_CHECK(etx_graph_double(&run->doubled, run->place, graph));

@@ -300,4 +300,5 @@ const struct etx_arch etx_arch_triplet_gnn = {
     .forward = forward,
     .backward = etx_triplet_backward,
     .forward_triplets = forward_triplets,
+    .is_host_only = 1,
 };

@@ -47,6 +47,18 @@ etx_status etx_ref_edge_select(
     struct etx_stream *stream, const struct etx_edge_select_args *args);
 etx_status etx_ref_mutual_best(
     struct etx_stream *stream, const struct etx_mutual_best_args *args);
+etx_status etx_ref_graph_index(
+    struct etx_stream *stream, const struct etx_graph_index_args *args);
+etx_status etx_ref_fill(
+    struct etx_stream *stream, const struct etx_fill_args *args);
+etx_status etx_ref_columns(
+    struct etx_stream *stream, const struct etx_columns_args *args);
+etx_status etx_ref_take(
+    struct etx_stream *stream, const struct etx_take_args *args);
+etx_status etx_ref_find_not_finite(
+    struct etx_stream *stream, const struct etx_find_not_finite_args *args);
+etx_status etx_ref_outward_key(
+    struct etx_stream *stream, const struct etx_outward_key_args *args);
 etx_status etx_ref_bce_loss(
     struct etx_stream *stream, const struct etx_bce_loss_args *args);
 etx_status etx_ref_hinge_loss(

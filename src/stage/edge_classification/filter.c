@@ -4,8 +4,8 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "base/memory.h"
 #include "base/status.h"
+#include "data/graph_place.h"
 
 #include <math.h>
 
@@ -43,7 +43,7 @@ etx_status etx_stage_filter(struct etx_graph **out,
     const struct etx_graph *graph, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
-    float *features = NULL;
+    const float *features = NULL;
     float *score = NULL;
     int32_t *selected = NULL;
     int64_t n_selected = 0;
@@ -64,7 +64,8 @@ etx_status etx_stage_filter(struct etx_graph **out,
     ETX_CHECK(select_edges(
         &n_selected, &selected, context, model, graph, score));
     scored.score = score;
-    ETX_CHECK(etx_graph_subset(out, &scored, n_selected, selected));
+    ETX_CHECK(etx_graph_subset_at(
+        out, context, &scored, n_selected, selected));
     etx_stage_end(context, &clock, n_selected);
 done:
     etx_arena_reset(context->stream->arena, mark);

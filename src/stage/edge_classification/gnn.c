@@ -4,7 +4,6 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "base/memory.h"
 #include "base/status.h"
 
 etx_status etx_stage_score(struct etx_graph *graph,
@@ -12,7 +11,7 @@ etx_status etx_stage_score(struct etx_graph *graph,
     const struct etx_event *event)
 {
     etx_status status = ETX_OK;
-    float *features = NULL;
+    const float *features = NULL;
     float *score = NULL;
     struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_GNN};
     const struct etx_arena_mark mark =
@@ -24,16 +23,16 @@ etx_status etx_stage_score(struct etx_graph *graph,
     ETX_CHECK(
         etx_stage_node_features(&features, context, &model->gnn, event));
     clock = etx_stage_begin(context, ETX_STAGE_GNN);
-    ETX_CHECK(
-        etx_alloc(&score, graph->n_edges, sizeof *score, "edge scores"));
+    ETX_CHECK(etx_place_alloc(&score, graph->place, graph->n_edges,
+        sizeof *score, "edge scores"));
     ETX_CHECK(etx_stage_edge_scores(score, context, model->gnn.network,
         features, graph, event));
-    etx_release(graph->score);
+    etx_place_release(graph->place, graph->score);
     graph->score = score;
     score = NULL;
     etx_stage_end(context, &clock, graph->n_edges);
 done:
-    etx_release(score);
+    etx_place_release(graph->place, score);
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }

@@ -4,38 +4,58 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "base/finite.h"
 #include "base/status.h"
 
 etx_status etx_stage_edge_logits(float *logits, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event)
 {
+    etx_status status;
+    struct etx_network here;
     struct etx_network_input input = {0};
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
     if (graph->n_nodes != event->n_hits)
         return etx_fail(ETX_ERR_ARGUMENT,
             "the graph has %lld nodes and the event %lld hits",
             (long long)graph->n_nodes, (long long)event->n_hits);
+    if (network->arch->is_host_only && context->stream->place != NULL)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "%s: this network runs on the CPU only", network->arch->name);
     input.n_nodes = graph->n_nodes;
     input.node_features = node_features;
-    input.position = event->position;
     input.graph = graph;
-    return network->arch->forward(network, context, &input, NULL, logits);
+    ETX_CHECK(etx_stage_bring(&input.position, context, event->position,
+        3 * event->n_hits, "positions of hits"));
+    ETX_CHECK(etx_stage_network(&here, context, network));
+    status = network->arch->forward(&here, context, &input, NULL, logits);
+done:
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
 }
 
 /* Weights that overflow, or features far from those it learned. */
-static etx_status check_finite(const float *logits,
-    const struct etx_graph *graph, const struct etx_network *network)
+static etx_status check_finite(struct etx_context *context,
+    const float *logits, const struct etx_graph *graph,
+    const struct etx_network *network)
 {
-    const int64_t e = etx_find_not_finite(logits, graph->n_edges);
+    int64_t e = -1;
+    int32_t src = 0;
+    int32_t dst = 0;
+    const struct etx_find_not_finite_args args = {
+        .n = graph->n_edges, .x = logits, .place = &e};
+    etx_status status;
 
+    ETX_CHECK(context->ops->find_not_finite(context->stream, &args));
     if (e < 0)
         return ETX_OK;
-    return etx_fail(ETX_ERR_ARGUMENT,
+    ETX_CHECK(etx_place_get(graph->place, &src, graph->src + e, 1, sizeof src));
+    ETX_CHECK(etx_place_get(graph->place, &dst, graph->dst + e, 1, sizeof dst));
+    status = etx_fail(ETX_ERR_ARGUMENT,
         "%s: the logit of edge %lld (row %d to %d) is not finite",
-        network->arch->name, (long long)e, (int)graph->src[e],
-        (int)graph->dst[e]);
+        network->arch->name, (long long)e, (int)src, (int)dst);
+done:
+    return status;
 }
 
 etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
@@ -47,7 +67,7 @@ etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
 
     ETX_CHECK(etx_stage_edge_logits(
         score, context, network, node_features, graph, event));
-    ETX_CHECK(check_finite(score, graph, network));
+    ETX_CHECK(check_finite(context, score, graph, network));
     args.n = graph->n_edges;
     args.activation = ETX_ACTIVATION_SIGMOID;
     args.x = score;

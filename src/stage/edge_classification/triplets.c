@@ -37,7 +37,7 @@ static etx_status run_network(float *out, const struct etx_graph *triplets,
         .activation = ETX_ACTIVATION_SIGMOID,
         .x = out,
         .y = out};
-    float *features = NULL;
+    const float *features = NULL;
     int64_t bad = -1;
 
     if (graph->n_nodes != event->n_hits)
@@ -69,6 +69,9 @@ etx_status etx_stage_score_triplets(struct etx_graph *triplets,
     const struct etx_network *network = model->gnn.network;
     float *score = NULL;
 
+    if (context->stream->place != NULL)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "triplets are scored on the CPU only");
     ETX_CHECK(etx_alloc(
         &score, triplets->n_edges, sizeof *score, "scores of triplets"));
     if (network != NULL && network->arch->forward_triplets != NULL)

@@ -7,30 +7,35 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "base/finite.h"
 #include "base/status.h"
 
 /* A network can give NaN or infinity for features far from those it learned;
  * the neighbour search needs numbers. */
-static etx_status check_finite(
+static etx_status check_finite(struct etx_context *context,
     const float *point, int64_t n_hits, int64_t n_dim)
 {
-    const int64_t place = etx_find_not_finite(point, n_hits * n_dim);
+    int64_t place = -1;
+    const struct etx_find_not_finite_args args = {
+        .n = n_hits * n_dim, .x = point, .place = &place};
+    etx_status status;
 
-    if (place < 0)
-        return ETX_OK;
-    return etx_fail(ETX_ERR_ARGUMENT,
-        "embedding: hit row %lld has a point that is not finite",
-        (long long)(place / n_dim));
+    ETX_CHECK(context->ops->find_not_finite(context->stream, &args));
+    if (place >= 0)
+        status = etx_fail(ETX_ERR_ARGUMENT,
+            "embedding: hit row %lld has a point that is not finite",
+            (long long)(place / n_dim));
+done:
+    return status;
 }
 
 etx_status etx_stage_embed(float **out, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
-    float *features = NULL;
+    const float *features = NULL;
     float *point = NULL;
     const struct etx_network *network = model->embedding.network;
+    struct etx_network here;
     struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_EMBEDDING};
     struct etx_network_input input = {0};
 
@@ -39,13 +44,13 @@ etx_status etx_stage_embed(float **out, struct etx_context *context,
     ETX_CHECK(etx_stage_node_features(
         &features, context, &model->embedding, event));
     clock = etx_stage_begin(context, ETX_STAGE_EMBEDDING);
+    ETX_CHECK(etx_stage_network(&here, context, network));
     ETX_CHECK(etx_arena_take(&point, context->stream->arena,
         event->n_hits * network->n_out, sizeof *point, "embedded points"));
     input.n_nodes = event->n_hits;
     input.node_features = features;
-    input.position = event->position;
-    ETX_CHECK(network->arch->forward(network, context, &input, NULL, point));
-    ETX_CHECK(check_finite(point, event->n_hits, network->n_out));
+    ETX_CHECK(network->arch->forward(&here, context, &input, NULL, point));
+    ETX_CHECK(check_finite(context, point, event->n_hits, network->n_out));
     etx_stage_end(context, &clock, 0);
     *out = point;
 done:

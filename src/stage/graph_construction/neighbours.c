@@ -4,17 +4,26 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "data/graph_place.h"
 
 #define BYTES_PER_EDGE 32
 
-void etx_stage_outward_key(float *key, const float *position, int64_t n_hits)
+/* *out [n_points] in scratch: edges run from the smaller (key, row) to the
+ * larger. */
+static etx_status outward_key(float **out, struct etx_context *context,
+    const struct etx_neighbours *neighbours)
 {
-    for (int64_t i = 0; i < n_hits; i++) {
-        const float *p = position + 3 * i;
+    struct etx_outward_key_args args = {.n = neighbours->n_points};
+    etx_status status;
 
-        key[i] = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
-    }
+    ETX_CHECK(etx_arena_take(&args.key, context->stream->arena, args.n,
+        sizeof *args.key, "outward order"));
+    ETX_CHECK(etx_stage_bring(&args.position, context, neighbours->position,
+        3 * args.n, "positions of hits"));
+    ETX_CHECK(context->ops->outward_key(context->stream, &args));
+    *out = args.key;
+done:
+    return status;
 }
 
 /* An edge: two ends, its place by source, and what the search holds of it while
@@ -39,12 +48,8 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     const struct etx_arena_mark mark =
         etx_arena_mark(context->stream->arena);
 
-    if (neighbours->orientation == ETX_ORIENT_OUTWARD) {
-        ETX_CHECK(etx_arena_take(&key, context->stream->arena,
-            neighbours->n_points, sizeof *key, "outward order"));
-        etx_stage_outward_key(
-            key, neighbours->position, neighbours->n_points);
-    }
+    if (neighbours->orientation == ETX_ORIENT_OUTWARD)
+        ETX_CHECK(outward_key(&key, context, neighbours));
     args.n_points = neighbours->n_points;
     args.n_dim = neighbours->n_dim;
     args.max_neighbours = neighbours->max_neighbours;
@@ -55,13 +60,13 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     args.max_edges = etx_stage_most_edges(context, neighbours->max_edges);
     args.out = &list;
     ETX_CHECK(context->ops->radius_graph(context->stream, &args));
-    ETX_CHECK(etx_graph_adopt(out, context->stream->pool,
-        neighbours->n_points, list.n_edges, list.src, list.dst, NULL));
+    ETX_CHECK(etx_graph_adopt_at(out, context, neighbours->n_points,
+        list.n_edges, list.src, list.dst));
     list.src = NULL;
     list.dst = NULL;
 done:
-    etx_release(list.src);
-    etx_release(list.dst);
+    etx_place_release(context->stream->place, list.src);
+    etx_place_release(context->stream->place, list.dst);
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }

@@ -4,7 +4,6 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "base/memory.h"
 
 etx_status etx_stage_triplets(struct etx_graph **out,
     struct etx_context *context, const struct etx_graph *graph,
@@ -26,13 +25,14 @@ etx_status etx_stage_triplets(struct etx_graph **out,
 
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(context->ops->line_graph(context->stream, &args));
-    ETX_CHECK(etx_graph_adopt_line(out, graph->n_edges, &line));
+    ETX_CHECK(etx_graph_adopt_line(
+        out, context->stream->place, graph->n_edges, &line));
     line = (struct etx_line_graph){0};
 done:
-    etx_release(line.src);
-    etx_release(line.dst);
-    etx_release(line.in_offset);
-    etx_release(line.out_offset);
-    etx_release(line.out_edge);
+    etx_place_release(context->stream->place, line.src);
+    etx_place_release(context->stream->place, line.dst);
+    etx_place_release(context->stream->place, line.in_offset);
+    etx_place_release(context->stream->place, line.out_offset);
+    etx_place_release(context->stream->place, line.out_edge);
     return status;
 }

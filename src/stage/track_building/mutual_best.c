@@ -9,13 +9,20 @@
 #include "base/check.h"
 
 /* Ends of the selected edges, in their order: src, dst [n_selected]. */
-static void take_edges(int32_t *src, int32_t *dst,
-    const struct etx_graph *graph, const int32_t *selected, int64_t n_selected)
+static etx_status take_edges(int32_t *src, int32_t *dst,
+    struct etx_context *context, const struct etx_graph *graph,
+    const int32_t *selected, int64_t n_selected)
 {
-    for (int64_t e = 0; e < n_selected; e++) {
-        src[e] = graph->src[selected[e]];
-        dst[e] = graph->dst[selected[e]];
-    }
+    struct etx_take_args args = {
+        .n = n_selected, .x = graph->src, .index = selected, .y = src};
+    etx_status status;
+
+    ETX_CHECK(context->ops->take(context->stream, &args));
+    args.x = graph->dst;
+    args.y = dst;
+    ETX_CHECK(context->ops->take(context->stream, &args));
+done:
+    return status;
 }
 
 etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
@@ -47,7 +54,7 @@ etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
         &src, arena, n_selected, sizeof *src, "mutual best sources"));
     ETX_CHECK(etx_arena_take(
         &dst, arena, n_selected, sizeof *dst, "mutual best targets"));
-    take_edges(src, dst, graph, selected, n_selected);
+    ETX_CHECK(take_edges(src, dst, context, graph, selected, n_selected));
     const struct etx_connected_components_args components = {
         .n_nodes = graph->n_nodes,
         .n_edges = n_selected,

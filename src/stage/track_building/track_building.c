@@ -5,15 +5,21 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "data/graph_place.h"
+
+#include <stdbool.h>
 
 typedef etx_status (*group_function)(int32_t *group,
     struct etx_context *context, const struct etx_graph *graph,
     const float *position, float cut);
 
-static const group_function methods[] = {
-    [ETX_LABEL_COMPONENTS] = etx_group_components,
-    [ETX_LABEL_MUTUAL_BEST] = etx_group_mutual_best,
-    [ETX_LABEL_WALKTHROUGH] = etx_group_walkthrough,
+static const struct {
+    group_function group;
+    bool is_on_host; /* has no version on a device */
+} methods[] = {
+    [ETX_LABEL_COMPONENTS] = {etx_group_components, false},
+    [ETX_LABEL_MUTUAL_BEST] = {etx_group_mutual_best, false},
+    [ETX_LABEL_WALKTHROUGH] = {etx_group_walkthrough, true},
 };
 
 #define N_METHODS ((int32_t)(sizeof methods / sizeof methods[0]))
@@ -40,11 +46,60 @@ static void label_groups(int32_t *label, const int32_t *group, int32_t *size,
     }
 }
 
+/* A method on the device, its groups brought to the host. */
+static etx_status group_on_device(int32_t *group, struct etx_context *context,
+    const struct etx_graph *graph, const etx_label_options *options)
+{
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    int32_t *there = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(
+        &there, arena, graph->n_nodes, sizeof *there, "hit groups"));
+    ETX_CHECK(methods[options->method].group(
+        there, context, graph, NULL, options->cut));
+    ETX_CHECK(etx_place_get(
+        graph->place, group, there, graph->n_nodes, sizeof *group));
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+/* A method on the host for a graph of the device. */
+static etx_status group_beside_device(int32_t *group,
+    struct etx_context *context, const struct etx_graph *graph,
+    const float *position, const etx_label_options *options)
+{
+    struct etx_graph *copy = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_graph_to_host(&copy, graph));
+    ETX_CHECK(methods[options->method].group(
+        group, etx_host_of(context), copy, position, options->cut));
+done:
+    etx_graph_free(copy);
+    return status;
+}
+
+/* group [n_nodes] on the host, whatever the graph's place. */
+static etx_status group_nodes(int32_t *group, struct etx_context *context,
+    const struct etx_graph *graph, const float *position,
+    const etx_label_options *options)
+{
+    if (graph->place == NULL)
+        return methods[options->method].group(
+            group, etx_host_of(context), graph, position, options->cut);
+    if (methods[options->method].is_on_host)
+        return group_beside_device(group, context, graph, position, options);
+    return group_on_device(group, context, graph, options);
+}
+
 etx_status etx_build_tracks(int32_t *label, struct etx_context *context,
     const struct etx_graph *graph, const float *position,
     const etx_label_options *options)
 {
-    struct etx_arena *arena = context->stream->arena;
+    struct etx_arena *arena = etx_host_of(context)->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const int64_t n_nodes = graph->n_nodes;
     int32_t *group = NULL;
@@ -59,8 +114,7 @@ etx_status etx_build_tracks(int32_t *label, struct etx_context *context,
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(
         etx_arena_take(&group, arena, n_nodes, sizeof *group, "hit groups"));
-    ETX_CHECK(methods[options->method](
-        group, context, graph, position, options->cut));
+    ETX_CHECK(group_nodes(group, context, graph, position, options));
     ETX_CHECK(
         etx_arena_take(&size, arena, n_nodes, sizeof *size, "group sizes"));
     ETX_CHECK(etx_arena_take(

@@ -298,7 +298,9 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
         &walk.local, arena, n_nodes, sizeof *walk.local, "hits walked"));
     ETX_CHECK(etx_arena_take(
         &walk.node, arena, n_nodes, sizeof *walk.node, "hits walked"));
-    etx_stage_outward_key(walk.key, position, n_nodes);
+    const struct etx_outward_key_args key = {
+        .n = n_nodes, .position = position, .key = walk.key};
+    ETX_CHECK(context->ops->outward_key(context->stream, &key));
     ETX_CHECK(choose_edges(&walk, context, graph, cut));
     ETX_CHECK(find_components(&walk, context));
     find_tangled(&walk, has_in, has_out);

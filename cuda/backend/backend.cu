@@ -1,0 +1,170 @@
+/* cuda/backend/backend.cu -- open and close a context on a GPU.
+ *
+ * Beside the device there is a context on the CPU for what has no version on
+ * the device by design: features of hits, walkthrough, numbering of tracks.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/backend/device.cuh"
+#include "cuda/op/operators.h"
+
+extern "C" {
+#include "base/memory.h"
+}
+
+/* cuBLASLt and the pool need at least this. */
+#define LEAST_MAJOR 8
+
+static etx_status check_device(int index)
+{
+    int n_devices = 0;
+    int major = 0;
+
+    ETX_CUDA(cudaGetDeviceCount(&n_devices));
+    if (index >= n_devices)
+        return etx_fail(ETX_ERR_DEVICE,
+            "device cuda: device_index %d: this machine has %d", index,
+            n_devices);
+    ETX_CUDA(cudaDeviceGetAttribute(
+        &major, cudaDevAttrComputeCapabilityMajor, index));
+    if (major < LEAST_MAJOR)
+        return etx_fail(ETX_ERR_DEVICE,
+            "device cuda: device %d has compute capability %d, but %d is "
+            "needed",
+            index, major, LEAST_MAJOR);
+    return ETX_OK;
+}
+
+/* A pool that keeps what is given back, for the next event. */
+static etx_status make_pool(struct etx_cuda *cuda)
+{
+    cudaMemPoolProps properties = {};
+    uint64_t kept = UINT64_MAX;
+
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = cuda->index;
+    ETX_CUDA(cudaMemPoolCreate(&cuda->pool, &properties));
+    ETX_CUDA(cudaMemPoolSetAttribute(
+        cuda->pool, cudaMemPoolAttrReleaseThreshold, &kept));
+    return ETX_OK;
+}
+
+static etx_status make_stream(struct etx_cuda *cuda, void *stream)
+{
+    cuda->stream = static_cast<cudaStream_t>(stream);
+    if (stream != NULL)
+        return ETX_OK;
+    ETX_CUDA(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    cuda->owns_stream = 1;
+    return ETX_OK;
+}
+
+static etx_status make_device(struct etx_cuda *cuda, void *stream)
+{
+    ETX_TRY(make_stream(cuda, stream));
+    ETX_TRY(make_pool(cuda));
+    etx_cuda_open_place(cuda);
+    for (int32_t half = 0; half < 2; half++)
+        ETX_CUDA(cudaEventCreateWithFlags(
+            &cuda->staged[half], cudaEventDisableTiming));
+    ETX_CUDA(cudaMallocHost(
+        reinterpret_cast<void **>(&cuda->staging), 2 * ETX_CUDA_STAGING));
+    ETX_CUDA(cudaMallocFromPoolAsync(
+        &cuda->workspace, ETX_CUDA_WORKSPACE, cuda->pool, cuda->stream));
+    return etx_cuda_check_blas(cublasLtCreate(&cuda->blas), "cublasLtCreate");
+}
+
+/* The context on the CPU beside the device. */
+static etx_status make_host(struct etx_context *context)
+{
+    struct etx_context *host = NULL;
+    etx_status status = etx_alloc(&host, 1, sizeof *host, "context");
+
+    if (status != ETX_OK)
+        return status;
+    host->options = context->options;
+    host->options.device = ETX_DEVICE_CPU;
+    status = etx_backend_cpu_open(host);
+    if (status != ETX_OK) {
+        etx_release(host);
+        return status;
+    }
+    context->host = host;
+    return ETX_OK;
+}
+
+static etx_status open(struct etx_context *context)
+{
+    struct etx_stream *stream = &context->stream_storage;
+    struct etx_cuda *cuda = NULL;
+    const int index = context->options.device_index;
+
+    ETX_TRY(check_device(index));
+    ETX_TRY(make_host(context));
+    ETX_TRY(etx_alloc(&cuda, 1, sizeof *cuda, "device context"));
+    cuda->index = index;
+    cuda->limit = (size_t)context->options.memory_limit;
+    stream->device = cuda;
+    const struct etx_cuda_current current(index);
+    ETX_TRY(current.status);
+    ETX_TRY(make_device(cuda, context->options.stream));
+    stream->place = &cuda->place;
+    ETX_TRY(etx_arena_create_at(
+        &stream->arena, context->options.memory_limit, stream->place));
+    stream->cancel = context->options.cancel;
+    stream->cancel_user = context->options.cancel_user;
+    etx_op_cuda(&context->table);
+    context->ops = &context->table;
+    context->stream = stream;
+    return ETX_OK;
+}
+
+static void free_device(struct etx_cuda *cuda)
+{
+    const struct etx_cuda_current current(cuda->index);
+
+    if (cuda->blas != NULL)
+        (void)cublasLtDestroy(cuda->blas);
+    if (cuda->workspace != NULL)
+        (void)cudaFreeAsync(cuda->workspace, cuda->stream);
+    etx_cuda_close_place(cuda);
+    if (cuda->stream != NULL || cuda->pool != NULL)
+        (void)cudaStreamSynchronize(cuda->stream);
+    (void)cudaFreeHost(cuda->staging);
+    for (int32_t half = 0; half < 2; half++)
+        if (cuda->staged[half] != NULL)
+            (void)cudaEventDestroy(cuda->staged[half]);
+    if (cuda->pool != NULL)
+        (void)cudaMemPoolDestroy(cuda->pool);
+    if (cuda->owns_stream)
+        (void)cudaStreamDestroy(cuda->stream);
+    /* What failed here must not show up in the host's next call. */
+    (void)cudaGetLastError();
+}
+
+extern "C" etx_status etx_backend_cuda_open(struct etx_context *context)
+{
+    const etx_status status = open(context);
+
+    if (status != ETX_OK)
+        etx_backend_cuda_close(context);
+    return status;
+}
+
+extern "C" void etx_backend_cuda_close(struct etx_context *context)
+{
+    struct etx_stream *stream = &context->stream_storage;
+    struct etx_cuda *cuda = etx_cuda_of(stream);
+
+    etx_arena_free(stream->arena);
+    stream->arena = NULL;
+    if (cuda != NULL)
+        free_device(cuda);
+    etx_release(cuda);
+    stream->device = NULL;
+    stream->place = NULL;
+    if (context->host != NULL)
+        etx_backend_cpu_close(context->host);
+    etx_release(context->host);
+    context->host = NULL;
+}

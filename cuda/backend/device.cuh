@@ -1,0 +1,118 @@
+/* cuda/backend/device.cuh -- what a context on a GPU is made of.
+ *
+ * Everything is queued on one stream and nothing waits for the whole device.
+ * Functions leave the device that is current in the calling thread as it was.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_CUDA_BACKEND_DEVICE_CUH
+#define ETX_CUDA_BACKEND_DEVICE_CUH
+
+extern "C" {
+#include "backend/backend.h"
+#include "base/status.h"
+}
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+#define ETX_CUDA_STAGING    ((size_t)4 << 20)  /* bytes of each half */
+#define ETX_CUDA_WORKSPACE  ((size_t)32 << 20) /* bytes for cuBLASLt */
+#define ETX_CUDA_MOST_LIVE  256                /* allocations at once */
+#define ETX_CUDA_MOST_PLANS 64
+
+/* One matrix product: what tells it apart, and how cuBLASLt does it. */
+struct etx_cuda_plan {
+    int64_t m, n, k;
+    int32_t is_transposed; /* bit 0: a, bit 1: b */
+    int32_t alignment;     /* bytes, of the worst of the pointers */
+    int32_t is_used;
+    cublasLtMatmulAlgo_t algorithm;
+};
+
+struct etx_cuda_live {
+    void *memory;
+    size_t bytes;
+};
+
+struct etx_cuda {
+    int index;
+    cudaStream_t stream;
+    int32_t owns_stream;
+    cudaMemPool_t pool;
+    cublasLtHandle_t blas;
+    void *workspace; /* [ETX_CUDA_WORKSPACE], on the device */
+    char *staging;   /* [2, ETX_CUDA_STAGING], pinned */
+    cudaEvent_t staged[2]; /* the half may be used again */
+    int32_t next_half;
+    size_t limit, in_use, peak; /* bytes taken from the pool; 0: no limit */
+    int32_t n_live;
+    struct etx_cuda_live live[ETX_CUDA_MOST_LIVE];
+    int32_t next_plan;
+    struct etx_cuda_plan plan[ETX_CUDA_MOST_PLANS];
+    struct etx_place place;
+};
+
+static inline struct etx_cuda *etx_cuda_of(const struct etx_stream *stream)
+{
+    return static_cast<struct etx_cuda *>(stream->device);
+}
+
+/* ETX_OK, or the failure of `what` with CUDA's reason: ETX_ERR_MEMORY when the
+ * device is out of it, else ETX_ERR_DEVICE. */
+etx_status etx_cuda_check(cudaError_t error, const char *what);
+etx_status etx_cuda_check_blas(cublasStatus_t error, const char *what);
+
+/* Return the failure of an etx_status or a CUDA call to the caller: objects
+ * with destructors do the cleaning up. */
+#define ETX_TRY(call)                                                          \
+    do {                                                                       \
+        const etx_status tried = (call);                                       \
+        if (tried != ETX_OK)                                                   \
+            return tried;                                                      \
+    } while (0)
+#define ETX_CUDA(call) ETX_TRY(etx_cuda_check((call), #call))
+
+/* Fills place for the memory of the device. */
+void etx_cuda_open_place(struct etx_cuda *cuda);
+/* Give back what is still taken. */
+void etx_cuda_close_place(struct etx_cuda *cuda);
+
+/* The device is current while this lives. */
+struct etx_cuda_current {
+    explicit etx_cuda_current(int index);
+    ~etx_cuda_current();
+    etx_cuda_current(const etx_cuda_current &) = delete;
+    etx_cuda_current &operator=(const etx_cuda_current &) = delete;
+    etx_status status;
+
+private:
+    int before;
+    int32_t is_changed;
+};
+
+/* Scratch of a function: given back when it returns. */
+struct etx_cuda_scratch {
+    explicit etx_cuda_scratch(struct etx_stream *of)
+        : arena(of->arena), mark(etx_arena_mark(of->arena))
+    {
+    }
+    ~etx_cuda_scratch()
+    {
+        etx_arena_reset(arena, mark);
+    }
+    etx_cuda_scratch(const etx_cuda_scratch &) = delete;
+    etx_cuda_scratch &operator=(const etx_cuda_scratch &) = delete;
+
+    /* *out [count] on the device. */
+    template <typename T>
+    etx_status take(T **out, int64_t count, const char *what)
+    {
+        return etx_arena_take(out, arena, count, sizeof(T), what);
+    }
+
+private:
+    struct etx_arena *arena;
+    struct etx_arena_mark mark;
+};
+
+#endif

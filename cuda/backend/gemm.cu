@@ -1,0 +1,187 @@
+/* cuda/backend/gemm.cu -- products of matrices through cuBLASLt.
+ *
+ * cuBLASLt is column-major: c^T = b^T a^T of the arrays as they lie. The
+ * algorithm for a shape is asked for once and kept. Reductions that add in the
+ * order of arrival are not allowed, so that equal inputs give equal bits.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/backend/device.cuh"
+#include "cuda/backend/gemm.h"
+
+#include <stdint.h>
+
+etx_status etx_cuda_check_blas(cublasStatus_t error, const char *what)
+{
+    if (error == CUBLAS_STATUS_SUCCESS)
+        return ETX_OK;
+    return etx_fail(error == CUBLAS_STATUS_ALLOC_FAILED ? ETX_ERR_MEMORY
+                                                        : ETX_ERR_DEVICE,
+        "device cuda: %s: %s", what, cublasLtGetStatusString(error));
+}
+
+#define ETX_BLAS(call) ETX_TRY(etx_cuda_check_blas((call), #call))
+
+/* What a call of cuBLASLt is described by, destroyed with this. */
+struct product {
+    cublasLtMatmulDesc_t operation = NULL;
+    cublasLtMatrixLayout_t first = NULL, second = NULL, result = NULL;
+    cublasLtMatmulPreference_t preference = NULL;
+
+    product() = default;
+    ~product()
+    {
+        (void)cublasLtMatmulPreferenceDestroy(preference);
+        (void)cublasLtMatrixLayoutDestroy(result);
+        (void)cublasLtMatrixLayoutDestroy(second);
+        (void)cublasLtMatrixLayoutDestroy(first);
+        (void)cublasLtMatmulDescDestroy(operation);
+    }
+    product(const product &) = delete;
+    product &operator=(const product &) = delete;
+};
+
+template <typename T>
+static etx_status set_operation(
+    struct product *out, cublasLtMatmulDescAttributes_t which, T value)
+{
+    ETX_BLAS(cublasLtMatmulDescSetAttribute(
+        out->operation, which, &value, sizeof value));
+    return ETX_OK;
+}
+
+template <typename T>
+static etx_status set_preference(
+    struct product *out, cublasLtMatmulPreferenceAttributes_t which, T value)
+{
+    ETX_BLAS(cublasLtMatmulPreferenceSetAttribute(
+        out->preference, which, &value, sizeof value));
+    return ETX_OK;
+}
+
+/* A row-major [rows, columns] array, seen column by column. */
+static etx_status describe_matrix(
+    cublasLtMatrixLayout_t *out, int64_t rows, int64_t columns)
+{
+    ETX_BLAS(cublasLtMatrixLayoutCreate(out, CUDA_R_32F, (uint64_t)columns,
+        (uint64_t)rows, columns));
+    return ETX_OK;
+}
+
+static cublasOperation_t transposition(int32_t is_transposed)
+{
+    return is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+static etx_status describe(
+    struct product *out, const struct etx_cuda_gemm *gemm)
+{
+    ETX_BLAS(cublasLtMatmulDescCreate(
+        &out->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    ETX_TRY(set_operation(out, CUBLASLT_MATMUL_DESC_TRANSA,
+        transposition(gemm->b_is_transposed)));
+    ETX_TRY(set_operation(out, CUBLASLT_MATMUL_DESC_TRANSB,
+        transposition(gemm->a_is_transposed)));
+    ETX_TRY(describe_matrix(&out->first,
+        gemm->b_is_transposed ? gemm->n : gemm->k,
+        gemm->b_is_transposed ? gemm->k : gemm->n));
+    ETX_TRY(describe_matrix(&out->second,
+        gemm->a_is_transposed ? gemm->k : gemm->m,
+        gemm->a_is_transposed ? gemm->m : gemm->k));
+    return describe_matrix(&out->result, gemm->m, gemm->n);
+}
+
+/* The largest power of two up to 256 that divides all addresses. */
+static int32_t alignment_of(const struct etx_cuda_gemm *gemm)
+{
+    const uintptr_t bits = reinterpret_cast<uintptr_t>(gemm->a) |
+                           reinterpret_cast<uintptr_t>(gemm->b) |
+                           reinterpret_cast<uintptr_t>(gemm->c) | 256;
+
+    return (int32_t)(bits & (~bits + 1));
+}
+
+static etx_status choose(struct etx_cuda_plan *plan, struct etx_cuda *cuda,
+    struct product *product)
+{
+    const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    const uint32_t alignment = (uint32_t)plan->alignment;
+    cublasLtMatmulHeuristicResult_t found;
+    int n_found = 0;
+
+    ETX_BLAS(cublasLtMatmulPreferenceCreate(&product->preference));
+    ETX_TRY(set_preference(product,
+        CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+        (uint64_t)ETX_CUDA_WORKSPACE));
+    ETX_TRY(set_preference(
+        product, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions));
+    ETX_TRY(set_preference(
+        product, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment));
+    ETX_TRY(set_preference(
+        product, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment));
+    ETX_TRY(set_preference(
+        product, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment));
+    ETX_TRY(set_preference(
+        product, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment));
+    ETX_BLAS(cublasLtMatmulAlgoGetHeuristic(cuda->blas, product->operation,
+        product->first, product->second, product->result, product->result,
+        product->preference, 1, &found, &n_found));
+    if (n_found == 0)
+        return etx_fail(ETX_ERR_DEVICE,
+            "device cuda: cuBLASLt has no algorithm for a product of [%lld, "
+            "%lld] and [%lld, %lld]",
+            (long long)plan->m, (long long)plan->k, (long long)plan->k,
+            (long long)plan->n);
+    plan->algorithm = found.algo;
+    plan->is_used = 1;
+    return ETX_OK;
+}
+
+static int32_t is_for(
+    const struct etx_cuda_plan *plan, const struct etx_cuda_plan *asked)
+{
+    return plan->is_used && plan->m == asked->m && plan->n == asked->n &&
+           plan->k == asked->k && plan->alignment == asked->alignment &&
+           plan->is_transposed == asked->is_transposed;
+}
+
+/* The plan of this shape, made when there is none; the oldest makes room. */
+static etx_status find_plan(const struct etx_cuda_plan **out,
+    struct etx_cuda *cuda, struct product *product,
+    const struct etx_cuda_gemm *gemm)
+{
+    struct etx_cuda_plan asked = {};
+
+    asked.m = gemm->m;
+    asked.n = gemm->n;
+    asked.k = gemm->k;
+    asked.is_transposed = gemm->a_is_transposed + 2 * gemm->b_is_transposed;
+    asked.alignment = alignment_of(gemm);
+    for (int32_t p = 0; p < ETX_CUDA_MOST_PLANS; p++)
+        if (is_for(&cuda->plan[p], &asked)) {
+            *out = &cuda->plan[p];
+            return ETX_OK;
+        }
+    ETX_TRY(choose(&asked, cuda, product));
+    cuda->plan[cuda->next_plan] = asked;
+    *out = &cuda->plan[cuda->next_plan];
+    cuda->next_plan = (cuda->next_plan + 1) % ETX_CUDA_MOST_PLANS;
+    return ETX_OK;
+}
+
+etx_status etx_cuda_gemm(
+    struct etx_stream *stream, const struct etx_cuda_gemm *gemm)
+{
+    struct etx_cuda *cuda = etx_cuda_of(stream);
+    const float one = 1.0f;
+    const float beta = gemm->add ? 1.0f : 0.0f;
+    const struct etx_cuda_plan *plan = NULL;
+    struct product product;
+
+    ETX_TRY(describe(&product, gemm));
+    ETX_TRY(find_plan(&plan, cuda, &product, gemm));
+    ETX_BLAS(cublasLtMatmul(cuda->blas, product.operation, &one, gemm->b,
+        product.first, gemm->a, product.second, &beta, gemm->c, product.result,
+        gemm->c, product.result, &plan->algorithm, cuda->workspace,
+        ETX_CUDA_WORKSPACE, cuda->stream));
+    return ETX_OK;
+}

@@ -1,0 +1,23 @@
+/* cuda/backend/gemm.h -- products of matrices in float32.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_CUDA_BACKEND_GEMM_H
+#define ETX_CUDA_BACKEND_GEMM_H
+
+#include "cuda/backend/device.cuh"
+
+/* c [m, n] = a b, or c += a b; row-major. */
+struct etx_cuda_gemm {
+    int64_t m, n, k;
+    const float *a;  /* [m, k], or [k, m] when a_is_transposed */
+    const float *b;  /* [k, n], or [n, k] when b_is_transposed */
+    float *c;        /* [m, n] */
+    int32_t a_is_transposed, b_is_transposed;
+    int32_t add; /* 1: c += */
+};
+
+/* Sums in float32, no TF32; the same bits for the same sizes. */
+etx_status etx_cuda_gemm(
+    struct etx_stream *stream, const struct etx_cuda_gemm *gemm);
+
+#endif

@@ -1,0 +1,192 @@
+/* cuda/backend/memory.cu -- the memory of a device as a place.
+ *
+ * Memory comes from a pool of the context in stream order, so giving it back
+ * waits for nothing. Copies go through a pinned buffer in two halves: the host
+ * fills one while the other is on its way.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/backend/device.cuh"
+
+#include <string.h>
+
+etx_status etx_cuda_check(cudaError_t error, const char *what)
+{
+    if (error == cudaSuccess)
+        return ETX_OK;
+    /* Failures of a call, unlike those of a kernel, are over when told. */
+    (void)cudaGetLastError();
+    return etx_fail(
+        error == cudaErrorMemoryAllocation ? ETX_ERR_MEMORY : ETX_ERR_DEVICE,
+        "device cuda: %s: %s (%s)", what, cudaGetErrorString(error),
+        cudaGetErrorName(error));
+}
+
+etx_cuda_current::etx_cuda_current(int index)
+    : status(ETX_OK), before(index), is_changed(0)
+{
+    status = etx_cuda_check(cudaGetDevice(&before), "cudaGetDevice");
+    if (status != ETX_OK || before == index)
+        return;
+    status = etx_cuda_check(cudaSetDevice(index), "cudaSetDevice");
+    is_changed = status == ETX_OK;
+}
+
+etx_cuda_current::~etx_cuda_current()
+{
+    if (is_changed)
+        (void)cudaSetDevice(before);
+}
+
+static struct etx_cuda *owner(const struct etx_place *place)
+{
+    return static_cast<struct etx_cuda *>(place->device);
+}
+
+static etx_status check_room(
+    const struct etx_cuda *cuda, size_t bytes, const char *what)
+{
+    if (cuda->n_live == ETX_CUDA_MOST_LIVE)
+        return etx_fail(ETX_ERR_MEMORY,
+            "%s: %d pieces of device memory are taken already", what,
+            ETX_CUDA_MOST_LIVE);
+    if (cuda->limit > 0 &&
+        (cuda->in_use > cuda->limit || bytes > cuda->limit - cuda->in_use))
+        return etx_fail(ETX_ERR_MEMORY,
+            "%s: %zu bytes of device memory on top of %zu are more than the "
+            "context's memory limit of %zu",
+            what, bytes, cuda->in_use, cuda->limit);
+    return ETX_OK;
+}
+
+static etx_status take(void **out, const struct etx_place *place, size_t bytes,
+    const char *what)
+{
+    struct etx_cuda *cuda = owner(place);
+    const struct etx_cuda_current current(cuda->index);
+    void *memory = NULL;
+
+    ETX_TRY(current.status);
+    ETX_TRY(check_room(cuda, bytes, what));
+    ETX_TRY(etx_cuda_check(
+        cudaMallocFromPoolAsync(&memory, bytes, cuda->pool, cuda->stream),
+        what));
+    cuda->live[cuda->n_live].memory = memory;
+    cuda->live[cuda->n_live].bytes = bytes;
+    cuda->n_live++;
+    cuda->in_use += bytes;
+    if (cuda->in_use > cuda->peak)
+        cuda->peak = cuda->in_use;
+    *out = memory;
+    return ETX_OK;
+}
+
+static void give(const struct etx_place *place, void *memory)
+{
+    struct etx_cuda *cuda = owner(place);
+    const struct etx_cuda_current current(cuda->index);
+
+    for (int32_t i = 0; i < cuda->n_live; i++) {
+        if (cuda->live[i].memory != memory)
+            continue;
+        cuda->in_use -= cuda->live[i].bytes;
+        cuda->live[i] = cuda->live[--cuda->n_live];
+        break;
+    }
+    (void)cudaFreeAsync(memory, cuda->stream);
+}
+
+/* The next half of the staging buffer, once its last copy is over. */
+static etx_status take_half(char **out, int32_t *half, struct etx_cuda *cuda)
+{
+    *half = cuda->next_half;
+    cuda->next_half = 1 - *half;
+    ETX_CUDA(cudaEventSynchronize(cuda->staged[*half]));
+    *out = cuda->staging + (size_t)*half * ETX_CUDA_STAGING;
+    return ETX_OK;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static etx_status put(
+    const struct etx_place *place, void *to, const void *from, size_t bytes)
+{
+    struct etx_cuda *cuda = owner(place);
+    const struct etx_cuda_current current(cuda->index);
+
+    ETX_TRY(current.status);
+    for (size_t done = 0; done < bytes; done += ETX_CUDA_STAGING) {
+        const size_t n = smaller(bytes - done, ETX_CUDA_STAGING);
+        char *staging = NULL;
+        int32_t half = 0;
+
+        ETX_TRY(take_half(&staging, &half, cuda));
+        memcpy(staging, static_cast<const char *>(from) + done, n);
+        ETX_CUDA(cudaMemcpyAsync(static_cast<char *>(to) + done, staging, n,
+            cudaMemcpyHostToDevice, cuda->stream));
+        ETX_CUDA(cudaEventRecord(cuda->staged[half], cuda->stream));
+    }
+    return ETX_OK;
+}
+
+static etx_status get(
+    const struct etx_place *place, void *to, const void *from, size_t bytes)
+{
+    struct etx_cuda *cuda = owner(place);
+    const struct etx_cuda_current current(cuda->index);
+
+    ETX_TRY(current.status);
+    for (size_t done = 0; done < bytes; done += ETX_CUDA_STAGING) {
+        const size_t n = smaller(bytes - done, ETX_CUDA_STAGING);
+        char *staging = NULL;
+        int32_t half = 0;
+
+        ETX_TRY(take_half(&staging, &half, cuda));
+        ETX_CUDA(cudaMemcpyAsync(staging,
+            static_cast<const char *>(from) + done, n, cudaMemcpyDeviceToHost,
+            cuda->stream));
+        ETX_CUDA(cudaStreamSynchronize(cuda->stream));
+        memcpy(static_cast<char *>(to) + done, staging, n);
+    }
+    return ETX_OK;
+}
+
+static etx_status finish(const struct etx_place *place)
+{
+    struct etx_cuda *cuda = owner(place);
+    const struct etx_cuda_current current(cuda->index);
+
+    ETX_TRY(current.status);
+    ETX_CUDA(cudaStreamSynchronize(cuda->stream));
+    return ETX_OK;
+}
+
+static int64_t peak(const struct etx_place *place)
+{
+    return (int64_t)owner(place)->peak;
+}
+
+static void reset_peak(const struct etx_place *place)
+{
+    owner(place)->peak = owner(place)->in_use;
+}
+
+void etx_cuda_open_place(struct etx_cuda *cuda)
+{
+    cuda->place.take = take;
+    cuda->place.give = give;
+    cuda->place.put = put;
+    cuda->place.get = get;
+    cuda->place.finish = finish;
+    cuda->place.peak = peak;
+    cuda->place.reset_peak = reset_peak;
+    cuda->place.device = cuda;
+}
+
+void etx_cuda_close_place(struct etx_cuda *cuda)
+{
+    while (cuda->n_live > 0)
+        give(&cuda->place, cuda->live[cuda->n_live - 1].memory);
+}

@@ -1,0 +1,111 @@
+/* cuda/op/arrays.cu -- small work on whole arrays.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/backend/launch.cuh"
+#include "cuda/op/operators.h"
+
+__global__ static void fill_kernel(struct etx_fill_args args)
+{
+    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
+        args.y[i] = args.value;
+}
+
+etx_status etx_cuda_fill(
+    struct etx_stream *stream, const struct etx_fill_args *args)
+{
+    return etx_launch(stream, args->n, fill_kernel, *args);
+}
+
+/* mean [width] of the columns; matrices of weights have few rows. */
+__global__ static void mean_kernel(double *mean, struct etx_columns_args args)
+{
+    for (int64_t k = etx_first_item(); k < args.width; k += etx_item_step()) {
+        double sum = 0.0;
+
+        for (int64_t i = 0; i < args.n_rows; i++)
+            sum += (double)args.x[i * args.x_stride + k];
+        mean[k] = sum / (double)args.n_rows;
+    }
+}
+
+__global__ static void columns_kernel(
+    struct etx_columns_args args, const double *mean)
+{
+    for (int64_t t = etx_first_item(); t < args.n_rows * args.width;
+        t += etx_item_step()) {
+        const int64_t i = t / args.width;
+        const int64_t k = t % args.width;
+        const float x = args.x[i * args.x_stride + k];
+
+        args.y[i * args.y_stride + k] =
+            mean != NULL ? (float)((double)x - mean[k]) : x;
+    }
+}
+
+etx_status etx_cuda_columns(
+    struct etx_stream *stream, const struct etx_columns_args *args)
+{
+    struct etx_cuda_scratch scratch(stream);
+    double *mean = NULL;
+
+    if (args->n_rows == 0)
+        return ETX_OK;
+    if (args->centre) {
+        ETX_TRY(scratch.take(&mean, args->width, "means of columns"));
+        ETX_TRY(
+            etx_launch(stream, args->width, mean_kernel, mean, *args));
+    }
+    return etx_launch(stream, args->n_rows * args->width, columns_kernel,
+        *args, (const double *)mean);
+}
+
+__global__ static void take_kernel(struct etx_take_args args)
+{
+    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
+        args.y[i] = args.x[args.index[i]];
+}
+
+etx_status etx_cuda_take(
+    struct etx_stream *stream, const struct etx_take_args *args)
+{
+    return etx_launch(stream, args->n, take_kernel, *args);
+}
+
+/* The smallest place does not depend on the order of arrival. */
+__global__ static void find_kernel(
+    unsigned long long *place, struct etx_find_not_finite_args args)
+{
+    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
+        if (!isfinite(args.x[i]))
+            atomicMin(place, (unsigned long long)i);
+}
+
+etx_status etx_cuda_find_not_finite(
+    struct etx_stream *stream, const struct etx_find_not_finite_args *args)
+{
+    struct etx_cuda_scratch scratch(stream);
+    unsigned long long *place = NULL;
+
+    ETX_TRY(scratch.take(&place, 1, "place of a number"));
+    ETX_CUDA(cudaMemsetAsync(
+        place, 0xFF, sizeof *place, etx_cuda_of(stream)->stream));
+    ETX_TRY(etx_launch(stream, args->n, find_kernel, place, *args));
+    /* All bits set is -1: none. */
+    return etx_place_get(
+        stream->place, args->place, place, 1, sizeof *args->place);
+}
+
+__global__ static void outward_key_kernel(struct etx_outward_key_args args)
+{
+    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step()) {
+        const float *p = args.position + 3 * i;
+
+        args.key[i] = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
+    }
+}
+
+etx_status etx_cuda_outward_key(
+    struct etx_stream *stream, const struct etx_outward_key_args *args)
+{
+    return etx_launch(stream, args->n, outward_key_kernel, *args);
+}

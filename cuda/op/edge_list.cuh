@@ -1,0 +1,56 @@
+/* cuda/op/edge_list.cuh -- edges as numbers that sort by (dst, src).
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_CUDA_OP_EDGE_LIST_CUH
+#define ETX_CUDA_OP_EDGE_LIST_CUH
+
+#include "cuda/backend/launch.cuh"
+
+/* Bits that the numbers 0 .. n - 1 need. */
+static inline int32_t etx_bits_of(int64_t n)
+{
+    int32_t bits = 1;
+
+    while (bits < 62 && ((int64_t)1 << bits) < n)
+        bits++;
+    return bits;
+}
+
+/* Ascends with the float; equal for -0 and 0. Not for NaN. */
+__device__ static inline uint32_t etx_ordered(float x)
+{
+    const uint32_t bits = __float_as_uint(x + 0.0f);
+
+    return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+}
+
+/* Memory that the caller of an operator gets; released unless handed over. */
+template <typename T> struct etx_cuda_owned {
+    explicit etx_cuda_owned(const struct etx_place *of) : data(NULL), place(of)
+    {
+    }
+    ~etx_cuda_owned()
+    {
+        etx_place_release(place, data);
+    }
+    etx_cuda_owned(const etx_cuda_owned &) = delete;
+    etx_cuda_owned &operator=(const etx_cuda_owned &) = delete;
+
+    etx_status take(int64_t count, const char *what)
+    {
+        return etx_place_alloc(&data, place, count, sizeof(T), what);
+    }
+    T *hand_over()
+    {
+        T *out = data;
+
+        data = NULL;
+        return out;
+    }
+    T *data;
+
+private:
+    const struct etx_place *place;
+};
+
+#endif

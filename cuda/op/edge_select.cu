@@ -1,0 +1,81 @@
+/* cuda/op/edge_select.cu -- the edges above a cut, at most so many.
+ *
+ * Beyond the bound, a stable sort by descending score keeps the best and, of
+ * equal scores, the first; they are put in their old order again.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/op/edge_list.cuh"
+#include "cuda/op/operators.h"
+#include "cuda/op/primitives.h"
+
+__global__ static void flag_kernel(
+    uint8_t *flag, struct etx_edge_select_args args)
+{
+    for (int64_t e = etx_first_item(); e < args.n_edges; e += etx_item_step())
+        flag[e] = args.score[e] > args.cut;
+}
+
+/* Ascends as the score descends. */
+__global__ static void score_keys_kernel(
+    uint64_t *key, const float *score, const int32_t *edge, int64_t n)
+{
+    for (int64_t t = etx_first_item(); t < n; t += etx_item_step())
+        key[t] = (uint64_t)~etx_ordered(score[edge[t]]) & 0xFFFFFFFFu;
+}
+
+__global__ static void edge_keys_kernel(
+    uint64_t *key, const int32_t *edge, int64_t n)
+{
+    for (int64_t t = etx_first_item(); t < n; t += etx_item_step())
+        key[t] = (uint64_t)(uint32_t)edge[t];
+}
+
+__global__ static void edges_kernel(
+    int32_t *edge, const uint64_t *key, int64_t n)
+{
+    for (int64_t t = etx_first_item(); t < n; t += etx_item_step())
+        edge[t] = (int32_t)key[t];
+}
+
+/* The best max_selected of the n selected edges, ascending again. */
+static etx_status keep_best(struct etx_stream *stream,
+    const struct etx_edge_select_args *args, int64_t n)
+{
+    struct etx_cuda_scratch scratch(stream);
+    const int64_t most = args->max_selected;
+    uint64_t *key = NULL;
+    uint64_t *sorted = NULL;
+    int32_t *best = NULL;
+
+    ETX_TRY(scratch.take(&key, n, "scores of edges"));
+    ETX_TRY(scratch.take(&sorted, n, "scores of edges"));
+    ETX_TRY(scratch.take(&best, n, "best edges"));
+    ETX_TRY(etx_launch(stream, n, score_keys_kernel, key, args->score,
+        (const int32_t *)args->selected, n));
+    ETX_TRY(etx_cuda_sort_pairs(
+        stream, sorted, key, best, args->selected, n, 32));
+    ETX_TRY(etx_launch(stream, most, edge_keys_kernel, key,
+        (const int32_t *)best, most));
+    ETX_TRY(
+        etx_cuda_sort(stream, sorted, key, most, etx_bits_of(args->n_edges)));
+    return etx_launch(stream, most, edges_kernel, args->selected,
+        (const uint64_t *)sorted, most);
+}
+
+etx_status etx_cuda_edge_select(
+    struct etx_stream *stream, const struct etx_edge_select_args *args)
+{
+    struct etx_cuda_scratch scratch(stream);
+    uint8_t *flag = NULL;
+    int64_t n = 0;
+
+    ETX_TRY(scratch.take(&flag, args->n_edges, "edges above the cut"));
+    ETX_TRY(etx_launch(stream, args->n_edges, flag_kernel, flag, *args));
+    ETX_TRY(etx_cuda_compact(stream, args->selected, &n, flag, args->n_edges));
+    if (args->max_selected > 0 && n > args->max_selected) {
+        ETX_TRY(keep_best(stream, args, n));
+        n = args->max_selected;
+    }
+    *args->n_selected = n;
+    return ETX_OK;
+}

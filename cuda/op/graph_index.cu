@@ -1,0 +1,53 @@
+/* cuda/op/graph_index.cu -- where the edges of every node are.
+ *
+ * Edges by source are a stable sort; offsets are found where the ends change.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/op/edge_list.cuh"
+#include "cuda/op/operators.h"
+#include "cuda/op/primitives.h"
+
+/* offset [n_nodes + 1] of the runs of equal values in ends [n_edges], which
+ * ascend: edge e begins the runs of all nodes after the end before it. */
+template <typename End>
+__global__ static void offsets_kernel(
+    int64_t *offset, const End *ends, int64_t n_nodes, int64_t n_edges)
+{
+    for (int64_t e = etx_first_item(); e <= n_edges; e += etx_item_step()) {
+        const int64_t before = e == 0 ? -1 : (int64_t)ends[e - 1];
+        const int64_t here = e == n_edges ? n_nodes : (int64_t)ends[e];
+
+        for (int64_t i = before + 1; i <= here; i++)
+            offset[i] = e;
+    }
+}
+
+__global__ static void keys_kernel(
+    uint64_t *key, int32_t *edge, const int32_t *src, int64_t n_edges)
+{
+    for (int64_t e = etx_first_item(); e < n_edges; e += etx_item_step()) {
+        key[e] = (uint64_t)(uint32_t)src[e];
+        edge[e] = (int32_t)e;
+    }
+}
+
+etx_status etx_cuda_graph_index(
+    struct etx_stream *stream, const struct etx_graph_index_args *args)
+{
+    struct etx_cuda_scratch scratch(stream);
+    const int64_t n = args->n_edges;
+    uint64_t *key = NULL;
+    uint64_t *sorted = NULL;
+    int32_t *edge = NULL;
+
+    ETX_TRY(scratch.take(&key, n, "edges by source"));
+    ETX_TRY(scratch.take(&sorted, n, "edges by source"));
+    ETX_TRY(scratch.take(&edge, n, "edges by source"));
+    ETX_TRY(etx_launch(stream, n, keys_kernel, key, edge, args->src, n));
+    ETX_TRY(etx_cuda_sort_pairs(stream, sorted, key, args->out_edge, edge, n,
+        etx_bits_of(args->n_nodes)));
+    ETX_TRY(etx_launch(stream, n + 1, offsets_kernel<uint64_t>,
+        args->out_offset, (const uint64_t *)sorted, args->n_nodes, n));
+    return etx_launch(stream, n + 1, offsets_kernel<int32_t>, args->in_offset,
+        args->dst, args->n_nodes, n);
+}

@@ -1,0 +1,234 @@
+/* cuda/op/mlp.cu -- multi-layer perceptron over blocks of rows.
+ *
+ * A block is gathered and concatenated, then every layer is a product and one
+ * kernel for all that follows it: bias, added rows, norm, activation and, at
+ * the end, the residual. Blocks bound the scratch; batch norm needs all rows.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/op/mlp.cuh"
+
+#include "cuda/backend/gemm.h"
+#include "cuda/op/operators.h"
+#include "cuda/op/row_math.cuh"
+
+#define BLOCK_BYTES ((int64_t)256 << 20) /* of both arrays of a block */
+
+/* The parts of a row side by side; thread by thread an element of x. */
+__global__ static void concat_kernel(
+    float *x, struct etx_cuda_rows parts, int64_t n_rows, int32_t n_in)
+{
+    for (int64_t t = etx_first_item(); t < n_rows * n_in;
+        t += etx_item_step()) {
+        const int64_t i = t / n_in;
+        int32_t k = (int32_t)(t % n_in);
+        int32_t p = 0;
+
+        while (k >= parts.rows[p].width)
+            k -= parts.rows[p++].width;
+        const struct etx_rows part = parts.rows[p];
+        const int64_t row = part.index != NULL ? part.index[i] : i;
+
+        x[t] = part.data[row * part.width + k];
+    }
+}
+
+/* y [n_rows, width] += bias + added rows; y is 0 before without a product. */
+__global__ static void add_kernel(float *y, const float *bias,
+    struct etx_cuda_rows added, int64_t n_rows, int32_t width,
+    int32_t has_product)
+{
+    for (int64_t t = etx_first_item(); t < n_rows * width;
+        t += etx_item_step()) {
+        const int64_t i = t / width;
+        const int32_t k = (int32_t)(t % width);
+        float sum = has_product ? y[t] : 0.0f;
+
+        if (bias != NULL)
+            sum += bias[k];
+        for (int32_t p = 0; p < added.n; p++) {
+            const struct etx_rows rows = added.rows[p];
+            const int64_t row = rows.index != NULL ? rows.index[i] : i;
+
+            sum += rows.data[row * width + k];
+        }
+        y[t] = sum;
+    }
+}
+
+/* What follows a linear, as asked for by layer, a warp a row; residual NULL or
+ * [n_rows, width]; out may be y. */
+__global__ static void finish_kernel(float *out, float *y,
+    struct etx_layer layer, const float *residual, int64_t n_rows)
+{
+    const int32_t width = layer.n_out;
+
+    for (int64_t i = etx_first_warp_item(); i < n_rows;
+        i += etx_warp_item_step()) {
+        float *row = y + i * width;
+
+        if (!layer.norm_last && layer.norm != ETX_NORM_NONE)
+            etx_normalise_row(row, row, width, layer.norm, layer.eps,
+                layer.gain, layer.shift);
+        for (int32_t k = etx_lane(); k < width; k += ETX_CUDA_WARP)
+            row[k] = etx_activate(layer.activation, row[k]);
+        if (layer.norm_last && layer.norm != ETX_NORM_NONE)
+            etx_normalise_row(row, row, width, layer.norm, layer.eps,
+                layer.gain, layer.shift);
+        for (int32_t k = etx_lane(); k < width; k += ETX_CUDA_WARP) {
+            const float rest =
+                residual != NULL ? residual[i * width + k] : 0.0f;
+
+            out[i * width + k] = residual != NULL ? row[k] + rest : row[k];
+        }
+    }
+}
+
+int32_t etx_cuda_mlp_widest(const struct etx_mlp_args *args)
+{
+    int32_t width = args->layer[0].n_in;
+
+    for (int32_t l = 0; l < args->n_layers; l++)
+        if (args->layer[l].n_out > width)
+            width = args->layer[l].n_out;
+    return width;
+}
+
+int64_t etx_cuda_mlp_block(
+    const struct etx_mlp_args *args, int64_t row_bytes)
+{
+    const int64_t rows = BLOCK_BYTES / row_bytes;
+
+    for (int32_t l = 0; l < args->n_layers; l++)
+        if (args->layer[l].norm == ETX_NORM_BATCH)
+            return args->n_rows;
+    if (rows < 1)
+        return args->n_rows < 1 ? args->n_rows : 1;
+    return rows < args->n_rows ? rows : args->n_rows;
+}
+
+/* rows from first on of each of n. */
+static struct etx_cuda_rows rows_from(
+    const struct etx_rows *rows, int32_t n, int64_t first)
+{
+    struct etx_cuda_rows out = {};
+
+    out.n = n;
+    for (int32_t p = 0; p < n; p++) {
+        out.rows[p] = rows[p];
+        if (rows[p].index != NULL)
+            out.rows[p].index += first;
+        else
+            out.rows[p].data += first * rows[p].width;
+    }
+    return out;
+}
+
+etx_status etx_cuda_mlp_concat(struct etx_stream *stream, float *x,
+    const struct etx_mlp_args *args, int64_t first, int64_t n_rows)
+{
+    const int32_t n_in = args->layer[0].n_in;
+
+    return etx_launch(stream, n_rows * n_in, concat_kernel, x,
+        rows_from(args->part, args->n_parts, first), n_rows, n_in);
+}
+
+etx_status etx_cuda_mlp_linear(struct etx_stream *stream, float *y,
+    const float *x, const struct etx_mlp_args *args, int32_t l, int64_t first,
+    int64_t n_rows)
+{
+    const struct etx_layer *layer = &args->layer[l];
+    const int32_t n_added = l == 0 ? args->n_added : 0;
+    struct etx_cuda_gemm gemm = {};
+
+    gemm.m = n_rows;
+    gemm.n = layer->n_out;
+    gemm.k = layer->n_in;
+    gemm.a = x;
+    gemm.b = layer->weight;
+    gemm.b_is_transposed = 1;
+    gemm.c = y;
+    if (layer->n_in > 0)
+        ETX_TRY(etx_cuda_gemm(stream, &gemm));
+    if (layer->n_in > 0 && layer->bias == NULL && n_added == 0)
+        return ETX_OK;
+    return etx_launch(stream, n_rows * layer->n_out, add_kernel, y,
+        layer->bias, rows_from(args->added, n_added, first), n_rows,
+        layer->n_out, (int32_t)(layer->n_in > 0));
+}
+
+/* Batch norm is of columns: the operators of norm and activation. */
+static etx_status finish_by_columns(struct etx_stream *stream, float *y,
+    const struct etx_layer *layer, int64_t n_rows)
+{
+    const struct etx_norm_args norm = {n_rows, layer->n_out, layer->norm,
+        layer->eps, y, layer->gain, layer->shift, y};
+    const struct etx_activation_args activation = {
+        n_rows * layer->n_out, layer->activation, y, y};
+
+    if (!layer->norm_last)
+        ETX_TRY(etx_cuda_norm(stream, &norm));
+    ETX_TRY(etx_cuda_activation(stream, &activation));
+    return layer->norm_last ? etx_cuda_norm(stream, &norm) : ETX_OK;
+}
+
+static etx_status finish(struct etx_stream *stream, float *out, float *y,
+    const struct etx_layer *layer, const float *residual, int64_t n_rows)
+{
+    struct etx_layer rest = *layer;
+
+    if (layer->norm == ETX_NORM_BATCH) {
+        ETX_TRY(finish_by_columns(stream, y, layer, n_rows));
+        rest.norm = ETX_NORM_NONE;
+        rest.activation = ETX_ACTIVATION_NONE;
+    }
+    return etx_launch_warps(
+        stream, n_rows, finish_kernel, out, y, rest, residual, n_rows);
+}
+
+/* One block; x and y [n_rows, widest] are scratch. */
+static etx_status run_block(struct etx_stream *stream,
+    const struct etx_mlp_args *args, float *x, float *y, int64_t first,
+    int64_t n_rows)
+{
+    const int32_t last = args->n_layers - 1;
+    const int64_t at = first * args->layer[last].n_out;
+
+    ETX_TRY(etx_cuda_mlp_concat(stream, x, args, first, n_rows));
+    for (int32_t l = 0; l <= last; l++) {
+        const float *residual = l == last && args->residual != NULL
+                                    ? args->residual + at
+                                    : NULL;
+        float *const other = x;
+
+        ETX_TRY(
+            etx_cuda_mlp_linear(stream, y, x, args, l, first, n_rows));
+        ETX_TRY(finish(stream, l == last ? args->out + at : y, y,
+            &args->layer[l], residual, n_rows));
+        x = y;
+        y = other;
+    }
+    return ETX_OK;
+}
+
+etx_status etx_cuda_mlp(
+    struct etx_stream *stream, const struct etx_mlp_args *args)
+{
+    struct etx_cuda_scratch scratch(stream);
+    const int64_t width = etx_cuda_mlp_widest(args);
+    const int64_t block =
+        etx_cuda_mlp_block(args, 2 * width * (int64_t)sizeof(float));
+    float *x = NULL;
+    float *y = NULL;
+
+    stream->flop += etx_mlp_flop(args);
+    ETX_TRY(scratch.take(&x, block * width, "input of an mlp layer"));
+    ETX_TRY(scratch.take(&y, block * width, "output of an mlp layer"));
+    for (int64_t first = 0; first < args->n_rows; first += block) {
+        const int64_t left = args->n_rows - first;
+
+        ETX_TRY(etx_check_cancelled(stream));
+        ETX_TRY(run_block(
+            stream, args, x, y, first, left < block ? left : block));
+    }
+    return ETX_OK;
+}

@@ -1,0 +1,21 @@
+/* cuda/op/operators.h -- the operators of this room.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_CUDA_OP_OPERATORS_H
+#define ETX_CUDA_OP_OPERATORS_H
+
+extern "C" {
+#include "op/op.h"
+}
+
+#define ETX_CUDA_DECLARE(name)                                                 \
+    etx_status etx_cuda_##name(                                                \
+        struct etx_stream *stream, const struct etx_##name##_args *args);
+
+/* One for every operator of the table; the device is current. */
+ETX_OPERATORS(ETX_CUDA_DECLARE)
+
+/* Fill the whole table. */
+void etx_op_cuda(struct etx_op_table *table);
+
+#endif

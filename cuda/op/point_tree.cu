@@ -1,0 +1,164 @@
+/* cuda/op/point_tree.cu -- points in the order of a space-filling curve.
+ *
+ * The order only says which points share a leaf: it decides how much work a
+ * search is and never what it finds.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/op/point_tree.cuh"
+
+#include "cuda/op/edge_list.cuh"
+#include "cuda/op/primitives.h"
+
+#define MOST_AXES     8    /* of a Morton code: the first of the points */
+#define RANGE_THREADS 8192 /* each adds to the range once an axis */
+
+/* The range of each axis, as numbers that ascend with the floats. */
+struct range {
+    uint32_t low[MOST_AXES], high[MOST_AXES];
+};
+
+__device__ static float float_of(uint32_t ordered)
+{
+    return __uint_as_float((ordered & 0x80000000u) != 0 ? ordered & 0x7FFFFFFFu
+                                                        : ~ordered);
+}
+
+__global__ static void range_kernel(struct range *range, const float *point,
+    int64_t n_points, int32_t n_dim, int32_t n_axes)
+{
+    for (int32_t k = 0; k < n_axes; k++) {
+        uint32_t low = 0xFFFFFFFFu;
+        uint32_t high = 0;
+
+        for (int64_t i = etx_first_item(); i < n_points;
+            i += etx_item_step()) {
+            const uint32_t x = etx_ordered(point[i * n_dim + k]);
+
+            low = x < low ? x : low;
+            high = x > high ? x : high;
+        }
+        atomicMin(&range->low[k], low);
+        atomicMax(&range->high[k], high);
+    }
+}
+
+/* Which of the cells of a range x is in. */
+__device__ static uint32_t cell_of(float x, uint32_t low, uint32_t high,
+    float n_cells)
+{
+    const float begin = 0.5f * float_of(low);
+    const float size = 0.5f * float_of(high) - begin;
+    const float at = 0.5f * x - begin;
+
+    return size > 0.0f ? (uint32_t)fminf(at / size * n_cells, n_cells - 1.0f)
+                       : 0;
+}
+
+/* Bits of the axes in turn, the highest first. */
+__global__ static void codes_kernel(uint64_t *code, int32_t *row,
+    const struct range *range, const float *point, int64_t n_points,
+    int32_t n_dim, int32_t n_axes)
+{
+    const int32_t n_bits = 64 / n_axes < 16 ? 64 / n_axes : 16;
+    uint32_t cell[MOST_AXES];
+
+    for (int64_t i = etx_first_item(); i < n_points; i += etx_item_step()) {
+        uint64_t out = 0;
+
+        for (int32_t k = 0; k < n_axes; k++)
+            cell[k] = cell_of(point[i * n_dim + k], range->low[k],
+                range->high[k], (float)(1 << n_bits));
+        for (int32_t bit = n_bits - 1; bit >= 0; bit--)
+            for (int32_t k = 0; k < n_axes; k++)
+                out = out << 1 | (cell[k] >> bit & 1u);
+        code[i] = out;
+        row[i] = (int32_t)i;
+    }
+}
+
+__global__ static void reorder_kernel(float *out, const float *point,
+    const int32_t *order, int64_t n_points, int32_t n_dim)
+{
+    for (int64_t t = etx_first_item(); t < n_points * n_dim;
+        t += etx_item_step())
+        out[t] = point[(int64_t)order[t / n_dim] * n_dim + t % n_dim];
+}
+
+/* box [n_boxes, 2, n_dim] around every n_members of the corners [n, n_dim],
+ * the rows of which lie `stride` apart: low at 0 and high at `high`. */
+__global__ static void boxes_kernel(float *box, const float *corner,
+    int64_t n_boxes, int64_t n_members, int64_t n, int64_t stride,
+    int64_t high, int32_t n_dim)
+{
+    for (int64_t t = etx_first_item(); t < n_boxes * n_dim;
+        t += etx_item_step()) {
+        const int64_t b = t / n_dim;
+        const int64_t k = t % n_dim;
+        const int64_t end = (b + 1) * n_members < n ? (b + 1) * n_members : n;
+        float least = corner[b * n_members * stride + k];
+        float most = corner[b * n_members * stride + high + k];
+
+        for (int64_t i = b * n_members + 1; i < end; i++) {
+            least = fminf(least, corner[i * stride + k]);
+            most = fmaxf(most, corner[i * stride + high + k]);
+        }
+        box[b * 2 * n_dim + k] = least;
+        box[b * 2 * n_dim + n_dim + k] = most;
+    }
+}
+
+static etx_status sort_points(struct etx_stream *stream, int32_t *order,
+    const float *point, int64_t n_points, int32_t n_dim)
+{
+    struct etx_cuda_scratch scratch(stream);
+    const int32_t n_axes = n_dim < MOST_AXES ? n_dim : MOST_AXES;
+    cudaStream_t queue = etx_cuda_of(stream)->stream;
+    struct range *range = NULL;
+    uint64_t *code = NULL;
+    uint64_t *sorted = NULL;
+    int32_t *row = NULL;
+
+    ETX_TRY(scratch.take(&range, 1, "range of points"));
+    ETX_TRY(scratch.take(&code, n_points, "Morton codes"));
+    ETX_TRY(scratch.take(&sorted, n_points, "Morton codes"));
+    ETX_TRY(scratch.take(&row, n_points, "rows of points"));
+    ETX_CUDA(cudaMemsetAsync(range->low, 0xFF, sizeof range->low, queue));
+    ETX_CUDA(cudaMemsetAsync(range->high, 0, sizeof range->high, queue));
+    ETX_TRY(etx_launch(stream,
+        n_points < RANGE_THREADS ? n_points : RANGE_THREADS, range_kernel,
+        range, point, n_points, n_dim, n_axes));
+    ETX_TRY(etx_launch(stream, n_points, codes_kernel, code, row,
+        (const struct range *)range, point, n_points, n_dim, n_axes));
+    return etx_cuda_sort_pairs(stream, sorted, code, order, row, n_points, 64);
+}
+
+etx_status etx_point_tree_build(struct etx_point_tree *out,
+    struct etx_cuda_scratch *scratch, struct etx_stream *stream,
+    const float *point, int64_t n_points, int32_t n_dim)
+{
+    const int64_t n_leaves = (n_points + ETX_LEAF_POINTS - 1) / ETX_LEAF_POINTS;
+    const int64_t n_branches =
+        (n_leaves + ETX_BRANCH_LEAVES - 1) / ETX_BRANCH_LEAVES;
+    int32_t *order = NULL;
+    float *sorted = NULL;
+    float *leaf = NULL;
+    float *branch = NULL;
+
+    ETX_TRY(scratch->take(&order, n_points, "order of points"));
+    ETX_TRY(scratch->take(&sorted, n_points * n_dim, "points in order"));
+    ETX_TRY(scratch->take(&leaf, n_leaves * 2 * n_dim, "boxes of leaves"));
+    ETX_TRY(
+        scratch->take(&branch, n_branches * 2 * n_dim, "boxes of branches"));
+    ETX_TRY(sort_points(stream, order, point, n_points, n_dim));
+    ETX_TRY(etx_launch(stream, n_points * n_dim, reorder_kernel, sorted, point,
+        (const int32_t *)order, n_points, n_dim));
+    ETX_TRY(etx_launch(stream, n_leaves * n_dim, boxes_kernel, leaf,
+        (const float *)sorted, n_leaves, ETX_LEAF_POINTS, n_points, n_dim, 0,
+        n_dim));
+    ETX_TRY(etx_launch(stream, n_branches * n_dim, boxes_kernel, branch,
+        (const float *)leaf, n_branches, ETX_BRANCH_LEAVES, n_leaves,
+        2 * n_dim, n_dim, n_dim));
+    *out = (struct etx_point_tree){n_points, n_leaves, n_branches, n_dim,
+        order, sorted, leaf, branch};
+    return ETX_OK;
+}

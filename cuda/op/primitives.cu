@@ -1,0 +1,84 @@
+/* cuda/op/primitives.cu -- sorting, sums and compaction of whole arrays.
+ *
+ * CUB is asked for the size of its scratch first, then run.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/backend/device.cuh"
+#include "cuda/op/primitives.h"
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+
+/* run(scratch, bytes) with scratch of the size that it asks for. */
+template <typename Run>
+static etx_status with_scratch(struct etx_stream *stream, Run run)
+{
+    struct etx_cuda_scratch scratch(stream);
+    size_t bytes = 0;
+    char *memory = NULL;
+
+    ETX_CUDA(run(NULL, bytes));
+    ETX_TRY(scratch.take(&memory, (int64_t)bytes, "scratch of a sort"));
+    ETX_CUDA(run(memory, bytes));
+    return ETX_OK;
+}
+
+etx_status etx_cuda_sort(struct etx_stream *stream, uint64_t *out,
+    const uint64_t *in, int64_t n, int32_t n_bits)
+{
+    cudaStream_t queue = etx_cuda_of(stream)->stream;
+
+    if (n == 0)
+        return ETX_OK;
+    return with_scratch(stream, [=](void *memory, size_t &bytes) {
+        return cub::DeviceRadixSort::SortKeys(
+            memory, bytes, in, out, n, 0, n_bits, queue);
+    });
+}
+
+etx_status etx_cuda_sort_pairs(struct etx_stream *stream, uint64_t *key_out,
+    const uint64_t *key, int32_t *value_out, const int32_t *value, int64_t n,
+    int32_t n_bits)
+{
+    cudaStream_t queue = etx_cuda_of(stream)->stream;
+
+    if (n == 0)
+        return ETX_OK;
+    return with_scratch(stream, [=](void *memory, size_t &bytes) {
+        return cub::DeviceRadixSort::SortPairs(memory, bytes, key, key_out,
+            value, value_out, n, 0, n_bits, queue);
+    });
+}
+
+etx_status etx_cuda_sums_before(
+    struct etx_stream *stream, int64_t *out, const int64_t *in, int64_t n)
+{
+    cudaStream_t queue = etx_cuda_of(stream)->stream;
+
+    if (n == 0)
+        return ETX_OK;
+    return with_scratch(stream, [=](void *memory, size_t &bytes) {
+        return cub::DeviceScan::ExclusiveSum(memory, bytes, in, out, n, queue);
+    });
+}
+
+etx_status etx_cuda_compact(struct etx_stream *stream, int32_t *out,
+    int64_t *n_out, const uint8_t *flag, int64_t n)
+{
+    struct etx_cuda_scratch scratch(stream);
+    cudaStream_t queue = etx_cuda_of(stream)->stream;
+    const thrust::counting_iterator<int32_t> all(0);
+    int64_t *count = NULL;
+
+    *n_out = 0;
+    if (n == 0)
+        return ETX_OK;
+    ETX_TRY(scratch.take(&count, 1, "number of selected edges"));
+    ETX_TRY(with_scratch(stream, [=](void *memory, size_t &bytes) {
+        return cub::DeviceSelect::Flagged(
+            memory, bytes, all, flag, out, count, n, queue);
+    }));
+    return etx_place_get(stream->place, n_out, count, 1, sizeof *n_out);
+}

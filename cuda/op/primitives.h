@@ -1,0 +1,32 @@
+/* cuda/op/primitives.h -- sorting, sums and compaction of whole arrays.
+ *
+ * Thin functions over CUB, so that one file alone pays for its templates. All
+ * arrays are on the device and do not overlap; n is at most 2^31 - 1.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_CUDA_OP_PRIMITIVES_H
+#define ETX_CUDA_OP_PRIMITIVES_H
+
+#include <stdint.h>
+
+struct etx_stream;
+
+/* out [n] = in [n] ascending by the lowest n_bits bits. */
+etx_status etx_cuda_sort(struct etx_stream *stream, uint64_t *out,
+    const uint64_t *in, int64_t n, int32_t n_bits);
+
+/* Values with their keys, ascending; equal keys keep their order. */
+etx_status etx_cuda_sort_pairs(struct etx_stream *stream, uint64_t *key_out,
+    const uint64_t *key, int32_t *value_out, const int32_t *value, int64_t n,
+    int32_t n_bits);
+
+/* out[i] = in[0] + ... + in[i - 1] for i < n. */
+etx_status etx_cuda_sums_before(
+    struct etx_stream *stream, int64_t *out, const int64_t *in, int64_t n);
+
+/* out = the i with flag[i] != 0, ascending; *n_out, on the host, their
+ * number. out has room for n. */
+etx_status etx_cuda_compact(struct etx_stream *stream, int32_t *out,
+    int64_t *n_out, const uint8_t *flag, int64_t n);
+
+#endif

@@ -1,0 +1,191 @@
+/* cuda/op/segment_reduce.cu -- reduce the values of every segment, and the
+ * gradient.
+ *
+ * A thread has one column of one segment and takes its values in the order of
+ * the segment: no atomics, and the sums are those of the CPU bit by bit.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/backend/launch.cuh"
+#include "cuda/op/operators.h"
+
+/* The value v at place t of the segment order. */
+__device__ static int64_t value_at(
+    const struct etx_segment_reduce_args &args, int64_t t)
+{
+    return args.order != NULL ? args.order[t] : t;
+}
+
+__device__ static float read(
+    const struct etx_segment_reduce_args &args, int64_t t, int32_t k)
+{
+    const int64_t v = value_at(args, t);
+    const int64_t row = args.gather != NULL ? args.gather[v] : v;
+    const float x = args.x[row * args.width + k];
+
+    return args.weight != NULL ? args.weight[v] * x : x;
+}
+
+__device__ static float sum_of(const struct etx_segment_reduce_args &args,
+    int64_t begin, int64_t end, int32_t k)
+{
+    float sum = 0.0f;
+
+    for (int64_t t = begin; t < end; t++)
+        sum += read(args, t, k);
+    return sum;
+}
+
+__device__ static float mean_of(const struct etx_segment_reduce_args &args,
+    int64_t begin, int64_t end, int32_t k)
+{
+    const int64_t count = end - begin;
+
+    return sum_of(args, begin, end, k) / (float)(count > 1 ? count : 1);
+}
+
+__device__ static float max_of(const struct etx_segment_reduce_args &args,
+    int64_t begin, int64_t end, int32_t k)
+{
+    float best = 0.0f;
+
+    for (int64_t t = begin; t < end; t++) {
+        const float x = read(args, t, k);
+
+        if (t == begin || x > best)
+            best = x;
+    }
+    return best;
+}
+
+/* What the sum of squares is divided by. */
+__device__ static float std_divisor(int64_t count)
+{
+    return (float)(count > 2 ? count - 1 : 1) + 1e-6f;
+}
+
+__device__ static float std_of(const struct etx_segment_reduce_args &args,
+    int64_t begin, int64_t end, int32_t k)
+{
+    const float mean = mean_of(args, begin, end, k);
+    float squares = 0.0f;
+
+    for (int64_t t = begin; t < end; t++) {
+        const float d = read(args, t, k) - mean;
+
+        squares += d * d;
+    }
+    return sqrtf(squares / std_divisor(end - begin));
+}
+
+__device__ static float reduce(const struct etx_segment_reduce_args &args,
+    int64_t begin, int64_t end, int32_t k)
+{
+    switch ((enum etx_reduce)args.reduce) {
+    case ETX_REDUCE_MEAN:
+        return mean_of(args, begin, end, k);
+    case ETX_REDUCE_MAX:
+        return max_of(args, begin, end, k);
+    case ETX_REDUCE_STD:
+        return std_of(args, begin, end, k);
+    case ETX_REDUCE_SUM:
+    case ETX_N_REDUCES:
+        break;
+    }
+    return sum_of(args, begin, end, k);
+}
+
+__global__ static void segment_reduce_kernel(
+    struct etx_segment_reduce_args args)
+{
+    for (int64_t t = etx_first_item(); t < args.n_segments * args.width;
+        t += etx_item_step()) {
+        const int64_t s = t / args.width;
+        const float result = reduce(args, args.offset[s], args.offset[s + 1],
+            (int32_t)(t % args.width));
+
+        args.out[t] = args.add ? args.out[t] + result : result;
+    }
+}
+
+etx_status etx_cuda_segment_reduce(
+    struct etx_stream *stream, const struct etx_segment_reduce_args *args)
+{
+    return etx_launch(stream, args->n_segments * args->width,
+        segment_reduce_kernel, *args);
+}
+
+/* ------------------------------------------------------------ backward -- */
+
+/* The first place of the maximum in a segment; -1: none. */
+__device__ static int64_t place_of_max(
+    const struct etx_segment_reduce_args &args, int64_t begin, int64_t end,
+    int32_t k, float max)
+{
+    for (int64_t t = begin; t < end; t++)
+        if (read(args, t, k) == max)
+            return t;
+    return -1;
+}
+
+/* A column of a segment: what the slopes of its values share. */
+struct column {
+    int64_t count, best;
+    double mean, out;
+};
+
+__device__ static double slope(const struct etx_segment_reduce_args &args,
+    const struct column &column, int64_t t, int32_t k)
+{
+    switch ((enum etx_reduce)args.reduce) {
+    case ETX_REDUCE_MEAN:
+        return 1.0 / (double)column.count;
+    case ETX_REDUCE_MAX:
+        return t == column.best ? 1.0 : 0.0;
+    case ETX_REDUCE_STD:
+        return column.out > 0.0
+                   ? ((double)read(args, t, k) - column.mean) /
+                         (column.out * (double)std_divisor(column.count))
+                   : 0.0;
+    case ETX_REDUCE_SUM:
+    case ETX_N_REDUCES:
+        break;
+    }
+    return 1.0;
+}
+
+__global__ static void segment_reduce_backward_kernel(
+    struct etx_segment_reduce_backward_args args)
+{
+    const struct etx_segment_reduce_args &forward = args.forward;
+    const int32_t width = forward.width;
+
+    for (int64_t u = etx_first_item(); u < forward.n_segments * width;
+        u += etx_item_step()) {
+        const int32_t k = (int32_t)(u % width);
+        const int64_t begin = forward.offset[u / width];
+        const int64_t end = forward.offset[u / width + 1];
+        struct column column = {end - begin, -1, 0.0, 0.0};
+
+        if (forward.reduce == ETX_REDUCE_STD) {
+            column.mean = (double)mean_of(forward, begin, end, k);
+            column.out = (double)forward.out[u];
+        }
+        if (forward.reduce == ETX_REDUCE_MAX)
+            column.best =
+                place_of_max(forward, begin, end, k, forward.out[u]);
+        for (int64_t t = begin; t < end; t++) {
+            float *d_x = args.d_x + value_at(forward, t) * width + k;
+            const double d =
+                (double)args.d_out[u] * slope(forward, column, t, k);
+
+            *d_x = (float)(args.add ? (double)*d_x + d : d);
+        }
+    }
+}
+
+etx_status etx_cuda_segment_reduce_backward(struct etx_stream *stream,
+    const struct etx_segment_reduce_backward_args *args)
+{
+    return etx_launch(stream, args->forward.n_segments * args->forward.width,
+        segment_reduce_backward_kernel, *args);
+}

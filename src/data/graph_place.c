@@ -1,0 +1,186 @@
+/* data/graph_place.c -- graphs at the place where a context computes.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "data/graph_place.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+/* A graph with room for its edges at a place; src, dst and score as asked. */
+static etx_status make_room(struct etx_graph **out,
+    const struct etx_place *place, int64_t n_nodes, int64_t n_edges,
+    bool with_ends, bool with_score)
+{
+    struct etx_graph *graph = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_graph_check_size(n_nodes, n_edges));
+    ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph"));
+    graph->place = place;
+    graph->n_nodes = n_nodes;
+    graph->n_edges = n_edges;
+    ETX_CHECK(etx_place_alloc(&graph->in_offset, place, n_nodes + 1,
+        sizeof *graph->in_offset, "edges into nodes"));
+    ETX_CHECK(etx_place_alloc(&graph->out_offset, place, n_nodes + 1,
+        sizeof *graph->out_offset, "edges out of nodes"));
+    ETX_CHECK(etx_place_alloc(&graph->out_edge, place, n_edges,
+        sizeof *graph->out_edge, "edges by source"));
+    if (with_ends) {
+        ETX_CHECK(etx_place_alloc(&graph->src, place, n_edges,
+            sizeof *graph->src, "edge sources"));
+        ETX_CHECK(etx_place_alloc(&graph->dst, place, n_edges,
+            sizeof *graph->dst, "edge destinations"));
+    }
+    if (with_score)
+        ETX_CHECK(etx_place_alloc(&graph->score, place, n_edges,
+            sizeof *graph->score, "edge scores"));
+    *out = graph;
+    graph = NULL;
+done:
+    etx_graph_free(graph);
+    return status;
+}
+
+/* Offsets and edges by source from src and dst. */
+static etx_status index_edges(struct etx_graph *graph,
+    struct etx_context *context, const int32_t *src, const int32_t *dst)
+{
+    const struct etx_graph_index_args args = {
+        .n_nodes = graph->n_nodes,
+        .n_edges = graph->n_edges,
+        .src = src,
+        .dst = dst,
+        .in_offset = graph->in_offset,
+        .out_offset = graph->out_offset,
+        .out_edge = graph->out_edge,
+    };
+
+    return context->ops->graph_index(context->stream, &args);
+}
+
+etx_status etx_graph_adopt_at(struct etx_graph **out,
+    struct etx_context *context, int64_t n_nodes, int64_t n_edges, int32_t *src,
+    int32_t *dst)
+{
+    struct etx_graph *graph = NULL;
+    etx_status status;
+
+    if (context->stream->place == NULL)
+        return etx_graph_adopt(
+            out, context->stream->pool, n_nodes, n_edges, src, dst, NULL);
+    ETX_CHECK(make_room(
+        &graph, context->stream->place, n_nodes, n_edges, false, false));
+    ETX_CHECK(index_edges(graph, context, src, dst));
+    graph->src = src;
+    graph->dst = dst;
+    *out = graph;
+    graph = NULL;
+done:
+    etx_graph_free(graph);
+    return status;
+}
+
+/* Ends and scores of the selected edges. */
+static etx_status take_edges(struct etx_graph *out,
+    struct etx_context *context, const struct etx_graph *graph,
+    const int32_t *selected)
+{
+    const struct etx_op_table *ops = context->ops;
+    struct etx_take_args take = {
+        .n = out->n_edges, .x = graph->src, .index = selected, .y = out->src};
+    const struct etx_gather_args gather = {.n_rows = out->n_edges,
+        .width = 1,
+        .x = graph->score,
+        .index = selected,
+        .y = out->score};
+    etx_status status;
+
+    ETX_CHECK(ops->take(context->stream, &take));
+    take.x = graph->dst;
+    take.y = out->dst;
+    ETX_CHECK(ops->take(context->stream, &take));
+    if (graph->score != NULL)
+        ETX_CHECK(ops->gather(context->stream, &gather));
+done:
+    return status;
+}
+
+etx_status etx_graph_subset_at(struct etx_graph **out,
+    struct etx_context *context, const struct etx_graph *graph,
+    int64_t n_selected, const int32_t *selected)
+{
+    struct etx_graph *subset = NULL;
+    etx_status status;
+
+    if (context->stream->place == NULL)
+        return etx_graph_subset(out, graph, n_selected, selected);
+    ETX_CHECK(make_room(&subset, context->stream->place, graph->n_nodes,
+        n_selected, true, graph->score != NULL));
+    ETX_CHECK(take_edges(subset, context, graph, selected));
+    ETX_CHECK(index_edges(subset, context, subset->src, subset->dst));
+    *out = subset;
+    subset = NULL;
+done:
+    etx_graph_free(subset);
+    return status;
+}
+
+/* One way of copying between a place and the host. */
+typedef etx_status (*copy_function)(const struct etx_place *place, void *to,
+    const void *from, int64_t count, size_t size);
+
+static etx_status copy_arrays(struct etx_graph *to,
+    const struct etx_graph *from, const struct etx_place *place,
+    copy_function copy)
+{
+    const int64_t n = from->n_edges;
+    const int64_t n_offsets = from->n_nodes + 1;
+    etx_status status;
+
+    ETX_CHECK(copy(place, to->src, from->src, n, sizeof *to->src));
+    ETX_CHECK(copy(place, to->dst, from->dst, n, sizeof *to->dst));
+    ETX_CHECK(
+        copy(place, to->out_edge, from->out_edge, n, sizeof *to->out_edge));
+    ETX_CHECK(copy(place, to->in_offset, from->in_offset, n_offsets,
+        sizeof *to->in_offset));
+    ETX_CHECK(copy(place, to->out_offset, from->out_offset, n_offsets,
+        sizeof *to->out_offset));
+    if (from->score != NULL)
+        ETX_CHECK(copy(place, to->score, from->score, n, sizeof *to->score));
+done:
+    return status;
+}
+
+static etx_status copy_graph(struct etx_graph **out,
+    const struct etx_graph *graph, const struct etx_place *target,
+    const struct etx_place *device, copy_function way)
+{
+    struct etx_graph *copy = NULL;
+    etx_status status;
+
+    ETX_CHECK(make_room(&copy, target, graph->n_nodes, graph->n_edges, true,
+        graph->score != NULL));
+    ETX_CHECK(copy_arrays(copy, graph, device, way));
+    *out = copy;
+    copy = NULL;
+done:
+    etx_graph_free(copy);
+    return status;
+}
+
+etx_status etx_graph_to_place(struct etx_graph **out,
+    const struct etx_context *context, const struct etx_graph *graph)
+{
+    const struct etx_place *place = context->stream->place;
+
+    return copy_graph(out, graph, place, place, etx_place_put);
+}
+
+etx_status etx_graph_to_host(
+    struct etx_graph **out, const struct etx_graph *graph)
+{
+    return copy_graph(out, graph, NULL, graph->place, etx_place_get);
+}

@@ -1,0 +1,29 @@
+/* data/graph_place.h -- graphs at the place where a context computes.
+ *
+ * On the CPU these are the functions of data/graph.h. On a device the arrays
+ * stay in its memory and operators do the work.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_DATA_GRAPH_PLACE_H
+#define ETX_DATA_GRAPH_PLACE_H
+
+#include "backend/backend.h"
+#include "data/graph.h"
+
+/* etx_graph_adopt of src, dst [n_edges] that lie at the context's place. */
+etx_status etx_graph_adopt_at(struct etx_graph **out,
+    struct etx_context *context, int64_t n_nodes, int64_t n_edges, int32_t *src,
+    int32_t *dst);
+
+/* etx_graph_subset of a graph at the context's place; selected lies there. */
+etx_status etx_graph_subset_at(struct etx_graph **out,
+    struct etx_context *context, const struct etx_graph *graph,
+    int64_t n_selected, const int32_t *selected);
+
+/* A copy of a graph of the host at the context's place, and back. */
+etx_status etx_graph_to_place(struct etx_graph **out,
+    const struct etx_context *context, const struct etx_graph *graph);
+etx_status etx_graph_to_host(
+    struct etx_graph **out, const struct etx_graph *graph);
+
+#endif

@@ -1,0 +1,69 @@
+/* op/ref/arrays.c -- small work on whole arrays.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "op/ref/ref.h"
+
+#include "base/finite.h"
+
+etx_status etx_ref_fill(
+    struct etx_stream *stream, const struct etx_fill_args *args)
+{
+    (void)stream;
+    for (int64_t i = 0; i < args->n; i++)
+        args->y[i] = args->value;
+    return ETX_OK;
+}
+
+static double mean_of_column(const struct etx_columns_args *args, int32_t k)
+{
+    double sum = 0.0;
+
+    for (int64_t i = 0; i < args->n_rows; i++)
+        sum += (double)args->x[i * args->x_stride + k];
+    return sum / (double)args->n_rows;
+}
+
+etx_status etx_ref_columns(
+    struct etx_stream *stream, const struct etx_columns_args *args)
+{
+    (void)stream;
+    if (args->n_rows == 0)
+        return ETX_OK;
+    for (int32_t k = 0; k < args->width; k++) {
+        const double mean = args->centre ? mean_of_column(args, k) : 0.0;
+
+        for (int64_t i = 0; i < args->n_rows; i++)
+            args->y[i * args->y_stride + k] =
+                (float)((double)args->x[i * args->x_stride + k] - mean);
+    }
+    return ETX_OK;
+}
+
+etx_status etx_ref_take(
+    struct etx_stream *stream, const struct etx_take_args *args)
+{
+    (void)stream;
+    for (int64_t i = 0; i < args->n; i++)
+        args->y[i] = args->x[args->index[i]];
+    return ETX_OK;
+}
+
+etx_status etx_ref_find_not_finite(
+    struct etx_stream *stream, const struct etx_find_not_finite_args *args)
+{
+    (void)stream;
+    *args->place = etx_find_not_finite(args->x, args->n);
+    return ETX_OK;
+}
+
+etx_status etx_ref_outward_key(
+    struct etx_stream *stream, const struct etx_outward_key_args *args)
+{
+    (void)stream;
+    for (int64_t i = 0; i < args->n; i++) {
+        const float *p = args->position + 3 * i;
+
+        args->key[i] = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
+    }
+    return ETX_OK;
+}

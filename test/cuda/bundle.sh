@@ -1,0 +1,43 @@
+#!/bin/sh
+# Make a folder that tests and times the library on a bare machine.
+#   bundle.sh BUILD OUT
+# Beside the driver, cuBLASLt and the C library, what programs and tests load
+# lies in OUT/lib. `OUT/run.sh [REPORT_FOLDER]` does what `make gpu` does.
+set -eu
+build=$1
+out=$2
+most_bytes=$((40 * 1024 * 1024))
+
+rm -rf "$out"
+mkdir -p "$out/bin" "$out/lib" "$out/test" "$out/examples/models"
+cp "$build"/examples/etx-* "$build/test/exatrkx-tests" "$out/bin/"
+cp "$build"/lib/libexatrkx.so.* "$out/lib/"
+cp test/cuda/gpu.sh "$out/test/"
+cp -r examples/data "$out/examples/"
+cp examples/models/*.safetensors "$out/examples/models/"
+strip --strip-unneeded "$out"/bin/* "$out"/lib/*
+
+# What is neither the C library's nor CUDA's.
+for file in "$out"/bin/* "$out"/lib/*; do
+    LD_LIBRARY_PATH=$out/lib ldd "$file"
+done | awk '$3 ~ /^\// { print $3 }' | sort -u |
+    grep -vE '/(libc|libm|libdl|librt|libpthread|libcublas.*|libexatrkx)\.so' |
+    while read -r library; do cp -L "$library" "$out/lib/"; done
+
+cat > "$out/run.sh" <<'RUN'
+#!/bin/sh
+# Test and time the library on this machine's GPU: run.sh [REPORT_FOLDER].
+set -eu
+cd "$(dirname "$0")"
+here=$(pwd)
+LD_LIBRARY_PATH=$here/lib:/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+exec test/gpu.sh "$here/bin" "$here/bin" "${1:-$here/report}"
+RUN
+chmod +x "$out/run.sh"
+bytes=$(du -sb "$out" | cut -f1)
+echo "bundle: $out, $bytes bytes"
+if [ "$bytes" -gt "$most_bytes" ]; then
+    echo "bundle: more than $most_bytes bytes" >&2
+    exit 1
+fi

@@ -1,0 +1,247 @@
+/* test_cuda.c -- the pipeline on a device beside the CPU, and what a machine
+ * without one answers.
+ *
+ * The operators are compared by the suites of test/checkop, which take a
+ * device as one more implementation.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/graph.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "checkop.h"
+#include "support.h"
+
+/* Scores differ by rounding alone; CPU and device round in another order. */
+#define MOST_SCORE_DIFFERENCE 1e-3f
+
+static const char *const events[] = {
+    "event000000000", "event000000001", "event000000002"};
+
+#define N_EVENTS (sizeof events / sizeof events[0])
+
+/* The same event on both. */
+struct both {
+    etx_context *cpu, *cuda;
+    etx_model *model;
+    etx_detector *detector;
+    etx_event *event;
+};
+
+static etx_status open_device(etx_context **out, int32_t index)
+{
+    etx_context_options options;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.device = ETX_DEVICE_CUDA;
+    options.device_index = index;
+    return etx_context_create(out, &options);
+}
+
+/* 0 after etx_test_skip where there is no device. */
+static int32_t start(struct both *both, const char *name, const char *event)
+{
+    *both = (struct both){NULL};
+    if (open_device(&both->cuda, 0) != ETX_OK) {
+        etx_test_skip(name, etx_last_error());
+        return 0;
+    }
+    ck_assert_ok(etx_context_create(&both->cpu, NULL));
+    ck_assert_ok(
+        etx_model_load(&both->model, "examples/models/default.safetensors"));
+    ck_assert_ok(etx_detector_read(
+        &both->detector, etx_test_example("detectors.csv.gz")));
+    ck_assert_ok(etx_event_read_trackml(
+        &both->event, etx_test_example(event), both->detector));
+    return 1;
+}
+
+static void stop(struct both *both)
+{
+    etx_event_free(both->event);
+    etx_detector_free(both->detector);
+    etx_model_free(both->model);
+    etx_context_free(both->cuda);
+    etx_context_free(both->cpu);
+}
+
+static void assert_same_graph(const etx_graph *a, const etx_graph *b)
+{
+    const int64_t n = etx_graph_n_edges(a);
+
+    ck_assert_int_eq(n, etx_graph_n_edges(b));
+    ck_assert_mem_eq(etx_graph_src(a), etx_graph_src(b),
+        (size_t)n * sizeof(int32_t));
+    ck_assert_mem_eq(etx_graph_dst(a), etx_graph_dst(b),
+        (size_t)n * sizeof(int32_t));
+    ck_assert_mem_eq(etx_graph_offsets(a), etx_graph_offsets(b),
+        (size_t)(etx_graph_n_nodes(a) + 1) * sizeof(int64_t));
+}
+
+/* From the same points, the device finds the edges of the CPU. */
+START_TEST(test_cuda_same_graph)
+{
+    struct both both;
+    etx_graph *on_cpu = NULL;
+    etx_graph *on_cuda = NULL;
+    etx_graph_options options;
+    int64_t n_dim = 0;
+
+    if (!start(&both, __func__, events[_i]))
+        return;
+    const int64_t n_hits = etx_event_n_hits(both.event);
+    float *point = calloc((size_t)n_hits * 64, sizeof *point);
+
+    ck_assert_ptr_nonnull(point);
+    ck_assert_ok(etx_embed(
+        &n_dim, point, n_hits * 64, both.cpu, both.model, both.event));
+    ck_assert_ok(etx_graph_options_init(&options, sizeof options));
+    options.radius = 0.3f;
+    options.orientation = ETX_ORIENT_OUTWARD;
+    ck_assert_ok(etx_graph_build_radius(&on_cpu, both.cpu, n_hits, n_dim,
+        point, both.event, &options));
+    ck_assert_ok(etx_graph_build_radius(&on_cuda, both.cuda, n_hits, n_dim,
+        point, both.event, &options));
+    ck_assert_int_gt(etx_graph_n_edges(on_cpu), n_hits);
+    assert_same_graph(on_cpu, on_cuda);
+    free(point);
+    etx_graph_free(on_cpu);
+    etx_graph_free(on_cuda);
+    stop(&both);
+}
+END_TEST
+
+/* On the CPU's graph, the networks of the device give the CPU's scores. */
+START_TEST(test_cuda_near_scores)
+{
+    struct both both;
+    etx_graph *candidates = NULL;
+    etx_graph *graph = NULL;
+    float *expected = NULL;
+
+    if (!start(&both, __func__, events[_i]))
+        return;
+    ck_assert_ok(
+        etx_graph_build(&candidates, both.cpu, both.model, both.event));
+    ck_assert_ok(etx_graph_filter(
+        &graph, candidates, both.cpu, both.model, both.event));
+    ck_assert_ok(etx_graph_score(graph, both.cpu, both.model, both.event));
+    const int64_t n_edges = etx_graph_n_edges(graph);
+
+    ck_assert_int_gt(n_edges, 0);
+    expected = calloc((size_t)n_edges, sizeof *expected);
+    ck_assert_ptr_nonnull(expected);
+    for (int64_t e = 0; e < n_edges; e++)
+        expected[e] = etx_graph_scores(graph)[e];
+    etx_graph_free(graph);
+    graph = NULL;
+    ck_assert_ok(etx_graph_filter(
+        &graph, candidates, both.cpu, both.model, both.event));
+    ck_assert_ok(etx_graph_score(graph, both.cuda, both.model, both.event));
+    for (int64_t e = 0; e < n_edges; e++)
+        if (!(fabsf(etx_graph_scores(graph)[e] - expected[e]) <=
+                MOST_SCORE_DIFFERENCE))
+            ck_abort_msg("edge %lld: score %.7g, not %.7g", (long long)e,
+                (double)etx_graph_scores(graph)[e], (double)expected[e]);
+    free(expected);
+    etx_graph_free(graph);
+    etx_graph_free(candidates);
+    stop(&both);
+}
+END_TEST
+
+static void assert_same_tracks(const etx_tracks *a, const etx_tracks *b)
+{
+    const int64_t n = etx_tracks_count(a);
+
+    ck_assert_int_gt(n, 10);
+    ck_assert_int_eq(n, etx_tracks_count(b));
+    ck_assert_mem_eq(etx_tracks_offsets(a), etx_tracks_offsets(b),
+        (size_t)(n + 1) * sizeof(int64_t));
+    ck_assert_mem_eq(etx_tracks_hits(a), etx_tracks_hits(b),
+        (size_t)etx_tracks_offsets(a)[n] * sizeof(int32_t));
+}
+
+/* Hits in, tracks out: the CPU's tracks, and the same again. */
+START_TEST(test_cuda_same_tracks)
+{
+    struct both both;
+    etx_tracks *tracks[3] = {NULL};
+
+    if (!start(&both, __func__, events[_i]))
+        return;
+    ck_assert_ok(
+        etx_find_tracks(&tracks[0], both.cpu, both.model, both.event));
+    ck_assert_ok(
+        etx_find_tracks(&tracks[1], both.cuda, both.model, both.event));
+    ck_assert_ok(
+        etx_find_tracks(&tracks[2], both.cuda, both.model, both.event));
+    assert_same_tracks(tracks[0], tracks[1]);
+    assert_same_tracks(tracks[1], tracks[2]);
+    for (int32_t t = 0; t < 3; t++)
+        etx_tracks_free(tracks[t]);
+    stop(&both);
+}
+END_TEST
+
+/* A device that is not there is told by status and text, and the CPU works. */
+START_TEST(test_cuda_absent_device)
+{
+    etx_context *context = NULL;
+    const etx_status status = open_device(&context, 4096);
+
+    ck_assert_str_eq(etx_status_name(status),
+        checkop_is_cuda_build ? "ETX_ERR_DEVICE" : "ETX_ERR_UNSUPPORTED");
+    ck_assert_error("device cuda: ");
+    ck_assert_ptr_null(context);
+    ck_assert_ok(etx_context_create(&context, NULL));
+    etx_context_free(context);
+}
+END_TEST
+
+/* Too little memory is an error, after which the context is as before. */
+START_TEST(test_cuda_memory_limit)
+{
+    struct both both;
+    etx_context_options options;
+    etx_tracks *tracks = NULL;
+    etx_tracks *again = NULL;
+
+    if (!start(&both, __func__, events[2]))
+        return;
+    etx_context_free(both.cuda);
+    both.cuda = NULL;
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.device = ETX_DEVICE_CUDA;
+    options.memory_limit = 1 << 20;
+    ck_assert_ok(etx_context_create(&both.cuda, &options));
+    for (int32_t turn = 0; turn < 2; turn++)
+        ck_assert_status(
+            etx_find_tracks(&tracks, both.cuda, both.model, both.event),
+            ETX_ERR_MEMORY);
+    ck_assert_ptr_null(tracks);
+    etx_context_free(both.cuda);
+    options.memory_limit = 0;
+    ck_assert_ok(etx_context_create(&both.cuda, &options));
+    ck_assert_ok(etx_find_tracks(&tracks, both.cuda, both.model, both.event));
+    ck_assert_ok(etx_find_tracks(&again, both.cpu, both.model, both.event));
+    assert_same_tracks(tracks, again);
+    etx_tracks_free(tracks);
+    etx_tracks_free(again);
+    stop(&both);
+}
+END_TEST
+
+Suite *etx_suite_cuda(void);
+Suite *etx_suite_cuda(void)
+{
+    Suite *suite = suite_create("cuda");
+
+    etx_test_add_loop(suite, "graph", test_cuda_same_graph, N_EVENTS);
+    etx_test_add_loop(suite, "scores", test_cuda_near_scores, N_EVENTS);
+    etx_test_add_loop(suite, "tracks", test_cuda_same_tracks, N_EVENTS);
+    etx_test_add(suite, "absent device", test_cuda_absent_device);
+    etx_test_add(suite, "memory limit", test_cuda_memory_limit);
+    return suite;
+}
