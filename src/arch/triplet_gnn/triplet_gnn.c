@@ -42,7 +42,8 @@ static etx_status make_line(struct etx_triplet_run *run)
             run->network->arch->name, (int)most, etx_last_error());
     }
     ETX_CHECK(status);
-    ETX_CHECK(etx_graph_adopt_line(&run->owned, graph->n_edges, &line));
+    ETX_CHECK(etx_graph_adopt_line(
+        &run->owned, graph->place, graph->n_edges, &line));
     run->line = run->owned;
     run->n_triplets = line.n_edges;
     line = (struct etx_line_graph){0};
