@@ -1,7 +1,7 @@
 #!/bin/sh
 # Make the events and train a model like the one that ships as
 # examples/models/default.safetensors. $1: a folder for events and models;
-# about two hours on two cores. Needs numpy and pyacts.
+# about four hours on two cores. Needs numpy and pyacts.
 set -eu
 out=$1
 train=build/examples/etx-train
@@ -17,6 +17,7 @@ simulate()
 simulate train-medium 80 medium 1000
 simulate train-full 6 full 4000
 simulate train-full-more 18 full 40000
+simulate train-full-most 24 full 60000
 simulate valid-medium 10 medium 2000
 simulate valid-full 2 full 7000
 
@@ -28,6 +29,7 @@ stage()
     shift 2
     $train --config "$configs/$config.json" --data "$out/train-medium" \
         --data "$out/train-full" --data "$out/train-full-more" \
+        --data "$out/train-full-most" \
         --validation "$out/valid-medium" --validation "$out/valid-full" \
         --out "$out/$result.safetensors" --log "$out/$result.jsonl" "$@"
 }

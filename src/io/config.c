@@ -57,7 +57,7 @@ static const char *const edge_feature_names[ETX_N_EDGE_FEATURES] = {
     [ETX_EDGE_SCORE_LOGIT] = "score_logit",
 };
 
-/* ------------------------------------------------------------- helpers -- */
+/* --------------------------------------------------- reading of values -- */
 
 static etx_status check_keys(
     const char *owner, const json_t *object, const char *const *known)
