@@ -14,6 +14,12 @@ test/lint/calls.sh
 echo '== exported symbols'
 test/lint/abi.sh "$lib/libexatrkx.so"
 test/lint/exercised.sh
+echo '== documentation'
+if command -v doxygen >/dev/null 2>&1; then
+    make --no-print-directory docs
+else
+    echo 'SKIPPED docs: no doxygen'
+fi
 echo '== programs'
 test/programs/programs.sh "$build"
 echo '== installed copy'
