@@ -7,7 +7,6 @@
 #include "base/poison.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <locale.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,7 +15,7 @@
 
 #define PATH_SIZE       1024
 #define TIMEOUT_SECONDS 60 /* of one test, on a busy machine */
-#define MOST_STACKS     16
+#define MOST_STACK      ((size_t)1 << 25)
 
 #if defined(ETX_HAS_ASAN)
 #define SMALL_STACK (1024 * 1024) /* the sanitizer's own frames are large */
@@ -204,23 +203,40 @@ static void *call_main(void *argument)
     return NULL;
 }
 
-/* Thread-local memory of the libraries in the process is cut from a thread's
- * stack (that of cuBLASLt is large): EINVAL until there is room for both. */
+static void *do_nothing(void *argument)
+{
+    return argument;
+}
+
+/* Stack that a thread must have before it runs anything: thread-local memory
+ * of the libraries in the process is cut from it, and that of cuBLASLt is
+ * large. 0 where a small stack is enough. */
+static size_t stack_taken(pthread_attr_t *attributes)
+{
+    size_t size = SMALL_STACK;
+    pthread_t thread;
+
+    for (;; size += SMALL_STACK) {
+        ck_assert_uint_lt(size, MOST_STACK);
+        ck_assert_int_eq(pthread_attr_setstacksize(attributes, size), 0);
+        if (pthread_create(&thread, attributes, do_nothing, NULL) == 0)
+            break;
+    }
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    return size == SMALL_STACK ? 0 : size;
+}
+
 void etx_test_on_small_stack(void (*function)(void *argument), void *argument)
 {
     struct call call = {function, argument};
     pthread_attr_t attributes;
     pthread_t thread;
-    size_t size = 0;
-    int result = EINVAL;
+    size_t size;
 
     ck_assert_int_eq(pthread_attr_init(&attributes), 0);
-    while (result == EINVAL && size < MOST_STACKS * SMALL_STACK) {
-        size += SMALL_STACK;
-        ck_assert_int_eq(pthread_attr_setstacksize(&attributes, size), 0);
-        result = pthread_create(&thread, &attributes, call_main, &call);
-    }
-    ck_assert_int_eq(result, 0);
+    size = SMALL_STACK + stack_taken(&attributes);
+    ck_assert_int_eq(pthread_attr_setstacksize(&attributes, size), 0);
+    ck_assert_int_eq(pthread_create(&thread, &attributes, call_main, &call), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     pthread_attr_destroy(&attributes);
 }
