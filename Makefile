@@ -119,8 +119,7 @@ PEERS_OUT ?= $(BUILD)/bench
 PEERS_VENV ?= $(PEERS_OUT)/venv
 PEERS_ARGS ?=
 LDLIBS_own_product = $(STATIC) $(LDLIBS_LIB)
-LDLIBS_xsmm_product = $(shell pkg-config --libs libxsmm libxsmmnoblas) \
-    -ldl -lpthread
+LDLIBS_xsmm_product = $(shell pkg-config --libs libxsmm) -lblas -ldl -lpthread
 PEERS_NATIVE := $(PEERS_OUT)/limits.so $(PEERS_OUT)/nanoflann_pairs.so \
     $(PEERS_OUT)/xsmm_product.so $(PEERS_OUT)/own_product.so
 
@@ -245,7 +244,7 @@ bench: all $(CHECKOP_BENCH)
 	    --model examples/models/default.safetensors
 
 bench-peers-deps: deps
-	@test/setup.sh python3-venv g++ libnanoflann-dev libxsmm-dev
+	@test/setup.sh python3-venv g++ libnanoflann-dev libxsmm-dev libblas-dev
 
 $(PEERS_VENV)/bin/python:
 	@python3 -m venv $(PEERS_VENV)
