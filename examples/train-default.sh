@@ -1,7 +1,7 @@
 #!/bin/sh
 # Make the events and train a model like the one that ships as
 # examples/models/default.safetensors. $1: a folder for events and models;
-# about four hours on two cores. Needs numpy and pyacts.
+# about three and a half hours of one core. Needs numpy and pyacts.
 set -eu
 out=$1
 train=build/examples/etx-train

@@ -9,11 +9,13 @@
  *   Errors     A fallible call returns an etx_status: ETX_OK or a negative
  *              value. On error the outputs are untouched and
  *              etx_last_error() says what, which, value and bound.
- *   Ownership  etx_..._free releases what etx_..._create, _load or
- *              _read made and takes NULL. Getters return borrowed views that
+ *   Ownership  etx_..._free releases an object that a call wrote to its out,
+ *              and takes NULL. Getters return borrowed views that
  *              live until the object is changed or freed.
- *   Threads    An etx_model is immutable and shared freely. Every other
- *              object is used by one thread at a time.
+ *   Threads    An etx_model and an etx_detector are immutable and shared
+ *              freely. A context runs one call at a time. Every other object
+ *              is used by one thread at a time; several may read one that
+ *              nobody changes.
  *   Shapes     Arrays are row-major and contiguous. Positions are in mm.
  *   Options    Structs start with struct_size; fill them with
  *              etx_..._init(&options, sizeof options), then change fields.

@@ -1,4 +1,4 @@
-/* exatrkx/version.h -- the version of the library, read by Makefile and .pc.
+/* exatrkx/version.h -- the version of the library, read by the Makefile.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_VERSION_H
@@ -6,7 +6,8 @@
 
 /* Another one: another ABI and soname. */
 #define ETX_VERSION_MAJOR 0
-/* More functions, or more fields at the end of a struct. */
+/* More functions, or more fields at the end of an options struct; before 1.0
+ * also what docs/stability.md allows. */
 #define ETX_VERSION_MINOR 1
 /* The same interface. */
 #define ETX_VERSION_PATCH 0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The dependency law of docs/design.md: a room includes headers of itself and
+# The dependency law of src/README.md: a room includes headers of itself and
 # of the rooms to its right only.
 #   api -> {train, eval, io} -> stage -> arch -> data -> op/op.h -> base
 # op/*, backend/* see op.h, backend.h, base and their own folder.

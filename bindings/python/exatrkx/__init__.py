@@ -3,7 +3,7 @@
     import exatrkx
 
     model = exatrkx.Model.load()
-    event = exatrkx.Event.from_trackml("examples/data/event000000001")
+    event = exatrkx.Event.from_trackml("examples/data/event000000001", detector=exatrkx.Detector.load())
     tracks = exatrkx.find_tracks(model, event)
 
 The library (libexatrkx.so) and numpy are loaded when a name of theirs is
