@@ -339,6 +339,9 @@ static int run(struct seeds *seeds, struct work *w, struct options *o)
 
     if (result == 0 && o->out != NULL && o->events.count > 1)
         result = program_usage("--out goes with one event");
+    if (result == 0 && o->out != NULL && o->purity >= 0.0)
+        result = program_usage(
+            "--out writes seeds above --cut: take the one that --purity finds");
     if (result == 0)
         result = program_model(&w->model, o->model);
     if (result == 0)

@@ -35,7 +35,8 @@ typedef struct etx_evaluation_options {
 } etx_evaluation_options;
 
 /* Set every field of an options struct of struct_size bytes to its default.
- * ETX_ERR_ARGUMENT for NULL or a size that no version of the struct had. */
+ * ETX_ERR_ARGUMENT for NULL, for a size below that of the first version of the
+ * struct, or above 4096. */
 ETX_API ETX_MUST_CHECK etx_status etx_evaluation_options_init(
     etx_evaluation_options *options, size_t struct_size);
 

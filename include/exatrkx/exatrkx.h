@@ -101,10 +101,12 @@ typedef struct etx_context_options {
     int32_t cpu_level;    /* ETX_CPU_; default ETX_CPU_BEST */
     int32_t reserved;     /* zero */
     int64_t memory_limit; /* bytes of scratch, and of the edges of a graph at
-                           * 32 bytes each; 0 = no limit (default) */
+                           * 32 bytes each; 0 = no limit (default). A context
+                           * on a device has this much there, and as much on
+                           * the host for what runs there */
     void *stream;         /* the caller's CUDA stream, or NULL */
-    /* Asked between stages, between operators and often inside a neighbour
-     * search, on the thread of the call and under the default floating-point
+    /* Asked between stages, between operators and, on the CPU, often inside a
+     * neighbour search, on the thread of the call and under the default floating-point
      * environment; a non-zero answer ends the call with ETX_ERR_CANCELLED.
      * NULL: never asked. It must return. */
     int32_t (*cancel)(void *user);
@@ -112,7 +114,8 @@ typedef struct etx_context_options {
 } etx_context_options;
 
 /* Set every field of an options struct of struct_size bytes to its default.
- * ETX_ERR_ARGUMENT for NULL or a size that no version of the struct had. */
+ * ETX_ERR_ARGUMENT for NULL, for a size below that of the first version of the
+ * struct, or above 4096. */
 ETX_API ETX_MUST_CHECK etx_status etx_context_options_init(
     etx_context_options *options, size_t struct_size);
 
@@ -137,7 +140,8 @@ typedef struct etx_stage_timing {
     double seconds;     /* wall time spent in the stage */
     double gflop;       /* 1e9 multiply and add operations of its networks */
     int64_t peak_bytes; /* most memory that the library held in the process
-                         * during the stage, other contexts included */
+                         * during the stage, other contexts included; on a
+                         * device the memory there of this context alone */
     int64_t n_edges;    /* edges that left the stage, 0 where it has none */
 } etx_stage_timing;
 
@@ -310,7 +314,8 @@ typedef struct etx_label_options {
 } etx_label_options;
 
 /* Set every field of an options struct of struct_size bytes to its default.
- * ETX_ERR_ARGUMENT for NULL or a size that no version of the struct had. */
+ * ETX_ERR_ARGUMENT for NULL, for a size below that of the first version of the
+ * struct, or above 4096. */
 ETX_API ETX_MUST_CHECK etx_status etx_label_options_init(
     etx_label_options *options, size_t struct_size);
 

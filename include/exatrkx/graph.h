@@ -28,7 +28,8 @@ typedef struct etx_graph_options {
 } etx_graph_options;
 
 /* Set every field of an options struct of struct_size bytes to its default.
- * ETX_ERR_ARGUMENT for NULL or a size that no version of the struct had. */
+ * ETX_ERR_ARGUMENT for NULL, for a size below that of the first version of the
+ * struct, or above 4096. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_options_init(
     etx_graph_options *options, size_t struct_size);
 

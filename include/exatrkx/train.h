@@ -21,11 +21,13 @@ typedef struct etx_trainer etx_trainer;
 /* config: JSON text with the stage to train, its network ("model") and its
  * schedule (docs/training.md). start may be NULL; when given, stages that it
  * holds and the config does not describe anew are taken from it with their
- * weights. context must outlive the trainer. */
+ * weights. context must outlive the trainer; ETX_ERR_UNSUPPORTED when it is on a
+ * device. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_create(etx_trainer **out,
     etx_context *context, const char *config, const etx_model *start);
 
-/* Events to train on and to validate on; kept by reference. */
+/* Events to train on and to validate on, with truth; kept by reference: they
+ * must not be changed nor freed while the trainer lives. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_add_event(
     etx_trainer *trainer, const etx_event *event, int32_t validation);
 
@@ -85,8 +87,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_validate(
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_save_checkpoint(
     const etx_trainer *trainer, const char *path);
 /* Go on from a checkpoint of the same config and the same events, made on any
- * machine. ETX_ERR_FORMAT when the file is damaged or of another training; the
- * trainer is then as it was. */
+ * machine. ETX_ERR_FORMAT when the file is damaged, ETX_ERR_ARGUMENT when it is
+ * of another training; the trainer is then as it was. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_load_checkpoint(
     etx_trainer *trainer, const char *path);
 

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <float.h>
+#include <string.h>
 
 #include "api/arguments.h"
 #include "base/check.h"
@@ -38,16 +39,24 @@ static etx_status embed_into(float *points, int64_t columns,
 {
     etx_status status = ETX_OK;
     float *embedded = NULL;
+    float *copy = NULL;
     fenv_t host;
+    const int64_t n_values = event->n_hits * columns;
+    struct etx_arena *host_arena = etx_host_of(context)->stream->arena;
     const struct etx_arena_mark mark =
         etx_arena_mark(context->stream->arena);
+    const struct etx_arena_mark host_mark = etx_arena_mark(host_arena);
 
     etx_float_environment_enter(&host);
     etx_stage_forget(context);
     ETX_CHECK(etx_stage_embed(&embedded, context, model, event));
-    ETX_CHECK(etx_place_get(context->stream->place, points, embedded,
-        event->n_hits * columns, sizeof *points));
+    ETX_CHECK(etx_arena_take(
+        &copy, host_arena, n_values, sizeof *copy, "points"));
+    ETX_CHECK(etx_place_get(context->stream->place, copy, embedded, n_values,
+        sizeof *copy));
+    memcpy(points, copy, (size_t)n_values * sizeof *points);
 done:
+    etx_arena_reset(host_arena, host_mark);
     etx_arena_reset(context->stream->arena, mark);
     etx_float_environment_leave(&host);
     return status;
@@ -393,8 +402,8 @@ etx_status etx_graph_score_triplets(etx_graph *triplets,
     ETX_CHECK(etx_check_given(__func__, "triplets", triplets));
     ETX_CHECK(etx_check_given(__func__, "graph", graph));
     ETX_CHECK(check_triplets(triplets, graph));
-    ETX_CHECK(
-        etx_stage_score_triplets(triplets, context, model, graph, event));
+    ETX_CHECK(etx_stage_score_triplets(
+        triplets, etx_host_of(context), model, graph, event));
 done:
     etx_float_environment_leave(&host);
     return status;

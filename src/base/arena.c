@@ -139,8 +139,16 @@ static etx_status add_block(
         block.size = larger(block.size, arena->highest);
     if (block.size > arena->limit - arena->held)
         block.size = arena->limit - arena->held;
-    ETX_CHECK(etx_place_alloc(
-        &block.memory, arena->place, (int64_t)block.size, 1, what));
+    status = etx_place_alloc(
+        &block.memory, arena->place, (int64_t)block.size, 1, what);
+    if (status == ETX_ERR_MEMORY && arena->place != NULL &&
+        block.size > bytes) {
+        /* The reserve costs nothing on the host, but a device may lack it. */
+        block.size = bytes;
+        status = etx_place_alloc(
+            &block.memory, arena->place, (int64_t)block.size, 1, what);
+    }
+    ETX_CHECK(status);
     poison(arena, block.memory, block.size);
     arena->held += block.size;
     arena->current = arena->n_blocks;

@@ -240,6 +240,29 @@ static etx_status check_counters(const struct counters *read,
             path, (long long)read->n_training,
             (long long)read->n_training_hits, (long long)now.n_training,
             (long long)now.n_training_hits);
+    if (read->n_validation != now.n_validation ||
+        read->n_validation_hits != now.n_validation_hits)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: made with %lld validation events of %lld hits, the trainer "
+            "has %lld of %lld",
+            path, (long long)read->n_validation,
+            (long long)read->n_validation_hits, (long long)now.n_validation,
+            (long long)now.n_validation_hits);
+    return ETX_OK;
+}
+
+/* Radius, filter cut and label cut, as a config may have them; the radius of a
+ * model without an embedding is 0. */
+static etx_status check_thresholds(
+    const float threshold[N_THRESHOLDS], const char *path)
+{
+    const float most[N_THRESHOLDS] = {1e30f, 1.0f, 1.0f};
+
+    for (int32_t k = 0; k < N_THRESHOLDS; k++)
+        if (!(threshold[k] >= 0.0f && threshold[k] <= most[k]))
+            return etx_fail(ETX_ERR_FORMAT,
+                "%s: threshold %d is %g, not in 0 .. %g", path, (int)k,
+                (double)threshold[k], (double)most[k]);
     return ETX_OK;
 }
 
@@ -268,7 +291,8 @@ static etx_status check_state(const struct state *read,
             (long long)read->snapshot_step, (long long)counters->step);
     if (read->best_step < -1 ||
         read->best_step > trainer->config.schedule.n_steps ||
-        read->n_since_best < 0)
+        read->n_since_best < 0 ||
+        read->n_since_best > INT32_MAX)
         return etx_fail(ETX_ERR_FORMAT,
             "%s: best validation at step %lld, %lld validations ago", path,
             (long long)read->best_step, (long long)read->n_since_best);
@@ -391,6 +415,8 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     read_numbers(&numbers, file);
     ETX_CHECK(check_counters(&numbers.counters, trainer, path));
     ETX_CHECK(check_state(&numbers.state, &numbers.counters, trainer, path));
+    ETX_CHECK(check_thresholds(numbers.threshold, path));
+    ETX_CHECK(check_thresholds(numbers.best_threshold, path));
     restore(trainer, file, &numbers);
 done:
     etx_tensor_file_free(file);

@@ -125,15 +125,23 @@ static etx_status check_augmentation(const struct etx_trainer *trainer)
     return ETX_OK;
 }
 
-/* A batch norm mixes the edges of a pass: chunks would change the result. */
+/* Chunks leave the gradient as it is where the edges of a pass do not know of
+ * each other: not with messages between them, nor with a batch norm. */
 static etx_status check_chunks(const struct etx_trainer *trainer)
 {
     const json_t *filter = json_object_get(trainer->model_config, "filter");
+    const char *arch = json_string_value(json_object_get(filter, "arch"));
     const char *norm = json_string_value(
         json_object_get(json_object_get(filter, "options"), "norm"));
 
-    if (trainer->config.sampling.chunk_edges > 0 && norm != NULL &&
-        strcmp(norm, "batch") == 0)
+    if (trainer->config.sampling.chunk_edges == 0)
+        return ETX_OK;
+    if (arch != NULL && strcmp(arch, "edge_filter") != 0)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: sampling.chunk_edges %d with a filter of arch "
+            "\"%s\": only those of an edge_filter are independent",
+            (int)trainer->config.sampling.chunk_edges, arch);
+    if (norm != NULL && strcmp(norm, "batch") == 0)
         return etx_fail(ETX_ERR_FORMAT,
             "training config: sampling.chunk_edges %d with a filter of norm "
             "\"batch\": edges of one pass are not independent",

@@ -104,8 +104,11 @@ static int share_surface(
                event->module_id[a] == event->module_id[b]);
 }
 
-/* Number the groups of one particle's places [n]; a particle crosses few
- * surfaces, so looking back through the groups' first hits is cheap. */
+/* Groups looked back through: a particle crosses few surfaces, and hits of one
+ * that claims more are groups of their own. */
+#define MOST_GROUPS 1024
+
+/* Number the groups of one particle's places [n]. */
 static void group_places(struct place *place, int64_t n,
     const struct etx_event *event, int32_t rule, int64_t *first)
 {
@@ -115,7 +118,8 @@ static void group_places(struct place *place, int64_t n,
         int64_t g = n_groups;
 
         if (rule != ETX_PAIRS_HIT && rule != ETX_PAIRS_ANY)
-            for (g = 0; g < n_groups; g++)
+            for (g = n_groups > MOST_GROUPS ? n_groups - MOST_GROUPS : 0;
+                 g < n_groups; g++)
                 if (share_surface(
                         event, rule, place[first[g]].hit, place[k].hit))
                     break;

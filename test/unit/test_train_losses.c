@@ -229,7 +229,18 @@ START_TEST(test_train_losses_chunks)
 }
 END_TEST
 
-START_TEST(test_train_losses_chunks_refuse_batch_norm)
+/* Filters whose edges depend on each other. */
+static const char *const dependent[] = {
+    "{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
+    "\"options\": {\"hidden\": [4], \"norm\": \"batch\"},"
+    "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
+    "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}",
+    "{\"stage\": \"filter\", \"model\": {\"arch\": \"interaction_network\","
+    "\"options\": {\"hidden\": 4, \"n_iterations\": 1},"
+    "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
+    "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}"};
+
+START_TEST(test_train_losses_chunks_refused)
 {
     etx_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
@@ -237,12 +248,7 @@ START_TEST(test_train_losses_chunks_refuse_batch_norm)
 
     train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
     ck_assert_int_eq(
-        etx_trainer_create(&trainer, context,
-            "{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
-            "\"options\": {\"hidden\": [4], \"norm\": \"batch\"},"
-            "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
-            "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}",
-            bench.start),
+        etx_trainer_create(&trainer, context, dependent[_i], bench.start),
         ETX_ERR_FORMAT);
     ck_assert_msg(strstr(etx_last_error(), "chunk_edges") != NULL, "%s",
         etx_last_error());
@@ -263,7 +269,7 @@ Suite *etx_suite_train_losses(void)
         (int)(sizeof variants / sizeof variants[0]));
     tcase_add_loop_test(tests, test_train_losses_averages, 0, 2);
     tcase_add_test(tests, test_train_losses_chunks);
-    tcase_add_test(tests, test_train_losses_chunks_refuse_batch_norm);
+    tcase_add_loop_test(tests, test_train_losses_chunks_refused, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -33,7 +33,7 @@ def array(name: str, value: Any, dtype: DTypeLike, *shape: int) -> np.ndarray:
         raise ValueError(
             f"{name}: shape {list(found.shape)}, expected [{wanted}]"
         )
-    return np.ascontiguousarray(found)
+    return np.require(found, requirements=["C", "A"])
 
 
 def exchange(name: str, value: Any) -> np.ndarray:

@@ -110,6 +110,7 @@ class Context(_handle.Handle):
     def _use(self) -> Iterator[_handle.Pointer]:
         """The pointer for one call, which nobody else uses meanwhile."""
         with self._lock:
+            self._raised = None  # of a call that ended otherwise
             try:
                 yield self._pointer
             except _errors.CancelledError:

@@ -71,10 +71,10 @@ class Trainer(_handle.Handle):
     def add(self, event: Event, *, validation: bool = False) -> None:
         """Add an event with truth to train on, or to validate on."""
         pointer = event._pointer
+        self._events.append(pointer)
         _library.call(
             "etx_trainer_add_event", self._pointer, pointer, int(validation)
         )
-        self._events.append(pointer)
 
     @property
     def steps_done(self) -> int:
@@ -121,11 +121,6 @@ class Trainer(_handle.Handle):
     def model(self) -> Model:
         """The model as trained so far."""
         return Model(_handle.make("model", "etx_trainer_model", self._pointer))
-
-    def close(self) -> None:
-        """Free the trainer, then let go of its events and context."""
-        super().close()
-        self._events = []
 
 
 def train(

@@ -5,6 +5,8 @@
 
 #include "base/finite.h"
 
+#include <string.h>
+
 etx_status etx_ref_fill(
     struct etx_stream *stream, const struct etx_fill_args *args)
 {
@@ -29,8 +31,11 @@ etx_status etx_ref_columns(
     (void)stream;
     if (args->n_rows == 0)
         return ETX_OK;
-    for (int32_t k = 0; k < args->width; k++) {
-        const double mean = args->centre ? mean_of_column(args, k) : 0.0;
+    for (int64_t i = 0; !args->centre && i < args->n_rows; i++)
+        memcpy(args->y + i * args->y_stride, args->x + i * args->x_stride,
+            (size_t)args->width * sizeof *args->y);
+    for (int32_t k = 0; args->centre && k < args->width; k++) {
+        const double mean = mean_of_column(args, k);
 
         for (int64_t i = 0; i < args->n_rows; i++)
             args->y[i * args->y_stride + k] =

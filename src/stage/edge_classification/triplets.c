@@ -69,9 +69,6 @@ etx_status etx_stage_score_triplets(struct etx_graph *triplets,
     const struct etx_network *network = model->gnn.network;
     float *score = NULL;
 
-    if (context->stream->place != NULL)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "triplets are scored on the CPU only");
     ETX_CHECK(etx_alloc(
         &score, triplets->n_edges, sizeof *score, "scores of triplets"));
     if (network != NULL && network->arch->forward_triplets != NULL)

@@ -41,6 +41,7 @@ struct tile {
     ptrdiff_t b_row;
     const float *next; /* what is multiplied by then: a line of it a step is
                         * asked into the second-level cache */
+    int32_t ahead;     /* lines of it that are asked for already */
     const float *start;
     int32_t n_inner;
     int32_t row, n_rows; /* the tile's first row, and rows in all */
@@ -109,7 +110,8 @@ INLINE void multiply_tile(const int n_rows, const int n_vectors,
 #pragma GCC unroll 4
         for (int v = 0; v < n_vectors; v++)
             column[v] = v_load(b + v * VEC_WIDTH);
-        __builtin_prefetch(t->next + k * CACHE_LINE, 0, SECOND_LEVEL);
+        __builtin_prefetch(
+            t->next + (t->ahead + k) * CACHE_LINE, 0, SECOND_LEVEL);
 #pragma GCC unroll 8
         for (int i = 0; i < n_rows; i++) {
             const vec x = v_set1(a[i * a_row]);
@@ -138,13 +140,13 @@ INLINE void multiply_panel(const int n_vectors, const enum start from,
     const struct tile *panel, int32_t n_rows)
 {
     const int full = tile_rows(n_vectors);
-    const ptrdiff_t share = (ptrdiff_t)panel->n_inner * CACHE_LINE;
-    const float *const end = panel->next + panel->n_inner * panel->b_row;
+    /* Of a panel; the last tile to ask may go a little beyond. */
+    const int64_t n_lines = panel->n_inner * panel->b_row / CACHE_LINE;
     struct tile t = *panel;
 
     for (; n_rows >= full; n_rows -= full) {
         multiply_tile(full, n_vectors, from, &t);
-        t.next = t.next + share < end ? t.next + share : panel->next;
+        t.ahead = t.ahead + t.n_inner < n_lines ? t.ahead + t.n_inner : 0;
         t.a += full * t.a_row;
         t.c += full * t.c_row;
         t.row += full;
