@@ -329,16 +329,16 @@ static int train(struct run *run)
         n_done++;
         if (report->is_rollback) {
             note_rollback(run);
-            continue;
+        } else {
+            training_means_add(&means, report);
+            show(run, &shown, &means, (now() - begin) / (double)n_done);
+            if (report->step % (n_steps / LOG_LINES + 1) == 0) {
+                training_log_step(run->log, report, &means);
+                means = (struct training_means){0, 0.0, 0.0, 0.0};
+            }
+            if (report->step % every == 0 && report->step < n_steps)
+                result = validate(run);
         }
-        training_means_add(&means, report);
-        show(run, &shown, &means, (now() - begin) / (double)n_done);
-        if (report->step % (n_steps / LOG_LINES + 1) == 0) {
-            training_log_step(run->log, report, &means);
-            means = (struct training_means){0, 0.0, 0.0, 0.0};
-        }
-        if (report->step % every == 0 && report->step < n_steps)
-            result = validate(run);
         if (result == 0 && now() - saved > run->options.checkpoint_seconds) {
             result = save_checkpoint(run);
             saved = now();

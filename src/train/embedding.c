@@ -35,23 +35,38 @@ static struct scales find_scales(
         .negative = n_negative > 0.0 ? 1.0 / n_negative : 0.0};
 }
 
+/* The scales of a wedge's own pairs, for the mean over the wedges that have
+ * such pairs. */
+static struct scales find_own_scales(float positive_weight,
+    const struct wedge *wedge, int32_t n_wedges, int32_t w)
+{
+    const struct etx_pairs *own = &wedge[w].pairs;
+    struct scales scales = find_scales(
+        positive_weight, own->positive_weight, (double)own->n_negative);
+    int32_t n_positive = 0;
+    int32_t n_negative = 0;
+
+    for (int32_t k = 0; k < n_wedges; k++) {
+        n_positive += wedge[k].pairs.positive_weight > 0.0;
+        n_negative += wedge[k].pairs.n_negative > 0;
+    }
+    if (n_positive > 0)
+        scales.positive /= (double)n_positive;
+    if (n_negative > 0)
+        scales.negative /= (double)n_negative;
+    return scales;
+}
+
 /* The scales of wedge w: over the pairs of all wedges, or the mean over
  * wedges of each one's own. */
 static struct scales choose_scales(const struct etx_train_loss *options,
     const struct wedge *wedge, int32_t n_wedges, int32_t w)
 {
-    const struct etx_pairs *own = &wedge[w].pairs;
     double weight = 0.0;
     double n_negative = 0.0;
-    struct scales scales;
 
-    if (options->average == ETX_AVERAGE_GRAPHS) {
-        scales = find_scales(options->positive_weight, own->positive_weight,
-            (double)own->n_negative);
-        scales.positive /= (double)n_wedges;
-        scales.negative /= (double)n_wedges;
-        return scales;
-    }
+    if (options->average == ETX_AVERAGE_GRAPHS)
+        return find_own_scales(options->positive_weight, wedge, n_wedges, w);
     for (int32_t k = 0; k < n_wedges; k++) {
         weight += wedge[k].pairs.positive_weight;
         n_negative += (double)wedge[k].pairs.n_negative;
