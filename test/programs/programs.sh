@@ -132,6 +132,8 @@ awk '$1 == "seeds" { seeds = $2 } END { print seeds }' "$out/stdout" \
     >"$out/count"
 [ "$(cat "$out/count")" = $(($(wc -l <"$out/seeds.csv") - 1)) ] ||
     fail 'seeds: a line each'
+exits 2 "$programs/etx-seeds" --event examples/data/event000000002 \
+    --purity 0.99 --out "$out/x.csv"
 exits 0 "$programs/etx-seeds" --event examples/data --cut 0 --purity 0.99 \
     --threads 2
 awk '$1 == "purity" { purity = $2 } $1 == "efficiency" { efficiency = $2 }

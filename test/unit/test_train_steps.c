@@ -248,6 +248,11 @@ START_TEST(test_train_checkpoint_of_another_trainer_is_refused)
         etx_trainer_load_checkpoint(other.trainer, path), ETX_ERR_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(etx_last_error(), "another config"));
     ck_assert_int_eq(
+        etx_trainer_add_event(bench.trainer, bench.event[0], 1), ETX_OK);
+    ck_assert_int_eq(
+        etx_trainer_load_checkpoint(bench.trainer, path), ETX_ERR_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(etx_last_error(), "validation events"));
+    ck_assert_int_eq(
         etx_trainer_add_event(bench.trainer, bench.event[0], 0), ETX_OK);
     ck_assert_int_eq(
         etx_trainer_load_checkpoint(bench.trainer, path), ETX_ERR_ARGUMENT);
@@ -255,6 +260,28 @@ START_TEST(test_train_checkpoint_of_another_trainer_is_refused)
     ck_assert_int_eq(unlink(path), 0);
     train_bench_close(&bench);
     train_bench_close(&other);
+}
+END_TEST
+
+/* A file may be whole and still ask for a graph of all pairs. */
+START_TEST(test_train_checkpoint_thresholds_are_checked)
+{
+    static const float bad[] = {-1.0f, 1e31f, NAN};
+    struct train_bench bench;
+    float radius;
+
+    make_path();
+    train_bench_open(&bench, 0, 1, NULL);
+    radius = bench.trainer->model->radius;
+    bench.trainer->model->radius = bad[_i];
+    ck_assert_int_eq(etx_trainer_save_checkpoint(bench.trainer, path), ETX_OK);
+    bench.trainer->model->radius = radius;
+    ck_assert_int_eq(
+        etx_trainer_load_checkpoint(bench.trainer, path), ETX_ERR_FORMAT);
+    ck_assert_ptr_nonnull(strstr(etx_last_error(), "threshold 0"));
+    ck_assert(bench.trainer->model->radius == radius);
+    ck_assert_int_eq(unlink(path), 0);
+    train_bench_close(&bench);
 }
 END_TEST
 
@@ -365,6 +392,8 @@ Suite *etx_suite_train_steps(void)
         tests, test_train_checkpoint_resumes_bit_for_bit, 0, N_STAGES);
     tcase_add_test(tests, test_train_checkpoint_damaged_is_refused);
     tcase_add_test(tests, test_train_checkpoint_of_another_trainer_is_refused);
+    tcase_add_loop_test(
+        tests, test_train_checkpoint_thresholds_are_checked, 0, 3);
     tcase_add_test(tests, test_train_checkpoint_of_schema_1);
     tcase_add_test(tests, test_train_checkpoint_survives_kill);
     suite_add_tcase(suite, tests);
