@@ -62,7 +62,8 @@ LDFLAGS_LIB += $(GLIBC_NAMES:%=-Wl,--wrap=hypot)
 # ----------------------------------------------------------------- sources --
 
 ARCHS := $(patsubst src/arch/%/,%,$(sort $(dir $(wildcard src/arch/*/*.c))))
-ROOMS := base data op/ref op/x86 backend backend/cpu arch $(ARCHS:%=arch/%) \
+BACKENDS := $(patsubst src/%/,%,$(sort $(wildcard src/backend/*/)))
+ROOMS := base data op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
     stage stage/graph_construction stage/edge_classification \
     stage/track_building io eval train api
 SOURCES := $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c))

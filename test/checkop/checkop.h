@@ -17,7 +17,7 @@
 #define CHECKOP_MAX_OUTPUTS         80
 #define CHECKOP_MAX_INPUTS          80
 #define CHECKOP_N_POOLS             3
-#define CHECKOP_MAX_IMPLEMENTATIONS 4
+#define CHECKOP_MAX_IMPLEMENTATIONS 8
 
 /* Relative distance of neighbouring floats. */
 #define CHECKOP_EPS 1.1920929e-7

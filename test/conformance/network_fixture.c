@@ -236,12 +236,8 @@ static int32_t n_archs(void)
     return n;
 }
 
-int32_t network_n_cases(void)
-{
-    return N_CASES + n_archs();
-}
-
-struct network_case network_case_at(int32_t place)
+/* Of all cases: those above, then every family with its defaults. */
+static struct network_case any_case(int32_t place)
 {
     struct network_case defaults = {.n_node_features = N_FEATURES,
         .name = "defaults",
@@ -251,6 +247,38 @@ struct network_case network_case_at(int32_t place)
         return cases[place];
     defaults.arch = etx_archs[place - N_CASES]->name;
     return defaults;
+}
+
+/* ETX_FAMILY names the family to test; without it all are. */
+static int32_t is_wanted(const struct network_case *which)
+{
+    const char *family = getenv("ETX_FAMILY");
+
+    return family == NULL || strcmp(family, which->arch) == 0;
+}
+
+int32_t network_n_cases(void)
+{
+    int32_t n = 0;
+
+    for (int32_t place = 0; place < N_CASES + n_archs(); place++) {
+        const struct network_case which = any_case(place);
+
+        n += is_wanted(&which);
+    }
+    return n;
+}
+
+struct network_case network_case_at(int32_t place)
+{
+    int32_t all = 0;
+
+    for (int32_t left = place;; all++) {
+        const struct network_case which = any_case(all);
+
+        if (is_wanted(&which) && left-- == 0)
+            return which;
+    }
 }
 
 static struct etx_edge_feature_list features_of(

@@ -589,6 +589,13 @@ START_TEST(test_networks_memory)
 }
 END_TEST
 
+/* A family that is asked for and not there would else test nothing. */
+START_TEST(test_networks_any)
+{
+    ck_assert_int_gt(network_n_cases(), 0);
+}
+END_TEST
+
 static int32_t answer_stop(void *user)
 {
     (void)user;
@@ -638,6 +645,7 @@ Suite *etx_suite_conformance_networks(void)
     tcase_add_loop_test(each, test_networks_permuted, 0, n);
     suite_add_tcase(suite, each);
     tcase_set_timeout(some, 60);
+    tcase_add_test(some, test_networks_any);
     tcase_add_test(some, test_networks_filter_blocks);
     tcase_add_test(some, test_networks_doubled);
     tcase_add_test(some, test_networks_memory);

@@ -1,0 +1,45 @@
+#!/bin/sh
+# The pages of docs/handles: every handle of the headers has one, every
+# exported function is on one, and their programs compile without a warning
+# and run. $1: folder of the library.
+set -eu
+lib=$(cd "$1" && pwd)
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+ln -s "$PWD/examples" "$place/examples"
+
+for handle in $(sed -n 's/^typedef struct etx_\([a-z]*\) etx_\1;.*/\1/p' \
+    include/exatrkx/*.h | sort -u); do
+    [ -e "docs/handles/$handle.md" ] || {
+        echo "no page docs/handles/$handle.md" >&2
+        exit 1
+    }
+done
+for symbol in $(sed -n '/global:/,/local:/s/^ *\(etx_[a-z0-9_]*\);.*/\1/p' \
+    lib/exatrkx.map); do
+    grep -qw "$symbol" docs/handles/*.md || {
+        echo "$symbol is on no page of docs/handles" >&2
+        exit 1
+    }
+done
+n_programs=0
+for page in docs/handles/*.md; do
+    name=$(basename "$page" .md)
+    for word in Lifetime Threads Errors; do
+        grep -q "^\*\*$word\.\*\*" "$page" || {
+            echo "$page says nothing of: $word" >&2
+            exit 1
+        }
+    done
+    sed -n '/^```c$/,/^```$/p' "$page" | sed '1d;$d' >"$place/$name.c"
+    ${CC:-gcc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude \
+        "$place/$name.c" -L"$lib" -lexatrkx -lm -Wl,-rpath,"$lib" \
+        -o "$place/$name"
+    (cd "$place" && "./$name" >"$name.out" 2>&1) || {
+        echo "$page: the program fails" >&2
+        cat "$place/$name.out" >&2
+        exit 1
+    }
+    n_programs=$((n_programs + 1))
+done
+echo "handles: a page each, $n_programs programs built and run"

@@ -1,0 +1,71 @@
+#!/bin/sh
+# Do what the pages of docs/howto say, each in a copy of the sources with what
+# was built in folders $1 and $2. Pages may follow; default: all.
+set -eu
+build=$1
+lib=$2
+shift 2
+[ $# -gt 0 ] || set -- docs/howto/*.md
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+# What a page needs and this machine lacks; empty: nothing.
+lacking()
+{
+    case $1 in
+    import-checkpoint) has python3 && has_module numpy && has_module torch ;;
+    own-detector) has python3 && has_module numpy ;;
+    call-from-acts) has cmake && has c++ && has_acts ;;
+    esac
+}
+
+has()
+{
+    command -v "$1" >/dev/null 2>&1 || { echo "no $1"; return 1; }
+}
+
+has_module()
+{
+    python3 -c "import $1" 2>/dev/null || { echo "no $1 for Python"; return 1; }
+}
+
+# An ACTS that CMake finds.
+has_acts()
+{
+    mkdir -p "$place/acts"
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(acts CXX)' \
+        'find_package(Acts REQUIRED)' >"$place/acts/CMakeLists.txt"
+    cmake -S "$place/acts" -B "$place/acts/build" >/dev/null 2>&1 ||
+        { echo 'no installed ACTS was found (Acts_DIR)'; return 1; }
+}
+
+# The files of the repository and what was built from them, with their times.
+copy_tree()
+{
+    mkdir "$1"
+    git ls-files -z --cached --others --exclude-standard |
+        xargs -0 cp -p --parents -t "$1"
+    mkdir -p "$1/build" "$1/lib"
+    cp -rp "$build/obj" "$build/gen" "$build/examples" "$build/test" \
+        "$1/build"
+    cp -rp "$lib"/libexatrkx.* "$1/lib"
+}
+
+for page in "$@"; do
+    name=$(basename "$page" .md)
+    reason=$(lacking "$name" || true)
+    if [ -n "$reason" ]; then
+        echo "SKIPPED how-to $name: $reason"
+        continue
+    fi
+    awk -f test/pages/script.awk "$page" >"$place/script"
+    [ -s "$place/script" ] || { echo "$page: nothing to run" >&2; exit 1; }
+    copy_tree "$place/tree"
+    if ! (cd "$place/tree" && sh -eu "$place/script") >"$place/log" 2>&1; then
+        cat "$place/log" >&2
+        echo "$page does not do what it says" >&2
+        exit 1
+    fi
+    rm -rf "$place/tree"
+    echo "how-to: $name"
+done
