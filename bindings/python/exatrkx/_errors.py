@@ -66,6 +66,8 @@ class CancelledError(Error):
 
 
 BY_STATUS = {kind.status: kind for kind in Error.__subclasses__()}
+for kind in (Error, *BY_STATUS.values()):
+    kind.__module__ = "exatrkx"  # where users import it from
 
 
 def of_status(status: int, text: str) -> Error:
