@@ -24,6 +24,12 @@ echo '== programs'
 test/programs/programs.sh "$build"
 echo '== installed copy'
 test/programs/install.sh
+echo '== upgrade'
+test/upgrade/upgrade.sh "$build" "$lib"
+echo '== pages'
+test/pages/handles.sh "$lib"
+test/pages/troubleshooting.sh "$build" "$lib"
+test/pages/howto.sh "$build" "$lib"
 echo '== acts'
 test/programs/acts.sh
 echo '== python'

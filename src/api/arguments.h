@@ -9,6 +9,9 @@
 
 #include <exatrkx/exatrkx.h>
 
+/* Of the first release of etx_label_options; see base/options.h. */
+#define ETX_LABEL_FIRST_SIZE ETX_SIZE_UP_TO(etx_label_options, min_hits)
+
 /* An object or output that must be there. */
 etx_status etx_check_given(
     const char *function, const char *name, const void *pointer);

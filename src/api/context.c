@@ -11,6 +11,7 @@
 #include "base/status.h"
 
 #define ETX_MAX_THREADS 256
+#define FIRST_SIZE ETX_SIZE_UP_TO(etx_context_options, cancel_user)
 
 static const char *const stage_names[ETX_N_STAGES] = {
     "features", "embedding", "graph", "filter", "gnn", "label"};
@@ -21,8 +22,8 @@ static const etx_context_options defaults = {
 etx_status etx_context_options_init(
     etx_context_options *options, size_t struct_size)
 {
-    return etx_options_init(
-        options, struct_size, &defaults, sizeof defaults, "context options");
+    return etx_options_init(options, struct_size, &defaults, sizeof defaults,
+        FIRST_SIZE, "context options");
 }
 
 static etx_status check_options(const etx_context_options *options)
@@ -65,7 +66,7 @@ etx_status etx_context_create(
     ETX_CHECK(etx_check_given("etx_context_create", "out", out));
     if (options != NULL)
         ETX_CHECK(etx_options_copy(&known, sizeof known, options,
-            options->struct_size, "context options"));
+            options->struct_size, FIRST_SIZE, "context options"));
     ETX_CHECK(check_options(&known));
     ETX_CHECK(etx_alloc(&context, 1, sizeof *context, "context"));
     context->options = known;

@@ -15,6 +15,8 @@
 #include <math.h>
 #include <stdalign.h>
 
+#define FIRST_SIZE ETX_SIZE_UP_TO(etx_evaluation_options, charged_only)
+
 static const etx_evaluation_options defaults = {
     .struct_size = sizeof(etx_evaluation_options),
     .matching = ETX_MATCH_DOUBLE_MAJORITY,
@@ -30,7 +32,7 @@ etx_status etx_evaluation_options_init(
     etx_evaluation_options *options, size_t struct_size)
 {
     return etx_options_init(options, struct_size, &defaults, sizeof defaults,
-        "etx_evaluation_options");
+        FIRST_SIZE, "etx_evaluation_options");
 }
 
 static etx_status check_cuts(
@@ -81,7 +83,7 @@ static etx_status check_call(etx_evaluation_options *known,
     *known = defaults;
     if (options != NULL)
         ETX_CHECK(etx_options_copy(known, sizeof *known, options,
-            options->struct_size, "etx_evaluation_options"));
+            options->struct_size, FIRST_SIZE, "etx_evaluation_options"));
     ETX_CHECK(check_options(function, known));
     if (event->particle_row == NULL)
         return etx_fail(

@@ -34,7 +34,7 @@ static etx_status read_options(etx_label_options *out, const char *function,
     ETX_CHECK(etx_label_options_init(out, sizeof *out));
     if (options != NULL)
         ETX_CHECK(etx_options_copy(out, sizeof *out, options,
-            options->struct_size, "etx_label_options"));
+            options->struct_size, ETX_LABEL_FIRST_SIZE, "etx_label_options"));
     ETX_CHECK(check_options(function, out));
 done:
     return status;

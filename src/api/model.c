@@ -78,7 +78,7 @@ etx_status etx_label_options_init(
     etx_label_options *options, size_t struct_size)
 {
     return etx_options_init(options, struct_size, &etx_label_defaults,
-        sizeof etx_label_defaults, "label options");
+        sizeof etx_label_defaults, ETX_LABEL_FIRST_SIZE, "label options");
 }
 
 etx_status etx_model_label_options(
@@ -89,7 +89,7 @@ etx_status etx_model_label_options(
     ETX_CHECK(etx_check_given(__func__, "out", out));
     ETX_CHECK(etx_check_given(__func__, "model", model));
     ETX_CHECK(etx_options_init(out, out->struct_size, &model->label,
-        sizeof model->label, "label options"));
+        sizeof model->label, ETX_LABEL_FIRST_SIZE, "label options"));
 done:
     return status;
 }

@@ -14,6 +14,7 @@
 #include "stage/stage.h"
 
 #define ETX_MAX_DIMENSIONS 1024
+#define FIRST_SIZE         ETX_SIZE_UP_TO(etx_graph_options, max_edges)
 
 static const etx_graph_options graph_defaults = {
     .struct_size = sizeof(etx_graph_options),
@@ -214,7 +215,7 @@ etx_status etx_graph_options_init(
     etx_graph_options *options, size_t struct_size)
 {
     return etx_options_init(options, struct_size, &graph_defaults,
-        sizeof graph_defaults, "graph options");
+        sizeof graph_defaults, FIRST_SIZE, "graph options");
 }
 
 static etx_status check_points(const char *function,
@@ -285,7 +286,7 @@ static etx_status build_neighbours(const char *function, etx_graph **out,
     ETX_CHECK(etx_check_given(function, "out", out));
     if (options != NULL)
         ETX_CHECK(etx_options_copy(&known, sizeof known, options,
-            options->struct_size, "graph options"));
+            options->struct_size, FIRST_SIZE, "graph options"));
     ETX_CHECK(
         check_graph_options(function, &known, event, points->n_points));
     if (is_knn && known.max_neighbours < 1)

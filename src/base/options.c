@@ -25,7 +25,7 @@ static etx_status check_size(
     return ETX_OK;
 }
 
-etx_status etx_options_init_since(void *options, size_t struct_size,
+etx_status etx_options_init(void *options, size_t struct_size,
     const void *defaults, size_t known_size, size_t first_size,
     const char *name)
 {
@@ -43,7 +43,7 @@ done:
     return status;
 }
 
-etx_status etx_options_copy_since(void *known, size_t known_size,
+etx_status etx_options_copy(void *known, size_t known_size,
     const void *options, size_t struct_size, size_t first_size,
     const char *name)
 {

@@ -6,8 +6,8 @@
  * newer library gives a larger one, which is fine as long as the bytes that
  * this library does not know are zero (the rule of Linux clone3).
  *
- * first_size is the size at the struct's first release; the short forms are
- * for structs that have not grown since. name stands in messages.
+ * first_size is the size at the struct's first release and stays when it grows;
+ * name stands in messages.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_BASE_OPTIONS_H
@@ -15,30 +15,20 @@
 
 #include <exatrkx/exatrkx.h>
 
+/* The size of a struct whose last field was this one. */
+#define ETX_SIZE_UP_TO(type, field)                                            \
+    (offsetof(type, field) + sizeof(((type *)NULL)->field))
+
 /* Fill the caller's options [struct_size] with defaults [known_size], zero
  * beyond them, and set its struct_size. */
-etx_status etx_options_init_since(void *options, size_t struct_size,
+etx_status etx_options_init(void *options, size_t struct_size,
     const void *defaults, size_t known_size, size_t first_size,
     const char *name);
 
 /* Copy the caller's options [struct_size] into known [known_size], which
  * holds the defaults; known's own struct_size stays. */
-etx_status etx_options_copy_since(void *known, size_t known_size,
+etx_status etx_options_copy(void *known, size_t known_size,
     const void *options, size_t struct_size, size_t first_size,
     const char *name);
-
-static inline etx_status etx_options_init(void *options, size_t struct_size,
-    const void *defaults, size_t known_size, const char *name)
-{
-    return etx_options_init_since(
-        options, struct_size, defaults, known_size, known_size, name);
-}
-
-static inline etx_status etx_options_copy(void *known, size_t known_size,
-    const void *options, size_t struct_size, const char *name)
-{
-    return etx_options_copy_since(
-        known, known_size, options, struct_size, known_size, name);
-}
 
 #endif

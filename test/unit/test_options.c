@@ -19,14 +19,14 @@ static const struct grown defaults = {
 
 static etx_status init(void *options, size_t size)
 {
-    return etx_options_init_since(
+    return etx_options_init(
         options, size, &defaults, sizeof defaults, FIRST_SIZE, "grown options");
 }
 
 static etx_status copy(struct grown *known, const void *options, size_t size)
 {
     *known = defaults;
-    return etx_options_copy_since(
+    return etx_options_copy(
         known, sizeof *known, options, size, FIRST_SIZE, "grown options");
 }
 

@@ -1,0 +1,91 @@
+"""test_module -- the stages in the Python of ACTS.
+
+    python3 test_module.py FOLDER_OF_THE_EXAMPLES
+
+needs acts.gnn and exatrkx_acts on the path. The pipeline itself is run where the
+bindings of this ACTS can call it.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import csv
+import gzip
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+
+import acts
+import acts.gnn
+import exatrkx_acts
+
+COLUMNS = [("r", 1000.0), ("phi", 3.14159274), ("z", 1000.0), ("cell_count", 1.0)]
+
+
+def rows(path):
+    with gzip.open(path, "rt") as file:
+        return list(csv.DictReader(file))
+
+
+def node_features(prefix):
+    """[n_hits * 4], as TrackFindingAlgorithmGnn fills them."""
+    cells = Counter(row["hit_id"] for row in rows(f"{prefix}-cells.csv.gz"))
+    features = []
+    for hit in rows(f"{prefix}-hits.csv.gz"):
+        x, y, z = (float(hit[name]) for name in "xyz")
+        values = (math.hypot(x, y), math.atan2(y, x), z, cells[hit["hit_id"]])
+        features += [v / scale for v, (_, scale) in zip(values, COLUMNS)]
+    return features
+
+
+def check_mistakes(model):
+    """Errors name both sides."""
+    for arguments, words in (
+        ((str(model), COLUMNS[:1]), ("x, y, z", "r (scale 1000)")),
+        (("no-such-file", COLUMNS), ("no-such-file",)),
+    ):
+        try:
+            exatrkx_acts.Stages(*arguments)
+        except RuntimeError as error:
+            assert all(word in str(error) for word in words), error
+        else:
+            raise AssertionError(f"{arguments} was taken")
+
+
+def run(pipeline, features):
+    """The tracks, or None where the bindings cannot call the pipeline."""
+    n = len(features) // len(COLUMNS)
+    try:
+        return pipeline.run(
+            features, [0] * n, list(range(n)), acts.gnn.Device.Cpu()
+        )
+    except TypeError as error:
+        if "GnnTiming" not in str(error):
+            raise
+        return None
+
+
+def main(examples):
+    model = examples / "models" / "default.safetensors"
+    stages = exatrkx_acts.Stages(str(model), COLUMNS)
+    assert isinstance(stages.graphConstruction, acts.gnn.GraphConstructionBase)
+    assert isinstance(stages.trackBuilding, acts.gnn.TrackBuildingBase)
+    assert len(stages.edgeClassifiers) == 2
+    pipeline = acts.gnn.GnnPipeline(
+        stages.graphConstruction,
+        stages.edgeClassifiers,
+        stages.trackBuilding,
+        acts.logging.WARNING,
+    )
+    check_mistakes(model)
+    tracks = run(pipeline, node_features(examples / "data" / "event000000001"))
+    if tracks is None:
+        print("stages made; SKIPPED the run: GnnTiming is not registered here")
+        return
+    hits = [hit for track in tracks for hit in track]
+    assert len(tracks) > 30 and len(hits) == len(set(hits)), len(tracks)
+    print(f"stages made and run: {len(tracks)} tracks")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
