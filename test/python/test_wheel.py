@@ -19,7 +19,7 @@ import unittest
 import zipfile
 from pathlib import Path
 
-from support import EVENT, LIBRARY, PACKAGE, ROOT, has
+from support import BUILD, EVENT, LIBRARY, PACKAGE, REFERENCE, ROOT, has
 
 NEWEST_GLIBC = (2, 34)
 TEN_LINES = f"""
@@ -32,6 +32,12 @@ tracks = exatrkx.find_tracks(model, event)
 tracks.write_csv("tracks.csv", event)
 exatrkx.display(event, tracks, "event.html")
 """
+REAL_EVENT = REFERENCE / "trackml_event" / "event000000001"
+REAL_LINES = f"""
+event = exatrkx.Event.from_trackml({str(REAL_EVENT)!r}, detector=detector)
+exatrkx.find_tracks(model, event).write_csv("real.csv", event)
+"""
+PROGRAM = BUILD / "examples" / "etx-find-tracks"
 
 
 def setuptools_version() -> int:
@@ -92,10 +98,8 @@ class TestWheel(unittest.TestCase):
             self.assertIn(wanted, names)
 
     def run_there(self, folder: Path, wheel: Path) -> None:
-        """Ten lines give what the library of the build gives."""
+        """Ten lines give what the C program gives."""
         import numpy
-
-        import exatrkx
 
         place = folder / "venv"
         subprocess.run(
@@ -108,19 +112,26 @@ class TestWheel(unittest.TestCase):
         subprocess.run(command, check=True, env=self.clean())
         numpy_folder = Path(numpy.__file__).parents[1]
         (packages / "numpy.pth").write_text(f"{numpy_folder}\n")
+        events = {"tracks.csv": EVENT}
+        lines = TEN_LINES
+        if Path(f"{REAL_EVENT}-hits.csv.gz").exists():
+            events["real.csv"] = REAL_EVENT
+            lines += REAL_LINES
         subprocess.run(
-            [python, "-c", TEN_LINES], check=True, cwd=folder, env=self.clean()
+            [python, "-c", lines], check=True, cwd=folder, env=self.clean()
         )
-        event = exatrkx.Event.from_trackml(
-            EVENT, detector=exatrkx.Detector.load()
-        )
-        tracks = exatrkx.find_tracks(exatrkx.Model.load(), event)
-        tracks.write_csv(folder / "here.csv", event)
-        self.assertEqual(
-            (folder / "tracks.csv").read_bytes(),
-            (folder / "here.csv").read_bytes(),
-        )
+        for name, prefix in events.items():
+            self.check_tracks(folder / name, prefix)
         self.assertGreater((folder / "event.html").stat().st_size, 10000)
+
+    def check_tracks(self, found: Path, prefix: Path) -> None:
+        """The file is the one that the C program writes."""
+        if not PROGRAM.exists():
+            self.skipTest(f"no {PROGRAM}: make programs")
+        expected = found.with_suffix(".program.csv")
+        command = [PROGRAM, "--event", prefix, "--out", expected]
+        subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+        self.assertEqual(found.read_bytes(), expected.read_bytes())
 
     def clean(self) -> dict[str, str]:
         """The environment without what points at the repository."""

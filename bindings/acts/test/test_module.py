@@ -1,8 +1,8 @@
 """test_module -- the stages in the Python of ACTS.
 
-    python3 test_module.py FOLDER_OF_THE_EXAMPLES
+    python3 test_module.py FOLDER_OF_THE_EXAMPLES FOLDER_OF_THE_MODULE
 
-needs acts.gnn and exatrkx_acts on the path. The pipeline itself is run where the
+needs acts with acts.gnn on the path. The pipeline itself is run where the
 bindings of this ACTS can call it.
 
 SPDX-License-Identifier: Apache-2.0
@@ -14,6 +14,8 @@ import math
 import sys
 from collections import Counter
 from pathlib import Path
+
+sys.path.insert(0, sys.argv[2])
 
 import acts
 import acts.gnn
