@@ -8,6 +8,7 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 ln -s "$PWD/examples" "$place/examples"
 
+# shellcheck disable=SC2013
 for handle in $(sed -n 's/^typedef struct etx_\([a-z]*\) etx_\1;.*/\1/p' \
     include/exatrkx/*.h | sort -u); do
     [ -e "docs/handles/$handle.md" ] || {
@@ -15,6 +16,7 @@ for handle in $(sed -n 's/^typedef struct etx_\([a-z]*\) etx_\1;.*/\1/p' \
         exit 1
     }
 done
+# shellcheck disable=SC2013
 for symbol in $(sed -n '/global:/,/local:/s/^ *\(etx_[a-z0-9_]*\);.*/\1/p' \
     lib/exatrkx.map); do
     grep -qw "$symbol" docs/handles/*.md || {
@@ -31,6 +33,7 @@ for page in docs/handles/*.md; do
             exit 1
         }
     done
+    # shellcheck disable=SC2016
     sed -n '/^```c$/,/^```$/p' "$page" | sed '1d;$d' >"$place/$name.c"
     ${CC:-gcc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude \
         "$place/$name.c" -L"$lib" -lexatrkx -lm -Wl,-rpath,"$lib" \

@@ -9,6 +9,7 @@ trap 'rm -rf "$place"' EXIT
 ln -s "$PWD/examples" "$place/examples"
 export PATH="$PWD/$1/examples:$PATH" PYTHONPATH="$PWD/bindings/python" LC_ALL=C
 export ETX_LIBRARY="$PWD/$2/libexatrkx.so" PYTHONDONTWRITEBYTECODE=1
+# shellcheck disable=SC2016
 sed -n '/^```console$/,/^```$/{/^```/!p;}' "$page" >"$place/blocks"
 has_numpy=no
 if python3 -c 'import numpy' 2>/dev/null; then

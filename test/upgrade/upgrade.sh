@@ -65,23 +65,35 @@ build_later_library()
         -ljansson -lz -lpthread -lm -o "$place/lib/libexatrkx.so.0"
 }
 
+# expect NAME WHAT: it ran and said what today's caller says to this library.
+expect()
+{
+    if [ "$code" != 0 ] || ! cmp "$place/$1.out" "$place/expected"; then
+        echo "$2 caller is not served" >&2
+        cat "$place/$1.out" >&2
+        exit 1
+    fi
+}
+
 build_caller caller include
 build_caller newer "$place/include" -DNEWER
 call caller "$lib"
-[ $code = 0 ] || { cat "$place/caller.out" >&2; exit 1; }
 cp "$place/caller.out" "$place/expected"
+expect caller "today's"
 
 call newer "$lib"
-[ $code = 0 ] && cmp "$place/newer.out" "$place/expected" ||
-    { echo 'a newer caller is not served' >&2; cat "$place/newer.out"; exit 1; }
+expect newer 'a newer'
 call newer "$lib" set
-[ "$code" = 4 ] && [ "$(grep -c 'something newer' "$place/newer.out")" = 4 ] ||
-    { echo 'a newer field was not refused' >&2; cat "$place/newer.out"; exit 1; }
+if [ "$code" != 4 ] ||
+    [ "$(grep -c 'something newer' "$place/newer.out")" != 4 ]; then
+    echo 'a newer field was not refused' >&2
+    cat "$place/newer.out" >&2
+    exit 1
+fi
 
 build_later_library
 call caller "$place/lib"
-[ $code = 0 ] && cmp "$place/caller.out" "$place/expected" ||
-    { echo 'an older caller is not served' >&2; cat "$place/caller.out"; exit 1; }
+expect caller 'an older'
 call newer "$place/lib" set
-[ $code = 0 ] || { cat "$place/newer.out" >&2; exit 1; }
+[ "$code" = 0 ] || { cat "$place/newer.out" >&2; exit 1; }
 echo "upgrade: older and newer callers are served, $n_sized structs"
