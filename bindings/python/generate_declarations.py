@@ -46,6 +46,21 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes as c
+from typing import Any
+
+
+class Opaque(c.c_void_p):
+    """An object of the library; calls take none of another kind for it."""
+
+    @classmethod
+    def from_param(cls, value: Any) -> Any:
+        given = getattr(value, "_as_parameter_", value)
+        if given is None or isinstance(given, cls):
+            return given
+        raise TypeError(
+            f"expected an {cls.__name__}, not {type(given).__name__}"
+        )
+
 
 '''
 
@@ -118,6 +133,8 @@ class Interface:
         ):
             raise Unknown(declaration)
         if stars or (size and is_parameter):
+            if base in self.opaque and stars == "*" and is_parameter:
+                return base
             is_text = base == "char" and stars == "*"
             return "c.c_char_p" if is_text else "c.c_void_p"
         return SCALARS.get(base, base) + (f" * {size}" if size else "")
@@ -125,6 +142,8 @@ class Interface:
     def text(self) -> str:
         """The module."""
         lines = [HEAD + "\n".join(self.constants)]
+        for name in sorted(self.opaque):
+            lines += ["", "", f"class {name}(Opaque):", "    pass"]
         for name, fields in self.structs.items():
             lines += ["", "", f"class {name}(c.Structure):"]
             lines += ["    _fields_ = [", *fields, "    ]"]

@@ -247,6 +247,28 @@ class TestViews(LibraryCase):
 
 
 class TestErrors(LibraryCase):
+    def test_mistaken(self) -> None:
+        """Objects of another kind never reach the library, nor do values that
+        C would cut short."""
+        with self.assertRaisesRegex(TypeError, "etx_model, not etx_event"):
+            exatrkx.find_tracks(self.event, self.model, self.context)
+        with self.assertRaisesRegex(TypeError, "etx_tracks, not etx_model"):
+            exatrkx.evaluate(self.event, [self.model])
+        for wrong in (10**12, 2**32 + 1):
+            with self.assertRaisesRegex(ValueError, "out of bounds"):
+                exatrkx.Context(threads=wrong)
+        with self.assertRaisesRegex(TypeError, "no function"):
+            exatrkx.Context(cancel="stop")
+        with self.assertRaisesRegex(ValueError, "null bytes"):
+            exatrkx.Model.load(f"{LIBRARY}\0.safetensors")
+        with self.assertRaisesRegex(ValueError, "null bytes"):
+            self.tracks.write_csv(self.folder / "a\0b", self.event)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        with self.assertRaises(TypeError):
+            exatrkx.Model.from_bytes("text")
+        with self.assertRaises(TypeError):
+            self.tracks[0:2]
+
     def test_kinds(self) -> None:
         """The exception of the status, with the library's text."""
         bad = self.folder / "bad.safetensors"

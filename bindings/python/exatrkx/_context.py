@@ -81,6 +81,8 @@ class Context(_handle.Handle):
         raised by the call. Raises UnsupportedError for a device that is not
         there.
         """
+        if cancel is not None and not callable(cancel):
+            raise TypeError(f"cancel: {cancel!r} is no function")
         self._lock = threading.RLock()
         self._raised: BaseException | None = None
         self._cancel = CANCEL(self._asked) if cancel else CANCEL()

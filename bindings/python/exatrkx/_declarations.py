@@ -8,6 +8,21 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes as c
+from typing import Any
+
+
+class Opaque(c.c_void_p):
+    """An object of the library; calls take none of another kind for it."""
+
+    @classmethod
+    def from_param(cls, value: Any) -> Any:
+        given = getattr(value, "_as_parameter_", value)
+        if given is None or isinstance(given, cls):
+            return given
+        raise TypeError(
+            f"expected an {cls.__name__}, not {type(given).__name__}"
+        )
+
 
 ETX_VERSION_MAJOR = 0
 ETX_VERSION_MINOR = 1
@@ -45,6 +60,34 @@ ETX_VARIABLE_ETA = 1
 ETX_ORIENT_INDEX = 0
 ETX_ORIENT_OUTWARD = 1
 ETX_ORIENT_BOTH = 2
+
+
+class etx_context(Opaque):
+    pass
+
+
+class etx_detector(Opaque):
+    pass
+
+
+class etx_event(Opaque):
+    pass
+
+
+class etx_graph(Opaque):
+    pass
+
+
+class etx_model(Opaque):
+    pass
+
+
+class etx_tracks(Opaque):
+    pass
+
+
+class etx_trainer(Opaque):
+    pass
 
 
 class etx_context_options(c.Structure):
@@ -194,100 +237,101 @@ FUNCTIONS = {
     ]),
     "etx_context_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
     "etx_context_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
-    "etx_context_free": (None, [c.c_void_p]),
-    "etx_timings": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "etx_context_free": (None, [etx_context]),
+    "etx_timings": (c.c_int32, [c.c_void_p, etx_context]),
     "etx_stage_name": (c.c_char_p, [c.c_int32]),
     "etx_model_load": (c.c_int32, [c.c_void_p, c.c_char_p]),
     "etx_model_load_memory": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_size_t]),
-    "etx_model_save": (c.c_int32, [c.c_void_p, c.c_char_p]),
-    "etx_model_describe": (c.c_char_p, [c.c_void_p]),
-    "etx_model_has_stage": (c.c_int32, [c.c_void_p, c.c_int32]),
-    "etx_model_free": (None, [c.c_void_p]),
+    "etx_model_save": (c.c_int32, [etx_model, c.c_char_p]),
+    "etx_model_describe": (c.c_char_p, [etx_model]),
+    "etx_model_has_stage": (c.c_int32, [etx_model, c.c_int32]),
+    "etx_model_free": (None, [etx_model]),
     "etx_detector_read": (c.c_int32, [c.c_void_p, c.c_char_p]),
-    "etx_detector_n_modules": (c.c_int64, [c.c_void_p]),
-    "etx_detector_free": (None, [c.c_void_p]),
+    "etx_detector_n_modules": (c.c_int64, [etx_detector]),
+    "etx_detector_free": (None, [etx_detector]),
     "etx_event_create": (c.c_int32, [
         c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p,
     ]),
     "etx_event_read_trackml": (c.c_int32, [
-        c.c_void_p, c.c_char_p, c.c_void_p,
+        c.c_void_p, c.c_char_p, etx_detector,
     ]),
     "etx_event_read_trackml_files": (c.c_int32, [
-        c.c_void_p, c.c_char_p, c.c_char_p, c.c_char_p, c.c_char_p, c.c_void_p,
+        c.c_void_p, c.c_char_p, c.c_char_p, c.c_char_p, c.c_char_p,
+        etx_detector,
     ]),
     "etx_event_read_features": (c.c_int32, [
         c.c_void_p, c.c_char_p, c.c_void_p,
     ]),
-    "etx_event_set_features": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p]),
+    "etx_event_set_features": (c.c_int32, [etx_event, c.c_int64, c.c_void_p]),
     "etx_event_set_modules": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        etx_event, c.c_void_p, c.c_void_p, c.c_void_p,
     ]),
     "etx_event_set_cells": (c.c_int32, [
-        c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
-        c.c_void_p,
+        etx_event, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        etx_detector,
     ]),
-    "etx_event_set_cell_features": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "etx_event_set_cell_features": (c.c_int32, [etx_event, c.c_void_p]),
     "etx_event_set_truth": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p,
+        etx_event, c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p,
     ]),
-    "etx_event_n_hits": (c.c_int64, [c.c_void_p]),
-    "etx_event_hit_ids": (c.c_void_p, [c.c_void_p]),
-    "etx_event_positions": (c.c_void_p, [c.c_void_p]),
-    "etx_event_particle_ids": (c.c_void_p, [c.c_void_p]),
-    "etx_event_n_particles": (c.c_int64, [c.c_void_p]),
-    "etx_event_particles": (c.c_void_p, [c.c_void_p]),
-    "etx_event_cell_features": (c.c_void_p, [c.c_void_p]),
-    "etx_event_free": (None, [c.c_void_p]),
+    "etx_event_n_hits": (c.c_int64, [etx_event]),
+    "etx_event_hit_ids": (c.c_void_p, [etx_event]),
+    "etx_event_positions": (c.c_void_p, [etx_event]),
+    "etx_event_particle_ids": (c.c_void_p, [etx_event]),
+    "etx_event_n_particles": (c.c_int64, [etx_event]),
+    "etx_event_particles": (c.c_void_p, [etx_event]),
+    "etx_event_cell_features": (c.c_void_p, [etx_event]),
+    "etx_event_free": (None, [etx_event]),
     "etx_embed": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p,
+        c.c_void_p, c.c_void_p, c.c_int64, etx_context, etx_model, etx_event,
     ]),
     "etx_graph_build": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        c.c_void_p, etx_context, etx_model, etx_event,
     ]),
     "etx_graph_filter": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        c.c_void_p, etx_graph, etx_context, etx_model, etx_event,
     ]),
     "etx_graph_score": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        etx_graph, etx_context, etx_model, etx_event,
     ]),
     "etx_label_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
-    "etx_model_label_options": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "etx_model_label_options": (c.c_int32, [c.c_void_p, etx_model]),
     "etx_graph_tracks": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        c.c_void_p, etx_graph, etx_context, etx_event, c.c_void_p,
     ]),
     "etx_graph_label": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        c.c_void_p, etx_graph, etx_context, etx_event, c.c_void_p,
     ]),
     "etx_find_tracks": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        c.c_void_p, etx_context, etx_model, etx_event,
     ]),
-    "etx_tracks_count": (c.c_int64, [c.c_void_p]),
-    "etx_tracks_n_hits": (c.c_int64, [c.c_void_p]),
-    "etx_tracks_offsets": (c.c_void_p, [c.c_void_p]),
-    "etx_tracks_hits": (c.c_void_p, [c.c_void_p]),
+    "etx_tracks_count": (c.c_int64, [etx_tracks]),
+    "etx_tracks_n_hits": (c.c_int64, [etx_tracks]),
+    "etx_tracks_offsets": (c.c_void_p, [etx_tracks]),
+    "etx_tracks_hits": (c.c_void_p, [etx_tracks]),
     "etx_tracks_from_labels": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p]),
-    "etx_tracks_write_csv": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_char_p]),
-    "etx_tracks_read_csv": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_char_p]),
-    "etx_tracks_free": (None, [c.c_void_p]),
+    "etx_tracks_write_csv": (c.c_int32, [etx_tracks, etx_event, c.c_char_p]),
+    "etx_tracks_read_csv": (c.c_int32, [c.c_void_p, etx_event, c.c_char_p]),
+    "etx_tracks_free": (None, [etx_tracks]),
     "etx_evaluation_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
     "etx_evaluate": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        c.c_void_p, etx_event, etx_tracks, c.c_void_p,
     ]),
     "etx_evaluation_rates": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "etx_evaluate_binned": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_int32,
+        c.c_void_p, c.c_void_p, etx_event, etx_tracks, c.c_void_p, c.c_int32,
         c.c_int64, c.c_void_p,
     ]),
     "etx_match": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        c.c_void_p, c.c_void_p, etx_event, etx_tracks, c.c_void_p,
     ]),
     "etx_graph_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
     "etx_graph_build_radius": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_int64, c.c_int64, c.c_void_p, c.c_void_p,
+        c.c_void_p, etx_context, c.c_int64, c.c_int64, c.c_void_p, etx_event,
         c.c_void_p,
     ]),
     "etx_graph_build_knn": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_int64, c.c_int64, c.c_void_p, c.c_void_p,
+        c.c_void_p, etx_context, c.c_int64, c.c_int64, c.c_void_p, etx_event,
         c.c_void_p,
     ]),
     "etx_graph_from_edges": (c.c_int32, [
@@ -295,30 +339,30 @@ FUNCTIONS = {
         c.c_void_p,
     ]),
     "etx_graph_to_triplets": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_int64,
+        c.c_void_p, etx_graph, etx_context, c.c_int64,
     ]),
     "etx_graph_score_triplets": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        etx_graph, etx_graph, etx_context, etx_model, etx_event,
     ]),
-    "etx_graph_n_nodes": (c.c_int64, [c.c_void_p]),
-    "etx_graph_n_edges": (c.c_int64, [c.c_void_p]),
-    "etx_graph_src": (c.c_void_p, [c.c_void_p]),
-    "etx_graph_dst": (c.c_void_p, [c.c_void_p]),
-    "etx_graph_offsets": (c.c_void_p, [c.c_void_p]),
-    "etx_graph_scores": (c.c_void_p, [c.c_void_p]),
-    "etx_graph_free": (None, [c.c_void_p]),
+    "etx_graph_n_nodes": (c.c_int64, [etx_graph]),
+    "etx_graph_n_edges": (c.c_int64, [etx_graph]),
+    "etx_graph_src": (c.c_void_p, [etx_graph]),
+    "etx_graph_dst": (c.c_void_p, [etx_graph]),
+    "etx_graph_offsets": (c.c_void_p, [etx_graph]),
+    "etx_graph_scores": (c.c_void_p, [etx_graph]),
+    "etx_graph_free": (None, [etx_graph]),
     "etx_trainer_create": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_char_p, c.c_void_p,
+        c.c_void_p, etx_context, c.c_char_p, etx_model,
     ]),
-    "etx_trainer_add_event": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int32]),
-    "etx_trainer_set_cache": (c.c_int32, [c.c_void_p, c.c_char_p]),
-    "etx_trainer_steps_done": (c.c_int64, [c.c_void_p]),
-    "etx_trainer_n_steps": (c.c_int64, [c.c_void_p]),
-    "etx_trainer_is_finished": (c.c_int32, [c.c_void_p]),
-    "etx_trainer_step": (c.c_int32, [c.c_void_p, c.c_void_p]),
-    "etx_trainer_validate": (c.c_int32, [c.c_void_p, c.c_void_p]),
-    "etx_trainer_save_checkpoint": (c.c_int32, [c.c_void_p, c.c_char_p]),
-    "etx_trainer_load_checkpoint": (c.c_int32, [c.c_void_p, c.c_char_p]),
-    "etx_trainer_model": (c.c_int32, [c.c_void_p, c.c_void_p]),
-    "etx_trainer_free": (None, [c.c_void_p]),
+    "etx_trainer_add_event": (c.c_int32, [etx_trainer, etx_event, c.c_int32]),
+    "etx_trainer_set_cache": (c.c_int32, [etx_trainer, c.c_char_p]),
+    "etx_trainer_steps_done": (c.c_int64, [etx_trainer]),
+    "etx_trainer_n_steps": (c.c_int64, [etx_trainer]),
+    "etx_trainer_is_finished": (c.c_int32, [etx_trainer]),
+    "etx_trainer_step": (c.c_int32, [etx_trainer, c.c_void_p]),
+    "etx_trainer_validate": (c.c_int32, [etx_trainer, c.c_void_p]),
+    "etx_trainer_save_checkpoint": (c.c_int32, [etx_trainer, c.c_char_p]),
+    "etx_trainer_load_checkpoint": (c.c_int32, [etx_trainer, c.c_char_p]),
+    "etx_trainer_model": (c.c_int32, [c.c_void_p, etx_trainer]),
+    "etx_trainer_free": (None, [etx_trainer]),
 }

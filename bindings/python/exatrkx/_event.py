@@ -132,12 +132,12 @@ class Event(_handle.Handle):
                 _handle.make(
                     "event",
                     "etx_event_read_trackml",
-                    os.fsencode(prefix),
+                    _library.file_name(prefix),
                     geometry,
                 )
             )
         files = [
-            None if path is None else os.fsencode(path)
+            None if path is None else _library.file_name(path)
             for path in (hits, cells, truth, particles)
         ]
         name = "etx_event_read_trackml_files"
@@ -154,7 +154,7 @@ class Event(_handle.Handle):
             _handle.make(
                 "event",
                 "etx_event_read_features",
-                os.fsencode(path),
+                _library.file_name(path),
                 address(units),
             )
         )

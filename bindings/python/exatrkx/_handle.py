@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _arrays, _library
+from . import _arrays, _declarations, _library
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -29,7 +29,7 @@ class Pointer:
 
     def __init__(self, kind: str, value: int) -> None:
         self._free = getattr(_library.library, f"etx_{kind}_free")
-        self._as_parameter_ = ctypes.c_void_p(value)
+        self._as_parameter_ = getattr(_declarations, f"etx_{kind}")(value)
 
     def __del__(self) -> None:
         free = getattr(self, "_free", None)

@@ -75,8 +75,14 @@ library = load()
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Call a function that returns a status; raise its error."""
-    status = getattr(library, name)(*arguments)
+    """Call a function that returns a status; raise its error.
+
+    TypeError for an object of another kind than the function takes.
+    """
+    try:
+        status = getattr(library, name)(*arguments)
+    except ctypes.ArgumentError as error:
+        raise TypeError(f"{name}: {error}") from None
     if status != _declarations.ETX_OK:
         text = library.etx_last_error().decode(errors="replace")
         raise _errors.of_status(status, text)
@@ -93,4 +99,14 @@ def defaults(struct: type[ctypes.Structure], **fields: Any) -> Any:
     for name, value in fields.items():
         if value is not None:
             setattr(options, name, value)
+            if isinstance(value, int) and getattr(options, name) != value:
+                raise ValueError(f"{name}: {value} is out of bounds")
     return options
+
+
+def file_name(path: str | bytes | os.PathLike[str]) -> bytes:
+    """As the library takes it; ValueError for a name that C would cut short."""
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise ValueError(f"{path!r}: a file name without null bytes is needed")
+    return name

@@ -57,18 +57,19 @@ class Model(_handle.Handle):
         place = (
             shipped("models", "default.safetensors") if path is None else path
         )
-        return cls(_handle.make("model", "etx_model_load", os.fsencode(place)))
+        return cls(_handle.make("model", "etx_model_load", _library.file_name(place)))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
         """The same from the bytes of a model file; not kept."""
+        held = bytes(memoryview(data))
         return cls(
-            _handle.make("model", "etx_model_load_memory", data, len(data))
+            _handle.make("model", "etx_model_load_memory", held, len(held))
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file: a temporary one beside path, then renamed."""
-        _library.call("etx_model_save", self._pointer, os.fsencode(path))
+        _library.call("etx_model_save", self._pointer, _library.file_name(path))
 
     @property
     def config(self) -> dict[str, Any]:
@@ -107,7 +108,7 @@ class Detector(_handle.Handle):
         """Read detectors.csv[.gz]; None is the TrackML detector."""
         place = shipped("data", "detectors.csv.gz") if path is None else path
         return cls(
-            _handle.make("detector", "etx_detector_read", os.fsencode(place))
+            _handle.make("detector", "etx_detector_read", _library.file_name(place))
         )
 
     @property

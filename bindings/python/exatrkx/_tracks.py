@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -43,7 +44,7 @@ class Tracks(_handle.Handle):
                 "tracks",
                 "etx_tracks_read_csv",
                 event._pointer,
-                os.fsencode(path),
+                _library.file_name(path),
             )
         )
 
@@ -53,7 +54,7 @@ class Tracks(_handle.Handle):
             "etx_tracks_write_csv",
             self._pointer,
             event._pointer,
-            os.fsencode(path),
+            _library.file_name(path),
         )
 
     def __len__(self) -> int:
@@ -89,6 +90,7 @@ class Tracks(_handle.Handle):
     def __getitem__(self, track: int) -> np.ndarray:
         """Rows of the hits of one track, a view."""
         n_tracks = len(self)
+        track = operator.index(track)
         if not -n_tracks <= track < n_tracks:
             raise IndexError(f"track {track} of {n_tracks}")
         offsets = self.offsets

@@ -109,13 +109,13 @@ class Trainer(_handle.Handle):
     def save_checkpoint(self, path: str | os.PathLike[str]) -> None:
         """Everything to go on bit for bit; written atomically."""
         _library.call(
-            "etx_trainer_save_checkpoint", self._pointer, os.fsencode(path)
+            "etx_trainer_save_checkpoint", self._pointer, _library.file_name(path)
         )
 
     def load_checkpoint(self, path: str | os.PathLike[str]) -> None:
         """Go on from a checkpoint of the same config."""
         _library.call(
-            "etx_trainer_load_checkpoint", self._pointer, os.fsencode(path)
+            "etx_trainer_load_checkpoint", self._pointer, _library.file_name(path)
         )
 
     def model(self) -> Model:
