@@ -123,6 +123,34 @@ class TestArrays(LibraryCase):
         with self.assertRaises(ValueError):
             exatrkx.Event.from_trackml()
 
+    def test_device(self) -> None:
+        """What lies on a GPU is refused by where it says it lies; its memory
+        is not looked at, so a pointer to nowhere will do."""
+
+        class ByDLPack:
+            def __dlpack_device__(self) -> tuple[int, int]:
+                return (2, 0)  # kDLCUDA, the first one
+
+            def __dlpack__(self, **_: object) -> object:
+                raise AssertionError("was asked for its memory")
+
+        class ByInterface:
+            @property
+            def __cuda_array_interface__(self) -> dict[str, object]:
+                place = {"shape": (2, 3), "typestr": "<f4", "version": 3}
+                return {**place, "data": (0xDEAD0000, True)}
+
+        for array in (ByDLPack(), ByInterface()):
+            with self.assertRaisesRegex(TypeError, "copy it to the CPU"):
+                exatrkx.Event.from_arrays(array)
+
+    def test_graph_on_host(self) -> None:
+        """Edges that are handed out say that they lie on the CPU."""
+        graph = exatrkx.Graph.from_edges(3, [0, 1], [1, 2], [0.5, 0.9])
+        for array in (graph.src, graph.dst, graph.offsets, graph.scores):
+            self.assertEqual(array.__dlpack_device__()[0], 1)
+            self.assertFalse(hasattr(array, "__cuda_array_interface__"))
+
     def test_exact(self) -> None:
         """Numbers are converted only where they stay what they are."""
         large = np.array([2**63 + 5], "u8")

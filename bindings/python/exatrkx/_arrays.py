@@ -48,6 +48,11 @@ def exchange(name: str, value: Any) -> np.ndarray:
                 f"{name}: lies on device {device} (DLPack); copy it to the "
                 "CPU first"
             )
+    elif hasattr(value, "__cuda_array_interface__"):
+        raise TypeError(
+            f"{name}: lies on a GPU (__cuda_array_interface__); copy it to "
+            "the CPU first"
+        )
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         try:
             return np.from_dlpack(value)
