@@ -67,6 +67,18 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_barrier(etx_dist *dist);
 ETX_API ETX_MUST_CHECK etx_status etx_dist_sum(
     etx_dist *dist, double *values, int64_t n);
 
+/* Fail with ETX_ERR_FORMAT, on every rank, unless value is the same on all;
+ * what names it in the message ("parameters at step 20"). */
+ETX_API ETX_MUST_CHECK etx_status etx_dist_agree(
+    etx_dist *dist, uint64_t value, const char *what);
+
+/* The team of this rank for etx_trainer_set_team, which borrows dist: with
+ * is_fast 0 a gradient is summed by etx_gradient_sum over the graphs of the
+ * step, every rank a part of the parameters; with is_fast 1 by the transport.
+ */
+ETX_API ETX_MUST_CHECK etx_status etx_dist_team(
+    etx_team *out, etx_dist *dist);
+
 /* What a rank spent on the group since it was opened. */
 typedef struct etx_dist_statistics {
     double seconds;         /* moving and adding data */

@@ -145,6 +145,10 @@ void etx_dist_close(etx_dist *dist)
     if (dist == NULL)
         return;
     etx_comm_close(dist->comm);
+    free(dist->given.data);
+    free(dist->taken.data);
+    free(dist->slices.data);
+    free(dist->counts.data);
     free(dist);
 }
 
