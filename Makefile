@@ -253,9 +253,12 @@ $(DIST_SHARED): $(DIST_SONAME)
 $(DIST_STATIC): $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $^
 
+$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := -lexatrkx_dist
+$(BUILD)/examples/etx-train-distributed: $(DIST_SHARED)
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
-	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) -lexatrkx -ljansson -lz -lm \
+	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \
+	    -lexatrkx -ljansson -lz -lm -lpthread \
 	    -Wl,-rpath,'$$ORIGIN/../../lib' -Wl,-rpath,'$$ORIGIN/../lib' -o $@
 
 $(TESTS): $(TEST_OBJECTS) $(DIST_STATIC) $(STATIC)
