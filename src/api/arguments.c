@@ -60,3 +60,16 @@ etx_status etx_check_finite(const char *function, const char *name,
 done:
     return status;
 }
+
+etx_status etx_check_exchange(
+    const char *function, const etx_part_exchange *exchange)
+{
+    if (exchange == NULL || exchange->swap == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function,
+            exchange == NULL ? "exchange" : "exchange->swap");
+    if (exchange->struct_size < sizeof *exchange)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: exchange struct_size %d is below %d", function,
+            (int)exchange->struct_size, (int)sizeof *exchange);
+    return ETX_OK;
+}
