@@ -154,12 +154,15 @@ typedef struct etx_part_exchange {
     uint32_t struct_size; /* set by the caller */
     int32_t reserved;     /* 0 */
     /* All-to-all: sent holds n_sent[q] values for each part q, in the order of
-     * the parts; received gets n_received[q] from each. Every part calls it
-     * equally often, and a part's n_received[q] is the n_sent of part q for it.
-     * A status other than ETX_OK ends the run of the network with it. */
+     * the parts; received gets n_received[q] from each, bit for bit. Every part
+     * calls it equally often, and a part's n_received[q] is the n_sent of part
+     * q for it; counts [n_parts]. A status other than ETX_OK ends the run. */
     etx_status (*swap)(void *user, float *received, const int64_t *n_received,
         const float *sent, const int64_t *n_sent);
-    void *user;
+    /* This part failed with status, which may be that of swap, and swaps no
+     * more in this run: tell the others. NULL: nobody is told. */
+    void (*leave)(void *user, etx_status status);
+    void *user; /* for both, and for one thread at a time */
 } etx_part_exchange;
 
 /* Scores of the graph network for the edges of a part: scores [n_edges of the
@@ -168,8 +171,7 @@ typedef struct etx_part_exchange {
  * process of its own: the network's node rows of the halo are exchanged after
  * every update. What is kept of a network's latents is that of the part. event
  * is that of the whole graph. ETX_ERR_UNSUPPORTED for a context on a device,
- * for the family triplet_gnn and for networks with a batch norm. On failure a
- * part leaves without further exchanges: the caller tells the others. */
+ * for the family triplet_gnn and for networks with a batch norm. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_part_score(float *scores,
     const etx_graph_part *part, etx_context *context, const etx_model *model,
     const etx_event *event, const etx_part_exchange *exchange);

@@ -11,16 +11,6 @@
 #include "base/status.h"
 #include "stage/stage.h"
 
-#define MOST_PARTS 65536
-
-static etx_status check_n_parts(const char *function, int32_t n_parts)
-{
-    if (n_parts < 1 || n_parts > MOST_PARTS)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: n_parts %d is not in 1..%d",
-            function, (int)n_parts, MOST_PARTS);
-    return ETX_OK;
-}
-
 static etx_status check_hits(
     const char *function, int64_t n_nodes, const etx_event *event)
 {
@@ -44,12 +34,7 @@ etx_status etx_graph_partition(int32_t *owners, const etx_graph *graph,
     ETX_CHECK(etx_check_array(
         __func__, "owners", owners, graph->n_nodes, alignof(int32_t)));
     ETX_CHECK(check_hits(__func__, graph->n_nodes, event));
-    ETX_CHECK(check_n_parts(__func__, n_parts));
-    if (order != ETX_PARTITION_PHI && order != ETX_PARTITION_KD) {
-        status = etx_fail(ETX_ERR_ARGUMENT, "%s: order %d is not in 0..1",
-            __func__, (int)order);
-        goto done;
-    }
+    ETX_CHECK(etx_check_part(__func__, n_parts, 0, order));
     ETX_CHECK(etx_partition_nodes(
         owners, graph, event->position, n_parts, order));
 done:
@@ -80,10 +65,7 @@ etx_status etx_graph_part_create(etx_graph_part **out, const etx_graph *graph,
 
     ETX_CHECK(etx_check_given(__func__, "out", out));
     ETX_CHECK(etx_check_given(__func__, "graph", graph));
-    ETX_CHECK(check_n_parts(__func__, n_parts));
-    if (part < 0 || part >= n_parts)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: part %d is not in 0..%d",
-            __func__, (int)part, (int)n_parts - 1);
+    ETX_CHECK(etx_check_part(__func__, n_parts, part, ETX_PARTITION_PHI));
     ETX_CHECK(check_owners(__func__, owners, graph->n_nodes, n_parts));
     ETX_CHECK(etx_part_make(out, graph, owners, n_parts, part));
 done:

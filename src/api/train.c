@@ -85,6 +85,26 @@ done:
     return status;
 }
 
+etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
+    int32_t part, int32_t order, const etx_part_exchange *exchange)
+{
+    struct etx_train_parts parts = {
+        .n_parts = n_parts, .part = part, .order = order};
+    etx_status status;
+
+    ETX_CHECK(etx_check_given("etx_trainer_set_parts", "trainer", trainer));
+    ETX_CHECK(etx_check_part("etx_trainer_set_parts", n_parts, part, order));
+    if (exchange == NULL && n_parts == 1)
+        parts.n_parts = 0;
+    else {
+        ETX_CHECK(etx_check_exchange("etx_trainer_set_parts", exchange));
+        parts.exchange = *exchange;
+    }
+    ETX_CHECK(etx_trainer_share(trainer, &parts));
+done:
+    return status;
+}
+
 int64_t etx_trainer_steps_done(const etx_trainer *trainer)
 {
     return trainer == NULL ? 0 : trainer->step;

@@ -1,8 +1,8 @@
-/* test/conformance/part_threads.h -- the parts of a graph, a thread each.
+/* test/unit/part_threads.h -- the parts of a graph, a thread each.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef ETX_TEST_CONFORMANCE_PART_THREADS_H
-#define ETX_TEST_CONFORMANCE_PART_THREADS_H
+#ifndef ETX_TEST_PART_THREADS_H
+#define ETX_TEST_PART_THREADS_H
 
 #include <exatrkx/graph.h>
 
