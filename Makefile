@@ -3,6 +3,7 @@
 
 CC ?= gcc
 CUDA ?= 0
+MPI ?= auto
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 DATADIR ?= $(PREFIX)/share/exatrkx
@@ -23,6 +24,13 @@ endif
 ifeq ($(filter $(CUDA),0 1),)
 $(error CUDA=$(CUDA): 0 builds without the CUDA backend, 1 with it)
 endif
+ifeq ($(filter $(MPI),auto 0 1),)
+$(error MPI=$(MPI): 0 builds without MPI, 1 with it, auto where mpicc is)
+endif
+MPICC ?= mpicc
+HAVE_MPI := $(if $(filter auto,$(MPI)),\
+    $(if $(shell command -v $(MPICC) 2>/dev/null),1,0),$(MPI))
+HAVE_MPI := $(strip $(HAVE_MPI))
 
 VERSION_H := include/exatrkx/version.h
 version = $(shell sed -n 's/^.define ETX_VERSION_$(1) //p' $(VERSION_H))
@@ -96,6 +104,21 @@ SONAME := $(LIB)/libexatrkx.so.$(MAJOR)
 SHARED := $(LIB)/libexatrkx.so
 STATIC := $(LIB)/libexatrkx.a
 
+# Distributed training, a library of its own: without MPI it has ranks that are
+# threads. The archive leaves MPI out, so that tests run without it.
+DIST_COMMON := $(filter-out src/dist/mpi%,$(wildcard src/dist/*.c))
+DIST_OBJECTS := $(DIST_COMMON:src/%.c=$(BUILD)/obj/%.o)
+DIST_MPI := $(if $(filter 1,$(HAVE_MPI)),mpi,mpi_absent)
+DIST_SONAME := $(LIB)/libexatrkx_dist.so.$(MAJOR)
+DIST_SHARED := $(LIB)/libexatrkx_dist.so
+DIST_STATIC := $(LIB)/libexatrkx_dist.a
+ifeq ($(HAVE_MPI),1)
+# The headers of MPI are not ours to warn about.
+MPI_CFLAGS := $(patsubst -I%,-isystem %,\
+    $(filter-out -pthread,$(shell $(MPICC) --showme:compile)))
+MPI_LDLIBS := $(shell $(MPICC) --showme:link)
+endif
+
 PROGRAM_SOURCES := $(wildcard examples/etx-*.c)
 PROGRAMS := $(PROGRAM_SOURCES:examples/%.c=$(BUILD)/examples/%)
 PROGRAM_PARTS := $(filter-out $(PROGRAM_SOURCES),$(wildcard examples/*.c))
@@ -146,7 +169,7 @@ help:
 	@echo 'make declarations  the C interface for Python, from the headers'
 	@echo 'make lint docs format asan tsan fuzz coverage abi clean'
 
-lib: $(SHARED) $(STATIC)
+lib: $(SHARED) $(STATIC) $(DIST_SHARED) $(DIST_STATIC)
 programs: $(PROGRAMS)
 tests: $(TESTS) $(NETWORK_STEPS)
 
@@ -168,6 +191,8 @@ compile = @mkdir -p $(@D) && echo "  cc    $@" && \
 
 $(BUILD)/obj/%.o: src/%.c
 	$(call compile)
+$(BUILD)/obj/dist/mpi.o: src/dist/mpi.c
+	$(call compile,$(MPI_CFLAGS))
 $(BUILD)/obj/avx2/%.o: src/%.c
 	$(call compile,$(FLAGS_simd) $(FLAGS_avx2))
 $(BUILD)/obj/avx512/%.o: src/%.c
@@ -216,14 +241,26 @@ $(SHARED): $(SONAME)
 $(STATIC): $(OBJECTS)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $(OBJECTS)
 
+$(DIST_SONAME): $(DIST_OBJECTS) $(BUILD)/obj/dist/$(DIST_MPI).o $(SHARED) \
+    lib/exatrkx_dist.map
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $(filter %.o,$^) -shared -Wl,-z,defs \
+	    -Wl,--version-script=lib/exatrkx_dist.map \
+	    -Wl,-soname,$(notdir $(DIST_SONAME)) -Wl,-rpath,'$$ORIGIN' \
+	    -L$(LIB) -lexatrkx $(MPI_LDLIBS) -lpthread -lm -o $@
+$(DIST_SHARED): $(DIST_SONAME)
+	@ln -sf $(notdir $<) $@
+$(DIST_STATIC): $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o
+	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $^
+
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) -lexatrkx -ljansson -lz -lm \
 	    -Wl,-rpath,'$$ORIGIN/../../lib' -Wl,-rpath,'$$ORIGIN/../lib' -o $@
 
-$(TESTS): $(TEST_OBJECTS) $(STATIC)
+$(TESTS): $(TEST_OBJECTS) $(DIST_STATIC) $(STATIC)
 	@mkdir -p $(@D) && echo "  link  $@"
-	@$(CC) $(SANITIZE) $(TEST_OBJECTS) $(STATIC) $(LDLIBS_LIB) \
+	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) \
 	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@
 
 $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
@@ -364,6 +401,6 @@ dist:
 	    -o libexatrkx-$(VERSION).tar.gz HEAD
 
 clean:
-	rm -rf build lib/libexatrkx.so* lib/libexatrkx.a
+	rm -rf build lib/libexatrkx.so* lib/libexatrkx.a lib/libexatrkx_dist.*
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

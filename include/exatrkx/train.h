@@ -78,6 +78,10 @@ typedef struct etx_training_report {
     int32_t is_finished;   /* 1: as etx_trainer_is_finished */
 } etx_training_report;
 
+/* Which rank works on which graph of a step; never changes a result. */
+#define ETX_DEAL_BALANCED 0 /* largest first, to the rank with the least */
+#define ETX_DEAL_IN_TURN 1  /* graph k to rank k modulo their number */
+
 /* Optimiser steps so far. */
 ETX_API int64_t etx_trainer_steps_done(const etx_trainer *trainer);
 /* Optimiser steps of the whole schedule. */

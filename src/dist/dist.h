@@ -1,0 +1,17 @@
+/* dist/dist.h -- one rank's end of a group: what the public handle holds.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_DIST_DIST_H
+#define ETX_DIST_DIST_H
+
+#include <exatrkx/dist.h>
+
+#include "dist/comm.h"
+
+/* The public etx_dist. */
+struct etx_dist {
+    struct etx_comm *comm;
+    etx_dist_options options;
+};
+
+#endif
