@@ -14,6 +14,7 @@
 #ifndef ETX_DIST_H
 #define ETX_DIST_H
 
+#include <exatrkx/graph.h>
 #include <exatrkx/train.h>
 
 #ifdef __cplusplus
@@ -78,6 +79,32 @@ typedef struct etx_dist_statistics {
 /* ETX_ERR_ARGUMENT for NULL. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_get_statistics(
     etx_dist_statistics *out, const etx_dist *dist);
+
+/* ------------------------------------------------ one graph on all ranks -- */
+
+/* Every rank is one part of a graph (graph.h). The functions of this section
+ * are called by all ranks at once, with the same graph, model and event or the
+ * same trainer; an argument of these that differs is found out at best. A rank
+ * that fails makes the calls of the others fail with ETX_ERR_CANCELLED, and the
+ * group stays good. */
+
+/* Carries the rows of parts between the ranks of a group; *out is good while
+ * dist is. */
+ETX_API ETX_MUST_CHECK etx_status etx_dist_exchange(
+    etx_part_exchange *out, etx_dist *dist);
+
+/* As etx_graph_score, the graph's nodes shared out to the ranks by this order
+ * (ETX_PARTITION_): afterwards the graph of every rank has all scores, the same
+ * bits as etx_graph_score gives, for any number of ranks. For what it refuses
+ * see etx_graph_part_score. */
+ETX_API ETX_MUST_CHECK etx_status etx_dist_graph_score(etx_graph *graph,
+    etx_dist *dist, etx_context *context, const etx_model *model,
+    const etx_event *event, int32_t order);
+
+/* Every step and validation of the trainers of all ranks computes one graph on
+ * all of them: etx_trainer_set_parts. dist outlives the trainer. */
+ETX_API ETX_MUST_CHECK etx_status etx_dist_trainer_set_parts(
+    etx_trainer *trainer, etx_dist *dist, int32_t order);
 
 /* This rank failed and does no more: the calls of other ranks that are threads
  * fail at once. Processes wait for their deadline, or are ended by

@@ -12,6 +12,7 @@
 struct etx_dist {
     struct etx_comm *comm;
     etx_dist_options options;
+    int32_t is_apart; /* graph_parallel.c: this rank knows of a failure */
 };
 
 #endif

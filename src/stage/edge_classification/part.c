@@ -75,8 +75,6 @@ etx_status etx_stage_score_part(float *score, struct etx_context *context,
     ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
     etx_stage_end(context, &clock, part->n_own_edges);
 done:
-    if (status != ETX_OK && exchange->leave != NULL)
-        exchange->leave(exchange->user, status);
     etx_arena_reset(arena, mark);
     return status;
 }
