@@ -275,6 +275,16 @@ $(NETWORK_STEPS): $(BUILD)/obj/test/parity/network_steps.o $(STATIC)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) -o $@
 
+# Benchmarks of parts of a graph: of what independent sectors lose, and of one
+# graph on several ranks.
+PARTS_BENCHES := $(BUILD)/test/sectors $(BUILD)/test/graph-parallel
+$(BUILD)/test/sectors: $(BUILD)/obj/test/bench/sectors.o
+$(BUILD)/test/graph-parallel: $(BUILD)/obj/test/bench/graph_parallel.o
+$(PARTS_BENCHES): $(DIST_SHARED) $(SHARED)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $(filter %.o,$^) -L$(LIB) -lexatrkx_dist -lexatrkx \
+	    -lpthread -lm -Wl,-rpath,$(abspath $(LIB)) -o $@
+
 bench: all $(CHECKOP_BENCH)
 	@$(CHECKOP_BENCH)
 	@$(BUILD)/examples/etx-bench --hits 10000,30000,100000 \
