@@ -24,6 +24,8 @@ echo '== programs'
 test/programs/programs.sh "$build"
 echo '== installed copy'
 test/programs/install.sh
+echo '== parts of a graph'
+test/dist/parts.sh "$build"
 echo '== acts'
 test/programs/acts.sh
 echo '== python'

@@ -50,6 +50,17 @@ ETX_API int32_t etx_dist_has_mpi(void);
 ETX_API ETX_MUST_CHECK etx_status etx_dist_open_mpi(
     etx_dist **out, const etx_dist_options *options);
 
+/* 1 when this build has NCCL, else 0. */
+ETX_API int32_t etx_dist_has_nccl(void);
+
+/* A group of the ranks of host that talks over NCCL, each rank with the CUDA
+ * device of this index, which no other rank has: arrays stay in the host's
+ * memory and are staged. All ranks call it at once; host carries the handshake
+ * and stays open. options may be NULL. ETX_ERR_UNSUPPORTED without the device
+ * or in a build without NCCL; when one rank fails all do. */
+ETX_API ETX_MUST_CHECK etx_status etx_dist_open_nccl(etx_dist **out,
+    etx_dist *host, int32_t device_index, const etx_dist_options *options);
+
 /* n_ranks (1 .. 1024) ends of a group of threads of this process, in out
  * [n_ranks]; each is for one thread. options may be NULL. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_open_threads(
@@ -67,6 +78,18 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_barrier(etx_dist *dist);
  * hold zeros. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_sum(
     etx_dist *dist, double *values, int64_t n);
+
+/* Fail with ETX_ERR_FORMAT, on every rank, unless value is the same on all;
+ * what names it in the message ("parameters at step 20"). */
+ETX_API ETX_MUST_CHECK etx_status etx_dist_agree(
+    etx_dist *dist, uint64_t value, const char *what);
+
+/* The team of this rank for etx_trainer_set_team, which borrows dist: with
+ * is_fast 0 a gradient is summed by etx_gradient_sum over the graphs of the
+ * step, every rank a part of the parameters; with is_fast 1 by the transport.
+ */
+ETX_API ETX_MUST_CHECK etx_status etx_dist_team(
+    etx_team *out, etx_dist *dist);
 
 /* What a rank spent on the group since it was opened. */
 typedef struct etx_dist_statistics {

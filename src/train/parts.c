@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#define FLOATS_OF_DOUBLE (sizeof(double) / sizeof(float))
+#define FLOATS_OF_DOUBLE ((int64_t)(sizeof(double) / sizeof(float)))
 
 etx_status etx_trainer_share(
     struct etx_trainer *trainer, const struct etx_train_parts *parts)
@@ -22,6 +22,10 @@ etx_status etx_trainer_share(
     if (parts->n_parts > 0 && trainer->config.stage == ETX_TRAIN_EMBEDDING)
         return etx_fail(ETX_ERR_ARGUMENT,
             "parts of a graph: the stage embedding has no graph");
+    if (parts->n_parts > 0 && trainer->team.n_ranks > 1)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "parts of a graph: the trainer is one of a team of %d",
+            (int)trainer->team.n_ranks);
     if (parts->n_parts > 0 && trainer->config.sampling.chunk_edges > 0)
         return etx_fail(ETX_ERR_ARGUMENT,
             "parts of a graph: sampling.chunk_edges is %d and must be 0",
@@ -147,7 +151,7 @@ etx_status etx_train_part_step(struct etx_trainer *trainer,
     ETX_CHECK(etx_edge_loss(&own, edge[1], context, &trainer->config.loss,
         pass->norm, shared.n_edges, edge[0], edge[2], edge[3]));
     ETX_CHECK(network->arch->backward(
-        network, context, &shared.input, &tape, edge[1], trainer->gradient));
+        network, context, &shared.input, &tape, edge[1], pass->gradient));
     *loss += own;
 done:
     etx_part_release(shared.part);
@@ -238,38 +242,43 @@ done:
     return status;
 }
 
-/* *value = its sum over the parts, in their order. */
-static etx_status sum_double(double *value, struct etx_trainer *trainer)
+/* values [n] = their sums over the parts, in the order of the parts. */
+static etx_status sum_doubles(
+    double *values, const struct etx_trainer *trainer, int64_t n)
 {
     const int32_t n_parts = trainer->parts.n_parts;
     struct etx_arena *arena = trainer->context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    float mine[FLOATS_OF_DOUBLE];
-    double sum = 0.0;
-    int64_t *n;
+    int64_t *n_floats;
+    float *mine;
     float *all;
     etx_status status;
 
-    memcpy(mine, value, sizeof mine);
-    ETX_CHECK(etx_arena_take(&n, arena, n_parts, sizeof *n, "losses"));
     ETX_CHECK(etx_arena_take(
-        &all, arena, n_parts, sizeof(double), "losses of the parts"));
+        &n_floats, arena, n_parts, sizeof *n_floats, "losses"));
+    ETX_CHECK(etx_arena_take(&mine, arena, n, sizeof(double), "losses"));
+    ETX_CHECK(etx_arena_take(
+        &all, arena, n * n_parts, sizeof(double), "losses of the parts"));
+    memcpy(mine, values, (size_t)n * sizeof(double));
     for (int32_t q = 0; q < n_parts; q++)
-        n[q] = FLOATS_OF_DOUBLE;
-    ETX_CHECK(gather(all, trainer, n, mine));
-    for (int32_t q = 0; q < n_parts; q++) {
-        double term;
+        n_floats[q] = n * FLOATS_OF_DOUBLE;
+    ETX_CHECK(gather(all, trainer, n_floats, mine));
+    for (int64_t k = 0; k < n; k++) {
+        values[k] = 0.0;
+        for (int32_t q = 0; q < n_parts; q++) {
+            double term;
 
-        memcpy(&term, all + q * (int64_t)FLOATS_OF_DOUBLE, sizeof term);
-        sum += term;
+            memcpy(&term, all + (q * n + k) * FLOATS_OF_DOUBLE, sizeof term);
+            values[k] += term;
+        }
     }
-    *value = sum;
 done:
     etx_arena_reset(arena, mark);
     return status;
 }
 
-etx_status etx_train_sum_parts(struct etx_trainer *trainer, double *loss)
+etx_status etx_train_sum_parts(
+    struct etx_trainer *trainer, double *loss, int64_t n_graphs)
 {
     etx_status status = ETX_OK;
 
@@ -277,7 +286,7 @@ etx_status etx_train_sum_parts(struct etx_trainer *trainer, double *loss)
         return ETX_OK;
     ETX_CHECK(sum_values(trainer->gradient, trainer,
         trainer->stage->network->n_values));
-    ETX_CHECK(sum_double(loss, trainer));
+    ETX_CHECK(sum_doubles(loss, trainer, n_graphs));
 done:
     return status;
 }
