@@ -265,9 +265,12 @@ $(DIST_SHARED): $(DIST_SONAME)
 $(DIST_STATIC): $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o $(DIST_NCCL)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $^
 
+$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := -lexatrkx_dist
+$(BUILD)/examples/etx-train-distributed: $(DIST_SHARED)
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
-	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) -lexatrkx -ljansson -lz -lm \
+	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \
+	    -lexatrkx -ljansson -lz -lm -lpthread \
 	    -Wl,-rpath,'$$ORIGIN/../../lib' -Wl,-rpath,'$$ORIGIN/../lib' -o $@
 
 $(TESTS): $(TEST_OBJECTS) $(DIST_STATIC) $(STATIC)
@@ -350,7 +353,8 @@ tsan: deps
 	@$(MAKE) --no-print-directory BUILD=build/tsan LIB=build/tsan/lib \
 	    OPTIMISE='-O1 -g' SANITIZE='-fsanitize=thread' tests
 	@for suite in threads stages checkop_radius_graph edge_bins \
-	    checkop_line_graph graph checkop_mlp train_steps train_cache; do \
+	    checkop_line_graph graph checkop_mlp train_steps train_cache \
+	    dist_comm dist_training; do \
 	    CK_TIMEOUT_MULTIPLIER=20 CK_RUN_SUITE=$$suite \
 	    build/tsan/test/exatrkx-tests || exit 1; done
 coverage: deps
@@ -369,8 +373,10 @@ check-kill: programs
 lint:
 	@test/lint/lint.sh
 
-abi: $(SHARED)
-	@test/lint/abi.sh $(SHARED)
+abi: $(SHARED) $(DIST_SHARED)
+	@test/lint/abi.sh $(SHARED) lib/exatrkx.map include/exatrkx/[!d]*.h
+	@test/lint/abi.sh $(DIST_SHARED) lib/exatrkx_dist.map \
+	    include/exatrkx/dist.h
 
 docs:
 	@doxygen docs/Doxyfile
@@ -397,8 +403,11 @@ install: all
 	install -m 755 $(SONAME) $(DESTDIR)$(LIBDIR)/
 	ln -sf libexatrkx.so.$(MAJOR) $(DESTDIR)$(LIBDIR)/libexatrkx.so
 	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(DIST_SONAME) $(DESTDIR)$(LIBDIR)/
+	ln -sf libexatrkx_dist.so.$(MAJOR) $(DESTDIR)$(LIBDIR)/libexatrkx_dist.so
 	install -d $(DESTDIR)$(LIBDIR)/cmake/exatrkx
-	$(FILL_IN) pkgconfig/exatrkx.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx.pc
+	for file in exatrkx exatrkx-dist; do $(FILL_IN) pkgconfig/$$file.pc.in \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/$$file.pc; done
 	for file in exatrkx-config exatrkx-config-version; do \
 	    $(FILL_IN) pkgconfig/$$file.cmake.in \
 	    > $(DESTDIR)$(LIBDIR)/cmake/exatrkx/$$file.cmake; done
@@ -414,7 +423,9 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(LIBDIR)/libexatrkx.so* \
 	    $(DESTDIR)$(LIBDIR)/libexatrkx.a \
+	    $(DESTDIR)$(LIBDIR)/libexatrkx_dist.so* \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx.pc \
+	    $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx-dist.pc \
 	    $(PROGRAM_SOURCES:examples/%.c=$(DESTDIR)$(PREFIX)/bin/%) \
 	    $(PROGRAM_SOURCES:examples/%.c=$(DESTDIR)$(MANDIR)/man1/%.1)
 	rm -rf $(DESTDIR)$(PREFIX)/include/exatrkx $(DESTDIR)$(DATADIR) \

@@ -26,7 +26,7 @@ typedef struct etx_dist etx_dist;
 
 /* How a group works together. */
 typedef struct etx_dist_options {
-    uint32_t struct_size;
+    uint32_t struct_size; /* set by etx_dist_options_init */
     int32_t is_fast;  /* 0 (default): the same bits on any number of ranks; 1:
                        * gradients are added in the order of the transport */
     int32_t deal;     /* ETX_DEAL_...: which rank works on which graph */

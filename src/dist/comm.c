@@ -41,9 +41,8 @@ static etx_status check(const struct etx_comm *comm, const char *operation)
     if (!comm->is_broken)
         return ETX_OK;
     return etx_dist_fail(ETX_ERR_CANCELLED,
-        "rank %d: %s: the ranks are no longer together after an earlier "
-        "failure",
-        (int)comm->rank, operation);
+        "%s: the ranks are no longer together after an earlier failure",
+        operation);
 }
 
 /* An operation that began at `begin` is over. */

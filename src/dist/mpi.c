@@ -24,8 +24,7 @@ struct mpi {
     int32_t started_here; /* MPI is to be finalised */
 };
 
-static etx_status check_mpi(
-    const struct etx_comm *comm, const char *operation, int code)
+static etx_status check_mpi(const char *operation, int code)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
@@ -33,8 +32,7 @@ static etx_status check_mpi(
     if (code == MPI_SUCCESS)
         return ETX_OK;
     (void)MPI_Error_string(code, text, &length);
-    return etx_dist_fail(
-        ETX_ERR_IO, "rank %d: %s: MPI: %s", (int)comm->rank, operation, text);
+    return etx_dist_fail(ETX_ERR_IO, "%s: MPI: %s", operation, text);
 }
 
 static void rest(double waited)
@@ -53,20 +51,19 @@ static etx_status finish(struct etx_comm *comm, const char *operation,
 {
     const double begin = etx_comm_now();
     int is_done = 0;
-    etx_status status = check_mpi(comm, operation, code);
+    etx_status status = check_mpi(operation, code);
 
     while (status == ETX_OK && !is_done) {
         const double waited = etx_comm_now() - begin;
 
         status = check_mpi(
-            comm, operation, MPI_Test(request, &is_done, MPI_STATUS_IGNORE));
+            operation, MPI_Test(request, &is_done, MPI_STATUS_IGNORE));
         if (status != ETX_OK || is_done)
             break;
         if (waited > comm->deadline)
             return etx_dist_fail(ETX_ERR_IO,
-                "rank %d: %s: another of %d ranks did not arrive within "
-                "%lld ms",
-                (int)comm->rank, operation, (int)comm->n_ranks,
+                "%s: another of %d ranks did not arrive within %lld ms",
+                operation, (int)comm->n_ranks,
                 (long long)(comm->deadline * 1e3));
         rest(waited);
     }
@@ -177,14 +174,13 @@ done:
 }
 
 /* An element of so many bytes. */
-static etx_status make_element(
-    MPI_Datatype *out, const struct etx_comm *comm, size_t size)
+static etx_status make_element(MPI_Datatype *out, size_t size)
 {
-    etx_status status = check_mpi(comm, "element type",
+    etx_status status = check_mpi("element type",
         MPI_Type_contiguous((int)size, MPI_BYTE, out));
 
     if (status == ETX_OK)
-        status = check_mpi(comm, "element type", MPI_Type_commit(out));
+        status = check_mpi("element type", MPI_Type_commit(out));
     return status;
 }
 
@@ -197,12 +193,12 @@ static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
     etx_status status;
 
     ETX_CHECK(make_parts(&parts, comm, count, "gather"));
-    ETX_CHECK(make_element(&element, comm, size));
+    ETX_CHECK(make_element(&element, size));
     ETX_CHECK(finish(comm, "gather",
         MPI_Iallgatherv(mine, parts.count[comm->rank], element, all,
             parts.count, parts.place, element, world(comm), &request),
         &request));
-    ETX_CHECK(check_mpi(comm, "element type", MPI_Type_free(&element)));
+    ETX_CHECK(check_mpi("element type", MPI_Type_free(&element)));
 done:
     free_parts(&parts);
     return status;
@@ -219,12 +215,12 @@ static etx_status exchange(struct etx_comm *comm, void *from,
 
     ETX_CHECK(make_parts(&in, comm, n_from, "exchange"));
     ETX_CHECK(make_parts(&out, comm, n_to, "exchange"));
-    ETX_CHECK(make_element(&element, comm, size));
+    ETX_CHECK(make_element(&element, size));
     ETX_CHECK(finish(comm, "exchange",
         MPI_Ialltoallv(to, out.count, out.place, element, from, in.count,
             in.place, element, world(comm), &request),
         &request));
-    ETX_CHECK(check_mpi(comm, "element type", MPI_Type_free(&element)));
+    ETX_CHECK(check_mpi("element type", MPI_Type_free(&element)));
 done:
     free_parts(&in);
     free_parts(&out);
@@ -296,7 +292,7 @@ etx_status etx_comm_open_mpi(struct etx_comm **out, double deadline)
         &comm, &transport, mpi, rank, n_ranks, deadline));
     ETX_CHECK(finish(comm, "start",
         MPI_Comm_idup(MPI_COMM_WORLD, &mpi->comm, &request), &request));
-    ETX_CHECK(check_mpi(comm, "start",
+    ETX_CHECK(check_mpi("start",
         MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN)));
     *out = comm;
     return ETX_OK;

@@ -59,23 +59,23 @@ static etx_status say_late(
     const struct etx_comm *comm, const char *operation, int32_t n_arrived)
 {
     return etx_dist_fail(ETX_ERR_IO,
-        "rank %d: %s: only %d of %d ranks arrived within %lld ms",
-        (int)comm->rank, operation, (int)n_arrived, (int)comm->n_ranks,
+        "%s: only %d of %d ranks arrived within %lld ms", operation,
+        (int)n_arrived, (int)comm->n_ranks,
         (long long)(comm->deadline * 1e3));
 }
 
 /* Why the group is broken, under its lock; ETX_OK when it is not. */
-static etx_status find_break(const struct etx_comm *comm,
+static etx_status find_break(
     const struct group *group, const char *operation)
 {
     if (group->lost_rank >= 0)
         return etx_dist_fail(ETX_ERR_CANCELLED,
-            "rank %d: %s: rank %d gave up", (int)comm->rank, operation,
+            "%s: rank %d gave up", operation,
             (int)group->lost_rank);
     if (group->late_rank >= 0)
         return etx_dist_fail(ETX_ERR_IO,
-            "rank %d: %s: rank %d waited longer than its deadline",
-            (int)comm->rank, operation, (int)group->late_rank);
+            "%s: rank %d waited longer than its deadline", operation,
+            (int)group->late_rank);
     return ETX_OK;
 }
 
@@ -92,7 +92,7 @@ static etx_status wait_for_others(
            error != ETIMEDOUT) {
         error = pthread_cond_timedwait(&group->changed, &group->lock, &end);
         if (group->n_passed == n_passed)
-            status = find_break(comm, group, operation);
+            status = find_break(group, operation);
     }
     if (group->n_passed != n_passed || status != ETX_OK)
         return status;
@@ -108,7 +108,7 @@ static etx_status meet(struct etx_comm *comm, const char *operation)
     etx_status status;
 
     (void)pthread_mutex_lock(&group->lock);
-    status = find_break(comm, group, operation);
+    status = find_break(group, operation);
     if (status == ETX_OK && ++group->n_arrived == group->n_ranks) {
         group->n_arrived = 0;
         group->n_passed++;
