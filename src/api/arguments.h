@@ -7,7 +7,7 @@
 #ifndef ETX_API_ARGUMENTS_H
 #define ETX_API_ARGUMENTS_H
 
-#include <exatrkx/exatrkx.h>
+#include <exatrkx/graph.h>
 
 /* Of the first release of etx_label_options; see base/options.h. */
 #define ETX_LABEL_FIRST_SIZE ETX_SIZE_UP_TO(etx_label_options, min_hits)
@@ -29,5 +29,13 @@ etx_status etx_check_array(const char *function, const char *name,
 /* values [n_rows, n_columns]: as etx_check_array, and finite. */
 etx_status etx_check_finite(const char *function, const char *name,
     const float *values, int64_t n_rows, int64_t n_columns);
+
+/* A part of so many, and a partition's order (ETX_PARTITION_). */
+etx_status etx_check_part(
+    const char *function, int32_t n_parts, int32_t part, int32_t order);
+
+/* An exchange of this header or a later one, with its function. */
+etx_status etx_check_exchange(
+    const char *function, const etx_part_exchange *exchange);
 
 #endif

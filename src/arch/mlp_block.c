@@ -84,6 +84,8 @@ etx_status etx_mlp_block_declare(struct etx_mlp_block *block,
             network->arch->name, prefix);
     }
     block->n_layers = n_layers;
+    if (style->norm == ETX_NORM_BATCH || style->last_norm == ETX_NORM_BATCH)
+        network->needs_whole = "its batch norm is over all rows";
     for (int32_t k = 0; k < n_layers; k++) {
         struct etx_mlp_layer_place *place = &block->layer[k];
 

@@ -67,9 +67,10 @@ void etx_mlp_block_append(
  * t = offset[r] .. offset[r + 1] - 1; order NULL: t itself. */
 struct etx_edge_end {
     const int32_t *index;  /* [n_rows], or NULL: rows as they lie */
-    int64_t n_nodes;       /* 0: nodes and offsets are not known */
-    const int64_t *offset; /* [n_nodes + 1] */
+    int64_t n_nodes;
+    const int64_t *offset; /* [n_nodes + 1]; NULL: nodes are not known */
     const int32_t *order;  /* [n_rows] or NULL */
+    int32_t is_dense;      /* 1: the whole graph has more edges than nodes */
 };
 
 /* What a block runs on: rows, parts, residual and out of the operator, and

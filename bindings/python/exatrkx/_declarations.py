@@ -60,6 +60,10 @@ ETX_VARIABLE_ETA = 1
 ETX_ORIENT_INDEX = 0
 ETX_ORIENT_OUTWARD = 1
 ETX_ORIENT_BOTH = 2
+ETX_PARTITION_PHI = 0
+ETX_PARTITION_KD = 1
+ETX_DEAL_BALANCED = 0
+ETX_DEAL_IN_TURN = 1
 
 
 class etx_context(Opaque):
@@ -75,6 +79,10 @@ class etx_event(Opaque):
 
 
 class etx_graph(Opaque):
+    pass
+
+
+class etx_graph_part(Opaque):
     pass
 
 
@@ -190,6 +198,16 @@ class etx_graph_options(c.Structure):
     ]
 
 
+class etx_part_exchange(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("reserved", c.c_int32),
+        ("swap", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p)),
+        ("leave", c.CFUNCTYPE(None, c.c_void_p, c.c_int32)),
+        ("user", c.c_void_p),
+    ]
+
+
 class etx_training_report(c.Structure):
     _fields_ = [
         ("struct_size", c.c_uint32),
@@ -210,6 +228,23 @@ class etx_training_report(c.Structure):
         ("n_rollbacks", c.c_int32),
         ("is_best", c.c_int32),
         ("is_finished", c.c_int32),
+        ("imbalance", c.c_double),
+        ("loss_spread", c.c_double),
+    ]
+
+
+class etx_team(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("rank", c.c_int32),
+        ("n_ranks", c.c_int32),
+        ("deal", c.c_int32),
+        ("is_fast", c.c_int32),
+        ("reserved", c.c_int32),
+        ("self", c.c_void_p),
+        ("sum", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_int64)),
+        ("gather", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p)),
+        ("sum_slices", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_int64, c.c_int64, c.c_void_p, c.c_void_p)),
     ]
 
 
@@ -223,7 +258,9 @@ STRUCTS = (
     etx_rate,
     etx_evaluation,
     etx_graph_options,
+    etx_part_exchange,
     etx_training_report,
+    etx_team,
 )
 
 # Name: type of the result, types of the arguments.
@@ -231,6 +268,7 @@ FUNCTIONS = {
     "etx_version": (c.c_char_p, []),
     "etx_status_name": (c.c_char_p, [c.c_int32]),
     "etx_last_error": (c.c_char_p, []),
+    "etx_set_last_error": (None, [c.c_char_p]),
     "etx_set_allocator": (c.c_int32, [
         c.CFUNCTYPE(c.c_void_p, c.c_size_t, c.c_void_p), c.CFUNCTYPE(None,
         c.c_void_p, c.c_void_p), c.c_void_p,
@@ -350,12 +388,38 @@ FUNCTIONS = {
     "etx_graph_dst": (c.c_void_p, [etx_graph]),
     "etx_graph_offsets": (c.c_void_p, [etx_graph]),
     "etx_graph_scores": (c.c_void_p, [etx_graph]),
+    "etx_graph_set_scores": (c.c_int32, [etx_graph, c.c_void_p]),
     "etx_graph_free": (None, [etx_graph]),
+    "etx_graph_partition": (c.c_int32, [
+        c.c_void_p, etx_graph, etx_event, c.c_int32, c.c_int32,
+    ]),
+    "etx_graph_part_create": (c.c_int32, [
+        c.c_void_p, etx_graph, c.c_void_p, c.c_int32, c.c_int32,
+    ]),
+    "etx_graph_part_graph": (etx_graph, [etx_graph_part]),
+    "etx_graph_part_nodes": (c.c_void_p, [etx_graph_part]),
+    "etx_graph_part_edges": (c.c_void_p, [etx_graph_part]),
+    "etx_graph_part_n_own_edges": (c.c_int64, [etx_graph_part]),
+    "etx_graph_part_sent": (c.c_void_p, [etx_graph_part]),
+    "etx_graph_part_received": (c.c_void_p, [etx_graph_part]),
+    "etx_graph_part_score": (c.c_int32, [
+        c.c_void_p, etx_graph_part, etx_context, etx_model, etx_event,
+        c.c_void_p,
+    ]),
+    "etx_graph_part_free": (None, [etx_graph_part]),
     "etx_trainer_create": (c.c_int32, [
         c.c_void_p, etx_context, c.c_char_p, etx_model,
     ]),
     "etx_trainer_add_event": (c.c_int32, [etx_trainer, etx_event, c.c_int32]),
     "etx_trainer_set_cache": (c.c_int32, [etx_trainer, c.c_char_p]),
+    "etx_trainer_set_parts": (c.c_int32, [
+        etx_trainer, c.c_int32, c.c_int32, c.c_int32, c.c_void_p,
+    ]),
+    "etx_trainer_set_team": (c.c_int32, [etx_trainer, c.c_void_p]),
+    "etx_trainer_add_event_of_rank": (c.c_int32, [
+        etx_trainer, etx_event, c.c_int64, c.c_int32, c.c_int32,
+    ]),
+    "etx_gradient_sum": (c.c_int32, [c.c_void_p, c.c_int64, c.c_int64]),
     "etx_trainer_steps_done": (c.c_int64, [etx_trainer]),
     "etx_trainer_n_steps": (c.c_int64, [etx_trainer]),
     "etx_trainer_is_finished": (c.c_int32, [etx_trainer]),
@@ -363,6 +427,7 @@ FUNCTIONS = {
     "etx_trainer_validate": (c.c_int32, [etx_trainer, c.c_void_p]),
     "etx_trainer_save_checkpoint": (c.c_int32, [etx_trainer, c.c_char_p]),
     "etx_trainer_load_checkpoint": (c.c_int32, [etx_trainer, c.c_char_p]),
+    "etx_trainer_hash": (c.c_uint64, [etx_trainer]),
     "etx_trainer_model": (c.c_int32, [c.c_void_p, etx_trainer]),
     "etx_trainer_free": (None, [etx_trainer]),
 }
