@@ -1,6 +1,6 @@
 #!/bin/sh
-# The pages of docs/handles: every handle of the headers has one, every
-# exported function is on one, and their programs compile without a warning
+# The pages of docs/handles: every handle of libexatrkx has one, every function
+# that it exports is on one, and their programs compile without a warning
 # and run. $1: folder of the library.
 set -eu
 lib=$(cd "$1" && pwd)
@@ -9,8 +9,8 @@ trap 'rm -rf "$place"' EXIT
 ln -s "$PWD/examples" "$place/examples"
 
 # shellcheck disable=SC2013
-for handle in $(sed -n 's/^typedef struct etx_\([a-z]*\) etx_\1;.*/\1/p' \
-    include/exatrkx/*.h | sort -u); do
+for handle in $(sed -n 's/^typedef struct etx_\([a-z_]*\) etx_\1;.*/\1/p' \
+    include/exatrkx/[!d]*.h | sort -u); do
     [ -e "docs/handles/$handle.md" ] || {
         echo "no page docs/handles/$handle.md" >&2
         exit 1

@@ -1,5 +1,5 @@
-/* test/upgrade/caller.c -- a host that hands over every struct with a
- * struct_size and prints what comes back.
+/* test/upgrade/caller.c -- a host that hands over every struct of
+ * options and a report, and prints what comes back.
  *
  * With -DNEWER its headers are those of a later library, whose structs have
  * one field more; given the word "set" it then sets that field in each, which a

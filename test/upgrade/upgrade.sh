@@ -1,7 +1,7 @@
 #!/bin/sh
 # An upgrade of the shared library under a host that is not compiled again, and
-# a host that is newer than the library: every struct with a struct_size, both
-# ways. The later library is this one built with headers whose structs have
+# a host that is newer than the library: every struct of options and every report
+# of libexatrkx, both ways. The later library is this one built with headers whose structs have
 # grown. $1, $2: folders of the build and the library.
 set -eu
 build=$1
@@ -9,13 +9,19 @@ lib=$(cd "$2" && pwd)
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 mkdir -p "$place/include/exatrkx" "$place/lib" "$place/obj"
-for header in include/exatrkx/*.h; do
+for header in include/exatrkx/[!d]*.h; do
     awk -f test/upgrade/grow.awk "$header" \
         >"$place/include/exatrkx/$(basename "$header")"
 done
-n_sized=$(cat include/exatrkx/*.h | grep -c '^    uint32_t struct_size;')
+n_sized=$(cat include/exatrkx/[!d]*.h |
+    grep -cE '^} etx_[a-z_]*_(options|report);')
 n_grown=$(cat "$place"/include/exatrkx/*.h | grep -c '^    int64_t newer;')
-[ "$n_sized" = "$n_grown" ] || { echo 'a struct did not grow' >&2; exit 1; }
+n_used=$(grep -cE '^ +etx_[a-z_]*_(options|report) (options|report);' \
+    test/upgrade/caller.c)
+if [ "$n_sized" != "$n_grown" ] || [ "$n_sized" != "$n_used" ]; then
+    echo "$n_sized structs, $n_grown grew, $n_used are used" >&2
+    exit 1
+fi
 
 # build_caller NAME INCLUDE FLAGS...: the host, against these headers.
 build_caller()
@@ -46,7 +52,7 @@ build_later_library()
         exit 1
     fi
     find src "$build/gen" -name '*.c' ! -path 'src/op/*' ! -path 'src/base/*' \
-        ! -path 'src/data/*' >"$place/sources"
+        ! -path 'src/data/*' ! -path 'src/dist/*' >"$place/sources"
     export place
     # shellcheck disable=SC2016
     xargs -n 8 -P 2 sh -eu -c 'for source in "$@"; do
