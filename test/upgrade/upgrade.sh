@@ -42,6 +42,19 @@ call()
         examples/data/detectors.csv.gz "${3:-}" >"$place/$1.out" || code=$?
 }
 
+# The objects of the build below the structs, but none that a source has left
+# behind.
+objects_of_sources()
+{
+    find src/op src/base src/data lib -name '*.c' | while read -r source; do
+        stem=${source#src/}
+        for folder in . avx2 avx512; do
+            object=$build/obj/$folder/${stem%.c}.o
+            [ ! -e "$object" ] || echo "$object"
+        done
+    done
+}
+
 # Only what sees the structs is compiled again, and without optimisation: the
 # operators and what is below them are those of the build.
 build_later_library()
@@ -60,8 +73,7 @@ build_later_library()
             -ffp-contract=off -fvisibility=hidden -I"$place/include" -Isrc \
             -c "$source" -o "$place/obj/$(echo "$source" | tr / _).o"
         done' compile <"$place/sources"
-    find "$build/obj/op" "$build/obj/base" "$build/obj/data" "$build/obj/lib" \
-        "$build"/obj/avx* -name '*.o' >"$place/objects" 2>/dev/null || true
+    objects_of_sources >"$place/objects"
     wrap=
     [ ! -e "$build/obj/lib/glibc_names.o" ] || wrap=-Wl,--wrap=hypot
     # The list is meant to split into words.
