@@ -106,12 +106,21 @@ STATIC := $(LIB)/libexatrkx.a
 
 # Distributed training, a library of its own: without MPI it has ranks that are
 # threads. The archive leaves MPI out, so that tests run without it.
-DIST_COMMON := $(filter-out src/dist/mpi%,$(wildcard src/dist/*.c))
+DIST_COMMON := $(filter-out src/dist/mpi% src/dist/nccl%,\
+    $(wildcard src/dist/*.c))
 DIST_OBJECTS := $(DIST_COMMON:src/%.c=$(BUILD)/obj/%.o)
 DIST_MPI := $(if $(filter 1,$(HAVE_MPI)),mpi,mpi_absent)
 DIST_SONAME := $(LIB)/libexatrkx_dist.so.$(MAJOR)
 DIST_SHARED := $(LIB)/libexatrkx_dist.so
 DIST_STATIC := $(LIB)/libexatrkx_dist.a
+# NCCL comes with the toolkit or beside it, where its header is.
+ifneq ($(and $(filter 1,$(CUDA)),$(wildcard $(CUDA_HOME)/include/nccl.h)),)
+DIST_NCCL := $(BUILD)/obj/cuda/dist/nccl.o
+NCCL_LDLIBS := -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lnccl \
+    -lcudart_static -lrt -ldl -Wl,-rpath,$(CUDA_HOME)/lib64:$(CUDA_HOME)/lib
+else
+DIST_NCCL := $(BUILD)/obj/dist/nccl_absent.o
+endif
 ifeq ($(HAVE_MPI),1)
 # The headers of MPI are not ours to warn about.
 MPI_CFLAGS := $(patsubst -I%,-isystem %,\
@@ -172,7 +181,7 @@ help:
 
 lib: $(SHARED) $(STATIC) $(DIST_SHARED) $(DIST_STATIC)
 programs: $(PROGRAMS)
-tests: $(TESTS) $(NETWORK_STEPS)
+tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts
 
 # One command that installs what is missing, or says which one would.
 deps:
@@ -194,6 +203,8 @@ $(BUILD)/obj/%.o: src/%.c
 	$(call compile)
 $(BUILD)/obj/dist/mpi.o: src/dist/mpi.c
 	$(call compile,$(MPI_CFLAGS))
+$(BUILD)/obj/cuda/%.o: cuda/%.c
+	$(call compile,-isystem $(CUDA_HOME)/include)
 $(BUILD)/obj/avx2/%.o: src/%.c
 	$(call compile,$(FLAGS_simd) $(FLAGS_avx2))
 $(BUILD)/obj/avx512/%.o: src/%.c
@@ -242,16 +253,17 @@ $(SHARED): $(SONAME)
 $(STATIC): $(OBJECTS)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $(OBJECTS)
 
-$(DIST_SONAME): $(DIST_OBJECTS) $(BUILD)/obj/dist/$(DIST_MPI).o $(SHARED) \
+$(DIST_SONAME): $(DIST_OBJECTS) $(BUILD)/obj/dist/$(DIST_MPI).o \
+    $(DIST_NCCL) $(SHARED) \
     lib/exatrkx_dist.map
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $(filter %.o,$^) -shared -Wl,-z,defs \
 	    -Wl,--version-script=lib/exatrkx_dist.map \
 	    -Wl,-soname,$(notdir $(DIST_SONAME)) -Wl,-rpath,'$$ORIGIN' \
-	    -L$(LIB) -lexatrkx $(MPI_LDLIBS) -lpthread -lm -o $@
+	    -L$(LIB) -lexatrkx $(MPI_LDLIBS) $(NCCL_LDLIBS) -lpthread -lm -o $@
 $(DIST_SHARED): $(DIST_SONAME)
 	@ln -sf $(notdir $<) $@
-$(DIST_STATIC): $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o
+$(DIST_STATIC): $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o $(DIST_NCCL)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $^
 
 $(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := -lexatrkx_dist
@@ -264,7 +276,7 @@ $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 
 $(TESTS): $(TEST_OBJECTS) $(DIST_STATIC) $(STATIC)
 	@mkdir -p $(@D) && echo "  link  $@"
-	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) \
+	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) $(NCCL_LDLIBS) \
 	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@
 
 $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
@@ -278,6 +290,18 @@ $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
 $(NETWORK_STEPS): $(BUILD)/obj/test/parity/network_steps.o $(STATIC)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) -o $@
+
+# Parts of a graph: benchmarks of what independent sectors lose and of one graph
+# on several ranks, and a test for mpirun.
+PARTS_PROGRAMS := $(BUILD)/test/sectors $(BUILD)/test/graph-parallel \
+    $(BUILD)/test/parts
+$(BUILD)/test/parts: $(BUILD)/obj/test/dist/parts.o
+$(BUILD)/test/sectors: $(BUILD)/obj/test/bench/sectors.o
+$(BUILD)/test/graph-parallel: $(BUILD)/obj/test/bench/graph_parallel.o
+$(PARTS_PROGRAMS): $(DIST_SHARED) $(SHARED)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $(filter %.o,$^) -L$(LIB) -lexatrkx_dist -lexatrkx \
+	    -lpthread -lm -Wl,-rpath,$(abspath $(LIB)) -o $@
 
 bench: all $(CHECKOP_BENCH)
 	@$(CHECKOP_BENCH)

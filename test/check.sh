@@ -29,6 +29,8 @@ echo '== distributed'
 test/dist/dist.sh "$build"
 echo '== installed copy'
 test/programs/install.sh
+echo '== parts of a graph'
+test/dist/parts.sh "$build"
 echo '== acts'
 test/programs/acts.sh
 echo '== python'

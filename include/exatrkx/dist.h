@@ -14,6 +14,7 @@
 #ifndef ETX_DIST_H
 #define ETX_DIST_H
 
+#include <exatrkx/graph.h>
 #include <exatrkx/train.h>
 
 #ifdef __cplusplus
@@ -48,6 +49,17 @@ ETX_API int32_t etx_dist_has_mpi(void);
  * NULL. ETX_ERR_UNSUPPORTED in a build without MPI. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_open_mpi(
     etx_dist **out, const etx_dist_options *options);
+
+/* 1 when this build has NCCL, else 0. */
+ETX_API int32_t etx_dist_has_nccl(void);
+
+/* A group of the ranks of host that talks over NCCL, each rank with the CUDA
+ * device of this index, which no other rank has: arrays stay in the host's
+ * memory and are staged. All ranks call it at once; host carries the handshake
+ * and stays open. options may be NULL. ETX_ERR_UNSUPPORTED without the device
+ * or in a build without NCCL; when one rank fails all do. */
+ETX_API ETX_MUST_CHECK etx_status etx_dist_open_nccl(etx_dist **out,
+    etx_dist *host, int32_t device_index, const etx_dist_options *options);
 
 /* n_ranks (1 .. 1024) ends of a group of threads of this process, in out
  * [n_ranks]; each is for one thread. options may be NULL. */
@@ -90,6 +102,32 @@ typedef struct etx_dist_statistics {
 /* ETX_ERR_ARGUMENT for NULL. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_get_statistics(
     etx_dist_statistics *out, const etx_dist *dist);
+
+/* ------------------------------------------------ one graph on all ranks -- */
+
+/* Every rank is one part of a graph (graph.h). The functions of this section
+ * are called by all ranks at once, with the same graph, model and event or the
+ * same trainer; an argument of these that differs is found out at best. A rank
+ * that fails makes the calls of the others fail with ETX_ERR_CANCELLED, and the
+ * group stays good. */
+
+/* Carries the rows of parts between the ranks of a group; *out is good while
+ * dist is. */
+ETX_API ETX_MUST_CHECK etx_status etx_dist_exchange(
+    etx_part_exchange *out, etx_dist *dist);
+
+/* As etx_graph_score, the graph's nodes shared out to the ranks by this order
+ * (ETX_PARTITION_): afterwards the graph of every rank has all scores, the same
+ * bits as etx_graph_score gives, for any number of ranks. For what it refuses
+ * see etx_graph_part_score. */
+ETX_API ETX_MUST_CHECK etx_status etx_dist_graph_score(etx_graph *graph,
+    etx_dist *dist, etx_context *context, const etx_model *model,
+    const etx_event *event, int32_t order);
+
+/* Every step and validation of the trainers of all ranks computes one graph on
+ * all of them: etx_trainer_set_parts. dist outlives the trainer. */
+ETX_API ETX_MUST_CHECK etx_status etx_dist_trainer_set_parts(
+    etx_trainer *trainer, etx_dist *dist, int32_t order);
 
 /* This rank failed and does no more: the calls of other ranks that are threads
  * fail at once. Processes wait for their deadline, or are ended by

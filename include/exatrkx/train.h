@@ -8,7 +8,7 @@
 #ifndef ETX_TRAIN_H
 #define ETX_TRAIN_H
 
-#include <exatrkx/exatrkx.h>
+#include <exatrkx/graph.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +38,21 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_add_event(
  * the trainer must not be used any more: it lacks the thread. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_cache(
     etx_trainer *trainer, const char *folder);
+
+/* Share the graph of every step and validation out to n_parts parts, of which
+ * this trainer computes one (graph.h: etx_graph_partition with this order, and
+ * etx_graph_part_score). n_parts trainers, each used by a thread or process of
+ * its own, of the same config, start model and events, then do the same calls
+ * at once: latents and their gradients are those of a part, gradients of the
+ * parameters are summed in the order of the parts, and all trainers hold the
+ * same model after every step. Up to rounding the gradient is that of one
+ * trainer alone. exchange is copied and what its user points to outlives the
+ * trainer; NULL and n_parts 1: alone again. ETX_ERR_ARGUMENT for the stage
+ * embedding, with sampling.chunk_edges and for one of a team,
+ * ETX_ERR_UNSUPPORTED for a network that needs whole graphs. */
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_parts(etx_trainer *trainer,
+    int32_t n_parts, int32_t part, int32_t order,
+    const etx_part_exchange *exchange);
 
 /* What a step or a validation found; fields that do not apply are nan. */
 typedef struct etx_training_report {

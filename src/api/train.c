@@ -112,6 +112,9 @@ etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
     ETX_CHECK(etx_check_given("etx_trainer_set_team", "trainer", trainer));
     if (team != NULL)
         ETX_CHECK(etx_team_check(team));
+    if (team != NULL && team->n_ranks > 1 && trainer->parts.n_parts > 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "etx_trainer_set_team: the trainer computes parts of graphs");
     trainer->team = team != NULL ? *team : alone;
 done:
     return status;
@@ -137,6 +140,26 @@ etx_status etx_trainer_set_cache(etx_trainer *trainer, const char *folder)
     ETX_CHECK(etx_check_given("etx_trainer_set_cache", "trainer", trainer));
     ETX_CHECK(etx_check_given("etx_trainer_set_cache", "folder", folder));
     ETX_CHECK(etx_trainer_open_cache(trainer, folder));
+done:
+    return status;
+}
+
+etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
+    int32_t part, int32_t order, const etx_part_exchange *exchange)
+{
+    struct etx_train_parts parts = {
+        .n_parts = n_parts, .part = part, .order = order};
+    etx_status status;
+
+    ETX_CHECK(etx_check_given("etx_trainer_set_parts", "trainer", trainer));
+    ETX_CHECK(etx_check_part("etx_trainer_set_parts", n_parts, part, order));
+    if (exchange == NULL && n_parts == 1)
+        parts.n_parts = 0;
+    else {
+        ETX_CHECK(etx_check_exchange("etx_trainer_set_parts", exchange));
+        parts.exchange = *exchange;
+    }
+    ETX_CHECK(etx_trainer_share(trainer, &parts));
 done:
     return status;
 }

@@ -102,6 +102,16 @@ etx_status etx_comm_open_threads(
  * build without MPI. Closing it ends MPI when this started it. */
 etx_status etx_comm_open_mpi(struct etx_comm **out, double deadline);
 
+/* As many ranks as host has, over NCCL, each with a CUDA device of its own;
+ * host carries the first handshake and is not needed afterwards. Collective:
+ * when a rank has no device all fail. ETX_ERR_UNSUPPORTED without the device or
+ * in a build without NCCL. */
+etx_status etx_comm_open_nccl(struct etx_comm **out, struct etx_comm *host,
+    int32_t device, double deadline);
+
+/* 1 when this build has NCCL. */
+int32_t etx_comm_has_nccl(void);
+
 /* 1 when this build has MPI. */
 int32_t etx_comm_has_mpi(void);
 

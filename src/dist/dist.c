@@ -116,6 +116,30 @@ done:
     return status;
 }
 
+etx_status etx_dist_open_nccl(etx_dist **out, etx_dist *host,
+    int32_t device_index, const etx_dist_options *options)
+{
+    etx_dist_options known;
+    struct etx_comm *comm = NULL;
+    etx_status status;
+
+    ETX_CHECK(check_given("etx_dist_open_nccl", "out", out));
+    ETX_CHECK(check_given("etx_dist_open_nccl", "host", host));
+    ETX_CHECK(read_options(&known, options));
+    ETX_CHECK(
+        etx_comm_open_nccl(&comm, host->comm, device_index, known.deadline));
+    ETX_CHECK(make_dist(out, comm, &known));
+    comm = NULL;
+done:
+    etx_comm_close(comm);
+    return status;
+}
+
+int32_t etx_dist_has_nccl(void)
+{
+    return etx_comm_has_nccl();
+}
+
 etx_status etx_dist_open_threads(
     etx_dist **out, int32_t n_ranks, const etx_dist_options *options)
 {

@@ -18,6 +18,7 @@ struct etx_dist_buffer {
 struct etx_dist {
     struct etx_comm *comm;
     etx_dist_options options;
+    int32_t is_apart; /* graph_parallel.c: this rank knows of a failure */
     struct etx_dist_buffer given, taken; /* pieces of gradients */
     struct etx_dist_buffer slices;       /* [n_slices] pointers to them */
     struct etx_dist_buffer counts;       /* [3, n_ranks] */

@@ -117,12 +117,19 @@ static etx_status run_network(struct etx_trainer *trainer,
         .node_features = wedge->sample.features,
         .position = wedge->sample.position,
         .graph = graph};
+    const struct etx_train_pass pass = {.input = &input,
+        .target = wedge->edges.target + first,
+        .weight = wedge->edges.weight + first,
+        .norm = &target->norm,
+        .gradient = target->gradient};
     struct etx_tape tape = {NULL};
     double part = 0.0;
     float *logit;
     float *d_logit;
     etx_status status;
 
+    if (trainer->parts.n_parts > 0)
+        return etx_train_part_step(trainer, &pass, target->loss);
     ETX_CHECK(etx_arena_take(
         &logit, arena, graph->n_edges, sizeof *logit, "logits"));
     ETX_CHECK(etx_arena_take(&d_logit, arena, graph->n_edges, sizeof *d_logit,
@@ -217,6 +224,7 @@ etx_status etx_train_edges(
         etx_slices_begin(&slices, trainer, step->n_graphs, step->owner));
     ETX_CHECK(run_wedges(&slices, wedge, step));
     ETX_CHECK(etx_slices_finish(&slices));
+    ETX_CHECK(etx_train_sum_parts(trainer, step->loss, step->n_graphs));
 done:
     for (int32_t w = 0; w < n_open; w++)
         etx_graph_free(wedge[w].graph);

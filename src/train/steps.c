@@ -173,6 +173,7 @@ etx_status etx_trainer_run_step(
     report->seconds = etx_train_now() - trainer->start;
     read_ahead(trainer);
 done:
+    etx_train_leave_parts(trainer, status);
     etx_arena_reset(arena, mark);
     return status;
 }
@@ -184,6 +185,7 @@ etx_status etx_trainer_run_validation(
 
     clear_report(trainer, report);
     status = etx_train_validate(trainer, report);
+    etx_train_leave_parts(trainer, status);
     if (status == ETX_OK)
         report->is_best = etx_train_note_result(trainer);
     report->is_finished = etx_trainer_finished(trainer);

@@ -8,6 +8,7 @@
 
 #include "stage/model.h"
 #include "train/config.h"
+#include "train/edge_loss.h"
 #include "train/sample.h"
 
 /* Events in the order in which they were added. */
@@ -51,6 +52,13 @@ struct etx_train_snapshot {
     float *v_max;             /* [n_values] or NULL */
 };
 
+/* The part of every graph that this trainer computes. */
+struct etx_train_parts {
+    int32_t n_parts; /* 0: whole graphs */
+    int32_t part, order;
+    etx_part_exchange exchange;
+};
+
 /* What a graph brings to what its step is divided by; doubles alone, as ranks
  * add them up. */
 struct etx_graph_sums {
@@ -91,6 +99,7 @@ struct etx_trainer {
     int64_t n_rollbacks;
     struct etx_train_mean mean;
     struct etx_train_snapshot snapshot;
+    struct etx_train_parts parts;
     struct etx_train_result result; /* of the last validation */
     struct etx_train_best best;
     double start; /* seconds on the monotonic clock */
@@ -197,6 +206,37 @@ etx_status etx_train_embedding(
     struct etx_trainer *trainer, struct etx_step *step);
 etx_status etx_train_edges(
     struct etx_trainer *trainer, struct etx_step *step);
+
+/* parts.c: see etx_trainer_set_parts; arguments are checked but for what the
+ * trainer itself does not allow. */
+etx_status etx_trainer_share(
+    struct etx_trainer *trainer, const struct etx_train_parts *parts);
+
+/* An edge network on what a step or a validation gives it. */
+struct etx_train_pass {
+    const struct etx_network_input *input; /* a whole graph */
+    const float *target;                   /* [n_edges] */
+    const float *weight;                   /* [n_edges] */
+    const struct etx_edge_norm *norm;
+    float *gradient; /* [n_values] added to */
+};
+
+/* Forward, loss and backward of this trainer's part: adds to *loss and to
+ * pass->gradient what its own edges give. */
+etx_status etx_train_part_step(struct etx_trainer *trainer,
+    const struct etx_train_pass *pass, double *loss);
+
+/* logit [n_edges of the whole graph], of all parts. */
+etx_status etx_train_part_logits(float *logit, struct etx_trainer *trainer,
+    const struct etx_network_input *input);
+
+/* trainer->gradient and loss [n_graphs] become their sums over the parts, the
+ * same on all of them; nothing to do for whole graphs. */
+etx_status etx_train_sum_parts(
+    struct etx_trainer *trainer, double *loss, int64_t n_graphs);
+
+/* A step or a validation ended with status: tell the other parts. */
+void etx_train_leave_parts(struct etx_trainer *trainer, etx_status status);
 
 /* validate.c: result and thresholds of the model. */
 etx_status etx_train_validate(

@@ -308,6 +308,22 @@ done:
     return status;
 }
 
+/* logit [n_edges] of the graph, whole or in parts. */
+static etx_status score_edges(float *logit, struct etx_trainer *trainer,
+    const float *features, const struct etx_graph *graph,
+    const struct etx_event *event)
+{
+    const struct etx_network_input input = {.n_nodes = graph->n_nodes,
+        .node_features = features,
+        .position = event->position,
+        .graph = graph};
+
+    if (trainer->parts.n_parts > 0)
+        return etx_train_part_logits(logit, trainer, &input);
+    return etx_stage_edge_logits(logit, trainer->context,
+        trainer->stage->network, features, graph, event);
+}
+
 /* Score one event's graph and add it to list and totals. */
 static etx_status score_event(struct etx_score_list *list,
     struct etx_edge_totals *totals, struct etx_trainer *trainer,
@@ -329,8 +345,7 @@ static etx_status score_event(struct etx_score_list *list,
         &logit, arena, graph->n_edges, sizeof *logit, "edge logits"));
     ETX_CHECK(etx_arena_take(
         &pair, arena, graph->n_edges, sizeof *pair, "edge labels"));
-    ETX_CHECK(etx_stage_edge_logits(logit, context, trainer->stage->network,
-        features, graph, event->event));
+    ETX_CHECK(score_edges(logit, trainer, features, graph, event->event));
     for (int64_t e = 0; e < graph->n_edges; e++)
         pair[e] = (uint8_t)etx_truth_pair(
             &event->truth, graph->src[e], graph->dst[e]);
