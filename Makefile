@@ -161,7 +161,7 @@ PYTHON_C := bindings/python/exatrkx/_declarations.py
 # ----------------------------------------------------------------- targets --
 
 .PHONY: all lib programs tests check demo bench bench-peers bench-peers-deps \
-    check-kill install uninstall dist docs declarations \
+    bench-ranks check-kill install uninstall dist docs declarations \
     format lint clean deps help gpu bundle asan tsan fuzz coverage abi
 .DELETE_ON_ERROR:
 
@@ -173,6 +173,7 @@ help:
 	@echo 'make check      set up, build and run every test'
 	@echo 'make bench      time every stage and operator'
 	@echo 'make bench-peers  time the stages beside other software'
+	@echo 'make bench-ranks  train on two processes beside PyTorch DDP'
 	@echo 'make gpu        build with CUDA=1, test and time on a GPU; one report'
 	@echo 'make bundle     a folder that does the same on a bare machine'
 	@echo 'make install    PREFIX=/usr/local DESTDIR='
@@ -330,6 +331,15 @@ bench-peers: bench-peers-deps
 	@ETX_LIBRARY=$(abspath $(SHARED)) ETX_NATIVE=$(abspath $(PEERS_OUT)) \
 	    PYTHONPATH=test/bench:bindings/python PYTHONDONTWRITEBYTECODE=1 \
 	    $(PEERS_VENV)/bin/python -m peers --out $(PEERS_OUT) $(PEERS_ARGS)
+
+# Training on one and two processes beside PyTorch's DDP; RANKS_ARGS are those of
+# test/bench/peers/ranks.py.
+RANKS_ARGS ?=
+bench-ranks: bench-peers-deps
+	@$(MAKE) --no-print-directory lib $(PEERS_VENV)/bin/python
+	@ETX_LIBRARY=$(abspath $(SHARED)) PYTHONDONTWRITEBYTECODE=1 \
+	    PYTHONPATH=test/bench:bindings/python \
+	    $(PEERS_VENV)/bin/python -m peers.ranks $(RANKS_ARGS)
 
 # What a machine with a GPU is for: build, device tests, compute-sanitizer,
 # times, one report. The bundle carries it to a machine that has the driver,

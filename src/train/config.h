@@ -21,6 +21,9 @@ enum etx_train_stage {
 /* How the learning rate falls after the warm-up. */
 enum etx_decay { ETX_DECAY_CONSTANT, ETX_DECAY_COSINE, ETX_DECAY_STEP };
 
+/* By what the learning rate grows with the graphs of a step. */
+enum etx_rate_scale { ETX_SCALE_NONE, ETX_SCALE_LINEAR, ETX_SCALE_SQRT };
+
 /* What an edge between hits of one particle that are not neighbours on its
  * path counts as. */
 enum etx_same_particle {
@@ -77,6 +80,7 @@ struct etx_train_schedule {
     int32_t decay_every;     /* steps, of ETX_DECAY_STEP */
     int32_t decay_epochs;    /* > 0: instead of the steps */
     float decay_factor;      /* of ETX_DECAY_STEP */
+    int32_t scale;           /* enum etx_rate_scale; learning_rate has it */
 };
 
 struct etx_train_optimiser {

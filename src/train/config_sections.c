@@ -10,10 +10,13 @@
 #include "base/check.h"
 #include "op/op.h"
 
+#include <math.h>
+
 #define COUNT(table) ((int32_t)(sizeof(table) / sizeof(table)[0]))
 #define LARGEST_INT 2147483647.0
 
 static const char *const decay_names[] = {"constant", "cosine", "step", NULL};
+static const char *const scale_names[] = {"none", "linear", "sqrt", NULL};
 static const char *const same_particle_names[] = {
     "ignore", "true", "false", NULL};
 static const char *const pair_names[] = {
@@ -119,7 +122,8 @@ static etx_status read_schedule(
         choice_option("decay", &schedule->decay, decay_names),
         int_option("decay_every", &schedule->decay_every, 1.0, LARGEST_INT),
         int_option("decay_epochs", &schedule->decay_epochs, 0.0, 1e6),
-        float_option("decay_factor", &schedule->decay_factor, 0.0, 1.0)};
+        float_option("decay_factor", &schedule->decay_factor, 0.0, 1.0),
+        choice_option("scale_learning_rate", &schedule->scale, scale_names)};
 
     return etx_options_read("schedule", json, options, COUNT(options));
 }
@@ -272,6 +276,23 @@ static etx_status read_stability(
     return status;
 }
 
+/* A step of n graphs sees n times as much: the rate follows linearly (Goyal et
+ * al., arXiv:1706.02677) or, as the noise of the gradient does, by the root. */
+static void scale_learning_rate(
+    struct etx_train_schedule *schedule, int32_t n_graphs)
+{
+    switch ((enum etx_rate_scale)schedule->scale) {
+    case ETX_SCALE_NONE:
+        break;
+    case ETX_SCALE_LINEAR:
+        schedule->learning_rate *= (float)n_graphs;
+        break;
+    case ETX_SCALE_SQRT:
+        schedule->learning_rate *= sqrtf((float)n_graphs);
+        break;
+    }
+}
+
 etx_status etx_train_config_read_sections(
     struct etx_train_config *config, const json_t *json)
 {
@@ -293,6 +314,7 @@ etx_status etx_train_config_read_sections(
         json_object_get(json, "validation"), config->stage));
     ETX_CHECK(read_stability(
         &config->stability, json_object_get(json, "stability")));
+    scale_learning_rate(&config->schedule, config->sampling.n_graphs);
 done:
     return status;
 }

@@ -4,6 +4,7 @@
 #include "train/config.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -172,6 +173,27 @@ START_TEST(test_train_config_defaults)
 }
 END_TEST
 
+START_TEST(test_train_config_scaled_rate)
+{
+    static const struct {
+        const char *scale;
+        float rate;
+    } known[] = {{"none", 0.01f}, {"linear", 0.16f}, {"sqrt", 0.04f}};
+    struct etx_train_config config;
+    char text[200];
+
+    (void)snprintf(text, sizeof text,
+        "{\"stage\": \"filter\", \"sampling\": {\"graphs\": 16},"
+        "\"schedule\": {\"learning_rate\": 0.01,"
+        "\"scale_learning_rate\": \"%s\"}}",
+        known[_i].scale);
+    ck_assert_int_eq(etx_train_config_read(&config, text), ETX_OK);
+    ck_assert_float_eq_tol(
+        config.schedule.learning_rate, known[_i].rate, 1e-7f);
+    etx_train_config_clear(&config);
+}
+END_TEST
+
 Suite *etx_suite_train_config(void);
 Suite *etx_suite_train_config(void)
 {
@@ -182,6 +204,7 @@ Suite *etx_suite_train_config(void)
         (int)(sizeof refusals / sizeof refusals[0]));
     tcase_add_test(tests, test_train_config_values);
     tcase_add_test(tests, test_train_config_defaults);
+    tcase_add_loop_test(tests, test_train_config_scaled_rate, 0, 3);
     tcase_add_test(tests, test_train_schedule);
     tcase_add_test(tests, test_train_schedule_epochs);
     suite_add_tcase(suite, tests);

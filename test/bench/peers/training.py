@@ -82,10 +82,19 @@ def make_gnn(n_hits: int) -> Inputs:
     )
 
 
+def alone(_: Library, __: Any) -> None:
+    """No other ranks."""
+
+
 def trainer(
-    inputs: Inputs, n_threads: int, model: dict[str, Any], config: dict[str, Any]
+    inputs: Inputs,
+    n_threads: int,
+    model: dict[str, Any],
+    config: dict[str, Any],
+    join: Callable[[Library, Any], None] = alone,
 ) -> Run:
-    """libexatrkx at config["stage"], with a model of these weights to start at."""
+    """libexatrkx at config["stage"], with a model of these weights to start at;
+    join makes the trainer one of several ranks."""
     library = Library(n_threads)
     event = library.event(inputs["position"], inputs["features"])
     ids = inputs["particle"].astype(np.int64)
@@ -128,6 +137,7 @@ def trainer(
         text.encode(),
         start.handle,
     )
+    join(library, trains)
     library.call("etx_trainer_add_event", trains.handle, event.handle, 0)
     # The trainer refers to the event: both live as long as the call.
     alive = (event, start)
@@ -235,7 +245,12 @@ def pytorch_gnn(inputs: Inputs, n_threads: int) -> Run:
     return pytorch(network, loss_of)
 
 
-def ours_gnn(inputs: Inputs, n_threads: int) -> Run:
+def ours_gnn(
+    inputs: Inputs,
+    n_threads: int,
+    n_graphs: int = 1,
+    join: Callable[[Library, Any], None] = alone,
+) -> Run:
     space = {
         "arch": "mlp",
         "options": {"hidden": [], "n_out": 3, "norm": "none"},
@@ -249,9 +264,10 @@ def ours_gnn(inputs: Inputs, n_threads: int) -> Run:
         {
             "stage": "gnn",
             "truth": {"min_pt": 0.0, "low_pt_weight": 1.0, "same_particle": "false"},
-            "sampling": {"hits": 0, "edges": 0},
+            "sampling": {"hits": 0, "edges": 0, "graphs": n_graphs},
             "loss": {"positive_weight": 1.0},
         },
+        join,
     )
 
 

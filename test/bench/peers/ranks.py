@@ -1,0 +1,250 @@
+"""ranks -- training on one and two processes, beside PyTorch's DDP over gloo.
+
+    python -m peers.ranks --hits 10000 --graphs 4 --steps 5 --rounds 3
+
+(in test/bench, with ETX_LIBRARY and PYTHONPATH as `make bench-peers` sets them,
+or by `make bench-ranks`). Both train the interaction network of width 64 from the
+same weights on the same graph, `graphs` times a step, which are dealt to the
+processes; every process has one thread. Runs of the two alternate. The table
+has the median time of a step, the strong-scaling efficiency t1 / (2 t2) and,
+of libexatrkx, the shares of moving gradients and of waiting.
+
+A process of either kind is `python -m peers.ranks --rank KIND ...`: started by
+mpirun, or with the environment of torch.distributed.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from .library import Library
+from .stage import OURS
+from .training import GNN_SHARE, LEARNING_RATE, WEIGHT_DECAY, make_gnn, ours_gnn
+
+DDP = "PyTorch DDP (gloo)"
+WARMUP = 1
+MPIRUN = [
+    *("mpirun", "--oversubscribe", "--mca", "btl", "vader,self"),
+    *("--mca", "mpi_yield_when_idle", "1"),
+]
+
+
+class Statistics(ctypes.Structure):
+    _fields_ = [
+        ("seconds", ctypes.c_double),
+        ("waiting_seconds", ctypes.c_double),
+        ("n_calls", ctypes.c_int64),
+        ("n_bytes", ctypes.c_int64),
+    ]
+
+
+class Group:
+    """libexatrkx_dist over MPI."""
+
+    def __init__(self) -> None:
+        place = Path(os.environ["ETX_LIBRARY"]).with_name("libexatrkx_dist.so")
+        self.functions = ctypes.CDLL(str(place), mode=ctypes.RTLD_GLOBAL)
+        self.handle = ctypes.c_void_p()
+        self.call("etx_dist_open_mpi", ctypes.byref(self.handle), None)
+
+    def call(self, name: str, *arguments: Any) -> None:
+        status = getattr(self.functions, name)(*arguments)
+        if status != 0:
+            raise RuntimeError(f"{name}: status {status}")
+
+    def join(self, library: Library, trainer: Any) -> None:
+        team = ctypes.create_string_buffer(256)
+        self.call("etx_dist_team", team, self.handle)
+        library.call("etx_trainer_set_team", trainer.handle, team)
+
+    def statistics(self) -> Statistics:
+        found = Statistics()
+        self.call("etx_dist_get_statistics", ctypes.byref(found), self.handle)
+        return found
+
+    def rank(self) -> int:
+        return int(self.functions.etx_dist_rank(self.handle))
+
+    def close(self) -> None:
+        self.functions.etx_dist_close.restype = None
+        self.functions.etx_dist_close(self.handle)
+
+
+def timed(step: Callable[[], Any], n_steps: int) -> list[float]:
+    seconds = []
+    for _ in range(WARMUP + n_steps):
+        start = time.perf_counter()
+        step()
+        seconds.append(time.perf_counter() - start)
+    return seconds[WARMUP:]
+
+
+def run_ours(options: argparse.Namespace) -> dict[str, Any] | None:
+    group = Group()
+    inputs = make_gnn(round(options.hits / GNN_SHARE))
+    run = ours_gnn(inputs, 1, options.graphs, group.join)
+    seconds, spent = [], []
+    for _ in range(WARMUP + options.steps):
+        start, before = time.perf_counter(), group.statistics()
+        run.call()
+        after = group.statistics()
+        seconds.append(time.perf_counter() - start)
+        spent.append(
+            (
+                after.seconds - before.seconds,
+                after.waiting_seconds - before.waiting_seconds,
+            )
+        )
+    moving, waiting = (sum(part) for part in zip(*spent[WARMUP:], strict=True))
+    seconds = seconds[WARMUP:]
+    found = {
+        "seconds": seconds,
+        "moving": moving / sum(seconds),
+        "waiting": waiting / sum(seconds),
+        "n_edges": int(inputs["edges"].shape[1]),
+    }
+    rank = group.rank()
+    del run
+    group.close()
+    return found if rank == 0 else None
+
+
+def run_ddp(options: argparse.Namespace) -> dict[str, Any] | None:
+    import torch
+    from torch.nn.parallel import DistributedDataParallel
+
+    from . import torch_networks
+
+    torch_networks.use_threads(1)
+    torch.distributed.init_process_group("gloo")
+    rank = torch.distributed.get_rank()
+    n_ranks = torch.distributed.get_world_size()
+    inputs = make_gnn(round(options.hits / GNN_SHARE))
+    network = DistributedDataParallel(torch_networks.InteractionNetwork(inputs))
+    features = torch.from_numpy(inputs["features"])
+    src, dst = torch.from_numpy(inputs["edges"])
+    target = torch.from_numpy(inputs["is_true"].astype("float32"))
+    n_mine = len(range(rank, options.graphs, n_ranks))
+    optimiser = torch.optim.AdamW(
+        network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY
+    )
+
+    def step() -> None:
+        optimiser.zero_grad(set_to_none=True)
+        for k in range(n_mine):
+            # The gradients meet in the backward pass of the last graph.
+            with network.no_sync() if k < n_mine - 1 else nullcontext():
+                logits = network(features, src, dst)
+                loss = torch.nn.functional.binary_cross_entropy_with_logits(
+                    logits, target
+                )
+                (loss * n_ranks / options.graphs).backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimiser.step()
+
+    seconds = timed(step, options.steps)
+    torch.distributed.destroy_process_group()
+    return {"seconds": seconds} if rank == 0 else None
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def start_ddp(command: list[str], n_ranks: int) -> str:
+    port = str(free_port())
+    ranks = []
+    for rank in range(n_ranks):
+        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        numbers = {"RANK": str(rank), "WORLD_SIZE": str(n_ranks)}
+        ranks.append(
+            subprocess.Popen(
+                command,
+                env=os.environ | place | numbers | {"OMP_NUM_THREADS": "1"},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        )
+    texts = [rank.communicate()[0] for rank in ranks]
+    if any(rank.returncode for rank in ranks):
+        raise RuntimeError("a process of DDP failed")
+    return texts[0]
+
+
+def start_ours(command: list[str], n_ranks: int) -> str:
+    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    return subprocess.run(
+        [*MPIRUN, *as_root, "-n", str(n_ranks), *command],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def measure(options: argparse.Namespace, kind: str, n_ranks: int) -> dict[str, Any]:
+    numbers = [
+        f"--{name}={getattr(options, name)}" for name in ("hits", "graphs", "steps")
+    ]
+    command = [sys.executable, "-m", "peers.ranks", "--rank", kind, *numbers]
+    text = (start_ours if kind == OURS else start_ddp)(command, n_ranks)
+    found = json.loads(text.splitlines()[-1])
+    step = median(found["seconds"])
+    print(f"{kind}, {n_ranks} processes: {step:.3f} s a step", file=sys.stderr)
+    return found
+
+
+def report(found: dict[tuple[str, int], list[dict[str, Any]]]) -> None:
+    print(f"{'':20} {'1 process':>10} {'2':>10} {'scaling':>8} {'moving':>8} waiting")
+    for kind in (OURS, DDP):
+        one, two = (
+            median(s for run in found[kind, n] for s in run["seconds"]) for n in (1, 2)
+        )
+        line = f"{kind:20} {one:10.3f} {two:10.3f} {one / (2 * two):8.3f}"
+        for share in ("moving", "waiting"):
+            if share in found[kind, 2][0]:
+                middle = median(run[share] for run in found[kind, 2])
+                line += f" {middle:8.3f}"
+        print(line)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--hits", type=int, default=10000)
+    parser.add_argument("--graphs", type=int, default=4)
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rank", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.rank is not None:
+        found = (run_ours if options.rank == OURS else run_ddp)(options)
+        if found is not None:
+            print(json.dumps(found))
+        return
+    found: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for _ in range(options.rounds):
+        for n_ranks in (1, 2):
+            for kind in (OURS, DDP):
+                found.setdefault((kind, n_ranks), []).append(
+                    measure(options, kind, n_ranks)
+                )
+    report(found)
+
+
+if __name__ == "__main__":
+    main()
