@@ -45,6 +45,8 @@ ETX_VARIABLE_ETA = 1
 ETX_ORIENT_INDEX = 0
 ETX_ORIENT_OUTWARD = 1
 ETX_ORIENT_BOTH = 2
+ETX_PARTITION_PHI = 0
+ETX_PARTITION_KD = 1
 ETX_DEAL_BALANCED = 0
 ETX_DEAL_IN_TURN = 1
 
@@ -149,6 +151,16 @@ class etx_graph_options(c.Structure):
     ]
 
 
+class etx_part_exchange(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("reserved", c.c_int32),
+        ("swap", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p)),
+        ("leave", c.CFUNCTYPE(None, c.c_void_p, c.c_int32)),
+        ("user", c.c_void_p),
+    ]
+
+
 class etx_training_report(c.Structure):
     _fields_ = [
         ("struct_size", c.c_uint32),
@@ -199,6 +211,7 @@ STRUCTS = (
     etx_rate,
     etx_evaluation,
     etx_graph_options,
+    etx_part_exchange,
     etx_training_report,
     etx_team,
 )
@@ -327,12 +340,32 @@ FUNCTIONS = {
     "etx_graph_dst": (c.c_void_p, [c.c_void_p]),
     "etx_graph_offsets": (c.c_void_p, [c.c_void_p]),
     "etx_graph_scores": (c.c_void_p, [c.c_void_p]),
+    "etx_graph_set_scores": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "etx_graph_free": (None, [c.c_void_p]),
+    "etx_graph_partition": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_int32, c.c_int32,
+    ]),
+    "etx_graph_part_create": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_int32, c.c_int32,
+    ]),
+    "etx_graph_part_graph": (c.c_void_p, [c.c_void_p]),
+    "etx_graph_part_nodes": (c.c_void_p, [c.c_void_p]),
+    "etx_graph_part_edges": (c.c_void_p, [c.c_void_p]),
+    "etx_graph_part_n_own_edges": (c.c_int64, [c.c_void_p]),
+    "etx_graph_part_sent": (c.c_void_p, [c.c_void_p]),
+    "etx_graph_part_received": (c.c_void_p, [c.c_void_p]),
+    "etx_graph_part_score": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+    ]),
+    "etx_graph_part_free": (None, [c.c_void_p]),
     "etx_trainer_create": (c.c_int32, [
         c.c_void_p, c.c_void_p, c.c_char_p, c.c_void_p,
     ]),
     "etx_trainer_add_event": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int32]),
     "etx_trainer_set_cache": (c.c_int32, [c.c_void_p, c.c_char_p]),
+    "etx_trainer_set_parts": (c.c_int32, [
+        c.c_void_p, c.c_int32, c.c_int32, c.c_int32, c.c_void_p,
+    ]),
     "etx_trainer_set_team": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "etx_trainer_add_event_of_rank": (c.c_int32, [
         c.c_void_p, c.c_void_p, c.c_int64, c.c_int32, c.c_int32,
