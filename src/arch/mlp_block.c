@@ -130,6 +130,20 @@ static float *gradient_at(float *gradients, int64_t offset)
     return offset < 0 ? NULL : gradients + offset;
 }
 
+etx_status etx_mlp_block_prepare(struct etx_mlp_layers *out,
+    struct etx_context *context, const struct etx_mlp_block *block,
+    const float *values)
+{
+    struct etx_layer layer[ETX_MAX_LAYERS];
+    const struct etx_mlp_args forward = {
+        .n_layers = block->n_layers, .layer = layer};
+    const struct etx_mlp_prepare_args args = {
+        .forward = &forward, .layer = out->layer, .n_layers = &out->n_layers};
+
+    etx_mlp_block_layers(layer, block, values);
+    return context->ops->mlp_prepare(context->stream, &args);
+}
+
 void etx_mlp_block_gradients(struct etx_layer_gradient *gradient,
     const struct etx_mlp_block *block, float *gradients)
 {

@@ -47,6 +47,17 @@ void etx_mlp_block_layers(struct etx_layer *layer,
 void etx_mlp_block_gradients(struct etx_layer_gradient *gradient,
     const struct etx_mlp_block *block, float *gradients);
 
+/* The layers of a block made ready for many calls of ops->mlp. */
+struct etx_mlp_layers {
+    int32_t n_layers;
+    struct etx_layer layer[ETX_MAX_LAYERS];
+};
+
+/* Valid until the arena goes back to where it was and values change. */
+etx_status etx_mlp_block_prepare(struct etx_mlp_layers *out,
+    struct etx_context *context, const struct etx_mlp_block *block,
+    const float *values);
+
 /* Append the layers of tail, so that both run as one block. Together they
  * have at most ETX_MAX_LAYERS layers. */
 void etx_mlp_block_append(

@@ -105,11 +105,11 @@ static int is_augmented(const struct etx_trainer *trainer)
            augmentation->reflect_y || augmentation->reflect_x;
 }
 
-/* Features that name a direction do not move along with the hits. */
+/* Features that name a direction do not move along with the hits; the extents
+ * of a cluster are lengths on its module, which are the same in a mirror. */
 static etx_status check_augmentation(const struct etx_trainer *trainer)
 {
-    static const char *const fixed[] = {
-        "leta", "lphi", "lx", "ly", "lz", "geta", "gphi"};
+    static const char *const fixed[] = {"leta", "lphi", "geta", "gphi"};
     const struct etx_feature_list *list = &trainer->stage->node_features;
 
     if (!is_augmented(trainer))
