@@ -2,14 +2,13 @@
 
 A step works on G graphs of n edges on average; a rank has ceil(G / N) of them,
 and waits for the slowest. Compute time of a graph is linear in its edges. An
-all-reduce of B bytes over a ring costs alpha for each of 2 (N - 1) messages
-and beta for each of 2 (N - 1) / N B bytes (Thakur, Rabenseifner, Gropp,
-doi:10.1177/1094342005051521); the deterministic mode gathers slices in as many
-steps. What ranks on one machine take from each other, memory bandwidth above
-all, is a factor 1 + kappa (N - 1) on the compute time.
+all-reduce of B bytes costs alpha for each of 2 log2 N messages and beta for each
+of 2 (N - 1) / N B bytes (Rabenseifner's, in Thakur, Rabenseifner, Gropp,
+doi:10.1177/1094342005051521). What ranks on one machine take from each other,
+memory bandwidth above all, is a factor 1 + kappa (N - 1) on the compute time.
 
     t(N) = (fixed + per_edge n ceil(G / N)) imbalance(N) (1 + kappa (N - 1))
-           + 2 (N - 1) alpha + 2 (N - 1) / N B beta
+           + 2 log2(N) alpha + 2 (N - 1) / N B beta
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -54,7 +53,8 @@ class Model:
 
     def communicate(self, ranks: int) -> float:
         """Seconds of one all-reduce of the gradient."""
-        return (ranks - 1) * (2 * self.alpha + 2 * self.bytes * self.beta / ranks)
+        latency = 2 * math.log2(ranks) * self.alpha
+        return latency + 2 * (ranks - 1) / ranks * self.bytes * self.beta
 
     def step(
         self, ranks: int, edges: float, graphs: int, imbalance: float = 1.0
@@ -97,7 +97,7 @@ def fit_network(runs: Sequence[Run], size: float) -> tuple[float, float]:
     many = [run for run in runs if run.ranks > 1 and run.moving_seconds > 0.0]
     if not many:
         raise ValueError("no run on several ranks")
-    messages = [2.0 * (run.ranks - 1) for run in many]
+    messages = [2.0 * math.log2(run.ranks) for run in many]
     sizes = [2.0 * (run.ranks - 1) / run.ranks * size for run in many]
     moving = [run.moving_seconds for run in many]
     if len({run.ranks for run in many}) == 1:
