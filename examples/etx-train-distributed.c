@@ -32,6 +32,7 @@ static const char summary[] =
 
 struct options {
     const char *config, *out, *start, *log, *detector, *cache, *deal, *report;
+    const char *parts;
     struct program_list data, validation;
     int64_t n_ranks, n_threads, validate_every;
     double deadline, time_limit, checkpoint_seconds;
@@ -62,6 +63,9 @@ static void read_options(struct options *o, int argc, char **argv)
             .help = "add gradients in any order: other bits on other ranks"},
         {.name = "deal", .value = "HOW", .text = &o->deal,
             .help = "graphs to ranks: balanced (default) or turn"},
+        {.name = "graph-parallel", .value = "HOW", .text = &o->parts,
+            .help = "every graph on all ranks, cut in sectors of azimuth (phi) "
+                    "or halves of halves (kd)"},
         {.name = "shard", .flag = &o->is_sharded,
             .help = "each rank reads and keeps its own training events alone"},
         {.name = "deadline", .value = "S", .number = &o->deadline,
@@ -95,6 +99,12 @@ static void read_options(struct options *o, int argc, char **argv)
     if (o->deal != NULL && strcmp(o->deal, "balanced") != 0 &&
         strcmp(o->deal, "turn") != 0)
         exit(program_usage("--deal %s: not balanced or turn", o->deal));
+    if (o->parts != NULL && strcmp(o->parts, "phi") != 0 &&
+        strcmp(o->parts, "kd") != 0)
+        exit(program_usage("--graph-parallel %s: not phi or kd", o->parts));
+    if (o->parts != NULL && o->is_sharded)
+        exit(program_usage("--graph-parallel needs every event on every rank: "
+                           "not with --shard"));
 }
 
 static volatile sig_atomic_t stop_signal;
@@ -165,7 +175,7 @@ static const char *event_name(const struct rank *rank, int64_t k)
 /* Which rank alone has this event, -1: all have it. */
 static int32_t find_holder(const struct rank *rank, int64_t k)
 {
-    if (rank->n_ranks == 1 ||
+    if (rank->n_ranks == 1 || rank->options->parts != NULL ||
         (k < rank->n_training && !rank->options->is_sharded))
         return -1;
     return (int32_t)(k % rank->n_ranks);
@@ -241,17 +251,35 @@ static int resume(struct rank *rank)
     return 0;
 }
 
+/* Ranks share the graphs of a step, or every graph. */
+static int join_ranks(struct rank *rank)
+{
+    const char *parts = rank->options->parts;
+    etx_team team;
+
+    if (parts != NULL) {
+        CHECK(rank,
+            etx_dist_trainer_set_parts(rank->trainer, rank->dist,
+                strcmp(parts, "phi") == 0 ? ETX_PARTITION_PHI
+                                          : ETX_PARTITION_KD),
+            "--graph-parallel");
+        return 0;
+    }
+    CHECK(rank, etx_dist_team(&team, rank->dist), "team");
+    CHECK(rank, etx_trainer_set_team(rank->trainer, &team), "team");
+    return 0;
+}
+
 static int make_trainer(struct rank *rank)
 {
     const struct options *o = rank->options;
-    etx_team team;
 
     CHECK(rank,
         etx_trainer_create(
             &rank->trainer, rank->context, rank->config, rank->start),
         o->config);
-    CHECK(rank, etx_dist_team(&team, rank->dist), "team");
-    CHECK(rank, etx_trainer_set_team(rank->trainer, &team), "team");
+    if (join_ranks(rank) != 0)
+        return rank->result;
     if (o->cache != NULL)
         CHECK(rank, etx_trainer_set_cache(rank->trainer, o->cache),
             "--cache");

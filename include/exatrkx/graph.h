@@ -112,8 +112,7 @@ ETX_API void etx_graph_free(etx_graph *graph);
 /* How nodes are shared out. */
 #define ETX_PARTITION_PHI 0 /* sectors of azimuth */
 #define ETX_PARTITION_KD 1  /* halves of halves, each along azimuth or
-                             * pseudorapidity, whichever takes fewer edges
-                             * apart */
+                             * pseudorapidity: what takes fewer edges apart */
 
 /* One part of a graph, for a graph network that runs on all parts at once:
  * its own nodes, every edge at one of them, and the halo, which is the other
@@ -138,18 +137,17 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_part_create(etx_graph_part **out,
 /* The part as a graph: edges in the order of the whole graph, nodes numbered
  * anew in the order of the whole graph, scores copied. Borrowed. */
 ETX_API const etx_graph *etx_graph_part_graph(const etx_graph_part *part);
-/* [n_nodes] of that graph: nodes of the whole graph, ascending. Borrowed. */
+/* [n_nodes of that graph] nodes of the whole graph, ascending. Borrowed. */
 ETX_API const int32_t *etx_graph_part_nodes(const etx_graph_part *part);
-/* [n_edges] of that graph: edges of the whole graph, ascending. Borrowed. */
+/* [n_edges of that graph] edges of the whole graph, ascending. Borrowed. */
 ETX_API const int32_t *etx_graph_part_edges(const etx_graph_part *part);
 /* Edges that end at own nodes: their sum over the parts is that of the whole
  * graph. */
 ETX_API int64_t etx_graph_part_n_own_edges(const etx_graph_part *part);
-/* Node rows that this part sends to each part at an update: [n_parts].
+/* [n_parts] node rows that this part sends to each part at an update.
  * Borrowed. */
 ETX_API const int64_t *etx_graph_part_sent(const etx_graph_part *part);
-/* Node rows that it receives from each part at an update: [n_parts]. Borrowed.
- */
+/* [n_parts] node rows that it receives from each. Borrowed. */
 ETX_API const int64_t *etx_graph_part_received(const etx_graph_part *part);
 
 /* What carries rows between the parts. */

@@ -1,7 +1,7 @@
 /* dist/graph_parallel.c -- one graph on all ranks of a group.
  *
  * Ranks agree before every exchange whether all of them are still at it, which
- * costs one sum of a number: a rank that failed takes part in one agreement
+ * costs a barrier and a sum of one number: a rank that failed takes part in one agreement
  * more instead of leaving the others to their deadline, and the group stays
  * whole. The partition is rank 0's, as another machine's sines may round
  * otherwise.
@@ -15,13 +15,15 @@
 #include "dist/dist.h"
 #include "dist/fail.h"
 
-/* Did every rank come this far? status is this one's. */
+/* Did every rank come this far? status is this one's. The barrier is what
+ * waiting is told from work by, in the statistics. */
 static etx_status agree(struct etx_dist *dist, etx_status status)
 {
     int64_t n_failed = status != ETX_OK;
-    const etx_status sum =
-        etx_comm_sum(dist->comm, &n_failed, 1, ETX_COMM_I64);
+    etx_status sum = etx_comm_barrier(dist->comm);
 
+    if (sum == ETX_OK)
+        sum = etx_comm_sum(dist->comm, &n_failed, 1, ETX_COMM_I64);
     if (status != ETX_OK)
         return status;
     if (sum != ETX_OK || n_failed == 0)

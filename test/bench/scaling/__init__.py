@@ -1,0 +1,1 @@
+"""scaling -- a model of training time on many ranks; README.md."""

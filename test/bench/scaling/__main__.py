@@ -1,0 +1,153 @@
+"""scaling -- measure trainings, fit the model, predict; README.md.
+
+    python -m scaling measure --out DIR --data EVENTS... --start MODEL
+    python -m scaling predict --out DIR
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .chart import PUBLISHED, Curve, draw
+from .model import Model, Run, fit, leave_out_largest, on_network, speed_up
+from .runs import Plan, measure, names, read_runs, read_sizes
+
+PREDICTED = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+SHOWN = [32, 64, 1024]
+
+
+def counts(text: str) -> list[int]:
+    values = [int(part) for part in text.split(",")]
+    if min(values) < 1:
+        raise ValueError(text)
+    return values
+
+
+def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m scaling", description="How training scales on many ranks."
+    )
+    add = parser.add_argument
+    add("what", choices=["measure", "predict"])
+    add("--out", type=Path, required=True, metavar="DIR", help="of the runs")
+    add("--program", type=Path, default=Path("build/examples/etx-train-distributed"))
+    add("--start", type=Path, default=Path("examples/models/default.safetensors"))
+    add("--data", action="append", default=[], metavar="EVENTS", help="repeatable")
+    add("--ranks", type=counts, default=[1, 2, 4], metavar="N,...")
+    add("--edges", type=counts, default=[5000, 20000], metavar="N,...")
+    add("--graphs", type=int, default=8, help="of a step while measuring")
+    add("--steps", type=int, default=6, help="of a measured training")
+    add("--batch", type=int, default=1024, help="graphs of a step, predicted")
+    add("--latency", type=float, default=1e-5, help="s a message between GPUs")
+    add("--bandwidth", type=float, default=2e10, help="bytes/s between GPUs")
+    add("--compute", type=float, default=0.002, help="of a GPU, share of the time here")
+    add("--chart", type=Path, help="default DIR/scaling.svg")
+    return parser.parse_args(arguments)
+
+
+def describe(model: Model) -> str:
+    return (
+        f"a step takes {model.fixed:.3g} s and {model.per_edge:.3g} s an edge; "
+        f"{100 * model.kappa:.1f} % more for every further rank of the machine\n"
+        f"all-reduce of {model.bytes:.0f} bytes: {model.alpha:.3g} s a message, "
+        f"{model.beta:.3g} s a byte"
+    )
+
+
+def measured_curve(runs: Sequence[Run]) -> Curve:
+    """Of the largest graphs."""
+    edges = max(run.edges for run in runs)
+    of_size = [run for run in runs if run.edges == edges]
+    alone = [run.step_seconds for run in of_size if run.ranks == 1][0]
+    pairs = sorted((run.ranks, alone / run.step_seconds) for run in of_size)
+    return Curve(
+        "measured on this machine",
+        [ranks for ranks, _ in pairs],
+        [value for _, value in pairs],
+        "o",
+    )
+
+
+def predicted_curve(
+    label: str, model: Model, edges: float, graphs: int, style: str
+) -> Curve:
+    values = [speed_up(model, ranks, edges, graphs) for ranks in PREDICTED]
+    return Curve(label, PREDICTED, values, style)
+
+
+def make_curves(arguments: argparse.Namespace, runs: list[Run]) -> list[Curve]:
+    sizes = read_sizes(arguments.out)
+    model = fit(runs, sizes.gradient_bytes)
+    gpus = on_network(
+        model, arguments.latency, arguments.bandwidth, arguments.compute
+    )
+    edges = float(max(sizes.edges))
+    local = [n for n in PREDICTED if n <= max(names(runs))]
+    fitted = Curve(
+        "model of this machine",
+        local,
+        [speed_up(model, n, edges, sizes.graphs) for n in local],
+        "-",
+    )
+    return [
+        measured_curve(runs),
+        fitted,
+        predicted_curve("predicted for GPUs", gpus, edges, arguments.batch, "--"),
+        Curve("published, 1-32 A100", list(PUBLISHED), list(PUBLISHED.values()), "s"),
+    ]
+
+
+def predict(arguments: argparse.Namespace) -> None:
+    sizes = read_sizes(arguments.out)
+    runs = read_runs(arguments.out)
+    print("measured and fitted:")
+    print(describe(fit(runs, sizes.gradient_bytes)))
+    if len(names(runs)) > 2:
+        for check in leave_out_largest(runs, sizes.gradient_bytes):
+            print(
+                f"check: {check.ranks} ranks left out of the fit: predicted "
+                f"{check.predicted:.4g} s, measured {check.measured:.4g} s "
+                f"({100 * check.error:+.1f} %)"
+            )
+    curves = make_curves(arguments, runs)
+    print("predicted speed-up, not measured:")
+    for ranks, value in zip(curves[2].ranks, curves[2].speed_up):
+        if ranks in SHOWN:
+            print(f"  {ranks} GPUs: {value:.4g}, efficiency {value / ranks:.3f}")
+    if importlib.util.find_spec("matplotlib") is None:
+        print("no chart: matplotlib is not installed")
+        return
+    chart = arguments.chart or arguments.out / "scaling.svg"
+    draw(chart, curves)
+    print(f"chart: {chart}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parsed = parse_arguments(arguments)
+    if parsed.what == "predict":
+        predict(parsed)
+        return 0
+    if not parsed.data:
+        print("measure needs --data", file=sys.stderr)
+        return 2
+    plan = Plan(
+        parsed.program,
+        parsed.start,
+        parsed.data,
+        parsed.ranks,
+        parsed.edges,
+        parsed.graphs,
+        parsed.steps,
+    )
+    measure(plan, parsed.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""runs -- measure trainings on several ranks, and read what they cost.
+
+A folder of runs holds `sizes.json` (edges of a graph, graphs of a step, bytes
+of the gradient) and `EDGES.jsonl`, the report of etx-train-distributed.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from .model import Run
+
+SIZES = "sizes.json"
+FLOAT = 4  # bytes
+
+
+@dataclass(frozen=True)
+class Sizes:
+    edges: list[int]  # of a graph, one report each
+    graphs: int  # of a step
+    gradient_bytes: int
+
+
+def write_sizes(folder: Path, sizes: Sizes) -> None:
+    (folder / SIZES).write_text(json.dumps(asdict(sizes)) + "\n")
+
+
+def read_sizes(folder: Path) -> Sizes:
+    return Sizes(**json.loads((folder / SIZES).read_text()))
+
+
+def read_run(line: str, edges: int, graphs: int) -> Run:
+    """A line of a scaling report, whose graphs have about so many edges."""
+    fields = json.loads(line)
+    step = fields["batch_seconds"]
+    return Run(
+        ranks=fields["ranks"],
+        step_seconds=step,
+        edges=float(edges),
+        graphs=graphs,
+        moving_seconds=step * fields.get("moving_share", 0.0),
+        imbalance=fields.get("imbalance", 1.0),
+    )
+
+
+def read_runs(folder: Path) -> list[Run]:
+    sizes = read_sizes(folder)
+    runs = []
+    for edges in sizes.edges:
+        lines = (folder / f"{edges}.jsonl").read_text().splitlines()
+        runs += [read_run(line, edges, sizes.graphs) for line in lines if line]
+    return runs
+
+
+def count_gradient(model: Path, prefix: str = "gnn.") -> int:
+    """Bytes of the gradient of a stage, from the header of its model file."""
+    with model.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+    total = 0
+    for name, tensor in header.items():
+        if name.startswith(prefix):
+            size = FLOAT
+            for extent in tensor["shape"]:
+                size *= extent
+            total += size
+    return total
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured, and with what."""
+
+    program: Path
+    start: Path
+    data: list[str]
+    ranks: list[int]
+    edges: list[int]
+    graphs: int
+    steps: int
+
+
+def config(plan: Plan, edges: int) -> dict:
+    return {
+        "stage": "gnn",
+        "seed": 1,
+        "schedule": {"steps": plan.steps, "learning_rate": 1e-4},
+        "sampling": {"hits": 0, "edges": edges, "graphs": plan.graphs},
+    }
+
+
+def train(plan: Plan, folder: Path, edges: int, ranks: int) -> None:
+    path = folder / f"{edges}.json"
+    path.write_text(json.dumps(config(plan, edges)))
+    command = [str(plan.program), "--ranks", str(ranks), "--threads", "1"]
+    command += ["--config", str(path), "--start", str(plan.start)]
+    command += ["--out", str(folder / "model.safetensors")]
+    command += ["--scaling-report", str(folder / f"{edges}.jsonl")]
+    for item in plan.data:
+        command += ["--data", item]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def measure(plan: Plan, folder: Path) -> None:
+    """Every size on every number of ranks; reports of earlier runs go."""
+    folder.mkdir(parents=True, exist_ok=True)
+    gradient = count_gradient(plan.start)
+    write_sizes(folder, Sizes(plan.edges, plan.graphs, gradient))
+    for edges in plan.edges:
+        (folder / f"{edges}.jsonl").unlink(missing_ok=True)
+        for ranks in plan.ranks:
+            train(plan, folder, edges, ranks)
+
+
+def names(values: Sequence[Run]) -> list[int]:
+    """Numbers of ranks that were measured, ascending."""
+    return sorted({run.ranks for run in values})

@@ -1,0 +1,147 @@
+"""test_scaling -- the model of training time, on runs whose truth is known.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MODEL = ROOT / "examples" / "models" / "default.safetensors"
+GRADIENT = 200000
+EDGES = [5000, 20000]
+GRAPHS = 8
+
+
+class Scaling(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        sys.path.insert(0, str(ROOT / "test" / "bench"))
+        cls.addClassCleanup(sys.path.remove, str(ROOT / "test" / "bench"))
+
+    def truth(self):
+        from scaling.model import Model
+
+        return Model(2e-3, 4e-7, 0.03, 2e-5, 5e-10, GRADIENT)
+
+    def runs(self, ranks):
+        from scaling.model import Run
+
+        truth = self.truth()
+        return [
+            Run(n, truth.step(n, e, GRAPHS, 1.05), e, GRAPHS,
+                truth.communicate(n), 1.05)
+            if n > 1
+            else Run(1, truth.step(1, e, GRAPHS), e, GRAPHS, 0.0, 1.0)
+            for e in EDGES
+            for n in ranks
+        ]
+
+    def test_fit_finds_the_truth(self) -> None:
+        from scaling.model import fit
+
+        truth = self.truth()
+        found = fit(self.runs([1, 2, 4, 8]), GRADIENT)
+        for name in ("fixed", "per_edge", "kappa", "alpha", "beta"):
+            with self.subTest(name):
+                expected = getattr(truth, name)
+                self.assertAlmostEqual(getattr(found, name) / expected, 1.0, 6)
+
+    def test_largest_left_out_is_predicted(self) -> None:
+        from scaling.model import leave_out_largest
+
+        checks = leave_out_largest(self.runs([1, 2, 4, 8]), GRADIENT)
+        self.assertEqual([check.ranks for check in checks], [8, 8])
+        for check in checks:
+            self.assertLess(abs(check.error), 1e-6)
+
+    def test_a_wrong_prediction_shows(self) -> None:
+        from dataclasses import replace
+
+        from scaling.model import leave_out_largest
+
+        runs = [
+            replace(run, step_seconds=2 * run.step_seconds) if run.ranks == 8 else run
+            for run in self.runs([1, 2, 4, 8])
+        ]
+        for check in leave_out_largest(runs, GRADIENT):
+            self.assertAlmostEqual(check.error, -0.5, 6)
+
+    def test_network_never_beats_ideal(self) -> None:
+        from scaling.model import on_network, speed_up
+
+        gpus = on_network(self.truth(), 1e-5, 2e10, 0.01)
+        before = 0.0
+        for ranks in (1, 2, 32, 64, 1024):
+            value = speed_up(gpus, ranks, 20000.0, 1024)
+            self.assertLessEqual(value, ranks * (1 + 1e-9))
+            self.assertGreater(value, before)
+            before = value
+        with self.assertRaises(ValueError):
+            on_network(self.truth(), 1e-5, 0.0, 0.01)
+
+    def test_needs_one_rank_and_several(self) -> None:
+        from scaling.model import fit
+
+        with self.assertRaisesRegex(ValueError, "one rank"):
+            fit(self.runs([2, 4]), GRADIENT)
+        with self.assertRaisesRegex(ValueError, "several ranks"):
+            fit(self.runs([1]), GRADIENT)
+
+    def test_gradient_of_the_shipped_model(self) -> None:
+        from scaling.runs import count_gradient
+
+        size = count_gradient(MODEL)
+        self.assertGreater(size, 10000)
+        self.assertEqual(size % 4, 0)
+        self.assertEqual(count_gradient(MODEL, "nothing."), 0)
+
+    def write_runs(self, folder: Path) -> None:
+        from scaling.runs import Sizes, write_sizes
+
+        write_sizes(folder, Sizes(EDGES, GRAPHS, GRADIENT))
+        for edges in EDGES:
+            lines = [
+                {
+                    "ranks": run.ranks,
+                    "batch_seconds": run.step_seconds,
+                    "moving_share": run.moving_seconds / run.step_seconds,
+                    "imbalance": run.imbalance,
+                }
+                for run in self.runs([1, 2, 4])
+                if run.edges == edges
+            ]
+            text = "".join(json.dumps(line) + "\n" for line in lines)
+            (folder / f"{edges}.jsonl").write_text(text)
+
+    @unittest.skipUnless(
+        importlib.util.find_spec("matplotlib"), "matplotlib is not installed"
+    )
+    def test_predicts_and_draws_the_same_twice(self) -> None:
+        from scaling.__main__ import main
+
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            self.write_runs(folder)
+            charts = []
+            for _ in range(2):
+                out = io.StringIO()
+                with contextlib.redirect_stdout(out):
+                    self.assertEqual(main(["predict", "--out", name]), 0)
+                charts.append((folder / "scaling.svg").read_bytes())
+            self.assertIn("4 ranks left out", out.getvalue())
+            self.assertIn("1024 GPUs", out.getvalue())
+            self.assertEqual(charts[0], charts[1])
+            self.assertIn(b"published", charts[0].replace(b"<!-- ", b""))
+
+
+if __name__ == "__main__":
+    unittest.main()
