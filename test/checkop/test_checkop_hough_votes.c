@@ -82,10 +82,11 @@ START_TEST(test_hough_votes_random)
     float *position = checkop_uniform(&check, 3 * n_nodes, -800.0f, 800.0f);
     int64_t(*cell)[3] = calloc(n_edges, sizeof *cell);
     float *want = calloc(n_edges, sizeof *want);
+    int32_t *dst = checkop_indices(&check, n_edges, n_nodes);
     struct etx_hough_votes_args args = {.n_edges = n_edges,
         .position = position,
         .src = checkop_indices(&check, n_edges, n_nodes),
-        .dst = checkop_indices(&check, n_edges, n_nodes),
+        .dst = dst,
         .votes = checkop_buffer(&check, n_edges, sizeof(float))};
     double most = 0.0;
 
@@ -100,7 +101,7 @@ START_TEST(test_hough_votes_random)
     for (int32_t e = 0; e < n_edges; e++) {
         const int32_t step = args.src[e] < n_nodes / 2 - 5 ? 5 : 1;
         if (e % 2 == 0 || args.src[e] == args.dst[e])
-            ((int32_t *)args.dst)[e] = (args.src[e] + step) % n_nodes;
+            dst[e] = (args.src[e] + step) % n_nodes;
         find_cell(cell[e], position + 3 * args.src[e],
             position + 3 * args.dst[e]);
     }
