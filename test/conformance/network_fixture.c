@@ -218,6 +218,31 @@ static const struct network_case cases[] = {
                    " \"doublet_hidden\": [], \"order\": \"target_source\"}",
         .n_node_features = 9,
         .is_rough = 1},
+    {.name = "edge_pooling/with edge features, all contracted",
+        .arch = "edge_pooling",
+        .options = "{\"coarse\": {\"hidden\": 4, \"n_iterations\": 2},"
+                   " \"edge_hidden\": [5], \"contract_cut\": 0,"
+                   " \"activation\": \"tanh\","
+                   " \"order\": \"target_source\"}",
+        .n_node_features = 2,
+        .n_edge_features = 5},
+    {.name = "edge_pooling/nothing contracted",
+        .arch = "edge_pooling",
+        .options = "{\"coarse\": {\"hidden\": 4, \"n_iterations\": 1},"
+                   " \"edge_hidden\": [], \"contract_cut\": 1}",
+        .n_node_features = 3},
+    {.name = "gravnet/few neighbours",
+        .arch = "gravnet",
+        .options = "{\"hidden\": 6, \"n_iterations\": 2,"
+                   " \"n_space\": 2, \"n_flow\": 3, \"n_out\": 3,"
+                   " \"n_neighbours\": 13, \"activation\": \"tanh\"}",
+        .n_node_features = 3,
+        .is_global = 1},
+    {.name = "gravnet/no iteration",
+        .arch = "gravnet",
+        .options = "{\"hidden\": 4, \"n_iterations\": 0,"
+                   " \"norm\": \"none\"}",
+        .n_node_features = 3},
     {.name = "interaction_network/helices and votes, doubled",
         .arch = "interaction_network",
         .options = "{\"hidden\": 4, \"n_iterations\": 2,"
@@ -261,6 +286,7 @@ struct network_case network_case_at(int32_t place)
     if (place < N_CASES)
         return cases[place];
     defaults.arch = etx_archs[place - N_CASES]->name;
+    defaults.is_global = strcmp(defaults.arch, "gravnet") == 0;
     return defaults;
 }
 

@@ -45,11 +45,13 @@ def parse(arguments: Sequence[str] | None, name: str, **defaults: int) -> Any:
 
 
 def merged(base: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """base with the change laid over it; lists and values are replaced."""
+    """base with the change laid over it. Replaced as a whole are lists, values
+    and options, as those of one network mean nothing to another."""
     result = copy.deepcopy(base)
     for key, value in change.items():
         old = result.get(key)
         both = isinstance(old, dict) and isinstance(value, Mapping)
+        both = both and key != "options"
         result[key] = merged(old, value) if both else value
     return result
 
