@@ -245,7 +245,8 @@ static const struct network_case cases[] = {
         .n_node_features = 3},
     {.name = "interaction_network/helices and votes, doubled",
         .arch = "interaction_network",
-        .options = "{\"hidden\": 4, \"n_iterations\": 2,"
+        .options = "{\"hidden\": 5, \"n_iterations\": 2,"
+                   " \"norm\": \"none\", \"activation\": \"tanh\","
                    " \"direction\": \"doubled_mean\"}",
         .n_node_features = 2,
         .n_edge_features = ETX_N_EDGE_FEATURES},

@@ -135,6 +135,7 @@ etx_status etx_pooling_configure(
     };
     ETX_CHECK(read_own_options(state, network->arch->name, options));
     network->n_out = 1;
+    network->needs_whole = "a cluster may have hits of two parts";
     ETX_CHECK(declare_all(
         state, network, json_object_get(options, COARSE_KEY)));
 done:

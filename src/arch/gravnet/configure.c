@@ -104,6 +104,8 @@ etx_status etx_gravnet_configure(
     };
     ETX_CHECK(read_options(state, network->arch->name, options));
     network->n_out = state->n_out;
+    if (state->n_iterations > 0)
+        network->needs_whole = "neighbours are searched among all hits";
     ETX_CHECK(declare_two(&state->encoder, network, "encoder",
         network->n_node_features, state->hidden));
     for (int32_t k = 0; k < state->n_iterations; k++)
