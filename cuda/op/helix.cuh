@@ -1,4 +1,4 @@
-/* cuda/op/helix.cuh -- the helix through the beam line and both hits of an edge.
+/* cuda/op/helix.cuh -- the helix through the beam line and both hits.
  *
  * The arithmetic is that of op/ref/helix.c.
  *

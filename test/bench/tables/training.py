@@ -26,6 +26,14 @@ from .markdown import table
 
 CONFIGS = Path(__file__).resolve().parents[3] / "examples" / "configs"
 KEPT = 0.95  # of the signal pairs that reach the network, for the purity
+HEAD = (
+    "",
+    "training loss",
+    "validation loss",
+    "AUC",
+    "purity",
+    "CPU s",
+)
 Variants = Mapping[str, dict[str, Any]]
 
 
@@ -127,16 +135,6 @@ def run(options: argparse.Namespace, variants: Variants) -> str:
             )
         rows.append(row(name, results))
     return table(HEAD, rows)
-
-
-HEAD = (
-    "",
-    "training loss",
-    "validation loss",
-    "AUC",
-    "purity",
-    "CPU s",
-)
 
 
 def row(name: str, results: Sequence[tuple[float, Any, float]]) -> list[str]:
