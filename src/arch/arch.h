@@ -33,6 +33,7 @@ struct etx_network_input {
     const float *node_features; /* [n_nodes, n_node_features] */
     const float *position;      /* [n_nodes, 3] mm, for edge features */
     const struct etx_graph *graph; /* NULL for point networks */
+    const float *votes; /* [n_edges] or NULL, see etx_network_votes */
 };
 
 /* A named block of a network's parameters. */
@@ -119,6 +120,16 @@ etx_status etx_network_create(struct etx_network **out, const char *arch,
     int32_t n_node_features, const struct etx_edge_feature_list *edge_features,
     const json_t *options);
 void etx_network_free(struct etx_network *network);
+
+/* Is this feature on the network's list? */
+int32_t etx_network_needs(
+    const struct etx_network *network, enum etx_edge_feature feature);
+
+/* Hough votes of the edges of input->graph, in the arena: what input->votes
+ * must be. NULL when the network has no feature that needs them. */
+etx_status etx_network_votes(const float **out,
+    const struct etx_network *network, struct etx_context *context,
+    const struct etx_network_input *input);
 
 /* Initial values as PyTorch's Linear draws them (uniform +-1/sqrt(fan_in)),
  * from Philox(seed); norms at one and zero. */

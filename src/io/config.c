@@ -55,6 +55,11 @@ static const char *const edge_feature_names[ETX_N_EDGE_FEATURES] = {
     [ETX_EDGE_PHI_SLOPE] = "phi_slope",
     [ETX_EDGE_R_PHI_SLOPE] = "r_phi_slope",
     [ETX_EDGE_SCORE_LOGIT] = "score_logit",
+    [ETX_EDGE_HELIX_CURVATURE] = "helix_curvature",
+    [ETX_EDGE_HELIX_PHI0] = "helix_phi0",
+    [ETX_EDGE_ASINH_HELIX_Z0] = "asinh_helix_z0",
+    [ETX_EDGE_HELIX_ETA] = "helix_eta",
+    [ETX_EDGE_LOG_HOUGH_VOTES] = "log_hough_votes",
 };
 
 /* --------------------------------------------------- reading of values -- */

@@ -113,7 +113,7 @@ static etx_status run_network(struct etx_trainer *trainer,
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const struct etx_network *network = trainer->stage->network;
-    const struct etx_network_input input = {.n_nodes = wedge->sample.n_hits,
+    struct etx_network_input input = {.n_nodes = wedge->sample.n_hits,
         .node_features = wedge->sample.features,
         .position = wedge->sample.position,
         .graph = graph};
@@ -134,6 +134,7 @@ static etx_status run_network(struct etx_trainer *trainer,
         &logit, arena, graph->n_edges, sizeof *logit, "logits"));
     ETX_CHECK(etx_arena_take(&d_logit, arena, graph->n_edges, sizeof *d_logit,
         "gradient of logits"));
+    ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     ETX_CHECK(network->arch->forward(network, context, &input, &tape, logit));
     ETX_CHECK(etx_edge_loss(&part, d_logit, context, &trainer->config.loss,
         &target->norm, graph->n_edges, logit, wedge->edges.target + first,

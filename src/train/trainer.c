@@ -149,6 +149,21 @@ static etx_status check_chunks(const struct etx_trainer *trainer)
     return ETX_OK;
 }
 
+/* A filter is trained on a choice of the edges, in which the cells of the
+ * Hough space hold fewer of them than in the whole graph. */
+static etx_status check_votes(const struct etx_trainer *trainer)
+{
+    const struct etx_network *network = trainer->stage->network;
+
+    if (trainer->config.stage == ETX_TRAIN_FILTER &&
+        etx_network_needs(network, ETX_EDGE_LOG_HOUGH_VOTES))
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: a filter cannot be trained with the edge "
+            "feature \"log_hough_votes\": it sees a choice of the edges, of "
+            "which votes would be too few");
+    return ETX_OK;
+}
+
 static etx_status hash_trainer(struct etx_trainer *trainer)
 {
     uint64_t hash = ETX_HASH_START;
@@ -249,6 +264,7 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     ETX_CHECK(make_model(trainer, start));
     ETX_CHECK(check_augmentation(trainer));
     ETX_CHECK(check_chunks(trainer));
+    ETX_CHECK(check_votes(trainer));
     ETX_CHECK(hash_trainer(trainer));
     ETX_CHECK(take_moments(trainer));
     *out = trainer;

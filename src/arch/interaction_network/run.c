@@ -22,6 +22,25 @@ static int64_t align(int64_t n)
     return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* The votes of an edge are those of its reverse, too. */
+static etx_status double_votes(
+    struct etx_interaction_run *run, int64_t n_edges, const float *votes)
+{
+    etx_status status = ETX_OK;
+
+    if (votes == NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_alloc(&run->votes, 2 * n_edges, sizeof *run->votes,
+        "votes of doubled edges"));
+    for (int64_t e = 0; e < n_edges; e++) {
+        run->votes[run->place[e]] = votes[e];
+        run->votes[run->place[n_edges + e]] = votes[e];
+    }
+    run->input.votes = run->votes;
+done:
+    return status;
+}
+
 /* Replace the graph by the one with both directions of every edge, scores
  * included. Runs on the host, as etx_graph_double does. */
 static etx_status double_graph(
@@ -43,6 +62,7 @@ static etx_status double_graph(
         run->doubled->halo = &run->halo;
     }
     run->input.graph = run->doubled;
+    ETX_CHECK(double_votes(run, graph->n_edges, run->input.votes));
 done:
     return status;
 }
@@ -80,6 +100,7 @@ void etx_interaction_close(struct etx_interaction_run *run)
 {
     etx_graph_free(run->doubled);
     etx_release(run->place);
+    etx_release(run->votes);
 }
 
 int64_t etx_interaction_latent_count(const struct etx_interaction_run *run)

@@ -23,6 +23,7 @@ struct etx_interaction_run {
     struct etx_graph *doubled; /* owned, or NULL */
     struct etx_halo halo;      /* of the doubled part of a graph */
     int32_t *place;            /* [2 * n_edges_out] see etx_graph_double */
+    float *votes; /* [2 * n_edges_out] owned, or NULL: both directions alike */
 
     int32_t keeps_all;                /* latents of every iteration */
     int64_t n_node_slots, n_edge_slots;
