@@ -56,9 +56,13 @@ enum etx_init {
 struct etx_network;
 
 /* Latents that a forward keeps for the backward; owned by the arena of the
- * context: reset the arena only after the backward. */
+ * context: reset the arena only after the backward. The caller says how they
+ * are kept and leaves that as it is for the backward; only a family that
+ * saves_memory reads it. */
 struct etx_tape {
     void *state; /* the family's own */
+    int32_t recomputes; /* few are kept, the others made again, same bits */
+    int32_t is_half;    /* kept as bfloat16, the nearest of the float32 */
 };
 
 /* A family of networks. Functions other than configure may run at once for
@@ -92,6 +96,9 @@ struct etx_arch {
 
     /* Works on arrays outside the operators: not on a device. */
     int32_t is_host_only;
+
+    /* Reads etx_tape.recomputes and .is_half. */
+    int32_t saves_memory;
 };
 
 struct etx_network {

@@ -13,7 +13,7 @@ static const char *const stage_names[] = {"embedding", "filter", "gnn", NULL};
 
 static const char *const top_keys[] = {"stage", "seed", "model", "label",
     "schedule", "optimiser", "truth", "sampling", "loss", "augmentation",
-    "validation", "stability"};
+    "validation", "stability", "memory"};
 
 static etx_status check_keys(const json_t *json)
 {

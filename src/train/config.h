@@ -67,6 +67,9 @@ enum etx_criterion {
     ETX_CRITERION_PURITY
 };
 
+/* Of the latents that are kept. */
+enum etx_precision { ETX_PRECISION_FLOAT32, ETX_PRECISION_BF16 };
+
 struct etx_train_schedule {
     int32_t n_steps;
     int32_t n_warmup_steps;
@@ -149,6 +152,12 @@ struct etx_train_validation {
     float min_delta;         /* what counts as better */
 };
 
+/* How latents are kept between forward and backward. */
+struct etx_train_memory {
+    int32_t checkpointing; /* few of them, the others are made again */
+    int32_t precision;     /* enum etx_precision */
+};
+
 struct etx_train_config {
     int32_t stage; /* enum etx_train_stage */
     int32_t seed;
@@ -160,6 +169,7 @@ struct etx_train_config {
     struct etx_train_augmentation augmentation;
     struct etx_train_validation validation;
     struct etx_train_stability stability;
+    struct etx_train_memory memory;
     json_t *json; /* the whole; released by _clear */
 };
 

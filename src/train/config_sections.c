@@ -28,6 +28,8 @@ static const char *const query_names[] = {"all", "no_noise", "signal", NULL};
 static const char *const criterion_names[] = {
     "loss", "auc", "efficiency", "purity", NULL};
 
+static const char *const precision_names[] = {"float32", "bf16", NULL};
+
 static struct etx_option int_option(
     const char *key, int32_t *value, double low, double high)
 {
@@ -272,6 +274,16 @@ static etx_status read_stability(
     return status;
 }
 
+static etx_status read_memory(
+    struct etx_train_memory *memory, const json_t *json)
+{
+    const struct etx_option options[] = {
+        bool_option("checkpointing", &memory->checkpointing),
+        choice_option("precision", &memory->precision, precision_names)};
+
+    return etx_options_read("memory", json, options, COUNT(options));
+}
+
 etx_status etx_train_config_read_sections(
     struct etx_train_config *config, const json_t *json)
 {
@@ -293,6 +305,7 @@ etx_status etx_train_config_read_sections(
         json_object_get(json, "validation"), config->stage));
     ETX_CHECK(read_stability(
         &config->stability, json_object_get(json, "stability")));
+    ETX_CHECK(read_memory(&config->memory, json_object_get(json, "memory")));
 done:
     return status;
 }

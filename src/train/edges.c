@@ -95,7 +95,9 @@ static etx_status run_network(struct etx_trainer *trainer,
         .node_features = wedge->sample.features,
         .position = wedge->sample.position,
         .graph = graph};
-    struct etx_tape tape = {NULL};
+    struct etx_tape tape = {
+        .recomputes = trainer->config.memory.checkpointing,
+        .is_half = trainer->config.memory.precision == ETX_PRECISION_BF16};
     double part = 0.0;
     float *logit;
     float *d_logit;

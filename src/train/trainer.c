@@ -149,6 +149,22 @@ static etx_status check_chunks(const struct etx_trainer *trainer)
     return ETX_OK;
 }
 
+/* A switch that a network does not read would say that it is on. */
+static etx_status check_memory(const struct etx_trainer *trainer)
+{
+    const struct etx_train_memory *memory = &trainer->config.memory;
+    const struct etx_arch *arch = trainer->stage->network->arch;
+    const int32_t is_on = memory->checkpointing ||
+                          memory->precision != ETX_PRECISION_FLOAT32;
+
+    if (is_on && !arch->saves_memory)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: memory.checkpointing and memory.precision are "
+            "of networks that keep latents of edges, \"%s\" does not",
+            arch->name);
+    return ETX_OK;
+}
+
 static etx_status hash_trainer(struct etx_trainer *trainer)
 {
     uint64_t hash = ETX_HASH_START;
@@ -247,6 +263,7 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     ETX_CHECK(make_model(trainer, start));
     ETX_CHECK(check_augmentation(trainer));
     ETX_CHECK(check_chunks(trainer));
+    ETX_CHECK(check_memory(trainer));
     ETX_CHECK(hash_trainer(trainer));
     ETX_CHECK(take_moments(trainer));
     *out = trainer;
