@@ -63,6 +63,10 @@ struct etx_tape {
     void *state; /* the family's own */
     int32_t recomputes; /* few are kept, the others made again, same bits */
     int32_t is_half;    /* kept as bfloat16, the nearest of the float32 */
+
+    /* Of a network that has_pt_head, for its graph's edges; or NULL. */
+    float *pt;         /* [n_edges] the forward writes what the head says */
+    const float *d_pt; /* [n_edges] its gradient, which the backward takes */
 };
 
 /* A family of networks. Functions other than configure may run at once for
@@ -105,6 +109,7 @@ struct etx_network {
     const struct etx_arch *arch;
     int32_t n_node_features;
     int32_t n_out; /* columns of a point network; 1 for edge networks */
+    int32_t has_pt_head; /* training can ask for a momentum of every edge */
     struct etx_edge_feature_list edge_features;
     int32_t n_parameters;
     struct etx_parameter *parameter; /* [n_parameters] */

@@ -128,6 +128,9 @@ struct etx_train_sampling {
     int32_t count_true_twice; /* embedding: true pairs that are found, too */
 };
 
+/* What the momentum head of a network learns of a true edge's particle. */
+enum etx_pt_target { ETX_PT_LOG, ETX_PT_INVERSE };
+
 struct etx_train_loss {
     float positive_weight;
     int32_t hinge; /* enum etx_hinge */
@@ -137,6 +140,8 @@ struct etx_train_loss {
     float focal_gamma;  /* 0 = cross-entropy */
     float hit_weight;   /* weight of true edges: times this mean hit weight;
                          * 0 = not */
+    float pt_weight;    /* gnn: of the loss of the momentum head, 0 = none */
+    int32_t pt_target;  /* gnn: enum etx_pt_target */
 };
 
 struct etx_train_augmentation {

@@ -28,6 +28,7 @@ static const char *const query_names[] = {"all", "no_noise", "signal", NULL};
 static const char *const criterion_names[] = {
     "loss", "auc", "efficiency", "purity", NULL};
 
+static const char *const pt_target_names[] = {"log", "inverse", NULL};
 static const char *const precision_names[] = {"float32", "bf16", NULL};
 
 static struct etx_option int_option(
@@ -210,12 +211,15 @@ static etx_status read_loss(
     const struct etx_option edges[] = {positive, average,
         choice_option("reduction", &loss->reduction, reduction_names),
         float_option("focal_gamma", &loss->focal_gamma, 0.0, 100.0),
-        float_option("hit_weight", &loss->hit_weight, 0.0, 1e9)};
+        float_option("hit_weight", &loss->hit_weight, 0.0, 1e9),
+        float_option("pt_weight", &loss->pt_weight, 0.0, 1e6),
+        choice_option("pt_target", &loss->pt_target, pt_target_names)};
 
     if (stage == ETX_TRAIN_EMBEDDING)
         return etx_options_read(
             "loss", json, contrastive, COUNT(contrastive));
-    return etx_options_read("loss", json, edges, COUNT(edges));
+    return etx_options_read("loss", json, edges,
+        stage == ETX_TRAIN_GNN ? COUNT(edges) : COUNT(edges) - 2);
 }
 
 static etx_status read_augmentation(

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "train/edge_choice.h"
 #include "train/edge_loss.h"
+#include "train/pt_loss.h"
 
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct wedge {
     struct etx_step_edges edges;
     struct etx_edge_sums sums;
     struct etx_graph *graph; /* of the chosen edges */
+    float *pt_target;        /* [edges.n] see etx_pt_targets; or NULL */
 };
 
 /* How many hits hold about as many edges as asked. */
@@ -55,6 +57,10 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
         wedge->edges.n, wedge->edges.id));
     etx_edge_sums_add(&wedge->sums, wedge->edges.n, wedge->edges.target,
         wedge->edges.weight);
+    if (trainer->config.loss.pt_weight > 0.0f)
+        ETX_CHECK(etx_pt_targets(&wedge->pt_target,
+            trainer->context->stream->arena, &trainer->config.loss,
+            event->event, &wedge->sample, wedge->graph, &wedge->edges));
 done:
     return status;
 }
@@ -78,7 +84,22 @@ static struct etx_edge_norm choose_norm(const struct etx_train_loss *options,
         return etx_edge_norm(&sums, options->reduction);
     norm = etx_edge_norm(&wedge[w].sums, options->reduction);
     norm.scale /= n_filled;
+    norm.pt_scale /= n_filled;
     return norm;
+}
+
+/* Room for what the momentum head says, and its gradient. */
+static etx_status take_pt(
+    struct etx_tape *tape, float **d_pt, struct etx_arena *arena, int64_t n)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&tape->pt, arena, n, sizeof(float), "momenta"));
+    ETX_CHECK(etx_arena_take(
+        d_pt, arena, n, sizeof(float), "gradient of momenta"));
+    tape->d_pt = *d_pt;
+done:
+    return status;
 }
 
 /* Forward, loss and backward on edges `first` .. first + graph->n_edges of the
@@ -101,16 +122,23 @@ static etx_status run_network(struct etx_trainer *trainer,
     double part = 0.0;
     float *logit;
     float *d_logit;
+    float *d_pt = NULL;
     etx_status status;
 
     ETX_CHECK(etx_arena_take(
         &logit, arena, graph->n_edges, sizeof *logit, "logits"));
     ETX_CHECK(etx_arena_take(&d_logit, arena, graph->n_edges, sizeof *d_logit,
         "gradient of logits"));
+    if (wedge->pt_target != NULL)
+        ETX_CHECK(take_pt(&tape, &d_pt, arena, graph->n_edges));
     ETX_CHECK(network->arch->forward(network, context, &input, &tape, logit));
     ETX_CHECK(etx_edge_loss(&part, d_logit, context, &trainer->config.loss,
         norm, graph->n_edges, logit, wedge->edges.target + first,
         wedge->edges.weight + first));
+    if (wedge->pt_target != NULL)
+        part += etx_pt_loss(d_pt, graph->n_edges, tape.pt,
+            wedge->pt_target + first,
+            norm->pt_scale * (double)trainer->config.loss.pt_weight);
     ETX_CHECK(network->arch->backward(
         network, context, &input, &tape, d_logit, trainer->gradient));
     *loss += part;

@@ -165,6 +165,19 @@ static etx_status check_memory(const struct etx_trainer *trainer)
     return ETX_OK;
 }
 
+/* A loss of what the network does not say would be none. */
+static etx_status check_pt(const struct etx_trainer *trainer)
+{
+    if (trainer->config.loss.pt_weight > 0.0f &&
+        !trainer->stage->network->has_pt_head)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: loss.pt_weight %g with a network without "
+            "momentum head: an interaction_network with the option "
+            "\"pt_layers\" has one",
+            (double)trainer->config.loss.pt_weight);
+    return ETX_OK;
+}
+
 static etx_status hash_trainer(struct etx_trainer *trainer)
 {
     uint64_t hash = ETX_HASH_START;
@@ -264,6 +277,7 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     ETX_CHECK(check_augmentation(trainer));
     ETX_CHECK(check_chunks(trainer));
     ETX_CHECK(check_memory(trainer));
+    ETX_CHECK(check_pt(trainer));
     ETX_CHECK(hash_trainer(trainer));
     ETX_CHECK(take_moments(trainer));
     *out = trainer;

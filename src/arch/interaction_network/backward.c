@@ -126,6 +126,20 @@ done:
     return status;
 }
 
+static etx_status pt_backward(struct back *back, const float *d_pt)
+{
+    etx_status status = ETX_OK;
+    const struct etx_arena_mark mark = etx_arena_mark(arena_of(back));
+    struct etx_interaction_parts parts;
+
+    etx_interaction_pt_parts(&parts, &back->run);
+    ETX_CHECK(block_backward(back, &back->run.state->pt_head, &parts, d_pt));
+    ETX_CHECK(add_edge_parts(back, &parts));
+done:
+    etx_arena_reset(arena_of(back), mark);
+    return status;
+}
+
 /* From the gradient of the edges k + 1 to that of the edges k and the nodes
  * that they were made of. */
 static etx_status edges_backward(struct back *back, int32_t k)
@@ -281,14 +295,15 @@ done:
     return status;
 }
 
-/* The gradient of the doubled graph's logits; on the host, as the doubling. */
-static etx_status double_gradient(
-    const float **out, const struct back *back, const float *d_out)
+/* The gradient of the doubled graph's values, of which the caller's are the
+ * means of both or those of the edges as they are; on the host, as the
+ * doubling. */
+static etx_status double_gradient(const float **out, const struct back *back,
+    const float *d_out, int32_t is_mean)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction_run *run = &back->run;
     const int64_t n = run->n_edges_out;
-    const int32_t is_mean = run->state->direction == ETX_DOUBLED_MEAN;
     float *d_logit = NULL;
 
     ETX_CHECK(etx_arena_take(&d_logit, arena_of(back), 2 * n, sizeof *d_logit,
@@ -329,6 +344,7 @@ etx_status etx_interaction_backward(const struct etx_network *network,
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct back back = {.gradient = gradient};
+    const float *d_pt = network->has_pt_head ? tape->d_pt : NULL;
 
     if (input->graph->n_edges == 0)
         return ETX_OK;
@@ -337,8 +353,13 @@ etx_status etx_interaction_backward(const struct etx_network *network,
     ETX_CHECK(load(&back.run, 0, 0));
     ETX_CHECK(take_sums(&back));
     if (back.run.doubled != NULL)
-        ETX_CHECK(double_gradient(&d_out, &back, d_out));
+        ETX_CHECK(double_gradient(&d_out, &back, d_out,
+            back.run.state->direction == ETX_DOUBLED_MEAN));
     ETX_CHECK(decoder_backward(&back, d_out));
+    if (d_pt != NULL && back.run.doubled != NULL)
+        ETX_CHECK(double_gradient(&d_pt, &back, d_pt, 0));
+    if (d_pt != NULL)
+        ETX_CHECK(pt_backward(&back, d_pt));
     for (int32_t k = back.run.state->n_iterations - 1; k >= 0; k--)
         ETX_CHECK(iteration_backward(&back, k));
     ETX_CHECK(encoders_backward(&back));

@@ -146,6 +146,35 @@ done:
     return status;
 }
 
+/* What the head says of the caller's edges, as they run. */
+static etx_status predict_pt(const struct etx_interaction_run *run, float *out)
+{
+    etx_status status = ETX_OK;
+    struct etx_context *context = run->context;
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_gather_args first_half = {.n_rows = run->n_edges_out,
+        .width = 1,
+        .index = run->place,
+        .y = out};
+    struct etx_interaction_parts parts;
+    float *pt = out;
+
+    if (run->doubled != NULL) {
+        ETX_CHECK(etx_arena_take(&pt, arena, run->n_edges, sizeof *pt,
+            "momenta of doubled edges"));
+    }
+    etx_interaction_pt_parts(&parts, run);
+    ETX_CHECK(etx_interaction_run_block(
+        run, &run->state->pt_head, &parts, NULL, pt));
+    first_half.x = pt;
+    if (run->doubled != NULL)
+        ETX_CHECK(context->ops->gather(context->stream, &first_half));
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
 static etx_status forward(const struct etx_network *network,
     struct etx_context *context, const struct etx_network_input *input,
     struct etx_tape *tape, float *out)
@@ -168,6 +197,8 @@ static etx_status forward(const struct etx_network *network,
     for (int32_t k = 0; k < run.state->n_iterations; k++)
         ETX_CHECK(iterate(&run, k));
     ETX_CHECK(decode(&run, out));
+    if (tape != NULL && tape->pt != NULL && network->has_pt_head)
+        ETX_CHECK(predict_pt(&run, tape->pt));
     if (tape != NULL)
         tape->state = latents;
 done:

@@ -379,6 +379,16 @@ void etx_interaction_decoder_parts(
         append_edges(out, run, edges, 0);
 }
 
+void etx_interaction_pt_parts(
+    struct etx_interaction_parts *out, const struct etx_interaction_run *run)
+{
+    const int32_t last = run->state->n_iterations;
+
+    *out = (struct etx_interaction_parts){
+        .input = {.args = {.n_rows = run->n_edges}}};
+    append_edges(out, run, etx_interaction_edge(run, last), 0);
+}
+
 static void append_node(struct etx_interaction_parts *out,
     const struct etx_interaction_run *run, const float *nodes)
 {

@@ -104,6 +104,8 @@ void etx_interaction_node_parts(struct etx_interaction_parts *out,
     const struct etx_interaction_messages *messages);
 void etx_interaction_decoder_parts(
     struct etx_interaction_parts *out, const struct etx_interaction_run *run);
+void etx_interaction_pt_parts(
+    struct etx_interaction_parts *out, const struct etx_interaction_run *run);
 
 /* Edge latents k + 1 from those of k and the latents of nodes after so many
  * iterations: etx_interaction_ends_of. */
