@@ -15,6 +15,7 @@ enum etx_train_stage {
     ETX_TRAIN_EMBEDDING,
     ETX_TRAIN_FILTER,
     ETX_TRAIN_GNN,
+    ETX_TRAIN_CASCADE, /* learns from the filter, before which it runs */
     ETX_N_TRAIN_STAGES
 };
 
@@ -178,7 +179,7 @@ struct etx_train_config {
     json_t *json; /* the whole; released by _clear */
 };
 
-/* "embedding", "filter", "gnn": the keys of etx.config. */
+/* "embedding", "filter", "gnn", "cascade": the keys of etx.config. */
 const char *etx_train_stage_name(int32_t stage);
 
 /* Read text into config; on error config is untouched. */

@@ -104,6 +104,8 @@ static void set_defaults(struct etx_train_config *config)
     config->validation.criterion = config->stage == ETX_TRAIN_EMBEDDING
                                        ? ETX_CRITERION_PURITY
                                        : ETX_CRITERION_LOSS;
+    if (config->stage == ETX_TRAIN_CASCADE)
+        config->validation.target_efficiency = 0.999f;
     config->stability = (struct etx_train_stability){
         .spike_window = 50, .snapshot_every = 200, .most_rollbacks = 10};
 }
@@ -195,6 +197,8 @@ static etx_status read_sampling(struct etx_train_sampling *sampling,
         return etx_options_read("sampling", json, embedding, COUNT(embedding));
     if (stage == ETX_TRAIN_FILTER)
         return etx_options_read("sampling", json, filter, COUNT(filter));
+    if (stage == ETX_TRAIN_CASCADE)
+        return etx_options_read("sampling", json, filter, COUNT(filter) - 1);
     return etx_options_read("sampling", json, gnn, COUNT(gnn));
 }
 
@@ -218,6 +222,8 @@ static etx_status read_loss(
     if (stage == ETX_TRAIN_EMBEDDING)
         return etx_options_read(
             "loss", json, contrastive, COUNT(contrastive));
+    if (stage == ETX_TRAIN_CASCADE)
+        return etx_options_read("loss", json, edges, 2);
     return etx_options_read("loss", json, edges,
         stage == ETX_TRAIN_GNN ? COUNT(edges) : COUNT(edges) - 2);
 }

@@ -14,23 +14,31 @@
 static struct etx_model_stage *find_stage(
     struct etx_model *model, int32_t stage)
 {
-    if (stage == ETX_TRAIN_EMBEDDING)
-        return &model->embedding;
-    return stage == ETX_TRAIN_FILTER ? &model->filter : &model->gnn;
+    struct etx_model_stage *const stages[ETX_N_TRAIN_STAGES] = {
+        [ETX_TRAIN_EMBEDDING] = &model->embedding,
+        [ETX_TRAIN_FILTER] = &model->filter,
+        [ETX_TRAIN_GNN] = &model->gnn,
+        [ETX_TRAIN_CASCADE] = &model->cascade};
+
+    return stages[stage];
 }
 
 /* The same for a model that may not change. */
 static const struct etx_network *find_network(
     const struct etx_model *model, int32_t stage)
 {
-    if (stage == ETX_TRAIN_EMBEDDING)
-        return model->embedding.network;
-    return stage == ETX_TRAIN_FILTER ? model->filter.network
-                                     : model->gnn.network;
+    const struct etx_network *const networks[ETX_N_TRAIN_STAGES] = {
+        [ETX_TRAIN_EMBEDDING] = model->embedding.network,
+        [ETX_TRAIN_FILTER] = model->filter.network,
+        [ETX_TRAIN_GNN] = model->gnn.network,
+        [ETX_TRAIN_CASCADE] = model->cascade.network};
+
+    return networks[stage];
 }
 
 /* etx.config of the model to train: the start's, with the stage (and label)
- * that the training config describes in its place. */
+ * that the training config describes in its place. A cascade has learnt from
+ * its filter and goes with it. */
 static etx_status make_model_config(json_t **out,
     const struct etx_train_config *config, const struct etx_model *start)
 {
@@ -49,6 +57,8 @@ static etx_status make_model_config(json_t **out,
             "\"%s\"",
             stage);
     }
+    if (config->stage < ETX_TRAIN_GNN)
+        (void)json_object_del(made, "cascade");
     if ((described != NULL && json_object_set(made, stage, described) != 0) ||
         (label != NULL && json_object_set(made, "label", label) != 0)) {
         json_decref(made);
@@ -197,6 +207,15 @@ done:
     return status;
 }
 
+/* Whether stage s of the model is one that makes the graphs of a stage. */
+static int makes_graphs(
+    const struct etx_model *model, int32_t s, int32_t stage)
+{
+    if (s == ETX_TRAIN_CASCADE)
+        return stage == ETX_TRAIN_GNN && model->cascade.network != NULL;
+    return stage == ETX_TRAIN_CASCADE ? s < ETX_TRAIN_GNN : s < stage;
+}
+
 /* Of the stages before the one in training, which make its graphs. */
 static etx_status hash_stages_before(
     uint64_t *out, const struct etx_trainer *trainer)
@@ -204,9 +223,11 @@ static etx_status hash_stages_before(
     uint64_t hash = ETX_HASH_START;
     etx_status status = ETX_OK;
 
-    for (int32_t s = 0; s < trainer->config.stage; s++) {
+    for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++) {
         const struct etx_network *network = find_network(trainer->model, s);
 
+        if (!makes_graphs(trainer->model, s, trainer->config.stage))
+            continue;
         ETX_CHECK(etx_hash_json(&hash, json_object_get(trainer->model_config,
                                            etx_train_stage_name(s))));
         if (network != NULL)
