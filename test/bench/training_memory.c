@@ -193,7 +193,7 @@ done:
 
 int main(int argc, char **argv)
 {
-    int64_t size[N_SIZES] = {100000, 20000, 64, 8, 3};
+    int64_t size[N_SIZES] = {100000, 10000, 64, 8, 3};
     int failed = 0;
 
     for (int k = 1; k < argc && k <= N_SIZES; k++)
