@@ -220,7 +220,7 @@ START_TEST(test_train_cascade_goes_with_its_filter)
     static const char *const configs[] = {
         "{\"stage\": \"filter\"}",
         "{\"stage\": \"gnn\", \"model\": {\"arch\": \"interaction_network\","
-        "\"node_features\": []}}"};
+        "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}]}}"};
     struct train_bench bench;
     etx_model *model = train(&bench);
     etx_trainer *trainer = NULL;
