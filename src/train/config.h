@@ -132,6 +132,9 @@ struct etx_train_sampling {
 /* What the momentum head of a network learns of a true edge's particle. */
 enum etx_pt_target { ETX_PT_LOG, ETX_PT_INVERSE };
 
+/* What a cascade learns from its filter. */
+enum etx_teacher { ETX_TEACHER_SCORE, ETX_TEACHER_DECISION };
+
 struct etx_train_loss {
     float positive_weight;
     int32_t hinge; /* enum etx_hinge */
@@ -143,6 +146,7 @@ struct etx_train_loss {
                          * 0 = not */
     float pt_weight;    /* gnn: of the loss of the momentum head, 0 = none */
     int32_t pt_target;  /* gnn: enum etx_pt_target */
+    int32_t teacher;    /* cascade: enum etx_teacher */
 };
 
 struct etx_train_augmentation {

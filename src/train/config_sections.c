@@ -28,6 +28,7 @@ static const char *const query_names[] = {"all", "no_noise", "signal", NULL};
 static const char *const criterion_names[] = {
     "loss", "auc", "efficiency", "purity", NULL};
 
+static const char *const teacher_names[] = {"score", "decision", NULL};
 static const char *const pt_target_names[] = {"log", "inverse", NULL};
 static const char *const precision_names[] = {"float32", "bf16", NULL};
 
@@ -212,6 +213,8 @@ static etx_status read_loss(
     const struct etx_option contrastive[] = {positive, average,
         choice_option("hinge", &loss->hinge, hinge_names),
         float_option("margin", &loss->margin, 1e-6, 1e6)};
+    const struct etx_option distilled[] = {positive, average,
+        choice_option("teacher", &loss->teacher, teacher_names)};
     const struct etx_option edges[] = {positive, average,
         choice_option("reduction", &loss->reduction, reduction_names),
         float_option("focal_gamma", &loss->focal_gamma, 0.0, 100.0),
@@ -223,7 +226,7 @@ static etx_status read_loss(
         return etx_options_read(
             "loss", json, contrastive, COUNT(contrastive));
     if (stage == ETX_TRAIN_CASCADE)
-        return etx_options_read("loss", json, edges, 2);
+        return etx_options_read("loss", json, distilled, COUNT(distilled));
     return etx_options_read("loss", json, edges,
         stage == ETX_TRAIN_GNN ? COUNT(edges) : COUNT(edges) - 2);
 }

@@ -24,13 +24,16 @@ void etx_step_edge_label(float *target, float *weight,
         return;
     }
     *target = graph->score[edge];
+    if (trainer->config.loss.teacher == ETX_TEACHER_DECISION)
+        *target = *target > trainer->model->filter_cut ? 1.0f : 0.0f;
     *weight = 1.0f;
 }
 
 /* A cascade learns from edges that the filter keeps as from true ones. */
 static int is_true(const struct etx_trainer *trainer, float target)
 {
-    return trainer->config.stage == ETX_TRAIN_CASCADE
+    return trainer->config.stage == ETX_TRAIN_CASCADE &&
+                   trainer->config.loss.teacher == ETX_TEACHER_SCORE
                ? target > trainer->model->filter_cut
                : target > 0.0f;
 }

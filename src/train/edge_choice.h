@@ -15,7 +15,7 @@ struct etx_step_edges {
 };
 
 /* Target and weight of an edge of graph in the loss: those of the truth; of a
- * cascade the score of the filter, which the graph has, and 1. */
+ * cascade what the filter says of it, whose scores the graph has, and 1. */
 void etx_step_edge_label(float *target, float *weight,
     const struct etx_trainer *trainer, const struct etx_truth *truth,
     const struct etx_graph *graph, int64_t edge);

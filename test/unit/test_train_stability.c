@@ -192,7 +192,8 @@ static const char *const everything[ETX_N_TRAIN_STAGES] = {
     "\"spike_window\": 3, \"snapshot_every\": 3, \"most_rollbacks\": 100},"
     "\"memory\": {\"checkpointing\": true, \"precision\": \"bf16\"}}",
     "{\"sampling\": {\"graphs\": 2, \"order\": \"epochs\", \"hard_share\": 0.5},"
-    "\"loss\": {\"average\": \"graphs\", \"positive_weight\": 2.0},"
+    "\"loss\": {\"average\": \"graphs\", \"positive_weight\": 2.0,"
+    "\"teacher\": \"decision\"},"
     "\"validation\": {\"keep_best\": true, \"target_efficiency\": 0.9},"
     "\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 1,"
     "\"snapshot_every\": 3, \"most_rollbacks\": 100}}"};
