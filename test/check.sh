@@ -12,7 +12,10 @@ echo '== lint'
 test/lint/includes.sh
 test/lint/calls.sh
 echo '== exported symbols'
-test/lint/abi.sh "$lib/libexatrkx.so"
+test/lint/abi.sh "$lib/libexatrkx.so" lib/exatrkx.map \
+    include/exatrkx/[!d]*.h
+test/lint/abi.sh "$lib/libexatrkx_dist.so" lib/exatrkx_dist.map \
+    include/exatrkx/dist.h
 test/lint/exercised.sh
 echo '== documentation'
 if command -v doxygen >/dev/null 2>&1; then
@@ -22,8 +25,12 @@ else
 fi
 echo '== programs'
 test/programs/programs.sh "$build"
+echo '== distributed'
+test/dist/dist.sh "$build"
 echo '== installed copy'
 test/programs/install.sh
+echo '== parts of a graph'
+test/dist/parts.sh "$build"
 echo '== acts'
 test/programs/acts.sh
 echo '== python'

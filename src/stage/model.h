@@ -18,6 +18,7 @@ struct etx_model {
     struct etx_model_stage embedding;
     float radius;           /* of the graph, in the learned space */
     int32_t max_neighbours; /* 0: all */
+    float graph_max_edges;  /* a hit, by a smaller radius; 0: any number */
     int32_t orientation;    /* ETX_ORIENT_ */
     struct etx_model_stage filter;
     float filter_cut;       /* an edge passes when its score is above */

@@ -6,6 +6,7 @@
 
 #include "data/event.h"
 #include "data/graph.h"
+#include "data/part.h"
 #include "data/tracks.h"
 #include "stage/model.h"
 
@@ -64,6 +65,13 @@ struct etx_neighbours {
 etx_status etx_stage_neighbours(struct etx_graph **out,
     struct etx_context *context, const struct etx_neighbours *neighbours);
 
+/* graph_construction/bounded_radius.c: *radius is that of neighbours, or, where
+ * that gives more than about max_edges_per_hit edges a hit, the one that gives
+ * so many; 0: any number. Fewer points than this are not looked at. */
+#define ETX_LEAST_BOUNDED_POINTS 1000
+etx_status etx_stage_bound_radius(float *radius, struct etx_context *context,
+    const struct etx_neighbours *neighbours, float max_edges_per_hit);
+
 /* graph_construction/neighbours.c: edges that a graph may have, of those asked
  * for and of those that fit the context's memory limit. */
 int64_t etx_stage_most_edges(
@@ -88,6 +96,11 @@ etx_status etx_stage_edge_logits(float *logits, struct etx_context *context,
 etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event);
+/* edge_classification/part.c: the graph network on one part of a graph;
+ * scores [n_edges of the part]. event is that of the whole graph. */
+etx_status etx_stage_score_part(float *score, struct etx_context *context,
+    const struct etx_model *model, const struct etx_graph_part *part,
+    const struct etx_event *event, const struct etx_part_exchange *exchange);
 /* The filter: edges with a score above the cut, their scores kept. Those that
  * the model's cascade rejects never reach it. */
 etx_status etx_stage_filter(struct etx_graph **out,

@@ -67,8 +67,11 @@ static etx_status update_nodes(
         return ETX_OK;
     ETX_CHECK(etx_interaction_aggregate(&messages, run, edges));
     etx_interaction_node_parts(&parts, run, nodes, &messages);
-    ETX_CHECK(etx_interaction_run_block(run, etx_interaction_node_network(state, k), &parts,
+    ETX_CHECK(etx_interaction_run_block(run,
+        etx_interaction_node_network(state, k), &parts,
         state->node_residual ? nodes : NULL, etx_interaction_node(run, k + 1)));
+    ETX_CHECK(etx_halo_update(run->context, run->input.graph,
+        etx_interaction_node(run, k + 1), state->hidden));
 done:
     etx_arena_reset(arena, mark);
     return status;
@@ -138,7 +141,8 @@ static etx_status decode(const struct etx_interaction_run *run, float *out)
             "logits of doubled edges"));
     }
     etx_interaction_decoder_parts(&parts, run);
-    ETX_CHECK(etx_interaction_run_block(run, &run->state->decoder, &parts, NULL, logit));
+    ETX_CHECK(etx_interaction_run_block(
+        run, &run->state->decoder, &parts, NULL, logit));
     if (run->doubled != NULL)
         ETX_CHECK(undouble(run, logit, out));
 done:
@@ -187,7 +191,7 @@ static etx_status forward(const struct etx_network *network,
 
     if (tape != NULL)
         tape->state = NULL;
-    if (input->graph->n_edges == 0)
+    if (input->graph->n_edges == 0 && !etx_halo_waits(input->graph))
         return ETX_OK;
     ETX_CHECK(etx_interaction_open(&run, network, context, input, tape));
     ETX_CHECK(etx_arena_take(

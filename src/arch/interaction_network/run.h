@@ -7,6 +7,7 @@
 #ifndef ETX_ARCH_INTERACTION_NETWORK_RUN_H
 #define ETX_ARCH_INTERACTION_NETWORK_RUN_H
 
+#include "arch/halo.h"
 #include "arch/interaction_network/network.h"
 #include "arch/latents.h"
 
@@ -21,6 +22,7 @@ struct etx_interaction_run {
     int64_t n_edges_out;            /* of the caller's graph */
 
     struct etx_graph *doubled; /* owned, or NULL */
+    struct etx_halo halo;      /* of the doubled part of a graph */
     int32_t *place;            /* [2 * n_edges_out] see etx_graph_double */
 
     struct etx_latents nodes; /* [n_nodes, hidden] each */

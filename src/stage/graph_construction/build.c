@@ -26,6 +26,8 @@ etx_status etx_stage_build_graph(struct etx_graph **out,
     neighbours.point = point;
     neighbours.position = event->position;
     neighbours.max_edges = INT32_MAX;
+    ETX_CHECK(etx_stage_bound_radius(
+        &neighbours.radius, context, &neighbours, model->graph_max_edges));
     ETX_CHECK(etx_stage_neighbours(out, context, &neighbours));
     etx_stage_end(context, &clock, (*out)->n_edges);
 done:

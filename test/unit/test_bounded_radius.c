@@ -1,0 +1,141 @@
+/* test_bounded_radius.c -- the radius that a bound on candidate edges allows.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/stage.h"
+
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "support.h"
+
+#define N_DIM  3
+#define RADIUS 0.2f
+
+struct cloud {
+    etx_context *context;
+    float *point;
+    struct etx_neighbours neighbours;
+};
+
+/* n points, evenly in a cube of side 1. */
+static struct cloud make_cloud(int64_t n, int32_t n_threads)
+{
+    struct cloud cloud = {.context = NULL};
+    etx_context_options options;
+    struct etx_random random;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.n_threads = n_threads;
+    ck_assert_ok(etx_context_create(&cloud.context, &options));
+    cloud.point = malloc((size_t)(n * N_DIM) * sizeof *cloud.point);
+    etx_random_init(&random, 5, 0, 0);
+    for (int64_t k = 0; k < n * N_DIM; k++)
+        cloud.point[k] = (float)etx_random_uniform(&random);
+    cloud.neighbours = (struct etx_neighbours){.n_points = n,
+        .n_dim = N_DIM,
+        .orientation = ETX_ORIENT_INDEX,
+        .radius = RADIUS,
+        .point = cloud.point,
+        .max_edges = INT32_MAX};
+    return cloud;
+}
+
+static void free_cloud(struct cloud *cloud)
+{
+    etx_context_free(cloud->context);
+    free(cloud->point);
+}
+
+static float find_radius(struct cloud *cloud, float max_edges_per_hit)
+{
+    float radius = 0.0f;
+
+    ck_assert_ok(etx_stage_bound_radius(
+        &radius, cloud->context, &cloud->neighbours, max_edges_per_hit));
+    return radius;
+}
+
+/* Edges a point at this radius. */
+static double count_edges(struct cloud *cloud, float radius)
+{
+    struct etx_neighbours neighbours = cloud->neighbours;
+    etx_graph *graph = NULL;
+    double n;
+
+    neighbours.radius = radius;
+    ck_assert_ok(etx_stage_neighbours(&graph, cloud->context, &neighbours));
+    n = (double)etx_graph_n_edges(graph) / (double)neighbours.n_points;
+    etx_graph_free(graph);
+    return n;
+}
+
+START_TEST(test_bounded_radius_meets_the_bound)
+{
+    static const int64_t sizes[] = {8000, 60000};
+    static const float whole[] = {RADIUS, RADIUS / 3.0f};
+    struct cloud cloud = make_cloud(sizes[_i], 2);
+    const double all = count_edges(&cloud, whole[_i]);
+
+    cloud.neighbours.radius = whole[_i];
+    for (double share = 0.9; share > 0.1; share -= 0.2) {
+        const float radius = find_radius(&cloud, (float)(share * all));
+
+        ck_assert_float_lt(radius, whole[_i]);
+        ck_assert_double_eq_tol(
+            count_edges(&cloud, radius), share * all, 0.05 * share * all);
+    }
+    free_cloud(&cloud);
+}
+END_TEST
+
+START_TEST(test_bounded_radius_leaves_what_fits)
+{
+    struct cloud cloud = make_cloud(8000, 1);
+    const double all = count_edges(&cloud, RADIUS);
+
+    ck_assert_float_eq(find_radius(&cloud, (float)(1.1 * all)), RADIUS);
+    ck_assert_float_eq(find_radius(&cloud, 0.0f), RADIUS);
+    cloud.neighbours.n_points = ETX_LEAST_BOUNDED_POINTS - 1;
+    ck_assert_float_eq(find_radius(&cloud, 1e-3f), RADIUS);
+    cloud.neighbours.n_points = ETX_LEAST_BOUNDED_POINTS;
+    ck_assert_float_lt(find_radius(&cloud, 1e-3f), RADIUS);
+    free_cloud(&cloud);
+}
+END_TEST
+
+START_TEST(test_bounded_radius_same_for_any_threads)
+{
+    struct cloud one = make_cloud(9000, 1);
+    struct cloud four = make_cloud(9000, 4);
+
+    ck_assert_float_eq(find_radius(&one, 20.0f), find_radius(&four, 20.0f));
+    free_cloud(&one);
+    free_cloud(&four);
+}
+END_TEST
+
+/* No radius can part them; what is left is still one. */
+START_TEST(test_bounded_radius_points_in_one_place)
+{
+    struct cloud cloud = make_cloud(2000, 1);
+
+    for (int64_t k = 0; k < 2000 * N_DIM; k++)
+        cloud.point[k] = 0.5f;
+    ck_assert_float_gt(find_radius(&cloud, 1.0f), 0.0f);
+    free_cloud(&cloud);
+}
+END_TEST
+
+Suite *etx_suite_bounded_radius(void);
+Suite *etx_suite_bounded_radius(void)
+{
+    Suite *suite = suite_create("bounded_radius");
+    TCase *tests = tcase_create("bounded_radius");
+
+    tcase_add_loop_test(tests, test_bounded_radius_meets_the_bound, 0, 2);
+    tcase_add_test(tests, test_bounded_radius_leaves_what_fits);
+    tcase_add_test(tests, test_bounded_radius_same_for_any_threads);
+    tcase_add_test(tests, test_bounded_radius_points_in_one_place);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
