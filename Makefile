@@ -144,6 +144,7 @@ SUITES := $(patsubst test_%.c,%,$(filter test_%.c,$(notdir $(TEST_SOURCES))))
 TESTS := $(BUILD)/test/exatrkx-tests
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
 NETWORK_STEPS := $(BUILD)/test/network-steps
+TRAINING_MEMORY := $(BUILD)/test/training-memory
 
 # The benchmark beside other software: its Python (any that holds
 # test/bench/peers/requirements.txt), its arguments, its own C.
@@ -289,6 +290,10 @@ $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
 	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@
 
 $(NETWORK_STEPS): $(BUILD)/obj/test/parity/network_steps.o $(STATIC)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) -o $@
+
+$(TRAINING_MEMORY): $(BUILD)/obj/test/bench/training_memory.o $(STATIC)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) -o $@
 

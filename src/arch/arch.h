@@ -57,9 +57,17 @@ enum etx_init {
 struct etx_network;
 
 /* Latents that a forward keeps for the backward; owned by the arena of the
- * context: reset the arena only after the backward. */
+ * context: reset the arena only after the backward. The caller says how they
+ * are kept and leaves that as it is for the backward; only a family that
+ * saves_memory reads it. */
 struct etx_tape {
     void *state; /* the family's own */
+    int32_t recomputes; /* few are kept, the others made again, same bits */
+    int32_t is_half;    /* kept as bfloat16, the nearest of the float32 */
+
+    /* Of a network that has_pt_head, for its graph's edges; or NULL. */
+    float *pt;         /* [n_edges] the forward writes what the head says */
+    const float *d_pt; /* [n_edges] its gradient, which the backward takes */
 };
 
 /* A family of networks. Functions other than configure may run at once for
@@ -93,12 +101,16 @@ struct etx_arch {
 
     /* Works on arrays outside the operators: not on a device. */
     int32_t is_host_only;
+
+    /* Reads etx_tape.recomputes and .is_half. */
+    int32_t saves_memory;
 };
 
 struct etx_network {
     const struct etx_arch *arch;
     int32_t n_node_features;
     int32_t n_out; /* columns of a point network; 1 for edge networks */
+    int32_t has_pt_head; /* training can ask for a momentum of every edge */
     struct etx_edge_feature_list edge_features;
     int32_t n_parameters;
     struct etx_parameter *parameter; /* [n_parameters] */

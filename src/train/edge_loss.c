@@ -37,7 +37,8 @@ struct etx_edge_norm etx_edge_norm(
 {
     const double n = sums->n_true + sums->n_false;
     struct etx_edge_norm norm = {
-        .scale = inverse(n), .true_factor = 1.0f, .false_factor = 1.0f};
+        .scale = inverse(n), .pt_scale = inverse(sums->n_true),
+        .true_factor = 1.0f, .false_factor = 1.0f};
 
     switch ((enum etx_reduction)reduction) {
     case ETX_REDUCTION_WEIGHTED_MEAN:

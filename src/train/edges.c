@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "train/edge_choice.h"
 #include "train/edge_loss.h"
+#include "train/pt_loss.h"
 #include "train/slices.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ struct wedge {
     struct etx_sample sample;
     struct etx_step_edges edges;
     struct etx_graph *graph; /* of the chosen edges */
+    float *pt_target;        /* [edges.n] see etx_pt_targets; or NULL */
 };
 
 /* How many hits hold about as many edges as asked. */
@@ -62,6 +64,10 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
         .n_false = sums.n_false,
         .weight = sums.weight,
         .n = (double)wedge->edges.n};
+    if (trainer->config.loss.pt_weight > 0.0f)
+        ETX_CHECK(etx_pt_targets(&wedge->pt_target,
+            trainer->context->stream->arena, &trainer->config.loss,
+            event->event, &wedge->sample, wedge->graph, &wedge->edges));
 done:
     return status;
 }
@@ -93,7 +99,30 @@ static struct etx_edge_norm choose_norm(const struct etx_train_loss *options,
     add_sums(&own, step->sums + w);
     norm = etx_edge_norm(&own, options->reduction);
     norm.scale /= n_filled;
+    norm.pt_scale /= n_filled;
     return norm;
+}
+
+struct etx_tape etx_train_tape(const struct etx_trainer *trainer)
+{
+    const struct etx_train_memory *memory = &trainer->config.memory;
+
+    return (struct etx_tape){.recomputes = memory->checkpointing,
+        .is_half = memory->precision == ETX_PRECISION_BF16};
+}
+
+/* Room for what the momentum head says, and its gradient. */
+static etx_status take_pt(
+    struct etx_tape *tape, float **d_pt, struct etx_arena *arena, int64_t n)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&tape->pt, arena, n, sizeof(float), "momenta"));
+    ETX_CHECK(etx_arena_take(
+        d_pt, arena, n, sizeof(float), "gradient of momenta"));
+    tape->d_pt = *d_pt;
+done:
+    return status;
 }
 
 /* Where a wedge's loss and gradient go. */
@@ -117,15 +146,16 @@ static etx_status run_network(struct etx_trainer *trainer,
         .node_features = wedge->sample.features,
         .position = wedge->sample.position,
         .graph = graph};
+    struct etx_tape tape = etx_train_tape(trainer);
     const struct etx_train_pass pass = {.input = &input,
         .target = wedge->edges.target + first,
         .weight = wedge->edges.weight + first,
         .norm = &target->norm,
         .gradient = target->gradient};
-    struct etx_tape tape = {NULL};
     double part = 0.0;
     float *logit;
     float *d_logit;
+    float *d_pt = NULL;
     etx_status status;
 
     if (trainer->parts.n_parts > 0)
@@ -135,10 +165,16 @@ static etx_status run_network(struct etx_trainer *trainer,
     ETX_CHECK(etx_arena_take(&d_logit, arena, graph->n_edges, sizeof *d_logit,
         "gradient of logits"));
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
+    if (wedge->pt_target != NULL)
+        ETX_CHECK(take_pt(&tape, &d_pt, arena, graph->n_edges));
     ETX_CHECK(network->arch->forward(network, context, &input, &tape, logit));
     ETX_CHECK(etx_edge_loss(&part, d_logit, context, &trainer->config.loss,
         &target->norm, graph->n_edges, logit, wedge->edges.target + first,
         wedge->edges.weight + first));
+    if (wedge->pt_target != NULL)
+        part += etx_pt_loss(d_pt, graph->n_edges, tape.pt,
+            wedge->pt_target + first,
+            target->norm.pt_scale * (double)trainer->config.loss.pt_weight);
     ETX_CHECK(network->arch->backward(
         network, context, &input, &tape, d_logit, target->gradient));
     *target->loss += part;

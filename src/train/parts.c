@@ -30,6 +30,10 @@ etx_status etx_trainer_share(
         return etx_fail(ETX_ERR_ARGUMENT,
             "parts of a graph: sampling.chunk_edges is %d and must be 0",
             (int)trainer->config.sampling.chunk_edges);
+    if (parts->n_parts > 0 && trainer->config.loss.pt_weight > 0.0f)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "parts of a graph: loss.pt_weight is %g and must be 0",
+            (double)trainer->config.loss.pt_weight);
     if (parts->n_parts > 0) {
         const etx_status status = etx_halo_check(trainer->stage->network);
 
@@ -138,7 +142,7 @@ etx_status etx_train_part_step(struct etx_trainer *trainer,
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const struct etx_network *network = trainer->stage->network;
     struct shared shared = {.part = NULL};
-    struct etx_tape tape = {NULL};
+    struct etx_tape tape = etx_train_tape(trainer);
     double own = 0.0;
     float *edge[4];
     etx_status status;

@@ -27,6 +27,7 @@ struct etx_train_result {
 /* Numbers of a model that validation sets. */
 struct etx_train_thresholds {
     float radius, filter_cut, label_cut;
+    float cascade_cut, cascade_kept;
 };
 
 /* The best validation so far; parameter is NULL unless it is kept. */
@@ -166,6 +167,8 @@ etx_status etx_train_roll_back(struct etx_trainer *trainer, double loss);
 int32_t etx_train_note_result(struct etx_trainer *trainer);
 struct etx_train_thresholds etx_train_get_thresholds(
     const struct etx_model *model);
+void etx_train_set_thresholds(
+    struct etx_model *model, const struct etx_train_thresholds *thresholds);
 
 /* export.c: a copy of the model with its thresholds and provenance. */
 etx_status etx_trainer_export(
@@ -237,6 +240,9 @@ etx_status etx_train_sum_parts(
 
 /* A step or a validation ended with status: tell the other parts. */
 void etx_train_leave_parts(struct etx_trainer *trainer, etx_status status);
+
+/* edges.c: how a network keeps latents for the backward. */
+struct etx_tape etx_train_tape(const struct etx_trainer *trainer);
 
 /* validate.c: result and thresholds of the model. */
 etx_status etx_train_validate(

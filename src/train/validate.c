@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "stage/stage.h"
+#include "train/edge_choice.h"
 #include "train/edge_loss.h"
 #include "train/metrics.h"
 #include "train/team.h"
@@ -300,12 +301,27 @@ static etx_status add_loss(struct etx_edge_totals *totals,
     ETX_CHECK(etx_arena_take(&weight, context->stream->arena, graph->n_edges,
         sizeof *weight, "edge weights"));
     for (int64_t e = 0; e < graph->n_edges; e++)
-        etx_truth_label(target + e, weight + e, truth, graph->src[e],
-            graph->dst[e], &trainer->config);
+        etx_step_edge_label(
+            target + e, weight + e, trainer, truth, graph, e);
     ETX_CHECK(etx_edge_totals_add(totals, context, &trainer->config.loss,
         graph->n_edges, logit, target, weight));
 done:
     return status;
+}
+
+/* What an edge is to the metrics. For a cascade only signal that the filter
+ * keeps is signal. */
+static uint8_t find_pair(const struct etx_trainer *trainer,
+    const struct etx_truth *truth, const struct etx_graph *graph, int64_t e)
+{
+    const int32_t pair =
+        etx_truth_pair(truth, graph->src[e], graph->dst[e]);
+
+    if (trainer->config.stage == ETX_TRAIN_CASCADE &&
+        pair == ETX_PAIR_SIGNAL &&
+        !(graph->score[e] > trainer->model->filter_cut))
+        return ETX_PAIR_LOW_PT;
+    return (uint8_t)pair;
 }
 
 /* logit [n_edges] of the graph, whole or in parts. */
@@ -347,8 +363,7 @@ static etx_status score_event(struct etx_score_list *list,
         &pair, arena, graph->n_edges, sizeof *pair, "edge labels"));
     ETX_CHECK(score_edges(logit, trainer, features, graph, event->event));
     for (int64_t e = 0; e < graph->n_edges; e++)
-        pair[e] = (uint8_t)etx_truth_pair(
-            &event->truth, graph->src[e], graph->dst[e]);
+        pair[e] = find_pair(trainer, &event->truth, graph, e);
     ETX_CHECK(add_loss(totals, trainer, &event->truth, graph, logit));
     const struct etx_activation_args args = {.n = graph->n_edges,
         .activation = ETX_ACTIVATION_SIGMOID,
@@ -364,9 +379,22 @@ done:
 /* The model's cut of the stage: what an edge must pass. */
 static float *find_cut(struct etx_trainer *trainer)
 {
+    if (trainer->config.stage == ETX_TRAIN_CASCADE)
+        return &trainer->model->cascade_cut;
     return trainer->config.stage == ETX_TRAIN_FILTER
                ? &trainer->model->filter_cut
                : &trainer->model->label.cut;
+}
+
+/* The share of the signal in the list that is kept; 1 without signal. */
+static float share_kept(const struct etx_score_list *list,
+    const struct etx_score_metrics *kept)
+{
+    const struct etx_score_metrics all = etx_score_list_metrics(list, -1.0f);
+
+    return all.n_signal > 0
+               ? (float)((double)kept->n_signal / (double)all.n_signal)
+               : 1.0f;
 }
 
 /* Score this rank's events; list gets the edges of all ranks. */
@@ -419,6 +447,8 @@ static etx_status validate_edges(
     if (cut >= 0.0f && trainer->config.validation.target_efficiency > 0.0f)
         *find_cut(trainer) = cut;
     metrics = etx_score_list_metrics(&list, *find_cut(trainer));
+    if (trainer->config.stage == ETX_TRAIN_CASCADE)
+        trainer->model->cascade_kept = share_kept(&list, &metrics);
     totals = add_totals(survey);
     result->loss =
         etx_edge_totals_loss(&totals, trainer->config.loss.reduction);

@@ -469,11 +469,19 @@ void network_backward(float *out, float *gradient,
     const struct etx_network *network, struct etx_context *context,
     const struct network_problem *problem, const float *d_out)
 {
+    network_backward_with(out, gradient, network, context, problem, d_out,
+        (struct etx_tape){.state = NULL});
+}
+
+void network_backward_with(float *out, float *gradient,
+    const struct etx_network *network, struct etx_context *context,
+    const struct network_problem *problem, const float *d_out,
+    struct etx_tape tape)
+{
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const struct etx_network_input input =
         input_of(network, context, problem);
-    struct etx_tape tape = {.state = NULL};
     etx_status status =
         network->arch->forward(network, context, &input, &tape, out);
     int64_t before = 0;
