@@ -114,15 +114,15 @@ TESTS := $(BUILD)/test/exatrkx-tests
 SHIM := test/cuda_shim
 SHIM_TESTS := $(BUILD)/test/cuda-shim-tests
 SHIM_CXX := $(if $(filter x86_64,$(shell uname -m)),$(shell command -v $(CXX)))
-SHIM_SUITES := $(sort $(filter checkop_% cuda,$(SUITES)) \
+SHIM_SUITES := $(sort $(filter checkop_% cuda%,$(SUITES)) \
     $(patsubst $(SHIM)/test_%.c,%,$(wildcard $(SHIM)/test_*.c)))
 SHIM_SOURCES := $(wildcard cuda/backend/*.cu cuda/op/*.cu $(SHIM)/*.cpp) \
     test/cuda/shared_memory.cu
 SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) \
     $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(SHIM)/*.c)) \
     $(filter-out %/main.o %/shared_memory.o,\
-    $(filter $(BUILD)/obj/test/checkop/% %/test_cuda.o %/support.o,\
-    $(TEST_OBJECTS))) \
+    $(filter $(BUILD)/obj/test/checkop/% $(BUILD)/obj/test/cuda/% %/support.o \
+    %/train_bench.o %/train_events.o,$(TEST_OBJECTS))) \
     $(filter-out %/cuda_absent.o $(BUILD)/obj/cuda/%,$(OBJECTS))
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
 NETWORK_STEPS := $(BUILD)/test/network-steps

@@ -46,7 +46,7 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     etx_status status;
 
     ETX_CHECK(etx_train_graph(&whole, trainer, event));
-    ETX_CHECK(etx_sample_take(&wedge->sample, trainer->context->stream->arena,
+    ETX_CHECK(etx_sample_take(&wedge->sample, etx_train_host(trainer)->arena,
         random, event, wedge_hits(&trainer->config, whole),
         &trainer->stage->node_features, &trainer->config));
     ETX_CHECK(etx_step_edges_choose(&wedge->edges, trainer, &event->truth,
@@ -90,17 +90,17 @@ static etx_status run_network(struct etx_trainer *trainer,
     struct etx_context *context = trainer->context;
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const struct etx_network *network = trainer->stage->network;
-    const struct etx_network_input input = {.n_nodes = wedge->sample.n_hits,
-        .node_features = wedge->sample.features,
-        .position = wedge->sample.position,
-        .graph = graph};
+    const struct etx_network *network = &trainer->there.network;
+    struct etx_network_input input;
+    struct etx_graph *copy = NULL;
     struct etx_tape tape = {NULL};
     double part = 0.0;
     float *logit;
     float *d_logit;
     etx_status status;
 
+    ETX_CHECK(
+        etx_train_input(&input, &copy, trainer, &wedge->sample, graph));
     ETX_CHECK(etx_arena_take(
         &logit, arena, graph->n_edges, sizeof *logit, "logits"));
     ETX_CHECK(etx_arena_take(&d_logit, arena, graph->n_edges, sizeof *d_logit,
@@ -110,9 +110,10 @@ static etx_status run_network(struct etx_trainer *trainer,
         norm, graph->n_edges, logit, wedge->edges.target + first,
         wedge->edges.weight + first));
     ETX_CHECK(network->arch->backward(
-        network, context, &input, &tape, d_logit, trainer->gradient));
+        network, context, &input, &tape, d_logit, trainer->there.gradient));
     *loss += part;
 done:
+    etx_graph_free(copy);
     etx_arena_reset(arena, mark);
     return status;
 }
@@ -127,7 +128,7 @@ static etx_status run_chunks(struct etx_trainer *trainer,
     int32_t *id;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&id, trainer->context->stream->arena, chunk,
+    ETX_CHECK(etx_arena_take(&id, etx_train_host(trainer)->arena, chunk,
         sizeof *id, "edges of a chunk"));
     for (int64_t first = 0; first < wedge->edges.n; first += chunk) {
         const int64_t left = wedge->edges.n - first;
@@ -163,7 +164,7 @@ etx_status etx_train_edges(struct etx_trainer *trainer,
     int32_t n_open = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&wedge, trainer->context->stream->arena, n_events,
+    ETX_CHECK(etx_arena_take(&wedge, etx_train_host(trainer)->arena, n_events,
         sizeof *wedge, "wedges"));
     memset(wedge, 0, (size_t)n_events * sizeof *wedge);
     for (; n_open < n_events; n_open++)

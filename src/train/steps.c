@@ -11,7 +11,6 @@
 #include "train/cache.h"
 
 #include <math.h>
-#include <string.h>
 #include <time.h>
 
 double etx_train_now(void)
@@ -85,13 +84,14 @@ static etx_status find_gradient(struct etx_trainer *trainer, int64_t step,
         (uint32_t)stage + 1);
     ETX_CHECK(etx_train_draw_events(
         &event, &n_events, trainer, step, &random));
-    memset(trainer->gradient, 0, (size_t)n * sizeof *trainer->gradient);
+    ETX_CHECK(etx_train_enter(trainer));
     if (stage == ETX_TRAIN_EMBEDDING)
         ETX_CHECK(
             etx_train_embedding(trainer, event, n_events, &random, report));
     else
         ETX_CHECK(
             etx_train_edges(trainer, event, n_events, &random, report));
+    ETX_CHECK(etx_train_leave(trainer));
     report->gradient_norm = etx_train_norm(n, trainer->gradient);
 done:
     return status;
@@ -142,8 +142,7 @@ etx_status etx_trainer_run_step(
     struct etx_trainer *trainer, etx_training_report *report)
 {
     const struct etx_network *network = trainer->stage->network;
-    struct etx_arena *arena = trainer->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_train_marks marks = etx_train_mark(trainer);
     const int64_t step = trainer->step + 1;
     etx_status status;
 
@@ -158,7 +157,7 @@ etx_status etx_trainer_run_step(
     report->seconds = etx_train_now() - trainer->start;
     read_ahead(trainer);
 done:
-    etx_arena_reset(arena, mark);
+    etx_train_reset(trainer, marks);
     return status;
 }
 

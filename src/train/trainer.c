@@ -206,6 +206,16 @@ done:
     return status;
 }
 
+static etx_status check_device(const struct etx_trainer *trainer)
+{
+    const struct etx_arch *arch = trainer->stage->network->arch;
+
+    if (arch->is_host_only && trainer->context->stream->place != NULL)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "%s: this network runs on the CPU only", arch->name);
+    return ETX_OK;
+}
+
 static etx_status take_moments(struct etx_trainer *trainer)
 {
     const int64_t n = trainer->stage->network->n_values;
@@ -233,10 +243,6 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     struct etx_trainer *trainer = NULL;
     etx_status status;
 
-    if (context->options.device != ETX_DEVICE_CPU)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "training runs on the CPU; the context is on device %d",
-            (int)context->options.device);
     ETX_CHECK(etx_alloc(&trainer, 1, sizeof *trainer, "trainer"));
     trainer->context = context;
     trainer->result.step = -1;
@@ -245,6 +251,7 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     trainer->start = etx_train_now();
     ETX_CHECK(etx_train_config_read(&trainer->config, config));
     ETX_CHECK(make_model(trainer, start));
+    ETX_CHECK(check_device(trainer));
     ETX_CHECK(check_augmentation(trainer));
     ETX_CHECK(check_chunks(trainer));
     ETX_CHECK(hash_trainer(trainer));

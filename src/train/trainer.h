@@ -51,6 +51,13 @@ struct etx_train_snapshot {
     float *v_max;             /* [n_values] or NULL */
 };
 
+/* The network of the stage where the context computes, during a step: that of
+ * the model and gradient on the CPU, copies in scratch on a device. */
+struct etx_train_there {
+    struct etx_network network;
+    float *gradient; /* [n_values] */
+};
+
 /* The public etx_trainer. */
 struct etx_trainer {
     struct etx_context *context;
@@ -64,6 +71,7 @@ struct etx_trainer {
     struct etx_train_cache *cache; /* of graphs on disk, or NULL */
     int64_t graph_bytes; /* of all graphs kept */
     int64_t n_uses;      /* of graphs, for the least recent one */
+    struct etx_train_there there;
     float *gradient;     /* [n_values] */
     float *m, *v;        /* [n_values] */
     float *v_max;        /* [n_values] or NULL */
@@ -147,8 +155,46 @@ etx_status etx_checkpoint_read(
 etx_status etx_train_graph(const struct etx_graph **out,
     struct etx_trainer *trainer, struct etx_train_event *event);
 
+/* Where the trainer itself works: scratch and threads of the host. */
+static inline struct etx_stream *etx_train_host(
+    const struct etx_trainer *trainer)
+{
+    return etx_host_of(trainer->context)->stream;
+}
+
+/* place.c: scratch of the host and of the context, to go back to. */
+struct etx_train_marks {
+    struct etx_arena_mark host, there;
+};
+struct etx_train_marks etx_train_mark(const struct etx_trainer *trainer);
+void etx_train_reset(
+    const struct etx_trainer *trainer, struct etx_train_marks marks);
+
+/* Fill trainer->there, its gradient with zeros; and trainer->gradient from
+ * it. */
+etx_status etx_train_enter(struct etx_trainer *trainer);
+etx_status etx_train_leave(struct etx_trainer *trainer);
+
+/* *out [n] zeros in scratch where the context computes. */
+etx_status etx_train_zeros(float **out, const struct etx_trainer *trainer,
+    int64_t n, const char *what);
+/* *out_pointer: values [n] of size bytes of the host where the context
+ * computes, and values of there on the host: themselves on the CPU, else
+ * copies in scratch. */
+etx_status etx_train_bring(void *out_pointer,
+    const struct etx_trainer *trainer, const void *values, int64_t n,
+    size_t size, const char *what);
+etx_status etx_train_fetch(float **out, const struct etx_trainer *trainer,
+    float *values, int64_t n, const char *what);
+/* What the network reads of a sample and a graph of it, which may be NULL,
+ * where the context computes; *copy, NULL or to be freed, is a graph that out
+ * borrows. */
+etx_status etx_train_input(struct etx_network_input *out,
+    struct etx_graph **copy, struct etx_trainer *trainer,
+    const struct etx_sample *sample, const struct etx_graph *graph);
+
 /* embedding.c and edges.c: add the gradient of one step on these events to
- * trainer->gradient; report gets loss and n_edges. */
+ * trainer->there.gradient; report gets loss and n_edges. */
 etx_status etx_train_embedding(struct etx_trainer *trainer,
     struct etx_train_event *const *event, int32_t n_events,
     struct etx_random *random, etx_training_report *report);

@@ -72,8 +72,8 @@ done:
 static etx_status measure_distances(
     struct etx_score_list *list, struct etx_trainer *trainer)
 {
-    struct etx_arena *arena = trainer->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_train_marks marks = etx_train_mark(trainer);
+    const int32_t n_dim = trainer->stage->network->n_out;
     etx_status status = ETX_OK;
 
     for (int64_t i = 0; i < trainer->validation.n; i++) {
@@ -82,13 +82,14 @@ static etx_status measure_distances(
 
         ETX_CHECK(etx_stage_embed(
             &point, trainer->context, trainer->model, event->event));
-        ETX_CHECK(add_distances(list, &event->truth,
-            trainer->stage->network->n_out, point));
-        etx_arena_reset(arena, mark);
+        ETX_CHECK(etx_train_fetch(
+            &point, trainer, point, event->event->n_hits * n_dim, "points"));
+        ETX_CHECK(add_distances(list, &event->truth, n_dim, point));
+        etx_train_reset(trainer, marks);
     }
     etx_score_list_sort(list);
 done:
-    etx_arena_reset(arena, mark);
+    etx_train_reset(trainer, marks);
     return status;
 }
 
@@ -132,6 +133,7 @@ static etx_status count_event(struct edge_counts *counts,
         &point, trainer->context, trainer->model, event->event));
     neighbours.point = point;
     ETX_CHECK(etx_stage_neighbours(&graph, trainer->context, &neighbours));
+    ETX_CHECK(etx_stage_leave(&graph));
     count_edges(counts, &event->truth, graph);
 done:
     etx_graph_free(graph);
@@ -183,7 +185,7 @@ static etx_status add_loss(struct etx_edge_totals *totals,
     struct etx_trainer *trainer, const struct etx_truth *truth,
     const struct etx_graph *graph, const float *logit)
 {
-    struct etx_context *context = trainer->context;
+    struct etx_context *context = etx_host_of(trainer->context);
     float *target;
     float *weight;
     etx_status status;
@@ -201,29 +203,47 @@ done:
     return status;
 }
 
+/* *logit [n_edges], on the host, of the graph that reaches the stage. */
+static etx_status find_logits(float **logit, const struct etx_graph **graph,
+    struct etx_trainer *trainer, struct etx_train_event *event)
+{
+    struct etx_context *context = trainer->context;
+    const struct etx_graph *here;
+    struct etx_graph *copy = NULL;
+    const float *features;
+    float *there;
+    etx_status status;
+
+    ETX_CHECK(etx_train_graph(graph, trainer, event));
+    ETX_CHECK(etx_stage_node_features(
+        &features, context, trainer->stage, event->event));
+    ETX_CHECK(etx_stage_enter(&here, &copy, context, *graph));
+    ETX_CHECK(etx_arena_take(&there, context->stream->arena,
+        (*graph)->n_edges, sizeof *there, "edge logits"));
+    ETX_CHECK(etx_stage_edge_logits(there, context, trainer->stage->network,
+        features, here, event->event));
+    ETX_CHECK(etx_train_fetch(
+        logit, trainer, there, (*graph)->n_edges, "edge logits"));
+done:
+    etx_graph_free(copy);
+    return status;
+}
+
 /* Score one event's graph and add it to list and totals. */
 static etx_status score_event(struct etx_score_list *list,
     struct etx_edge_totals *totals, struct etx_trainer *trainer,
     struct etx_train_event *event)
 {
-    struct etx_context *context = trainer->context;
-    struct etx_arena *arena = context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_context *host = etx_host_of(trainer->context);
+    const struct etx_train_marks marks = etx_train_mark(trainer);
     const struct etx_graph *graph;
-    const float *features;
     float *logit;
     uint8_t *pair;
     etx_status status;
 
-    ETX_CHECK(etx_train_graph(&graph, trainer, event));
-    ETX_CHECK(etx_stage_node_features(
-        &features, context, trainer->stage, event->event));
-    ETX_CHECK(etx_arena_take(
-        &logit, arena, graph->n_edges, sizeof *logit, "edge logits"));
-    ETX_CHECK(etx_arena_take(
-        &pair, arena, graph->n_edges, sizeof *pair, "edge labels"));
-    ETX_CHECK(etx_stage_edge_logits(logit, context, trainer->stage->network,
-        features, graph, event->event));
+    ETX_CHECK(find_logits(&logit, &graph, trainer, event));
+    ETX_CHECK(etx_arena_take(&pair, host->stream->arena, graph->n_edges,
+        sizeof *pair, "edge labels"));
     for (int64_t e = 0; e < graph->n_edges; e++)
         pair[e] = (uint8_t)etx_truth_pair(
             &event->truth, graph->src[e], graph->dst[e]);
@@ -232,10 +252,10 @@ static etx_status score_event(struct etx_score_list *list,
         .activation = ETX_ACTIVATION_SIGMOID,
         .x = logit,
         .y = logit};
-    ETX_CHECK(context->ops->activation(context->stream, &args));
+    ETX_CHECK(host->ops->activation(host->stream, &args));
     ETX_CHECK(etx_score_list_add(list, graph->n_edges, logit, pair));
 done:
-    etx_arena_reset(arena, mark);
+    etx_train_reset(trainer, marks);
     return status;
 }
 

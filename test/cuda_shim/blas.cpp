@@ -22,7 +22,8 @@ struct shim_preference {
     uint32_t reductions, alignment;
 };
 
-static int64_t n_things;
+static int64_t n_things;  /* handles included */
+static int64_t n_handles;
 
 /* Counted with the calls of the runtime, and made to fail like them. */
 static cublasStatus_t answer(cublasStatus_t failure)
@@ -61,14 +62,17 @@ const char *cublasLtGetStatusString(cublasStatus_t status)
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
 {
-    return make(handle);
+    const cublasStatus_t status = make(handle);
+
+    n_handles += status == CUBLAS_STATUS_SUCCESS;
+    return status;
 }
 
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
 {
     const cublasStatus_t status = unmake(handle);
 
-    if (n_things != 0)
+    if (n_things != --n_handles)
         shim_abort("descriptions of products are left");
     return status;
 }
