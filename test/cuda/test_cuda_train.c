@@ -24,8 +24,8 @@ static const struct {
     {ETX_TRAIN_EMBEDDING, NULL},
     {ETX_TRAIN_FILTER, NULL},
     {ETX_TRAIN_FILTER, "{\"sampling\": {\"hard_share\": 0.5}}"},
+    {ETX_TRAIN_FILTER, "{\"sampling\": {\"chunk_edges\": 100}}"},
     {ETX_TRAIN_GNN, NULL},
-    {ETX_TRAIN_GNN, "{\"sampling\": {\"chunk_edges\": 100}}"},
     {ETX_TRAIN_GNN, ATTENTION},
 };
 
