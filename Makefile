@@ -3,6 +3,7 @@
 
 CC ?= gcc
 CUDA ?= 0
+MPI ?= auto
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 DATADIR ?= $(PREFIX)/share/exatrkx
@@ -23,6 +24,13 @@ endif
 ifeq ($(filter $(CUDA),0 1),)
 $(error CUDA=$(CUDA): 0 builds without the CUDA backend, 1 with it)
 endif
+ifeq ($(filter $(MPI),auto 0 1),)
+$(error MPI=$(MPI): 0 builds without MPI, 1 with it, auto where mpicc is)
+endif
+MPICC ?= mpicc
+HAVE_MPI := $(if $(filter auto,$(MPI)),\
+    $(if $(shell command -v $(MPICC) 2>/dev/null),1,0),$(MPI))
+HAVE_MPI := $(strip $(HAVE_MPI))
 
 VERSION_H := include/exatrkx/version.h
 version = $(shell sed -n 's/^.define ETX_VERSION_$(1) //p' $(VERSION_H))
@@ -96,6 +104,30 @@ SONAME := $(LIB)/libexatrkx.so.$(MAJOR)
 SHARED := $(LIB)/libexatrkx.so
 STATIC := $(LIB)/libexatrkx.a
 
+# Distributed training, a library of its own: without MPI it has ranks that are
+# threads. The archive leaves MPI out, so that tests run without it.
+DIST_COMMON := $(filter-out src/dist/mpi% src/dist/nccl%,\
+    $(wildcard src/dist/*.c))
+DIST_OBJECTS := $(DIST_COMMON:src/%.c=$(BUILD)/obj/%.o)
+DIST_MPI := $(if $(filter 1,$(HAVE_MPI)),mpi,mpi_absent)
+DIST_SONAME := $(LIB)/libexatrkx_dist.so.$(MAJOR)
+DIST_SHARED := $(LIB)/libexatrkx_dist.so
+DIST_STATIC := $(LIB)/libexatrkx_dist.a
+# NCCL comes with the toolkit or beside it, where its header is.
+ifneq ($(and $(filter 1,$(CUDA)),$(wildcard $(CUDA_HOME)/include/nccl.h)),)
+DIST_NCCL := $(BUILD)/obj/cuda/dist/nccl.o
+NCCL_LDLIBS := -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lnccl \
+    -lcudart_static -lrt -ldl -Wl,-rpath,$(CUDA_HOME)/lib64:$(CUDA_HOME)/lib
+else
+DIST_NCCL := $(BUILD)/obj/dist/nccl_absent.o
+endif
+ifeq ($(HAVE_MPI),1)
+# The headers of MPI are not ours to warn about.
+MPI_CFLAGS := $(patsubst -I%,-isystem %,\
+    $(filter-out -pthread,$(shell $(MPICC) --showme:compile)))
+MPI_LDLIBS := $(shell $(MPICC) --showme:link)
+endif
+
 PROGRAM_SOURCES := $(wildcard examples/etx-*.c)
 PROGRAMS := $(PROGRAM_SOURCES:examples/%.c=$(BUILD)/examples/%)
 PROGRAM_PARTS := $(filter-out $(PROGRAM_SOURCES),$(wildcard examples/*.c))
@@ -114,14 +146,15 @@ TESTS := $(BUILD)/test/exatrkx-tests
 SHIM := test/cuda_shim
 SHIM_TESTS := $(BUILD)/test/cuda-shim-tests
 SHIM_CXX := $(if $(filter x86_64,$(shell uname -m)),$(shell command -v $(CXX)))
-SHIM_SUITES := $(sort $(filter checkop_% cuda%,$(SUITES)) \
+DEVICE_SUITES := $(sort $(filter checkop_% cuda%,$(SUITES)))
+SHIM_SUITES := $(sort $(DEVICE_SUITES) \
     $(patsubst $(SHIM)/test_%.c,%,$(wildcard $(SHIM)/test_*.c)))
 SHIM_SOURCES := $(wildcard cuda/backend/*.cu cuda/op/*.cu $(SHIM)/*.cpp) \
     test/cuda/shared_memory.cu
 SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) \
     $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(SHIM)/*.c)) \
     $(filter-out %/main.o %/shared_memory.o,\
-    $(filter $(BUILD)/obj/test/checkop/% $(BUILD)/obj/test/cuda/% %/support.o \
+    $(filter $(BUILD)/obj/test/checkop/% $(BUILD)/obj/test/cuda/test_cuda% %/support.o \
     %/train_bench.o %/train_events.o,$(TEST_OBJECTS))) \
     $(filter-out %/cuda_absent.o $(BUILD)/obj/cuda/%,$(OBJECTS))
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
@@ -161,9 +194,10 @@ help:
 	@echo 'make declarations  the C interface for Python, from the headers'
 	@echo 'make lint docs format asan tsan fuzz coverage abi clean'
 
-lib: $(SHARED) $(STATIC)
+lib: $(SHARED) $(STATIC) $(DIST_SHARED) $(DIST_STATIC)
 programs: $(PROGRAMS)
-tests: $(TESTS) $(NETWORK_STEPS) $(if $(SHIM_CXX),$(SHIM_TESTS))
+tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts \
+    $(if $(SHIM_CXX),$(SHIM_TESTS))
 
 # One command that installs what is missing, or says which one would.
 deps:
@@ -183,6 +217,10 @@ compile = @mkdir -p $(@D) && echo "  cc    $@" && \
 
 $(BUILD)/obj/%.o: src/%.c
 	$(call compile)
+$(BUILD)/obj/dist/mpi.o: src/dist/mpi.c
+	$(call compile,$(MPI_CFLAGS))
+$(BUILD)/obj/cuda/%.o: cuda/%.c
+	$(call compile,-isystem $(CUDA_HOME)/include)
 $(BUILD)/obj/avx2/%.o: src/%.c
 	$(call compile,$(FLAGS_simd) $(FLAGS_avx2))
 $(BUILD)/obj/avx512/%.o: src/%.c
@@ -244,14 +282,30 @@ $(SHARED): $(SONAME)
 $(STATIC): $(OBJECTS)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $(OBJECTS)
 
+$(DIST_SONAME): $(DIST_OBJECTS) $(BUILD)/obj/dist/$(DIST_MPI).o \
+    $(DIST_NCCL) $(SHARED) \
+    lib/exatrkx_dist.map
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $(filter %.o,$^) -shared -Wl,-z,defs \
+	    -Wl,--version-script=lib/exatrkx_dist.map \
+	    -Wl,-soname,$(notdir $(DIST_SONAME)) -Wl,-rpath,'$$ORIGIN' \
+	    -L$(LIB) -lexatrkx $(MPI_LDLIBS) $(NCCL_LDLIBS) -lpthread -lm -o $@
+$(DIST_SHARED): $(DIST_SONAME)
+	@ln -sf $(notdir $<) $@
+$(DIST_STATIC): $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o $(DIST_NCCL)
+	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := -lexatrkx_dist
+$(BUILD)/examples/etx-train-distributed: $(DIST_SHARED)
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
-	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) -lexatrkx -ljansson -lz -lm \
+	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \
+	    -lexatrkx -ljansson -lz -lm -lpthread \
 	    -Wl,-rpath,'$$ORIGIN/../../lib' -Wl,-rpath,'$$ORIGIN/../lib' -o $@
 
-$(TESTS): $(TEST_OBJECTS) $(STATIC)
+$(TESTS): $(TEST_OBJECTS) $(DIST_STATIC) $(STATIC)
 	@mkdir -p $(@D) && echo "  link  $@"
-	@$(CC) $(SANITIZE) $(TEST_OBJECTS) $(STATIC) $(LDLIBS_LIB) \
+	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) $(NCCL_LDLIBS) \
 	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@
 
 $(SHIM_TESTS): $(SHIM_OBJECTS)
@@ -270,6 +324,18 @@ $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
 $(NETWORK_STEPS): $(BUILD)/obj/test/parity/network_steps.o $(STATIC)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) -o $@
+
+# Parts of a graph: benchmarks of what independent sectors lose and of one graph
+# on several ranks, and a test for mpirun.
+PARTS_PROGRAMS := $(BUILD)/test/sectors $(BUILD)/test/graph-parallel \
+    $(BUILD)/test/parts
+$(BUILD)/test/parts: $(BUILD)/obj/test/dist/parts.o
+$(BUILD)/test/sectors: $(BUILD)/obj/test/bench/sectors.o
+$(BUILD)/test/graph-parallel: $(BUILD)/obj/test/bench/graph_parallel.o
+$(PARTS_PROGRAMS): $(DIST_SHARED) $(SHARED)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $(filter %.o,$^) -L$(LIB) -lexatrkx_dist -lexatrkx \
+	    -lpthread -lm -Wl,-rpath,$(abspath $(LIB)) -o $@
 
 bench: all $(CHECKOP_BENCH)
 	@$(CHECKOP_BENCH)
@@ -306,9 +372,11 @@ GPU_OUT ?= build/gpu
 BUNDLE ?= build/bundle
 gpu: deps
 	@$(MAKE) --no-print-directory CUDA=1 all tests
+	@echo $(DEVICE_SUITES) > build/cuda/test/device-suites
 	@test/cuda/gpu.sh build/cuda/test build/cuda/examples $(GPU_OUT)
 bundle: deps
 	@$(MAKE) --no-print-directory CUDA=1 all tests
+	@echo $(DEVICE_SUITES) > build/cuda/test/device-suites
 	@test/cuda/bundle.sh build/cuda $(BUNDLE)
 
 # Sanitizers: the same rules in a build folder of their own.
@@ -322,7 +390,8 @@ tsan: deps
 	@$(MAKE) --no-print-directory BUILD=build/tsan LIB=build/tsan/lib \
 	    OPTIMISE='-O1 -g' SANITIZE='-fsanitize=thread' tests
 	@for suite in threads stages checkop_radius_graph edge_bins \
-	    checkop_line_graph graph checkop_mlp train_steps train_cache; do \
+	    checkop_line_graph graph checkop_mlp train_steps train_cache \
+	    dist_comm dist_training; do \
 	    CK_TIMEOUT_MULTIPLIER=20 CK_RUN_SUITE=$$suite \
 	    build/tsan/test/exatrkx-tests || exit 1; done
 coverage: deps
@@ -341,8 +410,10 @@ check-kill: programs
 lint:
 	@test/lint/lint.sh
 
-abi: $(SHARED)
-	@test/lint/abi.sh $(SHARED)
+abi: $(SHARED) $(DIST_SHARED)
+	@test/lint/abi.sh $(SHARED) lib/exatrkx.map include/exatrkx/[!d]*.h
+	@test/lint/abi.sh $(DIST_SHARED) lib/exatrkx_dist.map \
+	    include/exatrkx/dist.h
 
 docs:
 	@doxygen docs/Doxyfile
@@ -369,8 +440,11 @@ install: all
 	install -m 755 $(SONAME) $(DESTDIR)$(LIBDIR)/
 	ln -sf libexatrkx.so.$(MAJOR) $(DESTDIR)$(LIBDIR)/libexatrkx.so
 	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(DIST_SONAME) $(DESTDIR)$(LIBDIR)/
+	ln -sf libexatrkx_dist.so.$(MAJOR) $(DESTDIR)$(LIBDIR)/libexatrkx_dist.so
 	install -d $(DESTDIR)$(LIBDIR)/cmake/exatrkx
-	$(FILL_IN) pkgconfig/exatrkx.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx.pc
+	for file in exatrkx exatrkx-dist; do $(FILL_IN) pkgconfig/$$file.pc.in \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/$$file.pc; done
 	for file in exatrkx-config exatrkx-config-version; do \
 	    $(FILL_IN) pkgconfig/$$file.cmake.in \
 	    > $(DESTDIR)$(LIBDIR)/cmake/exatrkx/$$file.cmake; done
@@ -386,7 +460,9 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(LIBDIR)/libexatrkx.so* \
 	    $(DESTDIR)$(LIBDIR)/libexatrkx.a \
+	    $(DESTDIR)$(LIBDIR)/libexatrkx_dist.so* \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx.pc \
+	    $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx-dist.pc \
 	    $(PROGRAM_SOURCES:examples/%.c=$(DESTDIR)$(PREFIX)/bin/%) \
 	    $(PROGRAM_SOURCES:examples/%.c=$(DESTDIR)$(MANDIR)/man1/%.1)
 	rm -rf $(DESTDIR)$(PREFIX)/include/exatrkx $(DESTDIR)$(DATADIR) \
@@ -397,6 +473,6 @@ dist:
 	    -o libexatrkx-$(VERSION).tar.gz HEAD
 
 clean:
-	rm -rf build lib/libexatrkx.so* lib/libexatrkx.a
+	rm -rf build lib/libexatrkx.so* lib/libexatrkx.a lib/libexatrkx_dist.*
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

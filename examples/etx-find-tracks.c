@@ -1,7 +1,8 @@
 /* examples/etx-find-tracks.c -- hits in, tracks out.
  *
  * Reads events in TrackML form, runs the pipeline of a model file on each and
- * writes hit_id,track_id per event.
+ * writes hit_id,track_id per event. Under mpirun or srun every rank takes its
+ * share of the events.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -183,6 +184,8 @@ int main(int argc, char **argv)
     etx_context *context = NULL;
     etx_model *model = NULL;
     etx_detector *detector = NULL;
+    int64_t rank;
+    int64_t n_ranks;
     int result = 0;
 
     read_options(&o, argc, argv);
@@ -195,7 +198,8 @@ int main(int argc, char **argv)
         result = program_detector(&detector, o.detector);
     if (result == 0 && o.hits != NULL)
         result = find_tracks(&o, o.hits, context, model, detector);
-    for (int64_t k = 0; result == 0 && k < o.events.count; k++)
+    program_ranks(&rank, &n_ranks);
+    for (int64_t k = rank; result == 0 && k < o.events.count; k += n_ranks)
         result = find_tracks(&o, o.events.item[k], context, model, detector);
     etx_detector_free(detector);
     etx_model_free(model);

@@ -270,6 +270,34 @@ int program_expand_events(struct program_list *events)
     return 0;
 }
 
+/* --------------------------------------------------------------- ranks -- */
+
+/* A whole number from the environment, or -1. */
+static int64_t read_number(const char *name)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    const long long number = text == NULL ? -1 : strtoll(text, &end, 10);
+
+    return text != NULL && end != text && *end == '\0' ? number : -1;
+}
+
+void program_ranks(int64_t *rank, int64_t *n_ranks)
+{
+    static const char *const names[][2] = {
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+        {"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
+
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        *rank = read_number(names[k][0]);
+        *n_ranks = read_number(names[k][1]);
+        if (*rank >= 0 && *rank < *n_ranks)
+            return;
+    }
+    *rank = 0;
+    *n_ranks = 1;
+}
+
 /* ------------------------------------------------- context and detector -- */
 
 /* ETX_CPU=ref|avx2|avx512 forces an instruction set. */

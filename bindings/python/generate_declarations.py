@@ -20,6 +20,7 @@ from pathlib import Path
 
 INCLUDE = Path(__file__).resolve().parents[2] / "include" / "exatrkx"
 FIRST = ("version.h", "exatrkx.h")  # what the other headers include
+OTHERS = ("dist.h",)  # of libraries that the package does not load
 
 # C types of the interface; pointers to data travel as addresses.
 SCALARS = {
@@ -109,7 +110,9 @@ class Interface:
             types = [found[1] + " f", *parameter_list(found[2])]
             inner = ", ".join(self.type_of(t, True) for t in types)
             return f"c.CFUNCTYPE({inner})"
-        found = re.fullmatch(r"(\w+)\s*(\**)\s*(\w+)?\s*(?:\[(\w+)\])?", text)
+        found = re.fullmatch(
+            r"(\w+)\s*(\*[*\s]*)?(\w+)?\s*(?:\[(\w+)\])?", text
+        )
         if found is None:
             raise Unknown(declaration)
         base, stars, _, size = found.groups()
@@ -118,7 +121,7 @@ class Interface:
         ):
             raise Unknown(declaration)
         if stars or (size and is_parameter):
-            is_text = base == "char" and stars == "*"
+            is_text = base == "char" and stars.strip() == "*"
             return "c.c_char_p" if is_text else "c.c_void_p"
         return SCALARS.get(base, base) + (f" * {size}" if size else "")
 
@@ -189,7 +192,7 @@ def parameter_list(text: str) -> list[str]:
 def generate(include: Path = INCLUDE) -> str:
     """The text of _declarations.py."""
     interface = Interface()
-    others = {path.name for path in include.glob("*.h")} - set(FIRST)
+    others = {path.name for path in include.glob("*.h")} - set(FIRST + OTHERS)
     for name in (*FIRST, *sorted(others)):
         interface.read((include / name).read_text())
     return interface.text()

@@ -68,6 +68,11 @@ ETX_API const char *etx_status_name(etx_status status);
  * failing call on this thread; look only after a failure. Never NULL. */
 ETX_API const char *etx_last_error(void);
 
+/* Replace this thread's message by text, of which 511 bytes are kept: carries
+ * the message of another thread, and is how a library built on this one says
+ * why it failed. */
+ETX_API void etx_set_last_error(const char *text);
+
 /* Replace malloc and free for the library's own later allocations (jansson
  * and zlib keep theirs). Call it before any other function of the library,
  * from one thread. allocate must

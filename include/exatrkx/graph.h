@@ -100,8 +100,84 @@ ETX_API const int32_t *etx_graph_dst(const etx_graph *graph); /* [n_edges] */
 ETX_API const int64_t *etx_graph_offsets(const etx_graph *graph);
 /* [n_edges] in [0, 1]; NULL before the graph was scored. */
 ETX_API const float *etx_graph_scores(const etx_graph *graph);
+/* Scores [n_edges] in [0, 1], copied, in place of those that the graph has;
+ * NULL: none. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_set_scores(
+    etx_graph *graph, const float *scores);
 /* Release it; NULL is fine. */
 ETX_API void etx_graph_free(etx_graph *graph);
+
+/* ------------------------------------------------------ parts of a graph -- */
+
+/* How nodes are shared out: sectors of azimuth; or halves of halves, each along
+ * azimuth or pseudorapidity, whichever takes fewer edges apart. */
+#define ETX_PARTITION_PHI 0
+#define ETX_PARTITION_KD 1
+
+/* One part of a graph, for a graph network that runs on all parts at once:
+ * its own nodes, every edge at one of them, and the halo, which is the other
+ * ends of those edges. An edge between parts is held by both; its score is
+ * that of the part where it ends. Immutable; may be used by several threads.
+ */
+typedef struct etx_graph_part etx_graph_part;
+
+/* owners [n_nodes] gets the part of every node, 0 .. n_parts - 1, such that
+ * the parts have about as many ends of edges each. order is ETX_PARTITION_,
+ * n_parts 1 .. 65536; the event is that of the graph. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_partition(int32_t *owners,
+    const etx_graph *graph, const etx_event *event, int32_t n_parts,
+    int32_t order);
+
+/* Part `part` of n_parts; owners [n_nodes] in 0 .. n_parts - 1, any of which
+ * may own nothing. Shares nothing with graph and belongs to the caller. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_part_create(etx_graph_part **out,
+    const etx_graph *graph, const int32_t *owners, int32_t n_parts,
+    int32_t part);
+
+/* The part as a graph: edges in the order of the whole graph, nodes numbered
+ * anew in the order of the whole graph, scores copied. Borrowed. */
+ETX_API const etx_graph *etx_graph_part_graph(const etx_graph_part *part);
+/* [n_nodes] and [n_edges] of that graph: nodes and edges of the whole graph,
+ * ascending. Borrowed. */
+ETX_API const int32_t *etx_graph_part_nodes(const etx_graph_part *part);
+ETX_API const int32_t *etx_graph_part_edges(const etx_graph_part *part);
+/* Edges that end at own nodes: their sum over the parts is that of the whole
+ * graph. */
+ETX_API int64_t etx_graph_part_n_own_edges(const etx_graph_part *part);
+/* Node rows that this part sends to and receives from each part at an update:
+ * [n_parts]. Borrowed. */
+ETX_API const int64_t *etx_graph_part_sent(const etx_graph_part *part);
+ETX_API const int64_t *etx_graph_part_received(const etx_graph_part *part);
+
+/* What carries rows between the parts. */
+typedef struct etx_part_exchange {
+    uint32_t struct_size; /* set by the caller */
+    int32_t reserved;     /* 0 */
+    /* All-to-all: sent holds n_sent[q] values for each part q, in the order of
+     * the parts; received gets n_received[q] from each, bit for bit. Every part
+     * calls it equally often, and a part's n_received[q] is the n_sent of part
+     * q for it; counts [n_parts]. A status other than ETX_OK ends the run. */
+    etx_status (*swap)(void *user, float *received, const int64_t *n_received,
+        const float *sent, const int64_t *n_sent);
+    /* This part failed with status, which may be that of swap, and swaps no
+     * more in this run: tell the others. NULL: nobody is told. */
+    void (*leave)(void *user, etx_status status);
+    void *user; /* for both, and for one thread at a time */
+} etx_part_exchange;
+
+/* Scores of the graph network for the edges of a part: scores [n_edges of the
+ * part's graph], the same bits as etx_graph_score gives the whole graph, for
+ * any number of parts. Every part must be scored at once, each by a thread or
+ * process of its own: the network's node rows of the halo are exchanged after
+ * every update. What is kept of a network's latents is that of the part. event
+ * is that of the whole graph. ETX_ERR_UNSUPPORTED for a context on a device,
+ * for the family triplet_gnn and for networks with a batch norm. */
+ETX_API ETX_MUST_CHECK etx_status etx_graph_part_score(float *scores,
+    const etx_graph_part *part, etx_context *context, const etx_model *model,
+    const etx_event *event, const etx_part_exchange *exchange);
+
+/* Release it; NULL is fine. */
+ETX_API void etx_graph_part_free(etx_graph_part *part);
 
 #ifdef __cplusplus
 }

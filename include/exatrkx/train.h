@@ -8,7 +8,7 @@
 #ifndef ETX_TRAIN_H
 #define ETX_TRAIN_H
 
-#include <exatrkx/exatrkx.h>
+#include <exatrkx/graph.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,7 +22,7 @@ typedef struct etx_trainer etx_trainer;
  * schedule (docs/training.md). start may be NULL; when given, stages that it
  * holds and the config does not describe anew are taken from it with their
  * weights. context must outlive the trainer; ETX_ERR_UNSUPPORTED when it is on a
- * device. */
+ * device and the network is for the CPU alone. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_create(etx_trainer **out,
     etx_context *context, const char *config, const etx_model *start);
 
@@ -38,6 +38,21 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_add_event(
  * the trainer must not be used any more: it lacks the thread. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_cache(
     etx_trainer *trainer, const char *folder);
+
+/* Share the graph of every step and validation out to n_parts parts, of which
+ * this trainer computes one (graph.h: etx_graph_partition with this order, and
+ * etx_graph_part_score). n_parts trainers, each used by a thread or process of
+ * its own, of the same config, start model and events, then do the same calls
+ * at once: latents and their gradients are those of a part, gradients of the
+ * parameters are summed in the order of the parts, and all trainers hold the
+ * same model after every step. Up to rounding the gradient is that of one
+ * trainer alone. exchange is copied and what its user points to outlives the
+ * trainer; NULL and n_parts 1: alone again. ETX_ERR_ARGUMENT for the stage
+ * embedding, with sampling.chunk_edges and for one of a team,
+ * ETX_ERR_UNSUPPORTED for a network that needs whole graphs. */
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_parts(etx_trainer *trainer,
+    int32_t n_parts, int32_t part, int32_t order,
+    const etx_part_exchange *exchange);
 
 /* What a step or a validation found; fields that do not apply are nan. */
 typedef struct etx_training_report {
@@ -61,7 +76,70 @@ typedef struct etx_training_report {
     int32_t n_rollbacks;   /* so far */
     int32_t is_best;       /* 1: of a validation, the best so far */
     int32_t is_finished;   /* 1: as etx_trainer_is_finished */
+    double imbalance;      /* of the step: most work of a rank / mean over the
+                            * ranks; work is counted in edges (or pairs) */
+    double loss_spread;    /* of the step: largest minus smallest loss of a rank
+                            * over its own graphs / loss; 0 with one rank */
 } etx_training_report;
+
+/* Which rank works on which graph of a step; with is_fast 0 it changes no
+ * result. */
+#define ETX_DEAL_BALANCED 0 /* largest first, to the rank with the least */
+#define ETX_DEAL_IN_TURN 1  /* graph k to rank k modulo their number */
+
+/* The ranks that train one model together, as the trainer of each sees them:
+ * the graphs of a step and the events of a validation are dealt to the ranks,
+ * and what they found is added up. All ranks make the same calls on trainers
+ * of the same config, start model and events; every report but its times is
+ * the same on all. The functions are called by every rank in the same order,
+ * on the thread of the call; when one fails, with a message by
+ * etx_set_last_error, the call fails with its status, and the trainer is good
+ * for nothing but etx_trainer_free, as the ranks may differ. libexatrkx_dist
+ * (dist.h) has a team over MPI and over threads. */
+typedef struct etx_team {
+    uint32_t struct_size; /* sizeof(etx_team) of the caller */
+    int32_t rank;         /* 0 .. n_ranks-1 */
+    int32_t n_ranks;      /* at least 1 */
+    int32_t deal;         /* ETX_DEAL_ */
+    int32_t is_fast;      /* 1: sum_slices gets one slice a rank, the sum of
+                           * its graphs in their order; 0: one a graph, so that
+                           * the sum need not know how many ranks there are */
+    int32_t reserved;     /* 0 */
+    void *self;           /* first argument of the functions */
+    /* values [n] become their sum over the ranks, the same bits on all; exact
+     * where all ranks but one hold zeros. */
+    etx_status (*sum)(void *self, double *values, int64_t n);
+    /* all = mine [count[rank]] of rank 0, of rank 1, ... */
+    etx_status (*gather)(void *self, uint64_t *all, const uint64_t *mine,
+        const int64_t *count);
+    /* sum [n_values] = the sum of n_slices slices [n_values] each, the same
+     * bits on all ranks; rank owner[k] [n_slices] has slice[k] [n_slices],
+     * which it may overwrite, the others NULL in its place. The bits that
+     * do not depend on n_ranks are those of etx_gradient_sum. */
+    etx_status (*sum_slices)(void *self, float *sum, int64_t n_values,
+        int64_t n_slices, const int32_t *owner, float *const *slice);
+} etx_team;
+
+/* Train with others from now on; team is copied, what it points to must
+ * outlive the trainer or the next call of this. NULL: alone. Before the first
+ * step. ETX_ERR_ARGUMENT for a team that lacks a function or has rank, n_ranks
+ * or deal out of bounds. */
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_team(
+    etx_trainer *trainer, const etx_team *team);
+
+/* As etx_trainer_add_event, for an event that only one rank of the team holds:
+ * there event is given, on the others it is NULL. Its n_hits are known to all,
+ * who add the same events in the same order. */
+ETX_API ETX_MUST_CHECK etx_status etx_trainer_add_event_of_rank(
+    etx_trainer *trainer, const etx_event *event, int64_t n_hits,
+    int32_t rank, int32_t validation);
+
+/* slice[0] [n_values] = the sum of slice[k] [n_slices] of n_values each by a
+ * balanced tree over k: neighbours are added, then the neighbours' sums, and so
+ * on. It is the sum over the graphs of a step. The other slices hold anything
+ * after it. */
+ETX_API ETX_MUST_CHECK etx_status etx_gradient_sum(
+    float *const *slice, int64_t n_slices, int64_t n_values);
 
 /* Optimiser steps so far. */
 ETX_API int64_t etx_trainer_steps_done(const etx_trainer *trainer);
@@ -91,6 +169,10 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_save_checkpoint(
  * of another training; the trainer is then as it was. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_load_checkpoint(
     etx_trainer *trainer, const char *path);
+
+/* A hash of parameters, moments, thresholds and step: trainings that go the
+ * same way have the same one. NULL is 0. */
+ETX_API uint64_t etx_trainer_hash(const etx_trainer *trainer);
 
 /* The model as trained so far; the caller frees it. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_model(

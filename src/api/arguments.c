@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <stdalign.h>
 
+#define MOST_PARTS 65536
+
 etx_status etx_check_given(
     const char *function, const char *name, const void *pointer)
 {
@@ -59,4 +61,32 @@ etx_status etx_check_finite(const char *function, const char *name,
             name, bad / n_columns, bad % n_columns);
 done:
     return status;
+}
+
+etx_status etx_check_part(
+    const char *function, int32_t n_parts, int32_t part, int32_t order)
+{
+    if (n_parts < 1 || n_parts > MOST_PARTS)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: n_parts %d is not in 1..%d",
+            function, (int)n_parts, MOST_PARTS);
+    if (part < 0 || part >= n_parts)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: part %d is not in 0..%d",
+            function, (int)part, (int)n_parts - 1);
+    if (order != ETX_PARTITION_PHI && order != ETX_PARTITION_KD)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: order %d is not in 0..1",
+            function, (int)order);
+    return ETX_OK;
+}
+
+etx_status etx_check_exchange(
+    const char *function, const etx_part_exchange *exchange)
+{
+    if (exchange == NULL || exchange->swap == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function,
+            exchange == NULL ? "exchange" : "exchange->swap");
+    if (exchange->struct_size < sizeof *exchange)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: exchange struct_size %d is below %d", function,
+            (int)exchange->struct_size, (int)sizeof *exchange);
+    return ETX_OK;
 }

@@ -7,7 +7,7 @@
 #ifndef ETX_API_ARGUMENTS_H
 #define ETX_API_ARGUMENTS_H
 
-#include <exatrkx/exatrkx.h>
+#include <exatrkx/graph.h>
 
 /* An object or output that must be there. */
 etx_status etx_check_given(
@@ -26,5 +26,13 @@ etx_status etx_check_array(const char *function, const char *name,
 /* values [n_rows, n_columns]: as etx_check_array, and finite. */
 etx_status etx_check_finite(const char *function, const char *name,
     const float *values, int64_t n_rows, int64_t n_columns);
+
+/* A part of so many, and a partition's order (ETX_PARTITION_). */
+etx_status etx_check_part(
+    const char *function, int32_t n_parts, int32_t part, int32_t order);
+
+/* An exchange of this header or a later one, with its function. */
+etx_status etx_check_exchange(
+    const char *function, const etx_part_exchange *exchange);
 
 #endif

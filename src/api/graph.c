@@ -4,6 +4,7 @@
 #include "data/graph.h"
 #include "api/arguments.h"
 #include "base/check.h"
+#include "base/memory.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -58,6 +59,23 @@ etx_status etx_graph_from_edges(etx_graph **out, int64_t n_nodes,
         ETX_CHECK(etx_check_array(
             __func__, "order_out", order_out, n_edges, alignof(int64_t)));
     ETX_CHECK(etx_graph_sort(out, order_out, &edges));
+done:
+    return status;
+}
+
+etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
+{
+    etx_status status = ETX_OK;
+    float *copy = NULL;
+
+    ETX_CHECK(etx_check_given(__func__, "graph", graph));
+    if (scores != NULL) {
+        ETX_CHECK(check_scores(__func__, scores, graph->n_edges));
+        ETX_CHECK(etx_alloc_copy(&copy, scores, graph->n_edges,
+            sizeof *scores, "edge scores"));
+    }
+    etx_release(graph->score);
+    graph->score = copy;
 done:
     return status;
 }

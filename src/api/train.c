@@ -10,6 +10,8 @@
 #include "base/check.h"
 #include "base/float_environment.h"
 #include "base/status.h"
+#include "train/slices.h"
+#include "train/team.h"
 #include "train/trainer.h"
 
 /* A report has grown at its end: a smaller one, of the first header, gets what
@@ -64,8 +66,65 @@ etx_status etx_trainer_add_event(
     ETX_CHECK(etx_check_given("etx_trainer_add_event", "trainer", trainer));
     ETX_CHECK(etx_check_given("etx_trainer_add_event", "event", event));
     etx_float_environment_enter(&host);
-    status = etx_trainer_take_event(trainer, event, validation);
+    status = etx_trainer_take_event(
+        trainer, event, event->n_hits, -1, validation);
     etx_float_environment_leave(&host);
+done:
+    return status;
+}
+
+etx_status etx_trainer_add_event_of_rank(etx_trainer *trainer,
+    const etx_event *event, int64_t n_hits, int32_t rank, int32_t validation)
+{
+    fenv_t host;
+    etx_status status;
+
+    ETX_CHECK(etx_check_given(
+        "etx_trainer_add_event_of_rank", "trainer", trainer));
+    ETX_CHECK(etx_check_count(
+        "etx_trainer_add_event_of_rank", "n_hits", n_hits));
+    if (rank < 0 || rank >= trainer->team.n_ranks)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "etx_trainer_add_event_of_rank: rank %d of a team of %d",
+            (int)rank, (int)trainer->team.n_ranks);
+    if ((event != NULL) != (rank == trainer->team.rank))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "etx_trainer_add_event_of_rank: rank %d has the event, this is "
+            "rank %d, and event is %s",
+            (int)rank, (int)trainer->team.rank,
+            event == NULL ? "NULL" : "given");
+    etx_float_environment_enter(&host);
+    status = etx_trainer_take_event(trainer, event, n_hits, rank, validation);
+    etx_float_environment_leave(&host);
+done:
+    return status;
+}
+
+etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
+{
+    const etx_team alone = {.struct_size = sizeof alone, .n_ranks = 1};
+    etx_status status;
+
+    ETX_CHECK(etx_check_given("etx_trainer_set_team", "trainer", trainer));
+    if (team != NULL)
+        ETX_CHECK(etx_team_check(team));
+    if (team != NULL && team->n_ranks > 1 && trainer->parts.n_parts > 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "etx_trainer_set_team: the trainer computes parts of graphs");
+    trainer->team = team != NULL ? *team : alone;
+done:
+    return status;
+}
+
+etx_status etx_gradient_sum(
+    float *const *slice, int64_t n_slices, int64_t n_values)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_check_array(
+        "etx_gradient_sum", "slice", slice, n_slices, sizeof *slice));
+    ETX_CHECK(etx_check_count("etx_gradient_sum", "n_values", n_values));
+    etx_slices_sum(slice, n_slices, n_values);
 done:
     return status;
 }
@@ -77,6 +136,26 @@ etx_status etx_trainer_set_cache(etx_trainer *trainer, const char *folder)
     ETX_CHECK(etx_check_given("etx_trainer_set_cache", "trainer", trainer));
     ETX_CHECK(etx_check_given("etx_trainer_set_cache", "folder", folder));
     ETX_CHECK(etx_trainer_open_cache(trainer, folder));
+done:
+    return status;
+}
+
+etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
+    int32_t part, int32_t order, const etx_part_exchange *exchange)
+{
+    struct etx_train_parts parts = {
+        .n_parts = n_parts, .part = part, .order = order};
+    etx_status status;
+
+    ETX_CHECK(etx_check_given("etx_trainer_set_parts", "trainer", trainer));
+    ETX_CHECK(etx_check_part("etx_trainer_set_parts", n_parts, part, order));
+    if (exchange == NULL && n_parts == 1)
+        parts.n_parts = 0;
+    else {
+        ETX_CHECK(etx_check_exchange("etx_trainer_set_parts", exchange));
+        parts.exchange = *exchange;
+    }
+    ETX_CHECK(etx_trainer_share(trainer, &parts));
 done:
     return status;
 }
@@ -155,6 +234,11 @@ etx_status etx_trainer_load_checkpoint(etx_trainer *trainer, const char *path)
     ETX_CHECK(etx_checkpoint_read(trainer, path));
 done:
     return status;
+}
+
+uint64_t etx_trainer_hash(const etx_trainer *trainer)
+{
+    return trainer == NULL ? 0 : etx_train_hash_state(trainer);
 }
 
 etx_status etx_trainer_model(etx_model **out, const etx_trainer *trainer)

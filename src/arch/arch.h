@@ -104,6 +104,8 @@ struct etx_network {
     int64_t n_values;
     float *value; /* [n_values] all parameters, flat */
     void *state;  /* the family's options and layer tables */
+    const char *needs_whole; /* why it cannot run on a part of a graph, or
+                              * NULL; set by configure */
 };
 
 /* All families, NULL-terminated: generated from the folders. */

@@ -8,9 +8,19 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "data/part.h"
 
 const char *const etx_edge_order_names[] = {
     "source_target", "target_source", NULL};
+
+/* A part runs as the whole graph would, or sums had other bits. */
+static int32_t is_dense(const struct etx_graph *graph)
+{
+    const struct etx_halo *halo = graph->halo;
+
+    return halo == NULL ? graph->n_nodes < graph->n_edges
+                        : halo->whole_nodes < halo->whole_edges;
+}
 
 struct etx_edge_ends etx_edge_ends(
     const struct etx_graph *graph, int32_t order)
@@ -18,10 +28,12 @@ struct etx_edge_ends etx_edge_ends(
     const struct etx_edge_end src = {.index = graph->src,
         .n_nodes = graph->n_nodes,
         .offset = graph->out_offset,
-        .order = graph->out_edge};
+        .order = graph->out_edge,
+        .is_dense = is_dense(graph)};
     const struct etx_edge_end dst = {.index = graph->dst,
         .n_nodes = graph->n_nodes,
-        .offset = graph->in_offset};
+        .offset = graph->in_offset,
+        .is_dense = is_dense(graph)};
 
     if (order == ETX_EDGE_SOURCE_TARGET)
         return (struct etx_edge_ends){.first = src, .second = dst};

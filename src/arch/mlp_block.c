@@ -84,6 +84,8 @@ etx_status etx_mlp_block_declare(struct etx_mlp_block *block,
             network->arch->name, prefix);
     }
     block->n_layers = n_layers;
+    if (style->norm == ETX_NORM_BATCH || style->last_norm == ETX_NORM_BATCH)
+        network->needs_whole = "its batch norm is over all rows";
     for (int32_t k = 0; k < n_layers; k++) {
         struct etx_mlp_layer_place *place = &block->layer[k];
 
@@ -126,6 +128,20 @@ void etx_mlp_block_layers(struct etx_layer *layer,
 static float *gradient_at(float *gradients, int64_t offset)
 {
     return offset < 0 ? NULL : gradients + offset;
+}
+
+etx_status etx_mlp_block_prepare(struct etx_mlp_layers *out,
+    struct etx_context *context, const struct etx_mlp_block *block,
+    const float *values)
+{
+    struct etx_layer layer[ETX_MAX_LAYERS];
+    const struct etx_mlp_args forward = {
+        .n_layers = block->n_layers, .layer = layer};
+    const struct etx_mlp_prepare_args args = {
+        .forward = &forward, .layer = out->layer, .n_layers = &out->n_layers};
+
+    etx_mlp_block_layers(layer, block, values);
+    return context->ops->mlp_prepare(context->stream, &args);
 }
 
 void etx_mlp_block_gradients(struct etx_layer_gradient *gradient,

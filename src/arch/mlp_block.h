@@ -47,6 +47,17 @@ void etx_mlp_block_layers(struct etx_layer *layer,
 void etx_mlp_block_gradients(struct etx_layer_gradient *gradient,
     const struct etx_mlp_block *block, float *gradients);
 
+/* The layers of a block made ready for many calls of ops->mlp. */
+struct etx_mlp_layers {
+    int32_t n_layers;
+    struct etx_layer layer[ETX_MAX_LAYERS];
+};
+
+/* Valid until the arena goes back to where it was and values change. */
+etx_status etx_mlp_block_prepare(struct etx_mlp_layers *out,
+    struct etx_context *context, const struct etx_mlp_block *block,
+    const float *values);
+
 /* Append the layers of tail, so that both run as one block. Together they
  * have at most ETX_MAX_LAYERS layers. */
 void etx_mlp_block_append(
@@ -56,9 +67,10 @@ void etx_mlp_block_append(
  * t = offset[r] .. offset[r + 1] - 1; order NULL: t itself. */
 struct etx_edge_end {
     const int32_t *index;  /* [n_rows], or NULL: rows as they lie */
-    int64_t n_nodes;       /* 0: nodes and offsets are not known */
-    const int64_t *offset; /* [n_nodes + 1] */
+    int64_t n_nodes;
+    const int64_t *offset; /* [n_nodes + 1]; NULL: nodes are not known */
     const int32_t *order;  /* [n_rows] or NULL */
+    int32_t is_dense;      /* 1: the whole graph has more edges than nodes */
 };
 
 /* What a block runs on: rows, parts, residual and out of the operator, and

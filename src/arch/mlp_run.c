@@ -30,9 +30,7 @@ struct split {
 
 static int32_t is_worth_it(const struct etx_mlp_input *input, int32_t p)
 {
-    return input->end[p].n_nodes > 0 &&
-           input->end[p].n_nodes < input->args.n_rows &&
-           input->args.part[p].width >= LEAST_WIDTH;
+    return input->end[p].is_dense && input->args.part[p].width >= LEAST_WIDTH;
 }
 
 static void choose(struct split *split, const struct etx_mlp_input *input)
@@ -321,7 +319,7 @@ static etx_status take_outputs(struct etx_mlp_backward_args *args,
         if (split->is_shared[p])
             continue;
         if (to != NULL && input->end[p].index != NULL) {
-            assert(input->end[p].n_nodes > 0);
+            assert(input->end[p].offset != NULL);
             ETX_CHECK(etx_arena_take(&back->d_rows[p], arena,
                 input->args.n_rows * input->args.part[p].width, sizeof(float),
                 "gradients of rows"));

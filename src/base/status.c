@@ -233,7 +233,8 @@ void etx_set_last_error(const char *text)
 {
     struct message message = {.length = 0};
 
-    append(&message, text, strlen(text));
+    append_string(&message, &(struct conversion){.precision = -1},
+        text == NULL ? "" : text);
     memcpy(last_error, message.text, message.length);
     last_error[message.length] = '\0';
 }

@@ -14,9 +14,4 @@
  * with a dot whatever the host's locale. At most 511 bytes are kept. */
 etx_status etx_fail(etx_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-/* Replace this thread's message by text: carries the message of a pool
- * thread to the thread that asked for the work. */
-void etx_set_last_error(const char *text);
-
 #endif

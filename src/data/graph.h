@@ -8,6 +8,8 @@
 
 #include "op/op.h"
 
+struct etx_halo;
+
 /* Edges sorted by (dst, src). Arrays are allocated at the graph's place, which
  * is the host for every graph that a caller sees, and owned by the graph. n_edges and n_nodes are at most 2^31 - 1. */
 struct etx_graph {
@@ -20,6 +22,9 @@ struct etx_graph {
     int64_t *out_offset;     /* [n_nodes + 1] places in out_edge */
     int32_t *out_edge;       /* [n_edges] edge ids sorted by (src, edge id) */
     float *score;            /* [n_edges] or NULL */
+    /* Borrowed; not NULL while a network runs on a part of a graph: data/part.h
+     */
+    const struct etx_halo *halo;
 };
 
 /* ETX_ERR_LIMIT when one of the counts is above 2^31 - 1. */

@@ -109,6 +109,16 @@ struct etx_mlp_args {
     float *out;            /* [n_rows, n_out] of the last layer */
 };
 
+/* mlp_prepare: layers for many calls of mlp in place of forward's, the same up
+ * to rounding: what a version of mlp would work out again at each call is done
+ * here. Of forward only the layers and n_added are read. New arrays are taken
+ * from the arena. */
+struct etx_mlp_prepare_args {
+    const struct etx_mlp_args *forward;
+    struct etx_layer *layer; /* [forward->n_layers], may be forward's own */
+    int32_t *n_layers;       /* 1 .. forward->n_layers */
+};
+
 /* Multiplications and additions of the linear layers of an mlp. */
 static inline double etx_mlp_flop(const struct etx_mlp_args *args)
 {
@@ -504,6 +514,7 @@ struct etx_adamw_args {
 
 #define ETX_OPERATORS(X)                                                       \
     X(mlp)                                                                     \
+    X(mlp_prepare)                                                             \
     X(mlp_backward)                                                            \
     X(linear)                                                                  \
     X(linear_backward)                                                         \

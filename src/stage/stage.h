@@ -6,6 +6,7 @@
 
 #include "data/event.h"
 #include "data/graph.h"
+#include "data/part.h"
 #include "data/tracks.h"
 #include "stage/model.h"
 
@@ -88,6 +89,11 @@ etx_status etx_stage_edge_logits(float *logits, struct etx_context *context,
 etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event);
+/* edge_classification/part.c: the graph network on one part of a graph;
+ * scores [n_edges of the part]. event is that of the whole graph. */
+etx_status etx_stage_score_part(float *score, struct etx_context *context,
+    const struct etx_model *model, const struct etx_graph_part *part,
+    const struct etx_event *event, const struct etx_part_exchange *exchange);
 /* The filter: edges with a score above the cut, their scores kept. */
 etx_status etx_stage_filter(struct etx_graph **out,
     struct etx_context *context, const struct etx_model *model,

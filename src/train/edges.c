@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "train/edge_choice.h"
 #include "train/edge_loss.h"
+#include "train/slices.h"
 
 #include <string.h>
 
@@ -16,7 +17,6 @@
 struct wedge {
     struct etx_sample sample;
     struct etx_step_edges edges;
-    struct etx_edge_sums sums;
     struct etx_graph *graph; /* of the chosen edges */
 };
 
@@ -37,55 +37,77 @@ static int64_t wedge_hits(const struct etx_train_config *config,
     return hits < 1.0 ? 1 : (int64_t)hits;
 }
 
-/* Draw a wedge of the event and choose its edges. The event's graph may be
- * forgotten after this. */
+/* Draw the wedge of graph k of the step and choose its edges. The event's graph
+ * may be forgotten after this. */
 static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
-    struct etx_train_event *event, struct etx_random *random)
+    struct etx_step *step, int32_t k)
 {
+    struct etx_train_event *event = step->event[k];
+    struct etx_random random = etx_step_random(step, trainer, k);
+    struct etx_edge_sums sums = {.weight = 0.0};
     const struct etx_graph *whole;
     etx_status status;
 
     ETX_CHECK(etx_train_graph(&whole, trainer, event));
     ETX_CHECK(etx_sample_take(&wedge->sample, etx_train_host(trainer)->arena,
-        random, event, wedge_hits(&trainer->config, whole),
+        &random, event, wedge_hits(&trainer->config, whole),
         &trainer->stage->node_features, &trainer->config));
     ETX_CHECK(etx_step_edges_choose(&wedge->edges, trainer, &event->truth,
-        &wedge->sample, whole, random));
+        &wedge->sample, whole, &random));
     ETX_CHECK(etx_sample_graph(&wedge->graph, &wedge->sample, whole,
         wedge->edges.n, wedge->edges.id));
-    etx_edge_sums_add(&wedge->sums, wedge->edges.n, wedge->edges.target,
-        wedge->edges.weight);
+    etx_edge_sums_add(
+        &sums, wedge->edges.n, wedge->edges.target, wedge->edges.weight);
+    step->sums[k] = (struct etx_graph_sums){.n_true = sums.n_true,
+        .n_false = sums.n_false,
+        .weight = sums.weight,
+        .n = (double)wedge->edges.n};
 done:
     return status;
 }
 
-/* What the loss of wedge w is divided by: the edges of all wedges, or its own
- * and the number of wedges that have edges. */
-static struct etx_edge_norm choose_norm(const struct etx_train_loss *options,
-    const struct wedge *wedge, int32_t n_wedges, int32_t w)
+static void add_sums(
+    struct etx_edge_sums *sums, const struct etx_graph_sums *graph)
 {
-    struct etx_edge_sums sums = {.weight = 0.0};
+    sums->n_true += graph->n_true;
+    sums->n_false += graph->n_false;
+    sums->weight += graph->weight;
+}
+
+/* What the loss of graph w is divided by: the edges of all graphs, or its own
+ * and the number of graphs that have edges. */
+static struct etx_edge_norm choose_norm(const struct etx_train_loss *options,
+    const struct etx_step *step, int32_t w)
+{
+    struct etx_edge_sums all = {.weight = 0.0};
+    struct etx_edge_sums own = {.weight = 0.0};
     double n_filled = 0.0;
     struct etx_edge_norm norm;
 
-    for (int32_t k = 0; k < n_wedges; k++) {
-        sums.n_true += wedge[k].sums.n_true;
-        sums.n_false += wedge[k].sums.n_false;
-        sums.weight += wedge[k].sums.weight;
-        n_filled += wedge[k].sums.weight > 0.0;
+    for (int32_t k = 0; k < step->n_graphs; k++) {
+        add_sums(&all, step->sums + k);
+        n_filled += step->sums[k].weight > 0.0;
     }
     if (options->average == ETX_AVERAGE_PAIRS || n_filled == 0.0)
-        return etx_edge_norm(&sums, options->reduction);
-    norm = etx_edge_norm(&wedge[w].sums, options->reduction);
+        return etx_edge_norm(&all, options->reduction);
+    add_sums(&own, step->sums + w);
+    norm = etx_edge_norm(&own, options->reduction);
     norm.scale /= n_filled;
     return norm;
 }
 
+/* Where a wedge's loss and gradient go. */
+struct target {
+    struct etx_edge_norm norm;
+    float *gradient; /* [n_values] added to */
+    double *loss;    /* added to */
+};
+
 /* Forward, loss and backward on edges `first` .. first + graph->n_edges of the
- * wedge; adds to *loss. */
+ * wedge. */
 static etx_status run_network(struct etx_trainer *trainer,
     const struct wedge *wedge, const struct etx_graph *graph, int64_t first,
-    const struct etx_edge_norm *norm, double *loss)
+    const struct target *target)
 {
     struct etx_context *context = trainer->context;
     struct etx_arena *arena = context->stream->arena;
@@ -95,23 +117,27 @@ static etx_status run_network(struct etx_trainer *trainer,
     struct etx_graph *copy = NULL;
     struct etx_tape tape = {NULL};
     double part = 0.0;
+    float *gradient;
     float *logit;
     float *d_logit;
     etx_status status;
 
     ETX_CHECK(
         etx_train_input(&input, &copy, trainer, &wedge->sample, graph));
+    ETX_CHECK(
+        etx_train_gradient_open(&gradient, trainer, target->gradient));
     ETX_CHECK(etx_arena_take(
         &logit, arena, graph->n_edges, sizeof *logit, "logits"));
     ETX_CHECK(etx_arena_take(&d_logit, arena, graph->n_edges, sizeof *d_logit,
         "gradient of logits"));
     ETX_CHECK(network->arch->forward(network, context, &input, &tape, logit));
     ETX_CHECK(etx_edge_loss(&part, d_logit, context, &trainer->config.loss,
-        norm, graph->n_edges, logit, wedge->edges.target + first,
+        &target->norm, graph->n_edges, logit, wedge->edges.target + first,
         wedge->edges.weight + first));
     ETX_CHECK(network->arch->backward(
-        network, context, &input, &tape, d_logit, trainer->there.gradient));
-    *loss += part;
+        network, context, &input, &tape, d_logit, gradient));
+    ETX_CHECK(etx_train_gradient_close(trainer, target->gradient, gradient));
+    *target->loss += part;
 done:
     etx_graph_free(copy);
     etx_arena_reset(arena, mark);
@@ -121,8 +147,7 @@ done:
 /* The same in pieces of at most `chunk` edges: the memory of a piece, and the
  * gradient of the whole up to rounding. */
 static etx_status run_chunks(struct etx_trainer *trainer,
-    const struct wedge *wedge, int64_t chunk,
-    const struct etx_edge_norm *norm, double *loss)
+    const struct wedge *wedge, int64_t chunk, const struct target *target)
 {
     struct etx_graph *part = NULL;
     int32_t *id;
@@ -137,7 +162,7 @@ static etx_status run_chunks(struct etx_trainer *trainer,
         for (int64_t e = 0; e < n; e++)
             id[e] = (int32_t)(first + e);
         ETX_CHECK(etx_graph_subset(&part, wedge->graph, n, id));
-        ETX_CHECK(run_network(trainer, wedge, part, first, norm, loss));
+        ETX_CHECK(run_network(trainer, wedge, part, first, target));
         etx_graph_free(part);
         part = NULL;
     }
@@ -146,39 +171,77 @@ done:
     return status;
 }
 
+/* This trainer's part of the wedge. */
+static etx_status run_part(struct etx_trainer *trainer,
+    const struct wedge *wedge, const struct target *target)
+{
+    const struct etx_network_input input = {.n_nodes = wedge->sample.n_hits,
+        .node_features = wedge->sample.features,
+        .position = wedge->sample.position,
+        .graph = wedge->graph};
+    const struct etx_train_pass pass = {.input = &input,
+        .target = wedge->edges.target,
+        .weight = wedge->edges.weight,
+        .norm = &target->norm,
+        .gradient = target->gradient};
+
+    return etx_train_part_step(trainer, &pass, target->loss);
+}
+
 static etx_status run_wedge(struct etx_trainer *trainer,
-    const struct wedge *wedge, const struct etx_edge_norm *norm, double *loss)
+    const struct wedge *wedge, const struct target *target)
 {
     const int64_t chunk = trainer->config.sampling.chunk_edges;
 
+    if (trainer->parts.n_parts > 0)
+        return run_part(trainer, wedge, target);
     if (chunk > 0 && chunk < wedge->edges.n)
-        return run_chunks(trainer, wedge, chunk, norm, loss);
-    return run_network(trainer, wedge, wedge->graph, 0, norm, loss);
+        return run_chunks(trainer, wedge, chunk, target);
+    return run_network(trainer, wedge, wedge->graph, 0, target);
 }
 
-etx_status etx_train_edges(struct etx_trainer *trainer,
-    struct etx_train_event *const *event, int32_t n_events,
-    struct etx_random *random, etx_training_report *report)
+/* The gradient of this rank's wedges, each in a slice of its own. */
+static etx_status run_wedges(struct etx_slices *slices,
+    const struct wedge *wedge, const struct etx_step *step)
+{
+    struct etx_trainer *trainer = slices->trainer;
+    etx_status status = ETX_OK;
+
+    for (int32_t k = 0; k < step->n_graphs; k++) {
+        struct target target = {
+            .norm = choose_norm(&trainer->config.loss, step, k),
+            .loss = step->loss + k};
+
+        if (!etx_step_is_mine(step, trainer, k))
+            continue;
+        ETX_CHECK(etx_slices_open(&target.gradient, slices, k));
+        ETX_CHECK(run_wedge(trainer, wedge + k, &target));
+        etx_slices_close(slices);
+    }
+done:
+    return status;
+}
+
+etx_status etx_train_edges(
+    struct etx_trainer *trainer, struct etx_step *step)
 {
     struct wedge *wedge = NULL;
+    struct etx_slices slices;
     int32_t n_open = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&wedge, etx_train_host(trainer)->arena, n_events,
-        sizeof *wedge, "wedges"));
-    memset(wedge, 0, (size_t)n_events * sizeof *wedge);
-    for (; n_open < n_events; n_open++)
-        ETX_CHECK(
-            open_wedge(wedge + n_open, trainer, event[n_open], random));
-    report->loss = 0.0;
-    report->n_edges = 0.0;
-    for (int32_t w = 0; w < n_events; w++) {
-        const struct etx_edge_norm norm =
-            choose_norm(&trainer->config.loss, wedge, n_events, w);
-
-        ETX_CHECK(run_wedge(trainer, wedge + w, &norm, &report->loss));
-        report->n_edges += (double)wedge[w].edges.n;
-    }
+    ETX_CHECK(etx_arena_take(&wedge, etx_train_host(trainer)->arena,
+        step->n_graphs, sizeof *wedge, "wedges"));
+    memset(wedge, 0, (size_t)step->n_graphs * sizeof *wedge);
+    for (; n_open < step->n_graphs; n_open++)
+        if (etx_step_is_mine(step, trainer, n_open))
+            ETX_CHECK(open_wedge(wedge + n_open, trainer, step, n_open));
+    ETX_CHECK(etx_step_share_sums(step, trainer));
+    ETX_CHECK(
+        etx_slices_begin(&slices, trainer, step->n_graphs, step->owner));
+    ETX_CHECK(run_wedges(&slices, wedge, step));
+    ETX_CHECK(etx_slices_finish(&slices));
+    ETX_CHECK(etx_train_sum_parts(trainer, step->loss, step->n_graphs));
 done:
     for (int32_t w = 0; w < n_open; w++)
         etx_graph_free(wedge[w].graph);

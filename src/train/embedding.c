@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "train/pairs.h"
+#include "train/slices.h"
 
 #include <string.h>
 
@@ -35,20 +36,20 @@ static struct scales find_scales(
         .negative = n_negative > 0.0 ? 1.0 / n_negative : 0.0};
 }
 
-/* The scales of a wedge's own pairs, for the mean over the wedges that have
+/* The scales of a graph's own pairs, for the mean over the graphs that have
  * such pairs. */
-static struct scales find_own_scales(float positive_weight,
-    const struct wedge *wedge, int32_t n_wedges, int32_t w)
+static struct scales find_own_scales(
+    float positive_weight, const struct etx_step *step, int32_t w)
 {
-    const struct etx_pairs *own = &wedge[w].pairs;
-    struct scales scales = find_scales(
-        positive_weight, own->positive_weight, (double)own->n_negative);
+    const struct etx_graph_sums *own = step->sums + w;
+    struct scales scales =
+        find_scales(positive_weight, own->weight, own->n_false);
     int32_t n_positive = 0;
     int32_t n_negative = 0;
 
-    for (int32_t k = 0; k < n_wedges; k++) {
-        n_positive += wedge[k].pairs.positive_weight > 0.0;
-        n_negative += wedge[k].pairs.n_negative > 0;
+    for (int32_t k = 0; k < step->n_graphs; k++) {
+        n_positive += step->sums[k].weight > 0.0;
+        n_negative += step->sums[k].n_false > 0.0;
     }
     if (n_positive > 0)
         scales.positive /= (double)n_positive;
@@ -57,19 +58,19 @@ static struct scales find_own_scales(float positive_weight,
     return scales;
 }
 
-/* The scales of wedge w: over the pairs of all wedges, or the mean over
- * wedges of each one's own. */
+/* The scales of graph w: over the pairs of all graphs, or the mean over
+ * graphs of each one's own. */
 static struct scales choose_scales(const struct etx_train_loss *options,
-    const struct wedge *wedge, int32_t n_wedges, int32_t w)
+    const struct etx_step *step, int32_t w)
 {
     double weight = 0.0;
     double n_negative = 0.0;
 
     if (options->average == ETX_AVERAGE_GRAPHS)
-        return find_own_scales(options->positive_weight, wedge, n_wedges, w);
-    for (int32_t k = 0; k < n_wedges; k++) {
-        weight += wedge[k].pairs.positive_weight;
-        n_negative += (double)wedge[k].pairs.n_negative;
+        return find_own_scales(options->positive_weight, step, w);
+    for (int32_t k = 0; k < step->n_graphs; k++) {
+        weight += step->sums[k].weight;
+        n_negative += step->sums[k].n_false;
     }
     return find_scales(options->positive_weight, weight, n_negative);
 }
@@ -120,10 +121,12 @@ done:
     return status;
 }
 
-/* Draw a wedge of the event, embed it and choose its pairs. */
+/* Draw the wedge of graph k of the step, embed it and choose its pairs. */
 static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
-    const struct etx_train_event *event, struct etx_random *random)
+    struct etx_step *step, int32_t k)
 {
+    const struct etx_train_event *event = step->event[k];
+    struct etx_random random = etx_step_random(step, trainer, k);
     struct etx_context *context = trainer->context;
     const struct etx_network *network = &trainer->there.network;
     struct etx_graph *no_graph;
@@ -132,7 +135,7 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     etx_status status;
 
     ETX_CHECK(etx_sample_take(&wedge->sample, etx_train_host(trainer)->arena,
-        random, event, trainer->config.sampling.n_hits,
+        &random, event, trainer->config.sampling.n_hits,
         &trainer->stage->node_features, &trainer->config));
     ETX_CHECK(etx_train_input(
         &wedge->input, &no_graph, trainer, &wedge->sample, NULL));
@@ -144,53 +147,80 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     ETX_CHECK(
         etx_train_fetch(&point, trainer, wedge->point, n_values, "points"));
     ETX_CHECK(etx_train_pairs(&wedge->pairs, trainer, &event->truth,
-        &wedge->sample, point, random));
+        &wedge->sample, point, &random));
+    step->sums[k] =
+        (struct etx_graph_sums){.weight = wedge->pairs.positive_weight,
+            .n_false = (double)wedge->pairs.n_negative,
+            .n_true = (double)(wedge->pairs.n - wedge->pairs.n_negative),
+            .n = (double)wedge->pairs.n};
 done:
     return status;
 }
 
-static etx_status go_back(double *loss, struct etx_trainer *trainer,
-    const struct wedge *wedge, const struct scales *scales)
+/* Adds to gradient [n_values]. */
+static etx_status go_back(double *loss, float *gradient,
+    struct etx_trainer *trainer, const struct wedge *wedge,
+    const struct scales *scales)
 {
-    struct etx_arena *arena = trainer->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_train_marks marks = etx_train_mark(trainer);
     const struct etx_network *network = &trainer->there.network;
-    const int64_t n_values = wedge->sample.n_hits * network->n_out;
+    float *there;
     float *d_point;
     etx_status status;
 
-    ETX_CHECK(etx_train_zeros(&d_point, trainer, n_values, "points"));
+    ETX_CHECK(etx_train_zeros(
+        &d_point, trainer, wedge->sample.n_hits * network->n_out, "points"));
+    ETX_CHECK(etx_train_gradient_open(&there, trainer, gradient));
     ETX_CHECK(pair_loss(loss, d_point, trainer, wedge, scales));
     ETX_CHECK(network->arch->backward(network, trainer->context,
-        &wedge->input, &wedge->tape, d_point, trainer->there.gradient));
+        &wedge->input, &wedge->tape, d_point, there));
+    ETX_CHECK(etx_train_gradient_close(trainer, gradient, there));
 done:
-    etx_arena_reset(arena, mark);
+    etx_train_reset(trainer, marks);
     return status;
 }
 
-etx_status etx_train_embedding(struct etx_trainer *trainer,
-    struct etx_train_event *const *event, int32_t n_events,
-    struct etx_random *random, etx_training_report *report)
+/* The gradient of this rank's wedges, each in a slice of its own. */
+static etx_status run_wedges(struct etx_slices *slices,
+    const struct wedge *wedge, const struct etx_step *step)
+{
+    struct etx_trainer *trainer = slices->trainer;
+    etx_status status = ETX_OK;
+
+    for (int32_t k = 0; k < step->n_graphs; k++) {
+        const struct scales scales =
+            choose_scales(&trainer->config.loss, step, k);
+        float *gradient;
+
+        if (!etx_step_is_mine(step, trainer, k))
+            continue;
+        ETX_CHECK(etx_slices_open(&gradient, slices, k));
+        ETX_CHECK(
+            go_back(step->loss + k, gradient, trainer, wedge + k, &scales));
+        etx_slices_close(slices);
+    }
+done:
+    return status;
+}
+
+etx_status etx_train_embedding(
+    struct etx_trainer *trainer, struct etx_step *step)
 {
     struct wedge *wedge;
+    struct etx_slices slices;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&wedge, etx_train_host(trainer)->arena, n_events,
-        sizeof *wedge, "wedges"));
-    memset(wedge, 0, (size_t)n_events * sizeof *wedge);
-    for (int32_t w = 0; w < n_events; w++)
-        ETX_CHECK(open_wedge(wedge + w, trainer, event[w], random));
-    report->loss = 0.0;
-    report->n_edges = 0.0;
-    for (int32_t w = 0; w < n_events; w++) {
-        const struct scales scales =
-            choose_scales(&trainer->config.loss, wedge, n_events, w);
-        double loss;
-
-        ETX_CHECK(go_back(&loss, trainer, wedge + w, &scales));
-        report->loss += loss;
-        report->n_edges += (double)wedge[w].pairs.n;
-    }
+    ETX_CHECK(etx_arena_take(&wedge, etx_train_host(trainer)->arena,
+        step->n_graphs, sizeof *wedge, "wedges"));
+    memset(wedge, 0, (size_t)step->n_graphs * sizeof *wedge);
+    for (int32_t k = 0; k < step->n_graphs; k++)
+        if (etx_step_is_mine(step, trainer, k))
+            ETX_CHECK(open_wedge(wedge + k, trainer, step, k));
+    ETX_CHECK(etx_step_share_sums(step, trainer));
+    ETX_CHECK(
+        etx_slices_begin(&slices, trainer, step->n_graphs, step->owner));
+    ETX_CHECK(run_wedges(&slices, wedge, step));
+    ETX_CHECK(etx_slices_finish(&slices));
 done:
     return status;
 }

@@ -40,8 +40,8 @@ static struct etx_train_event *draw_event(
         (int64_t)etx_random_below(random, (uint64_t)events->n_hits);
     int64_t i = 0;
 
-    while (hit >= events->event[i]->event->n_hits)
-        hit -= events->event[i++]->event->n_hits;
+    while (hit >= events->event[i]->n_hits)
+        hit -= events->event[i++]->n_hits;
     return events->event[i];
 }
 
@@ -67,7 +67,7 @@ static etx_status fill_buckets(int32_t *order,
     ETX_CHECK(etx_arena_take(&sized, arena, n, sizeof *sized, "event order"));
     for (int64_t i = 0; i < n; i++)
         sized[i] =
-            (struct sized){.size = trainer->training.event[i]->event->n_hits,
+            (struct sized){.size = trainer->training.event[i]->n_hits,
                 .event = (int32_t)i};
     qsort(sized, (size_t)n, sizeof *sized, compare_sizes);
     for (int64_t i = 0; i < n; i++)

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "io/model_file.h"
+#include "train/hash.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -137,4 +138,27 @@ etx_status etx_trainer_export(
 done:
     json_decref(config);
     return status;
+}
+
+static uint64_t hash_array(
+    uint64_t hash, const struct etx_trainer *trainer, const float *array)
+{
+    if (array == NULL)
+        return hash;
+    return etx_hash_bytes(hash, array,
+        (size_t)trainer->stage->network->n_values * sizeof *array);
+}
+
+uint64_t etx_train_hash_state(const struct etx_trainer *trainer)
+{
+    const struct etx_train_thresholds thresholds =
+        etx_train_get_thresholds(trainer->model);
+    uint64_t hash = etx_hash_bytes(
+        ETX_HASH_START, &trainer->step, sizeof trainer->step);
+
+    hash = hash_array(hash, trainer, trainer->stage->network->value);
+    hash = hash_array(hash, trainer, trainer->m);
+    hash = hash_array(hash, trainer, trainer->v);
+    hash = hash_array(hash, trainer, trainer->v_max);
+    return etx_hash_bytes(hash, &thresholds, sizeof thresholds);
 }

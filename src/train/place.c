@@ -43,22 +43,37 @@ done:
 
 etx_status etx_train_enter(struct etx_trainer *trainer)
 {
-    const struct etx_network *network = trainer->stage->network;
-    etx_status status;
-
-    ETX_CHECK(etx_stage_network(
-        &trainer->there.network, trainer->context, network));
-    ETX_CHECK(etx_train_zeros(&trainer->there.gradient, trainer,
-        network->n_values, "gradient"));
-done:
-    return status;
+    return etx_stage_network(&trainer->there.network, trainer->context,
+        trainer->stage->network);
 }
 
-etx_status etx_train_leave(struct etx_trainer *trainer)
+etx_status etx_train_gradient_open(
+    float **there, const struct etx_trainer *trainer, float *gradient)
 {
-    return etx_place_get(trainer->context->stream->place, trainer->gradient,
-        trainer->there.gradient, trainer->stage->network->n_values,
-        sizeof *trainer->gradient);
+    *there = gradient;
+    if (trainer->context->stream->place == NULL)
+        return ETX_OK;
+    return etx_train_zeros(
+        there, trainer, trainer->stage->network->n_values, "gradient");
+}
+
+etx_status etx_train_gradient_close(
+    const struct etx_trainer *trainer, float *gradient, float *there)
+{
+    const int64_t n = trainer->stage->network->n_values;
+    const struct etx_arena_mark mark =
+        etx_arena_mark(etx_train_host(trainer)->arena);
+    float *here;
+    etx_status status;
+
+    if (there == gradient)
+        return ETX_OK;
+    ETX_CHECK(etx_train_fetch(&here, trainer, there, n, "gradient"));
+    for (int64_t k = 0; k < n; k++)
+        gradient[k] += here[k];
+done:
+    etx_arena_reset(etx_train_host(trainer)->arena, mark);
+    return status;
 }
 
 etx_status etx_train_bring(void *out_pointer,

@@ -58,6 +58,8 @@ etx_status etx_train_event_create(struct etx_train_event **out,
 
     ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "training event"));
     made->event = event;
+    made->n_hits = event->n_hits;
+    made->holder = -1;
     ETX_CHECK(etx_truth_build(&made->truth, event, &config->truth,
         config->loss.hit_weight > 0.0f));
     ETX_CHECK(etx_alloc(
@@ -76,6 +78,17 @@ etx_status etx_train_event_create(struct etx_train_event **out,
     made = NULL;
 done:
     etx_train_event_free(made);
+    return status;
+}
+
+etx_status etx_train_event_absent(
+    struct etx_train_event **out, int64_t n_hits)
+{
+    const etx_status status =
+        etx_alloc(out, 1, sizeof **out, "training event");
+
+    if (status == ETX_OK)
+        (*out)->n_hits = n_hits;
     return status;
 }
 

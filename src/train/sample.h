@@ -16,7 +16,10 @@
 
 /* An event of the trainer and what is derived from it. */
 struct etx_train_event {
-    const struct etx_event *event;
+    const struct etx_event *event; /* NULL: another rank has it */
+    int64_t n_hits;
+    int32_t holder; /* the one rank that has it, -1: all do */
+    double n_edges; /* of its graph when a step saw it last, 0: never */
     struct etx_truth truth;
     float *turn;             /* [n_hits] azimuth / 2 pi in [0, 1) */
     float *rank;             /* [n_hits] share of hits of smaller z / r */
@@ -27,6 +30,9 @@ struct etx_train_event {
 
 etx_status etx_train_event_create(struct etx_train_event **out,
     const struct etx_event *event, const struct etx_train_config *config);
+/* One that another rank has. */
+etx_status etx_train_event_absent(
+    struct etx_train_event **out, int64_t n_hits);
 void etx_train_event_free(struct etx_train_event *event);
 
 /* The hits of a wedge, in scratch; rows ascend. */

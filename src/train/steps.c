@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "train/cache.h"
+#include "train/team.h"
 
 #include <math.h>
 #include <time.h>
@@ -52,6 +53,8 @@ static void clear_report(
         .purity = nothing,
         .auc = nothing,
         .threshold = nothing,
+        .imbalance = nothing,
+        .loss_spread = nothing,
         .n_rollbacks = (int32_t)trainer->n_rollbacks,
         .seconds = etx_train_now() - trainer->start};
 }
@@ -69,30 +72,37 @@ static etx_status check_step(const struct etx_trainer *trainer)
     return ETX_OK;
 }
 
-/* The gradient of a step, its norm and its loss. */
-static etx_status find_gradient(struct etx_trainer *trainer, int64_t step,
-    etx_training_report *report)
+/* Seed, step and stage name everything that a step draws. */
+static struct etx_random open_random(
+    const struct etx_trainer *trainer, int64_t step)
 {
-    const int32_t stage = trainer->config.stage;
-    const int64_t n = trainer->stage->network->n_values;
-    struct etx_train_event **event;
-    int32_t n_events;
     struct etx_random random;
-    etx_status status;
 
     etx_random_init(&random, etx_train_seed(trainer), (uint32_t)step,
-        (uint32_t)stage + 1);
+        (uint32_t)trainer->config.stage + 1);
+    return random;
+}
+
+/* The gradient of a step, its norm and its loss. */
+static etx_status find_gradient(struct etx_trainer *trainer, int64_t number,
+    etx_training_report *report)
+{
+    struct etx_random random = open_random(trainer, number);
+    struct etx_train_event **event;
+    struct etx_step step;
+    int32_t n_events;
+    etx_status status;
+
     ETX_CHECK(etx_train_draw_events(
-        &event, &n_events, trainer, step, &random));
-    ETX_CHECK(etx_train_enter(trainer));
-    if (stage == ETX_TRAIN_EMBEDDING)
-        ETX_CHECK(
-            etx_train_embedding(trainer, event, n_events, &random, report));
+        &event, &n_events, trainer, number, &random));
+    ETX_CHECK(etx_step_begin(&step, trainer, event, n_events, &random));
+    if (trainer->config.stage == ETX_TRAIN_EMBEDDING)
+        ETX_CHECK(etx_train_embedding(trainer, &step));
     else
-        ETX_CHECK(
-            etx_train_edges(trainer, event, n_events, &random, report));
-    ETX_CHECK(etx_train_leave(trainer));
-    report->gradient_norm = etx_train_norm(n, trainer->gradient);
+        ETX_CHECK(etx_train_edges(trainer, &step));
+    ETX_CHECK(etx_step_share_losses(&step, trainer, report));
+    report->gradient_norm = etx_train_norm(
+        trainer->stage->network->n_values, trainer->gradient);
 done:
     return status;
 }
@@ -125,17 +135,22 @@ done:
 static void read_ahead(struct etx_trainer *trainer)
 {
     const int64_t step = trainer->step + 1;
+    struct etx_random random = open_random(trainer, step);
     struct etx_train_event **event;
-    struct etx_random random;
+    int32_t *owner;
+    int32_t n_mine = 0;
     int32_t n;
 
     if (trainer->cache == NULL || etx_trainer_finished(trainer) ||
         trainer->config.stage == ETX_TRAIN_EMBEDDING)
         return;
-    etx_random_init(&random, etx_train_seed(trainer), (uint32_t)step,
-        (uint32_t)trainer->config.stage + 1);
-    if (etx_train_draw_events(&event, &n, trainer, step, &random) == ETX_OK)
-        etx_train_cache_read_ahead(trainer->cache, event, n);
+    if (etx_train_draw_events(&event, &n, trainer, step, &random) != ETX_OK ||
+        etx_team_deal(&owner, trainer, event, n) != ETX_OK)
+        return;
+    for (int32_t k = 0; k < n; k++)
+        if (owner[k] == trainer->team.rank)
+            event[n_mine++] = event[k];
+    etx_train_cache_read_ahead(trainer->cache, event, n_mine);
 }
 
 etx_status etx_trainer_run_step(
@@ -157,6 +172,7 @@ etx_status etx_trainer_run_step(
     report->seconds = etx_train_now() - trainer->start;
     read_ahead(trainer);
 done:
+    etx_train_leave_parts(trainer, status);
     etx_train_reset(trainer, marks);
     return status;
 }
@@ -168,6 +184,7 @@ etx_status etx_trainer_run_validation(
 
     clear_report(trainer, report);
     status = etx_train_validate(trainer, report);
+    etx_train_leave_parts(trainer, status);
     if (status == ETX_OK)
         report->is_best = etx_train_note_result(trainer);
     report->is_finished = etx_trainer_finished(trainer);

@@ -105,11 +105,11 @@ static int is_augmented(const struct etx_trainer *trainer)
            augmentation->reflect_y || augmentation->reflect_x;
 }
 
-/* Features that name a direction do not move along with the hits. */
+/* Features that name a direction do not move along with the hits; the extents
+ * of a cluster are lengths on its module, which are the same in a mirror. */
 static etx_status check_augmentation(const struct etx_trainer *trainer)
 {
-    static const char *const fixed[] = {
-        "leta", "lphi", "lx", "ly", "lz", "geta", "gphi"};
+    static const char *const fixed[] = {"leta", "lphi", "geta", "gphi"};
     const struct etx_feature_list *list = &trainer->stage->node_features;
 
     if (!is_augmented(trainer))
@@ -245,6 +245,8 @@ etx_status etx_trainer_open(struct etx_trainer **out,
 
     ETX_CHECK(etx_alloc(&trainer, 1, sizeof *trainer, "trainer"));
     trainer->context = context;
+    trainer->team = (etx_team){.struct_size = sizeof trainer->team,
+        .n_ranks = 1};
     trainer->result.step = -1;
     trainer->best.result.step = -1;
     trainer->snapshot.step = -1;
@@ -289,24 +291,41 @@ void etx_trainer_close(struct etx_trainer *trainer)
     etx_release(trainer);
 }
 
-etx_status etx_trainer_take_event(struct etx_trainer *trainer,
-    const struct etx_event *event, int32_t validation)
+/* What this rank derives from an event; one of n_hits hits that another rank
+ * has when event is NULL. */
+static etx_status make_event(struct etx_train_event **out,
+    const struct etx_trainer *trainer, const struct etx_event *event,
+    int64_t n_hits)
 {
-    struct etx_train_events *events =
-        validation ? &trainer->validation : &trainer->training;
-    struct etx_train_event *made = NULL;
-    etx_status status;
-
-    if (event->n_hits == 0)
+    if (event == NULL && n_hits > 0)
+        return etx_train_event_absent(out, n_hits);
+    if (event == NULL || event->n_hits == 0)
         return etx_fail(
             ETX_ERR_ARGUMENT, "an event to train on has no hits");
+    if (event->n_hits != n_hits)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "an event has %lld hits, not the %lld that the ranks agreed on",
+            (long long)event->n_hits, (long long)n_hits);
     if (event->n_features > 0 && is_augmented(trainer))
         return etx_fail(ETX_ERR_ARGUMENT,
             "an event brings its own %d features, which augmentation does "
             "not move: switch rotate_phi, reflect_z, reflect_y and "
             "reflect_x off",
             (int)event->n_features);
-    ETX_CHECK(etx_train_event_create(&made, event, &trainer->config));
+    return etx_train_event_create(out, event, &trainer->config);
+}
+
+etx_status etx_trainer_take_event(struct etx_trainer *trainer,
+    const struct etx_event *event, int64_t n_hits, int32_t rank,
+    int32_t validation)
+{
+    struct etx_train_events *events =
+        validation ? &trainer->validation : &trainer->training;
+    struct etx_train_event *made = NULL;
+    etx_status status;
+
+    ETX_CHECK(make_event(&made, trainer, event, n_hits));
+    made->holder = rank;
     if (events->n == events->capacity) {
         const int64_t capacity = 2 * events->capacity + 16;
 
@@ -315,7 +334,7 @@ etx_status etx_trainer_take_event(struct etx_trainer *trainer,
         events->capacity = capacity;
     }
     events->event[events->n++] = made;
-    events->n_hits += event->n_hits;
+    events->n_hits += n_hits;
     made = NULL;
 done:
     etx_train_event_free(made);

@@ -8,6 +8,7 @@
 
 #include "stage/model.h"
 #include "train/config.h"
+#include "train/edge_loss.h"
 #include "train/sample.h"
 
 /* Events in the order in which they were added. */
@@ -51,16 +52,41 @@ struct etx_train_snapshot {
     float *v_max;             /* [n_values] or NULL */
 };
 
-/* The network of the stage where the context computes, during a step: that of
- * the model and gradient on the CPU, copies in scratch on a device. */
+/* The part of every graph that this trainer computes. */
+struct etx_train_parts {
+    int32_t n_parts; /* 0: whole graphs */
+    int32_t part, order;
+    etx_part_exchange exchange;
+};
+
+/* What a graph brings to what its step is divided by; doubles alone, as ranks
+ * add them up. */
+struct etx_graph_sums {
+    double n_true, n_false; /* edges, or pairs */
+    double weight;          /* of the edges; of the true pairs */
+    double n;               /* edges or pairs, with weight or not */
+};
+
+/* The network of the stage where the context computes, during a step. */
 struct etx_train_there {
     struct etx_network network;
-    float *gradient; /* [n_values] */
+};
+
+/* One step: its graphs, and which rank works on them. In scratch. */
+struct etx_step {
+    int64_t number;
+    int32_t n_graphs;
+    struct etx_train_event **event; /* [n_graphs] */
+    int32_t *owner;                 /* [n_graphs] ranks */
+    struct etx_random random;       /* of graph 0 */
+    struct etx_graph_sums *sums;    /* [n_graphs] */
+    double *loss; /* [n_graphs] their parts of the step's loss */
 };
 
 /* The public etx_trainer. */
 struct etx_trainer {
     struct etx_context *context;
+    etx_team team;            /* rank 0 of 1: alone */
     struct etx_train_config config;
     json_t *model_config;     /* etx.config of the model */
     struct etx_model *model;  /* trained in place */
@@ -79,6 +105,7 @@ struct etx_trainer {
     int64_t n_rollbacks;
     struct etx_train_mean mean;
     struct etx_train_snapshot snapshot;
+    struct etx_train_parts parts;
     struct etx_train_result result; /* of the last validation */
     struct etx_train_best best;
     double start; /* seconds on the monotonic clock */
@@ -88,12 +115,17 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     struct etx_context *context, const char *config,
     const struct etx_model *start);
 void etx_trainer_close(struct etx_trainer *trainer);
+/* event NULL: one of n_hits hits, which rank has. rank -1: all have it. */
 etx_status etx_trainer_take_event(struct etx_trainer *trainer,
-    const struct etx_event *event, int32_t validation);
+    const struct etx_event *event, int64_t n_hits, int32_t rank,
+    int32_t validation);
 
 /* Keep graphs in this folder from now on. */
 etx_status etx_trainer_open_cache(
     struct etx_trainer *trainer, const char *folder);
+
+/* export.c: as etx_trainer_hash. */
+uint64_t etx_train_hash_state(const struct etx_trainer *trainer);
 
 /* Copy the parameters of a stage (enum etx_train_stage) where both have it. */
 void etx_train_copy_stage(struct etx_model *to, const struct etx_model *from,
@@ -170,10 +202,15 @@ struct etx_train_marks etx_train_mark(const struct etx_trainer *trainer);
 void etx_train_reset(
     const struct etx_trainer *trainer, struct etx_train_marks marks);
 
-/* Fill trainer->there, its gradient with zeros; and trainer->gradient from
- * it. */
+/* The network as it is now to trainer->there; in scratch on a device. */
 etx_status etx_train_enter(struct etx_trainer *trainer);
-etx_status etx_train_leave(struct etx_trainer *trainer);
+
+/* *there [n_values]: where a backward adds to gradient, which is the host's.
+ * On a device it is zeros in scratch, which close adds to gradient. */
+etx_status etx_train_gradient_open(
+    float **there, const struct etx_trainer *trainer, float *gradient);
+etx_status etx_train_gradient_close(
+    const struct etx_trainer *trainer, float *gradient, float *there);
 
 /* *out [n] zeros in scratch where the context computes. */
 etx_status etx_train_zeros(float **out, const struct etx_trainer *trainer,
@@ -193,14 +230,62 @@ etx_status etx_train_input(struct etx_network_input *out,
     struct etx_graph **copy, struct etx_trainer *trainer,
     const struct etx_sample *sample, const struct etx_graph *graph);
 
-/* embedding.c and edges.c: add the gradient of one step on these events to
- * trainer->there.gradient; report gets loss and n_edges. */
-etx_status etx_train_embedding(struct etx_trainer *trainer,
-    struct etx_train_event *const *event, int32_t n_events,
-    struct etx_random *random, etx_training_report *report);
-etx_status etx_train_edges(struct etx_trainer *trainer,
-    struct etx_train_event *const *event, int32_t n_events,
-    struct etx_random *random, etx_training_report *report);
+/* step.c: the step on these events [n_graphs], dealt to the ranks; random as
+ * it is after they were drawn. */
+etx_status etx_step_begin(struct etx_step *step, struct etx_trainer *trainer,
+    struct etx_train_event **event, int32_t n_graphs,
+    const struct etx_random *random);
+int32_t etx_step_is_mine(
+    const struct etx_step *step, const struct etx_trainer *trainer, int32_t k);
+/* The draws of graph k. */
+struct etx_random etx_step_random(
+    const struct etx_step *step, const struct etx_trainer *trainer, int32_t k);
+/* The sums of the graphs of all ranks. */
+etx_status etx_step_share_sums(
+    struct etx_step *step, const struct etx_trainer *trainer);
+/* The losses of the graphs of all ranks; loss, n_edges, imbalance and
+ * loss_spread of the report. */
+etx_status etx_step_share_losses(const struct etx_step *step,
+    const struct etx_trainer *trainer, etx_training_report *report);
+
+/* embedding.c and edges.c: trainer->gradient = that of the step, over all
+ * ranks; fills sums and loss of this rank's graphs, and of all after
+ * etx_step_share_losses. */
+etx_status etx_train_embedding(
+    struct etx_trainer *trainer, struct etx_step *step);
+etx_status etx_train_edges(
+    struct etx_trainer *trainer, struct etx_step *step);
+
+/* parts.c: see etx_trainer_set_parts; arguments are checked but for what the
+ * trainer itself does not allow. */
+etx_status etx_trainer_share(
+    struct etx_trainer *trainer, const struct etx_train_parts *parts);
+
+/* An edge network on what a step or a validation gives it. */
+struct etx_train_pass {
+    const struct etx_network_input *input; /* a whole graph */
+    const float *target;                   /* [n_edges] */
+    const float *weight;                   /* [n_edges] */
+    const struct etx_edge_norm *norm;
+    float *gradient; /* [n_values] added to */
+};
+
+/* Forward, loss and backward of this trainer's part: adds to *loss and to
+ * pass->gradient what its own edges give. */
+etx_status etx_train_part_step(struct etx_trainer *trainer,
+    const struct etx_train_pass *pass, double *loss);
+
+/* logit [n_edges of the whole graph], of all parts. */
+etx_status etx_train_part_logits(float *logit, struct etx_trainer *trainer,
+    const struct etx_network_input *input);
+
+/* trainer->gradient and loss [n_graphs] become their sums over the parts, the
+ * same on all of them; nothing to do for whole graphs. */
+etx_status etx_train_sum_parts(
+    struct etx_trainer *trainer, double *loss, int64_t n_graphs);
+
+/* A step or a validation ended with status: tell the other parts. */
+void etx_train_leave_parts(struct etx_trainer *trainer, etx_status status);
 
 /* validate.c: result and thresholds of the model. */
 etx_status etx_train_validate(

@@ -11,20 +11,79 @@
 #include "stage/stage.h"
 #include "train/edge_loss.h"
 #include "train/metrics.h"
+#include "train/team.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A radius that joins more than this many pairs a hit is not measured. */
 #define MAX_EDGES_PER_HIT 300
 
 static const float default_target = 0.98f;
 
-static int64_t count_signal_pairs(const struct etx_train_events *events)
-{
-    int64_t n = 0;
+/* Edges kept and, of them, neighbours and signal neighbours. */
+struct edge_counts {
+    double n, n_true, n_signal;
+    double is_beyond; /* 1: there are too many to count */
+};
 
-    for (int64_t i = 0; i < events->n; i++)
-        n += events->event[i]->truth.n_signal_pairs;
+/* What a validation knows of one event: doubles alone, zeros until its rank
+ * has been told, so that ranks add them up without a rounding. */
+struct finding {
+    double n_signal_pairs;
+    struct etx_edge_totals totals;
+    struct edge_counts counts;
+};
+
+#define FINDING_WIDTH ((int64_t)(sizeof(struct finding) / sizeof(double)))
+
+/* The events of a validation and which rank runs them; in scratch. */
+struct survey {
+    struct etx_trainer *trainer;
+    int64_t n;
+    int32_t *owner;          /* [n] */
+    struct finding *finding; /* [n] */
+};
+
+static etx_status begin_survey(
+    struct survey *survey, struct etx_trainer *trainer)
+{
+    const struct etx_train_events *events = &trainer->validation;
+    etx_status status;
+
+    *survey = (struct survey){.trainer = trainer, .n = events->n};
+    ETX_CHECK(etx_team_deal(
+        &survey->owner, trainer, events->event, events->n));
+    ETX_CHECK(etx_arena_take(&survey->finding,
+        etx_train_host(trainer)->arena, survey->n, sizeof *survey->finding,
+        "findings"));
+    memset(survey->finding, 0, (size_t)survey->n * sizeof *survey->finding);
+    for (int64_t i = 0; i < survey->n; i++)
+        if (survey->owner[i] == trainer->team.rank)
+            survey->finding[i].n_signal_pairs =
+                (double)events->event[i]->truth.n_signal_pairs;
+done:
+    return status;
+}
+
+static int is_mine(const struct survey *survey, int64_t i)
+{
+    return survey->owner[i] == survey->trainer->team.rank;
+}
+
+/* What the other ranks found. */
+static etx_status share_findings(const struct survey *survey)
+{
+    return etx_team_sum(survey->trainer, &survey->finding[0].n_signal_pairs,
+        FINDING_WIDTH * survey->n);
+}
+
+static double count_signal_pairs(const struct survey *survey)
+{
+    double n = 0.0;
+
+    for (int64_t i = 0; i < survey->n; i++)
+        n += survey->finding[i].n_signal_pairs;
     return n;
 }
 
@@ -70,16 +129,19 @@ done:
 }
 
 static etx_status measure_distances(
-    struct etx_score_list *list, struct etx_trainer *trainer)
+    struct etx_score_list *list, const struct survey *survey)
 {
+    struct etx_trainer *trainer = survey->trainer;
     const struct etx_train_marks marks = etx_train_mark(trainer);
     const int32_t n_dim = trainer->stage->network->n_out;
     etx_status status = ETX_OK;
 
-    for (int64_t i = 0; i < trainer->validation.n; i++) {
+    for (int64_t i = 0; i < survey->n; i++) {
         const struct etx_train_event *event = trainer->validation.event[i];
         float *point;
 
+        if (!is_mine(survey, i))
+            continue;
         ETX_CHECK(etx_stage_embed(
             &point, trainer->context, trainer->model, event->event));
         ETX_CHECK(etx_train_fetch(
@@ -87,16 +149,12 @@ static etx_status measure_distances(
         ETX_CHECK(add_distances(list, &event->truth, n_dim, point));
         etx_train_reset(trainer, marks);
     }
+    ETX_CHECK(etx_team_gather(trainer, list));
     etx_score_list_sort(list);
 done:
     etx_train_reset(trainer, marks);
     return status;
 }
-
-/* Edges kept and, of them, neighbours and signal neighbours. */
-struct edge_counts {
-    double n, n_true, n_signal;
-};
 
 static void count_edges(struct edge_counts *counts,
     const struct etx_truth *truth, const struct etx_graph *graph)
@@ -116,8 +174,7 @@ static etx_status count_event(struct edge_counts *counts,
     struct etx_trainer *trainer, const struct etx_train_event *event)
 {
     const struct etx_model *model = trainer->model;
-    struct etx_arena *arena = trainer->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_train_marks marks = etx_train_mark(trainer);
     struct etx_neighbours neighbours = {.n_points = event->event->n_hits,
         .n_dim = trainer->stage->network->n_out,
         .max_neighbours = model->max_neighbours,
@@ -137,45 +194,94 @@ static etx_status count_event(struct edge_counts *counts,
     count_edges(counts, &event->truth, graph);
 done:
     etx_graph_free(graph);
-    etx_arena_reset(arena, mark);
+    etx_train_reset(trainer, marks);
+    return status;
+}
+
+/* Count this rank's events at the model's radius; one with too many edges is
+ * marked. */
+static etx_status count_events(const struct survey *survey)
+{
+    struct etx_trainer *trainer = survey->trainer;
+    etx_status status = ETX_OK;
+
+    for (int64_t i = 0; i < survey->n && status == ETX_OK; i++) {
+        struct edge_counts *counts = &survey->finding[i].counts;
+
+        if (!is_mine(survey, i))
+            continue;
+        status =
+            count_event(counts, trainer, trainer->validation.event[i]);
+        if (status == ETX_ERR_LIMIT) {
+            *counts = (struct edge_counts){.is_beyond = 1.0};
+            status = ETX_OK;
+        }
+    }
+    return status;
+}
+
+/* Over all events; nan when one of them has too many edges. */
+static struct edge_counts add_counts(const struct survey *survey)
+{
+    const double nothing = (double)NAN;
+    struct edge_counts sum = {.n = 0.0};
+
+    for (int64_t i = 0; i < survey->n; i++) {
+        const struct edge_counts *counts = &survey->finding[i].counts;
+
+        sum.n += counts->n;
+        sum.n_true += counts->n_true;
+        sum.n_signal += counts->n_signal;
+        sum.is_beyond += counts->is_beyond;
+    }
+    if (sum.is_beyond > 0.0)
+        sum = (struct edge_counts){nothing, nothing, nothing, 1.0};
+    return sum;
+}
+
+/* The radius that keeps the wanted efficiency; 0 without signal pairs. */
+static etx_status find_radius(float *out, const struct survey *survey)
+{
+    struct etx_trainer *trainer = survey->trainer;
+    struct etx_score_list list = {.n = 0};
+    etx_status status;
+
+    ETX_CHECK(measure_distances(&list, survey));
+    /* A little more, because the graph rounds its own squared distances. */
+    *out =
+        etx_score_list_quantile(&list, target_efficiency(trainer)) * 1.00001f;
+    if (trainer->config.validation.radius > 0.0f)
+        *out = trainer->config.validation.radius;
+done:
+    etx_score_list_clear(&list);
     return status;
 }
 
 static etx_status validate_embedding(
-    struct etx_train_result *result, struct etx_trainer *trainer)
+    struct etx_train_result *result, const struct survey *survey)
 {
-    struct etx_score_list list = {.n = 0};
-    struct edge_counts counts = {.n = 0.0};
+    struct etx_trainer *trainer = survey->trainer;
     const float radius_before = trainer->model->radius;
+    struct edge_counts counts;
     float radius;
     etx_status status;
 
-    ETX_CHECK(measure_distances(&list, trainer));
-    /* A little more, because the graph rounds its own squared distances. */
-    radius =
-        etx_score_list_quantile(&list, target_efficiency(trainer)) * 1.00001f;
-    if (trainer->config.validation.radius > 0.0f)
-        radius = trainer->config.validation.radius;
+    ETX_CHECK(find_radius(&radius, survey));
     result->threshold = radius > 0.0f ? (double)radius : (double)NAN;
     if (radius > 0.0f)
         trainer->model->radius = radius;
-    for (int64_t i = 0; i < trainer->validation.n && status == ETX_OK; i++)
-        status = count_event(&counts, trainer, trainer->validation.event[i]);
+    status = count_events(survey);
     if (trainer->config.validation.target_efficiency <= 0.0f ||
-        (status != ETX_OK && status != ETX_ERR_LIMIT))
+        status != ETX_OK)
         trainer->model->radius = radius_before;
-    if (status == ETX_ERR_LIMIT) {
-        counts = (struct edge_counts){
-            .n = (double)NAN, .n_true = (double)NAN, .n_signal = (double)NAN};
-        status = ETX_OK;
-    }
     ETX_CHECK(status);
+    ETX_CHECK(share_findings(survey));
+    counts = add_counts(survey);
     result->n_edges = counts.n;
     result->purity = etx_ratio(counts.n_true, counts.n);
-    result->efficiency = etx_ratio(counts.n_signal,
-        (double)count_signal_pairs(&trainer->validation));
+    result->efficiency =
+        etx_ratio(counts.n_signal, count_signal_pairs(survey));
 done:
-    etx_score_list_clear(&list);
     return status;
 }
 
@@ -203,29 +309,58 @@ done:
     return status;
 }
 
-/* *logit [n_edges], on the host, of the graph that reaches the stage. */
-static etx_status find_logits(float **logit, const struct etx_graph **graph,
-    struct etx_trainer *trainer, struct etx_train_event *event)
+/* *logit [n_edges], on the host, of a graph of the host. */
+static etx_status score_whole(float **logit, struct etx_trainer *trainer,
+    const float *features, const struct etx_graph *graph,
+    const struct etx_event *event)
 {
     struct etx_context *context = trainer->context;
     const struct etx_graph *here;
     struct etx_graph *copy = NULL;
-    const float *features;
     float *there;
     etx_status status;
 
-    ETX_CHECK(etx_train_graph(graph, trainer, event));
-    ETX_CHECK(etx_stage_node_features(
-        &features, context, trainer->stage, event->event));
-    ETX_CHECK(etx_stage_enter(&here, &copy, context, *graph));
-    ETX_CHECK(etx_arena_take(&there, context->stream->arena,
-        (*graph)->n_edges, sizeof *there, "edge logits"));
+    ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
+    ETX_CHECK(etx_arena_take(&there, context->stream->arena, graph->n_edges,
+        sizeof *there, "edge logits"));
     ETX_CHECK(etx_stage_edge_logits(there, context, trainer->stage->network,
-        features, here, event->event));
+        features, here, event));
     ETX_CHECK(etx_train_fetch(
-        logit, trainer, there, (*graph)->n_edges, "edge logits"));
+        logit, trainer, there, graph->n_edges, "edge logits"));
 done:
     etx_graph_free(copy);
+    return status;
+}
+
+/* The same of the graph in parts. */
+static etx_status score_parts(float **logit, struct etx_trainer *trainer,
+    const float *features, const struct etx_graph *graph,
+    const struct etx_event *event)
+{
+    const struct etx_network_input input = {.n_nodes = graph->n_nodes,
+        .node_features = features,
+        .position = event->position,
+        .graph = graph};
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(logit, etx_train_host(trainer)->arena,
+        graph->n_edges, sizeof **logit, "edge logits"));
+    ETX_CHECK(etx_train_part_logits(*logit, trainer, &input));
+done:
+    return status;
+}
+
+static etx_status score_edges(float **logit, struct etx_trainer *trainer,
+    const struct etx_graph *graph, const struct etx_event *event)
+{
+    const float *features;
+    etx_status status;
+
+    ETX_CHECK(etx_stage_node_features(
+        &features, trainer->context, trainer->stage, event));
+    ETX_CHECK((trainer->parts.n_parts > 0 ? score_parts : score_whole)(
+        logit, trainer, features, graph, event));
+done:
     return status;
 }
 
@@ -241,9 +376,10 @@ static etx_status score_event(struct etx_score_list *list,
     uint8_t *pair;
     etx_status status;
 
-    ETX_CHECK(find_logits(&logit, &graph, trainer, event));
+    ETX_CHECK(etx_train_graph(&graph, trainer, event));
     ETX_CHECK(etx_arena_take(&pair, host->stream->arena, graph->n_edges,
         sizeof *pair, "edge labels"));
+    ETX_CHECK(score_edges(&logit, trainer, graph, event->event));
     for (int64_t e = 0; e < graph->n_edges; e++)
         pair[e] = (uint8_t)etx_truth_pair(
             &event->truth, graph->src[e], graph->dst[e]);
@@ -267,30 +403,64 @@ static float *find_cut(struct etx_trainer *trainer)
                : &trainer->model->label.cut;
 }
 
-static etx_status validate_edges(
-    struct etx_train_result *result, struct etx_trainer *trainer)
+/* Score this rank's events; list gets the edges of all ranks. */
+static etx_status score_events(
+    struct etx_score_list *list, const struct survey *survey)
 {
-    struct etx_score_list list = {.n = 0};
-    struct etx_edge_totals totals = {.loss = 0.0};
-    struct etx_score_metrics metrics;
+    struct etx_trainer *trainer = survey->trainer;
     etx_status status = ETX_OK;
 
-    for (int64_t i = 0; i < trainer->validation.n; i++)
-        ETX_CHECK(score_event(
-            &list, &totals, trainer, trainer->validation.event[i]));
-    etx_score_list_sort(&list);
+    for (int64_t i = 0; i < survey->n; i++)
+        if (is_mine(survey, i))
+            ETX_CHECK(score_event(list, &survey->finding[i].totals, trainer,
+                trainer->validation.event[i]));
+    ETX_CHECK(share_findings(survey));
+    ETX_CHECK(etx_team_gather(trainer, list));
+    etx_score_list_sort(list);
+done:
+    return status;
+}
+
+/* In the order of the events. */
+static struct etx_edge_totals add_totals(const struct survey *survey)
+{
+    struct etx_edge_totals sum = {.loss = 0.0};
+
+    for (int64_t i = 0; i < survey->n; i++) {
+        const struct etx_edge_totals *totals = &survey->finding[i].totals;
+
+        sum.n_true += totals->n_true;
+        sum.n_false += totals->n_false;
+        sum.weight += totals->weight;
+        sum.loss += totals->loss;
+        sum.loss_true += totals->loss_true;
+    }
+    return sum;
+}
+
+static etx_status validate_edges(
+    struct etx_train_result *result, const struct survey *survey)
+{
+    struct etx_trainer *trainer = survey->trainer;
+    struct etx_score_list list = {.n = 0};
+    struct etx_edge_totals totals;
+    struct etx_score_metrics metrics;
+    etx_status status;
+
+    ETX_CHECK(score_events(&list, survey));
     const float cut = etx_score_list_cut(&list, target_efficiency(trainer));
     result->threshold = cut >= 0.0f ? (double)cut : (double)NAN;
     if (cut >= 0.0f && trainer->config.validation.target_efficiency > 0.0f)
         *find_cut(trainer) = cut;
     metrics = etx_score_list_metrics(&list, *find_cut(trainer));
+    totals = add_totals(survey);
     result->loss =
         etx_edge_totals_loss(&totals, trainer->config.loss.reduction);
     result->n_edges = (double)metrics.n_kept;
     result->purity = metrics.purity;
     result->auc = metrics.auc;
-    result->efficiency = etx_ratio((double)metrics.n_signal,
-        (double)count_signal_pairs(&trainer->validation));
+    result->efficiency =
+        etx_ratio((double)metrics.n_signal, count_signal_pairs(survey));
 done:
     etx_score_list_clear(&list);
     return status;
@@ -302,15 +472,18 @@ etx_status etx_train_validate(
     struct etx_train_result result = {.step = trainer->step,
         .loss = (double)NAN,
         .auc = (double)NAN};
+    const struct etx_train_marks marks = etx_train_mark(trainer);
+    struct survey survey;
     etx_status status;
 
     if (trainer->validation.n == 0)
         return etx_fail(
             ETX_ERR_ARGUMENT, "the trainer has no events to validate on");
+    ETX_CHECK(begin_survey(&survey, trainer));
     if (trainer->config.stage == ETX_TRAIN_EMBEDDING)
-        ETX_CHECK(validate_embedding(&result, trainer));
+        ETX_CHECK(validate_embedding(&result, &survey));
     else
-        ETX_CHECK(validate_edges(&result, trainer));
+        ETX_CHECK(validate_edges(&result, &survey));
     trainer->result = result;
     report->is_validation = 1;
     report->loss = result.loss;
@@ -320,5 +493,6 @@ etx_status etx_train_validate(
     report->auc = result.auc;
     report->threshold = result.threshold;
 done:
+    etx_train_reset(trainer, marks);
     return status;
 }

@@ -222,6 +222,35 @@ START_TEST(test_mlp_shapes)
 }
 END_TEST
 
+/* The perceptron with layers that were made ready before. */
+static etx_status run_prepared(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
+    struct etx_mlp_args args = *(const struct etx_mlp_args *)self->args;
+    struct etx_layer layer[ETX_MAX_LAYERS];
+    const struct etx_mlp_prepare_args prepare = {
+        .forward = self->args, .layer = layer, .n_layers = &args.n_layers};
+    etx_status status = ops->mlp_prepare(stream, &prepare);
+
+    args.layer = layer;
+    if (status == ETX_OK)
+        status = ops->mlp(stream, &args);
+    etx_arena_reset(stream->arena, mark);
+    return status;
+}
+
+START_TEST(test_mlp_prepared_shapes)
+{
+    struct checkop_case one;
+
+    checkop_mlp(&one, &check, &shapes[_i]);
+    one.op = "mlp_prepare";
+    one.run = run_prepared;
+    checkop_verify(&check, &one);
+}
+END_TEST
+
 START_TEST(test_mlp_backward_shapes)
 {
     struct checkop_case one;
@@ -537,6 +566,7 @@ Suite *etx_suite_checkop_mlp(void)
 
     tcase_add_checked_fixture(tests, start, stop);
     tcase_add_loop_test(tests, test_mlp_shapes, 0, N_SHAPES);
+    tcase_add_loop_test(tests, test_mlp_prepared_shapes, 0, N_SHAPES);
     tcase_add_loop_test(tests, test_mlp_backward_shapes, 0, N_SHAPES);
     tcase_set_tags(large, CHECKOP_LARGE);
     tcase_add_checked_fixture(large, start, stop);

@@ -17,7 +17,8 @@ if ! (cd "$place/source" && DEB_BUILD_OPTIONS=parallel=2 \
     tail -40 "$place/log" >&2
     exit 1
 fi
-for name in libexatrkx0 libexatrkx-dev exatrkx-tools python3-exatrkx; do
+for name in libexatrkx0 libexatrkx-dist0 libexatrkx-dev exatrkx-tools \
+    exatrkx-tools-dist python3-exatrkx; do
     dpkg-deb -x "$place/${name}_"*.deb "$place/root"
 done
 LD_LIBRARY_PATH=$(dirname "$place"/root/usr/lib/*/libexatrkx.so.0)
@@ -26,6 +27,7 @@ export ETX_DATA="$place/root/usr/share/exatrkx"
 "$place/root/usr/bin/etx-find-tracks" --event examples/data/event000000001 \
     --out "$place/tracks.csv"
 [ "$(wc -l <"$place/tracks.csv")" -gt 100 ]
+"$place/root/usr/bin/etx-train-distributed" --help >"$place/help"
 if [ $# -gt 0 ]; then
     cp "$place"/*.deb "$1"
 fi

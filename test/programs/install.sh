@@ -35,6 +35,24 @@ for program in "$place"/root/usr/bin/etx-*; do
     [ "$("$program" --help | grep -c '^  --')" -eq \
         "$(grep -c '^\.B \\-\\-' "$page")" ]
 done
+cat >"$place/ranks.c" <<'END'
+#include <exatrkx/dist.h>
+
+int main(void)
+{
+    etx_dist *dist[2];
+
+    if (etx_dist_open_threads(dist, 2, NULL) != ETX_OK)
+        return 1;
+    etx_dist_close(dist[0]);
+    etx_dist_close(dist[1]);
+    return 0;
+}
+END
+# shellcheck disable=SC2046
+${CC:-gcc} -std=c11 -Wall -Wextra -Werror "$place/ranks.c" \
+    $(pkg-config --cflags --libs exatrkx-dist) -o "$place/ranks"
+"$place/ranks"
 echo 'install: README.md program built by pkg-config and run'
 
 if ! command -v cmake >/dev/null 2>&1 || ! command -v c++ >/dev/null 2>&1; then
@@ -50,7 +68,9 @@ find_package(exatrkx 99 QUIET)
 if(exatrkx_FOUND)
     message(FATAL_ERROR "version 99 was found")
 endif()
-find_package(exatrkx REQUIRED)
+find_package(exatrkx REQUIRED COMPONENTS dist)
+add_executable(ranks ranks.c)
+target_link_libraries(ranks exatrkx::dist)
 add_executable(from_c program.c)
 add_executable(from_cpp program.cpp)
 foreach(program from_c from_cpp)
@@ -64,6 +84,7 @@ if ! { cmake -S "$place" -B "$place/build" \
     exit 1
 fi
 unset LD_LIBRARY_PATH
+"$place/build/ranks"
 run "$place/build/from_c"
 run "$place/build/from_cpp"
 echo 'install: the same through find_package(exatrkx), as C and as C++'

@@ -434,6 +434,39 @@ START_TEST(test_train_sampling_reflections)
 }
 END_TEST
 
+static const struct cell_feature {
+    const char *name;
+    int moves; /* 1: a mirror or a turn changes it */
+} cell_features[] = {{"cell_count", 0}, {"lx", 0}, {"ly", 0}, {"lz", 0},
+    {"leta", 1}, {"lphi", 1}, {"geta", 1}, {"gphi", 1}};
+
+/* Directions do not move along with the hits, so they are refused; numbers
+ * and lengths of cells stay as they are. */
+START_TEST(test_train_sampling_cell_features)
+{
+    const struct cell_feature *feature = &cell_features[_i];
+    etx_context *context = train_bench_context(1);
+    etx_trainer *trainer = NULL;
+    char config[300];
+
+    (void)snprintf(config, sizeof config,
+        "{\"stage\": \"embedding\", \"model\": {\"arch\": \"mlp\","
+        "\"options\": {\"hidden\": [4], \"n_out\": 2}, \"node_features\":"
+        "[{\"name\": \"r\", \"scale\": 1000.0},"
+        "{\"name\": \"%s\", \"scale\": 1.0}],"
+        "\"graph\": {\"radius\": 0.1}},"
+        "\"augmentation\": {\"reflect_z\": true}}",
+        feature->name);
+    if (feature->moves)
+        ck_assert_fails(etx_trainer_create(&trainer, context, config, NULL),
+            ETX_ERR_FORMAT, feature->name);
+    else
+        ck_assert_ok(etx_trainer_create(&trainer, context, config, NULL));
+    etx_trainer_free(trainer);
+    etx_context_free(context);
+}
+END_TEST
+
 Suite *etx_suite_train_sampling(void);
 Suite *etx_suite_train_sampling(void)
 {
@@ -450,6 +483,8 @@ Suite *etx_suite_train_sampling(void)
     tcase_add_loop_test(tests, test_train_sampling_same_particle, 0, 3);
     tcase_add_test(tests, test_train_sampling_noise_dropped);
     tcase_add_loop_test(tests, test_train_sampling_reflections, 0, 3);
+    tcase_add_loop_test(tests, test_train_sampling_cell_features, 0,
+        (int)(sizeof cell_features / sizeof cell_features[0]));
     suite_add_tcase(suite, tests);
     return suite;
 }

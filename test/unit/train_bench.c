@@ -146,6 +146,20 @@ void train_bench_close(struct train_bench *bench)
     etx_context_free(bench->context);
 }
 
+void train_bench_join(struct train_bench *bench,
+    const struct train_bench *other, int stage, const char *change)
+{
+    *bench = *other;
+    bench->context = train_bench_context(1);
+    train_bench_add(bench, stage, change);
+}
+
+void train_bench_leave(struct train_bench *bench)
+{
+    etx_trainer_free(bench->trainer);
+    etx_context_free(bench->context);
+}
+
 double train_bench_loss(struct train_bench *bench, int32_t n_events)
 {
     struct etx_trainer *trainer = bench->trainer;
@@ -153,18 +167,17 @@ double train_bench_loss(struct train_bench *bench, int32_t n_events)
     const struct etx_train_marks marks = etx_train_mark(trainer);
     etx_training_report report = {.loss = 0.0};
     struct etx_random random;
+    struct etx_step step;
 
     etx_random_init(&random, 5, 1, 1);
-    ck_assert_int_eq(etx_train_enter(trainer), ETX_OK);
+    ck_assert_int_eq(
+        etx_step_begin(&step, trainer, event, n_events, &random), ETX_OK);
     if (trainer->config.stage == ETX_TRAIN_EMBEDDING)
-        ck_assert_int_eq(etx_train_embedding(
-                             trainer, event, n_events, &random, &report),
-            ETX_OK);
+        ck_assert_int_eq(etx_train_embedding(trainer, &step), ETX_OK);
     else
-        ck_assert_int_eq(
-            etx_train_edges(trainer, event, n_events, &random, &report),
-            ETX_OK);
-    ck_assert_int_eq(etx_train_leave(trainer), ETX_OK);
+        ck_assert_int_eq(etx_train_edges(trainer, &step), ETX_OK);
+    ck_assert_int_eq(
+        etx_step_share_losses(&step, trainer, &report), ETX_OK);
     etx_train_reset(trainer, marks);
     return report.loss;
 }

@@ -30,6 +30,12 @@ void train_bench_open_in(struct train_bench *bench, etx_context *context,
 void train_bench_add(struct train_bench *bench, int stage, const char *change);
 void train_bench_close(struct train_bench *bench);
 
+/* A context and a trainer of its own on the events and the start model of
+ * another bench, for another thread; closed by train_bench_leave. */
+void train_bench_join(struct train_bench *bench,
+    const struct train_bench *other, int stage, const char *change);
+void train_bench_leave(struct train_bench *bench);
+
 void train_bench_steps(etx_trainer *trainer, int n);
 
 /* Validate, and return the report. */

@@ -45,6 +45,8 @@ ETX_VARIABLE_ETA = 1
 ETX_ORIENT_INDEX = 0
 ETX_ORIENT_OUTWARD = 1
 ETX_ORIENT_BOTH = 2
+ETX_DEAL_BALANCED = 0
+ETX_DEAL_IN_TURN = 1
 
 
 class etx_context_options(c.Structure):
@@ -167,6 +169,23 @@ class etx_training_report(c.Structure):
         ("n_rollbacks", c.c_int32),
         ("is_best", c.c_int32),
         ("is_finished", c.c_int32),
+        ("imbalance", c.c_double),
+        ("loss_spread", c.c_double),
+    ]
+
+
+class etx_team(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("rank", c.c_int32),
+        ("n_ranks", c.c_int32),
+        ("deal", c.c_int32),
+        ("is_fast", c.c_int32),
+        ("reserved", c.c_int32),
+        ("self", c.c_void_p),
+        ("sum", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_int64)),
+        ("gather", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p)),
+        ("sum_slices", c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p, c.c_int64, c.c_int64, c.c_void_p, c.c_void_p)),
     ]
 
 
@@ -181,6 +200,7 @@ STRUCTS = (
     etx_evaluation,
     etx_graph_options,
     etx_training_report,
+    etx_team,
 )
 
 # Name: type of the result, types of the arguments.
@@ -188,6 +208,7 @@ FUNCTIONS = {
     "etx_version": (c.c_char_p, []),
     "etx_status_name": (c.c_char_p, [c.c_int32]),
     "etx_last_error": (c.c_char_p, []),
+    "etx_set_last_error": (None, [c.c_char_p]),
     "etx_set_allocator": (c.c_int32, [
         c.CFUNCTYPE(c.c_void_p, c.c_size_t, c.c_void_p), c.CFUNCTYPE(None,
         c.c_void_p, c.c_void_p), c.c_void_p,
@@ -312,6 +333,11 @@ FUNCTIONS = {
     ]),
     "etx_trainer_add_event": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int32]),
     "etx_trainer_set_cache": (c.c_int32, [c.c_void_p, c.c_char_p]),
+    "etx_trainer_set_team": (c.c_int32, [c.c_void_p, c.c_void_p]),
+    "etx_trainer_add_event_of_rank": (c.c_int32, [
+        c.c_void_p, c.c_void_p, c.c_int64, c.c_int32, c.c_int32,
+    ]),
+    "etx_gradient_sum": (c.c_int32, [c.c_void_p, c.c_int64, c.c_int64]),
     "etx_trainer_steps_done": (c.c_int64, [c.c_void_p]),
     "etx_trainer_n_steps": (c.c_int64, [c.c_void_p]),
     "etx_trainer_is_finished": (c.c_int32, [c.c_void_p]),
@@ -319,6 +345,7 @@ FUNCTIONS = {
     "etx_trainer_validate": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "etx_trainer_save_checkpoint": (c.c_int32, [c.c_void_p, c.c_char_p]),
     "etx_trainer_load_checkpoint": (c.c_int32, [c.c_void_p, c.c_char_p]),
+    "etx_trainer_hash": (c.c_uint64, [c.c_void_p]),
     "etx_trainer_model": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "etx_trainer_free": (None, [c.c_void_p]),
 }

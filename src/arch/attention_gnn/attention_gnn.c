@@ -9,6 +9,7 @@
 #include "arch/attention_gnn/network.h"
 
 #include "arch/edge_steps.h"
+#include "arch/halo.h"
 
 #include "base/check.h"
 
@@ -220,6 +221,8 @@ static etx_status iterate(const struct etx_attention_run *run, int32_t k)
     rows.args.out = etx_attention_u(run, k + 1);
     ETX_CHECK(etx_mlp_block_forward(run->context, &run->state->node_network,
         run->network->value, &rows));
+    ETX_CHECK(etx_halo_update(run->context, run->input->graph,
+        etx_attention_u(run, k + 1), run->state->hidden));
     ETX_CHECK(step_shortcut(run, k));
 done:
     etx_arena_reset(arena, mark);
@@ -255,7 +258,7 @@ static etx_status forward(const struct etx_network *network,
 
     if (tape != NULL)
         tape->state = NULL;
-    if (run.n_edges == 0)
+    if (run.n_edges == 0 && !etx_halo_waits(input->graph))
         return ETX_OK;
     ETX_CHECK(etx_arena_take(&run.latents, arena,
         run.n_slots * (run.u_size + run.s_size + run.logit_size),

@@ -9,6 +9,7 @@
 #include "arch/attention_gnn/network.h"
 
 #include "arch/edge_steps.h"
+#include "arch/halo.h"
 
 #include "base/check.h"
 
@@ -157,6 +158,8 @@ static etx_status iteration_backward(struct back *back, int32_t k)
     float *d_logit = NULL;
 
     ETX_CHECK(etx_check_cancelled(run->context->stream));
+    ETX_CHECK(etx_halo_return(
+        run->context, run->input->graph, back->d_u, run->state->hidden));
     ETX_CHECK(etx_attention_send(&messages, run, k));
     ETX_CHECK(nodes_backward(&d_messages, back, k, &messages));
     ETX_CHECK(take(&d_logit, back, run->n_edges, "gradients of logits"));
@@ -181,7 +184,7 @@ etx_status etx_attention_backward(const struct etx_network *network,
     const struct etx_attention *state = back.run.state;
     struct etx_mlp_input rows;
 
-    if (back.run.n_edges == 0)
+    if (back.run.n_edges == 0 && !etx_halo_waits(input->graph))
         return ETX_OK;
     back.run.latents = tape->state;
     ETX_CHECK(take(&back.d_u, &back, back.run.n_nodes * state->hidden,

@@ -246,11 +246,14 @@ static etx_status forward(const struct etx_network *network,
     etx_status status = ETX_OK;
     const struct state *state = network->state;
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
+    struct etx_mlp_layers layers;
     struct pass pass;
 
     if (tape != NULL)
         tape->state = NULL;
     ETX_CHECK(start(&pass, network, context, input));
+    ETX_CHECK(etx_mlp_block_prepare(
+        &layers, context, &state->block, network->value));
     for (int64_t first = 0; first < input->graph->n_edges;
         first += pass.n_block) {
         struct etx_mlp_input rows;
@@ -258,8 +261,9 @@ static etx_status forward(const struct etx_network *network,
         ETX_CHECK(etx_check_cancelled(context->stream));
         ETX_CHECK(describe(&rows, &pass, first));
         rows.args.out = out + first;
-        ETX_CHECK(etx_mlp_block_forward(
-            context, &state->block, network->value, &rows));
+        rows.args.n_layers = layers.n_layers;
+        rows.args.layer = layers.layer;
+        ETX_CHECK(context->ops->mlp(context->stream, &rows.args));
     }
 done:
     etx_arena_reset(context->stream->arena, mark);

@@ -7,6 +7,7 @@
 #include "arch/graph_convolution/network.h"
 
 #include "arch/edge_steps.h"
+#include "arch/halo.h"
 
 #include "base/check.h"
 
@@ -93,6 +94,8 @@ static etx_status iteration_backward(struct back *back, int32_t k)
     struct etx_mlp_input rows;
 
     ETX_CHECK(etx_check_cancelled(run->context->stream));
+    ETX_CHECK(etx_halo_return(
+        run->context, run->input->graph, back->d_latent, run->state->hidden));
     ETX_CHECK(take(&propagated, back, width, "propagated latents"));
     ETX_CHECK(etx_convolution_propagate(
         propagated, run, etx_convolution_latent(run, k), width));
@@ -120,7 +123,7 @@ etx_status etx_convolution_backward(const struct etx_network *network,
     struct back back = {.gradient = gradient};
     struct etx_mlp_input rows;
 
-    if (input->graph->n_edges == 0)
+    if (input->graph->n_edges == 0 && !etx_halo_waits(input->graph))
         return ETX_OK;
     ETX_CHECK(etx_convolution_open(&back.run, network, context, input, 1));
     back.run.latents = tape->state;

@@ -8,6 +8,7 @@
 #include "arch/graph_convolution/network.h"
 
 #include "arch/edge_steps.h"
+#include "arch/halo.h"
 
 #include "base/check.h"
 
@@ -17,11 +18,18 @@
 
 extern const struct etx_arch etx_arch_graph_convolution;
 
-/* Edges in and out and the loop. */
-static double degree(const struct etx_graph *graph, int64_t i)
+/* degree [n_nodes]: edges in and out and the loop. A part does not have all
+ * edges of its halo, so the owners send. */
+static etx_status count_degrees(
+    float *degree, const struct etx_convolution_run *run)
 {
-    return (double)(1 + graph->in_offset[i + 1] - graph->in_offset[i] +
+    const struct etx_graph *graph = run->input->graph;
+
+    for (int64_t i = 0; i < run->n_nodes; i++)
+        degree[i] =
+            (float)(1 + graph->in_offset[i + 1] - graph->in_offset[i] +
                     graph->out_offset[i + 1] - graph->out_offset[i]);
+    return etx_halo_update(run->context, graph, degree, 1);
 }
 
 /* On the host, as everything that reads a graph and no values. */
@@ -30,6 +38,7 @@ static etx_status weigh(struct etx_convolution_run *run)
     etx_status status = ETX_OK;
     struct etx_arena *arena = run->context->stream->arena;
     const struct etx_graph *graph = run->input->graph;
+    float *degree = NULL;
 
     ETX_CHECK(etx_arena_take(&run->edge_weight, arena, run->n_edges,
         sizeof *run->edge_weight, "weights of edges"));
@@ -37,11 +46,15 @@ static etx_status weigh(struct etx_convolution_run *run)
         sizeof *run->loop_weight, "weights of loops"));
     ETX_CHECK(etx_arena_take(&run->loop_offset, arena, run->n_nodes + 1,
         sizeof *run->loop_offset, "offsets of loops"));
+    ETX_CHECK(etx_arena_take(
+        &degree, arena, run->n_nodes, sizeof *degree, "edges of nodes"));
+    ETX_CHECK(count_degrees(degree, run));
     for (int64_t e = 0; e < run->n_edges; e++)
-        run->edge_weight[e] = (float)(1.0 / sqrt(degree(graph, graph->src[e]) *
-                                                 degree(graph, graph->dst[e])));
+        run->edge_weight[e] =
+            (float)(1.0 / sqrt((double)degree[graph->src[e]] *
+                               (double)degree[graph->dst[e]]));
     for (int64_t i = 0; i < run->n_nodes; i++) {
-        run->loop_weight[i] = (float)(1.0 / degree(graph, i));
+        run->loop_weight[i] = (float)(1.0 / (double)degree[i]);
         run->loop_offset[i] = i;
     }
     run->loop_offset[run->n_nodes] = run->n_nodes;
@@ -195,6 +208,8 @@ static etx_status iterate(const struct etx_convolution_run *run, int32_t k)
     rows.args.out = slot(run, k + 1);
     ETX_CHECK(etx_mlp_block_forward(run->context,
         etx_convolution_block(run->state, k), run->network->value, &rows));
+    ETX_CHECK(etx_halo_update(run->context, run->input->graph,
+        slot(run, k + 1), run->state->hidden));
 done:
     etx_arena_reset(arena, mark);
     return status;
@@ -229,7 +244,7 @@ static etx_status forward(const struct etx_network *network,
 
     if (tape != NULL)
         tape->state = NULL;
-    if (input->graph->n_edges == 0)
+    if (input->graph->n_edges == 0 && !etx_halo_waits(input->graph))
         return ETX_OK;
     ETX_CHECK(
         etx_convolution_open(&run, network, context, input, tape != NULL));

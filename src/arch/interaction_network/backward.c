@@ -169,6 +169,8 @@ static etx_status nodes_backward(
     *step = (struct node_step){.edges = edges, .is_used = back->nodes.started};
     if (!step->is_used)
         return ETX_OK;
+    ETX_CHECK(etx_halo_return(
+        run->context, run->input.graph, back->nodes.data, state->hidden));
     ETX_CHECK(etx_interaction_aggregate(&step->messages, run, edges));
     etx_interaction_node_parts(&parts, run, nodes, &step->messages);
     ETX_CHECK(block_backward(back, etx_interaction_node_network(state, k),
@@ -309,7 +311,7 @@ etx_status etx_interaction_backward(const struct etx_network *network,
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct back back = {.gradient = gradient};
 
-    if (input->graph->n_edges == 0)
+    if (input->graph->n_edges == 0 && !etx_halo_waits(input->graph))
         return ETX_OK;
     ETX_CHECK(etx_interaction_open(&back.run, network, context, input, 1));
     back.run.latents = tape->state;

@@ -65,6 +65,8 @@ static etx_status update_nodes(
     etx_interaction_node_parts(&parts, run, nodes, &messages);
     ETX_CHECK(run_block(run, etx_interaction_node_network(state, k), &parts,
         state->node_residual ? nodes : NULL, etx_interaction_node(run, k + 1)));
+    ETX_CHECK(etx_halo_update(run->context, run->input.graph,
+        etx_interaction_node(run, k + 1), state->hidden));
 done:
     etx_arena_reset(arena, mark);
     return status;
@@ -166,7 +168,7 @@ static etx_status forward(const struct etx_network *network,
 
     if (tape != NULL)
         tape->state = NULL;
-    if (input->graph->n_edges == 0)
+    if (input->graph->n_edges == 0 && !etx_halo_waits(input->graph))
         return ETX_OK;
     ETX_CHECK(
         etx_interaction_open(&run, network, context, input, tape != NULL));

@@ -37,6 +37,11 @@ static etx_status double_graph(
     ETX_CHECK(etx_alloc(&run->place, 2 * graph->n_edges, sizeof *run->place,
         "places of doubled edges"));
     ETX_CHECK(etx_graph_double(&run->doubled, run->place, graph));
+    if (graph->halo != NULL) {
+        run->halo = *graph->halo;
+        run->halo.whole_edges *= 2;
+        run->doubled->halo = &run->halo;
+    }
     run->input.graph = run->doubled;
 done:
     return status;

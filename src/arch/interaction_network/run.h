@@ -7,6 +7,7 @@
 #ifndef ETX_ARCH_INTERACTION_NETWORK_RUN_H
 #define ETX_ARCH_INTERACTION_NETWORK_RUN_H
 
+#include "arch/halo.h"
 #include "arch/interaction_network/network.h"
 
 #define ETX_INTERACTION_MOST_SIDES (2 * ETX_INTERACTION_MOST_AGGREGATES)
@@ -20,6 +21,7 @@ struct etx_interaction_run {
     int64_t n_edges_out;            /* of the caller's graph */
 
     struct etx_graph *doubled; /* owned, or NULL */
+    struct etx_halo halo;      /* of the doubled part of a graph */
     int32_t *place;            /* [2 * n_edges_out] see etx_graph_double */
 
     int32_t keeps_all;                /* latents of every iteration */

@@ -129,6 +129,7 @@ etx_status etx_triplet_configure(
     };
     ETX_CHECK(read_own_options(state, network->arch->name, options));
     network->n_out = 1;
+    network->needs_whole = "a triplet joins edges that two parts may own";
     ETX_CHECK(declare_all(
         state, network, json_object_get(options, TRIPLETS_KEY)));
 done:

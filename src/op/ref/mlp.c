@@ -189,3 +189,13 @@ done:
     etx_arena_reset(stream->arena, mark);
     return status;
 }
+
+etx_status etx_ref_mlp_prepare(
+    struct etx_stream *stream, const struct etx_mlp_prepare_args *args)
+{
+    (void)stream;
+    for (int32_t l = 0; l < args->forward->n_layers; l++)
+        args->layer[l] = args->forward->layer[l];
+    *args->n_layers = args->forward->n_layers;
+    return ETX_OK;
+}

@@ -11,6 +11,8 @@
 
 etx_status etx_ref_mlp(
     struct etx_stream *stream, const struct etx_mlp_args *args);
+etx_status etx_ref_mlp_prepare(
+    struct etx_stream *stream, const struct etx_mlp_prepare_args *args);
 etx_status etx_ref_mlp_backward(
     struct etx_stream *stream, const struct etx_mlp_backward_args *args);
 etx_status etx_ref_linear(

@@ -49,13 +49,6 @@ int32_t ETX_ISA_NAME(scratch_row)(int32_t width);
 /* 1 when some layer normalises over the rows of the batch. */
 int32_t ETX_ISA_NAME(has_batch_norm)(const struct etx_mlp_args *args);
 
-/* Layers with linears that follow each other with nothing between made one
- * where that is less work; [args->n_layers], pointers into the arena. Returns
- * their number in *n_layers. */
-etx_status ETX_ISA_NAME(fold_layers)(struct etx_layer *layer,
-    int32_t *n_layers, struct etx_stream *stream,
-    const struct etx_mlp_args *args);
-
 /* Fill layer [args->n_layers] with packed copies taken from the arena; with
  * `backward` nonzero W is packed too. */
 etx_status ETX_ISA_NAME(pack_layers)(struct etx_block_layer *layer,

@@ -10,6 +10,7 @@
 /* The operators that have a version here. */
 #define ETX_X86_OPERATORS(X)                                                   \
     X(mlp)                                                                     \
+    X(mlp_prepare)                                                             \
     X(mlp_backward)                                                            \
     X(activation)                                                              \
     X(activation_backward)                                                     \

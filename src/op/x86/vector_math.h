@@ -92,14 +92,26 @@ static inline vec v_sigmoid(vec x)
     return v_reciprocal(v_set1(1.0f) + v_exp_minus(v_max(v_set1(-87.0f), x)));
 }
 
-/* 4 ulp. */
+/* tanh(x) = x P(x^2) / Q(x^2), degrees 5 and 3, the best in relative error up
+ * to where tanh is 1 in float32; 6 ulp, never beyond 1. */
 static inline vec v_tanh(vec x)
 {
-    const vec half = v_min(v_set1(10.0f), v_abs(x));
-    const vec t = v_expm1(half + half);
-    const vec y = t * v_reciprocal(t + v_set1(2.0f));
-    const veci sign = vi_and(v_as_int(x), vi_set1(INT32_MIN));
-    return v_as_float(vi_or(v_as_int(y), sign));
+    const vec c = v_max(v_set1(-9.02f), v_min(v_set1(9.02f), x));
+    const vec u = c * c;
+    vec p = v_set1(1.81626068e-11f);
+    vec q = v_set1(2.27913990e-4f);
+    vec y;
+
+    p = v_fma(p, u, v_set1(-1.27438788e-8f));
+    p = v_fma(p, u, v_set1(9.25514814e-6f));
+    p = v_fma(p, u, v_set1(2.91941338e-3f));
+    p = v_fma(p, u, v_set1(1.29179731e-1f));
+    p = v_fma(p, u, v_set1(9.9999994e-1f));
+    q = v_fma(q, u, v_set1(2.37576459e-2f));
+    q = v_fma(q, u, v_set1(4.62512553e-1f));
+    q = v_fma(q, u, v_set1(1.0f));
+    y = c * p * v_reciprocal(q);
+    return v_max(v_set1(-1.0f), v_min(v_set1(1.0f), y));
 }
 
 /* The distribution function of the normal distribution; *density = its

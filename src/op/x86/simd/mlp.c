@@ -98,7 +98,7 @@ static int32_t rows_of_block(int64_t n_rows, int64_t floats_per_row)
     return (int32_t)(rows < needed ? rows : needed);
 }
 
-/* Run with layers that are folded. */
+/* Run with layers that are prepared. */
 static etx_status run(
     struct etx_stream *stream, const struct etx_mlp_args *args)
 {
@@ -129,7 +129,9 @@ etx_status ETX_ISA_NAME(mlp)(
 {
     const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
     struct etx_layer layer[ETX_MAX_LAYERS];
-    struct etx_mlp_args folded = *args;
+    struct etx_mlp_args prepared = *args;
+    const struct etx_mlp_prepare_args prepare = {
+        .forward = args, .layer = layer, .n_layers = &prepared.n_layers};
     etx_status status;
 
     if (args->n_rows == 0)
@@ -137,11 +139,10 @@ etx_status ETX_ISA_NAME(mlp)(
     if (ETX_ISA_NAME(has_batch_norm)(args))
         return etx_op_ref.mlp(stream, args);
     ETX_CHECK(etx_check_cancelled(stream));
-    ETX_CHECK(ETX_ISA_NAME(fold_layers)(
-        layer, &folded.n_layers, stream, args));
-    folded.layer = layer;
-    stream->flop += etx_mlp_flop(&folded);
-    ETX_CHECK(run(stream, &folded));
+    ETX_CHECK(ETX_ISA_NAME(mlp_prepare)(stream, &prepare));
+    prepared.layer = layer;
+    stream->flop += etx_mlp_flop(&prepared);
+    ETX_CHECK(run(stream, &prepared));
 done:
     etx_arena_reset(stream->arena, mark);
     return status;

@@ -127,6 +127,10 @@ static void begin_rows(float *y, int32_t y_row,
 
 /* ------------------------------------------------- norm and activation -- */
 
+/* Rows that are finished together: they stay in the first-level cache from
+ * their sums to the last write, as the block does not. */
+#define GROUP VEC_WIDTH
+
 /* The partial sums of a row: of its values, or of (x - mean)^2. */
 INLINE vec partial_sum(const float *x, int32_t width)
 {
@@ -157,30 +161,29 @@ INLINE vec partial_squares(const float *x, int32_t width, vec mean)
     return sum;
 }
 
-/* out [n_rows] = the sums of rows of y; squares of (y - mean[r]), or with
+/* out [GROUP] = the sums of rows of y; squares of (y - mean[r]), or with
  * mean NULL and squares 0 the values. A row's sum does not depend on the rows
  * beside it. */
 INLINE void sum_rows(float *out, const struct etx_block_layer *layer,
     const float *y, int32_t n_rows, const float *mean, const int squares)
 {
-    for (int32_t first = 0; first < n_rows; first += VEC_WIDTH) {
-        vec sum[VEC_WIDTH];
-        for (int32_t i = 0; i < VEC_WIDTH; i++) {
-            const int32_t r = first + i < n_rows ? first + i : n_rows - 1;
-            const float *row = y + (ptrdiff_t)r * layer->out_row;
-            sum[i] = !squares ? partial_sum(row, layer->n_out)
-                              : partial_squares(row, layer->n_out,
-                                    mean ? v_set1(mean[r]) : v_zero());
-        }
-        v_store(out + first, v_sum_rows(sum));
+    vec sum[GROUP];
+
+    for (int32_t i = 0; i < GROUP; i++) {
+        const int32_t r = i < n_rows ? i : n_rows - 1;
+        const float *row = y + (ptrdiff_t)r * layer->out_row;
+        sum[i] = !squares ? partial_sum(row, layer->n_out)
+                          : partial_squares(row, layer->n_out,
+                                mean ? v_set1(mean[r]) : v_zero());
     }
+    v_store(out, v_sum_rows(sum));
 }
 
-/* What the norm does to each row of a block: (x - mean) * scale. */
+/* What the norm does to each row of a group: (x - mean) * scale. */
 struct row_norm {
-    float mean[ETX_BLOCK_ROWS + VEC_WIDTH];
-    float scale[ETX_BLOCK_ROWS + VEC_WIDTH];
-    float curb[ETX_BLOCK_ROWS + VEC_WIDTH];
+    float mean[GROUP];
+    float scale[GROUP];
+    float curb[GROUP];
 };
 
 static void measure_layer(struct row_norm *norm,
@@ -190,32 +193,28 @@ static void measure_layer(struct row_norm *norm,
 
     if (layer->has_mean) {
         sum_rows(norm->mean, layer, y, n_rows, NULL, 0);
-        for (int32_t r = 0; r < n_rows; r++)
-            norm->mean[r] *= inverse;
+        v_store(norm->mean, v_load(norm->mean) * v_set1(inverse));
         sum_rows(norm->scale, layer, y, n_rows, norm->mean, 1);
     } else {
         sum_rows(norm->scale, layer, y, n_rows, NULL, 1);
     }
-    for (int32_t r = 0; r < n_rows; r += VEC_WIDTH) {
-        const vec variance =
-            v_fma(v_load(norm->scale + r), v_set1(inverse), v_set1(layer->eps));
-        v_store(norm->scale + r, v_set1(1.0f) / v_sqrt(variance));
-        v_store(norm->curb + r, v_set1(inverse));
-    }
+    v_store(norm->scale,
+        v_set1(1.0f) / v_sqrt(v_fma(v_load(norm->scale), v_set1(inverse),
+                           v_set1(layer->eps))));
+    v_store(norm->curb, v_set1(inverse));
 }
 
 static void measure_l2(struct row_norm *norm,
     const struct etx_block_layer *layer, const float *y, int32_t n_rows)
 {
     const vec eps = v_set1(layer->eps);
+    vec length;
 
     sum_rows(norm->scale, layer, y, n_rows, NULL, 1);
-    for (int32_t r = 0; r < n_rows; r += VEC_WIDTH) {
-        const vec length = v_sqrt(v_load(norm->scale + r));
-        v_store(norm->scale + r, v_set1(1.0f) / v_max(length, eps));
-        v_store(norm->curb + r,
-            v_select(v_less(eps, length), v_set1(1.0f), v_zero()));
-    }
+    length = v_sqrt(v_load(norm->scale));
+    v_store(norm->scale, v_set1(1.0f) / v_max(length, eps));
+    v_store(
+        norm->curb, v_select(v_less(eps, length), v_set1(1.0f), v_zero()));
 }
 
 /* One vector of columns from k on, all rows: y = f(norm(y) * gain + shift).
@@ -280,8 +279,9 @@ INLINE void finish_rows(float *y, const struct etx_block_kept *kept,
             finish_columns(y, NULL, layer, &norm, k, n_rows, kind, 1, 1, 0);
 }
 
-/* Norm and then the activation `kind`, where the norm may be NONE. */
-static void finish(float *y, const struct etx_block_kept *kept,
+/* A group of rows: norm and then the activation `kind`, where the norm may
+ * be NONE. */
+static void finish_group(float *y, const struct etx_block_kept *kept,
     const struct etx_block_layer *layer, const enum etx_activation kind,
     const int32_t n_rows)
 {
@@ -362,23 +362,58 @@ static void multiply_layer(float *y, int32_t y_row,
         layer->start, &known);
 }
 
+/* What is kept of the rows from `first` on. */
+static struct etx_block_kept kept_from(const struct etx_block_kept *kept,
+    const struct etx_block_layer *layer, int32_t first)
+{
+    const ptrdiff_t at = (ptrdiff_t)first * layer->out_row;
+
+    return (struct etx_block_kept){
+        .normed = kept->normed != NULL ? kept->normed + at : NULL,
+        .slope = kept->slope != NULL ? kept->slope + at : NULL,
+        .rstd = kept->rstd != NULL ? kept->rstd + first : NULL,
+        .curb = kept->curb != NULL ? kept->curb + first : NULL,
+    };
+}
+
+/* Norm and activation in the order of the layer. */
+static void finish(float *y, const struct etx_block_kept *kept,
+    const struct etx_block_layer *layer, int32_t n_rows)
+{
+    const enum etx_activation kind = (enum etx_activation)layer->activation;
+    const int32_t is_norm_last =
+        layer->norm != ETX_NORM_NONE && layer->norm_last;
+    struct etx_block_layer linear = *layer;
+
+    linear.norm = ETX_NORM_NONE;
+    for (int32_t first = 0; first < n_rows; first += GROUP) {
+        const int32_t n = n_rows - first < GROUP ? n_rows - first : GROUP;
+        float *rows = y + (ptrdiff_t)first * layer->out_row;
+        struct etx_block_kept here;
+        const struct etx_block_kept *keep = NULL;
+        if (kept != NULL) {
+            here = kept_from(kept, layer, first);
+            keep = &here;
+        }
+        if (is_norm_last) {
+            finish_group(rows, keep, &linear, kind, n);
+            finish_group(rows, keep, layer, ETX_ACTIVATION_NONE, n);
+        } else {
+            finish_group(rows, keep, layer, kind, n);
+        }
+    }
+}
+
 void ETX_ISA_NAME(apply_layer)(float *y, int32_t y_row,
     const struct etx_block_kept *kept, const struct etx_block_layer *layer,
     struct etx_block_rows x, const struct etx_block_terms *terms,
     int32_t n_rows)
 {
-    const enum etx_activation kind = (enum etx_activation)layer->activation;
-
     if (layer->row != NULL)
         apply_single(y, layer, x, n_rows);
     else
         multiply_layer(y, y_row, layer, x, terms, n_rows);
-    if (layer->norm != ETX_NORM_NONE && layer->norm_last) {
-        struct etx_block_layer linear = *layer;
-        linear.norm = ETX_NORM_NONE;
-        finish(y, kept, &linear, kind, n_rows);
-        finish(y, kept, layer, ETX_ACTIVATION_NONE, n_rows);
-    } else {
-        finish(y, kept, layer, kind, n_rows);
-    }
+    if (layer->norm != ETX_NORM_NONE ||
+        layer->activation != ETX_ACTIVATION_NONE)
+        finish(y, kept, layer, n_rows);
 }

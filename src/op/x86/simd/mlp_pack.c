@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "op/x86/gemm.h"
+#include "op/x86/operators.h"
 #include "op/x86/vector.h"
 
 #include <string.h>
@@ -224,22 +225,25 @@ static int32_t can_fold(
            n_in * n_out < n_in * n_middle + n_middle * n_out;
 }
 
-etx_status ETX_ISA_NAME(fold_layers)(struct etx_layer *layer,
-    int32_t *n_layers, struct etx_stream *stream,
-    const struct etx_mlp_args *args)
+/* Linears that follow each other with nothing between become one where that
+ * is less work. */
+etx_status ETX_ISA_NAME(mlp_prepare)(
+    struct etx_stream *stream, const struct etx_mlp_prepare_args *args)
 {
+    const struct etx_mlp_args *forward = args->forward;
+    /* Rows are added to the first linear as it is. */
+    const int32_t n_fixed = forward->n_added > 0 ? 1 : 0;
     int32_t n = 0;
     etx_status status = ETX_OK;
 
-    for (int32_t l = 0; l < args->n_layers; l++) {
-        const struct etx_layer *next = &args->layer[l];
-        /* Rows are added to the first linear as it is. */
-        if (n > (args->n_added > 0 ? 1 : 0) && can_fold(&layer[n - 1], next))
-            ETX_CHECK(multiply_linears(&layer[n - 1], stream, next));
+    for (int32_t l = 0; l < forward->n_layers; l++) {
+        const struct etx_layer next = forward->layer[l];
+        if (n > n_fixed && can_fold(&args->layer[n - 1], &next))
+            ETX_CHECK(multiply_linears(&args->layer[n - 1], stream, &next));
         else
-            layer[n++] = *next;
+            args->layer[n++] = next;
     }
-    *n_layers = n;
+    *args->n_layers = n;
 done:
     return status;
 }

@@ -1,0 +1,187 @@
+/* examples/scaling_report.c -- what a training on several ranks cost, beside
+ * those on other numbers of ranks.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "scaling_report.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "program.h"
+
+#define MAX_PACKAGES 16 /* processors of one machine */
+
+/* A number of a run: its key in the lines and its column in the table. */
+struct field {
+    const char *key, *title;
+    size_t offset;
+    int decimals;
+};
+
+#define NUMBER(name) offsetof(struct scaling_run, name)
+
+static const struct field fields[] = {
+    {"epoch_seconds", "epoch s", NUMBER(epoch_seconds), 3},
+    {"batch_seconds", "batch s", NUMBER(batch_seconds), 4},
+    {"efficiency", "effic.", NUMBER(efficiency), 4},
+    {"purity", "purity", NUMBER(purity), 4},
+    {"auc", "AUC", NUMBER(auc), 4},
+    {"loss", "loss", NUMBER(loss), 4},
+    {"peak_mib", "MiB", NUMBER(peak_mib), 0},
+    {"moving_share", "moving", NUMBER(moving_share), 3},
+    {"waiting_share", "waiting", NUMBER(waiting_share), 3},
+    {"imbalance", "max/mean", NUMBER(imbalance), 3},
+    {"epoch_joules", "epoch J", NUMBER(epoch_joules), 0},
+};
+
+#define N_FIELDS (sizeof fields / sizeof *fields)
+
+static double get_number(const struct scaling_run *run, size_t k)
+{
+    return *(const double *)(const void *)((const char *)run +
+                                           fields[k].offset);
+}
+
+double scaling_energy(void)
+{
+    double sum = (double)NAN;
+
+    for (int k = 0; k < MAX_PACKAGES; k++) {
+        char path[80];
+        double microjoules = 0.0;
+        FILE *file;
+
+        snprintf(path, sizeof path,
+            "/sys/class/powercap/intel-rapl:%d/energy_uj", k);
+        file = fopen(path, "r");
+        if (file == NULL)
+            break;
+        if (fscanf(file, "%lf", &microjoules) == 1)
+            sum = (isnan(sum) ? 0.0 : sum) + 1e-6 * microjoules;
+        fclose(file);
+    }
+    return sum;
+}
+
+double scaling_peak_mib(void)
+{
+    struct rusage usage;
+
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return (double)NAN;
+    return (double)usage.ru_maxrss / 1024.0;
+}
+
+/* --------------------------------------------------------------- lines -- */
+
+static json_t *describe(const struct scaling_run *run)
+{
+    json_t *line = json_pack("{s:I}", "ranks", (json_int_t)run->n_ranks);
+
+    for (size_t k = 0; k < N_FIELDS; k++)
+        if (isfinite(get_number(run, k)))
+            json_object_set_new(
+                line, fields[k].key, json_real(get_number(run, k)));
+    return line;
+}
+
+static int append_line(const char *path, const struct scaling_run *run)
+{
+    json_t *line = describe(run);
+    FILE *file = fopen(path, "a");
+    int failed = file == NULL || line == NULL;
+
+    if (!failed)
+        failed = json_dumpf(line, file, JSON_PRESERVE_ORDER) != 0 ||
+                 fputc('\n', file) == EOF;
+    if (file != NULL)
+        failed |= fclose(file) != 0;
+    json_decref(line);
+    return failed ? program_error("%s: cannot be written", path) : 0;
+}
+
+/* --------------------------------------------------------------- table -- */
+
+static double get_field(const json_t *line, const char *key)
+{
+    const json_t *value = json_object_get(line, key);
+
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static void print_number(double value, int width, int decimals)
+{
+    if (isfinite(value))
+        printf(" %*.*f", width, decimals, value);
+    else
+        printf(" %*s", width, "n/a");
+}
+
+static void print_title(void)
+{
+    printf("%5s %8s %8s", "ranks", "speed-up", "scaling");
+    for (size_t k = 0; k < N_FIELDS; k++)
+        printf(" %8s", fields[k].title);
+    putchar('\n');
+}
+
+/* Speed-up t1 / tN and strong-scaling efficiency t1 / (N tN). */
+static void print_run(const json_t *line, double alone)
+{
+    const double n_ranks = get_field(line, "ranks");
+    const double speed_up = alone / get_field(line, "batch_seconds");
+
+    printf("%5.0f", n_ranks);
+    print_number(speed_up, 8, 3);
+    print_number(speed_up / n_ranks, 8, 3);
+    for (size_t k = 0; k < N_FIELDS; k++)
+        print_number(
+            get_field(line, fields[k].key), 8, fields[k].decimals);
+    putchar('\n');
+}
+
+/* Every line of the file; alone gets the batch time of the first run on one
+ * rank. With is_printed they are printed, too. */
+static int read_lines(const char *path, double *alone, int is_printed)
+{
+    FILE *file = fopen(path, "r");
+    int result = 0;
+
+    if (file == NULL)
+        return program_error("%s: cannot be read", path);
+    for (;;) {
+        json_t *line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL);
+
+        if (line == NULL)
+            break;
+        if (isnan(*alone) && get_field(line, "ranks") == 1.0)
+            *alone = get_field(line, "batch_seconds");
+        if (is_printed)
+            print_run(line, *alone);
+        json_decref(line);
+    }
+    if (!feof(file))
+        result = program_error("%s: not lines of JSON objects", path);
+    fclose(file);
+    return result;
+}
+
+int scaling_report(const char *path, const struct scaling_run *run)
+{
+    double alone = (double)NAN;
+    int result = append_line(path, run);
+
+    if (result == 0)
+        result = read_lines(path, &alone, 0);
+    if (result != 0)
+        return result;
+    print_title();
+    result = read_lines(path, &alone, 1);
+    if (isnan(run->epoch_joules))
+        puts("energy: not available (no readable counter in "
+             "/sys/class/powercap)");
+    return result;
+}

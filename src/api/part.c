@@ -1,0 +1,149 @@
+/* api/part.c -- parts of a graph for a network that runs on all at once.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdalign.h>
+
+#include "api/arguments.h"
+#include "arch/halo.h"
+#include "base/check.h"
+#include "base/float_environment.h"
+#include "base/status.h"
+#include "stage/stage.h"
+
+static etx_status check_hits(
+    const char *function, int64_t n_nodes, const etx_event *event)
+{
+    if (n_nodes != event->n_hits)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the graph has %" PRId64 " nodes and the event %" PRId64
+            " hits",
+            function, n_nodes, event->n_hits);
+    return ETX_OK;
+}
+
+etx_status etx_graph_partition(int32_t *owners, const etx_graph *graph,
+    const etx_event *event, int32_t n_parts, int32_t order)
+{
+    etx_status status = ETX_OK;
+    fenv_t host;
+
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(__func__, "graph", graph));
+    ETX_CHECK(etx_check_given(__func__, "event", event));
+    ETX_CHECK(etx_check_array(
+        __func__, "owners", owners, graph->n_nodes, alignof(int32_t)));
+    ETX_CHECK(check_hits(__func__, graph->n_nodes, event));
+    ETX_CHECK(etx_check_part(__func__, n_parts, 0, order));
+    ETX_CHECK(etx_partition_nodes(
+        owners, graph, event->position, n_parts, order));
+done:
+    etx_float_environment_leave(&host);
+    return status;
+}
+
+static etx_status check_owners(const char *function, const int32_t *owners,
+    int64_t n_nodes, int32_t n_parts)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_array(
+        function, "owners", owners, n_nodes, alignof(int32_t)));
+    for (int64_t i = 0; i < n_nodes; i++)
+        if (owners[i] < 0 || owners[i] >= n_parts)
+            return etx_fail(ETX_ERR_LIMIT,
+                "%s: owner %d of node %" PRId64 " is not in 0..%d", function,
+                (int)owners[i], i, (int)n_parts - 1);
+done:
+    return status;
+}
+
+etx_status etx_graph_part_create(etx_graph_part **out, const etx_graph *graph,
+    const int32_t *owners, int32_t n_parts, int32_t part)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_check_given(__func__, "out", out));
+    ETX_CHECK(etx_check_given(__func__, "graph", graph));
+    ETX_CHECK(etx_check_part(__func__, n_parts, part, ETX_PARTITION_PHI));
+    ETX_CHECK(check_owners(__func__, owners, graph->n_nodes, n_parts));
+    ETX_CHECK(etx_part_make(out, graph, owners, n_parts, part));
+done:
+    return status;
+}
+
+const etx_graph *etx_graph_part_graph(const etx_graph_part *part)
+{
+    return part == NULL ? NULL : part->graph;
+}
+
+const int32_t *etx_graph_part_nodes(const etx_graph_part *part)
+{
+    return part == NULL ? NULL : part->node;
+}
+
+const int32_t *etx_graph_part_edges(const etx_graph_part *part)
+{
+    return part == NULL ? NULL : part->edge;
+}
+
+int64_t etx_graph_part_n_own_edges(const etx_graph_part *part)
+{
+    return part == NULL ? 0 : part->n_own_edges;
+}
+
+const int64_t *etx_graph_part_sent(const etx_graph_part *part)
+{
+    return part == NULL ? NULL : part->n_sent;
+}
+
+const int64_t *etx_graph_part_received(const etx_graph_part *part)
+{
+    return part == NULL ? NULL : part->n_received;
+}
+
+static etx_status check_network(
+    const char *function, const etx_context *context, const etx_model *model)
+{
+    if (model->gnn.network == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the model has no graph neural network", function);
+    if (context->stream->place != NULL)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "%s: the context is on a device, but parts run on the CPU only",
+            function);
+    return etx_halo_check(model->gnn.network);
+}
+
+etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
+    etx_context *context, const etx_model *model, const etx_event *event,
+    const etx_part_exchange *exchange)
+{
+    etx_status status = ETX_OK;
+    void (*tell)(void *user, etx_status why) = NULL;
+    fenv_t host;
+
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_exchange(__func__, exchange));
+    tell = exchange->leave;
+    ETX_CHECK(etx_check_given(__func__, "part", part));
+    ETX_CHECK(etx_check_given(__func__, "context", context));
+    ETX_CHECK(etx_check_given(__func__, "model", model));
+    ETX_CHECK(etx_check_given(__func__, "event", event));
+    ETX_CHECK(etx_check_array(__func__, "scores", scores,
+        part->graph->n_edges, alignof(float)));
+    ETX_CHECK(check_hits(__func__, part->whole_nodes, event));
+    ETX_CHECK(check_network(__func__, context, model));
+    ETX_CHECK(etx_stage_score_part(
+        scores, context, model, part, event, exchange));
+done:
+    if (status != ETX_OK && tell != NULL)
+        tell(exchange->user, status);
+    etx_float_environment_leave(&host);
+    return status;
+}
+
+void etx_graph_part_free(etx_graph_part *part)
+{
+    etx_part_release(part);
+}

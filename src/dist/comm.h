@@ -1,0 +1,138 @@
+/* dist/comm.h -- what ranks do together, each time within a deadline.
+ *
+ * A communicator is one rank's end of a group. Every rank of the group calls
+ * the same operations in the same order, each with matching counts; a call
+ * returns when this rank's part is done. A rank that does not arrive within
+ * the deadline makes the others fail with ETX_ERR_IO and a message that names
+ * the operation; one that gives up (etx_comm_give_up) makes them fail with
+ * ETX_ERR_CANCELLED. After a failure the group is broken: every later call
+ * fails at once, and buffers of the failed call hold anything.
+ *
+ * A transport is one table of functions in one file. A communicator is used by
+ * one thread at a time.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_DIST_COMM_H
+#define ETX_DIST_COMM_H
+
+#include <exatrkx/exatrkx.h>
+
+struct etx_comm;
+
+/* What etx_comm_sum adds. */
+enum etx_comm_type { ETX_COMM_F32, ETX_COMM_F64, ETX_COMM_I64 };
+
+/* The operations of a transport. Counts are of elements of `size` bytes.
+ * Buffers do not overlap and are in host memory; a transport of a device
+ * stages them. The wrappers below have checked arguments and measure time; a
+ * transport returns ETX_ERR_IO itself when comm->deadline seconds have passed,
+ * and ETX_ERR_CANCELLED when another rank gave up. */
+struct etx_comm_transport {
+    const char *name; /* "threads", "mpi", ... */
+
+    /* values [n] of type (enum etx_comm_type) become their sum over the ranks,
+     * the same bits on every rank. The order of the sum is the transport's;
+     * where all ranks but one hold zeros the sum is exact. */
+    etx_status (*sum)(
+        struct etx_comm *comm, void *values, int64_t n, int32_t type);
+
+    /* all = mine of rank 0, of rank 1, ...; rank r brings count[r] [n_ranks]
+     * elements, known to all. */
+    etx_status (*gather)(struct etx_comm *comm, void *all, const void *mine,
+        const int64_t *count, size_t size);
+
+    /* to = n_to[r] [n_ranks] elements for each rank r in turn, from = n_from[r]
+     * [n_ranks] elements of each rank r in turn; n_from[r] here is n_to[this
+     * rank] there. */
+    etx_status (*exchange)(struct etx_comm *comm, void *from,
+        const int64_t *n_from, const void *to, const int64_t *n_to,
+        size_t size);
+
+    /* data [n] of rank root reaches every rank. */
+    etx_status (*broadcast)(struct etx_comm *comm, void *data, int64_t n,
+        size_t size, int32_t root);
+
+    /* No rank returns before every rank has called. */
+    etx_status (*barrier)(struct etx_comm *comm);
+
+    /* Tell the other ranks that this one does no more; NULL: they find out
+     * when their deadline has passed. */
+    void (*give_up)(struct etx_comm *comm);
+
+    /* End every process of the group, this one too, with this exit status;
+     * NULL: the group is threads of one process, which give_up tells. */
+    void (*end_processes)(struct etx_comm *comm, int32_t exit_status);
+
+    /* Release comm->self; the other ranks may have closed theirs. */
+    void (*close)(struct etx_comm *comm);
+};
+
+/* Since the communicator was made. */
+struct etx_comm_statistics {
+    double seconds;         /* in operations other than barriers */
+    double barrier_seconds; /* waiting for other ranks */
+    int64_t n_calls;        /* of operations other than barriers */
+    int64_t n_bytes;        /* that this rank gave to them */
+};
+
+/* One rank's end of a group; made by a transport's open function, which fills
+ * everything but `statistics` and `is_broken`. */
+struct etx_comm {
+    const struct etx_comm_transport *transport;
+    void *self;      /* the transport's */
+    int32_t rank;    /* 0 .. n_ranks-1 */
+    int32_t n_ranks; /* >= 1 */
+    double deadline; /* seconds that an operation may take */
+    int32_t is_broken;
+    struct etx_comm_statistics statistics;
+};
+
+/* A communicator of this transport; self is the transport's, and is not
+ * released when this fails. */
+etx_status etx_comm_create(struct etx_comm **out,
+    const struct etx_comm_transport *transport, void *self, int32_t rank,
+    int32_t n_ranks, double deadline);
+
+/* n_ranks communicators [n_ranks] for as many threads of this process; each is
+ * used by one thread and closed by etx_comm_close. */
+etx_status etx_comm_open_threads(
+    struct etx_comm **out, int32_t n_ranks, double deadline);
+
+/* MPI_COMM_WORLD; starts MPI when the host has not. ETX_ERR_UNSUPPORTED in a
+ * build without MPI. Closing it ends MPI when this started it. */
+etx_status etx_comm_open_mpi(struct etx_comm **out, double deadline);
+
+/* As many ranks as host has, over NCCL, each with a CUDA device of its own;
+ * host carries the first handshake and is not needed afterwards. Collective:
+ * when a rank has no device all fail. ETX_ERR_UNSUPPORTED without the device or
+ * in a build without NCCL. */
+etx_status etx_comm_open_nccl(struct etx_comm **out, struct etx_comm *host,
+    int32_t device, double deadline);
+
+/* 1 when this build has NCCL. */
+int32_t etx_comm_has_nccl(void);
+
+/* 1 when this build has MPI. */
+int32_t etx_comm_has_mpi(void);
+
+/* The operations; see struct etx_comm_transport. With one rank they copy. */
+etx_status etx_comm_sum(
+    struct etx_comm *comm, void *values, int64_t n, int32_t type);
+etx_status etx_comm_gather(struct etx_comm *comm, void *all, const void *mine,
+    const int64_t *count, size_t size);
+etx_status etx_comm_exchange(struct etx_comm *comm, void *from,
+    const int64_t *n_from, const void *to, const int64_t *n_to, size_t size);
+etx_status etx_comm_broadcast(struct etx_comm *comm, void *data, int64_t n,
+    size_t size, int32_t root);
+etx_status etx_comm_barrier(struct etx_comm *comm);
+
+/* This rank failed: tell the others, and break this end. */
+void etx_comm_give_up(struct etx_comm *comm);
+
+/* NULL is fine. */
+void etx_comm_close(struct etx_comm *comm);
+
+/* The monotonic clock, seconds: for deadlines. */
+double etx_comm_now(void);
+
+#endif

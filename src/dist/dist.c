@@ -1,0 +1,250 @@
+/* dist/dist.c -- groups of ranks: open, ask, leave.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "dist/dist.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dist/fail.h"
+
+static const etx_dist_options defaults = {
+    .struct_size = sizeof defaults, .deadline = 60.0};
+
+static etx_status check_given(
+    const char *function, const char *name, const void *pointer)
+{
+    if (pointer != NULL)
+        return ETX_OK;
+    return etx_dist_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function, name);
+}
+
+/* ------------------------------------------------------------- options -- */
+
+static etx_status check_size(size_t size)
+{
+    if (size >= sizeof defaults && size <= UINT32_MAX)
+        return ETX_OK;
+    return etx_dist_fail(ETX_ERR_ARGUMENT,
+        "distribution options: struct_size %zu is not in %zu .. %u", size,
+        sizeof defaults, UINT32_MAX);
+}
+
+etx_status etx_dist_options_init(
+    etx_dist_options *options, size_t struct_size)
+{
+    etx_status status;
+
+    ETX_CHECK(check_given("etx_dist_options_init", "options", options));
+    ETX_CHECK(check_size(struct_size));
+    memset(options, 0, struct_size);
+    memcpy(options, &defaults, sizeof defaults);
+    options->struct_size = (uint32_t)struct_size;
+done:
+    return status;
+}
+
+/* What a newer caller's larger struct has beyond this one must be zero. */
+static etx_status check_beyond(const etx_dist_options *options)
+{
+    const unsigned char *bytes = (const unsigned char *)options;
+
+    for (size_t k = sizeof defaults; k < options->struct_size; k++)
+        if (bytes[k] != 0)
+            return etx_dist_fail(ETX_ERR_ARGUMENT,
+                "distribution options: byte %zu is beyond what this library "
+                "knows, and not 0",
+                k);
+    return ETX_OK;
+}
+
+static etx_status read_options(
+    etx_dist_options *out, const etx_dist_options *options)
+{
+    etx_status status = ETX_OK;
+
+    *out = defaults;
+    if (options == NULL)
+        return ETX_OK;
+    ETX_CHECK(check_size(options->struct_size));
+    ETX_CHECK(check_beyond(options));
+    *out = *options;
+    if (out->deal != ETX_DEAL_BALANCED && out->deal != ETX_DEAL_IN_TURN)
+        return etx_dist_fail(ETX_ERR_ARGUMENT,
+            "distribution options: deal %d is neither 0 (balanced) nor 1 "
+            "(in turn)",
+            (int)out->deal);
+    if (!(out->deadline > 0.0))
+        return etx_dist_fail(ETX_ERR_ARGUMENT,
+            "distribution options: the deadline of %lld ms is not above 0",
+            (long long)(out->deadline * 1e3));
+done:
+    return status;
+}
+
+/* ------------------------------------------------------- open and close -- */
+
+static etx_status make_dist(struct etx_dist **out, struct etx_comm *comm,
+    const etx_dist_options *options)
+{
+    struct etx_dist *dist = NULL;
+    const etx_status status =
+        etx_dist_alloc(&dist, 1, sizeof *dist, "a rank of a group");
+
+    if (status != ETX_OK)
+        return status;
+    dist->comm = comm;
+    dist->options = *options;
+    *out = dist;
+    return ETX_OK;
+}
+
+etx_status etx_dist_open_mpi(
+    etx_dist **out, const etx_dist_options *options)
+{
+    etx_dist_options known;
+    struct etx_comm *comm = NULL;
+    etx_status status;
+
+    ETX_CHECK(check_given("etx_dist_open_mpi", "out", out));
+    ETX_CHECK(read_options(&known, options));
+    ETX_CHECK(etx_comm_open_mpi(&comm, known.deadline));
+    ETX_CHECK(make_dist(out, comm, &known));
+    comm = NULL;
+done:
+    etx_comm_close(comm);
+    return status;
+}
+
+etx_status etx_dist_open_nccl(etx_dist **out, etx_dist *host,
+    int32_t device_index, const etx_dist_options *options)
+{
+    etx_dist_options known;
+    struct etx_comm *comm = NULL;
+    etx_status status;
+
+    ETX_CHECK(check_given("etx_dist_open_nccl", "out", out));
+    ETX_CHECK(check_given("etx_dist_open_nccl", "host", host));
+    ETX_CHECK(read_options(&known, options));
+    ETX_CHECK(
+        etx_comm_open_nccl(&comm, host->comm, device_index, known.deadline));
+    ETX_CHECK(make_dist(out, comm, &known));
+    comm = NULL;
+done:
+    etx_comm_close(comm);
+    return status;
+}
+
+int32_t etx_dist_has_nccl(void)
+{
+    return etx_comm_has_nccl();
+}
+
+etx_status etx_dist_open_threads(
+    etx_dist **out, int32_t n_ranks, const etx_dist_options *options)
+{
+    etx_dist_options known;
+    struct etx_comm **comm = NULL;
+    int32_t n_comms = 0;
+    int32_t n_made = 0;
+    etx_status status;
+
+    ETX_CHECK(check_given("etx_dist_open_threads", "out", out));
+    ETX_CHECK(read_options(&known, options));
+    ETX_CHECK(etx_dist_alloc(&comm, n_ranks, sizeof(*comm), "ranks"));
+    ETX_CHECK(etx_comm_open_threads(comm, n_ranks, known.deadline));
+    for (n_comms = n_ranks; n_made < n_ranks; n_made++)
+        ETX_CHECK(make_dist(out + n_made, comm[n_made], &known));
+done:
+    for (int32_t r = 0; status != ETX_OK && r < n_comms; r++)
+        etx_comm_close(comm[r]);
+    for (int32_t r = 0; status != ETX_OK && r < n_made; r++)
+        free(out[r]);
+    free(comm);
+    return status;
+}
+
+void etx_dist_close(etx_dist *dist)
+{
+    if (dist == NULL)
+        return;
+    etx_comm_close(dist->comm);
+    free(dist->given.data);
+    free(dist->taken.data);
+    free(dist->slices.data);
+    free(dist->counts.data);
+    free(dist);
+}
+
+void etx_dist_give_up(etx_dist *dist)
+{
+    if (dist != NULL)
+        etx_comm_give_up(dist->comm);
+}
+
+void etx_dist_end_processes(etx_dist *dist, int32_t exit_status)
+{
+    if (dist == NULL)
+        return;
+    etx_comm_give_up(dist->comm);
+    if (dist->comm->transport->end_processes != NULL)
+        dist->comm->transport->end_processes(dist->comm, exit_status);
+}
+
+/* ----------------------------------------------------------------- ask -- */
+
+int32_t etx_dist_has_mpi(void)
+{
+    return etx_comm_has_mpi();
+}
+
+int32_t etx_dist_rank(const etx_dist *dist)
+{
+    return dist == NULL ? 0 : dist->comm->rank;
+}
+
+int32_t etx_dist_n_ranks(const etx_dist *dist)
+{
+    return dist == NULL ? 1 : dist->comm->n_ranks;
+}
+
+etx_status etx_dist_barrier(etx_dist *dist)
+{
+    etx_status status;
+
+    ETX_CHECK(check_given("etx_dist_barrier", "dist", dist));
+    ETX_CHECK(etx_comm_barrier(dist->comm));
+done:
+    return status;
+}
+
+etx_status etx_dist_sum(etx_dist *dist, double *values, int64_t n)
+{
+    etx_status status;
+
+    ETX_CHECK(check_given("etx_dist_sum", "dist", dist));
+    if (n < 0)
+        return etx_dist_fail(ETX_ERR_ARGUMENT,
+            "etx_dist_sum: n %lld is negative", (long long)n);
+    if (n > 0)
+        ETX_CHECK(check_given("etx_dist_sum", "values", values));
+    ETX_CHECK(etx_comm_sum(dist->comm, values, n, ETX_COMM_F64));
+done:
+    return status;
+}
+
+etx_status etx_dist_get_statistics(
+    etx_dist_statistics *out, const etx_dist *dist)
+{
+    etx_status status;
+
+    ETX_CHECK(check_given("etx_dist_get_statistics", "out", out));
+    ETX_CHECK(check_given("etx_dist_get_statistics", "dist", dist));
+    *out = (etx_dist_statistics){
+        .seconds = dist->comm->statistics.seconds,
+        .waiting_seconds = dist->comm->statistics.barrier_seconds,
+        .n_calls = dist->comm->statistics.n_calls,
+        .n_bytes = dist->comm->statistics.n_bytes};
+done:
+    return status;
+}

@@ -1,0 +1,27 @@
+/* dist/dist.h -- one rank's end of a group: what the public handle holds.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_DIST_DIST_H
+#define ETX_DIST_DIST_H
+
+#include <exatrkx/dist.h>
+
+#include "dist/comm.h"
+
+/* Memory that grows and is kept until the rank leaves its group. */
+struct etx_dist_buffer {
+    void *data;
+    size_t n_bytes;
+};
+
+/* The public etx_dist. */
+struct etx_dist {
+    struct etx_comm *comm;
+    etx_dist_options options;
+    int32_t is_apart; /* graph_parallel.c: this rank knows of a failure */
+    struct etx_dist_buffer given, taken; /* pieces of gradients */
+    struct etx_dist_buffer slices;       /* [n_slices] pointers to them */
+    struct etx_dist_buffer counts;       /* [3, n_ranks] */
+};
+
+#endif

@@ -1,0 +1,28 @@
+/* dist/fail.h -- errors of this library, kept where etx_last_error finds them.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_DIST_FAIL_H
+#define ETX_DIST_FAIL_H
+
+#include <exatrkx/exatrkx.h>
+
+/* Keep the formatted message (at most 511 bytes) as this thread's last error
+ * and return status. Integers and %s only: %g would follow the host's
+ * locale. */
+etx_status etx_dist_fail(etx_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* *out = count * size zeroed bytes, to be given to free(); what names them in
+ * the message of ETX_ERR_MEMORY. count 0 gives a pointer, too. */
+etx_status etx_dist_alloc(
+    void *out_pointer, int64_t count, size_t size, const char *what);
+
+/* Evaluate call into the local `status`; on failure go to the local `done`. */
+#define ETX_CHECK(call)                                                        \
+    do {                                                                       \
+        status = (call);                                                       \
+        if (status != ETX_OK)                                                  \
+            goto done;                                                         \
+    } while (0)
+
+#endif

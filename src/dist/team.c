@@ -1,0 +1,243 @@
+/* dist/team.c -- a trainer's team: gradients and findings of all ranks.
+ *
+ * With the same bits on any number of ranks the sum of the slices is made by
+ * everybody for a part of the parameters: each rank gives each other one the
+ * piece of its slices that lies there, adds what it gets by the tree over the
+ * graphs, and all gather the parts. A rank moves its slices and the parameters
+ * once, as a ring all-reduce does when every rank has one graph.
+ *
+ * Ranks meet before they move anything, so that waiting for a slower one is
+ * told from moving.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "dist/dist.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dist/fail.h"
+
+static etx_status reserve(
+    struct etx_dist_buffer *buffer, int64_t count, size_t size)
+{
+    void *grown = NULL;
+    etx_status status;
+
+    if (buffer->n_bytes >= (size_t)count * size && buffer->data != NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_dist_alloc(&grown, count, size, "gradients of graphs"));
+    free(buffer->data);
+    *buffer = (struct etx_dist_buffer){grown, (size_t)count * size};
+done:
+    return status;
+}
+
+/* ------------------------------------------------------ sum of gradients -- */
+
+/* A sum of slices under way; what is in the buffers of dist. */
+struct slices_sum {
+    struct etx_dist *dist;
+    int64_t n_values, n_slices;
+    const int32_t *owner;  /* [n_slices] */
+    float *const *slice;   /* [n_slices] */
+    int64_t *n_part;       /* [n_ranks] parameters that each rank adds up */
+    int64_t *n_give;       /* [n_ranks] values that go to each rank */
+    int64_t *n_take;       /* [n_ranks] values that come from each rank */
+};
+
+/* The first parameter that rank r adds up. */
+static int64_t find_first(const struct slices_sum *sum, int32_t r)
+{
+    const int64_t n_ranks = sum->dist->comm->n_ranks;
+
+    return sum->n_values / n_ranks * r +
+           (sum->n_values % n_ranks) * r / n_ranks;
+}
+
+static int64_t count_slices(const struct slices_sum *sum, int32_t rank)
+{
+    int64_t n = 0;
+
+    for (int64_t k = 0; k < sum->n_slices; k++)
+        n += sum->owner[k] == rank;
+    return n;
+}
+
+static etx_status count_parts(struct slices_sum *sum)
+{
+    struct etx_dist *dist = sum->dist;
+    const int32_t n_ranks = dist->comm->n_ranks;
+    const int32_t rank = dist->comm->rank;
+    const int64_t n_mine = count_slices(sum, rank);
+    etx_status status;
+
+    ETX_CHECK(reserve(&dist->counts, 3 * n_ranks, sizeof(int64_t)));
+    sum->n_part = dist->counts.data;
+    sum->n_give = sum->n_part + n_ranks;
+    sum->n_take = sum->n_give + n_ranks;
+    for (int32_t r = 0; r < n_ranks; r++)
+        sum->n_part[r] = find_first(sum, r + 1) - find_first(sum, r);
+    for (int32_t r = 0; r < n_ranks; r++) {
+        sum->n_give[r] = n_mine * sum->n_part[r];
+        sum->n_take[r] = count_slices(sum, r) * sum->n_part[rank];
+    }
+done:
+    return status;
+}
+
+/* This rank's slices cut into the parts of the ranks. */
+static etx_status fill_given(struct slices_sum *sum)
+{
+    struct etx_dist *dist = sum->dist;
+    const int32_t rank = dist->comm->rank;
+    etx_status status;
+
+    ETX_CHECK(reserve(&dist->given,
+        count_slices(sum, rank) * sum->n_values, sizeof(float)));
+    float *to = dist->given.data;
+    for (int32_t r = 0; r < dist->comm->n_ranks; r++)
+        for (int64_t k = 0; k < sum->n_slices; k++) {
+            if (sum->owner[k] != rank)
+                continue;
+            memcpy(to, sum->slice[k] + find_first(sum, r),
+                (size_t)sum->n_part[r] * sizeof *to);
+            to += sum->n_part[r];
+        }
+done:
+    return status;
+}
+
+/* Where the pieces of all slices are, once they came, in order of the slices:
+ * they came in order of the ranks. */
+static etx_status find_pieces(float ***out, struct slices_sum *sum)
+{
+    struct etx_dist *dist = sum->dist;
+    const int64_t n_part = sum->n_part[dist->comm->rank];
+    etx_status status;
+
+    ETX_CHECK(reserve(&dist->slices, sum->n_slices, sizeof(float *)));
+    float **piece = dist->slices.data;
+    float *from = dist->taken.data;
+    for (int32_t r = 0; r < dist->comm->n_ranks; r++)
+        for (int64_t k = 0; k < sum->n_slices; k++) {
+            if (sum->owner[k] != r)
+                continue;
+            piece[k] = from;
+            from += n_part;
+        }
+    *out = piece;
+done:
+    return status;
+}
+
+static etx_status sum_exactly(float *out, struct slices_sum *sum)
+{
+    struct etx_dist *dist = sum->dist;
+    const int64_t n_part = find_first(sum, dist->comm->rank + 1) -
+                           find_first(sum, dist->comm->rank);
+    float **piece;
+    etx_status status;
+
+    ETX_CHECK(count_parts(sum));
+    ETX_CHECK(fill_given(sum));
+    ETX_CHECK(reserve(&dist->taken, sum->n_slices * n_part, sizeof(float)));
+    ETX_CHECK(etx_comm_exchange(dist->comm, dist->taken.data, sum->n_take,
+        dist->given.data, sum->n_give, sizeof(float)));
+    ETX_CHECK(find_pieces(&piece, sum));
+    ETX_CHECK(etx_gradient_sum(piece, sum->n_slices, n_part));
+    ETX_CHECK(etx_comm_gather(
+        dist->comm, out, piece[0], sum->n_part, sizeof(float)));
+done:
+    return status;
+}
+
+/* ------------------------------------------------ functions of the team -- */
+
+static etx_status sum_slices(void *self, float *out, int64_t n_values,
+    int64_t n_slices, const int32_t *owner, float *const *slice)
+{
+    struct etx_dist *dist = self;
+    struct slices_sum sum = {.dist = dist,
+        .n_values = n_values,
+        .n_slices = n_slices,
+        .owner = owner,
+        .slice = slice};
+    etx_status status;
+
+    ETX_CHECK(etx_comm_barrier(dist->comm));
+    if (!dist->options.is_fast)
+        return sum_exactly(out, &sum);
+    memcpy(out, slice[dist->comm->rank], (size_t)n_values * sizeof *out);
+    ETX_CHECK(etx_comm_sum(dist->comm, out, n_values, ETX_COMM_F32));
+done:
+    return status;
+}
+
+static etx_status sum_values(void *self, double *values, int64_t n)
+{
+    struct etx_dist *dist = self;
+    etx_status status;
+
+    ETX_CHECK(etx_comm_barrier(dist->comm));
+    ETX_CHECK(etx_comm_sum(dist->comm, values, n, ETX_COMM_F64));
+done:
+    return status;
+}
+
+static etx_status gather_words(void *self, uint64_t *all, const uint64_t *mine,
+    const int64_t *count)
+{
+    struct etx_dist *dist = self;
+    etx_status status;
+
+    ETX_CHECK(etx_comm_barrier(dist->comm));
+    ETX_CHECK(
+        etx_comm_gather(dist->comm, all, mine, count, sizeof *mine));
+done:
+    return status;
+}
+
+etx_status etx_dist_team(etx_team *out, etx_dist *dist)
+{
+    if (out == NULL || dist == NULL)
+        return etx_dist_fail(ETX_ERR_ARGUMENT, "etx_dist_team: %s is NULL",
+            out == NULL ? "out" : "dist");
+    *out = (etx_team){.struct_size = sizeof *out,
+        .rank = dist->comm->rank,
+        .n_ranks = dist->comm->n_ranks,
+        .deal = dist->options.deal,
+        .is_fast = dist->options.is_fast,
+        .self = dist,
+        .sum = sum_values,
+        .gather = gather_words,
+        .sum_slices = sum_slices};
+    return ETX_OK;
+}
+
+/* ---------------------------------------------------------------- agree -- */
+
+etx_status etx_dist_agree(etx_dist *dist, uint64_t value, const char *what)
+{
+    etx_status status;
+
+    if (dist == NULL || what == NULL)
+        return etx_dist_fail(ETX_ERR_ARGUMENT, "etx_dist_agree: %s is NULL",
+            dist == NULL ? "dist" : "what");
+    ETX_CHECK(reserve(
+        &dist->counts, 3 * dist->comm->n_ranks, sizeof(int64_t)));
+    int64_t *count = dist->counts.data;
+    uint64_t *all = (uint64_t *)(count + dist->comm->n_ranks);
+    for (int32_t r = 0; r < dist->comm->n_ranks; r++)
+        count[r] = 1;
+    ETX_CHECK(etx_comm_gather(
+        dist->comm, all, &value, count, sizeof value));
+    for (int32_t r = 1; r < dist->comm->n_ranks; r++)
+        if (all[r] != all[0])
+            return etx_dist_fail(ETX_ERR_FORMAT,
+                "%s: rank 0 has %016llx, rank %d has %016llx", what,
+                (unsigned long long)all[0], (int)r,
+                (unsigned long long)all[r]);
+done:
+    return status;
+}

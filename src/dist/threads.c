@@ -1,0 +1,366 @@
+/* dist/threads.c -- ranks that are threads of one process.
+ *
+ * Every operation is: show the others where my buffers are, wait for all, read
+ * theirs, wait for all. Everything shared is written before a wait and read
+ * after it, so that the lock of the wait orders it. Rank r adds its own share
+ * of a sum, over the ranks in order, and writes it into the buffers of all.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "dist/comm.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dist/fail.h"
+
+#define MAX_RANKS 1024
+
+/* What a rank shows the others during an operation. */
+struct shown {
+    void *data;
+    const int64_t *count; /* [n_ranks] of its exchange */
+};
+
+/* What the ranks of a group share. */
+struct group {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* on the monotonic clock */
+    int32_t n_ranks;
+    int32_t n_open;     /* communicators not yet closed */
+    int32_t n_arrived;  /* at the wait of now */
+    uint64_t n_passed;  /* waits that are over */
+    int32_t late_rank;  /* whose deadline passed first, -1: none */
+    int32_t lost_rank;  /* that gave up first, -1: none */
+    struct shown *shown; /* [n_ranks] */
+};
+
+static struct timespec time_after(double seconds)
+{
+    const double most = 1e9; /* 30 years: what a time_t surely holds */
+    struct timespec time = {0, 0};
+    const double whole = floor(seconds < most ? seconds : most);
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    time.tv_sec += (time_t)whole;
+    time.tv_nsec +=
+        (long)(1e9 * (seconds < most ? seconds - whole : 0.0));
+    if (time.tv_nsec >= 1000000000L) {
+        time.tv_nsec -= 1000000000L;
+        time.tv_sec++;
+    }
+    return time;
+}
+
+static etx_status say_late(
+    const struct etx_comm *comm, const char *operation, int32_t n_arrived)
+{
+    return etx_dist_fail(ETX_ERR_IO,
+        "%s: only %d of %d ranks arrived within %lld ms", operation,
+        (int)n_arrived, (int)comm->n_ranks,
+        (long long)(comm->deadline * 1e3));
+}
+
+/* Why the group is broken, under its lock; ETX_OK when it is not. */
+static etx_status find_break(
+    const struct group *group, const char *operation)
+{
+    if (group->lost_rank >= 0)
+        return etx_dist_fail(ETX_ERR_CANCELLED,
+            "%s: rank %d gave up", operation,
+            (int)group->lost_rank);
+    if (group->late_rank >= 0)
+        return etx_dist_fail(ETX_ERR_IO,
+            "%s: rank %d waited longer than its deadline", operation,
+            (int)group->late_rank);
+    return ETX_OK;
+}
+
+/* Under the lock: until all have arrived. */
+static etx_status wait_for_others(
+    struct etx_comm *comm, struct group *group, const char *operation)
+{
+    const struct timespec end = time_after(comm->deadline);
+    const uint64_t n_passed = group->n_passed;
+    int error = 0;
+    etx_status status = ETX_OK;
+
+    while (group->n_passed == n_passed && status == ETX_OK &&
+           error != ETIMEDOUT) {
+        error = pthread_cond_timedwait(&group->changed, &group->lock, &end);
+        if (group->n_passed == n_passed)
+            status = find_break(group, operation);
+    }
+    if (group->n_passed != n_passed || status != ETX_OK)
+        return status;
+    group->late_rank = comm->rank;
+    (void)pthread_cond_broadcast(&group->changed);
+    return say_late(comm, operation, group->n_arrived);
+}
+
+/* No rank goes on before all are here. */
+static etx_status meet(struct etx_comm *comm, const char *operation)
+{
+    struct group *group = comm->self;
+    etx_status status;
+
+    (void)pthread_mutex_lock(&group->lock);
+    status = find_break(group, operation);
+    if (status == ETX_OK && ++group->n_arrived == group->n_ranks) {
+        group->n_arrived = 0;
+        group->n_passed++;
+        (void)pthread_cond_broadcast(&group->changed);
+    } else if (status == ETX_OK) {
+        status = wait_for_others(comm, group, operation);
+    }
+    (void)pthread_mutex_unlock(&group->lock);
+    return status;
+}
+
+/* Show my buffers and wait until all have shown theirs. */
+static etx_status show(struct etx_comm *comm, void *data, const int64_t *count,
+    const char *operation)
+{
+    struct group *group = comm->self;
+
+    group->shown[comm->rank] = (struct shown){.data = data, .count = count};
+    return meet(comm, operation);
+}
+
+/* ---------------------------------------------------------- operations -- */
+
+/* Elements first .. last-1 of every rank's values become their sum. */
+static void add_floats(const struct group *group, int64_t first, int64_t last)
+{
+    for (int64_t i = first; i < last; i++) {
+        float sum = ((const float *)group->shown[0].data)[i];
+
+        for (int32_t r = 1; r < group->n_ranks; r++)
+            sum += ((const float *)group->shown[r].data)[i];
+        for (int32_t r = 0; r < group->n_ranks; r++)
+            ((float *)group->shown[r].data)[i] = sum;
+    }
+}
+
+static void add_doubles(const struct group *group, int64_t first, int64_t last)
+{
+    for (int64_t i = first; i < last; i++) {
+        double sum = ((const double *)group->shown[0].data)[i];
+
+        for (int32_t r = 1; r < group->n_ranks; r++)
+            sum += ((const double *)group->shown[r].data)[i];
+        for (int32_t r = 0; r < group->n_ranks; r++)
+            ((double *)group->shown[r].data)[i] = sum;
+    }
+}
+
+static void add_integers(
+    const struct group *group, int64_t first, int64_t last)
+{
+    for (int64_t i = first; i < last; i++) {
+        int64_t sum = ((const int64_t *)group->shown[0].data)[i];
+
+        for (int32_t r = 1; r < group->n_ranks; r++)
+            sum += ((const int64_t *)group->shown[r].data)[i];
+        for (int32_t r = 0; r < group->n_ranks; r++)
+            ((int64_t *)group->shown[r].data)[i] = sum;
+    }
+}
+
+static etx_status sum(
+    struct etx_comm *comm, void *values, int64_t n, int32_t type)
+{
+    const struct group *group = comm->self;
+    const int64_t first = n / comm->n_ranks * comm->rank;
+    const int64_t last = comm->rank == comm->n_ranks - 1
+                             ? n
+                             : n / comm->n_ranks * (comm->rank + 1);
+    etx_status status;
+
+    ETX_CHECK(show(comm, values, NULL, "sum"));
+    switch ((enum etx_comm_type)type) {
+    case ETX_COMM_F32:
+        add_floats(group, first, last);
+        break;
+    case ETX_COMM_F64:
+        add_doubles(group, first, last);
+        break;
+    case ETX_COMM_I64:
+        add_integers(group, first, last);
+        break;
+    }
+    ETX_CHECK(meet(comm, "sum"));
+done:
+    return status;
+}
+
+/* What others only read loses its const here and nowhere else. */
+static void *unchanged(const void *data)
+{
+    void *same;
+
+    memcpy(&same, &data, sizeof same);
+    return same;
+}
+
+static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
+    const int64_t *count, size_t size)
+{
+    const struct group *group = comm->self;
+    char *to = all;
+    etx_status status;
+
+    ETX_CHECK(show(comm, unchanged(mine), count, "gather"));
+    for (int32_t r = 0; r < comm->n_ranks; r++) {
+        if (count[r] > 0)
+            memcpy(to, group->shown[r].data, (size_t)count[r] * size);
+        to += (size_t)count[r] * size;
+    }
+    ETX_CHECK(meet(comm, "gather"));
+done:
+    return status;
+}
+
+/* Where rank `to` finds its part of what rank `from` gives. */
+static const char *find_part(
+    const struct group *group, int32_t from, int32_t to, size_t size)
+{
+    const char *data = group->shown[from].data;
+
+    for (int32_t r = 0; r < to; r++)
+        data += (size_t)group->shown[from].count[r] * size;
+    return data;
+}
+
+static etx_status exchange(struct etx_comm *comm, void *from,
+    const int64_t *n_from, const void *to, const int64_t *n_to, size_t size)
+{
+    const struct group *group = comm->self;
+    char *here = from;
+    etx_status status;
+
+    ETX_CHECK(show(comm, unchanged(to), n_to, "exchange"));
+    for (int32_t r = 0; r < comm->n_ranks; r++) {
+        if (n_from[r] > 0)
+            memcpy(here, find_part(group, r, comm->rank, size),
+                (size_t)n_from[r] * size);
+        here += (size_t)n_from[r] * size;
+    }
+    ETX_CHECK(meet(comm, "exchange"));
+done:
+    return status;
+}
+
+static etx_status broadcast(
+    struct etx_comm *comm, void *data, int64_t n, size_t size, int32_t root)
+{
+    const struct group *group = comm->self;
+    etx_status status;
+
+    ETX_CHECK(show(comm, data, NULL, "broadcast"));
+    if (comm->rank != root)
+        memcpy(data, group->shown[root].data, (size_t)n * size);
+    ETX_CHECK(meet(comm, "broadcast"));
+done:
+    return status;
+}
+
+static etx_status barrier(struct etx_comm *comm)
+{
+    return meet(comm, "barrier");
+}
+
+static void give_up(struct etx_comm *comm)
+{
+    struct group *group = comm->self;
+
+    (void)pthread_mutex_lock(&group->lock);
+    if (group->lost_rank < 0)
+        group->lost_rank = comm->rank;
+    (void)pthread_cond_broadcast(&group->changed);
+    (void)pthread_mutex_unlock(&group->lock);
+}
+
+/* ------------------------------------------------------- open and close -- */
+
+static void free_group(struct group *group)
+{
+    (void)pthread_cond_destroy(&group->changed);
+    (void)pthread_mutex_destroy(&group->lock);
+    free(group->shown);
+    free(group);
+}
+
+static void close_rank(struct etx_comm *comm)
+{
+    struct group *group = comm->self;
+    int32_t n_open;
+
+    (void)pthread_mutex_lock(&group->lock);
+    n_open = --group->n_open;
+    (void)pthread_mutex_unlock(&group->lock);
+    if (n_open == 0)
+        free_group(group);
+}
+
+static const struct etx_comm_transport transport = {.name = "threads",
+    .sum = sum,
+    .gather = gather,
+    .exchange = exchange,
+    .broadcast = broadcast,
+    .barrier = barrier,
+    .give_up = give_up,
+    .close = close_rank};
+
+static etx_status make_group(struct group **out, int32_t n_ranks)
+{
+    struct group *group = NULL;
+    pthread_condattr_t attributes;
+    etx_status status;
+
+    ETX_CHECK(etx_dist_alloc(&group, 1, sizeof *group, "a group of ranks"));
+    group->n_ranks = group->n_open = n_ranks;
+    group->late_rank = group->lost_rank = -1;
+    (void)pthread_mutex_init(&group->lock, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&group->changed, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    status = etx_dist_alloc(
+        &group->shown, n_ranks, sizeof *group->shown, "buffers of ranks");
+    if (status != ETX_OK) {
+        free_group(group);
+        goto done;
+    }
+    *out = group;
+done:
+    return status;
+}
+
+etx_status etx_comm_open_threads(
+    struct etx_comm **out, int32_t n_ranks, double deadline)
+{
+    struct group *group = NULL;
+    int32_t n_made = 0;
+    etx_status status;
+
+    if (n_ranks < 1 || n_ranks > MAX_RANKS)
+        return etx_dist_fail(ETX_ERR_ARGUMENT,
+            "%d ranks as threads: not in 1 .. %d", (int)n_ranks, MAX_RANKS);
+    ETX_CHECK(make_group(&group, n_ranks));
+    for (; n_made < n_ranks; n_made++)
+        ETX_CHECK(etx_comm_create(
+            out + n_made, &transport, group, n_made, n_ranks, deadline));
+    return ETX_OK;
+done:
+    for (int32_t r = 0; r < n_made; r++) {
+        free(out[r]);
+        out[r] = NULL;
+    }
+    if (group != NULL)
+        free_group(group);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* train/team.h -- what a trainer does with the other ranks of its team; alone
+ * it is rank 0 of 1.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_TRAIN_TEAM_H
+#define ETX_TRAIN_TEAM_H
+
+#include "train/metrics.h"
+#include "train/trainer.h"
+
+etx_status etx_team_check(const etx_team *team);
+
+/* values [n] become their sum over the ranks. */
+etx_status etx_team_sum(
+    const struct etx_trainer *trainer, double *values, int64_t n);
+
+/* The list becomes that of all ranks; their order is that of the ranks. */
+etx_status etx_team_gather(
+    const struct etx_trainer *trainer, struct etx_score_list *list);
+
+/* owner [n], in scratch: which rank works on each of these events [n]. The
+ * same on every rank. */
+etx_status etx_team_deal(int32_t **owner, const struct etx_trainer *trainer,
+    struct etx_train_event *const *event, int64_t n);
+
+#endif

@@ -1,0 +1,305 @@
+/* test/bench/graph_parallel.c -- one graph on several ranks, timed.
+ *
+ * Ranks are threads of this process with one thread each. Scores the event's
+ * graph with the model, and takes a step of training on the whole of it, on 1
+ * rank and on RANKS in turns. Prints, tab-separated: what, how nodes are shared
+ * out, ranks, edges of the graph, share of edges computed twice, largest part
+ * over the mean, rows of the halo, bytes that the ranks exchanged, median and
+ * fastest seconds, speed-up of the median over 1 rank. Scores are compared bit
+ * for bit. TRAINING is JSON for etx_trainer_create.
+ *   make build/test/graph-parallel
+ *   build/test/graph-parallel MODEL DETECTORS EVENT TRAINING RANKS REPEATS
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/dist.h>
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "parts_input.h"
+
+#define MOST_RANKS   64
+#define MOST_REPEATS 99
+
+struct bench {
+    const char *training;
+    etx_model *model;
+    struct input input;
+    int32_t order, n_ranks;
+    etx_dist *dist[MOST_RANKS];
+    etx_context *context[MOST_RANKS];
+    etx_graph *graph[MOST_RANKS];
+    etx_trainer *trainer[MOST_RANKS];
+    double seconds[MOST_RANKS]; /* of each rank's last call */
+};
+
+static double now(void)
+{
+    struct timespec time = {0, 0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* ---------------------------------------------------------- a rank's work -- */
+
+/* One rank is a program that knows of no ranks. */
+static void score(struct bench *bench, int32_t r)
+{
+    if (bench->n_ranks == 1) {
+        DO(etx_graph_score(bench->graph[r], bench->context[r], bench->model,
+            bench->input.event));
+        return;
+    }
+    DO(etx_dist_graph_score(bench->graph[r], bench->dist[r],
+        bench->context[r], bench->model, bench->input.event, bench->order));
+}
+
+static void step(struct bench *bench, int32_t r)
+{
+    etx_training_report report = {.struct_size = sizeof report};
+
+    DO(etx_trainer_step(bench->trainer[r], &report));
+}
+
+struct work {
+    struct bench *bench;
+    int32_t rank;
+    void (*run)(struct bench *bench, int32_t rank);
+};
+
+static void *start(void *argument)
+{
+    struct work *work = argument;
+    struct bench *bench = work->bench;
+    double begin;
+
+    DO(etx_dist_barrier(bench->dist[work->rank]));
+    begin = now();
+    work->run(bench, work->rank);
+    bench->seconds[work->rank] = now() - begin;
+    return NULL;
+}
+
+/* Seconds until the last rank is done. */
+static double run_ranks(
+    struct bench *bench, void (*run)(struct bench *bench, int32_t rank))
+{
+    pthread_t id[MOST_RANKS];
+    struct work work[MOST_RANKS];
+    double longest = 0.0;
+
+    for (int32_t r = 0; r < bench->n_ranks; r++) {
+        work[r] = (struct work){.bench = bench, .rank = r, .run = run};
+        if (pthread_create(&id[r], NULL, start, &work[r]) != 0)
+            exit(1);
+    }
+    for (int32_t r = 0; r < bench->n_ranks; r++) {
+        (void)pthread_join(id[r], NULL);
+        if (bench->seconds[r] > longest)
+            longest = bench->seconds[r];
+    }
+    return longest;
+}
+
+/* ------------------------------------------------------- ranks and trainers -- */
+
+static void open_trainer(struct bench *bench, int32_t r)
+{
+    DO(etx_trainer_create(&bench->trainer[r], bench->context[r],
+        bench->training, bench->model));
+    DO(etx_trainer_add_event(bench->trainer[r], bench->input.event, 0));
+    if (bench->n_ranks > 1)
+        DO(etx_dist_trainer_set_parts(
+            bench->trainer[r], bench->dist[r], bench->order));
+}
+
+static void open_ranks(struct bench *bench, int32_t n_ranks)
+{
+    bench->n_ranks = n_ranks;
+    DO(etx_dist_open_threads(bench->dist, n_ranks, NULL));
+    for (int32_t r = 0; r < n_ranks; r++) {
+        bench->context[r] = make_context();
+        bench->graph[r] = copy_graph(&bench->input, NULL);
+        open_trainer(bench, r);
+    }
+    (void)run_ranks(bench, step); /* builds the graph that a trainer keeps */
+}
+
+static void close_ranks(struct bench *bench)
+{
+    for (int32_t r = 0; r < bench->n_ranks; r++) {
+        etx_trainer_free(bench->trainer[r]);
+        etx_graph_free(bench->graph[r]);
+        etx_context_free(bench->context[r]);
+        etx_dist_close(bench->dist[r]);
+    }
+}
+
+static int64_t sum_bytes(const struct bench *bench)
+{
+    int64_t sum = 0;
+
+    for (int32_t r = 0; r < bench->n_ranks; r++) {
+        etx_dist_statistics statistics;
+
+        DO(etx_dist_get_statistics(&statistics, bench->dist[r]));
+        sum += statistics.n_bytes;
+    }
+    return sum;
+}
+
+/* -------------------------------------------------------------- results -- */
+
+struct shape {
+    double twice, imbalance;
+    int64_t n_halo;
+};
+
+static struct shape find_shape(const struct bench *bench)
+{
+    const struct input *input = &bench->input;
+    int32_t *owners = take(input->n_nodes, sizeof *owners);
+    struct shape shape = {0.0, 0.0, 0};
+    int64_t most = 0;
+    int64_t sum = 0;
+
+    DO(etx_graph_partition(owners, input->graph, input->event, bench->n_ranks,
+        bench->order));
+    for (int32_t p = 0; p < bench->n_ranks; p++) {
+        etx_graph_part *part = NULL;
+        int64_t n;
+
+        DO(etx_graph_part_create(
+            &part, input->graph, owners, bench->n_ranks, p));
+        n = etx_graph_n_edges(etx_graph_part_graph(part));
+        sum += n;
+        most = n > most ? n : most;
+        for (int32_t q = 0; q < bench->n_ranks; q++)
+            shape.n_halo += etx_graph_part_received(part)[q];
+        etx_graph_part_free(part);
+    }
+    shape.twice = (double)(sum - input->n_edges) / (double)input->n_edges;
+    shape.imbalance = (double)most * bench->n_ranks / (double)sum;
+    free(owners);
+    return shape;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Repeats of both, in turns, so that what disturbs one disturbs the other. */
+static void time_work(const char *name, struct bench *alone,
+    struct bench *many, int32_t n_repeats,
+    void (*run)(struct bench *bench, int32_t rank))
+{
+    double seconds[2][MOST_REPEATS];
+    struct bench *bench[2] = {alone, many};
+    int64_t n_bytes[2] = {sum_bytes(alone), sum_bytes(many)};
+
+    for (int32_t k = 0; k < n_repeats; k++)
+        for (int32_t b = 0; b < 2; b++)
+            seconds[b][k] = run_ranks(bench[b], run);
+    for (int32_t b = 0; b < 2; b++)
+        qsort(seconds[b], (size_t)n_repeats, sizeof(double), compare);
+    for (int32_t b = 0; b < 2; b++) {
+        const struct shape shape = find_shape(bench[b]);
+
+        printf("%s\t%s\t%d\t%lld\t%.4f\t%.3f\t%lld\t%lld\t%.4f\t%.4f\t%.2f\n",
+            name, many->order == ETX_PARTITION_PHI ? "phi" : "kd",
+            (int)bench[b]->n_ranks, (long long)many->input.n_edges,
+            shape.twice, shape.imbalance, (long long)shape.n_halo,
+            (long long)((sum_bytes(bench[b]) - n_bytes[b]) / n_repeats),
+            seconds[b][n_repeats / 2], seconds[b][0],
+            seconds[0][n_repeats / 2] / seconds[b][n_repeats / 2]);
+    }
+    fflush(stdout);
+}
+
+static void check_scores(const struct bench *alone, const struct bench *many)
+{
+    const size_t bytes = (size_t)many->input.n_edges * sizeof(float);
+
+    for (int32_t r = 0; r < many->n_ranks; r++)
+        if (memcmp(etx_graph_scores(alone->graph[0]),
+                etx_graph_scores(many->graph[r]), bytes) != 0) {
+            fprintf(stderr, "rank %d has other scores\n", (int)r);
+            exit(1);
+        }
+}
+
+static void reset_scores(struct bench *bench)
+{
+    for (int32_t r = 0; r < bench->n_ranks; r++)
+        DO(etx_graph_set_scores(
+            bench->graph[r], etx_graph_scores(bench->input.graph)));
+}
+
+static void time_order(
+    const struct bench *shared, int32_t n_ranks, int32_t n_repeats)
+{
+    struct bench alone = *shared;
+    struct bench many = *shared;
+
+    open_ranks(&alone, 1);
+    open_ranks(&many, n_ranks);
+    (void)run_ranks(&alone, score);
+    (void)run_ranks(&many, score);
+    check_scores(&alone, &many);
+    reset_scores(&alone);
+    reset_scores(&many);
+    time_work("score", &alone, &many, n_repeats, score);
+    time_work("step", &alone, &many, n_repeats, step);
+    close_ranks(&alone);
+    close_ranks(&many);
+}
+
+static char *read_text(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = take(65536, 1);
+
+    if (file == NULL || fread(text, 1, 65535, file) == 0) {
+        fprintf(stderr, "%s: cannot be read\n", path);
+        exit(1);
+    }
+    (void)fclose(file);
+    return text;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench bench = {0};
+    etx_context *context = make_context();
+    etx_detector *detector = NULL;
+    char *training;
+
+    if (argc != 7 || atoi(argv[5]) < 2 || atoi(argv[5]) > MOST_RANKS ||
+        atoi(argv[6]) < 1 || atoi(argv[6]) > MOST_REPEATS) {
+        fprintf(stderr,
+            "usage: %s MODEL DETECTORS EVENT TRAINING RANKS REPEATS\n",
+            argv[0]);
+        return 2;
+    }
+    DO(etx_model_load(&bench.model, argv[1]));
+    DO(etx_detector_read(&detector, argv[2]));
+    training = read_text(argv[4]);
+    bench.training = training;
+    bench.input = read_input(argv[3], context, bench.model, detector);
+    puts("what\tcut\tranks\tedges\tcomputed_twice\timbalance\thalo_rows\t"
+         "bytes\tmedian_s\tfastest_s\tspeedup");
+    for (bench.order = 0; bench.order < 2; bench.order++)
+        time_order(&bench, atoi(argv[5]), atoi(argv[6]));
+    free_input(&bench.input);
+    free(training);
+    etx_detector_free(detector);
+    etx_model_free(bench.model);
+    etx_context_free(context);
+    return 0;
+}

@@ -1,0 +1,279 @@
+/* test/conformance/test_conformance_parts.c -- networks on parts of a graph.
+ *
+ * Every network on 1, 2, 4 and 8 parts at once, each a thread: logits have the
+ * bits of the whole graph, and gradients summed over the parts are those of
+ * the whole graph to 1e-5 of the largest of an array.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "network_fixture.h"
+#include "part_threads.h"
+
+#include "arch/halo.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *etx_suite_conformance_parts(void);
+
+#define N_NODES 90
+
+/* How nodes are dealt to the parts. */
+enum deal {
+    DEAL_TURNS,   /* one after the other: nearly every edge is cut */
+    DEAL_BLOCKS,  /* a share of the rows each */
+    DEAL_UNEVEN,  /* most to part 0; the last part has none at all */
+    DEAL_ALONE,   /* the last part has only nodes without edges */
+    N_DEALS
+};
+
+static int32_t owner_of(int32_t deal, int32_t i, int32_t n_parts)
+{
+    const int32_t n_dealt = n_parts > 1 ? n_parts - 1 : 1;
+
+    switch ((enum deal)deal) {
+    case DEAL_TURNS:
+        return i % n_parts;
+    case DEAL_BLOCKS:
+        return (int32_t)((int64_t)i * n_parts / N_NODES);
+    case DEAL_UNEVEN:
+        return i < N_NODES * 3 / 4 ? 0 : i % n_dealt;
+    case DEAL_ALONE:
+        return i == 0 || i == N_NODES - 1 ? n_parts - 1 : i % n_dealt;
+    case N_DEALS:
+        break;
+    }
+    return 0;
+}
+
+/* A network on a whole graph, and what its parts make of it. */
+struct trial {
+    const struct network_case *which;
+    struct etx_network *network;
+    struct network_problem problem;
+    float *d_out;    /* [n_edges] */
+    float *out;      /* [n_edges] of the whole graph */
+    float *gradient; /* [n_values] of the whole graph */
+    int32_t n_parts, deal;
+    float *parts_out;      /* [n_edges] each from the part that owns it */
+    float *parts_gradient; /* [n_parts, n_values] */
+};
+
+static void trial_open(
+    struct trial *trial, const struct network_case *which, int64_t n_edges)
+{
+    struct etx_context context;
+
+    *trial = (struct trial){.which = which, .network = network_make(which, 5)};
+    network_problem_make(
+        &trial->problem, 7, N_NODES, n_edges, which->n_node_features);
+    trial->d_out = network_randoms(n_edges, 9);
+    trial->out = network_zeros(n_edges);
+    trial->parts_out = network_zeros(n_edges);
+    trial->gradient = network_zeros(trial->network->n_values);
+    trial->parts_gradient =
+        network_zeros(PART_THREADS_MOST * trial->network->n_values);
+    network_context_open(&context, 1, 0);
+    network_backward(trial->out, trial->gradient, trial->network, &context,
+        &trial->problem, trial->d_out);
+    network_context_close(&context);
+}
+
+static void trial_close(struct trial *trial)
+{
+    free(trial->d_out);
+    free(trial->out);
+    free(trial->parts_out);
+    free(trial->gradient);
+    free(trial->parts_gradient);
+    network_problem_free(&trial->problem);
+    etx_network_free(trial->network);
+}
+
+/* The problem of a part: borrows what part and halo own. */
+static void part_problem(struct network_problem *out,
+    const struct trial *trial, const struct etx_graph_part *part,
+    const struct etx_halo *halo)
+{
+    const int32_t n_features = trial->network->n_node_features;
+    const int64_t n_nodes = part->graph->n_nodes;
+
+    out->graph = part->graph;
+    out->graph->halo = halo;
+    out->features = network_zeros(n_nodes * n_features);
+    out->position = network_zeros(n_nodes * 3);
+    etx_part_take_rows(
+        out->features, part, trial->problem.features, n_features);
+    etx_part_take_rows(out->position, part, trial->problem.position, 3);
+    out->input = (struct etx_network_input){.n_nodes = n_nodes,
+        .node_features = out->features,
+        .position = out->position,
+        .graph = out->graph};
+}
+
+/* Forward and backward of a part, into its share of the trial. */
+static void run_part(struct part_thread *thread, struct trial *trial,
+    const struct etx_graph_part *part)
+{
+    const struct etx_halo halo = {.part = part,
+        .exchange = &thread->exchange,
+        .whole_nodes = part->whole_nodes,
+        .whole_edges = part->whole_edges};
+    const int64_t n = part->graph->n_edges;
+    float *out = network_zeros(n);
+    float *d_out = network_zeros(n);
+    float *inference = network_zeros(n);
+    struct network_problem problem;
+    struct etx_context context;
+
+    for (int64_t e = 0; e < n; e++)
+        if (etx_part_owns_edge(part, e))
+            d_out[e] = trial->d_out[part->edge[e]];
+    part_problem(&problem, trial, part, &halo);
+    network_context_open(&context, 1, 0);
+    network_forward(inference, trial->network, &context, &problem);
+    network_backward(out,
+        trial->parts_gradient + part->part * trial->network->n_values,
+        trial->network, &context, &problem, d_out);
+    network_context_close(&context);
+    ck_assert(n == 0 ||
+              memcmp(out, inference, (size_t)n * sizeof *out) == 0);
+    for (int64_t e = 0; e < n; e++) {
+        /* Both holders of an edge between parts compute the same. */
+        ck_assert(memcmp(out + e, trial->out + part->edge[e],
+                      sizeof *out) == 0);
+        if (etx_part_owns_edge(part, e))
+            trial->parts_out[part->edge[e]] = out[e];
+    }
+    free(problem.features);
+    free(problem.position);
+    free(out);
+    free(d_out);
+    free(inference);
+}
+
+static void run_thread(struct part_thread *thread, void *argument)
+{
+    struct trial *trial = argument;
+    struct etx_graph_part *part = NULL;
+    int32_t owner[N_NODES];
+
+    for (int32_t i = 0; i < N_NODES; i++)
+        owner[i] = owner_of(trial->deal, i, trial->n_parts);
+    ck_assert_int_eq(etx_part_make(&part, trial->problem.graph, owner,
+                         trial->n_parts, thread->part),
+        ETX_OK);
+    run_part(thread, trial, part);
+    etx_part_release(part);
+}
+
+/* The sum over the parts, against the whole graph, array by array. */
+static void check_gradient(const struct trial *trial)
+{
+    const struct etx_network *network = trial->network;
+
+    for (int32_t p = 0; p < network->n_parameters; p++) {
+        const struct etx_parameter *parameter = &network->parameter[p];
+        const int64_t n = (int64_t)parameter->n_rows * parameter->n_cols;
+        double largest = 0.0;
+        double difference = 0.0;
+
+        for (int64_t v = parameter->offset; v < parameter->offset + n; v++) {
+            double sum = 0.0;
+
+            for (int32_t q = 0; q < trial->n_parts; q++)
+                sum += (double)trial->parts_gradient[q * network->n_values + v];
+            largest = fmax(largest, fabs((double)trial->gradient[v]));
+            difference =
+                fmax(difference, fabs(sum - (double)trial->gradient[v]));
+        }
+        ck_assert_msg(difference <= 1e-5 * largest + 1e-30,
+            "%s (%s): %s: %d parts, deal %d: differs by %.3g of %.3g",
+            trial->which->arch, trial->which->name, parameter->name,
+            (int)trial->n_parts, (int)trial->deal, difference, largest);
+    }
+}
+
+static void check_parts(struct trial *trial)
+{
+    const int64_t n = trial->problem.graph->n_edges;
+    int64_t swaps[PART_THREADS_MOST];
+
+    memset(trial->parts_gradient, 0,
+        (size_t)trial->n_parts * (size_t)trial->network->n_values *
+            sizeof(float));
+    memset(trial->parts_out, 0xff, (size_t)n * sizeof(float));
+    part_threads_run(trial->n_parts, run_thread, trial, swaps);
+    ck_assert(memcmp(trial->parts_out, trial->out,
+                  (size_t)n * sizeof(float)) == 0);
+    check_gradient(trial);
+    for (int32_t q = 1; q < trial->n_parts; q++)
+        ck_assert_int_eq(swaps[q], swaps[0]);
+}
+
+static void check_all_parts(const struct network_case *which, int64_t n_edges)
+{
+    struct trial trial;
+
+    trial_open(&trial, which, n_edges);
+    for (trial.n_parts = 1; trial.n_parts <= PART_THREADS_MOST;
+        trial.n_parts *= 2)
+        for (trial.deal = 0; trial.deal < N_DEALS; trial.deal++)
+            check_parts(&trial);
+    trial_close(&trial);
+}
+
+/* More edges than nodes, and fewer: products are shared or not by the whole
+ * graph, whatever the parts have. */
+START_TEST(test_parts_networks)
+{
+    const struct network_case which = network_case_at(_i);
+    struct etx_network *network = network_make(&which, 5);
+    const int32_t needs_whole = etx_halo_check(network) != ETX_OK;
+
+    if (needs_whole || network->arch->kind != ETX_NETWORK_EDGE) {
+        ck_assert_int_eq(needs_whole, which.is_global != 0 ||
+                                          strcmp(which.arch, "triplet_gnn") == 0);
+    } else {
+        check_all_parts(&which, 240);
+        check_all_parts(&which, 70);
+    }
+    etx_network_free(network);
+}
+END_TEST
+
+START_TEST(test_parts_refusals)
+{
+    struct network_case which = {.arch = "triplet_gnn",
+        .name = "triplets",
+        .n_node_features = 3};
+    struct etx_network *network = network_make(&which, 1);
+
+    ck_assert_int_eq(etx_halo_check(network), ETX_ERR_UNSUPPORTED);
+    ck_assert(strstr(etx_last_error(), "triplet") != NULL);
+    etx_network_free(network);
+    which = (struct network_case){.arch = "interaction_network",
+        .name = "batch norm",
+        .options = "{\"norm\": \"batch\"}",
+        .n_node_features = 3};
+    network = network_make(&which, 1);
+    ck_assert_int_eq(etx_halo_check(network), ETX_ERR_UNSUPPORTED);
+    ck_assert(strstr(etx_last_error(), "batch norm") != NULL);
+    etx_network_free(network);
+}
+END_TEST
+
+Suite *etx_suite_conformance_parts(void)
+{
+    Suite *suite = suite_create("conformance_parts");
+    TCase *each = tcase_create("each network");
+    TCase *some = tcase_create("some networks");
+
+    tcase_set_timeout(each, 60);
+    tcase_add_loop_test(each, test_parts_networks, 0, network_n_cases());
+    suite_add_tcase(suite, each);
+    tcase_add_test(some, test_parts_refusals);
+    suite_add_tcase(suite, some);
+    return suite;
+}

@@ -1,0 +1,110 @@
+"""test_widen -- wider graph networks that give the scores of the narrow ones.
+
+Skipped without numpy and the built library.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bindings" / "python"))
+PROGRAM = ROOT / os.environ.get("ETX_BUILD", "build") / "examples" / "etx-graph"
+MODEL = ROOT / "examples" / "models" / "default.safetensors"
+EVENT = ROOT / "examples" / "data" / "event000000001"
+HAVE_NUMPY = importlib.util.find_spec("numpy") is not None
+
+if HAVE_NUMPY:
+    import numpy as np
+    from exatrkx import safetensors_file, widen
+
+
+@unittest.skipUnless(HAVE_NUMPY, "numpy is not installed")
+@unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make programs")
+class Widen(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.out = Path(self.folder.name, "wide.safetensors")
+
+    def run_main(self, *arguments: str, model: Path = MODEL) -> tuple[int, str]:
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            code = widen.main([str(model), "--out", str(self.out), *arguments])
+        return code, text.getvalue()
+
+    def scores(self, model: Path) -> np.ndarray:
+        out = Path(self.folder.name, "scores.csv")
+        subprocess.run(
+            [PROGRAM, "--stage", "gnn", "--model", model, "--event", EVENT,
+             "--out", out], check=True, capture_output=True, timeout=120,
+        )
+        return np.loadtxt(out, delimiter=",", skiprows=1)
+
+    def test_same_scores(self) -> None:
+        before = self.scores(MODEL)
+        for arguments in (
+            ("--factor", "2"),
+            ("--factor", "3", "--seed", "5"),
+            ("--factor", "1", "--node-feature", "R=1000", "--node-feature", "x=500"),
+            ("--node-feature", "R=1000"),
+        ):
+            with self.subTest(arguments):
+                code, text = self.run_main(*arguments)
+                self.assertEqual(code, 0, text)
+                after = self.scores(self.out)
+                np.testing.assert_array_equal(after[:, :2], before[:, :2])
+                np.testing.assert_allclose(after[:, 2], before[:, 2], atol=5e-5)
+
+    def test_copies_differ(self) -> None:
+        """Or they would stay copies in training."""
+        self.assertEqual(self.run_main("--factor", "2")[0], 0)
+        tensors, _ = safetensors_file.read(str(self.out))
+        weight = tensors["gnn.decoder.0.weight"]
+        hidden = weight.shape[0] // 2
+        np.testing.assert_array_equal(weight[:hidden], weight[hidden:])
+        self.assertGreater(
+            np.abs(weight[:, :hidden] - weight[:, hidden : 2 * hidden]).min(), 0
+        )
+
+    def test_new_features_have_no_weight(self) -> None:
+        self.assertEqual(
+            self.run_main("--factor", "1", "--node-feature", "R=1000")[0], 0
+        )
+        before, _ = safetensors_file.read(str(MODEL))
+        after, _ = safetensors_file.read(str(self.out))
+        name = "gnn.edge_encoder.0.weight"
+        n = before["gnn.node_encoder.0.weight"].shape[1]
+        self.assertTrue((after[name][:, [n, 2 * n + 1]] == 0).all())
+        np.testing.assert_array_equal(
+            np.delete(after[name], [n, 2 * n + 1], axis=1), before[name]
+        )
+
+    def test_refusals(self) -> None:
+        code, text = self.run_main("--node-feature", "z=1")
+        self.assertEqual(code, 1)
+        self.assertIn("has node feature z already", text)
+        code, text = self.run_main(model=Path(self.folder.name, "none"))
+        self.assertEqual(code, 1)
+        self.assertFalse(self.out.exists())
+        for bad in (("--factor", "0"), ("--node-feature", "x"), ("--node-feature", "x=-1")):
+            with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+                widen.main([str(MODEL), "--out", str(self.out), *bad])
+        with self.assertRaises(widen.WidenError):
+            widen.find_network({"gnn": {"arch": "triplet_gnn"}})
+        with self.assertRaises(widen.WidenError):
+            widen.find_network({})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,37 @@
+/* test/unit/part_threads.h -- the parts of a graph, a thread each.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_TEST_PART_THREADS_H
+#define ETX_TEST_PART_THREADS_H
+
+#include <exatrkx/graph.h>
+
+#include <pthread.h>
+
+#define PART_THREADS_MOST 8
+
+/* What the threads of one run share. */
+struct part_threads {
+    pthread_barrier_t barrier;
+    int32_t n_parts;
+    const float *sent[PART_THREADS_MOST];
+    const int64_t *n_sent[PART_THREADS_MOST];
+};
+
+/* One thread of a run: part is its own, argument the caller's. */
+struct part_thread {
+    struct part_threads *all;
+    int32_t part;
+    int64_t n_swaps; /* calls of exchange.swap so far */
+    etx_part_exchange exchange;
+    void (*run)(struct part_thread *thread, void *argument);
+    void *argument;
+};
+
+/* Call run once for every part, each in a thread, all at once; argument may
+ * be shared. swaps [n_parts] or NULL gets the exchanges that each made. */
+void part_threads_run(int32_t n_parts,
+    void (*run)(struct part_thread *thread, void *argument), void *argument,
+    int64_t *swaps);
+
+#endif

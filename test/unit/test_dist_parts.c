@@ -1,0 +1,255 @@
+/* test_dist_parts.c -- one graph on all ranks of a group of threads.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/dist.h>
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "support.h"
+#include "train_bench.h"
+
+#define MOST_RANKS 8
+
+/* What the ranks share; each has a graph of its own. */
+struct team {
+    int32_t n_ranks;
+    etx_dist *dist[MOST_RANKS];
+    etx_graph *graph[MOST_RANKS];
+    etx_model *model;
+    etx_event *event;
+    int32_t failing_rank; /* -1: none; its context is cancelled */
+    int32_t order;
+    etx_status status[MOST_RANKS];
+    char error[MOST_RANKS][256];
+    struct train_bench *bench; /* [n_ranks] or NULL */
+};
+
+struct member {
+    struct team *team;
+    int32_t rank;
+    void (*run)(struct team *team, int32_t rank);
+};
+
+static void *start(void *argument)
+{
+    struct member *member = argument;
+
+    member->run(member->team, member->rank);
+    return NULL;
+}
+
+static void run_team(
+    struct team *team, void (*run)(struct team *team, int32_t rank))
+{
+    pthread_t id[MOST_RANKS];
+    struct member member[MOST_RANKS];
+
+    for (int32_t r = 0; r < team->n_ranks; r++) {
+        member[r] = (struct member){.team = team, .rank = r, .run = run};
+        ck_assert_int_eq(pthread_create(&id[r], NULL, start, &member[r]), 0);
+    }
+    for (int32_t r = 0; r < team->n_ranks; r++)
+        (void)pthread_join(id[r], NULL);
+}
+
+static int32_t say_yes(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+static void score(struct team *team, int32_t rank)
+{
+    etx_context_options options;
+    etx_context *context = NULL;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    if (rank == team->failing_rank)
+        options.cancel = say_yes;
+    ck_assert_ok(etx_context_create(&context, &options));
+    team->status[rank] = etx_dist_graph_score(team->graph[rank],
+        team->dist[rank], context, team->model, team->event, team->order);
+    if (team->status[rank] != ETX_OK)
+        (void)snprintf(team->error[rank], sizeof team->error[rank], "%s",
+            etx_last_error());
+    etx_context_free(context);
+}
+
+/* The filtered graph of a shipped event for every rank, and once more, scored,
+ * to compare with. */
+static void open_team(struct team *team, int32_t n_ranks, etx_graph **scored)
+{
+    etx_context *context = NULL;
+    etx_detector *detector = NULL;
+    etx_graph *all = NULL;
+
+    *team = (struct team){.n_ranks = n_ranks, .failing_rank = -1};
+    ck_assert_ok(etx_context_create(&context, NULL));
+    ck_assert_ok(etx_model_load(
+        &team->model, "examples/models/default.safetensors"));
+    ck_assert_ok(etx_detector_read(
+        &detector, etx_test_example("detectors.csv.gz")));
+    ck_assert_ok(etx_event_read_trackml(
+        &team->event, etx_test_example("event000000001"), detector));
+    ck_assert_ok(etx_graph_build(&all, context, team->model, team->event));
+    for (int32_t r = 0; r < n_ranks; r++)
+        ck_assert_ok(etx_graph_filter(
+            &team->graph[r], all, context, team->model, team->event));
+    ck_assert_ok(
+        etx_graph_filter(scored, all, context, team->model, team->event));
+    ck_assert_ok(
+        etx_graph_score(*scored, context, team->model, team->event));
+    ck_assert_ok(etx_dist_open_threads(team->dist, n_ranks, NULL));
+    etx_graph_free(all);
+    etx_detector_free(detector);
+    etx_context_free(context);
+}
+
+static void close_team(struct team *team)
+{
+    for (int32_t r = 0; r < team->n_ranks; r++) {
+        etx_graph_free(team->graph[r]);
+        etx_dist_close(team->dist[r]);
+    }
+    etx_event_free(team->event);
+    etx_model_free(team->model);
+}
+
+static void check_scores(const struct team *team, const etx_graph *scored)
+{
+    for (int32_t r = 0; r < team->n_ranks; r++) {
+        ck_assert_msg(team->status[r] == ETX_OK, "rank %d: %s", (int)r,
+            team->error[r]);
+        ck_assert_mem_eq(etx_graph_scores(team->graph[r]),
+            etx_graph_scores(scored),
+            (size_t)etx_graph_n_edges(scored) * sizeof(float));
+    }
+}
+
+/* The bits of a graph scored by one, on every rank, cut either way. */
+START_TEST(test_dist_parts_score)
+{
+    struct team team;
+    etx_graph *scored = NULL;
+
+    open_team(&team, 1 << (_i / 2), &scored);
+    team.order = _i % 2;
+    run_team(&team, score);
+    check_scores(&team, scored);
+    etx_graph_free(scored);
+    close_team(&team);
+}
+END_TEST
+
+/* A rank that fails ends the call of all, long before the deadline, and the
+ * group goes on to do what it could not. */
+START_TEST(test_dist_parts_failure)
+{
+    struct team team;
+    etx_graph *scored = NULL;
+
+    open_team(&team, 4, &scored);
+    team.failing_rank = 2;
+    run_team(&team, score);
+    for (int32_t r = 0; r < 4; r++) {
+        ck_assert_int_eq(team.status[r], ETX_ERR_CANCELLED);
+        ck_assert_int_eq(strstr(team.error[r], "1 of 4 ranks") == NULL,
+            r == team.failing_rank);
+    }
+    team.failing_rank = -1;
+    run_team(&team, score);
+    check_scores(&team, scored);
+    etx_graph_free(scored);
+    close_team(&team);
+}
+END_TEST
+
+/* A network that refuses does so on all ranks, and nobody waits. */
+START_TEST(test_dist_parts_refused)
+{
+    struct team team;
+    etx_graph *scored = NULL;
+    etx_part_exchange exchange;
+
+    open_team(&team, 2, &scored);
+    team.order = 7;
+    run_team(&team, score);
+    for (int32_t r = 0; r < 2; r++) {
+        ck_assert_int_eq(team.status[r], ETX_ERR_ARGUMENT);
+        ck_assert_ptr_nonnull(strstr(team.error[r], "order 7"));
+    }
+    ck_assert_fails(
+        etx_dist_exchange(NULL, team.dist[0]), ETX_ERR_ARGUMENT, "out");
+    ck_assert_fails(
+        etx_dist_exchange(&exchange, NULL), ETX_ERR_ARGUMENT, "dist");
+    etx_graph_free(scored);
+    close_team(&team);
+}
+END_TEST
+
+/* ------------------------------------------------------------ training -- */
+
+static void train(struct team *team, int32_t rank)
+{
+    etx_trainer *trainer = team->bench[rank].trainer;
+
+    ck_assert_ok(etx_dist_trainer_set_parts(
+        trainer, team->dist[rank], ETX_PARTITION_KD));
+    train_bench_steps(trainer, 5);
+}
+
+static double find_distance(const float *a, const float *b, int64_t n)
+{
+    double largest = 0.0;
+    double difference = 0.0;
+
+    for (int64_t v = 0; v < n; v++) {
+        const double here = (double)a[v] - (double)b[v];
+
+        difference = here > difference ? here : difference;
+        difference = -here > difference ? -here : difference;
+        largest = (double)b[v] > largest ? (double)b[v] : largest;
+    }
+    return difference / largest;
+}
+
+/* Five steps on two and four ranks: all hold the same bits, near those of a
+ * trainer alone. */
+START_TEST(test_dist_parts_training)
+{
+    struct team team = {.n_ranks = 2 << _i};
+    struct train_bench bench[MOST_RANKS + 1];
+    const struct etx_network *alone;
+
+    team.bench = bench;
+    for (int32_t r = 0; r <= team.n_ranks; r++)
+        train_bench_open(&bench[r], ETX_TRAIN_GNN, 1, NULL);
+    ck_assert_ok(etx_dist_open_threads(team.dist, team.n_ranks, NULL));
+    run_team(&team, train);
+    train_bench_steps(bench[team.n_ranks].trainer, 5);
+    alone = bench[team.n_ranks].trainer->stage->network;
+    for (int32_t r = 0; r < team.n_ranks; r++) {
+        const float *value = bench[r].trainer->stage->network->value;
+
+        ck_assert_mem_eq(value, bench[0].trainer->stage->network->value,
+            (size_t)alone->n_values * sizeof(float));
+        ck_assert(find_distance(value, alone->value, alone->n_values) < 1e-3);
+    }
+    for (int32_t r = 0; r <= team.n_ranks; r++)
+        train_bench_close(&bench[r]);
+    for (int32_t r = 0; r < team.n_ranks; r++)
+        etx_dist_close(team.dist[r]);
+}
+END_TEST
+
+Suite *etx_suite_dist_parts(void)
+{
+    Suite *suite = suite_create("dist_parts");
+
+    etx_test_add_loop(suite, "score", test_dist_parts_score, 8);
+    etx_test_add(suite, "failure", test_dist_parts_failure);
+    etx_test_add(suite, "refused", test_dist_parts_refused);
+    etx_test_add_loop(suite, "training", test_dist_parts_training, 2);
+    return suite;
+}

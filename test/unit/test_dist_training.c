@@ -1,0 +1,517 @@
+/* test_dist_training.c -- training on ranks that are threads.
+ *
+ * Every rank has a context and a trainer of its own; what they come to must be
+ * what one trainer alone comes to.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/dist.h>
+
+#include <check.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/slices.h"
+#include "train_bench.h"
+
+#define MAX_RANKS 8
+#define N_STEPS   8
+#define N_STAGES  ETX_N_TRAIN_STAGES
+
+/* What every rank of a test does. */
+struct plan {
+    int stage;
+    int32_t n_ranks;
+    etx_dist_options options;
+    const char *change; /* of the config */
+    int32_t is_sharded; /* each event is held by one rank */
+    int32_t hangs;      /* the last rank does nothing */
+    const struct train_bench *bench; /* of the one alone */
+};
+
+/* One rank and what came of it. */
+struct rank {
+    const struct plan *plan;
+    etx_dist *dist;
+    struct train_bench bench;
+    pthread_t thread;
+    etx_status status;
+    char message[256];
+    uint64_t hash;
+    etx_training_report step, validation;
+    float *gradient; /* of the first step, [n_values] */
+};
+
+static const char *const several =
+    "{\"sampling\": {\"graphs\": 5, \"order\": \"drawn\"}}";
+
+/* A plan on a new bench, which is closed by train_bench_close. */
+static struct plan make_plan(struct train_bench *bench, int stage,
+    int32_t n_ranks, const char *change)
+{
+    struct plan plan = {.stage = stage,
+        .n_ranks = n_ranks,
+        .change = change,
+        .bench = bench};
+
+    train_bench_open(bench, stage, 1, change);
+
+    ck_assert_int_eq(
+        etx_dist_options_init(&plan.options, sizeof plan.options), ETX_OK);
+    return plan;
+}
+
+static etx_status note(struct rank *rank, etx_status status)
+{
+    rank->status = status;
+    if (status != ETX_OK) {
+        strncpy(rank->message, etx_last_error(), sizeof rank->message - 1);
+        etx_dist_give_up(rank->dist);
+    }
+    return status;
+}
+
+static etx_status run_steps(struct rank *rank)
+{
+    etx_trainer *trainer = rank->bench.trainer;
+    const size_t bytes =
+        (size_t)trainer->stage->network->n_values * sizeof(float);
+    etx_status status = ETX_OK;
+
+    rank->step.struct_size = sizeof rank->step;
+    rank->validation.struct_size = sizeof rank->validation;
+    for (int k = 0; k < N_STEPS && status == ETX_OK; k++) {
+        status = etx_trainer_step(trainer, &rank->step);
+        if (status == ETX_OK && k == 0)
+            memcpy(rank->gradient, trainer->gradient, bytes);
+    }
+    if (status == ETX_OK)
+        status = etx_trainer_validate(trainer, &rank->validation);
+    rank->hash = etx_trainer_hash(trainer);
+    if (status == ETX_OK && rank->dist != NULL && !rank->plan->options.is_fast)
+        status = etx_dist_agree(rank->dist, rank->hash, "parameters");
+    return status;
+}
+
+static void *run_rank(void *argument)
+{
+    struct rank *rank = argument;
+
+    if (rank->plan->hangs &&
+        etx_dist_rank(rank->dist) == rank->plan->n_ranks - 1)
+        return NULL;
+    (void)note(rank, run_steps(rank));
+    return NULL;
+}
+
+/* The events of the bench again, each with one rank alone. */
+static void shard(struct rank *rank)
+{
+    struct etx_trainer *trainer = rank->bench.trainer;
+    char *config = json_dumps(trainer->config.json, 0);
+    etx_trainer *sharded = NULL;
+    etx_team team;
+
+    ck_assert_int_eq(etx_trainer_create(&sharded, rank->bench.context, config,
+                         rank->bench.start),
+        ETX_OK);
+    free(config);
+    ck_assert_int_eq(etx_dist_team(&team, rank->dist), ETX_OK);
+    ck_assert_int_eq(etx_trainer_set_team(sharded, &team), ETX_OK);
+    for (int32_t k = 0; k < TRAIN_BENCH_EVENTS; k++) {
+        const int32_t holder = k % team.n_ranks;
+
+        ck_assert_int_eq(etx_trainer_add_event_of_rank(sharded,
+                             holder == team.rank ? rank->bench.event[k] : NULL,
+                             etx_event_n_hits(rank->bench.event[k]), holder,
+                             k == TRAIN_BENCH_EVENTS - 1),
+            ETX_OK);
+    }
+    etx_trainer_free(trainer);
+    rank->bench.trainer = sharded;
+}
+
+static void open_rank(struct rank *rank, const struct plan *plan,
+    etx_dist *dist)
+{
+    etx_team team;
+
+    *rank = (struct rank){.plan = plan, .dist = dist};
+    train_bench_join(&rank->bench, plan->bench, plan->stage, plan->change);
+    if (dist != NULL && plan->is_sharded) {
+        shard(rank);
+    } else if (dist != NULL) {
+        ck_assert_int_eq(etx_dist_team(&team, dist), ETX_OK);
+        ck_assert_int_eq(
+            etx_trainer_set_team(rank->bench.trainer, &team), ETX_OK);
+    }
+    rank->gradient = calloc(
+        (size_t)rank->bench.trainer->stage->network->n_values, sizeof(float));
+    ck_assert_ptr_nonnull(rank->gradient);
+}
+
+static void close_rank(struct rank *rank)
+{
+    train_bench_leave(&rank->bench);
+    etx_dist_close(rank->dist);
+    free(rank->gradient);
+}
+
+/* Train on all ranks, whatever comes of it; close_rank each. */
+static void try_plan(struct rank *rank, const struct plan *plan)
+{
+    etx_dist *dist[MAX_RANKS] = {NULL};
+
+    ck_assert_int_eq(
+        etx_dist_open_threads(dist, plan->n_ranks, &plan->options), ETX_OK);
+    for (int32_t r = 0; r < plan->n_ranks; r++)
+        open_rank(rank + r, plan, dist[r]);
+    for (int32_t r = 0; r < plan->n_ranks; r++)
+        ck_assert_int_eq(
+            pthread_create(&rank[r].thread, NULL, run_rank, rank + r), 0);
+    for (int32_t r = 0; r < plan->n_ranks; r++)
+        ck_assert_int_eq(pthread_join(rank[r].thread, NULL), 0);
+}
+
+static void run_plan(struct rank *rank, const struct plan *plan)
+{
+    try_plan(rank, plan);
+    for (int32_t r = 0; r < plan->n_ranks; r++)
+        ck_assert_msg(rank[r].status == ETX_OK, "rank %d: %s", (int)r,
+            rank[r].message);
+}
+
+/* The same without a team. */
+static void run_alone(struct rank *rank, const struct plan *plan)
+{
+    open_rank(rank, plan, NULL);
+    ck_assert_msg(
+        note(rank, run_steps(rank)) == ETX_OK, "%s", rank->message);
+}
+
+/* A validation says the same, but for its time. */
+static void check_same_report(
+    const etx_training_report *a, const etx_training_report *b)
+{
+    etx_training_report left = *a;
+    etx_training_report right = *b;
+
+    left.seconds = right.seconds = 0.0;
+    left.imbalance = right.imbalance = 0.0;
+    left.loss_spread = right.loss_spread = 0.0;
+    ck_assert_mem_eq(&left, &right, sizeof left);
+}
+
+static void check_same(const struct rank *alone, const struct plan *plan)
+{
+    struct rank rank[MAX_RANKS];
+
+    run_plan(rank, plan);
+    for (int32_t r = 0; r < plan->n_ranks; r++) {
+        ck_assert_uint_eq(rank[r].hash, alone->hash);
+        check_same_report(&rank[r].step, &alone->step);
+        check_same_report(&rank[r].validation, &alone->validation);
+        close_rank(rank + r);
+    }
+}
+
+/* ------------------------------------------------------------ same bits -- */
+
+/* Of a step's five graphs two ranks have 3 and 2, eight have none or one. */
+START_TEST(test_dist_training_same_bits_on_any_ranks)
+{
+    struct train_bench bench;
+    struct plan plan = make_plan(&bench, _i, 1, several);
+    struct rank alone;
+
+    run_alone(&alone, &plan);
+    for (plan.n_ranks = 2; plan.n_ranks <= MAX_RANKS; plan.n_ranks *= 2) {
+        plan.options.deal =
+            plan.n_ranks == 4 ? ETX_DEAL_IN_TURN : ETX_DEAL_BALANCED;
+        check_same(&alone, &plan);
+    }
+    close_rank(&alone);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* One graph a step: all ranks but one have none, and one process had these
+ * bits before there were ranks. */
+START_TEST(test_dist_training_empty_ranks)
+{
+    struct train_bench bench;
+    struct plan plan = make_plan(&bench, _i, 1, NULL);
+    struct rank alone;
+
+    run_alone(&alone, &plan);
+    plan.n_ranks = 2;
+    check_same(&alone, &plan);
+    close_rank(&alone);
+    train_bench_close(&bench);
+}
+END_TEST
+
+START_TEST(test_dist_training_sharded_events)
+{
+    struct train_bench bench;
+    struct plan plan = make_plan(&bench, _i, 1, several);
+    struct rank alone;
+
+    run_alone(&alone, &plan);
+    plan.is_sharded = 1;
+    for (plan.n_ranks = 2; plan.n_ranks <= 4; plan.n_ranks *= 2)
+        check_same(&alone, &plan);
+    close_rank(&alone);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* Every way to make one loss of the losses of several graphs. */
+static const char *const losses[] = {
+    "{\"sampling\": {\"graphs\": 3}, \"loss\": {\"average\": \"graphs\"}}",
+    "{\"sampling\": {\"graphs\": 3}, \"loss\": {\"reduction\": \"equal\"}}",
+    "{\"sampling\": {\"graphs\": 3}, \"loss\": {\"reduction\": \"balanced\"}}",
+    "{\"sampling\": {\"graphs\": 3, \"order\": \"buckets\"},"
+    " \"loss\": {\"reduction\": \"mean\"}}"};
+
+START_TEST(test_dist_training_reductions)
+{
+    struct train_bench bench;
+    struct plan plan = make_plan(&bench, ETX_TRAIN_FILTER, 1, losses[_i]);
+    struct rank alone;
+
+    run_alone(&alone, &plan);
+    plan.n_ranks = 2;
+    check_same(&alone, &plan);
+    close_rank(&alone);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* The sum in the transport's order is another rounding and nothing else. */
+START_TEST(test_dist_training_fast)
+{
+    struct train_bench bench;
+    struct plan plan = make_plan(&bench, ETX_TRAIN_GNN, 1, several);
+    struct rank alone;
+    struct rank rank[MAX_RANKS];
+    double largest = 0.0;
+
+    run_alone(&alone, &plan);
+    plan.options.is_fast = 1;
+    plan.n_ranks = 4;
+    run_plan(rank, &plan);
+    const int64_t n = alone.bench.trainer->stage->network->n_values;
+    for (int64_t k = 0; k < n; k++)
+        largest = fmax(largest, fabs((double)alone.gradient[k]));
+    ck_assert_double_gt(largest, 0.0);
+    for (int32_t r = 0; r < plan.n_ranks; r++) {
+        for (int64_t k = 0; k < n; k++)
+            ck_assert_double_eq_tol((double)rank[r].gradient[k],
+                (double)alone.gradient[k], 1e-6 * largest);
+        ck_assert_uint_eq(rank[r].hash, rank[0].hash);
+        close_rank(rank + r);
+    }
+    close_rank(&alone);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* -------------------------------------------------------------- dealing -- */
+
+/* Two graphs of 50 particles each and ranks to match: in turn or by size each
+ * rank has one; the work is what the step says. */
+START_TEST(test_dist_training_imbalance)
+{
+    struct train_bench bench;
+    struct plan plan = make_plan(&bench, ETX_TRAIN_FILTER, 2,
+        "{\"sampling\": {\"graphs\": 5}}");
+    struct rank rank[MAX_RANKS];
+
+    run_plan(rank, &plan);
+    /* Five graphs of about the same size: 3 against 2. */
+    ck_assert_double_gt(rank[0].step.imbalance, 1.1);
+    ck_assert_double_lt(rank[0].step.imbalance, 1.3);
+    ck_assert_double_gt(rank[0].step.loss_spread, 0.0);
+    for (int32_t r = 0; r < plan.n_ranks; r++)
+        close_rank(rank + r);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* ------------------------------------------------------------- the tree -- */
+
+START_TEST(test_dist_gradient_sum)
+{
+    float value[9][1];
+    float *slice[9];
+
+    for (int n = 1; n <= 9; n++) {
+        float expected = 0.0f;
+
+        for (int k = 0; k < n; k++) {
+            value[k][0] = 1.0f / (float)(k + 3);
+            slice[k] = value[k];
+        }
+        if (n == 5)
+            expected = ((value[0][0] + value[1][0]) +
+                           (value[2][0] + value[3][0])) +
+                       value[4][0];
+        if (n == 7)
+            expected =
+                ((value[0][0] + value[1][0]) + (value[2][0] + value[3][0])) +
+                ((value[4][0] + value[5][0]) + value[6][0]);
+        ck_assert_int_eq(etx_gradient_sum(slice, n, 1), ETX_OK);
+        if (n == 5 || n == 7)
+            ck_assert(value[0][0] == expected);
+    }
+    ck_assert_int_eq(etx_gradient_sum(NULL, 2, 1), ETX_ERR_ARGUMENT);
+}
+END_TEST
+
+/* ------------------------------------------------------------- failures -- */
+
+START_TEST(test_dist_training_rank_that_hangs)
+{
+    struct train_bench bench;
+    struct plan plan = make_plan(&bench, ETX_TRAIN_EMBEDDING, 2, several);
+    struct rank rank[2];
+
+    plan.hangs = 1;
+    plan.options.deadline = 0.1;
+    try_plan(rank, &plan);
+    ck_assert_int_eq(rank[0].status, ETX_ERR_IO);
+    ck_assert_msg(strstr(rank[0].message, "within 100 ms") != NULL, "%s",
+        rank[0].message);
+    for (int32_t r = 0; r < 2; r++)
+        close_rank(rank + r);
+    train_bench_close(&bench);
+}
+END_TEST
+
+static void *disagree(void *argument)
+{
+    struct rank *rank = argument;
+
+    (void)note(rank, etx_dist_agree(rank->dist,
+                         (uint64_t)etx_dist_rank(rank->dist) / 2, "halves"));
+    return NULL;
+}
+
+START_TEST(test_dist_training_ranks_that_differ)
+{
+    const struct plan plan = {.n_ranks = 4};
+    struct rank rank[4];
+    etx_dist *dist[4];
+
+    ck_assert_int_eq(etx_dist_open_threads(dist, 4, NULL), ETX_OK);
+    for (int32_t r = 0; r < 4; r++) {
+        rank[r] = (struct rank){.plan = &plan, .dist = dist[r]};
+        ck_assert_int_eq(
+            pthread_create(&rank[r].thread, NULL, disagree, rank + r), 0);
+    }
+    for (int32_t r = 0; r < 4; r++) {
+        ck_assert_int_eq(pthread_join(rank[r].thread, NULL), 0);
+        ck_assert_int_eq(rank[r].status, ETX_ERR_FORMAT);
+        ck_assert_msg(strstr(rank[r].message, "rank 2 has") != NULL, "%s",
+            rank[r].message);
+        etx_dist_close(dist[r]);
+    }
+}
+END_TEST
+
+/* ------------------------------------------------------------ arguments -- */
+
+START_TEST(test_dist_training_arguments)
+{
+    struct train_bench bench;
+    etx_dist_options options;
+    etx_dist *dist[2] = {NULL, NULL};
+    etx_dist_statistics statistics;
+    etx_team team;
+    double value = 2.5;
+
+    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, NULL);
+    ck_assert_int_eq(
+        etx_dist_options_init(&options, sizeof options), ETX_OK);
+    ck_assert_double_eq(options.deadline, 60.0);
+    ck_assert_int_eq(etx_dist_options_init(&options, 4), ETX_ERR_ARGUMENT);
+    options.deadline = 0.0;
+    ck_assert_int_eq(
+        etx_dist_open_threads(dist, 2, &options), ETX_ERR_ARGUMENT);
+    options.deadline = 1.0;
+    options.deal = 2;
+    ck_assert_int_eq(
+        etx_dist_open_threads(dist, 2, &options), ETX_ERR_ARGUMENT);
+    ck_assert_int_eq(etx_dist_open_threads(NULL, 2, NULL), ETX_ERR_ARGUMENT);
+    ck_assert_int_eq(etx_dist_open_threads(dist, 2, NULL), ETX_OK);
+    ck_assert_int_eq(etx_dist_rank(dist[1]), 1);
+    ck_assert_int_eq(etx_dist_n_ranks(dist[1]), 2);
+    ck_assert_int_eq(etx_dist_team(&team, dist[1]), ETX_OK);
+    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
+    ck_assert_int_eq(etx_trainer_add_event_of_rank(
+                         bench.trainer, NULL, 5, 2, 0),
+        ETX_ERR_ARGUMENT);
+    ck_assert_int_eq(etx_trainer_add_event_of_rank(
+                         bench.trainer, NULL, 5, 1, 0),
+        ETX_ERR_ARGUMENT);
+    team.rank = 2;
+    ck_assert_int_eq(
+        etx_trainer_set_team(bench.trainer, &team), ETX_ERR_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(etx_last_error(), "rank 2 of 2"));
+    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, NULL), ETX_OK);
+    etx_dist_close(dist[0]);
+    etx_dist_close(dist[1]);
+    ck_assert_int_eq(etx_dist_open_threads(dist, 1, NULL), ETX_OK);
+    ck_assert_int_eq(etx_dist_barrier(dist[0]), ETX_OK);
+    ck_assert_int_eq(etx_dist_sum(dist[0], &value, 1), ETX_OK);
+    ck_assert_double_eq(value, 2.5);
+    ck_assert_int_eq(etx_dist_sum(dist[0], &value, -1), ETX_ERR_ARGUMENT);
+    ck_assert_int_eq(etx_dist_agree(dist[0], 7, "seven"), ETX_OK);
+    ck_assert_int_eq(
+        etx_dist_get_statistics(&statistics, dist[0]), ETX_OK);
+    ck_assert_int_eq(statistics.n_calls, 2);
+    etx_dist_end_processes(dist[0], 3); /* threads: returns */
+    ck_assert_int_ne(etx_dist_barrier(dist[0]), ETX_OK);
+    etx_dist_close(dist[0]);
+    etx_dist_close(NULL);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* The archive that the tests link has no MPI. */
+START_TEST(test_dist_training_without_mpi)
+{
+    etx_dist *dist = NULL;
+
+    ck_assert_int_eq(etx_dist_has_mpi(), 0);
+    ck_assert_int_eq(etx_dist_open_mpi(&dist, NULL), ETX_ERR_UNSUPPORTED);
+    ck_assert_ptr_null(dist);
+}
+END_TEST
+
+Suite *etx_suite_dist_training(void);
+Suite *etx_suite_dist_training(void)
+{
+    Suite *suite = suite_create("dist_training");
+    TCase *tests = tcase_create("dist_training");
+
+    tcase_set_timeout(tests, 60.0);
+    tcase_add_loop_test(
+        tests, test_dist_training_same_bits_on_any_ranks, 0, N_STAGES);
+    tcase_add_loop_test(tests, test_dist_training_empty_ranks, 0, N_STAGES);
+    tcase_add_loop_test(
+        tests, test_dist_training_sharded_events, 0, N_STAGES);
+    tcase_add_loop_test(tests, test_dist_training_reductions, 0,
+        (int)(sizeof losses / sizeof *losses));
+    tcase_add_test(tests, test_dist_training_fast);
+    tcase_add_test(tests, test_dist_training_imbalance);
+    tcase_add_test(tests, test_dist_gradient_sum);
+    tcase_add_test(tests, test_dist_training_rank_that_hangs);
+    tcase_add_test(tests, test_dist_training_ranks_that_differ);
+    tcase_add_test(tests, test_dist_training_arguments);
+    tcase_add_test(tests, test_dist_training_without_mpi);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,582 @@
+/* test_parts.c -- parts of a graph: how nodes are shared out, what a part
+ * holds, scores and training on all parts at once.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/graph.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "part_threads.h"
+#include "support.h"
+#include "train_bench.h"
+
+/* The shipped model and a graph of a shipped event. */
+struct job {
+    etx_context *context;
+    etx_model *model;
+    etx_detector *detector;
+    etx_event *event;
+    etx_graph *graph; /* scored */
+    int64_t n_nodes, n_edges;
+};
+
+static void open_job(struct job *job)
+{
+    etx_graph *all = NULL;
+
+    *job = (struct job){.context = NULL};
+    ck_assert_ok(etx_context_create(&job->context, NULL));
+    ck_assert_ok(etx_model_load(
+        &job->model, "examples/models/default.safetensors"));
+    ck_assert_ok(etx_detector_read(
+        &job->detector, etx_test_example("detectors.csv.gz")));
+    ck_assert_ok(etx_event_read_trackml(
+        &job->event, etx_test_example("event000000001"), job->detector));
+    ck_assert_ok(
+        etx_graph_build(&all, job->context, job->model, job->event));
+    ck_assert_ok(etx_graph_filter(
+        &job->graph, all, job->context, job->model, job->event));
+    etx_graph_free(all);
+    job->n_nodes = etx_graph_n_nodes(job->graph);
+    job->n_edges = etx_graph_n_edges(job->graph);
+    ck_assert_int_gt(job->n_edges, 1000);
+}
+
+static void close_job(struct job *job)
+{
+    etx_graph_free(job->graph);
+    etx_event_free(job->event);
+    etx_detector_free(job->detector);
+    etx_model_free(job->model);
+    etx_context_free(job->context);
+}
+
+static int32_t *make_owners(
+    const struct job *job, int32_t n_parts, int32_t order)
+{
+    int32_t *owners = malloc((size_t)job->n_nodes * sizeof *owners);
+
+    ck_assert_ptr_nonnull(owners);
+    ck_assert_ok(etx_graph_partition(
+        owners, job->graph, job->event, n_parts, order));
+    return owners;
+}
+
+/* ----------------------------------------------------------- partition -- */
+
+/* Nodes and ends of edges of every part, and edges between parts. */
+static int64_t weigh_parts(const struct job *job, const int32_t *owners,
+    int64_t weight[PART_THREADS_MOST])
+{
+    const int32_t *src = etx_graph_src(job->graph);
+    const int32_t *dst = etx_graph_dst(job->graph);
+    int64_t n_cut = 0;
+
+    memset(weight, 0, PART_THREADS_MOST * sizeof *weight);
+    for (int64_t i = 0; i < job->n_nodes; i++)
+        weight[owners[i]]++;
+    for (int64_t e = 0; e < job->n_edges; e++) {
+        weight[owners[src[e]]]++;
+        weight[owners[dst[e]]]++;
+        n_cut += owners[src[e]] != owners[dst[e]];
+    }
+    return n_cut;
+}
+
+/* The largest of any node. */
+static int64_t find_heaviest(const struct job *job)
+{
+    int64_t *weight = calloc((size_t)job->n_nodes, sizeof *weight);
+    int64_t heaviest = 0;
+
+    ck_assert_ptr_nonnull(weight);
+    for (int64_t e = 0; e < job->n_edges; e++) {
+        weight[etx_graph_src(job->graph)[e]]++;
+        weight[etx_graph_dst(job->graph)[e]]++;
+    }
+    for (int64_t i = 0; i < job->n_nodes; i++)
+        if (weight[i] + 1 > heaviest)
+            heaviest = weight[i] + 1;
+    free(weight);
+    return heaviest;
+}
+
+/* Every part has its share, but for a node at either end of each of the at
+ * most three cuts that made it; and few edges are cut. */
+START_TEST(test_parts_partition)
+{
+    struct job job;
+    double slack;
+
+    open_job(&job);
+    slack = 3.0 * (double)find_heaviest(&job);
+    for (int32_t order = 0; order < 2; order++)
+        for (int32_t n_parts = 1; n_parts <= PART_THREADS_MOST; n_parts++) {
+            int32_t *owners = make_owners(&job, n_parts, order);
+            int64_t weight[PART_THREADS_MOST];
+            const int64_t n_cut = weigh_parts(&job, owners, weight);
+            const double share =
+                (double)(job.n_nodes + 2 * job.n_edges) / n_parts;
+
+            for (int32_t p = 0; p < n_parts; p++)
+                ck_assert_msg(fabs((double)weight[p] - share) <= slack,
+                    "order %d: part %d of %d weighs %d of %.0f +- %.0f",
+                    (int)order, (int)p, (int)n_parts, (int)weight[p], share,
+                    slack);
+            ck_assert(n_parts > 1 || n_cut == 0);
+            ck_assert_int_lt(n_cut, job.n_edges / 4);
+            free(owners);
+        }
+    close_job(&job);
+}
+END_TEST
+
+/* Sectors are intervals of azimuth. */
+START_TEST(test_parts_sectors)
+{
+    struct job job;
+    int32_t *owners;
+    double low[4] = {9.0, 9.0, 9.0, 9.0};
+    double high[4] = {-9.0, -9.0, -9.0, -9.0};
+    const float *x;
+
+    open_job(&job);
+    owners = make_owners(&job, 4, ETX_PARTITION_PHI);
+    x = etx_event_positions(job.event);
+    for (int64_t i = 0; i < job.n_nodes; i++) {
+        const double phi = atan2((double)x[3 * i + 1], (double)x[3 * i]);
+
+        low[owners[i]] = fmin(low[owners[i]], phi);
+        high[owners[i]] = fmax(high[owners[i]], phi);
+    }
+    for (int32_t p = 1; p < 4; p++)
+        ck_assert(high[p - 1] <= low[p]);
+    free(owners);
+    close_job(&job);
+}
+END_TEST
+
+START_TEST(test_parts_refused)
+{
+    struct job job;
+    int32_t *owners;
+    etx_graph_part *part = NULL;
+    etx_part_exchange exchange = {.struct_size = sizeof exchange};
+    float one = 0.0f;
+
+    open_job(&job);
+    owners = make_owners(&job, 2, ETX_PARTITION_KD);
+    ck_assert_fails(etx_graph_partition(owners, job.graph, job.event, 0, 0),
+        ETX_ERR_ARGUMENT, "n_parts 0");
+    ck_assert_fails(etx_graph_partition(owners, job.graph, job.event, 65537, 0),
+        ETX_ERR_ARGUMENT, "1..65536");
+    ck_assert_fails(etx_graph_partition(owners, job.graph, job.event, 2, 2),
+        ETX_ERR_ARGUMENT, "order 2");
+    ck_assert_fails(etx_graph_partition(NULL, job.graph, job.event, 2, 0),
+        ETX_ERR_ARGUMENT, "owners");
+    ck_assert_fails(etx_graph_part_create(&part, job.graph, owners, 2, 2),
+        ETX_ERR_ARGUMENT, "part 2");
+    ck_assert_fails(etx_graph_part_create(&part, job.graph, owners, 1, 0),
+        ETX_ERR_LIMIT, "owner 1 of node");
+    ck_assert_ok(etx_graph_part_create(&part, job.graph, owners, 2, 0));
+    ck_assert_fails(etx_graph_part_score(&one, part, job.context, job.model,
+                        job.event, &exchange),
+        ETX_ERR_ARGUMENT, "swap");
+    ck_assert_fails(etx_graph_part_score(
+                        &one, part, job.context, job.model, job.event, NULL),
+        ETX_ERR_ARGUMENT, "exchange");
+    etx_graph_part_free(part);
+    etx_graph_part_free(NULL);
+    ck_assert_ptr_null(etx_graph_part_graph(NULL));
+    ck_assert_int_eq(etx_graph_part_n_own_edges(NULL), 0);
+    free(owners);
+    close_job(&job);
+}
+END_TEST
+
+/* -------------------------------------------------------- what they hold -- */
+
+/* Nodes and edges of a part are those of the whole graph, in its order. */
+static void check_part(const struct job *job, const int32_t *owners,
+    const etx_graph_part *part, int32_t p)
+{
+    const etx_graph *graph = etx_graph_part_graph(part);
+    const int32_t *node = etx_graph_part_nodes(part);
+    const int32_t *edge = etx_graph_part_edges(part);
+    int64_t n_held = 0;
+    int64_t n_own = 0;
+
+    for (int64_t e = 0; e < etx_graph_n_edges(graph); e++) {
+        const int32_t src = node[etx_graph_src(graph)[e]];
+        const int32_t dst = node[etx_graph_dst(graph)[e]];
+
+        ck_assert(e == 0 || edge[e] > edge[e - 1]);
+        ck_assert_int_eq(src, etx_graph_src(job->graph)[edge[e]]);
+        ck_assert_int_eq(dst, etx_graph_dst(job->graph)[edge[e]]);
+        ck_assert(etx_graph_scores(graph)[e] ==
+                  etx_graph_scores(job->graph)[edge[e]]);
+        n_own += owners[dst] == p;
+    }
+    for (int64_t e = 0; e < job->n_edges; e++)
+        n_held += owners[etx_graph_src(job->graph)[e]] == p ||
+                  owners[etx_graph_dst(job->graph)[e]] == p;
+    ck_assert_int_eq(n_held, etx_graph_n_edges(graph));
+    ck_assert_int_eq(n_own, etx_graph_part_n_own_edges(part));
+}
+
+START_TEST(test_parts_hold)
+{
+    const int32_t n_parts = 5;
+    struct job job;
+    int32_t *owners;
+    etx_graph_part *part[5] = {NULL};
+    int64_t n_own = 0;
+
+    open_job(&job);
+    owners = make_owners(&job, n_parts, ETX_PARTITION_PHI);
+    for (int32_t p = 0; p < n_parts; p++) {
+        ck_assert_ok(
+            etx_graph_part_create(&part[p], job.graph, owners, n_parts, p));
+        check_part(&job, owners, part[p], p);
+        n_own += etx_graph_part_n_own_edges(part[p]);
+    }
+    ck_assert_int_eq(n_own, job.n_edges);
+    for (int32_t p = 0; p < n_parts; p++)
+        for (int32_t q = 0; q < n_parts; q++) {
+            ck_assert_int_eq(etx_graph_part_sent(part[p])[q],
+                etx_graph_part_received(part[q])[p]);
+            ck_assert(p != q || etx_graph_part_sent(part[p])[q] == 0);
+        }
+    for (int32_t p = 0; p < n_parts; p++)
+        etx_graph_part_free(part[p]);
+    free(owners);
+    close_job(&job);
+}
+END_TEST
+
+struct making {
+    const struct job *job;
+    const int32_t *owners;
+};
+
+static etx_status make_part(void *argument)
+{
+    const struct making *making = argument;
+    etx_graph_part *part = NULL;
+    const etx_status status = etx_graph_part_create(
+        &part, making->job->graph, making->owners, 2, 1);
+
+    etx_graph_part_free(part);
+    return status;
+}
+
+static etx_status make_partition(void *argument)
+{
+    const struct making *making = argument;
+
+    return etx_graph_partition((int32_t *)(uintptr_t)making->owners,
+        making->job->graph, making->job->event, 2, ETX_PARTITION_KD);
+}
+
+START_TEST(test_parts_memory)
+{
+    struct job job;
+    int32_t *owners;
+    struct making making = {.job = &job};
+
+    open_job(&job);
+    owners = make_owners(&job, 2, ETX_PARTITION_KD);
+    making.owners = owners;
+    ck_assert_int_gt(etx_test_out_of_memory(make_partition, &making), 4);
+    ck_assert_int_gt(etx_test_out_of_memory(make_part, &making), 10);
+    free(owners);
+    close_job(&job);
+}
+END_TEST
+
+START_TEST(test_parts_set_scores)
+{
+    struct job job;
+    float *scores;
+
+    open_job(&job);
+    scores = calloc((size_t)job.n_edges, sizeof *scores);
+    ck_assert_ptr_nonnull(scores);
+    scores[7] = 0.25f;
+    ck_assert_ok(etx_graph_set_scores(job.graph, scores));
+    ck_assert_mem_eq(etx_graph_scores(job.graph), scores,
+        (size_t)job.n_edges * sizeof *scores);
+    scores[3] = 1.5f;
+    ck_assert_fails(etx_graph_set_scores(job.graph, scores), ETX_ERR_ARGUMENT,
+        "score 3 is 1.5");
+    ck_assert(etx_graph_scores(job.graph)[3] == 0.0f);
+    ck_assert_ok(etx_graph_set_scores(job.graph, NULL));
+    ck_assert_ptr_null(etx_graph_scores(job.graph));
+    free(scores);
+    close_job(&job);
+}
+END_TEST
+
+/* -------------------------------------------------------------- scores -- */
+
+struct scoring {
+    const struct job *job;
+    const int32_t *owners;
+    int32_t n_parts;
+    float *scores; /* [n_edges] */
+};
+
+static void score_part(struct part_thread *thread, void *argument)
+{
+    struct scoring *scoring = argument;
+    const struct job *job = scoring->job;
+    etx_context *context = NULL;
+    etx_graph_part *part = NULL;
+    const int32_t *edge;
+    int64_t n;
+    float *scores;
+
+    ck_assert_ok(etx_context_create(&context, NULL));
+    ck_assert_ok(etx_graph_part_create(&part, job->graph, scoring->owners,
+        scoring->n_parts, thread->part));
+    n = etx_graph_n_edges(etx_graph_part_graph(part));
+    edge = etx_graph_part_edges(part);
+    scores = malloc((size_t)(n + 1) * sizeof *scores);
+    ck_assert_ptr_nonnull(scores);
+    ck_assert_ok(etx_graph_part_score(
+        scores, part, context, job->model, job->event, &thread->exchange));
+    for (int64_t e = 0; e < n; e++)
+        if (scoring->owners[etx_graph_dst(job->graph)[edge[e]]] ==
+            thread->part)
+            scoring->scores[edge[e]] = scores[e];
+    free(scores);
+    etx_graph_part_free(part);
+    etx_context_free(context);
+}
+
+/* Scores of the whole graph, which itself keeps those of the filter: the
+ * network reads them. */
+static float *score_whole(const struct job *job)
+{
+    const size_t bytes = (size_t)job->n_edges * sizeof(float);
+    float *before = malloc(bytes);
+    float *scores = malloc(bytes);
+
+    ck_assert(before != NULL && scores != NULL);
+    memcpy(before, etx_graph_scores(job->graph), bytes);
+    ck_assert_ok(
+        etx_graph_score(job->graph, job->context, job->model, job->event));
+    memcpy(scores, etx_graph_scores(job->graph), bytes);
+    ck_assert_ok(etx_graph_set_scores(job->graph, before));
+    free(before);
+    return scores;
+}
+
+/* The bits of the whole graph, from any number of parts, cut either way. */
+START_TEST(test_parts_scores)
+{
+    const int32_t n_parts = 1 << _i;
+    struct job job;
+    struct scoring scoring = {.job = &job, .n_parts = n_parts};
+    float *expected;
+
+    open_job(&job);
+    scoring.scores = malloc((size_t)job.n_edges * sizeof(float));
+    ck_assert_ptr_nonnull(scoring.scores);
+    expected = score_whole(&job);
+    for (int32_t order = 0; order < 2; order++) {
+        int32_t *owners = make_owners(&job, n_parts, order);
+
+        scoring.owners = owners;
+        memset(scoring.scores, 0xff, (size_t)job.n_edges * sizeof(float));
+        part_threads_run(n_parts, score_part, &scoring, NULL);
+        ck_assert_mem_eq(
+            scoring.scores, expected, (size_t)job.n_edges * sizeof(float));
+        free(owners);
+    }
+    free(expected);
+    free(scoring.scores);
+    close_job(&job);
+}
+END_TEST
+
+/* An exchange that fails at its third swap. */
+struct failing {
+    int32_t n_swaps, n_left;
+    etx_status left_with;
+};
+
+static etx_status fail_third(void *user, float *received,
+    const int64_t *n_received, const float *sent, const int64_t *n_sent)
+{
+    struct failing *failing = user;
+
+    memset(received, 0, (size_t)(n_received[0] + n_received[1]) * 4);
+    (void)sent;
+    (void)n_sent;
+    return ++failing->n_swaps == 3 ? ETX_ERR_IO : ETX_OK;
+}
+
+static void leave(void *user, etx_status status)
+{
+    struct failing *failing = user;
+
+    failing->n_left++;
+    failing->left_with = status;
+}
+
+START_TEST(test_parts_failure)
+{
+    struct job job;
+    struct failing failing = {.n_swaps = 0};
+    const etx_part_exchange exchange = {.struct_size = sizeof exchange,
+        .swap = fail_third,
+        .leave = leave,
+        .user = &failing};
+    etx_graph_part *part = NULL;
+    float *scores;
+    int32_t *owners;
+
+    open_job(&job);
+    owners = make_owners(&job, 2, ETX_PARTITION_PHI);
+    ck_assert_ok(etx_graph_part_create(&part, job.graph, owners, 2, 1));
+    scores = malloc((size_t)job.n_edges * sizeof *scores);
+    ck_assert_status(etx_graph_part_score(scores, part, job.context, job.model,
+                         job.event, &exchange),
+        ETX_ERR_IO);
+    ck_assert_int_eq(failing.n_swaps, 3);
+    ck_assert_int_eq(failing.n_left, 1);
+    ck_assert_int_eq(failing.left_with, ETX_ERR_IO);
+    free(scores);
+    free(owners);
+    etx_graph_part_free(part);
+    close_job(&job);
+}
+END_TEST
+
+/* ------------------------------------------------------------ training -- */
+
+struct training {
+    struct train_bench bench[PART_THREADS_MOST];
+    int32_t n_parts, stage;
+    double loss[PART_THREADS_MOST], norm[PART_THREADS_MOST];
+    double validation[PART_THREADS_MOST];
+};
+
+/* Three steps, of which loss and gradient of the first are looked at. */
+static void train_part(struct part_thread *thread, void *argument)
+{
+    struct training *training = argument;
+    etx_trainer *trainer = training->bench[thread->part].trainer;
+    etx_training_report report = {.struct_size = sizeof report};
+
+    ck_assert_ok(etx_trainer_set_parts(trainer, training->n_parts,
+        thread->part, ETX_PARTITION_PHI, &thread->exchange));
+    ck_assert_ok(etx_trainer_step(trainer, &report));
+    training->loss[thread->part] = report.loss;
+    training->norm[thread->part] = report.gradient_norm;
+    train_bench_steps(trainer, 2);
+    training->validation[thread->part] = train_bench_validate(trainer).loss;
+}
+
+static const float *values_of(const struct train_bench *bench)
+{
+    return bench->trainer->stage->network->value;
+}
+
+static int64_t count_values(const struct train_bench *bench)
+{
+    return bench->trainer->stage->network->n_values;
+}
+
+static void assert_near(double a, double b, double tolerance)
+{
+    ck_assert_msg(fabs(a - b) <= tolerance * fabs(b), "%.9g and not %.9g", a, b);
+}
+
+static void check_training(
+    const struct training *training, struct train_bench *alone)
+{
+    etx_training_report report = {.struct_size = sizeof report};
+    const size_t bytes = (size_t)count_values(alone) * sizeof(float);
+    double validation;
+
+    ck_assert_ok(etx_trainer_step(alone->trainer, &report));
+    train_bench_steps(alone->trainer, 2);
+    validation = train_bench_validate(alone->trainer).loss;
+    for (int32_t p = 0; p < training->n_parts; p++) {
+        assert_near(training->loss[p], report.loss, 1e-6);
+        assert_near(training->norm[p], report.gradient_norm, 1e-5);
+        assert_near(training->validation[p], validation, 1e-4);
+        ck_assert_mem_eq(
+            values_of(&training->bench[p]), values_of(&training->bench[0]), bytes);
+        ck_assert(memcmp(&training->validation[p], &training->validation[0],
+                      sizeof(double)) == 0);
+    }
+}
+
+static const struct {
+    int32_t n_parts, stage;
+} training_rows[] = {{1, ETX_TRAIN_GNN}, {2, ETX_TRAIN_GNN},
+    {4, ETX_TRAIN_GNN}, {2, ETX_TRAIN_FILTER}};
+
+/* All parts end with the same bits, and near a trainer alone. */
+START_TEST(test_parts_training)
+{
+    struct training training = {.n_parts = training_rows[_i].n_parts,
+        .stage = training_rows[_i].stage};
+    struct train_bench alone;
+
+    train_bench_open(&alone, training.stage, 1, NULL);
+    for (int32_t p = 0; p < training.n_parts; p++)
+        train_bench_open(&training.bench[p], training.stage, 1, NULL);
+    part_threads_run(training.n_parts, train_part, &training, NULL);
+    check_training(&training, &alone);
+    for (int32_t p = 0; p < training.n_parts; p++)
+        train_bench_close(&training.bench[p]);
+    train_bench_close(&alone);
+}
+END_TEST
+
+START_TEST(test_parts_training_refused)
+{
+    struct failing failing = {.n_swaps = 0};
+    const etx_part_exchange exchange = {
+        .struct_size = sizeof exchange, .swap = fail_third, .user = &failing};
+    struct train_bench bench;
+    etx_training_report report = {.struct_size = sizeof report};
+
+    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, NULL);
+    ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, &exchange),
+        ETX_ERR_ARGUMENT, "embedding");
+    train_bench_close(&bench);
+    train_bench_open(&bench, ETX_TRAIN_GNN, 1,
+        "{\"model\": {\"options\": {\"norm\": \"batch\"}}}");
+    ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, &exchange),
+        ETX_ERR_UNSUPPORTED, "batch norm");
+    ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, NULL),
+        ETX_ERR_ARGUMENT, "exchange is NULL");
+    ck_assert_ok(etx_trainer_set_parts(bench.trainer, 1, 0, 0, NULL));
+    ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+    train_bench_close(&bench);
+}
+END_TEST
+
+Suite *etx_suite_parts(void)
+{
+    Suite *suite = suite_create("parts");
+
+    etx_test_add(suite, "partition", test_parts_partition);
+    etx_test_add(suite, "sectors", test_parts_sectors);
+    etx_test_add(suite, "refused", test_parts_refused);
+    etx_test_add(suite, "hold", test_parts_hold);
+    etx_test_add(suite, "memory", test_parts_memory);
+    etx_test_add(suite, "set scores", test_parts_set_scores);
+    etx_test_add_loop(suite, "scores", test_parts_scores, 4);
+    etx_test_add(suite, "failure", test_parts_failure);
+    etx_test_add_loop(suite, "training", test_parts_training,
+        sizeof training_rows / sizeof training_rows[0]);
+    etx_test_add(suite, "training refused", test_parts_training_refused);
+    return suite;
+}
