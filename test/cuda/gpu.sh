@@ -45,18 +45,6 @@ part()
     note "$name" "$status"
 }
 
-# A training goes on until its time is over.
-train()
-{
-    status=0
-    timeout "$1" "$programs/etx-train" --config examples/configs/embedding.json \
-        --data examples/data --out "$out/trained.safetensors" --device cuda \
-        --log "$out/training.jsonl" > "$out/training.txt" 2>&1 || status=$?
-    [ "$status" = 124 ] && status=0
-    [ -s "$out/training.jsonl" ] || status=1
-    note training "$status"
-}
-
 skip()
 {
     say "$1: not run: $2"
@@ -84,7 +72,9 @@ else
     for suite in $(tr ' ' '\n' < "$tests/device-suites" | grep -v '^cuda$'); do
         CK_RUN_SUITE=$suite part 15 "$suite" "$tests/exatrkx-tests"
     done
-    train 60
+    part 75 training "$programs/etx-train" --device cuda --time-limit 50 \
+        --config examples/configs/embedding.json --data examples/data \
+        --log "$out/training.jsonl" --out "$out/trained.safetensors"
     if command -v compute-sanitizer > /dev/null; then
         for tool in memcheck racecheck initcheck; do
             CK_FORK=no CK_EXCLUDE_TAGS=large CK_RUN_SUITE=checkop_rows \
