@@ -445,7 +445,8 @@ struct etx_fill_args {
 };
 
 /* columns: y[i, k] = x[i, k] for k < width, rows x_stride and y_stride apart;
- * with centre, less the mean over the rows of x[., k], taken in float64. */
+ * with centre, less the mean over the rows of x[., k], taken in float64; with
+ * add, which excludes centre, y[i, k] += x[i, k]. */
 struct etx_columns_args {
     int64_t n_rows;
     int32_t width;
@@ -453,6 +454,7 @@ struct etx_columns_args {
     int64_t x_stride, y_stride; /* at least width */
     const float *x; /* [n_rows, x_stride] */
     float *y;       /* [n_rows, y_stride] */
+    int32_t add;
 };
 
 /* take: y[i] = x[index[i]]. */

@@ -42,7 +42,7 @@ static etx_status label_edges(struct etx_step_edges *edges,
     struct etx_trainer *trainer, const struct etx_truth *truth,
     const struct etx_graph *graph)
 {
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     etx_status status;
 
     ETX_CHECK(etx_arena_take(&edges->target, arena, edges->n,
@@ -62,20 +62,25 @@ static etx_status score_edges(float *logit, struct etx_trainer *trainer,
     const struct etx_step_edges *edges)
 {
     struct etx_context *context = trainer->context;
-    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
-    const struct etx_network *network = trainer->stage->network;
+    const struct etx_train_marks marks = etx_train_mark(trainer);
+    const struct etx_network *network = &trainer->there.network;
+    struct etx_network_input input;
     struct etx_graph *part = NULL;
+    struct etx_graph *copy = NULL;
+    float *there;
     etx_status status;
 
     ETX_CHECK(etx_sample_graph(&part, sample, graph, edges->n, edges->id));
-    const struct etx_network_input input = {.n_nodes = sample->n_hits,
-        .node_features = sample->features,
-        .position = sample->position,
-        .graph = part};
-    ETX_CHECK(network->arch->forward(network, context, &input, NULL, logit));
+    ETX_CHECK(etx_train_input(&input, &copy, trainer, sample, part));
+    ETX_CHECK(etx_arena_take(&there, context->stream->arena, edges->n,
+        sizeof *there, "edge logits"));
+    ETX_CHECK(network->arch->forward(network, context, &input, NULL, there));
+    ETX_CHECK(etx_place_get(
+        context->stream->place, logit, there, edges->n, sizeof *logit));
 done:
+    etx_graph_free(copy);
     etx_graph_free(part);
-    etx_arena_reset(context->stream->arena, mark);
+    etx_train_reset(trainer, marks);
     return status;
 }
 
@@ -85,7 +90,7 @@ static etx_status group_edges(uint8_t **out, struct etx_trainer *trainer,
     const struct etx_step_edges *edges)
 {
     const struct etx_train_sampling *options = &trainer->config.sampling;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const double cut = (double)options->hard_cut;
     const double hard_logit = log(cut) - log1p(-cut);
     float *logit = NULL;
@@ -178,7 +183,7 @@ etx_status etx_step_edges_choose(struct etx_step_edges *out,
     etx_status status;
 
     ETX_CHECK(etx_sample_edges(&edges.id, &edges.n,
-        trainer->context->stream->arena, sample, graph));
+        etx_train_host(trainer)->arena, sample, graph));
     ETX_CHECK(label_edges(&edges, trainer, truth, graph));
     if (trainer->config.stage != ETX_TRAIN_GNN) {
         ETX_CHECK(group_edges(&group, trainer, sample, graph, &edges));

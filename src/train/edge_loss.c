@@ -7,6 +7,7 @@
 #include "train/edge_loss.h"
 
 #include "base/check.h"
+#include "stage/stage.h"
 
 #include <math.h>
 
@@ -74,10 +75,8 @@ etx_status etx_edge_loss(double *loss, float *d_logit,
     const float *target, float *weight)
 {
     double sum = 0.0;
-    const struct etx_bce_loss_args args = {.n = n,
+    struct etx_bce_loss_args args = {.n = n,
         .logit = logit,
-        .target = target,
-        .weight = weight,
         .pos_weight = options->positive_weight,
         .focal_gamma = options->focal_gamma,
         .loss_sum = &sum,
@@ -86,8 +85,13 @@ etx_status etx_edge_loss(double *loss, float *d_logit,
     etx_status status;
 
     multiply_weights(norm, n, target, weight);
-    status = context->ops->bce_loss(context->stream, &args);
+    ETX_CHECK(
+        etx_stage_bring(&args.target, context, target, n, "edge targets"));
+    ETX_CHECK(
+        etx_stage_bring(&args.weight, context, weight, n, "edge weights"));
+    ETX_CHECK(context->ops->bce_loss(context->stream, &args));
     *loss = norm->scale * sum;
+done:
     return status;
 }
 

@@ -51,7 +51,7 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     etx_status status;
 
     ETX_CHECK(etx_train_graph(&whole, trainer, event));
-    ETX_CHECK(etx_sample_take(&wedge->sample, trainer->context->stream->arena,
+    ETX_CHECK(etx_sample_take(&wedge->sample, etx_train_host(trainer)->arena,
         &random, event, wedge_hits(&trainer->config, whole),
         &trainer->stage->node_features, &trainer->config));
     ETX_CHECK(etx_step_edges_choose(&wedge->edges, trainer, &event->truth,
@@ -141,25 +141,21 @@ static etx_status run_network(struct etx_trainer *trainer,
     struct etx_context *context = trainer->context;
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const struct etx_network *network = trainer->stage->network;
-    struct etx_network_input input = {.n_nodes = wedge->sample.n_hits,
-        .node_features = wedge->sample.features,
-        .position = wedge->sample.position,
-        .graph = graph};
+    const struct etx_network *network = &trainer->there.network;
+    struct etx_network_input input;
+    struct etx_graph *copy = NULL;
     struct etx_tape tape = etx_train_tape(trainer);
-    const struct etx_train_pass pass = {.input = &input,
-        .target = wedge->edges.target + first,
-        .weight = wedge->edges.weight + first,
-        .norm = &target->norm,
-        .gradient = target->gradient};
     double part = 0.0;
+    float *gradient;
     float *logit;
     float *d_logit;
     float *d_pt = NULL;
     etx_status status;
 
-    if (trainer->parts.n_parts > 0)
-        return etx_train_part_step(trainer, &pass, target->loss);
+    ETX_CHECK(
+        etx_train_input(&input, &copy, trainer, &wedge->sample, graph));
+    ETX_CHECK(
+        etx_train_gradient_open(&gradient, trainer, target->gradient));
     ETX_CHECK(etx_arena_take(
         &logit, arena, graph->n_edges, sizeof *logit, "logits"));
     ETX_CHECK(etx_arena_take(&d_logit, arena, graph->n_edges, sizeof *d_logit,
@@ -176,9 +172,11 @@ static etx_status run_network(struct etx_trainer *trainer,
             wedge->pt_target + first,
             target->norm.pt_scale * (double)trainer->config.loss.pt_weight);
     ETX_CHECK(network->arch->backward(
-        network, context, &input, &tape, d_logit, target->gradient));
+        network, context, &input, &tape, d_logit, gradient));
+    ETX_CHECK(etx_train_gradient_close(trainer, target->gradient, gradient));
     *target->loss += part;
 done:
+    etx_graph_free(copy);
     etx_arena_reset(arena, mark);
     return status;
 }
@@ -192,7 +190,7 @@ static etx_status run_chunks(struct etx_trainer *trainer,
     int32_t *id;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&id, trainer->context->stream->arena, chunk,
+    ETX_CHECK(etx_arena_take(&id, etx_train_host(trainer)->arena, chunk,
         sizeof *id, "edges of a chunk"));
     for (int64_t first = 0; first < wedge->edges.n; first += chunk) {
         const int64_t left = wedge->edges.n - first;
@@ -210,11 +208,30 @@ done:
     return status;
 }
 
+/* This trainer's part of the wedge. */
+static etx_status run_part(struct etx_trainer *trainer,
+    const struct wedge *wedge, const struct target *target)
+{
+    const struct etx_network_input input = {.n_nodes = wedge->sample.n_hits,
+        .node_features = wedge->sample.features,
+        .position = wedge->sample.position,
+        .graph = wedge->graph};
+    const struct etx_train_pass pass = {.input = &input,
+        .target = wedge->edges.target,
+        .weight = wedge->edges.weight,
+        .norm = &target->norm,
+        .gradient = target->gradient};
+
+    return etx_train_part_step(trainer, &pass, target->loss);
+}
+
 static etx_status run_wedge(struct etx_trainer *trainer,
     const struct wedge *wedge, const struct target *target)
 {
     const int64_t chunk = trainer->config.sampling.chunk_edges;
 
+    if (trainer->parts.n_parts > 0)
+        return run_part(trainer, wedge, target);
     if (chunk > 0 && chunk < wedge->edges.n)
         return run_chunks(trainer, wedge, chunk, target);
     return run_network(trainer, wedge, wedge->graph, 0, target);
@@ -250,7 +267,7 @@ etx_status etx_train_edges(
     int32_t n_open = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&wedge, trainer->context->stream->arena,
+    ETX_CHECK(etx_arena_take(&wedge, etx_train_host(trainer)->arena,
         step->n_graphs, sizeof *wedge, "wedges"));
     memset(wedge, 0, (size_t)step->n_graphs * sizeof *wedge);
     for (; n_open < step->n_graphs; n_open++)

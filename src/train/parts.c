@@ -22,6 +22,9 @@ etx_status etx_trainer_share(
     if (parts->n_parts > 0 && trainer->config.stage == ETX_TRAIN_EMBEDDING)
         return etx_fail(ETX_ERR_ARGUMENT,
             "parts of a graph: the stage embedding has no graph");
+    if (parts->n_parts > 0 && trainer->context->stream->place != NULL)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "parts of a graph: they are computed on the CPU only");
     if (parts->n_parts > 0 && trainer->team.n_ranks > 1)
         return etx_fail(ETX_ERR_ARGUMENT,
             "parts of a graph: the trainer is one of a team of %d",
@@ -83,7 +86,7 @@ static etx_status open_part(struct shared *shared,
 {
     etx_status status;
     const struct etx_train_parts *parts = &trainer->parts;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
 
     ETX_CHECK(etx_arena_take(&shared->owner, arena, whole->n_nodes,
         sizeof *shared->owner, "owners of nodes"));
@@ -172,7 +175,7 @@ static etx_status gather(float *received, const struct etx_trainer *trainer,
 {
     const struct etx_train_parts *parts = &trainer->parts;
     const int64_t own = n[parts->part];
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     int64_t *n_sent;
     float *sent;
@@ -199,7 +202,7 @@ static etx_status add_slices(float *sum, const struct etx_trainer *trainer,
 {
     const struct etx_train_parts *parts = &trainer->parts;
     const int64_t own = n_slice[parts->part];
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     int64_t *n_received;
     float *received;
@@ -227,7 +230,7 @@ static etx_status sum_values(
     float *values, struct etx_trainer *trainer, int64_t n)
 {
     const int64_t n_parts = trainer->parts.n_parts;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     int64_t *n_slice;
     float *sum;
@@ -251,7 +254,7 @@ static etx_status sum_doubles(
     double *values, const struct etx_trainer *trainer, int64_t n)
 {
     const int32_t n_parts = trainer->parts.n_parts;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     int64_t *n_floats;
     float *mine;
@@ -329,7 +332,7 @@ static etx_status gather_logits(float *logit, struct etx_trainer *trainer,
     const float *of_part)
 {
     const int32_t n_parts = trainer->parts.n_parts;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     float *by_part;
     float *own;
     int64_t *n;

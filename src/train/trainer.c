@@ -271,6 +271,25 @@ done:
     return status;
 }
 
+static etx_status check_device(const struct etx_trainer *trainer)
+{
+    const struct etx_arch *arch = trainer->stage->network->arch;
+    const struct etx_train_config *config = &trainer->config;
+
+    if (trainer->context->stream->place == NULL)
+        return ETX_OK;
+    if (arch->is_host_only)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "%s: this network runs on the CPU only", arch->name);
+    if (config->stage == ETX_TRAIN_CASCADE || config->memory.checkpointing ||
+        config->memory.precision != ETX_PRECISION_FLOAT32 ||
+        config->loss.pt_weight > 0.0f)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "training config: the stage cascade, the section \"memory\" and "
+            "loss.pt_weight are of trainings on the CPU");
+    return ETX_OK;
+}
+
 static etx_status take_moments(struct etx_trainer *trainer)
 {
     const int64_t n = trainer->stage->network->n_values;
@@ -298,10 +317,6 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     struct etx_trainer *trainer = NULL;
     etx_status status;
 
-    if (context->options.device != ETX_DEVICE_CPU)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "training runs on the CPU; the context is on device %d",
-            (int)context->options.device);
     ETX_CHECK(etx_alloc(&trainer, 1, sizeof *trainer, "trainer"));
     trainer->context = context;
     trainer->team = (etx_team){.struct_size = sizeof trainer->team,
@@ -312,6 +327,7 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     trainer->start = etx_train_now();
     ETX_CHECK(etx_train_config_read(&trainer->config, config));
     ETX_CHECK(make_model(trainer, start));
+    ETX_CHECK(check_device(trainer));
     ETX_CHECK(check_augmentation(trainer));
     ETX_CHECK(check_chunks(trainer));
     ETX_CHECK(check_votes(trainer));
