@@ -130,7 +130,8 @@ endif
 
 PROGRAM_SOURCES := $(wildcard examples/etx-*.c)
 PROGRAMS := $(PROGRAM_SOURCES:examples/%.c=$(BUILD)/examples/%)
-PROGRAM_PARTS := $(filter-out $(PROGRAM_SOURCES),$(wildcard examples/*.c))
+PROGRAM_PARTS := $(filter-out $(PROGRAM_SOURCES) examples/distributed%,\
+    $(wildcard examples/*.c))
 PROGRAM_OBJECTS := $(PROGRAM_PARTS:examples/%.c=$(BUILD)/obj/examples/%.o)
 
 TEST_SOURCES := $(foreach room,unit checkop conformance golden cuda,\
@@ -266,8 +267,11 @@ $(DIST_SHARED): $(DIST_SONAME)
 $(DIST_STATIC): $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o $(DIST_NCCL)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := -lexatrkx_dist
-$(BUILD)/examples/etx-train-distributed: $(DIST_SHARED)
+DISTRIBUTED_OBJECTS := $(patsubst examples/%.c,$(BUILD)/obj/examples/%.o,\
+    $(wildcard examples/distributed*.c))
+$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := \
+    $(DISTRIBUTED_OBJECTS) -lexatrkx_dist
+$(BUILD)/examples/etx-train-distributed: $(DISTRIBUTED_OBJECTS) $(DIST_SHARED)
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \
