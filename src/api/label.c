@@ -104,8 +104,8 @@ etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
     ETX_CHECK(etx_check_array(
         __func__, "labels", labels, graph->n_nodes, alignof(int32_t)));
     clock = etx_stage_begin(context, ETX_STAGE_LABEL);
-    status = label(labels, context, graph, event, &known);
-    etx_stage_end(context, &clock, 0);
+    ETX_CHECK(label(labels, context, graph, event, &known));
+    ETX_CHECK(etx_stage_end(context, &clock, 0));
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -134,8 +134,9 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     if (status == ETX_OK)
         status = label(labels, context, graph, event, &known);
     if (status == ETX_OK)
+        status = etx_stage_end(context, &clock, 0);
+    if (status == ETX_OK)
         status = etx_tracks_group(out, graph->n_nodes, labels, 1);
-    etx_stage_end(context, &clock, 0);
     etx_arena_reset(arena, mark);
 done:
     etx_float_environment_leave(&host);

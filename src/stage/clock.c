@@ -26,15 +26,13 @@ struct etx_stage_clock etx_stage_begin(
     return clock;
 }
 
-void etx_stage_end(struct etx_context *context,
+etx_status etx_stage_end(struct etx_context *context,
     const struct etx_stage_clock *clock, int64_t n_edges)
 {
     etx_stage_timing *const timing = &context->timing[clock->stage];
     const struct etx_place *place = context->stream->place;
-
-    /* What is queued belongs to this stage. A failure of it comes back from
-     * the next operator. */
-    (void)etx_place_finish(place);
+    /* What is queued belongs to this stage. */
+    const etx_status status = etx_place_finish(place);
     const int64_t peak = etx_place_peak(place);
 
     timing->seconds += now() - clock->start;
@@ -42,6 +40,7 @@ void etx_stage_end(struct etx_context *context,
     timing->n_edges = n_edges;
     if (peak > timing->peak_bytes)
         timing->peak_bytes = peak;
+    return status;
 }
 
 void etx_stage_forget(struct etx_context *context)

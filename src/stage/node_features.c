@@ -23,10 +23,10 @@ etx_status etx_stage_node_features(const float **out, struct etx_context *contex
     ETX_CHECK(etx_hit_features(features, host->pool, event, list));
     ETX_CHECK(etx_stage_bring(&here, context, features,
         event->n_hits * list->n_features, "node features"));
+    ETX_CHECK(etx_stage_end(context, &clock, 0));
     *out = here;
 done:
     if (host != context->stream)
         etx_arena_reset(host->arena, mark);
-    etx_stage_end(context, &clock, 0);
     return status;
 }

@@ -71,9 +71,9 @@ static etx_status label_event(struct etx_tracks **out,
         &label, arena, graph->n_nodes, sizeof *label, "labels"));
     ETX_CHECK(etx_build_tracks(
         label, context, graph, event->position, &model->label));
+    ETX_CHECK(etx_stage_end(context, &clock, 0));
     ETX_CHECK(etx_tracks_group(out, graph->n_nodes, label, 1));
 done:
-    etx_stage_end(context, &clock, 0);
     etx_arena_reset(arena, mark);
     return status;
 }

@@ -20,8 +20,9 @@ struct etx_stage_clock {
 /* Start measuring stage ETX_STAGE_ of this context. */
 struct etx_stage_clock etx_stage_begin(struct etx_context *context,
     int32_t stage);
-/* Add what passed since to context->timing; n_edges leave the stage. */
-void etx_stage_end(struct etx_context *context,
+/* Add what passed since to context->timing; n_edges leave the stage. Fails when
+ * what is queued on a device does. */
+etx_status etx_stage_end(struct etx_context *context,
     const struct etx_stage_clock *clock, int64_t n_edges);
 /* Forget the timings of the event before. */
 void etx_stage_forget(struct etx_context *context);

@@ -85,6 +85,7 @@ static etx_status forward(const struct etx_network *network,
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(etx_pooling_open(&run, network, context, input));
     ETX_CHECK(etx_arena_take(&kept, arena, 1, sizeof *kept, "tape"));
+    *kept = (struct etx_tape){.state = NULL};
     ETX_CHECK(score_edges(out, &run));
     ETX_CHECK(add_coarse(out, &run, tape == NULL ? NULL : kept));
     if (tape != NULL)

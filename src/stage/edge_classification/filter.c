@@ -90,6 +90,7 @@ etx_status etx_stage_filter(struct etx_graph **out,
         .most = max_selected(model, graph->n_nodes),
         .keeps_scores = 1};
     struct etx_graph *left = NULL;
+    struct etx_graph *passed = NULL;
     struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_FILTER};
     const struct etx_arena_mark mark =
         etx_arena_mark(context->stream->arena);
@@ -105,9 +106,12 @@ etx_status etx_stage_filter(struct etx_graph **out,
     if (cascade.network != NULL)
         ETX_CHECK(run_pass(&left, context, &cascade, graph, event));
     ETX_CHECK(run_pass(
-        out, context, &filter, left != NULL ? left : graph, event));
-    etx_stage_end(context, &clock, (*out)->n_edges);
+        &passed, context, &filter, left != NULL ? left : graph, event));
+    ETX_CHECK(etx_stage_end(context, &clock, passed->n_edges));
+    *out = passed;
+    passed = NULL;
 done:
+    etx_graph_free(passed);
     etx_graph_free(left);
     etx_arena_reset(context->stream->arena, mark);
     return status;

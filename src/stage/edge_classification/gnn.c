@@ -27,10 +27,10 @@ etx_status etx_stage_score(struct etx_graph *graph,
         sizeof *score, "edge scores"));
     ETX_CHECK(etx_stage_edge_scores(score, context, model->gnn.network,
         features, graph, event));
+    ETX_CHECK(etx_stage_end(context, &clock, graph->n_edges));
     etx_place_release(graph->place, graph->score);
     graph->score = score;
     score = NULL;
-    etx_stage_end(context, &clock, graph->n_edges);
 done:
     etx_place_release(graph->place, score);
     etx_arena_reset(context->stream->arena, mark);

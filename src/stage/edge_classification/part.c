@@ -73,7 +73,7 @@ etx_status etx_stage_score_part(float *score, struct etx_context *context,
     ETX_CHECK(network->arch->forward(network, context, &input, NULL, score));
     ETX_CHECK(check_finite(score, part, network));
     ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
-    etx_stage_end(context, &clock, part->n_own_edges);
+    ETX_CHECK(etx_stage_end(context, &clock, part->n_own_edges));
 done:
     etx_arena_reset(arena, mark);
     return status;

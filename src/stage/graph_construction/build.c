@@ -11,6 +11,7 @@ etx_status etx_stage_build_graph(struct etx_graph **out,
 {
     etx_status status = ETX_OK;
     float *point = NULL;
+    struct etx_graph *graph = NULL;
     struct etx_neighbours neighbours = {0};
     struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_GRAPH};
     const struct etx_arena_mark mark =
@@ -28,9 +29,12 @@ etx_status etx_stage_build_graph(struct etx_graph **out,
     neighbours.max_edges = INT32_MAX;
     ETX_CHECK(etx_stage_bound_radius(
         &neighbours.radius, context, &neighbours, model->graph_max_edges));
-    ETX_CHECK(etx_stage_neighbours(out, context, &neighbours));
-    etx_stage_end(context, &clock, (*out)->n_edges);
+    ETX_CHECK(etx_stage_neighbours(&graph, context, &neighbours));
+    ETX_CHECK(etx_stage_end(context, &clock, graph->n_edges));
+    *out = graph;
+    graph = NULL;
 done:
+    etx_graph_free(graph);
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }

@@ -54,7 +54,7 @@ etx_status etx_stage_embed(float **out, struct etx_context *context,
     input.node_features = features;
     ETX_CHECK(network->arch->forward(&here, context, &input, NULL, point));
     ETX_CHECK(check_finite(context, point, event->n_hits, network->n_out));
-    etx_stage_end(context, &clock, 0);
+    ETX_CHECK(etx_stage_end(context, &clock, 0));
     *out = point;
 done:
     return status;
