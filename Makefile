@@ -127,6 +127,7 @@ ifeq ($(HAVE_MPI),1)
 MPI_CFLAGS := $(patsubst -I%,-isystem %,\
     $(filter-out -pthread,$(shell $(MPICC) --showme:compile)))
 MPI_LDLIBS := $(shell $(MPICC) --showme:link)
+MPI_TESTS := $(BUILD)/test/mpi-faults
 endif
 
 PROGRAM_SOURCES := $(wildcard examples/etx-*.c)
@@ -182,7 +183,7 @@ help:
 
 lib: $(SHARED) $(STATIC) $(DIST_SHARED) $(DIST_STATIC)
 programs: $(PROGRAMS)
-tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts
+tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts $(MPI_TESTS)
 
 # One command that installs what is missing, or says which one would.
 deps:
@@ -303,6 +304,15 @@ $(PARTS_PROGRAMS): $(DIST_SHARED) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $(filter %.o,$^) -L$(LIB) -lexatrkx_dist -lexatrkx \
 	    -lpthread -lm -Wl,-rpath,$(abspath $(LIB)) -o $@
+
+# A test for mpirun that looks below the interface of the library.
+$(BUILD)/obj/test/dist/mpi_faults.o: test/dist/mpi_faults.c
+	$(call compile,$(MPI_CFLAGS))
+$(BUILD)/test/mpi-faults: $(BUILD)/obj/test/dist/mpi_faults.o \
+    $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi.o $(DIST_NCCL) $(SHARED)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $(filter %.o,$^) -L$(LIB) -lexatrkx $(MPI_LDLIBS) \
+	    $(NCCL_LDLIBS) -lpthread -lm -Wl,-rpath,$(abspath $(LIB)) -o $@
 
 bench: all $(CHECKOP_BENCH)
 	@$(CHECKOP_BENCH)
