@@ -110,7 +110,8 @@ STATIC := $(LIB)/libexatrkx.a
 DIST_COMMON := $(filter-out src/dist/mpi% src/dist/nccl%,\
     $(wildcard src/dist/*.c))
 DIST_OBJECTS := $(DIST_COMMON:src/%.c=$(BUILD)/obj/%.o)
-DIST_MPI := $(if $(filter 1,$(HAVE_MPI)),mpi,mpi_absent)
+DIST_MPI := $(patsubst %,$(BUILD)/obj/dist/%.o,\
+    $(if $(filter 1,$(HAVE_MPI)),mpi mpi_open,mpi_absent))
 DIST_SONAME := $(LIB)/libexatrkx_dist.so.$(MAJOR)
 DIST_SHARED := $(LIB)/libexatrkx_dist.so
 DIST_STATIC := $(LIB)/libexatrkx_dist.a
@@ -205,6 +206,8 @@ $(BUILD)/obj/%.o: src/%.c
 	$(call compile)
 $(BUILD)/obj/dist/mpi.o: src/dist/mpi.c
 	$(call compile,$(MPI_CFLAGS))
+$(BUILD)/obj/dist/mpi_open.o: src/dist/mpi_open.c
+	$(call compile,$(MPI_CFLAGS))
 $(BUILD)/obj/cuda/%.o: cuda/%.c
 	$(call compile,-isystem $(CUDA_HOME)/include)
 $(BUILD)/obj/avx2/%.o: src/%.c
@@ -255,7 +258,7 @@ $(SHARED): $(SONAME)
 $(STATIC): $(OBJECTS)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $(OBJECTS)
 
-$(DIST_SONAME): $(DIST_OBJECTS) $(BUILD)/obj/dist/$(DIST_MPI).o \
+$(DIST_SONAME): $(DIST_OBJECTS) $(DIST_MPI) \
     $(DIST_NCCL) $(SHARED) \
     lib/exatrkx_dist.map
 	@mkdir -p $(@D) && echo "  link  $@"
@@ -309,7 +312,7 @@ $(PARTS_PROGRAMS): $(DIST_SHARED) $(SHARED)
 $(BUILD)/obj/test/dist/mpi_faults.o: test/dist/mpi_faults.c
 	$(call compile,$(MPI_CFLAGS))
 $(BUILD)/test/mpi-faults: $(BUILD)/obj/test/dist/mpi_faults.o \
-    $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi.o $(DIST_NCCL) $(SHARED)
+    $(DIST_OBJECTS) $(DIST_MPI) $(DIST_NCCL) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $(filter %.o,$^) -L$(LIB) -lexatrkx $(MPI_LDLIBS) \
 	    $(NCCL_LDLIBS) -lpthread -lm -Wl,-rpath,$(abspath $(LIB)) -o $@
@@ -375,7 +378,7 @@ tsan: deps
 	    OPTIMISE='-O1 -g' SANITIZE='-fsanitize=thread' tests
 	@for suite in threads stages checkop_radius_graph edge_bins \
 	    checkop_line_graph graph checkop_mlp train_steps train_cache \
-	    dist_comm dist_training; do \
+	    dist_comm dist_training dist_parts; do \
 	    CK_TIMEOUT_MULTIPLIER=20 CK_RUN_SUITE=$$suite \
 	    build/tsan/test/exatrkx-tests || exit 1; done
 coverage: deps

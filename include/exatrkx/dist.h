@@ -58,10 +58,10 @@ ETX_API int32_t etx_dist_has_nccl(void);
 
 /* A group of the ranks of host that talks over NCCL, each rank with the CUDA
  * device of this index, which no other rank has: arrays stay in the host's
- * memory and are staged; the current device of the calling thread stays what it
- * was. All ranks call it at once; host carries the handshake, ends the processes
- * and is closed after *out. options may be NULL. ETX_ERR_UNSUPPORTED without the
- * device or in a build without NCCL; when one rank fails all do. */
+ * memory and are staged; the current device of the calling thread stays what
+ * it was. All ranks call it at once; host carries the handshake, ends the
+ * processes and is closed after *out. options may be NULL. ETX_ERR_UNSUPPORTED
+ * without the device or in a build without NCCL; when one rank fails all do. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_open_nccl(etx_dist **out,
     etx_dist *host, int32_t device_index, const etx_dist_options *options);
 
@@ -116,8 +116,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_get_statistics(
  * same trainer; an argument of these that differs is found out at best. A rank
  * that fails makes the calls of the others fail with ETX_ERR_CANCELLED, and the
  * group stays good. The ranks agree at the end of a step and of a validation
- * before any of them writes: when it fails so, every trainer is as it was before
- * the call, and may go on. When a rank died or was late (ETX_ERR_IO) the group
+ * before any of them writes: when it fails so, every trainer is as it was
+ * before the call, and may go on. When a rank died or was late (ETX_ERR_IO) the group
  * is broken, and trainers may differ by that step. The scores of a graph are
  * good when the call succeeded. */
 

@@ -1,5 +1,5 @@
-/* test_dist_options.c -- what groups refuse: options, numbers of ranks, teams and
- * exchanges of callers who are older or newer than the library, or wrong.
+/* test_dist_options.c -- what groups refuse: options, numbers of ranks, teams
+ * and exchanges of callers who are newer than the library, or wrong.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/dist.h>
