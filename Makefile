@@ -110,7 +110,8 @@ STATIC := $(LIB)/libexatrkx.a
 DIST_COMMON := $(filter-out src/dist/mpi% src/dist/nccl%,\
     $(wildcard src/dist/*.c))
 DIST_OBJECTS := $(DIST_COMMON:src/%.c=$(BUILD)/obj/%.o)
-DIST_MPI := $(if $(filter 1,$(HAVE_MPI)),mpi,mpi_absent)
+DIST_MPI := $(patsubst %,$(BUILD)/obj/dist/%.o,\
+    $(if $(filter 1,$(HAVE_MPI)),mpi mpi_open,mpi_absent))
 DIST_SONAME := $(LIB)/libexatrkx_dist.so.$(MAJOR)
 DIST_SHARED := $(LIB)/libexatrkx_dist.so
 DIST_STATIC := $(LIB)/libexatrkx_dist.a
@@ -127,6 +128,7 @@ ifeq ($(HAVE_MPI),1)
 MPI_CFLAGS := $(patsubst -I%,-isystem %,\
     $(filter-out -pthread,$(shell $(MPICC) --showme:compile)))
 MPI_LDLIBS := $(shell $(MPICC) --showme:link)
+MPI_TESTS := $(BUILD)/test/mpi-faults
 endif
 
 PROGRAM_SOURCES := $(wildcard examples/etx-*.c)
@@ -199,7 +201,7 @@ help:
 
 lib: $(SHARED) $(STATIC) $(DIST_SHARED) $(DIST_STATIC)
 programs: $(PROGRAMS)
-tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts \
+tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts $(MPI_TESTS) \
     $(if $(SHIM_CXX),$(SHIM_TESTS))
 
 # One command that installs what is missing, or says which one would.
@@ -221,6 +223,8 @@ compile = @mkdir -p $(@D) && echo "  cc    $@" && \
 $(BUILD)/obj/%.o: src/%.c
 	$(call compile)
 $(BUILD)/obj/dist/mpi.o: src/dist/mpi.c
+	$(call compile,$(MPI_CFLAGS))
+$(BUILD)/obj/dist/mpi_open.o: src/dist/mpi_open.c
 	$(call compile,$(MPI_CFLAGS))
 $(BUILD)/obj/cuda/%.o: cuda/%.c
 	$(call compile,-isystem $(CUDA_HOME)/include)
@@ -285,7 +289,7 @@ $(SHARED): $(SONAME)
 $(STATIC): $(OBJECTS)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $(OBJECTS)
 
-$(DIST_SONAME): $(DIST_OBJECTS) $(BUILD)/obj/dist/$(DIST_MPI).o \
+$(DIST_SONAME): $(DIST_OBJECTS) $(DIST_MPI) \
     $(DIST_NCCL) $(SHARED) \
     lib/exatrkx_dist.map
 	@mkdir -p $(@D) && echo "  link  $@"
@@ -343,6 +347,15 @@ $(PARTS_PROGRAMS): $(DIST_SHARED) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $(filter %.o,$^) -L$(LIB) -lexatrkx_dist -lexatrkx \
 	    -lpthread -lm -Wl,-rpath,$(abspath $(LIB)) -o $@
+
+# A test for mpirun that looks below the interface of the library.
+$(BUILD)/obj/test/dist/mpi_faults.o: test/dist/mpi_faults.c
+	$(call compile,$(MPI_CFLAGS))
+$(BUILD)/test/mpi-faults: $(BUILD)/obj/test/dist/mpi_faults.o \
+    $(DIST_OBJECTS) $(DIST_MPI) $(DIST_NCCL) $(SHARED)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $(filter %.o,$^) -L$(LIB) -lexatrkx $(MPI_LDLIBS) \
+	    $(NCCL_LDLIBS) -lpthread -lm -Wl,-rpath,$(abspath $(LIB)) -o $@
 
 bench: all $(CHECKOP_BENCH)
 	@$(CHECKOP_BENCH)
@@ -407,7 +420,7 @@ tsan: deps
 	    OPTIMISE='-O1 -g' SANITIZE='-fsanitize=thread' tests
 	@for suite in threads stages checkop_radius_graph edge_bins \
 	    checkop_line_graph graph checkop_mlp train_steps train_cache \
-	    dist_comm dist_training; do \
+	    dist_comm dist_training dist_parts; do \
 	    CK_TIMEOUT_MULTIPLIER=20 CK_RUN_SUITE=$$suite \
 	    build/tsan/test/exatrkx-tests || exit 1; done
 coverage: deps

@@ -36,6 +36,7 @@ echo '== programs'
 test/programs/programs.sh "$build"
 echo '== distributed'
 test/dist/dist.sh "$build"
+test/dist/mpi_faults.sh "$build"
 echo '== installed copy'
 test/programs/install.sh
 echo '== parts of a graph'

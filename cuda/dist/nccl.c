@@ -14,6 +14,7 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -29,8 +30,9 @@ struct staging {
 };
 
 struct nccl {
-    ncclComm_t comm; /* NULL once aborted */
-    int device;
+    ncclComm_t comm;       /* NULL once aborted */
+    struct etx_comm *host; /* whose ranks these are; not owned */
+    int device; /* -1: none yet */
     cudaStream_t stream;
     struct staging in, out;
 };
@@ -202,10 +204,19 @@ done:
     return status;
 }
 
-/* Threads of a host may have another device of their own. */
-static etx_status use_device(const struct etx_comm *comm)
+/* Threads of a host may have another device of their own, which *of_host keeps
+ * until leave_device; -1: none. */
+static etx_status use_device(const struct etx_comm *comm, int *of_host)
 {
+    if (cudaGetDevice(of_host) != cudaSuccess)
+        *of_host = -1;
     return check_cuda(comm, "device", cudaSetDevice(self(comm)->device));
+}
+
+static void leave_device(int of_host)
+{
+    if (of_host >= 0)
+        (void)cudaSetDevice(of_host);
 }
 
 /* ------------------------------------------------------------- operations -- */
@@ -220,15 +231,17 @@ static etx_status sum(
     };
     struct nccl *nccl = self(comm);
     const size_t bytes = (size_t)n * (type == ETX_COMM_F32 ? 4 : 8);
+    int of_host = -1;
     etx_status status;
 
-    ETX_CHECK(use_device(comm));
+    ETX_CHECK(use_device(comm, &of_host));
     ETX_CHECK(put(comm, &nccl->in, values, bytes));
     ETX_CHECK(finish(comm, "sum",
         ncclAllReduce(nccl->in.device, nccl->in.device, (size_t)n, types[type],
             ncclSum, nccl->comm, nccl->stream)));
     ETX_CHECK(get(comm, &nccl->in, values, bytes));
 done:
+    leave_device(of_host);
     return status;
 }
 
@@ -287,19 +300,21 @@ static etx_status exchange(struct etx_comm *comm, void *from,
     const size_t bytes_in = count_bytes(n_from, comm->n_ranks, size);
     const size_t bytes_out = count_bytes(n_to, comm->n_ranks, size);
     size_t *piece = NULL; /* [2, n_ranks] */
+    int of_host = -1;
     etx_status status;
 
     ETX_CHECK(etx_dist_alloc(
         &piece, 2 * (int64_t)comm->n_ranks, sizeof *piece, "pieces"));
     scale(piece, n_from, comm->n_ranks, size);
     scale(piece + comm->n_ranks, n_to, comm->n_ranks, size);
-    ETX_CHECK(use_device(comm));
+    ETX_CHECK(use_device(comm, &of_host));
     ETX_CHECK(grow(&nccl->in, comm, bytes_in));
     ETX_CHECK(put(comm, &nccl->out, to, bytes_out));
     ETX_CHECK(finish(comm, "exchange",
         send_pieces(comm, piece, piece + comm->n_ranks)));
     ETX_CHECK(get(comm, &nccl->in, from, bytes_in));
 done:
+    leave_device(of_host);
     free(piece);
     return status;
 }
@@ -334,15 +349,17 @@ static etx_status broadcast(
 {
     struct nccl *nccl = self(comm);
     const size_t bytes = (size_t)n * size;
+    int of_host = -1;
     etx_status status;
 
-    ETX_CHECK(use_device(comm));
+    ETX_CHECK(use_device(comm, &of_host));
     ETX_CHECK(put(comm, &nccl->in, data, bytes));
     ETX_CHECK(finish(comm, "broadcast",
         ncclBroadcast(nccl->in.device, nccl->in.device, bytes, ncclInt8, root,
             nccl->comm, nccl->stream)));
     ETX_CHECK(get(comm, &nccl->in, data, bytes));
 done:
+    leave_device(of_host);
     return status;
 }
 
@@ -355,26 +372,50 @@ static etx_status barrier(struct etx_comm *comm)
 
 /* -------------------------------------------------------- open and close -- */
 
-static void close_nccl(struct etx_comm *comm)
+static void release(struct nccl *nccl)
 {
-    struct nccl *nccl = self(comm);
-
-    if (!comm->is_broken && nccl->comm != NULL &&
-        finish(comm, "close", ncclCommFinalize(nccl->comm)) == ETX_OK) {
-        (void)ncclCommDestroy(nccl->comm);
-        nccl->comm = NULL;
-    }
     abort_nccl(nccl);
     free_staging(&nccl->in);
     free_staging(&nccl->out);
     if (nccl->stream != NULL)
         (void)cudaStreamDestroy(nccl->stream);
+}
+
+/* Without the device that it asked for a rank has nothing to release. */
+static void close_nccl(struct etx_comm *comm)
+{
+    struct nccl *nccl = self(comm);
+    int of_host = -1;
+
+    if (nccl->device >= 0 && use_device(comm, &of_host) == ETX_OK) {
+        if (!comm->is_broken && nccl->comm != NULL &&
+            finish(comm, "close", ncclCommFinalize(nccl->comm)) == ETX_OK) {
+            (void)ncclCommDestroy(nccl->comm);
+            nccl->comm = NULL;
+        }
+        release(nccl);
+    }
+    leave_device(of_host);
     free(nccl);
 }
 
 static void give_up(struct etx_comm *comm)
 {
-    abort_nccl(self(comm));
+    int of_host = -1;
+
+    if (use_device(comm, &of_host) == ETX_OK)
+        abort_nccl(self(comm));
+    leave_device(of_host);
+}
+
+/* The processes are those of the host's transport. */
+static void end_processes(struct etx_comm *comm, int32_t exit_status)
+{
+    struct etx_comm *host = self(comm)->host;
+
+    etx_comm_give_up(host);
+    if (host->transport->end_processes != NULL)
+        host->transport->end_processes(host, exit_status);
 }
 
 static const struct etx_comm_transport transport = {.name = "nccl",
@@ -384,49 +425,94 @@ static const struct etx_comm_transport transport = {.name = "nccl",
     .broadcast = broadcast,
     .barrier = barrier,
     .give_up = give_up,
+    .end_processes = end_processes,
     .close = close_nccl};
 
-/* Rank 0's id reaches all over the host's transport; then all meet. */
-static etx_status meet(struct etx_comm *comm, struct etx_comm *host)
+/* What rank 0 tells all over the host's transport. */
+struct start {
+    ncclUniqueId id;
+    ncclResult_t result; /* of making it */
+};
+
+/* Rank 0's id reaches all, or that it has none; then all meet. */
+static etx_status meet(struct etx_comm *comm)
 {
     struct nccl *nccl = self(comm);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    ncclUniqueId id;
-    ncclResult_t result = ncclSuccess;
-    etx_status status = ETX_OK;
+    struct start start;
+    etx_status status;
 
-    memset(&id, 0, sizeof id);
+    memset(&start, 0, sizeof start);
     config.blocking = 0;
     if (comm->rank == 0)
-        result = ncclGetUniqueId(&id);
-    if (result != ncclSuccess)
-        return say_nccl(comm, "start", result);
-    ETX_CHECK(etx_comm_broadcast(host, &id, 1, sizeof id, 0));
+        start.result = ncclGetUniqueId(&start.id);
+    ETX_CHECK(etx_comm_broadcast(nccl->host, &start, 1, sizeof start, 0));
+    if (start.result != ncclSuccess)
+        return say_nccl(comm, "start of rank 0", start.result);
     ETX_CHECK(finish(comm, "start",
-        ncclCommInitRankConfig(
-            &nccl->comm, comm->n_ranks, id, comm->rank, &config)));
+        ncclCommInitRankConfig(&nccl->comm, comm->n_ranks, start.id,
+            comm->rank, &config)));
 done:
     return status;
 }
 
-/* Whether this rank has the device it asked for, before anyone waits. */
-static etx_status open_device(struct etx_comm *comm, int32_t device)
+/* The device that this rank asked for, current from now on. */
+static etx_status find_device(
+    struct etx_comm *comm, int32_t device, int *of_host)
 {
-    struct nccl *nccl = self(comm);
     int n_devices = 0;
     const cudaError_t error = cudaGetDeviceCount(&n_devices);
-    etx_status status;
 
     if (error != cudaSuccess || device < 0 || device >= n_devices)
         return etx_dist_fail(ETX_ERR_UNSUPPORTED,
             "rank %d: no CUDA device %d: %s", (int)comm->rank, (int)device,
             error != cudaSuccess ? cudaGetErrorString(error)
                                  : "there are fewer");
-    nccl->device = device;
-    ETX_CHECK(use_device(comm));
-    ETX_CHECK(check_cuda(comm, "stream",
-        cudaStreamCreateWithFlags(&nccl->stream, cudaStreamNonBlocking)));
+    self(comm)->device = device;
+    return use_device(comm, of_host);
+}
+
+static etx_status make_stream(struct etx_comm *comm)
+{
+    return check_cuda(comm, "stream",
+        cudaStreamCreateWithFlags(
+            &self(comm)->stream, cudaStreamNonBlocking));
+}
+
+/* Whether all ranks have theirs, before anyone waits; status is this one's. */
+static etx_status agree(struct etx_comm *comm, etx_status status)
+{
+    int64_t n_failed = status != ETX_OK;
+    const etx_status sum =
+        etx_comm_sum(self(comm)->host, &n_failed, 1, ETX_COMM_I64);
+
+    if (status != ETX_OK)
+        return status;
+    if (sum != ETX_OK || n_failed == 0)
+        return sum;
+    return etx_dist_fail(ETX_ERR_CANCELLED,
+        "rank %d: %lld of %d ranks have no device", (int)comm->rank,
+        (long long)n_failed, (int)comm->n_ranks);
+}
+
+static etx_status join(struct etx_comm *comm, int32_t device)
+{
+    char message[512];
+    int of_host = -1;
+    etx_status status = find_device(comm, device, &of_host);
+
+    if (status == ETX_OK)
+        status = make_stream(comm);
+    (void)snprintf(message, sizeof message, "%s", etx_last_error());
+    if (status != ETX_OK) {
+        (void)agree(comm, status);
+        etx_set_last_error(message);
+        goto done;
+    }
+    ETX_CHECK(agree(comm, ETX_OK));
+    ETX_CHECK(meet(comm));
 done:
+    leave_device(of_host);
     return status;
 }
 
@@ -435,22 +521,15 @@ etx_status etx_comm_open_nccl(struct etx_comm **out, struct etx_comm *host,
 {
     struct nccl *nccl = NULL;
     struct etx_comm *comm = NULL;
-    int64_t n_failed = 0;
     etx_status status;
 
     ETX_CHECK(etx_dist_alloc(&nccl, 1, sizeof *nccl, "an NCCL rank"));
+    nccl->host = host;
+    nccl->device = -1;
     ETX_CHECK(etx_comm_create(
         &comm, &transport, nccl, host->rank, host->n_ranks, deadline));
     nccl = NULL;
-    status = open_device(comm, device);
-    n_failed = status != ETX_OK;
-    if (etx_comm_sum(host, &n_failed, 1, ETX_COMM_I64) == ETX_OK &&
-        n_failed > 0 && status == ETX_OK)
-        status = etx_dist_fail(ETX_ERR_CANCELLED,
-            "rank %d: %lld of %d ranks have no device", (int)comm->rank,
-            (long long)n_failed, (int)comm->n_ranks);
-    ETX_CHECK(status);
-    ETX_CHECK(meet(comm, host));
+    ETX_CHECK(join(comm, device));
     *out = comm;
     comm = NULL;
 done:

@@ -8,7 +8,8 @@
  *
  * Errors are those of exatrkx.h: etx_last_error() has the message. ETX_ERR_IO
  * when a rank did not arrive within the deadline, ETX_ERR_CANCELLED when one
- * gave up.
+ * gave up. Nobody reads or writes the buffers of a call that has returned,
+ * failed or not.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_DIST_H
@@ -31,13 +32,13 @@ typedef struct etx_dist_options {
                        * gradients are added in the order of the transport */
     int32_t deal;     /* ETX_DEAL_...: which rank works on which graph */
     int32_t reserved; /* 0 */
-    double deadline;  /* seconds that a rank waits for the others, above 0;
-                       * default 60 */
+    double deadline;  /* seconds that a rank waits for the others, above 0
+                       * and at most 1e9; default 60 */
 } etx_dist_options;
 
 /* Fill options with defaults; struct_size is sizeof *options of the caller.
  * ETX_ERR_ARGUMENT for NULL and for a size below that of the first version of
- * the struct. */
+ * the struct or above 4096. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_options_init(
     etx_dist_options *options, size_t struct_size);
 
@@ -46,7 +47,9 @@ ETX_API int32_t etx_dist_has_mpi(void);
 
 /* Join the processes of MPI_COMM_WORLD, which mpirun or srun started; starts
  * MPI when the host has not, and etx_dist_close then ends it. options may be
- * NULL. ETX_ERR_UNSUPPORTED in a build without MPI. */
+ * NULL. ETX_ERR_UNSUPPORTED in a build without MPI, and when MPI was started
+ * with a thread level below MPI_THREAD_SERIALIZED. After an operation that did
+ * not end MPI keeps some memory of the group, 8 MiB and a bit. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_open_mpi(
     etx_dist **out, const etx_dist_options *options);
 
@@ -55,14 +58,17 @@ ETX_API int32_t etx_dist_has_nccl(void);
 
 /* A group of the ranks of host that talks over NCCL, each rank with the CUDA
  * device of this index, which no other rank has: arrays stay in the host's
- * memory and are staged. All ranks call it at once; host carries the handshake
- * and stays open. options may be NULL. ETX_ERR_UNSUPPORTED without the device
- * or in a build without NCCL; when one rank fails all do. */
+ * memory and are staged; the current device of the calling thread stays what
+ * it was. All ranks call it at once; host carries the handshake, ends the
+ * processes and is closed after *out. options may be NULL. ETX_ERR_UNSUPPORTED
+ * without the device or in a build without NCCL; when one rank fails all do. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_open_nccl(etx_dist **out,
     etx_dist *host, int32_t device_index, const etx_dist_options *options);
 
 /* n_ranks (1 .. 1024) ends of a group of threads of this process, in out
- * [n_ranks]; each is for one thread. options may be NULL. */
+ * [n_ranks]; each is for one thread. options may be NULL. The deadline is for
+ * ranks that do not arrive: once all are in an operation each waits until the
+ * others have done their part of it. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_open_threads(
     etx_dist **out, int32_t n_ranks, const etx_dist_options *options);
 
@@ -93,7 +99,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_team(
 
 /* What a rank spent on the group since it was opened. */
 typedef struct etx_dist_statistics {
-    double seconds;         /* moving and adding data */
+    double seconds;         /* moving and adding data, once all were there */
     double waiting_seconds; /* until the other ranks were as far */
     int64_t n_calls;        /* of what `seconds` counts */
     int64_t n_bytes;        /* that this rank gave to them */
@@ -109,7 +115,11 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_get_statistics(
  * are called by all ranks at once, with the same graph, model and event or the
  * same trainer; an argument of these that differs is found out at best. A rank
  * that fails makes the calls of the others fail with ETX_ERR_CANCELLED, and the
- * group stays good. */
+ * group stays good. The ranks agree at the end of a step and of a validation
+ * before any of them writes: when it fails so, every trainer is as it was
+ * before the call, and may go on. When a rank died or was late (ETX_ERR_IO) the group
+ * is broken, and trainers may differ by that step. The scores of a graph are
+ * good when the call succeeded. */
 
 /* Carries the rows of parts between the ranks of a group; *out is good while
  * dist is. */

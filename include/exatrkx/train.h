@@ -122,8 +122,8 @@ typedef struct etx_team {
 
 /* Train with others from now on; team is copied, what it points to must
  * outlive the trainer or the next call of this. NULL: alone. Before the first
- * step. ETX_ERR_ARGUMENT for a team that lacks a function or has rank, n_ranks
- * or deal out of bounds. */
+ * step. ETX_ERR_ARGUMENT for a team that lacks a function or has rank, n_ranks,
+ * deal or reserved out of bounds. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_team(
     etx_trainer *trainer, const etx_team *team);
 

@@ -5,10 +5,12 @@
 
 #include "base/check.h"
 #include "base/finite.h"
+#include "base/options.h"
 #include "base/status.h"
 
 #include <inttypes.h>
 #include <stdalign.h>
+#include <stddef.h>
 
 #define MOST_PARTS 65536
 
@@ -78,15 +80,22 @@ etx_status etx_check_part(
     return ETX_OK;
 }
 
-etx_status etx_check_exchange(
-    const char *function, const etx_part_exchange *exchange)
+etx_status etx_read_exchange(etx_part_exchange *out, const char *function,
+    const etx_part_exchange *exchange)
 {
-    if (exchange == NULL || exchange->swap == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function,
-            exchange == NULL ? "exchange" : "exchange->swap");
-    if (exchange->struct_size < sizeof *exchange)
+    etx_status status;
+
+    *out = (etx_part_exchange){.struct_size = sizeof *out};
+    ETX_CHECK(etx_check_given(function, "exchange", exchange));
+    ETX_CHECK(etx_options_copy(out, sizeof *out, exchange,
+        exchange->struct_size, ETX_SIZE_UP_TO(etx_part_exchange, user),
+        "exchange of parts"));
+    if (out->reserved != 0)
         return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: exchange struct_size %d is below %d", function,
-            (int)exchange->struct_size, (int)sizeof *exchange);
-    return ETX_OK;
+            "%s: exchange->reserved is %d and must be 0", function,
+            (int)out->reserved);
+    ETX_CHECK(etx_check_given(function, "exchange->swap",
+        out->swap == NULL ? NULL : exchange));
+done:
+    return status;
 }

@@ -34,8 +34,9 @@ etx_status etx_check_finite(const char *function, const char *name,
 etx_status etx_check_part(
     const char *function, int32_t n_parts, int32_t part, int32_t order);
 
-/* An exchange of this header or a later one, with its function. */
-etx_status etx_check_exchange(
-    const char *function, const etx_part_exchange *exchange);
+/* Copy a caller's exchange to out, its struct_size bytes of it, and check
+ * it. */
+etx_status etx_read_exchange(etx_part_exchange *out, const char *function,
+    const etx_part_exchange *exchange);
 
 #endif

@@ -121,11 +121,12 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
 {
     etx_status status = ETX_OK;
     void (*tell)(void *user, etx_status why) = NULL;
+    etx_part_exchange known;
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_exchange(__func__, exchange));
-    tell = exchange->leave;
+    ETX_CHECK(etx_read_exchange(&known, __func__, exchange));
+    tell = known.leave;
     ETX_CHECK(etx_check_given(__func__, "part", part));
     ETX_CHECK(etx_check_given(__func__, "context", context));
     ETX_CHECK(etx_check_given(__func__, "model", model));
@@ -135,10 +136,10 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
     ETX_CHECK(check_hits(__func__, part->whole_nodes, event));
     ETX_CHECK(check_network(__func__, context, model));
     ETX_CHECK(etx_stage_score_part(
-        scores, context, model, part, event, exchange));
+        scores, context, model, part, event, &known));
 done:
     if (status != ETX_OK && tell != NULL)
-        tell(exchange->user, status);
+        tell(known.user, status);
     etx_float_environment_leave(&host);
     return status;
 }

@@ -102,16 +102,16 @@ done:
 
 etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
 {
-    const etx_team alone = {.struct_size = sizeof alone, .n_ranks = 1};
+    etx_team known = {.struct_size = sizeof known, .n_ranks = 1};
     etx_status status;
 
     ETX_CHECK(etx_check_given("etx_trainer_set_team", "trainer", trainer));
     if (team != NULL)
-        ETX_CHECK(etx_team_check(team));
-    if (team != NULL && team->n_ranks > 1 && trainer->parts.n_parts > 0)
+        ETX_CHECK(etx_team_read(&known, team));
+    if (known.n_ranks > 1 && trainer->parts.n_parts > 0)
         return etx_fail(ETX_ERR_ARGUMENT,
             "etx_trainer_set_team: the trainer computes parts of graphs");
-    trainer->team = team != NULL ? *team : alone;
+    trainer->team = known;
 done:
     return status;
 }
@@ -152,8 +152,8 @@ etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
     if (exchange == NULL && n_parts == 1)
         parts.n_parts = 0;
     else {
-        ETX_CHECK(etx_check_exchange("etx_trainer_set_parts", exchange));
-        parts.exchange = *exchange;
+        ETX_CHECK(etx_read_exchange(
+            &parts.exchange, "etx_trainer_set_parts", exchange));
     }
     ETX_CHECK(etx_trainer_share(trainer, &parts));
 done:

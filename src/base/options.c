@@ -16,11 +16,13 @@ static etx_status check_size(
 {
     if (struct_size < first_size)
         return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: struct_size %zu is below %zu: fill the struct with its _init",
+            "%s: struct_size %zu is below %zu: fill the struct with its _init "
+            "or set it to the size of the struct",
             name, struct_size, first_size);
     if (struct_size > MOST_BYTES)
         return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: struct_size %zu is above %d: fill the struct with its _init",
+            "%s: struct_size %zu is above %d: fill the struct with its _init "
+            "or set it to the size of the struct",
             name, struct_size, MOST_BYTES);
     return ETX_OK;
 }

@@ -6,7 +6,8 @@
  * the deadline makes the others fail with ETX_ERR_IO and a message that names
  * the operation; one that gives up (etx_comm_give_up) makes them fail with
  * ETX_ERR_CANCELLED. After a failure the group is broken: every later call
- * fails at once, and buffers of the failed call hold anything.
+ * fails at once, and buffers of the failed call hold anything. Nobody uses the
+ * buffers of a call that has returned, failed or not.
  *
  * A transport is one table of functions in one file. A communicator is used by
  * one thread at a time.
@@ -18,6 +19,10 @@
 #include <exatrkx/exatrkx.h>
 
 struct etx_comm;
+
+/* The longest deadline, 30 years: a time_t surely holds it, and an integer its
+ * milliseconds. */
+#define ETX_COMM_MOST_SECONDS 1e9
 
 /* What etx_comm_sum adds. */
 enum etx_comm_type { ETX_COMM_F32, ETX_COMM_F64, ETX_COMM_I64 };
@@ -82,7 +87,8 @@ struct etx_comm {
     void *self;      /* the transport's */
     int32_t rank;    /* 0 .. n_ranks-1 */
     int32_t n_ranks; /* >= 1 */
-    double deadline; /* seconds that an operation may take */
+    double deadline; /* seconds that this rank waits for others at one place,
+                      * above 0 and at most ETX_COMM_MOST_SECONDS */
     int32_t is_broken;
     struct etx_comm_statistics statistics;
 };
@@ -93,19 +99,23 @@ etx_status etx_comm_create(struct etx_comm **out,
     const struct etx_comm_transport *transport, void *self, int32_t rank,
     int32_t n_ranks, double deadline);
 
+/* ETX_ERR_ARGUMENT unless a group can have so many threads. */
+etx_status etx_comm_check_threads(int32_t n_ranks);
+
 /* n_ranks communicators [n_ranks] for as many threads of this process; each is
  * used by one thread and closed by etx_comm_close. */
 etx_status etx_comm_open_threads(
     struct etx_comm **out, int32_t n_ranks, double deadline);
 
 /* MPI_COMM_WORLD; starts MPI when the host has not. ETX_ERR_UNSUPPORTED in a
- * build without MPI. Closing it ends MPI when this started it. */
+ * build without MPI, and when MPI's thread level is below SERIALIZED. Closing
+ * it ends MPI when this started it. */
 etx_status etx_comm_open_mpi(struct etx_comm **out, double deadline);
 
 /* As many ranks as host has, over NCCL, each with a CUDA device of its own;
- * host carries the first handshake and is not needed afterwards. Collective:
- * when a rank has no device all fail. ETX_ERR_UNSUPPORTED without the device or
- * in a build without NCCL. */
+ * host carries the first handshake and ends the processes; it is open as long
+ * as *out. Collective: when a rank has no device all fail. ETX_ERR_UNSUPPORTED
+ * without the device or in a build without NCCL. */
 etx_status etx_comm_open_nccl(struct etx_comm **out, struct etx_comm *host,
     int32_t device, double deadline);
 

@@ -3,31 +3,37 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/dist.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dist/fail.h"
 
+/* The rule of struct_size: docs/stability.md. No struct will ever be as large
+ * as MOST_BYTES; FIRST_SIZE is the size at the first release. */
+#define MOST_BYTES 4096
+#define FIRST_SIZE                                                             \
+    (offsetof(etx_dist_options, deadline) + sizeof(double))
+
 static const etx_dist_options defaults = {
     .struct_size = sizeof defaults, .deadline = 60.0};
-
-static etx_status check_given(
-    const char *function, const char *name, const void *pointer)
-{
-    if (pointer != NULL)
-        return ETX_OK;
-    return etx_dist_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function, name);
-}
 
 /* ------------------------------------------------------------- options -- */
 
 static etx_status check_size(size_t size)
 {
-    if (size >= sizeof defaults && size <= UINT32_MAX)
+    if (size >= FIRST_SIZE && size <= MOST_BYTES)
         return ETX_OK;
     return etx_dist_fail(ETX_ERR_ARGUMENT,
-        "distribution options: struct_size %zu is not in %zu .. %u", size,
-        sizeof defaults, UINT32_MAX);
+        "distribution options: struct_size %zu is not in %zu .. %d: fill the "
+        "struct with its _init",
+        size, FIRST_SIZE, MOST_BYTES);
+}
+
+static size_t find_less(size_t a, size_t b)
+{
+    return a < b ? a : b;
 }
 
 etx_status etx_dist_options_init(
@@ -35,10 +41,11 @@ etx_status etx_dist_options_init(
 {
     etx_status status;
 
-    ETX_CHECK(check_given("etx_dist_options_init", "options", options));
+    ETX_CHECK(
+        etx_dist_check_given("etx_dist_options_init", "options", options));
     ETX_CHECK(check_size(struct_size));
     memset(options, 0, struct_size);
-    memcpy(options, &defaults, sizeof defaults);
+    memcpy(options, &defaults, find_less(struct_size, sizeof defaults));
     options->struct_size = (uint32_t)struct_size;
 done:
     return status;
@@ -52,10 +59,41 @@ static etx_status check_beyond(const etx_dist_options *options)
     for (size_t k = sizeof defaults; k < options->struct_size; k++)
         if (bytes[k] != 0)
             return etx_dist_fail(ETX_ERR_ARGUMENT,
-                "distribution options: byte %zu is beyond what this library "
-                "knows, and not 0",
-                k);
+                "distribution options: byte %zu of %zu is set, but this "
+                "library knows only the first %zu: the caller asks for "
+                "something newer",
+                k, (size_t)options->struct_size, sizeof defaults);
     return ETX_OK;
+}
+
+static etx_status check_deadline(double deadline)
+{
+    const char *wrong = NULL;
+
+    if (isnan(deadline))
+        wrong = "is not a number";
+    else if (deadline <= 0.0)
+        wrong = "is not above 0 s";
+    else if (deadline > ETX_COMM_MOST_SECONDS)
+        wrong = "is above 1000000000 s";
+    return wrong == NULL ? ETX_OK
+                         : etx_dist_fail(ETX_ERR_ARGUMENT,
+                               "distribution options: the deadline %s", wrong);
+}
+
+static etx_status check_values(const etx_dist_options *options)
+{
+    if (options->deal != ETX_DEAL_BALANCED &&
+        options->deal != ETX_DEAL_IN_TURN)
+        return etx_dist_fail(ETX_ERR_ARGUMENT,
+            "distribution options: deal %d is neither 0 (balanced) nor 1 "
+            "(in turn)",
+            (int)options->deal);
+    if (options->reserved != 0)
+        return etx_dist_fail(ETX_ERR_ARGUMENT,
+            "distribution options: reserved is %d and must be 0",
+            (int)options->reserved);
+    return check_deadline(options->deadline);
 }
 
 static etx_status read_options(
@@ -68,16 +106,9 @@ static etx_status read_options(
         return ETX_OK;
     ETX_CHECK(check_size(options->struct_size));
     ETX_CHECK(check_beyond(options));
-    *out = *options;
-    if (out->deal != ETX_DEAL_BALANCED && out->deal != ETX_DEAL_IN_TURN)
-        return etx_dist_fail(ETX_ERR_ARGUMENT,
-            "distribution options: deal %d is neither 0 (balanced) nor 1 "
-            "(in turn)",
-            (int)out->deal);
-    if (!(out->deadline > 0.0))
-        return etx_dist_fail(ETX_ERR_ARGUMENT,
-            "distribution options: the deadline of %lld ms is not above 0",
-            (long long)(out->deadline * 1e3));
+    memcpy(out, options, find_less(options->struct_size, sizeof *out));
+    out->struct_size = sizeof *out;
+    ETX_CHECK(check_values(out));
 done:
     return status;
 }
@@ -106,7 +137,7 @@ etx_status etx_dist_open_mpi(
     struct etx_comm *comm = NULL;
     etx_status status;
 
-    ETX_CHECK(check_given("etx_dist_open_mpi", "out", out));
+    ETX_CHECK(etx_dist_check_given("etx_dist_open_mpi", "out", out));
     ETX_CHECK(read_options(&known, options));
     ETX_CHECK(etx_comm_open_mpi(&comm, known.deadline));
     ETX_CHECK(make_dist(out, comm, &known));
@@ -123,8 +154,8 @@ etx_status etx_dist_open_nccl(etx_dist **out, etx_dist *host,
     struct etx_comm *comm = NULL;
     etx_status status;
 
-    ETX_CHECK(check_given("etx_dist_open_nccl", "out", out));
-    ETX_CHECK(check_given("etx_dist_open_nccl", "host", host));
+    ETX_CHECK(etx_dist_check_given("etx_dist_open_nccl", "out", out));
+    ETX_CHECK(etx_dist_check_given("etx_dist_open_nccl", "host", host));
     ETX_CHECK(read_options(&known, options));
     ETX_CHECK(
         etx_comm_open_nccl(&comm, host->comm, device_index, known.deadline));
@@ -140,26 +171,41 @@ int32_t etx_dist_has_nccl(void)
     return etx_comm_has_nccl();
 }
 
+/* One end for each of comm [n_ranks]; all or none. */
+static etx_status make_dists(struct etx_dist **out, struct etx_comm **comm,
+    int32_t n_ranks, const etx_dist_options *options)
+{
+    int32_t n_made = 0;
+    etx_status status = ETX_OK;
+
+    for (; n_made < n_ranks; n_made++)
+        ETX_CHECK(make_dist(out + n_made, comm[n_made], options));
+done:
+    for (int32_t r = 0; status != ETX_OK && r < n_made; r++) {
+        free(out[r]);
+        out[r] = NULL;
+    }
+    return status;
+}
+
 etx_status etx_dist_open_threads(
     etx_dist **out, int32_t n_ranks, const etx_dist_options *options)
 {
     etx_dist_options known;
     struct etx_comm **comm = NULL;
     int32_t n_comms = 0;
-    int32_t n_made = 0;
     etx_status status;
 
-    ETX_CHECK(check_given("etx_dist_open_threads", "out", out));
+    ETX_CHECK(etx_dist_check_given("etx_dist_open_threads", "out", out));
     ETX_CHECK(read_options(&known, options));
+    ETX_CHECK(etx_comm_check_threads(n_ranks));
     ETX_CHECK(etx_dist_alloc(&comm, n_ranks, sizeof(*comm), "ranks"));
     ETX_CHECK(etx_comm_open_threads(comm, n_ranks, known.deadline));
-    for (n_comms = n_ranks; n_made < n_ranks; n_made++)
-        ETX_CHECK(make_dist(out + n_made, comm[n_made], &known));
+    n_comms = n_ranks;
+    ETX_CHECK(make_dists(out, comm, n_ranks, &known));
 done:
     for (int32_t r = 0; status != ETX_OK && r < n_comms; r++)
         etx_comm_close(comm[r]);
-    for (int32_t r = 0; status != ETX_OK && r < n_made; r++)
-        free(out[r]);
     free(comm);
     return status;
 }
@@ -212,7 +258,7 @@ etx_status etx_dist_barrier(etx_dist *dist)
 {
     etx_status status;
 
-    ETX_CHECK(check_given("etx_dist_barrier", "dist", dist));
+    ETX_CHECK(etx_dist_check_given("etx_dist_barrier", "dist", dist));
     ETX_CHECK(etx_comm_barrier(dist->comm));
 done:
     return status;
@@ -222,12 +268,13 @@ etx_status etx_dist_sum(etx_dist *dist, double *values, int64_t n)
 {
     etx_status status;
 
-    ETX_CHECK(check_given("etx_dist_sum", "dist", dist));
+    ETX_CHECK(etx_dist_check_given("etx_dist_sum", "dist", dist));
     if (n < 0)
         return etx_dist_fail(ETX_ERR_ARGUMENT,
             "etx_dist_sum: n %lld is negative", (long long)n);
     if (n > 0)
-        ETX_CHECK(check_given("etx_dist_sum", "values", values));
+        ETX_CHECK(etx_dist_check_given("etx_dist_sum", "values", values));
+    ETX_CHECK(etx_comm_barrier(dist->comm));
     ETX_CHECK(etx_comm_sum(dist->comm, values, n, ETX_COMM_F64));
 done:
     return status;
@@ -238,8 +285,9 @@ etx_status etx_dist_get_statistics(
 {
     etx_status status;
 
-    ETX_CHECK(check_given("etx_dist_get_statistics", "out", out));
-    ETX_CHECK(check_given("etx_dist_get_statistics", "dist", dist));
+    ETX_CHECK(etx_dist_check_given("etx_dist_get_statistics", "out", out));
+    ETX_CHECK(
+        etx_dist_check_given("etx_dist_get_statistics", "dist", dist));
     *out = (etx_dist_statistics){
         .seconds = dist->comm->statistics.seconds,
         .waiting_seconds = dist->comm->statistics.barrier_seconds,

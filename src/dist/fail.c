@@ -20,6 +20,14 @@ etx_status etx_dist_fail(etx_status status, const char *format, ...)
     return status;
 }
 
+etx_status etx_dist_check_given(
+    const char *function, const char *name, const void *pointer)
+{
+    if (pointer != NULL)
+        return ETX_OK;
+    return etx_dist_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function, name);
+}
+
 etx_status etx_dist_alloc(
     void *out_pointer, int64_t count, size_t size, const char *what)
 {

@@ -12,6 +12,11 @@
 etx_status etx_dist_fail(etx_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* An object or output that must be there, else ETX_ERR_ARGUMENT with these
+ * names. */
+etx_status etx_dist_check_given(
+    const char *function, const char *name, const void *pointer);
+
 /* *out = count * size zeroed bytes, to be given to free(); what names them in
  * the message of ETX_ERR_MEMORY. count 0 gives a pointer, too. */
 etx_status etx_dist_alloc(

@@ -1,10 +1,10 @@
 /* dist/graph_parallel.c -- one graph on all ranks of a group.
  *
- * Ranks agree before every exchange whether all of them are still at it, which
- * costs a barrier and a sum of one number: a rank that failed takes part in one agreement
- * more instead of leaving the others to their deadline, and the group stays
- * whole. The partition is rank 0's, as another machine's sines may round
- * otherwise.
+ * Ranks agree before every exchange and at the end whether all of them are
+ * still at it, which costs a barrier and a sum of one number: a rank that
+ * failed takes part in one agreement more instead of leaving the others to
+ * their deadline, and the group stays whole. The partition is rank 0's, as
+ * another machine's sines may round otherwise.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>
@@ -62,20 +62,12 @@ static void leave(void *user, etx_status status)
     etx_set_last_error(message);
 }
 
-static etx_status check_given(
-    const char *function, const char *name, const void *pointer)
-{
-    if (pointer != NULL)
-        return ETX_OK;
-    return etx_dist_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function, name);
-}
-
 etx_status etx_dist_exchange(etx_part_exchange *out, etx_dist *dist)
 {
     etx_status status;
 
-    ETX_CHECK(check_given("etx_dist_exchange", "out", out));
-    ETX_CHECK(check_given("etx_dist_exchange", "dist", dist));
+    ETX_CHECK(etx_dist_check_given("etx_dist_exchange", "out", out));
+    ETX_CHECK(etx_dist_check_given("etx_dist_exchange", "dist", dist));
     *out = (etx_part_exchange){.struct_size = sizeof *out,
         .swap = swap,
         .leave = leave,
@@ -90,7 +82,8 @@ etx_status etx_dist_trainer_set_parts(
     etx_part_exchange exchange;
     etx_status status;
 
-    ETX_CHECK(check_given("etx_dist_trainer_set_parts", "trainer", trainer));
+    ETX_CHECK(etx_dist_check_given(
+        "etx_dist_trainer_set_parts", "trainer", trainer));
     ETX_CHECK(etx_dist_exchange(&exchange, dist));
     ETX_CHECK(etx_trainer_set_parts(trainer, dist->comm->n_ranks,
         dist->comm->rank, order, &exchange));
@@ -213,7 +206,8 @@ static etx_status gather_scores(struct scoring *scoring)
     ETX_CHECK(etx_comm_gather(scoring->dist->comm, scoring->by_rank,
         scoring->of_part, scoring->n_own, sizeof *scoring->of_part));
     order_scores(scoring);
-    ETX_CHECK(etx_graph_set_scores(scoring->graph, scoring->score));
+    ETX_CHECK(agree(scoring->dist,
+        etx_graph_set_scores(scoring->graph, scoring->score)));
 done:
     return status;
 }
@@ -226,7 +220,7 @@ etx_status etx_dist_graph_score(etx_graph *graph, etx_dist *dist,
     etx_part_exchange exchange;
     etx_status status;
 
-    ETX_CHECK(check_given("etx_dist_graph_score", "graph", graph));
+    ETX_CHECK(etx_dist_check_given("etx_dist_graph_score", "graph", graph));
     ETX_CHECK(etx_dist_exchange(&exchange, dist));
     ETX_CHECK(share_nodes(&scoring, event, order));
     status = make_part(&scoring);

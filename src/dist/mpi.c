@@ -2,29 +2,23 @@
  *
  * Every operation is a nonblocking collective that is polled until it is done
  * or the deadline has passed: MPI itself waits for ever for a rank that hangs.
- * What a late collective would still write is never read: the group is broken,
- * and the program is expected to end.
+ * A collective that came too late is still in flight and may move data at any
+ * later call of MPI, the host's too. So MPI only ever sees memory of the
+ * communicator, which is taken at the start, and left to MPI for good when a
+ * collective did not end: data go through it in pieces.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "dist/comm.h"
+#include "dist/mpi.h"
 
-#include <limits.h>
-#include <mpi.h>
 #include <sched.h>
-#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "dist/fail.h"
 
 #define SECONDS_OF_SPINNING 2e-3 /* then the core is left to others */
 
-/* What a communicator holds. */
-struct mpi {
-    MPI_Comm comm;        /* of this library alone */
-    int32_t started_here; /* MPI is to be finalised */
-};
-
-static etx_status check_mpi(const char *operation, int code)
+etx_status etx_mpi_check(const char *operation, int code)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
@@ -45,39 +39,46 @@ static void rest(double waited)
         (void)nanosleep(&nap, NULL);
 }
 
+static struct mpi *self(const struct etx_comm *comm)
+{
+    return comm->self;
+}
+
+static etx_status say_late(const struct etx_comm *comm, const char *operation)
+{
+    return etx_dist_fail(ETX_ERR_IO,
+        "%s: another of %d ranks did not arrive within %lld ms", operation,
+        (int)comm->n_ranks, (long long)(comm->deadline * 1e3));
+}
+
 /* Until the request that `code` came with is done. */
-static etx_status finish(struct etx_comm *comm, const char *operation,
-    int code, MPI_Request *request)
+etx_status etx_mpi_finish(
+    struct etx_comm *comm, const char *operation, int code)
 {
     const double begin = etx_comm_now();
     int is_done = 0;
-    etx_status status = check_mpi(operation, code);
+    etx_status status = etx_mpi_check(operation, code);
 
     while (status == ETX_OK && !is_done) {
         const double waited = etx_comm_now() - begin;
 
-        status = check_mpi(
-            operation, MPI_Test(request, &is_done, MPI_STATUS_IGNORE));
+        status = etx_mpi_check(operation,
+            MPI_Test(&self(comm)->request, &is_done, MPI_STATUS_IGNORE));
         if (status != ETX_OK || is_done)
             break;
         if (waited > comm->deadline)
-            return etx_dist_fail(ETX_ERR_IO,
-                "%s: another of %d ranks did not arrive within %lld ms",
-                operation, (int)comm->n_ranks,
-                (long long)(comm->deadline * 1e3));
+            return say_late(comm, operation);
         rest(waited);
     }
     return status;
 }
 
-static MPI_Comm world(const struct etx_comm *comm)
-{
-    const struct mpi *mpi = comm->self;
-
-    return mpi->comm;
-}
-
 /* ---------------------------------------------------------- operations -- */
+
+static int64_t find_less(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 static MPI_Datatype find_type(int32_t type)
 {
@@ -86,223 +87,196 @@ static MPI_Datatype find_type(int32_t type)
     return type == ETX_COMM_F64 ? MPI_DOUBLE : MPI_INT64_T;
 }
 
-/* How many of n elements from `first` on go into one call. */
-static int count_piece(int64_t n, int64_t first)
-{
-    const int64_t most = 1 << 28;
-
-    return (int)(n - first < most ? n - first : most);
-}
-
 static etx_status sum(
     struct etx_comm *comm, void *values, int64_t n, int32_t type)
 {
-    const size_t size = type == ETX_COMM_F32 ? 4 : 8;
+    struct mpi *mpi = self(comm);
+    const int64_t size = type == ETX_COMM_F32 ? 4 : 8;
+    char *here = values;
     etx_status status = ETX_OK;
 
-    for (int64_t first = 0; first < n && status == ETX_OK;) {
-        const int piece = count_piece(n, first);
-        char *here = (char *)values + (size_t)first * size;
-        MPI_Request request;
-        const int code = MPI_Iallreduce(MPI_IN_PLACE, here, piece,
-            find_type(type), MPI_SUM, world(comm), &request);
+    while (n > 0) {
+        const int64_t piece = find_less(n, ETX_MPI_PIECE_BYTES / size);
 
-        status = finish(comm, "sum", code, &request);
-        first += piece;
+        memcpy(mpi->in, here, (size_t)(piece * size));
+        ETX_CHECK(etx_mpi_finish(comm, "sum",
+            MPI_Iallreduce(MPI_IN_PLACE, mpi->in, (int)piece,
+                find_type(type), MPI_SUM, mpi->comm, &mpi->request)));
+        memcpy(here, mpi->in, (size_t)(piece * size));
+        here += piece * size;
+        n -= piece;
     }
+done:
     return status;
 }
 
 static etx_status broadcast(
     struct etx_comm *comm, void *data, int64_t n, size_t size, int32_t root)
 {
-    const int64_t n_bytes = n * (int64_t)size;
+    struct mpi *mpi = self(comm);
+    char *here = data;
     etx_status status = ETX_OK;
 
-    for (int64_t first = 0; first < n_bytes && status == ETX_OK;) {
-        const int piece = count_piece(n_bytes, first);
-        MPI_Request request;
-        const int code = MPI_Ibcast((char *)data + first, piece, MPI_BYTE,
-            root, world(comm), &request);
+    for (int64_t n_bytes = n * (int64_t)size; n_bytes > 0;) {
+        const int64_t piece = find_less(n_bytes, ETX_MPI_PIECE_BYTES);
 
-        status = finish(comm, "broadcast", code, &request);
-        first += piece;
+        if (comm->rank == root)
+            memcpy(mpi->out, here, (size_t)piece);
+        ETX_CHECK(etx_mpi_finish(comm, "broadcast",
+            MPI_Ibcast(mpi->out, (int)piece, MPI_BYTE, root, mpi->comm,
+                &mpi->request)));
+        if (comm->rank != root)
+            memcpy(here, mpi->out, (size_t)piece);
+        here += piece;
+        n_bytes -= piece;
     }
+done:
     return status;
 }
 
 static etx_status barrier(struct etx_comm *comm)
 {
-    MPI_Request request;
-    const int code = MPI_Ibarrier(world(comm), &request);
+    struct mpi *mpi = self(comm);
 
-    return finish(comm, "barrier", code, &request);
+    return etx_mpi_finish(
+        comm, "barrier", MPI_Ibarrier(mpi->comm, &mpi->request));
 }
 
-/* Counts and places of parts as MPI wants them, in elements. */
+/* Data of all ranks, one after the other; bytes first .. of each rank's, as
+ * many as fit, are a piece. */
 struct parts {
-    int *count, *place; /* [n_ranks] */
+    const int64_t *count; /* [n_ranks] elements */
+    int64_t size;         /* bytes of an element */
 };
 
-static void free_parts(struct parts *parts)
+static int64_t count_piece(
+    const struct mpi *mpi, const struct parts *parts, int32_t r, int64_t first)
 {
-    free(parts->count);
-    free(parts->place);
+    const int64_t n_left = parts->count[r] * parts->size - first;
+
+    return n_left > 0 ? find_less(n_left, mpi->n_piece) : 0;
 }
 
-static etx_status make_parts(struct parts *parts, const struct etx_comm *comm,
-    const int64_t *count, const char *operation)
+/* Pieces that the largest part takes. */
+static int64_t count_pieces(
+    const struct etx_comm *comm, const struct parts *parts)
 {
-    int64_t place = 0;
-    etx_status status;
+    int64_t most = 0;
 
-    ETX_CHECK(etx_dist_alloc(
-        &parts->count, comm->n_ranks, sizeof(int), "counts of ranks"));
-    ETX_CHECK(etx_dist_alloc(
-        &parts->place, comm->n_ranks, sizeof(int), "places of ranks"));
+    for (int32_t r = 0; r < comm->n_ranks; r++)
+        if (parts->count[r] > most)
+            most = parts->count[r];
+    return (most * parts->size + self(comm)->n_piece - 1) /
+           self(comm)->n_piece;
+}
+
+/* n [n_ranks] bytes that a piece has of each rank; data of those after `first`
+ * go to mpi->out. */
+static void put_piece(const struct etx_comm *comm, int *n,
+    const struct parts *parts, int64_t first, const char *data)
+{
+    struct mpi *mpi = self(comm);
+
     for (int32_t r = 0; r < comm->n_ranks; r++) {
-        if (place + count[r] > INT_MAX)
-            return etx_dist_fail(ETX_ERR_LIMIT,
-                "%s: %lld elements of %d ranks are above %d", operation,
-                (long long)(place + count[r]), (int)r + 1, INT_MAX);
-        parts->count[r] = (int)count[r];
-        parts->place[r] = (int)place;
-        place += count[r];
+        n[r] = (int)count_piece(mpi, parts, r, first);
+        if (n[r] > 0)
+            memcpy(mpi->out + mpi->place[r], data + first, (size_t)n[r]);
+        data += parts->count[r] * parts->size;
     }
-done:
-    return status;
 }
 
-/* An element of so many bytes. */
-static etx_status make_element(MPI_Datatype *out, size_t size)
+/* What came of each rank goes where the part of that rank goes on. */
+static void take_piece(const struct etx_comm *comm, const struct parts *parts,
+    int64_t first, char *data)
 {
-    etx_status status = check_mpi("element type",
-        MPI_Type_contiguous((int)size, MPI_BYTE, out));
+    const struct mpi *mpi = self(comm);
 
-    if (status == ETX_OK)
-        status = check_mpi("element type", MPI_Type_commit(out));
-    return status;
+    for (int32_t r = 0; r < comm->n_ranks; r++) {
+        if (mpi->n_in[r] > 0)
+            memcpy(data + first, mpi->in + mpi->place[r],
+                (size_t)mpi->n_in[r]);
+        data += parts->count[r] * parts->size;
+    }
+}
+
+static void count_in(
+    const struct etx_comm *comm, const struct parts *parts, int64_t first)
+{
+    struct mpi *mpi = self(comm);
+
+    for (int32_t r = 0; r < comm->n_ranks; r++)
+        mpi->n_in[r] = (int)count_piece(mpi, parts, r, first);
 }
 
 static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
     const int64_t *count, size_t size)
 {
-    struct parts parts = {NULL, NULL};
-    MPI_Datatype element = MPI_DATATYPE_NULL;
-    MPI_Request request;
-    etx_status status;
+    struct mpi *mpi = self(comm);
+    const struct parts parts = {count, (int64_t)size};
+    const int64_t n_pieces = count_pieces(comm, &parts);
+    etx_status status = ETX_OK;
 
-    ETX_CHECK(make_parts(&parts, comm, count, "gather"));
-    ETX_CHECK(make_element(&element, size));
-    ETX_CHECK(finish(comm, "gather",
-        MPI_Iallgatherv(mine, parts.count[comm->rank], element, all,
-            parts.count, parts.place, element, world(comm), &request),
-        &request));
-    ETX_CHECK(check_mpi("element type", MPI_Type_free(&element)));
+    for (int64_t k = 0; k < n_pieces; k++) {
+        const int64_t first = k * mpi->n_piece;
+
+        count_in(comm, &parts, first);
+        if (mpi->n_in[comm->rank] > 0)
+            memcpy(mpi->out, (const char *)mine + first,
+                (size_t)mpi->n_in[comm->rank]);
+        ETX_CHECK(etx_mpi_finish(comm, "gather",
+            MPI_Iallgatherv(mpi->out, mpi->n_in[comm->rank], MPI_BYTE,
+                mpi->in, mpi->n_in, mpi->place, MPI_BYTE, mpi->comm,
+                &mpi->request)));
+        take_piece(comm, &parts, first, all);
+    }
 done:
-    free_parts(&parts);
     return status;
+}
+
+/* No rank knows the parts of all: they agree on the number of pieces. */
+static etx_status agree_on_pieces(
+    struct etx_comm *comm, const struct parts *in, const struct parts *out)
+{
+    struct mpi *mpi = self(comm);
+    const int64_t n_in = count_pieces(comm, in);
+    const int64_t n_out = count_pieces(comm, out);
+
+    mpi->most = n_in > n_out ? n_in : n_out;
+    return etx_mpi_finish(comm, "exchange",
+        MPI_Iallreduce(MPI_IN_PLACE, &mpi->most, 1, MPI_INT64_T, MPI_MAX,
+            mpi->comm, &mpi->request));
 }
 
 static etx_status exchange(struct etx_comm *comm, void *from,
     const int64_t *n_from, const void *to, const int64_t *n_to, size_t size)
 {
-    struct parts in = {NULL, NULL};
-    struct parts out = {NULL, NULL};
-    MPI_Datatype element = MPI_DATATYPE_NULL;
-    MPI_Request request;
-    etx_status status;
+    struct mpi *mpi = self(comm);
+    const struct parts in = {n_from, (int64_t)size};
+    const struct parts out = {n_to, (int64_t)size};
+    etx_status status = agree_on_pieces(comm, &in, &out);
 
-    ETX_CHECK(make_parts(&in, comm, n_from, "exchange"));
-    ETX_CHECK(make_parts(&out, comm, n_to, "exchange"));
-    ETX_CHECK(make_element(&element, size));
-    ETX_CHECK(finish(comm, "exchange",
-        MPI_Ialltoallv(to, out.count, out.place, element, from, in.count,
-            in.place, element, world(comm), &request),
-        &request));
-    ETX_CHECK(check_mpi("element type", MPI_Type_free(&element)));
+    for (int64_t k = 0; status == ETX_OK && k < mpi->most; k++) {
+        const int64_t first = k * mpi->n_piece;
+
+        count_in(comm, &in, first);
+        put_piece(comm, mpi->n_out, &out, first, to);
+        ETX_CHECK(etx_mpi_finish(comm, "exchange",
+            MPI_Ialltoallv(mpi->out, mpi->n_out, mpi->place, MPI_BYTE,
+                mpi->in, mpi->n_in, mpi->place, MPI_BYTE, mpi->comm,
+                &mpi->request)));
+        take_piece(comm, &in, first, from);
+    }
 done:
-    free_parts(&in);
-    free_parts(&out);
     return status;
 }
 
-/* ------------------------------------------------------- open and close -- */
+/* ------------------------------------------------------------- the table -- */
 
-static void end_processes(struct etx_comm *comm, int32_t exit_status)
-{
-    (void)MPI_Abort(world(comm), exit_status);
-}
-
-/* A broken group cannot take leave of each other: MPI_Finalize would wait. */
-static void close_mpi(struct etx_comm *comm)
-{
-    struct mpi *mpi = comm->self;
-
-    if (!comm->is_broken && barrier(comm) == ETX_OK) {
-        (void)MPI_Comm_free(&mpi->comm);
-        if (mpi->started_here)
-            (void)MPI_Finalize();
-    }
-    free(mpi);
-}
-
-static const struct etx_comm_transport transport = {.name = "mpi",
+const struct etx_comm_transport etx_mpi_transport = {.name = "mpi",
     .sum = sum,
     .gather = gather,
     .exchange = exchange,
     .broadcast = broadcast,
     .barrier = barrier,
-    .end_processes = end_processes,
-    .close = close_mpi};
-
-/* Every rank starts MPI, or its host has. */
-static etx_status start_mpi(int32_t *started_here)
-{
-    int is_on = 0;
-    int is_over = 0;
-    int level = MPI_THREAD_SINGLE;
-
-    (void)MPI_Initialized(&is_on);
-    (void)MPI_Finalized(&is_over);
-    if (is_over)
-        return etx_dist_fail(
-            ETX_ERR_IO, "MPI: this process has finalised it already");
-    *started_here = !is_on;
-    if (!is_on && MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) !=
-                      MPI_SUCCESS)
-        return etx_dist_fail(ETX_ERR_IO, "MPI: cannot be started");
-    return ETX_OK;
-}
-
-etx_status etx_comm_open_mpi(struct etx_comm **out, double deadline)
-{
-    struct mpi *mpi = NULL;
-    struct etx_comm *comm = NULL;
-    MPI_Request request;
-    int rank = 0;
-    int n_ranks = 1;
-    etx_status status;
-
-    ETX_CHECK(etx_dist_alloc(&mpi, 1, sizeof *mpi, "an MPI communicator"));
-    ETX_CHECK(start_mpi(&mpi->started_here));
-    (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    (void)MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
-    ETX_CHECK(etx_comm_create(
-        &comm, &transport, mpi, rank, n_ranks, deadline));
-    ETX_CHECK(finish(comm, "start",
-        MPI_Comm_idup(MPI_COMM_WORLD, &mpi->comm, &request), &request));
-    ETX_CHECK(check_mpi("start",
-        MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN)));
-    *out = comm;
-    return ETX_OK;
-done:
-    free(comm);
-    free(mpi);
-    return status;
-}
-
-int32_t etx_comm_has_mpi(void)
-{
-    return 1;
-}
+    .end_processes = etx_mpi_end_processes,
+    .close = etx_mpi_close};

@@ -200,9 +200,10 @@ done:
 
 etx_status etx_dist_team(etx_team *out, etx_dist *dist)
 {
-    if (out == NULL || dist == NULL)
-        return etx_dist_fail(ETX_ERR_ARGUMENT, "etx_dist_team: %s is NULL",
-            out == NULL ? "out" : "dist");
+    etx_status status;
+
+    ETX_CHECK(etx_dist_check_given("etx_dist_team", "out", out));
+    ETX_CHECK(etx_dist_check_given("etx_dist_team", "dist", dist));
     *out = (etx_team){.struct_size = sizeof *out,
         .rank = dist->comm->rank,
         .n_ranks = dist->comm->n_ranks,
@@ -212,7 +213,8 @@ etx_status etx_dist_team(etx_team *out, etx_dist *dist)
         .sum = sum_values,
         .gather = gather_words,
         .sum_slices = sum_slices};
-    return ETX_OK;
+done:
+    return status;
 }
 
 /* ---------------------------------------------------------------- agree -- */
@@ -221,15 +223,15 @@ etx_status etx_dist_agree(etx_dist *dist, uint64_t value, const char *what)
 {
     etx_status status;
 
-    if (dist == NULL || what == NULL)
-        return etx_dist_fail(ETX_ERR_ARGUMENT, "etx_dist_agree: %s is NULL",
-            dist == NULL ? "dist" : "what");
+    ETX_CHECK(etx_dist_check_given("etx_dist_agree", "dist", dist));
+    ETX_CHECK(etx_dist_check_given("etx_dist_agree", "what", what));
     ETX_CHECK(reserve(
         &dist->counts, 3 * dist->comm->n_ranks, sizeof(int64_t)));
     int64_t *count = dist->counts.data;
     uint64_t *all = (uint64_t *)(count + dist->comm->n_ranks);
     for (int32_t r = 0; r < dist->comm->n_ranks; r++)
         count[r] = 1;
+    ETX_CHECK(etx_comm_barrier(dist->comm));
     ETX_CHECK(etx_comm_gather(
         dist->comm, all, &value, count, sizeof value));
     for (int32_t r = 1; r < dist->comm->n_ranks; r++)

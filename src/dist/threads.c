@@ -5,6 +5,10 @@
  * after it, so that the lock of the wait orders it. Rank r adds its own share
  * of a sum, over the ranks in order, and writes it into the buffers of all.
  *
+ * Only the first wait can fail. Once it is over all ranks are at work on each
+ * other's buffers and will come to the second, however long that takes: a rank
+ * that left earlier would take its buffers away from under the others.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/comm.h"
 
@@ -40,14 +44,12 @@ struct group {
 
 static struct timespec time_after(double seconds)
 {
-    const double most = 1e9; /* 30 years: what a time_t surely holds */
+    const double whole = floor(seconds);
     struct timespec time = {0, 0};
-    const double whole = floor(seconds < most ? seconds : most);
 
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
     time.tv_sec += (time_t)whole;
-    time.tv_nsec +=
-        (long)(1e9 * (seconds < most ? seconds - whole : 0.0));
+    time.tv_nsec += (long)(1e9 * (seconds - whole));
     if (time.tv_nsec >= 1000000000L) {
         time.tv_nsec -= 1000000000L;
         time.tv_sec++;
@@ -101,6 +103,17 @@ static etx_status wait_for_others(
     return say_late(comm, operation, group->n_arrived);
 }
 
+/* Under the lock: 1 when this rank is the last that the others wait for. */
+static int32_t arrive(struct group *group)
+{
+    if (++group->n_arrived < group->n_ranks)
+        return 0;
+    group->n_arrived = 0;
+    group->n_passed++;
+    (void)pthread_cond_broadcast(&group->changed);
+    return 1;
+}
+
 /* No rank goes on before all are here. */
 static etx_status meet(struct etx_comm *comm, const char *operation)
 {
@@ -109,15 +122,23 @@ static etx_status meet(struct etx_comm *comm, const char *operation)
 
     (void)pthread_mutex_lock(&group->lock);
     status = find_break(group, operation);
-    if (status == ETX_OK && ++group->n_arrived == group->n_ranks) {
-        group->n_arrived = 0;
-        group->n_passed++;
-        (void)pthread_cond_broadcast(&group->changed);
-    } else if (status == ETX_OK) {
+    if (status == ETX_OK && !arrive(group))
         status = wait_for_others(comm, group, operation);
-    }
     (void)pthread_mutex_unlock(&group->lock);
     return status;
+}
+
+/* No rank takes its buffers away before all are done with them. */
+static void part(struct etx_comm *comm)
+{
+    struct group *group = comm->self;
+
+    (void)pthread_mutex_lock(&group->lock);
+    const uint64_t n_passed = group->n_passed;
+    if (!arrive(group))
+        while (group->n_passed == n_passed)
+            (void)pthread_cond_wait(&group->changed, &group->lock);
+    (void)pthread_mutex_unlock(&group->lock);
 }
 
 /* Show my buffers and wait until all have shown theirs. */
@@ -192,7 +213,7 @@ static etx_status sum(
         add_integers(group, first, last);
         break;
     }
-    ETX_CHECK(meet(comm, "sum"));
+    part(comm);
 done:
     return status;
 }
@@ -219,7 +240,7 @@ static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
             memcpy(to, group->shown[r].data, (size_t)count[r] * size);
         to += (size_t)count[r] * size;
     }
-    ETX_CHECK(meet(comm, "gather"));
+    part(comm);
 done:
     return status;
 }
@@ -249,7 +270,7 @@ static etx_status exchange(struct etx_comm *comm, void *from,
                 (size_t)n_from[r] * size);
         here += (size_t)n_from[r] * size;
     }
-    ETX_CHECK(meet(comm, "exchange"));
+    part(comm);
 done:
     return status;
 }
@@ -263,7 +284,7 @@ static etx_status broadcast(
     ETX_CHECK(show(comm, data, NULL, "broadcast"));
     if (comm->rank != root)
         memcpy(data, group->shown[root].data, (size_t)n * size);
-    ETX_CHECK(meet(comm, "broadcast"));
+    part(comm);
 done:
     return status;
 }
@@ -340,6 +361,14 @@ done:
     return status;
 }
 
+etx_status etx_comm_check_threads(int32_t n_ranks)
+{
+    if (n_ranks >= 1 && n_ranks <= MAX_RANKS)
+        return ETX_OK;
+    return etx_dist_fail(ETX_ERR_ARGUMENT,
+        "%d ranks as threads: not in 1 .. %d", (int)n_ranks, MAX_RANKS);
+}
+
 etx_status etx_comm_open_threads(
     struct etx_comm **out, int32_t n_ranks, double deadline)
 {
@@ -347,9 +376,7 @@ etx_status etx_comm_open_threads(
     int32_t n_made = 0;
     etx_status status;
 
-    if (n_ranks < 1 || n_ranks > MAX_RANKS)
-        return etx_dist_fail(ETX_ERR_ARGUMENT,
-            "%d ranks as threads: not in 1 .. %d", (int)n_ranks, MAX_RANKS);
+    ETX_CHECK(etx_comm_check_threads(n_ranks));
     ETX_CHECK(make_group(&group, n_ranks));
     for (; n_made < n_ranks; n_made++)
         ETX_CHECK(etx_comm_create(

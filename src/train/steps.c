@@ -165,6 +165,7 @@ etx_status etx_trainer_run_step(
     ETX_CHECK(check_step(trainer));
     etx_train_snapshot_take(trainer);
     ETX_CHECK(find_gradient(trainer, step, report));
+    ETX_CHECK(etx_train_meet_parts(trainer));
     ETX_CHECK(take_step(trainer, step, report));
     report->step = trainer->step;
     report->weight_norm = etx_train_norm(network->n_values, network->value);

@@ -10,17 +10,15 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/options.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-etx_status etx_team_check(const etx_team *team)
+static etx_status check_team(const etx_team *team)
 {
-    if (team->struct_size < sizeof *team)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "team: struct_size %d is below %zu", (int)team->struct_size,
-            sizeof *team);
     if (team->n_ranks < 1 || team->rank < 0 || team->rank >= team->n_ranks)
         return etx_fail(ETX_ERR_ARGUMENT,
             "team: rank %d of %d ranks", (int)team->rank,
@@ -29,10 +27,25 @@ etx_status etx_team_check(const etx_team *team)
         return etx_fail(ETX_ERR_ARGUMENT,
             "team: deal %d is neither 0 (balanced) nor 1 (in turn)",
             (int)team->deal);
+    if (team->reserved != 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "team: reserved is %d and must be 0", (int)team->reserved);
     if (team->sum == NULL || team->gather == NULL || team->sum_slices == NULL)
         return etx_fail(ETX_ERR_ARGUMENT,
             "team: sum, gather or sum_slices is NULL");
     return ETX_OK;
+}
+
+etx_status etx_team_read(etx_team *out, const etx_team *team)
+{
+    etx_status status;
+
+    *out = (etx_team){.struct_size = sizeof *out, .n_ranks = 1};
+    ETX_CHECK(etx_options_copy(out, sizeof *out, team, team->struct_size,
+        ETX_SIZE_UP_TO(etx_team, sum_slices), "team"));
+    ETX_CHECK(check_team(out));
+done:
+    return status;
 }
 
 etx_status etx_team_sum(

@@ -8,7 +8,8 @@
 #include "train/metrics.h"
 #include "train/trainer.h"
 
-etx_status etx_team_check(const etx_team *team);
+/* Copy a caller's team to out, its struct_size bytes of it, and check it. */
+etx_status etx_team_read(etx_team *out, const etx_team *team);
 
 /* values [n] become their sum over the ranks. */
 etx_status etx_team_sum(

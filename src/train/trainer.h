@@ -287,6 +287,11 @@ etx_status etx_train_part_logits(float *logit, struct etx_trainer *trainer,
 etx_status etx_train_sum_parts(
     struct etx_trainer *trainer, double *loss, int64_t n_graphs);
 
+/* parts_end.c: all parts came to the end of a step or a validation and may
+ * write what lasts; ETX_ERR_CANCELLED, or what the exchange says, when one did
+ * not. Nothing to do for whole graphs. */
+etx_status etx_train_meet_parts(const struct etx_trainer *trainer);
+
 /* A step or a validation ended with status: tell the other parts. */
 void etx_train_leave_parts(struct etx_trainer *trainer, etx_status status);
 

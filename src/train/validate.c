@@ -476,6 +476,7 @@ static etx_status validate_edges(
     etx_status status;
 
     ETX_CHECK(score_events(&list, survey));
+    ETX_CHECK(etx_train_meet_parts(trainer));
     const float cut = etx_score_list_cut(&list, target_efficiency(trainer));
     result->threshold = cut >= 0.0f ? (double)cut : (double)NAN;
     if (cut >= 0.0f && trainer->config.validation.target_efficiency > 0.0f)

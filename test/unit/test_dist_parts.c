@@ -243,6 +243,101 @@ START_TEST(test_dist_parts_training)
 }
 END_TEST
 
+/* An exchange that can fail after the last of its swaps that carry data. */
+struct failing {
+    etx_part_exchange real;
+    int64_t n_swaps;    /* that carried data */
+    int64_t fail_after; /* so many of them; 0: never */
+};
+
+static etx_status swap_and_fail(void *user, float *received,
+    const int64_t *n_received, const float *sent, const int64_t *n_sent)
+{
+    struct failing *failing = user;
+    const etx_status status = failing->real.swap(
+        failing->real.user, received, n_received, sent, n_sent);
+
+    failing->n_swaps += n_received[0] + n_received[1] > 0;
+    if (status == ETX_OK && failing->fail_after > 0 &&
+        failing->n_swaps == failing->fail_after)
+        return ETX_ERR_MEMORY;
+    return status;
+}
+
+static void leave(void *user, etx_status status)
+{
+    struct failing *failing = user;
+
+    failing->real.leave(failing->real.user, status);
+}
+
+/* call took n swaps when it went well: now rank 1 fails after the last of them,
+ * and nobody has changed. */
+static void check_failing(etx_trainer *trainer, struct failing *failing,
+    int32_t rank, int64_t n,
+    etx_status (*call)(etx_trainer *trainer, etx_training_report *report))
+{
+    const uint64_t before = etx_trainer_hash(trainer);
+    etx_training_report report = {.struct_size = sizeof report};
+
+    failing->n_swaps = 0;
+    failing->fail_after = rank == 1 ? n : 0;
+    ck_assert_int_eq(call(trainer, &report),
+        rank == 1 ? ETX_ERR_MEMORY : ETX_ERR_CANCELLED);
+    ck_assert_int_eq(failing->n_swaps, n);
+    failing->fail_after = 0;
+    ck_assert_uint_eq(etx_trainer_hash(trainer), before);
+}
+
+/* A step, a validation, both with a failure, four steps. */
+static void train_and_fail(struct team *team, int32_t rank)
+{
+    etx_trainer *trainer = team->bench[rank].trainer;
+    struct failing failing = {.n_swaps = 0};
+    const etx_part_exchange exchange = {.struct_size = sizeof exchange,
+        .swap = swap_and_fail,
+        .leave = leave,
+        .user = &failing};
+
+    ck_assert_ok(etx_dist_exchange(&failing.real, team->dist[rank]));
+    ck_assert_ok(etx_trainer_set_parts(
+        trainer, 2, rank, ETX_PARTITION_KD, &exchange));
+    (void)train_bench_validate(trainer);
+    const int64_t n_validation = failing.n_swaps;
+    train_bench_steps(trainer, 1);
+    const int64_t n_step = failing.n_swaps - n_validation;
+    check_failing(trainer, &failing, rank, n_step, etx_trainer_step);
+    check_failing(
+        trainer, &failing, rank, n_validation, etx_trainer_validate);
+    train_bench_steps(trainer, 4);
+}
+
+/* A rank that fails at the very end takes all of them back, and the training
+ * goes on as if nothing had been. */
+START_TEST(test_dist_parts_training_failure)
+{
+    struct team team = {.n_ranks = 2};
+    struct train_bench bench[4];
+
+    for (int32_t r = 0; r < 4; r++)
+        train_bench_open(&bench[r], ETX_TRAIN_GNN, 1, NULL);
+    ck_assert_ok(etx_dist_open_threads(team.dist, 2, NULL));
+    team.bench = bench;
+    run_team(&team, train);
+    team.bench = bench + 2;
+    run_team(&team, train_and_fail);
+    for (int32_t r = 1; r < 4; r++)
+        ck_assert_mem_eq(bench[r].trainer->stage->network->value,
+            bench[0].trainer->stage->network->value,
+            (size_t)bench[0].trainer->stage->network->n_values *
+                sizeof(float));
+    for (int32_t r = 0; r < 4; r++)
+        train_bench_close(&bench[r]);
+    etx_dist_close(team.dist[0]);
+    etx_dist_close(team.dist[1]);
+}
+END_TEST
+
 Suite *etx_suite_dist_parts(void)
 {
     Suite *suite = suite_create("dist_parts");
@@ -251,5 +346,7 @@ Suite *etx_suite_dist_parts(void)
     etx_test_add(suite, "failure", test_dist_parts_failure);
     etx_test_add(suite, "refused", test_dist_parts_refused);
     etx_test_add_loop(suite, "training", test_dist_parts_training, 2);
+    etx_test_add(
+        suite, "training_failure", test_dist_parts_training_failure);
     return suite;
 }
