@@ -106,7 +106,6 @@ done:
 
 etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
 {
-    const etx_team alone = {.struct_size = sizeof alone, .n_ranks = 1};
     etx_status status;
 
     ETX_CHECK(etx_check_given("etx_trainer_set_team", "trainer", trainer));
@@ -115,7 +114,7 @@ etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
     if (team != NULL && team->n_ranks > 1 && trainer->parts.n_parts > 0)
         return etx_fail(ETX_ERR_ARGUMENT,
             "etx_trainer_set_team: the trainer computes parts of graphs");
-    trainer->team = team != NULL ? *team : alone;
+    ETX_CHECK(etx_team_join(trainer, team));
 done:
     return status;
 }
