@@ -303,7 +303,8 @@ static const char *const decisions[] = {
     "{\"sampling\": {\"graphs\": 3}, \"schedule\": {\"learning_rate\": 0,"
     "\"min_learning_rate\": 0}, \"validation\": {\"patience\": 2}}",
     "{\"sampling\": {\"graphs\": 3}, \"validation\": {\"keep_best\": true}}",
-    "{\"sampling\": {\"graphs\": 3}, \"schedule\": {\"learning_rate\": 1.0},"
+    "{\"sampling\": {\"graphs\": 2, \"hits\": 60},"
+    "\"schedule\": {\"learning_rate\": 0.001},"
     "\"stability\": {\"spike_factor\": 1.0001,"
     "\"spike_window\": 3, \"snapshot_every\": 4, \"most_rollbacks\": 9}}"};
 
