@@ -142,8 +142,25 @@ TEST_OBJECTS := $(TEST_OBJECTS:%/checkop/shared_memory.o=%/cuda/shared_memory.o)
 endif
 SUITES := $(patsubst test_%.c,%,$(filter test_%.c,$(notdir $(TEST_SOURCES))))
 TESTS := $(BUILD)/test/exatrkx-tests
+# The kernels' logic on the CPU: cuda/ as plain C++ over a pretended runtime,
+# with the suites of operators and of the device.
+SHIM := test/cuda_shim
+SHIM_TESTS := $(BUILD)/test/cuda-shim-tests
+SHIM_CXX := $(if $(filter x86_64,$(shell uname -m)),$(shell command -v $(CXX)))
+DEVICE_SUITES := $(sort $(filter checkop_% cuda%,$(SUITES)))
+SHIM_SUITES := $(sort $(DEVICE_SUITES) \
+    $(patsubst $(SHIM)/test_%.c,%,$(wildcard $(SHIM)/test_*.c)))
+SHIM_SOURCES := $(wildcard cuda/backend/*.cu cuda/op/*.cu $(SHIM)/*.cpp) \
+    test/cuda/shared_memory.cu
+SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) \
+    $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(SHIM)/*.c)) \
+    $(filter-out %/main.o %/shared_memory.o,\
+    $(filter $(BUILD)/obj/test/checkop/% $(BUILD)/obj/test/cuda/test_cuda% %/support.o \
+    %/train_bench.o %/train_events.o,$(TEST_OBJECTS))) \
+    $(filter-out %/cuda_absent.o $(BUILD)/obj/cuda/%,$(OBJECTS))
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
 NETWORK_STEPS := $(BUILD)/test/network-steps
+TRAINING_MEMORY := $(BUILD)/test/training-memory
 
 # The benchmark beside other software: its Python (any that holds
 # test/bench/peers/requirements.txt), its arguments, its own C.
@@ -182,7 +199,8 @@ help:
 
 lib: $(SHARED) $(STATIC) $(DIST_SHARED) $(DIST_STATIC)
 programs: $(PROGRAMS)
-tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts
+tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts \
+    $(if $(SHIM_CXX),$(SHIM_TESTS))
 
 # One command that installs what is missing, or says which one would.
 deps:
@@ -226,6 +244,12 @@ $(BUILD)/obj/test/cuda/%.o: test/cuda/%.cu
 	@mkdir -p $(@D) && echo "  nvcc  $@"
 	@$(NVCC) $(CUDA_FLAGS) -Itest/checkop -c $< -o $@
 
+$(BUILD)/obj/shim/%.o: %
+	@mkdir -p $(@D) && echo "  c++   $@"
+	@$(filter ccache,$(CC)) $(CXX) -x c++ -std=c++17 -O2 -g -ffp-contract=off \
+	    -Wall -Wextra -Werror -I$(SHIM) -I. -Iinclude -Isrc -Itest/checkop \
+	    -MMD -MP -c $< -o $@
+
 # The list of network families is the list of folders in src/arch/.
 $(BUILD)/gen/archs.c: $(ARCHS:%=src/arch/%) Makefile
 	@mkdir -p $(@D)
@@ -245,6 +269,13 @@ $(BUILD)/gen/suites.h: $(TEST_SOURCES) Makefile
 	for suite in $(SUITES); do echo "    X(etx_suite_$$suite) \\"; done; \
 	echo; } > $@.new
 	@cmp -s $@.new $@ && rm $@.new && touch $@ || mv $@.new $@
+
+$(BUILD)/obj/$(SHIM)/main.o: $(BUILD)/gen/shim_suites.h
+$(BUILD)/gen/shim_suites.h: $(TEST_SOURCES) $(wildcard $(SHIM)/*.c) Makefile
+	@mkdir -p $(@D)
+	@{ echo '#define ETX_SHIM_SUITES(X) \'; \
+	for suite in $(SHIM_SUITES); do echo "    X(etx_suite_$$suite) \\"; done; \
+	echo; } > $@
 
 $(SONAME): $(OBJECTS) $(GLIBC_NAMES:%=$(BUILD)/obj/lib/%.o) lib/exatrkx.map
 	@mkdir -p $(@D) && echo "  link  $@"
@@ -282,6 +313,11 @@ $(TESTS): $(TEST_OBJECTS) $(BUILD)/obj/examples/cores.o \
 	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) $(NCCL_LDLIBS) \
 	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@
 
+$(SHIM_TESTS): $(SHIM_OBJECTS)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CXX) $(SHIM_OBJECTS) -ljansson -lz -lpthread -lm \
+	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@
+
 $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
     $(filter-out %/main.o $(BUILD)/obj/test/checkop/test_%,\
     $(filter $(BUILD)/obj/test/checkop/% %/cuda/shared_memory.o,\
@@ -291,6 +327,10 @@ $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
 	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@
 
 $(NETWORK_STEPS): $(BUILD)/obj/test/parity/network_steps.o $(STATIC)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) -o $@
+
+$(TRAINING_MEMORY): $(BUILD)/obj/test/bench/training_memory.o $(STATIC)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) -o $@
 
@@ -350,9 +390,11 @@ GPU_OUT ?= build/gpu
 BUNDLE ?= build/bundle
 gpu: deps
 	@$(MAKE) --no-print-directory CUDA=1 all tests
+	@echo $(DEVICE_SUITES) > build/cuda/test/device-suites
 	@test/cuda/gpu.sh build/cuda/test build/cuda/examples $(GPU_OUT)
 bundle: deps
 	@$(MAKE) --no-print-directory CUDA=1 all tests
+	@echo $(DEVICE_SUITES) > build/cuda/test/device-suites
 	@test/cuda/bundle.sh build/cuda $(BUNDLE)
 
 # Sanitizers: the same rules in a build folder of their own.

@@ -53,7 +53,7 @@ static void read_options(struct options *o, int argc, char **argv)
         {.name = "threads", .value = "N", .integer = &o->n_threads,
             .low = 0, .high = 256, .help = "threads, 0 = all cores (default)"},
         {.name = "device", .value = "NAME", .text = &o->device,
-            .help = "cpu (default)"},
+            .help = "cpu (default) or cuda"},
         {.name = "detector", .value = "FILE", .text = &o->detector,
             .help = "detectors.csv (default: the TrackML detector)"},
         {.name = "log", .value = "FILE", .text = &o->log,

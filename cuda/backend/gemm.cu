@@ -30,11 +30,16 @@ struct product {
     product() = default;
     ~product()
     {
-        (void)cublasLtMatmulPreferenceDestroy(preference);
-        (void)cublasLtMatrixLayoutDestroy(result);
-        (void)cublasLtMatrixLayoutDestroy(second);
-        (void)cublasLtMatrixLayoutDestroy(first);
-        (void)cublasLtMatmulDescDestroy(operation);
+        if (preference != NULL)
+            (void)cublasLtMatmulPreferenceDestroy(preference);
+        if (result != NULL)
+            (void)cublasLtMatrixLayoutDestroy(result);
+        if (second != NULL)
+            (void)cublasLtMatrixLayoutDestroy(second);
+        if (first != NULL)
+            (void)cublasLtMatrixLayoutDestroy(first);
+        if (operation != NULL)
+            (void)cublasLtMatmulDescDestroy(operation);
     }
     product(const product &) = delete;
     product &operator=(const product &) = delete;

@@ -57,11 +57,16 @@ etx_status etx_launch_threads(struct etx_stream *stream, int64_t n_threads,
     const int64_t n_blocks =
         wanted < ETX_CUDA_MOST_BLOCKS ? wanted : ETX_CUDA_MOST_BLOCKS;
 
+    cudaLaunchConfig_t config = {};
+
     if (n_threads <= 0)
         return ETX_OK;
-    kernel<<<(unsigned)n_blocks, ETX_CUDA_BLOCK, 0,
-        etx_cuda_of(stream)->stream>>>(static_cast<Parameters>(arguments)...);
-    return etx_cuda_check(cudaGetLastError(), "start of a kernel");
+    config.gridDim = dim3((unsigned)n_blocks);
+    config.blockDim = dim3(ETX_CUDA_BLOCK);
+    config.stream = etx_cuda_of(stream)->stream;
+    return etx_cuda_check(cudaLaunchKernelEx(&config, kernel,
+                              static_cast<Parameters>(arguments)...),
+        "start of a kernel");
 }
 
 /* kernel over n items, one a thread. */

@@ -36,9 +36,12 @@ __global__ static void columns_kernel(
         const int64_t i = t / args.width;
         const int64_t k = t % args.width;
         const float x = args.x[i * args.x_stride + k];
+        float *y = args.y + i * args.y_stride + k;
 
-        args.y[i * args.y_stride + k] =
-            mean != NULL ? (float)((double)x - mean[k]) : x;
+        if (args.add)
+            *y += x;
+        else
+            *y = mean != NULL ? (float)((double)x - mean[k]) : x;
     }
 }
 

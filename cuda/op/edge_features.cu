@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/launch.cuh"
+#include "cuda/op/helix.cuh"
 #include "cuda/op/operators.h"
 
 #include <float.h>
@@ -26,7 +27,8 @@ struct edge {
     double dx, dy, dz;
     double dr, safe_dr; /* the second at least LEAST_DR away from 0 */
     double dphi;
-    double score;
+    double score, votes;
+    const float *src, *dst; /* [3] positions */
 };
 
 __device__ static double radius(const float *position)
@@ -75,6 +77,9 @@ __device__ static struct edge edge_at(
     edge.dz = (double)d[2] - (double)s[2];
     edge.dphi = angle_between(s, d);
     edge.score = args.score != NULL ? (double)args.score[e] : 0.5;
+    edge.votes = args.votes != NULL ? (double)args.votes[e] : 1.0;
+    edge.src = s;
+    edge.dst = d;
     edge.dr = edge.r_dst - edge.r_src;
     edge.safe_dr = away_from_zero(edge.dr);
     return edge;
@@ -129,6 +134,13 @@ __device__ static double feature_of(const struct edge &edge, int32_t feature)
         return 0.5 * (edge.r_src + edge.r_dst) * phi_slope(edge);
     case ETX_EDGE_SCORE_LOGIT:
         return logit(edge.score);
+    case ETX_EDGE_HELIX_CURVATURE:
+    case ETX_EDGE_HELIX_PHI0:
+    case ETX_EDGE_ASINH_HELIX_Z0:
+    case ETX_EDGE_HELIX_ETA:
+        return etx_helix_feature(edge.src, edge.dst, feature);
+    case ETX_EDGE_LOG_HOUGH_VOTES:
+        return log(edge.votes);
     case ETX_N_EDGE_FEATURES:
         break;
     }

@@ -152,7 +152,7 @@ static etx_status copy(struct etx_stream *stream, float *y, int64_t y_stride,
     const float *x, int64_t x_stride, int64_t n_rows, int32_t width)
 {
     const struct etx_columns_args args = {
-        n_rows, width, 0, x_stride, y_stride, x, y};
+        n_rows, width, 0, x_stride, y_stride, x, y, 0};
 
     return etx_cuda_columns(stream, &args);
 }

@@ -22,7 +22,7 @@ typedef struct etx_trainer etx_trainer;
  * schedule (docs/training.md). start may be NULL; when given, stages that it
  * holds and the config does not describe anew are taken from it with their
  * weights. context must outlive the trainer; ETX_ERR_UNSUPPORTED when it is on a
- * device. */
+ * device and the network is for the CPU alone. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_create(etx_trainer **out,
     etx_context *context, const char *config, const etx_model *start);
 

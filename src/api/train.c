@@ -50,10 +50,6 @@ etx_status etx_trainer_create(etx_trainer **out, etx_context *context,
     ETX_CHECK(etx_check_given("etx_trainer_create", "out", out));
     ETX_CHECK(etx_check_given("etx_trainer_create", "context", context));
     ETX_CHECK(etx_check_given("etx_trainer_create", "config", config));
-    if (context->stream->place != NULL)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "etx_trainer_create: the context is on a device, but training "
-            "runs on the CPU only");
     etx_float_environment_enter(&host);
     status = etx_trainer_open(out, context, config, start);
     etx_float_environment_leave(&host);

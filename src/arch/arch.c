@@ -94,6 +94,8 @@ etx_status etx_network_create(struct etx_network **out, const char *arch,
     if (edge_features != NULL)
         network->edge_features = *edge_features;
     ETX_CHECK(check_inputs(network));
+    if (etx_network_needs(network, ETX_EDGE_LOG_HOUGH_VOTES))
+        network->needs_whole = "votes are counted among all edges";
     ETX_CHECK(network->arch->configure(network, options));
     ETX_CHECK(etx_alloc(&network->value, network->n_values, sizeof(float),
         "network parameters"));

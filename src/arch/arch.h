@@ -33,6 +33,7 @@ struct etx_network_input {
     const float *node_features; /* [n_nodes, n_node_features] */
     const float *position;      /* [n_nodes, 3] mm, for edge features */
     const struct etx_graph *graph; /* NULL for point networks */
+    const float *votes; /* [n_edges] or NULL, see etx_network_votes */
 };
 
 /* A named block of a network's parameters. */
@@ -56,9 +57,17 @@ enum etx_init {
 struct etx_network;
 
 /* Latents that a forward keeps for the backward; owned by the arena of the
- * context: reset the arena only after the backward. */
+ * context: reset the arena only after the backward. The caller says how they
+ * are kept and leaves that as it is for the backward; only a family that
+ * saves_memory reads it. */
 struct etx_tape {
     void *state; /* the family's own */
+    int32_t recomputes; /* few are kept, the others made again, same bits */
+    int32_t is_half;    /* kept as bfloat16, the nearest of the float32 */
+
+    /* Of a network that has_pt_head, for its graph's edges; or NULL. */
+    float *pt;         /* [n_edges] the forward writes what the head says */
+    const float *d_pt; /* [n_edges] its gradient, which the backward takes */
 };
 
 /* A family of networks. Functions other than configure may run at once for
@@ -92,12 +101,16 @@ struct etx_arch {
 
     /* Works on arrays outside the operators: not on a device. */
     int32_t is_host_only;
+
+    /* Reads etx_tape.recomputes and .is_half. */
+    int32_t saves_memory;
 };
 
 struct etx_network {
     const struct etx_arch *arch;
     int32_t n_node_features;
     int32_t n_out; /* columns of a point network; 1 for edge networks */
+    int32_t has_pt_head; /* training can ask for a momentum of every edge */
     struct etx_edge_feature_list edge_features;
     int32_t n_parameters;
     struct etx_parameter *parameter; /* [n_parameters] */
@@ -119,6 +132,16 @@ etx_status etx_network_create(struct etx_network **out, const char *arch,
     int32_t n_node_features, const struct etx_edge_feature_list *edge_features,
     const json_t *options);
 void etx_network_free(struct etx_network *network);
+
+/* Is this feature on the network's list? */
+int32_t etx_network_needs(
+    const struct etx_network *network, enum etx_edge_feature feature);
+
+/* Hough votes of the edges of input->graph, in the arena: what input->votes
+ * must be. NULL when the network has no feature that needs them. */
+etx_status etx_network_votes(const float **out,
+    const struct etx_network *network, struct etx_context *context,
+    const struct etx_network_input *input);
 
 /* Initial values as PyTorch's Linear draws them (uniform +-1/sqrt(fan_in)),
  * from Philox(seed); norms at one and zero. */

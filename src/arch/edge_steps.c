@@ -40,13 +40,35 @@ struct etx_edge_ends etx_edge_ends(
     return (struct etx_edge_ends){.first = dst, .second = src};
 }
 
-static int32_t needs_score(const struct etx_edge_feature_list *list)
+int32_t etx_network_needs(
+    const struct etx_network *network, enum etx_edge_feature feature)
 {
+    const struct etx_edge_feature_list *list = &network->edge_features;
+
     for (int32_t k = 0; k < list->n_features; k++) {
-        if (list->feature[k] == ETX_EDGE_SCORE_LOGIT)
+        if (list->feature[k] == (int32_t)feature)
             return 1;
     }
     return 0;
+}
+
+static etx_status check_input(
+    const struct etx_network *network, const struct etx_network_input *input)
+{
+    const char *name = network->arch->name;
+
+    if (input->position == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: edge features need the positions of the hits", name);
+    if (input->graph->score == NULL &&
+        etx_network_needs(network, ETX_EDGE_SCORE_LOGIT))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the edge feature score_logit needs a graph with scores", name);
+    if (input->votes == NULL &&
+        etx_network_needs(network, ETX_EDGE_LOG_HOUGH_VOTES))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the edge feature log_hough_votes needs votes", name);
+    return ETX_OK;
 }
 
 etx_status etx_edge_feature_rows(float *out, const struct etx_network *network,
@@ -64,22 +86,38 @@ etx_status etx_edge_feature_rows(float *out, const struct etx_network *network,
         .src = graph->src + first,
         .dst = graph->dst + first,
         .score = graph->score == NULL ? NULL : graph->score + first,
+        .votes = input->votes == NULL ? NULL : input->votes + first,
         .out = out,
     };
+    etx_status status;
 
     if (list->n_features == 0 || n == 0)
         return ETX_OK;
-    if (input->position == NULL) {
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: edge features need the positions of the hits",
-            network->arch->name);
+    ETX_CHECK(check_input(network, input));
+    status = context->ops->edge_features(context->stream, &args);
+done:
+    return status;
+}
+
+etx_status etx_network_votes(const float **out,
+    const struct etx_network *network, struct etx_context *context,
+    const struct etx_network_input *input)
+{
+    struct etx_hough_votes_args args = {.n_edges = input->graph->n_edges,
+        .position = input->position,
+        .src = input->graph->src,
+        .dst = input->graph->dst};
+    etx_status status = ETX_OK;
+
+    if (input->position != NULL &&
+        etx_network_needs(network, ETX_EDGE_LOG_HOUGH_VOTES)) {
+        ETX_CHECK(etx_arena_take(&args.votes, context->stream->arena,
+            args.n_edges, sizeof *args.votes, "Hough votes"));
+        ETX_CHECK(context->ops->hough_votes(context->stream, &args));
     }
-    if (graph->score == NULL && needs_score(list)) {
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the edge feature score_logit needs a graph with scores",
-            network->arch->name);
-    }
-    return context->ops->edge_features(context->stream, &args);
+    *out = args.votes;
+done:
+    return status;
 }
 
 etx_status etx_copy_values(

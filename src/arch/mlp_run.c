@@ -13,7 +13,6 @@
 #include "base/check.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* Narrower parts cost less to multiply by than to add as wide rows. */
 #define LEAST_WIDTH 16
@@ -201,39 +200,43 @@ static etx_status take_zeros(
 
     ETX_CHECK(etx_arena_take(
         out, context->stream->arena, n, sizeof **out, what));
-    memset(*out, 0, (size_t)n * sizeof **out);
+    const struct etx_fill_args args = {.n = n, .y = *out};
+    ETX_CHECK(context->ops->fill(context->stream, &args));
 done:
     return status;
 }
 
-/* Columns of part p in the gradient of the first weight += d [n_out, row],
- * from column `from`. */
-static void add_columns(const struct back *back,
-    const struct etx_mlp_input *input, int32_t p, const float *d, int32_t row,
-    int32_t from)
+/* Columns of part p in the gradient of the first weight += d [n_out, row]. */
+static etx_status add_columns(const struct back *back,
+    struct etx_context *context, const struct etx_mlp_input *input, int32_t p,
+    const float *d, int32_t row)
 {
-    const int32_t n_out = back->split.layer[0].n_out;
-    const int32_t width = input->args.part[p].width;
-    int32_t n_in = 0;
+    struct etx_columns_args args = {.n_rows = back->split.layer[0].n_out,
+        .width = input->args.part[p].width,
+        .add = 1,
+        .x_stride = row,
+        .x = d,
+        .y = back->whole + back->split.column[p]};
 
     for (int32_t q = 0; q < input->args.n_parts; q++)
-        n_in += input->args.part[q].width;
-    for (int32_t o = 0; o < n_out; o++)
-        for (int32_t k = 0; k < width; k++)
-            back->whole[(int64_t)o * n_in + back->split.column[p] + k] +=
-                d[(int64_t)o * row + from + k];
+        args.y_stride += input->args.part[q].width;
+    return context->ops->columns(context->stream, &args);
 }
 
-static void add_left(const struct back *back, const struct etx_mlp_input *input)
+static etx_status add_left(const struct back *back,
+    struct etx_context *context, const struct etx_mlp_input *input)
 {
-    int32_t from = 0;
+    const float *from = back->left;
+    etx_status status = ETX_OK;
 
     for (int32_t p = 0; p < input->args.n_parts; p++)
         if (!back->split.is_shared[p]) {
-            add_columns(back, input, p, back->left,
-                back->split.layer[0].n_in, from);
+            ETX_CHECK(add_columns(back, context, input, p, from,
+                back->split.layer[0].n_in));
             from += input->args.part[p].width;
         }
+done:
+    return status;
 }
 
 /* out [n_nodes, width] = the sums of the rows at the nodes of an end. */
@@ -281,7 +284,8 @@ static etx_status shared_backward(struct back *back,
         sum_at_nodes(d_product, context, end, back->d_added, layer->n_out));
     args.d_out = d_product;
     ETX_CHECK(context->ops->mlp_backward(context->stream, &args));
-    add_columns(back, input, p, gradient.weight, layer->n_in, 0);
+    ETX_CHECK(add_columns(
+        back, context, input, p, gradient.weight, layer->n_in));
 done:
     etx_arena_reset(arena, mark);
     return status;
@@ -344,7 +348,7 @@ etx_status etx_mlp_block_backward(struct etx_context *context,
     ETX_CHECK(take_outputs(&args, &back, context, input, d_part));
     ETX_CHECK(context->ops->mlp_backward(context->stream, &args));
     if (back.split.n_shared > 0)
-        add_left(&back, input);
+        ETX_CHECK(add_left(&back, context, input));
     for (int32_t p = 0; p < input->args.n_parts; p++) {
         float *to = d_part == NULL ? NULL : d_part[p];
 

@@ -55,6 +55,11 @@ static const char *const edge_feature_names[ETX_N_EDGE_FEATURES] = {
     [ETX_EDGE_PHI_SLOPE] = "phi_slope",
     [ETX_EDGE_R_PHI_SLOPE] = "r_phi_slope",
     [ETX_EDGE_SCORE_LOGIT] = "score_logit",
+    [ETX_EDGE_HELIX_CURVATURE] = "helix_curvature",
+    [ETX_EDGE_HELIX_PHI0] = "helix_phi0",
+    [ETX_EDGE_ASINH_HELIX_Z0] = "asinh_helix_z0",
+    [ETX_EDGE_HELIX_ETA] = "helix_eta",
+    [ETX_EDGE_LOG_HOUGH_VOTES] = "log_hough_votes",
 };
 
 /* --------------------------------------------------- reading of values -- */
@@ -188,6 +193,8 @@ static const struct stage_names embedding_names = {"embedding",
     "embedding.node_features", "embedding.edge_features", ETX_NETWORK_POINT};
 static const struct stage_names filter_names = {
     "filter", "filter.node_features", "filter.edge_features", ETX_NETWORK_EDGE};
+static const struct stage_names cascade_names = {"cascade",
+    "cascade.node_features", "cascade.edge_features", ETX_NETWORK_EDGE};
 static const struct stage_names gnn_names = {
     "gnn", "gnn.node_features", "gnn.edge_features", ETX_NETWORK_EDGE};
 
@@ -296,6 +303,27 @@ done:
     return status;
 }
 
+static etx_status read_cascade(struct etx_model *model, const json_t *object)
+{
+    static const char *const keys[] = {"arch", "options", "node_features",
+        "edge_features", "cut", "kept", NULL};
+    const json_t *kept = json_object_get(object, "kept");
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(check_keys("cascade", object, keys));
+    if (model->filter.network == NULL)
+        return etx_fail(ETX_ERR_FORMAT,
+            "cascade: there is no 'filter', which it runs before");
+    ETX_CHECK(read_number(&model->cascade_cut, "cascade", "cut",
+        json_object_get(object, "cut"), 0.0, 1.0));
+    if (kept != NULL)
+        ETX_CHECK(read_number(
+            &model->cascade_kept, "cascade", "kept", kept, 0.0, 1.0));
+    ETX_CHECK(read_network(&model->cascade, &cascade_names, object));
+done:
+    return status;
+}
+
 static etx_status read_gnn(struct etx_model *model, const json_t *object)
 {
     static const char *const keys[] = {
@@ -352,10 +380,11 @@ static etx_status check_schema(const json_t *config)
 
 etx_status etx_config_read(struct etx_model *model, const json_t *config)
 {
-    static const char *const keys[] = {
-        "schema", "embedding", "filter", "gnn", "label", "training", NULL};
+    static const char *const keys[] = {"schema", "embedding", "filter",
+        "cascade", "gnn", "label", "training", NULL};
     const json_t *embedding = json_object_get(config, "embedding");
     const json_t *filter = json_object_get(config, "filter");
+    const json_t *cascade = json_object_get(config, "cascade");
     const json_t *gnn = json_object_get(config, "gnn");
     etx_status status = ETX_OK;
 
@@ -369,6 +398,8 @@ etx_status etx_config_read(struct etx_model *model, const json_t *config)
         ETX_CHECK(read_embedding(model, embedding));
     if (filter != NULL)
         ETX_CHECK(read_filter(model, filter));
+    if (cascade != NULL)
+        ETX_CHECK(read_cascade(model, cascade));
     if (gnn != NULL)
         ETX_CHECK(read_gnn(model, gnn));
 done:

@@ -20,7 +20,7 @@
 #define CONFIG_KEY "etx.config"
 /* Enough digits for what is read back as float, and 0.48 stays 0.48. */
 #define REAL_DIGITS 15
-#define N_NETWORKS  3
+#define N_NETWORKS  4
 
 /* The networks of a model by the name of their stage. */
 struct named_network {
@@ -34,6 +34,7 @@ static void list_networks(
     out[0] = (struct named_network){"embedding", model->embedding.network};
     out[1] = (struct named_network){"filter", model->filter.network};
     out[2] = (struct named_network){"gnn", model->gnn.network};
+    out[3] = (struct named_network){"cascade", model->cascade.network};
 }
 
 static int32_t n_parameters(const struct named_network *named)
@@ -268,6 +269,7 @@ void etx_model_free(etx_model *model)
     etx_network_free(model->embedding.network);
     etx_network_free(model->filter.network);
     etx_network_free(model->gnn.network);
+    etx_network_free(model->cascade.network);
     etx_release(model->config);
     etx_release(model);
 }

@@ -291,7 +291,35 @@ enum etx_edge_feature {
     ETX_EDGE_PHI_SLOPE,   /* (dphi / pi) / dr clamped to +-100; 0 at dr = 0 */
     ETX_EDGE_R_PHI_SLOPE, /* (r_s + r_d) / 2 * phi slope */
     ETX_EDGE_SCORE_LOGIT, /* logit of the edge's score so far, +-16 at most */
+    ETX_EDGE_HELIX_CURVATURE, /* 1 / m, positive counter-clockwise */
+    ETX_EDGE_HELIX_PHI0,      /* direction at the beam line, rad */
+    ETX_EDGE_ASINH_HELIX_Z0,  /* asinh(z at the beam line), mm inside */
+    ETX_EDGE_HELIX_ETA,       /* asinh(dz / d arc) */
+    ETX_EDGE_LOG_HOUGH_VOTES, /* log(votes), see hough_votes */
     ETX_N_EDGE_FEATURES
+};
+
+/* The helix of an edge leaves the beam line and passes the end with the smaller
+ * r, then the other: a circle through the origin in the transverse plane, z
+ * linear in its arc. The same for both directions of an edge with unequal r;
+ * with equal r it runs from s to d. Straight, curvature 0, when the ends and
+ * the origin are on a line. An arc between the ends below 1e-6 mm counts as
+ * that. All in float64, rounded at the end. */
+
+/* Cells of the Hough space of helices: wide enough for two pixel layers to
+ * agree, and narrow enough to keep tracks of 0.5 GeV in 2 T (1.2 / m) apart. */
+#define ETX_HOUGH_CURVATURE_CELL 4e-4 /* 1 / mm */
+#define ETX_HOUGH_PHI0_CELLS     128  /* of the full turn */
+#define ETX_HOUGH_ETA_CELL       0.1
+
+/* hough_votes: votes[e] = the number of edges, e among them, whose helix is in
+ * the same cell of curvature, phi0 and eta. Exact against the reference. */
+struct etx_hough_votes_args {
+    int64_t n_edges;
+    const float *position; /* [n_nodes, 3] x, y, z in mm */
+    const int32_t *src;    /* [n_edges] */
+    const int32_t *dst;    /* [n_edges] */
+    float *votes;          /* [n_edges] whole numbers */
 };
 
 /* edge_features: out[e, k] = feature[k] of edge e, divided by scale[k]. */
@@ -304,6 +332,7 @@ struct etx_edge_features_args {
     const int32_t *src;     /* [n_edges] */
     const int32_t *dst;     /* [n_edges] */
     const float *score;     /* [n_edges] or NULL without SCORE_LOGIT */
+    const float *votes;     /* [n_edges] >= 1, NULL without LOG_HOUGH_VOTES */
     float *out;             /* [n_edges, n_features] */
 };
 
@@ -416,7 +445,8 @@ struct etx_fill_args {
 };
 
 /* columns: y[i, k] = x[i, k] for k < width, rows x_stride and y_stride apart;
- * with centre, less the mean over the rows of x[., k], taken in float64. */
+ * with centre, less the mean over the rows of x[., k], taken in float64; with
+ * add, which excludes centre, y[i, k] += x[i, k]. */
 struct etx_columns_args {
     int64_t n_rows;
     int32_t width;
@@ -424,6 +454,7 @@ struct etx_columns_args {
     int64_t x_stride, y_stride; /* at least width */
     const float *x; /* [n_rows, x_stride] */
     float *y;       /* [n_rows, y_stride] */
+    int32_t add;
 };
 
 /* take: y[i] = x[index[i]]. */
@@ -526,6 +557,7 @@ struct etx_adamw_args {
     X(segment_reduce)                                                          \
     X(segment_reduce_backward)                                                 \
     X(edge_features)                                                           \
+    X(hough_votes)                                                             \
     X(radius_graph)                                                            \
     X(line_graph)                                                              \
     X(connected_components)                                                    \

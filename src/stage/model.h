@@ -23,6 +23,9 @@ struct etx_model {
     struct etx_model_stage filter;
     float filter_cut;       /* an edge passes when its score is above */
     float filter_max_edges; /* of the highest scores, a hit; 0: all */
+    struct etx_model_stage cascade; /* a cheap network before the filter */
+    float cascade_cut;      /* edges above it reach the filter */
+    float cascade_kept;     /* share of the signal that the filter keeps */
     struct etx_model_stage gnn;
     etx_label_options label;
     char *config;           /* etx.config, JSON text, from etx_alloc */

@@ -101,10 +101,15 @@ etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
 etx_status etx_stage_score_part(float *score, struct etx_context *context,
     const struct etx_model *model, const struct etx_graph_part *part,
     const struct etx_event *event, const struct etx_part_exchange *exchange);
-/* The filter: edges with a score above the cut, their scores kept. */
+/* The filter: edges with a score above the cut, their scores kept. Those that
+ * the model's cascade rejects never reach it. */
 etx_status etx_stage_filter(struct etx_graph **out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_graph *graph, const struct etx_event *event);
+/* The scores of the filter for all edges: graph->score is made or replaced. */
+etx_status etx_stage_filter_scores(struct etx_graph *graph,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event);
 /* The graph neural network: graph->score is made or replaced. */
 etx_status etx_stage_score(struct etx_graph *graph,
     struct etx_context *context, const struct etx_model *model,

@@ -11,7 +11,19 @@ struct etx_train_thresholds etx_train_get_thresholds(
 {
     return (struct etx_train_thresholds){.radius = model->radius,
         .filter_cut = model->filter_cut,
-        .label_cut = model->label.cut};
+        .label_cut = model->label.cut,
+        .cascade_cut = model->cascade_cut,
+        .cascade_kept = model->cascade_kept};
+}
+
+void etx_train_set_thresholds(
+    struct etx_model *model, const struct etx_train_thresholds *thresholds)
+{
+    model->radius = thresholds->radius;
+    model->filter_cut = thresholds->filter_cut;
+    model->label.cut = thresholds->label_cut;
+    model->cascade_cut = thresholds->cascade_cut;
+    model->cascade_kept = thresholds->cascade_kept;
 }
 
 /* The larger the better. */

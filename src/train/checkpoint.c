@@ -20,7 +20,7 @@
 
 #define N_COUNTERS   11
 #define N_STATE      14
-#define N_THRESHOLDS 3
+#define N_THRESHOLDS 5
 #define MAX_TENSORS  13
 #define SCHEMA       3
 
@@ -72,6 +72,13 @@ static struct state get_state(const struct etx_trainer *trainer)
             result->purity, result->auc}};
 }
 
+/* Those of a cascade come last, and only its own training changes them. */
+static int64_t n_thresholds(const struct etx_trainer *trainer)
+{
+    return trainer->config.stage == ETX_TRAIN_CASCADE ? N_THRESHOLDS
+                                                      : N_THRESHOLDS - 2;
+}
+
 /* All that is written beside the arrays of the trainer. */
 struct numbers {
     struct counters counters;
@@ -80,17 +87,36 @@ struct numbers {
     float best_threshold[N_THRESHOLDS];
 };
 
+static void list_thresholds(float threshold[N_THRESHOLDS],
+    const struct etx_train_thresholds *thresholds)
+{
+    threshold[0] = thresholds->radius;
+    threshold[1] = thresholds->filter_cut;
+    threshold[2] = thresholds->label_cut;
+    threshold[3] = thresholds->cascade_cut;
+    threshold[4] = thresholds->cascade_kept;
+}
+
+static struct etx_train_thresholds make_thresholds(
+    const float threshold[N_THRESHOLDS])
+{
+    return (struct etx_train_thresholds){.radius = threshold[0],
+        .filter_cut = threshold[1],
+        .label_cut = threshold[2],
+        .cascade_cut = threshold[3],
+        .cascade_kept = threshold[4]};
+}
+
 static struct numbers get_numbers(const struct etx_trainer *trainer)
 {
     const struct etx_train_thresholds now =
         etx_train_get_thresholds(trainer->model);
-    const struct etx_train_thresholds *best = &trainer->best.thresholds;
+    struct numbers numbers = {
+        .counters = get_counters(trainer), .state = get_state(trainer)};
 
-    return (struct numbers){.counters = get_counters(trainer),
-        .state = get_state(trainer),
-        .threshold = {now.radius, now.filter_cut, now.label_cut},
-        .best_threshold = {
-            best->radius, best->filter_cut, best->label_cut}};
+    list_thresholds(numbers.threshold, &now);
+    list_thresholds(numbers.best_threshold, &trainer->best.thresholds);
+    return numbers;
 }
 
 static struct etx_tensor describe(
@@ -127,7 +153,7 @@ static int64_t describe_tensors(struct etx_tensor *tensor,
     add_array(tensor, &count, trainer, "best", best->parameter);
     if (best->parameter != NULL)
         tensor[count++] = describe("best_threshold", ETX_TENSOR_F32,
-            N_THRESHOLDS, numbers->best_threshold);
+            n_thresholds(trainer), numbers->best_threshold);
     tensor[count++] =
         describe("counters", ETX_TENSOR_I64, N_COUNTERS, &numbers->counters);
     add_array(tensor, &count, trainer, "m", trainer->m);
@@ -141,8 +167,8 @@ static int64_t describe_tensors(struct etx_tensor *tensor,
     if (schema > 1)
         tensor[count++] =
             describe("state", ETX_TENSOR_I64, N_STATE, &numbers->state);
-    tensor[count++] = describe(
-        "threshold", ETX_TENSOR_F32, N_THRESHOLDS, numbers->threshold);
+    tensor[count++] = describe("threshold", ETX_TENSOR_F32,
+        n_thresholds(trainer), numbers->threshold);
     add_array(tensor, &count, trainer, "v", trainer->v);
     add_array(tensor, &count, trainer, "v_max", trainer->v_max);
     return count;
@@ -266,12 +292,12 @@ static etx_status check_counters(const struct counters *read,
     return ETX_OK;
 }
 
-/* Radius, filter cut and label cut, as a config may have them; the radius of a
- * model without an embedding is 0. */
+/* Radius, cuts and a share, as a config may have them; the radius of a model
+ * without an embedding is 0. */
 static etx_status check_thresholds(
     const float threshold[N_THRESHOLDS], const char *path)
 {
-    const float most[N_THRESHOLDS] = {1e30f, 1.0f, 1.0f};
+    const float most[N_THRESHOLDS] = {1e30f, 1.0f, 1.0f, 1.0f, 1.0f};
 
     for (int32_t k = 0; k < N_THRESHOLDS; k++)
         if (!(threshold[k] >= 0.0f && threshold[k] <= most[k]))
@@ -369,10 +395,7 @@ static void restore_state(
     best->result = make_result(state->best_step, state->best_metric);
     best->value = state->best_value;
     best->n_since = state->n_since_best;
-    best->thresholds =
-        (struct etx_train_thresholds){.radius = numbers->best_threshold[0],
-            .filter_cut = numbers->best_threshold[1],
-            .label_cut = numbers->best_threshold[2]};
+    best->thresholds = make_thresholds(numbers->best_threshold);
 }
 
 /* Nothing can fail any more. */
@@ -380,30 +403,30 @@ static void restore(struct etx_trainer *trainer,
     const struct etx_tensor_file *file, const struct numbers *numbers)
 {
     const struct counters *counters = &numbers->counters;
+    const struct etx_train_thresholds thresholds =
+        make_thresholds(numbers->threshold);
 
     restore_arrays(trainer, file);
     restore_state(trainer, numbers);
-    trainer->model->radius = numbers->threshold[0];
-    trainer->model->filter_cut = numbers->threshold[1];
-    trainer->model->label.cut = numbers->threshold[2];
+    etx_train_set_thresholds(trainer->model, &thresholds);
     trainer->step = counters->step;
     trainer->result = make_result(counters->validated, counters->metric);
 }
 
 /* The numbers of a file whose tensors are checked. */
 static void read_numbers(struct numbers *out,
-    const struct etx_tensor_file *file)
+    const struct etx_tensor_file *file, int64_t n_threshold)
 {
+    const size_t threshold_bytes = (size_t)n_threshold * sizeof(float);
     const struct etx_tensor *best =
         etx_tensor_file_find(file, "best_threshold");
     const struct etx_tensor *state = etx_tensor_file_find(file, "state");
 
     memcpy(&out->counters, tensor_data(file, "counters"),
         sizeof out->counters);
-    memcpy(out->threshold, tensor_data(file, "threshold"),
-        sizeof out->threshold);
+    memcpy(out->threshold, tensor_data(file, "threshold"), threshold_bytes);
     if (best != NULL)
-        memcpy(out->best_threshold, best->data, sizeof out->best_threshold);
+        memcpy(out->best_threshold, best->data, threshold_bytes);
     if (state != NULL)
         memcpy(&out->state, state->data, sizeof out->state);
 }
@@ -413,8 +436,9 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     struct etx_bytes bytes = {.data = NULL};
     struct etx_tensor_file *file = NULL;
     struct etx_tensor wanted[MAX_TENSORS];
-    struct numbers numbers = {
-        .state = {.snapshot_step = -1, .best_step = -1}};
+    const struct etx_train_thresholds now =
+        etx_train_get_thresholds(trainer->model);
+    struct numbers numbers = get_numbers(trainer);
     int64_t n;
     char checksum[9];
     char hash[17];
@@ -428,7 +452,9 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     ETX_CHECK(check_draws(file, trainer, path));
     n = describe_tensors(wanted, trainer, &numbers, find_schema(file));
     ETX_CHECK(check_tensors(file, path, n, wanted));
-    read_numbers(&numbers, file);
+    list_thresholds(numbers.best_threshold, &now);
+    numbers.state = (struct state){.snapshot_step = -1, .best_step = -1};
+    read_numbers(&numbers, file, n_thresholds(trainer));
     ETX_CHECK(check_counters(&numbers.counters, trainer, path));
     ETX_CHECK(check_state(&numbers.state, &numbers.counters, trainer, path));
     ETX_CHECK(check_thresholds(numbers.threshold, path));

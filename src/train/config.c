@@ -9,11 +9,12 @@
 
 #define COUNT(table) ((int32_t)(sizeof(table) / sizeof(table)[0]))
 
-static const char *const stage_names[] = {"embedding", "filter", "gnn", NULL};
+static const char *const stage_names[] = {
+    "embedding", "filter", "gnn", "cascade", NULL};
 
 static const char *const top_keys[] = {"stage", "seed", "model", "label",
     "schedule", "optimiser", "truth", "sampling", "loss", "augmentation",
-    "validation", "stability"};
+    "validation", "stability", "memory"};
 
 static etx_status check_keys(const json_t *json)
 {
@@ -47,7 +48,8 @@ static etx_status read_top(struct etx_train_config *config, const json_t *json)
         s++;
     if (stage_names[s] == NULL)
         return etx_fail(ETX_ERR_FORMAT,
-            "training config: stage \"%s\" is not embedding, filter or gnn",
+            "training config: stage \"%s\" is not embedding, filter, gnn or "
+            "cascade",
             name);
     config->stage = s;
     if (seed == NULL)

@@ -15,6 +15,7 @@ enum etx_train_stage {
     ETX_TRAIN_EMBEDDING,
     ETX_TRAIN_FILTER,
     ETX_TRAIN_GNN,
+    ETX_TRAIN_CASCADE, /* learns from the filter, before which it runs */
     ETX_N_TRAIN_STAGES
 };
 
@@ -69,6 +70,9 @@ enum etx_criterion {
     ETX_CRITERION_EFFICIENCY,
     ETX_CRITERION_PURITY
 };
+
+/* Of the latents that are kept. */
+enum etx_precision { ETX_PRECISION_FLOAT32, ETX_PRECISION_BF16 };
 
 struct etx_train_schedule {
     int32_t n_steps;
@@ -129,6 +133,12 @@ struct etx_train_sampling {
     int32_t count_true_twice; /* embedding: true pairs that are found, too */
 };
 
+/* What the momentum head of a network learns of a true edge's particle. */
+enum etx_pt_target { ETX_PT_LOG, ETX_PT_INVERSE };
+
+/* What a cascade learns from its filter. */
+enum etx_teacher { ETX_TEACHER_SCORE, ETX_TEACHER_DECISION };
+
 struct etx_train_loss {
     float positive_weight;
     int32_t hinge; /* enum etx_hinge */
@@ -138,6 +148,9 @@ struct etx_train_loss {
     float focal_gamma;  /* 0 = cross-entropy */
     float hit_weight;   /* weight of true edges: times this mean hit weight;
                          * 0 = not */
+    float pt_weight;    /* gnn: of the loss of the momentum head, 0 = none */
+    int32_t pt_target;  /* gnn: enum etx_pt_target */
+    int32_t teacher;    /* cascade: enum etx_teacher */
 };
 
 struct etx_train_augmentation {
@@ -153,6 +166,12 @@ struct etx_train_validation {
     float min_delta;         /* what counts as better */
 };
 
+/* How latents are kept between forward and backward. */
+struct etx_train_memory {
+    int32_t checkpointing; /* few of them, the others are made again */
+    int32_t precision;     /* enum etx_precision */
+};
+
 struct etx_train_config {
     int32_t stage; /* enum etx_train_stage */
     int32_t seed;
@@ -164,10 +183,11 @@ struct etx_train_config {
     struct etx_train_augmentation augmentation;
     struct etx_train_validation validation;
     struct etx_train_stability stability;
+    struct etx_train_memory memory;
     json_t *json; /* the whole; released by _clear */
 };
 
-/* "embedding", "filter", "gnn": the keys of etx.config. */
+/* "embedding", "filter", "gnn", "cascade": the keys of etx.config. */
 const char *etx_train_stage_name(int32_t stage);
 
 /* Read text into config; on error config is untouched. */

@@ -31,6 +31,10 @@ static const char *const query_names[] = {"all", "no_noise", "signal", NULL};
 static const char *const criterion_names[] = {
     "loss", "auc", "efficiency", "purity", NULL};
 
+static const char *const teacher_names[] = {"score", "decision", NULL};
+static const char *const pt_target_names[] = {"log", "inverse", NULL};
+static const char *const precision_names[] = {"float32", "bf16", NULL};
+
 static struct etx_option int_option(
     const char *key, int32_t *value, double low, double high)
 {
@@ -104,6 +108,8 @@ static void set_defaults(struct etx_train_config *config)
     config->validation.criterion = config->stage == ETX_TRAIN_EMBEDDING
                                        ? ETX_CRITERION_PURITY
                                        : ETX_CRITERION_LOSS;
+    if (config->stage == ETX_TRAIN_CASCADE)
+        config->validation.target_efficiency = 0.999f;
     config->stability = (struct etx_train_stability){
         .spike_window = 50, .snapshot_every = 200, .most_rollbacks = 10};
 }
@@ -196,6 +202,8 @@ static etx_status read_sampling(struct etx_train_sampling *sampling,
         return etx_options_read("sampling", json, embedding, COUNT(embedding));
     if (stage == ETX_TRAIN_FILTER)
         return etx_options_read("sampling", json, filter, COUNT(filter));
+    if (stage == ETX_TRAIN_CASCADE)
+        return etx_options_read("sampling", json, filter, COUNT(filter) - 1);
     return etx_options_read("sampling", json, gnn, COUNT(gnn));
 }
 
@@ -209,15 +217,22 @@ static etx_status read_loss(
     const struct etx_option contrastive[] = {positive, average,
         choice_option("hinge", &loss->hinge, hinge_names),
         float_option("margin", &loss->margin, 1e-6, 1e6)};
+    const struct etx_option distilled[] = {positive, average,
+        choice_option("teacher", &loss->teacher, teacher_names)};
     const struct etx_option edges[] = {positive, average,
         choice_option("reduction", &loss->reduction, reduction_names),
         float_option("focal_gamma", &loss->focal_gamma, 0.0, 100.0),
-        float_option("hit_weight", &loss->hit_weight, 0.0, 1e9)};
+        float_option("hit_weight", &loss->hit_weight, 0.0, 1e9),
+        float_option("pt_weight", &loss->pt_weight, 0.0, 1e6),
+        choice_option("pt_target", &loss->pt_target, pt_target_names)};
 
     if (stage == ETX_TRAIN_EMBEDDING)
         return etx_options_read(
             "loss", json, contrastive, COUNT(contrastive));
-    return etx_options_read("loss", json, edges, COUNT(edges));
+    if (stage == ETX_TRAIN_CASCADE)
+        return etx_options_read("loss", json, distilled, COUNT(distilled));
+    return etx_options_read("loss", json, edges,
+        stage == ETX_TRAIN_GNN ? COUNT(edges) : COUNT(edges) - 2);
 }
 
 static etx_status read_augmentation(
@@ -293,6 +308,16 @@ static void scale_learning_rate(
     }
 }
 
+static etx_status read_memory(
+    struct etx_train_memory *memory, const json_t *json)
+{
+    const struct etx_option options[] = {
+        bool_option("checkpointing", &memory->checkpointing),
+        choice_option("precision", &memory->precision, precision_names)};
+
+    return etx_options_read("memory", json, options, COUNT(options));
+}
+
 etx_status etx_train_config_read_sections(
     struct etx_train_config *config, const json_t *json)
 {
@@ -315,6 +340,7 @@ etx_status etx_train_config_read_sections(
     ETX_CHECK(read_stability(
         &config->stability, json_object_get(json, "stability")));
     scale_learning_rate(&config->schedule, config->sampling.n_graphs);
+    ETX_CHECK(read_memory(&config->memory, json_object_get(json, "memory")));
 done:
     return status;
 }

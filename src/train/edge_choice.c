@@ -14,23 +14,44 @@
 /* What an edge is to the choice. */
 enum group { GROUP_TRUE, GROUP_EASY, GROUP_HARD, GROUP_MASKED, N_GROUPS };
 
+void etx_step_edge_label(float *target, float *weight,
+    const struct etx_trainer *trainer, const struct etx_truth *truth,
+    const struct etx_graph *graph, int64_t edge)
+{
+    if (trainer->config.stage != ETX_TRAIN_CASCADE) {
+        etx_truth_label(target, weight, truth, graph->src[edge],
+            graph->dst[edge], &trainer->config);
+        return;
+    }
+    *target = graph->score[edge];
+    if (trainer->config.loss.teacher == ETX_TEACHER_DECISION)
+        *target = *target > trainer->model->filter_cut ? 1.0f : 0.0f;
+    *weight = 1.0f;
+}
+
+/* A cascade learns from edges that the filter keeps as from true ones. */
+static int is_true(const struct etx_trainer *trainer, float target)
+{
+    return trainer->config.stage == ETX_TRAIN_CASCADE &&
+                   trainer->config.loss.teacher == ETX_TEACHER_SCORE
+               ? target > trainer->model->filter_cut
+               : target > 0.0f;
+}
+
 static etx_status label_edges(struct etx_step_edges *edges,
     struct etx_trainer *trainer, const struct etx_truth *truth,
     const struct etx_graph *graph)
 {
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     etx_status status;
 
     ETX_CHECK(etx_arena_take(&edges->target, arena, edges->n,
         sizeof *edges->target, "edge targets"));
     ETX_CHECK(etx_arena_take(&edges->weight, arena, edges->n,
         sizeof *edges->weight, "edge weights"));
-    for (int64_t e = 0; e < edges->n; e++) {
-        const int32_t id = edges->id[e];
-
-        etx_truth_label(edges->target + e, edges->weight + e, truth,
-            graph->src[id], graph->dst[id], &trainer->config);
-    }
+    for (int64_t e = 0; e < edges->n; e++)
+        etx_step_edge_label(edges->target + e, edges->weight + e, trainer,
+            truth, graph, edges->id[e]);
 done:
     return status;
 }
@@ -41,20 +62,25 @@ static etx_status score_edges(float *logit, struct etx_trainer *trainer,
     const struct etx_step_edges *edges)
 {
     struct etx_context *context = trainer->context;
-    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
-    const struct etx_network *network = trainer->stage->network;
+    const struct etx_train_marks marks = etx_train_mark(trainer);
+    const struct etx_network *network = &trainer->there.network;
+    struct etx_network_input input;
     struct etx_graph *part = NULL;
+    struct etx_graph *copy = NULL;
+    float *there;
     etx_status status;
 
     ETX_CHECK(etx_sample_graph(&part, sample, graph, edges->n, edges->id));
-    const struct etx_network_input input = {.n_nodes = sample->n_hits,
-        .node_features = sample->features,
-        .position = sample->position,
-        .graph = part};
-    ETX_CHECK(network->arch->forward(network, context, &input, NULL, logit));
+    ETX_CHECK(etx_train_input(&input, &copy, trainer, sample, part));
+    ETX_CHECK(etx_arena_take(&there, context->stream->arena, edges->n,
+        sizeof *there, "edge logits"));
+    ETX_CHECK(network->arch->forward(network, context, &input, NULL, there));
+    ETX_CHECK(etx_place_get(
+        context->stream->place, logit, there, edges->n, sizeof *logit));
 done:
+    etx_graph_free(copy);
     etx_graph_free(part);
-    etx_arena_reset(context->stream->arena, mark);
+    etx_train_reset(trainer, marks);
     return status;
 }
 
@@ -64,7 +90,7 @@ static etx_status group_edges(uint8_t **out, struct etx_trainer *trainer,
     const struct etx_step_edges *edges)
 {
     const struct etx_train_sampling *options = &trainer->config.sampling;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const double cut = (double)options->hard_cut;
     const double hard_logit = log(cut) - log1p(-cut);
     float *logit = NULL;
@@ -82,7 +108,7 @@ static etx_status group_edges(uint8_t **out, struct etx_trainer *trainer,
         const int is_hard = logit != NULL && (double)logit[e] >= hard_logit;
 
         group[e] = is_hard ? GROUP_HARD : GROUP_EASY;
-        if (edges->target[e] > 0.0f)
+        if (is_true(trainer, edges->target[e]))
             group[e] = GROUP_TRUE;
         if (!(edges->weight[e] > 0.0f))
             group[e] = GROUP_MASKED;
@@ -157,9 +183,9 @@ etx_status etx_step_edges_choose(struct etx_step_edges *out,
     etx_status status;
 
     ETX_CHECK(etx_sample_edges(&edges.id, &edges.n,
-        trainer->context->stream->arena, sample, graph));
+        etx_train_host(trainer)->arena, sample, graph));
     ETX_CHECK(label_edges(&edges, trainer, truth, graph));
-    if (trainer->config.stage == ETX_TRAIN_FILTER) {
+    if (trainer->config.stage != ETX_TRAIN_GNN) {
         ETX_CHECK(group_edges(&group, trainer, sample, graph, &edges));
         thin_edges(&edges, group, &trainer->config.sampling, random);
     }

@@ -14,6 +14,12 @@ struct etx_step_edges {
     float *weight; /* [n] */
 };
 
+/* Target and weight of an edge of graph in the loss: those of the truth; of a
+ * cascade what the filter says of it, whose scores the graph has, and 1. */
+void etx_step_edge_label(float *target, float *weight,
+    const struct etx_trainer *trainer, const struct etx_truth *truth,
+    const struct etx_graph *graph, int64_t edge);
+
 /* The edges of graph inside the sample: all of them for a graph network; for
  * a filter a share of the true, of the hard false and of the easy false ones,
  * as sampling.false_per_true, edges and hard_share ask. */

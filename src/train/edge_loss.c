@@ -7,6 +7,7 @@
 #include "train/edge_loss.h"
 
 #include "base/check.h"
+#include "stage/stage.h"
 
 #include <math.h>
 
@@ -37,7 +38,8 @@ struct etx_edge_norm etx_edge_norm(
 {
     const double n = sums->n_true + sums->n_false;
     struct etx_edge_norm norm = {
-        .scale = inverse(n), .true_factor = 1.0f, .false_factor = 1.0f};
+        .scale = inverse(n), .pt_scale = inverse(sums->n_true),
+        .true_factor = 1.0f, .false_factor = 1.0f};
 
     switch ((enum etx_reduction)reduction) {
     case ETX_REDUCTION_WEIGHTED_MEAN:
@@ -73,10 +75,8 @@ etx_status etx_edge_loss(double *loss, float *d_logit,
     const float *target, float *weight)
 {
     double sum = 0.0;
-    const struct etx_bce_loss_args args = {.n = n,
+    struct etx_bce_loss_args args = {.n = n,
         .logit = logit,
-        .target = target,
-        .weight = weight,
         .pos_weight = options->positive_weight,
         .focal_gamma = options->focal_gamma,
         .loss_sum = &sum,
@@ -85,8 +85,13 @@ etx_status etx_edge_loss(double *loss, float *d_logit,
     etx_status status;
 
     multiply_weights(norm, n, target, weight);
-    status = context->ops->bce_loss(context->stream, &args);
+    ETX_CHECK(
+        etx_stage_bring(&args.target, context, target, n, "edge targets"));
+    ETX_CHECK(
+        etx_stage_bring(&args.weight, context, weight, n, "edge weights"));
+    ETX_CHECK(context->ops->bce_loss(context->stream, &args));
     *loss = norm->scale * sum;
+done:
     return status;
 }
 

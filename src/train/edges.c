@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "train/edge_choice.h"
 #include "train/edge_loss.h"
+#include "train/pt_loss.h"
 #include "train/slices.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ struct wedge {
     struct etx_sample sample;
     struct etx_step_edges edges;
     struct etx_graph *graph; /* of the chosen edges */
+    float *pt_target;        /* [edges.n] see etx_pt_targets; or NULL */
 };
 
 /* How many hits hold about as many edges as asked. */
@@ -49,7 +51,7 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     etx_status status;
 
     ETX_CHECK(etx_train_graph(&whole, trainer, event));
-    ETX_CHECK(etx_sample_take(&wedge->sample, trainer->context->stream->arena,
+    ETX_CHECK(etx_sample_take(&wedge->sample, etx_train_host(trainer)->arena,
         &random, event, wedge_hits(&trainer->config, whole),
         &trainer->stage->node_features, &trainer->config));
     ETX_CHECK(etx_step_edges_choose(&wedge->edges, trainer, &event->truth,
@@ -62,6 +64,10 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
         .n_false = sums.n_false,
         .weight = sums.weight,
         .n = (double)wedge->edges.n};
+    if (trainer->config.loss.pt_weight > 0.0f)
+        ETX_CHECK(etx_pt_targets(&wedge->pt_target,
+            trainer->context->stream->arena, &trainer->config.loss,
+            event->event, &wedge->sample, wedge->graph, &wedge->edges));
 done:
     return status;
 }
@@ -93,7 +99,30 @@ static struct etx_edge_norm choose_norm(const struct etx_train_loss *options,
     add_sums(&own, step->sums + w);
     norm = etx_edge_norm(&own, options->reduction);
     norm.scale /= n_filled;
+    norm.pt_scale /= n_filled;
     return norm;
+}
+
+struct etx_tape etx_train_tape(const struct etx_trainer *trainer)
+{
+    const struct etx_train_memory *memory = &trainer->config.memory;
+
+    return (struct etx_tape){.recomputes = memory->checkpointing,
+        .is_half = memory->precision == ETX_PRECISION_BF16};
+}
+
+/* Room for what the momentum head says, and its gradient. */
+static etx_status take_pt(
+    struct etx_tape *tape, float **d_pt, struct etx_arena *arena, int64_t n)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&tape->pt, arena, n, sizeof(float), "momenta"));
+    ETX_CHECK(etx_arena_take(
+        d_pt, arena, n, sizeof(float), "gradient of momenta"));
+    tape->d_pt = *d_pt;
+done:
+    return status;
 }
 
 /* Where a wedge's loss and gradient go. */
@@ -112,36 +141,42 @@ static etx_status run_network(struct etx_trainer *trainer,
     struct etx_context *context = trainer->context;
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const struct etx_network *network = trainer->stage->network;
-    const struct etx_network_input input = {.n_nodes = wedge->sample.n_hits,
-        .node_features = wedge->sample.features,
-        .position = wedge->sample.position,
-        .graph = graph};
-    const struct etx_train_pass pass = {.input = &input,
-        .target = wedge->edges.target + first,
-        .weight = wedge->edges.weight + first,
-        .norm = &target->norm,
-        .gradient = target->gradient};
-    struct etx_tape tape = {NULL};
+    const struct etx_network *network = &trainer->there.network;
+    struct etx_network_input input;
+    struct etx_graph *copy = NULL;
+    struct etx_tape tape = etx_train_tape(trainer);
     double part = 0.0;
+    float *gradient;
     float *logit;
     float *d_logit;
+    float *d_pt = NULL;
     etx_status status;
 
-    if (trainer->parts.n_parts > 0)
-        return etx_train_part_step(trainer, &pass, target->loss);
+    ETX_CHECK(
+        etx_train_input(&input, &copy, trainer, &wedge->sample, graph));
+    ETX_CHECK(
+        etx_train_gradient_open(&gradient, trainer, target->gradient));
     ETX_CHECK(etx_arena_take(
         &logit, arena, graph->n_edges, sizeof *logit, "logits"));
     ETX_CHECK(etx_arena_take(&d_logit, arena, graph->n_edges, sizeof *d_logit,
         "gradient of logits"));
+    ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
+    if (wedge->pt_target != NULL)
+        ETX_CHECK(take_pt(&tape, &d_pt, arena, graph->n_edges));
     ETX_CHECK(network->arch->forward(network, context, &input, &tape, logit));
     ETX_CHECK(etx_edge_loss(&part, d_logit, context, &trainer->config.loss,
         &target->norm, graph->n_edges, logit, wedge->edges.target + first,
         wedge->edges.weight + first));
+    if (wedge->pt_target != NULL)
+        part += etx_pt_loss(d_pt, graph->n_edges, tape.pt,
+            wedge->pt_target + first,
+            target->norm.pt_scale * (double)trainer->config.loss.pt_weight);
     ETX_CHECK(network->arch->backward(
-        network, context, &input, &tape, d_logit, target->gradient));
+        network, context, &input, &tape, d_logit, gradient));
+    ETX_CHECK(etx_train_gradient_close(trainer, target->gradient, gradient));
     *target->loss += part;
 done:
+    etx_graph_free(copy);
     etx_arena_reset(arena, mark);
     return status;
 }
@@ -155,7 +190,7 @@ static etx_status run_chunks(struct etx_trainer *trainer,
     int32_t *id;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&id, trainer->context->stream->arena, chunk,
+    ETX_CHECK(etx_arena_take(&id, etx_train_host(trainer)->arena, chunk,
         sizeof *id, "edges of a chunk"));
     for (int64_t first = 0; first < wedge->edges.n; first += chunk) {
         const int64_t left = wedge->edges.n - first;
@@ -173,11 +208,30 @@ done:
     return status;
 }
 
+/* This trainer's part of the wedge. */
+static etx_status run_part(struct etx_trainer *trainer,
+    const struct wedge *wedge, const struct target *target)
+{
+    const struct etx_network_input input = {.n_nodes = wedge->sample.n_hits,
+        .node_features = wedge->sample.features,
+        .position = wedge->sample.position,
+        .graph = wedge->graph};
+    const struct etx_train_pass pass = {.input = &input,
+        .target = wedge->edges.target,
+        .weight = wedge->edges.weight,
+        .norm = &target->norm,
+        .gradient = target->gradient};
+
+    return etx_train_part_step(trainer, &pass, target->loss);
+}
+
 static etx_status run_wedge(struct etx_trainer *trainer,
     const struct wedge *wedge, const struct target *target)
 {
     const int64_t chunk = trainer->config.sampling.chunk_edges;
 
+    if (trainer->parts.n_parts > 0)
+        return run_part(trainer, wedge, target);
     if (chunk > 0 && chunk < wedge->edges.n)
         return run_chunks(trainer, wedge, chunk, target);
     return run_network(trainer, wedge, wedge->graph, 0, target);
@@ -213,7 +267,7 @@ etx_status etx_train_edges(
     int32_t n_open = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&wedge, trainer->context->stream->arena,
+    ETX_CHECK(etx_arena_take(&wedge, etx_train_host(trainer)->arena,
         step->n_graphs, sizeof *wedge, "wedges"));
     memset(wedge, 0, (size_t)step->n_graphs * sizeof *wedge);
     for (; n_open < step->n_graphs; n_open++)

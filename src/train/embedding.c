@@ -19,7 +19,7 @@ struct wedge {
     struct etx_network_input input;
     struct etx_tape tape;
     struct etx_pairs pairs;
-    float *point; /* [n_hits, n_out] */
+    float *point; /* [n_hits, n_out] where the context computes */
 };
 
 /* What the sums of a wedge's losses are multiplied by. */
@@ -75,33 +75,49 @@ static struct scales choose_scales(const struct etx_train_loss *options,
     return find_scales(options->positive_weight, weight, n_negative);
 }
 
+/* The pairs where the context computes. */
+static etx_status bring_pairs(struct etx_hinge_loss_args *args,
+    const struct etx_trainer *trainer, const struct etx_pairs *pairs)
+{
+    etx_status status;
+
+    args->n_pairs = pairs->n;
+    ETX_CHECK(etx_train_bring(
+        &args->a, trainer, pairs->a, pairs->n, sizeof *pairs->a, "pairs"));
+    ETX_CHECK(etx_train_bring(
+        &args->b, trainer, pairs->b, pairs->n, sizeof *pairs->b, "pairs"));
+    ETX_CHECK(etx_train_bring(&args->target, trainer, pairs->target, pairs->n,
+        sizeof *pairs->target, "pairs"));
+    ETX_CHECK(etx_train_bring(&args->weight, trainer, pairs->weight, pairs->n,
+        sizeof *pairs->weight, "pairs"));
+done:
+    return status;
+}
+
 static etx_status pair_loss(double *loss, float *d_point,
     struct etx_trainer *trainer, const struct wedge *wedge,
     const struct scales *scales)
 {
     const struct etx_train_loss *options = &trainer->config.loss;
-    const struct etx_pairs *pairs = &wedge->pairs;
     double positive_sum = 0.0;
     double negative_sum = 0.0;
-    const struct etx_hinge_loss_args args = {.n_pairs = pairs->n,
-        .n_points = wedge->sample.n_hits,
+    struct etx_hinge_loss_args args = {.n_points = wedge->sample.n_hits,
         .n_dim = trainer->stage->network->n_out,
         .hinge = options->hinge,
         .margin = options->margin,
         .point = wedge->point,
-        .a = pairs->a,
-        .b = pairs->b,
-        .target = pairs->target,
-        .weight = pairs->weight,
         .positive_scale = (float)scales->positive,
         .negative_scale = (float)scales->negative,
         .positive_sum = &positive_sum,
         .negative_sum = &negative_sum,
         .d_point = d_point};
-    const etx_status status =
-        trainer->context->ops->hinge_loss(trainer->context->stream, &args);
+    etx_status status;
 
+    ETX_CHECK(bring_pairs(&args, trainer, &wedge->pairs));
+    ETX_CHECK(
+        trainer->context->ops->hinge_loss(trainer->context->stream, &args));
     *loss = scales->positive * positive_sum + scales->negative * negative_sum;
+done:
     return status;
 }
 
@@ -112,23 +128,26 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     const struct etx_train_event *event = step->event[k];
     struct etx_random random = etx_step_random(step, trainer, k);
     struct etx_context *context = trainer->context;
-    const struct etx_network *network = trainer->stage->network;
+    const struct etx_network *network = &trainer->there.network;
+    struct etx_graph *no_graph;
+    int64_t n_values;
+    float *point;
     etx_status status;
 
-    ETX_CHECK(etx_sample_take(&wedge->sample, context->stream->arena, &random,
-        event, trainer->config.sampling.n_hits,
+    ETX_CHECK(etx_sample_take(&wedge->sample, etx_train_host(trainer)->arena,
+        &random, event, trainer->config.sampling.n_hits,
         &trainer->stage->node_features, &trainer->config));
-    wedge->input =
-        (struct etx_network_input){.n_nodes = wedge->sample.n_hits,
-            .node_features = wedge->sample.features,
-            .position = wedge->sample.position};
-    ETX_CHECK(etx_arena_take(&wedge->point, context->stream->arena,
-        wedge->sample.n_hits * network->n_out, sizeof *wedge->point,
-        "points"));
+    ETX_CHECK(etx_train_input(
+        &wedge->input, &no_graph, trainer, &wedge->sample, NULL));
+    n_values = wedge->sample.n_hits * network->n_out;
+    ETX_CHECK(etx_arena_take(&wedge->point, context->stream->arena, n_values,
+        sizeof *wedge->point, "points"));
     ETX_CHECK(network->arch->forward(
         network, context, &wedge->input, &wedge->tape, wedge->point));
+    ETX_CHECK(
+        etx_train_fetch(&point, trainer, wedge->point, n_values, "points"));
     ETX_CHECK(etx_train_pairs(&wedge->pairs, trainer, &event->truth,
-        &wedge->sample, wedge->point, &random));
+        &wedge->sample, point, &random));
     step->sums[k] =
         (struct etx_graph_sums){.weight = wedge->pairs.positive_weight,
             .n_false = (double)wedge->pairs.n_negative,
@@ -143,21 +162,21 @@ static etx_status go_back(double *loss, float *gradient,
     struct etx_trainer *trainer, const struct wedge *wedge,
     const struct scales *scales)
 {
-    struct etx_arena *arena = trainer->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const struct etx_network *network = trainer->stage->network;
-    const int64_t n_values = wedge->sample.n_hits * network->n_out;
+    const struct etx_train_marks marks = etx_train_mark(trainer);
+    const struct etx_network *network = &trainer->there.network;
+    float *there;
     float *d_point;
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_take(&d_point, arena, n_values, sizeof *d_point, "points"));
-    memset(d_point, 0, (size_t)n_values * sizeof *d_point);
+    ETX_CHECK(etx_train_zeros(
+        &d_point, trainer, wedge->sample.n_hits * network->n_out, "points"));
+    ETX_CHECK(etx_train_gradient_open(&there, trainer, gradient));
     ETX_CHECK(pair_loss(loss, d_point, trainer, wedge, scales));
     ETX_CHECK(network->arch->backward(network, trainer->context,
-        &wedge->input, &wedge->tape, d_point, gradient));
+        &wedge->input, &wedge->tape, d_point, there));
+    ETX_CHECK(etx_train_gradient_close(trainer, gradient, there));
 done:
-    etx_arena_reset(arena, mark);
+    etx_train_reset(trainer, marks);
     return status;
 }
 
@@ -191,7 +210,7 @@ etx_status etx_train_embedding(
     struct etx_slices slices;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&wedge, trainer->context->stream->arena,
+    ETX_CHECK(etx_arena_take(&wedge, etx_train_host(trainer)->arena,
         step->n_graphs, sizeof *wedge, "wedges"));
     memset(wedge, 0, (size_t)step->n_graphs * sizeof *wedge);
     for (int32_t k = 0; k < step->n_graphs; k++)

@@ -57,7 +57,7 @@ int64_t etx_train_steps_per_epoch(const struct etx_trainer *trainer)
 static etx_status fill_buckets(int32_t *order,
     const struct etx_trainer *trainer, struct etx_random *random)
 {
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const int64_t n = trainer->training.n;
     const int64_t bucket =
         (int64_t)STEPS_PER_BUCKET * trainer->config.sampling.n_graphs;
@@ -84,7 +84,7 @@ done:
 static etx_status order_epoch(int32_t **order, int32_t **place,
     const struct etx_trainer *trainer, int64_t epoch)
 {
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const int64_t n = trainer->training.n;
     const int64_t n_steps = etx_train_steps_per_epoch(trainer);
     const int is_bucketed = trainer->config.sampling.order == ETX_ORDER_BUCKETS;
@@ -139,7 +139,7 @@ etx_status etx_train_draw_events(struct etx_train_event ***event, int32_t *n,
     const int32_t n_graphs = trainer->config.sampling.n_graphs;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(event, trainer->context->stream->arena, n_graphs,
+    ETX_CHECK(etx_arena_take(event, etx_train_host(trainer)->arena, n_graphs,
         sizeof **event, "events of a step"));
     if (trainer->config.sampling.order != ETX_ORDER_DRAWN)
         return take_from_epoch(*event, n, trainer, step);

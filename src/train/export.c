@@ -75,6 +75,8 @@ static int set_thresholds(
         failed |= json_object_set_new(embedding, "graph", json_object());
     failed |= set_number(embedding, "graph", "radius", thresholds->radius);
     failed |= set_number(config, "filter", "cut", thresholds->filter_cut);
+    failed |= set_number(config, "cascade", "cut", thresholds->cascade_cut);
+    failed |= set_number(config, "cascade", "kept", thresholds->cascade_kept);
     if (json_object_get(config, "label") == NULL &&
         thresholds->label_cut != 0.5f)
         failed |= json_object_set_new(
@@ -113,10 +115,13 @@ static etx_status make_export_config(
 
 static float *find_values(struct etx_model *model, int32_t stage)
 {
-    if (stage == ETX_TRAIN_EMBEDDING)
-        return model->embedding.network->value;
-    return stage == ETX_TRAIN_FILTER ? model->filter.network->value
-                                     : model->gnn.network->value;
+    const struct etx_network *const networks[ETX_N_TRAIN_STAGES] = {
+        [ETX_TRAIN_EMBEDDING] = model->embedding.network,
+        [ETX_TRAIN_FILTER] = model->filter.network,
+        [ETX_TRAIN_GNN] = model->gnn.network,
+        [ETX_TRAIN_CASCADE] = model->cascade.network};
+
+    return networks[stage]->value;
 }
 
 etx_status etx_trainer_export(

@@ -63,6 +63,9 @@ static etx_status make_graph(struct etx_graph **out,
 
     ETX_CHECK(etx_stage_build_graph(
         &graph, trainer->context, trainer->model, event));
+    if (trainer->config.stage == ETX_TRAIN_CASCADE)
+        ETX_CHECK(etx_stage_filter_scores(
+            graph, trainer->context, trainer->model, event));
     if (trainer->config.stage == ETX_TRAIN_GNN &&
         trainer->model->filter.network != NULL) {
         ETX_CHECK(etx_stage_filter(
@@ -71,6 +74,7 @@ static etx_status make_graph(struct etx_graph **out,
         *out = graph;
         graph = NULL;
     }
+    ETX_CHECK(etx_stage_leave(out));
 done:
     etx_graph_free(graph);
     return status;

@@ -42,7 +42,8 @@ static etx_status update_parameter(struct etx_trainer *trainer,
         .v = trainer->v + at,
         .v_max = trainer->v_max == NULL ? NULL : trainer->v_max + at};
 
-    return trainer->context->ops->adamw(trainer->context->stream, &args);
+    return etx_host_of(trainer->context)
+        ->ops->adamw(etx_train_host(trainer), &args);
 }
 
 etx_status etx_train_update(struct etx_trainer *trainer, int64_t step,

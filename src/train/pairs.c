@@ -137,7 +137,7 @@ static etx_status list_candidates(
 
     *n = 0;
     ETX_CHECK(
-        etx_arena_take(candidate, source->trainer->context->stream->arena,
+        etx_arena_take(candidate, etx_train_host(source->trainer)->arena,
             sample->n_hits, sizeof **candidate, "queries"));
     for (int32_t k = 0; k < sample->n_hits; k++)
         if (may_query(source->truth, sample->row[k],
@@ -158,7 +158,7 @@ static etx_status draw_queries(int32_t **query, int64_t *n_queries,
 
     ETX_CHECK(list_candidates(&candidate, &n, source));
     *n_queries = wanted < n ? wanted : n;
-    ETX_CHECK(etx_arena_take(query, source->trainer->context->stream->arena,
+    ETX_CHECK(etx_arena_take(query, etx_train_host(source->trainer)->arena,
         *n_queries, sizeof **query, "queries"));
     for (int64_t q = 0; q < *n_queries; q++)
         (*query)[q] =
@@ -174,7 +174,7 @@ static etx_status find_hard_pairs(int32_t **a, int32_t **b, int64_t *n,
 {
     const struct etx_train_sampling *options = &source->config->sampling;
     const struct etx_sample *sample = source->sample;
-    struct etx_stream *stream = source->trainer->context->stream;
+    struct etx_stream *stream = etx_train_host(source->trainer);
     int32_t *particle;
     etx_status status;
 
@@ -241,7 +241,7 @@ etx_status etx_train_pairs(struct etx_pairs *out, struct etx_trainer *trainer,
     ETX_CHECK(draw_queries(&query, &args.n_queries, &source, random));
     args.query = query;
     ETX_CHECK(find_hard_pairs(&a, &b, &n_hard, &source, &args));
-    ETX_CHECK(take_pairs(&pairs, trainer->context->stream->arena,
+    ETX_CHECK(take_pairs(&pairs, etx_train_host(trainer)->arena,
         count_true_pairs(&source) + n_hard +
             trainer->config.sampling.n_random));
     add_true_pairs(&pairs, &source);

@@ -24,6 +24,9 @@ etx_status etx_trainer_share(
     if (parts->n_parts > 0 && trainer->config.stage == ETX_TRAIN_EMBEDDING)
         return etx_fail(ETX_ERR_ARGUMENT,
             "parts of a graph: the stage embedding has no graph");
+    if (parts->n_parts > 0 && trainer->context->stream->place != NULL)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "parts of a graph: they are computed on the CPU only");
     if (parts->n_parts > 0 && trainer->team.n_ranks > 1)
         return etx_fail(ETX_ERR_ARGUMENT,
             "parts of a graph: the trainer is one of a team of %d",
@@ -32,6 +35,10 @@ etx_status etx_trainer_share(
         return etx_fail(ETX_ERR_ARGUMENT,
             "parts of a graph: sampling.chunk_edges is %d and must be 0",
             (int)trainer->config.sampling.chunk_edges);
+    if (parts->n_parts > 0 && trainer->config.loss.pt_weight > 0.0f)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "parts of a graph: loss.pt_weight is %g and must be 0",
+            (double)trainer->config.loss.pt_weight);
     if (parts->n_parts > 0) {
         const etx_status status = etx_halo_check(trainer->stage->network);
 
@@ -69,7 +76,7 @@ static etx_status gather(float *received, const struct etx_trainer *trainer,
 {
     const struct etx_train_parts *parts = &trainer->parts;
     const int64_t own = n[parts->part];
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     int64_t *n_sent;
     float *sent;
@@ -109,7 +116,7 @@ static etx_status agree(struct shared *shared,
     const struct etx_trainer *trainer, const struct etx_graph *whole)
 {
     const int32_t n_parts = trainer->parts.n_parts;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const uint64_t hash = hash_owners(shared, whole);
     const size_t bytes = sizeof hash;
@@ -140,7 +147,7 @@ static etx_status open_part(struct shared *shared,
 {
     etx_status status;
     const struct etx_train_parts *parts = &trainer->parts;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
 
     ETX_CHECK(etx_arena_take(&shared->owner, arena, whole->n_nodes,
         sizeof *shared->owner, "owners of nodes"));
@@ -201,7 +208,7 @@ etx_status etx_train_part_step(struct etx_trainer *trainer,
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const struct etx_network *network = trainer->stage->network;
     struct shared shared = {.part = NULL};
-    struct etx_tape tape = {NULL};
+    struct etx_tape tape = etx_train_tape(trainer);
     double own = 0.0;
     float *edge[4];
     etx_status status;
@@ -230,7 +237,7 @@ static etx_status add_slices(float *sum, const struct etx_trainer *trainer,
 {
     const struct etx_train_parts *parts = &trainer->parts;
     const int64_t own = n_slice[parts->part];
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     int64_t *n_received;
     float *received;
@@ -258,7 +265,7 @@ static etx_status sum_values(
     float *values, struct etx_trainer *trainer, int64_t n)
 {
     const int64_t n_parts = trainer->parts.n_parts;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     int64_t *n_slice;
     float *sum;
@@ -282,7 +289,7 @@ static etx_status sum_doubles(
     double *values, const struct etx_trainer *trainer, int64_t n)
 {
     const int32_t n_parts = trainer->parts.n_parts;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     int64_t *n_floats;
     float *mine;
@@ -360,7 +367,7 @@ static etx_status gather_logits(float *logit, struct etx_trainer *trainer,
     const float *of_part)
 {
     const int32_t n_parts = trainer->parts.n_parts;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     float *by_part;
     float *own;
     int64_t *n;

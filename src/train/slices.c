@@ -30,7 +30,7 @@ static etx_status take_slice(float **out, struct etx_slices *slices)
         *out = slices->spare[--slices->n_spare];
     else
         ETX_CHECK(etx_arena_take(out,
-            slices->trainer->context->stream->arena, n, sizeof **out,
+            etx_train_host(slices->trainer)->arena, n, sizeof **out,
             "gradient"));
     memset(*out, 0, (size_t)n * sizeof **out);
 done:
@@ -44,7 +44,7 @@ etx_status etx_slices_begin(struct etx_slices *slices,
 
     *slices = (struct etx_slices){
         .trainer = trainer, .n_graphs = n_graphs, .owner = owner};
-    ETX_CHECK(etx_arena_take(&slices->kept, trainer->context->stream->arena,
+    ETX_CHECK(etx_arena_take(&slices->kept, etx_train_host(trainer)->arena,
         n_graphs, sizeof(*slices->kept), "gradients of graphs"));
     memset(slices->kept, 0, (size_t)n_graphs * sizeof(*slices->kept));
 done:
@@ -101,7 +101,7 @@ static const float *add_levels(struct etx_slices *slices)
 static etx_status sum_ranks(struct etx_slices *slices)
 {
     const etx_team *team = &slices->trainer->team;
-    struct etx_arena *arena = slices->trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(slices->trainer)->arena;
     int32_t *owner;
     float **slice;
     etx_status status;

@@ -63,7 +63,7 @@ etx_status etx_step_begin(struct etx_step *step, struct etx_trainer *trainer,
     struct etx_train_event **event, int32_t n_graphs,
     const struct etx_random *random)
 {
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     etx_status status;
 
     *step = (struct etx_step){.number = trainer->step + 1,
@@ -78,6 +78,7 @@ etx_status etx_step_begin(struct etx_step *step, struct etx_trainer *trainer,
     memset(step->sums, 0, (size_t)n_graphs * sizeof *step->sums);
     memset(step->loss, 0, (size_t)n_graphs * sizeof *step->loss);
     ETX_CHECK(agree(trainer, step));
+    ETX_CHECK(etx_train_enter(trainer));
 done:
     return status;
 }

@@ -157,8 +157,7 @@ etx_status etx_trainer_run_step(
     struct etx_trainer *trainer, etx_training_report *report)
 {
     const struct etx_network *network = trainer->stage->network;
-    struct etx_arena *arena = trainer->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_train_marks marks = etx_train_mark(trainer);
     const int64_t step = trainer->step + 1;
     etx_status status;
 
@@ -174,7 +173,7 @@ etx_status etx_trainer_run_step(
     read_ahead(trainer);
 done:
     etx_train_leave_parts(trainer, status);
-    etx_arena_reset(arena, mark);
+    etx_train_reset(trainer, marks);
     return status;
 }
 

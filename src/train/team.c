@@ -82,7 +82,7 @@ etx_status etx_team_agree(
     const struct etx_trainer *trainer, uint64_t value, const char *what)
 {
     const etx_team *team = &trainer->team;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     double *half;
     int32_t other;
@@ -110,7 +110,7 @@ static etx_status count_keys(
     int64_t **out, const struct etx_trainer *trainer, int64_t n_mine)
 {
     const etx_team *team = &trainer->team;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     double *n;
     etx_status status;
 
@@ -219,7 +219,7 @@ etx_status etx_team_deal(int32_t **owner, const struct etx_trainer *trainer,
     struct etx_train_event *const *event, int64_t n)
 {
     const etx_team *team = &trainer->team;
-    struct etx_arena *arena = trainer->context->stream->arena;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     const double scale = find_scale(event, n);
     struct job *job;
     double *load;

@@ -14,23 +14,31 @@
 static struct etx_model_stage *find_stage(
     struct etx_model *model, int32_t stage)
 {
-    if (stage == ETX_TRAIN_EMBEDDING)
-        return &model->embedding;
-    return stage == ETX_TRAIN_FILTER ? &model->filter : &model->gnn;
+    struct etx_model_stage *const stages[ETX_N_TRAIN_STAGES] = {
+        [ETX_TRAIN_EMBEDDING] = &model->embedding,
+        [ETX_TRAIN_FILTER] = &model->filter,
+        [ETX_TRAIN_GNN] = &model->gnn,
+        [ETX_TRAIN_CASCADE] = &model->cascade};
+
+    return stages[stage];
 }
 
 /* The same for a model that may not change. */
 static const struct etx_network *find_network(
     const struct etx_model *model, int32_t stage)
 {
-    if (stage == ETX_TRAIN_EMBEDDING)
-        return model->embedding.network;
-    return stage == ETX_TRAIN_FILTER ? model->filter.network
-                                     : model->gnn.network;
+    const struct etx_network *const networks[ETX_N_TRAIN_STAGES] = {
+        [ETX_TRAIN_EMBEDDING] = model->embedding.network,
+        [ETX_TRAIN_FILTER] = model->filter.network,
+        [ETX_TRAIN_GNN] = model->gnn.network,
+        [ETX_TRAIN_CASCADE] = model->cascade.network};
+
+    return networks[stage];
 }
 
 /* etx.config of the model to train: the start's, with the stage (and label)
- * that the training config describes in its place. */
+ * that the training config describes in its place. A cascade has learnt from
+ * its filter and goes with it. */
 static etx_status make_model_config(json_t **out,
     const struct etx_train_config *config, const struct etx_model *start)
 {
@@ -49,6 +57,8 @@ static etx_status make_model_config(json_t **out,
             "\"%s\"",
             stage);
     }
+    if (config->stage < ETX_TRAIN_GNN)
+        (void)json_object_del(made, "cascade");
     if ((described != NULL && json_object_set(made, stage, described) != 0) ||
         (label != NULL && json_object_set(made, "label", label) != 0)) {
         json_decref(made);
@@ -149,6 +159,50 @@ static etx_status check_chunks(const struct etx_trainer *trainer)
     return ETX_OK;
 }
 
+/* A filter and its cascade are trained on a choice of the edges, in which the
+ * cells of the Hough space hold fewer of them than in the whole graph. */
+static etx_status check_votes(const struct etx_trainer *trainer)
+{
+    const struct etx_network *network = trainer->stage->network;
+
+    if (trainer->config.stage != ETX_TRAIN_GNN &&
+        etx_network_needs(network, ETX_EDGE_LOG_HOUGH_VOTES))
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: a filter cannot be trained with the edge "
+            "feature \"log_hough_votes\": it sees a choice of the edges, of "
+            "which votes would be too few");
+    return ETX_OK;
+}
+
+/* A switch that a network does not read would say that it is on. */
+static etx_status check_memory(const struct etx_trainer *trainer)
+{
+    const struct etx_train_memory *memory = &trainer->config.memory;
+    const struct etx_arch *arch = trainer->stage->network->arch;
+    const int32_t is_on = memory->checkpointing ||
+                          memory->precision != ETX_PRECISION_FLOAT32;
+
+    if (is_on && !arch->saves_memory)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: memory.checkpointing and memory.precision are "
+            "of networks that keep latents of edges, \"%s\" does not",
+            arch->name);
+    return ETX_OK;
+}
+
+/* A loss of what the network does not say would be none. */
+static etx_status check_pt(const struct etx_trainer *trainer)
+{
+    if (trainer->config.loss.pt_weight > 0.0f &&
+        !trainer->stage->network->has_pt_head)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: loss.pt_weight %g with a network without "
+            "momentum head: an interaction_network with the option "
+            "\"pt_layers\" has one",
+            (double)trainer->config.loss.pt_weight);
+    return ETX_OK;
+}
+
 static etx_status hash_trainer(struct etx_trainer *trainer)
 {
     uint64_t hash = ETX_HASH_START;
@@ -168,6 +222,15 @@ done:
     return status;
 }
 
+/* Whether stage s of the model is one that makes the graphs of a stage. */
+static int makes_graphs(
+    const struct etx_model *model, int32_t s, int32_t stage)
+{
+    if (s == ETX_TRAIN_CASCADE)
+        return stage == ETX_TRAIN_GNN && model->cascade.network != NULL;
+    return stage == ETX_TRAIN_CASCADE ? s < ETX_TRAIN_GNN : s < stage;
+}
+
 /* Of the stages before the one in training, which make its graphs. */
 static etx_status hash_stages_before(
     uint64_t *out, const struct etx_trainer *trainer)
@@ -175,9 +238,11 @@ static etx_status hash_stages_before(
     uint64_t hash = ETX_HASH_START;
     etx_status status = ETX_OK;
 
-    for (int32_t s = 0; s < trainer->config.stage; s++) {
+    for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++) {
         const struct etx_network *network = find_network(trainer->model, s);
 
+        if (!makes_graphs(trainer->model, s, trainer->config.stage))
+            continue;
         ETX_CHECK(etx_hash_json(&hash, json_object_get(trainer->model_config,
                                            etx_train_stage_name(s))));
         if (network != NULL)
@@ -204,6 +269,25 @@ etx_status etx_trainer_open_cache(
     trainer->cache = cache;
 done:
     return status;
+}
+
+static etx_status check_device(const struct etx_trainer *trainer)
+{
+    const struct etx_arch *arch = trainer->stage->network->arch;
+    const struct etx_train_config *config = &trainer->config;
+
+    if (trainer->context->stream->place == NULL)
+        return ETX_OK;
+    if (arch->is_host_only)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "%s: this network runs on the CPU only", arch->name);
+    if (config->stage == ETX_TRAIN_CASCADE || config->memory.checkpointing ||
+        config->memory.precision != ETX_PRECISION_FLOAT32 ||
+        config->loss.pt_weight > 0.0f)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "training config: the stage cascade, the section \"memory\" and "
+            "loss.pt_weight are of trainings on the CPU");
+    return ETX_OK;
 }
 
 static etx_status take_moments(struct etx_trainer *trainer)
@@ -233,10 +317,6 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     struct etx_trainer *trainer = NULL;
     etx_status status;
 
-    if (context->options.device != ETX_DEVICE_CPU)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "training runs on the CPU; the context is on device %d",
-            (int)context->options.device);
     ETX_CHECK(etx_alloc(&trainer, 1, sizeof *trainer, "trainer"));
     trainer->context = context;
     trainer->team = (etx_team){.struct_size = sizeof trainer->team,
@@ -247,8 +327,12 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     trainer->start = etx_train_now();
     ETX_CHECK(etx_train_config_read(&trainer->config, config));
     ETX_CHECK(make_model(trainer, start));
+    ETX_CHECK(check_device(trainer));
     ETX_CHECK(check_augmentation(trainer));
     ETX_CHECK(check_chunks(trainer));
+    ETX_CHECK(check_votes(trainer));
+    ETX_CHECK(check_memory(trainer));
+    ETX_CHECK(check_pt(trainer));
     ETX_CHECK(hash_trainer(trainer));
     ETX_CHECK(take_moments(trainer));
     *out = trainer;

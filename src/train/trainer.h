@@ -27,6 +27,7 @@ struct etx_train_result {
 /* Numbers of a model that validation sets. */
 struct etx_train_thresholds {
     float radius, filter_cut, label_cut;
+    float cascade_cut, cascade_kept;
 };
 
 /* The best validation so far; parameter is NULL unless it is kept. */
@@ -67,6 +68,11 @@ struct etx_graph_sums {
     double n;               /* edges or pairs, with weight or not */
 };
 
+/* The network of the stage where the context computes, during a step. */
+struct etx_train_there {
+    struct etx_network network;
+};
+
 /* One step: its graphs, and which rank works on them. In scratch. */
 struct etx_step {
     int64_t number;
@@ -93,6 +99,7 @@ struct etx_trainer {
     struct etx_train_cache *cache; /* of graphs on disk, or NULL */
     int64_t graph_bytes; /* of all graphs kept */
     int64_t n_uses;      /* of graphs, for the least recent one */
+    struct etx_train_there there;
     float *gradient;     /* [n_values] */
     float *m, *v;        /* [n_values] */
     float *v_max;        /* [n_values] or NULL */
@@ -167,6 +174,8 @@ etx_status etx_train_roll_back(struct etx_trainer *trainer, double loss);
 int32_t etx_train_note_result(struct etx_trainer *trainer);
 struct etx_train_thresholds etx_train_get_thresholds(
     const struct etx_model *model);
+void etx_train_set_thresholds(
+    struct etx_model *model, const struct etx_train_thresholds *thresholds);
 
 /* export.c: a copy of the model with its thresholds and provenance. */
 etx_status etx_trainer_export(
@@ -181,6 +190,49 @@ etx_status etx_checkpoint_read(
 /* graphs.c: the graph that reaches the stage, from the cache or made. */
 etx_status etx_train_graph(const struct etx_graph **out,
     struct etx_trainer *trainer, struct etx_train_event *event);
+
+/* Where the trainer itself works: scratch and threads of the host. */
+static inline struct etx_stream *etx_train_host(
+    const struct etx_trainer *trainer)
+{
+    return etx_host_of(trainer->context)->stream;
+}
+
+/* place.c: scratch of the host and of the context, to go back to. */
+struct etx_train_marks {
+    struct etx_arena_mark host, there;
+};
+struct etx_train_marks etx_train_mark(const struct etx_trainer *trainer);
+void etx_train_reset(
+    const struct etx_trainer *trainer, struct etx_train_marks marks);
+
+/* The network as it is now to trainer->there; in scratch on a device. */
+etx_status etx_train_enter(struct etx_trainer *trainer);
+
+/* *there [n_values]: where a backward adds to gradient, which is the host's.
+ * On a device it is zeros in scratch, which close adds to gradient. */
+etx_status etx_train_gradient_open(
+    float **there, const struct etx_trainer *trainer, float *gradient);
+etx_status etx_train_gradient_close(
+    const struct etx_trainer *trainer, float *gradient, float *there);
+
+/* *out [n] zeros in scratch where the context computes. */
+etx_status etx_train_zeros(float **out, const struct etx_trainer *trainer,
+    int64_t n, const char *what);
+/* *out_pointer: values [n] of size bytes of the host where the context
+ * computes, and values of there on the host: themselves on the CPU, else
+ * copies in scratch. */
+etx_status etx_train_bring(void *out_pointer,
+    const struct etx_trainer *trainer, const void *values, int64_t n,
+    size_t size, const char *what);
+etx_status etx_train_fetch(float **out, const struct etx_trainer *trainer,
+    float *values, int64_t n, const char *what);
+/* What the network reads of a sample and a graph of it, which may be NULL,
+ * where the context computes; *copy, NULL or to be freed, is a graph that out
+ * borrows. */
+etx_status etx_train_input(struct etx_network_input *out,
+    struct etx_graph **copy, struct etx_trainer *trainer,
+    const struct etx_sample *sample, const struct etx_graph *graph);
 
 /* step.c: the step on these events [n_graphs], dealt to the ranks; random as
  * it is after they were drawn. */
@@ -238,6 +290,9 @@ etx_status etx_train_sum_parts(
 
 /* A step or a validation ended with status: tell the other parts. */
 void etx_train_leave_parts(struct etx_trainer *trainer, etx_status status);
+
+/* edges.c: how a network keeps latents for the backward. */
+struct etx_tape etx_train_tape(const struct etx_trainer *trainer);
 
 /* validate.c: result and thresholds of the model. */
 etx_status etx_train_validate(

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "stage/stage.h"
+#include "train/edge_choice.h"
 #include "train/edge_loss.h"
 #include "train/metrics.h"
 #include "train/team.h"
@@ -55,7 +56,7 @@ static etx_status begin_survey(
     ETX_CHECK(etx_team_deal(
         &survey->owner, trainer, events->event, events->n));
     ETX_CHECK(etx_arena_take(&survey->finding,
-        trainer->context->stream->arena, survey->n, sizeof *survey->finding,
+        etx_train_host(trainer)->arena, survey->n, sizeof *survey->finding,
         "findings"));
     memset(survey->finding, 0, (size_t)survey->n * sizeof *survey->finding);
     for (int64_t i = 0; i < survey->n; i++)
@@ -146,9 +147,9 @@ static etx_status measure_distances(
     struct etx_score_list *list, const struct survey *survey)
 {
     struct etx_trainer *trainer = survey->trainer;
-    struct etx_arena *arena = trainer->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_train_marks marks = etx_train_mark(trainer);
     int64_t met = 0;
+    const int32_t n_dim = trainer->stage->network->n_out;
     etx_status status = ETX_OK;
 
     for (int64_t i = 0; i < survey->n; i++) {
@@ -160,14 +161,15 @@ static etx_status measure_distances(
             continue;
         ETX_CHECK(etx_stage_embed(
             &point, trainer->context, trainer->model, event->event));
-        ETX_CHECK(add_distances(list, &event->truth,
-            trainer->stage->network->n_out, point));
-        etx_arena_reset(arena, mark);
+        ETX_CHECK(etx_train_fetch(
+            &point, trainer, point, event->event->n_hits * n_dim, "points"));
+        ETX_CHECK(add_distances(list, &event->truth, n_dim, point));
+        etx_train_reset(trainer, marks);
     }
     ETX_CHECK(etx_team_gather(trainer, list));
     etx_score_list_sort(list);
 done:
-    etx_arena_reset(arena, mark);
+    etx_train_reset(trainer, marks);
     return status;
 }
 
@@ -189,8 +191,7 @@ static etx_status count_event(struct edge_counts *counts,
     struct etx_trainer *trainer, const struct etx_train_event *event)
 {
     const struct etx_model *model = trainer->model;
-    struct etx_arena *arena = trainer->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_train_marks marks = etx_train_mark(trainer);
     struct etx_neighbours neighbours = {.n_points = event->event->n_hits,
         .n_dim = trainer->stage->network->n_out,
         .max_neighbours = model->max_neighbours,
@@ -206,10 +207,11 @@ static etx_status count_event(struct edge_counts *counts,
         &point, trainer->context, trainer->model, event->event));
     neighbours.point = point;
     ETX_CHECK(etx_stage_neighbours(&graph, trainer->context, &neighbours));
+    ETX_CHECK(etx_stage_leave(&graph));
     count_edges(counts, &event->truth, graph);
 done:
     etx_graph_free(graph);
-    etx_arena_reset(arena, mark);
+    etx_train_reset(trainer, marks);
     return status;
 }
 
@@ -308,7 +310,7 @@ static etx_status add_loss(struct etx_edge_totals *totals,
     struct etx_trainer *trainer, const struct etx_truth *truth,
     const struct etx_graph *graph, const float *logit)
 {
-    struct etx_context *context = trainer->context;
+    struct etx_context *context = etx_host_of(trainer->context);
     float *target;
     float *weight;
     etx_status status;
@@ -318,16 +320,54 @@ static etx_status add_loss(struct etx_edge_totals *totals,
     ETX_CHECK(etx_arena_take(&weight, context->stream->arena, graph->n_edges,
         sizeof *weight, "edge weights"));
     for (int64_t e = 0; e < graph->n_edges; e++)
-        etx_truth_label(target + e, weight + e, truth, graph->src[e],
-            graph->dst[e], &trainer->config);
+        etx_step_edge_label(
+            target + e, weight + e, trainer, truth, graph, e);
     ETX_CHECK(etx_edge_totals_add(totals, context, &trainer->config.loss,
         graph->n_edges, logit, target, weight));
 done:
     return status;
 }
 
-/* logit [n_edges] of the graph, whole or in parts. */
-static etx_status score_edges(float *logit, struct etx_trainer *trainer,
+/* What an edge is to the metrics. For a cascade only signal that the filter
+ * keeps is signal. */
+static uint8_t find_pair(const struct etx_trainer *trainer,
+    const struct etx_truth *truth, const struct etx_graph *graph, int64_t e)
+{
+    const int32_t pair =
+        etx_truth_pair(truth, graph->src[e], graph->dst[e]);
+
+    if (trainer->config.stage == ETX_TRAIN_CASCADE &&
+        pair == ETX_PAIR_SIGNAL &&
+        !(graph->score[e] > trainer->model->filter_cut))
+        return ETX_PAIR_LOW_PT;
+    return (uint8_t)pair;
+}
+
+/* *logit [n_edges], on the host, of a graph of the host. */
+static etx_status score_whole(float **logit, struct etx_trainer *trainer,
+    const float *features, const struct etx_graph *graph,
+    const struct etx_event *event)
+{
+    struct etx_context *context = trainer->context;
+    const struct etx_graph *here;
+    struct etx_graph *copy = NULL;
+    float *there;
+    etx_status status;
+
+    ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
+    ETX_CHECK(etx_arena_take(&there, context->stream->arena, graph->n_edges,
+        sizeof *there, "edge logits"));
+    ETX_CHECK(etx_stage_edge_logits(there, context, trainer->stage->network,
+        features, here, event));
+    ETX_CHECK(etx_train_fetch(
+        logit, trainer, there, graph->n_edges, "edge logits"));
+done:
+    etx_graph_free(copy);
+    return status;
+}
+
+/* The same of the graph in parts. */
+static etx_status score_parts(float **logit, struct etx_trainer *trainer,
     const float *features, const struct etx_graph *graph,
     const struct etx_event *event)
 {
@@ -335,11 +375,27 @@ static etx_status score_edges(float *logit, struct etx_trainer *trainer,
         .node_features = features,
         .position = event->position,
         .graph = graph};
+    etx_status status;
 
-    if (trainer->parts.n_parts > 0)
-        return etx_train_part_logits(logit, trainer, &input);
-    return etx_stage_edge_logits(logit, trainer->context,
-        trainer->stage->network, features, graph, event);
+    ETX_CHECK(etx_arena_take(logit, etx_train_host(trainer)->arena,
+        graph->n_edges, sizeof **logit, "edge logits"));
+    ETX_CHECK(etx_train_part_logits(*logit, trainer, &input));
+done:
+    return status;
+}
+
+static etx_status score_edges(float **logit, struct etx_trainer *trainer,
+    const struct etx_graph *graph, const struct etx_event *event)
+{
+    const float *features;
+    etx_status status;
+
+    ETX_CHECK(etx_stage_node_features(
+        &features, trainer->context, trainer->stage, event));
+    ETX_CHECK((trainer->parts.n_parts > 0 ? score_parts : score_whole)(
+        logit, trainer, features, graph, event));
+done:
+    return status;
 }
 
 /* Score one event's graph and add it to list and totals. */
@@ -347,44 +403,50 @@ static etx_status score_event(struct etx_score_list *list,
     struct etx_edge_totals *totals, struct etx_trainer *trainer,
     struct etx_train_event *event)
 {
-    struct etx_context *context = trainer->context;
-    struct etx_arena *arena = context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_context *host = etx_host_of(trainer->context);
+    const struct etx_train_marks marks = etx_train_mark(trainer);
     const struct etx_graph *graph;
-    const float *features;
     float *logit;
     uint8_t *pair;
     etx_status status;
 
     ETX_CHECK(etx_train_graph(&graph, trainer, event));
-    ETX_CHECK(etx_stage_node_features(
-        &features, context, trainer->stage, event->event));
-    ETX_CHECK(etx_arena_take(
-        &logit, arena, graph->n_edges, sizeof *logit, "edge logits"));
-    ETX_CHECK(etx_arena_take(
-        &pair, arena, graph->n_edges, sizeof *pair, "edge labels"));
-    ETX_CHECK(score_edges(logit, trainer, features, graph, event->event));
+    ETX_CHECK(etx_arena_take(&pair, host->stream->arena, graph->n_edges,
+        sizeof *pair, "edge labels"));
+    ETX_CHECK(score_edges(&logit, trainer, graph, event->event));
     for (int64_t e = 0; e < graph->n_edges; e++)
-        pair[e] = (uint8_t)etx_truth_pair(
-            &event->truth, graph->src[e], graph->dst[e]);
+        pair[e] = find_pair(trainer, &event->truth, graph, e);
     ETX_CHECK(add_loss(totals, trainer, &event->truth, graph, logit));
     const struct etx_activation_args args = {.n = graph->n_edges,
         .activation = ETX_ACTIVATION_SIGMOID,
         .x = logit,
         .y = logit};
-    ETX_CHECK(context->ops->activation(context->stream, &args));
+    ETX_CHECK(host->ops->activation(host->stream, &args));
     ETX_CHECK(etx_score_list_add(list, graph->n_edges, logit, pair));
 done:
-    etx_arena_reset(arena, mark);
+    etx_train_reset(trainer, marks);
     return status;
 }
 
 /* The model's cut of the stage: what an edge must pass. */
 static float *find_cut(struct etx_trainer *trainer)
 {
+    if (trainer->config.stage == ETX_TRAIN_CASCADE)
+        return &trainer->model->cascade_cut;
     return trainer->config.stage == ETX_TRAIN_FILTER
                ? &trainer->model->filter_cut
                : &trainer->model->label.cut;
+}
+
+/* The share of the signal in the list that is kept; 1 without signal. */
+static float share_kept(const struct etx_score_list *list,
+    const struct etx_score_metrics *kept)
+{
+    const struct etx_score_metrics all = etx_score_list_metrics(list, -1.0f);
+
+    return all.n_signal > 0
+               ? (float)((double)kept->n_signal / (double)all.n_signal)
+               : 1.0f;
 }
 
 /* Score this rank's events; list gets the edges of all ranks. */
@@ -440,6 +502,8 @@ static etx_status validate_edges(
     if (cut >= 0.0f && trainer->config.validation.target_efficiency > 0.0f)
         *find_cut(trainer) = cut;
     metrics = etx_score_list_metrics(&list, *find_cut(trainer));
+    if (trainer->config.stage == ETX_TRAIN_CASCADE)
+        trainer->model->cascade_kept = share_kept(&list, &metrics);
     totals = add_totals(survey);
     result->loss =
         etx_edge_totals_loss(&totals, trainer->config.loss.reduction);
@@ -459,8 +523,7 @@ etx_status etx_train_validate(
     struct etx_train_result result = {.step = trainer->step,
         .loss = (double)NAN,
         .auc = (double)NAN};
-    struct etx_arena *arena = trainer->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_train_marks marks = etx_train_mark(trainer);
     struct survey survey;
     etx_status status;
 
@@ -481,6 +544,6 @@ etx_status etx_train_validate(
     report->auc = result.auc;
     report->threshold = result.threshold;
 done:
-    etx_arena_reset(arena, mark);
+    etx_train_reset(trainer, marks);
     return status;
 }

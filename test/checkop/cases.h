@@ -104,4 +104,22 @@ void checkop_hinge_loss(struct checkop_case *out, struct checkop *check,
 void checkop_adamw(struct checkop_case *out, struct checkop *check, int64_t n,
     int64_t step, int32_t amsgrad);
 
+void checkop_fill(struct checkop_case *out, struct checkop *check, int64_t n);
+enum checkop_columns {
+    CHECKOP_COLUMNS_COPY,
+    CHECKOP_COLUMNS_CENTRE,
+    CHECKOP_COLUMNS_ADD,
+    CHECKOP_N_COLUMNS
+};
+void checkop_columns(struct checkop_case *out, struct checkop *check,
+    int64_t n_rows, int32_t width, enum checkop_columns how);
+void checkop_take(struct checkop_case *out, struct checkop *check, int64_t n);
+/* About n_wrong values are infinite or not numbers. */
+void checkop_find_not_finite(struct checkop_case *out, struct checkop *check,
+    int64_t n, int32_t n_wrong);
+void checkop_outward_key(
+    struct checkop_case *out, struct checkop *check, int64_t n);
+void checkop_graph_index(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges);
+
 #endif

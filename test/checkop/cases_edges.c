@@ -56,6 +56,11 @@ static double bound_of(const struct etx_edge_features_args *args, int64_t e,
     case ETX_EDGE_ASINH_DZDR:
     case ETX_EDGE_ASINH_DPHIDR:
     case ETX_EDGE_SCORE_LOGIT:
+    case ETX_EDGE_HELIX_CURVATURE:
+    case ETX_EDGE_HELIX_PHI0:
+    case ETX_EDGE_ASINH_HELIX_Z0:
+    case ETX_EDGE_HELIX_ETA:
+    case ETX_EDGE_LOG_HOUGH_VOTES:
     case ETX_N_EDGE_FEATURES:
         break;
     }
@@ -103,6 +108,7 @@ void checkop_edge_features(struct checkop_case *out, struct checkop *check,
         .src = checkop_indices(check, n_edges, (int32_t)n_nodes),
         .dst = checkop_indices(check, n_edges, (int32_t)n_nodes),
         .score = checkop_uniform(check, n_edges, 0.0f, 1.0f),
+        .votes = checkop_uniform(check, n_edges, 1.0f, 50.0f),
         .out = checkop_floats(check, n_edges * ETX_N_EDGE_FEATURES)};
     out->op = "edge_features";
     out->run = run_features;

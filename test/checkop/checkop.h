@@ -89,6 +89,10 @@ extern const int32_t checkop_is_cuda_build;
 void *checkop_shared_take(size_t bytes);
 void checkop_shared_give(void *memory);
 
+/* The tag of cases that take long where a device is pretended: they are left
+ * out there. */
+#define CHECKOP_LARGE "large"
+
 /* stop checks the guard zones of all buffers, then frees everything. */
 void checkop_start(struct checkop *check, uint64_t seed);
 void checkop_stop(struct checkop *check);

@@ -562,12 +562,15 @@ Suite *etx_suite_checkop_mlp(void)
 {
     Suite *suite = suite_create("checkop_mlp");
     TCase *tests = tcase_create("mlp");
+    TCase *large = tcase_create("large mlp");
 
     tcase_add_checked_fixture(tests, start, stop);
     tcase_add_loop_test(tests, test_mlp_shapes, 0, N_SHAPES);
     tcase_add_loop_test(tests, test_mlp_prepared_shapes, 0, N_SHAPES);
     tcase_add_loop_test(tests, test_mlp_backward_shapes, 0, N_SHAPES);
-    tcase_add_test(tests, test_mlp_backward_some_outputs);
+    tcase_set_tags(large, CHECKOP_LARGE);
+    tcase_add_checked_fixture(large, start, stop);
+    tcase_add_test(large, test_mlp_backward_some_outputs);
     tcase_add_loop_test(tests, test_mlp_kinds, 0, ETX_N_ACTIVATIONS);
     tcase_add_test(tests, test_mlp_known);
     tcase_add_loop_test(tests, test_mlp_rows_are_independent, 0, 2);
@@ -575,5 +578,6 @@ Suite *etx_suite_checkop_mlp(void)
     tcase_add_test(tests, test_mlp_cancelled);
     tcase_add_loop_test(tests, test_mlp_slopes, 0, ETX_N_NORMS);
     suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, large);
     return suite;
 }

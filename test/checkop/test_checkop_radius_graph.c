@@ -343,17 +343,21 @@ Suite *etx_suite_checkop_radius_graph(void)
 {
     Suite *suite = suite_create("checkop_radius_graph");
     TCase *tests = tcase_create("radius_graph");
+    TCase *large = tcase_create("large radius_graph");
 
     tcase_add_checked_fixture(tests, start, stop);
     tcase_add_loop_test(tests, test_radius_graph_shapes, 0, N_SHAPES);
     tcase_add_loop_test(tests, test_radius_graph_ties, 0, 8);
     tcase_add_test(tests, test_radius_graph_coincident);
     tcase_add_loop_test(tests, test_radius_graph_lopsided, 0, 5);
-    tcase_add_loop_test(tests, test_radius_graph_larger, 0, 6);
+    tcase_set_tags(large, CHECKOP_LARGE);
+    tcase_add_checked_fixture(large, start, stop);
+    tcase_add_loop_test(large, test_radius_graph_larger, 0, 6);
     tcase_add_test(tests, test_radius_graph_limit);
     tcase_add_test(tests, test_radius_graph_cancelled);
     tcase_add_loop_test(tests, test_radius_graph_cancelled_inside, 0, 2);
     tcase_add_test(tests, test_radius_graph_without_memory);
     suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, large);
     return suite;
 }

@@ -97,12 +97,17 @@ Suite *etx_suite_checkop_rows(void)
 {
     Suite *suite = suite_create("checkop_rows");
     TCase *tests = tcase_create("rows");
+    TCase *large = tcase_create("large rows");
 
     tcase_add_checked_fixture(tests, start, stop);
     tcase_add_loop_test(tests, test_rows_gather, 0, N_SHAPES);
     tcase_add_loop_test(tests, test_rows_add, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_rows_dot, 0, N_SHAPES);
+    tcase_add_loop_test(tests, test_rows_dot, 0, N_SHAPES - 1);
+    tcase_set_tags(large, CHECKOP_LARGE);
+    tcase_add_checked_fixture(large, start, stop);
+    tcase_add_loop_test(large, test_rows_dot, N_SHAPES - 1, N_SHAPES);
     tcase_add_test(tests, test_rows_dot_known);
     suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, large);
     return suite;
 }

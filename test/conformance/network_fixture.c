@@ -218,6 +218,43 @@ static const struct network_case cases[] = {
                    " \"doublet_hidden\": [], \"order\": \"target_source\"}",
         .n_node_features = 9,
         .is_rough = 1},
+    {.name = "edge_pooling/with edge features, all contracted",
+        .arch = "edge_pooling",
+        .options = "{\"coarse\": {\"hidden\": 4, \"n_iterations\": 2},"
+                   " \"edge_hidden\": [5], \"contract_cut\": 0,"
+                   " \"activation\": \"tanh\","
+                   " \"order\": \"target_source\"}",
+        .n_node_features = 2,
+        .n_edge_features = 5},
+    {.name = "edge_pooling/nothing contracted",
+        .arch = "edge_pooling",
+        .options = "{\"coarse\": {\"hidden\": 4, \"n_iterations\": 1},"
+                   " \"edge_hidden\": [], \"contract_cut\": 1}",
+        .n_node_features = 3},
+    {.name = "gravnet/few neighbours",
+        .arch = "gravnet",
+        .options = "{\"hidden\": 6, \"n_iterations\": 2,"
+                   " \"n_space\": 2, \"n_flow\": 3, \"n_out\": 3,"
+                   " \"n_neighbours\": 13, \"activation\": \"tanh\"}",
+        .n_node_features = 3,
+        .is_global = 1},
+    {.name = "gravnet/no iteration",
+        .arch = "gravnet",
+        .options = "{\"hidden\": 4, \"n_iterations\": 0,"
+                   " \"norm\": \"none\"}",
+        .n_node_features = 3},
+    {.name = "interaction_network/helices and votes, doubled",
+        .arch = "interaction_network",
+        .options = "{\"hidden\": 5, \"n_iterations\": 2,"
+                   " \"norm\": \"none\", \"activation\": \"tanh\","
+                   " \"direction\": \"doubled_mean\"}",
+        .n_node_features = 2,
+        .n_edge_features = ETX_N_EDGE_FEATURES},
+    {.name = "edge_filter/helices and votes",
+        .arch = "edge_filter",
+        .options = "{\"hidden\": [5]}",
+        .n_node_features = 2,
+        .n_edge_features = ETX_N_EDGE_FEATURES},
     {.name = "interaction_network/no iteration",
         .arch = "interaction_network",
         .options = "{\"hidden\": 4, \"n_iterations\": 0,"
@@ -246,6 +283,7 @@ static struct network_case any_case(int32_t place)
     if (place < N_CASES)
         return cases[place];
     defaults.arch = etx_archs[place - N_CASES]->name;
+    defaults.is_global = strcmp(defaults.arch, "gravnet") == 0;
     return defaults;
 }
 
@@ -285,7 +323,8 @@ static struct etx_edge_feature_list features_of(
     const struct network_case *which)
 {
     static const float scale[ETX_N_EDGE_FEATURES] = {200.0f, 1.0f, 500.0f,
-        1.0f, 500.0f, 1.0f, 3.0f, 2.0f, 2.0f, 0.01f, 3.0f, 4.0f};
+        1.0f, 500.0f, 1.0f, 3.0f, 2.0f, 2.0f, 0.01f, 3.0f, 4.0f, 5.0f, 3.0f,
+        3.0f, 2.0f, 1.0f};
     struct etx_edge_feature_list list = {
         .n_features = which->n_edge_features};
 
@@ -397,34 +436,61 @@ void network_context_close(struct etx_context *context)
     etx_backend_cpu_close(context);
 }
 
+/* The problem's input, with votes in the arena where the network wants them. */
+static struct etx_network_input input_of(const struct etx_network *network,
+    struct etx_context *context, const struct network_problem *problem)
+{
+    struct etx_network_input input = problem->input;
+    const etx_status status =
+        etx_network_votes(&input.votes, network, context, &input);
+
+    ck_assert_msg(status == ETX_OK, "votes: %s", etx_last_error());
+    return input;
+}
+
 void network_forward(float *out, const struct etx_network *network,
     struct etx_context *context, const struct network_problem *problem)
 {
-    const int64_t before = etx_arena_in_use(context->stream->arena);
-    const etx_status status = network->arch->forward(
-        network, context, &problem->input, NULL, out);
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_network_input input =
+        input_of(network, context, problem);
+    const int64_t before = etx_arena_in_use(arena);
+    const etx_status status =
+        network->arch->forward(network, context, &input, NULL, out);
 
     ck_assert_msg(status == ETX_OK, "%s: forward: %s", network->arch->name,
         etx_last_error());
-    ck_assert_int_eq(etx_arena_in_use(context->stream->arena), before);
+    ck_assert_int_eq(etx_arena_in_use(arena), before);
+    etx_arena_reset(arena, mark);
 }
 
 void network_backward(float *out, float *gradient,
     const struct etx_network *network, struct etx_context *context,
     const struct network_problem *problem, const float *d_out)
 {
+    network_backward_with(out, gradient, network, context, problem, d_out,
+        (struct etx_tape){.state = NULL});
+}
+
+void network_backward_with(float *out, float *gradient,
+    const struct etx_network *network, struct etx_context *context,
+    const struct network_problem *problem, const float *d_out,
+    struct etx_tape tape)
+{
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct etx_tape tape = {.state = NULL};
-    etx_status status = network->arch->forward(
-        network, context, &problem->input, &tape, out);
+    const struct etx_network_input input =
+        input_of(network, context, problem);
+    etx_status status =
+        network->arch->forward(network, context, &input, &tape, out);
     int64_t before = 0;
 
     ck_assert_msg(status == ETX_OK, "%s: forward: %s", network->arch->name,
         etx_last_error());
     before = etx_arena_in_use(arena);
     status = network->arch->backward(
-        network, context, &problem->input, &tape, d_out, gradient);
+        network, context, &input, &tape, d_out, gradient);
     ck_assert_msg(status == ETX_OK, "%s: backward: %s", network->arch->name,
         etx_last_error());
     ck_assert_int_eq(etx_arena_in_use(arena), before);

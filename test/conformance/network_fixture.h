@@ -57,6 +57,12 @@ void network_backward(float *out, float *gradient,
     const struct etx_network *network, struct etx_context *context,
     const struct network_problem *problem, const float *d_out);
 
+/* The same with latents kept as tape says. */
+void network_backward_with(float *out, float *gradient,
+    const struct etx_network *network, struct etx_context *context,
+    const struct network_problem *problem, const float *d_out,
+    struct etx_tape tape);
+
 /* n zeroed floats; and n uniform in [-1, 1). Freed with free. */
 float *network_zeros(int64_t n);
 float *network_randoms(int64_t n, uint64_t seed);

@@ -262,6 +262,10 @@ START_TEST(test_options_missing_input)
         .n_node_features = 2,
         .n_edge_features = 1,
         .with_score = 1};
+    const struct network_case with_votes = {.name = "votes",
+        .arch = which.arch,
+        .n_node_features = 2,
+        .n_edge_features = ETX_N_EDGE_FEATURES};
     struct etx_network *network = network_make(&which, 1);
     struct network_problem problem;
     struct etx_context context;
@@ -288,6 +292,15 @@ START_TEST(test_options_missing_input)
     ck_assert_int_eq(status, ETX_ERR_ARGUMENT);
     ck_assert(strstr(etx_last_error(), "score_logit") != NULL);
     ck_assert_int_eq(etx_arena_in_use(context.stream->arena), 0);
+
+    network_problem_free(&problem);
+    etx_network_free(network);
+    network_problem_make(&problem, 1, 8, 10, 2);
+    network = network_make(&with_votes, 1);
+    status = network->arch->forward(
+        network, &context, &problem.input, NULL, out);
+    ck_assert_int_eq(status, ETX_ERR_ARGUMENT);
+    ck_assert(strstr(etx_last_error(), "log_hough_votes") != NULL);
     network_context_close(&context);
     network_problem_free(&problem);
     etx_network_free(network);

@@ -15,10 +15,12 @@ cp "$build"/lib/libexatrkx.so.* "$out/lib/"
 cp test/cuda/gpu.sh "$out/test/"
 cp -r examples/data "$out/examples/"
 cp examples/models/*.safetensors "$out/examples/models/"
+cp -r examples/configs "$out/examples/"
 strip --strip-unneeded "$out"/bin/* "$out"/lib/*
+cp "$build/test/device-suites" "$out/bin/"
 
 # What is neither the C library's nor CUDA's.
-for file in "$out"/bin/* "$out"/lib/*; do
+for file in "$out"/bin/e* "$out"/lib/*; do
     LD_LIBRARY_PATH=$out/lib ldd "$file"
 done | awk '$3 ~ /^\// { print $3 }' | sort -u |
     grep -vE '/(libc|libm|libdl|librt|libpthread|libcublas.*|libexatrkx)\.so' |

@@ -19,7 +19,8 @@
 static const char *const events[] = {
     "event000000000", "event000000001", "event000000002"};
 
-#define N_EVENTS (sizeof events / sizeof events[0])
+#define N_EVENTS (int)(sizeof events / sizeof events[0])
+#define N_SMALL  2 /* of them */
 
 /* The same event on both. */
 struct both {
@@ -238,10 +239,17 @@ Suite *etx_suite_cuda(void)
 {
     Suite *suite = suite_create("cuda");
 
-    etx_test_add_loop(suite, "graph", test_cuda_same_graph, N_EVENTS);
-    etx_test_add_loop(suite, "scores", test_cuda_near_scores, N_EVENTS);
-    etx_test_add_loop(suite, "tracks", test_cuda_same_tracks, N_EVENTS);
+    TCase *large = tcase_create("large events");
+
+    etx_test_add_loop(suite, "graph", test_cuda_same_graph, N_SMALL);
+    etx_test_add_loop(suite, "scores", test_cuda_near_scores, N_SMALL);
+    etx_test_add_loop(suite, "tracks", test_cuda_same_tracks, N_SMALL);
     etx_test_add(suite, "absent device", test_cuda_absent_device);
-    etx_test_add(suite, "memory limit", test_cuda_memory_limit);
+    tcase_set_tags(large, CHECKOP_LARGE);
+    tcase_add_loop_test(large, test_cuda_same_graph, N_SMALL, N_EVENTS);
+    tcase_add_loop_test(large, test_cuda_near_scores, N_SMALL, N_EVENTS);
+    tcase_add_loop_test(large, test_cuda_same_tracks, N_SMALL, N_EVENTS);
+    tcase_add_test(large, test_cuda_memory_limit);
+    suite_add_tcase(suite, large);
     return suite;
 }

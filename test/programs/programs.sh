@@ -162,7 +162,7 @@ fi
 
 # Training: three stages in a row, and a run that was stopped and went on is
 # the run that was not.
-for stage in embedding filter gnn; do
+for stage in embedding filter gnn cascade; do
     sed 's/"steps": [0-9]*/"steps": 4/; s/"warmup_steps": [0-9]*/"warmup_steps": 1/' \
         examples/configs/$stage.json >"$out/$stage.json"
 done
@@ -206,6 +206,9 @@ train idle --start "$out/f.safetensors" --out "$out/i.safetensors" \
 grep -q '"best": true' "$out/i.jsonl" || fail 'no best validation in the log'
 exits 0 "$programs/etx-find-tracks" --model "$out/h.safetensors" \
     --event $event --out "$out/trained.csv"
+train cascade --start "$out/h.safetensors" --out "$out/c.safetensors"
+exits 0 "$programs/etx-find-tracks" --model "$out/c.safetensors" \
+    --event $event --out "$out/cascaded.csv"
 # Any family can be the graph network.
 for family in graph_convolution triplet_gnn attention_gnn; do
     features='[{"name": "r", "scale": 1000.0}]'

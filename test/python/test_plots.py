@@ -229,6 +229,19 @@ class Figures(InFolder):
         self.assertAlmostEqual(found.purity(every)[0], 2 / 3)
         self.check_files("edges", "--edges", edges)
 
+    def test_graph_sizes(self) -> None:
+        """Two events of one plot keep their edges apart."""
+        first = self.write("a.csv", "src,dst,score\n0,2,0.9\n0,1,0.4\n")
+        second = self.write("b.csv", "src,dst,score\n0,4,0.1\n")
+        both = _edges_plot.load_all(
+            [self.event, self.event], [first, second], 0.5
+        )
+        every, kept = _edges_plot.graph_sizes(both, 0.3)
+        self.assertEqual(every.tolist(), [2, 1])
+        self.assertEqual(kept.tolist(), [2, 0])
+        self.assertEqual(both.n_hits.tolist(), [7, 7])
+        self.assertTrue(np.isfinite(both.eta).all())
+
     def test_edge_outside_event(self) -> None:
         edges = self.write("edges.csv", "src,dst,score\n0,7,0.5\n")
         status, error = run_plots(

@@ -34,10 +34,12 @@ if HAVE_NUMPY:
     import numpy as np
 
     from exatrkx import (
+        _decays,
         _detector,
         _fatras,
         _field,
         _generator,
+        _merge,
         _noise,
         _trackml_csv,
         _weights,
@@ -189,6 +191,137 @@ class Generator(unittest.TestCase):
         )
         np.testing.assert_array_equal(first.momentum, second.momentum)
         np.testing.assert_array_equal(first.position, second.position)
+
+
+@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
+class Decays(unittest.TestCase):
+    def test_pairs_make_their_parent(self) -> None:
+        """Momenta add up, and masses are those of K0s, Lambda or nothing."""
+        rng = np.random.default_rng(7)
+        parent = _generator.prompt_momenta(rng, 500)
+        kind = rng.integers(0, len(_decays.PARENTS), size=500)
+        both = _decays.daughters(rng, kind, parent)
+        np.testing.assert_allclose(both.sum(axis=1), parent, atol=1e-9)
+        mass = np.array([p.masses for p in _decays.PARENTS])[kind]
+        energy = np.sqrt(mass**2 + (both**2).sum(axis=2)).sum(axis=1)
+        found = np.sqrt(np.maximum(energy**2 - (parent**2).sum(axis=1), 0.0))
+        wanted = np.array([p.mass for p in _decays.PARENTS])[kind]
+        heavy = wanted > 0.0
+        np.testing.assert_allclose(found[heavy], wanted[heavy], rtol=1e-6)
+        self.assertLess(found[~heavy].max(), 0.1)
+
+    def test_proper_length(self) -> None:
+        rng = np.random.default_rng(8)
+        n = 20000
+        momentum = _generator.prompt_momenta(rng, n)
+        for kind in (0, 1):
+            parent = _decays.PARENTS[kind]
+            point = _decays.production_points(
+                rng, np.full(n, kind), np.zeros((n, 3)), momentum
+            )
+            size = np.linalg.norm(point, axis=1)
+            proper = size * parent.mass / np.linalg.norm(momentum, axis=1)
+            self.assertAlmostEqual(
+                proper.mean() / parent.proper_length, 1.0, delta=0.04
+            )
+
+    def test_photons_convert_in_layers(self) -> None:
+        rng = np.random.default_rng(9)
+        n = 1000
+        point = _decays.production_points(
+            rng,
+            np.full(n, 3),
+            np.zeros((n, 3)),
+            _generator.prompt_momenta(rng, n),
+        )
+        radius = np.hypot(point[:, 0], point[:, 1])
+        away = np.abs(radius[:, None] - _decays.LAYER_RADII).min(axis=1)
+        self.assertLess(away.max(), _decays.LAYER_HALF_WIDTH + 1e-9)
+
+    def test_event_with_pairs(self) -> None:
+        """As many particles as without, half of the displaced in pairs."""
+        plain, paired = (
+            _generator.generate(np.random.default_rng(4), 60, 0.3, share)
+            for share in (0.0, 0.5)
+        )
+        self.assertEqual(len(plain), len(paired))
+        point, count = np.unique(
+            paired.position, axis=0, return_counts=True
+        )
+        pairs = (count == 2) & (np.hypot(point[:, 0], point[:, 1]) > 0.9)
+        generation = (paired.particle_id >> 24) & 0xFFF
+        self.assertAlmostEqual(2 * pairs.sum() / generation.sum(), 0.5, delta=0.02)
+        for place in point[pairs][:20]:
+            rows = np.flatnonzero((paired.position == place).all(axis=1))
+            self.assertEqual(paired.charge[rows].sum(), 0)
+            vertex = paired.particle_id[rows] >> 52
+            self.assertEqual(vertex[0], vertex[1])
+        radius = np.hypot(paired.position[:, 0], paired.position[:, 1])
+        self.assertLess(radius.max(), 1100.0)
+
+
+@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
+class Merge(unittest.TestCase):
+    def hits(
+        self, module: list[int], cells: list[tuple[int, int, int, float]]
+    ) -> _fatras.Measurements:
+        """Hits of particles 0, 1, ... with cells (hit, channels, value)."""
+        n = len(module)
+        table = np.array(cells, dtype=float)
+        return _fatras.Measurements(
+            particle=np.arange(n),
+            module=np.array(module),
+            position=np.zeros((n, 3)),
+            true_position=np.arange(3.0 * n).reshape(n, 3),
+            true_momentum=np.zeros((n, 3)),
+            cell_hit=table[:, 0].astype(np.int64),
+            cell_channel=table[:, 1:3].astype(np.int64),
+            cell_value=table[:, 3],
+        )
+
+    def test_touching_pixels(self) -> None:
+        """A corner and a shared cell join; a gap and another module do not."""
+        found = self.hits(
+            [0, 0, 0, 0, 1],
+            [
+                (0, 10, 10, 0.1),
+                (0, 11, 10, 0.1),
+                (1, 12, 11, 0.3),
+                (1, 13, 11, 0.1),
+                (2, 13, 11, 0.2),
+                (3, 15, 13, 0.2),
+                (4, 12, 11, 1.0),
+            ],
+        )
+        merged = _merge.merge(strip_and_pixel(), found)
+        self.assertEqual(merged.particle.tolist(), [1, 3, 4])
+        self.assertEqual(merged.module.tolist(), [0, 0, 1])
+        self.assertEqual(merged.cell_hit.tolist(), [0, 0, 0, 0, 1, 2])
+        np.testing.assert_allclose(merged.cell_value[:4], [0.1, 0.1, 0.3, 0.3])
+        np.testing.assert_array_equal(
+            merged.true_position, found.true_position[[1, 3, 4]]
+        )
+        # The mean of the cells 10.5, 11.5, 12.5, 13.5 by value, in mm.
+        mean = (0.1 * 10.5 + 0.1 * 11.5 + 0.3 * 12.5 + 0.3 * 13.5) / 0.8
+        self.assertAlmostEqual(merged.position[0, 0], mean * 0.05 - 8.4)
+
+    def test_nothing_touches(self) -> None:
+        cells = [(0, 5, 5, 0.2), (1, 7, 5, 0.4), (2, 5, 5, 1.0)]
+        found = self.hits([0, 0, 1], cells)
+        merged = _merge.merge(strip_and_pixel(), found)
+        for name in ("particle", "module", "cell_hit", "cell_channel"):
+            np.testing.assert_array_equal(
+                getattr(merged, name), getattr(found, name)
+            )
+        np.testing.assert_array_equal(merged.cell_value, found.cell_value)
+
+    def test_order_of_hits_is_free(self) -> None:
+        """A chain of hits that join only through the last one."""
+        cells = [(0, 1, 1, 0.1), (1, 5, 1, 0.1), (2, 2, 1, 0.1)]
+        cells += [(2, 3, 1, 0.1), (2, 4, 1, 0.1)]
+        merged = _merge.merge(strip_and_pixel(), self.hits([0, 0, 0], cells))
+        self.assertEqual(merged.particle.tolist(), [2])
+        self.assertEqual(len(merged.cell_hit), 5)
 
 
 @unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
@@ -351,6 +484,24 @@ class Simulation(unittest.TestCase):
         start = np.linalg.norm(particles.momentum[0])
         loss = np.median(start - momentum)
         self.assertTrue(0.005 < loss < 0.015, loss)
+
+    def test_merged_event(self) -> None:
+        """Fewer hits, each with cells of its own, of the same particles."""
+        out = os.path.join(self.folder.name, "merged")
+        more = ["--set", "small", "--seed", "11", "--first-event", "1"]
+        more += ["--merge", "--decays", "0.5", "--noise", "0", "--out", out]
+        simulate.make_events(self.fatras, simulate.checked(more))
+        event = _trackml_csv.read_event(os.path.join(out, "event000000001"))
+        cells = event["cells"]
+        self.assertTrue((event["truth"]["particle_id"] > 0).all())
+        np.testing.assert_array_equal(
+            np.unique(cells["hit_id"]), event["hits"]["hit_id"]
+        )
+        place = np.stack([cells[n] for n in ("hit_id", "ch0", "ch1")], axis=1)
+        self.assertEqual(len(np.unique(place, axis=0)), len(place))
+        self.assertEqual(
+            event["particles"]["nhits"].sum(), len(event["hits"]["hit_id"])
+        )
 
     def test_command_line_errors(self) -> None:
         for wrong in ([], ["--out", "x"], ["--out", "x", "--pileup", "9999"]):

@@ -358,8 +358,8 @@ END_TEST
 
 /* -------------------------------------------------------------- dealing -- */
 
-/* Two graphs of 50 particles each and ranks to match: in turn or by size each
- * rank has one; the work is what the step says. */
+/* Five graphs of about the same size on two ranks: 3 against 2, a mean of
+ * 2.5. */
 START_TEST(test_dist_training_imbalance)
 {
     struct train_bench bench;
@@ -368,7 +368,6 @@ START_TEST(test_dist_training_imbalance)
     struct rank rank[MAX_RANKS];
 
     run_plan(rank, &plan);
-    /* Five graphs of about the same size: 3 against 2. */
     ck_assert_double_gt(rank[0].step.imbalance, 1.1);
     ck_assert_double_lt(rank[0].step.imbalance, 1.3);
     ck_assert_double_gt(rank[0].step.loss_spread, 0.0);

@@ -59,6 +59,14 @@ static const struct refusal refusals[] = {
         "radius"},
     {"{\"stage\": \"gnn\", \"validation\": {\"patience\": 1.5}}",
         "patience", "integer"},
+    {"{\"stage\": \"gnn\", \"memory\": {\"precision\": \"fp8\"}}",
+        "precision", "bf16"},
+    {"{\"stage\": \"filter\", \"loss\": {\"pt_weight\": 1}}", "loss",
+        "pt_weight"},
+    {"{\"stage\": \"cascade\", \"loss\": {\"focal_gamma\": 1}}", "loss",
+        "focal_gamma"},
+    {"{\"stage\": \"cascade\", \"sampling\": {\"chunk_edges\": 1}}",
+        "sampling", "chunk_edges"},
 };
 
 START_TEST(test_train_config_refusals)

@@ -229,18 +229,22 @@ START_TEST(test_train_losses_chunks)
 }
 END_TEST
 
-/* Filters whose edges depend on each other. */
-static const char *const dependent[] = {
-    "{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
+/* Filters whose edges depend on each other, and what the error names. */
+static const char *const dependent[][2] = {
+    {"{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
     "\"options\": {\"hidden\": [4], \"norm\": \"batch\"},"
     "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
-    "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}",
-    "{\"stage\": \"filter\", \"model\": {\"arch\": \"interaction_network\","
+    "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}", "chunk_edges"},
+    {"{\"stage\": \"filter\", \"model\": {\"arch\": \"interaction_network\","
     "\"options\": {\"hidden\": 4, \"n_iterations\": 1},"
     "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
-    "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}"};
+    "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}", "chunk_edges"},
+    {"{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
+    "\"edge_features\": [{\"name\": \"log_hough_votes\", \"scale\": 1.0}],"
+    "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
+    "\"cut\": 0.1}}", "log_hough_votes"}};
 
-START_TEST(test_train_losses_chunks_refused)
+START_TEST(test_train_losses_dependent_refused)
 {
     etx_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
@@ -248,9 +252,9 @@ START_TEST(test_train_losses_chunks_refused)
 
     train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
     ck_assert_int_eq(
-        etx_trainer_create(&trainer, context, dependent[_i], bench.start),
+        etx_trainer_create(&trainer, context, dependent[_i][0], bench.start),
         ETX_ERR_FORMAT);
-    ck_assert_msg(strstr(etx_last_error(), "chunk_edges") != NULL, "%s",
+    ck_assert_msg(strstr(etx_last_error(), dependent[_i][1]) != NULL, "%s",
         etx_last_error());
     train_bench_close(&bench);
     etx_context_free(context);
@@ -269,7 +273,7 @@ Suite *etx_suite_train_losses(void)
         (int)(sizeof variants / sizeof variants[0]));
     tcase_add_loop_test(tests, test_train_losses_averages, 0, 2);
     tcase_add_test(tests, test_train_losses_chunks);
-    tcase_add_loop_test(tests, test_train_losses_chunks_refused, 0, 2);
+    tcase_add_loop_test(tests, test_train_losses_dependent_refused, 0, 3);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -152,14 +152,13 @@ START_TEST(test_train_stability_keeps_the_best)
     report = train_bench_validate(bench.trainer);
     ck_assert_int_eq(report.is_best, 0);
     ck_assert_ok(etx_trainer_model(&model, bench.trainer));
-    const struct etx_network *made = _i == 0   ? model->embedding.network
-                                     : _i == 1 ? model->filter.network
-                                               : model->gnn.network;
-    ck_assert_mem_eq(made->value, best, bytes);
-    ck_assert_float_eq(_i == 0   ? model->radius
-                       : _i == 1 ? model->filter_cut
-                                 : model->label.cut,
-        (float)threshold);
+    const struct etx_network *const made[ETX_N_TRAIN_STAGES] = {
+        model->embedding.network, model->filter.network, model->gnn.network,
+        model->cascade.network};
+    const float cut[ETX_N_TRAIN_STAGES] = {model->radius, model->filter_cut,
+        model->label.cut, model->cascade_cut};
+    ck_assert_mem_eq(made[_i]->value, best, bytes);
+    ck_assert_float_eq(cut[_i], (float)threshold);
     free(best);
     etx_model_free(model);
     train_bench_close(&bench);
@@ -190,7 +189,14 @@ static const char *const everything[ETX_N_TRAIN_STAGES] = {
     "{\"average\": \"graphs\", \"reduction\": \"balanced\"},"
     "\"validation\": {\"keep_best\": true, \"patience\": 50,"
     "\"criterion\": \"auc\"}, \"stability\": {\"spike_factor\": 1.0001,"
-    "\"spike_window\": 3, \"snapshot_every\": 3, \"most_rollbacks\": 100}}"};
+    "\"spike_window\": 3, \"snapshot_every\": 3, \"most_rollbacks\": 100},"
+    "\"memory\": {\"checkpointing\": true, \"precision\": \"bf16\"}}",
+    "{\"sampling\": {\"graphs\": 2, \"order\": \"epochs\", \"hard_share\": 0.5},"
+    "\"loss\": {\"average\": \"graphs\", \"positive_weight\": 2.0,"
+    "\"teacher\": \"decision\"},"
+    "\"validation\": {\"keep_best\": true, \"target_efficiency\": 0.9},"
+    "\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 1,"
+    "\"snapshot_every\": 3, \"most_rollbacks\": 100}}"};
 
 /* n steps, a validation after every fourth; counts rollbacks. */
 static int run_some(etx_trainer *trainer, int first, int n)

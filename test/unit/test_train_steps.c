@@ -86,7 +86,7 @@ START_TEST(test_train_steps_threshold_is_exported)
     etx_label_options label;
     etx_model *model = NULL;
 
-    train_bench_open(&bench, N_STAGES - 1, 1, NULL);
+    train_bench_open(&bench, ETX_TRAIN_GNN, 1, NULL);
     train_bench_steps(bench.trainer, 5);
     ck_assert_int_eq(etx_trainer_validate(bench.trainer, &report), ETX_OK);
     ck_assert(report.threshold > 0.0 && report.threshold != 0.5);

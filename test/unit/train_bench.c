@@ -37,7 +37,13 @@ static const char *const configs[ETX_N_TRAIN_STAGES] = {
     "\"deta\", \"scale\": 1.0}, {\"name\": \"score_logit\", \"scale\":"
     "4.0}]}, \"schedule\": {\"steps\": 20, \"learning_rate\": 0.01,"
     "\"warmup_steps\": 2}, \"sampling\": {\"hits\": 0, \"edges\": 500},"
-    "\"validation\": {\"target_efficiency\": 0.9}}"};
+    "\"validation\": {\"target_efficiency\": 0.9}}",
+    "{\"stage\": \"cascade\", \"seed\": 3, \"model\": {\"arch\":"
+    "\"edge_filter\", \"options\": {\"hidden\": [8]}, \"node_features\":"
+    "[{\"name\": \"r\", \"scale\": 1000.0}], \"edge_features\": [{\"name\":"
+    "\"dphi\", \"scale\": 0.3}, {\"name\": \"deta\", \"scale\": 1.0},"
+    "{\"name\": \"dr\", \"scale\": 100.0}], \"cut\": 0.0}, \"schedule\": {\"steps\": 20, \"learning_rate\": 0.01,"
+    "\"warmup_steps\": 2}, \"sampling\": {\"hits\": 300, \"edges\": 400}}"};
 
 etx_context *train_bench_context(int32_t n_threads)
 {
@@ -78,8 +84,7 @@ static char *make_config(int stage, const char *change)
     return text;
 }
 
-static void add_trainer(
-    struct train_bench *bench, int stage, const char *change)
+void train_bench_add(struct train_bench *bench, int stage, const char *change)
 {
     char *config = make_config(stage, change);
 
@@ -114,13 +119,20 @@ etx_training_report train_bench_validate(etx_trainer *trainer)
 void train_bench_open(struct train_bench *bench, int stage, int32_t n_threads,
     const char *change)
 {
-    *bench = (struct train_bench){.context = train_bench_context(n_threads)};
+    train_bench_open_in(
+        bench, train_bench_context(n_threads), stage, change);
+}
+
+void train_bench_open_in(struct train_bench *bench, etx_context *context,
+    int stage, const char *change)
+{
+    *bench = (struct train_bench){.context = context};
     for (int k = 0; k < TRAIN_BENCH_EVENTS; k++)
         bench->event[k] = train_event(50, (uint64_t)k);
     for (int s = 0; s < stage; s++) {
         etx_model *made = NULL;
 
-        add_trainer(bench, s, NULL);
+        train_bench_add(bench, s, NULL);
         train_bench_steps(bench->trainer, 20);
         (void)train_bench_validate(bench->trainer);
         ck_assert_int_eq(etx_trainer_model(&made, bench->trainer), ETX_OK);
@@ -128,7 +140,7 @@ void train_bench_open(struct train_bench *bench, int stage, int32_t n_threads,
         etx_model_free(bench->start);
         bench->start = made;
     }
-    add_trainer(bench, stage, change);
+    train_bench_add(bench, stage, change);
 }
 
 void train_bench_close(struct train_bench *bench)
@@ -145,7 +157,7 @@ void train_bench_join(struct train_bench *bench,
 {
     *bench = *other;
     bench->context = train_bench_context(1);
-    add_trainer(bench, stage, change);
+    train_bench_add(bench, stage, change);
 }
 
 void train_bench_leave(struct train_bench *bench)
@@ -158,8 +170,7 @@ double train_bench_loss(struct train_bench *bench, int32_t n_events)
 {
     struct etx_trainer *trainer = bench->trainer;
     struct etx_train_event **event = trainer->training.event;
-    struct etx_arena *arena = trainer->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_train_marks marks = etx_train_mark(trainer);
     etx_training_report report = {.loss = 0.0};
     struct etx_random random;
     struct etx_step step;
@@ -173,7 +184,7 @@ double train_bench_loss(struct train_bench *bench, int32_t n_events)
         ck_assert_int_eq(etx_train_edges(trainer, &step), ETX_OK);
     ck_assert_int_eq(
         etx_step_share_losses(&step, trainer, &report), ETX_OK);
-    etx_arena_reset(arena, mark);
+    etx_train_reset(trainer, marks);
     return report.loss;
 }
 

@@ -23,6 +23,11 @@ etx_context *train_bench_context(int32_t n_threads);
  * those of that stage's config. */
 void train_bench_open(struct train_bench *bench, int stage, int32_t n_threads,
     const char *change);
+/* The same in a context, which becomes the bench's. */
+void train_bench_open_in(struct train_bench *bench, etx_context *context,
+    int stage, const char *change);
+/* A trainer of the stage on bench->start. */
+void train_bench_add(struct train_bench *bench, int stage, const char *change);
 void train_bench_close(struct train_bench *bench);
 
 /* A context and a trainer of its own on the events and the start model of

@@ -34,6 +34,8 @@ CLASSES = (
     (SAME, ORANGE, "same particle, no neighbours"),
     (FALSE, RED, "false"),
 )
+NEAR_AXIS = 1e-3  # mm, the least r of a direction
+ETA_BINS = np.linspace(-4.0, 4.0, 25)
 FEW = 4  # edges or pairs below which a cell of a map stays empty
 
 
@@ -54,6 +56,14 @@ class Edges:
     pair_pt: np.ndarray
     pair_r: np.ndarray
     pair_z: np.ndarray
+    pair_eta: np.ndarray  # of the particle
+    event: np.ndarray  # place in n_hits
+    n_hits: np.ndarray  # of every event
+
+    @property
+    def eta(self) -> np.ndarray:
+        """Of the hit nearer to the origin, seen from there."""
+        return np.arcsinh(self.z / np.maximum(self.r, NEAR_AXIS))
 
     @property
     def has_scores(self) -> bool:
@@ -131,6 +141,9 @@ def load(prefix: str, path: str, min_pt: float) -> Edges:
         pair_pt=event.pt[event.owner[inner]],
         pair_r=event.r[inner],
         pair_z=event.position[inner, 2],
+        pair_eta=event.eta[event.owner[inner]],
+        event=np.zeros(len(src), dtype=np.int64),
+        n_hits=np.array([event.n_hits]),
     )
 
 
@@ -154,6 +167,8 @@ def load_all(
         load(prefix, file, min_pt)
         for prefix, file in zip(prefixes, files, strict=True)
     ]
+    for place, part in enumerate(parts):
+        part.event += place
     names = Edges.__dataclass_fields__
     edges = Edges(
         **{n: np.concatenate([getattr(p, n) for p in parts]) for n in names}
@@ -169,19 +184,21 @@ def draw(
     min_pt: float,
     cut: float | None,
 ) -> Figure:
-    """Six panels; the three that need no scores where there are none."""
+    """Eight panels; the five that need no scores where there are none."""
     edges = load_all(prefixes, files, min_pt)
     if not edges.has_scores:
         cut = -np.inf
     elif cut is None:
         cut = edges.default_cut()
-    figure, axes = panels(6 if edges.has_scores else 3, 3, aligned=False)
+    figure, axes = panels(8 if edges.has_scores else 5, 3, aligned=False)
     if edges.has_scores:
         _histogram(next(axes), edges, min_pt, cut)
         _roc(next(axes), edges, cut)
         _against_cut(next(axes), edges, min_pt, cut)
     _against_pt(next(axes), edges, cut)
     _maps(figure, next(axes), next(axes), edges, cut)
+    _against_eta(next(axes), edges, cut)
+    _sizes(next(axes), edges, cut)
     figure.suptitle(_summary(edges, len(prefixes), min_pt, cut), fontsize=10.5)
     return figure
 
@@ -275,6 +292,44 @@ def _against_pt(axes: Axes, edges: Edges, cut: float) -> None:
     axes.set_ylim(0.0, 1.04)
     axes.set_xlabel("pT of the particle [GeV]")
     axes.set_ylabel("edge efficiency")
+
+
+def _against_eta(axes: Axes, edges: Edges, cut: float) -> None:
+    """Efficiency by the particle's eta, purity by that of the inner hit."""
+    pair = edges.pair_eta[edges.pair_is_signal]
+    found = edges.pair_score[edges.pair_is_signal] > cut
+    whole, part = (np.histogram(v, ETA_BINS)[0] for v in (pair, pair[found]))
+    ratio_points(axes, ETA_BINS, part, whole, BLUE, "efficiency", shift=-0.1)
+    kept = edges.score > cut
+    good = edges.eta[kept & edges.is_true]
+    whole, part = (np.histogram(v, ETA_BINS)[0] for v in (edges.eta[kept], good))
+    ratio_points(
+        axes, ETA_BINS, part, whole, ORANGE, "purity", marker="s", shift=0.1
+    )
+    axes.set_ylim(0.0, 1.04)
+    axes.set_xlabel("eta")
+    axes.set_ylabel("edge efficiency, purity")
+    axes.legend(loc="lower center")
+
+
+def graph_sizes(edges: Edges, cut: float) -> tuple[np.ndarray, np.ndarray]:
+    """Edges of every event: all, and those above the cut."""
+    n = len(edges.n_hits)
+    kept = edges.event[edges.score > cut]
+    return np.bincount(edges.event, minlength=n), np.bincount(kept, minlength=n)
+
+
+def _sizes(axes: Axes, edges: Edges, cut: float) -> None:
+    """Edges against hits, a point an event."""
+    every, kept = graph_sizes(edges, cut)
+    axes.plot(edges.n_hits, every, "o", color=GREY, label="all edges")
+    if edges.has_scores:
+        axes.plot(edges.n_hits, kept, "o", color=BLUE, label=f"above {cut:.4g}")
+    axes.set_xlim(0.0, 1.1 * edges.n_hits.max())
+    axes.set_ylim(0.0, 1.1 * max(every.max(), 1))
+    axes.set_xlabel("hits of the event")
+    axes.set_ylabel("edges of the graph")
+    axes.legend(loc="upper left")
 
 
 def _maps(

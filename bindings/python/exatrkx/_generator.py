@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import _decays
+
 VERTEX_SIGMA_XY = 0.010
 VERTEX_SIGMA_Z = 55.0
 ETA_MAX = 4.0
@@ -103,11 +105,12 @@ def piecewise(
 
 
 def generate(
-    rng: np.random.Generator, pileup: int, displaced: float
+    rng: np.random.Generator, pileup: int, displaced: float, decays: float = 0.0
 ) -> Particles:
     """All particles of one event with the given number of collisions.
 
-    displaced: the fraction of particles produced away from the beam line.
+    displaced: the fraction of particles produced away from the beam line;
+    decays: the fraction of those that come in pairs from one point.
     """
     vertex_xyz = rng.normal(size=(pileup, 3))
     vertex_xyz *= (VERTEX_SIGMA_XY, VERTEX_SIGMA_XY, VERTEX_SIGMA_Z)
@@ -120,6 +123,14 @@ def generate(
     momentum = prompt_momenta(rng, len(vertex))
     position[away], momentum[away] = displaced_particles(rng, position[away])
     pdg, mass, charge = species(rng, away)
+    rows = pair_rows(rng, vertex, np.flatnonzero(away), decays)
+    if len(rows):
+        pair = _decays.pairs(
+            rng, vertex_xyz[vertex[rows[:, 0]]], prompt_momenta(rng, len(rows))
+        )
+        position[rows] = pair.position[:, None]
+        momentum[rows] = pair.momentum
+        pdg[rows], mass[rows], charge[rows] = pair.pdg, pair.mass, (1, -1)
     generation = away.astype(np.int64)
     last_hit = rng.geometric(INTERACTION, size=len(vertex)) - 1
     last_hit[np.abs(pdg) == 11] = np.iinfo(np.int64).max
@@ -134,6 +145,22 @@ def generate(
         momentum=momentum,
         last_hit=last_hit,
     )
+
+
+def pair_rows(
+    rng: np.random.Generator, vertex: np.ndarray, away: np.ndarray, share: float
+) -> np.ndarray:
+    """Rows [n, 2] of displaced particles that become pairs.
+
+    vertex: the collision of every particle; away: the rows of displaced ones;
+    share: how many of them. Both of a pair are of one collision.
+    """
+    free = away[: len(away) // 2 * 2].reshape(-1, 2)
+    free = free[vertex[free[:, 0]] == vertex[free[:, 1]]]
+    wanted = min(round(share * len(away) / 2), len(free))
+    if wanted == 0:
+        return free[:0]
+    return free[rng.permutation(len(free))[:wanted]]
 
 
 def momenta(pt: np.ndarray, phi: np.ndarray, eta: np.ndarray) -> np.ndarray:

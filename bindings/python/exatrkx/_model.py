@@ -16,7 +16,7 @@ from . import _declarations, _handle, _library
 
 PACKAGE = Path(__file__).parent
 REPOSITORY = PACKAGE.parents[2]
-STAGES = ("embedding", "filter", "gnn")
+STAGES = ("embedding", "filter", "cascade", "gnn")
 METHODS = {
     "components": _declarations.ETX_LABEL_COMPONENTS,
     "mutual_best": _declarations.ETX_LABEL_MUTUAL_BEST,
@@ -78,7 +78,7 @@ class Model(_handle.Handle):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """Those of "embedding", "filter" and "gnn" that the model holds."""
+        """Those of "embedding", "filter", "cascade" and "gnn" that it holds."""
         config = self.config
         return tuple(name for name in STAGES if name in config)
 

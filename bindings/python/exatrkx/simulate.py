@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import _detector, _fatras, _generator, _noise, _weights
+from . import _detector, _fatras, _generator, _merge, _noise, _weights
 from ._trackml_csv import Table, event_path, write_table
 
 SETS = {"small": 2, "medium": 20, "large": 60, "full": 200}
@@ -36,6 +36,8 @@ class Options:
     seed: int
     noise: float  # fraction of all hits
     displaced: float  # fraction of all particles
+    decays: float = 0.0  # fraction of displaced particles
+    merge: bool = False  # clusters that touch
 
 
 def simulate_event(
@@ -44,9 +46,13 @@ def simulate_event(
     """The four tables of one event."""
     seeds = np.random.SeedSequence((options.seed, event))
     rng = np.random.default_rng(seeds.spawn(1)[0])
-    particles = _generator.generate(rng, options.pileup, options.displaced)
+    particles = _generator.generate(
+        rng, options.pileup, options.displaced, options.decays
+    )
     acts_seed = int(seeds.generate_state(1, np.uint64)[0] >> 1)
     found = simulation.run(particles, acts_seed)
+    if options.merge:
+        found = _merge.merge(simulation.modules, found)
     n_noise = round(len(found.module) * options.noise / (1.0 - options.noise))
     noise = _noise.generate(rng, simulation.modules, n_noise)
     return event_tables(rng, simulation.modules, particles, found, noise)
@@ -201,6 +207,19 @@ def parser() -> argparse.ArgumentParser:
         "particles, default 0.15",
     )
     add(
+        "--decays",
+        type=fraction,
+        default=0.0,
+        metavar="F",
+        help="displaced particles that come in pairs from K0s, Lambda and "
+        "photons as a fraction of the displaced ones, default 0",
+    )
+    add(
+        "--merge",
+        action="store_true",
+        help="make one hit of clusters of different particles that touch",
+    )
+    add(
         "--field",
         choices=_fatras.FIELDS,
         default="solenoid",
@@ -240,7 +259,14 @@ def checked(arguments: Sequence[str] | None) -> argparse.Namespace:
 def make_events(simulation: _fatras.Fatras, args: argparse.Namespace) -> None:
     """Simulate and write all events that were asked for."""
     os.makedirs(args.out, exist_ok=True)
-    options = Options(args.pileup, args.seed, args.noise, args.displaced)
+    options = Options(
+        args.pileup,
+        args.seed,
+        args.noise,
+        args.displaced,
+        args.decays,
+        args.merge,
+    )
     for event in range(args.first_event, args.first_event + args.events):
         start = time.perf_counter()
         tables = simulate_event(simulation, event, options)

@@ -111,8 +111,12 @@ static etx_status decoder_backward(struct back *back, const float *d_logit)
 {
     etx_status status = ETX_OK;
     const struct etx_arena_mark mark = etx_arena_mark(arena_of(back));
+    const int32_t last = back->run.state->n_iterations;
     struct etx_interaction_parts parts;
 
+    ETX_CHECK(etx_interaction_load_edges(&back->run, last));
+    if (etx_interaction_reads_last_nodes(back->run.state))
+        ETX_CHECK(etx_interaction_load_nodes(&back->run, last));
     etx_interaction_decoder_parts(&parts, &back->run);
     ETX_CHECK(
         block_backward(back, &back->run.state->decoder, &parts, d_logit));
@@ -122,10 +126,23 @@ done:
     return status;
 }
 
+static etx_status pt_backward(struct back *back, const float *d_pt)
+{
+    etx_status status = ETX_OK;
+    const struct etx_arena_mark mark = etx_arena_mark(arena_of(back));
+    struct etx_interaction_parts parts;
+
+    etx_interaction_pt_parts(&parts, &back->run);
+    ETX_CHECK(block_backward(back, &back->run.state->pt_head, &parts, d_pt));
+    ETX_CHECK(add_edge_parts(back, &parts));
+done:
+    etx_arena_reset(arena_of(back), mark);
+    return status;
+}
+
 /* From the gradient of the edges k + 1 to that of the edges k and the nodes
  * that they were made of. */
-static etx_status edges_backward(
-    struct back *back, int32_t k, const float *nodes)
+static etx_status edges_backward(struct back *back, int32_t k)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction_run *run = &back->run;
@@ -134,8 +151,9 @@ static etx_status edges_backward(
     struct etx_interaction_parts parts;
 
     assert(back->edges.started);
-    etx_interaction_edge_parts(
-        &parts, run, nodes, etx_interaction_edge(run, k));
+    etx_interaction_edge_parts(&parts, run,
+        etx_interaction_node(run, etx_interaction_ends_of(state, k)),
+        etx_interaction_edge(run, k));
     ETX_CHECK(block_backward(back, etx_interaction_edge_network(state, k),
         &parts, back->edges.data));
     back->edges.started = state->edge_residual;
@@ -155,12 +173,13 @@ struct node_step {
 };
 
 /* From the gradient of the nodes k + 1 to that of the nodes k and of the
- * messages. */
-static etx_status nodes_backward(
-    struct node_step *step, struct back *back, int32_t k, const float *edges)
+ * messages, which are of the edges after so many iterations. */
+static etx_status nodes_backward(struct node_step *step, struct back *back,
+    int32_t k, int32_t k_edges)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction_run *run = &back->run;
+    const float *edges = etx_interaction_edge(run, k_edges);
     const struct etx_interaction *state = run->state;
     const float *nodes = etx_interaction_node(run, k);
     struct etx_interaction_parts parts;
@@ -202,31 +221,46 @@ static etx_status messages_backward(
         &back->run, &step->messages, step->edges, step->d_part);
 }
 
+/* Bring latents of nodes and of edges to their places; the edges first, as
+ * making them again may move the nodes. */
+static etx_status load(
+    struct etx_interaction_run *run, int32_t k_nodes, int32_t k_edges)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_interaction_load_edges(run, k_edges));
+    ETX_CHECK(etx_interaction_load_nodes(run, k_nodes));
+done:
+    return status;
+}
+
 static etx_status iteration_backward(struct back *back, int32_t k)
 {
     etx_status status = ETX_OK;
-    const struct etx_interaction_run *run = &back->run;
+    struct etx_interaction_run *run = &back->run;
     const struct etx_arena_mark mark = etx_arena_mark(arena_of(back));
-    const float *nodes = etx_interaction_node(run, k);
-    const float *edges = etx_interaction_edge(run, k);
     struct node_step step;
 
     ETX_CHECK(etx_check_cancelled(run->context->stream));
     switch ((enum etx_interaction_update)run->state->edge_update) {
     case ETX_UPDATE_FIRST:
-        ETX_CHECK(nodes_backward(
-            &step, back, k, etx_interaction_edge(run, k + 1)));
+        ETX_CHECK(load(run, k, k + 1));
+        ETX_CHECK(nodes_backward(&step, back, k, k + 1));
         ETX_CHECK(messages_backward(back, &step));
-        ETX_CHECK(edges_backward(back, k, nodes));
+        ETX_CHECK(load(run, k, k));
+        ETX_CHECK(edges_backward(back, k));
         break;
     case ETX_UPDATE_OLD:
-        ETX_CHECK(nodes_backward(&step, back, k, edges));
-        ETX_CHECK(edges_backward(back, k, nodes));
+        ETX_CHECK(load(run, k, k));
+        ETX_CHECK(nodes_backward(&step, back, k, k));
+        ETX_CHECK(edges_backward(back, k));
         ETX_CHECK(messages_backward(back, &step));
         break;
     case ETX_UPDATE_NEW:
-        ETX_CHECK(edges_backward(back, k, etx_interaction_node(run, k + 1)));
-        ETX_CHECK(nodes_backward(&step, back, k, edges));
+        ETX_CHECK(load(run, k, k));
+        ETX_CHECK(etx_interaction_load_nodes(run, k + 1));
+        ETX_CHECK(edges_backward(back, k));
+        ETX_CHECK(nodes_backward(&step, back, k, k));
         ETX_CHECK(messages_backward(back, &step));
         break;
     }
@@ -247,6 +281,7 @@ static etx_status encoders_backward(struct back *back)
         ETX_CHECK(add_term(back, &back->nodes, back->nodes0.data));
     if (back->edges0.started)
         ETX_CHECK(add_term(back, &back->edges, back->edges0.data));
+    ETX_CHECK(etx_interaction_load_nodes(&back->run, 0));
     ETX_CHECK(etx_interaction_features(&features, run));
     etx_interaction_edge_encoder_parts(&parts, run, features);
     ETX_CHECK(block_backward(
@@ -262,14 +297,15 @@ done:
     return status;
 }
 
-/* The gradient of the doubled graph's logits; on the host, as the doubling. */
-static etx_status double_gradient(
-    const float **out, const struct back *back, const float *d_out)
+/* The gradient of the doubled graph's values, of which the caller's are the
+ * means of both or those of the edges as they are; on the host, as the
+ * doubling. */
+static etx_status double_gradient(const float **out, const struct back *back,
+    const float *d_out, int32_t is_mean)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction_run *run = &back->run;
     const int64_t n = run->n_edges_out;
-    const int32_t is_mean = run->state->direction == ETX_DOUBLED_MEAN;
     float *d_logit = NULL;
 
     ETX_CHECK(etx_arena_take(&d_logit, arena_of(back), 2 * n, sizeof *d_logit,
@@ -310,15 +346,22 @@ etx_status etx_interaction_backward(const struct etx_network *network,
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct back back = {.gradient = gradient};
+    const float *d_pt = network->has_pt_head ? tape->d_pt : NULL;
 
     if (input->graph->n_edges == 0 && !etx_halo_waits(input->graph))
         return ETX_OK;
-    ETX_CHECK(etx_interaction_open(&back.run, network, context, input, 1));
-    back.run.latents = tape->state;
+    ETX_CHECK(etx_interaction_open(&back.run, network, context, input, tape));
+    etx_interaction_place(&back.run, tape->state);
+    ETX_CHECK(load(&back.run, 0, 0));
     ETX_CHECK(take_sums(&back));
     if (back.run.doubled != NULL)
-        ETX_CHECK(double_gradient(&d_out, &back, d_out));
+        ETX_CHECK(double_gradient(&d_out, &back, d_out,
+            back.run.state->direction == ETX_DOUBLED_MEAN));
     ETX_CHECK(decoder_backward(&back, d_out));
+    if (d_pt != NULL && back.run.doubled != NULL)
+        ETX_CHECK(double_gradient(&d_pt, &back, d_pt, 0));
+    if (d_pt != NULL)
+        ETX_CHECK(pt_backward(&back, d_pt));
     for (int32_t k = back.run.state->n_iterations - 1; k >= 0; k--)
         ETX_CHECK(iteration_backward(&back, k));
     ETX_CHECK(encoders_backward(&back));

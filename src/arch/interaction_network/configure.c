@@ -69,6 +69,7 @@ static etx_status read_options(
         count("edge_layers", &s->edge_layers, 1, ETX_MAX_LAYERS),
         count("decoder_layers", &s->decoder_layers, 1, ETX_MAX_LAYERS / 2),
         count("transform_layers", &s->transform_layers, 0, ETX_MAX_LAYERS / 2),
+        count("pt_layers", &s->pt_layers, 0, ETX_MAX_LAYERS / 2),
         choice("activation", &style->activation, etx_activation_names),
         choice("norm", &style->norm, etx_norm_names),
         flag("norm_affine", &style->norm_affine),
@@ -145,6 +146,23 @@ done:
     return status;
 }
 
+/* A block of n_layers layers that ends bare with one value. */
+static etx_status declare_bare(struct etx_mlp_block *block,
+    struct etx_network *network, const char *prefix, int32_t n_in,
+    int32_t n_layers)
+{
+    const struct etx_interaction *state = network->state;
+    struct etx_mlp_style style = state->style;
+    int32_t width[ETX_MAX_LAYERS];
+
+    style.last_activation = ETX_ACTIVATION_NONE;
+    style.last_norm = ETX_NORM_NONE;
+    for (int32_t k = 0; k < n_layers; k++)
+        width[k] = k == n_layers - 1 ? 1 : state->hidden;
+    return etx_mlp_block_declare(
+        block, network, prefix, n_in, n_layers, width, &style);
+}
+
 /* The decoder ends bare with one value; with a transform it is a block like
  * the others, followed by the transform, which ends so. */
 static etx_status declare_decoder(
@@ -155,21 +173,14 @@ static etx_status declare_decoder(
     const int32_t n_last = state->transform_layers > 0 ? state->transform_layers
                                                        : state->decoder_layers;
     const char *name = state->transform_layers > 0 ? "transform" : "decoder";
-    struct etx_mlp_style style = state->style;
     struct etx_mlp_block last;
-    int32_t width[ETX_MAX_LAYERS];
 
-    style.last_activation = ETX_ACTIVATION_NONE;
-    style.last_norm = ETX_NORM_NONE;
-    for (int32_t k = 0; k < n_last; k++)
-        width[k] = k == n_last - 1 ? 1 : state->hidden;
     if (state->transform_layers > 0) {
         ETX_CHECK(declare(&state->decoder, network, "decoder", n_in,
             state->decoder_layers));
     }
-    ETX_CHECK(etx_mlp_block_declare(&last, network, name,
-        state->transform_layers > 0 ? state->hidden : n_in, n_last, width,
-        &style));
+    ETX_CHECK(declare_bare(&last, network, name,
+        state->transform_layers > 0 ? state->hidden : n_in, n_last));
     etx_mlp_block_append(&state->decoder, &last);
 done:
     return status;
@@ -201,6 +212,10 @@ static etx_status declare_all(
     ETX_CHECK(declare_iterations(&state->edge_network, network, "edge_network",
         state->edge_recurrent, 3 * latents * hidden, state->edge_layers));
     ETX_CHECK(declare_decoder(state, network));
+    if (state->pt_layers > 0)
+        ETX_CHECK(declare_bare(
+            &state->pt_head, network, "pt_head", hidden, state->pt_layers));
+    network->has_pt_head = state->pt_layers > 0;
 done:
     return status;
 }

@@ -15,17 +15,20 @@
 
 extern const struct etx_arch etx_arch_interaction_network;
 
-static etx_status run_block(const struct etx_interaction_run *run,
-    const struct etx_mlp_block *block, struct etx_interaction_parts *parts,
-    const float *residual, float *out)
+static etx_status keep(struct etx_interaction_run *run, int32_t k)
 {
-    parts->input.args.residual = residual;
-    parts->input.args.out = out;
-    return etx_mlp_block_forward(
-        run->context, block, run->network->value, &parts->input);
+    etx_status status = ETX_OK;
+    const struct etx_stream *stream = run->context->stream;
+
+    if (k < run->state->n_iterations ||
+        etx_interaction_reads_last_nodes(run->state))
+        ETX_CHECK(etx_latents_keep(&run->nodes, stream, k));
+    ETX_CHECK(etx_latents_keep(&run->edges, stream, k));
+done:
+    return status;
 }
 
-static etx_status encode(const struct etx_interaction_run *run)
+static etx_status encode(struct etx_interaction_run *run)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction *state = run->state;
@@ -35,12 +38,13 @@ static etx_status encode(const struct etx_interaction_run *run)
     float *features = NULL;
 
     etx_interaction_node_encoder_parts(&parts, run);
-    ETX_CHECK(run_block(run, &state->node_encoder, &parts, NULL,
-        etx_interaction_node(run, 0)));
+    ETX_CHECK(etx_interaction_run_block(run, &state->node_encoder, &parts,
+        NULL, etx_interaction_node(run, 0)));
     ETX_CHECK(etx_interaction_features(&features, run));
     etx_interaction_edge_encoder_parts(&parts, run, features);
-    ETX_CHECK(run_block(run, &state->edge_encoder, &parts, NULL,
-        etx_interaction_edge(run, 0)));
+    ETX_CHECK(etx_interaction_run_block(run, &state->edge_encoder, &parts,
+        NULL, etx_interaction_edge(run, 0)));
+    ETX_CHECK(keep(run, 0));
 done:
     etx_arena_reset(arena, mark);
     return status;
@@ -63,7 +67,8 @@ static etx_status update_nodes(
         return ETX_OK;
     ETX_CHECK(etx_interaction_aggregate(&messages, run, edges));
     etx_interaction_node_parts(&parts, run, nodes, &messages);
-    ETX_CHECK(run_block(run, etx_interaction_node_network(state, k), &parts,
+    ETX_CHECK(etx_interaction_run_block(run,
+        etx_interaction_node_network(state, k), &parts,
         state->node_residual ? nodes : NULL, etx_interaction_node(run, k + 1)));
     ETX_CHECK(etx_halo_update(run->context, run->input.graph,
         etx_interaction_node(run, k + 1), state->hidden));
@@ -72,40 +77,27 @@ done:
     return status;
 }
 
-/* Edge latents k + 1 from those of k and the latents of the ends. */
-static etx_status update_edges(
-    const struct etx_interaction_run *run, int32_t k, const float *nodes)
-{
-    const struct etx_interaction *state = run->state;
-    const float *edges = etx_interaction_edge(run, k);
-    struct etx_interaction_parts parts;
-
-    etx_interaction_edge_parts(&parts, run, nodes, edges);
-    return run_block(run, etx_interaction_edge_network(state, k), &parts,
-        state->edge_residual ? edges : NULL, etx_interaction_edge(run, k + 1));
-}
-
-static etx_status iterate(const struct etx_interaction_run *run, int32_t k)
+static etx_status iterate(struct etx_interaction_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
-    const float *nodes = etx_interaction_node(run, k);
     const float *edges = etx_interaction_edge(run, k);
 
     ETX_CHECK(etx_check_cancelled(run->context->stream));
     switch ((enum etx_interaction_update)run->state->edge_update) {
     case ETX_UPDATE_FIRST:
-        ETX_CHECK(update_edges(run, k, nodes));
+        ETX_CHECK(etx_interaction_update_edges(run, k));
         ETX_CHECK(update_nodes(run, k, etx_interaction_edge(run, k + 1)));
         break;
     case ETX_UPDATE_OLD:
         ETX_CHECK(update_nodes(run, k, edges));
-        ETX_CHECK(update_edges(run, k, nodes));
+        ETX_CHECK(etx_interaction_update_edges(run, k));
         break;
     case ETX_UPDATE_NEW:
         ETX_CHECK(update_nodes(run, k, edges));
-        ETX_CHECK(update_edges(run, k, etx_interaction_node(run, k + 1)));
+        ETX_CHECK(etx_interaction_update_edges(run, k));
         break;
     }
+    ETX_CHECK(keep(run, k + 1));
 done:
     return status;
 }
@@ -149,9 +141,39 @@ static etx_status decode(const struct etx_interaction_run *run, float *out)
             "logits of doubled edges"));
     }
     etx_interaction_decoder_parts(&parts, run);
-    ETX_CHECK(run_block(run, &run->state->decoder, &parts, NULL, logit));
+    ETX_CHECK(etx_interaction_run_block(
+        run, &run->state->decoder, &parts, NULL, logit));
     if (run->doubled != NULL)
         ETX_CHECK(undouble(run, logit, out));
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+/* What the head says of the caller's edges, as they run. */
+static etx_status predict_pt(const struct etx_interaction_run *run, float *out)
+{
+    etx_status status = ETX_OK;
+    struct etx_context *context = run->context;
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct etx_gather_args first_half = {.n_rows = run->n_edges_out,
+        .width = 1,
+        .index = run->place,
+        .y = out};
+    struct etx_interaction_parts parts;
+    float *pt = out;
+
+    if (run->doubled != NULL) {
+        ETX_CHECK(etx_arena_take(&pt, arena, run->n_edges, sizeof *pt,
+            "momenta of doubled edges"));
+    }
+    etx_interaction_pt_parts(&parts, run);
+    ETX_CHECK(etx_interaction_run_block(
+        run, &run->state->pt_head, &parts, NULL, pt));
+    first_half.x = pt;
+    if (run->doubled != NULL)
+        ETX_CHECK(context->ops->gather(context->stream, &first_half));
 done:
     etx_arena_reset(arena, mark);
     return status;
@@ -165,21 +187,24 @@ static etx_status forward(const struct etx_network *network,
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct etx_interaction_run run = {.doubled = NULL};
+    void *latents = NULL;
 
     if (tape != NULL)
         tape->state = NULL;
     if (input->graph->n_edges == 0 && !etx_halo_waits(input->graph))
         return ETX_OK;
-    ETX_CHECK(
-        etx_interaction_open(&run, network, context, input, tape != NULL));
-    ETX_CHECK(etx_arena_take(&run.latents, arena,
-        etx_interaction_latent_count(&run), sizeof(float), "latents"));
+    ETX_CHECK(etx_interaction_open(&run, network, context, input, tape));
+    ETX_CHECK(etx_arena_take(
+        &latents, arena, etx_interaction_latent_bytes(&run), 1, "latents"));
+    etx_interaction_place(&run, latents);
     ETX_CHECK(encode(&run));
     for (int32_t k = 0; k < run.state->n_iterations; k++)
         ETX_CHECK(iterate(&run, k));
     ETX_CHECK(decode(&run, out));
+    if (tape != NULL && tape->pt != NULL && network->has_pt_head)
+        ETX_CHECK(predict_pt(&run, tape->pt));
     if (tape != NULL)
-        tape->state = run.latents;
+        tape->state = latents;
 done:
     etx_interaction_close(&run);
     if (tape == NULL || status != ETX_OK)
@@ -194,4 +219,5 @@ const struct etx_arch etx_arch_interaction_network = {
     .release = etx_interaction_release,
     .forward = forward,
     .backward = etx_interaction_backward,
+    .saves_memory = 1,
 };

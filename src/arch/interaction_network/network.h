@@ -34,6 +34,7 @@ struct etx_interaction {
     int32_t encoder_layers, edge_encoder_layers;
     int32_t node_layers, edge_layers;
     int32_t decoder_layers, transform_layers;
+    int32_t pt_layers; /* 0: no head */
     struct etx_mlp_style style;
     int32_t edge_update; /* enum etx_interaction_update */
     int32_t n_aggregates;
@@ -50,6 +51,7 @@ struct etx_interaction {
     int32_t direction;      /* enum etx_interaction_direction */
 
     struct etx_mlp_block node_encoder, edge_encoder, decoder;
+    struct etx_mlp_block pt_head; /* of pt_layers */
     struct etx_mlp_block *node_network; /* [n_iterations or 1] */
     struct etx_mlp_block *edge_network; /* [n_iterations or 1] */
 };

@@ -1,8 +1,7 @@
 /* arch/interaction_network/run.c -- one run over one graph.
  *
- * Latents lie in one block whose layout follows from the sizes alone, so that
- * a tape is one pointer. Counts are below 2^31, widths at most 2^12 and slots
- * at most 65: their products fit an int64_t.
+ * Latents lie in one block whose layout follows from the sizes and the choices
+ * of the tape alone, so that its state is one pointer.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/interaction_network/run.h"
@@ -15,11 +14,23 @@
 
 #include <assert.h>
 
-#define ALIGNMENT 16 /* floats */
-
-static int64_t align(int64_t n)
+/* The votes of an edge are those of its reverse, too. */
+static etx_status double_votes(
+    struct etx_interaction_run *run, int64_t n_edges, const float *votes)
 {
-    return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    etx_status status = ETX_OK;
+
+    if (votes == NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_alloc(&run->votes, 2 * n_edges, sizeof *run->votes,
+        "votes of doubled edges"));
+    for (int64_t e = 0; e < n_edges; e++) {
+        run->votes[run->place[e]] = votes[e];
+        run->votes[run->place[n_edges + e]] = votes[e];
+    }
+    run->input.votes = run->votes;
+done:
+    return status;
 }
 
 /* Replace the graph by the one with both directions of every edge, scores
@@ -43,18 +54,19 @@ static etx_status double_graph(
         run->doubled->halo = &run->halo;
     }
     run->input.graph = run->doubled;
+    ETX_CHECK(double_votes(run, graph->n_edges, run->input.votes));
 done:
     return status;
 }
 
 etx_status etx_interaction_open(struct etx_interaction_run *run,
     const struct etx_network *network, struct etx_context *context,
-    const struct etx_network_input *input, int32_t keep_all)
+    const struct etx_network_input *input, const struct etx_tape *tape)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction *state = network->state;
-    const int64_t n_all = (int64_t)state->n_iterations + 1;
-    const int64_t n_initial = state->concat_initial ? 1 : 0;
+    struct etx_latents_shape shape = {.n_iterations = state->n_iterations,
+        .has_first = state->concat_initial};
 
     *run = (struct etx_interaction_run){
         .network = network,
@@ -67,11 +79,13 @@ etx_status etx_interaction_open(struct etx_interaction_run *run,
         ETX_CHECK(double_graph(run, input->graph));
     run->n_nodes = run->input.graph->n_nodes;
     run->n_edges = run->input.graph->n_edges;
-    run->node_stride = align(run->n_nodes * state->hidden);
-    run->edge_stride = align(run->n_edges * state->hidden);
-    run->keeps_all = keep_all || n_all <= 1 + n_initial;
-    run->n_node_slots = run->keeps_all ? n_all : 2 + n_initial;
-    run->n_edge_slots = run->keeps_all ? n_all : 1 + n_initial;
+    shape.n_values = run->n_nodes * state->hidden;
+    shape.n_turns = 2;
+    etx_latents_open(&run->nodes, &shape, tape);
+    shape.n_values = run->n_edges * state->hidden;
+    shape.n_turns = 1;
+    shape.can_recompute = 1;
+    etx_latents_open(&run->edges, &shape, tape);
 done:
     return status;
 }
@@ -80,33 +94,100 @@ void etx_interaction_close(struct etx_interaction_run *run)
 {
     etx_graph_free(run->doubled);
     etx_release(run->place);
+    etx_release(run->votes);
 }
 
-int64_t etx_interaction_latent_count(const struct etx_interaction_run *run)
+int64_t etx_interaction_latent_bytes(const struct etx_interaction_run *run)
 {
-    return run->n_node_slots * run->node_stride +
-           run->n_edge_slots * run->edge_stride;
+    return etx_latents_bytes(&run->nodes) + etx_latents_bytes(&run->edges);
 }
 
-/* The slot of iteration k where the last n of them take turns. */
-static int64_t slot(const struct etx_interaction_run *run, int32_t k, int32_t n)
+void etx_interaction_place(struct etx_interaction_run *run, void *memory)
 {
-    if (run->keeps_all)
-        return k;
-    if (!run->state->concat_initial)
-        return k % n;
-    return k == 0 ? 0 : 1 + (k - 1) % n;
+    etx_latents_place(&run->nodes, memory);
+    etx_latents_place(
+        &run->edges, (char *)memory + etx_latents_bytes(&run->nodes));
 }
 
 float *etx_interaction_node(const struct etx_interaction_run *run, int32_t k)
 {
-    return run->latents + slot(run, k, 2) * run->node_stride;
+    return etx_latents_at(&run->nodes, k);
 }
 
 float *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k)
 {
-    return run->latents + run->n_node_slots * run->node_stride +
-           slot(run, k, 1) * run->edge_stride;
+    return etx_latents_at(&run->edges, k);
+}
+
+/* Make the edge latents after the border below k again, to the end of their
+ * segment. Nodes are kept for every iteration, so that edges alone are
+ * computed. */
+static etx_status remake_edges(struct etx_interaction_run *run, int32_t k)
+{
+    etx_status status = ETX_OK;
+    const struct etx_stream *stream = run->context->stream;
+    const int32_t first = etx_latents_border(&run->edges, k);
+    const int32_t last = run->state->n_iterations;
+
+    ETX_CHECK(etx_latents_load(&run->edges, stream, first));
+    for (int32_t i = first;
+        i < last && etx_latents_border(&run->edges, i + 1) == first; i++) {
+        ETX_CHECK(etx_check_cancelled(stream));
+        ETX_CHECK(etx_interaction_load_nodes(
+            run, etx_interaction_ends_of(run->state, i)));
+        ETX_CHECK(etx_interaction_update_edges(run, i));
+        ETX_CHECK(etx_latents_keep(&run->edges, stream, i + 1));
+    }
+done:
+    return status;
+}
+
+etx_status etx_interaction_load_nodes(
+    struct etx_interaction_run *run, int32_t k)
+{
+    return etx_latents_load(&run->nodes, run->context->stream, k);
+}
+
+etx_status etx_interaction_load_edges(
+    struct etx_interaction_run *run, int32_t k)
+{
+    etx_status status = ETX_OK;
+
+    if (!etx_latents_has(&run->edges, k))
+        ETX_CHECK(remake_edges(run, k));
+    ETX_CHECK(etx_latents_load(&run->edges, run->context->stream, k));
+done:
+    return status;
+}
+
+int32_t etx_interaction_ends_of(const struct etx_interaction *state, int32_t k)
+{
+    return state->edge_update == ETX_UPDATE_NEW ? k + 1 : k;
+}
+
+etx_status etx_interaction_run_block(const struct etx_interaction_run *run,
+    const struct etx_mlp_block *block, struct etx_interaction_parts *parts,
+    const float *residual, float *out)
+{
+    parts->input.args.residual = residual;
+    parts->input.args.out = out;
+    return etx_mlp_block_forward(
+        run->context, block, run->network->value, &parts->input);
+}
+
+etx_status etx_interaction_update_edges(
+    const struct etx_interaction_run *run, int32_t k)
+{
+    const struct etx_interaction *state = run->state;
+    const float *nodes =
+        etx_interaction_node(run, etx_interaction_ends_of(state, k));
+    const float *edges = etx_interaction_edge(run, k);
+    struct etx_interaction_parts parts;
+
+    etx_interaction_edge_parts(&parts, run, nodes, edges);
+    return etx_interaction_run_block(run,
+        etx_interaction_edge_network(state, k), &parts,
+        state->edge_residual ? edges : NULL, etx_interaction_edge(run, k + 1));
 }
 
 int32_t etx_interaction_reads_last_nodes(const struct etx_interaction *state)
@@ -322,6 +403,16 @@ void etx_interaction_decoder_parts(
         append_ends(out, run, nodes, 0);
     if (!state->decode_edge && !state->edge_first)
         append_edges(out, run, edges, 0);
+}
+
+void etx_interaction_pt_parts(
+    struct etx_interaction_parts *out, const struct etx_interaction_run *run)
+{
+    const int32_t last = run->state->n_iterations;
+
+    *out = (struct etx_interaction_parts){
+        .input = {.args = {.n_rows = run->n_edges}}};
+    append_edges(out, run, etx_interaction_edge(run, last), 0);
 }
 
 static void append_node(struct etx_interaction_parts *out,

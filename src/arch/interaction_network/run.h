@@ -9,6 +9,7 @@
 
 #include "arch/halo.h"
 #include "arch/interaction_network/network.h"
+#include "arch/latents.h"
 
 #define ETX_INTERACTION_MOST_SIDES (2 * ETX_INTERACTION_MOST_AGGREGATES)
 
@@ -23,25 +24,36 @@ struct etx_interaction_run {
     struct etx_graph *doubled; /* owned, or NULL */
     struct etx_halo halo;      /* of the doubled part of a graph */
     int32_t *place;            /* [2 * n_edges_out] see etx_graph_double */
+    float *votes; /* [2 * n_edges_out] owned, or NULL: both directions alike */
 
-    int32_t keeps_all;                /* latents of every iteration */
-    int64_t n_node_slots, n_edge_slots;
-    int64_t node_stride, edge_stride; /* floats between latents */
-    float *latents; /* n_node_slots of the nodes, n_edge_slots of the edges */
+    struct etx_latents nodes; /* [n_nodes, hidden] each */
+    struct etx_latents edges; /* [n_edges, hidden] each */
 };
 
-/* Ready to run; doubles the graph when the options say so. Always close. */
+/* Ready to run; doubles the graph when the options say so; tape NULL for
+ * inference. Always close. */
 etx_status etx_interaction_open(struct etx_interaction_run *run,
     const struct etx_network *network, struct etx_context *context,
-    const struct etx_network_input *input, int32_t keep_all);
+    const struct etx_network_input *input, const struct etx_tape *tape);
 void etx_interaction_close(struct etx_interaction_run *run);
 
-/* Latents after k iterations: [n_nodes, hidden] and [n_edges, hidden]. Unless
- * all are kept, those of nodes are there for k - 1 and k, those of edges for k
- * alone, updated in place, and with concat_initial those of 0. */
-int64_t etx_interaction_latent_count(const struct etx_interaction_run *run);
+/* Bytes of all latents; and the memory [bytes] for them. */
+int64_t etx_interaction_latent_bytes(const struct etx_interaction_run *run);
+void etx_interaction_place(struct etx_interaction_run *run, void *memory);
+
+/* The places of latents after k iterations: [n_nodes, hidden] and [n_edges,
+ * hidden]. Unless all are kept as float32, those of nodes are there for k - 1
+ * and k, those of edges for k alone, updated in place, and with concat_initial
+ * those of 0. */
 float *etx_interaction_node(const struct etx_interaction_run *run, int32_t k);
 float *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k);
+
+/* Backward: bring the latents of nodes, or of edges, to their place. Those of
+ * edges that were not kept are made again, which may move those of nodes. */
+etx_status etx_interaction_load_nodes(
+    struct etx_interaction_run *run, int32_t k);
+etx_status etx_interaction_load_edges(
+    struct etx_interaction_run *run, int32_t k);
 
 /* What a part of an MLP's input is, for the way of its gradient. */
 enum etx_interaction_role {
@@ -95,6 +107,20 @@ void etx_interaction_node_parts(struct etx_interaction_parts *out,
     const struct etx_interaction_messages *messages);
 void etx_interaction_decoder_parts(
     struct etx_interaction_parts *out, const struct etx_interaction_run *run);
+void etx_interaction_pt_parts(
+    struct etx_interaction_parts *out, const struct etx_interaction_run *run);
+
+/* Edge latents k + 1 from those of k and the latents of nodes after so many
+ * iterations: etx_interaction_ends_of. */
+etx_status etx_interaction_update_edges(
+    const struct etx_interaction_run *run, int32_t k);
+int32_t etx_interaction_ends_of(
+    const struct etx_interaction *state, int32_t k);
+
+/* Run a block; it sets residual and out of the parts. */
+etx_status etx_interaction_run_block(const struct etx_interaction_run *run,
+    const struct etx_mlp_block *block, struct etx_interaction_parts *parts,
+    const float *residual, float *out);
 
 /* [n_edges, n_edge_features] in the arena; NULL when there are none. */
 etx_status etx_interaction_features(

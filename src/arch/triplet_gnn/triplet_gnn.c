@@ -247,6 +247,9 @@ static etx_status forward(const struct etx_network *network,
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(etx_triplet_open(&run, network, context, input, NULL));
     ETX_CHECK(etx_arena_take(&kept, arena, 1, sizeof *kept, "tape"));
+    *kept = (struct etx_triplet_tape){.rows = NULL};
+    if (tape != NULL)
+        kept->tape = *tape;
     ETX_CHECK(
         score_triplets(kept, &run, tape == NULL ? NULL : &kept->tape));
     ETX_CHECK(score_doublets(out, &run, kept->rows));
@@ -302,4 +305,5 @@ const struct etx_arch etx_arch_triplet_gnn = {
     .backward = etx_triplet_backward,
     .forward_triplets = forward_triplets,
     .is_host_only = 1,
+    .saves_memory = 1,
 };

@@ -25,22 +25,43 @@ static double mean_of_column(const struct etx_columns_args *args, int32_t k)
     return sum / (double)args->n_rows;
 }
 
-etx_status etx_ref_columns(
-    struct etx_stream *stream, const struct etx_columns_args *args)
+static void copy_columns(const struct etx_columns_args *args)
 {
-    (void)stream;
-    if (args->n_rows == 0)
-        return ETX_OK;
-    for (int64_t i = 0; !args->centre && i < args->n_rows; i++)
+    for (int64_t i = 0; i < args->n_rows; i++)
         memcpy(args->y + i * args->y_stride, args->x + i * args->x_stride,
             (size_t)args->width * sizeof *args->y);
-    for (int32_t k = 0; args->centre && k < args->width; k++) {
+}
+
+static void add_columns(const struct etx_columns_args *args)
+{
+    for (int64_t i = 0; i < args->n_rows; i++)
+        for (int32_t k = 0; k < args->width; k++)
+            args->y[i * args->y_stride + k] += args->x[i * args->x_stride + k];
+}
+
+static void centre_columns(const struct etx_columns_args *args)
+{
+    for (int32_t k = 0; k < args->width; k++) {
         const double mean = mean_of_column(args, k);
 
         for (int64_t i = 0; i < args->n_rows; i++)
             args->y[i * args->y_stride + k] =
                 (float)((double)args->x[i * args->x_stride + k] - mean);
     }
+}
+
+etx_status etx_ref_columns(
+    struct etx_stream *stream, const struct etx_columns_args *args)
+{
+    (void)stream;
+    if (args->n_rows == 0)
+        return ETX_OK;
+    if (args->add)
+        add_columns(args);
+    else if (args->centre)
+        centre_columns(args);
+    else
+        copy_columns(args);
     return ETX_OK;
 }
 

@@ -5,6 +5,7 @@
  * the ends comes from their cross and dot products and needs no wrapping.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include "op/ref/helix.h"
 #include "op/ref/ref.h"
 
 #include <float.h>
@@ -22,7 +23,8 @@ struct edge {
     double dr;      /* r_dst - r_src */
     double safe_dr; /* the same, at least least_dr away from zero */
     double dphi;
-    double score;
+    double score, votes;
+    const float *src, *dst; /* [3] positions */
 };
 
 /* The product of two floats is exact in float64, so this rounds the same with
@@ -69,7 +71,10 @@ static struct edge edge_at(const struct etx_edge_features_args *args, int64_t e)
         .dy = (double)d[1] - (double)s[1],
         .dz = (double)d[2] - (double)s[2],
         .dphi = angle_between(s, d),
-        .score = args->score ? (double)args->score[e] : 0.5};
+        .score = args->score ? (double)args->score[e] : 0.5,
+        .votes = args->votes ? (double)args->votes[e] : 1.0,
+        .src = s,
+        .dst = d};
 
     edge.dr = edge.r_dst - edge.r_src;
     edge.safe_dr = away_from_zero(edge.dr);
@@ -125,6 +130,13 @@ static double feature_of(const struct edge *edge, enum etx_edge_feature feature)
         return 0.5 * (edge->r_src + edge->r_dst) * phi_slope(edge);
     case ETX_EDGE_SCORE_LOGIT:
         return logit(edge->score);
+    case ETX_EDGE_HELIX_CURVATURE:
+    case ETX_EDGE_HELIX_PHI0:
+    case ETX_EDGE_ASINH_HELIX_Z0:
+    case ETX_EDGE_HELIX_ETA:
+        return etx_helix_feature(edge->src, edge->dst, feature);
+    case ETX_EDGE_LOG_HOUGH_VOTES:
+        return log(edge->votes);
     case ETX_N_EDGE_FEATURES:
         break;
     }

@@ -39,6 +39,8 @@ etx_status etx_ref_segment_reduce_backward(struct etx_stream *stream,
     const struct etx_segment_reduce_backward_args *args);
 etx_status etx_ref_edge_features(
     struct etx_stream *stream, const struct etx_edge_features_args *args);
+etx_status etx_ref_hough_votes(
+    struct etx_stream *stream, const struct etx_hough_votes_args *args);
 etx_status etx_ref_radius_graph(
     struct etx_stream *stream, const struct etx_radius_graph_args *args);
 etx_status etx_ref_line_graph(

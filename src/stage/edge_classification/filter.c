@@ -1,5 +1,9 @@
 /* stage/edge_classification/filter.c -- drop the edges of low filter score.
  *
+ * Most candidates are so bad that a network a hundred times cheaper can tell:
+ * where the model has one, the cascade, only what it lets through is scored by
+ * the filter (Viola and Jones, CVPR 2001).
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
 
@@ -8,6 +12,15 @@
 #include "data/graph_place.h"
 
 #include <math.h>
+
+/* A network and which edges pass it. */
+struct pass {
+    const struct etx_network *network;
+    const float *features; /* [n_hits, n_node_features] */
+    float cut;
+    int64_t most;          /* edges; 0: any */
+    int32_t keeps_scores;  /* the edges that pass get its scores */
+};
 
 /* The bound on edges in an event of n_hits; 0: none. */
 static int64_t max_selected(const struct etx_model *model, int64_t n_hits)
@@ -19,22 +32,49 @@ static int64_t max_selected(const struct etx_model *model, int64_t n_hits)
 
 /* Ids of the edges above the cut, in scratch. */
 static etx_status select_edges(int64_t *n_selected, int32_t **selected,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_graph *graph, const float *score)
+    struct etx_context *context, const struct pass *pass, int64_t n_edges,
+    const float *score)
 {
     etx_status status = ETX_OK;
     struct etx_edge_select_args args = {0};
 
-    ETX_CHECK(etx_arena_take(selected, context->stream->arena,
-        graph->n_edges, sizeof **selected, "selected edges"));
-    args.n_edges = graph->n_edges;
+    ETX_CHECK(etx_arena_take(selected, context->stream->arena, n_edges,
+        sizeof **selected, "selected edges"));
+    args.n_edges = n_edges;
     args.score = score;
-    args.cut = model->filter_cut;
-    args.max_selected = max_selected(model, graph->n_nodes);
+    args.cut = pass->cut;
+    args.max_selected = pass->most;
     args.selected = *selected;
     args.n_selected = n_selected;
     ETX_CHECK(context->ops->edge_select(context->stream, &args));
 done:
+    return status;
+}
+
+static etx_status run_pass(struct etx_graph **out,
+    struct etx_context *context, const struct pass *pass,
+    const struct etx_graph *graph, const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    float *score = NULL;
+    int32_t *selected = NULL;
+    int64_t n_selected = 0;
+    struct etx_graph scored = *graph;
+    const struct etx_arena_mark mark =
+        etx_arena_mark(context->stream->arena);
+
+    ETX_CHECK(etx_arena_take(&score, context->stream->arena, graph->n_edges,
+        sizeof *score, "filter scores"));
+    ETX_CHECK(etx_stage_edge_scores(
+        score, context, pass->network, pass->features, graph, event));
+    ETX_CHECK(select_edges(
+        &n_selected, &selected, context, pass, graph->n_edges, score));
+    if (pass->keeps_scores)
+        scored.score = score;
+    ETX_CHECK(etx_graph_subset_at(
+        out, context, &scored, n_selected, selected));
+done:
+    etx_arena_reset(context->stream->arena, mark);
     return status;
 }
 
@@ -43,31 +83,57 @@ etx_status etx_stage_filter(struct etx_graph **out,
     const struct etx_graph *graph, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
-    const float *features = NULL;
-    float *score = NULL;
-    int32_t *selected = NULL;
-    int64_t n_selected = 0;
-    struct etx_graph scored = *graph;
+    struct pass cascade = {
+        .network = model->cascade.network, .cut = model->cascade_cut};
+    struct pass filter = {.network = model->filter.network,
+        .cut = model->filter_cut,
+        .most = max_selected(model, graph->n_nodes),
+        .keeps_scores = 1};
+    struct etx_graph *left = NULL;
     struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_FILTER};
     const struct etx_arena_mark mark =
         etx_arena_mark(context->stream->arena);
 
-    if (model->filter.network == NULL)
+    if (filter.network == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "the model has no filter");
+    ETX_CHECK(etx_stage_node_features(
+        &filter.features, context, &model->filter, event));
+    if (cascade.network != NULL)
+        ETX_CHECK(etx_stage_node_features(
+            &cascade.features, context, &model->cascade, event));
+    clock = etx_stage_begin(context, ETX_STAGE_FILTER);
+    if (cascade.network != NULL)
+        ETX_CHECK(run_pass(&left, context, &cascade, graph, event));
+    ETX_CHECK(run_pass(
+        out, context, &filter, left != NULL ? left : graph, event));
+    etx_stage_end(context, &clock, (*out)->n_edges);
+done:
+    etx_graph_free(left);
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
+}
+
+etx_status etx_stage_filter_scores(struct etx_graph *graph,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    const float *features = NULL;
+    float *score = NULL;
+    const struct etx_arena_mark mark =
+        etx_arena_mark(context->stream->arena);
+
     ETX_CHECK(
         etx_stage_node_features(&features, context, &model->filter, event));
-    clock = etx_stage_begin(context, ETX_STAGE_FILTER);
-    ETX_CHECK(etx_arena_take(&score, context->stream->arena, graph->n_edges,
-        sizeof *score, "filter scores"));
-    ETX_CHECK(etx_stage_edge_scores(score, context, model->filter.network,
-        features, graph, event));
-    ETX_CHECK(select_edges(
-        &n_selected, &selected, context, model, graph, score));
-    scored.score = score;
-    ETX_CHECK(etx_graph_subset_at(
-        out, context, &scored, n_selected, selected));
-    etx_stage_end(context, &clock, n_selected);
+    ETX_CHECK(etx_place_alloc(&score, graph->place, graph->n_edges,
+        sizeof *score, "edge scores"));
+    ETX_CHECK(etx_stage_edge_scores(
+        score, context, model->filter.network, features, graph, event));
+    etx_place_release(graph->place, graph->score);
+    graph->score = score;
+    score = NULL;
 done:
+    etx_place_release(graph->place, score);
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }

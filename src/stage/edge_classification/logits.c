@@ -27,6 +27,7 @@ etx_status etx_stage_edge_logits(float *logits, struct etx_context *context,
     input.graph = graph;
     ETX_CHECK(etx_stage_bring(&input.position, context, event->position,
         3 * event->n_hits, "positions of hits"));
+    ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     ETX_CHECK(etx_stage_network(&here, context, network));
     status = network->arch->forward(&here, context, &input, NULL, logits);
 done:

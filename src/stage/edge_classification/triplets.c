@@ -47,6 +47,7 @@ static etx_status run_network(float *out, const struct etx_graph *triplets,
     ETX_CHECK(
         etx_stage_node_features(&features, context, &model->gnn, event));
     input.node_features = features;
+    ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     ETX_CHECK(network->arch->forward_triplets(
         network, context, &input, triplets, out));
     bad = etx_find_not_finite(out, triplets->n_edges);

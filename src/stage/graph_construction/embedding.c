@@ -41,6 +41,9 @@ etx_status etx_stage_embed(float **out, struct etx_context *context,
 
     if (network == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "the model has no embedding");
+    if (network->arch->is_host_only && context->stream->place != NULL)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "%s: this network runs on the CPU only", network->arch->name);
     ETX_CHECK(etx_stage_node_features(
         &features, context, &model->embedding, event));
     clock = etx_stage_begin(context, ETX_STAGE_EMBEDDING);

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
 
+#include "op/ref/ref.h"
 #include "op/x86/edge_block.h"
 
 #include <float.h>
@@ -299,6 +300,11 @@ static const double *evaluate(
     case ETX_EDGE_SCORE_LOGIT:
         score_logit(value, edges);
         break;
+    case ETX_EDGE_HELIX_CURVATURE:
+    case ETX_EDGE_HELIX_PHI0:
+    case ETX_EDGE_ASINH_HELIX_Z0:
+    case ETX_EDGE_HELIX_ETA:
+    case ETX_EDGE_LOG_HOUGH_VOTES:
     case ETX_N_EDGE_FEATURES:
         break;
     }
@@ -344,20 +350,51 @@ static void far_column(const struct etx_edge_features_args *args, int32_t k,
     write_column(args, k, column, first, n);
 }
 
+/* Features that few models have: by the reference, an edge at a time. */
+static int32_t is_rare(int32_t feature)
+{
+    return feature >= ETX_EDGE_HELIX_CURVATURE;
+}
+
+static void rare_column(const struct etx_edge_features_args *args, int32_t k,
+    int64_t first, int64_t n)
+{
+    float value[BLOCK];
+    const struct etx_edge_features_args column = {
+        .n_edges = n,
+        .n_features = 1,
+        .feature = args->feature + k,
+        .scale = args->scale + k,
+        .position = args->position,
+        .src = args->src + first,
+        .dst = args->dst + first,
+        .votes = args->votes != NULL ? args->votes + first : NULL,
+        .out = value,
+    };
+
+    etx_ref_edge_features(NULL, &column);
+    write_column(args, k, value, first, n);
+}
+
 static void run_pass(
     const struct etx_edge_features_args *args, int64_t first, int64_t n)
 {
     struct etx_edge_block block;
     struct edges edges;
 
-    if (read_ends(&block, args, first, n) <= ETX_EDGE_NEAR) {
-        for (int32_t k = 0; k < args->n_features; k++)
+    const int32_t is_near =
+        read_ends(&block, args, first, n) <= ETX_EDGE_NEAR;
+
+    if (!is_near)
+        widen(&edges, &block);
+    for (int32_t k = 0; k < args->n_features; k++) {
+        if (is_rare(args->feature[k]))
+            rare_column(args, k, first, n);
+        else if (is_near)
             near_column(args, k, &block, first, n);
-        return;
+        else
+            far_column(args, k, &edges, first, n);
     }
-    widen(&edges, &block);
-    for (int32_t k = 0; k < args->n_features; k++)
-        far_column(args, k, &edges, first, n);
 }
 
 static etx_status run_block(void *argument, int64_t block, int32_t worker)

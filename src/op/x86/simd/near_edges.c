@@ -210,6 +210,11 @@ INLINE void evaluate(float *value, const struct etx_edge_block *block,
         case ETX_EDGE_SCORE_LOGIT:
             x = logit(v_load(block->score + t));
             break;
+        case ETX_EDGE_HELIX_CURVATURE:
+        case ETX_EDGE_HELIX_PHI0:
+        case ETX_EDGE_ASINH_HELIX_Z0:
+        case ETX_EDGE_HELIX_ETA:
+        case ETX_EDGE_LOG_HOUGH_VOTES:
         case ETX_N_EDGE_FEATURES:
             break;
         }
@@ -257,6 +262,11 @@ void ETX_ISA_NAME(near_edge_feature)(float *value,
     case ETX_EDGE_SCORE_LOGIT:
         evaluate(value, block, ETX_EDGE_SCORE_LOGIT);
         break;
+    case ETX_EDGE_HELIX_CURVATURE:
+    case ETX_EDGE_HELIX_PHI0:
+    case ETX_EDGE_ASINH_HELIX_Z0:
+    case ETX_EDGE_HELIX_ETA:
+    case ETX_EDGE_LOG_HOUGH_VOTES:
     case ETX_N_EDGE_FEATURES:
         break;
     }

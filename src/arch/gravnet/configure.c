@@ -1,0 +1,123 @@
+/* arch/gravnet/configure.c -- options into layers.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/gravnet/network.h"
+
+#include "arch/options.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+
+#define MOST_WIDTH      4096
+#define MOST_SPACE      64
+#define MOST_NEIGHBOURS 1024
+
+static struct etx_option integer(
+    const char *key, int32_t *value, double low, double high)
+{
+    return (struct etx_option){.key = key,
+        .kind = ETX_OPTION_INT,
+        .value = value,
+        .low = low,
+        .high = high};
+}
+
+static etx_status read_options(
+    struct etx_gravnet *state, const char *owner, const json_t *options)
+{
+    struct etx_mlp_style *style = &state->style;
+    const struct etx_option option[] = {
+        integer("hidden", &state->hidden, 1, MOST_WIDTH),
+        integer("n_iterations", &state->n_iterations, 0,
+            ETX_GRAVNET_MOST_ITERATIONS),
+        integer("n_space", &state->n_space, 1, MOST_SPACE),
+        integer("n_flow", &state->n_flow, 1, MOST_WIDTH),
+        integer("n_neighbours", &state->n_neighbours, 1, MOST_NEIGHBOURS),
+        integer("n_out", &state->n_out, 1, MOST_WIDTH),
+        {.key = "activation",
+            .kind = ETX_OPTION_CHOICE,
+            .value = &style->activation,
+            .choices = etx_activation_names},
+        {.key = "norm",
+            .kind = ETX_OPTION_CHOICE,
+            .value = &style->norm,
+            .choices = etx_norm_names},
+    };
+
+    return etx_options_read(
+        owner, options, option, (int32_t)(sizeof option / sizeof option[0]));
+}
+
+/* Two layers: n_in -> hidden -> n_out. */
+static etx_status declare_two(struct etx_mlp_block *block,
+    struct etx_network *network, const char *prefix, int32_t n_in,
+    int32_t n_out)
+{
+    const struct etx_gravnet *state = network->state;
+    const int32_t width[] = {state->hidden, n_out};
+
+    return etx_mlp_block_declare(
+        block, network, prefix, n_in, 2, width, &state->style);
+}
+
+static etx_status declare_step(
+    struct etx_gravnet *state, struct etx_network *network, int32_t k)
+{
+    struct etx_gravnet_step *step = &state->step[k];
+    char name[32];
+    etx_status status;
+
+    (void)snprintf(name, sizeof name, "space.%d", (int)k);
+    ETX_CHECK(etx_mlp_block_declare(&step->space, network, name,
+        state->hidden, 1, &state->n_space, &state->style));
+    (void)snprintf(name, sizeof name, "flow.%d", (int)k);
+    ETX_CHECK(etx_mlp_block_declare(&step->flow, network, name, state->hidden,
+        1, &state->n_flow, &state->style));
+    (void)snprintf(name, sizeof name, "update.%d", (int)k);
+    ETX_CHECK(declare_two(&step->update, network, name,
+        state->hidden + state->n_flow, state->hidden));
+done:
+    return status;
+}
+
+etx_status etx_gravnet_configure(
+    struct etx_network *network, const json_t *options)
+{
+    struct etx_gravnet *state = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "gravnet options"));
+    network->state = state;
+    *state = (struct etx_gravnet){
+        .hidden = 32,
+        .n_iterations = 3,
+        .n_space = 4,
+        .n_flow = 16,
+        .n_neighbours = 16,
+        .n_out = 8,
+        .style = {.activation = ETX_ACTIVATION_SILU,
+            .norm = ETX_NORM_LAYER,
+            .norm_affine = 1,
+            .norm_eps = 1e-5f},
+    };
+    ETX_CHECK(read_options(state, network->arch->name, options));
+    network->n_out = state->n_out;
+    if (state->n_iterations > 0)
+        network->needs_whole = "neighbours are searched among all hits";
+    ETX_CHECK(declare_two(&state->encoder, network, "encoder",
+        network->n_node_features, state->hidden));
+    for (int32_t k = 0; k < state->n_iterations; k++)
+        ETX_CHECK(declare_step(state, network, k));
+    ETX_CHECK(declare_two(
+        &state->output, network, "output", state->hidden, state->n_out));
+done:
+    return status;
+}
+
+void etx_gravnet_release(struct etx_network *network)
+{
+    etx_release(network->state);
+    network->state = NULL;
+}

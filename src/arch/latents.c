@@ -1,0 +1,201 @@
+/* arch/latents.c -- latents of the iterations of a network, and which are kept.
+ *
+ * Counts are below 2^31, widths at most 2^12 and latents at most 65: their
+ * products fit an int64_t.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/latents.h"
+
+#include "base/bfloat16.h"
+
+#include <assert.h>
+
+#define ALIGNMENT    16 /* floats */
+#define BLOCK_VALUES 65536
+
+/* Latents that stay with this stride: the borders 0, stride, ... and the
+ * segment between two of them. */
+static int32_t count_kept(int32_t n_iterations, int32_t stride)
+{
+    return n_iterations / stride + 1 + stride - 1;
+}
+
+/* The stride that keeps the fewest; of several the widest, as a longer last
+ * segment is not made again. */
+static int32_t choose_stride(int32_t n_iterations)
+{
+    int32_t best = 1;
+
+    for (int32_t stride = 2; stride <= n_iterations; stride++)
+        if (count_kept(n_iterations, stride) <= count_kept(n_iterations, best))
+            best = stride;
+    return best;
+}
+
+void etx_latents_open(struct etx_latents *latents,
+    const struct etx_latents_shape *shape, const struct etx_tape *tape)
+{
+    const int64_t n = shape->n_values;
+
+    *latents = (struct etx_latents){.shape = *shape,
+        .keeps = tape != NULL,
+        .is_half = tape != NULL && tape->is_half,
+        .stride = 1,
+        .held = {-1, -1, -1}};
+    latents->shape.n_values = (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (tape != NULL && tape->recomputes && shape->can_recompute)
+        latents->stride = choose_stride(shape->n_iterations);
+    if (shape->n_iterations > 0)
+        latents->segment = (shape->n_iterations - 1) / latents->stride;
+}
+
+static int32_t n_kept(const struct etx_latents *latents)
+{
+    return latents->keeps
+               ? count_kept(latents->shape.n_iterations, latents->stride)
+               : 0;
+}
+
+/* Where latent k is kept. */
+static int32_t kept_place(const struct etx_latents *latents, int32_t k)
+{
+    const int32_t n_borders =
+        latents->shape.n_iterations / latents->stride + 1;
+
+    return k % latents->stride == 0 ? k / latents->stride
+                                    : n_borders + k % latents->stride - 1;
+}
+
+static int32_t takes_turns(const struct etx_latents *latents)
+{
+    return !latents->keeps || latents->is_half;
+}
+
+static int32_t n_turn_places(const struct etx_latents *latents)
+{
+    const int32_t n_all = latents->shape.n_iterations + 1;
+    const int32_t n = latents->shape.n_turns + (latents->shape.has_first != 0);
+
+    return n < n_all ? n : n_all;
+}
+
+static int32_t turn_place(const struct etx_latents *latents, int32_t k)
+{
+    if (!latents->shape.has_first)
+        return k % latents->shape.n_turns;
+    return k == 0 ? 0 : 1 + (k - 1) % latents->shape.n_turns;
+}
+
+static int64_t n_floats(const struct etx_latents *latents)
+{
+    const int32_t n =
+        takes_turns(latents) ? n_turn_places(latents) : n_kept(latents);
+
+    return n * latents->shape.n_values;
+}
+
+int64_t etx_latents_bytes(const struct etx_latents *latents)
+{
+    const int64_t n_halves =
+        latents->is_half ? n_kept(latents) * latents->shape.n_values : 0;
+    const int64_t unit = ALIGNMENT * (int64_t)sizeof(float);
+    const int64_t bytes = n_floats(latents) * (int64_t)sizeof(float) +
+                          n_halves * (int64_t)sizeof(uint16_t);
+
+    return (bytes + unit - 1) / unit * unit;
+}
+
+void etx_latents_place(struct etx_latents *latents, void *memory)
+{
+    latents->value = memory;
+    latents->half = (uint16_t *)(void *)(latents->value + n_floats(latents));
+}
+
+float *etx_latents_at(const struct etx_latents *latents, int32_t k)
+{
+    const int32_t place =
+        takes_turns(latents) ? turn_place(latents, k) : kept_place(latents, k);
+
+    return latents->value + place * latents->shape.n_values;
+}
+
+/* ----------------------------------------------------------- bfloat16 -- */
+
+struct conversion {
+    int64_t n;
+    float *value;
+    uint16_t *half;
+};
+
+static int64_t begin_block(int64_t *n, const struct conversion *job,
+    int64_t block)
+{
+    const int64_t begin = block * BLOCK_VALUES;
+
+    *n = job->n - begin < BLOCK_VALUES ? job->n - begin : BLOCK_VALUES;
+    return begin;
+}
+
+static etx_status to_half(void *argument, int64_t block, int32_t worker)
+{
+    const struct conversion *job = argument;
+    int64_t n;
+    const int64_t begin = begin_block(&n, job, block);
+
+    (void)worker;
+    etx_bfloat16_from_floats(job->half + begin, job->value + begin, n);
+    return ETX_OK;
+}
+
+static etx_status to_float(void *argument, int64_t block, int32_t worker)
+{
+    const struct conversion *job = argument;
+    int64_t n;
+    const int64_t begin = begin_block(&n, job, block);
+
+    (void)worker;
+    etx_bfloat16_to_floats(job->value + begin, job->half + begin, n);
+    return ETX_OK;
+}
+
+static etx_status convert(struct etx_latents *latents,
+    const struct etx_stream *stream, int32_t k, etx_block_function function)
+{
+    const int64_t n = latents->shape.n_values;
+    struct conversion job = {.n = n,
+        .value = etx_latents_at(latents, k),
+        .half = latents->half + kept_place(latents, k) * n};
+
+    latents->held[turn_place(latents, k)] = k;
+    return etx_parallel_for(
+        stream->pool, (n + BLOCK_VALUES - 1) / BLOCK_VALUES, function, &job);
+}
+
+/* ------------------------------------------------------ keep and load -- */
+
+etx_status etx_latents_keep(
+    struct etx_latents *latents, const struct etx_stream *stream, int32_t k)
+{
+    if (k % latents->stride != 0)
+        latents->segment = k / latents->stride;
+    return latents->is_half ? convert(latents, stream, k, to_half) : ETX_OK;
+}
+
+etx_status etx_latents_load(
+    struct etx_latents *latents, const struct etx_stream *stream, int32_t k)
+{
+    assert(etx_latents_has(latents, k));
+    if (!latents->is_half || latents->held[turn_place(latents, k)] == k)
+        return ETX_OK;
+    return convert(latents, stream, k, to_float);
+}
+
+int32_t etx_latents_has(const struct etx_latents *latents, int32_t k)
+{
+    return k % latents->stride == 0 || k / latents->stride == latents->segment;
+}
+
+int32_t etx_latents_border(const struct etx_latents *latents, int32_t k)
+{
+    return k / latents->stride * latents->stride;
+}

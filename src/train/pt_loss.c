@@ -1,0 +1,68 @@
+/* train/pt_loss.c -- the loss of a head that predicts transverse momenta.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/pt_loss.h"
+
+#include "base/check.h"
+#include "base/finite.h"
+
+#include <math.h>
+
+/* GeV; softer particles leave no edges, and 1 / pT stays small. */
+static const double least_pt = 0.02;
+
+/* What is to be said of a hit's particle; nan when there is nothing. */
+static float describe_particle(const struct etx_train_loss *options,
+    const struct etx_event *event, int32_t hit)
+{
+    const int32_t row = event->particle_row[hit];
+    const float *momentum;
+    double pt;
+
+    if (row < 0)
+        return NAN;
+    momentum = event->particles[row].momentum;
+    pt = hypot((double)momentum[0], (double)momentum[1]);
+    if (!(pt > 0.0))
+        return NAN;
+    pt = pt > least_pt ? pt : least_pt;
+    return etx_narrow(options->pt_target == ETX_PT_LOG ? log(pt) : 1.0 / pt);
+}
+
+etx_status etx_pt_targets(float **out, struct etx_arena *arena,
+    const struct etx_train_loss *options, const struct etx_event *event,
+    const struct etx_sample *sample, const struct etx_graph *graph,
+    const struct etx_step_edges *edges)
+{
+    float *target = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(
+        &target, arena, edges->n, sizeof *target, "momenta of true edges"));
+    for (int64_t e = 0; e < edges->n; e++) {
+        const int is_counted =
+            edges->target[e] > 0.0f && edges->weight[e] > 0.0f;
+
+        target[e] = is_counted ? describe_particle(options, event,
+                                     sample->row[graph->src[e]])
+                               : NAN;
+    }
+    *out = target;
+done:
+    return status;
+}
+
+double etx_pt_loss(float *d_pt, int64_t n, const float *pt,
+    const float *target, double scale)
+{
+    double sum = 0.0;
+
+    for (int64_t e = 0; e < n; e++) {
+        const double miss =
+            isnan(target[e]) ? 0.0 : (double)pt[e] - (double)target[e];
+
+        d_pt[e] = (float)(2.0 * scale * miss);
+        sum += miss * miss;
+    }
+    return scale * sum;
+}

@@ -1,0 +1,188 @@
+/* checkop/cases_arrays.c -- cases of the small operators on whole arrays, and
+ * of the index of a graph.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static etx_status run_fill(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->fill(stream, self->args);
+}
+
+static etx_status run_columns(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->columns(stream, self->args);
+}
+
+static etx_status run_take(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->take(stream, self->args);
+}
+
+static etx_status run_find(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->find_not_finite(stream, self->args);
+}
+
+static etx_status run_key(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->outward_key(stream, self->args);
+}
+
+static etx_status run_index(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->graph_index(stream, self->args);
+}
+
+void checkop_fill(struct checkop_case *out, struct checkop *check, int64_t n)
+{
+    struct etx_fill_args *args = checkop_buffer(check, 1, sizeof *args);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_fill_args){
+        .n = n, .value = -1.5f, .y = checkop_floats(check, n)};
+    out->op = "fill";
+    out->run = run_fill;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
+    checkop_add_output(out, check, "y", args->y, n, sizeof(float));
+}
+
+/* The mean is a sum of n_rows terms in float64, rounded with the result. */
+static void columns_bounds(struct checkop *check, struct checkop_case *self)
+{
+    const struct etx_columns_args *args = self->args;
+    struct checkop_output *y = &self->output[0];
+
+    checkop_flat_bound(check, y, 0.0);
+    for (int64_t i = 0; args->centre && i < args->n_rows; i++)
+        for (int32_t k = 0; k < args->width; k++)
+            y->bound[i * args->y_stride + k] =
+                CHECKOP_EPS * fabs((double)args->y[i * args->y_stride + k]) +
+                1e-12;
+}
+
+void checkop_columns(struct checkop_case *out, struct checkop *check,
+    int64_t n_rows, int32_t width, enum checkop_columns how)
+{
+    struct etx_columns_args *args = checkop_buffer(check, 1, sizeof *args);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_columns_args){.n_rows = n_rows,
+        .width = width,
+        .centre = how == CHECKOP_COLUMNS_CENTRE,
+        .add = how == CHECKOP_COLUMNS_ADD,
+        .x_stride = width + 3,
+        .y_stride = width + 1};
+    args->x = checkop_floats(check, n_rows * args->x_stride);
+    args->y = checkop_floats(check, n_rows * args->y_stride);
+    out->op = "columns";
+    out->run = run_columns;
+    out->args = args;
+    out->set_bounds = columns_bounds;
+    snprintf(out->label, sizeof out->label, "rows=%lld width=%d how=%d",
+        (long long)n_rows, (int)width, (int)how);
+    checkop_add_output(
+        out, check, "y", args->y, n_rows * args->y_stride, sizeof(float));
+}
+
+void checkop_take(struct checkop_case *out, struct checkop *check, int64_t n)
+{
+    struct etx_take_args *args = checkop_buffer(check, 1, sizeof *args);
+    const int32_t n_source = (int32_t)(n / 2 + 1);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_take_args){.n = n,
+        .x = checkop_permutation(check, n_source),
+        .index = checkop_indices(check, n, n_source),
+        .y = checkop_indices(check, n, n_source)};
+    out->op = "take";
+    out->run = run_take;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
+    checkop_add_output(out, check, "y", args->y, n, sizeof(int32_t));
+}
+
+void checkop_find_not_finite(struct checkop_case *out, struct checkop *check,
+    int64_t n, int32_t n_wrong)
+{
+    static const float wrong[] = {INFINITY, -INFINITY, NAN};
+    struct etx_find_not_finite_args *args =
+        checkop_buffer(check, 1, sizeof *args);
+    float *x = checkop_floats(check, n);
+
+    memset(out, 0, sizeof *out);
+    for (int32_t w = 0; w < n_wrong && n > 0; w++)
+        x[etx_random_below(&check->random, (uint64_t)n)] = wrong[w % 3];
+    *args = (struct etx_find_not_finite_args){
+        .n = n, .x = x, .place = checkop_buffer(check, 1, sizeof(int64_t))};
+    out->op = "find_not_finite";
+    out->run = run_find;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "n=%lld wrong=%d", (long long)n,
+        (int)n_wrong);
+    checkop_add_output(out, check, "place", args->place, 1, sizeof(int64_t));
+}
+
+void checkop_outward_key(
+    struct checkop_case *out, struct checkop *check, int64_t n)
+{
+    struct etx_outward_key_args *args = checkop_buffer(check, 1, sizeof *args);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_outward_key_args){.n = n,
+        .position = checkop_floats(check, 3 * n),
+        .key = checkop_floats(check, n)};
+    out->op = "outward_key";
+    out->run = run_key;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
+    checkop_add_output(out, check, "key", args->key, n, sizeof(float));
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a;
+    const int32_t y = *(const int32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+void checkop_graph_index(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges)
+{
+    struct etx_graph_index_args *args = checkop_buffer(check, 1, sizeof *args);
+    int32_t *dst = checkop_indices(check, n_edges, (int32_t)n_nodes);
+
+    memset(out, 0, sizeof *out);
+    qsort(dst, (size_t)n_edges, sizeof *dst, ascending);
+    *args = (struct etx_graph_index_args){.n_nodes = n_nodes,
+        .n_edges = n_edges,
+        .src = checkop_indices(check, n_edges, (int32_t)n_nodes),
+        .dst = dst,
+        .in_offset = checkop_buffer(check, n_nodes + 1, sizeof(int64_t)),
+        .out_offset = checkop_buffer(check, n_nodes + 1, sizeof(int64_t)),
+        .out_edge = checkop_buffer(check, n_edges, sizeof(int32_t))};
+    out->op = "graph_index";
+    out->run = run_index;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "nodes=%lld edges=%lld",
+        (long long)n_nodes, (long long)n_edges);
+    checkop_add_output(
+        out, check, "in", args->in_offset, n_nodes + 1, sizeof(int64_t));
+    checkop_add_output(
+        out, check, "out", args->out_offset, n_nodes + 1, sizeof(int64_t));
+    checkop_add_output(
+        out, check, "edges", args->out_edge, n_edges, sizeof(int32_t));
+}

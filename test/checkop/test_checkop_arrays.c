@@ -1,0 +1,95 @@
+/* checkop/test_checkop_arrays.c -- small operators on whole arrays.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cases.h"
+
+#include <check.h>
+
+#include "support.h"
+
+static struct checkop check;
+
+static void start(void)
+{
+    checkop_start(&check, 127);
+}
+
+static void stop(void)
+{
+    checkop_stop(&check);
+}
+
+/* Rows and columns, or nodes and edges. */
+static const int32_t shapes[][2] = {
+    {0, 0}, {1, 0}, {1, 1}, {2, 31}, {33, 64}, {257, 5}, {300, 211}};
+#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+
+START_TEST(test_arrays_flat)
+{
+    const int64_t n = (int64_t)shapes[_i][0] * shapes[_i][1];
+    struct checkop_case one;
+
+    checkop_fill(&one, &check, n);
+    checkop_verify(&check, &one);
+    checkop_take(&one, &check, n);
+    checkop_verify(&check, &one);
+    check.values = CHECKOP_EXTREME;
+    checkop_outward_key(&one, &check, n);
+    checkop_verify(&check, &one);
+    for (int32_t n_wrong = 0; n_wrong < 4; n_wrong++) {
+        checkop_find_not_finite(&one, &check, n, n_wrong);
+        checkop_verify(&check, &one);
+    }
+}
+END_TEST
+
+START_TEST(test_arrays_columns)
+{
+    struct checkop_case one;
+
+    for (int how = 0; how < CHECKOP_N_COLUMNS; how++) {
+        checkop_columns(&one, &check, shapes[_i][0], shapes[_i][1],
+            (enum checkop_columns)how);
+        checkop_verify(&check, &one);
+    }
+}
+END_TEST
+
+START_TEST(test_arrays_index)
+{
+    struct checkop_case one;
+
+    checkop_graph_index(&one, &check, shapes[_i][0], shapes[_i][1]);
+    checkop_verify(&check, &one);
+    const struct etx_graph_index_args *args = one.args;
+
+    ck_assert_int_eq(args->in_offset[args->n_nodes], args->n_edges);
+    ck_assert_int_eq(args->out_offset[args->n_nodes], args->n_edges);
+    for (int64_t i = 0; i < args->n_nodes; i++) {
+        for (int64_t e = args->in_offset[i]; e < args->in_offset[i + 1]; e++)
+            ck_assert_int_eq(args->dst[e], i);
+        for (int64_t t = args->out_offset[i]; t < args->out_offset[i + 1]; t++)
+            ck_assert_int_eq(args->src[args->out_edge[t]], i);
+    }
+}
+END_TEST
+
+static void add(Suite *suite, const char *name, const TTest *test)
+{
+    TCase *test_case = tcase_create(name);
+
+    tcase_add_checked_fixture(test_case, start, stop);
+    tcase_add_loop_test(test_case, test, 0, N_SHAPES);
+    suite_add_tcase(suite, test_case);
+}
+
+Suite *etx_suite_checkop_arrays(void);
+Suite *etx_suite_checkop_arrays(void)
+{
+    Suite *suite = suite_create("checkop_arrays");
+
+    add(suite, "flat", test_arrays_flat);
+    add(suite, "columns", test_arrays_columns);
+    add(suite, "index", test_arrays_index);
+    return suite;
+}

@@ -1,0 +1,257 @@
+/* cuda_shim/blas.cpp -- products of matrices on the CPU.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cublasLt.h"
+#include "shim.h"
+
+#include <math.h>
+
+#include <vector>
+
+struct shim_blas {
+    int unused;
+};
+struct shim_operation {
+    int32_t transposed[2]; /* a, b */
+};
+struct shim_layout {
+    int64_t rows, columns, leading;
+};
+struct shim_preference {
+    uint64_t workspace;
+    uint32_t reductions, alignment;
+};
+
+static int64_t n_things;  /* handles included */
+static int64_t n_handles;
+
+/* Counted with the calls of the runtime, and made to fail like them. */
+static cublasStatus_t answer(cublasStatus_t failure)
+{
+    int unused;
+
+    return cudaGetDevice(&unused) == cudaSuccess ? CUBLAS_STATUS_SUCCESS
+                                                 : failure;
+}
+
+template <typename T> static cublasStatus_t make(T **out)
+{
+    const cublasStatus_t status = answer(CUBLAS_STATUS_ALLOC_FAILED);
+
+    if (status != CUBLAS_STATUS_SUCCESS)
+        return status;
+    *out = new T();
+    n_things++;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* Whether a library takes NULL here is not documented. */
+template <typename T> static cublasStatus_t unmake(T *thing)
+{
+    if (thing == NULL)
+        shim_abort("cuBLASLt is told to destroy what is not there");
+    delete thing;
+    n_things--;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+const char *cublasLtGetStatusString(cublasStatus_t status)
+{
+    return status == CUBLAS_STATUS_ALLOC_FAILED ? "out of memory" : "a failure";
+}
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
+{
+    const cublasStatus_t status = make(handle);
+
+    n_handles += status == CUBLAS_STATUS_SUCCESS;
+    return status;
+}
+
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
+{
+    const cublasStatus_t status = unmake(handle);
+
+    if (n_things != --n_handles)
+        shim_abort("descriptions of products are left");
+    return status;
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *out,
+    cublasComputeType_t compute, cudaDataType_t scale)
+{
+    if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    return make(out);
+}
+
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation)
+{
+    return unmake(operation);
+}
+
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
+    cublasLtMatmulDescAttributes_t attribute, const void *value, size_t bytes)
+{
+    if (bytes != sizeof(cublasOperation_t))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    operation->transposed[attribute == CUBLASLT_MATMUL_DESC_TRANSB] =
+        *static_cast<const cublasOperation_t *>(value) == CUBLAS_OP_T;
+    return answer(CUBLAS_STATUS_INVALID_VALUE);
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *out,
+    cudaDataType_t type, uint64_t rows, uint64_t columns, int64_t leading)
+{
+    if (type != CUDA_R_32F || rows == 0 || columns == 0 ||
+        leading < (int64_t)rows)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    const cublasStatus_t status = make(out);
+
+    if (status == CUBLAS_STATUS_SUCCESS)
+        **out = {(int64_t)rows, (int64_t)columns, leading};
+    return status;
+}
+
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout)
+{
+    return unmake(layout);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *out)
+{
+    return make(out);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceDestroy(
+    cublasLtMatmulPreference_t preference)
+{
+    return unmake(preference);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
+    cublasLtMatmulPreference_t preference,
+    cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
+    size_t bytes)
+{
+    if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) {
+        if (bytes != sizeof preference->workspace)
+            return CUBLAS_STATUS_INVALID_VALUE;
+        memcpy(&preference->workspace, value, bytes);
+    } else if (bytes != sizeof(uint32_t)) {
+        return CUBLAS_STATUS_INVALID_VALUE;
+    } else {
+        memcpy(attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK
+                   ? &preference->reductions
+                   : &preference->alignment,
+            value, bytes);
+    }
+    return answer(CUBLAS_STATUS_INVALID_VALUE);
+}
+
+/* ------------------------------------------------------------- products -- */
+
+/* The sizes of a product, or false where they do not agree. */
+static bool sizes_of(int64_t *m, int64_t *n, int64_t *k,
+    const struct shim_operation *operation, const struct shim_layout *a,
+    const struct shim_layout *b, const struct shim_layout *d)
+{
+    *m = operation->transposed[0] ? a->columns : a->rows;
+    *k = operation->transposed[0] ? a->rows : a->columns;
+    *n = operation->transposed[1] ? b->rows : b->columns;
+    return *k == (operation->transposed[1] ? b->columns : b->rows) &&
+           d->rows == *m && d->columns == *n;
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t,
+    cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t a,
+    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t,
+    cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int,
+    cublasLtMatmulHeuristicResult_t found[], int *n_found)
+{
+    int64_t m, n, k;
+
+    if (!sizes_of(&m, &n, &k, operation, a, b, d) || preference->alignment < 4)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    /* In place and by the type of the output the order would be open. */
+    if (preference->reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
+        shim_abort("sums whose order is open");
+    found->algo = {{(uint64_t)m, (uint64_t)n, (uint64_t)k,
+        (uint64_t)operation->transposed[0],
+        (uint64_t)operation->transposed[1], preference->alignment,
+        preference->workspace, 0}};
+    *n_found = 1;
+    return answer(CUBLAS_STATUS_INVALID_VALUE);
+}
+
+/* op(x) [rows, columns], row by row. */
+static std::vector<float> rows_of(const float *x,
+    const struct shim_layout *layout, int32_t is_transposed, int64_t rows,
+    int64_t columns)
+{
+    std::vector<float> out((size_t)(rows * columns));
+
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            out[(size_t)(i * columns + j)] =
+                is_transposed ? x[j + i * layout->leading]
+                              : x[i + j * layout->leading];
+    return out;
+}
+
+static void check_algorithm(const cublasLtMatmulAlgo_t *algorithm, int64_t m,
+    int64_t n, int64_t k, const struct shim_operation *operation,
+    uintptr_t addresses, size_t workspace_bytes)
+{
+    const uint64_t *const asked = algorithm->data;
+
+    if (asked[0] != (uint64_t)m || asked[1] != (uint64_t)n ||
+        asked[2] != (uint64_t)k ||
+        asked[3] != (uint64_t)operation->transposed[0] ||
+        asked[4] != (uint64_t)operation->transposed[1])
+        shim_abort("an algorithm for another product");
+    if (addresses % asked[5] != 0 || workspace_bytes < asked[6])
+        shim_abort("less alignment or workspace than was said");
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
+    const void *alpha, const void *a, cublasLtMatrixLayout_t layout_a,
+    const void *b, cublasLtMatrixLayout_t layout_b, const void *beta,
+    const void *c, cublasLtMatrixLayout_t, void *d,
+    cublasLtMatrixLayout_t layout_d, const cublasLtMatmulAlgo_t *algorithm,
+    void *, size_t workspace_bytes, cudaStream_t stream)
+{
+    const float by = *static_cast<const float *>(beta);
+    float *const out = static_cast<float *>(d);
+    int64_t m, n, k;
+
+    if (!sizes_of(&m, &n, &k, operation, layout_a, layout_b, layout_d) ||
+        *static_cast<const float *>(alpha) != 1.0f || c != d)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    check_algorithm(algorithm, m, n, k, operation,
+        (uintptr_t)a | (uintptr_t)b | (uintptr_t)d, workspace_bytes);
+    if (cudaStreamSynchronize(stream) != cudaSuccess)
+        return CUBLAS_STATUS_EXECUTION_FAILED;
+    shim_enter();
+    const std::vector<float> left = rows_of(static_cast<const float *>(b),
+        layout_b, !operation->transposed[1], n, k);
+    const std::vector<float> right = rows_of(static_cast<const float *>(a),
+        layout_a, !operation->transposed[0], k, m);
+    std::vector<float> sum((size_t)m);
+
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t i = 0; i < m; i++)
+            sum[(size_t)i] = 0.0f;
+        for (int64_t t = 0; t < k; t++)
+            for (int64_t i = 0; i < m; i++)
+                sum[(size_t)i] +=
+                    left[(size_t)(j * k + t)] * right[(size_t)(t * m + i)];
+        for (int64_t i = 0; i < m; i++) {
+            float *const at = out + i + j * layout_d->leading;
+
+            *at = by == 0.0f ? sum[(size_t)i] : sum[(size_t)i] + by * *at;
+        }
+    }
+    shim_leave();
+    return CUBLAS_STATUS_SUCCESS;
+}

@@ -1,0 +1,41 @@
+/* cuda_shim/cub/shim_scratch.h -- what the algorithms of CUB share.
+ *
+ * Asked without scratch they say how much they want; with less, or with
+ * results that lie over what is read, they give up.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_SHIM_CUB_SCRATCH_H
+#define ETX_SHIM_CUB_SCRATCH_H
+
+#include "cuda_runtime.h"
+#include "shim.h"
+
+#define SHIM_CUB_SCRATCH ((size_t)1024)
+
+/* Whether this call only asks for the size of the scratch; *error is what it
+ * answers. */
+static inline bool shim_asks(cudaError_t *error, const void *scratch,
+    size_t *bytes, cudaStream_t stream)
+{
+    *error = cudaSuccess;
+    if (scratch == NULL) {
+        *bytes = SHIM_CUB_SCRATCH;
+        return true;
+    }
+    if (*bytes < SHIM_CUB_SCRATCH)
+        shim_abort("less scratch than was asked for");
+    *error = cudaStreamSynchronize(stream);
+    return *error != cudaSuccess;
+}
+
+template <typename In, typename Out>
+void shim_check_apart(const In *in, const Out *out, int64_t n)
+{
+    const char *const a = reinterpret_cast<const char *>(in);
+    const char *const b = reinterpret_cast<const char *>(out);
+
+    if (a < b + n * (int64_t)sizeof(Out) && b < a + n * (int64_t)sizeof(In))
+        shim_abort("a result lies over what is read");
+}
+
+#endif

@@ -1,0 +1,215 @@
+/* cuda_shim/cuda_runtime.h -- the part of the CUDA runtime that cuda/ uses, on
+ * the CPU.
+ *
+ * A test tool: it runs the logic of the kernels where there is no GPU and says
+ * nothing about their speed, nor about what only a GPU does (blocks that run
+ * at once, its arithmetic). Names and meaning are those of NVIDIA's
+ * documentation of the runtime and of CUDA C++; sources of cuda/ compile as
+ * they are, as plain C++, with this folder first in the search for headers.
+ *
+ * Blocks run one after the other, from launch to launch in another order; the
+ * threads of a block are coroutines that wait for each other where a warp or a
+ * block does. Work is done when the call returns. Device memory lies in a
+ * range of its own, which shim.h can close to the host.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_SHIM_CUDA_RUNTIME_H
+#define ETX_SHIM_CUDA_RUNTIME_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <tuple>
+
+using std::isfinite;
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __shared__ static
+
+/* -------------------------------------------------------------- errors -- */
+
+enum cudaError_t {
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorLaunchFailure = 719
+};
+
+const char *cudaGetErrorName(cudaError_t error);
+const char *cudaGetErrorString(cudaError_t error);
+cudaError_t cudaGetLastError(void);
+
+/* ------------------------------------------------------------- devices -- */
+
+enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75 };
+
+cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaGetDevice(int *device);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaDeviceGetAttribute(
+    int *value, enum cudaDeviceAttr attribute, int device);
+
+/* ---------------------------------------------------- streams and events -- */
+
+typedef struct shim_stream *cudaStream_t;
+typedef struct shim_event *cudaEvent_t;
+
+#define cudaStreamNonBlocking  1u
+#define cudaEventDisableTiming 2u
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+
+/* -------------------------------------------------------------- memory -- */
+
+typedef struct shim_pool *cudaMemPool_t;
+
+enum cudaMemAllocationType { cudaMemAllocationTypePinned = 1 };
+enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 };
+enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+
+struct cudaMemLocation {
+    enum cudaMemLocationType type;
+    int id;
+};
+
+struct cudaMemPoolProps {
+    enum cudaMemAllocationType allocType;
+    struct cudaMemLocation location;
+};
+
+cudaError_t cudaMemPoolCreate(
+    cudaMemPool_t *pool, const struct cudaMemPoolProps *properties);
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
+cudaError_t cudaMemPoolSetAttribute(
+    cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value);
+cudaError_t cudaMallocFromPoolAsync(
+    void **memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream);
+cudaError_t cudaMallocHost(void **memory, size_t bytes);
+cudaError_t cudaFreeHost(void *memory);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+    enum cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemsetAsync(
+    void *memory, int value, size_t bytes, cudaStream_t stream);
+
+/* ------------------------------------------------------------- kernels -- */
+
+struct dim3 {
+    unsigned x, y, z;
+
+    dim3(unsigned of_x = 1, unsigned of_y = 1, unsigned of_z = 1)
+        : x(of_x), y(of_y), z(of_z)
+    {
+    }
+};
+
+struct cudaLaunchAttribute;
+
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    struct cudaLaunchAttribute *attrs;
+    unsigned numAttrs;
+};
+
+/* Of the thread that runs; one launch runs at a time. */
+extern dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+/* body(kernel) as every thread of the launch. */
+cudaError_t shim_launch(const struct cudaLaunchConfig_t *config,
+    void (*body)(void *kernel), void *kernel);
+
+template <typename Kernel> void shim_call(void *kernel)
+{
+    (*static_cast<Kernel *>(kernel))();
+}
+
+template <typename... Parameters, typename... Arguments>
+cudaError_t cudaLaunchKernelEx(const struct cudaLaunchConfig_t *config,
+    void (*kernel)(Parameters...), Arguments &&...arguments)
+{
+    const std::tuple<Parameters...> values(
+        static_cast<Parameters>(arguments)...);
+    auto run = [&]() { std::apply(kernel, values); };
+
+    static_assert(sizeof values <= 4096, "what a kernel's parameters may take");
+    return shim_launch(config, shim_call<decltype(run)>, &run);
+}
+
+/* The value of the lane whose number differs in the bits of mask; all 32 lanes
+ * of the warp must come here. */
+uint64_t shim_exchange(uint64_t value, int mask);
+/* What __syncthreads() does. */
+void __syncthreads(void);
+
+template <typename T> T __shfl_xor_sync(unsigned lanes, T value, int mask)
+{
+    uint64_t bits = 0;
+
+    static_assert(sizeof value <= sizeof bits, "of 8 bytes at most");
+    if (lanes != 0xFFFFFFFFu)
+        return value;
+    memcpy(&bits, &value, sizeof value);
+    bits = shim_exchange(bits, mask);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* ---------------------------------------------------- device functions -- */
+
+static inline uint32_t __float_as_uint(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float __uint_as_float(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+template <typename T> T atomicMin(T *at, T value)
+{
+    const T before = *at;
+
+    *at = value < before ? value : before;
+    return before;
+}
+
+template <typename T> T atomicMax(T *at, T value)
+{
+    const T before = *at;
+
+    *at = value > before ? value : before;
+    return before;
+}
+
+template <typename T> T atomicCAS(T *at, T expected, T value)
+{
+    const T before = *at;
+
+    if (before == expected)
+        *at = value;
+    return before;
+}
+
+#endif

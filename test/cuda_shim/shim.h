@@ -1,0 +1,42 @@
+/* cuda_shim/shim.h -- what a test asks of the device that is none.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_SHIM_SHIM_H
+#define ETX_SHIM_SHIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Make the call of the runtime with this number (from 0, counted from here)
+ * and only that one fail; -1: none. Calls that give back do not count. */
+void shim_fail_call(int64_t number);
+/* Calls since then. */
+int64_t shim_calls(void);
+
+/* Allocations, streams, events, pools and handles that are not given back. */
+int64_t shim_live(void);
+
+/* 1: device memory can be touched by kernels and copies only; a test that
+ * does so crashes. Costs time at every call. */
+void shim_close_memory(int32_t is_closed);
+
+/* 1 while a kernel or a copy may touch memory of the device: asked by
+ * pretenders of other libraries. */
+void shim_enter(void);
+void shim_leave(void);
+
+/* Give up with this text: the sources did what no device allows. */
+#ifdef __GNUC__
+__attribute__((noreturn))
+#endif
+void shim_abort(const char *what);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

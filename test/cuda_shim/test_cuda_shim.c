@@ -1,0 +1,174 @@
+/* cuda_shim/test_cuda_shim.c -- what only a pretended device can be asked:
+ * failures at every call, and memory that the host must not touch.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/exatrkx.h>
+
+#include "shim.h"
+#include "support.h"
+#include "train_bench.h"
+
+/* A failure at each call would run the pipeline thousands of times. */
+#define MOST_FAILURES 8
+
+/* What a track search needs. */
+struct search {
+    etx_model *model;
+    etx_detector *detector;
+    etx_event *event;
+};
+
+static void open_search(struct search *search)
+{
+    *search = (struct search){NULL};
+    ck_assert_ok(
+        etx_model_load(&search->model, "examples/models/default.safetensors"));
+    ck_assert_ok(etx_detector_read(
+        &search->detector, etx_test_example("detectors.csv.gz")));
+    ck_assert_ok(etx_event_read_trackml(&search->event,
+        etx_test_example("event000000000"), search->detector));
+}
+
+static void close_search(struct search *search)
+{
+    etx_event_free(search->event);
+    etx_detector_free(search->detector);
+    etx_model_free(search->model);
+}
+
+static etx_status open_device(etx_context **out)
+{
+    etx_context_options options;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.device = ETX_DEVICE_CUDA;
+    return etx_context_create(out, &options);
+}
+
+/* A context that cannot be made leaves nothing behind. */
+START_TEST(test_cuda_shim_no_context)
+{
+    etx_context *context = NULL;
+    int64_t number = 0;
+
+    shim_fail_call(number);
+    while (open_device(&context) != ETX_OK) {
+        ck_assert_error("device cuda: ");
+        ck_assert_ptr_null(context);
+        ck_assert_int_eq(shim_live(), 0);
+        shim_fail_call(++number);
+    }
+    ck_assert_int_eq(shim_calls(), number);
+    ck_assert_int_gt(number, 10);
+    etx_context_free(context);
+    ck_assert_int_eq(shim_live(), 0);
+}
+END_TEST
+
+/* Whichever call of the runtime fails in a search, the answer is an error,
+ * nothing is lost and the next search is right. */
+START_TEST(test_cuda_shim_fails_anywhere)
+{
+    struct search search;
+    etx_context *context = NULL;
+    etx_tracks *tracks = NULL;
+
+    open_search(&search);
+    ck_assert_ok(open_device(&context));
+    ck_assert_ok(
+        etx_find_tracks(&tracks, context, search.model, search.event));
+    const int64_t expected = etx_tracks_count(tracks);
+
+    etx_tracks_free(tracks);
+    shim_fail_call(-1);
+    ck_assert_ok(
+        etx_find_tracks(&tracks, context, search.model, search.event));
+    etx_tracks_free(tracks);
+    const int64_t n_calls = shim_calls();
+    const int64_t n_live = shim_live();
+
+    for (int64_t f = 0; f < MOST_FAILURES; f++) {
+        tracks = NULL;
+        shim_fail_call(f * n_calls / MOST_FAILURES);
+        const etx_status status =
+            etx_find_tracks(&tracks, context, search.model, search.event);
+
+        ck_assert_msg(status == ETX_ERR_MEMORY || status == ETX_ERR_DEVICE,
+            "call %lld of %lld: %s",
+            (long long)(f * n_calls / MOST_FAILURES), (long long)n_calls,
+            etx_status_name(status));
+        ck_assert_ptr_null(tracks);
+        ck_assert_int_le(shim_live(), n_live);
+    }
+    shim_fail_call(-1);
+    ck_assert_ok(
+        etx_find_tracks(&tracks, context, search.model, search.event));
+    ck_assert_int_eq(etx_tracks_count(tracks), expected);
+    etx_tracks_free(tracks);
+    etx_context_free(context);
+    ck_assert_int_eq(shim_live(), 0);
+    close_search(&search);
+}
+END_TEST
+
+/* A step and a validation of an embedding and of a filter. */
+static void train(etx_context *context)
+{
+    struct train_bench cpu;
+    struct train_bench bench;
+
+    train_bench_open(&cpu, ETX_TRAIN_FILTER, 1, NULL);
+    train_bench_open_in(&bench, context, ETX_TRAIN_EMBEDDING, NULL);
+    train_bench_steps(bench.trainer, 1);
+    (void)train_bench_validate(bench.trainer);
+    etx_trainer_free(bench.trainer);
+    ck_assert_ok(etx_trainer_model(&bench.start, cpu.trainer));
+    train_bench_add(&bench, ETX_TRAIN_FILTER, NULL);
+    train_bench_steps(bench.trainer, 1);
+    (void)train_bench_validate(bench.trainer);
+    train_bench_close(&bench);
+    train_bench_close(&cpu);
+}
+
+/* The host never touches memory of the device, be it to find tracks or to
+ * train. */
+START_TEST(test_cuda_shim_host_keeps_off)
+{
+    struct search search;
+    etx_context *context = NULL;
+    etx_tracks *tracks = NULL;
+
+    shim_close_memory(1);
+    ck_assert_ok(open_device(&context));
+    open_search(&search);
+    ck_assert_ok(
+        etx_find_tracks(&tracks, context, search.model, search.event));
+    ck_assert_int_gt(etx_tracks_count(tracks), 0);
+    etx_tracks_free(tracks);
+    close_search(&search);
+    train(context);
+    ck_assert_int_eq(shim_live(), 0);
+    shim_close_memory(0);
+}
+END_TEST
+
+/* Slower than Check expects of a test, on a busy machine. */
+static void add(Suite *suite, const char *name, const TTest *test)
+{
+    TCase *test_case = tcase_create(name);
+
+    tcase_set_timeout(test_case, 300);
+    tcase_add_test(test_case, test);
+    suite_add_tcase(suite, test_case);
+}
+
+Suite *etx_suite_cuda_shim(void);
+Suite *etx_suite_cuda_shim(void)
+{
+    Suite *suite = suite_create("cuda_shim");
+
+    add(suite, "no context", test_cuda_shim_no_context);
+    add(suite, "fails anywhere", test_cuda_shim_fails_anywhere);
+    add(suite, "host keeps off", test_cuda_shim_host_keeps_off);
+    return suite;
+}

@@ -1,0 +1,80 @@
+"""test_tables -- the small tables of docs/results.md, on the shipped events.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import unittest
+
+from support import ROOT, LibraryCase, has
+
+if has("numpy"):
+    import numpy as np
+
+    sys.path.insert(0, str(ROOT / "test" / "bench"))
+    from tables import hough, noise, reflections, triplets
+    from tables.events import read_events
+
+DATA = ROOT / "examples" / "data"
+
+
+def printed(run: object, *arguments: str) -> list[list[str]]:
+    """The cells of the table that a module prints."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        assert run(list(arguments)) == 0
+    lines = out.getvalue().splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+
+
+class Noise(LibraryCase):
+    def test_table(self) -> None:
+        """Five levels; the first one is what the others are relative to."""
+        rows = printed(noise.main, "--events", str(DATA), "--count", "2")[2:]
+        self.assertEqual([row[0] for row in rows], ["0 %", "5 %", "10 %", "15 %", "20 %"])
+        self.assertEqual(rows[0][2], "1.0000 +- 0.0000")
+        for row in rows:
+            self.assertGreater(float(row[2].split()[0]), 0.9)
+
+    def test_overlaid(self) -> None:
+        """Hits of particles stay; noise is as much as asked."""
+        events = read_events(DATA, 2)
+        pool = noise.pools(events, np.random.default_rng(1))
+        for level in (0.0, 0.1, 0.2):
+            made = noise.overlaid(events[0], pool[0], level)
+            is_noise = made.particle_ids == 0
+            self.assertAlmostEqual(is_noise.mean(), level, delta=0.001)
+            np.testing.assert_array_equal(
+                made.positions[~is_noise],
+                events[0].positions[events[0].particle_ids != 0],
+            )
+
+    def test_ratio(self) -> None:
+        """Half as many, none of them new: 0.5, with the error of a share."""
+        without = np.ones(100)
+        found = (np.arange(100) % 2).astype(float)
+        value, error = noise.ratio(found, without)
+        self.assertAlmostEqual(value, 0.5)
+        self.assertAlmostEqual(error, 0.05)
+        self.assertEqual(noise.ratio(without, without), (1.0, 0.0))
+
+
+class Trainings(LibraryCase):
+    def test_tables(self) -> None:
+        """Two steps of every line; losses are numbers."""
+        few = ["--steps", "2", "--edges", "300", "--seeds", "1"]
+        few += ["--train-events", "1", "--validation-events", "1"]
+        few += ["--data", str(DATA), "--validation", str(DATA)]
+        for module in (hough, reflections, triplets):
+            rows = printed(module.main, *few)[2:]
+            self.assertEqual([row[0] for row in rows], list(module.VARIANTS))
+            for row in rows:
+                self.assertGreater(float(row[2]), 0.0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,226 @@
+/* test_train_memory.c -- training with latents kept in less memory.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+#include "train_bench.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+Suite *etx_suite_train_memory(void);
+
+#define DEEP                                                                   \
+    "\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 5}}"
+#define MEMORY(checkpointing, precision)                                       \
+    "{" DEEP ", \"memory\": {\"checkpointing\": " checkpointing               \
+    ", \"precision\": \"" precision "\"}}"
+
+/* The trainer after 20 steps; its arena's highest mark is of these alone. */
+static void train(struct train_bench *bench, const char *change)
+{
+    train_bench_open(bench, ETX_TRAIN_GNN, 1, change);
+    etx_arena_reset_peak(bench->context->stream->arena);
+    train_bench_steps(bench->trainer, 20);
+}
+
+static int64_t peak_of(const struct train_bench *bench)
+{
+    return etx_arena_peak(bench->context->stream->arena);
+}
+
+START_TEST(test_train_memory_checkpointing_same_bits)
+{
+    struct train_bench plain;
+    struct train_bench less;
+
+    train(&plain, MEMORY("false", "float32"));
+    train(&less, MEMORY("true", "float32"));
+    const struct etx_network *network = plain.trainer->stage->network;
+    ck_assert_mem_eq(network->value, less.trainer->stage->network->value,
+        (size_t)network->n_values * sizeof(float));
+    ck_assert_int_lt(peak_of(&less), peak_of(&plain));
+    train_bench_close(&plain);
+    train_bench_close(&less);
+}
+END_TEST
+
+/* The losses of validation agree within 1 % and so do the AUCs. */
+START_TEST(test_train_memory_bf16_same_loss)
+{
+    struct train_bench plain;
+    struct train_bench less;
+
+    train(&plain, MEMORY("false", "float32"));
+    train(&less,
+        _i == 0 ? MEMORY("false", "bf16") : MEMORY("true", "bf16"));
+    ck_assert_int_lt(peak_of(&less), peak_of(&plain));
+    const etx_training_report expected = train_bench_validate(plain.trainer);
+    const etx_training_report got = train_bench_validate(less.trainer);
+    ck_assert_double_ne(got.loss, expected.loss);
+    ck_assert_double_eq_tol(got.loss, expected.loss, 0.01 * expected.loss);
+    ck_assert_double_eq_tol(got.auc, expected.auc, 0.01);
+    train_bench_close(&plain);
+    train_bench_close(&less);
+}
+END_TEST
+
+/* A network that keeps no latents of edges has nothing to save. */
+START_TEST(test_train_memory_refused)
+{
+    static const char *const memory[] = {
+        "{\"checkpointing\": true}", "{\"precision\": \"bf16\"}"};
+    etx_context *context = train_bench_context(1);
+    etx_trainer *trainer = NULL;
+    char config[512];
+
+    (void)snprintf(config, sizeof config,
+        "{\"stage\": \"embedding\", \"model\": {\"arch\": \"mlp\","
+        "\"options\": {\"hidden\": [4], \"n_out\": 2},"
+        "\"node_features\": [{\"name\": \"r\", \"scale\": 1.0}],"
+        "\"graph\": {\"radius\": 0.4}}, \"memory\": %s}",
+        memory[_i]);
+    ck_assert_fails(etx_trainer_create(&trainer, context, config, NULL),
+        ETX_ERR_FORMAT, "\"mlp\"");
+    ck_assert_ptr_null(trainer);
+    etx_context_free(context);
+}
+END_TEST
+
+/* ------------------------------------------------------ momentum head -- */
+
+#define HEAD(options, loss)                                                    \
+    "{\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"           \
+    " \"pt_layers\": 2" options "}}, \"loss\": {\"pt_weight\": 0.3" loss "}}"
+
+static const char *const heads[] = {HEAD("", ""),
+    HEAD(", \"decoder_input\": \"edge\", \"edge_update\": \"old\"",
+        ", \"pt_target\": \"inverse\", \"average\": \"graphs\""),
+    HEAD(", \"direction\": \"doubled_mean\"", ""),
+    HEAD(", \"direction\": \"doubled_first_half\"", "")};
+
+START_TEST(test_train_memory_pt_gradient)
+{
+    struct train_bench bench;
+
+    train_bench_open(&bench, ETX_TRAIN_GNN, 1, heads[_i]);
+    train_bench_check_gradient(&bench, 2);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* The gradient of the head's own parameters alone: none but the momenta reach
+ * them, so that their length grows with the weight of that loss. */
+START_TEST(test_train_memory_pt_weight)
+{
+    struct train_bench one;
+    struct train_bench two;
+    double loss[2];
+
+    train_bench_open(&one, ETX_TRAIN_GNN, 1, heads[0]);
+    train_bench_open(&two, ETX_TRAIN_GNN, 1,
+        "{\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"
+        " \"pt_layers\": 2}}, \"loss\": {\"pt_weight\": 0.6}}");
+    loss[0] = train_bench_loss(&one, 1);
+    loss[1] = train_bench_loss(&two, 1);
+    ck_assert_double_gt(loss[1], loss[0]);
+    const struct etx_network *network = one.trainer->stage->network;
+    int n_head = 0;
+    for (int32_t p = 0; p < network->n_parameters; p++) {
+        const struct etx_parameter *parameter = &network->parameter[p];
+        const float *a = one.trainer->gradient + parameter->offset;
+        const float *b = two.trainer->gradient + parameter->offset;
+
+        if (strncmp(parameter->name, "pt_head.", 8) != 0)
+            continue;
+        n_head++;
+        ck_assert_float_eq_tol(b[0], 2.0f * a[0], 1e-4f * fabsf(b[0]));
+    }
+    ck_assert_int_ge(n_head, 4);
+    train_bench_close(&one);
+    train_bench_close(&two);
+}
+END_TEST
+
+/* The head is learnt: its part of the loss falls far below that of saying
+ * nothing (the mean of ln(pT)^2 is 0.29 here). */
+START_TEST(test_train_memory_pt_is_learnt)
+{
+    struct train_bench bench;
+    double before;
+    double after;
+
+    train_bench_open(&bench, ETX_TRAIN_GNN, 1,
+        "{\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"
+        " \"pt_layers\": 2}}, \"loss\": {\"pt_weight\": 1000.0},"
+        " \"schedule\": {\"steps\": 60}}");
+    before = train_bench_loss(&bench, 2) / 1000.0;
+    train_bench_steps(bench.trainer, 60);
+    after = train_bench_loss(&bench, 2) / 1000.0;
+    ck_assert_msg(after < 0.2 && after < 0.7 * before,
+        "loss of momenta %g, then %g", before, after);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* A head comes after all other parameters: scores of a new network with and
+ * without are the same bits, and the exported model has it. */
+START_TEST(test_train_memory_pt_leaves_scores)
+{
+    struct train_bench without;
+    struct train_bench with;
+    etx_model *model = NULL;
+
+    train_bench_open(&without, ETX_TRAIN_GNN, 1, NULL);
+    train_bench_open(&with, ETX_TRAIN_GNN, 1, heads[0]);
+    const struct etx_network *a = without.trainer->stage->network;
+    const struct etx_network *b = with.trainer->stage->network;
+    ck_assert_int_gt(b->n_values, a->n_values);
+    ck_assert_mem_eq(a->value, b->value, (size_t)a->n_values * sizeof(float));
+    const double loss = train_bench_validate(without.trainer).loss;
+    ck_assert_double_eq(train_bench_validate(with.trainer).loss, loss);
+    ck_assert_ok(etx_trainer_model(&model, with.trainer));
+    ck_assert_int_eq(model->gnn.network->has_pt_head, 1);
+    ck_assert_mem_eq(model->gnn.network->value, b->value,
+        (size_t)b->n_values * sizeof(float));
+    etx_model_free(model);
+    train_bench_close(&without);
+    train_bench_close(&with);
+}
+END_TEST
+
+START_TEST(test_train_memory_pt_refused)
+{
+    struct train_bench bench;
+    etx_trainer *trainer = NULL;
+
+    train_bench_open(&bench, ETX_TRAIN_GNN, 1, NULL);
+    ck_assert_fails(
+        etx_trainer_create(&trainer, bench.context,
+            "{\"stage\": \"gnn\", \"model\": {\"arch\":"
+            " \"interaction_network\", \"node_features\": [{\"name\": \"r\","
+            " \"scale\": 1000.0}]}, \"loss\": {\"pt_weight\": 0.1}}",
+            bench.start),
+        ETX_ERR_FORMAT, "pt_layers");
+    train_bench_close(&bench);
+}
+END_TEST
+
+Suite *etx_suite_train_memory(void)
+{
+    Suite *suite = suite_create("train_memory");
+
+    etx_test_add(suite, "checkpointing same bits",
+        test_train_memory_checkpointing_same_bits);
+    etx_test_add_loop(
+        suite, "bf16 same loss", test_train_memory_bf16_same_loss, 2);
+    etx_test_add_loop(suite, "refused", test_train_memory_refused, 2);
+    etx_test_add_loop(suite, "pt gradient", test_train_memory_pt_gradient,
+        sizeof heads / sizeof heads[0]);
+    etx_test_add(suite, "pt weight", test_train_memory_pt_weight);
+    etx_test_add(suite, "pt is learnt", test_train_memory_pt_is_learnt);
+    etx_test_add(
+        suite, "pt leaves scores", test_train_memory_pt_leaves_scores);
+    etx_test_add(suite, "pt refused", test_train_memory_pt_refused);
+    return suite;
+}
