@@ -310,7 +310,9 @@ $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	    -lexatrkx -ljansson -lz -lm -lpthread \
 	    -Wl,-rpath,'$$ORIGIN/../../lib' -Wl,-rpath,'$$ORIGIN/../lib' -o $@
 
-$(TESTS): $(TEST_OBJECTS) $(DIST_STATIC) $(STATIC)
+# What the programs measure of a machine is tested, too.
+$(TESTS): $(TEST_OBJECTS) $(BUILD)/obj/examples/cores.o \
+    $(BUILD)/obj/examples/energy.o $(DIST_STATIC) $(STATIC)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $^ $(LDLIBS_LIB) $(NCCL_LDLIBS) \
 	    $(shell pkg-config --libs check 2>/dev/null || echo -lcheck) -o $@

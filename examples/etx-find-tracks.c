@@ -1,8 +1,8 @@
 /* examples/etx-find-tracks.c -- hits in, tracks out.
  *
  * Reads events in TrackML form, runs the pipeline of a model file on each and
- * writes hit_id,track_id per event. Under mpirun or srun every rank takes its
- * share of the events.
+ * writes hit_id,track_id per event. With --share every process that mpirun or
+ * srun started takes its share of the events.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -24,7 +24,7 @@ struct options {
     const char *device, *svg, *timing_json;
     struct program_list events;
     int64_t n_threads;
-    int32_t timing;
+    int32_t timing, share;
 };
 
 static void read_options(struct options *o, int argc, char **argv)
@@ -51,6 +51,9 @@ static void read_options(struct options *o, int argc, char **argv)
             .low = 0, .high = 256, .help = "threads, 0 = all cores (default)"},
         {.name = "device", .value = "NAME", .text = &o->device,
             .help = "cpu (default) or cuda"},
+        {.name = "share", .flag = &o->share,
+            .help = "process r of n that mpirun or srun started takes every "
+                    "n-th event, from event r on"},
         {.name = "timing", .flag = &o->timing,
             .help = "print seconds and peak bytes per stage"},
         {.name = "timing-json", .value = "FILE", .text = &o->timing_json,
@@ -63,6 +66,8 @@ static void read_options(struct options *o, int argc, char **argv)
         argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
     if ((o->events.count == 0) == (o->hits == NULL))
         exit(program_usage("give either --event or --hits (see --help)"));
+    if (o->share && o->hits != NULL)
+        exit(program_usage("--share goes with --event"));
     if (o->out == NULL)
         exit(program_usage("--out is missing (see --help)"));
     if (o->hits == NULL && (o->cells != NULL || o->truth != NULL))
@@ -178,29 +183,49 @@ static int find_tracks(const struct options *o, const char *prefix,
     return result;
 }
 
+/* The events of this process: all, or its share. */
+static int find_all(const struct options *o, int64_t rank, int64_t n_ranks,
+    etx_context *context, const etx_model *model, const etx_detector *detector)
+{
+    int64_t n_found = 0;
+    int result = 0;
+
+    if (o->hits != NULL)
+        return find_tracks(o, o->hits, context, model, detector);
+    for (int64_t k = rank; result == 0 && k < o->events.count; k += n_ranks) {
+        result = find_tracks(o, o->events.item[k], context, model, detector);
+        n_found += result == 0;
+    }
+    if (o->share)
+        printf("rank %lld of %lld: %lld of %lld events\n", (long long)rank,
+            (long long)n_ranks, (long long)n_found,
+            (long long)o->events.count);
+    return result;
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {0};
     etx_context *context = NULL;
     etx_model *model = NULL;
     etx_detector *detector = NULL;
-    int64_t rank;
-    int64_t n_ranks;
+    int64_t rank = 0;
+    int64_t n_ranks = 1;
     int result = 0;
 
     read_options(&o, argc, argv);
-    result = program_expand_events(&o.events);
+    if (o.share)
+        result = program_ranks(&rank, &n_ranks);
+    if (result == 0)
+        result = program_expand_events(&o.events);
     if (result == 0)
         result = program_context(&context, o.device, &o.n_threads);
     if (result == 0)
         result = program_model(&model, o.model);
     if (result == 0)
         result = program_detector(&detector, o.detector);
-    if (result == 0 && o.hits != NULL)
-        result = find_tracks(&o, o.hits, context, model, detector);
-    program_ranks(&rank, &n_ranks);
-    for (int64_t k = rank; result == 0 && k < o.events.count; k += n_ranks)
-        result = find_tracks(&o, o.events.item[k], context, model, detector);
+    if (result == 0)
+        result = find_all(&o, rank, n_ranks, context, model, detector);
     etx_detector_free(detector);
     etx_model_free(model);
     etx_context_free(context);

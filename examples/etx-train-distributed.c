@@ -15,97 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "cores.h"
+#include "distributed_options.h"
+#include "energy.h"
 #include "program.h"
 #include "ranks_log.h"
 #include "scaling_report.h"
 #include "training_files.h"
 
-static const char summary[] =
-    "Train a stage of a model file on several ranks: started by mpirun or\n"
-    "srun, or as threads of this process with --ranks.";
-
 #define LOG_LINES        1000
 #define SECONDS_PER_LINE 30.0
-#define MAX_RANKS        256
-
-struct options {
-    const char *config, *out, *start, *log, *detector, *cache, *deal, *report;
-    const char *parts;
-    struct program_list data, validation;
-    int64_t n_ranks, n_threads, validate_every;
-    double deadline, time_limit, checkpoint_seconds;
-    int32_t resume, is_fast, is_sharded;
-};
-
-static void read_options(struct options *o, int argc, char **argv)
-{
-    const struct program_option table[] = {
-        {.name = "config", .value = "FILE", .text = &o->config,
-            .help = "what to train and how, JSON"},
-        {.name = "data", .value = "DIR", .list = &o->data,
-            .help = "events to train on: a folder or a prefix; repeatable"},
-        {.name = "validation", .value = "DIR", .list = &o->validation,
-            .help = "events to validate on; repeatable"},
-        {.name = "out", .value = "FILE", .text = &o->out,
-            .help = "model file to write; checkpoints go to FILE.checkpoint"},
-        {.name = "start", .value = "FILE", .text = &o->start,
-            .help = "model that holds the other stages, or this one so far"},
-        {.name = "resume", .flag = &o->resume,
-            .help = "go on from FILE.checkpoint, on any number of ranks"},
-        {.name = "ranks", .value = "N", .integer = &o->n_ranks, .low = 1,
-            .high = MAX_RANKS, .help = "threads of this process, without MPI"},
-        {.name = "threads", .value = "N", .integer = &o->n_threads,
-            .low = 0, .high = 256,
-            .help = "threads of each rank, 0 = its share of the cores"},
-        {.name = "fast", .flag = &o->is_fast,
-            .help = "add gradients in any order: other bits on other ranks"},
-        {.name = "deal", .value = "HOW", .text = &o->deal,
-            .help = "graphs to ranks: balanced (default) or turn"},
-        {.name = "graph-parallel", .value = "HOW", .text = &o->parts,
-            .help = "every graph on all ranks, cut in sectors of azimuth (phi) "
-                    "or halves of halves (kd)"},
-        {.name = "shard", .flag = &o->is_sharded,
-            .help = "each rank reads and keeps its own training events alone"},
-        {.name = "deadline", .value = "S", .number = &o->deadline,
-            .low = 0.001, .high = 1e9,
-            .help = "wait so long for other ranks (default 60)"},
-        {.name = "scaling-report", .value = "FILE", .text = &o->report,
-            .help = "append what this run cost, and print all runs there"},
-        {.name = "detector", .value = "FILE", .text = &o->detector,
-            .help = "detectors.csv (default: the TrackML detector)"},
-        {.name = "log", .value = "FILE", .text = &o->log,
-            .help = "append a JSON object a line: losses and validations"},
-        {.name = "cache", .value = "DIR", .text = &o->cache,
-            .help = "existing folder that keeps the graphs of events"},
-        {.name = "validate-every", .value = "N",
-            .integer = &o->validate_every, .low = 0, .high = 1e9,
-            .help = "steps; 0 = a tenth of the schedule (default)"},
-        {.name = "checkpoint-seconds", .value = "S",
-            .number = &o->checkpoint_seconds, .low = 0, .high = 1e9,
-            .help = "between checkpoints (default 60)"},
-        {.name = "time-limit", .value = "S", .number = &o->time_limit,
-            .low = 0, .high = 1e9,
-            .help = "stop after S seconds with a checkpoint and a model"},
-    };
-
-    o->checkpoint_seconds = 60.0;
-    o->deadline = 60.0;
-    program_parse(
-        argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
-    if (o->config == NULL || o->out == NULL || o->data.count == 0)
-        exit(program_usage("--config, --data and --out are needed"));
-    if (o->deal != NULL && strcmp(o->deal, "balanced") != 0 &&
-        strcmp(o->deal, "turn") != 0)
-        exit(program_usage("--deal %s: not balanced or turn", o->deal));
-    if (o->parts != NULL && strcmp(o->parts, "phi") != 0 &&
-        strcmp(o->parts, "kd") != 0)
-        exit(program_usage("--graph-parallel %s: not phi or kd", o->parts));
-    if (o->parts != NULL && o->is_sharded)
-        exit(program_usage("--graph-parallel needs every event on every rank: "
-                           "not with --shard"));
-}
 
 static volatile sig_atomic_t stop_signal;
 
@@ -126,7 +46,7 @@ static double now(void)
 
 /* Everything that a rank holds. */
 struct rank {
-    const struct options *options;
+    const struct distributed_options *options;
     const char *config; /* the text */
     etx_dist *dist;
     int32_t number, n_ranks;
@@ -142,8 +62,10 @@ struct rank {
     struct ranks_log steps;
     etx_training_report report, validation;
     double step_seconds, moving_seconds, waiting_seconds; /* in steps */
-    double begin, saved, shown, joules;
-    int result; /* what the program exits with */
+    double begin, saved, shown;
+    struct energy energy; /* of rank 0's node, while it trains */
+    int is_stopped; /* by a signal to any rank, before the end */
+    int result;     /* what the program exits with */
 };
 
 /* One line that names the rank; ranks that only hear of a failure say
@@ -166,7 +88,7 @@ static int failed(struct rank *rank, etx_status status, const char *subject)
 
 static const char *event_name(const struct rank *rank, int64_t k)
 {
-    const struct options *o = rank->options;
+    const struct distributed_options *o = rank->options;
 
     return k < rank->n_training ? o->data.item[k]
                                 : o->validation.item[k - rank->n_training];
@@ -191,8 +113,10 @@ static int read_events(struct rank *rank)
     for (int64_t k = 0; k < rank->n_events; k++) {
         const int32_t holder = find_holder(rank, k);
 
-        /* Nobody waits longer than for one event. */
-        CHECK(rank, etx_dist_barrier(rank->dist), "events");
+        /* Nobody waits longer than for one event: what each rank has alone,
+         * n_ranks of them read at once. */
+        if (holder < 0 || k % rank->n_ranks == 0)
+            CHECK(rank, etx_dist_barrier(rank->dist), "events");
         if (holder >= 0 && holder != rank->number)
             continue;
         CHECK(rank,
@@ -244,6 +168,9 @@ static int resume(struct rank *rank)
     if (n_failed > 0.0)
         CHECK(rank, etx_trainer_load_checkpoint(rank->trainer, rank->earlier),
             "--resume");
+    if (n_failed > 0.0 && rank->number == 0)
+        (void)program_error("goes on from %s, step %lld", rank->earlier,
+            (long long)etx_trainer_steps_done(rank->trainer));
     CHECK(rank,
         etx_dist_agree(rank->dist, etx_trainer_hash(rank->trainer),
             "state of the checkpoint"),
@@ -272,7 +199,7 @@ static int join_ranks(struct rank *rank)
 
 static int make_trainer(struct rank *rank)
 {
-    const struct options *o = rank->options;
+    const struct distributed_options *o = rank->options;
 
     CHECK(rank,
         etx_trainer_create(
@@ -297,10 +224,38 @@ static char *join_text(const char *left, const char *right)
     return text;
 }
 
+/* This rank's share of the cores that it and others of its node may run on;
+ * all ranks call it. */
+static int share_cores(struct rank *rank, int64_t *n_threads)
+{
+    const int64_t n_words = (int64_t)rank->n_ranks * CORES_WORDS;
+    double *words = program_allocate(n_words, sizeof *words);
+    etx_status status;
+
+    cores_describe(words + (int64_t)rank->number * CORES_WORDS);
+    status = etx_dist_sum(rank->dist, words, n_words);
+    *n_threads = cores_share(words, rank->n_ranks, rank->number);
+    free(words);
+    CHECK(rank, status, "cores");
+    return 0;
+}
+
+static int open_context(struct rank *rank)
+{
+    int64_t n_threads = rank->options->n_threads;
+
+    if (n_threads == 0 && share_cores(rank, &n_threads) != 0)
+        return rank->result;
+    rank->result = program_context(&rank->context, "cpu", &n_threads);
+    if (rank->result == 0 && rank->number == 0)
+        printf("%d ranks, rank 0 has %lld threads\n", (int)rank->n_ranks,
+            (long long)n_threads);
+    return rank->result;
+}
+
 static int open_rank(struct rank *rank)
 {
-    const struct options *o = rank->options;
-    int64_t n_threads = o->n_threads;
+    const struct distributed_options *o = rank->options;
 
     rank->checkpoint = join_text(o->out, ".checkpoint");
     rank->earlier = join_text(o->out, ".checkpoint.earlier");
@@ -314,8 +269,7 @@ static int open_rank(struct rank *rank)
         .loss = (double)NAN};
     if (rank->number == 0)
         training_remove_leftovers(rank->checkpoint);
-    rank->result = program_context(&rank->context, "cpu", &n_threads);
-    if (rank->result == 0)
+    if (open_context(rank) == 0)
         rank->result = program_detector(&rank->detector, o->detector);
     if (rank->result == 0 && o->start != NULL)
         rank->result = program_model(&rank->start, o->start);
@@ -385,11 +339,7 @@ static int save_checkpoint(struct rank *rank)
     rank->saved = now();
     if (agree(rank) != 0 || rank->number != 0)
         return rank->result;
-    unlink(rank->earlier);
-    if (link(rank->checkpoint, rank->earlier) != 0 &&
-        access(rank->checkpoint, F_OK) == 0)
-        return rank->result = program_error(
-                   "rank 0: %s: cannot be linked to", rank->checkpoint);
+    training_keep_earlier(rank->checkpoint, rank->earlier);
     CHECK(rank,
         etx_trainer_save_checkpoint(rank->trainer, rank->checkpoint),
         "checkpoint");
@@ -435,15 +385,24 @@ static void log_step(struct rank *rank)
         ranks_log_write(rank->log, &rank->steps, report, shares);
 }
 
-/* What any rank's clock or signals ask for, all do: [0] stop, [1] save. */
-static int ask_all(struct rank *rank, double wish[2])
-{
-    const struct options *o = rank->options;
+/* What any rank's clock or signals ask for, all do. */
+enum wish {
+    WISH_STOP,  /* a signal came */
+    WISH_LIMIT, /* the time is over */
+    WISH_SAVE,
+    N_WISHES
+};
 
-    wish[0] = stop_signal != 0 ||
-              (o->time_limit > 0.0 && now() - rank->begin > o->time_limit);
-    wish[1] = rank->number == 0 && now() - rank->saved > o->checkpoint_seconds;
-    CHECK(rank, etx_dist_sum(rank->dist, wish, 2), "after a step");
+static int ask_all(struct rank *rank, double wish[N_WISHES])
+{
+    const struct distributed_options *o = rank->options;
+
+    wish[WISH_STOP] = stop_signal != 0;
+    wish[WISH_LIMIT] =
+        o->time_limit > 0.0 && now() - rank->begin > o->time_limit;
+    wish[WISH_SAVE] =
+        rank->number == 0 && now() - rank->saved > o->checkpoint_seconds;
+    CHECK(rank, etx_dist_sum(rank->dist, wish, N_WISHES), "after a step");
     return 0;
 }
 
@@ -452,24 +411,26 @@ static int train(struct rank *rank)
     const int64_t n_steps = etx_trainer_n_steps(rank->trainer);
     const int64_t asked = rank->options->validate_every;
     const int64_t every = asked > 0 ? asked : n_steps / 10 + 1;
-    double wish[2] = {0.0, 0.0};
+    double wish[N_WISHES] = {0.0};
 
     rank->begin = rank->saved = rank->shown = now();
-    rank->joules = scaling_energy();
-    while (rank->result == 0 && wish[0] <= 0.0 &&
+    energy_open(&rank->energy, ENERGY_COUNTERS);
+    while (rank->result == 0 && wish[WISH_STOP] + wish[WISH_LIMIT] <= 0.0 &&
            !etx_trainer_is_finished(rank->trainer)) {
         if (take_step(rank) != 0)
             break;
+        energy_sample(&rank->energy);
         log_step(rank);
         if (ask_all(rank, wish) != 0)
             break;
         if (!rank->report.is_rollback && rank->report.step % every == 0 &&
             rank->report.step < n_steps)
             (void)validate(rank);
-        if (rank->result == 0 && wish[1] > 0.0)
+        if (rank->result == 0 && wish[WISH_SAVE] > 0.0)
             (void)save_checkpoint(rank);
     }
-    rank->joules = scaling_energy() - rank->joules;
+    rank->is_stopped =
+        wish[WISH_STOP] > 0.0 && !etx_trainer_is_finished(rank->trainer);
     return rank->result;
 }
 
@@ -501,8 +462,7 @@ static int report_scaling(struct rank *rank)
         .imbalance = rank->steps.imbalance_of_all / n,
         .moving_share = rank->moving_seconds / rank->step_seconds,
         .waiting_share = rank->waiting_seconds / rank->step_seconds,
-        .epoch_joules = rank->joules >= 0.0 ? rank->joules / n * epoch
-                                            : (double)NAN};
+        .epoch_joules = rank->energy.joules / n * epoch};
 
     peak[rank->number] = scaling_peak_mib();
     if (etx_dist_sum(rank->dist, peak, rank->n_ranks) != ETX_OK)
@@ -541,14 +501,14 @@ static int finish(struct rank *rank)
         printf("%lld steps, state %016llx\n",
             (long long)etx_trainer_steps_done(rank->trainer),
             (unsigned long long)etx_trainer_hash(rank->trainer));
-    if (rank->number == 0 && stop_signal != 0)
-        rank->result =
-            program_error("stopped at step %lld; go on with --resume",
-                (long long)etx_trainer_steps_done(rank->trainer));
+    if (rank->number == 0 && rank->is_stopped)
+        (void)program_error("stopped at step %lld; go on with --resume",
+            (long long)etx_trainer_steps_done(rank->trainer));
     return rank->result;
 }
 
-/* All that a rank does; a failure ends the other ranks, too. */
+/* All that a rank does; a failure ends the other ranks, too. A run that was
+ * stopped is over on all of them, and rank 0 alone exits with 1. */
 static void *run_rank(void *argument)
 {
     struct rank *rank = argument;
@@ -557,9 +517,11 @@ static void *run_rank(void *argument)
     rank->n_ranks = etx_dist_n_ranks(rank->dist);
     if (open_rank(rank) == 0 && train(rank) == 0)
         (void)finish(rank);
-    if (rank->result != 0 && stop_signal == 0)
+    if (rank->result != 0)
         etx_dist_end_processes(rank->dist, rank->result);
     close_rank(rank);
+    if (rank->result == 0 && rank->number == 0 && rank->is_stopped)
+        rank->result = PROGRAM_FAILED;
     return NULL;
 }
 
@@ -574,22 +536,9 @@ static char *read_text(const char *path)
     return text;
 }
 
-/* This rank's share of the cores of its node. */
-static int64_t share_cores(int64_t n_ranks)
-{
-    static const char *const names[] = {
-        "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_TASKS_PER_NODE"};
-    const int64_t n_cores = (int64_t)sysconf(_SC_NPROCESSORS_ONLN);
-
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (getenv(names[k]) != NULL && atoi(getenv(names[k])) > 0)
-            n_ranks = atoi(getenv(names[k]));
-    return n_cores / n_ranks > 0 ? n_cores / n_ranks : 1;
-}
-
 /* The ranks of this process: one of MPI, or threads. Their number, or 0 after
  * a line on stderr. */
-static int32_t open_group(etx_dist **dist, const struct options *o)
+static int32_t open_group(etx_dist **dist, const struct distributed_options *o)
 {
     const int32_t n_ranks = (int32_t)o->n_ranks;
     etx_dist_options options;
@@ -611,7 +560,7 @@ static int32_t open_group(etx_dist **dist, const struct options *o)
 
 static int run_ranks(struct rank *rank, int32_t n_ranks)
 {
-    pthread_t thread[MAX_RANKS];
+    pthread_t thread[DISTRIBUTED_MAX_RANKS];
     int32_t n_started = 1;
     int result = 0;
 
@@ -635,20 +584,18 @@ static int run_ranks(struct rank *rank, int32_t n_ranks)
 
 int main(int argc, char **argv)
 {
-    struct options options = {0};
-    etx_dist *dist[MAX_RANKS] = {NULL};
+    struct distributed_options options = {0};
+    etx_dist *dist[DISTRIBUTED_MAX_RANKS] = {NULL};
     struct rank *rank = NULL;
     char *config = NULL;
     int32_t n_ranks;
     int result = PROGRAM_FAILED;
 
-    read_options(&options, argc, argv);
+    distributed_read_options(&options, argc, argv);
     n_ranks = open_group(dist, &options);
     config = read_text(options.config);
     if (config == NULL)
         (void)program_error("%s: no JSON that can be read", options.config);
-    if (options.n_threads == 0 && n_ranks > 0)
-        options.n_threads = share_cores(etx_dist_n_ranks(dist[0]));
     if (n_ranks > 0 && config != NULL &&
         program_expand_events(&options.data) == 0 &&
         program_expand_events(&options.validation) == 0) {

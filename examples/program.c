@@ -282,20 +282,26 @@ static int64_t read_number(const char *name)
     return text != NULL && end != text && *end == '\0' ? number : -1;
 }
 
-void program_ranks(int64_t *rank, int64_t *n_ranks)
+int program_ranks(int64_t *rank, int64_t *n_ranks)
 {
     static const char *const names[][2] = {
         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
         {"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
 
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if (getenv(names[k][0]) == NULL || getenv(names[k][1]) == NULL)
+            continue;
         *rank = read_number(names[k][0]);
         *n_ranks = read_number(names[k][1]);
         if (*rank >= 0 && *rank < *n_ranks)
-            return;
+            return 0;
+        return program_usage("--share: %s=%s is not a rank below %s=%s",
+            names[k][0], getenv(names[k][0]), names[k][1],
+            getenv(names[k][1]));
     }
-    *rank = 0;
-    *n_ranks = 1;
+    return program_usage("--share: neither mpirun nor srun started this "
+                         "process (no OMPI_COMM_WORLD_RANK, PMI_RANK or "
+                         "SLURM_PROCID with its size)");
 }
 
 /* ------------------------------------------------- context and detector -- */

@@ -57,9 +57,10 @@ int program_expand_events(struct program_list *events);
 /* "event000000001" of ".../event000000001": for names of outputs. */
 const char *program_base_name(const char *path);
 
-/* Which of n_ranks processes that mpirun or srun started this is, from their
- * environment; 0 of 1 when nobody did. */
-void program_ranks(int64_t *rank, int64_t *n_ranks);
+/* Which of n_ranks processes this is, from the variables in which mpirun or
+ * srun says it: the first pair that is set. Returns 0, or prints why and
+ * returns PROGRAM_USAGE when none is or one makes no sense. */
+int program_ranks(int64_t *rank, int64_t *n_ranks);
 
 /* A context from --device, --threads (0: all cores, *n_threads gets their
  * number) and ETX_CPU=ref|avx2|avx512. Returns 0, or prints why and returns 1

@@ -12,8 +12,6 @@
 
 #include "program.h"
 
-#define MAX_PACKAGES 16 /* processors of one machine */
-
 /* A number of a run: its key in the lines and its column in the table. */
 struct field {
     const char *key, *title;
@@ -43,27 +41,6 @@ static double get_number(const struct scaling_run *run, size_t k)
 {
     return *(const double *)(const void *)((const char *)run +
                                            fields[k].offset);
-}
-
-double scaling_energy(void)
-{
-    double sum = (double)NAN;
-
-    for (int k = 0; k < MAX_PACKAGES; k++) {
-        char path[80];
-        double microjoules = 0.0;
-        FILE *file;
-
-        snprintf(path, sizeof path,
-            "/sys/class/powercap/intel-rapl:%d/energy_uj", k);
-        file = fopen(path, "r");
-        if (file == NULL)
-            break;
-        if (fscanf(file, "%lf", &microjoules) == 1)
-            sum = (isnan(sum) ? 0.0 : sum) + 1e-6 * microjoules;
-        fclose(file);
-    }
-    return sum;
 }
 
 double scaling_peak_mib(void)
@@ -180,6 +157,8 @@ int scaling_report(const char *path, const struct scaling_run *run)
         return result;
     print_title();
     result = read_lines(path, &alone, 1);
+    puts("MiB: of the largest process; with --ranks one process holds all "
+         "ranks");
     if (isnan(run->epoch_joules))
         puts("energy: not available (no readable counter in "
              "/sys/class/powercap)");

@@ -13,17 +13,13 @@ struct scaling_run {
     double epoch_seconds;  /* steps of an epoch, without validation */
     double batch_seconds;  /* one step */
     double efficiency, purity, auc, loss; /* of the last validation */
-    double peak_mib;       /* resident, of the largest rank */
+    double peak_mib;       /* resident, of the largest process: of a rank over
+                            * MPI, of all ranks where they are threads */
     double moving_share;   /* of the steps' time, moving and adding data */
     double waiting_share;  /* of the steps' time, until all ranks are there */
     double imbalance;      /* mean over steps of max / mean work */
     double epoch_joules;   /* of the processors of rank 0's node */
 };
-
-/* Energy that the processors of this machine used so far, joules; nan where
- * their counters cannot be read. They wrap around: look at differences, which
- * are nan when negative. */
-double scaling_energy(void);
 
 /* Resident memory of this process at its highest, MiB. */
 double scaling_peak_mib(void);

@@ -124,3 +124,46 @@ void training_remove_leftovers(const char *checkpoint)
         closedir(open);
     free(folder);
 }
+
+/* -------------------------------------------------------------- earlier -- */
+
+static int copy_bytes(FILE *to, FILE *from)
+{
+    static const size_t size = 1 << 16;
+    char *buffer = program_allocate((int64_t)size, 1);
+    size_t n = 1;
+
+    while (n > 0) {
+        n = fread(buffer, 1, size, from);
+        if (fwrite(buffer, 1, n, to) != n)
+            break;
+    }
+    free(buffer);
+    return n == 0 && !ferror(from) ? 0 : -1;
+}
+
+/* 0, or -1 with no file at `to`. */
+static int copy_file(const char *from, const char *to)
+{
+    FILE *in = fopen(from, "rb");
+    FILE *out = in == NULL ? NULL : fopen(to, "wb");
+    int failed = out == NULL || copy_bytes(out, in) != 0;
+
+    if (in != NULL)
+        fclose(in);
+    if (out != NULL)
+        failed |= fclose(out) != 0;
+    if (failed)
+        unlink(to);
+    return failed ? -1 : 0;
+}
+
+void training_keep_earlier(const char *checkpoint, const char *earlier)
+{
+    if (access(checkpoint, F_OK) != 0)
+        return;
+    unlink(earlier);
+    if (link(checkpoint, earlier) != 0 && copy_file(checkpoint, earlier) != 0)
+        (void)program_error("%s: cannot be kept as %s: %s", checkpoint,
+            earlier, strerror(errno));
+}

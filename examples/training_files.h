@@ -28,4 +28,10 @@ void training_log_rollback(FILE *log, const etx_training_report *report);
  * left beside it. */
 void training_remove_leftovers(const char *checkpoint);
 
+/* Keep the file checkpoint, where there is one, under the name earlier as well,
+ * in place of what had it: by a link, or a copy where the file system has no
+ * links. Where neither can be made a line on stderr says so, and there is no
+ * earlier file. */
+void training_keep_earlier(const char *checkpoint, const char *earlier);
+
 #endif

@@ -79,7 +79,11 @@ typedef struct etx_training_report {
     double imbalance;      /* of the step: most work of a rank / mean over the
                             * ranks; work is counted in edges (or pairs) */
     double loss_spread;    /* of the step: largest minus smallest loss of a rank
-                            * over its own graphs / loss; 0 with one rank */
+                            * / loss; 0 with one rank. A rank's loss is what its
+                            * graphs bring to that of the step, divided by their
+                            * share of what that is a mean over: of the weight,
+                            * number or graphs of edges with a weight, or pairs
+                            */
 } etx_training_report;
 
 /* Which rank works on which graph of a step; with is_fast 0 it changes no
@@ -122,8 +126,11 @@ typedef struct etx_team {
 
 /* Train with others from now on; team is copied, what it points to must
  * outlive the trainer or the next call of this. NULL: alone. Before the first
- * step. ETX_ERR_ARGUMENT for a team that lacks a function or has rank, n_ranks,
- * deal or reserved out of bounds. */
+ * step and before an event is given to a rank. ETX_ERR_ARGUMENT after one of
+ * these, and for a team that lacks a function or has rank, n_ranks, deal or
+ * reserved out of bounds. Ranks of a team need the same C library and kind of
+ * processor: the first step fails on all of them with ETX_ERR_FORMAT when what
+ * they share the work out by, or their learning rates, differ. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_team(
     etx_trainer *trainer, const etx_team *team);
 

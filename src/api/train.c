@@ -111,7 +111,7 @@ etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
     if (known.n_ranks > 1 && trainer->parts.n_parts > 0)
         return etx_fail(ETX_ERR_ARGUMENT,
             "etx_trainer_set_team: the trainer computes parts of graphs");
-    trainer->team = known;
+    ETX_CHECK(etx_team_join(trainer, &known));
 done:
     return status;
 }

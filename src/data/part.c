@@ -249,3 +249,17 @@ void etx_part_take_rows(float *out, const struct etx_graph_part *part,
     for (int64_t i = 0; i < part->graph->n_nodes; i++)
         memcpy(out + i * width, x + (int64_t)part->node[i] * width, bytes);
 }
+
+etx_status etx_part_arena_rows(const float **out, struct etx_arena *arena,
+    const struct etx_graph_part *part, const float *x, int32_t width)
+{
+    etx_status status;
+    float *rows;
+
+    ETX_CHECK(etx_arena_take(&rows, arena, part->graph->n_nodes * width,
+        sizeof *rows, "rows of a part"));
+    etx_part_take_rows(rows, part, x, width);
+    *out = rows;
+done:
+    return status;
+}

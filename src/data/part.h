@@ -9,6 +9,7 @@
 #ifndef ETX_DATA_PART_H
 #define ETX_DATA_PART_H
 
+#include "base/arena.h"
 #include "data/graph.h"
 
 /* The public etx_graph_part. Nodes and edges of the part ascend in the whole
@@ -51,6 +52,10 @@ void etx_part_release(struct etx_graph_part *part);
  * width]. */
 void etx_part_take_rows(float *out, const struct etx_graph_part *part,
     const float *x, int32_t width);
+
+/* The same, *out in scratch. */
+etx_status etx_part_arena_rows(const float **out, struct etx_arena *arena,
+    const struct etx_graph_part *part, const float *x, int32_t width);
 
 /* Are the edge's score and loss this part's? Of an edge that two parts hold
  * they are those of the part where it ends. */

@@ -20,11 +20,20 @@
 #define N_AXES     2
 #define RESOLUTION 1099511627776.0 /* 2^40 steps for one of phi and of eta */
 
+/* Nodes that n_parts parts will own; a group is named by the first of them. */
+struct group {
+    int32_t n_parts; /* 0: no part is the first of a group */
+    int64_t weight;
+    int64_t n_cut[N_AXES]; /* edges apart if it were cut along the axis */
+};
+
 struct partition {
     const struct etx_graph *graph;
     int32_t *owner;         /* [n_nodes] the first part of the node's group */
     int32_t *axis[N_AXES];  /* [n_nodes] nodes in the order of an axis */
     int8_t *is_right[N_AXES]; /* [n_nodes] if the group were cut along it */
+    struct group *group;      /* [n_parts], of the kd order */
+    int64_t *sum;             /* [n_parts] weight of a group so far */
 };
 
 static int64_t weigh(const struct etx_graph *graph, int32_t i)
@@ -86,73 +95,108 @@ static void cut_sectors(struct partition *partition, int32_t n_parts)
     }
 }
 
-static int64_t weigh_group(const struct partition *partition, int32_t group)
+static void weigh_groups(struct partition *partition, int32_t n_parts)
 {
-    int64_t sum = 0;
+    const struct etx_graph *graph = partition->graph;
 
-    for (int64_t i = 0; i < partition->graph->n_nodes; i++)
-        if (partition->owner[i] == group)
-            sum += weigh(partition->graph, (int32_t)i);
-    return sum;
+    for (int32_t p = 0; p < n_parts; p++)
+        partition->group[p].weight = 0;
+    for (int64_t i = 0; i < graph->n_nodes; i++)
+        partition->group[partition->owner[i]].weight +=
+            weigh(graph, (int32_t)i);
 }
 
-/* Sides of the nodes of a group along an axis: the first n_left of n_parts by
- * weight are left. */
-static void choose_sides(struct partition *partition, int32_t a,
-    int32_t group, int32_t n_left, int32_t n_parts)
+/* Sides of the nodes along an axis: of each group the first half of its parts
+ * by weight is left. */
+static void choose_sides(
+    struct partition *partition, int32_t a, int32_t n_parts)
 {
-    const int64_t total = weigh_group(partition, group);
-    int64_t sum = 0;
+    int64_t *sum = partition->sum;
 
+    memset(sum, 0, (size_t)n_parts * sizeof *sum);
     for (int64_t k = 0; k < partition->graph->n_nodes; k++) {
         const int32_t i = partition->axis[a][k];
+        const int32_t p = partition->owner[i];
+        const struct group *group = partition->group + p;
+        const int64_t weight = weigh(partition->graph, i);
 
-        if (partition->owner[i] == group) {
-            const int64_t weight = weigh(partition->graph, i);
-
-            partition->is_right[a][i] =
-                (2 * sum + weight) * n_parts >= 2 * total * n_left;
-            sum += weight;
-        }
+        partition->is_right[a][i] = (2 * sum[p] + weight) * group->n_parts >=
+                                    2 * group->weight * (group->n_parts / 2);
+        sum[p] += weight;
     }
 }
 
-static int64_t count_cut(
-    const struct partition *partition, int32_t a, int32_t group)
+static void count_cut(struct partition *partition, int32_t a, int32_t n_parts)
 {
     const struct etx_graph *graph = partition->graph;
     const int8_t *is_right = partition->is_right[a];
-    int64_t n = 0;
 
+    for (int32_t p = 0; p < n_parts; p++)
+        partition->group[p].n_cut[a] = 0;
     for (int64_t e = 0; e < graph->n_edges; e++) {
         const int32_t src = graph->src[e];
         const int32_t dst = graph->dst[e];
+        const int32_t p = partition->owner[src];
 
-        n += partition->owner[src] == group &&
-             partition->owner[dst] == group && is_right[src] != is_right[dst];
+        partition->group[p].n_cut[a] +=
+            p == partition->owner[dst] && is_right[src] != is_right[dst];
     }
-    return n;
 }
 
-/* Share a group, numbered by its first part, out to n_parts parts: at most 32
- * levels deep. */
-static void cut_group(
-    struct partition *partition, int32_t group, int32_t n_parts)
+/* Nodes on the right of groups of several parts go to the second half of
+ * these. */
+static void move_right(struct partition *partition)
 {
-    const int32_t n_left = n_parts / 2;
-    int32_t best = 0;
+    for (int64_t i = 0; i < partition->graph->n_nodes; i++) {
+        const struct group *group = partition->group + partition->owner[i];
+        const int32_t best = group->n_cut[1] < group->n_cut[0];
 
-    if (n_parts < 2)
-        return;
-    for (int32_t a = 0; a < N_AXES; a++)
-        choose_sides(partition, a, group, n_left, n_parts);
-    if (count_cut(partition, 1, group) < count_cut(partition, 0, group))
-        best = 1;
-    for (int64_t i = 0; i < partition->graph->n_nodes; i++)
-        if (partition->owner[i] == group && partition->is_right[best][i])
-            partition->owner[i] = group + n_left;
-    cut_group(partition, group, n_left);
-    cut_group(partition, group + n_left, n_parts - n_left);
+        if (group->n_parts > 1 && partition->is_right[best][i])
+            partition->owner[i] += group->n_parts / 2;
+    }
+}
+
+/* Last to first, so that no group is halved twice. Are there groups left? */
+static int halve_groups(struct partition *partition, int32_t n_parts)
+{
+    int is_left = 0;
+
+    for (int32_t p = n_parts - 1; p >= 0; p--) {
+        struct group *group = partition->group + p;
+        const int32_t half = group->n_parts / 2;
+
+        if (half == 0)
+            continue;
+        group[half].n_parts = group->n_parts - half;
+        group->n_parts = half;
+        is_left |= group[half].n_parts > 1;
+    }
+    return is_left;
+}
+
+/* All groups at once, level by level: each costs what the graph's nodes and
+ * edges cost, however many parts there are. */
+static etx_status cut_halves(struct partition *partition, int32_t n_parts)
+{
+    int is_left = n_parts > 1;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&partition->group, n_parts, sizeof *partition->group,
+        "groups of nodes"));
+    ETX_CHECK(etx_alloc(
+        &partition->sum, n_parts, sizeof *partition->sum, "weights of groups"));
+    partition->group[0].n_parts = n_parts;
+    while (is_left) {
+        weigh_groups(partition, n_parts);
+        for (int32_t a = 0; a < N_AXES; a++) {
+            choose_sides(partition, a, n_parts);
+            count_cut(partition, a, n_parts);
+        }
+        move_right(partition);
+        is_left = halve_groups(partition, n_parts);
+    }
+done:
+    return status;
 }
 
 etx_status etx_partition_nodes(int32_t *owner, const struct etx_graph *graph,
@@ -166,8 +210,10 @@ etx_status etx_partition_nodes(int32_t *owner, const struct etx_graph *graph,
     if (order == ETX_PARTITION_PHI)
         cut_sectors(&partition, n_parts);
     else
-        cut_group(&partition, 0, n_parts);
+        ETX_CHECK(cut_halves(&partition, n_parts));
 done:
+    etx_release(partition.group);
+    etx_release(partition.sum);
     for (int32_t a = 0; a < N_AXES; a++) {
         etx_release(partition.axis[a]);
         etx_release(partition.is_right[a]);

@@ -3,7 +3,8 @@
  * A safetensors file of its own: parameters, moments, counters, thresholds,
  * what the trainer would go back to and its best model, and in its metadata
  * the hash of what the trainer was made from and a checksum over all tensors,
- * so that a damaged file is refused. Schema 1 had no "state".
+ * so that a damaged file is refused. Schema 1 had no "state"; before schema 3
+ * the graphs of a step were not drawn and added up as they are now.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer.h"
@@ -21,7 +22,7 @@
 #define N_STATE      14
 #define N_THRESHOLDS 5
 #define MAX_TENSORS  13
-#define SCHEMA       2
+#define SCHEMA       3
 
 /* What stands beside the parameters, as 64-bit integers. */
 struct counters {
@@ -186,7 +187,7 @@ etx_status etx_checkpoint_write(
 
     etx_tensor_checksum(checksum, n, tensor);
     etx_hash_text(hash, trainer->hash);
-    metadata = json_pack("{s:s, s:s, s:s}", "etx.checkpoint", "2",
+    metadata = json_pack("{s:s, s:s, s:s}", "etx.checkpoint", "3",
         "etx.checksum", checksum, "etx.hash", hash);
     if (metadata == NULL)
         return etx_fail(ETX_ERR_MEMORY, "no memory for a checkpoint");
@@ -195,7 +196,7 @@ etx_status etx_checkpoint_write(
     return status;
 }
 
-/* 1 or 2; 0 when the file is no checkpoint, or of a later schema. */
+/* 1 to SCHEMA; 0 when the file is no checkpoint, or of a later schema. */
 static int find_schema(const struct etx_tensor_file *file)
 {
     const char *schema =
@@ -228,6 +229,20 @@ static etx_status check_metadata(const struct etx_tensor_file *file,
             "this one has %s)",
             path, made == NULL ? "missing" : made, hash);
     return ETX_OK;
+}
+
+/* Going on would be silently another training. */
+static etx_status check_draws(const struct etx_tensor_file *file,
+    const struct etx_trainer *trainer, const char *path)
+{
+    const int32_t n_graphs = trainer->config.sampling.n_graphs;
+
+    if (find_schema(file) > 2 || n_graphs == 1)
+        return ETX_OK;
+    return etx_fail(ETX_ERR_FORMAT,
+        "%s: a checkpoint of schema %d, when steps of several graphs drew "
+        "others: sampling.graphs is %d and must be 1 to go on from it",
+        path, find_schema(file), (int)n_graphs);
 }
 
 /* Every tensor is there with its type and size, and no other. */
@@ -434,6 +449,7 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     etx_tensor_checksum(checksum, file->n_tensors, file->tensor);
     etx_hash_text(hash, trainer->hash);
     ETX_CHECK(check_metadata(file, path, checksum, hash));
+    ETX_CHECK(check_draws(file, trainer, path));
     n = describe_tensors(wanted, trainer, &numbers, find_schema(file));
     ETX_CHECK(check_tensors(file, path, n, wanted));
     list_thresholds(numbers.best_threshold, &now);

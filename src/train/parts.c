@@ -11,10 +11,12 @@
 #include "arch/halo.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "train/hash.h"
 
 #include <string.h>
 
 #define FLOATS_OF_DOUBLE ((int64_t)(sizeof(double) / sizeof(float)))
+#define FLOATS_OF_HASH   ((int64_t)(sizeof(uint64_t) / sizeof(float)))
 
 etx_status etx_trainer_share(
     struct etx_trainer *trainer, const struct etx_train_parts *parts)
@@ -67,17 +69,76 @@ struct shared {
     int64_t n_edges;
 };
 
-static etx_status take_rows(const float **out, struct etx_arena *arena,
-    const struct etx_graph_part *part, const float *x, int32_t width)
+/* received [sum of n of all parts] = what every part has of mine [n]; n
+ * [n_parts]. */
+static etx_status gather(float *received, const struct etx_trainer *trainer,
+    const int64_t *n, const float *mine)
 {
-    etx_status status = ETX_OK;
-    float *rows = NULL;
+    const struct etx_train_parts *parts = &trainer->parts;
+    const int64_t own = n[parts->part];
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    int64_t *n_sent;
+    float *sent;
+    etx_status status;
 
-    ETX_CHECK(etx_arena_take(&rows, arena, part->graph->n_nodes * width,
-        sizeof *rows, "rows of a part"));
-    etx_part_take_rows(rows, part, x, width);
-    *out = rows;
+    ETX_CHECK(etx_arena_take(&n_sent, arena, parts->n_parts, sizeof *n_sent,
+        "values to send"));
+    ETX_CHECK(etx_arena_take(&sent, arena, own * parts->n_parts, sizeof *sent,
+        "values to send"));
+    for (int32_t q = 0; q < parts->n_parts; q++) {
+        n_sent[q] = own;
+        memcpy(sent + q * own, mine, (size_t)own * sizeof *sent);
+    }
+    ETX_CHECK(
+        parts->exchange.swap(parts->exchange.user, received, n, sent, n_sent));
 done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
+/* What must be the same for all parts before they exchange rows. */
+static uint64_t hash_owners(
+    const struct shared *shared, const struct etx_graph *whole)
+{
+    const size_t n_nodes = (size_t)whole->n_nodes;
+    const size_t n_edges = (size_t)whole->n_edges;
+    uint64_t hash = etx_hash_bytes(
+        ETX_HASH_START, shared->owner, n_nodes * sizeof *shared->owner);
+
+    hash = etx_hash_bytes(hash, whole->src, n_edges * sizeof *whole->src);
+    return etx_hash_bytes(hash, whole->dst, n_edges * sizeof *whole->dst);
+}
+
+/* Angles decide which hits a wedge has and where it is cut, and another C
+ * library may round them otherwise: then sizes of what is exchanged differ. */
+static etx_status agree(struct shared *shared,
+    const struct etx_trainer *trainer, const struct etx_graph *whole)
+{
+    const int32_t n_parts = trainer->parts.n_parts;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const uint64_t hash = hash_owners(shared, whole);
+    const size_t bytes = sizeof hash;
+    float mine[FLOATS_OF_HASH];
+    float *all;
+    int64_t *n;
+    etx_status status;
+
+    memcpy(mine, &hash, bytes);
+    ETX_CHECK(etx_arena_take(&n, arena, n_parts, sizeof *n, "hashes"));
+    ETX_CHECK(etx_arena_take(&all, arena, n_parts, bytes, "hashes"));
+    for (int32_t q = 0; q < n_parts; q++)
+        n[q] = FLOATS_OF_HASH;
+    ETX_CHECK(gather(all, trainer, n, mine));
+    for (int32_t q = 1; q < n_parts && status == ETX_OK; q++)
+        if (memcmp(all + FLOATS_OF_HASH * q, all, bytes) != 0)
+            status = etx_fail(ETX_ERR_FORMAT,
+                "parts of a graph: part %d has other edges or owners than part "
+                "0; parts need the same files, C library and kind of processor",
+                (int)q);
+done:
+    etx_arena_reset(arena, mark);
     return status;
 }
 
@@ -92,6 +153,7 @@ static etx_status open_part(struct shared *shared,
         sizeof *shared->owner, "owners of nodes"));
     ETX_CHECK(etx_partition_nodes(shared->owner, whole->graph,
         whole->position, parts->n_parts, parts->order));
+    ETX_CHECK(agree(shared, trainer, whole->graph));
     ETX_CHECK(etx_part_make(&shared->part, whole->graph, shared->owner,
         parts->n_parts, parts->part));
     shared->halo = (struct etx_halo){.part = shared->part,
@@ -103,10 +165,11 @@ static etx_status open_part(struct shared *shared,
     shared->n_edges = shared->graph.n_edges;
     shared->input.n_nodes = shared->graph.n_nodes;
     shared->input.graph = &shared->graph;
-    ETX_CHECK(take_rows(&shared->input.node_features, arena, shared->part,
-        whole->node_features, trainer->stage->network->n_node_features));
-    ETX_CHECK(take_rows(
-        &shared->input.position, arena, shared->part, whole->position, 3));
+    ETX_CHECK(etx_part_arena_rows(&shared->input.node_features, arena,
+        shared->part, whole->node_features,
+        trainer->stage->network->n_node_features));
+    ETX_CHECK(etx_part_arena_rows(&shared->input.position, arena,
+        shared->part, whole->position, 3));
 done:
     return status;
 }
@@ -167,34 +230,6 @@ done:
 }
 
 /* ---------------------------------------------------- between the parts -- */
-
-/* received [sum of n of all parts] = what every part has of mine [n]; n
- * [n_parts]. */
-static etx_status gather(float *received, const struct etx_trainer *trainer,
-    const int64_t *n, const float *mine)
-{
-    const struct etx_train_parts *parts = &trainer->parts;
-    const int64_t own = n[parts->part];
-    struct etx_arena *arena = etx_train_host(trainer)->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    int64_t *n_sent;
-    float *sent;
-    etx_status status;
-
-    ETX_CHECK(etx_arena_take(&n_sent, arena, parts->n_parts, sizeof *n_sent,
-        "values to send"));
-    ETX_CHECK(etx_arena_take(&sent, arena, own * parts->n_parts, sizeof *sent,
-        "values to send"));
-    for (int32_t q = 0; q < parts->n_parts; q++) {
-        n_sent[q] = own;
-        memcpy(sent + q * own, mine, (size_t)own * sizeof *sent);
-    }
-    ETX_CHECK(
-        parts->exchange.swap(parts->exchange.user, received, n, sent, n_sent));
-done:
-    etx_arena_reset(arena, mark);
-    return status;
-}
 
 /* Each part adds one slice of the values of all, in the order of the parts. */
 static etx_status add_slices(float *sum, const struct etx_trainer *trainer,

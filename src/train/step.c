@@ -11,6 +11,7 @@
 #include "train/team.h"
 
 #include "base/check.h"
+#include "train/hash.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,6 +21,43 @@
 /* Substreams of a step: stage + 1 of its events and first graph, this many
  * more a further graph; those of epochs are between. */
 #define SUBSTREAMS_A_GRAPH 16
+
+/* Learning rates that are compared: of as many steps, all over the schedule. */
+#define RATES_COMPARED 1000
+
+static uint64_t hash_schedule(
+    uint64_t hash, const struct etx_trainer *trainer)
+{
+    const int64_t n_steps = trainer->config.schedule.n_steps;
+    const int64_t every = n_steps / RATES_COMPARED + 1;
+    const int64_t epoch = etx_train_steps_per_epoch(trainer);
+
+    for (int64_t step = 1; step <= n_steps; step += every) {
+        const float rate =
+            etx_train_learning_rate(&trainer->config.schedule, step, epoch);
+
+        hash = etx_hash_bytes(hash, &rate, sizeof rate);
+    }
+    return hash;
+}
+
+/* Ranks that deal otherwise would wait for each other's slices, and with other
+ * learning rates go apart. Later steps follow from sums, which are the same. */
+static etx_status agree(struct etx_trainer *trainer, const struct etx_step *step)
+{
+    const size_t bytes = (size_t)step->n_graphs * sizeof *step->owner;
+    etx_status status = ETX_OK;
+
+    if (trainer->is_agreed || trainer->team.n_ranks == 1)
+        return ETX_OK;
+    ETX_CHECK(etx_team_agree(trainer,
+        hash_schedule(
+            etx_hash_bytes(ETX_HASH_START, step->owner, bytes), trainer),
+        "owners of graphs and learning rates"));
+    trainer->is_agreed = 1;
+done:
+    return status;
+}
 
 etx_status etx_step_begin(struct etx_step *step, struct etx_trainer *trainer,
     struct etx_train_event **event, int32_t n_graphs,
@@ -39,6 +77,7 @@ etx_status etx_step_begin(struct etx_step *step, struct etx_trainer *trainer,
         sizeof *step->loss, "losses of graphs"));
     memset(step->sums, 0, (size_t)n_graphs * sizeof *step->sums);
     memset(step->loss, 0, (size_t)n_graphs * sizeof *step->loss);
+    ETX_CHECK(agree(trainer, step));
     ETX_CHECK(etx_train_enter(trainer));
 done:
     return status;
@@ -77,13 +116,28 @@ etx_status etx_step_share_sums(
 struct share {
     double work; /* edges */
     double loss; /* its part of the step's */
-    double part; /* of what the loss is a mean over */
+    double part; /* of what the loss is divided by */
 };
+
+/* What a graph brings to what the loss of the step is divided by: edges with a
+ * weight, or their weights; graphs that have some. Where the true and the
+ * false ones are divided by their own numbers, as pairs are, both count. */
+static double find_divisor(
+    const struct etx_train_config *config, const struct etx_graph_sums *sums)
+{
+    const double n = sums->n_true + sums->n_false;
+
+    if (config->loss.average == ETX_AVERAGE_GRAPHS)
+        return n > 0.0;
+    if (config->stage != ETX_TRAIN_EMBEDDING &&
+        config->loss.reduction == ETX_REDUCTION_WEIGHTED_MEAN)
+        return sums->weight;
+    return n;
+}
 
 static struct share find_share(const struct etx_step *step,
     const struct etx_trainer *trainer, int32_t rank)
 {
-    const int32_t average = trainer->config.loss.average;
     struct share share = {0.0, 0.0, 0.0};
 
     for (int32_t k = 0; k < step->n_graphs; k++) {
@@ -93,7 +147,7 @@ static struct share find_share(const struct etx_step *step,
             continue;
         share.work += n;
         share.loss += step->loss[k];
-        share.part += average == ETX_AVERAGE_GRAPHS ? (double)(n > 0.0) : n;
+        share.part += find_divisor(&trainer->config, step->sums + k);
     }
     return share;
 }

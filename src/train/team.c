@@ -48,12 +48,72 @@ done:
     return status;
 }
 
+static int32_t has_shards(const struct etx_train_events *events)
+{
+    for (int64_t i = 0; i < events->n; i++)
+        if (events->event[i]->holder >= 0)
+            return 1;
+    return 0;
+}
+
+etx_status etx_team_join(struct etx_trainer *trainer, const etx_team *team)
+{
+    if (trainer->step > 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "team: the trainer made %lld steps and must have made none",
+            (long long)trainer->step);
+    if (has_shards(&trainer->training) || has_shards(&trainer->validation))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "team: events of the trainer belong to ranks of its team of %d",
+            (int)trainer->team.n_ranks);
+    trainer->team = *team;
+    trainer->is_agreed = 0;
+    return ETX_OK;
+}
+
 etx_status etx_team_sum(
     const struct etx_trainer *trainer, double *values, int64_t n)
 {
     const etx_team *team = &trainer->team;
 
     return team->n_ranks == 1 ? ETX_OK : team->sum(team->self, values, n);
+}
+
+/* The first rank whose halves are not those of rank 0, or -1. */
+static int32_t find_other(const double *half, int32_t n_ranks)
+{
+    for (int32_t r = 1; r < n_ranks; r++)
+        if (half[2 * r] != half[0] || half[2 * r + 1] != half[1])
+            return r;
+    return -1;
+}
+
+/* Half of a hash is a whole number that a double holds. */
+etx_status etx_team_agree(
+    const struct etx_trainer *trainer, uint64_t value, const char *what)
+{
+    const etx_team *team = &trainer->team;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    double *half;
+    int32_t other;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&half, arena, 2 * (int64_t)team->n_ranks,
+        sizeof *half, "hashes of ranks"));
+    memset(half, 0, 2 * (size_t)team->n_ranks * sizeof *half);
+    half[2 * team->rank] = (double)(value >> 32);
+    half[2 * team->rank + 1] = (double)(value & 0xffffffffu);
+    ETX_CHECK(etx_team_sum(trainer, half, 2 * (int64_t)team->n_ranks));
+    other = find_other(half, team->n_ranks);
+    if (other >= 0)
+        status = etx_fail(ETX_ERR_FORMAT,
+            "%s: rank %d has others than rank 0; ranks need the same files, "
+            "C library and kind of processor",
+            what, (int)other);
+done:
+    etx_arena_reset(arena, mark);
+    return status;
 }
 
 /* How many keys each rank has. */
@@ -121,10 +181,11 @@ static int compare_jobs(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Edges grow faster than hits, and not as fast as pairs of them. */
+/* Edges grow faster than hits, and not as fast as pairs of them. All ranks must
+ * come to the same bits, and a square root is rounded the same everywhere. */
 static double guess_edges(const struct etx_train_event *event)
 {
-    return pow((double)event->n_hits, 1.5);
+    return (double)event->n_hits * sqrt((double)event->n_hits);
 }
 
 /* Edges a guessed edge, over these events that a step has seen; 1 when none

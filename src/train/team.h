@@ -11,9 +11,17 @@
 /* Copy a caller's team to out, its struct_size bytes of it, and check it. */
 etx_status etx_team_read(etx_team *out, const etx_team *team);
 
+/* Train with this team. ETX_ERR_ARGUMENT once a step was made or an event belongs
+ * to a rank of the team so far. */
+etx_status etx_team_join(struct etx_trainer *trainer, const etx_team *team);
+
 /* values [n] become their sum over the ranks. */
 etx_status etx_team_sum(
     const struct etx_trainer *trainer, double *values, int64_t n);
+
+/* Fail on every rank with ETX_ERR_FORMAT unless value is the same on all. */
+etx_status etx_team_agree(
+    const struct etx_trainer *trainer, uint64_t value, const char *what);
 
 /* The list becomes that of all ranks; their order is that of the ranks. */
 etx_status etx_team_gather(

@@ -88,6 +88,7 @@ struct etx_step {
 struct etx_trainer {
     struct etx_context *context;
     etx_team team;            /* rank 0 of 1: alone */
+    int32_t is_agreed;        /* the ranks compared what they deal by */
     struct etx_train_config config;
     json_t *model_config;     /* etx.config of the model */
     struct etx_model *model;  /* trained in place */

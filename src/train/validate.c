@@ -72,6 +72,20 @@ static int is_mine(const struct survey *survey, int64_t i)
     return survey->owner[i] == survey->trainer->team.rank;
 }
 
+/* Before event i, where its rank has had an event since the ranks last met:
+ * nobody waits longer than one event takes. *met: the first event since. */
+static etx_status meet(const struct survey *survey, int64_t i, int64_t *met)
+{
+    double nothing = 0.0;
+
+    for (int64_t k = *met; k < i; k++)
+        if (survey->owner[k] == survey->owner[i]) {
+            *met = i;
+            return etx_team_sum(survey->trainer, &nothing, 1);
+        }
+    return ETX_OK;
+}
+
 /* What the other ranks found. */
 static etx_status share_findings(const struct survey *survey)
 {
@@ -134,6 +148,7 @@ static etx_status measure_distances(
 {
     struct etx_trainer *trainer = survey->trainer;
     const struct etx_train_marks marks = etx_train_mark(trainer);
+    int64_t met = 0;
     const int32_t n_dim = trainer->stage->network->n_out;
     etx_status status = ETX_OK;
 
@@ -141,6 +156,7 @@ static etx_status measure_distances(
         const struct etx_train_event *event = trainer->validation.event[i];
         float *point;
 
+        ETX_CHECK(meet(survey, i, &met));
         if (!is_mine(survey, i))
             continue;
         ETX_CHECK(etx_stage_embed(
@@ -204,12 +220,14 @@ done:
 static etx_status count_events(const struct survey *survey)
 {
     struct etx_trainer *trainer = survey->trainer;
+    int64_t met = 0;
     etx_status status = ETX_OK;
 
     for (int64_t i = 0; i < survey->n && status == ETX_OK; i++) {
         struct edge_counts *counts = &survey->finding[i].counts;
 
-        if (!is_mine(survey, i))
+        status = meet(survey, i, &met);
+        if (!is_mine(survey, i) || status != ETX_OK)
             continue;
         status =
             count_event(counts, trainer, trainer->validation.event[i]);
@@ -436,12 +454,15 @@ static etx_status score_events(
     struct etx_score_list *list, const struct survey *survey)
 {
     struct etx_trainer *trainer = survey->trainer;
+    int64_t met = 0;
     etx_status status = ETX_OK;
 
-    for (int64_t i = 0; i < survey->n; i++)
+    for (int64_t i = 0; i < survey->n; i++) {
+        ETX_CHECK(meet(survey, i, &met));
         if (is_mine(survey, i))
             ETX_CHECK(score_event(list, &survey->finding[i].totals, trainer,
                 trainer->validation.event[i]));
+    }
     ETX_CHECK(share_findings(survey));
     ETX_CHECK(etx_team_gather(trainer, list));
     etx_score_list_sort(list);

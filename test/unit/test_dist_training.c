@@ -27,6 +27,7 @@ struct plan {
     const char *change; /* of the config */
     int32_t is_sharded; /* each event is held by one rank */
     int32_t hangs;      /* the last rank does nothing */
+    int32_t validates;  /* after every step, until the trainer is finished */
     const struct train_bench *bench; /* of the one alone */
 };
 
@@ -39,6 +40,7 @@ struct rank {
     etx_status status;
     char message[256];
     uint64_t hash;
+    int32_t n_steps_made;
     etx_training_report step, validation;
     float *gradient; /* of the first step, [n_values] */
 };
@@ -85,6 +87,12 @@ static etx_status run_steps(struct rank *rank)
         status = etx_trainer_step(trainer, &rank->step);
         if (status == ETX_OK && k == 0)
             memcpy(rank->gradient, trainer->gradient, bytes);
+        rank->n_steps_made++;
+        if (status == ETX_OK && rank->plan->validates)
+            status = etx_trainer_validate(trainer, &rank->validation);
+        rank->step.is_finished = etx_trainer_is_finished(trainer);
+        if (rank->plan->validates && rank->step.is_finished)
+            break;
     }
     if (status == ETX_OK)
         status = etx_trainer_validate(trainer, &rank->validation);
@@ -210,6 +218,7 @@ static void check_same(const struct rank *alone, const struct plan *plan)
     run_plan(rank, plan);
     for (int32_t r = 0; r < plan->n_ranks; r++) {
         ck_assert_uint_eq(rank[r].hash, alone->hash);
+        ck_assert_int_eq(rank[r].n_steps_made, alone->n_steps_made);
         check_same_report(&rank[r].step, &alone->step);
         check_same_report(&rank[r].validation, &alone->validation);
         close_rank(rank + r);
@@ -289,6 +298,35 @@ START_TEST(test_dist_training_reductions)
 }
 END_TEST
 
+/* Stopping early, keeping the best and going back after a spike. */
+static const char *const decisions[] = {
+    "{\"sampling\": {\"graphs\": 3}, \"schedule\": {\"learning_rate\": 0,"
+    "\"min_learning_rate\": 0}, \"validation\": {\"patience\": 2}}",
+    "{\"sampling\": {\"graphs\": 3}, \"validation\": {\"keep_best\": true}}",
+    "{\"sampling\": {\"graphs\": 2, \"hits\": 60},"
+    "\"schedule\": {\"learning_rate\": 0.001},"
+    "\"stability\": {\"spike_factor\": 1.0001,"
+    "\"spike_window\": 3, \"snapshot_every\": 4, \"most_rollbacks\": 9}}"};
+
+START_TEST(test_dist_training_decisions)
+{
+    struct train_bench bench;
+    struct plan plan = make_plan(&bench, ETX_TRAIN_FILTER, 1, decisions[_i]);
+    struct rank alone;
+
+    plan.validates = 1;
+    run_alone(&alone, &plan);
+    ck_assert_int_eq(alone.step.is_finished, _i == 0);
+    ck_assert_int_eq(alone.n_steps_made, _i == 0 ? 3 : N_STEPS);
+    ck_assert_int_eq(alone.step.n_rollbacks > 0, _i == 2);
+    ck_assert_int_ge(alone.bench.trainer->best.result.step, 1);
+    plan.n_ranks = 2;
+    check_same(&alone, &plan);
+    close_rank(&alone);
+    train_bench_close(&bench);
+}
+END_TEST
+
 /* The sum in the transport's order is another rounding and nothing else. */
 START_TEST(test_dist_training_fast)
 {
@@ -341,30 +379,38 @@ END_TEST
 
 /* ------------------------------------------------------------- the tree -- */
 
+/* The balanced tree over slices first .. first + n, as a definition: the left
+ * subtree has the largest power of two of them that leaves some. */
+static float add_tree(const float *value, int n)
+{
+    int n_left = 1;
+
+    if (n == 1)
+        return value[0];
+    while (2 * n_left < n)
+        n_left *= 2;
+    return add_tree(value, n_left) + add_tree(value + n_left, n - n_left);
+}
+
 START_TEST(test_dist_gradient_sum)
 {
-    float value[9][1];
+    float value[9], taken[9];
     float *slice[9];
+    int n_unlike = 0;
 
     for (int n = 1; n <= 9; n++) {
-        float expected = 0.0f;
+        float in_turn = 0.0f;
 
         for (int k = 0; k < n; k++) {
-            value[k][0] = 1.0f / (float)(k + 3);
-            slice[k] = value[k];
+            value[k] = taken[k] = 1.0f / (float)(k + 3);
+            slice[k] = taken + k;
+            in_turn += value[k];
         }
-        if (n == 5)
-            expected = ((value[0][0] + value[1][0]) +
-                           (value[2][0] + value[3][0])) +
-                       value[4][0];
-        if (n == 7)
-            expected =
-                ((value[0][0] + value[1][0]) + (value[2][0] + value[3][0])) +
-                ((value[4][0] + value[5][0]) + value[6][0]);
         ck_assert_int_eq(etx_gradient_sum(slice, n, 1), ETX_OK);
-        if (n == 5 || n == 7)
-            ck_assert(value[0][0] == expected);
+        ck_assert(taken[0] == add_tree(value, n));
+        n_unlike += taken[0] != in_turn;
     }
+    ck_assert_int_gt(n_unlike, 0);
     ck_assert_int_eq(etx_gradient_sum(NULL, 2, 1), ETX_ERR_ARGUMENT);
 }
 END_TEST
@@ -417,6 +463,124 @@ START_TEST(test_dist_training_ranks_that_differ)
             rank[r].message);
         etx_dist_close(dist[r]);
     }
+}
+END_TEST
+
+/* -------------------------------------------------------- a team of one -- */
+
+/* Rank 0 of 2 beside a rank that brings zeros, or hashes of its own. */
+struct lone {
+    int32_t n_sums;
+    int32_t is_other; /* the other rank's hash is not that of this one */
+};
+
+static etx_status sum_alone(void *self, double *values, int64_t n)
+{
+    struct lone *lone = self;
+
+    if (++lone->n_sums == 1 && n == 4) {
+        values[2] = values[0];
+        values[3] = values[1] + lone->is_other;
+    }
+    return ETX_OK;
+}
+
+static etx_status gather_alone(
+    void *self, uint64_t *all, const uint64_t *mine, const int64_t *count)
+{
+    (void)self;
+    memcpy(all, mine, (size_t)count[0] * sizeof *all);
+    return ETX_OK;
+}
+
+static etx_status sum_slices_alone(void *self, float *sum, int64_t n_values,
+    int64_t n_slices, const int32_t *owner, float *const *slice)
+{
+    (void)self;
+    memset(sum, 0, (size_t)n_values * sizeof *sum);
+    for (int64_t k = 0; k < n_slices; k++)
+        for (int64_t v = 0; owner[k] == 0 && v < n_values; v++)
+            sum[v] += slice[k][v];
+    return ETX_OK;
+}
+
+static etx_team make_lone(struct lone *lone)
+{
+    return (etx_team){.struct_size = sizeof(etx_team),
+        .n_ranks = 2,
+        .self = lone,
+        .sum = sum_alone,
+        .gather = gather_alone,
+        .sum_slices = sum_slices_alone};
+}
+
+/* Ranks that deal otherwise find it out before the first gradient. */
+START_TEST(test_dist_training_first_step_agrees)
+{
+    struct train_bench bench;
+    struct lone lone = {.is_other = _i};
+    const etx_team team = make_lone(&lone);
+    etx_training_report report = {.struct_size = sizeof report};
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, several);
+    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
+    ck_assert_int_eq(etx_trainer_step(bench.trainer, &report),
+        _i == 0 ? ETX_OK : ETX_ERR_FORMAT);
+    if (_i == 1) {
+        ck_assert_int_eq(lone.n_sums, 1);
+        ck_assert_ptr_nonnull(
+            strstr(etx_last_error(), "rank 1 has others than rank 0"));
+    }
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* Before an event of a rank that has had one the ranks meet. */
+START_TEST(test_dist_training_validations_meet)
+{
+    struct train_bench bench;
+    struct lone lone = {.n_sums = 1};
+    const etx_team team = make_lone(&lone);
+    etx_training_report report = {.struct_size = sizeof report};
+    int32_t n_first;
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
+    ck_assert_int_eq(etx_trainer_validate(bench.trainer, &report), ETX_OK);
+    n_first = lone.n_sums;
+    lone.n_sums = 1;
+    for (int k = 0; k < 3; k++)
+        ck_assert_int_eq(etx_trainer_add_event_of_rank(bench.trainer,
+                             bench.event[0], etx_event_n_hits(bench.event[0]),
+                             0, 1),
+            ETX_OK);
+    ck_assert_int_eq(etx_trainer_validate(bench.trainer, &report), ETX_OK);
+    /* The free event is the other rank's, which has less work. */
+    ck_assert_int_eq(lone.n_sums, n_first + 2);
+    train_bench_close(&bench);
+}
+END_TEST
+
+START_TEST(test_dist_training_team_comes_first)
+{
+    struct train_bench bench;
+    struct lone lone = {.n_sums = 1};
+    const etx_team team = make_lone(&lone);
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    train_bench_steps(bench.trainer, 1);
+    ck_assert_int_eq(
+        etx_trainer_set_team(bench.trainer, &team), ETX_ERR_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(etx_last_error(), "made 1 steps"));
+    train_bench_close(&bench);
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
+    ck_assert_int_eq(
+        etx_trainer_add_event_of_rank(bench.trainer, NULL, 50, 1, 0), ETX_OK);
+    ck_assert_int_eq(
+        etx_trainer_set_team(bench.trainer, NULL), ETX_ERR_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(etx_last_error(), "belong to ranks"));
+    train_bench_close(&bench);
 }
 END_TEST
 
@@ -504,11 +668,16 @@ Suite *etx_suite_dist_training(void)
         tests, test_dist_training_sharded_events, 0, N_STAGES);
     tcase_add_loop_test(tests, test_dist_training_reductions, 0,
         (int)(sizeof losses / sizeof *losses));
+    tcase_add_loop_test(tests, test_dist_training_decisions, 0,
+        (int)(sizeof decisions / sizeof *decisions));
     tcase_add_test(tests, test_dist_training_fast);
     tcase_add_test(tests, test_dist_training_imbalance);
     tcase_add_test(tests, test_dist_gradient_sum);
     tcase_add_test(tests, test_dist_training_rank_that_hangs);
     tcase_add_test(tests, test_dist_training_ranks_that_differ);
+    tcase_add_loop_test(tests, test_dist_training_first_step_agrees, 0, 2);
+    tcase_add_test(tests, test_dist_training_validations_meet);
+    tcase_add_test(tests, test_dist_training_team_comes_first);
     tcase_add_test(tests, test_dist_training_arguments);
     tcase_add_test(tests, test_dist_training_without_mpi);
     suite_add_tcase(suite, tests);

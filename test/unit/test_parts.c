@@ -563,6 +563,32 @@ START_TEST(test_parts_training_refused)
 }
 END_TEST
 
+/* Parts whose owners differ find it out before they exchange rows. */
+static void train_unlike(struct part_thread *thread, void *argument)
+{
+    struct training *training = argument;
+    etx_trainer *trainer = training->bench[thread->part].trainer;
+    etx_training_report report = {.struct_size = sizeof report};
+
+    ck_assert_ok(etx_trainer_set_parts(trainer, 2, thread->part,
+        thread->part == 0 ? ETX_PARTITION_PHI : ETX_PARTITION_KD,
+        &thread->exchange));
+    ck_assert_fails(etx_trainer_step(trainer, &report), ETX_ERR_FORMAT,
+        "part 1 has other edges or owners than part 0");
+}
+
+START_TEST(test_parts_training_unlike)
+{
+    struct training training = {.n_parts = 2, .stage = ETX_TRAIN_GNN};
+
+    for (int32_t p = 0; p < 2; p++)
+        train_bench_open(&training.bench[p], ETX_TRAIN_GNN, 1, NULL);
+    part_threads_run(2, train_unlike, &training, NULL);
+    for (int32_t p = 0; p < 2; p++)
+        train_bench_close(&training.bench[p]);
+}
+END_TEST
+
 Suite *etx_suite_parts(void)
 {
     Suite *suite = suite_create("parts");
@@ -577,6 +603,7 @@ Suite *etx_suite_parts(void)
     etx_test_add(suite, "failure", test_parts_failure);
     etx_test_add_loop(suite, "training", test_parts_training,
         sizeof training_rows / sizeof training_rows[0]);
+    etx_test_add(suite, "training unlike", test_parts_training_unlike);
     etx_test_add(suite, "training refused", test_parts_training_refused);
     return suite;
 }

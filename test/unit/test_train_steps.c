@@ -314,6 +314,28 @@ static void write_as_schema_1(void)
     free(bytes);
 }
 
+/* Steps of several graphs were others before schema 3. */
+START_TEST(test_train_checkpoint_of_other_draws)
+{
+    struct train_bench bench;
+    etx_status status;
+
+    make_path();
+    train_bench_open(
+        &bench, ETX_TRAIN_FILTER, 1, "{\"sampling\": {\"graphs\": 2}}");
+    train_bench_steps(bench.trainer, 1);
+    ck_assert_int_eq(etx_trainer_save_checkpoint(bench.trainer, path), ETX_OK);
+    ck_assert_int_eq(etx_trainer_load_checkpoint(bench.trainer, path), ETX_OK);
+    write_as_schema_1();
+    status = etx_trainer_load_checkpoint(bench.trainer, path);
+    ck_assert_int_eq(status, ETX_ERR_FORMAT);
+    ck_assert_ptr_nonnull(strstr(
+        etx_last_error(), "sampling.graphs is 2 and must be 1"));
+    train_bench_close(&bench);
+    remove(path);
+}
+END_TEST
+
 START_TEST(test_train_checkpoint_of_schema_1)
 {
     struct train_bench whole;
@@ -394,6 +416,7 @@ Suite *etx_suite_train_steps(void)
     tcase_add_test(tests, test_train_checkpoint_of_another_trainer_is_refused);
     tcase_add_loop_test(
         tests, test_train_checkpoint_thresholds_are_checked, 0, 3);
+    tcase_add_test(tests, test_train_checkpoint_of_other_draws);
     tcase_add_test(tests, test_train_checkpoint_of_schema_1);
     tcase_add_test(tests, test_train_checkpoint_survives_kill);
     suite_add_tcase(suite, tests);

@@ -26,20 +26,6 @@ static etx_status check_finite(const float *logit,
         (int)part->node[part->graph->dst[e]]);
 }
 
-static etx_status take_rows(const float **out, struct etx_context *context,
-    const struct etx_graph_part *part, const float *x, int32_t width)
-{
-    etx_status status = ETX_OK;
-    float *rows = NULL;
-
-    ETX_CHECK(etx_arena_take(&rows, context->stream->arena,
-        part->graph->n_nodes * width, sizeof *rows, "rows of a part"));
-    etx_part_take_rows(rows, part, x, width);
-    *out = rows;
-done:
-    return status;
-}
-
 etx_status etx_stage_score_part(float *score, struct etx_context *context,
     const struct etx_model *model, const struct etx_graph_part *part,
     const struct etx_event *event, const struct etx_part_exchange *exchange)
@@ -66,10 +52,10 @@ etx_status etx_stage_score_part(float *score, struct etx_context *context,
     ETX_CHECK(
         etx_stage_node_features(&features, context, &model->gnn, event));
     clock = etx_stage_begin(context, ETX_STAGE_GNN);
-    ETX_CHECK(take_rows(&input.node_features, context, part, features,
+    ETX_CHECK(etx_part_arena_rows(&input.node_features, arena, part, features,
         model->gnn.node_features.n_features));
-    ETX_CHECK(
-        take_rows(&input.position, context, part, event->position, 3));
+    ETX_CHECK(etx_part_arena_rows(
+        &input.position, arena, part, event->position, 3));
     ETX_CHECK(network->arch->forward(network, context, &input, NULL, score));
     ETX_CHECK(check_finite(score, part, network));
     ETX_CHECK(context->ops->activation(context->stream, &sigmoid));

@@ -1,0 +1,33 @@
+/* examples/energy.h -- the energy that this machine's processors use.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_EXAMPLES_ENERGY_H
+#define ETX_EXAMPLES_ENERGY_H
+
+#include <stdint.h>
+
+#define ENERGY_COUNTERS "/sys/class/powercap"
+#define ENERGY_MOST     16 /* processors of one machine */
+
+/* One counter: it starts again from 0 beyond its range. */
+struct energy_counter {
+    char path[512];
+    double last, range; /* microjoules */
+};
+
+/* The counters of the processors ("package-...") and what they counted. */
+struct energy {
+    int32_t n_counters;
+    struct energy_counter counter[ENERGY_MOST];
+    double joules; /* nan where no counter can be read */
+};
+
+/* Begin with the counters in a folder like ENERGY_COUNTERS. That of the whole
+ * machine ("psys") holds the processors' again and is left out. */
+void energy_open(struct energy *energy, const char *folder);
+
+/* Add what was used since the last call: at least once in a turn of the
+ * counters, which is minutes. */
+void energy_sample(struct energy *energy);
+
+#endif
