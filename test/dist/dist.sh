@@ -265,9 +265,9 @@ kill -TERM "$second"
 stop stopped
 grep -q 'stopped at step .*; go on with --resume' "$place/stop.stderr" ||
     fail 'no line says that the run was stopped'
-# Told to stop itself, mpirun may not pass on what ranks say, and kills them a
-# second after it told them to stop, if it may.
-export OMPI_MCA_odls_base_sigkill_timeout=60
+# Told to stop itself, mpirun may not pass on what ranks say, and kills them after
+# a time that it always waits: one second, unless it is told otherwise.
+export OMPI_MCA_odls_base_sigkill_timeout=5
 start ended
 kill -TERM "$mpirun"
 stop ended
