@@ -68,7 +68,7 @@ def run(pipeline, features):
 
 
 def main(examples):
-    model = examples / "models" / "default.safetensors"
+    model = examples / "models" / "counts.safetensors"
     stages = exatrkx_acts.Stages(str(model), COLUMNS)
     assert isinstance(stages.graphConstruction, acts.gnn.GraphConstructionBase)
     assert isinstance(stages.trackBuilding, acts.gnn.TrackBuildingBase)

@@ -196,7 +196,7 @@ int main(int argc, char **argv)
         return 2;
     }
     const std::string examples = argv[1];
-    const std::string model = examples + "/models/default.safetensors";
+    const std::string model = examples + "/models/counts.safetensors";
     const Reference event = read(examples, model);
     const auto pipeline = pipelineOf({model,
         {{"x", 1}, {"y", 1}, {"z", 1}, {"cell_count", 1}}, std::nullopt});

@@ -1,6 +1,6 @@
 // exatrkx/acts.hpp -- the stages of a model as stages of ACTS's GNN pipeline.
 //
-//   exatrkx::Stages stages({.model = "default.safetensors",
+//   exatrkx::Stages stages({.model = "counts.safetensors",
 //       .columns = {{"r", 1000}, {"phi", 3.14159274F}, {"z", 1000},
 //           {"cell_count", 1}}});
 //   ActsPlugins::GnnPipeline pipeline(stages.graphConstruction(),
