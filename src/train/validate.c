@@ -282,7 +282,7 @@ static etx_status validate_embedding(
     struct etx_trainer *trainer = survey->trainer;
     const float radius_before = trainer->model->radius;
     struct edge_counts counts;
-    float radius;
+    float radius = 0.0f;
     etx_status status;
 
     ETX_CHECK(find_radius(&radius, survey));
