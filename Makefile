@@ -135,6 +135,8 @@ PROGRAM_SOURCES := $(wildcard examples/etx-*.c)
 PROGRAMS := $(PROGRAM_SOURCES:examples/%.c=$(BUILD)/examples/%)
 PROGRAM_PARTS := $(filter-out $(PROGRAM_SOURCES),$(wildcard examples/*.c))
 PROGRAM_OBJECTS := $(PROGRAM_PARTS:examples/%.c=$(BUILD)/obj/examples/%.o)
+RANK_SOURCES := $(wildcard examples/ranks/*.c)
+RANK_OBJECTS := $(RANK_SOURCES:examples/%.c=$(BUILD)/obj/examples/%.o)
 
 TEST_SOURCES := $(foreach room,unit checkop conformance golden cuda,\
     $(wildcard test/$(room)/*.c))
@@ -237,7 +239,7 @@ $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 $(BUILD)/obj/lib/%.o: lib/%.c
 	$(call compile)
 $(BUILD)/obj/examples/%.o: examples/%.c
-	$(call compile,-DETX_DATA_DIR='"$(DATADIR)"')
+	$(call compile,-Iexamples -DETX_DATA_DIR='"$(DATADIR)"')
 $(BUILD)/obj/cuda/%.o: cuda/%.cu
 	@mkdir -p $(@D) && echo "  nvcc  $@"
 	@$(NVCC) $(CUDA_FLAGS) -c $< -o $@
@@ -302,8 +304,9 @@ $(DIST_SHARED): $(DIST_SONAME)
 $(DIST_STATIC): $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o $(DIST_NCCL)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := -lexatrkx_dist
-$(BUILD)/examples/etx-train-distributed: $(DIST_SHARED)
+$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := $(RANK_OBJECTS) \
+    -lexatrkx_dist
+$(BUILD)/examples/etx-train-distributed: $(RANK_OBJECTS) $(DIST_SHARED)
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \

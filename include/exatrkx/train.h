@@ -84,6 +84,11 @@ typedef struct etx_training_report {
                             * share of what that is a mean over: of the weight,
                             * number or graphs of edges with a weight, or pairs
                             */
+    double graphs_seconds; /* of a step, of this rank alone: making or reading
+                            * its graphs, choosing their edges or pairs */
+    double network_seconds; /* of a step, of this rank alone: forward, loss and
+                             * backward on its graphs; with etx_trainer_set_parts
+                             * the exchange of rows, too */
 } etx_training_report;
 
 /* Which rank works on which graph of a step; with is_fast 0 it changes no

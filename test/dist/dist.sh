@@ -59,6 +59,9 @@ threads 4 four --log "$place/log" --scaling-report "$place/report" ||
 cmp "$place/one" "$place/four" || fail 'four threads differ from one'
 grep -q '"highest_loss_spread"' "$place/log" || fail 'the log lacks the spread'
 grep -q '^ *4 ' "$place/stdout" || fail 'no table of scaling'
+for share in graphs network moving waiting; do
+    grep -q "\"${share}_share\"" "$place/report" || fail "no share: $share"
+done
 threads 2 shards --shard || fail 'events with one rank each'
 cmp "$place/one" "$place/shards" || fail 'sharded events change the model'
 echo 'dist: 1 and 4 threads, and 2 with shards: the model of etx-train'

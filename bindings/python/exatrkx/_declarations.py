@@ -230,6 +230,8 @@ class etx_training_report(c.Structure):
         ("is_finished", c.c_int32),
         ("imbalance", c.c_double),
         ("loss_spread", c.c_double),
+        ("graphs_seconds", c.c_double),
+        ("network_seconds", c.c_double),
     ]
 
 

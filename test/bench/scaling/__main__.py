@@ -2,6 +2,7 @@
 
     python -m scaling measure --out DIR --data EVENTS... --start MODEL
     python -m scaling predict --out DIR
+    python -m scaling strong --out DIR --data EVENTS... --start MODEL
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -17,6 +18,9 @@ from pathlib import Path
 from .chart import PUBLISHED, Curve, draw
 from .model import Model, Run, fit, leave_out_largest, on_network, speed_up
 from .runs import Plan, measure, names, read_runs, read_sizes
+from .strong import Work
+from .strong import describe as describe_strong
+from .strong import measure as measure_strong
 
 PREDICTED = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 SHOWN = [32, 64, 1024]
@@ -34,7 +38,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m scaling", description="How training scales on many ranks."
     )
     add = parser.add_argument
-    add("what", choices=["measure", "predict"])
+    add("what", choices=["measure", "predict", "strong"])
     add("--out", type=Path, required=True, metavar="DIR", help="of the runs")
     add("--program", type=Path, default=Path("build/examples/etx-train-distributed"))
     add("--start", type=Path, default=Path("examples/models/default.safetensors"))
@@ -47,6 +51,8 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--latency", type=float, default=1e-5, help="s a message between GPUs")
     add("--bandwidth", type=float, default=2e10, help="bytes/s between GPUs")
     add("--compute", type=float, default=0.002, help="of a GPU, share of the time here")
+    add("--config", type=Path, default=Path("test/bench/strong_scaling.json"))
+    add("--rounds", type=int, default=3, help="of strong")
     add("--chart", type=Path, help="default DIR/scaling.svg")
     return parser.parse_args(arguments)
 
@@ -134,8 +140,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         predict(parsed)
         return 0
     if not parsed.data:
-        print("measure needs --data", file=sys.stderr)
+        print(f"{parsed.what} needs --data", file=sys.stderr)
         return 2
+    if parsed.what == "strong":
+        work = Work(
+            parsed.program, parsed.start, parsed.config, parsed.data, parsed.out
+        )
+        print(describe_strong(measure_strong(work, parsed.rounds)))
+        return 0
     plan = Plan(
         parsed.program,
         parsed.start,
