@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .chart import PUBLISHED, Curve, draw
 from .model import Model, Run, fit, leave_out_largest, on_network, speed_up
-from .runs import Plan, measure, names, read_runs, read_sizes
+from .runs import Plan, measure, names, read_runs, read_sizes, read_sums
 from .strong import Work
 from .strong import describe as describe_strong
 from .strong import measure as measure_strong
@@ -59,7 +59,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def describe(model: Model) -> str:
     return (
-        f"a step takes {model.fixed:.3g} s and {model.per_edge:.3g} s an edge; "
+        f"a graph takes {model.fixed:.3g} s and {model.per_edge:.3g} s an edge; "
         f"{100 * model.kappa:.1f} % more for every further rank of the machine\n"
         f"all-reduce of {model.bytes:.0f} bytes: {model.alpha:.3g} s a message, "
         f"{model.beta:.3g} s a byte"
@@ -89,7 +89,8 @@ def predicted_curve(
 
 def make_curves(arguments: argparse.Namespace, runs: list[Run]) -> list[Curve]:
     sizes = read_sizes(arguments.out)
-    model = fit(runs, sizes.gradient_bytes)
+    sums = read_sums(arguments.out)
+    model = fit(runs, sums, sizes.gradient_bytes, sizes.cores)
     gpus = on_network(
         model, arguments.latency, arguments.bandwidth, arguments.compute
     )
@@ -112,10 +113,11 @@ def make_curves(arguments: argparse.Namespace, runs: list[Run]) -> list[Curve]:
 def predict(arguments: argparse.Namespace) -> None:
     sizes = read_sizes(arguments.out)
     runs = read_runs(arguments.out)
+    data = (read_sums(arguments.out), sizes.gradient_bytes, sizes.cores)
     print("measured and fitted:")
-    print(describe(fit(runs, sizes.gradient_bytes)))
+    print(describe(fit(runs, *data)))
     if len(names(runs)) > 2:
-        for check in leave_out_largest(runs, sizes.gradient_bytes):
+        for check in leave_out_largest(runs, *data):
             print(
                 f"check: {check.ranks} ranks left out of the fit: predicted "
                 f"{check.predicted:.4g} s, measured {check.measured:.4g} s "

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
+MPIRUN = ["mpirun", "--oversubscribe"]
 MPIRUN += ["--mca", "btl", "vader,self", "--mca", "mpi_yield_when_idle", "1"]
 SHARES = ["graphs", "network", "moving", "waiting"]
 ALONE, SHARED, APART = "one", "two", "apart"
@@ -38,7 +38,7 @@ class Work:
 
 def command(work: Work, name: str, ranks: int, cores: str) -> list[str]:
     line = [*MPIRUN, *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
-    line += ["-n", str(ranks), "taskset", "-c", cores]
+    line += ["-n", str(ranks), "--cpu-set", cores, "--bind-to", "core"]
     line += [str(work.program), "--threads", "1", "--config", str(work.config)]
     line += ["--start", str(work.start), "--cache", str(work.folder)]
     line += ["--out", str(work.folder / name)]
