@@ -117,7 +117,7 @@ DIST_SHARED := $(LIB)/libexatrkx_dist.so
 DIST_STATIC := $(LIB)/libexatrkx_dist.a
 # NCCL comes with the toolkit or beside it, where its header is.
 ifneq ($(and $(filter 1,$(CUDA)),$(wildcard $(CUDA_HOME)/include/nccl.h)),)
-DIST_NCCL := $(BUILD)/obj/cuda/dist/nccl.o
+DIST_NCCL := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cuda/dist/*.c))
 NCCL_LDLIBS := -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lnccl \
     -lcudart_static -lrt -ldl -Wl,-rpath,$(CUDA_HOME)/lib64:$(CUDA_HOME)/lib
 else
