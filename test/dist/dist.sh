@@ -16,6 +16,12 @@ fail()
     exit 1
 }
 
+# The script for SLURM that the page has.
+sed -n '/^## Under SLURM/,/^## /{/^```sh$/,/^```$/p;}' docs/distributed.md |
+    sed '1d;$d' >"$place/job.sh"
+grep -q '^srun ' "$place/job.sh" || fail 'no script for SLURM on the page'
+sh -n "$place/job.sh" || fail 'the script for SLURM'
+
 # Five graphs a step: two ranks have 3 and 2, eight have one or none.
 config()
 {

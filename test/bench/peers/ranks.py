@@ -214,7 +214,7 @@ def measure(options: argparse.Namespace, kind: str, n_ranks: int) -> dict[str, A
         texts = finish(start(command, n_ranks))[:1]
     runs = [json.loads(text.splitlines()[-1]) for text in texts]
     seconds = [step for run in runs for step in run["seconds"]]
-    name = "2 apart" if n_ranks == APART else f"{n_ranks} processes"
+    name = {1: "1 process", 2: "2 processes", APART: "2 side by side"}[n_ranks]
     print(f"{kind}, {name}: {median(seconds):.3f} s a step", file=sys.stderr)
     return runs[0] | {"seconds": seconds}
 

@@ -3,6 +3,7 @@
     python -m scaling measure --out DIR --data EVENTS... --start MODEL
     python -m scaling predict --out DIR
     python -m scaling strong --out DIR --data EVENTS... --start MODEL
+    python -m scaling balance --out DIR --data EVENTS... --ranks N
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -15,6 +16,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from .balance import describe as describe_balance
+from .balance import measure as measure_balance
 from .chart import PUBLISHED, Curve, draw
 from .model import Model, Run, fit, leave_out_largest, on_network, speed_up
 from .runs import Plan, measure, names, read_runs, read_sizes, read_sums
@@ -23,7 +26,7 @@ from .strong import describe as describe_strong
 from .strong import measure as measure_strong
 
 PREDICTED = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
-SHOWN = [32, 64, 1024]
+SHOWN = [64, 1024]
 
 
 def counts(text: str) -> list[int]:
@@ -38,7 +41,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m scaling", description="How training scales on many ranks."
     )
     add = parser.add_argument
-    add("what", choices=["measure", "predict", "strong"])
+    add("what", choices=list(COMMANDS))
     add("--out", type=Path, required=True, metavar="DIR", help="of the runs")
     add("--program", type=Path, default=Path("build/examples/etx-train-distributed"))
     add("--start", type=Path, default=Path("examples/models/default.safetensors"))
@@ -126,8 +129,11 @@ def predict(arguments: argparse.Namespace) -> None:
     curves = make_curves(arguments, runs)
     print("predicted speed-up, not measured:")
     for ranks, value in zip(curves[2].ranks, curves[2].speed_up):
-        if ranks in SHOWN:
-            print(f"  {ranks} GPUs: {value:.4g}, efficiency {value / ranks:.3f}")
+        beside = f"; published {PUBLISHED[ranks]:.4g}" if ranks in PUBLISHED else ""
+        if ranks in SHOWN or beside:
+            print(
+                f"  {ranks} GPUs: {value:.4g}, efficiency {value / ranks:.3f}{beside}"
+            )
     if importlib.util.find_spec("matplotlib") is None:
         print("no chart: matplotlib is not installed")
         return
@@ -136,30 +142,56 @@ def predict(arguments: argparse.Namespace) -> None:
     print(f"chart: {chart}")
 
 
+def run_measure(arguments: argparse.Namespace) -> None:
+    plan = Plan(
+        arguments.program,
+        arguments.start,
+        arguments.data,
+        arguments.ranks,
+        arguments.edges,
+        arguments.graphs,
+        arguments.steps,
+    )
+    measure(plan, arguments.out)
+
+
+def run_strong(arguments: argparse.Namespace) -> None:
+    work = Work(
+        arguments.program,
+        arguments.start,
+        arguments.config,
+        arguments.data,
+        arguments.out,
+    )
+    print(describe_strong(measure_strong(work, arguments.rounds)))
+
+
+def run_balance(arguments: argparse.Namespace) -> None:
+    deals = measure_balance(
+        arguments.program,
+        arguments.out,
+        arguments.data,
+        max(arguments.ranks),
+        arguments.graphs,
+        arguments.steps,
+    )
+    print(describe_balance(deals))
+
+
+COMMANDS = {
+    "measure": run_measure,
+    "predict": predict,
+    "strong": run_strong,
+    "balance": run_balance,
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parse_arguments(arguments)
-    if parsed.what == "predict":
-        predict(parsed)
-        return 0
-    if not parsed.data:
+    if parsed.what != "predict" and not parsed.data:
         print(f"{parsed.what} needs --data", file=sys.stderr)
         return 2
-    if parsed.what == "strong":
-        work = Work(
-            parsed.program, parsed.start, parsed.config, parsed.data, parsed.out
-        )
-        print(describe_strong(measure_strong(work, parsed.rounds)))
-        return 0
-    plan = Plan(
-        parsed.program,
-        parsed.start,
-        parsed.data,
-        parsed.ranks,
-        parsed.edges,
-        parsed.graphs,
-        parsed.steps,
-    )
-    measure(plan, parsed.out)
+    COMMANDS[parsed.what](parsed)
     return 0
 
 
