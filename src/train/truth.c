@@ -67,6 +67,32 @@ done:
     return status;
 }
 
+static float weight_of(const etx_particle *particle, bool is_signal,
+    const struct etx_train_truth *options)
+{
+    const double radius =
+        hypot((double)particle->vertex[0], (double)particle->vertex[1]);
+    const float weight = is_signal ? 1.0f : options->low_pt_weight;
+
+    return radius > (double)options->displaced_radius
+               ? weight * options->displaced_weight
+               : weight;
+}
+
+static etx_status weigh_pairs(struct etx_truth *truth,
+    const struct etx_event *event, const struct etx_train_truth *options)
+{
+    const etx_status status = etx_alloc(&truth->pair_weight, event->n_hits,
+        sizeof *truth->pair_weight, "truth weights");
+
+    for (int64_t i = 0; i < event->n_hits && status == ETX_OK; i++)
+        if (event->particle_row[i] >= 0)
+            truth->pair_weight[i] =
+                weight_of(event->particles + event->particle_row[i],
+                    truth->is_signal[i], options);
+    return status;
+}
+
 /* Hits that training does not see: noise, and particles that are too soft. */
 static etx_status mark_dropped(struct etx_truth *truth,
     const struct etx_event *event, const struct etx_train_truth *options)
@@ -133,6 +159,7 @@ etx_status etx_truth_build(struct etx_truth *out,
     ETX_CHECK(etx_alloc(&truth.offset, event->n_hits + 1,
         sizeof *truth.offset, "truth pairs"));
     ETX_CHECK(mark_signal(&truth, event, options));
+    ETX_CHECK(weigh_pairs(&truth, event, options));
     ETX_CHECK(mark_dropped(&truth, event, options));
     ETX_CHECK(etx_truth_pairs(
         truth.offset, &truth.partner, event, options->pairs));
@@ -149,6 +176,7 @@ void etx_truth_clear(struct etx_truth *truth)
     etx_release(truth->offset);
     etx_release(truth->partner);
     etx_release(truth->is_signal);
+    etx_release(truth->pair_weight);
     etx_release(truth->is_dropped);
     memset(truth, 0, sizeof *truth);
 }
@@ -192,11 +220,9 @@ void etx_truth_label(float *target, float *weight,
     case ETX_PAIR_FALSE:
         break;
     case ETX_PAIR_LOW_PT:
-        *target = 1.0f;
-        *weight = options->low_pt_weight;
-        break;
     case ETX_PAIR_SIGNAL:
         *target = 1.0f;
+        *weight = truth->pair_weight[a];
         break;
     case ETX_PAIR_SAME:
         *target = options->same_particle == ETX_SAME_PARTICLE_TRUE;
