@@ -5,31 +5,20 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "data/particle.h"
 #include "train/truth_pairs.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-static double transverse_momentum(const etx_particle *particle)
-{
-    return hypot(
-        (double)particle->momentum[0], (double)particle->momentum[1]);
-}
-
-static double pseudorapidity(const etx_particle *particle)
-{
-    return asinh((double)particle->momentum[2] /
-                 fmax(transverse_momentum(particle), 1e-9));
-}
-
 static bool particle_is_signal(const etx_particle *particle, int64_t n_hits,
     const struct etx_train_truth *options)
 {
-    if (!(transverse_momentum(particle) > (double)options->min_pt))
+    if (!(etx_particle_pt(particle) > (double)options->min_pt))
         return false;
     if (options->max_eta > 0.0f &&
-        !(fabs(pseudorapidity(particle)) < (double)options->max_eta))
+        !(fabs(etx_particle_eta(particle)) < (double)options->max_eta))
         return false;
     return n_hits >= options->min_hits;
 }
@@ -70,11 +59,9 @@ done:
 static float weight_of(const etx_particle *particle, bool is_signal,
     const struct etx_train_truth *options)
 {
-    const double radius =
-        hypot((double)particle->vertex[0], (double)particle->vertex[1]);
     const float weight = is_signal ? 1.0f : options->low_pt_weight;
 
-    return radius > (double)options->displaced_radius
+    return etx_particle_radius(particle) > (double)options->displaced_radius
                ? weight * options->displaced_weight
                : weight;
 }
@@ -108,7 +95,7 @@ static etx_status mark_dropped(struct etx_truth *truth,
 
         truth->is_dropped[i] =
             p < 0 ? options->drop_noise != 0
-                  : transverse_momentum(event->particles + p) <
+                  : etx_particle_pt(event->particles + p) <
                         (double)options->background_min_pt;
     }
 done:
