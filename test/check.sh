@@ -37,6 +37,7 @@ test/programs/programs.sh "$build"
 echo '== distributed'
 test/dist/dist.sh "$build"
 test/dist/mpi_faults.sh "$build"
+test/dist/nccl.sh
 echo '== installed copy'
 test/programs/install.sh
 echo '== parts of a graph'

@@ -17,6 +17,7 @@ fail()
 }
 
 # The script for SLURM that the page has.
+# shellcheck disable=SC2016
 sed -n '/^## Under SLURM/,/^## /{/^```sh$/,/^```$/p;}' docs/distributed.md |
     sed '1d;$d' >"$place/job.sh"
 grep -q '^srun ' "$place/job.sh" || fail 'no script for SLURM on the page'
