@@ -19,7 +19,7 @@ static etx_status sum(
     static const ncclDataType_t types[] = {
         [ETX_COMM_F32] = ncclFloat32,
         [ETX_COMM_F64] = ncclFloat64,
-        [ETX_COMM_I64] = ncclInt64,
+        [ETX_COMM_I64] = ncclUint64,
     };
     struct nccl *nccl = self(comm);
     const size_t bytes = (size_t)n * (type == ETX_COMM_F32 ? 4 : 8);

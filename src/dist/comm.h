@@ -37,7 +37,8 @@ struct etx_comm_transport {
 
     /* values [n] of type (enum etx_comm_type) become their sum over the ranks,
      * the same bits on every rank. The order of the sum is the transport's;
-     * where all ranks but one hold zeros the sum is exact. */
+     * where all ranks but one hold zeros the sum is exact. Integers are added
+     * modulo 2^64. */
     etx_status (*sum)(
         struct etx_comm *comm, void *values, int64_t n, int32_t type);
 

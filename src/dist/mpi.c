@@ -84,7 +84,7 @@ static MPI_Datatype find_type(int32_t type)
 {
     if (type == ETX_COMM_F32)
         return MPI_FLOAT;
-    return type == ETX_COMM_F64 ? MPI_DOUBLE : MPI_INT64_T;
+    return type == ETX_COMM_F64 ? MPI_DOUBLE : MPI_UINT64_T;
 }
 
 static etx_status sum(

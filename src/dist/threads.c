@@ -208,16 +208,17 @@ static void add_doubles(const struct group *group, int64_t first, int64_t last)
     }
 }
 
+/* Modulo 2^64, as unsigned numbers are added. */
 static void add_integers(
     const struct group *group, int64_t first, int64_t last)
 {
     for (int64_t i = first; i < last; i++) {
-        int64_t sum = ((const int64_t *)group->shown[0].data)[i];
+        uint64_t sum = ((const uint64_t *)group->shown[0].data)[i];
 
         for (int32_t r = 1; r < group->n_ranks; r++)
-            sum += ((const int64_t *)group->shown[r].data)[i];
+            sum += ((const uint64_t *)group->shown[r].data)[i];
         for (int32_t r = 0; r < group->n_ranks; r++)
-            ((int64_t *)group->shown[r].data)[i] = sum;
+            ((uint64_t *)group->shown[r].data)[i] = sum;
     }
 }
 

@@ -157,6 +157,40 @@ START_TEST(test_parts_sectors)
 }
 END_TEST
 
+/* A chain of hits along z, one of them on the beam line, whose azimuths change
+ * sides at every hit: half of them by pseudorapidity takes one edge apart, half
+ * by azimuth seven. */
+START_TEST(test_parts_halves)
+{
+    enum { N_HITS = 8 };
+    float x[3 * N_HITS];
+    int32_t src[N_HITS - 1];
+    int32_t dst[N_HITS - 1];
+    int32_t owners[N_HITS];
+    etx_event *event = NULL;
+    etx_graph *graph = NULL;
+
+    for (int32_t i = 0; i < N_HITS; i++) {
+        x[3 * i] = i == 0 ? 0.0f : 100.0f;
+        x[3 * i + 1] = i == 0 ? 0.0f : i % 2 == 0 ? -5.0f : 5.0f;
+        x[3 * i + 2] = 100.0f * ((float)i - 3.5f);
+    }
+    for (int32_t i = 0; i + 1 < N_HITS; i++) {
+        src[i] = i;
+        dst[i] = i + 1;
+    }
+    ck_assert_ok(etx_event_create(&event, N_HITS, NULL, x));
+    ck_assert_ok(etx_graph_from_edges(
+        &graph, N_HITS, N_HITS - 1, src, dst, NULL, NULL));
+    ck_assert_ok(
+        etx_graph_partition(owners, graph, event, 2, ETX_PARTITION_KD));
+    for (int32_t i = 0; i < N_HITS; i++)
+        ck_assert_int_eq(owners[i], i >= N_HITS / 2);
+    etx_graph_free(graph);
+    etx_event_free(event);
+}
+END_TEST
+
 START_TEST(test_parts_refused)
 {
     struct job job;
@@ -595,6 +629,7 @@ Suite *etx_suite_parts(void)
 
     etx_test_add(suite, "partition", test_parts_partition);
     etx_test_add(suite, "sectors", test_parts_sectors);
+    etx_test_add(suite, "halves", test_parts_halves);
     etx_test_add(suite, "refused", test_parts_refused);
     etx_test_add(suite, "hold", test_parts_hold);
     etx_test_add(suite, "memory", test_parts_memory);
