@@ -230,6 +230,8 @@ class etx_training_report(c.Structure):
         ("is_finished", c.c_int32),
         ("imbalance", c.c_double),
         ("loss_spread", c.c_double),
+        ("pt_error", c.c_double),
+        ("pt_spread", c.c_double),
     ]
 
 
