@@ -66,6 +66,7 @@ struct etx_tape {
     int32_t is_half;    /* kept as bfloat16, the nearest of the float32 */
 
     /* Of a network that has_pt_head, for its graph's edges; or NULL. */
+    int32_t is_forward_only; /* nothing is kept: no backward follows */
     float *pt;         /* [n_edges] the forward writes what the head says */
     const float *d_pt; /* [n_edges] its gradient, which the backward takes */
 };

@@ -38,7 +38,7 @@ void etx_latents_open(struct etx_latents *latents,
     const int64_t n = shape->n_values;
 
     *latents = (struct etx_latents){.shape = *shape,
-        .keeps = tape != NULL,
+        .keeps = tape != NULL && !tape->is_forward_only,
         .is_half = tape != NULL && tape->is_half,
         .stride = 1,
         .held = {-1, -1, -1}};

@@ -67,7 +67,7 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     if (trainer->config.loss.pt_weight > 0.0f)
         ETX_CHECK(etx_pt_targets(&wedge->pt_target,
             trainer->context->stream->arena, &trainer->config.loss,
-            event->event, &wedge->sample, wedge->graph, &wedge->edges));
+            event->event, wedge->sample.row, wedge->graph, &wedge->edges));
 done:
     return status;
 }

@@ -233,6 +233,8 @@ class etx_training_report(c.Structure):
         ("loss_spread", c.c_double),
         ("graphs_seconds", c.c_double),
         ("network_seconds", c.c_double),
+        ("pt_error", c.c_double),
+        ("pt_spread", c.c_double),
     ]
 
 

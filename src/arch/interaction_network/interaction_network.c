@@ -207,7 +207,7 @@ static etx_status forward(const struct etx_network *network,
         tape->state = latents;
 done:
     etx_interaction_close(&run);
-    if (tape == NULL || status != ETX_OK)
+    if (tape == NULL || tape->is_forward_only || status != ETX_OK)
         etx_arena_reset(arena, mark);
     return status;
 }

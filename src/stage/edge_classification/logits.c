@@ -6,13 +6,15 @@
 #include "base/check.h"
 #include "base/status.h"
 
-etx_status etx_stage_edge_logits(float *logits, struct etx_context *context,
+etx_status etx_stage_edge_logits(
+    const struct etx_edge_output *out, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event)
 {
     etx_status status;
     struct etx_network here;
     struct etx_network_input input = {0};
+    struct etx_tape tape = {.is_forward_only = 1, .pt = out->pt};
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
     if (graph->n_nodes != event->n_hits)
@@ -29,7 +31,8 @@ etx_status etx_stage_edge_logits(float *logits, struct etx_context *context,
         3 * event->n_hits, "positions of hits"));
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     ETX_CHECK(etx_stage_network(&here, context, network));
-    status = network->arch->forward(&here, context, &input, NULL, logits);
+    status = network->arch->forward(
+        &here, context, &input, out->pt != NULL ? &tape : NULL, out->logit);
 done:
     etx_arena_reset(context->stream->arena, mark);
     return status;
@@ -64,10 +67,11 @@ etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
     const struct etx_graph *graph, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
+    const struct etx_edge_output out = {.logit = score};
     struct etx_activation_args args = {0};
 
     ETX_CHECK(etx_stage_edge_logits(
-        score, context, network, node_features, graph, event));
+        &out, context, network, node_features, graph, event));
     ETX_CHECK(check_finite(context, score, graph, network));
     args.n = graph->n_edges;
     args.activation = ETX_ACTIVATION_SIGMOID;
