@@ -5,6 +5,7 @@
 #define ETX_CUDA_BACKEND_HALF_CUH
 
 #include <cuda_fp16.h>
+#include <cuda_runtime.h>
 #include <stdint.h>
 
 __device__ static inline uint16_t etx_half(float x)
@@ -20,7 +21,9 @@ __device__ static inline float etx_unhalf(uint16_t half)
 /* Two of them in a word, the first in its lower bits, as they lie in memory. */
 __device__ static inline uint32_t etx_half_pair(float first, float second)
 {
-    return (uint32_t)etx_half(first) | (uint32_t)etx_half(second) << 16;
+    const __half2 pair = __floats2half2_rn(first, second);
+
+    return *reinterpret_cast<const uint32_t *>(&pair);
 }
 
 #endif

@@ -443,6 +443,8 @@ __device__ static void run_tile(const struct fused &net, uint16_t *x,
         if (l == 0) {
             for (int32_t p = 0; p < net.n_added; p++)
                 add_rows(sum, net.added[p], at);
+            /* A product of tiles takes the warp together. */
+            __syncwarp();
             multiply_input(sum, x, net.pitch, packed, layer);
         } else {
             multiply_sums<TILES>(sum, a, packed, layer);

@@ -14,9 +14,18 @@ struct __half {
     uint16_t bits;
 };
 
+struct alignas(4) __half2 {
+    __half x, y; /* x in the lower bits */
+};
+
 static inline __half __float2half_rn(float x)
 {
     return {etx_float16_from_float(x)};
+}
+
+static inline __half2 __floats2half2_rn(float x, float y)
+{
+    return {__float2half_rn(x), __float2half_rn(y)};
 }
 
 static inline float __half2float(__half half)

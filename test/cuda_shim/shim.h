@@ -21,6 +21,9 @@ void shim_fail_call(int64_t number);
 /* Calls since then. */
 int64_t shim_calls(void);
 
+/* Kernels started since the process began, without those of libraries. */
+int64_t shim_launches(void);
+
 /* Allocations, streams, events, pools and handles that are not given back. */
 int64_t shim_live(void);
 
