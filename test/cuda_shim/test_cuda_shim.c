@@ -10,7 +10,7 @@
 
 /* Kernels of a search; where each takes microseconds, their number is what an
  * event of few hits takes. docs/cuda.md says what they are. */
-#define MOST_LAUNCHES 300
+#define MOST_LAUNCHES 200
 
 /* A failure at each call would run the pipeline thousands of times. */
 #define MOST_FAILURES 8
