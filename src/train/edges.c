@@ -108,7 +108,7 @@ struct etx_tape etx_train_tape(const struct etx_trainer *trainer)
     const struct etx_train_memory *memory = &trainer->config.memory;
 
     return (struct etx_tape){.recomputes = memory->checkpointing,
-        .is_half = memory->precision == ETX_PRECISION_BF16};
+        .is_half = memory->precision == ETX_MEMORY_BF16};
 }
 
 /* Room for what the momentum head says, and its gradient. */

@@ -62,16 +62,33 @@ done:
     return status;
 }
 
+/* Scores may be computed in float16, as the caller of the context has it;
+ * logits of a training's validation are as precise as the training. */
+static etx_status infer_logits(float *logits, struct etx_context *context,
+    const struct etx_network *network, const float *node_features,
+    const struct etx_graph *graph, const struct etx_event *event)
+{
+    struct etx_stream *stream = context->stream;
+    const struct etx_edge_output out = {.logit = logits};
+    etx_status status;
+
+    stream->is_half = stream->place != NULL &&
+                      context->options.precision != ETX_PRECISION_FLOAT32;
+    status = etx_stage_edge_logits(
+        &out, context, network, node_features, graph, event);
+    stream->is_half = 0;
+    return status;
+}
+
 etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
-    const struct etx_edge_output out = {.logit = score};
     struct etx_activation_args args = {0};
 
-    ETX_CHECK(etx_stage_edge_logits(
-        &out, context, network, node_features, graph, event));
+    ETX_CHECK(infer_logits(
+        score, context, network, node_features, graph, event));
     ETX_CHECK(check_finite(context, score, graph, network));
     args.n = graph->n_edges;
     args.activation = ETX_ACTIVATION_SIGMOID;
