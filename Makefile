@@ -181,7 +181,7 @@ PYTHON_C := bindings/python/exatrkx/_declarations.py
 
 # ----------------------------------------------------------------- targets --
 
-.PHONY: all lib programs tests check demo bench bench-peers bench-peers-deps \
+.PHONY: all lib programs tests resources check demo bench bench-peers bench-peers-deps \
     bench-ranks check-kill install uninstall dist docs declarations \
     format lint clean deps help gpu bundle asan tsan fuzz coverage abi
 .DELETE_ON_ERROR:
@@ -197,6 +197,7 @@ help:
 	@echo 'make bench-ranks  train on two processes beside PyTorch DDP'
 	@echo 'make gpu        build with CUDA=1, test and time on a GPU; one report'
 	@echo 'make bundle     a folder that does the same on a bare machine'
+	@echo 'make resources  registers and spills of the kernels, as a table'
 	@echo 'make install    PREFIX=/usr/local DESTDIR='
 	@echo 'make declarations  the C interface for Python, from the headers'
 	@echo 'make lint docs format asan tsan fuzz coverage abi clean'
@@ -242,7 +243,8 @@ $(BUILD)/obj/examples/%.o: examples/%.c
 	$(call compile,-Iexamples -DETX_DATA_DIR='"$(DATADIR)"')
 $(BUILD)/obj/cuda/%.o: cuda/%.cu
 	@mkdir -p $(@D) && echo "  nvcc  $@"
-	@$(NVCC) $(CUDA_FLAGS) -c $< -o $@
+	@$(NVCC) $(CUDA_FLAGS) -Xptxas -v -c $< -o $@ 2> $@.ptxas || \
+	    { cat $@.ptxas >&2; rm -f $@; exit 1; }
 $(BUILD)/obj/test/%.o: test/%.c $(BUILD)/gen/suites.h
 	$(call compile,-Itest/unit -Itest/checkop)
 
@@ -253,6 +255,7 @@ $(BUILD)/obj/test/cuda/%.o: test/cuda/%.cu
 $(BUILD)/obj/shim/%.o: %
 	@mkdir -p $(@D) && echo "  c++   $@"
 	@$(filter ccache,$(CC)) $(CXX) -x c++ -std=c++17 -O2 -g -ffp-contract=off \
+	    -fno-strict-aliasing \
 	    -Wall -Wextra -Werror -I$(SHIM) -I. -Iinclude -Isrc -Itest/checkop \
 	    -MMD -MP -c $< -o $@
 
@@ -408,6 +411,11 @@ gpu: deps
 	@$(MAKE) --no-print-directory CUDA=1 all tests
 	@echo $(DEVICE_SUITES) > build/cuda/test/device-suites
 	@test/cuda/gpu.sh build/cuda/test build/cuda/examples $(GPU_OUT)
+# Registers, shared memory and spills of the kernels, as ptxas told when they
+# were compiled.
+resources: deps
+	@$(MAKE) --no-print-directory CUDA=1 lib
+	@test/cuda/resources.sh build/cuda/obj/cuda
 bundle: deps
 	@$(MAKE) --no-print-directory CUDA=1 all tests
 	@echo $(DEVICE_SUITES) > build/cuda/test/device-suites

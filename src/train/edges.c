@@ -67,7 +67,7 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     if (trainer->config.loss.pt_weight > 0.0f)
         ETX_CHECK(etx_pt_targets(&wedge->pt_target,
             trainer->context->stream->arena, &trainer->config.loss,
-            event->event, &wedge->sample, wedge->graph, &wedge->edges));
+            event->event, wedge->sample.row, wedge->graph, &wedge->edges));
 done:
     return status;
 }
@@ -108,7 +108,7 @@ struct etx_tape etx_train_tape(const struct etx_trainer *trainer)
     const struct etx_train_memory *memory = &trainer->config.memory;
 
     return (struct etx_tape){.recomputes = memory->checkpointing,
-        .is_half = memory->precision == ETX_PRECISION_BF16};
+        .is_half = memory->precision == ETX_MEMORY_BF16};
 }
 
 /* Room for what the momentum head says, and its gradient. */

@@ -22,6 +22,7 @@ struct etx_train_events {
 struct etx_train_result {
     int64_t step; /* -1: never validated */
     double loss, n_edges, efficiency, purity, auc, threshold;
+    double pt_error, pt_spread;
 };
 
 /* Numbers of a model that validation sets. */
