@@ -30,6 +30,11 @@ ${CC:-gcc} -std=c11 -Wall -Wextra -Werror "$place/program.c" \
     $(pkg-config --cflags --libs exatrkx) -o "$place/program"
 export LD_LIBRARY_PATH="$place/root/usr/lib"
 run "$place/program"
+# From a folder that has no examples/: the model is that of the moved prefix.
+event=$PWD/examples/data/event000000001
+(cd "$place" && unset ETX_DATA &&
+    root/usr/bin/etx-find-tracks --event "$event" --out moved.csv 2>/dev/null)
+[ "$(wc -l <"$place/moved.csv")" -gt 100 ]
 for program in "$place"/root/usr/bin/etx-*; do
     page=$place/root/usr/share/man/man1/$(basename "$program").1
     [ "$("$program" --help | grep -c '^  --')" -eq \
