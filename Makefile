@@ -470,8 +470,7 @@ format:
 	    --style=file:test/lint/clang-format.yaml
 
 # What the files of pkgconfig/ say of this build and where it goes.
-FILL_IN = sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
-    -e 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(MAJOR)|' -e \
+FILL_IN = sed -e 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(MAJOR)|' -e \
     "s|@PREFIX_FROM_LIBDIR@|$$(realpath -ms --relative-to=$(LIBDIR) $(PREFIX))|"
 
 install: all

@@ -365,10 +365,33 @@ int program_context(etx_context **out, const char *device, int64_t *n_threads)
     return 0;
 }
 
+/* The folder of shipped files of the prefix that this program is installed in,
+ * so that a prefix may be moved; "" when it is not known. */
+static void find_prefix_data(char *out, size_t size)
+{
+    char path[MAX_PATH_BYTES];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    char *slash;
+
+    out[0] = '\0';
+    if (n <= 0)
+        return;
+    path[n] = '\0';
+    slash = strrchr(path, '/');
+    if (slash == NULL)
+        return;
+    *slash = '\0';
+    if (snprintf(out, size, "%s/../share/exatrkx", path) >= (int)size)
+        out[0] = '\0';
+}
+
 char *program_shipped_file(const char *relative)
 {
-    const char *places[] = {getenv("ETX_DATA"), ETX_DATA_DIR, "examples"};
+    char prefix_data[MAX_PATH_BYTES];
+    const char *places[] = {
+        getenv("ETX_DATA"), prefix_data, ETX_DATA_DIR, "examples"};
 
+    find_prefix_data(prefix_data, sizeof prefix_data);
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
         char path[MAX_PATH_BYTES];
         const int written =

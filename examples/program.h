@@ -74,8 +74,8 @@ int program_model(etx_model **out, const char *path);
 /* The TrackML detector: path, or the one that ships with the project. */
 int program_detector(etx_detector **out, const char *path);
 
-/* Path of a shipped file (ETX_DATA, the install prefix, or examples/ beside
- * the build), or NULL; the caller frees it. */
+/* Path of a shipped file (below ETX_DATA, ../share/exatrkx beside the program,
+ * the install prefix of the build, or examples), or NULL; the caller frees it. */
 char *program_shipped_file(const char *relative);
 
 /* Allocate or end the program. */

@@ -49,16 +49,17 @@ else
 fi
 LD_LIBRARY_PATH=$(dirname "$place"/root/usr/lib/*/libexatrkx.so.0)
 export LD_LIBRARY_PATH
-export ETX_DATA="$place/root/usr/share/exatrkx"
-"$place/root/usr/bin/etx-find-tracks" --event examples/data/event000000001 \
-    --out "$place/tracks.csv"
+event=$PWD/examples/data/event000000001
+unset ETX_DATA ETX_LIBRARY
+# From a folder that has no examples/: the model is that of the packages.
+(cd "$place" && root/usr/bin/etx-find-tracks --event "$event" --out tracks.csv)
+grep -q /usr/share/exatrkx "$place/root/usr/bin/etx-find-tracks"
 [ "$(wc -l <"$place/tracks.csv")" -gt 100 ]
 "$place/root/usr/bin/etx-train-distributed" --help >"$place/help"
 if python3 -c 'import numpy' 2>/dev/null; then
-    (unset ETX_LIBRARY ETX_DATA && PYTHONDONTWRITEBYTECODE=1 \
+    (cd "$place" && PYTHONDONTWRITEBYTECODE=1 \
         PYTHONPATH="$place/root/usr/lib/python3/dist-packages" \
-        python3 -m exatrkx find-tracks --event examples/data/event000000001 \
-        --out "$place/python.csv")
+        python3 -m exatrkx find-tracks --event "$event" --out python.csv)
     cmp "$place/tracks.csv" "$place/python.csv"
 else
     echo 'SKIPPED the package of Python: no numpy'

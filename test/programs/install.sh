@@ -30,11 +30,22 @@ ${CC:-gcc} -std=c11 -Wall -Wextra -Werror "$place/program.c" \
     $(pkg-config --cflags --libs exatrkx) -o "$place/program"
 export LD_LIBRARY_PATH="$place/root/usr/lib"
 run "$place/program"
+# From a folder that has no examples/: the model is that of the moved prefix.
+event=$PWD/examples/data/event000000001
+(cd "$place" && unset ETX_DATA &&
+    root/usr/bin/etx-find-tracks --event "$event" --out moved.csv >/dev/null)
+[ "$(wc -l <"$place/moved.csv")" -gt 100 ]
 for program in "$place"/root/usr/bin/etx-*; do
     page=$place/root/usr/share/man/man1/$(basename "$program").1
     [ "$("$program" --help | grep -c '^  --')" -eq \
         "$(grep -c '^\.B \\-\\-' "$page")" ]
 done
+# The same without the root's name: the prefix itself was moved.
+unset PKG_CONFIG_SYSROOT_DIR
+# shellcheck disable=SC2046
+${CC:-gcc} -std=c11 "$place/program.c" $(pkg-config --cflags --libs exatrkx) \
+    -o "$place/program"
+run "$place/program"
 cat >"$place/ranks.c" <<'END'
 #include <exatrkx/dist.h>
 
