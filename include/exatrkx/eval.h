@@ -82,6 +82,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_evaluation_rates(
 
 #define ETX_VARIABLE_PT 0  /* transverse momentum, GeV */
 #define ETX_VARIABLE_ETA 1 /* pseudorapidity */
+#define ETX_VARIABLE_RADIUS 2 /* of production, from the beam line, mm */
 
 /* Reconstructable and matched reconstructable selected particles in bins of
  * a variable: bin b is edges[b] <= value < edges[b + 1]; edges [n_bins + 1]

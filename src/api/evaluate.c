@@ -192,9 +192,9 @@ static etx_status check_bins(
 {
     etx_status status;
 
-    if (variable != ETX_VARIABLE_PT && variable != ETX_VARIABLE_ETA)
+    if (variable < ETX_VARIABLE_PT || variable > ETX_VARIABLE_RADIUS)
         return etx_fail(ETX_ERR_ARGUMENT, "%s: variable %d is not in %d..%d",
-            function, variable, ETX_VARIABLE_PT, ETX_VARIABLE_ETA);
+            function, variable, ETX_VARIABLE_PT, ETX_VARIABLE_RADIUS);
     if (n_bins < 1 || n_bins == INT64_MAX)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: n_bins %" PRId64 " is not a number of bins", function, n_bins);

@@ -1,9 +1,10 @@
-/* eval/binned.c -- efficiency as a function of pT or eta.
+/* eval/binned.c -- efficiency against a property of particles.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "eval/metrics.h"
 
 #include "base/check.h"
+#include "data/particle.h"
 
 /* The bin b with edges[b] <= value < edges[b + 1], -1 outside. */
 static int64_t find_bin(const double *edges, int64_t n_bins, double value)
@@ -26,8 +27,14 @@ static int64_t find_bin(const double *edges, int64_t n_bins, double value)
 
 static double value_of(const etx_particle *particle, int32_t variable)
 {
-    return variable == ETX_VARIABLE_PT ? etx_particle_pt(particle)
-                                       : etx_particle_eta(particle);
+    switch (variable) {
+    case ETX_VARIABLE_PT:
+        return etx_particle_pt(particle);
+    case ETX_VARIABLE_ETA:
+        return etx_particle_eta(particle);
+    default:
+        return etx_particle_radius(particle);
+    }
 }
 
 etx_status etx_count_binned(int64_t *total, int64_t *matched,

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "data/particle.h"
 
 #include <math.h>
 
@@ -31,19 +32,6 @@ int32_t etx_track_has_majority(const struct etx_matching *matching,
 {
     return (double)matching->n_majority[t] >
            fraction * (double)track_size(tracks, t);
-}
-
-double etx_particle_pt(const etx_particle *particle)
-{
-    return hypot((double)particle->momentum[0], (double)particle->momentum[1]);
-}
-
-double etx_particle_eta(const etx_particle *particle)
-{
-    const double pt = etx_particle_pt(particle);
-    const double pz = (double)particle->momentum[2];
-
-    return pt > 0.0 ? asinh(pz / pt) : copysign(HUGE_VAL, pz);
 }
 
 int32_t etx_particle_is_selected(

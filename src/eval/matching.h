@@ -36,8 +36,6 @@ int32_t etx_track_is_counted(const struct etx_tracks *tracks, int64_t t,
 int32_t etx_track_has_majority(const struct etx_matching *matching,
     const struct etx_tracks *tracks, int64_t t, double fraction);
 
-double etx_particle_pt(const etx_particle *particle);  /* GeV */
-double etx_particle_eta(const etx_particle *particle); /* inf at pT = 0 */
 int32_t etx_particle_is_selected(
     const etx_particle *particle, const etx_evaluation_options *options);
 

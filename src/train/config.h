@@ -102,6 +102,8 @@ struct etx_train_truth {
     int32_t min_hits;      /* of a signal particle in the event */
     int32_t drop_noise;    /* training does not see hits without particle */
     float background_min_pt; /* GeV: nor hits of softer particles */
+    float displaced_radius;  /* mm: displaced particles start beyond it */
+    float displaced_weight;  /* times the weight of their true pairs */
 };
 
 struct etx_train_stability {

@@ -86,6 +86,8 @@ static void set_defaults(struct etx_train_config *config)
         .gradient_clip = 1.0f};
     config->truth = (struct etx_train_truth){.min_pt = 0.5f,
         .low_pt_weight = 0.5f,
+        .displaced_radius = 10.0f,
+        .displaced_weight = 1.0f,
         .same_particle = ETX_SAME_PARTICLE_IGNORE};
     config->sampling = (struct etx_train_sampling){.n_hits = 7000,
         .eta_window = 1.0f,
@@ -160,7 +162,11 @@ static etx_status read_truth(struct etx_train_truth *truth, const json_t *json)
         int_option("min_hits", &truth->min_hits, 0.0, LARGEST_INT),
         bool_option("drop_noise", &truth->drop_noise),
         float_option(
-            "background_min_pt", &truth->background_min_pt, 0.0, 1e6)};
+            "background_min_pt", &truth->background_min_pt, 0.0, 1e6),
+        float_option(
+            "displaced_radius", &truth->displaced_radius, 0.0, 1e6),
+        float_option(
+            "displaced_weight", &truth->displaced_weight, 0.0, 1e3)};
 
     return etx_options_read("truth", json, options, COUNT(options));
 }

@@ -33,11 +33,8 @@ static void add_pair(
 static void add_true_pair(struct etx_pairs *pairs, const struct source *source,
     int32_t a, int32_t b)
 {
-    const int is_signal =
-        source->truth->is_signal[source->sample->row[a]];
-
     add_pair(pairs, a, b, 1,
-        is_signal ? 1.0f : source->config->truth.low_pt_weight);
+        source->truth->pair_weight[source->sample->row[a]]);
 }
 
 static void add_true_pairs(

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/finite.h"
+#include "data/particle.h"
 
 #include <math.h>
 
@@ -16,13 +17,11 @@ static float describe_particle(const struct etx_train_loss *options,
     const struct etx_event *event, int32_t hit)
 {
     const int32_t row = event->particle_row[hit];
-    const float *momentum;
     double pt;
 
     if (row < 0)
         return NAN;
-    momentum = event->particles[row].momentum;
-    pt = hypot((double)momentum[0], (double)momentum[1]);
+    pt = etx_particle_pt(event->particles + row);
     if (!(pt > 0.0))
         return NAN;
     pt = pt > least_pt ? pt : least_pt;

@@ -5,31 +5,20 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "data/particle.h"
 #include "train/truth_pairs.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-static double transverse_momentum(const etx_particle *particle)
-{
-    return hypot(
-        (double)particle->momentum[0], (double)particle->momentum[1]);
-}
-
-static double pseudorapidity(const etx_particle *particle)
-{
-    return asinh((double)particle->momentum[2] /
-                 fmax(transverse_momentum(particle), 1e-9));
-}
-
 static bool particle_is_signal(const etx_particle *particle, int64_t n_hits,
     const struct etx_train_truth *options)
 {
-    if (!(transverse_momentum(particle) > (double)options->min_pt))
+    if (!(etx_particle_pt(particle) > (double)options->min_pt))
         return false;
     if (options->max_eta > 0.0f &&
-        !(fabs(pseudorapidity(particle)) < (double)options->max_eta))
+        !(fabs(etx_particle_eta(particle)) < (double)options->max_eta))
         return false;
     return n_hits >= options->min_hits;
 }
@@ -67,6 +56,30 @@ done:
     return status;
 }
 
+static float weight_of(const etx_particle *particle, bool is_signal,
+    const struct etx_train_truth *options)
+{
+    const float weight = is_signal ? 1.0f : options->low_pt_weight;
+
+    return etx_particle_radius(particle) > (double)options->displaced_radius
+               ? weight * options->displaced_weight
+               : weight;
+}
+
+static etx_status weigh_pairs(struct etx_truth *truth,
+    const struct etx_event *event, const struct etx_train_truth *options)
+{
+    const etx_status status = etx_alloc(&truth->pair_weight, event->n_hits,
+        sizeof *truth->pair_weight, "truth weights");
+
+    for (int64_t i = 0; i < event->n_hits && status == ETX_OK; i++)
+        if (event->particle_row[i] >= 0)
+            truth->pair_weight[i] =
+                weight_of(event->particles + event->particle_row[i],
+                    truth->is_signal[i], options);
+    return status;
+}
+
 /* Hits that training does not see: noise, and particles that are too soft. */
 static etx_status mark_dropped(struct etx_truth *truth,
     const struct etx_event *event, const struct etx_train_truth *options)
@@ -82,7 +95,7 @@ static etx_status mark_dropped(struct etx_truth *truth,
 
         truth->is_dropped[i] =
             p < 0 ? options->drop_noise != 0
-                  : transverse_momentum(event->particles + p) <
+                  : etx_particle_pt(event->particles + p) <
                         (double)options->background_min_pt;
     }
 done:
@@ -133,6 +146,7 @@ etx_status etx_truth_build(struct etx_truth *out,
     ETX_CHECK(etx_alloc(&truth.offset, event->n_hits + 1,
         sizeof *truth.offset, "truth pairs"));
     ETX_CHECK(mark_signal(&truth, event, options));
+    ETX_CHECK(weigh_pairs(&truth, event, options));
     ETX_CHECK(mark_dropped(&truth, event, options));
     ETX_CHECK(etx_truth_pairs(
         truth.offset, &truth.partner, event, options->pairs));
@@ -149,6 +163,7 @@ void etx_truth_clear(struct etx_truth *truth)
     etx_release(truth->offset);
     etx_release(truth->partner);
     etx_release(truth->is_signal);
+    etx_release(truth->pair_weight);
     etx_release(truth->is_dropped);
     memset(truth, 0, sizeof *truth);
 }
@@ -192,11 +207,9 @@ void etx_truth_label(float *target, float *weight,
     case ETX_PAIR_FALSE:
         break;
     case ETX_PAIR_LOW_PT:
-        *target = 1.0f;
-        *weight = options->low_pt_weight;
-        break;
     case ETX_PAIR_SIGNAL:
         *target = 1.0f;
+        *weight = truth->pair_weight[a];
         break;
     case ETX_PAIR_SAME:
         *target = options->same_particle == ETX_SAME_PARTICLE_TRUE;

@@ -28,6 +28,7 @@ struct etx_truth {
     int64_t *offset;         /* [n_hits + 1] places in partner */
     int32_t *partner;        /* [n_pairs] hits that follow one, ascending */
     uint8_t *is_signal;      /* [n_hits] the hit's particle is signal */
+    float *pair_weight;      /* [n_hits] in the loss, of its true pairs */
     uint8_t *is_dropped;     /* [n_hits] takes no part in training; or NULL */
 };
 

@@ -117,6 +117,10 @@ class TestPipeline(LibraryCase):
         )
         self.assertEqual(total[0], counts["n_particles_reconstructable"])
         self.assertEqual(matched[0], counts["n_reconstructable_matched"])
+        of_radius, _ = exatrkx.evaluate_binned(
+            self.event, self.tracks, "radius", [0, 10, 1e9], min_pt=0.5
+        )
+        self.assertEqual(of_radius.sum(), counts["n_particles_reconstructable"])
         rows, is_found = exatrkx.match(self.event, self.tracks)
         self.assertEqual(len(rows), len(self.tracks))
         self.assertTrue(is_found[rows[rows >= 0]].all())

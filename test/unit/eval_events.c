@@ -58,6 +58,7 @@ static etx_particle make_particle(int64_t id, double pt, double eta)
 {
     const etx_particle particle = {
         .id = id,
+        .vertex = {0.6f * (float)id, -0.8f * (float)id, 5.0f},
         .momentum = {(float)(0.6 * pt), (float)(-0.8 * pt),
             (float)(pt * sinh(eta))},
         .charge = id % 2 ? -1 : 1,

@@ -420,6 +420,7 @@ END_TEST
 START_TEST(test_eval_matching_binned)
 {
     static const double eta[] = {-1.0, 0.0, 1.0, 1.5};
+    static const double radius[] = {0.0, 15.0, 25.0, 35.0}; /* its id in mm */
     const int32_t hits[] = {P10, END, 11, 12, 13, END};
     etx_event *event = new_hand_event();
     etx_tracks *tracks = new_track_list(HAND_N_HITS, 2, hits);
@@ -443,6 +444,10 @@ START_TEST(test_eval_matching_binned)
         total, matched, event, tracks, &options, ETX_VARIABLE_ETA, 3, eta));
     ck_assert_mem_eq(total, ((const int64_t[]){0, 1, 1}), sizeof total);
     ck_assert_mem_eq(matched, ((const int64_t[]){0, 1, 0}), sizeof matched);
+    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks, &options,
+        ETX_VARIABLE_RADIUS, 3, radius));
+    ck_assert_mem_eq(total, ((const int64_t[]){1, 2, 2}), sizeof total);
+    ck_assert_mem_eq(matched, ((const int64_t[]){1, 1, 1}), sizeof matched);
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
@@ -557,8 +562,8 @@ START_TEST(test_eval_matching_refuses_arguments)
     ck_assert_fails(etx_match(NULL, NULL, no_truth, tracks, NULL),
         ETX_ERR_ARGUMENT, "no truth");
     ck_assert_fails(
-        etx_evaluate_binned(total, total, event, tracks, NULL, 2, 1, edges),
-        ETX_ERR_ARGUMENT, "variable 2");
+        etx_evaluate_binned(total, total, event, tracks, NULL, 3, 1, edges),
+        ETX_ERR_ARGUMENT, "variable 3");
     ck_assert_fails(
         etx_evaluate_binned(total, total, event, tracks, NULL, 0, 0, edges),
         ETX_ERR_ARGUMENT, "n_bins 0");

@@ -152,6 +152,31 @@ START_TEST(test_train_truth_hit_weights)
 }
 END_TEST
 
+/* Particle 7 starts 10 mm from the beam line, particle 9 beyond. */
+START_TEST(test_train_truth_displaced)
+{
+    struct etx_train_config config = make_config(
+        "{\"low_pt_weight\": 0.5, \"displaced_weight\": 3}", 0.0f);
+    etx_event *event = make_event(0);
+    struct etx_truth truth;
+    float target;
+    float w;
+
+    ck_assert_int_eq(
+        etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
+    etx_truth_label(&target, &w, &truth, 1, 2, &config);
+    ck_assert_float_eq(w, 1.0f);
+    etx_truth_label(&target, &w, &truth, 7, 8, &config);
+    ck_assert_float_eq(target, 1.0f);
+    ck_assert_float_eq(w, 1.5f);
+    etx_truth_label(&target, &w, &truth, 1, 8, &config);
+    ck_assert_float_eq(w, 1.0f);
+    etx_truth_clear(&truth);
+    etx_event_free(event);
+    etx_train_config_clear(&config);
+}
+END_TEST
+
 START_TEST(test_train_truth_chains)
 {
     struct etx_train_config config =
@@ -229,6 +254,7 @@ Suite *etx_suite_train_truth(void)
         (int)(sizeof rules / sizeof rules[0]));
     tcase_add_loop_test(tests, test_train_truth_dropped, 0, 2);
     tcase_add_test(tests, test_train_truth_hit_weights);
+    tcase_add_test(tests, test_train_truth_displaced);
     tcase_add_test(tests, test_train_truth_chains);
     tcase_add_test(tests, test_train_truth_missing);
     tcase_add_test(tests, test_train_truth_too_many_pairs);

@@ -31,6 +31,7 @@ MATCHINGS = {
 VARIABLES = {
     "pt": _declarations.ETX_VARIABLE_PT,
     "eta": _declarations.ETX_VARIABLE_ETA,
+    "radius": _declarations.ETX_VARIABLE_RADIUS,
 }
 
 
@@ -130,7 +131,8 @@ def evaluate_binned(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Reconstructable particles and the matched ones of them, each [n_bins].
 
-    variable is "pt" [GeV] or "eta"; edges [n_bins + 1] ascend.
+    variable is "pt" [GeV], "eta" or "radius" (of production, from the beam line
+    [mm]); edges [n_bins + 1] ascend.
     """
     bounds = array("edges", edges, np.float64, -1)
     total = np.zeros(len(bounds) - 1, np.int64)

@@ -5,7 +5,9 @@
 What is left of the truth after each stage: all edges between hits of one
 particle score 1, all others 0, and the connected hits are the tracks, those of
 fewer hits than the model asks for dropped. So the line of a stage is what
-perfect stages behind it would find; the last line is what the model finds.
+perfect stages behind it would find; the last line is what the model finds. The
+second table has the same by the distance from the beam line at which particles
+were made.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +32,10 @@ NAMES = ("default", "accurate")
 MIN_PT = (0.5, 0.1)  # GeV
 MIN_HITS = 4  # of a track, as the models' labels ask
 
+RADII = (0, 1, 30, 100, 1100)  # mm
+
 Row = list[str]
+Events = Sequence[exatrkx.Event]
 
 
 def perfect(graph: exatrkx.Graph, event: exatrkx.Event) -> exatrkx.Tracks:
@@ -42,28 +48,63 @@ def perfect(graph: exatrkx.Graph, event: exatrkx.Event) -> exatrkx.Tracks:
     return exatrkx.label(kept, method="components", cut=0.5, min_hits=MIN_HITS)
 
 
-def lines(
-    name: str, events: Sequence[exatrkx.Event], context: exatrkx.Context
-) -> list[Row]:
-    """The lines of one model."""
+@dataclass
+class Stages:
+    """Tracks of every event, and edges, after each stage of a model."""
+
+    tracks: dict[str, list[exatrkx.Tracks]] = field(
+        default_factory=lambda: {"radius": [], "filter": [], "found": []}
+    )
+    n_edges: dict[str, int] = field(default_factory=lambda: {"radius": 0, "filter": 0})
+
+
+def run(name: str, events: Events, context: exatrkx.Context) -> Stages:
+    """One model over all events."""
     model = exatrkx.Model.load(MODELS / f"{name}.safetensors")
-    tracks: dict[str, list[exatrkx.Tracks]] = {"radius": [], "filter": [], "found": []}
-    n_edges = {"radius": 0, "filter": 0}
+    stages = Stages()
     for event in events:
         candidates = exatrkx.build_graph(model, event, context)
         filtered = exatrkx.filter_graph(candidates, model, event, context)
         for stage, graph in (("radius", candidates), ("filter", filtered)):
-            n_edges[stage] += graph.n_edges
-            tracks[stage].append(perfect(graph, event))
-        tracks["found"].append(exatrkx.find_tracks(model, event, context))
+            stages.n_edges[stage] += graph.n_edges
+            stages.tracks[stage].append(perfect(graph, event))
+        stages.tracks["found"].append(exatrkx.find_tracks(model, event, context))
+    return stages
+
+
+def lines(name: str, stages: Stages, events: Events) -> list[Row]:
+    """The lines of one model."""
     n_hits = sum(event.n_hits for event in events)
     rows = []
-    for stage, of_events in tracks.items():
+    for stage, tracks in stages.tracks.items():
         cells = [name, stage]
-        cells.append(f"{n_edges[stage] / n_hits:.1f}" if stage in n_edges else "")
+        n_edges = stages.n_edges.get(stage)
+        cells.append("" if n_edges is None else f"{n_edges / n_hits:.1f}")
         for min_pt in MIN_PT:
-            rates = exatrkx.evaluate(events, of_events, min_pt=min_pt)
+            rates = exatrkx.evaluate(events, tracks, min_pt=min_pt)
             cells.append(f"{rates.technical_efficiency.value:.4f}")
+        rows.append(cells)
+    return rows
+
+
+def binned(events: Events, tracks: Sequence[exatrkx.Tracks]) -> np.ndarray:
+    """Particles and found ones [2, n_bins] by the radius of production."""
+    counts = [
+        exatrkx.evaluate_binned(event, found, "radius", RADII, min_pt=MIN_PT[0])
+        for event, found in zip(events, tracks, strict=True)
+    ]
+    return np.sum(counts, axis=0)
+
+
+def lines_by_radius(name: str, stages: Stages, events: Events) -> list[Row]:
+    """The particles of one model above the first MIN_PT, bin by bin."""
+    counts = {stage: binned(events, tracks) for stage, tracks in stages.tracks.items()}
+    total = counts["found"][0]
+    rows = []
+    for k in range(len(total)):
+        share = total[k] / total.sum()
+        cells = [name, f"{RADII[k]:g} .. {RADII[k + 1]:g}", f"{share:.3f}"]
+        cells += [f"{of[1][k] / total[k]:.3f}" for of in counts.values()]
         rows.append(cells)
     return rows
 
@@ -81,9 +122,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     context = exatrkx.Context(options.threads)
     events = read_events(options.events, options.count)
-    rows = [row for name in NAMES for row in lines(name, events, context)]
+    stages = {name: run(name, events, context) for name in NAMES}
+    rows = [row for name in NAMES for row in lines(name, stages[name], events)]
     head = [f"technical efficiency, pT > {min_pt} GeV" for min_pt in MIN_PT]
-    print(table(["model", "after", "edges a hit", *head], rows), end="")
+    print(table(["model", "after", "edges a hit", *head], rows))
+    rows = [
+        row for name in NAMES for row in lines_by_radius(name, stages[name], events)
+    ]
+    head = [f"after {stage}" for stage in ("radius", "filter")]
+    head = ["model", "made at, mm", "particles", *head, "found"]
+    print(table(head, rows), end="")
     return 0
 
 

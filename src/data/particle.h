@@ -1,0 +1,18 @@
+/* data/particle.h -- what follows from the momentum and vertex of a particle.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_DATA_PARTICLE_H
+#define ETX_DATA_PARTICLE_H
+
+#include "exatrkx/exatrkx.h"
+
+/* Transverse momentum, GeV. */
+double etx_particle_pt(const etx_particle *particle);
+
+/* Pseudorapidity; infinite where the transverse momentum is 0. */
+double etx_particle_eta(const etx_particle *particle);
+
+/* Distance from the beam line at which it was made, mm. */
+double etx_particle_radius(const etx_particle *particle);
+
+#endif
