@@ -117,7 +117,7 @@ DIST_SHARED := $(LIB)/libexatrkx_dist.so
 DIST_STATIC := $(LIB)/libexatrkx_dist.a
 # NCCL comes with the toolkit or beside it, where its header is.
 ifneq ($(and $(filter 1,$(CUDA)),$(wildcard $(CUDA_HOME)/include/nccl.h)),)
-DIST_NCCL := $(BUILD)/obj/cuda/dist/nccl.o
+DIST_NCCL := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cuda/dist/*.c))
 NCCL_LDLIBS := -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lnccl \
     -lcudart_static -lrt -ldl -Wl,-rpath,$(CUDA_HOME)/lib64:$(CUDA_HOME)/lib
 else
@@ -135,6 +135,8 @@ PROGRAM_SOURCES := $(wildcard examples/etx-*.c)
 PROGRAMS := $(PROGRAM_SOURCES:examples/%.c=$(BUILD)/examples/%)
 PROGRAM_PARTS := $(filter-out $(PROGRAM_SOURCES),$(wildcard examples/*.c))
 PROGRAM_OBJECTS := $(PROGRAM_PARTS:examples/%.c=$(BUILD)/obj/examples/%.o)
+RANK_SOURCES := $(wildcard examples/ranks/*.c)
+RANK_OBJECTS := $(RANK_SOURCES:examples/%.c=$(BUILD)/obj/examples/%.o)
 
 TEST_SOURCES := $(foreach room,unit checkop conformance golden cuda,\
     $(wildcard test/$(room)/*.c))
@@ -179,7 +181,7 @@ PYTHON_C := bindings/python/exatrkx/_declarations.py
 
 # ----------------------------------------------------------------- targets --
 
-.PHONY: all lib programs tests check demo bench bench-peers bench-peers-deps \
+.PHONY: all lib programs tests resources check demo bench bench-peers bench-peers-deps \
     bench-ranks check-kill install uninstall dist docs declarations \
     format lint clean deps help gpu bundle asan tsan fuzz coverage abi
 .DELETE_ON_ERROR:
@@ -195,6 +197,7 @@ help:
 	@echo 'make bench-ranks  train on two processes beside PyTorch DDP'
 	@echo 'make gpu        build with CUDA=1, test and time on a GPU; one report'
 	@echo 'make bundle     a folder that does the same on a bare machine'
+	@echo 'make resources  registers and spills of the kernels, as a table'
 	@echo 'make install    PREFIX=/usr/local DESTDIR='
 	@echo 'make declarations  the C interface for Python, from the headers'
 	@echo 'make lint docs format asan tsan fuzz coverage abi clean'
@@ -237,10 +240,11 @@ $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 $(BUILD)/obj/lib/%.o: lib/%.c
 	$(call compile)
 $(BUILD)/obj/examples/%.o: examples/%.c
-	$(call compile,-DETX_DATA_DIR='"$(DATADIR)"')
+	$(call compile,-Iexamples -DETX_DATA_DIR='"$(DATADIR)"')
 $(BUILD)/obj/cuda/%.o: cuda/%.cu
 	@mkdir -p $(@D) && echo "  nvcc  $@"
-	@$(NVCC) $(CUDA_FLAGS) -c $< -o $@
+	@$(NVCC) $(CUDA_FLAGS) -Xptxas -v -c $< -o $@ 2> $@.ptxas || \
+	    { cat $@.ptxas >&2; rm -f $@; exit 1; }
 $(BUILD)/obj/test/%.o: test/%.c $(BUILD)/gen/suites.h
 	$(call compile,-Itest/unit -Itest/checkop)
 
@@ -251,6 +255,7 @@ $(BUILD)/obj/test/cuda/%.o: test/cuda/%.cu
 $(BUILD)/obj/shim/%.o: %
 	@mkdir -p $(@D) && echo "  c++   $@"
 	@$(filter ccache,$(CC)) $(CXX) -x c++ -std=c++17 -O2 -g -ffp-contract=off \
+	    -fno-strict-aliasing \
 	    -Wall -Wextra -Werror -I$(SHIM) -I. -Iinclude -Isrc -Itest/checkop \
 	    -MMD -MP -c $< -o $@
 
@@ -302,8 +307,9 @@ $(DIST_SHARED): $(DIST_SONAME)
 $(DIST_STATIC): $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o $(DIST_NCCL)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := -lexatrkx_dist
-$(BUILD)/examples/etx-train-distributed: $(DIST_SHARED)
+$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := $(RANK_OBJECTS) \
+    -lexatrkx_dist
+$(BUILD)/examples/etx-train-distributed: $(RANK_OBJECTS) $(DIST_SHARED)
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \
@@ -405,6 +411,11 @@ gpu: deps
 	@$(MAKE) --no-print-directory CUDA=1 all tests
 	@echo $(DEVICE_SUITES) > build/cuda/test/device-suites
 	@test/cuda/gpu.sh build/cuda/test build/cuda/examples $(GPU_OUT)
+# Registers, shared memory and spills of the kernels, as ptxas told when they
+# were compiled.
+resources: deps
+	@$(MAKE) --no-print-directory CUDA=1 lib
+	@test/cuda/resources.sh build/cuda/obj/cuda
 bundle: deps
 	@$(MAKE) --no-print-directory CUDA=1 all tests
 	@echo $(DEVICE_SUITES) > build/cuda/test/device-suites

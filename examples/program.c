@@ -325,6 +325,24 @@ static int cpu_level(int32_t *level)
     return program_usage("ETX_CPU=%s: not ref, avx2 or avx512", asked);
 }
 
+/* ETX_PRECISION of the environment. */
+static int precision(int32_t *out)
+{
+    const char *asked = getenv("ETX_PRECISION");
+
+    *out = ETX_PRECISION_BEST;
+    if (asked == NULL || *asked == '\0')
+        return 0;
+    if (strcmp(asked, "float32") == 0)
+        *out = ETX_PRECISION_FLOAT32;
+    else if (strcmp(asked, "float16") == 0)
+        *out = ETX_PRECISION_FLOAT16;
+    else
+        return program_usage(
+            "ETX_PRECISION=%s: not float32 or float16", asked);
+    return 0;
+}
+
 int program_context(etx_context **out, const char *device, int64_t *n_threads)
 {
     etx_context_options options;
@@ -339,7 +357,8 @@ int program_context(etx_context **out, const char *device, int64_t *n_threads)
     if (*n_threads == 0)
         *n_threads = n_cores < 1 ? 1 : n_cores > 256 ? 256 : n_cores;
     options.n_threads = (int32_t)*n_threads;
-    if (cpu_level(&options.cpu_level) != 0)
+    if (cpu_level(&options.cpu_level) != 0 ||
+        precision(&options.precision) != 0)
         return PROGRAM_USAGE;
     if (etx_context_create(out, &options) != ETX_OK)
         return program_failed(NULL);

@@ -63,8 +63,8 @@ const char *program_base_name(const char *path);
 int program_ranks(int64_t *rank, int64_t *n_ranks);
 
 /* A context from --device, --threads (0: all cores, *n_threads gets their
- * number) and ETX_CPU=ref|avx2|avx512. Returns 0, or prints why and returns 1
- * or 2. */
+ * number), ETX_CPU=ref|avx2|avx512 and ETX_PRECISION=float32|float16. Returns
+ * 0, or prints why and returns 1 or 2. */
 int program_context(
     etx_context **out, const char *device, int64_t *n_threads);
 

@@ -29,6 +29,8 @@ static const struct field fields[] = {
     {"auc", "AUC", NUMBER(auc), 4},
     {"loss", "loss", NUMBER(loss), 4},
     {"peak_mib", "MiB", NUMBER(peak_mib), 0},
+    {"graphs_share", "graphs", NUMBER(graphs_share), 3},
+    {"network_share", "network", NUMBER(network_share), 3},
     {"moving_share", "moving", NUMBER(moving_share), 3},
     {"waiting_share", "waiting", NUMBER(waiting_share), 3},
     {"imbalance", "max/mean", NUMBER(imbalance), 3},

@@ -15,6 +15,8 @@ struct scaling_run {
     double efficiency, purity, auc, loss; /* of the last validation */
     double peak_mib;       /* resident, of the largest process: of a rank over
                             * MPI, of all ranks where they are threads */
+    double graphs_share;   /* of the steps' time, making or reading graphs */
+    double network_share;  /* of the steps' time, forward and backward */
     double moving_share;   /* of the steps' time, moving and adding data */
     double waiting_share;  /* of the steps' time, until all ranks are there */
     double imbalance;      /* mean over steps of max / mean work */

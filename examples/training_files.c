@@ -61,6 +61,8 @@ void training_log_validation(FILE *log, const etx_training_report *report)
     write_number(log, "auc", report->auc);
     write_number(log, "threshold", report->threshold);
     write_number(log, "n_edges", report->n_edges);
+    write_number(log, "pt_error", report->pt_error);
+    write_number(log, "pt_spread", report->pt_spread);
     if (report->is_best)
         fputs(", \"best\": true", log);
     fprintf(log, "}\n");

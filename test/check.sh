@@ -25,18 +25,19 @@ test/lint/abi.sh "$lib/libexatrkx.so" lib/exatrkx.map \
     include/exatrkx/[!d]*.h
 test/lint/abi.sh "$lib/libexatrkx_dist.so" lib/exatrkx_dist.map \
     include/exatrkx/dist.h
-test/lint/exercised.sh
 echo '== documentation'
 if command -v doxygen >/dev/null 2>&1; then
     make --no-print-directory docs
 else
     echo 'SKIPPED docs: no doxygen'
 fi
+test/lint/exercised.sh "$lib/libexatrkx.so" "$lib/libexatrkx_dist.so"
 echo '== programs'
 test/programs/programs.sh "$build"
 echo '== distributed'
 test/dist/dist.sh "$build"
 test/dist/mpi_faults.sh "$build"
+test/dist/nccl.sh
 echo '== installed copy'
 test/programs/install.sh
 echo '== parts of a graph'

@@ -59,8 +59,18 @@ static etx_status make_stream(struct etx_cuda *cuda, void *stream)
     return ETX_OK;
 }
 
+static etx_status ask_sizes(struct etx_cuda *cuda)
+{
+    ETX_CUDA(cudaDeviceGetAttribute(&cuda->n_multiprocessors,
+        cudaDevAttrMultiProcessorCount, cuda->index));
+    ETX_CUDA(cudaDeviceGetAttribute(&cuda->shared_bytes,
+        cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda->index));
+    return ETX_OK;
+}
+
 static etx_status make_device(struct etx_cuda *cuda, void *stream)
 {
+    ETX_TRY(ask_sizes(cuda));
     ETX_TRY(make_stream(cuda, stream));
     ETX_TRY(make_pool(cuda));
     etx_cuda_open_place(cuda);

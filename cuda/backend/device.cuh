@@ -24,6 +24,7 @@ extern "C" {
 struct etx_cuda_plan {
     int64_t m, n, k;
     int32_t is_transposed; /* bit 0: a, bit 1: b */
+    int32_t is_half;       /* float16 times float16 */
     int32_t alignment;     /* bytes, of the worst of the pointers */
     int32_t is_used;
     cublasLtMatmulAlgo_t algorithm;
@@ -36,6 +37,8 @@ struct etx_cuda_live {
 
 struct etx_cuda {
     int index;
+    int n_multiprocessors;
+    int shared_bytes; /* that a block can ask for */
     cudaStream_t stream;
     int32_t owns_stream;
     cudaMemPool_t pool;

@@ -64,11 +64,11 @@ static etx_status set_preference(
 }
 
 /* A row-major [rows, columns] array, seen column by column. */
-static etx_status describe_matrix(
-    cublasLtMatrixLayout_t *out, int64_t rows, int64_t columns)
+static etx_status describe_matrix(cublasLtMatrixLayout_t *out,
+    cudaDataType_t type, int64_t rows, int64_t columns)
 {
-    ETX_BLAS(cublasLtMatrixLayoutCreate(out, CUDA_R_32F, (uint64_t)columns,
-        (uint64_t)rows, columns));
+    ETX_BLAS(cublasLtMatrixLayoutCreate(
+        out, type, (uint64_t)columns, (uint64_t)rows, columns));
     return ETX_OK;
 }
 
@@ -80,19 +80,21 @@ static cublasOperation_t transposition(int32_t is_transposed)
 static etx_status describe(
     struct product *out, const struct etx_cuda_gemm *gemm)
 {
+    const cudaDataType_t type = gemm->is_half ? CUDA_R_16F : CUDA_R_32F;
+
     ETX_BLAS(cublasLtMatmulDescCreate(
         &out->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     ETX_TRY(set_operation(out, CUBLASLT_MATMUL_DESC_TRANSA,
         transposition(gemm->b_is_transposed)));
     ETX_TRY(set_operation(out, CUBLASLT_MATMUL_DESC_TRANSB,
         transposition(gemm->a_is_transposed)));
-    ETX_TRY(describe_matrix(&out->first,
+    ETX_TRY(describe_matrix(&out->first, type,
         gemm->b_is_transposed ? gemm->n : gemm->k,
         gemm->b_is_transposed ? gemm->k : gemm->n));
-    ETX_TRY(describe_matrix(&out->second,
+    ETX_TRY(describe_matrix(&out->second, type,
         gemm->a_is_transposed ? gemm->k : gemm->m,
         gemm->a_is_transposed ? gemm->m : gemm->k));
-    return describe_matrix(&out->result, gemm->m, gemm->n);
+    return describe_matrix(&out->result, CUDA_R_32F, gemm->m, gemm->n);
 }
 
 /* The largest power of two up to 256 that divides all addresses. */
@@ -146,7 +148,8 @@ static int32_t is_for(
 {
     return plan->is_used && plan->m == asked->m && plan->n == asked->n &&
            plan->k == asked->k && plan->alignment == asked->alignment &&
-           plan->is_transposed == asked->is_transposed;
+           plan->is_transposed == asked->is_transposed &&
+           plan->is_half == asked->is_half;
 }
 
 /* The plan of this shape, made when there is none; the oldest makes room. */
@@ -160,6 +163,7 @@ static etx_status find_plan(const struct etx_cuda_plan **out,
     asked.n = gemm->n;
     asked.k = gemm->k;
     asked.is_transposed = gemm->a_is_transposed + 2 * gemm->b_is_transposed;
+    asked.is_half = gemm->is_half;
     asked.alignment = alignment_of(gemm);
     for (int32_t p = 0; p < ETX_CUDA_MOST_PLANS; p++)
         if (is_for(&cuda->plan[p], &asked)) {

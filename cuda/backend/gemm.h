@@ -1,4 +1,4 @@
-/* cuda/backend/gemm.h -- products of matrices in float32.
+/* cuda/backend/gemm.h -- products of matrices.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_BACKEND_GEMM_H
@@ -9,11 +9,12 @@
 /* c [m, n] = a b, or c += a b; row-major. */
 struct etx_cuda_gemm {
     int64_t m, n, k;
-    const float *a;  /* [m, k], or [k, m] when a_is_transposed */
-    const float *b;  /* [k, n], or [n, k] when b_is_transposed */
+    const void *a;   /* [m, k], or [k, m] when a_is_transposed */
+    const void *b;   /* [k, n], or [n, k] when b_is_transposed */
     float *c;        /* [m, n] */
     int32_t a_is_transposed, b_is_transposed;
-    int32_t add; /* 1: c += */
+    int32_t add;     /* 1: c += */
+    int32_t is_half; /* 1: a and b are float16, else float32 */
 };
 
 /* Sums in float32, no TF32; the same bits for the same sizes. */

@@ -13,9 +13,20 @@
 
 #define BLOCK_BYTES ((int64_t)256 << 20) /* of both arrays of a block */
 
+__device__ static void write_input(float *x, float value)
+{
+    *x = value;
+}
+
+__device__ static void write_input(uint16_t *x, float value)
+{
+    *x = etx_half(value);
+}
+
 /* The parts of a row side by side; thread by thread an element of x. */
+template <typename T>
 __global__ static void concat_kernel(
-    float *x, struct etx_cuda_rows parts, int64_t n_rows, int32_t n_in)
+    T *x, struct etx_cuda_rows parts, int64_t n_rows, int32_t n_in)
 {
     for (int64_t t = etx_first_item(); t < n_rows * n_in;
         t += etx_item_step()) {
@@ -26,9 +37,9 @@ __global__ static void concat_kernel(
         while (k >= parts.rows[p].width)
             k -= parts.rows[p++].width;
         const struct etx_rows part = parts.rows[p];
-        const int64_t row = part.index != NULL ? part.index[i] : i;
 
-        x[t] = part.data[row * part.width + k];
+        write_input(x + t,
+            etx_source_value(part, etx_source_row(part, i) * part.width + k));
     }
 }
 
@@ -47,18 +58,18 @@ __global__ static void add_kernel(float *y, const float *bias,
             sum += bias[k];
         for (int32_t p = 0; p < added.n; p++) {
             const struct etx_rows rows = added.rows[p];
-            const int64_t row = rows.index != NULL ? rows.index[i] : i;
 
-            sum += rows.data[row * width + k];
+            sum += etx_source_value(
+                rows, etx_source_row(rows, i) * width + k);
         }
         y[t] = sum;
     }
 }
 
-/* What follows a linear, as asked for by layer, a warp a row; residual NULL or
- * [n_rows, width]; out may be y. */
-__global__ static void finish_kernel(float *out, float *y,
-    struct etx_layer layer, const float *residual, int64_t n_rows)
+/* What follows a linear, as asked for by layer, a warp a row; the end's out may
+ * be y. */
+__global__ static void finish_kernel(struct etx_cuda_end end, float *y,
+    struct etx_layer layer, int64_t n_rows)
 {
     const int32_t width = layer.n_out;
 
@@ -74,12 +85,8 @@ __global__ static void finish_kernel(float *out, float *y,
         if (layer.norm_last && layer.norm != ETX_NORM_NONE)
             etx_normalise_row(row, row, width, layer.norm, layer.eps,
                 layer.gain, layer.shift);
-        for (int32_t k = etx_lane(); k < width; k += ETX_CUDA_WARP) {
-            const float rest =
-                residual != NULL ? residual[i * width + k] : 0.0f;
-
-            out[i * width + k] = residual != NULL ? row[k] + rest : row[k];
-        }
+        for (int32_t k = etx_lane(); k < width; k += ETX_CUDA_WARP)
+            etx_write_end(end, i * width + k, row[k]);
     }
 }
 
@@ -106,8 +113,7 @@ int64_t etx_cuda_mlp_block(
     return rows < args->n_rows ? rows : args->n_rows;
 }
 
-/* rows from first on of each of n. */
-static struct etx_cuda_rows rows_from(
+struct etx_cuda_rows etx_cuda_rows_from(
     const struct etx_rows *rows, int32_t n, int64_t first)
 {
     struct etx_cuda_rows out = {};
@@ -117,10 +123,29 @@ static struct etx_cuda_rows rows_from(
         out.rows[p] = rows[p];
         if (rows[p].index != NULL)
             out.rows[p].index += first;
+        else if (rows[p].half != NULL)
+            out.rows[p].half += first * rows[p].width;
         else
             out.rows[p].data += first * rows[p].width;
     }
     return out;
+}
+
+struct etx_cuda_end etx_cuda_mlp_end(
+    const struct etx_mlp_args *args, int64_t first)
+{
+    const int64_t at = first * args->layer[args->n_layers - 1].n_out;
+    struct etx_cuda_end end = {};
+
+    if (args->residual != NULL)
+        end.residual = args->residual + at;
+    if (args->half_residual != NULL)
+        end.half_residual = args->half_residual + at;
+    if (args->half_out != NULL)
+        end.half_out = args->half_out + at;
+    else
+        end.out = args->out + at;
+    return end;
 }
 
 etx_status etx_cuda_mlp_concat(struct etx_stream *stream, float *x,
@@ -128,8 +153,22 @@ etx_status etx_cuda_mlp_concat(struct etx_stream *stream, float *x,
 {
     const int32_t n_in = args->layer[0].n_in;
 
-    return etx_launch(stream, n_rows * n_in, concat_kernel, x,
-        rows_from(args->part, args->n_parts, first), n_rows, n_in);
+    return etx_launch(stream, n_rows * n_in, concat_kernel<float>, x,
+        etx_cuda_rows_from(args->part, args->n_parts, first), n_rows, n_in);
+}
+
+/* Bias and added rows onto the product of layer l, if it has one. */
+static etx_status add_terms(struct etx_stream *stream, float *y,
+    const struct etx_mlp_args *args, int32_t l, int64_t first, int64_t n_rows)
+{
+    const struct etx_layer *layer = &args->layer[l];
+    const int32_t n_added = l == 0 ? args->n_added : 0;
+
+    if (layer->n_in > 0 && layer->bias == NULL && n_added == 0)
+        return ETX_OK;
+    return etx_launch(stream, n_rows * layer->n_out, add_kernel, y,
+        layer->bias, etx_cuda_rows_from(args->added, n_added, first), n_rows,
+        layer->n_out, (int32_t)(layer->n_in > 0));
 }
 
 etx_status etx_cuda_mlp_linear(struct etx_stream *stream, float *y,
@@ -137,7 +176,6 @@ etx_status etx_cuda_mlp_linear(struct etx_stream *stream, float *y,
     int64_t n_rows)
 {
     const struct etx_layer *layer = &args->layer[l];
-    const int32_t n_added = l == 0 ? args->n_added : 0;
     struct etx_cuda_gemm gemm = {};
 
     gemm.m = n_rows;
@@ -149,11 +187,7 @@ etx_status etx_cuda_mlp_linear(struct etx_stream *stream, float *y,
     gemm.c = y;
     if (layer->n_in > 0)
         ETX_TRY(etx_cuda_gemm(stream, &gemm));
-    if (layer->n_in > 0 && layer->bias == NULL && n_added == 0)
-        return ETX_OK;
-    return etx_launch(stream, n_rows * layer->n_out, add_kernel, y,
-        layer->bias, rows_from(args->added, n_added, first), n_rows,
-        layer->n_out, (int32_t)(layer->n_in > 0));
+    return add_terms(stream, y, args, l, first, n_rows);
 }
 
 /* Batch norm is of columns: the operators of norm and activation. */
@@ -171,8 +205,9 @@ static etx_status finish_by_columns(struct etx_stream *stream, float *y,
     return layer->norm_last ? etx_cuda_norm(stream, &norm) : ETX_OK;
 }
 
-static etx_status finish(struct etx_stream *stream, float *out, float *y,
-    const struct etx_layer *layer, const float *residual, int64_t n_rows)
+static etx_status finish(struct etx_stream *stream,
+    const struct etx_cuda_end *end, float *y, const struct etx_layer *layer,
+    int64_t n_rows)
 {
     struct etx_layer rest = *layer;
 
@@ -182,7 +217,7 @@ static etx_status finish(struct etx_stream *stream, float *out, float *y,
         rest.activation = ETX_ACTIVATION_NONE;
     }
     return etx_launch_warps(
-        stream, n_rows, finish_kernel, out, y, rest, residual, n_rows);
+        stream, n_rows, finish_kernel, *end, y, rest, n_rows);
 }
 
 /* One block; x and y [n_rows, widest] are scratch. */
@@ -191,26 +226,25 @@ static etx_status run_block(struct etx_stream *stream,
     int64_t n_rows)
 {
     const int32_t last = args->n_layers - 1;
-    const int64_t at = first * args->layer[last].n_out;
 
     ETX_TRY(etx_cuda_mlp_concat(stream, x, args, first, n_rows));
     for (int32_t l = 0; l <= last; l++) {
-        const float *residual = l == last && args->residual != NULL
-                                    ? args->residual + at
-                                    : NULL;
+        struct etx_cuda_end end = {};
         float *const other = x;
 
+        end.out = y;
+        if (l == last)
+            end = etx_cuda_mlp_end(args, first);
         ETX_TRY(
             etx_cuda_mlp_linear(stream, y, x, args, l, first, n_rows));
-        ETX_TRY(finish(stream, l == last ? args->out + at : y, y,
-            &args->layer[l], residual, n_rows));
+        ETX_TRY(finish(stream, &end, y, &args->layer[l], n_rows));
         x = y;
         y = other;
     }
     return ETX_OK;
 }
 
-etx_status etx_cuda_mlp(
+static etx_status run_single(
     struct etx_stream *stream, const struct etx_mlp_args *args)
 {
     struct etx_cuda_scratch scratch(stream);
@@ -220,7 +254,6 @@ etx_status etx_cuda_mlp(
     float *x = NULL;
     float *y = NULL;
 
-    stream->flop += etx_mlp_flop(args);
     ETX_TRY(scratch.take(&x, block * width, "input of an mlp layer"));
     ETX_TRY(scratch.take(&y, block * width, "output of an mlp layer"));
     for (int64_t first = 0; first < args->n_rows; first += block) {
@@ -231,4 +264,103 @@ etx_status etx_cuda_mlp(
             stream, args, x, y, first, left < block ? left : block));
     }
     return ETX_OK;
+}
+
+/* ------------------------------------------------------------- float16 -- */
+
+__global__ static void round_kernel(uint16_t *y, const float *x, int64_t n)
+{
+    for (int64_t i = etx_first_item(); i < n; i += etx_item_step())
+        y[i] = etx_half(x[i]);
+}
+
+/* What a block of layers with float16 operands lies in. */
+struct half_block {
+    uint16_t *weight[ETX_MAX_LAYERS]; /* [n_out, n_in] */
+    uint16_t *x; /* [n_rows, widest] input of a layer */
+    float *y;    /* [n_rows, widest] its sums */
+};
+
+static etx_status open_half_block(struct half_block *out,
+    struct etx_stream *stream, const struct etx_mlp_args *args,
+    struct etx_cuda_scratch *scratch, int64_t n_values)
+{
+    ETX_TRY(scratch->take(&out->x, n_values, "input of an mlp layer"));
+    ETX_TRY(scratch->take(&out->y, n_values, "output of an mlp layer"));
+    for (int32_t l = 0; l < args->n_layers; l++) {
+        const struct etx_layer *layer = &args->layer[l];
+        const int64_t n = (int64_t)layer->n_out * layer->n_in;
+
+        ETX_TRY(scratch->take(&out->weight[l], n, "weights as float16"));
+        ETX_TRY(etx_launch(
+            stream, n, round_kernel, out->weight[l], layer->weight, n));
+    }
+    return ETX_OK;
+}
+
+static etx_status run_half_block(struct etx_stream *stream,
+    const struct etx_mlp_args *args, const struct half_block *block,
+    int64_t first, int64_t n_rows)
+{
+    const int32_t last = args->n_layers - 1;
+    const int32_t n_in = args->layer[0].n_in;
+
+    ETX_TRY(etx_launch(stream, n_rows * n_in, concat_kernel<uint16_t>,
+        block->x, etx_cuda_rows_from(args->part, args->n_parts, first),
+        n_rows, n_in));
+    for (int32_t l = 0; l <= last; l++) {
+        const struct etx_layer *layer = &args->layer[l];
+        struct etx_cuda_gemm gemm = {};
+        struct etx_cuda_end end = {};
+
+        gemm.m = n_rows;
+        gemm.n = layer->n_out;
+        gemm.k = layer->n_in;
+        gemm.a = block->x;
+        gemm.b = block->weight[l];
+        gemm.b_is_transposed = 1;
+        gemm.c = block->y;
+        gemm.is_half = 1;
+        end.half_out = block->x;
+        if (l == last)
+            end = etx_cuda_mlp_end(args, first);
+        if (layer->n_in > 0)
+            ETX_TRY(etx_cuda_gemm(stream, &gemm));
+        ETX_TRY(add_terms(stream, block->y, args, l, first, n_rows));
+        ETX_TRY(finish(stream, &end, block->y, layer, n_rows));
+    }
+    return ETX_OK;
+}
+
+static etx_status run_half(
+    struct etx_stream *stream, const struct etx_mlp_args *args)
+{
+    struct etx_cuda_scratch scratch(stream);
+    const int64_t width = etx_cuda_mlp_widest(args);
+    const int64_t block = etx_cuda_mlp_block(
+        args, width * (int64_t)(sizeof(float) + sizeof(uint16_t)));
+    struct half_block memory = {};
+
+    ETX_TRY(open_half_block(&memory, stream, args, &scratch, block * width));
+    for (int64_t first = 0; first < args->n_rows; first += block) {
+        const int64_t left = args->n_rows - first;
+
+        ETX_TRY(etx_check_cancelled(stream));
+        ETX_TRY(run_half_block(stream, args, &memory, first,
+            left < block ? left : block));
+    }
+    return ETX_OK;
+}
+
+etx_status etx_cuda_mlp(
+    struct etx_stream *stream, const struct etx_mlp_args *args)
+{
+    if (args->n_rows == 0)
+        return ETX_OK;
+    stream->flop += etx_mlp_flop(args);
+    if (!stream->is_half)
+        return run_single(stream, args);
+    if (etx_cuda_mlp_can_fuse(etx_cuda_of(stream), args))
+        return etx_cuda_mlp_fused(stream, args);
+    return run_half(stream, args);
 }

@@ -1,16 +1,61 @@
-/* cuda/op/mlp.cuh -- what mlp and mlp_backward share.
+/* cuda/op/mlp.cuh -- what mlp, its versions and mlp_backward share.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_OP_MLP_CUH
 #define ETX_CUDA_OP_MLP_CUH
 
 #include "cuda/backend/device.cuh"
+#include "cuda/backend/half.cuh"
 
 /* Rows of several matrices, passed to a kernel by value. */
 struct etx_cuda_rows {
     int32_t n;
     struct etx_rows rows[ETX_MAX_PARTS];
 };
+
+/* Row i of the matrix that rows are taken from. */
+__device__ static inline int64_t etx_source_row(
+    const struct etx_rows &rows, int64_t i)
+{
+    return rows.index != NULL ? rows.index[i] : i;
+}
+
+/* Element `at` of the matrix. */
+__device__ static inline float etx_source_value(
+    const struct etx_rows &rows, int64_t at)
+{
+    return rows.half != NULL ? etx_unhalf(rows.half[at]) : rows.data[at];
+}
+
+/* Where an mlp ends: residual and out, each in one of two types or NULL. */
+struct etx_cuda_end {
+    const float *residual;
+    const uint16_t *half_residual;
+    float *out;
+    uint16_t *half_out;
+};
+
+/* out[at] = value + the residual there. */
+__device__ static inline void etx_write_end(
+    const struct etx_cuda_end &end, int64_t at, float value)
+{
+    if (end.residual != NULL)
+        value += end.residual[at];
+    if (end.half_residual != NULL)
+        value += etx_unhalf(end.half_residual[at]);
+    if (end.half_out != NULL)
+        end.half_out[at] = etx_half(value);
+    else
+        end.out[at] = value;
+}
+
+/* The end of an mlp for the rows from first on. */
+struct etx_cuda_end etx_cuda_mlp_end(
+    const struct etx_mlp_args *args, int64_t first);
+
+/* rows from first on of each of n. */
+struct etx_cuda_rows etx_cuda_rows_from(
+    const struct etx_rows *rows, int32_t n, int64_t first);
 
 /* The widest of the input and the layers. */
 int32_t etx_cuda_mlp_widest(const struct etx_mlp_args *args);
@@ -28,5 +73,12 @@ etx_status etx_cuda_mlp_concat(struct etx_stream *stream, float *x,
 etx_status etx_cuda_mlp_linear(struct etx_stream *stream, float *y,
     const float *x, const struct etx_mlp_args *args, int32_t l, int64_t first,
     int64_t n_rows);
+
+/* mlp_fused.cu: all layers in one kernel on tensor cores, for layers narrow
+ * enough to stay in registers and shared memory. */
+int32_t etx_cuda_mlp_can_fuse(
+    const struct etx_cuda *cuda, const struct etx_mlp_args *args);
+etx_status etx_cuda_mlp_fused(
+    struct etx_stream *stream, const struct etx_mlp_args *args);
 
 #endif

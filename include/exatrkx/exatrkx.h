@@ -97,6 +97,11 @@ typedef struct etx_context etx_context;
 #define ETX_CPU_AVX2 2   /* AVX2 and FMA */
 #define ETX_CPU_AVX512 3 /* AVX-512 F, DQ, BW and VL */
 
+/* What networks that score edges are computed with, when tracks are found. */
+#define ETX_PRECISION_BEST 0    /* float16 on a device, float32 on the CPU */
+#define ETX_PRECISION_FLOAT32 1 /* operands, storage and sums float32 */
+#define ETX_PRECISION_FLOAT16 2 /* a device's: sums float32, the rest float16 */
+
 /* How a context is to be. */
 typedef struct etx_context_options {
     uint32_t struct_size; /* set by etx_context_options_init */
@@ -116,6 +121,12 @@ typedef struct etx_context_options {
      * NULL: never asked. It must return. */
     int32_t (*cancel)(void *user);
     void *cancel_user; /* passed to cancel */
+    int32_t precision; /* ETX_PRECISION_; default ETX_PRECISION_BEST. Points of
+                        * an embedding, hence graphs, and training are float32
+                        * in any case. Values beyond 65504 in a network are
+                        * infinite in float16, which ends the call with
+                        * ETX_ERR_ARGUMENT as scores that are no numbers do */
+    int32_t reserved_2; /* zero */
 } etx_context_options;
 
 /* Set every field of an options struct of struct_size bytes to its default.

@@ -84,6 +84,17 @@ typedef struct etx_training_report {
                             * share of what that is a mean over: of the weight,
                             * number or graphs of edges with a weight, or pairs
                             */
+    double graphs_seconds; /* of a step, of this rank alone: making or reading
+                            * its graphs, choosing their edges or pairs */
+    double network_seconds; /* of a step, of this rank alone: forward, loss and
+                             * backward on its graphs; with etx_trainer_set_parts
+                             * the exchange of rows, too */
+    double pt_error;       /* of validation, with loss.pt_weight: root of the
+                            * mean squared error of the momentum head over the
+                            * true edges with a weight; ln(pT / GeV) or, with
+                            * loss.pt_target "inverse", GeV / pT */
+    double pt_spread;      /* standard deviation of the truth over them: the
+                            * error of a head that says its mean everywhere */
 } etx_training_report;
 
 /* Which rank works on which graph of a step; with is_fast 0 it changes no

@@ -26,6 +26,22 @@ etx_status etx_context_options_init(
         FIRST_SIZE, "context options");
 }
 
+static etx_status check_precision(const etx_context_options *options)
+{
+    if (options->precision < ETX_PRECISION_BEST ||
+        options->precision > ETX_PRECISION_FLOAT16)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "context options: precision %d is not in 0..%d",
+            (int)options->precision, ETX_PRECISION_FLOAT16);
+    if (options->precision == ETX_PRECISION_FLOAT16 &&
+        options->device != ETX_DEVICE_CUDA)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "context options: precision %d (float16) is for a device, and "
+            "device is %d (CPU)",
+            ETX_PRECISION_FLOAT16, ETX_DEVICE_CPU);
+    return ETX_OK;
+}
+
 static etx_status check_options(const etx_context_options *options)
 {
     if (options->device != ETX_DEVICE_CPU && options->device != ETX_DEVICE_CUDA)
@@ -49,11 +65,12 @@ static etx_status check_options(const etx_context_options *options)
         return etx_fail(ETX_ERR_ARGUMENT,
             "context options: memory_limit %lld is negative",
             (long long)options->memory_limit);
-    if (options->reserved != 0)
+    if (options->reserved != 0 || options->reserved_2 != 0)
         return etx_fail(ETX_ERR_ARGUMENT,
-            "context options: reserved is %d and must be 0",
-            (int)options->reserved);
-    return ETX_OK;
+            "context options: reserved is %d and reserved_2 %d, and both must "
+            "be 0",
+            (int)options->reserved, (int)options->reserved_2);
+    return check_precision(options);
 }
 
 etx_status etx_context_create(

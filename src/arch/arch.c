@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,6 +76,15 @@ static etx_status check_inputs(const struct etx_network *network)
             network->arch->name, (int)list->n_features);
     }
     return ETX_OK;
+}
+
+void etx_network_seal(struct etx_network *network)
+{
+    /* A number and no address, which a later network may have again. */
+    static _Atomic uint64_t n_sealed;
+
+    if (network != NULL && network->stamp == 0)
+        network->stamp = 1 + atomic_fetch_add(&n_sealed, 1);
 }
 
 etx_status etx_network_create(struct etx_network **out, const char *arch,

@@ -66,6 +66,7 @@ struct etx_tape {
     int32_t is_half;    /* kept as bfloat16, the nearest of the float32 */
 
     /* Of a network that has_pt_head, for its graph's edges; or NULL. */
+    int32_t is_forward_only; /* nothing is kept: no backward follows */
     float *pt;         /* [n_edges] the forward writes what the head says */
     const float *d_pt; /* [n_edges] its gradient, which the backward takes */
 };
@@ -116,6 +117,8 @@ struct etx_network {
     struct etx_parameter *parameter; /* [n_parameters] */
     int64_t n_values;
     float *value; /* [n_values] all parameters, flat */
+    uint64_t stamp; /* of this network alone in the process, once its values
+                     * are final; 0: they may change */
     void *state;  /* the family's options and layer tables */
     const char *needs_whole; /* why it cannot run on a part of a graph, or
                               * NULL; set by configure */
@@ -132,6 +135,9 @@ etx_status etx_network_create(struct etx_network **out, const char *arch,
     int32_t n_node_features, const struct etx_edge_feature_list *edge_features,
     const json_t *options);
 void etx_network_free(struct etx_network *network);
+
+/* The values will not change any more: a device may keep them. NULL is fine. */
+void etx_network_seal(struct etx_network *network);
 
 /* Is this feature on the network's list? */
 int32_t etx_network_needs(

@@ -38,11 +38,12 @@ void etx_latents_open(struct etx_latents *latents,
     const int64_t n = shape->n_values;
 
     *latents = (struct etx_latents){.shape = *shape,
-        .keeps = tape != NULL,
+        .keeps = tape != NULL && !tape->is_forward_only,
         .is_half = tape != NULL && tape->is_half,
         .stride = 1,
         .held = {-1, -1, -1}};
     latents->shape.n_values = (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    latents->shape.is_float16 = shape->is_float16 && tape == NULL;
     if (tape != NULL && tape->recomputes && shape->can_recompute)
         latents->stride = choose_stride(shape->n_iterations);
     if (shape->n_iterations > 0)
@@ -86,12 +87,20 @@ static int32_t turn_place(const struct etx_latents *latents, int32_t k)
     return k == 0 ? 0 : 1 + (k - 1) % latents->shape.n_turns;
 }
 
-static int64_t n_floats(const struct etx_latents *latents)
+/* Bytes of a place; n_values are a multiple of ALIGNMENT. */
+static int64_t place_bytes(const struct etx_latents *latents)
+{
+    return latents->shape.n_values *
+           (int64_t)(latents->shape.is_float16 ? sizeof(uint16_t)
+                                               : sizeof(float));
+}
+
+static int64_t bytes_of_places(const struct etx_latents *latents)
 {
     const int32_t n =
         takes_turns(latents) ? n_turn_places(latents) : n_kept(latents);
 
-    return n * latents->shape.n_values;
+    return n * place_bytes(latents);
 }
 
 int64_t etx_latents_bytes(const struct etx_latents *latents)
@@ -99,7 +108,7 @@ int64_t etx_latents_bytes(const struct etx_latents *latents)
     const int64_t n_halves =
         latents->is_half ? n_kept(latents) * latents->shape.n_values : 0;
     const int64_t unit = ALIGNMENT * (int64_t)sizeof(float);
-    const int64_t bytes = n_floats(latents) * (int64_t)sizeof(float) +
+    const int64_t bytes = bytes_of_places(latents) +
                           n_halves * (int64_t)sizeof(uint16_t);
 
     return (bytes + unit - 1) / unit * unit;
@@ -108,15 +117,16 @@ int64_t etx_latents_bytes(const struct etx_latents *latents)
 void etx_latents_place(struct etx_latents *latents, void *memory)
 {
     latents->value = memory;
-    latents->half = (uint16_t *)(void *)(latents->value + n_floats(latents));
+    latents->half =
+        (uint16_t *)(void *)(latents->value + bytes_of_places(latents));
 }
 
-float *etx_latents_at(const struct etx_latents *latents, int32_t k)
+void *etx_latents_at(const struct etx_latents *latents, int32_t k)
 {
     const int32_t place =
         takes_turns(latents) ? turn_place(latents, k) : kept_place(latents, k);
 
-    return latents->value + place * latents->shape.n_values;
+    return latents->value + place * place_bytes(latents);
 }
 
 /* ----------------------------------------------------------- bfloat16 -- */

@@ -20,6 +20,7 @@ struct etx_latents_shape {
     int32_t n_turns;      /* latents that an iteration uses at once: 1 or 2 */
     int32_t has_first;    /* every iteration uses latent 0, too */
     int32_t can_recompute; /* the backward can make latents between strides */
+    int32_t is_float16;    /* of inference: float16 in place of float32 */
 };
 
 #define ETX_LATENTS_MOST_TURNS 3
@@ -31,7 +32,7 @@ struct etx_latents {
     int32_t stride;  /* between those that are always kept */
     int32_t segment; /* k / stride of the others that are there */
     int32_t held[ETX_LATENTS_MOST_TURNS]; /* of is_half: k in a place, or -1 */
-    float *value;    /* [n_places, n_values] that are used */
+    char *value;     /* [n_places] of n_values that are used */
     uint16_t *half;  /* [n_kept, n_values] of is_half */
 };
 
@@ -44,9 +45,9 @@ void etx_latents_open(struct etx_latents *latents,
 int64_t etx_latents_bytes(const struct etx_latents *latents);
 void etx_latents_place(struct etx_latents *latents, void *memory);
 
-/* The place of latent k, float32 [n_values]: its own, or one that latents use
- * in turns. */
-float *etx_latents_at(const struct etx_latents *latents, int32_t k);
+/* The place of latent k, float32 or float16 [n_values]: its own, or one that
+ * latents use in turns. */
+void *etx_latents_at(const struct etx_latents *latents, int32_t k);
 
 /* Latent k has been written to its place: keep it. */
 etx_status etx_latents_keep(

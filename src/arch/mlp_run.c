@@ -118,25 +118,34 @@ done:
     return status;
 }
 
-/* The product of shared part p, once a node, as added rows. */
+/* The product of shared part p, once a node, as added rows; float16 where the
+ * edges, which read them many times, are so. */
 static etx_status multiply_shared(struct split *split,
     struct etx_context *context, const struct etx_mlp_input *input, int32_t p)
 {
     etx_status status = ETX_OK;
     const int32_t n_out = split->layer[0].n_out;
-    float *product = NULL;
+    const int32_t is_half = context->stream->is_half;
+    struct etx_arena *arena = context->stream->arena;
+    struct etx_rows product = {.index = input->end[p].index, .width = n_out};
     struct etx_mlp_args args = {.n_rows = input->end[p].n_nodes,
         .n_parts = 1,
         .n_layers = 1,
-        .part = {{input->args.part[p].data, NULL, input->args.part[p].width}},
+        .part = {input->args.part[p]},
         .layer = &split->first[p]};
+    const int64_t n_values = args.n_rows * n_out;
 
-    ETX_CHECK(etx_arena_take(&product, context->stream->arena,
-        args.n_rows * n_out, sizeof *product, "products of nodes"));
-    args.out = product;
+    args.part[0].index = NULL;
+    if (is_half)
+        ETX_CHECK(etx_arena_take(&args.half_out, arena, n_values,
+            sizeof *args.half_out, "products of nodes"));
+    else
+        ETX_CHECK(etx_arena_take(
+            &args.out, arena, n_values, sizeof *args.out, "products of nodes"));
     ETX_CHECK(context->ops->mlp(context->stream, &args));
-    split->args.added[split->args.n_added++] = (struct etx_rows){
-        .data = product, .index = input->end[p].index, .width = n_out};
+    product.data = args.out;
+    product.half = args.half_out;
+    split->args.added[split->args.n_added++] = product;
 done:
     return status;
 }
@@ -271,7 +280,7 @@ static etx_status shared_backward(struct back *back,
     const struct etx_mlp_args forward = {.n_rows = end->n_nodes,
         .n_parts = 1,
         .n_layers = 1,
-        .part = {{input->args.part[p].data, NULL, layer->n_in}},
+        .part = {{.data = input->args.part[p].data, .width = layer->n_in}},
         .layer = layer};
     struct etx_mlp_backward_args args = {
         .forward = &forward, .d_part = {d_data}, .gradient = &gradient};

@@ -6,6 +6,15 @@
 
 #include "op/op.h"
 
+#define ETX_MOST_RESIDENT 8 /* networks: those of two models */
+
+/* Parameters that a device keeps from call to call, of the network with this
+ * stamp (arch/arch.h). */
+struct etx_resident {
+    uint64_t stamp; /* 0: unused */
+    float *value;   /* at the place of the stream, owned */
+};
+
 /* The public etx_context. Operators are called as
  * context->ops->name(context->stream, &args). */
 struct etx_context {
@@ -17,6 +26,8 @@ struct etx_context {
     struct etx_stream stream_storage; /* what stream points to */
     /* Of a device: a context on the CPU for what runs there; else NULL. */
     struct etx_context *host;
+    int32_t next_resident; /* the one that makes room */
+    struct etx_resident resident[ETX_MOST_RESIDENT];
 };
 
 /* Where work of the host runs for a context: on itself, or beside a device. */

@@ -4,7 +4,7 @@
 #ifndef ETX_DATA_PARTICLE_H
 #define ETX_DATA_PARTICLE_H
 
-#include "exatrkx/exatrkx.h"
+#include <exatrkx/exatrkx.h>
 
 /* Transverse momentum, GeV. */
 double etx_particle_pt(const etx_particle *particle);

@@ -18,7 +18,11 @@
 #include <string.h>
 
 #define N_AXES     2
-#define RESOLUTION 1099511627776.0 /* 2^40 steps for one of phi and of eta */
+#define STEPS      1073741824.0 /* 2^30; keys have the few bytes that sorting
+                                 * looks at */
+#define MIDDLE     2147483648 /* 2^31, the key of z = 0 */
+#define LEAST_R    1e-3
+#define MOST_SLOPE 1e30
 
 /* Nodes that n_parts parts will own; a group is named by the first of them. */
 struct group {
@@ -42,37 +46,50 @@ static int64_t weigh(const struct etx_graph *graph, int32_t i)
            graph->out_offset[i + 1] - graph->out_offset[i];
 }
 
-/* Where a hit lies on the axes, in steps. */
-static void find_keys(int64_t key[N_AXES], const float *x)
+/* Grows with the azimuth from -pi, as 2^30 steps for a quarter of a turn. */
+static int64_t find_azimuth(double x, double y)
 {
-    const double r = hypot((double)x[0], (double)x[1]);
-    const double eta = asinh((double)x[2] / (r > 1e-3 ? r : 1e-3));
+    const double sum = fabs(x) + fabs(y);
+    double turn = sum > 0.0 ? y / sum : 0.0;
 
-    key[0] = (int64_t)(atan2((double)x[1], (double)x[0]) * RESOLUTION);
-    key[1] = (int64_t)(eta * RESOLUTION);
+    if (x < 0.0)
+        turn = (y < 0.0 ? -2.0 : 2.0) - turn;
+    return (int64_t)((turn + 2.0) * STEPS);
 }
 
-static etx_status sort_axes(
-    struct partition *partition, const float *position)
+/* Grows with pseudorapidity, as z / r does: the bits of a positive float are in
+ * its order, those of a negative one in the reverse. */
+static int64_t find_slope(double x, double y, double z)
+{
+    const double r = sqrt(x * x + y * y);
+    const double slope = z / (r > LEAST_R ? r : LEAST_R);
+    const float size = (float)fmin(fabs(slope), MOST_SLOPE);
+    uint32_t bits;
+
+    memcpy(&bits, &size, sizeof bits);
+    return (int64_t)MIDDLE + (slope < 0.0 ? -(int64_t)bits : (int64_t)bits);
+}
+
+static int64_t find_key(int32_t axis, const float *x)
+{
+    return axis == 0 ? find_azimuth((double)x[0], (double)x[1])
+                     : find_slope(
+                           (double)x[0], (double)x[1], (double)x[2]);
+}
+
+static etx_status sort_axis(
+    struct partition *partition, int32_t a, const float *position)
 {
     etx_status status = ETX_OK;
     const int64_t n = partition->graph->n_nodes;
     int64_t *key = NULL;
 
     ETX_CHECK(etx_alloc_uncleared(&key, n, sizeof *key, "nodes by angle"));
-    for (int32_t a = 0; a < N_AXES; a++) {
-        ETX_CHECK(etx_alloc_uncleared(&partition->axis[a], n,
-            sizeof *partition->axis[a], "nodes by angle"));
-        ETX_CHECK(etx_alloc(&partition->is_right[a], n,
-            sizeof *partition->is_right[a], "sides of nodes"));
-        for (int64_t i = 0; i < n; i++) {
-            int64_t both[N_AXES];
-
-            find_keys(both, position + 3 * i);
-            key[i] = both[a];
-        }
-        ETX_CHECK(etx_sort_order(partition->axis[a], key, n));
-    }
+    ETX_CHECK(etx_alloc_uncleared(&partition->axis[a], n,
+        sizeof *partition->axis[a], "nodes by angle"));
+    for (int64_t i = 0; i < n; i++)
+        key[i] = find_key(a, position + 3 * i);
+    ETX_CHECK(etx_sort_order(partition->axis[a], key, n));
 done:
     etx_release(key);
     return status;
@@ -181,6 +198,10 @@ static etx_status cut_halves(struct partition *partition, int32_t n_parts)
     int is_left = n_parts > 1;
     etx_status status;
 
+    for (int32_t a = 0; a < N_AXES; a++)
+        ETX_CHECK(etx_alloc(&partition->is_right[a],
+            partition->graph->n_nodes, sizeof *partition->is_right[a],
+            "sides of nodes"));
     ETX_CHECK(etx_alloc(&partition->group, n_parts, sizeof *partition->group,
         "groups of nodes"));
     ETX_CHECK(etx_alloc(
@@ -205,7 +226,9 @@ etx_status etx_partition_nodes(int32_t *owner, const struct etx_graph *graph,
     etx_status status = ETX_OK;
     struct partition partition = {.graph = graph, .owner = owner};
 
-    ETX_CHECK(sort_axes(&partition, position));
+    ETX_CHECK(sort_axis(&partition, 0, position));
+    if (order != ETX_PARTITION_PHI)
+        ETX_CHECK(sort_axis(&partition, 1, position));
     memset(owner, 0, (size_t)graph->n_nodes * sizeof *owner);
     if (order == ETX_PARTITION_PHI)
         cut_sectors(&partition, n_parts);

@@ -3,8 +3,7 @@
  * Ranks agree before every exchange and at the end whether all of them are
  * still at it, which costs a barrier and a sum of one number: a rank that
  * failed takes part in one agreement more instead of leaving the others to
- * their deadline, and the group stays whole. The partition is rank 0's, as
- * another machine's sines may round otherwise.
+ * their deadline, and the group stays whole. All have the partition of rank 0.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>

@@ -15,13 +15,16 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "dist/fail.h"
 
-#define MAX_RANKS 1024
+#define MAX_RANKS           1024
+#define SECONDS_OF_SPINNING 2e-4 /* then the core is left to others */
 
 /* What a rank shows the others during an operation. */
 struct shown {
@@ -36,7 +39,7 @@ struct group {
     int32_t n_ranks;
     int32_t n_open;     /* communicators not yet closed */
     int32_t n_arrived;  /* at the wait of now */
-    uint64_t n_passed;  /* waits that are over */
+    _Atomic uint64_t n_passed; /* waits that are over; written under the lock */
     int32_t late_rank;  /* whose deadline passed first, -1: none */
     int32_t lost_rank;  /* that gave up first, -1: none */
     struct shown *shown; /* [n_ranks] */
@@ -81,26 +84,37 @@ static etx_status find_break(
     return ETX_OK;
 }
 
-/* Under the lock: until all have arrived. */
-static etx_status wait_for_others(
-    struct etx_comm *comm, struct group *group, const char *operation)
+/* A little while, or until wait number n_passed is over: ranks that have cores
+ * of their own mostly arrive together, and putting a thread to sleep and waking
+ * it takes longer than what they then do. */
+static void spin(struct group *group, uint64_t n_passed)
 {
-    const struct timespec end = time_after(comm->deadline);
-    const uint64_t n_passed = group->n_passed;
+    const double begin = etx_comm_now();
+
+    while (atomic_load(&group->n_passed) == n_passed &&
+           etx_comm_now() - begin < SECONDS_OF_SPINNING)
+        (void)sched_yield();
+}
+
+/* Under the lock: until wait number n_passed is over. */
+static etx_status wait_for_others(struct etx_comm *comm, struct group *group,
+    uint64_t n_passed, const struct timespec *end, const char *operation)
+{
     int error = 0;
     etx_status status = ETX_OK;
 
-    while (group->n_passed == n_passed && status == ETX_OK &&
-           error != ETIMEDOUT) {
-        error = pthread_cond_timedwait(&group->changed, &group->lock, &end);
-        if (group->n_passed == n_passed)
-            status = find_break(group, operation);
+    while (group->n_passed == n_passed) {
+        status = find_break(group, operation);
+        if (status != ETX_OK)
+            return status;
+        if (error == ETIMEDOUT) {
+            group->late_rank = comm->rank;
+            (void)pthread_cond_broadcast(&group->changed);
+            return say_late(comm, operation, group->n_arrived);
+        }
+        error = pthread_cond_timedwait(&group->changed, &group->lock, end);
     }
-    if (group->n_passed != n_passed || status != ETX_OK)
-        return status;
-    group->late_rank = comm->rank;
-    (void)pthread_cond_broadcast(&group->changed);
-    return say_late(comm, operation, group->n_arrived);
+    return ETX_OK;
 }
 
 /* Under the lock: 1 when this rank is the last that the others wait for. */
@@ -117,13 +131,22 @@ static int32_t arrive(struct group *group)
 /* No rank goes on before all are here. */
 static etx_status meet(struct etx_comm *comm, const char *operation)
 {
+    const struct timespec end = time_after(comm->deadline);
     struct group *group = comm->self;
+    uint64_t n_passed;
     etx_status status;
+    int32_t is_last;
 
     (void)pthread_mutex_lock(&group->lock);
+    n_passed = group->n_passed;
     status = find_break(group, operation);
-    if (status == ETX_OK && !arrive(group))
-        status = wait_for_others(comm, group, operation);
+    is_last = status == ETX_OK && arrive(group);
+    (void)pthread_mutex_unlock(&group->lock);
+    if (status != ETX_OK || is_last)
+        return status;
+    spin(group, n_passed);
+    (void)pthread_mutex_lock(&group->lock);
+    status = wait_for_others(comm, group, n_passed, &end, operation);
     (void)pthread_mutex_unlock(&group->lock);
     return status;
 }
@@ -132,12 +155,19 @@ static etx_status meet(struct etx_comm *comm, const char *operation)
 static void part(struct etx_comm *comm)
 {
     struct group *group = comm->self;
+    uint64_t n_passed;
+    int32_t is_last;
 
     (void)pthread_mutex_lock(&group->lock);
-    const uint64_t n_passed = group->n_passed;
-    if (!arrive(group))
-        while (group->n_passed == n_passed)
-            (void)pthread_cond_wait(&group->changed, &group->lock);
+    n_passed = group->n_passed;
+    is_last = arrive(group);
+    (void)pthread_mutex_unlock(&group->lock);
+    if (is_last)
+        return;
+    spin(group, n_passed);
+    (void)pthread_mutex_lock(&group->lock);
+    while (group->n_passed == n_passed)
+        (void)pthread_cond_wait(&group->changed, &group->lock);
     (void)pthread_mutex_unlock(&group->lock);
 }
 

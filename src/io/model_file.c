@@ -195,6 +195,14 @@ done:
     return status;
 }
 
+void etx_model_seal(struct etx_model *model)
+{
+    etx_network_seal(model->embedding.network);
+    etx_network_seal(model->cascade.network);
+    etx_network_seal(model->filter.network);
+    etx_network_seal(model->gnn.network);
+}
+
 etx_status etx_model_parse(
     struct etx_model **out, const void *data, size_t size)
 {
@@ -217,6 +225,7 @@ etx_status etx_model_parse(
     ETX_CHECK(
         set_config(model, json_string_value(text), json_string_length(text)));
     ETX_CHECK(load_parameters(model, file));
+    etx_model_seal(model);
     *out = model;
     model = NULL;
 done:

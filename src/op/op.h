@@ -34,6 +34,9 @@ struct etx_stream {
     int32_t (*cancel)(void *user); /* or NULL; see etx_context_options */
     void *cancel_user;
     double flop;  /* 2 n_in n_out a row and layer, added by mlp */
+    /* 1, on a device alone: the operands of products in mlp may be rounded to
+     * float16, and arrays be stored so; sums stay float32. */
+    int32_t is_half;
     const struct etx_place *place; /* where arrays live; NULL: the host */
     void *device; /* owned by the backend, NULL on the CPU */
 };
@@ -63,11 +66,14 @@ enum etx_norm {
 #define ETX_MAX_ADDED 4
 #define ETX_MAX_LAYERS 16
 
-/* Rows taken from a matrix: row i is data[index[i]] or data[i]. */
+/* Rows taken from a matrix: row i is data[index[i]] or data[i]. Arrays of
+ * float16 (base/float16.h) are for the reference and for a stream that
+ * is_half, and not for a backward. */
 struct etx_rows {
     const float *data;    /* [rows, width] */
     const int32_t *index; /* [n_rows] rows of data, or NULL for i */
     int32_t width;
+    const uint16_t *half; /* float16 in place of data, or NULL */
 };
 
 /* One layer: y = x W^T + b, then norm and activation in the order asked. */
@@ -95,7 +101,8 @@ struct etx_layer_gradient {
 /* mlp: out = layers(concat(parts)) + residual, row by row. Added rows are
  * terms of the first layer's linear, of its width: what another product has
  * made of inputs that many rows share. A part without index may be out
- * itself. */
+ * itself. On a stream that is_half inputs, weights and what layers hand on may
+ * be rounded to float16, 2^-11 of each. */
 struct etx_mlp_args {
     int64_t n_rows;
     int32_t n_parts; /* 0 .. ETX_MAX_PARTS; widths add up to layer[0].n_in */
@@ -113,6 +120,9 @@ struct etx_mlp_args {
      * bits; NULL: none. out is the same up to rounding, and the same bits
      * where no linear directly follows another. */
     float *linear;
+    /* float16 in place of residual and out, or NULL. */
+    const uint16_t *half_residual;
+    uint16_t *half_out;
 };
 
 /* mlp_prepare: layers for many calls of mlp in place of forward's, the same up
@@ -273,6 +283,7 @@ struct etx_segment_reduce_args {
     const float *weight;   /* [n_values] or NULL (SUM only) */
     const float *x;        /* [rows, width] */
     float *out;            /* [n_segments, width] */
+    const uint16_t *half;  /* float16 in place of x, as in etx_rows, or NULL */
 };
 
 /* segment_reduce_backward: d_x[v] (+)= what d_out says. forward.weight and

@@ -1,7 +1,8 @@
 /* stage/resident.c -- what a stage reads, at the place where it computes.
  *
  * Events, models and the graphs of callers are on the host. On the CPU they
- * are used as they are; on a device they are copied for the stage.
+ * are used as they are; on a device they are copied for the stage, and the
+ * parameters of a model once for all events.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
@@ -27,16 +28,75 @@ done:
     return status;
 }
 
+static void drop(struct etx_context *context, struct etx_resident *resident)
+{
+    etx_place_release(context->stream->place, resident->value);
+    *resident = (struct etx_resident){0};
+}
+
+/* Room for the parameters of a network among those that stay; when there is
+ * none, without the others. */
+static etx_status take_resident(struct etx_resident **out,
+    struct etx_context *context, const struct etx_network *network)
+{
+    const struct etx_place *place = context->stream->place;
+    struct etx_resident *resident =
+        &context->resident[context->next_resident];
+    etx_status status;
+
+    drop(context, resident);
+    status = etx_place_alloc(&resident->value, place, network->n_values,
+        sizeof *resident->value, "network parameters");
+    if (status == ETX_ERR_MEMORY) {
+        for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++)
+            drop(context, &context->resident[k]);
+        status = etx_place_alloc(&resident->value, place, network->n_values,
+            sizeof *resident->value, "network parameters");
+    }
+    if (status != ETX_OK)
+        return status;
+    context->next_resident = (context->next_resident + 1) % ETX_MOST_RESIDENT;
+    *out = resident;
+    return ETX_OK;
+}
+
+/* Parameters that are final are copied once and stay. */
+static etx_status keep_network(float **out, struct etx_context *context,
+    const struct etx_network *network)
+{
+    struct etx_resident *resident = NULL;
+    etx_status status = ETX_OK;
+
+    for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++)
+        if (context->resident[k].stamp == network->stamp) {
+            *out = context->resident[k].value;
+            return ETX_OK;
+        }
+    ETX_CHECK(take_resident(&resident, context, network));
+    status = etx_place_put(context->stream->place, resident->value,
+        network->value, network->n_values, sizeof *resident->value);
+    if (status != ETX_OK) {
+        drop(context, resident);
+        return status;
+    }
+    resident->stamp = network->stamp;
+    *out = resident->value;
+done:
+    return status;
+}
+
 etx_status etx_stage_network(struct etx_network *out,
     struct etx_context *context, const struct etx_network *network)
 {
-    etx_status status = ETX_OK;
     const struct etx_place *place = context->stream->place;
     float *value = NULL;
+    etx_status status = ETX_OK;
 
     *out = *network;
     if (place == NULL)
         return ETX_OK;
+    if (network->stamp != 0)
+        return keep_network(&out->value, context, network);
     ETX_CHECK(etx_arena_take(&value, context->stream->arena,
         network->n_values, sizeof *value, "network parameters"));
     ETX_CHECK(etx_place_put(

@@ -89,9 +89,16 @@ etx_status etx_stage_build_graph(struct etx_graph **out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event);
 
-/* edge_classification/logits.c: logits [n_edges] of an edge network on
+/* What an edge network says of every edge. */
+struct etx_edge_output {
+    float *logit; /* [n_edges] */
+    float *pt;    /* [n_edges] of its momentum head, or NULL */
+};
+
+/* edge_classification/logits.c: what an edge network says on
  * node_features [n_hits, n]; and scores = sigmoid(logits). */
-etx_status etx_stage_edge_logits(float *logits, struct etx_context *context,
+etx_status etx_stage_edge_logits(
+    const struct etx_edge_output *out, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event);
 etx_status etx_stage_edge_scores(float *score, struct etx_context *context,

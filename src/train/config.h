@@ -72,7 +72,7 @@ enum etx_criterion {
 };
 
 /* Of the latents that are kept. */
-enum etx_precision { ETX_PRECISION_FLOAT32, ETX_PRECISION_BF16 };
+enum etx_memory_precision { ETX_MEMORY_FLOAT32, ETX_MEMORY_BF16 };
 
 struct etx_train_schedule {
     int32_t n_steps;
@@ -171,7 +171,7 @@ struct etx_train_validation {
 /* How latents are kept between forward and backward. */
 struct etx_train_memory {
     int32_t checkpointing; /* few of them, the others are made again */
-    int32_t precision;     /* enum etx_precision */
+    int32_t precision;     /* enum etx_memory_precision */
 };
 
 struct etx_train_config {

@@ -67,7 +67,7 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     if (trainer->config.loss.pt_weight > 0.0f)
         ETX_CHECK(etx_pt_targets(&wedge->pt_target,
             trainer->context->stream->arena, &trainer->config.loss,
-            event->event, &wedge->sample, wedge->graph, &wedge->edges));
+            event->event, wedge->sample.row, wedge->graph, &wedge->edges));
 done:
     return status;
 }
@@ -108,7 +108,7 @@ struct etx_tape etx_train_tape(const struct etx_trainer *trainer)
     const struct etx_train_memory *memory = &trainer->config.memory;
 
     return (struct etx_tape){.recomputes = memory->checkpointing,
-        .is_half = memory->precision == ETX_PRECISION_BF16};
+        .is_half = memory->precision == ETX_MEMORY_BF16};
 }
 
 /* Room for what the momentum head says, and its gradient. */
@@ -239,9 +239,10 @@ static etx_status run_wedge(struct etx_trainer *trainer,
 
 /* The gradient of this rank's wedges, each in a slice of its own. */
 static etx_status run_wedges(struct etx_slices *slices,
-    const struct wedge *wedge, const struct etx_step *step)
+    const struct wedge *wedge, struct etx_step *step)
 {
     struct etx_trainer *trainer = slices->trainer;
+    const double begin = etx_train_now();
     etx_status status = ETX_OK;
 
     for (int32_t k = 0; k < step->n_graphs; k++) {
@@ -255,6 +256,7 @@ static etx_status run_wedges(struct etx_slices *slices,
         ETX_CHECK(run_wedge(trainer, wedge + k, &target));
         etx_slices_close(slices);
     }
+    step->network_seconds = etx_train_now() - begin;
 done:
     return status;
 }
@@ -262,6 +264,7 @@ done:
 etx_status etx_train_edges(
     struct etx_trainer *trainer, struct etx_step *step)
 {
+    const double begin = etx_train_now();
     struct wedge *wedge = NULL;
     struct etx_slices slices;
     int32_t n_open = 0;
@@ -273,6 +276,7 @@ etx_status etx_train_edges(
     for (; n_open < step->n_graphs; n_open++)
         if (etx_step_is_mine(step, trainer, n_open))
             ETX_CHECK(open_wedge(wedge + n_open, trainer, step, n_open));
+    step->graphs_seconds = etx_train_now() - begin;
     ETX_CHECK(etx_step_share_sums(step, trainer));
     ETX_CHECK(
         etx_slices_begin(&slices, trainer, step->n_graphs, step->owner));

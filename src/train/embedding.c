@@ -131,6 +131,7 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     const struct etx_network *network = &trainer->there.network;
     struct etx_graph *no_graph;
     int64_t n_values;
+    double begin;
     float *point;
     etx_status status;
 
@@ -142,8 +143,10 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     n_values = wedge->sample.n_hits * network->n_out;
     ETX_CHECK(etx_arena_take(&wedge->point, context->stream->arena, n_values,
         sizeof *wedge->point, "points"));
+    begin = etx_train_now();
     ETX_CHECK(network->arch->forward(
         network, context, &wedge->input, &wedge->tape, wedge->point));
+    step->network_seconds += etx_train_now() - begin;
     ETX_CHECK(
         etx_train_fetch(&point, trainer, wedge->point, n_values, "points"));
     ETX_CHECK(etx_train_pairs(&wedge->pairs, trainer, &event->truth,
@@ -182,9 +185,10 @@ done:
 
 /* The gradient of this rank's wedges, each in a slice of its own. */
 static etx_status run_wedges(struct etx_slices *slices,
-    const struct wedge *wedge, const struct etx_step *step)
+    const struct wedge *wedge, struct etx_step *step)
 {
     struct etx_trainer *trainer = slices->trainer;
+    const double begin = etx_train_now();
     etx_status status = ETX_OK;
 
     for (int32_t k = 0; k < step->n_graphs; k++) {
@@ -199,6 +203,7 @@ static etx_status run_wedges(struct etx_slices *slices,
             go_back(step->loss + k, gradient, trainer, wedge + k, &scales));
         etx_slices_close(slices);
     }
+    step->network_seconds += etx_train_now() - begin;
 done:
     return status;
 }
@@ -206,6 +211,7 @@ done:
 etx_status etx_train_embedding(
     struct etx_trainer *trainer, struct etx_step *step)
 {
+    const double begin = etx_train_now();
     struct wedge *wedge;
     struct etx_slices slices;
     etx_status status;
@@ -216,6 +222,7 @@ etx_status etx_train_embedding(
     for (int32_t k = 0; k < step->n_graphs; k++)
         if (etx_step_is_mine(step, trainer, k))
             ETX_CHECK(open_wedge(wedge + k, trainer, step, k));
+    step->graphs_seconds = etx_train_now() - begin - step->network_seconds;
     ETX_CHECK(etx_step_share_sums(step, trainer));
     ETX_CHECK(
         etx_slices_begin(&slices, trainer, step->n_graphs, step->owner));

@@ -139,6 +139,7 @@ etx_status etx_trainer_export(
         memcpy(find_values(model, trainer->config.stage),
             trainer->best.parameter,
             (size_t)trainer->stage->network->n_values * sizeof(float));
+    etx_model_seal(model);
     *out = model;
 done:
     json_decref(config);

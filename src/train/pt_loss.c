@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/finite.h"
 #include "data/particle.h"
+#include "train/metrics.h"
 
 #include <math.h>
 
@@ -30,7 +31,7 @@ static float describe_particle(const struct etx_train_loss *options,
 
 etx_status etx_pt_targets(float **out, struct etx_arena *arena,
     const struct etx_train_loss *options, const struct etx_event *event,
-    const struct etx_sample *sample, const struct etx_graph *graph,
+    const int32_t *row, const struct etx_graph *graph,
     const struct etx_step_edges *edges)
 {
     float *target = NULL;
@@ -41,9 +42,10 @@ etx_status etx_pt_targets(float **out, struct etx_arena *arena,
     for (int64_t e = 0; e < edges->n; e++) {
         const int is_counted =
             edges->target[e] > 0.0f && edges->weight[e] > 0.0f;
+        const int32_t node = graph->src[e];
 
         target[e] = is_counted ? describe_particle(options, event,
-                                     sample->row[graph->src[e]])
+                                     row != NULL ? row[node] : node)
                                : NAN;
     }
     *out = target;
@@ -64,4 +66,33 @@ double etx_pt_loss(float *d_pt, int64_t n, const float *pt,
         sum += miss * miss;
     }
     return scale * sum;
+}
+
+void etx_pt_totals_add(struct etx_pt_totals *totals, int64_t n,
+    const float *pt, const float *target)
+{
+    for (int64_t e = 0; e < n; e++) {
+        const double value = (double)target[e];
+        const double miss = (double)pt[e] - value;
+
+        if (isnan(value))
+            continue;
+        totals->n += 1.0;
+        totals->miss += miss * miss;
+        totals->value += value;
+        totals->square += value * value;
+    }
+}
+
+double etx_pt_totals_error(const struct etx_pt_totals *totals)
+{
+    return sqrt(etx_ratio(totals->miss, totals->n));
+}
+
+double etx_pt_totals_spread(const struct etx_pt_totals *totals)
+{
+    const double mean = etx_ratio(totals->value, totals->n);
+    const double variance = etx_ratio(totals->square, totals->n) - mean * mean;
+
+    return variance < 0.0 ? 0.0 : sqrt(variance); /* nan stays nan */
 }

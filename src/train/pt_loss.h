@@ -9,20 +9,35 @@
 #define ETX_TRAIN_PT_LOSS_H
 
 #include "train/edge_choice.h"
-#include "train/sample.h"
 
 /* out [edges->n], in the arena: of true edges with a weight ln(pT / GeV) or
  * GeV / pT, as the options say; of others nan, and of those whose particle has
- * no transverse momentum. graph is that of the edges on the places of the
- * sample. */
+ * no transverse momentum. graph is that of the edges; its node i is hit row[i]
+ * of the event, or i where row is NULL. */
 etx_status etx_pt_targets(float **out, struct etx_arena *arena,
     const struct etx_train_loss *options, const struct etx_event *event,
-    const struct etx_sample *sample, const struct etx_graph *graph,
+    const int32_t *row, const struct etx_graph *graph,
     const struct etx_step_edges *edges);
 
 /* scale * sum of (pt - target)^2 over edges with a target, and its gradient
  * d_pt; all [n]. Summed in the order of the edges. */
 double etx_pt_loss(float *d_pt, int64_t n, const float *pt,
     const float *target, double scale);
+
+/* Sums over the edges of a validation that have a target. */
+struct etx_pt_totals {
+    double n;
+    double miss;          /* (pt - target)^2 */
+    double value, square; /* target, target^2 */
+};
+
+/* Add n edges, in their order. */
+void etx_pt_totals_add(struct etx_pt_totals *totals, int64_t n,
+    const float *pt, const float *target);
+
+/* Root of the mean squared error, and the standard deviation of the targets;
+ * nan without edges. */
+double etx_pt_totals_error(const struct etx_pt_totals *totals);
+double etx_pt_totals_spread(const struct etx_pt_totals *totals);
 
 #endif

@@ -190,6 +190,8 @@ etx_status etx_step_share_losses(const struct etx_step *step,
         report->n_edges += step->sums[k].n;
     }
     compare_ranks(step, trainer, report);
+    report->graphs_seconds = step->graphs_seconds;
+    report->network_seconds = step->network_seconds;
 done:
     return status;
 }

@@ -55,6 +55,10 @@ static void clear_report(
         .threshold = nothing,
         .imbalance = nothing,
         .loss_spread = nothing,
+        .graphs_seconds = nothing,
+        .network_seconds = nothing,
+        .pt_error = nothing,
+        .pt_spread = nothing,
         .n_rollbacks = (int32_t)trainer->n_rollbacks,
         .seconds = etx_train_now() - trainer->start};
 }

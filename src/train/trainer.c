@@ -180,7 +180,7 @@ static etx_status check_memory(const struct etx_trainer *trainer)
     const struct etx_train_memory *memory = &trainer->config.memory;
     const struct etx_arch *arch = trainer->stage->network->arch;
     const int32_t is_on = memory->checkpointing ||
-                          memory->precision != ETX_PRECISION_FLOAT32;
+                          memory->precision != ETX_MEMORY_FLOAT32;
 
     if (is_on && !arch->saves_memory)
         return etx_fail(ETX_ERR_FORMAT,
@@ -282,7 +282,7 @@ static etx_status check_device(const struct etx_trainer *trainer)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "%s: this network runs on the CPU only", arch->name);
     if (config->stage == ETX_TRAIN_CASCADE || config->memory.checkpointing ||
-        config->memory.precision != ETX_PRECISION_FLOAT32 ||
+        config->memory.precision != ETX_MEMORY_FLOAT32 ||
         config->loss.pt_weight > 0.0f)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "training config: the stage cascade, the section \"memory\" and "

@@ -22,6 +22,7 @@ struct etx_train_events {
 struct etx_train_result {
     int64_t step; /* -1: never validated */
     double loss, n_edges, efficiency, purity, auc, threshold;
+    double pt_error, pt_spread;
 };
 
 /* Numbers of a model that validation sets. */
@@ -82,6 +83,7 @@ struct etx_step {
     struct etx_random random;       /* of graph 0 */
     struct etx_graph_sums *sums;    /* [n_graphs] */
     double *loss; /* [n_graphs] their parts of the step's loss */
+    double graphs_seconds, network_seconds; /* as in the report */
 };
 
 /* The public etx_trainer. */
@@ -247,8 +249,8 @@ struct etx_random etx_step_random(
 /* The sums of the graphs of all ranks. */
 etx_status etx_step_share_sums(
     struct etx_step *step, const struct etx_trainer *trainer);
-/* The losses of the graphs of all ranks; loss, n_edges, imbalance and
- * loss_spread of the report. */
+/* The losses of the graphs of all ranks; loss, n_edges, imbalance,
+ * loss_spread and the seconds of the report. */
 etx_status etx_step_share_losses(const struct etx_step *step,
     const struct etx_trainer *trainer, etx_training_report *report);
 

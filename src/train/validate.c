@@ -12,6 +12,7 @@
 #include "train/edge_choice.h"
 #include "train/edge_loss.h"
 #include "train/metrics.h"
+#include "train/pt_loss.h"
 #include "train/team.h"
 
 #include <math.h>
@@ -33,6 +34,7 @@ struct edge_counts {
 struct finding {
     double n_signal_pairs;
     struct etx_edge_totals totals;
+    struct etx_pt_totals momenta;
     struct edge_counts counts;
 };
 
@@ -306,24 +308,56 @@ done:
 
 /* -------------------------------------------------------------- edges -- */
 
-static etx_status add_loss(struct etx_edge_totals *totals,
+/* Targets and weights of the edges of a graph in the loss, in scratch. */
+static etx_status label_edges(struct etx_step_edges *out,
     struct etx_trainer *trainer, const struct etx_truth *truth,
-    const struct etx_graph *graph, const float *logit)
+    const struct etx_graph *graph)
 {
-    struct etx_context *context = etx_host_of(trainer->context);
-    float *target;
-    float *weight;
+    struct etx_arena *arena = etx_train_host(trainer)->arena;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&target, context->stream->arena, graph->n_edges,
-        sizeof *target, "edge targets"));
-    ETX_CHECK(etx_arena_take(&weight, context->stream->arena, graph->n_edges,
-        sizeof *weight, "edge weights"));
-    for (int64_t e = 0; e < graph->n_edges; e++)
+    *out = (struct etx_step_edges){.n = graph->n_edges};
+    ETX_CHECK(etx_arena_take(
+        &out->target, arena, out->n, sizeof *out->target, "edge targets"));
+    ETX_CHECK(etx_arena_take(
+        &out->weight, arena, out->n, sizeof *out->weight, "edge weights"));
+    for (int64_t e = 0; e < out->n; e++)
         etx_step_edge_label(
-            target + e, weight + e, trainer, truth, graph, e);
-    ETX_CHECK(etx_edge_totals_add(totals, context, &trainer->config.loss,
-        graph->n_edges, logit, target, weight));
+            out->target + e, out->weight + e, trainer, truth, graph, e);
+done:
+    return status;
+}
+
+/* What the momentum head says beside the truth. */
+static etx_status add_momenta(struct etx_pt_totals *totals,
+    struct etx_trainer *trainer, const struct etx_event *event,
+    const struct etx_graph *graph, const struct etx_step_edges *edges,
+    const float *pt)
+{
+    float *target;
+    etx_status status;
+
+    ETX_CHECK(etx_pt_targets(&target, etx_train_host(trainer)->arena,
+        &trainer->config.loss, event, NULL, graph, edges));
+    etx_pt_totals_add(totals, edges->n, pt, target);
+done:
+    return status;
+}
+
+static etx_status add_loss(struct finding *finding,
+    struct etx_trainer *trainer, const struct etx_train_event *event,
+    const struct etx_graph *graph, const struct etx_edge_output *output)
+{
+    struct etx_step_edges edges;
+    etx_status status;
+
+    ETX_CHECK(label_edges(&edges, trainer, &event->truth, graph));
+    if (output->pt != NULL)
+        ETX_CHECK(add_momenta(&finding->momenta, trainer, event->event, graph,
+            &edges, output->pt));
+    ETX_CHECK(etx_edge_totals_add(&finding->totals,
+        etx_host_of(trainer->context), &trainer->config.loss, edges.n,
+        output->logit, edges.target, edges.weight));
 done:
     return status;
 }
@@ -343,31 +377,37 @@ static uint8_t find_pair(const struct etx_trainer *trainer,
     return (uint8_t)pair;
 }
 
-/* *logit [n_edges], on the host, of a graph of the host. */
-static etx_status score_whole(float **logit, struct etx_trainer *trainer,
+/* *out, on the host, of a graph of the host; momenta only in training with
+ * them, which is of the CPU. */
+static etx_status score_whole(
+    struct etx_edge_output *out, struct etx_trainer *trainer,
     const float *features, const struct etx_graph *graph,
     const struct etx_event *event)
 {
     struct etx_context *context = trainer->context;
+    struct etx_arena *arena = context->stream->arena;
     const struct etx_graph *here;
     struct etx_graph *copy = NULL;
-    float *there;
     etx_status status;
 
     ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
-    ETX_CHECK(etx_arena_take(&there, context->stream->arena, graph->n_edges,
-        sizeof *there, "edge logits"));
-    ETX_CHECK(etx_stage_edge_logits(there, context, trainer->stage->network,
-        features, here, event));
+    ETX_CHECK(etx_arena_take(&out->logit, arena, graph->n_edges,
+        sizeof *out->logit, "edge logits"));
+    if (trainer->config.loss.pt_weight > 0.0f)
+        ETX_CHECK(etx_arena_take(
+            &out->pt, arena, graph->n_edges, sizeof *out->pt, "momenta"));
+    ETX_CHECK(etx_stage_edge_logits(
+        out, context, trainer->stage->network, features, here, event));
     ETX_CHECK(etx_train_fetch(
-        logit, trainer, there, graph->n_edges, "edge logits"));
+        &out->logit, trainer, out->logit, graph->n_edges, "edge logits"));
 done:
     etx_graph_free(copy);
     return status;
 }
 
 /* The same of the graph in parts. */
-static etx_status score_parts(float **logit, struct etx_trainer *trainer,
+static etx_status score_parts(
+    struct etx_edge_output *out, struct etx_trainer *trainer,
     const float *features, const struct etx_graph *graph,
     const struct etx_event *event)
 {
@@ -377,52 +417,54 @@ static etx_status score_parts(float **logit, struct etx_trainer *trainer,
         .graph = graph};
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(logit, etx_train_host(trainer)->arena,
-        graph->n_edges, sizeof **logit, "edge logits"));
-    ETX_CHECK(etx_train_part_logits(*logit, trainer, &input));
+    ETX_CHECK(etx_arena_take(&out->logit, etx_train_host(trainer)->arena,
+        graph->n_edges, sizeof *out->logit, "edge logits"));
+    ETX_CHECK(etx_train_part_logits(out->logit, trainer, &input));
 done:
     return status;
 }
 
-static etx_status score_edges(float **logit, struct etx_trainer *trainer,
+static etx_status score_edges(
+    struct etx_edge_output *out, struct etx_trainer *trainer,
     const struct etx_graph *graph, const struct etx_event *event)
 {
     const float *features;
     etx_status status;
 
+    *out = (struct etx_edge_output){.pt = NULL};
     ETX_CHECK(etx_stage_node_features(
         &features, trainer->context, trainer->stage, event));
     ETX_CHECK((trainer->parts.n_parts > 0 ? score_parts : score_whole)(
-        logit, trainer, features, graph, event));
+        out, trainer, features, graph, event));
 done:
     return status;
 }
 
-/* Score one event's graph and add it to list and totals. */
+/* Score one event's graph and add it to list and finding. */
 static etx_status score_event(struct etx_score_list *list,
-    struct etx_edge_totals *totals, struct etx_trainer *trainer,
+    struct finding *finding, struct etx_trainer *trainer,
     struct etx_train_event *event)
 {
     struct etx_context *host = etx_host_of(trainer->context);
     const struct etx_train_marks marks = etx_train_mark(trainer);
     const struct etx_graph *graph;
-    float *logit;
+    struct etx_edge_output output;
     uint8_t *pair;
     etx_status status;
 
     ETX_CHECK(etx_train_graph(&graph, trainer, event));
     ETX_CHECK(etx_arena_take(&pair, host->stream->arena, graph->n_edges,
         sizeof *pair, "edge labels"));
-    ETX_CHECK(score_edges(&logit, trainer, graph, event->event));
+    ETX_CHECK(score_edges(&output, trainer, graph, event->event));
     for (int64_t e = 0; e < graph->n_edges; e++)
         pair[e] = find_pair(trainer, &event->truth, graph, e);
-    ETX_CHECK(add_loss(totals, trainer, &event->truth, graph, logit));
+    ETX_CHECK(add_loss(finding, trainer, event, graph, &output));
     const struct etx_activation_args args = {.n = graph->n_edges,
         .activation = ETX_ACTIVATION_SIGMOID,
-        .x = logit,
-        .y = logit};
+        .x = output.logit,
+        .y = output.logit};
     ETX_CHECK(host->ops->activation(host->stream, &args));
-    ETX_CHECK(etx_score_list_add(list, graph->n_edges, logit, pair));
+    ETX_CHECK(etx_score_list_add(list, graph->n_edges, output.logit, pair));
 done:
     etx_train_reset(trainer, marks);
     return status;
@@ -460,7 +502,7 @@ static etx_status score_events(
     for (int64_t i = 0; i < survey->n; i++) {
         ETX_CHECK(meet(survey, i, &met));
         if (is_mine(survey, i))
-            ETX_CHECK(score_event(list, &survey->finding[i].totals, trainer,
+            ETX_CHECK(score_event(list, &survey->finding[i], trainer,
                 trainer->validation.event[i]));
     }
     ETX_CHECK(share_findings(survey));
@@ -487,12 +529,28 @@ static struct etx_edge_totals add_totals(const struct survey *survey)
     return sum;
 }
 
+static struct etx_pt_totals add_pt_totals(const struct survey *survey)
+{
+    struct etx_pt_totals sum = {.n = 0.0};
+
+    for (int64_t i = 0; i < survey->n; i++) {
+        const struct etx_pt_totals *momenta = &survey->finding[i].momenta;
+
+        sum.n += momenta->n;
+        sum.miss += momenta->miss;
+        sum.value += momenta->value;
+        sum.square += momenta->square;
+    }
+    return sum;
+}
+
 static etx_status validate_edges(
     struct etx_train_result *result, const struct survey *survey)
 {
     struct etx_trainer *trainer = survey->trainer;
     struct etx_score_list list = {.n = 0};
     struct etx_edge_totals totals;
+    struct etx_pt_totals momenta;
     struct etx_score_metrics metrics;
     etx_status status;
 
@@ -506,6 +564,9 @@ static etx_status validate_edges(
     if (trainer->config.stage == ETX_TRAIN_CASCADE)
         trainer->model->cascade_kept = share_kept(&list, &metrics);
     totals = add_totals(survey);
+    momenta = add_pt_totals(survey);
+    result->pt_error = etx_pt_totals_error(&momenta);
+    result->pt_spread = etx_pt_totals_spread(&momenta);
     result->loss =
         etx_edge_totals_loss(&totals, trainer->config.loss.reduction);
     result->n_edges = (double)metrics.n_kept;
@@ -523,7 +584,9 @@ etx_status etx_train_validate(
 {
     struct etx_train_result result = {.step = trainer->step,
         .loss = (double)NAN,
-        .auc = (double)NAN};
+        .auc = (double)NAN,
+        .pt_error = (double)NAN,
+        .pt_spread = (double)NAN};
     const struct etx_train_marks marks = etx_train_mark(trainer);
     struct survey survey;
     etx_status status;
@@ -544,6 +607,8 @@ etx_status etx_train_validate(
     report->purity = result.purity;
     report->auc = result.auc;
     report->threshold = result.threshold;
+    report->pt_error = result.pt_error;
+    report->pt_spread = result.pt_spread;
 done:
     etx_train_reset(trainer, marks);
     return status;

@@ -1,14 +1,17 @@
 /* test/bench/graph_parallel.c -- one graph on several ranks, timed.
  *
  * Ranks are threads of this process with one thread each. Scores the event's
- * graph with the model, and takes a step of training on the whole of it, on 1
- * rank and on RANKS in turns. Prints, tab-separated: what, how nodes are shared
- * out, ranks, edges of the graph, share of edges computed twice, largest part
- * over the mean, rows of the halo, bytes that the ranks exchanged, median and
- * fastest seconds, median processor seconds of the busiest rank, and the
- * speed-up over 1 rank by the median and by processor seconds: the second is
- * what a loaded machine can say of one whose cores are free. Scores are compared
- * bit for bit. TRAINING is JSON for etx_trainer_create.
+ * graph with the model, and takes a step of training on the whole of it, in
+ * turns: on 1 rank; on RANKS; and as RANKS programs that know nothing of each
+ * other and each do all of it, cut "none", which is what the machine lets
+ * RANKS cores do at best. Prints, tab-separated: what, how nodes are shared out,
+ * ranks, edges of the graph, share of edges computed twice, largest part over
+ * the mean, rows of the halo, bytes that the ranks exchanged, median and fastest
+ * seconds, median processor seconds of the busiest rank, and the speed-up over
+ * 1 rank by the median and by processor seconds: the second is what a loaded
+ * machine can say of one whose cores are free. The speed-up of cut "none" counts
+ * all that the programs did, and bounds the others. Scores are compared bit for
+ * bit. TRAINING is JSON for etx_trainer_create; "-" leaves training out.
  *   make build/test/graph-parallel
  *   build/test/graph-parallel MODEL DETECTORS EVENT TRAINING RANKS REPEATS
  *
@@ -24,11 +27,15 @@
 #define MOST_RANKS   64
 #define MOST_REPEATS 99
 
+/* Who does the work: one rank, parts of it, and programs side by side. */
+enum { ALONE, PHI, KD, APART, N_BENCHES };
+
 struct bench {
-    const char *training;
+    const char *training; /* NULL: none */
     etx_model *model;
     struct input input;
     int32_t order, n_ranks;
+    int32_t is_apart; /* every rank does all of the work */
     etx_dist *dist[MOST_RANKS];
     etx_context *context[MOST_RANKS];
     etx_graph *graph[MOST_RANKS];
@@ -50,7 +57,7 @@ static double now(clockid_t clock)
 /* One rank is a program that knows of no ranks. */
 static void score(struct bench *bench, int32_t r)
 {
-    if (bench->n_ranks == 1) {
+    if (bench->is_apart) {
         DO(etx_graph_score(bench->graph[r], bench->context[r], bench->model,
             bench->input.event));
         return;
@@ -120,7 +127,7 @@ static void open_trainer(struct bench *bench, int32_t r)
     DO(etx_trainer_create(&bench->trainer[r], bench->context[r],
         bench->training, bench->model));
     DO(etx_trainer_add_event(bench->trainer[r], bench->input.event, 0));
-    if (bench->n_ranks > 1)
+    if (!bench->is_apart)
         DO(etx_dist_trainer_set_parts(
             bench->trainer[r], bench->dist[r], bench->order));
 }
@@ -132,9 +139,11 @@ static void open_ranks(struct bench *bench, int32_t n_ranks)
     for (int32_t r = 0; r < n_ranks; r++) {
         bench->context[r] = make_context();
         bench->graph[r] = copy_graph(&bench->input, NULL);
-        open_trainer(bench, r);
+        if (bench->training != NULL)
+            open_trainer(bench, r);
     }
-    run_ranks(bench, step); /* builds the graph that a trainer keeps */
+    if (bench->training != NULL)
+        run_ranks(bench, step); /* builds the graph that a trainer keeps */
 }
 
 static void close_ranks(struct bench *bench)
@@ -204,41 +213,67 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Repeats of both, in turns, so that what disturbs one disturbs the other. */
-static void time_work(const char *name, struct bench *alone,
-    struct bench *many, int32_t n_repeats,
+/* Medians and the fastest of the repeats of one bench. */
+struct times {
+    double median, fastest, busy;
+};
+
+static struct times sort_times(
+    double *seconds, double *busy, int32_t n_repeats)
+{
+    qsort(seconds, (size_t)n_repeats, sizeof(double), compare);
+    qsort(busy, (size_t)n_repeats, sizeof(double), compare);
+    return (struct times){
+        seconds[n_repeats / 2], seconds[0], busy[n_repeats / 2]};
+}
+
+static const char *name_cut(const struct bench *bench)
+{
+    if (bench->is_apart)
+        return "none";
+    return bench->order == ETX_PARTITION_PHI ? "phi" : "kd";
+}
+
+static void print_times(const char *name, const struct bench *bench,
+    int64_t n_bytes, const struct times *times, const struct times *alone)
+{
+    const struct shape shape = bench->is_apart ? (struct shape){0.0, 1.0, 0}
+                                               : find_shape(bench);
+    const double work = bench->is_apart ? bench->n_ranks : 1.0;
+
+    printf("%s\t%s\t%d\t%lld\t%.4f\t%.3f\t%lld\t%lld\t%.4f\t%.4f\t%.4f\t"
+           "%.2f\t%.2f\n",
+        name, name_cut(bench), (int)bench->n_ranks,
+        (long long)bench->input.n_edges, shape.twice, shape.imbalance,
+        (long long)shape.n_halo, (long long)n_bytes, times->median,
+        times->fastest, times->busy, work * alone->median / times->median,
+        work * alone->busy / times->busy);
+    fflush(stdout);
+}
+
+/* Repeats of all, in turns, so that what disturbs one disturbs the others. */
+static void time_work(const char *name, struct bench *bench, int32_t n_repeats,
     void (*run)(struct bench *bench, int32_t rank))
 {
-    double seconds[2][MOST_REPEATS];
-    double busy[2][MOST_REPEATS];
-    const int32_t middle = n_repeats / 2;
-    struct bench *bench[2] = {alone, many};
-    int64_t n_bytes[2] = {sum_bytes(alone), sum_bytes(many)};
+    double seconds[N_BENCHES][MOST_REPEATS];
+    double busy[N_BENCHES][MOST_REPEATS];
+    struct times times[N_BENCHES];
+    int64_t n_bytes[N_BENCHES];
 
+    for (int32_t b = 0; b < N_BENCHES; b++)
+        n_bytes[b] = sum_bytes(bench + b);
     for (int32_t k = 0; k < n_repeats; k++)
-        for (int32_t b = 0; b < 2; b++) {
-            run_ranks(bench[b], run);
-            seconds[b][k] = find_largest(bench[b]->seconds, bench[b]->n_ranks);
-            busy[b][k] = find_largest(bench[b]->busy, bench[b]->n_ranks);
+        for (int32_t b = 0; b < N_BENCHES; b++) {
+            run_ranks(bench + b, run);
+            seconds[b][k] =
+                find_largest(bench[b].seconds, bench[b].n_ranks);
+            busy[b][k] = find_largest(bench[b].busy, bench[b].n_ranks);
         }
-    for (int32_t b = 0; b < 2; b++) {
-        qsort(seconds[b], (size_t)n_repeats, sizeof(double), compare);
-        qsort(busy[b], (size_t)n_repeats, sizeof(double), compare);
+    for (int32_t b = 0; b < N_BENCHES; b++) {
+        times[b] = sort_times(seconds[b], busy[b], n_repeats);
+        print_times(name, bench + b,
+            (sum_bytes(bench + b) - n_bytes[b]) / n_repeats, times + b, times);
     }
-    for (int32_t b = 0; b < 2; b++) {
-        const struct shape shape = find_shape(bench[b]);
-
-        printf("%s\t%s\t%d\t%lld\t%.4f\t%.3f\t%lld\t%lld\t%.4f\t%.4f\t"
-               "%.4f\t%.2f\t%.2f\n",
-            name, many->order == ETX_PARTITION_PHI ? "phi" : "kd",
-            (int)bench[b]->n_ranks, (long long)many->input.n_edges,
-            shape.twice, shape.imbalance, (long long)shape.n_halo,
-            (long long)((sum_bytes(bench[b]) - n_bytes[b]) / n_repeats),
-            seconds[b][middle], seconds[b][0], busy[b][middle],
-            seconds[0][middle] / seconds[b][middle],
-            busy[0][middle] / busy[b][middle]);
-    }
-    fflush(stdout);
 }
 
 static void check_scores(const struct bench *alone, const struct bench *many)
@@ -260,23 +295,26 @@ static void reset_scores(struct bench *bench)
             bench->graph[r], etx_graph_scores(bench->input.graph)));
 }
 
-static void time_order(
+static void time_all(
     const struct bench *shared, int32_t n_ranks, int32_t n_repeats)
 {
-    struct bench alone = *shared;
-    struct bench many = *shared;
+    struct bench bench[N_BENCHES] = {*shared, *shared, *shared, *shared};
 
-    open_ranks(&alone, 1);
-    open_ranks(&many, n_ranks);
-    run_ranks(&alone, score);
-    run_ranks(&many, score);
-    check_scores(&alone, &many);
-    reset_scores(&alone);
-    reset_scores(&many);
-    time_work("score", &alone, &many, n_repeats, score);
-    time_work("step", &alone, &many, n_repeats, step);
-    close_ranks(&alone);
-    close_ranks(&many);
+    bench[ALONE].is_apart = bench[APART].is_apart = 1;
+    bench[PHI].order = ETX_PARTITION_PHI;
+    bench[KD].order = ETX_PARTITION_KD;
+    for (int32_t b = 0; b < N_BENCHES; b++) {
+        open_ranks(bench + b, b == ALONE ? 1 : n_ranks);
+        run_ranks(bench + b, score);
+        check_scores(bench, bench + b);
+    }
+    for (int32_t b = 0; b < N_BENCHES; b++)
+        reset_scores(bench + b);
+    time_work("score", bench, n_repeats, score);
+    if (shared->training != NULL)
+        time_work("step", bench, n_repeats, step);
+    for (int32_t b = 0; b < N_BENCHES; b++)
+        close_ranks(bench + b);
 }
 
 static char *read_text(const char *path)
@@ -297,7 +335,7 @@ int main(int argc, char **argv)
     struct bench bench = {0};
     etx_context *context = make_context();
     etx_detector *detector = NULL;
-    char *training;
+    char *training = NULL;
 
     if (argc != 7 || atoi(argv[5]) < 2 || atoi(argv[5]) > MOST_RANKS ||
         atoi(argv[6]) < 1 || atoi(argv[6]) > MOST_REPEATS) {
@@ -308,14 +346,14 @@ int main(int argc, char **argv)
     }
     DO(etx_model_load(&bench.model, argv[1]));
     DO(etx_detector_read(&detector, argv[2]));
-    training = read_text(argv[4]);
+    if (strcmp(argv[4], "-") != 0)
+        training = read_text(argv[4]);
     bench.training = training;
     bench.input = read_input(argv[3], context, bench.model, detector);
     puts("what\tcut\tranks\tedges\tcomputed_twice\timbalance\thalo_rows\t"
          "bytes\tmedian_s\tfastest_s\tbusiest_s\tspeedup\t"
          "processor_speedup");
-    for (bench.order = 0; bench.order < 2; bench.order++)
-        time_order(&bench, atoi(argv[5]), atoi(argv[6]));
+    time_all(&bench, atoi(argv[5]), atoi(argv[6]));
     free_input(&bench.input);
     free(training);
     etx_detector_free(detector);

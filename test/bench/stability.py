@@ -4,8 +4,9 @@
 
 Trains a small interaction network on two shipped events, eight wedges a step
 on two ranks, at a learning rate that is too high on purpose, once for every
-line of the table: layer norm off, other weight decays, a bound on the gradient,
-mean over graphs, dealing in turn, going back at spikes. Same command, same table: the
+line of the table: layer norm off, other weight decays, a bound on the gradient, an
+auxiliary target (the momentum of the particle), mean over graphs, dealing in
+turn, graphs of a size, going back at spikes. Same command, same table: the
 trainings have the same bits on every run. Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
@@ -47,8 +48,13 @@ CHANGES: dict[str, dict[str, Any]] = {
     "weight decay 0": {"optimiser": {"weight_decay": 0.0}},
     "weight decay 0.1": {"optimiser": {"weight_decay": 0.1}},
     "gradient clip 1": {"optimiser": {"gradient_clip": 1.0}},
+    "auxiliary target": {
+        "model": {"options": {"pt_layers": 2}},
+        "loss": {"pt_weight": 0.02},
+    },
     "mean over graphs": {"loss": {"average": "graphs"}},
     "dealt in turn": {},
+    "in buckets": {"sampling": {"order": "buckets"}},
     "back at spikes": {"stability": {"spike_factor": 1.5, "snapshot_every": 10}},
 }
 

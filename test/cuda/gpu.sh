@@ -3,6 +3,8 @@
 #   gpu.sh FOLDER_OF_TESTS FOLDER_OF_PROGRAMS OUT
 # Runs in the folder that holds examples/. Writes OUT/report.txt and
 # OUT/report.json; without a GPU the report says that nothing was run on one.
+# What says most comes first, what fails keeps nothing from running, and all of
+# it ends within nine minutes (GPU_SECONDS): the last parts then do not run.
 set -eu
 tests=$1
 programs=$2
@@ -10,6 +12,7 @@ out=$3
 mkdir -p "$out"
 report=$out/report.txt
 failed=0
+deadline=$(($(date +%s) + ${GPU_SECONDS:-540}))
 
 # One line about the device, or nothing.
 device=$(nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem \
@@ -40,9 +43,26 @@ part()
     seconds=$1
     name=$2
     shift 2
+    left=$((deadline - $(date +%s)))
+    if [ "$left" -lt 5 ]; then
+        skip "$name" 'no time left'
+        return
+    fi
+    [ "$seconds" -le "$left" ] || seconds=$left
     status=0
-    timeout "$seconds" "$@" > "$out/$name.txt" 2>&1 || status=$?
+    timeout -k 5 "$seconds" "$@" > "$out/$name.txt" 2>&1 || status=$?
     note "$name" "$status"
+}
+
+# bench NAME SECONDS PRECISION MODEL: every stage at growing numbers of hits.
+bench()
+{
+    rm -f "$out/$1.json"
+    ETX_PRECISION=$3 part "$2" "$1" "$programs/etx-bench" \
+        --hits 10000,30000,100000,200000 --device cuda \
+        --model "examples/models/$4.safetensors" --json "$out/$1.json"
+    [ ! -s "$out/$1.json" ] ||
+        times="$times${times:+, }\"$1\": $(cat "$out/$1.json")"
 }
 
 skip()
@@ -53,7 +73,7 @@ skip()
 
 : > "$report"
 parts=
-times='{}'
+times=
 say "date: $(date -u +%Y-%m-%dT%H:%M:%SZ)"
 say "device: ${device:-none}"
 
@@ -63,28 +83,29 @@ if [ -z "$device" ]; then
     done
 else
     export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-60}"
-    # All of these together end within nine minutes, the most telling first.
     CK_RUN_SUITE=cuda part 60 cuda "$tests/exatrkx-tests"
-    part 60 times "$programs/etx-bench" --hits 10000,30000,100000,200000 \
-        --model examples/models/default.safetensors --device cuda \
-        --json "$out/times.json"
-    [ -s "$out/times.json" ] && times=$(cat "$out/times.json")
-    for suite in $(tr ' ' '\n' < "$tests/device-suites" | grep -v '^cuda$'); do
+    CK_RUN_SUITE=cuda_half part 20 cuda_half "$tests/exatrkx-tests"
+    bench times_float16 60 float16 default
+    bench times_float32 60 float32 default
+    bench times_accurate_float16 45 float16 accurate
+    for suite in $(tr ' ' '\n' < "$tests/device-suites" | grep -vE '^cuda(_half)?$'); do
         CK_RUN_SUITE=$suite part 15 "$suite" "$tests/exatrkx-tests"
     done
-    part 75 training "$programs/etx-train" --device cuda --time-limit 50 \
+    part 60 training "$programs/etx-train" --device cuda --time-limit 40 \
         --config examples/configs/embedding.json --data examples/data \
         --log "$out/training.jsonl" --out "$out/trained.safetensors"
     if command -v compute-sanitizer > /dev/null; then
-        for tool in memcheck racecheck initcheck; do
-            CK_FORK=no CK_EXCLUDE_TAGS=large CK_RUN_SUITE=checkop_rows \
-                part 50 "$tool" compute-sanitizer --tool "$tool" \
-                --error-exitcode 1 "$tests/exatrkx-tests"
+        for suite in cuda_half checkop_rows; do
+            for tool in racecheck memcheck initcheck; do
+                CK_FORK=no CK_EXCLUDE_TAGS=large CK_RUN_SUITE=$suite \
+                    part 40 "${tool}_$suite" compute-sanitizer \
+                    --tool "$tool" --error-exitcode 1 "$tests/exatrkx-tests"
+            done
         done
     else
         skip sanitizer 'no compute-sanitizer'
     fi
 fi
-printf '{"device": "%s", "parts": {%s}, "times": %s}\n' \
+printf '{"device": "%s", "parts": {%s}, "times": {%s}}\n' \
     "$device" "$parts" "$times" > "$out/report.json"
 exit $failed

@@ -9,12 +9,23 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "checkop.h"
 #include "support.h"
 
-/* Scores differ by rounding alone; CPU and device round in another order. */
-#define MOST_SCORE_DIFFERENCE 1e-3f
+/* Scores differ by rounding alone; CPU and device round in another order, and
+ * float16 keeps 11 bits of what goes from layer to layer. */
+static const struct precision {
+    int32_t precision;
+    float most_difference; /* of a score */
+} precisions[] = {
+    {ETX_PRECISION_FLOAT32, 1e-3f}, {ETX_PRECISION_FLOAT16, 2e-2f}};
+
+#define N_PRECISIONS (int)(sizeof precisions / sizeof precisions[0])
+
+/* Of the tracks that the CPU finds, those that float16 gives hit for hit. */
+#define LEAST_SAME_TRACKS 0.97
 
 static const char *const events[] = {
     "event000000000", "event000000001", "event000000002"};
@@ -30,21 +41,24 @@ struct both {
     etx_event *event;
 };
 
-static etx_status open_device(etx_context **out, int32_t index)
+static etx_status open_device(
+    etx_context **out, int32_t index, int32_t precision)
 {
     etx_context_options options;
 
     ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.device = ETX_DEVICE_CUDA;
     options.device_index = index;
+    options.precision = precision;
     return etx_context_create(out, &options);
 }
 
 /* 0 after etx_test_skip where there is no device. */
-static int32_t start(struct both *both, const char *name, const char *event)
+static int32_t start(struct both *both, const char *name, const char *event,
+    int32_t precision)
 {
     *both = (struct both){NULL};
-    if (open_device(&both->cuda, 0) != ETX_OK) {
+    if (open_device(&both->cuda, 0, precision) != ETX_OK) {
         etx_test_skip(name, etx_last_error());
         return 0;
     }
@@ -89,7 +103,7 @@ START_TEST(test_cuda_same_graph)
     etx_graph_options options;
     int64_t n_dim = 0;
 
-    if (!start(&both, __func__, events[_i]))
+    if (!start(&both, __func__, events[_i], ETX_PRECISION_BEST))
         return;
     const int64_t n_hits = etx_event_n_hits(both.event);
     float *point = calloc((size_t)n_hits * 64, sizeof *point);
@@ -113,15 +127,17 @@ START_TEST(test_cuda_same_graph)
 }
 END_TEST
 
-/* On the CPU's graph, the networks of the device give the CPU's scores. */
+/* On the CPU's graph, the networks of the device give the CPU's scores: of
+ * every event with every precision. */
 START_TEST(test_cuda_near_scores)
 {
     struct both both;
     etx_graph *candidates = NULL;
     etx_graph *graph = NULL;
     float *expected = NULL;
+    const struct precision *kind = &precisions[_i % N_PRECISIONS];
 
-    if (!start(&both, __func__, events[_i]))
+    if (!start(&both, __func__, events[_i / N_PRECISIONS], kind->precision))
         return;
     ck_assert_ok(
         etx_graph_build(&candidates, both.cpu, both.model, both.event));
@@ -142,7 +158,7 @@ START_TEST(test_cuda_near_scores)
     ck_assert_ok(etx_graph_score(graph, both.cuda, both.model, both.event));
     for (int64_t e = 0; e < n_edges; e++)
         if (!(fabsf(etx_graph_scores(graph)[e] - expected[e]) <=
-                MOST_SCORE_DIFFERENCE))
+                kind->most_difference))
             ck_abort_msg("edge %lld: score %.7g, not %.7g", (long long)e,
                 (double)etx_graph_scores(graph)[e], (double)expected[e]);
     free(expected);
@@ -170,7 +186,7 @@ START_TEST(test_cuda_same_tracks)
     struct both both;
     etx_tracks *tracks[3] = {NULL};
 
-    if (!start(&both, __func__, events[_i]))
+    if (!start(&both, __func__, events[_i], ETX_PRECISION_FLOAT32))
         return;
     ck_assert_ok(
         etx_find_tracks(&tracks[0], both.cpu, both.model, both.event));
@@ -186,11 +202,91 @@ START_TEST(test_cuda_same_tracks)
 }
 END_TEST
 
+/* How many tracks of a are tracks of b: those whose first hit begins a track
+ * of the same hits. */
+static int64_t count_same(const etx_tracks *a, const etx_tracks *b)
+{
+    const int64_t *a_at = etx_tracks_offsets(a);
+    const int64_t *b_at = etx_tracks_offsets(b);
+    int64_t n_same = 0;
+
+    for (int64_t t = 0; t < etx_tracks_count(a); t++)
+        for (int64_t u = 0; u < etx_tracks_count(b); u++) {
+            const int64_t n = a_at[t + 1] - a_at[t];
+
+            n_same += n == b_at[u + 1] - b_at[u] &&
+                      memcmp(etx_tracks_hits(a) + a_at[t],
+                          etx_tracks_hits(b) + b_at[u],
+                          (size_t)n * sizeof(int32_t)) == 0;
+        }
+    return n_same;
+}
+
+/* With float16, nearly the CPU's tracks, and the same ones every time. */
+START_TEST(test_cuda_half_tracks)
+{
+    struct both both;
+    etx_tracks *tracks[3] = {NULL};
+
+    if (!start(&both, __func__, events[_i], ETX_PRECISION_BEST))
+        return;
+    ck_assert_ok(
+        etx_find_tracks(&tracks[0], both.cpu, both.model, both.event));
+    for (int32_t t = 1; t < 3; t++)
+        ck_assert_ok(
+            etx_find_tracks(&tracks[t], both.cuda, both.model, both.event));
+    assert_same_tracks(tracks[1], tracks[2]);
+    ck_assert_double_ge((double)count_same(tracks[0], tracks[1]),
+        LEAST_SAME_TRACKS * (double)etx_tracks_count(tracks[0]));
+    for (int32_t t = 0; t < 3; t++)
+        etx_tracks_free(tracks[t]);
+    stop(&both);
+}
+END_TEST
+
+/* A context that has run one model runs the next with that one's parameters,
+ * even where it lies in the same memory. */
+START_TEST(test_cuda_other_model)
+{
+    static const char *const files[] = {"examples/models/counts.safetensors",
+        "examples/models/default.safetensors"};
+    struct both both;
+
+    if (!start(&both, __func__, events[0], ETX_PRECISION_BEST))
+        return;
+    const int64_t n_values = etx_event_n_hits(both.event) * 64;
+    float *on_cpu = calloc((size_t)n_values, sizeof *on_cpu);
+    float *on_cuda = calloc((size_t)n_values, sizeof *on_cuda);
+
+    ck_assert_ptr_nonnull(on_cpu);
+    ck_assert_ptr_nonnull(on_cuda);
+    for (int32_t turn = 0; turn < 4; turn++) {
+        int64_t n_dim = 0;
+
+        etx_model_free(both.model);
+        both.model = NULL;
+        ck_assert_ok(etx_model_load(&both.model, files[turn % 2]));
+        ck_assert_ok(etx_embed(
+            &n_dim, on_cpu, n_values, both.cpu, both.model, both.event));
+        ck_assert_ok(etx_embed(
+            &n_dim, on_cuda, n_values, both.cuda, both.model, both.event));
+        for (int64_t i = 0; i < etx_event_n_hits(both.event) * n_dim; i++)
+            if (!(fabsf(on_cuda[i] - on_cpu[i]) <= 1e-3f))
+                ck_abort_msg("turn %d: value %lld is %.7g, not %.7g",
+                    (int)turn, (long long)i, (double)on_cuda[i],
+                    (double)on_cpu[i]);
+    }
+    free(on_cpu);
+    free(on_cuda);
+    stop(&both);
+}
+END_TEST
+
 /* A device that is not there is told by status and text, and the CPU works. */
 START_TEST(test_cuda_absent_device)
 {
     etx_context *context = NULL;
-    const etx_status status = open_device(&context, 4096);
+    const etx_status status = open_device(&context, 4096, ETX_PRECISION_BEST);
 
     ck_assert_str_eq(etx_status_name(status),
         checkop_is_cuda_build ? "ETX_ERR_DEVICE" : "ETX_ERR_UNSUPPORTED");
@@ -209,12 +305,13 @@ START_TEST(test_cuda_memory_limit)
     etx_tracks *tracks = NULL;
     etx_tracks *again = NULL;
 
-    if (!start(&both, __func__, events[2]))
+    if (!start(&both, __func__, events[2], ETX_PRECISION_FLOAT32))
         return;
     etx_context_free(both.cuda);
     both.cuda = NULL;
     ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.device = ETX_DEVICE_CUDA;
+    options.precision = ETX_PRECISION_FLOAT32;
     options.memory_limit = 1 << 20;
     ck_assert_ok(etx_context_create(&both.cuda, &options));
     for (int32_t turn = 0; turn < 2; turn++)
@@ -242,13 +339,19 @@ Suite *etx_suite_cuda(void)
     TCase *large = tcase_create("large events");
 
     etx_test_add_loop(suite, "graph", test_cuda_same_graph, N_SMALL);
-    etx_test_add_loop(suite, "scores", test_cuda_near_scores, N_SMALL);
+    etx_test_add_loop(
+        suite, "scores", test_cuda_near_scores, N_SMALL * N_PRECISIONS);
     etx_test_add_loop(suite, "tracks", test_cuda_same_tracks, N_SMALL);
+    etx_test_add_loop(
+        suite, "tracks in float16", test_cuda_half_tracks, N_SMALL);
+    etx_test_add(suite, "other model", test_cuda_other_model);
     etx_test_add(suite, "absent device", test_cuda_absent_device);
     tcase_set_tags(large, CHECKOP_LARGE);
     tcase_add_loop_test(large, test_cuda_same_graph, N_SMALL, N_EVENTS);
-    tcase_add_loop_test(large, test_cuda_near_scores, N_SMALL, N_EVENTS);
+    tcase_add_loop_test(large, test_cuda_near_scores, N_SMALL * N_PRECISIONS,
+        N_EVENTS * N_PRECISIONS);
     tcase_add_loop_test(large, test_cuda_same_tracks, N_SMALL, N_EVENTS);
+    tcase_add_loop_test(large, test_cuda_half_tracks, N_SMALL, N_EVENTS);
     tcase_add_test(large, test_cuda_memory_limit);
     suite_add_tcase(suite, large);
     return suite;

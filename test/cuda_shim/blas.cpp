@@ -4,6 +4,10 @@
 #include "cublasLt.h"
 #include "shim.h"
 
+extern "C" {
+#include "base/float16.h"
+}
+
 #include <math.h>
 
 #include <vector>
@@ -16,6 +20,7 @@ struct shim_operation {
 };
 struct shim_layout {
     int64_t rows, columns, leading;
+    cudaDataType_t type;
 };
 struct shim_preference {
     uint64_t workspace;
@@ -103,13 +108,13 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *out,
     cudaDataType_t type, uint64_t rows, uint64_t columns, int64_t leading)
 {
-    if (type != CUDA_R_32F || rows == 0 || columns == 0 ||
+    if ((type != CUDA_R_32F && type != CUDA_R_16F) || rows == 0 || columns == 0 ||
         leading < (int64_t)rows)
         return CUBLAS_STATUS_INVALID_VALUE;
     const cublasStatus_t status = make(out);
 
     if (status == CUBLAS_STATUS_SUCCESS)
-        **out = {(int64_t)rows, (int64_t)columns, leading};
+        **out = {(int64_t)rows, (int64_t)columns, leading, type};
     return status;
 }
 
@@ -159,7 +164,8 @@ static bool sizes_of(int64_t *m, int64_t *n, int64_t *k,
     *m = operation->transposed[0] ? a->columns : a->rows;
     *k = operation->transposed[0] ? a->rows : a->columns;
     *n = operation->transposed[1] ? b->rows : b->columns;
-    return *k == (operation->transposed[1] ? b->columns : b->rows) &&
+    return a->type == b->type && d->type == CUDA_R_32F &&
+           *k == (operation->transposed[1] ? b->columns : b->rows) &&
            d->rows == *m && d->columns == *n;
 }
 
@@ -179,13 +185,20 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t,
     found->algo = {{(uint64_t)m, (uint64_t)n, (uint64_t)k,
         (uint64_t)operation->transposed[0],
         (uint64_t)operation->transposed[1], preference->alignment,
-        preference->workspace, 0}};
+        preference->workspace, (uint64_t)a->type}};
     *n_found = 1;
     return answer(CUBLAS_STATUS_INVALID_VALUE);
 }
 
+static float element(const void *x, cudaDataType_t type, int64_t at)
+{
+    return type == CUDA_R_16F
+               ? etx_float16_to_float(static_cast<const uint16_t *>(x)[at])
+               : static_cast<const float *>(x)[at];
+}
+
 /* op(x) [rows, columns], row by row. */
-static std::vector<float> rows_of(const float *x,
+static std::vector<float> rows_of(const void *x,
     const struct shim_layout *layout, int32_t is_transposed, int64_t rows,
     int64_t columns)
 {
@@ -194,21 +207,23 @@ static std::vector<float> rows_of(const float *x,
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++)
             out[(size_t)(i * columns + j)] =
-                is_transposed ? x[j + i * layout->leading]
-                              : x[i + j * layout->leading];
+                element(x, layout->type,
+                    is_transposed ? j + i * layout->leading
+                                  : i + j * layout->leading);
     return out;
 }
 
 static void check_algorithm(const cublasLtMatmulAlgo_t *algorithm, int64_t m,
     int64_t n, int64_t k, const struct shim_operation *operation,
-    uintptr_t addresses, size_t workspace_bytes)
+    cudaDataType_t type, uintptr_t addresses, size_t workspace_bytes)
 {
     const uint64_t *const asked = algorithm->data;
 
     if (asked[0] != (uint64_t)m || asked[1] != (uint64_t)n ||
         asked[2] != (uint64_t)k ||
         asked[3] != (uint64_t)operation->transposed[0] ||
-        asked[4] != (uint64_t)operation->transposed[1])
+        asked[4] != (uint64_t)operation->transposed[1] ||
+        asked[7] != (uint64_t)type)
         shim_abort("an algorithm for another product");
     if (addresses % asked[5] != 0 || workspace_bytes < asked[6])
         shim_abort("less alignment or workspace than was said");
@@ -228,15 +243,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
     if (!sizes_of(&m, &n, &k, operation, layout_a, layout_b, layout_d) ||
         *static_cast<const float *>(alpha) != 1.0f || c != d)
         return CUBLAS_STATUS_INVALID_VALUE;
-    check_algorithm(algorithm, m, n, k, operation,
+    check_algorithm(algorithm, m, n, k, operation, layout_a->type,
         (uintptr_t)a | (uintptr_t)b | (uintptr_t)d, workspace_bytes);
     if (cudaStreamSynchronize(stream) != cudaSuccess)
         return CUBLAS_STATUS_EXECUTION_FAILED;
     shim_enter();
-    const std::vector<float> left = rows_of(static_cast<const float *>(b),
-        layout_b, !operation->transposed[1], n, k);
-    const std::vector<float> right = rows_of(static_cast<const float *>(a),
-        layout_a, !operation->transposed[0], k, m);
+    const std::vector<float> left = rows_of(b, layout_b, !operation->transposed[1], n, k);
+    const std::vector<float> right = rows_of(a, layout_a, !operation->transposed[0], k, m);
     std::vector<float> sum((size_t)m);
 
     for (int64_t j = 0; j < n; j++) {

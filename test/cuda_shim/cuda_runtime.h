@@ -30,6 +30,8 @@ using std::isfinite;
 #define __host__
 #define __forceinline__ inline
 #define __shared__ static
+#define __grid_constant__
+#define __launch_bounds__(...)
 
 /* -------------------------------------------------------------- errors -- */
 
@@ -47,7 +49,11 @@ cudaError_t cudaGetLastError(void);
 
 /* ------------------------------------------------------------- devices -- */
 
-enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75 };
+enum cudaDeviceAttr {
+    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrComputeCapabilityMajor = 75,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+};
 
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaGetDevice(int *device);
@@ -116,6 +122,18 @@ struct dim3 {
     }
 };
 
+struct uint2 {
+    unsigned x, y;
+};
+
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+
+struct alignas(8) float2 {
+    float x, y;
+};
+
 struct cudaLaunchAttribute;
 
 struct cudaLaunchConfig_t {
@@ -150,11 +168,27 @@ cudaError_t cudaLaunchKernelEx(const struct cudaLaunchConfig_t *config,
     return shim_launch(config, shim_call<decltype(run)>, &run);
 }
 
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+
+/* Shared memory of later launches, of any kernel. */
+cudaError_t shim_allow_shared_memory(int bytes);
+
+template <typename Kernel>
+cudaError_t cudaFuncSetAttribute(Kernel *, enum cudaFuncAttribute, int value)
+{
+    return shim_allow_shared_memory(value);
+}
+
 /* The value of the lane whose number differs in the bits of mask; all 32 lanes
  * of the warp must come here. */
 uint64_t shim_exchange(uint64_t value, int mask);
 /* What __syncthreads() does. */
 void __syncthreads(void);
+
+static inline void __syncwarp(void)
+{
+    (void)shim_exchange(0, 0);
+}
 
 template <typename T> T __shfl_xor_sync(unsigned lanes, T value, int mask)
 {

@@ -7,14 +7,20 @@
  * on it shows.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/backend/mma.cuh"
 #include "cuda_runtime.h"
 #include "shim.h"
+
+extern "C" {
+#include "base/float16.h"
+}
 
 #include <stdlib.h>
 
 #define WARP        32
 #define MOST_LANES  1024
 #define STACK_BYTES ((size_t)128 << 10)
+#define TILE_PRODUCT (-1) /* the mask of who waits for one */
 #define SCATTER     ((uint64_t)0x9E3779B97F4A7C15) /* 2^64 / golden ratio */
 
 enum state { IS_NEW, IS_READY, WAITS_FOR_WARP, WAITS_FOR_BLOCK, IS_DONE };
@@ -44,7 +50,10 @@ static int32_t n_begun;    /* of its lanes */
 static int32_t is_backward;
 static void (*run_body)(void *kernel);
 static void *run_kernel;
-static uint64_t n_launches;
+static uint64_t n_launches; /* of kernels alone */
+static size_t shared_allowed = SHIM_SHARED_ALWAYS;
+static size_t shared_asked; /* by the launch */
+alignas(256) static unsigned char shared_memory[SHIM_SHARED_BYTES];
 
 /* Go on where `to` stopped, and come back when something goes on here. */
 extern "C" void shim_switch(struct stack *from, const struct stack *to);
@@ -156,24 +165,102 @@ void __syncthreads(void)
     wait(WAITS_FOR_BLOCK);
 }
 
+/* ------------------------------------------------------- tile products -- */
+
+/* What a lane brings to one. */
+struct tile_part {
+    float *d;          /* [4] */
+    const uint32_t *a; /* [4] */
+    const uint32_t *b; /* [2] */
+};
+
+void etx_mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+{
+    const struct tile_part part = {d, a, b};
+
+    (void)shim_exchange((uint64_t)(uintptr_t)&part, TILE_PRODUCT);
+}
+
+/* The number in the lower or the upper half of a word. */
+static float half_of(uint32_t word, int32_t upper)
+{
+    return etx_float16_to_float((uint16_t)(upper ? word >> 16 : word));
+}
+
+/* Row i, column k of a; and row k, column j of b. */
+static void unpack(float (&a)[16][16], float (&b)[16][8],
+    const struct tile_part *const (&part)[WARP])
+{
+    for (int32_t l = 0; l < WARP; l++)
+        for (int32_t w = 0; w < 4; w++)
+            for (int32_t h = 0; h < 2; h++) {
+                const int32_t k = l % 4 * 2 + h + w / 2 * 8;
+
+                a[l / 4 + w % 2 * 8][k] = half_of(part[l]->a[w], h);
+                if (w < 2)
+                    b[l % 4 * 2 + h + w * 8][l / 4] =
+                        half_of(part[l]->b[w], h);
+            }
+}
+
+static void multiply_tiles(const uint64_t *value)
+{
+    const struct tile_part *part[WARP];
+    float a[16][16], b[16][8];
+
+    for (int32_t l = 0; l < WARP; l++)
+        part[l] = reinterpret_cast<const struct tile_part *>(
+            (uintptr_t)value[l]);
+    unpack(a, b, part);
+    for (int32_t l = 0; l < WARP; l++)
+        for (int32_t s = 0; s < 4; s++)
+            for (int32_t k = 0; k < 16; k++)
+                part[l]->d[s] += a[l / 4 + s / 2 * 8][k] *
+                                 b[k][l % 4 * 2 + s % 2];
+}
+
 /* The lanes of the warp have all come to an exchange: make it. */
 static void exchange(void)
 {
+    const int32_t mask = lanes[warp_first].mask;
     uint64_t value[WARP];
 
     for (int32_t l = 0; l < WARP; l++) {
         struct lane *const lane = &lanes[warp_first + l];
 
-        if (lane->state != WAITS_FOR_WARP ||
-            lane->mask != lanes[warp_first].mask)
+        if (lane->state != WAITS_FOR_WARP || lane->mask != mask)
             shim_abort("a warp that is apart where it must be together");
         value[l] = lane->value;
     }
+    if (mask == TILE_PRODUCT)
+        multiply_tiles(value);
     for (int32_t l = 0; l < WARP; l++) {
-        lanes[warp_first + l].value = value[l ^ lanes[warp_first].mask];
+        if (mask != TILE_PRODUCT)
+            lanes[warp_first + l].value = value[l ^ mask];
         lanes[warp_first + l].state = IS_READY;
     }
 }
+
+/* -------------------------------------------------------- shared memory -- */
+
+cudaError_t shim_allow_shared_memory(int bytes)
+{
+    int unused;
+
+    if (bytes > SHIM_SHARED_BYTES)
+        return cudaErrorInvalidValue;
+    if ((size_t)bytes > shared_allowed)
+        shared_allowed = (size_t)bytes;
+    /* Counted with the calls of the runtime, and made to fail like them. */
+    return cudaGetDevice(&unused);
+}
+
+uint4 *etx_shared_memory()
+{
+    return reinterpret_cast<uint4 *>(shared_memory);
+}
+
+/* ---------------------------------------------------------------- blocks -- */
 
 static int32_t count(int32_t first, int32_t n, enum state state)
 {
@@ -209,6 +296,8 @@ static void run_warp(int32_t first)
 static void run_block(unsigned block, int32_t n_threads)
 {
     blockIdx = dim3(block);
+    /* No block finds what another left: these are not numbers. */
+    memset(shared_memory, 0xFF, shared_asked);
     for (int32_t l = 0; l < n_threads; l++)
         lanes[l].state = IS_NEW;
     for (;;) {
@@ -225,13 +314,19 @@ static void run_block(unsigned block, int32_t n_threads)
     }
 }
 
+int64_t shim_launches(void)
+{
+    return (int64_t)n_launches;
+}
+
 static bool is_possible(const struct cudaLaunchConfig_t *config)
 {
     return config->blockDim.x > 0 && config->blockDim.x <= MOST_LANES &&
            config->blockDim.x % WARP == 0 && config->blockDim.y == 1 &&
            config->blockDim.z == 1 && config->gridDim.x > 0 &&
            config->gridDim.x <= 0x7FFFFFFFu && config->gridDim.y == 1 &&
-           config->gridDim.z == 1;
+           config->gridDim.z == 1 &&
+           config->dynamicSmemBytes <= shared_allowed;
 }
 
 cudaError_t shim_launch(const struct cudaLaunchConfig_t *config,
@@ -248,6 +343,7 @@ cudaError_t shim_launch(const struct cudaLaunchConfig_t *config,
     blockDim = config->blockDim;
     run_body = body;
     run_kernel = kernel;
+    shared_asked = config->dynamicSmemBytes;
     is_backward = (int32_t)(++n_launches * SCATTER >> 63);
     shim_enter();
     for (unsigned b = 0; b < gridDim.x; b++)

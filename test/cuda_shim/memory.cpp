@@ -163,9 +163,14 @@ cudaError_t cudaSetDevice(int device)
                        : fail(cudaErrorInvalidDevice);
 }
 
-cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr, int device)
+cudaError_t cudaDeviceGetAttribute(
+    int *value, enum cudaDeviceAttr attribute, int device)
 {
-    *value = 9;
+    *value = 9; /* of the capability */
+    if (attribute == cudaDevAttrMultiProcessorCount)
+        *value = 2;
+    if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin)
+        *value = SHIM_SHARED_BYTES;
     return device == 0 ? answer(cudaErrorLaunchFailure)
                        : fail(cudaErrorInvalidDevice);
 }

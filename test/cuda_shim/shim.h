@@ -11,11 +11,18 @@
 extern "C" {
 #endif
 
+/* Shared memory that a block can ask for, and without asking. */
+#define SHIM_SHARED_BYTES  (99 << 10)
+#define SHIM_SHARED_ALWAYS (48 << 10)
+
 /* Make the call of the runtime with this number (from 0, counted from here)
  * and only that one fail; -1: none. Calls that give back do not count. */
 void shim_fail_call(int64_t number);
 /* Calls since then. */
 int64_t shim_calls(void);
+
+/* Kernels started since the process began, without those of libraries. */
+int64_t shim_launches(void);
 
 /* Allocations, streams, events, pools and handles that are not given back. */
 int64_t shim_live(void);

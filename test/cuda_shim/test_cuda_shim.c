@@ -8,6 +8,10 @@
 #include "support.h"
 #include "train_bench.h"
 
+/* Kernels of a search; where each takes microseconds, their number is what an
+ * event of few hits takes. docs/cuda.md says what they are. */
+#define MOST_LAUNCHES 200
+
 /* A failure at each call would run the pipeline thousands of times. */
 #define MOST_FAILURES 8
 
@@ -111,6 +115,27 @@ START_TEST(test_cuda_shim_fails_anywhere)
 }
 END_TEST
 
+/* A search starts no more kernels than it should. */
+START_TEST(test_cuda_shim_launches)
+{
+    struct search search;
+    etx_context *context = NULL;
+    etx_tracks *tracks = NULL;
+
+    open_search(&search);
+    ck_assert_ok(open_device(&context));
+    const int64_t before = shim_launches();
+
+    ck_assert_ok(
+        etx_find_tracks(&tracks, context, search.model, search.event));
+    ck_assert_int_gt(shim_launches() - before, 0);
+    ck_assert_int_le(shim_launches() - before, MOST_LAUNCHES);
+    etx_tracks_free(tracks);
+    etx_context_free(context);
+    close_search(&search);
+}
+END_TEST
+
 /* A step and a validation of an embedding and of a filter. */
 static void train(etx_context *context)
 {
@@ -169,6 +194,7 @@ Suite *etx_suite_cuda_shim(void)
 
     add(suite, "no context", test_cuda_shim_no_context);
     add(suite, "fails anywhere", test_cuda_shim_fails_anywhere);
+    add(suite, "launches", test_cuda_shim_launches);
     add(suite, "host keeps off", test_cuda_shim_host_keeps_off);
     return suite;
 }

@@ -16,6 +16,13 @@ fail()
     exit 1
 }
 
+# The script for SLURM that the page has.
+# shellcheck disable=SC2016
+sed -n '/^## Under SLURM/,/^## /{/^```sh$/,/^```$/p;}' docs/distributed.md |
+    sed '1d;$d' >"$place/job.sh"
+grep -q '^srun ' "$place/job.sh" || fail 'no script for SLURM on the page'
+sh -n "$place/job.sh" || fail 'the script for SLURM'
+
 # Five graphs a step: two ranks have 3 and 2, eight have one or none.
 config()
 {
@@ -59,6 +66,9 @@ threads 4 four --log "$place/log" --scaling-report "$place/report" ||
 cmp "$place/one" "$place/four" || fail 'four threads differ from one'
 grep -q '"highest_loss_spread"' "$place/log" || fail 'the log lacks the spread'
 grep -q '^ *4 ' "$place/stdout" || fail 'no table of scaling'
+for share in graphs network moving waiting; do
+    grep -q "\"${share}_share\"" "$place/report" || fail "no share: $share"
+done
 threads 2 shards --shard || fail 'events with one rank each'
 cmp "$place/one" "$place/shards" || fail 'sharded events change the model'
 echo 'dist: 1 and 4 threads, and 2 with shards: the model of etx-train'

@@ -1,14 +1,22 @@
 #!/bin/sh
-# Every exported function is called by a test.
+# Every function that the libraries $1... export is called by a test and, where
+# `make docs` has been run, on its pages.
 set -eu
+tag=docs/html/exatrkx.tag
 missing=0
-symbols=$(sed -n '/global:/,/local:/s/^ *\(etx_[a-z0-9_]*\);.*/\1/p' \
-    lib/exatrkx.map lib/exatrkx_dist.map)
+symbols=$(nm -D --defined-only "$@" |
+    awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }')
+[ -n "$symbols" ] || { echo "$*: nothing is exported" >&2; exit 1; }
 for symbol in $symbols; do
     if ! grep -rqw --include='*.c' "$symbol" test; then
         echo "no test calls $symbol" >&2
         missing=1
     fi
+    if [ -e $tag ] && ! grep -q "<name>$symbol</name>" $tag; then
+        echo "no page documents $symbol" >&2
+        missing=1
+    fi
 done
-[ $missing = 0 ] && echo 'exported functions: each is called by a test'
+[ $missing = 0 ] && echo "exported functions: each is called by a test" \
+    "$([ ! -e $tag ] || echo 'and documented')"
 exit $missing

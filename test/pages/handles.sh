@@ -1,6 +1,6 @@
 #!/bin/sh
-# The pages of docs/handles: every handle of libexatrkx has one, every function
-# that it exports is on one, and their programs compile without a warning
+# The pages of docs/handles: every handle of the libraries has one, every function
+# that they export is on one, and their programs compile without a warning
 # and run. $1: folder of the library.
 set -eu
 lib=$(cd "$1" && pwd)
@@ -10,7 +10,7 @@ ln -s "$PWD/examples" "$place/examples"
 
 # shellcheck disable=SC2013
 for handle in $(sed -n 's/^typedef struct etx_\([a-z_]*\) etx_\1;.*/\1/p' \
-    include/exatrkx/[!d]*.h | sort -u); do
+    include/exatrkx/*.h | sort -u); do
     [ -e "docs/handles/$handle.md" ] || {
         echo "no page docs/handles/$handle.md" >&2
         exit 1
@@ -18,7 +18,7 @@ for handle in $(sed -n 's/^typedef struct etx_\([a-z_]*\) etx_\1;.*/\1/p' \
 done
 # shellcheck disable=SC2013
 for symbol in $(sed -n '/global:/,/local:/s/^ *\(etx_[a-z0-9_]*\);.*/\1/p' \
-    lib/exatrkx.map); do
+    lib/exatrkx.map lib/exatrkx_dist.map); do
     grep -qw "$symbol" docs/handles/*.md || {
         echo "$symbol is on no page of docs/handles" >&2
         exit 1
@@ -36,7 +36,8 @@ for page in docs/handles/*.md; do
     # shellcheck disable=SC2016
     sed -n '/^```c$/,/^```$/p' "$page" | sed '1d;$d' >"$place/$name.c"
     ${CC:-gcc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude \
-        "$place/$name.c" -L"$lib" -lexatrkx -lm -Wl,-rpath,"$lib" \
+        "$place/$name.c" -L"$lib" -Wl,--as-needed -lexatrkx_dist \
+        -lexatrkx -lm -lpthread -Wl,-rpath,"$lib" \
         -o "$place/$name"
     (cd "$place" && "./$name" >"$name.out" 2>&1) || {
         echo "$page: the program fails" >&2

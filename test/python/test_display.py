@@ -76,6 +76,60 @@ class TestPage(LibraryCase):
         self.assertIn(f"{len(self.event)} hits", text)
         self.assertIn("<h1>&lt;One&gt; &amp; 2</h1>", text)
 
+    def drive(self, script: str) -> list[str]:
+        """What the script says with say() of the page that it works."""
+        said = (
+            "const say = (...words) => console.log(`SAID ${words.join(' ')} END`);"
+            "const box = views[0].section.getBoundingClientRect();"
+            "const mouse = (kind, x, y, more) => views[0].section.dispatchEvent("
+            " new (kind === 'wheel' ? WheelEvent : PointerEvent)(kind, {"
+            " clientX: box.left + x, clientY: box.top + y, pointerId: 1, ...more}));"
+            "views[0].section.setPointerCapture = () => {};"
+        )
+        text = self.page.read_text()
+        self.assertEqual(text.count("</body>"), 1)
+        driver = f"<script>{said}{script}</script></body>"
+        self.page.write_text(text.replace("</body>", driver))
+        _, log = open_page(f"file://{self.page}", self.folder, "--dump-dom")
+        spoken = re.findall(r"SAID (.*) END", log)
+        self.assertEqual(len(complaints(log)), len(spoken), log)
+        return spoken
+
+    def test_mouse_moves(self) -> None:
+        """A drag of 50 pixels moves x-y by as much; the point under the wheel
+        stays where it is; a double click shows all again."""
+        spoken = self.drive(
+            "const v = views[0], start = [...v.centre];"
+            "const at = (x) => v.centre[0] + (x - v.width / 2) / v.pixels[0];"
+            "mouse('pointerdown', 100, 100); mouse('pointermove', 150, 100);"
+            "mouse('pointerup', 150, 100);"
+            "say((start[0] - v.centre[0]) * v.pixels[0], v.centre[1] - start[1]);"
+            "const zoom = v.zoom, before = at(60);"
+            "mouse('wheel', 60, 80, {deltaY: -500});"
+            "say(v.zoom / zoom, (at(60) - before) * v.pixels[0]);"
+            "mouse('dblclick', 60, 80);"
+            "say(v.zoom - zoom, v.centre[0] - start[0]);"
+        )
+        moved, zoomed, reset = ([float(x) for x in s.split()] for s in spoken)
+        np.testing.assert_allclose(moved, [50, 0], atol=1e-3)
+        np.testing.assert_allclose(zoomed, [np.e, 0], atol=1e-3)
+        np.testing.assert_allclose(reset, [0, 0], atol=1e-9)
+
+    def test_mouse_picks(self) -> None:
+        """A click on a hit picks its track, Escape lets go of it."""
+        hit = self.tracks[3][-1]
+        x, y, _ = self.event.positions[hit]
+        spoken = self.drive(
+            "const v = views[0]; v.zoom = 300;"
+            f"v.centre[0] = {x}; v.centre[1] = {y}; v.draw(false);"
+            "mouse('pointerdown', v.width / 2, v.height / 2);"
+            "mouse('pointerup', v.width / 2, v.height / 2);"
+            "say(state.picked, document.querySelectorAll('tbody tr').length);"
+            "dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}));"
+            "say(state.picked, document.querySelectorAll('tbody tr').length);"
+        )
+        self.assertEqual(spoken, [f"3 {len(self.tracks[3])}", "-1 0"])
+
     def test_errors_are_seen(self) -> None:
         """A page with an error would not pass."""
         text = self.page.read_text().replace("readEvent();", "noSuchThing();")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import unittest
+from unittest import mock
 
 from support import BUILD, EVENT, LIBRARY, PACKAGE, LibraryCase, has
 
@@ -18,6 +19,7 @@ if has("numpy"):
     import numpy as np
 
     import exatrkx
+    from exatrkx import _model
 
 PROGRAM = BUILD / "examples" / "etx-find-tracks"
 
@@ -100,6 +102,18 @@ class TestPipeline(LibraryCase):
         self.assertTrue(again.closed)
         with self.assertRaisesRegex(ValueError, "Model is closed"):
             exatrkx.find_tracks(again, self.event)
+
+    def test_shipped_files(self) -> None:
+        """ETX_DATA goes first, and what it lacks is looked for elsewhere."""
+        (self.folder / "models").mkdir()
+        path = self.folder / "models" / "default.safetensors"
+        self.model.save(path)
+        with mock.patch.dict(os.environ, {"ETX_DATA": str(self.folder)}):
+            self.assertEqual(_model.shipped("models", path.name), path)
+            detector = _model.shipped("data", "detectors.csv.gz")
+            self.assertNotEqual(detector.parents[1], self.folder)
+            with self.assertRaisesRegex(FileNotFoundError, str(self.folder)):
+                _model.shipped("models", "none.safetensors")
 
     def test_evaluate(self) -> None:
         found = exatrkx.evaluate(self.event, self.tracks, min_pt=0.5)

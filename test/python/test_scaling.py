@@ -45,11 +45,22 @@ class Scaling(unittest.TestCase):
             for n in ranks
         ]
 
+    def sums(self):
+        from dataclasses import replace
+
+        from scaling.model import Sum
+
+        return [
+            Sum(n, size, replace(self.truth(), bytes=size).communicate(n))
+            for n in (2, 4)
+            for size in (8, 128, 32768, 8388608)
+        ]
+
     def test_fit_finds_the_truth(self) -> None:
         from scaling.model import fit
 
         truth = self.truth()
-        found = fit(self.runs([1, 2, 4, 8]), GRADIENT)
+        found = fit(self.runs([1, 2, 4, 8]), self.sums(), GRADIENT)
         for name in ("fixed", "per_edge", "kappa", "alpha", "beta"):
             with self.subTest(name):
                 expected = getattr(truth, name)
@@ -58,10 +69,37 @@ class Scaling(unittest.TestCase):
     def test_largest_left_out_is_predicted(self) -> None:
         from scaling.model import leave_out_largest
 
-        checks = leave_out_largest(self.runs([1, 2, 4, 8]), GRADIENT)
+        checks = leave_out_largest(self.runs([1, 2, 4, 8]), self.sums(), GRADIENT)
         self.assertEqual([check.ranks for check in checks], [8, 8])
         for check in checks:
             self.assertLess(abs(check.error), 1e-6)
+
+    def test_more_ranks_than_cores_take_turns(self) -> None:
+        from dataclasses import replace
+
+        truth = replace(self.truth(), cores=2)
+        alone, two, four = (truth.compute(n, 1e4, GRAPHS) for n in (1, 2, 4))
+        self.assertLess(two, alone)
+        self.assertAlmostEqual(four / two, 1.0, 6)
+
+    def test_table_of_two_processes(self) -> None:
+        from scaling.strong import describe
+
+        shares = {f"{name}_share": 0.25 for name in
+                  ("graphs", "network", "moving", "waiting")}
+        found = {
+            kind: [{"batch_seconds": value} | shares for value in seconds]
+            for kind, seconds in {
+                "one": [4.0, 5.0, 3.0], "two": [2.5, 2.4, 2.9],
+                "apart": [4.5, 5.5, 5.0],
+            }.items()
+        }
+        lines = describe(found).splitlines()[1:]
+        self.assertEqual(
+            [line.split()[:5] for line in lines],
+            [["one", "4.000", "3.000", "5.000", "1.000"],
+             ["two", "2.500", "2.400", "2.900", "0.800"],
+             ["apart", "5.000", "4.500", "5.500", "0.800"]])
 
     def test_a_wrong_prediction_shows(self) -> None:
         from dataclasses import replace
@@ -72,7 +110,7 @@ class Scaling(unittest.TestCase):
             replace(run, step_seconds=2 * run.step_seconds) if run.ranks == 8 else run
             for run in self.runs([1, 2, 4, 8])
         ]
-        for check in leave_out_largest(runs, GRADIENT):
+        for check in leave_out_largest(runs, self.sums(), GRADIENT):
             self.assertAlmostEqual(check.error, -0.5, 6)
 
     def test_network_never_beats_ideal(self) -> None:
@@ -92,9 +130,11 @@ class Scaling(unittest.TestCase):
         from scaling.model import fit
 
         with self.assertRaisesRegex(ValueError, "one rank"):
-            fit(self.runs([2, 4]), GRADIENT)
+            fit(self.runs([2, 4]), self.sums(), GRADIENT)
         with self.assertRaisesRegex(ValueError, "several ranks"):
-            fit(self.runs([1]), GRADIENT)
+            fit(self.runs([1]), self.sums(), GRADIENT)
+        with self.assertRaisesRegex(ValueError, "several sizes"):
+            fit(self.runs([1, 2]), self.sums()[:1], GRADIENT)
 
     def test_gradient_of_the_shipped_model(self) -> None:
         from scaling.runs import count_gradient
@@ -107,7 +147,10 @@ class Scaling(unittest.TestCase):
     def write_runs(self, folder: Path) -> None:
         from scaling.runs import Sizes, write_sizes
 
-        write_sizes(folder, Sizes(EDGES, GRAPHS, GRADIENT))
+        write_sizes(folder, Sizes(EDGES, GRAPHS, GRADIENT, 8))
+        (folder / "sums.jsonl").write_text(
+            "".join(json.dumps(vars(one)) + "\n" for one in self.sums())
+        )
         for edges in EDGES:
             lines = [
                 {

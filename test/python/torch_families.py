@@ -33,6 +33,7 @@ class Graph:
     e: Tensor  # [n_edges, n_edge_features]
     src: Tensor  # [n_edges]
     dst: Tensor  # [n_edges]
+    score: Tensor | None = None  # [n_edges], of the filter
 
     @property
     def n_nodes(self) -> int:
@@ -190,19 +191,74 @@ def line_graph(src: Tensor, dst: Tensor) -> tuple[Tensor, Tensor]:
     return a, b
 
 
+def inner_weights(w: Weights, prefix: str) -> Weights:
+    """The parameters of a network inside another, by their own names."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in w.items()
+        if name.startswith(prefix)
+    }
+
+
 def triplet_gnn(w: Weights, graph: Graph, options: Options) -> Tensor:
     first, second = ends(graph, options)
     rows = torch.cat([graph.x[first], graph.x[second], graph.e], 1)
     a, b = line_graph(graph.src, graph.dst)
     line = Graph(rows, rows.new_zeros(len(a), 0), a, b)
-    inner = {
-        name.removeprefix("triplets."): value
-        for name, value in w.items()
-        if name.startswith("triplets.")
-    }
+    inner = inner_weights(w, "triplets.")
     q = interaction_network(inner, line, options["triplets"])
     u = perceptron(w, "doublets", rows, options["activation"])[:, 0]
     return u + largest(q, b, len(u)) + largest(q, a, len(u))
+
+
+def contracted(graph: Graph, cut: float) -> Tensor:
+    """Which edges [n_edges] are above the cut and the best of both their ends."""
+    best_out = largest(graph.score, graph.src, graph.n_nodes)[graph.src]
+    best_in = largest(graph.score, graph.dst, graph.n_nodes)[graph.dst]
+    is_best = (graph.score == best_out) & (graph.score == best_in)
+    return is_best & (graph.score > cut)
+
+
+def clusters(src: Tensor, dst: Tensor, n_nodes: int) -> Tensor:
+    """The component of each node, dense, by repeated merging."""
+    label = list(range(n_nodes))
+    for a, b in zip(src.tolist(), dst.tolist(), strict=True):
+        old, new = label[a], label[b]
+        label = [new if name == old else name for name in label]
+    return torch.unique(torch.tensor(label), return_inverse=True)[1]
+
+
+def edge_pooling(w: Weights, graph: Graph, options: Options) -> Tensor:
+    first, second = ends(graph, options)
+    rows = torch.cat([graph.x[first], graph.x[second], graph.e], 1)
+    u = perceptron(w, "edges", rows, options["activation"])[:, 0]
+    chosen = contracted(graph, options["contract_cut"])
+    c = clusters(graph.src[chosen], graph.dst[chosen], graph.n_nodes)
+    size = torch.bincount(c).to(graph.x.dtype)[:, None]
+    pooled = add_up(graph.x, c, len(size)) / size
+    between = torch.nonzero(c[graph.src] != c[graph.dst])[:, 0]
+    pairs = torch.stack([c[graph.src[between]], c[graph.dst[between]]])
+    coarse, place = torch.unique(pairs, dim=1, return_inverse=True)
+    x = torch.cat([pooled, size.log()], 1)
+    inner = Graph(x, x.new_zeros(coarse.shape[1], 0), coarse[0], coarse[1])
+    q = interaction_network(inner_weights(w, "coarse."), inner, options["coarse"])
+    return u.index_add(0, between, q[place])
+
+
+def gravnet(w: Weights, graph: Graph, options: Options) -> Tensor:
+    activation = options["activation"]
+    n_neighbours = options["n_neighbours"]
+    h = perceptron(w, "encoder", graph.x, activation)
+    for k in range(options["n_iterations"]):
+        s = perceptron(w, f"space.{k}", h, activation)
+        f = perceptron(w, f"flow.{k}", h, activation)
+        square = ((s[:, None] - s[None, :]) ** 2).sum(2)
+        others = square + torch.diag(torch.full((len(s),), torch.inf))
+        near = others.topk(n_neighbours, largest=False).indices
+        weight = torch.exp(-square.gather(1, near)) / n_neighbours
+        m = (weight[:, :, None] * f[near]).sum(1)
+        h = h + perceptron(w, f"update.{k}", torch.cat([h, m], 1), activation)
+    return perceptron(w, "output", h, activation)
 
 
 FAMILIES = {
@@ -212,4 +268,6 @@ FAMILIES = {
     "interaction_network": interaction_network,
     "graph_convolution": graph_convolution,
     "triplet_gnn": triplet_gnn,
+    "edge_pooling": edge_pooling,
+    "gravnet": gravnet,
 }

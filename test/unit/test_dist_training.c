@@ -208,6 +208,8 @@ static void check_same_report(
     left.seconds = right.seconds = 0.0;
     left.imbalance = right.imbalance = 0.0;
     left.loss_spread = right.loss_spread = 0.0;
+    left.graphs_seconds = right.graphs_seconds = 0.0;
+    left.network_seconds = right.network_seconds = 0.0;
     ck_assert_mem_eq(&left, &right, sizeof left);
 }
 
@@ -371,6 +373,11 @@ START_TEST(test_dist_training_imbalance)
     ck_assert_double_gt(rank[0].step.imbalance, 1.1);
     ck_assert_double_lt(rank[0].step.imbalance, 1.3);
     ck_assert_double_gt(rank[0].step.loss_spread, 0.0);
+    ck_assert_double_gt(rank[0].step.graphs_seconds, 0.0);
+    ck_assert_double_gt(rank[0].step.network_seconds, 0.0);
+    ck_assert_double_lt(
+        rank[0].step.graphs_seconds + rank[0].step.network_seconds,
+        rank[0].step.seconds);
     for (int32_t r = 0; r < plan.n_ranks; r++)
         close_rank(rank + r);
     train_bench_close(&bench);

@@ -4,6 +4,9 @@
 #include "support.h"
 #include "train_bench.h"
 
+#include "stage/stage.h"
+#include "train/edge_choice.h"
+
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -192,6 +195,97 @@ START_TEST(test_train_memory_pt_is_learnt)
     after = train_bench_loss(&bench, 2) / 1000.0;
     ck_assert_msg(after < 0.2 && after < 0.7 * before,
         "loss of momenta %g, then %g", before, after);
+    const etx_training_report report = train_bench_validate(bench.trainer);
+    ck_assert_msg(report.pt_error < report.pt_spread,
+        "error %g on another event, spread %g", report.pt_error,
+        report.pt_spread);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* What the head says of the edges of the validation event, and their labels,
+ * by the forward that a backward would follow. */
+static void run_head(struct etx_edge_output *out, struct etx_step_edges *edges,
+    const struct etx_graph **graph, struct train_bench *bench)
+{
+    struct etx_trainer *trainer = bench->trainer;
+    struct etx_train_event *event = trainer->validation.event[0];
+    struct etx_arena *arena = bench->context->stream->arena;
+    const struct etx_network *network = trainer->stage->network;
+    struct etx_network_input input = {.position = event->event->position};
+    struct etx_tape tape = {NULL};
+
+    ck_assert_ok(etx_train_graph(graph, trainer, event));
+    edges->n = (*graph)->n_edges;
+    ck_assert_ok(etx_arena_take(&out->logit, arena, edges->n, 4, "logits"));
+    ck_assert_ok(etx_arena_take(&out->pt, arena, edges->n, 4, "momenta"));
+    ck_assert_ok(etx_arena_take(&edges->target, arena, edges->n, 4, "targets"));
+    ck_assert_ok(etx_arena_take(&edges->weight, arena, edges->n, 4, "weights"));
+    ck_assert_ok(etx_stage_node_features(&input.node_features, bench->context,
+        trainer->stage, event->event));
+    input.n_nodes = event->event->n_hits;
+    input.graph = *graph;
+    tape.pt = out->pt;
+    ck_assert_ok(network->arch->forward(
+        network, bench->context, &input, &tape, out->logit));
+    for (int64_t e = 0; e < edges->n; e++)
+        etx_step_edge_label(edges->target + e, edges->weight + e, trainer,
+            &event->truth, *graph, e);
+}
+
+/* ln(pT / GeV) of the particle of a hit. */
+static double log_pt(const etx_event *event, int32_t hit)
+{
+    const float *p = event->particles[event->particle_row[hit]].momentum;
+
+    return log(hypot((double)p[0], (double)p[1]));
+}
+
+/* Validation reports what the head says beside what is true of every edge. */
+START_TEST(test_train_memory_pt_validation)
+{
+    struct train_bench bench;
+    const struct etx_graph *graph;
+    struct etx_edge_output output;
+    struct etx_step_edges edges;
+    double n = 0.0;
+    double miss = 0.0;
+    double mean = 0.0;
+    double square = 0.0;
+
+    train_bench_open(&bench, ETX_TRAIN_GNN, 1, heads[0]);
+    train_bench_steps(bench.trainer, 3);
+    const etx_training_report report = train_bench_validate(bench.trainer);
+    run_head(&output, &edges, &graph, &bench);
+    for (int64_t e = 0; e < edges.n; e++) {
+        if (edges.target[e] <= 0.0f || edges.weight[e] <= 0.0f)
+            continue;
+        const double value = log_pt(
+            bench.trainer->validation.event[0]->event, graph->src[e]);
+
+        n += 1.0;
+        miss += pow((double)output.pt[e] - value, 2.0);
+        mean += value;
+        square += value * value;
+    }
+    ck_assert_double_gt(n, 100.0);
+    mean /= n;
+    ck_assert_double_eq_tol(report.pt_error, sqrt(miss / n), 1e-5);
+    ck_assert_double_eq_tol(
+        report.pt_spread, sqrt(square / n - mean * mean), 1e-5);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* Without the head there is nothing to report. */
+START_TEST(test_train_memory_pt_not_validated)
+{
+    struct train_bench bench;
+
+    train_bench_open(&bench, ETX_TRAIN_GNN, 1, NULL);
+    const etx_training_report report = train_bench_validate(bench.trainer);
+    ck_assert(isnan(report.pt_error) && isnan(report.pt_spread));
+    ck_assert(isfinite(report.loss));
     train_bench_close(&bench);
 }
 END_TEST
@@ -257,5 +351,8 @@ Suite *etx_suite_train_memory(void)
     etx_test_add(
         suite, "pt leaves scores", test_train_memory_pt_leaves_scores);
     etx_test_add(suite, "pt refused", test_train_memory_pt_refused);
+    etx_test_add(suite, "pt validation", test_train_memory_pt_validation);
+    etx_test_add(
+        suite, "pt not validated", test_train_memory_pt_not_validated);
     return suite;
 }

@@ -26,6 +26,11 @@ CPU_LEVELS = {
     "avx2": _declarations.ETX_CPU_AVX2,
     "avx512": _declarations.ETX_CPU_AVX512,
 }
+PRECISIONS = {
+    "best": _declarations.ETX_PRECISION_BEST,
+    "float32": _declarations.ETX_PRECISION_FLOAT32,
+    "float16": _declarations.ETX_PRECISION_FLOAT16,
+}
 MAX_THREADS = 256
 CANCEL: Any = {field[0]: field[1] for field in etx_context_options._fields_}[
     "cancel"
@@ -69,13 +74,15 @@ class Context(_handle.Handle):
         device: str = "cpu",
         device_index: int = 0,
         cpu_level: str = "best",
+        precision: str = "best",
         memory_limit: int = 0,
         cancel: Callable[[], object] | None = None,
     ) -> None:
         """threads: 1..256, None = all cores that the process may use.
 
         device is "cpu" or "cuda"; cpu_level the highest instruction set:
-        "best", "ref", "avx2" or "avx512"; memory_limit in bytes of scratch,
+        "best", "ref", "avx2" or "avx512"; precision "best", which is "float32"
+        on the CPU and "float16" on a device, or one of these; memory_limit in bytes of scratch,
         0 = none. cancel is asked often during a call, on its thread: a true
         answer ends the call with CancelledError, an exception ends it and is
         raised by the call. Raises UnsupportedError for a device that is not
@@ -94,6 +101,7 @@ class Context(_handle.Handle):
             device_index=device_index,
             n_threads=self.threads,
             cpu_level=choose("cpu_level", cpu_level, CPU_LEVELS),
+            precision=choose("precision", precision, PRECISIONS),
             memory_limit=memory_limit,
             cancel=self._cancel,
         )

@@ -42,6 +42,9 @@ ETX_CPU_BEST = 0
 ETX_CPU_REF = 1
 ETX_CPU_AVX2 = 2
 ETX_CPU_AVX512 = 3
+ETX_PRECISION_BEST = 0
+ETX_PRECISION_FLOAT32 = 1
+ETX_PRECISION_FLOAT16 = 2
 ETX_STAGE_FEATURES = 0
 ETX_STAGE_EMBEDDING = 1
 ETX_STAGE_GRAPH = 2
@@ -111,6 +114,8 @@ class etx_context_options(c.Structure):
         ("stream", c.c_void_p),
         ("cancel", c.CFUNCTYPE(c.c_int32, c.c_void_p)),
         ("cancel_user", c.c_void_p),
+        ("precision", c.c_int32),
+        ("reserved_2", c.c_int32),
     ]
 
 
@@ -231,6 +236,10 @@ class etx_training_report(c.Structure):
         ("is_finished", c.c_int32),
         ("imbalance", c.c_double),
         ("loss_spread", c.c_double),
+        ("graphs_seconds", c.c_double),
+        ("network_seconds", c.c_double),
+        ("pt_error", c.c_double),
+        ("pt_spread", c.c_double),
     ]
 
 

@@ -16,6 +16,7 @@ from . import _declarations, _handle, _library
 
 PACKAGE = Path(__file__).parent
 REPOSITORY = PACKAGE.parents[2]
+PREFIX = PACKAGE.parents[3]  # of PREFIX/lib/python3*/*-packages/exatrkx
 STAGES = ("embedding", "filter", "cascade", "gnn")
 METHODS = {
     "components": _declarations.ETX_LABEL_COMPONENTS,
@@ -34,8 +35,12 @@ class LabelOptions:
 
 
 def shipped(folder: str, name: str) -> Path:
-    """A file that comes with the package, or lies in the repository."""
-    places = [PACKAGE / folder / name, REPOSITORY / "examples" / folder / name]
+    """A file of the folder that ETX_DATA names, of the package, of the
+    repository, or of the programs installed beside the package."""
+    named = os.environ.get("ETX_DATA")
+    roots = [Path(named)] if named else []
+    roots += [PACKAGE, REPOSITORY / "examples", PREFIX / "share" / "exatrkx"]
+    places = [root / folder / name for root in roots]
     for place in places:
         if place.exists():
             return place

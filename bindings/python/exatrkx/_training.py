@@ -36,6 +36,8 @@ class Report:
     auc: float  # of edge scores
     threshold: float  # that keeps the wanted efficiency
     seconds: float  # since the trainer was made or resumed
+    pt_error: float  # of the momentum head, root mean square over true edges
+    pt_spread: float  # standard deviation of the truth over them
 
 
 class Trainer(_handle.Handle):

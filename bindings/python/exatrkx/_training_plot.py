@@ -30,6 +30,7 @@ VALIDATION = {
     "purity": "purity, validation",
     "auc": "area under the ROC curve, validation",
     "threshold": "threshold, validation",
+    "pt_error": "error of the momentum head, validation",
 }
 
 

@@ -38,11 +38,11 @@ static etx_status encode(struct etx_interaction_run *run)
     float *features = NULL;
 
     etx_interaction_node_encoder_parts(&parts, run);
-    ETX_CHECK(etx_interaction_run_block(run, &state->node_encoder, &parts,
+    ETX_CHECK(etx_interaction_make_latents(run, &state->node_encoder, &parts,
         NULL, etx_interaction_node(run, 0)));
     ETX_CHECK(etx_interaction_features(&features, run));
     etx_interaction_edge_encoder_parts(&parts, run, features);
-    ETX_CHECK(etx_interaction_run_block(run, &state->edge_encoder, &parts,
+    ETX_CHECK(etx_interaction_make_latents(run, &state->edge_encoder, &parts,
         NULL, etx_interaction_edge(run, 0)));
     ETX_CHECK(keep(run, 0));
 done:
@@ -52,11 +52,11 @@ done:
 
 /* Node latents k + 1 from those of k and the aggregates of edges. */
 static etx_status update_nodes(
-    const struct etx_interaction_run *run, int32_t k, const float *edges)
+    const struct etx_interaction_run *run, int32_t k, const void *edges)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction *state = run->state;
-    const float *nodes = etx_interaction_node(run, k);
+    const void *nodes = etx_interaction_node(run, k);
     struct etx_arena *arena = run->context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct etx_interaction_messages messages;
@@ -67,7 +67,7 @@ static etx_status update_nodes(
         return ETX_OK;
     ETX_CHECK(etx_interaction_aggregate(&messages, run, edges));
     etx_interaction_node_parts(&parts, run, nodes, &messages);
-    ETX_CHECK(etx_interaction_run_block(run,
+    ETX_CHECK(etx_interaction_make_latents(run,
         etx_interaction_node_network(state, k), &parts,
         state->node_residual ? nodes : NULL, etx_interaction_node(run, k + 1)));
     ETX_CHECK(etx_halo_update(run->context, run->input.graph,
@@ -80,7 +80,7 @@ done:
 static etx_status iterate(struct etx_interaction_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
-    const float *edges = etx_interaction_edge(run, k);
+    const void *edges = etx_interaction_edge(run, k);
 
     ETX_CHECK(etx_check_cancelled(run->context->stream));
     switch ((enum etx_interaction_update)run->state->edge_update) {
@@ -142,7 +142,7 @@ static etx_status decode(const struct etx_interaction_run *run, float *out)
     }
     etx_interaction_decoder_parts(&parts, run);
     ETX_CHECK(etx_interaction_run_block(
-        run, &run->state->decoder, &parts, NULL, logit));
+        run, &run->state->decoder, &parts, logit));
     if (run->doubled != NULL)
         ETX_CHECK(undouble(run, logit, out));
 done:
@@ -170,7 +170,7 @@ static etx_status predict_pt(const struct etx_interaction_run *run, float *out)
     }
     etx_interaction_pt_parts(&parts, run);
     ETX_CHECK(etx_interaction_run_block(
-        run, &run->state->pt_head, &parts, NULL, pt));
+        run, &run->state->pt_head, &parts, pt));
     first_half.x = pt;
     if (run->doubled != NULL)
         ETX_CHECK(context->ops->gather(context->stream, &first_half));
@@ -207,7 +207,7 @@ static etx_status forward(const struct etx_network *network,
         tape->state = latents;
 done:
     etx_interaction_close(&run);
-    if (tape == NULL || status != ETX_OK)
+    if (tape == NULL || tape->is_forward_only || status != ETX_OK)
         etx_arena_reset(arena, mark);
     return status;
 }

@@ -77,6 +77,8 @@ etx_status etx_interaction_open(struct etx_interaction_run *run,
     };
     if (state->direction != ETX_DIRECTED)
         ETX_CHECK(double_graph(run, input->graph));
+    run->is_half = context->stream->is_half && tape == NULL;
+    shape.is_float16 = run->is_half;
     run->n_nodes = run->input.graph->n_nodes;
     run->n_edges = run->input.graph->n_edges;
     shape.n_values = run->n_nodes * state->hidden;
@@ -109,12 +111,12 @@ void etx_interaction_place(struct etx_interaction_run *run, void *memory)
         &run->edges, (char *)memory + etx_latents_bytes(&run->nodes));
 }
 
-float *etx_interaction_node(const struct etx_interaction_run *run, int32_t k)
+void *etx_interaction_node(const struct etx_interaction_run *run, int32_t k)
 {
     return etx_latents_at(&run->nodes, k);
 }
 
-float *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k)
+void *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k)
 {
     return etx_latents_at(&run->edges, k);
 }
@@ -167,10 +169,26 @@ int32_t etx_interaction_ends_of(const struct etx_interaction *state, int32_t k)
 
 etx_status etx_interaction_run_block(const struct etx_interaction_run *run,
     const struct etx_mlp_block *block, struct etx_interaction_parts *parts,
-    const float *residual, float *out)
+    float *out)
 {
-    parts->input.args.residual = residual;
     parts->input.args.out = out;
+    return etx_mlp_block_forward(
+        run->context, block, run->network->value, &parts->input);
+}
+
+etx_status etx_interaction_make_latents(const struct etx_interaction_run *run,
+    const struct etx_mlp_block *block, struct etx_interaction_parts *parts,
+    const void *residual, void *out)
+{
+    struct etx_mlp_args *args = &parts->input.args;
+
+    if (run->is_half) {
+        args->half_residual = residual;
+        args->half_out = out;
+    } else {
+        args->residual = residual;
+        args->out = out;
+    }
     return etx_mlp_block_forward(
         run->context, block, run->network->value, &parts->input);
 }
@@ -179,13 +197,13 @@ etx_status etx_interaction_update_edges(
     const struct etx_interaction_run *run, int32_t k)
 {
     const struct etx_interaction *state = run->state;
-    const float *nodes =
+    const void *nodes =
         etx_interaction_node(run, etx_interaction_ends_of(state, k));
-    const float *edges = etx_interaction_edge(run, k);
+    const void *edges = etx_interaction_edge(run, k);
     struct etx_interaction_parts parts;
 
     etx_interaction_edge_parts(&parts, run, nodes, edges);
-    return etx_interaction_run_block(run,
+    return etx_interaction_make_latents(run,
         etx_interaction_edge_network(state, k), &parts,
         state->edge_residual ? edges : NULL, etx_interaction_edge(run, k + 1));
 }
@@ -206,7 +224,7 @@ static int32_t n_sides(const struct etx_interaction *state)
 
 /* The reduction of side s: over the edges in for the first n_aggregates. */
 static struct etx_segment_reduce_args describe_side(
-    const struct etx_interaction_run *run, int32_t s, const float *edges,
+    const struct etx_interaction_run *run, int32_t s, const void *edges,
     float *out)
 {
     const struct etx_interaction *state = run->state;
@@ -219,7 +237,8 @@ static struct etx_segment_reduce_args describe_side(
         .reduce = state->aggregate[s % state->n_aggregates],
         .offset = is_out ? graph->out_offset : graph->in_offset,
         .order = is_out ? graph->out_edge : NULL,
-        .x = edges,
+        .x = run->is_half ? NULL : edges,
+        .half = run->is_half ? edges : NULL,
         .out = out,
     };
 }
@@ -260,7 +279,7 @@ done:
 }
 
 etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
-    const struct etx_interaction_run *run, const float *edges)
+    const struct etx_interaction_run *run, const void *edges)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
@@ -291,7 +310,7 @@ done:
 
 etx_status etx_interaction_aggregate_backward(float *d_edges, int32_t add,
     const struct etx_interaction_run *run,
-    const struct etx_interaction_messages *messages, const float *edges,
+    const struct etx_interaction_messages *messages, const void *edges,
     float *const *d_part)
 {
     etx_status status = ETX_OK;
@@ -325,6 +344,19 @@ static void append(struct etx_interaction_parts *parts,
         parts->role[p] = (int32_t)role;
 }
 
+/* Latents, in the type that they have in this run. */
+static void append_latents(struct etx_interaction_parts *parts,
+    const struct etx_interaction_run *run, enum etx_interaction_role role,
+    const void *latents, const struct etx_edge_end *end)
+{
+    struct etx_mlp_args *args = &parts->input.args;
+
+    append(parts, role, run->is_half ? NULL : latents, end,
+        run->state->hidden);
+    if (run->is_half)
+        args->part[args->n_parts - 1].half = latents;
+}
+
 void etx_interaction_node_encoder_parts(
     struct etx_interaction_parts *out, const struct etx_interaction_run *run)
 {
@@ -346,10 +378,10 @@ void etx_interaction_edge_encoder_parts(struct etx_interaction_parts *out,
     *out = (struct etx_interaction_parts){
         .input = {.args = {.n_rows = run->n_edges}}};
     if (state->edge_from_latents) {
-        const float *nodes = etx_interaction_node(run, 0);
+        const void *nodes = etx_interaction_node(run, 0);
 
-        append(out, ETX_ROLE_FIRST, nodes, &ends.first, state->hidden);
-        append(out, ETX_ROLE_SECOND, nodes, &ends.second, state->hidden);
+        append_latents(out, run, ETX_ROLE_FIRST, nodes, &ends.first);
+        append_latents(out, run, ETX_ROLE_SECOND, nodes, &ends.second);
     }
     if (state->edge_from_nodes) {
         append(out, ETX_ROLE_INPUT, input, &ends.first, n);
@@ -362,35 +394,33 @@ void etx_interaction_edge_encoder_parts(struct etx_interaction_parts *out,
 }
 
 static void append_edges(struct etx_interaction_parts *out,
-    const struct etx_interaction_run *run, const float *edges, int32_t initial)
+    const struct etx_interaction_run *run, const void *edges, int32_t initial)
 {
-    const int32_t hidden = run->state->hidden;
-
-    append(out, ETX_ROLE_EDGE, edges, NULL, hidden);
+    append_latents(out, run, ETX_ROLE_EDGE, edges, NULL);
     if (initial) {
-        append(out, ETX_ROLE_EDGE0, etx_interaction_edge(run, 0), NULL, hidden);
+        append_latents(
+            out, run, ETX_ROLE_EDGE0, etx_interaction_edge(run, 0), NULL);
     }
 }
 
 static void append_ends(struct etx_interaction_parts *out,
-    const struct etx_interaction_run *run, const float *nodes, int32_t initial)
+    const struct etx_interaction_run *run, const void *nodes, int32_t initial)
 {
-    const int32_t hidden = run->state->hidden;
-    const float *nodes0 = etx_interaction_node(run, 0);
+    const void *nodes0 = etx_interaction_node(run, 0);
     const struct etx_edge_ends ends =
         etx_edge_ends(run->input.graph, run->state->order);
 
-    append(out, ETX_ROLE_FIRST, nodes, &ends.first, hidden);
+    append_latents(out, run, ETX_ROLE_FIRST, nodes, &ends.first);
     if (initial)
-        append(out, ETX_ROLE_FIRST0, nodes0, &ends.first, hidden);
-    append(out, ETX_ROLE_SECOND, nodes, &ends.second, hidden);
+        append_latents(out, run, ETX_ROLE_FIRST0, nodes0, &ends.first);
+    append_latents(out, run, ETX_ROLE_SECOND, nodes, &ends.second);
     if (initial)
-        append(out, ETX_ROLE_SECOND0, nodes0, &ends.second, hidden);
+        append_latents(out, run, ETX_ROLE_SECOND0, nodes0, &ends.second);
 }
 
 void etx_interaction_edge_parts(struct etx_interaction_parts *out,
-    const struct etx_interaction_run *run, const float *nodes,
-    const float *edges)
+    const struct etx_interaction_run *run, const void *nodes,
+    const void *edges)
 {
     const struct etx_interaction *state = run->state;
     const int32_t initial = state->concat_initial;
@@ -408,8 +438,8 @@ void etx_interaction_decoder_parts(
     struct etx_interaction_parts *out, const struct etx_interaction_run *run)
 {
     const struct etx_interaction *state = run->state;
-    const float *nodes = etx_interaction_node(run, state->n_iterations);
-    const float *edges = etx_interaction_edge(run, state->n_iterations);
+    const void *nodes = etx_interaction_node(run, state->n_iterations);
+    const void *edges = etx_interaction_edge(run, state->n_iterations);
 
     *out = (struct etx_interaction_parts){
         .input = {.args = {.n_rows = run->n_edges}}};
@@ -432,18 +462,17 @@ void etx_interaction_pt_parts(
 }
 
 static void append_node(struct etx_interaction_parts *out,
-    const struct etx_interaction_run *run, const float *nodes)
+    const struct etx_interaction_run *run, const void *nodes)
 {
-    const int32_t hidden = run->state->hidden;
-
-    append(out, ETX_ROLE_NODE, nodes, NULL, hidden);
+    append_latents(out, run, ETX_ROLE_NODE, nodes, NULL);
     if (run->state->concat_initial) {
-        append(out, ETX_ROLE_NODE0, etx_interaction_node(run, 0), NULL, hidden);
+        append_latents(
+            out, run, ETX_ROLE_NODE0, etx_interaction_node(run, 0), NULL);
     }
 }
 
 void etx_interaction_node_parts(struct etx_interaction_parts *out,
-    const struct etx_interaction_run *run, const float *nodes,
+    const struct etx_interaction_run *run, const void *nodes,
     const struct etx_interaction_messages *messages)
 {
     *out = (struct etx_interaction_parts){

@@ -26,6 +26,7 @@ struct etx_interaction_run {
     int32_t *place;            /* [2 * n_edges_out] see etx_graph_double */
     float *votes; /* [2 * n_edges_out] owned, or NULL: both directions alike */
 
+    int32_t is_half; /* latents are float16, else float32 */
     struct etx_latents nodes; /* [n_nodes, hidden] each */
     struct etx_latents edges; /* [n_edges, hidden] each */
 };
@@ -42,11 +43,11 @@ int64_t etx_interaction_latent_bytes(const struct etx_interaction_run *run);
 void etx_interaction_place(struct etx_interaction_run *run, void *memory);
 
 /* The places of latents after k iterations: [n_nodes, hidden] and [n_edges,
- * hidden]. Unless all are kept as float32, those of nodes are there for k - 1
+ * hidden], float16 in a run that is_half, else float32. Unless all are kept as float32, those of nodes are there for k - 1
  * and k, those of edges for k alone, updated in place, and with concat_initial
  * those of 0. */
-float *etx_interaction_node(const struct etx_interaction_run *run, int32_t k);
-float *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k);
+void *etx_interaction_node(const struct etx_interaction_run *run, int32_t k);
+void *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k);
 
 /* Backward: bring the latents of nodes, or of edges, to their place. Those of
  * edges that were not kept are made again, which may move those of nodes. */
@@ -85,26 +86,27 @@ struct etx_interaction_messages {
     float *side[ETX_INTERACTION_MOST_SIDES];
 };
 
-/* edges: [n_edges, hidden]. The messages lie in the arena. */
+/* edges: latents [n_edges, hidden]. The messages lie in the arena. */
 etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
-    const struct etx_interaction_run *run, const float *edges);
+    const struct etx_interaction_run *run, const void *edges);
 
 /* Gradient of edges (+)=, from that of the parts. */
 etx_status etx_interaction_aggregate_backward(float *d_edges, int32_t add,
     const struct etx_interaction_run *run,
-    const struct etx_interaction_messages *messages, const float *edges,
+    const struct etx_interaction_messages *messages, const void *edges,
     float *const *d_part);
 
-/* Inputs of the networks. features [n_edges, n_edge_features]. */
+/* Inputs of the networks. features [n_edges, n_edge_features]; nodes and edges
+ * are latents. */
 void etx_interaction_node_encoder_parts(
     struct etx_interaction_parts *out, const struct etx_interaction_run *run);
 void etx_interaction_edge_encoder_parts(struct etx_interaction_parts *out,
     const struct etx_interaction_run *run, const float *features);
 void etx_interaction_edge_parts(struct etx_interaction_parts *out,
-    const struct etx_interaction_run *run, const float *nodes,
-    const float *edges);
+    const struct etx_interaction_run *run, const void *nodes,
+    const void *edges);
 void etx_interaction_node_parts(struct etx_interaction_parts *out,
-    const struct etx_interaction_run *run, const float *nodes,
+    const struct etx_interaction_run *run, const void *nodes,
     const struct etx_interaction_messages *messages);
 void etx_interaction_decoder_parts(
     struct etx_interaction_parts *out, const struct etx_interaction_run *run);
@@ -118,10 +120,15 @@ etx_status etx_interaction_update_edges(
 int32_t etx_interaction_ends_of(
     const struct etx_interaction *state, int32_t k);
 
-/* Run a block; it sets residual and out of the parts. */
+/* Run a block; it sets out of the parts. */
 etx_status etx_interaction_run_block(const struct etx_interaction_run *run,
     const struct etx_mlp_block *block, struct etx_interaction_parts *parts,
-    const float *residual, float *out);
+    float *out);
+
+/* The same into latents, with latents or NULL as the residual. */
+etx_status etx_interaction_make_latents(const struct etx_interaction_run *run,
+    const struct etx_mlp_block *block, struct etx_interaction_parts *parts,
+    const void *residual, void *out);
 
 /* [n_edges, n_edge_features] in the arena; NULL when there are none. */
 etx_status etx_interaction_features(

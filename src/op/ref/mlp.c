@@ -8,8 +8,7 @@
 
 #include "backend/backend.h"
 #include "base/check.h"
-
-#include <string.h>
+#include "base/float16.h"
 
 #define BLOCK_ROWS 4096
 
@@ -79,12 +78,30 @@ done:
     return status;
 }
 
+/* y of the last layer and the residual, as floats or float16. */
+static void write_out(const struct etx_mlp_args *args, const float *y)
+{
+    const int64_t n_values =
+        args->n_rows * args->layer[args->n_layers - 1].n_out;
+
+    for (int64_t t = 0; t < n_values; t++) {
+        float value = y[t];
+
+        if (args->residual != NULL)
+            value += args->residual[t];
+        if (args->half_residual != NULL)
+            value += etx_float16_to_float(args->half_residual[t]);
+        if (args->half_out != NULL)
+            args->half_out[t] = etx_float16_from_float(value);
+        else
+            args->out[t] = value;
+    }
+}
+
 /* All rows of args at once; x and y [n_rows, widest] are scratch. */
 static etx_status apply_layers(struct etx_stream *stream,
     const struct etx_mlp_args *args, float *x, float *y)
 {
-    const int64_t n_values =
-        args->n_rows * args->layer[args->n_layers - 1].n_out;
     etx_status status = ETX_OK;
 
     etx_ref_mlp_concat(x, args);
@@ -94,8 +111,7 @@ static etx_status apply_layers(struct etx_stream *stream,
         x = y;
         y = other;
     }
-    for (int64_t t = 0; t < n_values; t++)
-        args->out[t] = args->residual ? x[t] + args->residual[t] : x[t];
+    write_out(args, x);
 done:
     return status;
 }
@@ -108,6 +124,29 @@ int32_t etx_ref_mlp_has_batch_norm(const struct etx_mlp_args *args)
     return 0;
 }
 
+static struct etx_rows rows_from(const struct etx_rows *rows, int64_t first)
+{
+    struct etx_rows out = *rows;
+
+    if (rows->index != NULL)
+        out.index += first;
+    else if (rows->half != NULL)
+        out.half += first * rows->width;
+    else
+        out.data += first * rows->width;
+    return out;
+}
+
+/* Column k of row i. */
+static float value_of(const struct etx_rows *rows, int64_t i, int32_t k)
+{
+    const int64_t row = rows->index ? rows->index[i] : i;
+    const int64_t at = row * rows->width + k;
+
+    return rows->half != NULL ? etx_float16_to_float(rows->half[at])
+                              : rows->data[at];
+}
+
 struct etx_mlp_args etx_ref_mlp_rows(
     const struct etx_mlp_args *args, int64_t first, int64_t n_rows)
 {
@@ -116,19 +155,17 @@ struct etx_mlp_args etx_ref_mlp_rows(
 
     rows.n_rows = n_rows;
     for (int32_t p = 0; p < args->n_parts; p++)
-        if (args->part[p].index != NULL)
-            rows.part[p].index += first;
-        else
-            rows.part[p].data += first * args->part[p].width;
+        rows.part[p] = rows_from(&args->part[p], first);
     for (int32_t p = 0; p < args->n_added; p++)
-        if (args->added[p].index != NULL)
-            rows.added[p].index += first;
-        else
-            rows.added[p].data += first * args->added[p].width;
+        rows.added[p] = rows_from(&args->added[p], first);
     if (args->residual != NULL)
         rows.residual += first * n_out;
+    if (args->half_residual != NULL)
+        rows.half_residual += first * n_out;
     if (args->out != NULL)
         rows.out += first * n_out;
+    if (args->half_out != NULL)
+        rows.half_out += first * n_out;
     return rows;
 }
 
@@ -137,10 +174,9 @@ void etx_ref_mlp_concat(float *x, const struct etx_mlp_args *args)
     for (int64_t i = 0; i < args->n_rows; i++)
         for (int32_t p = 0; p < args->n_parts; p++) {
             const struct etx_rows *part = &args->part[p];
-            const int64_t row = part->index ? part->index[i] : i;
-            memcpy(x, part->data + row * part->width,
-                (size_t)part->width * sizeof *x);
-            x += part->width;
+
+            for (int32_t k = 0; k < part->width; k++)
+                *x++ = value_of(part, i, k);
         }
 }
 
@@ -151,11 +187,8 @@ void etx_ref_mlp_add_rows(float *y, const struct etx_mlp_args *args)
     for (int64_t i = 0; i < args->n_rows; i++)
         for (int32_t k = 0; k < width; k++) {
             double sum = (double)y[i * width + k];
-            for (int32_t p = 0; p < args->n_added; p++) {
-                const struct etx_rows *added = &args->added[p];
-                const int64_t row = added->index ? added->index[i] : i;
-                sum += (double)added->data[row * width + k];
-            }
+            for (int32_t p = 0; p < args->n_added; p++)
+                sum += (double)value_of(&args->added[p], i, k);
             y[i * width + k] = (float)sum;
         }
 }

@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"
 
+#include "base/float16.h"
+
 #include <math.h>
 
 /* The value v at place t of the segment order. */
@@ -16,7 +18,9 @@ static float read(
     const struct etx_segment_reduce_args *args, int64_t v, int32_t k)
 {
     const int64_t row = args->gather != NULL ? args->gather[v] : v;
-    const float x = args->x[row * args->width + k];
+    const int64_t at = row * args->width + k;
+    const float x = args->half != NULL ? etx_float16_to_float(args->half[at])
+                                       : args->x[at];
 
     return args->weight != NULL ? args->weight[v] * x : x;
 }

@@ -6,13 +6,15 @@
 #include "base/check.h"
 #include "base/status.h"
 
-etx_status etx_stage_edge_logits(float *logits, struct etx_context *context,
+etx_status etx_stage_edge_logits(
+    const struct etx_edge_output *out, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event)
 {
     etx_status status;
     struct etx_network here;
     struct etx_network_input input = {0};
+    struct etx_tape tape = {.is_forward_only = 1, .pt = out->pt};
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
     if (graph->n_nodes != event->n_hits)
@@ -29,7 +31,8 @@ etx_status etx_stage_edge_logits(float *logits, struct etx_context *context,
         3 * event->n_hits, "positions of hits"));
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     ETX_CHECK(etx_stage_network(&here, context, network));
-    status = network->arch->forward(&here, context, &input, NULL, logits);
+    status = network->arch->forward(
+        &here, context, &input, out->pt != NULL ? &tape : NULL, out->logit);
 done:
     etx_arena_reset(context->stream->arena, mark);
     return status;
@@ -59,6 +62,24 @@ done:
     return status;
 }
 
+/* Scores may be computed in float16, as the caller of the context has it;
+ * logits of a training's validation are as precise as the training. */
+static etx_status infer_logits(float *logits, struct etx_context *context,
+    const struct etx_network *network, const float *node_features,
+    const struct etx_graph *graph, const struct etx_event *event)
+{
+    struct etx_stream *stream = context->stream;
+    const struct etx_edge_output out = {.logit = logits};
+    etx_status status;
+
+    stream->is_half = stream->place != NULL &&
+                      context->options.precision != ETX_PRECISION_FLOAT32;
+    status = etx_stage_edge_logits(
+        &out, context, network, node_features, graph, event);
+    stream->is_half = 0;
+    return status;
+}
+
 etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event)
@@ -66,7 +87,7 @@ etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
     etx_status status = ETX_OK;
     struct etx_activation_args args = {0};
 
-    ETX_CHECK(etx_stage_edge_logits(
+    ETX_CHECK(infer_logits(
         score, context, network, node_features, graph, event));
     ETX_CHECK(check_finite(context, score, graph, network));
     args.n = graph->n_edges;

@@ -6,8 +6,11 @@
 or by `make bench-ranks`). Both train the interaction network of width 64 from the
 same weights on the same graph, `graphs` times a step, which are dealt to the
 processes; every process has one thread. Runs of the two alternate. The table
-has the median time of a step, the strong-scaling efficiency t1 / (2 t2) and,
-of libexatrkx, the shares of moving gradients and of waiting.
+has the median time of a step with the fastest and the slowest, the
+strong-scaling efficiency t1 / (2 t2), what two processes that know nothing of
+each other make of it, t1 / (time of one beside the other), which no sharing
+gets beyond on this machine, and, of libexatrkx, the shares of moving gradients
+and of waiting.
 
 A process of either kind is `python -m peers.ranks --rank KIND ...`: started by
 mpirun, or with the environment of torch.distributed.
@@ -25,7 +28,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from statistics import median
@@ -37,6 +40,7 @@ from .training import GNN_SHARE, LEARNING_RATE, WEIGHT_DECAY, make_gnn, ours_gnn
 
 DDP = "PyTorch DDP (gloo)"
 WARMUP = 1
+APART = 0  # in place of a number of processes: two, each with all of the work
 MPIRUN = [
     *("mpirun", "--oversubscribe", "--mca", "btl", "vader,self"),
     *("--mca", "mpi_yield_when_idle", "1"),
@@ -167,7 +171,15 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def start_ddp(command: list[str], n_ranks: int) -> str:
+def finish(processes: Sequence[subprocess.Popen[str]]) -> list[str]:
+    """What they wrote."""
+    texts = [process.communicate()[0] for process in processes]
+    if any(process.returncode for process in processes):
+        raise RuntimeError("a process failed")
+    return texts
+
+
+def start_ddp(command: list[str], n_ranks: int) -> list[subprocess.Popen[str]]:
     port = str(free_port())
     ranks = []
     for rank in range(n_ranks):
@@ -181,20 +193,13 @@ def start_ddp(command: list[str], n_ranks: int) -> str:
                 text=True,
             )
         )
-    texts = [rank.communicate()[0] for rank in ranks]
-    if any(rank.returncode for rank in ranks):
-        raise RuntimeError("a process of DDP failed")
-    return texts[0]
+    return ranks
 
 
-def start_ours(command: list[str], n_ranks: int) -> str:
+def start_ours(command: list[str], n_ranks: int) -> list[subprocess.Popen[str]]:
     as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    return subprocess.run(
-        [*MPIRUN, *as_root, "-n", str(n_ranks), *command],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    ).stdout
+    line = [*MPIRUN, *as_root, "-n", str(n_ranks), *command]
+    return [subprocess.Popen(line, stdout=subprocess.PIPE, text=True)]
 
 
 def measure(options: argparse.Namespace, kind: str, n_ranks: int) -> dict[str, Any]:
@@ -202,20 +207,35 @@ def measure(options: argparse.Namespace, kind: str, n_ranks: int) -> dict[str, A
         f"--{name}={getattr(options, name)}" for name in ("hits", "graphs", "steps")
     ]
     command = [sys.executable, "-m", "peers.ranks", "--rank", kind, *numbers]
-    text = (start_ours if kind == OURS else start_ddp)(command, n_ranks)
-    found = json.loads(text.splitlines()[-1])
-    step = median(found["seconds"])
-    print(f"{kind}, {n_ranks} processes: {step:.3f} s a step", file=sys.stderr)
-    return found
+    start = start_ours if kind == OURS else start_ddp
+    if n_ranks == APART:
+        texts = finish(start(command, 1) + start(command, 1))
+    else:
+        texts = finish(start(command, n_ranks))[:1]
+    runs = [json.loads(text.splitlines()[-1]) for text in texts]
+    seconds = [step for run in runs for step in run["seconds"]]
+    name = {1: "1 process", 2: "2 processes", APART: "2 side by side"}[n_ranks]
+    print(f"{kind}, {name}: {median(seconds):.3f} s a step", file=sys.stderr)
+    return runs[0] | {"seconds": seconds}
+
+
+def describe(seconds: Sequence[float]) -> str:
+    return f"{median(seconds):.3f} ({min(seconds):.3f}-{max(seconds):.3f})"
 
 
 def report(found: dict[tuple[str, int], list[dict[str, Any]]]) -> None:
-    print(f"{'':20} {'1 process':>10} {'2':>10} {'scaling':>8} {'moving':>8} waiting")
+    print(
+        f"{'':20} {'1 process':>22} {'2':>22} {'scaling':>8} {'machine':>8} "
+        f"{'moving':>8} {'waiting':>8}"
+    )
     for kind in (OURS, DDP):
-        one, two = (
-            median(s for run in found[kind, n] for s in run["seconds"]) for n in (1, 2)
+        one, two, apart = (
+            [s for run in found[kind, n] for s in run["seconds"]]
+            for n in (1, 2, APART)
         )
-        line = f"{kind:20} {one:10.3f} {two:10.3f} {one / (2 * two):8.3f}"
+        line = f"{kind:20} {describe(one):>22} {describe(two):>22}"
+        line += f" {median(one) / (2 * median(two)):8.3f}"
+        line += f" {median(one) / median(apart):8.3f}"
         for share in ("moving", "waiting"):
             if share in found[kind, 2][0]:
                 middle = median(run[share] for run in found[kind, 2])
@@ -238,7 +258,7 @@ def main() -> None:
         return
     found: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for _ in range(options.rounds):
-        for n_ranks in (1, 2):
+        for n_ranks in (1, 2, APART):
             for kind in (OURS, DDP):
                 found.setdefault((kind, n_ranks), []).append(
                     measure(options, kind, n_ranks)

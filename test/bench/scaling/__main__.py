@@ -2,6 +2,8 @@
 
     python -m scaling measure --out DIR --data EVENTS... --start MODEL
     python -m scaling predict --out DIR
+    python -m scaling strong --out DIR --data EVENTS... --start MODEL
+    python -m scaling balance --out DIR --data EVENTS... --ranks N
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -14,12 +16,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from .balance import describe as describe_balance
+from .balance import measure as measure_balance
 from .chart import PUBLISHED, Curve, draw
 from .model import Model, Run, fit, leave_out_largest, on_network, speed_up
-from .runs import Plan, measure, names, read_runs, read_sizes
+from .runs import Plan, measure, names, read_runs, read_sizes, read_sums
+from .strong import Work
+from .strong import describe as describe_strong
+from .strong import measure as measure_strong
 
 PREDICTED = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
-SHOWN = [32, 64, 1024]
+SHOWN = [64, 1024]
 
 
 def counts(text: str) -> list[int]:
@@ -34,7 +41,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m scaling", description="How training scales on many ranks."
     )
     add = parser.add_argument
-    add("what", choices=["measure", "predict"])
+    add("what", choices=list(COMMANDS))
     add("--out", type=Path, required=True, metavar="DIR", help="of the runs")
     add("--program", type=Path, default=Path("build/examples/etx-train-distributed"))
     add("--start", type=Path, default=Path("examples/models/default.safetensors"))
@@ -47,13 +54,15 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--latency", type=float, default=1e-5, help="s a message between GPUs")
     add("--bandwidth", type=float, default=2e10, help="bytes/s between GPUs")
     add("--compute", type=float, default=0.002, help="of a GPU, share of the time here")
+    add("--config", type=Path, default=Path("test/bench/strong_scaling.json"))
+    add("--rounds", type=int, default=3, help="of strong")
     add("--chart", type=Path, help="default DIR/scaling.svg")
     return parser.parse_args(arguments)
 
 
 def describe(model: Model) -> str:
     return (
-        f"a step takes {model.fixed:.3g} s and {model.per_edge:.3g} s an edge; "
+        f"a graph takes {model.fixed:.3g} s and {model.per_edge:.3g} s an edge; "
         f"{100 * model.kappa:.1f} % more for every further rank of the machine\n"
         f"all-reduce of {model.bytes:.0f} bytes: {model.alpha:.3g} s a message, "
         f"{model.beta:.3g} s a byte"
@@ -83,7 +92,8 @@ def predicted_curve(
 
 def make_curves(arguments: argparse.Namespace, runs: list[Run]) -> list[Curve]:
     sizes = read_sizes(arguments.out)
-    model = fit(runs, sizes.gradient_bytes)
+    sums = read_sums(arguments.out)
+    model = fit(runs, sums, sizes.gradient_bytes, sizes.cores)
     gpus = on_network(
         model, arguments.latency, arguments.bandwidth, arguments.compute
     )
@@ -106,10 +116,11 @@ def make_curves(arguments: argparse.Namespace, runs: list[Run]) -> list[Curve]:
 def predict(arguments: argparse.Namespace) -> None:
     sizes = read_sizes(arguments.out)
     runs = read_runs(arguments.out)
+    data = (read_sums(arguments.out), sizes.gradient_bytes, sizes.cores)
     print("measured and fitted:")
-    print(describe(fit(runs, sizes.gradient_bytes)))
+    print(describe(fit(runs, *data)))
     if len(names(runs)) > 2:
-        for check in leave_out_largest(runs, sizes.gradient_bytes):
+        for check in leave_out_largest(runs, *data):
             print(
                 f"check: {check.ranks} ranks left out of the fit: predicted "
                 f"{check.predicted:.4g} s, measured {check.measured:.4g} s "
@@ -118,8 +129,11 @@ def predict(arguments: argparse.Namespace) -> None:
     curves = make_curves(arguments, runs)
     print("predicted speed-up, not measured:")
     for ranks, value in zip(curves[2].ranks, curves[2].speed_up):
-        if ranks in SHOWN:
-            print(f"  {ranks} GPUs: {value:.4g}, efficiency {value / ranks:.3f}")
+        beside = f"; published {PUBLISHED[ranks]:.4g}" if ranks in PUBLISHED else ""
+        if ranks in SHOWN or beside:
+            print(
+                f"  {ranks} GPUs: {value:.4g}, efficiency {value / ranks:.3f}{beside}"
+            )
     if importlib.util.find_spec("matplotlib") is None:
         print("no chart: matplotlib is not installed")
         return
@@ -128,24 +142,56 @@ def predict(arguments: argparse.Namespace) -> None:
     print(f"chart: {chart}")
 
 
+def run_measure(arguments: argparse.Namespace) -> None:
+    plan = Plan(
+        arguments.program,
+        arguments.start,
+        arguments.data,
+        arguments.ranks,
+        arguments.edges,
+        arguments.graphs,
+        arguments.steps,
+    )
+    measure(plan, arguments.out)
+
+
+def run_strong(arguments: argparse.Namespace) -> None:
+    work = Work(
+        arguments.program,
+        arguments.start,
+        arguments.config,
+        arguments.data,
+        arguments.out,
+    )
+    print(describe_strong(measure_strong(work, arguments.rounds)))
+
+
+def run_balance(arguments: argparse.Namespace) -> None:
+    deals = measure_balance(
+        arguments.program,
+        arguments.out,
+        arguments.data,
+        max(arguments.ranks),
+        arguments.graphs,
+        arguments.steps,
+    )
+    print(describe_balance(deals))
+
+
+COMMANDS = {
+    "measure": run_measure,
+    "predict": predict,
+    "strong": run_strong,
+    "balance": run_balance,
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parse_arguments(arguments)
-    if parsed.what == "predict":
-        predict(parsed)
-        return 0
-    if not parsed.data:
-        print("measure needs --data", file=sys.stderr)
+    if parsed.what != "predict" and not parsed.data:
+        print(f"{parsed.what} needs --data", file=sys.stderr)
         return 2
-    plan = Plan(
-        parsed.program,
-        parsed.start,
-        parsed.data,
-        parsed.ranks,
-        parsed.edges,
-        parsed.graphs,
-        parsed.steps,
-    )
-    measure(plan, parsed.out)
+    COMMANDS[parsed.what](parsed)
     return 0
 
 

@@ -1,13 +1,16 @@
 """model -- time of a training step on N ranks, and how it is fitted.
 
 A step works on G graphs of n edges on average; a rank has ceil(G / N) of them,
-and waits for the slowest. Compute time of a graph is linear in its edges. An
+and waits for the slowest. Compute time of a graph is linear in its edges, with
+a part of its own: that of the hits. An
 all-reduce of B bytes costs alpha for each of 2 log2 N messages and beta for each
 of 2 (N - 1) / N B bytes (Rabenseifner's, in Thakur, Rabenseifner, Gropp,
 doi:10.1177/1094342005051521). What ranks on one machine take from each other,
-memory bandwidth above all, is a factor 1 + kappa (N - 1) on the compute time.
+memory bandwidth above all, is a factor 1 + kappa (M - 1) on the compute time,
+where M = min(N, C) of the C cores are busy; more ranks than cores take turns.
 
-    t(N) = (fixed + per_edge n ceil(G / N)) imbalance(N) (1 + kappa (N - 1))
+    t(N) = (fixed + per_edge n) ceil(G / N) imbalance(N)
+           (1 + kappa (M - 1)) max(1, N / C)
            + 2 log2(N) alpha + 2 (N - 1) / N B beta
 
 SPDX-License-Identifier: Apache-2.0
@@ -35,21 +38,32 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Sum:
+    """One measured all-reduce."""
+
+    ranks: int
+    bytes: float
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Model:
-    fixed: float  # s a step, whatever it works on
+    fixed: float  # s a graph, whatever its edges
     per_edge: float  # s
     kappa: float  # slowing by every further rank of a machine
     alpha: float  # s a message
     beta: float  # s a byte
     bytes: float  # of the gradient
+    cores: float = math.inf  # that ranks of a machine share
 
     def compute(
         self, ranks: int, edges: float, graphs: int, imbalance: float = 1.0
     ) -> float:
         """Seconds of the slowest rank. A mean rank has graphs / ranks."""
         share = max(graphs / ranks * imbalance, 1.0)
-        slowing = 1.0 + self.kappa * (ranks - 1)
-        return (self.fixed + self.per_edge * edges * share) * slowing
+        slowing = 1.0 + self.kappa * (min(ranks, self.cores) - 1)
+        turns = max(1.0, ranks / self.cores)
+        return (self.fixed + self.per_edge * edges) * share * slowing * turns
 
     def communicate(self, ranks: int) -> float:
         """Seconds of one all-reduce of the gradient."""
@@ -84,41 +98,48 @@ def fit_compute(runs: Sequence[Run]) -> tuple[float, float]:
     alone = [run for run in runs if run.ranks == 1]
     if not alone:
         raise ValueError("no run on one rank")
-    columns = [[1.0] * len(alone), [run.edges * run.graphs for run in alone]]
+    columns = [
+        [float(run.graphs) for run in alone],
+        [run.edges * run.graphs for run in alone],
+    ]
     fixed, per_edge = least_squares(
         columns, [run.step_seconds - run.moving_seconds for run in alone]
     )
     return float(fixed), float(per_edge)
 
 
-def fit_network(runs: Sequence[Run], size: float) -> tuple[float, float]:
-    """alpha and beta, of the time that runs on several ranks spent moving data.
-    One number of ranks cannot tell them apart: then all of it is beta."""
-    many = [run for run in runs if run.ranks > 1 and run.moving_seconds > 0.0]
-    if not many:
-        raise ValueError("no run on several ranks")
-    messages = [2.0 * math.log2(run.ranks) for run in many]
-    sizes = [2.0 * (run.ranks - 1) / run.ranks * size for run in many]
-    moving = [run.moving_seconds for run in many]
-    if len({run.ranks for run in many}) == 1:
-        return 0.0, float(least_squares([sizes], moving)[0])
-    alpha, beta = least_squares([messages, sizes], moving)
+def fit_network(sums: Sequence[Sum]) -> tuple[float, float]:
+    """alpha and beta, of sums of several sizes."""
+    if len({(one.ranks, one.bytes) for one in sums if one.ranks > 1}) < 2:
+        raise ValueError("no sums of several sizes on several ranks")
+    messages = [2.0 * math.log2(one.ranks) for one in sums]
+    sizes = [2.0 * (one.ranks - 1) / one.ranks * one.bytes for one in sums]
+    alpha, beta = least_squares([messages, sizes], [one.seconds for one in sums])
     return float(alpha), float(beta)
 
 
-def fit(runs: Sequence[Run], size: float) -> Model:
-    """The model of these runs, whose gradient has so many bytes."""
+def fit(
+    runs: Sequence[Run],
+    sums: Sequence[Sum],
+    size: float,
+    cores: float = math.inf,
+) -> Model:
+    """The model of these runs, whose gradient has so many bytes, on a machine of
+    so many cores, and of these sums."""
     fixed, per_edge = fit_compute(runs)
-    alpha, beta = fit_network(runs, size)
-    model = Model(fixed, per_edge, 0.0, alpha, beta, size)
+    if not any(run.ranks > 1 for run in runs):
+        raise ValueError("no run on several ranks")
+    alpha, beta = fit_network(sums)
+    model = Model(fixed, per_edge, 0.0, alpha, beta, size, cores)
     slowing = [
         ((run.step_seconds - model.communicate(run.ranks))
          / model.compute(run.ranks, run.edges, run.graphs, run.imbalance) - 1.0)
-        / (run.ranks - 1)
+        / (min(run.ranks, cores) - 1)
         for run in runs
-        if run.ranks > 1
+        if min(run.ranks, cores) > 1
     ]
-    return replace(model, kappa=max(float(np.mean(slowing)), 0.0))
+    kappa = float(np.mean(slowing)) if slowing else 0.0
+    return replace(model, kappa=max(kappa, 0.0))
 
 
 @dataclass(frozen=True)
@@ -134,9 +155,14 @@ class Check:
         return self.predicted / self.measured - 1.0
 
 
-def leave_out_largest(runs: Sequence[Run], size: float) -> list[Check]:
+def leave_out_largest(
+    runs: Sequence[Run],
+    sums: Sequence[Sum],
+    size: float,
+    cores: float = math.inf,
+) -> list[Check]:
     most = max(run.ranks for run in runs)
-    model = fit([run for run in runs if run.ranks < most], size)
+    model = fit([run for run in runs if run.ranks < most], sums, size, cores)
     return [
         Check(
             most,
@@ -165,6 +191,7 @@ def on_network(
         fixed=model.fixed * compute,
         per_edge=model.per_edge * compute,
         kappa=0.0,
+        cores=math.inf,
         alpha=latency,
         beta=1.0 / bandwidth,
     )

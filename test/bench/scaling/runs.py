@@ -1,7 +1,8 @@
 """runs -- measure trainings on several ranks, and read what they cost.
 
 A folder of runs holds `sizes.json` (edges of a graph, graphs of a step, bytes
-of the gradient) and `EDGES.jsonl`, the report of etx-train-distributed.
+of the gradient, cores of the machine), `EDGES.jsonl`, the report of
+etx-train-distributed, and `sums.jsonl`, all-reduces of several sizes.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -9,14 +10,17 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .model import Run
+from .model import Run, Sum
 
 SIZES = "sizes.json"
+SUMS = "sums.jsonl"
 FLOAT = 4  # bytes
 
 
@@ -25,6 +29,7 @@ class Sizes:
     edges: list[int]  # of a graph, one report each
     graphs: int  # of a step
     gradient_bytes: int
+    cores: int  # that the ranks shared
 
 
 def write_sizes(folder: Path, sizes: Sizes) -> None:
@@ -56,6 +61,11 @@ def read_runs(folder: Path) -> list[Run]:
         lines = (folder / f"{edges}.jsonl").read_text().splitlines()
         runs += [read_run(line, edges, sizes.graphs) for line in lines if line]
     return runs
+
+
+def read_sums(folder: Path) -> list[Sum]:
+    lines = (folder / SUMS).read_text().splitlines()
+    return [Sum(**json.loads(line)) for line in lines]
 
 
 def count_gradient(model: Path, prefix: str = "gnn.") -> int:
@@ -101,17 +111,33 @@ def train(plan: Plan, folder: Path, edges: int, ranks: int) -> None:
     command = [str(plan.program), "--ranks", str(ranks), "--threads", "1"]
     command += ["--config", str(path), "--start", str(plan.start)]
     command += ["--out", str(folder / "model.safetensors")]
+    command += ["--cache", str(folder)]
     command += ["--scaling-report", str(folder / f"{edges}.jsonl")]
     for item in plan.data:
         command += ["--data", item]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
+def time_sums(program: Path) -> str:
+    """Lines of all-reduces between two processes (sums.py)."""
+    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    library = program.parents[2] / "lib" / "libexatrkx_dist.so"
+    command = ["mpirun", "--oversubscribe", *as_root, "-n", "2"]
+    command += [sys.executable, "-m", "scaling.sums", str(library)]
+    return subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+
+
 def measure(plan: Plan, folder: Path) -> None:
-    """Every size on every number of ranks; reports of earlier runs go."""
+    """Every size on every number of ranks; reports of earlier runs go. A run
+    that is not counted makes the graphs of the events."""
     folder.mkdir(parents=True, exist_ok=True)
     gradient = count_gradient(plan.start)
-    write_sizes(folder, Sizes(plan.edges, plan.graphs, gradient))
+    cores = len(os.sched_getaffinity(0))
+    write_sizes(folder, Sizes(plan.edges, plan.graphs, gradient, cores))
+    train(plan, folder, plan.edges[0], max(plan.ranks))
+    (folder / SUMS).write_text(time_sums(plan.program))
     for edges in plan.edges:
         (folder / f"{edges}.jsonl").unlink(missing_ok=True)
         for ranks in plan.ranks:

@@ -1,0 +1,29 @@
+/* cuda/backend/half.cuh -- float16 as the bits that operators pass around.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_CUDA_BACKEND_HALF_CUH
+#define ETX_CUDA_BACKEND_HALF_CUH
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+__device__ static inline uint16_t etx_half(float x)
+{
+    return __half_as_ushort(__float2half_rn(x));
+}
+
+__device__ static inline float etx_unhalf(uint16_t half)
+{
+    return __half2float(__ushort_as_half(half));
+}
+
+/* Two of them in a word, the first in its lower bits, as they lie in memory. */
+__device__ static inline uint32_t etx_half_pair(float first, float second)
+{
+    const __half2 pair = __floats2half2_rn(first, second);
+
+    return *reinterpret_cast<const uint32_t *>(&pair);
+}
+
+#endif

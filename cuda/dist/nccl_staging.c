@@ -1,0 +1,85 @@
+/* cuda/dist/nccl_staging.c -- buffers of the host on their way to a device and
+ * back, through pinned memory.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "nccl_rank.h"
+
+#include <string.h>
+
+#include "dist/fail.h"
+
+static struct nccl *self(const struct etx_comm *comm)
+{
+    return comm->self;
+}
+
+void etx_nccl_free_staging(struct staging *staging)
+{
+    (void)cudaFreeHost(staging->host);
+    (void)cudaFree(staging->device);
+    *staging = (struct staging){0, NULL, NULL};
+}
+
+etx_status etx_nccl_grow(
+    struct staging *staging, const struct etx_comm *comm, size_t bytes)
+{
+    const size_t capacity = bytes + bytes / 2 + 4096;
+    etx_status status = ETX_OK;
+
+    if (bytes <= staging->capacity && staging->host != NULL)
+        return ETX_OK;
+    etx_nccl_free_staging(staging);
+    ETX_CHECK(etx_nccl_check_cuda(comm, "pinned memory",
+        cudaMallocHost(&staging->host, capacity)));
+    ETX_CHECK(etx_nccl_check_cuda(comm, "device memory",
+        cudaMalloc(&staging->device, capacity)));
+    staging->capacity = capacity;
+done:
+    return status;
+}
+
+etx_status etx_nccl_put(const struct etx_comm *comm, struct staging *staging,
+    const void *data, size_t bytes)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_nccl_grow(staging, comm, bytes));
+    if (bytes == 0)
+        return ETX_OK;
+    memcpy(staging->host, data, bytes);
+    ETX_CHECK(etx_nccl_check_cuda(comm, "copy to the device",
+        cudaMemcpyAsync(staging->device, staging->host, bytes,
+            cudaMemcpyHostToDevice, self(comm)->stream)));
+done:
+    return status;
+}
+
+etx_status etx_nccl_get(const struct etx_comm *comm, struct staging *staging,
+    void *data, size_t bytes)
+{
+    etx_status status = ETX_OK;
+
+    if (bytes == 0)
+        return ETX_OK;
+    ETX_CHECK(etx_nccl_check_cuda(comm, "copy from the device",
+        cudaMemcpyAsync(staging->host, staging->device, bytes,
+            cudaMemcpyDeviceToHost, self(comm)->stream)));
+    ETX_CHECK(etx_nccl_check_cuda(comm, "copy from the device",
+        cudaStreamSynchronize(self(comm)->stream)));
+    memcpy(data, staging->host, bytes);
+done:
+    return status;
+}
+
+etx_status etx_nccl_use_device(const struct etx_comm *comm, int *of_host)
+{
+    if (cudaGetDevice(of_host) != cudaSuccess)
+        *of_host = -1;
+    return etx_nccl_check_cuda(comm, "device", cudaSetDevice(self(comm)->device));
+}
+
+void etx_nccl_leave_device(int of_host)
+{
+    if (of_host >= 0)
+        (void)cudaSetDevice(of_host);
+}

@@ -1,0 +1,116 @@
+/* cuda/dist/nccl_wait.c -- wait for NCCL, and say what went wrong.
+ *
+ * The communicator is non-blocking: a call returns at once, and this thread
+ * polls NCCL's own state and that of the stream until both are done or the
+ * deadline has passed. Whatever goes wrong, the communicator is aborted.
+ *
+ * Source: NCCL User Guide, "Fault Tolerance".
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "nccl_rank.h"
+
+#include <time.h>
+
+#include "dist/fail.h"
+
+#define NAP_NANOSECONDS 20000
+
+static struct nccl *self(const struct etx_comm *comm)
+{
+    return comm->self;
+}
+
+etx_status etx_nccl_check_cuda(
+    const struct etx_comm *comm, const char *operation, cudaError_t error)
+{
+    if (error == cudaSuccess)
+        return ETX_OK;
+    return etx_dist_fail(
+        error == cudaErrorMemoryAllocation ? ETX_ERR_MEMORY : ETX_ERR_DEVICE,
+        "rank %d: %s: %s", (int)comm->rank, operation,
+        cudaGetErrorString(error));
+}
+
+etx_status etx_nccl_say(
+    const struct etx_comm *comm, const char *operation, ncclResult_t result)
+{
+    return etx_dist_fail(
+        result == ncclRemoteError ? ETX_ERR_IO : ETX_ERR_DEVICE,
+        "rank %d: %s: NCCL: %s", (int)comm->rank, operation,
+        ncclGetErrorString(result));
+}
+
+static etx_status say_late(const struct etx_comm *comm, const char *operation)
+{
+    return etx_dist_fail(ETX_ERR_IO,
+        "rank %d: %s: %lld ms have passed and not all of %d ranks are there",
+        (int)comm->rank, operation, (long long)(comm->deadline * 1e3),
+        (int)comm->n_ranks);
+}
+
+void etx_nccl_abort(struct nccl *nccl)
+{
+    if (nccl->comm != NULL)
+        (void)ncclCommAbort(nccl->comm);
+    nccl->comm = NULL;
+}
+
+static void nap(void)
+{
+    const struct timespec time = {0, NAP_NANOSECONDS};
+
+    (void)nanosleep(&time, NULL);
+}
+
+/* Until NCCL has done what a call that gave `result` asked for. */
+static etx_status wait_nccl(const struct etx_comm *comm,
+    const char *operation, ncclResult_t result, double end)
+{
+    while (result == ncclInProgress) {
+        const ncclResult_t asked =
+            ncclCommGetAsyncError(self(comm)->comm, &result);
+
+        if (asked != ncclSuccess)
+            return etx_nccl_say(comm, operation, asked);
+        if (result == ncclInProgress && etx_comm_now() > end)
+            return say_late(comm, operation);
+        if (result == ncclInProgress)
+            nap();
+    }
+    return result == ncclSuccess ? ETX_OK : etx_nccl_say(comm, operation, result);
+}
+
+/* Until the stream is empty; a rank that died shows in NCCL's state first. */
+static etx_status wait_stream(
+    const struct etx_comm *comm, const char *operation, double end)
+{
+    const struct nccl *nccl = self(comm);
+    cudaError_t error = cudaStreamQuery(nccl->stream);
+
+    while (error == cudaErrorNotReady) {
+        ncclResult_t result = ncclSuccess;
+        const ncclResult_t asked = ncclCommGetAsyncError(nccl->comm, &result);
+
+        if (asked != ncclSuccess || result != ncclSuccess)
+            return etx_nccl_say(
+                comm, operation, asked != ncclSuccess ? asked : result);
+        if (etx_comm_now() > end)
+            return say_late(comm, operation);
+        nap();
+        error = cudaStreamQuery(nccl->stream);
+    }
+    return etx_nccl_check_cuda(comm, operation, error);
+}
+
+etx_status etx_nccl_finish(
+    struct etx_comm *comm, const char *operation, ncclResult_t result)
+{
+    const double end = etx_comm_now() + comm->deadline;
+    etx_status status = wait_nccl(comm, operation, result, end);
+
+    if (status == ETX_OK)
+        status = wait_stream(comm, operation, end);
+    if (status != ETX_OK)
+        etx_nccl_abort(self(comm));
+    return status;
+}

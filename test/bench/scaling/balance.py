@@ -1,0 +1,82 @@
+"""balance -- how evenly ranks have work, by the order of the graphs and by who
+deals them.
+
+An embedding on whole events, whose work grows with their hits: the pairs of
+true edges, one query and one random pair. Counts, no clock: the same figures on
+every machine.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+KINDS = [("epochs", "turn"), ("epochs", "balanced"), ("buckets", "balanced")]
+FEATURES = [{"name": name, "scale": 1000.0} for name in ("r", "z")]
+
+
+@dataclass(frozen=True)
+class Deal:
+    order: str
+    deal: str
+    imbalance: float  # most work of a rank / mean, mean over the steps
+
+
+def config(order: str, graphs: int, steps: int) -> dict:
+    return {
+        "stage": "embedding",
+        "seed": 1,
+        "model": {
+            "arch": "mlp",
+            "options": {"hidden": [8], "n_out": 2},
+            "node_features": FEATURES,
+            "graph": {"radius": 0.1},
+        },
+        "schedule": {"steps": steps, "learning_rate": 1e-3},
+        "sampling": {
+            "hits": 0,
+            "queries": 1,
+            "neighbours": 0,
+            "other": 1,
+            "random_pairs": 1,
+            "graphs": graphs,
+            "order": order,
+        },
+    }
+
+
+def measure(
+    program: Path,
+    folder: Path,
+    data: Sequence[str],
+    ranks: int,
+    graphs: int,
+    steps: int,
+) -> list[Deal]:
+    folder.mkdir(parents=True, exist_ok=True)
+    found = []
+    for order, deal in KINDS:
+        path = folder / f"{order}.json"
+        report = folder / f"{order}_{deal}.jsonl"
+        path.write_text(json.dumps(config(order, graphs, steps)))
+        command = [str(program), "--ranks", str(ranks), "--threads", "1"]
+        command += ["--deal", deal, "--config", str(path)]
+        command += ["--out", str(folder / "model.safetensors")]
+        command += ["--scaling-report", str(report)]
+        for item in data:
+            command += ["--data", item]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        line = json.loads(report.read_text().splitlines()[-1])
+        found.append(Deal(order, deal, line["imbalance"]))
+    return found
+
+
+def describe(found: Sequence[Deal]) -> str:
+    lines = [f"{'order':8} {'dealing':9} {'most work / mean':>16}"]
+    lines += [f"{one.order:8} {one.deal:9} {one.imbalance:16.3f}" for one in found]
+    return "\n".join(lines)

@@ -1,0 +1,357 @@
+/* test_cuda_half.c -- operators with float16 operands and storage, beside the
+ * reference, which computes in float32 from the same stored values.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/float16.h"
+#include "cases.h"
+#include "support.h"
+
+/* Of the largest result: a few layers of operands rounded by 2^-11. */
+#define MOST_ERROR 6e-3f
+
+#define VECTOR_BYTES 16
+
+/* What is stored as float16. */
+enum storage {
+    STORES_FLOATS,
+    STORES_HALVES,  /* rows, added rows, residual and out; barely aligned */
+    STORES_VECTORS, /* the same, aligned so that a device reads many at once */
+    N_STORAGES
+};
+
+static struct checkop check;
+
+static void start(void)
+{
+    checkop_start(&check, 106);
+}
+
+static void stop(void)
+{
+    checkop_stop(&check);
+}
+
+/* Fused or layer by layer, as cuda/op/mlp.cu chooses by width, norm and
+ * activation. */
+static const struct checkop_perceptron shapes[] = {
+    {.n_rows = 1,
+        .n_parts = 1,
+        .part_width = {1},
+        .n_layers = 1,
+        .layer_width = {1}},
+    /* a filter of edges: 21 columns, then one */
+    {.n_rows = 37,
+        .n_parts = 3,
+        .part_width = {6, 6, 9},
+        .gathered = 3,
+        .n_layers = 3,
+        .layer_width = {32, 32, 1},
+        .norm = ETX_NORM_LAYER,
+        .activation = ETX_ACTIVATION_RELU},
+    /* more rows than all blocks of the pretended device take at once */
+    {.n_rows = 1105,
+        .n_parts = 1,
+        .part_width = {16},
+        .n_layers = 2,
+        .layer_width = {16, 8},
+        .activation = ETX_ACTIVATION_RELU},
+    /* the edges of an interaction network */
+    {.n_rows = 100,
+        .n_parts = 1,
+        .part_width = {64},
+        .n_layers = 2,
+        .layer_width = {64, 64},
+        .norm = ETX_NORM_LAYER,
+        .activation = ETX_ACTIVATION_SILU,
+        .last_norm = ETX_NORM_LAYER,
+        .last_activation = ETX_ACTIVATION_TANH,
+        .residual = 2,
+        .n_added = 2,
+        .centred = 1},
+    /* its nodes */
+    {.n_rows = 49,
+        .n_parts = 3,
+        .part_width = {64, 64, 64},
+        .n_layers = 2,
+        .layer_width = {64, 64},
+        .norm = ETX_NORM_LAYER,
+        .activation = ETX_ACTIVATION_SILU,
+        .residual = 1},
+    /* as wide as it goes */
+    {.n_rows = 33,
+        .n_parts = 2,
+        .part_width = {128, 8},
+        .gathered = 2,
+        .n_layers = 3,
+        .layer_width = {128, 128, 3},
+        .norm = ETX_NORM_LAYER,
+        .norm_last = 1,
+        .shared_norm = 1,
+        .activation = ETX_ACTIVATION_TANH},
+    /* odd numbers of everything */
+    {.n_rows = 35,
+        .n_parts = 2,
+        .part_width = {13, 4},
+        .gathered = 1,
+        .n_layers = 3,
+        .layer_width = {39, 21, 7},
+        .norm = ETX_NORM_LAYER,
+        .plain_norm = 1,
+        .activation = ETX_ACTIVATION_RELU,
+        .no_bias = 1,
+        .residual = 1,
+        .n_added = 3},
+    /* too wide to fuse */
+    {.n_rows = 20,
+        .n_parts = 1,
+        .part_width = {12},
+        .n_layers = 3,
+        .layer_width = {200, 200, 8},
+        .norm = ETX_NORM_LAYER,
+        .activation = ETX_ACTIVATION_SILU,
+        .residual = 2,
+        .n_added = 1},
+    /* what the fused kernel has no code for */
+    {.n_rows = 24,
+        .n_parts = 1,
+        .part_width = {20},
+        .n_layers = 2,
+        .layer_width = {24, 6},
+        .norm = ETX_NORM_BATCH,
+        .activation = ETX_ACTIVATION_GELU,
+        .last_norm = ETX_NORM_L2},
+};
+
+#define N_SHAPES (int)(sizeof shapes / sizeof shapes[0])
+
+static uint16_t *halves(int64_t n, enum storage storage)
+{
+    if (storage == STORES_VECTORS)
+        return checkop_buffer(&check,
+            (n * (int64_t)sizeof(uint16_t) + VECTOR_BYTES - 1) / VECTOR_BYTES,
+            VECTOR_BYTES);
+    return checkop_buffer(&check, n, sizeof(uint16_t));
+}
+
+static uint16_t *round_values(
+    const float *values, int64_t n, enum storage storage)
+{
+    uint16_t *out = halves(n, storage);
+
+    for (int64_t i = 0; i < n; i++)
+        out[i] = etx_float16_from_float(values[i]);
+    return out;
+}
+
+/* The rows that indices reach, as the cases make them. */
+static void round_rows(
+    struct etx_rows *rows, int64_t n_rows, enum storage storage)
+{
+    const int64_t n = rows->index != NULL ? n_rows / 3 + 1 : n_rows;
+
+    rows->half = round_values(rows->data, n * rows->width, storage);
+    rows->data = NULL;
+}
+
+static int64_t n_results(const struct etx_mlp_args *args)
+{
+    return args->n_rows * args->layer[args->n_layers - 1].n_out;
+}
+
+static void store(struct etx_mlp_args *args, enum storage storage)
+{
+    const int64_t n = n_results(args);
+
+    if (storage == STORES_FLOATS)
+        return;
+    for (int32_t p = 0; p < args->n_parts; p++)
+        round_rows(&args->part[p], args->n_rows, storage);
+    for (int32_t p = 0; p < args->n_added; p++)
+        round_rows(&args->added[p], args->n_rows, storage);
+    args->half_out = round_values(args->out, n, storage);
+    if (args->residual == args->out)
+        args->half_residual = args->half_out;
+    else if (args->residual != NULL)
+        args->half_residual = round_values(args->residual, n, storage);
+    args->residual = NULL;
+    args->out = NULL;
+}
+
+/* The same arguments in arrays of one's own for what is written. */
+static struct etx_mlp_args with_own_out(
+    const struct etx_mlp_args *args, enum storage storage)
+{
+    const int64_t n = n_results(args);
+    struct etx_mlp_args own = *args;
+
+    if (args->half_out != NULL) {
+        own.half_out = halves(n, storage);
+        memcpy(own.half_out, args->half_out, (size_t)n * sizeof(uint16_t));
+        if (args->half_residual == args->half_out)
+            own.half_residual = own.half_out;
+    } else {
+        own.out = checkop_buffer(&check, n, sizeof(float));
+        memcpy(own.out, args->out, (size_t)n * sizeof(float));
+        if (args->residual == args->out)
+            own.residual = own.out;
+    }
+    return own;
+}
+
+static float result(const struct etx_mlp_args *args, int64_t i)
+{
+    return args->half_out != NULL ? etx_float16_to_float(args->half_out[i])
+                                  : args->out[i];
+}
+
+/* On the device, with float16 operands. */
+static void run_half(struct etx_mlp_args *args)
+{
+    struct etx_stream *stream = check.device->stream;
+
+    stream->is_half = 1;
+    ck_assert_ok(check.device->ops->mlp(stream, args));
+    stream->is_half = 0;
+    ck_assert_ok(etx_place_finish(stream->place));
+}
+
+static void assert_near(const struct etx_mlp_args *got,
+    const struct etx_mlp_args *want, const char *label)
+{
+    float largest = 0.0f;
+
+    for (int64_t i = 0; i < n_results(want); i++)
+        largest = fmaxf(largest, fabsf(result(want, i)));
+    ck_assert_float_gt(largest, 0.0f);
+    for (int64_t i = 0; i < n_results(want); i++)
+        if (!(fabsf(result(got, i) - result(want, i)) <=
+                MOST_ERROR * largest))
+            ck_abort_msg("%s: out[%lld] is %.7g, not %.7g; the largest %.7g",
+                label, (long long)i, (double)result(got, i),
+                (double)result(want, i), (double)largest);
+}
+
+static void assert_same(
+    const struct etx_mlp_args *a, const struct etx_mlp_args *b)
+{
+    for (int64_t i = 0; i < n_results(a); i++)
+        if (memcmp(&(float){result(a, i)}, &(float){result(b, i)},
+                sizeof(float)) != 0)
+            ck_abort_msg("out[%lld] differs from run to run", (long long)i);
+}
+
+START_TEST(test_cuda_half_mlp)
+{
+    if (check.device == NULL) {
+        etx_test_skip(__func__, "no device");
+        return;
+    }
+    for (int32_t s = 0; s < N_STORAGES; s++) {
+        struct checkop_case self;
+
+        checkop_mlp(&self, &check, &shapes[_i]);
+        struct etx_mlp_args *args = self.args;
+
+        store(args, (enum storage)s);
+        struct etx_mlp_args want = with_own_out(args, (enum storage)s);
+        struct etx_mlp_args got = with_own_out(args, (enum storage)s);
+        struct etx_mlp_args again = with_own_out(args, (enum storage)s);
+
+        ck_assert_ok(etx_op_ref.mlp(&check.stream[0], &want));
+        run_half(&got);
+        run_half(&again);
+        assert_near(&got, &want, self.label);
+        assert_same(&got, &again);
+    }
+}
+END_TEST
+
+/* Sums of float16 are those of the reference, bit by bit. */
+START_TEST(test_cuda_half_segments)
+{
+    static const struct checkop_segments kinds[] = {
+        {.n_segments = 40, .n_values = 300, .width = 64},
+        {.n_segments = 40, .n_values = 300, .width = 16, .ordered = 1},
+        {.n_segments = 30, .n_values = 200, .width = 5, .ordered = 1},
+        {.n_segments = 30, .n_values = 200, .width = 8, .add = 1},
+        {.n_segments = 30, .n_values = 200, .width = 8,
+            .reduce = ETX_REDUCE_MAX, .ordered = 1},
+    };
+
+    if (check.device == NULL) {
+        etx_test_skip(__func__, "no device");
+        return;
+    }
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+        for (int32_t s = STORES_HALVES; s < N_STORAGES; s++) {
+            const int64_t n = kinds[k].n_segments * kinds[k].width;
+            struct checkop_case self;
+
+            checkop_segment_reduce(&self, &check, &kinds[k]);
+            struct etx_segment_reduce_args want =
+                *(struct etx_segment_reduce_args *)self.args;
+            struct etx_segment_reduce_args got;
+
+            want.half = round_values(want.x,
+                kinds[k].n_values * kinds[k].width, (enum storage)s);
+            want.x = NULL;
+            got = want;
+            got.out = checkop_buffer(&check, n, sizeof *got.out);
+            memcpy(got.out, want.out, (size_t)n * sizeof *got.out);
+            ck_assert_ok(
+                etx_op_ref.segment_reduce(&check.stream[0], &want));
+            ck_assert_ok(check.device->ops->segment_reduce(
+                check.device->stream, &got));
+            ck_assert_ok(etx_place_finish(check.device->stream->place));
+            ck_assert_mem_eq(got.out, want.out, (size_t)n * sizeof *got.out);
+        }
+}
+END_TEST
+
+/* Every float16 is the nearest of its own value and of those around it. */
+START_TEST(test_cuda_half_rounding)
+{
+    for (uint32_t bits = 0; bits < 0x7c00u; bits++) {
+        const float value = etx_float16_to_float((uint16_t)bits);
+        const float next = etx_float16_to_float((uint16_t)(bits + 1));
+        const float middle = value + (next - value) / 2.0f;
+        const uint32_t even = bits + (bits & 1u);
+
+        ck_assert_uint_eq(etx_float16_from_float(value), bits);
+        ck_assert_uint_eq(etx_float16_from_float(-value), bits | 0x8000u);
+        if (bits == 0x7bffu)
+            break;
+        ck_assert_uint_eq(etx_float16_from_float(middle), even);
+        ck_assert_uint_eq(
+            etx_float16_from_float(nextafterf(middle, 0.0f)), bits);
+        ck_assert_uint_eq(
+            etx_float16_from_float(nextafterf(middle, next)), bits + 1);
+    }
+    ck_assert_float_eq(etx_float16_to_float(0x3c00u), 1.0f);
+    ck_assert_float_eq(etx_float16_to_float(0x0001u), 0x1p-24f);
+    ck_assert_uint_eq(etx_float16_from_float(65519.0f), 0x7bffu);
+    ck_assert_uint_eq(etx_float16_from_float(65520.0f), 0x7c00u);
+    ck_assert_uint_eq(etx_float16_from_float(-INFINITY), 0xfc00u);
+    ck_assert(isinf(etx_float16_to_float(0x7c00u)));
+    ck_assert(isnan(etx_float16_to_float(etx_float16_from_float(NAN))));
+}
+END_TEST
+
+Suite *etx_suite_cuda_half(void);
+Suite *etx_suite_cuda_half(void)
+{
+    Suite *suite = suite_create("cuda_half");
+    TCase *operators = tcase_create("operators");
+
+    tcase_add_checked_fixture(operators, start, stop);
+    tcase_add_loop_test(operators, test_cuda_half_mlp, 0, N_SHAPES);
+    tcase_add_test(operators, test_cuda_half_segments);
+    suite_add_tcase(suite, operators);
+    etx_test_add(suite, "rounding", test_cuda_half_rounding);
+    return suite;
+}
