@@ -199,6 +199,11 @@ done:
     return status;
 }
 
+int32_t etx_arena_has_limit(const struct etx_arena *arena)
+{
+    return arena->limit < PTRDIFF_MAX;
+}
+
 struct etx_arena_mark etx_arena_mark(const struct etx_arena *arena)
 {
     struct etx_arena_mark mark = {.block = arena->current, .used = 0};

@@ -34,6 +34,9 @@ etx_status etx_arena_take(void *out_pointer, struct etx_arena *arena,
 struct etx_arena_mark etx_arena_mark(const struct etx_arena *arena);
 void etx_arena_reset(struct etx_arena *arena, struct etx_arena_mark mark);
 
+/* 1: a limit was given. */
+int32_t etx_arena_has_limit(const struct etx_arena *arena);
+
 /* Bytes handed out now, and the highest since the last reset of the peak. */
 int64_t etx_arena_in_use(const struct etx_arena *arena);
 int64_t etx_arena_peak(const struct etx_arena *arena);

@@ -114,6 +114,12 @@ struct etx_mlp_args {
     const struct etx_layer *layer; /* [n_layers] */
     const float *residual; /* [n_rows, n_out] or NULL; may be out itself */
     float *out;            /* [n_rows, n_out] of the last layer */
+    /* Room that mlp may leave the results of its linears in, one layer after
+     * the other, [n_rows, n_out] each, for mlp_backward of the same table and
+     * inputs, which reads them rather than multiply again and gives the same
+     * bits; NULL: none. out is the same up to rounding, and the same bits
+     * where no linear directly follows another. */
+    float *linear;
     /* float16 in place of residual and out, or NULL. */
     const uint16_t *half_residual;
     uint16_t *half_out;
@@ -129,6 +135,17 @@ struct etx_mlp_prepare_args {
     int32_t *n_layers;       /* 1 .. forward->n_layers */
 };
 
+/* Floats of etx_mlp_args.linear a row. */
+static inline int64_t etx_mlp_linear_width(
+    const struct etx_layer *layer, int32_t n_layers)
+{
+    int64_t width = 0;
+
+    for (int32_t l = 0; l < n_layers; l++)
+        width += layer[l].n_out;
+    return width;
+}
+
 /* Multiplications and additions of the linear layers of an mlp. */
 static inline double etx_mlp_flop(const struct etx_mlp_args *args)
 {
@@ -141,8 +158,8 @@ static inline double etx_mlp_flop(const struct etx_mlp_args *args)
 
 /* mlp_backward: from d_out the gradient of every part's rows and of every
  * parameter. The forward is computed again block by block, so nothing has to
- * be kept. forward->out and ->residual are not read; the gradient of the
- * residual is d_out itself. */
+ * be kept; what forward->linear holds spares its products. forward->out and
+ * ->residual are not read; the gradient of the residual is d_out itself. */
 struct etx_mlp_backward_args {
     const struct etx_mlp_args *forward;
     const float *d_out; /* [n_rows, n_out] */

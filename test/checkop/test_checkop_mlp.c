@@ -260,6 +260,124 @@ START_TEST(test_mlp_backward_shapes)
 }
 END_TEST
 
+/* mlp, and mlp_backward with what that leaves of its linears. */
+static etx_status run_after_forward(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
+    struct etx_mlp_backward_args args =
+        *(const struct etx_mlp_backward_args *)self->args;
+    struct etx_mlp_args forward = *args.forward;
+    const int64_t width =
+        etx_mlp_linear_width(forward.layer, forward.n_layers);
+    etx_status status = etx_arena_take(&forward.linear, stream->arena,
+        forward.n_rows * width, sizeof(float), "linears");
+
+    args.forward = &forward;
+    if (status == ETX_OK)
+        status = etx_arena_take(&forward.out, stream->arena,
+            forward.n_rows * forward.layer[forward.n_layers - 1].n_out,
+            sizeof(float), "out");
+    if (status == ETX_OK)
+        status = ops->mlp(stream, &forward);
+    if (status == ETX_OK)
+        status = ops->mlp_backward(stream, &args);
+    etx_arena_reset(stream->arena, mark);
+    return status;
+}
+
+START_TEST(test_mlp_backward_after_forward)
+{
+    struct checkop_case one;
+
+    checkop_mlp_backward(&one, &check, &shapes[_i]);
+    one.run = run_after_forward;
+    checkop_verify(&check, &one);
+}
+END_TEST
+
+/* Run, and what the outputs are then, in new buffers. */
+static void run_and_copy(float **copy, struct checkop_case *one,
+    const struct etx_op_table *ops)
+{
+    for (int32_t k = 0; k < one->n_outputs; k++)
+        memcpy(one->output[k].data, one->output[k].initial,
+            (size_t)one->output[k].n * one->output[k].size);
+    ck_assert_int_eq(one->run(ops, &check.stream[0], one), ETX_OK);
+    for (int32_t k = 0; k < one->n_outputs; k++) {
+        copy[k] = checkop_buffer(&check, one->output[k].n, sizeof **copy);
+        memcpy(copy[k], one->output[k].data,
+            (size_t)one->output[k].n * sizeof **copy);
+    }
+}
+
+/* Linears that are kept give the bits of those that are made again. */
+START_TEST(test_mlp_backward_same_bits)
+{
+    float *again[CHECKOP_MAX_OUTPUTS], *kept[CHECKOP_MAX_OUTPUTS];
+    struct checkop_case one;
+
+    checkop_mlp_backward(&one, &check, &shapes[_i]);
+    for (int32_t i = 0; i < check.n_implementations; i++) {
+        const struct etx_op_table *ops = &check.implementation[i].ops;
+        struct checkop_case after = one;
+        run_and_copy(again, &one, ops);
+        after.run = run_after_forward;
+        run_and_copy(kept, &after, ops);
+        for (int32_t k = 0; k < one.n_outputs; k++)
+            ck_assert_mem_eq(kept[k], again[k],
+                (size_t)one.output[k].n * sizeof(float));
+    }
+}
+END_TEST
+
+/* Linears that are kept are not made again: the gradient follows them. */
+static etx_status run_with_doubled_linears(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self, float *linear)
+{
+    struct etx_mlp_backward_args args =
+        *(const struct etx_mlp_backward_args *)self->args;
+    struct etx_mlp_args forward = *args.forward;
+    const int64_t n = forward.n_rows *
+                      etx_mlp_linear_width(forward.layer, forward.n_layers);
+    etx_status status;
+
+    forward.linear = linear;
+    forward.out = checkop_buffer(&check,
+        forward.n_rows * forward.layer[forward.n_layers - 1].n_out,
+        sizeof(float));
+    args.forward = &forward;
+    status = ops->mlp(stream, &forward);
+    for (int64_t i = 0; i < n; i++)
+        linear[i] *= 2.0f;
+    return status == ETX_OK ? ops->mlp_backward(stream, &args) : status;
+}
+
+START_TEST(test_mlp_backward_reads_linears)
+{
+    const struct checkop_perceptron shape = {.n_rows = 300,
+        .n_parts = 1,
+        .part_width = {7},
+        .n_layers = 3,
+        .layer_width = {24, 19, 3},
+        .activation = ETX_ACTIVATION_TANH};
+    float *again[CHECKOP_MAX_OUTPUTS];
+
+    for (int32_t i = 1; i < check.n_implementations; i++) {
+        const struct etx_op_table *ops = &check.implementation[i].ops;
+        struct checkop_case one;
+        checkop_mlp_backward(&one, &check, &shape);
+        float *linear = checkop_buffer(&check, 300 * 46, sizeof *linear);
+        run_and_copy(again, &one, ops);
+        ck_assert_int_eq(run_with_doubled_linears(
+                             ops, &check.stream[0], &one, linear),
+            ETX_OK);
+        ck_assert_mem_ne(one.output[0].data, again[0],
+            (size_t)one.output[0].n * sizeof(float));
+    }
+}
+END_TEST
+
 /* Only the rows', only the parameters', no gradients. */
 START_TEST(test_mlp_backward_some_outputs)
 {
@@ -568,6 +686,9 @@ Suite *etx_suite_checkop_mlp(void)
     tcase_add_loop_test(tests, test_mlp_shapes, 0, N_SHAPES);
     tcase_add_loop_test(tests, test_mlp_prepared_shapes, 0, N_SHAPES);
     tcase_add_loop_test(tests, test_mlp_backward_shapes, 0, N_SHAPES);
+    tcase_add_loop_test(tests, test_mlp_backward_after_forward, 0, N_SHAPES);
+    tcase_add_loop_test(tests, test_mlp_backward_same_bits, 0, N_SHAPES);
+    tcase_add_test(tests, test_mlp_backward_reads_linears);
     tcase_set_tags(large, CHECKOP_LARGE);
     tcase_add_checked_fixture(large, start, stop);
     tcase_add_test(large, test_mlp_backward_some_outputs);

@@ -68,6 +68,39 @@ START_TEST(test_train_memory_bf16_same_loss)
 }
 END_TEST
 
+/* The embedding's trainer after 20 steps in a context with this limit. */
+static void train_within(struct train_bench *bench, int64_t memory_limit)
+{
+    etx_context_options options;
+    etx_context *context = NULL;
+
+    ck_assert_int_eq(
+        etx_context_options_init(&options, sizeof options), ETX_OK);
+    options.memory_limit = memory_limit;
+    ck_assert_int_eq(etx_context_create(&context, &options), ETX_OK);
+    train_bench_open_in(bench, context, ETX_TRAIN_EMBEDDING, NULL);
+    etx_arena_reset_peak(bench->context->stream->arena);
+    train_bench_steps(bench->trainer, 20);
+}
+
+/* Under a limit the embedding keeps nothing of its forward: the same bits in
+ * less memory. */
+START_TEST(test_train_memory_embedding_same_bits)
+{
+    struct train_bench plain;
+    struct train_bench less;
+
+    train_within(&plain, 0);
+    train_within(&less, INT64_C(1) << 30);
+    const struct etx_network *network = plain.trainer->stage->network;
+    ck_assert_mem_eq(network->value, less.trainer->stage->network->value,
+        (size_t)network->n_values * sizeof(float));
+    ck_assert_int_lt(peak_of(&less), peak_of(&plain));
+    train_bench_close(&plain);
+    train_bench_close(&less);
+}
+END_TEST
+
 /* A network that keeps no latents of edges has nothing to save. */
 START_TEST(test_train_memory_refused)
 {
@@ -308,6 +341,8 @@ Suite *etx_suite_train_memory(void)
         test_train_memory_checkpointing_same_bits);
     etx_test_add_loop(
         suite, "bf16 same loss", test_train_memory_bf16_same_loss, 2);
+    etx_test_add(suite, "embedding same bits",
+        test_train_memory_embedding_same_bits);
     etx_test_add_loop(suite, "refused", test_train_memory_refused, 2);
     etx_test_add_loop(suite, "pt gradient", test_train_memory_pt_gradient,
         sizeof heads / sizeof heads[0]);

@@ -243,6 +243,15 @@ static struct etx_segment_reduce_args describe_side(
     };
 }
 
+/* Is the sum over the edges out added to that over the edges in where it lies?
+ * The backward of a sum does not read it. */
+static int32_t is_added_in_place(const struct etx_interaction *state, int32_t s)
+{
+    return state->aggregate_at == ETX_AT_BOTH_SUMMED &&
+           s >= state->n_aggregates &&
+           state->aggregate[s % state->n_aggregates] == ETX_REDUCE_SUM;
+}
+
 /* part[a] = side[a] + side[n_aggregates + a]. */
 static etx_status add_sides(struct etx_interaction_messages *messages,
     const struct etx_interaction_run *run)
@@ -254,6 +263,8 @@ static etx_status add_sides(struct etx_interaction_messages *messages,
     for (int32_t a = 0; a < n; a++) {
         float *sum = NULL;
 
+        if (is_added_in_place(run->state, n + a))
+            continue;
         ETX_CHECK(etx_arena_take(&sum, run->context->stream->arena, n_values,
             sizeof *sum, "messages"));
         ETX_CHECK(etx_copy_values(
@@ -277,11 +288,16 @@ etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
         .n_parts = n_sides(run->state)};
 
     for (int32_t s = 0; s < messages.n_parts; s++) {
+        const int32_t is_added = is_added_in_place(run->state, s);
         struct etx_segment_reduce_args args;
 
-        ETX_CHECK(etx_arena_take(&messages.side[s], context->stream->arena,
-            n_values, sizeof(float), "messages"));
+        if (is_added)
+            messages.side[s] = messages.side[s - run->state->n_aggregates];
+        else
+            ETX_CHECK(etx_arena_take(&messages.side[s], context->stream->arena,
+                n_values, sizeof(float), "messages"));
         args = describe_side(run, s, edges, messages.side[s]);
+        args.add = is_added;
         ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
         messages.part[s] = messages.side[s];
     }

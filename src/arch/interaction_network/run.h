@@ -81,7 +81,8 @@ struct etx_interaction_parts {
 struct etx_interaction_messages {
     int32_t n_parts;
     const float *part[ETX_INTERACTION_MOST_SIDES]; /* [n_nodes, hidden] */
-    /* Of the edges in (all aggregates), then out: [n_nodes, hidden]. */
+    /* Of the edges in (all aggregates), then out: [n_nodes, hidden]; sums
+     * that are added lie in one place. */
     float *side[ETX_INTERACTION_MOST_SIDES];
 };
 

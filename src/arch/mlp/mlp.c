@@ -13,6 +13,9 @@
 
 #define MOST_WIDTH 65536
 
+/* Of scratch, when linears are kept for the backward. */
+#define MOST_SCRATCH (INT64_C(1) << 30) /* bytes */
+
 extern const struct etx_arch etx_arch_mlp;
 
 struct state {
@@ -117,19 +120,56 @@ static struct etx_mlp_input describe(
     return rows;
 }
 
+/* Linears that directly follow each other are multiplied with each other
+ * where they are not kept, which rounds in another way. */
+static int32_t has_bare_linear(const struct etx_mlp_style *style)
+{
+    return style->norm == ETX_NORM_NONE &&
+           style->activation == ETX_ACTIVATION_NONE;
+}
+
+/* Memory for the linears of n_rows, or NULL where they are multiplied again in
+ * the backward: where memory is scarce, and on a device, whose products are
+ * cheap. */
+static etx_status take_linears(float **out, const struct state *state,
+    const struct etx_context *context, int64_t n_rows)
+{
+    struct etx_arena *arena = context->stream->arena;
+    int64_t width = 0;
+    etx_status status = ETX_OK;
+
+    *out = NULL;
+    for (int32_t l = 0; l < state->block.n_layers; l++)
+        width += state->block.layer[l].shape.n_out;
+    if (context->stream->place != NULL || etx_arena_has_limit(arena) ||
+        has_bare_linear(&state->style) ||
+        n_rows > (MOST_SCRATCH - etx_arena_in_use(arena)) /
+                     (width * (int64_t)sizeof(float)))
+        return ETX_OK;
+    ETX_CHECK(etx_arena_take(
+        out, arena, n_rows * width, sizeof **out, "linears of an mlp"));
+done:
+    return status;
+}
+
 static etx_status forward(const struct etx_network *network,
     struct etx_context *context, const struct etx_network_input *input,
     struct etx_tape *tape, float *out)
 {
+    etx_status status = ETX_OK;
     const struct state *state = network->state;
     struct etx_mlp_input rows = describe(network, input);
 
-    /* The backward computes everything again from the input. */
-    if (tape != NULL)
-        tape->state = NULL;
+    if (tape != NULL) {
+        ETX_CHECK(take_linears(
+            &rows.args.linear, state, context, rows.args.n_rows));
+        tape->state = rows.args.linear;
+    }
     rows.args.out = out;
-    return etx_mlp_block_forward(
-        context, &state->block, network->value, &rows);
+    ETX_CHECK(
+        etx_mlp_block_forward(context, &state->block, network->value, &rows));
+done:
+    return status;
 }
 
 static etx_status backward(const struct etx_network *network,
@@ -139,7 +179,7 @@ static etx_status backward(const struct etx_network *network,
     const struct state *state = network->state;
     struct etx_mlp_input rows = describe(network, input);
 
-    (void)tape;
+    rows.args.linear = tape->state;
     return etx_mlp_block_backward(context, &state->block, network->value,
         gradient, &rows, d_out, NULL);
 }

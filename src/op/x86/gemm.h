@@ -65,9 +65,11 @@ void ETX_ISA_NAME(gemm_packed_add)(float *c, ptrdiff_t c_row, int32_t n_rows,
     int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,
     const float *packed);
 
-/* c[i * c_row + j] += sum_k left(i, k) b[k * b_row + j]. */
-void ETX_ISA_NAME(gemm_add)(float *c, ptrdiff_t c_row, int32_t n_rows,
-    int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,
-    const float *b, ptrdiff_t b_row);
+/* c[i * c_row + j] += sum_k a[k * a_row + i] b[k * b_row + j], for a long inner
+ * index; packed: scratch of n_inner * ETX_GEMM_PANEL floats. */
+#define ETX_GEMM_PANEL 64
+void ETX_ISA_NAME(gemm_turned_add)(float *c, ptrdiff_t c_row, int32_t n_rows,
+    int32_t n_columns, int32_t n_inner, const float *a, ptrdiff_t a_row,
+    const float *b, ptrdiff_t b_row, float *packed);
 
 #endif

@@ -80,11 +80,31 @@ struct etx_block_terms ETX_ISA_NAME(block_terms)(
     const struct etx_mlp_args *args, int32_t l, const float *residual,
     int64_t first);
 
-/* y [n_rows, y_row] = layer(x) with the terms added to the linear. kept may
- * be NULL; y_row is out_row unless the layer is bare. */
-void ETX_ISA_NAME(apply_layer)(float *y, int32_t y_row,
-    const struct etx_block_kept *kept, const struct etx_block_layer *layer,
-    struct etx_block_rows x, const struct etx_block_terms *terms,
-    int32_t n_rows);
+/* y [n_rows, y_row] = the linear of layer(x) with the terms added; y_row is
+ * out_row unless the layer is bare. */
+void ETX_ISA_NAME(apply_linear)(float *y, int32_t y_row,
+    const struct etx_block_layer *layer, struct etx_block_rows x,
+    const struct etx_block_terms *terms, int32_t n_rows);
+
+/* y [n_rows, out_row]: in the linear of a layer, out norm and activation of
+ * that; kept may be NULL. */
+void ETX_ISA_NAME(finish_layer)(float *y, const struct etx_block_kept *kept,
+    const struct etx_block_layer *layer, int32_t n_rows);
+
+/* Nothing follows the linear. */
+static inline int32_t etx_is_bare(const struct etx_block_layer *layer)
+{
+    return layer->norm == ETX_NORM_NONE &&
+           layer->activation == ETX_ACTIVATION_NONE;
+}
+
+/* Rows first .. of the linears of layer l in args->linear [n_out a row]. */
+static inline float *etx_linear_rows(
+    const struct etx_mlp_args *args, int32_t l, int64_t first)
+{
+    const int64_t before = etx_mlp_linear_width(args->layer, l);
+
+    return args->linear + args->n_rows * before + first * args->layer[l].n_out;
+}
 
 #endif

@@ -92,6 +92,18 @@ INLINE void begin_row(vec *sum, const int i, const int n_vectors,
     }
 }
 
+/* Ask the result of the tile below into the cache: its rows lie so far apart
+ * that the processor does not see them come. */
+INLINE void ask_for_result(
+    const int n_rows, const int n_vectors, const struct tile *t)
+{
+    const float *below = t->c + n_rows * t->c_row;
+
+    for (int i = 0; i < n_rows; i++)
+        for (int v = 0; v < n_vectors * VEC_WIDTH; v += CACHE_LINE)
+            __builtin_prefetch(below + i * t->c_row + v);
+}
+
 INLINE void multiply_tile(const int n_rows, const int n_vectors,
     const enum start from, const struct tile *t)
 {
@@ -105,6 +117,8 @@ INLINE void multiply_tile(const int n_rows, const int n_vectors,
 #pragma GCC unroll 8
     for (int i = 0; i < n_rows; i++)
         begin_row(sum[i], i, n_vectors, from, t);
+    if (from == START_RESULT)
+        ask_for_result(n_rows, n_vectors, t);
     for (int32_t k = 0; k < t->n_inner; k++) {
         vec column[MAX_VECTORS];
 #pragma GCC unroll 4
@@ -301,9 +315,20 @@ void ETX_ISA_NAME(gemm_packed_add)(float *c, const ptrdiff_t c_row,
         packed, NULL, NULL);
 }
 
-void ETX_ISA_NAME(gemm_add)(float *c, const ptrdiff_t c_row,
+/* packed [n_inner, width] = columns of b from its first one on, in whole
+ * vectors. */
+static void copy_panel(float *packed, const int32_t width, const float *b,
+    const ptrdiff_t b_row, const int32_t n_inner)
+{
+    for (int32_t k = 0; k < n_inner; k++)
+        for (int32_t j = 0; j < width; j += VEC_WIDTH)
+            v_store(packed + (ptrdiff_t)k * width + j, v_load(b + k * b_row + j));
+}
+
+void ETX_ISA_NAME(gemm_turned_add)(float *c, const ptrdiff_t c_row,
     const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
-    const struct etx_gemm_left left, const float *b, const ptrdiff_t b_row)
+    const float *a, const ptrdiff_t a_row, const float *b,
+    const ptrdiff_t b_row, float *packed)
 {
     const int32_t n_vectors = etx_padded(n_columns) / VEC_WIDTH;
     const int32_t n_panels = count_panels(n_vectors);
@@ -311,17 +336,22 @@ void ETX_ISA_NAME(gemm_add)(float *c, const ptrdiff_t c_row,
     for (int32_t p = 0; p < n_panels; p++) {
         const int32_t begin = panel_begin(p, n_panels, n_vectors);
         const int32_t width = panel_begin(p + 1, n_panels, n_vectors) - begin;
-        const struct tile t = {
+        struct tile t = {
             .c = c + begin * VEC_WIDTH,
             .c_row = c_row,
-            .a = left.data,
-            .a_row = left.row,
-            .a_step = left.step,
+            .a = a,
+            .a_row = 1,
+            .a_step = a_row,
             .b = b + begin * VEC_WIDTH,
             .b_row = b_row,
-            .next = b,
             .n_inner = n_inner,
         };
+        if (n_panels > 1) {
+            copy_panel(packed, width * VEC_WIDTH, t.b, b_row, n_inner);
+            t.b = packed;
+            t.b_row = width * VEC_WIDTH;
+        }
+        t.next = t.b;
         multiply(width, START_RESULT, &t, n_rows);
     }
 }

@@ -12,6 +12,8 @@
 #include "op/x86/mlp_block.h"
 #include "op/x86/vector.h"
 
+#include <string.h>
+
 #define CACHE_FLOATS 131072 /* of scratch that a block may use */
 #define ROW_STEP     24    /* rows come in multiples of the gemm's tiles */
 
@@ -55,6 +57,18 @@ static void write_rows(const struct etx_mlp_args *args, const float *y,
     }
 }
 
+/* The linear of layer l for the backward. */
+static void keep_linear(const struct etx_mlp_args *args, int32_t l,
+    struct etx_block_rows y, int64_t first, int32_t n_rows)
+{
+    const int32_t width = args->layer[l].n_out;
+    float *to = etx_linear_rows(args, l, first);
+
+    for (int32_t r = 0; r < n_rows; r++)
+        memcpy(to + (int64_t)r * width, y.data + (ptrdiff_t)r * y.row,
+            (size_t)width * sizeof *to);
+}
+
 static etx_status run_block(void *argument, int64_t block, int32_t worker)
 {
     const struct job *job = argument;
@@ -79,8 +93,11 @@ static etx_status run_block(void *argument, int64_t block, int32_t worker)
         const int32_t y_row = is_out ? layer->n_out : layer->out_row;
         float *y =
             is_out ? args->out + first * layer->n_out : scratch[(l + 1) % 2];
-        ETX_ISA_NAME(apply_layer)(y, y_row, NULL, layer, x, &terms, n_rows);
+        ETX_ISA_NAME(apply_linear)(y, y_row, layer, x, &terms, n_rows);
         x = (struct etx_block_rows){y, y_row};
+        if (args->linear != NULL && !etx_is_bare(layer))
+            keep_linear(args, l, x, first, n_rows);
+        ETX_ISA_NAME(finish_layer)(y, NULL, layer, n_rows);
     }
     if (!job->writes_out)
         write_rows(args, x.data, x.row, first, n_rows);
@@ -139,8 +156,10 @@ etx_status ETX_ISA_NAME(mlp)(
     if (ETX_ISA_NAME(has_batch_norm)(args))
         return etx_op_ref.mlp(stream, args);
     ETX_CHECK(etx_check_cancelled(stream));
-    ETX_CHECK(ETX_ISA_NAME(mlp_prepare)(stream, &prepare));
-    prepared.layer = layer;
+    if (args->linear == NULL) {
+        ETX_CHECK(ETX_ISA_NAME(mlp_prepare)(stream, &prepare));
+        prepared.layer = layer;
+    }
     stream->flop += etx_mlp_flop(&prepared);
     ETX_CHECK(run(stream, &prepared));
 done:

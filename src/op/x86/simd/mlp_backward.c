@@ -187,7 +187,23 @@ static void backward_norm_and_slope(float *d, const struct sums *sums,
 
 /* ------------------------------------------------------------- a block -- */
 
-/* Returns the input of the first layer. */
+/* y [n_rows, out_row] = the linear of layer l that the forward kept, zeros
+ * beyond its width. */
+static void read_linear(float *y, const struct job *job, int32_t l,
+    int64_t first, int32_t n_rows)
+{
+    const struct etx_block_layer *layer = &job->layer[l];
+    const float *from = etx_linear_rows(job->args->forward, l, first);
+
+    for (int32_t r = 0; r < n_rows; r++)
+        for (int32_t k = 0; k < layer->n_out; k += VEC_WIDTH)
+            v_store(y + (ptrdiff_t)r * layer->out_row + k,
+                v_load_mask(from + (int64_t)r * layer->n_out + k,
+                    v_first(layer->n_out - k)));
+}
+
+/* Returns the input of the first layer. What a bare last layer makes is read
+ * by nobody. */
 static struct etx_block_rows forward_block(struct scratch *scratch,
     const struct job *job, int64_t first, int32_t n_rows)
 {
@@ -201,8 +217,14 @@ static struct etx_block_rows forward_block(struct scratch *scratch,
         const struct etx_block_terms terms =
             ETX_ISA_NAME(block_terms)(forward, l, NULL, first);
         float *y = scratch->x[l + 1];
-        ETX_ISA_NAME(apply_layer)
-        (y, layer->out_row, &scratch->kept[l], layer, x, &terms, n_rows);
+        if (l == forward->n_layers - 1 && etx_is_bare(layer))
+            break;
+        if (forward->linear != NULL && !etx_is_bare(layer))
+            read_linear(y, job, l, first, n_rows);
+        else
+            ETX_ISA_NAME(apply_linear)
+        (y, layer->out_row, layer, x, &terms, n_rows);
+        ETX_ISA_NAME(finish_layer)(y, &scratch->kept[l], layer, n_rows);
         x = (struct etx_block_rows){y, layer->out_row};
     }
     return input;
@@ -272,7 +294,6 @@ static void backward_block(struct scratch *scratch, const struct sums *sums,
     for (int32_t l = n_layers - 1; l >= 0; l--) {
         const struct etx_block_layer *layer = &job->layer[l];
         const struct etx_gemm_left left = {d, layer->out_row, 1};
-        const struct etx_gemm_left turned = {d, 1, layer->out_row};
         const struct etx_block_rows x =
             l == 0 ? input
                    : (struct etx_block_rows){scratch->x[l], layer->in_row};
@@ -280,9 +301,9 @@ static void backward_block(struct scratch *scratch, const struct sums *sums,
         backward_norm_and_slope(d, sums != NULL ? &sums[l] : NULL, layer,
             &scratch->kept[l], n_rows);
         if (sums != NULL && sums[l].weight != NULL)
-            ETX_ISA_NAME(gemm_add)
-        (sums[l].weight, layer->in_row, layer->n_out, layer->n_in, n_rows,
-            turned, x.data, x.row);
+            ETX_ISA_NAME(gemm_turned_add)
+        (sums[l].weight, layer->in_row, layer->n_out, layer->n_in, n_rows, d,
+            layer->out_row, x.data, x.row, d_x);
         if (l == 0)
             write_d_added(job->args, d, layer->out_row, first, n_rows);
         if (l == 0 && !wants_parts(job->args))

@@ -404,16 +404,19 @@ static void finish(float *y, const struct etx_block_kept *kept,
     }
 }
 
-void ETX_ISA_NAME(apply_layer)(float *y, int32_t y_row,
-    const struct etx_block_kept *kept, const struct etx_block_layer *layer,
-    struct etx_block_rows x, const struct etx_block_terms *terms,
-    int32_t n_rows)
+void ETX_ISA_NAME(apply_linear)(float *y, int32_t y_row,
+    const struct etx_block_layer *layer, struct etx_block_rows x,
+    const struct etx_block_terms *terms, int32_t n_rows)
 {
     if (layer->row != NULL)
         apply_single(y, layer, x, n_rows);
     else
         multiply_layer(y, y_row, layer, x, terms, n_rows);
-    if (layer->norm != ETX_NORM_NONE ||
-        layer->activation != ETX_ACTIVATION_NONE)
+}
+
+void ETX_ISA_NAME(finish_layer)(float *y, const struct etx_block_kept *kept,
+    const struct etx_block_layer *layer, int32_t n_rows)
+{
+    if (!etx_is_bare(layer))
         finish(y, kept, layer, n_rows);
 }
