@@ -126,7 +126,10 @@ typedef struct etx_context_options {
                         * in any case. Values beyond 65504 in a network are
                         * infinite in float16, which ends the call with
                         * ETX_ERR_ARGUMENT as scores that are no numbers do */
-    int32_t reserved_2; /* zero */
+    int32_t keep_graphs; /* 1: graphs that this context makes or scores keep a
+                          * copy on the device, for etx_graph_src_dev and the
+                          * like and for later calls with this context.
+                          * Default 0, the only value on the CPU */
 } etx_context_options;
 
 /* Set every field of an options struct of struct_size bytes to its default.

@@ -100,6 +100,32 @@ ETX_API const int32_t *etx_graph_dst(const etx_graph *graph); /* [n_edges] */
 ETX_API const int64_t *etx_graph_offsets(const etx_graph *graph);
 /* [n_edges] in [0, 1]; NULL before the graph was scored. */
 ETX_API const float *etx_graph_scores(const etx_graph *graph);
+
+/* What a graph has on a device, for consumers that compute there. A context on
+ * a device with keep_graphs leaves the arrays of every graph that a call with it
+ * returns or scores where it computed them; host getters are as for any graph.
+ * The pointers below are to memory of that device, to be read only, and lie in
+ * the context's pool, thus count in its memory_limit. They belong to the graph
+ * and are valid until it is scored, gets scores or is freed, or the context is
+ * freed. The call that made the values has waited for them: any stream may read
+ * them with no wait, and reads must be over when the pointers end. A call that
+ * fails to score leaves none. Otherwise NULL, and etx_last_error tells why.
+ *
+ * Threads: to free such a graph, to score it or to give it scores is a use of
+ * the context that keeps it, whatever context is passed. */
+
+/* The device_index of the context that keeps the graph; -1: it is on the host
+ * alone. */
+ETX_API int32_t etx_graph_device_index(const etx_graph *graph);
+/* [n_edges] on the device. */
+ETX_API const int32_t *etx_graph_src_dev(const etx_graph *graph);
+/* [n_edges] on the device. */
+ETX_API const int32_t *etx_graph_dst_dev(const etx_graph *graph);
+/* [n_nodes + 1] on the device. */
+ETX_API const int64_t *etx_graph_offsets_dev(const etx_graph *graph);
+/* [n_edges] on the device; NULL before the graph was scored, too. */
+ETX_API const float *etx_graph_scores_dev(const etx_graph *graph);
+
 /* Scores [n_edges] in [0, 1], copied, in place of those that the graph has;
  * NULL: none. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_set_scores(

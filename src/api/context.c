@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "data/device_copy.h"
 
 #define ETX_MAX_THREADS 256
 #define FIRST_SIZE ETX_SIZE_UP_TO(etx_context_options, cancel_user)
@@ -42,8 +43,24 @@ static etx_status check_precision(const etx_context_options *options)
     return ETX_OK;
 }
 
+static etx_status check_keep_graphs(const etx_context_options *options)
+{
+    if (options->keep_graphs != 0 && options->keep_graphs != 1)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "context options: keep_graphs %d is neither 0 nor 1",
+            (int)options->keep_graphs);
+    if (options->keep_graphs == 1 && options->device != ETX_DEVICE_CUDA)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "context options: keep_graphs 1 is for a device, and device is %d "
+            "(CPU)",
+            ETX_DEVICE_CPU);
+    return ETX_OK;
+}
+
 static etx_status check_options(const etx_context_options *options)
 {
+    etx_status status = ETX_OK;
+
     if (options->device != ETX_DEVICE_CPU && options->device != ETX_DEVICE_CUDA)
         return etx_fail(ETX_ERR_ARGUMENT,
             "context options: device %d is neither 0 (CPU) nor 1 (CUDA)",
@@ -65,12 +82,14 @@ static etx_status check_options(const etx_context_options *options)
         return etx_fail(ETX_ERR_ARGUMENT,
             "context options: memory_limit %lld is negative",
             (long long)options->memory_limit);
-    if (options->reserved != 0 || options->reserved_2 != 0)
+    if (options->reserved != 0)
         return etx_fail(ETX_ERR_ARGUMENT,
-            "context options: reserved is %d and reserved_2 %d, and both must "
-            "be 0",
-            (int)options->reserved, (int)options->reserved_2);
-    return check_precision(options);
+            "context options: reserved is %d and must be 0",
+            (int)options->reserved);
+    ETX_CHECK(check_keep_graphs(options));
+    ETX_CHECK(check_precision(options));
+done:
+    return status;
 }
 
 etx_status etx_context_create(
@@ -102,6 +121,7 @@ void etx_context_free(etx_context *context)
 {
     if (context == NULL)
         return;
+    etx_device_copy_drop_all(context);
     if (context->options.device == ETX_DEVICE_CUDA)
         etx_backend_cuda_close(context);
     else

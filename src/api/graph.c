@@ -1,7 +1,7 @@
 /* api/graph.c -- graphs from edges and views of graphs.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "data/graph.h"
+#include "data/device_copy.h"
 #include "api/arguments.h"
 #include "base/check.h"
 #include "base/memory.h"
@@ -76,6 +76,7 @@ etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
     }
     etx_release(graph->score);
     graph->score = copy;
+    ETX_CHECK(etx_device_copy_scores(graph));
 done:
     return status;
 }
@@ -108,4 +109,58 @@ const int64_t *etx_graph_offsets(const etx_graph *graph)
 const float *etx_graph_scores(const etx_graph *graph)
 {
     return graph == NULL ? NULL : graph->score;
+}
+
+/* The copy on a device; NULL after etx_fail when there is none. */
+static const struct etx_graph *device_copy(
+    const char *function, const etx_graph *graph)
+{
+    if (etx_check_given(function, "graph", graph) != ETX_OK)
+        return NULL;
+    if (graph->device_copy != NULL)
+        return graph->device_copy->graph;
+    (void)etx_fail(ETX_ERR_ARGUMENT,
+        "%s: the graph has no arrays on a device: keep_graphs of the context "
+        "that made or scored it was not 1, or that context was freed",
+        function);
+    return NULL;
+}
+
+int32_t etx_graph_device_index(const etx_graph *graph)
+{
+    return graph == NULL || graph->device_copy == NULL
+               ? -1
+               : graph->device_copy->context->options.device_index;
+}
+
+const int32_t *etx_graph_src_dev(const etx_graph *graph)
+{
+    const struct etx_graph *copy = device_copy(__func__, graph);
+
+    return copy == NULL ? NULL : copy->src;
+}
+
+const int32_t *etx_graph_dst_dev(const etx_graph *graph)
+{
+    const struct etx_graph *copy = device_copy(__func__, graph);
+
+    return copy == NULL ? NULL : copy->dst;
+}
+
+const int64_t *etx_graph_offsets_dev(const etx_graph *graph)
+{
+    const struct etx_graph *copy = device_copy(__func__, graph);
+
+    return copy == NULL ? NULL : copy->in_offset;
+}
+
+const float *etx_graph_scores_dev(const etx_graph *graph)
+{
+    const struct etx_graph *copy = device_copy(__func__, graph);
+
+    if (copy != NULL && copy->score == NULL)
+        (void)etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the graph is not scored: its %" PRId64 " edges have no scores",
+            __func__, copy->n_edges);
+    return copy == NULL ? NULL : copy->score;
 }

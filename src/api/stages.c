@@ -11,6 +11,8 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "data/device_copy.h"
+#include "data/graph_place.h"
 #include "stage/stage.h"
 
 #define ETX_MAX_DIMENSIONS 1024
@@ -105,7 +107,7 @@ etx_status etx_graph_build(etx_graph **out, etx_context *context,
     etx_stage_forget(context);
     status = etx_stage_build_graph(&graph, context, model, event);
     if (status == ETX_OK)
-        status = etx_stage_leave(&graph);
+        status = etx_stage_hand_out(&graph, context);
     if (status == ETX_OK)
         *out = graph;
     etx_float_environment_leave(&host);
@@ -124,7 +126,7 @@ static etx_status filter(struct etx_graph **out, struct etx_context *context,
 
     ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
     ETX_CHECK(etx_stage_filter(&kept, context, model, here, event));
-    ETX_CHECK(etx_stage_leave(&kept));
+    ETX_CHECK(etx_stage_hand_out(&kept, context));
     *out = kept;
     kept = NULL;
 done:
@@ -151,29 +153,69 @@ etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
     return status;
 }
 
-/* Scores of a graph of the host, in place of those that it has. */
-static etx_status score(struct etx_graph *graph, struct etx_context *context,
+/* Scores of device, which has the edges of graph at the context's place, to
+ * both; those of graph are as before on error. */
+static etx_status score_device(struct etx_graph *graph,
+    struct etx_graph *device, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
-    const struct etx_graph *here = NULL;
-    struct etx_graph *copy = NULL;
     float *scores = NULL;
 
-    if (context->stream->place == NULL)
-        return etx_stage_score(graph, context, model, event);
-    ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
-    ETX_CHECK(etx_stage_score(copy, context, model, event));
     ETX_CHECK(etx_alloc_uncleared(
         &scores, graph->n_edges, sizeof *scores, "edge scores"));
-    ETX_CHECK(etx_place_get(
-        copy->place, scores, copy->score, graph->n_edges, sizeof *scores));
+    ETX_CHECK(etx_stage_score(device, context, model, event));
+    ETX_CHECK(etx_place_get(device->place, scores, device->score,
+        graph->n_edges, sizeof *scores));
     etx_release(graph->score);
     graph->score = scores;
     scores = NULL;
 done:
     etx_release(scores);
+    return status;
+}
+
+/* On a copy that is on the device for this call, and stays if the context
+ * keeps graphs; a copy that another context kept gets the new scores. */
+static etx_status score_copy(struct etx_graph *graph,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    struct etx_graph *copy = NULL;
+
+    ETX_CHECK(etx_graph_to_place(&copy, context, graph));
+    ETX_CHECK(score_device(graph, copy, context, model, event));
+    if (!context->options.keep_graphs) {
+        ETX_CHECK(etx_device_copy_scores(graph));
+        goto done;
+    }
+    ETX_CHECK(etx_device_copy_keep(graph, context, copy));
+    copy = NULL;
+done:
     etx_graph_free(copy);
+    return status;
+}
+
+/* Scores of a graph of the host, in place of those that it has. After a failure
+ * a copy on the device might have others than the host: it goes. */
+static etx_status score(struct etx_graph *graph, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    struct etx_graph *device = etx_device_copy_of(graph, context);
+
+    if (device != NULL) {
+        ETX_CHECK(score_device(graph, device, context, model, event));
+    } else if (context->stream->place != NULL) {
+        ETX_CHECK(score_copy(graph, context, model, event));
+    } else {
+        ETX_CHECK(etx_stage_score(graph, context, model, event));
+        ETX_CHECK(etx_device_copy_scores(graph));
+    }
+done:
+    if (status != ETX_OK)
+        etx_device_copy_drop(graph);
     return status;
 }
 
@@ -304,7 +346,7 @@ static etx_status build_neighbours(const char *function, etx_graph **out,
     if (status == ETX_OK)
         status = etx_stage_neighbours(&graph, context, &neighbours);
     if (status == ETX_OK)
-        status = etx_stage_leave(&graph);
+        status = etx_stage_hand_out(&graph, context);
     if (status == ETX_OK)
         *out = graph;
     etx_float_environment_leave(&host);
@@ -361,7 +403,7 @@ etx_status etx_graph_to_triplets(etx_graph **out, const etx_graph *graph,
     ETX_CHECK(check_max_edges(__func__, max_edges));
     ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
     ETX_CHECK(etx_stage_triplets(&triplets, context, here, max_edges));
-    ETX_CHECK(etx_stage_leave(&triplets));
+    ETX_CHECK(etx_stage_hand_out(&triplets, context));
     *out = triplets;
     triplets = NULL;
 done:
@@ -405,6 +447,7 @@ etx_status etx_graph_score_triplets(etx_graph *triplets,
     ETX_CHECK(check_triplets(triplets, graph));
     ETX_CHECK(etx_stage_score_triplets(
         triplets, etx_host_of(context), model, graph, event));
+    ETX_CHECK(etx_device_copy_scores(triplets));
 done:
     etx_float_environment_leave(&host);
     return status;

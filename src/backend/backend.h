@@ -6,6 +6,8 @@
 
 #include "op/op.h"
 
+struct etx_device_copy;
+
 #define ETX_MOST_RESIDENT 8 /* networks: those of two models */
 
 /* Parameters that a device keeps from call to call, of the network with this
@@ -28,6 +30,8 @@ struct etx_context {
     struct etx_context *host;
     int32_t next_resident; /* the one that makes room */
     struct etx_resident resident[ETX_MOST_RESIDENT];
+    /* Of graphs that a caller has; NULL: none. data/device_copy.h */
+    struct etx_device_copy *device_copies;
 };
 
 /* Where work of the host runs for a context: on itself, or beside a device. */

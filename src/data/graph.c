@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "data/by_source.h"
+#include "data/device_copy.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -281,6 +282,7 @@ void etx_graph_free(etx_graph *graph)
 {
     if (graph == NULL)
         return;
+    etx_device_copy_drop(graph);
     etx_place_release(graph->place, graph->src);
     etx_place_release(graph->place, graph->dst);
     etx_place_release(graph->place, graph->in_offset);

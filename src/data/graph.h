@@ -8,6 +8,7 @@
 
 #include "op/op.h"
 
+struct etx_device_copy;
 struct etx_halo;
 
 /* Edges sorted by (dst, src). Arrays are allocated at the graph's place, which
@@ -25,6 +26,8 @@ struct etx_graph {
     /* Borrowed; not NULL while a network runs on a part of a graph: data/part.h
      */
     const struct etx_halo *halo;
+    /* Owned, of a graph of the host; NULL: none. data/device_copy.h */
+    struct etx_device_copy *device_copy;
 };
 
 /* ETX_ERR_LIMIT when one of the counts is above 2^31 - 1. */

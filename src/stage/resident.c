@@ -2,12 +2,14 @@
  *
  * Events, models and the graphs of callers are on the host. On the CPU they
  * are used as they are; on a device they are copied for the stage, and the
- * parameters of a model once for all events.
+ * parameters of a model once for all events. A context that keeps graphs uses
+ * what it kept.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
 
 #include "base/check.h"
+#include "data/device_copy.h"
 #include "data/graph_place.h"
 
 etx_status etx_stage_bring(const float **out, struct etx_context *context,
@@ -116,6 +118,9 @@ etx_status etx_stage_enter(const struct etx_graph **out,
     *copy = NULL;
     if (context->stream->place == graph->place)
         return ETX_OK;
+    *out = etx_device_copy_of(graph, context);
+    if (*out != NULL)
+        return ETX_OK;
     ETX_CHECK(etx_graph_to_place(copy, context, graph));
     *out = *copy;
 done:
@@ -132,5 +137,26 @@ etx_status etx_stage_leave(struct etx_graph **graph)
     status = etx_graph_to_host(&copy, *graph);
     etx_graph_free(*graph);
     *graph = copy;
+    return status;
+}
+
+etx_status etx_stage_hand_out(
+    struct etx_graph **graph, struct etx_context *context)
+{
+    etx_status status = ETX_OK;
+    struct etx_graph *host = NULL;
+
+    if ((*graph)->place == NULL || !context->options.keep_graphs)
+        return etx_stage_leave(graph);
+    ETX_CHECK(etx_graph_to_host(&host, *graph));
+    ETX_CHECK(etx_device_copy_keep(host, context, *graph));
+    *graph = host;
+    host = NULL;
+done:
+    etx_graph_free(host);
+    if (status != ETX_OK) {
+        etx_graph_free(*graph);
+        *graph = NULL;
+    }
     return status;
 }

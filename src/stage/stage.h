@@ -35,11 +35,16 @@ etx_status etx_stage_bring(const float **out, struct etx_context *context,
 etx_status etx_stage_network(struct etx_network *out,
     struct etx_context *context, const struct etx_network *network);
 /* The same for a graph: *copy, to be freed, is NULL when graph itself will
- * do. And a graph that a stage has made to the host, in place of the other. */
+ * do. And a graph that a stage has made to the host, in place of the other;
+ * NULL on error. */
 etx_status etx_stage_enter(const struct etx_graph **out,
     struct etx_graph **copy, struct etx_context *context,
     const struct etx_graph *graph);
 etx_status etx_stage_leave(struct etx_graph **graph);
+/* The same for a caller of the library: where the context keeps graphs, the
+ * other stays as the copy on the device of the new one. */
+etx_status etx_stage_hand_out(
+    struct etx_graph **graph, struct etx_context *context);
 
 /* The node features of a stage in scratch: *out [n_hits, n_features].
  * Positions must be the event's. */

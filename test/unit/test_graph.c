@@ -262,6 +262,29 @@ START_TEST(test_graph_null)
 }
 END_TEST
 
+/* A graph that is on the host alone says so, and why. */
+START_TEST(test_graph_not_on_device)
+{
+    etx_graph *graph = NULL;
+
+    ck_assert_ok(etx_graph_from_edges(
+        &graph, 3, 3, some_src, some_dst, NULL, NULL));
+    ck_assert_int_eq(etx_graph_device_index(graph), -1);
+    ck_assert_ptr_null(etx_graph_src_dev(graph));
+    ck_assert_error("etx_graph_src_dev: the graph has no arrays on a device");
+    ck_assert_ptr_null(etx_graph_dst_dev(graph));
+    ck_assert_error("etx_graph_dst_dev: the graph has no arrays on a device");
+    ck_assert_ptr_null(etx_graph_offsets_dev(graph));
+    ck_assert_error("etx_graph_offsets_dev: the graph has no arrays");
+    ck_assert_ptr_null(etx_graph_scores_dev(graph));
+    ck_assert_error("etx_graph_scores_dev: the graph has no arrays");
+    etx_graph_free(graph);
+    ck_assert_int_eq(etx_graph_device_index(NULL), -1);
+    ck_assert_ptr_null(etx_graph_src_dev(NULL));
+    ck_assert_error("etx_graph_src_dev: graph is NULL");
+}
+END_TEST
+
 /* -------------------------------------------------------- out of memory -- */
 
 /* Everything that makes a graph; the outputs keep their values on failure. */
@@ -471,6 +494,7 @@ Suite *etx_suite_graph(void)
     etx_test_add_loop(suite, "refused", test_graph_refused,
         sizeof refused / sizeof refused[0]);
     etx_test_add(suite, "null", test_graph_null);
+    etx_test_add(suite, "not on a device", test_graph_not_on_device);
     etx_test_add(suite, "out of memory", test_graph_out_of_memory);
     etx_test_add_loop(suite, "triplets", test_graph_to_triplets, 3);
     etx_test_add(suite, "triplet limits", test_graph_to_triplets_limits);

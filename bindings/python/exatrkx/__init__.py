@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._context import Context, StageTiming
+    from ._device_array import DeviceArray
     from ._display import display
     from ._errors import (
         ArgumentError,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "_context": "Context StageTiming",
+    "_device_array": "DeviceArray",
     "_display": "display",
     "_errors": "ArgumentError CancelledError DeviceError Error FileError "
     "FormatError LimitError OutOfMemoryError UnsupportedError",

@@ -76,6 +76,7 @@ class Context(_handle.Handle):
         cpu_level: str = "best",
         precision: str = "best",
         memory_limit: int = 0,
+        keep_graphs: bool = False,
         cancel: Callable[[], object] | None = None,
     ) -> None:
         """threads: 1..256, None = all cores that the process may use.
@@ -83,7 +84,8 @@ class Context(_handle.Handle):
         device is "cpu" or "cuda"; cpu_level the highest instruction set:
         "best", "ref", "avx2" or "avx512"; precision "best", which is "float32"
         on the CPU and "float16" on a device, or one of these; memory_limit in bytes of scratch,
-        0 = none. cancel is asked often during a call, on its thread: a true
+        0 = none. keep_graphs, of a context on a device, leaves the graphs that
+        it makes there, too, for Graph.src_device and the like. cancel is asked often during a call, on its thread: a true
         answer ends the call with CancelledError, an exception ends it and is
         raised by the call. Raises UnsupportedError for a device that is not
         there.
@@ -95,6 +97,8 @@ class Context(_handle.Handle):
         self._cancel = CANCEL(self._asked) if cancel else CANCEL()
         self._question = cancel
         self.threads = n_cores() if threads is None else threads
+        self.keep_graphs = bool(keep_graphs)
+        self._late: list[_handle.Pointer] = []
         options = _library.defaults(
             etx_context_options,
             device=choose("device", device, DEVICES),
@@ -103,6 +107,7 @@ class Context(_handle.Handle):
             cpu_level=choose("cpu_level", cpu_level, CPU_LEVELS),
             precision=choose("precision", precision, PRECISIONS),
             memory_limit=memory_limit,
+            keep_graphs=int(self.keep_graphs),
             cancel=self._cancel,
         )
         super().__init__(
@@ -128,6 +133,21 @@ class Context(_handle.Handle):
                 if raised is not None:
                     raise raised from None
                 raise
+            finally:
+                self._late.clear()
+
+    def _owned(self, graph: _handle.Pointer) -> _handle.Pointer:
+        """A graph that was made in this context, as its handle has it."""
+        return KeptPointer(graph, self) if self.keep_graphs else graph
+
+    def _free(self, graph: _handle.Pointer) -> None:
+        """Let go of a graph when no call uses the context."""
+        self._late.append(graph)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._late.clear()
+            finally:
+                self._lock.release()
 
     @property
     def timings(self) -> dict[str, StageTiming]:
@@ -145,6 +165,23 @@ class Context(_handle.Handle):
             )
             for k, one in enumerate(found)
         }
+
+
+class KeptPointer(_handle.Pointer):
+    """A graph with arrays in the memory of a context's device.
+
+    To free it is a use of that context, which another thread may be using;
+    the context is not freed before.
+    """
+
+    def __init__(self, graph: _handle.Pointer, context: Context) -> None:
+        self._graph = graph
+        self._as_parameter_ = graph._as_parameter_
+        self._context = context
+        self._context_pointer = context._pointer
+
+    def __del__(self) -> None:
+        self._context._free(self._graph)
 
 
 _thread = threading.local()

@@ -115,7 +115,7 @@ class etx_context_options(c.Structure):
         ("cancel", c.CFUNCTYPE(c.c_int32, c.c_void_p)),
         ("cancel_user", c.c_void_p),
         ("precision", c.c_int32),
-        ("reserved_2", c.c_int32),
+        ("keep_graphs", c.c_int32),
     ]
 
 
@@ -398,6 +398,11 @@ FUNCTIONS = {
     "etx_graph_dst": (c.c_void_p, [etx_graph]),
     "etx_graph_offsets": (c.c_void_p, [etx_graph]),
     "etx_graph_scores": (c.c_void_p, [etx_graph]),
+    "etx_graph_device_index": (c.c_int32, [etx_graph]),
+    "etx_graph_src_dev": (c.c_void_p, [etx_graph]),
+    "etx_graph_dst_dev": (c.c_void_p, [etx_graph]),
+    "etx_graph_offsets_dev": (c.c_void_p, [etx_graph]),
+    "etx_graph_scores_dev": (c.c_void_p, [etx_graph]),
     "etx_graph_set_scores": (c.c_int32, [etx_graph, c.c_void_p]),
     "etx_graph_free": (None, [etx_graph]),
     "etx_graph_partition": (c.c_int32, [

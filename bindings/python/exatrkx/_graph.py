@@ -9,12 +9,14 @@ import ctypes
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from . import _declarations, _handle
 from ._arrays import address, array, optional
 from ._context import Context, choose, context_or_default
+from ._device_array import CUDA, DeviceArray
 from ._event import Event
-from ._library import defaults
+from ._library import defaults, library, problem
 
 ORIENTATIONS = {
     "index": _declarations.ETX_ORIENT_INDEX,
@@ -122,18 +124,18 @@ class Graph(_handle.Handle):
     ) -> Graph:
         place = array("points", points, np.float32, -1, -1)
         options = defaults(_declarations.etx_graph_options, **fields)
-        with context_or_default(context)._use() as used:
-            return cls(
-                _handle.make(
-                    "graph",
-                    f"etx_graph_build_{method}",
-                    used,
-                    *place.shape,
-                    address(place),
-                    None if event is None else event._pointer,
-                    ctypes.byref(options),
-                )
+        chosen = context_or_default(context)
+        with chosen._use() as used:
+            made = _handle.make(
+                "graph",
+                f"etx_graph_build_{method}",
+                used,
+                *place.shape,
+                address(place),
+                None if event is None else event._pointer,
+                ctypes.byref(options),
             )
+        return cls(chosen._owned(made))
 
     def to_triplets(
         self, *, max_edges: int = MAX_EDGES, context: Context | None = None
@@ -142,16 +144,16 @@ class Graph(_handle.Handle):
 
         An edge of it joins two that meet at a hit, head to tail.
         """
-        with context_or_default(context)._use() as used:
-            return Graph(
-                _handle.make(
-                    "graph",
-                    "etx_graph_to_triplets",
-                    self._pointer,
-                    used,
-                    max_edges,
-                )
+        chosen = context_or_default(context)
+        with chosen._use() as used:
+            made = _handle.make(
+                "graph",
+                "etx_graph_to_triplets",
+                self._pointer,
+                used,
+                max_edges,
             )
+        return Graph(chosen._owned(made))
 
     @property
     def n_nodes(self) -> int:
@@ -188,6 +190,45 @@ class Graph(_handle.Handle):
         if not self._get("etx_graph_scores"):
             return None
         return self._view("etx_graph_scores", (self.n_edges,), np.float32)
+
+    @property
+    def device_index(self) -> int | None:
+        """The GPU that has the arrays too; None: the host alone."""
+        index = self._get("etx_graph_device_index")
+        return None if index < 0 else index
+
+    @property
+    def src_device(self) -> DeviceArray:
+        """src on the device of a context with keep_graphs, without copying.
+
+        ArgumentError, here and below, for a graph of the host.
+        """
+        return self._device_array("src", self.n_edges, np.int32)
+
+    @property
+    def dst_device(self) -> DeviceArray:
+        """dst on the device."""
+        return self._device_array("dst", self.n_edges, np.int32)
+
+    @property
+    def offsets_device(self) -> DeviceArray:
+        """offsets on the device."""
+        return self._device_array("offsets", self.n_nodes + 1, np.int64)
+
+    @property
+    def scores_device(self) -> DeviceArray:
+        """scores on the device; ArgumentError before scoring, too."""
+        return self._device_array("scores", self.n_edges, np.float32)
+
+    def _device_array(
+        self, name: str, n: int, dtype: DTypeLike
+    ) -> DeviceArray:
+        pointer = self._pointer
+        where = getattr(library, f"etx_graph_{name}_dev")(pointer)
+        if not where:
+            raise problem(_declarations.ETX_ERR_ARGUMENT)
+        place = (CUDA, library.etx_graph_device_index(pointer))
+        return DeviceArray(pointer, where, (n,), dtype, place)
 
     def __repr__(self) -> str:
         if self.closed:

@@ -84,8 +84,13 @@ def call(name: str, *arguments: Any) -> None:
     except ctypes.ArgumentError as error:
         raise TypeError(f"{name}: {error}") from None
     if status != _declarations.ETX_OK:
-        text = library.etx_last_error().decode(errors="replace")
-        raise _errors.of_status(status, text)
+        raise problem(status)
+
+
+def problem(status: int) -> _errors.Error:
+    """The exception of a status, with the text of the last error."""
+    text = library.etx_last_error().decode(errors="replace")
+    return _errors.of_status(status, text)
 
 
 def defaults(struct: type[ctypes.Structure], **fields: Any) -> Any:

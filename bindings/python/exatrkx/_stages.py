@@ -61,33 +61,33 @@ def build_graph(
     model: Model, event: Event, context: Context | None = None
 ) -> Graph:
     """Embedding and radius graph, as the model says; without scores."""
-    with context_or_default(context)._use() as used:
-        return Graph(
-            _handle.make(
-                "graph",
-                "etx_graph_build",
-                used,
-                model._pointer,
-                event._pointer,
-            )
+    chosen = context_or_default(context)
+    with chosen._use() as used:
+        made = _handle.make(
+            "graph",
+            "etx_graph_build",
+            used,
+            model._pointer,
+            event._pointer,
         )
+    return Graph(chosen._owned(made))
 
 
 def filter_graph(
     graph: Graph, model: Model, event: Event, context: Context | None = None
 ) -> Graph:
     """A new graph of the edges whose filter score is above the model's cut."""
-    with context_or_default(context)._use() as used:
-        return Graph(
-            _handle.make(
-                "graph",
-                "etx_graph_filter",
-                graph._pointer,
-                used,
-                model._pointer,
-                event._pointer,
-            )
+    chosen = context_or_default(context)
+    with chosen._use() as used:
+        made = _handle.make(
+            "graph",
+            "etx_graph_filter",
+            graph._pointer,
+            used,
+            model._pointer,
+            event._pointer,
         )
+    return Graph(chosen._owned(made))
 
 
 def score(
@@ -97,7 +97,9 @@ def score(
     network."""
     scored = Graph.from_edges(graph.n_nodes, graph.src, graph.dst, graph.scores)
     scored.order = graph.order
-    with context_or_default(context)._use() as used:
+    chosen = context_or_default(context)
+    scored._open = chosen._owned(scored._pointer)
+    with chosen._use() as used:
         _library.call(
             "etx_graph_score",
             scored._pointer,
