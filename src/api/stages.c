@@ -8,11 +8,9 @@
 #include "base/check.h"
 #include "base/finite.h"
 #include "base/float_environment.h"
-#include "base/memory.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "data/device_copy.h"
-#include "data/graph_place.h"
 #include "stage/stage.h"
 
 #define ETX_MAX_DIMENSIONS 1024
@@ -153,72 +151,6 @@ etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
     return status;
 }
 
-/* Scores of device, which has the edges of graph at the context's place, to
- * both; those of graph are as before on error. */
-static etx_status score_device(struct etx_graph *graph,
-    struct etx_graph *device, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event)
-{
-    etx_status status = ETX_OK;
-    float *scores = NULL;
-
-    ETX_CHECK(etx_alloc_uncleared(
-        &scores, graph->n_edges, sizeof *scores, "edge scores"));
-    ETX_CHECK(etx_stage_score(device, context, model, event));
-    ETX_CHECK(etx_place_get(device->place, scores, device->score,
-        graph->n_edges, sizeof *scores));
-    etx_release(graph->score);
-    graph->score = scores;
-    scores = NULL;
-done:
-    etx_release(scores);
-    return status;
-}
-
-/* On a copy that is on the device for this call, and stays if the context
- * keeps graphs; a copy that another context kept gets the new scores. */
-static etx_status score_copy(struct etx_graph *graph,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_event *event)
-{
-    etx_status status = ETX_OK;
-    struct etx_graph *copy = NULL;
-
-    ETX_CHECK(etx_graph_to_place(&copy, context, graph));
-    ETX_CHECK(score_device(graph, copy, context, model, event));
-    if (!context->options.keep_graphs) {
-        ETX_CHECK(etx_device_copy_scores(graph));
-        goto done;
-    }
-    ETX_CHECK(etx_device_copy_keep(graph, context, copy));
-    copy = NULL;
-done:
-    etx_graph_free(copy);
-    return status;
-}
-
-/* Scores of a graph of the host, in place of those that it has. After a failure
- * a copy on the device might have others than the host: it goes. */
-static etx_status score(struct etx_graph *graph, struct etx_context *context,
-    const struct etx_model *model, const struct etx_event *event)
-{
-    etx_status status = ETX_OK;
-    struct etx_graph *device = etx_device_copy_of(graph, context);
-
-    if (device != NULL) {
-        ETX_CHECK(score_device(graph, device, context, model, event));
-    } else if (context->stream->place != NULL) {
-        ETX_CHECK(score_copy(graph, context, model, event));
-    } else {
-        ETX_CHECK(etx_stage_score(graph, context, model, event));
-        ETX_CHECK(etx_device_copy_scores(graph));
-    }
-done:
-    if (status != ETX_OK)
-        etx_device_copy_drop(graph);
-    return status;
-}
-
 etx_status etx_graph_score(etx_graph *graph, etx_context *context,
     const etx_model *model, const etx_event *event)
 {
@@ -230,7 +162,7 @@ etx_status etx_graph_score(etx_graph *graph, etx_context *context,
     if (status != ETX_OK)
         return status;
     etx_float_environment_enter(&host);
-    status = score(graph, context, model, event);
+    status = etx_stage_score_host(graph, context, model, event);
     etx_float_environment_leave(&host);
     return status;
 }

@@ -127,6 +127,11 @@ etx_status etx_stage_filter_scores(struct etx_graph *graph,
 etx_status etx_stage_score(struct etx_graph *graph,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event);
+/* edge_classification/score_host.c: the same for a graph of the host, whose
+ * copy on a device, if it has one, gets them too. */
+etx_status etx_stage_score_host(struct etx_graph *graph,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event);
 
 /* edge_classification/triplets.c: triplets, the line graph of graph, gets
  * scores. graph has scores unless the model's network scores triplets. */

@@ -1,0 +1,77 @@
+/* stage/edge_classification/score_host.c -- scores of a graph of the host, from
+ * wherever the context computes.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/stage.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "data/device_copy.h"
+#include "data/graph_place.h"
+
+/* Scores of device, which has the edges of graph at the context's place, to
+ * both; those of graph are as before on error. */
+static etx_status score_device(struct etx_graph *graph,
+    struct etx_graph *device, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    float *scores = NULL;
+
+    ETX_CHECK(etx_alloc_uncleared(
+        &scores, graph->n_edges, sizeof *scores, "edge scores"));
+    ETX_CHECK(etx_stage_score(device, context, model, event));
+    ETX_CHECK(etx_place_get(device->place, scores, device->score,
+        graph->n_edges, sizeof *scores));
+    etx_release(graph->score);
+    graph->score = scores;
+    scores = NULL;
+done:
+    etx_release(scores);
+    return status;
+}
+
+/* On a copy that is on the device for this call, and stays if the context
+ * keeps graphs; a copy that another context kept gets the new scores. */
+static etx_status score_copy(struct etx_graph *graph,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    struct etx_graph *copy = NULL;
+
+    ETX_CHECK(etx_graph_to_place(&copy, context, graph));
+    ETX_CHECK(score_device(graph, copy, context, model, event));
+    if (!context->options.keep_graphs) {
+        ETX_CHECK(etx_device_copy_scores(graph));
+        goto done;
+    }
+    ETX_CHECK(etx_device_copy_keep(graph, context, copy));
+    copy = NULL;
+done:
+    etx_graph_free(copy);
+    return status;
+}
+
+/* After a failure a copy on the device might have other scores than the host: it
+ * goes. */
+etx_status etx_stage_score_host(struct etx_graph *graph,
+    struct etx_context *context, const struct etx_model *model,
+    const struct etx_event *event)
+{
+    etx_status status = ETX_OK;
+    struct etx_graph *device = etx_device_copy_of(graph, context);
+
+    if (device != NULL) {
+        ETX_CHECK(score_device(graph, device, context, model, event));
+    } else if (context->stream->place != NULL) {
+        ETX_CHECK(score_copy(graph, context, model, event));
+    } else {
+        ETX_CHECK(etx_stage_score(graph, context, model, event));
+        ETX_CHECK(etx_device_copy_scores(graph));
+    }
+done:
+    if (status != ETX_OK)
+        etx_device_copy_drop(graph);
+    return status;
+}
