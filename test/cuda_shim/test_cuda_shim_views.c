@@ -59,19 +59,21 @@ static void close_views(struct views *views)
     ck_assert_int_eq(shim_live(), 0);
 }
 
-/* Edges from hit to hit, without scores. */
+/* Edges from hit to hit, each as good as not. */
 static etx_graph *join_hits(const struct views *views)
 {
     etx_graph *graph = NULL;
     int32_t src[N_EDGES];
     int32_t dst[N_EDGES];
+    float score[N_EDGES];
 
     for (int32_t e = 0; e < N_EDGES; e++) {
+        score[e] = 0.5f;
         src[e] = e;
         dst[e] = e + 1;
     }
     ck_assert_ok(etx_graph_from_edges(&graph, etx_event_n_hits(views->event),
-        N_EDGES, src, dst, NULL, NULL));
+        N_EDGES, src, dst, score, NULL));
     return graph;
 }
 
@@ -252,7 +254,7 @@ START_TEST(test_cuda_shim_views_fail)
     for (int64_t f = 0; f < MOST_FAILURES; f++) {
         shim_fail_call(-1);
         ck_assert_ok(etx_graph_set_scores(graph, half));
-        shim_fail_call((f + 1) * n_calls / MOST_FAILURES - 1);
+        shim_fail_call(f * n_calls / MOST_FAILURES);
         const etx_status status =
             etx_graph_score(graph, views.keeping, views.model, views.event);
 
