@@ -64,9 +64,9 @@ struct etx_tape {
     void *state; /* the family's own */
     int32_t recomputes; /* few are kept, the others made again, same bits */
     int32_t is_half;    /* kept as bfloat16, the nearest of the float32 */
+    int32_t is_forward_only; /* nothing is kept: no backward follows */
 
     /* Of a network that has_pt_head, for its graph's edges; or NULL. */
-    int32_t is_forward_only; /* nothing is kept: no backward follows */
     float *pt;         /* [n_edges] the forward writes what the head says */
     const float *d_pt; /* [n_edges] its gradient, which the backward takes */
 };

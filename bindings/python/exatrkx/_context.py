@@ -83,12 +83,12 @@ class Context(_handle.Handle):
 
         device is "cpu" or "cuda"; cpu_level the highest instruction set:
         "best", "ref", "avx2" or "avx512"; precision "best", which is "float32"
-        on the CPU and "float16" on a device, or one of these; memory_limit in bytes of scratch,
-        0 = none. keep_graphs, of a context on a device, leaves the graphs that
-        it makes there, too, for Graph.src_device and the like. cancel is asked often during a call, on its thread: a true
-        answer ends the call with CancelledError, an exception ends it and is
-        raised by the call. Raises UnsupportedError for a device that is not
-        there.
+        on the CPU and "float16" on a device, or one of these; memory_limit in
+        bytes of scratch, 0 = none. keep_graphs, of a context on a device, leaves
+        the graphs that it makes there, too, for Graph.src_device and the like.
+        cancel is asked often during a call, on its thread: a true answer ends
+        the call with CancelledError, an exception ends it and is raised by the
+        call. Raises UnsupportedError for a device that is not there.
         """
         if cancel is not None and not callable(cancel):
             raise TypeError(f"cancel: {cancel!r} is no function")

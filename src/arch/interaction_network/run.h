@@ -43,9 +43,9 @@ int64_t etx_interaction_latent_bytes(const struct etx_interaction_run *run);
 void etx_interaction_place(struct etx_interaction_run *run, void *memory);
 
 /* The places of latents after k iterations: [n_nodes, hidden] and [n_edges,
- * hidden], float16 in a run that is_half, else float32. Unless all are kept as float32, those of nodes are there for k - 1
- * and k, those of edges for k alone, updated in place, and with concat_initial
- * those of 0. */
+ * hidden], float16 in a run that is_half, else float32. Unless all are kept as
+ * float32, those of nodes are there for k - 1 and k, those of edges for k alone,
+ * updated in place, and with concat_initial those of 0. */
 void *etx_interaction_node(const struct etx_interaction_run *run, int32_t k);
 void *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k);
 

@@ -31,7 +31,6 @@ MODELS = Path(__file__).parents[3] / "examples" / "models"
 NAMES = ("default", "accurate")
 MIN_PT = (0.5, 0.1)  # GeV
 MIN_HITS = 4  # of a track, as the models' labels ask
-
 RADII = (0, 1, 30, 100, 1100)  # mm
 
 Row = list[str]
