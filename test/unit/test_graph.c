@@ -133,7 +133,7 @@ START_TEST(test_graph_subset)
         for (int32_t e = 0; e < graph->n_edges; e++)
             if (etx_random_below(&random, 3) != 0)
                 selected[n++] = e;
-        ck_assert_ok(etx_graph_subset(&subset, graph, n, selected));
+        ck_assert_ok(etx_graph_subset(&subset, NULL, graph, n, selected));
         check_graph(subset);
         ck_assert_int_eq(subset->n_nodes, graph->n_nodes);
         ck_assert_int_eq(subset->n_edges, n);
@@ -306,7 +306,7 @@ static etx_status make_graphs(void *argument)
     ck_assert_int_eq(graph != NULL, status == ETX_OK);
     ck_assert_int_eq(order[0] != -7, status == ETX_OK);
     if (status == ETX_OK)
-        status = etx_graph_subset(&subset, graph, 2, selected);
+        status = etx_graph_subset(&subset, NULL, graph, 2, selected);
     if (status == ETX_OK)
         status = etx_graph_double(&both, place, graph);
     ck_assert_int_eq(both != NULL, status == ETX_OK);

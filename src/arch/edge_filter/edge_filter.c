@@ -302,4 +302,5 @@ const struct etx_arch etx_arch_edge_filter = {
     .release = release,
     .forward = forward,
     .backward = backward,
+    .reads_ends_alone = 1,
 };
