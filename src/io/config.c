@@ -26,6 +26,7 @@ const etx_label_options etx_label_defaults = {
     .method = ETX_LABEL_COMPONENTS,
     .cut = 0.5f,
     .min_hits = 3,
+    .support_hits = 3,
 };
 
 static const char *const orientation_names[] = {
@@ -39,6 +40,7 @@ static const char *const label_names[] = {
     [ETX_LABEL_COMPONENTS] = "components",
     [ETX_LABEL_MUTUAL_BEST] = "mutual_best",
     [ETX_LABEL_WALKTHROUGH] = "walkthrough",
+    [ETX_LABEL_BEST_FIRST] = "best_first",
     NULL,
 };
 
@@ -353,6 +355,31 @@ static etx_status read_label(struct etx_model *model, const json_t *object)
             .value = &model->label.min_hits,
             .low = 1,
             .high = INT32_MAX},
+        {.key = "sure_cut",
+            .kind = ETX_OPTION_FLOAT,
+            .value = &model->label.sure_cut,
+            .low = 0.0,
+            .high = 1.0},
+        {.key = "strong_cut",
+            .kind = ETX_OPTION_FLOAT,
+            .value = &model->label.strong_cut,
+            .low = 0.0,
+            .high = 1.0},
+        {.key = "support_hits",
+            .kind = ETX_OPTION_INT,
+            .value = &model->label.support_hits,
+            .low = 1,
+            .high = INT32_MAX},
+        {.key = "max_curvature_change",
+            .kind = ETX_OPTION_FLOAT,
+            .value = &model->label.max_curvature_change,
+            .low = 0.0,
+            .high = MOST},
+        {.key = "max_polar_change",
+            .kind = ETX_OPTION_FLOAT,
+            .value = &model->label.max_polar_change,
+            .low = 0.0,
+            .high = 1.0},
     };
 
     if (json_is_object(object) && json_object_get(object, "method") == NULL)
