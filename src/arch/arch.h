@@ -157,4 +157,7 @@ void etx_network_init(struct etx_network *network, uint64_t seed);
 etx_status etx_network_declare(struct etx_network *network, int64_t *offset,
     const struct etx_parameter *parameter);
 
+/* The release of a family whose state owns nothing beside itself. */
+void etx_network_release_state(struct etx_network *network);
+
 #endif

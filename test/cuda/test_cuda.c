@@ -37,7 +37,6 @@ static const char *const events[] = {
 struct both {
     etx_context *cpu, *cuda;
     etx_model *model;
-    etx_detector *detector;
     etx_event *event;
 };
 
@@ -63,19 +62,13 @@ static int32_t start(struct both *both, const char *name, const char *event,
         return 0;
     }
     ck_assert_ok(etx_context_create(&both->cpu, NULL));
-    ck_assert_ok(
-        etx_model_load(&both->model, "examples/models/default.safetensors"));
-    ck_assert_ok(etx_detector_read(
-        &both->detector, etx_test_example("detectors.csv.gz")));
-    ck_assert_ok(etx_event_read_trackml(
-        &both->event, etx_test_example(event), both->detector));
+    etx_test_open_example(&both->model, &both->event, event);
     return 1;
 }
 
 static void stop(struct both *both)
 {
     etx_event_free(both->event);
-    etx_detector_free(both->detector);
     etx_model_free(both->model);
     etx_context_free(both->cuda);
     etx_context_free(both->cpu);
