@@ -65,6 +65,10 @@ static const struct refusal refusals[] = {
         "pt_weight"},
     {"{\"stage\": \"cascade\", \"loss\": {\"focal_gamma\": 1}}", "loss",
         "focal_gamma"},
+    {"{\"stage\": \"cascade\", \"truth\": {\"low_pt_weight\": 1}}", "truth",
+        "low_pt_weight"},
+    {"{\"stage\": \"cascade\", \"truth\": {\"displaced_weight\": 2}}",
+        "truth", "displaced_weight"},
     {"{\"stage\": \"cascade\", \"sampling\": {\"chunk_edges\": 1}}",
         "sampling", "chunk_edges"},
 };
