@@ -137,6 +137,22 @@ START_TEST(test_train_schedule)
 }
 END_TEST
 
+/* learning_rate is the highest, even where min_learning_rate is above it. */
+START_TEST(test_train_schedule_lowest)
+{
+    struct etx_train_schedule schedule = {.n_steps = 100,
+        .learning_rate = 1e-6f,
+        .min_learning_rate = 1e-5f,
+        .decay = ETX_DECAY_COSINE,
+        .decay_every = 20,
+        .decay_factor = 0.5f};
+
+    ck_assert_float_eq(etx_train_learning_rate(&schedule, 100, 1), 1e-6f);
+    schedule.decay = ETX_DECAY_STEP;
+    ck_assert_float_eq(etx_train_learning_rate(&schedule, 100, 1), 1e-6f);
+}
+END_TEST
+
 /* Epochs of 7 steps, a warm-up of 3 of them: a third of the rate for steps 1
  * to 7, two thirds to 14, the whole to 21 and through the first two epochs of
  * the decay; then half every two epochs. */
@@ -218,6 +234,7 @@ Suite *etx_suite_train_config(void)
     tcase_add_test(tests, test_train_config_defaults);
     tcase_add_loop_test(tests, test_train_config_scaled_rate, 0, 3);
     tcase_add_test(tests, test_train_schedule);
+    tcase_add_test(tests, test_train_schedule_lowest);
     tcase_add_test(tests, test_train_schedule_epochs);
     suite_add_tcase(suite, tests);
     return suite;
