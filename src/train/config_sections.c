@@ -1,7 +1,8 @@
 /* train/config_sections.c -- the sections of a training config.
  *
- * One table of options a section; the sections sampling and loss have one a
- * stage, so that a key which the stage would not read is refused.
+ * One table of options a section; where stages differ it is shorter for some,
+ * or there is one a stage, so that a key which the stage would not read is
+ * refused.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/config.h"
@@ -150,25 +151,28 @@ static etx_status read_optimiser(
     return etx_options_read("optimiser", json, options, COUNT(options));
 }
 
-static etx_status read_truth(struct etx_train_truth *truth, const json_t *json)
+/* Weights of true pairs mean nothing to a cascade, which learns from scores. */
+static etx_status read_truth(
+    struct etx_train_truth *truth, const json_t *json, int32_t stage)
 {
     const struct etx_option options[] = {
         float_option("min_pt", &truth->min_pt, 0.0, 1e6),
-        float_option("low_pt_weight", &truth->low_pt_weight, 0.0, 1e3),
-        choice_option(
-            "same_particle", &truth->same_particle, same_particle_names),
         choice_option("pairs", &truth->pairs, pair_names),
         float_option("max_eta", &truth->max_eta, 0.0, 1e3),
         int_option("min_hits", &truth->min_hits, 0.0, LARGEST_INT),
         bool_option("drop_noise", &truth->drop_noise),
         float_option(
             "background_min_pt", &truth->background_min_pt, 0.0, 1e6),
+        float_option("low_pt_weight", &truth->low_pt_weight, 0.0, 1e3),
+        choice_option(
+            "same_particle", &truth->same_particle, same_particle_names),
         float_option(
             "displaced_radius", &truth->displaced_radius, 0.0, 1e6),
         float_option(
             "displaced_weight", &truth->displaced_weight, 0.0, 1e3)};
 
-    return etx_options_read("truth", json, options, COUNT(options));
+    return etx_options_read("truth", json, options,
+        stage == ETX_TRAIN_CASCADE ? COUNT(options) - 4 : COUNT(options));
 }
 
 static etx_status read_sampling(struct etx_train_sampling *sampling,
@@ -334,7 +338,8 @@ etx_status etx_train_config_read_sections(
         &config->schedule, json_object_get(json, "schedule")));
     ETX_CHECK(read_optimiser(
         &config->optimiser, json_object_get(json, "optimiser")));
-    ETX_CHECK(read_truth(&config->truth, json_object_get(json, "truth")));
+    ETX_CHECK(read_truth(
+        &config->truth, json_object_get(json, "truth"), config->stage));
     ETX_CHECK(read_sampling(&config->sampling,
         json_object_get(json, "sampling"), config->stage));
     ETX_CHECK(read_loss(
