@@ -259,6 +259,8 @@ static int train(struct run *run)
         if (report->is_rollback) {
             note_rollback(run);
         } else {
+            if (report->is_skipped)
+                training_log_skipped(run->log, report);
             training_means_add(&means, report);
             show(run, &shown, &means, (now() - begin) / (double)n_done);
             if (report->step % (n_steps / LOG_LINES + 1) == 0) {
