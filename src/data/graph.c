@@ -75,29 +75,6 @@ done:
     return status;
 }
 
-etx_status etx_graph_adopt_line(struct etx_graph **out,
-    const struct etx_place *place, int64_t n_doublets,
-    const struct etx_line_graph *line)
-{
-    struct etx_graph *graph = NULL;
-    etx_status status;
-
-    ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph of triplets"));
-    *graph = (struct etx_graph){
-        .place = place,
-        .n_nodes = n_doublets,
-        .n_edges = line->n_edges,
-        .src = line->src,
-        .dst = line->dst,
-        .in_offset = line->in_offset,
-        .out_offset = line->out_offset,
-        .out_edge = line->out_edge,
-    };
-    *out = graph;
-done:
-    return status;
-}
-
 /* Adopt arrays that belong to the caller until then: *src, *dst and *score
  * become NULL when the graph has taken them. */
 static etx_status adopt_all(struct etx_graph **out, int64_t n_nodes,

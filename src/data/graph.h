@@ -40,13 +40,6 @@ etx_status etx_graph_adopt(struct etx_graph **out, struct etx_pool *pool,
     int64_t n_nodes, int64_t n_edges, int32_t *src, int32_t *dst,
     float *score);
 
-/* Take over the arrays of line, the line graph of n_doublets edges, which lie
- * at a place. On error
- * the caller keeps them. */
-etx_status etx_graph_adopt_line(struct etx_graph **out,
-    const struct etx_place *place, int64_t n_doublets,
-    const struct etx_line_graph *line);
-
 /* Edges of a caller, in any order; ends in 0 .. n_nodes-1. */
 struct etx_edges {
     int64_t n_nodes;

@@ -34,7 +34,8 @@ static const char *const criterion_names[] = {
 
 static const char *const teacher_names[] = {"score", "decision", NULL};
 static const char *const pt_target_names[] = {"log", "inverse", NULL};
-static const char *const precision_names[] = {"float32", "bf16", NULL};
+static const char *const precision_names[] = {"float32", "bf16", "fp16", NULL};
+static const char *const product_names[] = {"float32", "fp16", NULL};
 
 static struct etx_option int_option(
     const char *key, int32_t *value, double low, double high)
@@ -115,6 +116,7 @@ static void set_defaults(struct etx_train_config *config)
         config->validation.target_efficiency = 0.999f;
     config->stability = (struct etx_train_stability){
         .spike_window = 50, .snapshot_every = 200, .most_rollbacks = 10};
+    config->loss_scaling.double_every = 2000;
 }
 
 static etx_status read_schedule(
@@ -328,6 +330,36 @@ static etx_status read_memory(
     return etx_options_read("memory", json, options, COUNT(options));
 }
 
+static etx_status read_arithmetic(
+    struct etx_train_arithmetic *arithmetic, const json_t *json)
+{
+    const struct etx_option options[] = {
+        choice_option("products", &arithmetic->products, product_names)};
+
+    return etx_options_read("arithmetic", json, options, COUNT(options));
+}
+
+/* Powers of two alone change no gradient by a rounding. */
+static etx_status read_loss_scaling(
+    struct etx_train_loss_scaling *scaling, const json_t *json)
+{
+    const struct etx_option options[] = {
+        float_option("initial", &scaling->initial, 0.0, 0x1p126),
+        int_option(
+            "double_every", &scaling->double_every, 1.0, LARGEST_INT)};
+    const etx_status status =
+        etx_options_read("loss_scaling", json, options, COUNT(options));
+    int exponent;
+
+    if (status == ETX_OK && scaling->initial != 0.0f &&
+        (scaling->initial < 1.0f || frexpf(scaling->initial, &exponent) != 0.5f))
+        return etx_fail(ETX_ERR_FORMAT,
+            "loss_scaling: initial %.9g is neither 0 nor a power of two from "
+            "1 on",
+            (double)scaling->initial);
+    return status;
+}
+
 etx_status etx_train_config_read_sections(
     struct etx_train_config *config, const json_t *json)
 {
@@ -352,6 +384,10 @@ etx_status etx_train_config_read_sections(
         &config->stability, json_object_get(json, "stability")));
     scale_learning_rate(&config->schedule, config->sampling.n_graphs);
     ETX_CHECK(read_memory(&config->memory, json_object_get(json, "memory")));
+    ETX_CHECK(read_arithmetic(
+        &config->arithmetic, json_object_get(json, "arithmetic")));
+    ETX_CHECK(read_loss_scaling(
+        &config->loss_scaling, json_object_get(json, "loss_scaling")));
 done:
     return status;
 }

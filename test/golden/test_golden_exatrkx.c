@@ -6,7 +6,7 @@
  * service recorded. See README.md of the reference data.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "npz.h"
+#include "arrays.h"
 #include "support.h"
 
 #include "arch/arch.h"
