@@ -308,6 +308,8 @@ static int make_trainer(struct run *run)
     if (etx_trainer_create(
             &run->trainer, run->context, config, run->start) != ETX_OK)
         result = program_failed(run->options.config);
+    if (result == 0)
+        training_print_start(config, run->options.start);
     free(config);
     if (result == 0 && run->options.cache != NULL &&
         etx_trainer_set_cache(run->trainer, run->options.cache) != ETX_OK)

@@ -38,8 +38,8 @@ stage filter filter --start "$out/embedding.safetensors"
 stage gnn gnn --start "$out/filter.safetensors"
 stage gnn_again default --start "$out/gnn.safetensors"
 
-# The embedding trained on with displaced particles in view, the wide filter on
-# its candidates, and the graph network of twice the width that starts as the
+# A new embedding with displaced particles in view, the wide filter on its
+# candidates, and the graph network of twice the width that starts as the
 # one before.
 stage embedding_accurate embedding_accurate --start "$out/default.safetensors"
 stage filter_accurate filter_accurate \

@@ -319,6 +319,7 @@ class Figures(InFolder):
             {"step": 1, "loss": 0.5},
             {"step": 2, "loss": 0.4},
             {"rollback": True, "step": 1, "loss": 9.0, "n_rollbacks": 1},
+            {"skipped": True, "step": 1, "loss": 8.0, "n_skipped": 1},
             {"step": 2, "loss": 0.3},
             {"validation": True, "step": 2, "pt_error": 0.5, "pt_spread": 0.6},
         ]

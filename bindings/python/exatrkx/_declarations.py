@@ -246,6 +246,9 @@ class etx_training_report(c.Structure):
         ("network_seconds", c.c_double),
         ("pt_error", c.c_double),
         ("pt_spread", c.c_double),
+        ("loss_scale", c.c_double),
+        ("is_skipped", c.c_int32),
+        ("n_skipped", c.c_int32),
     ]
 
 

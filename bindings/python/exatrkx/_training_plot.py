@@ -57,7 +57,7 @@ class Log:
                 self.rollbacks.append(step)
             elif record.get("validation"):
                 validation[step] = record
-            else:
+            elif not record.get("skipped"):
                 training[step] = record
         if not training and not validation:
             raise ValueError(f"{path}: no steps in it")
