@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/train.h>
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +157,28 @@ struct run {
     int is_terminal;
 };
 
+/* ", name value", unless it was not measured. */
+static void print_number(const char *name, double value)
+{
+    if (isfinite(value))
+        printf(", %s %.5f", name, value);
+}
+
+static void print_validation(
+    const etx_training_report *report, int64_t n_hits)
+{
+    printf("step %lld: threshold %.5g, efficiency %.5f, purity %.4f",
+        (long long)report->step, report->threshold, report->efficiency,
+        report->purity);
+    print_number("auc", report->auc);
+    print_number("loss", report->loss);
+    print_number("pT error", report->pt_error);
+    printf(", %.3f edges a hit, %.0f s%s\n",
+        report->n_edges / (double)n_hits, report->seconds,
+        report->is_best ? ", the best" : "");
+    fflush(stdout);
+}
+
 static int validate(struct run *run)
 {
     etx_training_report report = {.struct_size = sizeof report};
@@ -169,13 +192,7 @@ static int validate(struct run *run)
         n_hits += etx_event_n_hits(run->events.event[k]);
     if (run->is_terminal)
         fputs("\r\033[K", stderr);
-    printf("step %lld: threshold %.5g, efficiency %.5f, purity %.4f, "
-           "auc %.5f, loss %.5f, %.3f edges a hit, %.0f s%s\n",
-        (long long)report.step, report.threshold, report.efficiency,
-        report.purity, report.auc, report.loss,
-        report.n_edges / (double)n_hits, report.seconds,
-        report.is_best ? ", the best" : "");
-    fflush(stdout);
+    print_validation(&report, n_hits);
     training_log_validation(run->log, &report);
     return 0;
 }
@@ -242,6 +259,8 @@ static int train(struct run *run)
         if (report->is_rollback) {
             note_rollback(run);
         } else {
+            if (report->is_skipped)
+                training_log_skipped(run->log, report);
             training_means_add(&means, report);
             show(run, &shown, &means, (now() - begin) / (double)n_done);
             if (report->step % (n_steps / LOG_LINES + 1) == 0) {

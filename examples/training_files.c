@@ -19,6 +19,8 @@
 void training_means_add(
     struct training_means *means, const etx_training_report *report)
 {
+    if (report->is_skipped)
+        return;
     means->n++;
     means->loss += report->loss;
     means->gradient_norm += report->gradient_norm;
@@ -45,6 +47,9 @@ void training_log_step(FILE *log, const etx_training_report *report,
     write_number(log, "gradient_norm", means->gradient_norm / n);
     write_number(log, "weight_norm", report->weight_norm);
     write_number(log, "n_edges", means->n_edges / n);
+    write_number(log, "loss_scale", report->loss_scale);
+    if (report->n_skipped > 0)
+        fprintf(log, ", \"n_skipped\": %d", (int)report->n_skipped);
     fprintf(log, "}\n");
     fflush(log);
 }
@@ -77,6 +82,18 @@ void training_log_rollback(FILE *log, const etx_training_report *report)
         (long long)report->step, report->seconds);
     write_number(log, "loss", report->loss);
     fprintf(log, ", \"n_rollbacks\": %d}\n", (int)report->n_rollbacks);
+    fflush(log);
+}
+
+void training_log_skipped(FILE *log, const etx_training_report *report)
+{
+    if (log == NULL)
+        return;
+    fprintf(log, "{\"skipped\": true, \"step\": %lld, \"seconds\": %.3f",
+        (long long)report->step, report->seconds);
+    write_number(log, "loss", report->loss);
+    write_number(log, "loss_scale", report->loss_scale);
+    fprintf(log, ", \"n_skipped\": %d}\n", (int)report->n_skipped);
     fflush(log);
 }
 

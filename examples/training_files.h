@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* Means over the steps since the last line. */
+/* Means over the steps since the last line but those that were skipped. */
 struct training_means {
     int64_t n;
     double loss, gradient_norm, n_edges;
@@ -23,6 +23,7 @@ void training_log_step(FILE *log, const etx_training_report *report,
     const struct training_means *means);
 void training_log_validation(FILE *log, const etx_training_report *report);
 void training_log_rollback(FILE *log, const etx_training_report *report);
+void training_log_skipped(FILE *log, const etx_training_report *report);
 
 /* Remove the temporary files of checkpoint that processes which no longer run
  * left beside it. */

@@ -44,6 +44,8 @@ echo '== parts of a graph'
 test/dist/parts.sh "$build"
 echo '== upgrade'
 test/upgrade/upgrade.sh "$build" "$lib"
+echo '== report of a GPU'
+test/cuda/report.sh
 echo '== pages'
 test/pages/handles.sh "$lib"
 test/pages/troubleshooting.sh "$build" "$lib"

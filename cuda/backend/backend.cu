@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"
+#include "cuda/backend/packed.h"
 #include "cuda/op/operators.h"
 
 extern "C" {
@@ -115,6 +116,8 @@ static etx_status open(struct etx_context *context)
     cuda->index = index;
     cuda->limit = (size_t)context->options.memory_limit;
     stream->device = cuda;
+    ETX_TRY(etx_alloc(
+        &cuda->packed, 1, sizeof *cuda->packed, "table of packed weights"));
     const struct etx_cuda_current current(index);
     ETX_TRY(current.status);
     ETX_TRY(make_device(cuda, context->options.stream));
@@ -137,6 +140,7 @@ static void free_device(struct etx_cuda *cuda)
         (void)cublasLtDestroy(cuda->blas);
     if (cuda->workspace != NULL)
         (void)cudaFreeAsync(cuda->workspace, cuda->stream);
+    etx_cuda_packed_drop(cuda);
     etx_cuda_close_place(cuda);
     if (cuda->stream != NULL || cuda->pool != NULL)
         (void)cudaStreamSynchronize(cuda->stream);
@@ -170,6 +174,8 @@ extern "C" void etx_backend_cuda_close(struct etx_context *context)
     stream->arena = NULL;
     if (cuda != NULL)
         free_device(cuda);
+    if (cuda != NULL)
+        etx_release(cuda->packed);
     etx_release(cuda);
     stream->device = NULL;
     stream->place = NULL;

@@ -33,7 +33,10 @@ struct etx_cuda_plan {
 struct etx_cuda_live {
     void *memory;
     size_t bytes;
+    int32_t is_settled; /* etx_place.settle */
 };
+
+struct etx_cuda_packed;
 
 struct etx_cuda {
     int index;
@@ -52,6 +55,7 @@ struct etx_cuda {
     struct etx_cuda_live live[ETX_CUDA_MOST_LIVE];
     int32_t next_plan;
     struct etx_cuda_plan plan[ETX_CUDA_MOST_PLANS];
+    struct etx_cuda_packed *packed; /* cuda/backend/packed.h */
     struct etx_place place;
 };
 
@@ -74,6 +78,9 @@ etx_status etx_cuda_check_blas(cublasStatus_t error, const char *what);
             return tried;                                                      \
     } while (0)
 #define ETX_CUDA(call) ETX_TRY(etx_cuda_check((call), #call))
+
+/* Whether this lies in memory that was settled. */
+int32_t etx_cuda_is_settled(const struct etx_cuda *cuda, const void *address);
 
 /* Fills place for the memory of the device. */
 void etx_cuda_open_place(struct etx_cuda *cuda);

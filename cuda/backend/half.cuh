@@ -1,4 +1,5 @@
-/* cuda/backend/half.cuh -- float16 as the bits that operators pass around.
+/* cuda/backend/half.cuh -- float16 and bfloat16 as the bits that operators
+ * pass around.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_BACKEND_HALF_CUH
@@ -16,6 +17,22 @@ __device__ static inline uint16_t etx_half(float x)
 __device__ static inline float etx_unhalf(uint16_t half)
 {
     return __half2float(__ushort_as_half(half));
+}
+
+/* The nearest bfloat16, ties to even, as base/bfloat16.c has it: half a unit of
+ * the last kept bit is added, what is not a number stays so. */
+__device__ static inline uint16_t etx_bfloat16(float x)
+{
+    const uint32_t bits = __float_as_uint(x);
+
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return (uint16_t)(bits >> 16 | 0x40u);
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+__device__ static inline float etx_unbfloat16(uint16_t bits)
+{
+    return __uint_as_float((uint32_t)bits << 16);
 }
 
 /* Two of them in a word, the first in its lower bits, as they lie in memory. */

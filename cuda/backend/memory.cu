@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"
+#include "cuda/backend/packed.h"
 
 #include <string.h>
 
@@ -72,6 +73,7 @@ static etx_status take(void **out, const struct etx_place *place, size_t bytes,
         what));
     cuda->live[cuda->n_live].memory = memory;
     cuda->live[cuda->n_live].bytes = bytes;
+    cuda->live[cuda->n_live].is_settled = 0;
     cuda->n_live++;
     cuda->in_use += bytes;
     if (cuda->in_use > cuda->peak)
@@ -80,19 +82,51 @@ static etx_status take(void **out, const struct etx_place *place, size_t bytes,
     return ETX_OK;
 }
 
+/* The piece that begins there, or NULL. */
+static struct etx_cuda_live *find_live(struct etx_cuda *cuda, void *memory)
+{
+    for (int32_t i = 0; i < cuda->n_live; i++)
+        if (cuda->live[i].memory == memory)
+            return &cuda->live[i];
+    return NULL;
+}
+
 static void give(const struct etx_place *place, void *memory)
 {
     struct etx_cuda *cuda = owner(place);
     const struct etx_cuda_current current(cuda->index);
+    struct etx_cuda_live *live = find_live(cuda, memory);
+    const int32_t was_settled = live != NULL && live->is_settled;
 
-    for (int32_t i = 0; i < cuda->n_live; i++) {
-        if (cuda->live[i].memory != memory)
-            continue;
-        cuda->in_use -= cuda->live[i].bytes;
-        cuda->live[i] = cuda->live[--cuda->n_live];
-        break;
+    if (live != NULL) {
+        cuda->in_use -= live->bytes;
+        *live = cuda->live[--cuda->n_live];
     }
     (void)cudaFreeAsync(memory, cuda->stream);
+    if (was_settled)
+        etx_cuda_packed_drop(cuda);
+}
+
+static void settle(const struct etx_place *place, void *memory)
+{
+    struct etx_cuda_live *live = find_live(owner(place), memory);
+
+    if (live != NULL)
+        live->is_settled = 1;
+}
+
+int32_t etx_cuda_is_settled(const struct etx_cuda *cuda, const void *address)
+{
+    const char *const at = static_cast<const char *>(address);
+
+    for (int32_t i = 0; i < cuda->n_live; i++) {
+        const struct etx_cuda_live *live = &cuda->live[i];
+        const char *const begin = static_cast<const char *>(live->memory);
+
+        if (live->is_settled && at >= begin && at < begin + live->bytes)
+            return 1;
+    }
+    return 0;
 }
 
 /* The next half of the staging buffer, once its last copy is over. */
@@ -179,6 +213,7 @@ void etx_cuda_open_place(struct etx_cuda *cuda)
     cuda->place.give = give;
     cuda->place.put = put;
     cuda->place.get = get;
+    cuda->place.settle = settle;
     cuda->place.finish = finish;
     cuda->place.peak = peak;
     cuda->place.reset_peak = reset_peak;

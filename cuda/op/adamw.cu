@@ -14,7 +14,7 @@ __global__ static void adamw_kernel(
     const double beta1 = (double)args.beta1;
     const double beta2 = (double)args.beta2;
     const double rate = (double)args.learning_rate;
-    const double kept = 1.0 - rate * (double)args.weight_decay;
+    const double weight_decay = (double)args.weight_decay;
 
     for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step()) {
         const double g = (double)args.gradient[i];
@@ -28,11 +28,15 @@ __global__ static void adamw_kernel(
             largest = fmax((double)args.v_max[i], v);
             args.v_max[i] = (float)largest;
         }
+        const double decay =
+            args.decays == NULL ? weight_decay
+                                : weight_decay * (double)args.decays[i];
         const double step =
             m / bias1 / (sqrt(largest / bias2) + (double)args.eps);
 
-        args.parameter[i] =
-            (float)((double)args.parameter[i] * kept - rate * step);
+        args.parameter[i] = (float)((double)args.parameter[i] *
+                                        (1.0 - rate * decay) -
+                                    rate * step);
     }
 }
 

@@ -1,7 +1,9 @@
 /* cuda/op/arrays.cu -- small work on whole arrays.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/backend/half.cuh"
 #include "cuda/backend/launch.cuh"
+#include "cuda/op/column_sums.cuh"
 #include "cuda/op/operators.h"
 
 __global__ static void fill_kernel(struct etx_fill_args args)
@@ -96,6 +98,67 @@ etx_status etx_cuda_find_not_finite(
     /* All bits set is -1: none. */
     return etx_place_get(
         stream->place, args->place, place, 1, sizeof *args->place);
+}
+
+__global__ static void scale_kernel(struct etx_scale_args args)
+{
+    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
+        args.y[i] *= args.factor;
+}
+
+etx_status etx_cuda_scale(
+    struct etx_stream *stream, const struct etx_scale_args *args)
+{
+    return etx_launch(stream, args->n, scale_kernel, *args);
+}
+
+struct square_term {
+    const float *x;
+
+    __device__ double operator()(int64_t i, int32_t) const
+    {
+        return (double)x[i] * (double)x[i];
+    }
+};
+
+etx_status etx_cuda_sum_squares(
+    struct etx_stream *stream, const struct etx_sum_squares_args *args)
+{
+    struct etx_cuda_scratch scratch(stream);
+    const struct square_term term = {args->x};
+    double *sum = NULL;
+
+    ETX_TRY(scratch.take(&sum, 1, "sum of squares"));
+    ETX_TRY(etx_column_sums(stream, sum, args->n, 1, term));
+    return etx_place_get(stream->place, args->sum, sum, 1, sizeof *sum);
+}
+
+__global__ static void narrow_kernel(struct etx_narrow_args args)
+{
+    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
+        args.y[i] = args.format == ETX_HALF_BFLOAT16
+                        ? etx_bfloat16(args.x[i])
+                        : etx_half(args.x[i]);
+}
+
+etx_status etx_cuda_narrow(
+    struct etx_stream *stream, const struct etx_narrow_args *args)
+{
+    return etx_launch(stream, args->n, narrow_kernel, *args);
+}
+
+__global__ static void widen_kernel(struct etx_widen_args args)
+{
+    for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
+        args.y[i] = args.format == ETX_HALF_BFLOAT16
+                        ? etx_unbfloat16(args.x[i])
+                        : etx_unhalf(args.x[i]);
+}
+
+etx_status etx_cuda_widen(
+    struct etx_stream *stream, const struct etx_widen_args *args)
+{
+    return etx_launch(stream, args->n, widen_kernel, *args);
 }
 
 __global__ static void outward_key_kernel(struct etx_outward_key_args args)

@@ -4,6 +4,7 @@
 #include "cuda/backend/gemm.h"
 #include "cuda/op/column_sums.cuh"
 #include "cuda/op/operators.h"
+#include "cuda/op/product.h"
 
 /* y = bias in every row, for the product to add to. */
 __global__ static void bias_kernel(
@@ -46,7 +47,7 @@ static etx_status input_gradient(
     gemm.a = args->d_y;
     gemm.b = args->weight;
     gemm.c = args->d_x;
-    return etx_cuda_gemm(stream, &gemm);
+    return etx_cuda_product(stream, &gemm);
 }
 
 /* d_W += d_y^T x. */
@@ -63,7 +64,7 @@ static etx_status weight_gradient(
     gemm.b = args->x;
     gemm.c = args->d_weight;
     gemm.add = 1;
-    return etx_cuda_gemm(stream, &gemm);
+    return etx_cuda_product(stream, &gemm);
 }
 
 etx_status etx_cuda_linear_backward(

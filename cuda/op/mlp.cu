@@ -8,7 +8,9 @@
 #include "cuda/op/mlp.cuh"
 
 #include "cuda/backend/gemm.h"
+#include "cuda/backend/packed.h"
 #include "cuda/op/operators.h"
+#include "cuda/op/product.h"
 #include "cuda/op/row_math.cuh"
 
 #define BLOCK_BYTES ((int64_t)256 << 20) /* of both arrays of a block */
@@ -186,7 +188,7 @@ etx_status etx_cuda_mlp_linear(struct etx_stream *stream, float *y,
     gemm.b_is_transposed = 1;
     gemm.c = y;
     if (layer->n_in > 0)
-        ETX_TRY(etx_cuda_gemm(stream, &gemm));
+        ETX_TRY(etx_cuda_product(stream, &gemm));
     return add_terms(stream, y, args, l, first, n_rows);
 }
 
@@ -281,20 +283,40 @@ struct half_block {
     float *y;    /* [n_rows, widest] its sums */
 };
 
+/* *out = the weights of a layer as float16: kept, or in scratch. */
+static etx_status round_weights(uint16_t **out, struct etx_stream *stream,
+    const struct etx_layer *layer, struct etx_cuda_scratch *scratch)
+{
+    struct etx_cuda *cuda = etx_cuda_of(stream);
+    const int64_t n = (int64_t)layer->n_out * layer->n_in;
+    const struct etx_cuda_packed_key key =
+        etx_cuda_packed_key_of(ETX_CUDA_HALVES, layer, 1);
+    etx_status status = ETX_OK;
+
+    *out = static_cast<uint16_t *>(etx_cuda_packed_find(cuda, &key));
+    if (*out != NULL)
+        return ETX_OK;
+    *out = static_cast<uint16_t *>(
+        etx_cuda_packed_open(cuda, &key, (size_t)n * sizeof **out));
+    if (*out != NULL) {
+        status = etx_launch(stream, n, round_kernel, *out, layer->weight, n);
+        if (status != ETX_OK)
+            etx_cuda_packed_give_up(cuda);
+        return status;
+    }
+    ETX_TRY(scratch->take(out, n, "weights as float16"));
+    return etx_launch(stream, n, round_kernel, *out, layer->weight, n);
+}
+
 static etx_status open_half_block(struct half_block *out,
     struct etx_stream *stream, const struct etx_mlp_args *args,
     struct etx_cuda_scratch *scratch, int64_t n_values)
 {
     ETX_TRY(scratch->take(&out->x, n_values, "input of an mlp layer"));
     ETX_TRY(scratch->take(&out->y, n_values, "output of an mlp layer"));
-    for (int32_t l = 0; l < args->n_layers; l++) {
-        const struct etx_layer *layer = &args->layer[l];
-        const int64_t n = (int64_t)layer->n_out * layer->n_in;
-
-        ETX_TRY(scratch->take(&out->weight[l], n, "weights as float16"));
-        ETX_TRY(etx_launch(
-            stream, n, round_kernel, out->weight[l], layer->weight, n));
-    }
+    for (int32_t l = 0; l < args->n_layers; l++)
+        ETX_TRY(round_weights(
+            &out->weight[l], stream, &args->layer[l], scratch));
     return ETX_OK;
 }
 

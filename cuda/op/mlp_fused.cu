@@ -4,7 +4,8 @@
  * into shared memory as float16, multiplies by the first layer's weights, and
  * from there on all of the rows stays in its registers, because the sums of a
  * layer lie where the next product wants its operand (cuda/backend/mma.cuh).
- * Weights are packed once a call into the order in which lanes read them and
+ * Weights are packed into the order in which lanes read them, once where they
+ * do not change (cuda/backend/packed.h), else for every call, and
  * copied to shared memory once a block; blocks are as many as the device runs
  * at once and take rows until there are none. Sums, norms and activations are
  * float32, a row's result depends on no other row.
@@ -14,6 +15,7 @@
 
 #include "cuda/backend/launch.cuh"
 #include "cuda/backend/mma.cuh"
+#include "cuda/backend/packed.h"
 #include "cuda/op/row_math.cuh"
 
 #define TILE_ROWS     16 /* of a warp */
@@ -598,12 +600,9 @@ int32_t etx_cuda_mlp_can_fuse(
     return shared_bytes(&net) <= (size_t)cuda->shared_bytes;
 }
 
-static etx_status pack(struct etx_stream *stream, struct fused *net,
-    const struct etx_mlp_args *args, struct etx_cuda_scratch *scratch)
+static etx_status pack_layers(struct etx_stream *stream, uint32_t *packed,
+    const struct fused *net, const struct etx_mlp_args *args)
 {
-    uint32_t *packed = NULL;
-
-    ETX_TRY(scratch->take(&packed, net->n_words, "packed weights"));
     for (int32_t l = 0; l < args->n_layers; l++) {
         const struct fused_layer *layer = &net->layer[l];
         const int32_t n_words =
@@ -614,8 +613,34 @@ static etx_status pack(struct etx_stream *stream, struct fused *net,
             args->layer[l].n_in, args->layer[l].n_out, layer->n_columns,
             n_words));
     }
-    net->packed = packed;
     return ETX_OK;
+}
+
+static etx_status pack(struct etx_stream *stream, struct fused *net,
+    const struct etx_mlp_args *args, struct etx_cuda_scratch *scratch)
+{
+    struct etx_cuda *cuda = etx_cuda_of(stream);
+    const struct etx_cuda_packed_key key =
+        etx_cuda_packed_key_of(ETX_CUDA_TILES, args->layer, args->n_layers);
+    uint32_t *packed =
+        static_cast<uint32_t *>(etx_cuda_packed_find(cuda, &key));
+    etx_status status = ETX_OK;
+
+    net->packed = packed;
+    if (packed != NULL)
+        return ETX_OK;
+    packed = static_cast<uint32_t *>(etx_cuda_packed_open(
+        cuda, &key, (size_t)net->n_words * sizeof *packed));
+    net->packed = packed;
+    if (packed != NULL) {
+        status = pack_layers(stream, packed, net, args);
+        if (status != ETX_OK)
+            etx_cuda_packed_give_up(cuda);
+        return status;
+    }
+    ETX_TRY(scratch->take(&packed, net->n_words, "packed weights"));
+    net->packed = packed;
+    return pack_layers(stream, packed, net, args);
 }
 
 template <int TILES>

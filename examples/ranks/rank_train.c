@@ -78,6 +78,8 @@ static void log_step(struct rank *rank)
         training_log_rollback(rank->log, report);
         return;
     }
+    if (report->is_skipped)
+        training_log_skipped(rank->log, report);
     ranks_log_add(&rank->steps, report);
     if (rank->number == 0 && rank_now() - rank->shown > SECONDS_PER_LINE) {
         rank->shown = rank_now();

@@ -95,6 +95,11 @@ typedef struct etx_training_report {
                             * loss.pt_target "inverse", GeV / pT */
     double pt_spread;      /* standard deviation of the truth over them: the
                             * error of a head that says its mean everywhere */
+    double loss_scale;     /* of the step, with loss_scaling: what the loss was
+                            * multiplied by for the backward */
+    int32_t is_skipped;    /* 1: the gradient was not finite under that scale,
+                            * which is now half: the step changed nothing else */
+    int32_t n_skipped;     /* such steps so far */
 } etx_training_report;
 
 /* Which rank works on which graph of a step; with is_fast 0 it changes no

@@ -63,7 +63,7 @@ struct etx_network;
 struct etx_tape {
     void *state; /* the family's own */
     int32_t recomputes; /* few are kept, the others made again, same bits */
-    int32_t is_half;    /* kept as bfloat16, the nearest of the float32 */
+    int32_t half;       /* enum etx_half: what they are kept as */
     int32_t is_forward_only; /* nothing is kept: no backward follows */
 
     /* Of a network that has_pt_head, for its graph's edges; or NULL. */
@@ -103,7 +103,7 @@ struct etx_arch {
     /* Works on arrays outside the operators: not on a device. */
     int32_t is_host_only;
 
-    /* Reads etx_tape.recomputes and .is_half. */
+    /* Reads etx_tape.recomputes and .half. */
     int32_t saves_memory;
 };
 

@@ -6,12 +6,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/latents.h"
 
-#include "base/bfloat16.h"
-
 #include <assert.h>
 
-#define ALIGNMENT    16 /* floats */
-#define BLOCK_VALUES 65536
+#define ALIGNMENT 16 /* floats */
 
 /* Latents that stay with this stride: the borders 0, stride, ... and the
  * segment between two of them. */
@@ -39,7 +36,7 @@ void etx_latents_open(struct etx_latents *latents,
 
     *latents = (struct etx_latents){.shape = *shape,
         .keeps = tape != NULL && !tape->is_forward_only,
-        .is_half = tape != NULL && tape->is_half,
+        .half = tape != NULL ? tape->half : ETX_HALF_NONE,
         .stride = 1,
         .held = {-1, -1, -1}};
     latents->shape.n_values = (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -69,7 +66,7 @@ static int32_t kept_place(const struct etx_latents *latents, int32_t k)
 
 static int32_t takes_turns(const struct etx_latents *latents)
 {
-    return !latents->keeps || latents->is_half;
+    return !latents->keeps || latents->half != ETX_HALF_NONE;
 }
 
 static int32_t n_turn_places(const struct etx_latents *latents)
@@ -106,7 +103,9 @@ static int64_t bytes_of_places(const struct etx_latents *latents)
 int64_t etx_latents_bytes(const struct etx_latents *latents)
 {
     const int64_t n_halves =
-        latents->is_half ? n_kept(latents) * latents->shape.n_values : 0;
+        latents->half != ETX_HALF_NONE
+            ? n_kept(latents) * latents->shape.n_values
+            : 0;
     const int64_t unit = ALIGNMENT * (int64_t)sizeof(float);
     const int64_t bytes = bytes_of_places(latents) +
                           n_halves * (int64_t)sizeof(uint16_t);
@@ -117,7 +116,7 @@ int64_t etx_latents_bytes(const struct etx_latents *latents)
 void etx_latents_place(struct etx_latents *latents, void *memory)
 {
     latents->value = memory;
-    latents->half =
+    latents->kept =
         (uint16_t *)(void *)(latents->value + bytes_of_places(latents));
 }
 
@@ -129,75 +128,43 @@ void *etx_latents_at(const struct etx_latents *latents, int32_t k)
     return latents->value + place * place_bytes(latents);
 }
 
-/* ----------------------------------------------------------- bfloat16 -- */
-
-struct conversion {
-    int64_t n;
-    float *value;
-    uint16_t *half;
-};
-
-static int64_t begin_block(int64_t *n, const struct conversion *job,
-    int64_t block)
-{
-    const int64_t begin = block * BLOCK_VALUES;
-
-    *n = job->n - begin < BLOCK_VALUES ? job->n - begin : BLOCK_VALUES;
-    return begin;
-}
-
-static etx_status to_half(void *argument, int64_t block, int32_t worker)
-{
-    const struct conversion *job = argument;
-    int64_t n;
-    const int64_t begin = begin_block(&n, job, block);
-
-    (void)worker;
-    etx_bfloat16_from_floats(job->half + begin, job->value + begin, n);
-    return ETX_OK;
-}
-
-static etx_status to_float(void *argument, int64_t block, int32_t worker)
-{
-    const struct conversion *job = argument;
-    int64_t n;
-    const int64_t begin = begin_block(&n, job, block);
-
-    (void)worker;
-    etx_bfloat16_to_floats(job->value + begin, job->half + begin, n);
-    return ETX_OK;
-}
-
-static etx_status convert(struct etx_latents *latents,
-    const struct etx_stream *stream, int32_t k, etx_block_function function)
-{
-    const int64_t n = latents->shape.n_values;
-    struct conversion job = {.n = n,
-        .value = etx_latents_at(latents, k),
-        .half = latents->half + kept_place(latents, k) * n};
-
-    latents->held[turn_place(latents, k)] = k;
-    return etx_parallel_for(
-        stream->pool, (n + BLOCK_VALUES - 1) / BLOCK_VALUES, function, &job);
-}
-
 /* ------------------------------------------------------ keep and load -- */
 
-etx_status etx_latents_keep(
-    struct etx_latents *latents, const struct etx_stream *stream, int32_t k)
+static uint16_t *find_kept(const struct etx_latents *latents, int32_t k)
 {
+    return latents->kept + kept_place(latents, k) * latents->shape.n_values;
+}
+
+etx_status etx_latents_keep(
+    struct etx_latents *latents, struct etx_context *context, int32_t k)
+{
+    struct etx_narrow_args args = {
+        .n = latents->shape.n_values, .format = latents->half};
+
     if (k % latents->stride != 0)
         latents->segment = k / latents->stride;
-    return latents->is_half ? convert(latents, stream, k, to_half) : ETX_OK;
+    if (latents->half == ETX_HALF_NONE)
+        return ETX_OK;
+    args.x = etx_latents_at(latents, k);
+    args.y = find_kept(latents, k);
+    latents->held[turn_place(latents, k)] = k;
+    return context->ops->narrow(context->stream, &args);
 }
 
 etx_status etx_latents_load(
-    struct etx_latents *latents, const struct etx_stream *stream, int32_t k)
+    struct etx_latents *latents, struct etx_context *context, int32_t k)
 {
+    struct etx_widen_args args = {
+        .n = latents->shape.n_values, .format = latents->half};
+
     assert(etx_latents_has(latents, k));
-    if (!latents->is_half || latents->held[turn_place(latents, k)] == k)
+    if (latents->half == ETX_HALF_NONE ||
+        latents->held[turn_place(latents, k)] == k)
         return ETX_OK;
-    return convert(latents, stream, k, to_float);
+    args.x = find_kept(latents, k);
+    args.y = etx_latents_at(latents, k);
+    latents->held[turn_place(latents, k)] = k;
+    return context->ops->widen(context->stream, &args);
 }
 
 int32_t etx_latents_has(const struct etx_latents *latents, int32_t k)

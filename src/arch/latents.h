@@ -5,7 +5,7 @@
  * choice (struct etx_tape): all of them, or only those of every stride-th
  * iteration and of the segment between two of these that the walk is in, from
  * which the backward makes the others again (Chen et al., arXiv:1604.06174);
- * as float32 or as bfloat16.
+ * as float32 or in half the bits.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_ARCH_LATENTS_H
@@ -28,12 +28,13 @@ struct etx_latents_shape {
 struct etx_latents {
     struct etx_latents_shape shape; /* n_values padded to 64 bytes */
     int32_t keeps;   /* 0: inference */
-    int32_t is_half; /* kept as bfloat16, and used in the places of turns */
+    int32_t half;    /* enum etx_half; kept as that, they are used in the places
+                      * of turns */
     int32_t stride;  /* between those that are always kept */
     int32_t segment; /* k / stride of the others that are there */
-    int32_t held[ETX_LATENTS_MOST_TURNS]; /* of is_half: k in a place, or -1 */
+    int32_t held[ETX_LATENTS_MOST_TURNS]; /* of half: k in a place, or -1 */
     char *value;     /* [n_places] of n_values that are used */
-    uint16_t *half;  /* [n_kept, n_values] of is_half */
+    uint16_t *kept;  /* [n_kept, n_values] of half */
 };
 
 /* Describe; tape NULL: inference. */
@@ -51,11 +52,11 @@ void *etx_latents_at(const struct etx_latents *latents, int32_t k);
 
 /* Latent k has been written to its place: keep it. */
 etx_status etx_latents_keep(
-    struct etx_latents *latents, const struct etx_stream *stream, int32_t k);
+    struct etx_latents *latents, struct etx_context *context, int32_t k);
 
 /* Bring latent k, which is there, to its place. */
 etx_status etx_latents_load(
-    struct etx_latents *latents, const struct etx_stream *stream, int32_t k);
+    struct etx_latents *latents, struct etx_context *context, int32_t k);
 
 /* Whether latent k is there. If not, those from the border on are to be made
  * and kept again, which drops those of other segments. */

@@ -84,36 +84,86 @@ done:
     return status;
 }
 
-/* Take the first layer apart: layer[0] keeps the columns of the parts that
- * stay, first[p] gets those of the shared part p. */
-static etx_status take_apart(struct split *split, struct etx_context *context,
-    const struct etx_mlp_input *input)
+/* The first layer as it will lie taken apart, from weight [n_out, n_in] on:
+ * first[p] has the columns of the shared part p, layer[0] those of the parts
+ * that stay. */
+static void lay_out(
+    struct split *split, const struct etx_mlp_input *input, const float *weight)
 {
-    etx_status status = ETX_OK;
-    struct etx_arena *arena = context->stream->arena;
     const struct etx_layer whole = split->layer[0];
     int32_t n_left = whole.n_in;
-    float *weight = NULL;
 
-    split->args.added_is_centred =
-        whole.norm == ETX_NORM_LAYER && !whole.norm_last;
     for (int32_t s = 0; s < split->n_shared; s++) {
         const int32_t p = split->shared[s];
         const int32_t width = input->args.part[p].width;
 
-        ETX_CHECK(etx_arena_take(&weight, arena,
-            (int64_t)whole.n_out * width, sizeof *weight, "weights"));
-        ETX_CHECK(copy_columns(weight, width, split, context, input, &whole, p,
-            split->args.added_is_centred));
         split->first[p] = (struct etx_layer){
             .n_in = width, .n_out = whole.n_out, .weight = weight};
+        weight += (int64_t)whole.n_out * width;
         n_left -= width;
     }
-    ETX_CHECK(etx_arena_take(&weight, arena, (int64_t)whole.n_out * n_left,
-        sizeof *weight, "weights"));
-    ETX_CHECK(copy_left(weight, n_left, split, context, input, &whole));
     split->layer[0].n_in = n_left;
     split->layer[0].weight = weight;
+}
+
+/* Write what was laid out from weight on. */
+static etx_status copy_parts(float *weight, const struct split *split,
+    struct etx_context *context, const struct etx_mlp_input *input,
+    const struct etx_layer *whole)
+{
+    etx_status status = ETX_OK;
+
+    for (int32_t s = 0; s < split->n_shared; s++) {
+        const int32_t p = split->shared[s];
+        const int32_t width = input->args.part[p].width;
+
+        ETX_CHECK(copy_columns(weight, width, split, context, input, whole, p,
+            split->args.added_is_centred));
+        weight += (int64_t)whole->n_out * width;
+    }
+    ETX_CHECK(copy_left(
+        weight, split->layer[0].n_in, split, context, input, whole));
+done:
+    return status;
+}
+
+/* Which parts are shared: nothing else can differ from call to call. */
+static uint32_t name_split(const struct split *split)
+{
+    uint32_t name = 0;
+
+    for (int32_t s = 0; s < split->n_shared; s++)
+        name |= UINT32_C(1) << split->shared[s];
+    return name;
+}
+
+/* Take the first layer apart: once for parameters that the context keeps, else
+ * in scratch. */
+static etx_status take_apart(struct split *split, struct etx_context *context,
+    const struct etx_mlp_input *input)
+{
+    etx_status status = ETX_OK;
+    const struct etx_layer whole = split->layer[0];
+    const int64_t n = (int64_t)whole.n_out * whole.n_in;
+    const uint32_t name = name_split(split);
+    float *weight = etx_derived_find(context, whole.weight, name);
+    const int32_t is_made = weight != NULL;
+
+    split->args.added_is_centred =
+        whole.norm == ETX_NORM_LAYER && !whole.norm_last;
+    if (!is_made)
+        weight = etx_derived_open(context, whole.weight, n);
+    const int32_t stays = weight != NULL;
+
+    if (!stays)
+        ETX_CHECK(etx_arena_take(&weight, context->stream->arena, n,
+            sizeof *weight, "weights"));
+    lay_out(split, input, weight);
+    if (is_made)
+        return ETX_OK;
+    ETX_CHECK(copy_parts(weight, split, context, input, &whole));
+    if (stays)
+        etx_derived_close(context, whole.weight, name, n);
 done:
     return status;
 }

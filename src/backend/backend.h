@@ -10,11 +10,24 @@ struct etx_device_copy;
 
 #define ETX_MOST_RESIDENT 8 /* networks: those of two models */
 
+#define ETX_MOST_DERIVED  64 /* arrays from the parameters of a network */
+
+/* An array that was made from parameters. */
+struct etx_derived {
+    const float *from; /* the parameters */
+    uint32_t how;      /* what tells it apart from others of them */
+    float *value;      /* behind the parameters */
+};
+
 /* Parameters that a device keeps from call to call, of the network with this
- * stamp (arch/arch.h). */
+ * stamp (arch/arch.h), and what is derived from them. */
 struct etx_resident {
     uint64_t stamp; /* 0: unused */
-    float *value;   /* at the place of the stream, owned */
+    float *value;   /* [n_values + etx_derived_room] at the stream's place, owned */
+    int64_t n_values;
+    int64_t n_taken; /* floats behind the values */
+    int32_t n_derived;
+    struct etx_derived derived[ETX_MOST_DERIVED];
 };
 
 /* The public etx_context. Operators are called as
@@ -39,6 +52,19 @@ static inline struct etx_context *etx_host_of(struct etx_context *context)
 {
     return context->host != NULL ? context->host : context;
 }
+
+/* derived.c: floats behind n_values parameters for what is derived. */
+int64_t etx_derived_room(int64_t n_values);
+/* What was derived from these parameters in this way, or NULL. */
+float *etx_derived_find(
+    struct etx_context *context, const float *from, uint32_t how);
+/* Room [n] for it, or NULL: the parameters are not kept, or there is none. Once
+ * written in full it is closed with the same arguments and found from then on;
+ * until then, it is nobody's. */
+float *etx_derived_open(
+    struct etx_context *context, const float *from, int64_t n);
+void etx_derived_close(
+    struct etx_context *context, const float *from, uint32_t how, int64_t n);
 
 /* Fill context (zeroed, options set) or fail leaving nothing behind. */
 etx_status etx_backend_cpu_open(struct etx_context *context);

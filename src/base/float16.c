@@ -66,3 +66,15 @@ float etx_float16_to_float(uint16_t half)
     memcpy(&x, &bits, sizeof x);
     return x;
 }
+
+void etx_float16_from_floats(uint16_t *out, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = etx_float16_from_float(x[i]);
+}
+
+void etx_float16_to_floats(float *out, const uint16_t *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = etx_float16_to_float(x[i]);
+}

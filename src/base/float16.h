@@ -16,4 +16,8 @@ uint16_t etx_float16_from_float(float x);
 /* Its value, exactly. */
 float etx_float16_to_float(uint16_t half);
 
+/* The same of x [n] into out [n], which must not overlap. */
+void etx_float16_from_floats(uint16_t *out, const float *x, int64_t n);
+void etx_float16_to_floats(float *out, const uint16_t *x, int64_t n);
+
 #endif

@@ -60,6 +60,12 @@ etx_status etx_place_get(const struct etx_place *place, void *to,
     return ETX_OK;
 }
 
+void etx_place_settle(const struct etx_place *place, void *memory)
+{
+    if (place != NULL)
+        place->settle(place, memory);
+}
+
 etx_status etx_place_finish(const struct etx_place *place)
 {
     return place == NULL ? ETX_OK : place->finish(place);

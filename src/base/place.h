@@ -20,6 +20,9 @@ struct etx_place {
         const void *from, size_t bytes);
     etx_status (*get)(const struct etx_place *place, void *to,
         const void *from, size_t bytes);
+    /* What lies in this memory, once an operator read it, will not change until
+     * it is given back: what operators make of it may be kept. */
+    void (*settle)(const struct etx_place *place, void *memory);
     /* Wait for everything that is queued; failures that only show now. */
     etx_status (*finish)(const struct etx_place *place);
     /* Most bytes taken at once since the last reset. */
@@ -39,6 +42,9 @@ etx_status etx_place_put(const struct etx_place *place, void *to,
     const void *from, int64_t count, size_t size);
 etx_status etx_place_get(const struct etx_place *place, void *to,
     const void *from, int64_t count, size_t size);
+
+/* See etx_place.settle; nothing to do on the host. */
+void etx_place_settle(const struct etx_place *place, void *memory);
 
 etx_status etx_place_finish(const struct etx_place *place);
 

@@ -26,6 +26,7 @@ const etx_label_options etx_label_defaults = {
     .method = ETX_LABEL_COMPONENTS,
     .cut = 0.5f,
     .min_hits = 3,
+    .support_hits = 3,
 };
 
 static const char *const orientation_names[] = {
@@ -39,6 +40,7 @@ static const char *const label_names[] = {
     [ETX_LABEL_COMPONENTS] = "components",
     [ETX_LABEL_MUTUAL_BEST] = "mutual_best",
     [ETX_LABEL_WALKTHROUGH] = "walkthrough",
+    [ETX_LABEL_BEST_FIRST] = "best_first",
     NULL,
 };
 
@@ -330,6 +332,14 @@ static etx_status read_label(struct etx_model *model, const json_t *object)
         etx_option_choice("method", &model->label.method, label_names),
         etx_option_float("cut", &model->label.cut, 0.0, 1.0),
         etx_option_int("min_hits", &model->label.min_hits, 1, INT32_MAX),
+        etx_option_float("sure_cut", &model->label.sure_cut, 0.0, 1.0),
+        etx_option_float("strong_cut", &model->label.strong_cut, 0.0, 1.0),
+        etx_option_int(
+            "support_hits", &model->label.support_hits, 1, INT32_MAX),
+        etx_option_float("max_curvature_change",
+            &model->label.max_curvature_change, 0.0, MOST),
+        etx_option_float(
+            "max_polar_change", &model->label.max_polar_change, 0.0, 1.0),
     };
 
     if (json_is_object(object) && json_object_get(object, "method") == NULL)

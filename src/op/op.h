@@ -34,8 +34,8 @@ struct etx_stream {
     int32_t (*cancel)(void *user); /* or NULL; see etx_context_options */
     void *cancel_user;
     double flop;  /* 2 n_in n_out a row and layer, added by mlp */
-    /* 1, on a device alone: the operands of products in mlp may be rounded to
-     * float16, and arrays be stored so; sums stay float32. */
+    /* 1, on a device alone: operands of products in mlp, mlp_backward and
+     * linear_backward, and stored arrays may be float16; sums are float32. */
     int32_t is_half;
     const struct etx_place *place; /* where arrays live; NULL: the host */
     void *device; /* owned by the backend, NULL on the CPU */
@@ -68,7 +68,7 @@ enum etx_norm {
 
 /* Rows taken from a matrix: row i is data[index[i]] or data[i]. Arrays of
  * float16 (base/float16.h) are for the reference and for a stream that
- * is_half, and not for a backward. */
+ * is_half; a backward takes them as added rows alone. */
 struct etx_rows {
     const float *data;    /* [rows, width] */
     const int32_t *index; /* [n_rows] rows of data, or NULL for i */
@@ -500,6 +500,46 @@ struct etx_find_not_finite_args {
     int64_t *place; /* on the host; -1: all are finite */
 };
 
+/* scale: y[i] *= factor. */
+struct etx_scale_args {
+    int64_t n;
+    float factor;
+    float *y; /* [n] */
+};
+
+/* sum_squares: *sum = the sum of x[i]^2 in float64; not a number, or infinite,
+ * where an x[i] is. Tolerance n eps of float64. */
+struct etx_sum_squares_args {
+    int64_t n;
+    const float *x; /* [n] */
+    double *sum;    /* on the host */
+};
+
+/* Floats in half the bits. */
+enum etx_half {
+    ETX_HALF_NONE,     /* float32 as it is; not for narrow and widen */
+    ETX_HALF_BFLOAT16, /* base/bfloat16.h */
+    ETX_HALF_FLOAT16,  /* base/float16.h */
+    ETX_N_HALVES
+};
+
+/* narrow: y[i] = x[i] rounded to the nearest, ties to even. Exact but for the
+ * bits of what is not a number, which stays so. */
+struct etx_narrow_args {
+    int64_t n;
+    int32_t format; /* enum etx_half */
+    const float *x; /* [n] */
+    uint16_t *y;    /* [n] */
+};
+
+/* widen: y[i] = x[i], exactly. */
+struct etx_widen_args {
+    int64_t n;
+    int32_t format;    /* enum etx_half */
+    const uint16_t *x; /* [n] */
+    float *y;          /* [n] */
+};
+
 /* outward_key: key[i] = x^2 + y^2 + z^2 in float32, each product and sum
  * rounded, from left to right. */
 struct etx_outward_key_args {
@@ -561,6 +601,8 @@ struct etx_adamw_args {
     int64_t n;
     int64_t step; /* 1 for the first */
     float learning_rate, beta1, beta2, eps, weight_decay;
+    const float *decays;   /* [n] what weight_decay is multiplied by: 1 or 0; or
+                            * NULL: ones */
     const float *gradient; /* [n] */
     float *parameter;      /* [n] */
     float *m, *v;          /* [n] moments */
@@ -596,6 +638,10 @@ struct etx_adamw_args {
     X(columns)                                                                 \
     X(take)                                                                    \
     X(find_not_finite)                                                         \
+    X(scale)                                                                   \
+    X(sum_squares)                                                             \
+    X(narrow)                                                                  \
+    X(widen)                                                                   \
     X(outward_key)                                                             \
     X(bce_loss)                                                                \
     X(hinge_loss)                                                              \

@@ -44,19 +44,22 @@ static etx_status take_resident(struct etx_resident **out,
     const struct etx_place *place = context->stream->place;
     struct etx_resident *resident =
         &context->resident[context->next_resident];
+    const int64_t n =
+        network->n_values + etx_derived_room(network->n_values);
     etx_status status;
 
     drop(context, resident);
-    status = etx_place_alloc(&resident->value, place, network->n_values,
+    status = etx_place_alloc(&resident->value, place, n,
         sizeof *resident->value, "network parameters");
     if (status == ETX_ERR_MEMORY) {
         for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++)
             drop(context, &context->resident[k]);
-        status = etx_place_alloc(&resident->value, place, network->n_values,
+        status = etx_place_alloc(&resident->value, place, n,
             sizeof *resident->value, "network parameters");
     }
     if (status != ETX_OK)
         return status;
+    etx_place_settle(place, resident->value);
     context->next_resident = (context->next_resident + 1) % ETX_MOST_RESIDENT;
     *out = resident;
     return ETX_OK;
@@ -82,6 +85,7 @@ static etx_status keep_network(float **out, struct etx_context *context,
         return status;
     }
     resident->stamp = network->stamp;
+    resident->n_values = network->n_values;
     *out = resident->value;
 done:
     return status;

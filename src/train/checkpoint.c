@@ -15,13 +15,15 @@
 #include "io/safetensors.h"
 #include "train/hash.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define N_COUNTERS   11
 #define N_STATE      14
 #define N_THRESHOLDS 5
-#define MAX_TENSORS  13
+#define N_LOSS_SCALE 6
+#define MAX_TENSORS  14
 #define SCHEMA       3
 
 /* What stands beside the parameters, as 64-bit integers. */
@@ -72,6 +74,12 @@ static struct state get_state(const struct etx_trainer *trainer)
             result->purity, result->auc}};
 }
 
+/* Of a training with loss scaling, as 64-bit numbers: that of now, and that of
+ * the state to go back to. */
+struct loss_scales {
+    struct etx_train_loss_scale now, snapshot;
+};
+
 /* Those of a cascade come last, and only its own training changes them. */
 static int64_t n_thresholds(const struct etx_trainer *trainer)
 {
@@ -83,6 +91,7 @@ static int64_t n_thresholds(const struct etx_trainer *trainer)
 struct numbers {
     struct counters counters;
     struct state state;
+    struct loss_scales loss_scales;
     float threshold[N_THRESHOLDS];
     float best_threshold[N_THRESHOLDS];
 };
@@ -112,7 +121,9 @@ static struct numbers get_numbers(const struct etx_trainer *trainer)
     const struct etx_train_thresholds now =
         etx_train_get_thresholds(trainer->model);
     struct numbers numbers = {
-        .counters = get_counters(trainer), .state = get_state(trainer)};
+        .counters = get_counters(trainer),
+        .state = get_state(trainer),
+        .loss_scales = {trainer->loss_scale, trainer->snapshot.loss_scale}};
 
     list_thresholds(numbers.threshold, &now);
     list_thresholds(numbers.best_threshold, &trainer->best.thresholds);
@@ -156,6 +167,9 @@ static int64_t describe_tensors(struct etx_tensor *tensor,
             n_thresholds(trainer), numbers->best_threshold);
     tensor[count++] =
         describe("counters", ETX_TENSOR_I64, N_COUNTERS, &numbers->counters);
+    if (trainer->config.loss_scaling.initial > 0.0f)
+        tensor[count++] = describe("loss_scale", ETX_TENSOR_I64, N_LOSS_SCALE,
+            &numbers->loss_scales);
     add_array(tensor, &count, trainer, "m", trainer->m);
     add_array(tensor, &count, trainer, "parameter",
         trainer->stage->network->value);
@@ -183,8 +197,10 @@ etx_status etx_checkpoint_write(
     char checksum[9];
     char hash[17];
     json_t *metadata;
-    etx_status status;
+    etx_status status = etx_train_state_get(trainer);
 
+    if (status != ETX_OK)
+        return status;
     etx_tensor_checksum(checksum, n, tensor);
     etx_hash_text(hash, trainer->hash);
     metadata = json_pack("{s:s, s:s, s:s}", "etx.checkpoint", "3",
@@ -340,6 +356,27 @@ static etx_status check_state(const struct state *read,
     return ETX_OK;
 }
 
+/* A power of two in range, and counts that fit the steps. */
+static etx_status check_loss_scale(const struct etx_train_loss_scale *read,
+    const struct counters *counters, const char *path)
+{
+    int exponent;
+
+    if (!(read->scale >= ETX_LEAST_LOSS_SCALE &&
+            read->scale <= ETX_MOST_LOSS_SCALE) ||
+        frexp(read->scale, &exponent) != 0.5)
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: a loss scale of %g is no power of two in %g .. %g", path,
+            read->scale, ETX_LEAST_LOSS_SCALE, ETX_MOST_LOSS_SCALE);
+    if (read->n_good < 0 || read->n_skipped < 0 ||
+        read->n_good > counters->step || read->n_skipped > counters->step)
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: %lld good and %lld skipped steps are not in 0 .. %lld", path,
+            (long long)read->n_good, (long long)read->n_skipped,
+            (long long)counters->step);
+    return ETX_OK;
+}
+
 static const void *tensor_data(
     const struct etx_tensor_file *file, const char *name)
 {
@@ -387,6 +424,8 @@ static void restore_state(
     struct etx_train_best *best = &trainer->best;
 
     trainer->n_rollbacks = state->n_rollbacks;
+    trainer->loss_scale = numbers->loss_scales.now;
+    trainer->snapshot.loss_scale = numbers->loss_scales.snapshot;
     trainer->mean = (struct etx_train_mean){
         .loss = state->mean_loss, .n = state->mean_steps};
     trainer->snapshot.step = state->snapshot_step;
@@ -398,8 +437,8 @@ static void restore_state(
     best->thresholds = make_thresholds(numbers->best_threshold);
 }
 
-/* Nothing can fail any more. */
-static void restore(struct etx_trainer *trainer,
+/* Nothing but a device can fail any more. */
+static etx_status restore(struct etx_trainer *trainer,
     const struct etx_tensor_file *file, const struct numbers *numbers)
 {
     const struct counters *counters = &numbers->counters;
@@ -411,6 +450,7 @@ static void restore(struct etx_trainer *trainer,
     etx_train_set_thresholds(trainer->model, &thresholds);
     trainer->step = counters->step;
     trainer->result = make_result(counters->validated, counters->metric);
+    return etx_train_state_put(trainer);
 }
 
 /* The numbers of a file whose tensors are checked. */
@@ -421,6 +461,7 @@ static void read_numbers(struct numbers *out,
     const struct etx_tensor *best =
         etx_tensor_file_find(file, "best_threshold");
     const struct etx_tensor *state = etx_tensor_file_find(file, "state");
+    const struct etx_tensor *scales = etx_tensor_file_find(file, "loss_scale");
 
     memcpy(&out->counters, tensor_data(file, "counters"),
         sizeof out->counters);
@@ -429,6 +470,8 @@ static void read_numbers(struct numbers *out,
         memcpy(out->best_threshold, best->data, threshold_bytes);
     if (state != NULL)
         memcpy(&out->state, state->data, sizeof out->state);
+    if (scales != NULL)
+        memcpy(&out->loss_scales, scales->data, sizeof out->loss_scales);
 }
 
 etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
@@ -457,9 +500,13 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     read_numbers(&numbers, file, n_thresholds(trainer));
     ETX_CHECK(check_counters(&numbers.counters, trainer, path));
     ETX_CHECK(check_state(&numbers.state, &numbers.counters, trainer, path));
+    ETX_CHECK(check_loss_scale(
+        &numbers.loss_scales.now, &numbers.counters, path));
+    ETX_CHECK(check_loss_scale(
+        &numbers.loss_scales.snapshot, &numbers.counters, path));
     ETX_CHECK(check_thresholds(numbers.threshold, path));
     ETX_CHECK(check_thresholds(numbers.best_threshold, path));
-    restore(trainer, file, &numbers);
+    status = restore(trainer, file, &numbers);
 done:
     etx_tensor_file_free(file);
     etx_bytes_release(&bytes);

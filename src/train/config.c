@@ -14,7 +14,8 @@ static const char *const stage_names[] = {
 
 static const char *const top_keys[] = {"stage", "seed", "model", "label",
     "schedule", "optimiser", "truth", "sampling", "loss", "augmentation",
-    "validation", "stability", "memory"};
+    "validation", "stability", "memory", "arithmetic",
+    "loss_scaling"};
 
 static etx_status check_keys(const json_t *json)
 {

@@ -72,7 +72,11 @@ enum etx_criterion {
 };
 
 /* Of the latents that are kept. */
-enum etx_memory_precision { ETX_MEMORY_FLOAT32, ETX_MEMORY_BF16 };
+enum etx_memory_precision {
+    ETX_MEMORY_FLOAT32,
+    ETX_MEMORY_BF16,
+    ETX_MEMORY_FP16
+};
 
 struct etx_train_schedule {
     int32_t n_steps;
@@ -174,6 +178,19 @@ struct etx_train_memory {
     int32_t precision;     /* enum etx_memory_precision */
 };
 
+/* Of the products of matrices in a step. */
+enum etx_products { ETX_PRODUCTS_FLOAT32, ETX_PRODUCTS_FP16 };
+
+struct etx_train_arithmetic {
+    int32_t products; /* enum etx_products; fp16 is a device's */
+};
+
+/* What the loss is multiplied by for the backward. */
+struct etx_train_loss_scaling {
+    float initial;        /* a power of two; 0 = the loss as it is */
+    int32_t double_every; /* steps without a gradient that is not finite */
+};
+
 struct etx_train_config {
     int32_t stage; /* enum etx_train_stage */
     int32_t seed;
@@ -186,6 +203,8 @@ struct etx_train_config {
     struct etx_train_validation validation;
     struct etx_train_stability stability;
     struct etx_train_memory memory;
+    struct etx_train_arithmetic arithmetic;
+    struct etx_train_loss_scaling loss_scaling;
     json_t *json; /* the whole; released by _clear */
 };
 

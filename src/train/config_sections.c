@@ -1,7 +1,8 @@
 /* train/config_sections.c -- the sections of a training config.
  *
- * One table of options a section; the sections sampling and loss have one a
- * stage, so that a key which the stage would not read is refused.
+ * One table of options a section; where stages differ it is shorter for some,
+ * or there is one a stage, so that a key which the stage would not read is
+ * refused.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/config.h"
@@ -33,7 +34,8 @@ static const char *const criterion_names[] = {
 
 static const char *const teacher_names[] = {"score", "decision", NULL};
 static const char *const pt_target_names[] = {"log", "inverse", NULL};
-static const char *const precision_names[] = {"float32", "bf16", NULL};
+static const char *const precision_names[] = {"float32", "bf16", "fp16", NULL};
+static const char *const product_names[] = {"float32", "fp16", NULL};
 
 static struct etx_option int_option(
     const char *key, int32_t *value, double low, double high)
@@ -114,6 +116,7 @@ static void set_defaults(struct etx_train_config *config)
         config->validation.target_efficiency = 0.999f;
     config->stability = (struct etx_train_stability){
         .spike_window = 50, .snapshot_every = 200, .most_rollbacks = 10};
+    config->loss_scaling.double_every = 2000;
 }
 
 static etx_status read_schedule(
@@ -150,25 +153,28 @@ static etx_status read_optimiser(
     return etx_options_read("optimiser", json, options, COUNT(options));
 }
 
-static etx_status read_truth(struct etx_train_truth *truth, const json_t *json)
+/* Weights of true pairs mean nothing to a cascade, which learns from scores. */
+static etx_status read_truth(
+    struct etx_train_truth *truth, const json_t *json, int32_t stage)
 {
     const struct etx_option options[] = {
         float_option("min_pt", &truth->min_pt, 0.0, 1e6),
-        float_option("low_pt_weight", &truth->low_pt_weight, 0.0, 1e3),
-        choice_option(
-            "same_particle", &truth->same_particle, same_particle_names),
         choice_option("pairs", &truth->pairs, pair_names),
         float_option("max_eta", &truth->max_eta, 0.0, 1e3),
         int_option("min_hits", &truth->min_hits, 0.0, LARGEST_INT),
         bool_option("drop_noise", &truth->drop_noise),
         float_option(
             "background_min_pt", &truth->background_min_pt, 0.0, 1e6),
+        float_option("low_pt_weight", &truth->low_pt_weight, 0.0, 1e3),
+        choice_option(
+            "same_particle", &truth->same_particle, same_particle_names),
         float_option(
             "displaced_radius", &truth->displaced_radius, 0.0, 1e6),
         float_option(
             "displaced_weight", &truth->displaced_weight, 0.0, 1e3)};
 
-    return etx_options_read("truth", json, options, COUNT(options));
+    return etx_options_read("truth", json, options,
+        stage == ETX_TRAIN_CASCADE ? COUNT(options) - 4 : COUNT(options));
 }
 
 static etx_status read_sampling(struct etx_train_sampling *sampling,
@@ -324,6 +330,36 @@ static etx_status read_memory(
     return etx_options_read("memory", json, options, COUNT(options));
 }
 
+static etx_status read_arithmetic(
+    struct etx_train_arithmetic *arithmetic, const json_t *json)
+{
+    const struct etx_option options[] = {
+        choice_option("products", &arithmetic->products, product_names)};
+
+    return etx_options_read("arithmetic", json, options, COUNT(options));
+}
+
+/* Powers of two alone change no gradient by a rounding. */
+static etx_status read_loss_scaling(
+    struct etx_train_loss_scaling *scaling, const json_t *json)
+{
+    const struct etx_option options[] = {
+        float_option("initial", &scaling->initial, 0.0, 0x1p126),
+        int_option(
+            "double_every", &scaling->double_every, 1.0, LARGEST_INT)};
+    const etx_status status =
+        etx_options_read("loss_scaling", json, options, COUNT(options));
+    int exponent;
+
+    if (status == ETX_OK && scaling->initial != 0.0f &&
+        (scaling->initial < 1.0f || frexpf(scaling->initial, &exponent) != 0.5f))
+        return etx_fail(ETX_ERR_FORMAT,
+            "loss_scaling: initial %.9g is neither 0 nor a power of two from "
+            "1 on",
+            (double)scaling->initial);
+    return status;
+}
+
 etx_status etx_train_config_read_sections(
     struct etx_train_config *config, const json_t *json)
 {
@@ -334,7 +370,8 @@ etx_status etx_train_config_read_sections(
         &config->schedule, json_object_get(json, "schedule")));
     ETX_CHECK(read_optimiser(
         &config->optimiser, json_object_get(json, "optimiser")));
-    ETX_CHECK(read_truth(&config->truth, json_object_get(json, "truth")));
+    ETX_CHECK(read_truth(
+        &config->truth, json_object_get(json, "truth"), config->stage));
     ETX_CHECK(read_sampling(&config->sampling,
         json_object_get(json, "sampling"), config->stage));
     ETX_CHECK(read_loss(
@@ -347,6 +384,10 @@ etx_status etx_train_config_read_sections(
         &config->stability, json_object_get(json, "stability")));
     scale_learning_rate(&config->schedule, config->sampling.n_graphs);
     ETX_CHECK(read_memory(&config->memory, json_object_get(json, "memory")));
+    ETX_CHECK(read_arithmetic(
+        &config->arithmetic, json_object_get(json, "arithmetic")));
+    ETX_CHECK(read_loss_scaling(
+        &config->loss_scaling, json_object_get(json, "loss_scaling")));
 done:
     return status;
 }

@@ -38,7 +38,7 @@ struct etx_edge_norm etx_edge_norm(
 {
     const double n = sums->n_true + sums->n_false;
     struct etx_edge_norm norm = {
-        .scale = inverse(n), .pt_scale = inverse(sums->n_true),
+        .scale = inverse(n), .loss_scale = 1.0, .pt_scale = inverse(sums->n_true),
         .true_factor = 1.0f, .false_factor = 1.0f};
 
     switch ((enum etx_reduction)reduction) {
@@ -80,7 +80,7 @@ etx_status etx_edge_loss(double *loss, float *d_logit,
         .pos_weight = options->positive_weight,
         .focal_gamma = options->focal_gamma,
         .loss_sum = &sum,
-        .scale = (float)norm->scale,
+        .scale = (float)(norm->scale * norm->loss_scale),
         .d_logit = d_logit};
     etx_status status;
 

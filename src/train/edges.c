@@ -83,7 +83,7 @@ static void add_sums(
 /* What the loss of graph w is divided by: the edges of all graphs, or its own
  * and the number of graphs that have edges. */
 static struct etx_edge_norm choose_norm(const struct etx_train_loss *options,
-    const struct etx_step *step, int32_t w)
+    const struct etx_step *step, int32_t w, double loss_scale)
 {
     struct etx_edge_sums all = {.weight = 0.0};
     struct etx_edge_sums own = {.weight = 0.0};
@@ -94,21 +94,27 @@ static struct etx_edge_norm choose_norm(const struct etx_train_loss *options,
         add_sums(&all, step->sums + k);
         n_filled += step->sums[k].weight > 0.0;
     }
-    if (options->average == ETX_AVERAGE_PAIRS || n_filled == 0.0)
-        return etx_edge_norm(&all, options->reduction);
-    add_sums(&own, step->sums + w);
-    norm = etx_edge_norm(&own, options->reduction);
-    norm.scale /= n_filled;
-    norm.pt_scale /= n_filled;
+    if (options->average == ETX_AVERAGE_PAIRS || n_filled == 0.0) {
+        norm = etx_edge_norm(&all, options->reduction);
+    } else {
+        add_sums(&own, step->sums + w);
+        norm = etx_edge_norm(&own, options->reduction);
+        norm.scale /= n_filled;
+        norm.pt_scale /= n_filled;
+    }
+    norm.loss_scale = loss_scale;
     return norm;
 }
 
 struct etx_tape etx_train_tape(const struct etx_trainer *trainer)
 {
+    static const int32_t half[] = {[ETX_MEMORY_FLOAT32] = ETX_HALF_NONE,
+        [ETX_MEMORY_BF16] = ETX_HALF_BFLOAT16,
+        [ETX_MEMORY_FP16] = ETX_HALF_FLOAT16};
     const struct etx_train_memory *memory = &trainer->config.memory;
 
     return (struct etx_tape){.recomputes = memory->checkpointing,
-        .is_half = memory->precision == ETX_MEMORY_BF16};
+        .half = half[memory->precision]};
 }
 
 /* Room for what the momentum head says, and its gradient. */
@@ -163,6 +169,8 @@ static etx_status run_network(struct etx_trainer *trainer,
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     if (wedge->pt_target != NULL)
         ETX_CHECK(take_pt(&tape, &d_pt, arena, graph->n_edges));
+    context->stream->is_half =
+        trainer->config.arithmetic.products == ETX_PRODUCTS_FP16;
     ETX_CHECK(network->arch->forward(network, context, &input, &tape, logit));
     ETX_CHECK(etx_edge_loss(&part, d_logit, context, &trainer->config.loss,
         &target->norm, graph->n_edges, logit, wedge->edges.target + first,
@@ -170,12 +178,14 @@ static etx_status run_network(struct etx_trainer *trainer,
     if (wedge->pt_target != NULL)
         part += etx_pt_loss(d_pt, graph->n_edges, tape.pt,
             wedge->pt_target + first,
-            target->norm.pt_scale * (double)trainer->config.loss.pt_weight);
+            target->norm.pt_scale * (double)trainer->config.loss.pt_weight,
+            target->norm.loss_scale);
     ETX_CHECK(network->arch->backward(
         network, context, &input, &tape, d_logit, gradient));
     ETX_CHECK(etx_train_gradient_close(trainer, target->gradient, gradient));
     *target->loss += part;
 done:
+    context->stream->is_half = 0;
     etx_graph_free(copy);
     etx_arena_reset(arena, mark);
     return status;
@@ -247,14 +257,15 @@ static etx_status run_wedges(struct etx_slices *slices,
 
     for (int32_t k = 0; k < step->n_graphs; k++) {
         struct target target = {
-            .norm = choose_norm(&trainer->config.loss, step, k),
+            .norm = choose_norm(&trainer->config.loss, step, k,
+                etx_train_loss_scale(trainer)),
             .loss = step->loss + k};
 
         if (!etx_step_is_mine(step, trainer, k))
             continue;
         ETX_CHECK(etx_slices_open(&target.gradient, slices, k));
         ETX_CHECK(run_wedge(trainer, wedge + k, &target));
-        etx_slices_close(slices);
+        ETX_CHECK(etx_slices_close(slices));
     }
     step->network_seconds = etx_train_now() - begin;
 done:

@@ -99,6 +99,7 @@ static etx_status pair_loss(double *loss, float *d_point,
     const struct scales *scales)
 {
     const struct etx_train_loss *options = &trainer->config.loss;
+    const double loss_scale = etx_train_loss_scale(trainer);
     double positive_sum = 0.0;
     double negative_sum = 0.0;
     struct etx_hinge_loss_args args = {.n_points = wedge->sample.n_hits,
@@ -106,8 +107,8 @@ static etx_status pair_loss(double *loss, float *d_point,
         .hinge = options->hinge,
         .margin = options->margin,
         .point = wedge->point,
-        .positive_scale = (float)scales->positive,
-        .negative_scale = (float)scales->negative,
+        .positive_scale = (float)(scales->positive * loss_scale),
+        .negative_scale = (float)(scales->negative * loss_scale),
         .positive_sum = &positive_sum,
         .negative_sum = &negative_sum,
         .d_point = d_point};
@@ -201,7 +202,7 @@ static etx_status run_wedges(struct etx_slices *slices,
         ETX_CHECK(etx_slices_open(&gradient, slices, k));
         ETX_CHECK(
             go_back(step->loss + k, gradient, trainer, wedge + k, &scales));
-        etx_slices_close(slices);
+        ETX_CHECK(etx_slices_close(slices));
     }
     step->network_seconds += etx_train_now() - begin;
 done:

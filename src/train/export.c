@@ -131,6 +131,7 @@ etx_status etx_trainer_export(
     struct etx_model *model = NULL;
     etx_status status;
 
+    ETX_CHECK(etx_train_state_get(trainer));
     ETX_CHECK(make_export_config(&config, trainer));
     ETX_CHECK(etx_model_from_config(&model, config));
     for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++)
@@ -162,6 +163,8 @@ uint64_t etx_train_hash_state(const struct etx_trainer *trainer)
     uint64_t hash = etx_hash_bytes(
         ETX_HASH_START, &trainer->step, sizeof trainer->step);
 
+    if (etx_train_state_get(trainer) != ETX_OK)
+        return 0;
     hash = hash_array(hash, trainer, trainer->stage->network->value);
     hash = hash_array(hash, trainer, trainer->m);
     hash = hash_array(hash, trainer, trainer->v);

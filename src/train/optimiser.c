@@ -7,63 +7,73 @@
 
 #include <math.h>
 
-double etx_train_norm(int64_t n, const float *value)
+etx_status etx_train_norm(
+    double *out, const struct etx_trainer *trainer, const float *value)
 {
+    const struct etx_context *context = trainer->context;
     double sum = 0.0;
+    const struct etx_sum_squares_args args = {
+        .n = trainer->stage->network->n_values, .x = value, .sum = &sum};
+    const etx_status status =
+        context->ops->sum_squares(context->stream, &args);
 
-    for (int64_t k = 0; k < n; k++)
-        sum += (double)value[k] * (double)value[k];
-    return sqrt(sum);
+    *out = sqrt(sum);
+    return status;
 }
 
-static void scale_values(int64_t n, float *value, float factor)
+/* Undo the scale of the loss and clip: one factor, as the scale is a power of
+ * two. */
+static etx_status scale_gradient(
+    const struct etx_trainer *trainer, double norm)
 {
-    for (int64_t k = 0; k < n; k++)
-        value[k] *= factor;
+    const struct etx_context *context = trainer->context;
+    const double clip = (double)trainer->config.optimiser.gradient_clip;
+    const double clipped = clip > 0.0 && norm > clip ? clip / norm : 1.0;
+    const struct etx_scale_args args = {
+        .n = trainer->stage->network->n_values,
+        .factor = (float)clipped / (float)etx_train_loss_scale(trainer),
+        .y = trainer->gradient};
+
+    return args.factor == 1.0f ? ETX_OK
+                               : context->ops->scale(context->stream, &args);
 }
 
-/* One block of parameters; weight decay belongs to weights alone. */
-static etx_status update_parameter(struct etx_trainer *trainer,
-    const struct etx_parameter *parameter, int64_t step, float learning_rate)
+static etx_status update(
+    const struct etx_trainer *trainer, int64_t step, float learning_rate)
 {
     const struct etx_train_optimiser *options = &trainer->config.optimiser;
-    const int64_t at = parameter->offset;
-    const struct etx_adamw_args args = {
-        .n = (int64_t)parameter->n_rows * parameter->n_cols,
+    const struct etx_train_there *there = &trainer->there;
+    const struct etx_context *context = trainer->context;
+    const struct etx_adamw_args args = {.n = there->network.n_values,
         .step = step,
         .learning_rate = learning_rate,
         .beta1 = options->beta1,
         .beta2 = options->beta2,
         .eps = options->eps,
-        .weight_decay = parameter->decays ? options->weight_decay : 0.0f,
-        .gradient = trainer->gradient + at,
-        .parameter = trainer->stage->network->value + at,
-        .m = trainer->m + at,
-        .v = trainer->v + at,
-        .v_max = trainer->v_max == NULL ? NULL : trainer->v_max + at};
+        .weight_decay = options->weight_decay,
+        .decays = there->decays,
+        .gradient = trainer->gradient,
+        .parameter = there->network.value,
+        .m = there->m,
+        .v = there->v,
+        .v_max = there->v_max};
 
-    return etx_host_of(trainer->context)
-        ->ops->adamw(etx_train_host(trainer), &args);
+    return context->ops->adamw(context->stream, &args);
 }
 
 etx_status etx_train_update(struct etx_trainer *trainer, int64_t step,
     float learning_rate, double norm)
 {
-    const struct etx_network *network = trainer->stage->network;
-    const double clip = (double)trainer->config.optimiser.gradient_clip;
-    etx_status status = ETX_OK;
+    etx_status status;
 
     if (!isfinite(norm))
         return etx_fail(ETX_ERR_ARGUMENT,
             "step %d: the gradient is not finite; a smaller learning_rate "
             "than %.9g may help",
             (int)step, (double)trainer->config.schedule.learning_rate);
-    if (clip > 0.0 && norm > clip)
-        scale_values(
-            network->n_values, trainer->gradient, (float)(clip / norm));
-    for (int32_t p = 0; p < network->n_parameters; p++)
-        ETX_CHECK(update_parameter(
-            trainer, network->parameter + p, step, learning_rate));
+    ETX_CHECK(scale_gradient(trainer, norm));
+    ETX_CHECK(update(
+        trainer, step - trainer->loss_scale.n_skipped, learning_rate));
 done:
     return status;
 }

@@ -1,9 +1,7 @@
-/* train/place.c -- the network of the stage where the context computes.
+/* train/place.c -- what a step reads, where the context computes.
  *
- * The state of a training, its events and its graphs are on the host. On a
- * device the parameters are copied there for a step, the network runs there
- * on copies of what it reads, and the gradient comes back; on the CPU nothing
- * is copied.
+ * Events and graphs of a training are on the host. On a device the network
+ * runs on copies of what it reads; on the CPU nothing is copied.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer.h"
@@ -41,17 +39,11 @@ done:
     return status;
 }
 
-etx_status etx_train_enter(struct etx_trainer *trainer)
-{
-    return etx_stage_network(&trainer->there.network, trainer->context,
-        trainer->stage->network);
-}
-
 etx_status etx_train_gradient_open(
     float **there, const struct etx_trainer *trainer, float *gradient)
 {
     *there = gradient;
-    if (trainer->context->stream->place == NULL)
+    if (trainer->context->stream->place == NULL || trainer->team.n_ranks == 1)
         return ETX_OK;
     return etx_train_zeros(
         there, trainer, trainer->stage->network->n_values, "gradient");

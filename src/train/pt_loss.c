@@ -54,7 +54,7 @@ done:
 }
 
 double etx_pt_loss(float *d_pt, int64_t n, const float *pt,
-    const float *target, double scale)
+    const float *target, double scale, double gradient_scale)
 {
     double sum = 0.0;
 
@@ -62,7 +62,7 @@ double etx_pt_loss(float *d_pt, int64_t n, const float *pt,
         const double miss =
             isnan(target[e]) ? 0.0 : (double)pt[e] - (double)target[e];
 
-        d_pt[e] = (float)(2.0 * scale * miss);
+        d_pt[e] = (float)(2.0 * scale * gradient_scale * miss);
         sum += miss * miss;
     }
     return scale * sum;

@@ -15,24 +15,28 @@ static int64_t count_values(const struct etx_slices *slices)
     return slices->trainer->stage->network->n_values;
 }
 
-static void add_to(float *sum, const float *value, int64_t n)
+static etx_status add_to(
+    const struct etx_slices *slices, float *sum, const float *value)
 {
-    for (int64_t i = 0; i < n; i++)
-        sum[i] += value[i];
+    const struct etx_add_args args = {
+        .n = count_values(slices), .alpha = 1.0f, .x = value, .y = sum};
+
+    return slices->where->ops->add(slices->where->stream, &args);
 }
 
 static etx_status take_slice(float **out, struct etx_slices *slices)
 {
-    const int64_t n = count_values(slices);
+    const struct etx_context *where = slices->where;
+    struct etx_fill_args args = {.n = count_values(slices)};
     etx_status status = ETX_OK;
 
     if (slices->n_spare > 0)
         *out = slices->spare[--slices->n_spare];
     else
-        ETX_CHECK(etx_arena_take(out,
-            etx_train_host(slices->trainer)->arena, n, sizeof **out,
-            "gradient"));
-    memset(*out, 0, (size_t)n * sizeof **out);
+        ETX_CHECK(etx_arena_take(
+            out, where->stream->arena, args.n, sizeof **out, "gradient"));
+    args.y = *out;
+    ETX_CHECK(where->ops->fill(where->stream, &args));
 done:
     return status;
 }
@@ -43,7 +47,11 @@ etx_status etx_slices_begin(struct etx_slices *slices,
     etx_status status;
 
     *slices = (struct etx_slices){
-        .trainer = trainer, .n_graphs = n_graphs, .owner = owner};
+        .trainer = trainer,
+        .where = trainer->team.n_ranks == 1 ? trainer->context
+                                            : etx_host_of(trainer->context),
+        .n_graphs = n_graphs,
+        .owner = owner};
     ETX_CHECK(etx_arena_take(&slices->kept, etx_train_host(trainer)->arena,
         n_graphs, sizeof(*slices->kept), "gradients of graphs"));
     memset(slices->kept, 0, (size_t)n_graphs * sizeof(*slices->kept));
@@ -65,40 +73,63 @@ done:
     return status;
 }
 
-void etx_slices_close(struct etx_slices *slices)
+etx_status etx_slices_close(struct etx_slices *slices)
 {
     float *sum = slices->open;
     int32_t at = 0;
+    etx_status status = ETX_OK;
 
     if (slices->trainer->team.n_ranks > 1)
-        return;
+        return ETX_OK;
     for (; slices->is_full[at]; at++) {
-        add_to(slices->level[at], sum, count_values(slices));
+        ETX_CHECK(add_to(slices, slices->level[at], sum));
         slices->spare[slices->n_spare++] = sum;
         sum = slices->level[at];
         slices->is_full[at] = 0;
     }
     slices->level[at] = sum;
     slices->is_full[at] = 1;
+done:
+    return status;
 }
 
-/* Alone: the sums of the levels, smallest first, as the tree has them. */
-static const float *add_levels(struct etx_slices *slices)
+/* Alone: *out = the sum of the levels, smallest first, as the tree has them. */
+static etx_status add_levels(const float **out, const struct etx_slices *slices)
 {
     float *sum = NULL;
+    etx_status status = ETX_OK;
 
     for (int32_t at = 0; at < ETX_SLICE_LEVELS; at++) {
         if (!slices->is_full[at])
             continue;
         if (sum != NULL)
-            add_to(slices->level[at], sum, count_values(slices));
+            ETX_CHECK(add_to(slices, slices->level[at], sum));
         sum = slices->level[at];
     }
-    return sum;
+    *out = sum;
+done:
+    return status;
+}
+
+static etx_status finish_alone(const struct etx_slices *slices)
+{
+    const struct etx_context *where = slices->where;
+    const int64_t n = count_values(slices);
+    struct etx_columns_args args = {.n_rows = 1,
+        .width = (int32_t)n,
+        .x_stride = n,
+        .y_stride = n,
+        .y = slices->trainer->gradient};
+    etx_status status;
+
+    ETX_CHECK(add_levels(&args.x, slices));
+    ETX_CHECK(where->ops->columns(where->stream, &args));
+done:
+    return status;
 }
 
 /* One slice a rank: zeros where it has no graph. */
-static etx_status sum_ranks(struct etx_slices *slices)
+static etx_status sum_ranks(float *sum, struct etx_slices *slices)
 {
     const etx_team *team = &slices->trainer->team;
     struct etx_arena *arena = etx_train_host(slices->trainer)->arena;
@@ -116,31 +147,38 @@ static etx_status sum_ranks(struct etx_slices *slices)
     if (slices->open == NULL)
         ETX_CHECK(take_slice(&slices->open, slices));
     slice[team->rank] = slices->open;
-    ETX_CHECK(team->sum_slices(team->self, slices->trainer->gradient,
-        count_values(slices), team->n_ranks, owner, slice));
+    ETX_CHECK(team->sum_slices(team->self, sum, count_values(slices),
+        team->n_ranks, owner, slice));
 done:
     return status;
 }
 
 etx_status etx_slices_finish(struct etx_slices *slices)
 {
-    struct etx_trainer *trainer = slices->trainer;
-    const etx_team *team = &trainer->team;
+    const etx_team *team = &slices->trainer->team;
+    const int64_t n = count_values(slices);
+    float *sum;
+    etx_status status;
 
-    if (team->n_ranks == 1) {
-        memcpy(trainer->gradient, add_levels(slices),
-            (size_t)count_values(slices) * sizeof *trainer->gradient);
-        return ETX_OK;
-    }
+    if (team->n_ranks == 1)
+        return finish_alone(slices);
+    ETX_CHECK(etx_arena_take(&sum, slices->where->stream->arena, n,
+        sizeof *sum, "gradient of the step"));
     if (team->is_fast)
-        return sum_ranks(slices);
-    return team->sum_slices(team->self, trainer->gradient,
-        count_values(slices), slices->n_graphs, slices->owner, slices->kept);
+        ETX_CHECK(sum_ranks(sum, slices));
+    else
+        ETX_CHECK(team->sum_slices(team->self, sum, n, slices->n_graphs,
+            slices->owner, slices->kept));
+    ETX_CHECK(etx_place_put(slices->trainer->context->stream->place,
+        slices->trainer->gradient, sum, n, sizeof *sum));
+done:
+    return status;
 }
 
 void etx_slices_sum(float *const *slice, int64_t n_slices, int64_t n_values)
 {
     for (int64_t stride = 1; stride < n_slices; stride *= 2)
         for (int64_t k = 0; k + stride < n_slices; k += 2 * stride)
-            add_to(slice[k], slice[k + stride], n_values);
+            for (int64_t i = 0; i < n_values; i++)
+                slice[k][i] += slice[k + stride][i];
 }

@@ -15,6 +15,7 @@
 /* Under construction; everything in scratch. */
 struct etx_slices {
     struct etx_trainer *trainer;
+    struct etx_context *where; /* the context, or its host */
     int64_t n_graphs;
     const int32_t *owner; /* [n_graphs] */
     float **kept;         /* [n_graphs] of a team: those of this rank */
@@ -28,13 +29,14 @@ struct etx_slices {
 etx_status etx_slices_begin(struct etx_slices *slices,
     struct etx_trainer *trainer, int64_t n_graphs, const int32_t *owner);
 
-/* *out [n_values]: where graph k, of this rank, adds its gradient. Called in
- * the order of the graphs. */
+/* *out [n_values]: where graph k, of this rank, adds its gradient: of a team on
+ * the host, alone where the context computes. Called in the order of the
+ * graphs. */
 etx_status etx_slices_open(
     float **out, struct etx_slices *slices, int64_t k);
 
 /* That gradient is complete. */
-void etx_slices_close(struct etx_slices *slices);
+etx_status etx_slices_close(struct etx_slices *slices);
 
 /* trainer->gradient = the sum over the graphs of all ranks. */
 etx_status etx_slices_finish(struct etx_slices *slices);

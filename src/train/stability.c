@@ -48,22 +48,27 @@ void etx_train_snapshot_close(struct etx_trainer *trainer)
     etx_release(trainer->snapshot.v_max);
 }
 
-void etx_train_snapshot_take(struct etx_trainer *trainer)
+etx_status etx_train_snapshot_take(struct etx_trainer *trainer)
 {
     struct etx_train_snapshot *snapshot = &trainer->snapshot;
     const struct etx_network *network = trainer->stage->network;
     const size_t bytes = (size_t)network->n_values * sizeof(float);
+    etx_status status = ETX_OK;
 
     if (!is_on(trainer) || trainer->step == snapshot->step ||
         trainer->step % trainer->config.stability.snapshot_every != 0)
-        return;
+        return ETX_OK;
+    ETX_CHECK(etx_train_state_get(trainer));
     snapshot->step = trainer->step;
     snapshot->mean = trainer->mean;
+    snapshot->loss_scale = trainer->loss_scale;
     memcpy(snapshot->parameter, network->value, bytes);
     memcpy(snapshot->m, trainer->m, bytes);
     memcpy(snapshot->v, trainer->v, bytes);
     if (trainer->v_max != NULL)
         memcpy(snapshot->v_max, trainer->v_max, bytes);
+done:
+    return status;
 }
 
 /* Over the first spike_window losses their mean, then a running one. */
@@ -106,10 +111,11 @@ etx_status etx_train_roll_back(struct etx_trainer *trainer, double loss)
     trainer->n_rollbacks++;
     trainer->step = snapshot->step;
     trainer->mean = snapshot->mean;
+    trainer->loss_scale = snapshot->loss_scale;
     memcpy(network->value, snapshot->parameter, bytes);
     memcpy(trainer->m, snapshot->m, bytes);
     memcpy(trainer->v, snapshot->v, bytes);
     if (trainer->v_max != NULL)
         memcpy(trainer->v_max, snapshot->v_max, bytes);
-    return ETX_OK;
+    return etx_train_state_put(trainer);
 }

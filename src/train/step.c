@@ -78,7 +78,6 @@ etx_status etx_step_begin(struct etx_step *step, struct etx_trainer *trainer,
     memset(step->sums, 0, (size_t)n_graphs * sizeof *step->sums);
     memset(step->loss, 0, (size_t)n_graphs * sizeof *step->loss);
     ETX_CHECK(agree(trainer, step));
-    ETX_CHECK(etx_train_enter(trainer));
 done:
     return status;
 }

@@ -59,6 +59,8 @@ static void clear_report(
         .network_seconds = nothing,
         .pt_error = nothing,
         .pt_spread = nothing,
+        .loss_scale = nothing,
+        .n_skipped = (int32_t)trainer->loss_scale.n_skipped,
         .n_rollbacks = (int32_t)trainer->n_rollbacks,
         .seconds = etx_train_now() - trainer->start};
 }
@@ -105,13 +107,15 @@ static etx_status find_gradient(struct etx_trainer *trainer, int64_t number,
     else
         ETX_CHECK(etx_train_edges(trainer, &step));
     ETX_CHECK(etx_step_share_losses(&step, trainer, report));
-    report->gradient_norm = etx_train_norm(
-        trainer->stage->network->n_values, trainer->gradient);
+    ETX_CHECK(
+        etx_train_norm(&report->gradient_norm, trainer, trainer->gradient));
+    report->gradient_norm /= etx_train_loss_scale(trainer);
 done:
     return status;
 }
 
-/* Update the parameters, unless the step is a spike: then go back. */
+/* Update the parameters, unless the scale of the loss was too large, or the
+ * step is a spike: then go back. */
 static etx_status take_step(struct etx_trainer *trainer, int64_t step,
     etx_training_report *report)
 {
@@ -121,15 +125,22 @@ static etx_status take_step(struct etx_trainer *trainer, int64_t step,
     etx_status status;
 
     report->learning_rate = (double)learning_rate;
-    if (etx_train_is_spike(trainer, report->loss, report->gradient_norm)) {
+    if (trainer->config.loss_scaling.initial > 0.0f)
+        report->loss_scale = etx_train_loss_scale(trainer);
+    if (etx_train_loss_scale_skips(trainer, report->gradient_norm)) {
+        report->is_skipped = 1;
+        trainer->step = step;
+    } else if (etx_train_is_spike(trainer, report->loss, report->gradient_norm)) {
         ETX_CHECK(etx_train_roll_back(trainer, report->loss));
         report->is_rollback = 1;
         report->n_rollbacks = (int32_t)trainer->n_rollbacks;
     } else {
         ETX_CHECK(etx_train_update(
             trainer, step, learning_rate, report->gradient_norm));
+        etx_train_loss_scale_grow(trainer);
         trainer->step = step;
     }
+    report->n_skipped = (int32_t)trainer->loss_scale.n_skipped;
 done:
     return status;
 }
@@ -160,19 +171,19 @@ static void read_ahead(struct etx_trainer *trainer)
 etx_status etx_trainer_run_step(
     struct etx_trainer *trainer, etx_training_report *report)
 {
-    const struct etx_network *network = trainer->stage->network;
     const struct etx_train_marks marks = etx_train_mark(trainer);
     const int64_t step = trainer->step + 1;
     etx_status status;
 
     clear_report(trainer, report);
     ETX_CHECK(check_step(trainer));
-    etx_train_snapshot_take(trainer);
+    ETX_CHECK(etx_train_snapshot_take(trainer));
     ETX_CHECK(find_gradient(trainer, step, report));
     ETX_CHECK(etx_train_meet_parts(trainer));
     ETX_CHECK(take_step(trainer, step, report));
     report->step = trainer->step;
-    report->weight_norm = etx_train_norm(network->n_values, network->value);
+    ETX_CHECK(etx_train_norm(
+        &report->weight_norm, trainer, trainer->there.network.value));
     report->is_finished = etx_trainer_finished(trainer);
     report->seconds = etx_train_now() - trainer->start;
     read_ahead(trainer);
@@ -188,13 +199,14 @@ etx_status etx_trainer_run_validation(
     etx_status status;
 
     clear_report(trainer, report);
-    status = etx_train_validate(trainer, report);
+    ETX_CHECK(etx_train_state_get(trainer));
+    ETX_CHECK(etx_train_validate(trainer, report));
+    report->is_best = etx_train_note_result(trainer);
+    ETX_CHECK(etx_train_norm(
+        &report->weight_norm, trainer, trainer->there.network.value));
+done:
     etx_train_leave_parts(trainer, status);
-    if (status == ETX_OK)
-        report->is_best = etx_train_note_result(trainer);
     report->is_finished = etx_trainer_finished(trainer);
-    report->weight_norm = etx_train_norm(
-        trainer->stage->network->n_values, trainer->stage->network->value);
     report->seconds = etx_train_now() - trainer->start;
     return status;
 }

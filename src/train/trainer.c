@@ -271,6 +271,22 @@ done:
     return status;
 }
 
+/* Points of an embedding are float32 in any case (docs/cuda.md). */
+static etx_status check_products(const struct etx_trainer *trainer)
+{
+    if (trainer->config.arithmetic.products == ETX_PRODUCTS_FLOAT32)
+        return ETX_OK;
+    if (trainer->context->stream->place == NULL)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "training config: arithmetic.products \"fp16\" is of trainings on "
+            "a device");
+    if (trainer->config.stage == ETX_TRAIN_EMBEDDING)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: arithmetic.products \"fp16\" is of networks "
+            "that score edges, not of the stage embedding");
+    return ETX_OK;
+}
+
 static etx_status check_device(const struct etx_trainer *trainer)
 {
     const struct etx_arch *arch = trainer->stage->network->arch;
@@ -281,22 +297,19 @@ static etx_status check_device(const struct etx_trainer *trainer)
     if (arch->is_host_only)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "%s: this network runs on the CPU only", arch->name);
-    if (config->stage == ETX_TRAIN_CASCADE || config->memory.checkpointing ||
-        config->memory.precision != ETX_MEMORY_FLOAT32 ||
-        config->loss.pt_weight > 0.0f)
+    if (config->stage == ETX_TRAIN_CASCADE || config->loss.pt_weight > 0.0f)
         return etx_fail(ETX_ERR_UNSUPPORTED,
-            "training config: the stage cascade, the section \"memory\" and "
-            "loss.pt_weight are of trainings on the CPU");
+            "training config: the stage cascade and loss.pt_weight are of "
+            "trainings on the CPU");
     return ETX_OK;
 }
 
-static etx_status take_moments(struct etx_trainer *trainer)
+/* Moments of the host, and all of the state where the context computes. */
+static etx_status take_state(struct etx_trainer *trainer)
 {
     const int64_t n = trainer->stage->network->n_values;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(
-        &trainer->gradient, n, sizeof *trainer->gradient, "gradient"));
     ETX_CHECK(etx_alloc(&trainer->m, n, sizeof *trainer->m, "moments"));
     ETX_CHECK(etx_alloc(&trainer->v, n, sizeof *trainer->v, "moments"));
     if (trainer->config.optimiser.amsgrad)
@@ -306,6 +319,8 @@ static etx_status take_moments(struct etx_trainer *trainer)
         ETX_CHECK(etx_alloc(&trainer->best.parameter, n,
             sizeof *trainer->best.parameter, "best parameters"));
     ETX_CHECK(etx_train_snapshot_open(trainer));
+    ETX_CHECK(etx_train_state_open(trainer));
+    etx_train_loss_scale_open(trainer);
 done:
     return status;
 }
@@ -328,13 +343,14 @@ etx_status etx_trainer_open(struct etx_trainer **out,
     ETX_CHECK(etx_train_config_read(&trainer->config, config));
     ETX_CHECK(make_model(trainer, start));
     ETX_CHECK(check_device(trainer));
+    ETX_CHECK(check_products(trainer));
     ETX_CHECK(check_augmentation(trainer));
     ETX_CHECK(check_chunks(trainer));
     ETX_CHECK(check_votes(trainer));
     ETX_CHECK(check_memory(trainer));
     ETX_CHECK(check_pt(trainer));
     ETX_CHECK(hash_trainer(trainer));
-    ETX_CHECK(take_moments(trainer));
+    ETX_CHECK(take_state(trainer));
     *out = trainer;
     trainer = NULL;
 done:
@@ -356,7 +372,7 @@ void etx_trainer_close(struct etx_trainer *trainer)
     etx_train_cache_close(trainer->cache);
     clear_events(&trainer->training);
     clear_events(&trainer->validation);
-    etx_release(trainer->gradient);
+    etx_train_state_close(trainer);
     etx_release(trainer->m);
     etx_release(trainer->v);
     etx_release(trainer->v_max);

@@ -46,10 +46,18 @@ struct etx_train_mean {
     int64_t n; /* steps in it */
 };
 
+/* What the loss is multiplied by before the backward. */
+struct etx_train_loss_scale {
+    double scale;      /* a power of two; 1 without loss scaling */
+    int64_t n_good;    /* steps since it last changed */
+    int64_t n_skipped; /* steps left out so far */
+};
+
 /* Where to go back to when the loss jumps; arrays are NULL unless asked. */
 struct etx_train_snapshot {
     int64_t step; /* -1: none */
     struct etx_train_mean mean;
+    struct etx_train_loss_scale loss_scale;
     float *parameter, *m, *v; /* [n_values] */
     float *v_max;             /* [n_values] or NULL */
 };
@@ -69,9 +77,14 @@ struct etx_graph_sums {
     double n;               /* edges or pairs, with weight or not */
 };
 
-/* The network of the stage where the context computes, during a step. */
+/* The state of the training where the context computes. On the CPU network's
+ * parameters and moments are the trainer's own arrays. */
 struct etx_train_there {
-    struct etx_network network;
+    struct etx_network network; /* of the stage, with the parameters there */
+    float *m, *v;        /* [n_values] */
+    float *v_max;        /* [n_values] or NULL */
+    const float *decays; /* [n_values] 1 where weight decay applies, or 0 */
+    float *memory;       /* what all of these lie in, owned */
 };
 
 /* One step: its graphs, and which rank works on them. In scratch. */
@@ -102,12 +115,13 @@ struct etx_trainer {
     int64_t graph_bytes; /* of all graphs kept */
     int64_t n_uses;      /* of graphs, for the least recent one */
     struct etx_train_there there;
-    float *gradient;     /* [n_values] */
-    float *m, *v;        /* [n_values] */
+    float *gradient;     /* [n_values] where the context computes */
+    float *m, *v;        /* [n_values] on the host, as of the last state_get */
     float *v_max;        /* [n_values] or NULL */
     int64_t step;
     int64_t n_rollbacks;
     struct etx_train_mean mean;
+    struct etx_train_loss_scale loss_scale;
     struct etx_train_snapshot snapshot;
     struct etx_train_parts parts;
     struct etx_train_result result; /* of the last validation */
@@ -164,13 +178,24 @@ etx_status etx_train_draw_events(struct etx_train_event ***event, int32_t *n,
 etx_status etx_train_snapshot_open(struct etx_trainer *trainer);
 void etx_train_snapshot_close(struct etx_trainer *trainer);
 /* Keep the state of now, when it is time. */
-void etx_train_snapshot_take(struct etx_trainer *trainer);
+etx_status etx_train_snapshot_take(struct etx_trainer *trainer);
 /* Whether this loss or gradient of a step is a spike; else it enters the
  * mean. */
 int32_t etx_train_is_spike(
     struct etx_trainer *trainer, double loss, double gradient_norm);
 /* Go back to the snapshot; ETX_ERR_LIMIT when that happened too often. */
 etx_status etx_train_roll_back(struct etx_trainer *trainer, double loss);
+
+/* loss_scale.c: start at what the config says. */
+#define ETX_LEAST_LOSS_SCALE 1.0
+#define ETX_MOST_LOSS_SCALE  0x1p126 /* its inverse is a normal float */
+void etx_train_loss_scale_open(struct etx_trainer *trainer);
+double etx_train_loss_scale(const struct etx_trainer *trainer);
+/* Whether a step with this gradient is left out, which halves the scale. */
+int32_t etx_train_loss_scale_skips(
+    struct etx_trainer *trainer, double gradient_norm);
+/* A step was made. */
+void etx_train_loss_scale_grow(struct etx_trainer *trainer);
 
 /* best.c: compare trainer->result with the best; 1 when it is the new one. */
 int32_t etx_train_note_result(struct etx_trainer *trainer);
@@ -208,11 +233,18 @@ struct etx_train_marks etx_train_mark(const struct etx_trainer *trainer);
 void etx_train_reset(
     const struct etx_trainer *trainer, struct etx_train_marks marks);
 
-/* The network as it is now to trainer->there; in scratch on a device. */
-etx_status etx_train_enter(struct etx_trainer *trainer);
+/* state.c: trainer->there and ->gradient, from the model and the moments of
+ * the host. */
+etx_status etx_train_state_open(struct etx_trainer *trainer);
+void etx_train_state_close(struct etx_trainer *trainer);
+/* The parameters and moments of the host to where the context computes, and
+ * back: the host's are those of the last time. Nothing to do on the CPU. */
+etx_status etx_train_state_put(const struct etx_trainer *trainer);
+etx_status etx_train_state_get(const struct etx_trainer *trainer);
 
-/* *there [n_values]: where a backward adds to gradient, which is the host's.
- * On a device it is zeros in scratch, which close adds to gradient. */
+/* *there [n_values]: where a backward adds to gradient, a slice: itself, but
+ * on a device of a team, whose slices are the host's, zeros in scratch, which
+ * close adds to it. */
 etx_status etx_train_gradient_open(
     float **there, const struct etx_trainer *trainer, float *gradient);
 etx_status etx_train_gradient_close(
@@ -305,9 +337,12 @@ struct etx_tape etx_train_tape(const struct etx_trainer *trainer);
 etx_status etx_train_validate(
     struct etx_trainer *trainer, etx_training_report *report);
 
-/* optimiser.c: clip trainer->gradient, whose norm this is, and step. */
+/* optimiser.c: clip trainer->gradient, whose norm this is without the scale of
+ * the loss, and step. */
 etx_status etx_train_update(struct etx_trainer *trainer, int64_t step,
     float learning_rate, double gradient_norm);
-double etx_train_norm(int64_t n, const float *value);
+/* *out = the norm of value [n_values], which is where the context computes. */
+etx_status etx_train_norm(
+    double *out, const struct etx_trainer *trainer, const float *value);
 
 #endif

@@ -210,7 +210,7 @@ static void hinge_loss(struct checkop_case *out, struct checkop *check)
 
 static void adamw(struct checkop_case *out, struct checkop *check)
 {
-    checkop_adamw(out, check, 1000000, 100, 1);
+    checkop_adamw(out, check, 1000000, 100, 1, 1);
 }
 
 static const struct {

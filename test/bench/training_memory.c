@@ -44,8 +44,8 @@ static const struct way {
     struct etx_tape tape;
 } ways[] = {{"plain", {.state = NULL}},
     {"checkpointing", {.recomputes = 1}},
-    {"bf16", {.is_half = 1}},
-    {"both", {.recomputes = 1, .is_half = 1}}};
+    {"bf16", {.half = ETX_HALF_BFLOAT16}},
+    {"both", {.recomputes = 1, .half = ETX_HALF_BFLOAT16}}};
 
 /* Of the processor: others may use it, too. */
 static double now(void)

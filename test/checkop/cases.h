@@ -101,8 +101,9 @@ void checkop_bce_loss(struct checkop_case *out, struct checkop *check,
     int64_t n, int32_t weighted);
 void checkop_hinge_loss(struct checkop_case *out, struct checkop *check,
     int32_t hinge, int64_t n_points, int64_t n_pairs, int32_t n_dim);
+/* with_decays: every third parameter has no weight decay. */
 void checkop_adamw(struct checkop_case *out, struct checkop *check, int64_t n,
-    int64_t step, int32_t amsgrad);
+    int64_t step, int32_t amsgrad, int32_t with_decays);
 
 void checkop_fill(struct checkop_case *out, struct checkop *check, int64_t n);
 enum checkop_columns {
@@ -117,6 +118,14 @@ void checkop_take(struct checkop_case *out, struct checkop *check, int64_t n);
 /* About n_wrong values are infinite or not numbers. */
 void checkop_find_not_finite(struct checkop_case *out, struct checkop *check,
     int64_t n, int32_t n_wrong);
+void checkop_scale(struct checkop_case *out, struct checkop *check, int64_t n);
+void checkop_sum_squares(
+    struct checkop_case *out, struct checkop *check, int64_t n);
+/* format: enum etx_half. */
+void checkop_narrow(struct checkop_case *out, struct checkop *check, int64_t n,
+    int32_t format);
+void checkop_widen(struct checkop_case *out, struct checkop *check, int64_t n,
+    int32_t format);
 void checkop_outward_key(
     struct checkop_case *out, struct checkop *check, int64_t n);
 void checkop_graph_index(struct checkop_case *out, struct checkop *check,

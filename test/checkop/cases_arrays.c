@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,30 @@ static etx_status run_index(const struct etx_op_table *ops,
     struct etx_stream *stream, struct checkop_case *self)
 {
     return ops->graph_index(stream, self->args);
+}
+
+static etx_status run_scale(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->scale(stream, self->args);
+}
+
+static etx_status run_sum_squares(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->sum_squares(stream, self->args);
+}
+
+static etx_status run_narrow(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->narrow(stream, self->args);
+}
+
+static etx_status run_widen(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->widen(stream, self->args);
 }
 
 void checkop_fill(struct checkop_case *out, struct checkop *check, int64_t n)
@@ -149,6 +174,91 @@ void checkop_outward_key(
     out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
     checkop_add_output(out, check, "key", args->key, n, sizeof(float));
+}
+
+void checkop_scale(struct checkop_case *out, struct checkop *check, int64_t n)
+{
+    struct etx_scale_args *args = checkop_buffer(check, 1, sizeof *args);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_scale_args){
+        .n = n, .factor = -0.3f, .y = checkop_floats(check, n)};
+    out->op = "scale";
+    out->run = run_scale;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
+    checkop_add_output(out, check, "y", args->y, n, sizeof(float));
+}
+
+/* A sum of float64, all of one sign. */
+static void squares_bounds(struct checkop *check, struct checkop_case *self)
+{
+    const struct etx_sum_squares_args *args = self->args;
+
+    checkop_flat_bound(check, &self->output[0], 0.0);
+    self->output[0].bound[0] = (double)args->n * DBL_EPSILON * *args->sum;
+}
+
+void checkop_sum_squares(
+    struct checkop_case *out, struct checkop *check, int64_t n)
+{
+    struct etx_sum_squares_args *args = checkop_buffer(check, 1, sizeof *args);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_sum_squares_args){.n = n,
+        .x = checkop_floats(check, n),
+        .sum = checkop_buffer(check, 1, sizeof(double))};
+    out->op = "sum_squares";
+    out->run = run_sum_squares;
+    out->args = args;
+    out->set_bounds = squares_bounds;
+    snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
+    checkop_add_output(out, check, "sum", args->sum, 1, sizeof(double));
+}
+
+void checkop_narrow(struct checkop_case *out, struct checkop *check, int64_t n,
+    int32_t format)
+{
+    struct etx_narrow_args *args = checkop_buffer(check, 1, sizeof *args);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_narrow_args){.n = n,
+        .format = format,
+        .x = checkop_floats(check, n),
+        .y = checkop_buffer(check, n, sizeof(uint16_t))};
+    out->op = "narrow";
+    out->run = run_narrow;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "n=%lld format=%d", (long long)n,
+        (int)format);
+    checkop_add_output(out, check, "y", args->y, n, sizeof(uint16_t));
+}
+
+/* All bits but those of what is not a number. */
+void checkop_widen(struct checkop_case *out, struct checkop *check, int64_t n,
+    int32_t format)
+{
+    const uint32_t exponent =
+        format == ETX_HALF_BFLOAT16 ? 0x7f80u : 0x7c00u;
+    struct etx_widen_args *args = checkop_buffer(check, 1, sizeof *args);
+    uint16_t *x = checkop_buffer(check, n, sizeof *x);
+
+    memset(out, 0, sizeof *out);
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = (uint16_t)etx_random_below(&check->random, 65536);
+        if ((x[i] & exponent) == exponent)
+            x[i] = (uint16_t)(x[i] & (0x8000u | exponent)); /* infinite */
+    }
+    *args = (struct etx_widen_args){.n = n,
+        .format = format,
+        .x = x,
+        .y = checkop_buffer(check, n, sizeof(float))};
+    out->op = "widen";
+    out->run = run_widen;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "n=%lld format=%d", (long long)n,
+        (int)format);
+    checkop_add_output(out, check, "y", args->y, n, sizeof(float));
 }
 
 static int ascending(const void *a, const void *b)

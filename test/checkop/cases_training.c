@@ -213,11 +213,14 @@ static void adamw_bounds(struct checkop *check, struct checkop_case *self)
 }
 
 void checkop_adamw(struct checkop_case *out, struct checkop *check, int64_t n,
-    int64_t step, int32_t amsgrad)
+    int64_t step, int32_t amsgrad, int32_t with_decays)
 {
     struct etx_adamw_args *args = checkop_buffer(check, 1, sizeof *args);
+    float *decays = checkop_buffer(check, n, sizeof *decays);
 
     memset(out, 0, sizeof *out);
+    for (int64_t i = 0; i < n; i++)
+        decays[i] = i % 3 > 0 ? 1.0f : 0.0f;
     *args = (struct etx_adamw_args){.n = n,
         .step = step,
         .learning_rate = 1e-2f,
@@ -225,6 +228,7 @@ void checkop_adamw(struct checkop_case *out, struct checkop *check, int64_t n,
         .beta2 = 0.999f,
         .eps = 1e-8f,
         .weight_decay = 1e-2f,
+        .decays = with_decays ? decays : NULL,
         .gradient = checkop_floats(check, n),
         .parameter = checkop_floats(check, n),
         .m = checkop_floats(check, n),
@@ -235,8 +239,8 @@ void checkop_adamw(struct checkop_case *out, struct checkop *check, int64_t n,
     out->args = args;
     out->set_bounds = adamw_bounds;
     out->flop = 14.0 * (double)n;
-    snprintf(out->label, sizeof out->label, "n=%d step=%d amsgrad=%d", (int)n,
-        (int)step, (int)amsgrad);
+    snprintf(out->label, sizeof out->label, "n=%d step=%d amsgrad=%d decays=%d",
+        (int)n, (int)step, (int)amsgrad, (int)with_decays);
     checkop_add_output(
         out, check, "parameter", args->parameter, n, sizeof(float));
     checkop_add_output(out, check, "m", args->m, n, sizeof(float));

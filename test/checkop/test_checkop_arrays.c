@@ -4,6 +4,7 @@
 #include "cases.h"
 
 #include <check.h>
+#include <math.h>
 
 #include "support.h"
 
@@ -38,6 +39,61 @@ START_TEST(test_arrays_flat)
     checkop_verify(&check, &one);
     for (int32_t n_wrong = 0; n_wrong < 4; n_wrong++) {
         checkop_find_not_finite(&one, &check, n, n_wrong);
+        checkop_verify(&check, &one);
+    }
+}
+END_TEST
+
+START_TEST(test_arrays_scale)
+{
+    const int64_t n = (int64_t)shapes[_i][0] * shapes[_i][1];
+    struct checkop_case one;
+
+    checkop_scale(&one, &check, n);
+    checkop_verify(&check, &one);
+    checkop_sum_squares(&one, &check, n);
+    checkop_verify(&check, &one);
+    check.values = CHECKOP_EXTREME;
+    checkop_sum_squares(&one, &check, n);
+    checkop_verify(&check, &one);
+}
+END_TEST
+
+/* 3, -4 and 12 are the sides of a box with a diagonal of 13; an infinity
+ * shows. */
+START_TEST(test_arrays_squares_known)
+{
+    float x[] = {3.0f, -4.0f, 12.0f};
+    double sum = -1.0;
+    const struct etx_sum_squares_args args = {.n = 3, .x = x, .sum = &sum};
+
+    (void)_i;
+    for (int32_t i = 0; i < check.n_implementations; i++) {
+        const struct etx_op_table *ops = &check.implementation[i].ops;
+
+        x[1] = -4.0f;
+        ck_assert_int_eq(ops->sum_squares(&check.stream[0], &args), ETX_OK);
+        ck_assert_double_eq(sum, 169.0);
+        x[1] = -INFINITY;
+        ck_assert_int_eq(ops->sum_squares(&check.stream[0], &args), ETX_OK);
+        ck_assert(isinf(sum));
+    }
+}
+END_TEST
+
+START_TEST(test_arrays_halves)
+{
+    const int64_t n = (int64_t)shapes[_i][0] * shapes[_i][1];
+    struct checkop_case one;
+
+    for (int32_t format = 1; format < ETX_N_HALVES; format++) {
+        check.values = CHECKOP_NORMAL;
+        checkop_narrow(&one, &check, n, format);
+        checkop_verify(&check, &one);
+        checkop_widen(&one, &check, n, format);
+        checkop_verify(&check, &one);
+        check.values = CHECKOP_EXTREME;
+        checkop_narrow(&one, &check, n, format);
         checkop_verify(&check, &one);
     }
 }
@@ -89,6 +145,9 @@ Suite *etx_suite_checkop_arrays(void)
     Suite *suite = suite_create("checkop_arrays");
 
     add(suite, "flat", test_arrays_flat);
+    add(suite, "scale", test_arrays_scale);
+    add(suite, "squares known", test_arrays_squares_known);
+    add(suite, "halves", test_arrays_halves);
     add(suite, "columns", test_arrays_columns);
     add(suite, "index", test_arrays_index);
     return suite;

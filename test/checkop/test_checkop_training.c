@@ -301,7 +301,9 @@ START_TEST(test_training_adamw_sizes)
 
     for (int32_t amsgrad = 0; amsgrad < 2; amsgrad++) {
         struct checkop_case one;
-        checkop_adamw(&one, &check, sizes[_i], steps[_i % 4], amsgrad);
+        checkop_adamw(&one, &check, sizes[_i], steps[_i % 4], amsgrad, 0);
+        checkop_verify(&check, &one);
+        checkop_adamw(&one, &check, sizes[_i], steps[_i % 4], amsgrad, 1);
         checkop_verify(&check, &one);
     }
 }
@@ -347,6 +349,36 @@ START_TEST(test_training_adamw_known)
 }
 END_TEST
 
+/* Without decay a parameter moves by the gradient alone: with no gradient, not
+ * at all; with decay it shrinks. */
+START_TEST(test_training_adamw_decays)
+{
+    static const float decays[] = {1.0f, 0.0f};
+    static const float gradient[] = {0.0f, 0.0f};
+
+    for (int32_t i = 0; i < check.n_implementations; i++) {
+        float parameter[] = {2.0f, 2.0f};
+        float m[2] = {0.0f}, v[2] = {0.0f};
+        const struct etx_adamw_args args = {.n = 2,
+            .step = 1,
+            .learning_rate = 0.1f,
+            .beta1 = 0.9f,
+            .beta2 = 0.999f,
+            .eps = 1e-8f,
+            .weight_decay = 0.5f,
+            .decays = decays,
+            .gradient = gradient,
+            .parameter = parameter,
+            .m = m,
+            .v = v};
+        ck_assert_int_eq(
+            check.implementation[i].ops.adamw(&check.stream[0], &args), ETX_OK);
+        ck_assert_float_eq_tol(parameter[0], 1.9f, 1e-6f);
+        ck_assert_float_eq(parameter[1], 2.0f);
+    }
+}
+END_TEST
+
 Suite *etx_suite_checkop_training(void);
 Suite *etx_suite_checkop_training(void)
 {
@@ -365,6 +397,7 @@ Suite *etx_suite_checkop_training(void)
     tcase_add_loop_test(tests, test_training_hinge_slopes, 0, 2);
     tcase_add_loop_test(tests, test_training_adamw_sizes, 0, N_SIZES);
     tcase_add_loop_test(tests, test_training_adamw_known, 0, 2);
+    tcase_add_test(tests, test_training_adamw_decays);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -152,6 +152,9 @@ static void check_near(const struct network_case *which,
 
 START_TEST(test_memory_half_is_near)
 {
+    static const struct etx_tape tape[] = {{.half = ETX_HALF_BFLOAT16},
+        {.recomputes = 1, .half = ETX_HALF_BFLOAT16},
+        {.half = ETX_HALF_FLOAT16}};
     const struct network_case which = case_at(_i);
     struct etx_network *network = network_make(&which, 22);
     struct network_problem problem;
@@ -159,11 +162,9 @@ START_TEST(test_memory_half_is_near)
 
     network_problem_make(&problem, 8, 60, 240, which.n_node_features);
     plain = run_with(network, &problem, (struct etx_tape){0}, 1);
-    for (int32_t recomputes = 0; recomputes < 2; recomputes++) {
-        const struct etx_tape tape = {
-            .recomputes = recomputes, .is_half = 1};
-        struct run less = run_with(network, &problem, tape, 1);
-        struct run again = run_with(network, &problem, tape, 3);
+    for (int32_t t = 0; t < 3; t++) {
+        struct run less = run_with(network, &problem, tape[t], 1);
+        struct run again = run_with(network, &problem, tape[t], 3);
 
         check_scores(&which, &plain, &less, network_n_out(network, &problem));
         check_near(&which, network, &plain, &less);
@@ -188,8 +189,9 @@ START_TEST(test_memory_is_less)
         .n_node_features = 3,
         .n_edge_features = 4};
     const double latent = 3000.0 * 32.0 * sizeof(float);
-    static const struct etx_tape tape[] = {{.recomputes = 1}, {.is_half = 1},
-        {.recomputes = 1, .is_half = 1}};
+    static const struct etx_tape tape[] = {{.recomputes = 1},
+        {.half = ETX_HALF_BFLOAT16},
+        {.recomputes = 1, .half = ETX_HALF_BFLOAT16}};
     static const double saved[] = {4.0, 3.5, 5.5};
     struct etx_network *network = network_make(&which, 23);
     struct network_problem problem;

@@ -4,13 +4,20 @@
 # Runs in the folder that holds examples/. Writes OUT/report.txt and
 # OUT/report.json; without a GPU the report says that nothing was run on one.
 # What says most comes first, what fails keeps nothing from running, and all of
-# it ends within nine minutes (GPU_SECONDS): the last parts then do not run.
+# it ends within nine minutes (GPU_SECONDS): the last parts then do not run. The
+# times beside other software are for a Python (PEERS_PYTHON) that has PyTorch.
 set -eu
 tests=$1
 programs=$2
 out=$3
 mkdir -p "$out"
+out=$(cd "$out" && pwd)
 report=$out/report.txt
+python=${PEERS_PYTHON:-python3}
+library=
+for file in "$programs"/../lib/libexatrkx.so.*; do
+    library=$file
+done
 failed=0
 deadline=$(($(date +%s) + ${GPU_SECONDS:-540}))
 
@@ -65,6 +72,22 @@ bench()
         times="$times${times:+, }\"$1\": $(cat "$out/$1.json")"
 }
 
+# peers SECONDS: the networks beside PyTorch and others, where they are there.
+peers()
+{
+    if ! "$python" -c 'import numpy, scipy, torch' 2> /dev/null; then
+        skip peers "$python has no numpy, scipy or torch"
+        return
+    fi
+    rm -f "$out/peers.json"
+    ETX_LIBRARY=$library PYTHONPATH=test/bench:bindings/python \
+        PYTHONDONTWRITEBYTECODE=1 part "$1" peers "$python" -m peers.device \
+        --out "$out" --seconds $(($1 * 2 / 3))
+    [ ! -s "$out/peers.json" ] ||
+        times="$times${times:+, }\"peers\": $(cat "$out/peers.json")"
+    [ ! -s "$out/peers.txt" ] || cat "$out/peers.txt" >> "$report"
+}
+
 skip()
 {
     say "$1: not run: $2"
@@ -78,7 +101,7 @@ say "date: $(date -u +%Y-%m-%dT%H:%M:%SZ)"
 say "device: ${device:-none}"
 
 if [ -z "$device" ]; then
-    for name in tests times training sanitizer; do
+    for name in tests times peers training sanitizer; do
         skip $name 'no device'
     done
 else
@@ -86,12 +109,13 @@ else
     CK_RUN_SUITE=cuda part 60 cuda "$tests/exatrkx-tests"
     CK_RUN_SUITE=cuda_half part 20 cuda_half "$tests/exatrkx-tests"
     bench times_float16 60 float16 default
+    peers 90
     bench times_float32 60 float32 default
     bench times_accurate_float16 45 float16 accurate
     for suite in $(tr ' ' '\n' < "$tests/device-suites" | grep -vE '^cuda(_half)?$'); do
         CK_RUN_SUITE=$suite part 15 "$suite" "$tests/exatrkx-tests"
     done
-    part 60 training "$programs/etx-train" --device cuda --time-limit 40 \
+    part 50 training "$programs/etx-train" --device cuda --time-limit 40 \
         --config examples/configs/embedding.json --data examples/data \
         --log "$out/training.jsonl" --out "$out/trained.safetensors"
     if command -v compute-sanitizer > /dev/null; then

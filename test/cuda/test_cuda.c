@@ -8,6 +8,7 @@
 #include <exatrkx/graph.h>
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -275,6 +276,59 @@ START_TEST(test_cuda_other_model)
 }
 END_TEST
 
+/* What a thread of its own does with a context of its own. */
+struct worker {
+    pthread_t thread;
+    const struct both *both;
+    etx_status status;
+    etx_tracks *tracks;
+};
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    const struct both *both = worker->both;
+    etx_context *context = NULL;
+
+    worker->status = open_device(&context, 0, ETX_PRECISION_BEST);
+    for (int32_t turn = 0; turn < 2 && worker->status == ETX_OK; turn++) {
+        etx_tracks_free(worker->tracks);
+        worker->tracks = NULL;
+        worker->status = etx_find_tracks(
+            &worker->tracks, context, both->model, both->event);
+    }
+    etx_context_free(context);
+    return NULL;
+}
+
+/* Contexts of several threads on one device at once, with one model: each
+ * finds what a context alone finds. */
+START_TEST(test_cuda_threads)
+{
+    struct both both;
+    struct worker worker[3];
+    etx_tracks *alone = NULL;
+
+    if (!start(&both, __func__, events[0], ETX_PRECISION_BEST))
+        return;
+    ck_assert_ok(
+        etx_find_tracks(&alone, both.cuda, both.model, both.event));
+    for (int32_t w = 0; w < 3; w++) {
+        worker[w] = (struct worker){.both = &both};
+        ck_assert_int_eq(
+            pthread_create(&worker[w].thread, NULL, work, &worker[w]), 0);
+    }
+    for (int32_t w = 0; w < 3; w++) {
+        ck_assert_int_eq(pthread_join(worker[w].thread, NULL), 0);
+        ck_assert_ok(worker[w].status);
+        assert_same_tracks(alone, worker[w].tracks);
+        etx_tracks_free(worker[w].tracks);
+    }
+    etx_tracks_free(alone);
+    stop(&both);
+}
+END_TEST
+
 /* A device that is not there is told by status and text, and the CPU works. */
 START_TEST(test_cuda_absent_device)
 {
@@ -338,6 +392,7 @@ Suite *etx_suite_cuda(void)
     etx_test_add_loop(
         suite, "tracks in float16", test_cuda_half_tracks, N_SMALL);
     etx_test_add(suite, "other model", test_cuda_other_model);
+    etx_test_add(suite, "threads", test_cuda_threads);
     etx_test_add(suite, "absent device", test_cuda_absent_device);
     tcase_set_tags(large, CHECKOP_LARGE);
     tcase_add_loop_test(large, test_cuda_same_graph, N_SMALL, N_EVENTS);

@@ -271,6 +271,71 @@ START_TEST(test_cuda_half_mlp)
 }
 END_TEST
 
+/* The gradients that a case of mlp_backward writes, on the device with float16
+ * operands: near the reference's, in the mean square of each. */
+static void assert_near_backward(struct checkop_case *self)
+{
+    struct etx_stream *stream = check.device->stream;
+
+    checkop_run_reference(&check, self);
+    for (int32_t o = 0; o < self->n_outputs; o++) {
+        const struct checkop_output *output = &self->output[o];
+        const float *got = output->data;
+        double difference = 0.0;
+        double square = 0.0;
+        float *want = checkop_buffer(&check, output->n, sizeof *want);
+
+        memcpy(want, output->data, (size_t)output->n * sizeof *want);
+        memcpy(output->data, output->initial,
+            (size_t)output->n * sizeof *want);
+        stream->is_half = 1;
+        ck_assert_ok(check.device->ops->mlp_backward(stream, self->args));
+        stream->is_half = 0;
+        ck_assert_ok(etx_place_finish(stream->place));
+        for (int64_t i = 0; i < output->n; i++) {
+            const double d = (double)got[i] - (double)want[i];
+
+            difference += d * d;
+            square += (double)want[i] * (double)want[i];
+        }
+        ck_assert_msg(difference <= 1e-4 * square,
+            "%s, %s: differs by %.2g of its size", self->label, output->name,
+            sqrt(difference / square));
+        ck_assert_msg(output->n < 64 || difference > 0.0,
+            "%s, %s: nothing was rounded", self->label, output->name);
+    }
+}
+
+START_TEST(test_cuda_half_backward)
+{
+    static const struct checkop_perceptron kinds[] = {
+        {.n_rows = 300,
+            .n_parts = 2,
+            .part_width = {16, 8},
+            .gathered = 1,
+            .n_layers = 2,
+            .layer_width = {32, 16},
+            .norm = ETX_NORM_LAYER,
+            .activation = ETX_ACTIVATION_SILU},
+        {.n_rows = 200,
+            .n_parts = 1,
+            .part_width = {24},
+            .n_added = 2,
+            .n_layers = 3,
+            .layer_width = {40, 24, 8},
+            .activation = ETX_ACTIVATION_TANH},
+    };
+    struct checkop_case self;
+
+    if (check.device == NULL) {
+        etx_test_skip(__func__, "no device");
+        return;
+    }
+    checkop_mlp_backward(&self, &check, &kinds[_i]);
+    assert_near_backward(&self);
+}
+END_TEST
+
 /* Sums of float16 are those of the reference, bit by bit. */
 START_TEST(test_cuda_half_segments)
 {
@@ -350,6 +415,7 @@ Suite *etx_suite_cuda_half(void)
 
     tcase_add_checked_fixture(operators, start, stop);
     tcase_add_loop_test(operators, test_cuda_half_mlp, 0, N_SHAPES);
+    tcase_add_loop_test(operators, test_cuda_half_backward, 0, 2);
     tcase_add_test(operators, test_cuda_half_segments);
     suite_add_tcase(suite, operators);
     etx_test_add(suite, "rounding", test_cuda_half_rounding);

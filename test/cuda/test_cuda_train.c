@@ -4,7 +4,9 @@
 #include "train/trainer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "support.h"
 #include "train_bench.h"
@@ -15,6 +17,11 @@
 #define ATTENTION                                                              \
     "{\"model\": {\"arch\": \"attention_gnn\", \"options\": {\"hidden\": 8,"   \
     "\"n_iterations\": 2}, \"edge_features\": []}}"
+
+#define MEMORY(checkpointing, precision)                                       \
+    "{\"memory\": {\"checkpointing\": " checkpointing ", \"precision\": \""   \
+    precision "\"}, \"loss_scaling\": {\"initial\": 1024,"                    \
+    " \"double_every\": 2}, \"optimiser\": {\"amsgrad\": true}}"
 
 /* A stage, and what differs from its usual config. */
 static const struct {
@@ -27,6 +34,8 @@ static const struct {
     {ETX_TRAIN_FILTER, "{\"sampling\": {\"chunk_edges\": 100}}"},
     {ETX_TRAIN_GNN, NULL},
     {ETX_TRAIN_GNN, ATTENTION},
+    {ETX_TRAIN_GNN, MEMORY("true", "bf16")},
+    {ETX_TRAIN_GNN, MEMORY("false", "fp16")},
 };
 
 #define N_CASES (sizeof cases / sizeof cases[0])
@@ -82,13 +91,18 @@ START_TEST(test_cuda_train_gradient)
     const int64_t n = cpu.trainer->stage->network->n_values;
     const double expected = train_bench_loss(&cpu, 2);
     const double most = largest(cpu.trainer->gradient, n);
+    float *gradient = calloc((size_t)n, sizeof *gradient);
 
+    ck_assert_ptr_nonnull(gradient);
     ck_assert_double_eq_tol(train_bench_loss(&cuda, 2), expected,
         MOST_DIFFERENCE * fabs(expected));
     ck_assert_double_gt(most, 0.0);
+    ck_assert_ok(etx_place_get(device->stream->place, gradient,
+        cuda.trainer->gradient, n, sizeof *gradient));
     for (int64_t k = 0; k < n; k++)
-        ck_assert_double_eq_tol((double)cuda.trainer->gradient[k],
+        ck_assert_double_eq_tol((double)gradient[k],
             (double)cpu.trainer->gradient[k], MOST_DIFFERENCE * most);
+    free(gradient);
     train_bench_close(&cuda);
     train_bench_close(&cpu);
 }
@@ -124,6 +138,118 @@ START_TEST(test_cuda_train_steps)
 }
 END_TEST
 
+/* Steps leave what the host has of the training as it is; a checkpoint asks
+ * for it, and another training goes on from there with the same bits. */
+START_TEST(test_cuda_train_stays)
+{
+    struct train_bench cpu;
+    struct train_bench bench[2];
+    etx_context *device = NULL;
+    char path[64];
+
+    if (!open_device(&device, __func__))
+        return;
+    (void)snprintf(
+        path, sizeof path, "/tmp/etx-cuda-%ld.checkpoint", (long)getpid());
+    train_bench_open(&cpu, cases[_i].stage, 1, cases[_i].change);
+    open_beside(&bench[0], &cpu, device, _i);
+    ck_assert_int_eq(open_device(&device, __func__), 1);
+    open_beside(&bench[1], &cpu, device, _i);
+    const struct etx_trainer *trainer = bench[0].trainer;
+    const int64_t n = trainer->stage->network->n_values;
+
+    train_bench_steps(bench[0].trainer, 3);
+    ck_assert_double_eq(largest(trainer->m, n), 0.0);
+    ck_assert_ok(etx_trainer_save_checkpoint(bench[0].trainer, path));
+    ck_assert_double_gt(largest(trainer->m, n), 0.0);
+    ck_assert_ok(etx_trainer_load_checkpoint(bench[1].trainer, path));
+    for (int32_t b = 0; b < 2; b++)
+        train_bench_steps(bench[b].trainer, 3);
+    ck_assert(etx_trainer_hash(bench[0].trainer) ==
+              etx_trainer_hash(bench[1].trainer));
+    ck_assert_int_eq(unlink(path), 0);
+    train_bench_close(&bench[0]);
+    train_bench_close(&bench[1]);
+    train_bench_close(&cpu);
+}
+END_TEST
+
+/* A jump of the loss brings back the parameters that were kept. */
+START_TEST(test_cuda_train_goes_back)
+{
+    struct train_bench bench;
+    etx_training_report report = {.struct_size = sizeof report};
+    etx_context *device = NULL;
+
+    if (!open_device(&device, __func__))
+        return;
+    train_bench_open_in(&bench, device, ETX_TRAIN_EMBEDDING,
+        "{\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 2,"
+        "\"snapshot_every\": 2, \"most_rollbacks\": 2}}");
+    const struct etx_trainer *trainer = bench.trainer;
+    const size_t bytes =
+        (size_t)trainer->stage->network->n_values * sizeof(float);
+
+    while (!report.is_rollback) {
+        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+        ck_assert_int_lt(report.step, 20);
+    }
+    ck_assert_ok(etx_train_state_get(trainer));
+    ck_assert_mem_eq(
+        trainer->stage->network->value, trainer->snapshot.parameter, bytes);
+    ck_assert_mem_eq(trainer->m, trainer->snapshot.m, bytes);
+    train_bench_close(&bench);
+}
+END_TEST
+
+static double length(const float *value, int64_t n)
+{
+    double sum = 0.0;
+
+    for (int64_t k = 0; k < n; k++)
+        sum += (double)value[k] * (double)value[k];
+    return sqrt(sum);
+}
+
+/* With products of float16 the gradient is near the one without, and the same
+ * every time. */
+START_TEST(test_cuda_train_half_products)
+{
+    static const int stages[] = {ETX_TRAIN_FILTER, ETX_TRAIN_GNN};
+    static const char *const changes[] = {NULL,
+        "{\"arithmetic\": {\"products\": \"fp16\"},"
+        " \"loss_scaling\": {\"initial\": 1024}}"};
+    float *gradient[3] = {NULL};
+    double loss[3];
+    int64_t n = 0;
+
+    for (int32_t b = 0; b < 3; b++) {
+        struct train_bench bench;
+        etx_context *device = NULL;
+
+        if (!open_device(&device, __func__))
+            return;
+        train_bench_open_in(&bench, device, stages[_i], changes[b > 0]);
+        n = bench.trainer->stage->network->n_values;
+        gradient[b] = calloc((size_t)n, sizeof(float));
+        ck_assert_ptr_nonnull(gradient[b]);
+        loss[b] = train_bench_loss(&bench, 2);
+        ck_assert_ok(etx_place_get(device->stream->place, gradient[b],
+            bench.trainer->gradient, n, sizeof(float)));
+        train_bench_close(&bench);
+    }
+    ck_assert_double_eq(loss[1], loss[2]);
+    ck_assert_mem_eq(gradient[1], gradient[2], (size_t)n * sizeof(float));
+    ck_assert_double_ne(loss[0], loss[1]);
+    ck_assert_double_eq_tol(loss[0], loss[1], 0.01 * loss[0]);
+    for (int64_t k = 0; k < n; k++)
+        gradient[1][k] = gradient[1][k] / 1024.0f - gradient[0][k];
+    ck_assert_double_lt(length(gradient[1], n), 0.02 * length(gradient[0], n));
+    for (int32_t b = 0; b < 3; b++)
+        free(gradient[b]);
+}
+END_TEST
+
 /* A network that is for the CPU alone is refused, before anything is done. */
 START_TEST(test_cuda_train_refuses)
 {
@@ -156,6 +282,10 @@ Suite *etx_suite_cuda_train(void)
 
     etx_test_add_loop(suite, "gradient", test_cuda_train_gradient, N_CASES);
     etx_test_add_loop(suite, "steps", test_cuda_train_steps, N_CASES);
+    etx_test_add_loop(suite, "stays", test_cuda_train_stays, N_CASES);
+    etx_test_add_loop(
+        suite, "half products", test_cuda_train_half_products, 2);
+    etx_test_add(suite, "goes back", test_cuda_train_goes_back);
     etx_test_add(suite, "refuses", test_cuda_train_refuses);
     return suite;
 }

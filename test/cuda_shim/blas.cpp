@@ -27,8 +27,9 @@ struct shim_preference {
     uint32_t reductions, alignment;
 };
 
-static int64_t n_things;  /* handles included */
-static int64_t n_handles;
+/* Of this thread, which destroys the handles that it made. */
+static thread_local int64_t n_things; /* handles included */
+static thread_local int64_t n_handles;
 
 /* Counted with the calls of the runtime, and made to fail like them. */
 static cublasStatus_t answer(cublasStatus_t failure)
@@ -236,6 +237,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
     cublasLtMatrixLayout_t layout_d, const cublasLtMatmulAlgo_t *algorithm,
     void *, size_t workspace_bytes, cudaStream_t stream)
 {
+    const shim_turn turn;
     const float by = *static_cast<const float *>(beta);
     float *const out = static_cast<float *>(d);
     int64_t m, n, k;

@@ -332,6 +332,7 @@ static bool is_possible(const struct cudaLaunchConfig_t *config)
 cudaError_t shim_launch(const struct cudaLaunchConfig_t *config,
     void (*body)(void *kernel), void *kernel)
 {
+    const shim_turn turn;
     /* The stream counts the launch as a call and may make it fail. */
     const cudaError_t error = cudaStreamSynchronize(config->stream);
 

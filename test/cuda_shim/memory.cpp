@@ -13,8 +13,10 @@
 
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <set>
 
+#define N_DEVICES   2
 #define HEAP_BYTES  ((size_t)16 << 30) /* of addresses; memory as it is used */
 #define MOST_BYTES  ((size_t)2 << 30)  /* what the device has */
 #define ALIGNMENT   ((size_t)256)
@@ -23,12 +25,13 @@
 #define GUARD       0xA5
 
 struct shim_stream {
-    int unused;
+    int device; /* that was current when it was made */
 };
 struct shim_event {
-    int unused;
+    int device;
 };
 struct shim_pool {
+    int device;
     size_t n_live;
 };
 
@@ -44,7 +47,19 @@ static size_t in_use;
 static int64_t fails_at = -1;
 static int64_t n_calls;
 static int32_t is_closed;
-static cudaError_t last_error;
+static thread_local cudaError_t last_error;
+static thread_local int current;
+static std::recursive_mutex turns;
+
+shim_turn::shim_turn()
+{
+    turns.lock();
+}
+
+shim_turn::~shim_turn()
+{
+    turns.unlock();
+}
 
 void shim_abort(const char *what)
 {
@@ -112,6 +127,8 @@ void shim_leave(void)
 /* What a call answers that has nothing against it but the test. */
 static cudaError_t answer(cudaError_t failure)
 {
+    const shim_turn turn;
+
     if (n_calls++ != fails_at)
         return cudaSuccess;
     last_error = failure;
@@ -145,22 +162,43 @@ cudaError_t cudaGetLastError(void)
 
 /* --------------------------------------------------------------- devices -- */
 
+int32_t shim_device(void)
+{
+    return current;
+}
+
+void shim_set_device(int32_t device)
+{
+    current = device;
+}
+
+static bool is_device(int device)
+{
+    return device >= 0 && device < N_DEVICES;
+}
+
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = 1;
+    *count = N_DEVICES;
     return answer(cudaErrorLaunchFailure);
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
-    *device = 0;
+    *device = current;
     return answer(cudaErrorLaunchFailure);
 }
 
+/* A call that fails changes nothing. */
 cudaError_t cudaSetDevice(int device)
 {
-    return device == 0 ? answer(cudaErrorLaunchFailure)
-                       : fail(cudaErrorInvalidDevice);
+    const cudaError_t error = is_device(device)
+                                  ? answer(cudaErrorLaunchFailure)
+                                  : fail(cudaErrorInvalidDevice);
+
+    if (error == cudaSuccess)
+        current = device;
+    return error;
 }
 
 cudaError_t cudaDeviceGetAttribute(
@@ -171,8 +209,8 @@ cudaError_t cudaDeviceGetAttribute(
         *value = 2;
     if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin)
         *value = SHIM_SHARED_BYTES;
-    return device == 0 ? answer(cudaErrorLaunchFailure)
-                       : fail(cudaErrorInvalidDevice);
+    return is_device(device) ? answer(cudaErrorLaunchFailure)
+                             : fail(cudaErrorInvalidDevice);
 }
 
 /* ------------------------------------------------------ streams and events -- */
@@ -180,16 +218,20 @@ cudaError_t cudaDeviceGetAttribute(
 template <typename T> static cudaError_t make(T **out)
 {
     const cudaError_t error = answer(cudaErrorLaunchFailure);
+    const shim_turn turn;
 
     if (error != cudaSuccess)
         return error;
     *out = new T();
+    (*out)->device = current;
     others.insert(*out);
     return cudaSuccess;
 }
 
 template <typename T> static cudaError_t unmake(T *thing)
 {
+    const shim_turn turn;
+
     if (others.erase(thing) == 0)
         shim_abort("given back what is not there");
     delete thing;
@@ -212,6 +254,8 @@ static void check_stream(cudaStream_t stream)
 {
     if (stream == NULL)
         shim_abort("work on the default stream");
+    if (stream->device != current)
+        shim_abort("work on a stream of a device that is not current");
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
@@ -244,9 +288,13 @@ cudaError_t cudaEventSynchronize(cudaEvent_t)
 /* ---------------------------------------------------------------- memory -- */
 
 cudaError_t cudaMemPoolCreate(
-    cudaMemPool_t *pool, const struct cudaMemPoolProps *)
+    cudaMemPool_t *pool, const struct cudaMemPoolProps *properties)
 {
-    return make(pool);
+    const cudaError_t error = make(pool);
+
+    if (error == cudaSuccess)
+        (*pool)->device = properties->location.id;
+    return error;
 }
 
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
@@ -290,8 +338,11 @@ cudaError_t cudaMallocFromPoolAsync(
     void **memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
 {
     const cudaError_t error = answer(cudaErrorMemoryAllocation);
+    const shim_turn turn;
 
     check_stream(stream);
+    if (pool->device != stream->device)
+        shim_abort("memory of one device on a stream of another");
     if (error != cudaSuccess)
         return error;
     open_heap();
@@ -320,6 +371,7 @@ static void check_guard(const char *zone, size_t bytes)
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
 {
+    const shim_turn turn;
     const auto found = pieces.find(static_cast<char *>(memory) - GUARD_BYTES);
 
     check_stream(stream);
@@ -341,6 +393,7 @@ cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
 cudaError_t cudaMallocHost(void **memory, size_t bytes)
 {
     const cudaError_t error = answer(cudaErrorMemoryAllocation);
+    const shim_turn turn;
 
     if (error != cudaSuccess)
         return error;
@@ -353,6 +406,8 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes)
 
 cudaError_t cudaFreeHost(void *memory)
 {
+    const shim_turn turn;
+
     if (memory != NULL && others.erase(memory) == 0)
         shim_abort("given back pinned memory that is not there");
     free(memory);
@@ -377,6 +432,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
     enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     const cudaError_t error = answer(cudaErrorLaunchFailure);
+    const shim_turn turn;
 
     check_stream(stream);
     if (!is_inside(kind == cudaMemcpyHostToDevice ? to : from, bytes))
@@ -393,6 +449,7 @@ cudaError_t cudaMemsetAsync(
     void *memory, int value, size_t bytes, cudaStream_t stream)
 {
     const cudaError_t error = answer(cudaErrorLaunchFailure);
+    const shim_turn turn;
 
     check_stream(stream);
     if (!is_inside(memory, bytes))

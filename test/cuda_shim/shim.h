@@ -36,6 +36,10 @@ void shim_close_memory(int32_t is_closed);
 void shim_enter(void);
 void shim_leave(void);
 
+/* The device that is current in this thread; there are two. */
+int32_t shim_device(void);
+void shim_set_device(int32_t device);
+
 /* Give up with this text: the sources did what no device allows. */
 #ifdef __GNUC__
 __attribute__((noreturn))
@@ -44,6 +48,14 @@ void shim_abort(const char *what);
 
 #ifdef __cplusplus
 }
+
+/* Calls of several threads come one after the other. */
+struct shim_turn {
+    shim_turn();
+    ~shim_turn();
+    shim_turn(const shim_turn &) = delete;
+    shim_turn &operator=(const shim_turn &) = delete;
+};
 #endif
 
 #endif

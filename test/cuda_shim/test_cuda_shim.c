@@ -10,7 +10,8 @@
 
 /* Kernels of a search; where each takes microseconds, their number is what an
  * event of few hits takes. docs/cuda.md says what they are. */
-#define MOST_LAUNCHES 200
+#define MOST_LAUNCHES       200
+#define MOST_LAUNCHES_AGAIN 110 /* once the weights are packed */
 
 /* A failure at each call would run the pipeline thousands of times. */
 #define MOST_FAILURES 8
@@ -108,23 +109,91 @@ START_TEST(test_cuda_shim_fails_anywhere)
 }
 END_TEST
 
-/* A search starts no more kernels than it should. */
-START_TEST(test_cuda_shim_launches)
+/* Whatever device is current in the calling thread, a context works on its own
+ * and leaves the other current: the pretended streams say so when not. */
+START_TEST(test_cuda_shim_current_device)
+{
+    struct search search;
+    etx_context_options options;
+
+    open_search(&search);
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.device = ETX_DEVICE_CUDA;
+    for (int32_t index = 0; index < 2; index++) {
+        etx_context *context = NULL;
+        etx_tracks *tracks = NULL;
+
+        options.device_index = index;
+        shim_set_device(1 - index);
+        ck_assert_ok(etx_context_create(&context, &options));
+        ck_assert_int_eq(shim_device(), 1 - index);
+        ck_assert_ok(
+            etx_find_tracks(&tracks, context, search.model, search.event));
+        ck_assert_int_gt(etx_tracks_count(tracks), 0);
+        ck_assert_int_eq(shim_device(), 1 - index);
+        etx_tracks_free(tracks);
+        etx_context_free(context);
+        ck_assert_int_eq(shim_device(), 1 - index);
+    }
+    shim_set_device(0);
+    close_search(&search);
+}
+END_TEST
+
+/* Tracks of a search, and the kernels that it started. */
+static int64_t find_tracks(
+    etx_tracks **tracks, etx_context *context, const struct search *search)
+{
+    const int64_t before = shim_launches();
+
+    ck_assert_ok(
+        etx_find_tracks(tracks, context, search->model, search->event));
+    return shim_launches() - before;
+}
+
+static void assert_same_tracks(const etx_tracks *a, const etx_tracks *b)
+{
+    const int64_t n = etx_tracks_count(a);
+
+    ck_assert_int_eq(n, etx_tracks_count(b));
+    ck_assert_mem_eq(etx_tracks_offsets(a), etx_tracks_offsets(b),
+        (size_t)(n + 1) * sizeof(int64_t));
+    ck_assert_mem_eq(etx_tracks_hits(a), etx_tracks_hits(b),
+        (size_t)etx_tracks_offsets(a)[n] * sizeof(int32_t));
+}
+
+/* A search starts no more kernels than it should; what the first made of the
+ * weights the next ones find, until other models take its place. */
+START_TEST(test_cuda_shim_weights_are_kept)
 {
     struct search search;
     etx_context *context = NULL;
+    etx_tracks *expected = NULL;
     etx_tracks *tracks = NULL;
 
     open_search(&search);
     ck_assert_ok(open_device(&context));
-    const int64_t before = shim_launches();
+    const int64_t first = find_tracks(&expected, context, &search);
 
-    ck_assert_ok(
-        etx_find_tracks(&tracks, context, search.model, search.event));
-    ck_assert_int_gt(shim_launches() - before, 0);
-    ck_assert_int_le(shim_launches() - before, MOST_LAUNCHES);
-    etx_tracks_free(tracks);
+    ck_assert_int_le(first, MOST_LAUNCHES);
+    for (int32_t turn = 0; turn < 4; turn++) {
+        int64_t again = find_tracks(&tracks, context, &search);
+
+        assert_same_tracks(expected, tracks);
+        etx_tracks_free(tracks);
+        ck_assert_msg(again > 0 && again <= MOST_LAUNCHES_AGAIN,
+            "turn %d: %lld launches", (int)turn, (long long)again);
+        etx_model_free(search.model);
+        ck_assert_ok(etx_model_load(
+            &search.model, "examples/models/default.safetensors"));
+        again = find_tracks(&tracks, context, &search);
+        assert_same_tracks(expected, tracks);
+        etx_tracks_free(tracks);
+        ck_assert_int_eq(again, first);
+    }
+    etx_tracks_free(expected);
     etx_context_free(context);
+    ck_assert_int_eq(shim_live(), 0);
     close_search(&search);
 }
 END_TEST
@@ -177,7 +246,9 @@ Suite *etx_suite_cuda_shim(void)
 
     etx_test_add_slow(suite, "no context", test_cuda_shim_no_context);
     etx_test_add_slow(suite, "fails anywhere", test_cuda_shim_fails_anywhere);
-    etx_test_add_slow(suite, "launches", test_cuda_shim_launches);
+    etx_test_add_slow(suite, "current device", test_cuda_shim_current_device);
+    etx_test_add_slow(
+        suite, "weights are kept", test_cuda_shim_weights_are_kept);
     etx_test_add_slow(suite, "host keeps off", test_cuda_shim_host_keeps_off);
     return suite;
 }

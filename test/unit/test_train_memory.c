@@ -49,14 +49,16 @@ START_TEST(test_train_memory_checkpointing_same_bits)
 END_TEST
 
 /* The losses of validation agree within 1 % and so do the AUCs. */
-START_TEST(test_train_memory_bf16_same_loss)
+START_TEST(test_train_memory_half_same_loss)
 {
     struct train_bench plain;
     struct train_bench less;
 
+    static const char *const half[] = {MEMORY("false", "bf16"),
+        MEMORY("true", "bf16"), MEMORY("false", "fp16")};
+
     train(&plain, MEMORY("false", "float32"));
-    train(&less,
-        _i == 0 ? MEMORY("false", "bf16") : MEMORY("true", "bf16"));
+    train(&less, half[_i]);
     ck_assert_int_lt(peak_of(&less), peak_of(&plain));
     const etx_training_report expected = train_bench_validate(plain.trainer);
     const etx_training_report got = train_bench_validate(less.trainer);
@@ -105,7 +107,8 @@ END_TEST
 START_TEST(test_train_memory_refused)
 {
     static const char *const memory[] = {
-        "{\"checkpointing\": true}", "{\"precision\": \"bf16\"}"};
+        "{\"checkpointing\": true}", "{\"precision\": \"bf16\"}",
+        "{\"precision\": \"fp16\"}"};
     etx_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
     char config[512];
@@ -340,10 +343,10 @@ Suite *etx_suite_train_memory(void)
     etx_test_add(suite, "checkpointing same bits",
         test_train_memory_checkpointing_same_bits);
     etx_test_add_loop(
-        suite, "bf16 same loss", test_train_memory_bf16_same_loss, 2);
+        suite, "half same loss", test_train_memory_half_same_loss, 3);
     etx_test_add(suite, "embedding same bits",
         test_train_memory_embedding_same_bits);
-    etx_test_add_loop(suite, "refused", test_train_memory_refused, 2);
+    etx_test_add_loop(suite, "refused", test_train_memory_refused, 3);
     etx_test_add_loop(suite, "pt gradient", test_train_memory_pt_gradient,
         sizeof heads / sizeof heads[0]);
     etx_test_add(suite, "pt weight", test_train_memory_pt_weight);

@@ -187,7 +187,6 @@ static struct counts count_edges(struct train_bench *bench, int is_chosen)
         &random, event, 0, &trainer->stage->node_features, &trainer->config));
     if (!is_chosen)
         trainer->config.stage = ETX_TRAIN_GNN; /* all edges */
-    ck_assert_ok(etx_train_enter(trainer));
     ck_assert_ok(etx_step_edges_choose(
         &edges, trainer, &event->truth, &sample, whole, &random));
     trainer->config.stage = ETX_TRAIN_FILTER;

@@ -190,7 +190,8 @@ static const char *const everything[ETX_N_TRAIN_STAGES] = {
     "\"validation\": {\"keep_best\": true, \"patience\": 50,"
     "\"criterion\": \"auc\"}, \"stability\": {\"spike_factor\": 1.0001,"
     "\"spike_window\": 3, \"snapshot_every\": 3, \"most_rollbacks\": 100},"
-    "\"memory\": {\"checkpointing\": true, \"precision\": \"bf16\"}}",
+    "\"memory\": {\"checkpointing\": true, \"precision\": \"bf16\"},"
+    "\"loss_scaling\": {\"initial\": 256, \"double_every\": 2}}",
     "{\"sampling\": {\"graphs\": 2, \"order\": \"epochs\", \"hard_share\": 0.5},"
     "\"loss\": {\"average\": \"graphs\", \"positive_weight\": 2.0,"
     "\"teacher\": \"decision\"},"
@@ -227,6 +228,10 @@ static void assert_same_models(etx_trainer *a, etx_trainer *b)
     ck_assert_mem_eq(a->best.parameter, b->best.parameter, bytes);
     ck_assert_mem_eq(a->snapshot.parameter, b->snapshot.parameter, bytes);
     ck_assert(memcmp(&a->mean, &b->mean, sizeof a->mean) == 0);
+    ck_assert(
+        memcmp(&a->loss_scale, &b->loss_scale, sizeof a->loss_scale) == 0);
+    ck_assert(memcmp(&a->snapshot.loss_scale, &b->snapshot.loss_scale,
+                  sizeof a->loss_scale) == 0);
 }
 
 /* Stopped at every one of some steps, with one thread and with two. */

@@ -38,6 +38,9 @@ class Report:
     seconds: float  # since the trainer was made or resumed
     pt_error: float  # of the momentum head, root mean square over true edges
     pt_spread: float  # standard deviation of the truth over them
+    loss_scale: float  # of the step, with loss_scaling
+    is_skipped: bool  # the gradient was not finite under that scale
+    n_skipped: int  # such steps so far
 
 
 class Trainer(_handle.Handle):
@@ -106,7 +109,13 @@ class Trainer(_handle.Handle):
             field: getattr(report, field)
             for field in Report.__dataclass_fields__
         }
-        return Report(**{**values, "is_validation": bool(report.is_validation)})
+        return Report(
+            **{
+                **values,
+                "is_validation": bool(report.is_validation),
+                "is_skipped": bool(report.is_skipped),
+            }
+        )
 
     def save_checkpoint(self, path: str | os.PathLike[str]) -> None:
         """Everything to go on bit for bit; written atomically."""

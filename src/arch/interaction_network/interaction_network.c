@@ -18,12 +18,11 @@ extern const struct etx_arch etx_arch_interaction_network;
 static etx_status keep(struct etx_interaction_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
-    const struct etx_stream *stream = run->context->stream;
 
     if (k < run->state->n_iterations ||
         etx_interaction_reads_last_nodes(run->state))
-        ETX_CHECK(etx_latents_keep(&run->nodes, stream, k));
-    ETX_CHECK(etx_latents_keep(&run->edges, stream, k));
+        ETX_CHECK(etx_latents_keep(&run->nodes, run->context, k));
+    ETX_CHECK(etx_latents_keep(&run->edges, run->context, k));
 done:
     return status;
 }

@@ -123,18 +123,18 @@ void *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k)
 static etx_status remake_edges(struct etx_interaction_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
-    const struct etx_stream *stream = run->context->stream;
+    struct etx_context *context = run->context;
     const int32_t first = etx_latents_border(&run->edges, k);
     const int32_t last = run->state->n_iterations;
 
-    ETX_CHECK(etx_latents_load(&run->edges, stream, first));
+    ETX_CHECK(etx_latents_load(&run->edges, context, first));
     for (int32_t i = first;
         i < last && etx_latents_border(&run->edges, i + 1) == first; i++) {
-        ETX_CHECK(etx_check_cancelled(stream));
+        ETX_CHECK(etx_check_cancelled(context->stream));
         ETX_CHECK(etx_interaction_load_nodes(
             run, etx_interaction_ends_of(run->state, i)));
         ETX_CHECK(etx_interaction_update_edges(run, i));
-        ETX_CHECK(etx_latents_keep(&run->edges, stream, i + 1));
+        ETX_CHECK(etx_latents_keep(&run->edges, context, i + 1));
     }
 done:
     return status;
@@ -143,7 +143,7 @@ done:
 etx_status etx_interaction_load_nodes(
     struct etx_interaction_run *run, int32_t k)
 {
-    return etx_latents_load(&run->nodes, run->context->stream, k);
+    return etx_latents_load(&run->nodes, run->context, k);
 }
 
 etx_status etx_interaction_load_edges(
@@ -153,7 +153,7 @@ etx_status etx_interaction_load_edges(
 
     if (!etx_latents_has(&run->edges, k))
         ETX_CHECK(remake_edges(run, k));
-    ETX_CHECK(etx_latents_load(&run->edges, run->context->stream, k));
+    ETX_CHECK(etx_latents_load(&run->edges, run->context, k));
 done:
     return status;
 }

@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"
 
+#include "base/bfloat16.h"
 #include "base/finite.h"
+#include "base/float16.h"
 
 #include <string.h>
 
@@ -79,6 +81,49 @@ etx_status etx_ref_find_not_finite(
 {
     (void)stream;
     *args->place = etx_find_not_finite(args->x, args->n);
+    return ETX_OK;
+}
+
+etx_status etx_ref_scale(
+    struct etx_stream *stream, const struct etx_scale_args *args)
+{
+    (void)stream;
+    for (int64_t i = 0; i < args->n; i++)
+        args->y[i] *= args->factor;
+    return ETX_OK;
+}
+
+etx_status etx_ref_sum_squares(
+    struct etx_stream *stream, const struct etx_sum_squares_args *args)
+{
+    double sum = 0.0;
+
+    (void)stream;
+    for (int64_t i = 0; i < args->n; i++)
+        sum += (double)args->x[i] * (double)args->x[i];
+    *args->sum = sum;
+    return ETX_OK;
+}
+
+etx_status etx_ref_narrow(
+    struct etx_stream *stream, const struct etx_narrow_args *args)
+{
+    (void)stream;
+    if (args->format == ETX_HALF_BFLOAT16)
+        etx_bfloat16_from_floats(args->y, args->x, args->n);
+    else
+        etx_float16_from_floats(args->y, args->x, args->n);
+    return ETX_OK;
+}
+
+etx_status etx_ref_widen(
+    struct etx_stream *stream, const struct etx_widen_args *args)
+{
+    (void)stream;
+    if (args->format == ETX_HALF_BFLOAT16)
+        etx_bfloat16_to_floats(args->y, args->x, args->n);
+    else
+        etx_float16_to_floats(args->y, args->x, args->n);
     return ETX_OK;
 }
 

@@ -61,6 +61,14 @@ etx_status etx_ref_take(
     struct etx_stream *stream, const struct etx_take_args *args);
 etx_status etx_ref_find_not_finite(
     struct etx_stream *stream, const struct etx_find_not_finite_args *args);
+etx_status etx_ref_scale(
+    struct etx_stream *stream, const struct etx_scale_args *args);
+etx_status etx_ref_sum_squares(
+    struct etx_stream *stream, const struct etx_sum_squares_args *args);
+etx_status etx_ref_narrow(
+    struct etx_stream *stream, const struct etx_narrow_args *args);
+etx_status etx_ref_widen(
+    struct etx_stream *stream, const struct etx_widen_args *args);
 etx_status etx_ref_outward_key(
     struct etx_stream *stream, const struct etx_outward_key_args *args);
 etx_status etx_ref_bce_loss(

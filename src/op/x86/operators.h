@@ -25,6 +25,8 @@
     X(connected_components)                                                    \
     X(edge_select)                                                             \
     X(mutual_best)                                                             \
+    X(narrow)                                                                  \
+    X(widen)                                                                   \
     X(bce_loss)                                                                \
     X(adamw)
 

@@ -28,6 +28,8 @@ from exatrkx import safetensors_file
 
 STAGES = ("features", "embedding", "graph", "filter", "gnn", "label")
 LABEL_COMPONENTS = 0
+DEVICES = {"cpu": 0, "cuda": 1}
+PRECISIONS = {"best": 0, "float32": 1, "float16": 2}
 
 
 class ContextOptions(ctypes.Structure):
@@ -42,6 +44,8 @@ class ContextOptions(ctypes.Structure):
         ("stream", c_void_p),
         ("cancel", c_void_p),
         ("cancel_user", c_void_p),
+        ("precision", c_int32),
+        ("keep_graphs", c_int32),
     ]
 
 
@@ -189,13 +193,21 @@ class Object:
 
 
 class Library:
-    """The library, and one context with so many threads."""
+    """The library, and one context with so many threads, or on a device."""
 
-    def __init__(self, n_threads: int) -> None:
+    def __init__(
+        self,
+        n_threads: int,
+        device: int = DEVICES["cpu"],
+        precision: int = PRECISIONS["best"],
+        keep_graphs: bool = False,
+    ) -> None:
         self.functions = load()
         options = ContextOptions()
         self.call("etx_context_options_init", byref(options), ctypes.sizeof(options))
         options.n_threads = n_threads
+        options.device, options.precision = device, precision
+        options.keep_graphs = keep_graphs
         self.context = self.make("context", "etx_context_create", byref(options))
 
     def call(self, name: str, *arguments: Any) -> None:

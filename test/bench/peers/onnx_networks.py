@@ -19,6 +19,7 @@ from . import networks
 
 OPERATOR_SET, FILE_VERSION = 18, 10
 NORM_EPS = 1e-5
+CPU = ("CPUExecutionProvider",)
 
 
 class Graph:
@@ -64,7 +65,11 @@ class Graph:
         return self.node("Sigmoid", self.node("Squeeze", logits, axis))
 
     def session(
-        self, inputs: Mapping[str, Sequence[int | str]], output: str, n_threads: int
+        self,
+        inputs: Mapping[str, Sequence[int | str]],
+        output: str,
+        n_threads: int,
+        providers: Sequence[str] = CPU,
     ) -> onnxruntime.InferenceSession:
         """inputs: shapes by name; src and dst are int64, others float32."""
         kinds = dict.fromkeys(inputs, TensorProto.FLOAT)
@@ -89,12 +94,14 @@ class Graph:
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         return onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+            model.SerializeToString(), options, providers=list(providers)
         )
 
 
 def embedding(
-    tensors: Mapping[str, np.ndarray], n_threads: int
+    tensors: Mapping[str, np.ndarray],
+    n_threads: int,
+    providers: Sequence[str] = CPU,
 ) -> onnxruntime.InferenceSession:
     graph = Graph(tensors)
     values = "x"
@@ -103,11 +110,13 @@ def embedding(
             values = graph.node("Relu", values)
         values = graph.linear(values, f"embedding.layers.{k}")
     shape = ("n", networks.EMBEDDING_WIDTHS[0])
-    return graph.session({"x": shape}, values, n_threads)
+    return graph.session({"x": shape}, values, n_threads, providers)
 
 
 def edge_filter(
-    tensors: Mapping[str, np.ndarray], n_threads: int
+    tensors: Mapping[str, np.ndarray],
+    n_threads: int,
+    providers: Sequence[str] = CPU,
 ) -> onnxruntime.InferenceSession:
     graph = Graph(tensors)
     n_layers = len(networks.FILTER_WIDTHS) - 1
@@ -118,11 +127,13 @@ def edge_filter(
         values = graph.norm(values, "filter.norm")
     output = graph.scores(graph.linear(values, f"filter.layers.{n_layers - 1}"))
     inputs = {"x": ("n", networks.FILTER_WIDTHS[0] // 2), "src": ("m",), "dst": ("m",)}
-    return graph.session(inputs, output, n_threads)
+    return graph.session(inputs, output, n_threads, providers)
 
 
 def interaction_network(
-    tensors: Mapping[str, np.ndarray], n_threads: int
+    tensors: Mapping[str, np.ndarray],
+    n_threads: int,
+    providers: Sequence[str] = CPU,
 ) -> onnxruntime.InferenceSession:
     graph = Graph(tensors)
     n_layers = networks.GNN_LAYERS
@@ -147,4 +158,4 @@ def interaction_network(
         e = graph.node("Add", on_edges(x, e, "gnn.edge_network"), e)
     output = graph.scores(on_edges(x, e, "gnn.decoder"))
     shapes = {"x": ("n", networks.GNN_FEATURES), "src": ("m",), "dst": ("m",)}
-    return graph.session(shapes, output, n_threads)
+    return graph.session(shapes, output, n_threads, providers)

@@ -118,7 +118,8 @@ class Factorised(nn.Module):
 
 
 def sum_by_index(e: Tensor, index: Tensor, n_nodes: int) -> Tensor:
-    return torch.zeros(n_nodes, e.shape[1], dtype=e.dtype).index_add(0, index, e)
+    sums = torch.zeros(n_nodes, e.shape[1], dtype=e.dtype, device=e.device)
+    return sums.index_add(0, index, e)
 
 
 class InteractionNetwork(nn.Module):

@@ -92,10 +92,12 @@ def trainer(
     model: dict[str, Any],
     config: dict[str, Any],
     join: Callable[[Library, Any], None] = alone,
+    library: Library | None = None,
 ) -> Run:
     """libexatrkx at config["stage"], with a model of these weights to start at;
-    join makes the trainer one of several ranks."""
-    library = Library(n_threads)
+    join makes the trainer one of several ranks, library has another context
+    than one with n_threads threads."""
+    library = Library(n_threads) if library is None else library
     event = library.event(inputs["position"], inputs["features"])
     ids = inputs["particle"].astype(np.int64)
     n_hits = np.bincount(ids, minlength=len(inputs["momentum"]))
@@ -250,6 +252,7 @@ def ours_gnn(
     n_threads: int,
     n_graphs: int = 1,
     join: Callable[[Library, Any], None] = alone,
+    library: Library | None = None,
 ) -> Run:
     space = {
         "arch": "mlp",
@@ -268,6 +271,7 @@ def ours_gnn(
             "loss": {"positive_weight": 1.0},
         },
         join,
+        library,
     )
 
 

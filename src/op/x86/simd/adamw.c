@@ -14,19 +14,20 @@ struct job {
     double bias1, bias2;
 };
 
-/* Parameters begin .. end - 1; with_max is a constant where this is
- * inlined. */
-static inline __attribute__((always_inline)) void update(
-    const struct job *job, const int with_max, int64_t begin, int64_t end)
+/* Parameters begin .. end - 1; with_max and with_decays are constants where
+ * this is inlined. */
+static inline __attribute__((always_inline)) void update(const struct job *job,
+    const int with_max, const int with_decays, int64_t begin, int64_t end)
 {
     const struct etx_adamw_args *args = job->args;
     const double beta1 = (double)args->beta1;
     const double beta2 = (double)args->beta2;
     const double rate = (double)args->learning_rate;
     const double eps = (double)args->eps;
-    const double kept = 1.0 - rate * (double)args->weight_decay;
+    const double weight_decay = (double)args->weight_decay;
     const double bias1 = job->bias1;
     const double bias2 = job->bias2;
+    const float *restrict decays = args->decays;
     const float *restrict gradient = args->gradient;
     float *restrict parameter = args->parameter;
     float *restrict m = args->m;
@@ -45,9 +46,21 @@ static inline __attribute__((always_inline)) void update(
             largest = before > second ? before : second;
             v_max[i] = (float)largest;
         }
+        const double decay =
+            with_decays ? weight_decay * (double)decays[i] : weight_decay;
         const double step = first / bias1 / (sqrt(largest / bias2) + eps);
-        parameter[i] = (float)((double)parameter[i] * kept - rate * step);
+        parameter[i] = (float)((double)parameter[i] * (1.0 - rate * decay) -
+                               rate * step);
     }
+}
+
+static inline __attribute__((always_inline)) void choose_update(
+    const struct job *job, const int with_max, int64_t begin, int64_t end)
+{
+    if (job->args->decays != NULL)
+        update(job, with_max, 1, begin, end);
+    else
+        update(job, with_max, 0, begin, end);
 }
 
 static etx_status run_block(void *argument, int64_t block, int32_t worker)
@@ -59,9 +72,9 @@ static etx_status run_block(void *argument, int64_t block, int32_t worker)
 
     (void)worker;
     if (job->args->v_max != NULL)
-        update(job, 1, begin, end);
+        choose_update(job, 1, begin, end);
     else
-        update(job, 0, begin, end);
+        choose_update(job, 0, begin, end);
     return ETX_OK;
 }
 

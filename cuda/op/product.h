@@ -1,0 +1,14 @@
+/* cuda/op/product.h -- products of float32 matrices as the stream asks for.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_CUDA_OP_PRODUCT_H
+#define ETX_CUDA_OP_PRODUCT_H
+
+#include "cuda/backend/gemm.h"
+
+/* gemm of float32 a and b, which on a stream that is_half are rounded to
+ * float16 first. */
+etx_status etx_cuda_product(
+    struct etx_stream *stream, const struct etx_cuda_gemm *gemm);
+
+#endif

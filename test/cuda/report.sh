@@ -1,0 +1,92 @@
+#!/bin/sh
+# What test/cuda/gpu.sh reports, of programs that pretend: without a device that
+# nothing was run, with one every part, whatever becomes of the others, and in
+# time.
+set -eu
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+bin=$folder/build/bin
+mkdir -p "$bin" "$folder/path" "$folder/build/lib"
+: > "$folder/build/lib/libexatrkx.so.0"
+
+# pretend PLACE LINES: a program in the folder.
+pretend()
+{
+    { echo '#!/bin/sh'; cat; } > "$folder/$1"
+    chmod +x "$folder/$1"
+}
+
+fail()
+{
+    echo "test/cuda/report.sh: $1" >&2
+    cat "$folder"/out*/report.txt >&2
+    exit 1
+}
+
+pretend build/bin/exatrkx-tests <<'TESTS'
+echo "suite $CK_RUN_SUITE"
+[ "$CK_RUN_SUITE" != cuda ] # the first of them fails
+TESTS
+pretend build/bin/etx-bench <<'BENCH'
+while [ "$1" != --json ]; do shift; done
+echo '[{"stage": "event"}]' > "$2"
+BENCH
+pretend build/bin/etx-train <<'TRAIN'
+kill -9 $$
+TRAIN
+pretend path/python3 <<'PYTHON'
+[ "$1" = -m ] || exit 0
+while [ "$1" != --out ]; do shift; done
+echo '[{"stage": "gnn64"}]' > "$2/peers.json"
+echo 'a line of the table' > "$2/peers.txt"
+PYTHON
+echo cuda cuda_half cuda_train checkop_rows > "$bin/device-suites"
+
+# Without a device: said, and no failure.
+pretend path/nvidia-smi <<'NONE'
+exit 9
+NONE
+PATH=$folder/path:$PATH test/cuda/gpu.sh "$bin" "$bin" "$folder/out1" \
+    > "$folder/text" || fail 'no device is no failure'
+grep -q 'device: none' "$folder/out1/report.txt" || fail 'no device is not said'
+grep -q 'peers: not run: no device' "$folder/out1/report.txt" ||
+    fail 'a part is missing'
+
+# With one: what fails is told, the rest is there.
+pretend path/nvidia-smi <<'SMI'
+echo 'Pretended GPU, 1.0, 1000 MHz, 2000 MHz'
+SMI
+pretend path/compute-sanitizer <<'SANITIZER'
+echo 'Could not find a race'
+exit 1
+SANITIZER
+status=0
+PATH=$folder/path:$PATH test/cuda/gpu.sh "$bin" "$bin" \
+    "$folder/out2" > "$folder/text" || status=$?
+[ $status = 1 ] || fail "status $status"
+for line in 'cuda: failed with status 1' 'cuda_half: passed' \
+    'times_float16: passed' 'peers: passed' 'a line of the table' \
+    'times_float32: passed' 'checkop_rows: passed' \
+    'training: failed with status 137' \
+    'racecheck_cuda_half: failed with status 1' \
+    'initcheck_checkop_rows: failed with status 1'; do
+    grep -q "$line" "$folder/out2/report.txt" || fail "no line '$line'"
+done
+if command -v python3 > /dev/null; then
+    python3 - "$folder/out2/report.json" <<'CHECK'
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert report["device"].startswith("Pretended"), report
+assert report["times"]["peers"][0]["stage"] == "gnn64", report
+assert report["parts"]["training"] == "failed with status 137", report
+CHECK
+fi
+
+# When the time is over the rest is told, too.
+PATH=$folder/path:$PATH GPU_SECONDS=1 test/cuda/gpu.sh "$bin" "$bin" \
+    "$folder/out3" > "$folder/text" || fail 'what was not run failed'
+for part in cuda times_float16 peers training initcheck_checkop_rows; do
+    grep -q "$part: not run: no time left" "$folder/out3/report.txt" ||
+        fail "no line of $part"
+done
+echo 'report of a GPU: passed'

@@ -1,0 +1,301 @@
+/* test_train_loss_scale.c -- the loss multiplied for the backward.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+#include "train_bench.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *etx_suite_train_loss_scale(void);
+
+/* Changes of a config, and the same with a scale that grows. */
+#define SCALED "\"loss_scaling\": {\"initial\": 1024, \"double_every\": 3}"
+#define DEEP                                                                   \
+    "\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"            \
+    "\"pt_layers\": 2}}, \"loss\": {\"pt_weight\": 0.3}"
+#define CHUNKS "\"sampling\": {\"chunk_edges\": 100, \"graphs\": 3}"
+
+static const struct {
+    int stage;
+    const char *plain, *scaled;
+} cases[] = {
+    {ETX_TRAIN_EMBEDDING, NULL, "{" SCALED "}"},
+    {ETX_TRAIN_FILTER, "{" CHUNKS "}", "{" CHUNKS ", " SCALED "}"},
+    {ETX_TRAIN_GNN, "{" DEEP "}", "{" DEEP ", " SCALED "}"},
+};
+
+#define N_CASES (sizeof cases / sizeof cases[0])
+
+/* True edges weigh so much that the gradient overflows under the largest
+ * scales of float32. */
+#define STEEP                                                                  \
+    "{\"loss\": {\"positive_weight\": 1e6},"                                   \
+    " \"schedule\": {\"steps\": 60},"                                          \
+    " \"loss_scaling\": {\"initial\": 8.507059173023462e37,"                   \
+    " \"double_every\": 2}}"
+#define STEEPEST 0x1p126
+
+static size_t bytes_of(const struct train_bench *bench)
+{
+    return (size_t)bench->trainer->stage->network->n_values * sizeof(float);
+}
+
+/* A power of two rounds nothing: the same bits as without. */
+START_TEST(test_train_loss_scale_same_bits)
+{
+    struct train_bench plain;
+    struct train_bench scaled;
+    etx_training_report report[2] = {
+        {.struct_size = sizeof report[0]}, {.struct_size = sizeof report[0]}};
+
+    train_bench_open(&plain, cases[_i].stage, 1, cases[_i].plain);
+    train_bench_open(&scaled, cases[_i].stage, 1, cases[_i].scaled);
+    for (int k = 0; k < 10; k++) {
+        ck_assert_ok(etx_trainer_step(plain.trainer, &report[0]));
+        ck_assert_ok(etx_trainer_step(scaled.trainer, &report[1]));
+        ck_assert_double_eq(report[0].loss, report[1].loss);
+        ck_assert_double_eq(report[0].gradient_norm, report[1].gradient_norm);
+        ck_assert_double_eq(report[1].loss_scale, 1024.0 * (1 << k / 3));
+        ck_assert(isnan(report[0].loss_scale));
+    }
+    ck_assert_int_eq(report[1].n_skipped, 0);
+    ck_assert_mem_eq(plain.trainer->stage->network->value,
+        scaled.trainer->stage->network->value, bytes_of(&plain));
+    train_bench_close(&plain);
+    train_bench_close(&scaled);
+}
+END_TEST
+
+/* Parameters and moments of a bench, to compare with later. */
+struct copy {
+    float *value, *m;
+};
+
+static void copy_state(struct copy *copy, const struct train_bench *bench)
+{
+    const size_t bytes = bytes_of(bench);
+
+    copy->value = realloc(copy->value, bytes);
+    copy->m = realloc(copy->m, bytes);
+    ck_assert(copy->value != NULL && copy->m != NULL);
+    memcpy(copy->value, bench->trainer->stage->network->value, bytes);
+    memcpy(copy->m, bench->trainer->m, bytes);
+}
+
+/* A gradient that is not finite halves the scale and changes nothing else; two
+ * good ones double it, until the next that is not. */
+START_TEST(test_train_loss_scale_skips)
+{
+    struct train_bench bench;
+    struct copy before = {NULL, NULL};
+    etx_training_report report = {.struct_size = sizeof report};
+    double scale = STEEPEST;
+    int n_good = 0;
+    int n_skipped = 0;
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, STEEP);
+    const struct etx_network *network = bench.trainer->stage->network;
+    for (int k = 1; k <= 60; k++) {
+        copy_state(&before, &bench);
+        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+        ck_assert_int_eq(report.step, k);
+        ck_assert_double_eq(report.loss_scale, scale);
+        ck_assert_int_eq(
+            report.is_skipped, !isfinite(report.gradient_norm));
+        n_skipped += report.is_skipped;
+        ck_assert_int_eq(report.n_skipped, n_skipped);
+        if (report.is_skipped) {
+            ck_assert_mem_eq(
+                before.value, network->value, bytes_of(&bench));
+            ck_assert_mem_eq(before.m, bench.trainer->m, bytes_of(&bench));
+            scale /= 2.0;
+            n_good = 0;
+        } else {
+            ck_assert_mem_ne(
+                before.value, network->value, bytes_of(&bench));
+            n_good++;
+        }
+        if (n_good == 2) {
+            scale = fmin(2.0 * scale, STEEPEST);
+            n_good = 0;
+        }
+    }
+    ck_assert_int_gt(n_skipped, 2);
+    ck_assert_int_lt(n_skipped, 58);
+    free(before.value);
+    free(before.m);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* The first update after skipped steps is the first of AdamW: a parameter with
+ * a gradient moves by the learning rate. */
+START_TEST(test_train_loss_scale_counts_updates)
+{
+    struct train_bench bench;
+    struct copy before = {NULL, NULL};
+    etx_training_report report = {.struct_size = sizeof report};
+    double largest = 0.0;
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, STEEP);
+    const struct etx_network *network = bench.trainer->stage->network;
+    do {
+        copy_state(&before, &bench);
+        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+    } while (report.is_skipped);
+    ck_assert_int_gt(report.step, 1);
+    for (int64_t k = 0; k < network->n_values; k++)
+        largest = fmax(largest,
+            fabs((double)network->value[k] - (double)before.value[k]));
+    ck_assert_double_eq_tol(
+        largest, report.learning_rate, 0.02 * report.learning_rate);
+    free(before.value);
+    free(before.m);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* Stopped at every one of some steps: the same bits as never stopped. */
+START_TEST(test_train_loss_scale_resumes)
+{
+    enum { N = 36 };
+    struct train_bench whole;
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/tmp/etx-scale-%ld.checkpoint",
+        (long)getpid());
+    train_bench_open(&whole, ETX_TRAIN_FILTER, 1, STEEP);
+    train_bench_steps(whole.trainer, N);
+    ck_assert_int_gt(whole.trainer->loss_scale.n_skipped, 0);
+    for (int stop = 1; stop < N; stop += 9) {
+        struct train_bench first;
+        struct train_bench second;
+
+        train_bench_open(&first, ETX_TRAIN_FILTER, 1, STEEP);
+        train_bench_steps(first.trainer, stop);
+        ck_assert_ok(etx_trainer_save_checkpoint(first.trainer, path));
+        train_bench_open(&second, ETX_TRAIN_FILTER, 2, STEEP);
+        ck_assert_ok(etx_trainer_load_checkpoint(second.trainer, path));
+        train_bench_steps(second.trainer, N - stop);
+        ck_assert(memcmp(&whole.trainer->loss_scale,
+                      &second.trainer->loss_scale,
+                      sizeof whole.trainer->loss_scale) == 0);
+        ck_assert_mem_eq(whole.trainer->stage->network->value,
+            second.trainer->stage->network->value, bytes_of(&whole));
+        ck_assert_mem_eq(
+            whole.trainer->m, second.trainer->m, bytes_of(&whole));
+        train_bench_close(&first);
+        train_bench_close(&second);
+    }
+    ck_assert_int_eq(unlink(path), 0);
+    train_bench_close(&whole);
+}
+END_TEST
+
+/* Without a scale to halve, a gradient that is not finite is an error. */
+START_TEST(test_train_loss_scale_ends)
+{
+    struct train_bench bench;
+    etx_training_report report = {.struct_size = sizeof report};
+    etx_status status = ETX_OK;
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1,
+        "{\"loss_scaling\": {\"initial\": 4}}");
+    bench.trainer->stage->network->value[0] = INFINITY;
+    for (int k = 0; k < 2; k++) {
+        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
+        ck_assert_int_eq(report.is_skipped, 1);
+    }
+    status = etx_trainer_step(bench.trainer, &report);
+    ck_assert_fails(status, ETX_ERR_ARGUMENT, "not finite");
+    ck_assert_double_eq(bench.trainer->loss_scale.scale, 1.0);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* A checkpoint with a scale that no training has. */
+START_TEST(test_train_loss_scale_of_a_checkpoint)
+{
+    static const double wrong[] = {3.0, 0.5, -2.0, 0x1p127, NAN};
+    struct train_bench bench;
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/tmp/etx-scale-%ld.checkpoint",
+        (long)getpid());
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1,
+        "{\"loss_scaling\": {\"initial\": 4}}");
+    bench.trainer->loss_scale.scale = wrong[_i];
+    ck_assert_ok(etx_trainer_save_checkpoint(bench.trainer, path));
+    bench.trainer->loss_scale.scale = 8.0;
+    ck_assert_fails(etx_trainer_load_checkpoint(bench.trainer, path),
+        ETX_ERR_FORMAT, "loss scale");
+    ck_assert_double_eq(bench.trainer->loss_scale.scale, 8.0);
+    bench.trainer->loss_scale.n_skipped = -1;
+    ck_assert_ok(etx_trainer_save_checkpoint(bench.trainer, path));
+    ck_assert_fails(etx_trainer_load_checkpoint(bench.trainer, path),
+        ETX_ERR_FORMAT, "skipped steps");
+    ck_assert_int_eq(unlink(path), 0);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* Without a device there are no products of float16. */
+START_TEST(test_train_loss_scale_products_refused)
+{
+    struct train_bench bench;
+    etx_trainer *trainer = NULL;
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    ck_assert_fails(
+        etx_trainer_create(&trainer, bench.context,
+            "{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
+            "\"node_features\": [{\"name\": \"r\", \"scale\": 1.0}],"
+            "\"edge_features\": [], \"cut\": 0.5},"
+            "\"arithmetic\": {\"products\": \"fp16\"}}",
+            bench.start),
+        ETX_ERR_UNSUPPORTED, "arithmetic.products");
+    ck_assert_ptr_null(trainer);
+    train_bench_close(&bench);
+}
+END_TEST
+
+START_TEST(test_train_loss_scale_refused)
+{
+    static const char *const wrong[] = {"3", "0.5", "1e30"};
+    etx_context *context = train_bench_context(1);
+    etx_trainer *trainer = NULL;
+    char config[256];
+
+    (void)snprintf(config, sizeof config,
+        "{\"stage\": \"embedding\", \"loss_scaling\": {\"initial\": %s}}",
+        wrong[_i]);
+    ck_assert_fails(etx_trainer_create(&trainer, context, config, NULL),
+        ETX_ERR_FORMAT, "power of two");
+    ck_assert_ptr_null(trainer);
+    etx_context_free(context);
+}
+END_TEST
+
+Suite *etx_suite_train_loss_scale(void)
+{
+    Suite *suite = suite_create("train_loss_scale");
+
+    etx_test_add_loop(
+        suite, "same bits", test_train_loss_scale_same_bits, N_CASES);
+    etx_test_add(suite, "skips", test_train_loss_scale_skips);
+    etx_test_add(
+        suite, "counts updates", test_train_loss_scale_counts_updates);
+    etx_test_add(suite, "resumes", test_train_loss_scale_resumes);
+    etx_test_add(suite, "ends", test_train_loss_scale_ends);
+    etx_test_add_loop(
+        suite, "of a checkpoint", test_train_loss_scale_of_a_checkpoint, 5);
+    etx_test_add(
+        suite, "products refused", test_train_loss_scale_products_refused);
+    etx_test_add_loop(suite, "refused", test_train_loss_scale_refused, 3);
+    return suite;
+}
