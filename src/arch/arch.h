@@ -103,6 +103,9 @@ struct etx_arch {
     /* Works on arrays outside the operators: not on a device. */
     int32_t is_host_only;
 
+    /* The forward reads of the graph src, dst and score alone. */
+    int32_t reads_ends_alone;
+
     /* Reads etx_tape.recomputes and .half. */
     int32_t saves_memory;
 };

@@ -263,7 +263,7 @@ static etx_status differentiate(float *loss, float *gradient,
         loss, d_out, context, problem, out));
     if (d_pt != NULL)
         *loss += (float)etx_pt_loss(d_pt, problem->n_edges, tape.pt,
-            problem->pt, number(problem, "pt_scale"));
+            problem->pt, number(problem, "pt_scale"), 1.0);
     ETX_CHECK(network->arch->backward(
         network, context, &problem->input, &tape, d_out, gradient));
 done:
