@@ -73,7 +73,13 @@ void etx_test_add_slow(Suite *suite, const char *name, const TTest *test)
 
 void etx_test_skip(const char *name, const char *reason)
 {
-    printf("SKIPPED %s: %s\n", name, reason);
+    const size_t length = strlen(name);
+    /* Check calls the function of a test NAME_fn. */
+    const int has_suffix =
+        length > 3 && strcmp(name + length - 3, "_fn") == 0;
+
+    printf("SKIPPED %.*s: %s\n", (int)(length - (has_suffix ? 3 : 0)), name,
+        reason);
     fflush(stdout);
 }
 
