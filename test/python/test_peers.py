@@ -87,6 +87,30 @@ class Peers(unittest.TestCase):
     def test_whole_event(self) -> None:
         self.check("event")
 
+    @unittest.skipUnless(
+        importlib.util.find_spec("torch") is not None, "torch is not installed"
+    )
+    def test_networks_of_a_device(self) -> None:
+        """On the host, where all of them run as well."""
+        from peers import device
+
+        rows = [
+            row
+            for stage in device.STAGES
+            for row in device.measure(stage, HITS, "cpu", 0.0)
+        ]
+        ran = {(row.stage, row.implementation) for row in rows if row.seconds}
+        for stage in device.STAGES:
+            self.assertLessEqual(
+                {(stage.name, "PyTorch"), (stage.name, "libexatrkx")}, ran
+            )
+        for row in rows:
+            with self.subTest(stage=row.stage, implementation=row.implementation):
+                if row.seconds:
+                    self.assertTrue(row.agrees, row.note)
+        self.assertIn("gnn64", device.table(rows))
+        self.assertGreater(rows[0].record()["median_s"], 0.0)
+
 
 if __name__ == "__main__":
     unittest.main()
