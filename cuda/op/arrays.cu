@@ -112,7 +112,7 @@ etx_status etx_cuda_scale(
     return etx_launch(stream, args->n, scale_kernel, *args);
 }
 
-struct square_term {
+struct sum_squares_term {
     const float *x;
 
     __device__ double operator()(int64_t i, int32_t) const
@@ -125,7 +125,7 @@ etx_status etx_cuda_sum_squares(
     struct etx_stream *stream, const struct etx_sum_squares_args *args)
 {
     struct etx_cuda_scratch scratch(stream);
-    const struct square_term term = {args->x};
+    const struct sum_squares_term term = {args->x};
     double *sum = NULL;
 
     ETX_TRY(scratch.take(&sum, 1, "sum of squares"));

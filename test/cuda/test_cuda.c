@@ -28,8 +28,12 @@ static const struct precision {
 /* Of the tracks that the CPU finds, those that float16 gives hit for hit. */
 #define LEAST_SAME_TRACKS 0.97
 
+/* NULL: the real event among the reference data. */
 static const char *const events[] = {
-    "event000000000", "event000000001", "event000000002"};
+    "event000000000", "event000000001", "event000000002", NULL};
+
+#define REFERENCE "trackml_event/"
+#define HITS      "-hits.csv.gz"
 
 #define N_EVENTS (int)(sizeof events / sizeof events[0])
 #define N_SMALL  2 /* of them */
@@ -53,17 +57,24 @@ static etx_status open_device(
     return etx_context_create(out, &options);
 }
 
-/* 0 after etx_test_skip where there is no device. */
-static int32_t start(struct both *both, const char *name, const char *event,
-    int32_t precision)
+/* The real event and the model; 0 after etx_test_skip where it is absent. */
+static int32_t open_reference(struct both *both, const char *name)
 {
-    *both = (struct both){NULL};
-    if (open_device(&both->cuda, 0, precision) != ETX_OK) {
-        etx_test_skip(name, etx_last_error());
+    const char *file = etx_test_reference(name, REFERENCE "detectors.csv.gz");
+    etx_detector *detector = NULL;
+    char prefix[1024] = "";
+
+    if (file == NULL)
         return 0;
-    }
-    ck_assert_ok(etx_context_create(&both->cpu, NULL));
-    etx_test_open_example(&both->model, &both->event, event);
+    ck_assert_ok(
+        etx_model_load(&both->model, "examples/models/default.safetensors"));
+    ck_assert_ok(etx_detector_read(&detector, file));
+    file = etx_test_reference(name, REFERENCE "event000000001" HITS);
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_lt(strlen(file), sizeof prefix);
+    memcpy(prefix, file, strlen(file) - strlen(HITS));
+    ck_assert_ok(etx_event_read_trackml(&both->event, prefix, detector));
+    etx_detector_free(detector);
     return 1;
 }
 
@@ -73,6 +84,25 @@ static void stop(struct both *both)
     etx_model_free(both->model);
     etx_context_free(both->cuda);
     etx_context_free(both->cpu);
+}
+
+/* 0 after etx_test_skip where there is no device, or not this event. */
+static int32_t start(struct both *both, const char *name, const char *event,
+    int32_t precision)
+{
+    *both = (struct both){NULL};
+    if (open_device(&both->cuda, 0, precision) != ETX_OK) {
+        etx_test_skip(name, etx_last_error());
+        return 0;
+    }
+    ck_assert_ok(etx_context_create(&both->cpu, NULL));
+    if (event != NULL)
+        etx_test_open_example(&both->model, &both->event, event);
+    else if (!open_reference(both, name)) {
+        stop(both);
+        return 0;
+    }
+    return 1;
 }
 
 static void assert_same_graph(const etx_graph *a, const etx_graph *b)

@@ -276,22 +276,28 @@ END_TEST
 static void assert_near_backward(struct checkop_case *self)
 {
     struct etx_stream *stream = check.device->stream;
+    float *wanted[CHECKOP_MAX_OUTPUTS];
 
     checkop_run_reference(&check, self);
     for (int32_t o = 0; o < self->n_outputs; o++) {
         const struct checkop_output *output = &self->output[o];
+        const size_t bytes = (size_t)output->n * sizeof(float);
+
+        wanted[o] = checkop_buffer(&check, output->n, sizeof(float));
+        memcpy(wanted[o], output->data, bytes);
+        memcpy(output->data, output->initial, bytes);
+    }
+    stream->is_half = 1;
+    ck_assert_ok(check.device->ops->mlp_backward(stream, self->args));
+    stream->is_half = 0;
+    ck_assert_ok(etx_place_finish(stream->place));
+    for (int32_t o = 0; o < self->n_outputs; o++) {
+        const struct checkop_output *output = &self->output[o];
         const float *got = output->data;
+        const float *want = wanted[o];
         double difference = 0.0;
         double square = 0.0;
-        float *want = checkop_buffer(&check, output->n, sizeof *want);
 
-        memcpy(want, output->data, (size_t)output->n * sizeof *want);
-        memcpy(output->data, output->initial,
-            (size_t)output->n * sizeof *want);
-        stream->is_half = 1;
-        ck_assert_ok(check.device->ops->mlp_backward(stream, self->args));
-        stream->is_half = 0;
-        ck_assert_ok(etx_place_finish(stream->place));
         for (int64_t i = 0; i < output->n; i++) {
             const double d = (double)got[i] - (double)want[i];
 

@@ -142,6 +142,8 @@ END_TEST
  * for it, and another training goes on from there with the same bits. */
 START_TEST(test_cuda_train_stays)
 {
+    static const int32_t which[] = {0, 1, N_CASES - 2};
+    const int32_t i = which[_i];
     struct train_bench cpu;
     struct train_bench bench[2];
     etx_context *device = NULL;
@@ -151,10 +153,10 @@ START_TEST(test_cuda_train_stays)
         return;
     (void)snprintf(
         path, sizeof path, "/tmp/etx-cuda-%ld.checkpoint", (long)getpid());
-    train_bench_open(&cpu, cases[_i].stage, 1, cases[_i].change);
-    open_beside(&bench[0], &cpu, device, _i);
+    train_bench_open(&cpu, cases[i].stage, 1, cases[i].change);
+    open_beside(&bench[0], &cpu, device, i);
     ck_assert_int_eq(open_device(&device, __func__), 1);
-    open_beside(&bench[1], &cpu, device, _i);
+    open_beside(&bench[1], &cpu, device, i);
     const struct etx_trainer *trainer = bench[0].trainer;
     const int64_t n = trainer->stage->network->n_values;
 
@@ -282,7 +284,7 @@ Suite *etx_suite_cuda_train(void)
 
     etx_test_add_loop(suite, "gradient", test_cuda_train_gradient, N_CASES);
     etx_test_add_loop(suite, "steps", test_cuda_train_steps, N_CASES);
-    etx_test_add_loop(suite, "stays", test_cuda_train_stays, N_CASES);
+    etx_test_add_loop(suite, "stays", test_cuda_train_stays, 3);
     etx_test_add_loop(
         suite, "half products", test_cuda_train_half_products, 2);
     etx_test_add(suite, "goes back", test_cuda_train_goes_back);

@@ -63,8 +63,9 @@ START_TEST(test_cuda_shim_no_context)
 }
 END_TEST
 
-/* Whichever call of the runtime fails in a search, the answer is an error,
- * nothing is lost and the next search is right. */
+/* Whichever call of the runtime fails in a search, the answer is an error, or
+ * the right one where nothing depends on the call, as when memory is given
+ * back; nothing is lost and the next search is right. */
 START_TEST(test_cuda_shim_fails_anywhere)
 {
     struct search search;
@@ -84,6 +85,7 @@ START_TEST(test_cuda_shim_fails_anywhere)
     etx_tracks_free(tracks);
     const int64_t n_calls = shim_calls();
     const int64_t n_live = shim_live();
+    int32_t n_failed = 0;
 
     for (int64_t f = 0; f < MOST_FAILURES; f++) {
         tracks = NULL;
@@ -91,13 +93,20 @@ START_TEST(test_cuda_shim_fails_anywhere)
         const etx_status status =
             etx_find_tracks(&tracks, context, search.model, search.event);
 
-        ck_assert_msg(status == ETX_ERR_MEMORY || status == ETX_ERR_DEVICE,
+        ck_assert_msg(status == ETX_OK || status == ETX_ERR_MEMORY ||
+                          status == ETX_ERR_DEVICE,
             "call %lld of %lld: %s",
             (long long)(f * n_calls / MOST_FAILURES), (long long)n_calls,
             etx_status_name(status));
-        ck_assert_ptr_null(tracks);
+        n_failed += status != ETX_OK;
+        if (status == ETX_OK)
+            ck_assert_int_eq(etx_tracks_count(tracks), expected);
+        else
+            ck_assert_ptr_null(tracks);
+        etx_tracks_free(tracks);
         ck_assert_int_le(shim_live(), n_live);
     }
+    ck_assert_int_gt(n_failed, MOST_FAILURES / 2);
     shim_fail_call(-1);
     ck_assert_ok(
         etx_find_tracks(&tracks, context, search.model, search.event));

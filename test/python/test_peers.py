@@ -8,6 +8,7 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import os
 import sys
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "lib" / "libexatrkx.so"
 NATIVE = ROOT / os.environ.get("ETX_BUILD", "build") / "bench"
 HITS = 600
+FEW_HITS = 150
 N_THREADS = 1  # ONNX Runtime's sums at nodes are wrong by up to 4e-3 with two
 HAVE_SCIPY = importlib.util.find_spec("scipy") is not None
 
@@ -86,6 +88,35 @@ class Peers(unittest.TestCase):
 
     def test_whole_event(self) -> None:
         self.check("event")
+
+    @unittest.skipUnless(
+        importlib.util.find_spec("torch") is not None, "torch is not installed"
+    )
+    def test_networks_of_a_device(self) -> None:
+        """On the host, where all of them run as well, in float32; float16 there
+        is slow, and of one stage alone."""
+        from peers import device
+
+        rows = []
+        for stage in device.STAGES:
+            if stage.name != "gnn64":
+                stage = dataclasses.replace(stage, precisions=("float32",))
+            with (
+                mock.patch.object(device, "LEAST_RUNS", 1),
+                mock.patch.object(device, "WARM_UP", 1),
+            ):
+                rows += device.measure(stage, FEW_HITS, "cpu", 0.0)
+        ran = {(row.stage, row.implementation) for row in rows if row.seconds}
+        for stage in device.STAGES:
+            self.assertLessEqual(
+                {(stage.name, "PyTorch"), (stage.name, "libexatrkx")}, ran
+            )
+        for row in rows:
+            with self.subTest(stage=row.stage, implementation=row.implementation):
+                if row.seconds:
+                    self.assertTrue(row.agrees, row.note)
+        self.assertIn("gnn64", device.table(rows))
+        self.assertGreater(rows[0].record()["median_s"], 0.0)
 
 
 if __name__ == "__main__":
