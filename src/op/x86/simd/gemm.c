@@ -41,8 +41,8 @@ struct tile {
     ptrdiff_t b_row;
     const float *next; /* what is multiplied by then: every tile asks some
                         * lines of it into the second-level cache */
-    int64_t ahead;     /* lines of it that are asked for already */
-    int64_t share;     /* lines that a tile asks for */
+    int32_t ahead;     /* lines of it that are asked for already */
+    int32_t share;     /* lines that a tile asks for */
     const float *start;
     int32_t n_inner;
     int32_t row, n_rows; /* the tile's first row, and rows in all */
@@ -120,7 +120,7 @@ INLINE void multiply_tile(const int n_rows, const int n_vectors,
         begin_row(sum[i], i, n_vectors, from, t);
     if (from == START_RESULT)
         ask_for_result(n_rows, n_vectors, t);
-    for (int64_t k = 0; k < t->share; k++)
+    for (int32_t k = 0; k < t->share; k++)
         __builtin_prefetch(
             t->next + (t->ahead + k) * CACHE_LINE, 0, SECOND_LEVEL);
     for (int32_t k = 0; k < t->n_inner; k++) {
@@ -156,7 +156,8 @@ INLINE void multiply_panel(const int n_vectors, const enum start from,
     const struct tile *panel, int32_t n_rows)
 {
     const int full = tile_rows(n_vectors);
-    const int64_t n_lines = panel->n_inner * panel->b_row / CACHE_LINE;
+    const int32_t n_lines =
+        panel->n_inner * (int32_t)panel->b_row / CACHE_LINE;
     struct tile t = *panel;
 
     /* Rounded down: the few lines that are left come by themselves. */
