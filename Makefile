@@ -431,7 +431,7 @@ asan: deps
 tsan: deps
 	@$(MAKE) --no-print-directory BUILD=build/tsan LIB=build/tsan/lib \
 	    OPTIMISE='-O1 -g' SANITIZE='-fsanitize=thread' tests
-	@for suite in threads stages checkop_radius_graph edge_bins \
+	@for suite in threads stages host checkop_radius_graph edge_bins \
 	    checkop_line_graph graph checkop_mlp train_steps train_cache \
 	    dist_comm dist_training dist_parts; do \
 	    CK_TIMEOUT_MULTIPLIER=20 CK_RUN_SUITE=$$suite \

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/train.h>
 
-#include <pthread.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "training_events.h"
 #include "training_files.h"
 
 static const char summary[] =
@@ -25,7 +26,6 @@ static const char summary[] =
 #define SECONDS_PER_BAR    0.5
 #define SECONDS_PER_LINE   30.0
 #define LOG_LINES          1000
-#define MOST_READERS       64
 
 struct options {
     const char *config, *out, *start, *log, *detector, *device, *cache;
@@ -118,93 +118,6 @@ static void print_bar(const etx_training_report *report)
     fprintf(stderr, "] ");
 }
 
-/* ------------------------------------------------------------- events -- */
-
-/* Events of both lists, read by several threads. */
-struct reading {
-    const struct program_list *list[2];
-    const etx_detector *detector;
-    etx_event **event; /* [list[0]->count + list[1]->count] */
-    int64_t count;
-    int64_t next;
-    char *message; /* of the first failure */
-    pthread_mutex_t lock;
-};
-
-static const char *event_name(const struct reading *reading, int64_t k)
-{
-    const int64_t first = reading->list[0]->count;
-
-    return k < first ? reading->list[0]->item[k]
-                     : reading->list[1]->item[k - first];
-}
-
-static int64_t take_event(struct reading *reading)
-{
-    int64_t k;
-
-    pthread_mutex_lock(&reading->lock);
-    k = reading->message != NULL ? reading->count : reading->next++;
-    pthread_mutex_unlock(&reading->lock);
-    return k;
-}
-
-static void note_failure(struct reading *reading, const char *name)
-{
-    const char *why = etx_last_error();
-    const size_t size = strlen(name) + strlen(why) + 3;
-
-    pthread_mutex_lock(&reading->lock);
-    if (reading->message == NULL) {
-        reading->message = program_allocate((int64_t)size, 1);
-        snprintf(reading->message, size, "%s: %s", name, why);
-    }
-    pthread_mutex_unlock(&reading->lock);
-}
-
-static void *read_some(void *argument)
-{
-    struct reading *reading = argument;
-
-    for (int64_t k = take_event(reading); k < reading->count;
-         k = take_event(reading)) {
-        const char *name = event_name(reading, k);
-
-        if (etx_event_read_trackml(
-                &reading->event[k], name, reading->detector) != ETX_OK)
-            note_failure(reading, name);
-    }
-    return NULL;
-}
-
-static int read_events(struct reading *reading, int64_t n_threads)
-{
-    pthread_t thread[MOST_READERS];
-    int64_t n = 0;
-
-    reading->count = reading->list[0]->count + reading->list[1]->count;
-    reading->event =
-        program_allocate(reading->count, sizeof *reading->event);
-    pthread_mutex_init(&reading->lock, NULL);
-    while (n < n_threads - 1 && n < MOST_READERS &&
-           pthread_create(&thread[n], NULL, read_some, reading) == 0)
-        n++;
-    read_some(reading);
-    while (n > 0)
-        pthread_join(thread[--n], NULL);
-    pthread_mutex_destroy(&reading->lock);
-    return reading->message != NULL ? program_error("%s", reading->message)
-                                    : 0;
-}
-
-static void free_events(struct reading *reading)
-{
-    for (int64_t k = 0; k < reading->count; k++)
-        etx_event_free(reading->event[k]);
-    free(reading->event);
-    free(reading->message);
-}
-
 static char *read_text(const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -237,12 +150,34 @@ struct run {
     etx_detector *detector;
     etx_model *start;
     etx_trainer *trainer;
-    struct reading reading;
+    struct training_events events;
     FILE *log;
     char *checkpoint; /* path */
     etx_training_report report;
     int is_terminal;
 };
+
+/* ", name value", unless it was not measured. */
+static void print_number(const char *name, double value)
+{
+    if (isfinite(value))
+        printf(", %s %.5f", name, value);
+}
+
+static void print_validation(
+    const etx_training_report *report, int64_t n_hits)
+{
+    printf("step %lld: threshold %.5g, efficiency %.5f, purity %.4f",
+        (long long)report->step, report->threshold, report->efficiency,
+        report->purity);
+    print_number("auc", report->auc);
+    print_number("loss", report->loss);
+    print_number("pT error", report->pt_error);
+    printf(", %.3f edges a hit, %.0f s%s\n",
+        report->n_edges / (double)n_hits, report->seconds,
+        report->is_best ? ", the best" : "");
+    fflush(stdout);
+}
 
 static int validate(struct run *run)
 {
@@ -253,17 +188,11 @@ static int validate(struct run *run)
         return 0;
     if (etx_trainer_validate(run->trainer, &report) != ETX_OK)
         return program_failed("validation");
-    for (int64_t k = run->reading.list[0]->count; k < run->reading.count; k++)
-        n_hits += etx_event_n_hits(run->reading.event[k]);
+    for (int64_t k = run->events.list[0]->count; k < run->events.count; k++)
+        n_hits += etx_event_n_hits(run->events.event[k]);
     if (run->is_terminal)
         fputs("\r\033[K", stderr);
-    printf("step %lld: threshold %.5g, efficiency %.5f, purity %.4f, "
-           "auc %.5f, loss %.5f, %.3f edges a hit, %.0f s%s\n",
-        (long long)report.step, report.threshold, report.efficiency,
-        report.purity, report.auc, report.loss,
-        report.n_edges / (double)n_hits, report.seconds,
-        report.is_best ? ", the best" : "");
-    fflush(stdout);
+    print_validation(&report, n_hits);
     training_log_validation(run->log, &report);
     return 0;
 }
@@ -379,14 +308,16 @@ static int make_trainer(struct run *run)
     if (etx_trainer_create(
             &run->trainer, run->context, config, run->start) != ETX_OK)
         result = program_failed(run->options.config);
+    if (result == 0)
+        training_print_start(config, run->options.start);
     free(config);
     if (result == 0 && run->options.cache != NULL &&
         etx_trainer_set_cache(run->trainer, run->options.cache) != ETX_OK)
         result = program_failed("--cache");
-    for (int64_t k = 0; k < run->reading.count && result == 0; k++)
-        if (etx_trainer_add_event(run->trainer, run->reading.event[k],
-                k >= run->reading.list[0]->count) != ETX_OK)
-            result = program_failed(event_name(&run->reading, k));
+    for (int64_t k = 0; k < run->events.count && result == 0; k++)
+        if (etx_trainer_add_event(run->trainer, run->events.event[k],
+                k >= run->events.list[0]->count) != ETX_OK)
+            result = program_failed(training_events_name(&run->events, k));
     if (result == 0 && run->options.resume &&
         etx_trainer_load_checkpoint(run->trainer, run->checkpoint) != ETX_OK)
         result = program_failed("--resume");
@@ -412,14 +343,14 @@ static int open_run(struct run *run)
         result = program_detector(&run->detector, o->detector);
     if (result == 0 && o->start != NULL)
         result = program_model(&run->start, o->start);
-    run->reading.list[0] = &o->data;
-    run->reading.list[1] = &o->validation;
-    run->reading.detector = run->detector;
+    run->events.list[0] = &o->data;
+    run->events.list[1] = &o->validation;
+    run->events.detector = run->detector;
     if (result == 0)
-        result = read_events(&run->reading, o->n_threads);
+        result = training_events_read(&run->events, o->n_threads);
     if (result == 0)
         printf("read %lld events in %.1f s\n",
-            (long long)run->reading.count, now() - begin);
+            (long long)run->events.count, now() - begin);
     if (result == 0 && o->log != NULL) {
         run->log = fopen(o->log, "a");
         if (run->log == NULL)
@@ -431,7 +362,7 @@ static int open_run(struct run *run)
 static void close_run(struct run *run)
 {
     etx_trainer_free(run->trainer);
-    free_events(&run->reading);
+    training_events_free(&run->events);
     etx_model_free(run->start);
     etx_detector_free(run->detector);
     etx_context_free(run->context);

@@ -1,18 +1,13 @@
-/* examples/program.c -- options, messages and event lists of the programs.
+/* examples/program.c -- options and messages of the programs.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "program.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#define MAX_PATH_BYTES 4096
 
 static const char *program_name = "etx";
 
@@ -59,7 +54,7 @@ void *program_allocate(int64_t count, size_t size)
     return memory;
 }
 
-static char *copy_text(const char *text)
+char *program_copy_text(const char *text)
 {
     const size_t size = strlen(text) + 1;
     char *copy = program_allocate((int64_t)size, 1);
@@ -76,7 +71,7 @@ void program_list_add(struct program_list *list, const char *item)
     if (grown == NULL)
         exit(program_error("out of memory"));
     list->item = grown;
-    list->item[list->count++] = copy_text(item);
+    list->item[list->count++] = program_copy_text(item);
 }
 
 void program_list_free(struct program_list *list)
@@ -173,271 +168,4 @@ void program_parse(int argc, char **argv, const char *summary,
                 option->flag != NULL ? "takes no value" : "needs a value"));
         store_value(option, equals != NULL ? equals + 1 : argv[++k]);
     }
-}
-
-/* -------------------------------------------------------------- events -- */
-
-const char *program_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
-static int compare_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Length of the event prefix in a file name, 0 when it is no hits file. */
-static size_t hits_prefix(const char *name)
-{
-    static const char *const endings[] = {"-hits.csv", "-hits.csv.gz"};
-    const size_t length = strlen(name);
-
-    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
-        const size_t ending = strlen(endings[k]);
-
-        if (length > ending &&
-            strcmp(name + length - ending, endings[k]) == 0)
-            return length - ending;
-    }
-    return 0;
-}
-
-/* An event may lie there both plain and compressed: items from `first` on are
- * sorted; keep one of equal ones. */
-static void drop_repeated(struct program_list *list, int64_t first)
-{
-    int64_t kept = first;
-
-    for (int64_t k = first; k < list->count; k++) {
-        if (kept > first &&
-            strcmp(list->item[k], list->item[kept - 1]) == 0)
-            free(list->item[k]);
-        else
-            list->item[kept++] = list->item[k];
-    }
-    list->count = kept;
-}
-
-/* Append the prefixes of the events in a folder, sorted. */
-static int add_folder(struct program_list *list, const char *folder)
-{
-    const int64_t first = list->count;
-    DIR *directory = opendir(folder);
-
-    if (directory == NULL)
-        return program_error("%s: %s", folder, strerror(errno));
-    for (const struct dirent *entry = readdir(directory); entry != NULL;
-         entry = readdir(directory)) {
-        char path[MAX_PATH_BYTES];
-        const size_t length = hits_prefix(entry->d_name);
-        const int written = snprintf(path, sizeof path, "%s/%.*s", folder,
-            (int)length, entry->d_name);
-
-        if (length > 0 && written > 0 && (size_t)written < sizeof path)
-            program_list_add(list, path);
-    }
-    closedir(directory);
-    if (list->count == first)
-        return program_error("%s: no file ends in -hits.csv[.gz]", folder);
-    qsort(list->item + first, (size_t)(list->count - first),
-        sizeof *list->item, compare_text);
-    drop_repeated(list, first);
-    return 0;
-}
-
-int program_expand_events(struct program_list *events)
-{
-    struct program_list expanded = {0, NULL};
-
-    for (int64_t k = 0; k < events->count; k++) {
-        struct stat information;
-
-        if (stat(events->item[k], &information) == 0 &&
-            S_ISDIR(information.st_mode)) {
-            if (add_folder(&expanded, events->item[k]) != 0) {
-                program_list_free(&expanded);
-                return PROGRAM_FAILED;
-            }
-        } else {
-            program_list_add(&expanded, events->item[k]);
-        }
-    }
-    program_list_free(events);
-    *events = expanded;
-    return 0;
-}
-
-/* --------------------------------------------------------------- ranks -- */
-
-/* A whole number from the environment, or -1. */
-static int64_t read_number(const char *name)
-{
-    const char *text = getenv(name);
-    char *end = NULL;
-    const long long number = text == NULL ? -1 : strtoll(text, &end, 10);
-
-    return text != NULL && end != text && *end == '\0' ? number : -1;
-}
-
-int program_ranks(int64_t *rank, int64_t *n_ranks)
-{
-    static const char *const names[][2] = {
-        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-        {"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
-
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        if (getenv(names[k][0]) == NULL || getenv(names[k][1]) == NULL)
-            continue;
-        *rank = read_number(names[k][0]);
-        *n_ranks = read_number(names[k][1]);
-        if (*rank >= 0 && *rank < *n_ranks)
-            return 0;
-        return program_usage("--share: %s=%s is not a rank below %s=%s",
-            names[k][0], getenv(names[k][0]), names[k][1],
-            getenv(names[k][1]));
-    }
-    return program_usage("--share: neither mpirun nor srun started this "
-                         "process (no OMPI_COMM_WORLD_RANK, PMI_RANK or "
-                         "SLURM_PROCID with its size)");
-}
-
-/* ------------------------------------------------- context and detector -- */
-
-/* ETX_CPU=ref|avx2|avx512 forces an instruction set. */
-static int cpu_level(int32_t *level)
-{
-    static const char *const names[] = {"ref", "avx2", "avx512"};
-    static const int32_t levels[] = {
-        ETX_CPU_REF, ETX_CPU_AVX2, ETX_CPU_AVX512};
-    const char *asked = getenv("ETX_CPU");
-
-    *level = ETX_CPU_BEST;
-    if (asked == NULL || *asked == '\0')
-        return 0;
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strcmp(asked, names[k]) == 0) {
-            *level = levels[k];
-            return 0;
-        }
-    return program_usage("ETX_CPU=%s: not ref, avx2 or avx512", asked);
-}
-
-/* ETX_PRECISION of the environment. */
-static int precision(int32_t *out)
-{
-    const char *asked = getenv("ETX_PRECISION");
-
-    *out = ETX_PRECISION_BEST;
-    if (asked == NULL || *asked == '\0')
-        return 0;
-    if (strcmp(asked, "float32") == 0)
-        *out = ETX_PRECISION_FLOAT32;
-    else if (strcmp(asked, "float16") == 0)
-        *out = ETX_PRECISION_FLOAT16;
-    else
-        return program_usage(
-            "ETX_PRECISION=%s: not float32 or float16", asked);
-    return 0;
-}
-
-int program_context(etx_context **out, const char *device, int64_t *n_threads)
-{
-    etx_context_options options;
-    const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-    if (etx_context_options_init(&options, sizeof options) != ETX_OK)
-        return program_failed(NULL);
-    if (device != NULL && strcmp(device, "cuda") == 0)
-        options.device = ETX_DEVICE_CUDA;
-    else if (device != NULL && strcmp(device, "cpu") != 0)
-        return program_usage("--device %s: not cpu or cuda", device);
-    if (*n_threads == 0)
-        *n_threads = n_cores < 1 ? 1 : n_cores > 256 ? 256 : n_cores;
-    options.n_threads = (int32_t)*n_threads;
-    if (cpu_level(&options.cpu_level) != 0 ||
-        precision(&options.precision) != 0)
-        return PROGRAM_USAGE;
-    if (etx_context_create(out, &options) != ETX_OK)
-        return program_failed(NULL);
-    return 0;
-}
-
-/* The folder of shipped files of the prefix that this program is installed in,
- * so that a prefix may be moved; "" when it is not known. */
-static void find_prefix_data(char *out, size_t size)
-{
-    char path[MAX_PATH_BYTES];
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    char *slash;
-
-    out[0] = '\0';
-    if (n <= 0)
-        return;
-    path[n] = '\0';
-    slash = strrchr(path, '/');
-    if (slash == NULL)
-        return;
-    *slash = '\0';
-    if (snprintf(out, size, "%s/../share/exatrkx", path) >= (int)size)
-        out[0] = '\0';
-}
-
-char *program_shipped_file(const char *relative)
-{
-    char prefix_data[MAX_PATH_BYTES];
-    const char *places[] = {
-        getenv("ETX_DATA"), prefix_data, ETX_DATA_DIR, "examples"};
-
-    find_prefix_data(prefix_data, sizeof prefix_data);
-    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
-        char path[MAX_PATH_BYTES];
-        const int written =
-            places[k] == NULL || *places[k] == '\0'
-                ? -1
-                : snprintf(path, sizeof path, "%s/%s", places[k], relative);
-
-        if (written > 0 && (size_t)written < sizeof path &&
-            access(path, R_OK) == 0)
-            return copy_text(path);
-    }
-    return NULL;
-}
-
-int program_detector(etx_detector **out, const char *path)
-{
-    char *shipped = NULL;
-    int result = 0;
-
-    if (path == NULL) {
-        shipped = program_shipped_file("data/detectors.csv.gz");
-        if (shipped == NULL)
-            return program_error("no data/detectors.csv.gz in $ETX_DATA, %s "
-                "or examples: give --detector FILE", ETX_DATA_DIR);
-        path = shipped;
-    }
-    if (etx_detector_read(out, path) != ETX_OK)
-        result = program_failed(NULL);
-    free(shipped);
-    return result;
-}
-
-int program_model(etx_model **out, const char *path)
-{
-    char *shipped = NULL;
-    int result = 0;
-
-    if (path == NULL) {
-        shipped = program_shipped_file("models/default.safetensors");
-        if (shipped == NULL)
-            return program_error("no models/default.safetensors in $ETX_DATA, "
-                "%s or examples: give --model FILE", ETX_DATA_DIR);
-        path = shipped;
-    }
-    if (etx_model_load(out, path) != ETX_OK)
-        result = program_failed(NULL);
-    free(shipped);
-    return result;
 }

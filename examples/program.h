@@ -12,6 +12,8 @@
 #define PROGRAM_FAILED 1
 #define PROGRAM_USAGE 2
 
+#define PROGRAM_PATH_BYTES 4096
+
 /* A growing list of strings that it owns. */
 struct program_list {
     int64_t count;
@@ -80,5 +82,6 @@ char *program_shipped_file(const char *relative);
 
 /* Allocate or end the program. */
 void *program_allocate(int64_t count, size_t size);
+char *program_copy_text(const char *text);
 
 #endif

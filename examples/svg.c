@@ -10,21 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <exatrkx/eval.h>
-
+#include "display.h"
 #include "program.h"
 #include "table.h"
 
 #define PAGE_WIDTH  1600
 #define PAGE_HEIGHT 830
 #define N_COLOURS   24
-#define NONE        (-1)
-
-/* Particles that should be found: charged, with this many hits or more, pT
- * above, |eta| below. */
-#define MIN_HITS 5
-#define MIN_PT   0.5 /* GeV */
-#define MAX_ETA  4.0
 
 /* A rectangle of the page, in pixels, and the mm that it shows. */
 struct view {
@@ -33,121 +25,6 @@ struct view {
     double left, top, width, height;
     double u_low, u_high, u_step, v_low, v_high, v_step;
 };
-
-/* A hit of a line, and its squared distance from the origin, mm^2. */
-struct step {
-    double distance2;
-    int32_t hit;
-};
-
-/* What is drawn. */
-struct display {
-    const etx_event *event;
-    const etx_tracks *tracks;
-    int64_t n_hits;
-    const float *position; /* [n_hits, 3] mm */
-    uint8_t *is_used;      /* [n_hits] on some track */
-    struct step *path;     /* [n_hits] scratch: the hits of one line */
-    int32_t *first;        /* [n_particles] a hit of each, or NONE */
-    int32_t *next;         /* [n_hits] another of the particle, or NONE */
-    uint8_t *is_missed;    /* [n_particles] should be found and is not */
-    int64_t n_used, n_missed, n_findable;
-};
-
-/* --------------------------------------------------------------- truth -- */
-
-/* Row of the event's particles, which ascend by id; NONE for noise. */
-static int64_t find_particle(const etx_event *event, int64_t id)
-{
-    const etx_particle *particles = etx_event_particles(event);
-    const int64_t n = etx_event_n_particles(event);
-    int64_t low = 0;
-    int64_t high = n;
-
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-
-        if (particles[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && particles[low].id == id ? low : NONE;
-}
-
-static int is_findable(const struct display *d, int64_t p)
-{
-    const etx_particle *particle = &etx_event_particles(d->event)[p];
-    const double pt =
-        hypot((double)particle->momentum[0], (double)particle->momentum[1]);
-    int64_t n = 0;
-
-    for (int32_t i = d->first[p]; i != NONE; i = d->next[i])
-        n++;
-    return n >= MIN_HITS && particle->charge != 0 && pt > MIN_PT &&
-           fabs(asinh((double)particle->momentum[2] / pt)) < MAX_ETA;
-}
-
-/* Which particles did no track find? Returns 0, or prints why and 1. */
-static int find_missed(struct display *d)
-{
-    const int64_t n_particles = etx_event_n_particles(d->event);
-    const int64_t *ids = etx_event_particle_ids(d->event);
-
-    d->first = program_allocate(n_particles, sizeof *d->first);
-    d->next = program_allocate(d->n_hits, sizeof *d->next);
-    d->is_missed = program_allocate(n_particles, sizeof *d->is_missed);
-    if (ids == NULL)
-        return 0;
-    if (etx_match(NULL, d->is_missed, d->event, d->tracks, NULL) != ETX_OK)
-        return program_failed(NULL);
-    for (int64_t p = 0; p < n_particles; p++)
-        d->first[p] = NONE;
-    for (int64_t i = d->n_hits - 1; i >= 0; i--) {
-        const int64_t p = find_particle(d->event, ids[i]);
-
-        d->next[i] = p == NONE ? NONE : d->first[p];
-        if (p != NONE)
-            d->first[p] = (int32_t)i;
-    }
-    for (int64_t p = 0; p < n_particles; p++) {
-        const int findable = is_findable(d, p);
-
-        d->is_missed[p] = findable && !d->is_missed[p];
-        d->n_findable += findable;
-        d->n_missed += d->is_missed[p];
-    }
-    return 0;
-}
-
-static int prepare(
-    struct display *d, const etx_event *event, const etx_tracks *tracks)
-{
-    const int64_t *offsets = etx_tracks_offsets(tracks);
-
-    *d = (struct display){
-        .event = event,
-        .tracks = tracks,
-        .n_hits = etx_event_n_hits(event),
-        .position = etx_event_positions(event),
-    };
-    d->is_used = program_allocate(d->n_hits, sizeof *d->is_used);
-    d->path = program_allocate(d->n_hits, sizeof *d->path);
-    for (int64_t k = 0; k < offsets[etx_tracks_count(tracks)]; k++)
-        d->is_used[etx_tracks_hits(tracks)[k]] = 1;
-    for (int64_t i = 0; i < d->n_hits; i++)
-        d->n_used += d->is_used[i];
-    return find_missed(d);
-}
-
-static void release(struct display *d)
-{
-    free(d->is_used);
-    free(d->path);
-    free(d->first);
-    free(d->next);
-    free(d->is_missed);
-}
 
 /* --------------------------------------------------------------- scales -- */
 
@@ -213,17 +90,17 @@ static long page_v(const struct view *view, double v)
 
 static int compare_distance(const void *a, const void *b)
 {
-    const struct step *s = a;
-    const struct step *t = b;
+    const struct display_step *s = a;
+    const struct display_step *t = b;
 
     if (s->distance2 != t->distance2)
         return s->distance2 < t->distance2 ? -1 : 1;
     return (s->hit > t->hit) - (s->hit < t->hit);
 }
 
-static struct step make_step(const struct display *d, int32_t hit)
+static struct display_step make_step(const struct display *d, int32_t hit)
 {
-    struct step step = {.distance2 = 0.0, .hit = hit};
+    struct display_step step = {.distance2 = 0.0, .hit = hit};
 
     for (int k = 0; k < 3; k++) {
         const double x = (double)d->position[3 * (int64_t)hit + k];
@@ -294,7 +171,7 @@ static void put_missed(
 
         if (!d->is_missed[p])
             continue;
-        for (int32_t i = d->first[p]; i != NONE; i = d->next[i])
+        for (int32_t i = d->first[p]; i != DISPLAY_NONE; i = d->next[i])
             d->path[n++] = make_step(d, i);
         fputs("<path class=\"missed\" ", file);
         put_line(file, view, d, n);
@@ -452,7 +329,8 @@ static void put_legend(FILE *file, const struct display *d)
             "scale(.1)\" d=\"M0 0 300 0\"/>\n"
             "<text x=\"492\">particles not found (%lld), of pT &gt; %g GeV, "
             "|eta| &lt; %g, %d hits or more</text>\n",
-            (long long)d->n_missed, MIN_PT, MAX_ETA, MIN_HITS);
+            (long long)d->n_missed, DISPLAY_MIN_PT, DISPLAY_MAX_ETA,
+            DISPLAY_MIN_HITS);
     fputs("</g>\n", file);
 }
 
@@ -478,7 +356,7 @@ int svg_write(const char *path, const char *title, const etx_event *event,
     };
     struct display d;
     FILE *file = NULL;
-    int result = prepare(&d, event, tracks);
+    int result = display_prepare(&d, event, tracks);
 
     if (result == 0) {
         file = table_open(path);
@@ -498,6 +376,6 @@ int svg_write(const char *path, const char *title, const etx_event *event,
         fputs("</svg>\n", file);
         result = table_close(file, path);
     }
-    release(&d);
+    display_release(&d);
     return result;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Make the events and train models like those that ship in examples/models,
 # default.safetensors and then accurate.safetensors. $1: a folder for events and
-# models; about seven hours of one core. Needs numpy and pyacts.
+# models; about nine hours of one core. Needs numpy and pyacts.
 set -eu
 out=$1
 train=build/examples/etx-train
@@ -38,12 +38,13 @@ stage filter filter --start "$out/embedding.safetensors"
 stage gnn gnn --start "$out/filter.safetensors"
 stage gnn_again default --start "$out/gnn.safetensors"
 
-# The embedding trained on with displaced particles in view, the wide filter on
-# its candidates, and the graph network of twice the width that starts as the
+# A new embedding with displaced particles in view, the wide filter on its
+# candidates, and the graph network of twice the width that starts as the
 # one before.
 stage embedding_accurate embedding_accurate --start "$out/default.safetensors"
 stage filter_accurate filter_accurate \
     --start "$out/embedding_accurate.safetensors"
 PYTHONPATH=bindings/python python3 -m exatrkx.widen \
     "$out/filter_accurate.safetensors" --out "$out/wide.safetensors"
-stage gnn_accurate accurate --start "$out/wide.safetensors"
+stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
+stage gnn_accurate_again accurate --start "$out/gnn_accurate.safetensors"

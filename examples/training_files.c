@@ -1,11 +1,12 @@
-/* examples/training_files.c -- the log of a training, and what a killed run
- * leaves.
+/* examples/training_files.c -- what a training starts from, its log, and what a
+ * killed run leaves.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "training_files.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,6 +14,21 @@
 #include <unistd.h>
 
 #include "program.h"
+
+/* --------------------------------------------------------------- start -- */
+
+void training_print_start(const char *config, const char *start)
+{
+    json_t *json = json_loads(config, 0, NULL);
+    const char *stage = json_string_value(json_object_get(json, "stage"));
+
+    if (stage != NULL && json_object_get(json, "model") != NULL)
+        printf("%s: a new network, as the config has a \"model\"\n", stage);
+    else if (stage != NULL && start != NULL)
+        printf("%s: the network of %s, trained on\n", stage, start);
+    fflush(stdout);
+    json_decref(json);
+}
 
 /* ----------------------------------------------------------------- log -- */
 

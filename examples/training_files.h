@@ -1,5 +1,5 @@
-/* examples/training_files.h -- the log of a training, and what a killed run
- * leaves.
+/* examples/training_files.h -- what a training starts from, its log, and what a
+ * killed run leaves.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TRAINING_FILES_H
@@ -8,6 +8,10 @@
 #include <exatrkx/train.h>
 
 #include <stdio.h>
+
+/* Say which network the JSON text config trains: a new one where it has a
+ * "model", or else that of the model file start (NULL: none). */
+void training_print_start(const char *config, const char *start);
 
 /* Means over the steps since the last line but those that were skipped. */
 struct training_means {

@@ -323,6 +323,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_score(etx_graph *graph,
 #define ETX_LABEL_COMPONENTS 0  /* connected components of edges above a cut */
 #define ETX_LABEL_MUTUAL_BEST 1 /* edges that are best at both their ends */
 #define ETX_LABEL_WALKTHROUGH 2 /* longest scored paths, outward */
+#define ETX_LABEL_BEST_FIRST 3  /* chains of hits, best edge first, smooth */
 
 /* How a scored graph becomes tracks. */
 typedef struct etx_label_options {
@@ -330,6 +331,18 @@ typedef struct etx_label_options {
     int32_t method;   /* ETX_LABEL_; default components */
     float cut;        /* an edge counts when its score is above; default 0.5 */
     int32_t min_hits; /* smaller tracks are dropped, at least 1; default 3 */
+    /* Of ETX_LABEL_BEST_FIRST alone. Edges with a score above sure_cut join
+     * chains by their score, then others by shape, then edges above strong_cut
+     * by their score, and again others by shape: where one of the chains has
+     * support_hits hits and the joint is smooth, which is when
+     * (dc / max_curvature_change)^2 + (dp / max_polar_change)^2 is at most 1.
+     * dc is the spread of the transverse curvatures around the joint, 1/m, dp
+     * the sine of the change of polar angle; a limit of 0 is none. */
+    float sure_cut;             /* default 0; below strong_cut: as that */
+    float strong_cut;           /* default 0 */
+    int32_t support_hits;       /* at least 1; default 3 */
+    float max_curvature_change; /* 1/m, default 0 */
+    float max_polar_change;     /* default 0 */
 } etx_label_options;
 
 /* Set every field of an options struct of struct_size bytes to its default.
@@ -344,8 +357,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_label_options(
     etx_label_options *out, const etx_model *model);
 
 /* Group the hits of a scored graph into tracks. options may be NULL:
- * defaults. event gives positions for ETX_LABEL_WALKTHROUGH and may be NULL
- * for the other methods. */
+ * defaults. event gives positions for ETX_LABEL_WALKTHROUGH and
+ * ETX_LABEL_BEST_FIRST and may be NULL for the other methods. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_tracks(etx_tracks **out,
     const etx_graph *graph, etx_context *context, const etx_event *event,
     const etx_label_options *options);

@@ -13,15 +13,48 @@
 #include <inttypes.h>
 #include <stdalign.h>
 
+static etx_status check_cut(
+    const char *function, const char *name, float value)
+{
+    if (value != value)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is nan", function, name);
+    return ETX_OK;
+}
+
+static etx_status check_hits(
+    const char *function, const char *name, int32_t value)
+{
+    if (value < 1)
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s %d is below 1", function,
+            name, value);
+    return ETX_OK;
+}
+
+static etx_status check_limit(
+    const char *function, const char *name, float value)
+{
+    if (!(value >= 0.0f))
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s %g is not at least 0",
+            function, name, (double)value);
+    return ETX_OK;
+}
+
 static etx_status check_options(
     const char *function, const etx_label_options *options)
 {
-    if (options->cut != options->cut)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: cut is nan", function);
-    if (options->min_hits < 1)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: min_hits %d is below 1",
-            function, options->min_hits);
-    return ETX_OK;
+    etx_status status;
+
+    ETX_CHECK(check_cut(function, "cut", options->cut));
+    ETX_CHECK(check_hits(function, "min_hits", options->min_hits));
+    ETX_CHECK(check_cut(function, "sure_cut", options->sure_cut));
+    ETX_CHECK(check_cut(function, "strong_cut", options->strong_cut));
+    ETX_CHECK(check_hits(function, "support_hits", options->support_hits));
+    ETX_CHECK(check_limit(function, "max_curvature_change",
+        options->max_curvature_change));
+    ETX_CHECK(check_limit(
+        function, "max_polar_change", options->max_polar_change));
+done:
+    return status;
 }
 
 /* options of the caller, or the defaults; checked but for the method, which
@@ -43,10 +76,11 @@ done:
 static etx_status check_event(const char *function, const etx_graph *graph,
     const etx_event *event, const etx_label_options *options)
 {
-    if (event == NULL && options->method == ETX_LABEL_WALKTHROUGH)
+    if (event == NULL && (options->method == ETX_LABEL_WALKTHROUGH ||
+                             options->method == ETX_LABEL_BEST_FIRST))
         return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: event is NULL and the walkthrough needs its positions",
-            function);
+            "%s: event is NULL and label method %d needs its positions",
+            function, options->method);
     if (event != NULL && event->n_hits != graph->n_nodes)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: the graph has %" PRId64 " nodes and the event %" PRId64

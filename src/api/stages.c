@@ -103,7 +103,7 @@ etx_status etx_graph_build(etx_graph **out, etx_context *context,
         return status;
     etx_float_environment_enter(&host);
     etx_stage_forget(context);
-    status = etx_stage_build_graph(&graph, context, model, event);
+    status = etx_stage_build_graph(&graph, context, model, event, 0);
     if (status == ETX_OK)
         status = etx_stage_hand_out(&graph, context);
     if (status == ETX_OK)

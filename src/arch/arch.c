@@ -195,3 +195,9 @@ etx_status etx_network_declare(struct etx_network *network, int64_t *offset,
 done:
     return status;
 }
+
+void etx_network_release_state(struct etx_network *network)
+{
+    etx_release(network->state);
+    network->state = NULL;
+}

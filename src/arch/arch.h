@@ -103,6 +103,9 @@ struct etx_arch {
     /* Works on arrays outside the operators: not on a device. */
     int32_t is_host_only;
 
+    /* The forward reads of the graph src, dst and score alone. */
+    int32_t reads_ends_alone;
+
     /* Reads etx_tape.recomputes and .half. */
     int32_t saves_memory;
 };
@@ -156,5 +159,8 @@ void etx_network_init(struct etx_network *network, uint64_t seed);
 /* For configure: append a parameter; *offset gets its place in value. */
 etx_status etx_network_declare(struct etx_network *network, int64_t *offset,
     const struct etx_parameter *parameter);
+
+/* The release of a family whose state owns nothing beside itself. */
+void etx_network_release_state(struct etx_network *network);
 
 #endif

@@ -9,15 +9,17 @@
 #include "base/status.h"
 
 enum etx_option_kind {
-    ETX_OPTION_INT,    /* int32_t between low and high */
-    ETX_OPTION_FLOAT,  /* float between low and high, finite */
-    ETX_OPTION_BOOL,   /* int32_t 0 or 1 from true or false */
-    ETX_OPTION_CHOICE, /* int32_t place in choices */
-    ETX_OPTION_INTS,   /* int32_t array of at most `capacity`, count beside */
-    ETX_OPTION_CHOICES /* the same, of places in choices */
+    ETX_OPTION_INT,     /* int32_t between low and high */
+    ETX_OPTION_FLOAT,   /* float between low and high, finite */
+    ETX_OPTION_BOOL,    /* int32_t 0 or 1 from true or false */
+    ETX_OPTION_CHOICE,  /* int32_t place in choices */
+    ETX_OPTION_INTS,    /* int32_t array of at most `capacity`, count beside */
+    ETX_OPTION_CHOICES, /* the same, of places in choices */
+    ETX_OPTION_JSON     /* const json_t *, borrowed: read by someone else */
 };
 
-/* One option: key, kind, where the value goes (holds the default before). */
+/* One option: key, kind, where the value goes (holds the default before). The
+ * functions below make one of every kind. */
 struct etx_option {
     const char *key;
     int32_t kind; /* enum etx_option_kind */
@@ -27,6 +29,27 @@ struct etx_option {
     int32_t capacity;           /* for INTS, CHOICES */
     int32_t *count;             /* for INTS, CHOICES */
 };
+
+/* Places in a table of options: a value that stays as it is where the object
+ * lacks the key. Bounds are inclusive; choices end with NULL. */
+struct etx_option etx_option_int(
+    const char *key, int32_t *value, double low, double high);
+struct etx_option etx_option_float(
+    const char *key, float *value, double low, double high);
+struct etx_option etx_option_bool(const char *key, int32_t *value);
+struct etx_option etx_option_choice(
+    const char *key, int32_t *value, const char *const *choices);
+
+/* Lists: value [capacity], of which *count are used. */
+struct etx_option etx_option_ints(const char *key, int32_t *value,
+    int32_t *count, int32_t capacity, double low, double high);
+struct etx_option etx_option_choices(const char *key, int32_t *value,
+    int32_t *count, int32_t capacity, const char *const *choices);
+
+struct etx_option etx_option_json(const char *key, const json_t **value);
+
+/* Entries of a table of options. */
+#define ETX_N_OPTIONS(table) ((int32_t)(sizeof(table) / sizeof(table)[0]))
 
 /* object NULL leaves all defaults. Unknown keys, wrong types and values out
  * of bounds are ETX_ERR_FORMAT naming owner, key, value and bound. */

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define BLOCK 65536 /* edges of a block of work */
+
 static bool is_sorted(int64_t n_edges, const int32_t *src, const int32_t *dst)
 {
     for (int64_t e = 1; e < n_edges; e++)
@@ -75,24 +77,18 @@ done:
     return status;
 }
 
-etx_status etx_graph_adopt_line(struct etx_graph **out,
-    const struct etx_place *place, int64_t n_doublets,
-    const struct etx_line_graph *line)
+etx_status etx_graph_adopt_ends(struct etx_graph **out, int64_t n_nodes,
+    int64_t n_edges, int32_t *src, int32_t *dst)
 {
     struct etx_graph *graph = NULL;
-    etx_status status;
+    etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph of triplets"));
-    *graph = (struct etx_graph){
-        .place = place,
-        .n_nodes = n_doublets,
-        .n_edges = line->n_edges,
-        .src = line->src,
-        .dst = line->dst,
-        .in_offset = line->in_offset,
-        .out_offset = line->out_offset,
-        .out_edge = line->out_edge,
-    };
+    ETX_CHECK(etx_graph_check_size(n_nodes, n_edges));
+    ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph"));
+    graph->n_nodes = n_nodes;
+    graph->n_edges = n_edges;
+    graph->src = src;
+    graph->dst = dst;
     *out = graph;
 done:
     return status;
@@ -100,11 +96,12 @@ done:
 
 /* Adopt arrays that belong to the caller until then: *src, *dst and *score
  * become NULL when the graph has taken them. */
-static etx_status adopt_all(struct etx_graph **out, int64_t n_nodes,
-    int64_t n_edges, int32_t **src, int32_t **dst, float **score)
+static etx_status adopt_all(struct etx_graph **out, struct etx_pool *pool,
+    int64_t n_nodes, int64_t n_edges, int32_t **src, int32_t **dst,
+    float **score)
 {
     const etx_status status =
-        etx_graph_adopt(out, NULL, n_nodes, n_edges, *src, *dst, *score);
+        etx_graph_adopt(out, pool, n_nodes, n_edges, *src, *dst, *score);
 
     if (status == ETX_OK) {
         *src = NULL;
@@ -131,9 +128,40 @@ done:
     return status;
 }
 
-etx_status etx_graph_subset(struct etx_graph **out,
+/* Edges to be taken, and where to. */
+struct take {
+    const struct etx_graph *graph;
+    const int32_t *selected; /* [n_selected] */
+    int64_t n_selected;
+    int32_t *src, *dst;
+    float *score; /* or NULL */
+};
+
+static etx_status take_block(void *argument, int64_t block, int32_t worker)
+{
+    const struct take *take = argument;
+    const struct etx_graph *graph = take->graph;
+    const int64_t begin = block * BLOCK;
+    const int64_t end = take->n_selected - begin < BLOCK ? take->n_selected
+                                                         : begin + BLOCK;
+
+    (void)worker;
+    for (int64_t k = begin; k < end; k++) {
+        const int32_t e = take->selected[k];
+
+        take->src[k] = graph->src[e];
+        take->dst[k] = graph->dst[e];
+        if (take->score != NULL)
+            take->score[k] = graph->score[e];
+    }
+    return ETX_OK;
+}
+
+etx_status etx_graph_subset(struct etx_graph **out, struct etx_pool *pool,
     const struct etx_graph *graph, int64_t n_selected, const int32_t *selected)
 {
+    struct take take = {
+        .graph = graph, .selected = selected, .n_selected = n_selected};
     int32_t *src = NULL;
     int32_t *dst = NULL;
     float *score = NULL;
@@ -141,15 +169,13 @@ etx_status etx_graph_subset(struct etx_graph **out,
 
     ETX_CHECK(
         alloc_edges(&src, &dst, &score, n_selected, graph->score != NULL));
-    for (int64_t k = 0; k < n_selected; k++) {
-        const int32_t e = selected[k];
-
-        src[k] = graph->src[e];
-        dst[k] = graph->dst[e];
-        if (score != NULL)
-            score[k] = graph->score[e];
-    }
-    ETX_CHECK(adopt_all(out, graph->n_nodes, n_selected, &src, &dst, &score));
+    take.src = src;
+    take.dst = dst;
+    take.score = score;
+    ETX_CHECK(etx_parallel_for(
+        pool, (n_selected + BLOCK - 1) / BLOCK, take_block, &take));
+    ETX_CHECK(
+        adopt_all(out, pool, graph->n_nodes, n_selected, &src, &dst, &score));
 done:
     etx_release(src);
     etx_release(dst);
@@ -207,7 +233,8 @@ etx_status etx_graph_double(
         if (score != NULL)
             score[forward] = score[reverse] = graph->score[e];
     }
-    ETX_CHECK(adopt_all(out, graph->n_nodes, 2 * n, &src, &dst, &score));
+    ETX_CHECK(
+        adopt_all(out, NULL, graph->n_nodes, 2 * n, &src, &dst, &score));
 done:
     etx_release(src);
     etx_release(dst);
@@ -267,7 +294,7 @@ etx_status etx_graph_sort(
         if (score != NULL)
             score[e] = edges->score[order[e]];
     }
-    ETX_CHECK(adopt_all(out, edges->n_nodes, n, &src, &dst, &score));
+    ETX_CHECK(adopt_all(out, NULL, edges->n_nodes, n, &src, &dst, &score));
     for (int64_t e = 0; order_out != NULL && e < n; e++)
         order_out[e] = order[e];
 done:

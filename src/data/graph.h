@@ -12,7 +12,8 @@ struct etx_device_copy;
 struct etx_halo;
 
 /* Edges sorted by (dst, src). Arrays are allocated at the graph's place, which
- * is the host for every graph that a caller sees, and owned by the graph. n_edges and n_nodes are at most 2^31 - 1. */
+ * is the host for every graph that a caller sees, and owned by the graph. n_edges and n_nodes are at most 2^31 - 1. A graph
+ * of ends alone has no offsets and no out_edge: NULL. */
 struct etx_graph {
     const struct etx_place *place; /* NULL: the host */
     int64_t n_nodes;
@@ -40,12 +41,11 @@ etx_status etx_graph_adopt(struct etx_graph **out, struct etx_pool *pool,
     int64_t n_nodes, int64_t n_edges, int32_t *src, int32_t *dst,
     float *score);
 
-/* Take over the arrays of line, the line graph of n_doublets edges, which lie
- * at a place. On error
- * the caller keeps them. */
-etx_status etx_graph_adopt_line(struct etx_graph **out,
-    const struct etx_place *place, int64_t n_doublets,
-    const struct etx_line_graph *line);
+/* The same without offsets and out_edge: a graph of ends alone, which takes no
+ * time and no memory beside its edges. Only what reads src, dst and score may
+ * have it. */
+etx_status etx_graph_adopt_ends(struct etx_graph **out, int64_t n_nodes,
+    int64_t n_edges, int32_t *src, int32_t *dst);
 
 /* Edges of a caller, in any order; ends in 0 .. n_nodes-1. */
 struct etx_edges {
@@ -61,8 +61,9 @@ struct etx_edges {
 etx_status etx_graph_sort(struct etx_graph **out, int64_t *order_out,
     const struct etx_edges *edges);
 
-/* The edges selected [n_selected] (ascending edge ids), with their scores. */
-etx_status etx_graph_subset(struct etx_graph **out,
+/* The edges selected [n_selected] (ascending edge ids), with their scores; on
+ * the pool unless it is NULL. graph may be one of ends alone. */
+etx_status etx_graph_subset(struct etx_graph **out, struct etx_pool *pool,
     const struct etx_graph *graph, int64_t n_selected,
     const int32_t *selected);
 

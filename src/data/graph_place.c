@@ -116,7 +116,8 @@ etx_status etx_graph_subset_at(struct etx_graph **out,
     etx_status status;
 
     if (context->stream->place == NULL)
-        return etx_graph_subset(out, graph, n_selected, selected);
+        return etx_graph_subset(
+            out, context->stream->pool, graph, n_selected, selected);
     ETX_CHECK(make_room(&subset, context->stream->place, graph->n_nodes,
         n_selected, true, graph->score != NULL));
     ETX_CHECK(take_edges(subset, context, graph, selected));

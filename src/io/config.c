@@ -26,6 +26,7 @@ const etx_label_options etx_label_defaults = {
     .method = ETX_LABEL_COMPONENTS,
     .cut = 0.5f,
     .min_hits = 3,
+    .support_hits = 3,
 };
 
 static const char *const orientation_names[] = {
@@ -39,6 +40,7 @@ static const char *const label_names[] = {
     [ETX_LABEL_COMPONENTS] = "components",
     [ETX_LABEL_MUTUAL_BEST] = "mutual_best",
     [ETX_LABEL_WALKTHROUGH] = "walkthrough",
+    [ETX_LABEL_BEST_FIRST] = "best_first",
     NULL,
 };
 
@@ -241,31 +243,19 @@ done:
 static etx_status read_graph(struct etx_model *model, const json_t *object)
 {
     const struct etx_option options[] = {
-        {.key = "radius",
-            .kind = ETX_OPTION_FLOAT,
-            .value = &model->radius,
-            .low = LEAST,
-            .high = MOST},
-        {.key = "max_neighbours",
-            .kind = ETX_OPTION_INT,
-            .value = &model->max_neighbours,
-            .low = 0,
-            .high = INT32_MAX},
-        {.key = "max_edges_per_hit",
-            .kind = ETX_OPTION_FLOAT,
-            .value = &model->graph_max_edges,
-            .low = 0.0,
-            .high = MOST},
-        {.key = "orientation",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &model->orientation,
-            .choices = orientation_names},
+        etx_option_float("radius", &model->radius, LEAST, MOST),
+        etx_option_int(
+            "max_neighbours", &model->max_neighbours, 0, INT32_MAX),
+        etx_option_float(
+            "max_edges_per_hit", &model->graph_max_edges, 0.0, MOST),
+        etx_option_choice(
+            "orientation", &model->orientation, orientation_names),
     };
 
     if (json_object_get(object, "radius") == NULL)
         return fail_missing("embedding.graph", "radius");
     return etx_options_read(
-        "embedding.graph", object, options, sizeof options / sizeof options[0]);
+        "embedding.graph", object, options, ETX_N_OPTIONS(options));
 }
 
 static etx_status read_embedding(struct etx_model *model, const json_t *object)
@@ -339,26 +329,23 @@ done:
 static etx_status read_label(struct etx_model *model, const json_t *object)
 {
     const struct etx_option options[] = {
-        {.key = "method",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &model->label.method,
-            .choices = label_names},
-        {.key = "cut",
-            .kind = ETX_OPTION_FLOAT,
-            .value = &model->label.cut,
-            .low = 0.0,
-            .high = 1.0},
-        {.key = "min_hits",
-            .kind = ETX_OPTION_INT,
-            .value = &model->label.min_hits,
-            .low = 1,
-            .high = INT32_MAX},
+        etx_option_choice("method", &model->label.method, label_names),
+        etx_option_float("cut", &model->label.cut, 0.0, 1.0),
+        etx_option_int("min_hits", &model->label.min_hits, 1, INT32_MAX),
+        etx_option_float("sure_cut", &model->label.sure_cut, 0.0, 1.0),
+        etx_option_float("strong_cut", &model->label.strong_cut, 0.0, 1.0),
+        etx_option_int(
+            "support_hits", &model->label.support_hits, 1, INT32_MAX),
+        etx_option_float("max_curvature_change",
+            &model->label.max_curvature_change, 0.0, MOST),
+        etx_option_float(
+            "max_polar_change", &model->label.max_polar_change, 0.0, 1.0),
     };
 
     if (json_is_object(object) && json_object_get(object, "method") == NULL)
         return fail_missing("label", "method");
     return etx_options_read(
-        "label", object, options, sizeof options / sizeof options[0]);
+        "label", object, options, ETX_N_OPTIONS(options));
 }
 
 /* -------------------------------------------------------------- config -- */

@@ -39,7 +39,8 @@ static etx_status score_event(struct etx_graph **out,
     struct etx_graph *graph = NULL;
     struct etx_graph *kept = NULL;
 
-    ETX_CHECK(etx_stage_build_graph(&graph, context, model, event));
+    ETX_CHECK(etx_stage_build_graph(&graph, context, model, event,
+        model->filter.network != NULL));
     if (model->filter.network != NULL) {
         ETX_CHECK(etx_stage_filter(&kept, context, model, graph, event));
         etx_graph_free(graph);

@@ -67,6 +67,7 @@ struct etx_neighbours {
     const float *point;    /* [n_points, n_dim] where the context computes */
     const float *position; /* [n_points, 3] mm, on the host */
     int64_t max_edges;
+    int32_t ends_alone; /* 1: a graph of ends alone will do (data/graph.h) */
 };
 etx_status etx_stage_neighbours(struct etx_graph **out,
     struct etx_context *context, const struct etx_neighbours *neighbours);
@@ -89,10 +90,12 @@ etx_status etx_stage_triplets(struct etx_graph **out,
     struct etx_context *context, const struct etx_graph *graph,
     int64_t max_edges);
 
-/* graph_construction/build.c: embedding and radius graph. */
+/* graph_construction/build.c: embedding and radius graph. for_filter 1: the
+ * filter of the model alone reads it, with its cascade, so that it may be a
+ * graph of ends alone (data/graph.h). */
 etx_status etx_stage_build_graph(struct etx_graph **out,
     struct etx_context *context, const struct etx_model *model,
-    const struct etx_event *event);
+    const struct etx_event *event, int32_t for_filter);
 
 /* What an edge network says of every edge. */
 struct etx_edge_output {

@@ -208,7 +208,7 @@ static etx_status run_chunks(struct etx_trainer *trainer,
 
         for (int64_t e = 0; e < n; e++)
             id[e] = (int32_t)(first + e);
-        ETX_CHECK(etx_graph_subset(&part, wedge->graph, n, id));
+        ETX_CHECK(etx_graph_subset(&part, NULL, wedge->graph, n, id));
         ETX_CHECK(run_network(trainer, wedge, part, first, target));
         etx_graph_free(part);
         part = NULL;

@@ -62,7 +62,7 @@ static etx_status make_graph(struct etx_graph **out,
     etx_status status;
 
     ETX_CHECK(etx_stage_build_graph(
-        &graph, trainer->context, trainer->model, event));
+        &graph, trainer->context, trainer->model, event, 0));
     if (trainer->config.stage == ETX_TRAIN_CASCADE)
         ETX_CHECK(etx_stage_filter_scores(
             graph, trainer->context, trainer->model, event));

@@ -14,7 +14,7 @@ static double decayed(const struct etx_train_schedule *schedule, int64_t step,
 {
     const double pi = 3.14159265358979323846;
     const double highest = (double)schedule->learning_rate;
-    const double lowest = (double)schedule->min_learning_rate;
+    const double lowest = fmin(highest, (double)schedule->min_learning_rate);
     const int64_t after = step - 1 - n_warmup;
     const int64_t n_after = schedule->n_steps - n_warmup;
     const int64_t every = schedule->decay_epochs > 0

@@ -12,8 +12,9 @@ go to the folder OUT. Columns: jumps (steps whose loss is above twice the mean
 of the last ones, the newest weighing 1 / 20, as docs/training.md defines them),
 the largest loss after the warm-up, the mean loss of the last tenth of the steps, the median and the largest norm
 of the gradient after that, the norm of the weights in the end, loss and
-AUC of the validation, highest resident size and processor seconds of the whole
-program.
+AUC of the validation, error of the momentum head there and the spread of what it
+is to say (nan without one), highest resident size and processor seconds of the
+whole program.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -39,7 +40,7 @@ WINDOW = 20  # steps of the mean that a jump is compared with
 JUMP = 2.0
 COLUMNS = (
     "jumps", "largest loss", "loss", "median norm", "largest norm", "weights",
-    "validation loss", "AUC", "MiB", "s",
+    "validation loss", "AUC", "pT error", "pT spread", "MiB", "s",
 )
 
 
@@ -139,13 +140,14 @@ def summarise(log: pathlib.Path) -> list[str]:
     norms = [number(x["gradient_norm"]) for x in steps[WARMUP:]]
     finite = [x for x in norms if math.isfinite(x)] or [math.nan]
     last = losses[-max(1, len(losses) // 10):]
-    found = validations[-1] if validations else {"loss": None, "auc": None}
+    found = validations[-1] if validations else {}
     return [
         f"{count_jumps(losses)}", f"{max(losses[WARMUP:]):.3g}",
         f"{statistics.fmean(last):.4f}",
         f"{statistics.median(finite):.3g}", f"{max(finite):.3g}",
         f"{number(steps[-1]['weight_norm']):.1f}",
-        f"{number(found['loss']):.4f}", f"{number(found['auc']):.4f}",
+        *(f"{number(found.get(key)):.4f}"
+          for key in ("loss", "auc", "pt_error", "pt_spread")),
     ]
 
 

@@ -10,315 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_FEATURES 4
-
-static const struct network_case cases[] = {
-    {.name = "mlp/tanh without norm",
-        .arch = "mlp",
-        .options = "{\"hidden\": [7, 6], \"n_out\": 3, \"norm\": \"none\","
-                   " \"activation\": \"tanh\"}",
-        .n_node_features = 5},
-    {.name = "mlp/norm after gelu, unit output",
-        .arch = "mlp",
-        .options = "{\"hidden\": [8], \"n_out\": 4, \"norm_last\": true,"
-                   " \"activation\": \"gelu\", \"last_activation\": \"tanh\","
-                   " \"normalize_output\": true}",
-        .n_node_features = 3},
-    {.name = "mlp/batch norm",
-        .arch = "mlp",
-        .options = "{\"hidden\": [8, 8], \"n_out\": 2, \"norm\": \"batch\","
-                   " \"norm_eps\": 6e-5, \"activation\": \"elu\"}",
-        .n_node_features = 3,
-        .is_global = 1},
-    {.name = "mlp/no hidden layer",
-        .arch = "mlp",
-        .options = "{\"hidden\": [], \"n_out\": 2}",
-        .n_node_features = 3},
-    {.name = "edge_filter/geometry and score",
-        .arch = "edge_filter",
-        .options = "{\"hidden\": [8, 6]}",
-        .n_node_features = 3,
-        .n_edge_features = 9,
-        .with_score = 1},
-    {.name = "edge_filter/vanilla",
-        .arch = "edge_filter",
-        .options = "{\"hidden\": [8, 8, 8], \"style\": \"vanilla\","
-                   " \"order\": \"target_source\"}",
-        .n_node_features = 3},
-    {.name = "edge_filter/vanilla without hidden layers",
-        .arch = "edge_filter",
-        .options = "{\"hidden\": [], \"style\": \"vanilla\"}",
-        .n_node_features = 3},
-    {.name = "edge_filter/pyramid, batch norm",
-        .arch = "edge_filter",
-        .options = "{\"hidden\": [8, 4, 2], \"style\": \"pyramid\","
-                   " \"norm\": \"batch\", \"activation\": \"tanh\"}",
-        .n_node_features = 3,
-        .is_global = 1},
-    {.name = "edge_filter/edge features alone",
-        .arch = "edge_filter",
-        .options = "{\"hidden\": [6], \"norm_affine\": false}",
-        .n_edge_features = 4},
-    {.name = "attention_gnn/lrt_gnn in small",
-        .arch = "attention_gnn",
-        .options = "{\"hidden\": 6, \"n_iterations\": 3,"
-                   " \"encoder_hidden\": [5, 5], \"edge_hidden\": [7, 6],"
-                   " \"node_hidden\": [6, 5], \"activation\": \"tanh\","
-                   " \"node_input\": \"messages_node\"}",
-        .n_node_features = 3},
-    {.name = "attention_gnn/without shortcut and residual",
-        .arch = "attention_gnn",
-        .options = "{\"hidden\": 5, \"n_iterations\": 2,"
-                   " \"encoder_hidden\": [], \"input_shortcut\": false,"
-                   " \"residual\": false, \"activation\": \"silu\","
-                   " \"order\": \"target_source\"}",
-        .n_node_features = 3},
-    {.name = "attention_gnn/relu without norm",
-        .arch = "attention_gnn",
-        .options = "{\"hidden\": 4, \"n_iterations\": 2, \"norm\": \"none\"}",
-        .n_node_features = 2,
-        .is_rough = 1},
-    {.name = "interaction_network/quickstart in small",
-        .arch = "interaction_network",
-        .options = "{\"hidden\": 6, \"n_iterations\": 3,"
-                   " \"encoder_layers\": 3, \"edge_encoder_layers\": 3,"
-                   " \"node_layers\": 3, \"edge_layers\": 3,"
-                   " \"decoder_layers\": 4, \"edge_update\": \"old\","
-                   " \"aggregation\": [\"max\", \"sum\"],"
-                   " \"aggregate_at\": \"target\", \"node_recurrent\": true,"
-                   " \"edge_recurrent\": true, \"edge_from_latents\": true,"
-                   " \"edge_from_nodes\": false,"
-                   " \"direction\": \"doubled_first_half\"}",
-        .n_node_features = 3,
-        .is_rough = 1},
-    {.name = "interaction_network/acorn in small",
-        .arch = "interaction_network",
-        .options = "{\"hidden\": 5, \"n_iterations\": 2,"
-                   " \"edge_update\": \"new\","
-                   " \"aggregation\": [\"sum\", \"mean\"],"
-                   " \"node_residual\": false, \"edge_residual\": false,"
-                   " \"norm_affine\": false, \"activation\": \"tanh\","
-                   " \"last_activation\": \"tanh\","
-                   " \"last_norm\": \"layer\","
-                   " \"edge_from_latents\": true,"
-                   " \"edge_from_nodes\": false,"
-                   " \"order\": \"target_source\","
-                   " \"direction\": \"doubled_mean\"}",
-        .n_node_features = 4},
-    {.name = "interaction_network/InteractionGNN2 in small",
-        .arch = "interaction_network",
-        .options = "{\"hidden\": 5, \"n_iterations\": 3,"
-                   " \"node_residual\": false, \"edge_residual\": false,"
-                   " \"concat_initial\": true, \"edge_from_nodes\": false,"
-                   " \"decoder_input\": \"edge\", \"transform_layers\": 2,"
-                   " \"edge_input\": \"edge_nodes\","
-                   " \"node_input\": \"messages_node\","
-                   " \"activation\": \"gelu\","
-                   " \"last_activation\": \"gelu\"}",
-        .n_node_features = 4,
-        .n_edge_features = 6},
-    {.name = "interaction_network/InteractionGNN2, batch norm, summed",
-        .arch = "interaction_network",
-        .options = "{\"hidden\": 4, \"n_iterations\": 2,"
-                   " \"aggregate_at\": \"both_summed\","
-                   " \"norm\": \"batch\", \"norm_eps\": 6e-5,"
-                   " \"activation\": \"tanh\"}",
-        .n_node_features = 3,
-        .n_edge_features = 3,
-        .is_global = 1},
-    {.name = "interaction_network/shipped",
-        .arch = "interaction_network",
-        .options = "{\"hidden\": 8, \"n_iterations\": 4}",
-        .n_node_features = 4,
-        .n_edge_features = 9,
-        .with_score = 1},
-    {.name = "interaction_network/new with concatenation, mean and max",
-        .arch = "interaction_network",
-        .options = "{\"hidden\": 4, \"n_iterations\": 3,"
-                   " \"edge_update\": \"new\", \"concat_initial\": true,"
-                   " \"aggregate_at\": \"both_summed\","
-                   " \"aggregation\": [\"mean\", \"max\"],"
-                   " \"decoder_input\": \"edge\","
-                   " \"node_residual\": false}",
-        .n_node_features = 2,
-        .is_rough = 1},
-    {.name = "interaction_network/old, deviation, edge alone",
-        .arch = "interaction_network",
-        .options = "{\"hidden\": 4, \"n_iterations\": 2,"
-                   " \"edge_update\": \"old\", \"edge_residual\": false,"
-                   " \"aggregation\": [\"std\", \"sum\"],"
-                   " \"decoder_input\": \"edge\"}",
-        .n_node_features = 2,
-        .is_rough = 1},
-    /* From 16 columns on, parts taken by an end are multiplied once a node. */
-    {.name = "interaction_network/wide, all parts by both ends",
-        .arch = "interaction_network",
-        .options = "{\"hidden\": 17, \"n_iterations\": 2,"
-                   " \"concat_initial\": true, \"edge_from_latents\": true,"
-                   " \"edge_layers\": 1, \"order\": \"target_source\"}",
-        .n_node_features = 16,
-        .n_edge_features = 3},
-    {.name = "interaction_network/wide, doubled, activation before norm",
-        .arch = "interaction_network",
-        .options = "{\"hidden\": 16, \"n_iterations\": 2,"
-                   " \"activation\": \"tanh\", \"norm_last\": true,"
-                   " \"edge_update\": \"new\","
-                   " \"direction\": \"doubled_mean\"}",
-        .n_node_features = 3},
-    {.name = "attention_gnn/wide",
-        .arch = "attention_gnn",
-        .options = "{\"hidden\": 16, \"n_iterations\": 2,"
-                   " \"activation\": \"silu\"}",
-        .n_node_features = 18},
-    {.name = "graph_convolution/as published",
-        .arch = "graph_convolution",
-        .options = "{\"encoder\": false, \"residual\": false,"
-                   " \"norm\": \"none\", \"n_iterations\": 2,"
-                   " \"hidden\": 6, \"decoder_hidden\": [5],"
-                   " \"activation\": \"tanh\"}",
-        .n_node_features = 3},
-    {.name = "graph_convolution/recurrent with edge features",
-        .arch = "graph_convolution",
-        .options = "{\"hidden\": 5, \"n_iterations\": 3,"
-                   " \"encoder_hidden\": [4], \"recurrent\": true,"
-                   " \"activation\": \"silu\","
-                   " \"order\": \"target_source\"}",
-        .n_node_features = 3,
-        .n_edge_features = 5,
-        .with_score = 1},
-    {.name = "graph_convolution/no encoder, as wide as the input, wide head",
-        .arch = "graph_convolution",
-        .options = "{\"hidden\": 17, \"n_iterations\": 2,"
-                   " \"encoder\": false, \"recurrent\": true,"
-                   " \"activation\": \"gelu\"}",
-        .n_node_features = 17},
-    {.name = "graph_convolution/batch norm",
-        .arch = "graph_convolution",
-        .options = "{\"hidden\": 4, \"n_iterations\": 2,"
-                   " \"norm\": \"batch\", \"activation\": \"tanh\"}",
-        .n_node_features = 3,
-        .is_global = 1},
-    {.name = "graph_convolution/no iteration, no encoder",
-        .arch = "graph_convolution",
-        .options = "{\"n_iterations\": 0, \"encoder\": false,"
-                   " \"decoder_hidden\": [4], \"activation\": \"elu\"}",
-        .n_node_features = 2},
-    {.name = "triplet_gnn/with edge features",
-        .arch = "triplet_gnn",
-        .options = "{\"triplets\": {\"hidden\": 4, \"n_iterations\": 2},"
-                   " \"doublet_hidden\": [5], \"activation\": \"tanh\"}",
-        .n_node_features = 2,
-        .n_edge_features = 5,
-        .with_score = 1,
-        .is_rough = 1},
-    {.name = "triplet_gnn/wide, recurrent, target first",
-        .arch = "triplet_gnn",
-        .options = "{\"triplets\": {\"hidden\": 16, \"n_iterations\": 2,"
-                   " \"node_recurrent\": true, \"edge_recurrent\": true},"
-                   " \"doublet_hidden\": [], \"order\": \"target_source\"}",
-        .n_node_features = 9,
-        .is_rough = 1},
-    {.name = "edge_pooling/with edge features, all contracted",
-        .arch = "edge_pooling",
-        .options = "{\"coarse\": {\"hidden\": 4, \"n_iterations\": 2},"
-                   " \"edge_hidden\": [5], \"contract_cut\": 0,"
-                   " \"activation\": \"tanh\","
-                   " \"order\": \"target_source\"}",
-        .n_node_features = 2,
-        .n_edge_features = 5},
-    {.name = "edge_pooling/nothing contracted",
-        .arch = "edge_pooling",
-        .options = "{\"coarse\": {\"hidden\": 4, \"n_iterations\": 1},"
-                   " \"edge_hidden\": [], \"contract_cut\": 1}",
-        .n_node_features = 3},
-    {.name = "gravnet/few neighbours",
-        .arch = "gravnet",
-        .options = "{\"hidden\": 6, \"n_iterations\": 2,"
-                   " \"n_space\": 2, \"n_flow\": 3, \"n_out\": 3,"
-                   " \"n_neighbours\": 13, \"activation\": \"tanh\"}",
-        .n_node_features = 3,
-        .is_global = 1},
-    {.name = "gravnet/no iteration",
-        .arch = "gravnet",
-        .options = "{\"hidden\": 4, \"n_iterations\": 0,"
-                   " \"norm\": \"none\"}",
-        .n_node_features = 3},
-    {.name = "interaction_network/helices and votes, doubled",
-        .arch = "interaction_network",
-        .options = "{\"hidden\": 5, \"n_iterations\": 2,"
-                   " \"norm\": \"none\", \"activation\": \"tanh\","
-                   " \"direction\": \"doubled_mean\"}",
-        .n_node_features = 2,
-        .n_edge_features = ETX_N_EDGE_FEATURES},
-    {.name = "edge_filter/helices and votes",
-        .arch = "edge_filter",
-        .options = "{\"hidden\": [5]}",
-        .n_node_features = 2,
-        .n_edge_features = ETX_N_EDGE_FEATURES},
-    {.name = "interaction_network/no iteration",
-        .arch = "interaction_network",
-        .options = "{\"hidden\": 4, \"n_iterations\": 0,"
-                   " \"decoder_input\": \"edge\"}",
-        .n_node_features = 2},
-};
-
-#define N_CASES ((int32_t)(sizeof cases / sizeof cases[0]))
-
-static int32_t n_archs(void)
-{
-    int32_t n = 0;
-
-    while (etx_archs[n] != NULL)
-        n++;
-    return n;
-}
-
-/* Of all cases: those above, then every family with its defaults. */
-static struct network_case any_case(int32_t place)
-{
-    struct network_case defaults = {.n_node_features = N_FEATURES,
-        .name = "defaults",
-        .is_rough = 1};
-
-    if (place < N_CASES)
-        return cases[place];
-    defaults.arch = etx_archs[place - N_CASES]->name;
-    defaults.is_global = strcmp(defaults.arch, "gravnet") == 0;
-    return defaults;
-}
-
-/* ETX_FAMILY names the family to test; without it all are. */
-static int32_t is_wanted(const struct network_case *which)
-{
-    const char *family = getenv("ETX_FAMILY");
-
-    return family == NULL || strcmp(family, which->arch) == 0;
-}
-
-int32_t network_n_cases(void)
-{
-    int32_t n = 0;
-
-    for (int32_t place = 0; place < N_CASES + n_archs(); place++) {
-        const struct network_case which = any_case(place);
-
-        n += is_wanted(&which);
-    }
-    return n;
-}
-
-struct network_case network_case_at(int32_t place)
-{
-    int32_t all = 0;
-
-    for (int32_t left = place;; all++) {
-        const struct network_case which = any_case(all);
-
-        if (is_wanted(&which) && left-- == 0)
-            return which;
-    }
-}
-
 static struct etx_edge_feature_list features_of(
     const struct network_case *which)
 {
@@ -514,4 +205,44 @@ float *network_randoms(int64_t n, uint64_t seed)
     for (int64_t v = 0; v < n; v++)
         values[v] = 2.0f * etx_random_uniform(&random) - 1.0f;
     return values;
+}
+
+void network_compute(struct network_result *result,
+    const struct etx_network *network, const struct network_problem *problem,
+    int32_t n_threads, int32_t level)
+{
+    const int64_t n_out = network_n_out(network, problem);
+    float *weight = network_randoms(n_out, 4);
+    struct etx_context context;
+
+    result->out = network_zeros(n_out);
+    result->taped = network_zeros(n_out);
+    result->gradient = network_zeros(network->n_values);
+    network_context_open(&context, n_threads, level);
+    network_forward(result->out, network, &context, problem);
+    network_backward(result->taped, result->gradient, network, &context,
+        problem, weight);
+    network_context_close(&context);
+    free(weight);
+}
+
+void network_result_free(struct network_result *result)
+{
+    free(result->out);
+    free(result->taped);
+    free(result->gradient);
+}
+
+double network_largest_difference(const float *a, const float *b, int64_t n)
+{
+    double largest = 0.0;
+
+    for (int64_t i = 0; i < n; i++) {
+        const double difference = fabs((double)a[i] - (double)b[i]);
+
+        ck_assert_msg(isfinite(a[i]) && isfinite(b[i]), "value %d", (int)i);
+        if (difference > largest)
+            largest = difference;
+    }
+    return largest;
 }

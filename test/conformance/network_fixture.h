@@ -63,6 +63,21 @@ void network_backward_with(float *out, float *gradient,
     const struct network_problem *problem, const float *d_out,
     struct etx_tape tape);
 
+/* What a network gives: forward alone, forward with tape, and the gradient of a
+ * loss that weighs the outputs at random. */
+struct network_result {
+    float *out, *taped; /* [network_n_out] */
+    float *gradient;    /* [n_values] */
+};
+
+void network_compute(struct network_result *result,
+    const struct etx_network *network, const struct network_problem *problem,
+    int32_t n_threads, int32_t level);
+void network_result_free(struct network_result *result);
+
+/* The largest |a - b|; fails the test where a value is not finite. */
+double network_largest_difference(const float *a, const float *b, int64_t n);
+
 /* n zeroed floats; and n uniform in [-1, 1). Freed with free. */
 float *network_zeros(int64_t n);
 float *network_randoms(int64_t n, uint64_t seed);

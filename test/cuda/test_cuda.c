@@ -42,7 +42,6 @@ static const char *const events[] = {
 struct both {
     etx_context *cpu, *cuda;
     etx_model *model;
-    etx_detector *detector;
     etx_event *event;
 };
 
@@ -58,38 +57,37 @@ static etx_status open_device(
     return etx_context_create(out, &options);
 }
 
-/* 0 after etx_test_skip where there is no such event. */
-static int32_t read_event(
-    struct both *both, const char *name, const char *event)
+static int32_t read_example(struct both *both, const char *event)
 {
-    char prefix[1024] = "";
-    const char *hits = NULL;
+    etx_test_open_example(&both->model, &both->event, event);
+    return 1;
+}
 
-    if (event == NULL) {
-        if (etx_test_reference(name, REFERENCE "detectors.csv.gz") == NULL)
-            return 0;
-        ck_assert_ok(etx_detector_read(&both->detector,
-            etx_test_reference(name, REFERENCE "detectors.csv.gz")));
-        hits = etx_test_reference(name, REFERENCE "event000000001" HITS);
-        ck_assert_ptr_nonnull(hits);
-        ck_assert_uint_lt(strlen(hits), sizeof prefix);
-        memcpy(prefix, hits, strlen(hits) - strlen(HITS));
-    } else {
-        ck_assert_ok(etx_detector_read(
-            &both->detector, etx_test_example("detectors.csv.gz")));
-        hits = etx_test_example(event);
-        ck_assert_uint_lt(strlen(hits), sizeof prefix);
-        memcpy(prefix, hits, strlen(hits));
-    }
+/* 0 after etx_test_skip where there is no reference data. */
+static int32_t read_reference(struct both *both, const char *name)
+{
+    etx_detector *detector = NULL;
+    char prefix[1024] = "";
+    const char *file =
+        etx_test_reference(name, REFERENCE "detectors.csv.gz");
+
+    if (file == NULL)
+        return 0;
+    ck_assert_ok(etx_detector_read(&detector, file));
+    file = etx_test_reference(name, REFERENCE "event000000001" HITS);
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_lt(strlen(file), sizeof prefix);
+    memcpy(prefix, file, strlen(file) - strlen(HITS));
+    ck_assert_ok(etx_event_read_trackml(&both->event, prefix, detector));
+    etx_detector_free(detector);
     ck_assert_ok(
-        etx_event_read_trackml(&both->event, prefix, both->detector));
+        etx_model_load(&both->model, "examples/models/default.safetensors"));
     return 1;
 }
 
 static void stop(struct both *both)
 {
     etx_event_free(both->event);
-    etx_detector_free(both->detector);
     etx_model_free(both->model);
     etx_context_free(both->cuda);
     etx_context_free(both->cpu);
@@ -105,9 +103,7 @@ static int32_t start(struct both *both, const char *name, const char *event,
         return 0;
     }
     ck_assert_ok(etx_context_create(&both->cpu, NULL));
-    ck_assert_ok(
-        etx_model_load(&both->model, "examples/models/default.safetensors"));
-    if (read_event(both, name, event))
+    if (event == NULL ? read_reference(both, name) : read_example(both, event))
         return 1;
     stop(both);
     return 0;
@@ -430,7 +426,7 @@ Suite *etx_suite_cuda(void)
     etx_test_add_loop(
         suite, "tracks in float16", test_cuda_half_tracks, N_SMALL);
     etx_test_add(suite, "other model", test_cuda_other_model);
-    etx_test_add(suite, "threads", test_cuda_threads);
+    etx_test_add_slow(suite, "threads", test_cuda_threads);
     etx_test_add(suite, "absent device", test_cuda_absent_device);
     tcase_set_tags(large, CHECKOP_LARGE);
     tcase_add_loop_test(large, test_cuda_same_graph, N_SMALL, N_EVENTS);

@@ -19,25 +19,18 @@
 /* What a track search needs. */
 struct search {
     etx_model *model;
-    etx_detector *detector;
     etx_event *event;
 };
 
 static void open_search(struct search *search)
 {
     *search = (struct search){NULL};
-    ck_assert_ok(
-        etx_model_load(&search->model, "examples/models/default.safetensors"));
-    ck_assert_ok(etx_detector_read(
-        &search->detector, etx_test_example("detectors.csv.gz")));
-    ck_assert_ok(etx_event_read_trackml(&search->event,
-        etx_test_example("event000000000"), search->detector));
+    etx_test_open_example(&search->model, &search->event, "event000000000");
 }
 
 static void close_search(struct search *search)
 {
     etx_event_free(search->event);
-    etx_detector_free(search->detector);
     etx_model_free(search->model);
 }
 
@@ -255,25 +248,16 @@ START_TEST(test_cuda_shim_host_keeps_off)
 }
 END_TEST
 
-/* Slower than Check expects of a test, on a busy machine. */
-static void add(Suite *suite, const char *name, const TTest *test)
-{
-    TCase *test_case = tcase_create(name);
-
-    tcase_set_timeout(test_case, 300);
-    tcase_add_test(test_case, test);
-    suite_add_tcase(suite, test_case);
-}
-
 Suite *etx_suite_cuda_shim(void);
 Suite *etx_suite_cuda_shim(void)
 {
     Suite *suite = suite_create("cuda_shim");
 
-    add(suite, "no context", test_cuda_shim_no_context);
-    add(suite, "fails anywhere", test_cuda_shim_fails_anywhere);
-    add(suite, "current device", test_cuda_shim_current_device);
-    add(suite, "weights are kept", test_cuda_shim_weights_are_kept);
-    add(suite, "host keeps off", test_cuda_shim_host_keeps_off);
+    etx_test_add_slow(suite, "no context", test_cuda_shim_no_context);
+    etx_test_add_slow(suite, "fails anywhere", test_cuda_shim_fails_anywhere);
+    etx_test_add_slow(suite, "current device", test_cuda_shim_current_device);
+    etx_test_add_slow(
+        suite, "weights are kept", test_cuda_shim_weights_are_kept);
+    etx_test_add_slow(suite, "host keeps off", test_cuda_shim_host_keeps_off);
     return suite;
 }

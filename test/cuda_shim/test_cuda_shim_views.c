@@ -16,7 +16,6 @@
  * one that does not. */
 struct views {
     etx_model *model;
-    etx_detector *detector;
     etx_event *event;
     etx_context *keeping;
     etx_context *plain;
@@ -38,12 +37,7 @@ static etx_context *open_device(int32_t keep_graphs)
 static void open_views(struct views *views)
 {
     *views = (struct views){NULL};
-    ck_assert_ok(
-        etx_model_load(&views->model, "examples/models/default.safetensors"));
-    ck_assert_ok(etx_detector_read(
-        &views->detector, etx_test_example("detectors.csv.gz")));
-    ck_assert_ok(etx_event_read_trackml(&views->event,
-        etx_test_example("event000000001"), views->detector));
+    etx_test_open_example(&views->model, &views->event, "event000000001");
     views->keeping = open_device(1);
     views->plain = open_device(0);
 }
@@ -52,7 +46,6 @@ static void open_views(struct views *views)
 static void close_views(struct views *views)
 {
     etx_event_free(views->event);
-    etx_detector_free(views->detector);
     etx_model_free(views->model);
     etx_context_free(views->keeping);
     etx_context_free(views->plain);
@@ -276,24 +269,14 @@ START_TEST(test_cuda_shim_views_fail)
 }
 END_TEST
 
-/* Slower than Check expects of a test, on a busy machine. */
-static void add(Suite *suite, const char *name, const TTest *test)
-{
-    TCase *test_case = tcase_create(name);
-
-    tcase_set_timeout(test_case, 300);
-    tcase_add_test(test_case, test);
-    suite_add_tcase(suite, test_case);
-}
-
 Suite *etx_suite_cuda_shim_views(void);
 Suite *etx_suite_cuda_shim_views(void)
 {
     Suite *suite = suite_create("cuda_shim_views");
 
-    add(suite, "stages", test_cuda_shim_views_stages);
-    add(suite, "triplets", test_cuda_shim_views_triplets);
-    add(suite, "change hands", test_cuda_shim_views_change_hands);
-    add(suite, "fail", test_cuda_shim_views_fail);
+    etx_test_add_slow(suite, "stages", test_cuda_shim_views_stages);
+    etx_test_add_slow(suite, "triplets", test_cuda_shim_views_triplets);
+    etx_test_add_slow(suite, "change hands", test_cuda_shim_views_change_hands);
+    etx_test_add_slow(suite, "fail", test_cuda_shim_views_fail);
     return suite;
 }

@@ -3,9 +3,9 @@
  * network-steps PROBLEM RESULT: reads a network, its input and targets from
  * the safetensors file PROBLEM and writes to RESULT the initial values, and
  * for every step the loss, the gradient and the values after AdamW. The loss
- * is the mean cross-entropy of edges, or for networks of points the mean
- * contrastive loss of pairs (hinge on the distance, margin 1). The tests of
- * test/python do the same in PyTorch.
+ * is the mean cross-entropy of edges, with that of a momentum head where there
+ * is one, or for networks of points the mean contrastive loss of pairs (hinge on
+ * the distance, margin 1). The tests of test/python do the same in PyTorch.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/arch.h"
@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "train/pt_loss.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ struct problem {
     int32_t *src, *dst; /* [n_edges] in the order of the graph */
     float *score;       /* [n_edges] */
     float *target;      /* [n_edges] */
+    float *pt;          /* [n_edges] of a momentum head; nan: not in its loss */
     struct etx_graph *graph;
     struct etx_network *network;
     struct etx_network_input input;
@@ -81,6 +83,7 @@ static etx_status read_graph(struct problem *problem)
         copy_tensor(&problem->score, &n, problem, "score", sizeof(float)));
     ETX_CHECK(
         copy_tensor(&problem->target, &n, problem, "target", sizeof(float)));
+    ETX_CHECK(copy_tensor(&problem->pt, &n, problem, "pt", sizeof(float)));
     ETX_CHECK(etx_alloc(&problem->src, n, sizeof(int32_t), "src"));
     ETX_CHECK(etx_alloc(&problem->dst, n, sizeof(int32_t), "dst"));
     for (int64_t e = 0; e < n; e++) {
@@ -155,6 +158,7 @@ static void free_problem(struct problem *problem)
     etx_release(problem->dst);
     etx_release(problem->score);
     etx_release(problem->target);
+    etx_release(problem->pt);
     etx_graph_free(problem->graph);
     etx_network_free(problem->network);
     etx_tensor_file_free(problem->file);
@@ -218,6 +222,22 @@ done:
     return status;
 }
 
+/* Room for what the momentum head says, and its gradient. */
+static etx_status take_pt(struct etx_tape *tape, float **d_pt,
+    struct etx_arena *arena, const struct problem *problem)
+{
+    const int64_t n = problem->n_edges;
+    etx_status status = ETX_OK;
+
+    if (!problem->network->has_pt_head)
+        return ETX_OK;
+    ETX_CHECK(etx_arena_take(&tape->pt, arena, n, sizeof(float), "momenta"));
+    ETX_CHECK(etx_arena_take(d_pt, arena, n, sizeof(float), "gradient"));
+    tape->d_pt = *d_pt;
+done:
+    return status;
+}
+
 /* Loss and gradient at the network's values. */
 static etx_status differentiate(float *loss, float *gradient,
     struct etx_context *context, const struct problem *problem)
@@ -232,13 +252,18 @@ static etx_status differentiate(float *loss, float *gradient,
     struct etx_tape tape = {NULL};
     float *out = NULL;
     float *d_out = NULL;
+    float *d_pt = NULL;
 
     ETX_CHECK(etx_arena_take(&out, arena, n_out, sizeof *out, "output"));
     ETX_CHECK(etx_arena_take(&d_out, arena, n_out, sizeof *d_out, "gradient"));
+    ETX_CHECK(take_pt(&tape, &d_pt, arena, problem));
     ETX_CHECK(
         network->arch->forward(network, context, &problem->input, &tape, out));
     ETX_CHECK((is_edge ? edge_loss : point_loss)(
         loss, d_out, context, problem, out));
+    if (d_pt != NULL)
+        *loss += (float)etx_pt_loss(d_pt, problem->n_edges, tape.pt,
+            problem->pt, number(problem, "pt_scale"), 1.0);
     ETX_CHECK(network->arch->backward(
         network, context, &problem->input, &tape, d_out, gradient));
 done:

@@ -5,7 +5,9 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import os
 import sys
 import tempfile
@@ -16,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "bindings" / "python"
 BUILD = ROOT / os.environ.get("ETX_BUILD", "build")
 EVENT = ROOT / "examples" / "data" / "event000000001"
+MODEL = ROOT / "examples" / "models" / "default.safetensors"
 REFERENCE = Path(
     os.environ.get("ETX_REFERENCE_DATA", ROOT.parent / "shared" / "data")
 )
@@ -56,3 +59,21 @@ class LibraryCase(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
+
+
+class ModelToolCase(unittest.TestCase):
+    """A module whose main makes a model file of another: its tests set tool."""
+
+    tool = None
+
+    def setUp(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.out = Path(self.folder.name, "made.safetensors")
+
+    def run_main(self, *arguments: str, model: Path = MODEL) -> tuple[int, str]:
+        """Exit status and what was printed."""
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            code = self.tool.main([str(model), "--out", str(self.out), *arguments])
+        return code, text.getvalue()

@@ -43,6 +43,7 @@ LEARNING_RATE, WEIGHT_DECAY = 2e-3, 0.01
 # rounding of float32 gradients.
 EPS, SMOOTH_EPS = 1e-8, 1e-4
 TOLERANCE = 1e-4
+PT_WEIGHT = 0.5  # of the loss of a momentum head
 # Places in enum etx_edge_feature: dr, dphi, dz, length, score_logit.
 EDGE_FEATURES, SCALES = [0, 1, 2, 4, 11], [200.0, 1.0, 500.0, 500.0, 4.0]
 
@@ -67,6 +68,7 @@ CASES = {
         {"hidden": [24] * 3, "style": "vanilla", "order": "target_source"},
     ),
     "interaction network": ("interaction_network", SMALL),
+    "with momentum head": ("interaction_network", {**SMALL, "pt_layers": 2}),
     "recurrent interaction network": (
         "interaction_network",
         {
@@ -141,6 +143,9 @@ def make_problem(arch: str, options: dict, eps: float) -> tuple[dict, dict]:
         "score": random.uniform(0.02, 0.98, len(src)).astype("f4"),
         "target": (random.uniform(0, 1, len(src)) < 0.4).astype("f4"),
     }
+    true = tensors["target"] > 0.5
+    pt = random.uniform(-1, 1, len(src))
+    tensors["pt"] = np.where(true, pt, np.nan).astype("f4")
     has_features = arch not in WITHOUT_EDGE_FEATURES
     config = {
         "arch": arch,
@@ -152,6 +157,7 @@ def make_problem(arch: str, options: dict, eps: float) -> tuple[dict, dict]:
         "learning_rate": LEARNING_RATE,
         "weight_decay": WEIGHT_DECAY,
         "eps": eps,
+        "pt_scale": PT_WEIGHT / int(true.sum()),
     }
     return tensors, config
 
@@ -209,6 +215,7 @@ class Torch:
         score = torch.from_numpy(tensors["score"]).double()
         self.graph = torch_families.Graph(x, e.double(), *ends, score)
         self.target = torch.from_numpy(tensors["target"]).double()
+        self.pt = torch.from_numpy(tensors["pt"]).double()
         self.weights = {
             name: torch.tensor(array, dtype=torch.float64, requires_grad=True)
             for name, array in start.items()
@@ -224,11 +231,18 @@ class Torch:
     def loss(self) -> torch.Tensor:
         out = self.family(self.weights, self.graph, self.options)
         if not self.is_point:
-            return functional.binary_cross_entropy_with_logits(out, self.target)
+            loss = functional.binary_cross_entropy_with_logits(out, self.target)
+            return loss + self.pt_loss() if "pt_layers" in self.options else loss
         apart = out[self.graph.src] - out[self.graph.dst]
         squared = (apart * apart).sum(1)
         hinge = torch.relu(1 - squared.sqrt()) ** 2
         return torch.where(self.target > 0.5, squared, hinge).mean()
+
+    def pt_loss(self) -> torch.Tensor:
+        """Mean square over the true edges."""
+        head = torch_families.momentum_head
+        miss = head(self.weights, self.graph, self.options) - self.pt
+        return PT_WEIGHT * (miss[self.target > 0.5] ** 2).mean()
 
     def step(self) -> float:
         """One step; the gradients stay in weights until the next."""

@@ -218,6 +218,10 @@ class Figures(InFolder):
         np.testing.assert_allclose(found.efficiency(cuts), expected)
         np.testing.assert_allclose(found.purity(cuts), [4 / 7, 3 / 5, 1.0])
         self.assertAlmostEqual(found.roc()[2], 7 / 8)
+        # By pT of the inner hit's particle: 0.3, noise, five times 2 GeV.
+        bins = np.array([0.1, 1.0, 10.0])
+        part, whole = _edges_plot.binned_purity(found, found.pt, bins, 0.05)
+        self.assertEqual((part.tolist(), whole.tolist()), ([1, 3], [1, 5]))
         self.check_files("edges", "--edges", edges)
 
     def test_edges_without_scores(self) -> None:
@@ -308,6 +312,24 @@ class Figures(InFolder):
         self.assertEqual(
             titles, ["loss", "learning rate", "purity, validation"]
         )
+
+    def test_rollbacks(self) -> None:
+        """A jump of the loss is no value of the step that it leads back to."""
+        rows = [
+            {"step": 1, "loss": 0.5},
+            {"step": 2, "loss": 0.4},
+            {"rollback": True, "step": 1, "loss": 9.0, "n_rollbacks": 1},
+            {"skipped": True, "step": 1, "loss": 8.0, "n_skipped": 1},
+            {"step": 2, "loss": 0.3},
+            {"validation": True, "step": 2, "pt_error": 0.5, "pt_spread": 0.6},
+        ]
+        text = "\n".join(json.dumps(row) for row in rows)
+        log = _training_plot.Log(self.write("run.jsonl", text))
+        self.assertEqual(log.series("loss")[1].tolist(), [0.5, 0.3])
+        self.assertEqual(log.rollbacks, [1])
+        figure = _training_plot.draw([self.path("run.jsonl")])
+        drawn = [line.get_ydata() for line in figure.axes[1].get_lines()]
+        self.assertEqual([list(y) for y in drawn], [[0.5], [0.6]])
 
     def test_moving_mean(self) -> None:
         values = np.arange(200.0)

@@ -7,40 +7,24 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
-import io
-import os
 import subprocess
-import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bindings" / "python"))
-PROGRAM = ROOT / os.environ.get("ETX_BUILD", "build") / "examples" / "etx-graph"
-MODEL = ROOT / "examples" / "models" / "default.safetensors"
-EVENT = ROOT / "examples" / "data" / "event000000001"
-HAVE_NUMPY = importlib.util.find_spec("numpy") is not None
+from support import BUILD, EVENT, MODEL, ModelToolCase, has, needs
 
-if HAVE_NUMPY:
+PROGRAM = BUILD / "examples" / "etx-graph"
+
+if has("numpy"):
     import numpy as np
     from exatrkx import safetensors_file, shrink
 
 
-@unittest.skipUnless(HAVE_NUMPY, "numpy is not installed")
-class Shrink(unittest.TestCase):
+@needs("numpy")
+class Shrink(ModelToolCase):
     def setUp(self) -> None:
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.out = Path(self.folder.name, "small.safetensors")
-
-    def run_main(self, *arguments: str, model: Path = MODEL) -> tuple[int, str]:
-        text = io.StringIO()
-        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-            code = shrink.main([str(model), "--out", str(self.out), *arguments])
-        return code, text.getvalue()
+        super().setUp()
+        self.tool = shrink
 
     def pairs(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
         """Name, weight before and after, of every matrix; vectors are equal."""

@@ -8,40 +8,26 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
-import os
 import subprocess
-import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bindings" / "python"))
-PROGRAM = ROOT / os.environ.get("ETX_BUILD", "build") / "examples" / "etx-graph"
-MODEL = ROOT / "examples" / "models" / "default.safetensors"
-EVENT = ROOT / "examples" / "data" / "event000000001"
-HAVE_NUMPY = importlib.util.find_spec("numpy") is not None
+from support import BUILD, EVENT, MODEL, ModelToolCase, has, needs
 
-if HAVE_NUMPY:
+PROGRAM = BUILD / "examples" / "etx-graph"
+
+if has("numpy"):
     import numpy as np
     from exatrkx import safetensors_file, widen
 
 
-@unittest.skipUnless(HAVE_NUMPY, "numpy is not installed")
+@needs("numpy")
 @unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make programs")
-class Widen(unittest.TestCase):
+class Widen(ModelToolCase):
     def setUp(self) -> None:
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.out = Path(self.folder.name, "wide.safetensors")
-
-    def run_main(self, *arguments: str, model: Path = MODEL) -> tuple[int, str]:
-        text = io.StringIO()
-        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-            code = widen.main([str(model), "--out", str(self.out), *arguments])
-        return code, text.getvalue()
+        super().setUp()
+        self.tool = widen
 
     def scores(self, model: Path) -> np.ndarray:
         out = Path(self.folder.name, "scores.csv")

@@ -124,7 +124,10 @@ REDUCE: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
 }
 
 
-def interaction_network(w: Weights, graph: Graph, options: Options) -> Tensor:
+def interaction_latents(
+    w: Weights, graph: Graph, options: Options
+) -> tuple[Tensor, Tensor]:
+    """Latents of nodes and edges after the last iteration."""
     activation = options.get("activation", "silu")
     first, second = ends(graph, options)
     n = graph.n_nodes
@@ -159,7 +162,21 @@ def interaction_network(w: Weights, graph: Graph, options: Options) -> Tensor:
         else:
             x = nodes(x, e, k)
             e = edges(x, e, k)
-    return run("decoder", [x[first], x[second], e])[:, 0]
+    return x, e
+
+
+def interaction_network(w: Weights, graph: Graph, options: Options) -> Tensor:
+    first, second = ends(graph, options)
+    x, e = interaction_latents(w, graph, options)
+    activation = options.get("activation", "silu")
+    parts = [x[first], x[second], e]
+    return perceptron(w, "decoder", torch.cat(parts, 1), activation)[:, 0]
+
+
+def momentum_head(w: Weights, graph: Graph, options: Options) -> Tensor:
+    """What the second head of an interaction network says of every edge."""
+    e = interaction_latents(w, graph, options)[1]
+    return perceptron(w, "pt_head", e, options.get("activation", "silu"))[:, 0]
 
 
 def graph_convolution(w: Weights, graph: Graph, options: Options) -> Tensor:

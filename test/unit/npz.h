@@ -17,8 +17,8 @@ struct etx_npz_array {
     void *values; /* released by etx_npz_release */
 };
 
-/* The array `name` of the file at path, of this type; anything unexpected
- * fails the running test. */
+/* The array `name` of the file at path, of this type or, where type is NULL,
+ * of any; anything unexpected fails the running test. */
 void etx_npz_read(struct etx_npz_array *out, const char *path, const char *name,
     const char *type);
 void etx_npz_release(struct etx_npz_array *array);

@@ -15,6 +15,7 @@
 
 #define PATH_SIZE       1024
 #define TIMEOUT_SECONDS 60 /* of one test, on a busy machine */
+#define SLOW_SECONDS    300
 #define MOST_STACK      ((size_t)1 << 25)
 
 #if defined(ETX_HAS_ASAN)
@@ -35,28 +36,50 @@ static struct {
     int64_t failing; /* -1 = none */
 } allocator;
 
-void etx_test_add(Suite *suite, const char *name, const TTest *test)
+void etx_test_set_timeout(TCase *test_case, int seconds)
+{
+    const char *asked = getenv("CK_DEFAULT_TIMEOUT");
+    const long least = asked == NULL ? 0 : strtol(asked, NULL, 10);
+
+    tcase_set_timeout(
+        test_case, least > seconds ? (double)least : (double)seconds);
+}
+
+static void add_case(
+    Suite *suite, const char *name, const TTest *test, int n_rows, int seconds)
 {
     TCase *test_case = tcase_create(name);
 
-    tcase_set_timeout(test_case, TIMEOUT_SECONDS);
-    tcase_add_test(test_case, test);
+    etx_test_set_timeout(test_case, seconds);
+    tcase_add_loop_test(test_case, test, 0, n_rows);
     suite_add_tcase(suite, test_case);
+}
+
+void etx_test_add(Suite *suite, const char *name, const TTest *test)
+{
+    add_case(suite, name, test, 1, TIMEOUT_SECONDS);
 }
 
 void etx_test_add_loop(
     Suite *suite, const char *name, const TTest *test, size_t n_rows)
 {
-    TCase *test_case = tcase_create(name);
+    add_case(suite, name, test, (int)n_rows, TIMEOUT_SECONDS);
+}
 
-    tcase_set_timeout(test_case, TIMEOUT_SECONDS);
-    tcase_add_loop_test(test_case, test, 0, (int)n_rows);
-    suite_add_tcase(suite, test_case);
+void etx_test_add_slow(Suite *suite, const char *name, const TTest *test)
+{
+    add_case(suite, name, test, 1, SLOW_SECONDS);
 }
 
 void etx_test_skip(const char *name, const char *reason)
 {
-    printf("SKIPPED %s: %s\n", name, reason);
+    const size_t length = strlen(name);
+    /* Check calls the function of a test NAME_fn. */
+    const int has_suffix =
+        length > 3 && strcmp(name + length - 3, "_fn") == 0;
+
+    printf("SKIPPED %.*s: %s\n", (int)(length - (has_suffix ? 3 : 0)), name,
+        reason);
     fflush(stdout);
 }
 
@@ -82,6 +105,20 @@ const char *etx_test_example(const char *path)
 
     snprintf(full, sizeof full, "examples/data/%s", path);
     return full;
+}
+
+void etx_test_open_example(
+    etx_model **model, etx_event **event, const char *name)
+{
+    etx_detector *detector = NULL;
+
+    ck_assert_ok(
+        etx_model_load(model, "examples/models/default.safetensors"));
+    ck_assert_ok(etx_detector_read(
+        &detector, etx_test_example("detectors.csv.gz")));
+    ck_assert_ok(
+        etx_event_read_trackml(event, etx_test_example(name), detector));
+    etx_detector_free(detector);
 }
 
 void etx_test_folder(char path[256])

@@ -42,6 +42,14 @@ void etx_test_add(Suite *suite, const char *name, const TTest *test);
 void etx_test_add_loop(
     Suite *suite, const char *name, const TTest *test, size_t n_rows);
 
+/* The same with minutes for a test that the sanitizers or a pretended device
+ * slow down. */
+void etx_test_add_slow(Suite *suite, const char *name, const TTest *test);
+
+/* So many seconds for each test of a case, or CK_DEFAULT_TIMEOUT where that is
+ * more: a busy machine is slow, not wrong. */
+void etx_test_set_timeout(TCase *test_case, int seconds);
+
 /* Say that a test did not run, and why. */
 void etx_test_skip(const char *name, const char *reason);
 
@@ -52,6 +60,10 @@ const char *etx_test_reference(const char *name, const char *path);
 
 /* Path of a file that ships in examples/data. Valid until the next call. */
 const char *etx_test_example(const char *path);
+
+/* The default model and an event of examples/data; the caller frees both. */
+void etx_test_open_example(
+    etx_model **model, etx_event **event, const char *name);
 
 /* A new folder of its own; etx_test_remove takes it away with its files. */
 void etx_test_folder(char path[256]);

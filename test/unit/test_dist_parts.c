@@ -81,17 +81,11 @@ static void score(struct team *team, int32_t rank)
 static void open_team(struct team *team, int32_t n_ranks, etx_graph **scored)
 {
     etx_context *context = NULL;
-    etx_detector *detector = NULL;
     etx_graph *all = NULL;
 
     *team = (struct team){.n_ranks = n_ranks, .failing_rank = -1};
     ck_assert_ok(etx_context_create(&context, NULL));
-    ck_assert_ok(etx_model_load(
-        &team->model, "examples/models/default.safetensors"));
-    ck_assert_ok(etx_detector_read(
-        &detector, etx_test_example("detectors.csv.gz")));
-    ck_assert_ok(etx_event_read_trackml(
-        &team->event, etx_test_example("event000000001"), detector));
+    etx_test_open_example(&team->model, &team->event, "event000000001");
     ck_assert_ok(etx_graph_build(&all, context, team->model, team->event));
     for (int32_t r = 0; r < n_ranks; r++)
         ck_assert_ok(etx_graph_filter(
@@ -102,7 +96,6 @@ static void open_team(struct team *team, int32_t n_ranks, etx_graph **scored)
         etx_graph_score(*scored, context, team->model, team->event));
     ck_assert_ok(etx_dist_open_threads(team->dist, n_ranks, NULL));
     etx_graph_free(all);
-    etx_detector_free(detector);
     etx_context_free(context);
 }
 

@@ -8,9 +8,7 @@
 
 #include "eval_events.h"
 
-#include <fenv.h>
 #include <math.h>
-#include <stddef.h>
 
 #define ROWS(table) (sizeof table / sizeof table[0])
 #define END         END_OF_TRACK
@@ -480,135 +478,6 @@ START_TEST(test_eval_matching_bins_add_up)
 }
 END_TEST
 
-/* ------------------------------------------------------------ refusals -- */
-
-/* One field set to what it may not hold; all fields have four bytes. */
-struct refusal {
-    const char *message;
-    size_t field;
-    union {
-        int32_t integer;
-        float number;
-    } value;
-};
-
-#define FIELD(name) offsetof(etx_evaluation_options, name)
-
-static const struct refusal refusals[] = {
-    {"matching 3", FIELD(matching), {.integer = 3}},
-    {"matching -1", FIELD(matching), {.integer = -1}},
-    {"matching_fraction 0.49", FIELD(matching_fraction), {.number = 0.49f}},
-    {"matching_fraction 1", FIELD(matching_fraction), {.number = 1.0f}},
-    {"matching_fraction nan", FIELD(matching_fraction), {.number = NAN}},
-    {"min_pt -1", FIELD(min_pt), {.number = -1.0f}},
-    {"min_pt nan", FIELD(min_pt), {.number = NAN}},
-    {"min_pt inf", FIELD(min_pt), {.number = INFINITY}},
-    {"max_eta 0", FIELD(max_eta), {.number = 0.0f}},
-    {"max_eta nan", FIELD(max_eta), {.number = NAN}},
-    {"min_particle_hits 0", FIELD(min_particle_hits), {.integer = 0}},
-    {"min_track_hits 0", FIELD(min_track_hits), {.integer = 0}},
-    {"charged_only 2", FIELD(charged_only), {.integer = 2}},
-    {"struct_size", FIELD(struct_size), {.integer = 4}},
-};
-
-START_TEST(test_eval_matching_refuses_options)
-{
-    const int32_t hits[] = {P10, END};
-    const struct refusal *row = &refusals[_i];
-    etx_event *event = new_hand_event();
-    etx_tracks *tracks = new_track_list(HAND_N_HITS, 1, hits);
-    etx_evaluation_options options = default_options();
-    etx_evaluation_counts counts = {.n_events = 7};
-    int32_t particle = 77;
-
-    memcpy((char *)&options + row->field, &row->value, sizeof row->value);
-    ck_assert_int_eq(feclearexcept(FE_ALL_EXCEPT), 0);
-    ck_assert_fails(etx_evaluate(&counts, event, tracks, &options),
-        ETX_ERR_ARGUMENT, row->message);
-    ck_assert_fails(etx_match(&particle, NULL, event, tracks, &options),
-        ETX_ERR_ARGUMENT, row->message);
-    ck_assert_int_eq(fetestexcept(FE_ALL_EXCEPT), 0);
-    ck_assert_int_eq(counts.n_events, 7);
-    ck_assert_int_eq(counts.n_tracks, 0);
-    ck_assert_int_eq(particle, 77);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
-}
-END_TEST
-
-START_TEST(test_eval_matching_refuses_arguments)
-{
-    const int32_t hits[] = {P10, END};
-    const double edges[] = {0.0, 1.0, 1.0};
-    etx_event *event = new_hand_event();
-    etx_event *no_truth = NULL;
-    etx_tracks *tracks = new_track_list(HAND_N_HITS, 1, hits);
-    etx_tracks *others = new_track_list(HAND_N_HITS + 1, 1, hits);
-    etx_evaluation_counts counts = {.n_events = 7};
-    int64_t total[2] = {0};
-    const float position[3 * HAND_N_HITS] = {0};
-
-    ck_assert_ok(etx_event_create(&no_truth, HAND_N_HITS, NULL, position));
-    ck_assert_fails(etx_evaluate(NULL, event, tracks, NULL), ETX_ERR_ARGUMENT,
-        "counts is NULL");
-    ck_assert_fails(etx_evaluate(&counts, NULL, tracks, NULL), ETX_ERR_ARGUMENT,
-        "event is NULL");
-    ck_assert_fails(etx_evaluate(&counts, event, NULL, NULL), ETX_ERR_ARGUMENT,
-        "tracks is NULL");
-    ck_assert_fails(etx_evaluate(&counts, no_truth, tracks, NULL),
-        ETX_ERR_ARGUMENT, "no truth");
-    ck_assert_fails(etx_evaluate(&counts, event, others, NULL),
-        ETX_ERR_ARGUMENT, "the tracks are of 26 hits and the event has 25");
-    ck_assert_fails(etx_match(NULL, NULL, no_truth, tracks, NULL),
-        ETX_ERR_ARGUMENT, "no truth");
-    ck_assert_fails(
-        etx_evaluate_binned(total, total, event, tracks, NULL, 3, 1, edges),
-        ETX_ERR_ARGUMENT, "variable 3");
-    ck_assert_fails(
-        etx_evaluate_binned(total, total, event, tracks, NULL, 0, 0, edges),
-        ETX_ERR_ARGUMENT, "n_bins 0");
-    ck_assert_fails(
-        etx_evaluate_binned(total, total, event, tracks, NULL, 0, 2, edges),
-        ETX_ERR_ARGUMENT, "edges 1 and 2");
-    ck_assert_fails(
-        etx_evaluate_binned(NULL, total, event, tracks, NULL, 0, 1, edges),
-        ETX_ERR_ARGUMENT, "total is NULL");
-    ck_assert_int_eq(counts.n_events, 7);
-    etx_tracks_free(others);
-    etx_tracks_free(tracks);
-    etx_event_free(no_truth);
-    etx_event_free(event);
-}
-END_TEST
-
-struct call {
-    const etx_event *event;
-    const etx_tracks *tracks;
-};
-
-static etx_status evaluate(void *argument)
-{
-    const struct call *call = argument;
-    etx_evaluation_counts counts = {.n_events = 3};
-    const etx_status status =
-        etx_evaluate(&counts, call->event, call->tracks, NULL);
-
-    ck_assert_int_eq(counts.n_events, status == ETX_OK ? 4 : 3);
-    return status;
-}
-
-START_TEST(test_eval_matching_out_of_memory)
-{
-    etx_event *event = new_random_event(100, 10, 1);
-    etx_tracks *tracks = new_random_tracks(event, 10, 1);
-    struct call call = {event, tracks};
-
-    ck_assert_int_gt(etx_test_out_of_memory(evaluate, &call), 6);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
-}
-END_TEST
-
 Suite *etx_suite_eval_matching(void)
 {
     Suite *suite = suite_create("eval_matching");
@@ -622,9 +491,5 @@ Suite *etx_suite_eval_matching(void)
     etx_test_add_loop(suite, "judged", test_eval_matching_judged, 60);
     etx_test_add(suite, "binned", test_eval_matching_binned);
     etx_test_add_loop(suite, "bins add up", test_eval_matching_bins_add_up, 5);
-    etx_test_add_loop(
-        suite, "options", test_eval_matching_refuses_options, ROWS(refusals));
-    etx_test_add(suite, "arguments", test_eval_matching_refuses_arguments);
-    etx_test_add(suite, "out of memory", test_eval_matching_out_of_memory);
     return suite;
 }

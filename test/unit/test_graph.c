@@ -133,7 +133,7 @@ START_TEST(test_graph_subset)
         for (int32_t e = 0; e < graph->n_edges; e++)
             if (etx_random_below(&random, 3) != 0)
                 selected[n++] = e;
-        ck_assert_ok(etx_graph_subset(&subset, graph, n, selected));
+        ck_assert_ok(etx_graph_subset(&subset, NULL, graph, n, selected));
         check_graph(subset);
         ck_assert_int_eq(subset->n_nodes, graph->n_nodes);
         ck_assert_int_eq(subset->n_edges, n);
@@ -147,6 +147,49 @@ START_TEST(test_graph_subset)
         etx_graph_free(subset);
         etx_graph_free(graph);
     }
+}
+END_TEST
+
+/* More edges than a block of work has: a graph of ends alone gives the subset
+ * that the same edges with their offsets give, on any number of threads. */
+START_TEST(test_graph_of_ends)
+{
+    enum { N_NODES = 1000, N_EDGES = 200000 };
+    struct etx_random random;
+    struct etx_graph *ends = NULL;
+    struct etx_graph *subset = NULL;
+    struct etx_pool *pool = NULL;
+    int32_t *src = NULL;
+    int32_t *dst = NULL;
+    int32_t *selected = NULL;
+    int64_t n = 0;
+
+    etx_random_init(&random, 12, 0, 0);
+    ck_assert_ok(etx_pool_create(&pool, 3));
+    ck_assert_ok(etx_alloc(&src, N_EDGES, sizeof *src, "src"));
+    ck_assert_ok(etx_alloc(&dst, N_EDGES, sizeof *dst, "dst"));
+    ck_assert_ok(etx_alloc(&selected, N_EDGES, sizeof *selected, "selected"));
+    for (int32_t e = 0; e < N_EDGES; e++) {
+        dst[e] = e / (N_EDGES / N_NODES);
+        src[e] = e % (N_EDGES / N_NODES) + 7 * (dst[e] % 100);
+        if (etx_random_below(&random, 3) != 0)
+            selected[n++] = e;
+    }
+    ck_assert_ok(etx_graph_adopt_ends(&ends, N_NODES, N_EDGES, src, dst));
+    ck_assert_ptr_null(ends->in_offset);
+    ck_assert_ptr_null(ends->out_edge);
+    ck_assert_ok(etx_graph_subset(&subset, pool, ends, n, selected));
+    check_graph(subset);
+    ck_assert_int_eq(subset->n_nodes, N_NODES);
+    ck_assert_int_eq(subset->n_edges, n);
+    for (int64_t k = 0; k < n; k++) {
+        ck_assert_int_eq(subset->src[k], src[selected[k]]);
+        ck_assert_int_eq(subset->dst[k], dst[selected[k]]);
+    }
+    etx_release(selected);
+    etx_graph_free(subset);
+    etx_graph_free(ends);
+    etx_pool_free(pool);
 }
 END_TEST
 
@@ -306,7 +349,7 @@ static etx_status make_graphs(void *argument)
     ck_assert_int_eq(graph != NULL, status == ETX_OK);
     ck_assert_int_eq(order[0] != -7, status == ETX_OK);
     if (status == ETX_OK)
-        status = etx_graph_subset(&subset, graph, 2, selected);
+        status = etx_graph_subset(&subset, NULL, graph, 2, selected);
     if (status == ETX_OK)
         status = etx_graph_double(&both, place, graph);
     ck_assert_int_eq(both != NULL, status == ETX_OK);
@@ -477,6 +520,9 @@ START_TEST(test_graph_adopt_fails)
     ck_assert_fails(
         etx_graph_adopt(&graph, NULL, 1, INT64_C(1) << 31, src, dst, NULL),
         ETX_ERR_LIMIT, "2147483648 edges");
+    ck_assert_fails(
+        etx_graph_adopt_ends(&graph, 1, INT64_C(1) << 31, src, dst),
+        ETX_ERR_LIMIT, "2147483648 edges");
     ck_assert_int_eq(src[0] + dst[0], 0);
     etx_release(src);
     etx_release(dst);
@@ -490,6 +536,7 @@ Suite *etx_suite_graph(void)
     etx_test_add(suite, "from edges", test_graph_from_edges);
     etx_test_add(suite, "empty", test_graph_empty);
     etx_test_add(suite, "subset", test_graph_subset);
+    etx_test_add(suite, "ends alone", test_graph_of_ends);
     etx_test_add(suite, "double", test_graph_double);
     etx_test_add_loop(suite, "refused", test_graph_refused,
         sizeof refused / sizeof refused[0]);

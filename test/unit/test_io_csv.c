@@ -1,7 +1,8 @@
-/* test_io_csv.c -- CSV files of hits, cells, truth, particles, detectors and
- * features: what is accepted, and what hostile ones get.
+/* test_io_csv.c -- CSV files of hits, detectors and features: what is
+ * accepted, and what hostile ones get.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include "io_columns.h"
 #include "io_support.h"
 
 #include "base/memory.h"
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define HEAD "hit_id,x,y,z,volume_id,layer_id,module_id\n"
 
 /* ---------------------------------------------------------------- hits -- */
 
@@ -248,215 +247,6 @@ START_TEST(test_io_csv_nearest_float)
 }
 END_TEST
 
-/* --------------------------------------------- cells, truth, particles -- */
-
-#define TWO_HITS     HEAD "7,1,0,0,8,2,1\n3,0,2,0,8,2,1\n"
-#define TRUTH        "hit_id,particle_id,tx,ty,tz,tpx,tpy,tpz,weight\n"
-#define PARTICLES    "particle_id,particle_type,vx,vy,vz,px,py,pz,q,nhits\n"
-#define ONE_PARTICLE PARTICLES "4503599627370497,13,0,0,1,1,0,2,-1,2\n"
-#define GOOD_TRUTH                                                             \
-    TRUTH "3,4503599627370497,0,0,0,0,0,0,0.25\n7,0,0,0,0,0,0,0,0\n"
-
-struct truth_row {
-    const char *name;
-    const char *truth;
-    const char *particles;
-    etx_status status;
-    const char *piece;
-};
-
-static const struct truth_row truth_rows[] = {
-    {"good", GOOD_TRUTH, ONE_PARTICLE, ETX_OK, NULL},
-    {"no particle_type", GOOD_TRUTH,
-        "particle_id,vx,vy,vz,px,py,pz,q,nhits\n"
-        "4503599627370497,0,0,1,1,0,2,-1,2\n",
-        ETX_OK, NULL},
-    {"all weights 0, all noise", TRUTH "3,0,0,0,0,0,0,0,0\n7,0,0,0,0,0,0,0,0\n",
-        PARTICLES, ETX_OK, NULL},
-    {"truth momentum is text nobody reads",
-        TRUTH "3,0,a,b,c,inf,-,+,0\n7,0,0,0,0,0,0,0,0\n", PARTICLES, ETX_OK,
-        NULL},
-    {"unknown hit",
-        TRUTH "3,0,0,0,0,0,0,0,0\n7,0,0,0,0,0,0,0,0\n"
-              "8,0,0,0,0,0,0,0,0\n",
-        PARTICLES, ETX_ERR_FORMAT, "truth.csv:4:1: hit_id 8 is not in"},
-    {"hit without a row", TRUTH "3,0,0,0,0,0,0,0,0\n", PARTICLES,
-        ETX_ERR_FORMAT, "there is no row for hit_id 7 of"},
-    {"no rows", TRUTH, PARTICLES, ETX_ERR_FORMAT,
-        "there is no row for hit_id 7 of"},
-    {"hit twice", TRUTH "3,0,0,0,0,0,0,0,0\n3,0,0,0,0,0,0,0,0\n", PARTICLES,
-        ETX_ERR_FORMAT, "truth.csv:3:1: hit_id 3 occurs twice"},
-    {"unknown particle", GOOD_TRUTH, PARTICLES, ETX_ERR_FORMAT,
-        "truth.csv:2:2: particle_id 4503599627370497 is not in"},
-    {"negative particle", TRUTH "3,-5,0,0,0,0,0,0,0\n", ONE_PARTICLE,
-        ETX_ERR_FORMAT, "truth.csv:2:2: particle_id -5 is not in"},
-    {"particle of 65 bits", TRUTH "3,18446744073709551617,0,0,0,0,0,0,0\n",
-        ONE_PARTICLE, ETX_ERR_FORMAT,
-        "truth.csv:2:2: found \"18446744073709551617\""},
-    {"negative weight", TRUTH "3,0,0,0,0,0,0,0,-0.5\n", ONE_PARTICLE,
-        ETX_ERR_FORMAT, "truth.csv:2:9: weight -0.5 is negative"},
-    {"weight nan", TRUTH "3,0,0,0,0,0,0,0,nan\n", ONE_PARTICLE, ETX_ERR_FORMAT,
-        "truth.csv:2:9: found \"nan\""},
-    {"no weight", "hit_id,particle_id\n", ONE_PARTICLE, ETX_ERR_FORMAT,
-        "there is no column weight"},
-    {"particle 0", GOOD_TRUTH, PARTICLES "0,13,0,0,1,1,0,2,-1,2\n",
-        ETX_ERR_FORMAT, "particles.csv:2:1: particle_id 0 is not positive"},
-    {"particle twice", GOOD_TRUTH,
-        ONE_PARTICLE "4503599627370497,13,0,0,1,1,0,2,-1,2\n", ETX_ERR_FORMAT,
-        "particles.csv:3:1: particle_id 4503599627370497 occurs twice"},
-    {"vertex inf", GOOD_TRUTH, PARTICLES "1,13,0,0,inf,1,0,2,-1,2\n",
-        ETX_ERR_FORMAT, "particles.csv:2:5: found \"inf\""},
-    {"momentum too large", GOOD_TRUTH, PARTICLES "1,13,0,0,0,1,0,2e39,-1,2\n",
-        ETX_ERR_FORMAT, "particles.csv:2:8: found \"2e39\""},
-    {"negative nhits", GOOD_TRUTH, PARTICLES "1,13,0,0,0,1,0,2,-1,-2\n",
-        ETX_ERR_FORMAT, "particles.csv:2:10: nhits -2 is negative"},
-    {"charge of a third", GOOD_TRUTH, PARTICLES "1,13,0,0,0,1,0,2,0.33,2\n",
-        ETX_ERR_FORMAT, "particles.csv:2:9: found \"0.33\""},
-    {"no q", GOOD_TRUTH, "particle_id,vx,vy,vz,px,py,pz,nhits\n",
-        ETX_ERR_FORMAT, "particles.csv:1:1: there is no column q"},
-    {"empty truth", "", ONE_PARTICLE, ETX_ERR_FORMAT, "truth.csv:1:1"},
-    {"empty particles", GOOD_TRUTH, "", ETX_ERR_FORMAT, "particles.csv:1:1"},
-};
-
-START_TEST(test_io_csv_truth)
-{
-    const struct truth_row *row = &truth_rows[_i];
-    const int64_t before = etx_memory_in_use();
-    etx_event *event = NULL;
-    etx_status status;
-
-    (void)io_put_text("e-hits.csv", TWO_HITS);
-    (void)io_put_text("e-truth.csv", row->truth);
-    (void)io_put_text("e-particles.csv", row->particles);
-    status = etx_event_read_trackml(&event, io_path("e"), NULL);
-    io_expect(row->name, status, row->status, row->piece);
-    if (_i == 0) {
-        ck_assert_int_eq(event->particle_id[0], 0);
-        ck_assert_int_eq(event->particle_id[1], 4503599627370497);
-        ck_assert(event->weight[0] == 0.0f && event->weight[1] == 0.25f);
-        ck_assert_int_eq(event->n_particles, 1);
-        ck_assert(event->particles[0].vertex[2] == 1.0f);
-        ck_assert(event->particles[0].momentum[2] == 2.0f);
-        ck_assert_int_eq(event->particles[0].charge, -1);
-        ck_assert_int_eq(event->particles[0].n_hits, 2);
-    }
-    ck_assert((event != NULL) == (status == ETX_OK));
-    etx_event_free(event);
-    ck_assert_int_eq(etx_memory_in_use(), before);
-}
-END_TEST
-
-#define DETECTOR_HEAD                                                          \
-    "volume_id,layer_id,module_id,cx,cy,cz,rot_xu,rot_xv,rot_xw,rot_yu,"       \
-    "rot_yv,rot_yw,rot_zu,rot_zv,rot_zw,module_t,module_minhu,module_maxhu,"   \
-    "module_hv,pitch_u,pitch_v\n"
-#define MODULE_TAIL ",0,0,0,1,0,0,0,1,0,0,0,1,0.15,8,8,36,0.05,0.056\n"
-#define CELLS       "hit_id,ch0,ch1,value\n"
-
-static const struct truth_row cells_rows[] = {
-    {"good", CELLS "7,1,1,0.5\n7,2,1,0.25\n3,0,0,1\n", NULL, ETX_OK, NULL},
-    {"hits without cells", CELLS, NULL, ETX_OK, NULL},
-    {"unknown hit", CELLS "5,1,1,0.5\n", NULL, ETX_ERR_FORMAT,
-        "cells.csv:2:1: hit_id 5 is not in"},
-    {"value nan", CELLS "7,1,1,nan\n", NULL, ETX_ERR_FORMAT,
-        "cells.csv:2:4: found \"nan\""},
-    {"channel too large", CELLS "7,1,4294967296,1\n", NULL, ETX_ERR_FORMAT,
-        "cells.csv:2:3: found \"4294967296\""},
-    {"no ch1", "hit_id,ch0,value\n", NULL, ETX_ERR_FORMAT,
-        "there is no column ch1"},
-    {"empty", "", NULL, ETX_ERR_FORMAT, "cells.csv:1:1"},
-};
-
-START_TEST(test_io_csv_cells)
-{
-    const struct truth_row *row = &cells_rows[_i];
-    etx_detector *detector = NULL;
-    etx_event *event = NULL;
-    etx_status status;
-
-    (void)io_put_text("e-hits.csv", TWO_HITS);
-    (void)io_put_text("e-cells.csv", row->truth);
-    io_expect("detector",
-        etx_detector_read(
-            &detector, io_put_text("d.csv", DETECTOR_HEAD "8,2,1" MODULE_TAIL)),
-        ETX_OK, NULL);
-    status = etx_event_read_trackml(&event, io_path("e"), detector);
-    io_expect(row->name, status, row->status, row->piece);
-    if (_i == 0) {
-        const float *features = etx_event_cell_features(event);
-        ck_assert(features[0] == 2.0f && features[1] == 0.75f);
-        ck_assert(features[9] == 1.0f && features[10] == 1.0f);
-    }
-    etx_event_free(event);
-    etx_detector_free(detector);
-}
-END_TEST
-
-/* A module that the detector lacks, and files that are not there. */
-START_TEST(test_io_csv_missing)
-{
-    etx_detector *detector = NULL;
-    etx_event *event = NULL;
-
-    io_expect("no hits", etx_event_read_trackml(&event, io_path("e"), NULL),
-        ETX_ERR_IO, "e-hits.csv.gz");
-    (void)io_put_text("e-hits.csv", TWO_HITS);
-    (void)io_put_text("e-truth.csv", "");
-    io_expect("truth without particles",
-        etx_event_read_trackml(&event, io_path("e"), NULL), ETX_OK, NULL);
-    ck_assert_ptr_null(etx_event_particle_ids(event));
-    etx_event_free(event);
-    event = NULL;
-    io_expect("no cells file",
-        etx_event_read_trackml_files(&event, io_path("e-hits.csv"), NULL,
-            io_path("no-truth"), io_path("no-particles"), NULL),
-        ETX_ERR_IO, "no-particles: cannot open: No such file");
-    io_expect("detector",
-        etx_detector_read(
-            &detector, io_put_text("d.csv", DETECTOR_HEAD "8,2,2" MODULE_TAIL)),
-        ETX_OK, NULL);
-    (void)io_put_text("e-cells.csv", CELLS "7,1,1,1\n");
-    io_expect("other detector",
-        etx_event_read_trackml(&event, io_path("e"), detector),
-        ETX_ERR_ARGUMENT, "module");
-    ck_assert_ptr_null(event);
-    etx_detector_free(detector);
-}
-END_TEST
-
-START_TEST(test_io_csv_arguments)
-{
-    etx_event *event = NULL;
-    etx_detector *detector = NULL;
-    const float scales[3] = {1.0f, NAN, 1.0f};
-
-    io_expect("hits",
-        etx_event_read_trackml_files(&event, NULL, NULL, NULL, NULL, NULL),
-        ETX_ERR_ARGUMENT, "hits is NULL");
-    io_expect("out",
-        etx_event_read_trackml_files(NULL, "x", NULL, NULL, NULL, NULL),
-        ETX_ERR_ARGUMENT, "out is NULL");
-    io_expect("truth alone",
-        etx_event_read_trackml_files(&event, "x", NULL, "x", NULL, NULL),
-        ETX_ERR_ARGUMENT, "particles is NULL");
-    io_expect("particles alone",
-        etx_event_read_trackml_files(&event, "x", NULL, NULL, "x", NULL),
-        ETX_ERR_ARGUMENT, "truth is NULL");
-    io_expect("cells without detector",
-        etx_event_read_trackml_files(&event, "x", "x", NULL, NULL, NULL),
-        ETX_ERR_ARGUMENT, "detector is NULL");
-    io_expect("prefix", etx_event_read_trackml(&event, NULL, NULL),
-        ETX_ERR_ARGUMENT, "prefix is NULL");
-    io_expect("detector path", etx_detector_read(&detector, NULL),
-        ETX_ERR_ARGUMENT, "path is NULL");
-    io_expect("scales", etx_event_read_features(&event, "x", NULL),
-        ETX_ERR_ARGUMENT, "scales");
-    io_expect("scales nan", etx_event_read_features(&event, "x", scales),
-        ETX_ERR_ARGUMENT, "scales");
-    ck_assert_ptr_null(event);
-}
-END_TEST
-
 /* ------------------------------------------------------------ detector -- */
 
 static const struct hits_row detector_rows[] = {
@@ -547,92 +337,7 @@ START_TEST(test_io_csv_features)
 }
 END_TEST
 
-/* ------------------------------------------------- failing allocations -- */
-
-/* Read everything there is to read of an event. */
-static etx_status read_all(void *argument)
-{
-    etx_detector *detector = NULL;
-    etx_event *event = NULL;
-    etx_status status = etx_detector_read(&detector, io_path("d.csv"));
-
-    (void)argument;
-    if (status == ETX_OK)
-        status = etx_event_read_trackml(&event, io_path("e"), detector);
-    ck_assert((event != NULL) == (status == ETX_OK));
-    etx_event_free(event);
-    etx_detector_free(detector);
-    return status;
-}
-
-static void put_all(void)
-{
-    size_t size = 0;
-    char *cells = io_gzip(&size, CELLS "7,1,1,1\n", strlen(CELLS) + 8);
-
-    (void)io_put("e-cells.csv.gz", cells, size);
-    (void)io_put_text("e-hits.csv", TWO_HITS);
-    (void)io_put_text("e-truth.csv", GOOD_TRUTH);
-    (void)io_put_text("e-particles.csv", ONE_PARTICLE);
-    (void)io_put_text("d.csv", DETECTOR_HEAD "8,2,1" MODULE_TAIL);
-    free(cells);
-}
-
-START_TEST(test_io_csv_no_memory)
-{
-    put_all();
-    ck_assert_int_gt(etx_test_out_of_memory(read_all, NULL), 30);
-}
-END_TEST
-
-static void read_all_well(void *argument)
-{
-    ck_assert_ok(read_all(argument));
-}
-
-START_TEST(test_io_csv_small_stack)
-{
-    put_all();
-    etx_test_on_small_stack(read_all_well, NULL);
-}
-END_TEST
-
 /* ------------------------------------------------------ reference data -- */
-
-START_TEST(test_io_csv_real_event)
-{
-    const char *name = "test_io_csv_real_event";
-    const char *folder = etx_test_reference(name, "trackml_event");
-    char path[1100];
-    etx_detector *detector = NULL;
-    etx_event *event = NULL;
-    int64_t n_noise = 0;
-    int64_t n_seen = 0;
-    double n_cells = 0.0;
-
-    if (folder == NULL)
-        return;
-    (void)snprintf(path, sizeof path, "%s/detectors.csv.gz", folder);
-    ck_assert_ok(etx_detector_read(&detector, path));
-    ck_assert_int_eq(etx_detector_n_modules(detector), 18728);
-    (void)snprintf(path, sizeof path, "%s/event000000001", folder);
-    ck_assert_ok(etx_event_read_trackml(&event, path, detector));
-    ck_assert_int_eq(etx_event_n_hits(event), 5527);
-    ck_assert_int_eq(event->hit_id[0], 6);
-    for (int64_t i = 0; i < event->n_hits; i++) {
-        n_noise += event->particle_id[i] == 0;
-        n_cells += (double)event->cell_features[9 * i];
-    }
-    ck_assert_int_eq(n_noise, 829);
-    ck_assert(n_cells == 18564.0);
-    ck_assert_int_eq(etx_event_n_particles(event), 548);
-    for (int64_t p = 0; p < event->n_particles; p++)
-        n_seen += event->particles[p].n_hits > 0;
-    ck_assert_int_eq(n_seen, 468);
-    etx_event_free(event);
-    etx_detector_free(detector);
-}
-END_TEST
 
 START_TEST(test_io_csv_lrt_events)
 {
@@ -668,15 +373,8 @@ Suite *etx_suite_io_csv(void)
     tcase_add_test(tests, test_io_csv_values);
     tcase_add_test(tests, test_io_csv_long_lines);
     tcase_add_test(tests, test_io_csv_nearest_float);
-    tcase_add_loop_test(tests, test_io_csv_truth, 0, COUNT(truth_rows));
-    tcase_add_loop_test(tests, test_io_csv_cells, 0, COUNT(cells_rows));
-    tcase_add_test(tests, test_io_csv_missing);
-    tcase_add_test(tests, test_io_csv_arguments);
     tcase_add_loop_test(tests, test_io_csv_detector, 0, COUNT(detector_rows));
     tcase_add_loop_test(tests, test_io_csv_features, 0, COUNT(features_rows));
-    tcase_add_test(tests, test_io_csv_no_memory);
-    tcase_add_test(tests, test_io_csv_small_stack);
-    tcase_add_test(tests, test_io_csv_real_event);
     tcase_add_test(tests, test_io_csv_lrt_events);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,5 +1,5 @@
 /* test_parts.c -- parts of a graph: how nodes are shared out, what a part
- * holds, scores and training on all parts at once.
+ * holds, scores of all parts at once.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>
@@ -9,13 +9,11 @@
 
 #include "part_threads.h"
 #include "support.h"
-#include "train_bench.h"
 
 /* The shipped model and a graph of a shipped event. */
 struct job {
     etx_context *context;
     etx_model *model;
-    etx_detector *detector;
     etx_event *event;
     etx_graph *graph; /* scored */
     int64_t n_nodes, n_edges;
@@ -27,12 +25,7 @@ static void open_job(struct job *job)
 
     *job = (struct job){.context = NULL};
     ck_assert_ok(etx_context_create(&job->context, NULL));
-    ck_assert_ok(etx_model_load(
-        &job->model, "examples/models/default.safetensors"));
-    ck_assert_ok(etx_detector_read(
-        &job->detector, etx_test_example("detectors.csv.gz")));
-    ck_assert_ok(etx_event_read_trackml(
-        &job->event, etx_test_example("event000000001"), job->detector));
+    etx_test_open_example(&job->model, &job->event, "event000000001");
     ck_assert_ok(
         etx_graph_build(&all, job->context, job->model, job->event));
     ck_assert_ok(etx_graph_filter(
@@ -47,7 +40,6 @@ static void close_job(struct job *job)
 {
     etx_graph_free(job->graph);
     etx_event_free(job->event);
-    etx_detector_free(job->detector);
     etx_model_free(job->model);
     etx_context_free(job->context);
 }
@@ -489,140 +481,6 @@ START_TEST(test_parts_failure)
 }
 END_TEST
 
-/* ------------------------------------------------------------ training -- */
-
-struct training {
-    struct train_bench bench[PART_THREADS_MOST];
-    int32_t n_parts, stage;
-    double loss[PART_THREADS_MOST], norm[PART_THREADS_MOST];
-    double validation[PART_THREADS_MOST];
-};
-
-/* Three steps, of which loss and gradient of the first are looked at. */
-static void train_part(struct part_thread *thread, void *argument)
-{
-    struct training *training = argument;
-    etx_trainer *trainer = training->bench[thread->part].trainer;
-    etx_training_report report = {.struct_size = sizeof report};
-
-    ck_assert_ok(etx_trainer_set_parts(trainer, training->n_parts,
-        thread->part, ETX_PARTITION_PHI, &thread->exchange));
-    ck_assert_ok(etx_trainer_step(trainer, &report));
-    training->loss[thread->part] = report.loss;
-    training->norm[thread->part] = report.gradient_norm;
-    train_bench_steps(trainer, 2);
-    training->validation[thread->part] = train_bench_validate(trainer).loss;
-}
-
-static const float *values_of(const struct train_bench *bench)
-{
-    return bench->trainer->stage->network->value;
-}
-
-static int64_t count_values(const struct train_bench *bench)
-{
-    return bench->trainer->stage->network->n_values;
-}
-
-static void assert_near(double a, double b, double tolerance)
-{
-    ck_assert_msg(fabs(a - b) <= tolerance * fabs(b), "%.9g and not %.9g", a, b);
-}
-
-static void check_training(
-    const struct training *training, struct train_bench *alone)
-{
-    etx_training_report report = {.struct_size = sizeof report};
-    const size_t bytes = (size_t)count_values(alone) * sizeof(float);
-    double validation;
-
-    ck_assert_ok(etx_trainer_step(alone->trainer, &report));
-    train_bench_steps(alone->trainer, 2);
-    validation = train_bench_validate(alone->trainer).loss;
-    for (int32_t p = 0; p < training->n_parts; p++) {
-        assert_near(training->loss[p], report.loss, 1e-6);
-        assert_near(training->norm[p], report.gradient_norm, 1e-5);
-        assert_near(training->validation[p], validation, 1e-4);
-        ck_assert_mem_eq(
-            values_of(&training->bench[p]), values_of(&training->bench[0]), bytes);
-        ck_assert(memcmp(&training->validation[p], &training->validation[0],
-                      sizeof(double)) == 0);
-    }
-}
-
-static const struct {
-    int32_t n_parts, stage;
-} training_rows[] = {{1, ETX_TRAIN_GNN}, {2, ETX_TRAIN_GNN},
-    {4, ETX_TRAIN_GNN}, {2, ETX_TRAIN_FILTER}};
-
-/* All parts end with the same bits, and near a trainer alone. */
-START_TEST(test_parts_training)
-{
-    struct training training = {.n_parts = training_rows[_i].n_parts,
-        .stage = training_rows[_i].stage};
-    struct train_bench alone;
-
-    train_bench_open(&alone, training.stage, 1, NULL);
-    for (int32_t p = 0; p < training.n_parts; p++)
-        train_bench_open(&training.bench[p], training.stage, 1, NULL);
-    part_threads_run(training.n_parts, train_part, &training, NULL);
-    check_training(&training, &alone);
-    for (int32_t p = 0; p < training.n_parts; p++)
-        train_bench_close(&training.bench[p]);
-    train_bench_close(&alone);
-}
-END_TEST
-
-START_TEST(test_parts_training_refused)
-{
-    struct failing failing = {.n_swaps = 0};
-    const etx_part_exchange exchange = {
-        .struct_size = sizeof exchange, .swap = fail_third, .user = &failing};
-    struct train_bench bench;
-    etx_training_report report = {.struct_size = sizeof report};
-
-    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, NULL);
-    ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, &exchange),
-        ETX_ERR_ARGUMENT, "embedding");
-    train_bench_close(&bench);
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1,
-        "{\"model\": {\"options\": {\"norm\": \"batch\"}}}");
-    ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, &exchange),
-        ETX_ERR_UNSUPPORTED, "batch norm");
-    ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, NULL),
-        ETX_ERR_ARGUMENT, "exchange is NULL");
-    ck_assert_ok(etx_trainer_set_parts(bench.trainer, 1, 0, 0, NULL));
-    ck_assert_ok(etx_trainer_step(bench.trainer, &report));
-    train_bench_close(&bench);
-}
-END_TEST
-
-/* Parts whose owners differ find it out before they exchange rows. */
-static void train_unlike(struct part_thread *thread, void *argument)
-{
-    struct training *training = argument;
-    etx_trainer *trainer = training->bench[thread->part].trainer;
-    etx_training_report report = {.struct_size = sizeof report};
-
-    ck_assert_ok(etx_trainer_set_parts(trainer, 2, thread->part,
-        thread->part == 0 ? ETX_PARTITION_PHI : ETX_PARTITION_KD,
-        &thread->exchange));
-    ck_assert_fails(etx_trainer_step(trainer, &report), ETX_ERR_FORMAT,
-        "part 1 has other edges or owners than part 0");
-}
-
-START_TEST(test_parts_training_unlike)
-{
-    struct training training = {.n_parts = 2, .stage = ETX_TRAIN_GNN};
-
-    for (int32_t p = 0; p < 2; p++)
-        train_bench_open(&training.bench[p], ETX_TRAIN_GNN, 1, NULL);
-    part_threads_run(2, train_unlike, &training, NULL);
-    for (int32_t p = 0; p < 2; p++)
-        train_bench_close(&training.bench[p]);
-}
-END_TEST
-
 Suite *etx_suite_parts(void)
 {
     Suite *suite = suite_create("parts");
@@ -636,9 +494,5 @@ Suite *etx_suite_parts(void)
     etx_test_add(suite, "set scores", test_parts_set_scores);
     etx_test_add_loop(suite, "scores", test_parts_scores, 4);
     etx_test_add(suite, "failure", test_parts_failure);
-    etx_test_add_loop(suite, "training", test_parts_training,
-        sizeof training_rows / sizeof training_rows[0]);
-    etx_test_add(suite, "training unlike", test_parts_training_unlike);
-    etx_test_add(suite, "training refused", test_parts_training_refused);
     return suite;
 }

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define N_METHODS   3
+#define N_METHODS   4
 #define ROWS(table) (sizeof table / sizeof table[0])
 
 /* Two chains, 0-2-4-6 and 1-3, and 5 alone; an edge at the cut joins them. */
@@ -209,14 +209,17 @@ START_TEST(test_track_building_refuses)
     bad = good;
     bad.method = N_METHODS;
     ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
-        ETX_ERR_ARGUMENT, "method 3 is unknown");
+        ETX_ERR_ARGUMENT, "method 4 is unknown");
     bad.method = -1;
     ck_assert_fails(etx_graph_tracks(&tracks, graph, context, NULL, &bad),
         ETX_ERR_ARGUMENT, "method -1 is unknown");
     bad = good;
     bad.method = ETX_LABEL_WALKTHROUGH;
     ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
-        ETX_ERR_ARGUMENT, "event is NULL");
+        ETX_ERR_ARGUMENT, "event is NULL and label method 2 needs");
+    bad.method = ETX_LABEL_BEST_FIRST;
+    ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
+        ETX_ERR_ARGUMENT, "event is NULL and label method 3 needs");
     bad = good;
     bad.cut = NAN;
     ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
@@ -225,6 +228,26 @@ START_TEST(test_track_building_refuses)
     bad.min_hits = 0;
     ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
         ETX_ERR_ARGUMENT, "min_hits 0 is below 1");
+    bad = good;
+    bad.sure_cut = NAN;
+    ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
+        ETX_ERR_ARGUMENT, "sure_cut is nan");
+    bad = good;
+    bad.strong_cut = NAN;
+    ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
+        ETX_ERR_ARGUMENT, "strong_cut is nan");
+    bad = good;
+    bad.support_hits = -2;
+    ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
+        ETX_ERR_ARGUMENT, "support_hits -2 is below 1");
+    bad = good;
+    bad.max_curvature_change = -1.5f;
+    ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
+        ETX_ERR_ARGUMENT, "max_curvature_change -1.5 is not at least 0");
+    bad = good;
+    bad.max_polar_change = NAN;
+    ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),
+        ETX_ERR_ARGUMENT, "max_polar_change nan is not at least 0");
     bad = good;
     bad.struct_size = 3;
     ck_assert_fails(etx_graph_label(labels, graph, context, NULL, &bad),

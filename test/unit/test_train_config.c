@@ -65,6 +65,10 @@ static const struct refusal refusals[] = {
         "pt_weight"},
     {"{\"stage\": \"cascade\", \"loss\": {\"focal_gamma\": 1}}", "loss",
         "focal_gamma"},
+    {"{\"stage\": \"cascade\", \"truth\": {\"low_pt_weight\": 1}}", "truth",
+        "low_pt_weight"},
+    {"{\"stage\": \"cascade\", \"truth\": {\"displaced_weight\": 2}}",
+        "truth", "displaced_weight"},
     {"{\"stage\": \"cascade\", \"sampling\": {\"chunk_edges\": 1}}",
         "sampling", "chunk_edges"},
 };
@@ -130,6 +134,22 @@ START_TEST(test_train_schedule)
         etx_train_learning_rate(&schedule, 110, 1), 0.1f, 1e-6f);
     schedule.decay = ETX_DECAY_CONSTANT;
     ck_assert_float_eq(etx_train_learning_rate(&schedule, 100, 1), 1.0f);
+}
+END_TEST
+
+/* learning_rate is the highest, even where min_learning_rate is above it. */
+START_TEST(test_train_schedule_lowest)
+{
+    struct etx_train_schedule schedule = {.n_steps = 100,
+        .learning_rate = 1e-6f,
+        .min_learning_rate = 1e-5f,
+        .decay = ETX_DECAY_COSINE,
+        .decay_every = 20,
+        .decay_factor = 0.5f};
+
+    ck_assert_float_eq(etx_train_learning_rate(&schedule, 100, 1), 1e-6f);
+    schedule.decay = ETX_DECAY_STEP;
+    ck_assert_float_eq(etx_train_learning_rate(&schedule, 100, 1), 1e-6f);
 }
 END_TEST
 
@@ -214,6 +234,7 @@ Suite *etx_suite_train_config(void)
     tcase_add_test(tests, test_train_config_defaults);
     tcase_add_loop_test(tests, test_train_config_scaled_rate, 0, 3);
     tcase_add_test(tests, test_train_schedule);
+    tcase_add_test(tests, test_train_schedule_lowest);
     tcase_add_test(tests, test_train_schedule_epochs);
     suite_add_tcase(suite, tests);
     return suite;

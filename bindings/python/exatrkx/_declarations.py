@@ -55,6 +55,7 @@ ETX_N_STAGES = 6
 ETX_LABEL_COMPONENTS = 0
 ETX_LABEL_MUTUAL_BEST = 1
 ETX_LABEL_WALKTHROUGH = 2
+ETX_LABEL_BEST_FIRST = 3
 ETX_MATCH_DOUBLE_MAJORITY = 0
 ETX_MATCH_ATLAS = 1
 ETX_MATCH_PERFECT = 2
@@ -144,6 +145,11 @@ class etx_label_options(c.Structure):
         ("method", c.c_int32),
         ("cut", c.c_float),
         ("min_hits", c.c_int32),
+        ("sure_cut", c.c_float),
+        ("strong_cut", c.c_float),
+        ("support_hits", c.c_int32),
+        ("max_curvature_change", c.c_float),
+        ("max_polar_change", c.c_float),
     ]
 
 
@@ -240,6 +246,9 @@ class etx_training_report(c.Structure):
         ("network_seconds", c.c_double),
         ("pt_error", c.c_double),
         ("pt_spread", c.c_double),
+        ("loss_scale", c.c_double),
+        ("is_skipped", c.c_int32),
+        ("n_skipped", c.c_int32),
     ]
 
 

@@ -51,6 +51,7 @@ class Edges:
     kind: np.ndarray
     r: np.ndarray  # of the hit nearer to the origin, mm
     z: np.ndarray
+    pt: np.ndarray  # of the particle of that hit, GeV; nan where it is noise
     pair_score: np.ndarray
     pair_is_signal: np.ndarray
     pair_pt: np.ndarray
@@ -136,6 +137,7 @@ def load(prefix: str, path: str, min_pt: float) -> Edges:
         kind=event.pair_kind(src, dst, min_pt),
         r=event.r[nearer],
         z=event.position[nearer, 2],
+        pt=np.append(event.pt, np.nan)[event.owner[nearer]],
         pair_score=_best_scores(event, src, dst, score),
         pair_is_signal=event.is_signal(inner, min_pt),
         pair_pt=event.pt[event.owner[inner]],
@@ -283,15 +285,31 @@ def _against_cut(axes: Axes, edges: Edges, min_pt: float, cut: float) -> None:
     axes.legend(loc="lower center")
 
 
+def binned_purity(
+    edges: Edges, values: np.ndarray, bins: np.ndarray, cut: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """True edges and all edges above the cut, in bins of a value per edge."""
+    kept = edges.score > cut
+    good = values[kept & edges.is_true]
+    return np.histogram(good, bins)[0], np.histogram(values[kept], bins)[0]
+
+
 def _against_pt(axes: Axes, edges: Edges, cut: float) -> None:
+    """Efficiency by the pair's particle, purity by that of the inner hit."""
     pt = edges.pair_pt
     bins = log_bins(pt, 0.1)
     kept = edges.pair_score > cut
     whole, part = np.histogram(pt, bins)[0], np.histogram(pt[kept], bins)[0]
-    ratio_points(axes, bins, part, whole, BLUE, "kept", logarithmic=True)
-    axes.set_ylim(0.0, 1.04)
-    axes.set_xlabel("pT of the particle [GeV]")
-    axes.set_ylabel("edge efficiency")
+    ratio_points(
+        axes, bins, part, whole, BLUE, "efficiency", shift=-0.1,
+        logarithmic=True,
+    )  # fmt: skip
+    part, whole = binned_purity(edges, edges.pt, bins, cut)
+    ratio_points(
+        axes, bins, part, whole, ORANGE, "purity", marker="s", shift=0.1,
+        logarithmic=True,
+    )  # fmt: skip
+    _label_rates(axes, "pT of the particle [GeV]")
 
 
 def _against_eta(axes: Axes, edges: Edges, cut: float) -> None:
@@ -300,14 +318,16 @@ def _against_eta(axes: Axes, edges: Edges, cut: float) -> None:
     found = edges.pair_score[edges.pair_is_signal] > cut
     whole, part = (np.histogram(v, ETA_BINS)[0] for v in (pair, pair[found]))
     ratio_points(axes, ETA_BINS, part, whole, BLUE, "efficiency", shift=-0.1)
-    kept = edges.score > cut
-    good = edges.eta[kept & edges.is_true]
-    whole, part = (np.histogram(v, ETA_BINS)[0] for v in (edges.eta[kept], good))
+    part, whole = binned_purity(edges, edges.eta, ETA_BINS, cut)
     ratio_points(
         axes, ETA_BINS, part, whole, ORANGE, "purity", marker="s", shift=0.1
     )
+    _label_rates(axes, "eta")
+
+
+def _label_rates(axes: Axes, name: str) -> None:
     axes.set_ylim(0.0, 1.04)
-    axes.set_xlabel("eta")
+    axes.set_xlabel(name)
     axes.set_ylabel("edge efficiency, purity")
     axes.legend(loc="lower center")
 

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import json
 import os
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ METHODS = {
     "components": _declarations.ETX_LABEL_COMPONENTS,
     "mutual_best": _declarations.ETX_LABEL_MUTUAL_BEST,
     "walkthrough": _declarations.ETX_LABEL_WALKTHROUGH,
+    "best_first": _declarations.ETX_LABEL_BEST_FIRST,
 }
 
 
@@ -29,9 +31,15 @@ METHODS = {
 class LabelOptions:
     """How the hits of a scored graph become tracks."""
 
-    method: str = "components"  # or "mutual_best", "walkthrough"
+    method: str = "components"  # or another of METHODS
     cut: float = 0.5  # an edge counts when its score is above
     min_hits: int = 3  # smaller tracks are dropped
+    # Of best_first alone: see etx_label_options in include/exatrkx/exatrkx.h.
+    sure_cut: float = 0.0
+    strong_cut: float = 0.0
+    support_hits: int = 3
+    max_curvature_change: float = 0.0  # 1/m, 0 = any
+    max_polar_change: float = 0.0  # sine, 0 = any
 
 
 def shipped(folder: str, name: str) -> Path:
@@ -96,7 +104,11 @@ class Model(_handle.Handle):
         )
         names = {number: name for name, number in METHODS.items()}
         return LabelOptions(
-            names[options.method], options.cut, options.min_hits
+            **{
+                field.name: getattr(options, field.name)
+                for field in dataclasses.fields(LabelOptions)
+            }
+            | {"method": names[options.method]}
         )
 
     def __repr__(self) -> str:

@@ -121,15 +121,14 @@ def label(
     """Group the hits of a scored graph into tracks.
 
     options: those of a model (model.label_options), or the defaults; changes
-    replace its fields: method, cut, min_hits. event gives the positions that
-    method "walkthrough" needs.
+    replace its fields, as cut=0.3. event gives the positions that the methods
+    "walkthrough" and "best_first" need.
     """
     chosen = dataclasses.replace(options or LabelOptions(), **changes)
     filled = _library.defaults(
         _declarations.etx_label_options,
-        method=choose("method", chosen.method, METHODS),
-        cut=chosen.cut,
-        min_hits=chosen.min_hits,
+        **dataclasses.asdict(chosen)
+        | {"method": choose("method", chosen.method, METHODS)},
     )
     with context_or_default(context)._use() as used:
         return Tracks(

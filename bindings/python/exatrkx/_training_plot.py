@@ -30,7 +30,7 @@ VALIDATION = {
     "purity": "purity, validation",
     "auc": "area under the ROC curve, validation",
     "threshold": "threshold, validation",
-    "pt_error": "error of the momentum head, validation",
+    "pt_error": "error of the momentum head (dashed: spread of the truth)",
 }
 
 
@@ -42,6 +42,7 @@ class Log:
         self.name = os.path.basename(path).removesuffix(".jsonl")
         training: dict[int, Record] = {}
         validation: dict[int, Record] = {}
+        self.rollbacks: list[int] = []  # steps gone back to
         with open(path, encoding="utf-8") as file:
             lines = file.read().splitlines()
         for number, line in enumerate(lines, 1):
@@ -52,8 +53,12 @@ class Log:
                 if number == len(lines):
                     continue  # a run that was killed while it wrote
                 raise ValueError(f"{path}:{number}: not a log line") from None
-            kind = validation if record.get("validation") else training
-            kind[step] = record
+            if record.get("rollback"):
+                self.rollbacks.append(step)
+            elif record.get("validation"):
+                validation[step] = record
+            elif not record.get("skipped"):
+                training[step] = record
         if not training and not validation:
             raise ValueError(f"{path}: no steps in it")
         self.training = [training[step] for step in sorted(training)]
@@ -103,11 +108,10 @@ def draw(paths: Sequence[str]) -> Figure:
                 axis.plot(step, value, color=colour, alpha=0.25, linewidth=0.7)
                 axis.plot(step, smooth(value), color=colour)
             if name == "loss" and not validation:
-                step, value = log.series(name, True)
-                axis.plot(
-                    step, value, "D", color=colour, markersize=4,
-                    markeredgecolor="white", markeredgewidth=0.6,
-                )  # fmt: skip
+                _mark_loss(axis, log, colour)
+            if name == "pt_error":
+                step, value = log.series("pt_spread", True)
+                axis.plot(step, value, "--", color=colour, linewidth=1.0)
         axis.set_xlabel("step")
         axis.set_title(title)
         axis.set_xlim(left=0)
@@ -116,6 +120,17 @@ def draw(paths: Sequence[str]) -> Figure:
             _log_if_positive(axis, np.concatenate(data))
     _legend(figure, logs)
     return figure
+
+
+def _mark_loss(axis: Axes, log: Log, colour: str) -> None:
+    """Losses of validations, and lines at the steps gone back to."""
+    step, value = log.series("loss", True)
+    axis.plot(
+        step, value, "D", color=colour, markersize=4,
+        markeredgecolor="white", markeredgewidth=0.6,
+    )  # fmt: skip
+    for step in log.rollbacks:
+        axis.axvline(step, color=colour, linewidth=0.8, linestyle=":")
 
 
 def _log_if_positive(axis: Axes, values: np.ndarray) -> None:
@@ -139,6 +154,10 @@ def _legend(figure: Figure, logs: list[Log]) -> None:
     if any(len(log.series("loss", True)[0]) for log in logs):
         lines += axis.plot(
             [], [], "D", **grey, markersize=4, label="validation loss"
+        )
+    if any(log.rollbacks for log in logs):
+        lines += axis.plot(
+            [], [], ":", **grey, linewidth=0.8, label="gone back to"
         )
     figure.legend(
         handles=lines, loc="outside upper center", ncols=min(len(lines), 8)

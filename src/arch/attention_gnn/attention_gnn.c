@@ -279,7 +279,7 @@ const struct etx_arch etx_arch_attention_gnn = {
     .name = "attention_gnn",
     .kind = ETX_NETWORK_EDGE,
     .configure = etx_attention_configure,
-    .release = etx_attention_release,
+    .release = etx_network_release_state,
     .forward = forward,
     .backward = etx_attention_backward,
 };

@@ -25,10 +25,9 @@ struct etx_attention {
     struct etx_mlp_block encoder, edge_network, node_network;
 };
 
-/* etx_arch.configure and .release. */
+/* etx_arch.configure. */
 etx_status etx_attention_configure(
     struct etx_network *network, const json_t *options);
-void etx_attention_release(struct etx_network *network);
 
 /* One run over one graph; n_slots latents lie one after the other, each u
  * [n_nodes, hidden], s [n_nodes, n_short] and logits [n_edges]. */

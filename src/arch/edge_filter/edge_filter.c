@@ -42,44 +42,19 @@ static etx_status read_options(
 {
     struct etx_mlp_style *style = &state->layers;
     const struct etx_option option[] = {
-        {.key = "hidden",
-            .kind = ETX_OPTION_INTS,
-            .value = state->width,
-            .low = 1,
-            .high = MOST_WIDTH,
-            .capacity = ETX_MAX_LAYERS - 1,
-            .count = &state->n_hidden},
-        {.key = "style",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &state->style,
-            .choices = style_names},
-        {.key = "order",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &state->order,
-            .choices = etx_edge_order_names},
-        {.key = "activation",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &style->activation,
-            .choices = etx_activation_names},
-        {.key = "norm",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &style->norm,
-            .choices = etx_norm_names},
-        {.key = "norm_affine",
-            .kind = ETX_OPTION_BOOL,
-            .value = &style->norm_affine},
-        {.key = "norm_last",
-            .kind = ETX_OPTION_BOOL,
-            .value = &style->norm_last},
-        {.key = "norm_eps",
-            .kind = ETX_OPTION_FLOAT,
-            .value = &style->norm_eps,
-            .low = 1e-12,
-            .high = 1.0},
+        etx_option_ints("hidden", state->width, &state->n_hidden,
+            ETX_MAX_LAYERS - 1, 1, MOST_WIDTH),
+        etx_option_choice("style", &state->style, style_names),
+        etx_option_choice("order", &state->order, etx_edge_order_names),
+        etx_option_choice(
+            "activation", &style->activation, etx_activation_names),
+        etx_option_choice("norm", &style->norm, etx_norm_names),
+        etx_option_bool("norm_affine", &style->norm_affine),
+        etx_option_bool("norm_last", &style->norm_last),
+        etx_option_float("norm_eps", &style->norm_eps, 1e-12, 1.0),
     };
 
-    return etx_options_read(
-        owner, options, option, (int32_t)(sizeof option / sizeof option[0]));
+    return etx_options_read(owner, options, option, ETX_N_OPTIONS(option));
 }
 
 static etx_status declare_shared(int64_t *offset, struct etx_network *network,
@@ -179,12 +154,6 @@ static etx_status configure(
     }
 done:
     return status;
-}
-
-static void release(struct etx_network *network)
-{
-    etx_release(network->state);
-    network->state = NULL;
 }
 
 /* A pass over the edges: the block it is at. */
@@ -299,7 +268,8 @@ const struct etx_arch etx_arch_edge_filter = {
     .name = "edge_filter",
     .kind = ETX_NETWORK_EDGE,
     .configure = configure,
-    .release = release,
+    .release = etx_network_release_state,
     .forward = forward,
     .backward = backward,
+    .reads_ends_alone = 1,
 };

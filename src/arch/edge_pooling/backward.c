@@ -23,7 +23,7 @@ static etx_status coarse_backward(const struct etx_pooling_run *run,
         if (run->coarse_edge[e] >= 0)
             d_logit[run->coarse_edge[e]] += d_out[e];
     ETX_CHECK(run->coarse.arch->backward(&run->coarse, run->context, &input,
-        tape, d_logit, gradient + run->state->offset));
+        tape, d_logit, gradient + run->state->coarse.offset));
 done:
     return status;
 }

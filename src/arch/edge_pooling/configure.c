@@ -1,8 +1,5 @@
 /* arch/edge_pooling/configure.c -- options into layers.
  *
- * The network of clusters is configured as a network of its own, whose
- * parameters then follow those of the edge network.
- *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/edge_pooling/network.h"
 
@@ -11,82 +8,27 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "base/status.h"
-
-#include <stdio.h>
 
 #define MOST_WIDTH 4096
 #define COARSE_KEY "coarse"
 
-static etx_status read_options(
-    struct etx_pooling *state, const char *owner, const json_t *options)
+/* Those of the network of clusters are left to that. */
+static etx_status read_options(struct etx_pooling *state,
+    const json_t **coarse_options, const char *owner, const json_t *options)
 {
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
-        {.key = "edge_hidden",
-            .kind = ETX_OPTION_INTS,
-            .value = state->width,
-            .low = 1,
-            .high = MOST_WIDTH,
-            .capacity = ETX_MAX_LAYERS - 1,
-            .count = &state->n_hidden},
-        {.key = "activation",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &style->activation,
-            .choices = etx_activation_names},
-        {.key = "norm",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &style->norm,
-            .choices = etx_norm_names},
-        {.key = "order",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &state->order,
-            .choices = etx_edge_order_names},
-        {.key = "contract_cut",
-            .kind = ETX_OPTION_FLOAT,
-            .value = &state->contract_cut,
-            .low = 0,
-            .high = 1},
+        etx_option_ints("edge_hidden", state->width, &state->n_hidden,
+            ETX_MAX_LAYERS - 1, 1, MOST_WIDTH),
+        etx_option_choice(
+            "activation", &style->activation, etx_activation_names),
+        etx_option_choice("norm", &style->norm, etx_norm_names),
+        etx_option_choice("order", &state->order, etx_edge_order_names),
+        etx_option_float("contract_cut", &state->contract_cut, 0, 1),
+        etx_option_json(COARSE_KEY, coarse_options),
     };
 
-    return etx_options_read(
-        owner, options, option, (int32_t)(sizeof option / sizeof option[0]));
-}
-
-/* The options without those of the network of clusters. */
-static etx_status read_own_options(
-    struct etx_pooling *state, const char *owner, const json_t *options)
-{
-    /* Copying counts references and so takes a json_t that is not const. */
-    json_t *own = json_copy((json_t *)(uintptr_t)options);
-    etx_status status = ETX_OK;
-
-    if (options != NULL && own == NULL)
-        return etx_fail(ETX_ERR_MEMORY, "no memory for JSON");
-    if (json_is_object(own))
-        (void)json_object_del(own, COARSE_KEY);
-    status = read_options(state, owner, own);
-    json_decref(own);
-    return status;
-}
-
-/* Append the parameters of the network of clusters. */
-static etx_status declare_coarse(
-    struct etx_pooling *state, struct etx_network *network)
-{
-    etx_status status = ETX_OK;
-
-    state->offset = network->n_values;
-    for (int32_t p = 0; p < state->coarse.n_parameters; p++) {
-        struct etx_parameter parameter = state->coarse.parameter[p];
-        int64_t offset = 0;
-
-        (void)snprintf(parameter.name, sizeof parameter.name,
-            COARSE_KEY ".%.54s", state->coarse.parameter[p].name);
-        ETX_CHECK(etx_network_declare(network, &offset, &parameter));
-    }
-done:
-    return status;
+    return etx_options_read(owner, options, option, ETX_N_OPTIONS(option));
 }
 
 static etx_status declare_all(struct etx_pooling *state,
@@ -100,13 +42,8 @@ static etx_status declare_all(struct etx_pooling *state,
     state->width[state->n_hidden] = 1;
     ETX_CHECK(etx_mlp_block_declare(&state->edges, network, "edges", n_row,
         state->n_hidden + 1, state->width, &state->style));
-    state->coarse = (struct etx_network){
-        .arch = etx_arch_find("interaction_network"),
-        .n_node_features = etx_pooling_width(network),
-    };
-    ETX_CHECK(
-        state->coarse.arch->configure(&state->coarse, coarse_options));
-    ETX_CHECK(declare_coarse(state, network));
+    ETX_CHECK(etx_inner_network_configure(&state->coarse, network,
+        COARSE_KEY, etx_pooling_width(network), coarse_options));
 done:
     return status;
 }
@@ -121,6 +58,7 @@ etx_status etx_pooling_configure(
 {
     etx_status status = ETX_OK;
     struct etx_pooling *state = NULL;
+    const json_t *coarse_options = NULL;
 
     ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "edge pooling options"));
     network->state = state;
@@ -133,11 +71,11 @@ etx_status etx_pooling_configure(
             .norm_eps = 1e-5f},
         .contract_cut = 0.5f,
     };
-    ETX_CHECK(read_own_options(state, network->arch->name, options));
+    ETX_CHECK(read_options(
+        state, &coarse_options, network->arch->name, options));
     network->n_out = 1;
     network->needs_whole = "a cluster may have hits of two parts";
-    ETX_CHECK(declare_all(
-        state, network, json_object_get(options, COARSE_KEY)));
+    ETX_CHECK(declare_all(state, network, coarse_options));
 done:
     return status;
 }
@@ -146,10 +84,8 @@ void etx_pooling_release(struct etx_network *network)
 {
     struct etx_pooling *state = network->state;
 
-    if (state != NULL && state->coarse.arch != NULL) {
-        state->coarse.arch->release(&state->coarse);
-        etx_release(state->coarse.parameter);
-    }
+    if (state != NULL)
+        etx_inner_network_release(&state->coarse);
     etx_release(state);
     network->state = NULL;
 }

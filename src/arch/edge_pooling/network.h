@@ -4,6 +4,7 @@
 #ifndef ETX_ARCH_EDGE_POOLING_NETWORK_H
 #define ETX_ARCH_EDGE_POOLING_NETWORK_H
 
+#include "arch/inner_network.h"
 #include "arch/mlp_block.h"
 
 struct etx_pooling {
@@ -14,8 +15,7 @@ struct etx_pooling {
     float contract_cut; /* edges of a higher score may be contracted */
 
     struct etx_mlp_block edges;
-    struct etx_network coarse; /* on the contracted graph; value is NULL */
-    int64_t offset;            /* of its parameters in those of all */
+    struct etx_inner_network coarse; /* on the contracted graph */
 };
 
 /* etx_arch.configure and .release. */

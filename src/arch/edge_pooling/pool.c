@@ -195,8 +195,7 @@ etx_status etx_pooling_open(struct etx_pooling_run *run,
         .state = state,
         .context = context,
         .input = input,
-        .coarse = state->coarse};
-    run->coarse.value = network->value + state->offset;
+        .coarse = etx_inner_network_view(&state->coarse, network)};
     if (input->graph->score == NULL)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: edges are contracted by their scores, which the graph lacks",

@@ -15,66 +15,31 @@
 #define MOST_HIDDEN     4096
 #define MOST_ITERATIONS 64
 
-static struct etx_option widths(const char *key, int32_t *value, int32_t *n)
-{
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_INTS,
-        .value = value,
-        .low = 1,
-        .high = MOST_HIDDEN,
-        .capacity = ETX_MAX_LAYERS - 1,
-        .count = n};
-}
-
-static struct etx_option flag(const char *key, int32_t *value)
-{
-    return (struct etx_option){
-        .key = key, .kind = ETX_OPTION_BOOL, .value = value};
-}
-
-static struct etx_option choice(
-    const char *key, int32_t *value, const char *const *choices)
-{
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_CHOICE,
-        .value = value,
-        .choices = choices};
-}
-
 static etx_status read_options(
     struct etx_convolution *state, const char *owner, const json_t *options)
 {
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
-        {.key = "hidden",
-            .kind = ETX_OPTION_INT,
-            .value = &state->hidden,
-            .low = 1,
-            .high = MOST_HIDDEN},
-        {.key = "n_iterations",
-            .kind = ETX_OPTION_INT,
-            .value = &state->n_iterations,
-            .low = 0,
-            .high = MOST_ITERATIONS},
-        widths("encoder_hidden", state->encoder_width, &state->n_encoder),
-        widths("decoder_hidden", state->decoder_width, &state->n_decoder),
-        choice("activation", &style->activation, etx_activation_names),
-        choice("norm", &style->norm, etx_norm_names),
-        flag("norm_affine", &style->norm_affine),
-        flag("norm_last", &style->norm_last),
-        {.key = "norm_eps",
-            .kind = ETX_OPTION_FLOAT,
-            .value = &style->norm_eps,
-            .low = 1e-12,
-            .high = 1.0},
-        flag("encoder", &state->has_encoder),
-        flag("residual", &state->residual),
-        flag("recurrent", &state->recurrent),
-        choice("order", &state->order, etx_edge_order_names),
+        etx_option_int("hidden", &state->hidden, 1, MOST_HIDDEN),
+        etx_option_int(
+            "n_iterations", &state->n_iterations, 0, MOST_ITERATIONS),
+        etx_option_ints("encoder_hidden", state->encoder_width,
+            &state->n_encoder, ETX_MAX_LAYERS - 1, 1, MOST_HIDDEN),
+        etx_option_ints("decoder_hidden", state->decoder_width,
+            &state->n_decoder, ETX_MAX_LAYERS - 1, 1, MOST_HIDDEN),
+        etx_option_choice(
+            "activation", &style->activation, etx_activation_names),
+        etx_option_choice("norm", &style->norm, etx_norm_names),
+        etx_option_bool("norm_affine", &style->norm_affine),
+        etx_option_bool("norm_last", &style->norm_last),
+        etx_option_float("norm_eps", &style->norm_eps, 1e-12, 1.0),
+        etx_option_bool("encoder", &state->has_encoder),
+        etx_option_bool("residual", &state->residual),
+        etx_option_bool("recurrent", &state->recurrent),
+        etx_option_choice("order", &state->order, etx_edge_order_names),
     };
 
-    return etx_options_read(
-        owner, options, option, (int32_t)(sizeof option / sizeof option[0]));
+    return etx_options_read(owner, options, option, ETX_N_OPTIONS(option));
 }
 
 int32_t etx_convolution_width(const struct etx_network *network, int32_t k)

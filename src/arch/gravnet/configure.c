@@ -14,40 +14,25 @@
 #define MOST_SPACE      64
 #define MOST_NEIGHBOURS 1024
 
-static struct etx_option integer(
-    const char *key, int32_t *value, double low, double high)
-{
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_INT,
-        .value = value,
-        .low = low,
-        .high = high};
-}
-
 static etx_status read_options(
     struct etx_gravnet *state, const char *owner, const json_t *options)
 {
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
-        integer("hidden", &state->hidden, 1, MOST_WIDTH),
-        integer("n_iterations", &state->n_iterations, 0,
+        etx_option_int("hidden", &state->hidden, 1, MOST_WIDTH),
+        etx_option_int("n_iterations", &state->n_iterations, 0,
             ETX_GRAVNET_MOST_ITERATIONS),
-        integer("n_space", &state->n_space, 1, MOST_SPACE),
-        integer("n_flow", &state->n_flow, 1, MOST_WIDTH),
-        integer("n_neighbours", &state->n_neighbours, 1, MOST_NEIGHBOURS),
-        integer("n_out", &state->n_out, 1, MOST_WIDTH),
-        {.key = "activation",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &style->activation,
-            .choices = etx_activation_names},
-        {.key = "norm",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &style->norm,
-            .choices = etx_norm_names},
+        etx_option_int("n_space", &state->n_space, 1, MOST_SPACE),
+        etx_option_int("n_flow", &state->n_flow, 1, MOST_WIDTH),
+        etx_option_int(
+            "n_neighbours", &state->n_neighbours, 1, MOST_NEIGHBOURS),
+        etx_option_int("n_out", &state->n_out, 1, MOST_WIDTH),
+        etx_option_choice(
+            "activation", &style->activation, etx_activation_names),
+        etx_option_choice("norm", &style->norm, etx_norm_names),
     };
 
-    return etx_options_read(
-        owner, options, option, (int32_t)(sizeof option / sizeof option[0]));
+    return etx_options_read(owner, options, option, ETX_N_OPTIONS(option));
 }
 
 /* Two layers: n_in -> hidden -> n_out. */
@@ -114,10 +99,4 @@ etx_status etx_gravnet_configure(
         &state->output, network, "output", state->hidden, state->n_out));
 done:
     return status;
-}
-
-void etx_gravnet_release(struct etx_network *network)
-{
-    etx_release(network->state);
-    network->state = NULL;
 }

@@ -7,25 +7,6 @@
 
 extern const struct etx_arch etx_arch_gravnet;
 
-float *etx_gravnet_latent(const struct etx_gravnet_run *run, int32_t k)
-{
-    return run->latents + (int64_t)k * run->n * run->state->hidden;
-}
-
-void etx_gravnet_parts(struct etx_mlp_input *out, int64_t n, const float *h,
-    int32_t width)
-{
-    *out = (struct etx_mlp_input){.args = {.n_rows = n}};
-    etx_mlp_part(out, h, NULL, width);
-}
-
-void etx_gravnet_update_parts(struct etx_mlp_input *out,
-    const struct etx_gravnet_run *run, const float *h, const float *message)
-{
-    etx_gravnet_parts(out, run->n, h, run->state->hidden);
-    etx_mlp_part(out, message, NULL, run->state->n_flow);
-}
-
 static etx_status encode(const struct etx_gravnet_run *run)
 {
     struct etx_mlp_input parts;
@@ -109,7 +90,7 @@ const struct etx_arch etx_arch_gravnet = {
     .name = "gravnet",
     .kind = ETX_NETWORK_POINT,
     .configure = etx_gravnet_configure,
-    .release = etx_gravnet_release,
+    .release = etx_network_release_state,
     .forward = forward,
     .backward = etx_gravnet_backward,
     .is_host_only = 1,

@@ -22,10 +22,9 @@ struct etx_gravnet {
     struct etx_gravnet_step step[ETX_GRAVNET_MOST_ITERATIONS];
 };
 
-/* etx_arch.configure and .release. */
+/* etx_arch.configure. */
 etx_status etx_gravnet_configure(
     struct etx_network *network, const json_t *options);
-void etx_gravnet_release(struct etx_network *network);
 
 /* One run over the hits of an event. Arrays lie in the arena. */
 struct etx_gravnet_run {

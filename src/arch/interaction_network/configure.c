@@ -29,84 +29,54 @@ static const char *const node_input_names[] = {
 static const char *const direction_names[] = {
     "directed", "doubled_first_half", "doubled_mean", NULL};
 
-static struct etx_option count(const char *key, int32_t *value, int32_t low,
-    int32_t high)
-{
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_INT,
-        .value = value,
-        .low = low,
-        .high = high};
-}
-
-static struct etx_option choice(
-    const char *key, int32_t *value, const char *const *choices)
-{
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_CHOICE,
-        .value = value,
-        .choices = choices};
-}
-
-static struct etx_option flag(const char *key, int32_t *value)
-{
-    return (struct etx_option){
-        .key = key, .kind = ETX_OPTION_BOOL, .value = value};
-}
-
 static etx_status read_options(
     struct etx_interaction *state, const char *owner, const json_t *options)
 {
     struct etx_interaction *s = state;
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
-        count("hidden", &s->hidden, 1, MOST_HIDDEN),
-        count("n_iterations", &s->n_iterations, 0, MOST_ITERATIONS),
-        count("encoder_layers", &s->encoder_layers, 1, ETX_MAX_LAYERS),
-        count(
+        etx_option_int("hidden", &s->hidden, 1, MOST_HIDDEN),
+        etx_option_int("n_iterations", &s->n_iterations, 0, MOST_ITERATIONS),
+        etx_option_int("encoder_layers", &s->encoder_layers, 1, ETX_MAX_LAYERS),
+        etx_option_int(
             "edge_encoder_layers", &s->edge_encoder_layers, 1, ETX_MAX_LAYERS),
-        count("node_layers", &s->node_layers, 1, ETX_MAX_LAYERS),
-        count("edge_layers", &s->edge_layers, 1, ETX_MAX_LAYERS),
-        count("decoder_layers", &s->decoder_layers, 1, ETX_MAX_LAYERS / 2),
-        count("transform_layers", &s->transform_layers, 0, ETX_MAX_LAYERS / 2),
-        count("pt_layers", &s->pt_layers, 0, ETX_MAX_LAYERS / 2),
-        choice("activation", &style->activation, etx_activation_names),
-        choice("norm", &style->norm, etx_norm_names),
-        flag("norm_affine", &style->norm_affine),
-        flag("norm_last", &style->norm_last),
-        {.key = "norm_eps",
-            .kind = ETX_OPTION_FLOAT,
-            .value = &style->norm_eps,
-            .low = 1e-12,
-            .high = 1.0},
-        choice(
+        etx_option_int("node_layers", &s->node_layers, 1, ETX_MAX_LAYERS),
+        etx_option_int("edge_layers", &s->edge_layers, 1, ETX_MAX_LAYERS),
+        etx_option_int(
+            "decoder_layers", &s->decoder_layers, 1, ETX_MAX_LAYERS / 2),
+        etx_option_int(
+            "transform_layers", &s->transform_layers, 0, ETX_MAX_LAYERS / 2),
+        etx_option_int("pt_layers", &s->pt_layers, 0, ETX_MAX_LAYERS / 2),
+        etx_option_choice(
+            "activation", &style->activation, etx_activation_names),
+        etx_option_choice("norm", &style->norm, etx_norm_names),
+        etx_option_bool("norm_affine", &style->norm_affine),
+        etx_option_bool("norm_last", &style->norm_last),
+        etx_option_float("norm_eps", &style->norm_eps, 1e-12, 1.0),
+        etx_option_choice(
             "last_activation", &style->last_activation, etx_activation_names),
-        choice("last_norm", &style->last_norm, etx_norm_names),
-        choice("edge_update", &s->edge_update, update_names),
-        {.key = "aggregation",
-            .kind = ETX_OPTION_CHOICES,
-            .value = s->aggregate,
-            .choices = reduce_names,
-            .capacity = ETX_INTERACTION_MOST_AGGREGATES,
-            .count = &s->n_aggregates},
-        choice("aggregate_at", &s->aggregate_at, at_names),
-        flag("node_residual", &s->node_residual),
-        flag("edge_residual", &s->edge_residual),
-        flag("node_recurrent", &s->node_recurrent),
-        flag("edge_recurrent", &s->edge_recurrent),
-        flag("concat_initial", &s->concat_initial),
-        flag("edge_from_latents", &s->edge_from_latents),
-        flag("edge_from_nodes", &s->edge_from_nodes),
-        flag("edge_from_features", &s->edge_from_features),
-        choice("decoder_input", &s->decode_edge, decoder_input_names),
-        choice("edge_input", &s->edge_first, edge_input_names),
-        choice("node_input", &s->messages_first, node_input_names),
-        choice("order", &s->order, etx_edge_order_names),
-        choice("direction", &s->direction, direction_names),
+        etx_option_choice("last_norm", &style->last_norm, etx_norm_names),
+        etx_option_choice("edge_update", &s->edge_update, update_names),
+        etx_option_choices("aggregation", s->aggregate, &s->n_aggregates,
+            ETX_INTERACTION_MOST_AGGREGATES, reduce_names),
+        etx_option_choice("aggregate_at", &s->aggregate_at, at_names),
+        etx_option_bool("node_residual", &s->node_residual),
+        etx_option_bool("edge_residual", &s->edge_residual),
+        etx_option_bool("node_recurrent", &s->node_recurrent),
+        etx_option_bool("edge_recurrent", &s->edge_recurrent),
+        etx_option_bool("concat_initial", &s->concat_initial),
+        etx_option_bool("edge_from_latents", &s->edge_from_latents),
+        etx_option_bool("edge_from_nodes", &s->edge_from_nodes),
+        etx_option_bool("edge_from_features", &s->edge_from_features),
+        etx_option_choice(
+            "decoder_input", &s->decode_edge, decoder_input_names),
+        etx_option_choice("edge_input", &s->edge_first, edge_input_names),
+        etx_option_choice("node_input", &s->messages_first, node_input_names),
+        etx_option_choice("order", &s->order, etx_edge_order_names),
+        etx_option_choice("direction", &s->direction, direction_names),
     };
 
-    return etx_options_read(
-        owner, options, option, (int32_t)(sizeof option / sizeof option[0]));
+    return etx_options_read(owner, options, option, ETX_N_OPTIONS(option));
 }
 
 /* A block of n_layers layers of the hidden width. */

@@ -32,48 +32,21 @@ static etx_status read_options(
 {
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
-        {.key = "hidden",
-            .kind = ETX_OPTION_INTS,
-            .value = state->width,
-            .low = 1,
-            .high = MOST_WIDTH,
-            .capacity = ETX_MAX_LAYERS - 1,
-            .count = &state->n_hidden},
-        {.key = "n_out",
-            .kind = ETX_OPTION_INT,
-            .value = &state->n_out,
-            .low = 1,
-            .high = 1024},
-        {.key = "activation",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &style->activation,
-            .choices = etx_activation_names},
-        {.key = "norm",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &style->norm,
-            .choices = etx_norm_names},
-        {.key = "norm_affine",
-            .kind = ETX_OPTION_BOOL,
-            .value = &style->norm_affine},
-        {.key = "norm_last",
-            .kind = ETX_OPTION_BOOL,
-            .value = &style->norm_last},
-        {.key = "norm_eps",
-            .kind = ETX_OPTION_FLOAT,
-            .value = &style->norm_eps,
-            .low = 1e-12,
-            .high = 1.0},
-        {.key = "last_activation",
-            .kind = ETX_OPTION_CHOICE,
-            .value = &style->last_activation,
-            .choices = etx_activation_names},
-        {.key = "normalize_output",
-            .kind = ETX_OPTION_BOOL,
-            .value = &state->normalize_output},
+        etx_option_ints("hidden", state->width, &state->n_hidden,
+            ETX_MAX_LAYERS - 1, 1, MOST_WIDTH),
+        etx_option_int("n_out", &state->n_out, 1, 1024),
+        etx_option_choice(
+            "activation", &style->activation, etx_activation_names),
+        etx_option_choice("norm", &style->norm, etx_norm_names),
+        etx_option_bool("norm_affine", &style->norm_affine),
+        etx_option_bool("norm_last", &style->norm_last),
+        etx_option_float("norm_eps", &style->norm_eps, 1e-12, 1.0),
+        etx_option_choice(
+            "last_activation", &style->last_activation, etx_activation_names),
+        etx_option_bool("normalize_output", &state->normalize_output),
     };
 
-    return etx_options_read(
-        owner, options, option, (int32_t)(sizeof option / sizeof option[0]));
+    return etx_options_read(owner, options, option, ETX_N_OPTIONS(option));
 }
 
 static etx_status configure(
@@ -103,12 +76,6 @@ static etx_status configure(
         &state->style));
 done:
     return status;
-}
-
-static void release(struct etx_network *network)
-{
-    etx_release(network->state);
-    network->state = NULL;
 }
 
 static struct etx_mlp_input describe(
@@ -188,7 +155,7 @@ const struct etx_arch etx_arch_mlp = {
     .name = "mlp",
     .kind = ETX_NETWORK_POINT,
     .configure = configure,
-    .release = release,
+    .release = etx_network_release_state,
     .forward = forward,
     .backward = backward,
 };

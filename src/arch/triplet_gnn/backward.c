@@ -43,7 +43,7 @@ static etx_status triplets_backward(const struct etx_triplet_run *run,
     forward = etx_triplet_best_out(run, tape->logit, best);
     ETX_CHECK(best_backward(d_logit, 1, run, &forward, d_out));
     ETX_CHECK(run->triplets.arch->backward(&run->triplets, run->context,
-        &input, &tape->tape, d_logit, gradient + run->state->offset));
+        &input, &tape->tape, d_logit, gradient + run->state->triplets.offset));
 done:
     return status;
 }

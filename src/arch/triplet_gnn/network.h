@@ -4,6 +4,7 @@
 #ifndef ETX_ARCH_TRIPLET_GNN_NETWORK_H
 #define ETX_ARCH_TRIPLET_GNN_NETWORK_H
 
+#include "arch/inner_network.h"
 #include "arch/mlp_block.h"
 
 struct etx_triplet {
@@ -15,8 +16,7 @@ struct etx_triplet {
 
     int32_t n_row; /* width of a doublet's features */
     struct etx_mlp_block doublets;
-    struct etx_network triplets; /* on the line graph; value is NULL */
-    int64_t offset;              /* of its parameters in those of all */
+    struct etx_inner_network triplets; /* on the line graph */
 };
 
 /* etx_arch.configure and .release. */

@@ -11,8 +11,8 @@
 #include "arch/edge_steps.h"
 
 #include "base/check.h"
-#include "base/memory.h"
 #include "base/status.h"
+#include "data/line_graph.h"
 
 #include <string.h>
 
@@ -20,40 +20,18 @@ extern const struct etx_arch etx_arch_triplet_gnn;
 
 static etx_status make_line(struct etx_triplet_run *run)
 {
-    struct etx_context *context = run->context;
-    const struct etx_graph *graph = run->input->graph;
     const int32_t most = run->state->max_triplets;
-    struct etx_line_graph line = {0};
-    const struct etx_line_graph_args args = {
-        .n_nodes = graph->n_nodes,
-        .n_doublets = graph->n_edges,
-        .src = graph->src,
-        .dst = graph->dst,
-        .in_offset = graph->in_offset,
-        .out_offset = graph->out_offset,
-        .out_doublet = graph->out_edge,
-        .max_edges = most,
-        .out = &line,
-    };
-    etx_status status = context->ops->line_graph(context->stream, &args);
+    const etx_status status =
+        etx_graph_line(&run->owned, run->context, run->input->graph, most);
 
-    if (status == ETX_ERR_LIMIT) {
+    if (status == ETX_ERR_LIMIT)
         (void)etx_fail(status, "%s: option 'max_triplets' is %d: %s",
             run->network->arch->name, (int)most, etx_last_error());
-    }
-    ETX_CHECK(status);
-    ETX_CHECK(etx_graph_adopt_line(
-        &run->owned, graph->place, graph->n_edges, &line));
+    if (status != ETX_OK)
+        return status;
     run->line = run->owned;
-    run->n_triplets = line.n_edges;
-    line = (struct etx_line_graph){0};
-done:
-    etx_release(line.src);
-    etx_release(line.dst);
-    etx_release(line.in_offset);
-    etx_release(line.out_offset);
-    etx_release(line.out_edge);
-    return status;
+    run->n_triplets = run->line->n_edges;
+    return ETX_OK;
 }
 
 etx_status etx_triplet_open(struct etx_triplet_run *run,
@@ -69,9 +47,8 @@ etx_status etx_triplet_open(struct etx_triplet_run *run,
         .input = input,
         .n_doublets = input->graph->n_edges,
         .line = line,
-        .triplets = state->triplets,
+        .triplets = etx_inner_network_view(&state->triplets, network),
     };
-    run->triplets.value = network->value + state->offset;
     if (line == NULL)
         return make_line(run);
     run->n_triplets = line->n_edges;

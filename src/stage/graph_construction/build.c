@@ -5,9 +5,14 @@
 
 #include "base/check.h"
 
+static int32_t reads_ends_alone(const struct etx_network *network)
+{
+    return network == NULL || network->arch->reads_ends_alone;
+}
+
 etx_status etx_stage_build_graph(struct etx_graph **out,
     struct etx_context *context, const struct etx_model *model,
-    const struct etx_event *event)
+    const struct etx_event *event, int32_t for_filter)
 {
     etx_status status = ETX_OK;
     float *point = NULL;
@@ -27,6 +32,9 @@ etx_status etx_stage_build_graph(struct etx_graph **out,
     neighbours.point = point;
     neighbours.position = event->position;
     neighbours.max_edges = INT32_MAX;
+    neighbours.ends_alone = for_filter &&
+                            reads_ends_alone(model->cascade.network) &&
+                            reads_ends_alone(model->filter.network);
     ETX_CHECK(etx_stage_bound_radius(
         &neighbours.radius, context, &neighbours, model->graph_max_edges));
     ETX_CHECK(etx_stage_neighbours(&graph, context, &neighbours));

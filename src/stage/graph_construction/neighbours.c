@@ -60,8 +60,12 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     args.max_edges = etx_stage_most_edges(context, neighbours->max_edges);
     args.out = &list;
     ETX_CHECK(context->ops->radius_graph(context->stream, &args));
-    ETX_CHECK(etx_graph_adopt_at(out, context, neighbours->n_points,
-        list.n_edges, list.src, list.dst));
+    if (neighbours->ends_alone && context->stream->place == NULL)
+        ETX_CHECK(etx_graph_adopt_ends(
+            out, neighbours->n_points, list.n_edges, list.src, list.dst));
+    else
+        ETX_CHECK(etx_graph_adopt_at(out, context, neighbours->n_points,
+            list.n_edges, list.src, list.dst));
     list.src = NULL;
     list.dst = NULL;
 done:

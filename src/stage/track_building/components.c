@@ -4,7 +4,8 @@
 #include "stage/track_building/track_building.h"
 
 etx_status etx_group_components(int32_t *group, struct etx_context *context,
-    const struct etx_graph *graph, const float *position, float cut)
+    const struct etx_graph *graph, const float *position,
+    const etx_label_options *options)
 {
     const struct etx_connected_components_args args = {
         .n_nodes = graph->n_nodes,
@@ -12,7 +13,7 @@ etx_status etx_group_components(int32_t *group, struct etx_context *context,
         .src = graph->src,
         .dst = graph->dst,
         .score = graph->score,
-        .cut = cut,
+        .cut = options->cut,
         .label = group,
     };
 

@@ -26,7 +26,8 @@ done:
 }
 
 etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
-    const struct etx_graph *graph, const float *position, float cut)
+    const struct etx_graph *graph, const float *position,
+    const etx_label_options *options)
 {
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
@@ -45,7 +46,7 @@ etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
         .src = graph->src,
         .dst = graph->dst,
         .score = graph->score,
-        .cut = cut,
+        .cut = options->cut,
         .selected = selected,
         .n_selected = &n_selected,
     };

@@ -11,7 +11,7 @@
 
 typedef etx_status (*group_function)(int32_t *group,
     struct etx_context *context, const struct etx_graph *graph,
-    const float *position, float cut);
+    const float *position, const etx_label_options *options);
 
 static const struct {
     group_function group;
@@ -20,6 +20,7 @@ static const struct {
     [ETX_LABEL_COMPONENTS] = {etx_group_components, false},
     [ETX_LABEL_MUTUAL_BEST] = {etx_group_mutual_best, false},
     [ETX_LABEL_WALKTHROUGH] = {etx_group_walkthrough, true},
+    [ETX_LABEL_BEST_FIRST] = {etx_group_best_first, true},
 };
 
 #define N_METHODS ((int32_t)(sizeof methods / sizeof methods[0]))
@@ -58,7 +59,7 @@ static etx_status group_on_device(int32_t *group, struct etx_context *context,
     ETX_CHECK(etx_arena_take(
         &there, arena, graph->n_nodes, sizeof *there, "hit groups"));
     ETX_CHECK(methods[options->method].group(
-        there, context, graph, NULL, options->cut));
+        there, context, graph, NULL, options));
     ETX_CHECK(etx_place_get(
         graph->place, group, there, graph->n_nodes, sizeof *group));
 done:
@@ -76,7 +77,7 @@ static etx_status group_beside_device(int32_t *group,
 
     ETX_CHECK(etx_graph_to_host(&copy, graph));
     ETX_CHECK(methods[options->method].group(
-        group, etx_host_of(context), copy, position, options->cut));
+        group, etx_host_of(context), copy, position, options));
 done:
     etx_graph_free(copy);
     return status;
@@ -89,7 +90,7 @@ static etx_status group_nodes(int32_t *group, struct etx_context *context,
 {
     if (graph->place == NULL)
         return methods[options->method].group(
-            group, etx_host_of(context), graph, position, options->cut);
+            group, etx_host_of(context), graph, position, options);
     if (methods[options->method].is_on_host)
         return group_beside_device(group, context, graph, position, options);
     return group_on_device(group, context, graph, options);

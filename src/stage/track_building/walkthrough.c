@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/sort.h"
 #include "stage/track_building/longest_paths.h"
+#include "stage/track_building/outward_edges.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -24,66 +25,15 @@
  * README.md has the measurements behind it. */
 #define WORK_PER_EDGE 64
 
-/* The edges above the cut that are no loops, in the graph's order, turned
- * outward. */
-struct outward_edges {
-    int64_t n;
-    int32_t *tail, *head; /* [n] */
-    float *score;         /* [n] */
-};
-
 struct walk {
     int64_t n_nodes;
-    struct outward_edges edges;
+    struct etx_outward_edges edges;
     int32_t *group;   /* [n_nodes] components, in the end groups */
-    float *key;       /* [n_nodes] squared distance from the origin, mm^2 */
     uint8_t *tangled; /* [n_nodes] 1 at the group of a branching component */
     int32_t *local;   /* [n_nodes] number in dag, NONE outside */
     int32_t *node;    /* [dag.n_nodes] and back */
     struct etx_dag dag;
 };
-
-/* Few edges are left of a filtered graph: choose them once. */
-static etx_status choose_edges(struct walk *walk, struct etx_context *context,
-    const struct etx_graph *graph, float cut)
-{
-    struct etx_arena *arena = context->stream->arena;
-    struct outward_edges *edges = &walk->edges;
-    const float *key = walk->key;
-    int32_t *selected = NULL;
-    int64_t n_selected = 0;
-    etx_status status;
-
-    ETX_CHECK(etx_arena_take(&selected, arena, graph->n_edges,
-        sizeof *selected, "edges above the cut"));
-    const struct etx_edge_select_args select = {
-        .n_edges = graph->n_edges,
-        .score = graph->score,
-        .cut = cut,
-        .selected = selected,
-        .n_selected = &n_selected,
-    };
-    ETX_CHECK(context->ops->edge_select(context->stream, &select));
-    ETX_CHECK(etx_arena_take(&edges->tail, arena, n_selected,
-        sizeof *edges->tail, "edges above the cut"));
-    ETX_CHECK(etx_arena_take(&edges->score, arena, n_selected,
-        sizeof *edges->score, "edges above the cut"));
-    edges->head = selected; /* its place is written after it was read */
-    for (int64_t k = 0; k < n_selected; k++) {
-        const int32_t e = selected[k];
-        const int32_t a = graph->src[e];
-        const int32_t b = graph->dst[e];
-        const bool is_outward = key[a] < key[b] || (a < b && key[a] == key[b]);
-
-        if (a == b)
-            continue;
-        edges->tail[edges->n] = is_outward ? a : b;
-        edges->head[edges->n] = is_outward ? b : a;
-        edges->score[edges->n++] = graph->score[e];
-    }
-done:
-    return status;
-}
 
 static etx_status find_components(
     struct walk *walk, struct etx_context *context)
@@ -145,7 +95,7 @@ static etx_status sort_outward(struct walk *walk, struct etx_arena *arena)
     for (int32_t i = 0; i < n; i++) {
         uint32_t bits;
 
-        memcpy(&bits, &walk->key[walk->node[i]], sizeof bits);
+        memcpy(&bits, &walk->edges.key[walk->node[i]], sizeof bits);
         key[i] = bits;
     }
     ETX_CHECK(etx_sort_order(order, key, n));
@@ -278,7 +228,8 @@ done:
 }
 
 etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
-    const struct etx_graph *graph, const float *position, float cut)
+    const struct etx_graph *graph, const float *position,
+    const etx_label_options *options)
 {
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
@@ -289,8 +240,6 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
     etx_status status;
 
     ETX_CHECK(etx_arena_take(
-        &walk.key, arena, n_nodes, sizeof *walk.key, "distances of hits"));
-    ETX_CHECK(etx_arena_take(
         &walk.tangled, arena, n_nodes, 1, "branching components"));
     ETX_CHECK(etx_arena_take(&has_in, arena, n_nodes, 1, "edges in"));
     ETX_CHECK(etx_arena_take(&has_out, arena, n_nodes, 1, "edges out"));
@@ -298,10 +247,8 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
         &walk.local, arena, n_nodes, sizeof *walk.local, "hits walked"));
     ETX_CHECK(etx_arena_take(
         &walk.node, arena, n_nodes, sizeof *walk.node, "hits walked"));
-    const struct etx_outward_key_args key = {
-        .n = n_nodes, .position = position, .key = walk.key};
-    ETX_CHECK(context->ops->outward_key(context->stream, &key));
-    ETX_CHECK(choose_edges(&walk, context, graph, cut));
+    ETX_CHECK(etx_outward_edges_choose(
+        &walk.edges, context, graph, position, options->cut));
     ETX_CHECK(find_components(&walk, context));
     find_tangled(&walk, has_in, has_out);
     walk.dag.n_nodes = list_tangled(&walk);

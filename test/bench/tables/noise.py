@@ -1,6 +1,6 @@
-"""noise -- the shipped model on the same particles under more and more noise.
+"""noise -- a shipped model on the same particles under more and more noise.
 
-    python -m tables.noise --events DIR [--count 20]
+    python -m tables.noise --events DIR [--count 20] [--model FILE]
 
 Hits of particles stay; of the noise hits of an event as many are kept as the
 level asks, in random order, and where they are too few those of the next event
@@ -141,6 +141,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--events", type=Path, required=True, metavar="DIR", help="with truth")
     add("--count", type=int, default=20, metavar="N", help="events, default 20")
+    add("--model", type=Path, metavar="FILE", help="default: the shipped one")
     add("--seed", type=int, default=1, metavar="S", help="of the order of noise")
     add("--threads", type=int, default=1, metavar="N")
     return parser.parse_args(arguments)
@@ -148,7 +149,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
-    model, context = exatrkx.Model.load(), exatrkx.Context(options.threads)
+    model = exatrkx.Model.load(options.model)
+    context = exatrkx.Context(options.threads)
     events = read_events(options.events, options.count)
     pool = pools(events, np.random.default_rng(options.seed))
     rows: list[list[str]] = []

@@ -13,8 +13,8 @@
 #define MAX_VECTORS (VEC_WIDTH == 16 ? 4 : 2)
 
 /* Steps of the inner index between two visits of the result: a panel of b of
- * this depth stays in the first-level cache beside the rows of a. */
-#define INNER_BLOCK (VEC_WIDTH == 16 ? 64 : 128)
+ * this depth comes from the second-level cache as fast as it is needed. */
+#define INNER_BLOCK 128
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -39,9 +39,10 @@ struct tile {
     ptrdiff_t a_row, a_step;
     const float *b;
     ptrdiff_t b_row;
-    const float *next; /* what is multiplied by then: a line of it a step is
-                        * asked into the second-level cache */
-    int32_t ahead;     /* lines of it that are asked for already */
+    const float *next; /* what is multiplied by then: every tile asks some
+                        * lines of it into the second-level cache */
+    int64_t ahead;     /* lines of it that are asked for already */
+    int64_t share;     /* lines that a tile asks for */
     const float *start;
     int32_t n_inner;
     int32_t row, n_rows; /* the tile's first row, and rows in all */
@@ -119,13 +120,14 @@ INLINE void multiply_tile(const int n_rows, const int n_vectors,
         begin_row(sum[i], i, n_vectors, from, t);
     if (from == START_RESULT)
         ask_for_result(n_rows, n_vectors, t);
+    for (int64_t k = 0; k < t->share; k++)
+        __builtin_prefetch(
+            t->next + (t->ahead + k) * CACHE_LINE, 0, SECOND_LEVEL);
     for (int32_t k = 0; k < t->n_inner; k++) {
         vec column[MAX_VECTORS];
 #pragma GCC unroll 4
         for (int v = 0; v < n_vectors; v++)
             column[v] = v_load(b + v * VEC_WIDTH);
-        __builtin_prefetch(
-            t->next + (t->ahead + k) * CACHE_LINE, 0, SECOND_LEVEL);
 #pragma GCC unroll 8
         for (int i = 0; i < n_rows; i++) {
             const vec x = v_set1(a[i * a_row]);
@@ -154,13 +156,15 @@ INLINE void multiply_panel(const int n_vectors, const enum start from,
     const struct tile *panel, int32_t n_rows)
 {
     const int full = tile_rows(n_vectors);
-    /* Of a panel; the last tile to ask may go a little beyond. */
     const int64_t n_lines = panel->n_inner * panel->b_row / CACHE_LINE;
     struct tile t = *panel;
 
+    /* Rounded down: the few lines that are left come by themselves. */
+    t.share = n_rows >= full ? n_lines / (n_rows / full) : 0;
+
     for (; n_rows >= full; n_rows -= full) {
         multiply_tile(full, n_vectors, from, &t);
-        t.ahead = t.ahead + t.n_inner < n_lines ? t.ahead + t.n_inner : 0;
+        t.ahead += t.share;
         t.a += full * t.a_row;
         t.c += full * t.c_row;
         t.row += full;

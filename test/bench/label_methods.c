@@ -1,10 +1,10 @@
-/* test/bench/walkthrough.c -- label methods on graphs that are hard for them.
+/* test/bench/label_methods.c -- label methods on graphs that are hard for them.
  *
  * One connected piece each, unlike the graphs of events. Prints one line per
  * graph and method, tab-separated: graph, edges, method, processor seconds of
  * the fastest of three runs, tracks. After `make`:
  *   gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Iinclude \
- *       test/bench/walkthrough.c -Llib -lexatrkx -Wl,-rpath,lib -o build/walk
+ *       test/bench/label_methods.c -Llib -lexatrkx -Wl,-rpath,lib -o build/label-methods
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>
@@ -114,7 +114,7 @@ static void die(etx_status status)
 {
     if (status == ETX_OK)
         return;
-    fprintf(stderr, "walkthrough: %s\n", etx_last_error());
+    fprintf(stderr, "label_methods: %s\n", etx_last_error());
     exit(1);
 }
 
@@ -122,9 +122,9 @@ static void time_methods(const char *name, etx_context *context,
     const etx_graph *graph, const etx_event *event, float cut)
 {
     static const char *const methods[] = {
-        "components", "mutual best", "walkthrough"};
+        "components", "mutual best", "walkthrough", "best first"};
 
-    for (int32_t method = 0; method < 3; method++) {
+    for (int32_t method = 0; method < 4; method++) {
         etx_label_options options;
         double best = 1e30;
         int64_t n_tracks = 0;

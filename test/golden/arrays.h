@@ -1,12 +1,11 @@
-/* test/golden/npz.h -- arrays of NumPy files and of plain CSV, for tests.
+/* test/golden/arrays.h -- matrices of NumPy files and of plain CSV, as float64.
  *
- * Reads what numpy.savez writes: a zip of stored or deflated .npy members,
- * little-endian float32, float64, int32 or int64. Test code on trusted files:
- * anything else fails the test.
+ * Of little-endian float32, float64, int32 or int64. Test code on trusted
+ * files: anything else fails the test.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef ETX_TEST_GOLDEN_NPZ_H
-#define ETX_TEST_GOLDEN_NPZ_H
+#ifndef ETX_TEST_GOLDEN_ARRAYS_H
+#define ETX_TEST_GOLDEN_ARRAYS_H
 
 #include <stdint.h>
 

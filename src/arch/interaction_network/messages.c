@@ -1,0 +1,125 @@
+/* arch/interaction_network/messages.c -- what edges say to the nodes that they
+ * join, reduced at the nodes.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "arch/interaction_network/run.h"
+
+#include "arch/edge_steps.h"
+
+#include "base/check.h"
+
+static int32_t n_sides(const struct etx_interaction *state)
+{
+    const int32_t ends = state->aggregate_at == ETX_AT_TARGET ? 1 : 2;
+
+    return ends * state->n_aggregates;
+}
+
+/* The reduction of side s: over the edges in for the first n_aggregates. */
+static struct etx_segment_reduce_args describe_side(
+    const struct etx_interaction_run *run, int32_t s, const void *edges,
+    float *out)
+{
+    const struct etx_interaction *state = run->state;
+    const struct etx_graph *graph = run->input.graph;
+    const int32_t is_out = s >= state->n_aggregates;
+
+    return (struct etx_segment_reduce_args){
+        .n_segments = run->n_nodes,
+        .width = state->hidden,
+        .reduce = state->aggregate[s % state->n_aggregates],
+        .offset = is_out ? graph->out_offset : graph->in_offset,
+        .order = is_out ? graph->out_edge : NULL,
+        .x = run->is_half ? NULL : edges,
+        .half = run->is_half ? edges : NULL,
+        .out = out,
+    };
+}
+
+/* Is the sum over the edges out added to that over the edges in where it lies?
+ * The backward of a sum does not read it. */
+static int32_t is_added_in_place(const struct etx_interaction *state, int32_t s)
+{
+    return state->aggregate_at == ETX_AT_BOTH_SUMMED &&
+           s >= state->n_aggregates &&
+           state->aggregate[s % state->n_aggregates] == ETX_REDUCE_SUM;
+}
+
+/* part[a] = side[a] + side[n_aggregates + a]. */
+static etx_status add_sides(struct etx_interaction_messages *messages,
+    const struct etx_interaction_run *run)
+{
+    etx_status status = ETX_OK;
+    const int32_t n = run->state->n_aggregates;
+    const int64_t n_values = run->n_nodes * run->state->hidden;
+
+    for (int32_t a = 0; a < n; a++) {
+        float *sum = NULL;
+
+        if (is_added_in_place(run->state, n + a))
+            continue;
+        ETX_CHECK(etx_arena_take(&sum, run->context->stream->arena, n_values,
+            sizeof *sum, "messages"));
+        ETX_CHECK(etx_copy_values(
+            run->context, sum, messages->side[a], n_values));
+        ETX_CHECK(etx_add_values(
+            run->context, sum, messages->side[n + a], n_values));
+        messages->part[a] = sum;
+    }
+    messages->n_parts = n;
+done:
+    return status;
+}
+
+etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
+    const struct etx_interaction_run *run, const void *edges)
+{
+    etx_status status = ETX_OK;
+    struct etx_context *context = run->context;
+    const int64_t n_values = run->n_nodes * run->state->hidden;
+    struct etx_interaction_messages messages = {
+        .n_parts = n_sides(run->state)};
+
+    for (int32_t s = 0; s < messages.n_parts; s++) {
+        const int32_t is_added = is_added_in_place(run->state, s);
+        struct etx_segment_reduce_args args;
+
+        if (is_added)
+            messages.side[s] = messages.side[s - run->state->n_aggregates];
+        else
+            ETX_CHECK(etx_arena_take(&messages.side[s], context->stream->arena,
+                n_values, sizeof(float), "messages"));
+        args = describe_side(run, s, edges, messages.side[s]);
+        args.add = is_added;
+        ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
+        messages.part[s] = messages.side[s];
+    }
+    if (run->state->aggregate_at == ETX_AT_BOTH_SUMMED)
+        ETX_CHECK(add_sides(&messages, run));
+    *out = messages;
+done:
+    return status;
+}
+
+etx_status etx_interaction_aggregate_backward(float *d_edges, int32_t add,
+    const struct etx_interaction_run *run,
+    const struct etx_interaction_messages *messages, const void *edges,
+    float *const *d_part)
+{
+    etx_status status = ETX_OK;
+    struct etx_context *context = run->context;
+
+    for (int32_t s = 0; s < n_sides(run->state); s++) {
+        const struct etx_segment_reduce_backward_args args = {
+            .forward = describe_side(run, s, edges, messages->side[s]),
+            .d_out = d_part[s % messages->n_parts],
+            .d_x = d_edges,
+            .add = add || s > 0,
+        };
+
+        ETX_CHECK(
+            context->ops->segment_reduce_backward(context->stream, &args));
+    }
+done:
+    return status;
+}

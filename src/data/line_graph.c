@@ -1,0 +1,60 @@
+/* data/line_graph.c -- the graph whose nodes are the edges of another.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "data/line_graph.h"
+
+#include "base/check.h"
+#include "base/memory.h"
+
+/* Take over the arrays of line; on error the caller keeps them. */
+static etx_status adopt(struct etx_graph **out, const struct etx_place *place,
+    int64_t n_doublets, const struct etx_line_graph *line)
+{
+    struct etx_graph *graph = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph of triplets"));
+    *graph = (struct etx_graph){
+        .place = place,
+        .n_nodes = n_doublets,
+        .n_edges = line->n_edges,
+        .src = line->src,
+        .dst = line->dst,
+        .in_offset = line->in_offset,
+        .out_offset = line->out_offset,
+        .out_edge = line->out_edge,
+    };
+    *out = graph;
+done:
+    return status;
+}
+
+etx_status etx_graph_line(struct etx_graph **out, struct etx_context *context,
+    const struct etx_graph *graph, int64_t max_edges)
+{
+    const struct etx_place *place = context->stream->place;
+    struct etx_line_graph line = {0};
+    const struct etx_line_graph_args args = {
+        .n_nodes = graph->n_nodes,
+        .n_doublets = graph->n_edges,
+        .src = graph->src,
+        .dst = graph->dst,
+        .in_offset = graph->in_offset,
+        .out_offset = graph->out_offset,
+        .out_doublet = graph->out_edge,
+        .max_edges = max_edges,
+        .out = &line,
+    };
+    etx_status status;
+
+    ETX_CHECK(context->ops->line_graph(context->stream, &args));
+    ETX_CHECK(adopt(out, place, graph->n_edges, &line));
+    line = (struct etx_line_graph){0};
+done:
+    etx_place_release(place, line.src);
+    etx_place_release(place, line.dst);
+    etx_place_release(place, line.in_offset);
+    etx_place_release(place, line.out_offset);
+    etx_place_release(place, line.out_edge);
+    return status;
+}

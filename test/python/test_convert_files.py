@@ -1,0 +1,171 @@
+"""test_convert_files -- checkpoints of torch, and the public trained networks.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import os
+import unittest
+import warnings
+from pathlib import Path
+
+from convert_case import ConvertCase
+from support import REFERENCE, has, needs
+
+if has("numpy"):
+    import numpy as np
+    from exatrkx import safetensors_file
+
+
+MODELS = REFERENCE / "exatrkx_models"
+
+
+@unittest.skipUnless(MODELS.is_dir(), f"no {MODELS} (ETX_REFERENCE_DATA)")
+class TestReference(ConvertCase):
+    """The trained networks that are public."""
+
+    def convert_file(self, family: str, name: str, *arguments: str) -> bytes:
+        out = self.path("m.safetensors")
+        status, text = self.run_convert(
+            "--family",
+            family,
+            "--weights",
+            str(MODELS / name),
+            "--out",
+            out,
+            *arguments,
+        )
+        self.assertEqual(status, 0, text)
+        self.check_loads(out)
+        return Path(out).read_bytes()
+
+    def test_npz(self) -> None:
+        for family, name, n_values in [
+            ("attention_gnn", "weights_lrt_gnn.npz", 44803),
+            ("attention_gnn", "weights_trackml_gnn.npz", 26433),
+            ("edge_filter", "weights_trackml_filter.npz", None),
+        ]:
+            with self.subTest(name):
+                tensors, _ = safetensors_file.parse(self.convert_file(family, name))
+                with np.load(str(MODELS / name)) as weights:
+                    expected = sum(value.size for value in weights.values())
+                found = sum(value.size for value in tensors.values())
+                self.assertEqual(found, expected)
+                if n_values is not None:
+                    self.assertEqual(found, n_values)
+
+    @needs("torch")
+    def test_formats_agree(self) -> None:
+        hparams = str(MODELS / "lrt_gnn.hparams.yaml")
+        for family, names, arguments in [
+            (
+                "attention_gnn",
+                [
+                    "weights_lrt_gnn.npz",
+                    "lrt_gnn.torchscript.pt",
+                    "lrt_gnn.lightning.ckpt",
+                ],
+                ["--hparams", hparams],
+            ),
+            ("attention_gnn", ["weights_lrt_gnn.npz", "lrt_gnn.lightning.ckpt"], []),
+            (
+                "attention_gnn",
+                ["weights_trackml_gnn.npz", "trackml_gnn.torchscript.pt"],
+                [],
+            ),
+            (
+                "edge_filter",
+                ["weights_trackml_filter.npz", "trackml_filter.torchscript.pt"],
+                [],
+            ),
+        ]:
+            with self.subTest(names[0]):
+                found = {self.convert_file(family, n, *arguments) for n in names}
+                self.assertEqual(len(found), 1)
+
+
+@needs("torch")
+class TestTorch(ConvertCase):
+    def test_state_dict_and_pickle(self) -> None:
+        import torch
+
+        network = torch.nn.Sequential(
+            torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2)
+        )
+        path = self.path("w.pt")
+        torch.save({"network." + k: v for k, v in network.state_dict().items()}, path)
+        status, text = self.run_convert(
+            "--family", "mlp", "--weights", path, "--out", self.path("m")
+        )
+        self.assertEqual(status, 0, text)
+        tensors, _ = safetensors_file.read(self.path("m"))
+        self.assertTrue(
+            np.array_equal(
+                tensors["embedding.layers.0.weight"],
+                network[0].weight.detach().numpy(),
+            )
+        )
+        torch.save(network, path)  # a pickled object, which could run code
+        status, text = self.run_convert(
+            "--family", "mlp", "--weights", path, "--out", self.path("n")
+        )
+        self.assertEqual(status, 1)
+        self.assertIn("expected a state_dict or a checkpoint", text)
+        Path(path).write_bytes(b"no checkpoint at all")
+        status, text = self.run_convert(
+            "--family", "mlp", "--weights", path, "--out", self.path("n")
+        )
+        self.assertEqual(status, 1)
+        self.assertIn("torch does not read it", text)
+
+    def test_hostile_pickle(self) -> None:
+        """A class that would run a command while it is read does not."""
+        import torch
+
+        class Hostile:
+            def __init__(self, mark: str) -> None:
+                self.mark = mark
+
+            def __reduce__(self) -> tuple:
+                return os.mkdir, (self.mark,)
+
+        state = {"network.0.weight": torch.ones(2, 3)}
+        state["network.0.bias"] = torch.ones(2)
+        path = self.path("w.ckpt")
+        torch.save({"state_dict": state, "x": Hostile(self.path("mark"))}, path)
+        self.run_convert("--family", "mlp", "--weights", path, "--out", self.path("m"))
+        self.assertFalse(os.path.exists(self.path("mark")))
+
+    def test_frozen(self) -> None:
+        """A frozen module has no names; the chain of its layers gives them."""
+        import torch
+
+        warnings.simplefilter("ignore", FutureWarning)
+        self.addCleanup(warnings.resetwarnings)
+        for norms in (True, False):
+            steps = [torch.nn.Linear(3, 4)]
+            steps += [torch.nn.LayerNorm(4)] if norms else []
+            steps += [torch.nn.Tanh(), torch.nn.Linear(4, 2)]
+            module = torch.nn.Sequential(*steps).eval()
+            found = []
+            for name, frozen in (("a.pt", False), ("b.pt", True)):
+                script = torch.jit.trace(module, torch.ones(5, 3))
+                if frozen:
+                    script = torch.jit.freeze(script)
+                    self.assertEqual(len(script.state_dict()), 0)
+                torch.jit.save(script, self.path(name))
+                status, text = self.run_convert(
+                    "--family",
+                    "mlp",
+                    "--weights",
+                    self.path(name),
+                    "--out",
+                    self.path("m"),
+                )
+                self.assertEqual(status, 0, text)
+                found.append(Path(self.path("m")).read_bytes())
+            self.assertEqual(found[0], found[1])
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,256 @@
+/* test_dist_team.c -- what a trainer asks of a team, seen by a team that the
+ * test plays; and what etx_dist refuses.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/dist.h>
+
+#include <check.h>
+#include <string.h>
+
+#include "train/slices.h"
+#include "support.h"
+#include "train_bench.h"
+
+/* ------------------------------------------------------------- the tree -- */
+
+/* The balanced tree over slices first .. first + n, as a definition: the left
+ * subtree has the largest power of two of them that leaves some. */
+static float add_tree(const float *value, int n)
+{
+    int n_left = 1;
+
+    if (n == 1)
+        return value[0];
+    while (2 * n_left < n)
+        n_left *= 2;
+    return add_tree(value, n_left) + add_tree(value + n_left, n - n_left);
+}
+
+START_TEST(test_dist_team_gradient_sum)
+{
+    float value[9], taken[9];
+    float *slice[9];
+    int n_unlike = 0;
+
+    for (int n = 1; n <= 9; n++) {
+        float in_turn = 0.0f;
+
+        for (int k = 0; k < n; k++) {
+            value[k] = taken[k] = 1.0f / (float)(k + 3);
+            slice[k] = taken + k;
+            in_turn += value[k];
+        }
+        ck_assert_int_eq(etx_gradient_sum(slice, n, 1), ETX_OK);
+        ck_assert(taken[0] == add_tree(value, n));
+        n_unlike += taken[0] != in_turn;
+    }
+    ck_assert_int_gt(n_unlike, 0);
+    ck_assert_int_eq(etx_gradient_sum(NULL, 2, 1), ETX_ERR_ARGUMENT);
+}
+END_TEST
+
+/* -------------------------------------------------------- a team of one -- */
+
+/* Rank 0 of 2 beside a rank that brings zeros, or hashes of its own. */
+struct lone {
+    int32_t n_sums;
+    int32_t is_other; /* the other rank's hash is not that of this one */
+};
+
+static etx_status sum_alone(void *self, double *values, int64_t n)
+{
+    struct lone *lone = self;
+
+    if (++lone->n_sums == 1 && n == 4) {
+        values[2] = values[0];
+        values[3] = values[1] + lone->is_other;
+    }
+    return ETX_OK;
+}
+
+static etx_status gather_alone(
+    void *self, uint64_t *all, const uint64_t *mine, const int64_t *count)
+{
+    (void)self;
+    memcpy(all, mine, (size_t)count[0] * sizeof *all);
+    return ETX_OK;
+}
+
+static etx_status sum_slices_alone(void *self, float *sum, int64_t n_values,
+    int64_t n_slices, const int32_t *owner, float *const *slice)
+{
+    (void)self;
+    memset(sum, 0, (size_t)n_values * sizeof *sum);
+    for (int64_t k = 0; k < n_slices; k++)
+        for (int64_t v = 0; owner[k] == 0 && v < n_values; v++)
+            sum[v] += slice[k][v];
+    return ETX_OK;
+}
+
+static etx_team make_lone(struct lone *lone)
+{
+    return (etx_team){.struct_size = sizeof(etx_team),
+        .n_ranks = 2,
+        .self = lone,
+        .sum = sum_alone,
+        .gather = gather_alone,
+        .sum_slices = sum_slices_alone};
+}
+
+/* Ranks that deal otherwise find it out before the first gradient. */
+START_TEST(test_dist_team_first_step_agrees)
+{
+    struct train_bench bench;
+    struct lone lone = {.is_other = _i};
+    const etx_team team = make_lone(&lone);
+    etx_training_report report = {.struct_size = sizeof report};
+
+    train_bench_open(
+        &bench, ETX_TRAIN_FILTER, 1, "{\"sampling\": {\"graphs\": 5}}");
+    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
+    ck_assert_int_eq(etx_trainer_step(bench.trainer, &report),
+        _i == 0 ? ETX_OK : ETX_ERR_FORMAT);
+    if (_i == 1) {
+        ck_assert_int_eq(lone.n_sums, 1);
+        ck_assert_ptr_nonnull(
+            strstr(etx_last_error(), "rank 1 has others than rank 0"));
+    }
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* Before an event of a rank that has had one the ranks meet. */
+START_TEST(test_dist_team_validations_meet)
+{
+    struct train_bench bench;
+    struct lone lone = {.n_sums = 1};
+    const etx_team team = make_lone(&lone);
+    etx_training_report report = {.struct_size = sizeof report};
+    int32_t n_first;
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
+    ck_assert_int_eq(etx_trainer_validate(bench.trainer, &report), ETX_OK);
+    n_first = lone.n_sums;
+    lone.n_sums = 1;
+    for (int k = 0; k < 3; k++)
+        ck_assert_int_eq(etx_trainer_add_event_of_rank(bench.trainer,
+                             bench.event[0], etx_event_n_hits(bench.event[0]),
+                             0, 1),
+            ETX_OK);
+    ck_assert_int_eq(etx_trainer_validate(bench.trainer, &report), ETX_OK);
+    /* The free event is the other rank's, which has less work. */
+    ck_assert_int_eq(lone.n_sums, n_first + 2);
+    train_bench_close(&bench);
+}
+END_TEST
+
+START_TEST(test_dist_team_comes_first)
+{
+    struct train_bench bench;
+    struct lone lone = {.n_sums = 1};
+    const etx_team team = make_lone(&lone);
+
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    train_bench_steps(bench.trainer, 1);
+    ck_assert_int_eq(
+        etx_trainer_set_team(bench.trainer, &team), ETX_ERR_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(etx_last_error(), "made 1 steps"));
+    train_bench_close(&bench);
+    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
+    ck_assert_int_eq(
+        etx_trainer_add_event_of_rank(bench.trainer, NULL, 50, 1, 0), ETX_OK);
+    ck_assert_int_eq(
+        etx_trainer_set_team(bench.trainer, NULL), ETX_ERR_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(etx_last_error(), "belong to ranks"));
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* ------------------------------------------------------------ arguments -- */
+
+START_TEST(test_dist_team_arguments)
+{
+    struct train_bench bench;
+    etx_dist_options options;
+    etx_dist *dist[2] = {NULL, NULL};
+    etx_dist_statistics statistics;
+    etx_team team;
+    double value = 2.5;
+
+    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, NULL);
+    ck_assert_int_eq(
+        etx_dist_options_init(&options, sizeof options), ETX_OK);
+    ck_assert_double_eq(options.deadline, 60.0);
+    ck_assert_int_eq(etx_dist_options_init(&options, 4), ETX_ERR_ARGUMENT);
+    options.deadline = 0.0;
+    ck_assert_int_eq(
+        etx_dist_open_threads(dist, 2, &options), ETX_ERR_ARGUMENT);
+    options.deadline = 1.0;
+    options.deal = 2;
+    ck_assert_int_eq(
+        etx_dist_open_threads(dist, 2, &options), ETX_ERR_ARGUMENT);
+    ck_assert_int_eq(etx_dist_open_threads(NULL, 2, NULL), ETX_ERR_ARGUMENT);
+    ck_assert_int_eq(etx_dist_open_threads(dist, 2, NULL), ETX_OK);
+    ck_assert_int_eq(etx_dist_rank(dist[1]), 1);
+    ck_assert_int_eq(etx_dist_n_ranks(dist[1]), 2);
+    ck_assert_int_eq(etx_dist_team(&team, dist[1]), ETX_OK);
+    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
+    ck_assert_int_eq(etx_trainer_add_event_of_rank(
+                         bench.trainer, NULL, 5, 2, 0),
+        ETX_ERR_ARGUMENT);
+    ck_assert_int_eq(etx_trainer_add_event_of_rank(
+                         bench.trainer, NULL, 5, 1, 0),
+        ETX_ERR_ARGUMENT);
+    team.rank = 2;
+    ck_assert_int_eq(
+        etx_trainer_set_team(bench.trainer, &team), ETX_ERR_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(etx_last_error(), "rank 2 of 2"));
+    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, NULL), ETX_OK);
+    etx_dist_close(dist[0]);
+    etx_dist_close(dist[1]);
+    ck_assert_int_eq(etx_dist_open_threads(dist, 1, NULL), ETX_OK);
+    ck_assert_int_eq(etx_dist_barrier(dist[0]), ETX_OK);
+    ck_assert_int_eq(etx_dist_sum(dist[0], &value, 1), ETX_OK);
+    ck_assert_double_eq(value, 2.5);
+    ck_assert_int_eq(etx_dist_sum(dist[0], &value, -1), ETX_ERR_ARGUMENT);
+    ck_assert_int_eq(etx_dist_agree(dist[0], 7, "seven"), ETX_OK);
+    ck_assert_int_eq(
+        etx_dist_get_statistics(&statistics, dist[0]), ETX_OK);
+    ck_assert_int_eq(statistics.n_calls, 2);
+    etx_dist_end_processes(dist[0], 3); /* threads: returns */
+    ck_assert_int_ne(etx_dist_barrier(dist[0]), ETX_OK);
+    etx_dist_close(dist[0]);
+    etx_dist_close(NULL);
+    train_bench_close(&bench);
+}
+END_TEST
+
+/* The archive that the tests link has no MPI. */
+START_TEST(test_dist_team_without_mpi)
+{
+    etx_dist *dist = NULL;
+
+    ck_assert_int_eq(etx_dist_has_mpi(), 0);
+    ck_assert_int_eq(etx_dist_open_mpi(&dist, NULL), ETX_ERR_UNSUPPORTED);
+    ck_assert_ptr_null(dist);
+}
+END_TEST
+
+Suite *etx_suite_dist_team(void);
+Suite *etx_suite_dist_team(void)
+{
+    Suite *suite = suite_create("dist_team");
+    TCase *tests = tcase_create("dist_team");
+
+    etx_test_set_timeout(tests, 60);
+    tcase_add_test(tests, test_dist_team_gradient_sum);
+    tcase_add_loop_test(tests, test_dist_team_first_step_agrees, 0, 2);
+    tcase_add_test(tests, test_dist_team_validations_meet);
+    tcase_add_test(tests, test_dist_team_comes_first);
+    tcase_add_test(tests, test_dist_team_arguments);
+    tcase_add_test(tests, test_dist_team_without_mpi);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,238 @@
+/* test_host.c -- a search in a host that cancels, limits memory, has
+ * threads, traps, forks.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* feenableexcept */
+#include <exatrkx/graph.h>
+
+#include <fenv.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "job.h"
+
+/* Says go on `*user` times, then stop. */
+static int32_t stop_after(void *user)
+{
+    int64_t *left = user;
+
+    return (*left)-- <= 0;
+}
+
+START_TEST(test_cancel_anywhere)
+{
+    struct job job = job_make();
+    etx_context_options options;
+    int64_t n_asked = 0;
+    etx_status status = ETX_ERR_CANCELLED;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.cancel = stop_after;
+    for (int64_t go_on = 0; status != ETX_OK; go_on++) {
+        etx_context *context = NULL;
+        int64_t left = go_on;
+
+        options.cancel_user = &left;
+        ck_assert_ok(etx_context_create(&context, &options));
+        status =
+            etx_find_tracks(&job.tracks, context, job.model, job.event);
+        if (status != ETX_OK) {
+            ck_assert_int_eq(status, ETX_ERR_CANCELLED);
+            ck_assert_ptr_null(job.tracks);
+        }
+        etx_context_free(context);
+        n_asked = go_on;
+        go_on += go_on / 4;
+    }
+    ck_assert_int_gt(n_asked, 3);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(test_memory_limit)
+{
+    struct job job = job_make();
+    etx_context_options options;
+    etx_context *context = NULL;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.memory_limit = 4096;
+    ck_assert_ok(etx_context_create(&context, &options));
+    ck_assert_fails(
+        etx_find_tracks(&job.tracks, context, job.model, job.event),
+        ETX_ERR_MEMORY, "4096");
+    ck_assert_ptr_null(job.tracks);
+    etx_context_free(context);
+    job_free(&job);
+}
+END_TEST
+
+/* All points in one place are all pairs: the limit holds for them, too. */
+START_TEST(test_memory_limit_of_edges)
+{
+    static const float points[2000] = {0.0f};
+    etx_context_options options;
+    etx_context *context = NULL;
+    etx_graph *graph = NULL;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.memory_limit = 4 << 20;
+    ck_assert_ok(etx_context_create(&context, &options));
+    ck_assert_fails(
+        etx_graph_build_radius(&graph, context, 2000, 1, points, NULL, NULL),
+        ETX_ERR_LIMIT, "131072");
+    ck_assert_ptr_null(graph);
+    etx_context_free(context);
+}
+END_TEST
+
+static etx_status find_once(void *argument)
+{
+    struct job *job = argument;
+    etx_context *context = NULL;
+    etx_tracks *tracks = NULL;
+    etx_status status = etx_context_create(&context, NULL);
+
+    if (status == ETX_OK)
+        status = etx_find_tracks(&tracks, context, job->model, job->event);
+    etx_tracks_free(tracks);
+    etx_context_free(context);
+    return status;
+}
+
+START_TEST(test_out_of_memory)
+{
+    struct job job = job_make();
+
+    ck_assert_int_gt(etx_test_out_of_memory(find_once, &job), 10);
+    job_free(&job);
+}
+END_TEST
+
+/* One thread of the host: its own context, the shared model and event. */
+static void *find_on_thread(void *argument)
+{
+    struct job job = *(struct job *)argument;
+
+    job.context = NULL;
+    job.tracks = NULL;
+    for (int repeat = 0; repeat < 3; repeat++) {
+        ck_assert_ok(etx_context_create(&job.context, NULL));
+        etx_tracks_free(job.tracks);
+        job.tracks = NULL;
+        ck_assert_ok(
+            etx_find_tracks(&job.tracks, job.context, job.model, job.event));
+        etx_context_free(job.context);
+    }
+    return job.tracks;
+}
+
+START_TEST(test_threads_share_a_model)
+{
+    struct job job = job_make();
+    pthread_t thread[4];
+
+    ck_assert_ok(
+        etx_find_tracks(&job.tracks, job.context, job.model, job.event));
+    for (int k = 0; k < 4; k++)
+        ck_assert_int_eq(
+            pthread_create(&thread[k], NULL, find_on_thread, &job), 0);
+    for (int k = 0; k < 4; k++) {
+        void *found = NULL;
+
+        ck_assert_int_eq(pthread_join(thread[k], &found), 0);
+        job_assert_same_tracks(job.tracks, found);
+        etx_tracks_free(found);
+    }
+    job_free(&job);
+}
+END_TEST
+
+/* A host that traps every exception and rounds upward. */
+START_TEST(test_host_traps_and_rounds)
+{
+    struct job job = job_make();
+    etx_tracks *tracks = NULL;
+
+    ck_assert_ok(
+        etx_find_tracks(&job.tracks, job.context, job.model, job.event));
+    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
+    fesetround(FE_UPWARD);
+    ck_assert_ok(
+        etx_find_tracks(&tracks, job.context, job.model, job.event));
+    ck_assert_int_eq(fegetround(), FE_UPWARD);
+    ck_assert_int_eq(fegetexcept(),
+        FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
+    fedisableexcept(FE_ALL_EXCEPT);
+    fesetround(FE_TONEAREST);
+    job_assert_same_tracks(job.tracks, tracks);
+    etx_tracks_free(tracks);
+    job_free(&job);
+}
+END_TEST
+
+/* A context with a pool goes on working in the child of a fork. */
+START_TEST(test_fork)
+{
+    struct job job = job_make();
+    etx_context_options options;
+    etx_context *context = NULL;
+    etx_tracks *tracks = NULL;
+    pid_t child = 0;
+    int state = 0;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.n_threads = 3;
+    ck_assert_ok(etx_context_create(&context, &options));
+    ck_assert_ok(
+        etx_find_tracks(&job.tracks, context, job.model, job.event));
+    child = fork();
+    if (child == 0) {
+        const etx_status status =
+            etx_find_tracks(&tracks, context, job.model, job.event);
+
+        _exit(status == ETX_OK && etx_tracks_count(tracks) ==
+                                      etx_tracks_count(job.tracks)
+                  ? 0
+                  : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &state, 0), child);
+    ck_assert(WIFEXITED(state) && WEXITSTATUS(state) == 0);
+    etx_context_free(context);
+    job_free(&job);
+}
+END_TEST
+
+static void find_on_small_stack(void *argument)
+{
+    struct job *job = argument;
+
+    ck_assert_ok(
+        etx_find_tracks(&job->tracks, job->context, job->model, job->event));
+}
+
+START_TEST(test_small_stack)
+{
+    struct job job = job_make();
+
+    etx_test_on_small_stack(find_on_small_stack, &job);
+    ck_assert_int_gt(etx_tracks_count(job.tracks), 10);
+    job_free(&job);
+}
+END_TEST
+
+Suite *etx_suite_host(void)
+{
+    Suite *suite = suite_create("host");
+
+    etx_test_add(suite, "cancel", test_cancel_anywhere);
+    etx_test_add(suite, "memory limit", test_memory_limit);
+    etx_test_add(suite, "edge limit", test_memory_limit_of_edges);
+    etx_test_add(suite, "out of memory", test_out_of_memory);
+    etx_test_add(suite, "threads", test_threads_share_a_model);
+    etx_test_add(suite, "traps", test_host_traps_and_rounds);
+    etx_test_add(suite, "fork", test_fork);
+    etx_test_add(suite, "small stack", test_small_stack);
+    return suite;
+}
