@@ -115,8 +115,9 @@ DIST_MPI := $(patsubst %,$(BUILD)/obj/dist/%.o,\
 DIST_SONAME := $(LIB)/libexatrkx_dist.so.$(MAJOR)
 DIST_SHARED := $(LIB)/libexatrkx_dist.so
 DIST_STATIC := $(LIB)/libexatrkx_dist.a
-# NCCL comes with the toolkit or beside it, where its header is.
-ifneq ($(and $(filter 1,$(CUDA)),$(wildcard $(CUDA_HOME)/include/nccl.h)),)
+# NCCL comes with the toolkit or beside it, where its header is; NCCL=0: none.
+NCCL ?= auto
+ifneq ($(and $(filter 1,$(CUDA)),$(filter-out 0,$(NCCL)),$(wildcard $(CUDA_HOME)/include/nccl.h)),)
 DIST_NCCL := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cuda/dist/*.c))
 NCCL_LDLIBS := -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lnccl \
     -lcudart_static -lrt -ldl -Wl,-rpath,$(CUDA_HOME)/lib64:$(CUDA_HOME)/lib
@@ -416,10 +417,12 @@ gpu: deps
 resources: deps
 	@$(MAKE) --no-print-directory CUDA=1 lib
 	@test/cuda/resources.sh build/cuda/obj/cuda
+# Its programs load no NCCL, which such a machine may lack.
 bundle: deps
-	@$(MAKE) --no-print-directory CUDA=1 all tests
-	@echo $(DEVICE_SUITES) > build/cuda/test/device-suites
-	@test/cuda/bundle.sh build/cuda $(BUNDLE)
+	@$(MAKE) --no-print-directory CUDA=1 NCCL=0 BUILD=build/bundled \
+	    LIB=build/bundled/lib all tests
+	@echo $(DEVICE_SUITES) > build/bundled/test/device-suites
+	@test/cuda/bundle.sh build/bundled $(BUNDLE)
 
 # Sanitizers: the same rules in a build folder of their own.
 asan: deps

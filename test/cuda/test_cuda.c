@@ -422,7 +422,7 @@ Suite *etx_suite_cuda(void)
     etx_test_add_loop(
         suite, "tracks in float16", test_cuda_half_tracks, N_SMALL);
     etx_test_add(suite, "other model", test_cuda_other_model);
-    etx_test_add(suite, "threads", test_cuda_threads);
+    etx_test_add_slow(suite, "threads", test_cuda_threads);
     etx_test_add(suite, "absent device", test_cuda_absent_device);
     tcase_set_tags(large, CHECKOP_LARGE);
     tcase_add_loop_test(large, test_cuda_same_graph, N_SMALL, N_EVENTS);
