@@ -9,11 +9,11 @@
 #include "base/status.h"
 
 enum etx_option_kind {
-    ETX_OPTION_INT,    /* int32_t between low and high */
-    ETX_OPTION_FLOAT,  /* float between low and high, finite */
-    ETX_OPTION_BOOL,   /* int32_t 0 or 1 from true or false */
-    ETX_OPTION_CHOICE, /* int32_t place in choices */
-    ETX_OPTION_INTS,   /* int32_t array of at most `capacity`, count beside */
+    ETX_OPTION_INT,     /* int32_t between low and high */
+    ETX_OPTION_FLOAT,   /* float between low and high, finite */
+    ETX_OPTION_BOOL,    /* int32_t 0 or 1 from true or false */
+    ETX_OPTION_CHOICE,  /* int32_t place in choices */
+    ETX_OPTION_INTS,    /* int32_t array of at most `capacity`, count beside */
     ETX_OPTION_CHOICES, /* the same, of places in choices */
     ETX_OPTION_JSON     /* const json_t *, borrowed: read by someone else */
 };

@@ -45,6 +45,10 @@ void etx_tensor_file_free(struct etx_tensor_file *file);
 const struct etx_tensor *etx_tensor_file_find(
     const struct etx_tensor_file *file, const char *name);
 
+/* A tensor of one dimension: data [n], borrowed. */
+struct etx_tensor etx_tensor_vector(
+    const char *name, enum etx_tensor_type type, int64_t n, const void *data);
+
 /* Write atomically: temporary file beside path, fsync, rename, fsync of the
  * folder. On error the old file is intact and nothing is left behind. */
 etx_status etx_tensor_file_write(const char *path, int64_t n_tensors,

@@ -12,6 +12,7 @@
 #include "io/tensor_types.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,19 @@ static int compare(const void *left, const void *right)
 static size_t n_bytes(const struct etx_tensor *tensor)
 {
     return (size_t)tensor->n_values * etx_tensor_types[tensor->type].size;
+}
+
+struct etx_tensor etx_tensor_vector(
+    const char *name, enum etx_tensor_type type, int64_t n, const void *data)
+{
+    struct etx_tensor tensor = {.type = (int32_t)type,
+        .n_dims = 1,
+        .dim = {n},
+        .n_values = n,
+        .data = data};
+
+    (void)snprintf(tensor.name, sizeof tensor.name, "%s", name);
+    return tensor;
 }
 
 /* The entry of a tensor in the header; NULL without memory. */

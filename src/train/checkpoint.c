@@ -16,7 +16,6 @@
 #include "train/hash.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define N_COUNTERS   11
@@ -130,25 +129,12 @@ static struct numbers get_numbers(const struct etx_trainer *trainer)
     return numbers;
 }
 
-static struct etx_tensor describe(
-    const char *name, int32_t type, int64_t n, const void *data)
-{
-    struct etx_tensor tensor = {.type = type,
-        .n_dims = 1,
-        .dim = {n},
-        .n_values = n,
-        .data = data};
-
-    (void)snprintf(tensor.name, sizeof tensor.name, "%s", name);
-    return tensor;
-}
-
 /* An array of the network's size, which a trainer may lack. */
 static void add_array(struct etx_tensor *tensor, int64_t *count,
     const struct etx_trainer *trainer, const char *name, const float *array)
 {
     if (array != NULL)
-        tensor[(*count)++] = describe(name, ETX_TENSOR_F32,
+        tensor[(*count)++] = etx_tensor_vector(name, ETX_TENSOR_F32,
             trainer->stage->network->n_values, array);
 }
 
@@ -163,13 +149,13 @@ static int64_t describe_tensors(struct etx_tensor *tensor,
 
     add_array(tensor, &count, trainer, "best", best->parameter);
     if (best->parameter != NULL)
-        tensor[count++] = describe("best_threshold", ETX_TENSOR_F32,
+        tensor[count++] = etx_tensor_vector("best_threshold", ETX_TENSOR_F32,
             n_thresholds(trainer), numbers->best_threshold);
-    tensor[count++] =
-        describe("counters", ETX_TENSOR_I64, N_COUNTERS, &numbers->counters);
+    tensor[count++] = etx_tensor_vector(
+        "counters", ETX_TENSOR_I64, N_COUNTERS, &numbers->counters);
     if (trainer->config.loss_scaling.initial > 0.0f)
-        tensor[count++] = describe("loss_scale", ETX_TENSOR_I64, N_LOSS_SCALE,
-            &numbers->loss_scales);
+        tensor[count++] = etx_tensor_vector("loss_scale", ETX_TENSOR_I64,
+            N_LOSS_SCALE, &numbers->loss_scales);
     add_array(tensor, &count, trainer, "m", trainer->m);
     add_array(tensor, &count, trainer, "parameter",
         trainer->stage->network->value);
@@ -179,9 +165,9 @@ static int64_t describe_tensors(struct etx_tensor *tensor,
     add_array(tensor, &count, trainer, "snapshot_v", snapshot->v);
     add_array(tensor, &count, trainer, "snapshot_v_max", snapshot->v_max);
     if (schema > 1)
-        tensor[count++] =
-            describe("state", ETX_TENSOR_I64, N_STATE, &numbers->state);
-    tensor[count++] = describe("threshold", ETX_TENSOR_F32,
+        tensor[count++] = etx_tensor_vector(
+            "state", ETX_TENSOR_I64, N_STATE, &numbers->state);
+    tensor[count++] = etx_tensor_vector("threshold", ETX_TENSOR_F32,
         n_thresholds(trainer), numbers->threshold);
     add_array(tensor, &count, trainer, "v", trainer->v);
     add_array(tensor, &count, trainer, "v_max", trainer->v_max);

@@ -13,7 +13,6 @@
 
 #include <math.h>
 
-#define COUNT(table) ((int32_t)(sizeof(table) / sizeof(table)[0]))
 #define LARGEST_INT 2147483647.0
 
 static const char *const decay_names[] = {"constant", "cosine", "step", NULL};
@@ -36,41 +35,6 @@ static const char *const teacher_names[] = {"score", "decision", NULL};
 static const char *const pt_target_names[] = {"log", "inverse", NULL};
 static const char *const precision_names[] = {"float32", "bf16", "fp16", NULL};
 static const char *const product_names[] = {"float32", "fp16", NULL};
-
-static struct etx_option int_option(
-    const char *key, int32_t *value, double low, double high)
-{
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_INT,
-        .value = value,
-        .low = low,
-        .high = high};
-}
-
-static struct etx_option float_option(
-    const char *key, float *value, double low, double high)
-{
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_FLOAT,
-        .value = value,
-        .low = low,
-        .high = high};
-}
-
-static struct etx_option bool_option(const char *key, int32_t *value)
-{
-    return (struct etx_option){
-        .key = key, .kind = ETX_OPTION_BOOL, .value = value};
-}
-
-static struct etx_option choice_option(
-    const char *key, int32_t *value, const char *const *choices)
-{
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_CHOICE,
-        .value = value,
-        .choices = choices};
-}
 
 static void set_defaults(struct etx_train_config *config)
 {
@@ -123,34 +87,35 @@ static etx_status read_schedule(
     struct etx_train_schedule *schedule, const json_t *json)
 {
     const struct etx_option options[] = {
-        int_option("steps", &schedule->n_steps, 1.0, LARGEST_INT),
-        int_option(
+        etx_option_int("steps", &schedule->n_steps, 1.0, LARGEST_INT),
+        etx_option_int(
             "warmup_steps", &schedule->n_warmup_steps, 0.0, LARGEST_INT),
-        int_option("warmup_epochs", &schedule->n_warmup_epochs, 0.0, 1e6),
-        float_option("learning_rate", &schedule->learning_rate, 0.0, 1e3),
-        float_option(
+        etx_option_int("warmup_epochs", &schedule->n_warmup_epochs, 0.0, 1e6),
+        etx_option_float("learning_rate", &schedule->learning_rate, 0.0, 1e3),
+        etx_option_float(
             "min_learning_rate", &schedule->min_learning_rate, 0.0, 1e3),
-        choice_option("decay", &schedule->decay, decay_names),
-        int_option("decay_every", &schedule->decay_every, 1.0, LARGEST_INT),
-        int_option("decay_epochs", &schedule->decay_epochs, 0.0, 1e6),
-        float_option("decay_factor", &schedule->decay_factor, 0.0, 1.0),
-        choice_option("scale_learning_rate", &schedule->scale, scale_names)};
+        etx_option_choice("decay", &schedule->decay, decay_names),
+        etx_option_int("decay_every", &schedule->decay_every, 1.0, LARGEST_INT),
+        etx_option_int("decay_epochs", &schedule->decay_epochs, 0.0, 1e6),
+        etx_option_float("decay_factor", &schedule->decay_factor, 0.0, 1.0),
+        etx_option_choice(
+            "scale_learning_rate", &schedule->scale, scale_names)};
 
-    return etx_options_read("schedule", json, options, COUNT(options));
+    return etx_options_read("schedule", json, options, ETX_N_OPTIONS(options));
 }
 
 static etx_status read_optimiser(
     struct etx_train_optimiser *optimiser, const json_t *json)
 {
     const struct etx_option options[] = {
-        float_option("beta1", &optimiser->beta1, 0.0, 0.999999),
-        float_option("beta2", &optimiser->beta2, 0.0, 0.999999),
-        float_option("eps", &optimiser->eps, 1e-30, 1.0),
-        float_option("weight_decay", &optimiser->weight_decay, 0.0, 1e3),
-        float_option("gradient_clip", &optimiser->gradient_clip, 0.0, 1e30),
-        bool_option("amsgrad", &optimiser->amsgrad)};
+        etx_option_float("beta1", &optimiser->beta1, 0.0, 0.999999),
+        etx_option_float("beta2", &optimiser->beta2, 0.0, 0.999999),
+        etx_option_float("eps", &optimiser->eps, 1e-30, 1.0),
+        etx_option_float("weight_decay", &optimiser->weight_decay, 0.0, 1e3),
+        etx_option_float("gradient_clip", &optimiser->gradient_clip, 0.0, 1e30),
+        etx_option_bool("amsgrad", &optimiser->amsgrad)};
 
-    return etx_options_read("optimiser", json, options, COUNT(options));
+    return etx_options_read("optimiser", json, options, ETX_N_OPTIONS(options));
 }
 
 /* Weights of true pairs mean nothing to a cascade, which learns from scores. */
@@ -158,105 +123,111 @@ static etx_status read_truth(
     struct etx_train_truth *truth, const json_t *json, int32_t stage)
 {
     const struct etx_option options[] = {
-        float_option("min_pt", &truth->min_pt, 0.0, 1e6),
-        choice_option("pairs", &truth->pairs, pair_names),
-        float_option("max_eta", &truth->max_eta, 0.0, 1e3),
-        int_option("min_hits", &truth->min_hits, 0.0, LARGEST_INT),
-        bool_option("drop_noise", &truth->drop_noise),
-        float_option(
+        etx_option_float("min_pt", &truth->min_pt, 0.0, 1e6),
+        etx_option_choice("pairs", &truth->pairs, pair_names),
+        etx_option_float("max_eta", &truth->max_eta, 0.0, 1e3),
+        etx_option_int("min_hits", &truth->min_hits, 0.0, LARGEST_INT),
+        etx_option_bool("drop_noise", &truth->drop_noise),
+        etx_option_float(
             "background_min_pt", &truth->background_min_pt, 0.0, 1e6),
-        float_option("low_pt_weight", &truth->low_pt_weight, 0.0, 1e3),
-        choice_option(
+        etx_option_float("low_pt_weight", &truth->low_pt_weight, 0.0, 1e3),
+        etx_option_choice(
             "same_particle", &truth->same_particle, same_particle_names),
-        float_option(
+        etx_option_float(
             "displaced_radius", &truth->displaced_radius, 0.0, 1e6),
-        float_option(
+        etx_option_float(
             "displaced_weight", &truth->displaced_weight, 0.0, 1e3)};
 
     return etx_options_read("truth", json, options,
-        stage == ETX_TRAIN_CASCADE ? COUNT(options) - 4 : COUNT(options));
+        ETX_N_OPTIONS(options) - (stage == ETX_TRAIN_CASCADE ? 4 : 0));
 }
 
 static etx_status read_sampling(struct etx_train_sampling *sampling,
     const json_t *json, int32_t stage)
 {
     const struct etx_option hits =
-        int_option("hits", &sampling->n_hits, 0.0, LARGEST_INT);
+        etx_option_int("hits", &sampling->n_hits, 0.0, LARGEST_INT);
     const struct etx_option eta =
-        float_option("eta_window", &sampling->eta_window, 0.001, 1.0);
+        etx_option_float("eta_window", &sampling->eta_window, 0.001, 1.0);
     const struct etx_option graphs =
-        int_option("graphs", &sampling->n_graphs, 1.0, 1e4);
+        etx_option_int("graphs", &sampling->n_graphs, 1.0, 1e4);
     const struct etx_option order =
-        choice_option("order", &sampling->order, order_names);
+        etx_option_choice("order", &sampling->order, order_names);
     const struct etx_option edges =
-        int_option("edges", &sampling->n_edges, 0.0, LARGEST_INT);
+        etx_option_int("edges", &sampling->n_edges, 0.0, LARGEST_INT);
     const struct etx_option cache =
-        int_option("cache_mib", &sampling->cache_mib, 0.0, 1e8);
+        etx_option_int("cache_mib", &sampling->cache_mib, 0.0, 1e8);
     const struct etx_option embedding[] = {hits, eta, graphs, order,
-        int_option("queries", &sampling->n_queries, 1.0, 1e6),
-        choice_option("queries_from", &sampling->queries_from, query_names),
-        int_option("neighbours", &sampling->n_neighbours, 0.0, 1e6),
-        int_option("other", &sampling->n_other, 0.0, 1e6),
-        int_option("pool", &sampling->n_pool, 0.0, LARGEST_INT),
-        float_option("search_radius", &sampling->search_radius, 1e-9, 1e9),
-        int_option("random_pairs", &sampling->n_random, 0.0, LARGEST_INT),
-        bool_option(
+        etx_option_int("queries", &sampling->n_queries, 1.0, 1e6),
+        etx_option_choice("queries_from", &sampling->queries_from, query_names),
+        etx_option_int("neighbours", &sampling->n_neighbours, 0.0, 1e6),
+        etx_option_int("other", &sampling->n_other, 0.0, 1e6),
+        etx_option_int("pool", &sampling->n_pool, 0.0, LARGEST_INT),
+        etx_option_float("search_radius", &sampling->search_radius, 1e-9, 1e9),
+        etx_option_int("random_pairs", &sampling->n_random, 0.0, LARGEST_INT),
+        etx_option_bool(
             "random_from_queries", &sampling->random_from_queries),
-        bool_option("count_true_twice", &sampling->count_true_twice)};
+        etx_option_bool("count_true_twice", &sampling->count_true_twice)};
     const struct etx_option filter[] = {hits, eta, graphs, order, edges, cache,
-        float_option("false_per_true", &sampling->false_per_true, 0.0, 1e6),
-        float_option("hard_share", &sampling->hard_share, 0.0, 1.0),
-        float_option("hard_cut", &sampling->hard_cut, 0.0, 1.0),
-        int_option("chunk_edges", &sampling->chunk_edges, 0.0, LARGEST_INT)};
+        etx_option_float("false_per_true", &sampling->false_per_true, 0.0, 1e6),
+        etx_option_float("hard_share", &sampling->hard_share, 0.0, 1.0),
+        etx_option_float("hard_cut", &sampling->hard_cut, 0.0, 1.0),
+        etx_option_int(
+            "chunk_edges", &sampling->chunk_edges, 0.0, LARGEST_INT)};
     const struct etx_option gnn[] = {hits, eta, graphs, order, edges, cache};
 
     if (stage == ETX_TRAIN_EMBEDDING)
-        return etx_options_read("sampling", json, embedding, COUNT(embedding));
+        return etx_options_read(
+            "sampling", json, embedding, ETX_N_OPTIONS(embedding));
     if (stage == ETX_TRAIN_FILTER)
-        return etx_options_read("sampling", json, filter, COUNT(filter));
+        return etx_options_read(
+            "sampling", json, filter, ETX_N_OPTIONS(filter));
     if (stage == ETX_TRAIN_CASCADE)
-        return etx_options_read("sampling", json, filter, COUNT(filter) - 1);
-    return etx_options_read("sampling", json, gnn, COUNT(gnn));
+        return etx_options_read(
+            "sampling", json, filter, ETX_N_OPTIONS(filter) - 1);
+    return etx_options_read("sampling", json, gnn, ETX_N_OPTIONS(gnn));
 }
 
 static etx_status read_loss(
     struct etx_train_loss *loss, const json_t *json, int32_t stage)
 {
     const struct etx_option positive =
-        float_option("positive_weight", &loss->positive_weight, 0.0, 1e6);
+        etx_option_float("positive_weight", &loss->positive_weight, 0.0, 1e6);
     const struct etx_option average =
-        choice_option("average", &loss->average, average_names);
+        etx_option_choice("average", &loss->average, average_names);
     const struct etx_option contrastive[] = {positive, average,
-        choice_option("hinge", &loss->hinge, hinge_names),
-        float_option("margin", &loss->margin, 1e-6, 1e6)};
+        etx_option_choice("hinge", &loss->hinge, hinge_names),
+        etx_option_float("margin", &loss->margin, 1e-6, 1e6)};
     const struct etx_option distilled[] = {positive, average,
-        choice_option("teacher", &loss->teacher, teacher_names)};
+        etx_option_choice("teacher", &loss->teacher, teacher_names)};
     const struct etx_option edges[] = {positive, average,
-        choice_option("reduction", &loss->reduction, reduction_names),
-        float_option("focal_gamma", &loss->focal_gamma, 0.0, 100.0),
-        float_option("hit_weight", &loss->hit_weight, 0.0, 1e9),
-        float_option("pt_weight", &loss->pt_weight, 0.0, 1e6),
-        choice_option("pt_target", &loss->pt_target, pt_target_names)};
+        etx_option_choice("reduction", &loss->reduction, reduction_names),
+        etx_option_float("focal_gamma", &loss->focal_gamma, 0.0, 100.0),
+        etx_option_float("hit_weight", &loss->hit_weight, 0.0, 1e9),
+        etx_option_float("pt_weight", &loss->pt_weight, 0.0, 1e6),
+        etx_option_choice("pt_target", &loss->pt_target, pt_target_names)};
 
     if (stage == ETX_TRAIN_EMBEDDING)
         return etx_options_read(
-            "loss", json, contrastive, COUNT(contrastive));
+            "loss", json, contrastive, ETX_N_OPTIONS(contrastive));
     if (stage == ETX_TRAIN_CASCADE)
-        return etx_options_read("loss", json, distilled, COUNT(distilled));
+        return etx_options_read(
+            "loss", json, distilled, ETX_N_OPTIONS(distilled));
     return etx_options_read("loss", json, edges,
-        stage == ETX_TRAIN_GNN ? COUNT(edges) : COUNT(edges) - 2);
+        ETX_N_OPTIONS(edges) - (stage == ETX_TRAIN_GNN ? 0 : 2));
 }
 
 static etx_status read_augmentation(
     struct etx_train_augmentation *augmentation, const json_t *json)
 {
     const struct etx_option options[] = {
-        bool_option("rotate_phi", &augmentation->rotate_phi),
-        bool_option("reflect_z", &augmentation->reflect_z),
-        bool_option("reflect_y", &augmentation->reflect_y),
-        bool_option("reflect_x", &augmentation->reflect_x)};
+        etx_option_bool("rotate_phi", &augmentation->rotate_phi),
+        etx_option_bool("reflect_z", &augmentation->reflect_z),
+        etx_option_bool("reflect_y", &augmentation->reflect_y),
+        etx_option_bool("reflect_x", &augmentation->reflect_x)};
 
-    return etx_options_read("augmentation", json, options, COUNT(options));
+    return etx_options_read(
+        "augmentation", json, options, ETX_N_OPTIONS(options));
 }
 
 /* Nothing measures the loss of an embedding, nor its AUC. */
@@ -265,15 +236,15 @@ static etx_status read_validation(struct etx_train_validation *validation,
 {
     const int is_embedding = stage == ETX_TRAIN_EMBEDDING;
     const struct etx_option options[] = {
-        float_option(
+        etx_option_float(
             "target_efficiency", &validation->target_efficiency, 0.0, 1.0),
-        choice_option("criterion", &validation->criterion, criterion_names),
-        bool_option("keep_best", &validation->keep_best),
-        int_option("patience", &validation->patience, 0.0, LARGEST_INT),
-        float_option("min_delta", &validation->min_delta, 0.0, 1e9),
-        float_option("radius", &validation->radius, 0.0, 1e9)};
+        etx_option_choice("criterion", &validation->criterion, criterion_names),
+        etx_option_bool("keep_best", &validation->keep_best),
+        etx_option_int("patience", &validation->patience, 0.0, LARGEST_INT),
+        etx_option_float("min_delta", &validation->min_delta, 0.0, 1e9),
+        etx_option_float("radius", &validation->radius, 0.0, 1e9)};
     const etx_status status = etx_options_read("validation", json, options,
-        is_embedding ? COUNT(options) : COUNT(options) - 1);
+        ETX_N_OPTIONS(options) - (is_embedding ? 0 : 1));
 
     if (status == ETX_OK && is_embedding &&
         validation->criterion < ETX_CRITERION_EFFICIENCY)
@@ -287,13 +258,13 @@ static etx_status read_stability(
     struct etx_train_stability *stability, const json_t *json)
 {
     const struct etx_option options[] = {
-        float_option("spike_factor", &stability->spike_factor, 0.0, 1e9),
-        int_option("spike_window", &stability->spike_window, 1.0, 1e6),
-        int_option(
+        etx_option_float("spike_factor", &stability->spike_factor, 0.0, 1e9),
+        etx_option_int("spike_window", &stability->spike_window, 1.0, 1e6),
+        etx_option_int(
             "snapshot_every", &stability->snapshot_every, 1.0, LARGEST_INT),
-        int_option("most_rollbacks", &stability->most_rollbacks, 0.0, 1e6)};
+        etx_option_int("most_rollbacks", &stability->most_rollbacks, 0.0, 1e6)};
     const etx_status status =
-        etx_options_read("stability", json, options, COUNT(options));
+        etx_options_read("stability", json, options, ETX_N_OPTIONS(options));
 
     if (status == ETX_OK && stability->spike_factor > 0.0f &&
         stability->spike_factor <= 1.0f)
@@ -324,19 +295,20 @@ static etx_status read_memory(
     struct etx_train_memory *memory, const json_t *json)
 {
     const struct etx_option options[] = {
-        bool_option("checkpointing", &memory->checkpointing),
-        choice_option("precision", &memory->precision, precision_names)};
+        etx_option_bool("checkpointing", &memory->checkpointing),
+        etx_option_choice("precision", &memory->precision, precision_names)};
 
-    return etx_options_read("memory", json, options, COUNT(options));
+    return etx_options_read("memory", json, options, ETX_N_OPTIONS(options));
 }
 
 static etx_status read_arithmetic(
     struct etx_train_arithmetic *arithmetic, const json_t *json)
 {
     const struct etx_option options[] = {
-        choice_option("products", &arithmetic->products, product_names)};
+        etx_option_choice("products", &arithmetic->products, product_names)};
 
-    return etx_options_read("arithmetic", json, options, COUNT(options));
+    return etx_options_read(
+        "arithmetic", json, options, ETX_N_OPTIONS(options));
 }
 
 /* Powers of two alone change no gradient by a rounding. */
@@ -344,11 +316,11 @@ static etx_status read_loss_scaling(
     struct etx_train_loss_scaling *scaling, const json_t *json)
 {
     const struct etx_option options[] = {
-        float_option("initial", &scaling->initial, 0.0, 0x1p126),
-        int_option(
+        etx_option_float("initial", &scaling->initial, 0.0, 0x1p126),
+        etx_option_int(
             "double_every", &scaling->double_every, 1.0, LARGEST_INT)};
     const etx_status status =
-        etx_options_read("loss_scaling", json, options, COUNT(options));
+        etx_options_read("loss_scaling", json, options, ETX_N_OPTIONS(options));
     int exponent;
 
     if (status == ETX_OK && scaling->initial != 0.0f &&

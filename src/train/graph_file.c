@@ -17,19 +17,6 @@
 
 #define MAX_TENSORS 3
 
-static struct etx_tensor describe(
-    const char *name, int32_t type, int64_t n, const void *data)
-{
-    struct etx_tensor tensor = {.type = type,
-        .n_dims = 1,
-        .dim = {n},
-        .n_values = n,
-        .data = data};
-
-    (void)snprintf(tensor.name, sizeof tensor.name, "%s", name);
-    return tensor;
-}
-
 etx_status etx_graph_file_write(const char *path,
     const struct etx_graph *graph, const struct etx_graph_mark *mark)
 {
@@ -41,11 +28,11 @@ etx_status etx_graph_file_write(const char *path,
     json_t *metadata;
     etx_status status;
 
-    tensor[n++] = describe("dst", ETX_TENSOR_U8, n_bytes, graph->dst);
+    tensor[n++] = etx_tensor_vector("dst", ETX_TENSOR_U8, n_bytes, graph->dst);
     if (graph->score != NULL)
-        tensor[n++] =
-            describe("score", ETX_TENSOR_F32, graph->n_edges, graph->score);
-    tensor[n++] = describe("src", ETX_TENSOR_U8, n_bytes, graph->src);
+        tensor[n++] = etx_tensor_vector(
+            "score", ETX_TENSOR_F32, graph->n_edges, graph->score);
+    tensor[n++] = etx_tensor_vector("src", ETX_TENSOR_U8, n_bytes, graph->src);
     etx_tensor_checksum(checksum, n, tensor);
     etx_hash_text(hash, mark->hash);
     metadata = json_pack("{s:s, s:s, s:s}", "etx.graph", "1", "etx.checksum",

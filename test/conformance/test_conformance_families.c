@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "network_fixture.h"
+#include "support.h"
 
 #include <check.h>
 #include <math.h>
@@ -192,7 +193,7 @@ Suite *etx_suite_conformance_families(void)
     Suite *suite = suite_create("conformance_families");
     TCase *some = tcase_create("some networks");
 
-    tcase_set_timeout(some, 60);
+    etx_test_set_timeout(some, 60);
     tcase_add_test(some, test_families_filter_blocks);
     tcase_add_test(some, test_families_doubled);
     tcase_add_test(some, test_families_memory);

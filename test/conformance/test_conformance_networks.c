@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "network_fixture.h"
+#include "support.h"
 
 #include "base/cpu.h"
 
@@ -419,7 +420,7 @@ Suite *etx_suite_conformance_networks(void)
     TCase *all = tcase_create("all networks");
     const int32_t n = network_n_cases();
 
-    tcase_set_timeout(each, 60);
+    etx_test_set_timeout(each, 60);
     tcase_add_loop_test(each, test_networks_gradient, 0, n);
     tcase_add_loop_test(each, test_networks_gradient_adds, 0, n);
     tcase_add_loop_test(each, test_networks_threads, 0, n);

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "network_fixture.h"
+#include "support.h"
 
 #include <check.h>
 #include <math.h>
@@ -312,7 +313,7 @@ Suite *etx_suite_conformance_options(void)
     Suite *suite = suite_create("conformance_options");
     TCase *tests = tcase_create("options");
 
-    tcase_set_timeout(tests, 30);
+    etx_test_set_timeout(tests, 30);
     tcase_add_loop_test(tests, test_options_parameter_count, 0,
         (int)(sizeof counts / sizeof counts[0]));
     tcase_add_loop_test(tests, test_options_parameters, 0, network_n_cases());

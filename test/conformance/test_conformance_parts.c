@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "network_fixture.h"
+#include "support.h"
 #include "part_threads.h"
 
 #include "arch/halo.h"
@@ -277,7 +278,7 @@ Suite *etx_suite_conformance_parts(void)
     TCase *each = tcase_create("each network");
     TCase *some = tcase_create("some networks");
 
-    tcase_set_timeout(each, 60);
+    etx_test_set_timeout(each, 60);
     tcase_add_loop_test(each, test_parts_networks, 0, network_n_cases());
     suite_add_tcase(suite, each);
     tcase_add_test(some, test_parts_refusals);

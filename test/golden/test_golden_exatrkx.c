@@ -476,7 +476,7 @@ Suite *etx_suite_golden_exatrkx(void)
 
     etx_test_add(suite, "lrt_gnn", test_golden_lrt_gnn);
     etx_test_add(suite, "trackml_gnn", test_golden_trackml_gnn);
-    tcase_set_timeout(filter, 300); /* 5 GFLOP, without SIMD minutes */
+    etx_test_set_timeout(filter, 300); /* 5 GFLOP, without SIMD minutes */
     tcase_add_test(filter, test_golden_trackml_filter);
     suite_add_tcase(suite, filter);
     /* At ETX_CPU_BEST and ETX_CPU_REF. */

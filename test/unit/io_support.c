@@ -39,7 +39,7 @@ TCase *io_case(const char *name)
 {
     TCase *tests = tcase_create(name);
 
-    tcase_set_timeout(tests, 60.0);
+    etx_test_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, make_folder, remove_folder);
     return tests;
 }

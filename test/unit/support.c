@@ -36,12 +36,21 @@ static struct {
     int64_t failing; /* -1 = none */
 } allocator;
 
+void etx_test_set_timeout(TCase *test_case, int seconds)
+{
+    const char *asked = getenv("CK_DEFAULT_TIMEOUT");
+    const long least = asked == NULL ? 0 : strtol(asked, NULL, 10);
+
+    tcase_set_timeout(
+        test_case, least > seconds ? (double)least : (double)seconds);
+}
+
 static void add_case(
     Suite *suite, const char *name, const TTest *test, int n_rows, int seconds)
 {
     TCase *test_case = tcase_create(name);
 
-    tcase_set_timeout(test_case, seconds);
+    etx_test_set_timeout(test_case, seconds);
     tcase_add_loop_test(test_case, test, 0, n_rows);
     suite_add_tcase(suite, test_case);
 }
@@ -64,7 +73,13 @@ void etx_test_add_slow(Suite *suite, const char *name, const TTest *test)
 
 void etx_test_skip(const char *name, const char *reason)
 {
-    printf("SKIPPED %s: %s\n", name, reason);
+    const size_t length = strlen(name);
+    /* Check calls the function of a test NAME_fn. */
+    const int has_suffix =
+        length > 3 && strcmp(name + length - 3, "_fn") == 0;
+
+    printf("SKIPPED %.*s: %s\n", (int)(length - (has_suffix ? 3 : 0)), name,
+        reason);
     fflush(stdout);
 }
 

@@ -46,6 +46,10 @@ void etx_test_add_loop(
  * slow down. */
 void etx_test_add_slow(Suite *suite, const char *name, const TTest *test);
 
+/* So many seconds for each test of a case, or CK_DEFAULT_TIMEOUT where that is
+ * more: a busy machine is slow, not wrong. */
+void etx_test_set_timeout(TCase *test_case, int seconds);
+
 /* Say that a test did not run, and why. */
 void etx_test_skip(const char *name, const char *reason);
 

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/comm.h"
+#include "support.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -311,7 +312,7 @@ Suite *etx_suite_dist_comm(void)
     Suite *suite = suite_create("dist_comm");
     TCase *tests = tcase_create("dist_comm");
 
-    tcase_set_timeout(tests, 60.0);
+    etx_test_set_timeout(tests, 60);
     tcase_add_loop_test(tests, test_dist_comm_operations, 0,
         (int)(sizeof bodies / sizeof *bodies));
     tcase_add_test(tests, test_dist_comm_statistics);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "train/slices.h"
+#include "support.h"
 #include "train_bench.h"
 
 /* ------------------------------------------------------------- the tree -- */
@@ -243,7 +244,7 @@ Suite *etx_suite_dist_team(void)
     Suite *suite = suite_create("dist_team");
     TCase *tests = tcase_create("dist_team");
 
-    tcase_set_timeout(tests, 60.0);
+    etx_test_set_timeout(tests, 60);
     tcase_add_test(tests, test_dist_team_gradient_sum);
     tcase_add_loop_test(tests, test_dist_team_first_step_agrees, 0, 2);
     tcase_add_test(tests, test_dist_team_validations_meet);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support.h"
 #include "train_bench.h"
 
 #define MAX_RANKS 8
@@ -440,7 +441,7 @@ Suite *etx_suite_dist_training(void)
     Suite *suite = suite_create("dist_training");
     TCase *tests = tcase_create("dist_training");
 
-    tcase_set_timeout(tests, 60.0);
+    etx_test_set_timeout(tests, 60);
     tcase_add_loop_test(
         tests, test_dist_training_same_bits_on_any_ranks, 0, N_STAGES);
     tcase_add_loop_test(tests, test_dist_training_empty_ranks, 0, N_STAGES);

@@ -246,7 +246,7 @@ Suite *etx_suite_train_cache(void)
     Suite *suite = suite_create("train_cache");
     TCase *tests = tcase_create("train_cache");
 
-    tcase_set_timeout(tests, 60.0);
+    etx_test_set_timeout(tests, 60);
     tcase_add_loop_test(tests, test_train_cache_same_bits, ETX_TRAIN_FILTER,
         ETX_N_TRAIN_STAGES);
     tcase_add_test(tests, test_train_cache_damaged);

@@ -472,7 +472,7 @@ Suite *etx_suite_train_sampling(void)
     Suite *suite = suite_create("train_sampling");
     TCase *tests = tcase_create("train_sampling");
 
-    tcase_set_timeout(tests, 60.0);
+    etx_test_set_timeout(tests, 60);
     tcase_add_loop_test(tests, test_train_sampling_epochs, 0, 2);
     tcase_add_test(tests, test_train_sampling_buckets_balance);
     tcase_add_test(tests, test_train_sampling_drawn);

@@ -294,7 +294,7 @@ Suite *etx_suite_train_stability(void)
     Suite *suite = suite_create("train_stability");
     TCase *tests = tcase_create("train_stability");
 
-    tcase_set_timeout(tests, 60.0);
+    etx_test_set_timeout(tests, 60);
     tcase_add_test(tests, test_train_stability_goes_back);
     tcase_add_test(tests, test_train_stability_draws_anew);
     tcase_add_test(tests, test_train_stability_gives_up);

@@ -4,6 +4,7 @@
 #include "train/trainer.h"
 
 #include "train/hash.h"
+#include "support.h"
 #include "train_bench.h"
 
 #include <check.h>
@@ -401,7 +402,7 @@ Suite *etx_suite_train_steps(void)
     Suite *suite = suite_create("train_steps");
     TCase *tests = tcase_create("train_steps");
 
-    tcase_set_timeout(tests, 60.0);
+    etx_test_set_timeout(tests, 60);
     tcase_add_loop_test(tests, test_train_steps_gradient, 0, N_STAGES);
     tcase_add_loop_test(tests, test_train_steps_loss_falls, 0, N_STAGES);
     tcase_add_loop_test(
