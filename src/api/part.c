@@ -103,15 +103,11 @@ const int64_t *etx_graph_part_received(const etx_graph_part *part)
 }
 
 static etx_status check_network(
-    const char *function, const etx_context *context, const etx_model *model)
+    const char *function, const etx_model *model)
 {
     if (model->gnn.network == NULL)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: the model has no graph neural network", function);
-    if (context->stream->place != NULL)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "%s: the context is on a device, but parts run on the CPU only",
-            function);
     return etx_halo_check(model->gnn.network);
 }
 
@@ -134,7 +130,7 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
     ETX_CHECK(etx_check_array(__func__, "scores", scores,
         part->graph->n_edges, alignof(float)));
     ETX_CHECK(check_hits(__func__, part->whole_nodes, event));
-    ETX_CHECK(check_network(__func__, context, model));
+    ETX_CHECK(check_network(__func__, model));
     ETX_CHECK(etx_stage_score_part(
         scores, context, model, part, event, &known));
 done:

@@ -12,22 +12,26 @@
 #include "base/check.h"
 #include "base/status.h"
 
-#include <string.h>
-
-/* Rows on their way: a list of each side, by part. */
+/* Rows on their way: a list of each side, by part. What the exchange reads and
+ * writes is on the host; rows of a network are where the context computes. */
 struct side {
     int64_t n_rows;
     const int64_t *n;   /* [n_parts] rows */
     const int32_t *row; /* [n_rows] */
-    float *data;        /* [n_rows, width] in scratch */
-    int64_t *n_values;  /* [n_parts] in scratch */
+    float *data;        /* [n_rows, width] in scratch of the host */
+    int64_t *n_values;  /* [n_parts] in scratch of the host */
 };
+
+static struct etx_arena *host_arena(struct etx_context *context)
+{
+    return etx_host_of(context)->stream->arena;
+}
 
 static etx_status take_side(struct side *side, struct etx_context *context,
     int32_t n_parts, int32_t width)
 {
     etx_status status = ETX_OK;
-    struct etx_arena *arena = context->stream->arena;
+    struct etx_arena *arena = host_arena(context);
 
     ETX_CHECK(etx_arena_take(&side->data, arena, side->n_rows * width,
         sizeof *side->data, "rows of the halo"));
@@ -35,6 +39,61 @@ static etx_status take_side(struct side *side, struct etx_context *context,
         sizeof *side->n_values, "rows of the halo"));
     for (int32_t q = 0; q < n_parts; q++)
         side->n_values[q] = side->n[q] * width;
+done:
+    return status;
+}
+
+/* *out [n]: values of the host in scratch where the context computes. */
+static etx_status bring_rows(
+    float **out, struct etx_context *context, const float *values, int64_t n)
+{
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_arena_take(out, context->stream->arena, n, sizeof **out,
+        "rows of the halo"));
+    ETX_CHECK(etx_place_put(
+        context->stream->place, *out, values, n, sizeof **out));
+done:
+    return status;
+}
+
+/* The same for the places of rows; on the CPU they are used as they are. */
+static etx_status bring_places(
+    const int32_t **out, struct etx_context *context, const struct side *side)
+{
+    etx_status status = ETX_OK;
+    int32_t *copy = NULL;
+
+    *out = side->row;
+    if (context->stream->place == NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_arena_take(&copy, context->stream->arena, side->n_rows,
+        sizeof *copy, "rows of the halo"));
+    ETX_CHECK(etx_place_put(context->stream->place, copy, side->row,
+        side->n_rows, sizeof *copy));
+    *out = copy;
+done:
+    return status;
+}
+
+/* side->data = its rows. */
+static etx_status read_side(const struct side *side,
+    struct etx_context *context, const float *rows, int32_t width)
+{
+    etx_status status = ETX_OK;
+    const struct etx_place *place = context->stream->place;
+    const int64_t n = side->n_rows * width;
+    struct etx_gather_args args = {
+        .n_rows = side->n_rows, .width = width, .x = rows, .y = side->data};
+
+    ETX_CHECK(bring_places(&args.index, context, side));
+    if (place != NULL)
+        ETX_CHECK(etx_arena_take(&args.y, context->stream->arena, n,
+            sizeof *args.y, "rows of the halo"));
+    ETX_CHECK(context->ops->gather(context->stream, &args));
+    if (place != NULL)
+        ETX_CHECK(
+            etx_place_get(place, side->data, args.y, n, sizeof *args.y));
 done:
     return status;
 }
@@ -47,16 +106,49 @@ static etx_status swap(struct side *to, struct side *from,
     etx_status status = ETX_OK;
     const etx_part_exchange *exchange = halo->exchange;
     const int32_t n_parts = halo->part->n_parts;
-    const size_t bytes = (size_t)width * sizeof *rows;
 
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(take_side(to, context, n_parts, width));
     ETX_CHECK(take_side(from, context, n_parts, width));
-    for (int64_t k = 0; k < from->n_rows; k++)
-        memcpy(from->data + k * width,
-            rows + (int64_t)from->row[k] * width, bytes);
+    ETX_CHECK(read_side(from, context, rows, width));
     ETX_CHECK(exchange->swap(exchange->user, to->data, to->n_values,
         from->data, from->n_values));
+done:
+    return status;
+}
+
+/* The rows of side become data [n_rows, width], which is where the context
+ * computes. */
+static etx_status write_side(const struct side *side,
+    struct etx_context *context, float *rows, const float *data, int32_t width)
+{
+    etx_status status = ETX_OK;
+    struct etx_scatter_args args = {
+        .n_rows = side->n_rows, .width = width, .x = data, .y = rows};
+
+    ETX_CHECK(bring_places(&args.index, context, side));
+    ETX_CHECK(context->ops->scatter(context->stream, &args));
+done:
+    return status;
+}
+
+/* data is added to the rows of side, one part after the other: several may
+ * have the same row. */
+static etx_status add_side(const struct side *side,
+    struct etx_context *context, float *rows, const float *data,
+    int32_t n_parts, int32_t width)
+{
+    etx_status status = ETX_OK;
+    struct etx_scatter_args args = {
+        .width = width, .add = 1, .x = data, .y = rows};
+
+    ETX_CHECK(bring_places(&args.index, context, side));
+    for (int32_t q = 0; q < n_parts; q++) {
+        args.n_rows = side->n[q];
+        ETX_CHECK(context->ops->scatter(context->stream, &args));
+        args.x += side->n[q] * width;
+        args.index += side->n[q];
+    }
 done:
     return status;
 }
@@ -75,26 +167,41 @@ static struct side halo_side(const struct etx_graph_part *part)
         .row = part->received_row};
 }
 
+/* Scratch of the host and of the context, to go back to. */
+struct marks {
+    struct etx_arena_mark host, there;
+};
+
+static struct marks mark(struct etx_context *context)
+{
+    return (struct marks){.host = etx_arena_mark(host_arena(context)),
+        .there = etx_arena_mark(context->stream->arena)};
+}
+
+static void reset(struct etx_context *context, struct marks marks)
+{
+    etx_arena_reset(context->stream->arena, marks.there);
+    etx_arena_reset(host_arena(context), marks.host);
+}
+
 etx_status etx_halo_update(struct etx_context *context,
     const struct etx_graph *graph, float *rows, int32_t width)
 {
     etx_status status = ETX_OK;
-    struct etx_arena *arena = context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const size_t bytes = (size_t)width * sizeof *rows;
+    const struct marks marks = mark(context);
     struct side own;
     struct side halo;
+    float *data = NULL;
 
     if (graph->halo == NULL)
         return ETX_OK;
     own = own_side(graph->halo->part);
     halo = halo_side(graph->halo->part);
     ETX_CHECK(swap(&halo, &own, context, graph->halo, rows, width));
-    for (int64_t k = 0; k < halo.n_rows; k++)
-        memcpy(rows + (int64_t)halo.row[k] * width, halo.data + k * width,
-            bytes);
+    ETX_CHECK(bring_rows(&data, context, halo.data, halo.n_rows * width));
+    ETX_CHECK(write_side(&halo, context, rows, data, width));
 done:
-    etx_arena_reset(arena, mark);
+    reset(context, marks);
     return status;
 }
 
@@ -102,25 +209,27 @@ etx_status etx_halo_return(struct etx_context *context,
     const struct etx_graph *graph, float *d_rows, int32_t width)
 {
     etx_status status = ETX_OK;
-    struct etx_arena *arena = context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const size_t bytes = (size_t)width * sizeof *d_rows;
+    const struct marks marks = mark(context);
+    struct etx_fill_args zeros = {.value = 0.0f};
     struct side own;
     struct side halo;
+    float *data = NULL;
 
     if (graph->halo == NULL)
         return ETX_OK;
     own = own_side(graph->halo->part);
     halo = halo_side(graph->halo->part);
     ETX_CHECK(swap(&own, &halo, context, graph->halo, d_rows, width));
-    for (int64_t k = 0; k < halo.n_rows; k++)
-        memset(d_rows + (int64_t)halo.row[k] * width, 0, bytes);
-    for (int64_t k = 0; k < own.n_rows; k++)
-        for (int32_t c = 0; c < width; c++)
-            d_rows[(int64_t)own.row[k] * width + c] +=
-                own.data[k * width + c];
+    zeros.n = halo.n_rows * width;
+    ETX_CHECK(etx_arena_take(&zeros.y, context->stream->arena, zeros.n,
+        sizeof *zeros.y, "rows of the halo"));
+    ETX_CHECK(context->ops->fill(context->stream, &zeros));
+    ETX_CHECK(write_side(&halo, context, d_rows, zeros.y, width));
+    ETX_CHECK(bring_rows(&data, context, own.data, own.n_rows * width));
+    ETX_CHECK(add_side(&own, context, d_rows, data,
+        graph->halo->part->n_parts, width));
 done:
-    etx_arena_reset(arena, mark);
+    reset(context, marks);
     return status;
 }
 

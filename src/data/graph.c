@@ -183,65 +183,6 @@ done:
     return status;
 }
 
-/* place [2 * n_edges]: per node, edges into it and edges out of it both lie
- * by ascending other end, so the doubled edges into it are a merge of two
- * lists. Of equal ones the edge comes before the reverse. */
-static void merge_directions(int32_t *place, const struct etx_graph *graph)
-{
-    int32_t next = 0;
-
-    for (int64_t i = 0; i < graph->n_nodes; i++) {
-        int64_t in = graph->in_offset[i];
-        int64_t out = graph->out_offset[i];
-
-        while (in < graph->in_offset[i + 1] || out < graph->out_offset[i + 1]) {
-            const int32_t reverse =
-                out < graph->out_offset[i + 1] ? graph->out_edge[out] : -1;
-
-            if (reverse < 0 || (in < graph->in_offset[i + 1] &&
-                                   graph->src[in] <= graph->dst[reverse])) {
-                place[in++] = next++;
-            } else {
-                place[graph->n_edges + reverse] = next++;
-                out++;
-            }
-        }
-    }
-}
-
-etx_status etx_graph_double(
-    struct etx_graph **out, int32_t *place, const struct etx_graph *graph)
-{
-    int32_t *src = NULL;
-    int32_t *dst = NULL;
-    float *score = NULL;
-    etx_status status = ETX_OK;
-    const int64_t n = graph->n_edges;
-
-    if (n > INT32_MAX / 2)
-        return etx_fail(ETX_ERR_LIMIT,
-            "both directions of %" PRId64 " edges are more than %d edges", n,
-            INT32_MAX);
-    ETX_CHECK(alloc_edges(&src, &dst, &score, 2 * n, graph->score != NULL));
-    merge_directions(place, graph);
-    for (int64_t e = 0; e < n; e++) {
-        const int32_t forward = place[e];
-        const int32_t reverse = place[n + e];
-
-        src[forward] = dst[reverse] = graph->src[e];
-        dst[forward] = src[reverse] = graph->dst[e];
-        if (score != NULL)
-            score[forward] = score[reverse] = graph->score[e];
-    }
-    ETX_CHECK(
-        adopt_all(out, NULL, graph->n_nodes, 2 * n, &src, &dst, &score));
-done:
-    etx_release(src);
-    etx_release(dst);
-    etx_release(score);
-    return status;
-}
-
 /* order [n_edges]: the edges by dst, then src, equal ones in order. */
 static etx_status order_edges(int32_t *order, const struct etx_edges *edges)
 {

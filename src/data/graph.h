@@ -67,10 +67,4 @@ etx_status etx_graph_subset(struct etx_graph **out, struct etx_pool *pool,
     const struct etx_graph *graph, int64_t n_selected,
     const int32_t *selected);
 
-/* Edges of both directions: edge e and its reverse. place [2 * n_edges] gets,
- * for k < n_edges the edge of the doubled graph that is edge k, for
- * n_edges + k its reverse. */
-etx_status etx_graph_double(struct etx_graph **out, int32_t *place,
-    const struct etx_graph *graph);
-
 #endif

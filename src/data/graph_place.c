@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/status.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -126,6 +127,89 @@ etx_status etx_graph_subset_at(struct etx_graph **out,
     subset = NULL;
 done:
     etx_graph_free(subset);
+    return status;
+}
+
+etx_status etx_graph_double_values(float *out, struct etx_context *context,
+    const int32_t *place, const float *values, int64_t n_edges)
+{
+    struct etx_scatter_args args = {.n_rows = n_edges,
+        .width = 1,
+        .x = values,
+        .index = place,
+        .y = out};
+    etx_status status;
+
+    ETX_CHECK(context->ops->scatter(context->stream, &args));
+    args.index = place + n_edges;
+    ETX_CHECK(context->ops->scatter(context->stream, &args));
+done:
+    return status;
+}
+
+/* Scores of the doubled graph. */
+static etx_status double_scores(struct etx_graph *both,
+    struct etx_context *context, const int32_t *place,
+    const struct etx_graph *graph)
+{
+    etx_status status = ETX_OK;
+
+    if (graph->score == NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_place_alloc(&both->score, both->place, both->n_edges,
+        sizeof *both->score, "edge scores"));
+    ETX_CHECK(etx_graph_double_values(
+        both->score, context, place, graph->score, graph->n_edges));
+done:
+    return status;
+}
+
+/* src, dst [2 * n_edges] at the context's place. */
+static etx_status double_ends(int32_t *src, int32_t *dst, int32_t *place,
+    struct etx_context *context, const struct etx_graph *graph)
+{
+    const struct etx_double_edges_args args = {.n_nodes = graph->n_nodes,
+        .n_edges = graph->n_edges,
+        .src = graph->src,
+        .dst = graph->dst,
+        .in_offset = graph->in_offset,
+        .out_offset = graph->out_offset,
+        .out_edge = graph->out_edge,
+        .both_src = src,
+        .both_dst = dst,
+        .place = place};
+
+    return context->ops->double_edges(context->stream, &args);
+}
+
+etx_status etx_graph_double(struct etx_graph **out, int32_t *place,
+    struct etx_context *context, const struct etx_graph *graph)
+{
+    const struct etx_place *where = context->stream->place;
+    const int64_t n = 2 * graph->n_edges;
+    struct etx_graph *both = NULL;
+    int32_t *src = NULL;
+    int32_t *dst = NULL;
+    etx_status status;
+
+    if (n > INT32_MAX)
+        return etx_fail(ETX_ERR_LIMIT,
+            "both directions of %" PRId64 " edges are more than %d edges",
+            graph->n_edges, INT32_MAX);
+    ETX_CHECK(etx_place_alloc(&src, where, n, sizeof *src, "edge sources"));
+    ETX_CHECK(
+        etx_place_alloc(&dst, where, n, sizeof *dst, "edge destinations"));
+    ETX_CHECK(double_ends(src, dst, place, context, graph));
+    ETX_CHECK(
+        etx_graph_adopt_at(&both, context, graph->n_nodes, n, src, dst));
+    src = dst = NULL;
+    ETX_CHECK(double_scores(both, context, place, graph));
+    *out = both;
+    both = NULL;
+done:
+    etx_place_release(where, src);
+    etx_place_release(where, dst);
+    etx_graph_free(both);
     return status;
 }
 

@@ -239,6 +239,16 @@ struct etx_gather_args {
     float *y;             /* [n_rows, width] */
 };
 
+/* scatter: y[index[i]] = x[i], or added; no two of index are equal. */
+struct etx_scatter_args {
+    int64_t n_rows;
+    int32_t width;
+    int32_t add;          /* 1: y += */
+    const float *x;       /* [n_rows, width] */
+    const int32_t *index; /* [n_rows] */
+    float *y;             /* [rows, width] */
+};
+
 /* add: y += alpha * x. */
 struct etx_add_args {
     int64_t n;
@@ -453,6 +463,73 @@ struct etx_mutual_best_args {
     int64_t *n_selected;
 };
 
+/* outward_edges: the selected edges that are no loops, in their order, turned
+ * to run from the smaller key to the larger, ties from the smaller node. */
+struct etx_outward_edges_args {
+    int64_t n_selected;
+    const int32_t *selected; /* [n_selected] edges */
+    const int32_t *src;      /* [edges] */
+    const int32_t *dst;      /* [edges] */
+    const float *edge_score; /* [edges] */
+    const float *key;        /* [nodes] */
+    int32_t *tail, *head;    /* [n_selected] capacity */
+    float *score;            /* [n_selected] capacity */
+    int64_t *n;              /* how many they are; on the host */
+};
+
+/* best_first: joins edges to chains, at most one edge in and one out a node.
+ * Edges with a score above a cut join in the order of their scores, then the
+ * rest in the order of the roughness (op/ref/joint.h) that their joints have
+ * by then, where it is at most ETX_ROUGHEST_JOINT and one of both chains has
+ * support_hits hits or more; so with sure_cut first, if it is larger, then with
+ * strong_cut. An edge whose tail or head is joined already is passed over; ties
+ * by edge. The edges have no cycle. */
+struct etx_best_first_args {
+    int64_t n_nodes, n_edges;
+    const int32_t *tail, *head; /* [n_edges] */
+    const float *score;         /* [n_edges] */
+    const float *position;      /* [n_nodes, 3] mm */
+    float sure_cut, strong_cut;
+    float max_curvature_change, max_polar_change;
+    int32_t support_hits;
+    int32_t *group; /* [n_nodes] the first node of the chain */
+};
+
+/* double_edges: the edges of a graph in both directions, by (dst, src), of
+ * equal ones an edge before a reverse, else by edge. */
+struct etx_double_edges_args {
+    int64_t n_nodes, n_edges; /* at most 2^30 - 1 edges */
+    const int32_t *src;        /* [n_edges] */
+    const int32_t *dst;        /* [n_edges] ascending */
+    const int64_t *in_offset;  /* [n_nodes + 1] */
+    const int64_t *out_offset; /* [n_nodes + 1] */
+    const int32_t *out_edge;   /* [n_edges] */
+    int32_t *both_src;         /* [2 * n_edges] */
+    int32_t *both_dst;         /* [2 * n_edges] */
+    int32_t *place; /* [2 * n_edges] of edge e at e, of its reverse at
+                     * n_edges + e */
+};
+
+/* degrees: degree[i] = 1 + the edges into node i and out of it. */
+struct etx_degrees_args {
+    int64_t n_nodes;
+    const int64_t *in_offset;  /* [n_nodes + 1] */
+    const int64_t *out_offset; /* [n_nodes + 1] */
+    float *degree;             /* [n_nodes] */
+};
+
+/* degree_weights: of an edge 1 / sqrt(degree degree) of its ends, of a node's
+ * loop 1 / degree; worked out in float64. */
+struct etx_degree_weights_args {
+    int64_t n_nodes, n_edges;
+    const int32_t *src;   /* [n_edges] */
+    const int32_t *dst;   /* [n_edges] */
+    const float *degree;  /* [n_nodes] */
+    float *edge_weight;   /* [n_edges] */
+    float *loop_weight;   /* [n_nodes] */
+    int64_t *loop_offset; /* [n_nodes + 1] 0, 1, 2, ... */
+};
+
 /* graph_index: where the edges of every node are. */
 struct etx_graph_index_args {
     int64_t n_nodes, n_edges;
@@ -569,6 +646,18 @@ struct etx_bce_loss_args {
     float focal_gamma;   /* >= 0; 0: cross-entropy */
 };
 
+/* square_loss: *sum = the sum of (x_i - target_i)^2 in float64, in the order of
+ * i; d_x_i = scale * (x_i - target_i). A target that is not a number has no
+ * part in it: its d_x is 0. Tolerance of the sum n eps of float64. */
+struct etx_square_loss_args {
+    int64_t n;
+    const float *x;      /* [n] */
+    const float *target; /* [n] or nan */
+    double scale;
+    float *d_x;          /* [n] overwritten, or NULL */
+    double *sum;         /* on the host */
+};
+
 /* How pairs of different particles repel each other. */
 enum etx_hinge {
     ETX_HINGE_SQUARED, /* max(0, margin^2 - s): Exa.TrkX metric learning */
@@ -622,6 +711,7 @@ struct etx_adamw_args {
     X(activation)                                                              \
     X(activation_backward)                                                     \
     X(gather)                                                                  \
+    X(scatter)                                                                 \
     X(add)                                                                     \
     X(row_dot)                                                                 \
     X(segment_reduce)                                                          \
@@ -633,6 +723,11 @@ struct etx_adamw_args {
     X(connected_components)                                                    \
     X(edge_select)                                                             \
     X(mutual_best)                                                             \
+    X(outward_edges)                                                           \
+    X(best_first)                                                              \
+    X(double_edges)                                                            \
+    X(degrees)                                                                 \
+    X(degree_weights)                                                          \
     X(graph_index)                                                             \
     X(fill)                                                                    \
     X(columns)                                                                 \
@@ -644,6 +739,7 @@ struct etx_adamw_args {
     X(widen)                                                                   \
     X(outward_key)                                                             \
     X(bce_loss)                                                                \
+    X(square_loss)                                                             \
     X(hinge_loss)                                                              \
     X(adamw)
 

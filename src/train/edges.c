@@ -66,7 +66,7 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
         .n = (double)wedge->edges.n};
     if (trainer->config.loss.pt_weight > 0.0f)
         ETX_CHECK(etx_pt_targets(&wedge->pt_target,
-            trainer->context->stream->arena, &trainer->config.loss,
+            etx_train_host(trainer)->arena, &trainer->config.loss,
             event->event, wedge->sample.row, wedge->graph, &wedge->edges));
 done:
     return status;
@@ -152,6 +152,7 @@ static etx_status run_network(struct etx_trainer *trainer,
     struct etx_graph *copy = NULL;
     struct etx_tape tape = etx_train_tape(trainer);
     double part = 0.0;
+    double pt_part = 0.0;
     float *gradient;
     float *logit;
     float *d_logit;
@@ -176,14 +177,14 @@ static etx_status run_network(struct etx_trainer *trainer,
         &target->norm, graph->n_edges, logit, wedge->edges.target + first,
         wedge->edges.weight + first));
     if (wedge->pt_target != NULL)
-        part += etx_pt_loss(d_pt, graph->n_edges, tape.pt,
+        ETX_CHECK(etx_pt_loss(&pt_part, d_pt, context, graph->n_edges, tape.pt,
             wedge->pt_target + first,
             target->norm.pt_scale * (double)trainer->config.loss.pt_weight,
-            target->norm.loss_scale);
+            target->norm.loss_scale));
     ETX_CHECK(network->arch->backward(
         network, context, &input, &tape, d_logit, gradient));
     ETX_CHECK(etx_train_gradient_close(trainer, target->gradient, gradient));
-    *target->loss += part;
+    *target->loss += part + pt_part;
 done:
     context->stream->is_half = 0;
     etx_graph_free(copy);

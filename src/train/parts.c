@@ -11,6 +11,7 @@
 #include "arch/halo.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "stage/stage.h"
 #include "train/hash.h"
 
 #include <string.h>
@@ -24,9 +25,6 @@ etx_status etx_trainer_share(
     if (parts->n_parts > 0 && trainer->config.stage == ETX_TRAIN_EMBEDDING)
         return etx_fail(ETX_ERR_ARGUMENT,
             "parts of a graph: the stage embedding has no graph");
-    if (parts->n_parts > 0 && trainer->context->stream->place != NULL)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "parts of a graph: they are computed on the CPU only");
     if (parts->n_parts > 0 && trainer->team.n_ranks > 1)
         return etx_fail(ETX_ERR_ARGUMENT,
             "parts of a graph: the trainer is one of a team of %d",
@@ -58,11 +56,12 @@ void etx_train_leave_parts(struct etx_trainer *trainer, etx_status status)
         exchange->leave(exchange->user, status);
 }
 
-/* A part and what its network reads; arrays in scratch. Its addresses are in
- * use: not to be copied. */
+/* A part and what its network reads, which is where the context computes;
+ * arrays in scratch. Its addresses are in use: not to be copied. */
 struct shared {
     int32_t *owner; /* [whole nodes], in scratch */
     struct etx_graph_part *part;
+    struct etx_graph *copy; /* of the part's graph on a device, owned; NULL */
     struct etx_graph graph; /* of the part, with the halo */
     struct etx_halo halo;
     struct etx_network_input input;
@@ -142,12 +141,43 @@ done:
     return status;
 }
 
+/* The nodes' features and positions; whole's are on the host. */
+static etx_status bring_nodes(struct shared *shared,
+    const struct etx_trainer *trainer, const struct etx_network_input *whole)
+{
+    etx_status status;
+    struct etx_context *context = trainer->context;
+    struct etx_arena *host = etx_train_host(trainer)->arena;
+    const int32_t n_features = trainer->stage->network->n_node_features;
+    const int64_t n_nodes = shared->part->graph->n_nodes;
+    const float *rows;
+
+    shared->input.n_nodes = n_nodes;
+    ETX_CHECK(etx_part_arena_rows(
+        &rows, host, shared->part, whole->node_features, n_features));
+    ETX_CHECK(etx_stage_bring(&shared->input.node_features, context, rows,
+        n_nodes * n_features, "node features"));
+    ETX_CHECK(etx_part_arena_rows(
+        &rows, host, shared->part, whole->position, 3));
+    ETX_CHECK(etx_stage_bring(&shared->input.position, context, rows,
+        3 * n_nodes, "positions of hits"));
+done:
+    return status;
+}
+
+static void close_part(struct shared *shared)
+{
+    etx_graph_free(shared->copy);
+    etx_part_release(shared->part);
+}
+
 static etx_status open_part(struct shared *shared,
     const struct etx_trainer *trainer, const struct etx_network_input *whole)
 {
     etx_status status;
     const struct etx_train_parts *parts = &trainer->parts;
     struct etx_arena *arena = etx_train_host(trainer)->arena;
+    const struct etx_graph *graph;
 
     ETX_CHECK(etx_arena_take(&shared->owner, arena, whole->n_nodes,
         sizeof *shared->owner, "owners of nodes"));
@@ -160,16 +190,13 @@ static etx_status open_part(struct shared *shared,
         .exchange = &parts->exchange,
         .whole_nodes = whole->graph->n_nodes,
         .whole_edges = whole->graph->n_edges};
-    shared->graph = *shared->part->graph;
+    ETX_CHECK(etx_stage_enter(
+        &graph, &shared->copy, trainer->context, shared->part->graph));
+    shared->graph = *graph;
     shared->graph.halo = &shared->halo;
     shared->n_edges = shared->graph.n_edges;
-    shared->input.n_nodes = shared->graph.n_nodes;
     shared->input.graph = &shared->graph;
-    ETX_CHECK(etx_part_arena_rows(&shared->input.node_features, arena,
-        shared->part, whole->node_features,
-        trainer->stage->network->n_node_features));
-    ETX_CHECK(etx_part_arena_rows(&shared->input.position, arena,
-        shared->part, whole->position, 3));
+    ETX_CHECK(bring_nodes(shared, trainer, whole));
 done:
     return status;
 }
@@ -187,14 +214,17 @@ static void take_targets(float *target, float *weight,
     }
 }
 
-/* [n_edges] each: of logits, their gradient, targets and weights. */
-static etx_status take_edges(
-    float *out[4], const struct shared *shared, struct etx_arena *arena)
+/* [n_edges] each: of logits and their gradient, where the context computes; of
+ * targets and weights, on the host. */
+static etx_status take_edges(float *out[4], const struct shared *shared,
+    const struct etx_trainer *trainer)
 {
     etx_status status = ETX_OK;
+    struct etx_arena *const arena[] = {trainer->context->stream->arena,
+        etx_train_host(trainer)->arena};
 
     for (int32_t k = 0; k < 4; k++)
-        ETX_CHECK(etx_arena_take(&out[k], arena, shared->n_edges,
+        ETX_CHECK(etx_arena_take(&out[k], arena[k / 2], shared->n_edges,
             sizeof(float), "logits and targets"));
 done:
     return status;
@@ -204,9 +234,8 @@ etx_status etx_train_part_step(struct etx_trainer *trainer,
     const struct etx_train_pass *pass, double *loss)
 {
     struct etx_context *context = trainer->context;
-    struct etx_arena *arena = context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const struct etx_network *network = trainer->stage->network;
+    const struct etx_train_marks marks = etx_train_mark(trainer);
+    const struct etx_network *network = &trainer->there.network;
     struct shared shared = {.part = NULL};
     struct etx_tape tape = etx_train_tape(trainer);
     double own = 0.0;
@@ -214,8 +243,10 @@ etx_status etx_train_part_step(struct etx_trainer *trainer,
     etx_status status;
 
     ETX_CHECK(open_part(&shared, trainer, pass->input));
-    ETX_CHECK(take_edges(edge, &shared, arena));
+    ETX_CHECK(take_edges(edge, &shared, trainer));
     take_targets(edge[2], edge[3], &shared, pass);
+    context->stream->is_half =
+        trainer->config.arithmetic.products == ETX_PRODUCTS_FP16;
     ETX_CHECK(network->arch->forward(
         network, context, &shared.input, &tape, edge[0]));
     ETX_CHECK(etx_edge_loss(&own, edge[1], context, &trainer->config.loss,
@@ -224,8 +255,9 @@ etx_status etx_train_part_step(struct etx_trainer *trainer,
         network, context, &shared.input, &tape, edge[1], pass->gradient));
     *loss += own;
 done:
-    etx_part_release(shared.part);
-    etx_arena_reset(arena, mark);
+    context->stream->is_half = 0;
+    close_part(&shared);
+    etx_train_reset(trainer, marks);
     return status;
 }
 
@@ -319,6 +351,26 @@ done:
     return status;
 }
 
+/* The gradient, by way of the host. */
+static etx_status sum_gradient(struct etx_trainer *trainer)
+{
+    const struct etx_place *place = trainer->context->stream->place;
+    const int64_t n = trainer->stage->network->n_values;
+    const struct etx_train_marks marks = etx_train_mark(trainer);
+    float *here;
+    etx_status status;
+
+    ETX_CHECK(
+        etx_train_fetch(&here, trainer, trainer->gradient, n, "gradient"));
+    ETX_CHECK(sum_values(here, trainer, n));
+    if (place != NULL)
+        ETX_CHECK(etx_place_put(
+            place, trainer->gradient, here, n, sizeof *here));
+done:
+    etx_train_reset(trainer, marks);
+    return status;
+}
+
 etx_status etx_train_sum_parts(
     struct etx_trainer *trainer, double *loss, int64_t n_graphs)
 {
@@ -326,8 +378,7 @@ etx_status etx_train_sum_parts(
 
     if (trainer->parts.n_parts == 0)
         return ETX_OK;
-    ETX_CHECK(sum_values(trainer->gradient, trainer,
-        trainer->stage->network->n_values));
+    ETX_CHECK(sum_gradient(trainer));
     ETX_CHECK(sum_doubles(loss, trainer, n_graphs));
 done:
     return status;
@@ -393,22 +444,23 @@ etx_status etx_train_part_logits(float *logit, struct etx_trainer *trainer,
     const struct etx_network_input *input)
 {
     struct etx_context *context = trainer->context;
-    struct etx_arena *arena = context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const struct etx_network *network = trainer->stage->network;
+    const struct etx_train_marks marks = etx_train_mark(trainer);
+    const struct etx_network *network = &trainer->there.network;
     struct shared shared = {.part = NULL};
     float *of_part;
     etx_status status;
 
     ETX_CHECK(open_part(&shared, trainer, input));
-    ETX_CHECK(etx_arena_take(
-        &of_part, arena, shared.n_edges, sizeof *of_part, "edge logits"));
+    ETX_CHECK(etx_arena_take(&of_part, context->stream->arena, shared.n_edges,
+        sizeof *of_part, "edge logits"));
     ETX_CHECK(network->arch->forward(
         network, context, &shared.input, NULL, of_part));
+    ETX_CHECK(etx_train_fetch(
+        &of_part, trainer, of_part, shared.n_edges, "edge logits"));
     ETX_CHECK(
         gather_logits(logit, trainer, &shared, input->graph, of_part));
 done:
-    etx_part_release(shared.part);
-    etx_arena_reset(arena, mark);
+    close_part(&shared);
+    etx_train_reset(trainer, marks);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/finite.h"
 #include "data/particle.h"
+#include "stage/stage.h"
 #include "train/metrics.h"
 
 #include <math.h>
@@ -53,19 +54,24 @@ done:
     return status;
 }
 
-double etx_pt_loss(float *d_pt, int64_t n, const float *pt,
-    const float *target, double scale, double gradient_scale)
+etx_status etx_pt_loss(double *loss, float *d_pt, struct etx_context *context,
+    int64_t n, const float *pt, const float *target, double scale,
+    double gradient_scale)
 {
     double sum = 0.0;
+    struct etx_square_loss_args args = {.n = n,
+        .x = pt,
+        .scale = 2.0 * scale * gradient_scale,
+        .d_x = d_pt,
+        .sum = &sum};
+    etx_status status;
 
-    for (int64_t e = 0; e < n; e++) {
-        const double miss =
-            isnan(target[e]) ? 0.0 : (double)pt[e] - (double)target[e];
-
-        d_pt[e] = (float)(2.0 * scale * gradient_scale * miss);
-        sum += miss * miss;
-    }
-    return scale * sum;
+    ETX_CHECK(
+        etx_stage_bring(&args.target, context, target, n, "momenta of edges"));
+    ETX_CHECK(context->ops->square_loss(context->stream, &args));
+    *loss = scale * sum;
+done:
+    return status;
 }
 
 void etx_pt_totals_add(struct etx_pt_totals *totals, int64_t n,

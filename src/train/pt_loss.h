@@ -19,10 +19,12 @@ etx_status etx_pt_targets(float **out, struct etx_arena *arena,
     const int32_t *row, const struct etx_graph *graph,
     const struct etx_step_edges *edges);
 
-/* scale * sum of (pt - target)^2 over edges with a target, and gradient_scale
- * times its gradient d_pt; all [n]. Summed in the order of the edges. */
-double etx_pt_loss(float *d_pt, int64_t n, const float *pt,
-    const float *target, double scale, double gradient_scale);
+/* *loss = scale * sum of (pt - target)^2 over edges with a target, and
+ * gradient_scale times its gradient d_pt; all [n], target on the host, the
+ * others where the context computes. */
+etx_status etx_pt_loss(double *loss, float *d_pt, struct etx_context *context,
+    int64_t n, const float *pt, const float *target, double scale,
+    double gradient_scale);
 
 /* Sums over the edges of a validation that have a target. */
 struct etx_pt_totals {

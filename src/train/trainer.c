@@ -290,17 +290,10 @@ static etx_status check_products(const struct etx_trainer *trainer)
 static etx_status check_device(const struct etx_trainer *trainer)
 {
     const struct etx_arch *arch = trainer->stage->network->arch;
-    const struct etx_train_config *config = &trainer->config;
 
-    if (trainer->context->stream->place == NULL)
-        return ETX_OK;
-    if (arch->is_host_only)
+    if (trainer->context->stream->place != NULL && arch->is_host_only)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "%s: this network runs on the CPU only", arch->name);
-    if (config->stage == ETX_TRAIN_CASCADE || config->loss.pt_weight > 0.0f)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "training config: the stage cascade and loss.pt_weight are of "
-            "trainings on the CPU");
     return ETX_OK;
 }
 

@@ -83,7 +83,7 @@ static uint8_t find_pair(const struct etx_trainer *trainer,
 }
 
 /* *out, on the host, of a graph of the host; momenta only in training with
- * them, which is of the CPU. */
+ * them. */
 static etx_status score_whole(
     struct etx_edge_output *out, struct etx_trainer *trainer,
     const float *features, const struct etx_graph *graph,
@@ -105,12 +105,15 @@ static etx_status score_whole(
         out, context, trainer->stage->network, features, here, event));
     ETX_CHECK(etx_train_fetch(
         &out->logit, trainer, out->logit, graph->n_edges, "edge logits"));
+    if (out->pt != NULL)
+        ETX_CHECK(etx_train_fetch(
+            &out->pt, trainer, out->pt, graph->n_edges, "momenta"));
 done:
     etx_graph_free(copy);
     return status;
 }
 
-/* The same of the graph in parts. */
+/* The same of the graph in parts; features are on the host. */
 static etx_status score_parts(
     struct etx_edge_output *out, struct etx_trainer *trainer,
     const float *features, const struct etx_graph *graph,
@@ -133,13 +136,16 @@ static etx_status score_edges(
     struct etx_edge_output *out, struct etx_trainer *trainer,
     const struct etx_graph *graph, const struct etx_event *event)
 {
+    const int in_parts = trainer->parts.n_parts > 0;
+    struct etx_context *context =
+        in_parts ? etx_host_of(trainer->context) : trainer->context;
     const float *features;
     etx_status status;
 
     *out = (struct etx_edge_output){.pt = NULL};
     ETX_CHECK(etx_stage_node_features(
-        &features, trainer->context, trainer->stage, event));
-    ETX_CHECK((trainer->parts.n_parts > 0 ? score_parts : score_whole)(
+        &features, context, trainer->stage, event));
+    ETX_CHECK((in_parts ? score_parts : score_whole)(
         out, trainer, features, graph, event));
 done:
     return status;

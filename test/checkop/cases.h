@@ -25,6 +25,8 @@ void checkop_activation_backward(struct checkop_case *out,
 
 void checkop_gather(struct checkop_case *out, struct checkop *check,
     int64_t n_rows, int32_t width, int32_t add);
+void checkop_scatter(struct checkop_case *out, struct checkop *check,
+    int64_t n_rows, int32_t width, int32_t add);
 void checkop_add(struct checkop_case *out, struct checkop *check, int64_t n);
 /* indexed: bit 0 a_index, bit 1 b_index. */
 void checkop_row_dot(struct checkop_case *out, struct checkop *check,
@@ -97,8 +99,22 @@ void checkop_edge_select(
 void checkop_mutual_best(struct checkop_case *out, struct checkop *check,
     int64_t n_nodes, int64_t n_edges);
 
+void checkop_outward_edges(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges);
+/* n_nodes > 1 where there are edges. */
+void checkop_best_first(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges);
+void checkop_double_edges(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges);
+void checkop_degrees(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges);
+void checkop_degree_weights(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges);
+
 void checkop_bce_loss(struct checkop_case *out, struct checkop *check,
     int64_t n, int32_t weighted);
+void checkop_square_loss(
+    struct checkop_case *out, struct checkop *check, int64_t n);
 void checkop_hinge_loss(struct checkop_case *out, struct checkop *check,
     int32_t hinge, int64_t n_points, int64_t n_pairs, int32_t n_dim);
 /* with_decays: every third parameter has no weight decay. */

@@ -1,4 +1,4 @@
-/* checkop/cases_rows.c -- cases of gather, add and row_dot.
+/* checkop/cases_rows.c -- cases of gather, scatter, add and row_dot.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
@@ -45,6 +45,36 @@ void checkop_gather(struct checkop_case *out, struct checkop *check,
     snprintf(out->label, sizeof out->label, "rows=%d width=%d add=%d",
         (int)n_rows, (int)width, (int)add);
     checkop_add_output(out, check, "y", args->y, n_rows * width, sizeof(float));
+}
+
+static etx_status run_scatter(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->scatter(stream, self->args);
+}
+
+/* About half of the rows of y, in a random order. */
+void checkop_scatter(struct checkop_case *out, struct checkop *check,
+    int64_t n_rows, int32_t width, int32_t add)
+{
+    struct etx_scatter_args *args = checkop_buffer(check, 1, sizeof *args);
+    const int64_t n_target = 2 * n_rows + 1;
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_scatter_args){.n_rows = n_rows,
+        .width = width,
+        .add = add,
+        .x = checkop_floats(check, n_rows * width),
+        .index = checkop_permutation(check, n_target),
+        .y = checkop_floats(check, n_target * width)};
+    out->op = "scatter";
+    out->run = run_scatter;
+    out->args = args;
+    out->flop = add ? (double)n_rows * width : 0.0;
+    snprintf(out->label, sizeof out->label, "rows=%d width=%d add=%d",
+        (int)n_rows, (int)width, (int)add);
+    checkop_add_output(
+        out, check, "y", args->y, n_target * width, sizeof(float));
 }
 
 static void add_bounds(struct checkop *check, struct checkop_case *self)

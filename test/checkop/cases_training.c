@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,6 +81,45 @@ void checkop_bce_loss(struct checkop_case *out, struct checkop *check,
     checkop_add_output(
         out, check, "weight_sum", args->weight_sum, 1, sizeof(double));
     checkop_add_output(out, check, "d_logit", args->d_logit, n, sizeof(float));
+}
+
+static etx_status run_square(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->square_loss(stream, self->args);
+}
+
+static void square_bounds(struct checkop *check, struct checkop_case *self)
+{
+    const struct etx_square_loss_args *args = self->args;
+
+    checkop_flat_bound(check, &self->output[0],
+        (double)args->n * DBL_EPSILON * *args->sum);
+}
+
+/* Every third value has no target. */
+void checkop_square_loss(
+    struct checkop_case *out, struct checkop *check, int64_t n)
+{
+    struct etx_square_loss_args *args = checkop_buffer(check, 1, sizeof *args);
+    float *target = checkop_floats(check, n);
+
+    memset(out, 0, sizeof *out);
+    for (int64_t i = 2; i < n; i += 3)
+        target[i] = NAN;
+    *args = (struct etx_square_loss_args){.n = n,
+        .x = checkop_floats(check, n),
+        .target = target,
+        .scale = 0.02,
+        .d_x = checkop_floats(check, n),
+        .sum = checkop_buffer(check, 1, sizeof(double))};
+    out->op = "square_loss";
+    out->run = run_square;
+    out->args = args;
+    out->set_bounds = square_bounds;
+    snprintf(out->label, sizeof out->label, "n=%d", (int)n);
+    checkop_add_output(out, check, "sum", args->sum, 1, sizeof(double));
+    checkop_add_output(out, check, "d_x", args->d_x, n, sizeof(float));
 }
 
 /* |d loss / d s| of a pair before weight and scale; *reach gets the magnitude

@@ -1,4 +1,4 @@
-/* checkop/test_checkop_rows.c -- gather, add and row_dot.
+/* checkop/test_checkop_rows.c -- gather, scatter, add and row_dot.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
@@ -40,6 +40,29 @@ START_TEST(test_rows_gather)
             const int64_t at = i * args->width + k;
             const int64_t from = (int64_t)args->index[i] * args->width + k;
             n_wrong += args->y[at] != initial[at] + args->x[from];
+        }
+    ck_assert_int_eq(n_wrong, 0);
+}
+END_TEST
+
+START_TEST(test_rows_scatter)
+{
+    struct checkop_case one;
+
+    check.values = CHECKOP_EXTREME;
+    for (int32_t add = 0; add < 2; add++) {
+        checkop_scatter(&one, &check, shapes[_i][0], shapes[_i][1], add);
+        checkop_verify(&check, &one);
+    }
+    const struct etx_scatter_args *args = one.args;
+    const float *initial = one.output[0].initial;
+    int64_t n_wrong = 0;
+
+    for (int64_t i = 0; i < args->n_rows; i++)
+        for (int32_t k = 0; k < args->width; k++) {
+            const int64_t at = i * args->width + k;
+            const int64_t to = (int64_t)args->index[i] * args->width + k;
+            n_wrong += args->y[to] != initial[to] + args->x[at];
         }
     ck_assert_int_eq(n_wrong, 0);
 }
@@ -101,6 +124,7 @@ Suite *etx_suite_checkop_rows(void)
 
     tcase_add_checked_fixture(tests, start, stop);
     tcase_add_loop_test(tests, test_rows_gather, 0, N_SHAPES);
+    tcase_add_loop_test(tests, test_rows_scatter, 0, N_SHAPES);
     tcase_add_loop_test(tests, test_rows_add, 0, N_SHAPES);
     tcase_add_loop_test(tests, test_rows_dot, 0, N_SHAPES - 1);
     tcase_set_tags(large, CHECKOP_LARGE);

@@ -175,6 +175,45 @@ START_TEST(test_training_bce_slopes)
 }
 END_TEST
 
+/* ----------------------------------------------------------- square_loss -- */
+
+START_TEST(test_training_square_sizes)
+{
+    struct checkop_case one;
+
+    check.values = CHECKOP_NORMAL;
+    checkop_square_loss(&one, &check, sizes[_i]);
+    checkop_verify(&check, &one);
+}
+END_TEST
+
+/* Misses 1.5, none, -2 and 0; the slope is asked for or not. */
+START_TEST(test_training_square_known)
+{
+    static const float x[] = {2.0f, 1.0f, -1.0f, 3.0f};
+    static const float target[] = {0.5f, NAN, 1.0f, 3.0f};
+    static const float slope[] = {0.75f, 0.0f, -1.0f, 0.0f};
+
+    for (int32_t i = 0; i < check.n_implementations; i++)
+        for (int32_t asked = 0; asked < 2; asked++) {
+            double sum = -1.0;
+            float d_x[4] = {0.0f};
+            const struct etx_square_loss_args args = {.n = 4,
+                .x = x,
+                .target = target,
+                .scale = 0.5,
+                .d_x = asked ? d_x : NULL,
+                .sum = &sum};
+            ck_assert_int_eq(check.implementation[i].ops.square_loss(
+                                 &check.stream[0], &args),
+                ETX_OK);
+            ck_assert_double_eq(sum, 6.25);
+            for (int32_t k = 0; k < 4 && asked; k++)
+                ck_assert_float_eq(d_x[k], slope[k]);
+        }
+}
+END_TEST
+
 /* ------------------------------------------------------------ hinge_loss -- */
 
 static const int32_t pair_shapes[][3] = {{1, 0, 3}, {1, 1, 1}, {2, 2, 3},
@@ -392,6 +431,8 @@ Suite *etx_suite_checkop_training(void)
     tcase_add_test(tests, test_training_bce_known);
     tcase_add_test(tests, test_training_bce_exceptions);
     tcase_add_loop_test(tests, test_training_bce_slopes, 0, 2);
+    tcase_add_loop_test(tests, test_training_square_sizes, 0, N_SIZES);
+    tcase_add_test(tests, test_training_square_known);
     tcase_add_loop_test(tests, test_training_hinge_shapes, 0, N_PAIR_SHAPES);
     tcase_add_test(tests, test_training_hinge_known);
     tcase_add_loop_test(tests, test_training_hinge_slopes, 0, 2);

@@ -253,6 +253,7 @@ static etx_status differentiate(float *loss, float *gradient,
     float *out = NULL;
     float *d_out = NULL;
     float *d_pt = NULL;
+    double of_pt = 0.0;
 
     ETX_CHECK(etx_arena_take(&out, arena, n_out, sizeof *out, "output"));
     ETX_CHECK(etx_arena_take(&d_out, arena, n_out, sizeof *d_out, "gradient"));
@@ -262,8 +263,9 @@ static etx_status differentiate(float *loss, float *gradient,
     ETX_CHECK((is_edge ? edge_loss : point_loss)(
         loss, d_out, context, problem, out));
     if (d_pt != NULL)
-        *loss += (float)etx_pt_loss(d_pt, problem->n_edges, tape.pt,
-            problem->pt, number(problem, "pt_scale"), 1.0);
+        ETX_CHECK(etx_pt_loss(&of_pt, d_pt, context, problem->n_edges, tape.pt,
+            problem->pt, number(problem, "pt_scale"), 1.0));
+    *loss += (float)of_pt;
     ETX_CHECK(network->arch->backward(
         network, context, &problem->input, &tape, d_out, gradient));
 done:

@@ -7,7 +7,7 @@
 #include "support.h"
 
 #include "base/random.h"
-#include "stage/track_building/joint.h"
+#include "op/ref/joint.h"
 #include "track_graphs.h"
 
 #include <math.h>

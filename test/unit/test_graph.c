@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "data/graph.h"
+#include "data/graph_place.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -14,6 +14,20 @@
 
 #define MOST_NODES 30
 #define MOST_EDGES 200
+
+static etx_context *open_context(
+    int32_t n_threads, int64_t memory_limit, int32_t (*cancel)(void *user))
+{
+    etx_context *context = NULL;
+    etx_context_options options;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.n_threads = n_threads;
+    options.memory_limit = memory_limit;
+    options.cancel = cancel;
+    ck_assert_ok(etx_context_create(&context, &options));
+    return context;
+}
 
 /* The invariants of data/graph.h. */
 static void check_graph(const struct etx_graph *graph)
@@ -195,6 +209,7 @@ END_TEST
 
 START_TEST(test_graph_double)
 {
+    etx_context *context = open_context(1, 0, NULL);
     struct etx_random random;
     struct edges edges;
 
@@ -208,7 +223,7 @@ START_TEST(test_graph_double)
         make_edges(&edges, &random);
         ck_assert_ok(etx_graph_from_edges(&graph, edges.n_nodes, edges.n_edges,
             edges.src, edges.dst, round % 2 == 0 ? edges.score : NULL, NULL));
-        ck_assert_ok(etx_graph_double(&both, place, graph));
+        ck_assert_ok(etx_graph_double(&both, place, context, graph));
         check_graph(both);
         ck_assert_int_eq(both->n_edges, 2 * graph->n_edges);
         for (int64_t e = 0; e < graph->n_edges; e++) {
@@ -230,6 +245,7 @@ START_TEST(test_graph_double)
         etx_graph_free(both);
         etx_graph_free(graph);
     }
+    etx_context_free(context);
 }
 END_TEST
 
@@ -333,6 +349,7 @@ END_TEST
 /* Everything that makes a graph; the outputs keep their values on failure. */
 static etx_status make_graphs(void *argument)
 {
+    etx_context *context = argument;
     static const int32_t src[] = {2, 0, 1};
     static const int32_t dst[] = {1, 1, 0};
     static const float scores[] = {0.5f, 0.25f, 1.0f};
@@ -343,7 +360,6 @@ static etx_status make_graphs(void *argument)
     int64_t order[3] = {-7, -7, -7};
     int32_t place[6];
 
-    (void)argument;
     etx_status status =
         etx_graph_from_edges(&graph, 3, 3, src, dst, scores, order);
     ck_assert_int_eq(graph != NULL, status == ETX_OK);
@@ -351,7 +367,7 @@ static etx_status make_graphs(void *argument)
     if (status == ETX_OK)
         status = etx_graph_subset(&subset, NULL, graph, 2, selected);
     if (status == ETX_OK)
-        status = etx_graph_double(&both, place, graph);
+        status = etx_graph_double(&both, place, context, graph);
     ck_assert_int_eq(both != NULL, status == ETX_OK);
     etx_graph_free(graph);
     etx_graph_free(subset);
@@ -361,25 +377,14 @@ static etx_status make_graphs(void *argument)
 
 START_TEST(test_graph_out_of_memory)
 {
-    ck_assert_int_ge(etx_test_out_of_memory(make_graphs, NULL), 20);
+    etx_context *context = open_context(1, 0, NULL);
+
+    ck_assert_int_ge(etx_test_out_of_memory(make_graphs, context), 20);
+    etx_context_free(context);
 }
 END_TEST
 
 /* ------------------------------------------------------------ triplets -- */
-
-static etx_context *open_context(
-    int32_t n_threads, int64_t memory_limit, int32_t (*cancel)(void *user))
-{
-    etx_context *context = NULL;
-    etx_context_options options;
-
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.n_threads = n_threads;
-    options.memory_limit = memory_limit;
-    options.cancel = cancel;
-    ck_assert_ok(etx_context_create(&context, &options));
-    return context;
-}
 
 /* Every pair of edges of which the first ends where the second begins. */
 static void check_triplets(

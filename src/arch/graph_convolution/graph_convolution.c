@@ -12,8 +12,6 @@
 
 #include "base/check.h"
 
-#include <math.h>
-
 #define ALIGNMENT 16 /* floats */
 
 extern const struct etx_arch etx_arch_graph_convolution;
@@ -23,22 +21,25 @@ extern const struct etx_arch etx_arch_graph_convolution;
 static etx_status count_degrees(
     float *degree, const struct etx_convolution_run *run)
 {
+    struct etx_context *context = run->context;
     const struct etx_graph *graph = run->input->graph;
+    const struct etx_degrees_args args = {.n_nodes = run->n_nodes,
+        .in_offset = graph->in_offset,
+        .out_offset = graph->out_offset,
+        .degree = degree};
+    etx_status status;
 
-    for (int64_t i = 0; i < run->n_nodes; i++)
-        degree[i] =
-            (float)(1 + graph->in_offset[i + 1] - graph->in_offset[i] +
-                    graph->out_offset[i + 1] - graph->out_offset[i]);
-    return etx_halo_update(run->context, graph, degree, 1);
+    ETX_CHECK(context->ops->degrees(context->stream, &args));
+    ETX_CHECK(etx_halo_update(context, graph, degree, 1));
+done:
+    return status;
 }
 
-/* On the host, as everything that reads a graph and no values. */
-static etx_status weigh(struct etx_convolution_run *run)
+/* Room for the weights. */
+static etx_status take_weights(struct etx_convolution_run *run)
 {
-    etx_status status = ETX_OK;
     struct etx_arena *arena = run->context->stream->arena;
-    const struct etx_graph *graph = run->input->graph;
-    float *degree = NULL;
+    etx_status status;
 
     ETX_CHECK(etx_arena_take(&run->edge_weight, arena, run->n_edges,
         sizeof *run->edge_weight, "weights of edges"));
@@ -46,18 +47,30 @@ static etx_status weigh(struct etx_convolution_run *run)
         sizeof *run->loop_weight, "weights of loops"));
     ETX_CHECK(etx_arena_take(&run->loop_offset, arena, run->n_nodes + 1,
         sizeof *run->loop_offset, "offsets of loops"));
-    ETX_CHECK(etx_arena_take(
-        &degree, arena, run->n_nodes, sizeof *degree, "edges of nodes"));
+done:
+    return status;
+}
+
+static etx_status weigh(struct etx_convolution_run *run)
+{
+    etx_status status = ETX_OK;
+    struct etx_context *context = run->context;
+    const struct etx_graph *graph = run->input->graph;
+    float *degree = NULL;
+
+    ETX_CHECK(take_weights(run));
+    ETX_CHECK(etx_arena_take(&degree, context->stream->arena, run->n_nodes,
+        sizeof *degree, "edges of nodes"));
     ETX_CHECK(count_degrees(degree, run));
-    for (int64_t e = 0; e < run->n_edges; e++)
-        run->edge_weight[e] =
-            (float)(1.0 / sqrt((double)degree[graph->src[e]] *
-                               (double)degree[graph->dst[e]]));
-    for (int64_t i = 0; i < run->n_nodes; i++) {
-        run->loop_weight[i] = (float)(1.0 / (double)degree[i]);
-        run->loop_offset[i] = i;
-    }
-    run->loop_offset[run->n_nodes] = run->n_nodes;
+    const struct etx_degree_weights_args args = {.n_nodes = run->n_nodes,
+        .n_edges = run->n_edges,
+        .src = graph->src,
+        .dst = graph->dst,
+        .degree = degree,
+        .edge_weight = run->edge_weight,
+        .loop_weight = run->loop_weight,
+        .loop_offset = run->loop_offset};
+    ETX_CHECK(context->ops->degree_weights(context->stream, &args));
 done:
     return status;
 }
@@ -269,5 +282,4 @@ const struct etx_arch etx_arch_graph_convolution = {
     .release = etx_convolution_release,
     .forward = forward,
     .backward = etx_convolution_backward,
-    .is_host_only = 1,
 };

@@ -10,6 +10,7 @@
 #include "arch/edge_steps.h"
 
 #include "base/check.h"
+#include "data/graph_place.h"
 
 #include <assert.h>
 #include <string.h>
@@ -298,21 +299,30 @@ done:
 }
 
 /* The gradient of the doubled graph's values, of which the caller's are the
- * means of both or those of the edges as they are; on the host, as the
- * doubling. */
+ * means of both or those of the edges as they are. */
 static etx_status double_gradient(const float **out, const struct back *back,
     const float *d_out, int32_t is_mean)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction_run *run = &back->run;
+    struct etx_context *context = run->context;
     const int64_t n = run->n_edges_out;
+    struct etx_fill_args zero = {.n = 2 * n};
+    struct etx_scale_args halve = {.n = 2 * n, .factor = 0.5f};
+    struct etx_scatter_args first_half = {
+        .n_rows = n, .width = 1, .x = d_out, .index = run->place};
     float *d_logit = NULL;
 
     ETX_CHECK(etx_arena_take(&d_logit, arena_of(back), 2 * n, sizeof *d_logit,
         "gradients of doubled edges"));
-    for (int64_t e = 0; e < n; e++) {
-        d_logit[run->place[e]] = is_mean ? 0.5f * d_out[e] : d_out[e];
-        d_logit[run->place[n + e]] = is_mean ? 0.5f * d_out[e] : 0.0f;
+    zero.y = halve.y = first_half.y = d_logit;
+    if (is_mean) {
+        ETX_CHECK(etx_graph_double_values(
+            d_logit, context, run->place, d_out, n));
+        ETX_CHECK(context->ops->scale(context->stream, &halve));
+    } else {
+        ETX_CHECK(context->ops->fill(context->stream, &zero));
+        ETX_CHECK(context->ops->scatter(context->stream, &first_half));
     }
     *out = d_logit;
 done:

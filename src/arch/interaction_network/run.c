@@ -7,8 +7,7 @@
 #include "arch/interaction_network/run.h"
 
 #include "base/check.h"
-#include "base/memory.h"
-#include "base/status.h"
+#include "data/graph_place.h"
 
 /* The votes of an edge are those of its reverse, too. */
 static etx_status double_votes(
@@ -18,32 +17,26 @@ static etx_status double_votes(
 
     if (votes == NULL)
         return ETX_OK;
-    ETX_CHECK(etx_alloc(&run->votes, 2 * n_edges, sizeof *run->votes,
-        "votes of doubled edges"));
-    for (int64_t e = 0; e < n_edges; e++) {
-        run->votes[run->place[e]] = votes[e];
-        run->votes[run->place[n_edges + e]] = votes[e];
-    }
+    ETX_CHECK(etx_place_alloc(&run->votes, run->context->stream->place,
+        2 * n_edges, sizeof *run->votes, "votes of doubled edges"));
+    ETX_CHECK(etx_graph_double_values(
+        run->votes, run->context, run->place, votes, n_edges));
     run->input.votes = run->votes;
 done:
     return status;
 }
 
 /* Replace the graph by the one with both directions of every edge, scores
- * included. Runs on the host, as etx_graph_double does. */
+ * included. */
 static etx_status double_graph(
     struct etx_interaction_run *run, const struct etx_graph *graph)
 {
     etx_status status = ETX_OK;
 
-    if (graph->place != NULL)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "%s: a graph with both directions of every edge is made on the "
-            "CPU only: the option 'direction' must be directed on a device",
-            run->network->arch->name);
-    ETX_CHECK(etx_alloc(&run->place, 2 * graph->n_edges, sizeof *run->place,
-        "places of doubled edges"));
-    ETX_CHECK(etx_graph_double(&run->doubled, run->place, graph));
+    ETX_CHECK(etx_place_alloc(&run->place, run->context->stream->place,
+        2 * graph->n_edges, sizeof *run->place, "places of doubled edges"));
+    ETX_CHECK(
+        etx_graph_double(&run->doubled, run->place, run->context, graph));
     if (graph->halo != NULL) {
         run->halo = *graph->halo;
         run->halo.whole_edges *= 2;
@@ -90,9 +83,11 @@ done:
 
 void etx_interaction_close(struct etx_interaction_run *run)
 {
+    const struct etx_place *place = run->context->stream->place;
+
     etx_graph_free(run->doubled);
-    etx_release(run->place);
-    etx_release(run->votes);
+    etx_place_release(place, run->place);
+    etx_place_release(place, run->votes);
 }
 
 int64_t etx_interaction_latent_bytes(const struct etx_interaction_run *run)

@@ -10,6 +10,7 @@
 
 #include "arch/edge_steps.h"
 
+#include "backend/backend.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "data/line_graph.h"
@@ -96,6 +97,29 @@ struct etx_segment_reduce_args etx_triplet_best_out(
     return args;
 }
 
+/* *out [n, n], in scratch where the context computes: one on the diagonal. */
+static etx_status make_unit(float **out, struct etx_context *context, int32_t n)
+{
+    etx_status status = ETX_OK;
+    struct etx_arena *host = etx_host_of(context)->stream->arena;
+    const int64_t n_values = (int64_t)n * n;
+    const struct etx_place *place = context->stream->place;
+    struct etx_arena_mark mark;
+    float *here = NULL;
+
+    ETX_CHECK(etx_arena_take(out, context->stream->arena, n_values,
+        sizeof **out, "weights"));
+    mark = etx_arena_mark(host);
+    ETX_CHECK(etx_arena_take(&here, host, n_values, sizeof *here, "weights"));
+    memset(here, 0, (size_t)n_values * sizeof *here);
+    for (int32_t k = 0; k < n; k++)
+        here[(int64_t)k * n + k] = 1.0f;
+    ETX_CHECK(etx_place_put(place, *out, here, n_values, sizeof *here));
+    etx_arena_reset(host, mark);
+done:
+    return status;
+}
+
 /* out [n_doublets, n_row] = concat[x_first, x_second, edge features]: a
  * layer whose weight is one on the diagonal. */
 static etx_status concatenate(float *out, const struct etx_triplet_run *run,
@@ -113,11 +137,7 @@ static etx_status concatenate(float *out, const struct etx_triplet_run *run,
         .args = {.n_rows = run->n_doublets, .n_layers = 1, .out = out}};
     float *weight = NULL;
 
-    ETX_CHECK(etx_arena_take(&weight, context->stream->arena, (int64_t)n * n,
-        sizeof *weight, "weights"));
-    memset(weight, 0, (size_t)n * (size_t)n * sizeof *weight);
-    for (int32_t k = 0; k < n; k++)
-        weight[(int64_t)k * n + k] = 1.0f;
+    ETX_CHECK(make_unit(&weight, context, n));
     layer.weight = weight;
     rows.args.layer = &layer;
     etx_mlp_part(&rows, x, &ends.first, n_features);
@@ -207,6 +227,8 @@ done:
     return status;
 }
 
+/* What lives on for the backward is on the host, its arrays where the context
+ * computes. */
 static etx_status forward(const struct etx_network *network,
     struct etx_context *context, const struct etx_network_input *input,
     struct etx_tape *tape, float *out)
@@ -215,7 +237,8 @@ static etx_status forward(const struct etx_network *network,
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct etx_triplet_run run = {.owned = NULL};
-    struct etx_triplet_tape *kept = NULL;
+    struct etx_triplet_tape passing;
+    struct etx_triplet_tape *kept = &passing;
 
     if (tape != NULL)
         tape->state = NULL;
@@ -223,7 +246,9 @@ static etx_status forward(const struct etx_network *network,
         return ETX_OK;
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(etx_triplet_open(&run, network, context, input, NULL));
-    ETX_CHECK(etx_arena_take(&kept, arena, 1, sizeof *kept, "tape"));
+    if (tape != NULL)
+        ETX_CHECK(etx_arena_take(&kept, etx_host_of(context)->stream->arena, 1,
+            sizeof *kept, "tape"));
     *kept = (struct etx_triplet_tape){.rows = NULL};
     if (tape != NULL)
         kept->tape = *tape;
@@ -281,6 +306,5 @@ const struct etx_arch etx_arch_triplet_gnn = {
     .forward = forward,
     .backward = etx_triplet_backward,
     .forward_triplets = forward_triplets,
-    .is_host_only = 1,
     .saves_memory = 1,
 };

@@ -29,6 +29,8 @@ etx_status etx_ref_activation_backward(
     struct etx_stream *stream, const struct etx_activation_backward_args *args);
 etx_status etx_ref_gather(
     struct etx_stream *stream, const struct etx_gather_args *args);
+etx_status etx_ref_scatter(
+    struct etx_stream *stream, const struct etx_scatter_args *args);
 etx_status etx_ref_add(
     struct etx_stream *stream, const struct etx_add_args *args);
 etx_status etx_ref_row_dot(
@@ -51,6 +53,16 @@ etx_status etx_ref_edge_select(
     struct etx_stream *stream, const struct etx_edge_select_args *args);
 etx_status etx_ref_mutual_best(
     struct etx_stream *stream, const struct etx_mutual_best_args *args);
+etx_status etx_ref_outward_edges(
+    struct etx_stream *stream, const struct etx_outward_edges_args *args);
+etx_status etx_ref_best_first(
+    struct etx_stream *stream, const struct etx_best_first_args *args);
+etx_status etx_ref_double_edges(
+    struct etx_stream *stream, const struct etx_double_edges_args *args);
+etx_status etx_ref_degrees(
+    struct etx_stream *stream, const struct etx_degrees_args *args);
+etx_status etx_ref_degree_weights(
+    struct etx_stream *stream, const struct etx_degree_weights_args *args);
 etx_status etx_ref_graph_index(
     struct etx_stream *stream, const struct etx_graph_index_args *args);
 etx_status etx_ref_fill(
@@ -73,6 +85,8 @@ etx_status etx_ref_outward_key(
     struct etx_stream *stream, const struct etx_outward_key_args *args);
 etx_status etx_ref_bce_loss(
     struct etx_stream *stream, const struct etx_bce_loss_args *args);
+etx_status etx_ref_square_loss(
+    struct etx_stream *stream, const struct etx_square_loss_args *args);
 etx_status etx_ref_hinge_loss(
     struct etx_stream *stream, const struct etx_hinge_loss_args *args);
 etx_status etx_ref_adamw(

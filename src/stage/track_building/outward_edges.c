@@ -5,29 +5,6 @@
 
 #include "base/check.h"
 
-#include <stdbool.h>
-
-/* selected [n_selected] becomes edges->head: its place is written after it was
- * read. */
-static void turn_outward(struct etx_outward_edges *edges,
-    const struct etx_graph *graph, int32_t *selected, int64_t n_selected)
-{
-    edges->head = selected;
-    for (int64_t k = 0; k < n_selected; k++) {
-        const int32_t e = selected[k];
-        const int32_t a = graph->src[e];
-        const int32_t b = graph->dst[e];
-        const bool is_outward = edges->key[a] < edges->key[b] ||
-                                (a < b && edges->key[a] == edges->key[b]);
-
-        if (a == b)
-            continue;
-        edges->tail[edges->n] = is_outward ? a : b;
-        edges->head[edges->n] = is_outward ? b : a;
-        edges->score[edges->n++] = graph->score[e];
-    }
-}
-
 /* Few edges are left of a filtered graph: choose them once. */
 etx_status etx_outward_edges_choose(struct etx_outward_edges *out,
     struct etx_context *context, const struct etx_graph *graph,
@@ -56,9 +33,21 @@ etx_status etx_outward_edges_choose(struct etx_outward_edges *out,
     ETX_CHECK(context->ops->edge_select(context->stream, &select));
     ETX_CHECK(etx_arena_take(&edges.tail, arena, n_selected,
         sizeof *edges.tail, "edges above the cut"));
+    ETX_CHECK(etx_arena_take(&edges.head, arena, n_selected,
+        sizeof *edges.head, "edges above the cut"));
     ETX_CHECK(etx_arena_take(&edges.score, arena, n_selected,
         sizeof *edges.score, "edges above the cut"));
-    turn_outward(&edges, graph, selected, n_selected);
+    const struct etx_outward_edges_args turn = {.n_selected = n_selected,
+        .selected = selected,
+        .src = graph->src,
+        .dst = graph->dst,
+        .edge_score = graph->score,
+        .key = edges.key,
+        .tail = edges.tail,
+        .head = edges.head,
+        .score = edges.score,
+        .n = &edges.n};
+    ETX_CHECK(context->ops->outward_edges(context->stream, &turn));
     *out = edges;
 done:
     return status;

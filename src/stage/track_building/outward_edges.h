@@ -16,7 +16,8 @@ struct etx_outward_edges {
     float *score;         /* [n] */
 };
 
-/* Choose them, in scratch of the context. position [n_nodes, 3] in mm. */
+/* Choose them, in scratch of the context. position [n_nodes, 3] in mm, where
+ * the context computes, as the arrays of out. */
 etx_status etx_outward_edges_choose(struct etx_outward_edges *out,
     struct etx_context *context, const struct etx_graph *graph,
     const float *position, float cut);

@@ -20,7 +20,7 @@ static const struct {
     [ETX_LABEL_COMPONENTS] = {etx_group_components, false},
     [ETX_LABEL_MUTUAL_BEST] = {etx_group_mutual_best, false},
     [ETX_LABEL_WALKTHROUGH] = {etx_group_walkthrough, true},
-    [ETX_LABEL_BEST_FIRST] = {etx_group_best_first, true},
+    [ETX_LABEL_BEST_FIRST] = {etx_group_best_first, false},
 };
 
 #define N_METHODS ((int32_t)(sizeof methods / sizeof methods[0]))
@@ -49,7 +49,8 @@ static void label_groups(int32_t *label, const int32_t *group, int32_t *size,
 
 /* A method on the device, its groups brought to the host. */
 static etx_status group_on_device(int32_t *group, struct etx_context *context,
-    const struct etx_graph *graph, const etx_label_options *options)
+    const struct etx_graph *graph, const float *position,
+    const etx_label_options *options)
 {
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
@@ -59,7 +60,7 @@ static etx_status group_on_device(int32_t *group, struct etx_context *context,
     ETX_CHECK(etx_arena_take(
         &there, arena, graph->n_nodes, sizeof *there, "hit groups"));
     ETX_CHECK(methods[options->method].group(
-        there, context, graph, NULL, options));
+        there, context, graph, position, options));
     ETX_CHECK(etx_place_get(
         graph->place, group, there, graph->n_nodes, sizeof *group));
 done:
@@ -93,7 +94,7 @@ static etx_status group_nodes(int32_t *group, struct etx_context *context,
             group, etx_host_of(context), graph, position, options);
     if (methods[options->method].is_on_host)
         return group_beside_device(group, context, graph, position, options);
-    return group_on_device(group, context, graph, options);
+    return group_on_device(group, context, graph, position, options);
 }
 
 etx_status etx_build_tracks(int32_t *label, struct etx_context *context,

@@ -1,11 +1,11 @@
-/* stage/track_building/joint.c -- how smoothly two chains of hits join.
+/* op/ref/joint.c -- how smoothly two chains of hits join.
  *
  * A charged particle in a solenoid moves on a helix: a circle in the transverse
  * plane, and a constant polar angle. Hits are taken as points, so limits have
  * to leave room for their resolution and for scattering.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "stage/track_building/joint.h"
+#include "op/ref/joint.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
-/* stage/track_building/joint.h -- how smoothly two chains of hits join.
+/* op/ref/joint.h -- how smoothly two chains of hits join.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef ETX_STAGE_TRACK_BUILDING_JOINT_H
-#define ETX_STAGE_TRACK_BUILDING_JOINT_H
+#ifndef ETX_OP_REF_JOINT_H
+#define ETX_OP_REF_JOINT_H
 
 #include <stdint.h>
 

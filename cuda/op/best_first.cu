@@ -1,0 +1,421 @@
+/* cuda/op/best_first.cu -- chains of hits, best edge first, in rounds.
+ *
+ * The reference takes edges one at a time. Here many join at once, and the
+ * chains are the same:
+ *
+ * * By score: an edge that is the best of all open ones at both of its ends is
+ *   reached before any that could take one of them away, so that all such
+ *   edges join in one round, and the next round looks at what is left.
+ * * By roughness: what becomes of an edge depends on the two chains that it
+ *   would join, and only edges that touch these can change them. An edge that
+ *   is the first of all undecided ones at both of its chains is decided; those
+ *   of one round have no chain in common.
+ *
+ * The host asks what is left once in several rounds.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/op/edge_list.cuh"
+#include "cuda/op/joint.cuh"
+#include "cuda/op/operators.h"
+#include "cuda/op/primitives.h"
+
+#define NONE          (-1)
+#define SCORE_ROUNDS  4 /* before the host looks */
+#define SMOOTH_ROUNDS 8
+
+enum state { STATE_WAITS, STATE_NEXT, STATE_DONE };
+
+/* A list of edges: identity where edge is NULL. */
+struct edge_list {
+    const int32_t *edge; /* [n] */
+    int64_t n;
+
+    __device__ int32_t operator[](int64_t k) const
+    {
+        return edge != NULL ? edge[k] : (int32_t)k;
+    }
+};
+
+/* What kernels work on; as in op/ref/best_first.c. */
+struct best_first {
+    struct etx_best_first_args args;
+    struct etx_chains chains;
+    int32_t *far_end, *length; /* [n_nodes] of a chain's ends */
+
+    __device__ bool is_open(int32_t e) const
+    {
+        return chains.next[args.tail[e]] == NONE &&
+               chains.previous[args.head[e]] == NONE;
+    }
+
+    __device__ bool has_support(int32_t e) const
+    {
+        const int32_t before = length[args.tail[e]];
+        const int32_t after = length[args.head[e]];
+
+        return (before > after ? before : after) >= args.support_hits;
+    }
+
+    __device__ float roughness(int32_t e) const
+    {
+        return etx_joint_roughness_of(chains, args.tail[e], args.head[e],
+            args.max_curvature_change, args.max_polar_change);
+    }
+
+    __device__ void join(int32_t e) const
+    {
+        const int32_t tail = args.tail[e];
+        const int32_t head = args.head[e];
+        const int32_t first = far_end[tail];
+        const int32_t last = far_end[head];
+        const int32_t n = length[tail] + length[head];
+
+        chains.next[tail] = head;
+        chains.previous[head] = tail;
+        far_end[first] = last;
+        far_end[last] = first;
+        length[first] = length[last] = n;
+    }
+};
+
+__global__ static void start_kernel(struct best_first work)
+{
+    for (int64_t i = etx_first_item(); i < work.args.n_nodes;
+        i += etx_item_step())
+        work.chains.next[i] = work.chains.previous[i] = NONE;
+}
+
+/* ------------------------------------------------------------ by score -- */
+
+/* Ascends with the score; of equal ones the first edge is the largest. */
+__device__ static unsigned long long rank_of(
+    const struct best_first &work, int32_t e)
+{
+    return (unsigned long long)etx_ordered(work.args.score[e]) << 32 |
+           (0xFFFFFFFFu - (uint32_t)e);
+}
+
+/* best_out, best_in [n_nodes], zero before. */
+__global__ static void offer_kernel(unsigned long long *best_out,
+    unsigned long long *best_in, struct best_first work, struct edge_list list,
+    float cut)
+{
+    for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step()) {
+        const int32_t e = list[k];
+
+        if (!(work.args.score[e] > cut) || !work.is_open(e))
+            continue;
+        atomicMax(&best_out[work.args.tail[e]], rank_of(work, e));
+        atomicMax(&best_in[work.args.head[e]], rank_of(work, e));
+    }
+}
+
+/* Ends and lengths follow when all are joined. */
+__global__ static void take_kernel(struct best_first work,
+    struct edge_list list, const unsigned long long *best_out,
+    const unsigned long long *best_in)
+{
+    for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step()) {
+        const int32_t e = list[k];
+        const int32_t tail = work.args.tail[e];
+        const int32_t head = work.args.head[e];
+
+        if (best_out[tail] != rank_of(work, e) ||
+            best_in[head] != rank_of(work, e))
+            continue;
+        work.chains.next[tail] = head;
+        work.chains.previous[head] = tail;
+    }
+}
+
+/* Open edges above the cut, or those that are not above it. */
+__global__ static void open_kernel(uint8_t *flag, struct best_first work,
+    struct edge_list list, float cut, int32_t is_above)
+{
+    for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step())
+        flag[k] = work.is_open(list[k]) &&
+                  (work.args.score[list[k]] > cut) == (is_above != 0);
+}
+
+__global__ static void pick_kernel(int32_t *out, const int32_t *place,
+    int64_t n, struct edge_list list)
+{
+    for (int64_t k = etx_first_item(); k < n; k += etx_item_step())
+        out[k] = list[place[k]];
+}
+
+/* A thread walks a chain from its first hit. */
+__global__ static void ends_kernel(struct best_first work)
+{
+    for (int64_t i = etx_first_item(); i < work.args.n_nodes;
+        i += etx_item_step()) {
+        int32_t last = (int32_t)i;
+        int32_t n = 1;
+
+        if (work.chains.previous[i] != NONE)
+            continue;
+        for (; work.chains.next[last] != NONE; n++)
+            last = work.chains.next[last];
+        work.far_end[i] = last;
+        work.far_end[last] = (int32_t)i;
+        work.length[i] = work.length[last] = n;
+    }
+}
+
+/* -------------------------------------------------------- by roughness -- */
+
+/* Ascends as the score descends. */
+__global__ static void score_keys_kernel(
+    uint64_t *key, struct best_first work, struct edge_list list)
+{
+    for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step())
+        key[k] = (uint64_t)~etx_ordered(work.args.score[list[k]]) & 0xFFFFFFFFu;
+}
+
+/* Joints without support yet come last. */
+__global__ static void roughness_keys_kernel(
+    uint64_t *key, struct best_first work, struct edge_list list)
+{
+    const float beyond = 2.0f * ETX_ROUGHEST_JOINT;
+
+    for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step()) {
+        const int32_t e = list[k];
+        const float x = work.has_support(e) ? work.roughness(e) : beyond;
+
+        key[k] = (uint64_t)etx_ordered(x < beyond ? x : beyond);
+    }
+}
+
+/* The first undecided place in list at every chain: claim [n_nodes], all ones
+ * before, by the first hit of the chain. waiting: places in list. */
+__global__ static void claim_kernel(unsigned *claim, uint8_t *state,
+    struct best_first work, struct edge_list list, struct edge_list waiting)
+{
+    for (int64_t t = etx_first_item(); t < waiting.n; t += etx_item_step()) {
+        const int32_t k = waiting[t];
+        const int32_t e = list[k];
+
+        if (state[k] == STATE_DONE)
+            continue;
+        if (!work.is_open(e)) {
+            state[k] = STATE_DONE;
+            continue;
+        }
+        atomicMin(&claim[work.far_end[work.args.tail[e]]], (unsigned)k);
+        atomicMin(&claim[work.args.head[e]], (unsigned)k);
+    }
+}
+
+__global__ static void choose_kernel(uint8_t *state, const unsigned *claim,
+    struct best_first work, struct edge_list list, struct edge_list waiting)
+{
+    for (int64_t t = etx_first_item(); t < waiting.n; t += etx_item_step()) {
+        const int32_t k = waiting[t];
+        const int32_t e = list[k];
+
+        if (state[k] == STATE_WAITS &&
+            claim[work.far_end[work.args.tail[e]]] == (unsigned)k &&
+            claim[work.args.head[e]] == (unsigned)k)
+            state[k] = STATE_NEXT;
+    }
+}
+
+__global__ static void decide_kernel(uint8_t *state, struct best_first work,
+    struct edge_list list, struct edge_list waiting)
+{
+    for (int64_t t = etx_first_item(); t < waiting.n; t += etx_item_step()) {
+        const int32_t k = waiting[t];
+        const int32_t e = list[k];
+
+        if (state[k] != STATE_NEXT)
+            continue;
+        state[k] = STATE_DONE;
+        if (work.has_support(e) && work.roughness(e) <= ETX_ROUGHEST_JOINT)
+            work.join(e);
+    }
+}
+
+__global__ static void waits_kernel(
+    uint8_t *flag, const uint8_t *state, struct edge_list waiting)
+{
+    for (int64_t t = etx_first_item(); t < waiting.n; t += etx_item_step())
+        flag[t] = state[waiting[t]] != STATE_DONE;
+}
+
+/* The first hit of its chain is the group of a hit. */
+__global__ static void group_kernel(struct best_first work)
+{
+    for (int64_t i = etx_first_item(); i < work.args.n_nodes;
+        i += etx_item_step()) {
+        if (work.chains.previous[i] != NONE)
+            continue;
+        for (int32_t hit = (int32_t)i; hit != NONE; hit = work.chains.next[hit])
+            work.args.group[hit] = (int32_t)i;
+    }
+}
+
+/* ------------------------------------------------------------- the host -- */
+
+/* Scratch of one call. */
+struct room {
+    unsigned long long *best_out, *best_in; /* [n_nodes] */
+    unsigned *claim;                        /* [n_nodes] */
+    uint64_t *key, *sorted;                 /* [n_edges] */
+    int32_t *list, *place;                  /* [n_edges] */
+    int32_t *strong, *weak, *smooth;        /* [n_edges] */
+    uint8_t *flag, *state;                  /* [n_edges] */
+};
+
+static etx_status take_room(struct room *room, struct best_first *work,
+    struct etx_cuda_scratch *scratch)
+{
+    const int64_t n_nodes = work->args.n_nodes;
+    const int64_t n = work->args.n_edges;
+    int32_t **nodes[] = {&work->chains.next, &work->chains.previous,
+        &work->far_end, &work->length};
+    int32_t **edges[] = {
+        &room->list, &room->place, &room->strong, &room->weak, &room->smooth};
+
+    for (int32_t **array : nodes)
+        ETX_TRY(scratch->take(array, n_nodes, "chains of hits"));
+    for (int32_t **array : edges)
+        ETX_TRY(scratch->take(array, n, "edges by score"));
+    ETX_TRY(scratch->take(&room->best_out, n_nodes, "best edges"));
+    ETX_TRY(scratch->take(&room->best_in, n_nodes, "best edges"));
+    ETX_TRY(scratch->take(&room->claim, n_nodes, "first edges"));
+    ETX_TRY(scratch->take(&room->key, n, "edge keys"));
+    ETX_TRY(scratch->take(&room->sorted, n, "edge keys"));
+    ETX_TRY(scratch->take(&room->flag, n, "edges that are left"));
+    return scratch->take(&room->state, n, "edges that are left");
+}
+
+/* out = those of list whose flag is set; into may be where list lies. */
+static etx_status pick(struct etx_stream *stream, struct edge_list *out,
+    int32_t *into, const struct room *room, struct edge_list list)
+{
+    const struct edge_list all = {NULL, list.n};
+    int64_t n = 0;
+
+    ETX_TRY(etx_cuda_compact(stream, room->place, &n, room->flag, list.n));
+    ETX_TRY(etx_launch(stream, n, pick_kernel, room->list,
+        (const int32_t *)room->place, n, list));
+    ETX_TRY(etx_launch(
+        stream, n, pick_kernel, into, (const int32_t *)room->list, n, all));
+    *out = {into, n};
+    return ETX_OK;
+}
+
+static etx_status score_round(struct etx_stream *stream,
+    const struct best_first &work, const struct room *room,
+    struct edge_list list, float cut)
+{
+    cudaStream_t queue = etx_cuda_of(stream)->stream;
+    const size_t bytes =
+        (size_t)work.args.n_nodes * sizeof(unsigned long long);
+
+    ETX_CUDA(cudaMemsetAsync(room->best_out, 0, bytes, queue));
+    ETX_CUDA(cudaMemsetAsync(room->best_in, 0, bytes, queue));
+    ETX_TRY(etx_launch(stream, list.n, offer_kernel, room->best_out,
+        room->best_in, work, list, cut));
+    return etx_launch(stream, list.n, take_kernel, work, list,
+        (const unsigned long long *)room->best_out,
+        (const unsigned long long *)room->best_in);
+}
+
+/* Join those of list above the cut. */
+static etx_status join_strong(struct etx_stream *stream,
+    const struct best_first &work, const struct room *room,
+    struct edge_list list, float cut)
+{
+    while (list.n > 0) {
+        ETX_TRY(etx_check_cancelled(stream));
+        for (int r = 0; r < SCORE_ROUNDS; r++)
+            ETX_TRY(score_round(stream, work, room, list, cut));
+        ETX_TRY(etx_launch(
+            stream, list.n, open_kernel, room->flag, work, list, cut, 1));
+        ETX_TRY(pick(stream, &list, room->strong, room, list));
+    }
+    return etx_launch(stream, work.args.n_nodes, ends_kernel, work);
+}
+
+/* weak = those of list that are open and not above the cut, by score. */
+static etx_status find_weak(struct etx_stream *stream, struct edge_list *weak,
+    const struct best_first &work, const struct room *room,
+    struct edge_list list, float cut)
+{
+    struct edge_list open;
+
+    ETX_TRY(etx_launch(
+        stream, list.n, open_kernel, room->flag, work, list, cut, 0));
+    ETX_TRY(pick(stream, &open, room->smooth, room, list));
+    ETX_TRY(etx_launch(
+        stream, open.n, score_keys_kernel, room->key, work, open));
+    ETX_TRY(etx_cuda_sort_pairs(stream, room->sorted, room->key, room->weak,
+        open.edge, open.n, 32));
+    *weak = {room->weak, open.n};
+    return ETX_OK;
+}
+
+static etx_status smooth_round(struct etx_stream *stream,
+    const struct best_first &work, const struct room *room,
+    struct edge_list list, struct edge_list waiting)
+{
+    ETX_CUDA(cudaMemsetAsync(room->claim, 0xFF,
+        (size_t)work.args.n_nodes * sizeof *room->claim,
+        etx_cuda_of(stream)->stream));
+    ETX_TRY(etx_launch(stream, waiting.n, claim_kernel, room->claim,
+        room->state, work, list, waiting));
+    ETX_TRY(etx_launch(stream, waiting.n, choose_kernel, room->state,
+        (const unsigned *)room->claim, work, list, waiting));
+    return etx_launch(
+        stream, waiting.n, decide_kernel, room->state, work, list, waiting);
+}
+
+/* Join those of weak that fit, the smoothest first. */
+static etx_status join_smooth(struct etx_stream *stream,
+    const struct best_first &work, const struct room *room,
+    struct edge_list weak)
+{
+    const struct edge_list list = {room->smooth, weak.n};
+    struct edge_list waiting = {NULL, weak.n};
+
+    ETX_TRY(etx_launch(
+        stream, weak.n, roughness_keys_kernel, room->key, work, weak));
+    ETX_TRY(etx_cuda_sort_pairs(stream, room->sorted, room->key, room->smooth,
+        weak.edge, weak.n, 32));
+    ETX_CUDA(cudaMemsetAsync(room->state, STATE_WAITS, (size_t)weak.n,
+        etx_cuda_of(stream)->stream));
+    while (waiting.n > 0) {
+        ETX_TRY(etx_check_cancelled(stream));
+        for (int r = 0; r < SMOOTH_ROUNDS; r++)
+            ETX_TRY(smooth_round(stream, work, room, list, waiting));
+        ETX_TRY(etx_launch(stream, waiting.n, waits_kernel, room->flag,
+            (const uint8_t *)room->state, waiting));
+        ETX_TRY(pick(stream, &waiting, room->strong, room, waiting));
+    }
+    return ETX_OK;
+}
+
+etx_status etx_cuda_best_first(
+    struct etx_stream *stream, const struct etx_best_first_args *args)
+{
+    struct etx_cuda_scratch scratch(stream);
+    const float cuts[] = {
+        args->sure_cut > args->strong_cut ? args->sure_cut : args->strong_cut,
+        args->strong_cut};
+    const int n_levels = cuts[0] > cuts[1] ? 2 : 1;
+    struct edge_list list = {NULL, args->n_edges};
+    struct best_first work = {};
+    struct room room = {};
+
+    work.args = *args;
+    work.chains.position = args->position;
+    ETX_TRY(take_room(&room, &work, &scratch));
+    ETX_TRY(etx_launch(stream, args->n_nodes, start_kernel, work));
+    for (int k = 0; k < n_levels; k++) {
+        ETX_TRY(join_strong(stream, work, &room, list, cuts[k]));
+        ETX_TRY(find_weak(stream, &list, work, &room, list, cuts[k]));
+        ETX_TRY(join_smooth(stream, work, &room, list));
+    }
+    return etx_launch(stream, args->n_nodes, group_kernel, work);
+}

@@ -1,0 +1,213 @@
+/* op/ref/best_first.c -- chains of hits, best edge first.
+ *
+ * Each hit of a track has one hit before it and one after. Edges are taken one
+ * at a time and join two chains end to end where both ends are still open. A
+ * round takes the edges above a cut by their score, then the rest, the
+ * smoothest joint first, if they lengthen a chain that is worth it and bend it
+ * little: what a network is unsure of, the shape of the two pieces often
+ * decides. The first round leaves edges of middling score to shape, the second
+ * takes by their score those that shape could not place.
+ *
+ * Edges run outward, so no chain can close on itself.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "op/ref/ref.h"
+
+#include "backend/backend.h"
+#include "base/check.h"
+#include "base/select.h"
+#include "base/sort.h"
+#include "op/ref/joint.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define NONE (-1)
+
+struct best_first {
+    const struct etx_best_first_args *args;
+    struct etx_chains chains;
+    int32_t *far_end; /* [n_nodes] of a chain's end: the other end */
+    int32_t *length;  /* [n_nodes] of a chain's end: its hits */
+};
+
+static etx_status start_chains(
+    struct best_first *work, struct etx_arena *arena, int64_t n_nodes)
+{
+    struct etx_chains *chains = &work->chains;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(
+        &chains->next, arena, n_nodes, sizeof *chains->next, "next hits"));
+    ETX_CHECK(etx_arena_take(&chains->previous, arena, n_nodes,
+        sizeof *chains->previous, "previous hits"));
+    ETX_CHECK(etx_arena_take(
+        &work->far_end, arena, n_nodes, sizeof *work->far_end, "chain ends"));
+    ETX_CHECK(etx_arena_take(
+        &work->length, arena, n_nodes, sizeof *work->length, "chain lengths"));
+    for (int64_t i = 0; i < n_nodes; i++) {
+        chains->next[i] = chains->previous[i] = NONE;
+        work->far_end[i] = (int32_t)i;
+        work->length[i] = 1;
+    }
+done:
+    return status;
+}
+
+static bool is_open(const struct best_first *work, int32_t e)
+{
+    return work->chains.next[work->args->tail[e]] == NONE &&
+           work->chains.previous[work->args->head[e]] == NONE;
+}
+
+static void join(struct best_first *work, int32_t e)
+{
+    const int32_t tail = work->args->tail[e];
+    const int32_t head = work->args->head[e];
+    const int32_t first = work->far_end[tail];
+    const int32_t last = work->far_end[head];
+    const int32_t length = work->length[tail] + work->length[head];
+
+    work->chains.next[tail] = head;
+    work->chains.previous[head] = tail;
+    work->far_end[first] = last;
+    work->far_end[last] = first;
+    work->length[first] = work->length[last] = length;
+}
+
+/* order [n_edges]: the edges from the highest score down, equal ones as they
+ * are given. key [n_edges] is scratch. */
+static etx_status sort_by_score(
+    int32_t *order, int64_t *key, const struct etx_best_first_args *args)
+{
+    for (int64_t e = 0; e < args->n_edges; e++)
+        key[e] = (int64_t)(etx_ordered_key(-args->score[e], 0) >> 32);
+    return etx_sort_order(order, key, args->n_edges);
+}
+
+/* Join by score alone, above cut. Weaker edges whose ends stay
+ * open go to weak, in the order of order [n]; returns how many they are. */
+static int64_t join_strong(int32_t *weak, struct best_first *work, float cut,
+    const int32_t *order, int64_t n)
+{
+    int64_t n_weak = 0;
+
+    for (int64_t k = 0; k < n; k++) {
+        const int32_t e = order[k];
+
+        if (!is_open(work, e))
+            continue;
+        if (work->args->score[e] > cut)
+            join(work, e);
+        else
+            weak[n_weak++] = e;
+    }
+    return n_weak;
+}
+
+/* Whether one of the chains that the edge joins is long enough to be trusted. */
+static bool has_support(const struct best_first *work, int32_t e)
+{
+    const int32_t before = work->length[work->args->tail[e]];
+    const int32_t after = work->length[work->args->head[e]];
+
+    return (before > after ? before : after) >= work->args->support_hits;
+}
+
+static float roughness(const struct best_first *work, int32_t e)
+{
+    return etx_joint_roughness(&work->chains, work->args->tail[e],
+        work->args->head[e], work->args->max_curvature_change,
+        work->args->max_polar_change);
+}
+
+/* sorted [n]: the weak edges [n] by the roughness of their joints; those
+ * without support yet come last. key, rank [n] are scratch. */
+static etx_status sort_by_roughness(int32_t *sorted, int64_t *key,
+    int32_t *rank, const struct best_first *work, const int32_t *weak,
+    int64_t n)
+{
+    const float beyond = 2.0f * ETX_ROUGHEST_JOINT;
+    etx_status status;
+
+    for (int64_t k = 0; k < n; k++) {
+        const float x =
+            has_support(work, weak[k]) ? roughness(work, weak[k]) : beyond;
+
+        key[k] = (int64_t)(etx_ordered_key(x < beyond ? x : beyond, 0) >> 32);
+    }
+    ETX_CHECK(etx_sort_order(rank, key, n));
+    for (int64_t k = 0; k < n; k++)
+        sorted[k] = weak[rank[k]];
+done:
+    return status;
+}
+
+/* The chains have grown since the joints were sorted: look again. */
+static void join_smooth(struct best_first *work, const int32_t *edge, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (is_open(work, edge[k]) && has_support(work, edge[k]) &&
+            roughness(work, edge[k]) <= ETX_ROUGHEST_JOINT)
+            join(work, edge[k]);
+}
+
+static etx_status join_edges(
+    struct best_first *work, struct etx_stream *stream)
+{
+    struct etx_arena *arena = stream->arena;
+    const struct etx_best_first_args *args = work->args;
+    const float cuts[] = {args->sure_cut > args->strong_cut ? args->sure_cut
+                                                            : args->strong_cut,
+        args->strong_cut};
+    const int n_rounds = cuts[0] > cuts[1] ? 2 : 1;
+    const int64_t n = args->n_edges;
+    int64_t *key = NULL;
+    int32_t *order = NULL, *weak = NULL, *rank = NULL, *sorted = NULL;
+    int64_t n_open = n;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&key, arena, n, sizeof *key, "edge keys"));
+    ETX_CHECK(
+        etx_arena_take(&order, arena, n, sizeof *order, "edges by score"));
+    ETX_CHECK(etx_arena_take(&weak, arena, n, sizeof *weak, "weak edges"));
+    ETX_CHECK(etx_arena_take(&rank, arena, n, sizeof *rank, "weak edges"));
+    ETX_CHECK(etx_arena_take(&sorted, arena, n, sizeof *sorted, "weak edges"));
+    ETX_CHECK(sort_by_score(order, key, args));
+    for (int k = 0; k < n_rounds; k++) {
+        ETX_CHECK(etx_check_cancelled(stream));
+        n_open = join_strong(weak, work, cuts[k], order, n_open);
+        ETX_CHECK(sort_by_roughness(sorted, key, rank, work, weak, n_open));
+        join_smooth(work, sorted, n_open);
+        memcpy(order, weak, (size_t)n_open * sizeof *order);
+    }
+done:
+    return status;
+}
+
+/* The first hit of its chain is the group of a hit. */
+static void group_chains(
+    int32_t *group, const struct etx_chains *chains, int64_t n_nodes)
+{
+    for (int64_t i = 0; i < n_nodes; i++)
+        if (chains->previous[i] == NONE)
+            for (int32_t hit = (int32_t)i; hit != NONE; hit = chains->next[hit])
+                group[hit] = (int32_t)i;
+}
+
+etx_status etx_ref_best_first(
+    struct etx_stream *stream, const struct etx_best_first_args *args)
+{
+    struct etx_arena *arena = stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    struct best_first work = {
+        .args = args, .chains = {.position = args->position}};
+    etx_status status;
+
+    ETX_CHECK(start_chains(&work, arena, args->n_nodes));
+    ETX_CHECK(join_edges(&work, stream));
+    group_chains(args->group, &work.chains, args->n_nodes);
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}

@@ -1,0 +1,24 @@
+/* op/ref/square_loss.c -- squared distances from targets.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "op/ref/ref.h"
+
+#include <math.h>
+
+etx_status etx_ref_square_loss(
+    struct etx_stream *stream, const struct etx_square_loss_args *args)
+{
+    double sum = 0.0;
+
+    (void)stream;
+    for (int64_t i = 0; i < args->n; i++) {
+        const double target = (double)args->target[i];
+        const double miss = isnan(target) ? 0.0 : (double)args->x[i] - target;
+
+        if (args->d_x != NULL)
+            args->d_x[i] = (float)(args->scale * miss);
+        sum += miss * miss;
+    }
+    *args->sum = sum;
+    return ETX_OK;
+}

@@ -1,0 +1,265 @@
+/* checkop/cases_chains.c -- cases of the operators that join edges to chains,
+ * and of those that take edges in both directions.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cases.h"
+
+#include "base/place.h"
+#include "op/ref/ref.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static float *make_scores(struct checkop *check, int64_t n)
+{
+    float *score = checkop_uniform(check, n, 0.0f, 1.0f);
+
+    for (int64_t e = 0; e < n; e++)
+        if (e % 2)
+            score[e] = roundf(score[e] * 8.0f) / 8.0f; /* ties */
+    return score;
+}
+
+/* ------------------------------------------------------- outward_edges -- */
+
+/* What lies behind the last edge may be anything. */
+static etx_status run_outward(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    const struct etx_outward_edges_args *args = self->args;
+    const etx_status status = ops->outward_edges(stream, args);
+    const size_t rest = (size_t)(args->n_selected - *args->n);
+
+    ck_assert_int_eq(etx_place_finish(stream->place), ETX_OK);
+    memset(args->tail + *args->n, 0, rest * sizeof *args->tail);
+    memset(args->head + *args->n, 0, rest * sizeof *args->head);
+    memset(args->score + *args->n, 0, rest * sizeof *args->score);
+    return status;
+}
+
+void checkop_outward_edges(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges)
+{
+    struct etx_outward_edges_args *args =
+        checkop_buffer(check, 1, sizeof *args);
+    int32_t *selected = checkop_buffer(check, n_edges, sizeof *selected);
+    float *key = checkop_uniform(check, n_nodes, 0.0f, 8.0f);
+    int64_t n = 0;
+
+    memset(out, 0, sizeof *out);
+    for (int64_t e = 0; e < n_edges; e++)
+        if (e % 3 != 1)
+            selected[n++] = (int32_t)e;
+    for (int64_t i = 0; i < n_nodes; i += 2)
+        key[i] = roundf(key[i]); /* ties */
+    *args = (struct etx_outward_edges_args){.n_selected = n,
+        .selected = selected,
+        .src = checkop_indices(check, n_edges, (int32_t)n_nodes),
+        .dst = checkop_indices(check, n_edges, (int32_t)n_nodes),
+        .edge_score = make_scores(check, n_edges),
+        .key = key,
+        .tail = checkop_buffer(check, n, sizeof(int32_t)),
+        .head = checkop_buffer(check, n, sizeof(int32_t)),
+        .score = checkop_buffer(check, n, sizeof(float)),
+        .n = checkop_buffer(check, 1, sizeof(int64_t))};
+    out->op = "outward_edges";
+    out->run = run_outward;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
+        (int)n_edges);
+    checkop_add_output(out, check, "n", args->n, 1, sizeof(int64_t));
+    checkop_add_output(out, check, "tail", args->tail, n, sizeof(int32_t));
+    checkop_add_output(out, check, "head", args->head, n, sizeof(int32_t));
+    checkop_add_output(out, check, "score", args->score, n, sizeof(float));
+}
+
+/* ----------------------------------------------------------- best_first -- */
+
+static etx_status run_best_first(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->best_first(stream, self->args);
+}
+
+/* Edges from a smaller node to one a few nodes on, as between layers; nodes
+ * lie near a line, so that the roughness of joints decides. */
+void checkop_best_first(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges)
+{
+    struct etx_best_first_args *args = checkop_buffer(check, 1, sizeof *args);
+    int32_t *tail = checkop_indices(check, n_edges, (int32_t)n_nodes);
+    int32_t *head = checkop_buffer(check, n_edges, sizeof *head);
+    float *position = checkop_uniform(check, 3 * n_nodes, -20.0f, 20.0f);
+
+    memset(out, 0, sizeof *out);
+    for (int64_t e = 0; e < n_edges; e++) {
+        tail[e] = (int32_t)((int64_t)tail[e] * (n_nodes - 1) / n_nodes);
+        head[e] = tail[e] + 1 +
+                  (int32_t)etx_random_below(&check->random,
+                      (uint32_t)(n_nodes - 1 - tail[e] < 12
+                                     ? n_nodes - 1 - tail[e]
+                                     : 12));
+    }
+    for (int64_t i = 0; i < n_nodes; i++)
+        position[3 * i] += 10.0f * (float)i;
+    *args = (struct etx_best_first_args){.n_nodes = n_nodes,
+        .n_edges = n_edges,
+        .tail = tail,
+        .head = head,
+        .score = make_scores(check, n_edges),
+        .position = position,
+        .sure_cut = 0.875f,
+        .strong_cut = 0.625f,
+        .max_curvature_change = 20.0f,
+        .max_polar_change = 0.9f,
+        .support_hits = 2,
+        .group = checkop_buffer(check, n_nodes, sizeof(int32_t))};
+    out->op = "best_first";
+    out->run = run_best_first;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
+        (int)n_edges);
+    checkop_add_output(
+        out, check, "group", args->group, n_nodes, sizeof(int32_t));
+}
+
+/* --------------------------------------------------------- both directions */
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t one = *(const int64_t *)a, two = *(const int64_t *)b;
+
+    return (one > two) - (one < two);
+}
+
+/* Random edges, some of them more than once, with their index. */
+static struct etx_graph_index_args make_edges(
+    struct checkop *check, int64_t n_nodes, int64_t n_edges)
+{
+    int64_t *key = checkop_buffer(check, n_edges, sizeof *key);
+    int32_t *src = checkop_indices(check, n_edges, (int32_t)n_nodes);
+    int32_t *dst = checkop_indices(check, n_edges, (int32_t)n_nodes);
+    const struct etx_graph_index_args index = {.n_nodes = n_nodes,
+        .n_edges = n_edges,
+        .src = src,
+        .dst = dst,
+        .in_offset = checkop_buffer(check, n_nodes + 1, sizeof(int64_t)),
+        .out_offset = checkop_buffer(check, n_nodes + 1, sizeof(int64_t)),
+        .out_edge = checkop_buffer(check, n_edges, sizeof(int32_t))};
+
+    for (int64_t e = 0; e < n_edges; e++)
+        key[e] = e % 7 == 6 ? key[e - 1] : dst[e] * n_nodes + src[e];
+    qsort(key, (size_t)n_edges, sizeof *key, by_value);
+    for (int64_t e = 0; e < n_edges; e++) {
+        src[e] = (int32_t)(key[e] % n_nodes);
+        dst[e] = (int32_t)(key[e] / n_nodes);
+    }
+    ck_assert_int_eq(etx_ref_graph_index(&check->stream[0], &index), ETX_OK);
+    return index;
+}
+
+static etx_status run_double(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->double_edges(stream, self->args);
+}
+
+void checkop_double_edges(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges)
+{
+    struct etx_double_edges_args *args = checkop_buffer(check, 1, sizeof *args);
+    const struct etx_graph_index_args index =
+        make_edges(check, n_nodes, n_edges);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_double_edges_args){.n_nodes = n_nodes,
+        .n_edges = n_edges,
+        .src = index.src,
+        .dst = index.dst,
+        .in_offset = index.in_offset,
+        .out_offset = index.out_offset,
+        .out_edge = index.out_edge,
+        .both_src = checkop_buffer(check, 2 * n_edges, sizeof(int32_t)),
+        .both_dst = checkop_buffer(check, 2 * n_edges, sizeof(int32_t)),
+        .place = checkop_buffer(check, 2 * n_edges, sizeof(int32_t))};
+    out->op = "double_edges";
+    out->run = run_double;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
+        (int)n_edges);
+    checkop_add_output(
+        out, check, "both_src", args->both_src, 2 * n_edges, sizeof(int32_t));
+    checkop_add_output(
+        out, check, "both_dst", args->both_dst, 2 * n_edges, sizeof(int32_t));
+    checkop_add_output(
+        out, check, "place", args->place, 2 * n_edges, sizeof(int32_t));
+}
+
+/* -------------------------------------------------------------- degrees -- */
+
+static etx_status run_degrees(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->degrees(stream, self->args);
+}
+
+static etx_status run_degree_weights(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->degree_weights(stream, self->args);
+}
+
+void checkop_degrees(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges)
+{
+    struct etx_degrees_args *args = checkop_buffer(check, 1, sizeof *args);
+    const struct etx_graph_index_args index =
+        make_edges(check, n_nodes, n_edges);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_degrees_args){.n_nodes = n_nodes,
+        .in_offset = index.in_offset,
+        .out_offset = index.out_offset,
+        .degree = checkop_floats(check, n_nodes)};
+    out->op = "degrees";
+    out->run = run_degrees;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
+        (int)n_edges);
+    checkop_add_output(
+        out, check, "degree", args->degree, n_nodes, sizeof(float));
+}
+
+void checkop_degree_weights(struct checkop_case *out, struct checkop *check,
+    int64_t n_nodes, int64_t n_edges)
+{
+    struct etx_degree_weights_args *args =
+        checkop_buffer(check, 1, sizeof *args);
+    float *degree = checkop_uniform(check, n_nodes, 1.0f, 40.0f);
+
+    memset(out, 0, sizeof *out);
+    for (int64_t i = 0; i < n_nodes; i++)
+        degree[i] = floorf(degree[i]);
+    *args = (struct etx_degree_weights_args){.n_nodes = n_nodes,
+        .n_edges = n_edges,
+        .src = checkop_indices(check, n_edges, (int32_t)n_nodes),
+        .dst = checkop_indices(check, n_edges, (int32_t)n_nodes),
+        .degree = degree,
+        .edge_weight = checkop_floats(check, n_edges),
+        .loop_weight = checkop_floats(check, n_nodes),
+        .loop_offset = checkop_buffer(check, n_nodes + 1, sizeof(int64_t))};
+    out->op = "degree_weights";
+    out->run = run_degree_weights;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
+        (int)n_edges);
+    checkop_add_output(out, check, "edge_weight", args->edge_weight, n_edges,
+        sizeof(float));
+    checkop_add_output(out, check, "loop_weight", args->loop_weight, n_nodes,
+        sizeof(float));
+    checkop_add_output(out, check, "loop_offset", args->loop_offset,
+        n_nodes + 1, sizeof(int64_t));
+}
