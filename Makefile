@@ -161,7 +161,7 @@ SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) 
     $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(SHIM)/*.c)) \
     $(filter-out %/main.o %/shared_memory.o,\
     $(filter $(BUILD)/obj/test/checkop/% $(BUILD)/obj/test/cuda/test_cuda% %/support.o \
-    %/train_bench.o %/train_events.o,$(TEST_OBJECTS))) \
+    %/train_bench.o %/train_events.o %/part_threads.o,$(TEST_OBJECTS))) \
     $(filter-out %/cuda_absent.o $(BUILD)/obj/cuda/%,$(OBJECTS))
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
 NETWORK_STEPS := $(BUILD)/test/network-steps

@@ -49,6 +49,21 @@ template <typename T> __device__ static inline T etx_warp_sum(T value)
     return value;
 }
 
+/* kernel on so many blocks. */
+template <typename... Parameters, typename... Arguments>
+etx_status etx_launch_blocks(struct etx_stream *stream, int64_t n_blocks,
+    void (*kernel)(Parameters...), Arguments... arguments)
+{
+    cudaLaunchConfig_t config = {};
+
+    config.gridDim = dim3((unsigned)n_blocks);
+    config.blockDim = dim3(ETX_CUDA_BLOCK);
+    config.stream = etx_cuda_of(stream)->stream;
+    return etx_cuda_check(cudaLaunchKernelEx(&config, kernel,
+                              static_cast<Parameters>(arguments)...),
+        "start of a kernel");
+}
+
 template <typename... Parameters, typename... Arguments>
 etx_status etx_launch_threads(struct etx_stream *stream, int64_t n_threads,
     void (*kernel)(Parameters...), Arguments... arguments)
@@ -57,16 +72,9 @@ etx_status etx_launch_threads(struct etx_stream *stream, int64_t n_threads,
     const int64_t n_blocks =
         wanted < ETX_CUDA_MOST_BLOCKS ? wanted : ETX_CUDA_MOST_BLOCKS;
 
-    cudaLaunchConfig_t config = {};
-
     if (n_threads <= 0)
         return ETX_OK;
-    config.gridDim = dim3((unsigned)n_blocks);
-    config.blockDim = dim3(ETX_CUDA_BLOCK);
-    config.stream = etx_cuda_of(stream)->stream;
-    return etx_cuda_check(cudaLaunchKernelEx(&config, kernel,
-                              static_cast<Parameters>(arguments)...),
-        "start of a kernel");
+    return etx_launch_blocks(stream, n_blocks, kernel, arguments...);
 }
 
 /* kernel over n items, one a thread. */

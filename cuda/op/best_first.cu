@@ -11,7 +11,8 @@
  *   is the first of all undecided ones at both of its chains is decided; those
  *   of one round have no chain in common.
  *
- * The host asks what is left once in several rounds.
+ * The host asks what is left once in several rounds; when that is little, one
+ * block makes the rounds that are left by itself.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/edge_list.cuh"
@@ -22,6 +23,7 @@
 #define NONE          (-1)
 #define SCORE_ROUNDS  4 /* before the host looks */
 #define SMOOTH_ROUNDS 8
+#define FEW           8192 /* edges, for one block */
 
 enum state { STATE_WAITS, STATE_NEXT, STATE_DONE };
 
@@ -46,6 +48,11 @@ struct best_first {
     {
         return chains.next[args.tail[e]] == NONE &&
                chains.previous[args.head[e]] == NONE;
+    }
+
+    __device__ bool is_wanted(int32_t e, float cut) const
+    {
+        return args.score[e] > cut && is_open(e);
     }
 
     __device__ bool has_support(int32_t e) const
@@ -95,36 +102,73 @@ __device__ static unsigned long long rank_of(
            (0xFFFFFFFFu - (uint32_t)e);
 }
 
+__device__ static void offer(unsigned long long *best_out,
+    unsigned long long *best_in, const struct best_first &work, int32_t e)
+{
+    atomicMax(&best_out[work.args.tail[e]], rank_of(work, e));
+    atomicMax(&best_in[work.args.head[e]], rank_of(work, e));
+}
+
+/* Joins an edge that is the best at both ends. Ends and lengths of chains
+ * follow when all are joined. */
+__device__ static void take(const struct best_first &work, int32_t e,
+    const unsigned long long *best_out, const unsigned long long *best_in)
+{
+    const int32_t tail = work.args.tail[e];
+    const int32_t head = work.args.head[e];
+
+    if (best_out[tail] != rank_of(work, e) || best_in[head] != rank_of(work, e))
+        return;
+    work.chains.next[tail] = head;
+    work.chains.previous[head] = tail;
+}
+
 /* best_out, best_in [n_nodes], zero before. */
 __global__ static void offer_kernel(unsigned long long *best_out,
     unsigned long long *best_in, struct best_first work, struct edge_list list,
     float cut)
 {
     for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step()) {
-        const int32_t e = list[k];
-
-        if (!(work.args.score[e] > cut) || !work.is_open(e))
-            continue;
-        atomicMax(&best_out[work.args.tail[e]], rank_of(work, e));
-        atomicMax(&best_in[work.args.head[e]], rank_of(work, e));
+        if (work.is_wanted(list[k], cut))
+            offer(best_out, best_in, work, list[k]);
     }
 }
 
-/* Ends and lengths follow when all are joined. */
 __global__ static void take_kernel(struct best_first work,
     struct edge_list list, const unsigned long long *best_out,
     const unsigned long long *best_in)
 {
-    for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step()) {
-        const int32_t e = list[k];
-        const int32_t tail = work.args.tail[e];
-        const int32_t head = work.args.head[e];
+    for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step())
+        take(work, list[k], best_out, best_in);
+}
 
-        if (best_out[tail] != rank_of(work, e) ||
-            best_in[head] != rank_of(work, e))
-            continue;
-        work.chains.next[tail] = head;
-        work.chains.previous[head] = tail;
+/* All rounds, in one block; best_out, best_in [n_nodes], zero before. */
+__global__ static void score_block_kernel(unsigned long long *best_out,
+    unsigned long long *best_in, struct best_first work, struct edge_list list,
+    float cut)
+{
+    __shared__ int is_left;
+
+    for (;;) {
+        __syncthreads();
+        if (threadIdx.x == 0)
+            is_left = 0;
+        for (int64_t k = threadIdx.x; k < list.n; k += blockDim.x)
+            if (work.is_wanted(list[k], cut)) {
+                best_out[work.args.tail[list[k]]] = 0;
+                best_in[work.args.head[list[k]]] = 0;
+            }
+        __syncthreads();
+        for (int64_t k = threadIdx.x; k < list.n; k += blockDim.x)
+            if (work.is_wanted(list[k], cut)) {
+                offer(best_out, best_in, work, list[k]);
+                is_left = 1;
+            }
+        __syncthreads();
+        if (!is_left)
+            return;
+        for (int64_t k = threadIdx.x; k < list.n; k += blockDim.x)
+            take(work, list[k], best_out, best_in);
     }
 }
 
@@ -187,7 +231,28 @@ __global__ static void roughness_keys_kernel(
 }
 
 /* The first undecided place in list at every chain: claim [n_nodes], all ones
- * before, by the first hit of the chain. waiting: places in list. */
+ * before, by the first hit of the chain. */
+__device__ static void claim_chains(
+    unsigned *claim, const struct best_first &work, int32_t e, int32_t k)
+{
+    atomicMin(&claim[work.far_end[work.args.tail[e]]], (unsigned)k);
+    atomicMin(&claim[work.args.head[e]], (unsigned)k);
+}
+
+__device__ static bool has_both(
+    const unsigned *claim, const struct best_first &work, int32_t e, int32_t k)
+{
+    return claim[work.far_end[work.args.tail[e]]] == (unsigned)k &&
+           claim[work.args.head[e]] == (unsigned)k;
+}
+
+__device__ static void decide(const struct best_first &work, int32_t e)
+{
+    if (work.has_support(e) && work.roughness(e) <= ETX_ROUGHEST_JOINT)
+        work.join(e);
+}
+
+/* waiting: places in list. */
 __global__ static void claim_kernel(unsigned *claim, uint8_t *state,
     struct best_first work, struct edge_list list, struct edge_list waiting)
 {
@@ -201,8 +266,7 @@ __global__ static void claim_kernel(unsigned *claim, uint8_t *state,
             state[k] = STATE_DONE;
             continue;
         }
-        atomicMin(&claim[work.far_end[work.args.tail[e]]], (unsigned)k);
-        atomicMin(&claim[work.args.head[e]], (unsigned)k);
+        claim_chains(claim, work, e, k);
     }
 }
 
@@ -211,11 +275,8 @@ __global__ static void choose_kernel(uint8_t *state, const unsigned *claim,
 {
     for (int64_t t = etx_first_item(); t < waiting.n; t += etx_item_step()) {
         const int32_t k = waiting[t];
-        const int32_t e = list[k];
 
-        if (state[k] == STATE_WAITS &&
-            claim[work.far_end[work.args.tail[e]]] == (unsigned)k &&
-            claim[work.args.head[e]] == (unsigned)k)
+        if (state[k] == STATE_WAITS && has_both(claim, work, list[k], k))
             state[k] = STATE_NEXT;
     }
 }
@@ -225,13 +286,54 @@ __global__ static void decide_kernel(uint8_t *state, struct best_first work,
 {
     for (int64_t t = etx_first_item(); t < waiting.n; t += etx_item_step()) {
         const int32_t k = waiting[t];
-        const int32_t e = list[k];
 
         if (state[k] != STATE_NEXT)
             continue;
         state[k] = STATE_DONE;
-        if (work.has_support(e) && work.roughness(e) <= ETX_ROUGHEST_JOINT)
-            work.join(e);
+        decide(work, list[k]);
+    }
+}
+
+/* All rounds, in one block. A thread has the same places in each. */
+__global__ static void smooth_block_kernel(unsigned *claim, uint8_t *state,
+    struct best_first work, struct edge_list list, struct edge_list waiting)
+{
+    __shared__ int is_left;
+
+    for (;;) {
+        __syncthreads();
+        if (threadIdx.x == 0)
+            is_left = 0;
+        for (int64_t t = threadIdx.x; t < waiting.n; t += blockDim.x) {
+            const int32_t k = waiting[t];
+            const int32_t e = list[k];
+
+            if (state[k] != STATE_DONE && !work.is_open(e))
+                state[k] = STATE_DONE;
+            if (state[k] == STATE_DONE)
+                continue;
+            claim[work.far_end[work.args.tail[e]]] = 0xFFFFFFFFu;
+            claim[work.args.head[e]] = 0xFFFFFFFFu;
+        }
+        __syncthreads();
+        for (int64_t t = threadIdx.x; t < waiting.n; t += blockDim.x)
+            if (state[waiting[t]] != STATE_DONE) {
+                claim_chains(claim, work, list[waiting[t]], waiting[t]);
+                is_left = 1;
+            }
+        __syncthreads();
+        if (!is_left)
+            return;
+        for (int64_t t = threadIdx.x; t < waiting.n; t += blockDim.x)
+            if (state[waiting[t]] != STATE_DONE &&
+                has_both(claim, work, list[waiting[t]], waiting[t]))
+                state[waiting[t]] = STATE_NEXT;
+        __syncthreads();
+        for (int64_t t = threadIdx.x; t < waiting.n; t += blockDim.x)
+            if (state[waiting[t]] == STATE_NEXT) {
+                state[waiting[t]] = STATE_DONE;
+                decide(work, list[waiting[t]]);
+            }
     }
 }
 
@@ -322,12 +424,29 @@ static etx_status score_round(struct etx_stream *stream,
         (const unsigned long long *)room->best_in);
 }
 
+/* The rounds of few edges. */
+static etx_status finish_strong(struct etx_stream *stream,
+    const struct best_first &work, const struct room *room,
+    struct edge_list list, float cut)
+{
+    cudaStream_t queue = etx_cuda_of(stream)->stream;
+    const size_t bytes =
+        (size_t)work.args.n_nodes * sizeof(unsigned long long);
+
+    if (list.n == 0)
+        return ETX_OK;
+    ETX_CUDA(cudaMemsetAsync(room->best_out, 0, bytes, queue));
+    ETX_CUDA(cudaMemsetAsync(room->best_in, 0, bytes, queue));
+    return etx_launch_blocks(stream, 1, score_block_kernel, room->best_out,
+        room->best_in, work, list, cut);
+}
+
 /* Join those of list above the cut. */
 static etx_status join_strong(struct etx_stream *stream,
     const struct best_first &work, const struct room *room,
     struct edge_list list, float cut)
 {
-    while (list.n > 0) {
+    while (list.n > FEW) {
         ETX_TRY(etx_check_cancelled(stream));
         for (int r = 0; r < SCORE_ROUNDS; r++)
             ETX_TRY(score_round(stream, work, room, list, cut));
@@ -335,6 +454,7 @@ static etx_status join_strong(struct etx_stream *stream,
             stream, list.n, open_kernel, room->flag, work, list, cut, 1));
         ETX_TRY(pick(stream, &list, room->strong, room, list));
     }
+    ETX_TRY(finish_strong(stream, work, room, list, cut));
     return etx_launch(stream, work.args.n_nodes, ends_kernel, work);
 }
 
@@ -385,7 +505,7 @@ static etx_status join_smooth(struct etx_stream *stream,
         weak.edge, weak.n, 32));
     ETX_CUDA(cudaMemsetAsync(room->state, STATE_WAITS, (size_t)weak.n,
         etx_cuda_of(stream)->stream));
-    while (waiting.n > 0) {
+    while (waiting.n > FEW) {
         ETX_TRY(etx_check_cancelled(stream));
         for (int r = 0; r < SMOOTH_ROUNDS; r++)
             ETX_TRY(smooth_round(stream, work, room, list, waiting));
@@ -393,7 +513,10 @@ static etx_status join_smooth(struct etx_stream *stream,
             (const uint8_t *)room->state, waiting));
         ETX_TRY(pick(stream, &waiting, room->strong, room, waiting));
     }
-    return ETX_OK;
+    if (waiting.n == 0)
+        return ETX_OK;
+    return etx_launch_blocks(stream, 1, smooth_block_kernel, room->claim,
+        room->state, work, list, waiting);
 }
 
 etx_status etx_cuda_best_first(

@@ -82,13 +82,13 @@ START_TEST(test_chains_best_first_ties)
 {
     struct checkop_case one;
 
-    checkop_best_first(&one, &check, 200, 2000);
+    checkop_best_first(&one, &check, 3000, 30000);
     struct etx_best_first_args *args = one.args;
     args->support_hits = 1;
     for (int64_t e = 0; e < args->n_edges; e++)
         ((float *)(uintptr_t)args->score)[e] = _i == 0 ? 1.0f : 0.5f;
     checkop_verify(&check, &one);
-    ck_assert_int_gt(count_joined(args), 50);
+    ck_assert_int_gt(count_joined(args), 500);
 }
 END_TEST
 
