@@ -374,15 +374,23 @@ static etx_status run_half(
     return ETX_OK;
 }
 
-etx_status etx_cuda_mlp(
+static etx_status run(
     struct etx_stream *stream, const struct etx_mlp_args *args)
 {
-    if (args->n_rows == 0)
-        return ETX_OK;
     stream->flop += etx_mlp_flop(args);
     if (!stream->is_half)
         return run_single(stream, args);
     if (etx_cuda_mlp_can_fuse(etx_cuda_of(stream), args))
         return etx_cuda_mlp_fused(stream, args);
     return run_half(stream, args);
+}
+
+etx_status etx_cuda_mlp(
+    struct etx_stream *stream, const struct etx_mlp_args *args)
+{
+    if (args->n_rows > 0)
+        ETX_TRY(run(stream, args));
+    return args->reduce == NULL
+               ? ETX_OK
+               : etx_cuda_segment_reduce(stream, args->reduce);
 }

@@ -98,6 +98,8 @@ struct etx_layer_gradient {
     float *shift;  /* [n_out] */
 };
 
+struct etx_segment_reduce_args;
+
 /* mlp: out = layers(concat(parts)) + residual, row by row. Added rows are
  * terms of the first layer's linear, of its width: what another product has
  * made of inputs that many rows share. A part without index may be out
@@ -123,6 +125,10 @@ struct etx_mlp_args {
     /* float16 in place of residual and out, or NULL. */
     const uint16_t *half_residual;
     uint16_t *half_out;
+    /* What segment_reduce is to make of out (or half_out), its x (or half), with
+     * the same bits: a version may do so while the rows are in cache. NULL:
+     * nothing. */
+    const struct etx_segment_reduce_args *reduce;
 };
 
 /* mlp_prepare: layers for many calls of mlp in place of forward's, the same up

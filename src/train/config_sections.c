@@ -72,7 +72,7 @@ static void set_defaults(struct etx_train_config *config)
         .hinge = ETX_HINGE_DISTANCE,
         .margin = 1.0f};
     config->augmentation = (struct etx_train_augmentation){
-        .rotate_phi = 1, .reflect_z = 1, .reflect_y = 1};
+        .rotate_phi = 1, .reflect_y = 1};
     config->validation.criterion = config->stage == ETX_TRAIN_EMBEDDING
                                        ? ETX_CRITERION_PURITY
                                        : ETX_CRITERION_LOSS;

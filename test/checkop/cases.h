@@ -48,6 +48,8 @@ struct checkop_perceptron {
     int32_t n_added;  /* rows added to the first linear; odd ones gathered */
     int32_t centred;  /* 1: those rows have mean 0 */
     int32_t no_part_gradient, no_parameter_gradient;
+    int64_t n_segments; /* more than 0: mlp reduces out over segments */
+    int32_t reduce;
 };
 
 void checkop_mlp(struct checkop_case *out, struct checkop *check,

@@ -13,6 +13,7 @@ struct perceptron {
     struct etx_mlp_backward_args backward;
     struct etx_layer layer[ETX_MAX_LAYERS];
     struct etx_layer_gradient gradient[ETX_MAX_LAYERS];
+    struct etx_segment_reduce_args reduce;
     int64_t n_terms; /* the longest sum, for the bounds */
 };
 
@@ -169,6 +170,26 @@ static struct perceptron *make_perceptron(struct checkop_case *out,
     return net;
 }
 
+/* What is made of out besides. */
+static void make_reduce(struct checkop_case *out, struct checkop *check,
+    const struct checkop_perceptron *shape, struct perceptron *net)
+{
+    const int32_t width = shape->layer_width[shape->n_layers - 1];
+    const int64_t n = shape->n_segments * width;
+
+    net->reduce = (struct etx_segment_reduce_args){
+        .n_segments = shape->n_segments,
+        .width = width,
+        .reduce = shape->reduce,
+        .offset = checkop_offsets(check, shape->n_segments, shape->n_rows),
+        .x = net->forward.out,
+        .out = checkop_floats(check, n)};
+    net->forward.reduce = &net->reduce;
+    net->n_terms += shape->n_rows;
+    checkop_add_output(
+        out, check, "reduced", net->reduce.out, n, sizeof(float));
+}
+
 void checkop_mlp(struct checkop_case *out, struct checkop *check,
     const struct checkop_perceptron *shape)
 {
@@ -185,6 +206,8 @@ void checkop_mlp(struct checkop_case *out, struct checkop *check,
     out->run = run_mlp;
     out->args = args;
     checkop_add_output(out, check, "out", args->out, n, sizeof(float));
+    if (shape->n_segments > 0)
+        make_reduce(out, check, shape, net);
 }
 
 static float *gradient(struct checkop_case *out, struct checkop *check,

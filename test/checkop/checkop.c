@@ -377,6 +377,20 @@ static void compare(const struct checkop_case *self,
     }
 }
 
+void checkop_run_and_copy(struct checkop *check, float **copy,
+    struct checkop_case *self, const struct etx_op_table *ops)
+{
+    for (int32_t k = 0; k < self->n_outputs; k++)
+        memcpy(self->output[k].data, self->output[k].initial,
+            (size_t)self->output[k].n * self->output[k].size);
+    ck_assert_int_eq(self->run(ops, &check->stream[0], self), ETX_OK);
+    for (int32_t k = 0; k < self->n_outputs; k++) {
+        copy[k] = checkop_buffer(check, self->output[k].n, sizeof **copy);
+        memcpy(copy[k], self->output[k].data,
+            (size_t)self->output[k].n * sizeof **copy);
+    }
+}
+
 int32_t checkop_is_own(
     const struct checkop *check, int32_t i, const struct checkop_case *self)
 {

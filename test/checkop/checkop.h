@@ -129,6 +129,9 @@ void checkop_perturbation_bounds(
 
 /* Run once on the reference; fails the test unless it answers ETX_OK. */
 void checkop_run_reference(struct checkop *check, struct checkop_case *self);
+/* Run with these operators; copy[k] = what output k is then, in new buffers. */
+void checkop_run_and_copy(struct checkop *check, float **copy,
+    struct checkop_case *self, const struct etx_op_table *ops);
 /* Whether implementation i has a version of the operator of its own. */
 int32_t checkop_is_own(
     const struct checkop *check, int32_t i, const struct checkop_case *self);

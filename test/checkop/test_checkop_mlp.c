@@ -295,21 +295,6 @@ START_TEST(test_mlp_backward_after_forward)
 }
 END_TEST
 
-/* Run, and what the outputs are then, in new buffers. */
-static void run_and_copy(float **copy, struct checkop_case *one,
-    const struct etx_op_table *ops)
-{
-    for (int32_t k = 0; k < one->n_outputs; k++)
-        memcpy(one->output[k].data, one->output[k].initial,
-            (size_t)one->output[k].n * one->output[k].size);
-    ck_assert_int_eq(one->run(ops, &check.stream[0], one), ETX_OK);
-    for (int32_t k = 0; k < one->n_outputs; k++) {
-        copy[k] = checkop_buffer(&check, one->output[k].n, sizeof **copy);
-        memcpy(copy[k], one->output[k].data,
-            (size_t)one->output[k].n * sizeof **copy);
-    }
-}
-
 /* Linears that are kept give the bits of those that are made again. */
 START_TEST(test_mlp_backward_same_bits)
 {
@@ -320,9 +305,9 @@ START_TEST(test_mlp_backward_same_bits)
     for (int32_t i = 0; i < check.n_implementations; i++) {
         const struct etx_op_table *ops = &check.implementation[i].ops;
         struct checkop_case after = one;
-        run_and_copy(again, &one, ops);
+        checkop_run_and_copy(&check, again, &one, ops);
         after.run = run_after_forward;
-        run_and_copy(kept, &after, ops);
+        checkop_run_and_copy(&check, kept, &after, ops);
         for (int32_t k = 0; k < one.n_outputs; k++)
             ck_assert_mem_eq(kept[k], again[k],
                 (size_t)one.output[k].n * sizeof(float));
@@ -367,7 +352,7 @@ START_TEST(test_mlp_backward_reads_linears)
         struct checkop_case one;
         checkop_mlp_backward(&one, &check, &shape);
         float *linear = checkop_buffer(&check, 300 * 46, sizeof *linear);
-        run_and_copy(again, &one, ops);
+        checkop_run_and_copy(&check, again, &one, ops);
         ck_assert_int_eq(run_with_doubled_linears(
                              ops, &check.stream[0], &one, linear),
             ETX_OK);

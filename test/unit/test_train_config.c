@@ -195,6 +195,7 @@ START_TEST(test_train_config_defaults)
     ck_assert_int_eq(config.loss.reduction, ETX_REDUCTION_WEIGHTED_MEAN);
     ck_assert_float_eq(config.loss.focal_gamma, 0.0f);
     ck_assert_int_eq(config.augmentation.reflect_x, 0);
+    ck_assert_int_eq(config.augmentation.reflect_z, 0);
     ck_assert_int_eq(config.validation.patience, 0);
     ck_assert_float_eq(config.stability.spike_factor, 0.0f);
     etx_train_config_clear(&config);

@@ -191,7 +191,7 @@ static etx_status nodes_backward(struct node_step *step, struct back *back,
         return ETX_OK;
     ETX_CHECK(etx_halo_return(
         run->context, run->input.graph, back->nodes.data, state->hidden));
-    ETX_CHECK(etx_interaction_aggregate(&step->messages, run, edges));
+    ETX_CHECK(etx_interaction_aggregate(&step->messages, run, edges, NULL));
     etx_interaction_node_parts(&parts, run, nodes, &step->messages);
     ETX_CHECK(block_backward(back, etx_interaction_node_network(state, k),
         &parts, back->nodes.data));

@@ -49,9 +49,17 @@ done:
     return status;
 }
 
-/* Node latents k + 1 from those of k and the aggregates of edges. */
-static etx_status update_nodes(
-    const struct etx_interaction_run *run, int32_t k, const void *edges)
+/* Nothing reads the nodes after iteration k. */
+static int32_t are_nodes_done(const struct etx_interaction *state, int32_t k)
+{
+    return k == state->n_iterations - 1 &&
+           !etx_interaction_reads_last_nodes(state);
+}
+
+/* Node latents k + 1 from those of k and the aggregates of edges, the first of
+ * which may be there already. */
+static etx_status update_nodes(const struct etx_interaction_run *run, int32_t k,
+    const void *edges, float *first)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction *state = run->state;
@@ -61,10 +69,9 @@ static etx_status update_nodes(
     struct etx_interaction_messages messages;
     struct etx_interaction_parts parts;
 
-    if (k == state->n_iterations - 1 &&
-        !etx_interaction_reads_last_nodes(state))
+    if (are_nodes_done(state, k))
         return ETX_OK;
-    ETX_CHECK(etx_interaction_aggregate(&messages, run, edges));
+    ETX_CHECK(etx_interaction_aggregate(&messages, run, edges, first));
     etx_interaction_node_parts(&parts, run, nodes, &messages);
     ETX_CHECK(etx_interaction_make_latents(run,
         etx_interaction_node_network(state, k), &parts,
@@ -76,24 +83,40 @@ done:
     return status;
 }
 
+/* Edges, and nodes from the new ones, which are aggregated where they are made,
+ * while they are in cache. */
+static etx_status update_both(const struct etx_interaction_run *run, int32_t k)
+{
+    etx_status status = ETX_OK;
+    struct etx_arena *arena = run->context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const void *edges = etx_interaction_edge(run, k + 1);
+    struct etx_segment_reduce_args first;
+
+    if (are_nodes_done(run->state, k))
+        return etx_interaction_update_edges(run, k, NULL);
+    ETX_CHECK(etx_interaction_first_aggregate(&first, run, edges));
+    ETX_CHECK(etx_interaction_update_edges(run, k, &first));
+    ETX_CHECK(update_nodes(run, k, edges, first.out));
+done:
+    etx_arena_reset(arena, mark);
+    return status;
+}
+
 static etx_status iterate(struct etx_interaction_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
-    const void *edges = etx_interaction_edge(run, k);
 
     ETX_CHECK(etx_check_cancelled(run->context->stream));
     switch ((enum etx_interaction_update)run->state->edge_update) {
     case ETX_UPDATE_FIRST:
-        ETX_CHECK(etx_interaction_update_edges(run, k));
-        ETX_CHECK(update_nodes(run, k, etx_interaction_edge(run, k + 1)));
+        ETX_CHECK(update_both(run, k));
         break;
     case ETX_UPDATE_OLD:
-        ETX_CHECK(update_nodes(run, k, edges));
-        ETX_CHECK(etx_interaction_update_edges(run, k));
-        break;
     case ETX_UPDATE_NEW:
-        ETX_CHECK(update_nodes(run, k, edges));
-        ETX_CHECK(etx_interaction_update_edges(run, k));
+        ETX_CHECK(
+            update_nodes(run, k, etx_interaction_edge(run, k), NULL));
+        ETX_CHECK(etx_interaction_update_edges(run, k, NULL));
         break;
     }
     ETX_CHECK(keep(run, k + 1));

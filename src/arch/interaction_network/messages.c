@@ -71,8 +71,21 @@ done:
     return status;
 }
 
-etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
+etx_status etx_interaction_first_aggregate(struct etx_segment_reduce_args *out,
     const struct etx_interaction_run *run, const void *edges)
+{
+    etx_status status = ETX_OK;
+    float *first = NULL;
+
+    ETX_CHECK(etx_arena_take(&first, run->context->stream->arena,
+        run->n_nodes * run->state->hidden, sizeof *first, "messages"));
+    *out = describe_side(run, 0, edges, first);
+done:
+    return status;
+}
+
+etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
+    const struct etx_interaction_run *run, const void *edges, float *first)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
@@ -84,6 +97,11 @@ etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
         const int32_t is_added = is_added_in_place(run->state, s);
         struct etx_segment_reduce_args args;
 
+        if (s == 0 && first != NULL) {
+            messages.side[s] = first;
+            messages.part[s] = first;
+            continue;
+        }
         if (is_added)
             messages.side[s] = messages.side[s - run->state->n_aggregates];
         else

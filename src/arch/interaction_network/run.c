@@ -128,7 +128,7 @@ static etx_status remake_edges(struct etx_interaction_run *run, int32_t k)
         ETX_CHECK(etx_check_cancelled(context->stream));
         ETX_CHECK(etx_interaction_load_nodes(
             run, etx_interaction_ends_of(run->state, i)));
-        ETX_CHECK(etx_interaction_update_edges(run, i));
+        ETX_CHECK(etx_interaction_update_edges(run, i, NULL));
         ETX_CHECK(etx_latents_keep(&run->edges, context, i + 1));
     }
 done:
@@ -184,8 +184,8 @@ etx_status etx_interaction_make_latents(const struct etx_interaction_run *run,
         run->context, block, run->network->value, &parts->input);
 }
 
-etx_status etx_interaction_update_edges(
-    const struct etx_interaction_run *run, int32_t k)
+etx_status etx_interaction_update_edges(const struct etx_interaction_run *run,
+    int32_t k, const struct etx_segment_reduce_args *reduce)
 {
     const struct etx_interaction *state = run->state;
     const void *nodes =
@@ -194,6 +194,7 @@ etx_status etx_interaction_update_edges(
     struct etx_interaction_parts parts;
 
     etx_interaction_edge_parts(&parts, run, nodes, edges);
+    parts.input.args.reduce = reduce;
     return etx_interaction_make_latents(run,
         etx_interaction_edge_network(state, k), &parts,
         state->edge_residual ? edges : NULL, etx_interaction_edge(run, k + 1));

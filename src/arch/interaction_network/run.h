@@ -86,8 +86,14 @@ struct etx_interaction_messages {
     float *side[ETX_INTERACTION_MOST_SIDES];
 };
 
-/* edges: latents [n_edges, hidden]. The messages lie in the arena. */
+/* edges: latents [n_edges, hidden]. The messages lie in the arena. first: the
+ * first aggregate of the edges in, if it is there already, or NULL. */
 etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
+    const struct etx_interaction_run *run, const void *edges, float *first);
+
+/* How the first aggregate of edges is made, for what makes the edges; it lies in
+ * the arena. */
+etx_status etx_interaction_first_aggregate(struct etx_segment_reduce_args *out,
     const struct etx_interaction_run *run, const void *edges);
 
 /* Gradient of edges (+)=, from that of the parts. */
@@ -114,9 +120,9 @@ void etx_interaction_pt_parts(
     struct etx_interaction_parts *out, const struct etx_interaction_run *run);
 
 /* Edge latents k + 1 from those of k and the latents of nodes after so many
- * iterations: etx_interaction_ends_of. */
-etx_status etx_interaction_update_edges(
-    const struct etx_interaction_run *run, int32_t k);
+ * iterations: etx_interaction_ends_of. reduce: of the new ones, or NULL. */
+etx_status etx_interaction_update_edges(const struct etx_interaction_run *run,
+    int32_t k, const struct etx_segment_reduce_args *reduce);
 int32_t etx_interaction_ends_of(
     const struct etx_interaction *state, int32_t k);
 

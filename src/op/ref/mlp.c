@@ -218,6 +218,8 @@ etx_status etx_ref_mlp(
         ETX_CHECK(etx_check_cancelled(stream));
         ETX_CHECK(apply_layers(stream, &rows, x, y));
     }
+    if (args->reduce != NULL)
+        ETX_CHECK(etx_ref_segment_reduce(stream, args->reduce));
 done:
     etx_arena_reset(stream->arena, mark);
     return status;

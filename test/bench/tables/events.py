@@ -5,9 +5,21 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import exatrkx
+
+
+def event_options(table: str, count: int) -> argparse.ArgumentParser:
+    """The options of a table over events, and those of all such tables."""
+    parser = argparse.ArgumentParser(prog=f"python -m tables.{table}")
+    add = parser.add_argument
+    add("--events", type=Path, required=True, metavar="DIR", help="with truth")
+    text = f"events, default {count}"
+    add("--count", type=int, default=count, metavar="N", help=text)
+    add("--threads", type=int, default=1, metavar="N")
+    return parser
 
 
 def read_events(folder: Path, count: int) -> list[exatrkx.Event]:

@@ -11,14 +11,13 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import exatrkx
 
-from .events import read_events
+from .events import event_options, read_events
 from .losses import MIN_HITS, MIN_PT, MODELS, NAMES
 from .markdown import table
 
@@ -77,17 +76,8 @@ def lines(name: str, events: Events, context: exatrkx.Context) -> list[Row]:
     ]
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tables.labels")
-    add = parser.add_argument
-    add("--events", type=Path, required=True, metavar="DIR", help="with truth")
-    add("--count", type=int, default=2, metavar="N", help="events, default 2")
-    add("--threads", type=int, default=1, metavar="N")
-    return parser.parse_args(arguments)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parse(arguments)
+    options = event_options("labels", count=2).parse_args(arguments)
     context = exatrkx.Context(options.threads)
     events = read_events(options.events, options.count)
     rows = [row for name in NAMES for row in lines(name, events, context)]

@@ -14,7 +14,6 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ import numpy as np
 
 import exatrkx
 
-from .events import read_events
+from .events import event_options, read_events
 from .markdown import table
 
 MODELS = Path(__file__).parents[3] / "examples" / "models"
@@ -108,17 +107,8 @@ def lines_by_radius(name: str, stages: Stages, events: Events) -> list[Row]:
     return rows
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tables.losses")
-    add = parser.add_argument
-    add("--events", type=Path, required=True, metavar="DIR", help="with truth")
-    add("--count", type=int, default=2, metavar="N", help="events, default 2")
-    add("--threads", type=int, default=1, metavar="N")
-    return parser.parse_args(arguments)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parse(arguments)
+    options = event_options("losses", count=2).parse_args(arguments)
     context = exatrkx.Context(options.threads)
     events = read_events(options.events, options.count)
     stages = {name: run(name, events, context) for name in NAMES}

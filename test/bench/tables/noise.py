@@ -23,7 +23,7 @@ import numpy as np
 
 import exatrkx
 
-from .events import read_events
+from .events import event_options, read_events
 from .markdown import table
 
 LEVELS = (0.0, 0.05, 0.10, 0.15, 0.20)  # noise hits of all hits
@@ -137,13 +137,10 @@ def row(
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tables.noise")
+    parser = event_options("noise", count=20)
     add = parser.add_argument
-    add("--events", type=Path, required=True, metavar="DIR", help="with truth")
-    add("--count", type=int, default=20, metavar="N", help="events, default 20")
     add("--model", type=Path, metavar="FILE", help="default: the shipped one")
     add("--seed", type=int, default=1, metavar="S", help="of the order of noise")
-    add("--threads", type=int, default=1, metavar="N")
     return parser.parse_args(arguments)
 
 

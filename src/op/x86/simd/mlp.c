@@ -2,7 +2,7 @@
  *
  * A block of rows goes through gather, every layer and the residual while it
  * stays in the second-level cache of one core. The size of a block depends on
- * the shape alone.
+ * the shape alone. Sums over segments of the rows are made there, too.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
@@ -15,7 +15,9 @@
 #include <string.h>
 
 #define CACHE_FLOATS 131072 /* of scratch that a block may use */
-#define ROW_STEP     24    /* rows come in multiples of the gemm's tiles */
+#define ROW_STEP     24     /* rows come in multiples of the gemm's tiles */
+#define GROUP_BLOCKS 4      /* blocks of a group */
+#define SUM_VECTORS  4      /* vectors of columns that are summed together */
 
 struct job {
     const struct etx_mlp_args *args;
@@ -25,6 +27,7 @@ struct job {
     int32_t block_rows;
     int32_t widest; /* scratch row of the widest layer */
     int32_t writes_out; /* the last layer writes to out, not to scratch */
+    int64_t n_groups;   /* of blocks whose rows are summed on the way */
 };
 
 /* A bare last layer of whole vectors may; a single layer may not, as its
@@ -69,14 +72,10 @@ static void keep_linear(const struct etx_mlp_args *args, int32_t l,
             (size_t)width * sizeof *to);
 }
 
-static etx_status run_block(void *argument, int64_t block, int32_t worker)
+static void run_rows(
+    const struct job *job, int64_t first, int32_t n_rows, int32_t worker)
 {
-    const struct job *job = argument;
     const struct etx_mlp_args *args = job->args;
-    const int64_t first = block * job->block_rows;
-    const int64_t left = args->n_rows - first;
-    const int32_t n_rows =
-        left < job->block_rows ? (int32_t)left : job->block_rows;
     const int32_t last = args->n_layers - 1;
     float *scratch[2];
     struct etx_block_rows x;
@@ -101,7 +100,155 @@ static etx_status run_block(void *argument, int64_t block, int32_t worker)
     }
     if (!job->writes_out)
         write_rows(args, x.data, x.row, first, n_rows);
+}
+
+/* At most a block of the rows first .. end - 1. */
+static int32_t rows_of_next(const struct job *job, int64_t first, int64_t end)
+{
+    const int64_t left = end - first;
+
+    return left < job->block_rows ? (int32_t)left : job->block_rows;
+}
+
+static etx_status run_block(void *argument, int64_t block, int32_t worker)
+{
+    const struct job *job = argument;
+    const int64_t first = block * job->block_rows;
+
+    run_rows(job, first, rows_of_next(job, first, job->args->n_rows), worker);
     return ETX_OK;
+}
+
+/* ---------------------------------------------------- sums of segments -- */
+
+/* Rows are summed right behind the block that they are in, while they are in
+ * cache. A group of blocks ends with a segment, so that one worker adds all rows
+ * of a segment, one after the other as segment_reduce does. */
+
+/* Columns begin .. of the sum of segment s, as it is before row `from`, with the
+ * rows from .. end - 1 added. */
+static void add_rows(const struct etx_segment_reduce_args *reduce, int64_t s,
+    int32_t begin, int64_t from, int64_t end)
+{
+    const int32_t width = reduce->width;
+    const int32_t is_begun = from > reduce->offset[s];
+    float *to = reduce->out + s * width + begin;
+    vmask some[SUM_VECTORS];
+    vec sum[SUM_VECTORS];
+
+    for (int v = 0; v < SUM_VECTORS; v++) {
+        const int32_t left = width - begin - v * VEC_WIDTH;
+        some[v] = v_first(left < 0 ? 0 : left);
+        sum[v] =
+            is_begun ? v_load_mask(to + v * VEC_WIDTH, some[v]) : v_zero();
+    }
+    for (int64_t row = from; row < end; row++) {
+        const float *x = reduce->x + row * width + begin;
+        for (int v = 0; v < SUM_VECTORS; v++)
+            sum[v] = sum[v] + v_load_mask(x + v * VEC_WIDTH, some[v]);
+    }
+    for (int v = 0; v < SUM_VECTORS; v++)
+        v_store_mask(to + v * VEC_WIDTH, sum[v], some[v]);
+}
+
+/* Add the rows first .. end - 1, the first of which is of segment s or, where
+ * that has none, of a later one. Returns the same of row `end`. */
+static int64_t sum_block(const struct etx_segment_reduce_args *reduce,
+    int64_t s, int64_t first, int64_t end)
+{
+    const int64_t *offset = reduce->offset;
+
+    for (; s < reduce->n_segments && offset[s] < end; s++) {
+        const int64_t from = offset[s] > first ? offset[s] : first;
+        const int64_t to = offset[s + 1] < end ? offset[s + 1] : end;
+        for (int32_t k = 0; k < reduce->width; k += SUM_VECTORS * VEC_WIDTH)
+            add_rows(reduce, s, k, from, to);
+        if (offset[s + 1] > end)
+            break;
+    }
+    return s;
+}
+
+/* The first segment that begins at row `row` or after it. */
+static int64_t segment_from(
+    const struct etx_segment_reduce_args *reduce, int64_t row)
+{
+    int64_t low = 0;
+    int64_t high = reduce->n_segments;
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (reduce->offset[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The first segment of a group. */
+static int64_t group_begin(const struct job *job, int64_t group)
+{
+    const struct etx_segment_reduce_args *reduce = job->args->reduce;
+
+    return group == job->n_groups
+               ? reduce->n_segments
+               : segment_from(reduce, group * GROUP_BLOCKS * job->block_rows);
+}
+
+static etx_status run_group(void *argument, int64_t group, int32_t worker)
+{
+    const struct job *job = argument;
+    const struct etx_segment_reduce_args *reduce = job->args->reduce;
+    const int64_t last = group_begin(job, group + 1);
+    const int64_t end = reduce->offset[last];
+    int64_t s = group_begin(job, group);
+    int32_t n_rows;
+
+    for (int64_t first = reduce->offset[s]; first < end; first += n_rows) {
+        n_rows = rows_of_next(job, first, end);
+        run_rows(job, first, n_rows, worker);
+        s = sum_block(reduce, s, first, first + n_rows);
+    }
+    /* Segments without rows at the end. */
+    if (s < last)
+        memset(reduce->out + s * reduce->width, 0,
+            (size_t)((last - s) * reduce->width) * sizeof *reduce->out);
+    return ETX_OK;
+}
+
+/* Sums of all rows as they lie can be made on the way. */
+static int32_t can_sum(const struct etx_segment_reduce_args *reduce)
+{
+    return reduce != NULL && reduce->reduce == ETX_REDUCE_SUM &&
+           !reduce->add && reduce->order == NULL && reduce->gather == NULL &&
+           reduce->weight == NULL;
+}
+
+static etx_status reduce_rows(
+    struct etx_stream *stream, const struct etx_mlp_args *args)
+{
+    return args->reduce == NULL
+               ? ETX_OK
+               : ETX_ISA_NAME(segment_reduce)(stream, args->reduce);
+}
+
+/* ----------------------------------------------------------- the whole -- */
+
+static etx_status run_blocks(struct etx_stream *stream, struct job *job)
+{
+    const int64_t n_blocks =
+        (job->args->n_rows + job->block_rows - 1) / job->block_rows;
+    etx_status status;
+
+    if (can_sum(job->args->reduce)) {
+        job->n_groups = (n_blocks + GROUP_BLOCKS - 1) / GROUP_BLOCKS;
+        return etx_parallel_for(stream->pool, job->n_groups, run_group, job);
+    }
+    ETX_CHECK(etx_parallel_for(stream->pool, n_blocks, run_block, job));
+    ETX_CHECK(reduce_rows(stream, job->args));
+done:
+    return status;
 }
 
 /* Rows of a block: as many as fit the cache, never more than there are. */
@@ -135,8 +282,7 @@ static etx_status run(
     ETX_CHECK(etx_arena_take(&job.scratch, stream->arena,
         etx_pool_n_threads(stream->pool) * job.scratch_size,
         sizeof *job.scratch, "blocks of an mlp"));
-    ETX_CHECK(etx_parallel_for(stream->pool,
-        (args->n_rows + job.block_rows - 1) / job.block_rows, run_block, &job));
+    ETX_CHECK(run_blocks(stream, &job));
 done:
     return status;
 }
@@ -152,7 +298,7 @@ etx_status ETX_ISA_NAME(mlp)(
     etx_status status;
 
     if (args->n_rows == 0)
-        return ETX_OK;
+        return reduce_rows(stream, args);
     if (ETX_ISA_NAME(has_batch_norm)(args))
         return etx_op_ref.mlp(stream, args);
     ETX_CHECK(etx_check_cancelled(stream));
