@@ -204,6 +204,30 @@ train idle --start "$out/f.safetensors" --out "$out/i.safetensors" \
     --validate-every 1 --log "$out/i.jsonl"
 [ "$(grep -c '"validation"' "$out/i.jsonl")" = 4 ] || fail 'no early end'
 grep -q '"best": true' "$out/i.jsonl" || fail 'no best validation in the log'
+grep -q '^no better validation: ended at step 3$' "$out/stdout" ||
+    fail 'not a word about the early end'
+# Validations that cannot be measured end nothing, and are told.
+sed 's/"validation": {/&"patience": 1, "radius": 1000, /' \
+    "$out/embedding.json" >"$out/wide.json"
+for program in etx-train 'etx-train-distributed --ranks 1'; do
+    # shellcheck disable=SC2086
+    exits 0 "$programs"/$program --config "$out/wide.json" \
+        --data examples/data/event000000000 --validate-every 1 \
+        --validation examples/data/event000000002 --out "$out/w.safetensors"
+    [ "$(grep -c 'not measured: above 300 edges a hit' "$out/stdout")" = 4 ] ||
+        fail "$program: a validation that is not measured"
+    # shellcheck disable=SC2086
+    exits 1 "$programs"/$program --config "$out/embedding.json" \
+        --data examples/data/event000000000 --out "$out/w.safetensors" \
+        --log /dev/full
+    grep -q '/dev/full' "$out/stderr" || fail "$program: a log on a full disk"
+    echo '{"stage": "gnn",
+        "seed" }' >"$out/broken.json"
+    # shellcheck disable=SC2086
+    exits 1 "$programs"/$program --config "$out/broken.json" \
+        --data examples/data/event000000000 --out "$out/w.safetensors"
+    grep -q 'line 2: ' "$out/stderr" || fail "$program: no line of the config"
+done
 exits 0 "$programs/etx-find-tracks" --model "$out/h.safetensors" \
     --event $event --out "$out/trained.csv"
 train cascade --start "$out/h.safetensors" --out "$out/c.safetensors"
