@@ -96,9 +96,8 @@ CUDA_SOURCES := $(wildcard cuda/backend/*.cu cuda/op/*.cu)
 OBJECTS := $(filter-out %/backend/cuda_absent.o,$(OBJECTS)) \
     $(CUDA_SOURCES:%.cu=$(BUILD)/obj/%.o)
 LDLIBS_CUDA := -L$(CUDA_HOME)/lib64 -lcublasLt -lcudart_static -lrt -ldl \
-    -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic -Wl,-rpath,'$$ORIGIN' \
-    -Wl,-rpath,$(CUDA_HOME)/lib64
-LDLIBS_LIB += $(LDLIBS_CUDA)
+    -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic -Wl,-rpath,$(CUDA_HOME)/lib64
+LDLIBS_LIB += -Wl,-rpath,'$$ORIGIN' $(LDLIBS_CUDA)
 endif
 
 SONAME := $(LIB)/libexatrkx.so.$(MAJOR)
@@ -241,7 +240,15 @@ $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 $(BUILD)/obj/lib/%.o: lib/%.c
 	$(call compile)
 $(BUILD)/obj/examples/%.o: examples/%.c
+	$(call compile,-Iexamples)
+$(BUILD)/obj/examples/program_context.o: examples/program_context.c \
+    $(BUILD)/gen/datadir
 	$(call compile,-Iexamples -DETX_DATA_DIR='"$(DATADIR)"')
+# Where the programs look for what ships: they are made anew when it changes.
+.PHONY: changed
+$(BUILD)/gen/datadir: $(if $(filter-out $(DATADIR),\
+    $(shell cat $(BUILD)/gen/datadir 2>/dev/null)),changed)
+	@mkdir -p $(@D) && echo '$(DATADIR)' > $@
 $(BUILD)/obj/cuda/%.o: cuda/%.cu
 	@mkdir -p $(@D) && echo "  nvcc  $@"
 	@$(NVCC) $(CUDA_FLAGS) -Xptxas -v -c $< -o $@ 2> $@.ptxas || \
@@ -472,9 +479,13 @@ format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i \
 	    --style=file:test/lint/clang-format.yaml
 
+# What the programs need beside them.
+SHIPPED := $(wildcard examples/data/*.csv.gz examples/models/*.safetensors)
+
 # What the files of pkgconfig/ say of this build and where it goes.
 FILL_IN = sed -e 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(MAJOR)|' -e \
-    "s|@PREFIX_FROM_LIBDIR@|$$(realpath -ms --relative-to=$(LIBDIR) $(PREFIX))|"
+    "s|@PREFIX_FROM_LIBDIR@|$$(realpath -ms --relative-to=$(LIBDIR) $(PREFIX))|" \
+    -e 's| *@LDLIBS_CUDA@| $(LDLIBS_CUDA)|' -e 's| *$$||'
 
 install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/bin \
@@ -498,9 +509,11 @@ install: all
 	for program in $(notdir $(PROGRAMS)); do $(BUILD)/examples/$$program --help | \
 	    awk -v name=$$program -v version=$(VERSION) -f docs/man.awk \
 	    > $(DESTDIR)$(MANDIR)/man1/$$program.1; done
-	install -m 644 examples/data/*.csv.gz $(DESTDIR)$(DATADIR)/data/
-	install -m 644 examples/models/*.safetensors $(DESTDIR)$(DATADIR)/models/
+	install -m 644 $(filter examples/data/%,$(SHIPPED)) $(DESTDIR)$(DATADIR)/data/
+	install -m 644 $(filter examples/models/%,$(SHIPPED)) \
+	    $(DESTDIR)$(DATADIR)/models/
 
+# Others may have files in DATADIR: what is not ours stays, with its folder.
 uninstall:
 	rm -f $(DESTDIR)$(LIBDIR)/libexatrkx.so* \
 	    $(DESTDIR)$(LIBDIR)/libexatrkx.a \
@@ -509,8 +522,12 @@ uninstall:
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/exatrkx-dist.pc \
 	    $(PROGRAM_SOURCES:examples/%.c=$(DESTDIR)$(PREFIX)/bin/%) \
 	    $(PROGRAM_SOURCES:examples/%.c=$(DESTDIR)$(MANDIR)/man1/%.1)
-	rm -rf $(DESTDIR)$(PREFIX)/include/exatrkx $(DESTDIR)$(DATADIR) \
+	rm -rf $(DESTDIR)$(PREFIX)/include/exatrkx \
 	    $(DESTDIR)$(LIBDIR)/cmake/exatrkx
+	rm -f $(patsubst examples/%,$(DESTDIR)$(DATADIR)/%,$(SHIPPED))
+	for folder in $(DESTDIR)$(DATADIR)/data $(DESTDIR)$(DATADIR)/models \
+	    $(DESTDIR)$(DATADIR); do if [ -d $$folder ]; then \
+	    rmdir --ignore-fail-on-non-empty $$folder; fi; done
 
 dist:
 	@git archive --prefix=libexatrkx-$(VERSION)/ \

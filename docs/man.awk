@@ -70,6 +70,9 @@ END {
     print ".TP"
     print ".B ETX_DATA"
     print "Folder of the model and the detector that ship."
+    print ".TP"
+    print ".B ETX_PRECISION"
+    print "float32 or float16: the operands of products on a device."
     print ".SH SEE ALSO"
     print "The pages of docs/ and https://arxiv.org/abs/2103.06995."
 }

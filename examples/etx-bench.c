@@ -104,6 +104,8 @@ static int read_source(struct source *source, struct program_list *events)
         etx_event_free(event);
     }
     etx_detector_free(detector);
+    if (result == 0 && source->n_hits == 0)
+        result = program_error("the events have no hits to overlay");
     return result;
 }
 
@@ -292,6 +294,14 @@ static int bench(const struct options *o, const struct source *source,
     return result;
 }
 
+static int is_stage(const char *name)
+{
+    for (int32_t stage = 0; stage < ETX_N_STAGES; stage++)
+        if (strcmp(name, etx_stage_name(stage)) == 0)
+            return 1;
+    return strcmp(name, "event") == 0;
+}
+
 /* The event that stands for a full one: the medium event that ships. */
 static void default_events(struct program_list *events)
 {
@@ -314,6 +324,10 @@ int main(int argc, char **argv)
     int result = 0;
 
     read_options(&o, argc, argv);
+    if (o.stage != NULL && !is_stage(o.stage))
+        return program_usage(
+            "--stage %s: no stage of etx-find-tracks --timing, nor event",
+            o.stage);
     if (o.read != NULL)
         return bench_read(&o);
     if (o.events.count == 0)

@@ -151,6 +151,10 @@ static int expand_tracks(struct options *o)
     struct program_list expanded = {0, NULL};
 
     if (o->tracks.count == 1 && is_folder(o->tracks.item[0])) {
+        const int result = program_check_names(&o->events, "-tracks.csv");
+
+        if (result != 0)
+            return result;
         for (int64_t k = 0; k < o->events.count; k++)
             add_tracks_of(&expanded, o->tracks.item[0],
                 program_base_name(o->events.item[k]));

@@ -219,6 +219,8 @@ int main(int argc, char **argv)
     if (result == 0)
         result = program_expand_events(&o.events);
     if (result == 0)
+        result = program_check_names(&o.events, "-tracks.csv");
+    if (result == 0)
         result = program_context(&context, o.device, &o.n_threads);
     if (result == 0)
         result = program_model(&model, o.model);

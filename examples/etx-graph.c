@@ -134,7 +134,7 @@ static int read_edges(struct work *w, const char *path)
 {
     struct table table = {0};
     const int64_t n_nodes = etx_event_n_hits(w->event);
-    int result = table_read(&table, path);
+    int result = table_read(&table, path, 1);
 
     if (result != 0)
         return result;
@@ -181,7 +181,7 @@ static int join_points(struct work *w, const struct options *o)
     etx_graph_options graph;
     float *points = NULL;
     etx_status status = ETX_OK;
-    int result = table_read(&table, o->points);
+    int result = table_read(&table, o->points, 0);
 
     if (result != 0)
         return result;
@@ -316,23 +316,54 @@ static int run_graph_stages(struct work *w, const struct options *o, int last)
     return 0;
 }
 
+/* Refuse options that say nothing to what was asked. */
+static int check_options(const struct options *o, int stage)
+{
+    const int is_join = o->points != NULL;
+    const int n_events = (o->events.count > 0) + (o->hits != NULL) +
+                         (o->features != NULL);
+    const struct {
+        int is_wrong;
+        const char *text;
+    } rules[] = {
+        {stage < 0, "--stage: not embed, graph, filter, gnn or label"},
+        {o->orientation != NULL && strcmp(o->orientation, "both") != 0 &&
+                strcmp(o->orientation, "index") != 0,
+            "--orientation: not index or both"},
+        {is_join && (stage != 1 || (o->radius <= 0.0 && o->k == 0)),
+            "--points goes with --stage graph and --radius or --k"},
+        {is_join && (n_events > 0 || o->model != NULL || o->edges != NULL ||
+                        o->detector != NULL),
+            "--points goes without a model, an event and edges"},
+        {!is_join &&
+                (o->radius > 0.0 || o->k > 0 || o->orientation != NULL),
+            "--radius, --k and --orientation go with --points"},
+        {n_events > 1, "give one --event, --hits or --features"},
+        {o->cells != NULL && o->hits == NULL, "--cells goes with --hits"},
+        {o->scales != NULL && o->features == NULL,
+            "--scales goes with --features"},
+        {o->detector != NULL && o->features != NULL,
+            "--detector goes with --event or --hits"},
+        {o->edges != NULL && stage < 2,
+            "--edges goes with --stage filter, gnn or label"},
+        {o->cut >= 0.0 && stage != 4, "--cut goes with --stage label"},
+    };
+
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
+        if (rules[k].is_wrong)
+            return program_usage("%s (see --help)", rules[k].text);
+    return 0;
+}
+
 static int run(struct work *w, const struct options *o)
 {
     const int stage = stage_number(o->stage);
     const int needs_model = !(stage == 4 && o->edges != NULL);
-    int result = 0;
+    int result = check_options(o, stage);
 
-    if (stage < 0)
-        return program_usage(
-            "--stage %s: not embed, graph, filter, gnn or label", o->stage);
-    if (o->orientation != NULL && strcmp(o->orientation, "both") != 0 &&
-        strcmp(o->orientation, "index") != 0)
-        return program_usage(
-            "--orientation %s: not index or both", o->orientation);
+    if (result != 0)
+        return result;
     if (o->points != NULL) {
-        if (stage != 1 || (o->radius <= 0.0 && o->k == 0))
-            return program_usage(
-                "--points goes with --stage graph and --radius or --k");
         result = join_points(w, o);
         return result != 0 ? result : write_edges(w->graph, o->out);
     }

@@ -5,12 +5,12 @@
  * writes the log, the checkpoints and the model. What a rank does is in ranks/.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ranks/rank.h"
+#include "training_files.h"
 
 static volatile sig_atomic_t stop_signal;
 
@@ -35,15 +35,6 @@ static void *run_rank(void *argument)
     if (rank->result == 0 && rank->number == 0 && rank->is_stopped)
         rank->result = PROGRAM_FAILED;
     return NULL;
-}
-
-static char *read_text(const char *path)
-{
-    json_t *config = json_load_file(path, 0, NULL);
-    char *text = json_dumps(config, 0);
-
-    json_decref(config);
-    return text;
 }
 
 /* The ranks of this process: one of MPI, or threads. Their number, or 0 after
@@ -103,9 +94,7 @@ int main(int argc, char **argv)
 
     distributed_read_options(&options, argc, argv);
     n_ranks = open_group(dist, &options);
-    config = read_text(options.config);
-    if (config == NULL)
-        (void)program_error("%s: no JSON that can be read", options.config);
+    config = training_read_config(options.config);
     if (n_ranks > 0 && config != NULL &&
         program_expand_events(&options.data) == 0 &&
         program_expand_events(&options.validation) == 0) {

@@ -118,29 +118,6 @@ static void print_bar(const etx_training_report *report)
     fprintf(stderr, "] ");
 }
 
-static char *read_text(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    size_t size = 0;
-    size_t capacity = 1 << 16;
-    char *text = program_allocate((int64_t)capacity, 1);
-
-    while (file != NULL && size + 1 < capacity) {
-        const size_t n = fread(text + size, 1, capacity - 1 - size, file);
-
-        if (n == 0)
-            break;
-        size += n;
-    }
-    if (file == NULL || ferror(file) || size + 1 >= capacity) {
-        free(text);
-        text = NULL;
-    }
-    if (file != NULL)
-        fclose(file);
-    return text;
-}
-
 /* ------------------------------------------------------------ training -- */
 
 /* Everything that a run holds. */
@@ -167,6 +144,8 @@ static void print_number(const char *name, double value)
 static void print_validation(
     const etx_training_report *report, int64_t n_hits)
 {
+    if (training_print_unmeasured(report))
+        return;
     printf("step %lld: threshold %.5g, efficiency %.5f, purity %.4f",
         (long long)report->step, report->threshold, report->efficiency,
         report->purity);
@@ -278,6 +257,8 @@ static int train(struct run *run)
             now() - begin > run->options.time_limit)
             break;
     }
+    if (result == 0)
+        training_print_early_end(run->trainer);
     return result;
 }
 
@@ -299,12 +280,11 @@ static int finish(struct run *run)
 
 static int make_trainer(struct run *run)
 {
-    char *config = read_text(run->options.config);
+    char *config = training_read_config(run->options.config);
     int result = 0;
 
     if (config == NULL)
-        return program_error(
-            "%s: cannot be read, or above 64 KiB", run->options.config);
+        return PROGRAM_FAILED;
     if (etx_trainer_create(
             &run->trainer, run->context, config, run->start) != ETX_OK)
         result = program_failed(run->options.config);
@@ -359,8 +339,11 @@ static int open_run(struct run *run)
     return result != 0 ? result : make_trainer(run);
 }
 
-static void close_run(struct run *run)
+/* Returns result, or where that is 0 and the log failed PROGRAM_FAILED. */
+static int close_run(struct run *run, int result)
 {
+    const int log_result = training_log_close(run->log, run->options.log);
+
     etx_trainer_free(run->trainer);
     training_events_free(&run->events);
     etx_model_free(run->start);
@@ -369,8 +352,7 @@ static void close_run(struct run *run)
     program_list_free(&run->options.data);
     program_list_free(&run->options.validation);
     free(run->checkpoint);
-    if (run->log != NULL)
-        fclose(run->log);
+    return result != 0 ? result : log_result;
 }
 
 int main(int argc, char **argv)
@@ -387,9 +369,10 @@ int main(int argc, char **argv)
     }
     if (result == 0)
         result = finish(&run);
-    if (result == 0 && stop_signal != 0)
+    /* A signal after the last step stopped nothing. */
+    if (result == 0 && stop_signal != 0 &&
+        !etx_trainer_is_finished(run.trainer))
         result = program_error("stopped at step %lld; go on with --resume",
             (long long)run.report.step);
-    close_run(&run);
-    return result;
+    return close_run(&run, result);
 }

@@ -56,6 +56,11 @@ void program_list_free(struct program_list *list);
  * PROGRAM_FAILED. */
 int program_expand_events(struct program_list *events);
 
+/* Refuse events of the same base name, whose files called NAME and the ending
+ * would be one. Returns 0, or PROGRAM_USAGE after a line on stderr. */
+int program_check_names(
+    const struct program_list *events, const char *ending);
+
 /* "event000000001" of ".../event000000001": for names of outputs. */
 const char *program_base_name(const char *path);
 
@@ -64,8 +69,8 @@ const char *program_base_name(const char *path);
  * returns PROGRAM_USAGE when none is or one makes no sense. */
 int program_ranks(int64_t *rank, int64_t *n_ranks);
 
-/* A context from --device, --threads (0: all cores, *n_threads gets their
- * number), ETX_CPU=ref|avx2|avx512 and ETX_PRECISION=float32|float16. Returns
+/* A context from --device, --threads (0: all cores that the process may use,
+ * *n_threads gets their number), ETX_CPU=ref|avx2|avx512 and ETX_PRECISION=float32|float16. Returns
  * 0, or prints why and returns 1 or 2. */
 int program_context(
     etx_context **out, const char *device, int64_t *n_threads);

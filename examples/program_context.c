@@ -9,6 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cores.h"
+
+#define MAX_THREADS 256
+
 /* ETX_CPU=ref|avx2|avx512 forces an instruction set. */
 static int cpu_level(int32_t *level)
 {
@@ -46,10 +50,21 @@ static int precision(int32_t *out)
     return 0;
 }
 
+/* The cores that this process may run on, at most as many as a context has
+ * threads. */
+static int64_t count_cores(void)
+{
+    double words[CORES_WORDS];
+    int64_t n_cores;
+
+    cores_describe(words);
+    n_cores = cores_share(words, 1, 0);
+    return n_cores > MAX_THREADS ? MAX_THREADS : n_cores;
+}
+
 int program_context(etx_context **out, const char *device, int64_t *n_threads)
 {
     etx_context_options options;
-    const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
 
     if (etx_context_options_init(&options, sizeof options) != ETX_OK)
         return program_failed(NULL);
@@ -58,7 +73,7 @@ int program_context(etx_context **out, const char *device, int64_t *n_threads)
     else if (device != NULL && strcmp(device, "cpu") != 0)
         return program_usage("--device %s: not cpu or cuda", device);
     if (*n_threads == 0)
-        *n_threads = n_cores < 1 ? 1 : n_cores > 256 ? 256 : n_cores;
+        *n_threads = count_cores();
     options.n_threads = (int32_t)*n_threads;
     if (cpu_level(&options.cpu_level) != 0 ||
         precision(&options.precision) != 0)
@@ -118,7 +133,8 @@ static char *choose_file(
                                : program_shipped_file(relative);
 
     if (found == NULL)
-        (void)program_error("no %s in $ETX_DATA, %s or examples: give %s FILE",
+        (void)program_error("no %s in $ETX_DATA, ../share/exatrkx beside this "
+                            "program, %s or examples: give %s FILE",
             relative, ETX_DATA_DIR, option);
     return found;
 }

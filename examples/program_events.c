@@ -104,6 +104,30 @@ int program_expand_events(struct program_list *events)
     return 0;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(program_base_name(*(char *const *)a),
+        program_base_name(*(char *const *)b));
+}
+
+int program_check_names(const struct program_list *events, const char *ending)
+{
+    const size_t size = sizeof *events->item;
+    char **sorted = program_allocate(events->count, size);
+    int result = 0;
+
+    for (int64_t k = 0; k < events->count; k++)
+        sorted[k] = events->item[k];
+    qsort(sorted, (size_t)events->count, size, compare_names);
+    for (int64_t k = 1; result == 0 && k < events->count; k++)
+        if (compare_names(&sorted[k - 1], &sorted[k]) == 0)
+            result = program_usage("%s and %s would share the file %s%s",
+                sorted[k - 1], sorted[k], program_base_name(sorted[k]),
+                ending);
+    free(sorted);
+    return result;
+}
+
 /* --------------------------------------------------------------- ranks -- */
 
 /* A whole number from the environment, or -1. */

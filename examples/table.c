@@ -1,11 +1,15 @@
 /* examples/table.c -- tables of numbers as CSV, plain or gzip.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "table.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "program.h"
@@ -50,7 +54,17 @@ static int64_t read_line(
     }
 }
 
-static int read_lines(struct table *table, gzFile file, const char *path)
+static int64_t count_cells(const char *line)
+{
+    int64_t n_cells = 1;
+
+    for (const char *c = line; !is_line_end(c); c++)
+        n_cells += *c == ',' && !is_line_end(c + 1);
+    return n_cells;
+}
+
+static int read_lines(
+    struct table *table, gzFile file, const char *path, int has_header)
 {
     char *line = program_allocate(MAX_LINE_BYTES, 1);
     int64_t used = 0;
@@ -68,8 +82,8 @@ static int read_lines(struct table *table, gzFile file, const char *path)
             break;
         }
         n_values = read_line(table, line, &used, &capacity);
-        if (n_values < 0 && number == 1) {
-            used = 0;
+        if (n_values < 0 && number == 1 && used == 0 && has_header) {
+            table->n_columns = count_cells(line);
             continue;
         }
         if (n_values < 0) {
@@ -92,14 +106,14 @@ static int read_lines(struct table *table, gzFile file, const char *path)
     return result;
 }
 
-int table_read(struct table *table, const char *path)
+int table_read(struct table *table, const char *path, int has_header)
 {
     gzFile file = gzopen(path, "rb");
     int result = 0;
 
     if (file == NULL)
         return program_error("%s: %s", path, strerror(errno));
-    result = read_lines(table, file, path);
+    result = read_lines(table, file, path, has_header);
     if (gzclose_r(file) != Z_OK && result == 0)
         result = program_error("%s: broken or cut off", path);
     if (result != 0)
@@ -115,22 +129,82 @@ void table_free(struct table *table)
     table->n_columns = 0;
 }
 
+/* ------------------------------------------------------------- writing -- */
+
+/* Where what belongs at path is written: beside the file that it is or names,
+ * or path itself where that is no file. The caller frees it. */
+static char *writing_path(const char *path)
+{
+    struct stat info;
+    const int is_there = stat(path, &info) == 0;
+    char *file = is_there ? realpath(path, NULL) : program_copy_text(path);
+    const char *target = file != NULL ? file : path;
+    const size_t size = strlen(target) + 32;
+    char *out = program_allocate((int64_t)size, 1);
+
+    if (is_there && !S_ISREG(info.st_mode))
+        snprintf(out, size, "%s", path);
+    else
+        snprintf(out, size, "%s.%ld.tmp", target, (long)getpid());
+    free(file);
+    return out;
+}
+
 FILE *table_open(const char *path)
 {
-    FILE *file = fopen(path, "w");
+    char *place = writing_path(path);
+    FILE *file = fopen(place, "w");
 
     if (file == NULL)
         program_error("%s: %s", path, strerror(errno));
+    /* A file that may not grow is an error like others, and no signal. */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    free(place);
     return file;
+}
+
+/* Put what lies at place at path. 0, or the error. */
+static int move_into_place(const char *place, const char *path)
+{
+    char *file = realpath(path, NULL);
+    const int error =
+        rename(place, file != NULL ? file : path) == 0 ? 0 : errno;
+
+    free(file);
+    return error;
+}
+
+/* Write what is left and close: 0, or the error. */
+static int finish(FILE *file)
+{
+    int error = 0;
+
+    if (fflush(file) != 0)
+        error = errno;
+    else if (ferror(file))
+        error = EIO;
+    if (fclose(file) != 0 && error == 0)
+        error = errno;
+    return error;
 }
 
 int table_close(FILE *file, const char *path)
 {
-    int failed = 0;
+    char *place;
+    int is_beside;
+    int error;
 
     if (file == NULL)
         return PROGRAM_FAILED;
-    failed = ferror(file) != 0;
-    failed |= fclose(file) != 0;
-    return failed ? program_error("%s: cannot be written", path) : 0;
+    place = writing_path(path);
+    is_beside = strcmp(place, path) != 0;
+    error = finish(file);
+    if (error == 0 && is_beside)
+        error = move_into_place(place, path);
+    if (error != 0 && is_beside)
+        (void)unlink(place);
+    free(place);
+    return error == 0 ? 0
+                      : program_error("%s: cannot be written: %s", path,
+                            strerror(error));
 }

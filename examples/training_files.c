@@ -15,6 +15,52 @@
 
 #include "program.h"
 
+#define MAX_CONFIG_BYTES (1 << 16)
+
+/* -------------------------------------------------------------- config -- */
+
+/* The bytes of a file with a zero behind them; NULL when it cannot be read or
+ * is too large. errno is 0 for the latter. */
+static char *read_text(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = file == NULL ? NULL : program_allocate(MAX_CONFIG_BYTES, 1);
+    size_t size = 0;
+
+    if (file == NULL)
+        return NULL;
+    errno = 0;
+    size = fread(text, 1, MAX_CONFIG_BYTES, file);
+    if (ferror(file) || size == MAX_CONFIG_BYTES) {
+        free(text);
+        text = NULL;
+    }
+    fclose(file);
+    return text;
+}
+
+char *training_read_config(const char *path)
+{
+    char *text = read_text(path);
+    json_error_t error;
+    json_t *json;
+
+    if (text == NULL) {
+        (void)program_error("%s: %s", path,
+            errno != 0 ? strerror(errno) : "64 KiB or more, no config");
+        return NULL;
+    }
+    json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (json == NULL) {
+        (void)program_error("%s: training config, line %d: not a JSON object: %s",
+            path, error.line, error.text);
+        free(text);
+        return NULL;
+    }
+    json_decref(json);
+    return text;
+}
+
 /* --------------------------------------------------------------- start -- */
 
 void training_print_start(const char *config, const char *start)
@@ -111,6 +157,43 @@ void training_log_skipped(FILE *log, const etx_training_report *report)
     write_number(log, "loss_scale", report->loss_scale);
     fprintf(log, ", \"n_skipped\": %d}\n", (int)report->n_skipped);
     fflush(log);
+}
+
+int training_log_close(FILE *log, const char *path)
+{
+    int failed = 0;
+
+    if (log == NULL)
+        return 0;
+    /* Lines are flushed one by one, so that a failure may be long ago. */
+    failed = ferror(log) != 0;
+    failed |= fclose(log) != 0;
+    return failed ? program_error("%s: cannot be written", path) : 0;
+}
+
+/* -------------------------------------------------------------- output -- */
+
+int training_print_unmeasured(const etx_training_report *report)
+{
+    if (!isnan(report->n_edges))
+        return 0;
+    printf("step %lld: threshold %.5g, not measured: above %d edges a hit, "
+           "%.0f s\n",
+        (long long)report->step, report->threshold,
+        ETX_VALIDATION_EDGES_PER_HIT, report->seconds);
+    fflush(stdout);
+    return 1;
+}
+
+void training_print_early_end(const etx_trainer *trainer)
+{
+    const int64_t step = etx_trainer_steps_done(trainer);
+
+    if (!etx_trainer_is_finished(trainer) ||
+        step >= etx_trainer_n_steps(trainer))
+        return;
+    printf("no better validation: ended at step %lld\n", (long long)step);
+    fflush(stdout);
 }
 
 /* ----------------------------------------------------------- leftovers -- */

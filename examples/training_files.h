@@ -9,6 +9,10 @@
 
 #include <stdio.h>
 
+/* The text of the JSON file path, which the caller frees; NULL after a line on
+ * stderr that says why it cannot be read, and in which line it is no JSON. */
+char *training_read_config(const char *path);
+
 /* Say which network the JSON text config trains: a new one where it has a
  * "model", or else that of the model file start (NULL: none). */
 void training_print_start(const char *config, const char *start);
@@ -28,6 +32,18 @@ void training_log_step(FILE *log, const etx_training_report *report,
 void training_log_validation(FILE *log, const etx_training_report *report);
 void training_log_rollback(FILE *log, const etx_training_report *report);
 void training_log_skipped(FILE *log, const etx_training_report *report);
+
+/* Close the log (NULL: none) of that path. Returns 0, or PROGRAM_FAILED after a
+ * line on stderr when not all of it was written. */
+int training_log_close(FILE *log, const char *path);
+
+/* Print a line for a validation that was not measured, of which there is nothing
+ * else to print, and return 1; or return 0. */
+int training_print_unmeasured(const etx_training_report *report);
+
+/* Say so when the training is over before the schedule is, as validations got
+ * no better. */
+void training_print_early_end(const etx_trainer *trainer);
 
 /* Remove the temporary files of checkpoint that processes which no longer run
  * left beside it. */

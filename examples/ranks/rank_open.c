@@ -237,7 +237,7 @@ void rank_close(struct rank *rank)
     etx_context_free(rank->context);
     free(rank->checkpoint);
     free(rank->earlier);
-    if (rank->log != NULL)
-        fclose(rank->log);
+    if (training_log_close(rank->log, rank->options->log) != 0)
+        rank->result = PROGRAM_FAILED;
     etx_dist_close(rank->dist);
 }

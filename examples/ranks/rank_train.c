@@ -27,11 +27,12 @@ int rank_validate(struct rank *rank)
     RANK_CHECK(rank, etx_trainer_validate(rank->trainer, &rank->validation),
         "validation");
     if (rank->number == 0) {
-        printf("step %lld: threshold %.5g, efficiency %.5f, purity %.4f, "
-               "auc %.5f, loss %.5f, %.0f s%s\n",
-            (long long)report->step, report->threshold, report->efficiency,
-            report->purity, report->auc, report->loss, report->seconds,
-            report->is_best ? ", the best" : "");
+        if (!training_print_unmeasured(report))
+            printf("step %lld: threshold %.5g, efficiency %.5f, purity %.4f, "
+                   "auc %.5f, loss %.5f, %.0f s%s\n",
+                (long long)report->step, report->threshold,
+                report->efficiency, report->purity, report->auc, report->loss,
+                report->seconds, report->is_best ? ", the best" : "");
         fflush(stdout);
         training_log_validation(rank->log, report);
     }
@@ -138,6 +139,8 @@ int rank_train(struct rank *rank, const volatile sig_atomic_t *stop_signal)
         if (rank->result == 0 && wish[WISH_SAVE] > 0.0)
             (void)rank_save_checkpoint(rank);
     }
+    if (rank->result == 0 && rank->number == 0)
+        training_print_early_end(rank->trainer);
     rank->is_stopped =
         wish[WISH_STOP] > 0.0 && !etx_trainer_is_finished(rank->trainer);
     return rank->result;

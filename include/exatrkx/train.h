@@ -54,6 +54,11 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_parts(etx_trainer *trainer,
     int32_t n_parts, int32_t part, int32_t order,
     const etx_part_exchange *exchange);
 
+/* A validation of an embedding whose radius joins more edges a hit than this, in
+ * any one event, is not measured: its efficiency, purity and n_edges are nan,
+ * and it takes no part in validation.patience. */
+#define ETX_VALIDATION_EDGES_PER_HIT 300
+
 /* What a step or a validation found; fields that do not apply are nan. */
 typedef struct etx_training_report {
     uint32_t struct_size;  /* set by the caller */

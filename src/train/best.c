@@ -50,8 +50,10 @@ int32_t etx_train_note_result(struct etx_trainer *trainer)
     const double value = rate(&trainer->result, options->criterion);
     const int is_first = best->result.step < 0;
 
-    if (isnan(value) ||
-        (!is_first && !(value > best->value + (double)options->min_delta))) {
+    /* What was not measured is neither better nor worse. */
+    if (isnan(value))
+        return 0;
+    if (!is_first && !(value > best->value + (double)options->min_delta)) {
         best->n_since++;
         return 0;
     }

@@ -11,9 +11,6 @@
 
 #include <math.h>
 
-/* A radius that joins more than this many pairs a hit is not measured. */
-#define MAX_EDGES_PER_HIT 300
-
 static float find_distance(const float *a, const float *b, int32_t n_dim)
 {
     double sum = 0.0;
@@ -101,7 +98,7 @@ static etx_status count_event(struct etx_edge_counts *counts,
         .orientation = model->orientation,
         .radius = model->radius,
         .position = event->event->position,
-        .max_edges = MAX_EDGES_PER_HIT * event->event->n_hits};
+        .max_edges = ETX_VALIDATION_EDGES_PER_HIT * event->event->n_hits};
     struct etx_graph *graph = NULL;
     float *point;
     etx_status status;

@@ -39,7 +39,24 @@ for program in "$place"/root/usr/bin/etx-*; do
     page=$place/root/usr/share/man/man1/$(basename "$program").1
     [ "$("$program" --help | grep -c '^  --')" -eq \
         "$(grep -c '^\.B \\-\\-' "$page")" ]
+    grep -q '^\.B ETX_PRECISION' "$page"
 done
+# A GPU's libraries are told to those who link the archive.
+# shellcheck disable=SC2016
+make -s CUDA=1 --eval='pc: ; @$(FILL_IN) pkgconfig/exatrkx.pc.in' pc |
+    grep -q '^Libs.private: .* -lcublasLt '
+# Programs look where the data are installed, and removing them leaves what
+# others have there.
+make --no-print-directory -s install PREFIX="$place/own" \
+    DATADIR="$place/shared" >/dev/null
+echo theirs >"$place/shared/theirs"
+mkdir "$place/empty"
+(cd "$place/empty" && unset ETX_DATA LD_LIBRARY_PATH &&
+    "$place/own/bin/etx-find-tracks" --event "$event" --out there.csv >/dev/null)
+cmp "$place/moved.csv" "$place/empty/there.csv"
+make --no-print-directory -s uninstall PREFIX="$place/own" \
+    DATADIR="$place/shared" >/dev/null
+[ "$(find "$place/shared" "$place/own" -type f)" = "$place/shared/theirs" ]
 # The same without the root's name: the prefix itself was moved.
 unset PKG_CONFIG_SYSROOT_DIR
 # shellcheck disable=SC2046

@@ -62,6 +62,17 @@ exits 0 "$programs/etx-find-tracks" --event examples/data --out "$out/all"
 [ "$(find "$out/all" -name '*-tracks.csv' | wc -l)" = \
     "$(find examples/data -name '*-hits.csv.gz' | wc -l)" ] ||
     fail 'a folder of events'
+# Events of one name, whose results would be one file.
+mkdir "$out/same"
+cp $event-* "$out/same"
+exits 2 "$programs/etx-find-tracks" --event examples/data --event "$out/same" \
+    --out "$out/twice"
+grep -q 'would share the file event000000001-tracks.csv' "$out/stderr" ||
+    fail 'events of one name'
+[ ! -e "$out/twice" ] || fail 'events of one name wrote something'
+exits 2 "$programs/etx-evaluate" --event $event --event "$out/same" \
+    --tracks "$out/all"
+grep -q 'event000000001-tracks.csv' "$out/stderr" || fail 'tracks of one name'
 exits 1 "$programs/etx-find-tracks" --event "$out/none" --out "$out/x.csv"
 exits 1 "$programs/etx-find-tracks" --model $event-hits.csv.gz \
     --event $event --out "$out/x.csv"
@@ -122,6 +133,37 @@ zcat $event-hits.csv.gz | gzip -c | head -c 2000 >"$out/cut.csv.gz"
 exits 1 "$programs/etx-graph" --stage graph --points "$out/cut.csv.gz" \
     --radius 1 --out "$out/x.csv"
 exits 2 "$programs/etx-graph" --stage no-such --out "$out/x.csv"
+# Points have no header, and none that is broken is taken for one.
+printf '0,0,O\n1,0,0\n2,0,0\n' >"$out/letter.csv"
+exits 1 "$programs/etx-graph" --stage graph --points "$out/letter.csv" \
+    --radius 1.5 --out "$out/x.csv"
+# A graph without edges is read like others.
+printf '0,0,0\n9,0,0\n' >"$out/apart.csv"
+exits 0 "$programs/etx-graph" --stage graph --points "$out/apart.csv" \
+    --radius 1 --out "$out/none.csv"
+[ "$(cat "$out/none.csv")" = src,dst ] || fail 'edges of points far apart'
+exits 0 "$programs/etx-graph" --stage filter --model $model --event $event \
+    --edges "$out/none.csv" --out "$out/x.csv"
+[ "$(wc -l <"$out/x.csv")" = 1 ] || fail 'the filter of no edges'
+# Options that do not apply.
+for wrong in '--radius 1' '--k 3' '--orientation both' '--cells x' \
+    '--scales 1,1,1' '--cut 0.5' '--features x' '--points x --k 1'; do
+    # shellcheck disable=SC2086
+    exits 2 "$programs/etx-graph" --stage gnn --model $model --event $event \
+        --out "$out/wrong.csv" $wrong
+done
+exits 2 "$programs/etx-graph" --stage graph --model $model --event $event \
+    --edges "$out/graph.csv" --out "$out/wrong.csv"
+[ ! -e "$out/wrong.csv" ] || fail 'a result in spite of wrong options'
+# A result that does not fit is an error that leaves what was there.
+(
+    ulimit -f 2
+    exits 1 "$programs/etx-graph" --stage embed --model $model --event $event \
+        --out "$out/none.csv"
+)
+grep -q 'File too large' "$out/stderr" || fail 'no line on a full disk'
+[ "$(cat "$out/none.csv")" = src,dst ] || fail 'half a file was left'
+[ -z "$(find "$out" -name '*.tmp')" ] || fail 'a temporary file was left'
 
 # Seeds: those above a cut, and the cut for a purity.
 exits 0 "$programs/etx-seeds" --event examples/data/event000000002 \
@@ -204,6 +246,30 @@ train idle --start "$out/f.safetensors" --out "$out/i.safetensors" \
     --validate-every 1 --log "$out/i.jsonl"
 [ "$(grep -c '"validation"' "$out/i.jsonl")" = 4 ] || fail 'no early end'
 grep -q '"best": true' "$out/i.jsonl" || fail 'no best validation in the log'
+grep -q '^no better validation: ended at step 3$' "$out/stdout" ||
+    fail 'not a word about the early end'
+# Validations that cannot be measured end nothing, and are told.
+sed 's/"validation": {/&"patience": 1, "radius": 1000, /' \
+    "$out/embedding.json" >"$out/wide.json"
+for program in etx-train 'etx-train-distributed --ranks 1'; do
+    # shellcheck disable=SC2086
+    exits 0 "$programs"/$program --config "$out/wide.json" \
+        --data examples/data/event000000000 --validate-every 1 \
+        --validation examples/data/event000000002 --out "$out/w.safetensors"
+    [ "$(grep -c 'not measured: above 300 edges a hit' "$out/stdout")" = 4 ] ||
+        fail "$program: a validation that is not measured"
+    # shellcheck disable=SC2086
+    exits 1 "$programs"/$program --config "$out/embedding.json" \
+        --data examples/data/event000000000 --out "$out/w.safetensors" \
+        --log /dev/full
+    grep -q '/dev/full' "$out/stderr" || fail "$program: a log on a full disk"
+    echo '{"stage": "gnn",
+        "seed" }' >"$out/broken.json"
+    # shellcheck disable=SC2086
+    exits 1 "$programs"/$program --config "$out/broken.json" \
+        --data examples/data/event000000000 --out "$out/w.safetensors"
+    grep -q 'line 2: ' "$out/stderr" || fail "$program: no line of the config"
+done
 exits 0 "$programs/etx-find-tracks" --model "$out/h.safetensors" \
     --event $event --out "$out/trained.csv"
 train cascade --start "$out/h.safetensors" --out "$out/c.safetensors"
@@ -224,5 +290,17 @@ exits 1 "$programs/etx-train" --config $event-hits.csv.gz \
 
 exits 0 "$programs/etx-bench" --hits 1000 --repeats 2 --json "$out/b.json"
 grep -q '"stage": "event"' "$out/b.json" || fail 'bench json'
+exits 2 "$programs/etx-bench" --hits 1000 --repeats 2 --stage gnnn
+zcat $event-hits.csv.gz | head -1 >"$out/empty-hits.csv"
+exits 1 "$programs/etx-bench" --hits 1000 --repeats 2 --event "$out/empty"
+grep -q 'no hits' "$out/stderr" || fail 'bench of no hits'
+# All cores are those that the process may run on.
+if command -v taskset >/dev/null 2>&1; then
+    exits 0 taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" \
+        "$programs/etx-bench" --hits 100 --repeats 1 --stage event
+    [ "$(tail -1 "$out/stdout" | cut -f 4)" = 1 ] || fail 'threads of one core'
+else
+    echo 'SKIPPED all cores of a mask: no taskset'
+fi
 
 echo 'programs: every one does what it promises'

@@ -131,6 +131,29 @@ START_TEST(test_train_stability_stops_early)
 }
 END_TEST
 
+/* What was not measured says nothing about the network: patience goes on. */
+START_TEST(test_train_stability_waits_for_a_measurement)
+{
+    struct train_bench bench;
+
+    train_bench_open(
+        &bench, ETX_TRAIN_EMBEDDING, 1, "{\"validation\": {\"patience\": 1}}");
+    bench.trainer->result.purity = NAN;
+    ck_assert_int_eq(etx_train_note_result(bench.trainer), 0);
+    ck_assert_int_eq(etx_trainer_is_finished(bench.trainer), 0);
+    bench.trainer->result.purity = 0.5;
+    bench.trainer->result.step = 1;
+    ck_assert_int_eq(etx_train_note_result(bench.trainer), 1);
+    bench.trainer->result.purity = NAN;
+    ck_assert_int_eq(etx_train_note_result(bench.trainer), 0);
+    ck_assert_int_eq(etx_trainer_is_finished(bench.trainer), 0);
+    bench.trainer->result.purity = 0.4;
+    ck_assert_int_eq(etx_train_note_result(bench.trainer), 0);
+    ck_assert_int_eq(etx_trainer_is_finished(bench.trainer), 1);
+    train_bench_close(&bench);
+}
+END_TEST
+
 START_TEST(test_train_stability_keeps_the_best)
 {
     struct train_bench bench;
@@ -300,6 +323,7 @@ Suite *etx_suite_train_stability(void)
     tcase_add_test(tests, test_train_stability_gives_up);
     tcase_add_loop_test(tests, test_train_stability_not_finite, 0, 2);
     tcase_add_test(tests, test_train_stability_stops_early);
+    tcase_add_test(tests, test_train_stability_waits_for_a_measurement);
     tcase_add_loop_test(
         tests, test_train_stability_keeps_the_best, 0, ETX_N_TRAIN_STAGES);
     tcase_add_loop_test(tests, test_train_stability_resumes_bit_for_bit, 0,
