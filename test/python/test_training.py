@@ -6,9 +6,13 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import unittest
+from typing import Any
 
-from support import EVENT, LibraryCase, has
+from support import EVENT, PACKAGE, LibraryCase, has
 
 if has("numpy"):
     import numpy as np
@@ -78,6 +82,66 @@ class TestTraining(LibraryCase):
         trainer.add(exatrkx.Event.from_trackml(EVENT))
         gc.collect()
         self.assertEqual(trainer.step().step, 1)
+
+    def test_freed_before_what_it_needs(self) -> None:
+        """Collected instead of closed, alone, in a cycle and at the end of the
+        program: by a process of its own, where freed memory is overwritten."""
+        code = (
+            "import gc, sys, exatrkx\n"
+            "def made():\n"
+            f"    trainer = exatrkx.Trainer({CONFIG!r})\n"
+            f"    trainer.add(exatrkx.Event.from_trackml({str(EVENT)!r}))\n"
+            "    return trainer\n"
+            "trainer = made()\n"
+            "del trainer\n"
+            "trainer = made()\n"
+            "trainer.itself = trainer\n"
+            "del trainer\n"
+            "gc.collect()\n"
+            "trainer = made()\n"
+            "trainer.itself = trainer\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={
+                **os.environ,
+                "MALLOC_PERTURB_": "165",
+                "PYTHONPATH": str(PACKAGE),
+            },
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_order_of_freeing(self) -> None:
+        """An object that another needs goes after it, in a cycle as well."""
+        freed: list[str] = []
+        for is_cycle in (False, True):
+            with self.subTest(is_cycle=is_cycle):
+                freed.clear()
+                needed, user = (
+                    exatrkx.Event.from_arrays(np.zeros((1, 3)))._pointer
+                    for _ in range(2)
+                )
+                for name, one in (("needed", needed), ("user", user)):
+                    self.note_freeing(freed, name, one)
+                user.keep(needed)
+                if is_cycle:
+                    needed.itself, user.itself = needed, user
+                del needed, user, one
+                gc.collect()
+                self.assertEqual(freed, ["user", "needed"])
+
+    def note_freeing(self, freed: list[str], name: str, one: Any) -> None:
+        """Have one write its name down when it is freed."""
+        free = one._free
+
+        def noted(parameter: Any) -> None:
+            freed.append(name)
+            free(parameter)
+
+        one._free = noted
 
     def test_refused(self) -> None:
         with self.assertRaisesRegex(exatrkx.Error, "no_such"):

@@ -60,9 +60,7 @@ class Trainer(_handle.Handle):
         """
         text = config if isinstance(config, str) else json.dumps(config)
         self._context = Context() if context is None else context
-        self._events: list[_handle.Pointer] = []
         with self._context._use() as used:
-            self._context_pointer = used
             super().__init__(
                 _handle.make(
                     "trainer",
@@ -72,11 +70,12 @@ class Trainer(_handle.Handle):
                     None if start is None else start._pointer,
                 )
             )
+            self._pointer.keep(used)
 
     def add(self, event: Event, *, validation: bool = False) -> None:
         """Add an event with truth to train on, or to validate on."""
         pointer = event._pointer
-        self._events.append(pointer)
+        self._pointer.keep(pointer)
         _library.call(
             "etx_trainer_add_event", self._pointer, pointer, int(validation)
         )
