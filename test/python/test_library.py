@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import unittest
+from pathlib import Path
 from unittest import mock
 
 from support import BUILD, EVENT, LIBRARY, PACKAGE, LibraryCase, has
@@ -114,6 +115,18 @@ class TestPipeline(LibraryCase):
             self.assertNotEqual(detector.parents[1], self.folder)
             with self.assertRaisesRegex(FileNotFoundError, str(self.folder)):
                 _model.shipped("models", "none.safetensors")
+
+    def test_shipped_with_a_short_path(self) -> None:
+        """A package with few folders above it has fewer places to look."""
+        self.assertEqual(
+            _model.beside(Path("/opt/py/exatrkx")),
+            [Path("/opt/py/exatrkx"), Path("/examples")],
+        )
+        self.assertEqual(_model.beside(Path("/exatrkx")), [Path("/exatrkx")])
+        (*_, installed) = _model.beside(
+            Path("/usr/lib/python3/dist-packages/exatrkx")
+        )
+        self.assertEqual(installed, Path("/usr/share/exatrkx"))
 
     def test_evaluate(self) -> None:
         found = exatrkx.evaluate(self.event, self.tracks, min_pt=0.5)
