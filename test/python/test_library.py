@@ -85,6 +85,26 @@ class TestPipeline(LibraryCase):
         nearest = exatrkx.Graph.nearest([[0.0], [1.0], [5.0]], 1)
         self.assertEqual(nearest.n_edges, 3)
 
+    def test_score_triplets(self) -> None:
+        """Products of the scores of two edges; what was given stays."""
+        passed = exatrkx.build_graph(self.model, self.event, self.context)
+        passed = exatrkx.filter_graph(
+            passed, self.model, self.event, self.context
+        )
+        triplets = passed.to_triplets(context=self.context)
+        arguments = (self.model, self.event, self.context)
+        with self.assertRaisesRegex(exatrkx.ArgumentError, "no scores"):
+            bare = exatrkx.Graph.from_edges(
+                passed.n_nodes, passed.src, passed.dst
+            )
+            exatrkx.score_triplets(triplets, bare, *arguments)
+        graph = exatrkx.score(passed, *arguments)
+        scored = exatrkx.score_triplets(triplets, graph, *arguments)
+        self.assertIsNone(triplets.scores)
+        self.assertGreater(len(scored), 0)
+        expected = graph.scores[scored.src] * graph.scores[scored.dst]
+        self.assertTrue(np.array_equal(scored.scores, expected))
+
     def test_tracks(self) -> None:
         labels = np.array([1, -1, 0, 1, 0, 1], np.int32)
         tracks = exatrkx.Tracks.from_labels(labels)

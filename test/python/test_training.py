@@ -38,6 +38,20 @@ CONFIG = {
 }
 
 
+FILTER = {
+    "stage": "filter",
+    "seed": 7,
+    "model": {
+        "arch": "edge_filter",
+        "options": {"hidden": [8], "activation": "silu"},
+        "node_features": [{"name": "r", "scale": 1000.0}],
+        "edge_features": [{"name": "dr", "scale": 1000.0}],
+        "cut": 0.01,
+    },
+    "schedule": {"steps": 2, "warmup_steps": 1},
+}
+
+
 class TestTraining(LibraryCase):
     def test_train(self) -> None:
         """Reports of every step; the model is that of any thread count."""
@@ -142,6 +156,49 @@ class TestTraining(LibraryCase):
             free(parameter)
 
         one._free = noted
+
+    def test_patience(self) -> None:
+        """A second validation of the same model is not better."""
+        config = {**CONFIG, "validation": {"patience": 1}}
+        with exatrkx.Trainer(config, context=self.context) as trainer:
+            trainer.add(self.event)
+            trainer.add(self.event, validation=True)
+            reports = [trainer.step(), trainer.validate()]
+            self.assertFalse(trainer.is_finished)
+            reports.append(trainer.validate())
+            self.assertTrue(trainer.is_finished)
+        self.assertEqual([r.is_best for r in reports], [False, True, False])
+        self.assertEqual([r.is_finished for r in reports], [False, False, True])
+
+    def test_rollback(self) -> None:
+        """Where any loss above that of the step before is a jump."""
+        config = {
+            **CONFIG,
+            "schedule": {"steps": 60, "warmup_steps": 1},
+            "stability": {"spike_factor": 1.0001, "spike_window": 1},
+        }
+        reports = []
+        with exatrkx.Trainer(config, context=self.context) as trainer:
+            trainer.add(self.event)
+            while not reports or not reports[-1].is_rollback:
+                reports.append(trainer.step())
+        found = [r.n_rollbacks for r in reports]
+        self.assertEqual(found, [0] * (len(reports) - 1) + [1])
+        self.assertGreater(reports[-1].loss, reports[-2].loss)
+
+    def test_cache(self) -> None:
+        """Graphs are kept in the folder and give the same steps."""
+        losses = []
+        for folder in (None, self.folder, self.folder):
+            with exatrkx.Trainer(
+                FILTER, start=self.model, context=self.context
+            ) as trainer:
+                trainer.add(self.event)
+                if folder is not None:
+                    trainer.set_cache(folder)
+                losses.append([trainer.step().loss for _ in range(2)])
+        self.assertEqual(losses[1:], losses[:1] * 2)
+        self.assertEqual(len(list(self.folder.iterdir())), 1)
 
     def test_refused(self) -> None:
         with self.assertRaisesRegex(exatrkx.Error, "no_such"):
