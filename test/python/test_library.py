@@ -308,6 +308,7 @@ class TestErrors(LibraryCase):
         for wrong in (10**12, 2**32 + 1):
             with self.assertRaisesRegex(ValueError, "out of bounds"):
                 exatrkx.Context(threads=wrong)
+        self.check_whole_numbers()
         with self.assertRaisesRegex(TypeError, "no function"):
             exatrkx.Context(cancel="stop")
         with self.assertRaisesRegex(ValueError, "null bytes"):
@@ -319,6 +320,21 @@ class TestErrors(LibraryCase):
             exatrkx.Model.from_bytes("text")
         with self.assertRaises(TypeError):
             self.tracks[0:2]
+
+    def check_whole_numbers(self) -> None:
+        """Neither options nor arguments wrap around; numpy's are whole, too."""
+        graph = exatrkx.Graph.from_edges(np.int32(4), [0], [1], [0.9])
+        self.assertEqual(graph.n_nodes, 4)
+        for wrong in (2**32 + 2, np.int64(2**32 + 2)):
+            with self.assertRaisesRegex(ValueError, "min_hits"):
+                exatrkx.label(graph, min_hits=wrong, context=self.context)
+        for wrong in (2**64 + 4, -(2**63) - 1):
+            with self.assertRaisesRegex(OverflowError, f"{wrong} .* 64 bits"):
+                exatrkx.Graph.from_edges(wrong, [0], [1])
+        with self.assertRaisesRegex(OverflowError, "64 bits"):
+            graph.to_triplets(max_edges=2**64 + 9, context=self.context)
+        with self.assertRaises(TypeError):
+            exatrkx.Graph.from_edges(4.0, [0], [1])
 
     def test_kinds(self) -> None:
         """The exception of the status, with the library's text."""
