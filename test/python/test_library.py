@@ -171,6 +171,9 @@ class TestPipeline(LibraryCase):
         rows, is_found = exatrkx.match(self.event, self.tracks)
         self.assertEqual(len(rows), len(self.tracks))
         self.assertTrue(is_found[rows[rows >= 0]].all())
+        for edges in ([], [1.0]):
+            with self.assertRaisesRegex(ValueError, "edges: "):
+                exatrkx.evaluate_binned(self.event, self.tracks, "pt", edges)
         with self.assertRaisesRegex(TypeError, "min_pT"):
             exatrkx.evaluate(self.event, self.tracks, min_pT=1)
 
