@@ -37,6 +37,9 @@ SCALARS = {
     },
 }
 
+# Of arguments, which ctypes would cut to their width without a word.
+CHECKED = {f"c.c_int{bits}": f"Int{bits}" for bits in (32, 64)}
+
 HEAD = '''"""_declarations -- the C interface of libexatrkx for ctypes.
 
 Made by generate_declarations.py from include/exatrkx/*.h; change those.
@@ -47,6 +50,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes as c
+import operator
 from typing import Any
 
 
@@ -61,6 +65,30 @@ class Opaque(c.c_void_p):
         raise TypeError(
             f"expected an {cls.__name__}, not {type(given).__name__}"
         )
+
+
+def whole(value: Any, bits: int) -> int:
+    """value as int; OverflowError where so many bits do not hold it."""
+    number = operator.index(value)
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise OverflowError(f"{number} does not fit in {bits} bits")
+    return number
+
+
+class Int32(c.c_int32):
+    """An argument: any whole number that 32 bits hold."""
+
+    @classmethod
+    def from_param(cls, value: Any) -> Any:
+        return cls(whole(value, 32))
+
+
+class Int64(c.c_int64):
+    """An argument: any whole number that 64 bits hold."""
+
+    @classmethod
+    def from_param(cls, value: Any) -> Any:
+        return cls(whole(value, 64))
 
 
 '''
@@ -99,6 +127,7 @@ class Interface:
         elif found := re.fullmatch(r"ETX_API (.*?)(\w+)\((.*)\)", statement):
             result, name, parameters = found.groups()
             types = [self.type_of(p, True) for p in parameter_list(parameters)]
+            types = [CHECKED.get(one, one) for one in types]
             result_type = self.type_of(result + " f", True)
             self.functions += wrapped(name, result_type, types)
         elif statement not in ("}", "typedef int32_t etx_status"):

@@ -1,8 +1,8 @@
 """setup -- a wheel that carries the library, the model and the detector.
 
-`make lib` builds libexatrkx.so, so the C sources must be at hand: those of
-the repository around this folder, or the copy in native/ that a source
-distribution holds. Everything else is in pyproject.toml.
+`make lib/libexatrkx.so.0` builds the library, so the C sources must be at
+hand: those of the repository around this folder, or the copy in native/ that a
+source distribution holds. Everything else is in pyproject.toml.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -50,8 +50,9 @@ def repository() -> Path:
 def build_library(root: Path) -> Path:
     """Run make; it does nothing where the library is up to date."""
     jobs = os.environ.get("ETX_JOBS", str(len(os.sched_getaffinity(0))))
-    subprocess.run(["make", "-C", str(root), f"-j{jobs}", "lib"], check=True)
-    return root / "lib" / LIBRARY
+    target = f"lib/{LIBRARY}"
+    subprocess.run(["make", "-C", str(root), f"-j{jobs}", target], check=True)
+    return root / target
 
 
 class BuildWithLibrary(build_py):

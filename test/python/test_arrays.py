@@ -115,6 +115,7 @@ class TestArrays(LibraryCase):
             (TypeError, {"positions": np.array([["a"] * 3])}),
             (ValueError, {"positions": place, "modules": [[2**40, 1]] * 3}),
             (ValueError, {"positions": place, "particle_ids": [0, 0]}),
+            (ValueError, {"positions": place, "weights": [0.5, 0.5]}),
             (ValueError, {"positions": place, "cells": ([0], [0], [0], [1.0])}),
             (exatrkx.ArgumentError, {"positions": place, "hit_ids": [1, 1]}),
         ]:
@@ -122,6 +123,24 @@ class TestArrays(LibraryCase):
                 make(**arguments)
         with self.assertRaises(ValueError):
             exatrkx.Event.from_trackml()
+
+    def test_single_files(self) -> None:
+        """Beside hits, files that need others are refused without them."""
+        files = {
+            kind: f"{EVENT}-{kind}.csv.gz"
+            for kind in ("hits", "cells", "truth", "particles")
+        }
+        read = exatrkx.Event.from_trackml
+        event = read(**files, detector=self.detector)
+        self.assertTrue(event.has_truth)
+        self.assertTrue((event.cell_features == self.event.cell_features).all())
+        hits = files["hits"]
+        self.assertFalse(read(hits=hits).has_truth)
+        for kind in ("truth", "particles"):
+            with self.assertRaisesRegex(ValueError, "truth and particles"):
+                read(hits=hits, **{kind: files[kind]})
+        with self.assertRaisesRegex(ValueError, "cells: need a detector"):
+            read(hits=hits, cells=files["cells"])
 
     def test_device(self) -> None:
         """What lies on a GPU is refused by where it says it lies; its memory

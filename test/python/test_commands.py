@@ -14,6 +14,7 @@ import unittest
 from support import BUILD, EVENT, ROOT, LibraryCase, has, needs
 
 if has("numpy"):
+    from exatrkx import _trackml_csv
     from exatrkx.__main__ import MODULES, main
 
 EVALUATE = BUILD / "examples" / "etx-evaluate"
@@ -73,6 +74,42 @@ class TestCommands(LibraryCase):
         self.assertEqual(run("evaluate", *pair, "--tracks", out)[0], 0)
         one = out / "event000000001-tracks.csv"
         self.assertEqual(run("evaluate", *pair, "--tracks", one)[0], 1)
+
+    def test_same_name(self) -> None:
+        """Of two events of one name neither takes the place of the other."""
+        out, copies = self.folder / "out", self.folder / "copies"
+        copies.mkdir()
+        for file in EVENT.parent.glob(f"{EVENT.name}-*"):
+            (copies / file.name).write_bytes(file.read_bytes())
+        pair = ["--event", EVENT, "--event", copies / EVENT.name]
+        for arguments in (
+            ("find-tracks", *pair, "--out", out),
+            ("evaluate", *pair, "--tracks", copies),
+        ):
+            with self.subTest(arguments[0]):
+                status, _, log = run(*arguments)
+                self.assertEqual(status, 1)
+                self.assertIn(str(EVENT), log)
+                self.assertIn(str(copies / EVENT.name), log)
+        self.assertFalse(out.exists())
+        tracks = self.folder / "t.csv"
+        self.tracks.write_csv(tracks, self.event)
+        given = ["--tracks", tracks, "--tracks", tracks]
+        self.assertEqual(run("evaluate", *pair, *given)[0], 0)
+
+    def test_files_of_events(self) -> None:
+        """The text before the compressed one, and nothing that merely has the
+        name of an event in it."""
+        for name in ("a-hits.csv", "a-hits.csv.gz", "b-hits.csv.gz"):
+            (self.folder / name).touch()
+        for name in ("old-hits.csv.bak", "c-hits.csv.part", "d-truth.csv"):
+            (self.folder / name).touch()
+        prefixes = _trackml_csv.find_events(str(self.folder))
+        self.assertEqual(prefixes, [f"{self.folder}/a", f"{self.folder}/b"])
+        files = [_trackml_csv.find_file(prefix, "hits") for prefix in prefixes]
+        self.assertEqual(
+            files, [f"{self.folder}/a-hits.csv", f"{self.folder}/b-hits.csv.gz"]
+        )
 
     @needs("matplotlib")
     def test_display(self) -> None:

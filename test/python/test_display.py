@@ -182,6 +182,14 @@ class TestFiles(LibraryCase):
         with self.assertRaisesRegex(ValueError, "tracks of 2 hits"):
             exatrkx.display(bare, other, self.folder / "b.html")
 
+    def test_wide_ids(self) -> None:
+        """Ids of hits have up to 63 bits and keep them."""
+        from exatrkx._display import contents
+
+        wide = [2**53 + 1, 2**63 - 1]
+        event = exatrkx.Event.from_arrays(np.ones((2, 3)), hit_ids=wide)
+        self.assertEqual(contents(event, None)["hit_id"], list(map(str, wide)))
+
     def test_phoenix(self) -> None:
         path = self.folder / "event.json"
         exatrkx.write_phoenix(self.event, self.tracks, path)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import unittest
+from pathlib import Path
 from unittest import mock
 
 from support import BUILD, EVENT, LIBRARY, PACKAGE, LibraryCase, has
@@ -84,6 +85,26 @@ class TestPipeline(LibraryCase):
         nearest = exatrkx.Graph.nearest([[0.0], [1.0], [5.0]], 1)
         self.assertEqual(nearest.n_edges, 3)
 
+    def test_score_triplets(self) -> None:
+        """Products of the scores of two edges; what was given stays."""
+        passed = exatrkx.build_graph(self.model, self.event, self.context)
+        passed = exatrkx.filter_graph(
+            passed, self.model, self.event, self.context
+        )
+        triplets = passed.to_triplets(context=self.context)
+        arguments = (self.model, self.event, self.context)
+        with self.assertRaisesRegex(exatrkx.ArgumentError, "no scores"):
+            bare = exatrkx.Graph.from_edges(
+                passed.n_nodes, passed.src, passed.dst
+            )
+            exatrkx.score_triplets(triplets, bare, *arguments)
+        graph = exatrkx.score(passed, *arguments)
+        scored = exatrkx.score_triplets(triplets, graph, *arguments)
+        self.assertIsNone(triplets.scores)
+        self.assertGreater(len(scored), 0)
+        expected = graph.scores[scored.src] * graph.scores[scored.dst]
+        self.assertTrue(np.array_equal(scored.scores, expected))
+
     def test_tracks(self) -> None:
         labels = np.array([1, -1, 0, 1, 0, 1], np.int32)
         tracks = exatrkx.Tracks.from_labels(labels)
@@ -115,6 +136,18 @@ class TestPipeline(LibraryCase):
             with self.assertRaisesRegex(FileNotFoundError, str(self.folder)):
                 _model.shipped("models", "none.safetensors")
 
+    def test_shipped_with_a_short_path(self) -> None:
+        """A package with few folders above it has fewer places to look."""
+        self.assertEqual(
+            _model.beside(Path("/opt/py/exatrkx")),
+            [Path("/opt/py/exatrkx"), Path("/examples")],
+        )
+        self.assertEqual(_model.beside(Path("/exatrkx")), [Path("/exatrkx")])
+        (*_, installed) = _model.beside(
+            Path("/usr/lib/python3/dist-packages/exatrkx")
+        )
+        self.assertEqual(installed, Path("/usr/share/exatrkx"))
+
     def test_evaluate(self) -> None:
         found = exatrkx.evaluate(self.event, self.tracks, min_pt=0.5)
         counts = found.counts
@@ -138,6 +171,9 @@ class TestPipeline(LibraryCase):
         rows, is_found = exatrkx.match(self.event, self.tracks)
         self.assertEqual(len(rows), len(self.tracks))
         self.assertTrue(is_found[rows[rows >= 0]].all())
+        for edges in ([], [1.0]):
+            with self.assertRaisesRegex(ValueError, "edges: "):
+                exatrkx.evaluate_binned(self.event, self.tracks, "pt", edges)
         with self.assertRaisesRegex(TypeError, "min_pT"):
             exatrkx.evaluate(self.event, self.tracks, min_pT=1)
 
@@ -275,6 +311,7 @@ class TestErrors(LibraryCase):
         for wrong in (10**12, 2**32 + 1):
             with self.assertRaisesRegex(ValueError, "out of bounds"):
                 exatrkx.Context(threads=wrong)
+        self.check_whole_numbers()
         with self.assertRaisesRegex(TypeError, "no function"):
             exatrkx.Context(cancel="stop")
         with self.assertRaisesRegex(ValueError, "null bytes"):
@@ -286,6 +323,21 @@ class TestErrors(LibraryCase):
             exatrkx.Model.from_bytes("text")
         with self.assertRaises(TypeError):
             self.tracks[0:2]
+
+    def check_whole_numbers(self) -> None:
+        """Neither options nor arguments wrap around; numpy's are whole, too."""
+        graph = exatrkx.Graph.from_edges(np.int32(4), [0], [1], [0.9])
+        self.assertEqual(graph.n_nodes, 4)
+        for wrong in (2**32 + 2, np.int64(2**32 + 2)):
+            with self.assertRaisesRegex(ValueError, "min_hits"):
+                exatrkx.label(graph, min_hits=wrong, context=self.context)
+        for wrong in (2**64 + 4, -(2**63) - 1):
+            with self.assertRaisesRegex(OverflowError, f"{wrong} .* 64 bits"):
+                exatrkx.Graph.from_edges(wrong, [0], [1])
+        with self.assertRaisesRegex(OverflowError, "64 bits"):
+            graph.to_triplets(max_edges=2**64 + 9, context=self.context)
+        with self.assertRaises(TypeError):
+            exatrkx.Graph.from_edges(4.0, [0], [1])
 
     def test_kinds(self) -> None:
         """The exception of the status, with the library's text."""

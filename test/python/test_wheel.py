@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,9 @@ import tempfile
 import unittest
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
 
 from support import BUILD, EVENT, LIBRARY, PACKAGE, REFERENCE, ROOT, has
 
@@ -47,6 +51,19 @@ def setuptools_version() -> int:
     return int(importlib.metadata.version("setuptools").split(".")[0])
 
 
+def no_setuptools() -> dict[str, Any]:
+    """Modules with the names that setup.py takes from setuptools, for its
+    functions and constants alone: they need no setuptools."""
+    modules: dict[str, Any] = {
+        "setuptools": SimpleNamespace(Distribution=object, setup=dict),
+        "setuptools.command": SimpleNamespace(),
+    }
+    for name in ("bdist_wheel", "build_py", "sdist"):
+        command = SimpleNamespace(**{name: object})
+        modules[f"setuptools.command.{name}"] = command
+    return modules
+
+
 def needed_glibc(library: Path) -> tuple[int, ...]:
     """The newest version of glibc that a symbol asks for."""
     text = subprocess.run(
@@ -68,6 +85,28 @@ class TestWheel(unittest.TestCase):
             wheel = self.build(folder)
             self.check_contents(wheel)
             self.run_there(folder, wheel)
+
+    def test_source_distribution(self) -> None:
+        """What it carries is enough for make to know how to build."""
+        with mock.patch.dict(sys.modules, no_setuptools()):
+            carried = runpy.run_path(str(PACKAGE / "setup.py"))
+        with tempfile.TemporaryDirectory() as name:
+            tree = Path(name)
+            for part in (*carried["SOURCES"], *carried["CARRIED"].values()):
+                (tree / part).parent.mkdir(parents=True, exist_ok=True)
+                (tree / part).symlink_to(ROOT / part)
+            with mock.patch("subprocess.run") as run:
+                built = carried["build_library"](tree)
+            (command,) = run.call_args.args
+            done = subprocess.run(
+                [*command, "-n"],
+                capture_output=True,
+                text=True,
+                env=self.clean(),
+            )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(built, tree / "lib" / "libexatrkx.so.0")
+        self.assertIn("-o lib/libexatrkx.so", done.stdout)
 
     def build(self, folder: Path) -> Path:
         """The wheel; the sources are copied so that pip leaves no trace."""

@@ -49,7 +49,24 @@ Model::Model(const Config &config)
 {
     check(etx_label_options_init(&m_labels, sizeof m_labels));
     check(etx_model_label_options(&m_labels, get()));
+    checkCellColumns();
     checkStages();
+}
+
+/// setCells fills columns that are not configured with zeros, so none of them
+/// may be among the features of a stage.
+void Model::checkCellColumns() const
+{
+    const std::string config = etx_model_describe(get());
+
+    for (const std::string name : cellColumns)
+        for (const std::string &feature : {name, "log_" + name})
+            if (!column(name) &&
+                config.find('"' + feature + '"') != std::string::npos)
+                throw std::runtime_error("exatrkx: the model needs the column " +
+                                         name + " for the feature " + feature +
+                                         "; configured are " +
+                                         describeColumns());
 }
 
 /// Ask every stage what it says of an event without hits: what is wrong with

@@ -72,6 +72,7 @@ class Model {
     std::vector<float> positions(const float *features, std::size_t n) const;
     void setCells(
         etx_event *event, const float *features, std::size_t n) const;
+    void checkCellColumns() const;
     void checkStages() const;
 
     std::vector<Column> m_columns;

@@ -164,26 +164,38 @@ void testPolar(const std::string &model, const Reference &event)
         "r, phi, z with scales: the same tracks but for one in fifty");
 }
 
-void testMistakes(const std::string &model)
+/// What is said of stages that cannot be made, nothing of others.
+std::string mistake(const exatrkx::Config &config)
 {
-    std::string text;
-
     try {
-        const exatrkx::Stages stages(
-            {model, {{"r", 1000}, {"phi", 1}, {"z", 1000}}, std::nullopt});
+        const exatrkx::Stages stages(config);
     } catch (const std::runtime_error &error) {
-        text = error.what();
+        return error.what();
     }
+    return "";
+}
+
+void testMistakes(const std::string &model, const std::string &wide)
+{
+    const std::vector<exatrkx::Column> bare = {
+        {"r", 1000}, {"phi", 1}, {"z", 1000}};
+    std::vector<exatrkx::Column> counts = bare;
+    counts.push_back({"cell_count", 1});
+    std::vector<exatrkx::Column> sizes = counts;
+    sizes.insert(sizes.end(), {{"lx", 1}, {"ly", 1}});
+
+    std::string text = mistake({model, bare, std::nullopt});
     expect(text.find("log_cell_count") != std::string::npos &&
                text.find("phi (scale 1)") != std::string::npos,
         "a feature that is missing: an error that names both sides");
-
-    text.clear();
-    try {
-        const exatrkx::Stages stages({model + ".not", {}, std::nullopt});
-    } catch (const std::runtime_error &error) {
-        text = error.what();
-    }
+    text = mistake({wide, counts, std::nullopt});
+    expect(text.find("column lx ") != std::string::npos &&
+               text.find("cell_count (scale 1)") != std::string::npos,
+        "some cell columns of those needed: an error that names the first");
+    expect(mistake({model, counts, std::nullopt}).empty() &&
+               mistake({wide, sizes, std::nullopt}).empty(),
+        "the cell columns that are needed: none");
+    text = mistake({model + ".not", {}, std::nullopt});
     expect(text.find(".not") != std::string::npos, "no such file: its name");
 }
 
@@ -209,7 +221,7 @@ int main(int argc, char **argv)
     expect(run(pipeline, {30, 0, 0, 1, -900, 0, 2000, 1}, 2).empty(),
         "no edges: no tracks");
     testPolar(model, event);
-    testMistakes(model);
+    testMistakes(model, examples + "/models/default.safetensors");
     testThreads(pipeline, event);
     return failures == 0 ? 0 : 1;
 }

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         find_tracks,
         label,
         score,
+        score_triplets,
     )
     from ._tracks import Tracks
     from ._training import Report, Trainer, train
@@ -68,7 +69,8 @@ _PLACES = {
     "_model": "Detector LabelOptions Model",
     "_phoenix": "write_phoenix",
     "_picture": "picture",
-    "_stages": "build_graph embed filter_graph find_tracks label score",
+    "_stages": "build_graph embed filter_graph find_tracks label score "
+    "score_triplets",
     "_tracks": "Tracks",
     "_training": "Report Trainer train",
 }

@@ -10,7 +10,14 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ._command_line import add_model, events_of, parser, reported, tools
+from ._command_line import (
+    add_model,
+    events_of,
+    names_of,
+    parser,
+    reported,
+    tools,
+)
 from ._context import Context
 from ._event import Event
 from ._stages import find_tracks
@@ -37,8 +44,7 @@ def run(args: argparse.Namespace) -> None:
     """Every event of the arguments."""
     model, detector, context = tools(args)
     prefixes = events_of(args)
-    for prefix in prefixes:
-        name = os.path.basename(prefix)
+    for prefix, name in zip(prefixes, names_of(prefixes), strict=True):
         out = args.out
         if len(prefixes) > 1:
             os.makedirs(out, exist_ok=True)

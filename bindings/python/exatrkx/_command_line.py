@@ -67,12 +67,23 @@ def events_of(args: argparse.Namespace) -> list[str]:
     return found
 
 
+def names_of(prefixes: list[str]) -> list[str]:
+    """Of the files that belong to events; ValueError where those of different
+    events would be one."""
+    known: dict[str, str] = {}
+    for prefix in prefixes:
+        first = known.setdefault(os.path.basename(prefix), prefix)
+        if os.path.realpath(first) != os.path.realpath(prefix):
+            raise ValueError(f"events of the same name: {first} and {prefix}")
+    return [os.path.basename(prefix) for prefix in prefixes]
+
+
 def tracks_of(files: list[str], prefixes: list[str]) -> list[str]:
     """A file of tracks for each event; a folder holds NAME-tracks.csv[.gz]."""
     if len(files) == 1 and os.path.isdir(files[0]):
         plain = [
-            os.path.join(files[0], os.path.basename(p) + "-tracks.csv")
-            for p in prefixes
+            os.path.join(files[0], name + "-tracks.csv")
+            for name in names_of(prefixes)
         ]
         return [p + ".gz" if os.path.exists(p + ".gz") else p for p in plain]
     if len(files) != len(prefixes):

@@ -140,9 +140,11 @@ class Context(_handle.Handle):
         """A graph that was made in this context, as its handle has it."""
         return KeptPointer(graph, self) if self.keep_graphs else graph
 
-    def _free(self, graph: _handle.Pointer) -> None:
-        """Let go of a graph when no call uses the context."""
-        self._late.append(graph)
+    def _free(self, graph: list[_handle.Pointer]) -> None:
+        """Take a graph out of its list and let go of it when no call uses the
+        context."""
+        self._late.extend(graph)
+        graph.clear()
         if self._lock.acquire(blocking=False):
             try:
                 self._late.clear()
@@ -175,10 +177,10 @@ class KeptPointer(_handle.Pointer):
     """
 
     def __init__(self, graph: _handle.Pointer, context: Context) -> None:
-        self._graph = graph
+        self._graph = [graph]
         self._as_parameter_ = graph._as_parameter_
         self._context = context
-        self._context_pointer = context._pointer
+        graph.keep(context._pointer)
 
     def __del__(self) -> None:
         self._context._free(self._graph)

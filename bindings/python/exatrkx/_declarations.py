@@ -8,6 +8,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import ctypes as c
+import operator
 from typing import Any
 
 
@@ -22,6 +23,30 @@ class Opaque(c.c_void_p):
         raise TypeError(
             f"expected an {cls.__name__}, not {type(given).__name__}"
         )
+
+
+def whole(value: Any, bits: int) -> int:
+    """value as int; OverflowError where so many bits do not hold it."""
+    number = operator.index(value)
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise OverflowError(f"{number} does not fit in {bits} bits")
+    return number
+
+
+class Int32(c.c_int32):
+    """An argument: any whole number that 32 bits hold."""
+
+    @classmethod
+    def from_param(cls, value: Any) -> Any:
+        return cls(whole(value, 32))
+
+
+class Int64(c.c_int64):
+    """An argument: any whole number that 64 bits hold."""
+
+    @classmethod
+    def from_param(cls, value: Any) -> Any:
+        return cls(whole(value, 64))
 
 
 ETX_VERSION_MAJOR = 0
@@ -285,7 +310,7 @@ STRUCTS = (
 # Name: type of the result, types of the arguments.
 FUNCTIONS = {
     "etx_version": (c.c_char_p, []),
-    "etx_status_name": (c.c_char_p, [c.c_int32]),
+    "etx_status_name": (c.c_char_p, [Int32]),
     "etx_last_error": (c.c_char_p, []),
     "etx_set_last_error": (None, [c.c_char_p]),
     "etx_set_allocator": (c.c_int32, [
@@ -296,18 +321,18 @@ FUNCTIONS = {
     "etx_context_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "etx_context_free": (None, [etx_context]),
     "etx_timings": (c.c_int32, [c.c_void_p, etx_context]),
-    "etx_stage_name": (c.c_char_p, [c.c_int32]),
+    "etx_stage_name": (c.c_char_p, [Int32]),
     "etx_model_load": (c.c_int32, [c.c_void_p, c.c_char_p]),
     "etx_model_load_memory": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_size_t]),
     "etx_model_save": (c.c_int32, [etx_model, c.c_char_p]),
     "etx_model_describe": (c.c_char_p, [etx_model]),
-    "etx_model_has_stage": (c.c_int32, [etx_model, c.c_int32]),
+    "etx_model_has_stage": (c.c_int32, [etx_model, Int32]),
     "etx_model_free": (None, [etx_model]),
     "etx_detector_read": (c.c_int32, [c.c_void_p, c.c_char_p]),
     "etx_detector_n_modules": (c.c_int64, [etx_detector]),
     "etx_detector_free": (None, [etx_detector]),
     "etx_event_create": (c.c_int32, [
-        c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p,
+        c.c_void_p, Int64, c.c_void_p, c.c_void_p,
     ]),
     "etx_event_read_trackml": (c.c_int32, [
         c.c_void_p, c.c_char_p, etx_detector,
@@ -319,17 +344,17 @@ FUNCTIONS = {
     "etx_event_read_features": (c.c_int32, [
         c.c_void_p, c.c_char_p, c.c_void_p,
     ]),
-    "etx_event_set_features": (c.c_int32, [etx_event, c.c_int64, c.c_void_p]),
+    "etx_event_set_features": (c.c_int32, [etx_event, Int64, c.c_void_p]),
     "etx_event_set_modules": (c.c_int32, [
         etx_event, c.c_void_p, c.c_void_p, c.c_void_p,
     ]),
     "etx_event_set_cells": (c.c_int32, [
-        etx_event, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
+        etx_event, Int64, c.c_void_p, c.c_void_p, c.c_void_p, c.c_void_p,
         etx_detector,
     ]),
     "etx_event_set_cell_features": (c.c_int32, [etx_event, c.c_void_p]),
     "etx_event_set_truth": (c.c_int32, [
-        etx_event, c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p,
+        etx_event, c.c_void_p, c.c_void_p, Int64, c.c_void_p,
     ]),
     "etx_event_n_hits": (c.c_int64, [etx_event]),
     "etx_event_hit_ids": (c.c_void_p, [etx_event]),
@@ -340,7 +365,7 @@ FUNCTIONS = {
     "etx_event_cell_features": (c.c_void_p, [etx_event]),
     "etx_event_free": (None, [etx_event]),
     "etx_embed": (c.c_int32, [
-        c.c_void_p, c.c_void_p, c.c_int64, etx_context, etx_model, etx_event,
+        c.c_void_p, c.c_void_p, Int64, etx_context, etx_model, etx_event,
     ]),
     "etx_graph_build": (c.c_int32, [
         c.c_void_p, etx_context, etx_model, etx_event,
@@ -366,7 +391,7 @@ FUNCTIONS = {
     "etx_tracks_n_hits": (c.c_int64, [etx_tracks]),
     "etx_tracks_offsets": (c.c_void_p, [etx_tracks]),
     "etx_tracks_hits": (c.c_void_p, [etx_tracks]),
-    "etx_tracks_from_labels": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p]),
+    "etx_tracks_from_labels": (c.c_int32, [c.c_void_p, Int64, c.c_void_p]),
     "etx_tracks_write_csv": (c.c_int32, [etx_tracks, etx_event, c.c_char_p]),
     "etx_tracks_read_csv": (c.c_int32, [c.c_void_p, etx_event, c.c_char_p]),
     "etx_tracks_free": (None, [etx_tracks]),
@@ -376,27 +401,27 @@ FUNCTIONS = {
     ]),
     "etx_evaluation_rates": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "etx_evaluate_binned": (c.c_int32, [
-        c.c_void_p, c.c_void_p, etx_event, etx_tracks, c.c_void_p, c.c_int32,
-        c.c_int64, c.c_void_p,
+        c.c_void_p, c.c_void_p, etx_event, etx_tracks, c.c_void_p, Int32,
+        Int64, c.c_void_p,
     ]),
     "etx_match": (c.c_int32, [
         c.c_void_p, c.c_void_p, etx_event, etx_tracks, c.c_void_p,
     ]),
     "etx_graph_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
     "etx_graph_build_radius": (c.c_int32, [
-        c.c_void_p, etx_context, c.c_int64, c.c_int64, c.c_void_p, etx_event,
+        c.c_void_p, etx_context, Int64, Int64, c.c_void_p, etx_event,
         c.c_void_p,
     ]),
     "etx_graph_build_knn": (c.c_int32, [
-        c.c_void_p, etx_context, c.c_int64, c.c_int64, c.c_void_p, etx_event,
+        c.c_void_p, etx_context, Int64, Int64, c.c_void_p, etx_event,
         c.c_void_p,
     ]),
     "etx_graph_from_edges": (c.c_int32, [
-        c.c_void_p, c.c_int64, c.c_int64, c.c_void_p, c.c_void_p, c.c_void_p,
+        c.c_void_p, Int64, Int64, c.c_void_p, c.c_void_p, c.c_void_p,
         c.c_void_p,
     ]),
     "etx_graph_to_triplets": (c.c_int32, [
-        c.c_void_p, etx_graph, etx_context, c.c_int64,
+        c.c_void_p, etx_graph, etx_context, Int64,
     ]),
     "etx_graph_score_triplets": (c.c_int32, [
         etx_graph, etx_graph, etx_context, etx_model, etx_event,
@@ -415,10 +440,10 @@ FUNCTIONS = {
     "etx_graph_set_scores": (c.c_int32, [etx_graph, c.c_void_p]),
     "etx_graph_free": (None, [etx_graph]),
     "etx_graph_partition": (c.c_int32, [
-        c.c_void_p, etx_graph, etx_event, c.c_int32, c.c_int32,
+        c.c_void_p, etx_graph, etx_event, Int32, Int32,
     ]),
     "etx_graph_part_create": (c.c_int32, [
-        c.c_void_p, etx_graph, c.c_void_p, c.c_int32, c.c_int32,
+        c.c_void_p, etx_graph, c.c_void_p, Int32, Int32,
     ]),
     "etx_graph_part_graph": (etx_graph, [etx_graph_part]),
     "etx_graph_part_nodes": (c.c_void_p, [etx_graph_part]),
@@ -434,16 +459,16 @@ FUNCTIONS = {
     "etx_trainer_create": (c.c_int32, [
         c.c_void_p, etx_context, c.c_char_p, etx_model,
     ]),
-    "etx_trainer_add_event": (c.c_int32, [etx_trainer, etx_event, c.c_int32]),
+    "etx_trainer_add_event": (c.c_int32, [etx_trainer, etx_event, Int32]),
     "etx_trainer_set_cache": (c.c_int32, [etx_trainer, c.c_char_p]),
     "etx_trainer_set_parts": (c.c_int32, [
-        etx_trainer, c.c_int32, c.c_int32, c.c_int32, c.c_void_p,
+        etx_trainer, Int32, Int32, Int32, c.c_void_p,
     ]),
     "etx_trainer_set_team": (c.c_int32, [etx_trainer, c.c_void_p]),
     "etx_trainer_add_event_of_rank": (c.c_int32, [
-        etx_trainer, etx_event, c.c_int64, c.c_int32, c.c_int32,
+        etx_trainer, etx_event, Int64, Int32, Int32,
     ]),
-    "etx_gradient_sum": (c.c_int32, [c.c_void_p, c.c_int64, c.c_int64]),
+    "etx_gradient_sum": (c.c_int32, [c.c_void_p, Int64, Int64]),
     "etx_trainer_steps_done": (c.c_int64, [etx_trainer]),
     "etx_trainer_n_steps": (c.c_int64, [etx_trainer]),
     "etx_trainer_is_finished": (c.c_int32, [etx_trainer]),

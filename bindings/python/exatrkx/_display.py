@@ -66,7 +66,7 @@ def contents(event: Event, tracks: Tracks | None) -> dict[str, Any]:
     """What data.js reads."""
     return {
         "position": packed(event.positions, "<f4"),
-        "hit_id": packed(event.hit_ids, "<f8"),
+        "hit_id": list(map(str, event.hit_ids.tolist())),  # of up to 63 bits
         "track": None if tracks is None else packed(tracks.labels, "<i4"),
         "particle": None
         if not event.has_truth

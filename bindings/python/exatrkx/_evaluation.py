@@ -135,6 +135,8 @@ def evaluate_binned(
     [mm]); edges [n_bins + 1] ascend.
     """
     bounds = array("edges", edges, np.float64, -1)
+    if len(bounds) < 2:
+        raise ValueError(f"edges: {len(bounds)}, expected 2 or more")
     total = np.zeros(len(bounds) - 1, np.int64)
     matched = np.zeros(len(bounds) - 1, np.int64)
     _library.call(

@@ -82,7 +82,8 @@ class Event(_handle.Handle):
         cell_features  [n_hits, 9] instead of cells, in the order of
                        etx_event_cell_features
         particle_ids   [n_hits], 0 = noise; needs particles
-        weights        [n_hits] of hits in the TrackML score; default equal
+        weights        [n_hits] of hits in the TrackML score; default equal;
+                       need particle_ids
         particles      see particle_table: by column name, mm and GeV
 
         Raises ArgumentError for values that the library refuses, ValueError
@@ -119,13 +120,18 @@ class Event(_handle.Handle):
     ) -> Event:
         """Read PREFIX-hits.csv[.gz] and its siblings, or single files.
 
-        Cells are read with a detector only, truth and particles where both
-        are. Raises FileError or FormatError.
+        Of a prefix, cells are read with a detector only, truth and particles
+        where both files are. Beside hits, cells need a detector, and truth and
+        particles go together (ValueError). Raises FileError or FormatError.
         """
         if (prefix is None) == (hits is None):
             raise ValueError("give either a prefix or hits")
         if prefix is not None and (cells or truth or particles):
             raise ValueError("cells, truth and particles go with hits")
+        if (truth is None) != (particles is None):
+            raise ValueError("truth and particles go together")
+        if cells is not None and detector is None:
+            raise ValueError("cells: need a detector")
         geometry = None if detector is None else detector._pointer
         if prefix is not None:
             return cls(
@@ -200,6 +206,8 @@ class Event(_handle.Handle):
     def _set_truth(self, ids: Any, weights: Any, particles: Any) -> None:
         if (ids is None) != (particles is None):
             raise ValueError("particle_ids and particles go together")
+        if ids is None and weights is not None:
+            raise ValueError("weights: need particle_ids and particles")
         if ids is None:
             return
         table = particle_table(particles)

@@ -30,11 +30,29 @@ class Pointer:
     def __init__(self, kind: str, value: int) -> None:
         self._free = getattr(_library.library, f"etx_{kind}_free")
         self._as_parameter_ = getattr(_declarations, f"etx_{kind}")(value)
+        self._needed: list[Pointer] = []
+        self._users: set[int] = set()  # ids of those that need this one
+        self._is_collected = False
+
+    def keep(self, other: Pointer) -> None:
+        """Free other after this one, even where both are of one cycle: the
+        collector of cycles finalises objects in any order."""
+        self._needed.append(other)
+        other._users.add(id(self))
+
+    def _release(self) -> None:
+        """Free the object once it is collected and no other needs it."""
+        if self._users or not self._is_collected:
+            return
+        self._free(self._as_parameter_)
+        for other in self._needed:
+            other._users.discard(id(self))
+            other._release()
+        self._needed.clear()
 
     def __del__(self) -> None:
-        free = getattr(self, "_free", None)
-        if free is not None:
-            free(self._as_parameter_)
+        self._is_collected = True
+        self._release()
 
 
 def make(kind: str, function: str, *arguments: Any) -> Pointer:

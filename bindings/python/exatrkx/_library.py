@@ -77,12 +77,15 @@ library = load()
 def call(name: str, *arguments: Any) -> None:
     """Call a function that returns a status; raise its error.
 
-    TypeError for an object of another kind than the function takes.
+    TypeError for an object of another kind than the function takes,
+    OverflowError for a whole number beyond its type.
     """
     try:
         status = getattr(library, name)(*arguments)
-    except ctypes.ArgumentError as error:
-        raise TypeError(f"{name}: {error}") from None
+    except ctypes.ArgumentError as error:  # names the kind in its text alone
+        is_beyond = OverflowError.__name__ in str(error)
+        kind = OverflowError if is_beyond else TypeError
+        raise kind(f"{name}: {error}") from None
     if status != _declarations.ETX_OK:
         raise problem(status)
 
@@ -104,7 +107,8 @@ def defaults(struct: type[ctypes.Structure], **fields: Any) -> Any:
     for name, value in fields.items():
         if value is not None:
             setattr(options, name, value)
-            if isinstance(value, int) and getattr(options, name) != value:
+            is_whole = hasattr(value, "__index__")
+            if is_whole and getattr(options, name) != value:
                 raise ValueError(f"{name}: {value} is out of bounds")
     return options
 

@@ -16,8 +16,6 @@ from typing import Any
 from . import _declarations, _handle, _library
 
 PACKAGE = Path(__file__).parent
-REPOSITORY = PACKAGE.parents[2]
-PREFIX = PACKAGE.parents[3]  # of PREFIX/lib/python3*/*-packages/exatrkx
 STAGES = ("embedding", "filter", "cascade", "gnn")
 METHODS = {
     "components": _declarations.ETX_LABEL_COMPONENTS,
@@ -42,12 +40,22 @@ class LabelOptions:
     max_polar_change: float = 0.0  # sine, 0 = any
 
 
+def beside(package: Path) -> list[Path]:
+    """Where the files that ship with a package may be: in it, in the
+    repository that holds it, or under PREFIX of
+    PREFIX/lib/python3*/*-packages/exatrkx; few folders may be above it."""
+    above = package.parents
+    roots = [package]
+    roots += [folder / "examples" for folder in above[2:3]]
+    return roots + [folder / "share" / "exatrkx" for folder in above[3:4]]
+
+
 def shipped(folder: str, name: str) -> Path:
     """A file of the folder that ETX_DATA names, of the package, of the
     repository, or of the programs installed beside the package."""
     named = os.environ.get("ETX_DATA")
     roots = [Path(named)] if named else []
-    roots += [PACKAGE, REPOSITORY / "examples", PREFIX / "share" / "exatrkx"]
+    roots += beside(PACKAGE)
     places = [root / folder / name for root in roots]
     for place in places:
         if place.exists():

@@ -95,10 +95,8 @@ def score(
 ) -> Graph:
     """A new graph: the same edges with the scores of the model's graph neural
     network."""
-    scored = Graph.from_edges(graph.n_nodes, graph.src, graph.dst, graph.scores)
-    scored.order = graph.order
     chosen = context_or_default(context)
-    scored._open = chosen._owned(scored._pointer)
+    scored = copy_of(graph, chosen)
     with chosen._use() as used:
         _library.call(
             "etx_graph_score",
@@ -108,6 +106,41 @@ def score(
             event._pointer,
         )
     return scored
+
+
+def score_triplets(
+    triplets: Graph,
+    graph: Graph,
+    model: Model,
+    event: Event,
+    context: Context | None = None,
+) -> Graph:
+    """A new graph: triplets, which is graph.to_triplets(), with scores.
+
+    Those of the model's network where it scores triplets (triplet_gnn), else
+    products of the scores of both edges of graph, which must have some
+    (ArgumentError).
+    """
+    chosen = context_or_default(context)
+    scored = copy_of(triplets, chosen)
+    with chosen._use() as used:
+        _library.call(
+            "etx_graph_score_triplets",
+            scored._pointer,
+            graph._pointer,
+            used,
+            model._pointer,
+            event._pointer,
+        )
+    return scored
+
+
+def copy_of(graph: Graph, context: Context) -> Graph:
+    """The same edges and scores, to be scored in a context."""
+    made = Graph.from_edges(graph.n_nodes, graph.src, graph.dst, graph.scores)
+    made.order = graph.order
+    made._open = context._owned(made._pointer)
+    return made
 
 
 def label(

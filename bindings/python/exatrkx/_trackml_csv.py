@@ -87,8 +87,8 @@ def read_table(path: str, columns: Iterable[str] | None = None) -> Table:
 
 
 def find_file(prefix: str, kind: str) -> str:
-    """The file of one kind of an event, compressed or not."""
-    for ending in (".csv.gz", ".csv"):
+    """The file of one kind of an event, as the library chooses it."""
+    for ending in (".csv", ".csv.gz"):
         path = f"{prefix}-{kind}{ending}"
         if os.path.exists(path):
             return path
@@ -100,9 +100,10 @@ def find_events(folder_or_prefix: str) -> list[str]:
     if not os.path.isdir(folder_or_prefix):
         return [folder_or_prefix]
     prefixes = {
-        os.path.join(folder_or_prefix, name.split("-hits.csv")[0])
+        os.path.join(folder_or_prefix, name.removesuffix(ending))
         for name in os.listdir(folder_or_prefix)
-        if "-hits.csv" in name and not name.endswith(".part")
+        for ending in ("-hits.csv", "-hits.csv.gz")
+        if name.endswith(ending)
     }
     return sorted(prefixes)
 

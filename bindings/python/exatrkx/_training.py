@@ -41,6 +41,10 @@ class Report:
     loss_scale: float  # of the step, with loss_scaling
     is_skipped: bool  # the gradient was not finite under that scale
     n_skipped: int  # such steps so far
+    is_rollback: bool  # the loss jumped: back at step; loss is that of the jump
+    n_rollbacks: int  # so far
+    is_best: bool  # of validations, the best so far
+    is_finished: bool  # as Trainer.is_finished
 
 
 class Trainer(_handle.Handle):
@@ -60,9 +64,7 @@ class Trainer(_handle.Handle):
         """
         text = config if isinstance(config, str) else json.dumps(config)
         self._context = Context() if context is None else context
-        self._events: list[_handle.Pointer] = []
         with self._context._use() as used:
-            self._context_pointer = used
             super().__init__(
                 _handle.make(
                     "trainer",
@@ -72,14 +74,33 @@ class Trainer(_handle.Handle):
                     None if start is None else start._pointer,
                 )
             )
+            self._pointer.keep(used)
 
     def add(self, event: Event, *, validation: bool = False) -> None:
         """Add an event with truth to train on, or to validate on."""
         pointer = event._pointer
-        self._events.append(pointer)
+        self._pointer.keep(pointer)
         _library.call(
             "etx_trainer_add_event", self._pointer, pointer, int(validation)
         )
+
+    def set_cache(self, folder: str | os.PathLike[str]) -> None:
+        """Keep the graphs that reach the stage as files in an existing folder.
+
+        Later trainings on the same stages before it find them again, and the
+        next step's are read ahead on a thread: after fork the child must not
+        use the trainer. An embedding has no such graphs. FormatError, at the
+        step that needs it, for a damaged file.
+        """
+        _library.call(
+            "etx_trainer_set_cache", self._pointer, _library.file_name(folder)
+        )
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the schedule is over, or validation.patience validations in
+        a row were not better."""
+        return bool(self._get("etx_trainer_is_finished"))
 
     @property
     def steps_done(self) -> int:
@@ -109,13 +130,12 @@ class Trainer(_handle.Handle):
             field: getattr(report, field)
             for field in Report.__dataclass_fields__
         }
-        return Report(
-            **{
-                **values,
-                "is_validation": bool(report.is_validation),
-                "is_skipped": bool(report.is_skipped),
-            }
-        )
+        flags = {
+            field: bool(value)
+            for field, value in values.items()
+            if field.startswith("is_")
+        }
+        return Report(**values | flags)
 
     def save_checkpoint(self, path: str | os.PathLike[str]) -> None:
         """Everything to go on bit for bit; written atomically."""

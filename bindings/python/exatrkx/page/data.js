@@ -78,7 +78,7 @@ function readEvent() {
   const json = JSON.parse(document.getElementById("event").textContent);
   const event = {
     position: decode(json.position, Float32Array),
-    hitId: decode(json.hit_id, Float64Array),
+    hitId: json.hit_id,  /* text: numbers here hold 53 bits */
     particles: json.particles,
     groupings: [],
   };
