@@ -1,7 +1,7 @@
 #!/bin/sh
 # Make the events and train models like those that ship in examples/models,
 # default.safetensors and then accurate.safetensors. $1: a folder for events and
-# models; about nine hours of one core. Needs numpy and pyacts.
+# models; about twelve hours of one core. Needs numpy and pyacts.
 set -eu
 out=$1
 train=build/examples/etx-train
@@ -34,9 +34,13 @@ stage()
         --out "$out/$result.safetensors" --log "$out/$result.jsonl" "$@"
 }
 stage embedding embedding
-stage filter filter --start "$out/embedding.safetensors"
-stage gnn gnn --start "$out/filter.safetensors"
-stage gnn_again default --start "$out/gnn.safetensors"
+stage embedding_again embedding_again --start "$out/embedding.safetensors"
+stage filter filter --start "$out/embedding_again.safetensors"
+stage filter_again filter_again --start "$out/filter.safetensors"
+stage gnn gnn --start "$out/filter_again.safetensors"
+stage gnn_again gnn_again --start "$out/gnn.safetensors"
+stage gnn_wide gnn_wide --start "$out/gnn_again.safetensors"
+stage gnn_wide_again default --start "$out/gnn_wide.safetensors"
 
 # A new embedding with displaced particles in view, the wide filter on its
 # candidates, and the graph network of twice the width that starts as the

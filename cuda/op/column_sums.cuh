@@ -1,8 +1,8 @@
 /* cuda/op/column_sums.cuh -- sums over the rows of every column.
  *
- * A thread sums the rows of one chunk in float64, another adds the chunks in
- * their order: the same bits on every run. What is summed is a functor
- * term(row, column).
+ * A thread sums the rows of one chunk in float64, of many chunks others sum
+ * chunks of them, and one thread adds the last few, all in order: the same bits
+ * on every run. What is summed is a functor term(row, column).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_OP_COLUMN_SUMS_CUH
@@ -20,6 +20,17 @@ struct etx_plain_term {
     __device__ double operator()(int64_t i, int32_t k) const
     {
         return (double)x[i * width + k];
+    }
+};
+
+/* The same of sums of chunks. */
+struct etx_partial_term {
+    const double *x; /* [n_rows, width] */
+    int32_t width;
+
+    __device__ double operator()(int64_t i, int32_t k) const
+    {
+        return x[i * width + k];
     }
 };
 
@@ -60,18 +71,33 @@ __global__ static void etx_round_sums_kernel(
         out[k] = (float)((double)out[k] + sum[k]);
 }
 
+static inline int64_t etx_chunks_of(int64_t n_rows)
+{
+    return (n_rows + ETX_CHUNK_ROWS - 1) / ETX_CHUNK_ROWS;
+}
+
 /* out [width], on the device, = sum of term(i, k) over the rows i. */
 template <typename Term>
 etx_status etx_column_sums(struct etx_stream *stream, double *out,
     int64_t n_rows, int32_t width, Term term)
 {
     struct etx_cuda_scratch scratch(stream);
-    const int64_t n_chunks = (n_rows + ETX_CHUNK_ROWS - 1) / ETX_CHUNK_ROWS;
+    int64_t n_chunks = etx_chunks_of(n_rows);
     double *part = NULL;
 
     ETX_TRY(scratch.take(&part, n_chunks * width, "sums of columns"));
     ETX_TRY(etx_launch(stream, n_chunks * width, etx_chunk_sums_kernel<Term>,
         part, n_rows, n_chunks, width, term));
+    while (n_chunks > ETX_CHUNK_ROWS) {
+        const struct etx_partial_term partial = {part, width};
+        const int64_t n_summed = n_chunks;
+
+        n_chunks = etx_chunks_of(n_summed);
+        ETX_TRY(scratch.take(&part, n_chunks * width, "sums of columns"));
+        ETX_TRY(etx_launch(stream, n_chunks * width,
+            etx_chunk_sums_kernel<struct etx_partial_term>, part, n_summed,
+            n_chunks, width, partial));
+    }
     return etx_launch(stream, width, etx_add_chunks_kernel, out,
         (const double *)part, n_chunks, width);
 }

@@ -654,8 +654,10 @@ static etx_status launch(struct etx_stream *stream, const struct fused *net)
         (int64_t)cuda->n_multiprocessors * blocks_of(TILES);
     cudaLaunchConfig_t config = {};
 
+    /* A bound of the kernel, not of this launch: another context may set it
+     * at the same time, hence always the same. */
     ETX_CUDA(cudaFuncSetAttribute(mlp_fused_kernel<TILES>,
-        cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+        cudaFuncAttributeMaxDynamicSharedMemorySize, cuda->shared_bytes));
     config.gridDim = dim3((unsigned)(wanted < most ? wanted : most));
     config.blockDim = dim3(ETX_CUDA_BLOCK);
     config.dynamicSmemBytes = bytes;

@@ -310,8 +310,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_embed(int64_t *n_dim, float *points,
 ETX_API ETX_MUST_CHECK etx_status etx_graph_build(etx_graph **out,
     etx_context *context, const etx_model *model, const etx_event *event);
 
-/* Replace the graph by the edges whose filter score is above the model's
- * cut; their scores are kept. */
+/* A new graph of the edges that the model's cascade and filter let through: those
+ * with scores above the cuts, and of more than filter.max_edges_per_hit allows
+ * the highest. Their filter scores are kept; the input stays as it is. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_filter(etx_graph **out,
     const etx_graph *graph, etx_context *context, const etx_model *model,
     const etx_event *event);

@@ -48,7 +48,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_cache(
  * same model after every step. Up to rounding the gradient is that of one
  * trainer alone. exchange is copied and what its user points to outlives the
  * trainer; NULL and n_parts 1: alone again. ETX_ERR_ARGUMENT for the stage
- * embedding, with sampling.chunk_edges and for one of a team,
+ * embedding, with sampling.chunk_edges or loss.pt_weight and for one of a team,
  * ETX_ERR_UNSUPPORTED for a network that needs whole graphs. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_parts(etx_trainer *trainer,
     int32_t n_parts, int32_t part, int32_t order,
@@ -75,7 +75,7 @@ typedef struct etx_training_report {
     double auc;            /* of edge scores */
     double threshold;      /* radius or score cut that keeps the wanted
                             * efficiency */
-    double seconds;        /* since the trainer was made or resumed */
+    double seconds;        /* since the trainer was made */
     int32_t is_rollback;   /* 1: the loss jumped; step is the one that the
                             * trainer went back to, loss the one of the jump */
     int32_t n_rollbacks;   /* so far */

@@ -261,6 +261,8 @@ static etx_status build_neighbours(const char *function, etx_graph **out,
     if (options != NULL)
         ETX_CHECK(etx_options_copy(&known, sizeof known, options,
             options->struct_size, FIRST_SIZE, "graph options"));
+    if (is_knn)
+        known.radius = FLT_MAX;
     ETX_CHECK(
         check_graph_options(function, &known, event, points->n_points));
     if (is_knn && known.max_neighbours < 1)
@@ -269,7 +271,7 @@ static etx_status build_neighbours(const char *function, etx_graph **out,
             (int)known.max_neighbours);
     neighbours.max_neighbours = known.max_neighbours;
     neighbours.orientation = known.orientation;
-    neighbours.radius = is_knn ? FLT_MAX : known.radius;
+    neighbours.radius = known.radius;
     neighbours.position = event != NULL ? event->position : NULL;
     neighbours.max_edges = known.max_edges;
     etx_float_environment_enter(&host);

@@ -120,12 +120,16 @@ etx_status etx_gradient_sum(
     float *const *slice, int64_t n_slices, int64_t n_values)
 {
     etx_status status;
+    fenv_t host;
 
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_count("etx_gradient_sum", "n_slices", n_slices));
     ETX_CHECK(etx_check_array(
         "etx_gradient_sum", "slice", slice, n_slices, sizeof *slice));
     ETX_CHECK(etx_check_count("etx_gradient_sum", "n_values", n_values));
     etx_slices_sum(slice, n_slices, n_values);
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 

@@ -191,11 +191,9 @@ static int halve_groups(struct partition *partition, int32_t n_parts)
     return is_left;
 }
 
-/* All groups at once, level by level: each costs what the graph's nodes and
- * edges cost, however many parts there are. */
-static etx_status cut_halves(struct partition *partition, int32_t n_parts)
+/* One group of all nodes, and room for those that it is halved into. */
+static etx_status take_groups(struct partition *partition, int32_t n_parts)
 {
-    int is_left = n_parts > 1;
     etx_status status;
 
     for (int32_t a = 0; a < N_AXES; a++)
@@ -207,6 +205,16 @@ static etx_status cut_halves(struct partition *partition, int32_t n_parts)
     ETX_CHECK(etx_alloc(
         &partition->sum, n_parts, sizeof *partition->sum, "weights of groups"));
     partition->group[0].n_parts = n_parts;
+done:
+    return status;
+}
+
+/* All groups at once, level by level: each costs what the graph's nodes and
+ * edges cost, however many parts there are. */
+static void cut_halves(struct partition *partition, int32_t n_parts)
+{
+    int is_left = n_parts > 1;
+
     while (is_left) {
         weigh_groups(partition, n_parts);
         for (int32_t a = 0; a < N_AXES; a++) {
@@ -216,8 +224,6 @@ static etx_status cut_halves(struct partition *partition, int32_t n_parts)
         move_right(partition);
         is_left = halve_groups(partition, n_parts);
     }
-done:
-    return status;
 }
 
 etx_status etx_partition_nodes(int32_t *owner, const struct etx_graph *graph,
@@ -227,13 +233,15 @@ etx_status etx_partition_nodes(int32_t *owner, const struct etx_graph *graph,
     struct partition partition = {.graph = graph, .owner = owner};
 
     ETX_CHECK(sort_axis(&partition, 0, position));
-    if (order != ETX_PARTITION_PHI)
+    if (order != ETX_PARTITION_PHI) {
         ETX_CHECK(sort_axis(&partition, 1, position));
+        ETX_CHECK(take_groups(&partition, n_parts));
+    }
     memset(owner, 0, (size_t)graph->n_nodes * sizeof *owner);
     if (order == ETX_PARTITION_PHI)
         cut_sectors(&partition, n_parts);
     else
-        ETX_CHECK(cut_halves(&partition, n_parts));
+        cut_halves(&partition, n_parts);
 done:
     etx_release(partition.group);
     etx_release(partition.sum);

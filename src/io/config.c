@@ -252,10 +252,19 @@ static etx_status read_graph(struct etx_model *model, const json_t *object)
             "orientation", &model->orientation, orientation_names),
     };
 
+    etx_status status;
+
     if (json_object_get(object, "radius") == NULL)
         return fail_missing("embedding.graph", "radius");
-    return etx_options_read(
-        "embedding.graph", object, options, ETX_N_OPTIONS(options));
+    ETX_CHECK(etx_options_read(
+        "embedding.graph", object, options, ETX_N_OPTIONS(options)));
+    if (model->graph_max_edges > 0.0f && model->max_neighbours > 0)
+        return etx_fail(ETX_ERR_FORMAT,
+            "embedding.graph: max_neighbours %d and max_edges_per_hit %.9g: one "
+            "of them has to be 0",
+            (int)model->max_neighbours, (double)model->graph_max_edges);
+done:
+    return status;
 }
 
 static etx_status read_embedding(struct etx_model *model, const json_t *object)

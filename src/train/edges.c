@@ -296,7 +296,8 @@ etx_status etx_train_edges(
     ETX_CHECK(etx_slices_finish(&slices));
     ETX_CHECK(etx_train_sum_parts(trainer, step->loss, step->n_graphs));
 done:
-    for (int32_t w = 0; w < n_open; w++)
+    /* What failed to open may have its graph. */
+    for (int32_t w = 0; w <= n_open && w < step->n_graphs; w++)
         etx_graph_free(wedge[w].graph);
     return status;
 }

@@ -91,8 +91,10 @@ done:
 
 void etx_train_state_close(struct etx_trainer *trainer)
 {
-    etx_place_release(
-        trainer->context->stream->place, trainer->there.memory);
+    /* A trainer that was not made whole may have no context any more. */
+    if (trainer->there.memory != NULL)
+        etx_place_release(
+            trainer->context->stream->place, trainer->there.memory);
 }
 
 etx_status etx_train_state_put(const struct etx_trainer *trainer)

@@ -4,6 +4,7 @@
 #include "stage/stage.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/random.h"
 #include "support.h"
@@ -13,7 +14,7 @@
 
 struct cloud {
     etx_context *context;
-    float *point;
+    float *point, *position; /* of the hit, at first the same */
     struct etx_neighbours neighbours;
 };
 
@@ -28,14 +29,18 @@ static struct cloud make_cloud(int64_t n, int32_t n_threads)
     options.n_threads = n_threads;
     ck_assert_ok(etx_context_create(&cloud.context, &options));
     cloud.point = malloc((size_t)(n * N_DIM) * sizeof *cloud.point);
+    cloud.position = malloc((size_t)(n * N_DIM) * sizeof *cloud.position);
     etx_random_init(&random, 5, 0, 0);
     for (int64_t k = 0; k < n * N_DIM; k++)
         cloud.point[k] = (float)etx_random_uniform(&random);
+    memcpy(cloud.position, cloud.point,
+        (size_t)(n * N_DIM) * sizeof *cloud.position);
     cloud.neighbours = (struct etx_neighbours){.n_points = n,
         .n_dim = N_DIM,
         .orientation = ETX_ORIENT_INDEX,
         .radius = RADIUS,
         .point = cloud.point,
+        .position = cloud.position,
         .max_edges = INT32_MAX};
     return cloud;
 }
@@ -44,6 +49,7 @@ static void free_cloud(struct cloud *cloud)
 {
     etx_context_free(cloud->context);
     free(cloud->point);
+    free(cloud->position);
 }
 
 static float find_radius(struct cloud *cloud, float max_edges_per_hit)
@@ -114,6 +120,69 @@ START_TEST(test_bounded_radius_same_for_any_threads)
 }
 END_TEST
 
+/* Pairs of neighbours, which have rows that follow each other. */
+static void make_pairs(struct cloud *cloud)
+{
+    for (int64_t i = 1; i < cloud->neighbours.n_points; i += 2)
+        for (int64_t k = 0; k < N_DIM; k++) {
+            const float near = cloud->point[(i - 1) * N_DIM + k] + 1e-4f;
+
+            cloud->point[i * N_DIM + k] = near;
+            cloud->position[i * N_DIM + k] = near;
+        }
+}
+
+static void turn_rows(float *rows, int64_t n)
+{
+    for (int64_t i = 0; i < n / 2; i++)
+        for (int64_t k = 0; k < N_DIM; k++) {
+            const float other = rows[(n - 1 - i) * N_DIM + k];
+
+            rows[(n - 1 - i) * N_DIM + k] = rows[i * N_DIM + k];
+            rows[i * N_DIM + k] = other;
+        }
+}
+
+START_TEST(test_bounded_radius_same_in_any_order)
+{
+    const int64_t n = 9001;
+    struct cloud cloud = make_cloud(n, 1);
+    float radius;
+
+    make_pairs(&cloud);
+    radius = find_radius(&cloud, 3.0f);
+    ck_assert_double_eq_tol(count_edges(&cloud, radius), 3.0, 0.3);
+    turn_rows(cloud.point, n);
+    turn_rows(cloud.position, n);
+    ck_assert_float_eq(find_radius(&cloud, 3.0f), radius);
+    free_cloud(&cloud);
+}
+END_TEST
+
+START_TEST(test_bounded_radius_both_directions)
+{
+    struct cloud cloud = make_cloud(9000, 1);
+
+    cloud.neighbours.orientation = ETX_ORIENT_BOTH;
+    ck_assert_double_eq_tol(
+        count_edges(&cloud, find_radius(&cloud, 20.0f)), 20.0, 1.0);
+    free_cloud(&cloud);
+}
+END_TEST
+
+START_TEST(test_bounded_radius_keeps_the_memory_limit)
+{
+    struct cloud cloud = make_cloud(9000, 1);
+    float radius = 0.0f;
+
+    cloud.neighbours.max_edges = 1000;
+    ck_assert_fails(etx_stage_bound_radius(
+                        &radius, cloud.context, &cloud.neighbours, 20.0f),
+        ETX_ERR_LIMIT, "max_edges = 1000");
+    free_cloud(&cloud);
+}
+END_TEST
+
 /* No radius can part them; what is left is still one. */
 START_TEST(test_bounded_radius_points_in_one_place)
 {
@@ -135,6 +204,9 @@ Suite *etx_suite_bounded_radius(void)
     tcase_add_loop_test(tests, test_bounded_radius_meets_the_bound, 0, 2);
     tcase_add_test(tests, test_bounded_radius_leaves_what_fits);
     tcase_add_test(tests, test_bounded_radius_same_for_any_threads);
+    tcase_add_test(tests, test_bounded_radius_same_in_any_order);
+    tcase_add_test(tests, test_bounded_radius_both_directions);
+    tcase_add_test(tests, test_bounded_radius_keeps_the_memory_limit);
     tcase_add_test(tests, test_bounded_radius_points_in_one_place);
     suite_add_tcase(suite, tests);
     return suite;

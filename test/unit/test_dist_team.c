@@ -45,7 +45,10 @@ START_TEST(test_dist_team_gradient_sum)
         n_unlike += taken[0] != in_turn;
     }
     ck_assert_int_gt(n_unlike, 0);
-    ck_assert_int_eq(etx_gradient_sum(NULL, 2, 1), ETX_ERR_ARGUMENT);
+    ck_assert_fails(
+        etx_gradient_sum(NULL, 2, 1), ETX_ERR_ARGUMENT, "slice is NULL");
+    ck_assert_fails(
+        etx_gradient_sum(slice, -5, 1), ETX_ERR_ARGUMENT, "n_slices -5 is negative");
 }
 END_TEST
 

@@ -234,6 +234,12 @@ START_TEST(test_graph_points)
     ck_assert_fails(
         etx_graph_build_knn(&graph, context, 4, 1, points, NULL, &options),
         ETX_ERR_ARGUMENT, "max_neighbours 0");
+    options.max_neighbours = 1;
+    options.radius = 0.0f; /* not used */
+    ck_assert_ok(
+        etx_graph_build_knn(&graph, context, 4, 1, points, NULL, &options));
+    etx_graph_free(graph);
+    graph = NULL;
     memcpy(&points[2], &nan_bits, sizeof nan_bits);
     ck_assert_fails(
         etx_graph_build_radius(&graph, context, 4, 1, points, NULL, NULL),

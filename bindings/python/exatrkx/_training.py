@@ -35,7 +35,7 @@ class Report:
     purity: float  # true among kept edges
     auc: float  # of edge scores
     threshold: float  # that keeps the wanted efficiency
-    seconds: float  # since the trainer was made or resumed
+    seconds: float  # since the trainer was made
     pt_error: float  # of the momentum head, root mean square over true edges
     pt_spread: float  # standard deviation of the truth over them
     loss_scale: float  # of the step, with loss_scaling

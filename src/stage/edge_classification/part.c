@@ -87,19 +87,17 @@ static etx_status score_part(float *score, struct etx_context *context,
     const struct etx_graph *entered = NULL;
     struct etx_graph *copy = NULL;
     struct etx_graph graph;
-    float *there = score;
+    float *there = NULL;
     etx_status status;
 
     ETX_CHECK(etx_stage_enter(&entered, &copy, context, part->graph));
     graph = *entered;
     graph.halo = halo;
     input->graph = &graph;
-    if (place != NULL)
-        ETX_CHECK(etx_arena_take(&there, context->stream->arena, n,
-            sizeof *there, "edge scores"));
+    ETX_CHECK(etx_arena_take(
+        &there, context->stream->arena, n, sizeof *there, "edge scores"));
     ETX_CHECK(run_network(there, context, model, part, input));
-    if (place != NULL)
-        ETX_CHECK(etx_place_get(place, score, there, n, sizeof *score));
+    ETX_CHECK(etx_place_get(place, score, there, n, sizeof *score));
 done:
     etx_graph_free(copy);
     return status;

@@ -2,10 +2,12 @@
  * more candidates than a model allows.
  *
  * Candidates grow with the square of the hits at one radius. How many there
- * would be, and at which distances, is seen on every k-th point: k^2 times
- * fewer pairs at the same distances. The radius is then the one at which the
- * estimate meets the bound, on a grid of squared distances, so that it is the
- * same on every machine.
+ * would be, and at which distances, is seen on one point of k: k^2 times fewer
+ * pairs at the same distances. Where its hit lies says whether a point is one of
+ * these, as if by chance: not its row, as rows that follow each other often are
+ * neighbours, nor its coordinates, whose last bits differ between machines. The
+ * radius is then the one at which the estimate meets the bound, on a grid of
+ * squared distances.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
@@ -16,14 +18,13 @@
 #include <math.h>
 #include <string.h>
 
-#define SAMPLE_POINTS 12500 /* about; never more than every LEAST_STEP-th */
+#define SAMPLE_POINTS 12500 /* about; never more than one of LEAST_STEP */
 #define LEAST_STEP    4
 #define BINS          4096 /* of squared distance, up to the radius squared */
 
 /* All on the host. */
 struct sample {
     int64_t n_points;
-    int64_t step;       /* every step-th point */
     float *point;       /* [n_points, n_dim] */
     int64_t n_edges;
     int32_t *src, *dst; /* [n_edges] */
@@ -38,28 +39,51 @@ static void release_sample(struct sample *sample)
     etx_release(sample->n_pairs);
 }
 
+/* A number that positions give as if by chance (the finaliser of MurmurHash3,
+ * after every coordinate). */
+static uint32_t draw(const float position[3])
+{
+    uint32_t hash = 0;
+
+    for (int32_t k = 0; k < 3; k++) {
+        uint32_t bits;
+        memcpy(&bits, &position[k], sizeof bits);
+        hash ^= bits;
+        hash = (hash ^ hash >> 16) * UINT32_C(0x85ebca6b);
+        hash = (hash ^ hash >> 13) * UINT32_C(0xc2b2ae35);
+        hash ^= hash >> 16;
+    }
+    return hash;
+}
+
+/* Move the points of the sample to the front; returns their number. */
+static int64_t choose_points(
+    float *point, const struct etx_neighbours *neighbours)
+{
+    const int64_t wanted = neighbours->n_points / SAMPLE_POINTS;
+    const int64_t step = wanted > LEAST_STEP ? wanted : LEAST_STEP;
+    const int64_t n_dim = neighbours->n_dim;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < neighbours->n_points; i++)
+        if (draw(neighbours->position + 3 * i) % step == 0)
+            memmove(point + n++ * n_dim, point + i * n_dim,
+                (size_t)n_dim * sizeof *point);
+    return n;
+}
+
 static etx_status take_points(struct sample *sample,
     struct etx_context *context, const struct etx_neighbours *neighbours)
 {
-    const int64_t wanted = neighbours->n_points / SAMPLE_POINTS;
-    const int64_t n_dim = neighbours->n_dim;
-    float *all = NULL;
+    const int64_t n_values = neighbours->n_points * neighbours->n_dim;
     etx_status status;
 
-    sample->step = wanted > LEAST_STEP ? wanted : LEAST_STEP;
-    sample->n_points =
-        (neighbours->n_points + sample->step - 1) / sample->step;
-    ETX_CHECK(etx_alloc_uncleared(&all, neighbours->n_points * n_dim,
-        sizeof *all, "points"));
-    ETX_CHECK(etx_alloc_uncleared(&sample->point, sample->n_points * n_dim,
-        sizeof *sample->point, "a sample of points"));
-    ETX_CHECK(etx_place_get(context->stream->place, all, neighbours->point,
-        neighbours->n_points * n_dim, sizeof *all));
-    for (int64_t i = 0; i < sample->n_points; i++)
-        memcpy(sample->point + i * n_dim, all + i * sample->step * n_dim,
-            (size_t)n_dim * sizeof *all);
+    ETX_CHECK(etx_alloc_uncleared(
+        &sample->point, n_values, sizeof *sample->point, "points"));
+    ETX_CHECK(etx_place_get(context->stream->place, sample->point,
+        neighbours->point, n_values, sizeof *sample->point));
+    sample->n_points = choose_points(sample->point, neighbours);
 done:
-    etx_release(all);
     return status;
 }
 
@@ -72,7 +96,7 @@ static etx_status find_pairs(struct sample *sample,
     struct etx_radius_graph_args args = {.n_points = sample->n_points,
         .n_dim = neighbours->n_dim,
         .radius = neighbours->radius,
-        .max_edges = neighbours->max_edges,
+        .max_edges = etx_stage_most_edges(context, neighbours->max_edges),
         .out = &list};
     etx_status status;
 
@@ -131,12 +155,23 @@ static float find_radius(
     return (float)((double)radius * sqrt((double)bin / BINS));
 }
 
+/* Pairs of the sample that stand for as many edges of all points. */
+static double most_pairs(const struct sample *sample,
+    const struct etx_neighbours *neighbours, float max_edges_per_hit)
+{
+    const double n = (double)neighbours->n_points;
+    const double share = (double)sample->n_points / n;
+    const double edges_of_pair =
+        neighbours->orientation == ETX_ORIENT_BOTH ? 2.0 : 1.0;
+
+    return (double)max_edges_per_hit * n * share * share / edges_of_pair;
+}
+
 etx_status etx_stage_bound_radius(float *radius, struct etx_context *context,
     const struct etx_neighbours *neighbours, float max_edges_per_hit)
 {
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
     struct sample sample = {0};
-    double most;
     etx_status status;
 
     *radius = neighbours->radius;
@@ -146,9 +181,9 @@ etx_status etx_stage_bound_radius(float *radius, struct etx_context *context,
     ETX_CHECK(take_points(&sample, context, neighbours));
     ETX_CHECK(find_pairs(&sample, context, neighbours));
     ETX_CHECK(count_pairs(&sample, neighbours->n_dim, neighbours->radius));
-    most = (double)max_edges_per_hit * (double)neighbours->n_points /
-           ((double)sample.step * (double)sample.step);
-    *radius = find_radius(&sample, most, neighbours->radius);
+    *radius = find_radius(&sample,
+        most_pairs(&sample, neighbours, max_edges_per_hit),
+        neighbours->radius);
 done:
     release_sample(&sample);
     etx_arena_reset(context->stream->arena, mark);

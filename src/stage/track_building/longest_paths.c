@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 
-#define NONE                   (-1)
-#define PATHS_PER_CANCEL_CHECK 256
+#define NONE             (-1)
+#define LOOKS_PER_ASKING (1 << 20) /* at edges, whether the host cancels */
 
 /* The best path from a node outward. */
 struct rest {
@@ -31,6 +31,7 @@ struct heap {
 };
 
 struct search {
+    struct etx_stream *stream;
     const struct etx_dag *dag;
     struct rest *rest;  /* [n_nodes] */
     int32_t *next;      /* [n_nodes] the rest's second node, NONE at its end */
@@ -39,6 +40,7 @@ struct search {
     struct heap update; /* nodes to compute again, keyed by themselves */
     int64_t work_left;  /* edges to look at before updates end */
     int64_t retry_left; /* edges to look at again in this pass */
+    int64_t n_looks;    /* at edges, since the host was asked */
 };
 
 static bool better(const struct rest *a, const struct rest *b)
@@ -53,7 +55,7 @@ static bool better(const struct rest *a, const struct rest *b)
 static void sift_down(struct heap *heap, int32_t hole, struct rest entry)
 {
     for (;;) {
-        int32_t child = 2 * hole + 1;
+        int64_t child = 2 * (int64_t)hole + 1;
 
         if (child >= heap->n)
             break;
@@ -63,7 +65,7 @@ static void sift_down(struct heap *heap, int32_t hole, struct rest entry)
         if (!better(&heap->entry[child], &entry))
             break;
         heap->entry[hole] = heap->entry[child];
-        hole = child;
+        hole = (int32_t)child;
     }
     heap->entry[hole] = entry;
 }
@@ -87,6 +89,20 @@ static struct rest pop(struct heap *heap)
     if (heap->n > 0)
         sift_down(heap, 0, heap->entry[heap->n]);
     return top;
+}
+
+static void count_looks(struct search *search, int64_t n)
+{
+    search->work_left -= n;
+    search->n_looks += n + 1;
+}
+
+static etx_status ask_now_and_then(struct search *search)
+{
+    if (search->n_looks < LOOKS_PER_ASKING)
+        return ETX_OK;
+    search->n_looks = 0;
+    return etx_check_cancelled(search->stream);
 }
 
 static bool is_taken(const struct search *search, int32_t node)
@@ -118,7 +134,7 @@ static void compute_rest(struct search *search, int32_t node)
     }
     search->rest[node] = best;
     search->next[node] = next;
-    search->work_left -= dag->out_offset[node + 1] - dag->out_offset[node];
+    count_looks(search, dag->out_offset[node + 1] - dag->out_offset[node]);
 }
 
 /* Ask for the nodes whose best rest goes on to node to be computed again. */
@@ -136,11 +152,13 @@ static void update_before(struct search *search, int32_t node)
         if (!is_taken(search, tail) && search->next[tail] == node)
             push(&search->update, key);
     }
-    search->work_left -= dag->in_offset[node + 1] - dag->in_offset[node];
+    count_looks(search, dag->in_offset[node + 1] - dag->in_offset[node]);
 }
 
-static void update_rests(struct search *search)
+static etx_status update_rests(struct search *search)
 {
+    etx_status status = ETX_OK;
+
     while (search->update.n > 0) {
         const int32_t node = pop(&search->update).node;
         const struct rest before = search->rest[node];
@@ -149,26 +167,31 @@ static void update_rests(struct search *search)
         if (search->rest[node].sum != before.sum ||
             search->rest[node].n_nodes != before.n_nodes)
             update_before(search, node);
+        ETX_CHECK(ask_now_and_then(search));
     }
+done:
+    return status;
 }
 
 /* Take the path that starts at first, up to a node that is taken. */
-static void take_path(struct search *search, int32_t first)
+static etx_status take_path(struct search *search, int32_t first)
 {
     for (int32_t node = first; node != NONE && !is_taken(search, node);
          node = search->next[node])
         search->start[node] = first;
     if (search->work_left <= 0)
-        return;
+        return ETX_OK;
     for (int32_t node = first; node != NONE; node = search->next[node])
         update_before(search, node);
-    update_rests(search);
+    return update_rests(search);
 }
 
-/* Compute the rests of all nodes that are not taken; false when no path is
+/* Compute the rests of all nodes that are not taken, and the paths that are
  * left. */
-static bool begin_pass(struct search *search)
+static etx_status begin_pass(struct search *search)
 {
+    etx_status status = ETX_OK;
+
     search->retry_left = search->dag->n_edges;
     for (int32_t node = search->dag->n_nodes - 1; node >= 0; node--) {
         if (is_taken(search, node))
@@ -176,8 +199,10 @@ static bool begin_pass(struct search *search)
         compute_rest(search, node);
         if (search->next[node] != NONE)
             push(&search->paths, search->rest[node]);
+        ETX_CHECK(ask_now_and_then(search));
     }
-    return search->paths.n > 0;
+done:
+    return status;
 }
 
 /* Beyond the work limit: the node's next one was taken. Try its other edges,
@@ -205,9 +230,9 @@ static bool is_current(struct search *search, const struct rest *entry)
     return false;
 }
 
-static etx_status take_paths(struct search *search, struct etx_stream *stream)
+static etx_status take_paths(struct search *search)
 {
-    int64_t n_paths = 0;
+    etx_status status = ETX_OK;
 
     while (search->paths.n > 0) {
         const struct rest entry = pop(&search->paths);
@@ -219,14 +244,11 @@ static etx_status take_paths(struct search *search, struct etx_stream *stream)
             retry(search, entry.node);
             continue;
         }
-        take_path(search, entry.node);
-        if (++n_paths % PATHS_PER_CANCEL_CHECK == 0) {
-            const etx_status status = etx_check_cancelled(stream);
-            if (status != ETX_OK)
-                return status;
-        }
+        ETX_CHECK(take_path(search, entry.node));
+        ETX_CHECK(ask_now_and_then(search));
     }
-    return ETX_OK;
+done:
+    return status;
 }
 
 etx_status etx_longest_paths(int32_t *start, struct etx_stream *stream,
@@ -234,6 +256,7 @@ etx_status etx_longest_paths(int32_t *start, struct etx_stream *stream,
 {
     const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
     struct search search = {
+        .stream = stream,
         .dag = dag,
         .start = start,
         .work_left = work_limit,
@@ -250,8 +273,11 @@ etx_status etx_longest_paths(int32_t *start, struct etx_stream *stream,
         sizeof *search.update.entry, "heap of updates"));
     for (int32_t node = 0; node < dag->n_nodes; node++)
         start[node] = NONE;
-    while (begin_pass(&search))
-        ETX_CHECK(take_paths(&search, stream));
+    ETX_CHECK(begin_pass(&search));
+    while (search.paths.n > 0) {
+        ETX_CHECK(take_paths(&search));
+        ETX_CHECK(begin_pass(&search));
+    }
     for (int32_t node = 0; node < dag->n_nodes; node++)
         if (!is_taken(&search, node))
             start[node] = node;

@@ -21,8 +21,8 @@
 
 #define NONE (-1)
 
-/* Edges looked at to keep the search exact: this many times the graph's.
- * README.md has the measurements behind it. */
+/* Edges looked at to keep the search exact: this many times the graph's
+ * (README.md has what comes beyond that). */
 #define WORK_PER_EDGE 64
 
 struct walk {
