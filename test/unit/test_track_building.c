@@ -291,7 +291,7 @@ static struct scored_edge *new_branches(int64_t n_pieces)
 
 START_TEST(test_track_building_cancel)
 {
-    const int64_t n_pieces = 1000;
+    const int64_t n_pieces = 40000;
     struct scored_edge *edges = new_branches(n_pieces);
     etx_graph *graph = new_graph(4 * n_pieces, 3 * n_pieces, edges);
     etx_event *event = new_line_event(4 * n_pieces, NULL);

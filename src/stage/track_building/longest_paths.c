@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #define NONE             (-1)
-#define LOOKS_PER_ASKING (1 << 20) /* at edges, whether the host cancels */
+#define LOOKS_PER_ASKING (1 << 16) /* at edges, whether the host cancels */
 
 /* The best path from a node outward. */
 struct rest {
