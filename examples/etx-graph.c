@@ -326,10 +326,6 @@ static int check_options(const struct options *o, int stage)
         int is_wrong;
         const char *text;
     } rules[] = {
-        {stage < 0, "--stage: not embed, graph, filter, gnn or label"},
-        {o->orientation != NULL && strcmp(o->orientation, "both") != 0 &&
-                strcmp(o->orientation, "index") != 0,
-            "--orientation: not index or both"},
         {is_join && (stage != 1 || (o->radius <= 0.0 && o->k == 0)),
             "--points goes with --stage graph and --radius or --k"},
         {is_join && (n_events > 0 || o->model != NULL || o->edges != NULL ||
@@ -349,6 +345,13 @@ static int check_options(const struct options *o, int stage)
         {o->cut >= 0.0 && stage != 4, "--cut goes with --stage label"},
     };
 
+    if (stage < 0)
+        return program_usage(
+            "--stage %s: not embed, graph, filter, gnn or label", o->stage);
+    if (o->orientation != NULL && strcmp(o->orientation, "both") != 0 &&
+        strcmp(o->orientation, "index") != 0)
+        return program_usage(
+            "--orientation %s: not index or both", o->orientation);
     for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
         if (rules[k].is_wrong)
             return program_usage("%s (see --help)", rules[k].text);
