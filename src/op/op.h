@@ -501,6 +501,22 @@ struct etx_best_first_args {
     int32_t *group; /* [n_nodes] the first node of the chain */
 };
 
+/* walkthrough: of the nodes that are not taken yet the path with the largest
+ * sum of scores is a group, its nodes are taken, and so on while a path of two
+ * nodes is left. Edges run from the smaller key to the larger, ties from the
+ * smaller node; an edge may be given twice. Ties of paths and what a component
+ * gets beyond its looks: op/ref/longest_paths.h. A component in which no node
+ * has two edges in or two out is a group. */
+struct etx_walkthrough_args {
+    int64_t n_nodes, n_edges;
+    const int32_t *tail, *head; /* [n_edges] */
+    const float *score;         /* [n_edges] >= 0 */
+    const float *key;           /* [n_nodes] >= 0 */
+    int64_t looks; /* for every edge and node, to keep the search exact; at most
+                    * 2^30 */
+    int32_t *group; /* [n_nodes] a node of the group, the same for all of it */
+};
+
 /* double_edges: the edges of a graph in both directions, by (dst, src), of
  * equal ones an edge before a reverse, else by edge. */
 struct etx_double_edges_args {
@@ -731,6 +747,7 @@ struct etx_adamw_args {
     X(mutual_best)                                                             \
     X(outward_edges)                                                           \
     X(best_first)                                                              \
+    X(walkthrough)                                                             \
     X(double_edges)                                                            \
     X(degrees)                                                                 \
     X(degree_weights)                                                          \

@@ -57,6 +57,8 @@ etx_status etx_ref_outward_edges(
     struct etx_stream *stream, const struct etx_outward_edges_args *args);
 etx_status etx_ref_best_first(
     struct etx_stream *stream, const struct etx_best_first_args *args);
+etx_status etx_ref_walkthrough(
+    struct etx_stream *stream, const struct etx_walkthrough_args *args);
 etx_status etx_ref_double_edges(
     struct etx_stream *stream, const struct etx_double_edges_args *args);
 etx_status etx_ref_degrees(
