@@ -106,6 +106,18 @@ void checkop_outward_edges(struct checkop_case *out, struct checkop *check,
 /* n_nodes > 1 where there are edges. */
 void checkop_best_first(struct checkop_case *out, struct checkop *check,
     int64_t n_nodes, int64_t n_edges);
+/* Edges that run from the smaller key to the larger. */
+struct checkop_outward {
+    int64_t n_nodes, n_edges;
+    int32_t *tail, *head; /* [n_edges] */
+    float *score;         /* [n_edges] */
+    float *key;           /* [n_nodes] */
+};
+/* Random ones; n_nodes > 1 where there are edges. */
+struct checkop_outward checkop_make_outward(
+    struct checkop *check, int64_t n_nodes, int64_t n_edges);
+void checkop_walkthrough(struct checkop_case *out, struct checkop *check,
+    const struct checkop_outward *edges, int64_t looks);
 void checkop_double_edges(struct checkop_case *out, struct checkop *check,
     int64_t n_nodes, int64_t n_edges);
 void checkop_degrees(struct checkop_case *out, struct checkop *check,

@@ -237,6 +237,14 @@ template <typename T> T atomicMax(T *at, T value)
     return before;
 }
 
+template <typename T> T atomicAdd(T *at, T value)
+{
+    const T before = *at;
+
+    *at = before + value;
+    return before;
+}
+
 template <typename T> T atomicCAS(T *at, T expected, T value)
 {
     const T before = *at;
