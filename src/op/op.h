@@ -445,6 +445,19 @@ struct etx_connected_components_args {
     int32_t *label;      /* [n_nodes] */
 };
 
+/* distance_bins: count[b] = how many pairs have a squared distance, worked out in
+ * float64, in bin b of n_bins equal ones from 0 to the radius squared; those
+ * beyond are in the last. Exact against the reference. */
+struct etx_distance_bins_args {
+    int64_t n_pairs;
+    int32_t n_dim, n_bins;
+    float radius;       /* > 0 */
+    const float *point; /* [points, n_dim] */
+    const int32_t *src; /* [n_pairs] */
+    const int32_t *dst; /* [n_pairs] */
+    int64_t *count;     /* [n_bins], on the host */
+};
+
 /* edge_select: ids of the edges with score > cut, ascending; of more than
  * max_selected those of the highest scores, of equal scores the first. */
 struct etx_edge_select_args {
@@ -741,6 +754,7 @@ struct etx_adamw_args {
     X(edge_features)                                                           \
     X(hough_votes)                                                             \
     X(radius_graph)                                                            \
+    X(distance_bins)                                                           \
     X(line_graph)                                                              \
     X(connected_components)                                                    \
     X(edge_select)                                                             \

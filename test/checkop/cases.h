@@ -96,6 +96,8 @@ void checkop_line_graph(struct checkop_case *out, struct checkop *check,
 /* scored: 0 without scores. */
 void checkop_connected_components(struct checkop_case *out,
     struct checkop *check, int64_t n_nodes, int64_t n_edges, int32_t scored);
+void checkop_distance_bins(struct checkop_case *out, struct checkop *check,
+    int64_t n_points, int32_t n_dim, int64_t n_pairs);
 void checkop_edge_select(
     struct checkop_case *out, struct checkop *check, int64_t n_edges);
 void checkop_mutual_best(struct checkop_case *out, struct checkop *check,

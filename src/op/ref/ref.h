@@ -45,6 +45,8 @@ etx_status etx_ref_hough_votes(
     struct etx_stream *stream, const struct etx_hough_votes_args *args);
 etx_status etx_ref_radius_graph(
     struct etx_stream *stream, const struct etx_radius_graph_args *args);
+etx_status etx_ref_distance_bins(
+    struct etx_stream *stream, const struct etx_distance_bins_args *args);
 etx_status etx_ref_line_graph(
     struct etx_stream *stream, const struct etx_line_graph_args *args);
 etx_status etx_ref_connected_components(struct etx_stream *stream,
