@@ -128,6 +128,7 @@ static etx_status open(struct etx_context *context)
     stream->cancel_user = context->options.cancel_user;
     etx_op_cuda(&context->table);
     context->ops = &context->table;
+    stream->resident = context->resident;
     context->stream = stream;
     return ETX_OK;
 }

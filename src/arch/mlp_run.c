@@ -127,14 +127,18 @@ done:
     return status;
 }
 
-/* Which parts are shared: nothing else can differ from call to call. */
-static uint32_t name_split(const struct split *split)
+/* A first layer taken apart, by which parts are shared: nothing else can differ
+ * from call to call. */
+static struct etx_derived_key key_of(
+    const struct split *split, const struct etx_layer *whole)
 {
-    uint32_t name = 0;
+    struct etx_derived_key key = {.from = whole->weight,
+        .form = ETX_DERIVED_APART,
+        .n = (int64_t)whole->n_out * whole->n_in};
 
     for (int32_t s = 0; s < split->n_shared; s++)
-        name |= UINT32_C(1) << split->shared[s];
-    return name;
+        key.form |= UINT32_C(1) << split->shared[s];
+    return key;
 }
 
 /* Take the first layer apart: once for parameters that the context keeps, else
@@ -144,26 +148,25 @@ static etx_status take_apart(struct split *split, struct etx_context *context,
 {
     etx_status status = ETX_OK;
     const struct etx_layer whole = split->layer[0];
-    const int64_t n = (int64_t)whole.n_out * whole.n_in;
-    const uint32_t name = name_split(split);
-    float *weight = etx_derived_find(context, whole.weight, name);
+    const struct etx_derived_key key = key_of(split, &whole);
+    float *weight = etx_derived_find(context->stream, &key);
     const int32_t is_made = weight != NULL;
 
     split->args.added_is_centred =
         whole.norm == ETX_NORM_LAYER && !whole.norm_last;
     if (!is_made)
-        weight = etx_derived_open(context, whole.weight, n);
+        weight = etx_derived_open(context->stream, &key);
     const int32_t stays = weight != NULL;
 
     if (!stays)
-        ETX_CHECK(etx_arena_take(&weight, context->stream->arena, n,
+        ETX_CHECK(etx_arena_take(&weight, context->stream->arena, key.n,
             sizeof *weight, "weights"));
     lay_out(split, input, weight);
     if (is_made)
         return ETX_OK;
     ETX_CHECK(copy_parts(weight, split, context, input, &whole));
     if (stays)
-        etx_derived_close(context, whole.weight, name, n);
+        etx_derived_close(context->stream, &key);
 done:
     return status;
 }

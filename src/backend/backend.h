@@ -10,16 +10,32 @@ struct etx_device_copy;
 
 #define ETX_MOST_RESIDENT 8 /* networks: those of two models */
 
-#define ETX_MOST_DERIVED  64 /* arrays from the parameters of a network */
+#define ETX_MOST_DERIVED  256 /* arrays from the parameters of a network */
 
-/* An array that was made from parameters. */
-struct etx_derived {
-    const float *from; /* the parameters */
-    uint32_t how;      /* what tells it apart from others of them */
-    float *value;      /* behind the parameters */
+/* How an array was made from parameters: the same source and form, the same
+ * values. */
+struct etx_derived_key {
+    const float *from; /* the parameters, or what was derived from them */
+    const float *with; /* others that it was made with, or NULL */
+    uint32_t form;     /* enum etx_derived_form, the rest of it beside */
+    int64_t n;         /* floats */
 };
 
-/* Parameters that a device keeps from call to call, of the network with this
+/* What tells arrays of the same parameters apart; forms of a backend may use
+ * what lies above. */
+enum etx_derived_form {
+    ETX_DERIVED_APART = 1 << 16, /* a first layer, by the parts in the low bits */
+    ETX_DERIVED_FOLDED = 2 << 16,
+    ETX_DERIVED_PADDED = 3 << 16,
+    ETX_DERIVED_PACKED = 4 << 16
+};
+
+struct etx_derived {
+    struct etx_derived_key key;
+    float *value; /* [key.n] behind the parameters */
+};
+
+/* Parameters that a context keeps from call to call, of the network with this
  * stamp (arch/arch.h), and what is derived from them. */
 struct etx_resident {
     uint64_t stamp; /* 0: unused */
@@ -68,16 +84,16 @@ static inline struct etx_context *etx_host_of(struct etx_context *context)
 
 /* derived.c: floats behind n_values parameters for what is derived. */
 int64_t etx_derived_room(int64_t n_values);
-/* What was derived from these parameters in this way, or NULL. */
+/* What was derived from parameters in this way, or NULL. */
 float *etx_derived_find(
-    struct etx_context *context, const float *from, uint32_t how);
-/* Room [n] for it, or NULL: the parameters are not kept, or there is none. Once
- * written in full it is closed with the same arguments and found from then on;
- * until then, it is nobody's. */
+    const struct etx_stream *stream, const struct etx_derived_key *key);
+/* Room [key->n] for it, or NULL: the parameters are not kept, or there is none.
+ * Once written in full it is closed with the same key and found from then on;
+ * until then, it is nobody's. One is open at a time. */
 float *etx_derived_open(
-    struct etx_context *context, const float *from, int64_t n);
+    const struct etx_stream *stream, const struct etx_derived_key *key);
 void etx_derived_close(
-    struct etx_context *context, const float *from, uint32_t how, int64_t n);
+    const struct etx_stream *stream, const struct etx_derived_key *key);
 
 /* Fill context (zeroed, options set) or fail leaving nothing behind. */
 etx_status etx_backend_cpu_open(struct etx_context *context);

@@ -7,34 +7,47 @@
 #include "backend/backend.h"
 
 #define ALIGNMENT 64 /* floats: the 256 bytes of an allocation */
+#define TIMES     3  /* first layers taken apart, and all in two more forms */
 
 int64_t etx_derived_room(int64_t n_values)
 {
-    return n_values + ETX_MOST_DERIVED * ALIGNMENT;
+    return TIMES * n_values + ETX_MOST_DERIVED * ALIGNMENT;
 }
 
-/* The kept parameters that hold `from`, or NULL. */
-static struct etx_resident *find_resident(
-    struct etx_context *context, const float *from)
+static int32_t lies_in(
+    const struct etx_resident *resident, const float *address)
 {
-    for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++) {
-        struct etx_resident *resident = &context->resident[k];
+    const float *end =
+        resident->value + resident->n_values + resident->n_taken;
 
-        if (resident->stamp != 0 && from >= resident->value &&
-            from < resident->value + resident->n_values)
-            return resident;
-    }
+    return resident->stamp != 0 && address >= resident->value && address < end;
+}
+
+/* The kept parameters that hold all that is needed, or NULL. */
+static struct etx_resident *find_resident(
+    const struct etx_stream *stream, const struct etx_derived_key *key)
+{
+    for (int32_t k = 0; stream->resident != NULL && k < ETX_MOST_RESIDENT; k++)
+        if (lies_in(&stream->resident[k], key->from) &&
+            (key->with == NULL || lies_in(&stream->resident[k], key->with)))
+            return &stream->resident[k];
     return NULL;
 }
 
-float *etx_derived_find(
-    struct etx_context *context, const float *from, uint32_t how)
+static int32_t are_equal(
+    const struct etx_derived_key *a, const struct etx_derived_key *b)
 {
-    const struct etx_resident *resident = find_resident(context, from);
+    return a->from == b->from && a->with == b->with && a->form == b->form &&
+           a->n == b->n;
+}
+
+float *etx_derived_find(
+    const struct etx_stream *stream, const struct etx_derived_key *key)
+{
+    const struct etx_resident *resident = find_resident(stream, key);
 
     for (int32_t d = 0; resident != NULL && d < resident->n_derived; d++)
-        if (resident->derived[d].from == from &&
-            resident->derived[d].how == how)
+        if (are_equal(&resident->derived[d].key, key))
             return resident->derived[d].value;
     return NULL;
 }
@@ -48,9 +61,9 @@ static float *find_end(const struct etx_resident *resident)
 }
 
 float *etx_derived_open(
-    struct etx_context *context, const float *from, int64_t n)
+    const struct etx_stream *stream, const struct etx_derived_key *key)
 {
-    const struct etx_resident *resident = find_resident(context, from);
+    const struct etx_resident *resident = find_resident(stream, key);
 
     if (resident == NULL || resident->n_derived == ETX_MOST_DERIVED)
         return NULL;
@@ -58,19 +71,19 @@ float *etx_derived_open(
     const int64_t n_all =
         resident->n_values + etx_derived_room(resident->n_values);
 
-    return n <= n_all - (at - resident->value) ? at : NULL;
+    return key->n <= n_all - (at - resident->value) ? at : NULL;
 }
 
 void etx_derived_close(
-    struct etx_context *context, const float *from, uint32_t how, int64_t n)
+    const struct etx_stream *stream, const struct etx_derived_key *key)
 {
-    struct etx_resident *resident = find_resident(context, from);
+    struct etx_resident *resident = find_resident(stream, key);
 
     if (resident == NULL)
         return;
     float *const at = find_end(resident);
 
     resident->derived[resident->n_derived++] =
-        (struct etx_derived){.from = from, .how = how, .value = at};
-    resident->n_taken = at + n - (resident->value + resident->n_values);
+        (struct etx_derived){.key = *key, .value = at};
+    resident->n_taken = at + key->n - (resident->value + resident->n_values);
 }

@@ -39,6 +39,7 @@ struct etx_stream {
     int32_t is_half;
     const struct etx_place *place; /* where arrays live; NULL: the host */
     void *device; /* owned by the backend, NULL on the CPU */
+    struct etx_resident *resident; /* backend/backend.h; NULL: nothing is kept */
 };
 
 /* ------------------------------------------------- networks, row-wise -- */

@@ -1,9 +1,10 @@
 /* stage/resident.c -- what a stage reads, at the place where it computes.
  *
  * Events, models and the graphs of callers are on the host. On the CPU they
- * are used as they are; on a device they are copied for the stage, and the
- * parameters of a model once for all events. A context that keeps graphs uses
- * what it kept.
+ * are used as they are; on a device they are copied for the stage. The
+ * parameters of a model are copied once for all events, on the CPU as well, as
+ * what is derived from them is kept beside them. A context that keeps graphs
+ * uses what it kept.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
@@ -124,10 +125,10 @@ etx_status etx_stage_network(struct etx_network *out,
     etx_status status = ETX_OK;
 
     *out = *network;
-    if (place == NULL)
-        return ETX_OK;
     if (network->stamp != 0)
         return keep_network(&out->value, context, network);
+    if (place == NULL)
+        return ETX_OK;
     ETX_CHECK(etx_arena_take(&value, context->stream->arena,
         network->n_values, sizeof *value, "network parameters"));
     ETX_CHECK(etx_place_put(

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/cpu.h"
+#include "base/memory.h"
 #include "base/status.h"
 
 /* The level to run at: what was asked, if the processor has it. */
@@ -38,6 +39,7 @@ etx_status etx_backend_cpu_open(struct etx_context *context)
     ETX_CHECK(etx_pool_create(&stream->pool, context->options.n_threads));
     stream->cancel = context->options.cancel;
     stream->cancel_user = context->options.cancel_user;
+    stream->resident = context->resident;
     context->table = etx_op_ref;
     etx_op_x86(&context->table, level);
     context->ops = &context->table;
@@ -50,6 +52,8 @@ done:
 
 void etx_backend_cpu_close(struct etx_context *context)
 {
+    for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++)
+        etx_release(context->resident[k].value);
     etx_pool_free(context->stream_storage.pool);
     etx_arena_free(context->stream_storage.arena);
     context->stream_storage.pool = NULL;

@@ -12,9 +12,12 @@
 #define MAX_ROWS    8
 #define MAX_VECTORS (VEC_WIDTH == 16 ? 4 : 2)
 
-/* Steps of the inner index between two visits of the result: a panel of b of
- * this depth comes from the second-level cache as fast as it is needed. */
-#define INNER_BLOCK 128
+/* Steps of the inner index between two visits of the result. A packed panel
+ * comes from the second-level cache as fast as it is needed, so that few visits
+ * are best; a panel of rows side by side is read by short columns of the other
+ * side, which are to stay in the first level. */
+#define PACKED_BLOCK 512
+#define TURNED_BLOCK 128
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -39,12 +42,13 @@ struct tile {
     ptrdiff_t a_row, a_step;
     const float *b;
     ptrdiff_t b_row;
-    const float *next; /* what is multiplied by then: every tile asks some
-                        * lines of it into the second-level cache */
-    int32_t ahead;     /* lines of it that are asked for already */
-    int32_t share;     /* lines that a tile asks for */
+    /* What is multiplied by then: tiles ask it into the second-level cache on
+     * the way, so many bytes of it a step that it is there in time. */
+    const char *next;
+    ptrdiff_t pace;
     const float *start;
     int32_t n_inner;
+    int32_t block; /* of the inner index */
     int32_t row, n_rows; /* the tile's first row, and rows in all */
     const struct etx_gemm_terms *terms;
     int32_t column; /* of the panel, in the terms */
@@ -114,16 +118,16 @@ INLINE void multiply_tile(const int n_rows, const int n_vectors,
     const ptrdiff_t a_row = t->a_row;
     const ptrdiff_t a_step = t->a_step;
     const ptrdiff_t b_row = t->b_row;
+    const char *next = t->next;
 
 #pragma GCC unroll 8
     for (int i = 0; i < n_rows; i++)
         begin_row(sum[i], i, n_vectors, from, t);
     if (from == START_RESULT)
         ask_for_result(n_rows, n_vectors, t);
-    for (int32_t k = 0; k < t->share; k++)
-        __builtin_prefetch(
-            t->next + (t->ahead + k) * CACHE_LINE, 0, SECOND_LEVEL);
     for (int32_t k = 0; k < t->n_inner; k++) {
+        __builtin_prefetch(next, 0, SECOND_LEVEL);
+        next += t->pace;
         vec column[MAX_VECTORS];
 #pragma GCC unroll 4
         for (int v = 0; v < n_vectors; v++)
@@ -156,16 +160,14 @@ INLINE void multiply_panel(const int n_vectors, const enum start from,
     const struct tile *panel, int32_t n_rows)
 {
     const int full = tile_rows(n_vectors);
-    const int32_t n_lines =
-        panel->n_inner * (int32_t)panel->b_row / CACHE_LINE;
+    const ptrdiff_t bytes = panel->b_row * (ptrdiff_t)sizeof *panel->b;
     struct tile t = *panel;
 
     /* Rounded down: the few lines that are left come by themselves. */
-    t.share = n_rows >= full ? n_lines / (n_rows / full) : 0;
-
+    t.pace = n_rows >= full ? bytes / (n_rows / full) : 0;
     for (; n_rows >= full; n_rows -= full) {
         multiply_tile(full, n_vectors, from, &t);
-        t.ahead += t.share;
+        t.next += t.pace * t.n_inner;
         t.a += full * t.a_row;
         t.c += full * t.c_row;
         t.row += full;
@@ -216,10 +218,13 @@ static void multiply(const int32_t n_vectors, const enum start from,
     for (int32_t left = whole->n_inner; left > 0 || begin != START_RESULT;
          left -= t.n_inner) {
         /* Two blocks of half the rest rather than a full and a tiny one. */
-        t.n_inner = left <= INNER_BLOCK      ? left
-                    : left < 2 * INNER_BLOCK ? left / 2
-                                             : INNER_BLOCK;
-        t.next = left > t.n_inner ? t.b + t.n_inner * t.b_row : whole->next;
+        t.n_inner = left <= t.block      ? left
+                    : left < 2 * t.block ? left / 2
+                                         : t.block;
+        if (left > t.n_inner)
+            t.next = (const char *)(t.b + t.n_inner * t.b_row);
+        else
+            t.next = whole->next;
         if (n_vectors == 1)
             multiply_vectors(1, begin, &t, n_rows);
         else if (n_vectors == 2)
@@ -284,9 +289,11 @@ INLINE void multiply_packed(const enum start from, float *c,
             .a_step = left.step,
             .b = packed + (ptrdiff_t)n_inner * begin * VEC_WIDTH,
             .b_row = width * VEC_WIDTH,
-            .next = packed + (p + 1 < n_panels ? end : 0) * n_inner,
+            .next = (const char *)(packed +
+                                   (p + 1 < n_panels ? end : 0) * n_inner),
             .start = start == NULL ? NULL : start + begin * VEC_WIDTH,
             .n_inner = n_inner,
+            .block = PACKED_BLOCK,
             .n_rows = n_rows,
             .terms = terms,
             .column = begin * VEC_WIDTH,
@@ -350,13 +357,14 @@ void ETX_ISA_NAME(gemm_turned_add)(float *c, const ptrdiff_t c_row,
             .b = b + begin * VEC_WIDTH,
             .b_row = b_row,
             .n_inner = n_inner,
+            .block = TURNED_BLOCK,
         };
         if (n_panels > 1) {
             copy_panel(packed, width * VEC_WIDTH, t.b, b_row, n_inner);
             t.b = packed;
             t.b_row = width * VEC_WIDTH;
         }
-        t.next = t.b;
+        t.next = (const char *)t.b;
         multiply(width, START_RESULT, &t, n_rows);
     }
 }

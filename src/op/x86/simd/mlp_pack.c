@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/mlp_block.h"
 
+#include "backend/backend.h"
 #include "base/check.h"
 #include "op/x86/gemm.h"
 #include "op/x86/operators.h"
@@ -32,30 +33,62 @@ int32_t ETX_ISA_NAME(has_batch_norm)(const struct etx_mlp_args *args)
     return 0;
 }
 
-/* ------------------------------------------------------------- packing -- */
+/* --------------------------------------------------------------- forms -- */
 
-/* out [padded n] = x, zeros beyond n. */
-static etx_status copy_padded(
-    const float **out, struct etx_stream *stream, const float *x, int32_t n)
+/* An array made of parameters: kept with them where they are final, so that it
+ * is made once, else in scratch. */
+struct form {
+    struct etx_derived_key key;
+    float *value;    /* [key.n] */
+    int32_t is_made; /* by an earlier call */
+    int32_t is_kept;
+};
+
+static etx_status open_form(struct form *form, struct etx_stream *stream,
+    struct etx_derived_key key, const char *what)
 {
-    const int32_t padded = etx_padded(n);
-    float *copy = NULL;
     etx_status status = ETX_OK;
 
-    *out = NULL;
-    if (x == NULL)
+    *form = (struct form){
+        .key = key, .value = etx_derived_find(stream, &key)};
+    form->is_made = form->value != NULL;
+    if (form->is_made)
         return ETX_OK;
-    ETX_CHECK(etx_arena_take(
-        &copy, stream->arena, padded, sizeof *copy, "a vector of a layer"));
-    memcpy(copy, x, (size_t)n * sizeof *copy);
-    memset(copy + n, 0, (size_t)(padded - n) * sizeof *copy);
-    *out = copy;
+    form->value = etx_derived_open(stream, &key);
+    form->is_kept = form->value != NULL;
+    if (!form->is_kept)
+        ETX_CHECK(etx_arena_take(
+            &form->value, stream->arena, key.n, sizeof *form->value, what));
 done:
     return status;
 }
 
-/* *out = a copy of w [n_rows, n_columns] with the mean of every column taken
- * off; NULL for NULL. */
+/* It is written. */
+static void close_form(const struct form *form, struct etx_stream *stream)
+{
+    if (form->is_kept)
+        etx_derived_close(stream, &form->key);
+}
+
+/* What tells the versions of one form apart. */
+#define CENTRED 1
+
+/* ------------------------------------------------------------- packing -- */
+
+/* mean [n_columns] = that of the columns of w [n_rows, n_columns]. */
+static void measure_columns(
+    double *mean, const float *w, int32_t n_rows, int32_t n_columns)
+{
+    memset(mean, 0, (size_t)n_columns * sizeof *mean);
+    for (int32_t o = 0; o < n_rows; o++)
+        for (int32_t k = 0; k < n_columns; k++)
+            mean[k] += (double)w[(int64_t)o * n_columns + k];
+    for (int32_t k = 0; k < n_columns; k++)
+        mean[k] /= n_rows;
+}
+
+/* *out = a copy of w [n_rows, n_columns] in scratch with the mean of every
+ * column taken off. */
 static etx_status centre_columns(const float **out, struct etx_stream *stream,
     const float *w, int32_t n_rows, int32_t n_columns)
 {
@@ -63,19 +96,11 @@ static etx_status centre_columns(const float **out, struct etx_stream *stream,
     float *copy = NULL;
     etx_status status = ETX_OK;
 
-    *out = NULL;
-    if (w == NULL)
-        return ETX_OK;
     ETX_CHECK(etx_arena_take(&copy, stream->arena, (int64_t)n_rows * n_columns,
         sizeof *copy, "centred weights"));
     ETX_CHECK(etx_arena_take(
         &mean, stream->arena, n_columns, sizeof *mean, "mean of the weights"));
-    memset(mean, 0, (size_t)n_columns * sizeof *mean);
-    for (int32_t o = 0; o < n_rows; o++)
-        for (int32_t k = 0; k < n_columns; k++)
-            mean[k] += (double)w[(int64_t)o * n_columns + k];
-    for (int32_t k = 0; k < n_columns; k++)
-        mean[k] /= n_rows;
+    measure_columns(mean, w, n_rows, n_columns);
     for (int32_t o = 0; o < n_rows; o++)
         for (int32_t k = 0; k < n_columns; k++) {
             const int64_t at = (int64_t)o * n_columns + k;
@@ -86,19 +111,71 @@ done:
     return status;
 }
 
-/* Weight and bias as they are, or centred copies for a layer norm. */
-static etx_status centre(const float **weight, const float **bias,
-    struct etx_stream *stream, const struct etx_layer *from)
+/* out [padded n] = x [n] in whole vectors, zeros beyond; centred: without its
+ * mean. NULL for NULL. */
+static etx_status pad(const float **out, struct etx_stream *stream,
+    const float *x, int32_t n, int32_t is_centred)
 {
+    const struct etx_derived_key key = {.from = x,
+        .form = ETX_DERIVED_PADDED | (is_centred ? CENTRED : 0),
+        .n = etx_padded(n)};
+    struct form form;
     etx_status status = ETX_OK;
 
-    *weight = from->weight;
-    *bias = from->bias;
-    if (from->norm != ETX_NORM_LAYER || from->norm_last)
+    *out = NULL;
+    if (x == NULL)
         return ETX_OK;
-    ETX_CHECK(
-        centre_columns(weight, stream, from->weight, from->n_out, from->n_in));
-    ETX_CHECK(centre_columns(bias, stream, from->bias, from->n_out, 1));
+    ETX_CHECK(open_form(&form, stream, key, "a vector of a layer"));
+    *out = form.value;
+    if (form.is_made)
+        return ETX_OK;
+    if (is_centred)
+        ETX_CHECK(centre_columns(&x, stream, x, n, 1));
+    memcpy(form.value, x, (size_t)n * sizeof *x);
+    memset(form.value + n, 0, (size_t)(key.n - n) * sizeof *x);
+    close_form(&form, stream);
+done:
+    return status;
+}
+
+/* The weight of a layer for the product; centred as above, by columns. */
+static etx_status pack_weight(const float **out, struct etx_stream *stream,
+    const struct etx_layer *from, int32_t is_centred)
+{
+    const struct etx_derived_key key = {.from = from->weight,
+        .form = ETX_DERIVED_PACKED | (is_centred ? CENTRED : 0),
+        .n = etx_packed_size(from->n_in, from->n_out)};
+    const float *weight = from->weight;
+    struct form form;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(open_form(&form, stream, key, "packed weights"));
+    *out = form.value;
+    if (form.is_made)
+        return ETX_OK;
+    if (is_centred)
+        ETX_CHECK(
+            centre_columns(&weight, stream, weight, from->n_out, from->n_in));
+    ETX_ISA_NAME(gemm_pack)(
+        form.value, from->n_in, from->n_out, weight, 1, from->n_in);
+    close_form(&form, stream);
+done:
+    return status;
+}
+
+/* The same of W as it lies, for the backward: in training nothing is final. */
+static etx_status pack_backward(const float **out, struct etx_stream *stream,
+    const struct etx_layer *from)
+{
+    float *packed = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_arena_take(&packed, stream->arena,
+        etx_packed_size(from->n_out, from->n_in), sizeof *packed,
+        "packed weights"));
+    ETX_ISA_NAME(gemm_pack)(
+        packed, from->n_out, from->n_in, from->weight, from->n_in, 1);
+    *out = packed;
 done:
     return status;
 }
@@ -110,8 +187,8 @@ static etx_status pack_layer(struct etx_block_layer *layer,
 {
     const int32_t n_in = from->n_in;
     const int32_t n_out = from->n_out;
-    const float *weight, *bias;
-    float *packed = NULL;
+    const int32_t is_centred =
+        from->norm == ETX_NORM_LAYER && !from->norm_last;
     etx_status status;
 
     *layer = (struct etx_block_layer){
@@ -127,26 +204,17 @@ static etx_status pack_layer(struct etx_block_layer *layer,
             (from->norm_last || (n_added > 0 && !added_is_centred)),
         .eps = from->eps,
     };
-    ETX_CHECK(centre(&weight, &bias, stream, from));
-    ETX_CHECK(copy_padded(&layer->start, stream, bias, n_out));
+    ETX_CHECK(pad(&layer->start, stream, from->bias, n_out, is_centred));
     if (from->norm == ETX_NORM_LAYER) {
-        ETX_CHECK(copy_padded(&layer->gain, stream, from->gain, n_out));
-        ETX_CHECK(copy_padded(&layer->shift, stream, from->shift, n_out));
+        ETX_CHECK(pad(&layer->gain, stream, from->gain, n_out, 0));
+        ETX_CHECK(pad(&layer->shift, stream, from->shift, n_out, 0));
     }
-    if (n_out == 1 && n_added == 0) {
-        ETX_CHECK(copy_padded(&layer->row, stream, weight, n_in));
-    } else {
-        ETX_CHECK(etx_arena_take(&packed, stream->arena,
-            etx_packed_size(n_in, n_out), sizeof *packed, "packed weights"));
-        ETX_ISA_NAME(gemm_pack)(packed, n_in, n_out, weight, 1, n_in);
-        layer->forward = packed;
-    }
-    if (backward) {
-        ETX_CHECK(etx_arena_take(&packed, stream->arena,
-            etx_packed_size(n_out, n_in), sizeof *packed, "packed weights"));
-        ETX_ISA_NAME(gemm_pack)(packed, n_out, n_in, from->weight, n_in, 1);
-        layer->backward = packed;
-    }
+    if (n_out == 1 && n_added == 0 && !is_centred)
+        ETX_CHECK(pad(&layer->row, stream, from->weight, n_in, 0));
+    else
+        ETX_CHECK(pack_weight(&layer->forward, stream, from, is_centred));
+    if (backward)
+        ETX_CHECK(pack_backward(&layer->backward, stream, from));
 done:
     return status;
 }
@@ -166,50 +234,73 @@ done:
 
 /* ------------------------------------------------------------- folding -- */
 
-/* Sums in float64, so that folding shows no more than rounding does. */
-static etx_status multiply_linears(struct etx_layer *first,
-    struct etx_stream *stream, const struct etx_layer *second)
+/* Row o of the product of two linears, and the bias behind it: row [n_in + 1].
+ * Sums in float64, so that folding shows no more than rounding does. */
+static void multiply_row(double *row, const struct etx_layer *first,
+    const struct etx_layer *second, int32_t o)
+{
+    const int32_t n_in = first->n_in;
+
+    for (int32_t k = 0; k < n_in; k++)
+        row[k] = 0.0;
+    row[n_in] = second->bias != NULL ? (double)second->bias[o] : 0.0;
+    for (int32_t m = 0; m < first->n_out; m++) {
+        const double w = (double)second->weight[(int64_t)o * first->n_out + m];
+        const float *from = first->weight + (int64_t)m * n_in;
+        for (int32_t k = 0; k < n_in; k++)
+            row[k] += w * (double)from[k];
+        if (first->bias != NULL)
+            row[n_in] += w * (double)first->bias[m];
+    }
+}
+
+/* weight [n_out, n_in] and bias [n_out] of both linears. */
+static etx_status multiply_rows(float *weight, float *bias,
+    struct etx_stream *stream, const struct etx_layer *first,
+    const struct etx_layer *second)
 {
     const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
     const int32_t n_in = first->n_in;
-    const int32_t n_middle = first->n_out;
-    const int32_t n_out = second->n_out;
-    struct etx_layer made = *second;
-    float *weight = NULL;
-    float *bias = NULL;
     double *row = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&weight, stream->arena, (int64_t)n_out * n_in,
-        sizeof *weight, "a folded weight"));
-    ETX_CHECK(etx_arena_take(
-        &bias, stream->arena, n_out, sizeof *bias, "a folded bias"));
     ETX_CHECK(etx_arena_take(&row, stream->arena, (int64_t)n_in + 1,
         sizeof *row, "a row of a folded weight"));
-    for (int32_t o = 0; o < n_out; o++) {
-        for (int32_t k = 0; k < n_in; k++)
-            row[k] = 0.0;
-        row[n_in] = second->bias != NULL ? (double)second->bias[o] : 0.0;
-        for (int32_t m = 0; m < n_middle; m++) {
-            const double w =
-                (double)second->weight[(int64_t)o * n_middle + m];
-            const float *from = first->weight + (int64_t)m * n_in;
-            for (int32_t k = 0; k < n_in; k++)
-                row[k] += w * (double)from[k];
-            if (first->bias != NULL)
-                row[n_in] += w * (double)first->bias[m];
-        }
+    for (int32_t o = 0; o < second->n_out; o++) {
+        multiply_row(row, first, second, o);
         for (int32_t k = 0; k < n_in; k++)
             weight[(int64_t)o * n_in + k] = (float)row[k];
         bias[o] = (float)row[n_in];
     }
-    made.n_in = n_in;
-    made.weight = weight;
-    made.bias = bias;
+done:
+    etx_arena_reset(stream->arena, mark);
+    return status;
+}
+
+/* *first = both as one. */
+static etx_status multiply_linears(struct etx_layer *first,
+    struct etx_stream *stream, const struct etx_layer *second)
+{
+    const int64_t n_weights = (int64_t)second->n_out * first->n_in;
+    const struct etx_derived_key key = {.from = second->weight,
+        .with = first->weight,
+        .form = ETX_DERIVED_FOLDED,
+        .n = n_weights + second->n_out};
+    struct etx_layer made = *second;
+    struct form form;
+    etx_status status;
+
+    ETX_CHECK(open_form(&form, stream, key, "a folded weight and its bias"));
+    if (!form.is_made) {
+        ETX_CHECK(multiply_rows(
+            form.value, form.value + n_weights, stream, first, second));
+        close_form(&form, stream);
+    }
+    made.n_in = first->n_in;
+    made.weight = form.value;
+    made.bias = form.value + n_weights;
     *first = made;
 done:
-    if (status != ETX_OK)
-        etx_arena_reset(stream->arena, mark);
     return status;
 }
 
