@@ -24,8 +24,8 @@ static void stop(void)
     checkop_stop(&check);
 }
 
-/* Nodes alone, one edge, chains that need no search, a piece or many. */
-static const int32_t shapes[][2] = {{1, 0}, {5, 0}, {2, 1}, {2, 3}, {31, 5},
+/* Nothing, nodes alone, one edge, chains that need no search, a piece or many. */
+static const int32_t shapes[][2] = {{0, 0}, {1, 0}, {5, 0}, {2, 1}, {2, 3}, {31, 5},
     {33, 40}, {257, 100}, {257, 2000}, {1000, 900}, {1000, 5000}, {3000, 1500},
     {3000, 30000}};
 #define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
