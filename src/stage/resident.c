@@ -62,7 +62,7 @@ static void drop(struct etx_context *context, struct etx_resident *resident)
     *resident = (struct etx_resident){0};
 }
 
-/* Room for the parameters of a network among those that stay; when there is
+/* Room for the parameters of a network among those that stay; when a device has
  * none, without the others. */
 static etx_status take_resident(struct etx_resident **out,
     struct etx_context *context, const struct etx_network *network)
@@ -77,7 +77,7 @@ static etx_status take_resident(struct etx_resident **out,
     drop(context, resident);
     status = etx_place_alloc(&resident->value, place, n,
         sizeof *resident->value, "network parameters");
-    if (status == ETX_ERR_MEMORY) {
+    if (status == ETX_ERR_MEMORY && place != NULL) {
         for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++)
             drop(context, &context->resident[k]);
         status = etx_place_alloc(&resident->value, place, n,

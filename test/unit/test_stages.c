@@ -6,7 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backend/backend.h"
 #include "job.h"
+
+#define SECOND_MODEL "examples/models/counts.safetensors"
 
 /* ------------------------------------------------------------ the whole -- */
 
@@ -252,6 +255,75 @@ START_TEST(test_graph_points)
 }
 END_TEST
 
+/* ----------------------------------------------------- kept parameters -- */
+
+/* Arrays that a context keeps of the networks that it ran, and their floats. */
+struct kept {
+    int32_t n_networks;
+    int32_t n_derived;
+    int64_t n_taken;
+};
+
+static struct kept count_kept(const etx_context *context)
+{
+    struct kept kept = {0};
+
+    for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++) {
+        kept.n_networks += context->resident[k].stamp != 0;
+        kept.n_derived += context->resident[k].n_derived;
+        kept.n_taken += context->resident[k].n_taken;
+    }
+    return kept;
+}
+
+START_TEST(test_weights_are_packed_once)
+{
+    struct job job = job_make();
+    etx_tracks *again = NULL;
+
+    ck_assert_ok(
+        etx_find_tracks(&job.tracks, job.context, job.model, job.event));
+    const struct kept before = count_kept(job.context);
+    ck_assert_int_eq(before.n_networks, 3);
+    ck_assert_int_gt(before.n_derived, 0);
+    ck_assert_ok(etx_find_tracks(&again, job.context, job.model, job.event));
+    const struct kept after = count_kept(job.context);
+    ck_assert_int_eq(after.n_networks, before.n_networks);
+    ck_assert_int_eq(after.n_derived, before.n_derived);
+    ck_assert_int_eq(after.n_taken, before.n_taken);
+    job_assert_same_tracks(job.tracks, again);
+    etx_tracks_free(again);
+    job_free(&job);
+}
+END_TEST
+
+/* More networks than are kept, and other ones in the memory of those that are
+ * gone: never weights of another model. */
+START_TEST(test_kept_networks_make_room)
+{
+    struct job job = job_make();
+
+    for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++) {
+        struct job other = job_make();
+        if (k % 2 == 0) {
+            etx_model_free(other.model);
+            ck_assert_ok(etx_model_load(&other.model, SECOND_MODEL));
+        }
+        ck_assert_ok(etx_find_tracks(
+            &other.tracks, other.context, other.model, job.event));
+        ck_assert_ok(etx_find_tracks(
+            &job.tracks, job.context, other.model, job.event));
+        job_assert_same_tracks(job.tracks, other.tracks);
+        ck_assert_int_le(
+            count_kept(job.context).n_networks, ETX_MOST_RESIDENT);
+        etx_tracks_free(job.tracks);
+        job.tracks = NULL;
+        job_free(&other);
+    }
+    job_free(&job);
+}
+END_TEST
+
 #define N_ROWS(table) (sizeof(table) / sizeof *(table))
 
 Suite *etx_suite_stages(void)
@@ -266,5 +338,7 @@ Suite *etx_suite_stages(void)
     etx_test_add_loop(
         suite, "graph options", test_graph_options, N_ROWS(graph_rows));
     etx_test_add(suite, "graph points", test_graph_points);
+    etx_test_add(suite, "packed once", test_weights_are_packed_once);
+    etx_test_add(suite, "kept networks", test_kept_networks_make_room);
     return suite;
 }

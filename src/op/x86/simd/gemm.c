@@ -172,6 +172,7 @@ INLINE void multiply_panel(const int n_vectors, const enum start from,
         t.c += full * t.c_row;
         t.row += full;
     }
+    t.pace = 0;
     for (; n_rows >= 4; n_rows -= 4) {
         multiply_tile(4, n_vectors, from, &t);
         t.a += 4 * t.a_row;
