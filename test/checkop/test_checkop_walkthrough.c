@@ -25,9 +25,9 @@ static void stop(void)
 }
 
 /* Nothing, nodes alone, one edge, chains that need no search, a piece or many. */
-static const int32_t shapes[][2] = {{0, 0}, {1, 0}, {5, 0}, {2, 1}, {2, 3}, {31, 5},
-    {33, 40}, {257, 100}, {257, 2000}, {1000, 900}, {1000, 5000}, {3000, 1500},
-    {3000, 30000}};
+static const int32_t shapes[][2] = {{0, 0}, {1, 0}, {5, 0}, {2, 1}, {2, 3},
+    {31, 5}, {33, 40}, {257, 100}, {257, 2000}, {1000, 900}, {1000, 5000},
+    {3000, 1500}, {3000, 30000}};
 #define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
 
 static const struct etx_walkthrough_args *verify(
