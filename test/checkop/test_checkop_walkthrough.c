@@ -24,7 +24,8 @@ static void stop(void)
     checkop_stop(&check);
 }
 
-/* Nothing, nodes alone, one edge, chains that need no search, a piece or many. */
+/* Nothing, nodes alone, one edge, chains that need no search; many pieces or
+ * one. */
 static const int32_t shapes[][2] = {{0, 0}, {1, 0}, {5, 0}, {2, 1}, {2, 3},
     {31, 5}, {33, 40}, {257, 100}, {257, 2000}, {1000, 900}, {1000, 5000},
     {3000, 1500}, {3000, 30000}};

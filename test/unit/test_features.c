@@ -381,12 +381,12 @@ START_TEST(test_features_detector)
 }
 END_TEST
 
-/* What is held is found for an equal list alone, and only until it is let go. */
+/* What is held is found for an equal list alone, until it is let go. */
 START_TEST(test_features_held)
 {
-    struct etx_model_stage stage = {.node_features = {2,
-                                        {{etx_hit_feature_find("r"), 10.0f},
-                                            {etx_hit_feature_find("z"), 5.0f}}}};
+    const struct etx_feature r = {etx_hit_feature_find("r"), 10.0f};
+    const struct etx_feature z = {etx_hit_feature_find("z"), 5.0f};
+    const struct etx_model_stage stage = {.node_features = {2, {r, z}}};
     struct etx_model_stage others[3] = {stage, stage, stage};
     etx_event *event = make_event();
     etx_context *context = NULL;

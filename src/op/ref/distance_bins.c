@@ -27,8 +27,9 @@ etx_status etx_ref_distance_bins(
     (void)stream;
     memset(args->count, 0, (size_t)args->n_bins * sizeof *args->count);
     for (int64_t e = 0; e < args->n_pairs; e++) {
-        const double square = squared_distance(args->point + args->src[e] * n_dim,
-            args->point + args->dst[e] * n_dim, args->n_dim);
+        const float *a = args->point + args->src[e] * n_dim;
+        const float *b = args->point + args->dst[e] * n_dim;
+        const double square = squared_distance(a, b, args->n_dim);
         const double bin = (double)args->n_bins * (square / whole);
 
         args->count[bin < (double)args->n_bins ? (int64_t)bin : last]++;

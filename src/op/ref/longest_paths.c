@@ -38,7 +38,7 @@ struct search {
     struct rest *rest; /* [n_nodes] */
     int32_t *start;    /* [n_nodes] NONE while a node is not taken */
     int32_t *ancestor; /* [n_nodes] the best one, maybe the node itself; NONE */
-    int32_t *left;     /* [n_left] nodes of the component, not taken, ascending */
+    int32_t *left; /* [n_left] nodes of the component, not taken, ascending */
     int32_t n_left;
     bool is_pass;
     bool is_narrow; /* paths start at nodes that none leads to */
