@@ -129,6 +129,13 @@ static const struct checkop_perceptron shapes[] = {
         .norm = ETX_NORM_LAYER,
         .activation = ETX_ACTIVATION_SILU,
         .residual = 1},
+    /* wider: weights that do not stay in a cache */
+    {.n_rows = 61,
+        .n_parts = 1,
+        .part_width = {700},
+        .n_layers = 2,
+        .layer_width = {520, 300},
+        .activation = ETX_ACTIVATION_RELU},
     /* rows added to the first linear: whole and broken vectors, one output,
      * no part at all */
     {.n_rows = 777,

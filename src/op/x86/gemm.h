@@ -21,10 +21,10 @@ static inline int32_t etx_padded(int32_t n)
     return (n + VEC_WIDTH - 1) / VEC_WIDTH * VEC_WIDTH;
 }
 
-/* The left-hand side: element (i, k) is data[i * row + k * step]. */
+/* The left-hand side: element (i, k) is data[i * row + k]. */
 struct etx_gemm_left {
     const float *data;
-    ptrdiff_t row, step;
+    ptrdiff_t row;
 };
 
 /* Floats that the packed form of b [n_inner, n_columns] needs. */

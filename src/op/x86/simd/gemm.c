@@ -35,15 +35,20 @@ enum start {
 #define CACHE_LINE   16 /* floats */
 #define SECOND_LEVEL 2  /* of the cache, to __builtin_prefetch */
 
+/* Steps of the inner index for one line that is asked for. */
+#define STEPS 2
+
+/* Floats of a matrix that does not stay in the second level by itself. */
+#define LEAST_WIDE 65536
+
 struct tile {
     float *c;
     ptrdiff_t c_row;
     const float *a;
     ptrdiff_t a_row, a_step;
-    const float *b;
-    ptrdiff_t b_row;
-    /* What is multiplied by then: tiles ask it into the second-level cache on
-     * the way, so many bytes of it a step that it is there in time. */
+    const float *b; /* a panel: rows of whole vectors, one after the other */
+    /* What is multiplied by then, or NULL: tiles ask it into the second-level
+     * cache on the way, so many bytes of it a step that it is there in time. */
     const char *next;
     ptrdiff_t pace;
     const float *start;
@@ -109,39 +114,88 @@ INLINE void ask_for_result(
             __builtin_prefetch(below + i * t->c_row + v);
 }
 
-INLINE void multiply_tile(const int n_rows, const int n_vectors,
-    const enum start from, const struct tile *t)
+/* The left-hand side of a tile at one step: rows i .. i + 2 from one address, so
+ * that all rows are reached from few registers. */
+struct column {
+    const float *from[(MAX_ROWS + 2) / 3];
+};
+
+INLINE struct column first_column(const struct tile *t)
 {
-    vec sum[MAX_ROWS][MAX_VECTORS];
-    const float *a = t->a;
+    struct column x = {{t->a, t->a + 3 * t->a_row, t->a + 6 * t->a_row}};
+
+    /* Or gcc would go back to one address and as many distances as rows. */
+    __asm__("" : "+r"(x.from[1]), "+r"(x.from[2]));
+    return x;
+}
+
+INLINE void next_column(struct column *x, const ptrdiff_t a_step)
+{
+    for (int i = 0; i < 3; i++)
+        x->from[i] += a_step;
+}
+
+/* One step of the inner index: a column of a times a row of b. */
+INLINE void multiply_step(vec (*sum)[MAX_VECTORS], const int n_rows,
+    const int n_vectors, const struct column *x, const ptrdiff_t a_row,
+    const float *b)
+{
+    vec row[MAX_VECTORS];
+
+#pragma GCC unroll 4
+    for (int v = 0; v < n_vectors; v++)
+        row[v] = v_load(b + v * VEC_WIDTH);
+#pragma GCC unroll 8
+    for (int i = 0; i < n_rows; i++) {
+        const vec a = v_set1(x->from[i / 3][i % 3 * a_row]);
+#pragma GCC unroll 4
+        for (int v = 0; v < n_vectors; v++)
+            sum[i][v] = v_fma(a, row[v], sum[i][v]);
+    }
+}
+
+/* All steps; where the tile asks for it, what is multiplied by next comes closer
+ * on the way. */
+INLINE void multiply_steps(vec (*sum)[MAX_VECTORS], const int n_rows,
+    const int n_vectors, const enum start from, const int asks,
+    const struct tile *t)
+{
     const float *b = t->b;
     const ptrdiff_t a_row = t->a_row;
-    const ptrdiff_t a_step = t->a_step;
-    const ptrdiff_t b_row = t->b_row;
+    const ptrdiff_t a_step = from == START_RESULT ? t->a_step : 1;
+    const ptrdiff_t b_row = n_vectors * VEC_WIDTH;
     const char *next = t->next;
+    struct column x = first_column(t);
+    int32_t k = 0;
+
+    for (; asks && k + STEPS <= t->n_inner; k += STEPS) {
+        __builtin_prefetch(next, 0, SECOND_LEVEL);
+        next += STEPS * t->pace;
+#pragma GCC unroll 2
+        for (int i = 0; i < STEPS; i++) {
+            multiply_step(sum, n_rows, n_vectors, &x, a_row, b);
+            next_column(&x, a_step);
+            b += b_row;
+        }
+    }
+    for (; k < t->n_inner; k++) {
+        multiply_step(sum, n_rows, n_vectors, &x, a_row, b);
+        next_column(&x, a_step);
+        b += b_row;
+    }
+}
+
+INLINE void multiply_tile(const int n_rows, const int n_vectors,
+    const enum start from, const int asks, const struct tile *t)
+{
+    vec sum[MAX_ROWS][MAX_VECTORS];
 
 #pragma GCC unroll 8
     for (int i = 0; i < n_rows; i++)
         begin_row(sum[i], i, n_vectors, from, t);
     if (from == START_RESULT)
         ask_for_result(n_rows, n_vectors, t);
-    for (int32_t k = 0; k < t->n_inner; k++) {
-        __builtin_prefetch(next, 0, SECOND_LEVEL);
-        next += t->pace;
-        vec column[MAX_VECTORS];
-#pragma GCC unroll 4
-        for (int v = 0; v < n_vectors; v++)
-            column[v] = v_load(b + v * VEC_WIDTH);
-#pragma GCC unroll 8
-        for (int i = 0; i < n_rows; i++) {
-            const vec x = v_set1(a[i * a_row]);
-#pragma GCC unroll 4
-            for (int v = 0; v < n_vectors; v++)
-                sum[i][v] = v_fma(x, column[v], sum[i][v]);
-        }
-        a += a_step;
-        b += b_row;
-    }
+    multiply_steps(sum, n_rows, n_vectors, from, asks, t);
 #pragma GCC unroll 8
     for (int i = 0; i < n_rows; i++)
 #pragma GCC unroll 4
@@ -155,35 +209,42 @@ INLINE int tile_rows(const int n_vectors)
     return n_vectors == MAX_VECTORS ? 6 : 8;
 }
 
+/* n_rows rows further down. */
+INLINE void step_down(struct tile *t, const int n_rows)
+{
+    t->a += n_rows * t->a_row;
+    t->c += n_rows * t->c_row;
+    t->row += n_rows;
+}
+
 /* One panel of n_vectors vectors, all rows. */
 INLINE void multiply_panel(const int n_vectors, const enum start from,
     const struct tile *panel, int32_t n_rows)
 {
     const int full = tile_rows(n_vectors);
-    const ptrdiff_t bytes = panel->b_row * (ptrdiff_t)sizeof *panel->b;
+    const ptrdiff_t bytes =
+        n_vectors * VEC_WIDTH * (ptrdiff_t)sizeof *panel->b;
     struct tile t = *panel;
 
-    /* Rounded down: the few lines that are left come by themselves. */
-    t.pace = n_rows >= full ? bytes / (n_rows / full) : 0;
-    for (; n_rows >= full; n_rows -= full) {
-        multiply_tile(full, n_vectors, from, &t);
+    if (t.next != NULL && n_rows >= full)
+        /* Rounded down: the few lines that are left come by themselves. */
+        t.pace = bytes / (n_rows / full);
+    for (; t.pace > 0 && n_rows >= full; n_rows -= full) {
+        multiply_tile(full, n_vectors, from, 1, &t);
         t.next += t.pace * t.n_inner;
-        t.a += full * t.a_row;
-        t.c += full * t.c_row;
-        t.row += full;
+        step_down(&t, full);
     }
-    t.pace = 0;
+    for (; n_rows >= full; n_rows -= full) {
+        multiply_tile(full, n_vectors, from, 0, &t);
+        step_down(&t, full);
+    }
     for (; n_rows >= 4; n_rows -= 4) {
-        multiply_tile(4, n_vectors, from, &t);
-        t.a += 4 * t.a_row;
-        t.c += 4 * t.c_row;
-        t.row += 4;
+        multiply_tile(4, n_vectors, from, 0, &t);
+        step_down(&t, 4);
     }
     for (; n_rows > 0; n_rows--) {
-        multiply_tile(1, n_vectors, from, &t);
-        t.a += t.a_row;
-        t.c += t.c_row;
-        t.row++;
+        multiply_tile(1, n_vectors, from, 0, &t);
+        step_down(&t, 1);
     }
 }
 
@@ -213,6 +274,7 @@ INLINE void multiply_vectors(const int n_vectors, const enum start from,
 static void multiply(const int32_t n_vectors, const enum start from,
     const struct tile *whole, const int32_t n_rows)
 {
+    const ptrdiff_t b_row = (ptrdiff_t)n_vectors * VEC_WIDTH;
     struct tile t = *whole;
     enum start begin = from;
 
@@ -222,8 +284,8 @@ static void multiply(const int32_t n_vectors, const enum start from,
         t.n_inner = left <= t.block      ? left
                     : left < 2 * t.block ? left / 2
                                          : t.block;
-        if (left > t.n_inner)
-            t.next = (const char *)(t.b + t.n_inner * t.b_row);
+        if (whole->next != NULL && left > t.n_inner)
+            t.next = (const char *)(t.b + t.n_inner * b_row);
         else
             t.next = whole->next;
         if (n_vectors == 1)
@@ -237,7 +299,7 @@ static void multiply(const int32_t n_vectors, const enum start from,
             multiply_vectors(4, begin, &t, n_rows);
 #endif
         t.a += t.n_inner * t.a_step;
-        t.b += t.n_inner * t.b_row;
+        t.b += t.n_inner * b_row;
         begin = START_RESULT;
     }
 }
@@ -277,21 +339,21 @@ INLINE void multiply_packed(const enum start from, float *c,
 {
     const int32_t n_vectors = etx_padded(n_columns) / VEC_WIDTH;
     const int32_t n_panels = count_panels(n_vectors);
+    const int32_t is_wide = etx_packed_size(n_inner, n_columns) > LEAST_WIDE;
 
     for (int32_t p = 0; p < n_panels; p++) {
         const int32_t begin = panel_begin(p, n_panels, n_vectors);
         const int32_t width = panel_begin(p + 1, n_panels, n_vectors) - begin;
         const ptrdiff_t end = (ptrdiff_t)(begin + width) * VEC_WIDTH;
+        const ptrdiff_t next = p + 1 < n_panels ? end : 0;
         const struct tile t = {
             .c = c + begin * VEC_WIDTH,
             .c_row = c_row,
             .a = left.data,
             .a_row = left.row,
-            .a_step = left.step,
+            .a_step = 1,
             .b = packed + (ptrdiff_t)n_inner * begin * VEC_WIDTH,
-            .b_row = width * VEC_WIDTH,
-            .next = (const char *)(packed +
-                                   (p + 1 < n_panels ? end : 0) * n_inner),
+            .next = is_wide ? (const char *)(packed + next * n_inner) : NULL,
             .start = start == NULL ? NULL : start + begin * VEC_WIDTH,
             .n_inner = n_inner,
             .block = PACKED_BLOCK,
@@ -349,23 +411,18 @@ void ETX_ISA_NAME(gemm_turned_add)(float *c, const ptrdiff_t c_row,
     for (int32_t p = 0; p < n_panels; p++) {
         const int32_t begin = panel_begin(p, n_panels, n_vectors);
         const int32_t width = panel_begin(p + 1, n_panels, n_vectors) - begin;
-        struct tile t = {
+        const struct tile t = {
             .c = c + begin * VEC_WIDTH,
             .c_row = c_row,
             .a = a,
             .a_row = 1,
             .a_step = a_row,
-            .b = b + begin * VEC_WIDTH,
-            .b_row = b_row,
+            .b = packed,
             .n_inner = n_inner,
             .block = TURNED_BLOCK,
         };
-        if (n_panels > 1) {
-            copy_panel(packed, width * VEC_WIDTH, t.b, b_row, n_inner);
-            t.b = packed;
-            t.b_row = width * VEC_WIDTH;
-        }
-        t.next = (const char *)t.b;
+        copy_panel(
+            packed, width * VEC_WIDTH, b + begin * VEC_WIDTH, b_row, n_inner);
         multiply(width, START_RESULT, &t, n_rows);
     }
 }

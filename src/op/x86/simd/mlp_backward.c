@@ -293,7 +293,7 @@ static void backward_block(struct scratch *scratch, const struct sums *sums,
     read_d_out(d, job->layer[n_layers - 1].out_row, job->args, first, n_rows);
     for (int32_t l = n_layers - 1; l >= 0; l--) {
         const struct etx_block_layer *layer = &job->layer[l];
-        const struct etx_gemm_left left = {d, layer->out_row, 1};
+        const struct etx_gemm_left left = {d, layer->out_row};
         const struct etx_block_rows x =
             l == 0 ? input
                    : (struct etx_block_rows){scratch->x[l], layer->in_row};

@@ -338,7 +338,7 @@ static void multiply_layer(float *y, int32_t y_row,
     const struct etx_block_layer *layer, struct etx_block_rows x,
     const struct etx_block_terms *terms, int32_t n_rows)
 {
-    const struct etx_gemm_left left = {x.data, x.row, 1};
+    const struct etx_gemm_left left = {x.data, x.row};
     struct etx_gemm_terms known = {.n = terms->n, .row = layer->n_out};
 
     if (terms->n == 0) {
