@@ -266,6 +266,15 @@ static int bench_size(const struct options *o, int64_t n_hits,
     return result;
 }
 
+/* The sizes that are done stay when a later one takes too long. */
+static int write_so_far(const struct options *o, const json_t *list)
+{
+    (void)fflush(stdout);
+    if (o->json == NULL || json_dump_file(list, o->json, JSON_INDENT(1)) == 0)
+        return 0;
+    return program_error("%s: cannot be written", o->json);
+}
+
 static int bench(const struct options *o, const struct source *source,
     etx_context *context, const etx_model *model)
 {
@@ -285,11 +294,10 @@ static int bench(const struct options *o, const struct source *source,
             break;
         }
         result = bench_size(o, n_hits, source, context, model, list);
+        if (result == 0)
+            result = write_so_far(o, list);
         place = *end == ',' ? end + 1 : end;
     }
-    if (result == 0 && o->json != NULL &&
-        json_dump_file(list, o->json, JSON_INDENT(1)) != 0)
-        result = program_error("%s: cannot be written", o->json);
     json_decref(list);
     return result;
 }

@@ -1,7 +1,7 @@
 /* cuda/backend/backend.cu -- open and close a context on a GPU.
  *
  * Beside the device there is a context on the CPU for what has no version on
- * the device by design: features of hits, walkthrough, numbering of tracks.
+ * the device by design: features of hits, Hough votes, numbering of tracks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"

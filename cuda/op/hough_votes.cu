@@ -1,7 +1,7 @@
 /* cuda/op/hough_votes.cu -- votes are counted on the CPU only.
  *
  * Cells must be those of the reference to the last bit of atan2 and asinh,
- * which a device rounds otherwise.
+ * which a device rounds otherwise: arch/votes.c asks the host.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/launch.cuh"

@@ -99,27 +99,6 @@ done:
     return status;
 }
 
-etx_status etx_network_votes(const float **out,
-    const struct etx_network *network, struct etx_context *context,
-    const struct etx_network_input *input)
-{
-    struct etx_hough_votes_args args = {.n_edges = input->graph->n_edges,
-        .position = input->position,
-        .src = input->graph->src,
-        .dst = input->graph->dst};
-    etx_status status = ETX_OK;
-
-    if (input->position != NULL &&
-        etx_network_needs(network, ETX_EDGE_LOG_HOUGH_VOTES)) {
-        ETX_CHECK(etx_arena_take(&args.votes, context->stream->arena,
-            args.n_edges, sizeof *args.votes, "Hough votes"));
-        ETX_CHECK(context->ops->hough_votes(context->stream, &args));
-    }
-    *out = args.votes;
-done:
-    return status;
-}
-
 etx_status etx_copy_values(
     struct etx_context *context, float *y, const float *x, int64_t n)
 {

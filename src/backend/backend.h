@@ -46,6 +46,18 @@ struct etx_resident {
     struct etx_derived derived[ETX_MOST_DERIVED];
 };
 
+struct etx_feature_list;
+
+/* What a search for tracks has in scratch until it ends: values of the host on
+ * a device, and features of the hits. */
+struct etx_held {
+    const float *values; /* [n] on the host; NULL: none */
+    const float *here;   /* [n] on the device */
+    int64_t n;
+    const struct etx_feature_list *list; /* of the features; NULL: none */
+    const float *features; /* where the context computes */
+};
+
 /* The public etx_context. Operators are called as
  * context->ops->name(context->stream, &args). */
 struct etx_context {
@@ -57,6 +69,7 @@ struct etx_context {
     struct etx_stream stream_storage; /* what stream points to */
     /* Of a device: a context on the CPU for what runs there; else NULL. */
     struct etx_context *host;
+    struct etx_held held; /* stage/resident.c, stage/node_features.c */
     int32_t next_resident; /* the one that makes room */
     struct etx_resident resident[ETX_MOST_RESIDENT];
     /* Of graphs that a caller has; NULL: none. data/device_copy.h */

@@ -446,6 +446,19 @@ struct etx_connected_components_args {
     int32_t *label;      /* [n_nodes] */
 };
 
+/* distance_bins: count[b] = how many pairs have a squared distance, worked out in
+ * float64, in bin b of n_bins equal ones from 0 to the radius squared; those
+ * beyond are in the last. Exact against the reference. */
+struct etx_distance_bins_args {
+    int64_t n_pairs;
+    int32_t n_dim, n_bins;
+    float radius;       /* > 0 */
+    const float *point; /* [points, n_dim] */
+    const int32_t *src; /* [n_pairs] */
+    const int32_t *dst; /* [n_pairs] */
+    int64_t *count;     /* [n_bins], on the host */
+};
+
 /* edge_select: ids of the edges with score > cut, ascending; of more than
  * max_selected those of the highest scores, of equal scores the first. */
 struct etx_edge_select_args {
@@ -500,6 +513,22 @@ struct etx_best_first_args {
     float max_curvature_change, max_polar_change;
     int32_t support_hits;
     int32_t *group; /* [n_nodes] the first node of the chain */
+};
+
+/* walkthrough: of the nodes that are not taken yet the path with the largest
+ * sum of scores is a group, its nodes are taken, and so on while a path of two
+ * nodes is left. Edges run from the smaller key to the larger, ties from the
+ * smaller node; an edge may be given twice. Ties of paths and what a component
+ * gets beyond its looks: op/ref/longest_paths.h. A component in which no node
+ * has two edges in or two out is a group. */
+struct etx_walkthrough_args {
+    int64_t n_nodes, n_edges;
+    const int32_t *tail, *head; /* [n_edges] */
+    const float *score;         /* [n_edges] >= 0 */
+    const float *key;           /* [n_nodes] >= 0 */
+    int64_t looks; /* for every edge and node, to keep the search exact; at most
+                    * 2^30 */
+    int32_t *group; /* [n_nodes] a node of the group, the same for all of it */
 };
 
 /* double_edges: the edges of a graph in both directions, by (dst, src), of
@@ -726,12 +755,14 @@ struct etx_adamw_args {
     X(edge_features)                                                           \
     X(hough_votes)                                                             \
     X(radius_graph)                                                            \
+    X(distance_bins)                                                           \
     X(line_graph)                                                              \
     X(connected_components)                                                    \
     X(edge_select)                                                             \
     X(mutual_best)                                                             \
     X(outward_edges)                                                           \
     X(best_first)                                                              \
+    X(walkthrough)                                                             \
     X(double_edges)                                                            \
     X(degrees)                                                                 \
     X(degree_weights)                                                          \

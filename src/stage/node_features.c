@@ -6,6 +6,22 @@
 #include "base/check.h"
 #include "data/hit_features.h"
 
+#include <stdbool.h>
+
+static bool is_held(
+    const struct etx_context *context, const struct etx_feature_list *list)
+{
+    const struct etx_feature_list *held = context->held.list;
+
+    if (held == NULL || held->n_features != list->n_features)
+        return false;
+    for (int32_t k = 0; k < list->n_features; k++)
+        if (held->feature[k].id != list->feature[k].id ||
+            held->feature[k].scale != list->feature[k].scale)
+            return false;
+    return true;
+}
+
 etx_status etx_stage_node_features(const float **out, struct etx_context *context,
     const struct etx_model_stage *stage, const struct etx_event *event)
 {
@@ -15,6 +31,11 @@ etx_status etx_stage_node_features(const float **out, struct etx_context *contex
     const struct etx_feature_list *list = &stage->node_features;
     const struct etx_stream *host = etx_host_of(context)->stream;
     const struct etx_arena_mark mark = etx_arena_mark(host->arena);
+
+    if (is_held(context, list)) {
+        *out = context->held.features;
+        return ETX_OK;
+    }
     const struct etx_stage_clock clock =
         etx_stage_begin(context, ETX_STAGE_FEATURES);
 
@@ -28,5 +49,18 @@ etx_status etx_stage_node_features(const float **out, struct etx_context *contex
 done:
     if (host != context->stream)
         etx_arena_reset(host->arena, mark);
+    return status;
+}
+
+etx_status etx_stage_hold_features(struct etx_context *context,
+    const struct etx_model_stage *stage, const struct etx_event *event)
+{
+    const float *features = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_stage_node_features(&features, context, stage, event));
+    context->held.list = &stage->node_features;
+    context->held.features = features;
+done:
     return status;
 }

@@ -42,6 +42,9 @@ static etx_status score_event(struct etx_graph **out,
     ETX_CHECK(etx_stage_build_graph(&graph, context, model, event,
         model->filter.network != NULL));
     if (model->filter.network != NULL) {
+        if (model->gnn.network != NULL)
+            ETX_CHECK(
+                etx_stage_hold_features(context, &model->filter, event));
         ETX_CHECK(etx_stage_filter(&kept, context, model, graph, event));
         etx_graph_free(graph);
         graph = kept;
@@ -89,9 +92,12 @@ etx_status etx_stage_find_tracks(struct etx_tracks **out,
         etx_arena_mark(context->stream->arena);
 
     etx_stage_forget(context);
+    ETX_CHECK(etx_stage_hold(context, event->position, 3 * event->n_hits,
+        "positions of hits"));
     ETX_CHECK(score_event(&graph, context, model, event));
     ETX_CHECK(label_event(out, context, model, graph, event));
 done:
+    etx_stage_let_go(context);
     etx_graph_free(graph);
     etx_arena_reset(context->stream->arena, mark);
     return status;

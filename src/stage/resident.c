@@ -23,12 +23,37 @@ etx_status etx_stage_bring(const float **out, struct etx_context *context,
     *out = values;
     if (place == NULL || values == NULL)
         return ETX_OK;
+    if (values == context->held.values && n <= context->held.n) {
+        *out = context->held.here;
+        return ETX_OK;
+    }
     ETX_CHECK(etx_arena_take(
         &copy, context->stream->arena, n, sizeof *copy, what));
     ETX_CHECK(etx_place_put(place, copy, values, n, sizeof *copy));
     *out = copy;
 done:
     return status;
+}
+
+etx_status etx_stage_hold(struct etx_context *context, const float *values,
+    int64_t n, const char *what)
+{
+    const float *here = NULL;
+    etx_status status = ETX_OK;
+
+    if (context->stream->place == NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_stage_bring(&here, context, values, n, what));
+    context->held.values = values;
+    context->held.here = here;
+    context->held.n = n;
+done:
+    return status;
+}
+
+void etx_stage_let_go(struct etx_context *context)
+{
+    context->held = (struct etx_held){.values = NULL};
 }
 
 static void drop(struct etx_context *context, struct etx_resident *resident)

@@ -31,6 +31,12 @@ void etx_stage_forget(struct etx_context *context);
  * the CPU, a copy in scratch on a device. NULL stays NULL. */
 etx_status etx_stage_bring(const float **out, struct etx_context *context,
     const float *values, int64_t n, const char *what);
+/* Bring values [n] once: until etx_stage_let_go they are found, in the scratch
+ * that was taken here. On the CPU nothing is done. */
+etx_status etx_stage_hold(struct etx_context *context, const float *values,
+    int64_t n, const char *what);
+/* Forget what is held, features too. */
+void etx_stage_let_go(struct etx_context *context);
 /* The same for the parameters of a network; out borrows the rest. */
 etx_status etx_stage_network(struct etx_network *out,
     struct etx_context *context, const struct etx_network *network);
@@ -49,6 +55,11 @@ etx_status etx_stage_hand_out(
 /* The node features of a stage in scratch: *out [n_hits, n_features].
  * Positions must be the event's. */
 etx_status etx_stage_node_features(const float **out, struct etx_context *context,
+    const struct etx_model_stage *stage, const struct etx_event *event);
+
+/* Make them once: until etx_stage_let_go they are found for every list that is
+ * equal, in the scratch that was taken here. */
+etx_status etx_stage_hold_features(struct etx_context *context,
     const struct etx_model_stage *stage, const struct etx_event *event);
 
 /* graph_construction/embedding.c: *out [n_hits, n_out] in scratch. */

@@ -96,6 +96,8 @@ void checkop_line_graph(struct checkop_case *out, struct checkop *check,
 /* scored: 0 without scores. */
 void checkop_connected_components(struct checkop_case *out,
     struct checkop *check, int64_t n_nodes, int64_t n_edges, int32_t scored);
+void checkop_distance_bins(struct checkop_case *out, struct checkop *check,
+    int64_t n_points, int32_t n_dim, int64_t n_pairs);
 void checkop_edge_select(
     struct checkop_case *out, struct checkop *check, int64_t n_edges);
 void checkop_mutual_best(struct checkop_case *out, struct checkop *check,
@@ -106,6 +108,18 @@ void checkop_outward_edges(struct checkop_case *out, struct checkop *check,
 /* n_nodes > 1 where there are edges. */
 void checkop_best_first(struct checkop_case *out, struct checkop *check,
     int64_t n_nodes, int64_t n_edges);
+/* Edges that run from the smaller key to the larger. */
+struct checkop_outward {
+    int64_t n_nodes, n_edges;
+    int32_t *tail, *head; /* [n_edges] */
+    float *score;         /* [n_edges] */
+    float *key;           /* [n_nodes] */
+};
+/* Random ones; n_nodes > 1 where there are edges. */
+struct checkop_outward checkop_make_outward(
+    struct checkop *check, int64_t n_nodes, int64_t n_edges);
+void checkop_walkthrough(struct checkop_case *out, struct checkop *check,
+    const struct checkop_outward *edges, int64_t looks);
 void checkop_double_edges(struct checkop_case *out, struct checkop *check,
     int64_t n_nodes, int64_t n_edges);
 void checkop_degrees(struct checkop_case *out, struct checkop *check,

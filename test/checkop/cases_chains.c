@@ -126,6 +126,65 @@ void checkop_best_first(struct checkop_case *out, struct checkop *check,
         out, check, "group", args->group, n_nodes, sizeof(int32_t));
 }
 
+/* ---------------------------------------------------------- walkthrough -- */
+
+static etx_status run_walkthrough(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->walkthrough(stream, self->args);
+}
+
+void checkop_walkthrough(struct checkop_case *out, struct checkop *check,
+    const struct checkop_outward *edges, int64_t looks)
+{
+    struct etx_walkthrough_args *args = checkop_buffer(check, 1, sizeof *args);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_walkthrough_args){.n_nodes = edges->n_nodes,
+        .n_edges = edges->n_edges,
+        .tail = edges->tail,
+        .head = edges->head,
+        .score = edges->score,
+        .key = edges->key,
+        .looks = looks,
+        .group = checkop_buffer(check, edges->n_nodes, sizeof(int32_t))};
+    out->op = "walkthrough";
+    out->run = run_walkthrough;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d looks=%d",
+        (int)edges->n_nodes, (int)edges->n_edges, (int)looks);
+    checkop_add_output(
+        out, check, "group", args->group, edges->n_nodes, sizeof(int32_t));
+}
+
+/* Random ends at most 12 places apart in the order of the keys, of which three
+ * neighbours are equal; rows in another order. */
+struct checkop_outward checkop_make_outward(
+    struct checkop *check, int64_t n_nodes, int64_t n_edges)
+{
+    int32_t *row = checkop_permutation(check, n_nodes);
+    int32_t *tail = checkop_indices(check, n_edges, (int32_t)n_nodes - 1);
+    int32_t *head = checkop_buffer(check, n_edges, sizeof *head);
+    float *key = checkop_buffer(check, n_nodes, sizeof *key);
+    const struct checkop_outward edges = {n_nodes, n_edges, tail, head,
+        make_scores(check, n_edges), key};
+
+    for (int64_t i = 0; i < n_nodes; i++)
+        key[row[i]] = (float)(i / 3);
+    for (int64_t e = 0; e < n_edges; e++) {
+        const int64_t left = n_nodes - 1 - tail[e];
+        const int32_t a = row[tail[e]];
+        const int32_t b = row[tail[e] + 1 +
+                              (int32_t)etx_random_below(&check->random,
+                                  (uint32_t)(left < 12 ? left : 12))];
+        const int is_turned = key[a] > key[b] || (key[a] == key[b] && a > b);
+
+        tail[e] = is_turned ? b : a;
+        head[e] = is_turned ? a : b;
+    }
+    return edges;
+}
+
 /* --------------------------------------------------------- both directions */
 
 static int by_value(const void *a, const void *b)

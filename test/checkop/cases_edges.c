@@ -119,3 +119,34 @@ void checkop_edge_features(struct checkop_case *out, struct checkop *check,
     checkop_add_output(out, check, "out", args->out,
         n_edges * ETX_N_EDGE_FEATURES, sizeof(float));
 }
+
+static etx_status run_bins(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self)
+{
+    return ops->distance_bins(stream, self->args);
+}
+
+/* About half of the pairs are within the radius. */
+void checkop_distance_bins(struct checkop_case *out, struct checkop *check,
+    int64_t n_points, int32_t n_dim, int64_t n_pairs)
+{
+    struct etx_distance_bins_args *args =
+        checkop_buffer(check, 1, sizeof *args);
+
+    memset(out, 0, sizeof *out);
+    *args = (struct etx_distance_bins_args){.n_pairs = n_pairs,
+        .n_dim = n_dim,
+        .n_bins = 64,
+        .radius = sqrtf((float)n_dim / 6.0f),
+        .point = checkop_uniform(check, n_points * n_dim, 0.0f, 1.0f),
+        .src = checkop_indices(check, n_pairs, (int32_t)n_points),
+        .dst = checkop_indices(check, n_pairs, (int32_t)n_points),
+        .count = checkop_buffer(check, 64, sizeof(int64_t))};
+    out->op = "distance_bins";
+    out->run = run_bins;
+    out->args = args;
+    snprintf(out->label, sizeof out->label, "points=%d dim=%d pairs=%d",
+        (int)n_points, (int)n_dim, (int)n_pairs);
+    checkop_add_output(
+        out, check, "count", args->count, args->n_bins, sizeof(int64_t));
+}

@@ -2,9 +2,10 @@
 # Test and time a build with CUDA=1 on this machine's GPU.
 #   gpu.sh FOLDER_OF_TESTS FOLDER_OF_PROGRAMS OUT
 # Runs in the folder that holds examples/. Writes OUT/report.txt and
-# OUT/report.json; without a GPU the report says that nothing was run on one.
-# What says most comes first, what fails keeps nothing from running, and all of
-# it ends within nine minutes (GPU_SECONDS): the last parts then do not run. The
+# OUT/report.json, both after every part, so that what was found stays when the
+# machine goes; without a GPU the report says that nothing was run on one. What
+# says most comes first, what fails keeps nothing from running, and all of it
+# ends within nine minutes (GPU_SECONDS): the last parts then do not run. The
 # times beside other software are for a Python (PEERS_PYTHON) that has PyTorch.
 set -eu
 tests=$1
@@ -21,26 +22,48 @@ done
 failed=0
 deadline=$(($(date +%s) + ${GPU_SECONDS:-540}))
 
+# A toolkit's programs need not be on the path.
+PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
 # One line about the device, or nothing.
-device=$(nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem \
+device=$(nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.max.mem \
     --format=csv,noheader 2>/dev/null | head -n 1 || true)
+[ -n "$device" ] || [ ! -e /dev/nvidia0 ] || device='one that nvidia-smi does not tell'
 
 say()
 {
     echo "$*" | tee -a "$report"
 }
 
-# note NAME STATUS: one line of the report.
+write_json()
+{
+    printf '{"device": "%s", "parts": {%s}, "times": {%s}}\n' \
+        "$device" "$parts" "$times" > "$out/report.json.new"
+    mv "$out/report.json.new" "$out/report.json"
+}
+
+# tell NAME RESULT: one line of the report.
+tell()
+{
+    say "$1: $2"
+    parts="$parts${parts:+, }\"$1\": \"$2\""
+    write_json
+}
+
+# note NAME STATUS: what became of a part; of what failed, the end of its
+# output. Tests that skip say SKIPPED and pass.
 note()
 {
-    if [ "$2" = 0 ]; then
-        result=passed
-    else
-        result="failed with status $2"
+    skipped=$(grep -c '^SKIPPED' "$out/$1.txt" || true)
+    if [ "$2" != 0 ]; then
         failed=1
+        tell "$1" "failed with status $2"
+        tail -n 20 "$out/$1.txt" | sed 's/^/    /' >> "$report"
+    elif [ "$skipped" != 0 ]; then
+        tell "$1" "passed, $skipped tests skipped"
+        grep -m 1 '^SKIPPED' "$out/$1.txt" | sed 's/^/    /' >> "$report"
+    else
+        tell "$1" passed
     fi
-    say "$1: $result"
-    parts="$parts${parts:+, }\"$1\": \"$result\""
 }
 
 # part SECONDS NAME COMMAND...: run it within its time, its output beside the
@@ -61,6 +84,16 @@ part()
     note "$name" "$status"
 }
 
+# suite SECONDS NAME: all of its tests in one process, as opening a device takes
+# longer than most tests; each in its own when one failed, which may have taken
+# the device along.
+suite()
+{
+    CK_FORK=no CK_RUN_SUITE=$2 part "$1" "$2" "$tests/exatrkx-tests"
+    [ "$status" = 0 ] || CK_FORK=yes CK_RUN_SUITE=$2 \
+        part $(($1 * 2)) "$2_apart" "$tests/exatrkx-tests"
+}
+
 # bench NAME SECONDS PRECISION MODEL: every stage at growing numbers of hits.
 bench()
 {
@@ -68,8 +101,15 @@ bench()
     ETX_PRECISION=$3 part "$2" "$1" "$programs/etx-bench" \
         --hits 10000,30000,100000,200000 --device cuda \
         --model "examples/models/$4.safetensors" --json "$out/$1.json"
-    [ ! -s "$out/$1.json" ] ||
-        times="$times${times:+, }\"$1\": $(cat "$out/$1.json")"
+    add_times "$1"
+}
+
+# add_times NAME: OUT/NAME.json, if the part left one, into the report.
+add_times()
+{
+    [ -s "$out/$1.json" ] || return 0
+    times="$times${times:+, }\"$1\": $(cat "$out/$1.json")"
+    write_json
 }
 
 # peers SECONDS: the networks beside PyTorch and others, where they are there.
@@ -83,15 +123,55 @@ peers()
     ETX_LIBRARY=$library PYTHONPATH=test/bench:bindings/python \
         PYTHONDONTWRITEBYTECODE=1 part "$1" peers "$python" -m peers.device \
         --out "$out" --seconds $(($1 * 2 / 3))
-    [ ! -s "$out/peers.json" ] ||
-        times="$times${times:+, }\"peers\": $(cat "$out/peers.json")"
+    add_times peers
     [ ! -s "$out/peers.txt" ] || cat "$out/peers.txt" >> "$report"
 }
 
 skip()
 {
-    say "$1: not run: $2"
-    parts="$parts${parts:+, }\"$1\": \"not run: $2\""
+    status=0
+    tell "$1" "not run: $2"
+}
+
+# sanitize TOOL SUITE: where compute-sanitizer knows the device.
+sanitize()
+{
+    CK_FORK=no CK_EXCLUDE_TAGS=large CK_RUN_SUITE=$2 part 40 "$1_$2" \
+        compute-sanitizer --tool "$1" --error-exitcode 1 "$tests/exatrkx-tests"
+}
+
+# Some virtual machines keep compute-sanitizer from the device.
+is_refused()
+{
+    [ "$deadline" -gt "$(date +%s)" ] &&
+        timeout -k 5 30 compute-sanitizer "$programs/etx-bench" --hits 1000 \
+            --repeats 1 --device cuda \
+            --model examples/models/default.safetensors 2>&1 |
+        grep -q 'Device not supported'
+}
+
+skip_all()
+{
+    for each in tests times peers training sanitizer; do
+        skip $each "$1"
+    done
+}
+
+# The clocks every two seconds, until the end.
+watch_clocks()
+{
+    nvidia-smi --query-gpu=clocks.sm,clocks.mem,power.draw,temperature.gpu \
+        --format=csv,noheader,nounits -l 2 > "$out/clocks.csv" 2> /dev/null &
+    watcher=$!
+    trap 'kill "$watcher" 2> /dev/null || true' EXIT
+}
+
+report_clocks()
+{
+    awk -F, '{ if (NR == 1 || $1 < low) low = $1; if ($1 > high) high = $1
+        if ($3 > watts) watts = $3; if ($4 > hot) hot = $4 }
+        END { if (NR > 0) printf "clocks: SM %d to %d MHz, at most %d W, %d C\n",
+            low, high, watts, hot }' "$out/clocks.csv" >> "$report"
 }
 
 : > "$report"
@@ -100,36 +180,43 @@ times=
 say "date: $(date -u +%Y-%m-%dT%H:%M:%SZ)"
 say "device: ${device:-none}"
 
+status=0
 if [ -z "$device" ]; then
-    for name in tests times peers training sanitizer; do
-        skip $name 'no device'
-    done
-else
-    export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-60}"
-    CK_RUN_SUITE=cuda part 60 cuda "$tests/exatrkx-tests"
-    CK_RUN_SUITE=cuda_half part 20 cuda_half "$tests/exatrkx-tests"
-    bench times_float16 60 float16 default
-    peers 90
-    bench times_float32 60 float32 default
-    bench times_accurate_float16 45 float16 accurate
-    for suite in $(tr ' ' '\n' < "$tests/device-suites" | grep -vE '^cuda(_half)?$'); do
-        CK_RUN_SUITE=$suite part 15 "$suite" "$tests/exatrkx-tests"
-    done
-    part 50 training "$programs/etx-train" --device cuda --time-limit 40 \
-        --config examples/configs/embedding.json --data examples/data \
-        --log "$out/training.jsonl" --out "$out/trained.safetensors"
-    if command -v compute-sanitizer > /dev/null; then
-        for suite in cuda_half checkop_rows; do
-            for tool in racecheck memcheck initcheck; do
-                CK_FORK=no CK_EXCLUDE_TAGS=large CK_RUN_SUITE=$suite \
-                    part 40 "${tool}_$suite" compute-sanitizer \
-                    --tool "$tool" --error-exitcode 1 "$tests/exatrkx-tests"
-            done
-        done
-    else
-        skip sanitizer 'no compute-sanitizer'
-    fi
+    skip_all 'no device'
+    exit 0
 fi
-printf '{"device": "%s", "parts": {%s}, "times": {%s}}\n' \
-    "$device" "$parts" "$times" > "$out/report.json"
+# A driver that is too old, or a library that is not there, fails all else.
+part 60 opens "$programs/etx-bench" --hits 1000 --repeats 1 --device cuda \
+    --model examples/models/default.safetensors
+if [ "$status" != 0 ]; then
+    skip_all 'the device does not open'
+    exit 1
+fi
+watch_clocks
+suite 60 cuda
+suite 20 cuda_half
+bench times_float16 60 float16 default
+peers 90
+bench times_float32 60 float32 default
+bench times_accurate_float16 45 float16 accurate
+for each in $(tr ' ' '\n' < "$tests/device-suites" | grep -vE '^cuda(_half)?$'); do
+    suite 15 "$each"
+done
+part 50 training "$programs/etx-train" --device cuda --time-limit 40 \
+    --config examples/configs/embedding.json --data examples/data \
+    --log "$out/training.jsonl" --out "$out/trained.safetensors"
+if ! command -v compute-sanitizer > /dev/null; then
+    skip sanitizer 'no compute-sanitizer'
+elif is_refused; then
+    skip sanitizer 'compute-sanitizer does not know the device'
+else
+    for each in cuda_half checkop_walkthrough checkop_chains; do
+        sanitize racecheck "$each"
+    done
+    for each in cuda_half checkop_rows; do
+        sanitize memcheck "$each"
+        sanitize initcheck "$each"
+    done
+fi
+report_clocks
 exit $failed

@@ -24,10 +24,12 @@ fail()
 }
 
 pretend build/bin/exatrkx-tests <<'TESTS'
-echo "suite $CK_RUN_SUITE"
+echo "suite $CK_RUN_SUITE $CK_FORK"
+[ "$CK_RUN_SUITE" != cuda_train ] || echo 'SKIPPED test: why'
 [ "$CK_RUN_SUITE" != cuda ] # the first of them fails
 TESTS
 pretend build/bin/etx-bench <<'BENCH'
+[ "$2" != 1000 ] || exit "${OPENS:-0}"
 while [ "$1" != --json ]; do shift; done
 echo '[{"stage": "event"}]' > "$2"
 BENCH
@@ -54,7 +56,10 @@ grep -q 'peers: not run: no device' "$folder/out1/report.txt" ||
 
 # With one: what fails is told, the rest is there.
 pretend path/nvidia-smi <<'SMI'
-echo 'Pretended GPU, 1.0, 1000 MHz, 2000 MHz'
+case "$1" in
+*=name*) echo 'Pretended GPU, 1.0, 1000 MHz, 2000 MHz' ;;
+*) echo '1980, 3201, 650.12, 60' ;;
+esac
 SMI
 pretend path/compute-sanitizer <<'SANITIZER'
 echo 'Could not find a race'
@@ -64,12 +69,15 @@ status=0
 PATH=$folder/path:$PATH test/cuda/gpu.sh "$bin" "$bin" \
     "$folder/out2" > "$folder/text" || status=$?
 [ $status = 1 ] || fail "status $status"
-for line in 'cuda: failed with status 1' 'cuda_half: passed' \
+for line in 'opens: passed' 'cuda: failed with status 1' 'suite cuda no' \
+    'cuda_apart: failed with status 1' 'suite cuda yes' 'cuda_half: passed' \
+    'cuda_train: passed, 1 tests skipped' 'SKIPPED test: why' \
     'times_float16: passed' 'peers: passed' 'a line of the table' \
     'times_float32: passed' 'checkop_rows: passed' \
     'training: failed with status 137' \
     'racecheck_cuda_half: failed with status 1' \
-    'initcheck_checkop_rows: failed with status 1'; do
+    'initcheck_checkop_rows: failed with status 1' \
+    'clocks: SM 1980 to 1980 MHz, at most 650 W, 60 C'; do
     grep -q "$line" "$folder/out2/report.txt" || fail "no line '$line'"
 done
 if command -v python3 > /dev/null; then
@@ -82,6 +90,16 @@ assert report["parts"]["training"] == "failed with status 137", report
 CHECK
 fi
 
+# One that the library cannot open is a failure, and nothing else is tried.
+status=0
+OPENS=3 PATH=$folder/path:$PATH test/cuda/gpu.sh "$bin" "$bin" \
+    "$folder/out4" > "$folder/text" || status=$?
+[ $status = 1 ] || fail "a device that does not open: status $status"
+for line in 'opens: failed with status 3' \
+    'times: not run: the device does not open'; do
+    grep -q "$line" "$folder/out4/report.txt" || fail "no line '$line'"
+done
+
 # When the time is over the rest is told, too.
 PATH=$folder/path:$PATH GPU_SECONDS=1 test/cuda/gpu.sh "$bin" "$bin" \
     "$folder/out3" > "$folder/text" || fail 'what was not run failed'
@@ -89,4 +107,14 @@ for part in cuda times_float16 peers training initcheck_checkop_rows; do
     grep -q "$part: not run: no time left" "$folder/out3/report.txt" ||
         fail "no line of $part"
 done
+
+# A sanitizer that does not know the device is none.
+pretend path/compute-sanitizer <<'SANITIZER'
+echo '========= Error: Device not supported'
+exit 1
+SANITIZER
+PATH=$folder/path:$PATH test/cuda/gpu.sh "$bin" "$bin" \
+    "$folder/out5" > "$folder/text" || true
+grep -q 'sanitizer: not run: compute-sanitizer does not know' \
+    "$folder/out5/report.txt" || fail 'a sanitizer for another device'
 echo 'report of a GPU: passed'

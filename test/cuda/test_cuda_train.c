@@ -37,6 +37,10 @@
     " \"pt_layers\": 2" options "}}, \"loss\": {\"pt_weight\": 0.3" loss "},"    \
     " \"loss_scaling\": {\"initial\": 1024}}"
 
+#define VOTES                                                                  \
+    "{\"model\": {\"edge_features\": [{\"name\": \"dphi\", \"scale\": 0.3},"   \
+    " {\"name\": \"log_hough_votes\", \"scale\": 1.0}]}}"
+
 /* A stage, and what differs from its usual config. */
 static const struct {
     int stage;
@@ -54,6 +58,7 @@ static const struct {
     {ETX_TRAIN_GNN, CONVOLUTION},
     {ETX_TRAIN_GNN, TRIPLETS},
     {ETX_TRAIN_CASCADE, NULL},
+    {ETX_TRAIN_GNN, VOTES},
     {ETX_TRAIN_GNN, HEAD("", "")},
     {ETX_TRAIN_GNN, HEAD(", \"decoder_input\": \"edge\"",
                         ", \"pt_target\": \"inverse\"")},

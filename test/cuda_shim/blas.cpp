@@ -247,7 +247,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
         return CUBLAS_STATUS_INVALID_VALUE;
     check_algorithm(algorithm, m, n, k, operation, layout_a->type,
         (uintptr_t)a | (uintptr_t)b | (uintptr_t)d, workspace_bytes);
-    if (cudaStreamSynchronize(stream) != cudaSuccess)
+    if (shim_begin(SHIM_PRODUCT, stream) != cudaSuccess)
         return CUBLAS_STATUS_EXECUTION_FAILED;
     shim_enter();
     const std::vector<float> left = rows_of(b, layout_b, !operation->transposed[1], n, k);

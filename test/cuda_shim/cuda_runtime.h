@@ -147,6 +147,11 @@ struct cudaLaunchConfig_t {
 /* Of the thread that runs; one launch runs at a time. */
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
+/* A call that starts work of its own on the stream begins with this, which may
+ * make it fail. */
+enum shim_work { SHIM_KERNEL, SHIM_PRODUCT, SHIM_SORT };
+cudaError_t shim_begin(enum shim_work work, cudaStream_t stream);
+
 /* body(kernel) as every thread of the launch. */
 cudaError_t shim_launch(const struct cudaLaunchConfig_t *config,
     void (*body)(void *kernel), void *kernel);
@@ -234,6 +239,14 @@ template <typename T> T atomicMax(T *at, T value)
     const T before = *at;
 
     *at = value > before ? value : before;
+    return before;
+}
+
+template <typename T> T atomicAdd(T *at, T value)
+{
+    const T before = *at;
+
+    *at = before + value;
     return before;
 }
 

@@ -46,6 +46,7 @@ static std::set<void *> others;               /* streams, events, pinned */
 static size_t in_use;
 static int64_t fails_at = -1;
 static int64_t n_calls;
+static struct shim_counts counts;
 static int32_t is_closed;
 static thread_local cudaError_t last_error;
 static thread_local int current;
@@ -76,6 +77,11 @@ void shim_fail_call(int64_t number)
 int64_t shim_calls(void)
 {
     return n_calls;
+}
+
+struct shim_counts shim_count(void)
+{
+    return counts;
 }
 
 int64_t shim_live(void)
@@ -258,10 +264,28 @@ static void check_stream(cudaStream_t stream)
         shim_abort("work on a stream of a device that is not current");
 }
 
+/* The call as answered, counted when it does not fail. */
+static cudaError_t counted(int64_t *count)
+{
+    const cudaError_t error = answer(cudaErrorLaunchFailure);
+    const shim_turn turn;
+
+    *count += error == cudaSuccess;
+    return error;
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     check_stream(stream);
-    return answer(cudaErrorLaunchFailure);
+    return counted(&counts.waits);
+}
+
+cudaError_t shim_begin(enum shim_work work, cudaStream_t stream)
+{
+    check_stream(stream);
+    return counted(work == SHIM_KERNEL    ? &counts.kernels
+                   : work == SHIM_PRODUCT ? &counts.products
+                                          : &counts.sorts);
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
@@ -357,6 +381,7 @@ cudaError_t cudaMallocFromPoolAsync(
     shim_leave();
     pieces[start] = {bytes, pool};
     pool->n_live++;
+    counts.takes++;
     in_use += bytes;
     *memory = start + GUARD_BYTES;
     return cudaSuccess;
@@ -439,6 +464,9 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
         shim_abort("a copy beyond a piece of device memory");
     if (error != cudaSuccess)
         return error;
+    (kind == cudaMemcpyHostToDevice ? counts.copies_in : counts.copies_out)++;
+    (kind == cudaMemcpyHostToDevice ? counts.bytes_in : counts.bytes_out) +=
+        (int64_t)bytes;
     shim_enter();
     memcpy(to, from, bytes);
     shim_leave();
@@ -456,6 +484,7 @@ cudaError_t cudaMemsetAsync(
         shim_abort("memory set beyond a piece of the device's");
     if (error != cudaSuccess)
         return error;
+    counts.sets++;
     shim_enter();
     memset(memory, value, bytes);
     shim_leave();

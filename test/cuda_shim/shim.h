@@ -21,8 +21,19 @@ void shim_fail_call(int64_t number);
 /* Calls since then. */
 int64_t shim_calls(void);
 
-/* Kernels started since the process began, without those of libraries. */
-int64_t shim_launches(void);
+/* What was asked of the device since the process began, by calls that did not
+ * fail. */
+struct shim_counts {
+    int64_t kernels;  /* started, without those of libraries */
+    int64_t products; /* of cuBLASLt */
+    int64_t sorts;    /* calls of CUB, of which some start several kernels */
+    int64_t sets;     /* of memory to a value */
+    int64_t copies_in, bytes_in;   /* from the host to the device */
+    int64_t copies_out, bytes_out; /* and back */
+    int64_t waits; /* of the host for a stream */
+    int64_t takes; /* allocations */
+};
+struct shim_counts shim_count(void);
 
 /* Allocations, streams, events, pools and handles that are not given back. */
 int64_t shim_live(void);

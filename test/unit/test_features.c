@@ -8,6 +8,7 @@
 #include "data/detector.h"
 #include "data/hit_features.h"
 #include "npz.h"
+#include "stage/stage.h"
 
 #include <fenv.h>
 #include <float.h>
@@ -380,6 +381,43 @@ START_TEST(test_features_detector)
 }
 END_TEST
 
+/* What is held is found for an equal list alone, until it is let go. */
+START_TEST(test_features_held)
+{
+    const struct etx_feature r = {etx_hit_feature_find("r"), 10.0f};
+    const struct etx_feature z = {etx_hit_feature_find("z"), 5.0f};
+    const struct etx_model_stage stage = {.node_features = {2, {r, z}}};
+    struct etx_model_stage others[3] = {stage, stage, stage};
+    etx_event *event = make_event();
+    etx_context *context = NULL;
+    const float *held = NULL;
+    const float *found = NULL;
+
+    ck_assert_ok(etx_context_create(&context, NULL));
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
+
+    others[0].node_features.feature[1].scale = 6.0f;
+    others[1].node_features.feature[1].id = etx_hit_feature_find("x");
+    others[2].node_features.n_features = 1;
+    ck_assert_ok(etx_stage_hold_features(context, &stage, event));
+    held = context->held.features;
+    ck_assert_ok(etx_stage_node_features(&found, context, &stage, event));
+    ck_assert_ptr_eq(found, held);
+    for (int32_t k = 0; k < 3; k++) {
+        ck_assert_ok(
+            etx_stage_node_features(&found, context, &others[k], event));
+        ck_assert_ptr_ne(found, held);
+        assert_close(found[0], 3.0);
+    }
+    etx_stage_let_go(context);
+    ck_assert_ok(etx_stage_node_features(&found, context, &stage, event));
+    ck_assert_ptr_ne(found, held);
+    etx_arena_reset(context->stream->arena, mark);
+    etx_context_free(context);
+    etx_event_free(event);
+}
+END_TEST
+
 Suite *etx_suite_features(void)
 {
     Suite *suite = suite_create("features");
@@ -394,6 +432,7 @@ Suite *etx_suite_features(void)
     etx_test_add(suite, "extreme", test_features_extreme);
     etx_test_add(suite, "scaled", test_features_scaled);
     etx_test_add(suite, "own", test_features_own);
+    etx_test_add(suite, "held", test_features_held);
     etx_test_add(suite, "detector", test_features_detector);
     return suite;
 }

@@ -45,6 +45,8 @@ etx_status etx_ref_hough_votes(
     struct etx_stream *stream, const struct etx_hough_votes_args *args);
 etx_status etx_ref_radius_graph(
     struct etx_stream *stream, const struct etx_radius_graph_args *args);
+etx_status etx_ref_distance_bins(
+    struct etx_stream *stream, const struct etx_distance_bins_args *args);
 etx_status etx_ref_line_graph(
     struct etx_stream *stream, const struct etx_line_graph_args *args);
 etx_status etx_ref_connected_components(struct etx_stream *stream,
@@ -57,6 +59,8 @@ etx_status etx_ref_outward_edges(
     struct etx_stream *stream, const struct etx_outward_edges_args *args);
 etx_status etx_ref_best_first(
     struct etx_stream *stream, const struct etx_best_first_args *args);
+etx_status etx_ref_walkthrough(
+    struct etx_stream *stream, const struct etx_walkthrough_args *args);
 etx_status etx_ref_double_edges(
     struct etx_stream *stream, const struct etx_double_edges_args *args);
 etx_status etx_ref_degrees(

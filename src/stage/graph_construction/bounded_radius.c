@@ -22,22 +22,11 @@
 #define LEAST_STEP    4
 #define BINS          4096 /* of squared distance, up to the radius squared */
 
-/* All on the host. */
 struct sample {
     int64_t n_points;
-    float *point;       /* [n_points, n_dim] */
-    int64_t n_edges;
-    int32_t *src, *dst; /* [n_edges] */
-    int64_t *n_pairs;   /* [BINS] by squared distance */
+    const float *point; /* [n_points, n_dim] where the context computes */
+    int64_t n_pairs[BINS]; /* by squared distance */
 };
-
-static void release_sample(struct sample *sample)
-{
-    etx_release(sample->point);
-    etx_release(sample->src);
-    etx_release(sample->dst);
-    etx_release(sample->n_pairs);
-}
 
 /* A number that positions give as if by chance (the finaliser of MurmurHash3,
  * after every coordinate). */
@@ -56,88 +45,90 @@ static uint32_t draw(const float position[3])
     return hash;
 }
 
-/* Move the points of the sample to the front; returns their number. */
-static int64_t choose_points(
-    float *point, const struct etx_neighbours *neighbours)
+/* row [n_points]: those of the sample come first; returns their number. */
+static int64_t choose_rows(
+    int32_t *row, const struct etx_neighbours *neighbours)
 {
     const int64_t wanted = neighbours->n_points / SAMPLE_POINTS;
     const int64_t step = wanted > LEAST_STEP ? wanted : LEAST_STEP;
-    const int64_t n_dim = neighbours->n_dim;
     int64_t n = 0;
 
     for (int64_t i = 0; i < neighbours->n_points; i++)
         if (draw(neighbours->position + 3 * i) % step == 0)
-            memmove(point + n++ * n_dim, point + i * n_dim,
-                (size_t)n_dim * sizeof *point);
+            row[n++] = (int32_t)i;
     return n;
+}
+
+/* The rows [n] of the host as points where the context computes, in scratch. */
+static etx_status take_rows(struct sample *sample,
+    struct etx_context *context, const struct etx_neighbours *neighbours,
+    const int32_t *row, int64_t n)
+{
+    struct etx_arena *arena = context->stream->arena;
+    int32_t *there = NULL;
+    float *point = NULL;
+    etx_status status;
+
+    ETX_CHECK(
+        etx_arena_take(&there, arena, n, sizeof *there, "a sample of points"));
+    ETX_CHECK(
+        etx_place_put(context->stream->place, there, row, n, sizeof *row));
+    ETX_CHECK(etx_arena_take(&point, arena, n * neighbours->n_dim,
+        sizeof *point, "a sample of points"));
+    const struct etx_gather_args args = {.n_rows = n,
+        .width = neighbours->n_dim,
+        .x = neighbours->point,
+        .index = there,
+        .y = point};
+    ETX_CHECK(context->ops->gather(context->stream, &args));
+    sample->n_points = n;
+    sample->point = point;
+done:
+    return status;
 }
 
 static etx_status take_points(struct sample *sample,
     struct etx_context *context, const struct etx_neighbours *neighbours)
 {
-    const int64_t n_values = neighbours->n_points * neighbours->n_dim;
+    int32_t *row = NULL;
     etx_status status;
 
     ETX_CHECK(etx_alloc_uncleared(
-        &sample->point, n_values, sizeof *sample->point, "points"));
-    ETX_CHECK(etx_place_get(context->stream->place, sample->point,
-        neighbours->point, n_values, sizeof *sample->point));
-    sample->n_points = choose_points(sample->point, neighbours);
+        &row, neighbours->n_points, sizeof *row, "a sample of points"));
+    ETX_CHECK(take_rows(
+        sample, context, neighbours, row, choose_rows(row, neighbours)));
 done:
+    etx_release(row);
     return status;
 }
 
-/* The pairs of the sample within the radius. */
-static etx_status find_pairs(struct sample *sample,
+/* How many pairs of the sample are within the radius, by distance. */
+static etx_status count_pairs(struct sample *sample,
     struct etx_context *context, const struct etx_neighbours *neighbours)
 {
     const struct etx_place *place = context->stream->place;
     struct etx_edge_list list = {0, NULL, NULL};
-    struct etx_radius_graph_args args = {.n_points = sample->n_points,
+    const struct etx_radius_graph_args search = {.n_points = sample->n_points,
         .n_dim = neighbours->n_dim,
         .radius = neighbours->radius,
+        .point = sample->point,
         .max_edges = etx_stage_most_edges(context, neighbours->max_edges),
         .out = &list};
     etx_status status;
 
-    ETX_CHECK(etx_stage_bring(&args.point, context, sample->point,
-        sample->n_points * neighbours->n_dim, "a sample of points"));
-    ETX_CHECK(context->ops->radius_graph(context->stream, &args));
-    ETX_CHECK(etx_alloc_uncleared(&sample->src, list.n_edges,
-        sizeof *sample->src, "pairs of a sample"));
-    ETX_CHECK(etx_alloc_uncleared(&sample->dst, list.n_edges,
-        sizeof *sample->dst, "pairs of a sample"));
-    ETX_CHECK(etx_place_get(
-        place, sample->src, list.src, list.n_edges, sizeof *list.src));
-    ETX_CHECK(etx_place_get(
-        place, sample->dst, list.dst, list.n_edges, sizeof *list.dst));
-    sample->n_edges = list.n_edges;
+    ETX_CHECK(context->ops->radius_graph(context->stream, &search));
+    const struct etx_distance_bins_args bins = {.n_pairs = list.n_edges,
+        .n_dim = neighbours->n_dim,
+        .n_bins = BINS,
+        .radius = neighbours->radius,
+        .point = sample->point,
+        .src = list.src,
+        .dst = list.dst,
+        .count = sample->n_pairs};
+    ETX_CHECK(context->ops->distance_bins(context->stream, &bins));
 done:
     etx_place_release(place, list.src);
     etx_place_release(place, list.dst);
-    return status;
-}
-
-static etx_status count_pairs(
-    struct sample *sample, int32_t n_dim, float radius)
-{
-    const double whole = (double)radius * (double)radius;
-    etx_status status;
-
-    ETX_CHECK(etx_alloc(&sample->n_pairs, BINS, sizeof *sample->n_pairs,
-        "pairs by distance"));
-    for (int64_t e = 0; e < sample->n_edges; e++) {
-        const float *a = sample->point + (int64_t)sample->src[e] * n_dim;
-        const float *b = sample->point + (int64_t)sample->dst[e] * n_dim;
-        double squared = 0.0;
-        for (int32_t k = 0; k < n_dim; k++) {
-            const double d = (double)a[k] - (double)b[k];
-            squared += d * d;
-        }
-        const int64_t bin = (int64_t)(BINS * (squared / whole));
-        sample->n_pairs[bin < BINS ? bin : BINS - 1]++;
-    }
-done:
     return status;
 }
 
@@ -171,21 +162,21 @@ etx_status etx_stage_bound_radius(float *radius, struct etx_context *context,
     const struct etx_neighbours *neighbours, float max_edges_per_hit)
 {
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
-    struct sample sample = {0};
+    struct sample *sample = NULL;
     etx_status status;
 
     *radius = neighbours->radius;
     if (max_edges_per_hit <= 0.0f ||
         neighbours->n_points < ETX_LEAST_BOUNDED_POINTS)
         return ETX_OK;
-    ETX_CHECK(take_points(&sample, context, neighbours));
-    ETX_CHECK(find_pairs(&sample, context, neighbours));
-    ETX_CHECK(count_pairs(&sample, neighbours->n_dim, neighbours->radius));
-    *radius = find_radius(&sample,
-        most_pairs(&sample, neighbours, max_edges_per_hit),
+    ETX_CHECK(etx_alloc(&sample, 1, sizeof *sample, "a sample of points"));
+    ETX_CHECK(take_points(sample, context, neighbours));
+    ETX_CHECK(count_pairs(sample, context, neighbours));
+    *radius = find_radius(sample,
+        most_pairs(sample, neighbours, max_edges_per_hit),
         neighbours->radius);
 done:
-    release_sample(&sample);
+    etx_release(sample);
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }

@@ -5,22 +5,16 @@
 
 #include "base/check.h"
 #include "base/status.h"
-#include "data/graph_place.h"
-
-#include <stdbool.h>
 
 typedef etx_status (*group_function)(int32_t *group,
     struct etx_context *context, const struct etx_graph *graph,
     const float *position, const etx_label_options *options);
 
-static const struct {
-    group_function group;
-    bool is_on_host; /* has no version on a device */
-} methods[] = {
-    [ETX_LABEL_COMPONENTS] = {etx_group_components, false},
-    [ETX_LABEL_MUTUAL_BEST] = {etx_group_mutual_best, false},
-    [ETX_LABEL_WALKTHROUGH] = {etx_group_walkthrough, true},
-    [ETX_LABEL_BEST_FIRST] = {etx_group_best_first, false},
+static const group_function methods[] = {
+    [ETX_LABEL_COMPONENTS] = etx_group_components,
+    [ETX_LABEL_MUTUAL_BEST] = etx_group_mutual_best,
+    [ETX_LABEL_WALKTHROUGH] = etx_group_walkthrough,
+    [ETX_LABEL_BEST_FIRST] = etx_group_best_first,
 };
 
 #define N_METHODS ((int32_t)(sizeof methods / sizeof methods[0]))
@@ -59,28 +53,12 @@ static etx_status group_on_device(int32_t *group, struct etx_context *context,
 
     ETX_CHECK(etx_arena_take(
         &there, arena, graph->n_nodes, sizeof *there, "hit groups"));
-    ETX_CHECK(methods[options->method].group(
+    ETX_CHECK(methods[options->method](
         there, context, graph, position, options));
     ETX_CHECK(etx_place_get(
         graph->place, group, there, graph->n_nodes, sizeof *group));
 done:
     etx_arena_reset(arena, mark);
-    return status;
-}
-
-/* A method on the host for a graph of the device. */
-static etx_status group_beside_device(int32_t *group,
-    struct etx_context *context, const struct etx_graph *graph,
-    const float *position, const etx_label_options *options)
-{
-    struct etx_graph *copy = NULL;
-    etx_status status;
-
-    ETX_CHECK(etx_graph_to_host(&copy, graph));
-    ETX_CHECK(methods[options->method].group(
-        group, etx_host_of(context), copy, position, options));
-done:
-    etx_graph_free(copy);
     return status;
 }
 
@@ -90,10 +68,8 @@ static etx_status group_nodes(int32_t *group, struct etx_context *context,
     const etx_label_options *options)
 {
     if (graph->place == NULL)
-        return methods[options->method].group(
+        return methods[options->method](
             group, etx_host_of(context), graph, position, options);
-    if (methods[options->method].is_on_host)
-        return group_beside_device(group, context, graph, position, options);
     return group_on_device(group, context, graph, position, options);
 }
 

@@ -20,11 +20,10 @@ etx_status etx_build_tracks(int32_t *label, struct etx_context *context,
     const struct etx_graph *graph, const float *position,
     const etx_label_options *options);
 
-/* The methods, which run where the graph lies, but for the walkthrough, which
- * runs on the host: group [n_nodes], there, gets for every node a node of its
- * group, the same for all members; a node that is connected to none is a group
- * of its own. Edges count when their score is above options->cut; position is
- * on the host. */
+/* The methods, which run where the graph lies: group [n_nodes], there, gets for
+ * every node a node of its group, the same for all members; a node that is
+ * connected to none is a group of its own. Edges count when their score is
+ * above options->cut; position is on the host. */
 etx_status etx_group_components(int32_t *group, struct etx_context *context,
     const struct etx_graph *graph, const float *position,
     const etx_label_options *options);

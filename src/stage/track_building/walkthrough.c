@@ -1,231 +1,18 @@
 /* stage/track_building/walkthrough.c -- longest scored paths, outward.
  *
  * Edges are turned to run outward: from the smaller x^2 + y^2 + z^2 to the
- * larger, ties by row. A component in which no hit has two edges in or two
- * out is a track as it is (its longest path is the whole of it). The others
- * become one directed acyclic graph, its nodes numbered outward, and
- * longest_paths.c takes the path with the largest sum of scores again and
- * again.
+ * larger, ties by row.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "stage/stage.h"
 #include "stage/track_building/track_building.h"
 
 #include "base/check.h"
-#include "base/sort.h"
-#include "stage/track_building/longest_paths.h"
+#include "stage/stage.h"
 #include "stage/track_building/outward_edges.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-#define NONE (-1)
-
-/* Edges looked at to keep the search exact: this many times the graph's
- * (README.md has what comes beyond that). */
-#define WORK_PER_EDGE 64
-
-struct walk {
-    int64_t n_nodes;
-    struct etx_outward_edges edges;
-    int32_t *group;   /* [n_nodes] components, in the end groups */
-    uint8_t *tangled; /* [n_nodes] 1 at the group of a branching component */
-    int32_t *local;   /* [n_nodes] number in dag, NONE outside */
-    int32_t *node;    /* [dag.n_nodes] and back */
-    struct etx_dag dag;
-};
-
-static etx_status find_components(
-    struct walk *walk, struct etx_context *context)
-{
-    const struct etx_connected_components_args args = {
-        .n_nodes = walk->n_nodes,
-        .n_edges = walk->edges.n,
-        .src = walk->edges.tail,
-        .dst = walk->edges.head,
-        .label = walk->group,
-    };
-
-    return context->ops->connected_components(context->stream, &args);
-}
-
-/* has_in, has_out [n_nodes] are scratch. */
-static void find_tangled(struct walk *walk, uint8_t *has_in, uint8_t *has_out)
-{
-    const size_t n_nodes = (size_t)walk->n_nodes;
-
-    memset(walk->tangled, 0, n_nodes);
-    memset(has_in, 0, n_nodes);
-    memset(has_out, 0, n_nodes);
-    for (int64_t e = 0; e < walk->edges.n; e++) {
-        const int32_t tail = walk->edges.tail[e];
-        const int32_t head = walk->edges.head[e];
-
-        if (has_out[tail] || has_in[head])
-            walk->tangled[walk->group[tail]] = 1;
-        has_out[tail] = 1;
-        has_in[head] = 1;
-    }
-}
-
-/* Number of nodes in tangled components; walk->node lists them. */
-static int32_t list_tangled(struct walk *walk)
-{
-    int32_t n = 0;
-
-    for (int64_t i = 0; i < walk->n_nodes; i++) {
-        walk->local[i] = NONE;
-        if (walk->tangled[walk->group[i]])
-            walk->node[n++] = (int32_t)i;
-    }
-    return n;
-}
-
-/* Number the listed nodes outward, ties by row. */
-static etx_status sort_outward(struct walk *walk, struct etx_arena *arena)
-{
-    const int32_t n = walk->dag.n_nodes;
-    int64_t *key = NULL;
-    int32_t *order = NULL;
-    etx_status status;
-
-    ETX_CHECK(etx_arena_take(&key, arena, n, sizeof *key, "distances of hits"));
-    ETX_CHECK(etx_arena_take(&order, arena, n, sizeof *order, "outward order"));
-    /* Floats that are not negative ascend as their bits do. */
-    for (int32_t i = 0; i < n; i++) {
-        uint32_t bits;
-
-        memcpy(&bits, &walk->edges.key[walk->node[i]], sizeof bits);
-        key[i] = bits;
-    }
-    ETX_CHECK(etx_sort_order(order, key, n));
-    for (int32_t i = 0; i < n; i++)
-        walk->local[walk->node[order[i]]] = i;
-    for (int64_t i = 0; i < walk->n_nodes; i++)
-        if (walk->local[i] != NONE)
-            walk->node[walk->local[i]] = (int32_t)i;
-done:
-    return status;
-}
-
-/* counts[i + 1] of i become offsets. */
-static void counts_to_offsets(int32_t *counts, int32_t n)
-{
-    for (int32_t i = 0; i < n; i++)
-        counts[i + 1] += counts[i];
-}
-
-/* After offsets were used as cursors, each stands where the next began. */
-static void rewind_offsets(int32_t *offset, int32_t n)
-{
-    for (int32_t i = n; i > 0; i--)
-        offset[i] = offset[i - 1];
-    offset[0] = 0;
-}
-
-/* Both ends are, or none. */
-static bool is_in_dag(const struct walk *walk, int64_t e)
-{
-    return walk->local[walk->edges.tail[e]] != NONE;
-}
-
-static void count_edges(struct walk *walk)
-{
-    struct etx_dag *dag = &walk->dag;
-    const size_t bytes = ((size_t)dag->n_nodes + 1) * sizeof(int32_t);
-
-    memset(dag->in_offset, 0, bytes);
-    memset(dag->out_offset, 0, bytes);
-    for (int64_t e = 0; e < walk->edges.n; e++) {
-        if (!is_in_dag(walk, e))
-            continue;
-        dag->in_offset[walk->local[walk->edges.head[e]] + 1]++;
-        dag->out_offset[walk->local[walk->edges.tail[e]] + 1]++;
-    }
-    counts_to_offsets(dag->in_offset, dag->n_nodes);
-    counts_to_offsets(dag->out_offset, dag->n_nodes);
-    dag->n_edges = dag->in_offset[dag->n_nodes];
-}
-
-/* by_head [dag.n_edges]: places in walk->edges in order of their heads. */
-static void sort_by_head(struct walk *walk, int32_t *by_head)
-{
-    struct etx_dag *dag = &walk->dag;
-
-    for (int64_t e = 0; e < walk->edges.n; e++) {
-        if (!is_in_dag(walk, e))
-            continue;
-        const int32_t head = walk->local[walk->edges.head[e]];
-
-        by_head[dag->in_offset[head]++] = (int32_t)e;
-    }
-    rewind_offsets(dag->in_offset, dag->n_nodes);
-}
-
-/* Both lists of the dag from two more counting sorts. */
-static void fill_edges(struct walk *walk, const int32_t *by_head)
-{
-    struct etx_dag *dag = &walk->dag;
-
-    for (int32_t k = 0; k < dag->n_edges; k++) {
-        const int32_t e = by_head[k];
-        const int32_t tail = walk->local[walk->edges.tail[e]];
-        const int32_t place = dag->out_offset[tail]++;
-
-        dag->head[place] = walk->local[walk->edges.head[e]];
-        dag->score[place] = walk->edges.score[e];
-    }
-    rewind_offsets(dag->out_offset, dag->n_nodes);
-    for (int32_t tail = 0; tail < dag->n_nodes; tail++)
-        for (int32_t e = dag->out_offset[tail]; e < dag->out_offset[tail + 1];
-             e++)
-            dag->tail[dag->in_offset[dag->head[e]]++] = tail;
-    rewind_offsets(dag->in_offset, dag->n_nodes);
-}
-
-static etx_status build_dag(struct walk *walk, struct etx_arena *arena)
-{
-    struct etx_dag *dag = &walk->dag;
-    int32_t *by_head = NULL;
-    etx_status status;
-
-    ETX_CHECK(etx_arena_take(&dag->in_offset, arena, (int64_t)dag->n_nodes + 1,
-        sizeof *dag->in_offset, "edges in"));
-    ETX_CHECK(etx_arena_take(&dag->out_offset, arena, (int64_t)dag->n_nodes + 1,
-        sizeof *dag->out_offset, "edges out"));
-    count_edges(walk);
-    ETX_CHECK(etx_arena_take(
-        &by_head, arena, dag->n_edges, sizeof *by_head, "edges by head"));
-    ETX_CHECK(etx_arena_take(
-        &dag->head, arena, dag->n_edges, sizeof *dag->head, "edge heads"));
-    ETX_CHECK(etx_arena_take(
-        &dag->tail, arena, dag->n_edges, sizeof *dag->tail, "edge tails"));
-    ETX_CHECK(etx_arena_take(
-        &dag->score, arena, dag->n_edges, sizeof *dag->score, "edge scores"));
-    sort_by_head(walk, by_head);
-    fill_edges(walk, by_head);
-done:
-    return status;
-}
-
-/* Untie the tangled components: their nodes get the groups of their paths. */
-static etx_status walk_tangled(struct walk *walk, struct etx_stream *stream)
-{
-    struct etx_arena *arena = stream->arena;
-    int32_t *start = NULL;
-    etx_status status;
-
-    ETX_CHECK(sort_outward(walk, arena));
-    ETX_CHECK(build_dag(walk, arena));
-    ETX_CHECK(etx_arena_take(
-        &start, arena, walk->dag.n_nodes, sizeof *start, "path starts"));
-    ETX_CHECK(etx_longest_paths(start, stream, &walk->dag,
-        WORK_PER_EDGE * ((int64_t)walk->dag.n_edges + walk->dag.n_nodes)));
-    for (int32_t i = 0; i < walk->dag.n_nodes; i++)
-        walk->group[walk->node[i]] = walk->node[start[i]];
-done:
-    return status;
-}
+/* Looks at every edge and hit to keep the search exact (README.md has what
+ * comes beyond that). */
+#define LOOKS 64
 
 etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
     const struct etx_graph *graph, const float *position,
@@ -233,27 +20,23 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
 {
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const int64_t n_nodes = graph->n_nodes;
-    struct walk walk = {.n_nodes = n_nodes, .group = group};
-    uint8_t *has_in = NULL;
-    uint8_t *has_out = NULL;
+    const float *here = NULL;
+    struct etx_outward_edges edges;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
-        &walk.tangled, arena, n_nodes, 1, "branching components"));
-    ETX_CHECK(etx_arena_take(&has_in, arena, n_nodes, 1, "edges in"));
-    ETX_CHECK(etx_arena_take(&has_out, arena, n_nodes, 1, "edges out"));
-    ETX_CHECK(etx_arena_take(
-        &walk.local, arena, n_nodes, sizeof *walk.local, "hits walked"));
-    ETX_CHECK(etx_arena_take(
-        &walk.node, arena, n_nodes, sizeof *walk.node, "hits walked"));
+    ETX_CHECK(etx_stage_bring(&here, context, position, 3 * graph->n_nodes,
+        "positions of hits"));
     ETX_CHECK(etx_outward_edges_choose(
-        &walk.edges, context, graph, position, options->cut));
-    ETX_CHECK(find_components(&walk, context));
-    find_tangled(&walk, has_in, has_out);
-    walk.dag.n_nodes = list_tangled(&walk);
-    if (walk.dag.n_nodes > 0)
-        ETX_CHECK(walk_tangled(&walk, context->stream));
+        &edges, context, graph, here, options->cut));
+    const struct etx_walkthrough_args args = {.n_nodes = graph->n_nodes,
+        .n_edges = edges.n,
+        .tail = edges.tail,
+        .head = edges.head,
+        .score = edges.score,
+        .key = edges.key,
+        .looks = LOOKS,
+        .group = group};
+    ETX_CHECK(context->ops->walkthrough(context->stream, &args));
 done:
     etx_arena_reset(arena, mark);
     return status;

@@ -24,7 +24,7 @@ static inline bool shim_asks(cudaError_t *error, const void *scratch,
     }
     if (*bytes < SHIM_CUB_SCRATCH)
         shim_abort("less scratch than was asked for");
-    *error = cudaStreamSynchronize(stream);
+    *error = shim_begin(SHIM_SORT, stream);
     return *error != cudaSuccess;
 }
 

@@ -1,0 +1,362 @@
+/* cuda/op/longest_paths.cu -- take the best path again and again, in rounds.
+ *
+ * The rounds of op/ref/longest_paths.c, a block for every component: what a
+ * round takes depends on no order. The nodes of a component lie in levels, none
+ * with an edge to another one of its level: best rests go from the last level
+ * in, best starts from the first level out, all nodes of a level at once. The
+ * levels of a component and its rounds are one after the other, hence a
+ * component takes the longer the deeper it is.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/op/longest_paths.cuh"
+
+#define NONE        (-1)
+#define ROUNDS      16 /* of a component before the host looks */
+#define WIDE_PASSES 4  /* as in op/ref/longest_paths.c */
+
+struct component {
+    int64_t looks_left;
+    int32_t first, n_nodes;
+    int32_t n_levels;
+    int32_t n_passes;
+    int32_t is_open; /* 1: it may have paths left */
+};
+
+/* What kernels work on; names as in op/ref/longest_paths.c. */
+struct search {
+    struct etx_cuda_dag dag;
+    struct component *component; /* [n_components] */
+    double *sum;                 /* [n_nodes] of the best rest */
+    int32_t *n_on_rest, *next;   /* [n_nodes] of the best rest */
+    int32_t *start, *ancestor;   /* [n_nodes] */
+    int32_t *missing;   /* [n_nodes] heads that have no level yet */
+    int32_t *order;     /* [n_nodes] of each component, level by level */
+    int32_t *level_end; /* [n_nodes] of each component, places in its order */
+
+    __device__ bool is_taken(int32_t node) const
+    {
+        return start[node] != NONE;
+    }
+
+    __device__ bool is_better(int32_t a, int32_t b) const
+    {
+        if (a == NONE || b == NONE)
+            return b == NONE && a != NONE;
+        if (sum[a] != sum[b])
+            return sum[a] > sum[b];
+        if (n_on_rest[a] != n_on_rest[b])
+            return n_on_rest[a] > n_on_rest[b];
+        return a < b;
+    }
+
+    __device__ int32_t n_edges_of(int32_t node) const
+    {
+        return dag.out_offset[node + 1] - dag.out_offset[node] +
+               dag.in_offset[node + 1] - dag.in_offset[node];
+    }
+};
+
+/* What a round is. */
+struct round_kind {
+    bool is_pass, is_narrow;
+};
+
+/* -------------------------------------------------------------- levels -- */
+
+__device__ static void begin(const struct search &search,
+    struct component *component, int32_t c, int64_t looks)
+{
+    const struct etx_cuda_dag &dag = search.dag;
+    const int32_t first = dag.first[c];
+    const int32_t end =
+        c + 1 < dag.n_components ? dag.first[c + 1] : dag.n_nodes;
+
+    component->first = first;
+    component->n_nodes = end - first;
+    component->n_levels = 0;
+    component->n_passes = 0;
+    component->is_open = 1;
+    component->looks_left =
+        looks * ((int64_t)dag.out_offset[end] - dag.out_offset[first] + end -
+                    first);
+}
+
+/* The node has its level: tails that wait for no other head are in the next
+ * one, in any order. */
+__device__ static void release_tails(const struct search &search,
+    int32_t *n_ordered, int32_t *order, int32_t node)
+{
+    const struct etx_cuda_dag &dag = search.dag;
+
+    for (int32_t e = dag.in_offset[node]; e < dag.in_offset[node + 1]; e++)
+        if (atomicAdd(&search.missing[dag.tail[e]], -1) == 1)
+            order[atomicAdd(n_ordered, 1)] = dag.tail[e];
+}
+
+/* The levels of all components, from nodes without edges out inward. */
+__global__ static void levels_kernel(struct search search, int64_t looks)
+{
+    __shared__ int32_t n_ordered;
+
+    for (int32_t c = (int32_t)blockIdx.x; c < search.dag.n_components;
+        c += (int32_t)gridDim.x) {
+        struct component *component = &search.component[c];
+
+        if (threadIdx.x == 0) {
+            begin(search, component, c, looks);
+            n_ordered = 0;
+        }
+        __syncthreads();
+        const int32_t first = component->first;
+        const int32_t n = component->n_nodes;
+        int32_t *order = search.order + first;
+
+        for (int32_t i = first + (int32_t)threadIdx.x; i < first + n;
+            i += (int32_t)blockDim.x) {
+            search.start[i] = NONE;
+            search.missing[i] =
+                search.dag.out_offset[i + 1] - search.dag.out_offset[i];
+            if (search.missing[i] == 0)
+                order[atomicAdd(&n_ordered, 1)] = i;
+        }
+        for (int32_t begin = 0, n_levels = 1;; n_levels++) {
+            __syncthreads();
+            const int32_t end = n_ordered;
+
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                search.level_end[first + n_levels - 1] = end;
+                component->n_levels = n_levels;
+            }
+            if (end == n)
+                break;
+            for (int32_t k = begin + (int32_t)threadIdx.x; k < end;
+                k += (int32_t)blockDim.x)
+                release_tails(search, &n_ordered, order, order[k]);
+            begin = end;
+        }
+        __syncthreads();
+    }
+}
+
+/* -------------------------------------------------------------- rounds -- */
+
+__device__ static void compute_rest(const struct search &search, int32_t node)
+{
+    const struct etx_cuda_dag &dag = search.dag;
+    double best = 0.0;
+    int32_t n = 1;
+    int32_t next = NONE;
+
+    for (int32_t e = dag.out_offset[node]; e < dag.out_offset[node + 1]; e++) {
+        const int32_t head = dag.head[e];
+
+        if (search.is_taken(head))
+            continue;
+        const double sum = (double)dag.score[e] + search.sum[head];
+        const int32_t n_nodes = search.n_on_rest[head] + 1;
+
+        if (sum > best || (sum == best && n_nodes > n)) {
+            best = sum;
+            n = n_nodes;
+            next = head;
+        }
+    }
+    search.sum[node] = best;
+    search.n_on_rest[node] = n;
+    search.next[node] = next;
+}
+
+__device__ static void find_ancestor(
+    const struct search &search, struct round_kind kind, int32_t node)
+{
+    const struct etx_cuda_dag &dag = search.dag;
+    bool may_start = true;
+    int32_t best = NONE;
+
+    for (int32_t e = dag.in_offset[node]; e < dag.in_offset[node + 1]; e++) {
+        const int32_t tail = dag.tail[e];
+
+        if (search.is_taken(tail))
+            continue;
+        may_start = !kind.is_narrow;
+        if ((!kind.is_pass || search.next[tail] == node) &&
+            search.is_better(search.ancestor[tail], best))
+            best = search.ancestor[tail];
+    }
+    if (may_start && search.is_better(node, best))
+        best = node;
+    search.ancestor[node] = best;
+}
+
+/* A thread walks the path. Paths of one round have no node in common, and where
+ * one starts no other one passes. */
+__device__ static void take_path(
+    const struct search &search, struct round_kind kind, int32_t first)
+{
+    int32_t last = first;
+
+    if (search.ancestor[first] != first || search.is_taken(first) ||
+        search.next[first] == NONE)
+        return;
+    while (!kind.is_pass && search.next[last] != NONE)
+        last = search.next[last];
+    if (kind.is_pass)
+        last = search.next[first];
+    if (search.ancestor[last] != first)
+        return;
+    for (int32_t node = first; node != NONE && search.ancestor[node] == first;
+        node = search.next[node])
+        search.start[node] = first;
+}
+
+/* Whether all threads of the block look at the same: how many nodes are left
+ * with an edge to another one, and how much was looked at. */
+struct shared_counts {
+    int32_t n_open;
+    unsigned long long n_looks;
+};
+
+/* Level by level, the last one first. */
+__device__ static void compute_rests(const struct search &search,
+    const struct component &component, struct shared_counts *counts)
+{
+    const int32_t *order = search.order + component.first;
+    const int32_t *level_end = search.level_end + component.first;
+    int32_t n_open = 0;
+    unsigned long long n_looks = 0;
+
+    for (int32_t l = 0; l < component.n_levels; l++) {
+        const int32_t begin = l == 0 ? 0 : level_end[l - 1];
+
+        for (int32_t k = begin + (int32_t)threadIdx.x; k < level_end[l];
+            k += (int32_t)blockDim.x) {
+            if (search.is_taken(order[k]))
+                continue;
+            compute_rest(search, order[k]);
+            n_open += search.next[order[k]] != NONE;
+            n_looks += 2 + (unsigned long long)search.n_edges_of(order[k]);
+        }
+        __syncthreads();
+    }
+    atomicAdd(&counts->n_open, n_open);
+    atomicAdd(&counts->n_looks, n_looks);
+    __syncthreads();
+}
+
+__device__ static void find_ancestors(const struct search &search,
+    const struct component &component, struct round_kind kind)
+{
+    const int32_t *order = search.order + component.first;
+    const int32_t *level_end = search.level_end + component.first;
+
+    for (int32_t l = component.n_levels - 1; l >= 0; l--) {
+        const int32_t begin = l == 0 ? 0 : level_end[l - 1];
+
+        for (int32_t k = begin + (int32_t)threadIdx.x; k < level_end[l];
+            k += (int32_t)blockDim.x)
+            if (!search.is_taken(order[k]))
+                find_ancestor(search, kind, order[k]);
+        __syncthreads();
+    }
+}
+
+/* The next paths of a component, or what is left when there are none. */
+__device__ static void take_paths(const struct search &search,
+    const struct component &component, struct round_kind kind, bool is_last)
+{
+    for (int32_t i = component.first + (int32_t)threadIdx.x;
+        i < component.first + component.n_nodes; i += (int32_t)blockDim.x) {
+        if (!is_last)
+            take_path(search, kind, i);
+        else if (!search.is_taken(i))
+            search.start[i] = i;
+    }
+}
+
+/* *is_left = 1 when a component has rounds left after these. */
+__global__ static void rounds_kernel(struct search search, int32_t *is_left)
+{
+    __shared__ struct component component;
+    __shared__ struct shared_counts counts;
+
+    for (int32_t c = (int32_t)blockIdx.x; c < search.dag.n_components;
+        c += (int32_t)gridDim.x) {
+        if (threadIdx.x == 0)
+            component = search.component[c];
+        __syncthreads();
+        for (int32_t r = 0; r < ROUNDS && component.is_open; r++) {
+            struct round_kind kind;
+
+            if (threadIdx.x == 0) {
+                counts = {};
+                component.n_passes += component.looks_left <= 0;
+            }
+            __syncthreads();
+            kind.is_pass = component.looks_left <= 0;
+            kind.is_narrow =
+                kind.is_pass && component.n_passes % WIDE_PASSES != 0;
+            compute_rests(search, component, &counts);
+            find_ancestors(search, component, kind);
+            take_paths(search, component, kind, counts.n_open == 0);
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                component.looks_left -= (int64_t)counts.n_looks;
+                component.is_open = counts.n_open > 0;
+            }
+            __syncthreads();
+        }
+        if (threadIdx.x == 0) {
+            search.component[c] = component;
+            if (component.is_open)
+                *is_left = 1;
+        }
+        __syncthreads();
+    }
+}
+
+/* ------------------------------------------------------------ the host -- */
+
+static etx_status take_room(
+    struct search *search, struct etx_cuda_scratch *scratch)
+{
+    const int64_t n = search->dag.n_nodes;
+    int32_t **arrays[] = {&search->n_on_rest, &search->next, &search->ancestor,
+        &search->missing, &search->order, &search->level_end};
+
+    for (int32_t **array : arrays)
+        ETX_TRY(scratch->take(array, n, "best rests of paths"));
+    ETX_TRY(scratch->take(&search->sum, n, "best rests of paths"));
+    return scratch->take(
+        &search->component, search->dag.n_components, "components");
+}
+
+etx_status etx_cuda_longest_paths(int32_t *start, struct etx_stream *stream,
+    const struct etx_cuda_dag *dag, int64_t looks)
+{
+    struct etx_cuda_scratch scratch(stream);
+    struct search search = {};
+    const int64_t n_blocks = dag->n_components < ETX_CUDA_MOST_BLOCKS
+                                 ? dag->n_components
+                                 : ETX_CUDA_MOST_BLOCKS;
+    int32_t *left_there = NULL;
+    int32_t is_left = dag->n_components > 0;
+
+    search.dag = *dag;
+    search.start = start;
+    ETX_TRY(take_room(&search, &scratch));
+    ETX_TRY(scratch.take(&left_there, 1, "whether paths are left"));
+    if (is_left)
+        ETX_TRY(etx_launch_blocks(
+            stream, n_blocks, levels_kernel, search, looks));
+    while (is_left) {
+        ETX_TRY(etx_check_cancelled(stream));
+        ETX_CUDA(cudaMemsetAsync(left_there, 0, sizeof *left_there,
+            etx_cuda_of(stream)->stream));
+        ETX_TRY(etx_launch_blocks(
+            stream, n_blocks, rounds_kernel, search, left_there));
+        ETX_TRY(etx_place_get(
+            stream->place, &is_left, left_there, 1, sizeof is_left));
+    }
+    return ETX_OK;
+}

@@ -1,0 +1,38 @@
+/* op/ref/distance_bins.c -- how far apart the points of pairs are.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "op/ref/ref.h"
+
+#include <string.h>
+
+static double squared_distance(const float *a, const float *b, int32_t n_dim)
+{
+    double sum = 0.0;
+
+    for (int32_t k = 0; k < n_dim; k++) {
+        const double d = (double)a[k] - (double)b[k];
+
+        sum += d * d;
+    }
+    return sum;
+}
+
+etx_status etx_ref_distance_bins(
+    struct etx_stream *stream, const struct etx_distance_bins_args *args)
+{
+    const double whole = (double)args->radius * (double)args->radius;
+    const int64_t n_dim = args->n_dim;
+    const int64_t last = (int64_t)args->n_bins - 1;
+
+    (void)stream;
+    memset(args->count, 0, (size_t)args->n_bins * sizeof *args->count);
+    for (int64_t e = 0; e < args->n_pairs; e++) {
+        const float *a = args->point + args->src[e] * n_dim;
+        const float *b = args->point + args->dst[e] * n_dim;
+        const double square = squared_distance(a, b, args->n_dim);
+        const double bin = (double)args->n_bins * (square / whole);
+
+        args->count[bin < (double)args->n_bins ? (int64_t)bin : last]++;
+    }
+    return ETX_OK;
+}

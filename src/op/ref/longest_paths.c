@@ -1,0 +1,240 @@
+/* op/ref/longest_paths.c -- take the best path again and again, in rounds.
+ *
+ * The best rest of a path from every node comes from dynamic programming
+ * against the edges. A path can be taken before better ones elsewhere if none
+ * of these can ever touch it: paths that touch it start at an ancestor of one
+ * of its nodes, hence of its last one, and are no better than the best rest of
+ * that ancestor. So in a round, which works out the best ancestor of every node
+ * along the edges, all paths go whose last node has their own start as its best
+ * ancestor; the best path of all is one of them.
+ *
+ * A pass looks for ancestors along best rests alone. These make trees: a node
+ * goes to the best start whose best rest it is on. The best path always starts
+ * at a node that no other one leads to, and in most passes paths start at such
+ * nodes alone: those from the middle of others are worth less.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "op/ref/longest_paths.h"
+
+#include "backend/backend.h"
+#include "base/check.h"
+
+#include <stdbool.h>
+
+#define NONE             (-1)
+#define LOOKS_PER_ASKING (1 << 16) /* whether the host cancels */
+#define WIDE_PASSES      4 /* one in so many starts paths at all nodes */
+
+/* The best path from a node outward. */
+struct rest {
+    double sum;      /* of the scores of its edges */
+    int32_t n_nodes; /* the node itself included */
+    int32_t next;    /* its second node, NONE at the end */
+};
+
+struct search {
+    struct etx_stream *stream;
+    const struct etx_dag *dag;
+    struct rest *rest; /* [n_nodes] */
+    int32_t *start;    /* [n_nodes] NONE while a node is not taken */
+    int32_t *ancestor; /* [n_nodes] the best one, maybe the node itself; NONE */
+    int32_t *left; /* [n_left] nodes of the component, not taken, ascending */
+    int32_t n_left;
+    bool is_pass;
+    bool is_narrow; /* paths start at nodes that none leads to */
+    int64_t n_passes;
+    int64_t looks_left; /* at this component, before passes begin */
+    int64_t n_looks;    /* since the host was asked */
+};
+
+static etx_status count_looks(struct search *search, int64_t n)
+{
+    search->looks_left -= n;
+    search->n_looks += n;
+    if (search->n_looks < LOOKS_PER_ASKING)
+        return ETX_OK;
+    search->n_looks = 0;
+    return etx_check_cancelled(search->stream);
+}
+
+static bool is_taken(const struct search *search, int32_t node)
+{
+    return search->start[node] != NONE;
+}
+
+/* The best rest from node over its neighbours that are not taken. Their node
+ * numbers ascend, so the first of equals is the smallest. */
+static void compute_rest(struct search *search, int32_t node)
+{
+    const struct etx_dag *dag = search->dag;
+    struct rest best = {.sum = 0.0, .n_nodes = 1, .next = NONE};
+
+    for (int32_t e = dag->out_offset[node]; e < dag->out_offset[node + 1];
+         e++) {
+        const int32_t head = dag->head[e];
+        const struct rest *after = &search->rest[head];
+        const double sum = (double)dag->score[e] + after->sum;
+
+        if (!is_taken(search, head) &&
+            (sum > best.sum ||
+                (sum == best.sum && after->n_nodes + 1 > best.n_nodes)))
+            best = (struct rest){sum, after->n_nodes + 1, head};
+    }
+    search->rest[node] = best;
+}
+
+/* Is the best path from a better than that from b? NONE has the worst. */
+static bool is_better(const struct search *search, int32_t a, int32_t b)
+{
+    if (a == NONE || b == NONE)
+        return b == NONE && a != NONE;
+    const struct rest *one = &search->rest[a];
+    const struct rest *two = &search->rest[b];
+
+    if (one->sum != two->sum)
+        return one->sum > two->sum;
+    if (one->n_nodes != two->n_nodes)
+        return one->n_nodes > two->n_nodes;
+    return a < b;
+}
+
+/* The best start among those that lead to the node, and the node itself if it
+ * may be one; those before it know theirs. */
+static void find_ancestor(struct search *search, int32_t node)
+{
+    const struct etx_dag *dag = search->dag;
+    bool may_start = true;
+    int32_t best = NONE;
+
+    for (int32_t e = dag->in_offset[node]; e < dag->in_offset[node + 1]; e++) {
+        const int32_t tail = dag->tail[e];
+
+        if (is_taken(search, tail))
+            continue;
+        may_start = !search->is_narrow;
+        if ((!search->is_pass || search->rest[tail].next == node) &&
+            is_better(search, search->ancestor[tail], best))
+            best = search->ancestor[tail];
+    }
+    if (may_start && is_better(search, node, best))
+        best = node;
+    search->ancestor[node] = best;
+}
+
+/* What the next round is. */
+static void begin_round(struct search *search)
+{
+    search->is_pass = search->looks_left <= 0;
+    search->n_passes += search->is_pass;
+    search->is_narrow =
+        search->is_pass && search->n_passes % WIDE_PASSES != 0;
+}
+
+/* *n_open: nodes that are left with an edge to another one. */
+static etx_status look(struct search *search, int32_t *n_open)
+{
+    const struct etx_dag *dag = search->dag;
+    etx_status status = ETX_OK;
+
+    begin_round(search);
+    *n_open = 0;
+    for (int32_t k = search->n_left - 1; k >= 0; k--) {
+        const int32_t node = search->left[k];
+
+        compute_rest(search, node);
+        *n_open += search->rest[node].next != NONE;
+        ETX_CHECK(count_looks(search,
+            1 + dag->out_offset[node + 1] - dag->out_offset[node]));
+    }
+    for (int32_t k = 0; k < search->n_left; k++) {
+        const int32_t node = search->left[k];
+
+        find_ancestor(search, node);
+        ETX_CHECK(count_looks(
+            search, 1 + dag->in_offset[node + 1] - dag->in_offset[node]));
+    }
+done:
+    return status;
+}
+
+/* Of the best path from first, what belongs to it: in a pass up to the first
+ * node with a better start; otherwise all or nothing, as its last node says.
+ * One node alone is not taken. */
+static void take_path(struct search *search, int32_t first)
+{
+    const struct rest *rest = search->rest;
+    int32_t last = first;
+
+    if (search->ancestor[first] != first || rest[first].next == NONE)
+        return;
+    while (!search->is_pass && rest[last].next != NONE)
+        last = rest[last].next;
+    if (search->is_pass)
+        last = rest[first].next;
+    if (search->ancestor[last] != first)
+        return;
+    for (int32_t node = first;
+         node != NONE && search->ancestor[node] == first;
+         node = rest[node].next)
+        search->start[node] = first;
+}
+
+static void take_paths(struct search *search)
+{
+    int32_t n = 0;
+
+    for (int32_t k = 0; k < search->n_left; k++)
+        take_path(search, search->left[k]);
+    for (int32_t k = 0; k < search->n_left; k++)
+        if (!is_taken(search, search->left[k]))
+            search->left[n++] = search->left[k];
+    search->n_left = n;
+}
+
+/* All paths of the nodes from first to end; a node on none is its own. */
+static etx_status search_component(
+    struct search *search, int32_t first, int32_t end, int64_t looks)
+{
+    const struct etx_dag *dag = search->dag;
+    int32_t n_open = 0;
+    etx_status status;
+
+    search->n_left = end - first;
+    search->n_passes = 0;
+    search->looks_left = looks * ((int64_t)dag->out_offset[end] -
+                                     dag->out_offset[first] + end - first);
+    for (int32_t k = 0; k < search->n_left; k++) {
+        search->left[k] = first + k;
+        search->start[first + k] = NONE;
+    }
+    ETX_CHECK(look(search, &n_open));
+    while (n_open > 0) {
+        take_paths(search);
+        ETX_CHECK(look(search, &n_open));
+    }
+    for (int32_t k = 0; k < search->n_left; k++)
+        search->start[search->left[k]] = search->left[k];
+done:
+    return status;
+}
+
+etx_status etx_longest_paths(int32_t *start, struct etx_stream *stream,
+    const struct etx_dag *dag, int64_t looks)
+{
+    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
+    struct search search = {.stream = stream, .dag = dag, .start = start};
+    etx_status status;
+
+    ETX_CHECK(etx_arena_take(&search.rest, stream->arena, dag->n_nodes,
+        sizeof *search.rest, "best rests of paths"));
+    ETX_CHECK(etx_arena_take(&search.ancestor, stream->arena, dag->n_nodes,
+        sizeof *search.ancestor, "best starts of paths"));
+    ETX_CHECK(etx_arena_take(&search.left, stream->arena, dag->n_nodes,
+        sizeof *search.left, "nodes of paths"));
+    for (int32_t c = 0; c < dag->n_components; c++)
+        ETX_CHECK(search_component(
+            &search, dag->first[c], dag->first[c + 1], looks));
+done:
+    etx_arena_reset(stream->arena, mark);
+    return status;
+}

@@ -1,0 +1,85 @@
+/* cuda_shim/test_cuda_shim_copies.c -- what goes between the host and a device
+ * for an event: hits in, labels out, and nothing that grows with edges.
+ *
+ * docs/cuda.md says what each of the copies and waits is.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/exatrkx.h>
+
+#include "shim.h"
+#include "support.h"
+
+/* An event of few hits has no sample of points for its radius. */
+static const struct {
+    const char *name;
+    int32_t has_sample;
+} events[] = {{"event000000000", 1}, {"event000000001", 0}};
+#define N_EVENTS ((int)(sizeof events / sizeof events[0]))
+
+#define FLOATS_IN   (5 + 3 + 6) /* of a hit: features, positions, features */
+#define LEAST_STEP  4           /* one hit of so many is in the sample */
+#define BINS        4096        /* of distances in the sample */
+#define N_COUNTS    9           /* waited for, beside that of the sample */
+#define N_STAGES    7           /* whose ends are waited for */
+
+static struct shim_counts counts_of_search(
+    etx_context *context, const etx_model *model, const etx_event *event)
+{
+    const struct shim_counts before = shim_count();
+    etx_tracks *tracks = NULL;
+
+    ck_assert_ok(etx_find_tracks(&tracks, context, model, event));
+    const struct shim_counts after = shim_count();
+
+    ck_assert_int_gt(etx_tracks_count(tracks), 0);
+    etx_tracks_free(tracks);
+    return (struct shim_counts){
+        .copies_in = after.copies_in - before.copies_in,
+        .bytes_in = after.bytes_in - before.bytes_in,
+        .copies_out = after.copies_out - before.copies_out,
+        .bytes_out = after.bytes_out - before.bytes_out,
+        .waits = after.waits - before.waits};
+}
+
+/* Once the parameters of the model are there: features for the embedding, the
+ * rows of the sample, positions and features for both networks go in; labels,
+ * the bins of the sample and counts come out. */
+START_TEST(test_cuda_shim_copies)
+{
+    etx_context_options options;
+    etx_context *context = NULL;
+    etx_model *model = NULL;
+    etx_event *event = NULL;
+
+    etx_test_open_example(&model, &event, events[_i].name);
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.device = ETX_DEVICE_CUDA;
+    ck_assert_ok(etx_context_create(&context, &options));
+    const int64_t n = etx_event_n_hits(event);
+    const int64_t has_sample = events[_i].has_sample;
+    const struct shim_counts first = counts_of_search(context, model, event);
+    const struct shim_counts again = counts_of_search(context, model, event);
+    const int64_t rows = again.bytes_in / 4 - FLOATS_IN * n;
+
+    ck_assert_int_eq(again.copies_in, 3 + has_sample);
+    ck_assert_int_gt(first.copies_in, again.copies_in);
+    ck_assert_int_ge(rows, has_sample * n / LEAST_STEP / 2);
+    ck_assert_int_le(rows, has_sample * n / LEAST_STEP * 2);
+    ck_assert_int_eq(again.copies_out, 1 + N_COUNTS + 2 * has_sample);
+    ck_assert_int_eq(again.bytes_out,
+        4 * n + 8 * (N_COUNTS + (1 + BINS) * has_sample));
+    ck_assert_int_eq(again.waits, again.copies_out + N_STAGES);
+    etx_context_free(context);
+    etx_event_free(event);
+    etx_model_free(model);
+}
+END_TEST
+
+Suite *etx_suite_cuda_shim_copies(void);
+Suite *etx_suite_cuda_shim_copies(void)
+{
+    Suite *suite = suite_create("cuda_shim_copies");
+
+    etx_test_add_loop(suite, "copies", test_cuda_shim_copies, N_EVENTS);
+    return suite;
+}
