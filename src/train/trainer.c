@@ -9,6 +9,7 @@
 #include "train/cache.h"
 #include "train/hash.h"
 
+#include <assert.h>
 #include <string.h>
 
 static struct etx_model_stage *find_stage(
@@ -411,6 +412,7 @@ etx_status etx_trainer_take_event(struct etx_trainer *trainer,
     etx_status status;
 
     ETX_CHECK(make_event(&made, trainer, event, n_hits));
+    assert(made != NULL);
     made->holder = rank;
     if (events->n == events->capacity) {
         const int64_t capacity = 2 * events->capacity + 16;

@@ -80,8 +80,9 @@ done:
 
 static etx_status score_part(float *score, struct etx_context *context,
     const struct etx_model *model, const struct etx_graph_part *part,
-    struct etx_network_input *input, const struct etx_halo *halo)
+    const struct etx_network_input *given, const struct etx_halo *halo)
 {
+    struct etx_network_input input = *given;
     const struct etx_place *place = context->stream->place;
     const int64_t n = part->graph->n_edges;
     const struct etx_graph *entered = NULL;
@@ -93,10 +94,10 @@ static etx_status score_part(float *score, struct etx_context *context,
     ETX_CHECK(etx_stage_enter(&entered, &copy, context, part->graph));
     graph = *entered;
     graph.halo = halo;
-    input->graph = &graph;
+    input.graph = &graph;
     ETX_CHECK(etx_arena_take(
         &there, context->stream->arena, n, sizeof *there, "edge scores"));
-    ETX_CHECK(run_network(there, context, model, part, input));
+    ETX_CHECK(run_network(there, context, model, part, &input));
     ETX_CHECK(etx_place_get(place, score, there, n, sizeof *score));
 done:
     etx_graph_free(copy);
