@@ -319,7 +319,7 @@ static void write_column(const struct etx_edge_features_args *args, int32_t k,
     float *out = args->out + first * width + k;
 
     for (int64_t t = 0; t < n; t++)
-        /* cppcheck-suppress uninitvar: the caller had it filled */
+        /* cppcheck-suppress uninitvar */
         out[t * width] = value[t];
 }
 
