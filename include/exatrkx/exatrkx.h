@@ -113,7 +113,9 @@ typedef struct etx_context_options {
     int64_t memory_limit; /* bytes of scratch, and of the edges of a graph at
                            * 32 bytes each; 0 = no limit (default). A context
                            * on a device has this much there, and as much on
-                           * the host for what runs there */
+                           * the host for what runs there. Beside it a context
+                           * on the CPU keeps four times the parameters of the
+                           * last 16 networks that it ran, until it is freed */
     void *stream;         /* the caller's CUDA stream, or NULL */
     /* Asked between stages, between operators and, on the CPU, often inside a
      * neighbour search, on the thread of the call and under the default floating-point

@@ -139,7 +139,8 @@ etx_status etx_network_create(struct etx_network **out, const char *arch,
     const json_t *options);
 void etx_network_free(struct etx_network *network);
 
-/* The values will not change any more: a device may keep them. NULL is fine. */
+/* The values will not change any more: a context may keep them. NULL is
+ * fine. */
 void etx_network_seal(struct etx_network *network);
 
 /* Is this feature on the network's list? */

@@ -8,7 +8,9 @@
 
 struct etx_device_copy;
 
-#define ETX_MOST_RESIDENT 8 /* networks: those of two models */
+/* Networks: those of five models. When more take turns, the oldest goes, and all
+ * of each is made again at every turn. */
+#define ETX_MOST_RESIDENT 16
 
 #define ETX_MOST_DERIVED  256 /* arrays from the parameters of a network */
 
@@ -39,8 +41,9 @@ struct etx_derived {
  * stamp (arch/arch.h), and what is derived from them. */
 struct etx_resident {
     uint64_t stamp; /* 0: unused */
-    float *value;   /* [n_values + etx_derived_room] at the stream's place, owned */
+    float *value;   /* [n_values + n_room] at the stream's place, owned */
     int64_t n_values;
+    int64_t n_room;  /* floats behind the values for what is derived */
     int64_t n_taken; /* floats behind the values */
     int32_t n_derived;
     struct etx_derived derived[ETX_MOST_DERIVED];
@@ -83,7 +86,7 @@ static inline struct etx_context *etx_host_of(struct etx_context *context)
 }
 
 /* derived.c: floats behind n_values parameters for what is derived. */
-int64_t etx_derived_room(int64_t n_values);
+int64_t etx_derived_room(const struct etx_stream *stream, int64_t n_values);
 /* What was derived from parameters in this way, or NULL. */
 float *etx_derived_find(
     const struct etx_stream *stream, const struct etx_derived_key *key);

@@ -7,20 +7,23 @@
 #include "backend/backend.h"
 
 #define ALIGNMENT 64 /* floats: the 256 bytes of an allocation */
-#define TIMES     3  /* first layers taken apart, and all in two more forms */
 
-int64_t etx_derived_room(int64_t n_values)
+/* First layers taken apart, and on the CPU all layers in two more forms; a device
+ * packs in memory of its own. */
+int64_t etx_derived_room(const struct etx_stream *stream, int64_t n_values)
 {
-    return TIMES * n_values + ETX_MOST_DERIVED * ALIGNMENT;
+    const int64_t times = stream->place == NULL ? 3 : 1;
+
+    return times * n_values + ETX_MOST_DERIVED * ALIGNMENT;
 }
 
 static int32_t lies_in(
     const struct etx_resident *resident, const float *address)
 {
-    const float *end =
-        resident->value + resident->n_values + resident->n_taken;
-
-    return resident->stamp != 0 && address >= resident->value && address < end;
+    if (resident->stamp == 0)
+        return 0;
+    return address >= resident->value &&
+           address < resident->value + resident->n_values + resident->n_taken;
 }
 
 /* The kept parameters that hold all that is needed, or NULL. */
@@ -68,8 +71,7 @@ float *etx_derived_open(
     if (resident == NULL || resident->n_derived == ETX_MOST_DERIVED)
         return NULL;
     float *const at = find_end(resident);
-    const int64_t n_all =
-        resident->n_values + etx_derived_room(resident->n_values);
+    const int64_t n_all = resident->n_values + resident->n_room;
 
     return key->n <= n_all - (at - resident->value) ? at : NULL;
 }

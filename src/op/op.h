@@ -135,7 +135,7 @@ struct etx_mlp_args {
 /* mlp_prepare: layers for many calls of mlp in place of forward's, the same up
  * to rounding: what a version of mlp would work out again at each call is done
  * here. Of forward only the layers and n_added are read. New arrays are taken
- * from the arena. */
+ * from the arena, or lie with parameters that the context keeps. */
 struct etx_mlp_prepare_args {
     const struct etx_mlp_args *forward;
     struct etx_layer *layer; /* [forward->n_layers], may be forward's own */

@@ -70,8 +70,9 @@ static etx_status take_resident(struct etx_resident **out,
     const struct etx_place *place = context->stream->place;
     struct etx_resident *resident =
         &context->resident[context->next_resident];
-    const int64_t n =
-        network->n_values + etx_derived_room(network->n_values);
+    const int64_t n_room =
+        etx_derived_room(context->stream, network->n_values);
+    const int64_t n = network->n_values + n_room;
     etx_status status;
 
     drop(context, resident);
@@ -86,6 +87,7 @@ static etx_status take_resident(struct etx_resident **out,
     if (status != ETX_OK)
         return status;
     etx_place_settle(place, resident->value);
+    resident->n_room = n_room;
     context->next_resident = (context->next_resident + 1) % ETX_MOST_RESIDENT;
     *out = resident;
     return ETX_OK;
@@ -103,7 +105,13 @@ static etx_status keep_network(float **out, struct etx_context *context,
             *out = context->resident[k].value;
             return ETX_OK;
         }
-    ETX_CHECK(take_resident(&resident, context, network));
+    status = take_resident(&resident, context, network);
+    if (status == ETX_ERR_MEMORY && context->stream->place == NULL) {
+        /* On the host the model's own will do, and nothing is kept. */
+        *out = network->value;
+        return ETX_OK;
+    }
+    ETX_CHECK(status);
     status = etx_place_put(context->stream->place, resident->value,
         network->value, network->n_values, sizeof *resident->value);
     if (status != ETX_OK) {

@@ -37,10 +37,11 @@ etx_status etx_stage_hold(struct etx_context *context, const float *values,
     int64_t n, const char *what);
 /* Forget what is held, features too. */
 void etx_stage_let_go(struct etx_context *context);
-/* The same for the parameters of a network; out borrows the rest. */
+/* The parameters of a network where the context computes; out borrows the rest.
+ * Those of a network that is sealed are copied once and stay, on the CPU too. */
 etx_status etx_stage_network(struct etx_network *out,
     struct etx_context *context, const struct etx_network *network);
-/* The same for a graph: *copy, to be freed, is NULL when graph itself will
+/* A graph where the context computes: *copy, to be freed, is NULL when graph itself will
  * do. And a graph that a stage has made to the host, in place of the other;
  * NULL on error. */
 etx_status etx_stage_enter(const struct etx_graph **out,
@@ -68,7 +69,7 @@ etx_status etx_stage_embed(float **out, struct etx_context *context,
 
 /* graph_construction/neighbours.c: pairs of points within a radius, or the
  * nearest when the radius is FLT_MAX. orientation ETX_ORIENT_; position
- * [n_points, 3] is read for ETX_ORIENT_OUTWARD only. */
+ * [n_points, 3] is read for ETX_ORIENT_OUTWARD, and by etx_stage_bound_radius. */
 struct etx_neighbours {
     int64_t n_points;
     int32_t n_dim;

@@ -1,7 +1,7 @@
 /* op/x86/mlp_block.h -- the layers of a perceptron over one block of rows.
  *
- * What mlp and mlp_backward share: weights packed once per call, rows of a
- * block gathered side by side, and one layer applied to them. Rows of scratch
+ * What mlp and mlp_backward share: packed weights, rows of a block
+ * gathered side by side, and one layer applied to them. Rows of scratch
  * are whole vectors (see etx_scratch_row); what lies beyond the width is
  * finite and means nothing. A layer norm that follows the linear directly
  * needs no mean: the packed weights are centred over the outputs, so the mean
@@ -49,8 +49,8 @@ int32_t ETX_ISA_NAME(scratch_row)(int32_t width);
 /* 1 when some layer normalises over the rows of the batch. */
 int32_t ETX_ISA_NAME(has_batch_norm)(const struct etx_mlp_args *args);
 
-/* Fill layer [args->n_layers] with packed copies taken from the arena; with
- * `backward` nonzero W is packed too. */
+/* Fill layer [args->n_layers] with packed copies, kept with parameters that are
+ * final, else from the arena; with `backward` nonzero W is packed too. */
 etx_status ETX_ISA_NAME(pack_layers)(struct etx_block_layer *layer,
     struct etx_stream *stream, const struct etx_mlp_args *args,
     int32_t backward);

@@ -18,8 +18,8 @@
 #include <math.h>
 #include <string.h>
 
-#define SAMPLE_POINTS 12500 /* about; never more than one of LEAST_STEP */
-#define LEAST_STEP    4
+#define SAMPLE_POINTS 12500 /* about */
+#define LEAST_STEP    4 /* of so many points about one at most */
 #define BINS          4096 /* of squared distance, up to the radius squared */
 
 struct sample {

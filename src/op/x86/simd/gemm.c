@@ -35,7 +35,9 @@ enum start {
 #define CACHE_LINE   16 /* floats */
 #define SECOND_LEVEL 2  /* of the cache, to __builtin_prefetch */
 
-/* Steps of the inner index for one line that is asked for. */
+/* Steps of the inner index for one line that is asked for. Where less than 48 rows
+ * are multiplied that leaves lines out: to wait for all of them would take longer
+ * than the product. */
 #define STEPS 2
 
 /* Floats of a matrix that does not stay in the second level by itself. */
@@ -227,7 +229,7 @@ INLINE void multiply_panel(const int n_vectors, const enum start from,
     struct tile t = *panel;
 
     if (t.next != NULL && n_rows >= full)
-        /* Rounded down: the few lines that are left come by themselves. */
+        /* Rounded down: the few that are left at the end come by themselves. */
         t.pace = bytes / (n_rows / full);
     for (; t.pace > 0 && n_rows >= full; n_rows -= full) {
         multiply_tile(full, n_vectors, from, 1, &t);
