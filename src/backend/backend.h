@@ -19,12 +19,11 @@ struct etx_device_copy;
 struct etx_derived_key {
     const float *from; /* the parameters, or what was derived from them */
     const float *with; /* others that it was made with, or NULL */
-    uint32_t form;     /* enum etx_derived_form, the rest of it beside */
+    uint32_t form;     /* enum etx_derived_form, and its version below 1 << 16 */
     int64_t n;         /* floats */
 };
 
-/* What tells arrays of the same parameters apart; forms of a backend may use
- * what lies above. */
+/* What tells arrays of the same parameters apart. */
 enum etx_derived_form {
     ETX_DERIVED_APART = 1 << 16, /* a first layer, by the parts in the low bits */
     ETX_DERIVED_FOLDED = 2 << 16,

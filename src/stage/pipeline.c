@@ -5,7 +5,6 @@
  * a graph that was never scored has all edges kept.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-
 #include "stage/stage.h"
 
 #include "base/check.h"
