@@ -10,11 +10,11 @@ static const char summary[] =
     "Train a stage of a model file on several ranks: started by mpirun or\n"
     "srun, or as threads of this process with --ranks.";
 
-#define MOST_OPTIONS 32
+#define MAX_OPTIONS 32
 
 /* The options so far; tables of one subject each are added to it. */
 struct table {
-    struct program_option option[MOST_OPTIONS];
+    struct program_option option[MAX_OPTIONS];
     size_t n;
 };
 

@@ -46,7 +46,7 @@ static int is_processor(const char *folder)
 void energy_open(struct energy *energy, const char *folder)
 {
     *energy = (struct energy){.joules = (double)NAN};
-    for (int k = 0; k < ENERGY_MOST; k++) {
+    for (int k = 0; k < ENERGY_MAX; k++) {
         struct energy_counter *counter = energy->counter + energy->n_counters;
 
         snprintf(counter->path, sizeof counter->path, "%s/intel-rapl:%d",

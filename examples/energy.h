@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define ENERGY_COUNTERS "/sys/class/powercap"
-#define ENERGY_MOST     16 /* processors of one machine */
+#define ENERGY_MAX     16 /* processors of one machine */
 
 /* One counter: it starts again from 0 beyond its range. */
 struct energy_counter {
@@ -18,7 +18,7 @@ struct energy_counter {
 /* The counters of the processors ("package-...") and what they counted. */
 struct energy {
     int32_t n_counters;
-    struct energy_counter counter[ENERGY_MOST];
+    struct energy_counter counter[ENERGY_MAX];
     double joules; /* nan where no counter can be read */
 };
 

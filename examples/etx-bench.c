@@ -279,16 +279,16 @@ static int bench(const struct options *o, const struct source *source,
     etx_context *context, const etx_model *model)
 {
     json_t *list = json_array();
-    const char *place = o->hits;
+    const char *cursor = o->hits;
     int result = 0;
 
     printf("stage\tn_hits\tn_edges\tthreads\tdevice\tmedian_s\tp10_s\tp90_s\t"
            "gflop\tgflop_per_s\tbytes\n");
-    while (result == 0 && *place != '\0') {
+    while (result == 0 && *cursor != '\0') {
         char *end = NULL;
-        const long long n_hits = strtoll(place, &end, 10);
+        const long long n_hits = strtoll(cursor, &end, 10);
 
-        if (end == place || n_hits < 1 || n_hits > 100000000 ||
+        if (end == cursor || n_hits < 1 || n_hits > 100000000 ||
             (*end != ',' && *end != '\0')) {
             result = program_usage("--hits %s: not numbers of hits", o->hits);
             break;
@@ -296,7 +296,7 @@ static int bench(const struct options *o, const struct source *source,
         result = bench_size(o, n_hits, source, context, model, list);
         if (result == 0)
             result = write_so_far(o, list);
-        place = *end == ',' ? end + 1 : end;
+        cursor = *end == ',' ? end + 1 : end;
     }
     json_decref(list);
     return result;

@@ -229,9 +229,9 @@ static void add_seeds(
         seed.is_pure = ids[hits[0]] != 0 && ids[hits[0]] == ids[hits[1]] &&
                        ids[hits[1]] == ids[hits[2]];
         if (seed.is_pure) {
-            float *place = best + find_particle(w->event, ids[hits[0]]);
+            float *value = best + find_particle(w->event, ids[hits[0]]);
 
-            *place = score[t] > *place ? score[t] : *place;
+            *value = score[t] > *value ? score[t] : *value;
         }
         seeds->seed =
             grow(seeds->seed, seeds->n, &seeds->capacity, sizeof seed);

@@ -52,21 +52,21 @@ static void look(double uv[2], const struct view *view, const float *position)
 
 static void scale_view(struct view *view, const struct display *d)
 {
-    double most[2] = {1.0, 1.0};
+    double max[2] = {1.0, 1.0};
 
     for (int64_t i = 0; i < d->n_hits; i++) {
         double uv[2];
 
         look(uv, view, d->position + 3 * i);
-        most[0] = fmax(most[0], fabs(uv[0]));
-        most[1] = fmax(most[1], fabs(uv[1]));
+        max[0] = fmax(max[0], fabs(uv[0]));
+        max[1] = fmax(max[1], fabs(uv[1]));
     }
     if (!view->is_rz)
-        most[0] = most[1] = fmax(most[0], most[1]);
-    view->u_step = nice_step(2.0 * most[0], 8);
-    view->v_step = nice_step(view->is_rz ? most[1] : 2.0 * most[1], 8);
-    view->u_high = 1.04 * most[0];
-    view->v_high = 1.04 * most[1];
+        max[0] = max[1] = fmax(max[0], max[1]);
+    view->u_step = nice_step(2.0 * max[0], 8);
+    view->v_step = nice_step(view->is_rz ? max[1] : 2.0 * max[1], 8);
+    view->u_high = 1.04 * max[0];
+    view->v_high = 1.04 * max[1];
     view->u_low = -view->u_high;
     view->v_low = view->is_rz ? 0.0 : -view->v_high;
 }

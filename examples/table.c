@@ -26,13 +26,13 @@ static int64_t read_line(
     struct table *table, char *line, int64_t *used, int64_t *capacity)
 {
     int64_t n_values = 0;
-    char *place = line;
+    char *cursor = line;
 
     for (;;) {
         char *end = NULL;
-        const double value = strtod(place, &end);
+        const double value = strtod(cursor, &end);
 
-        if (end == place)
+        if (end == cursor)
             return -1;
         if (*used == *capacity) {
             double *grown = NULL;
@@ -50,7 +50,7 @@ static int64_t read_line(
             return n_values;
         if (*end != ',')
             return -1;
-        place = end + 1;
+        cursor = end + 1;
     }
 }
 
@@ -152,23 +152,23 @@ static char *writing_path(const char *path)
 
 FILE *table_open(const char *path)
 {
-    char *place = writing_path(path);
-    FILE *file = fopen(place, "w");
+    char *cursor = writing_path(path);
+    FILE *file = fopen(cursor, "w");
 
     if (file == NULL)
         program_error("%s: %s", path, strerror(errno));
     /* A file that may not grow is an error like others, and no signal. */
     (void)signal(SIGXFSZ, SIG_IGN);
-    free(place);
+    free(cursor);
     return file;
 }
 
 /* Put what lies at place at path. 0, or the error. */
-static int move_into_place(const char *place, const char *path)
+static int move_into_place(const char *cursor, const char *path)
 {
     char *file = realpath(path, NULL);
     const int error =
-        rename(place, file != NULL ? file : path) == 0 ? 0 : errno;
+        rename(cursor, file != NULL ? file : path) == 0 ? 0 : errno;
 
     free(file);
     return error;
@@ -190,20 +190,20 @@ static int finish(FILE *file)
 
 int table_close(FILE *file, const char *path)
 {
-    char *place;
+    char *cursor;
     int is_beside;
     int error;
 
     if (file == NULL)
         return PROGRAM_FAILED;
-    place = writing_path(path);
-    is_beside = strcmp(place, path) != 0;
+    cursor = writing_path(path);
+    is_beside = strcmp(cursor, path) != 0;
     error = finish(file);
     if (error == 0 && is_beside)
-        error = move_into_place(place, path);
+        error = move_into_place(cursor, path);
     if (error != 0 && is_beside)
-        (void)unlink(place);
-    free(place);
+        (void)unlink(cursor);
+    free(cursor);
     return error == 0 ? 0
                       : program_error("%s: cannot be written: %s", path,
                             strerror(error));

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_READERS 64
+#define MAX_READERS 64
 
 const char *training_events_name(
     const struct training_events *events, int64_t k)
@@ -58,14 +58,14 @@ static void *read_some(void *argument)
 
 int training_events_read(struct training_events *events, int64_t n_threads)
 {
-    pthread_t thread[MOST_READERS];
+    pthread_t thread[MAX_READERS];
     int64_t n = 0;
 
     events->count = events->list[0]->count + events->list[1]->count;
     events->event =
         program_allocate(events->count, sizeof *events->event);
     pthread_mutex_init(&events->lock, NULL);
-    while (n < n_threads - 1 && n < MOST_READERS &&
+    while (n < n_threads - 1 && n < MAX_READERS &&
            pthread_create(&thread[n], NULL, read_some, events) == 0)
         n++;
     read_some(events);

@@ -9,11 +9,11 @@
 #include "cuda/op/operators.h"
 
 extern "C" {
-#include "base/memory.h"
+#include "base/heap.h"
 }
 
 /* cuBLASLt and the pool need at least this. */
-#define LEAST_MAJOR 8
+#define MIN_MAJOR 8
 
 static etx_status check_device(int index)
 {
@@ -27,11 +27,11 @@ static etx_status check_device(int index)
             n_devices);
     ETX_CUDA(cudaDeviceGetAttribute(
         &major, cudaDevAttrComputeCapabilityMajor, index));
-    if (major < LEAST_MAJOR)
+    if (major < MIN_MAJOR)
         return etx_fail(ETX_ERR_DEVICE,
             "device cuda: device %d has compute capability %d, but %d is "
             "needed",
-            index, major, LEAST_MAJOR);
+            index, major, MIN_MAJOR);
     return ETX_OK;
 }
 
@@ -74,7 +74,7 @@ static etx_status make_device(struct etx_cuda *cuda, void *stream)
     ETX_TRY(ask_sizes(cuda));
     ETX_TRY(make_stream(cuda, stream));
     ETX_TRY(make_pool(cuda));
-    etx_cuda_open_place(cuda);
+    etx_cuda_open_memory(cuda);
     for (int32_t half = 0; half < 2; half++)
         ETX_CUDA(cudaEventCreateWithFlags(
             &cuda->staged[half], cudaEventDisableTiming));
@@ -97,7 +97,7 @@ static etx_status make_host(struct etx_context *context)
     host->options.device = ETX_DEVICE_CPU;
     status = etx_backend_cpu_open(host);
     if (status != ETX_OK) {
-        etx_release(host);
+        etx_free(host);
         return status;
     }
     context->host = host;
@@ -121,9 +121,9 @@ static etx_status open(struct etx_context *context)
     const struct etx_cuda_current current(index);
     ETX_TRY(current.status);
     ETX_TRY(make_device(cuda, context->options.stream));
-    stream->place = &cuda->place;
+    stream->memory = &cuda->memory;
     ETX_TRY(etx_arena_create_at(
-        &stream->arena, context->options.memory_limit, stream->place));
+        &stream->arena, context->options.memory_limit, stream->memory));
     stream->cancel = context->options.cancel;
     stream->cancel_user = context->options.cancel_user;
     etx_op_cuda(&context->table);
@@ -142,7 +142,7 @@ static void free_device(struct etx_cuda *cuda)
     if (cuda->workspace != NULL)
         (void)cudaFreeAsync(cuda->workspace, cuda->stream);
     etx_cuda_packed_drop(cuda);
-    etx_cuda_close_place(cuda);
+    etx_cuda_close_memory(cuda);
     if (cuda->stream != NULL || cuda->pool != NULL)
         (void)cudaStreamSynchronize(cuda->stream);
     (void)cudaFreeHost(cuda->staging);
@@ -176,12 +176,12 @@ extern "C" void etx_backend_cuda_close(struct etx_context *context)
     if (cuda != NULL)
         free_device(cuda);
     if (cuda != NULL)
-        etx_release(cuda->packed);
-    etx_release(cuda);
+        etx_free(cuda->packed);
+    etx_free(cuda);
     stream->device = NULL;
-    stream->place = NULL;
+    stream->memory = NULL;
     if (context->host != NULL)
         etx_backend_cpu_close(context->host);
-    etx_release(context->host);
+    etx_free(context->host);
     context->host = NULL;
 }

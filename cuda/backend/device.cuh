@@ -17,8 +17,8 @@ extern "C" {
 
 #define ETX_CUDA_STAGING    ((size_t)4 << 20)  /* bytes of each half */
 #define ETX_CUDA_WORKSPACE  ((size_t)32 << 20) /* bytes for cuBLASLt */
-#define ETX_CUDA_MOST_LIVE  256                /* allocations at once */
-#define ETX_CUDA_MOST_PLANS 64
+#define ETX_CUDA_MAX_LIVE  256                /* allocations at once */
+#define ETX_CUDA_MAX_PLANS 64
 
 /* One matrix product: what tells it apart, and how cuBLASLt does it. */
 struct etx_cuda_plan {
@@ -31,9 +31,9 @@ struct etx_cuda_plan {
 };
 
 struct etx_cuda_live {
-    void *memory;
+    void *address;
     size_t bytes;
-    int32_t is_settled; /* etx_place.settle */
+    int32_t is_immutable; /* etx_memory.set_immutable */
 };
 
 struct etx_cuda_packed;
@@ -52,11 +52,11 @@ struct etx_cuda {
     int32_t next_half;
     size_t limit, in_use, peak; /* bytes taken from the pool; 0: no limit */
     int32_t n_live;
-    struct etx_cuda_live live[ETX_CUDA_MOST_LIVE];
+    struct etx_cuda_live live[ETX_CUDA_MAX_LIVE];
     int32_t next_plan;
-    struct etx_cuda_plan plan[ETX_CUDA_MOST_PLANS];
+    struct etx_cuda_plan plan[ETX_CUDA_MAX_PLANS];
     struct etx_cuda_packed *packed; /* cuda/backend/packed.h */
-    struct etx_place place;
+    struct etx_memory memory;
 };
 
 static inline struct etx_cuda *etx_cuda_of(const struct etx_stream *stream)
@@ -80,12 +80,12 @@ etx_status etx_cuda_check_blas(cublasStatus_t error, const char *what);
 #define ETX_CUDA(call) ETX_TRY(etx_cuda_check((call), #call))
 
 /* Whether this lies in memory that was settled. */
-int32_t etx_cuda_is_settled(const struct etx_cuda *cuda, const void *address);
+int32_t etx_cuda_is_immutable(const struct etx_cuda *cuda, const void *address);
 
-/* Fills place for the memory of the device. */
-void etx_cuda_open_place(struct etx_cuda *cuda);
+/* Fills cuda->memory with the functions of the device's memory. */
+void etx_cuda_open_memory(struct etx_cuda *cuda);
 /* Give back what is still taken. */
-void etx_cuda_close_place(struct etx_cuda *cuda);
+void etx_cuda_close_memory(struct etx_cuda *cuda);
 
 /* The device is current while this lives. */
 struct etx_cuda_current {
@@ -117,7 +117,7 @@ struct etx_cuda_scratch {
     template <typename T>
     etx_status take(T **out, int64_t count, const char *what)
     {
-        return etx_arena_take(out, arena, count, sizeof(T), what);
+        return etx_arena_alloc(out, arena, count, sizeof(T), what);
     }
 
 private:

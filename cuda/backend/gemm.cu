@@ -165,7 +165,7 @@ static etx_status find_plan(const struct etx_cuda_plan **out,
     asked.is_transposed = gemm->a_is_transposed + 2 * gemm->b_is_transposed;
     asked.is_half = gemm->is_half;
     asked.alignment = alignment_of(gemm);
-    for (int32_t p = 0; p < ETX_CUDA_MOST_PLANS; p++)
+    for (int32_t p = 0; p < ETX_CUDA_MAX_PLANS; p++)
         if (is_for(&cuda->plan[p], &asked)) {
             *out = &cuda->plan[p];
             return ETX_OK;
@@ -173,7 +173,7 @@ static etx_status find_plan(const struct etx_cuda_plan **out,
     ETX_TRY(choose(&asked, cuda, product));
     cuda->plan[cuda->next_plan] = asked;
     *out = &cuda->plan[cuda->next_plan];
-    cuda->next_plan = (cuda->next_plan + 1) % ETX_CUDA_MOST_PLANS;
+    cuda->next_plan = (cuda->next_plan + 1) % ETX_CUDA_MAX_PLANS;
     return ETX_OK;
 }
 

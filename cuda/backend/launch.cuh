@@ -11,7 +11,7 @@
 #include "cuda/backend/device.cuh"
 
 #define ETX_CUDA_BLOCK       256
-#define ETX_CUDA_MOST_BLOCKS ((int64_t)1 << 20)
+#define ETX_CUDA_MAX_BLOCKS ((int64_t)1 << 20)
 #define ETX_CUDA_WARP        32
 #define ETX_CUDA_ALL_LANES   0xFFFFFFFFu
 
@@ -70,7 +70,7 @@ etx_status etx_launch_threads(struct etx_stream *stream, int64_t n_threads,
 {
     const int64_t wanted = (n_threads + ETX_CUDA_BLOCK - 1) / ETX_CUDA_BLOCK;
     const int64_t n_blocks =
-        wanted < ETX_CUDA_MOST_BLOCKS ? wanted : ETX_CUDA_MOST_BLOCKS;
+        wanted < ETX_CUDA_MAX_BLOCKS ? wanted : ETX_CUDA_MAX_BLOCKS;
 
     if (n_threads <= 0)
         return ETX_OK;

@@ -1,4 +1,4 @@
-/* cuda/backend/memory.cu -- the memory of a device as a place.
+/* cuda/backend/memory.cu -- the memory space of a device.
  *
  * Memory comes from a pool of the context in stream order, so giving it back
  * waits for nothing. Copies go through a pinned buffer in two halves: the host
@@ -38,18 +38,18 @@ etx_cuda_current::~etx_cuda_current()
         (void)cudaSetDevice(before);
 }
 
-static struct etx_cuda *owner(const struct etx_place *place)
+static struct etx_cuda *owner(const struct etx_memory *memory)
 {
-    return static_cast<struct etx_cuda *>(place->device);
+    return static_cast<struct etx_cuda *>(memory->device);
 }
 
-static etx_status check_room(
+static etx_status check_limit(
     const struct etx_cuda *cuda, size_t bytes, const char *what)
 {
-    if (cuda->n_live == ETX_CUDA_MOST_LIVE)
+    if (cuda->n_live == ETX_CUDA_MAX_LIVE)
         return etx_fail(ETX_ERR_MEMORY,
-            "%s: %d pieces of device memory are taken already", what,
-            ETX_CUDA_MOST_LIVE);
+            "%s: %d blocks of device memory are allocated already", what,
+            ETX_CUDA_MAX_LIVE);
     if (cuda->limit > 0 &&
         (cuda->in_use > cuda->limit || bytes > cuda->limit - cuda->in_use))
         return etx_fail(ETX_ERR_MEMORY,
@@ -59,78 +59,79 @@ static etx_status check_room(
     return ETX_OK;
 }
 
-static etx_status take(void **out, const struct etx_place *place, size_t bytes,
-    const char *what)
+static etx_status device_alloc(void **out, const struct etx_memory *memory,
+    size_t bytes, const char *what)
 {
-    struct etx_cuda *cuda = owner(place);
+    struct etx_cuda *cuda = owner(memory);
     const struct etx_cuda_current current(cuda->index);
-    void *memory = NULL;
+    void *address = NULL;
 
     ETX_TRY(current.status);
-    ETX_TRY(check_room(cuda, bytes, what));
+    ETX_TRY(check_limit(cuda, bytes, what));
     ETX_TRY(etx_cuda_check(
-        cudaMallocFromPoolAsync(&memory, bytes, cuda->pool, cuda->stream),
+        cudaMallocFromPoolAsync(&address, bytes, cuda->pool, cuda->stream),
         what));
-    cuda->live[cuda->n_live].memory = memory;
+    cuda->live[cuda->n_live].address = address;
     cuda->live[cuda->n_live].bytes = bytes;
-    cuda->live[cuda->n_live].is_settled = 0;
+    cuda->live[cuda->n_live].is_immutable = 0;
     cuda->n_live++;
     cuda->in_use += bytes;
     if (cuda->in_use > cuda->peak)
         cuda->peak = cuda->in_use;
-    *out = memory;
+    *out = address;
     return ETX_OK;
 }
 
-/* The piece that begins there, or NULL. */
-static struct etx_cuda_live *find_live(struct etx_cuda *cuda, void *memory)
+/* The allocation that begins at address, or NULL. */
+static struct etx_cuda_live *find_live(struct etx_cuda *cuda, void *address)
 {
     for (int32_t i = 0; i < cuda->n_live; i++)
-        if (cuda->live[i].memory == memory)
+        if (cuda->live[i].address == address)
             return &cuda->live[i];
     return NULL;
 }
 
-static void give(const struct etx_place *place, void *memory)
+static void device_free(const struct etx_memory *memory, void *address)
 {
-    struct etx_cuda *cuda = owner(place);
+    struct etx_cuda *cuda = owner(memory);
     const struct etx_cuda_current current(cuda->index);
-    struct etx_cuda_live *live = find_live(cuda, memory);
-    const int32_t was_settled = live != NULL && live->is_settled;
+    struct etx_cuda_live *live = find_live(cuda, address);
+    const int32_t was_immutable = live != NULL && live->is_immutable;
 
     if (live != NULL) {
         cuda->in_use -= live->bytes;
         *live = cuda->live[--cuda->n_live];
     }
-    (void)cudaFreeAsync(memory, cuda->stream);
-    if (was_settled)
+    (void)cudaFreeAsync(address, cuda->stream);
+    if (was_immutable)
         etx_cuda_packed_drop(cuda);
 }
 
-static void settle(const struct etx_place *place, void *memory)
+static void device_set_immutable(
+    const struct etx_memory *memory, void *address)
 {
-    struct etx_cuda_live *live = find_live(owner(place), memory);
+    struct etx_cuda_live *live = find_live(owner(memory), address);
 
     if (live != NULL)
-        live->is_settled = 1;
+        live->is_immutable = 1;
 }
 
-int32_t etx_cuda_is_settled(const struct etx_cuda *cuda, const void *address)
+int32_t etx_cuda_is_immutable(const struct etx_cuda *cuda, const void *address)
 {
     const char *const at = static_cast<const char *>(address);
 
     for (int32_t i = 0; i < cuda->n_live; i++) {
         const struct etx_cuda_live *live = &cuda->live[i];
-        const char *const begin = static_cast<const char *>(live->memory);
+        const char *const begin = static_cast<const char *>(live->address);
 
-        if (live->is_settled && at >= begin && at < begin + live->bytes)
+        if (live->is_immutable && at >= begin && at < begin + live->bytes)
             return 1;
     }
     return 0;
 }
 
 /* The next half of the staging buffer, once its last copy is over. */
-static etx_status take_half(char **out, int32_t *half, struct etx_cuda *cuda)
+static etx_status next_staging_half(char **out, int32_t *half, struct etx_cuda *cuda)
 {
     *half = cuda->next_half;
     cuda->next_half = 1 - *half;
@@ -144,10 +145,10 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static etx_status put(
-    const struct etx_place *place, void *to, const void *from, size_t bytes)
+static etx_status host_to_device(
+    const struct etx_memory *memory, void *to, const void *from, size_t bytes)
 {
-    struct etx_cuda *cuda = owner(place);
+    struct etx_cuda *cuda = owner(memory);
     const struct etx_cuda_current current(cuda->index);
 
     ETX_TRY(current.status);
@@ -156,7 +157,7 @@ static etx_status put(
         char *staging = NULL;
         int32_t half = 0;
 
-        ETX_TRY(take_half(&staging, &half, cuda));
+        ETX_TRY(next_staging_half(&staging, &half, cuda));
         memcpy(staging, static_cast<const char *>(from) + done, n);
         ETX_CUDA(cudaMemcpyAsync(static_cast<char *>(to) + done, staging, n,
             cudaMemcpyHostToDevice, cuda->stream));
@@ -165,10 +166,10 @@ static etx_status put(
     return ETX_OK;
 }
 
-static etx_status get(
-    const struct etx_place *place, void *to, const void *from, size_t bytes)
+static etx_status device_to_host(
+    const struct etx_memory *memory, void *to, const void *from, size_t bytes)
 {
-    struct etx_cuda *cuda = owner(place);
+    struct etx_cuda *cuda = owner(memory);
     const struct etx_cuda_current current(cuda->index);
 
     ETX_TRY(current.status);
@@ -177,7 +178,7 @@ static etx_status get(
         char *staging = NULL;
         int32_t half = 0;
 
-        ETX_TRY(take_half(&staging, &half, cuda));
+        ETX_TRY(next_staging_half(&staging, &half, cuda));
         ETX_CUDA(cudaMemcpyAsync(staging,
             static_cast<const char *>(from) + done, n, cudaMemcpyDeviceToHost,
             cuda->stream));
@@ -187,9 +188,9 @@ static etx_status get(
     return ETX_OK;
 }
 
-static etx_status finish(const struct etx_place *place)
+static etx_status device_synchronize(const struct etx_memory *memory)
 {
-    struct etx_cuda *cuda = owner(place);
+    struct etx_cuda *cuda = owner(memory);
     const struct etx_cuda_current current(cuda->index);
 
     ETX_TRY(current.status);
@@ -197,31 +198,31 @@ static etx_status finish(const struct etx_place *place)
     return ETX_OK;
 }
 
-static int64_t peak(const struct etx_place *place)
+static int64_t device_peak(const struct etx_memory *memory)
 {
-    return (int64_t)owner(place)->peak;
+    return (int64_t)owner(memory)->peak;
 }
 
-static void reset_peak(const struct etx_place *place)
+static void device_reset_peak(const struct etx_memory *memory)
 {
-    owner(place)->peak = owner(place)->in_use;
+    owner(memory)->peak = owner(memory)->in_use;
 }
 
-void etx_cuda_open_place(struct etx_cuda *cuda)
+void etx_cuda_open_memory(struct etx_cuda *cuda)
 {
-    cuda->place.take = take;
-    cuda->place.give = give;
-    cuda->place.put = put;
-    cuda->place.get = get;
-    cuda->place.settle = settle;
-    cuda->place.finish = finish;
-    cuda->place.peak = peak;
-    cuda->place.reset_peak = reset_peak;
-    cuda->place.device = cuda;
+    cuda->memory.alloc = device_alloc;
+    cuda->memory.free = device_free;
+    cuda->memory.to_device = host_to_device;
+    cuda->memory.to_host = device_to_host;
+    cuda->memory.set_immutable = device_set_immutable;
+    cuda->memory.synchronize = device_synchronize;
+    cuda->memory.peak = device_peak;
+    cuda->memory.reset_peak = device_reset_peak;
+    cuda->memory.device = cuda;
 }
 
-void etx_cuda_close_place(struct etx_cuda *cuda)
+void etx_cuda_close_memory(struct etx_cuda *cuda)
 {
     while (cuda->n_live > 0)
-        give(&cuda->place, cuda->live[cuda->n_live - 1].memory);
+        device_free(&cuda->memory, cuda->live[cuda->n_live - 1].address);
 }

@@ -53,7 +53,7 @@ static bool may_stay(
 {
     for (int32_t l = 0; l < key->n_layers; l++)
         if (key->layer[l].n_in > 0 &&
-            !etx_cuda_is_settled(cuda, key->layer[l].weight))
+            !etx_cuda_is_immutable(cuda, key->layer[l].weight))
             return false;
     return true;
 }
@@ -65,8 +65,8 @@ static bool add_slab(struct etx_cuda *cuda, size_t bytes)
     const size_t wanted = bytes > ETX_CUDA_SLAB ? bytes : ETX_CUDA_SLAB;
     void *memory = NULL;
 
-    if (packed->n_slabs == ETX_CUDA_MOST_SLABS ||
-        cuda->place.take(&memory, &cuda->place, wanted, "packed weights") !=
+    if (packed->n_slabs == ETX_CUDA_MAX_SLABS ||
+        cuda->memory.alloc(&memory, &cuda->memory, wanted, "packed weights") !=
             ETX_OK)
         return false;
     packed->slab[packed->n_slabs++] = {
@@ -81,7 +81,7 @@ void *etx_cuda_packed_open(struct etx_cuda *cuda,
     const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     const int32_t last = packed->n_slabs - 1;
 
-    if (packed->n == ETX_CUDA_MOST_PACKED || !may_stay(cuda, key))
+    if (packed->n == ETX_CUDA_MAX_PACKED || !may_stay(cuda, key))
         return NULL;
     if ((last < 0 ||
             packed->slab[last].bytes - packed->slab[last].taken < rounded) &&
@@ -108,7 +108,7 @@ void etx_cuda_packed_drop(struct etx_cuda *cuda)
     if (packed == NULL)
         return;
     for (int32_t s = 0; s < packed->n_slabs; s++)
-        cuda->place.give(&cuda->place, packed->slab[s].memory);
+        cuda->memory.free(&cuda->memory, packed->slab[s].memory);
     packed->n_slabs = 0;
     packed->n = 0;
 }

@@ -1,6 +1,6 @@
 /* cuda/backend/packed.h -- weights in the form that a kernel reads, kept.
  *
- * Of weights that stay as they are (etx_place.settle) the packed form is made
+ * Of weights that stay as they are (etx_memory.settle) the packed form is made
  * once and kept until one of the networks that the context keeps goes: then all
  * of them are made anew when they are asked for.
  *
@@ -10,8 +10,8 @@
 
 #include "cuda/backend/device.cuh"
 
-#define ETX_CUDA_MOST_PACKED 256
-#define ETX_CUDA_MOST_SLABS  16
+#define ETX_CUDA_MAX_PACKED 256
+#define ETX_CUDA_MAX_SLABS  16
 #define ETX_CUDA_SLAB        ((size_t)1 << 20) /* bytes */
 
 /* Layers whose weights are packed together, and in which form. */
@@ -35,12 +35,12 @@ struct etx_cuda_packed {
     struct {
         struct etx_cuda_packed_key key;
         void *memory; /* in a slab */
-    } entry[ETX_CUDA_MOST_PACKED];
+    } entry[ETX_CUDA_MAX_PACKED];
     int32_t n_slabs;
     struct {
         char *memory; /* from the place, owned */
         size_t bytes, taken;
-    } slab[ETX_CUDA_MOST_SLABS];
+    } slab[ETX_CUDA_MAX_SLABS];
 };
 
 /* The key of these layers. */

@@ -78,26 +78,26 @@ etx_status etx_cuda_take(
 
 /* The smallest place does not depend on the order of arrival. */
 __global__ static void find_kernel(
-    unsigned long long *place, struct etx_find_not_finite_args args)
+    unsigned long long *index, struct etx_find_not_finite_args args)
 {
     for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
         if (!isfinite(args.x[i]))
-            atomicMin(place, (unsigned long long)i);
+            atomicMin(index, (unsigned long long)i);
 }
 
 etx_status etx_cuda_find_not_finite(
     struct etx_stream *stream, const struct etx_find_not_finite_args *args)
 {
     struct etx_cuda_scratch scratch(stream);
-    unsigned long long *place = NULL;
+    unsigned long long *index = NULL;
 
-    ETX_TRY(scratch.take(&place, 1, "place of a number"));
+    ETX_TRY(scratch.take(&index, 1, "place of a number"));
     ETX_CUDA(cudaMemsetAsync(
-        place, 0xFF, sizeof *place, etx_cuda_of(stream)->stream));
-    ETX_TRY(etx_launch(stream, args->n, find_kernel, place, *args));
+        index, 0xFF, sizeof *index, etx_cuda_of(stream)->stream));
+    ETX_TRY(etx_launch(stream, args->n, find_kernel, index, *args));
     /* All bits set is -1: none. */
-    return etx_place_get(
-        stream->place, args->place, place, 1, sizeof *args->place);
+    return etx_memory_to_host(
+        stream->memory, args->index, index, 1, sizeof *args->index);
 }
 
 __global__ static void scale_kernel(struct etx_scale_args args)
@@ -130,7 +130,7 @@ etx_status etx_cuda_sum_squares(
 
     ETX_TRY(scratch.take(&sum, 1, "sum of squares"));
     ETX_TRY(etx_column_sums(stream, sum, args->n, 1, term));
-    return etx_place_get(stream->place, args->sum, sum, 1, sizeof *sum);
+    return etx_memory_to_host(stream->memory, args->sum, sum, 1, sizeof *sum);
 }
 
 __global__ static void narrow_kernel(struct etx_narrow_args args)

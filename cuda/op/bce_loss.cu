@@ -97,7 +97,7 @@ etx_status etx_cuda_bce_loss(
     if (args->loss_sum == NULL && args->weight_sum == NULL)
         return ETX_OK;
     ETX_TRY(etx_column_sums(stream, sum, args->n, 2, bce_term{*args}));
-    ETX_TRY(etx_place_get(stream->place, total, sum, 2, sizeof *total));
+    ETX_TRY(etx_memory_to_host(stream->memory, total, sum, 2, sizeof *total));
     if (args->loss_sum != NULL)
         *args->loss_sum = total[0];
     if (args->weight_sum != NULL)

@@ -181,11 +181,11 @@ __global__ static void open_kernel(uint8_t *flag, struct best_first work,
                   (work.args.score[list[k]] > cut) == (is_above != 0);
 }
 
-__global__ static void pick_kernel(int32_t *out, const int32_t *place,
+__global__ static void pick_kernel(int32_t *out, const int32_t *index,
     int64_t n, struct edge_list list)
 {
     for (int64_t k = etx_first_item(); k < n; k += etx_item_step())
-        out[k] = list[place[k]];
+        out[k] = list[index[k]];
 }
 
 /* A thread walks a chain from its first hit. */
@@ -363,7 +363,7 @@ struct room {
     unsigned long long *best_out, *best_in; /* [n_nodes] */
     unsigned *claim;                        /* [n_nodes] */
     uint64_t *key, *sorted;                 /* [n_edges] */
-    int32_t *list, *place;                  /* [n_edges] */
+    int32_t *list, *index;                  /* [n_edges] */
     int32_t *strong, *weak, *smooth;        /* [n_edges] */
     uint8_t *flag, *state;                  /* [n_edges] */
 };
@@ -376,7 +376,7 @@ static etx_status take_room(struct room *room, struct best_first *work,
     int32_t **nodes[] = {&work->chains.next, &work->chains.previous,
         &work->far_end, &work->length};
     int32_t **edges[] = {
-        &room->list, &room->place, &room->strong, &room->weak, &room->smooth};
+        &room->list, &room->index, &room->strong, &room->weak, &room->smooth};
 
     for (int32_t **array : nodes)
         ETX_TRY(scratch->take(array, n_nodes, "chains of hits"));
@@ -398,9 +398,9 @@ static etx_status pick(struct etx_stream *stream, struct edge_list *out,
     const struct edge_list all = {NULL, list.n};
     int64_t n = 0;
 
-    ETX_TRY(etx_cuda_compact(stream, room->place, &n, room->flag, list.n));
+    ETX_TRY(etx_cuda_compact(stream, room->index, &n, room->flag, list.n));
     ETX_TRY(etx_launch(stream, n, pick_kernel, room->list,
-        (const int32_t *)room->place, n, list));
+        (const int32_t *)room->index, n, list));
     ETX_TRY(etx_launch(
         stream, n, pick_kernel, into, (const int32_t *)room->list, n, all));
     *out = {into, n};

@@ -42,6 +42,6 @@ etx_status etx_cuda_distance_bins(
         etx_cuda_of(stream)->stream));
     ETX_TRY(etx_launch(
         stream, args->n_pairs, distance_bins_kernel, count, *args));
-    return etx_place_get(stream->place, args->count, count, args->n_bins,
+    return etx_memory_to_host(stream->memory, args->count, count, args->n_bins,
         sizeof *args->count);
 }

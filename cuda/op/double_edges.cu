@@ -34,7 +34,7 @@ __global__ static void place_kernel(const uint64_t *key, const int32_t *edge,
         t += etx_item_step()) {
         args.both_dst[t] = (int32_t)(key[t] >> bits);
         args.both_src[t] = (int32_t)(key[t] & low);
-        args.place[edge[t]] = (int32_t)t;
+        args.slot[edge[t]] = (int32_t)t;
     }
 }
 

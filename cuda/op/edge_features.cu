@@ -10,9 +10,9 @@
 
 #include <float.h>
 
-#define LEAST_DR   1e-6  /* mm */
-#define MOST_SLOPE 100.0 /* half turns per mm */
-#define MOST_LOGIT 16.0
+#define MIN_DR   1e-6  /* mm */
+#define MAX_SLOPE 100.0 /* half turns per mm */
+#define MAX_LOGIT 16.0
 #define PI         3.14159265358979323846
 
 /* The lists of the operator, which are on the host. */
@@ -25,7 +25,7 @@ struct feature_list {
 struct edge {
     double r_src, r_dst, z_src, z_dst;
     double dx, dy, dz;
-    double dr, safe_dr; /* the second at least LEAST_DR away from 0 */
+    double dr, safe_dr; /* the second at least MIN_DR away from 0 */
     double dphi;
     double score, votes;
     const float *src, *dst; /* [3] positions */
@@ -41,9 +41,9 @@ __device__ static double radius(const float *position)
 
 __device__ static double away_from_zero(double dr)
 {
-    if (fabs(dr) >= LEAST_DR)
+    if (fabs(dr) >= MIN_DR)
         return dr;
-    return dr < 0.0 ? -LEAST_DR : LEAST_DR;
+    return dr < 0.0 ? -MIN_DR : MIN_DR;
 }
 
 __device__ static double clamp(double value, double bound)
@@ -87,22 +87,22 @@ __device__ static struct edge edge_at(
 
 __device__ static double pseudorapidity(double r, double z)
 {
-    return asinh(z / fmax(r, LEAST_DR));
+    return asinh(z / fmax(r, MIN_DR));
 }
 
 __device__ static double phi_slope(const struct edge &edge)
 {
     if (edge.dr == 0.0)
         return 0.0;
-    return clamp(edge.dphi / PI / edge.dr, MOST_SLOPE);
+    return clamp(edge.dphi / PI / edge.dr, MAX_SLOPE);
 }
 
 __device__ static double logit(double score)
 {
-    const double least = 1.0 / (1.0 + exp(MOST_LOGIT));
-    const double p = fmin(fmax(score, least), 1.0 - least);
+    const double min = 1.0 / (1.0 + exp(MAX_LOGIT));
+    const double p = fmin(fmax(score, min), 1.0 - min);
 
-    return clamp(log(p) - log1p(-p), MOST_LOGIT);
+    return clamp(log(p) - log1p(-p), MAX_LOGIT);
 }
 
 __device__ static double feature_of(const struct edge &edge, int32_t feature)

@@ -26,19 +26,19 @@ __device__ static inline uint32_t etx_ordered(float x)
 
 /* Memory that the caller of an operator gets; released unless handed over. */
 template <typename T> struct etx_cuda_owned {
-    explicit etx_cuda_owned(const struct etx_place *of) : data(NULL), place(of)
+    explicit etx_cuda_owned(const struct etx_memory *of) : data(NULL), memory(of)
     {
     }
     ~etx_cuda_owned()
     {
-        etx_place_release(place, data);
+        etx_memory_free(memory, data);
     }
     etx_cuda_owned(const etx_cuda_owned &) = delete;
     etx_cuda_owned &operator=(const etx_cuda_owned &) = delete;
 
     etx_status take(int64_t count, const char *what)
     {
-        return etx_place_alloc(&data, place, count, sizeof(T), what);
+        return etx_memory_alloc(&data, memory, count, sizeof(T), what);
     }
     T *hand_over()
     {
@@ -50,7 +50,7 @@ template <typename T> struct etx_cuda_owned {
     T *data;
 
 private:
-    const struct etx_place *place;
+    const struct etx_memory *memory;
 };
 
 #endif

@@ -42,7 +42,7 @@ static etx_status keep_best(struct etx_stream *stream,
     const struct etx_edge_select_args *args, int64_t n)
 {
     struct etx_cuda_scratch scratch(stream);
-    const int64_t most = args->max_selected;
+    const int64_t max = args->max_selected;
     uint64_t *key = NULL;
     uint64_t *sorted = NULL;
     int32_t *best = NULL;
@@ -54,12 +54,12 @@ static etx_status keep_best(struct etx_stream *stream,
         (const int32_t *)args->selected, n));
     ETX_TRY(etx_cuda_sort_pairs(
         stream, sorted, key, best, args->selected, n, 32));
-    ETX_TRY(etx_launch(stream, most, edge_keys_kernel, key,
-        (const int32_t *)best, most));
+    ETX_TRY(etx_launch(stream, max, edge_keys_kernel, key,
+        (const int32_t *)best, max));
     ETX_TRY(
-        etx_cuda_sort(stream, sorted, key, most, etx_bits_of(args->n_edges)));
-    return etx_launch(stream, most, edges_kernel, args->selected,
-        (const uint64_t *)sorted, most);
+        etx_cuda_sort(stream, sorted, key, max, etx_bits_of(args->n_edges)));
+    return etx_launch(stream, max, edges_kernel, args->selected,
+        (const uint64_t *)sorted, max);
 }
 
 etx_status etx_cuda_edge_select(

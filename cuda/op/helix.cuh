@@ -16,7 +16,7 @@ struct etx_helix {
     double cot_theta; /* dz / d(arc in the transverse plane) */
 };
 
-#define LEAST_ARC   1e-6   /* mm */
+#define MIN_ARC   1e-6   /* mm */
 #define MILLIMETRES 1000.0 /* in a metre */
 
 __device__ static double square(const float *hit)
@@ -29,9 +29,9 @@ __device__ static double square(const float *hit)
 
 __device__ static double arc_away_from_zero(double arc)
 {
-    if (fabs(arc) >= LEAST_ARC)
+    if (fabs(arc) >= MIN_ARC)
         return arc;
-    return arc < 0.0 ? -LEAST_ARC : LEAST_ARC;
+    return arc < 0.0 ? -MIN_ARC : MIN_ARC;
 }
 
 /* The direction of t; without one, that of the outer hit b. */

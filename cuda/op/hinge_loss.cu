@@ -157,7 +157,7 @@ etx_status etx_cuda_hinge_loss(
         ETX_TRY(add_gradient(stream, args));
     ETX_TRY(
         etx_column_sums(stream, sum, args->n_pairs, 2, hinge_term{*args}));
-    ETX_TRY(etx_place_get(stream->place, total, sum, 2, sizeof *total));
+    ETX_TRY(etx_memory_to_host(stream->memory, total, sum, 2, sizeof *total));
     *args->positive_sum = total[0];
     *args->negative_sum = total[1];
     return ETX_OK;

@@ -47,13 +47,13 @@ __global__ static void fill_out_kernel(int32_t *out_edge,
     for (int64_t a = etx_first_item(); a < args.n_doublets;
         a += etx_item_step()) {
         const int64_t node = args.dst[a];
-        const int64_t place = a - args.in_offset[node];
+        const int64_t offset = a - args.in_offset[node];
         const int64_t first = args.out_offset[node];
 
         for (int64_t t = out_offset[a]; t < out_offset[a + 1]; t++) {
             const int32_t b = args.out_doublet[first + t - out_offset[a]];
 
-            out_edge[t] = (int32_t)(in_offset[b] + place);
+            out_edge[t] = (int32_t)(in_offset[b] + offset);
         }
     }
 }
@@ -73,18 +73,18 @@ static etx_status make_offsets(struct etx_stream *stream, int64_t *in_offset,
     ETX_TRY(etx_launch(stream, n, count_kernel, n_in, n_out, *args));
     ETX_TRY(etx_cuda_sums_before(stream, in_offset, n_in, n));
     ETX_TRY(etx_cuda_sums_before(stream, out_offset, n_out, n));
-    return etx_place_get(stream->place, n_edges, in_offset + args->n_doublets,
+    return etx_memory_to_host(stream->memory, n_edges, in_offset + args->n_doublets,
         1, sizeof *n_edges);
 }
 
 etx_status etx_cuda_line_graph(
     struct etx_stream *stream, const struct etx_line_graph_args *args)
 {
-    etx_cuda_owned<int64_t> in_offset(stream->place);
-    etx_cuda_owned<int64_t> out_offset(stream->place);
-    etx_cuda_owned<int32_t> src(stream->place);
-    etx_cuda_owned<int32_t> dst(stream->place);
-    etx_cuda_owned<int32_t> out_edge(stream->place);
+    etx_cuda_owned<int64_t> in_offset(stream->memory);
+    etx_cuda_owned<int64_t> out_offset(stream->memory);
+    etx_cuda_owned<int32_t> src(stream->memory);
+    etx_cuda_owned<int32_t> dst(stream->memory);
+    etx_cuda_owned<int32_t> out_edge(stream->memory);
     const int64_t n = args->n_doublets;
     int64_t n_edges = 0;
 

@@ -336,9 +336,9 @@ etx_status etx_cuda_longest_paths(int32_t *start, struct etx_stream *stream,
 {
     struct etx_cuda_scratch scratch(stream);
     struct search search = {};
-    const int64_t n_blocks = dag->n_components < ETX_CUDA_MOST_BLOCKS
+    const int64_t n_blocks = dag->n_components < ETX_CUDA_MAX_BLOCKS
                                  ? dag->n_components
-                                 : ETX_CUDA_MOST_BLOCKS;
+                                 : ETX_CUDA_MAX_BLOCKS;
     int32_t *left_there = NULL;
     int32_t is_left = dag->n_components > 0;
 
@@ -355,8 +355,8 @@ etx_status etx_cuda_longest_paths(int32_t *start, struct etx_stream *stream,
             etx_cuda_of(stream)->stream));
         ETX_TRY(etx_launch_blocks(
             stream, n_blocks, rounds_kernel, search, left_there));
-        ETX_TRY(etx_place_get(
-            stream->place, &is_left, left_there, 1, sizeof is_left));
+        ETX_TRY(etx_memory_to_host(
+            stream->memory, &is_left, left_there, 1, sizeof is_left));
     }
     return ETX_OK;
 }

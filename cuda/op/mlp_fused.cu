@@ -24,7 +24,7 @@
 #define TILE_WORDS    64 /* of a weight tile: two a lane */
 #define WARPS         (ETX_CUDA_BLOCK / ETX_CUDA_WARP)
 #define PITCH_PADDING 8 /* float16s that put rows into different banks */
-#define MOST_WIDTH    128
+#define MAX_WIDTH    128
 #define VECTOR        8 /* float16s in 16 bytes */
 
 /* A layer as the kernel sees it. */
@@ -59,7 +59,7 @@ struct fused {
 };
 
 /* Where in a tile a lane's values are. */
-struct place {
+struct tile_position {
     int64_t row[2]; /* of the matrix: lane / 4 and 8 below */
     int32_t column; /* 2 (lane % 4) */
 };
@@ -154,7 +154,7 @@ __device__ static void gather(
 /* sum = bias, in every row. */
 template <int TILES>
 __device__ static void start(float (&sum)[TILES][4],
-    const struct fused_layer &layer, const struct place &at)
+    const struct fused_layer &layer, const struct tile_position &at)
 {
     ETX_UNROLL
     for (int j = 0; j < TILES; j++) {
@@ -189,7 +189,7 @@ __device__ static float2 read_pair(
 /* sum += the rows of the matrix in the place of this lane. */
 template <int TILES>
 __device__ static void add_rows(float (&sum)[TILES][4],
-    const struct fused_rows &added, const struct place &at)
+    const struct fused_rows &added, const struct tile_position &at)
 {
     const int32_t width = added.rows.width;
 
@@ -286,7 +286,7 @@ __device__ static float row_sum(float value)
 /* Layer norm of one of the two rows that a lane has part of. */
 template <int TILES>
 __device__ static void normalise_row(float (&sum)[TILES][4], int half,
-    const struct fused_layer &layer, const struct place &at)
+    const struct fused_layer &layer, const struct tile_position &at)
 {
     float total = 0.0f;
     float squares = 0.0f;
@@ -329,7 +329,7 @@ __device__ static void normalise_row(float (&sum)[TILES][4], int half,
 
 template <int TILES>
 __device__ static void normalise(float (&sum)[TILES][4],
-    const struct fused_layer &layer, const struct place &at)
+    const struct fused_layer &layer, const struct tile_position &at)
 {
     if (layer.norm != ETX_NORM_LAYER)
         return;
@@ -366,7 +366,7 @@ __device__ static void activate(
  * in a loop so that the code of each is there once. */
 template <int TILES>
 __device__ static void finish(float (&sum)[TILES][4],
-    const struct fused_layer &layer, const struct place &at)
+    const struct fused_layer &layer, const struct tile_position &at)
 {
     ETX_KEEP_LOOP
     for (int32_t turn = 0; turn < 2; turn++)
@@ -393,7 +393,7 @@ __device__ static void write_pair(
 
 template <int TILES>
 __device__ static void write(const struct fused &net,
-    const float (&sum)[TILES][4], const struct place &at, int64_t first)
+    const float (&sum)[TILES][4], const struct tile_position &at, int64_t first)
 {
     const int32_t width = net.layer[net.n_layers - 1].n_out;
 
@@ -426,7 +426,7 @@ __device__ static void run_tile(const struct fused &net, uint16_t *x,
     const int64_t last_row = net.n_rows - 1;
     const int64_t row = first + etx_lane() / 4;
     const int64_t below = row + TILE_ROWS / 2;
-    const struct place at = {{row < last_row ? row : last_row,
+    const struct tile_position at = {{row < last_row ? row : last_row,
                                  below < last_row ? below : last_row},
         etx_lane() % 4 * 2};
     float sum[TILES][4] = {};
@@ -591,7 +591,7 @@ int32_t etx_cuda_mlp_can_fuse(
 {
     struct fused net;
 
-    if (widest_layer(args) > MOST_WIDTH)
+    if (widest_layer(args) > MAX_WIDTH)
         return 0;
     for (int32_t l = 0; l < args->n_layers; l++)
         if (!is_known(&args->layer[l]))
@@ -650,7 +650,7 @@ static etx_status launch(struct etx_stream *stream, const struct fused *net)
     const size_t bytes = shared_bytes(net);
     const int64_t n_tiles = (net->n_rows + TILE_ROWS - 1) / TILE_ROWS;
     const int64_t wanted = (n_tiles + WARPS - 1) / WARPS;
-    const int64_t most =
+    const int64_t max =
         (int64_t)cuda->n_multiprocessors * blocks_of(TILES);
     cudaLaunchConfig_t config = {};
 
@@ -658,7 +658,7 @@ static etx_status launch(struct etx_stream *stream, const struct fused *net)
      * at the same time, hence always the same. */
     ETX_CUDA(cudaFuncSetAttribute(mlp_fused_kernel<TILES>,
         cudaFuncAttributeMaxDynamicSharedMemorySize, cuda->shared_bytes));
-    config.gridDim = dim3((unsigned)(wanted < most ? wanted : most));
+    config.gridDim = dim3((unsigned)(wanted < max ? wanted : max));
     config.blockDim = dim3(ETX_CUDA_BLOCK);
     config.dynamicSmemBytes = bytes;
     config.stream = cuda->stream;

@@ -9,12 +9,12 @@
 #include "cuda/op/edge_list.cuh"
 #include "cuda/op/primitives.h"
 
-#define MOST_AXES     8    /* of a Morton code: the first of the points */
+#define MAX_AXES     8    /* of a Morton code: the first of the points */
 #define RANGE_THREADS 8192 /* each adds to the range once an axis */
 
 /* The range of each axis, as numbers that ascend with the floats. */
 struct range {
-    uint32_t low[MOST_AXES], high[MOST_AXES];
+    uint32_t low[MAX_AXES], high[MAX_AXES];
 };
 
 __device__ static float float_of(uint32_t ordered)
@@ -60,7 +60,7 @@ __global__ static void codes_kernel(uint64_t *code, int32_t *row,
     int32_t n_dim, int32_t n_axes)
 {
     const int32_t n_bits = 64 / n_axes < 16 ? 64 / n_axes : 16;
-    uint32_t cell[MOST_AXES];
+    uint32_t cell[MAX_AXES];
 
     for (int64_t i = etx_first_item(); i < n_points; i += etx_item_step()) {
         uint64_t out = 0;
@@ -95,15 +95,15 @@ __global__ static void boxes_kernel(float *box, const float *corner,
         const int64_t b = t / n_dim;
         const int64_t k = t % n_dim;
         const int64_t end = (b + 1) * n_members < n ? (b + 1) * n_members : n;
-        float least = corner[b * n_members * stride + k];
-        float most = corner[b * n_members * stride + high + k];
+        float min = corner[b * n_members * stride + k];
+        float max = corner[b * n_members * stride + high + k];
 
         for (int64_t i = b * n_members + 1; i < end; i++) {
-            least = fminf(least, corner[i * stride + k]);
-            most = fmaxf(most, corner[i * stride + high + k]);
+            min = fminf(min, corner[i * stride + k]);
+            max = fmaxf(max, corner[i * stride + high + k]);
         }
-        box[b * 2 * n_dim + k] = least;
-        box[b * 2 * n_dim + n_dim + k] = most;
+        box[b * 2 * n_dim + k] = min;
+        box[b * 2 * n_dim + n_dim + k] = max;
     }
 }
 
@@ -111,7 +111,7 @@ static etx_status sort_points(struct etx_stream *stream, int32_t *order,
     const float *point, int64_t n_points, int32_t n_dim)
 {
     struct etx_cuda_scratch scratch(stream);
-    const int32_t n_axes = n_dim < MOST_AXES ? n_dim : MOST_AXES;
+    const int32_t n_axes = n_dim < MAX_AXES ? n_dim : MAX_AXES;
     cudaStream_t queue = etx_cuda_of(stream)->stream;
     struct range *range = NULL;
     uint64_t *code = NULL;

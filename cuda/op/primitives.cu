@@ -80,5 +80,5 @@ etx_status etx_cuda_compact(struct etx_stream *stream, int32_t *out,
         return cub::DeviceSelect::Flagged(
             memory, bytes, all, flag, out, count, n, queue);
     }));
-    return etx_place_get(stream->place, n_out, count, 1, sizeof *n_out);
+    return etx_memory_to_host(stream->memory, n_out, count, 1, sizeof *n_out);
 }

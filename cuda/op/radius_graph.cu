@@ -157,7 +157,7 @@ __global__ static void write_kernel(
  * distances are not negative, so their bits ascend with them. */
 struct nearest {
     float limit; /* what a nearer one must reach */
-    int32_t most, n;
+    int32_t max, n;
     uint64_t *heap; /* [most] */
 
     __device__ void sift_down(uint64_t entry)
@@ -195,11 +195,11 @@ struct nearest {
         const uint64_t entry =
             (uint64_t)__float_as_uint(s) << 32 | (uint32_t)j;
 
-        if (n < most)
+        if (n < max)
             push(entry);
         else if (entry < heap[0])
             sift_down(entry);
-        if (n == most)
+        if (n == max)
             limit = __uint_as_float((uint32_t)(heap[0] >> 32));
     }
 };
@@ -207,11 +207,11 @@ struct nearest {
 /* Points at places first .. first + n - 1; heap [n, most]. count as above; the
  * heaps keep what was found. */
 __global__ static void nearest_kernel(int64_t *count, uint64_t *heap,
-    int32_t most, int64_t first, int64_t n, struct search search)
+    int32_t max, int64_t first, int64_t n, struct search search)
 {
     for (int64_t t = etx_first_item(); t < n; t += etx_item_step()) {
         const int32_t i = search.tree.order[first + t];
-        struct nearest nearest = {search.limit, most, 0, heap + t * most};
+        struct nearest nearest = {search.limit, max, 0, heap + t * max};
         int64_t n_kept = 0;
 
         walk(search.tree, first + t, nearest);
@@ -228,11 +228,11 @@ __global__ static void nearest_kernel(int64_t *count, uint64_t *heap,
 
 /* edge [total] = the edges in the heaps, one after the other. */
 __global__ static void collect_kernel(uint64_t *edge, const uint64_t *heap,
-    const int64_t *count, const int64_t *offset, int32_t most, int64_t n)
+    const int64_t *count, const int64_t *offset, int32_t max, int64_t n)
 {
     for (int64_t t = etx_first_item(); t < n; t += etx_item_step())
         for (int64_t m = 0; m < count[t]; m++)
-            edge[offset[t] + m] = heap[t * most + m];
+            edge[offset[t] + m] = heap[t * max + m];
 }
 
 /* ------------------------------------------------------------- results -- */
@@ -263,8 +263,8 @@ static etx_status hand_over(struct etx_stream *stream,
     int64_t n_edges, int32_t shift)
 {
     struct etx_cuda_scratch scratch(stream);
-    etx_cuda_owned<int32_t> src(stream->place);
-    etx_cuda_owned<int32_t> dst(stream->place);
+    etx_cuda_owned<int32_t> src(stream->memory);
+    etx_cuda_owned<int32_t> dst(stream->memory);
     uint64_t *sorted = NULL;
 
     ETX_TRY(scratch.take(&sorted, n_edges, "edges in order"));
@@ -293,8 +293,8 @@ static etx_status find_all(struct etx_stream *stream,
     ETX_TRY(scratch.take(&offset, n + 1, "edges of points"));
     ETX_TRY(etx_launch(stream, n + 1, count_kernel, count, *search));
     ETX_TRY(etx_cuda_sums_before(stream, offset, count, n + 1));
-    ETX_TRY(etx_place_get(
-        stream->place, &n_edges, offset + n, 1, sizeof n_edges));
+    ETX_TRY(etx_memory_to_host(
+        stream->memory, &n_edges, offset + n, 1, sizeof n_edges));
     ETX_TRY(check_limit(args, n_edges));
     ETX_TRY(scratch.take(&edge, n_edges, "edges"));
     ETX_TRY(etx_launch(stream, n, write_kernel, edge, (const int64_t *)offset,
@@ -306,20 +306,20 @@ static etx_status find_all(struct etx_stream *stream,
  * there; count and offset [n + 1]. */
 static etx_status find_nearest_of(struct etx_stream *stream, uint64_t *edge,
     int64_t *n_edges, uint64_t *heap, int64_t *count, int64_t *offset,
-    int64_t first, int64_t n, int32_t most, const struct search *search)
+    int64_t first, int64_t n, int32_t max, const struct search *search)
 {
     int64_t n_found = 0;
 
     ETX_CUDA(cudaMemsetAsync(
         count + n, 0, sizeof *count, etx_cuda_of(stream)->stream));
-    ETX_TRY(etx_launch(stream, n, nearest_kernel, count, heap, most, first, n,
+    ETX_TRY(etx_launch(stream, n, nearest_kernel, count, heap, max, first, n,
         *search));
     ETX_TRY(etx_cuda_sums_before(stream, offset, count, n + 1));
     ETX_TRY(etx_launch(stream, n, collect_kernel, edge + *n_edges,
         (const uint64_t *)heap, (const int64_t *)count,
-        (const int64_t *)offset, most, n));
-    ETX_TRY(etx_place_get(
-        stream->place, &n_found, offset + n, 1, sizeof n_found));
+        (const int64_t *)offset, max, n));
+    ETX_TRY(etx_memory_to_host(
+        stream->memory, &n_found, offset + n, 1, sizeof n_found));
     *n_edges += n_found;
     return ETX_OK;
 }
@@ -329,10 +329,10 @@ static etx_status find_nearest(struct etx_stream *stream,
 {
     struct etx_cuda_scratch scratch(stream);
     const int64_t others = args->n_points - 1;
-    const int32_t most =
+    const int32_t max =
         (int32_t)(args->max_neighbours < others ? args->max_neighbours
                                                 : others);
-    const int64_t row = (int64_t)most * (int64_t)sizeof(uint64_t);
+    const int64_t row = (int64_t)max * (int64_t)sizeof(uint64_t);
     const int64_t fits = HEAP_BYTES / row < 1 ? 1 : HEAP_BYTES / row;
     const int64_t block = fits < args->n_points ? fits : args->n_points;
     int64_t n_edges = 0;
@@ -341,8 +341,8 @@ static etx_status find_nearest(struct etx_stream *stream,
     int64_t *count = NULL;
     int64_t *offset = NULL;
 
-    ETX_TRY(scratch.take(&heap, block * most, "nearest points"));
-    ETX_TRY(scratch.take(&edge, args->n_points * most, "edges"));
+    ETX_TRY(scratch.take(&heap, block * max, "nearest points"));
+    ETX_TRY(scratch.take(&edge, args->n_points * max, "edges"));
     ETX_TRY(scratch.take(&count, block + 1, "edges of points"));
     ETX_TRY(scratch.take(&offset, block + 1, "edges of points"));
     for (int64_t first = 0; first < args->n_points; first += block) {
@@ -350,7 +350,7 @@ static etx_status find_nearest(struct etx_stream *stream,
 
         ETX_TRY(etx_check_cancelled(stream));
         ETX_TRY(find_nearest_of(stream, edge, &n_edges, heap, count, offset,
-            first, left < block ? left : block, most, search));
+            first, left < block ? left : block, max, search));
     }
     ETX_TRY(check_limit(args, n_edges));
     return hand_over(stream, args, edge, n_edges, search->shift);

@@ -41,5 +41,5 @@ etx_status etx_cuda_square_loss(
     if (args->d_x != NULL)
         ETX_TRY(etx_launch(stream, args->n, slope_kernel, *args));
     ETX_TRY(etx_column_sums(stream, sum, args->n, 1, miss_term{*args}));
-    return etx_place_get(stream->place, args->sum, sum, 1, sizeof *sum);
+    return etx_memory_to_host(stream->memory, args->sum, sum, 1, sizeof *sum);
 }

@@ -12,7 +12,7 @@
 #include <stdalign.h>
 #include <stddef.h>
 
-#define MOST_PARTS 65536
+#define MAX_PARTS 65536
 
 etx_status etx_check_given(
     const char *function, const char *name, const void *pointer)
@@ -68,9 +68,9 @@ done:
 etx_status etx_check_part(
     const char *function, int32_t n_parts, int32_t part, int32_t order)
 {
-    if (n_parts < 1 || n_parts > MOST_PARTS)
+    if (n_parts < 1 || n_parts > MAX_PARTS)
         return etx_fail(ETX_ERR_ARGUMENT, "%s: n_parts %d is not in 1..%d",
-            function, (int)n_parts, MOST_PARTS);
+            function, (int)n_parts, MAX_PARTS);
     if (part < 0 || part >= n_parts)
         return etx_fail(ETX_ERR_ARGUMENT, "%s: part %d is not in 0..%d",
             function, (int)part, (int)n_parts - 1);

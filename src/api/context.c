@@ -6,7 +6,7 @@
 #include "api/arguments.h"
 #include "backend/backend.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "data/device_copy.h"
@@ -113,7 +113,7 @@ etx_status etx_context_create(
     *out = context;
     context = NULL;
 done:
-    etx_release(context);
+    etx_free(context);
     return status;
 }
 
@@ -126,7 +126,7 @@ void etx_context_free(etx_context *context)
         etx_backend_cuda_close(context);
     else
         etx_backend_cpu_close(context);
-    etx_release(context);
+    etx_free(context);
 }
 
 etx_status etx_timings(etx_stage_timing *out, const etx_context *context)

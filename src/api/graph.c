@@ -4,7 +4,7 @@
 #include "data/device_copy.h"
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -74,7 +74,7 @@ etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
         ETX_CHECK(etx_alloc_copy(&copy, scores, graph->n_edges,
             sizeof *scores, "edge scores"));
     }
-    etx_release(graph->score);
+    etx_free(graph->score);
     graph->score = copy;
     ETX_CHECK(etx_device_copy_scores(graph));
 done:

@@ -163,7 +163,7 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);
     clock = etx_stage_begin(context, ETX_STAGE_LABEL);
-    status = etx_arena_take(
+    status = etx_arena_alloc(
         &labels, arena, graph->n_nodes, sizeof *labels, "labels");
     if (status == ETX_OK)
         status = label(labels, context, graph, event, &known);

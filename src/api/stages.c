@@ -51,9 +51,9 @@ static etx_status embed_into(float *points, int64_t columns,
     etx_float_environment_enter(&host);
     etx_stage_forget(context);
     ETX_CHECK(etx_stage_embed(&embedded, context, model, event));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &copy, host_arena, n_values, sizeof *copy, "points"));
-    ETX_CHECK(etx_place_get(context->stream->place, copy, embedded, n_values,
+    ETX_CHECK(etx_memory_to_host(context->stream->memory, copy, embedded, n_values,
         sizeof *copy));
     memcpy(points, copy, (size_t)n_values * sizeof *points);
 done:

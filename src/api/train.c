@@ -20,15 +20,15 @@
 static etx_status check_report(
     const char *function, const etx_training_report *report)
 {
-    const uint32_t least =
+    const uint32_t min =
         (uint32_t)offsetof(etx_training_report, is_rollback);
 
     if (report == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "%s: report is NULL", function);
-    if (report->struct_size < least)
+    if (report->struct_size < min)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: report struct_size %d is below %d", function,
-            (int)report->struct_size, (int)least);
+            (int)report->struct_size, (int)min);
     return ETX_OK;
 }
 

@@ -8,7 +8,7 @@
 #include "arch/arch.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/random.h"
 #include "base/status.h"
 
@@ -21,7 +21,7 @@
 
 /* 256 MiB of float32: twenty times the largest published network, and no more
  * than a hostile file may make a host allocate. */
-#define MOST_VALUES ((int64_t)1 << 26)
+#define MAX_VALUES ((int64_t)1 << 26)
 
 #define INIT_STREAM 1
 
@@ -122,20 +122,20 @@ void etx_network_free(struct etx_network *network)
         return;
     if (network->arch != NULL)
         network->arch->release(network);
-    etx_release(network->parameter);
-    etx_release(network->value);
-    etx_release(network);
+    etx_free(network->parameter);
+    etx_free(network->value);
+    etx_free(network);
 }
 
 static void init_parameter(
     float *value, const struct etx_parameter *parameter, uint64_t seed,
-    int32_t place)
+    int32_t index)
 {
     const int64_t n = (int64_t)parameter->n_rows * parameter->n_cols;
     const float bound = 1.0f / sqrtf((float)parameter->fan_in);
     struct etx_random random;
 
-    etx_random_init(&random, seed, INIT_STREAM, (uint32_t)place);
+    etx_random_init(&random, seed, INIT_STREAM, (uint32_t)index);
     for (int64_t v = 0; v < n; v++) {
         switch ((enum etx_init)parameter->init) {
         case ETX_INIT_UNIFORM:
@@ -179,12 +179,12 @@ etx_status etx_network_declare(struct etx_network *network, int64_t *offset,
 
     assert(parameter->n_rows > 0 && parameter->n_cols > 0);
     assert(parameter->fan_in > 0);
-    if (n > MOST_VALUES - network->n_values) {
+    if (n > MAX_VALUES - network->n_values) {
         return etx_fail(ETX_ERR_LIMIT,
             "%s: %s [%d, %d] takes the network beyond %" PRId64
             " parameter values",
             network->arch->name, parameter->name, (int)parameter->n_rows,
-            (int)parameter->n_cols, MOST_VALUES);
+            (int)parameter->n_cols, MAX_VALUES);
     }
     ETX_CHECK(grow_parameters(network));
     network->parameter[network->n_parameters] = *parameter;
@@ -198,6 +198,6 @@ done:
 
 void etx_network_release_state(struct etx_network *network)
 {
-    etx_release(network->state);
+    etx_free(network->state);
     network->state = NULL;
 }

@@ -33,9 +33,9 @@ static etx_status take_side(struct side *side, struct etx_context *context,
     etx_status status = ETX_OK;
     struct etx_arena *arena = host_arena(context);
 
-    ETX_CHECK(etx_arena_take(&side->data, arena, side->n_rows * width,
+    ETX_CHECK(etx_arena_alloc(&side->data, arena, side->n_rows * width,
         sizeof *side->data, "rows of the halo"));
-    ETX_CHECK(etx_arena_take(&side->n_values, arena, n_parts,
+    ETX_CHECK(etx_arena_alloc(&side->n_values, arena, n_parts,
         sizeof *side->n_values, "rows of the halo"));
     for (int32_t q = 0; q < n_parts; q++)
         side->n_values[q] = side->n[q] * width;
@@ -49,10 +49,10 @@ static etx_status bring_rows(
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_arena_take(out, context->stream->arena, n, sizeof **out,
+    ETX_CHECK(etx_arena_alloc(out, context->stream->arena, n, sizeof **out,
         "rows of the halo"));
-    ETX_CHECK(etx_place_put(
-        context->stream->place, *out, values, n, sizeof **out));
+    ETX_CHECK(etx_memory_to_device(
+        context->stream->memory, *out, values, n, sizeof **out));
 done:
     return status;
 }
@@ -65,11 +65,11 @@ static etx_status bring_places(
     int32_t *copy = NULL;
 
     *out = side->row;
-    if (context->stream->place == NULL)
+    if (context->stream->memory == NULL)
         return ETX_OK;
-    ETX_CHECK(etx_arena_take(&copy, context->stream->arena, side->n_rows,
+    ETX_CHECK(etx_arena_alloc(&copy, context->stream->arena, side->n_rows,
         sizeof *copy, "rows of the halo"));
-    ETX_CHECK(etx_place_put(context->stream->place, copy, side->row,
+    ETX_CHECK(etx_memory_to_device(context->stream->memory, copy, side->row,
         side->n_rows, sizeof *copy));
     *out = copy;
 done:
@@ -81,19 +81,19 @@ static etx_status read_side(const struct side *side,
     struct etx_context *context, const float *rows, int32_t width)
 {
     etx_status status = ETX_OK;
-    const struct etx_place *place = context->stream->place;
+    const struct etx_memory *memory = context->stream->memory;
     const int64_t n = side->n_rows * width;
     struct etx_gather_args args = {
         .n_rows = side->n_rows, .width = width, .x = rows, .y = side->data};
 
     ETX_CHECK(bring_places(&args.index, context, side));
-    if (place != NULL)
-        ETX_CHECK(etx_arena_take(&args.y, context->stream->arena, n,
+    if (memory != NULL)
+        ETX_CHECK(etx_arena_alloc(&args.y, context->stream->arena, n,
             sizeof *args.y, "rows of the halo"));
     ETX_CHECK(context->ops->gather(context->stream, &args));
-    if (place != NULL)
+    if (memory != NULL)
         ETX_CHECK(
-            etx_place_get(place, side->data, args.y, n, sizeof *args.y));
+            etx_memory_to_host(memory, side->data, args.y, n, sizeof *args.y));
 done:
     return status;
 }
@@ -221,7 +221,7 @@ etx_status etx_halo_return(struct etx_context *context,
     halo = halo_side(graph->halo->part);
     ETX_CHECK(swap(&own, &halo, context, graph->halo, d_rows, width));
     zeros.n = halo.n_rows * width;
-    ETX_CHECK(etx_arena_take(&zeros.y, context->stream->arena, zeros.n,
+    ETX_CHECK(etx_arena_alloc(&zeros.y, context->stream->arena, zeros.n,
         sizeof *zeros.y, "rows of the halo"));
     ETX_CHECK(context->ops->fill(context->stream, &zeros));
     ETX_CHECK(write_side(&halo, context, d_rows, zeros.y, width));

@@ -7,7 +7,7 @@
 #include "arch/inner_network.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <stdio.h>
 
@@ -51,7 +51,7 @@ void etx_inner_network_release(struct etx_inner_network *inner)
     if (inner->network.arch == NULL)
         return;
     inner->network.arch->release(&inner->network);
-    etx_release(inner->network.parameter);
+    etx_free(inner->network.parameter);
 }
 
 struct etx_network etx_inner_network_view(

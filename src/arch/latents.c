@@ -122,10 +122,10 @@ void etx_latents_place(struct etx_latents *latents, void *memory)
 
 void *etx_latents_at(const struct etx_latents *latents, int32_t k)
 {
-    const int32_t place =
+    const int32_t slot =
         takes_turns(latents) ? turn_place(latents, k) : kept_place(latents, k);
 
-    return latents->value + place * place_bytes(latents);
+    return latents->value + slot * place_bytes(latents);
 }
 
 /* ------------------------------------------------------ keep and load -- */

@@ -23,7 +23,7 @@ struct etx_latents_shape {
     int32_t is_float16;    /* of inference: float16 in place of float32 */
 };
 
-#define ETX_LATENTS_MOST_TURNS 3
+#define ETX_LATENTS_MAX_TURNS 3
 
 struct etx_latents {
     struct etx_latents_shape shape; /* n_values padded to 64 bytes */
@@ -32,7 +32,7 @@ struct etx_latents {
                       * of turns */
     int32_t stride;  /* between those that are always kept */
     int32_t segment; /* k / stride of the others that are there */
-    int32_t held[ETX_LATENTS_MOST_TURNS]; /* of half: k in a place, or -1 */
+    int32_t held[ETX_LATENTS_MAX_TURNS]; /* of half: k in a place, or -1 */
     char *value;     /* [n_places] of n_values that are used */
     uint16_t *kept;  /* [n_kept, n_values] of half */
 };

@@ -42,11 +42,11 @@ static etx_status declare_vector(int64_t *offset, struct etx_network *network,
     return etx_network_declare(network, offset, &parameter);
 }
 
-static etx_status declare_layer(struct etx_mlp_layer_place *place,
+static etx_status declare_layer(struct etx_mlp_layer_offsets *offsets,
     struct etx_network *network, const char *prefix, int32_t k, int32_t affine)
 {
     etx_status status = ETX_OK;
-    const struct etx_layer *shape = &place->shape;
+    const struct etx_layer *shape = &offsets->shape;
     const int32_t n_in = shape->n_in;
     const int32_t n_out = shape->n_out;
     struct etx_parameter weight = {.n_rows = n_out,
@@ -55,19 +55,19 @@ static etx_status declare_layer(struct etx_mlp_layer_place *place,
         .init = ETX_INIT_UNIFORM,
         .fan_in = n_in};
 
-    place->gain = -1;
-    place->shift = -1;
+    offsets->gain = -1;
+    offsets->shift = -1;
     (void)snprintf(
         weight.name, sizeof weight.name, "%s.%d.weight", prefix, (int)k);
-    ETX_CHECK(etx_network_declare(network, &place->weight, &weight));
-    ETX_CHECK(declare_vector(&place->bias, network, prefix, k, "bias", n_out,
+    ETX_CHECK(etx_network_declare(network, &offsets->weight, &weight));
+    ETX_CHECK(declare_vector(&offsets->bias, network, prefix, k, "bias", n_out,
         ETX_INIT_UNIFORM, n_in));
     if (!affine || shape->norm == ETX_NORM_NONE || shape->norm == ETX_NORM_L2)
         goto done;
     ETX_CHECK(declare_vector(
-        &place->gain, network, prefix, k, "gain", n_out, ETX_INIT_ONE, 1));
+        &offsets->gain, network, prefix, k, "gain", n_out, ETX_INIT_ONE, 1));
     ETX_CHECK(declare_vector(
-        &place->shift, network, prefix, k, "shift", n_out, ETX_INIT_ZERO, 1));
+        &offsets->shift, network, prefix, k, "shift", n_out, ETX_INIT_ZERO, 1));
 done:
     return status;
 }
@@ -87,11 +87,11 @@ etx_status etx_mlp_block_declare(struct etx_mlp_block *block,
     if (style->norm == ETX_NORM_BATCH || style->last_norm == ETX_NORM_BATCH)
         network->needs_whole = "its batch norm is over all rows";
     for (int32_t k = 0; k < n_layers; k++) {
-        struct etx_mlp_layer_place *place = &block->layer[k];
+        struct etx_mlp_layer_offsets *offsets = &block->layer[k];
 
-        describe(&place->shape, k == 0 ? n_in : width[k - 1], width[k],
+        describe(&offsets->shape, k == 0 ? n_in : width[k - 1], width[k],
             k == n_layers - 1, style);
-        ETX_CHECK(declare_layer(place, network, prefix, k, style->norm_affine));
+        ETX_CHECK(declare_layer(offsets, network, prefix, k, style->norm_affine));
     }
 done:
     return status;
@@ -115,13 +115,13 @@ void etx_mlp_block_layers(struct etx_layer *layer,
     const struct etx_mlp_block *block, const float *values)
 {
     for (int32_t k = 0; k < block->n_layers; k++) {
-        const struct etx_mlp_layer_place *place = &block->layer[k];
+        const struct etx_mlp_layer_offsets *offsets = &block->layer[k];
 
-        layer[k] = place->shape;
-        layer[k].weight = at(values, place->weight);
-        layer[k].bias = at(values, place->bias);
-        layer[k].gain = at(values, place->gain);
-        layer[k].shift = at(values, place->shift);
+        layer[k] = offsets->shape;
+        layer[k].weight = at(values, offsets->weight);
+        layer[k].bias = at(values, offsets->bias);
+        layer[k].gain = at(values, offsets->gain);
+        layer[k].shift = at(values, offsets->shift);
     }
 }
 
@@ -148,11 +148,11 @@ void etx_mlp_block_gradients(struct etx_layer_gradient *gradient,
     const struct etx_mlp_block *block, float *gradients)
 {
     for (int32_t k = 0; k < block->n_layers; k++) {
-        const struct etx_mlp_layer_place *place = &block->layer[k];
+        const struct etx_mlp_layer_offsets *offsets = &block->layer[k];
 
-        gradient[k].weight = gradient_at(gradients, place->weight);
-        gradient[k].bias = gradient_at(gradients, place->bias);
-        gradient[k].gain = gradient_at(gradients, place->gain);
-        gradient[k].shift = gradient_at(gradients, place->shift);
+        gradient[k].weight = gradient_at(gradients, offsets->weight);
+        gradient[k].bias = gradient_at(gradients, offsets->bias);
+        gradient[k].gain = gradient_at(gradients, offsets->gain);
+        gradient[k].shift = gradient_at(gradients, offsets->shift);
     }
 }

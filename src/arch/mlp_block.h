@@ -23,14 +23,14 @@ struct etx_mlp_style {
 };
 
 /* Offsets of a layer's parameters; -1 where it has none. */
-struct etx_mlp_layer_place {
+struct etx_mlp_layer_offsets {
     int64_t weight, bias, gain, shift;
     struct etx_layer shape; /* sizes and kinds; pointers NULL */
 };
 
 struct etx_mlp_block {
     int32_t n_layers;
-    struct etx_mlp_layer_place layer[ETX_MAX_LAYERS];
+    struct etx_mlp_layer_offsets layer[ETX_MAX_LAYERS];
 };
 
 /* Layers n_in -> width[0] -> ... -> width[n_layers - 1]; parameters are named

@@ -15,7 +15,7 @@
 #include <assert.h>
 
 /* Narrower parts cost less to multiply by than to add as wide rows. */
-#define LEAST_WIDTH 16
+#define MIN_WIDTH 16
 
 /* A block over an input, its first layer taken apart. */
 struct split {
@@ -30,7 +30,7 @@ struct split {
 
 static int32_t is_worth_it(const struct etx_mlp_input *input, int32_t p)
 {
-    return input->end[p].is_dense && input->args.part[p].width >= LEAST_WIDTH;
+    return input->end[p].is_dense && input->args.part[p].width >= MIN_WIDTH;
 }
 
 static void choose(struct split *split, const struct etx_mlp_input *input)
@@ -159,7 +159,7 @@ static etx_status take_apart(struct split *split, struct etx_context *context,
     const int32_t stays = weight != NULL;
 
     if (!stays)
-        ETX_CHECK(etx_arena_take(&weight, context->stream->arena, key.n,
+        ETX_CHECK(etx_arena_alloc(&weight, context->stream->arena, key.n,
             sizeof *weight, "weights"));
     lay_out(split, input, weight);
     if (is_made)
@@ -190,10 +190,10 @@ static etx_status multiply_shared(struct split *split,
 
     args.part[0].index = NULL;
     if (is_half)
-        ETX_CHECK(etx_arena_take(&args.half_out, arena, n_values,
+        ETX_CHECK(etx_arena_alloc(&args.half_out, arena, n_values,
             sizeof *args.half_out, "products of nodes"));
     else
-        ETX_CHECK(etx_arena_take(
+        ETX_CHECK(etx_arena_alloc(
             &args.out, arena, n_values, sizeof *args.out, "products of nodes"));
     ETX_CHECK(context->ops->mlp(context->stream, &args));
     product.data = args.out;
@@ -260,7 +260,7 @@ static etx_status take_zeros(
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         out, context->stream->arena, n, sizeof **out, what));
     const struct etx_fill_args args = {.n = n, .y = *out};
     ETX_CHECK(context->ops->fill(context->stream, &args));
@@ -338,7 +338,7 @@ static etx_status shared_backward(struct back *back,
     struct etx_mlp_backward_args args = {
         .forward = &forward, .d_part = {d_data}, .gradient = &gradient};
 
-    ETX_CHECK(etx_arena_take(&d_product, arena, end->n_nodes * layer->n_out,
+    ETX_CHECK(etx_arena_alloc(&d_product, arena, end->n_nodes * layer->n_out,
         sizeof *d_product, "gradients of products"));
     ETX_CHECK(take_zeros(&gradient.weight, context,
         (int64_t)layer->n_out * layer->n_in, "gradients of weights"));
@@ -366,7 +366,7 @@ static etx_status take_outputs(struct etx_mlp_backward_args *args,
     int32_t n_parts = 0;
 
     if (split->n_shared > 0) {
-        ETX_CHECK(etx_arena_take(&back->d_added, arena,
+        ETX_CHECK(etx_arena_alloc(&back->d_added, arena,
             input->args.n_rows * first->n_out, sizeof(float),
             "gradients of added rows"));
         ETX_CHECK(take_zeros(&back->left, context,
@@ -382,7 +382,7 @@ static etx_status take_outputs(struct etx_mlp_backward_args *args,
             continue;
         if (to != NULL && input->end[p].index != NULL) {
             assert(input->end[p].offset != NULL);
-            ETX_CHECK(etx_arena_take(&back->d_rows[p], arena,
+            ETX_CHECK(etx_arena_alloc(&back->d_rows[p], arena,
                 input->args.n_rows * input->args.part[p].width, sizeof(float),
                 "gradients of rows"));
             to = back->d_rows[p];

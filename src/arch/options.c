@@ -226,13 +226,13 @@ static etx_status read_list(
     }
     for (int32_t pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < n; i++) {
-            int32_t *place = pass == 0 ? &ignored : &out[i];
+            int32_t *target = pass == 0 ? &ignored : &out[i];
             const json_t *entry = json_array_get(value, i);
 
             if (option->kind == ETX_OPTION_INTS)
-                ETX_CHECK(read_int(place, owner, option, entry));
+                ETX_CHECK(read_int(target, owner, option, entry));
             else
-                ETX_CHECK(read_choice(place, owner, option, entry));
+                ETX_CHECK(read_choice(target, owner, option, entry));
         }
     }
     *option->count = (int32_t)n;

@@ -20,13 +20,13 @@ static etx_status take_room(struct host_copy *copy, struct etx_arena *arena,
 {
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&copy->position, arena, 3 * n_nodes,
+    ETX_CHECK(etx_arena_alloc(&copy->position, arena, 3 * n_nodes,
         sizeof *copy->position, "positions of hits"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &copy->src, arena, n_edges, sizeof *copy->src, "ends of edges"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &copy->dst, arena, n_edges, sizeof *copy->dst, "ends of edges"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &copy->votes, arena, n_edges, sizeof *copy->votes, "Hough votes"));
 done:
     return status;
@@ -36,7 +36,7 @@ done:
 static etx_status count_on_host(struct etx_context *context,
     const struct etx_hough_votes_args *args, int64_t n_nodes)
 {
-    const struct etx_place *place = context->stream->place;
+    const struct etx_memory *memory = context->stream->memory;
     struct etx_context *host = etx_host_of(context);
     const struct etx_arena_mark mark = etx_arena_mark(host->stream->arena);
     const int64_t n = args->n_edges;
@@ -44,10 +44,10 @@ static etx_status count_on_host(struct etx_context *context,
     etx_status status;
 
     ETX_CHECK(take_room(&copy, host->stream->arena, n_nodes, n));
-    ETX_CHECK(etx_place_get(
-        place, copy.position, args->position, 3 * n_nodes, sizeof(float)));
-    ETX_CHECK(etx_place_get(place, copy.src, args->src, n, sizeof *copy.src));
-    ETX_CHECK(etx_place_get(place, copy.dst, args->dst, n, sizeof *copy.dst));
+    ETX_CHECK(etx_memory_to_host(
+        memory, copy.position, args->position, 3 * n_nodes, sizeof(float)));
+    ETX_CHECK(etx_memory_to_host(memory, copy.src, args->src, n, sizeof *copy.src));
+    ETX_CHECK(etx_memory_to_host(memory, copy.dst, args->dst, n, sizeof *copy.dst));
     const struct etx_hough_votes_args here = {.n_edges = n,
         .position = copy.position,
         .src = copy.src,
@@ -55,7 +55,7 @@ static etx_status count_on_host(struct etx_context *context,
         .votes = copy.votes};
     ETX_CHECK(host->ops->hough_votes(host->stream, &here));
     ETX_CHECK(
-        etx_place_put(place, args->votes, copy.votes, n, sizeof *copy.votes));
+        etx_memory_to_device(memory, args->votes, copy.votes, n, sizeof *copy.votes));
 done:
     etx_arena_reset(host->stream->arena, mark);
     return status;
@@ -73,9 +73,9 @@ etx_status etx_network_votes(const float **out,
 
     if (input->position != NULL &&
         etx_network_needs(network, ETX_EDGE_LOG_HOUGH_VOTES)) {
-        ETX_CHECK(etx_arena_take(&args.votes, context->stream->arena,
+        ETX_CHECK(etx_arena_alloc(&args.votes, context->stream->arena,
             args.n_edges, sizeof *args.votes, "Hough votes"));
-        if (context->stream->place == NULL)
+        if (context->stream->memory == NULL)
             ETX_CHECK(context->ops->hough_votes(context->stream, &args));
         else
             ETX_CHECK(count_on_host(context, &args, input->n_nodes));

@@ -10,9 +10,9 @@ struct etx_device_copy;
 
 /* Networks: those of five models. When more take turns, the oldest goes, and all
  * of each is made again at every turn. */
-#define ETX_MOST_RESIDENT 16
+#define ETX_MAX_RESIDENT 16
 
-#define ETX_MOST_DERIVED  256 /* arrays from the parameters of a network */
+#define ETX_MAX_DERIVED  256 /* arrays from the parameters of a network */
 
 /* How an array was made from parameters: the same source and form, the same
  * values. */
@@ -45,7 +45,7 @@ struct etx_resident {
     int64_t n_room;  /* floats behind the values for what is derived */
     int64_t n_taken; /* floats behind the values */
     int32_t n_derived;
-    struct etx_derived derived[ETX_MOST_DERIVED];
+    struct etx_derived derived[ETX_MAX_DERIVED];
 };
 
 struct etx_feature_list;
@@ -73,7 +73,7 @@ struct etx_context {
     struct etx_context *host;
     struct etx_held held; /* stage/resident.c, stage/node_features.c */
     int32_t next_resident; /* the one that makes room */
-    struct etx_resident resident[ETX_MOST_RESIDENT];
+    struct etx_resident resident[ETX_MAX_RESIDENT];
     /* Of graphs that a caller has; NULL: none. data/device_copy.h */
     struct etx_device_copy *device_copies;
 };

@@ -12,9 +12,9 @@
  * packs in memory of its own. */
 int64_t etx_derived_room(const struct etx_stream *stream, int64_t n_values)
 {
-    const int64_t times = stream->place == NULL ? 3 : 1;
+    const int64_t times = stream->memory == NULL ? 3 : 1;
 
-    return times * n_values + ETX_MOST_DERIVED * ALIGNMENT;
+    return times * n_values + ETX_MAX_DERIVED * ALIGNMENT;
 }
 
 static int32_t lies_in(
@@ -30,7 +30,7 @@ static int32_t lies_in(
 static struct etx_resident *find_resident(
     const struct etx_stream *stream, const struct etx_derived_key *key)
 {
-    for (int32_t k = 0; stream->resident != NULL && k < ETX_MOST_RESIDENT; k++)
+    for (int32_t k = 0; stream->resident != NULL && k < ETX_MAX_RESIDENT; k++)
         if (lies_in(&stream->resident[k], key->from) &&
             (key->with == NULL || lies_in(&stream->resident[k], key->with)))
             return &stream->resident[k];
@@ -68,7 +68,7 @@ float *etx_derived_open(
 {
     const struct etx_resident *resident = find_resident(stream, key);
 
-    if (resident == NULL || resident->n_derived == ETX_MOST_DERIVED)
+    if (resident == NULL || resident->n_derived == ETX_MAX_DERIVED)
         return NULL;
     float *const at = find_end(resident);
     const int64_t n_all = resident->n_values + resident->n_room;

@@ -12,21 +12,21 @@
 #include <assert.h>
 #include <string.h>
 
-#define LEAST_POWER      (-64)
-#define MOST_POWER       38
-#define MOST_EXACT_POWER 27
+#define MIN_POWER      (-64)
+#define MAX_POWER       38
+#define MAX_EXACT_POWER 27
 /* 10^19 times ten to less than this is nearer to zero than to any double, and
  * ten to more than that is infinite. */
-#define LEAST_DECIMAL (-343)
-#define MOST_DECIMAL  308
+#define MIN_DECIMAL (-343)
+#define MAX_DECIMAL  308
 /* Digits, powers of five of that many digits, and shifts by up to 128. */
 #define N_WORDS 96
 
 __extension__ typedef unsigned __int128 uint128;
 
-/* 5^e scaled to 64 bits and cut, e = LEAST_POWER .. MOST_POWER; whole for
- * e = 0 .. MOST_EXACT_POWER. */
-static const uint64_t power_of_five[MOST_POWER - LEAST_POWER + 1] = {
+/* 5^e scaled to 64 bits and cut, e = MIN_POWER .. MAX_POWER; whole for
+ * e = 0 .. MAX_EXACT_POWER. */
+static const uint64_t power_of_five[MAX_POWER - MIN_POWER + 1] = {
     0xa87fea27a539e9a5,
     0xd29fe4b18e88640e,
     0x83a3eeeef9153e89,
@@ -269,7 +269,7 @@ static struct scaled scale_exactly(struct big *number, int64_t decimal)
 
 static bool is_in_table(int64_t decimal)
 {
-    return decimal >= LEAST_POWER && decimal <= MOST_POWER;
+    return decimal >= MIN_POWER && decimal <= MAX_POWER;
 }
 
 /* significand * 10^decimal, exact or loose; is_in_table(decimal). */
@@ -277,8 +277,8 @@ static struct scaled scale_quickly(uint64_t significand, int64_t decimal)
 {
     const int shift = __builtin_clzll(significand);
     const uint128 product =
-        (uint128)(significand << shift) * power_of_five[decimal - LEAST_POWER];
-    const bool is_exact = decimal >= 0 && decimal <= MOST_EXACT_POWER;
+        (uint128)(significand << shift) * power_of_five[decimal - MIN_POWER];
+    const bool is_exact = decimal >= 0 && decimal <= MAX_EXACT_POWER;
     /* floor(log2(10^decimal)) in fixed point; the shift rounds down. */
     const int32_t log2_power = (int32_t)((decimal * 217706) >> 16);
 
@@ -340,11 +340,11 @@ static inline enum rounding round_to_bits(
 bool etx_decimal_to_bits(uint64_t *bits, uint64_t significand, int64_t exponent,
     const struct etx_float_format *format)
 {
-    if (significand == 0 || exponent < LEAST_DECIMAL) {
+    if (significand == 0 || exponent < MIN_DECIMAL) {
         *bits = 0;
         return true;
     }
-    if (exponent > MOST_DECIMAL)
+    if (exponent > MAX_DECIMAL)
         return false;
 
     if (is_in_table(exponent)) {
@@ -366,11 +366,11 @@ bool etx_digits_to_bits(uint64_t *bits, const uint8_t *digits, int64_t n_digits,
 {
     struct big number = {.n = 0};
 
-    if (exponent + n_digits < LEAST_DECIMAL) {
+    if (exponent + n_digits < MIN_DECIMAL) {
         *bits = 0;
         return true;
     }
-    if (exponent + n_digits > MOST_DECIMAL + 1)
+    if (exponent + n_digits > MAX_DECIMAL + 1)
         return false;
     big_set(&number, digits[0]);
     for (int64_t i = 1; i < n_digits; i++)

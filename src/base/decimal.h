@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* More digits than this never change a double, except by not being zero. */
-#define ETX_MOST_DIGITS 800
+#define ETX_MAX_DIGITS 800
 
 /* A binary floating-point format of IEEE 754. */
 struct etx_float_format {
@@ -28,7 +28,7 @@ bool etx_decimal_to_bits(uint64_t *bits, uint64_t significand,
     int64_t exponent, const struct etx_float_format *format);
 
 /* The same for digits [n_digits] of values 0-9, the first one not 0;
- * n_digits is at most ETX_MOST_DIGITS + 1. */
+ * n_digits is at most ETX_MAX_DIGITS + 1. */
 bool etx_digits_to_bits(uint64_t *bits, const uint8_t *digits,
     int64_t n_digits, int64_t exponent,
     const struct etx_float_format *format);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* No struct will ever be as large; a size beyond it was never initialised. */
-#define MOST_BYTES 4096
+#define MAX_BYTES 4096
 
 static etx_status check_size(
     size_t struct_size, size_t first_size, const char *name)
@@ -19,11 +19,11 @@ static etx_status check_size(
             "%s: struct_size %zu is below %zu: fill the struct with its _init "
             "or set it to the size of the struct",
             name, struct_size, first_size);
-    if (struct_size > MOST_BYTES)
+    if (struct_size > MAX_BYTES)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: struct_size %zu is above %d: fill the struct with its _init "
             "or set it to the size of the struct",
-            name, struct_size, MOST_BYTES);
+            name, struct_size, MAX_BYTES);
     return ETX_OK;
 }
 

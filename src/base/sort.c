@@ -7,7 +7,7 @@
 #include "base/sort.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <string.h>
 
@@ -25,30 +25,30 @@ static unsigned byte_of(int64_t key, int byte)
 /* Distribute from [count] to `to` by one byte; place [N_VALUES] holds where
  * each value begins. */
 static void distribute(int32_t *to, const int32_t *from, const int64_t *keys,
-    int64_t count, int byte, int64_t *place)
+    int64_t count, int byte, int64_t *cursor)
 {
     for (int64_t k = 0; k < count; k++)
-        to[place[byte_of(keys[from[k]], byte)]++] = from[k];
+        to[cursor[byte_of(keys[from[k]], byte)]++] = from[k];
 }
 
 /* Where each value of a byte begins; returns the keys of the fullest. */
 static int64_t count_byte(
-    int64_t *place, const int64_t *keys, int64_t count, int byte)
+    int64_t *cursor, const int64_t *keys, int64_t count, int byte)
 {
     int64_t begin = 0;
-    int64_t most = 0;
+    int64_t max = 0;
 
-    memset(place, 0, N_VALUES * sizeof place[0]);
+    memset(cursor, 0, N_VALUES * sizeof cursor[0]);
     for (int64_t k = 0; k < count; k++)
-        place[byte_of(keys[k], byte)]++;
+        cursor[byte_of(keys[k], byte)]++;
     for (int value = 0; value < N_VALUES; value++) {
-        const int64_t n = place[value];
+        const int64_t n = cursor[value];
 
-        most = n > most ? n : most;
-        place[value] = begin;
+        max = n > max ? n : max;
+        cursor[value] = begin;
         begin += n;
     }
-    return most;
+    return max;
 }
 
 etx_status etx_sort_order(int32_t *order, const int64_t *keys, int64_t count)
@@ -57,16 +57,16 @@ etx_status etx_sort_order(int32_t *order, const int64_t *keys, int64_t count)
     int32_t *scratch = NULL;
     int32_t *from = order;
     int32_t *to = NULL;
-    int64_t place[N_VALUES];
+    int64_t cursor[N_VALUES];
 
     ETX_CHECK(etx_alloc(&scratch, count, sizeof *scratch, "sort"));
     to = scratch;
     for (int64_t k = 0; k < count; k++)
         from[k] = (int32_t)k;
     for (int byte = 0; byte < N_BYTES; byte++) {
-        if (count_byte(place, keys, count, byte) == count)
+        if (count_byte(cursor, keys, count, byte) == count)
             continue;
-        distribute(to, from, keys, count, byte, place);
+        distribute(to, from, keys, count, byte, cursor);
 
         int32_t *const swap = from;
         from = to;
@@ -75,6 +75,6 @@ etx_status etx_sort_order(int32_t *order, const int64_t *keys, int64_t count)
     if (from != order)
         memcpy(order, from, (size_t)count * sizeof *order);
 done:
-    etx_release(scratch);
+    etx_free(scratch);
     return status;
 }

@@ -55,14 +55,14 @@ static void append_padded(struct message *message,
 static void append_string(struct message *message,
     const struct conversion *conversion, const char *text)
 {
-    const size_t most = conversion->precision < 0
+    const size_t max = conversion->precision < 0
                             ? MESSAGE_SIZE
                             : (size_t)conversion->precision;
     size_t length = 0;
 
     if (text == NULL)
         text = "(null)";
-    while (length < most && text[length] != '\0')
+    while (length < max && text[length] != '\0')
         length++;
     append(message, text, length);
 }

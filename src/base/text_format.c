@@ -76,7 +76,7 @@ static bool shorten(struct shortest *out, const struct exact *exact,
 
 /* Of the number with these bits, which is finite and positive. */
 static struct exact exact_digits(
-    uint64_t bits, const struct etx_float_format *format, int32_t n_most)
+    uint64_t bits, const struct etx_float_format *format, int32_t n_max)
 {
     const uint64_t implicit = (uint64_t)1 << format->n_mantissa;
     const int32_t bias = (1 << (format->n_exponent - 1)) - 1;
@@ -89,10 +89,10 @@ static struct exact exact_digits(
     struct exact exact = {.twice = 0};
 
     /* floor(log10) or one less: 78913 / 2^18 is just below log10(2). */
-    exact.exponent = ((log2_value * 78913) >> 18) - (n_most - 1);
+    exact.exponent = ((log2_value * 78913) >> 18) - (n_max - 1);
     exact.twice = etx_binary_to_decimal(
         &exact.more, mantissa, binary + 1, -exact.exponent);
-    if (exact.twice >= 2 * power_of_ten[n_most]) {
+    if (exact.twice >= 2 * power_of_ten[n_max]) {
         exact.exponent++;
         exact.twice = etx_binary_to_decimal(
             &exact.more, mantissa, binary + 1, -exact.exponent);
@@ -103,13 +103,13 @@ static struct exact exact_digits(
 /* The shortest number that reads back to bits. If n digits do, so do n + 1:
  * digits are taken away until it fails, zeros at the end at once. */
 static struct shortest find_shortest(
-    uint64_t bits, const struct etx_float_format *format, int32_t n_most)
+    uint64_t bits, const struct etx_float_format *format, int32_t n_max)
 {
-    const struct exact exact = exact_digits(bits, format, n_most);
+    const struct exact exact = exact_digits(bits, format, n_max);
     struct shortest number = {.significand = 0};
     int32_t n_cut = 0;
 
-    while (n_cut < n_most && shorten(&number, &exact, n_cut, bits, format)) {
+    while (n_cut < n_max && shorten(&number, &exact, n_cut, bits, format)) {
         while (number.significand % 10 == 0) {
             number.significand /= 10;
             number.exponent++;
@@ -163,7 +163,7 @@ static int32_t put_number(char *text, struct shortest number)
 }
 
 static int32_t format_bits(char *text, uint64_t bits,
-    const struct etx_float_format *format, int32_t n_most)
+    const struct etx_float_format *format, int32_t n_max)
 {
     const int32_t sign_bit = format->n_mantissa + format->n_exponent;
     const uint64_t sign = (uint64_t)1 << sign_bit;
@@ -184,7 +184,7 @@ static int32_t format_bits(char *text, uint64_t bits,
         memcpy(out, "0", 2);
         out += 1;
     } else {
-        out += put_number(out, find_shortest(size, format, n_most));
+        out += put_number(out, find_shortest(size, format, n_max));
     }
     return (int32_t)(out - text);
 }

@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-#define MOST_EXACT_DIGITS 19 /* that any uint64_t holds */
+#define MAX_EXACT_DIGITS 19 /* that any uint64_t holds */
 /* A written exponent is cut here: no text has digits enough to bring such a
  * number back to between zero and infinity. */
-#define MOST_EXPONENT INT64_C(1000000000000000)
+#define MAX_EXPONENT INT64_C(1000000000000000)
 
 /* The parts of a number in text. */
 struct number_text {
     bool is_negative;
-    uint64_t significand; /* of the first MOST_EXACT_DIGITS digits */
+    uint64_t significand; /* of the first MAX_EXACT_DIGITS digits */
     int64_t exponent;     /* of ten, for significand */
     int64_t n_digits;
     const char *digits; /* the first of them; one dot may lie between */
@@ -41,7 +41,7 @@ static void read_exponent(
     if (at == last || !is_digit(*at))
         return;
     for (; at != last && is_digit(*at); at++)
-        if (value < MOST_EXPONENT)
+        if (value < MAX_EXPONENT)
             value = value * 10 + (*at - '0');
     *exponent += is_negative ? -value : value;
     *end = at;
@@ -57,7 +57,7 @@ static inline const char *read_digits(
 }
 
 /* Bring a number of many digits, whose significand may have wrapped around,
- * to its first MOST_EXACT_DIGITS; leading zeros count for nothing. */
+ * to its first MAX_EXACT_DIGITS; leading zeros count for nothing. */
 static void cut_digits(struct number_text *number)
 {
     const char *at = number->digits;
@@ -66,16 +66,16 @@ static void cut_digits(struct number_text *number)
     for (; number->n_digits > 0 && (*at == '0' || *at == '.'); at++)
         number->n_digits -= *at == '0';
     number->digits = at;
-    if (number->n_digits <= MOST_EXACT_DIGITS)
+    if (number->n_digits <= MAX_EXACT_DIGITS)
         return;
     number->significand = 0;
-    for (; n_used < MOST_EXACT_DIGITS; at++) {
+    for (; n_used < MAX_EXACT_DIGITS; at++) {
         if (*at == '.')
             continue;
         number->significand = number->significand * 10 + (uint64_t)(*at - '0');
         n_used++;
     }
-    number->exponent += number->n_digits - MOST_EXACT_DIGITS;
+    number->exponent += number->n_digits - MAX_EXACT_DIGITS;
 }
 
 static inline bool read_number(
@@ -106,7 +106,7 @@ static inline bool read_number(
         read_exponent(&exponent, &number->end, at, last);
     number->significand = significand;
     number->exponent = exponent;
-    if (number->n_digits > MOST_EXACT_DIGITS)
+    if (number->n_digits > MAX_EXACT_DIGITS)
         cut_digits(number);
     return true;
 }
@@ -115,7 +115,7 @@ static inline bool read_number(
 static bool round_long_number(uint64_t *bits, const struct number_text *number,
     const struct etx_float_format *format)
 {
-    uint8_t digits[ETX_MOST_DIGITS + 1];
+    uint8_t digits[ETX_MAX_DIGITS + 1];
     int64_t n_kept = 0;
     int64_t n_seen = 0;
     bool more = false;
@@ -124,13 +124,13 @@ static bool round_long_number(uint64_t *bits, const struct number_text *number,
         if (*at == '.')
             continue;
         n_seen++;
-        if (n_kept < ETX_MOST_DIGITS)
+        if (n_kept < ETX_MAX_DIGITS)
             digits[n_kept++] = (uint8_t)(*at - '0');
         else
             more = more || *at != '0';
     }
 
-    int64_t exponent = number->exponent + MOST_EXACT_DIGITS - n_kept;
+    int64_t exponent = number->exponent + MAX_EXACT_DIGITS - n_kept;
     if (more) {
         digits[n_kept++] = 1;
         exponent--;
@@ -147,7 +147,7 @@ static bool round_number(uint64_t *bits, const struct number_text *number,
     bool is_finite = etx_decimal_to_bits(
         &low, number->significand, number->exponent, format);
 
-    if (number->n_digits > MOST_EXACT_DIGITS) {
+    if (number->n_digits > MAX_EXACT_DIGITS) {
         const bool high_is_finite = etx_decimal_to_bits(
             &high, number->significand + 1, number->exponent, format);
 
@@ -186,13 +186,13 @@ const char *etx_parse_double(double *value, const char *begin, const char *end)
 
 /* The same digits again, where they may be too many for 64 bits. */
 static bool read_long_integer(
-    uint64_t *size, const char *at, const char *end, uint64_t most)
+    uint64_t *size, const char *at, const char *end, uint64_t max)
 {
     *size = 0;
     for (; at != end; at++) {
         const uint64_t digit = (uint64_t)(*at - '0');
 
-        if (*size > (most - digit) / 10)
+        if (*size > (max - digit) / 10)
             return false;
         *size = *size * 10 + digit;
     }
@@ -209,7 +209,7 @@ const char *etx_parse_int64(int64_t *value, const char *begin, const char *end)
 
     if (last == digits)
         return NULL;
-    if (last - digits >= MOST_EXACT_DIGITS &&
+    if (last - digits >= MAX_EXACT_DIGITS &&
         !read_long_integer(
             &size, digits, last, (uint64_t)INT64_MAX + is_negative))
         return NULL;

@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "base/float_environment.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define MESSAGE_SIZE 512
-#define MOST_THREADS 256
+#define MAX_THREADS 256
 
 /* One parallel loop. */
 struct job {
@@ -52,7 +52,7 @@ struct etx_pool {
     uint64_t generation; /* counts the jobs */
     int32_t n_busy;
     bool ends;
-    struct worker worker[MOST_THREADS];
+    struct worker worker[MAX_THREADS];
 };
 
 static void keep_failure(struct job *job, int64_t block, etx_status status)
@@ -140,10 +140,10 @@ etx_status etx_pool_create(struct etx_pool **out, int32_t n_threads)
     struct etx_pool *pool = NULL;
     etx_status status = ETX_OK;
 
-    if (n_threads < 1 || n_threads > MOST_THREADS)
+    if (n_threads < 1 || n_threads > MAX_THREADS)
         return etx_fail(ETX_ERR_ARGUMENT,
             "number of threads %" PRId32 " is not in 1..%d", n_threads,
-            MOST_THREADS);
+            MAX_THREADS);
     ETX_CHECK(etx_alloc(&pool, 1, sizeof *pool, "thread pool"));
     pool->n_threads = n_threads;
     pool->owner = getpid();
@@ -176,7 +176,7 @@ void etx_pool_free(struct etx_pool *pool)
         pthread_cond_destroy(&pool->wake);
         pthread_mutex_destroy(&pool->lock);
     }
-    etx_release(pool);
+    etx_free(pool);
 }
 
 int32_t etx_pool_n_threads(const struct etx_pool *pool)

@@ -10,11 +10,11 @@
 #include "data/by_source.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <string.h>
 
-#define MOST_BINS 256
+#define MAX_BINS 256
 #define BLOCK     65536 /* edges of a block of work */
 
 struct job {
@@ -23,7 +23,7 @@ struct job {
     int64_t *offset;
     int64_t n_nodes, n_edges, n_bins;
     int32_t shift;     /* source >> shift is its bin */
-    uint32_t *place;   /* [n_blocks, MOST_BINS] counts, then places */
+    uint32_t *block_cursor; /* [n_blocks, MAX_BINS] counts, then offsets */
     uint32_t *begin;   /* [n_bins + 1] of the bins */
     uint64_t *in_bins; /* [n_edges] (source, edge) */
     uint32_t *cursor;  /* [workers, 1 << shift] */
@@ -40,13 +40,13 @@ static etx_status count_block(void *argument, int64_t block, int32_t worker)
 {
     const struct job *job = argument;
     const int32_t shift = job->shift;
-    uint32_t *place = job->place + block * MOST_BINS;
+    uint32_t *block_cursor = job->block_cursor + block * MAX_BINS;
     const int64_t end = end_of(job, block);
 
     (void)worker;
-    memset(place, 0, MOST_BINS * sizeof *place);
+    memset(block_cursor, 0, MAX_BINS * sizeof *block_cursor);
     for (int64_t e = block * BLOCK; e < end; e++)
-        place[job->src[e] >> shift]++;
+        block_cursor[job->src[e] >> shift]++;
     return ETX_OK;
 }
 
@@ -57,9 +57,9 @@ static void sum_counts(struct job *job, int64_t n_blocks)
     for (int64_t bin = 0; bin < job->n_bins; bin++) {
         job->begin[bin] = sum;
         for (int64_t b = 0; b < n_blocks; b++) {
-            const uint32_t here = job->place[b * MOST_BINS + bin];
-            job->place[b * MOST_BINS + bin] = sum;
-            sum += here;
+            const uint32_t count = job->block_cursor[b * MAX_BINS + bin];
+            job->block_cursor[b * MAX_BINS + bin] = sum;
+            sum += count;
         }
     }
     job->begin[job->n_bins] = sum;
@@ -69,13 +69,13 @@ static etx_status spread_block(void *argument, int64_t block, int32_t worker)
 {
     const struct job *job = argument;
     const int32_t shift = job->shift;
-    uint32_t *place = job->place + block * MOST_BINS;
+    uint32_t *block_cursor = job->block_cursor + block * MAX_BINS;
     const int64_t end = end_of(job, block);
 
     (void)worker;
     for (int64_t e = block * BLOCK; e < end; e++) {
         const uint32_t src = (uint32_t)job->src[e];
-        job->in_bins[place[src >> shift]++] = (uint64_t)src << 32 | (uint64_t)e;
+        job->in_bins[block_cursor[src >> shift]++] = (uint64_t)src << 32 | (uint64_t)e;
     }
     return ETX_OK;
 }
@@ -85,21 +85,21 @@ static etx_status sort_bin(void *argument, int64_t bin, int32_t worker)
     const struct job *job = argument;
     const int64_t first = bin << job->shift;
     const int64_t left = job->n_nodes - first;
-    const int64_t most = INT64_C(1) << job->shift;
-    const int64_t n_nodes = left < most ? left : most;
+    const int64_t max = INT64_C(1) << job->shift;
+    const int64_t n_nodes = left < max ? left : max;
     const uint64_t *from = job->in_bins + job->begin[bin];
     const int64_t n = (int64_t)job->begin[bin + 1] - job->begin[bin];
-    uint32_t *cursor = job->cursor + worker * most;
+    uint32_t *cursor = job->cursor + worker * max;
     uint32_t sum = job->begin[bin];
 
     memset(cursor, 0, (size_t)n_nodes * sizeof *cursor);
     for (int64_t t = 0; t < n; t++)
         cursor[(int64_t)(from[t] >> 32) - first]++;
     for (int64_t i = 0; i < n_nodes; i++) {
-        const uint32_t here = cursor[i];
+        const uint32_t count = cursor[i];
         job->offset[first + i] = sum;
         cursor[i] = sum;
-        sum += here;
+        sum += count;
     }
     for (int64_t t = 0; t < n; t++)
         job->order[cursor[(int64_t)(from[t] >> 32) - first]++] =
@@ -119,11 +119,11 @@ etx_status etx_edges_by_source(int32_t *order, int64_t *offset,
         .n_edges = n_edges};
     etx_status status;
 
-    while ((n_nodes - 1) >> job.shift >= MOST_BINS)
+    while ((n_nodes - 1) >> job.shift >= MAX_BINS)
         job.shift++;
     job.n_bins = n_nodes == 0 ? 0 : ((n_nodes - 1) >> job.shift) + 1;
-    ETX_CHECK(etx_alloc_uncleared(&job.place, n_blocks * MOST_BINS,
-        sizeof *job.place, "edges by source"));
+    ETX_CHECK(etx_alloc_uncleared(&job.block_cursor, n_blocks * MAX_BINS,
+        sizeof *job.block_cursor, "edges by source"));
     ETX_CHECK(etx_alloc_uncleared(
         &job.begin, job.n_bins + 1, sizeof *job.begin, "edges by source"));
     ETX_CHECK(etx_alloc_uncleared(
@@ -137,9 +137,9 @@ etx_status etx_edges_by_source(int32_t *order, int64_t *offset,
     ETX_CHECK(etx_parallel_for(pool, job.n_bins, sort_bin, &job));
     offset[n_nodes] = n_edges;
 done:
-    etx_release(job.place);
-    etx_release(job.begin);
-    etx_release(job.in_bins);
-    etx_release(job.cursor);
+    etx_free(job.block_cursor);
+    etx_free(job.begin);
+    etx_free(job.in_bins);
+    etx_free(job.cursor);
     return status;
 }

@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "base/finite.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 #include "base/threads.h"
 
@@ -18,14 +18,14 @@
 #include <math.h>
 
 #define BLOCK    1024
-#define MOST_ETA 20.0
+#define MAX_ETA 20.0
 
 /* What the cells of one hit add up to. */
 struct cluster {
     int64_t n_cells;
     double charge;
-    int32_t least[2];
-    int32_t most[2];
+    int32_t min[2];
+    int32_t max[2];
 };
 
 /* The loop over hits, for etx_parallel_for. */
@@ -44,10 +44,10 @@ static void add_cell(
     for (int axis = 0; axis < 2; axis++) {
         const int32_t here = channel[axis];
 
-        if (cluster->n_cells == 0 || here < cluster->least[axis])
-            cluster->least[axis] = here;
-        if (cluster->n_cells == 0 || here > cluster->most[axis])
-            cluster->most[axis] = here;
+        if (cluster->n_cells == 0 || here < cluster->min[axis])
+            cluster->min[axis] = here;
+        if (cluster->n_cells == 0 || here > cluster->max[axis])
+            cluster->max[axis] = here;
     }
     cluster->n_cells++;
     cluster->charge += (double)value;
@@ -55,7 +55,7 @@ static void add_cell(
 
 static double extent(const struct cluster *cluster, int axis, float pitch)
 {
-    return (double)((int64_t)cluster->most[axis] - cluster->least[axis] + 1) *
+    return (double)((int64_t)cluster->max[axis] - cluster->min[axis] + 1) *
            (double)pitch;
 }
 
@@ -65,10 +65,10 @@ static double pseudorapidity(const double direction[3])
     const double across = hypot(direction[0], direction[1]);
 
     if (across > 0.0)
-        return fmax(-MOST_ETA, fmin(MOST_ETA, asinh(direction[2] / across)));
+        return fmax(-MAX_ETA, fmin(MAX_ETA, asinh(direction[2] / across)));
     if (direction[2] == 0.0)
         return 0.0;
-    return direction[2] > 0.0 ? MOST_ETA : -MOST_ETA;
+    return direction[2] > 0.0 ? MAX_ETA : -MAX_ETA;
 }
 
 static void describe_cluster(float features[ETX_N_CELL_FEATURES],
@@ -159,11 +159,11 @@ etx_status etx_event_put_cells(struct etx_event *event,
     struct work work = {event, detector, clusters, features};
     ETX_CHECK(
         etx_parallel_for(NULL, (n + BLOCK - 1) / BLOCK, describe_block, &work));
-    etx_release(event->cell_features);
+    etx_free(event->cell_features);
     event->cell_features = features;
     features = NULL;
 done:
-    etx_release(features);
-    etx_release(clusters);
+    etx_free(features);
+    etx_free(clusters);
     return status;
 }

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/detector.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 
 static int compare(int32_t a, int32_t b)
 {
@@ -50,6 +50,6 @@ void etx_detector_free(etx_detector *detector)
 {
     if (detector == NULL)
         return;
-    etx_release(detector->modules);
-    etx_release(detector);
+    etx_free(detector->modules);
+    etx_free(detector);
 }

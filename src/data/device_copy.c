@@ -4,8 +4,8 @@
 #include "data/device_copy.h"
 
 #include "base/check.h"
-#include "base/memory.h"
-#include "base/place.h"
+#include "base/heap.h"
+#include "memory/memory.h"
 
 etx_status etx_device_copy_keep(struct etx_graph *host,
     struct etx_context *context, struct etx_graph *graph)
@@ -36,19 +36,19 @@ struct etx_graph *etx_device_copy_of(
 /* *out [n_edges]: the scores of host in the memory of its copy, ready. */
 static etx_status put_scores(float **out, const struct etx_graph *host)
 {
-    const struct etx_place *place = host->device_copy->graph->place;
+    const struct etx_memory *memory = host->device_copy->graph->memory;
     float *score = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_place_alloc(
-        &score, place, host->n_edges, sizeof *score, "edge scores"));
-    ETX_CHECK(etx_place_put(
-        place, score, host->score, host->n_edges, sizeof *score));
-    ETX_CHECK(etx_place_finish(place));
+    ETX_CHECK(etx_memory_alloc(
+        &score, memory, host->n_edges, sizeof *score, "edge scores"));
+    ETX_CHECK(etx_memory_to_device(
+        memory, score, host->score, host->n_edges, sizeof *score));
+    ETX_CHECK(etx_memory_synchronize(memory));
     *out = score;
     score = NULL;
 done:
-    etx_place_release(place, score);
+    etx_memory_free(memory, score);
     return status;
 }
 
@@ -67,7 +67,7 @@ etx_status etx_device_copy_scores(struct etx_graph *host)
         return status;
     }
     graph = host->device_copy->graph;
-    etx_place_release(graph->place, graph->score);
+    etx_memory_free(graph->memory, graph->score);
     graph->score = score;
     return ETX_OK;
 }
@@ -90,7 +90,7 @@ void etx_device_copy_drop(struct etx_graph *host)
         return;
     unlink_copy(copy);
     etx_graph_free(copy->graph);
-    etx_release(copy);
+    etx_free(copy);
     host->device_copy = NULL;
 }
 

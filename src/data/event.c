@@ -7,7 +7,7 @@
 #include "data/event.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "data/id_index.h"
@@ -67,7 +67,7 @@ etx_status etx_event_put_features(
 
     ETX_CHECK(etx_alloc_copy(&copy, features, event->n_hits,
         (size_t)n_features * sizeof *copy, "features"));
-    etx_release(event->features);
+    etx_free(event->features);
     event->features = copy;
     event->n_features = n_features;
 done:
@@ -82,7 +82,7 @@ etx_status etx_event_put_cell_features(
 
     ETX_CHECK(etx_alloc_copy(&copy, cell_features, event->n_hits,
         ETX_N_CELL_FEATURES * sizeof *copy, "cell features"));
-    etx_release(event->cell_features);
+    etx_free(event->cell_features);
     event->cell_features = copy;
 done:
     return status;
@@ -103,17 +103,17 @@ etx_status etx_event_put_modules(struct etx_event *event,
     ETX_CHECK(etx_alloc_copy(&layer, layer_ids, n, sizeof *layer, "layers"));
     ETX_CHECK(
         etx_alloc_copy(&module, module_ids, n, sizeof *module, "modules"));
-    etx_release(event->volume_id);
-    etx_release(event->layer_id);
-    etx_release(event->module_id);
+    etx_free(event->volume_id);
+    etx_free(event->layer_id);
+    etx_free(event->module_id);
     event->volume_id = volume;
     event->layer_id = layer;
     event->module_id = module;
     volume = layer = module = NULL;
 done:
-    etx_release(volume);
-    etx_release(layer);
-    etx_release(module);
+    etx_free(volume);
+    etx_free(layer);
+    etx_free(module);
     return status;
 }
 
@@ -147,9 +147,9 @@ static etx_status sort_particles(etx_particle **out, int64_t **out_ids,
     sorted = NULL;
     ids = NULL;
 done:
-    etx_release(sorted);
-    etx_release(ids);
-    etx_release(order);
+    etx_free(sorted);
+    etx_free(ids);
+    etx_free(order);
     return status;
 }
 
@@ -188,10 +188,10 @@ struct truth {
 
 static void release_truth(const struct truth *truth)
 {
-    etx_release(truth->particle_id);
-    etx_release(truth->particle_row);
-    etx_release(truth->weight);
-    etx_release(truth->particles);
+    etx_free(truth->particle_id);
+    etx_free(truth->particle_row);
+    etx_free(truth->weight);
+    etx_free(truth->particles);
 }
 
 etx_status etx_event_put_truth(struct etx_event *event,
@@ -226,7 +226,7 @@ etx_status etx_event_put_truth(struct etx_event *event,
     truth = old;
 done:
     release_truth(&truth);
-    etx_release(ids);
+    etx_free(ids);
     return status;
 }
 
@@ -234,16 +234,16 @@ void etx_event_free(etx_event *event)
 {
     if (event == NULL)
         return;
-    etx_release(event->hit_id);
-    etx_release(event->position);
-    etx_release(event->volume_id);
-    etx_release(event->layer_id);
-    etx_release(event->module_id);
-    etx_release(event->cell_features);
-    etx_release(event->features);
-    etx_release(event->particle_id);
-    etx_release(event->particle_row);
-    etx_release(event->weight);
-    etx_release(event->particles);
-    etx_release(event);
+    etx_free(event->hit_id);
+    etx_free(event->position);
+    etx_free(event->volume_id);
+    etx_free(event->layer_id);
+    etx_free(event->module_id);
+    etx_free(event->cell_features);
+    etx_free(event->features);
+    etx_free(event->particle_id);
+    etx_free(event->particle_row);
+    etx_free(event->weight);
+    etx_free(event->particles);
+    etx_free(event);
 }

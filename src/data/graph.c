@@ -4,7 +4,7 @@
 #include "data/graph.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 #include "data/by_source.h"
 #include "data/device_copy.h"
@@ -177,16 +177,16 @@ etx_status etx_graph_subset(struct etx_graph **out, struct etx_pool *pool,
     ETX_CHECK(
         adopt_all(out, pool, graph->n_nodes, n_selected, &src, &dst, &score));
 done:
-    etx_release(src);
-    etx_release(dst);
-    etx_release(score);
+    etx_free(src);
+    etx_free(dst);
+    etx_free(score);
     return status;
 }
 
 /* order [n_edges]: the edges by dst, then src, equal ones in order. */
 static etx_status order_edges(int32_t *order, const struct etx_edges *edges)
 {
-    int64_t *place = NULL;
+    int64_t *cursor = NULL;
     int32_t *by_src = NULL;
     etx_status status = ETX_OK;
     const int64_t n_nodes = edges->n_nodes;
@@ -198,21 +198,21 @@ static etx_status order_edges(int32_t *order, const struct etx_edges *edges)
         goto done;
     }
     ETX_CHECK(etx_alloc_uncleared(
-        &place, n_nodes + 1, sizeof *place, "edge sort"));
+        &cursor, n_nodes + 1, sizeof *cursor, "edge sort"));
     ETX_CHECK(
         etx_alloc_uncleared(&by_src, n_edges, sizeof *by_src, "edge sort"));
     ETX_CHECK(etx_edges_by_source(
-        by_src, place, NULL, n_nodes, n_edges, edges->src));
-    memset(place, 0, (size_t)(n_nodes + 1) * sizeof *place);
+        by_src, cursor, NULL, n_nodes, n_edges, edges->src));
+    memset(cursor, 0, (size_t)(n_nodes + 1) * sizeof *cursor);
     for (int64_t e = 0; e < n_edges; e++)
-        place[edges->dst[e] + 1]++;
+        cursor[edges->dst[e] + 1]++;
     for (int64_t i = 0; i < n_nodes; i++)
-        place[i + 1] += place[i];
+        cursor[i + 1] += cursor[i];
     for (int64_t k = 0; k < n_edges; k++)
-        order[place[edges->dst[by_src[k]]]++] = by_src[k];
+        order[cursor[edges->dst[by_src[k]]]++] = by_src[k];
 done:
-    etx_release(place);
-    etx_release(by_src);
+    etx_free(cursor);
+    etx_free(by_src);
     return status;
 }
 
@@ -239,10 +239,10 @@ etx_status etx_graph_sort(
     for (int64_t e = 0; order_out != NULL && e < n; e++)
         order_out[e] = order[e];
 done:
-    etx_release(src);
-    etx_release(dst);
-    etx_release(score);
-    etx_release(order);
+    etx_free(src);
+    etx_free(dst);
+    etx_free(score);
+    etx_free(order);
     return status;
 }
 
@@ -251,11 +251,11 @@ void etx_graph_free(etx_graph *graph)
     if (graph == NULL)
         return;
     etx_device_copy_drop(graph);
-    etx_place_release(graph->place, graph->src);
-    etx_place_release(graph->place, graph->dst);
-    etx_place_release(graph->place, graph->in_offset);
-    etx_place_release(graph->place, graph->out_offset);
-    etx_place_release(graph->place, graph->out_edge);
-    etx_place_release(graph->place, graph->score);
-    etx_release(graph);
+    etx_memory_free(graph->memory, graph->src);
+    etx_memory_free(graph->memory, graph->dst);
+    etx_memory_free(graph->memory, graph->in_offset);
+    etx_memory_free(graph->memory, graph->out_offset);
+    etx_memory_free(graph->memory, graph->out_edge);
+    etx_memory_free(graph->memory, graph->score);
+    etx_free(graph);
 }

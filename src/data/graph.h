@@ -15,7 +15,7 @@ struct etx_halo;
  * is the host for every graph that a caller sees, and owned by the graph. n_edges and n_nodes are at most 2^31 - 1. A graph
  * of ends alone has no offsets and no out_edge: NULL. */
 struct etx_graph {
-    const struct etx_place *place; /* NULL: the host */
+    const struct etx_memory *memory; /* NULL: the host */
     int64_t n_nodes;
     int64_t n_edges;
     int32_t *src;            /* [n_edges] */

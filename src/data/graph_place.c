@@ -4,7 +4,7 @@
 #include "data/graph_place.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 /* A graph with room for its edges at a place; src, dst and score as asked. */
 static etx_status make_room(struct etx_graph **out,
-    const struct etx_place *place, int64_t n_nodes, int64_t n_edges,
+    const struct etx_memory *slot, int64_t n_nodes, int64_t n_edges,
     bool with_ends, bool with_score)
 {
     struct etx_graph *graph = NULL;
@@ -20,23 +20,23 @@ static etx_status make_room(struct etx_graph **out,
 
     ETX_CHECK(etx_graph_check_size(n_nodes, n_edges));
     ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph"));
-    graph->place = place;
+    graph->memory = slot;
     graph->n_nodes = n_nodes;
     graph->n_edges = n_edges;
-    ETX_CHECK(etx_place_alloc(&graph->in_offset, place, n_nodes + 1,
+    ETX_CHECK(etx_memory_alloc(&graph->in_offset, slot, n_nodes + 1,
         sizeof *graph->in_offset, "edges into nodes"));
-    ETX_CHECK(etx_place_alloc(&graph->out_offset, place, n_nodes + 1,
+    ETX_CHECK(etx_memory_alloc(&graph->out_offset, slot, n_nodes + 1,
         sizeof *graph->out_offset, "edges out of nodes"));
-    ETX_CHECK(etx_place_alloc(&graph->out_edge, place, n_edges,
+    ETX_CHECK(etx_memory_alloc(&graph->out_edge, slot, n_edges,
         sizeof *graph->out_edge, "edges by source"));
     if (with_ends) {
-        ETX_CHECK(etx_place_alloc(&graph->src, place, n_edges,
+        ETX_CHECK(etx_memory_alloc(&graph->src, slot, n_edges,
             sizeof *graph->src, "edge sources"));
-        ETX_CHECK(etx_place_alloc(&graph->dst, place, n_edges,
+        ETX_CHECK(etx_memory_alloc(&graph->dst, slot, n_edges,
             sizeof *graph->dst, "edge destinations"));
     }
     if (with_score)
-        ETX_CHECK(etx_place_alloc(&graph->score, place, n_edges,
+        ETX_CHECK(etx_memory_alloc(&graph->score, slot, n_edges,
             sizeof *graph->score, "edge scores"));
     *out = graph;
     graph = NULL;
@@ -69,11 +69,11 @@ etx_status etx_graph_adopt_at(struct etx_graph **out,
     struct etx_graph *graph = NULL;
     etx_status status;
 
-    if (context->stream->place == NULL)
+    if (context->stream->memory == NULL)
         return etx_graph_adopt(
             out, context->stream->pool, n_nodes, n_edges, src, dst, NULL);
     ETX_CHECK(make_room(
-        &graph, context->stream->place, n_nodes, n_edges, false, false));
+        &graph, context->stream->memory, n_nodes, n_edges, false, false));
     ETX_CHECK(index_edges(graph, context, src, dst));
     graph->src = src;
     graph->dst = dst;
@@ -116,10 +116,10 @@ etx_status etx_graph_subset_at(struct etx_graph **out,
     struct etx_graph *subset = NULL;
     etx_status status;
 
-    if (context->stream->place == NULL)
+    if (context->stream->memory == NULL)
         return etx_graph_subset(
             out, context->stream->pool, graph, n_selected, selected);
-    ETX_CHECK(make_room(&subset, context->stream->place, graph->n_nodes,
+    ETX_CHECK(make_room(&subset, context->stream->memory, graph->n_nodes,
         n_selected, true, graph->score != NULL));
     ETX_CHECK(take_edges(subset, context, graph, selected));
     ETX_CHECK(index_edges(subset, context, subset->src, subset->dst));
@@ -131,17 +131,17 @@ done:
 }
 
 etx_status etx_graph_double_values(float *out, struct etx_context *context,
-    const int32_t *place, const float *values, int64_t n_edges)
+    const int32_t *slot, const float *values, int64_t n_edges)
 {
     struct etx_scatter_args args = {.n_rows = n_edges,
         .width = 1,
         .x = values,
-        .index = place,
+        .index = slot,
         .y = out};
     etx_status status;
 
     ETX_CHECK(context->ops->scatter(context->stream, &args));
-    args.index = place + n_edges;
+    args.index = slot + n_edges;
     ETX_CHECK(context->ops->scatter(context->stream, &args));
 done:
     return status;
@@ -149,23 +149,23 @@ done:
 
 /* Scores of the doubled graph. */
 static etx_status double_scores(struct etx_graph *both,
-    struct etx_context *context, const int32_t *place,
+    struct etx_context *context, const int32_t *slot,
     const struct etx_graph *graph)
 {
     etx_status status = ETX_OK;
 
     if (graph->score == NULL)
         return ETX_OK;
-    ETX_CHECK(etx_place_alloc(&both->score, both->place, both->n_edges,
+    ETX_CHECK(etx_memory_alloc(&both->score, both->memory, both->n_edges,
         sizeof *both->score, "edge scores"));
     ETX_CHECK(etx_graph_double_values(
-        both->score, context, place, graph->score, graph->n_edges));
+        both->score, context, slot, graph->score, graph->n_edges));
 done:
     return status;
 }
 
 /* src, dst [2 * n_edges] at the context's place. */
-static etx_status double_ends(int32_t *src, int32_t *dst, int32_t *place,
+static etx_status double_ends(int32_t *src, int32_t *dst, int32_t *slot,
     struct etx_context *context, const struct etx_graph *graph)
 {
     const struct etx_double_edges_args args = {.n_nodes = graph->n_nodes,
@@ -177,15 +177,15 @@ static etx_status double_ends(int32_t *src, int32_t *dst, int32_t *place,
         .out_edge = graph->out_edge,
         .both_src = src,
         .both_dst = dst,
-        .place = place};
+        .slot = slot};
 
     return context->ops->double_edges(context->stream, &args);
 }
 
-etx_status etx_graph_double(struct etx_graph **out, int32_t *place,
+etx_status etx_graph_double(struct etx_graph **out, int32_t *slot,
     struct etx_context *context, const struct etx_graph *graph)
 {
-    const struct etx_place *where = context->stream->place;
+    const struct etx_memory *where = context->stream->memory;
     const int64_t n = 2 * graph->n_edges;
     struct etx_graph *both = NULL;
     int32_t *src = NULL;
@@ -196,52 +196,52 @@ etx_status etx_graph_double(struct etx_graph **out, int32_t *place,
         return etx_fail(ETX_ERR_LIMIT,
             "both directions of %" PRId64 " edges are more than %d edges",
             graph->n_edges, INT32_MAX);
-    ETX_CHECK(etx_place_alloc(&src, where, n, sizeof *src, "edge sources"));
+    ETX_CHECK(etx_memory_alloc(&src, where, n, sizeof *src, "edge sources"));
     ETX_CHECK(
-        etx_place_alloc(&dst, where, n, sizeof *dst, "edge destinations"));
-    ETX_CHECK(double_ends(src, dst, place, context, graph));
+        etx_memory_alloc(&dst, where, n, sizeof *dst, "edge destinations"));
+    ETX_CHECK(double_ends(src, dst, slot, context, graph));
     ETX_CHECK(
         etx_graph_adopt_at(&both, context, graph->n_nodes, n, src, dst));
     src = dst = NULL;
-    ETX_CHECK(double_scores(both, context, place, graph));
+    ETX_CHECK(double_scores(both, context, slot, graph));
     *out = both;
     both = NULL;
 done:
-    etx_place_release(where, src);
-    etx_place_release(where, dst);
+    etx_memory_free(where, src);
+    etx_memory_free(where, dst);
     etx_graph_free(both);
     return status;
 }
 
 /* One way of copying between a place and the host. */
-typedef etx_status (*copy_function)(const struct etx_place *place, void *to,
+typedef etx_status (*copy_function)(const struct etx_memory *slot, void *to,
     const void *from, int64_t count, size_t size);
 
 static etx_status copy_arrays(struct etx_graph *to,
-    const struct etx_graph *from, const struct etx_place *place,
+    const struct etx_graph *from, const struct etx_memory *slot,
     copy_function copy)
 {
     const int64_t n = from->n_edges;
     const int64_t n_offsets = from->n_nodes + 1;
     etx_status status;
 
-    ETX_CHECK(copy(place, to->src, from->src, n, sizeof *to->src));
-    ETX_CHECK(copy(place, to->dst, from->dst, n, sizeof *to->dst));
+    ETX_CHECK(copy(slot, to->src, from->src, n, sizeof *to->src));
+    ETX_CHECK(copy(slot, to->dst, from->dst, n, sizeof *to->dst));
     ETX_CHECK(
-        copy(place, to->out_edge, from->out_edge, n, sizeof *to->out_edge));
-    ETX_CHECK(copy(place, to->in_offset, from->in_offset, n_offsets,
+        copy(slot, to->out_edge, from->out_edge, n, sizeof *to->out_edge));
+    ETX_CHECK(copy(slot, to->in_offset, from->in_offset, n_offsets,
         sizeof *to->in_offset));
-    ETX_CHECK(copy(place, to->out_offset, from->out_offset, n_offsets,
+    ETX_CHECK(copy(slot, to->out_offset, from->out_offset, n_offsets,
         sizeof *to->out_offset));
     if (from->score != NULL)
-        ETX_CHECK(copy(place, to->score, from->score, n, sizeof *to->score));
+        ETX_CHECK(copy(slot, to->score, from->score, n, sizeof *to->score));
 done:
     return status;
 }
 
 static etx_status copy_graph(struct etx_graph **out,
-    const struct etx_graph *graph, const struct etx_place *target,
-    const struct etx_place *device, copy_function way)
+    const struct etx_graph *graph, const struct etx_memory *target,
+    const struct etx_memory *device, copy_function way)
 {
     struct etx_graph *copy = NULL;
     etx_status status;
@@ -256,16 +256,16 @@ done:
     return status;
 }
 
-etx_status etx_graph_to_place(struct etx_graph **out,
+etx_status etx_graph_to_device(struct etx_graph **out,
     const struct etx_context *context, const struct etx_graph *graph)
 {
-    const struct etx_place *place = context->stream->place;
+    const struct etx_memory *slot = context->stream->memory;
 
-    return copy_graph(out, graph, place, place, etx_place_put);
+    return copy_graph(out, graph, slot, slot, etx_memory_to_device);
 }
 
 etx_status etx_graph_to_host(
     struct etx_graph **out, const struct etx_graph *graph)
 {
-    return copy_graph(out, graph, NULL, graph->place, etx_place_get);
+    return copy_graph(out, graph, NULL, graph->memory, etx_memory_to_host);
 }

@@ -23,16 +23,16 @@ etx_status etx_graph_subset_at(struct etx_graph **out,
 /* Edges of both directions: edge e and its reverse, with its score. place
  * [2 * n_edges], where the graph and the context are, gets for k < n_edges the
  * edge of the doubled graph that is edge k, for n_edges + k its reverse. */
-etx_status etx_graph_double(struct etx_graph **out, int32_t *place,
+etx_status etx_graph_double(struct etx_graph **out, int32_t *slot,
     struct etx_context *context, const struct etx_graph *graph);
 
 /* out [2 * n_edges] of values [n_edges]: that of edge e at both of its places
  * in the doubled graph. */
 etx_status etx_graph_double_values(float *out, struct etx_context *context,
-    const int32_t *place, const float *values, int64_t n_edges);
+    const int32_t *slot, const float *values, int64_t n_edges);
 
 /* A copy of a graph of the host at the context's place, and back. */
-etx_status etx_graph_to_place(struct etx_graph **out,
+etx_status etx_graph_to_device(struct etx_graph **out,
     const struct etx_context *context, const struct etx_graph *graph);
 etx_status etx_graph_to_host(
     struct etx_graph **out, const struct etx_graph *graph);

@@ -8,13 +8,13 @@
 #include "data/id_index.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/sort.h"
 
 #include <string.h>
 
 /* A table may have this many places for every id. */
-#define MOST_SPARSE 8
+#define MAX_SPARSE 8
 
 static etx_status build_table(struct etx_id_index *index, const int64_t *ids)
 {
@@ -61,7 +61,7 @@ etx_status etx_id_index_build(
     }
 
     const uint64_t span = (uint64_t)highest - (uint64_t)out->lowest;
-    if (span >= (uint64_t)n_ids * MOST_SPARSE)
+    if (span >= (uint64_t)n_ids * MAX_SPARSE)
         return build_list(out, ids);
     out->n_table = (int64_t)span + 1;
     return build_table(out, ids);
@@ -69,14 +69,14 @@ etx_status etx_id_index_build(
 
 void etx_id_index_release(struct etx_id_index *index)
 {
-    etx_release(index->table);
-    etx_release(index->sorted_id);
-    etx_release(index->sorted_row);
+    etx_free(index->table);
+    etx_free(index->sorted_id);
+    etx_free(index->sorted_row);
     memset(index, 0, sizeof *index);
 }
 
 /* The number of sorted ids that are at most id. */
-static int64_t n_at_most(const struct etx_id_index *index, int64_t id)
+static int64_t n_at_max(const struct etx_id_index *index, int64_t id)
 {
     int64_t low = 0;
     int64_t high = index->n_ids;
@@ -95,12 +95,12 @@ static int64_t n_at_most(const struct etx_id_index *index, int64_t id)
 int64_t etx_id_index_find(const struct etx_id_index *index, int64_t id)
 {
     if (index->table != NULL) {
-        const uint64_t place = (uint64_t)id - (uint64_t)index->lowest;
+        const uint64_t offset = (uint64_t)id - (uint64_t)index->lowest;
 
-        return place < (uint64_t)index->n_table ? index->table[place] : -1;
+        return offset < (uint64_t)index->n_table ? index->table[offset] : -1;
     }
 
-    const int64_t k = n_at_most(index, id);
+    const int64_t k = n_at_max(index, id);
     return k > 0 && index->sorted_id[k - 1] == id ? index->sorted_row[k - 1]
                                                   : -1;
 }

@@ -4,10 +4,10 @@
 #include "data/line_graph.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 /* Take over the arrays of line; on error the caller keeps them. */
-static etx_status adopt(struct etx_graph **out, const struct etx_place *place,
+static etx_status adopt(struct etx_graph **out, const struct etx_memory *memory,
     int64_t n_doublets, const struct etx_line_graph *line)
 {
     struct etx_graph *graph = NULL;
@@ -15,7 +15,7 @@ static etx_status adopt(struct etx_graph **out, const struct etx_place *place,
 
     ETX_CHECK(etx_alloc(&graph, 1, sizeof *graph, "graph of triplets"));
     *graph = (struct etx_graph){
-        .place = place,
+        .memory = memory,
         .n_nodes = n_doublets,
         .n_edges = line->n_edges,
         .src = line->src,
@@ -32,7 +32,7 @@ done:
 etx_status etx_graph_line(struct etx_graph **out, struct etx_context *context,
     const struct etx_graph *graph, int64_t max_edges)
 {
-    const struct etx_place *place = context->stream->place;
+    const struct etx_memory *memory = context->stream->memory;
     struct etx_line_graph line = {0};
     const struct etx_line_graph_args args = {
         .n_nodes = graph->n_nodes,
@@ -48,13 +48,13 @@ etx_status etx_graph_line(struct etx_graph **out, struct etx_context *context,
     etx_status status;
 
     ETX_CHECK(context->ops->line_graph(context->stream, &args));
-    ETX_CHECK(adopt(out, place, graph->n_edges, &line));
+    ETX_CHECK(adopt(out, memory, graph->n_edges, &line));
     line = (struct etx_line_graph){0};
 done:
-    etx_place_release(place, line.src);
-    etx_place_release(place, line.dst);
-    etx_place_release(place, line.in_offset);
-    etx_place_release(place, line.out_offset);
-    etx_place_release(place, line.out_edge);
+    etx_memory_free(memory, line.src);
+    etx_memory_free(memory, line.dst);
+    etx_memory_free(memory, line.in_offset);
+    etx_memory_free(memory, line.out_offset);
+    etx_memory_free(memory, line.out_edge);
     return status;
 }

@@ -7,7 +7,7 @@
 #include "data/part.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/sort.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ struct making {
     struct etx_graph_part *part;
     const struct etx_graph *whole;
     const int32_t *owner; /* [whole nodes] */
-    int32_t *place;       /* [whole nodes] node of the part, -1 outside */
+    int32_t *local;       /* [whole nodes] node of the part, -1 outside */
     int32_t *src, *dst;   /* [n_edges] of the part */
     float *score;         /* [n_edges] or NULL */
     int64_t n_nodes, n_edges;
@@ -38,27 +38,27 @@ static etx_status choose_nodes(struct making *making)
     struct etx_graph_part *part = making->part;
     const struct etx_graph *whole = making->whole;
 
-    ETX_CHECK(etx_alloc_uncleared(&making->place, whole->n_nodes,
-        sizeof *making->place, "nodes of a part"));
+    ETX_CHECK(etx_alloc_uncleared(&making->local, whole->n_nodes,
+        sizeof *making->local, "nodes of a part"));
     for (int64_t i = 0; i < whole->n_nodes; i++)
-        making->place[i] = making->owner[i] == part->part ? 0 : -1;
+        making->local[i] = making->owner[i] == part->part ? 0 : -1;
     for (int64_t e = 0; e < whole->n_edges; e++)
         if (holds(making, e)) {
-            making->place[whole->src[e]] = 0;
-            making->place[whole->dst[e]] = 0;
+            making->local[whole->src[e]] = 0;
+            making->local[whole->dst[e]] = 0;
             making->n_edges++;
         }
     for (int64_t i = 0; i < whole->n_nodes; i++)
-        if (making->place[i] == 0)
-            making->place[i] = (int32_t)making->n_nodes++;
+        if (making->local[i] == 0)
+            making->local[i] = (int32_t)making->n_nodes++;
     ETX_CHECK(etx_alloc_uncleared(&part->node, making->n_nodes,
         sizeof *part->node, "nodes of a part"));
     ETX_CHECK(etx_alloc_uncleared(&part->owner, making->n_nodes,
         sizeof *part->owner, "owners of nodes"));
     for (int64_t i = 0; i < whole->n_nodes; i++)
-        if (making->place[i] >= 0) {
-            part->node[making->place[i]] = (int32_t)i;
-            part->owner[making->place[i]] = making->owner[i];
+        if (making->local[i] >= 0) {
+            part->node[making->local[i]] = (int32_t)i;
+            part->owner[making->local[i]] = making->owner[i];
         }
 done:
     return status;
@@ -84,8 +84,8 @@ static etx_status take_edges(struct making *making)
     for (int64_t e = 0; e < whole->n_edges; e++)
         if (holds(making, e)) {
             part->edge[k] = (int32_t)e;
-            making->src[k] = making->place[whole->src[e]];
-            making->dst[k] = making->place[whole->dst[e]];
+            making->src[k] = making->local[whole->src[e]];
+            making->dst[k] = making->local[whole->dst[e]];
             if (making->score != NULL)
                 making->score[k] = whole->score[e];
             k++;
@@ -134,7 +134,7 @@ static etx_status list_received(struct etx_graph_part *part)
         if (part->owner[i] != part->part)
             part->received_row[next[part->owner[i]]++] = (int32_t)i;
 done:
-    etx_release(next);
+    etx_free(next);
     return status;
 }
 
@@ -188,8 +188,8 @@ static etx_status list_sent(struct etx_graph_part *part)
         last = here;
     }
 done:
-    etx_release(key);
-    etx_release(order);
+    etx_free(key);
+    etx_free(order);
     return status;
 }
 
@@ -218,10 +218,10 @@ etx_status etx_part_make(struct etx_graph_part **out,
     *out = made;
     made = NULL;
 done:
-    etx_release(making.place);
-    etx_release(making.src);
-    etx_release(making.dst);
-    etx_release(making.score);
+    etx_free(making.local);
+    etx_free(making.src);
+    etx_free(making.dst);
+    etx_free(making.score);
     etx_part_release(made);
     return status;
 }
@@ -231,14 +231,14 @@ void etx_part_release(struct etx_graph_part *part)
     if (part == NULL)
         return;
     etx_graph_free(part->graph);
-    etx_release(part->node);
-    etx_release(part->owner);
-    etx_release(part->edge);
-    etx_release(part->n_sent);
-    etx_release(part->n_received);
-    etx_release(part->sent_row);
-    etx_release(part->received_row);
-    etx_release(part);
+    etx_free(part->node);
+    etx_free(part->owner);
+    etx_free(part->edge);
+    etx_free(part->n_sent);
+    etx_free(part->n_received);
+    etx_free(part->sent_row);
+    etx_free(part->received_row);
+    etx_free(part);
 }
 
 void etx_part_take_rows(float *out, const struct etx_graph_part *part,
@@ -256,7 +256,7 @@ etx_status etx_part_arena_rows(const float **out, struct etx_arena *arena,
     etx_status status;
     float *rows;
 
-    ETX_CHECK(etx_arena_take(&rows, arena, part->graph->n_nodes * width,
+    ETX_CHECK(etx_arena_alloc(&rows, arena, part->graph->n_nodes * width,
         sizeof *rows, "rows of a part"));
     etx_part_take_rows(rows, part, x, width);
     *out = rows;

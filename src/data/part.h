@@ -9,7 +9,7 @@
 #ifndef ETX_DATA_PART_H
 #define ETX_DATA_PART_H
 
-#include "base/arena.h"
+#include "memory/arena.h"
 #include "data/graph.h"
 
 /* The public etx_graph_part. Nodes and edges of the part ascend in the whole

@@ -11,7 +11,7 @@
 #include "data/part.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/sort.h"
 
 #include <math.h>
@@ -21,8 +21,8 @@
 #define STEPS      1073741824.0 /* 2^30; keys have the few bytes that sorting
                                  * looks at */
 #define MIDDLE     2147483648 /* 2^31, the key of z = 0 */
-#define LEAST_R    1e-3
-#define MOST_SLOPE 1e30
+#define MIN_R    1e-3
+#define MAX_SLOPE 1e30
 
 /* Nodes that n_parts parts will own; a group is named by the first of them. */
 struct group {
@@ -62,8 +62,8 @@ static int64_t find_azimuth(double x, double y)
 static int64_t find_slope(double x, double y, double z)
 {
     const double r = sqrt(x * x + y * y);
-    const double slope = z / (r > LEAST_R ? r : LEAST_R);
-    const float size = (float)fmin(fabs(slope), MOST_SLOPE);
+    const double slope = z / (r > MIN_R ? r : MIN_R);
+    const float size = (float)fmin(fabs(slope), MAX_SLOPE);
     uint32_t bits;
 
     memcpy(&bits, &size, sizeof bits);
@@ -91,7 +91,7 @@ static etx_status sort_axis(
         key[i] = find_key(a, position + 3 * i);
     ETX_CHECK(etx_sort_order(partition->axis[a], key, n));
 done:
-    etx_release(key);
+    etx_free(key);
     return status;
 }
 
@@ -243,11 +243,11 @@ etx_status etx_partition_nodes(int32_t *owner, const struct etx_graph *graph,
     else
         cut_halves(&partition, n_parts);
 done:
-    etx_release(partition.group);
-    etx_release(partition.sum);
+    etx_free(partition.group);
+    etx_free(partition.sum);
     for (int32_t a = 0; a < N_AXES; a++) {
-        etx_release(partition.axis[a]);
-        etx_release(partition.is_right[a]);
+        etx_free(partition.axis[a]);
+        etx_free(partition.is_right[a]);
     }
     return status;
 }

@@ -4,13 +4,13 @@
 #include "data/tracks.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/sort.h"
 
 #include <string.h>
 
 /* Labels up to this many times the hits index a table. */
-#define MOST_SPARSE 4
+#define MAX_SPARSE 4
 
 static int64_t highest_label(int64_t n_hits, const int32_t *labels)
 {
@@ -44,8 +44,8 @@ static etx_status renumber(
         dense[order[k]] = label < 0 ? -1 : next;
     }
 done:
-    etx_release(keys);
-    etx_release(order);
+    etx_free(keys);
+    etx_free(order);
     return status;
 }
 
@@ -100,7 +100,7 @@ static etx_status group_dense(struct etx_tracks *tracks, int64_t n_labels,
         (size_t)tracks->n_tracks * sizeof *tracks->offset);
     tracks->offset[0] = 0;
 done:
-    etx_release(group);
+    etx_free(group);
     return status;
 }
 
@@ -118,7 +118,7 @@ etx_status etx_tracks_group(struct etx_tracks **out, int64_t n_hits,
         &tracks->offset, n_hits + 1, sizeof *tracks->offset, "track offsets"));
     ETX_CHECK(
         etx_alloc(&tracks->hit, n_hits, sizeof *tracks->hit, "hits of tracks"));
-    if (n_labels > n_hits * MOST_SPARSE) {
+    if (n_labels > n_hits * MAX_SPARSE) {
         ETX_CHECK(etx_alloc(&dense, n_hits, sizeof *dense, "labels"));
         ETX_CHECK(renumber(dense, n_hits, labels));
         labels = dense;
@@ -129,7 +129,7 @@ etx_status etx_tracks_group(struct etx_tracks **out, int64_t n_hits,
     tracks = NULL;
 done:
     etx_tracks_free(tracks);
-    etx_release(dense);
+    etx_free(dense);
     return status;
 }
 
@@ -146,7 +146,7 @@ void etx_tracks_free(etx_tracks *tracks)
 {
     if (tracks == NULL)
         return;
-    etx_release(tracks->offset);
-    etx_release(tracks->hit);
-    etx_release(tracks);
+    etx_free(tracks->offset);
+    etx_free(tracks->hit);
+    etx_free(tracks);
 }

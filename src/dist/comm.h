@@ -22,7 +22,7 @@ struct etx_comm;
 
 /* The longest deadline, 30 years: a time_t surely holds it, and an integer its
  * milliseconds. */
-#define ETX_COMM_MOST_SECONDS 1e9
+#define ETX_COMM_MAX_SECONDS 1e9
 
 /* What etx_comm_sum adds. */
 enum etx_comm_type { ETX_COMM_F32, ETX_COMM_F64, ETX_COMM_I64 };
@@ -89,7 +89,7 @@ struct etx_comm {
     int32_t rank;    /* 0 .. n_ranks-1 */
     int32_t n_ranks; /* >= 1 */
     double deadline; /* seconds that this rank waits for others at one place,
-                      * above 0 and at most ETX_COMM_MOST_SECONDS */
+                      * above 0 and at most ETX_COMM_MAX_SECONDS */
     int32_t is_broken;
     struct etx_comm_statistics statistics;
 };

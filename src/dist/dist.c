@@ -11,8 +11,8 @@
 #include "dist/fail.h"
 
 /* The rule of struct_size: docs/stability.md. No struct will ever be as large
- * as MOST_BYTES; FIRST_SIZE is the size at the first release. */
-#define MOST_BYTES 4096
+ * as MAX_BYTES; FIRST_SIZE is the size at the first release. */
+#define MAX_BYTES 4096
 #define FIRST_SIZE                                                             \
     (offsetof(etx_dist_options, deadline) + sizeof(double))
 
@@ -23,12 +23,12 @@ static const etx_dist_options defaults = {
 
 static etx_status check_size(size_t size)
 {
-    if (size >= FIRST_SIZE && size <= MOST_BYTES)
+    if (size >= FIRST_SIZE && size <= MAX_BYTES)
         return ETX_OK;
     return etx_dist_fail(ETX_ERR_ARGUMENT,
         "distribution options: struct_size %zu is not in %zu .. %d: fill the "
         "struct with its _init",
-        size, FIRST_SIZE, MOST_BYTES);
+        size, FIRST_SIZE, MAX_BYTES);
 }
 
 static size_t find_less(size_t a, size_t b)
@@ -74,7 +74,7 @@ static etx_status check_deadline(double deadline)
         wrong = "is not a number";
     else if (deadline <= 0.0)
         wrong = "is not above 0 s";
-    else if (deadline > ETX_COMM_MOST_SECONDS)
+    else if (deadline > ETX_COMM_MAX_SECONDS)
         wrong = "is above 1000000000 s";
     return wrong == NULL ? ETX_OK
                          : etx_dist_fail(ETX_ERR_ARGUMENT,

@@ -161,12 +161,12 @@ static int64_t count_piece(
 static int64_t count_pieces(
     const struct etx_comm *comm, const struct parts *parts)
 {
-    int64_t most = 0;
+    int64_t max = 0;
 
     for (int32_t r = 0; r < comm->n_ranks; r++)
-        if (parts->count[r] > most)
-            most = parts->count[r];
-    return (most * parts->size + self(comm)->n_piece - 1) /
+        if (parts->count[r] > max)
+            max = parts->count[r];
+    return (max * parts->size + self(comm)->n_piece - 1) /
            self(comm)->n_piece;
 }
 
@@ -180,7 +180,7 @@ static void put_piece(const struct etx_comm *comm, int *n,
     for (int32_t r = 0; r < comm->n_ranks; r++) {
         n[r] = (int)count_piece(mpi, parts, r, first);
         if (n[r] > 0)
-            memcpy(mpi->out + mpi->place[r], data + first, (size_t)n[r]);
+            memcpy(mpi->out + mpi->displacement[r], data + first, (size_t)n[r]);
         data += parts->count[r] * parts->size;
     }
 }
@@ -193,7 +193,7 @@ static void take_piece(const struct etx_comm *comm, const struct parts *parts,
 
     for (int32_t r = 0; r < comm->n_ranks; r++) {
         if (mpi->n_in[r] > 0)
-            memcpy(data + first, mpi->in + mpi->place[r],
+            memcpy(data + first, mpi->in + mpi->displacement[r],
                 (size_t)mpi->n_in[r]);
         data += parts->count[r] * parts->size;
     }
@@ -225,7 +225,7 @@ static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
                 (size_t)mpi->n_in[comm->rank]);
         ETX_CHECK(etx_mpi_finish(comm, "gather",
             MPI_Iallgatherv(mpi->out, mpi->n_in[comm->rank], MPI_BYTE,
-                mpi->in, mpi->n_in, mpi->place, MPI_BYTE, mpi->comm,
+                mpi->in, mpi->n_in, mpi->displacement, MPI_BYTE, mpi->comm,
                 &mpi->request)));
         take_piece(comm, &parts, first, all);
     }
@@ -241,9 +241,9 @@ static etx_status agree_on_pieces(
     const int64_t n_in = count_pieces(comm, in);
     const int64_t n_out = count_pieces(comm, out);
 
-    mpi->most = n_in > n_out ? n_in : n_out;
+    mpi->max = n_in > n_out ? n_in : n_out;
     return etx_mpi_finish(comm, "exchange",
-        MPI_Iallreduce(MPI_IN_PLACE, &mpi->most, 1, MPI_INT64_T, MPI_MAX,
+        MPI_Iallreduce(MPI_IN_PLACE, &mpi->max, 1, MPI_INT64_T, MPI_MAX,
             mpi->comm, &mpi->request));
 }
 
@@ -255,14 +255,14 @@ static etx_status exchange(struct etx_comm *comm, void *from,
     const struct parts out = {n_to, (int64_t)size};
     etx_status status = agree_on_pieces(comm, &in, &out);
 
-    for (int64_t k = 0; status == ETX_OK && k < mpi->most; k++) {
+    for (int64_t k = 0; status == ETX_OK && k < mpi->max; k++) {
         const int64_t first = k * mpi->n_piece;
 
         count_in(comm, &in, first);
         put_piece(comm, mpi->n_out, &out, first, to);
         ETX_CHECK(etx_mpi_finish(comm, "exchange",
-            MPI_Ialltoallv(mpi->out, mpi->n_out, mpi->place, MPI_BYTE,
-                mpi->in, mpi->n_in, mpi->place, MPI_BYTE, mpi->comm,
+            MPI_Ialltoallv(mpi->out, mpi->n_out, mpi->displacement, MPI_BYTE,
+                mpi->in, mpi->n_in, mpi->displacement, MPI_BYTE, mpi->comm,
                 &mpi->request)));
         take_piece(comm, &in, first, from);
     }

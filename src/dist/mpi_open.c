@@ -26,7 +26,7 @@ static void free_mpi(struct mpi *mpi)
     free(mpi->out);
     free(mpi->n_in);
     free(mpi->n_out);
-    free(mpi->place);
+    free(mpi->displacement);
     free(mpi);
 }
 
@@ -89,9 +89,9 @@ static etx_status take_memory(struct mpi *mpi, int32_t n_ranks)
     int64_t n_bytes;
     etx_status status;
 
-    mpi->n_piece = share > ETX_MPI_LEAST_PIECE_BYTES
+    mpi->n_piece = share > ETX_MPI_MIN_PIECE_BYTES
                        ? share
-                       : ETX_MPI_LEAST_PIECE_BYTES;
+                       : ETX_MPI_MIN_PIECE_BYTES;
     n_bytes = mpi->n_piece * n_ranks;
     if (n_bytes < ETX_MPI_PIECE_BYTES)
         n_bytes = ETX_MPI_PIECE_BYTES;
@@ -102,9 +102,9 @@ static etx_status take_memory(struct mpi *mpi, int32_t n_ranks)
     ETX_CHECK(etx_dist_alloc(
         &mpi->n_out, n_ranks, sizeof(int), "counts of ranks"));
     ETX_CHECK(etx_dist_alloc(
-        &mpi->place, n_ranks, sizeof(int), "places of ranks"));
+        &mpi->displacement, n_ranks, sizeof(int), "places of ranks"));
     for (int32_t r = 0; r < n_ranks; r++)
-        mpi->place[r] = (int)(r * mpi->n_piece);
+        mpi->displacement[r] = (int)(r * mpi->n_piece);
 done:
     return status;
 }

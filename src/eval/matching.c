@@ -9,7 +9,7 @@
 #include "eval/matching.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "data/particle.h"
 
 #include <math.h>
@@ -144,15 +144,15 @@ etx_status etx_match_tracks(struct etx_matching *out,
     made = (struct etx_matching){.majority = NULL};
 done:
     etx_matching_release(&made);
-    etx_release(count);
+    etx_free(count);
     return status;
 }
 
 void etx_matching_release(struct etx_matching *matching)
 {
-    etx_release(matching->hits_of_particle);
-    etx_release(matching->majority);
-    etx_release(matching->n_majority);
-    etx_release(matching->particle);
-    etx_release(matching->is_matched);
+    etx_free(matching->hits_of_particle);
+    etx_free(matching->majority);
+    etx_free(matching->n_majority);
+    etx_free(matching->particle);
+    etx_free(matching->is_matched);
 }

@@ -9,7 +9,7 @@
 #include "eval/metrics.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 static double total_weight(const struct etx_event *event)
 {
@@ -43,7 +43,7 @@ static etx_status unshare(
     etx_tracks_to_labels(label, tracks);
     ETX_CHECK(etx_tracks_group(out, tracks->n_hits, label, 1));
 done:
-    etx_release(label);
+    etx_free(label);
     return status;
 }
 

@@ -16,8 +16,8 @@
 
 #define SCHEMA 1
 /* Scales and radii beyond these would leave the range of a float. */
-#define LEAST 1e-30
-#define MOST  1e30
+#define MIN 1e-30
+#define MAX  1e30
 /* Feature names in messages. */
 #define NAME "%.40s"
 
@@ -120,15 +120,15 @@ static etx_status read_feature(
     if (*name == NULL)
         return fail_missing(owner, "name");
     return read_number(
-        scale, owner, "scale", json_object_get(value, "scale"), LEAST, MOST);
+        scale, owner, "scale", json_object_get(value, "scale"), MIN, MAX);
 }
 
 static etx_status check_list(
-    const char *owner, const json_t *value, size_t most)
+    const char *owner, const json_t *value, size_t max)
 {
-    if (!json_is_array(value) || json_array_size(value) > most)
+    if (!json_is_array(value) || json_array_size(value) > max)
         return etx_fail(ETX_ERR_FORMAT,
-            "%s is not a list of at most %zu features", owner, most);
+            "%s is not a list of at most %zu features", owner, max);
     return ETX_OK;
 }
 
@@ -243,11 +243,11 @@ done:
 static etx_status read_graph(struct etx_model *model, const json_t *object)
 {
     const struct etx_option options[] = {
-        etx_option_float("radius", &model->radius, LEAST, MOST),
+        etx_option_float("radius", &model->radius, MIN, MAX),
         etx_option_int(
             "max_neighbours", &model->max_neighbours, 0, INT32_MAX),
         etx_option_float(
-            "max_edges_per_hit", &model->graph_max_edges, 0.0, MOST),
+            "max_edges_per_hit", &model->graph_max_edges, 0.0, MAX),
         etx_option_choice(
             "orientation", &model->orientation, orientation_names),
     };
@@ -296,7 +296,7 @@ static etx_status read_filter(struct etx_model *model, const json_t *object)
         json_object_get(object, "cut"), 0.0, 1.0));
     if (max_edges != NULL)
         ETX_CHECK(read_number(&model->filter_max_edges, "filter",
-            "max_edges_per_hit", max_edges, 0.0, MOST));
+            "max_edges_per_hit", max_edges, 0.0, MAX));
     ETX_CHECK(read_network(&model->filter, &filter_names, object));
 done:
     return status;
@@ -346,7 +346,7 @@ static etx_status read_label(struct etx_model *model, const json_t *object)
         etx_option_int(
             "support_hits", &model->label.support_hits, 1, INT32_MAX),
         etx_option_float("max_curvature_change",
-            &model->label.max_curvature_change, 0.0, MOST),
+            &model->label.max_curvature_change, 0.0, MAX),
         etx_option_float(
             "max_polar_change", &model->label.max_polar_change, 0.0, 1.0),
     };

@@ -8,7 +8,7 @@
 #include "io/csv.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/text.h"
 #include "io/csv_text.h"
 #include "io/file.h"
@@ -103,7 +103,7 @@ static etx_status next_line(
 static const char *parse_cell(
     const struct field *field, int64_t row, const char *at, const char *end)
 {
-    const size_t place = (size_t)row * field->stride;
+    const size_t offset = (size_t)row * field->stride;
     int64_t wide = 0;
     int32_t narrow = 0;
     float real = 0.0f;
@@ -112,18 +112,18 @@ static const char *parse_cell(
         return cell_end(at, end);
     if (field->kind == ETX_CSV_FLOAT) {
         at = etx_parse_float(&real, at, end);
-        memcpy(field->values + place, &real, sizeof real);
+        memcpy(field->values + offset, &real, sizeof real);
         return at;
     }
     at = etx_parse_int64(&wide, at, end);
     if (field->kind == ETX_CSV_INT64) {
-        memcpy(field->values + place, &wide, sizeof wide);
+        memcpy(field->values + offset, &wide, sizeof wide);
         return at;
     }
     if (wide < INT32_MIN || wide > INT32_MAX)
         return NULL;
     narrow = (int32_t)wide;
-    memcpy(field->values + place, &narrow, sizeof narrow);
+    memcpy(field->values + offset, &narrow, sizeof narrow);
     return at;
 }
 
@@ -190,13 +190,13 @@ static etx_status parse_lines(int64_t *n_rows, struct reader *reader)
 static int64_t row_capacity(const struct reader *reader, int32_t n_wanted)
 {
     const int64_t left = reader->end - reader->at;
-    const int64_t most = (left + 1) / (reader->n_fields + n_wanted);
+    const int64_t max = (left + 1) / (reader->n_fields + n_wanted);
     const char *at = reader->at;
     int64_t n_lines = 1;
 
     for (; (at = memchr(at, '\n', (size_t)(reader->end - at))) != NULL; at++)
         n_lines++;
-    return n_lines <= most ? n_lines : most + 1;
+    return n_lines <= max ? n_lines : max + 1;
 }
 
 static etx_status open_text(struct reader *reader, struct etx_bytes *text,
@@ -327,16 +327,16 @@ etx_status etx_csv_read(struct etx_csv *out, const char *path,
 done:
     etx_csv_release(&csv);
     etx_bytes_release(&text);
-    etx_release(reader);
+    etx_free(reader);
     return status;
 }
 
 void etx_csv_release(struct etx_csv *csv)
 {
     for (int32_t k = 0; k < csv->n_wanted; k++) {
-        etx_release(csv->int32_values[k]);
-        etx_release(csv->int64_values[k]);
-        etx_release(csv->float_values[k]);
+        etx_free(csv->int32_values[k]);
+        etx_free(csv->int64_values[k]);
+        etx_free(csv->float_values[k]);
     }
     memset(csv, 0, sizeof *csv);
 }
@@ -405,8 +405,8 @@ etx_status etx_csv_read_matrix(
     *n_columns = n_cells;
     values = NULL;
 done:
-    etx_release(values);
+    etx_free(values);
     etx_bytes_release(&text);
-    etx_release(reader);
+    etx_free(reader);
     return status;
 }

@@ -4,7 +4,7 @@
 #include "io/detector_csv.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/csv.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "io/event_csv.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "data/cell_features.h"
 #include "data/event.h"
 #include "data/id_index.h"
@@ -122,7 +122,7 @@ static etx_status make_event(etx_event **out, const struct etx_csv *hits)
     event = NULL;
 done:
     etx_event_free(event);
-    etx_release(positions);
+    etx_free(positions);
     return status;
 }
 
@@ -166,7 +166,7 @@ static etx_status read_cells(etx_event *event,
         .value = csv.float_values[CELL_VALUE]};
     ETX_CHECK(etx_event_put_cells(event, &cells, detector));
 done:
-    etx_release(hit);
+    etx_free(hit);
     etx_csv_release(&csv);
     return status;
 }
@@ -204,7 +204,7 @@ static etx_status read_particles(etx_particle **out, int64_t *n_particles,
     *n_particles = csv.n_rows;
     particles = NULL;
 done:
-    etx_release(particles);
+    etx_free(particles);
     etx_csv_release(&csv);
     return status;
 }
@@ -279,9 +279,9 @@ static etx_status read_truth(etx_event *event,
     ETX_CHECK(etx_event_put_truth(event, truth.particle_id, truth.weight,
         truth.n_particles, truth.particles));
 done:
-    etx_release(truth.particles);
-    etx_release(truth.particle_id);
-    etx_release(truth.weight);
+    etx_free(truth.particles);
+    etx_free(truth.particle_id);
+    etx_free(truth.weight);
     etx_id_index_release(&index);
     etx_csv_release(&csv);
     return status;
@@ -326,7 +326,7 @@ static etx_status find_file(char **out, const char *prefix, const char *name)
         path = NULL;
     }
 done:
-    etx_release(path);
+    etx_free(path);
     return status;
 }
 
@@ -359,9 +359,9 @@ etx_status etx_event_csv_read_prefix(
     }
     ETX_CHECK(etx_event_csv_read(out, &paths, detector));
 done:
-    etx_release(hits);
-    etx_release(cells);
-    etx_release(truth);
-    etx_release(particles);
+    etx_free(hits);
+    etx_free(cells);
+    etx_free(truth);
+    etx_free(particles);
     return status;
 }

@@ -4,7 +4,7 @@
 #include "io/features_csv.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "data/hit_features.h"
 #include "io/csv.h"
 
@@ -60,7 +60,7 @@ etx_status etx_features_csv_read(
     event = NULL;
 done:
     etx_event_free(event);
-    etx_release(positions);
-    etx_release(features);
+    etx_free(positions);
+    etx_free(features);
     return status;
 }

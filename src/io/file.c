@@ -8,7 +8,7 @@
 #include "io/file.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/file_error.h"
 
 #include <errno.h>
@@ -107,7 +107,7 @@ etx_status etx_file_read(
     out->size = size;
     data = NULL;
 done:
-    etx_release(data);
+    etx_free(data);
     close(descriptor);
     return status;
 }
@@ -131,7 +131,7 @@ etx_status etx_file_read_text(
 
 void etx_bytes_release(struct etx_bytes *bytes)
 {
-    etx_release(bytes->data);
+    etx_free(bytes->data);
     bytes->data = NULL;
     bytes->size = 0;
 }

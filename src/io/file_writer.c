@@ -11,7 +11,7 @@
 #include "io/file.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/file_error.h"
 
 #include <errno.h>
@@ -154,7 +154,7 @@ static etx_status open_temporary(struct etx_file_writer *writer)
     }
     if (writer->descriptor < 0) {
         status = etx_file_fail(writer->path, "create", errno);
-        etx_release(name);
+        etx_free(name);
         return status;
     }
     writer->temporary = name;
@@ -295,7 +295,7 @@ static etx_status replace_target(struct etx_file_writer *writer)
 {
     if (rename(writer->temporary, writer->path) != 0)
         return etx_file_fail(writer->path, "replace", errno);
-    etx_release(writer->temporary);
+    etx_free(writer->temporary);
     writer->temporary = NULL;
     return synchronise_folder(writer->path);
 }
@@ -329,9 +329,9 @@ void etx_file_writer_free(struct etx_file_writer *writer)
         (void)unlink(writer->temporary);
     if (writer->compressed)
         (void)deflateEnd(&writer->stream);
-    etx_release(writer->temporary);
-    etx_release(writer->path);
-    etx_release(writer);
+    etx_free(writer->temporary);
+    etx_free(writer->path);
+    etx_free(writer);
 }
 
 etx_status etx_file_write(const char *path, const void *data, size_t size)

@@ -9,7 +9,7 @@
 #include "io/file.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ int32_t etx_is_gzip(const char *data, size_t size)
     return size >= 3 && memcmp(data, "\x1f\x8b\x08", 3) == 0;
 }
 
-static size_t least(size_t a, size_t b)
+static size_t min(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -51,21 +51,21 @@ static size_t first_capacity(
         for (size_t i = 0; i < 4; i++)
             hint |= (size_t)data[size - 4 + i] << (8 * i);
     if (size < max_bytes / MAX_EXPANSION)
-        hint = least(hint, size * MAX_EXPANSION);
-    return least(hint, max_bytes) + 1;
+        hint = min(hint, size * MAX_EXPANSION);
+    return min(hint, max_bytes) + 1;
 }
 
 /* One byte beyond max_bytes is allowed for: the NUL, and the proof that there
  * is more. */
 static etx_status make_room(struct gunzip *job)
 {
-    const size_t most = job->max_bytes + 1;
+    const size_t max = job->max_bytes + 1;
     size_t capacity;
     etx_status status;
 
     if (job->size < job->capacity)
         return ETX_OK;
-    capacity = job->capacity < most / 2 ? 2 * job->capacity : most;
+    capacity = job->capacity < max / 2 ? 2 * job->capacity : max;
     status = etx_resize(&job->output, (int64_t)job->capacity, (int64_t)capacity,
         1, "a decompressed file");
     if (status == ETX_OK)
@@ -76,8 +76,8 @@ static etx_status make_room(struct gunzip *job)
 /* Let zlib work on the next piece; its answer goes to *code. */
 static void inflate_piece(int *code, struct gunzip *job)
 {
-    const size_t n_in = least(job->n_left, CHUNK_BYTES);
-    const size_t n_out = least(job->capacity - job->size, CHUNK_BYTES);
+    const size_t n_in = min(job->n_left, CHUNK_BYTES);
+    const size_t n_out = min(job->capacity - job->size, CHUNK_BYTES);
 
     job->stream.next_in = job->input;
     job->stream.avail_in = (unsigned int)n_in;
@@ -167,6 +167,6 @@ etx_status etx_gunzip(struct etx_bytes *out, const char *path, const char *data,
 done:
     if (open)
         (void)inflateEnd(&job.stream);
-    etx_release(job.output);
+    etx_free(job.output);
     return status;
 }

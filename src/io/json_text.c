@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/json_text.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <string.h>
 
@@ -80,12 +80,12 @@ int32_t etx_json_next(struct etx_json_member *member, const json_t *object)
 {
     json_t *same = unlocked(object);
 
-    member->place = member->place == NULL
+    member->iterator = member->iterator == NULL
                         ? json_object_iter(same)
-                        : json_object_iter_next(same, member->place);
-    if (member->place == NULL)
+                        : json_object_iter_next(same, member->iterator);
+    if (member->iterator == NULL)
         return 0;
-    member->key = json_object_iter_key(member->place);
-    member->value = json_object_iter_value(member->place);
+    member->key = json_object_iter_key(member->iterator);
+    member->value = json_object_iter_value(member->iterator);
     return 1;
 }

@@ -21,7 +21,7 @@ etx_status etx_json_parse(json_t **out, const char *what, const char *text,
 struct etx_json_member {
     const char *key;
     const json_t *value;
-    void *place;
+    void *iterator;
 };
 int32_t etx_json_next(struct etx_json_member *member, const json_t *object);
 

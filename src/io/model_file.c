@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/finite.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/config.h"
 #include "io/file.h"
 #include "io/json_text.h"
@@ -279,8 +279,8 @@ void etx_model_free(etx_model *model)
     etx_network_free(model->filter.network);
     etx_network_free(model->gnn.network);
     etx_network_free(model->cascade.network);
-    etx_release(model->config);
-    etx_release(model);
+    etx_free(model->config);
+    etx_free(model);
 }
 
 /* ------------------------------------------------------------- writing -- */
@@ -311,6 +311,6 @@ etx_status etx_model_write(const struct etx_model *model, const char *path)
     ETX_CHECK(etx_tensor_file_write(path, n_tensors, tensors, metadata));
 done:
     json_decref(metadata);
-    etx_release(tensors);
+    etx_free(tensors);
     return status;
 }

@@ -8,7 +8,7 @@
 #include "io/safetensors.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/json_text.h"
 #include "io/tensor_types.h"
 
@@ -251,7 +251,7 @@ static etx_status read_entries(struct etx_tensor_file *file,
     qsort(file->tensor, (size_t)n, sizeof *file->tensor, compare_names);
     file->n_tensors = n;
 done:
-    etx_release(entries);
+    etx_free(entries);
     return status;
 }
 
@@ -317,8 +317,8 @@ void etx_tensor_file_free(struct etx_tensor_file *file)
     if (file == NULL)
         return;
     json_decref(file->metadata);
-    etx_release(file->tensor);
-    etx_release(file);
+    etx_free(file->tensor);
+    etx_free(file);
 }
 
 static int compare_key(const void *key, const void *element)

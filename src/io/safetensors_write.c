@@ -7,7 +7,7 @@
 #include "io/safetensors.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/file.h"
 #include "io/tensor_types.h"
 
@@ -131,6 +131,6 @@ etx_status etx_tensor_file_write(const char *path, int64_t n_tensors,
 done:
     etx_file_writer_free(writer);
     free(header);
-    etx_release(sorted);
+    etx_free(sorted);
     return status;
 }

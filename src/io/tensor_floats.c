@@ -10,7 +10,7 @@
 #define FRACTION_BITS 10
 #define FRACTION      0x3FFU
 #define EXPONENT      0x1FU
-#define LEAST_POWER   (-24) /* of the last bit of subnormal numbers */
+#define MIN_POWER   (-24) /* of the last bit of subnormal numbers */
 
 static float half_to_float(uint16_t half)
 {
@@ -21,10 +21,10 @@ static float half_to_float(uint16_t half)
     if (exponent == EXPONENT)
         size = fraction == 0 ? INFINITY : NAN;
     else if (exponent == 0)
-        size = ldexpf((float)fraction, LEAST_POWER);
+        size = ldexpf((float)fraction, MIN_POWER);
     else
         size = ldexpf((float)(fraction | (FRACTION + 1)),
-            (int)exponent - 1 + LEAST_POWER);
+            (int)exponent - 1 + MIN_POWER);
     return (half & 0x8000U) != 0 ? -size : size;
 }
 

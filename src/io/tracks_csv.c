@@ -4,7 +4,7 @@
 #include "io/tracks_csv.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/sort.h"
 #include "base/text.h"
 #include "data/event.h"
@@ -61,8 +61,8 @@ etx_status etx_tracks_csv_write(
             write_row(text + size, event->hit_id[i], (int64_t)labels[i] + 1);
     ETX_CHECK(etx_file_write(path, text, size));
 done:
-    etx_release(text);
-    etx_release(labels);
+    etx_free(text);
+    etx_free(labels);
     return status;
 }
 
@@ -86,7 +86,7 @@ static etx_status label_rows(int32_t *labels, const struct etx_csv *csv)
         last = id;
     }
 done:
-    etx_release(order);
+    etx_free(order);
     return status;
 }
 
@@ -150,8 +150,8 @@ etx_status etx_tracks_csv_read(
     ETX_CHECK(place_labels(labels, row_labels, &csv, event));
     ETX_CHECK(etx_tracks_group(out, event->n_hits, labels, 1));
 done:
-    etx_release(labels);
-    etx_release(row_labels);
+    etx_free(labels);
+    etx_free(row_labels);
     etx_csv_release(&csv);
     return status;
 }

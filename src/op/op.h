@@ -23,7 +23,7 @@
 #ifndef ETX_OP_OP_H
 #define ETX_OP_OP_H
 
-#include "base/arena.h"
+#include "memory/arena.h"
 #include "base/threads.h"
 
 /* What an operator runs with: scratch and threads (CPU), or the queue of a
@@ -37,7 +37,7 @@ struct etx_stream {
     /* 1, on a device alone: operands of products in mlp, mlp_backward and
      * linear_backward, and stored arrays may be float16; sums are float32. */
     int32_t is_half;
-    const struct etx_place *place; /* where arrays live; NULL: the host */
+    const struct etx_memory *memory; /* where arrays live; NULL: the host */
     void *device; /* owned by the backend, NULL on the CPU */
     struct etx_resident *resident; /* backend/backend.h; NULL: nothing is kept */
 };
@@ -384,7 +384,7 @@ struct etx_edge_features_args {
 /* --------------------------------------------------------------- graphs -- */
 
 /* Edges made by an operator, sorted by (dst, src); src and dst come from
- * etx_place_alloc of the stream's place and belong to the caller. */
+ * etx_memory_alloc of the stream's place and belong to the caller. */
 struct etx_edge_list {
     int64_t n_edges;
     int32_t *src; /* [n_edges] */
@@ -409,7 +409,7 @@ struct etx_radius_graph_args {
     struct etx_edge_list *out;
 };
 
-/* The edges of a line graph, from both ends; all from etx_place_alloc of the
+/* The edges of a line graph, from both ends; all from etx_memory_alloc of the
  * stream's place, owned by the caller. */
 struct etx_line_graph {
     int64_t n_edges;
@@ -542,7 +542,7 @@ struct etx_double_edges_args {
     const int32_t *out_edge;   /* [n_edges] */
     int32_t *both_src;         /* [2 * n_edges] */
     int32_t *both_dst;         /* [2 * n_edges] */
-    int32_t *place; /* [2 * n_edges] of edge e at e, of its reverse at
+    int32_t *slot; /* [2 * n_edges] of edge e at e, of its reverse at
                      * n_edges + e */
 };
 
@@ -610,7 +610,7 @@ struct etx_take_args {
 struct etx_find_not_finite_args {
     int64_t n;
     const float *x; /* [n] */
-    int64_t *place; /* on the host; -1: all are finite */
+    int64_t *index; /* on the host; -1: all are finite */
 };
 
 /* scale: y[i] *= factor. */

@@ -6,7 +6,7 @@
 
 #include "stage/stage.h"
 
-#include "base/place.h"
+#include "memory/memory.h"
 
 static double now(void)
 {
@@ -22,7 +22,7 @@ struct etx_stage_clock etx_stage_begin(
     const struct etx_stage_clock clock = {
         now(), context->stream->flop, stage};
 
-    etx_place_reset_peak(context->stream->place);
+    etx_memory_reset_peak(context->stream->memory);
     return clock;
 }
 
@@ -30,10 +30,10 @@ etx_status etx_stage_end(struct etx_context *context,
     const struct etx_stage_clock *clock, int64_t n_edges)
 {
     etx_stage_timing *const timing = &context->timing[clock->stage];
-    const struct etx_place *place = context->stream->place;
+    const struct etx_memory *memory = context->stream->memory;
     /* What is queued belongs to this stage. */
-    const etx_status status = etx_place_finish(place);
-    const int64_t peak = etx_place_peak(place);
+    const etx_status status = etx_memory_synchronize(memory);
+    const int64_t peak = etx_memory_peak(memory);
 
     timing->seconds += now() - clock->start;
     timing->gflop += 1e-9 * (context->stream->flop - clock->flop);

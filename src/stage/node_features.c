@@ -39,7 +39,7 @@ etx_status etx_stage_node_features(const float **out, struct etx_context *contex
     const struct etx_stage_clock clock =
         etx_stage_begin(context, ETX_STAGE_FEATURES);
 
-    ETX_CHECK(etx_arena_take(&features, host->arena,
+    ETX_CHECK(etx_arena_alloc(&features, host->arena,
         event->n_hits * list->n_features, sizeof *features, "node features"));
     ETX_CHECK(etx_hit_features(features, host->pool, event, list));
     ETX_CHECK(etx_stage_bring(&here, context, features,

@@ -20,7 +20,7 @@ static etx_status score_all_one(
 
     if (graph->score != NULL)
         return ETX_OK;
-    ETX_CHECK(etx_place_alloc(&graph->score, graph->place, graph->n_edges,
+    ETX_CHECK(etx_memory_alloc(&graph->score, graph->memory, graph->n_edges,
         sizeof *graph->score, "edge scores"));
     args.y = graph->score;
     ETX_CHECK(context->ops->fill(context->stream, &args));
@@ -69,7 +69,7 @@ static etx_status label_event(struct etx_tracks **out,
     const struct etx_stage_clock clock =
         etx_stage_begin(context, ETX_STAGE_LABEL);
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &label, arena, graph->n_nodes, sizeof *label, "labels"));
     ETX_CHECK(etx_build_tracks(
         label, context, graph, event->position, &model->label));

@@ -17,19 +17,19 @@ etx_status etx_stage_bring(const float **out, struct etx_context *context,
     const float *values, int64_t n, const char *what)
 {
     etx_status status = ETX_OK;
-    const struct etx_place *place = context->stream->place;
+    const struct etx_memory *memory = context->stream->memory;
     float *copy = NULL;
 
     *out = values;
-    if (place == NULL || values == NULL)
+    if (memory == NULL || values == NULL)
         return ETX_OK;
     if (values == context->held.values && n <= context->held.n) {
         *out = context->held.here;
         return ETX_OK;
     }
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &copy, context->stream->arena, n, sizeof *copy, what));
-    ETX_CHECK(etx_place_put(place, copy, values, n, sizeof *copy));
+    ETX_CHECK(etx_memory_to_device(memory, copy, values, n, sizeof *copy));
     *out = copy;
 done:
     return status;
@@ -41,7 +41,7 @@ etx_status etx_stage_hold(struct etx_context *context, const float *values,
     const float *here = NULL;
     etx_status status = ETX_OK;
 
-    if (context->stream->place == NULL)
+    if (context->stream->memory == NULL)
         return ETX_OK;
     ETX_CHECK(etx_stage_bring(&here, context, values, n, what));
     context->held.values = values;
@@ -58,7 +58,7 @@ void etx_stage_let_go(struct etx_context *context)
 
 static void drop(struct etx_context *context, struct etx_resident *resident)
 {
-    etx_place_release(context->stream->place, resident->value);
+    etx_memory_free(context->stream->memory, resident->value);
     *resident = (struct etx_resident){0};
 }
 
@@ -67,7 +67,7 @@ static void drop(struct etx_context *context, struct etx_resident *resident)
 static etx_status take_resident(struct etx_resident **out,
     struct etx_context *context, const struct etx_network *network)
 {
-    const struct etx_place *place = context->stream->place;
+    const struct etx_memory *memory = context->stream->memory;
     struct etx_resident *resident =
         &context->resident[context->next_resident];
     const int64_t n_room =
@@ -76,19 +76,19 @@ static etx_status take_resident(struct etx_resident **out,
     etx_status status;
 
     drop(context, resident);
-    status = etx_place_alloc(&resident->value, place, n,
+    status = etx_memory_alloc(&resident->value, memory, n,
         sizeof *resident->value, "network parameters");
-    if (status == ETX_ERR_MEMORY && place != NULL) {
-        for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++)
+    if (status == ETX_ERR_MEMORY && memory != NULL) {
+        for (int32_t k = 0; k < ETX_MAX_RESIDENT; k++)
             drop(context, &context->resident[k]);
-        status = etx_place_alloc(&resident->value, place, n,
+        status = etx_memory_alloc(&resident->value, memory, n,
             sizeof *resident->value, "network parameters");
     }
     if (status != ETX_OK)
         return status;
-    etx_place_settle(place, resident->value);
+    etx_memory_set_immutable(memory, resident->value);
     resident->n_room = n_room;
-    context->next_resident = (context->next_resident + 1) % ETX_MOST_RESIDENT;
+    context->next_resident = (context->next_resident + 1) % ETX_MAX_RESIDENT;
     *out = resident;
     return ETX_OK;
 }
@@ -100,19 +100,19 @@ static etx_status keep_network(float **out, struct etx_context *context,
     struct etx_resident *resident = NULL;
     etx_status status = ETX_OK;
 
-    for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++)
+    for (int32_t k = 0; k < ETX_MAX_RESIDENT; k++)
         if (context->resident[k].stamp == network->stamp) {
             *out = context->resident[k].value;
             return ETX_OK;
         }
     status = take_resident(&resident, context, network);
-    if (status == ETX_ERR_MEMORY && context->stream->place == NULL) {
+    if (status == ETX_ERR_MEMORY && context->stream->memory == NULL) {
         /* On the host the model's own will do, and nothing is kept. */
         *out = network->value;
         return ETX_OK;
     }
     ETX_CHECK(status);
-    status = etx_place_put(context->stream->place, resident->value,
+    status = etx_memory_to_device(context->stream->memory, resident->value,
         network->value, network->n_values, sizeof *resident->value);
     if (status != ETX_OK) {
         drop(context, resident);
@@ -128,19 +128,19 @@ done:
 etx_status etx_stage_network(struct etx_network *out,
     struct etx_context *context, const struct etx_network *network)
 {
-    const struct etx_place *place = context->stream->place;
+    const struct etx_memory *memory = context->stream->memory;
     float *value = NULL;
     etx_status status = ETX_OK;
 
     *out = *network;
     if (network->stamp != 0)
         return keep_network(&out->value, context, network);
-    if (place == NULL)
+    if (memory == NULL)
         return ETX_OK;
-    ETX_CHECK(etx_arena_take(&value, context->stream->arena,
+    ETX_CHECK(etx_arena_alloc(&value, context->stream->arena,
         network->n_values, sizeof *value, "network parameters"));
-    ETX_CHECK(etx_place_put(
-        place, value, network->value, network->n_values, sizeof *value));
+    ETX_CHECK(etx_memory_to_device(
+        memory, value, network->value, network->n_values, sizeof *value));
     out->value = value;
 done:
     return status;
@@ -154,12 +154,12 @@ etx_status etx_stage_enter(const struct etx_graph **out,
 
     *out = graph;
     *copy = NULL;
-    if (context->stream->place == graph->place)
+    if (context->stream->memory == graph->memory)
         return ETX_OK;
     *out = etx_device_copy_of(graph, context);
     if (*out != NULL)
         return ETX_OK;
-    ETX_CHECK(etx_graph_to_place(copy, context, graph));
+    ETX_CHECK(etx_graph_to_device(copy, context, graph));
     *out = *copy;
 done:
     return status;
@@ -170,7 +170,7 @@ etx_status etx_stage_leave(struct etx_graph **graph)
     etx_status status = ETX_OK;
     struct etx_graph *copy = NULL;
 
-    if ((*graph)->place == NULL)
+    if ((*graph)->memory == NULL)
         return ETX_OK;
     status = etx_graph_to_host(&copy, *graph);
     etx_graph_free(*graph);
@@ -184,7 +184,7 @@ etx_status etx_stage_hand_out(
     etx_status status = ETX_OK;
     struct etx_graph *host = NULL;
 
-    if ((*graph)->place == NULL || !context->options.keep_graphs)
+    if ((*graph)->memory == NULL || !context->options.keep_graphs)
         return etx_stage_leave(graph);
     ETX_CHECK(etx_graph_to_host(&host, *graph));
     ETX_CHECK(etx_device_copy_keep(host, context, *graph));

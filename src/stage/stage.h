@@ -87,13 +87,13 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
 /* graph_construction/bounded_radius.c: *radius is that of neighbours, or, where
  * that gives more than about max_edges_per_hit edges a hit, the one that gives
  * so many; 0: any number. Fewer points than this are not looked at. */
-#define ETX_LEAST_BOUNDED_POINTS 1000
+#define ETX_MIN_BOUNDED_POINTS 1000
 etx_status etx_stage_bound_radius(float *radius, struct etx_context *context,
     const struct etx_neighbours *neighbours, float max_edges_per_hit);
 
 /* graph_construction/neighbours.c: edges that a graph may have, of those asked
  * for and of those that fit the context's memory limit. */
-int64_t etx_stage_most_edges(
+int64_t etx_stage_max_edges(
     const struct etx_context *context, int64_t max_edges);
 
 /* graph_construction/triplets.c: the edges of graph as nodes, joined where one

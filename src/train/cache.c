@@ -8,7 +8,7 @@
 #include "train/cache.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/file.h"
 #include "train/hash.h"
 
@@ -78,7 +78,7 @@ static etx_status read_graph(struct etx_graph **out,
     if (etx_file_exists(path))
         ETX_CHECK(etx_graph_file_read(out, path, &mark));
 done:
-    etx_release(path);
+    etx_free(path);
     return status;
 }
 
@@ -168,7 +168,7 @@ etx_status etx_train_cache_put(const struct etx_train_cache *cache,
     ETX_CHECK(make_path(&path, cache, &mark));
     ETX_CHECK(etx_graph_file_write(path, graph, &mark));
 done:
-    etx_release(path);
+    etx_free(path);
     return status;
 }
 
@@ -197,7 +197,7 @@ void etx_train_cache_close(struct etx_train_cache *cache)
     if (cache == NULL)
         return;
     clear_slots(cache);
-    etx_release(cache->slot);
-    etx_release(cache->folder);
-    etx_release(cache);
+    etx_free(cache->slot);
+    etx_free(cache->folder);
+    etx_free(cache);
 }

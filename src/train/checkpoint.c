@@ -10,7 +10,7 @@
 #include "train/trainer.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "train/hash.h"
@@ -299,13 +299,13 @@ static etx_status check_counters(const struct counters *read,
 static etx_status check_thresholds(
     const float threshold[N_THRESHOLDS], const char *path)
 {
-    const float most[N_THRESHOLDS] = {1e30f, 1.0f, 1.0f, 1.0f, 1.0f};
+    const float max[N_THRESHOLDS] = {1e30f, 1.0f, 1.0f, 1.0f, 1.0f};
 
     for (int32_t k = 0; k < N_THRESHOLDS; k++)
-        if (!(threshold[k] >= 0.0f && threshold[k] <= most[k]))
+        if (!(threshold[k] >= 0.0f && threshold[k] <= max[k]))
             return etx_fail(ETX_ERR_FORMAT,
                 "%s: threshold %d is %g, not in 0 .. %g", path, (int)k,
-                (double)threshold[k], (double)most[k]);
+                (double)threshold[k], (double)max[k]);
     return ETX_OK;
 }
 
@@ -317,9 +317,9 @@ static etx_status check_state(const struct state *read,
     const int has_snapshot =
         trainer->snapshot.parameter != NULL && counters->step > 0;
 
-    if (read->n_rollbacks < 0 || read->n_rollbacks > options->most_rollbacks)
+    if (read->n_rollbacks < 0 || read->n_rollbacks > options->max_rollbacks)
         return etx_fail(ETX_ERR_FORMAT, "%s: %lld rollbacks are not in 0 .. %d",
-            path, (long long)read->n_rollbacks, (int)options->most_rollbacks);
+            path, (long long)read->n_rollbacks, (int)options->max_rollbacks);
     if (read->mean_steps < 0 || read->mean_steps > options->spike_window ||
         read->snapshot_mean_steps < 0 ||
         read->snapshot_mean_steps > options->spike_window)
@@ -348,12 +348,12 @@ static etx_status check_loss_scale(const struct etx_train_loss_scale *read,
 {
     int exponent;
 
-    if (!(read->scale >= ETX_LEAST_LOSS_SCALE &&
-            read->scale <= ETX_MOST_LOSS_SCALE) ||
+    if (!(read->scale >= ETX_MIN_LOSS_SCALE &&
+            read->scale <= ETX_MAX_LOSS_SCALE) ||
         frexp(read->scale, &exponent) != 0.5)
         return etx_fail(ETX_ERR_FORMAT,
             "%s: a loss scale of %g is no power of two in %g .. %g", path,
-            read->scale, ETX_LEAST_LOSS_SCALE, ETX_MOST_LOSS_SCALE);
+            read->scale, ETX_MIN_LOSS_SCALE, ETX_MAX_LOSS_SCALE);
     if (read->n_good < 0 || read->n_skipped < 0 ||
         read->n_good > counters->step || read->n_skipped > counters->step)
         return etx_fail(ETX_ERR_FORMAT,

@@ -114,7 +114,7 @@ struct etx_train_stability {
     float spike_factor;     /* a loss this many times the mean; 0 = none */
     int32_t spike_window;   /* steps of the mean */
     int32_t snapshot_every; /* steps between states to go back to */
-    int32_t most_rollbacks;
+    int32_t max_rollbacks;
 };
 
 struct etx_train_sampling {

@@ -79,7 +79,7 @@ static void set_defaults(struct etx_train_config *config)
     if (config->stage == ETX_TRAIN_CASCADE)
         config->validation.target_efficiency = 0.999f;
     config->stability = (struct etx_train_stability){
-        .spike_window = 50, .snapshot_every = 200, .most_rollbacks = 10};
+        .spike_window = 50, .snapshot_every = 200, .max_rollbacks = 10};
     config->loss_scaling.double_every = 2000;
 }
 
@@ -262,7 +262,7 @@ static etx_status read_stability(
         etx_option_int("spike_window", &stability->spike_window, 1.0, 1e6),
         etx_option_int(
             "snapshot_every", &stability->snapshot_every, 1.0, LARGEST_INT),
-        etx_option_int("most_rollbacks", &stability->most_rollbacks, 0.0, 1e6)};
+        etx_option_int("most_rollbacks", &stability->max_rollbacks, 0.0, 1e6)};
     const etx_status status =
         etx_options_read("stability", json, options, ETX_N_OPTIONS(options));
 

@@ -45,9 +45,9 @@ static etx_status label_edges(struct etx_step_edges *edges,
     struct etx_arena *arena = etx_train_host(trainer)->arena;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&edges->target, arena, edges->n,
+    ETX_CHECK(etx_arena_alloc(&edges->target, arena, edges->n,
         sizeof *edges->target, "edge targets"));
-    ETX_CHECK(etx_arena_take(&edges->weight, arena, edges->n,
+    ETX_CHECK(etx_arena_alloc(&edges->weight, arena, edges->n,
         sizeof *edges->weight, "edge weights"));
     for (int64_t e = 0; e < edges->n; e++)
         etx_step_edge_label(edges->target + e, edges->weight + e, trainer,
@@ -72,11 +72,11 @@ static etx_status score_edges(float *logit, struct etx_trainer *trainer,
 
     ETX_CHECK(etx_sample_graph(&part, sample, graph, edges->n, edges->id));
     ETX_CHECK(etx_train_input(&input, &copy, trainer, sample, part));
-    ETX_CHECK(etx_arena_take(&there, context->stream->arena, edges->n,
+    ETX_CHECK(etx_arena_alloc(&there, context->stream->arena, edges->n,
         sizeof *there, "edge logits"));
     ETX_CHECK(network->arch->forward(network, context, &input, NULL, there));
-    ETX_CHECK(etx_place_get(
-        context->stream->place, logit, there, edges->n, sizeof *logit));
+    ETX_CHECK(etx_memory_to_host(
+        context->stream->memory, logit, there, edges->n, sizeof *logit));
 done:
     etx_graph_free(copy);
     etx_graph_free(part);
@@ -98,9 +98,9 @@ static etx_status group_edges(uint8_t **out, struct etx_trainer *trainer,
     etx_status status;
 
     ETX_CHECK(
-        etx_arena_take(&group, arena, edges->n, sizeof *group, "edges"));
+        etx_arena_alloc(&group, arena, edges->n, sizeof *group, "edges"));
     if (options->hard_share > 0.0f) {
-        ETX_CHECK(etx_arena_take(
+        ETX_CHECK(etx_arena_alloc(
             &logit, arena, edges->n, sizeof *logit, "edge logits"));
         ETX_CHECK(score_edges(logit, trainer, sample, graph, edges));
     }

@@ -27,15 +27,15 @@ static int64_t wedge_hits(const struct etx_train_config *config,
     const struct etx_graph *graph)
 {
     const struct etx_train_sampling *options = &config->sampling;
-    const double most = options->n_hits > 0 ? (double)options->n_hits
+    const double max = options->n_hits > 0 ? (double)options->n_hits
                                             : (double)graph->n_nodes;
-    double hits = most;
+    double hits = max;
 
     if (config->stage == ETX_TRAIN_GNN && options->n_edges > 0 &&
         graph->n_edges > 0)
         hits = (double)graph->n_nodes * (double)options->n_edges /
                (double)graph->n_edges;
-    hits = hits < most ? hits : most;
+    hits = hits < max ? hits : max;
     return hits < 1.0 ? 1 : (int64_t)hits;
 }
 
@@ -123,8 +123,8 @@ static etx_status take_pt(
 {
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&tape->pt, arena, n, sizeof(float), "momenta"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(&tape->pt, arena, n, sizeof(float), "momenta"));
+    ETX_CHECK(etx_arena_alloc(
         d_pt, arena, n, sizeof(float), "gradient of momenta"));
     tape->d_pt = *d_pt;
 done:
@@ -163,9 +163,9 @@ static etx_status run_network(struct etx_trainer *trainer,
         etx_train_input(&input, &copy, trainer, &wedge->sample, graph));
     ETX_CHECK(
         etx_train_gradient_open(&gradient, trainer, target->gradient));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &logit, arena, graph->n_edges, sizeof *logit, "logits"));
-    ETX_CHECK(etx_arena_take(&d_logit, arena, graph->n_edges, sizeof *d_logit,
+    ETX_CHECK(etx_arena_alloc(&d_logit, arena, graph->n_edges, sizeof *d_logit,
         "gradient of logits"));
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     if (wedge->pt_target != NULL)
@@ -201,7 +201,7 @@ static etx_status run_chunks(struct etx_trainer *trainer,
     int32_t *id;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&id, etx_train_host(trainer)->arena, chunk,
+    ETX_CHECK(etx_arena_alloc(&id, etx_train_host(trainer)->arena, chunk,
         sizeof *id, "edges of a chunk"));
     for (int64_t first = 0; first < wedge->edges.n; first += chunk) {
         const int64_t left = wedge->edges.n - first;
@@ -282,7 +282,7 @@ etx_status etx_train_edges(
     int32_t n_open = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&wedge, etx_train_host(trainer)->arena,
+    ETX_CHECK(etx_arena_alloc(&wedge, etx_train_host(trainer)->arena,
         step->n_graphs, sizeof *wedge, "wedges"));
     memset(wedge, 0, (size_t)step->n_graphs * sizeof *wedge);
     for (; n_open < step->n_graphs; n_open++)

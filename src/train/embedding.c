@@ -142,7 +142,7 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     ETX_CHECK(etx_train_input(
         &wedge->input, &no_graph, trainer, &wedge->sample, NULL));
     n_values = wedge->sample.n_hits * network->n_out;
-    ETX_CHECK(etx_arena_take(&wedge->point, context->stream->arena, n_values,
+    ETX_CHECK(etx_arena_alloc(&wedge->point, context->stream->arena, n_values,
         sizeof *wedge->point, "points"));
     begin = etx_train_now();
     ETX_CHECK(network->arch->forward(
@@ -217,7 +217,7 @@ etx_status etx_train_embedding(
     struct etx_slices slices;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&wedge, etx_train_host(trainer)->arena,
+    ETX_CHECK(etx_arena_alloc(&wedge, etx_train_host(trainer)->arena,
         step->n_graphs, sizeof *wedge, "wedges"));
     memset(wedge, 0, (size_t)step->n_graphs * sizeof *wedge);
     for (int32_t k = 0; k < step->n_graphs; k++)

@@ -64,7 +64,7 @@ static etx_status fill_buckets(int32_t *order,
     struct sized *sized;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&sized, arena, n, sizeof *sized, "event order"));
+    ETX_CHECK(etx_arena_alloc(&sized, arena, n, sizeof *sized, "event order"));
     for (int64_t i = 0; i < n; i++)
         sized[i] =
             (struct sized){.size = trainer->training.event[i]->n_hits,
@@ -81,7 +81,7 @@ done:
 
 /* The events of an epoch in order [n], and in place [n_steps] which batch of
  * them each step sees. */
-static etx_status order_epoch(int32_t **order, int32_t **place,
+static etx_status order_epoch(int32_t **order, int32_t **step_order,
     const struct etx_trainer *trainer, int64_t epoch)
 {
     struct etx_arena *arena = etx_train_host(trainer)->arena;
@@ -94,16 +94,16 @@ static etx_status order_epoch(int32_t **order, int32_t **place,
     etx_random_init(&random, etx_train_seed(trainer), (uint32_t)epoch,
         SUBSTREAM + (uint32_t)trainer->config.stage);
     ETX_CHECK(
-        etx_arena_take(order, arena, n, sizeof **order, "event order"));
+        etx_arena_alloc(order, arena, n, sizeof **order, "event order"));
     ETX_CHECK(
-        etx_arena_take(place, arena, n_steps, sizeof **place, "step order"));
+        etx_arena_alloc(step_order, arena, n_steps, sizeof **step_order, "step order"));
     for (int64_t i = 0; i < n; i++)
         (*order)[i] = (int32_t)i;
     for (int64_t i = 0; i < n_steps; i++)
-        (*place)[i] = (int32_t)i;
+        (*step_order)[i] = (int32_t)i;
     if (is_bucketed) {
         ETX_CHECK(fill_buckets(*order, trainer, &random));
-        etx_random_shuffle(&random, *place, n_steps);
+        etx_random_shuffle(&random, *step_order, n_steps);
     } else {
         etx_random_shuffle(&random, *order, n);
     }
@@ -118,11 +118,11 @@ static etx_status take_from_epoch(struct etx_train_event **event, int32_t *n,
     const int64_t n_graphs = trainer->config.sampling.n_graphs;
     const int64_t n_steps = etx_train_steps_per_epoch(trainer);
     int32_t *order;
-    int32_t *place;
+    int32_t *step_order;
     etx_status status;
 
-    ETX_CHECK(order_epoch(&order, &place, trainer, (step - 1) / n_steps));
-    const int64_t first = place[(step - 1) % n_steps] * n_graphs;
+    ETX_CHECK(order_epoch(&order, &step_order, trainer, (step - 1) / n_steps));
+    const int64_t first = step_order[(step - 1) % n_steps] * n_graphs;
     *n = 0;
     while (*n < n_graphs && first + *n < trainer->training.n) {
         event[*n] = trainer->training.event[order[first + *n]];
@@ -139,7 +139,7 @@ etx_status etx_train_draw_events(struct etx_train_event ***event, int32_t *n,
     const int32_t n_graphs = trainer->config.sampling.n_graphs;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(event, etx_train_host(trainer)->arena, n_graphs,
+    ETX_CHECK(etx_arena_alloc(event, etx_train_host(trainer)->arena, n_graphs,
         sizeof **event, "events of a step"));
     if (trainer->config.sampling.order != ETX_ORDER_DRAWN)
         return take_from_epoch(*event, n, trainer, step);

@@ -8,7 +8,7 @@
 #include "train/graph_file.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/file.h"
 #include "train/hash.h"
 
@@ -150,9 +150,9 @@ static etx_status make_graph(struct etx_graph **out,
     src = dst = NULL;
     score = NULL;
 done:
-    etx_release(src);
-    etx_release(dst);
-    etx_release(score);
+    etx_free(src);
+    etx_free(dst);
+    etx_free(score);
     return status;
 }
 

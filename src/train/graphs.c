@@ -43,9 +43,9 @@ static struct etx_train_event *find_oldest(
 
 static void make_room(struct etx_trainer *trainer)
 {
-    const int64_t most = (int64_t)trainer->config.sampling.cache_mib << 20;
+    const int64_t max = (int64_t)trainer->config.sampling.cache_mib << 20;
 
-    while (trainer->graph_bytes > most) {
+    while (trainer->graph_bytes > max) {
         struct etx_train_event *oldest = find_oldest(
             &trainer->validation, find_oldest(&trainer->training, NULL));
 

@@ -4,7 +4,7 @@
 #include "train/hard_pairs.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/random.h"
 #include "base/select.h"
 
@@ -135,16 +135,16 @@ static etx_status open_search(struct search *search, struct etx_arena *arena,
 
     search->args = args;
     search->capacity = (int64_t)args->n_nearest + args->n_other;
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &column, arena, n * args->n_dim, sizeof *column, "points"));
-    ETX_CHECK(etx_arena_take(&search->distance, arena, n * n_workers,
+    ETX_CHECK(etx_arena_alloc(&search->distance, arena, n * n_workers,
         sizeof *search->distance, "distances"));
-    ETX_CHECK(etx_arena_take(&search->key, arena, (n + 1) * n_workers,
+    ETX_CHECK(etx_arena_alloc(&search->key, arena, (n + 1) * n_workers,
         sizeof *search->key, "candidates"));
-    ETX_CHECK(etx_arena_take(&search->found, arena,
+    ETX_CHECK(etx_arena_alloc(&search->found, arena,
         args->n_queries * search->capacity, sizeof *search->found,
         "hard pairs"));
-    ETX_CHECK(etx_arena_take(&search->n_found, arena, args->n_queries,
+    ETX_CHECK(etx_arena_alloc(&search->n_found, arena, args->n_queries,
         sizeof *search->n_found, "hard pairs"));
     for (int64_t i = 0; i < n; i++)
         for (int32_t k = 0; k < args->n_dim; k++)
@@ -169,8 +169,8 @@ etx_status etx_hard_pairs(int32_t **a, int32_t **b, int64_t *n_pairs,
         etx_parallel_for(stream->pool, n_blocks, search_block, &search));
     for (int64_t q = 0; q < args->n_queries; q++)
         n += search.n_found[q];
-    ETX_CHECK(etx_arena_take(a, stream->arena, n, sizeof **a, "hard pairs"));
-    ETX_CHECK(etx_arena_take(b, stream->arena, n, sizeof **b, "hard pairs"));
+    ETX_CHECK(etx_arena_alloc(a, stream->arena, n, sizeof **a, "hard pairs"));
+    ETX_CHECK(etx_arena_alloc(b, stream->arena, n, sizeof **b, "hard pairs"));
     *n_pairs = 0;
     for (int64_t q = 0; q < args->n_queries; q++)
         for (int64_t k = 0; k < search.n_found[q]; k++) {

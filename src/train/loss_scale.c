@@ -34,7 +34,7 @@ int32_t etx_train_loss_scale_skips(
     struct etx_train_loss_scale *state = &trainer->loss_scale;
 
     if (!is_on(trainer) || isfinite(gradient_norm) ||
-        state->scale <= ETX_LEAST_LOSS_SCALE)
+        state->scale <= ETX_MIN_LOSS_SCALE)
         return 0;
     state->scale /= 2.0;
     state->n_good = 0;
@@ -50,5 +50,5 @@ void etx_train_loss_scale_grow(struct etx_trainer *trainer)
         ++state->n_good < trainer->config.loss_scaling.double_every)
         return;
     state->n_good = 0;
-    state->scale = fmin(2.0 * state->scale, ETX_MOST_LOSS_SCALE);
+    state->scale = fmin(2.0 * state->scale, ETX_MAX_LOSS_SCALE);
 }

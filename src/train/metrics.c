@@ -7,7 +7,7 @@
 #include "train/metrics.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ done:
 
 void etx_score_list_clear(struct etx_score_list *list)
 {
-    etx_release(list->key);
+    etx_free(list->key);
     memset(list, 0, sizeof *list);
 }
 

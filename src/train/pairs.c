@@ -47,9 +47,9 @@ static void add_true_pairs(
         const int32_t row = sample->row[k];
 
         for (int64_t p = truth->offset[row]; p < truth->offset[row + 1]; p++)
-            if (sample->place[truth->partner[p]] >= 0)
+            if (sample->local[truth->partner[p]] >= 0)
                 add_true_pair(
-                    pairs, source, k, sample->place[truth->partner[p]]);
+                    pairs, source, k, sample->local[truth->partner[p]]);
     }
 }
 
@@ -97,13 +97,13 @@ static etx_status take_pairs(
 {
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &pairs->a, arena, capacity, sizeof *pairs->a, "pairs"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &pairs->b, arena, capacity, sizeof *pairs->b, "pairs"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &pairs->target, arena, capacity, sizeof *pairs->target, "pairs"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &pairs->weight, arena, capacity, sizeof *pairs->weight, "pairs"));
 done:
     return status;
@@ -134,7 +134,7 @@ static etx_status list_candidates(
 
     *n = 0;
     ETX_CHECK(
-        etx_arena_take(candidate, etx_train_host(source->trainer)->arena,
+        etx_arena_alloc(candidate, etx_train_host(source->trainer)->arena,
             sample->n_hits, sizeof **candidate, "queries"));
     for (int32_t k = 0; k < sample->n_hits; k++)
         if (may_query(source->truth, sample->row[k],
@@ -155,7 +155,7 @@ static etx_status draw_queries(int32_t **query, int64_t *n_queries,
 
     ETX_CHECK(list_candidates(&candidate, &n, source));
     *n_queries = wanted < n ? wanted : n;
-    ETX_CHECK(etx_arena_take(query, etx_train_host(source->trainer)->arena,
+    ETX_CHECK(etx_arena_alloc(query, etx_train_host(source->trainer)->arena,
         *n_queries, sizeof **query, "queries"));
     for (int64_t q = 0; q < *n_queries; q++)
         (*query)[q] =
@@ -175,7 +175,7 @@ static etx_status find_hard_pairs(int32_t **a, int32_t **b, int64_t *n,
     int32_t *particle;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&particle, stream->arena, sample->n_hits,
+    ETX_CHECK(etx_arena_alloc(&particle, stream->arena, sample->n_hits,
         sizeof *particle, "particles"));
     for (int64_t k = 0; k < sample->n_hits; k++)
         particle[k] = source->truth->particle[sample->row[k]];

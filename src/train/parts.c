@@ -81,9 +81,9 @@ static etx_status gather(float *received, const struct etx_trainer *trainer,
     float *sent;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&n_sent, arena, parts->n_parts, sizeof *n_sent,
+    ETX_CHECK(etx_arena_alloc(&n_sent, arena, parts->n_parts, sizeof *n_sent,
         "values to send"));
-    ETX_CHECK(etx_arena_take(&sent, arena, own * parts->n_parts, sizeof *sent,
+    ETX_CHECK(etx_arena_alloc(&sent, arena, own * parts->n_parts, sizeof *sent,
         "values to send"));
     for (int32_t q = 0; q < parts->n_parts; q++) {
         n_sent[q] = own;
@@ -125,8 +125,8 @@ static etx_status agree(struct shared *shared,
     etx_status status;
 
     memcpy(mine, &hash, bytes);
-    ETX_CHECK(etx_arena_take(&n, arena, n_parts, sizeof *n, "hashes"));
-    ETX_CHECK(etx_arena_take(&all, arena, n_parts, bytes, "hashes"));
+    ETX_CHECK(etx_arena_alloc(&n, arena, n_parts, sizeof *n, "hashes"));
+    ETX_CHECK(etx_arena_alloc(&all, arena, n_parts, bytes, "hashes"));
     for (int32_t q = 0; q < n_parts; q++)
         n[q] = FLOATS_OF_HASH;
     ETX_CHECK(gather(all, trainer, n, mine));
@@ -179,7 +179,7 @@ static etx_status open_part(struct shared *shared,
     struct etx_arena *arena = etx_train_host(trainer)->arena;
     const struct etx_graph *graph;
 
-    ETX_CHECK(etx_arena_take(&shared->owner, arena, whole->n_nodes,
+    ETX_CHECK(etx_arena_alloc(&shared->owner, arena, whole->n_nodes,
         sizeof *shared->owner, "owners of nodes"));
     ETX_CHECK(etx_partition_nodes(shared->owner, whole->graph,
         whole->position, parts->n_parts, parts->order));
@@ -224,7 +224,7 @@ static etx_status take_edges(float *out[4], const struct shared *shared,
         etx_train_host(trainer)->arena};
 
     for (int32_t k = 0; k < 4; k++)
-        ETX_CHECK(etx_arena_take(&out[k], arena[k / 2], shared->n_edges,
+        ETX_CHECK(etx_arena_alloc(&out[k], arena[k / 2], shared->n_edges,
             sizeof(float), "logits and targets"));
 done:
     return status;
@@ -275,9 +275,9 @@ static etx_status add_slices(float *sum, const struct etx_trainer *trainer,
     float *received;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&n_received, arena, parts->n_parts,
+    ETX_CHECK(etx_arena_alloc(&n_received, arena, parts->n_parts,
         sizeof *n_received, "slices"));
-    ETX_CHECK(etx_arena_take(&received, arena, own * parts->n_parts,
+    ETX_CHECK(etx_arena_alloc(&received, arena, own * parts->n_parts,
         sizeof *received, "slices"));
     for (int32_t q = 0; q < parts->n_parts; q++)
         n_received[q] = own;
@@ -303,11 +303,11 @@ static etx_status sum_values(
     float *sum;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &n_slice, arena, n_parts, sizeof *n_slice, "slices"));
     for (int64_t q = 0; q < n_parts; q++)
         n_slice[q] = n * (q + 1) / n_parts - n * q / n_parts;
-    ETX_CHECK(etx_arena_take(&sum, arena, n_slice[trainer->parts.part],
+    ETX_CHECK(etx_arena_alloc(&sum, arena, n_slice[trainer->parts.part],
         sizeof *sum, "sum of slices"));
     ETX_CHECK(add_slices(sum, trainer, n_slice, values));
     ETX_CHECK(gather(values, trainer, n_slice, sum));
@@ -328,10 +328,10 @@ static etx_status sum_doubles(
     float *all;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &n_floats, arena, n_parts, sizeof *n_floats, "losses"));
-    ETX_CHECK(etx_arena_take(&mine, arena, n, sizeof(double), "losses"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(&mine, arena, n, sizeof(double), "losses"));
+    ETX_CHECK(etx_arena_alloc(
         &all, arena, n * n_parts, sizeof(double), "losses of the parts"));
     memcpy(mine, values, (size_t)n * sizeof(double));
     for (int32_t q = 0; q < n_parts; q++)
@@ -354,7 +354,7 @@ done:
 /* The gradient, by way of the host. */
 static etx_status sum_gradient(struct etx_trainer *trainer)
 {
-    const struct etx_place *place = trainer->context->stream->place;
+    const struct etx_memory *memory = trainer->context->stream->memory;
     const int64_t n = trainer->stage->network->n_values;
     const struct etx_train_marks marks = etx_train_mark(trainer);
     float *here;
@@ -363,9 +363,9 @@ static etx_status sum_gradient(struct etx_trainer *trainer)
     ETX_CHECK(
         etx_train_fetch(&here, trainer, trainer->gradient, n, "gradient"));
     ETX_CHECK(sum_values(here, trainer, n));
-    if (place != NULL)
-        ETX_CHECK(etx_place_put(
-            place, trainer->gradient, here, n, sizeof *here));
+    if (memory != NULL)
+        ETX_CHECK(etx_memory_to_device(
+            memory, trainer->gradient, here, n, sizeof *here));
 done:
     etx_train_reset(trainer, marks);
     return status;
@@ -425,10 +425,10 @@ static etx_status gather_logits(float *logit, struct etx_trainer *trainer,
     int64_t n_own = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&n, arena, n_parts, sizeof *n, "own edges"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(&n, arena, n_parts, sizeof *n, "own edges"));
+    ETX_CHECK(etx_arena_alloc(
         &by_part, arena, whole->n_edges, sizeof *by_part, "edge logits"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &own, arena, shared->n_edges, sizeof *own, "edge logits"));
     for (int64_t e = 0; e < shared->n_edges; e++)
         if (etx_part_owns_edge(shared->part, e))
@@ -451,7 +451,7 @@ etx_status etx_train_part_logits(float *logit, struct etx_trainer *trainer,
     etx_status status;
 
     ETX_CHECK(open_part(&shared, trainer, input));
-    ETX_CHECK(etx_arena_take(&of_part, context->stream->arena, shared.n_edges,
+    ETX_CHECK(etx_arena_alloc(&of_part, context->stream->arena, shared.n_edges,
         sizeof *of_part, "edge logits"));
     ETX_CHECK(network->arch->forward(
         network, context, &shared.input, NULL, of_part));

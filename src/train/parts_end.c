@@ -23,7 +23,7 @@ etx_status etx_train_meet_parts(const struct etx_trainer *trainer)
 
     if (parts->n_parts == 0)
         return ETX_OK;
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &zero, arena, parts->n_parts, sizeof *zero, "values to send"));
     memset(zero, 0, (size_t)parts->n_parts * sizeof *zero);
     ETX_CHECK(parts->exchange.swap(

@@ -32,7 +32,7 @@ etx_status etx_train_zeros(float **out, const struct etx_trainer *trainer,
     etx_status status;
 
     ETX_CHECK(
-        etx_arena_take(out, context->stream->arena, n, sizeof **out, what));
+        etx_arena_alloc(out, context->stream->arena, n, sizeof **out, what));
     const struct etx_fill_args args = {.n = n, .y = *out};
     ETX_CHECK(context->ops->fill(context->stream, &args));
 done:
@@ -43,7 +43,7 @@ etx_status etx_train_gradient_open(
     float **there, const struct etx_trainer *trainer, float *gradient)
 {
     *there = gradient;
-    if (trainer->context->stream->place == NULL || trainer->team.n_ranks == 1)
+    if (trainer->context->stream->memory == NULL || trainer->team.n_ranks == 1)
         return ETX_OK;
     return etx_train_zeros(
         there, trainer, trainer->stage->network->n_values, "gradient");
@@ -72,17 +72,17 @@ etx_status etx_train_bring(void *out_pointer,
     const struct etx_trainer *trainer, const void *values, int64_t n,
     size_t size, const char *what)
 {
-    const struct etx_place *place = trainer->context->stream->place;
+    const struct etx_memory *memory = trainer->context->stream->memory;
     void *copy = NULL;
     etx_status status = ETX_OK;
 
-    if (place == NULL) {
+    if (memory == NULL) {
         memcpy(out_pointer, &values, sizeof values);
         return ETX_OK;
     }
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &copy, trainer->context->stream->arena, n, size, what));
-    ETX_CHECK(etx_place_put(place, copy, values, n, size));
+    ETX_CHECK(etx_memory_to_device(memory, copy, values, n, size));
     memcpy(out_pointer, &copy, sizeof copy);
 done:
     return status;
@@ -91,15 +91,15 @@ done:
 etx_status etx_train_fetch(float **out, const struct etx_trainer *trainer,
     float *values, int64_t n, const char *what)
 {
-    const struct etx_place *place = trainer->context->stream->place;
+    const struct etx_memory *memory = trainer->context->stream->memory;
     etx_status status = ETX_OK;
 
     *out = values;
-    if (place == NULL)
+    if (memory == NULL)
         return ETX_OK;
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         out, etx_train_host(trainer)->arena, n, sizeof **out, what));
-    ETX_CHECK(etx_place_get(place, *out, values, n, sizeof **out));
+    ETX_CHECK(etx_memory_to_host(memory, *out, values, n, sizeof **out));
 done:
     return status;
 }

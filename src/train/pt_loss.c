@@ -12,7 +12,7 @@
 #include <math.h>
 
 /* GeV; softer particles leave no edges, and 1 / pT stays small. */
-static const double least_pt = 0.02;
+static const double min_pt = 0.02;
 
 /* What is to be said of a hit's particle; nan when there is nothing. */
 static float describe_particle(const struct etx_train_loss *options,
@@ -26,7 +26,7 @@ static float describe_particle(const struct etx_train_loss *options,
     pt = etx_particle_pt(event->particles + row);
     if (!(pt > 0.0))
         return NAN;
-    pt = pt > least_pt ? pt : least_pt;
+    pt = pt > min_pt ? pt : min_pt;
     return etx_narrow(options->pt_target == ETX_PT_LOG ? log(pt) : 1.0 / pt);
 }
 
@@ -38,7 +38,7 @@ etx_status etx_pt_targets(float **out, struct etx_arena *arena,
     float *target = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &target, arena, edges->n, sizeof *target, "momenta of true edges"));
     for (int64_t e = 0; e < edges->n; e++) {
         const int is_counted =

@@ -4,7 +4,7 @@
 #include "train/sample.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static etx_status rank_hits(float *rank, const struct etx_event *event)
     for (int64_t i = 0; i < n; i++)
         rank[slope[i].hit] = (float)i / (float)n;
 done:
-    etx_release(slope);
+    etx_free(slope);
     return status;
 }
 
@@ -97,10 +97,10 @@ void etx_train_event_free(struct etx_train_event *event)
     if (event == NULL)
         return;
     etx_truth_clear(&event->truth);
-    etx_release(event->turn);
-    etx_release(event->rank);
+    etx_free(event->turn);
+    etx_free(event->rank);
     etx_graph_free(event->graph);
-    etx_release(event);
+    etx_free(event);
 }
 
 /* A window on a circle of circumference 1. */
@@ -141,7 +141,7 @@ static void select_hits(struct etx_sample *sample,
                            is_inside(rank, event->rank[i]) &&
                            (is_dropped == NULL || !is_dropped[i]);
 
-        sample->place[i] = inside ? (int32_t)sample->n_hits : -1;
+        sample->local[i] = inside ? (int32_t)sample->n_hits : -1;
         if (inside)
             sample->row[sample->n_hits++] = (int32_t)i;
     }
@@ -194,7 +194,7 @@ static etx_status take_rows(float **out, struct etx_arena *arena,
     etx_status status = ETX_OK;
 
     if (values != NULL) {
-        ETX_CHECK(etx_arena_take(&taken, arena, sample->n_hits * n_columns,
+        ETX_CHECK(etx_arena_alloc(&taken, arena, sample->n_hits * n_columns,
             sizeof *taken, "hits of a wedge"));
         for (int64_t k = 0; k < sample->n_hits; k++)
             memcpy(taken + k * n_columns,
@@ -219,7 +219,7 @@ static etx_status make_features(struct etx_sample *sample,
         event->cell_features, ETX_N_CELL_FEATURES));
     ETX_CHECK(take_rows(&part.features, arena, sample, event->features,
         event->n_features));
-    ETX_CHECK(etx_arena_take(&sample->features, arena,
+    ETX_CHECK(etx_arena_alloc(&sample->features, arena,
         sample->n_hits * features->n_features, sizeof *sample->features,
         "node features"));
     ETX_CHECK(etx_hit_features(sample->features, NULL, &part, features));
@@ -242,14 +242,14 @@ etx_status etx_sample_take(struct etx_sample *out, struct etx_arena *arena,
     etx_status status;
 
     ETX_CHECK(
-        etx_arena_take(&sample.row, arena, n, sizeof *sample.row, "wedge"));
-    ETX_CHECK(etx_arena_take(
-        &sample.place, arena, n, sizeof *sample.place, "wedge"));
+        etx_arena_alloc(&sample.row, arena, n, sizeof *sample.row, "wedge"));
+    ETX_CHECK(etx_arena_alloc(
+        &sample.local, arena, n, sizeof *sample.local, "wedge"));
     draw_windows(&turn, &rank, random, share,
         (double)config->sampling.eta_window);
     select_hits(&sample, event, &turn, &rank);
     motion = draw_motion(random, &config->augmentation);
-    ETX_CHECK(etx_arena_take(&sample.position, arena, 3 * sample.n_hits,
+    ETX_CHECK(etx_arena_alloc(&sample.position, arena, 3 * sample.n_hits,
         sizeof *sample.position, "positions of a wedge"));
     move_hits(&sample, event->event, &motion);
     ETX_CHECK(make_features(&sample, arena, event->event, features));
@@ -271,13 +271,13 @@ etx_status etx_sample_edges(int32_t **ids, int64_t *n_edges,
         const int64_t *offset = graph->in_offset + sample->row[k];
         capacity += offset[1] - offset[0];
     }
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &taken, arena, capacity, sizeof *taken, "edges of a wedge"));
     for (int64_t k = 0; k < sample->n_hits; k++) {
         const int64_t *offset = graph->in_offset + sample->row[k];
 
         for (int64_t e = offset[0]; e < offset[1]; e++)
-            if (sample->place[graph->src[e]] >= 0)
+            if (sample->local[graph->src[e]] >= 0)
                 taken[n++] = (int32_t)e;
     }
     *ids = taken;
@@ -300,8 +300,8 @@ etx_status etx_sample_graph(struct etx_graph **out,
     if (graph->score != NULL)
         ETX_CHECK(etx_alloc(&score, n_edges, sizeof *score, "scores"));
     for (int64_t e = 0; e < n_edges; e++) {
-        src[e] = sample->place[graph->src[ids[e]]];
-        dst[e] = sample->place[graph->dst[ids[e]]];
+        src[e] = sample->local[graph->src[ids[e]]];
+        dst[e] = sample->local[graph->dst[ids[e]]];
         if (score != NULL)
             score[e] = graph->score[ids[e]];
     }
@@ -310,8 +310,8 @@ etx_status etx_sample_graph(struct etx_graph **out,
     src = dst = NULL;
     score = NULL;
 done:
-    etx_release(src);
-    etx_release(dst);
-    etx_release(score);
+    etx_free(src);
+    etx_free(dst);
+    etx_free(score);
     return status;
 }

@@ -39,7 +39,7 @@ void etx_train_event_free(struct etx_train_event *event);
 struct etx_sample {
     int64_t n_hits;
     int32_t *row;       /* [n_hits] of the event */
-    int32_t *place;     /* [hits of the event] place in row, -1 = outside */
+    int32_t *local;     /* [hits of the event] place in row, -1 = outside */
     float *position;    /* [n_hits, 3] mm, augmented */
     float *features;    /* [n_hits, n_features] of the augmented hits */
 };

@@ -33,7 +33,7 @@ static etx_status take_slice(float **out, struct etx_slices *slices)
     if (slices->n_spare > 0)
         *out = slices->spare[--slices->n_spare];
     else
-        ETX_CHECK(etx_arena_take(
+        ETX_CHECK(etx_arena_alloc(
             out, where->stream->arena, args.n, sizeof **out, "gradient"));
     args.y = *out;
     ETX_CHECK(where->ops->fill(where->stream, &args));
@@ -52,7 +52,7 @@ etx_status etx_slices_begin(struct etx_slices *slices,
                                             : etx_host_of(trainer->context),
         .n_graphs = n_graphs,
         .owner = owner};
-    ETX_CHECK(etx_arena_take(&slices->kept, etx_train_host(trainer)->arena,
+    ETX_CHECK(etx_arena_alloc(&slices->kept, etx_train_host(trainer)->arena,
         n_graphs, sizeof(*slices->kept), "gradients of graphs"));
     memset(slices->kept, 0, (size_t)n_graphs * sizeof(*slices->kept));
 done:
@@ -137,9 +137,9 @@ static etx_status sum_ranks(float *sum, struct etx_slices *slices)
     float **slice;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &owner, arena, team->n_ranks, sizeof *owner, "owners"));
-    ETX_CHECK(etx_arena_take(&slice, arena, team->n_ranks, sizeof(*slice),
+    ETX_CHECK(etx_arena_alloc(&slice, arena, team->n_ranks, sizeof(*slice),
         "gradients of ranks"));
     memset(slice, 0, (size_t)team->n_ranks * sizeof(*slice));
     for (int32_t r = 0; r < team->n_ranks; r++)
@@ -162,14 +162,14 @@ etx_status etx_slices_finish(struct etx_slices *slices)
 
     if (team->n_ranks == 1)
         return finish_alone(slices);
-    ETX_CHECK(etx_arena_take(&sum, slices->where->stream->arena, n,
+    ETX_CHECK(etx_arena_alloc(&sum, slices->where->stream->arena, n,
         sizeof *sum, "gradient of the step"));
     if (team->is_fast)
         ETX_CHECK(sum_ranks(sum, slices));
     else
         ETX_CHECK(team->sum_slices(team->self, sum, n, slices->n_graphs,
             slices->owner, slices->kept));
-    ETX_CHECK(etx_place_put(slices->trainer->context->stream->place,
+    ETX_CHECK(etx_memory_to_device(slices->trainer->context->stream->memory,
         slices->trainer->gradient, sum, n, sizeof *sum));
 done:
     return status;

@@ -9,7 +9,7 @@
 #include "train/trainer.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,10 +42,10 @@ done:
 
 void etx_train_snapshot_close(struct etx_trainer *trainer)
 {
-    etx_release(trainer->snapshot.parameter);
-    etx_release(trainer->snapshot.m);
-    etx_release(trainer->snapshot.v);
-    etx_release(trainer->snapshot.v_max);
+    etx_free(trainer->snapshot.parameter);
+    etx_free(trainer->snapshot.m);
+    etx_free(trainer->snapshot.v);
+    etx_free(trainer->snapshot.v_max);
 }
 
 etx_status etx_train_snapshot_take(struct etx_trainer *trainer)
@@ -101,13 +101,13 @@ etx_status etx_train_roll_back(struct etx_trainer *trainer, double loss)
     const struct etx_train_snapshot *snapshot = &trainer->snapshot;
     struct etx_network *network = trainer->stage->network;
     const size_t bytes = (size_t)network->n_values * sizeof(float);
-    const int32_t most = trainer->config.stability.most_rollbacks;
+    const int32_t max = trainer->config.stability.max_rollbacks;
 
-    if (trainer->n_rollbacks >= most)
+    if (trainer->n_rollbacks >= max)
         return etx_fail(ETX_ERR_LIMIT,
             "step %lld: loss %.6g jumps above the mean %.6g of late, and "
             "most_rollbacks %d are used up; a smaller learning_rate may help",
-            (long long)trainer->step + 1, loss, trainer->mean.loss, (int)most);
+            (long long)trainer->step + 1, loss, trainer->mean.loss, (int)max);
     trainer->n_rollbacks++;
     trainer->step = snapshot->step;
     trainer->mean = snapshot->mean;

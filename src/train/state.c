@@ -42,7 +42,7 @@ static etx_status put_decays(
     float *value;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &value, arena, network->n_values, sizeof *value, "weight decay"));
     for (int32_t p = 0; p < network->n_parameters; p++) {
         const struct etx_parameter *parameter = network->parameter + p;
@@ -51,7 +51,7 @@ static etx_status put_decays(
         for (int64_t k = 0; k < n; k++)
             value[parameter->offset + k] = parameter->decays ? 1.0f : 0.0f;
     }
-    ETX_CHECK(etx_place_put(trainer->context->stream->place, decays, value,
+    ETX_CHECK(etx_memory_to_device(trainer->context->stream->memory, decays, value,
         network->n_values, sizeof *value));
 done:
     etx_arena_reset(arena, mark);
@@ -60,15 +60,15 @@ done:
 
 etx_status etx_train_state_open(struct etx_trainer *trainer)
 {
-    const struct etx_place *place = trainer->context->stream->place;
+    const struct etx_memory *memory = trainer->context->stream->memory;
     struct etx_train_there *there = &trainer->there;
     const int64_t n = trainer->stage->network->n_values;
     const int64_t stride = (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    const int64_t n_arrays = place == NULL ? N_OWN : N_OWN + N_MIRRORED;
+    const int64_t n_arrays = memory == NULL ? N_OWN : N_OWN + N_MIRRORED;
     float *at;
     etx_status status;
 
-    ETX_CHECK(etx_place_alloc(&there->memory, place, n_arrays * stride,
+    ETX_CHECK(etx_memory_alloc(&there->memory, memory, n_arrays * stride,
         sizeof *there->memory, "state of the training"));
     at = there->memory + N_OWN * stride;
     trainer->gradient = there->memory;
@@ -77,7 +77,7 @@ etx_status etx_train_state_open(struct etx_trainer *trainer)
     there->m = trainer->m;
     there->v = trainer->v;
     there->v_max = trainer->v_max;
-    if (place != NULL) {
+    if (memory != NULL) {
         there->network.value = at;
         there->m = at + stride;
         there->v = at + 2 * stride;
@@ -93,20 +93,20 @@ void etx_train_state_close(struct etx_trainer *trainer)
 {
     /* A trainer that was not made whole may have no context any more. */
     if (trainer->there.memory != NULL)
-        etx_place_release(
-            trainer->context->stream->place, trainer->there.memory);
+        etx_memory_free(
+            trainer->context->stream->memory, trainer->there.memory);
 }
 
 etx_status etx_train_state_put(const struct etx_trainer *trainer)
 {
-    const struct etx_place *place = trainer->context->stream->place;
+    const struct etx_memory *memory = trainer->context->stream->memory;
     struct mirror mirror[N_MIRRORED];
     etx_status status = ETX_OK;
 
     list_mirrors(mirror, trainer);
     for (int32_t k = 0; k < N_MIRRORED; k++)
         if (mirror[k].there != mirror[k].here)
-            ETX_CHECK(etx_place_put(place, mirror[k].there, mirror[k].here,
+            ETX_CHECK(etx_memory_to_device(memory, mirror[k].there, mirror[k].here,
                 trainer->stage->network->n_values, sizeof(float)));
 done:
     return status;
@@ -114,14 +114,14 @@ done:
 
 etx_status etx_train_state_get(const struct etx_trainer *trainer)
 {
-    const struct etx_place *place = trainer->context->stream->place;
+    const struct etx_memory *memory = trainer->context->stream->memory;
     struct mirror mirror[N_MIRRORED];
     etx_status status = ETX_OK;
 
     list_mirrors(mirror, trainer);
     for (int32_t k = 0; k < N_MIRRORED; k++)
         if (mirror[k].there != mirror[k].here)
-            ETX_CHECK(etx_place_get(place, mirror[k].here, mirror[k].there,
+            ETX_CHECK(etx_memory_to_host(memory, mirror[k].here, mirror[k].there,
                 trainer->stage->network->n_values, sizeof(float)));
 done:
     return status;

@@ -71,9 +71,9 @@ etx_status etx_step_begin(struct etx_step *step, struct etx_trainer *trainer,
         .event = event,
         .random = *random};
     ETX_CHECK(etx_team_deal(&step->owner, trainer, event, n_graphs));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &step->sums, arena, n_graphs, sizeof *step->sums, "sums of graphs"));
-    ETX_CHECK(etx_arena_take(&step->loss, arena, n_graphs,
+    ETX_CHECK(etx_arena_alloc(&step->loss, arena, n_graphs,
         sizeof *step->loss, "losses of graphs"));
     memset(step->sums, 0, (size_t)n_graphs * sizeof *step->sums);
     memset(step->loss, 0, (size_t)n_graphs * sizeof *step->loss);
@@ -157,7 +157,7 @@ static void compare_ranks(const struct etx_step *step,
 {
     const int32_t n_ranks = trainer->team.n_ranks;
     double part = 0.0;
-    double most = 0.0;
+    double max = 0.0;
     double lowest = (double)INFINITY;
     double highest = (double)-INFINITY;
 
@@ -166,13 +166,13 @@ static void compare_ranks(const struct etx_step *step,
     for (int32_t r = 0; r < n_ranks; r++) {
         const struct share share = find_share(step, trainer, r);
 
-        most = fmax(most, share.work);
+        max = fmax(max, share.work);
         if (share.part > 0.0) {
             lowest = fmin(lowest, share.loss * part / share.part);
             highest = fmax(highest, share.loss * part / share.part);
         }
     }
-    report->imbalance = etx_ratio(most * (double)n_ranks, report->n_edges);
+    report->imbalance = etx_ratio(max * (double)n_ranks, report->n_edges);
     report->loss_spread = etx_ratio(highest - lowest, report->loss);
 }
 

@@ -9,7 +9,7 @@
 #include "train/team.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/options.h"
 
 #include <math.h>
@@ -99,7 +99,7 @@ etx_status etx_team_agree(
     int32_t other;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&half, arena, 2 * (int64_t)team->n_ranks,
+    ETX_CHECK(etx_arena_alloc(&half, arena, 2 * (int64_t)team->n_ranks,
         sizeof *half, "hashes of ranks"));
     memset(half, 0, 2 * (size_t)team->n_ranks * sizeof *half);
     half[2 * team->rank] = (double)(value >> 32);
@@ -125,9 +125,9 @@ static etx_status count_keys(
     double *n;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &n, arena, team->n_ranks, sizeof *n, "numbers of ranks"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         out, arena, team->n_ranks, sizeof **out, "numbers of ranks"));
     memset(n, 0, (size_t)team->n_ranks * sizeof *n);
     n[team->rank] = (double)n_mine;
@@ -159,7 +159,7 @@ etx_status etx_team_gather(
     *list = all;
     all.key = NULL;
 done:
-    etx_release(all.key);
+    etx_free(all.key);
     return status;
 }
 
@@ -237,9 +237,9 @@ etx_status etx_team_deal(int32_t **owner, const struct etx_trainer *trainer,
     int64_t n_free = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(owner, arena, n, sizeof **owner, "owners"));
-    ETX_CHECK(etx_arena_take(&job, arena, n, sizeof *job, "work of graphs"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(owner, arena, n, sizeof **owner, "owners"));
+    ETX_CHECK(etx_arena_alloc(&job, arena, n, sizeof *job, "work of graphs"));
+    ETX_CHECK(etx_arena_alloc(
         &load, arena, team->n_ranks, sizeof *load, "work of ranks"));
     memset(load, 0, (size_t)team->n_ranks * sizeof *load);
     for (int64_t k = 0; k < n; k++) {

@@ -4,7 +4,7 @@
 #include "train/trainer.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/model_file.h"
 #include "train/cache.h"
 #include "train/hash.h"
@@ -277,7 +277,7 @@ static etx_status check_products(const struct etx_trainer *trainer)
 {
     if (trainer->config.arithmetic.products == ETX_PRODUCTS_FLOAT32)
         return ETX_OK;
-    if (trainer->context->stream->place == NULL)
+    if (trainer->context->stream->memory == NULL)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "training config: arithmetic.products \"fp16\" is of trainings on "
             "a device");
@@ -292,7 +292,7 @@ static etx_status check_device(const struct etx_trainer *trainer)
 {
     const struct etx_arch *arch = trainer->stage->network->arch;
 
-    if (trainer->context->stream->place != NULL && arch->is_host_only)
+    if (trainer->context->stream->memory != NULL && arch->is_host_only)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "%s: this network runs on the CPU only", arch->name);
     return ETX_OK;
@@ -356,7 +356,7 @@ static void clear_events(struct etx_train_events *events)
 {
     for (int64_t i = 0; i < events->n; i++)
         etx_train_event_free(events->event[i]);
-    etx_release(events->event);
+    etx_free(events->event);
 }
 
 void etx_trainer_close(struct etx_trainer *trainer)
@@ -367,15 +367,15 @@ void etx_trainer_close(struct etx_trainer *trainer)
     clear_events(&trainer->training);
     clear_events(&trainer->validation);
     etx_train_state_close(trainer);
-    etx_release(trainer->m);
-    etx_release(trainer->v);
-    etx_release(trainer->v_max);
-    etx_release(trainer->best.parameter);
+    etx_free(trainer->m);
+    etx_free(trainer->v);
+    etx_free(trainer->v_max);
+    etx_free(trainer->best.parameter);
     etx_train_snapshot_close(trainer);
     etx_model_free(trainer->model);
     json_decref(trainer->model_config);
     etx_train_config_clear(&trainer->config);
-    etx_release(trainer);
+    etx_free(trainer);
 }
 
 /* What this rank derives from an event; one of n_hits hits that another rank

@@ -187,8 +187,8 @@ int32_t etx_train_is_spike(
 etx_status etx_train_roll_back(struct etx_trainer *trainer, double loss);
 
 /* loss_scale.c: start at what the config says. */
-#define ETX_LEAST_LOSS_SCALE 1.0
-#define ETX_MOST_LOSS_SCALE  0x1p126 /* its inverse is a normal float */
+#define ETX_MIN_LOSS_SCALE 1.0
+#define ETX_MAX_LOSS_SCALE  0x1p126 /* its inverse is a normal float */
 void etx_train_loss_scale_open(struct etx_trainer *trainer);
 double etx_train_loss_scale(const struct etx_trainer *trainer);
 /* Whether a step with this gradient is left out, which halves the scale. */

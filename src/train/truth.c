@@ -4,7 +4,7 @@
 #include "train/truth.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "data/particle.h"
 #include "train/truth_pairs.h"
 
@@ -52,7 +52,7 @@ static etx_status mark_signal(struct etx_truth *truth,
                           event->particles + p, n_hits[p], options);
     }
 done:
-    etx_release(n_hits);
+    etx_free(n_hits);
     return status;
 }
 
@@ -160,11 +160,11 @@ done:
 
 void etx_truth_clear(struct etx_truth *truth)
 {
-    etx_release(truth->offset);
-    etx_release(truth->partner);
-    etx_release(truth->is_signal);
-    etx_release(truth->pair_weight);
-    etx_release(truth->is_dropped);
+    etx_free(truth->offset);
+    etx_free(truth->partner);
+    etx_free(truth->is_signal);
+    etx_free(truth->pair_weight);
+    etx_free(truth->is_dropped);
     memset(truth, 0, sizeof *truth);
 }
 

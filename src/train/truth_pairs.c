@@ -11,15 +11,15 @@
 #include "train/truth_pairs.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "train/config.h"
 
 #include <stdlib.h>
 
-#define MOST_PAIRS_PER_HIT 1000
+#define MAX_PAIRS_PER_HIT 1000
 
 /* A hit and where it stands on its particle. */
-struct place {
+struct truth_hit {
     int32_t particle;
     int32_t hit;
     double distance; /* squared, from the production vertex, mm^2 */
@@ -34,8 +34,8 @@ struct pass {
 
 static int compare_places(const void *left, const void *right)
 {
-    const struct place *a = left;
-    const struct place *b = right;
+    const struct truth_hit *a = left;
+    const struct truth_hit *b = right;
 
     if (a->particle != b->particle)
         return a->particle < b->particle ? -1 : 1;
@@ -48,8 +48,8 @@ static int compare_places(const void *left, const void *right)
 
 static int compare_groups(const void *left, const void *right)
 {
-    const struct place *a = left;
-    const struct place *b = right;
+    const struct truth_hit *a = left;
+    const struct truth_hit *b = right;
 
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
@@ -76,7 +76,7 @@ static double squared_distance(const float *a, const float *b)
 }
 
 static int64_t collect_places(
-    struct place *place, const struct etx_event *event)
+    struct truth_hit *truth_hit, const struct etx_event *event)
 {
     int64_t n = 0;
 
@@ -85,9 +85,9 @@ static int64_t collect_places(
 
         if (p < 0)
             continue;
-        place[n].particle = p;
-        place[n].hit = (int32_t)i;
-        place[n].distance = squared_distance(
+        truth_hit[n].particle = p;
+        truth_hit[n].hit = (int32_t)i;
+        truth_hit[n].distance = squared_distance(
             event->position + 3 * i, event->particles[p].vertex);
         n++;
     }
@@ -106,10 +106,10 @@ static int share_surface(
 
 /* Groups looked back through: a particle crosses few surfaces, and hits of one
  * that claims more are groups of their own. */
-#define MOST_GROUPS 1024
+#define MAX_GROUPS 1024
 
 /* Number the groups of one particle's places [n]. */
-static void group_places(struct place *place, int64_t n,
+static void group_places(struct truth_hit *truth_hit, int64_t n,
     const struct etx_event *event, int32_t rule, int64_t *first)
 {
     int64_t n_groups = 0;
@@ -118,18 +118,18 @@ static void group_places(struct place *place, int64_t n,
         int64_t g = n_groups;
 
         if (rule != ETX_PAIRS_HIT && rule != ETX_PAIRS_ANY)
-            for (g = n_groups > MOST_GROUPS ? n_groups - MOST_GROUPS : 0;
+            for (g = n_groups > MAX_GROUPS ? n_groups - MAX_GROUPS : 0;
                  g < n_groups; g++)
                 if (share_surface(
-                        event, rule, place[first[g]].hit, place[k].hit))
+                        event, rule, truth_hit[first[g]].hit, truth_hit[k].hit))
                     break;
-        place[k].group = g;
+        truth_hit[k].group = g;
         if (g == n_groups)
             first[n_groups++] = k;
         else if (rule == ETX_PAIRS_MODULE)
-            place[k].group = -1;
+            truth_hit[k].group = -1;
     }
-    qsort(place, (size_t)n, sizeof *place, compare_groups);
+    qsort(truth_hit, (size_t)n, sizeof *truth_hit, compare_groups);
 }
 
 static void add_pair(struct pass *pass, int32_t a, int32_t b)
@@ -142,60 +142,60 @@ static void add_pair(struct pass *pass, int32_t a, int32_t b)
 
 /* Pairs of one particle's places [n], sorted by group. */
 static void pair_places(
-    struct pass *pass, const struct place *place, int64_t n, int32_t rule)
+    struct pass *pass, const struct truth_hit *truth_hit, int64_t n, int32_t rule)
 {
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i + 1; j < n; j++) {
-            const int64_t apart = place[j].group - place[i].group;
+            const int64_t apart = truth_hit[j].group - truth_hit[i].group;
 
-            if (place[i].group < 0 || (apart > 1 && rule != ETX_PAIRS_ANY))
+            if (truth_hit[i].group < 0 || (apart > 1 && rule != ETX_PAIRS_ANY))
                 break;
             if (apart > 0)
-                add_pair(pass, place[i].hit, place[j].hit);
+                add_pair(pass, truth_hit[i].hit, truth_hit[j].hit);
         }
 }
 
-static int64_t run_length(const struct place *place, int64_t n_places)
+static int64_t run_length(const struct truth_hit *truth_hit, int64_t n_places)
 {
     int64_t n = 1;
 
-    while (n < n_places && place[n].particle == place[0].particle)
+    while (n < n_places && truth_hit[n].particle == truth_hit[0].particle)
         n++;
     return n;
 }
 
-static void run_pass(struct pass *pass, const struct place *place,
+static void run_pass(struct pass *pass, const struct truth_hit *truth_hit,
     int64_t n_places, int32_t rule)
 {
     int64_t n;
 
     for (int64_t k = 0; k < n_places; k += n) {
-        n = run_length(place + k, n_places - k);
-        pair_places(pass, place + k, n, rule);
+        n = run_length(truth_hit + k, n_places - k);
+        pair_places(pass, truth_hit + k, n, rule);
     }
 }
 
-static etx_status make_places(struct place **out, int64_t *n_places,
+static etx_status make_places(struct truth_hit **out, int64_t *n_places,
     const struct etx_event *event, int32_t rule)
 {
-    struct place *place = NULL;
+    struct truth_hit *truth_hit = NULL;
     int64_t *first = NULL;
     int64_t n;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&place, event->n_hits, sizeof *place, "truth places"));
+    ETX_CHECK(etx_alloc(&truth_hit, event->n_hits, sizeof *truth_hit, "truth places"));
     ETX_CHECK(etx_alloc(&first, event->n_hits, sizeof *first, "truth groups"));
-    *n_places = collect_places(place, event);
-    qsort(place, (size_t)*n_places, sizeof *place, compare_places);
+    *n_places = collect_places(truth_hit, event);
+    qsort(truth_hit, (size_t)*n_places, sizeof *truth_hit, compare_places);
     for (int64_t k = 0; k < *n_places; k += n) {
-        n = run_length(place + k, *n_places - k);
-        group_places(place + k, n, event, rule, first);
+        n = run_length(truth_hit + k, *n_places - k);
+        group_places(truth_hit + k, n, event, rule, first);
     }
-    *out = place;
-    place = NULL;
+    *out = truth_hit;
+    truth_hit = NULL;
 done:
-    etx_release(place);
-    etx_release(first);
+    etx_free(truth_hit);
+    etx_free(first);
     return status;
 }
 
@@ -214,17 +214,17 @@ static void rewind_offsets(int64_t *offset, int64_t n)
     offset[0] = 0;
 }
 
-static int64_t group_length(const struct place *place, int64_t n)
+static int64_t group_length(const struct truth_hit *truth_hit, int64_t n)
 {
     int64_t length = 1;
 
-    while (length < n && place[length].group == place[0].group)
+    while (length < n && truth_hit[length].group == truth_hit[0].group)
         length++;
     return length;
 }
 
 /* At least the number of pairs of one particle's places [n]. */
-static double bound_pairs(const struct place *place, int64_t n, int32_t rule)
+static double bound_pairs(const struct truth_hit *truth_hit, int64_t n, int32_t rule)
 {
     double bound = 0.0;
     double before = 0.0;
@@ -233,8 +233,8 @@ static double bound_pairs(const struct place *place, int64_t n, int32_t rule)
     if (rule == ETX_PAIRS_ANY)
         return 0.5 * (double)n * (double)(n - 1);
     for (int64_t k = 0; k < n; k += length) {
-        length = group_length(place + k, n - k);
-        if (place[k].group < 0)
+        length = group_length(truth_hit + k, n - k);
+        if (truth_hit[k].group < 0)
             continue;
         bound += (double)length * (before + 0.5 * (double)length);
         before = (double)length;
@@ -243,20 +243,20 @@ static double bound_pairs(const struct place *place, int64_t n, int32_t rule)
 }
 
 /* Before pairs are made: one particle may hold all hits of an event. */
-static etx_status check_pairs(const struct place *place, int64_t n_places,
+static etx_status check_pairs(const struct truth_hit *truth_hit, int64_t n_places,
     int64_t n_hits, int32_t rule)
 {
     double bound = 0.0;
     int64_t n;
 
     for (int64_t k = 0; k < n_places; k += n) {
-        n = run_length(place + k, n_places - k);
-        bound += bound_pairs(place + k, n, rule);
+        n = run_length(truth_hit + k, n_places - k);
+        bound += bound_pairs(truth_hit + k, n, rule);
     }
-    if (bound > (double)MOST_PAIRS_PER_HIT * (double)n_hits)
+    if (bound > (double)MAX_PAIRS_PER_HIT * (double)n_hits)
         return etx_fail(ETX_ERR_LIMIT,
             "truth: %.0f pairs in %lld hits, more than %d a hit", bound,
-            (long long)n_hits, MOST_PAIRS_PER_HIT);
+            (long long)n_hits, MAX_PAIRS_PER_HIT);
     return ETX_OK;
 }
 
@@ -265,23 +265,23 @@ etx_status etx_truth_pairs(int64_t *offset, int32_t **partner,
 {
     const int64_t n_hits = event->n_hits;
     struct pass pass = {.offset = offset};
-    struct place *place = NULL;
+    struct truth_hit *truth_hit = NULL;
     int64_t n_places;
     etx_status status;
 
-    ETX_CHECK(make_places(&place, &n_places, event, rule));
-    ETX_CHECK(check_pairs(place, n_places, n_hits, rule));
-    run_pass(&pass, place, n_places, rule);
+    ETX_CHECK(make_places(&truth_hit, &n_places, event, rule));
+    ETX_CHECK(check_pairs(truth_hit, n_places, n_hits, rule));
+    run_pass(&pass, truth_hit, n_places, rule);
     sum_counts(offset, n_hits);
     ETX_CHECK(etx_alloc(
         partner, offset[n_hits], sizeof **partner, "truth pairs"));
     pass.partner = *partner;
-    run_pass(&pass, place, n_places, rule);
+    run_pass(&pass, truth_hit, n_places, rule);
     rewind_offsets(offset, n_hits);
     for (int64_t i = 0; i < n_hits; i++)
         qsort(*partner + offset[i], (size_t)(offset[i + 1] - offset[i]),
             sizeof **partner, compare_hits);
 done:
-    etx_release(place);
+    etx_free(truth_hit);
     return status;
 }

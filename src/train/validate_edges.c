@@ -5,7 +5,7 @@
 #include "train/survey.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "stage/stage.h"
 #include "train/edge_choice.h"
 #include "train/metrics.h"
@@ -22,9 +22,9 @@ static etx_status label_edges(struct etx_step_edges *out,
     etx_status status;
 
     *out = (struct etx_step_edges){.n = graph->n_edges};
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &out->target, arena, out->n, sizeof *out->target, "edge targets"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &out->weight, arena, out->n, sizeof *out->weight, "edge weights"));
     for (int64_t e = 0; e < out->n; e++)
         etx_step_edge_label(
@@ -96,10 +96,10 @@ static etx_status score_whole(
     etx_status status;
 
     ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
-    ETX_CHECK(etx_arena_take(&out->logit, arena, graph->n_edges,
+    ETX_CHECK(etx_arena_alloc(&out->logit, arena, graph->n_edges,
         sizeof *out->logit, "edge logits"));
     if (trainer->config.loss.pt_weight > 0.0f)
-        ETX_CHECK(etx_arena_take(
+        ETX_CHECK(etx_arena_alloc(
             &out->pt, arena, graph->n_edges, sizeof *out->pt, "momenta"));
     ETX_CHECK(etx_stage_edge_logits(
         out, context, trainer->stage->network, features, here, event));
@@ -125,7 +125,7 @@ static etx_status score_parts(
         .graph = graph};
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&out->logit, etx_train_host(trainer)->arena,
+    ETX_CHECK(etx_arena_alloc(&out->logit, etx_train_host(trainer)->arena,
         graph->n_edges, sizeof *out->logit, "edge logits"));
     ETX_CHECK(etx_train_part_logits(out->logit, trainer, &input));
 done:
@@ -164,7 +164,7 @@ static etx_status score_event(struct etx_score_list *list,
     etx_status status;
 
     ETX_CHECK(etx_train_graph(&graph, trainer, event));
-    ETX_CHECK(etx_arena_take(&pair, host->stream->arena, graph->n_edges,
+    ETX_CHECK(etx_arena_alloc(&pair, host->stream->arena, graph->n_edges,
         sizeof *pair, "edge labels"));
     ETX_CHECK(score_edges(&output, trainer, graph, event->event));
     for (int64_t e = 0; e < graph->n_edges; e++)

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-#define MOST_REPEATS  200
-#define LEAST_REPEATS 20
+#define MAX_REPEATS  200
+#define MIN_REPEATS 20
 #define ENOUGH        1.0 /* seconds for the repeats of one case */
 #define SLOW          1.0 /* a reference that takes longer runs 3 times */
 
@@ -267,12 +267,12 @@ static void print_timing(const struct checkop_implementation *implementation,
     struct etx_stream *stream, struct checkop_case *self)
 {
     const double warm = run_once(&implementation->ops, stream, self);
-    const int least = warm > SLOW ? 3 : LEAST_REPEATS;
-    double time[MOST_REPEATS];
+    const int min = warm > SLOW ? 3 : MIN_REPEATS;
+    double time[MAX_REPEATS];
     double spent = 0.0;
     int n = 0;
 
-    while (n < least || (spent < ENOUGH && n < MOST_REPEATS)) {
+    while (n < min || (spent < ENOUGH && n < MAX_REPEATS)) {
         time[n] = run_once(&implementation->ops, stream, self);
         spent += time[n++];
     }

@@ -24,8 +24,8 @@
 
 #include "parts_input.h"
 
-#define MOST_RANKS   64
-#define MOST_REPEATS 99
+#define MAX_RANKS   64
+#define MAX_REPEATS 99
 
 /* Who does the work: one rank, parts of it, and programs side by side. */
 enum { ALONE, PHI, KD, APART, N_BENCHES };
@@ -36,12 +36,12 @@ struct bench {
     struct input input;
     int32_t order, n_ranks;
     int32_t is_apart; /* every rank does all of the work */
-    etx_dist *dist[MOST_RANKS];
-    etx_context *context[MOST_RANKS];
-    etx_graph *graph[MOST_RANKS];
-    etx_trainer *trainer[MOST_RANKS];
-    double seconds[MOST_RANKS]; /* of each rank's last call */
-    double busy[MOST_RANKS];    /* processor seconds of it */
+    etx_dist *dist[MAX_RANKS];
+    etx_context *context[MAX_RANKS];
+    etx_graph *graph[MAX_RANKS];
+    etx_trainer *trainer[MAX_RANKS];
+    double seconds[MAX_RANKS]; /* of each rank's last call */
+    double busy[MAX_RANKS];    /* processor seconds of it */
 };
 
 static double now(clockid_t clock)
@@ -108,8 +108,8 @@ static double find_largest(const double *value, int32_t n)
 static void run_ranks(
     struct bench *bench, void (*run)(struct bench *bench, int32_t rank))
 {
-    pthread_t id[MOST_RANKS];
-    struct work work[MOST_RANKS];
+    pthread_t id[MAX_RANKS];
+    struct work work[MAX_RANKS];
 
     for (int32_t r = 0; r < bench->n_ranks; r++) {
         work[r] = (struct work){.bench = bench, .rank = r, .run = run};
@@ -181,7 +181,7 @@ static struct shape find_shape(const struct bench *bench)
     const struct input *input = &bench->input;
     int32_t *owners = take(input->n_nodes, sizeof *owners);
     struct shape shape = {0.0, 0.0, 0};
-    int64_t most = 0;
+    int64_t max = 0;
     int64_t sum = 0;
 
     DO(etx_graph_partition(owners, input->graph, input->event, bench->n_ranks,
@@ -194,13 +194,13 @@ static struct shape find_shape(const struct bench *bench)
             &part, input->graph, owners, bench->n_ranks, p));
         n = etx_graph_n_edges(etx_graph_part_graph(part));
         sum += n;
-        most = n > most ? n : most;
+        max = n > max ? n : max;
         for (int32_t q = 0; q < bench->n_ranks; q++)
             shape.n_halo += etx_graph_part_received(part)[q];
         etx_graph_part_free(part);
     }
     shape.twice = (double)(sum - input->n_edges) / (double)input->n_edges;
-    shape.imbalance = (double)most * bench->n_ranks / (double)sum;
+    shape.imbalance = (double)max * bench->n_ranks / (double)sum;
     free(owners);
     return shape;
 }
@@ -255,8 +255,8 @@ static void print_times(const char *name, const struct bench *bench,
 static void time_work(const char *name, struct bench *bench, int32_t n_repeats,
     void (*run)(struct bench *bench, int32_t rank))
 {
-    double seconds[N_BENCHES][MOST_REPEATS];
-    double busy[N_BENCHES][MOST_REPEATS];
+    double seconds[N_BENCHES][MAX_REPEATS];
+    double busy[N_BENCHES][MAX_REPEATS];
     struct times times[N_BENCHES];
     int64_t n_bytes[N_BENCHES];
 
@@ -337,8 +337,8 @@ int main(int argc, char **argv)
     etx_detector *detector = NULL;
     char *training = NULL;
 
-    if (argc != 7 || atoi(argv[5]) < 2 || atoi(argv[5]) > MOST_RANKS ||
-        atoi(argv[6]) < 1 || atoi(argv[6]) > MOST_REPEATS) {
+    if (argc != 7 || atoi(argv[5]) < 2 || atoi(argv[5]) > MAX_RANKS ||
+        atoi(argv[6]) < 1 || atoi(argv[6]) > MAX_REPEATS) {
         fprintf(stderr,
             "usage: %s MODEL DETECTORS EVENT TRAINING RANKS REPEATS\n",
             argv[0]);

@@ -15,13 +15,13 @@
 #include <time.h>
 
 #define N_HITS 100000
-#define N_MOST 1000000
+#define N_MAX 1000000
 #define N_RUNS 3
 
 struct edges {
     int64_t n;
-    int32_t src[N_MOST], dst[N_MOST];
-    float score[N_MOST];
+    int32_t src[N_MAX], dst[N_MAX];
+    float score[N_MAX];
 };
 
 static uint64_t state = 88172645463325252u;
@@ -49,13 +49,13 @@ static float draw_score(void)
 
 static void make_random(struct edges *edges)
 {
-    while (edges->n < N_MOST)
+    while (edges->n < N_MAX)
         add(edges, draw(N_HITS), draw(N_HITS), draw_score());
 }
 
 static void make_near(struct edges *edges)
 {
-    while (edges->n < N_MOST) {
+    while (edges->n < N_MAX) {
         const int32_t i = draw(N_HITS - 50);
 
         add(edges, i, i + 1 + draw(50), draw_score());
@@ -64,7 +64,7 @@ static void make_near(struct edges *edges)
 
 static void make_layers(struct edges *edges)
 {
-    while (edges->n < N_MOST) {
+    while (edges->n < N_MAX) {
         const int32_t first = 1000 * draw(99);
 
         add(edges, first + draw(1000), first + 1000 + draw(1000), draw_score());
@@ -92,7 +92,7 @@ static void make_hub(struct edges *edges)
 /* Every start likes the same ends best. */
 static void make_rivals(struct edges *edges)
 {
-    for (int32_t e = 0; e < N_MOST; e++)
+    for (int32_t e = 0; e < N_MAX; e++)
         add(edges, e / 1000, 1000 + e % 1000,
             1.0f - (float)(e % 1000) / 1001.0f);
 }

@@ -15,7 +15,7 @@
 
 #include "parts_input.h"
 
-#define LEAST_PT 0.5
+#define MIN_PT 0.5
 
 struct totals {
     int64_t n_edges, n_cut;
@@ -62,7 +62,7 @@ static void add_tracks(struct totals *totals, etx_graph *graph,
     DO(etx_label_options_init(&label, sizeof label));
     DO(etx_model_label_options(&label, model));
     DO(etx_evaluation_options_init(&options, sizeof options));
-    options.min_pt = LEAST_PT;
+    options.min_pt = MIN_PT;
     DO(etx_graph_score(graph, context, model, input->event));
     DO(etx_graph_tracks(&tracks, graph, context, input->event, &label));
     DO(etx_evaluate(&totals->counts, input->event, tracks, &options));

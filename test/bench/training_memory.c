@@ -11,7 +11,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/arch.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/random.h"
 
 #include <float.h>
@@ -84,7 +84,7 @@ static etx_status make_graph(struct problem *problem, const int64_t *size)
     ETX_CHECK(etx_graph_from_edges(&problem->graph, size[N_NODES],
         size[N_EDGES], ends, ends + size[N_EDGES], NULL, NULL));
 done:
-    etx_release(ends);
+    etx_free(ends);
     return status;
 }
 
@@ -138,10 +138,10 @@ done:
 
 static void free_problem(struct problem *problem)
 {
-    etx_release(problem->features);
-    etx_release(problem->out);
-    etx_release(problem->d_out);
-    etx_release(problem->gradient);
+    etx_free(problem->features);
+    etx_free(problem->out);
+    etx_free(problem->d_out);
+    etx_free(problem->gradient);
     etx_network_free(problem->network);
     etx_graph_free(problem->graph);
     etx_context_free(problem->context);

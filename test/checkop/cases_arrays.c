@@ -151,13 +151,13 @@ void checkop_find_not_finite(struct checkop_case *out, struct checkop *check,
     for (int32_t w = 0; w < n_wrong && n > 0; w++)
         x[etx_random_below(&check->random, (uint64_t)n)] = wrong[w % 3];
     *args = (struct etx_find_not_finite_args){
-        .n = n, .x = x, .place = checkop_buffer(check, 1, sizeof(int64_t))};
+        .n = n, .x = x, .index = checkop_buffer(check, 1, sizeof(int64_t))};
     out->op = "find_not_finite";
     out->run = run_find;
     out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld wrong=%d", (long long)n,
         (int)n_wrong);
-    checkop_add_output(out, check, "place", args->place, 1, sizeof(int64_t));
+    checkop_add_output(out, check, "place", args->index, 1, sizeof(int64_t));
 }
 
 void checkop_outward_key(

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include "base/place.h"
+#include "memory/memory.h"
 #include "op/ref/ref.h"
 
 #include <check.h>
@@ -33,7 +33,7 @@ static etx_status run_outward(const struct etx_op_table *ops,
     const etx_status status = ops->outward_edges(stream, args);
     const size_t rest = (size_t)(args->n_selected - *args->n);
 
-    ck_assert_int_eq(etx_place_finish(stream->place), ETX_OK);
+    ck_assert_int_eq(etx_memory_synchronize(stream->memory), ETX_OK);
     memset(args->tail + *args->n, 0, rest * sizeof *args->tail);
     memset(args->head + *args->n, 0, rest * sizeof *args->head);
     memset(args->score + *args->n, 0, rest * sizeof *args->score);
@@ -243,7 +243,7 @@ void checkop_double_edges(struct checkop_case *out, struct checkop *check,
         .out_edge = index.out_edge,
         .both_src = checkop_buffer(check, 2 * n_edges, sizeof(int32_t)),
         .both_dst = checkop_buffer(check, 2 * n_edges, sizeof(int32_t)),
-        .place = checkop_buffer(check, 2 * n_edges, sizeof(int32_t))};
+        .slot = checkop_buffer(check, 2 * n_edges, sizeof(int32_t))};
     out->op = "double_edges";
     out->run = run_double;
     out->args = args;
@@ -254,7 +254,7 @@ void checkop_double_edges(struct checkop_case *out, struct checkop *check,
     checkop_add_output(
         out, check, "both_dst", args->both_dst, 2 * n_edges, sizeof(int32_t));
     checkop_add_output(
-        out, check, "place", args->place, 2 * n_edges, sizeof(int32_t));
+        out, check, "place", args->slot, 2 * n_edges, sizeof(int32_t));
 }
 
 /* -------------------------------------------------------------- degrees -- */

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include "base/place.h"
+#include "memory/memory.h"
 
 #include <check.h>
 #include <math.h>
@@ -22,7 +22,7 @@ static void copy_out(const struct etx_stream *stream, void *to,
     const void *from, size_t bytes)
 {
     ck_assert_int_eq(
-        etx_place_get(stream->place, to, from, (int64_t)bytes, 1), ETX_OK);
+        etx_memory_to_host(stream->memory, to, from, (int64_t)bytes, 1), ETX_OK);
 }
 
 /* What lies behind the selection may be anything: clear it, once it is there.
@@ -30,7 +30,7 @@ static void copy_out(const struct etx_stream *stream, void *to,
 static void clear_rest(const struct etx_stream *stream, int32_t *selected,
     int64_t n_selected, int64_t n_edges)
 {
-    ck_assert_int_eq(etx_place_finish(stream->place), ETX_OK);
+    ck_assert_int_eq(etx_memory_synchronize(stream->memory), ETX_OK);
     if (n_selected >= 0 && n_selected < n_edges)
         memset(selected + n_selected, 0,
             (size_t)(n_edges - n_selected) * sizeof *selected);
@@ -73,8 +73,8 @@ static etx_status run_radius(const struct etx_op_table *ops,
         copy_out(stream, edges->src, list.src, bytes);
         copy_out(stream, edges->dst, list.dst, bytes);
     }
-    etx_place_release(stream->place, list.src);
-    etx_place_release(stream->place, list.dst);
+    etx_memory_free(stream->memory, list.src);
+    etx_memory_free(stream->memory, list.dst);
     return status;
 }
 
@@ -152,11 +152,11 @@ static etx_status run_line(const struct etx_op_table *ops,
         copy_out(
             stream, line->graph.out_offset, graph.out_offset, offsets);
     }
-    etx_place_release(stream->place, graph.src);
-    etx_place_release(stream->place, graph.dst);
-    etx_place_release(stream->place, graph.out_edge);
-    etx_place_release(stream->place, graph.in_offset);
-    etx_place_release(stream->place, graph.out_offset);
+    etx_memory_free(stream->memory, graph.src);
+    etx_memory_free(stream->memory, graph.dst);
+    etx_memory_free(stream->memory, graph.out_edge);
+    etx_memory_free(stream->memory, graph.in_offset);
+    etx_memory_free(stream->memory, graph.out_offset);
     return status;
 }
 

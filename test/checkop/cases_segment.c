@@ -141,16 +141,16 @@ static void backward_bounds(struct checkop *check, struct checkop_case *self)
                     forward->offset[s + 1] - forward->offset[s];
                 const int64_t v = forward->order ? forward->order[t] : t;
                 const int64_t at = v * forward->width + k;
-                const int64_t place = s * forward->width + k;
+                const int64_t index = s * forward->width + k;
                 double slope = 1.0;
                 /* (x - mean) / (out divisor), with an uncertain mean. */
                 if (forward->reduce == ETX_REDUCE_STD &&
-                    forward->out[place] > 0.0f)
+                    forward->out[index] > 0.0f)
                     slope =
-                        8.0 / ((double)forward->out[place] * divisor(count)) +
+                        8.0 / ((double)forward->out[index] * divisor(count)) +
                         1.0;
                 d_x->bound[at] = checkop_sum_bound(count + 1,
-                    fabs((double)args->d_out[place]) * slope +
+                    fabs((double)args->d_out[index]) * slope +
                         (args->add ? fabs((double)initial[at]) : 0.0));
             }
 }

@@ -332,7 +332,7 @@ static etx_status run_once(
     restore_outputs(self);
     etx_status status = self->run(&check->implementation[i].ops, stream, self);
     if (status == ETX_OK)
-        status = etx_place_finish(stream->place);
+        status = etx_memory_synchronize(stream->memory);
     if (etx_arena_in_use(stream->arena) != in_use)
         ck_abort_msg("%s %s %s: scratch not given back", self->op, self->label,
             check->implementation[i].name);

@@ -88,7 +88,7 @@ START_TEST(test_hough_votes_random)
         .src = checkop_indices(&check, n_edges, n_nodes),
         .dst = dst,
         .votes = checkop_buffer(&check, n_edges, sizeof(float))};
-    double most = 0.0;
+    double max = 0.0;
 
     ck_assert(cell != NULL && want != NULL);
     for (int32_t i = 0; i < n_nodes / 2; i++) {
@@ -111,9 +111,9 @@ START_TEST(test_hough_votes_random)
                                cell[e][2] == cell[f][2]
                            ? 1.0f
                            : 0.0f;
-        most = fmax(most, (double)want[e]);
+        max = fmax(max, (double)want[e]);
     }
-    ck_assert_double_gt(most, 20.0);
+    ck_assert_double_gt(max, 20.0);
     run_all(&args, want);
     free(cell);
     free(want);

@@ -125,7 +125,7 @@ START_TEST(test_labels_edge_select)
 END_TEST
 
 /* At most so many: the best, of equal scores the first. */
-START_TEST(test_labels_select_at_most)
+START_TEST(test_labels_select_at_max)
 {
     static const float scores[] = {0.9f, 0.5f, 0.7f, 0.1f, 0.7f, 0.7f, 0.95f};
     static const int32_t best[] = {6, 0, 2, 4, 5, 1, 3};
@@ -222,7 +222,7 @@ Suite *etx_suite_checkop_labels(void)
     tcase_add_loop_test(tests, test_labels_components, 0, N_SHAPES);
     tcase_add_loop_test(tests, test_labels_long_components, 0, 3);
     tcase_add_loop_test(tests, test_labels_edge_select, 0, N_SHAPES);
-    tcase_add_test(tests, test_labels_select_at_most);
+    tcase_add_test(tests, test_labels_select_at_max);
     tcase_add_loop_test(tests, test_labels_select_special, 0, 3);
     tcase_add_loop_test(tests, test_labels_mutual_best, 0, N_SHAPES);
     suite_add_tcase(suite, tests);

@@ -276,12 +276,12 @@ static etx_status run_after_forward(const struct etx_op_table *ops,
     struct etx_mlp_args forward = *args.forward;
     const int64_t width =
         etx_mlp_linear_width(forward.layer, forward.n_layers);
-    etx_status status = etx_arena_take(&forward.linear, stream->arena,
+    etx_status status = etx_arena_alloc(&forward.linear, stream->arena,
         forward.n_rows * width, sizeof(float), "linears");
 
     args.forward = &forward;
     if (status == ETX_OK)
-        status = etx_arena_take(&forward.out, stream->arena,
+        status = etx_arena_alloc(&forward.out, stream->arena,
             forward.n_rows * forward.layer[forward.n_layers - 1].n_out,
             sizeof(float), "out");
     if (status == ETX_OK)

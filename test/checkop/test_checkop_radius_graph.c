@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <check.h>
 #include <float.h>
@@ -315,8 +315,8 @@ START_TEST(test_radius_graph_cancelled_inside)
             check.implementation[i].ops.radius_graph(&check.stream[0], args),
             ETX_OK);
         ck_assert_int_gt(often - left, 20);
-        etx_release(list.src);
-        etx_release(list.dst);
+        etx_free(list.src);
+        etx_free(list.dst);
         left = (often - left) / 2;
         ck_assert_int_eq(
             check.implementation[i].ops.radius_graph(&check.stream[0], args),

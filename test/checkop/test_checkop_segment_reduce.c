@@ -161,10 +161,10 @@ START_TEST(test_segment_reduce_slopes)
         .ordered = 1};
     struct checkop_case one;
     float *x = checkop_floats(&check, N);
-    const int32_t *place = checkop_permutation(&check, N);
+    const int32_t *permutation = checkop_permutation(&check, N);
 
     for (int32_t t = 0; t < N; t++)
-        x[t] = 0.125f * (float)(place[t] - N / 2);
+        x[t] = 0.125f * (float)(permutation[t] - N / 2);
     checkop_segment_reduce_backward(&one, &check, &shape);
     struct etx_segment_reduce_backward_args *args = one.args;
     struct loss loss = {args->forward, args->d_out};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 #if defined(__x86_64__)
 #include "op/x86/edge_bins.h"
@@ -110,8 +110,8 @@ START_TEST(test_edge_bins_sort)
             if (list.src[e] != (int32_t)(uint32_t)edge[e] ||
                 list.dst[e] != (int32_t)(edge[e] >> 32))
                 ck_abort_msg("edge %d of %d points", (int)e, (int)sizes[_i]);
-        etx_release(list.src);
-        etx_release(list.dst);
+        etx_free(list.src);
+        etx_free(list.dst);
         etx_edge_bins_close(&bins);
         etx_arena_reset(stream->arena, mark);
     }
@@ -128,8 +128,8 @@ START_TEST(test_edge_bins_empty)
     ck_assert_int_eq(etx_edge_bins_open(&bins, stream, 777), ETX_OK);
     ck_assert_int_eq(etx_edge_bins_sort(&list, &bins, stream), ETX_OK);
     ck_assert_int_eq(list.n_edges, 0);
-    etx_release(list.src);
-    etx_release(list.dst);
+    etx_free(list.src);
+    etx_free(list.dst);
     etx_edge_bins_close(&bins);
     etx_arena_reset(stream->arena, mark);
 }

@@ -270,15 +270,15 @@ static int32_t n_archs(void)
 }
 
 /* Of all cases: those above, then every family with its defaults. */
-static struct network_case any_case(int32_t place)
+static struct network_case any_case(int32_t index)
 {
     struct network_case defaults = {.n_node_features = N_FEATURES,
         .name = "defaults",
         .is_rough = 1};
 
-    if (place < N_CASES)
-        return cases[place];
-    defaults.arch = etx_archs[place - N_CASES]->name;
+    if (index < N_CASES)
+        return cases[index];
+    defaults.arch = etx_archs[index - N_CASES]->name;
     defaults.is_global = strcmp(defaults.arch, "gravnet") == 0;
     return defaults;
 }
@@ -295,19 +295,19 @@ int32_t network_n_cases(void)
 {
     int32_t n = 0;
 
-    for (int32_t place = 0; place < N_CASES + n_archs(); place++) {
-        const struct network_case which = any_case(place);
+    for (int32_t index = 0; index < N_CASES + n_archs(); index++) {
+        const struct network_case which = any_case(index);
 
         n += is_wanted(&which);
     }
     return n;
 }
 
-struct network_case network_case_at(int32_t place)
+struct network_case network_case_at(int32_t index)
 {
     int32_t all = 0;
 
-    for (int32_t left = place;; all++) {
+    for (int32_t left = index;; all++) {
         const struct network_case which = any_case(all);
 
         if (is_wanted(&which) && left-- == 0)

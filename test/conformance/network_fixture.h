@@ -21,7 +21,7 @@ struct network_case {
 };
 
 int32_t network_n_cases(void);
-struct network_case network_case_at(int32_t place);
+struct network_case network_case_at(int32_t memory);
 
 /* The network with random values from seed; fails the test otherwise. */
 struct etx_network *network_make(const struct network_case *which,

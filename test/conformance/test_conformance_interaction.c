@@ -67,9 +67,9 @@ static const struct published cases[] = {
 };
 
 /* In [-1, 1), by a hash (MurmurHash3's finalizer). */
-static float mix(int64_t place)
+static float mix(int64_t memory)
 {
-    uint32_t z = ((uint32_t)place + 1U) * 0x9E3779B1U;
+    uint32_t z = ((uint32_t)memory + 1U) * 0x9E3779B1U;
 
     z ^= z >> 15;
     z *= 0x85EBCA77U;

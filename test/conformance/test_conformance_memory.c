@@ -45,12 +45,12 @@ static const struct network_case deep[] = {
 };
 #define N_DEEP ((int)(sizeof deep / sizeof deep[0]))
 
-static struct network_case case_at(int place)
+static struct network_case case_at(int memory)
 {
     struct network_case which =
-        place < N_DEEP ? deep[place] : network_case_at(place - N_DEEP);
+        memory < N_DEEP ? deep[memory] : network_case_at(memory - N_DEEP);
 
-    if (place < N_DEEP) {
+    if (memory < N_DEEP) {
         which.name = "deep";
         which.n_node_features = 3;
         which.n_edge_features = 4;

@@ -74,7 +74,7 @@ static void trial_open(
     trial->parts_out = network_zeros(n_edges);
     trial->gradient = network_zeros(trial->network->n_values);
     trial->parts_gradient =
-        network_zeros(PART_THREADS_MOST * trial->network->n_values);
+        network_zeros(PART_THREADS_MAX * trial->network->n_values);
     network_context_open(&context, 1, 0);
     network_backward(trial->out, trial->gradient, trial->network, &context,
         &trial->problem, trial->d_out);
@@ -199,7 +199,7 @@ static void check_gradient(const struct trial *trial)
 static void check_parts(struct trial *trial)
 {
     const int64_t n = trial->problem.graph->n_edges;
-    int64_t swaps[PART_THREADS_MOST];
+    int64_t swaps[PART_THREADS_MAX];
 
     memset(trial->parts_gradient, 0,
         (size_t)trial->n_parts * (size_t)trial->network->n_values *
@@ -218,7 +218,7 @@ static void check_all_parts(const struct network_case *which, int64_t n_edges)
     struct trial trial;
 
     trial_open(&trial, which, n_edges);
-    for (trial.n_parts = 1; trial.n_parts <= PART_THREADS_MOST;
+    for (trial.n_parts = 1; trial.n_parts <= PART_THREADS_MAX;
         trial.n_parts *= 2)
         for (trial.deal = 0; trial.deal < N_DEALS; trial.deal++)
             check_parts(&trial);

@@ -19,14 +19,14 @@
  * float16 keeps 11 bits of what goes from layer to layer. */
 static const struct precision {
     int32_t precision;
-    float most_difference; /* of a score */
+    float max_difference; /* of a score */
 } precisions[] = {
     {ETX_PRECISION_FLOAT32, 1e-3f}, {ETX_PRECISION_FLOAT16, 2e-2f}};
 
 #define N_PRECISIONS (int)(sizeof precisions / sizeof precisions[0])
 
 /* Of the tracks that the CPU finds, those that float16 gives hit for hit. */
-#define LEAST_SAME_TRACKS 0.97
+#define MIN_SAME_TRACKS 0.97
 
 /* NULL: the real event among the reference data. */
 static const char *const events[] = {
@@ -182,7 +182,7 @@ START_TEST(test_cuda_near_scores)
     ck_assert_ok(etx_graph_score(graph, both.cuda, both.model, both.event));
     for (int64_t e = 0; e < n_edges; e++)
         if (!(fabsf(etx_graph_scores(graph)[e] - expected[e]) <=
-                kind->most_difference))
+                kind->max_difference))
             ck_abort_msg("edge %lld: score %.7g, not %.7g", (long long)e,
                 (double)etx_graph_scores(graph)[e], (double)expected[e]);
     free(expected);
@@ -261,7 +261,7 @@ START_TEST(test_cuda_half_tracks)
             etx_find_tracks(&tracks[t], both.cuda, both.model, both.event));
     assert_same_tracks(tracks[1], tracks[2]);
     ck_assert_double_ge((double)count_same(tracks[0], tracks[1]),
-        LEAST_SAME_TRACKS * (double)etx_tracks_count(tracks[0]));
+        MIN_SAME_TRACKS * (double)etx_tracks_count(tracks[0]));
     for (int32_t t = 0; t < 3; t++)
         etx_tracks_free(tracks[t]);
     stop(&both);

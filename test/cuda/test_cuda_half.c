@@ -12,7 +12,7 @@
 #include "support.h"
 
 /* Of the largest result: a few layers of operands rounded by 2^-11. */
-#define MOST_ERROR 6e-3f
+#define MAX_ERROR 6e-3f
 
 #define VECTOR_BYTES 16
 
@@ -217,7 +217,7 @@ static void run_half(struct etx_mlp_args *args)
     stream->is_half = 1;
     ck_assert_ok(check.device->ops->mlp(stream, args));
     stream->is_half = 0;
-    ck_assert_ok(etx_place_finish(stream->place));
+    ck_assert_ok(etx_memory_synchronize(stream->memory));
 }
 
 static void assert_near(const struct etx_mlp_args *got,
@@ -230,7 +230,7 @@ static void assert_near(const struct etx_mlp_args *got,
     ck_assert_float_gt(largest, 0.0f);
     for (int64_t i = 0; i < n_results(want); i++)
         if (!(fabsf(result(got, i) - result(want, i)) <=
-                MOST_ERROR * largest))
+                MAX_ERROR * largest))
             ck_abort_msg("%s: out[%lld] is %.7g, not %.7g; the largest %.7g",
                 label, (long long)i, (double)result(got, i),
                 (double)result(want, i), (double)largest);
@@ -290,7 +290,7 @@ static void assert_near_backward(struct checkop_case *self)
     stream->is_half = 1;
     ck_assert_ok(check.device->ops->mlp_backward(stream, self->args));
     stream->is_half = 0;
-    ck_assert_ok(etx_place_finish(stream->place));
+    ck_assert_ok(etx_memory_synchronize(stream->memory));
     for (int32_t o = 0; o < self->n_outputs; o++) {
         const struct checkop_output *output = &self->output[o];
         const float *got = output->data;
@@ -378,7 +378,7 @@ START_TEST(test_cuda_half_segments)
                 etx_op_ref.segment_reduce(&check.stream[0], &want));
             ck_assert_ok(check.device->ops->segment_reduce(
                 check.device->stream, &got));
-            ck_assert_ok(etx_place_finish(check.device->stream->place));
+            ck_assert_ok(etx_memory_synchronize(check.device->stream->memory));
             ck_assert_mem_eq(got.out, want.out, (size_t)n * sizeof *got.out);
         }
 }

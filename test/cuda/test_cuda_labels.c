@@ -15,14 +15,14 @@ struct labelling {
     etx_model *model;
     etx_event *event;
     etx_graph *graph;
-    int64_t asked, most_asked; /* whether to cancel; more than most does */
+    int64_t asked, max_asked; /* whether to cancel; more than most does */
 };
 
 static int32_t count(void *user)
 {
     struct labelling *labelling = user;
 
-    return labelling->asked++ >= labelling->most_asked;
+    return labelling->asked++ >= labelling->max_asked;
 }
 
 static etx_status open_device(struct labelling *labelling)
@@ -33,7 +33,7 @@ static etx_status open_device(struct labelling *labelling)
     options.device = ETX_DEVICE_CUDA;
     options.cancel = count;
     options.cancel_user = labelling;
-    labelling->most_asked = INT64_MAX;
+    labelling->max_asked = INT64_MAX;
     return etx_context_create(&labelling->cuda, &options);
 }
 
@@ -133,7 +133,7 @@ START_TEST(test_cuda_labels_cancel)
     for (; status != ETX_OK; n_cancelled++) {
         labels[0] = -7;
         labelling.asked = 0;
-        labelling.most_asked = n_cancelled;
+        labelling.max_asked = n_cancelled;
         status = etx_graph_label(labels, labelling.graph, labelling.cuda,
             labelling.event, &options);
         ck_assert(status == ETX_OK || status == ETX_ERR_CANCELLED);

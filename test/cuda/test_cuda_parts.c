@@ -11,7 +11,7 @@
 #include "train_bench.h"
 
 #define N_PARTS         3
-#define MOST_DIFFERENCE 1e-3
+#define MAX_DIFFERENCE 1e-3
 
 static etx_status try_device(etx_context **out)
 {
@@ -151,7 +151,7 @@ static void train_part(struct part_thread *thread, void *argument)
     ck_assert_ok(etx_trainer_set_parts(bench.trainer, N_PARTS, thread->part,
         ETX_PARTITION_PHI, &thread->exchange));
     training->loss[thread->part] = train_bench_loss(&bench, 2);
-    ck_assert_ok(etx_place_get(bench.context->stream->place, gradient,
+    ck_assert_ok(etx_memory_to_host(bench.context->stream->memory, gradient,
         bench.trainer->gradient, training->n_values, sizeof *gradient));
     training->auc[thread->part] = train_bench_validate(bench.trainer).auc;
     train_bench_leave(&bench);
@@ -164,7 +164,7 @@ START_TEST(test_cuda_parts_training)
     struct train_bench cpu;
     struct training training = {.cpu = &cpu};
     float *expected;
-    float most = 0.0f;
+    float max = 0.0f;
 
     if (!has_device(__func__))
         return;
@@ -179,17 +179,17 @@ START_TEST(test_cuda_parts_training)
     expected = cpu.trainer->gradient;
     part_threads_run(N_PARTS, train_part, &training, NULL);
     for (int64_t k = 0; k < training.n_values; k++)
-        most = fmaxf(most, fabsf(expected[k]));
-    ck_assert_float_gt(most, 0.0f);
+        max = fmaxf(max, fabsf(expected[k]));
+    ck_assert_float_gt(max, 0.0f);
     for (int32_t p = 0; p < N_PARTS; p++) {
         ck_assert_double_eq_tol(
-            training.loss[p], loss, MOST_DIFFERENCE * fabs(loss));
+            training.loss[p], loss, MAX_DIFFERENCE * fabs(loss));
         ck_assert_mem_eq(training.gradient[p], training.gradient[0],
             (size_t)training.n_values * sizeof(float));
     }
     for (int64_t k = 0; k < training.n_values; k++)
         ck_assert_float_eq_tol(training.gradient[0][k], expected[k],
-            (float)MOST_DIFFERENCE * most);
+            (float)MAX_DIFFERENCE * max);
     ck_assert_double_eq_tol(
         training.auc[0], train_bench_validate(cpu.trainer).auc, 0.01);
     for (int32_t p = 0; p < N_PARTS; p++)

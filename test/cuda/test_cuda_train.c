@@ -12,7 +12,7 @@
 #include "train_bench.h"
 
 /* Of a norm or loss after a few steps; sums differ in their order alone. */
-#define MOST_DIFFERENCE 1e-3
+#define MAX_DIFFERENCE 1e-3
 
 #define ATTENTION                                                              \
     "{\"model\": {\"arch\": \"attention_gnn\", \"options\": {\"hidden\": 8,"   \
@@ -118,18 +118,18 @@ START_TEST(test_cuda_train_gradient)
     open_beside(&cuda, &cpu, device, _i);
     const int64_t n = cpu.trainer->stage->network->n_values;
     const double expected = train_bench_loss(&cpu, 2);
-    const double most = largest(cpu.trainer->gradient, n);
+    const double max = largest(cpu.trainer->gradient, n);
     float *gradient = calloc((size_t)n, sizeof *gradient);
 
     ck_assert_ptr_nonnull(gradient);
     ck_assert_double_eq_tol(train_bench_loss(&cuda, 2), expected,
-        MOST_DIFFERENCE * fabs(expected));
-    ck_assert_double_gt(most, 0.0);
-    ck_assert_ok(etx_place_get(device->stream->place, gradient,
+        MAX_DIFFERENCE * fabs(expected));
+    ck_assert_double_gt(max, 0.0);
+    ck_assert_ok(etx_memory_to_host(device->stream->memory, gradient,
         cuda.trainer->gradient, n, sizeof *gradient));
     for (int64_t k = 0; k < n; k++)
         ck_assert_double_eq_tol((double)gradient[k],
-            (double)cpu.trainer->gradient[k], MOST_DIFFERENCE * most);
+            (double)cpu.trainer->gradient[k], MAX_DIFFERENCE * max);
     free(gradient);
     train_bench_leave(&cuda);
     train_bench_close(&cpu);
@@ -167,7 +167,7 @@ START_TEST(test_cuda_train_steps)
         report[b] = train_bench_validate(bench[b].trainer);
     }
     ck_assert_double_eq_tol(report[1].weight_norm, report[0].weight_norm,
-        MOST_DIFFERENCE * report[0].weight_norm);
+        MAX_DIFFERENCE * report[0].weight_norm);
     ck_assert_double_eq_tol(report[1].efficiency, report[0].efficiency, 0.02);
     ck_assert_double_eq_tol(report[1].purity, report[0].purity, 0.02);
     check_momenta(&report[1], &report[0]);
@@ -284,7 +284,7 @@ START_TEST(test_cuda_train_half_products)
         gradient[b] = calloc((size_t)n, sizeof(float));
         ck_assert_ptr_nonnull(gradient[b]);
         loss[b] = train_bench_loss(&bench, 2);
-        ck_assert_ok(etx_place_get(device->stream->place, gradient[b],
+        ck_assert_ok(etx_memory_to_host(device->stream->memory, gradient[b],
             bench.trainer->gradient, n, sizeof(float)));
         train_bench_leave(&bench);
     }

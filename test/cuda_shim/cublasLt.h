@@ -73,7 +73,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
     cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t a,
     cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
-    cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int most,
+    cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int max,
     cublasLtMatmulHeuristicResult_t found[], int *n_found);
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle,
     cublasLtMatmulDesc_t operation, const void *alpha, const void *a,

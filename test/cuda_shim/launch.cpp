@@ -18,7 +18,7 @@ extern "C" {
 #include <stdlib.h>
 
 #define WARP        32
-#define MOST_LANES  1024
+#define MAX_LANES  1024
 #define STACK_BYTES ((size_t)128 << 10)
 #define TILE_PRODUCT (-1) /* the mask of who waits for one */
 #define SCATTER     ((uint64_t)0x9E3779B97F4A7C15) /* 2^64 / golden ratio */
@@ -40,7 +40,7 @@ struct stack {
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-static struct lane lanes[MOST_LANES];
+static struct lane lanes[MAX_LANES];
 static struct stack *free_stacks;
 static struct stack scheduler;
 static struct stack *running; /* the stack and the lane that run */
@@ -316,7 +316,7 @@ static void run_block(unsigned block, int32_t n_threads)
 
 static bool is_possible(const struct cudaLaunchConfig_t *config)
 {
-    return config->blockDim.x > 0 && config->blockDim.x <= MOST_LANES &&
+    return config->blockDim.x > 0 && config->blockDim.x <= MAX_LANES &&
            config->blockDim.x % WARP == 0 && config->blockDim.y == 1 &&
            config->blockDim.z == 1 && config->gridDim.x > 0 &&
            config->gridDim.x <= 0x7FFFFFFFu && config->gridDim.y == 1 &&

@@ -18,7 +18,7 @@
 
 #define N_DEVICES   2
 #define HEAP_BYTES  ((size_t)16 << 30) /* of addresses; memory as it is used */
-#define MOST_BYTES  ((size_t)2 << 30)  /* what the device has */
+#define MAX_BYTES  ((size_t)2 << 30)  /* what the device has */
 #define ALIGNMENT   ((size_t)256)
 #define GUARD_BYTES ((size_t)256)
 #define UNSET       0xFF
@@ -372,7 +372,7 @@ cudaError_t cudaMallocFromPoolAsync(
     open_heap();
     char *const start = find_gap(space_of(bytes));
 
-    if (start == NULL || bytes > MOST_BYTES || in_use > MOST_BYTES - bytes)
+    if (start == NULL || bytes > MAX_BYTES || in_use > MAX_BYTES - bytes)
         return fail(cudaErrorMemoryAllocation);
     shim_enter();
     memset(start, GUARD, GUARD_BYTES);

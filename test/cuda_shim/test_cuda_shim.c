@@ -10,11 +10,11 @@
 
 /* Kernels of a search; where each takes microseconds, their number is what an
  * event of few hits takes. docs/cuda.md says what they are. */
-#define MOST_LAUNCHES       200
-#define MOST_LAUNCHES_AGAIN 112 /* once the weights are packed */
+#define MAX_LAUNCHES       200
+#define MAX_LAUNCHES_AGAIN 112 /* once the weights are packed */
 
 /* A failure at each call would run the pipeline thousands of times. */
-#define MOST_FAILURES 8
+#define MAX_FAILURES 8
 
 /* What a track search needs. */
 struct search {
@@ -87,16 +87,16 @@ START_TEST(test_cuda_shim_fails_anywhere)
     const int64_t n_live = shim_live();
     int32_t n_failed = 0;
 
-    for (int64_t f = 0; f < MOST_FAILURES; f++) {
+    for (int64_t f = 0; f < MAX_FAILURES; f++) {
         tracks = NULL;
-        shim_fail_call(f * n_calls / MOST_FAILURES);
+        shim_fail_call(f * n_calls / MAX_FAILURES);
         const etx_status status =
             etx_find_tracks(&tracks, context, search.model, search.event);
 
         ck_assert_msg(status == ETX_OK || status == ETX_ERR_MEMORY ||
                           status == ETX_ERR_DEVICE,
             "call %lld of %lld: %s",
-            (long long)(f * n_calls / MOST_FAILURES), (long long)n_calls,
+            (long long)(f * n_calls / MAX_FAILURES), (long long)n_calls,
             etx_status_name(status));
         n_failed += status != ETX_OK;
         if (status == ETX_OK)
@@ -106,7 +106,7 @@ START_TEST(test_cuda_shim_fails_anywhere)
         etx_tracks_free(tracks);
         ck_assert_int_le(shim_live(), n_live);
     }
-    ck_assert_int_gt(n_failed, MOST_FAILURES / 2);
+    ck_assert_int_gt(n_failed, MAX_FAILURES / 2);
     shim_fail_call(-1);
     ck_assert_ok(
         etx_find_tracks(&tracks, context, search.model, search.event));
@@ -184,13 +184,13 @@ START_TEST(test_cuda_shim_weights_are_kept)
     ck_assert_ok(open_device(&context));
     const int64_t first = find_tracks(&expected, context, &search);
 
-    ck_assert_int_le(first, MOST_LAUNCHES);
+    ck_assert_int_le(first, MAX_LAUNCHES);
     for (int32_t turn = 0; turn < 4; turn++) {
         int64_t again = find_tracks(&tracks, context, &search);
 
         assert_same_tracks(expected, tracks);
         etx_tracks_free(tracks);
-        ck_assert_msg(again > 0 && again <= MOST_LAUNCHES_AGAIN,
+        ck_assert_msg(again > 0 && again <= MAX_LAUNCHES_AGAIN,
             "turn %d: %lld launches", (int)turn, (long long)again);
         etx_model_free(search.model);
         ck_assert_ok(etx_model_load(

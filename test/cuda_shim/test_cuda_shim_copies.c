@@ -17,7 +17,7 @@ static const struct {
 #define N_EVENTS ((int)(sizeof events / sizeof events[0]))
 
 #define FLOATS_IN   (5 + 3 + 6) /* of a hit: features, positions, features */
-#define LEAST_STEP  4           /* one hit of so many is in the sample */
+#define MIN_STEP  4           /* one hit of so many is in the sample */
 #define BINS        4096        /* of distances in the sample */
 #define N_COUNTS    9           /* waited for, beside that of the sample */
 #define N_STAGES    7           /* whose ends are waited for */
@@ -63,8 +63,8 @@ START_TEST(test_cuda_shim_copies)
 
     ck_assert_int_eq(again.copies_in, 3 + has_sample);
     ck_assert_int_gt(first.copies_in, again.copies_in);
-    ck_assert_int_ge(rows, has_sample * n / LEAST_STEP / 2);
-    ck_assert_int_le(rows, has_sample * n / LEAST_STEP * 2);
+    ck_assert_int_ge(rows, has_sample * n / MIN_STEP / 2);
+    ck_assert_int_le(rows, has_sample * n / MIN_STEP * 2);
     ck_assert_int_eq(again.copies_out, 1 + N_COUNTS + 2 * has_sample);
     ck_assert_int_eq(again.bytes_out,
         4 * n + 8 * (N_COUNTS + (1 + BINS) * has_sample));

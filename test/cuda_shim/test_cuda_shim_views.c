@@ -8,7 +8,7 @@
 #include "support.h"
 
 /* A failure at each call of the runtime would score thousands of times. */
-#define MOST_FAILURES 8
+#define MAX_FAILURES 8
 
 #define N_EDGES 40
 
@@ -244,10 +244,10 @@ START_TEST(test_cuda_shim_views_fail)
         etx_graph_score(graph, views.keeping, views.model, views.event));
     const int64_t n_calls = shim_calls();
 
-    for (int64_t f = 0; f < MOST_FAILURES; f++) {
+    for (int64_t f = 0; f < MAX_FAILURES; f++) {
         shim_fail_call(-1);
         ck_assert_ok(etx_graph_set_scores(graph, half));
-        shim_fail_call(f * n_calls / MOST_FAILURES);
+        shim_fail_call(f * n_calls / MAX_FAILURES);
         const etx_status status =
             etx_graph_score(graph, views.keeping, views.model, views.event);
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz_support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/event_csv.h"
 #include "io/features_csv.h"
 #include "io/tracks_csv.h"
@@ -86,7 +86,7 @@ static etx_status read_tracks(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
     etx_status status = ETX_OK;
 
     if (size == 0)

@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz_support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/detector_csv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
     etx_detector *detector = NULL;
     const etx_status status =
         etx_detector_csv_read(&detector, fuzz_file(0, data, size));

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz_support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/model_file.h"
 #include "io/safetensors.h"
 
@@ -71,7 +71,7 @@ static etx_status load_config(const uint8_t *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
     etx_status status;
 
     if (size == 0)

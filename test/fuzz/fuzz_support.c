@@ -5,7 +5,7 @@
 
 #include "fuzz_support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,5 +43,5 @@ void fuzz_check(int32_t status, int64_t bytes_before)
 {
     if (status != ETX_OK)
         require(etx_last_error()[0] != '\0', "an error without a message");
-    require(etx_memory_in_use() == bytes_before, "memory is left");
+    require(etx_heap_in_use() == bytes_before, "memory is left");
 }

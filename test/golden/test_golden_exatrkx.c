@@ -12,7 +12,7 @@
 #include "arch/arch.h"
 
 #include "base/cpu.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -344,8 +344,8 @@ static void check_graph(
         ck_assert_int_eq(edges.src[e], graph->src[e]);
         ck_assert_int_eq(edges.dst[e], graph->dst[e]);
     }
-    etx_release(edges.src);
-    etx_release(edges.dst);
+    etx_free(edges.src);
+    etx_free(edges.dst);
     etx_graph_free(graph);
     free(point);
     golden_free(&points);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The dependency law of src/README.md: a room includes headers of itself and
 # of the rooms to its right only.
-#   api -> {train, eval, io} -> stage -> arch -> data -> op/op.h -> base
-# op/*, backend/* see op.h, backend.h, base and their own folder; dist/ sees
+#   api -> {train, eval, io} -> stage -> arch -> data -> op/op.h -> memory -> base
+# op/*, backend/* see op.h, backend.h, memory, base and their own folder; dist/ sees
 # its own folder and public headers, and nobody sees dist/.
 set -eu
 failed=0
@@ -21,12 +21,14 @@ allow()
 }
 
 base='base/'
-op="op/op\\.h|backend/backend\\.h|$base"
+memory="memory/|$base"
+op="op/op\\.h|backend/backend\\.h|$memory"
 data="data/|$op"
 arch="arch/|$data"
 stage="stage/|$arch"
 allow base "$base"
-allow op "op/|backend/backend\\.h|$base"
+allow memory "$memory"
+allow op "op/|backend/backend\\.h|$memory"
 allow backend "backend/|$op"
 allow data "$data"
 allow arch "$arch"

@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/arch.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "train/pt_loss.h"
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BYTES ((int64_t)1 << 28)
+#define MAX_BYTES ((int64_t)1 << 28)
 
 /* What PROBLEM holds; arrays point into its bytes. */
 struct problem {
@@ -94,8 +94,8 @@ static etx_status read_graph(struct problem *problem)
     ETX_CHECK(etx_graph_from_edges(&problem->graph, problem->n_nodes, n,
         problem->src, problem->dst, problem->score, NULL));
 done:
-    etx_release(ends[0]);
-    etx_release(ends[1]);
+    etx_free(ends[0]);
+    etx_free(ends[1]);
     return status;
 }
 
@@ -129,7 +129,7 @@ static etx_status read_problem(struct problem *problem, const char *path,
     float *position = NULL;
     int64_t n_position = 0;
 
-    ETX_CHECK(etx_file_read(bytes, path, MOST_BYTES));
+    ETX_CHECK(etx_file_read(bytes, path, MAX_BYTES));
     ETX_CHECK(
         etx_tensor_file_parse(&problem->file, bytes->data, bytes->size));
     problem->config = json_loads(json_string_value(json_object_get(
@@ -152,13 +152,13 @@ done:
 
 static void free_problem(struct problem *problem)
 {
-    etx_release((float *)(uintptr_t)problem->input.node_features);
-    etx_release((float *)(uintptr_t)problem->input.position);
-    etx_release(problem->src);
-    etx_release(problem->dst);
-    etx_release(problem->score);
-    etx_release(problem->target);
-    etx_release(problem->pt);
+    etx_free((float *)(uintptr_t)problem->input.node_features);
+    etx_free((float *)(uintptr_t)problem->input.position);
+    etx_free(problem->src);
+    etx_free(problem->dst);
+    etx_free(problem->score);
+    etx_free(problem->target);
+    etx_free(problem->pt);
     etx_graph_free(problem->graph);
     etx_network_free(problem->network);
     etx_tensor_file_free(problem->file);
@@ -218,7 +218,7 @@ static etx_status point_loss(float *loss, float *d_out,
     ETX_CHECK(context->ops->hinge_loss(context->stream, &args));
     *loss = (float)((double)scale * (positive + negative));
 done:
-    etx_release(target);
+    etx_free(target);
     return status;
 }
 
@@ -231,8 +231,8 @@ static etx_status take_pt(struct etx_tape *tape, float **d_pt,
 
     if (!problem->network->has_pt_head)
         return ETX_OK;
-    ETX_CHECK(etx_arena_take(&tape->pt, arena, n, sizeof(float), "momenta"));
-    ETX_CHECK(etx_arena_take(d_pt, arena, n, sizeof(float), "gradient"));
+    ETX_CHECK(etx_arena_alloc(&tape->pt, arena, n, sizeof(float), "momenta"));
+    ETX_CHECK(etx_arena_alloc(d_pt, arena, n, sizeof(float), "gradient"));
     tape->d_pt = *d_pt;
 done:
     return status;
@@ -255,8 +255,8 @@ static etx_status differentiate(float *loss, float *gradient,
     float *d_pt = NULL;
     double of_pt = 0.0;
 
-    ETX_CHECK(etx_arena_take(&out, arena, n_out, sizeof *out, "output"));
-    ETX_CHECK(etx_arena_take(&d_out, arena, n_out, sizeof *d_out, "gradient"));
+    ETX_CHECK(etx_arena_alloc(&out, arena, n_out, sizeof *out, "output"));
+    ETX_CHECK(etx_arena_alloc(&d_out, arena, n_out, sizeof *d_out, "gradient"));
     ETX_CHECK(take_pt(&tape, &d_pt, arena, problem));
     ETX_CHECK(
         network->arch->forward(network, context, &problem->input, &tape, out));
@@ -394,12 +394,12 @@ int main(int argc, char **argv)
 done:
     if (status != ETX_OK)
         (void)fprintf(stderr, "network-steps: %s\n", etx_last_error());
-    etx_release(result.start);
-    etx_release(result.loss);
-    etx_release(result.gradient);
-    etx_release(result.value);
-    etx_release(result.m);
-    etx_release(result.v);
+    etx_free(result.start);
+    etx_free(result.loss);
+    etx_free(result.gradient);
+    etx_free(result.value);
+    etx_free(result.m);
+    etx_free(result.v);
     free_problem(&problem);
     etx_bytes_release(&bytes);
     etx_context_free(context);

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "eval_events.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/random.h"
 #include "data/tracks.h"
 #include "support.h"

@@ -109,7 +109,7 @@ static void read_header(struct etx_npz_array *array, const char *header)
         char *end;
         const long long extent = strtoll(shape, &end, 10);
 
-        ck_assert_int_lt(array->n_dimensions, NPZ_MOST_DIMENSIONS);
+        ck_assert_int_lt(array->n_dimensions, NPZ_MAX_DIMENSIONS);
         array->shape[array->n_dimensions++] = extent;
         array->n_values *= extent;
         shape = end + strspn(end, " ");

@@ -6,13 +6,13 @@
 
 #include <stdint.h>
 
-#define NPZ_MOST_DIMENSIONS 4
+#define NPZ_MAX_DIMENSIONS 4
 
 /* A row-major array. */
 struct etx_npz_array {
     char type[8]; /* as numpy writes it: "<f4", "<i8", ... */
     int32_t n_dimensions;
-    int64_t shape[NPZ_MOST_DIMENSIONS];
+    int64_t shape[NPZ_MAX_DIMENSIONS];
     int64_t n_values;
     void *values; /* released by etx_npz_release */
 };

@@ -43,10 +43,10 @@ void part_threads_run(int32_t n_parts,
     int64_t *swaps)
 {
     struct part_threads all = {.n_parts = n_parts};
-    struct part_thread thread[PART_THREADS_MOST];
-    pthread_t id[PART_THREADS_MOST];
+    struct part_thread thread[PART_THREADS_MAX];
+    pthread_t id[PART_THREADS_MAX];
 
-    ck_assert_int_le(n_parts, PART_THREADS_MOST);
+    ck_assert_int_le(n_parts, PART_THREADS_MAX);
     ck_assert_int_eq(
         pthread_barrier_init(&all.barrier, NULL, (unsigned)n_parts), 0);
     for (int32_t p = 0; p < n_parts; p++) {

@@ -8,14 +8,14 @@
 
 #include <pthread.h>
 
-#define PART_THREADS_MOST 8
+#define PART_THREADS_MAX 8
 
 /* What the threads of one run share. */
 struct part_threads {
     pthread_barrier_t barrier;
     int32_t n_parts;
-    const float *sent[PART_THREADS_MOST];
-    const int64_t *n_sent[PART_THREADS_MOST];
+    const float *sent[PART_THREADS_MAX];
+    const int64_t *n_sent[PART_THREADS_MAX];
 };
 
 /* One thread of a run: part is its own, argument the caller's. */

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/poison.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #define PATH_SIZE       1024
 #define TIMEOUT_SECONDS 60 /* of one test, on a busy machine */
 #define SLOW_SECONDS    300
-#define MOST_STACK      ((size_t)1 << 25)
+#define MAX_STACK      ((size_t)1 << 25)
 
 #if defined(ETX_HAS_ASAN)
 #define SMALL_STACK (1024 * 1024) /* the sanitizer's own frames are large */
@@ -39,10 +39,10 @@ static struct {
 void etx_test_set_timeout(TCase *test_case, int seconds)
 {
     const char *asked = getenv("CK_DEFAULT_TIMEOUT");
-    const long least = asked == NULL ? 0 : strtol(asked, NULL, 10);
+    const long min = asked == NULL ? 0 : strtol(asked, NULL, 10);
 
     tcase_set_timeout(
-        test_case, least > seconds ? (double)least : (double)seconds);
+        test_case, min > seconds ? (double)min : (double)seconds);
 }
 
 static void add_case(
@@ -217,7 +217,7 @@ int64_t etx_test_scarce_memory(etx_status (*make)(void *argument),
     void *argument, int32_t n_spared)
 {
     for (int64_t number = 0;; number++) {
-        const int64_t before = etx_memory_in_use();
+        const int64_t before = etx_heap_in_use();
 
         etx_test_allocator_fail(number);
         const etx_status status = make(argument);
@@ -231,7 +231,7 @@ int64_t etx_test_scarce_memory(etx_status (*make)(void *argument),
             continue;
         }
         ck_assert_status(status, ETX_ERR_MEMORY);
-        ck_assert_int_eq(etx_memory_in_use(), before);
+        ck_assert_int_eq(etx_heap_in_use(), before);
     }
 }
 
@@ -262,7 +262,7 @@ static size_t stack_taken(pthread_attr_t *attributes)
     pthread_t thread;
 
     for (;; size += SMALL_STACK) {
-        ck_assert_uint_lt(size, MOST_STACK);
+        ck_assert_uint_lt(size, MAX_STACK);
         ck_assert_int_eq(pthread_attr_setstacksize(attributes, size), 0);
         if (pthread_create(&thread, attributes, do_nothing, NULL) == 0)
             break;

@@ -101,9 +101,9 @@ START_TEST(test_bounded_radius_leaves_what_fits)
 
     ck_assert_float_eq(find_radius(&cloud, (float)(1.1 * all)), RADIUS);
     ck_assert_float_eq(find_radius(&cloud, 0.0f), RADIUS);
-    cloud.neighbours.n_points = ETX_LEAST_BOUNDED_POINTS - 1;
+    cloud.neighbours.n_points = ETX_MIN_BOUNDED_POINTS - 1;
     ck_assert_float_eq(find_radius(&cloud, 1e-3f), RADIUS);
-    cloud.neighbours.n_points = ETX_LEAST_BOUNDED_POINTS;
+    cloud.neighbours.n_points = ETX_MIN_BOUNDED_POINTS;
     ck_assert_float_lt(find_radius(&cloud, 1e-3f), RADIUS);
     free_cloud(&cloud);
 }

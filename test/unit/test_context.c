@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 static const struct {
-    size_t place;
+    size_t offset;
     int32_t value;
     etx_status status;
     const char *text;
@@ -46,7 +46,7 @@ START_TEST(test_context_refuses)
     etx_context *context = NULL;
 
     ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    memcpy((char *)&options + context_rows[_i].place, &context_rows[_i].value,
+    memcpy((char *)&options + context_rows[_i].offset, &context_rows[_i].value,
         sizeof context_rows[_i].value);
     ck_assert_fails(etx_context_create(&context, &options),
         context_rows[_i].status, context_rows[_i].text);

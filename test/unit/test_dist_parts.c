@@ -9,19 +9,19 @@
 #include "support.h"
 #include "train_bench.h"
 
-#define MOST_RANKS 8
+#define MAX_RANKS 8
 
 /* What the ranks share; each has a graph of its own. */
 struct team {
     int32_t n_ranks;
-    etx_dist *dist[MOST_RANKS];
-    etx_graph *graph[MOST_RANKS];
+    etx_dist *dist[MAX_RANKS];
+    etx_graph *graph[MAX_RANKS];
     etx_model *model;
     etx_event *event;
     int32_t failing_rank; /* -1: none; its context is cancelled */
     int32_t order;
-    etx_status status[MOST_RANKS];
-    char error[MOST_RANKS][256];
+    etx_status status[MAX_RANKS];
+    char error[MAX_RANKS][256];
     struct train_bench *bench; /* [n_ranks] or NULL */
 };
 
@@ -42,8 +42,8 @@ static void *start(void *argument)
 static void run_team(
     struct team *team, void (*run)(struct team *team, int32_t rank))
 {
-    pthread_t id[MOST_RANKS];
-    struct member member[MOST_RANKS];
+    pthread_t id[MAX_RANKS];
+    struct member member[MAX_RANKS];
 
     for (int32_t r = 0; r < team->n_ranks; r++) {
         member[r] = (struct member){.team = team, .rank = r, .run = run};
@@ -212,7 +212,7 @@ static double find_distance(const float *a, const float *b, int64_t n)
 START_TEST(test_dist_parts_training)
 {
     struct team team = {.n_ranks = 2 << _i};
-    struct train_bench bench[MOST_RANKS + 1];
+    struct train_bench bench[MAX_RANKS + 1];
     const struct etx_network *alone;
 
     team.bench = bench;

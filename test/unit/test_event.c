@@ -4,7 +4,7 @@
 #define _GNU_SOURCE /* feenableexcept */
 #include "support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/random.h"
 #include "data/detector.h"
 #include "data/event.h"
@@ -39,7 +39,7 @@ static etx_event *make_event(void)
 
 START_TEST(test_event_create)
 {
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
     etx_event *event = make_event();
 
     ck_assert_int_eq(etx_event_n_hits(event), N);
@@ -56,7 +56,7 @@ START_TEST(test_event_create)
     for (int64_t i = 0; i < N; i++)
         ck_assert_int_eq(etx_event_hit_ids(event)[i], i + 1);
     etx_event_free(event);
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 END_TEST
 
@@ -151,13 +151,13 @@ START_TEST(test_event_create_refused)
     char untouched = 'u';
     void *memory = &untouched;
     etx_event *event = memory;
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
 
     ck_assert_fails(etx_event_create(&event, creations[_i].n_hits,
                         creations[_i].hit_ids, creations[_i].positions),
         creations[_i].status, creations[_i].error);
     ck_assert_ptr_eq(event, memory);
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 END_TEST
 
@@ -263,7 +263,7 @@ START_TEST(test_event_truth_refused)
 
     ck_assert_ok(etx_event_set_truth(event, ids, NULL, 3, particles));
     const etx_particle *kept = etx_event_particles(event);
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
 
     ck_assert_fails(
         etx_event_set_truth(event, truths[_i].particle_ids, truths[_i].weights,
@@ -275,7 +275,7 @@ START_TEST(test_event_truth_refused)
     ck_assert_ptr_eq(etx_event_particles(event), kept);
     ck_assert_mem_eq(etx_event_particle_ids(event), ids, sizeof ids);
     ck_assert_float_eq(event->weight[0], 0.25f);
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
     etx_event_free(event);
 }
 END_TEST

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE /* feenableexcept */
 #include "support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "data/detector.h"
 #include "data/hit_features.h"
 #include "npz.h"

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE /* feenableexcept */
 #include "support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/random.h"
 #include "data/graph_place.h"
 
@@ -12,8 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_NODES 30
-#define MOST_EDGES 200
+#define MAX_NODES 30
+#define MAX_EDGES 200
 
 static etx_context *open_context(
     int32_t n_threads, int64_t memory_limit, int32_t (*cancel)(void *user))
@@ -60,14 +60,14 @@ static void check_graph(const struct etx_graph *graph)
 /* A random list of edges: with equal ones, loops and nodes without edges. */
 struct edges {
     int64_t n_nodes, n_edges;
-    int32_t src[MOST_EDGES], dst[MOST_EDGES];
-    float score[MOST_EDGES];
+    int32_t src[MAX_EDGES], dst[MAX_EDGES];
+    float score[MAX_EDGES];
 };
 
 static void make_edges(struct edges *out, struct etx_random *random)
 {
-    out->n_nodes = 1 + (int64_t)etx_random_below(random, MOST_NODES);
-    out->n_edges = (int64_t)etx_random_below(random, MOST_EDGES);
+    out->n_nodes = 1 + (int64_t)etx_random_below(random, MAX_NODES);
+    out->n_edges = (int64_t)etx_random_below(random, MAX_EDGES);
     for (int64_t e = 0; e < out->n_edges; e++) {
         out->src[e] = (int32_t)etx_random_below(random, (uint64_t)out->n_nodes);
         out->dst[e] = (int32_t)etx_random_below(random, (uint64_t)out->n_nodes);
@@ -79,13 +79,13 @@ START_TEST(test_graph_from_edges)
 {
     struct etx_random random;
     struct edges edges;
-    int64_t order[MOST_EDGES];
-    const int64_t before = etx_memory_in_use();
+    int64_t order[MAX_EDGES];
+    const int64_t before = etx_heap_in_use();
 
     etx_random_init(&random, 9, 0, 0);
     for (int round = 0; round < 200; round++) {
         etx_graph *graph = NULL;
-        int32_t n_seen[MOST_EDGES] = {0};
+        int32_t n_seen[MAX_EDGES] = {0};
 
         make_edges(&edges, &random);
         ck_assert_ok(etx_graph_from_edges(&graph, edges.n_nodes, edges.n_edges,
@@ -111,7 +111,7 @@ START_TEST(test_graph_from_edges)
             ck_assert_int_eq(n_seen[k], 1);
         etx_graph_free(graph);
     }
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 END_TEST
 
@@ -138,7 +138,7 @@ START_TEST(test_graph_subset)
     for (int round = 0; round < 100; round++) {
         etx_graph *graph = NULL;
         struct etx_graph *subset = NULL;
-        int32_t selected[MOST_EDGES];
+        int32_t selected[MAX_EDGES];
         int64_t n = 0;
 
         make_edges(&edges, &random);
@@ -200,7 +200,7 @@ START_TEST(test_graph_of_ends)
         ck_assert_int_eq(subset->src[k], src[selected[k]]);
         ck_assert_int_eq(subset->dst[k], dst[selected[k]]);
     }
-    etx_release(selected);
+    etx_free(selected);
     etx_graph_free(subset);
     etx_graph_free(ends);
     etx_pool_free(pool);
@@ -217,18 +217,18 @@ START_TEST(test_graph_double)
     for (int round = 0; round < 200; round++) {
         etx_graph *graph = NULL;
         struct etx_graph *both = NULL;
-        int32_t place[2 * MOST_EDGES];
-        int32_t n_seen[2 * MOST_EDGES] = {0};
+        int32_t slot[2 * MAX_EDGES];
+        int32_t n_seen[2 * MAX_EDGES] = {0};
 
         make_edges(&edges, &random);
         ck_assert_ok(etx_graph_from_edges(&graph, edges.n_nodes, edges.n_edges,
             edges.src, edges.dst, round % 2 == 0 ? edges.score : NULL, NULL));
-        ck_assert_ok(etx_graph_double(&both, place, context, graph));
+        ck_assert_ok(etx_graph_double(&both, slot, context, graph));
         check_graph(both);
         ck_assert_int_eq(both->n_edges, 2 * graph->n_edges);
         for (int64_t e = 0; e < graph->n_edges; e++) {
-            const int32_t forward = place[e];
-            const int32_t reverse = place[graph->n_edges + e];
+            const int32_t forward = slot[e];
+            const int32_t reverse = slot[graph->n_edges + e];
 
             n_seen[forward]++;
             n_seen[reverse]++;
@@ -291,7 +291,7 @@ START_TEST(test_graph_refused)
 {
     int64_t order[3] = {-7, -7, -7};
     etx_graph *graph = NULL;
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
 
     feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
     ck_assert_fails(
@@ -302,7 +302,7 @@ START_TEST(test_graph_refused)
     ck_assert_ptr_null(graph);
     for (int k = 0; k < 3; k++)
         ck_assert_int_eq(order[k], -7);
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 END_TEST
 
@@ -358,7 +358,7 @@ static etx_status make_graphs(void *argument)
     etx_graph *subset = NULL;
     etx_graph *both = NULL;
     int64_t order[3] = {-7, -7, -7};
-    int32_t place[6];
+    int32_t slot[6];
 
     etx_status status =
         etx_graph_from_edges(&graph, 3, 3, src, dst, scores, order);
@@ -367,7 +367,7 @@ static etx_status make_graphs(void *argument)
     if (status == ETX_OK)
         status = etx_graph_subset(&subset, NULL, graph, 2, selected);
     if (status == ETX_OK)
-        status = etx_graph_double(&both, place, context, graph);
+        status = etx_graph_double(&both, slot, context, graph);
     ck_assert_int_eq(both != NULL, status == ETX_OK);
     etx_graph_free(graph);
     etx_graph_free(subset);
@@ -409,7 +409,7 @@ static void check_triplets(
 START_TEST(test_graph_to_triplets)
 {
     struct etx_random random;
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
     etx_context *context = open_context(1 << _i, 0, NULL);
 
     etx_random_init(&random, 21, 0, 0);
@@ -426,7 +426,7 @@ START_TEST(test_graph_to_triplets)
         etx_graph_free(graph);
     }
     etx_context_free(context);
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 END_TEST
 
@@ -529,8 +529,8 @@ START_TEST(test_graph_adopt_fails)
         etx_graph_adopt_ends(&graph, 1, INT64_C(1) << 31, src, dst),
         ETX_ERR_LIMIT, "2147483648 edges");
     ck_assert_int_eq(src[0] + dst[0], 0);
-    etx_release(src);
-    etx_release(dst);
+    etx_free(src);
+    etx_free(dst);
 }
 END_TEST
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io_support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/safetensors.h"
 
 struct refusal {
@@ -104,7 +104,7 @@ static const struct refusal refusals[] = {
 START_TEST(test_io_config_refusals)
 {
     const struct refusal *row = &refusals[_i];
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
     json_t *metadata = json_pack("{s:s}", "etx.config", row->config);
     etx_model *model = NULL;
 
@@ -114,7 +114,7 @@ START_TEST(test_io_config_refusals)
         row->piece);
     ck_assert_error(io_path("m: "));
     ck_assert_ptr_null(model);
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 END_TEST
 

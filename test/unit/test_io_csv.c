@@ -5,7 +5,7 @@
 #include "io_columns.h"
 #include "io_support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "data/detector.h"
 #include "data/event.h"
 #include "io/csv.h"
@@ -124,7 +124,7 @@ START_TEST(test_io_csv_hits)
     const struct hits_row *row = &hits_rows[_i];
     const size_t size = row->size > 0 ? row->size : strlen(row->text);
     const char *path = io_put("hits.csv", row->text, size);
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
     etx_event *event = NULL;
     const etx_status status =
         etx_event_read_trackml_files(&event, path, NULL, NULL, NULL, NULL);
@@ -135,7 +135,7 @@ START_TEST(test_io_csv_hits)
     else
         ck_assert_ptr_null(event);
     etx_event_free(event);
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 END_TEST
 
@@ -243,7 +243,7 @@ START_TEST(test_io_csv_nearest_float)
         ck_assert_msg(memcmp(&found[i], &expected, sizeof expected) == 0,
             "%s read as %.9g", numbers[i], (double)found[i]);
     }
-    etx_release(found);
+    etx_free(found);
 }
 END_TEST
 
@@ -279,7 +279,7 @@ static const struct hits_row detector_rows[] = {
 START_TEST(test_io_csv_detector)
 {
     const struct hits_row *row = &detector_rows[_i];
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
     etx_detector *detector = NULL;
     const etx_status status =
         etx_detector_read(&detector, io_put_text("d.csv", row->text));
@@ -293,7 +293,7 @@ START_TEST(test_io_csv_detector)
         ck_assert_ptr_null(etx_detector_find(detector, 8, 2, 1));
     }
     etx_detector_free(detector);
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 END_TEST
 
@@ -317,7 +317,7 @@ static const struct hits_row features_rows[] = {
 START_TEST(test_io_csv_features)
 {
     const struct hits_row *row = &features_rows[_i];
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
     const float scales[3] = {1000.0f, 3.0f, 100.0f};
     etx_event *event = NULL;
     const etx_status status = etx_event_read_features(
@@ -333,7 +333,7 @@ START_TEST(test_io_csv_features)
         ck_assert(event->position[5] == 200.0f && event->hit_id[1] == 2);
     }
     etx_event_free(event);
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 END_TEST
 

@@ -5,7 +5,7 @@
 #include "io_columns.h"
 #include "io_support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "data/event.h"
 
 #include <math.h>
@@ -84,7 +84,7 @@ static const struct truth_row truth_rows[] = {
 START_TEST(test_io_event_truth)
 {
     const struct truth_row *row = &truth_rows[_i];
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
     etx_event *event = NULL;
     etx_status status;
 
@@ -105,7 +105,7 @@ START_TEST(test_io_event_truth)
     }
     ck_assert((event != NULL) == (status == ETX_OK));
     etx_event_free(event);
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 END_TEST
 

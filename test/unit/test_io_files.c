@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io_support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/file.h"
 
 #include <errno.h>
@@ -131,7 +131,7 @@ START_TEST(test_io_files_gzip_cut)
 
     expect_text(data, size, TEXT);
     for (size_t n = 0; n < size; n++) {
-        const int64_t before = etx_memory_in_use();
+        const int64_t before = etx_heap_in_use();
         struct etx_bytes bytes = {NULL, 0};
         char *cut = malloc(n + 1); /* so that a sanitizer sees its end */
 
@@ -139,7 +139,7 @@ START_TEST(test_io_files_gzip_cut)
         memcpy(cut, data, n);
         io_expect("cut", gunzip(&bytes, cut, n), ETX_ERR_FORMAT, "truncated");
         ck_assert_ptr_null(bytes.data);
-        ck_assert_int_eq(etx_memory_in_use(), before);
+        ck_assert_int_eq(etx_heap_in_use(), before);
         free(cut);
     }
     free(data);
@@ -235,10 +235,10 @@ START_TEST(test_io_files_gzip_bomb)
     for (size_t i = 0; i < 64; i++)
         memcpy(all + i * size, member, size);
     (void)io_put("b-hits.csv.gz", all, 64 * size);
-    etx_memory_reset_peak();
+    etx_heap_reset_peak();
     io_expect("bomb", etx_event_read_trackml(&event, io_path("b"), NULL),
         ETX_ERR_LIMIT, "b-hits.csv.gz has more than 536870912 bytes");
-    ck_assert_int_le(etx_memory_peak(), (int64_t)900 << 20);
+    ck_assert_int_le(etx_heap_peak(), (int64_t)900 << 20);
     free(all);
     free(member);
     free(zeros);

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io_models.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/model_file.h"
 #include "io/safetensors.h"
 
@@ -162,12 +162,12 @@ START_TEST(test_io_model_prefixes)
     char *data = io_model_bytes(io_model_small, &size);
 
     for (size_t n = 0; n < size; n++) {
-        const int64_t before = etx_memory_in_use();
+        const int64_t before = etx_heap_in_use();
         etx_model *model = NULL;
 
         io_expect("prefix", load_copy(&model, data, n), ETX_ERR_FORMAT, NULL);
         ck_assert_ptr_null(model);
-        ck_assert_int_eq(etx_memory_in_use(), before);
+        ck_assert_int_eq(etx_heap_in_use(), before);
     }
     free(data);
 }
@@ -183,7 +183,7 @@ START_TEST(test_io_model_header_bits)
 
     ck_assert_uint_lt(n_header, size);
     for (size_t bit = 0; bit < 8 * n_header; bit++) {
-        const int64_t before = etx_memory_in_use();
+        const int64_t before = etx_heap_in_use();
         etx_model *model = NULL;
         etx_status status;
 
@@ -193,7 +193,7 @@ START_TEST(test_io_model_header_bits)
             ck_assert(status == ETX_ERR_FORMAT || status == ETX_ERR_LIMIT);
         ck_assert((model != NULL) == (status == ETX_OK));
         etx_model_free(model);
-        ck_assert_int_eq(etx_memory_in_use(), before);
+        ck_assert_int_eq(etx_heap_in_use(), before);
         data[bit / 8] ^= (char)(1 << bit % 8);
     }
     free(data);

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io_support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "io/safetensors.h"
 
 #include <stdio.h>
@@ -160,7 +160,7 @@ static unsigned char *make_file(size_t *size, uint64_t length,
 static void expect_file(
     const char *name, const unsigned char *data, size_t size, const char *piece)
 {
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
     struct etx_tensor_file *file = NULL;
     const etx_status status = etx_tensor_file_parse(&file, data, size);
 
@@ -169,7 +169,7 @@ static void expect_file(
     if (file != NULL)
         ck_assert(json_is_object(file->metadata));
     etx_tensor_file_free(file);
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 
 static void expect_header(const char *name, const char *header, size_t n_header,

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io_support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "data/tracks.h"
 
 #include <stdlib.h>
@@ -121,7 +121,7 @@ START_TEST(test_io_tracks_read)
     const struct tracks_row *row = &rows[_i];
     const char *path = io_put_text("t.csv", row->text);
     etx_event *event = make_event();
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
     etx_tracks *tracks = NULL;
     const etx_status status = etx_tracks_read_csv(&tracks, event, path);
 
@@ -130,7 +130,7 @@ START_TEST(test_io_tracks_read)
     if (tracks != NULL)
         expect_labels(tracks, row->labels);
     etx_tracks_free(tracks);
-    ck_assert_int_eq(etx_memory_in_use(), before);
+    ck_assert_int_eq(etx_heap_in_use(), before);
     etx_event_free(event);
 }
 END_TEST

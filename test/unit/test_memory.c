@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 
-#include "base/arena.h"
-#include "base/memory.h"
+#include "memory/arena.h"
+#include "base/heap.h"
 #include "base/poison.h"
 #include "base/random.h"
 
@@ -65,7 +65,7 @@ END_TEST
 START_TEST(test_memory_alloc)
 {
     static const int64_t counts[] = {0, 1, 3, 64, 1000, 100000};
-    const int64_t before = etx_memory_in_use();
+    const int64_t before = etx_heap_in_use();
 
     for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
         int32_t *values = NULL;
@@ -73,15 +73,15 @@ START_TEST(test_memory_alloc)
         ck_assert_ok(etx_alloc(&values, counts[k], sizeof *values, "x"));
         ck_assert_ptr_nonnull(values);
         ck_assert_uint_eq((uintptr_t)values % 64, 0);
-        ck_assert_int_eq(etx_memory_in_use(), before + 4 * counts[k]);
+        ck_assert_int_eq(etx_heap_in_use(), before + 4 * counts[k]);
         for (int64_t i = 0; i < counts[k]; i++) {
             ck_assert_int_eq(values[i], 0);
             values[i] = -1;
         }
-        etx_release(values);
-        ck_assert_int_eq(etx_memory_in_use(), before);
+        etx_free(values);
+        ck_assert_int_eq(etx_heap_in_use(), before);
     }
-    etx_release(NULL);
+    etx_free(NULL);
 }
 END_TEST
 
@@ -90,16 +90,16 @@ START_TEST(test_memory_peak)
     void *a = NULL;
     void *b = NULL;
 
-    etx_memory_reset_peak();
-    const int64_t before = etx_memory_peak();
-    ck_assert_int_eq(before, etx_memory_in_use());
+    etx_heap_reset_peak();
+    const int64_t before = etx_heap_peak();
+    ck_assert_int_eq(before, etx_heap_in_use());
     ck_assert_ok(etx_alloc(&a, 1000, 1, "a"));
     ck_assert_ok(etx_alloc(&b, 500, 1, "b"));
-    etx_release(a);
-    etx_release(b);
-    ck_assert_int_eq(etx_memory_peak(), before + 1500);
-    etx_memory_reset_peak();
-    ck_assert_int_eq(etx_memory_peak(), before);
+    etx_free(a);
+    etx_free(b);
+    ck_assert_int_eq(etx_heap_peak(), before + 1500);
+    etx_heap_reset_peak();
+    ck_assert_int_eq(etx_heap_peak(), before);
 }
 END_TEST
 
@@ -125,7 +125,7 @@ START_TEST(test_memory_resize)
     etx_test_allocator_restore();
     ck_assert_ptr_eq(values, kept);
     ck_assert_int_eq(values[2], 2);
-    etx_release(values);
+    etx_free(values);
 }
 END_TEST
 
@@ -136,10 +136,10 @@ START_TEST(test_memory_copy)
 
     ck_assert_ok(etx_alloc_copy(&copy, source, 3, sizeof *copy, "copy"));
     ck_assert_mem_eq(copy, source, sizeof source);
-    etx_release(copy);
+    etx_free(copy);
     ck_assert_ok(etx_alloc_copy(&copy, NULL, 0, sizeof *copy, "copy"));
     ck_assert_ptr_nonnull(copy);
-    etx_release(copy);
+    etx_free(copy);
 }
 END_TEST
 
@@ -188,13 +188,13 @@ START_TEST(test_memory_hook)
     ck_assert_uint_eq((uintptr_t)bytes % 64, 0);
     for (int i = 0; i < 100; i++)
         ck_assert_int_eq(bytes[i], 0);
-    etx_release(bytes);
+    etx_free(bytes);
     ck_assert_int_eq(counter.n_allocated, 2);
     ck_assert_int_eq(counter.n_released, 1);
 
     /* What the hook gave goes back to it, whatever is set by then. */
     ck_assert_ok(etx_set_allocator(NULL, NULL, NULL));
-    etx_release(later);
+    etx_free(later);
     ck_assert_int_eq(counter.n_released, 2);
 }
 END_TEST
@@ -214,14 +214,14 @@ START_TEST(test_memory_arena_take)
 {
     struct etx_arena *arena = NULL;
     char *before = NULL;
-    const int64_t in_use = etx_memory_in_use();
+    const int64_t in_use = etx_heap_in_use();
 
     ck_assert_ok(etx_arena_create(&arena, 0));
     ck_assert_int_eq(etx_arena_in_use(arena), 0);
     for (int64_t count = 0; count < 300; count++) {
         char *bytes = NULL;
 
-        ck_assert_ok(etx_arena_take(&bytes, arena, count, 1, "bytes"));
+        ck_assert_ok(etx_arena_alloc(&bytes, arena, count, 1, "bytes"));
         ck_assert_ptr_nonnull(bytes);
         ck_assert_ptr_ne(bytes, before);
         ck_assert_uint_eq((uintptr_t)bytes % 64, 0);
@@ -232,7 +232,7 @@ START_TEST(test_memory_arena_take)
     ck_assert_int_eq(etx_arena_peak(arena), etx_arena_in_use(arena));
     etx_arena_free(arena);
     etx_arena_free(NULL);
-    ck_assert_int_eq(etx_memory_in_use(), in_use);
+    ck_assert_int_eq(etx_heap_in_use(), in_use);
 }
 END_TEST
 
@@ -244,15 +244,15 @@ START_TEST(test_memory_arena_marks)
 
     ck_assert_ok(etx_arena_create(&arena, 0));
     const struct etx_arena_mark start = etx_arena_mark(arena);
-    ck_assert_ok(etx_arena_take(&first, arena, 10, sizeof *first, "a"));
+    ck_assert_ok(etx_arena_alloc(&first, arena, 10, sizeof *first, "a"));
     for (int64_t i = 0; i < 10; i++)
         first[i] = i;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const int64_t in_use = etx_arena_in_use(arena);
 
-    ck_assert_ok(etx_arena_take(&second, arena, many, sizeof *second, "b"));
+    ck_assert_ok(etx_arena_alloc(&second, arena, many, sizeof *second, "b"));
     memset(second, 7, (size_t)many * sizeof *second);
-    ck_assert_ok(etx_arena_take(&third, arena, many, sizeof *third, "c"));
+    ck_assert_ok(etx_arena_alloc(&third, arena, many, sizeof *third, "c"));
     memset(third, 8, (size_t)many * sizeof *third);
     ck_assert_int_eq(second[0], 0x0707070707070707);
     ck_assert_int_eq(second[many - 1], 0x0707070707070707);
@@ -264,7 +264,7 @@ START_TEST(test_memory_arena_marks)
     ck_assert_int_eq(etx_arena_peak(arena), in_use);
     for (int64_t i = 0; i < 10; i++)
         ck_assert_int_eq(first[i], i);
-    ck_assert_ok(etx_arena_take(&second, arena, many, sizeof *second, "b"));
+    ck_assert_ok(etx_arena_alloc(&second, arena, many, sizeof *second, "b"));
     memset(second, 9, (size_t)many * sizeof *second);
 
     etx_arena_reset(arena, start);
@@ -287,10 +287,10 @@ START_TEST(test_memory_arena_settles)
             char *bytes = NULL;
 
             ck_assert_ok(
-                etx_arena_take(&bytes, arena, 300000 * (20 - k), 1, "x"));
+                etx_arena_alloc(&bytes, arena, 300000 * (20 - k), 1, "x"));
             bytes[0] = bytes[300000 * (20 - k) - 1] = 1;
         }
-        held[event] = etx_memory_in_use();
+        held[event] = etx_heap_in_use();
         etx_arena_reset(arena, mark);
     }
     ck_assert_int_le(held[1], held[0]);
@@ -308,18 +308,18 @@ START_TEST(test_memory_arena_limit)
     ck_assert_fails(etx_arena_create(&arena, -1), ETX_ERR_ARGUMENT, "-1");
     ck_assert_ptr_null(arena);
     ck_assert_ok(etx_arena_create(&arena, 3000000));
-    const int64_t in_use = etx_memory_in_use();
-    ck_assert_ok(etx_arena_take(&bytes, arena, 1000000, 1, "x"));
-    ck_assert_ok(etx_arena_take(&bytes, arena, 1000000, 1, "x"));
+    const int64_t in_use = etx_heap_in_use();
+    ck_assert_ok(etx_arena_alloc(&bytes, arena, 1000000, 1, "x"));
+    ck_assert_ok(etx_arena_alloc(&bytes, arena, 1000000, 1, "x"));
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    ck_assert_ok(etx_arena_take(&bytes, arena, 900000, 1, "x"));
-    ck_assert_fails(etx_arena_take(&bytes, arena, 1000000, 1, "edges"),
+    ck_assert_ok(etx_arena_alloc(&bytes, arena, 900000, 1, "x"));
+    ck_assert_fails(etx_arena_alloc(&bytes, arena, 1000000, 1, "edges"),
         ETX_ERR_MEMORY, "edges");
-    ck_assert_int_le(etx_memory_in_use() - in_use, 3000000);
+    ck_assert_int_le(etx_heap_in_use() - in_use, 3000000);
     etx_arena_reset(arena, mark);
-    ck_assert_ok(etx_arena_take(&bytes, arena, 900000, 1, "x"));
+    ck_assert_ok(etx_arena_alloc(&bytes, arena, 900000, 1, "x"));
     etx_arena_reset(arena, (struct etx_arena_mark){0, 0});
-    ck_assert_ok(etx_arena_take(&bytes, arena, 2900000, 1, "x"));
+    ck_assert_ok(etx_arena_alloc(&bytes, arena, 2900000, 1, "x"));
     etx_arena_free(arena);
 }
 END_TEST
@@ -331,15 +331,15 @@ START_TEST(test_memory_arena_refused)
 
     ck_assert_ok(etx_arena_create(&arena, 0));
     ck_assert_status(
-        etx_arena_take(&bytes, arena, -1, 1, "x"), ETX_ERR_ARGUMENT);
+        etx_arena_alloc(&bytes, arena, -1, 1, "x"), ETX_ERR_ARGUMENT);
     ck_assert_status(
-        etx_arena_take(&bytes, arena, INT64_MAX, 4, "x"), ETX_ERR_ARGUMENT);
+        etx_arena_alloc(&bytes, arena, INT64_MAX, 4, "x"), ETX_ERR_ARGUMENT);
     ck_assert_status(
-        etx_arena_take(&bytes, arena, INT64_MAX, 1, "x"), ETX_ERR_MEMORY);
+        etx_arena_alloc(&bytes, arena, INT64_MAX, 1, "x"), ETX_ERR_MEMORY);
     ck_assert_status(
-        etx_arena_take(&bytes, arena, INT64_MAX / 8, 4, "x"), ETX_ERR_MEMORY);
+        etx_arena_alloc(&bytes, arena, INT64_MAX / 8, 4, "x"), ETX_ERR_MEMORY);
     ck_assert_ptr_null(bytes);
-    ck_assert_ok(etx_arena_take(&bytes, arena, 10, 1, "x"));
+    ck_assert_ok(etx_arena_alloc(&bytes, arena, 10, 1, "x"));
     etx_arena_free(arena);
 }
 END_TEST
@@ -370,7 +370,7 @@ START_TEST(test_memory_arena_random)
         sizes[depth] = (int64_t)etx_random_below(&random, 400000);
         marks[depth] = etx_arena_mark(arena);
         ck_assert_ok(
-            etx_arena_take(&blocks[depth], arena, sizes[depth], 1, "block"));
+            etx_arena_alloc(&blocks[depth], arena, sizes[depth], 1, "block"));
         if (sizes[depth] > 0)
             blocks[depth][0] = blocks[depth][sizes[depth] - 1] =
                 (unsigned char)depth;
@@ -388,7 +388,7 @@ static etx_status use_arena(void *argument)
     (void)argument;
     etx_status status = etx_arena_create(&arena, 0);
     for (int k = 0; k < 4 && status == ETX_OK; k++)
-        status = etx_arena_take(&bytes, arena, 2000000 << k, 1, "x");
+        status = etx_arena_alloc(&bytes, arena, 2000000 << k, 1, "x");
     etx_arena_free(arena);
     return status;
 }

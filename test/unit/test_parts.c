@@ -59,13 +59,13 @@ static int32_t *make_owners(
 
 /* Nodes and ends of edges of every part, and edges between parts. */
 static int64_t weigh_parts(const struct job *job, const int32_t *owners,
-    int64_t weight[PART_THREADS_MOST])
+    int64_t weight[PART_THREADS_MAX])
 {
     const int32_t *src = etx_graph_src(job->graph);
     const int32_t *dst = etx_graph_dst(job->graph);
     int64_t n_cut = 0;
 
-    memset(weight, 0, PART_THREADS_MOST * sizeof *weight);
+    memset(weight, 0, PART_THREADS_MAX * sizeof *weight);
     for (int64_t i = 0; i < job->n_nodes; i++)
         weight[owners[i]]++;
     for (int64_t e = 0; e < job->n_edges; e++) {
@@ -104,9 +104,9 @@ START_TEST(test_parts_partition)
     open_job(&job);
     slack = 3.0 * (double)find_heaviest(&job);
     for (int32_t order = 0; order < 2; order++)
-        for (int32_t n_parts = 1; n_parts <= PART_THREADS_MOST; n_parts++) {
+        for (int32_t n_parts = 1; n_parts <= PART_THREADS_MAX; n_parts++) {
             int32_t *owners = make_owners(&job, n_parts, order);
-            int64_t weight[PART_THREADS_MOST];
+            int64_t weight[PART_THREADS_MAX];
             const int64_t n_cut = weigh_parts(&job, owners, weight);
             const double share =
                 (double)(job.n_nodes + 2 * job.n_edges) / n_parts;

@@ -10,10 +10,10 @@
 #include "train_bench.h"
 
 struct training {
-    struct train_bench bench[PART_THREADS_MOST];
+    struct train_bench bench[PART_THREADS_MAX];
     int32_t n_parts, stage;
-    double loss[PART_THREADS_MOST], norm[PART_THREADS_MOST];
-    double validation[PART_THREADS_MOST];
+    double loss[PART_THREADS_MAX], norm[PART_THREADS_MAX];
+    double validation[PART_THREADS_MAX];
 };
 
 /* Three steps, of which loss and gradient of the first are looked at. */

@@ -268,7 +268,7 @@ static struct kept count_kept(const etx_context *context)
 {
     struct kept kept = {0};
 
-    for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++) {
+    for (int32_t k = 0; k < ETX_MAX_RESIDENT; k++) {
         kept.n_networks += context->resident[k].stamp != 0;
         kept.n_derived += context->resident[k].n_derived;
         kept.n_taken += context->resident[k].n_taken;
@@ -303,7 +303,7 @@ START_TEST(test_kept_networks_make_room)
 {
     struct job job = job_make();
 
-    for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++) {
+    for (int32_t k = 0; k < ETX_MAX_RESIDENT; k++) {
         struct job other = job_make();
         if (k % 2 == 0) {
             etx_model_free(other.model);
@@ -315,7 +315,7 @@ START_TEST(test_kept_networks_make_room)
             &job.tracks, job.context, other.model, job.event));
         job_assert_same_tracks(job.tracks, other.tracks);
         ck_assert_int_le(
-            count_kept(job.context).n_networks, ETX_MOST_RESIDENT);
+            count_kept(job.context).n_networks, ETX_MAX_RESIDENT);
         etx_tracks_free(job.tracks);
         job.tracks = NULL;
         job_free(&other);

@@ -58,17 +58,17 @@ END_TEST
 START_TEST(test_status_format)
 {
     const size_t size = SIZE_MAX;
-    const int64_t least = INT64_MIN;
+    const int64_t min = INT64_MIN;
     char text[256];
 
     snprintf(text, sizeof text,
         "%% %s|%.*s|%.3s|%c|%d|%5d|%02x|%zu|%" PRId64 "|%lld|%lu|%u|%ld",
-        "name", 2, "abcdef", "uvwxyz", 'x', -5, 42, 10u, size, least, -3LL, 7UL,
+        "name", 2, "abcdef", "uvwxyz", 'x', -5, 42, 10u, size, min, -3LL, 7UL,
         8u, -9L);
     ck_assert_status(
         etx_fail(ETX_ERR_IO,
             "%% %s|%.*s|%.3s|%c|%d|%5d|%02x|%zu|%" PRId64 "|%lld|%lu|%u|%ld",
-            "name", 2, "abcdef", "uvwxyz", 'x', -5, 42, 10u, size, least, -3LL,
+            "name", 2, "abcdef", "uvwxyz", 'x', -5, 42, 10u, size, min, -3LL,
             7UL, 8u, -9L),
         ETX_ERR_IO);
     ck_assert_str_eq(etx_last_error(), text);

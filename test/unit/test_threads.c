@@ -4,7 +4,7 @@
 #define _GNU_SOURCE /* feenableexcept */
 #include "support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 #include "base/threads.h"
 
@@ -20,7 +20,7 @@
 
 #define N_BLOCKS     1000
 #define BLOCK        100
-#define MOST_WORKERS 8
+#define MAX_WORKERS 8
 
 static const int32_t thread_counts[] = {1, 2, 3, 4, 8};
 #define N_THREAD_COUNTS (sizeof thread_counts / sizeof thread_counts[0])
@@ -30,7 +30,7 @@ static const int32_t thread_counts[] = {1, 2, 3, 4, 8};
 struct sums {
     float sum[N_BLOCKS];
     int32_t n_runs[N_BLOCKS];
-    _Atomic int32_t busy[MOST_WORKERS]; /* worker numbers in use */
+    _Atomic int32_t busy[MAX_WORKERS]; /* worker numbers in use */
     _Atomic int32_t n_wrong;
 };
 
@@ -39,7 +39,7 @@ static etx_status sum_block(void *argument, int64_t block, int32_t worker)
     struct sums *sums = argument;
     float sum = 0.0f;
 
-    if (worker < 0 || worker >= MOST_WORKERS ||
+    if (worker < 0 || worker >= MAX_WORKERS ||
         atomic_fetch_add(&sums->busy[worker], 1) != 0)
         atomic_fetch_add(&sums->n_wrong, 1);
     for (int i = 0; i < BLOCK; i++)

@@ -3,14 +3,14 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/random.h"
 #include "base/sort.h"
 #include "data/tracks.h"
 
 #include <stdlib.h>
 
-#define MOST_HITS 60
+#define MAX_HITS 60
 
 /* Labels, and the tracks that they stand for as text: "0 2|1 3". */
 static const struct {
@@ -55,9 +55,9 @@ START_TEST(test_tracks_random)
 
     etx_random_init(&random, 12, 0, 0);
     for (int round = 0; round < 300; round++) {
-        const int32_t n = (int32_t)etx_random_below(&random, MOST_HITS);
+        const int32_t n = (int32_t)etx_random_below(&random, MAX_HITS);
         const uint64_t spread = round % 2 == 0 ? 20 : INT32_MAX;
-        int32_t labels[MOST_HITS], back[MOST_HITS];
+        int32_t labels[MAX_HITS], back[MAX_HITS];
         etx_tracks *tracks = NULL;
 
         for (int32_t i = 0; i < n; i++)

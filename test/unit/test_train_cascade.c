@@ -158,19 +158,19 @@ START_TEST(test_train_cascade_leaves_scores)
     struct train_bench bench;
     etx_model *model = train(&bench);
     struct filtered filtered;
-    int64_t place = 0;
+    int64_t e_all = 0;
 
     filter(&filtered, &bench, model, bench.event[0]);
     const struct etx_graph *few = filtered.cascaded;
     const struct etx_graph *all = filtered.alone;
     ck_assert_int_gt(few->n_edges, 0);
     ck_assert_int_lt(few->n_edges, all->n_edges);
-    for (int64_t e = 0; e < few->n_edges; e++, place++) {
-        while (place < all->n_edges && (all->src[place] != few->src[e] ||
-                                           all->dst[place] != few->dst[e]))
-            place++;
-        ck_assert_int_lt(place, all->n_edges);
-        ck_assert_float_eq(all->score[place], few->score[e]);
+    for (int64_t e = 0; e < few->n_edges; e++, e_all++) {
+        while (e_all < all->n_edges && (all->src[e_all] != few->src[e] ||
+                                           all->dst[e_all] != few->dst[e]))
+            e_all++;
+        ck_assert_int_lt(e_all, all->n_edges);
+        ck_assert_float_eq(all->score[e_all], few->score[e]);
     }
     filtered_free(&filtered);
     etx_model_free(model);

@@ -112,9 +112,9 @@ START_TEST(test_train_hard_pairs_are_the_nearest_and_others)
     ck_assert_int_eq(
         etx_hard_pairs(&a, &b, &n, context->stream, &args), ETX_OK);
     for (int q = 0; q < N_QUERIES; q++) {
-        const int most = (int)(args.n_nearest + args.n_other);
+        const int max = (int)(args.n_nearest + args.n_other);
         const int all = count_candidates(query[q]);
-        const int wanted = all < most ? all : most;
+        const int wanted = all < max ? all : max;
         char seen[N_POINTS] = {0};
 
         for (int k = 0; k < wanted; k++) {

@@ -220,10 +220,10 @@ static void run_head(struct etx_edge_output *out, struct etx_step_edges *edges,
 
     ck_assert_ok(etx_train_graph(graph, trainer, event));
     edges->n = (*graph)->n_edges;
-    ck_assert_ok(etx_arena_take(&out->logit, arena, edges->n, 4, "logits"));
-    ck_assert_ok(etx_arena_take(&out->pt, arena, edges->n, 4, "momenta"));
-    ck_assert_ok(etx_arena_take(&edges->target, arena, edges->n, 4, "targets"));
-    ck_assert_ok(etx_arena_take(&edges->weight, arena, edges->n, 4, "weights"));
+    ck_assert_ok(etx_arena_alloc(&out->logit, arena, edges->n, 4, "logits"));
+    ck_assert_ok(etx_arena_alloc(&out->pt, arena, edges->n, 4, "momenta"));
+    ck_assert_ok(etx_arena_alloc(&edges->target, arena, edges->n, 4, "targets"));
+    ck_assert_ok(etx_arena_alloc(&edges->weight, arena, edges->n, 4, "weights"));
     ck_assert_ok(etx_stage_node_features(&input.node_features, bench->context,
         trainer->stage, event->event));
     input.n_nodes = event->event->n_hits;

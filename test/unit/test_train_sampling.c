@@ -84,11 +84,11 @@ START_TEST(test_train_sampling_epochs)
             const int32_t n = draw(&event, trainer, step);
 
             for (int32_t k = 0; k < n; k++) {
-                const int64_t place = place_of(trainer, event[k]);
-                ck_assert_int_eq(seen[place]++, 0);
+                const int64_t index = place_of(trainer, event[k]);
+                ck_assert_int_eq(seen[index]++, 0);
                 n_seen++;
                 if (first[epoch] < 0)
-                    first[epoch] = place;
+                    first[epoch] = index;
             }
         }
         ck_assert_int_eq(n_seen, n_events);

@@ -245,7 +245,7 @@ static struct owned_dag new_dag(
     const size_t m = (size_t)n_edges + 1;
     struct owned_dag made = {.storage = calloc(2 * n + 3 * m + 2, 4)};
     struct etx_dag *dag = &made.dag;
-    int32_t place = 0;
+    int32_t at = 0;
 
     ck_assert_ptr_nonnull(made.storage);
     dag->n_nodes = n_nodes;
@@ -262,18 +262,18 @@ static struct owned_dag new_dag(
         for (int32_t j = i + 1; j < n_nodes; j++)
             for (int32_t e = 0; e < n_edges; e++)
                 if (edges[e].src == i && edges[e].dst == j) {
-                    dag->score[place] = edges[e].score;
-                    dag->head[place++] = j;
+                    dag->score[at] = edges[e].score;
+                    dag->head[at++] = j;
                 }
-        dag->out_offset[i + 1] = place;
+        dag->out_offset[i + 1] = at;
     }
-    place = 0;
+    at = 0;
     for (int32_t j = 0; j < n_nodes; j++) {
         for (int32_t i = 0; i < j; i++)
             for (int32_t e = 0; e < n_edges; e++)
                 if (edges[e].src == i && edges[e].dst == j)
-                    dag->tail[place++] = i;
-        dag->in_offset[j + 1] = place;
+                    dag->tail[at++] = i;
+        dag->in_offset[j + 1] = at;
     }
     return made;
 }
@@ -496,7 +496,7 @@ START_TEST(test_walkthrough_rows)
     int32_t moved[400];
     int32_t row[400];
     int32_t other[400];
-    float place[400];
+    float at[400];
 
     label_edges(labels, n, n_edges, edges, ETX_LABEL_WALKTHROUGH, 0.1f, 1);
     for (int32_t i = 0; i < n; i++)
@@ -504,13 +504,13 @@ START_TEST(test_walkthrough_rows)
     etx_random_init(&random, 4, (uint32_t)_i, 0);
     etx_random_shuffle(&random, row, n);
     for (int32_t i = 0; i < n; i++)
-        place[row[i]] = (float)(i + 1);
+        at[row[i]] = (float)(i + 1);
     for (int64_t e = 0; e < n_edges; e++) {
         edges[e].src = row[edges[e].src];
         edges[e].dst = row[edges[e].dst];
     }
     etx_graph *graph = new_graph(n, n_edges, edges);
-    etx_event *event = new_line_event(n, place);
+    etx_event *event = new_line_event(n, at);
     ck_assert_ok(etx_label_options_init(&options, sizeof options));
     options.method = ETX_LABEL_WALKTHROUGH;
     options.cut = 0.1f;

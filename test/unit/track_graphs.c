@@ -38,14 +38,14 @@ etx_graph *new_graph(
     return graph;
 }
 
-etx_event *new_line_event(int64_t n_nodes, const float *place)
+etx_event *new_line_event(int64_t n_nodes, const float *x)
 {
     float *position = calloc(3 * (size_t)n_nodes + 1, sizeof *position);
     etx_event *event = NULL;
 
     ck_assert_ptr_nonnull(position);
     for (int64_t i = 0; i < n_nodes; i++)
-        position[3 * i] = place != NULL ? place[i] : (float)(i + 1);
+        position[3 * i] = x != NULL ? x[i] : (float)(i + 1);
     ck_assert_ok(etx_event_create(&event, n_nodes, NULL, position));
     free(position);
     return event;

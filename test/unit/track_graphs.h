@@ -28,7 +28,7 @@ etx_graph *new_graph(
     int64_t n_nodes, int64_t n_edges, const struct scored_edge *edges);
 
 /* Hits on the x axis: node i at x = place[i], or at i + 1 for NULL. */
-etx_event *new_line_event(int64_t n_nodes, const float *place);
+etx_event *new_line_event(int64_t n_nodes, const float *x);
 
 /* Random edges between any two nodes, scores in [0, 1); the caller frees. */
 struct scored_edge *new_random_edges(

@@ -154,16 +154,16 @@ etx_status etx_attention_send(struct etx_attention_messages *out,
         .activation = ETX_ACTIVATION_SIGMOID,
         .x = etx_attention_logit(run, k)};
 
-    ETX_CHECK(etx_arena_take(&messages.weight, arena, run->n_edges,
+    ETX_CHECK(etx_arena_alloc(&messages.weight, arena, run->n_edges,
         sizeof(float), "weights of edges"));
     sigmoid.y = messages.weight;
     ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
-    ETX_CHECK(etx_arena_take(&messages.u, arena, run->n_nodes * hidden,
+    ETX_CHECK(etx_arena_alloc(&messages.u, arena, run->n_nodes * hidden,
         sizeof(float), "messages"));
     ETX_CHECK(etx_attention_propagate(messages.u, 0, run, messages.weight,
         etx_attention_u(run, k), hidden));
     if (run->n_short > 0) {
-        ETX_CHECK(etx_arena_take(&messages.s, arena,
+        ETX_CHECK(etx_arena_alloc(&messages.s, arena,
             run->n_nodes * run->n_short, sizeof(float), "messages"));
         ETX_CHECK(etx_attention_propagate(messages.s, 0, run, messages.weight,
             etx_attention_s(run, k), run->n_short));
@@ -260,7 +260,7 @@ static etx_status forward(const struct etx_network *network,
         tape->state = NULL;
     if (run.n_edges == 0 && !etx_halo_waits(input->graph))
         return ETX_OK;
-    ETX_CHECK(etx_arena_take(&run.latents, arena,
+    ETX_CHECK(etx_arena_alloc(&run.latents, arena,
         run.n_slots * (run.u_size + run.s_size + run.logit_size),
         sizeof(float), "latents"));
     ETX_CHECK(encode(&run));

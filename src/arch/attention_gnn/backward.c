@@ -23,7 +23,7 @@ struct back {
 static etx_status take(
     float **out, const struct back *back, int64_t n, const char *what)
 {
-    return etx_arena_take(
+    return etx_arena_alloc(
         out, back->run.context->stream->arena, n, sizeof(float), what);
 }
 

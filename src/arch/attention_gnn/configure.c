@@ -7,11 +7,11 @@
 #include "arch/options.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
-#define MOST_HIDDEN     4096
-#define MOST_ITERATIONS 64
+#define MAX_HIDDEN     4096
+#define MAX_ITERATIONS 64
 
 static const char *const node_input_names[] = {
     "node_messages", "messages_node", NULL};
@@ -21,15 +21,15 @@ static etx_status read_options(
 {
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
-        etx_option_int("hidden", &state->hidden, 1, MOST_HIDDEN),
+        etx_option_int("hidden", &state->hidden, 1, MAX_HIDDEN),
         etx_option_int(
-            "n_iterations", &state->n_iterations, 0, MOST_ITERATIONS),
+            "n_iterations", &state->n_iterations, 0, MAX_ITERATIONS),
         etx_option_ints("encoder_hidden", state->encoder_width,
-            &state->n_encoder, ETX_MAX_LAYERS - 1, 1, MOST_HIDDEN),
+            &state->n_encoder, ETX_MAX_LAYERS - 1, 1, MAX_HIDDEN),
         etx_option_ints("edge_hidden", state->edge_width, &state->n_edge,
-            ETX_MAX_LAYERS - 1, 1, MOST_HIDDEN),
+            ETX_MAX_LAYERS - 1, 1, MAX_HIDDEN),
         etx_option_ints("node_hidden", state->node_width, &state->n_node,
-            ETX_MAX_LAYERS - 1, 1, MOST_HIDDEN),
+            ETX_MAX_LAYERS - 1, 1, MAX_HIDDEN),
         etx_option_choice(
             "activation", &style->activation, etx_activation_names),
         etx_option_choice("norm", &style->norm, etx_norm_names),

@@ -10,12 +10,12 @@
 #include "arch/options.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 #include <string.h>
 
-#define MOST_WIDTH  65536
+#define MAX_WIDTH  65536
 #define BLOCK_EDGES 65536
 
 enum style {
@@ -43,7 +43,7 @@ static etx_status read_options(
     struct etx_mlp_style *style = &state->layers;
     const struct etx_option option[] = {
         etx_option_ints("hidden", state->width, &state->n_hidden,
-            ETX_MAX_LAYERS - 1, 1, MOST_WIDTH),
+            ETX_MAX_LAYERS - 1, 1, MAX_WIDTH),
         etx_option_choice("style", &state->style, style_names),
         etx_option_choice("order", &state->order, etx_edge_order_names),
         etx_option_choice(
@@ -86,13 +86,13 @@ static etx_status share_norm(struct state *state, struct etx_network *network)
             &shift, network, "norm.shift", state->width[0], ETX_INIT_ZERO));
     }
     for (int32_t k = 1; k < state->n_hidden; k++) {
-        struct etx_mlp_layer_place *place = &state->block.layer[k];
+        struct etx_mlp_layer_offsets *offsets = &state->block.layer[k];
 
-        place->shape.norm = style->norm;
-        place->shape.norm_last = 1;
-        place->shape.activation = style->activation;
-        place->gain = gain;
-        place->shift = shift;
+        offsets->shape.norm = style->norm;
+        offsets->shape.norm_last = 1;
+        offsets->shape.activation = style->activation;
+        offsets->gain = gain;
+        offsets->shift = shift;
     }
 done:
     return status;
@@ -180,7 +180,7 @@ static etx_status start(struct pass *pass, const struct etx_network *network,
         pass->n_block = BLOCK_EDGES;
     if (width == 0)
         return ETX_OK;
-    return etx_arena_take(&pass->features, context->stream->arena,
+    return etx_arena_alloc(&pass->features, context->stream->arena,
         pass->n_block * width, sizeof(float), "edge features");
 }
 

@@ -16,7 +16,7 @@ static etx_status coarse_backward(const struct etx_pooling_run *run,
     float *d_logit;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&d_logit, run->context->stream->arena, n,
+    ETX_CHECK(etx_arena_alloc(&d_logit, run->context->stream->arena, n,
         sizeof *d_logit, "gradients of clusters"));
     memset(d_logit, 0, (size_t)n * sizeof *d_logit);
     for (int64_t e = 0; e < run->input->graph->n_edges; e++)

@@ -22,7 +22,7 @@ etx_status etx_pooling_edge_parts(
     etx_status status = ETX_OK;
 
     if (n > 0) {
-        ETX_CHECK(etx_arena_take(&features, run->context->stream->arena,
+        ETX_CHECK(etx_arena_alloc(&features, run->context->stream->arena,
             n_edges * n, sizeof *features, "edge features"));
         ETX_CHECK(etx_edge_feature_rows(features, run->network, run->context,
             run->input, 0, n_edges));
@@ -57,7 +57,7 @@ static etx_status add_coarse(
     float *logit;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&logit, run->context->stream->arena,
+    ETX_CHECK(etx_arena_alloc(&logit, run->context->stream->arena,
         run->graph->n_edges, sizeof *logit, "logits of clusters"));
     ETX_CHECK(run->coarse.arch->forward(
         &run->coarse, run->context, &input, tape, logit));
@@ -84,7 +84,7 @@ static etx_status forward(const struct etx_network *network,
         return ETX_OK;
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(etx_pooling_open(&run, network, context, input));
-    ETX_CHECK(etx_arena_take(&kept, arena, 1, sizeof *kept, "tape"));
+    ETX_CHECK(etx_arena_alloc(&kept, arena, 1, sizeof *kept, "tape"));
     *kept = (struct etx_tape){.state = NULL};
     ETX_CHECK(score_edges(out, &run));
     ETX_CHECK(add_coarse(out, &run, tape == NULL ? NULL : kept));

@@ -9,7 +9,7 @@
 #include "arch/edge_pooling/network.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/sort.h"
 #include "base/status.h"
 
@@ -37,11 +37,11 @@ static etx_status choose_edges(
         .n_selected = &out->n};
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&args.selected, arena, n, sizeof *args.selected,
+    ETX_CHECK(etx_arena_alloc(&args.selected, arena, n, sizeof *args.selected,
         "contracted edges"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &out->src, arena, n, sizeof *out->src, "contracted edges"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &out->dst, arena, n, sizeof *out->dst, "contracted edges"));
     ETX_CHECK(run->context->ops->mutual_best(run->context->stream, &args));
     for (int64_t k = 0; k < out->n; k++) {
@@ -71,10 +71,10 @@ static etx_status find_clusters(struct etx_pooling_run *run)
     int32_t *label;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &run->cluster, arena, n, sizeof *run->cluster, "clusters of hits"));
     ETX_CHECK(
-        etx_arena_take(&label, arena, n, sizeof *label, "clusters of hits"));
+        etx_arena_alloc(&label, arena, n, sizeof *label, "clusters of hits"));
     ETX_CHECK(choose_edges(&ends, run));
     const struct etx_connected_components_args args = {.n_nodes = n,
         .n_edges = ends.n,
@@ -97,7 +97,7 @@ static etx_status pool_features(struct etx_pooling_run *run)
     const float *x = run->input->node_features;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&run->pooled, run->context->stream->arena,
+    ETX_CHECK(etx_arena_alloc(&run->pooled, run->context->stream->arena,
         n_values, sizeof *run->pooled, "features of clusters"));
     memset(run->pooled, 0, (size_t)n_values * sizeof *run->pooled);
     for (int64_t i = 0; i < run->input->n_nodes; i++) {
@@ -162,12 +162,12 @@ static etx_status contract(struct etx_pooling_run *run)
     int32_t *dst = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&run->coarse_edge, arena, n,
+    ETX_CHECK(etx_arena_alloc(&run->coarse_edge, arena, n,
         sizeof *run->coarse_edge, "edges of clusters"));
     ETX_CHECK(
-        etx_arena_take(&key, arena, n, sizeof *key, "edges of clusters"));
+        etx_arena_alloc(&key, arena, n, sizeof *key, "edges of clusters"));
     ETX_CHECK(
-        etx_arena_take(&order, arena, n, sizeof *order, "edges of clusters"));
+        etx_arena_alloc(&order, arena, n, sizeof *order, "edges of clusters"));
     ETX_CHECK(etx_alloc(&src, n, sizeof *src, "edges of clusters"));
     ETX_CHECK(etx_alloc(&dst, n, sizeof *dst, "edges of clusters"));
     for (int64_t e = 0; e < n; e++)
@@ -179,8 +179,8 @@ static etx_status contract(struct etx_pooling_run *run)
     src = NULL;
     dst = NULL;
 done:
-    etx_release(src);
-    etx_release(dst);
+    etx_free(src);
+    etx_free(dst);
     return status;
 }
 

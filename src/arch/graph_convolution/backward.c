@@ -25,7 +25,7 @@ static struct etx_arena *arena_of(const struct back *back)
 static etx_status take(float **out, const struct back *back, int32_t width,
     const char *what)
 {
-    return etx_arena_take(out, arena_of(back), back->run.n_nodes * width,
+    return etx_arena_alloc(out, arena_of(back), back->run.n_nodes * width,
         sizeof(float), what);
 }
 

@@ -7,26 +7,26 @@
 #include "arch/options.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 #include <stdio.h>
 
-#define MOST_HIDDEN     4096
-#define MOST_ITERATIONS 64
+#define MAX_HIDDEN     4096
+#define MAX_ITERATIONS 64
 
 static etx_status read_options(
     struct etx_convolution *state, const char *owner, const json_t *options)
 {
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
-        etx_option_int("hidden", &state->hidden, 1, MOST_HIDDEN),
+        etx_option_int("hidden", &state->hidden, 1, MAX_HIDDEN),
         etx_option_int(
-            "n_iterations", &state->n_iterations, 0, MOST_ITERATIONS),
+            "n_iterations", &state->n_iterations, 0, MAX_ITERATIONS),
         etx_option_ints("encoder_hidden", state->encoder_width,
-            &state->n_encoder, ETX_MAX_LAYERS - 1, 1, MOST_HIDDEN),
+            &state->n_encoder, ETX_MAX_LAYERS - 1, 1, MAX_HIDDEN),
         etx_option_ints("decoder_hidden", state->decoder_width,
-            &state->n_decoder, ETX_MAX_LAYERS - 1, 1, MOST_HIDDEN),
+            &state->n_decoder, ETX_MAX_LAYERS - 1, 1, MAX_HIDDEN),
         etx_option_choice(
             "activation", &style->activation, etx_activation_names),
         etx_option_choice("norm", &style->norm, etx_norm_names),
@@ -167,7 +167,7 @@ void etx_convolution_release(struct etx_network *network)
     struct etx_convolution *state = network->state;
 
     if (state != NULL)
-        etx_release(state->convolution);
-    etx_release(state);
+        etx_free(state->convolution);
+    etx_free(state);
     network->state = NULL;
 }

@@ -41,11 +41,11 @@ static etx_status take_weights(struct etx_convolution_run *run)
     struct etx_arena *arena = run->context->stream->arena;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&run->edge_weight, arena, run->n_edges,
+    ETX_CHECK(etx_arena_alloc(&run->edge_weight, arena, run->n_edges,
         sizeof *run->edge_weight, "weights of edges"));
-    ETX_CHECK(etx_arena_take(&run->loop_weight, arena, run->n_nodes,
+    ETX_CHECK(etx_arena_alloc(&run->loop_weight, arena, run->n_nodes,
         sizeof *run->loop_weight, "weights of loops"));
-    ETX_CHECK(etx_arena_take(&run->loop_offset, arena, run->n_nodes + 1,
+    ETX_CHECK(etx_arena_alloc(&run->loop_offset, arena, run->n_nodes + 1,
         sizeof *run->loop_offset, "offsets of loops"));
 done:
     return status;
@@ -59,7 +59,7 @@ static etx_status weigh(struct etx_convolution_run *run)
     float *degree = NULL;
 
     ETX_CHECK(take_weights(run));
-    ETX_CHECK(etx_arena_take(&degree, context->stream->arena, run->n_nodes,
+    ETX_CHECK(etx_arena_alloc(&degree, context->stream->arena, run->n_nodes,
         sizeof *degree, "edges of nodes"));
     ETX_CHECK(count_degrees(degree, run));
     const struct etx_degree_weights_args args = {.n_nodes = run->n_nodes,
@@ -179,7 +179,7 @@ etx_status etx_convolution_features(
     float *features = NULL;
 
     if (n > 0) {
-        ETX_CHECK(etx_arena_take(&features, run->context->stream->arena,
+        ETX_CHECK(etx_arena_alloc(&features, run->context->stream->arena,
             run->n_edges * n, sizeof *features, "edge features"));
         ETX_CHECK(etx_edge_feature_rows(features, run->network, run->context,
             run->input, 0, run->n_edges));
@@ -212,7 +212,7 @@ static etx_status iterate(const struct etx_convolution_run *run, int32_t k)
     struct etx_mlp_input rows;
 
     ETX_CHECK(etx_check_cancelled(run->context->stream));
-    ETX_CHECK(etx_arena_take(&propagated, arena, run->n_nodes * width,
+    ETX_CHECK(etx_arena_alloc(&propagated, arena, run->n_nodes * width,
         sizeof *propagated, "propagated latents"));
     ETX_CHECK(etx_convolution_propagate(propagated, run, latent, width));
     etx_convolution_parts(&rows, run, propagated, width);
@@ -261,7 +261,7 @@ static etx_status forward(const struct etx_network *network,
         return ETX_OK;
     ETX_CHECK(
         etx_convolution_open(&run, network, context, input, tape != NULL));
-    ETX_CHECK(etx_arena_take(&run.latents, arena, run.n_slots * run.stride,
+    ETX_CHECK(etx_arena_alloc(&run.latents, arena, run.n_slots * run.stride,
         sizeof(float), "latents"));
     ETX_CHECK(encode(&run));
     for (int32_t k = 0; k < run.state->n_iterations; k++)

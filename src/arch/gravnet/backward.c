@@ -21,7 +21,7 @@ static etx_status block_backward(float *d_h, const struct etx_gravnet_run *run,
     float *d_part;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &d_part, arena, n_values, sizeof *d_part, "gradients of latents"));
     etx_gravnet_parts(&parts, run->n, h, run->state->hidden);
     ETX_CHECK(etx_mlp_block_backward(run->context, block,
@@ -45,7 +45,7 @@ static etx_status update_backward(float *d_h, float *d_message,
     float *d_part[2] = {NULL, d_message};
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&d_part[0], arena, n_values, sizeof *d_part[0],
+    ETX_CHECK(etx_arena_alloc(&d_part[0], arena, n_values, sizeof *d_part[0],
         "gradients of latents"));
     etx_gravnet_update_parts(
         &parts, run, etx_gravnet_latent(run, k), messages->message);
@@ -74,11 +74,11 @@ static etx_status iterate_backward(float *d_h,
     etx_status status;
 
     ETX_CHECK(etx_gravnet_messages_make(&messages, run, step, h));
-    ETX_CHECK(etx_arena_take(&d_message, arena, run->n * state->n_flow,
+    ETX_CHECK(etx_arena_alloc(&d_message, arena, run->n * state->n_flow,
         sizeof *d_message, "gradients of messages"));
-    ETX_CHECK(etx_arena_take(&d_told, arena, run->n * state->n_flow,
+    ETX_CHECK(etx_arena_alloc(&d_told, arena, run->n * state->n_flow,
         sizeof *d_told, "gradients of messages"));
-    ETX_CHECK(etx_arena_take(&d_place, arena, run->n * state->n_space,
+    ETX_CHECK(etx_arena_alloc(&d_place, arena, run->n * state->n_space,
         sizeof *d_place, "gradients of places"));
     ETX_CHECK(
         update_backward(d_h, d_message, run, k, &messages, gradient));
@@ -122,7 +122,7 @@ etx_status etx_gravnet_backward(const struct etx_network *network,
 
     if (run.n == 0)
         return ETX_OK;
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &d_h, arena, n_values, sizeof *d_h, "gradients of latents"));
     const struct etx_fill_args none = {.n = n_values, .y = d_h};
     ETX_CHECK(context->ops->fill(context->stream, &none));

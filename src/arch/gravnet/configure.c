@@ -6,27 +6,27 @@
 #include "arch/options.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <stdio.h>
 
-#define MOST_WIDTH      4096
-#define MOST_SPACE      64
-#define MOST_NEIGHBOURS 1024
+#define MAX_WIDTH      4096
+#define MAX_SPACE      64
+#define MAX_NEIGHBOURS 1024
 
 static etx_status read_options(
     struct etx_gravnet *state, const char *owner, const json_t *options)
 {
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
-        etx_option_int("hidden", &state->hidden, 1, MOST_WIDTH),
+        etx_option_int("hidden", &state->hidden, 1, MAX_WIDTH),
         etx_option_int("n_iterations", &state->n_iterations, 0,
-            ETX_GRAVNET_MOST_ITERATIONS),
-        etx_option_int("n_space", &state->n_space, 1, MOST_SPACE),
-        etx_option_int("n_flow", &state->n_flow, 1, MOST_WIDTH),
+            ETX_GRAVNET_MAX_ITERATIONS),
+        etx_option_int("n_space", &state->n_space, 1, MAX_SPACE),
+        etx_option_int("n_flow", &state->n_flow, 1, MAX_WIDTH),
         etx_option_int(
-            "n_neighbours", &state->n_neighbours, 1, MOST_NEIGHBOURS),
-        etx_option_int("n_out", &state->n_out, 1, MOST_WIDTH),
+            "n_neighbours", &state->n_neighbours, 1, MAX_NEIGHBOURS),
+        etx_option_int("n_out", &state->n_out, 1, MAX_WIDTH),
         etx_option_choice(
             "activation", &style->activation, etx_activation_names),
         etx_option_choice("norm", &style->norm, etx_norm_names),

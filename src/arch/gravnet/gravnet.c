@@ -71,7 +71,7 @@ static etx_status forward(const struct etx_network *network,
         tape->state = NULL;
     if (run.n == 0)
         return ETX_OK;
-    ETX_CHECK(etx_arena_take(&run.latents, arena,
+    ETX_CHECK(etx_arena_alloc(&run.latents, arena,
         (state->n_iterations + (int64_t)1) * run.n * state->hidden,
         sizeof *run.latents, "latents of hits"));
     ETX_CHECK(encode(&run));

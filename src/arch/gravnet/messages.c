@@ -8,7 +8,7 @@
 #include "arch/gravnet/network.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 #include <float.h>
@@ -28,11 +28,11 @@ static etx_status run_block(float *out, const struct etx_gravnet_run *run,
 
 /* A place that is not a number has no neighbours. */
 static etx_status check_places(
-    const struct etx_gravnet_run *run, const float *place)
+    const struct etx_gravnet_run *run, const float *point)
 {
     int64_t bad = -1;
     const struct etx_find_not_finite_args args = {
-        .n = run->n * run->state->n_space, .x = place, .place = &bad};
+        .n = run->n * run->state->n_space, .x = point, .index = &bad};
     etx_status status;
 
     ETX_CHECK(
@@ -55,19 +55,19 @@ static etx_status find_neighbours(
         .max_neighbours = run->state->n_neighbours,
         .both = 1,
         .radius = FLT_MAX,
-        .point = out->place,
+        .point = out->point,
         .max_edges = run->n * run->state->n_neighbours,
         .out = &edges};
     etx_status status;
 
-    ETX_CHECK(check_places(run, out->place));
+    ETX_CHECK(check_places(run, out->point));
     ETX_CHECK(run->context->ops->radius_graph(run->context->stream, &args));
     ETX_CHECK(etx_graph_adopt(&out->graph, run->context->stream->pool, run->n,
         edges.n_edges, edges.src, edges.dst, NULL));
     edges = (struct etx_edge_list){0};
 done:
-    etx_release(edges.src);
-    etx_release(edges.dst);
+    etx_free(edges.src);
+    etx_free(edges.dst);
     return status;
 }
 
@@ -79,8 +79,8 @@ static void weigh(
     const float share = 1.0f / (float)run->state->n_neighbours;
 
     for (int64_t e = 0; e < out->graph->n_edges; e++) {
-        const float *a = out->place + (int64_t)out->graph->src[e] * width;
-        const float *b = out->place + (int64_t)out->graph->dst[e] * width;
+        const float *a = out->point + (int64_t)out->graph->src[e] * width;
+        const float *b = out->point + (int64_t)out->graph->dst[e] * width;
         float square = 0.0f;
 
         for (int32_t k = 0; k < width; k++)
@@ -114,16 +114,16 @@ etx_status etx_gravnet_messages_make(struct etx_gravnet_messages *out,
     etx_status status;
 
     *out = (struct etx_gravnet_messages){.graph = NULL};
-    ETX_CHECK(etx_arena_take(&out->place, arena, run->n * state->n_space,
-        sizeof *out->place, "places of hits"));
-    ETX_CHECK(etx_arena_take(&out->told, arena, run->n * state->n_flow,
+    ETX_CHECK(etx_arena_alloc(&out->point, arena, run->n * state->n_space,
+        sizeof *out->point, "places of hits"));
+    ETX_CHECK(etx_arena_alloc(&out->told, arena, run->n * state->n_flow,
         sizeof *out->told, "what hits tell"));
-    ETX_CHECK(etx_arena_take(&out->message, arena, run->n * state->n_flow,
+    ETX_CHECK(etx_arena_alloc(&out->message, arena, run->n * state->n_flow,
         sizeof *out->message, "messages"));
-    ETX_CHECK(run_block(out->place, run, &step->space, h));
+    ETX_CHECK(run_block(out->point, run, &step->space, h));
     ETX_CHECK(run_block(out->told, run, &step->flow, h));
     ETX_CHECK(find_neighbours(out, run));
-    ETX_CHECK(etx_arena_take(&out->weight, arena, out->graph->n_edges,
+    ETX_CHECK(etx_arena_alloc(&out->weight, arena, out->graph->n_edges,
         sizeof *out->weight, "weights of neighbours"));
     weigh(out, run);
     ETX_CHECK(add_up(out, run));
@@ -149,7 +149,7 @@ static void pull(float *d_place, const struct etx_gravnet_run *run,
 
     for (int32_t k = 0; k < width; k++) {
         const float force =
-            factor * (messages->place[a + k] - messages->place[b + k]);
+            factor * (messages->point[a + k] - messages->point[b + k]);
 
         d_place[a + k] += force;
         d_place[b + k] -= force;

@@ -6,7 +6,7 @@
 
 #include "arch/mlp_block.h"
 
-#define ETX_GRAVNET_MOST_ITERATIONS 16
+#define ETX_GRAVNET_MAX_ITERATIONS 16
 
 /* The networks of one iteration. */
 struct etx_gravnet_step {
@@ -19,7 +19,7 @@ struct etx_gravnet {
     int32_t hidden, n_iterations, n_space, n_flow, n_neighbours, n_out;
     struct etx_mlp_style style;
     struct etx_mlp_block encoder, output;
-    struct etx_gravnet_step step[ETX_GRAVNET_MOST_ITERATIONS];
+    struct etx_gravnet_step step[ETX_GRAVNET_MAX_ITERATIONS];
 };
 
 /* etx_arch.configure. */
@@ -40,7 +40,7 @@ float *etx_gravnet_latent(const struct etx_gravnet_run *run, int32_t k);
 
 /* What flows in one iteration. */
 struct etx_gravnet_messages {
-    float *place;            /* [n, n_space] */
+    float *point;            /* [n, n_space] */
     float *told;             /* [n, n_flow] */
     struct etx_graph *graph; /* owned: from a hit to each of its neighbours */
     float *weight;           /* [graph->n_edges] */

@@ -61,7 +61,7 @@ static etx_status block_backward(struct back *back,
 
         if (parts->role[p] == ETX_ROLE_INPUT)
             continue;
-        ETX_CHECK(etx_arena_take(&parts->gradient[p], arena_of(back),
+        ETX_CHECK(etx_arena_alloc(&parts->gradient[p], arena_of(back),
             n_rows * args->part[p].width, sizeof(float),
             "gradients of latents"));
     }
@@ -168,7 +168,7 @@ done:
  * in the arena until the iteration ends. */
 struct node_step {
     struct etx_interaction_messages messages;
-    float *d_part[ETX_INTERACTION_MOST_SIDES];
+    float *d_part[ETX_INTERACTION_MAX_SIDES];
     const float *edges; /* what the messages were made of */
     int32_t is_used;
 };
@@ -310,15 +310,15 @@ static etx_status double_gradient(const float **out, const struct back *back,
     struct etx_fill_args zero = {.n = 2 * n};
     struct etx_scale_args halve = {.n = 2 * n, .factor = 0.5f};
     struct etx_scatter_args first_half = {
-        .n_rows = n, .width = 1, .x = d_out, .index = run->place};
+        .n_rows = n, .width = 1, .x = d_out, .index = run->slot};
     float *d_logit = NULL;
 
-    ETX_CHECK(etx_arena_take(&d_logit, arena_of(back), 2 * n, sizeof *d_logit,
+    ETX_CHECK(etx_arena_alloc(&d_logit, arena_of(back), 2 * n, sizeof *d_logit,
         "gradients of doubled edges"));
     zero.y = halve.y = first_half.y = d_logit;
     if (is_mean) {
         ETX_CHECK(etx_graph_double_values(
-            d_logit, context, run->place, d_out, n));
+            d_logit, context, run->slot, d_out, n));
         ETX_CHECK(context->ops->scale(context->stream, &halve));
     } else {
         ETX_CHECK(context->ops->fill(context->stream, &zero));
@@ -341,7 +341,7 @@ static etx_status take_sums(struct back *back)
 
     for (int32_t s = 0; s < n_sums; s++) {
         sum[s]->n = s % 2 == 0 ? n_node_values : n_edge_values;
-        ETX_CHECK(etx_arena_take(&sum[s]->data, arena_of(back), sum[s]->n,
+        ETX_CHECK(etx_arena_alloc(&sum[s]->data, arena_of(back), sum[s]->n,
             sizeof(float), "gradients of latents"));
     }
 done:

@@ -10,13 +10,13 @@
 #include "arch/options.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 #include <stdio.h>
 
-#define MOST_HIDDEN     4096
-#define MOST_ITERATIONS 64
+#define MAX_HIDDEN     4096
+#define MAX_ITERATIONS 64
 
 static const char *const update_names[] = {"first", "old", "new", NULL};
 static const char *const reduce_names[] = {"sum", "mean", "max", "std", NULL};
@@ -35,8 +35,8 @@ static etx_status read_options(
     struct etx_interaction *s = state;
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
-        etx_option_int("hidden", &s->hidden, 1, MOST_HIDDEN),
-        etx_option_int("n_iterations", &s->n_iterations, 0, MOST_ITERATIONS),
+        etx_option_int("hidden", &s->hidden, 1, MAX_HIDDEN),
+        etx_option_int("n_iterations", &s->n_iterations, 0, MAX_ITERATIONS),
         etx_option_int("encoder_layers", &s->encoder_layers, 1, ETX_MAX_LAYERS),
         etx_option_int(
             "edge_encoder_layers", &s->edge_encoder_layers, 1, ETX_MAX_LAYERS),
@@ -58,7 +58,7 @@ static etx_status read_options(
         etx_option_choice("last_norm", &style->last_norm, etx_norm_names),
         etx_option_choice("edge_update", &s->edge_update, update_names),
         etx_option_choices("aggregation", s->aggregate, &s->n_aggregates,
-            ETX_INTERACTION_MOST_AGGREGATES, reduce_names),
+            ETX_INTERACTION_MAX_AGGREGATES, reduce_names),
         etx_option_choice("aggregate_at", &s->aggregate_at, at_names),
         etx_option_bool("node_residual", &s->node_residual),
         etx_option_bool("edge_residual", &s->edge_residual),
@@ -198,7 +198,7 @@ static etx_status check_options(
     if (state->n_aggregates == 0) {
         return etx_fail(ETX_ERR_FORMAT,
             "%s: option 'aggregation' is empty, expected 1 to %d entries", name,
-            ETX_INTERACTION_MOST_AGGREGATES);
+            ETX_INTERACTION_MAX_AGGREGATES);
     }
     if (!state->edge_from_features && network->edge_features.n_features > 0) {
         return etx_fail(ETX_ERR_FORMAT,
@@ -253,9 +253,9 @@ void etx_interaction_release(struct etx_network *network)
 
     if (state == NULL)
         return;
-    etx_release(state->node_network);
-    etx_release(state->edge_network);
-    etx_release(state);
+    etx_free(state->node_network);
+    etx_free(state->edge_network);
+    etx_free(state);
     network->state = NULL;
 }
 

@@ -134,7 +134,7 @@ static etx_status undouble(
     const struct etx_op_table *ops = run->context->ops;
     struct etx_stream *stream = run->context->stream;
     struct etx_gather_args args = {
-        .n_rows = n, .width = 1, .x = logit, .index = run->place, .y = out};
+        .n_rows = n, .width = 1, .x = logit, .index = run->slot, .y = out};
     const struct etx_add_args halve = {
         .n = n, .alpha = -0.5f, .x = logit, .y = out};
 
@@ -142,7 +142,7 @@ static etx_status undouble(
     if (run->state->direction == ETX_DOUBLED_FIRST_HALF)
         goto done;
     args.add = 1;
-    args.index = run->place + n;
+    args.index = run->slot + n;
     ETX_CHECK(ops->gather(stream, &args));
     ETX_CHECK(etx_copy_values(run->context, logit, out, n));
     ETX_CHECK(ops->add(stream, &halve));
@@ -159,7 +159,7 @@ static etx_status decode(const struct etx_interaction_run *run, float *out)
     float *logit = out;
 
     if (run->doubled != NULL) {
-        ETX_CHECK(etx_arena_take(&logit, arena, run->n_edges, sizeof *logit,
+        ETX_CHECK(etx_arena_alloc(&logit, arena, run->n_edges, sizeof *logit,
             "logits of doubled edges"));
     }
     etx_interaction_decoder_parts(&parts, run);
@@ -181,13 +181,13 @@ static etx_status predict_pt(const struct etx_interaction_run *run, float *out)
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct etx_gather_args first_half = {.n_rows = run->n_edges_out,
         .width = 1,
-        .index = run->place,
+        .index = run->slot,
         .y = out};
     struct etx_interaction_parts parts;
     float *pt = out;
 
     if (run->doubled != NULL) {
-        ETX_CHECK(etx_arena_take(&pt, arena, run->n_edges, sizeof *pt,
+        ETX_CHECK(etx_arena_alloc(&pt, arena, run->n_edges, sizeof *pt,
             "momenta of doubled edges"));
     }
     etx_interaction_pt_parts(&parts, run);
@@ -216,7 +216,7 @@ static etx_status forward(const struct etx_network *network,
     if (input->graph->n_edges == 0 && !etx_halo_waits(input->graph))
         return ETX_OK;
     ETX_CHECK(etx_interaction_open(&run, network, context, input, tape));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &latents, arena, etx_interaction_latent_bytes(&run), 1, "latents"));
     etx_interaction_place(&run, latents);
     ETX_CHECK(encode(&run));

@@ -58,7 +58,7 @@ static etx_status add_sides(struct etx_interaction_messages *messages,
 
         if (is_added_in_place(run->state, n + a))
             continue;
-        ETX_CHECK(etx_arena_take(&sum, run->context->stream->arena, n_values,
+        ETX_CHECK(etx_arena_alloc(&sum, run->context->stream->arena, n_values,
             sizeof *sum, "messages"));
         ETX_CHECK(etx_copy_values(
             run->context, sum, messages->side[a], n_values));
@@ -77,7 +77,7 @@ etx_status etx_interaction_first_aggregate(struct etx_segment_reduce_args *out,
     etx_status status = ETX_OK;
     float *first = NULL;
 
-    ETX_CHECK(etx_arena_take(&first, run->context->stream->arena,
+    ETX_CHECK(etx_arena_alloc(&first, run->context->stream->arena,
         run->n_nodes * run->state->hidden, sizeof *first, "messages"));
     *out = describe_side(run, 0, edges, first);
 done:
@@ -105,7 +105,7 @@ etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
         if (is_added)
             messages.side[s] = messages.side[s - run->state->n_aggregates];
         else
-            ETX_CHECK(etx_arena_take(&messages.side[s], context->stream->arena,
+            ETX_CHECK(etx_arena_alloc(&messages.side[s], context->stream->arena,
                 n_values, sizeof(float), "messages"));
         args = describe_side(run, s, edges, messages.side[s]);
         args.add = is_added;

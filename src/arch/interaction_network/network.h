@@ -6,7 +6,7 @@
 
 #include "arch/mlp_block.h"
 
-#define ETX_INTERACTION_MOST_AGGREGATES 4
+#define ETX_INTERACTION_MAX_AGGREGATES 4
 
 /* When the edges of an iteration are updated. */
 enum etx_interaction_update {
@@ -38,7 +38,7 @@ struct etx_interaction {
     struct etx_mlp_style style;
     int32_t edge_update; /* enum etx_interaction_update */
     int32_t n_aggregates;
-    int32_t aggregate[ETX_INTERACTION_MOST_AGGREGATES]; /* enum etx_reduce */
+    int32_t aggregate[ETX_INTERACTION_MAX_AGGREGATES]; /* enum etx_reduce */
     int32_t aggregate_at; /* enum etx_interaction_at */
     int32_t node_residual, edge_residual;
     int32_t node_recurrent, edge_recurrent;

@@ -170,7 +170,7 @@ etx_status etx_interaction_features(
     float *features = NULL;
 
     if (n > 0 && run->state->edge_from_features) {
-        ETX_CHECK(etx_arena_take(&features, run->context->stream->arena,
+        ETX_CHECK(etx_arena_alloc(&features, run->context->stream->arena,
             run->n_edges * n, sizeof *features, "edge features"));
         ETX_CHECK(etx_edge_feature_rows(features, run->network, run->context,
             &run->input, 0, run->n_edges));

@@ -17,10 +17,10 @@ static etx_status double_votes(
 
     if (votes == NULL)
         return ETX_OK;
-    ETX_CHECK(etx_place_alloc(&run->votes, run->context->stream->place,
+    ETX_CHECK(etx_memory_alloc(&run->votes, run->context->stream->memory,
         2 * n_edges, sizeof *run->votes, "votes of doubled edges"));
     ETX_CHECK(etx_graph_double_values(
-        run->votes, run->context, run->place, votes, n_edges));
+        run->votes, run->context, run->slot, votes, n_edges));
     run->input.votes = run->votes;
 done:
     return status;
@@ -33,10 +33,10 @@ static etx_status double_graph(
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_place_alloc(&run->place, run->context->stream->place,
-        2 * graph->n_edges, sizeof *run->place, "places of doubled edges"));
+    ETX_CHECK(etx_memory_alloc(&run->slot, run->context->stream->memory,
+        2 * graph->n_edges, sizeof *run->slot, "places of doubled edges"));
     ETX_CHECK(
-        etx_graph_double(&run->doubled, run->place, run->context, graph));
+        etx_graph_double(&run->doubled, run->slot, run->context, graph));
     if (graph->halo != NULL) {
         run->halo = *graph->halo;
         run->halo.whole_edges *= 2;
@@ -83,11 +83,11 @@ done:
 
 void etx_interaction_close(struct etx_interaction_run *run)
 {
-    const struct etx_place *place = run->context->stream->place;
+    const struct etx_memory *memory = run->context->stream->memory;
 
     etx_graph_free(run->doubled);
-    etx_place_release(place, run->place);
-    etx_place_release(place, run->votes);
+    etx_memory_free(memory, run->slot);
+    etx_memory_free(memory, run->votes);
 }
 
 int64_t etx_interaction_latent_bytes(const struct etx_interaction_run *run)

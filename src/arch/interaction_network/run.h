@@ -11,7 +11,7 @@
 #include "arch/interaction_network/network.h"
 #include "arch/latents.h"
 
-#define ETX_INTERACTION_MOST_SIDES (2 * ETX_INTERACTION_MOST_AGGREGATES)
+#define ETX_INTERACTION_MAX_SIDES (2 * ETX_INTERACTION_MAX_AGGREGATES)
 
 struct etx_interaction_run {
     const struct etx_network *network;
@@ -23,7 +23,7 @@ struct etx_interaction_run {
 
     struct etx_graph *doubled; /* owned, or NULL */
     struct etx_halo halo;      /* of the doubled part of a graph */
-    int32_t *place;            /* [2 * n_edges_out] see etx_graph_double */
+    int32_t *slot;            /* [2 * n_edges_out] see etx_graph_double */
     float *votes; /* [2 * n_edges_out] owned, or NULL: both directions alike */
 
     int32_t is_half; /* latents are float16, else float32 */
@@ -80,10 +80,10 @@ struct etx_interaction_parts {
 /* The aggregates of edge latents. */
 struct etx_interaction_messages {
     int32_t n_parts;
-    const float *part[ETX_INTERACTION_MOST_SIDES]; /* [n_nodes, hidden] */
+    const float *part[ETX_INTERACTION_MAX_SIDES]; /* [n_nodes, hidden] */
     /* Of the edges in (all aggregates), then out: [n_nodes, hidden]; sums
      * that are added lie in one place. */
-    float *side[ETX_INTERACTION_MOST_SIDES];
+    float *side[ETX_INTERACTION_MAX_SIDES];
 };
 
 /* edges: latents [n_edges, hidden]. The messages lie in the arena. first: the

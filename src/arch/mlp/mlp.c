@@ -8,13 +8,13 @@
 #include "arch/options.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
-#define MOST_WIDTH 65536
+#define MAX_WIDTH 65536
 
 /* Of scratch, when linears are kept for the backward. */
-#define MOST_SCRATCH (INT64_C(1) << 30) /* bytes */
+#define MAX_SCRATCH (INT64_C(1) << 30) /* bytes */
 
 extern const struct etx_arch etx_arch_mlp;
 
@@ -33,7 +33,7 @@ static etx_status read_options(
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
         etx_option_ints("hidden", state->width, &state->n_hidden,
-            ETX_MAX_LAYERS - 1, 1, MOST_WIDTH),
+            ETX_MAX_LAYERS - 1, 1, MAX_WIDTH),
         etx_option_int("n_out", &state->n_out, 1, 1024),
         etx_option_choice(
             "activation", &style->activation, etx_activation_names),
@@ -108,12 +108,12 @@ static etx_status take_linears(float **out, const struct state *state,
     *out = NULL;
     for (int32_t l = 0; l < state->block.n_layers; l++)
         width += state->block.layer[l].shape.n_out;
-    if (context->stream->place != NULL || etx_arena_has_limit(arena) ||
+    if (context->stream->memory != NULL || etx_arena_has_limit(arena) ||
         has_bare_linear(&state->style) ||
-        n_rows > (MOST_SCRATCH - etx_arena_in_use(arena)) /
+        n_rows > (MAX_SCRATCH - etx_arena_in_use(arena)) /
                      (width * (int64_t)sizeof(float)))
         return ETX_OK;
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         out, arena, n_rows * width, sizeof **out, "linears of an mlp"));
 done:
     return status;

@@ -7,9 +7,9 @@
 #include "arch/options.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
-#define MOST_WIDTH   4096
+#define MAX_WIDTH   4096
 #define TRIPLETS_KEY "triplets"
 
 /* Those of the network of triplets are left to that. */
@@ -19,7 +19,7 @@ static etx_status read_options(struct etx_triplet *state,
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
         etx_option_ints("doublet_hidden", state->width, &state->n_hidden,
-            ETX_MAX_LAYERS - 1, 1, MOST_WIDTH),
+            ETX_MAX_LAYERS - 1, 1, MAX_WIDTH),
         etx_option_choice(
             "activation", &style->activation, etx_activation_names),
         etx_option_choice("norm", &style->norm, etx_norm_names),
@@ -80,6 +80,6 @@ void etx_triplet_release(struct etx_network *network)
 
     if (state != NULL)
         etx_inner_network_release(&state->triplets);
-    etx_release(state);
+    etx_free(state);
     network->state = NULL;
 }

@@ -21,13 +21,13 @@ extern const struct etx_arch etx_arch_triplet_gnn;
 
 static etx_status make_line(struct etx_triplet_run *run)
 {
-    const int32_t most = run->state->max_triplets;
+    const int32_t max = run->state->max_triplets;
     const etx_status status =
-        etx_graph_line(&run->owned, run->context, run->input->graph, most);
+        etx_graph_line(&run->owned, run->context, run->input->graph, max);
 
     if (status == ETX_ERR_LIMIT)
         (void)etx_fail(status, "%s: option 'max_triplets' is %d: %s",
-            run->network->arch->name, (int)most, etx_last_error());
+            run->network->arch->name, (int)max, etx_last_error());
     if (status != ETX_OK)
         return status;
     run->line = run->owned;
@@ -103,18 +103,18 @@ static etx_status make_unit(float **out, struct etx_context *context, int32_t n)
     etx_status status = ETX_OK;
     struct etx_arena *host = etx_host_of(context)->stream->arena;
     const int64_t n_values = (int64_t)n * n;
-    const struct etx_place *place = context->stream->place;
+    const struct etx_memory *memory = context->stream->memory;
     struct etx_arena_mark mark;
     float *here = NULL;
 
-    ETX_CHECK(etx_arena_take(out, context->stream->arena, n_values,
+    ETX_CHECK(etx_arena_alloc(out, context->stream->arena, n_values,
         sizeof **out, "weights"));
     mark = etx_arena_mark(host);
-    ETX_CHECK(etx_arena_take(&here, host, n_values, sizeof *here, "weights"));
+    ETX_CHECK(etx_arena_alloc(&here, host, n_values, sizeof *here, "weights"));
     memset(here, 0, (size_t)n_values * sizeof *here);
     for (int32_t k = 0; k < n; k++)
         here[(int64_t)k * n + k] = 1.0f;
-    ETX_CHECK(etx_place_put(place, *out, here, n_values, sizeof *here));
+    ETX_CHECK(etx_memory_to_device(memory, *out, here, n_values, sizeof *here));
     etx_arena_reset(host, mark);
 done:
     return status;
@@ -158,7 +158,7 @@ static etx_status make_rows(float *out, const struct etx_triplet_run *run)
     float *features = NULL;
 
     if (n > 0) {
-        ETX_CHECK(etx_arena_take(&features, arena, run->n_doublets * n,
+        ETX_CHECK(etx_arena_alloc(&features, arena, run->n_doublets * n,
             sizeof *features, "edge features"));
         ETX_CHECK(etx_edge_feature_rows(features, run->network, run->context,
             run->input, 0, run->n_doublets));
@@ -178,10 +178,10 @@ static etx_status score_triplets(struct etx_triplet_tape *out,
     struct etx_arena *arena = run->context->stream->arena;
     struct etx_network_input input;
 
-    ETX_CHECK(etx_arena_take(&out->rows, arena,
+    ETX_CHECK(etx_arena_alloc(&out->rows, arena,
         run->n_doublets * run->state->n_row, sizeof *out->rows,
         "features of doublets"));
-    ETX_CHECK(etx_arena_take(&out->logit, arena, run->n_triplets,
+    ETX_CHECK(etx_arena_alloc(&out->logit, arena, run->n_triplets,
         sizeof *out->logit, "logits of triplets"));
     ETX_CHECK(make_rows(out->rows, run));
     input = etx_triplet_input(run, out->rows);
@@ -214,7 +214,7 @@ static etx_status add_best(
     struct etx_segment_reduce_args args;
     float *best = NULL;
 
-    ETX_CHECK(etx_arena_take(&best, arena, run->n_doublets, sizeof *best,
+    ETX_CHECK(etx_arena_alloc(&best, arena, run->n_doublets, sizeof *best,
         "best triplets"));
     args = etx_triplet_best_in(run, logit, best);
     ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
@@ -247,7 +247,7 @@ static etx_status forward(const struct etx_network *network,
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(etx_triplet_open(&run, network, context, input, NULL));
     if (tape != NULL)
-        ETX_CHECK(etx_arena_take(&kept, etx_host_of(context)->stream->arena, 1,
+        ETX_CHECK(etx_arena_alloc(&kept, etx_host_of(context)->stream->arena, 1,
             sizeof *kept, "tape"));
     *kept = (struct etx_triplet_tape){.rows = NULL};
     if (tape != NULL)
@@ -283,7 +283,7 @@ static etx_status forward_triplets(const struct etx_network *network,
         return ETX_OK;
     ETX_CHECK(etx_triplet_open(&run, network, context, input, triplets));
     ETX_CHECK(score_triplets(&kept, &run, NULL));
-    ETX_CHECK(etx_arena_take(&doublet, arena, run.n_doublets, sizeof *doublet,
+    ETX_CHECK(etx_arena_alloc(&doublet, arena, run.n_doublets, sizeof *doublet,
         "logits of doublets"));
     ETX_CHECK(score_doublets(doublet, &run, kept.rows));
     ETX_CHECK(etx_copy_values(context, out, kept.logit, run.n_triplets));

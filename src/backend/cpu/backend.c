@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/cpu.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 /* The level to run at: what was asked, if the processor has it. */
@@ -52,8 +52,8 @@ done:
 
 void etx_backend_cpu_close(struct etx_context *context)
 {
-    for (int32_t k = 0; k < ETX_MOST_RESIDENT; k++)
-        etx_release(context->resident[k].value);
+    for (int32_t k = 0; k < ETX_MAX_RESIDENT; k++)
+        etx_free(context->resident[k].value);
     etx_pool_free(context->stream_storage.pool);
     etx_arena_free(context->stream_storage.arena);
     context->stream_storage.pool = NULL;

@@ -80,7 +80,7 @@ etx_status etx_ref_find_not_finite(
     struct etx_stream *stream, const struct etx_find_not_finite_args *args)
 {
     (void)stream;
-    *args->place = etx_find_not_finite(args->x, args->n);
+    *args->index = etx_find_not_finite(args->x, args->n);
     return ETX_OK;
 }
 

@@ -37,13 +37,13 @@ static etx_status start_chains(
     struct etx_chains *chains = &work->chains;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &chains->next, arena, n_nodes, sizeof *chains->next, "next hits"));
-    ETX_CHECK(etx_arena_take(&chains->previous, arena, n_nodes,
+    ETX_CHECK(etx_arena_alloc(&chains->previous, arena, n_nodes,
         sizeof *chains->previous, "previous hits"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &work->far_end, arena, n_nodes, sizeof *work->far_end, "chain ends"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &work->length, arena, n_nodes, sizeof *work->length, "chain lengths"));
     for (int64_t i = 0; i < n_nodes; i++) {
         chains->next[i] = chains->previous[i] = NONE;
@@ -167,12 +167,12 @@ static etx_status join_edges(
     int64_t n_open = n;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&key, arena, n, sizeof *key, "edge keys"));
+    ETX_CHECK(etx_arena_alloc(&key, arena, n, sizeof *key, "edge keys"));
     ETX_CHECK(
-        etx_arena_take(&order, arena, n, sizeof *order, "edges by score"));
-    ETX_CHECK(etx_arena_take(&weak, arena, n, sizeof *weak, "weak edges"));
-    ETX_CHECK(etx_arena_take(&rank, arena, n, sizeof *rank, "weak edges"));
-    ETX_CHECK(etx_arena_take(&sorted, arena, n, sizeof *sorted, "weak edges"));
+        etx_arena_alloc(&order, arena, n, sizeof *order, "edges by score"));
+    ETX_CHECK(etx_arena_alloc(&weak, arena, n, sizeof *weak, "weak edges"));
+    ETX_CHECK(etx_arena_alloc(&rank, arena, n, sizeof *rank, "weak edges"));
+    ETX_CHECK(etx_arena_alloc(&sorted, arena, n, sizeof *sorted, "weak edges"));
     ETX_CHECK(sort_by_score(order, key, args));
     for (int k = 0; k < n_rounds; k++) {
         ETX_CHECK(etx_check_cancelled(stream));

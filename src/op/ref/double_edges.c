@@ -23,9 +23,9 @@ static void merge_directions(const struct etx_double_edges_args *args)
 
             if (reverse < 0 ||
                 (in < in_end[i] && args->src[in] <= args->dst[reverse])) {
-                args->place[in++] = next++;
+                args->slot[in++] = next++;
             } else {
-                args->place[args->n_edges + reverse] = next++;
+                args->slot[args->n_edges + reverse] = next++;
                 out++;
             }
         }
@@ -38,8 +38,8 @@ etx_status etx_ref_double_edges(
     (void)stream;
     merge_directions(args);
     for (int64_t e = 0; e < args->n_edges; e++) {
-        const int32_t forward = args->place[e];
-        const int32_t reverse = args->place[args->n_edges + e];
+        const int32_t forward = args->slot[e];
+        const int32_t reverse = args->slot[args->n_edges + e];
 
         args->both_src[forward] = args->both_dst[reverse] = args->src[e];
         args->both_dst[forward] = args->both_src[reverse] = args->dst[e];

@@ -12,9 +12,9 @@
 #include <math.h>
 
 static const double pi = 3.14159265358979323846;
-static const double least_dr = 1e-6;    /* mm */
-static const double most_slope = 100.0; /* half turns per mm */
-static const double most_logit = 16.0;
+static const double min_dr = 1e-6;    /* mm */
+static const double max_slope = 100.0; /* half turns per mm */
+static const double max_logit = 16.0;
 
 /* An edge: both ends and what most features share. */
 struct edge {
@@ -39,9 +39,9 @@ static double radius(const float *position)
 
 static double away_from_zero(double dr)
 {
-    if (fabs(dr) >= least_dr)
+    if (fabs(dr) >= min_dr)
         return dr;
-    return dr < 0.0 ? -least_dr : least_dr;
+    return dr < 0.0 ? -min_dr : min_dr;
 }
 
 static double clamp(double value, double bound)
@@ -83,22 +83,22 @@ static struct edge edge_at(const struct etx_edge_features_args *args, int64_t e)
 
 static double pseudorapidity(double r, double z)
 {
-    return asinh(z / fmax(r, least_dr));
+    return asinh(z / fmax(r, min_dr));
 }
 
 static double phi_slope(const struct edge *edge)
 {
     if (edge->dr == 0.0)
         return 0.0;
-    return clamp(edge->dphi / pi / edge->dr, most_slope);
+    return clamp(edge->dphi / pi / edge->dr, max_slope);
 }
 
 static double logit(double score)
 {
-    const double least = 1.0 / (1.0 + exp(most_logit));
-    const double p = fmin(fmax(score, least), 1.0 - least);
+    const double min = 1.0 / (1.0 + exp(max_logit));
+    const double p = fmin(fmax(score, min), 1.0 - min);
 
-    return clamp(log(p) - log1p(-p), most_logit);
+    return clamp(log(p) - log1p(-p), max_logit);
 }
 
 static double feature_of(const struct edge *edge, enum etx_edge_feature feature)

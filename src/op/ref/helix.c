@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-static const double least_arc = 1e-6;         /* mm */
+static const double min_arc = 1e-6;         /* mm */
 static const double millimetres = 1000.0;     /* in a metre */
 
 static double square(const float *hit)
@@ -24,9 +24,9 @@ static double square(const float *hit)
 
 static double away_from_zero(double arc)
 {
-    if (fabs(arc) >= least_arc)
+    if (fabs(arc) >= min_arc)
         return arc;
-    return arc < 0.0 ? -least_arc : least_arc;
+    return arc < 0.0 ? -min_arc : min_arc;
 }
 
 /* The direction of t; without one, that of the outer hit b. */

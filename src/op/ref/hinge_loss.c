@@ -92,7 +92,7 @@ etx_status etx_ref_hinge_loss(
     etx_status status = ETX_OK;
 
     if (args->d_point != NULL) {
-        ETX_CHECK(etx_arena_take(
+        ETX_CHECK(etx_arena_alloc(
             &sum, stream->arena, n_values, sizeof *sum, "gradients of points"));
         memset(sum, 0, (size_t)n_values * sizeof *sum);
     }

@@ -13,14 +13,14 @@
 #include <math.h>
 
 static const double pi = 3.14159265358979323846;
-static const double most_cell = 1048575.0; /* of curvature and eta: 21 bits */
+static const double max_cell = 1048575.0; /* of curvature and eta: 21 bits */
 
 static int64_t step_of(double value, double width)
 {
     const double step =
-        fmin(fmax(floor(value / width), -most_cell), most_cell);
+        fmin(fmax(floor(value / width), -max_cell), max_cell);
 
-    return (int64_t)(step + most_cell);
+    return (int64_t)(step + max_cell);
 }
 
 static int64_t cell_of(const float *s, const float *d)
@@ -52,9 +52,9 @@ etx_status etx_ref_hough_votes(
     int64_t first = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &cell, stream->arena, n, sizeof *cell, "Hough cells of edges"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &order, stream->arena, n, sizeof *order, "edges by Hough cell"));
     for (int64_t e = 0; e < n; e++)
         cell[e] = cell_of(args->position + 3 * (int64_t)args->src[e],

@@ -11,7 +11,7 @@
 
 #define NONE      (-1)
 #define MM_IN_M   1000.0
-#define MOST_HITS 6 /* three before the edge, three after it */
+#define MAX_HITS 6 /* three before the edge, three after it */
 
 /* Steps between hits that follow each other. */
 struct step {
@@ -60,16 +60,16 @@ static int hits_around(int32_t *hits, int *at_tail,
     const struct etx_chains *chains, int32_t tail, int32_t head)
 {
     int n = 0;
-    int32_t before[MOST_HITS / 2];
+    int32_t before[MAX_HITS / 2];
     int n_before = 0;
 
-    for (int32_t hit = tail; hit != NONE && n_before < MOST_HITS / 2;
+    for (int32_t hit = tail; hit != NONE && n_before < MAX_HITS / 2;
          hit = chains->previous[hit])
         before[n_before++] = hit;
     while (n_before > 0)
         hits[n++] = before[--n_before];
     *at_tail = n - 1;
-    for (int32_t hit = head; hit != NONE && n < *at_tail + 1 + MOST_HITS / 2;
+    for (int32_t hit = head; hit != NONE && n < *at_tail + 1 + MAX_HITS / 2;
          hit = chains->next[hit])
         hits[n++] = hit;
     return n;
@@ -83,8 +83,8 @@ static double squared_share(double value_squared, double limit)
 float etx_joint_roughness(const struct etx_chains *chains, int32_t tail,
     int32_t head, float max_curvature_change, float max_polar_change)
 {
-    int32_t hits[MOST_HITS];
-    struct step step[MOST_HITS - 1];
+    int32_t hits[MAX_HITS];
+    struct step step[MAX_HITS - 1];
     int at_tail;
     const int n_hits = hits_around(hits, &at_tail, chains, tail, head);
     const int n_steps = n_hits - 1;

@@ -7,7 +7,7 @@
 
 #include "backend/backend.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -69,14 +69,14 @@ done:
 static void fill_out_edges(
     struct etx_line_graph *graph, const struct etx_line_graph_args *args)
 {
-    int64_t place = 0;
+    int64_t cursor = 0;
 
     for (int64_t a = 0; a < args->n_doublets; a++) {
         const int32_t node = args->dst[a];
         for (int64_t t = args->out_offset[node]; t < args->out_offset[node + 1];
              t++) {
             const int32_t b = args->out_doublet[t];
-            graph->out_edge[place++] = (int32_t)(graph->in_offset[b] + a -
+            graph->out_edge[cursor++] = (int32_t)(graph->in_offset[b] + a -
                                                  args->in_offset[node]);
         }
     }
@@ -104,10 +104,10 @@ etx_status etx_ref_line_graph(
     *args->out = graph;
     graph = (struct etx_line_graph){0};
 done:
-    etx_release(graph.src);
-    etx_release(graph.dst);
-    etx_release(graph.in_offset);
-    etx_release(graph.out_offset);
-    etx_release(graph.out_edge);
+    etx_free(graph.src);
+    etx_free(graph.dst);
+    etx_free(graph.in_offset);
+    etx_free(graph.out_offset);
+    etx_free(graph.out_edge);
     return status;
 }

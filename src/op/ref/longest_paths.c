@@ -225,11 +225,11 @@ etx_status etx_longest_paths(int32_t *start, struct etx_stream *stream,
     struct search search = {.stream = stream, .dag = dag, .start = start};
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&search.rest, stream->arena, dag->n_nodes,
+    ETX_CHECK(etx_arena_alloc(&search.rest, stream->arena, dag->n_nodes,
         sizeof *search.rest, "best rests of paths"));
-    ETX_CHECK(etx_arena_take(&search.ancestor, stream->arena, dag->n_nodes,
+    ETX_CHECK(etx_arena_alloc(&search.ancestor, stream->arena, dag->n_nodes,
         sizeof *search.ancestor, "best starts of paths"));
-    ETX_CHECK(etx_arena_take(&search.left, stream->arena, dag->n_nodes,
+    ETX_CHECK(etx_arena_alloc(&search.left, stream->arena, dag->n_nodes,
         sizeof *search.left, "nodes of paths"));
     for (int32_t c = 0; c < dag->n_components; c++)
         ETX_CHECK(search_component(

@@ -207,9 +207,9 @@ etx_status etx_ref_mlp(
     etx_status status;
 
     stream->flop += etx_mlp_flop(args);
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &x, stream->arena, block, row_bytes, "input of an mlp layer"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &y, stream->arena, block, row_bytes, "output of an mlp layer"));
     for (int64_t first = 0; first < args->n_rows; first += block) {
         const int64_t left = args->n_rows - first;

@@ -25,7 +25,7 @@ struct layer_values {
 static etx_status take_rows(
     float **out, struct etx_stream *stream, int64_t n_rows, int32_t width)
 {
-    return etx_arena_take(out, stream->arena, n_rows,
+    return etx_arena_alloc(out, stream->arena, n_rows,
         (size_t)width * sizeof **out, "values of an mlp layer");
 }
 

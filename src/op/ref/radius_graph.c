@@ -8,7 +8,7 @@
 
 #include "backend/backend.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -129,7 +129,7 @@ static etx_status find_all(struct found *found, struct etx_stream *stream,
     struct neighbour *neighbour = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&neighbour, stream->arena, args->n_points,
+    ETX_CHECK(etx_arena_alloc(&neighbour, stream->arena, args->n_points,
         sizeof *neighbour, "neighbours of a point"));
     for (int32_t i = 0; i < (int32_t)args->n_points; i++) {
         if (i % CANCEL_ROWS == 0)
@@ -149,18 +149,18 @@ static etx_status sort_by_target(int32_t *src, int32_t *dst,
     struct etx_stream *stream, const struct found *found, int64_t n_points)
 {
     const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
-    int64_t *place = NULL;
+    int64_t *cursor = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&place, stream->arena, n_points + 1, sizeof *place,
+    ETX_CHECK(etx_arena_alloc(&cursor, stream->arena, n_points + 1, sizeof *cursor,
         "edges of every target"));
-    memset(place, 0, (size_t)(n_points + 1) * sizeof *place);
+    memset(cursor, 0, (size_t)(n_points + 1) * sizeof *cursor);
     for (int64_t e = 0; e < found->n_edges; e++)
-        place[found->dst[e] + 1]++;
+        cursor[found->dst[e] + 1]++;
     for (int64_t j = 0; j < n_points; j++)
-        place[j + 1] += place[j];
+        cursor[j + 1] += cursor[j];
     for (int64_t e = 0; e < found->n_edges; e++) {
-        const int64_t at = place[found->dst[e]]++;
+        const int64_t at = cursor[found->dst[e]]++;
         src[at] = found->src[e];
         dst[at] = found->dst[e];
     }
@@ -185,9 +185,9 @@ etx_status etx_ref_radius_graph(
     src = NULL;
     dst = NULL;
 done:
-    etx_release(src);
-    etx_release(dst);
-    etx_release(found.src);
-    etx_release(found.dst);
+    etx_free(src);
+    etx_free(dst);
+    etx_free(found.src);
+    etx_free(found.dst);
     return status;
 }

@@ -82,8 +82,8 @@ static etx_status sort_outward(struct walk *walk, struct etx_arena *arena)
     int32_t *order = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&key, arena, n, sizeof *key, "distances of hits"));
-    ETX_CHECK(etx_arena_take(&order, arena, n, sizeof *order, "outward order"));
+    ETX_CHECK(etx_arena_alloc(&key, arena, n, sizeof *key, "distances of hits"));
+    ETX_CHECK(etx_arena_alloc(&order, arena, n, sizeof *order, "outward order"));
     /* Floats that are not negative ascend as their bits do. */
     for (int32_t i = 0; i < n; i++) {
         uint32_t bits;
@@ -107,7 +107,7 @@ static etx_status find_first_nodes(struct walk *walk, struct etx_arena *arena)
     const int32_t *group = walk->args->group;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&dag->first, arena, (int64_t)dag->n_nodes + 1,
+    ETX_CHECK(etx_arena_alloc(&dag->first, arena, (int64_t)dag->n_nodes + 1,
         sizeof *dag->first, "components"));
     for (int32_t i = 0; i < dag->n_nodes; i++)
         if (i == 0 || group[walk->node[i]] != group[walk->node[i - 1]])
@@ -179,10 +179,10 @@ static void fill_edges(struct walk *walk, const int32_t *by_head)
     for (int32_t k = 0; k < dag->n_edges; k++) {
         const int32_t e = by_head[k];
         const int32_t tail = walk->local[walk->args->tail[e]];
-        const int32_t place = dag->out_offset[tail]++;
+        const int32_t slot = dag->out_offset[tail]++;
 
-        dag->head[place] = walk->local[walk->args->head[e]];
-        dag->score[place] = walk->args->score[e];
+        dag->head[slot] = walk->local[walk->args->head[e]];
+        dag->score[slot] = walk->args->score[e];
     }
     rewind_offsets(dag->out_offset, dag->n_nodes);
     for (int32_t tail = 0; tail < dag->n_nodes; tail++)
@@ -198,18 +198,18 @@ static etx_status build_dag(struct walk *walk, struct etx_arena *arena)
     int32_t *by_head = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&dag->in_offset, arena, (int64_t)dag->n_nodes + 1,
+    ETX_CHECK(etx_arena_alloc(&dag->in_offset, arena, (int64_t)dag->n_nodes + 1,
         sizeof *dag->in_offset, "edges in"));
-    ETX_CHECK(etx_arena_take(&dag->out_offset, arena, (int64_t)dag->n_nodes + 1,
+    ETX_CHECK(etx_arena_alloc(&dag->out_offset, arena, (int64_t)dag->n_nodes + 1,
         sizeof *dag->out_offset, "edges out"));
     count_edges(walk);
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &by_head, arena, dag->n_edges, sizeof *by_head, "edges by head"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &dag->head, arena, dag->n_edges, sizeof *dag->head, "edge heads"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &dag->tail, arena, dag->n_edges, sizeof *dag->tail, "edge tails"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &dag->score, arena, dag->n_edges, sizeof *dag->score, "edge scores"));
     sort_by_head(walk, by_head);
     fill_edges(walk, by_head);
@@ -227,7 +227,7 @@ static etx_status walk_tangled(struct walk *walk, struct etx_stream *stream)
     ETX_CHECK(sort_outward(walk, arena));
     ETX_CHECK(find_first_nodes(walk, arena));
     ETX_CHECK(build_dag(walk, arena));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &start, arena, walk->dag.n_nodes, sizeof *start, "path starts"));
     ETX_CHECK(
         etx_longest_paths(start, stream, &walk->dag, walk->args->looks));
@@ -248,13 +248,13 @@ etx_status etx_ref_walkthrough(
     uint8_t *has_out = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &walk.tangled, arena, n_nodes, 1, "branching components"));
-    ETX_CHECK(etx_arena_take(&has_in, arena, n_nodes, 1, "edges in"));
-    ETX_CHECK(etx_arena_take(&has_out, arena, n_nodes, 1, "edges out"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(&has_in, arena, n_nodes, 1, "edges in"));
+    ETX_CHECK(etx_arena_alloc(&has_out, arena, n_nodes, 1, "edges out"));
+    ETX_CHECK(etx_arena_alloc(
         &walk.local, arena, n_nodes, sizeof *walk.local, "hits walked"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &walk.node, arena, n_nodes, sizeof *walk.node, "hits walked"));
     ETX_CHECK(find_components(stream, args));
     find_tangled(&walk, has_in, has_out);

@@ -9,14 +9,14 @@
 #include "op/x86/edge_bins.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
 #define LINK        ((int64_t)sizeof(uint64_t)) /* bytes in front of a chunk */
 #define SLAB        16 /* chunks taken from the arena at once */
-#define LEAST_SHIFT 6
-#define MOST_BITS   14 /* of a digit, if the target has not more */
+#define MIN_SHIFT 6
+#define MAX_BITS   14 /* of a digit, if the target has not more */
 
 static int32_t bits_of(int64_t largest)
 {
@@ -30,9 +30,9 @@ static int32_t bits_of(int64_t largest)
 static struct etx_edge_pack choose_pack(int64_t n_points)
 {
     struct etx_edge_pack pack = {
-        .shift = LEAST_SHIFT, .source_bits = bits_of(n_points - 1)};
+        .shift = MIN_SHIFT, .source_bits = bits_of(n_points - 1)};
 
-    while ((n_points - 1) >> pack.shift >= ETX_MOST_EDGE_BINS)
+    while ((n_points - 1) >> pack.shift >= ETX_MAX_EDGE_BINS)
         pack.shift++;
     pack.key_bytes = pack.shift + pack.source_bits <= 32 ? 4 : 8;
     return pack;
@@ -48,7 +48,7 @@ etx_status etx_edge_bins_open(
         .pack = choose_pack(n_points),
         .arena = stream->arena};
     out->n_bins = (int32_t)((n_points - 1) >> out->pack.shift) + 1;
-    ETX_CHECK(etx_arena_take(&out->writer, stream->arena, n_writers,
+    ETX_CHECK(etx_arena_alloc(&out->writer, stream->arena, n_writers,
         sizeof *out->writer, "bins of edges"));
     memset(out->writer, 0, (size_t)n_writers * sizeof *out->writer);
     pthread_mutex_init(&out->lock, NULL);
@@ -72,7 +72,7 @@ static etx_status take_slab(
     etx_status status;
 
     pthread_mutex_lock(&bins->lock);
-    status = etx_arena_take(&slab, bins->arena, SLAB + 1, ETX_EDGE_CHUNK_BYTES,
+    status = etx_arena_alloc(&slab, bins->arena, SLAB + 1, ETX_EDGE_CHUNK_BYTES,
         "edges of a bin");
     pthread_mutex_unlock(&bins->lock);
     if (status != ETX_OK)
@@ -185,13 +185,13 @@ static void choose_digits(struct job *job)
 {
     const struct etx_edge_pack *pack = &job->bins->pack;
     const int32_t all = pack->shift + pack->source_bits;
-    const int32_t n_passes = (all + MOST_BITS - 1) / MOST_BITS;
+    const int32_t n_passes = (all + MAX_BITS - 1) / MAX_BITS;
     const int32_t more = all / n_passes - pack->shift;
 
     job->last_bits = pack->shift + (more > 0 ? more : 0);
     const int32_t low = all - job->last_bits;
     job->last_shift = low;
-    job->n_low = (low + MOST_BITS - 1) / MOST_BITS;
+    job->n_low = (low + MAX_BITS - 1) / MAX_BITS;
     job->low_bits = job->n_low == 0 ? 0 : (low + job->n_low - 1) / job->n_low;
 }
 
@@ -203,7 +203,7 @@ static etx_status make_room(struct scratch *scratch, int64_t n)
     if (n <= scratch->capacity)
         return ETX_OK;
     scratch->capacity = 0;
-    etx_release(scratch->key);
+    etx_free(scratch->key);
     scratch->key = NULL;
     ETX_CHECK(etx_alloc_uncleared(
         &scratch->key, 2 * larger, sizeof *scratch->key, "edges to sort"));
@@ -256,17 +256,17 @@ static void sum_counts(uint32_t *count, int64_t n)
 }
 
 /* The keys of a chunk by their lowest bits. */
-INLINE void spread_chunk(uint64_t *to, struct chunk chunk, uint32_t *place,
+INLINE void spread_chunk(uint64_t *to, struct chunk chunk, uint32_t *cursor,
     uint64_t mask, const int32_t key_bytes)
 {
     for (int64_t t = 0; t < chunk.n_keys; t++) {
         const uint64_t key = key_at(chunk, t, key_bytes);
-        to[place[key & mask]++] = key;
+        to[cursor[key & mask]++] = key;
     }
 }
 
 /* The first pass, or a copy when there is none; bits of its digit. */
-static void spread_keys(uint64_t *to, uint32_t *place, const struct job *job,
+static void spread_keys(uint64_t *to, uint32_t *cursor, const struct job *job,
     int32_t bin, int32_t bits)
 {
     const int32_t key_bytes = job->bins->pack.key_bytes;
@@ -276,32 +276,32 @@ static void spread_keys(uint64_t *to, uint32_t *place, const struct job *job,
         struct chunk chunk = last_chunk(&job->bins->writer[w], bin, key_bytes);
         for (; chunk.n_before >= 0; chunk = chunk_before(chunk, key_bytes))
             if (key_bytes == 4)
-                spread_chunk(to, chunk, place, mask, 4);
+                spread_chunk(to, chunk, cursor, mask, 4);
             else
-                spread_chunk(to, chunk, place, mask, 8);
+                spread_chunk(to, chunk, cursor, mask, 8);
     }
 }
 
 static void spread(uint64_t *to, const uint64_t *from, int64_t n,
-    uint32_t *place, int32_t shift, uint64_t mask)
+    uint32_t *cursor, int32_t shift, uint64_t mask)
 {
     for (int64_t t = 0; t < n; t++)
-        to[place[from[t] >> shift & mask]++] = from[t];
+        to[cursor[from[t] >> shift & mask]++] = from[t];
 }
 
 /* The last pass: sources to the result. */
 static void spread_sources(int32_t *src, const uint64_t *from, int64_t n,
-    uint32_t *place, int32_t shift, int32_t source_bits)
+    uint32_t *cursor, int32_t shift, int32_t source_bits)
 {
     const uint64_t mask = (UINT64_C(1) << source_bits) - 1;
 
     for (int64_t t = 0; t < n; t++)
-        src[place[from[t] >> shift]++] = (int32_t)(from[t] & mask);
+        src[cursor[from[t] >> shift]++] = (int32_t)(from[t] & mask);
 }
 
 /* And then targets: a target's last place is where the next begins. */
 static void fill_targets(
-    const struct job *job, int32_t bin, const uint32_t *place)
+    const struct job *job, int32_t bin, const uint32_t *cursor)
 {
     const int32_t shift = job->bins->pack.shift;
     const int32_t more = job->last_bits - shift;
@@ -310,7 +310,7 @@ static void fill_targets(
     uint32_t at = 0;
 
     for (int32_t j = 0; j < 1 << shift; j++) {
-        const uint32_t end = place[((int64_t)(j + 1) << more) - 1];
+        const uint32_t end = cursor[((int64_t)(j + 1) << more) - 1];
         for (; at < end; at++)
             dst[at] = first + j;
     }
@@ -361,13 +361,13 @@ static etx_status take_scratch(struct job *job, struct etx_arena *arena)
     const int32_t n_workers = job->bins->n_writers;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&job->offset, arena, job->bins->n_bins + 1,
+    ETX_CHECK(etx_arena_alloc(&job->offset, arena, job->bins->n_bins + 1,
         sizeof *job->offset, "bins of edges"));
-    ETX_CHECK(etx_arena_take(&job->scratch, arena, n_workers,
+    ETX_CHECK(etx_arena_alloc(&job->scratch, arena, n_workers,
         sizeof *job->scratch, "scratch of a sort"));
     memset(job->scratch, 0, (size_t)n_workers * sizeof *job->scratch);
     for (int32_t w = 0; w < n_workers; w++)
-        ETX_CHECK(etx_arena_take(&job->scratch[w].count, arena, n,
+        ETX_CHECK(etx_arena_alloc(&job->scratch[w].count, arena, n,
             sizeof *job->scratch[w].count, "scratch of a sort"));
 done:
     return status;
@@ -396,9 +396,9 @@ etx_status etx_edge_bins_sort(struct etx_edge_list *out,
     job.dst = NULL;
 done:
     for (int32_t w = 0; job.scratch != NULL && w < bins->n_writers; w++)
-        etx_release(job.scratch[w].key);
-    etx_release(job.src);
-    etx_release(job.dst);
+        etx_free(job.scratch[w].key);
+    etx_free(job.src);
+    etx_free(job.dst);
     etx_arena_reset(stream->arena, mark);
     return status;
 }

@@ -13,7 +13,7 @@
 
 #include "op/op.h"
 
-#define ETX_MOST_EDGE_BINS   256
+#define ETX_MAX_EDGE_BINS   256
 #define ETX_EDGE_CHUNK_BYTES 4096
 
 /* How an edge is packed: in bin dst >> shift, the key is the rest of dst, then
@@ -26,8 +26,8 @@ struct etx_edge_pack {
 /* The edges of one worker. A chunk is ETX_EDGE_CHUNK_BYTES, aligned to that:
  * the address of the bin's chunk before, then keys. */
 struct etx_edge_writer {
-    char *next[ETX_MOST_EDGE_BINS]; /* where a key goes, NULL at first */
-    int64_t n_chunks[ETX_MOST_EDGE_BINS];
+    char *next[ETX_MAX_EDGE_BINS]; /* where a key goes, NULL at first */
+    int64_t n_chunks[ETX_MAX_EDGE_BINS];
     char *free; /* chunks not yet used */
     int64_t n_free;
 };

@@ -18,16 +18,16 @@ struct pass {
     const struct etx_network *network;
     const float *features; /* [n_hits, n_node_features] */
     float cut;
-    int64_t most;          /* edges; 0: any */
+    int64_t max;          /* edges; 0: any */
     int32_t keeps_scores;  /* the edges that pass get its scores */
 };
 
 /* The bound on edges in an event of n_hits; 0: none. */
 static int64_t max_selected(const struct etx_model *model, int64_t n_hits)
 {
-    const double most = ceil((double)model->filter_max_edges * (double)n_hits);
+    const double max = ceil((double)model->filter_max_edges * (double)n_hits);
 
-    return most < (double)INT32_MAX ? (int64_t)most : 0;
+    return max < (double)INT32_MAX ? (int64_t)max : 0;
 }
 
 /* Ids of the edges above the cut, in scratch. */
@@ -38,12 +38,12 @@ static etx_status select_edges(int64_t *n_selected, int32_t **selected,
     etx_status status = ETX_OK;
     struct etx_edge_select_args args = {0};
 
-    ETX_CHECK(etx_arena_take(selected, context->stream->arena, n_edges,
+    ETX_CHECK(etx_arena_alloc(selected, context->stream->arena, n_edges,
         sizeof **selected, "selected edges"));
     args.n_edges = n_edges;
     args.score = score;
     args.cut = pass->cut;
-    args.max_selected = pass->most;
+    args.max_selected = pass->max;
     args.selected = *selected;
     args.n_selected = n_selected;
     ETX_CHECK(context->ops->edge_select(context->stream, &args));
@@ -63,7 +63,7 @@ static etx_status run_pass(struct etx_graph **out,
     const struct etx_arena_mark mark =
         etx_arena_mark(context->stream->arena);
 
-    ETX_CHECK(etx_arena_take(&score, context->stream->arena, graph->n_edges,
+    ETX_CHECK(etx_arena_alloc(&score, context->stream->arena, graph->n_edges,
         sizeof *score, "filter scores"));
     ETX_CHECK(etx_stage_edge_scores(
         score, context, pass->network, pass->features, graph, event));
@@ -87,7 +87,7 @@ etx_status etx_stage_filter(struct etx_graph **out,
         .network = model->cascade.network, .cut = model->cascade_cut};
     struct pass filter = {.network = model->filter.network,
         .cut = model->filter_cut,
-        .most = max_selected(model, graph->n_nodes),
+        .max = max_selected(model, graph->n_nodes),
         .keeps_scores = 1};
     struct etx_graph *left = NULL;
     struct etx_graph *passed = NULL;
@@ -129,15 +129,15 @@ etx_status etx_stage_filter_scores(struct etx_graph *graph,
 
     ETX_CHECK(
         etx_stage_node_features(&features, context, &model->filter, event));
-    ETX_CHECK(etx_place_alloc(&score, graph->place, graph->n_edges,
+    ETX_CHECK(etx_memory_alloc(&score, graph->memory, graph->n_edges,
         sizeof *score, "edge scores"));
     ETX_CHECK(etx_stage_edge_scores(
         score, context, model->filter.network, features, graph, event));
-    etx_place_release(graph->place, graph->score);
+    etx_memory_free(graph->memory, graph->score);
     graph->score = score;
     score = NULL;
 done:
-    etx_place_release(graph->place, score);
+    etx_memory_free(graph->memory, score);
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }

@@ -23,16 +23,16 @@ etx_status etx_stage_score(struct etx_graph *graph,
     ETX_CHECK(
         etx_stage_node_features(&features, context, &model->gnn, event));
     clock = etx_stage_begin(context, ETX_STAGE_GNN);
-    ETX_CHECK(etx_place_alloc(&score, graph->place, graph->n_edges,
+    ETX_CHECK(etx_memory_alloc(&score, graph->memory, graph->n_edges,
         sizeof *score, "edge scores"));
     ETX_CHECK(etx_stage_edge_scores(score, context, model->gnn.network,
         features, graph, event));
     ETX_CHECK(etx_stage_end(context, &clock, graph->n_edges));
-    etx_place_release(graph->place, graph->score);
+    etx_memory_free(graph->memory, graph->score);
     graph->score = score;
     score = NULL;
 done:
-    etx_place_release(graph->place, score);
+    etx_memory_free(graph->memory, score);
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }

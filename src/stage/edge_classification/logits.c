@@ -21,7 +21,7 @@ etx_status etx_stage_edge_logits(
         return etx_fail(ETX_ERR_ARGUMENT,
             "the graph has %lld nodes and the event %lld hits",
             (long long)graph->n_nodes, (long long)event->n_hits);
-    if (network->arch->is_host_only && context->stream->place != NULL)
+    if (network->arch->is_host_only && context->stream->memory != NULL)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "%s: this network runs on the CPU only", network->arch->name);
     input.n_nodes = graph->n_nodes;
@@ -47,14 +47,14 @@ static etx_status check_finite(struct etx_context *context,
     int32_t src = 0;
     int32_t dst = 0;
     const struct etx_find_not_finite_args args = {
-        .n = graph->n_edges, .x = logits, .place = &e};
+        .n = graph->n_edges, .x = logits, .index = &e};
     etx_status status;
 
     ETX_CHECK(context->ops->find_not_finite(context->stream, &args));
     if (e < 0)
         return ETX_OK;
-    ETX_CHECK(etx_place_get(graph->place, &src, graph->src + e, 1, sizeof src));
-    ETX_CHECK(etx_place_get(graph->place, &dst, graph->dst + e, 1, sizeof dst));
+    ETX_CHECK(etx_memory_to_host(graph->memory, &src, graph->src + e, 1, sizeof src));
+    ETX_CHECK(etx_memory_to_host(graph->memory, &dst, graph->dst + e, 1, sizeof dst));
     status = etx_fail(ETX_ERR_ARGUMENT,
         "%s: the logit of edge %lld (row %d to %d) is not finite",
         network->arch->name, (long long)e, (int)src, (int)dst);
@@ -72,7 +72,7 @@ static etx_status infer_logits(float *logits, struct etx_context *context,
     const struct etx_edge_output out = {.logit = logits};
     etx_status status;
 
-    stream->is_half = stream->place != NULL &&
+    stream->is_half = stream->memory != NULL &&
                       context->options.precision != ETX_PRECISION_FLOAT32;
     status = etx_stage_edge_logits(
         &out, context, network, node_features, graph, event);

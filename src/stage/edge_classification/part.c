@@ -16,7 +16,7 @@ static etx_status check_finite(struct etx_context *context, const float *logit,
 {
     int64_t e = -1;
     const struct etx_find_not_finite_args args = {
-        .n = part->graph->n_edges, .x = logit, .place = &e};
+        .n = part->graph->n_edges, .x = logit, .index = &e};
     etx_status status;
 
     ETX_CHECK(context->ops->find_not_finite(context->stream, &args));
@@ -83,7 +83,7 @@ static etx_status score_part(float *score, struct etx_context *context,
     const struct etx_network_input *given, const struct etx_halo *halo)
 {
     struct etx_network_input input = *given;
-    const struct etx_place *place = context->stream->place;
+    const struct etx_memory *memory = context->stream->memory;
     const int64_t n = part->graph->n_edges;
     const struct etx_graph *entered = NULL;
     struct etx_graph *copy = NULL;
@@ -95,10 +95,10 @@ static etx_status score_part(float *score, struct etx_context *context,
     graph = *entered;
     graph.halo = halo;
     input.graph = &graph;
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &there, context->stream->arena, n, sizeof *there, "edge scores"));
     ETX_CHECK(run_network(there, context, model, part, &input));
-    ETX_CHECK(etx_place_get(place, score, there, n, sizeof *score));
+    ETX_CHECK(etx_memory_to_host(memory, score, there, n, sizeof *score));
 done:
     etx_graph_free(copy);
     return status;

@@ -5,7 +5,7 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "data/device_copy.h"
 #include "data/graph_place.h"
 
@@ -21,13 +21,13 @@ static etx_status score_device(struct etx_graph *graph,
     ETX_CHECK(etx_alloc_uncleared(
         &scores, graph->n_edges, sizeof *scores, "edge scores"));
     ETX_CHECK(etx_stage_score(device, context, model, event));
-    ETX_CHECK(etx_place_get(device->place, scores, device->score,
+    ETX_CHECK(etx_memory_to_host(device->memory, scores, device->score,
         graph->n_edges, sizeof *scores));
-    etx_release(graph->score);
+    etx_free(graph->score);
     graph->score = scores;
     scores = NULL;
 done:
-    etx_release(scores);
+    etx_free(scores);
     return status;
 }
 
@@ -40,7 +40,7 @@ static etx_status score_copy(struct etx_graph *graph,
     etx_status status = ETX_OK;
     struct etx_graph *copy = NULL;
 
-    ETX_CHECK(etx_graph_to_place(&copy, context, graph));
+    ETX_CHECK(etx_graph_to_device(&copy, context, graph));
     ETX_CHECK(score_device(graph, copy, context, model, event));
     if (!context->options.keep_graphs) {
         ETX_CHECK(etx_device_copy_scores(graph));
@@ -64,7 +64,7 @@ etx_status etx_stage_score_host(struct etx_graph *graph,
 
     if (device != NULL) {
         ETX_CHECK(score_device(graph, device, context, model, event));
-    } else if (context->stream->place != NULL) {
+    } else if (context->stream->memory != NULL) {
         ETX_CHECK(score_copy(graph, context, model, event));
     } else {
         ETX_CHECK(etx_stage_score(graph, context, model, event));

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/finite.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 static etx_status multiply_scores(float *out, const struct etx_graph *triplets,
@@ -76,11 +76,11 @@ etx_status etx_stage_score_triplets(struct etx_graph *triplets,
         ETX_CHECK(run_network(score, triplets, graph, context, model, event));
     else
         ETX_CHECK(multiply_scores(score, triplets, graph));
-    etx_release(triplets->score);
+    etx_free(triplets->score);
     triplets->score = score;
     score = NULL;
 done:
-    etx_release(score);
+    etx_free(score);
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }

@@ -13,13 +13,13 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include <math.h>
 #include <string.h>
 
 #define SAMPLE_POINTS 12500 /* about */
-#define LEAST_STEP    4 /* of so many points about one at most */
+#define MIN_STEP    4 /* of so many points about one at most */
 #define BINS          4096 /* of squared distance, up to the radius squared */
 
 struct sample {
@@ -50,7 +50,7 @@ static int64_t choose_rows(
     int32_t *row, const struct etx_neighbours *neighbours)
 {
     const int64_t wanted = neighbours->n_points / SAMPLE_POINTS;
-    const int64_t step = wanted > LEAST_STEP ? wanted : LEAST_STEP;
+    const int64_t step = wanted > MIN_STEP ? wanted : MIN_STEP;
     int64_t n = 0;
 
     for (int64_t i = 0; i < neighbours->n_points; i++)
@@ -70,10 +70,10 @@ static etx_status take_rows(struct sample *sample,
     etx_status status;
 
     ETX_CHECK(
-        etx_arena_take(&there, arena, n, sizeof *there, "a sample of points"));
+        etx_arena_alloc(&there, arena, n, sizeof *there, "a sample of points"));
     ETX_CHECK(
-        etx_place_put(context->stream->place, there, row, n, sizeof *row));
-    ETX_CHECK(etx_arena_take(&point, arena, n * neighbours->n_dim,
+        etx_memory_to_device(context->stream->memory, there, row, n, sizeof *row));
+    ETX_CHECK(etx_arena_alloc(&point, arena, n * neighbours->n_dim,
         sizeof *point, "a sample of points"));
     const struct etx_gather_args args = {.n_rows = n,
         .width = neighbours->n_dim,
@@ -98,7 +98,7 @@ static etx_status take_points(struct sample *sample,
     ETX_CHECK(take_rows(
         sample, context, neighbours, row, choose_rows(row, neighbours)));
 done:
-    etx_release(row);
+    etx_free(row);
     return status;
 }
 
@@ -106,13 +106,13 @@ done:
 static etx_status count_pairs(struct sample *sample,
     struct etx_context *context, const struct etx_neighbours *neighbours)
 {
-    const struct etx_place *place = context->stream->place;
+    const struct etx_memory *memory = context->stream->memory;
     struct etx_edge_list list = {0, NULL, NULL};
     const struct etx_radius_graph_args search = {.n_points = sample->n_points,
         .n_dim = neighbours->n_dim,
         .radius = neighbours->radius,
         .point = sample->point,
-        .max_edges = etx_stage_most_edges(context, neighbours->max_edges),
+        .max_edges = etx_stage_max_edges(context, neighbours->max_edges),
         .out = &list};
     etx_status status;
 
@@ -127,27 +127,27 @@ static etx_status count_pairs(struct sample *sample,
         .count = sample->n_pairs};
     ETX_CHECK(context->ops->distance_bins(context->stream, &bins));
 done:
-    etx_place_release(place, list.src);
-    etx_place_release(place, list.dst);
+    etx_memory_free(memory, list.src);
+    etx_memory_free(memory, list.dst);
     return status;
 }
 
 /* The largest radius of the grid, one bin at least, at which no more than
  * `most` pairs of the sample are left. */
 static float find_radius(
-    const struct sample *sample, double most, float radius)
+    const struct sample *sample, double max, float radius)
 {
     double sum = 0.0;
     int32_t bin = 0;
 
-    while (bin < BINS && sum + (double)sample->n_pairs[bin] <= most)
+    while (bin < BINS && sum + (double)sample->n_pairs[bin] <= max)
         sum += (double)sample->n_pairs[bin++];
     bin = bin > 0 ? bin : 1;
     return (float)((double)radius * sqrt((double)bin / BINS));
 }
 
 /* Pairs of the sample that stand for as many edges of all points. */
-static double most_pairs(const struct sample *sample,
+static double max_pairs(const struct sample *sample,
     const struct etx_neighbours *neighbours, float max_edges_per_hit)
 {
     const double n = (double)neighbours->n_points;
@@ -167,16 +167,16 @@ etx_status etx_stage_bound_radius(float *radius, struct etx_context *context,
 
     *radius = neighbours->radius;
     if (max_edges_per_hit <= 0.0f ||
-        neighbours->n_points < ETX_LEAST_BOUNDED_POINTS)
+        neighbours->n_points < ETX_MIN_BOUNDED_POINTS)
         return ETX_OK;
     ETX_CHECK(etx_alloc(&sample, 1, sizeof *sample, "a sample of points"));
     ETX_CHECK(take_points(sample, context, neighbours));
     ETX_CHECK(count_pairs(sample, context, neighbours));
     *radius = find_radius(sample,
-        most_pairs(sample, neighbours, max_edges_per_hit),
+        max_pairs(sample, neighbours, max_edges_per_hit),
         neighbours->radius);
 done:
-    etx_release(sample);
+    etx_free(sample);
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }

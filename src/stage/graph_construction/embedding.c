@@ -14,16 +14,16 @@
 static etx_status check_finite(struct etx_context *context,
     const float *point, int64_t n_hits, int64_t n_dim)
 {
-    int64_t place = -1;
+    int64_t index = -1;
     const struct etx_find_not_finite_args args = {
-        .n = n_hits * n_dim, .x = point, .place = &place};
+        .n = n_hits * n_dim, .x = point, .index = &index};
     etx_status status;
 
     ETX_CHECK(context->ops->find_not_finite(context->stream, &args));
-    if (place >= 0)
+    if (index >= 0)
         status = etx_fail(ETX_ERR_ARGUMENT,
             "embedding: hit row %lld has a point that is not finite",
-            (long long)(place / n_dim));
+            (long long)(index / n_dim));
 done:
     return status;
 }
@@ -41,14 +41,14 @@ etx_status etx_stage_embed(float **out, struct etx_context *context,
 
     if (network == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "the model has no embedding");
-    if (network->arch->is_host_only && context->stream->place != NULL)
+    if (network->arch->is_host_only && context->stream->memory != NULL)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "%s: this network runs on the CPU only", network->arch->name);
     ETX_CHECK(etx_stage_node_features(
         &features, context, &model->embedding, event));
     clock = etx_stage_begin(context, ETX_STAGE_EMBEDDING);
     ETX_CHECK(etx_stage_network(&here, context, network));
-    ETX_CHECK(etx_arena_take(&point, context->stream->arena,
+    ETX_CHECK(etx_arena_alloc(&point, context->stream->arena,
         event->n_hits * network->n_out, sizeof *point, "embedded points"));
     input.n_nodes = event->n_hits;
     input.node_features = features;

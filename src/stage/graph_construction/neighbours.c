@@ -16,7 +16,7 @@ static etx_status outward_key(float **out, struct etx_context *context,
     struct etx_outward_key_args args = {.n = neighbours->n_points};
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&args.key, context->stream->arena, args.n,
+    ETX_CHECK(etx_arena_alloc(&args.key, context->stream->arena, args.n,
         sizeof *args.key, "outward order"));
     ETX_CHECK(etx_stage_bring(&args.position, context, neighbours->position,
         3 * args.n, "positions of hits"));
@@ -28,7 +28,7 @@ done:
 
 /* An edge: two ends, its place by source, and what the search holds of it while
  * it sorts. */
-int64_t etx_stage_most_edges(
+int64_t etx_stage_max_edges(
     const struct etx_context *context, int64_t max_edges)
 {
     const int64_t limit = context->options.memory_limit;
@@ -57,10 +57,10 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     args.radius = neighbours->radius;
     args.point = neighbours->point;
     args.key = key;
-    args.max_edges = etx_stage_most_edges(context, neighbours->max_edges);
+    args.max_edges = etx_stage_max_edges(context, neighbours->max_edges);
     args.out = &list;
     ETX_CHECK(context->ops->radius_graph(context->stream, &args));
-    if (neighbours->ends_alone && context->stream->place == NULL)
+    if (neighbours->ends_alone && context->stream->memory == NULL)
         ETX_CHECK(etx_graph_adopt_ends(
             out, neighbours->n_points, list.n_edges, list.src, list.dst));
     else
@@ -69,8 +69,8 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     list.src = NULL;
     list.dst = NULL;
 done:
-    etx_place_release(context->stream->place, list.src);
-    etx_place_release(context->stream->place, list.dst);
+    etx_memory_free(context->stream->memory, list.src);
+    etx_memory_free(context->stream->memory, list.dst);
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }

@@ -14,7 +14,7 @@ etx_status etx_stage_triplets(struct etx_graph **out,
 
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(etx_graph_line(
-        out, context, graph, etx_stage_most_edges(context, max_edges)));
+        out, context, graph, etx_stage_max_edges(context, max_edges)));
 done:
     return status;
 }

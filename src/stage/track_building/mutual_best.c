@@ -38,7 +38,7 @@ etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
     etx_status status;
 
     (void)position;
-    ETX_CHECK(etx_arena_take(&selected, arena, graph->n_edges, sizeof *selected,
+    ETX_CHECK(etx_arena_alloc(&selected, arena, graph->n_edges, sizeof *selected,
         "mutual best edges"));
     const struct etx_mutual_best_args best = {
         .n_nodes = graph->n_nodes,
@@ -51,9 +51,9 @@ etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
         .n_selected = &n_selected,
     };
     ETX_CHECK(context->ops->mutual_best(context->stream, &best));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &src, arena, n_selected, sizeof *src, "mutual best sources"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &dst, arena, n_selected, sizeof *dst, "mutual best targets"));
     ETX_CHECK(take_edges(src, dst, context, graph, selected, n_selected));
     const struct etx_connected_components_args components = {

@@ -16,12 +16,12 @@ etx_status etx_outward_edges_choose(struct etx_outward_edges *out,
     int64_t n_selected = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&edges.key, arena, graph->n_nodes,
+    ETX_CHECK(etx_arena_alloc(&edges.key, arena, graph->n_nodes,
         sizeof *edges.key, "distances of hits"));
     const struct etx_outward_key_args key = {
         .n = graph->n_nodes, .position = position, .key = edges.key};
     ETX_CHECK(context->ops->outward_key(context->stream, &key));
-    ETX_CHECK(etx_arena_take(&selected, arena, graph->n_edges,
+    ETX_CHECK(etx_arena_alloc(&selected, arena, graph->n_edges,
         sizeof *selected, "edges above the cut"));
     const struct etx_edge_select_args select = {
         .n_edges = graph->n_edges,
@@ -31,11 +31,11 @@ etx_status etx_outward_edges_choose(struct etx_outward_edges *out,
         .n_selected = &n_selected,
     };
     ETX_CHECK(context->ops->edge_select(context->stream, &select));
-    ETX_CHECK(etx_arena_take(&edges.tail, arena, n_selected,
+    ETX_CHECK(etx_arena_alloc(&edges.tail, arena, n_selected,
         sizeof *edges.tail, "edges above the cut"));
-    ETX_CHECK(etx_arena_take(&edges.head, arena, n_selected,
+    ETX_CHECK(etx_arena_alloc(&edges.head, arena, n_selected,
         sizeof *edges.head, "edges above the cut"));
-    ETX_CHECK(etx_arena_take(&edges.score, arena, n_selected,
+    ETX_CHECK(etx_arena_alloc(&edges.score, arena, n_selected,
         sizeof *edges.score, "edges above the cut"));
     const struct etx_outward_edges_args turn = {.n_selected = n_selected,
         .selected = selected,

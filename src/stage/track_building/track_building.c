@@ -51,12 +51,12 @@ static etx_status group_on_device(int32_t *group, struct etx_context *context,
     int32_t *there = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &there, arena, graph->n_nodes, sizeof *there, "hit groups"));
     ETX_CHECK(methods[options->method](
         there, context, graph, position, options));
-    ETX_CHECK(etx_place_get(
-        graph->place, group, there, graph->n_nodes, sizeof *group));
+    ETX_CHECK(etx_memory_to_host(
+        graph->memory, group, there, graph->n_nodes, sizeof *group));
 done:
     etx_arena_reset(arena, mark);
     return status;
@@ -67,7 +67,7 @@ static etx_status group_nodes(int32_t *group, struct etx_context *context,
     const struct etx_graph *graph, const float *position,
     const etx_label_options *options)
 {
-    if (graph->place == NULL)
+    if (graph->memory == NULL)
         return methods[options->method](
             group, etx_host_of(context), graph, position, options);
     return group_on_device(group, context, graph, position, options);
@@ -91,11 +91,11 @@ etx_status etx_build_tracks(int32_t *label, struct etx_context *context,
             N_METHODS - 1);
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(
-        etx_arena_take(&group, arena, n_nodes, sizeof *group, "hit groups"));
+        etx_arena_alloc(&group, arena, n_nodes, sizeof *group, "hit groups"));
     ETX_CHECK(group_nodes(group, context, graph, position, options));
     ETX_CHECK(
-        etx_arena_take(&size, arena, n_nodes, sizeof *size, "group sizes"));
-    ETX_CHECK(etx_arena_take(
+        etx_arena_alloc(&size, arena, n_nodes, sizeof *size, "group sizes"));
+    ETX_CHECK(etx_arena_alloc(
         &number, arena, n_nodes, sizeof *number, "group numbers"));
     label_groups(label, group, size, number, n_nodes, options->min_hits);
 done:

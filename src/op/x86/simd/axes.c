@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_PCA_DIM 32
+#define MAX_PCA_DIM 32
 #define SAMPLE       4096 /* points that the covariance looks at, about */
 #define BLOCK        4096 /* points of a block of work */
 
@@ -113,7 +113,7 @@ static void largest(int32_t *chosen, const double *value, int32_t n)
 static void principal_axes(
     struct etx_axes *axes, double *a, double *v, int32_t n_dim)
 {
-    double value[MOST_PCA_DIM] = {0.0};
+    double value[MAX_PCA_DIM] = {0.0};
     int32_t chosen[ETX_AXES];
 
     diagonalise(a, v, n_dim);
@@ -162,16 +162,16 @@ static void find_extremes(
 static double find_extent(float *low, float *high, const double *mean,
     const struct etx_radius_graph_args *args)
 {
-    double most = 0.0;
+    double max = 0.0;
 
     find_extremes(low, high, args);
     for (int32_t k = 0; k < args->n_dim; k++) {
         const double below = mean[k] - (double)low[k];
         const double above = (double)high[k] - mean[k];
         const double here = above > below ? above : below;
-        most = here > most ? here : most;
+        max = here > max ? here : max;
     }
-    return most;
+    return max;
 }
 
 /* The same on average over coordinates and a sample. */
@@ -193,9 +193,9 @@ static etx_status take_axes(
 {
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&axes->mean, stream->arena, n_dim,
+    ETX_CHECK(etx_arena_alloc(&axes->mean, stream->arena, n_dim,
         sizeof *axes->mean, "mean of the points"));
-    ETX_CHECK(etx_arena_take(&axes->basis, stream->arena, n_dim * ETX_AXES,
+    ETX_CHECK(etx_arena_alloc(&axes->basis, stream->arena, n_dim * ETX_AXES,
         sizeof *axes->basis, "axes of the points"));
     memset(axes->mean, 0, (size_t)n_dim * sizeof *axes->mean);
 done:
@@ -207,7 +207,7 @@ etx_status ETX_ISA_NAME(axes_choose)(struct etx_axes *out,
 {
     const int32_t n_dim = args->n_dim;
     const int64_t n_square = (int64_t)n_dim * n_dim;
-    const int32_t may_rotate = n_dim > 1 && n_dim <= MOST_PCA_DIM;
+    const int32_t may_rotate = n_dim > 1 && n_dim <= MAX_PCA_DIM;
     struct etx_arena_mark mark;
     double *variance = NULL, *covariance = NULL, *vectors = NULL;
     float *low = NULL;
@@ -215,26 +215,26 @@ etx_status ETX_ISA_NAME(axes_choose)(struct etx_axes *out,
 
     ETX_CHECK(take_axes(out, stream, n_dim));
     mark = etx_arena_mark(stream->arena);
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &low, stream->arena, 2 * n_dim, sizeof *low, "extremes of points"));
-    ETX_CHECK(etx_arena_take(&variance, stream->arena, n_dim, sizeof *variance,
+    ETX_CHECK(etx_arena_alloc(&variance, stream->arena, n_dim, sizeof *variance,
         "variance of the points"));
     memset(variance, 0, (size_t)n_dim * sizeof *variance);
     if (may_rotate) {
-        ETX_CHECK(etx_arena_take(&covariance, stream->arena, 2 * n_square,
+        ETX_CHECK(etx_arena_alloc(&covariance, stream->arena, 2 * n_square,
             sizeof *covariance, "covariance of the points"));
         memset(covariance, 0, (size_t)n_square * sizeof *covariance);
         vectors = covariance + n_square;
     }
     measure(out->mean, variance, covariance, args);
-    const double most = find_extent(low, low + n_dim, out->mean, args);
+    const double max = find_extent(low, low + n_dim, out->mean, args);
     const double average = find_average(out->mean, args);
     /* Rounding to float of a rotated coordinate, and of its double sum. */
     const double rounding = 2.0 * sqrt((double)ETX_AXES) * sqrt((double)n_dim) *
-                            most * (1.1 * 0x1p-24 + n_dim * 1e-14);
+                            max * (1.1 * 0x1p-24 + n_dim * 1e-14);
     out->relative = (n_dim + 8) * 0x1p-23;
     out->absolute = 0.0;
-    if (may_rotate && most < 1e15 && most < 1e3 * average &&
+    if (may_rotate && max < 1e15 && max < 1e3 * average &&
         rounding < 0.02 * (double)args->radius) {
         principal_axes(out, covariance, vectors, n_dim);
         out->absolute = rounding;

@@ -14,7 +14,7 @@
 #include <float.h>
 #include <string.h>
 
-#define MOST_NODES 128 /* that the threads share */
+#define MAX_NODES 128 /* that the threads share */
 #define SMALL_NODE 512 /* leaves whose points fit into the cache */
 #define SAMPLE     64  /* points that choose the axis of a cut, about */
 
@@ -44,7 +44,7 @@ struct job {
     int32_t *order;    /* [n_points] */
     uint64_t *key;     /* [n_points] scratch of the cuts */
     struct copy *copy; /* [workers] */
-    struct node node[2 * MOST_NODES];
+    struct node node[2 * MAX_NODES];
     int64_t n_nodes;
 };
 
@@ -192,15 +192,15 @@ static etx_status take_copies(struct job *job, struct etx_stream *stream)
     const int64_t n = SMALL_NODE * ETX_LEAF;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&job->copy, stream->arena, n_workers,
+    ETX_CHECK(etx_arena_alloc(&job->copy, stream->arena, n_workers,
         sizeof *job->copy, "points of a node"));
     for (int32_t w = 0; w < n_workers; w++) {
         struct copy *copy = &job->copy[w];
-        ETX_CHECK(etx_arena_take(&copy->axis, stream->arena, n * ETX_AXES,
+        ETX_CHECK(etx_arena_alloc(&copy->axis, stream->arena, n * ETX_AXES,
             sizeof *copy->axis, "points of a node"));
-        ETX_CHECK(etx_arena_take(&copy->order, stream->arena, n,
+        ETX_CHECK(etx_arena_alloc(&copy->order, stream->arena, n,
             sizeof *copy->order, "points of a node"));
-        ETX_CHECK(etx_arena_take(&copy->id, stream->arena, n, sizeof *copy->id,
+        ETX_CHECK(etx_arena_alloc(&copy->id, stream->arena, n, sizeof *copy->id,
             "points of a node"));
     }
 done:
@@ -216,13 +216,13 @@ etx_status ETX_ISA_NAME(cut_points)(int32_t *order, struct etx_stream *stream,
     etx_status status;
 
     ETX_CHECK(take_copies(&job, stream));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &job.key, stream->arena, n_points, sizeof *job.key, "keys of a cut"));
     for (int64_t i = 0; i < n_points; i++)
         order[i] = (int32_t)i;
     job.node[0] = (struct node){0, n_leaves};
     job.n_nodes = 1;
-    while (job.n_nodes < MOST_NODES && n_leaves / job.n_nodes > SMALL_NODE) {
+    while (job.n_nodes < MAX_NODES && n_leaves / job.n_nodes > SMALL_NODE) {
         ETX_CHECK(etx_parallel_for(stream->pool, job.n_nodes, cut_node, &job));
         job.n_nodes *= 2;
     }

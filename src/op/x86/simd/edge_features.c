@@ -23,15 +23,15 @@
 #define PASSES 16 /* that make a block of work */
 
 #define PI         3.14159265358979323846
-#define LEAST_DR   1e-6  /* mm */
-#define MOST_SLOPE 100.0 /* half turns per mm */
-#define MOST_LOGIT 16.0
+#define MIN_DR   1e-6  /* mm */
+#define MAX_SLOPE 100.0 /* half turns per mm */
+#define MAX_LOGIT 16.0
 
 /* Edges of one pass, an array per quantity. */
 struct edges {
     double r_src[BLOCK], r_dst[BLOCK], z_src[BLOCK], z_dst[BLOCK];
     double dx[BLOCK], dy[BLOCK], dz[BLOCK];
-    double dr[BLOCK], safe_dr[BLOCK]; /* safe: LEAST_DR away from zero */
+    double dr[BLOCK], safe_dr[BLOCK]; /* safe: MIN_DR away from zero */
     double dphi[BLOCK], score[BLOCK];
     double value[BLOCK]; /* of the feature in work */
 };
@@ -93,9 +93,9 @@ INLINE double angle(double y, double x)
 {
     const double a = fabs(x);
     const double b = fabs(y);
-    const double most = a > b ? a : b;
-    const double least = a > b ? b : a;
-    const double q = least / (most > 0.0 ? most : 1.0);
+    const double max = a > b ? a : b;
+    const double min = a > b ? b : a;
+    const double q = min / (max > 0.0 ? max : 1.0);
     const int is_high = q > 0.66;
     const double u = is_high ? (q - 1.0) / (q + 1.0) : q;
     const double z = u * u;
@@ -123,7 +123,7 @@ INLINE double angle(double y, double x)
 static float read_ends(struct etx_edge_block *block,
     const struct etx_edge_features_args *args, int64_t first, int64_t n)
 {
-    float most = 0.0f;
+    float max = 0.0f;
 
     for (int64_t t = 0; t < BLOCK; t++) {
         const int64_t e = first + (t < n ? t : n - 1);
@@ -137,7 +137,7 @@ static float read_ends(struct etx_edge_block *block,
         block->z_dst[t] = to[2];
         block->score[t] = args->score != NULL ? args->score[e] : 0.5f;
     }
-#pragma omp simd reduction(max : most)
+#pragma omp simd reduction(max : max)
     for (int64_t t = 0; t < BLOCK; t++) {
         const double x = (double)block->x_src[t];
         const double y = (double)block->y_src[t];
@@ -152,9 +152,9 @@ static float read_ends(struct etx_edge_block *block,
         const float larger = radius > height ? radius : height;
         block->r_src[t] = r;
         block->r_dst[t] = q;
-        most = most > larger ? most : larger;
+        max = max > larger ? max : larger;
     }
-    return most;
+    return max;
 }
 
 /* The quantities that far features are made of. */
@@ -169,7 +169,7 @@ static void widen(struct edges *edges, const struct etx_edge_block *block)
         const double r = (double)block->r_src[t];
         const double q = (double)block->r_dst[t];
         const double dr = q - r;
-        const double least = dr < 0.0 ? -LEAST_DR : LEAST_DR;
+        const double min = dr < 0.0 ? -MIN_DR : MIN_DR;
         edges->r_src[t] = r;
         edges->r_dst[t] = q;
         edges->z_src[t] = (double)block->z_src[t];
@@ -178,7 +178,7 @@ static void widen(struct edges *edges, const struct etx_edge_block *block)
         edges->dy[t] = v - y;
         edges->dz[t] = edges->z_dst[t] - edges->z_src[t];
         edges->dr[t] = dr;
-        edges->safe_dr[t] = fabs(dr) >= LEAST_DR ? dr : least;
+        edges->safe_dr[t] = fabs(dr) >= MIN_DR ? dr : min;
         edges->dphi[t] = angle(x * v - y * u, x * u + y * v);
         edges->score[t] = (double)block->score[t];
     }
@@ -189,9 +189,9 @@ static void pseudorapidity_difference(double *value, const struct edges *edges)
 #pragma omp simd
     for (int64_t t = 0; t < BLOCK; t++) {
         const double r_src =
-            edges->r_src[t] > LEAST_DR ? edges->r_src[t] : LEAST_DR;
+            edges->r_src[t] > MIN_DR ? edges->r_src[t] : MIN_DR;
         const double r_dst =
-            edges->r_dst[t] > LEAST_DR ? edges->r_dst[t] : LEAST_DR;
+            edges->r_dst[t] > MIN_DR ? edges->r_dst[t] : MIN_DR;
         value[t] =
             arsinh(edges->z_dst[t] / r_dst) - arsinh(edges->z_src[t] / r_src);
     }
@@ -235,7 +235,7 @@ static void phi_slope(double *value, const struct edges *edges)
     for (int64_t t = 0; t < BLOCK; t++) {
         const double dr = edges->dr[t];
         const double slope =
-            clamp(edges->dphi[t] / PI / (dr == 0.0 ? 1.0 : dr), MOST_SLOPE);
+            clamp(edges->dphi[t] / PI / (dr == 0.0 ? 1.0 : dr), MAX_SLOPE);
         value[t] = dr == 0.0 ? 0.0 : slope;
     }
 }
@@ -249,13 +249,13 @@ static void times_mean_radius(double *value, const struct edges *edges)
 
 static void score_logit(double *value, const struct edges *edges)
 {
-    const double least = 1.0 / (1.0 + exp(MOST_LOGIT));
+    const double min = 1.0 / (1.0 + exp(MAX_LOGIT));
 
 #pragma omp simd
     for (int64_t t = 0; t < BLOCK; t++) {
-        const double low = edges->score[t] < least ? least : edges->score[t];
-        const double p = low > 1.0 - least ? 1.0 - least : low;
-        value[t] = clamp(logarithm(p / (1.0 - p)), MOST_LOGIT);
+        const double low = edges->score[t] < min ? min : edges->score[t];
+        const double p = low > 1.0 - min ? 1.0 - min : low;
+        value[t] = clamp(logarithm(p / (1.0 - p)), MAX_LOGIT);
     }
 }
 

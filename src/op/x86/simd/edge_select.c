@@ -47,7 +47,7 @@ static etx_status keep_best(struct etx_stream *stream,
     int64_t *count = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &count, stream->arena, HALF, sizeof *count, "counts of scores"));
     memset(count, 0, HALF * sizeof *count);
     for (int64_t t = 0; t < n; t++)
@@ -99,7 +99,7 @@ etx_status ETX_ISA_NAME(edge_select)(
     int64_t n = 0;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&selection.count, stream->arena, n_blocks,
+    ETX_CHECK(etx_arena_alloc(&selection.count, stream->arena, n_blocks,
         sizeof *selection.count, "blocks of edges"));
     ETX_CHECK(
         etx_parallel_for(stream->pool, n_blocks, select_block, &selection));

@@ -41,7 +41,7 @@ enum start {
 #define STEPS 2
 
 /* Floats of a matrix that does not stay in the second level by itself. */
-#define LEAST_WIDE 65536
+#define MIN_WIDE 65536
 
 struct tile {
     float *c;
@@ -341,7 +341,7 @@ INLINE void multiply_packed(const enum start from, float *c,
 {
     const int32_t n_vectors = etx_padded(n_columns) / VEC_WIDTH;
     const int32_t n_panels = count_panels(n_vectors);
-    const int32_t is_wide = etx_packed_size(n_inner, n_columns) > LEAST_WIDE;
+    const int32_t is_wide = etx_packed_size(n_inner, n_columns) > MIN_WIDE;
 
     for (int32_t p = 0; p < n_panels; p++) {
         const int32_t begin = panel_begin(p, n_panels, n_vectors);

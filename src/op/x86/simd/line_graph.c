@@ -9,7 +9,7 @@
 
 #include "backend/backend.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/status.h"
 #include "op/x86/vector.h"
 
@@ -21,7 +21,7 @@
 #define FEW         4   /* doublets into a hit that need no vectors */
 
 /* Edges that a block of doublets has, then where they begin. */
-struct place {
+struct offsets {
     int64_t in, out;
 };
 
@@ -29,7 +29,7 @@ struct job {
     const struct etx_line_graph_args *args;
     const struct etx_stream *stream;
     struct etx_line_graph graph;
-    struct place *place; /* [n_blocks] */
+    struct offsets *offsets; /* [n_blocks] */
 };
 
 /* The host is asked on the thread of its call only. */
@@ -49,7 +49,7 @@ static etx_status count_block(void *argument, int64_t block, int32_t worker)
     const struct job *job = argument;
     const struct etx_line_graph_args *args = job->args;
     const int64_t end = end_of(block, BLOCK, args->n_doublets);
-    struct place sum = {0, 0};
+    struct offsets sum = {0, 0};
     etx_status status;
 
     ETX_CHECK(check_cancelled(job, worker));
@@ -61,7 +61,7 @@ static etx_status count_block(void *argument, int64_t block, int32_t worker)
         sum.in += args->in_offset[src + 1] - args->in_offset[src];
         sum.out += args->out_offset[dst + 1] - args->out_offset[dst];
     }
-    job->place[block] = sum;
+    job->offsets[block] = sum;
 done:
     return status;
 }
@@ -69,11 +69,11 @@ done:
 static etx_status sum_counts(struct job *job, int64_t n_blocks)
 {
     const int64_t n = job->args->n_doublets;
-    struct place sum = {0, 0};
+    struct offsets sum = {0, 0};
 
     for (int64_t b = 0; b < n_blocks; b++) {
-        const struct place here = job->place[b];
-        job->place[b] = sum;
+        const struct offsets here = job->offsets[b];
+        job->offsets[b] = sum;
         sum.in += here.in;
         sum.out += here.out;
     }
@@ -105,9 +105,9 @@ static etx_status fill_block(void *argument, int64_t block, int32_t worker)
     const struct etx_line_graph_args *args = job->args;
     const struct etx_line_graph *graph = &job->graph;
     const int64_t end = end_of(block, BLOCK, args->n_doublets);
-    const struct place place = job->place[block];
+    const struct offsets offsets = job->offsets[block];
     const veci lane = lanes();
-    int64_t edge = place.in;
+    int64_t edge = offsets.in;
     etx_status status;
 
     ETX_CHECK(check_cancelled(job, worker));
@@ -116,7 +116,7 @@ static etx_status fill_block(void *argument, int64_t block, int32_t worker)
         const int64_t n = args->in_offset[args->src[b] + 1] - first;
         const veci dst = vi_set1((int32_t)b);
         graph->in_offset[b] = edge;
-        graph->out_offset[b] += place.out;
+        graph->out_offset[b] += offsets.out;
         for (int64_t t = 0; t < n; t += VEC_WIDTH) {
             const int64_t left = n - t < VEC_WIDTH ? n - t : VEC_WIDTH;
             const vmask mask = v_first((int32_t)left);
@@ -204,8 +204,8 @@ static etx_status make(struct job *job, struct etx_stream *stream)
     const int64_t n_blocks = (args->n_doublets + BLOCK - 1) / BLOCK;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&job->place, stream->arena, n_blocks,
-        sizeof *job->place, "blocks of doublets"));
+    ETX_CHECK(etx_arena_alloc(&job->offsets, stream->arena, n_blocks,
+        sizeof *job->offsets, "blocks of doublets"));
     ETX_CHECK(etx_alloc_uncleared(&graph->in_offset, args->n_doublets + 1,
         sizeof *graph->in_offset, "edges into doublets"));
     ETX_CHECK(etx_alloc_uncleared(&graph->out_offset, args->n_doublets + 1,
@@ -235,11 +235,11 @@ etx_status ETX_ISA_NAME(line_graph)(
     if (status == ETX_OK) {
         *args->out = job.graph;
     } else {
-        etx_release(job.graph.src);
-        etx_release(job.graph.dst);
-        etx_release(job.graph.in_offset);
-        etx_release(job.graph.out_offset);
-        etx_release(job.graph.out_edge);
+        etx_free(job.graph.src);
+        etx_free(job.graph.dst);
+        etx_free(job.graph.in_offset);
+        etx_free(job.graph.out_offset);
+        etx_free(job.graph.out_edge);
     }
     etx_arena_reset(stream->arena, mark);
     return status;

@@ -279,7 +279,7 @@ static etx_status run(
     job.block_rows = rows_of_block(args->n_rows, 2 * job.widest);
     /* One vector more for the gather's last store. */
     job.scratch_size = 2 * (int64_t)job.block_rows * job.widest + 16;
-    ETX_CHECK(etx_arena_take(&job.scratch, stream->arena,
+    ETX_CHECK(etx_arena_alloc(&job.scratch, stream->arena,
         etx_pool_n_threads(stream->pool) * job.scratch_size,
         sizeof *job.scratch, "blocks of an mlp"));
     ETX_CHECK(run_blocks(stream, &job));

@@ -21,9 +21,9 @@
 
 #define CACHE_FLOATS    98304 /* of scratch that a block may use */
 #define ROW_STEP        24    /* rows come in multiples of the gemm's tiles */
-#define MOST_ROWS       144
-#define MOST_GROUPS     64
-#define LEAST_GROUPS    4
+#define MAX_ROWS       144
+#define MAX_GROUPS     64
+#define MIN_GROUPS    4
 #define GRADIENT_FLOATS (INT64_C(1) << 25) /* of all groups together */
 
 /* Gradients of one layer, of one group of blocks. */
@@ -58,10 +58,10 @@ struct job {
 /* Part of *next of `size` floats, in whole cache lines; NULL base counts. */
 static float *cut(float *base, int64_t *next, int64_t size)
 {
-    float *place = base == NULL ? NULL : base + *next;
+    float *slot = base == NULL ? NULL : base + *next;
 
     *next += (size + 15) / 16 * 16;
-    return place;
+    return slot;
 }
 
 /* Lay scratch out for n rows from base on; returns its size in floats. */
@@ -414,7 +414,7 @@ static int32_t rows_of_block(const struct job *job)
     int64_t rows = ROW_STEP;
 
     while (
-        rows + ROW_STEP <= MOST_ROWS && rows + ROW_STEP <= needed &&
+        rows + ROW_STEP <= MAX_ROWS && rows + ROW_STEP <= needed &&
         lay_out(&scratch, NULL, job, (int32_t)rows + ROW_STEP) <= floats)
         rows += ROW_STEP;
     return (int32_t)rows;
@@ -426,8 +426,8 @@ static int64_t count_groups(const struct job *job)
 
     if (job->sums_size > 0 && groups > GRADIENT_FLOATS / job->sums_size)
         groups = GRADIENT_FLOATS / job->sums_size;
-    groups = groups < LEAST_GROUPS ? LEAST_GROUPS : groups;
-    groups = groups > MOST_GROUPS ? MOST_GROUPS : groups;
+    groups = groups < MIN_GROUPS ? MIN_GROUPS : groups;
+    groups = groups > MAX_GROUPS ? MAX_GROUPS : groups;
     return groups < job->n_blocks ? groups : job->n_blocks;
 }
 
@@ -446,7 +446,7 @@ static etx_status prepare(struct job *job, struct etx_stream *stream)
     job->block_rows = rows_of_block(job);
     job->n_blocks = (forward->n_rows + job->block_rows - 1) / job->block_rows;
     job->scratch_size = lay_out(&scratch, NULL, job, job->block_rows);
-    ETX_CHECK(etx_arena_take(&job->scratch, stream->arena,
+    ETX_CHECK(etx_arena_alloc(&job->scratch, stream->arena,
         etx_pool_n_threads(stream->pool) * job->scratch_size,
         sizeof *job->scratch, "blocks of an mlp"));
     /* Scratch that a kernel reads beyond a width must be finite. */
@@ -457,7 +457,7 @@ static etx_status prepare(struct job *job, struct etx_stream *stream)
         job->sums_size = lay_out_sums(sums, NULL, job);
     job->n_groups = count_groups(job);
     if (job->args->gradient != NULL)
-        ETX_CHECK(etx_arena_take(&job->sums, stream->arena,
+        ETX_CHECK(etx_arena_alloc(&job->sums, stream->arena,
             job->n_groups * job->sums_size, sizeof *job->sums,
             "gradients of groups of blocks"));
 done:

@@ -57,7 +57,7 @@ static etx_status open_form(struct form *form, struct etx_stream *stream,
     form->value = etx_derived_open(stream, &key);
     form->is_kept = form->value != NULL;
     if (!form->is_kept)
-        ETX_CHECK(etx_arena_take(
+        ETX_CHECK(etx_arena_alloc(
             &form->value, stream->arena, key.n, sizeof *form->value, what));
 done:
     return status;
@@ -96,9 +96,9 @@ static etx_status centre_columns(const float **out, struct etx_stream *stream,
     float *copy = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_arena_take(&copy, stream->arena, (int64_t)n_rows * n_columns,
+    ETX_CHECK(etx_arena_alloc(&copy, stream->arena, (int64_t)n_rows * n_columns,
         sizeof *copy, "centred weights"));
-    ETX_CHECK(etx_arena_take(
+    ETX_CHECK(etx_arena_alloc(
         &mean, stream->arena, n_columns, sizeof *mean, "mean of the weights"));
     measure_columns(mean, w, n_rows, n_columns);
     for (int32_t o = 0; o < n_rows; o++)
@@ -170,7 +170,7 @@ static etx_status pack_backward(const float **out, struct etx_stream *stream,
     float *packed = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_arena_take(&packed, stream->arena,
+    ETX_CHECK(etx_arena_alloc(&packed, stream->arena,
         etx_packed_size(from->n_out, from->n_in), sizeof *packed,
         "packed weights"));
     ETX_ISA_NAME(gemm_pack)(
@@ -264,7 +264,7 @@ static etx_status multiply_rows(float *weight, float *bias,
     double *row = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&row, stream->arena, (int64_t)n_in + 1,
+    ETX_CHECK(etx_arena_alloc(&row, stream->arena, (int64_t)n_in + 1,
         sizeof *row, "a row of a folded weight"));
     for (int32_t o = 0; o < second->n_out; o++) {
         multiply_row(row, first, second, o);

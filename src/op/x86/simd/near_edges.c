@@ -15,9 +15,9 @@
 #define INLINE static inline __attribute__((always_inline))
 
 #define PI         3.14159265f
-#define LEAST_DR   1e-6f  /* mm */
-#define MOST_SLOPE 100.0f /* half turns per mm */
-#define MOST_LOGIT 16.0f
+#define MIN_DR   1e-6f  /* mm */
+#define MAX_SLOPE 100.0f /* half turns per mm */
+#define MAX_LOGIT 16.0f
 #define FAR        1e9f /* from here on asinh is log(2 a) */
 
 INLINE vec with_sign_of(vec magnitude, vec x)
@@ -78,9 +78,9 @@ INLINE vec angle(vec y, vec x)
 {
     const vec a = v_abs(x);
     const vec b = v_abs(y);
-    const vec most = v_max(a, b);
+    const vec max = v_max(a, b);
     const vec q = v_min(a, b) /
-                  v_select(v_less(v_zero(), most), most, v_set1(1.0f));
+                  v_select(v_less(v_zero(), max), max, v_set1(1.0f));
     const vmask is_high = v_less(v_set1(0.414213562f), q);
     const vec u = v_select(
         is_high, (q - v_set1(1.0f)) / (q + v_set1(1.0f)), q);
@@ -108,12 +108,12 @@ INLINE struct edges take(const struct etx_edge_block *block, int32_t t)
         .r_dst = v_load(block->r_dst + t),
         .z_src = v_load(block->z_src + t),
         .z_dst = v_load(block->z_dst + t)};
-    const vec least = v_set1(LEAST_DR);
+    const vec min = v_set1(MIN_DR);
 
     e.dr = e.r_dst - e.r_src;
     e.dz = e.z_dst - e.z_src;
-    e.safe_dr = v_select(v_less(v_abs(e.dr), least),
-        v_select(v_less(e.dr, v_zero()), v_zero() - least, least), e.dr);
+    e.safe_dr = v_select(v_less(v_abs(e.dr), min),
+        v_select(v_less(e.dr, v_zero()), v_zero() - min, min), e.dr);
     return e;
 }
 
@@ -129,7 +129,7 @@ INLINE vec turn(const struct etx_edge_block *block, int32_t t)
 
 INLINE vec eta(vec z, vec r)
 {
-    return arsinh(z / v_max(r, v_set1(LEAST_DR)));
+    return arsinh(z / v_max(r, v_set1(MIN_DR)));
 }
 
 INLINE vec length(const struct etx_edge_block *block, int32_t t)
@@ -144,7 +144,7 @@ INLINE vec length(const struct etx_edge_block *block, int32_t t)
 /* (dphi / pi) / dr, bounded; 0 at dr = 0. */
 INLINE vec phi_slope(vec dphi, vec dr)
 {
-    const vec bound = v_set1(MOST_SLOPE);
+    const vec bound = v_set1(MAX_SLOPE);
     const vmask has_rise = v_less(v_zero(), v_abs(dr));
     const vec slope =
         dphi * v_set1(1.0f / PI) / v_select(has_rise, dr, v_set1(1.0f));
@@ -155,10 +155,10 @@ INLINE vec phi_slope(vec dphi, vec dr)
 
 INLINE vec logit(vec score)
 {
-    const vec bound = v_set1(MOST_LOGIT);
-    const vec least = v_set1(1e-30f);
+    const vec bound = v_set1(MAX_LOGIT);
+    const vec min = v_set1(1e-30f);
     const vec x = logarithm(
-        v_max(score, least) / v_max(v_set1(1.0f) - score, least));
+        v_max(score, min) / v_max(v_set1(1.0f) - score, min));
 
     return v_max(v_zero() - bound, v_min(bound, x));
 }

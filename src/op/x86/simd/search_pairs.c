@@ -236,24 +236,24 @@ static etx_status take_scratch(struct job *job, struct etx_arena *arena,
     const size_t group = ETX_AXES * ETX_LEAF * sizeof(float);
     etx_status status;
 
-    ETX_CHECK(etx_arena_take(&job->scratch, arena, n_workers,
+    ETX_CHECK(etx_arena_alloc(&job->scratch, arena, n_workers,
         sizeof *job->scratch, "scratch of the search"));
     for (int32_t w = 0; w < n_workers; w++) {
         struct scratch *scratch = &job->scratch[w];
-        ETX_CHECK(etx_arena_take(&scratch->leaf, arena, leaves->n_leaves,
+        ETX_CHECK(etx_arena_alloc(&scratch->leaf, arena, leaves->n_leaves,
             sizeof *scratch->leaf, "leaves nearby"));
-        ETX_CHECK(etx_arena_take(&scratch->candidate, arena,
+        ETX_CHECK(etx_arena_alloc(&scratch->candidate, arena,
             leaves->n_leaves + ETX_LEAF, sizeof *scratch->candidate,
             "leaves nearby"));
-        ETX_CHECK(etx_arena_take(&scratch->hit, arena, leaves->n_leaves + 1,
+        ETX_CHECK(etx_arena_alloc(&scratch->hit, arena, leaves->n_leaves + 1,
             sizeof *scratch->hit, "leaves nearby"));
-        ETX_CHECK(etx_arena_take(&scratch->bits, arena, leaves->n_leaves + 1,
+        ETX_CHECK(etx_arena_alloc(&scratch->bits, arena, leaves->n_leaves + 1,
             sizeof *scratch->bits, "leaves nearby"));
-        ETX_CHECK(etx_arena_take(
+        ETX_CHECK(etx_arena_alloc(
             &scratch->near.low, arena, n_groups, group, "boxes nearby"));
-        ETX_CHECK(etx_arena_take(
+        ETX_CHECK(etx_arena_alloc(
             &scratch->near.high, arena, n_groups, group, "boxes nearby"));
-        ETX_CHECK(etx_arena_take(&scratch->found, arena,
+        ETX_CHECK(etx_arena_alloc(&scratch->found, arena,
             (leaves->n_leaves + 1) * ETX_LEAF, sizeof *scratch->found,
             "points nearby"));
     }

@@ -1,11 +1,11 @@
-/* base/memory.c -- long-lived allocations and checked sizes.
+/* base/heap.c -- long-lived allocations and checked sizes.
  *
  * Every block carries in front of it who gave it, so that it goes back to the
  * same allocator even when the host replaced the hook in between.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #define _DEFAULT_SOURCE /* madvise */
-#include "base/memory.h"
+#include "base/heap.h"
 
 #include "base/poison.h"
 #include "base/status.h"
@@ -234,11 +234,11 @@ etx_status etx_resize(void *pointer, int64_t old_count, int64_t count,
     if (old != NULL && kept > 0)
         memcpy(new, old, (size_t)kept * size);
     memcpy(pointer, &new, sizeof new);
-    etx_release(old);
+    etx_free(old);
     return ETX_OK;
 }
 
-void etx_release(void *memory)
+void etx_free(void *memory)
 {
     if (memory == NULL)
         return;
@@ -255,18 +255,18 @@ void etx_release(void *memory)
         header.release(header.start, header.user);
 }
 
-int64_t etx_memory_in_use(void)
+int64_t etx_heap_in_use(void)
 {
     return atomic_load_explicit(&bytes_in_use, memory_order_relaxed);
 }
 
-int64_t etx_memory_peak(void)
+int64_t etx_heap_peak(void)
 {
     return atomic_load_explicit(&bytes_peak, memory_order_relaxed);
 }
 
-void etx_memory_reset_peak(void)
+void etx_heap_reset_peak(void)
 {
     atomic_store_explicit(
-        &bytes_peak, etx_memory_in_use(), memory_order_relaxed);
+        &bytes_peak, etx_heap_in_use(), memory_order_relaxed);
 }

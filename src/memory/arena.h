@@ -1,14 +1,14 @@
-/* base/arena.h -- scratch memory of one event: mark, take, go back.
+/* memory/arena.h -- scratch memory of one event: mark, take, go back.
  *
  * A chain of blocks from etx_alloc, or from a device's memory; pointers stay valid until the arena goes
  * back past them. One thread at a time. Under AddressSanitizer
  * what is not handed out is poisoned.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef ETX_BASE_ARENA_H
-#define ETX_BASE_ARENA_H
+#ifndef ETX_MEMORY_ARENA_H
+#define ETX_MEMORY_ARENA_H
 
-#include "base/place.h"
+#include "memory/memory.h"
 
 struct etx_arena;
 
@@ -23,12 +23,12 @@ etx_status etx_arena_create(struct etx_arena **out, int64_t limit);
 /* The same in the memory of a place, which outlives the arena; aligned to 256
  * bytes there. */
 etx_status etx_arena_create_at(
-    struct etx_arena **out, int64_t limit, const struct etx_place *place);
+    struct etx_arena **out, int64_t limit, const struct etx_memory *memory);
 void etx_arena_free(struct etx_arena *arena);
 
 /* count * size bytes, 64-byte aligned, not cleared. ETX_ERR_MEMORY beyond the
  * limit or when the allocator fails. */
-etx_status etx_arena_take(void *out_pointer, struct etx_arena *arena,
+etx_status etx_arena_alloc(void *out_pointer, struct etx_arena *arena,
     int64_t count, size_t size, const char *what);
 
 struct etx_arena_mark etx_arena_mark(const struct etx_arena *arena);

@@ -1,4 +1,4 @@
-/* base/arena.c -- scratch memory of one event: mark, take, go back.
+/* memory/arena.c -- scratch memory of one event: mark, take, go back.
  *
  * A request goes to the current block, else to the first later block that has
  * room, else to a new one. When the arena is emptied and has more than one
@@ -6,10 +6,10 @@
  * that was in use: from the second event on there is one block.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "base/arena.h"
+#include "memory/arena.h"
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/heap.h"
 #include "base/poison.h"
 #include "base/status.h"
 
@@ -19,9 +19,9 @@
 #include <string.h>
 
 #define ALIGNMENT   ((size_t)64)
-#define ALIGNMENT_AT_PLACE ((size_t)256)
+#define DEVICE_ALIGNMENT ((size_t)256)
 #define SMALLEST    ((size_t)1 << 20)
-#define MOST_BLOCKS 64 /* each doubles what is held: never reached */
+#define MAX_BLOCKS 64 /* each doubles what is held: never reached */
 #define WHAT        "scratch memory"
 
 struct block {
@@ -31,9 +31,9 @@ struct block {
 };
 
 struct etx_arena {
-    const struct etx_place *place; /* NULL: the host */
+    const struct etx_memory *memory; /* NULL: the host */
     size_t alignment;
-    struct block block[MOST_BLOCKS];
+    struct block block[MAX_BLOCKS];
     int64_t n_blocks;
     int64_t current; /* blocks after it are unused */
     size_t held;     /* sum of the blocks' sizes */
@@ -44,7 +44,7 @@ struct etx_arena {
 };
 
 etx_status etx_arena_create_at(
-    struct etx_arena **out, int64_t limit, const struct etx_place *place)
+    struct etx_arena **out, int64_t limit, const struct etx_memory *memory)
 {
     struct etx_arena *arena = NULL;
     etx_status status = ETX_OK;
@@ -53,8 +53,8 @@ etx_status etx_arena_create_at(
         return etx_fail(ETX_ERR_ARGUMENT,
             "memory limit %" PRId64 " bytes is negative", limit);
     ETX_CHECK(etx_alloc(&arena, 1, sizeof *arena, WHAT));
-    arena->place = place;
-    arena->alignment = place == NULL ? ALIGNMENT : ALIGNMENT_AT_PLACE;
+    arena->memory = memory;
+    arena->alignment = memory == NULL ? ALIGNMENT : DEVICE_ALIGNMENT;
     arena->limit = limit == 0 ? (size_t)PTRDIFF_MAX : (size_t)limit;
     *out = arena;
 done:
@@ -70,14 +70,14 @@ etx_status etx_arena_create(struct etx_arena **out, int64_t limit)
 static void poison(
     const struct etx_arena *arena, const void *memory, size_t bytes)
 {
-    if (arena->place == NULL)
+    if (arena->memory == NULL)
         etx_poison(memory, bytes);
 }
 
 static void unpoison(
     const struct etx_arena *arena, const void *memory, size_t bytes)
 {
-    if (arena->place == NULL)
+    if (arena->memory == NULL)
         etx_unpoison(memory, bytes);
 }
 
@@ -88,7 +88,7 @@ static void drop_blocks(struct etx_arena *arena, int64_t first)
         struct block *block = &arena->block[--arena->n_blocks];
 
         unpoison(arena, block->memory, block->size);
-        etx_place_release(arena->place, block->memory);
+        etx_memory_free(arena->memory, block->memory);
         arena->held -= block->size;
     }
     if (arena->current >= first)
@@ -100,7 +100,7 @@ void etx_arena_free(struct etx_arena *arena)
     if (arena == NULL)
         return;
     drop_blocks(arena, 0);
-    etx_release(arena);
+    etx_free(arena);
 }
 
 static size_t larger(size_t a, size_t b)
@@ -129,7 +129,7 @@ static etx_status add_block(
         drop_blocks(arena, is_empty ? 0 : arena->current + 1);
     if (bytes > arena->limit - arena->held)
         return over_limit(arena, bytes, what);
-    assert(arena->n_blocks < MOST_BLOCKS);
+    assert(arena->n_blocks < MAX_BLOCKS);
 
     /* Beyond the request there is a reserve, as far as the limit allows. */
     block.size = larger(bytes, SMALLEST);
@@ -139,14 +139,14 @@ static etx_status add_block(
         block.size = larger(block.size, arena->highest);
     if (block.size > arena->limit - arena->held)
         block.size = arena->limit - arena->held;
-    status = etx_place_alloc(
-        &block.memory, arena->place, (int64_t)block.size, 1, what);
-    if (status == ETX_ERR_MEMORY && arena->place != NULL &&
+    status = etx_memory_alloc(
+        &block.memory, arena->memory, (int64_t)block.size, 1, what);
+    if (status == ETX_ERR_MEMORY && arena->memory != NULL &&
         block.size > bytes) {
         /* The reserve costs nothing on the host, but a device may lack it. */
         block.size = bytes;
-        status = etx_place_alloc(
-            &block.memory, arena->place, (int64_t)block.size, 1, what);
+        status = etx_memory_alloc(
+            &block.memory, arena->memory, (int64_t)block.size, 1, what);
     }
     ETX_CHECK(status);
     poison(arena, block.memory, block.size);
@@ -168,7 +168,7 @@ static bool find_block(struct etx_arena *arena, size_t bytes)
     return false;
 }
 
-etx_status etx_arena_take(void *out_pointer, struct etx_arena *arena,
+etx_status etx_arena_alloc(void *out_pointer, struct etx_arena *arena,
     int64_t count, size_t size, const char *what)
 {
     etx_status status = ETX_OK;

@@ -1,8 +1,8 @@
-/* base/memory.h -- long-lived allocations and checked sizes.
+/* base/heap.h -- long-lived allocations and checked sizes.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef ETX_BASE_MEMORY_H
-#define ETX_BASE_MEMORY_H
+#ifndef ETX_BASE_HEAP_H
+#define ETX_BASE_HEAP_H
 
 #include <exatrkx/exatrkx.h>
 
@@ -31,12 +31,12 @@ etx_status etx_resize(void *pointer, int64_t old_count, int64_t count,
     size_t size, const char *what);
 
 /* Release what etx_alloc gave; NULL is fine. */
-void etx_release(void *memory);
+void etx_free(void *memory);
 
 /* Bytes that this process holds through etx_alloc, and their highest value
- * since etx_memory_reset_peak; counted atomically. */
-int64_t etx_memory_in_use(void);
-int64_t etx_memory_peak(void);
-void etx_memory_reset_peak(void);
+ * since etx_heap_reset_peak; counted atomically. */
+int64_t etx_heap_in_use(void);
+int64_t etx_heap_peak(void);
+void etx_heap_reset_peak(void);
 
 #endif

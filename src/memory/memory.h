@@ -1,0 +1,58 @@
+/* memory/memory.h -- memory spaces: the host's, or that of a device.
+ *
+ * A struct etx_memory is the set of functions of one device's memory. NULL is
+ * the host: etx_alloc, etx_free and memcpy. Work on a device is queued in
+ * order, so memory may be freed while queued work still reads it.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_MEMORY_MEMORY_H
+#define ETX_MEMORY_MEMORY_H
+
+#include <exatrkx/exatrkx.h>
+
+struct etx_memory {
+    /* bytes > 0, not cleared, aligned to 256 bytes. */
+    etx_status (*alloc)(void **out, const struct etx_memory *memory,
+        size_t bytes, const char *what);
+    void (*free)(const struct etx_memory *memory, void *address);
+    /* Copies. After to_device returns, `from` may be overwritten; after to_host
+     * returns, `to` is filled. */
+    etx_status (*to_device)(const struct etx_memory *memory, void *to,
+        const void *from, size_t bytes);
+    etx_status (*to_host)(const struct etx_memory *memory, void *to,
+        const void *from, size_t bytes);
+    /* Promise that this allocation, once an operator has read it, does not
+     * change until it is freed: operators may cache what they compute from
+     * it. */
+    void (*set_immutable)(const struct etx_memory *memory, void *address);
+    /* Wait for all queued work; reports failures that only show then. */
+    etx_status (*synchronize)(const struct etx_memory *memory);
+    /* Most bytes allocated at the same time since the last reset. */
+    int64_t (*peak)(const struct etx_memory *memory);
+    void (*reset_peak)(const struct etx_memory *memory);
+    void *device; /* owned by the backend */
+};
+
+/* *out_pointer [count] elements of size bytes, not cleared; zero elements get
+ * a distinct pointer. */
+etx_status etx_memory_alloc(void *out_pointer, const struct etx_memory *memory,
+    int64_t count, size_t size, const char *what);
+/* address NULL: nothing. */
+void etx_memory_free(const struct etx_memory *memory, void *address);
+
+/* Copy count elements of size bytes from the host to memory, and back. */
+etx_status etx_memory_to_device(const struct etx_memory *memory, void *to,
+    const void *from, int64_t count, size_t size);
+etx_status etx_memory_to_host(const struct etx_memory *memory, void *to,
+    const void *from, int64_t count, size_t size);
+
+/* See etx_memory.set_immutable; does nothing on the host. */
+void etx_memory_set_immutable(const struct etx_memory *memory, void *address);
+
+etx_status etx_memory_synchronize(const struct etx_memory *memory);
+
+/* Most bytes in use since the last reset, in this memory space. */
+int64_t etx_memory_peak(const struct etx_memory *memory);
+void etx_memory_reset_peak(const struct etx_memory *memory);
+
+#endif
