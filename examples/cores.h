@@ -7,9 +7,10 @@
 
 #include <stdint.h>
 
-#define CORES_BITS  32 /* of a word: whole numbers that doubles hold */
-#define CORES_WORDS 34 /* of a rank: its node, then 1024 cores and the count
-                        * of those that are online */
+#define CORES_BITS 32 /* of a word: whole numbers that doubles hold */
+/* of a rank: its node, then 1024 cores and the count of those that are online
+ */
+#define CORES_WORDS 34
 
 /* words [CORES_WORDS]: the node's name as a hash, the cores that the calling
  * thread may run on, bit by bit, and how many there are when the system does

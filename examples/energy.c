@@ -49,8 +49,8 @@ void energy_open(struct energy *energy, const char *folder)
     for (int k = 0; k < ENERGY_MAX; k++) {
         struct energy_counter *counter = energy->counter + energy->n_counters;
 
-        snprintf(counter->path, sizeof counter->path, "%s/intel-rapl:%d",
-            folder, k);
+        snprintf(
+            counter->path, sizeof counter->path, "%s/intel-rapl:%d", folder, k);
         counter->last = read_number(counter->path, "energy_uj");
         counter->range = read_number(counter->path, "max_energy_range_uj");
         if (is_processor(counter->path) && !isnan(counter->last) &&

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define ENERGY_COUNTERS "/sys/class/powercap"
-#define ENERGY_MAX     16 /* processors of one machine */
+#define ENERGY_MAX      16 /* processors of one machine */
 
 /* One counter: it starts again from 0 beyond its range. */
 struct energy_counter {

@@ -14,9 +14,9 @@
 
 #include "program.h"
 
-#define MAX_REPEATS 1000
+#define MAX_REPEATS     1000
 #define N_CELL_FEATURES 9
-#define TWO_PI 6.28318530717958647692
+#define TWO_PI          6.28318530717958647692
 
 static const char summary[] =
     "Time the stages of a model on events of N hits: median and spread.";
@@ -43,23 +43,45 @@ struct samples {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {.name = "hits", .value = "N[,N...]", .text = &o->hits,
+        {.name = "hits",
+            .value = "N[,N...]",
+            .text = &o->hits,
             .help = "hits of an event (default 10000,30000,100000)"},
-        {.name = "model", .value = "FILE", .text = &o->model,
+        {.name = "model",
+            .value = "FILE",
+            .text = &o->model,
             .help = "model file (default: the one that ships)"},
-        {.name = "event", .value = "PREFIX", .list = &o->events,
+        {.name = "event",
+            .value = "PREFIX",
+            .list = &o->events,
             .help = "events to overlay (default: those that ship)"},
-        {.name = "stage", .value = "NAME", .text = &o->stage,
+        {.name = "stage",
+            .value = "NAME",
+            .text = &o->stage,
             .help = "report this stage only (event = all of them)"},
-        {.name = "repeats", .value = "N", .integer = &o->repeats, .low = 1,
-            .high = MAX_REPEATS, .help = "timed runs (default 20)"},
-        {.name = "threads", .value = "N", .integer = &o->n_threads,
-            .low = 0, .high = 256, .help = "threads, 0 = all cores (default)"},
-        {.name = "device", .value = "NAME", .text = &o->device,
+        {.name = "repeats",
+            .value = "N",
+            .integer = &o->repeats,
+            .low = 1,
+            .high = MAX_REPEATS,
+            .help = "timed runs (default 20)"},
+        {.name = "threads",
+            .value = "N",
+            .integer = &o->n_threads,
+            .low = 0,
+            .high = 256,
+            .help = "threads, 0 = all cores (default)"},
+        {.name = "device",
+            .value = "NAME",
+            .text = &o->device,
             .help = "cpu (default) or cuda"},
-        {.name = "json", .value = "FILE", .text = &o->json,
+        {.name = "json",
+            .value = "FILE",
+            .text = &o->json,
             .help = "write the table as JSON"},
-        {.name = "read", .value = "FILE", .text = &o->read,
+        {.name = "read",
+            .value = "FILE",
+            .text = &o->read,
             .help = "time the reading of a hits file instead"},
     };
 
@@ -68,8 +90,8 @@ static void read_options(struct options *o, int argc, char **argv)
 }
 
 /* old [n_old, width] and then more [n_more, width] (NULL: zeros). */
-static float *append(float *old, int64_t n_old, const float *more,
-    int64_t n_more, int64_t width)
+static float *append(
+    float *old, int64_t n_old, const float *more, int64_t n_more, int64_t width)
 {
     float *grown =
         realloc(old, (size_t)((n_old + n_more) * width) * sizeof *grown);
@@ -234,12 +256,12 @@ static void report(const struct samples *samples, int32_t stage,
         seconds[n - 1 - n / 10], gflop, gflop / seconds[n / 2],
         (long long)bytes);
     json_array_append_new(list,
-        json_pack("{s:s, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:I}",
-            "stage", name, "n_hits", (json_int_t)samples->n_hits, "n_edges",
-            (json_int_t)n_edges, "threads", (json_int_t)o->n_threads,
-            "device", o->device, "median_s", seconds[n / 2], "p10_s",
-            seconds[n / 10], "p90_s", seconds[n - 1 - n / 10], "gflop", gflop,
-            "bytes", (json_int_t)bytes));
+        json_pack("{s:s, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:I}", "stage",
+            name, "n_hits", (json_int_t)samples->n_hits, "n_edges",
+            (json_int_t)n_edges, "threads", (json_int_t)o->n_threads, "device",
+            o->device, "median_s", seconds[n / 2], "p10_s", seconds[n / 10],
+            "p90_s", seconds[n - 1 - n / 10], "gflop", gflop, "bytes",
+            (json_int_t)bytes));
     free(seconds);
 }
 
@@ -251,8 +273,8 @@ static int bench_size(const struct options *o, int64_t n_hits,
     etx_event *event = overlay(source, n_hits);
     int result = 0;
 
-    samples.timing = program_allocate(
-        o->repeats * ETX_N_STAGES, sizeof *samples.timing);
+    samples.timing =
+        program_allocate(o->repeats * ETX_N_STAGES, sizeof *samples.timing);
     result = measure(&samples, context, model, event);
     for (int32_t stage = 0; result == 0 && stage <= ETX_N_STAGES; stage++) {
         const char *name =

@@ -30,35 +30,63 @@ struct options {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {.name = "model", .value = "FILE", .text = &o->model,
+        {.name = "model",
+            .value = "FILE",
+            .text = &o->model,
             .help = "model file (default: the one that ships)"},
-        {.name = "event", .value = "PREFIX", .list = &o->events,
+        {.name = "event",
+            .value = "PREFIX",
+            .list = &o->events,
             .help = "PREFIX-hits.csv[.gz] and its siblings, or a folder; "
                     "repeatable"},
-        {.name = "hits", .value = "FILE", .text = &o->hits,
+        {.name = "hits",
+            .value = "FILE",
+            .text = &o->hits,
             .help = "hits of a single event instead"},
-        {.name = "cells", .value = "FILE", .text = &o->cells,
+        {.name = "cells",
+            .value = "FILE",
+            .text = &o->cells,
             .help = "its cells"},
-        {.name = "truth", .value = "FILE", .text = &o->truth,
+        {.name = "truth",
+            .value = "FILE",
+            .text = &o->truth,
             .help = "its truth, for --svg"},
-        {.name = "particles", .value = "FILE", .text = &o->particles,
+        {.name = "particles",
+            .value = "FILE",
+            .text = &o->particles,
             .help = "its particles, for --svg"},
-        {.name = "detector", .value = "FILE", .text = &o->detector,
+        {.name = "detector",
+            .value = "FILE",
+            .text = &o->detector,
             .help = "detectors.csv (default: the TrackML detector)"},
-        {.name = "out", .value = "FILE", .text = &o->out,
+        {.name = "out",
+            .value = "FILE",
+            .text = &o->out,
             .help = "tracks: hit_id,track_id (.csv or .csv.gz)"},
-        {.name = "threads", .value = "N", .integer = &o->n_threads,
-            .low = 0, .high = 256, .help = "threads, 0 = all cores (default)"},
-        {.name = "device", .value = "NAME", .text = &o->device,
+        {.name = "threads",
+            .value = "N",
+            .integer = &o->n_threads,
+            .low = 0,
+            .high = 256,
+            .help = "threads, 0 = all cores (default)"},
+        {.name = "device",
+            .value = "NAME",
+            .text = &o->device,
             .help = "cpu (default) or cuda"},
-        {.name = "share", .flag = &o->share,
+        {.name = "share",
+            .flag = &o->share,
             .help = "process r of n that mpirun or srun started takes every "
                     "n-th event, from event r on"},
-        {.name = "timing", .flag = &o->timing,
+        {.name = "timing",
+            .flag = &o->timing,
             .help = "print seconds and peak bytes per stage"},
-        {.name = "timing-json", .value = "FILE", .text = &o->timing_json,
+        {.name = "timing-json",
+            .value = "FILE",
+            .text = &o->timing_json,
             .help = "write the same as JSON"},
-        {.name = "svg", .value = "FILE", .text = &o->svg,
+        {.name = "svg",
+            .value = "FILE",
+            .text = &o->svg,
             .help = "write an event display"},
     };
 
@@ -97,11 +125,11 @@ static int write_timing_json(const char *path, const etx_stage_timing *timing)
     int result = 0;
 
     for (int32_t stage = 0; stage < ETX_N_STAGES; stage++)
-        json_array_append_new(list,
-            json_pack("{s:s, s:f, s:I, s:I}", "stage", etx_stage_name(stage),
-                "seconds", timing[stage].seconds, "peak_bytes",
-                (json_int_t)timing[stage].peak_bytes, "n_edges",
-                (json_int_t)timing[stage].n_edges));
+        json_array_append_new(
+            list, json_pack("{s:s, s:f, s:I, s:I}", "stage",
+                      etx_stage_name(stage), "seconds", timing[stage].seconds,
+                      "peak_bytes", (json_int_t)timing[stage].peak_bytes,
+                      "n_edges", (json_int_t)timing[stage].n_edges));
     if (json_dump_file(list, path, JSON_INDENT(1)) != 0)
         result = program_error("%s: cannot be written", path);
     json_decref(list);
@@ -110,9 +138,8 @@ static int write_timing_json(const char *path, const etx_stage_timing *timing)
 
 /* Where a result of an event goes: `out` itself, or FOLDER/NAME.ending when
  * there are several events. The caller frees it. */
-static char *output_path(
-    const struct options *o, const char *out, const char *name,
-    const char *ending)
+static char *output_path(const struct options *o, const char *out,
+    const char *name, const char *ending)
 {
     const size_t size = strlen(out) + strlen(name) + strlen(ending) + 2;
     char *path = program_allocate((int64_t)size, 1);
@@ -198,8 +225,7 @@ static int find_all(const struct options *o, int64_t rank, int64_t n_ranks,
     }
     if (o->share)
         printf("rank %lld of %lld: %lld of %lld events\n", (long long)rank,
-            (long long)n_ranks, (long long)n_found,
-            (long long)o->events.count);
+            (long long)n_ranks, (long long)n_found, (long long)o->events.count);
     return result;
 }
 

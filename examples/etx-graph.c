@@ -38,39 +38,79 @@ struct work {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {.name = "stage", .value = "NAME", .text = &o->stage,
+        {.name = "stage",
+            .value = "NAME",
+            .text = &o->stage,
             .help = "embed, graph, filter, gnn or label"},
-        {.name = "model", .value = "FILE", .text = &o->model,
+        {.name = "model",
+            .value = "FILE",
+            .text = &o->model,
             .help = "model file"},
-        {.name = "event", .value = "PREFIX", .list = &o->events,
+        {.name = "event",
+            .value = "PREFIX",
+            .list = &o->events,
             .help = "event in TrackML form"},
-        {.name = "hits", .value = "FILE", .text = &o->hits,
+        {.name = "hits",
+            .value = "FILE",
+            .text = &o->hits,
             .help = "its hits alone"},
-        {.name = "cells", .value = "FILE", .text = &o->cells,
+        {.name = "cells",
+            .value = "FILE",
+            .text = &o->cells,
             .help = "and its cells"},
-        {.name = "features", .value = "FILE", .text = &o->features,
+        {.name = "features",
+            .value = "FILE",
+            .text = &o->features,
             .help = "scaled node features, headerless, one row a node"},
-        {.name = "scales", .value = "R,PHI,Z", .text = &o->scales,
+        {.name = "scales",
+            .value = "R,PHI,Z",
+            .text = &o->scales,
             .help = "mm, rad, mm per unit of --features "
                     "(default 1000,3.14159265,1000)"},
-        {.name = "edges", .value = "FILE", .text = &o->edges,
+        {.name = "edges",
+            .value = "FILE",
+            .text = &o->edges,
             .help = "src,dst[,score] to filter, score or label"},
-        {.name = "points", .value = "FILE", .text = &o->points,
+        {.name = "points",
+            .value = "FILE",
+            .text = &o->points,
             .help = "headerless points to join without a model"},
-        {.name = "radius", .value = "R", .number = &o->radius, .low = 1e-30,
-            .high = 1e30, .help = "join points within R (with --points)"},
-        {.name = "k", .value = "K", .integer = &o->k, .low = 0, .high = 1e6,
+        {.name = "radius",
+            .value = "R",
+            .number = &o->radius,
+            .low = 1e-30,
+            .high = 1e30,
+            .help = "join points within R (with --points)"},
+        {.name = "k",
+            .value = "K",
+            .integer = &o->k,
+            .low = 0,
+            .high = 1e6,
             .help = "nearest K at most (with --points)"},
-        {.name = "orientation", .value = "NAME", .text = &o->orientation,
+        {.name = "orientation",
+            .value = "NAME",
+            .text = &o->orientation,
             .help = "of --points edges: index (default) or both"},
-        {.name = "cut", .value = "C", .number = &o->cut, .low = 0.0,
-            .high = 1.0, .help = "label: edges with a score above C"},
+        {.name = "cut",
+            .value = "C",
+            .number = &o->cut,
+            .low = 0.0,
+            .high = 1.0,
+            .help = "label: edges with a score above C"},
         {.name = "out", .value = "FILE", .text = &o->out, .help = "result"},
-        {.name = "detector", .value = "FILE", .text = &o->detector,
+        {.name = "detector",
+            .value = "FILE",
+            .text = &o->detector,
             .help = "detectors.csv (default: the TrackML detector)"},
-        {.name = "threads", .value = "N", .integer = &o->n_threads,
-            .low = 0, .high = 256, .help = "threads, 0 = all cores (default)"},
-        {.name = "device", .value = "NAME", .text = &o->device,
+        {.name = "threads",
+            .value = "N",
+            .integer = &o->n_threads,
+            .low = 0,
+            .high = 256,
+            .help = "threads, 0 = all cores (default)"},
+        {.name = "device",
+            .value = "NAME",
+            .text = &o->device,
             .help = "cpu (default) or cuda"},
     };
 
@@ -99,8 +139,8 @@ static int read_event(struct work *w, const struct options *o)
     etx_status status = ETX_OK;
     int result = 0;
 
-    if (o->scales != NULL && sscanf(o->scales, "%f,%f,%f", &scales[0],
-                                 &scales[1], &scales[2]) != 3)
+    if (o->scales != NULL &&
+        sscanf(o->scales, "%f,%f,%f", &scales[0], &scales[1], &scales[2]) != 3)
         return program_usage("--scales %s: not three numbers", o->scales);
     if (o->features != NULL) {
         status = etx_event_read_features(&w->event, o->features, scales);
@@ -115,8 +155,7 @@ static int read_event(struct work *w, const struct options *o)
         status = etx_event_read_trackml_files(
             &w->event, o->hits, o->cells, NULL, NULL, detector);
     else
-        status = etx_event_read_trackml(
-            &w->event, o->events.item[0], detector);
+        status = etx_event_read_trackml(&w->event, o->events.item[0], detector);
     etx_detector_free(detector);
     return status == ETX_OK ? 0 : program_failed(NULL);
 }
@@ -156,15 +195,15 @@ static int read_edges(struct work *w, const char *path)
             if (src[e] < 0 || dst[e] < 0)
                 result = program_error(
                     "%s: edge %lld runs from %.17g to %.17g, not between rows "
-                    "0..%lld", path, (long long)e, row[0], row[1],
-                    (long long)n_nodes - 1);
+                    "0..%lld",
+                    path, (long long)e, row[0], row[1], (long long)n_nodes - 1);
             if (result != 0)
                 break;
             if (score != NULL)
                 score[e] = (float)row[2];
         }
-        if (result == 0 && etx_graph_from_edges(&w->graph, n_nodes, table.n_rows, src, dst,
-                score, NULL) != ETX_OK)
+        if (result == 0 && etx_graph_from_edges(&w->graph, n_nodes,
+                               table.n_rows, src, dst, score, NULL) != ETX_OK)
             result = program_failed(path);
         free(score);
         free(dst);
@@ -185,8 +224,7 @@ static int join_points(struct work *w, const struct options *o)
 
     if (result != 0)
         return result;
-    points =
-        program_allocate(table.n_rows * table.n_columns, sizeof *points);
+    points = program_allocate(table.n_rows * table.n_columns, sizeof *points);
     for (int64_t k = 0; k < table.n_rows * table.n_columns; k++)
         points[k] = (float)table.value[k];
     status = etx_graph_options_init(&graph, sizeof graph);
@@ -263,8 +301,8 @@ static int write_labels(const struct work *w, const struct options *o)
     if (o->cut >= 0.0)
         label.cut = (float)o->cut;
     if (status == ETX_OK)
-        status = etx_graph_label(
-            labels, w->graph, w->context, w->event, &label);
+        status =
+            etx_graph_label(labels, w->graph, w->context, w->event, &label);
     if (status != ETX_OK) {
         free(labels);
         return program_failed(NULL);
@@ -304,8 +342,8 @@ static int run_graph_stages(struct work *w, const struct options *o, int last)
         return program_failed(NULL);
     }
     if (last == 2 || (last > 2 && !given && has_stage(w->model, "filter"))) {
-        if (etx_graph_filter(
-                &kept, w->graph, w->context, w->model, w->event) != ETX_OK)
+        if (etx_graph_filter(&kept, w->graph, w->context, w->model, w->event) !=
+            ETX_OK)
             return program_failed(NULL);
         etx_graph_free(w->graph);
         w->graph = kept;
@@ -320,8 +358,8 @@ static int run_graph_stages(struct work *w, const struct options *o, int last)
 static int check_options(const struct options *o, int stage)
 {
     const int is_join = o->points != NULL;
-    const int n_events = (o->events.count > 0) + (o->hits != NULL) +
-                         (o->features != NULL);
+    const int n_events =
+        (o->events.count > 0) + (o->hits != NULL) + (o->features != NULL);
     const struct {
         int is_wrong;
         const char *text;
@@ -331,8 +369,7 @@ static int check_options(const struct options *o, int stage)
         {is_join && (n_events > 0 || o->model != NULL || o->edges != NULL ||
                         o->detector != NULL),
             "--points goes without a model, an event and edges"},
-        {!is_join &&
-                (o->radius > 0.0 || o->k > 0 || o->orientation != NULL),
+        {!is_join && (o->radius > 0.0 || o->k > 0 || o->orientation != NULL),
             "--radius, --k and --orientation go with --points"},
         {n_events > 1, "give one --event, --hits or --features"},
         {o->cells != NULL && o->hits == NULL, "--cells goes with --hits"},

@@ -17,7 +17,7 @@
 #include "program.h"
 #include "table.h"
 
-#define MIN_HITS 5  /* of a particle that should have a seed */
+#define MIN_HITS 5 /* of a particle that should have a seed */
 #define MAX_ETA  4.0
 
 static const char summary[] =
@@ -57,26 +57,55 @@ struct work {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {.name = "model", .value = "FILE", .text = &o->model,
+        {.name = "model",
+            .value = "FILE",
+            .text = &o->model,
             .help = "model file (default: the one that ships)"},
-        {.name = "event", .value = "PREFIX", .list = &o->events,
+        {.name = "event",
+            .value = "PREFIX",
+            .list = &o->events,
             .help = "event in TrackML form, or a folder; repeatable"},
-        {.name = "cut", .value = "C", .number = &o->cut, .low = 0.0,
-            .high = 1.0, .help = "least score of a seed (default 0.5)"},
-        {.name = "purity", .value = "P", .number = &o->purity, .low = 0.0,
-            .high = 1.0, .help = "the least cut above C with this purity"},
-        {.name = "min-pt", .value = "GEV", .number = &o->min_pt, .low = 0.0,
-            .high = 1e6, .help = "of particles (default 0.5)"},
-        {.name = "max-triplets", .value = "N", .integer = &o->max_triplets,
-            .low = 0, .high = 2147483647.0,
+        {.name = "cut",
+            .value = "C",
+            .number = &o->cut,
+            .low = 0.0,
+            .high = 1.0,
+            .help = "least score of a seed (default 0.5)"},
+        {.name = "purity",
+            .value = "P",
+            .number = &o->purity,
+            .low = 0.0,
+            .high = 1.0,
+            .help = "the least cut above C with this purity"},
+        {.name = "min-pt",
+            .value = "GEV",
+            .number = &o->min_pt,
+            .low = 0.0,
+            .high = 1e6,
+            .help = "of particles (default 0.5)"},
+        {.name = "max-triplets",
+            .value = "N",
+            .integer = &o->max_triplets,
+            .low = 0,
+            .high = 2147483647.0,
             .help = "of an event (default 50000000)"},
-        {.name = "out", .value = "FILE", .text = &o->out,
+        {.name = "out",
+            .value = "FILE",
+            .text = &o->out,
             .help = "hit_1,hit_2,hit_3,score of the seeds of one event"},
-        {.name = "detector", .value = "FILE", .text = &o->detector,
+        {.name = "detector",
+            .value = "FILE",
+            .text = &o->detector,
             .help = "detectors.csv (default: the TrackML detector)"},
-        {.name = "threads", .value = "N", .integer = &o->n_threads,
-            .low = 0, .high = 256, .help = "threads, 0 = all cores (default)"},
-        {.name = "device", .value = "NAME", .text = &o->device,
+        {.name = "threads",
+            .value = "N",
+            .integer = &o->n_threads,
+            .low = 0,
+            .high = 256,
+            .help = "threads, 0 = all cores (default)"},
+        {.name = "device",
+            .value = "NAME",
+            .text = &o->device,
             .help = "cpu (default) or cuda"},
     };
 
@@ -118,8 +147,8 @@ static etx_status run_stages(struct work *w, const struct options *o)
         etx_graph_build(&w->graph, w->context, w->model, w->event);
 
     if (status == ETX_OK && has_stage(w->model, "filter")) {
-        status = etx_graph_filter(
-            &kept, w->graph, w->context, w->model, w->event);
+        status =
+            etx_graph_filter(&kept, w->graph, w->context, w->model, w->event);
         if (status == ETX_OK) {
             etx_graph_free(w->graph);
             w->graph = kept;
@@ -179,8 +208,8 @@ static int64_t find_particle(const etx_event *event, int64_t id)
 static int is_wanted(
     const etx_particle *particle, int64_t n_hits, double min_pt)
 {
-    const double pt = hypot(
-        (double)particle->momentum[0], (double)particle->momentum[1]);
+    const double pt =
+        hypot((double)particle->momentum[0], (double)particle->momentum[1]);
 
     return particle->charge != 0 && n_hits >= MIN_HITS && pt > min_pt &&
            fabs(asinh((double)particle->momentum[2] / pt)) < MAX_ETA;
@@ -249,16 +278,15 @@ static int write_seeds(const struct work *w, const struct options *o)
 
     if (file != NULL)
         fprintf(file, "hit_1,hit_2,hit_3,score\n");
-    for (int64_t t = 0;
-         file != NULL && t < etx_graph_n_edges(w->triplets); t++) {
+    for (int64_t t = 0; file != NULL && t < etx_graph_n_edges(w->triplets);
+         t++) {
         int32_t hits[3];
 
         if (!((double)score[t] > o->cut))
             continue;
         get_hits(hits, w, t);
         fprintf(file, "%lld,%lld,%lld,%.9g\n", (long long)ids[hits[0]],
-            (long long)ids[hits[1]], (long long)ids[hits[2]],
-            (double)score[t]);
+            (long long)ids[hits[1]], (long long)ids[hits[2]], (double)score[t]);
     }
     return table_close(file, o->out);
 }
@@ -354,8 +382,8 @@ static int run(struct seeds *seeds, struct work *w, struct options *o)
     }
     if (result != 0 || n_with_truth == 0)
         return result;
-    return report(seeds,
-        o->purity >= 0.0 ? find_cut(seeds, o->purity) : o->cut, n_with_truth);
+    return report(seeds, o->purity >= 0.0 ? find_cut(seeds, o->purity) : o->cut,
+        n_with_truth);
 }
 
 int main(int argc, char **argv)

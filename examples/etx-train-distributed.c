@@ -52,8 +52,8 @@ static int32_t open_group(etx_dist **dist, const struct distributed_options *o)
     if (status == ETX_OK && n_ranks == 0 && etx_dist_has_mpi())
         status = etx_dist_open_mpi(dist, &options);
     else if (status == ETX_OK)
-        status = etx_dist_open_threads(
-            dist, n_ranks > 0 ? n_ranks : 1, &options);
+        status =
+            etx_dist_open_threads(dist, n_ranks > 0 ? n_ranks : 1, &options);
     if (status != ETX_OK)
         (void)program_failed(NULL);
     return status != ETX_OK ? 0 : n_ranks > 0 ? n_ranks : 1;
@@ -69,8 +69,8 @@ static int run_ranks(struct rank *rank, int32_t n_ranks)
                                       run_rank, rank + n_started) == 0)
         n_started++;
     if (n_started < n_ranks)
-        result = program_error("cannot start a thread for rank %d",
-            (int)n_started);
+        result =
+            program_error("cannot start a thread for rank %d", (int)n_started);
     if (n_started < n_ranks)
         etx_dist_give_up(rank[n_started].dist);
     run_rank(rank);

@@ -22,10 +22,10 @@
 static const char summary[] =
     "Train the embedding, the filter or the graph network of a model file.";
 
-#define BAR_WIDTH          30
-#define SECONDS_PER_BAR    0.5
-#define SECONDS_PER_LINE   30.0
-#define LOG_LINES          1000
+#define BAR_WIDTH        30
+#define SECONDS_PER_BAR  0.5
+#define SECONDS_PER_LINE 30.0
+#define LOG_LINES        1000
 
 struct options {
     const char *config, *out, *start, *log, *detector, *device, *cache;
@@ -38,36 +38,68 @@ struct options {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {.name = "config", .value = "FILE", .text = &o->config,
+        {.name = "config",
+            .value = "FILE",
+            .text = &o->config,
             .help = "what to train and how, JSON"},
-        {.name = "data", .value = "DIR", .list = &o->data,
+        {.name = "data",
+            .value = "DIR",
+            .list = &o->data,
             .help = "events to train on: a folder or a prefix; repeatable"},
-        {.name = "validation", .value = "DIR", .list = &o->validation,
+        {.name = "validation",
+            .value = "DIR",
+            .list = &o->validation,
             .help = "events to validate on; repeatable"},
-        {.name = "out", .value = "FILE", .text = &o->out,
+        {.name = "out",
+            .value = "FILE",
+            .text = &o->out,
             .help = "model file to write; checkpoints go to FILE.checkpoint"},
-        {.name = "start", .value = "FILE", .text = &o->start,
+        {.name = "start",
+            .value = "FILE",
+            .text = &o->start,
             .help = "model that holds the other stages, or this one so far"},
-        {.name = "resume", .flag = &o->resume,
+        {.name = "resume",
+            .flag = &o->resume,
             .help = "go on from FILE.checkpoint"},
-        {.name = "threads", .value = "N", .integer = &o->n_threads,
-            .low = 0, .high = 256, .help = "threads, 0 = all cores (default)"},
-        {.name = "device", .value = "NAME", .text = &o->device,
+        {.name = "threads",
+            .value = "N",
+            .integer = &o->n_threads,
+            .low = 0,
+            .high = 256,
+            .help = "threads, 0 = all cores (default)"},
+        {.name = "device",
+            .value = "NAME",
+            .text = &o->device,
             .help = "cpu (default) or cuda"},
-        {.name = "detector", .value = "FILE", .text = &o->detector,
+        {.name = "detector",
+            .value = "FILE",
+            .text = &o->detector,
             .help = "detectors.csv (default: the TrackML detector)"},
-        {.name = "log", .value = "FILE", .text = &o->log,
+        {.name = "log",
+            .value = "FILE",
+            .text = &o->log,
             .help = "append a JSON object a line: losses and validations"},
-        {.name = "cache", .value = "DIR", .text = &o->cache,
+        {.name = "cache",
+            .value = "DIR",
+            .text = &o->cache,
             .help = "existing folder that keeps the graphs of events"},
-        {.name = "validate-every", .value = "N",
-            .integer = &o->validate_every, .low = 0, .high = 1e9,
+        {.name = "validate-every",
+            .value = "N",
+            .integer = &o->validate_every,
+            .low = 0,
+            .high = 1e9,
             .help = "steps; 0 = a tenth of the schedule (default)"},
-        {.name = "checkpoint-seconds", .value = "S",
-            .number = &o->checkpoint_seconds, .low = 0, .high = 1e9,
+        {.name = "checkpoint-seconds",
+            .value = "S",
+            .number = &o->checkpoint_seconds,
+            .low = 0,
+            .high = 1e9,
             .help = "between checkpoints (default 60)"},
-        {.name = "time-limit", .value = "S", .number = &o->time_limit,
-            .low = 0, .high = 1e9,
+        {.name = "time-limit",
+            .value = "S",
+            .number = &o->time_limit,
+            .low = 0,
+            .high = 1e9,
             .help = "stop after S seconds with a checkpoint and a model"},
     };
 
@@ -141,8 +173,7 @@ static void print_number(const char *name, double value)
         printf(", %s %.5f", name, value);
 }
 
-static void print_validation(
-    const etx_training_report *report, int64_t n_hits)
+static void print_validation(const etx_training_report *report, int64_t n_hits)
 {
     if (training_print_unmeasured(report))
         return;
@@ -152,9 +183,8 @@ static void print_validation(
     print_number("auc", report->auc);
     print_number("loss", report->loss);
     print_number("pT error", report->pt_error);
-    printf(", %.3f edges a hit, %.0f s%s\n",
-        report->n_edges / (double)n_hits, report->seconds,
-        report->is_best ? ", the best" : "");
+    printf(", %.3f edges a hit, %.0f s%s\n", report->n_edges / (double)n_hits,
+        report->seconds, report->is_best ? ", the best" : "");
     fflush(stdout);
 }
 
@@ -186,8 +216,7 @@ static int save_checkpoint(struct run *run)
 static void show(struct run *run, double *shown, struct training_means *means,
     double seconds_per_step)
 {
-    const double period =
-        run->is_terminal ? SECONDS_PER_BAR : SECONDS_PER_LINE;
+    const double period = run->is_terminal ? SECONDS_PER_BAR : SECONDS_PER_LINE;
 
     if (now() - *shown < period || means->n == 0)
         return;
@@ -285,8 +314,8 @@ static int make_trainer(struct run *run)
 
     if (config == NULL)
         return PROGRAM_FAILED;
-    if (etx_trainer_create(
-            &run->trainer, run->context, config, run->start) != ETX_OK)
+    if (etx_trainer_create(&run->trainer, run->context, config, run->start) !=
+        ETX_OK)
         result = program_failed(run->options.config);
     if (result == 0)
         training_print_start(config, run->options.start);
@@ -329,8 +358,8 @@ static int open_run(struct run *run)
     if (result == 0)
         result = training_events_read(&run->events, o->n_threads);
     if (result == 0)
-        printf("read %lld events in %.1f s\n",
-            (long long)run->events.count, now() - begin);
+        printf("read %lld events in %.1f s\n", (long long)run->events.count,
+            now() - begin);
     if (result == 0 && o->log != NULL) {
         run->log = fopen(o->log, "a");
         if (run->log == NULL)

@@ -65,8 +65,8 @@ char *program_copy_text(const char *text)
 
 void program_list_add(struct program_list *list, const char *item)
 {
-    char **grown = realloc(
-        list->item, (size_t)(list->count + 1) * sizeof *list->item);
+    char **grown =
+        realloc(list->item, (size_t)(list->count + 1) * sizeof *list->item);
 
     if (grown == NULL)
         exit(program_error("out of memory"));
@@ -100,8 +100,8 @@ static void print_help(const char *summary,
     printf("  %-24s %s\n", "--help", "this text");
 }
 
-static const struct program_option *find_option(const char *name,
-    size_t length, const struct program_option *options, int32_t n_options)
+static const struct program_option *find_option(const char *name, size_t length,
+    const struct program_option *options, int32_t n_options)
 {
     for (int32_t k = 0; k < n_options; k++)
         if (strlen(options[k].name) == length &&

@@ -10,7 +10,7 @@
 #include <exatrkx/exatrkx.h>
 
 #define PROGRAM_FAILED 1
-#define PROGRAM_USAGE 2
+#define PROGRAM_USAGE  2
 
 #define PROGRAM_PATH_BYTES 4096
 
@@ -58,8 +58,7 @@ int program_expand_events(struct program_list *events);
 
 /* Refuse events of the same base name, whose files called NAME and the ending
  * would be one. Returns 0, or PROGRAM_USAGE after a line on stderr. */
-int program_check_names(
-    const struct program_list *events, const char *ending);
+int program_check_names(const struct program_list *events, const char *ending);
 
 /* "event000000001" of ".../event000000001": for names of outputs. */
 const char *program_base_name(const char *path);
@@ -70,10 +69,10 @@ const char *program_base_name(const char *path);
 int program_ranks(int64_t *rank, int64_t *n_ranks);
 
 /* A context from --device, --threads (0: all cores that the process may use,
- * *n_threads gets their number), ETX_CPU=ref|avx2|avx512 and ETX_PRECISION=float32|float16. Returns
- * 0, or prints why and returns 1 or 2. */
-int program_context(
-    etx_context **out, const char *device, int64_t *n_threads);
+ * *n_threads gets their number), ETX_CPU=ref|avx2|avx512 and
+ * ETX_PRECISION=float32|float16. Returns 0, or prints why and returns 1 or 2.
+ */
+int program_context(etx_context **out, const char *device, int64_t *n_threads);
 
 /* The model file at path, or the one that ships with the project. */
 int program_model(etx_model **out, const char *path);
@@ -82,7 +81,8 @@ int program_model(etx_model **out, const char *path);
 int program_detector(etx_detector **out, const char *path);
 
 /* Path of a shipped file (below ETX_DATA, ../share/exatrkx beside the program,
- * the install prefix of the build, or examples), or NULL; the caller frees it. */
+ * the install prefix of the build, or examples), or NULL; the caller frees it.
+ */
 char *program_shipped_file(const char *relative);
 
 /* Allocate or end the program. */

@@ -17,8 +17,7 @@
 static int cpu_level(int32_t *level)
 {
     static const char *const names[] = {"ref", "avx2", "avx512"};
-    static const int32_t levels[] = {
-        ETX_CPU_REF, ETX_CPU_AVX2, ETX_CPU_AVX512};
+    static const int32_t levels[] = {ETX_CPU_REF, ETX_CPU_AVX2, ETX_CPU_AVX512};
     const char *asked = getenv("ETX_CPU");
 
     *level = ETX_CPU_BEST;
@@ -45,8 +44,7 @@ static int precision(int32_t *out)
     else if (strcmp(asked, "float16") == 0)
         *out = ETX_PRECISION_FLOAT16;
     else
-        return program_usage(
-            "ETX_PRECISION=%s: not float32 or float16", asked);
+        return program_usage("ETX_PRECISION=%s: not float32 or float16", asked);
     return 0;
 }
 
@@ -129,8 +127,8 @@ char *program_shipped_file(const char *relative)
 static char *choose_file(
     const char *path, const char *relative, const char *option)
 {
-    char *found = path != NULL ? program_copy_text(path)
-                               : program_shipped_file(relative);
+    char *found =
+        path != NULL ? program_copy_text(path) : program_shipped_file(relative);
 
     if (found == NULL)
         (void)program_error("no %s in $ETX_DATA, ../share/exatrkx beside this "

@@ -32,8 +32,7 @@ static size_t hits_prefix(const char *name)
     for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
         const size_t ending = strlen(endings[k]);
 
-        if (length > ending &&
-            strcmp(name + length - ending, endings[k]) == 0)
+        if (length > ending && strcmp(name + length - ending, endings[k]) == 0)
             return length - ending;
     }
     return 0;
@@ -46,8 +45,7 @@ static void drop_repeated(struct program_list *list, int64_t first)
     int64_t kept = first;
 
     for (int64_t k = first; k < list->count; k++) {
-        if (kept > first &&
-            strcmp(list->item[k], list->item[kept - 1]) == 0)
+        if (kept > first && strcmp(list->item[k], list->item[kept - 1]) == 0)
             free(list->item[k]);
         else
             list->item[kept++] = list->item[k];
@@ -67,8 +65,8 @@ static int add_folder(struct program_list *list, const char *folder)
          entry = readdir(directory)) {
         char path[PROGRAM_PATH_BYTES];
         const size_t length = hits_prefix(entry->d_name);
-        const int written = snprintf(path, sizeof path, "%s/%.*s", folder,
-            (int)length, entry->d_name);
+        const int written = snprintf(
+            path, sizeof path, "%s/%.*s", folder, (int)length, entry->d_name);
 
         if (length > 0 && written > 0 && (size_t)written < sizeof path)
             program_list_add(list, path);
@@ -76,8 +74,8 @@ static int add_folder(struct program_list *list, const char *folder)
     closedir(directory);
     if (list->count == first)
         return program_error("%s: no file ends in -hits.csv[.gz]", folder);
-    qsort(list->item + first, (size_t)(list->count - first),
-        sizeof *list->item, compare_text);
+    qsort(list->item + first, (size_t)(list->count - first), sizeof *list->item,
+        compare_text);
     drop_repeated(list, first);
     return 0;
 }
@@ -122,8 +120,7 @@ int program_check_names(const struct program_list *events, const char *ending)
     for (int64_t k = 1; result == 0 && k < events->count; k++)
         if (compare_names(&sorted[k - 1], &sorted[k]) == 0)
             result = program_usage("%s and %s would share the file %s%s",
-                sorted[k - 1], sorted[k], program_base_name(sorted[k]),
-                ending);
+                sorted[k - 1], sorted[k], program_base_name(sorted[k]), ending);
     free(sorted);
     return result;
 }
@@ -154,8 +151,7 @@ int program_ranks(int64_t *rank, int64_t *n_ranks)
         if (*rank >= 0 && *rank < *n_ranks)
             return 0;
         return program_usage("--share: %s=%s is not a rank below %s=%s",
-            names[k][0], getenv(names[k][0]), names[k][1],
-            getenv(names[k][1]));
+            names[k][0], getenv(names[k][0]), names[k][1], getenv(names[k][1]));
     }
     return program_usage("--share: neither mpirun nor srun started this "
                          "process (no OMPI_COMM_WORLD_RANK, PMI_RANK or "

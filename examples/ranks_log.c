@@ -51,13 +51,12 @@ void ranks_log_write(FILE *file, struct ranks_log *log,
 
     if (file == NULL || log->n == 0)
         return;
-    fprintf(file, "{\"step\": %lld, \"seconds\": %.3f",
-        (long long)report->step, report->seconds);
+    fprintf(file, "{\"step\": %lld, \"seconds\": %.3f", (long long)report->step,
+        report->seconds);
     write_number(file, "loss", log->loss / n);
     write_number(file, "learning_rate", report->learning_rate);
     write_number(file, "gradient_norm", log->gradient_norm / n);
-    write_number(
-        file, "highest_gradient_norm", log->highest_gradient_norm);
+    write_number(file, "highest_gradient_norm", log->highest_gradient_norm);
     write_number(file, "weight_norm", report->weight_norm);
     write_number(file, "n_edges", log->n_edges / n);
     write_number(file, "imbalance", log->imbalance / n);

@@ -41,8 +41,8 @@ static const struct field fields[] = {
 
 static double get_number(const struct scaling_run *run, size_t k)
 {
-    return *(const double *)(const void *)((const char *)run +
-                                           fields[k].offset);
+    return *(
+        const double *)(const void *)((const char *)run + fields[k].offset);
 }
 
 double scaling_peak_mib(void)
@@ -117,8 +117,7 @@ static void print_run(const json_t *line, double alone)
     print_number(speed_up, 8, 3);
     print_number(speed_up / n_ranks, 8, 3);
     for (size_t k = 0; k < N_FIELDS; k++)
-        print_number(
-            get_field(line, fields[k].key), 8, fields[k].decimals);
+        print_number(get_field(line, fields[k].key), 8, fields[k].decimals);
     putchar('\n');
 }
 

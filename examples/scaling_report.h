@@ -10,17 +10,17 @@
 /* One run; nan where nothing was measured. */
 struct scaling_run {
     int64_t n_ranks;
-    double epoch_seconds;  /* steps of an epoch, without validation */
-    double batch_seconds;  /* one step */
+    double epoch_seconds; /* steps of an epoch, without validation */
+    double batch_seconds; /* one step */
     double efficiency, purity, auc, loss; /* of the last validation */
-    double peak_mib;       /* resident, of the largest process: of a rank over
-                            * MPI, of all ranks where they are threads */
-    double graphs_share;   /* of the steps' time, making or reading graphs */
-    double network_share;  /* of the steps' time, forward and backward */
-    double moving_share;   /* of the steps' time, moving and adding data */
-    double waiting_share;  /* of the steps' time, until all ranks are there */
-    double imbalance;      /* mean over steps of max / mean work */
-    double epoch_joules;   /* of the processors of rank 0's node */
+    double peak_mib;      /* resident, of the largest process: of a rank over
+                           * MPI, of all ranks where they are threads */
+    double graphs_share;  /* of the steps' time, making or reading graphs */
+    double network_share; /* of the steps' time, forward and backward */
+    double moving_share;  /* of the steps' time, moving and adding data */
+    double waiting_share; /* of the steps' time, until all ranks are there */
+    double imbalance;     /* mean over steps of max / mean work */
+    double epoch_joules;  /* of the processors of rank 0's node */
 };
 
 /* Resident memory of this process at its highest, MiB. */

@@ -38,8 +38,8 @@ static int64_t read_line(
             double *grown = NULL;
 
             *capacity = 2 * *capacity + 1024;
-            grown = realloc(
-                table->value, (size_t)*capacity * sizeof *table->value);
+            grown =
+                realloc(table->value, (size_t)*capacity * sizeof *table->value);
             if (grown == NULL)
                 return -1;
             table->value = grown;
@@ -93,7 +93,8 @@ static int read_lines(
         }
         if (table->n_rows > 0 && n_values != table->n_columns) {
             result = program_error("%s: line %lld has %lld numbers and not "
-                "%lld", path, (long long)number, (long long)n_values,
+                                   "%lld",
+                path, (long long)number, (long long)n_values,
                 (long long)table->n_columns);
             break;
         }
@@ -205,6 +206,6 @@ int table_close(FILE *file, const char *path)
         (void)unlink(cursor);
     free(cursor);
     return error == 0 ? 0
-                      : program_error("%s: cannot be written: %s", path,
-                            strerror(error));
+                      : program_error(
+                            "%s: cannot be written: %s", path, strerror(error));
 }

@@ -49,8 +49,8 @@ static void *read_some(void *argument)
          k = take_event(events)) {
         const char *name = training_events_name(events, k);
 
-        if (etx_event_read_trackml(
-                &events->event[k], name, events->detector) != ETX_OK)
+        if (etx_event_read_trackml(&events->event[k], name, events->detector) !=
+            ETX_OK)
             note_failure(events, name);
     }
     return NULL;
@@ -62,8 +62,7 @@ int training_events_read(struct training_events *events, int64_t n_threads)
     int64_t n = 0;
 
     events->count = events->list[0]->count + events->list[1]->count;
-    events->event =
-        program_allocate(events->count, sizeof *events->event);
+    events->event = program_allocate(events->count, sizeof *events->event);
     pthread_mutex_init(&events->lock, NULL);
     while (n < n_threads - 1 && n < MAX_READERS &&
            pthread_create(&thread[n], NULL, read_some, events) == 0)
@@ -72,8 +71,7 @@ int training_events_read(struct training_events *events, int64_t n_threads)
     while (n > 0)
         pthread_join(thread[--n], NULL);
     pthread_mutex_destroy(&events->lock);
-    return events->message != NULL ? program_error("%s", events->message)
-                                    : 0;
+    return events->message != NULL ? program_error("%s", events->message) : 0;
 }
 
 void training_events_free(struct training_events *events)

@@ -52,8 +52,9 @@ char *training_read_config(const char *path)
     }
     json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (json == NULL) {
-        (void)program_error("%s: training config, line %d: not a JSON object: %s",
-            path, error.line, error.text);
+        (void)program_error(
+            "%s: training config, line %d: not a JSON object: %s", path,
+            error.line, error.text);
         free(text);
         return NULL;
     }
@@ -102,8 +103,8 @@ void training_log_step(FILE *log, const etx_training_report *report,
 
     if (log == NULL || means->n == 0)
         return;
-    fprintf(log, "{\"step\": %lld, \"seconds\": %.3f",
-        (long long)report->step, report->seconds);
+    fprintf(log, "{\"step\": %lld, \"seconds\": %.3f", (long long)report->step,
+        report->seconds);
     write_number(log, "loss", means->loss / n);
     write_number(log, "learning_rate", report->learning_rate);
     write_number(log, "gradient_norm", means->gradient_norm / n);
@@ -282,6 +283,6 @@ void training_keep_earlier(const char *checkpoint, const char *earlier)
         return;
     unlink(earlier);
     if (link(checkpoint, earlier) != 0 && copy_file(checkpoint, earlier) != 0)
-        (void)program_error("%s: cannot be kept as %s: %s", checkpoint,
-            earlier, strerror(errno));
+        (void)program_error("%s: cannot be kept as %s: %s", checkpoint, earlier,
+            strerror(errno));
 }

@@ -37,8 +37,8 @@ void training_log_skipped(FILE *log, const etx_training_report *report);
  * line on stderr when not all of it was written. */
 int training_log_close(FILE *log, const char *path);
 
-/* Print a line for a validation that was not measured, of which there is nothing
- * else to print, and return 1; or return 0. */
+/* Print a line for a validation that was not measured, of which there is
+ * nothing else to print, and return 1; or return 0. */
 int training_print_unmeasured(const etx_training_report *report);
 
 /* Say so when the training is over before the schedule is, as validations got

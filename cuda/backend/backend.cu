@@ -62,8 +62,8 @@ static etx_status make_stream(struct etx_cuda *cuda, void *stream)
 
 static etx_status ask_sizes(struct etx_cuda *cuda)
 {
-    ETX_CUDA(cudaDeviceGetAttribute(&cuda->n_multiprocessors,
-        cudaDevAttrMultiProcessorCount, cuda->index));
+    ETX_CUDA(cudaDeviceGetAttribute(
+        &cuda->n_multiprocessors, cudaDevAttrMultiProcessorCount, cuda->index));
     ETX_CUDA(cudaDeviceGetAttribute(&cuda->shared_bytes,
         cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda->index));
     return ETX_OK;

@@ -15,8 +15,8 @@ extern "C" {
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
-#define ETX_CUDA_STAGING    ((size_t)4 << 20)  /* bytes of each half */
-#define ETX_CUDA_WORKSPACE  ((size_t)32 << 20) /* bytes for cuBLASLt */
+#define ETX_CUDA_STAGING   ((size_t)4 << 20)  /* bytes of each half */
+#define ETX_CUDA_WORKSPACE ((size_t)32 << 20) /* bytes for cuBLASLt */
 #define ETX_CUDA_MAX_LIVE  256                /* allocations at once */
 #define ETX_CUDA_MAX_PLANS 64
 
@@ -46,8 +46,8 @@ struct etx_cuda {
     int32_t owns_stream;
     cudaMemPool_t pool;
     cublasLtHandle_t blas;
-    void *workspace; /* [ETX_CUDA_WORKSPACE], on the device */
-    char *staging;   /* [2, ETX_CUDA_STAGING], pinned */
+    void *workspace;       /* [ETX_CUDA_WORKSPACE], on the device */
+    char *staging;         /* [2, ETX_CUDA_STAGING], pinned */
     cudaEvent_t staged[2]; /* the half may be used again */
     int32_t next_half;
     size_t limit, in_use, peak; /* bytes taken from the pool; 0: no limit */
@@ -95,7 +95,7 @@ struct etx_cuda_current {
     etx_cuda_current &operator=(const etx_cuda_current &) = delete;
     etx_status status;
 
-private:
+  private:
     int before;
     int32_t is_changed;
 };
@@ -120,7 +120,7 @@ struct etx_cuda_scratch {
         return etx_arena_alloc(out, arena, count, sizeof(T), what);
     }
 
-private:
+  private:
     struct etx_arena *arena;
     struct etx_arena_mark mark;
 };

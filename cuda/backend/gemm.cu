@@ -14,8 +14,8 @@ etx_status etx_cuda_check_blas(cublasStatus_t error, const char *what)
 {
     if (error == CUBLAS_STATUS_SUCCESS)
         return ETX_OK;
-    return etx_fail(error == CUBLAS_STATUS_ALLOC_FAILED ? ETX_ERR_MEMORY
-                                                        : ETX_ERR_DEVICE,
+    return etx_fail(
+        error == CUBLAS_STATUS_ALLOC_FAILED ? ETX_ERR_MEMORY : ETX_ERR_DEVICE,
         "device cuda: %s: %s", what, cublasLtGetStatusString(error));
 }
 
@@ -107,8 +107,8 @@ static int32_t alignment_of(const struct etx_cuda_gemm *gemm)
     return (int32_t)(bits & (~bits + 1));
 }
 
-static etx_status choose(struct etx_cuda_plan *plan, struct etx_cuda *cuda,
-    struct product *product)
+static etx_status choose(
+    struct etx_cuda_plan *plan, struct etx_cuda *cuda, struct product *product)
 {
     const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     const uint32_t alignment = (uint32_t)plan->alignment;
@@ -116,8 +116,7 @@ static etx_status choose(struct etx_cuda_plan *plan, struct etx_cuda *cuda,
     int n_found = 0;
 
     ETX_BLAS(cublasLtMatmulPreferenceCreate(&product->preference));
-    ETX_TRY(set_preference(product,
-        CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+    ETX_TRY(set_preference(product, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
         (uint64_t)ETX_CUDA_WORKSPACE));
     ETX_TRY(set_preference(
         product, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions));

@@ -9,9 +9,9 @@
 /* c [m, n] = a b, or c += a b; row-major. */
 struct etx_cuda_gemm {
     int64_t m, n, k;
-    const void *a;   /* [m, k], or [k, m] when a_is_transposed */
-    const void *b;   /* [k, n], or [n, k] when b_is_transposed */
-    float *c;        /* [m, n] */
+    const void *a; /* [m, k], or [k, m] when a_is_transposed */
+    const void *b; /* [k, n], or [n, k] when b_is_transposed */
+    float *c;      /* [m, n] */
     int32_t a_is_transposed, b_is_transposed;
     int32_t add;     /* 1: c += */
     int32_t is_half; /* 1: a and b are float16, else float32 */

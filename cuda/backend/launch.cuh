@@ -10,10 +10,10 @@
 
 #include "cuda/backend/device.cuh"
 
-#define ETX_CUDA_BLOCK       256
+#define ETX_CUDA_BLOCK      256
 #define ETX_CUDA_MAX_BLOCKS ((int64_t)1 << 20)
-#define ETX_CUDA_WARP        32
-#define ETX_CUDA_ALL_LANES   0xFFFFFFFFu
+#define ETX_CUDA_WARP       32
+#define ETX_CUDA_ALL_LANES  0xFFFFFFFFu
 
 __device__ static inline int64_t etx_first_item()
 {

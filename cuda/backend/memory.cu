@@ -59,8 +59,8 @@ static etx_status check_limit(
     return ETX_OK;
 }
 
-static etx_status device_alloc(void **out, const struct etx_memory *memory,
-    size_t bytes, const char *what)
+static etx_status device_alloc(
+    void **out, const struct etx_memory *memory, size_t bytes, const char *what)
 {
     struct etx_cuda *cuda = owner(memory);
     const struct etx_cuda_current current(cuda->index);
@@ -107,8 +107,7 @@ static void device_free(const struct etx_memory *memory, void *address)
         etx_cuda_packed_drop(cuda);
 }
 
-static void device_set_immutable(
-    const struct etx_memory *memory, void *address)
+static void device_set_immutable(const struct etx_memory *memory, void *address)
 {
     struct etx_cuda_live *live = find_live(owner(memory), address);
 
@@ -131,7 +130,8 @@ int32_t etx_cuda_is_immutable(const struct etx_cuda *cuda, const void *address)
 }
 
 /* The next half of the staging buffer, once its last copy is over. */
-static etx_status next_staging_half(char **out, int32_t *half, struct etx_cuda *cuda)
+static etx_status next_staging_half(
+    char **out, int32_t *half, struct etx_cuda *cuda)
 {
     *half = cuda->next_half;
     cuda->next_half = 1 - *half;
@@ -179,9 +179,9 @@ static etx_status device_to_host(
         int32_t half = 0;
 
         ETX_TRY(next_staging_half(&staging, &half, cuda));
-        ETX_CUDA(cudaMemcpyAsync(staging,
-            static_cast<const char *>(from) + done, n, cudaMemcpyDeviceToHost,
-            cuda->stream));
+        ETX_CUDA(
+            cudaMemcpyAsync(staging, static_cast<const char *>(from) + done, n,
+                cudaMemcpyDeviceToHost, cuda->stream));
         ETX_CUDA(cudaStreamSynchronize(cuda->stream));
         memcpy(static_cast<char *>(to) + done, staging, n);
     }

@@ -8,8 +8,8 @@
 
 #define ALIGNMENT ((size_t)256)
 
-struct etx_cuda_packed_key etx_cuda_packed_key_of(enum etx_cuda_form form,
-    const struct etx_layer *layer, int32_t n_layers)
+struct etx_cuda_packed_key etx_cuda_packed_key_of(
+    enum etx_cuda_form form, const struct etx_layer *layer, int32_t n_layers)
 {
     struct etx_cuda_packed_key key = {};
 
@@ -23,8 +23,8 @@ struct etx_cuda_packed_key etx_cuda_packed_key_of(enum etx_cuda_form form,
     return key;
 }
 
-static bool are_equal(const struct etx_cuda_packed_key *a,
-    const struct etx_cuda_packed_key *b)
+static bool are_equal(
+    const struct etx_cuda_packed_key *a, const struct etx_cuda_packed_key *b)
 {
     if (a->form != b->form || a->n_layers != b->n_layers)
         return false;
@@ -69,13 +69,12 @@ static bool add_slab(struct etx_cuda *cuda, size_t bytes)
         cuda->memory.alloc(&memory, &cuda->memory, wanted, "packed weights") !=
             ETX_OK)
         return false;
-    packed->slab[packed->n_slabs++] = {
-        static_cast<char *>(memory), wanted, 0};
+    packed->slab[packed->n_slabs++] = {static_cast<char *>(memory), wanted, 0};
     return true;
 }
 
-void *etx_cuda_packed_open(struct etx_cuda *cuda,
-    const struct etx_cuda_packed_key *key, size_t bytes)
+void *etx_cuda_packed_open(
+    struct etx_cuda *cuda, const struct etx_cuda_packed_key *key, size_t bytes)
 {
     struct etx_cuda_packed *packed = cuda->packed;
     const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

@@ -12,7 +12,7 @@
 
 #define ETX_CUDA_MAX_PACKED 256
 #define ETX_CUDA_MAX_SLABS  16
-#define ETX_CUDA_SLAB        ((size_t)1 << 20) /* bytes */
+#define ETX_CUDA_SLAB       ((size_t)1 << 20) /* bytes */
 
 /* Layers whose weights are packed together, and in which form. */
 enum etx_cuda_form {
@@ -44,8 +44,8 @@ struct etx_cuda_packed {
 };
 
 /* The key of these layers. */
-struct etx_cuda_packed_key etx_cuda_packed_key_of(enum etx_cuda_form form,
-    const struct etx_layer *layer, int32_t n_layers);
+struct etx_cuda_packed_key etx_cuda_packed_key_of(
+    enum etx_cuda_form form, const struct etx_layer *layer, int32_t n_layers);
 
 /* What was packed before, or NULL. */
 void *etx_cuda_packed_find(
@@ -54,8 +54,8 @@ void *etx_cuda_packed_find(
 /* Room for it, aligned to 256 bytes, which is found under its key from now on:
  * the caller queues what fills it, or gives it up. NULL: weights may change, or
  * there is no room. */
-void *etx_cuda_packed_open(struct etx_cuda *cuda,
-    const struct etx_cuda_packed_key *key, size_t bytes);
+void *etx_cuda_packed_open(
+    struct etx_cuda *cuda, const struct etx_cuda_packed_key *key, size_t bytes);
 /* The one opened last was not filled. */
 void etx_cuda_packed_give_up(struct etx_cuda *cuda);
 

@@ -52,8 +52,8 @@ static int is_fine(ncclResult_t result)
 }
 
 /* Queue the piece for every rank and that from every rank as one group. */
-static ncclResult_t send_pieces(const struct etx_comm *comm,
-    const size_t *n_from, const size_t *n_to)
+static ncclResult_t send_pieces(
+    const struct etx_comm *comm, const size_t *n_from, const size_t *n_to)
 {
     struct nccl *nccl = self(comm);
     const char *from = nccl->out.device;
@@ -62,11 +62,11 @@ static ncclResult_t send_pieces(const struct etx_comm *comm,
 
     for (int32_t r = 0; r < comm->n_ranks; r++) {
         if (n_to[r] > 0 && is_fine(result))
-            result = ncclSend(
-                from, n_to[r], ncclInt8, r, nccl->comm, nccl->stream);
+            result =
+                ncclSend(from, n_to[r], ncclInt8, r, nccl->comm, nccl->stream);
         if (n_from[r] > 0 && is_fine(result))
-            result = ncclRecv(
-                to, n_from[r], ncclInt8, r, nccl->comm, nccl->stream);
+            result =
+                ncclRecv(to, n_from[r], ncclInt8, r, nccl->comm, nccl->stream);
         from += n_to[r];
         to += n_from[r];
     }
@@ -102,8 +102,8 @@ static etx_status exchange(struct etx_comm *comm, void *from,
     ETX_CHECK(etx_nccl_use_device(comm, &of_host));
     ETX_CHECK(etx_nccl_grow(&nccl->in, comm, bytes_in));
     ETX_CHECK(etx_nccl_put(comm, &nccl->out, to, bytes_out));
-    ETX_CHECK(etx_nccl_finish(comm, "exchange",
-        send_pieces(comm, piece, piece + comm->n_ranks)));
+    ETX_CHECK(etx_nccl_finish(
+        comm, "exchange", send_pieces(comm, piece, piece + comm->n_ranks)));
     ETX_CHECK(etx_nccl_get(comm, &nccl->in, from, bytes_in));
 done:
     etx_nccl_leave_device(of_host);
@@ -120,8 +120,7 @@ static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
     char *copies = NULL;
     etx_status status;
 
-    ETX_CHECK(
-        etx_dist_alloc(&n_to, comm->n_ranks, sizeof *n_to, "pieces"));
+    ETX_CHECK(etx_dist_alloc(&n_to, comm->n_ranks, sizeof *n_to, "pieces"));
     ETX_CHECK(etx_dist_alloc(
         &copies, own * comm->n_ranks, size, "copies of a piece"));
     for (int32_t r = 0; r < comm->n_ranks; r++) {

@@ -31,7 +31,8 @@ void etx_nccl_close(struct etx_comm *comm)
 
     if (nccl->device >= 0 && etx_nccl_use_device(comm, &of_host) == ETX_OK) {
         if (!comm->is_broken && nccl->comm != NULL &&
-            etx_nccl_finish(comm, "close", ncclCommFinalize(nccl->comm)) == ETX_OK) {
+            etx_nccl_finish(comm, "close", ncclCommFinalize(nccl->comm)) ==
+                ETX_OK) {
             (void)ncclCommDestroy(nccl->comm);
             nccl->comm = NULL;
         }
@@ -82,8 +83,8 @@ static etx_status meet(struct etx_comm *comm)
     if (start.result != ncclSuccess)
         return etx_nccl_say(comm, "start of rank 0", start.result);
     ETX_CHECK(etx_nccl_finish(comm, "start",
-        ncclCommInitRankConfig(&nccl->comm, comm->n_ranks, start.id,
-            comm->rank, &config)));
+        ncclCommInitRankConfig(
+            &nccl->comm, comm->n_ranks, start.id, comm->rank, &config)));
 done:
     return status;
 }
@@ -107,8 +108,7 @@ static etx_status find_device(
 static etx_status make_stream(struct etx_comm *comm)
 {
     return etx_nccl_check_cuda(comm, "stream",
-        cudaStreamCreateWithFlags(
-            &self(comm)->stream, cudaStreamNonBlocking));
+        cudaStreamCreateWithFlags(&self(comm)->stream, cudaStreamNonBlocking));
 }
 
 /* Whether all ranks have theirs, before anyone waits; status is this one's. */

@@ -18,7 +18,7 @@ struct staging {
 struct nccl {
     ncclComm_t comm;       /* NULL once aborted */
     struct etx_comm *host; /* whose ranks these are; not owned */
-    int device; /* -1: none yet */
+    int device;            /* -1: none yet */
     cudaStream_t stream;
     struct staging in, out;
 };

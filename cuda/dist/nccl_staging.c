@@ -29,10 +29,10 @@ etx_status etx_nccl_grow(
     if (bytes <= staging->capacity && staging->host != NULL)
         return ETX_OK;
     etx_nccl_free_staging(staging);
-    ETX_CHECK(etx_nccl_check_cuda(comm, "pinned memory",
-        cudaMallocHost(&staging->host, capacity)));
-    ETX_CHECK(etx_nccl_check_cuda(comm, "device memory",
-        cudaMalloc(&staging->device, capacity)));
+    ETX_CHECK(etx_nccl_check_cuda(
+        comm, "pinned memory", cudaMallocHost(&staging->host, capacity)));
+    ETX_CHECK(etx_nccl_check_cuda(
+        comm, "device memory", cudaMalloc(&staging->device, capacity)));
     staging->capacity = capacity;
 done:
     return status;
@@ -75,7 +75,8 @@ etx_status etx_nccl_use_device(const struct etx_comm *comm, int *of_host)
 {
     if (cudaGetDevice(of_host) != cudaSuccess)
         *of_host = -1;
-    return etx_nccl_check_cuda(comm, "device", cudaSetDevice(self(comm)->device));
+    return etx_nccl_check_cuda(
+        comm, "device", cudaSetDevice(self(comm)->device));
 }
 
 void etx_nccl_leave_device(int of_host)

@@ -63,8 +63,8 @@ static void nap(void)
 }
 
 /* Until NCCL has done what a call that gave `result` asked for. */
-static etx_status wait_nccl(const struct etx_comm *comm,
-    const char *operation, ncclResult_t result, double end)
+static etx_status wait_nccl(const struct etx_comm *comm, const char *operation,
+    ncclResult_t result, double end)
 {
     while (result == ncclInProgress) {
         const ncclResult_t asked =
@@ -77,7 +77,8 @@ static etx_status wait_nccl(const struct etx_comm *comm,
         if (result == ncclInProgress)
             nap();
     }
-    return result == ncclSuccess ? ETX_OK : etx_nccl_say(comm, operation, result);
+    return result == ncclSuccess ? ETX_OK
+                                 : etx_nccl_say(comm, operation, result);
 }
 
 /* Until the stream is empty; a rank that died shows in NCCL's state first. */

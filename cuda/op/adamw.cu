@@ -28,15 +28,15 @@ __global__ static void adamw_kernel(
             largest = fmax((double)args.v_max[i], v);
             args.v_max[i] = (float)largest;
         }
-        const double decay =
-            args.decays == NULL ? weight_decay
-                                : weight_decay * (double)args.decays[i];
+        const double decay = args.decays == NULL
+                                 ? weight_decay
+                                 : weight_decay * (double)args.decays[i];
         const double step =
             m / bias1 / (sqrt(largest / bias2) + (double)args.eps);
 
-        args.parameter[i] = (float)((double)args.parameter[i] *
-                                        (1.0 - rate * decay) -
-                                    rate * step);
+        args.parameter[i] =
+            (float)((double)args.parameter[i] * (1.0 - rate * decay) -
+                    rate * step);
     }
 }
 

@@ -34,7 +34,7 @@ __global__ static void columns_kernel(
     struct etx_columns_args args, const double *mean)
 {
     for (int64_t t = etx_first_item(); t < args.n_rows * args.width;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const int64_t i = t / args.width;
         const int64_t k = t % args.width;
         const float x = args.x[i * args.x_stride + k];
@@ -57,11 +57,10 @@ etx_status etx_cuda_columns(
         return ETX_OK;
     if (args->centre) {
         ETX_TRY(scratch.take(&mean, args->width, "means of columns"));
-        ETX_TRY(
-            etx_launch(stream, args->width, mean_kernel, mean, *args));
+        ETX_TRY(etx_launch(stream, args->width, mean_kernel, mean, *args));
     }
-    return etx_launch(stream, args->n_rows * args->width, columns_kernel,
-        *args, (const double *)mean);
+    return etx_launch(stream, args->n_rows * args->width, columns_kernel, *args,
+        (const double *)mean);
 }
 
 __global__ static void take_kernel(struct etx_take_args args)
@@ -136,9 +135,8 @@ etx_status etx_cuda_sum_squares(
 __global__ static void narrow_kernel(struct etx_narrow_args args)
 {
     for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
-        args.y[i] = args.format == ETX_HALF_BFLOAT16
-                        ? etx_bfloat16(args.x[i])
-                        : etx_half(args.x[i]);
+        args.y[i] = args.format == ETX_HALF_BFLOAT16 ? etx_bfloat16(args.x[i])
+                                                     : etx_half(args.x[i]);
 }
 
 etx_status etx_cuda_narrow(
@@ -150,9 +148,8 @@ etx_status etx_cuda_narrow(
 __global__ static void widen_kernel(struct etx_widen_args args)
 {
     for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
-        args.y[i] = args.format == ETX_HALF_BFLOAT16
-                        ? etx_unbfloat16(args.x[i])
-                        : etx_unhalf(args.x[i]);
+        args.y[i] = args.format == ETX_HALF_BFLOAT16 ? etx_unbfloat16(args.x[i])
+                                                     : etx_unhalf(args.x[i]);
 }
 
 etx_status etx_cuda_widen(

@@ -49,9 +49,8 @@ __device__ static double loss_of(
     const double positive_factor = focus(&up, gamma, x);
     const double negative_factor = focus(&down, gamma, -x);
 
-    *slope =
-        negative * negative_factor * (sigmoid(x) - down * softplus(x)) +
-        positive * positive_factor * (up * softplus(-x) - sigmoid(-x));
+    *slope = negative * negative_factor * (sigmoid(x) - down * softplus(x)) +
+             positive * positive_factor * (up * softplus(-x) - sigmoid(-x));
     return positive * positive_factor * softplus(-x) +
            negative * negative_factor * softplus(x);
 }
@@ -78,9 +77,8 @@ __global__ static void slope_kernel(struct etx_bce_loss_args args)
         double slope;
 
         (void)loss_of(&slope, args, e);
-        args.d_logit[e] = weight == 0.0
-                              ? 0.0f
-                              : (float)((double)args.scale * weight * slope);
+        args.d_logit[e] =
+            weight == 0.0 ? 0.0f : (float)((double)args.scale * weight * slope);
     }
 }
 

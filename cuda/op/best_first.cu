@@ -88,7 +88,7 @@ struct best_first {
 __global__ static void start_kernel(struct best_first work)
 {
     for (int64_t i = etx_first_item(); i < work.args.n_nodes;
-        i += etx_item_step())
+         i += etx_item_step())
         work.chains.next[i] = work.chains.previous[i] = NONE;
 }
 
@@ -181,8 +181,8 @@ __global__ static void open_kernel(uint8_t *flag, struct best_first work,
                   (work.args.score[list[k]] > cut) == (is_above != 0);
 }
 
-__global__ static void pick_kernel(int32_t *out, const int32_t *index,
-    int64_t n, struct edge_list list)
+__global__ static void pick_kernel(
+    int32_t *out, const int32_t *index, int64_t n, struct edge_list list)
 {
     for (int64_t k = etx_first_item(); k < n; k += etx_item_step())
         out[k] = list[index[k]];
@@ -192,7 +192,7 @@ __global__ static void pick_kernel(int32_t *out, const int32_t *index,
 __global__ static void ends_kernel(struct best_first work)
 {
     for (int64_t i = etx_first_item(); i < work.args.n_nodes;
-        i += etx_item_step()) {
+         i += etx_item_step()) {
         int32_t last = (int32_t)i;
         int32_t n = 1;
 
@@ -348,7 +348,7 @@ __global__ static void waits_kernel(
 __global__ static void group_kernel(struct best_first work)
 {
     for (int64_t i = etx_first_item(); i < work.args.n_nodes;
-        i += etx_item_step()) {
+         i += etx_item_step()) {
         if (work.chains.previous[i] != NONE)
             continue;
         for (int32_t hit = (int32_t)i; hit != NONE; hit = work.chains.next[hit])
@@ -412,8 +412,7 @@ static etx_status score_round(struct etx_stream *stream,
     struct edge_list list, float cut)
 {
     cudaStream_t queue = etx_cuda_of(stream)->stream;
-    const size_t bytes =
-        (size_t)work.args.n_nodes * sizeof(unsigned long long);
+    const size_t bytes = (size_t)work.args.n_nodes * sizeof(unsigned long long);
 
     ETX_CUDA(cudaMemsetAsync(room->best_out, 0, bytes, queue));
     ETX_CUDA(cudaMemsetAsync(room->best_in, 0, bytes, queue));
@@ -430,8 +429,7 @@ static etx_status finish_strong(struct etx_stream *stream,
     struct edge_list list, float cut)
 {
     cudaStream_t queue = etx_cuda_of(stream)->stream;
-    const size_t bytes =
-        (size_t)work.args.n_nodes * sizeof(unsigned long long);
+    const size_t bytes = (size_t)work.args.n_nodes * sizeof(unsigned long long);
 
     if (list.n == 0)
         return ETX_OK;
@@ -468,10 +466,10 @@ static etx_status find_weak(struct etx_stream *stream, struct edge_list *weak,
     ETX_TRY(etx_launch(
         stream, list.n, open_kernel, room->flag, work, list, cut, 0));
     ETX_TRY(pick(stream, &open, room->smooth, room, list));
-    ETX_TRY(etx_launch(
-        stream, open.n, score_keys_kernel, room->key, work, open));
-    ETX_TRY(etx_cuda_sort_pairs(stream, room->sorted, room->key, room->weak,
-        open.edge, open.n, 32));
+    ETX_TRY(
+        etx_launch(stream, open.n, score_keys_kernel, room->key, work, open));
+    ETX_TRY(etx_cuda_sort_pairs(
+        stream, room->sorted, room->key, room->weak, open.edge, open.n, 32));
     *weak = {room->weak, open.n};
     return ETX_OK;
 }
@@ -501,10 +499,10 @@ static etx_status join_smooth(struct etx_stream *stream,
 
     ETX_TRY(etx_launch(
         stream, weak.n, roughness_keys_kernel, room->key, work, weak));
-    ETX_TRY(etx_cuda_sort_pairs(stream, room->sorted, room->key, room->smooth,
-        weak.edge, weak.n, 32));
-    ETX_CUDA(cudaMemsetAsync(room->state, STATE_WAITS, (size_t)weak.n,
-        etx_cuda_of(stream)->stream));
+    ETX_TRY(etx_cuda_sort_pairs(
+        stream, room->sorted, room->key, room->smooth, weak.edge, weak.n, 32));
+    ETX_CUDA(cudaMemsetAsync(
+        room->state, STATE_WAITS, (size_t)weak.n, etx_cuda_of(stream)->stream));
     while (waiting.n > FEW) {
         ETX_TRY(etx_check_cancelled(stream));
         for (int r = 0; r < SMOOTH_ROUNDS; r++)

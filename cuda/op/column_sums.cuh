@@ -40,7 +40,7 @@ __global__ static void etx_chunk_sums_kernel(
     double *part, int64_t n_rows, int64_t n_chunks, int32_t width, Term term)
 {
     for (int64_t t = etx_first_item(); t < n_chunks * width;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const int32_t k = (int32_t)(t % width);
         const int64_t first = t / width * ETX_CHUNK_ROWS;
         double sum = 0.0;
@@ -112,8 +112,8 @@ etx_status etx_add_column_sums(struct etx_stream *stream, float *out,
 
     ETX_TRY(scratch.take(&sum, width, "sums of columns"));
     ETX_TRY(etx_column_sums(stream, sum, n_rows, width, term));
-    return etx_launch(stream, width, etx_round_sums_kernel, out,
-        (const double *)sum, width);
+    return etx_launch(
+        stream, width, etx_round_sums_kernel, out, (const double *)sum, width);
 }
 
 #endif

@@ -35,8 +35,7 @@ __device__ static int32_t find_root(volatile int32_t *parent, int32_t node)
 __global__ static void hook_kernel(
     int32_t *parent, struct etx_connected_components_args args)
 {
-    for (int64_t e = etx_first_item(); e < args.n_edges;
-        e += etx_item_step()) {
+    for (int64_t e = etx_first_item(); e < args.n_edges; e += etx_item_step()) {
         if (args.score != NULL && !(args.score[e] > args.cut))
             continue;
         int32_t low = find_root(parent, args.src[e]);
@@ -69,15 +68,15 @@ __global__ static void label_kernel(
     }
 }
 
-etx_status etx_cuda_connected_components(struct etx_stream *stream,
-    const struct etx_connected_components_args *args)
+etx_status etx_cuda_connected_components(
+    struct etx_stream *stream, const struct etx_connected_components_args *args)
 {
     struct etx_cuda_scratch scratch(stream);
     int32_t *parent = NULL;
 
     ETX_TRY(scratch.take(&parent, args->n_nodes, "parents of nodes"));
-    ETX_TRY(etx_launch(
-        stream, args->n_nodes, start_kernel, parent, args->n_nodes));
+    ETX_TRY(
+        etx_launch(stream, args->n_nodes, start_kernel, parent, args->n_nodes));
     ETX_TRY(etx_launch(stream, args->n_edges, hook_kernel, parent, *args));
     return etx_launch(stream, args->n_nodes, label_kernel, args->label,
         (const int32_t *)parent, args->n_nodes);

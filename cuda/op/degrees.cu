@@ -26,7 +26,7 @@ __global__ static void edge_weights_kernel(struct etx_degree_weights_args args)
 __global__ static void loops_kernel(struct etx_degree_weights_args args)
 {
     for (int64_t i = etx_first_item(); i <= args.n_nodes;
-        i += etx_item_step()) {
+         i += etx_item_step()) {
         args.loop_offset[i] = i;
         if (i < args.n_nodes)
             args.loop_weight[i] = (float)(1.0 / (double)args.degree[i]);

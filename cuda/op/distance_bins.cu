@@ -13,8 +13,7 @@ __global__ static void distance_bins_kernel(
     const double whole = (double)args.radius * (double)args.radius;
     const double n_bins = (double)args.n_bins;
 
-    for (int64_t e = etx_first_item(); e < args.n_pairs;
-        e += etx_item_step()) {
+    for (int64_t e = etx_first_item(); e < args.n_pairs; e += etx_item_step()) {
         const float *a = args.point + (int64_t)args.src[e] * args.n_dim;
         const float *b = args.point + (int64_t)args.dst[e] * args.n_dim;
         double sum = 0.0;
@@ -40,8 +39,8 @@ etx_status etx_cuda_distance_bins(
     ETX_TRY(scratch.take(&count, args->n_bins, "pairs by distance"));
     ETX_CUDA(cudaMemsetAsync(count, 0, (size_t)args->n_bins * sizeof *count,
         etx_cuda_of(stream)->stream));
-    ETX_TRY(etx_launch(
-        stream, args->n_pairs, distance_bins_kernel, count, *args));
-    return etx_memory_to_host(stream->memory, args->count, count, args->n_bins,
-        sizeof *args->count);
+    ETX_TRY(
+        etx_launch(stream, args->n_pairs, distance_bins_kernel, count, *args));
+    return etx_memory_to_host(
+        stream->memory, args->count, count, args->n_bins, sizeof *args->count);
 }

@@ -13,7 +13,7 @@ __global__ static void keys_kernel(uint64_t *key, int32_t *edge, int32_t bits,
     struct etx_double_edges_args args)
 {
     for (int64_t t = etx_first_item(); t < 2 * args.n_edges;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const bool is_reverse = t >= args.n_edges;
         const int64_t e = is_reverse ? t - args.n_edges : t;
         const uint64_t src = (uint64_t)(uint32_t)args.src[e];
@@ -31,7 +31,7 @@ __global__ static void place_kernel(const uint64_t *key, const int32_t *edge,
     const uint64_t low = ((uint64_t)1 << bits) - 1;
 
     for (int64_t t = etx_first_item(); t < 2 * args.n_edges;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         args.both_dst[t] = (int32_t)(key[t] >> bits);
         args.both_src[t] = (int32_t)(key[t] & low);
         args.slot[edge[t]] = (int32_t)t;
@@ -54,8 +54,7 @@ etx_status etx_cuda_double_edges(
     ETX_TRY(scratch.take(&edge, n, "edges of both directions"));
     ETX_TRY(scratch.take(&order, n, "edges of both directions"));
     ETX_TRY(etx_launch(stream, n, keys_kernel, key, edge, bits, *args));
-    ETX_TRY(etx_cuda_sort_pairs(
-        stream, sorted, key, order, edge, n, 2 * bits));
+    ETX_TRY(etx_cuda_sort_pairs(stream, sorted, key, order, edge, n, 2 * bits));
     return etx_launch(stream, n, place_kernel, (const uint64_t *)sorted,
         (const int32_t *)order, bits, *args);
 }

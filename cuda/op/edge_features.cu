@@ -10,10 +10,10 @@
 
 #include <float.h>
 
-#define MIN_DR   1e-6  /* mm */
+#define MIN_DR    1e-6  /* mm */
 #define MAX_SLOPE 100.0 /* half turns per mm */
 #define MAX_LOGIT 16.0
-#define PI         3.14159265358979323846
+#define PI        3.14159265358979323846
 
 /* The lists of the operator, which are on the host. */
 struct feature_list {
@@ -118,8 +118,7 @@ __device__ static double feature_of(const struct edge &edge, int32_t feature)
         return pseudorapidity(edge.r_dst, edge.z_dst) -
                pseudorapidity(edge.r_src, edge.z_src);
     case ETX_EDGE_LENGTH:
-        return sqrt(
-            edge.dx * edge.dx + edge.dy * edge.dy + edge.dz * edge.dz);
+        return sqrt(edge.dx * edge.dx + edge.dy * edge.dy + edge.dz * edge.dz);
     case ETX_EDGE_THETA:
         return atan2(edge.dz, edge.dr);
     case ETX_EDGE_ASINH_Z0:
@@ -150,8 +149,7 @@ __device__ static double feature_of(const struct edge &edge, int32_t feature)
 __global__ static void edge_features_kernel(
     struct etx_edge_features_args args, struct feature_list list)
 {
-    for (int64_t e = etx_first_item(); e < args.n_edges;
-        e += etx_item_step()) {
+    for (int64_t e = etx_first_item(); e < args.n_edges; e += etx_item_step()) {
         const struct edge edge = edge_at(args, e);
 
         for (int32_t k = 0; k < args.n_features; k++)
@@ -174,6 +172,5 @@ etx_status etx_cuda_edge_features(
         list.feature[k] = args->feature[k];
         list.scale[k] = args->scale[k];
     }
-    return etx_launch(
-        stream, args->n_edges, edge_features_kernel, *args, list);
+    return etx_launch(stream, args->n_edges, edge_features_kernel, *args, list);
 }

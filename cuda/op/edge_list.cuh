@@ -26,7 +26,8 @@ __device__ static inline uint32_t etx_ordered(float x)
 
 /* Memory that the caller of an operator gets; released unless handed over. */
 template <typename T> struct etx_cuda_owned {
-    explicit etx_cuda_owned(const struct etx_memory *of) : data(NULL), memory(of)
+    explicit etx_cuda_owned(const struct etx_memory *of)
+        : data(NULL), memory(of)
     {
     }
     ~etx_cuda_owned()
@@ -49,7 +50,7 @@ template <typename T> struct etx_cuda_owned {
     }
     T *data;
 
-private:
+  private:
     const struct etx_memory *memory;
 };
 

@@ -52,10 +52,10 @@ static etx_status keep_best(struct etx_stream *stream,
     ETX_TRY(scratch.take(&best, n, "best edges"));
     ETX_TRY(etx_launch(stream, n, score_keys_kernel, key, args->score,
         (const int32_t *)args->selected, n));
-    ETX_TRY(etx_cuda_sort_pairs(
-        stream, sorted, key, best, args->selected, n, 32));
-    ETX_TRY(etx_launch(stream, max, edge_keys_kernel, key,
-        (const int32_t *)best, max));
+    ETX_TRY(
+        etx_cuda_sort_pairs(stream, sorted, key, best, args->selected, n, 32));
+    ETX_TRY(etx_launch(
+        stream, max, edge_keys_kernel, key, (const int32_t *)best, max));
     ETX_TRY(
         etx_cuda_sort(stream, sorted, key, max, etx_bits_of(args->n_edges)));
     return etx_launch(stream, max, edges_kernel, args->selected,

@@ -7,7 +7,7 @@
 __global__ static void gather_kernel(struct etx_gather_args args)
 {
     for (int64_t t = etx_first_item(); t < args.n_rows * args.width;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const int64_t i = t / args.width;
         const int64_t k = t % args.width;
         const float x = args.x[(int64_t)args.index[i] * args.width + k];
@@ -19,6 +19,5 @@ __global__ static void gather_kernel(struct etx_gather_args args)
 etx_status etx_cuda_gather(
     struct etx_stream *stream, const struct etx_gather_args *args)
 {
-    return etx_launch(
-        stream, args->n_rows * args->width, gather_kernel, *args);
+    return etx_launch(stream, args->n_rows * args->width, gather_kernel, *args);
 }

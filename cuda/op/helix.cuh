@@ -16,7 +16,7 @@ struct etx_helix {
     double cot_theta; /* dz / d(arc in the transverse plane) */
 };
 
-#define MIN_ARC   1e-6   /* mm */
+#define MIN_ARC     1e-6   /* mm */
 #define MILLIMETRES 1000.0 /* in a metre */
 
 __device__ static double square(const float *hit)

@@ -48,8 +48,7 @@ __device__ static double repel(
 __device__ static double loss_of(
     double *slope, const struct etx_hinge_loss_args &args, int64_t p)
 {
-    const double weight =
-        args.weight != NULL ? (double)args.weight[p] : 1.0;
+    const double weight = args.weight != NULL ? (double)args.weight[p] : 1.0;
     const double s =
         squared_distance(args.point + (int64_t)args.a[p] * args.n_dim,
             args.point + (int64_t)args.b[p] * args.n_dim, args.n_dim);
@@ -82,7 +81,7 @@ __global__ static void ends_kernel(
     uint64_t *key, int32_t *end, struct etx_hinge_loss_args args)
 {
     for (int64_t t = etx_first_item(); t < 2 * args.n_pairs;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const int32_t *side = t % 2 == 0 ? args.a : args.b;
 
         key[t] = (uint64_t)(uint32_t)side[t / 2];
@@ -91,13 +90,13 @@ __global__ static void ends_kernel(
 }
 
 /* The first thread of a run of equal keys sums the run, column by column. */
-__global__ static void gradient_kernel(const uint64_t *key,
-    const int32_t *end, struct etx_hinge_loss_args args)
+__global__ static void gradient_kernel(
+    const uint64_t *key, const int32_t *end, struct etx_hinge_loss_args args)
 {
     const int64_t n_ends = 2 * args.n_pairs;
 
     for (int64_t u = etx_first_item(); u < n_ends * args.n_dim;
-        u += etx_item_step()) {
+         u += etx_item_step()) {
         const int64_t first = u / args.n_dim;
         const int64_t k = u % args.n_dim;
         double sum = 0.0;
@@ -155,8 +154,7 @@ etx_status etx_cuda_hinge_loss(
     ETX_TRY(scratch.take(&sum, 2, "sums of losses"));
     if (args->d_point != NULL)
         ETX_TRY(add_gradient(stream, args));
-    ETX_TRY(
-        etx_column_sums(stream, sum, args->n_pairs, 2, hinge_term{*args}));
+    ETX_TRY(etx_column_sums(stream, sum, args->n_pairs, 2, hinge_term{*args}));
     ETX_TRY(etx_memory_to_host(stream->memory, total, sum, 2, sizeof *total));
     *args->positive_sum = total[0];
     *args->negative_sum = total[1];

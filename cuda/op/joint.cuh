@@ -65,13 +65,13 @@ __device__ static inline int etx_joint_hits_around(int32_t *hits, int *at_tail,
     int n = 0;
 
     for (int32_t hit = tail; hit >= 0 && n_before < ETX_JOINT_HITS;
-        hit = chains.previous[hit])
+         hit = chains.previous[hit])
         before[n_before++] = hit;
     while (n_before > 0)
         hits[n++] = before[--n_before];
     *at_tail = n - 1;
     for (int32_t hit = head; hit >= 0 && n < *at_tail + 1 + ETX_JOINT_HITS;
-        hit = chains.next[hit])
+         hit = chains.next[hit])
         hits[n++] = hit;
     return n;
 }
@@ -97,9 +97,8 @@ __device__ static inline float etx_joint_roughness_of(
     double polar = 0.0;
 
     for (int k = 0; k < n_steps; k++)
-        step[k] =
-            etx_joint_step_between(chains.position + 3 * (int64_t)hits[k],
-                chains.position + 3 * (int64_t)hits[k + 1]);
+        step[k] = etx_joint_step_between(chains.position + 3 * (int64_t)hits[k],
+            chains.position + 3 * (int64_t)hits[k + 1]);
     for (int k = 0; k + 1 < n_steps; k++) {
         const double c = etx_joint_curvature(step[k], step[k + 1]);
 
@@ -111,10 +110,10 @@ __device__ static inline float etx_joint_roughness_of(
     if (at_tail + 1 < n_steps)
         polar = fmax(
             polar, etx_joint_polar_change(step[at_tail], step[at_tail + 1]));
-    return (float)(etx_joint_share(
-                       n_steps > 1 ? (high - low) * (high - low) : 0.0,
-                       (double)max_curvature_change) +
-                   etx_joint_share(polar, (double)max_polar_change));
+    return (
+        float)(etx_joint_share(n_steps > 1 ? (high - low) * (high - low) : 0.0,
+                   (double)max_curvature_change) +
+               etx_joint_share(polar, (double)max_polar_change));
 }
 
 #endif

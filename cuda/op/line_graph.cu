@@ -16,7 +16,7 @@ __global__ static void count_kernel(
     int64_t *n_in, int64_t *n_out, struct etx_line_graph_args args)
 {
     for (int64_t a = etx_first_item(); a <= args.n_doublets;
-        a += etx_item_step()) {
+         a += etx_item_step()) {
         const int32_t is_last = a == args.n_doublets;
         const int64_t from = is_last ? 0 : args.src[a];
         const int64_t to = is_last ? 0 : args.dst[a];
@@ -30,7 +30,7 @@ __global__ static void fill_in_kernel(int32_t *src, int32_t *dst,
     const int64_t *in_offset, struct etx_line_graph_args args)
 {
     for (int64_t b = etx_first_item(); b < args.n_doublets;
-        b += etx_item_step()) {
+         b += etx_item_step()) {
         const int64_t first = args.in_offset[args.src[b]];
 
         for (int64_t e = in_offset[b]; e < in_offset[b + 1]; e++) {
@@ -45,7 +45,7 @@ __global__ static void fill_out_kernel(int32_t *out_edge,
     struct etx_line_graph_args args)
 {
     for (int64_t a = etx_first_item(); a < args.n_doublets;
-        a += etx_item_step()) {
+         a += etx_item_step()) {
         const int64_t node = args.dst[a];
         const int64_t offset = a - args.in_offset[node];
         const int64_t first = args.out_offset[node];
@@ -73,8 +73,8 @@ static etx_status make_offsets(struct etx_stream *stream, int64_t *in_offset,
     ETX_TRY(etx_launch(stream, n, count_kernel, n_in, n_out, *args));
     ETX_TRY(etx_cuda_sums_before(stream, in_offset, n_in, n));
     ETX_TRY(etx_cuda_sums_before(stream, out_offset, n_out, n));
-    return etx_memory_to_host(stream->memory, n_edges, in_offset + args->n_doublets,
-        1, sizeof *n_edges);
+    return etx_memory_to_host(stream->memory, n_edges,
+        in_offset + args->n_doublets, 1, sizeof *n_edges);
 }
 
 etx_status etx_cuda_line_graph(
@@ -90,8 +90,8 @@ etx_status etx_cuda_line_graph(
 
     ETX_TRY(in_offset.take(n + 1, "edges into doublets"));
     ETX_TRY(out_offset.take(n + 1, "edges out of doublets"));
-    ETX_TRY(make_offsets(
-        stream, in_offset.data, out_offset.data, &n_edges, args));
+    ETX_TRY(
+        make_offsets(stream, in_offset.data, out_offset.data, &n_edges, args));
     if (n_edges > args->max_edges)
         return etx_fail(ETX_ERR_LIMIT,
             "line_graph: %" PRId64 " edges among %" PRId64

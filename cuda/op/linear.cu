@@ -10,8 +10,7 @@
 __global__ static void bias_kernel(
     float *y, const float *bias, int64_t n_rows, int32_t width)
 {
-    for (int64_t t = etx_first_item(); t < n_rows * width;
-        t += etx_item_step())
+    for (int64_t t = etx_first_item(); t < n_rows * width; t += etx_item_step())
         y[t] = bias != NULL ? bias[t % width] : 0.0f;
 }
 
@@ -22,8 +21,8 @@ etx_status etx_cuda_linear(
 
     if (args->n_rows == 0 || args->n_out == 0)
         return ETX_OK;
-    ETX_TRY(etx_launch(stream, args->n_rows * args->n_out, bias_kernel,
-        args->y, args->bias, args->n_rows, args->n_out));
+    ETX_TRY(etx_launch(stream, args->n_rows * args->n_out, bias_kernel, args->y,
+        args->bias, args->n_rows, args->n_out));
     gemm.m = args->n_rows;
     gemm.n = args->n_out;
     gemm.k = args->n_in;
@@ -78,6 +77,6 @@ etx_status etx_cuda_linear_backward(
         ETX_TRY(weight_gradient(stream, args));
     if (args->d_bias == NULL)
         return ETX_OK;
-    return etx_add_column_sums(stream, args->d_bias, args->n_rows,
-        args->n_out, etx_plain_term{args->d_y, args->n_out});
+    return etx_add_column_sums(stream, args->d_bias, args->n_rows, args->n_out,
+        etx_plain_term{args->d_y, args->n_out});
 }

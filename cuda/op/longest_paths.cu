@@ -29,7 +29,7 @@ struct search {
     double *sum;                 /* [n_nodes] of the best rest */
     int32_t *n_on_rest, *next;   /* [n_nodes] of the best rest */
     int32_t *start, *ancestor;   /* [n_nodes] */
-    int32_t *missing;   /* [n_nodes] heads that have no level yet */
+    int32_t *missing;            /* [n_nodes] heads that have no level yet */
     int32_t *order;     /* [n_nodes] of each component, level by level */
     int32_t *level_end; /* [n_nodes] of each component, places in its order */
 
@@ -76,9 +76,8 @@ __device__ static void begin(const struct search &search,
     component->n_levels = 0;
     component->n_passes = 0;
     component->is_open = 1;
-    component->looks_left =
-        looks * ((int64_t)dag.out_offset[end] - dag.out_offset[first] + end -
-                    first);
+    component->looks_left = looks * ((int64_t)dag.out_offset[end] -
+                                        dag.out_offset[first] + end - first);
 }
 
 /* The node has its level: tails that wait for no other head are in the next
@@ -99,7 +98,7 @@ __global__ static void levels_kernel(struct search search, int64_t looks)
     __shared__ int32_t n_ordered;
 
     for (int32_t c = (int32_t)blockIdx.x; c < search.dag.n_components;
-        c += (int32_t)gridDim.x) {
+         c += (int32_t)gridDim.x) {
         struct component *component = &search.component[c];
 
         if (threadIdx.x == 0) {
@@ -112,7 +111,7 @@ __global__ static void levels_kernel(struct search search, int64_t looks)
         int32_t *order = search.order + first;
 
         for (int32_t i = first + (int32_t)threadIdx.x; i < first + n;
-            i += (int32_t)blockDim.x) {
+             i += (int32_t)blockDim.x) {
             search.start[i] = NONE;
             search.missing[i] =
                 search.dag.out_offset[i + 1] - search.dag.out_offset[i];
@@ -131,7 +130,7 @@ __global__ static void levels_kernel(struct search search, int64_t looks)
             if (end == n)
                 break;
             for (int32_t k = begin + (int32_t)threadIdx.x; k < end;
-                k += (int32_t)blockDim.x)
+                 k += (int32_t)blockDim.x)
                 release_tails(search, &n_ordered, order, order[k]);
             begin = end;
         }
@@ -206,7 +205,7 @@ __device__ static void take_path(
     if (search.ancestor[last] != first)
         return;
     for (int32_t node = first; node != NONE && search.ancestor[node] == first;
-        node = search.next[node])
+         node = search.next[node])
         search.start[node] = first;
 }
 
@@ -230,7 +229,7 @@ __device__ static void compute_rests(const struct search &search,
         const int32_t begin = l == 0 ? 0 : level_end[l - 1];
 
         for (int32_t k = begin + (int32_t)threadIdx.x; k < level_end[l];
-            k += (int32_t)blockDim.x) {
+             k += (int32_t)blockDim.x) {
             if (search.is_taken(order[k]))
                 continue;
             compute_rest(search, order[k]);
@@ -254,7 +253,7 @@ __device__ static void find_ancestors(const struct search &search,
         const int32_t begin = l == 0 ? 0 : level_end[l - 1];
 
         for (int32_t k = begin + (int32_t)threadIdx.x; k < level_end[l];
-            k += (int32_t)blockDim.x)
+             k += (int32_t)blockDim.x)
             if (!search.is_taken(order[k]))
                 find_ancestor(search, kind, order[k]);
         __syncthreads();
@@ -266,7 +265,7 @@ __device__ static void take_paths(const struct search &search,
     const struct component &component, struct round_kind kind, bool is_last)
 {
     for (int32_t i = component.first + (int32_t)threadIdx.x;
-        i < component.first + component.n_nodes; i += (int32_t)blockDim.x) {
+         i < component.first + component.n_nodes; i += (int32_t)blockDim.x) {
         if (!is_last)
             take_path(search, kind, i);
         else if (!search.is_taken(i))
@@ -281,7 +280,7 @@ __global__ static void rounds_kernel(struct search search, int32_t *is_left)
     __shared__ struct shared_counts counts;
 
     for (int32_t c = (int32_t)blockIdx.x; c < search.dag.n_components;
-        c += (int32_t)gridDim.x) {
+         c += (int32_t)gridDim.x) {
         if (threadIdx.x == 0)
             component = search.component[c];
         __syncthreads();
@@ -347,12 +346,12 @@ etx_status etx_cuda_longest_paths(int32_t *start, struct etx_stream *stream,
     ETX_TRY(take_room(&search, &scratch));
     ETX_TRY(scratch.take(&left_there, 1, "whether paths are left"));
     if (is_left)
-        ETX_TRY(etx_launch_blocks(
-            stream, n_blocks, levels_kernel, search, looks));
+        ETX_TRY(
+            etx_launch_blocks(stream, n_blocks, levels_kernel, search, looks));
     while (is_left) {
         ETX_TRY(etx_check_cancelled(stream));
-        ETX_CUDA(cudaMemsetAsync(left_there, 0, sizeof *left_there,
-            etx_cuda_of(stream)->stream));
+        ETX_CUDA(cudaMemsetAsync(
+            left_there, 0, sizeof *left_there, etx_cuda_of(stream)->stream));
         ETX_TRY(etx_launch_blocks(
             stream, n_blocks, rounds_kernel, search, left_there));
         ETX_TRY(etx_memory_to_host(

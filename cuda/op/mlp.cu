@@ -31,7 +31,7 @@ __global__ static void concat_kernel(
     T *x, struct etx_cuda_rows parts, int64_t n_rows, int32_t n_in)
 {
     for (int64_t t = etx_first_item(); t < n_rows * n_in;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const int64_t i = t / n_in;
         int32_t k = (int32_t)(t % n_in);
         int32_t p = 0;
@@ -51,7 +51,7 @@ __global__ static void add_kernel(float *y, const float *bias,
     int32_t has_product)
 {
     for (int64_t t = etx_first_item(); t < n_rows * width;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const int64_t i = t / width;
         const int32_t k = (int32_t)(t % width);
         float sum = has_product ? y[t] : 0.0f;
@@ -61,8 +61,7 @@ __global__ static void add_kernel(float *y, const float *bias,
         for (int32_t p = 0; p < added.n; p++) {
             const struct etx_rows rows = added.rows[p];
 
-            sum += etx_source_value(
-                rows, etx_source_row(rows, i) * width + k);
+            sum += etx_source_value(rows, etx_source_row(rows, i) * width + k);
         }
         y[t] = sum;
     }
@@ -70,13 +69,13 @@ __global__ static void add_kernel(float *y, const float *bias,
 
 /* What follows a linear, as asked for by layer, a warp a row; the end's out may
  * be y. */
-__global__ static void finish_kernel(struct etx_cuda_end end, float *y,
-    struct etx_layer layer, int64_t n_rows)
+__global__ static void finish_kernel(
+    struct etx_cuda_end end, float *y, struct etx_layer layer, int64_t n_rows)
 {
     const int32_t width = layer.n_out;
 
     for (int64_t i = etx_first_warp_item(); i < n_rows;
-        i += etx_warp_item_step()) {
+         i += etx_warp_item_step()) {
         float *row = y + i * width;
 
         if (!layer.norm_last && layer.norm != ETX_NORM_NONE)
@@ -102,8 +101,7 @@ int32_t etx_cuda_mlp_widest(const struct etx_mlp_args *args)
     return width;
 }
 
-int64_t etx_cuda_mlp_block(
-    const struct etx_mlp_args *args, int64_t row_bytes)
+int64_t etx_cuda_mlp_block(const struct etx_mlp_args *args, int64_t row_bytes)
 {
     const int64_t rows = BLOCK_BYTES / row_bytes;
 
@@ -168,9 +166,9 @@ static etx_status add_terms(struct etx_stream *stream, float *y,
 
     if (layer->n_in > 0 && layer->bias == NULL && n_added == 0)
         return ETX_OK;
-    return etx_launch(stream, n_rows * layer->n_out, add_kernel, y,
-        layer->bias, etx_cuda_rows_from(args->added, n_added, first), n_rows,
-        layer->n_out, (int32_t)(layer->n_in > 0));
+    return etx_launch(stream, n_rows * layer->n_out, add_kernel, y, layer->bias,
+        etx_cuda_rows_from(args->added, n_added, first), n_rows, layer->n_out,
+        (int32_t)(layer->n_in > 0));
 }
 
 etx_status etx_cuda_mlp_linear(struct etx_stream *stream, float *y,
@@ -237,8 +235,7 @@ static etx_status run_block(struct etx_stream *stream,
         end.out = y;
         if (l == last)
             end = etx_cuda_mlp_end(args, first);
-        ETX_TRY(
-            etx_cuda_mlp_linear(stream, y, x, args, l, first, n_rows));
+        ETX_TRY(etx_cuda_mlp_linear(stream, y, x, args, l, first, n_rows));
         ETX_TRY(finish(stream, &end, y, &args->layer[l], n_rows));
         x = y;
         y = other;
@@ -262,8 +259,8 @@ static etx_status run_single(
         const int64_t left = args->n_rows - first;
 
         ETX_TRY(etx_check_cancelled(stream));
-        ETX_TRY(run_block(
-            stream, args, x, y, first, left < block ? left : block));
+        ETX_TRY(
+            run_block(stream, args, x, y, first, left < block ? left : block));
     }
     return ETX_OK;
 }
@@ -279,8 +276,8 @@ __global__ static void round_kernel(uint16_t *y, const float *x, int64_t n)
 /* What a block of layers with float16 operands lies in. */
 struct half_block {
     uint16_t *weight[ETX_MAX_LAYERS]; /* [n_out, n_in] */
-    uint16_t *x; /* [n_rows, widest] input of a layer */
-    float *y;    /* [n_rows, widest] its sums */
+    uint16_t *x;                      /* [n_rows, widest] input of a layer */
+    float *y;                         /* [n_rows, widest] its sums */
 };
 
 /* *out = the weights of a layer as float16: kept, or in scratch. */
@@ -315,8 +312,8 @@ static etx_status open_half_block(struct half_block *out,
     ETX_TRY(scratch->take(&out->x, n_values, "input of an mlp layer"));
     ETX_TRY(scratch->take(&out->y, n_values, "output of an mlp layer"));
     for (int32_t l = 0; l < args->n_layers; l++)
-        ETX_TRY(round_weights(
-            &out->weight[l], stream, &args->layer[l], scratch));
+        ETX_TRY(
+            round_weights(&out->weight[l], stream, &args->layer[l], scratch));
     return ETX_OK;
 }
 
@@ -327,9 +324,8 @@ static etx_status run_half_block(struct etx_stream *stream,
     const int32_t last = args->n_layers - 1;
     const int32_t n_in = args->layer[0].n_in;
 
-    ETX_TRY(etx_launch(stream, n_rows * n_in, concat_kernel<uint16_t>,
-        block->x, etx_cuda_rows_from(args->part, args->n_parts, first),
-        n_rows, n_in));
+    ETX_TRY(etx_launch(stream, n_rows * n_in, concat_kernel<uint16_t>, block->x,
+        etx_cuda_rows_from(args->part, args->n_parts, first), n_rows, n_in));
     for (int32_t l = 0; l <= last; l++) {
         const struct etx_layer *layer = &args->layer[l];
         struct etx_cuda_gemm gemm = {};
@@ -368,8 +364,8 @@ static etx_status run_half(
         const int64_t left = args->n_rows - first;
 
         ETX_TRY(etx_check_cancelled(stream));
-        ETX_TRY(run_half_block(stream, args, &memory, first,
-            left < block ? left : block));
+        ETX_TRY(run_half_block(
+            stream, args, &memory, first, left < block ? left : block));
     }
     return ETX_OK;
 }
@@ -390,7 +386,6 @@ etx_status etx_cuda_mlp(
 {
     if (args->n_rows > 0)
         ETX_TRY(run(stream, args));
-    return args->reduce == NULL
-               ? ETX_OK
-               : etx_cuda_segment_reduce(stream, args->reduce);
+    return args->reduce == NULL ? ETX_OK
+                                : etx_cuda_segment_reduce(stream, args->reduce);
 }

@@ -76,11 +76,10 @@ static etx_status forward_block(struct etx_stream *stream,
         const struct etx_layer *layer = &args->layer[l];
         const int32_t is_last = l == args->n_layers - 1;
 
-        ETX_TRY(etx_cuda_mlp_linear(stream, kept->linear[l], kept->x[l], args,
-            l, first, n_rows));
-        ETX_TRY(
-            (layer->norm_last ? run_activation : run_norm)(
-                stream, kept->middle[l], kept->linear[l], layer, n_rows));
+        ETX_TRY(etx_cuda_mlp_linear(
+            stream, kept->linear[l], kept->x[l], args, l, first, n_rows));
+        ETX_TRY((layer->norm_last ? run_activation : run_norm)(
+            stream, kept->middle[l], kept->linear[l], layer, n_rows));
         if (!is_last)
             ETX_TRY((layer->norm_last ? run_norm : run_activation)(
                 stream, kept->x[l + 1], kept->middle[l], layer, n_rows));
@@ -129,13 +128,13 @@ static etx_status layer_backward(struct etx_stream *stream,
     struct etx_linear_backward_args linear = {};
 
     if (layer->norm_last)
-        ETX_TRY(norm_backward(
-            stream, d, kept->middle[l], layer, gradient, n_rows));
+        ETX_TRY(
+            norm_backward(stream, d, kept->middle[l], layer, gradient, n_rows));
     ETX_TRY(activation_backward(stream, d,
         layer->norm_last ? kept->linear[l] : kept->middle[l], layer, n_rows));
     if (!layer->norm_last)
-        ETX_TRY(norm_backward(
-            stream, d, kept->linear[l], layer, gradient, n_rows));
+        ETX_TRY(
+            norm_backward(stream, d, kept->linear[l], layer, gradient, n_rows));
     linear.n_rows = n_rows;
     linear.n_in = layer->n_in;
     linear.n_out = layer->n_out;
@@ -187,8 +186,8 @@ static etx_status backward_block(struct etx_stream *stream,
     float *d = kept->d_y;
     float *d_x = kept->d_x;
 
-    ETX_TRY(copy(stream, d, n_out, args->d_out + first * n_out, n_out, n_rows,
-        n_out));
+    ETX_TRY(copy(
+        stream, d, n_out, args->d_out + first * n_out, n_out, n_rows, n_out));
     for (int32_t l = last; l >= 0; l--) {
         float *const other = d;
 

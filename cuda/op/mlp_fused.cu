@@ -24,15 +24,15 @@
 #define TILE_WORDS    64 /* of a weight tile: two a lane */
 #define WARPS         (ETX_CUDA_BLOCK / ETX_CUDA_WARP)
 #define PITCH_PADDING 8 /* float16s that put rows into different banks */
-#define MAX_WIDTH    128
+#define MAX_WIDTH     128
 #define VECTOR        8 /* float16s in 16 bytes */
 
 /* A layer as the kernel sees it. */
 struct fused_layer {
     const float *bias, *gain, *shift;
     int32_t n_out;
-    int32_t n_depth;   /* tiles of its input */
-    int32_t n_columns; /* tiles of its output */
+    int32_t n_depth;    /* tiles of its input */
+    int32_t n_columns;  /* tiles of its output */
     int32_t first_word; /* of its packed weights */
     float eps;
     int32_t norm, norm_last, activation;
@@ -92,7 +92,7 @@ __device__ static void gather_vectors(uint16_t *x, int32_t pitch,
     const int32_t n_vectors = part.width / VECTOR;
 
     for (int32_t t = etx_lane(); t < TILE_ROWS * n_vectors;
-        t += ETX_CUDA_WARP) {
+         t += ETX_CUDA_WARP) {
         const int32_t r = t / n_vectors;
         const int64_t i = first + r < n_rows ? first + r : n_rows - 1;
         const uint4 *const from = reinterpret_cast<const uint4 *>(
@@ -107,22 +107,22 @@ __device__ static void gather_values(uint16_t *x, int32_t pitch,
     const struct etx_rows &part, int64_t first, int64_t n_rows)
 {
     for (int32_t t = etx_lane(); t < TILE_ROWS * part.width;
-        t += ETX_CUDA_WARP) {
+         t += ETX_CUDA_WARP) {
         const int32_t r = t / part.width;
         const int32_t k = t % part.width;
         const int64_t i = first + r < n_rows ? first + r : n_rows - 1;
         const int64_t at = etx_source_row(part, i) * part.width + k;
 
-        x[r * pitch + k] = part.half != NULL ? part.half[at]
-                                             : etx_half(part.data[at]);
+        x[r * pitch + k] =
+            part.half != NULL ? part.half[at] : etx_half(part.data[at]);
     }
 }
 
 __device__ static bool has_vectors(
     const uint16_t *x, const struct etx_rows &part)
 {
-    const uintptr_t addresses = reinterpret_cast<uintptr_t>(x) |
-                                reinterpret_cast<uintptr_t>(part.half);
+    const uintptr_t addresses =
+        reinterpret_cast<uintptr_t>(x) | reinterpret_cast<uintptr_t>(part.half);
 
     return part.half != NULL && part.width % VECTOR == 0 &&
            addresses % sizeof(uint4) == 0;
@@ -195,8 +195,7 @@ __device__ static void add_rows(float (&sum)[TILES][4],
 
     ETX_UNROLL
     for (int half = 0; half < 2; half++) {
-        const int64_t from =
-            etx_source_row(added.rows, at.row[half]) * width;
+        const int64_t from = etx_source_row(added.rows, at.row[half]) * width;
 
         ETX_UNROLL
         for (int j = 0; j < TILES; j++) {
@@ -214,8 +213,8 @@ __device__ static void add_rows(float (&sum)[TILES][4],
 
 /* sum += a times a tile of depth of the packed weights. */
 template <int TILES>
-__device__ static void multiply(float (&sum)[TILES][4],
-    const uint32_t (&a)[4], const uint2 *weight, int32_t n_columns)
+__device__ static void multiply(float (&sum)[TILES][4], const uint32_t (&a)[4],
+    const uint2 *weight, int32_t n_columns)
 {
     ETX_UNROLL
     for (int j = 0; j < TILES; j++)
@@ -229,12 +228,10 @@ __device__ static void multiply(float (&sum)[TILES][4],
 
 /* sum += the first layer's product with the gathered rows. */
 template <int TILES>
-__device__ static void multiply_input(float (&sum)[TILES][4],
-    const uint16_t *x, int32_t pitch, const uint2 *weight,
-    const struct fused_layer &layer)
+__device__ static void multiply_input(float (&sum)[TILES][4], const uint16_t *x,
+    int32_t pitch, const uint2 *weight, const struct fused_layer &layer)
 {
-    const uint16_t *const row =
-        x + etx_lane() / 4 * pitch + etx_lane() % 4 * 2;
+    const uint16_t *const row = x + etx_lane() / 4 * pitch + etx_lane() % 4 * 2;
     const int32_t below = TILE_ROWS / 2 * pitch;
 
     for (int32_t k = 0; k < layer.n_depth; k++) {
@@ -257,11 +254,11 @@ __device__ static void round_sums(
     ETX_UNROLL
     for (int k = 0; k < TILES / 2; k++)
         ETX_UNROLL
-        for (int r = 0; r < 4; r++) {
-            const float *const pair = sum[2 * k + r / 2];
+    for (int r = 0; r < 4; r++) {
+        const float *const pair = sum[2 * k + r / 2];
 
-            a[k][r] = etx_half_pair(pair[r % 2 * 2], pair[r % 2 * 2 + 1]);
-        }
+        a[k][r] = etx_half_pair(pair[r % 2 * 2], pair[r % 2 * 2 + 1]);
+    }
 }
 
 template <int TILES>
@@ -294,37 +291,36 @@ __device__ static void normalise_row(float (&sum)[TILES][4], int half,
     ETX_UNROLL
     for (int j = 0; j < TILES; j++)
         ETX_UNROLL
-        for (int s = 0; s < 2; s++)
-            if (j * TILE_COLUMNS + at.column + s < layer.n_out)
-                total += sum[j][2 * half + s];
+    for (int s = 0; s < 2; s++)
+        if (j * TILE_COLUMNS + at.column + s < layer.n_out)
+            total += sum[j][2 * half + s];
     const float mean = row_sum(total) / (float)layer.n_out;
 
     ETX_UNROLL
     for (int j = 0; j < TILES; j++)
         ETX_UNROLL
-        for (int s = 0; s < 2; s++) {
-            const float d = sum[j][2 * half + s] - mean;
+    for (int s = 0; s < 2; s++) {
+        const float d = sum[j][2 * half + s] - mean;
 
-            if (j * TILE_COLUMNS + at.column + s < layer.n_out)
-                squares = fmaf(d, d, squares);
-        }
-    const float variance =
-        row_sum(squares) / (float)layer.n_out + layer.eps;
+        if (j * TILE_COLUMNS + at.column + s < layer.n_out)
+            squares = fmaf(d, d, squares);
+    }
+    const float variance = row_sum(squares) / (float)layer.n_out + layer.eps;
     const float inverse = variance > 0.0f ? 1.0f / sqrtf(variance) : 0.0f;
 
     ETX_UNROLL
     for (int j = 0; j < TILES; j++)
         ETX_UNROLL
-        for (int s = 0; s < 2; s++) {
-            const int32_t c = j * TILE_COLUMNS + at.column + s;
-            float value = (sum[j][2 * half + s] - mean) * inverse;
+    for (int s = 0; s < 2; s++) {
+        const int32_t c = j * TILE_COLUMNS + at.column + s;
+        float value = (sum[j][2 * half + s] - mean) * inverse;
 
-            if (layer.gain != NULL && c < layer.n_out)
-                value *= layer.gain[c];
-            if (layer.shift != NULL && c < layer.n_out)
-                value += layer.shift[c];
-            sum[j][2 * half + s] = value;
-        }
+        if (layer.gain != NULL && c < layer.n_out)
+            value *= layer.gain[c];
+        if (layer.shift != NULL && c < layer.n_out)
+            value += layer.shift[c];
+        sum[j][2 * half + s] = value;
+    }
 }
 
 template <int TILES>
@@ -344,8 +340,8 @@ __device__ static void apply(float (&sum)[TILES][4], int32_t n_columns)
     for (int j = 0; j < TILES; j++)
         if (j < n_columns)
             ETX_UNROLL
-            for (int s = 0; s < 4; s++)
-                sum[j][s] = etx_activate(ACTIVATION, sum[j][s]);
+    for (int s = 0; s < 4; s++)
+        sum[j][s] = etx_activate(ACTIVATION, sum[j][s]);
 }
 
 /* A choice outside of the loops, whose bodies are small: can_fuse keeps the
@@ -400,34 +396,33 @@ __device__ static void write(const struct fused &net,
     ETX_UNROLL
     for (int j = 0; j < TILES; j++)
         ETX_UNROLL
-        for (int half = 0; half < 2; half++) {
-            const int32_t c = j * TILE_COLUMNS + at.column;
-            const int64_t i =
-                first + etx_lane() / 4 + half * TILE_ROWS / 2;
-            const float *const pair = sum[j] + 2 * half;
+    for (int half = 0; half < 2; half++) {
+        const int32_t c = j * TILE_COLUMNS + at.column;
+        const int64_t i = first + etx_lane() / 4 + half * TILE_ROWS / 2;
+        const float *const pair = sum[j] + 2 * half;
 
-            if (c >= width || i >= net.n_rows)
-                continue;
-            if (net.end_has_pairs) {
-                write_pair(net.end, i * width + c, pair[0], pair[1]);
-                continue;
-            }
-            etx_write_end(net.end, i * width + c, pair[0]);
-            if (c + 1 < width)
-                etx_write_end(net.end, i * width + c + 1, pair[1]);
+        if (c >= width || i >= net.n_rows)
+            continue;
+        if (net.end_has_pairs) {
+            write_pair(net.end, i * width + c, pair[0], pair[1]);
+            continue;
         }
+        etx_write_end(net.end, i * width + c, pair[0]);
+        if (c + 1 < width)
+            etx_write_end(net.end, i * width + c + 1, pair[1]);
+    }
 }
 
 /* 16 rows through all layers. x [16, pitch] is the warp's. */
 template <int TILES>
-__device__ static void run_tile(const struct fused &net, uint16_t *x,
-    const uint32_t *weight, int64_t first)
+__device__ static void run_tile(
+    const struct fused &net, uint16_t *x, const uint32_t *weight, int64_t first)
 {
     const int64_t last_row = net.n_rows - 1;
     const int64_t row = first + etx_lane() / 4;
     const int64_t below = row + TILE_ROWS / 2;
-    const struct tile_position at = {{row < last_row ? row : last_row,
-                                 below < last_row ? below : last_row},
+    const struct tile_position at = {
+        {row < last_row ? row : last_row, below < last_row ? below : last_row},
         etx_lane() % 4 * 2};
     float sum[TILES][4] = {};
 
@@ -467,22 +462,19 @@ constexpr int blocks_of(int tiles)
 
 /* TILES: of the columns of the widest layer. */
 template <int TILES>
-__global__ static void
-__launch_bounds__(ETX_CUDA_BLOCK, blocks_of(TILES))
+__global__ static void __launch_bounds__(ETX_CUDA_BLOCK, blocks_of(TILES))
     mlp_fused_kernel(const __grid_constant__ struct fused net)
 {
-    uint32_t *const weight =
-        reinterpret_cast<uint32_t *>(etx_shared_memory());
+    uint32_t *const weight = reinterpret_cast<uint32_t *>(etx_shared_memory());
     const int32_t warp = (int32_t)threadIdx.x / ETX_CUDA_WARP;
     uint16_t *const x = reinterpret_cast<uint16_t *>(weight + net.n_words) +
                         warp * TILE_ROWS * net.pitch;
 
-    for (int32_t w = (int32_t)threadIdx.x; w < net.n_words;
-        w += ETX_CUDA_BLOCK)
+    for (int32_t w = (int32_t)threadIdx.x; w < net.n_words; w += ETX_CUDA_BLOCK)
         weight[w] = net.packed[w];
     __syncthreads();
     for (int64_t tile = (int64_t)blockIdx.x * WARPS + warp;
-        tile * TILE_ROWS < net.n_rows; tile += (int64_t)gridDim.x * WARPS)
+         tile * TILE_ROWS < net.n_rows; tile += (int64_t)gridDim.x * WARPS)
         run_tile<TILES>(net, x, weight, tile * TILE_ROWS);
 }
 
@@ -517,8 +509,7 @@ static int32_t end_has_pairs(const struct etx_cuda_end *end, int32_t width)
 
 /* Layers and how their weights lie when packed: tiles, hence what follows
  * them is aligned to 16 bytes. */
-static void describe_layers(
-    struct fused *net, const struct etx_mlp_args *args)
+static void describe_layers(struct fused *net, const struct etx_mlp_args *args)
 {
     const int32_t last = args->n_layers - 1;
 
@@ -546,8 +537,7 @@ static void describe(struct fused *net, const struct etx_mlp_args *args)
     net->n_rows = args->n_rows;
     net->n_layers = args->n_layers;
     net->n_in = args->layer[0].n_in;
-    net->pitch =
-        tiles_of(net->n_in, TILE_DEPTH) * TILE_DEPTH + PITCH_PADDING;
+    net->pitch = tiles_of(net->n_in, TILE_DEPTH) * TILE_DEPTH + PITCH_PADDING;
     describe_layers(net, args);
     net->part = etx_cuda_rows_from(args->part, args->n_parts, 0);
     net->n_added = args->n_added;
@@ -605,13 +595,12 @@ static etx_status pack_layers(struct etx_stream *stream, uint32_t *packed,
 {
     for (int32_t l = 0; l < args->n_layers; l++) {
         const struct fused_layer *layer = &net->layer[l];
-        const int32_t n_words =
-            layer->n_depth * layer->n_columns * TILE_WORDS;
+        const int32_t n_words = layer->n_depth * layer->n_columns * TILE_WORDS;
 
-        ETX_TRY(etx_launch(stream, n_words, pack_kernel,
-            packed + layer->first_word, args->layer[l].weight,
-            args->layer[l].n_in, args->layer[l].n_out, layer->n_columns,
-            n_words));
+        ETX_TRY(
+            etx_launch(stream, n_words, pack_kernel, packed + layer->first_word,
+                args->layer[l].weight, args->layer[l].n_in,
+                args->layer[l].n_out, layer->n_columns, n_words));
     }
     return ETX_OK;
 }
@@ -650,8 +639,7 @@ static etx_status launch(struct etx_stream *stream, const struct fused *net)
     const size_t bytes = shared_bytes(net);
     const int64_t n_tiles = (net->n_rows + TILE_ROWS - 1) / TILE_ROWS;
     const int64_t wanted = (n_tiles + WARPS - 1) / WARPS;
-    const int64_t max =
-        (int64_t)cuda->n_multiprocessors * blocks_of(TILES);
+    const int64_t max = (int64_t)cuda->n_multiprocessors * blocks_of(TILES);
     cudaLaunchConfig_t config = {};
 
     /* A bound of the kernel, not of this launch: another context may set it

@@ -20,8 +20,7 @@ __device__ static unsigned long long rank_of(
 __global__ static void best_kernel(unsigned long long *best_out,
     unsigned long long *best_in, struct etx_mutual_best_args args)
 {
-    for (int64_t e = etx_first_item(); e < args.n_edges;
-        e += etx_item_step()) {
+    for (int64_t e = etx_first_item(); e < args.n_edges; e += etx_item_step()) {
         if (!(args.score[e] > args.cut))
             continue;
         atomicMax(&best_out[args.src[e]], rank_of(args, e));
@@ -33,8 +32,7 @@ __global__ static void flag_kernel(uint8_t *flag,
     const unsigned long long *best_out, const unsigned long long *best_in,
     struct etx_mutual_best_args args)
 {
-    for (int64_t e = etx_first_item(); e < args.n_edges;
-        e += etx_item_step())
+    for (int64_t e = etx_first_item(); e < args.n_edges; e += etx_item_step())
         flag[e] = args.score[e] > args.cut &&
                   best_out[args.src[e]] == rank_of(args, e) &&
                   best_in[args.dst[e]] == rank_of(args, e);

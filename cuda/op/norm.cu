@@ -11,7 +11,7 @@
 __global__ static void norm_rows_kernel(struct etx_norm_args args)
 {
     for (int64_t i = etx_first_warp_item(); i < args.n_rows;
-        i += etx_warp_item_step())
+         i += etx_warp_item_step())
         etx_normalise_row(args.y + i * args.width, args.x + i * args.width,
             args.width, args.norm, args.eps, args.gain, args.shift);
 }
@@ -25,16 +25,15 @@ struct square_term {
 
     __device__ double operator()(int64_t i, int32_t k) const
     {
-        const double d =
-            (double)x[i * width + k] - sum[k] / (double)n_rows;
+        const double d = (double)x[i * width + k] - sum[k] / (double)n_rows;
 
         return d * d;
     }
 };
 
 /* Sums of the columns to mean and 1 / sqrt(variance + eps). */
-__global__ static void statistics_kernel(double *mean, double *inverse,
-    int64_t n_rows, int32_t width, float eps)
+__global__ static void statistics_kernel(
+    double *mean, double *inverse, int64_t n_rows, int32_t width, float eps)
 {
     for (int64_t k = etx_first_item(); k < width; k += etx_item_step()) {
         const double variance = inverse[k] / (double)n_rows + (double)eps;
@@ -60,7 +59,7 @@ __global__ static void norm_columns_kernel(
     struct etx_norm_args args, const double *mean, const double *inverse)
 {
     for (int64_t t = etx_first_item(); t < args.n_rows * args.width;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const int32_t k = (int32_t)(t % args.width);
         double y = ((double)args.x[t] - mean[k]) * inverse[k];
 
@@ -145,7 +144,7 @@ __global__ static void row_statistics_kernel(
     double *mean, double *inverse, struct etx_norm_args args)
 {
     for (int64_t i = etx_first_warp_item(); i < args.n_rows;
-        i += etx_warp_item_step()) {
+         i += etx_warp_item_step()) {
         const float *x = args.x + i * args.width;
         double sum = 0.0;
         double squares = 0.0;
@@ -166,13 +165,13 @@ __global__ static void row_statistics_kernel(
 }
 
 /* d_x of a row from its terms; a warp a row. */
-__global__ static void row_backward_kernel(float *d_x, struct gain_term along,
-    struct shift_term plain, int64_t n_rows)
+__global__ static void row_backward_kernel(
+    float *d_x, struct gain_term along, struct shift_term plain, int64_t n_rows)
 {
     const int32_t width = along.width;
 
     for (int64_t i = etx_first_warp_item(); i < n_rows;
-        i += etx_warp_item_step()) {
+         i += etx_warp_item_step()) {
         double g = 0.0;
         double gx = 0.0;
 
@@ -200,7 +199,7 @@ __global__ static void column_backward_kernel(float *d_x,
     const int32_t width = along.width;
 
     for (int64_t t = etx_first_item(); t < n_rows * width;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const int64_t i = t / width;
         const int32_t k = (int32_t)(t % width);
         const double n = (double)n_rows;
@@ -220,8 +219,8 @@ static etx_status add_affine(struct etx_stream *stream,
 
     along.gain = NULL;
     if (args->d_gain != NULL)
-        ETX_TRY(etx_add_column_sums(stream, args->d_gain, forward->n_rows,
-            forward->width, along));
+        ETX_TRY(etx_add_column_sums(
+            stream, args->d_gain, forward->n_rows, forward->width, along));
     if (args->d_shift == NULL)
         return ETX_OK;
     return etx_add_column_sums(stream, args->d_shift, forward->n_rows,
@@ -233,17 +232,15 @@ static etx_status columns_backward(struct etx_stream *stream,
 {
     struct etx_cuda_scratch scratch(stream);
     const struct etx_norm_args *forward = &args->forward;
-    const struct shift_term plain = {
-        args->d_y, forward->gain, forward->width};
+    const struct shift_term plain = {args->d_y, forward->gain, forward->width};
     double *g = NULL;
     double *gx = NULL;
 
     ETX_TRY(scratch.take(&g, forward->width, "sums of gradients"));
     ETX_TRY(scratch.take(&gx, forward->width, "sums of gradients"));
-    ETX_TRY(etx_column_sums(
-        stream, g, forward->n_rows, forward->width, plain));
-    ETX_TRY(etx_column_sums(
-        stream, gx, forward->n_rows, forward->width, along));
+    ETX_TRY(etx_column_sums(stream, g, forward->n_rows, forward->width, plain));
+    ETX_TRY(
+        etx_column_sums(stream, gx, forward->n_rows, forward->width, along));
     return etx_launch(stream, forward->n_rows * forward->width,
         column_backward_kernel, args->d_x, along, plain, (const double *)g,
         (const double *)gx, forward->n_rows);
@@ -273,8 +270,7 @@ static etx_status affine_backward(
         mean, inverse, *forward));
     ETX_TRY(add_affine(stream, args, along));
     return etx_launch_warps(stream, forward->n_rows, row_backward_kernel,
-        args->d_x, along,
-        shift_term{args->d_y, forward->gain, forward->width},
+        args->d_x, along, shift_term{args->d_y, forward->gain, forward->width},
         forward->n_rows);
 }
 
@@ -285,11 +281,10 @@ __global__ static void length_backward_kernel(
     const int32_t width = args.forward.width;
 
     for (int64_t i = etx_first_warp_item(); i < args.forward.n_rows;
-        i += etx_warp_item_step()) {
+         i += etx_warp_item_step()) {
         const float *x = args.forward.x + i * width;
         const float *d_y = args.d_y + i * width;
-        const double inverse =
-            etx_inverse_length(x, width, args.forward.eps);
+        const double inverse = etx_inverse_length(x, width, args.forward.eps);
         const int32_t is_clamped =
             inverse == 0.0 || inverse >= 1.0 / (double)args.forward.eps;
         double along = 0.0;
@@ -322,6 +317,5 @@ etx_status etx_cuda_norm_backward(
     case ETX_N_NORMS:
         break;
     }
-    return copy(
-        stream, args->d_x, args->d_y, forward->n_rows * forward->width);
+    return copy(stream, args->d_x, args->d_y, forward->n_rows * forward->width);
 }

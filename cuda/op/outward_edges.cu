@@ -9,7 +9,7 @@ __global__ static void flag_kernel(
     uint8_t *flag, struct etx_outward_edges_args args)
 {
     for (int64_t k = etx_first_item(); k < args.n_selected;
-        k += etx_item_step())
+         k += etx_item_step())
         flag[k] = args.src[args.selected[k]] != args.dst[args.selected[k]];
 }
 
@@ -21,8 +21,8 @@ __global__ static void turn_kernel(
         const int32_t e = args.selected[kept[k]];
         const int32_t a = args.src[e];
         const int32_t b = args.dst[e];
-        const bool is_outward = args.key[a] < args.key[b] ||
-                                (a < b && args.key[a] == args.key[b]);
+        const bool is_outward =
+            args.key[a] < args.key[b] || (a < b && args.key[a] == args.key[b]);
 
         args.tail[k] = is_outward ? a : b;
         args.head[k] = is_outward ? b : a;
@@ -42,6 +42,6 @@ etx_status etx_cuda_outward_edges(
     ETX_TRY(scratch.take(&kept, n_selected, "edges that are no loops"));
     ETX_TRY(etx_launch(stream, n_selected, flag_kernel, flag, *args));
     ETX_TRY(etx_cuda_compact(stream, kept, args->n, flag, n_selected));
-    return etx_launch(stream, *args->n, turn_kernel, (const int32_t *)kept,
-        *args->n, *args);
+    return etx_launch(
+        stream, *args->n, turn_kernel, (const int32_t *)kept, *args->n, *args);
 }

@@ -9,7 +9,7 @@
 #include "cuda/op/edge_list.cuh"
 #include "cuda/op/primitives.h"
 
-#define MAX_AXES     8    /* of a Morton code: the first of the points */
+#define MAX_AXES      8    /* of a Morton code: the first of the points */
 #define RANGE_THREADS 8192 /* each adds to the range once an axis */
 
 /* The range of each axis, as numbers that ascend with the floats. */
@@ -19,8 +19,8 @@ struct range {
 
 __device__ static float float_of(uint32_t ordered)
 {
-    return __uint_as_float((ordered & 0x80000000u) != 0 ? ordered & 0x7FFFFFFFu
-                                                        : ~ordered);
+    return __uint_as_float(
+        (ordered & 0x80000000u) != 0 ? ordered & 0x7FFFFFFFu : ~ordered);
 }
 
 __global__ static void range_kernel(struct range *range, const float *point,
@@ -30,8 +30,7 @@ __global__ static void range_kernel(struct range *range, const float *point,
         uint32_t low = 0xFFFFFFFFu;
         uint32_t high = 0;
 
-        for (int64_t i = etx_first_item(); i < n_points;
-            i += etx_item_step()) {
+        for (int64_t i = etx_first_item(); i < n_points; i += etx_item_step()) {
             const uint32_t x = etx_ordered(point[i * n_dim + k]);
 
             low = x < low ? x : low;
@@ -43,8 +42,8 @@ __global__ static void range_kernel(struct range *range, const float *point,
 }
 
 /* Which of the cells of a range x is in. */
-__device__ static uint32_t cell_of(float x, uint32_t low, uint32_t high,
-    float n_cells)
+__device__ static uint32_t cell_of(
+    float x, uint32_t low, uint32_t high, float n_cells)
 {
     const float begin = 0.5f * float_of(low);
     const float size = 0.5f * float_of(high) - begin;
@@ -80,18 +79,18 @@ __global__ static void reorder_kernel(float *out, const float *point,
     const int32_t *order, int64_t n_points, int32_t n_dim)
 {
     for (int64_t t = etx_first_item(); t < n_points * n_dim;
-        t += etx_item_step())
+         t += etx_item_step())
         out[t] = point[(int64_t)order[t / n_dim] * n_dim + t % n_dim];
 }
 
 /* box [n_boxes, 2, n_dim] around every n_members of the corners [n, n_dim],
  * the rows of which lie `stride` apart: low at 0 and high at `high`. */
 __global__ static void boxes_kernel(float *box, const float *corner,
-    int64_t n_boxes, int64_t n_members, int64_t n, int64_t stride,
-    int64_t high, int32_t n_dim)
+    int64_t n_boxes, int64_t n_members, int64_t n, int64_t stride, int64_t high,
+    int32_t n_dim)
 {
     for (int64_t t = etx_first_item(); t < n_boxes * n_dim;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const int64_t b = t / n_dim;
         const int64_t k = t % n_dim;
         const int64_t end = (b + 1) * n_members < n ? (b + 1) * n_members : n;
@@ -124,9 +123,9 @@ static etx_status sort_points(struct etx_stream *stream, int32_t *order,
     ETX_TRY(scratch.take(&row, n_points, "rows of points"));
     ETX_CUDA(cudaMemsetAsync(range->low, 0xFF, sizeof range->low, queue));
     ETX_CUDA(cudaMemsetAsync(range->high, 0, sizeof range->high, queue));
-    ETX_TRY(etx_launch(stream,
-        n_points < RANGE_THREADS ? n_points : RANGE_THREADS, range_kernel,
-        range, point, n_points, n_dim, n_axes));
+    ETX_TRY(
+        etx_launch(stream, n_points < RANGE_THREADS ? n_points : RANGE_THREADS,
+            range_kernel, range, point, n_points, n_dim, n_axes));
     ETX_TRY(etx_launch(stream, n_points, codes_kernel, code, row,
         (const struct range *)range, point, n_points, n_dim, n_axes));
     return etx_cuda_sort_pairs(stream, sorted, code, order, row, n_points, 64);
@@ -156,9 +155,9 @@ etx_status etx_point_tree_build(struct etx_point_tree *out,
         (const float *)sorted, n_leaves, ETX_LEAF_POINTS, n_points, n_dim, 0,
         n_dim));
     ETX_TRY(etx_launch(stream, n_branches * n_dim, boxes_kernel, branch,
-        (const float *)leaf, n_branches, ETX_BRANCH_LEAVES, n_leaves,
-        2 * n_dim, n_dim, n_dim));
-    *out = (struct etx_point_tree){n_points, n_leaves, n_branches, n_dim,
-        order, sorted, leaf, branch};
+        (const float *)leaf, n_branches, ETX_BRANCH_LEAVES, n_leaves, 2 * n_dim,
+        n_dim, n_dim));
+    *out = (struct etx_point_tree){
+        n_points, n_leaves, n_branches, n_dim, order, sorted, leaf, branch};
     return ETX_OK;
 }

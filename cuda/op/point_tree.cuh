@@ -31,8 +31,7 @@ etx_status etx_point_tree_build(struct etx_point_tree *out,
 __device__ static inline int32_t etx_is_beyond(
     const float *box, const float *point, int32_t n_dim, float limit)
 {
-    const float allowed =
-        limit * (1.0f + 1e-6f * (float)(n_dim + 4)) + 1e-36f;
+    const float allowed = limit * (1.0f + 1e-6f * (float)(n_dim + 4)) + 1e-36f;
     float s = 0.0f;
 
     for (int32_t k = 0; k < n_dim; k++) {

@@ -47,8 +47,8 @@ etx_status etx_cuda_sort_pairs(struct etx_stream *stream, uint64_t *key_out,
     if (n == 0)
         return ETX_OK;
     return with_scratch(stream, [=](void *memory, size_t &bytes) {
-        return cub::DeviceRadixSort::SortPairs(memory, bytes, key, key_out,
-            value, value_out, n, 0, n_bits, queue);
+        return cub::DeviceRadixSort::SortPairs(
+            memory, bytes, key, key_out, value, value_out, n, 0, n_bits, queue);
     });
 }
 

@@ -1,7 +1,7 @@
 /* cuda/op/product.cu -- products of float32 matrices as the stream asks for.
  *
- * In training what goes from operator to operator stays float32; the operands of
- * a product are rounded where it is made, and its sums are float32.
+ * In training what goes from operator to operator stays float32; the operands
+ * of a product are rounded where it is made, and its sums are float32.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/product.h"

@@ -15,14 +15,15 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define HEAP_BYTES ((int64_t)256 << 20) /* of the heaps of a block of points */
+/* of the heaps of a block of points */
+#define HEAP_BYTES ((int64_t)256 << 20)
 
 /* What every kernel of a search needs. */
 struct search {
     struct etx_point_tree tree;
     const float *key; /* [n_points] or NULL */
     int32_t both;
-    float limit; /* squared radius */
+    float limit;   /* squared radius */
     int32_t shift; /* an edge is dst << shift | src */
 };
 
@@ -126,7 +127,7 @@ struct edge_writer {
 __global__ static void count_kernel(int64_t *count, struct search search)
 {
     for (int64_t t = etx_first_item(); t <= search.tree.n_points;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         if (t == search.tree.n_points) {
             count[t] = 0;
             continue;
@@ -143,9 +144,9 @@ __global__ static void write_kernel(
     uint64_t *edge, const int64_t *offset, struct search search)
 {
     for (int64_t t = etx_first_item(); t < search.tree.n_points;
-        t += etx_item_step()) {
-        struct edge_writer writer = {search, search.limit,
-            search.tree.order[t], 0, edge + offset[t]};
+         t += etx_item_step()) {
+        struct edge_writer writer = {
+            search, search.limit, search.tree.order[t], 0, edge + offset[t]};
 
         walk(search.tree, t, writer);
     }
@@ -192,8 +193,7 @@ struct nearest {
 
     __device__ void take(float s, int32_t j)
     {
-        const uint64_t entry =
-            (uint64_t)__float_as_uint(s) << 32 | (uint32_t)j;
+        const uint64_t entry = (uint64_t)__float_as_uint(s) << 32 | (uint32_t)j;
 
         if (n < max)
             push(entry);
@@ -219,8 +219,8 @@ __global__ static void nearest_kernel(int64_t *count, uint64_t *heap,
             const int32_t j = (int32_t)(uint32_t)nearest.heap[m];
 
             if (is_kept(search, i, j))
-                nearest.heap[n_kept++] = (uint64_t)(uint32_t)j << search.shift |
-                                         (uint32_t)i;
+                nearest.heap[n_kept++] =
+                    (uint64_t)(uint32_t)j << search.shift | (uint32_t)i;
         }
         count[t] = n_kept;
     }
@@ -297,8 +297,8 @@ static etx_status find_all(struct etx_stream *stream,
         stream->memory, &n_edges, offset + n, 1, sizeof n_edges));
     ETX_TRY(check_limit(args, n_edges));
     ETX_TRY(scratch.take(&edge, n_edges, "edges"));
-    ETX_TRY(etx_launch(stream, n, write_kernel, edge, (const int64_t *)offset,
-        *search));
+    ETX_TRY(etx_launch(
+        stream, n, write_kernel, edge, (const int64_t *)offset, *search));
     return hand_over(stream, args, edge, n_edges, search->shift);
 }
 
@@ -312,12 +312,12 @@ static etx_status find_nearest_of(struct etx_stream *stream, uint64_t *edge,
 
     ETX_CUDA(cudaMemsetAsync(
         count + n, 0, sizeof *count, etx_cuda_of(stream)->stream));
-    ETX_TRY(etx_launch(stream, n, nearest_kernel, count, heap, max, first, n,
-        *search));
+    ETX_TRY(etx_launch(
+        stream, n, nearest_kernel, count, heap, max, first, n, *search));
     ETX_TRY(etx_cuda_sums_before(stream, offset, count, n + 1));
     ETX_TRY(etx_launch(stream, n, collect_kernel, edge + *n_edges,
-        (const uint64_t *)heap, (const int64_t *)count,
-        (const int64_t *)offset, max, n));
+        (const uint64_t *)heap, (const int64_t *)count, (const int64_t *)offset,
+        max, n));
     ETX_TRY(etx_memory_to_host(
         stream->memory, &n_found, offset + n, 1, sizeof n_found));
     *n_edges += n_found;

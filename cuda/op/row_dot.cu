@@ -7,7 +7,7 @@
 __global__ static void row_dot_kernel(struct etx_row_dot_args args)
 {
     for (int64_t i = etx_first_warp_item(); i < args.n_rows;
-        i += etx_warp_item_step()) {
+         i += etx_warp_item_step()) {
         const int64_t row_a = args.a_index != NULL ? args.a_index[i] : i;
         const int64_t row_b = args.b_index != NULL ? args.b_index[i] : i;
         const float *a = args.a + row_a * args.width;

@@ -7,7 +7,7 @@
 __global__ static void scatter_kernel(struct etx_scatter_args args)
 {
     for (int64_t t = etx_first_item(); t < args.n_rows * args.width;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const int64_t i = t / args.width;
         const int64_t k = t % args.width;
         float *y = args.y + (int64_t)args.index[i] * args.width + k;

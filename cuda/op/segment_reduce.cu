@@ -24,8 +24,7 @@ __device__ static float read(
     const int64_t v = value_at(args, t);
     const int64_t row = args.gather != NULL ? args.gather[v] : v;
     const int64_t at = row * args.width + k;
-    const float x =
-        args.half != NULL ? etx_unhalf(args.half[at]) : args.x[at];
+    const float x = args.half != NULL ? etx_unhalf(args.half[at]) : args.x[at];
 
     return args.weight != NULL ? args.weight[v] * x : x;
 }
@@ -103,7 +102,7 @@ __global__ static void segment_reduce_kernel(
     struct etx_segment_reduce_args args)
 {
     for (int64_t t = etx_first_item(); t < args.n_segments * args.width;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const int64_t s = t / args.width;
         const float result = reduce(args, args.offset[s], args.offset[s + 1],
             (int32_t)(t % args.width));
@@ -119,7 +118,7 @@ __global__ static void sum_vectors_kernel(struct etx_segment_reduce_args args)
     const int32_t n_vectors = args.width / VECTOR;
 
     for (int64_t t = etx_first_item(); t < args.n_segments * n_vectors;
-        t += etx_item_step()) {
+         t += etx_item_step()) {
         const int64_t s = t / n_vectors;
         const int64_t column = t % n_vectors * VECTOR;
         float *const out = args.out + s * args.width + column;
@@ -131,8 +130,7 @@ __global__ static void sum_vectors_kernel(struct etx_segment_reduce_args args)
             const uint32_t word[4] = {words.x, words.y, words.z, words.w};
 
             for (int k = 0; k < VECTOR; k++)
-                sum[k] +=
-                    etx_unhalf((uint16_t)(word[k / 2] >> k % 2 * 16));
+                sum[k] += etx_unhalf((uint16_t)(word[k / 2] >> k % 2 * 16));
         }
         for (int k = 0; k < VECTOR; k++)
             out[k] = args.add ? out[k] + sum[k] : sum[k];
@@ -153,8 +151,8 @@ etx_status etx_cuda_segment_reduce(
     if (is_sum_of_vectors(args))
         return etx_launch(stream, args->n_segments * args->width / VECTOR,
             sum_vectors_kernel, *args);
-    return etx_launch(stream, args->n_segments * args->width,
-        segment_reduce_kernel, *args);
+    return etx_launch(
+        stream, args->n_segments * args->width, segment_reduce_kernel, *args);
 }
 
 /* ------------------------------------------------------------ backward -- */
@@ -203,7 +201,7 @@ __global__ static void segment_reduce_backward_kernel(
     const int32_t width = forward.width;
 
     for (int64_t u = etx_first_item(); u < forward.n_segments * width;
-        u += etx_item_step()) {
+         u += etx_item_step()) {
         const int32_t k = (int32_t)(u % width);
         const int64_t begin = forward.offset[u / width];
         const int64_t end = forward.offset[u / width + 1];
@@ -214,8 +212,7 @@ __global__ static void segment_reduce_backward_kernel(
             column.out = (double)forward.out[u];
         }
         if (forward.reduce == ETX_REDUCE_MAX)
-            column.best =
-                place_of_max(forward, begin, end, k, forward.out[u]);
+            column.best = place_of_max(forward, begin, end, k, forward.out[u]);
         for (int64_t t = begin; t < end; t++) {
             float *d_x = args.d_x + value_at(forward, t) * width + k;
             const double d =

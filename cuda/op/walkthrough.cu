@@ -14,7 +14,7 @@
 
 struct walk {
     struct etx_walkthrough_args args; /* group: first the components */
-    int32_t *has_in, *has_out; /* [n_nodes] an edge, zero before */
+    int32_t *has_in, *has_out;        /* [n_nodes] an edge, zero before */
     uint8_t *tangled; /* [n_nodes] at the group of a branching component; zero
                        * before */
     int32_t *local;   /* [n_nodes] number in dag, NONE outside */
@@ -26,7 +26,7 @@ struct walk {
 __global__ static void tangled_kernel(struct walk walk)
 {
     for (int64_t e = etx_first_item(); e < walk.args.n_edges;
-        e += etx_item_step()) {
+         e += etx_item_step()) {
         const int32_t tail = walk.args.tail[e];
         const int32_t head = walk.args.head[e];
         const int32_t is_second_out = atomicCAS(&walk.has_out[tail], 0, 1);
@@ -40,7 +40,7 @@ __global__ static void tangled_kernel(struct walk walk)
 __global__ static void node_flags_kernel(uint8_t *flag, struct walk walk)
 {
     for (int64_t i = etx_first_item(); i < walk.args.n_nodes;
-        i += etx_item_step())
+         i += etx_item_step())
         flag[i] = walk.tangled[walk.args.group[i]];
 }
 
@@ -68,7 +68,7 @@ __global__ static void number_kernel(
 __global__ static void edge_flags_kernel(uint8_t *flag, struct walk walk)
 {
     for (int64_t e = etx_first_item(); e < walk.args.n_edges;
-        e += etx_item_step())
+         e += etx_item_step())
         flag[e] = walk.local[walk.args.tail[e]] != NONE;
 }
 
@@ -101,8 +101,8 @@ __global__ static void ends_kernel(int32_t *other, int32_t *offset,
     }
 }
 
-__global__ static void scores_kernel(float *score, const float *edge_score,
-    const int32_t *edge, int64_t n)
+__global__ static void scores_kernel(
+    float *score, const float *edge_score, const int32_t *edge, int64_t n)
 {
     for (int64_t k = etx_first_item(); k < n; k += etx_item_step())
         score[k] = edge_score[edge[k]];
@@ -112,7 +112,7 @@ __global__ static void group_kernel(
     int32_t *group, struct walk walk, const int32_t *start)
 {
     for (int64_t k = etx_first_item(); k < walk.dag.n_nodes;
-        k += etx_item_step())
+         k += etx_item_step())
         group[walk.node[k]] = walk.node[start[k]];
 }
 
@@ -147,8 +147,7 @@ static etx_status list_tangled(struct etx_stream *stream, int32_t *node,
     ETX_CUDA(cudaMemsetAsync(walk->has_in, 0, bytes, queue));
     ETX_CUDA(cudaMemsetAsync(walk->has_out, 0, bytes, queue));
     ETX_CUDA(cudaMemsetAsync(walk->tangled, 0, (size_t)n_nodes, queue));
-    ETX_TRY(
-        etx_launch(stream, walk->args.n_edges, tangled_kernel, *walk));
+    ETX_TRY(etx_launch(stream, walk->args.n_edges, tangled_kernel, *walk));
     ETX_TRY(etx_launch(stream, n_nodes, node_flags_kernel, flag, *walk));
     return etx_cuda_compact(stream, node, n, flag, n_nodes);
 }
@@ -176,8 +175,8 @@ static etx_status sort_outward(struct etx_stream *stream, struct walk *walk,
         etx_cuda_of(stream)->stream));
     ETX_TRY(etx_launch(stream, n, number_kernel, is_first, *walk,
         (const uint64_t *)sorted, n));
-    ETX_TRY(etx_cuda_compact(
-        stream, walk->dag.first, &n_components, is_first, n));
+    ETX_TRY(
+        etx_cuda_compact(stream, walk->dag.first, &n_components, is_first, n));
     walk->dag.n_nodes = (int32_t)n;
     walk->dag.n_components = (int32_t)n_components;
     return ETX_OK;
@@ -208,8 +207,8 @@ static etx_status build_dag(struct etx_stream *stream, struct walk *walk,
 
     ETX_TRY(scratch->take(&edge, walk->args.n_edges, "edges walked"));
     ETX_TRY(scratch->take(&flag, walk->args.n_edges, "edges walked"));
-    ETX_TRY(etx_launch(
-        stream, walk->args.n_edges, edge_flags_kernel, flag, *walk));
+    ETX_TRY(
+        etx_launch(stream, walk->args.n_edges, edge_flags_kernel, flag, *walk));
     ETX_TRY(etx_cuda_compact(stream, edge, &n, flag, walk->args.n_edges));
     ETX_TRY(take_dag(dag, n, scratch));
     ETX_TRY(scratch->take(&by_tail, n, "edges by tail"));
@@ -218,8 +217,8 @@ static etx_status build_dag(struct etx_stream *stream, struct walk *walk,
     ETX_TRY(scratch->take(&sorted, n, "sorted edges"));
     ETX_TRY(etx_launch(stream, n, edge_keys_kernel, out_key, in_key, *walk,
         (const int32_t *)edge, n));
-    ETX_TRY(etx_cuda_sort_pairs(
-        stream, sorted, out_key, by_tail, edge, n, n_bits));
+    ETX_TRY(
+        etx_cuda_sort_pairs(stream, sorted, out_key, by_tail, edge, n, n_bits));
     ETX_TRY(etx_launch(stream, n + 1, ends_kernel, dag->head, dag->out_offset,
         (const uint64_t *)sorted, n, (int64_t)dag->n_nodes));
     ETX_TRY(etx_launch(stream, n, scores_kernel, dag->score, walk->args.score,

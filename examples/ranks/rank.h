@@ -21,8 +21,8 @@
 /* What the steps of a rank took. */
 struct step_seconds {
     double all;
-    double graphs, network;  /* as in etx_training_report */
-    double moving, waiting;  /* as in etx_dist_statistics */
+    double graphs, network; /* as in etx_training_report */
+    double moving, waiting; /* as in etx_dist_statistics */
 };
 
 /* Everything that a rank holds. */
@@ -45,19 +45,19 @@ struct rank {
     struct step_seconds spent; /* in steps */
     double begin, saved, shown;
     struct energy energy; /* of rank 0's node, while it trains */
-    int is_stopped; /* by a signal to any rank, before the end */
-    int result;     /* what the program exits with */
+    int is_stopped;       /* by a signal to any rank, before the end */
+    int result;           /* what the program exits with */
 };
 
 /* One line that names the rank; ranks that only hear of a failure say
  * nothing. Sets and returns the result. */
 int rank_failed(struct rank *rank, etx_status status, const char *subject);
 
-#define RANK_CHECK(rank, call, subject)                                             \
+#define RANK_CHECK(rank, call, subject)                                        \
     do {                                                                       \
         const etx_status check_status = (call);                                \
         if (check_status != ETX_OK)                                            \
-            return rank_failed(rank, check_status, subject);                        \
+            return rank_failed(rank, check_status, subject);                   \
     } while (0)
 
 /* Seconds of the monotonic clock. */

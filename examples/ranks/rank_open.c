@@ -23,8 +23,8 @@ int rank_failed(struct rank *rank, etx_status status, const char *subject)
 {
     rank->result = PROGRAM_FAILED;
     if (status != ETX_ERR_CANCELLED)
-        (void)program_error("rank %d: %s: %s", (int)rank->number, subject,
-            etx_last_error());
+        (void)program_error(
+            "rank %d: %s: %s", (int)rank->number, subject, etx_last_error());
     return rank->result;
 }
 
@@ -68,8 +68,8 @@ static int read_events(struct rank *rank)
         if (holder >= 0 || rank->number == 0)
             rank->n_hits[k] = (double)etx_event_n_hits(rank->event[k]);
     }
-    RANK_CHECK(rank, etx_dist_sum(rank->dist, rank->n_hits, rank->n_events),
-        "events");
+    RANK_CHECK(
+        rank, etx_dist_sum(rank->dist, rank->n_hits, rank->n_events), "events");
     return 0;
 }
 
@@ -108,7 +108,8 @@ static int resume(struct rank *rank)
     }
     RANK_CHECK(rank, etx_dist_sum(rank->dist, &n_failed, 1), "--resume");
     if (n_failed > 0.0)
-        RANK_CHECK(rank, etx_trainer_load_checkpoint(rank->trainer, rank->earlier),
+        RANK_CHECK(rank,
+            etx_trainer_load_checkpoint(rank->trainer, rank->earlier),
             "--resume");
     if (n_failed > 0.0 && rank->number == 0)
         (void)program_error("goes on from %s, step %lld", rank->earlier,
@@ -150,8 +151,8 @@ static int make_trainer(struct rank *rank)
     if (join_ranks(rank) != 0)
         return rank->result;
     if (o->cache != NULL)
-        RANK_CHECK(rank, etx_trainer_set_cache(rank->trainer, o->cache),
-            "--cache");
+        RANK_CHECK(
+            rank, etx_trainer_set_cache(rank->trainer, o->cache), "--cache");
     if (add_events(rank) != 0)
         return rank->result;
     return o->resume ? resume(rank) : 0;
@@ -203,12 +204,12 @@ int rank_open(struct rank *rank)
     rank->earlier = join_text(o->out, ".checkpoint.earlier");
     ranks_log_open(&rank->steps);
     rank->report.struct_size = sizeof rank->report;
-    rank->validation = (etx_training_report){.struct_size =
-                                                 sizeof rank->validation,
-        .efficiency = (double)NAN,
-        .purity = (double)NAN,
-        .auc = (double)NAN,
-        .loss = (double)NAN};
+    rank->validation =
+        (etx_training_report){.struct_size = sizeof rank->validation,
+            .efficiency = (double)NAN,
+            .purity = (double)NAN,
+            .auc = (double)NAN,
+            .loss = (double)NAN};
     if (rank->number == 0)
         training_remove_leftovers(rank->checkpoint);
     if (open_context(rank) == 0)

@@ -30,9 +30,9 @@ int rank_validate(struct rank *rank)
         if (!training_print_unmeasured(report))
             printf("step %lld: threshold %.5g, efficiency %.5f, purity %.4f, "
                    "auc %.5f, loss %.5f, %.0f s%s\n",
-                (long long)report->step, report->threshold,
-                report->efficiency, report->purity, report->auc, report->loss,
-                report->seconds, report->is_best ? ", the best" : "");
+                (long long)report->step, report->threshold, report->efficiency,
+                report->purity, report->auc, report->loss, report->seconds,
+                report->is_best ? ", the best" : "");
         fflush(stdout);
         training_log_validation(rank->log, report);
     }
@@ -59,7 +59,8 @@ static int take_step(struct rank *rank)
     etx_dist_statistics after;
 
     RANK_CHECK(rank, etx_dist_get_statistics(&before, rank->dist), "training");
-    RANK_CHECK(rank, etx_trainer_step(rank->trainer, &rank->report), "training");
+    RANK_CHECK(
+        rank, etx_trainer_step(rank->trainer, &rank->report), "training");
     RANK_CHECK(rank, etx_dist_get_statistics(&after, rank->dist), "training");
     rank->spent.all += rank_now() - begin;
     rank->spent.graphs += rank->report.graphs_seconds;
@@ -84,9 +85,8 @@ static void log_step(struct rank *rank)
     ranks_log_add(&rank->steps, report);
     if (rank->number == 0 && rank_now() - rank->shown > SECONDS_PER_LINE) {
         rank->shown = rank_now();
-        printf("%lld/%lld loss %.4f, %.0f ms a step\n",
-            (long long)report->step, (long long)report->n_steps,
-            rank->steps.running_loss,
+        printf("%lld/%lld loss %.4f, %.0f ms a step\n", (long long)report->step,
+            (long long)report->n_steps, rank->steps.running_loss,
             1e3 * rank->spent.all / (double)rank->steps.n_all);
         fflush(stdout);
     }

@@ -94,8 +94,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_agree(
  * is_fast 0 a gradient is summed by etx_gradient_sum over the graphs of the
  * step, every rank a part of the parameters; with is_fast 1 by the transport.
  */
-ETX_API ETX_MUST_CHECK etx_status etx_dist_team(
-    etx_team *out, etx_dist *dist);
+ETX_API ETX_MUST_CHECK etx_status etx_dist_team(etx_team *out, etx_dist *dist);
 
 /* What a rank spent on the group since it was opened. */
 typedef struct etx_dist_statistics {
@@ -117,9 +116,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_get_statistics(
  * that fails makes the calls of the others fail with ETX_ERR_CANCELLED, and the
  * group stays good. The ranks agree at the end of a step and of a validation
  * before any of them writes: when it fails so, every trainer is as it was
- * before the call, and may go on. When a rank died or was late (ETX_ERR_IO) the group
- * is broken, and trainers may differ by that step. The scores of a graph are
- * good when the call succeeded. */
+ * before the call, and may go on. When a rank died or was late (ETX_ERR_IO) the
+ * group is broken, and trainers may differ by that step. The scores of a graph
+ * are good when the call succeeded. */
 
 /* Carries the rows of parts between the ranks of a group; *out is good while
  * dist is. */

@@ -16,11 +16,11 @@ extern "C" {
 #endif
 
 /* When a track and a particle belong together; f is matching_fraction. */
-#define ETX_MATCH_DOUBLE_MAJORITY 0 /* > f of the track's hits are the
-                                     * particle's and > f of the particle's
-                                     * hits are in the track */
-#define ETX_MATCH_ATLAS 1   /* > f of the track's hits are the particle's */
-#define ETX_MATCH_PERFECT 2 /* the track is exactly the particle's hits */
+/* > f of the track's hits are the particle's and > f of the particle's hits are
+ * in the track */
+#define ETX_MATCH_DOUBLE_MAJORITY 0
+#define ETX_MATCH_ATLAS           1 /* > f of the track's hits are the particle's */
+#define ETX_MATCH_PERFECT         2 /* the track is exactly the particle's hits */
 
 /* What counts, and when it matches. */
 typedef struct etx_evaluation_options {
@@ -47,7 +47,7 @@ typedef struct etx_evaluation_counts {
     int64_t n_particles_reconstructable; /* selected and reconstructable */
     int64_t n_selected_matched;          /* selected ones with a track */
     int64_t n_reconstructable_matched;   /* reconstructable ones with one */
-    int64_t n_tracks;           /* of min_track_hits hits or more */
+    int64_t n_tracks;                    /* of min_track_hits hits or more */
     int64_t n_tracks_matched;   /* to any particle, by the matching asked */
     int64_t n_tracks_fake;      /* no particle has > f of the track's hits */
     int64_t n_tracks_duplicate; /* matched tracks beyond one a particle */
@@ -80,8 +80,8 @@ typedef struct etx_evaluation {
 ETX_API ETX_MUST_CHECK etx_status etx_evaluation_rates(
     etx_evaluation *out, const etx_evaluation_counts *counts);
 
-#define ETX_VARIABLE_PT 0  /* transverse momentum, GeV */
-#define ETX_VARIABLE_ETA 1 /* pseudorapidity */
+#define ETX_VARIABLE_PT     0 /* transverse momentum, GeV */
+#define ETX_VARIABLE_ETA    1 /* pseudorapidity */
 #define ETX_VARIABLE_RADIUS 2 /* of production, from the beam line, mm */
 
 /* Reconstructable and matched reconstructable selected particles in bins of
@@ -96,8 +96,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_evaluate_binned(int64_t *total,
  * row of etx_event_particles or -1; matched_particle [n_particles] 1 when a
  * track matches; either may be NULL. */
 ETX_API ETX_MUST_CHECK etx_status etx_match(int32_t *particle_of_track,
-    uint8_t *matched_particle, const etx_event *event,
-    const etx_tracks *tracks, const etx_evaluation_options *options);
+    uint8_t *matched_particle, const etx_event *event, const etx_tracks *tracks,
+    const etx_evaluation_options *options);
 
 #ifdef __cplusplus
 }

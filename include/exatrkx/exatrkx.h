@@ -48,15 +48,15 @@ extern "C" {
 /* Zero or one of the negative ETX_ERR_ values. */
 typedef int32_t etx_status;
 
-#define ETX_OK 0                 /* it worked */
-#define ETX_ERR_ARGUMENT (-1)    /* the caller's argument is wrong */
-#define ETX_ERR_MEMORY (-2)      /* an allocation failed */
-#define ETX_ERR_IO (-3)          /* the operating system refused */
-#define ETX_ERR_FORMAT (-4)      /* the content of a file is wrong */
+#define ETX_OK              0    /* it worked */
+#define ETX_ERR_ARGUMENT    (-1) /* the caller's argument is wrong */
+#define ETX_ERR_MEMORY      (-2) /* an allocation failed */
+#define ETX_ERR_IO          (-3) /* the operating system refused */
+#define ETX_ERR_FORMAT      (-4) /* the content of a file is wrong */
 #define ETX_ERR_UNSUPPORTED (-5) /* right, but not in this build */
-#define ETX_ERR_DEVICE (-6)      /* the device or its driver failed */
-#define ETX_ERR_LIMIT (-7)       /* larger than a stated bound */
-#define ETX_ERR_CANCELLED (-8)   /* the caller's cancel callback said so */
+#define ETX_ERR_DEVICE      (-6) /* the device or its driver failed */
+#define ETX_ERR_LIMIT       (-7) /* larger than a stated bound */
+#define ETX_ERR_CANCELLED   (-8) /* the caller's cancel callback said so */
 
 /* "MAJOR.MINOR.PATCH" of the library that runs. Static storage. */
 ETX_API const char *etx_version(void);
@@ -88,19 +88,20 @@ ETX_API ETX_MUST_CHECK etx_status etx_set_allocator(
  * thread of the host. */
 typedef struct etx_context etx_context;
 
-#define ETX_DEVICE_CPU 0  /* the processor */
+#define ETX_DEVICE_CPU  0 /* the processor */
 #define ETX_DEVICE_CUDA 1 /* an NVIDIA GPU */
 
 /* Highest instruction set that the CPU backend may use. */
-#define ETX_CPU_BEST 0   /* what the processor has */
-#define ETX_CPU_REF 1    /* the plain C reference operators */
-#define ETX_CPU_AVX2 2   /* AVX2 and FMA */
+#define ETX_CPU_BEST   0 /* what the processor has */
+#define ETX_CPU_REF    1 /* the plain C reference operators */
+#define ETX_CPU_AVX2   2 /* AVX2 and FMA */
 #define ETX_CPU_AVX512 3 /* AVX-512 F, DQ, BW and VL */
 
 /* What networks that score edges are computed with, when tracks are found. */
-#define ETX_PRECISION_BEST 0    /* float16 on a device, float32 on the CPU */
+#define ETX_PRECISION_BEST    0 /* float16 on a device, float32 on the CPU */
 #define ETX_PRECISION_FLOAT32 1 /* operands, storage and sums float32 */
-#define ETX_PRECISION_FLOAT16 2 /* a device's: sums float32, the rest float16 */
+/* a device's: sums float32, the rest float16 */
+#define ETX_PRECISION_FLOAT16 2
 
 /* How a context is to be. */
 typedef struct etx_context_options {
@@ -118,9 +119,9 @@ typedef struct etx_context_options {
                            * last 16 networks that it ran, until it is freed */
     void *stream;         /* the caller's CUDA stream, or NULL */
     /* Asked between stages, between operators and, on the CPU, often inside a
-     * neighbour search, on the thread of the call and under the default floating-point
-     * environment; a non-zero answer ends the call with ETX_ERR_CANCELLED.
-     * NULL: never asked. It must return. */
+     * neighbour search, on the thread of the call and under the default
+     * floating-point environment; a non-zero answer ends the call with
+     * ETX_ERR_CANCELLED. NULL: never asked. It must return. */
     int32_t (*cancel)(void *user);
     void *cancel_user; /* passed to cancel */
     int32_t precision; /* ETX_PRECISION_; default ETX_PRECISION_BEST. Points of
@@ -148,13 +149,13 @@ ETX_API ETX_MUST_CHECK etx_status etx_context_create(
 ETX_API void etx_context_free(etx_context *context);
 
 /* Stages, in the order of the pipeline. */
-#define ETX_STAGE_FEATURES 0  /* node features of every network */
+#define ETX_STAGE_FEATURES  0 /* node features of every network */
 #define ETX_STAGE_EMBEDDING 1 /* hits to points */
-#define ETX_STAGE_GRAPH 2     /* points to candidate edges */
-#define ETX_STAGE_FILTER 3    /* most of the false edges go */
-#define ETX_STAGE_GNN 4       /* scores of the edges that are left */
-#define ETX_STAGE_LABEL 5     /* edges to tracks */
-#define ETX_N_STAGES 6        /* how many there are */
+#define ETX_STAGE_GRAPH     2 /* points to candidate edges */
+#define ETX_STAGE_FILTER    3 /* most of the false edges go */
+#define ETX_STAGE_GNN       4 /* scores of the edges that are left */
+#define ETX_STAGE_LABEL     5 /* edges to tracks */
+#define ETX_N_STAGES        6 /* how many there are */
 
 /* What one stage took. */
 typedef struct etx_stage_timing {
@@ -257,8 +258,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_set_modules(etx_event *event,
  * computed here with the detector's pitches and rotations. */
 ETX_API ETX_MUST_CHECK etx_status etx_event_set_cells(etx_event *event,
     int64_t n_cells, const int32_t *hit, const int32_t *channel0,
-    const int32_t *channel1, const float *value,
-    const etx_detector *detector);
+    const int32_t *channel1, const float *value, const etx_detector *detector);
 
 /* The nine cell features [n_hits, 9] of a host that has them already, in the
  * order of etx_event_cell_features; finite; copied. */
@@ -284,15 +284,18 @@ ETX_API ETX_MUST_CHECK etx_status etx_event_set_truth(etx_event *event,
 
 /* Hits of the event. */
 ETX_API int64_t etx_event_n_hits(const etx_event *event);
-ETX_API const int64_t *etx_event_hit_ids(const etx_event *event);  /* [n_hits] */
-ETX_API const float *etx_event_positions(const etx_event *event);  /* [n_hits, 3] mm */
-ETX_API const int64_t *etx_event_particle_ids(const etx_event *event); /* or NULL */
+ETX_API const int64_t *etx_event_hit_ids(const etx_event *event); /* [n_hits] */
+ETX_API const float *etx_event_positions(
+    const etx_event *event); /* [n_hits, 3] mm */
+ETX_API const int64_t *etx_event_particle_ids(
+    const etx_event *event); /* or NULL */
 /* Particles of the truth, 0 without truth. */
 ETX_API int64_t etx_event_n_particles(const etx_event *event);
 /* [n_particles] sorted by id; NULL without truth. */
 ETX_API const etx_particle *etx_event_particles(const etx_event *event);
 /* cell_count, cell_val, leta, lphi, lx, ly, lz, geta, gphi: [n_hits, 9] */
-ETX_API const float *etx_event_cell_features(const etx_event *event); /* or NULL */
+ETX_API const float *etx_event_cell_features(
+    const etx_event *event); /* or NULL */
 /* Release it; NULL is fine. */
 ETX_API void etx_event_free(etx_event *event);
 
@@ -312,9 +315,10 @@ ETX_API ETX_MUST_CHECK etx_status etx_embed(int64_t *n_dim, float *points,
 ETX_API ETX_MUST_CHECK etx_status etx_graph_build(etx_graph **out,
     etx_context *context, const etx_model *model, const etx_event *event);
 
-/* A new graph of the edges that the model's cascade and filter let through: those
- * with scores above the cuts, and of more than filter.max_edges_per_hit allows
- * the highest. Their filter scores are kept; the input stays as it is. */
+/* A new graph of the edges that the model's cascade and filter let through:
+ * those with scores above the cuts, and of more than filter.max_edges_per_hit
+ * allows the highest. Their filter scores are kept; the input stays as it is.
+ */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_filter(etx_graph **out,
     const etx_graph *graph, etx_context *context, const etx_model *model,
     const etx_event *event);
@@ -323,15 +327,15 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_filter(etx_graph **out,
 ETX_API ETX_MUST_CHECK etx_status etx_graph_score(etx_graph *graph,
     etx_context *context, const etx_model *model, const etx_event *event);
 
-#define ETX_LABEL_COMPONENTS 0  /* connected components of edges above a cut */
+#define ETX_LABEL_COMPONENTS  0 /* connected components of edges above a cut */
 #define ETX_LABEL_MUTUAL_BEST 1 /* edges that are best at both their ends */
 #define ETX_LABEL_WALKTHROUGH 2 /* longest scored paths, outward */
-#define ETX_LABEL_BEST_FIRST 3  /* chains of hits, best edge first, smooth */
+#define ETX_LABEL_BEST_FIRST  3 /* chains of hits, best edge first, smooth */
 
 /* How a scored graph becomes tracks. */
 typedef struct etx_label_options {
     uint32_t struct_size; /* set by etx_label_options_init */
-    int32_t method;   /* ETX_LABEL_; default components */
+    int32_t method;       /* ETX_LABEL_; default components */
     float cut;        /* an edge counts when its score is above; default 0.5 */
     int32_t min_hits; /* smaller tracks are dropped, at least 1; default 3 */
     /* Of ETX_LABEL_BEST_FIRST alone. Edges with a score above sure_cut join
@@ -391,8 +395,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_tracks_from_labels(
     etx_tracks **out, int64_t n_hits, const int32_t *labels);
 /* TrackML submission form: hit_id,track_id; track_id 0 = none. A path ending
  * in .gz is compressed. */
-ETX_API ETX_MUST_CHECK etx_status etx_tracks_write_csv(const etx_tracks *tracks,
-    const etx_event *event, const char *path);
+ETX_API ETX_MUST_CHECK etx_status etx_tracks_write_csv(
+    const etx_tracks *tracks, const etx_event *event, const char *path);
 /* Hits of the file that the event lacks are ETX_ERR_FORMAT; hits of the event
  * that the file lacks have no track. */
 ETX_API ETX_MUST_CHECK etx_status etx_tracks_read_csv(

@@ -14,9 +14,9 @@ extern "C" {
 #endif
 
 /* Which way an edge between neighbours runs. */
-#define ETX_ORIENT_INDEX 0   /* from the smaller row to the larger */
+#define ETX_ORIENT_INDEX   0 /* from the smaller row to the larger */
 #define ETX_ORIENT_OUTWARD 1 /* from the smaller x^2+y^2+z^2, ties by row */
-#define ETX_ORIENT_BOTH 2    /* both ways */
+#define ETX_ORIENT_BOTH    2 /* both ways */
 
 /* How points are joined. */
 typedef struct etx_graph_options {
@@ -33,26 +33,24 @@ typedef struct etx_graph_options {
 ETX_API ETX_MUST_CHECK etx_status etx_graph_options_init(
     etx_graph_options *options, size_t struct_size);
 
-/* Pairs not further apart than options->radius. points [n_points, n_dim], finite,
- * 1 <= n_dim <= 1024. Pair (i, j) is an edge when s <= r * r in float32, with
- * s = d0 * d0, then s = fma(dk, dk, s) for k = 1 .. n_dim - 1, the same on
- * every backend. With max_neighbours, query i keeps its nearest by
+/* Pairs not further apart than options->radius. points [n_points, n_dim],
+ * finite, 1 <= n_dim <= 1024. Pair (i, j) is an edge when s <= r * r in
+ * float32, with s = d0 * d0, then s = fma(dk, dk, s) for k = 1 .. n_dim - 1,
+ * the same on every backend. With max_neighbours, query i keeps its nearest by
  * (s, j) and an edge runs from query to neighbour; of those, INDEX and OUTWARD
  * drop what runs the other way, BOTH keeps all. event gives the positions for
  * ETX_ORIENT_OUTWARD; NULL otherwise. A context's memory_limit bounds the edges
  * too, at 32 bytes each. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_build_radius(etx_graph **out,
-    etx_context *context, int64_t n_points, int64_t n_dim,
-    const float *points, const etx_event *event,
-    const etx_graph_options *options);
+    etx_context *context, int64_t n_points, int64_t n_dim, const float *points,
+    const etx_event *event, const etx_graph_options *options);
 
 /* The max_neighbours nearest of every point, however far: radius unused. All
  * of them with ETX_ORIENT_BOTH; the other orientations drop what runs the
  * other way. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_build_knn(etx_graph **out,
-    etx_context *context, int64_t n_points, int64_t n_dim,
-    const float *points, const etx_event *event,
-    const etx_graph_options *options);
+    etx_context *context, int64_t n_points, int64_t n_dim, const float *points,
+    const etx_event *event, const etx_graph_options *options);
 
 /* The caller's edges: src, dst [n_edges] rows in 0..n_nodes-1 (others are
  * ETX_ERR_LIMIT), in any order; scores [n_edges] in [0, 1] or NULL. Copied
@@ -63,12 +61,12 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_from_edges(etx_graph **out,
     const float *scores, int64_t *order_out);
 
 /* From doublets to triplets: the edges of graph, in its order, become the nodes
- * of *out, and where edge a ends at the hit at which edge b begins, an edge runs
- * from a to b (the line graph of graph). Node a of *out is thus the pair of
- * hits (etx_graph_src(graph)[a], etx_graph_dst(graph)[a]), and an edge of it is
- * a triplet of hits. A graph with both directions also joins an edge with its
- * reverse. *out is sorted like every graph, has no scores, shares nothing with
- * graph and belongs to the caller. max_edges, 0 .. 2^31 - 1: more triplets
+ * of *out, and where edge a ends at the hit at which edge b begins, an edge
+ * runs from a to b (the line graph of graph). Node a of *out is thus the pair
+ * of hits (etx_graph_src(graph)[a], etx_graph_dst(graph)[a]), and an edge of it
+ * is a triplet of hits. A graph with both directions also joins an edge with
+ * its reverse. *out is sorted like every graph, has no scores, shares nothing
+ * with graph and belongs to the caller. max_edges, 0 .. 2^31 - 1: more triplets
  * than that, or than the context's memory_limit has room for at 32 bytes each,
  * are ETX_ERR_LIMIT; a hit with m edges in and n out makes m n of them.
  * ETX_ERR_CANCELLED when the context's callback says so. The context is used
@@ -102,14 +100,15 @@ ETX_API const int64_t *etx_graph_offsets(const etx_graph *graph);
 ETX_API const float *etx_graph_scores(const etx_graph *graph);
 
 /* What a graph has on a device, for consumers that compute there. A context on
- * a device with keep_graphs leaves the arrays of every graph that a call with it
- * returns or scores where it computed them; host getters are as for any graph.
- * The pointers below are to memory of that device, to be read only, and lie in
- * the context's pool, thus count in its memory_limit. They belong to the graph
- * and are valid until it is scored, gets scores or is freed, or the context is
- * freed. The call that made the values has waited for them: any stream may read
- * them with no wait, and reads must be over when the pointers end. A call that
- * fails to score leaves none. Otherwise NULL, and etx_last_error tells why.
+ * a device with keep_graphs leaves the arrays of every graph that a call with
+ * it returns or scores where it computed them; host getters are as for any
+ * graph. The pointers below are to memory of that device, to be read only, and
+ * lie in the context's pool, thus count in its memory_limit. They belong to the
+ * graph and are valid until it is scored, gets scores or is freed, or the
+ * context is freed. The call that made the values has waited for them: any
+ * stream may read them with no wait, and reads must be over when the pointers
+ * end. A call that fails to score leaves none. Otherwise NULL, and
+ * etx_last_error tells why.
  *
  * Threads: to free such a graph, to score it or to give it scores is a use of
  * the context that keeps it, whatever context is passed. */
@@ -137,8 +136,9 @@ ETX_API void etx_graph_free(etx_graph *graph);
 
 /* How nodes are shared out. */
 #define ETX_PARTITION_PHI 0 /* sectors of azimuth */
-#define ETX_PARTITION_KD 1  /* halves of halves, each along azimuth or
-                             * pseudorapidity: what takes fewer edges apart */
+/* halves of halves, each along azimuth or pseudorapidity: what takes fewer
+ * edges apart */
+#define ETX_PARTITION_KD 1
 
 /* One part of a graph, for a graph network that runs on all parts at once:
  * its own nodes, every edge at one of them, and the halo, which is the other

@@ -21,8 +21,8 @@ typedef struct etx_trainer etx_trainer;
 /* config: JSON text with the stage to train, its network ("model") and its
  * schedule (docs/training.md). start may be NULL; when given, stages that it
  * holds and the config does not describe anew are taken from it with their
- * weights. context must outlive the trainer; ETX_ERR_UNSUPPORTED when it is on a
- * device and the network is for the CPU alone. */
+ * weights. context must outlive the trainer; ETX_ERR_UNSUPPORTED when it is on
+ * a device and the network is for the CPU alone. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_create(etx_trainer **out,
     etx_context *context, const char *config, const etx_model *start);
 
@@ -54,9 +54,9 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_parts(etx_trainer *trainer,
     int32_t n_parts, int32_t part, int32_t order,
     const etx_part_exchange *exchange);
 
-/* A validation of an embedding whose radius joins more edges a hit than this, in
- * any one event, is not measured: its efficiency, purity and n_edges are nan,
- * and it takes no part in validation.patience. */
+/* A validation of an embedding whose radius joins more edges a hit than this,
+ * in any one event, is not measured: its efficiency, purity and n_edges are
+ * nan, and it takes no part in validation.patience. */
 #define ETX_VALIDATION_EDGES_PER_HIT 300
 
 /* What a step or a validation found; fields that do not apply are nan. */
@@ -91,26 +91,27 @@ typedef struct etx_training_report {
                             */
     double graphs_seconds; /* of a step, of this rank alone: making or reading
                             * its graphs, choosing their edges or pairs */
-    double network_seconds; /* of a step, of this rank alone: forward, loss and
-                             * backward on its graphs; with etx_trainer_set_parts
-                             * the exchange of rows, too */
-    double pt_error;       /* of validation, with loss.pt_weight: root of the
-                            * mean squared error of the momentum head over the
-                            * true edges with a weight; ln(pT / GeV) or, with
-                            * loss.pt_target "inverse", GeV / pT */
-    double pt_spread;      /* standard deviation of the truth over them: the
-                            * error of a head that says its mean everywhere */
-    double loss_scale;     /* of the step, with loss_scaling: what the loss was
-                            * multiplied by for the backward */
-    int32_t is_skipped;    /* 1: the gradient was not finite under that scale,
-                            * which is now half: the step changed nothing else */
-    int32_t n_skipped;     /* such steps so far */
+    double
+        network_seconds; /* of a step, of this rank alone: forward, loss and
+                          * backward on its graphs; with etx_trainer_set_parts
+                          * the exchange of rows, too */
+    double pt_error;     /* of validation, with loss.pt_weight: root of the
+                          * mean squared error of the momentum head over the
+                          * true edges with a weight; ln(pT / GeV) or, with
+                          * loss.pt_target "inverse", GeV / pT */
+    double pt_spread;    /* standard deviation of the truth over them: the
+                          * error of a head that says its mean everywhere */
+    double loss_scale;   /* of the step, with loss_scaling: what the loss was
+                          * multiplied by for the backward */
+    int32_t is_skipped;  /* 1: the gradient was not finite under that scale,
+                          * which is now half: the step changed nothing else */
+    int32_t n_skipped;   /* such steps so far */
 } etx_training_report;
 
 /* Which rank works on which graph of a step; with is_fast 0 it changes no
  * result. */
 #define ETX_DEAL_BALANCED 0 /* largest first, to the rank with the least */
-#define ETX_DEAL_IN_TURN 1  /* graph k to rank k modulo their number */
+#define ETX_DEAL_IN_TURN  1 /* graph k to rank k modulo their number */
 
 /* The ranks that train one model together, as the trainer of each sees them:
  * the graphs of a step and the events of a validation are dealt to the ranks,
@@ -135,8 +136,8 @@ typedef struct etx_team {
      * where all ranks but one hold zeros. */
     etx_status (*sum)(void *self, double *values, int64_t n);
     /* all = mine [count[rank]] of rank 0, of rank 1, ... */
-    etx_status (*gather)(void *self, uint64_t *all, const uint64_t *mine,
-        const int64_t *count);
+    etx_status (*gather)(
+        void *self, uint64_t *all, const uint64_t *mine, const int64_t *count);
     /* sum [n_values] = the sum of n_slices slices [n_values] each, the same
      * bits on all ranks; rank owner[k] [n_slices] has slice[k] [n_slices],
      * which it may overwrite, the others NULL in its place. The bits that
@@ -159,8 +160,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_team(
  * there event is given, on the others it is NULL. Its n_hits are known to all,
  * who add the same events in the same order. */
 ETX_API ETX_MUST_CHECK etx_status etx_trainer_add_event_of_rank(
-    etx_trainer *trainer, const etx_event *event, int64_t n_hits,
-    int32_t rank, int32_t validation);
+    etx_trainer *trainer, const etx_event *event, int64_t n_hits, int32_t rank,
+    int32_t validation);
 
 /* slice[0] [n_values] = the sum of slice[k] [n_slices] of n_values each by a
  * balanced tree over k: neighbours are added, then the neighbours' sums, and so

@@ -87,15 +87,15 @@ etx_status etx_read_exchange(etx_part_exchange *out, const char *function,
 
     *out = (etx_part_exchange){.struct_size = sizeof *out};
     ETX_CHECK(etx_check_given(function, "exchange", exchange));
-    ETX_CHECK(etx_options_copy(out, sizeof *out, exchange,
-        exchange->struct_size, ETX_SIZE_UP_TO(etx_part_exchange, user),
-        "exchange of parts"));
+    ETX_CHECK(
+        etx_options_copy(out, sizeof *out, exchange, exchange->struct_size,
+            ETX_SIZE_UP_TO(etx_part_exchange, user), "exchange of parts"));
     if (out->reserved != 0)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: exchange->reserved is %d and must be 0", function,
             (int)out->reserved);
-    ETX_CHECK(etx_check_given(function, "exchange->swap",
-        out->swap == NULL ? NULL : exchange));
+    ETX_CHECK(etx_check_given(
+        function, "exchange->swap", out->swap == NULL ? NULL : exchange));
 done:
     return status;
 }

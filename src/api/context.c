@@ -12,7 +12,7 @@
 #include "data/device_copy.h"
 
 #define ETX_MAX_THREADS 256
-#define FIRST_SIZE ETX_SIZE_UP_TO(etx_context_options, cancel_user)
+#define FIRST_SIZE      ETX_SIZE_UP_TO(etx_context_options, cancel_user)
 
 static const char *const stage_names[ETX_N_STAGES] = {
     "features", "embedding", "graph", "filter", "gnn", "label"};

@@ -1,11 +1,11 @@
 /* api/graph.c -- graphs from edges and views of graphs.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "data/device_copy.h"
 #include "api/arguments.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/status.h"
+#include "data/device_copy.h"
 
 #include <inttypes.h>
 #include <stdalign.h>
@@ -71,8 +71,8 @@ etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
     ETX_CHECK(etx_check_given(__func__, "graph", graph));
     if (scores != NULL) {
         ETX_CHECK(check_scores(__func__, scores, graph->n_edges));
-        ETX_CHECK(etx_alloc_copy(&copy, scores, graph->n_edges,
-            sizeof *scores, "edge scores"));
+        ETX_CHECK(etx_alloc_copy(
+            &copy, scores, graph->n_edges, sizeof *scores, "edge scores"));
     }
     etx_free(graph->score);
     graph->score = copy;

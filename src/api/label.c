@@ -13,8 +13,7 @@
 #include <inttypes.h>
 #include <stdalign.h>
 
-static etx_status check_cut(
-    const char *function, const char *name, float value)
+static etx_status check_cut(const char *function, const char *name, float value)
 {
     if (value != value)
         return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is nan", function, name);
@@ -25,8 +24,8 @@ static etx_status check_hits(
     const char *function, const char *name, int32_t value)
 {
     if (value < 1)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s %d is below 1", function,
-            name, value);
+        return etx_fail(
+            ETX_ERR_ARGUMENT, "%s: %s %d is below 1", function, name, value);
     return ETX_OK;
 }
 
@@ -49,10 +48,10 @@ static etx_status check_options(
     ETX_CHECK(check_cut(function, "sure_cut", options->sure_cut));
     ETX_CHECK(check_cut(function, "strong_cut", options->strong_cut));
     ETX_CHECK(check_hits(function, "support_hits", options->support_hits));
-    ETX_CHECK(check_limit(function, "max_curvature_change",
-        options->max_curvature_change));
     ETX_CHECK(check_limit(
-        function, "max_polar_change", options->max_polar_change));
+        function, "max_curvature_change", options->max_curvature_change));
+    ETX_CHECK(
+        check_limit(function, "max_polar_change", options->max_polar_change));
 done:
     return status;
 }

@@ -35,8 +35,8 @@ etx_status etx_graph_partition(int32_t *owners, const etx_graph *graph,
         __func__, "owners", owners, graph->n_nodes, alignof(int32_t)));
     ETX_CHECK(check_hits(__func__, graph->n_nodes, event));
     ETX_CHECK(etx_check_part(__func__, n_parts, 0, order));
-    ETX_CHECK(etx_partition_nodes(
-        owners, graph, event->position, n_parts, order));
+    ETX_CHECK(
+        etx_partition_nodes(owners, graph, event->position, n_parts, order));
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -47,8 +47,8 @@ static etx_status check_owners(const char *function, const int32_t *owners,
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_check_array(
-        function, "owners", owners, n_nodes, alignof(int32_t)));
+    ETX_CHECK(
+        etx_check_array(function, "owners", owners, n_nodes, alignof(int32_t)));
     for (int64_t i = 0; i < n_nodes; i++)
         if (owners[i] < 0 || owners[i] >= n_parts)
             return etx_fail(ETX_ERR_LIMIT,
@@ -102,8 +102,7 @@ const int64_t *etx_graph_part_received(const etx_graph_part *part)
     return part == NULL ? NULL : part->n_received;
 }
 
-static etx_status check_network(
-    const char *function, const etx_model *model)
+static etx_status check_network(const char *function, const etx_model *model)
 {
     if (model->gnn.network == NULL)
         return etx_fail(ETX_ERR_ARGUMENT,
@@ -127,12 +126,12 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
     ETX_CHECK(etx_check_given(__func__, "context", context));
     ETX_CHECK(etx_check_given(__func__, "model", model));
     ETX_CHECK(etx_check_given(__func__, "event", event));
-    ETX_CHECK(etx_check_array(__func__, "scores", scores,
-        part->graph->n_edges, alignof(float)));
+    ETX_CHECK(etx_check_array(
+        __func__, "scores", scores, part->graph->n_edges, alignof(float)));
     ETX_CHECK(check_hits(__func__, part->whole_nodes, event));
     ETX_CHECK(check_network(__func__, model));
-    ETX_CHECK(etx_stage_score_part(
-        scores, context, model, part, event, &known));
+    ETX_CHECK(
+        etx_stage_score_part(scores, context, model, part, event, &known));
 done:
     if (status != ETX_OK && tell != NULL)
         tell(known.user, status);

@@ -44,17 +44,16 @@ static etx_status embed_into(float *points, int64_t columns,
     fenv_t host;
     const int64_t n_values = event->n_hits * columns;
     struct etx_arena *host_arena = etx_host_of(context)->stream->arena;
-    const struct etx_arena_mark mark =
-        etx_arena_mark(context->stream->arena);
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
     const struct etx_arena_mark host_mark = etx_arena_mark(host_arena);
 
     etx_float_environment_enter(&host);
     etx_stage_forget(context);
     ETX_CHECK(etx_stage_embed(&embedded, context, model, event));
-    ETX_CHECK(etx_arena_alloc(
-        &copy, host_arena, n_values, sizeof *copy, "points"));
-    ETX_CHECK(etx_memory_to_host(context->stream->memory, copy, embedded, n_values,
-        sizeof *copy));
+    ETX_CHECK(
+        etx_arena_alloc(&copy, host_arena, n_values, sizeof *copy, "points"));
+    ETX_CHECK(etx_memory_to_host(
+        context->stream->memory, copy, embedded, n_values, sizeof *copy));
     memcpy(points, copy, (size_t)n_values * sizeof *points);
 done:
     etx_arena_reset(host_arena, host_mark);
@@ -192,9 +191,8 @@ etx_status etx_graph_options_init(
         sizeof graph_defaults, FIRST_SIZE, "graph options");
 }
 
-static etx_status check_points(const char *function,
-    const etx_context *context, int64_t n_points, int64_t n_dim,
-    const float *points)
+static etx_status check_points(const char *function, const etx_context *context,
+    int64_t n_points, int64_t n_dim, const float *points)
 {
     etx_status status = ETX_OK;
 
@@ -218,8 +216,7 @@ static etx_status check_max_edges(const char *function, int64_t max_edges)
 }
 
 static etx_status check_graph_options(const char *function,
-    const etx_graph_options *options, const etx_event *event,
-    int64_t n_points)
+    const etx_graph_options *options, const etx_event *event, int64_t n_points)
 {
     if (etx_find_not_finite(&options->radius, 1) >= 0 ||
         options->radius <= 0.0f)
@@ -227,14 +224,12 @@ static etx_status check_graph_options(const char *function,
             "%s: radius %.9g is not positive and finite", function,
             (double)options->radius);
     if (options->max_neighbours < 0)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: max_neighbours %d is negative", function,
-            (int)options->max_neighbours);
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: max_neighbours %d is negative",
+            function, (int)options->max_neighbours);
     if (options->orientation < ETX_ORIENT_INDEX ||
         options->orientation > ETX_ORIENT_BOTH)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: orientation %d is not in 0..2", function,
-            (int)options->orientation);
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: orientation %d is not in 0..2",
+            function, (int)options->orientation);
     if (options->orientation == ETX_ORIENT_OUTWARD && event == NULL)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: outward orientation needs an event", function);
@@ -263,12 +258,10 @@ static etx_status build_neighbours(const char *function, etx_graph **out,
             options->struct_size, FIRST_SIZE, "graph options"));
     if (is_knn)
         known.radius = FLT_MAX;
-    ETX_CHECK(
-        check_graph_options(function, &known, event, points->n_points));
+    ETX_CHECK(check_graph_options(function, &known, event, points->n_points));
     if (is_knn && known.max_neighbours < 1)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: max_neighbours %d is below 1", function,
-            (int)known.max_neighbours);
+        return etx_fail(ETX_ERR_ARGUMENT, "%s: max_neighbours %d is below 1",
+            function, (int)known.max_neighbours);
     neighbours.max_neighbours = known.max_neighbours;
     neighbours.orientation = known.orientation;
     neighbours.radius = known.radius;
@@ -296,8 +289,8 @@ etx_status etx_graph_build_radius(etx_graph **out, etx_context *context,
     const char *function = "etx_graph_build_radius";
     etx_status status =
         check_points(function, context, n_points, n_dim, points);
-    const struct etx_neighbours neighbours = {.n_points = n_points,
-        .n_dim = (int32_t)n_dim, .point = points};
+    const struct etx_neighbours neighbours = {
+        .n_points = n_points, .n_dim = (int32_t)n_dim, .point = points};
 
     if (status != ETX_OK)
         return status;
@@ -312,8 +305,8 @@ etx_status etx_graph_build_knn(etx_graph **out, etx_context *context,
     const char *function = "etx_graph_build_knn";
     etx_status status =
         check_points(function, context, n_points, n_dim, points);
-    const struct etx_neighbours neighbours = {.n_points = n_points,
-        .n_dim = (int32_t)n_dim, .point = points};
+    const struct etx_neighbours neighbours = {
+        .n_points = n_points, .n_dim = (int32_t)n_dim, .point = points};
 
     if (status != ETX_OK)
         return status;
@@ -367,9 +360,8 @@ static etx_status check_triplets(
     return ETX_OK;
 }
 
-etx_status etx_graph_score_triplets(etx_graph *triplets,
-    const etx_graph *graph, etx_context *context, const etx_model *model,
-    const etx_event *event)
+etx_status etx_graph_score_triplets(etx_graph *triplets, const etx_graph *graph,
+    etx_context *context, const etx_model *model, const etx_event *event)
 {
     etx_status status = check_call(__func__, context, model, event);
     fenv_t host;

@@ -20,8 +20,7 @@
 static etx_status check_report(
     const char *function, const etx_training_report *report)
 {
-    const uint32_t min =
-        (uint32_t)offsetof(etx_training_report, is_rollback);
+    const uint32_t min = (uint32_t)offsetof(etx_training_report, is_rollback);
 
     if (report == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "%s: report is NULL", function);
@@ -66,8 +65,8 @@ etx_status etx_trainer_add_event(
     ETX_CHECK(etx_check_given("etx_trainer_add_event", "trainer", trainer));
     ETX_CHECK(etx_check_given("etx_trainer_add_event", "event", event));
     etx_float_environment_enter(&host);
-    status = etx_trainer_take_event(
-        trainer, event, event->n_hits, -1, validation);
+    status =
+        etx_trainer_take_event(trainer, event, event->n_hits, -1, validation);
     etx_float_environment_leave(&host);
 done:
     return status;
@@ -79,14 +78,14 @@ etx_status etx_trainer_add_event_of_rank(etx_trainer *trainer,
     fenv_t host;
     etx_status status;
 
-    ETX_CHECK(etx_check_given(
-        "etx_trainer_add_event_of_rank", "trainer", trainer));
-    ETX_CHECK(etx_check_count(
-        "etx_trainer_add_event_of_rank", "n_hits", n_hits));
+    ETX_CHECK(
+        etx_check_given("etx_trainer_add_event_of_rank", "trainer", trainer));
+    ETX_CHECK(
+        etx_check_count("etx_trainer_add_event_of_rank", "n_hits", n_hits));
     if (rank < 0 || rank >= trainer->team.n_ranks)
         return etx_fail(ETX_ERR_ARGUMENT,
-            "etx_trainer_add_event_of_rank: rank %d of a team of %d",
-            (int)rank, (int)trainer->team.n_ranks);
+            "etx_trainer_add_event_of_rank: rank %d of a team of %d", (int)rank,
+            (int)trainer->team.n_ranks);
     if ((event != NULL) != (rank == trainer->team.rank))
         return etx_fail(ETX_ERR_ARGUMENT,
             "etx_trainer_add_event_of_rank: rank %d has the event, this is "
@@ -179,8 +178,7 @@ int32_t etx_trainer_is_finished(const etx_trainer *trainer)
     return trainer == NULL ? 1 : etx_trainer_finished(trainer);
 }
 
-etx_status etx_trainer_step(
-    etx_trainer *trainer, etx_training_report *report)
+etx_status etx_trainer_step(etx_trainer *trainer, etx_training_report *report)
 {
     etx_training_report made;
     fenv_t host;

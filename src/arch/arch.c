@@ -127,9 +127,8 @@ void etx_network_free(struct etx_network *network)
     etx_free(network);
 }
 
-static void init_parameter(
-    float *value, const struct etx_parameter *parameter, uint64_t seed,
-    int32_t index)
+static void init_parameter(float *value, const struct etx_parameter *parameter,
+    uint64_t seed, int32_t index)
 {
     const int64_t n = (int64_t)parameter->n_rows * parameter->n_cols;
     const float bound = 1.0f / sqrtf((float)parameter->fan_in);

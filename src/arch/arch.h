@@ -30,22 +30,22 @@ struct etx_edge_feature_list {
 /* What a network reads. Borrowed. */
 struct etx_network_input {
     int64_t n_nodes;
-    const float *node_features; /* [n_nodes, n_node_features] */
-    const float *position;      /* [n_nodes, 3] mm, for edge features */
+    const float *node_features;    /* [n_nodes, n_node_features] */
+    const float *position;         /* [n_nodes, 3] mm, for edge features */
     const struct etx_graph *graph; /* NULL for point networks */
     const float *votes; /* [n_edges] or NULL, see etx_network_votes */
 };
 
 /* A named block of a network's parameters. */
 struct etx_parameter {
-    char name[64];      /* "layers.0.weight" */
-    int64_t offset;     /* into the flat array of all parameters */
-    int32_t n_rows;     /* 1 for vectors */
+    char name[64];  /* "layers.0.weight" */
+    int64_t offset; /* into the flat array of all parameters */
+    int32_t n_rows; /* 1 for vectors */
     int32_t n_cols;
-    int32_t is_vector;  /* shape [n_cols] rather than [n_rows, n_cols] */
-    int32_t decays;     /* weight decay applies (weights, not norms, biases) */
-    int32_t init;       /* enum etx_init */
-    int32_t fan_in;     /* for the initial values */
+    int32_t is_vector; /* shape [n_cols] rather than [n_rows, n_cols] */
+    int32_t decays;    /* weight decay applies (weights, not norms, biases) */
+    int32_t init;      /* enum etx_init */
+    int32_t fan_in;    /* for the initial values */
 };
 
 enum etx_init {
@@ -61,7 +61,7 @@ struct etx_network;
  * are kept and leaves that as it is for the backward; only a family that
  * saves_memory reads it. */
 struct etx_tape {
-    void *state; /* the family's own */
+    void *state;        /* the family's own */
     int32_t recomputes; /* few are kept, the others made again, same bits */
     int32_t half;       /* enum etx_half: what they are kept as */
     int32_t is_forward_only; /* nothing is kept: no backward follows */
@@ -80,8 +80,7 @@ struct etx_arch {
     /* Read options (an object; unknown keys are ETX_ERR_FORMAT), allocate
      * network->state, declare parameters, set n_out. network->kind,
      * n_node_features and edge_features are already set. */
-    etx_status (*configure)(struct etx_network *network,
-        const json_t *options);
+    etx_status (*configure)(struct etx_network *network, const json_t *options);
     void (*release)(struct etx_network *network);
 
     /* out: [n_nodes, n_out] or logits [n_edges]. tape NULL: inference. */
@@ -113,16 +112,16 @@ struct etx_arch {
 struct etx_network {
     const struct etx_arch *arch;
     int32_t n_node_features;
-    int32_t n_out; /* columns of a point network; 1 for edge networks */
+    int32_t n_out;       /* columns of a point network; 1 for edge networks */
     int32_t has_pt_head; /* training can ask for a momentum of every edge */
     struct etx_edge_feature_list edge_features;
     int32_t n_parameters;
     struct etx_parameter *parameter; /* [n_parameters] */
     int64_t n_values;
-    float *value; /* [n_values] all parameters, flat */
+    float *value;   /* [n_values] all parameters, flat */
     uint64_t stamp; /* of this network alone in the process, once its values
                      * are final; 0: they may change */
-    void *state;  /* the family's options and layer tables */
+    void *state;    /* the family's options and layer tables */
     const char *needs_whole; /* why it cannot run on a part of a graph, or
                               * NULL; set by configure */
 };

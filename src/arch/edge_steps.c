@@ -22,8 +22,7 @@ static int32_t is_dense(const struct etx_graph *graph)
                         : halo->whole_nodes < halo->whole_edges;
 }
 
-struct etx_edge_ends etx_edge_ends(
-    const struct etx_graph *graph, int32_t order)
+struct etx_edge_ends etx_edge_ends(const struct etx_graph *graph, int32_t order)
 {
     const struct etx_edge_end src = {.index = graph->src,
         .n_nodes = graph->n_nodes,

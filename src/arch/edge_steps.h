@@ -8,10 +8,7 @@
 
 /* Which end of an edge comes first in a concatenation: the choices of the
  * option "order". */
-enum etx_edge_order {
-    ETX_EDGE_SOURCE_TARGET,
-    ETX_EDGE_TARGET_SOURCE
-};
+enum etx_edge_order { ETX_EDGE_SOURCE_TARGET, ETX_EDGE_TARGET_SOURCE };
 
 extern const char *const etx_edge_order_names[]; /* NULL-terminated */
 

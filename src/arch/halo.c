@@ -49,8 +49,8 @@ static etx_status bring_rows(
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_arena_alloc(out, context->stream->arena, n, sizeof **out,
-        "rows of the halo"));
+    ETX_CHECK(etx_arena_alloc(
+        out, context->stream->arena, n, sizeof **out, "rows of the halo"));
     ETX_CHECK(etx_memory_to_device(
         context->stream->memory, *out, values, n, sizeof **out));
 done:
@@ -69,8 +69,8 @@ static etx_status bring_places(
         return ETX_OK;
     ETX_CHECK(etx_arena_alloc(&copy, context->stream->arena, side->n_rows,
         sizeof *copy, "rows of the halo"));
-    ETX_CHECK(etx_memory_to_device(context->stream->memory, copy, side->row,
-        side->n_rows, sizeof *copy));
+    ETX_CHECK(etx_memory_to_device(
+        context->stream->memory, copy, side->row, side->n_rows, sizeof *copy));
     *out = copy;
 done:
     return status;
@@ -100,8 +100,8 @@ done:
 
 /* Send the rows of from; those of to come into to->data. */
 static etx_status swap(struct side *to, struct side *from,
-    struct etx_context *context, const struct etx_halo *halo,
-    const float *rows, int32_t width)
+    struct etx_context *context, const struct etx_halo *halo, const float *rows,
+    int32_t width)
 {
     etx_status status = ETX_OK;
     const etx_part_exchange *exchange = halo->exchange;
@@ -111,8 +111,8 @@ static etx_status swap(struct side *to, struct side *from,
     ETX_CHECK(take_side(to, context, n_parts, width));
     ETX_CHECK(take_side(from, context, n_parts, width));
     ETX_CHECK(read_side(from, context, rows, width));
-    ETX_CHECK(exchange->swap(exchange->user, to->data, to->n_values,
-        from->data, from->n_values));
+    ETX_CHECK(exchange->swap(
+        exchange->user, to->data, to->n_values, from->data, from->n_values));
 done:
     return status;
 }
@@ -134,9 +134,8 @@ done:
 
 /* data is added to the rows of side, one part after the other: several may
  * have the same row. */
-static etx_status add_side(const struct side *side,
-    struct etx_context *context, float *rows, const float *data,
-    int32_t n_parts, int32_t width)
+static etx_status add_side(const struct side *side, struct etx_context *context,
+    float *rows, const float *data, int32_t n_parts, int32_t width)
 {
     etx_status status = ETX_OK;
     struct etx_scatter_args args = {
@@ -155,9 +154,8 @@ done:
 
 static struct side own_side(const struct etx_graph_part *part)
 {
-    return (struct side){.n_rows = part->n_sent_rows,
-        .n = part->n_sent,
-        .row = part->sent_row};
+    return (struct side){
+        .n_rows = part->n_sent_rows, .n = part->n_sent, .row = part->sent_row};
 }
 
 static struct side halo_side(const struct etx_graph_part *part)
@@ -226,8 +224,8 @@ etx_status etx_halo_return(struct etx_context *context,
     ETX_CHECK(context->ops->fill(context->stream, &zeros));
     ETX_CHECK(write_side(&halo, context, d_rows, zeros.y, width));
     ETX_CHECK(bring_rows(&data, context, own.data, own.n_rows * width));
-    ETX_CHECK(add_side(&own, context, d_rows, data,
-        graph->halo->part->n_parts, width));
+    ETX_CHECK(add_side(
+        &own, context, d_rows, data, graph->halo->part->n_parts, width));
 done:
     reset(context, marks);
     return status;
@@ -238,6 +236,6 @@ etx_status etx_halo_check(const struct etx_network *network)
     if (network->needs_whole == NULL)
         return ETX_OK;
     return etx_fail(ETX_ERR_UNSUPPORTED,
-        "%s: this network runs on whole graphs only: %s",
-        network->arch->name, network->needs_whole);
+        "%s: this network runs on whole graphs only: %s", network->arch->name,
+        network->needs_whole);
 }

@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 /* Append the parameters of the inner network. */
-static etx_status declare(struct etx_inner_network *inner,
-    struct etx_network *outer, const char *key)
+static etx_status declare(
+    struct etx_inner_network *inner, struct etx_network *outer, const char *key)
 {
     etx_status status = ETX_OK;
 

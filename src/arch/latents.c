@@ -57,8 +57,7 @@ static int32_t n_kept(const struct etx_latents *latents)
 /* Where latent k is kept. */
 static int32_t kept_place(const struct etx_latents *latents, int32_t k)
 {
-    const int32_t n_borders =
-        latents->shape.n_iterations / latents->stride + 1;
+    const int32_t n_borders = latents->shape.n_iterations / latents->stride + 1;
 
     return k % latents->stride == 0 ? k / latents->stride
                                     : n_borders + k % latents->stride - 1;
@@ -87,9 +86,9 @@ static int32_t turn_place(const struct etx_latents *latents, int32_t k)
 /* Bytes of a place; n_values are a multiple of ALIGNMENT. */
 static int64_t place_bytes(const struct etx_latents *latents)
 {
-    return latents->shape.n_values *
-           (int64_t)(latents->shape.is_float16 ? sizeof(uint16_t)
-                                               : sizeof(float));
+    return latents->shape.n_values * (int64_t)(latents->shape.is_float16
+                                                   ? sizeof(uint16_t)
+                                                   : sizeof(float));
 }
 
 static int64_t bytes_of_places(const struct etx_latents *latents)
@@ -102,13 +101,12 @@ static int64_t bytes_of_places(const struct etx_latents *latents)
 
 int64_t etx_latents_bytes(const struct etx_latents *latents)
 {
-    const int64_t n_halves =
-        latents->half != ETX_HALF_NONE
-            ? n_kept(latents) * latents->shape.n_values
-            : 0;
+    const int64_t n_halves = latents->half != ETX_HALF_NONE
+                                 ? n_kept(latents) * latents->shape.n_values
+                                 : 0;
     const int64_t unit = ALIGNMENT * (int64_t)sizeof(float);
-    const int64_t bytes = bytes_of_places(latents) +
-                          n_halves * (int64_t)sizeof(uint16_t);
+    const int64_t bytes =
+        bytes_of_places(latents) + n_halves * (int64_t)sizeof(uint16_t);
 
     return (bytes + unit - 1) / unit * unit;
 }

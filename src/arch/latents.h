@@ -15,10 +15,10 @@
 
 /* What the steps of a network need, whatever is kept. */
 struct etx_latents_shape {
-    int64_t n_values;     /* of one latent */
+    int64_t n_values; /* of one latent */
     int32_t n_iterations;
-    int32_t n_turns;      /* latents that an iteration uses at once: 1 or 2 */
-    int32_t has_first;    /* every iteration uses latent 0, too */
+    int32_t n_turns;       /* latents that an iteration uses at once: 1 or 2 */
+    int32_t has_first;     /* every iteration uses latent 0, too */
     int32_t can_recompute; /* the backward can make latents between strides */
     int32_t is_float16;    /* of inference: float16 in place of float32 */
 };
@@ -27,14 +27,14 @@ struct etx_latents_shape {
 
 struct etx_latents {
     struct etx_latents_shape shape; /* n_values padded to 64 bytes */
-    int32_t keeps;   /* 0: inference */
+    int32_t keeps;                  /* 0: inference */
     int32_t half;    /* enum etx_half; kept as that, they are used in the places
                       * of turns */
     int32_t stride;  /* between those that are always kept */
     int32_t segment; /* k / stride of the others that are there */
     int32_t held[ETX_LATENTS_MAX_TURNS]; /* of half: k in a place, or -1 */
-    char *value;     /* [n_places] of n_values that are used */
-    uint16_t *kept;  /* [n_kept, n_values] of half */
+    char *value;    /* [n_places] of n_values that are used */
+    uint16_t *kept; /* [n_kept, n_values] of half */
 };
 
 /* Describe; tape NULL: inference. */

@@ -80,8 +80,8 @@ etx_status etx_mlp_block_declare(struct etx_mlp_block *block,
 
     assert(n_layers >= 1 && n_layers <= ETX_MAX_LAYERS);
     if (n_in < 1) {
-        return etx_fail(ETX_ERR_FORMAT, "%s: %s has no input",
-            network->arch->name, prefix);
+        return etx_fail(
+            ETX_ERR_FORMAT, "%s: %s has no input", network->arch->name, prefix);
     }
     block->n_layers = n_layers;
     if (style->norm == ETX_NORM_BATCH || style->last_norm == ETX_NORM_BATCH)
@@ -91,7 +91,8 @@ etx_status etx_mlp_block_declare(struct etx_mlp_block *block,
 
         describe(&offsets->shape, k == 0 ? n_in : width[k - 1], width[k],
             k == n_layers - 1, style);
-        ETX_CHECK(declare_layer(offsets, network, prefix, k, style->norm_affine));
+        ETX_CHECK(
+            declare_layer(offsets, network, prefix, k, style->norm_affine));
     }
 done:
     return status;

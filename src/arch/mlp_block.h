@@ -12,10 +12,10 @@
 /* How the layers of a block look: hidden layers are linear, norm and
  * activation; the last is bare unless it asks for more. */
 struct etx_mlp_style {
-    int32_t activation;      /* of hidden layers, enum etx_activation */
-    int32_t norm;            /* of hidden layers, enum etx_norm */
-    int32_t norm_affine;     /* 1: norms have gain and shift */
-    int32_t norm_last;       /* 1: activation before norm */
+    int32_t activation;  /* of hidden layers, enum etx_activation */
+    int32_t norm;        /* of hidden layers, enum etx_norm */
+    int32_t norm_affine; /* 1: norms have gain and shift */
+    int32_t norm_last;   /* 1: activation before norm */
     float norm_eps;
     int32_t last_activation; /* of the last layer */
     int32_t last_norm;       /* of the last layer, enum etx_norm; L2 comes
@@ -66,7 +66,7 @@ void etx_mlp_block_append(
 /* One end of every edge and the edges at each node: index[order[t]] = r for
  * t = offset[r] .. offset[r + 1] - 1; order NULL: t itself. */
 struct etx_edge_end {
-    const int32_t *index;  /* [n_rows], or NULL: rows as they lie */
+    const int32_t *index; /* [n_rows], or NULL: rows as they lie */
     int64_t n_nodes;
     const int64_t *offset; /* [n_nodes + 1]; NULL: nodes are not known */
     const int32_t *order;  /* [n_rows] or NULL */

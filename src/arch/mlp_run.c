@@ -22,9 +22,9 @@ struct split {
     struct etx_mlp_args args; /* of the parts that stay, and the added rows */
     struct etx_layer layer[ETX_MAX_LAYERS];
     int32_t n_shared;
-    int32_t shared[ETX_MAX_ADDED];       /* parts multiplied once a node */
+    int32_t shared[ETX_MAX_ADDED];         /* parts multiplied once a node */
     struct etx_layer first[ETX_MAX_PARTS]; /* their linears, by part */
-    int32_t column[ETX_MAX_PARTS];       /* where a part begins in the input */
+    int32_t column[ETX_MAX_PARTS]; /* where a part begins in the input */
     int32_t is_shared[ETX_MAX_PARTS];
 };
 
@@ -76,8 +76,8 @@ static etx_status copy_left(float *out, int32_t n_left,
     for (int32_t p = 0; p < input->args.n_parts; p++) {
         if (split->is_shared[p])
             continue;
-        ETX_CHECK(copy_columns(
-            out, n_left, split, context, input, layer, p, 0));
+        ETX_CHECK(
+            copy_columns(out, n_left, split, context, input, layer, p, 0));
         out += input->args.part[p].width;
     }
 done:
@@ -121,8 +121,8 @@ static etx_status copy_parts(float *weight, const struct split *split,
             split->args.added_is_centred));
         weight += (int64_t)whole->n_out * width;
     }
-    ETX_CHECK(copy_left(
-        weight, split->layer[0].n_in, split, context, input, whole));
+    ETX_CHECK(
+        copy_left(weight, split->layer[0].n_in, split, context, input, whole));
 done:
     return status;
 }
@@ -159,8 +159,8 @@ static etx_status take_apart(struct split *split, struct etx_context *context,
     const int32_t stays = weight != NULL;
 
     if (!stays)
-        ETX_CHECK(etx_arena_alloc(&weight, context->stream->arena, key.n,
-            sizeof *weight, "weights"));
+        ETX_CHECK(etx_arena_alloc(
+            &weight, context->stream->arena, key.n, sizeof *weight, "weights"));
     lay_out(split, input, weight);
     if (is_made)
         return ETX_OK;
@@ -260,8 +260,8 @@ static etx_status take_zeros(
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_arena_alloc(
-        out, context->stream->arena, n, sizeof **out, what));
+    ETX_CHECK(
+        etx_arena_alloc(out, context->stream->arena, n, sizeof **out, what));
     const struct etx_fill_args args = {.n = n, .y = *out};
     ETX_CHECK(context->ops->fill(context->stream, &args));
 done:
@@ -285,16 +285,16 @@ static etx_status add_columns(const struct back *back,
     return context->ops->columns(context->stream, &args);
 }
 
-static etx_status add_left(const struct back *back,
-    struct etx_context *context, const struct etx_mlp_input *input)
+static etx_status add_left(const struct back *back, struct etx_context *context,
+    const struct etx_mlp_input *input)
 {
     const float *from = back->left;
     etx_status status = ETX_OK;
 
     for (int32_t p = 0; p < input->args.n_parts; p++)
         if (!back->split.is_shared[p]) {
-            ETX_CHECK(add_columns(back, context, input, p, from,
-                back->split.layer[0].n_in));
+            ETX_CHECK(add_columns(
+                back, context, input, p, from, back->split.layer[0].n_in));
             from += input->args.part[p].width;
         }
 done:
@@ -346,8 +346,8 @@ static etx_status shared_backward(struct back *back,
         sum_at_nodes(d_product, context, end, back->d_added, layer->n_out));
     args.d_out = d_product;
     ETX_CHECK(context->ops->mlp_backward(context->stream, &args));
-    ETX_CHECK(add_columns(
-        back, context, input, p, gradient.weight, layer->n_in));
+    ETX_CHECK(
+        add_columns(back, context, input, p, gradient.weight, layer->n_in));
 done:
     etx_arena_reset(arena, mark);
     return status;
@@ -395,15 +395,13 @@ done:
 
 etx_status etx_mlp_block_backward(struct etx_context *context,
     const struct etx_mlp_block *block, const float *values, float *gradients,
-    const struct etx_mlp_input *input, const float *d_out,
-    float *const *d_part)
+    const struct etx_mlp_input *input, const float *d_out, float *const *d_part)
 {
     etx_status status = ETX_OK;
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
     struct back back = {.whole = NULL};
-    struct etx_mlp_backward_args args = {.forward = &back.split.args,
-        .d_out = d_out,
-        .gradient = back.gradient};
+    struct etx_mlp_backward_args args = {
+        .forward = &back.split.args, .d_out = d_out, .gradient = back.gradient};
 
     ETX_CHECK(open_split(&back.split, context, block, values, input));
     etx_mlp_block_gradients(back.gradient, block, gradients);
@@ -417,8 +415,8 @@ etx_status etx_mlp_block_backward(struct etx_context *context,
         if (back.split.is_shared[p])
             ETX_CHECK(shared_backward(&back, context, input, p, to));
         else if (back.d_rows[p] != NULL)
-            ETX_CHECK(sum_at_nodes(to, context, &input->end[p],
-                back.d_rows[p], input->args.part[p].width));
+            ETX_CHECK(sum_at_nodes(to, context, &input->end[p], back.d_rows[p],
+                input->args.part[p].width));
     }
 done:
     etx_arena_reset(context->stream->arena, mark);

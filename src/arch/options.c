@@ -283,20 +283,19 @@ etx_status etx_options_read(const char *owner, const json_t *object,
         return ETX_OK;
     if (!json_is_object(object)) {
         return etx_fail(ETX_ERR_FORMAT,
-            "%s: options are %s, expected an object", owner,
-            type_name(object));
+            "%s: options are %s, expected an object", owner, type_name(object));
     }
     /* The iterators read only, but take a json_t that is not const. */
     for (void *i = json_object_iter((json_t *)(uintptr_t)object); i != NULL;
-        i = json_object_iter_next((json_t *)(uintptr_t)object, i)) {
+         i = json_object_iter_next((json_t *)(uintptr_t)object, i)) {
         const struct etx_option *found = NULL;
 
         key = json_object_iter_key(i);
         value = json_object_iter_value(i);
         found = find(option, n_options, key);
         if (found == NULL) {
-            status = etx_fail(
-                ETX_ERR_FORMAT, "%s: unknown option '%s'", owner, key);
+            status =
+                etx_fail(ETX_ERR_FORMAT, "%s: unknown option '%s'", owner, key);
             goto done;
         }
         ETX_CHECK(read_option(owner, found, value));

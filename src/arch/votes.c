@@ -46,16 +46,18 @@ static etx_status count_on_host(struct etx_context *context,
     ETX_CHECK(take_room(&copy, host->stream->arena, n_nodes, n));
     ETX_CHECK(etx_memory_to_host(
         memory, copy.position, args->position, 3 * n_nodes, sizeof(float)));
-    ETX_CHECK(etx_memory_to_host(memory, copy.src, args->src, n, sizeof *copy.src));
-    ETX_CHECK(etx_memory_to_host(memory, copy.dst, args->dst, n, sizeof *copy.dst));
+    ETX_CHECK(
+        etx_memory_to_host(memory, copy.src, args->src, n, sizeof *copy.src));
+    ETX_CHECK(
+        etx_memory_to_host(memory, copy.dst, args->dst, n, sizeof *copy.dst));
     const struct etx_hough_votes_args here = {.n_edges = n,
         .position = copy.position,
         .src = copy.src,
         .dst = copy.dst,
         .votes = copy.votes};
     ETX_CHECK(host->ops->hough_votes(host->stream, &here));
-    ETX_CHECK(
-        etx_memory_to_device(memory, args->votes, copy.votes, n, sizeof *copy.votes));
+    ETX_CHECK(etx_memory_to_device(
+        memory, args->votes, copy.votes, n, sizeof *copy.votes));
 done:
     etx_arena_reset(host->stream->arena, mark);
     return status;

@@ -8,24 +8,25 @@
 
 struct etx_device_copy;
 
-/* Networks: those of five models. When more take turns, the oldest goes, and all
- * of each is made again at every turn. */
+/* Networks: those of five models. When more take turns, the oldest goes, and
+ * all of each is made again at every turn. */
 #define ETX_MAX_RESIDENT 16
 
-#define ETX_MAX_DERIVED  256 /* arrays from the parameters of a network */
+#define ETX_MAX_DERIVED 256 /* arrays from the parameters of a network */
 
 /* How an array was made from parameters: the same source and form, the same
  * values. */
 struct etx_derived_key {
     const float *from; /* the parameters, or what was derived from them */
     const float *with; /* others that it was made with, or NULL */
-    uint32_t form;     /* enum etx_derived_form, and its version below 1 << 16 */
-    int64_t n;         /* floats */
+    uint32_t form; /* enum etx_derived_form, and its version below 1 << 16 */
+    int64_t n;     /* floats */
 };
 
 /* What tells arrays of the same parameters apart. */
 enum etx_derived_form {
-    ETX_DERIVED_APART = 1 << 16, /* a first layer, by the parts in the low bits */
+    ETX_DERIVED_APART =
+        1 << 16, /* a first layer, by the parts in the low bits */
     ETX_DERIVED_FOLDED = 2 << 16,
     ETX_DERIVED_PADDED = 3 << 16,
     ETX_DERIVED_PACKED = 4 << 16
@@ -57,7 +58,7 @@ struct etx_held {
     const float *here;   /* [n] on the device */
     int64_t n;
     const struct etx_feature_list *list; /* of the features; NULL: none */
-    const float *features; /* where the context computes */
+    const float *features;               /* where the context computes */
 };
 
 /* The public etx_context. Operators are called as
@@ -71,7 +72,7 @@ struct etx_context {
     struct etx_stream stream_storage; /* what stream points to */
     /* Of a device: a context on the CPU for what runs there; else NULL. */
     struct etx_context *host;
-    struct etx_held held; /* stage/resident.c, stage/node_features.c */
+    struct etx_held held;  /* stage/resident.c, stage/node_features.c */
     int32_t next_resident; /* the one that makes room */
     struct etx_resident resident[ETX_MAX_RESIDENT];
     /* Of graphs that a caller has; NULL: none. data/device_copy.h */

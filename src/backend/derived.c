@@ -8,8 +8,8 @@
 
 #define ALIGNMENT 64 /* floats: the 256 bytes of an allocation */
 
-/* First layers taken apart, and on the CPU all layers in two more forms; a device
- * packs in memory of its own. */
+/* First layers taken apart, and on the CPU all layers in two more forms; a
+ * device packs in memory of its own. */
 int64_t etx_derived_room(const struct etx_stream *stream, int64_t n_values)
 {
     const int64_t times = stream->memory == NULL ? 3 : 1;

@@ -12,13 +12,13 @@
 #include <assert.h>
 #include <string.h>
 
-#define MIN_POWER      (-64)
+#define MIN_POWER       (-64)
 #define MAX_POWER       38
 #define MAX_EXACT_POWER 27
 /* 10^19 times ten to less than this is nearer to zero than to any double, and
  * ten to more than that is infinite. */
 #define MIN_DECIMAL (-343)
-#define MAX_DECIMAL  308
+#define MAX_DECIMAL 308
 /* Digits, powers of five of that many digits, and shifts by up to 128. */
 #define N_WORDS 96
 

@@ -24,14 +24,13 @@ extern const struct etx_float_format etx_format_of_double;
 
 /* Bits of the number nearest to significand * 10^exponent, ties to even.
  * False when that is infinite. */
-bool etx_decimal_to_bits(uint64_t *bits, uint64_t significand,
-    int64_t exponent, const struct etx_float_format *format);
+bool etx_decimal_to_bits(uint64_t *bits, uint64_t significand, int64_t exponent,
+    const struct etx_float_format *format);
 
 /* The same for digits [n_digits] of values 0-9, the first one not 0;
  * n_digits is at most ETX_MAX_DIGITS + 1. */
-bool etx_digits_to_bits(uint64_t *bits, const uint8_t *digits,
-    int64_t n_digits, int64_t exponent,
-    const struct etx_float_format *format);
+bool etx_digits_to_bits(uint64_t *bits, const uint8_t *digits, int64_t n_digits,
+    int64_t exponent, const struct etx_float_format *format);
 
 /* The integer part of mantissa * 2^binary * 10^decimal, which must be below
  * 2^62; *more says whether there is a fraction. mantissa > 0. */

@@ -267,6 +267,5 @@ int64_t etx_heap_peak(void)
 
 void etx_heap_reset_peak(void)
 {
-    atomic_store_explicit(
-        &bytes_peak, etx_heap_in_use(), memory_order_relaxed);
+    atomic_store_explicit(&bytes_peak, etx_heap_in_use(), memory_order_relaxed);
 }

@@ -13,17 +13,17 @@ etx_status etx_size_add(size_t *out, size_t a, size_t b, const char *what);
 /* count * size zeroed bytes from the allocator hook, 64-byte aligned; what
  * names them in the message. count 0 gives a non-NULL pointer. A negative
  * count is ETX_ERR_ARGUMENT, no memory ETX_ERR_MEMORY. */
-etx_status etx_alloc(void *out_pointer, int64_t count, size_t size,
-    const char *what);
+etx_status etx_alloc(
+    void *out_pointer, int64_t count, size_t size, const char *what);
 
 /* The same, but the bytes may be anything: for large arrays that are written
  * at once. */
-etx_status etx_alloc_uncleared(void *out_pointer, int64_t count, size_t size,
-    const char *what);
+etx_status etx_alloc_uncleared(
+    void *out_pointer, int64_t count, size_t size, const char *what);
 
 /* A copy of source [count] elements of size bytes. */
-etx_status etx_alloc_copy(void *out_pointer, const void *source,
-    int64_t count, size_t size, const char *what);
+etx_status etx_alloc_copy(void *out_pointer, const void *source, int64_t count,
+    size_t size, const char *what);
 
 /* Grow or shrink *pointer (NULL: allocate) from old_count to count elements;
  * the kept elements move along. On failure *pointer is untouched. */

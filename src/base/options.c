@@ -45,9 +45,8 @@ done:
     return status;
 }
 
-etx_status etx_options_copy(void *known, size_t known_size,
-    const void *options, size_t struct_size, size_t first_size,
-    const char *name)
+etx_status etx_options_copy(void *known, size_t known_size, const void *options,
+    size_t struct_size, size_t first_size, const char *name)
 {
     etx_status status = ETX_OK;
     const size_t kept = struct_size < known_size ? struct_size : known_size;

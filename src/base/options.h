@@ -27,8 +27,7 @@ etx_status etx_options_init(void *options, size_t struct_size,
 
 /* Copy the caller's options [struct_size] into known [known_size], which
  * holds the defaults; known's own struct_size stays. */
-etx_status etx_options_copy(void *known, size_t known_size,
-    const void *options, size_t struct_size, size_t first_size,
-    const char *name);
+etx_status etx_options_copy(void *known, size_t known_size, const void *options,
+    size_t struct_size, size_t first_size, const char *name);
 
 #endif

@@ -56,8 +56,8 @@ static void append_string(struct message *message,
     const struct conversion *conversion, const char *text)
 {
     const size_t max = conversion->precision < 0
-                            ? MESSAGE_SIZE
-                            : (size_t)conversion->precision;
+                           ? MESSAGE_SIZE
+                           : (size_t)conversion->precision;
     size_t length = 0;
 
     if (text == NULL)

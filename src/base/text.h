@@ -13,12 +13,10 @@
  * first character after the number, or NULL when there is none or it
  * overflows. */
 const char *etx_parse_float(float *value, const char *begin, const char *end);
-const char *etx_parse_double(double *value, const char *begin,
-    const char *end);
+const char *etx_parse_double(double *value, const char *begin, const char *end);
 
 /* [+-] digits that fit; NULL otherwise. */
-const char *etx_parse_int64(int64_t *value, const char *begin,
-    const char *end);
+const char *etx_parse_int64(int64_t *value, const char *begin, const char *end);
 
 /* Write value with the fewest significant digits (at most 9 for float, 17
  * for double) that read back to the same bits; returns the number of bytes

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define MESSAGE_SIZE 512
-#define MAX_THREADS 256
+#define MAX_THREADS  256
 
 /* One parallel loop. */
 struct job {

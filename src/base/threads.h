@@ -26,9 +26,9 @@ int32_t etx_pool_n_threads(const struct etx_pool *pool); /* NULL: 1 */
 
 /* Run function for blocks 0 .. n_blocks-1, on all threads; the caller works
  * too, under the default floating-point environment, and finds its own again.
- * Not from inside a block function. Returns when all are done: ETX_OK, or the status
- * and message of the failing block with the lowest number (blocks after a
- * failure may not run). pool NULL runs serially. In a child after fork the
+ * Not from inside a block function. Returns when all are done: ETX_OK, or the
+ * status and message of the failing block with the lowest number (blocks after
+ * a failure may not run). pool NULL runs serially. In a child after fork the
  * pool's threads are gone: the loop runs serially. */
 etx_status etx_parallel_for(struct etx_pool *pool, int64_t n_blocks,
     etx_block_function function, void *argument);

@@ -15,18 +15,18 @@
 #include <string.h>
 
 #define MAX_BINS 256
-#define BLOCK     65536 /* edges of a block of work */
+#define BLOCK    65536 /* edges of a block of work */
 
 struct job {
     const int32_t *src;
     int32_t *order;
     int64_t *offset;
     int64_t n_nodes, n_edges, n_bins;
-    int32_t shift;     /* source >> shift is its bin */
+    int32_t shift;          /* source >> shift is its bin */
     uint32_t *block_cursor; /* [n_blocks, MAX_BINS] counts, then offsets */
-    uint32_t *begin;   /* [n_bins + 1] of the bins */
-    uint64_t *in_bins; /* [n_edges] (source, edge) */
-    uint32_t *cursor;  /* [workers, 1 << shift] */
+    uint32_t *begin;        /* [n_bins + 1] of the bins */
+    uint64_t *in_bins;      /* [n_edges] (source, edge) */
+    uint32_t *cursor;       /* [workers, 1 << shift] */
 };
 
 static int64_t end_of(const struct job *job, int64_t block)
@@ -75,7 +75,8 @@ static etx_status spread_block(void *argument, int64_t block, int32_t worker)
     (void)worker;
     for (int64_t e = block * BLOCK; e < end; e++) {
         const uint32_t src = (uint32_t)job->src[e];
-        job->in_bins[block_cursor[src >> shift]++] = (uint64_t)src << 32 | (uint64_t)e;
+        job->in_bins[block_cursor[src >> shift]++] =
+            (uint64_t)src << 32 | (uint64_t)e;
     }
     return ETX_OK;
 }
@@ -128,9 +129,9 @@ etx_status etx_edges_by_source(int32_t *order, int64_t *offset,
         &job.begin, job.n_bins + 1, sizeof *job.begin, "edges by source"));
     ETX_CHECK(etx_alloc_uncleared(
         &job.in_bins, n_edges, sizeof *job.in_bins, "edges by source"));
-    ETX_CHECK(etx_alloc_uncleared(&job.cursor,
-        n_workers * (INT64_C(1) << job.shift), sizeof *job.cursor,
-        "edges by source"));
+    ETX_CHECK(
+        etx_alloc_uncleared(&job.cursor, n_workers * (INT64_C(1) << job.shift),
+            sizeof *job.cursor, "edges by source"));
     ETX_CHECK(etx_parallel_for(pool, n_blocks, count_block, &job));
     sum_counts(&job, n_blocks);
     ETX_CHECK(etx_parallel_for(pool, n_blocks, spread_block, &job));

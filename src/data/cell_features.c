@@ -17,7 +17,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define BLOCK    1024
+#define BLOCK   1024
 #define MAX_ETA 20.0
 
 /* What the cells of one hit add up to. */

@@ -8,8 +8,8 @@
 
 struct etx_detector_module {
     int32_t volume_id, layer_id, module_id;
-    float center[3];   /* mm */
-    float rotation[9]; /* [3, 3] local u, v, w (columns) to global x, y, z */
+    float center[3];      /* mm */
+    float rotation[9];    /* [3, 3] local u, v, w (columns) to global x, y, z */
     float half_thickness; /* module_t, mm */
     float pitch_u, pitch_v; /* mm */
 };

@@ -117,13 +117,12 @@ static etx_status alloc_edges(int32_t **src, int32_t **dst, float **score,
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(
-        etx_alloc_uncleared(src, n_edges, sizeof **src, "edge sources"));
+    ETX_CHECK(etx_alloc_uncleared(src, n_edges, sizeof **src, "edge sources"));
     ETX_CHECK(
         etx_alloc_uncleared(dst, n_edges, sizeof **dst, "edge destinations"));
     if (with_score)
-        ETX_CHECK(etx_alloc_uncleared(
-            score, n_edges, sizeof **score, "edge scores"));
+        ETX_CHECK(
+            etx_alloc_uncleared(score, n_edges, sizeof **score, "edge scores"));
 done:
     return status;
 }
@@ -142,8 +141,8 @@ static etx_status take_block(void *argument, int64_t block, int32_t worker)
     const struct take *take = argument;
     const struct etx_graph *graph = take->graph;
     const int64_t begin = block * BLOCK;
-    const int64_t end = take->n_selected - begin < BLOCK ? take->n_selected
-                                                         : begin + BLOCK;
+    const int64_t end =
+        take->n_selected - begin < BLOCK ? take->n_selected : begin + BLOCK;
 
     (void)worker;
     for (int64_t k = begin; k < end; k++) {
@@ -197,8 +196,8 @@ static etx_status order_edges(int32_t *order, const struct etx_edges *edges)
             order[e] = (int32_t)e;
         goto done;
     }
-    ETX_CHECK(etx_alloc_uncleared(
-        &cursor, n_nodes + 1, sizeof *cursor, "edge sort"));
+    ETX_CHECK(
+        etx_alloc_uncleared(&cursor, n_nodes + 1, sizeof *cursor, "edge sort"));
     ETX_CHECK(
         etx_alloc_uncleared(&by_src, n_edges, sizeof *by_src, "edge sort"));
     ETX_CHECK(etx_edges_by_source(

@@ -30,14 +30,14 @@ static etx_status make_room(struct etx_graph **out,
     ETX_CHECK(etx_memory_alloc(&graph->out_edge, slot, n_edges,
         sizeof *graph->out_edge, "edges by source"));
     if (with_ends) {
-        ETX_CHECK(etx_memory_alloc(&graph->src, slot, n_edges,
-            sizeof *graph->src, "edge sources"));
+        ETX_CHECK(etx_memory_alloc(
+            &graph->src, slot, n_edges, sizeof *graph->src, "edge sources"));
         ETX_CHECK(etx_memory_alloc(&graph->dst, slot, n_edges,
             sizeof *graph->dst, "edge destinations"));
     }
     if (with_score)
-        ETX_CHECK(etx_memory_alloc(&graph->score, slot, n_edges,
-            sizeof *graph->score, "edge scores"));
+        ETX_CHECK(etx_memory_alloc(
+            &graph->score, slot, n_edges, sizeof *graph->score, "edge scores"));
     *out = graph;
     graph = NULL;
 done:
@@ -85,9 +85,8 @@ done:
 }
 
 /* Ends and scores of the selected edges. */
-static etx_status take_edges(struct etx_graph *out,
-    struct etx_context *context, const struct etx_graph *graph,
-    const int32_t *selected)
+static etx_status take_edges(struct etx_graph *out, struct etx_context *context,
+    const struct etx_graph *graph, const int32_t *selected)
 {
     const struct etx_op_table *ops = context->ops;
     struct etx_take_args take = {
@@ -133,11 +132,8 @@ done:
 etx_status etx_graph_double_values(float *out, struct etx_context *context,
     const int32_t *slot, const float *values, int64_t n_edges)
 {
-    struct etx_scatter_args args = {.n_rows = n_edges,
-        .width = 1,
-        .x = values,
-        .index = slot,
-        .y = out};
+    struct etx_scatter_args args = {
+        .n_rows = n_edges, .width = 1, .x = values, .index = slot, .y = out};
     etx_status status;
 
     ETX_CHECK(context->ops->scatter(context->stream, &args));
@@ -200,8 +196,7 @@ etx_status etx_graph_double(struct etx_graph **out, int32_t *slot,
     ETX_CHECK(
         etx_memory_alloc(&dst, where, n, sizeof *dst, "edge destinations"));
     ETX_CHECK(double_ends(src, dst, slot, context, graph));
-    ETX_CHECK(
-        etx_graph_adopt_at(&both, context, graph->n_nodes, n, src, dst));
+    ETX_CHECK(etx_graph_adopt_at(&both, context, graph->n_nodes, n, src, dst));
     src = dst = NULL;
     ETX_CHECK(double_scores(both, context, slot, graph));
     *out = both;

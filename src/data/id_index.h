@@ -11,9 +11,9 @@
 struct etx_id_index {
     int64_t n_ids;
     int64_t lowest;
-    int64_t n_table;    /* 0 = no table */
-    int32_t *table;     /* [n_table] row of id lowest + k, or -1 */
-    int64_t *sorted_id; /* [n_ids] ascending */
+    int64_t n_table;     /* 0 = no table */
+    int32_t *table;      /* [n_table] row of id lowest + k, or -1 */
+    int64_t *sorted_id;  /* [n_ids] ascending */
     int32_t *sorted_row; /* [n_ids] their rows */
 };
 

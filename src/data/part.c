@@ -51,10 +51,10 @@ static etx_status choose_nodes(struct making *making)
     for (int64_t i = 0; i < whole->n_nodes; i++)
         if (making->local[i] == 0)
             making->local[i] = (int32_t)making->n_nodes++;
-    ETX_CHECK(etx_alloc_uncleared(&part->node, making->n_nodes,
-        sizeof *part->node, "nodes of a part"));
-    ETX_CHECK(etx_alloc_uncleared(&part->owner, making->n_nodes,
-        sizeof *part->owner, "owners of nodes"));
+    ETX_CHECK(etx_alloc_uncleared(
+        &part->node, making->n_nodes, sizeof *part->node, "nodes of a part"));
+    ETX_CHECK(etx_alloc_uncleared(
+        &part->owner, making->n_nodes, sizeof *part->owner, "owners of nodes"));
     for (int64_t i = 0; i < whole->n_nodes; i++)
         if (making->local[i] >= 0) {
             part->node[making->local[i]] = (int32_t)i;
@@ -128,8 +128,8 @@ static etx_status list_received(struct etx_graph_part *part)
         sum += part->n_received[q];
     }
     part->n_received_rows = sum;
-    ETX_CHECK(etx_alloc(&part->received_row, sum, sizeof *part->received_row,
-        "halo nodes"));
+    ETX_CHECK(etx_alloc(
+        &part->received_row, sum, sizeof *part->received_row, "halo nodes"));
     for (int64_t i = 0; i < n_nodes; i++)
         if (part->owner[i] != part->part)
             part->received_row[next[part->owner[i]]++] = (int32_t)i;

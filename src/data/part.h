@@ -9,8 +9,8 @@
 #ifndef ETX_DATA_PART_H
 #define ETX_DATA_PART_H
 
-#include "memory/arena.h"
 #include "data/graph.h"
+#include "memory/arena.h"
 
 /* The public etx_graph_part. Nodes and edges of the part ascend in the whole
  * graph. Rows are nodes of the part. */
@@ -19,9 +19,9 @@ struct etx_graph_part {
     int32_t n_parts, part;
     int64_t whole_nodes, whole_edges;
     int64_t n_own_edges; /* that end at own nodes; no part shares these */
-    int32_t *node;  /* [n_nodes] of the whole graph */
-    int32_t *owner; /* [n_nodes] */
-    int32_t *edge;  /* [n_edges] of the whole graph */
+    int32_t *node;       /* [n_nodes] of the whole graph */
+    int32_t *owner;      /* [n_nodes] */
+    int32_t *edge;       /* [n_edges] of the whole graph */
     int64_t n_sent_rows, n_received_rows;
     int64_t *n_sent;       /* [n_parts] rows for each part */
     int64_t *n_received;   /* [n_parts] rows from each part */

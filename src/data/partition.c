@@ -17,11 +17,11 @@
 #include <math.h>
 #include <string.h>
 
-#define N_AXES     2
-#define STEPS      1073741824.0 /* 2^30; keys have the few bytes that sorting
-                                 * looks at */
-#define MIDDLE     2147483648 /* 2^31, the key of z = 0 */
-#define MIN_R    1e-3
+#define N_AXES 2
+/* 2^30; keys have the few bytes that sorting looks at */
+#define STEPS     1073741824.0
+#define MIDDLE    2147483648 /* 2^31, the key of z = 0 */
+#define MIN_R     1e-3
 #define MAX_SLOPE 1e30
 
 /* Nodes that n_parts parts will own; a group is named by the first of them. */
@@ -33,8 +33,8 @@ struct group {
 
 struct partition {
     const struct etx_graph *graph;
-    int32_t *owner;         /* [n_nodes] the first part of the node's group */
-    int32_t *axis[N_AXES];  /* [n_nodes] nodes in the order of an axis */
+    int32_t *owner;           /* [n_nodes] the first part of the node's group */
+    int32_t *axis[N_AXES];    /* [n_nodes] nodes in the order of an axis */
     int8_t *is_right[N_AXES]; /* [n_nodes] if the group were cut along it */
     struct group *group;      /* [n_parts], of the kd order */
     int64_t *sum;             /* [n_parts] weight of a group so far */
@@ -73,8 +73,7 @@ static int64_t find_slope(double x, double y, double z)
 static int64_t find_key(int32_t axis, const float *x)
 {
     return axis == 0 ? find_azimuth((double)x[0], (double)x[1])
-                     : find_slope(
-                           (double)x[0], (double)x[1], (double)x[2]);
+                     : find_slope((double)x[0], (double)x[1], (double)x[2]);
 }
 
 static etx_status sort_axis(
@@ -85,8 +84,8 @@ static etx_status sort_axis(
     int64_t *key = NULL;
 
     ETX_CHECK(etx_alloc_uncleared(&key, n, sizeof *key, "nodes by angle"));
-    ETX_CHECK(etx_alloc_uncleared(&partition->axis[a], n,
-        sizeof *partition->axis[a], "nodes by angle"));
+    ETX_CHECK(etx_alloc_uncleared(
+        &partition->axis[a], n, sizeof *partition->axis[a], "nodes by angle"));
     for (int64_t i = 0; i < n; i++)
         key[i] = find_key(a, position + 3 * i);
     ETX_CHECK(etx_sort_order(partition->axis[a], key, n));
@@ -197,9 +196,8 @@ static etx_status take_groups(struct partition *partition, int32_t n_parts)
     etx_status status;
 
     for (int32_t a = 0; a < N_AXES; a++)
-        ETX_CHECK(etx_alloc(&partition->is_right[a],
-            partition->graph->n_nodes, sizeof *partition->is_right[a],
-            "sides of nodes"));
+        ETX_CHECK(etx_alloc(&partition->is_right[a], partition->graph->n_nodes,
+            sizeof *partition->is_right[a], "sides of nodes"));
     ETX_CHECK(etx_alloc(&partition->group, n_parts, sizeof *partition->group,
         "groups of nodes"));
     ETX_CHECK(etx_alloc(

@@ -7,10 +7,10 @@
 #include <exatrkx/exatrkx.h>
 
 struct etx_tracks {
-    int64_t n_hits;   /* of the event */
+    int64_t n_hits; /* of the event */
     int64_t n_tracks;
-    int64_t *offset;  /* [n_tracks + 1] */
-    int32_t *hit;     /* [offset[n_tracks]] rows of the event */
+    int64_t *offset; /* [n_tracks + 1] */
+    int32_t *hit;    /* [offset[n_tracks]] rows of the event */
 };
 
 /* labels [n_hits], -1 = none, others >= 0 in any order and with gaps: tracks

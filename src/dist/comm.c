@@ -46,8 +46,8 @@ static etx_status check(const struct etx_comm *comm, const char *operation)
 }
 
 /* An operation that began at `begin` is over. */
-static etx_status end_operation(struct etx_comm *comm, etx_status status,
-    double begin, int64_t n_bytes)
+static etx_status end_operation(
+    struct etx_comm *comm, etx_status status, double begin, int64_t n_bytes)
 {
     comm->statistics.seconds += etx_comm_now() - begin;
     comm->statistics.n_calls++;
@@ -96,14 +96,13 @@ etx_status etx_comm_exchange(struct etx_comm *comm, void *from,
     etx_status status = check(comm, "exchange");
 
     if (status == ETX_OK)
-        status =
-            comm->transport->exchange(comm, from, n_from, to, n_to, size);
-    return end_operation(comm, status, begin,
-        count_all(n_to, comm->n_ranks) * (int64_t)size);
+        status = comm->transport->exchange(comm, from, n_from, to, n_to, size);
+    return end_operation(
+        comm, status, begin, count_all(n_to, comm->n_ranks) * (int64_t)size);
 }
 
-etx_status etx_comm_broadcast(struct etx_comm *comm, void *data, int64_t n,
-    size_t size, int32_t root)
+etx_status etx_comm_broadcast(
+    struct etx_comm *comm, void *data, int64_t n, size_t size, int32_t root)
 {
     const double begin = etx_comm_now();
     etx_status status = check(comm, "broadcast");

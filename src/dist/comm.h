@@ -133,8 +133,8 @@ etx_status etx_comm_gather(struct etx_comm *comm, void *all, const void *mine,
     const int64_t *count, size_t size);
 etx_status etx_comm_exchange(struct etx_comm *comm, void *from,
     const int64_t *n_from, const void *to, const int64_t *n_to, size_t size);
-etx_status etx_comm_broadcast(struct etx_comm *comm, void *data, int64_t n,
-    size_t size, int32_t root);
+etx_status etx_comm_broadcast(
+    struct etx_comm *comm, void *data, int64_t n, size_t size, int32_t root);
 etx_status etx_comm_barrier(struct etx_comm *comm);
 
 /* This rank failed: tell the others, and break this end. */

@@ -12,9 +12,8 @@
 
 /* The rule of struct_size: docs/stability.md. No struct will ever be as large
  * as MAX_BYTES; FIRST_SIZE is the size at the first release. */
-#define MAX_BYTES 4096
-#define FIRST_SIZE                                                             \
-    (offsetof(etx_dist_options, deadline) + sizeof(double))
+#define MAX_BYTES  4096
+#define FIRST_SIZE (offsetof(etx_dist_options, deadline) + sizeof(double))
 
 static const etx_dist_options defaults = {
     .struct_size = sizeof defaults, .deadline = 60.0};
@@ -36,8 +35,7 @@ static size_t find_less(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-etx_status etx_dist_options_init(
-    etx_dist_options *options, size_t struct_size)
+etx_status etx_dist_options_init(etx_dist_options *options, size_t struct_size)
 {
     etx_status status;
 
@@ -83,8 +81,7 @@ static etx_status check_deadline(double deadline)
 
 static etx_status check_values(const etx_dist_options *options)
 {
-    if (options->deal != ETX_DEAL_BALANCED &&
-        options->deal != ETX_DEAL_IN_TURN)
+    if (options->deal != ETX_DEAL_BALANCED && options->deal != ETX_DEAL_IN_TURN)
         return etx_dist_fail(ETX_ERR_ARGUMENT,
             "distribution options: deal %d is neither 0 (balanced) nor 1 "
             "(in turn)",
@@ -130,8 +127,7 @@ static etx_status make_dist(struct etx_dist **out, struct etx_comm *comm,
     return ETX_OK;
 }
 
-etx_status etx_dist_open_mpi(
-    etx_dist **out, const etx_dist_options *options)
+etx_status etx_dist_open_mpi(etx_dist **out, const etx_dist_options *options)
 {
     etx_dist_options known;
     struct etx_comm *comm = NULL;
@@ -270,8 +266,8 @@ etx_status etx_dist_sum(etx_dist *dist, double *values, int64_t n)
 
     ETX_CHECK(etx_dist_check_given("etx_dist_sum", "dist", dist));
     if (n < 0)
-        return etx_dist_fail(ETX_ERR_ARGUMENT,
-            "etx_dist_sum: n %lld is negative", (long long)n);
+        return etx_dist_fail(
+            ETX_ERR_ARGUMENT, "etx_dist_sum: n %lld is negative", (long long)n);
     if (n > 0)
         ETX_CHECK(etx_dist_check_given("etx_dist_sum", "values", values));
     ETX_CHECK(etx_comm_barrier(dist->comm));
@@ -286,10 +282,8 @@ etx_status etx_dist_get_statistics(
     etx_status status;
 
     ETX_CHECK(etx_dist_check_given("etx_dist_get_statistics", "out", out));
-    ETX_CHECK(
-        etx_dist_check_given("etx_dist_get_statistics", "dist", dist));
-    *out = (etx_dist_statistics){
-        .seconds = dist->comm->statistics.seconds,
+    ETX_CHECK(etx_dist_check_given("etx_dist_get_statistics", "dist", dist));
+    *out = (etx_dist_statistics){.seconds = dist->comm->statistics.seconds,
         .waiting_seconds = dist->comm->statistics.barrier_seconds,
         .n_calls = dist->comm->statistics.n_calls,
         .n_bytes = dist->comm->statistics.n_bytes};

@@ -30,8 +30,7 @@ static etx_status agree(struct etx_dist *dist, etx_status status)
     return etx_dist_fail(ETX_ERR_CANCELLED,
         "rank %d: %lld of %d ranks failed, and with them what all of them do "
         "together",
-        (int)dist->comm->rank, (long long)n_failed,
-        (int)dist->comm->n_ranks);
+        (int)dist->comm->rank, (long long)n_failed, (int)dist->comm->n_ranks);
 }
 
 static etx_status swap(void *user, float *received, const int64_t *n_received,
@@ -67,10 +66,8 @@ etx_status etx_dist_exchange(etx_part_exchange *out, etx_dist *dist)
 
     ETX_CHECK(etx_dist_check_given("etx_dist_exchange", "out", out));
     ETX_CHECK(etx_dist_check_given("etx_dist_exchange", "dist", dist));
-    *out = (etx_part_exchange){.struct_size = sizeof *out,
-        .swap = swap,
-        .leave = leave,
-        .user = dist};
+    *out = (etx_part_exchange){
+        .struct_size = sizeof *out, .swap = swap, .leave = leave, .user = dist};
 done:
     return status;
 }
@@ -81,11 +78,11 @@ etx_status etx_dist_trainer_set_parts(
     etx_part_exchange exchange;
     etx_status status;
 
-    ETX_CHECK(etx_dist_check_given(
-        "etx_dist_trainer_set_parts", "trainer", trainer));
+    ETX_CHECK(
+        etx_dist_check_given("etx_dist_trainer_set_parts", "trainer", trainer));
     ETX_CHECK(etx_dist_exchange(&exchange, dist));
-    ETX_CHECK(etx_trainer_set_parts(trainer, dist->comm->n_ranks,
-        dist->comm->rank, order, &exchange));
+    ETX_CHECK(etx_trainer_set_parts(
+        trainer, dist->comm->n_ranks, dist->comm->rank, order, &exchange));
 done:
     return status;
 }
@@ -98,10 +95,10 @@ struct scoring {
     etx_graph *graph;
     int32_t *owner; /* [n_nodes] */
     etx_graph_part *part;
-    int64_t *n_own;  /* [n_ranks] edges that end at a rank's nodes */
-    float *of_part;  /* [n_edges of the part] */
-    float *by_rank;  /* [n_edges] those of rank 0, of rank 1, ... */
-    float *score;    /* [n_edges] */
+    int64_t *n_own; /* [n_ranks] edges that end at a rank's nodes */
+    float *of_part; /* [n_edges of the part] */
+    float *by_rank; /* [n_edges] those of rank 0, of rank 1, ... */
+    float *score;   /* [n_edges] */
 };
 
 static etx_status take_memory(struct scoring *scoring)
@@ -109,13 +106,12 @@ static etx_status take_memory(struct scoring *scoring)
     const int64_t n_edges = etx_graph_n_edges(scoring->graph);
     etx_status status;
 
-    ETX_CHECK(etx_dist_alloc(&scoring->owner,
-        etx_graph_n_nodes(scoring->graph), sizeof *scoring->owner,
-        "owners of nodes"));
+    ETX_CHECK(etx_dist_alloc(&scoring->owner, etx_graph_n_nodes(scoring->graph),
+        sizeof *scoring->owner, "owners of nodes"));
     ETX_CHECK(etx_dist_alloc(&scoring->n_own, scoring->dist->comm->n_ranks,
         sizeof *scoring->n_own, "edges of ranks"));
-    ETX_CHECK(etx_dist_alloc(&scoring->by_rank, n_edges,
-        sizeof *scoring->by_rank, "scores"));
+    ETX_CHECK(etx_dist_alloc(
+        &scoring->by_rank, n_edges, sizeof *scoring->by_rank, "scores"));
     ETX_CHECK(etx_dist_alloc(
         &scoring->score, n_edges, sizeof *scoring->score, "scores"));
 done:
@@ -205,8 +201,8 @@ static etx_status gather_scores(struct scoring *scoring)
     ETX_CHECK(etx_comm_gather(scoring->dist->comm, scoring->by_rank,
         scoring->of_part, scoring->n_own, sizeof *scoring->of_part));
     order_scores(scoring);
-    ETX_CHECK(agree(scoring->dist,
-        etx_graph_set_scores(scoring->graph, scoring->score)));
+    ETX_CHECK(agree(
+        scoring->dist, etx_graph_set_scores(scoring->graph, scoring->score)));
 done:
     return status;
 }
@@ -226,8 +222,8 @@ etx_status etx_dist_graph_score(etx_graph *graph, etx_dist *dist,
     if (status != ETX_OK)
         leave(dist, status);
     ETX_CHECK(status);
-    ETX_CHECK(etx_graph_part_score(scoring.of_part, scoring.part, context,
-        model, event, &exchange));
+    ETX_CHECK(etx_graph_part_score(
+        scoring.of_part, scoring.part, context, model, event, &exchange));
     ETX_CHECK(gather_scores(&scoring));
 done:
     release(&scoring);

@@ -100,8 +100,8 @@ static etx_status sum(
 
         memcpy(mpi->in, here, (size_t)(piece * size));
         ETX_CHECK(etx_mpi_finish(comm, "sum",
-            MPI_Iallreduce(MPI_IN_PLACE, mpi->in, (int)piece,
-                find_type(type), MPI_SUM, mpi->comm, &mpi->request)));
+            MPI_Iallreduce(MPI_IN_PLACE, mpi->in, (int)piece, find_type(type),
+                MPI_SUM, mpi->comm, &mpi->request)));
         memcpy(here, mpi->in, (size_t)(piece * size));
         here += piece * size;
         n -= piece;
@@ -166,8 +166,7 @@ static int64_t count_pieces(
     for (int32_t r = 0; r < comm->n_ranks; r++)
         if (parts->count[r] > max)
             max = parts->count[r];
-    return (max * parts->size + self(comm)->n_piece - 1) /
-           self(comm)->n_piece;
+    return (max * parts->size + self(comm)->n_piece - 1) / self(comm)->n_piece;
 }
 
 /* n [n_ranks] bytes that a piece has of each rank; data of those after `first`
@@ -224,8 +223,8 @@ static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
             memcpy(mpi->out, (const char *)mine + first,
                 (size_t)mpi->n_in[comm->rank]);
         ETX_CHECK(etx_mpi_finish(comm, "gather",
-            MPI_Iallgatherv(mpi->out, mpi->n_in[comm->rank], MPI_BYTE,
-                mpi->in, mpi->n_in, mpi->displacement, MPI_BYTE, mpi->comm,
+            MPI_Iallgatherv(mpi->out, mpi->n_in[comm->rank], MPI_BYTE, mpi->in,
+                mpi->n_in, mpi->displacement, MPI_BYTE, mpi->comm,
                 &mpi->request)));
         take_piece(comm, &parts, first, all);
     }

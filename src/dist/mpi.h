@@ -9,7 +9,7 @@
 #include "dist/comm.h"
 
 /* Bytes of all ranks that an operation moves at once, and at least of each. */
-#define ETX_MPI_PIECE_BYTES       ((int64_t)1 << 22)
+#define ETX_MPI_PIECE_BYTES     ((int64_t)1 << 22)
 #define ETX_MPI_MIN_PIECE_BYTES ((int64_t)4096)
 
 /* What a communicator holds; MPI may write to all of it while request is not
@@ -22,9 +22,9 @@ struct mpi {
     int64_t n_piece;      /* bytes of one rank in a piece of all ranks */
     char *in, *out;       /* [n_ranks * n_piece, at least
                            * ETX_MPI_PIECE_BYTES] */
-    int64_t max;         /* pieces of an exchange */
+    int64_t max;          /* pieces of an exchange */
     int *n_in, *n_out;    /* [n_ranks] bytes of a piece */
-    int *displacement;           /* [n_ranks] r * n_piece */
+    int *displacement;    /* [n_ranks] r * n_piece */
 };
 
 /* ETX_ERR_IO, with the operation's name, for an error code of MPI. */

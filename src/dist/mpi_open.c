@@ -89,18 +89,17 @@ static etx_status take_memory(struct mpi *mpi, int32_t n_ranks)
     int64_t n_bytes;
     etx_status status;
 
-    mpi->n_piece = share > ETX_MPI_MIN_PIECE_BYTES
-                       ? share
-                       : ETX_MPI_MIN_PIECE_BYTES;
+    mpi->n_piece =
+        share > ETX_MPI_MIN_PIECE_BYTES ? share : ETX_MPI_MIN_PIECE_BYTES;
     n_bytes = mpi->n_piece * n_ranks;
     if (n_bytes < ETX_MPI_PIECE_BYTES)
         n_bytes = ETX_MPI_PIECE_BYTES;
     ETX_CHECK(etx_dist_alloc(&mpi->in, n_bytes, 1, "data of ranks"));
     ETX_CHECK(etx_dist_alloc(&mpi->out, n_bytes, 1, "data of ranks"));
-    ETX_CHECK(etx_dist_alloc(
-        &mpi->n_in, n_ranks, sizeof(int), "counts of ranks"));
-    ETX_CHECK(etx_dist_alloc(
-        &mpi->n_out, n_ranks, sizeof(int), "counts of ranks"));
+    ETX_CHECK(
+        etx_dist_alloc(&mpi->n_in, n_ranks, sizeof(int), "counts of ranks"));
+    ETX_CHECK(
+        etx_dist_alloc(&mpi->n_out, n_ranks, sizeof(int), "counts of ranks"));
     ETX_CHECK(etx_dist_alloc(
         &mpi->displacement, n_ranks, sizeof(int), "places of ranks"));
     for (int32_t r = 0; r < n_ranks; r++)

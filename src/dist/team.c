@@ -39,11 +39,11 @@ done:
 struct slices_sum {
     struct etx_dist *dist;
     int64_t n_values, n_slices;
-    const int32_t *owner;  /* [n_slices] */
-    float *const *slice;   /* [n_slices] */
-    int64_t *n_part;       /* [n_ranks] parameters that each rank adds up */
-    int64_t *n_give;       /* [n_ranks] values that go to each rank */
-    int64_t *n_take;       /* [n_ranks] values that come from each rank */
+    const int32_t *owner; /* [n_slices] */
+    float *const *slice;  /* [n_slices] */
+    int64_t *n_part;      /* [n_ranks] parameters that each rank adds up */
+    int64_t *n_give;      /* [n_ranks] values that go to each rank */
+    int64_t *n_take;      /* [n_ranks] values that come from each rank */
 };
 
 /* The first parameter that rank r adds up. */
@@ -93,8 +93,8 @@ static etx_status fill_given(struct slices_sum *sum)
     const int32_t rank = dist->comm->rank;
     etx_status status;
 
-    ETX_CHECK(reserve(&dist->given,
-        count_slices(sum, rank) * sum->n_values, sizeof(float)));
+    ETX_CHECK(reserve(
+        &dist->given, count_slices(sum, rank) * sum->n_values, sizeof(float)));
     float *to = dist->given.data;
     for (int32_t r = 0; r < dist->comm->n_ranks; r++)
         for (int64_t k = 0; k < sum->n_slices; k++) {
@@ -146,8 +146,8 @@ static etx_status sum_exactly(float *out, struct slices_sum *sum)
         dist->given.data, sum->n_give, sizeof(float)));
     ETX_CHECK(find_pieces(&piece, sum));
     ETX_CHECK(etx_gradient_sum(piece, sum->n_slices, n_part));
-    ETX_CHECK(etx_comm_gather(
-        dist->comm, out, piece[0], sum->n_part, sizeof(float)));
+    ETX_CHECK(
+        etx_comm_gather(dist->comm, out, piece[0], sum->n_part, sizeof(float)));
 done:
     return status;
 }
@@ -185,15 +185,14 @@ done:
     return status;
 }
 
-static etx_status gather_words(void *self, uint64_t *all, const uint64_t *mine,
-    const int64_t *count)
+static etx_status gather_words(
+    void *self, uint64_t *all, const uint64_t *mine, const int64_t *count)
 {
     struct etx_dist *dist = self;
     etx_status status;
 
     ETX_CHECK(etx_comm_barrier(dist->comm));
-    ETX_CHECK(
-        etx_comm_gather(dist->comm, all, mine, count, sizeof *mine));
+    ETX_CHECK(etx_comm_gather(dist->comm, all, mine, count, sizeof *mine));
 done:
     return status;
 }
@@ -225,21 +224,18 @@ etx_status etx_dist_agree(etx_dist *dist, uint64_t value, const char *what)
 
     ETX_CHECK(etx_dist_check_given("etx_dist_agree", "dist", dist));
     ETX_CHECK(etx_dist_check_given("etx_dist_agree", "what", what));
-    ETX_CHECK(reserve(
-        &dist->counts, 3 * dist->comm->n_ranks, sizeof(int64_t)));
+    ETX_CHECK(reserve(&dist->counts, 3 * dist->comm->n_ranks, sizeof(int64_t)));
     int64_t *count = dist->counts.data;
     uint64_t *all = (uint64_t *)(count + dist->comm->n_ranks);
     for (int32_t r = 0; r < dist->comm->n_ranks; r++)
         count[r] = 1;
     ETX_CHECK(etx_comm_barrier(dist->comm));
-    ETX_CHECK(etx_comm_gather(
-        dist->comm, all, &value, count, sizeof value));
+    ETX_CHECK(etx_comm_gather(dist->comm, all, &value, count, sizeof value));
     for (int32_t r = 1; r < dist->comm->n_ranks; r++)
         if (all[r] != all[0])
             return etx_dist_fail(ETX_ERR_FORMAT,
                 "%s: rank 0 has %016llx, rank %d has %016llx", what,
-                (unsigned long long)all[0], (int)r,
-                (unsigned long long)all[r]);
+                (unsigned long long)all[0], (int)r, (unsigned long long)all[r]);
 done:
     return status;
 }

@@ -37,12 +37,12 @@ struct group {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* on the monotonic clock */
     int32_t n_ranks;
-    int32_t n_open;     /* communicators not yet closed */
-    int32_t n_arrived;  /* at the wait of now */
+    int32_t n_open;            /* communicators not yet closed */
+    int32_t n_arrived;         /* at the wait of now */
     _Atomic uint64_t n_passed; /* waits that are over; written under the lock */
-    int32_t late_rank;  /* whose deadline passed first, -1: none */
-    int32_t lost_rank;  /* that gave up first, -1: none */
-    struct shown *shown; /* [n_ranks] */
+    int32_t late_rank;         /* whose deadline passed first, -1: none */
+    int32_t lost_rank;         /* that gave up first, -1: none */
+    struct shown *shown;       /* [n_ranks] */
 };
 
 static struct timespec time_after(double seconds)
@@ -65,18 +65,15 @@ static etx_status say_late(
 {
     return etx_dist_fail(ETX_ERR_IO,
         "%s: only %d of %d ranks arrived within %lld ms", operation,
-        (int)n_arrived, (int)comm->n_ranks,
-        (long long)(comm->deadline * 1e3));
+        (int)n_arrived, (int)comm->n_ranks, (long long)(comm->deadline * 1e3));
 }
 
 /* Why the group is broken, under its lock; ETX_OK when it is not. */
-static etx_status find_break(
-    const struct group *group, const char *operation)
+static etx_status find_break(const struct group *group, const char *operation)
 {
     if (group->lost_rank >= 0)
-        return etx_dist_fail(ETX_ERR_CANCELLED,
-            "%s: rank %d gave up", operation,
-            (int)group->lost_rank);
+        return etx_dist_fail(ETX_ERR_CANCELLED, "%s: rank %d gave up",
+            operation, (int)group->lost_rank);
     if (group->late_rank >= 0)
         return etx_dist_fail(ETX_ERR_IO,
             "%s: rank %d waited longer than its deadline", operation,
@@ -209,8 +206,7 @@ static void add_doubles(const struct group *group, int64_t first, int64_t last)
 }
 
 /* Modulo 2^64, as unsigned numbers are added. */
-static void add_integers(
-    const struct group *group, int64_t first, int64_t last)
+static void add_integers(const struct group *group, int64_t first, int64_t last)
 {
     for (int64_t i = first; i < last; i++) {
         uint64_t sum = ((const uint64_t *)group->shown[0].data)[i];

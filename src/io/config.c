@@ -17,7 +17,7 @@
 #define SCHEMA 1
 /* Scales and radii beyond these would leave the range of a float. */
 #define MIN 1e-30
-#define MAX  1e30
+#define MAX 1e30
 /* Feature names in messages. */
 #define NAME "%.40s"
 
@@ -123,8 +123,7 @@ static etx_status read_feature(
         scale, owner, "scale", json_object_get(value, "scale"), MIN, MAX);
 }
 
-static etx_status check_list(
-    const char *owner, const json_t *value, size_t max)
+static etx_status check_list(const char *owner, const json_t *value, size_t max)
 {
     if (!json_is_array(value) || json_array_size(value) > max)
         return etx_fail(ETX_ERR_FORMAT,
@@ -244,8 +243,7 @@ static etx_status read_graph(struct etx_model *model, const json_t *object)
 {
     const struct etx_option options[] = {
         etx_option_float("radius", &model->radius, MIN, MAX),
-        etx_option_int(
-            "max_neighbours", &model->max_neighbours, 0, INT32_MAX),
+        etx_option_int("max_neighbours", &model->max_neighbours, 0, INT32_MAX),
         etx_option_float(
             "max_edges_per_hit", &model->graph_max_edges, 0.0, MAX),
         etx_option_choice(
@@ -260,7 +258,8 @@ static etx_status read_graph(struct etx_model *model, const json_t *object)
         "embedding.graph", object, options, ETX_N_OPTIONS(options)));
     if (model->graph_max_edges > 0.0f && model->max_neighbours > 0)
         return etx_fail(ETX_ERR_FORMAT,
-            "embedding.graph: max_neighbours %d and max_edges_per_hit %.9g: one "
+            "embedding.graph: max_neighbours %d and max_edges_per_hit %.9g: "
+            "one "
             "of them has to be 0",
             (int)model->max_neighbours, (double)model->graph_max_edges);
 done:
@@ -285,9 +284,8 @@ done:
 
 static etx_status read_filter(struct etx_model *model, const json_t *object)
 {
-    static const char *const keys[] = {
-        "arch", "options", "node_features", "edge_features", "cut",
-        "max_edges_per_hit", NULL};
+    static const char *const keys[] = {"arch", "options", "node_features",
+        "edge_features", "cut", "max_edges_per_hit", NULL};
     const json_t *max_edges = json_object_get(object, "max_edges_per_hit");
     etx_status status = ETX_OK;
 
@@ -353,8 +351,7 @@ static etx_status read_label(struct etx_model *model, const json_t *object)
 
     if (json_is_object(object) && json_object_get(object, "method") == NULL)
         return fail_missing("label", "method");
-    return etx_options_read(
-        "label", object, options, ETX_N_OPTIONS(options));
+    return etx_options_read("label", object, options, ETX_N_OPTIONS(options));
 }
 
 /* -------------------------------------------------------------- config -- */

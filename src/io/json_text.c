@@ -81,8 +81,8 @@ int32_t etx_json_next(struct etx_json_member *member, const json_t *object)
     json_t *same = unlocked(object);
 
     member->iterator = member->iterator == NULL
-                        ? json_object_iter(same)
-                        : json_object_iter_next(same, member->iterator);
+                           ? json_object_iter(same)
+                           : json_object_iter_next(same, member->iterator);
     if (member->iterator == NULL)
         return 0;
     member->key = json_object_iter_key(member->iterator);

@@ -186,8 +186,8 @@ static etx_status load_parameters(
     list_networks(named, model);
     for (int32_t n = 0; n < N_NETWORKS; n++) {
         for (int32_t p = 0; p < n_parameters(&named[n]); p++)
-            ETX_CHECK(load_parameter(&n_read, &named[n],
-                &named[n].network->parameter[p], file));
+            ETX_CHECK(load_parameter(
+                &n_read, &named[n], &named[n].network->parameter[p], file));
     }
     if (file->n_tensors != n_read)
         ETX_CHECK(check_others(named, file));

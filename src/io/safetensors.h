@@ -38,8 +38,8 @@ struct etx_tensor_file {
 };
 
 /* data [size] must outlive the file. */
-etx_status etx_tensor_file_parse(struct etx_tensor_file **out,
-    const void *data, size_t size);
+etx_status etx_tensor_file_parse(
+    struct etx_tensor_file **out, const void *data, size_t size);
 void etx_tensor_file_free(struct etx_tensor_file *file);
 /* NULL when there is none of that name. */
 const struct etx_tensor *etx_tensor_file_find(

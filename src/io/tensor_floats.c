@@ -10,7 +10,7 @@
 #define FRACTION_BITS 10
 #define FRACTION      0x3FFU
 #define EXPONENT      0x1FU
-#define MIN_POWER   (-24) /* of the last bit of subnormal numbers */
+#define MIN_POWER     (-24) /* of the last bit of subnormal numbers */
 
 static float half_to_float(uint16_t half)
 {
@@ -23,8 +23,8 @@ static float half_to_float(uint16_t half)
     else if (exponent == 0)
         size = ldexpf((float)fraction, MIN_POWER);
     else
-        size = ldexpf((float)(fraction | (FRACTION + 1)),
-            (int)exponent - 1 + MIN_POWER);
+        size = ldexpf(
+            (float)(fraction | (FRACTION + 1)), (int)exponent - 1 + MIN_POWER);
     return (half & 0x8000U) != 0 ? -size : size;
 }
 
@@ -37,8 +37,8 @@ static void read_halves(float *out, const struct etx_tensor *tensor)
             (uint16_t)(bytes[2 * v] | (uint32_t)bytes[2 * v + 1] << 8));
 }
 
-static etx_status read_bytes(float *out, const struct etx_tensor *tensor,
-    const struct etx_tensor *scale)
+static etx_status read_bytes(
+    float *out, const struct etx_tensor *tensor, const struct etx_tensor *scale)
 {
     const signed char *bytes = tensor->data;
     const int64_t n_cols = tensor->dim[1];
@@ -63,8 +63,8 @@ static etx_status read_bytes(float *out, const struct etx_tensor *tensor,
     return ETX_OK;
 }
 
-etx_status etx_tensor_floats(float *out, const struct etx_tensor *tensor,
-    const struct etx_tensor *scale)
+etx_status etx_tensor_floats(
+    float *out, const struct etx_tensor *tensor, const struct etx_tensor *scale)
 {
     switch ((enum etx_tensor_type)tensor->type) {
     case ETX_TENSOR_F32:

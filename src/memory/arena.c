@@ -18,11 +18,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define ALIGNMENT   ((size_t)64)
+#define ALIGNMENT        ((size_t)64)
 #define DEVICE_ALIGNMENT ((size_t)256)
-#define SMALLEST    ((size_t)1 << 20)
-#define MAX_BLOCKS 64 /* each doubles what is held: never reached */
-#define WHAT        "scratch memory"
+#define SMALLEST         ((size_t)1 << 20)
+#define MAX_BLOCKS       64 /* each doubles what is held: never reached */
+#define WHAT             "scratch memory"
 
 struct block {
     char *memory;
@@ -182,7 +182,8 @@ etx_status etx_arena_alloc(void *out_pointer, struct etx_arena *arena,
     ETX_CHECK(etx_size_add(&rounded, bytes, arena->alignment - 1, what));
     rounded &= ~(arena->alignment - 1);
     if (rounded == 0)
-        rounded = arena->alignment; /* distinct, non-NULL pointers for no elements */
+        rounded =
+            arena->alignment; /* distinct, non-NULL pointers for no elements */
     if (!find_block(arena, rounded))
         ETX_CHECK(add_block(arena, rounded, what));
 

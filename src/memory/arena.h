@@ -1,8 +1,8 @@
 /* memory/arena.h -- scratch memory of one event: mark, take, go back.
  *
- * A chain of blocks from etx_alloc, or from a device's memory; pointers stay valid until the arena goes
- * back past them. One thread at a time. Under AddressSanitizer
- * what is not handed out is poisoned.
+ * A chain of blocks from etx_alloc, or from a device's memory; pointers stay
+ * valid until the arena goes back past them. One thread at a time. Under
+ * AddressSanitizer what is not handed out is poisoned.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_MEMORY_ARENA_H

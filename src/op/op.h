@@ -23,23 +23,24 @@
 #ifndef ETX_OP_OP_H
 #define ETX_OP_OP_H
 
-#include "memory/arena.h"
 #include "base/threads.h"
+#include "memory/arena.h"
 
 /* What an operator runs with: scratch and threads (CPU), or the queue of a
  * device. */
 struct etx_stream {
-    struct etx_arena *arena; /* scratch; an operator leaves it as found */
-    struct etx_pool *pool;   /* NULL: serial */
+    struct etx_arena *arena;       /* scratch; an operator leaves it as found */
+    struct etx_pool *pool;         /* NULL: serial */
     int32_t (*cancel)(void *user); /* or NULL; see etx_context_options */
     void *cancel_user;
-    double flop;  /* 2 n_in n_out a row and layer, added by mlp */
+    double flop; /* 2 n_in n_out a row and layer, added by mlp */
     /* 1, on a device alone: operands of products in mlp, mlp_backward and
      * linear_backward, and stored arrays may be float16; sums are float32. */
     int32_t is_half;
     const struct etx_memory *memory; /* where arrays live; NULL: the host */
-    void *device; /* owned by the backend, NULL on the CPU */
-    struct etx_resident *resident; /* backend/backend.h; NULL: nothing is kept */
+    void *device;                    /* owned by the backend, NULL on the CPU */
+    struct etx_resident
+        *resident; /* backend/backend.h; NULL: nothing is kept */
 };
 
 /* ------------------------------------------------- networks, row-wise -- */
@@ -57,14 +58,14 @@ enum etx_activation {
 
 enum etx_norm {
     ETX_NORM_NONE,
-    ETX_NORM_LAYER,  /* (x - mean) / sqrt(var + eps) * gain + shift, a row */
-    ETX_NORM_BATCH,  /* the same over the rows of a channel, no running mean */
-    ETX_NORM_L2,     /* x / max(|x|, eps), a row; no gain or shift */
+    ETX_NORM_LAYER, /* (x - mean) / sqrt(var + eps) * gain + shift, a row */
+    ETX_NORM_BATCH, /* the same over the rows of a channel, no running mean */
+    ETX_NORM_L2,    /* x / max(|x|, eps), a row; no gain or shift */
     ETX_N_NORMS
 };
 
-#define ETX_MAX_PARTS 12
-#define ETX_MAX_ADDED 4
+#define ETX_MAX_PARTS  12
+#define ETX_MAX_ADDED  4
 #define ETX_MAX_LAYERS 16
 
 /* Rows taken from a matrix: row i is data[index[i]] or data[i]. Arrays of
@@ -108,13 +109,13 @@ struct etx_segment_reduce_args;
  * be rounded to float16, 2^-11 of each. */
 struct etx_mlp_args {
     int64_t n_rows;
-    int32_t n_parts; /* 0 .. ETX_MAX_PARTS; widths add up to layer[0].n_in */
-    int32_t n_added; /* 0 .. ETX_MAX_ADDED */
+    int32_t n_parts;  /* 0 .. ETX_MAX_PARTS; widths add up to layer[0].n_in */
+    int32_t n_added;  /* 0 .. ETX_MAX_ADDED */
     int32_t n_layers; /* 1 .. ETX_MAX_LAYERS */
     int32_t added_is_centred; /* 1: added rows have mean 0, up to rounding */
     struct etx_rows part[ETX_MAX_PARTS];
     struct etx_rows added[ETX_MAX_ADDED]; /* width layer[0].n_out */
-    const struct etx_layer *layer; /* [n_layers] */
+    const struct etx_layer *layer;        /* [n_layers] */
     const float *residual; /* [n_rows, n_out] or NULL; may be out itself */
     float *out;            /* [n_rows, n_out] of the last layer */
     /* Room that mlp may leave the results of its linears in, one layer after
@@ -126,9 +127,9 @@ struct etx_mlp_args {
     /* float16 in place of residual and out, or NULL. */
     const uint16_t *half_residual;
     uint16_t *half_out;
-    /* What segment_reduce is to make of out (or half_out), its x (or half), with
-     * the same bits: a version may do so while the rows are in cache. NULL:
-     * nothing. */
+    /* What segment_reduce is to make of out (or half_out), its x (or half),
+     * with the same bits: a version may do so while the rows are in cache.
+     * NULL: nothing. */
     const struct etx_segment_reduce_args *reduce;
 };
 
@@ -202,7 +203,7 @@ struct etx_linear_backward_args {
 struct etx_norm_args {
     int64_t n_rows;
     int32_t width;
-    int32_t norm;       /* enum etx_norm */
+    int32_t norm; /* enum etx_norm */
     float eps;
     const float *x;     /* [n_rows, width] */
     const float *gain;  /* [width] or NULL */
@@ -212,10 +213,10 @@ struct etx_norm_args {
 
 struct etx_norm_backward_args {
     struct etx_norm_args forward; /* y is not read */
-    const float *d_y; /* [n_rows, width] */
-    float *d_x;       /* [n_rows, width], overwritten; may be d_y */
-    float *d_gain;    /* [width], added to, or NULL */
-    float *d_shift;   /* [width], added to, or NULL */
+    const float *d_y;             /* [n_rows, width] */
+    float *d_x;                   /* [n_rows, width], overwritten; may be d_y */
+    float *d_gain;                /* [width], added to, or NULL */
+    float *d_shift;               /* [width], added to, or NULL */
 };
 
 /* activation: y = f(x), element by element. Never raises a floating-point
@@ -292,8 +293,8 @@ enum etx_reduce {
 struct etx_segment_reduce_args {
     int64_t n_segments;
     int32_t width;
-    int32_t reduce; /* enum etx_reduce */
-    int32_t add;    /* 1: out += (SUM only) */
+    int32_t reduce;        /* enum etx_reduce */
+    int32_t add;           /* 1: out += (SUM only) */
     const int64_t *offset; /* [n_segments + 1] */
     const int32_t *order;  /* [n_values] or NULL for v itself */
     const int32_t *gather; /* [n_values] rows of x, or NULL for v */
@@ -309,9 +310,9 @@ struct etx_segment_reduce_args {
  * gives 0 where the deviation is 0. */
 struct etx_segment_reduce_backward_args {
     struct etx_segment_reduce_args forward; /* out is read for MAX, STD */
-    const float *d_out; /* [n_segments, width] */
-    float *d_x;         /* [n_values, width] */
-    int32_t add;        /* 1: d_x += ; 0: every v of a segment overwritten */
+    const float *d_out;                     /* [n_segments, width] */
+    float *d_x;                             /* [n_values, width] */
+    int32_t add; /* 1: d_x += ; 0: every v of a segment overwritten */
 };
 
 /* -------------------------------------------------------- edge features -- */
@@ -324,18 +325,18 @@ struct etx_segment_reduce_backward_args {
  * +-FLT_MAX become that. Tolerance 16 eps (1 + the magnitudes that a feature
  * is the difference of) / scale, and that of dphi and dz / dr carried on. */
 enum etx_edge_feature {
-    ETX_EDGE_DR,          /* r_d - r_s, mm */
-    ETX_EDGE_DPHI,        /* rad */
-    ETX_EDGE_DZ,          /* mm */
-    ETX_EDGE_DETA,        /* eta = asinh(z / r) */
-    ETX_EDGE_LENGTH,      /* distance in space, mm */
-    ETX_EDGE_THETA,       /* atan2(dz, dr) */
-    ETX_EDGE_ASINH_Z0,    /* asinh(z_s - r_s dz/dr), mm inside */
-    ETX_EDGE_ASINH_DZDR,  /* asinh(dz / dr) */
+    ETX_EDGE_DR,           /* r_d - r_s, mm */
+    ETX_EDGE_DPHI,         /* rad */
+    ETX_EDGE_DZ,           /* mm */
+    ETX_EDGE_DETA,         /* eta = asinh(z / r) */
+    ETX_EDGE_LENGTH,       /* distance in space, mm */
+    ETX_EDGE_THETA,        /* atan2(dz, dr) */
+    ETX_EDGE_ASINH_Z0,     /* asinh(z_s - r_s dz/dr), mm inside */
+    ETX_EDGE_ASINH_DZDR,   /* asinh(dz / dr) */
     ETX_EDGE_ASINH_DPHIDR, /* asinh(1000 dphi / dr), rad per m inside */
-    ETX_EDGE_PHI_SLOPE,   /* (dphi / pi) / dr clamped to +-100; 0 at dr = 0 */
-    ETX_EDGE_R_PHI_SLOPE, /* (r_s + r_d) / 2 * phi slope */
-    ETX_EDGE_SCORE_LOGIT, /* logit of the edge's score so far, +-16 at most */
+    ETX_EDGE_PHI_SLOPE,    /* (dphi / pi) / dr clamped to +-100; 0 at dr = 0 */
+    ETX_EDGE_R_PHI_SLOPE,  /* (r_s + r_d) / 2 * phi slope */
+    ETX_EDGE_SCORE_LOGIT,  /* logit of the edge's score so far, +-16 at most */
     ETX_EDGE_HELIX_CURVATURE, /* 1 / m, positive counter-clockwise */
     ETX_EDGE_HELIX_PHI0,      /* direction at the beam line, rad */
     ETX_EDGE_ASINH_HELIX_Z0,  /* asinh(z at the beam line), mm inside */
@@ -402,10 +403,10 @@ struct etx_radius_graph_args {
     int32_t n_dim;
     int32_t max_neighbours; /* 0: all */
     int32_t both;
-    float radius; /* > 0; may be FLT_MAX when max_neighbours > 0 (knn) */
-    const float *point;     /* [n_points, n_dim] */
-    const float *key;       /* [n_points] or NULL */
-    int64_t max_edges;      /* more is ETX_ERR_LIMIT with the bound named */
+    float radius;       /* > 0; may be FLT_MAX when max_neighbours > 0 (knn) */
+    const float *point; /* [n_points, n_dim] */
+    const float *key;   /* [n_points] or NULL */
+    int64_t max_edges;  /* more is ETX_ERR_LIMIT with the bound named */
     struct etx_edge_list *out;
 };
 
@@ -425,11 +426,11 @@ struct etx_line_graph {
  * into a node are neighbours and the sources of a row are consecutive. */
 struct etx_line_graph_args {
     int64_t n_nodes, n_doublets; /* at most 2^31 - 1 each */
-    const int32_t *src;        /* [n_doublets] */
-    const int32_t *dst;        /* [n_doublets] ascending */
-    const int64_t *in_offset;  /* [n_nodes + 1] doublets into a node */
-    const int64_t *out_offset; /* [n_nodes + 1] places in out_doublet */
-    const int32_t *out_doublet; /* [n_doublets] by (src, doublet) */
+    const int32_t *src;          /* [n_doublets] */
+    const int32_t *dst;          /* [n_doublets] ascending */
+    const int64_t *in_offset;    /* [n_nodes + 1] doublets into a node */
+    const int64_t *out_offset;   /* [n_nodes + 1] places in out_doublet */
+    const int32_t *out_doublet;  /* [n_doublets] by (src, doublet) */
     int64_t max_edges; /* more is ETX_ERR_LIMIT with the bound named; at most
                         * 2^31 - 1 */
     struct etx_line_graph *out;
@@ -439,15 +440,15 @@ struct etx_line_graph_args {
  * edges with score > cut (score NULL: all edges). */
 struct etx_connected_components_args {
     int64_t n_nodes, n_edges;
-    const int32_t *src;  /* [n_edges] */
-    const int32_t *dst;  /* [n_edges] */
-    const float *score;  /* [n_edges] or NULL */
+    const int32_t *src; /* [n_edges] */
+    const int32_t *dst; /* [n_edges] */
+    const float *score; /* [n_edges] or NULL */
     float cut;
-    int32_t *label;      /* [n_nodes] */
+    int32_t *label; /* [n_nodes] */
 };
 
-/* distance_bins: count[b] = how many pairs have a squared distance, worked out in
- * float64, in bin b of n_bins equal ones from 0 to the radius squared; those
+/* distance_bins: count[b] = how many pairs have a squared distance, worked out
+ * in float64, in bin b of n_bins equal ones from 0 to the radius squared; those
  * beyond are in the last. Exact against the reference. */
 struct etx_distance_bins_args {
     int64_t n_pairs;
@@ -466,7 +467,7 @@ struct etx_edge_select_args {
     const float *score; /* [n_edges] */
     float cut;
     int64_t max_selected; /* 0: all */
-    int32_t *selected;  /* [n_edges] capacity */
+    int32_t *selected;    /* [n_edges] capacity */
     int64_t *n_selected;
 };
 
@@ -479,7 +480,7 @@ struct etx_mutual_best_args {
     const int32_t *dst; /* [n_edges] */
     const float *score; /* [n_edges] */
     float cut;
-    int32_t *selected;  /* [n_edges] capacity */
+    int32_t *selected; /* [n_edges] capacity */
     int64_t *n_selected;
 };
 
@@ -534,7 +535,7 @@ struct etx_walkthrough_args {
 /* double_edges: the edges of a graph in both directions, by (dst, src), of
  * equal ones an edge before a reverse, else by edge. */
 struct etx_double_edges_args {
-    int64_t n_nodes, n_edges; /* at most 2^30 - 1 edges */
+    int64_t n_nodes, n_edges;  /* at most 2^30 - 1 edges */
     const int32_t *src;        /* [n_edges] */
     const int32_t *dst;        /* [n_edges] ascending */
     const int64_t *in_offset;  /* [n_nodes + 1] */
@@ -543,7 +544,7 @@ struct etx_double_edges_args {
     int32_t *both_src;         /* [2 * n_edges] */
     int32_t *both_dst;         /* [2 * n_edges] */
     int32_t *slot; /* [2 * n_edges] of edge e at e, of its reverse at
-                     * n_edges + e */
+                    * n_edges + e */
 };
 
 /* degrees: degree[i] = 1 + the edges into node i and out of it. */
@@ -593,8 +594,8 @@ struct etx_columns_args {
     int32_t width;
     int32_t centre;
     int64_t x_stride, y_stride; /* at least width */
-    const float *x; /* [n_rows, x_stride] */
-    float *y;       /* [n_rows, y_stride] */
+    const float *x;             /* [n_rows, x_stride] */
+    float *y;                   /* [n_rows, y_stride] */
     int32_t add;
 };
 
@@ -675,11 +676,11 @@ struct etx_bce_loss_args {
     const float *target; /* [n] in [0, 1] */
     const float *weight; /* [n] >= 0, or NULL: ones */
     float pos_weight;
-    double *loss_sum;    /* sum of loss_e; or NULL */
-    double *weight_sum;  /* sum of weight_e; or NULL */
-    float scale;         /* d_logit = scale * d loss_e / d x_e */
-    float *d_logit;      /* [n] overwritten, or NULL */
-    float focal_gamma;   /* >= 0; 0: cross-entropy */
+    double *loss_sum;   /* sum of loss_e; or NULL */
+    double *weight_sum; /* sum of weight_e; or NULL */
+    float scale;        /* d_logit = scale * d loss_e / d x_e */
+    float *d_logit;     /* [n] overwritten, or NULL */
+    float focal_gamma;  /* >= 0; 0: cross-entropy */
 };
 
 /* square_loss: *sum = the sum of (x_i - target_i)^2 in float64, in the order of
@@ -690,8 +691,8 @@ struct etx_square_loss_args {
     const float *x;      /* [n] */
     const float *target; /* [n] or nan */
     double scale;
-    float *d_x;          /* [n] overwritten, or NULL */
-    double *sum;         /* on the host */
+    float *d_x;  /* [n] overwritten, or NULL */
+    double *sum; /* on the host */
 };
 
 /* How pairs of different particles repel each other. */
@@ -717,7 +718,7 @@ struct etx_hinge_loss_args {
     float negative_scale;  /* of the gradient of pairs with y = 0 */
     double *positive_sum;  /* sum of the loss of pairs with y = 1, unscaled */
     double *negative_sum;
-    float *d_point;        /* [n_points, n_dim], added to, or NULL */
+    float *d_point; /* [n_points, n_dim], added to, or NULL */
 };
 
 /* adamw: one step of AdamW (Loshchilov and Hutter, arXiv:1711.05101), with
@@ -783,7 +784,7 @@ struct etx_adamw_args {
 
 #define ETX_OPERATOR_FIELD(name)                                               \
     etx_status (*name)(                                                        \
-        struct etx_stream *stream, const struct etx_##name##_args *args);
+        struct etx_stream * stream, const struct etx_##name##_args *args);
 
 /* One pointer per operator; none is NULL. */
 struct etx_op_table {

@@ -19,8 +19,7 @@ static double now(void)
 struct etx_stage_clock etx_stage_begin(
     struct etx_context *context, int32_t stage)
 {
-    const struct etx_stage_clock clock = {
-        now(), context->stream->flop, stage};
+    const struct etx_stage_clock clock = {now(), context->stream->flop, stage};
 
     etx_memory_reset_peak(context->stream->memory);
     return clock;

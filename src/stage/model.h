@@ -21,14 +21,14 @@ struct etx_model {
     float graph_max_edges;  /* a hit, by a smaller radius; 0: any number */
     int32_t orientation;    /* ETX_ORIENT_ */
     struct etx_model_stage filter;
-    float filter_cut;       /* an edge passes when its score is above */
-    float filter_max_edges; /* of the highest scores, a hit; 0: all */
+    float filter_cut;               /* an edge passes when its score is above */
+    float filter_max_edges;         /* of the highest scores, a hit; 0: all */
     struct etx_model_stage cascade; /* a cheap network before the filter */
-    float cascade_cut;      /* edges above it reach the filter */
-    float cascade_kept;     /* share of the signal that the filter keeps */
+    float cascade_cut;              /* edges above it reach the filter */
+    float cascade_kept; /* share of the signal that the filter keeps */
     struct etx_model_stage gnn;
     etx_label_options label;
-    char *config;           /* etx.config, JSON text, from etx_alloc */
+    char *config; /* etx.config, JSON text, from etx_alloc */
 };
 
 #endif

@@ -22,8 +22,9 @@ static bool is_held(
     return true;
 }
 
-etx_status etx_stage_node_features(const float **out, struct etx_context *context,
-    const struct etx_model_stage *stage, const struct etx_event *event)
+etx_status etx_stage_node_features(const float **out,
+    struct etx_context *context, const struct etx_model_stage *stage,
+    const struct etx_event *event)
 {
     etx_status status = ETX_OK;
     float *features = NULL;

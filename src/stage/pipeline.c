@@ -37,12 +37,11 @@ static etx_status score_event(struct etx_graph **out,
     struct etx_graph *graph = NULL;
     struct etx_graph *kept = NULL;
 
-    ETX_CHECK(etx_stage_build_graph(&graph, context, model, event,
-        model->filter.network != NULL));
+    ETX_CHECK(etx_stage_build_graph(
+        &graph, context, model, event, model->filter.network != NULL));
     if (model->filter.network != NULL) {
         if (model->gnn.network != NULL)
-            ETX_CHECK(
-                etx_stage_hold_features(context, &model->filter, event));
+            ETX_CHECK(etx_stage_hold_features(context, &model->filter, event));
         ETX_CHECK(etx_stage_filter(&kept, context, model, graph, event));
         etx_graph_free(graph);
         graph = kept;
@@ -86,12 +85,11 @@ etx_status etx_stage_find_tracks(struct etx_tracks **out,
 {
     etx_status status = ETX_OK;
     struct etx_graph *graph = NULL;
-    const struct etx_arena_mark mark =
-        etx_arena_mark(context->stream->arena);
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
     etx_stage_forget(context);
-    ETX_CHECK(etx_stage_hold(context, event->position, 3 * event->n_hits,
-        "positions of hits"));
+    ETX_CHECK(etx_stage_hold(
+        context, event->position, 3 * event->n_hits, "positions of hits"));
     ETX_CHECK(score_event(&graph, context, model, event));
     ETX_CHECK(label_event(out, context, model, graph, event));
 done:

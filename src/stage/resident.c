@@ -27,8 +27,8 @@ etx_status etx_stage_bring(const float **out, struct etx_context *context,
         *out = context->held.here;
         return ETX_OK;
     }
-    ETX_CHECK(etx_arena_alloc(
-        &copy, context->stream->arena, n, sizeof *copy, what));
+    ETX_CHECK(
+        etx_arena_alloc(&copy, context->stream->arena, n, sizeof *copy, what));
     ETX_CHECK(etx_memory_to_device(memory, copy, values, n, sizeof *copy));
     *out = copy;
 done:
@@ -68,10 +68,8 @@ static etx_status take_resident(struct etx_resident **out,
     struct etx_context *context, const struct etx_network *network)
 {
     const struct etx_memory *memory = context->stream->memory;
-    struct etx_resident *resident =
-        &context->resident[context->next_resident];
-    const int64_t n_room =
-        etx_derived_room(context->stream, network->n_values);
+    struct etx_resident *resident = &context->resident[context->next_resident];
+    const int64_t n_room = etx_derived_room(context->stream, network->n_values);
     const int64_t n = network->n_values + n_room;
     etx_status status;
 
@@ -94,8 +92,8 @@ static etx_status take_resident(struct etx_resident **out,
 }
 
 /* Parameters that are final are copied once and stay. */
-static etx_status keep_network(float **out, struct etx_context *context,
-    const struct etx_network *network)
+static etx_status keep_network(
+    float **out, struct etx_context *context, const struct etx_network *network)
 {
     struct etx_resident *resident = NULL;
     etx_status status = ETX_OK;
@@ -137,8 +135,8 @@ etx_status etx_stage_network(struct etx_network *out,
         return keep_network(&out->value, context, network);
     if (memory == NULL)
         return ETX_OK;
-    ETX_CHECK(etx_arena_alloc(&value, context->stream->arena,
-        network->n_values, sizeof *value, "network parameters"));
+    ETX_CHECK(etx_arena_alloc(&value, context->stream->arena, network->n_values,
+        sizeof *value, "network parameters"));
     ETX_CHECK(etx_memory_to_device(
         memory, value, network->value, network->n_values, sizeof *value));
     out->value = value;

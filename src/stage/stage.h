@@ -18,8 +18,8 @@ struct etx_stage_clock {
 };
 
 /* Start measuring stage ETX_STAGE_ of this context. */
-struct etx_stage_clock etx_stage_begin(struct etx_context *context,
-    int32_t stage);
+struct etx_stage_clock etx_stage_begin(
+    struct etx_context *context, int32_t stage);
 /* Add what passed since to context->timing; n_edges leave the stage. Fails when
  * what is queued on a device does. */
 etx_status etx_stage_end(struct etx_context *context,
@@ -38,12 +38,13 @@ etx_status etx_stage_hold(struct etx_context *context, const float *values,
 /* Forget what is held, features too. */
 void etx_stage_let_go(struct etx_context *context);
 /* The parameters of a network where the context computes; out borrows the rest.
- * Those of a network that is sealed are copied once and stay, on the CPU too. */
+ * Those of a network that is sealed are copied once and stay, on the CPU too.
+ */
 etx_status etx_stage_network(struct etx_network *out,
     struct etx_context *context, const struct etx_network *network);
-/* A graph where the context computes: *copy, to be freed, is NULL when graph itself will
- * do. And a graph that a stage has made to the host, in place of the other;
- * NULL on error. */
+/* A graph where the context computes: *copy, to be freed, is NULL when graph
+ * itself will do. And a graph that a stage has made to the host, in place of
+ * the other; NULL on error. */
 etx_status etx_stage_enter(const struct etx_graph **out,
     struct etx_graph **copy, struct etx_context *context,
     const struct etx_graph *graph);
@@ -55,8 +56,9 @@ etx_status etx_stage_hand_out(
 
 /* The node features of a stage in scratch: *out [n_hits, n_features].
  * Positions must be the event's. */
-etx_status etx_stage_node_features(const float **out, struct etx_context *context,
-    const struct etx_model_stage *stage, const struct etx_event *event);
+etx_status etx_stage_node_features(const float **out,
+    struct etx_context *context, const struct etx_model_stage *stage,
+    const struct etx_event *event);
 
 /* Make them once: until etx_stage_let_go they are found for every list that is
  * equal, in the scratch that was taken here. */
@@ -69,7 +71,8 @@ etx_status etx_stage_embed(float **out, struct etx_context *context,
 
 /* graph_construction/neighbours.c: pairs of points within a radius, or the
  * nearest when the radius is FLT_MAX. orientation ETX_ORIENT_; position
- * [n_points, 3] is read for ETX_ORIENT_OUTWARD, and by etx_stage_bound_radius. */
+ * [n_points, 3] is read for ETX_ORIENT_OUTWARD, and by etx_stage_bound_radius.
+ */
 struct etx_neighbours {
     int64_t n_points;
     int32_t n_dim;
@@ -117,10 +120,10 @@ struct etx_edge_output {
 
 /* edge_classification/logits.c: what an edge network says on
  * node_features [n_hits, n]; and scores = sigmoid(logits). */
-etx_status etx_stage_edge_logits(
-    const struct etx_edge_output *out, struct etx_context *context,
-    const struct etx_network *network, const float *node_features,
-    const struct etx_graph *graph, const struct etx_event *event);
+etx_status etx_stage_edge_logits(const struct etx_edge_output *out,
+    struct etx_context *context, const struct etx_network *network,
+    const float *node_features, const struct etx_graph *graph,
+    const struct etx_event *event);
 etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event);
@@ -131,17 +134,16 @@ etx_status etx_stage_score_part(float *score, struct etx_context *context,
     const struct etx_event *event, const struct etx_part_exchange *exchange);
 /* The filter: edges with a score above the cut, their scores kept. Those that
  * the model's cascade rejects never reach it. */
-etx_status etx_stage_filter(struct etx_graph **out,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_graph *graph, const struct etx_event *event);
+etx_status etx_stage_filter(struct etx_graph **out, struct etx_context *context,
+    const struct etx_model *model, const struct etx_graph *graph,
+    const struct etx_event *event);
 /* The scores of the filter for all edges: graph->score is made or replaced. */
 etx_status etx_stage_filter_scores(struct etx_graph *graph,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event);
 /* The graph neural network: graph->score is made or replaced. */
-etx_status etx_stage_score(struct etx_graph *graph,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_event *event);
+etx_status etx_stage_score(struct etx_graph *graph, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event);
 /* edge_classification/score_host.c: the same for a graph of the host, whose
  * copy on a device, if it has one, gets them too. */
 etx_status etx_stage_score_host(struct etx_graph *graph,

@@ -27,8 +27,8 @@
 
 /* What stands beside the parameters, as 64-bit integers. */
 struct counters {
-    int64_t step, n_training, n_training_hits, n_validation,
-        n_validation_hits, validated;
+    int64_t step, n_training, n_training_hits, n_validation, n_validation_hits,
+        validated;
     double metric[5]; /* loss, n_edges, efficiency, purity, auc */
 };
 
@@ -119,8 +119,7 @@ static struct numbers get_numbers(const struct etx_trainer *trainer)
 {
     const struct etx_train_thresholds now =
         etx_train_get_thresholds(trainer->model);
-    struct numbers numbers = {
-        .counters = get_counters(trainer),
+    struct numbers numbers = {.counters = get_counters(trainer),
         .state = get_state(trainer),
         .loss_scales = {trainer->loss_scale, trainer->snapshot.loss_scale}};
 
@@ -134,8 +133,8 @@ static void add_array(struct etx_tensor *tensor, int64_t *count,
     const struct etx_trainer *trainer, const char *name, const float *array)
 {
     if (array != NULL)
-        tensor[(*count)++] = etx_tensor_vector(name, ETX_TENSOR_F32,
-            trainer->stage->network->n_values, array);
+        tensor[(*count)++] = etx_tensor_vector(
+            name, ETX_TENSOR_F32, trainer->stage->network->n_values, array);
 }
 
 /* The tensors of a checkpoint, sorted by name. */
@@ -154,11 +153,11 @@ static int64_t describe_tensors(struct etx_tensor *tensor,
     tensor[count++] = etx_tensor_vector(
         "counters", ETX_TENSOR_I64, N_COUNTERS, &numbers->counters);
     if (trainer->config.loss_scaling.initial > 0.0f)
-        tensor[count++] = etx_tensor_vector("loss_scale", ETX_TENSOR_I64,
-            N_LOSS_SCALE, &numbers->loss_scales);
+        tensor[count++] = etx_tensor_vector(
+            "loss_scale", ETX_TENSOR_I64, N_LOSS_SCALE, &numbers->loss_scales);
     add_array(tensor, &count, trainer, "m", trainer->m);
-    add_array(tensor, &count, trainer, "parameter",
-        trainer->stage->network->value);
+    add_array(
+        tensor, &count, trainer, "parameter", trainer->stage->network->value);
     add_array(tensor, &count, trainer, "snapshot_m", snapshot->m);
     add_array(
         tensor, &count, trainer, "snapshot_parameter", snapshot->parameter);
@@ -167,8 +166,8 @@ static int64_t describe_tensors(struct etx_tensor *tensor,
     if (schema > 1)
         tensor[count++] = etx_tensor_vector(
             "state", ETX_TENSOR_I64, N_STATE, &numbers->state);
-    tensor[count++] = etx_tensor_vector("threshold", ETX_TENSOR_F32,
-        n_thresholds(trainer), numbers->threshold);
+    tensor[count++] = etx_tensor_vector(
+        "threshold", ETX_TENSOR_F32, n_thresholds(trainer), numbers->threshold);
     add_array(tensor, &count, trainer, "v", trainer->v);
     add_array(tensor, &count, trainer, "v_max", trainer->v_max);
     return count;
@@ -273,16 +272,15 @@ static etx_status check_counters(const struct counters *read,
     const struct counters now = get_counters(trainer);
 
     if (read->step < 0 || read->step > trainer->config.schedule.n_steps)
-        return etx_fail(ETX_ERR_FORMAT, "%s: step %lld is not in 0 .. %d",
-            path, (long long)read->step, (int)trainer->config.schedule.n_steps);
+        return etx_fail(ETX_ERR_FORMAT, "%s: step %lld is not in 0 .. %d", path,
+            (long long)read->step, (int)trainer->config.schedule.n_steps);
     if (read->n_training != now.n_training ||
         read->n_training_hits != now.n_training_hits)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: made with %lld events of %lld hits, the trainer has %lld "
             "of %lld",
-            path, (long long)read->n_training,
-            (long long)read->n_training_hits, (long long)now.n_training,
-            (long long)now.n_training_hits);
+            path, (long long)read->n_training, (long long)read->n_training_hits,
+            (long long)now.n_training, (long long)now.n_training_hits);
     if (read->n_validation != now.n_validation ||
         read->n_validation_hits != now.n_validation_hits)
         return etx_fail(ETX_ERR_ARGUMENT,
@@ -334,8 +332,7 @@ static etx_status check_state(const struct state *read,
             (long long)read->snapshot_step, (long long)counters->step);
     if (read->best_step < -1 ||
         read->best_step > trainer->config.schedule.n_steps ||
-        read->n_since_best < 0 ||
-        read->n_since_best > INT32_MAX)
+        read->n_since_best < 0 || read->n_since_best > INT32_MAX)
         return etx_fail(ETX_ERR_FORMAT,
             "%s: best validation at step %lld, %lld validations ago", path,
             (long long)read->best_step, (long long)read->n_since_best);
@@ -449,8 +446,7 @@ static void read_numbers(struct numbers *out,
     const struct etx_tensor *state = etx_tensor_file_find(file, "state");
     const struct etx_tensor *scales = etx_tensor_file_find(file, "loss_scale");
 
-    memcpy(&out->counters, tensor_data(file, "counters"),
-        sizeof out->counters);
+    memcpy(&out->counters, tensor_data(file, "counters"), sizeof out->counters);
     memcpy(out->threshold, tensor_data(file, "threshold"), threshold_bytes);
     if (best != NULL)
         memcpy(out->best_threshold, best->data, threshold_bytes);
@@ -486,8 +482,8 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     read_numbers(&numbers, file, n_thresholds(trainer));
     ETX_CHECK(check_counters(&numbers.counters, trainer, path));
     ETX_CHECK(check_state(&numbers.state, &numbers.counters, trainer, path));
-    ETX_CHECK(check_loss_scale(
-        &numbers.loss_scales.now, &numbers.counters, path));
+    ETX_CHECK(
+        check_loss_scale(&numbers.loss_scales.now, &numbers.counters, path));
     ETX_CHECK(check_loss_scale(
         &numbers.loss_scales.snapshot, &numbers.counters, path));
     ETX_CHECK(check_thresholds(numbers.threshold, path));

@@ -14,8 +14,7 @@ static const char *const stage_names[] = {
 
 static const char *const top_keys[] = {"stage", "seed", "model", "label",
     "schedule", "optimiser", "truth", "sampling", "loss", "augmentation",
-    "validation", "stability", "memory", "arithmetic",
-    "loss_scaling"};
+    "validation", "stability", "memory", "arithmetic", "loss_scaling"};
 
 static etx_status check_keys(const json_t *json)
 {
@@ -29,8 +28,8 @@ static etx_status check_keys(const json_t *json)
         while (k < COUNT(top_keys) && strcmp(key, top_keys[k]) != 0)
             k++;
         if (k == COUNT(top_keys))
-            return etx_fail(ETX_ERR_FORMAT,
-                "training config: unknown key \"%s\"", key);
+            return etx_fail(
+                ETX_ERR_FORMAT, "training config: unknown key \"%s\"", key);
     }
     return ETX_OK;
 }
@@ -43,8 +42,8 @@ static etx_status read_top(struct etx_train_config *config, const json_t *json)
     int32_t s = 0;
 
     if (name == NULL)
-        return etx_fail(ETX_ERR_FORMAT,
-            "training config: \"stage\" is not a string");
+        return etx_fail(
+            ETX_ERR_FORMAT, "training config: \"stage\" is not a string");
     while (stage_names[s] != NULL && strcmp(stage_names[s], name) != 0)
         s++;
     if (stage_names[s] == NULL)

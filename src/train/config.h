@@ -98,13 +98,13 @@ struct etx_train_optimiser {
 };
 
 struct etx_train_truth {
-    float min_pt;          /* GeV: signal is above */
-    float low_pt_weight;   /* of true pairs that are not signal */
-    int32_t same_particle; /* enum etx_same_particle */
-    int32_t pairs;         /* enum etx_pair_rule */
-    float max_eta;         /* signal is below, 0 = any */
-    int32_t min_hits;      /* of a signal particle in the event */
-    int32_t drop_noise;    /* training does not see hits without particle */
+    float min_pt;            /* GeV: signal is above */
+    float low_pt_weight;     /* of true pairs that are not signal */
+    int32_t same_particle;   /* enum etx_same_particle */
+    int32_t pairs;           /* enum etx_pair_rule */
+    float max_eta;           /* signal is below, 0 = any */
+    int32_t min_hits;        /* of a signal particle in the event */
+    int32_t drop_noise;      /* training does not see hits without particle */
     float background_min_pt; /* GeV: nor hits of softer particles */
     float displaced_radius;  /* mm: displaced particles start beyond it */
     float displaced_weight;  /* times the weight of their true pairs */
@@ -118,24 +118,24 @@ struct etx_train_stability {
 };
 
 struct etx_train_sampling {
-    int32_t n_hits;  /* of a wedge, 0 = whole events */
-    float eta_window; /* least share of the hits in the window of z / r */
-    int32_t n_edges; /* of a step (GNN: of a wedge), 0 = any */
-    float false_per_true;  /* filter: sampled false edges, 0 = all */
-    int32_t n_queries;     /* embedding: hits whose surroundings are searched */
-    float search_radius;   /* embedding: how far */
-    int32_t n_neighbours;  /* embedding: their nearest false pairs */
-    int32_t n_other;       /* embedding: other false pairs within reach */
-    int32_t n_random;      /* embedding: pairs of any two hits */
-    int32_t cache_mib;     /* graphs of events kept at most */
-    int32_t n_graphs;      /* of a step */
-    int32_t order;         /* enum etx_order */
-    float hard_share;      /* filter: of the false edges, at least hard_cut */
-    float hard_cut;        /* filter: score of a hard false edge */
-    int32_t chunk_edges;   /* filter: of one pass, 0 = all */
-    int32_t queries_from;  /* embedding: enum etx_query */
+    int32_t n_hits;       /* of a wedge, 0 = whole events */
+    float eta_window;     /* least share of the hits in the window of z / r */
+    int32_t n_edges;      /* of a step (GNN: of a wedge), 0 = any */
+    float false_per_true; /* filter: sampled false edges, 0 = all */
+    int32_t n_queries;    /* embedding: hits whose surroundings are searched */
+    float search_radius;  /* embedding: how far */
+    int32_t n_neighbours; /* embedding: their nearest false pairs */
+    int32_t n_other;      /* embedding: other false pairs within reach */
+    int32_t n_random;     /* embedding: pairs of any two hits */
+    int32_t cache_mib;    /* graphs of events kept at most */
+    int32_t n_graphs;     /* of a step */
+    int32_t order;        /* enum etx_order */
+    float hard_share;     /* filter: of the false edges, at least hard_cut */
+    float hard_cut;       /* filter: score of a hard false edge */
+    int32_t chunk_edges;  /* filter: of one pass, 0 = all */
+    int32_t queries_from; /* embedding: enum etx_query */
     int32_t random_from_queries; /* embedding: first hit of a random pair */
-    int32_t n_pool;        /* embedding: "other" are of the nearest so many */
+    int32_t n_pool; /* embedding: "other" are of the nearest so many */
     int32_t count_true_twice; /* embedding: true pairs that are found, too */
 };
 
@@ -149,14 +149,14 @@ struct etx_train_loss {
     float positive_weight;
     int32_t hinge; /* enum etx_hinge */
     float margin;
-    int32_t reduction;  /* enum etx_reduction */
-    int32_t average;    /* enum etx_average */
-    float focal_gamma;  /* 0 = cross-entropy */
-    float hit_weight;   /* weight of true edges: times this mean hit weight;
-                         * 0 = not */
-    float pt_weight;    /* gnn: of the loss of the momentum head, 0 = none */
-    int32_t pt_target;  /* gnn: enum etx_pt_target */
-    int32_t teacher;    /* cascade: enum etx_teacher */
+    int32_t reduction; /* enum etx_reduction */
+    int32_t average;   /* enum etx_average */
+    float focal_gamma; /* 0 = cross-entropy */
+    float hit_weight;  /* weight of true edges: times this mean hit weight;
+                        * 0 = not */
+    float pt_weight;   /* gnn: of the loss of the momentum head, 0 = none */
+    int32_t pt_target; /* gnn: enum etx_pt_target */
+    int32_t teacher;   /* cascade: enum etx_teacher */
 };
 
 struct etx_train_augmentation {

@@ -25,8 +25,7 @@ static const char *const hinge_names[] = {"squared", "distance", NULL};
 static const char *const reduction_names[] = {
     "weighted_mean", "mean", "equal", "balanced", NULL};
 static const char *const average_names[] = {"pairs", "graphs", NULL};
-static const char *const order_names[] = {
-    "drawn", "epochs", "buckets", NULL};
+static const char *const order_names[] = {"drawn", "epochs", "buckets", NULL};
 static const char *const query_names[] = {"all", "no_noise", "signal", NULL};
 static const char *const criterion_names[] = {
     "loss", "auc", "efficiency", "purity", NULL};
@@ -71,8 +70,8 @@ static void set_defaults(struct etx_train_config *config)
         .positive_weight = config->stage == ETX_TRAIN_EMBEDDING ? 4.0f : 1.0f,
         .hinge = ETX_HINGE_DISTANCE,
         .margin = 1.0f};
-    config->augmentation = (struct etx_train_augmentation){
-        .rotate_phi = 1, .reflect_y = 1};
+    config->augmentation =
+        (struct etx_train_augmentation){.rotate_phi = 1, .reflect_y = 1};
     config->validation.criterion = config->stage == ETX_TRAIN_EMBEDDING
                                        ? ETX_CRITERION_PURITY
                                        : ETX_CRITERION_LOSS;
@@ -142,8 +141,8 @@ static etx_status read_truth(
         ETX_N_OPTIONS(options) - (stage == ETX_TRAIN_CASCADE ? 4 : 0));
 }
 
-static etx_status read_sampling(struct etx_train_sampling *sampling,
-    const json_t *json, int32_t stage)
+static etx_status read_sampling(
+    struct etx_train_sampling *sampling, const json_t *json, int32_t stage)
 {
     const struct etx_option hits =
         etx_option_int("hits", &sampling->n_hits, 0.0, LARGEST_INT);
@@ -165,8 +164,7 @@ static etx_status read_sampling(struct etx_train_sampling *sampling,
         etx_option_int("pool", &sampling->n_pool, 0.0, LARGEST_INT),
         etx_option_float("search_radius", &sampling->search_radius, 1e-9, 1e9),
         etx_option_int("random_pairs", &sampling->n_random, 0.0, LARGEST_INT),
-        etx_option_bool(
-            "random_from_queries", &sampling->random_from_queries),
+        etx_option_bool("random_from_queries", &sampling->random_from_queries),
         etx_option_bool("count_true_twice", &sampling->count_true_twice)};
     const struct etx_option filter[] = {hits, eta, graphs, order, edges, cache,
         etx_option_float("false_per_true", &sampling->false_per_true, 0.0, 1e6),
@@ -231,8 +229,8 @@ static etx_status read_augmentation(
 }
 
 /* Nothing measures the loss of an embedding, nor its AUC. */
-static etx_status read_validation(struct etx_train_validation *validation,
-    const json_t *json, int32_t stage)
+static etx_status read_validation(
+    struct etx_train_validation *validation, const json_t *json, int32_t stage)
 {
     const int is_embedding = stage == ETX_TRAIN_EMBEDDING;
     const struct etx_option options[] = {
@@ -324,7 +322,8 @@ static etx_status read_loss_scaling(
     int exponent;
 
     if (status == ETX_OK && scaling->initial != 0.0f &&
-        (scaling->initial < 1.0f || frexpf(scaling->initial, &exponent) != 0.5f))
+        (scaling->initial < 1.0f ||
+            frexpf(scaling->initial, &exponent) != 0.5f))
         return etx_fail(ETX_ERR_FORMAT,
             "loss_scaling: initial %.9g is neither 0 nor a power of two from "
             "1 on",
@@ -338,22 +337,22 @@ etx_status etx_train_config_read_sections(
     etx_status status;
 
     set_defaults(config);
-    ETX_CHECK(read_schedule(
-        &config->schedule, json_object_get(json, "schedule")));
-    ETX_CHECK(read_optimiser(
-        &config->optimiser, json_object_get(json, "optimiser")));
+    ETX_CHECK(
+        read_schedule(&config->schedule, json_object_get(json, "schedule")));
+    ETX_CHECK(
+        read_optimiser(&config->optimiser, json_object_get(json, "optimiser")));
     ETX_CHECK(read_truth(
         &config->truth, json_object_get(json, "truth"), config->stage));
-    ETX_CHECK(read_sampling(&config->sampling,
-        json_object_get(json, "sampling"), config->stage));
-    ETX_CHECK(read_loss(
-        &config->loss, json_object_get(json, "loss"), config->stage));
+    ETX_CHECK(read_sampling(
+        &config->sampling, json_object_get(json, "sampling"), config->stage));
+    ETX_CHECK(
+        read_loss(&config->loss, json_object_get(json, "loss"), config->stage));
     ETX_CHECK(read_augmentation(
         &config->augmentation, json_object_get(json, "augmentation")));
     ETX_CHECK(read_validation(&config->validation,
         json_object_get(json, "validation"), config->stage));
-    ETX_CHECK(read_stability(
-        &config->stability, json_object_get(json, "stability")));
+    ETX_CHECK(
+        read_stability(&config->stability, json_object_get(json, "stability")));
     scale_learning_rate(&config->schedule, config->sampling.n_graphs);
     ETX_CHECK(read_memory(&config->memory, json_object_get(json, "memory")));
     ETX_CHECK(read_arithmetic(

@@ -97,8 +97,7 @@ static etx_status group_edges(uint8_t **out, struct etx_trainer *trainer,
     uint8_t *group;
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_alloc(&group, arena, edges->n, sizeof *group, "edges"));
+    ETX_CHECK(etx_arena_alloc(&group, arena, edges->n, sizeof *group, "edges"));
     if (options->hard_share > 0.0f) {
         ETX_CHECK(etx_arena_alloc(
             &logit, arena, edges->n, sizeof *logit, "edge logits"));
@@ -182,8 +181,8 @@ etx_status etx_step_edges_choose(struct etx_step_edges *out,
     uint8_t *group;
     etx_status status;
 
-    ETX_CHECK(etx_sample_edges(&edges.id, &edges.n,
-        etx_train_host(trainer)->arena, sample, graph));
+    ETX_CHECK(etx_sample_edges(
+        &edges.id, &edges.n, etx_train_host(trainer)->arena, sample, graph));
     ETX_CHECK(label_edges(&edges, trainer, truth, graph));
     if (trainer->config.stage != ETX_TRAIN_GNN) {
         ETX_CHECK(group_edges(&group, trainer, sample, graph, &edges));

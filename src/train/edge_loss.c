@@ -37,9 +37,11 @@ struct etx_edge_norm etx_edge_norm(
     const struct etx_edge_sums *sums, int32_t reduction)
 {
     const double n = sums->n_true + sums->n_false;
-    struct etx_edge_norm norm = {
-        .scale = inverse(n), .loss_scale = 1.0, .pt_scale = inverse(sums->n_true),
-        .true_factor = 1.0f, .false_factor = 1.0f};
+    struct etx_edge_norm norm = {.scale = inverse(n),
+        .loss_scale = 1.0,
+        .pt_scale = inverse(sums->n_true),
+        .true_factor = 1.0f,
+        .false_factor = 1.0f};
 
     switch ((enum etx_reduction)reduction) {
     case ETX_REDUCTION_WEIGHTED_MEAN:

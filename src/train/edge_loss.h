@@ -17,7 +17,7 @@ struct etx_edge_sums {
 struct etx_edge_norm {
     double scale;
     double loss_scale; /* of the gradient alone, beside scale */
-    double pt_scale; /* of the momentum head: 1 / n_true */
+    double pt_scale;   /* of the momentum head: 1 / n_true */
     float true_factor, false_factor;
 };
 

@@ -23,12 +23,12 @@ struct wedge {
 };
 
 /* How many hits hold about as many edges as asked. */
-static int64_t wedge_hits(const struct etx_train_config *config,
-    const struct etx_graph *graph)
+static int64_t wedge_hits(
+    const struct etx_train_config *config, const struct etx_graph *graph)
 {
     const struct etx_train_sampling *options = &config->sampling;
-    const double max = options->n_hits > 0 ? (double)options->n_hits
-                                            : (double)graph->n_nodes;
+    const double max =
+        options->n_hits > 0 ? (double)options->n_hits : (double)graph->n_nodes;
     double hits = max;
 
     if (config->stage == ETX_TRAIN_GNN && options->n_edges > 0 &&
@@ -54,10 +54,10 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     ETX_CHECK(etx_sample_take(&wedge->sample, etx_train_host(trainer)->arena,
         &random, event, wedge_hits(&trainer->config, whole),
         &trainer->stage->node_features, &trainer->config));
-    ETX_CHECK(etx_step_edges_choose(&wedge->edges, trainer, &event->truth,
-        &wedge->sample, whole, &random));
-    ETX_CHECK(etx_sample_graph(&wedge->graph, &wedge->sample, whole,
-        wedge->edges.n, wedge->edges.id));
+    ETX_CHECK(etx_step_edges_choose(
+        &wedge->edges, trainer, &event->truth, &wedge->sample, whole, &random));
+    ETX_CHECK(etx_sample_graph(
+        &wedge->graph, &wedge->sample, whole, wedge->edges.n, wedge->edges.id));
     etx_edge_sums_add(
         &sums, wedge->edges.n, wedge->edges.target, wedge->edges.weight);
     step->sums[k] = (struct etx_graph_sums){.n_true = sums.n_true,
@@ -66,8 +66,8 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
         .n = (double)wedge->edges.n};
     if (trainer->config.loss.pt_weight > 0.0f)
         ETX_CHECK(etx_pt_targets(&wedge->pt_target,
-            etx_train_host(trainer)->arena, &trainer->config.loss,
-            event->event, wedge->sample.row, wedge->graph, &wedge->edges));
+            etx_train_host(trainer)->arena, &trainer->config.loss, event->event,
+            wedge->sample.row, wedge->graph, &wedge->edges));
 done:
     return status;
 }
@@ -113,8 +113,8 @@ struct etx_tape etx_train_tape(const struct etx_trainer *trainer)
         [ETX_MEMORY_FP16] = ETX_HALF_FLOAT16};
     const struct etx_train_memory *memory = &trainer->config.memory;
 
-    return (struct etx_tape){.recomputes = memory->checkpointing,
-        .half = half[memory->precision]};
+    return (struct etx_tape){
+        .recomputes = memory->checkpointing, .half = half[memory->precision]};
 }
 
 /* Room for what the momentum head says, and its gradient. */
@@ -124,8 +124,8 @@ static etx_status take_pt(
     etx_status status;
 
     ETX_CHECK(etx_arena_alloc(&tape->pt, arena, n, sizeof(float), "momenta"));
-    ETX_CHECK(etx_arena_alloc(
-        d_pt, arena, n, sizeof(float), "gradient of momenta"));
+    ETX_CHECK(
+        etx_arena_alloc(d_pt, arena, n, sizeof(float), "gradient of momenta"));
     tape->d_pt = *d_pt;
 done:
     return status;
@@ -159,10 +159,8 @@ static etx_status run_network(struct etx_trainer *trainer,
     float *d_pt = NULL;
     etx_status status;
 
-    ETX_CHECK(
-        etx_train_input(&input, &copy, trainer, &wedge->sample, graph));
-    ETX_CHECK(
-        etx_train_gradient_open(&gradient, trainer, target->gradient));
+    ETX_CHECK(etx_train_input(&input, &copy, trainer, &wedge->sample, graph));
+    ETX_CHECK(etx_train_gradient_open(&gradient, trainer, target->gradient));
     ETX_CHECK(etx_arena_alloc(
         &logit, arena, graph->n_edges, sizeof *logit, "logits"));
     ETX_CHECK(etx_arena_alloc(&d_logit, arena, graph->n_edges, sizeof *d_logit,
@@ -249,17 +247,16 @@ static etx_status run_wedge(struct etx_trainer *trainer,
 }
 
 /* The gradient of this rank's wedges, each in a slice of its own. */
-static etx_status run_wedges(struct etx_slices *slices,
-    const struct wedge *wedge, struct etx_step *step)
+static etx_status run_wedges(
+    struct etx_slices *slices, const struct wedge *wedge, struct etx_step *step)
 {
     struct etx_trainer *trainer = slices->trainer;
     const double begin = etx_train_now();
     etx_status status = ETX_OK;
 
     for (int32_t k = 0; k < step->n_graphs; k++) {
-        struct target target = {
-            .norm = choose_norm(&trainer->config.loss, step, k,
-                etx_train_loss_scale(trainer)),
+        struct target target = {.norm = choose_norm(&trainer->config.loss, step,
+                                    k, etx_train_loss_scale(trainer)),
             .loss = step->loss + k};
 
         if (!etx_step_is_mine(step, trainer, k))
@@ -273,8 +270,7 @@ done:
     return status;
 }
 
-etx_status etx_train_edges(
-    struct etx_trainer *trainer, struct etx_step *step)
+etx_status etx_train_edges(struct etx_trainer *trainer, struct etx_step *step)
 {
     const double begin = etx_train_now();
     struct wedge *wedge = NULL;
@@ -290,8 +286,7 @@ etx_status etx_train_edges(
             ETX_CHECK(open_wedge(wedge + n_open, trainer, step, n_open));
     step->graphs_seconds = etx_train_now() - begin;
     ETX_CHECK(etx_step_share_sums(step, trainer));
-    ETX_CHECK(
-        etx_slices_begin(&slices, trainer, step->n_graphs, step->owner));
+    ETX_CHECK(etx_slices_begin(&slices, trainer, step->n_graphs, step->owner));
     ETX_CHECK(run_wedges(&slices, wedge, step));
     ETX_CHECK(etx_slices_finish(&slices));
     ETX_CHECK(etx_train_sum_parts(trainer, step->loss, step->n_graphs));

@@ -150,8 +150,8 @@ static etx_status open_wedge(struct wedge *wedge, struct etx_trainer *trainer,
     step->network_seconds += etx_train_now() - begin;
     ETX_CHECK(
         etx_train_fetch(&point, trainer, wedge->point, n_values, "points"));
-    ETX_CHECK(etx_train_pairs(&wedge->pairs, trainer, &event->truth,
-        &wedge->sample, point, &random));
+    ETX_CHECK(etx_train_pairs(
+        &wedge->pairs, trainer, &event->truth, &wedge->sample, point, &random));
     step->sums[k] =
         (struct etx_graph_sums){.weight = wedge->pairs.positive_weight,
             .n_false = (double)wedge->pairs.n_negative,
@@ -176,8 +176,8 @@ static etx_status go_back(double *loss, float *gradient,
         &d_point, trainer, wedge->sample.n_hits * network->n_out, "points"));
     ETX_CHECK(etx_train_gradient_open(&there, trainer, gradient));
     ETX_CHECK(pair_loss(loss, d_point, trainer, wedge, scales));
-    ETX_CHECK(network->arch->backward(network, trainer->context,
-        &wedge->input, &wedge->tape, d_point, there));
+    ETX_CHECK(network->arch->backward(network, trainer->context, &wedge->input,
+        &wedge->tape, d_point, there));
     ETX_CHECK(etx_train_gradient_close(trainer, gradient, there));
 done:
     etx_train_reset(trainer, marks);
@@ -185,8 +185,8 @@ done:
 }
 
 /* The gradient of this rank's wedges, each in a slice of its own. */
-static etx_status run_wedges(struct etx_slices *slices,
-    const struct wedge *wedge, struct etx_step *step)
+static etx_status run_wedges(
+    struct etx_slices *slices, const struct wedge *wedge, struct etx_step *step)
 {
     struct etx_trainer *trainer = slices->trainer;
     const double begin = etx_train_now();
@@ -225,8 +225,7 @@ etx_status etx_train_embedding(
             ETX_CHECK(open_wedge(wedge + k, trainer, step, k));
     step->graphs_seconds = etx_train_now() - begin - step->network_seconds;
     ETX_CHECK(etx_step_share_sums(step, trainer));
-    ETX_CHECK(
-        etx_slices_begin(&slices, trainer, step->n_graphs, step->owner));
+    ETX_CHECK(etx_slices_begin(&slices, trainer, step->n_graphs, step->owner));
     ETX_CHECK(run_wedges(&slices, wedge, step));
     ETX_CHECK(etx_slices_finish(&slices));
 done:

@@ -12,8 +12,8 @@
 
 #include <stdlib.h>
 
-#define SUBSTREAM         8 /* of epochs; those of steps are below */
-#define STEPS_PER_BUCKET  4
+#define SUBSTREAM        8 /* of epochs; those of steps are below */
+#define STEPS_PER_BUCKET 4
 
 /* An event and its number of hits. */
 struct sized {
@@ -36,8 +36,7 @@ static int compare_sizes(const void *left, const void *right)
 static struct etx_train_event *draw_event(
     const struct etx_train_events *events, struct etx_random *random)
 {
-    int64_t hit =
-        (int64_t)etx_random_below(random, (uint64_t)events->n_hits);
+    int64_t hit = (int64_t)etx_random_below(random, (uint64_t)events->n_hits);
     int64_t i = 0;
 
     while (hit >= events->event[i]->n_hits)
@@ -66,15 +65,13 @@ static etx_status fill_buckets(int32_t *order,
 
     ETX_CHECK(etx_arena_alloc(&sized, arena, n, sizeof *sized, "event order"));
     for (int64_t i = 0; i < n; i++)
-        sized[i] =
-            (struct sized){.size = trainer->training.event[i]->n_hits,
-                .event = (int32_t)i};
+        sized[i] = (struct sized){
+            .size = trainer->training.event[i]->n_hits, .event = (int32_t)i};
     qsort(sized, (size_t)n, sizeof *sized, compare_sizes);
     for (int64_t i = 0; i < n; i++)
         order[i] = sized[i].event;
     for (int64_t i = 0; i < n; i += bucket)
-        etx_random_shuffle(
-            random, order + i, n - i < bucket ? n - i : bucket);
+        etx_random_shuffle(random, order + i, n - i < bucket ? n - i : bucket);
 done:
     return status;
 }
@@ -93,10 +90,9 @@ static etx_status order_epoch(int32_t **order, int32_t **step_order,
 
     etx_random_init(&random, etx_train_seed(trainer), (uint32_t)epoch,
         SUBSTREAM + (uint32_t)trainer->config.stage);
-    ETX_CHECK(
-        etx_arena_alloc(order, arena, n, sizeof **order, "event order"));
-    ETX_CHECK(
-        etx_arena_alloc(step_order, arena, n_steps, sizeof **step_order, "step order"));
+    ETX_CHECK(etx_arena_alloc(order, arena, n, sizeof **order, "event order"));
+    ETX_CHECK(etx_arena_alloc(
+        step_order, arena, n_steps, sizeof **step_order, "step order"));
     for (int64_t i = 0; i < n; i++)
         (*order)[i] = (int32_t)i;
     for (int64_t i = 0; i < n_steps; i++)
@@ -133,8 +129,7 @@ done:
 }
 
 etx_status etx_train_draw_events(struct etx_train_event ***event, int32_t *n,
-    const struct etx_trainer *trainer, int64_t step,
-    struct etx_random *random)
+    const struct etx_trainer *trainer, int64_t step, struct etx_random *random)
 {
     const int32_t n_graphs = trainer->config.sampling.n_graphs;
     etx_status status;

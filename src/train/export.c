@@ -41,12 +41,11 @@ static json_t *make_provenance(const struct etx_trainer *trainer)
     if (made == NULL || result->step < 0)
         return made;
     if (json_object_set_new(made, "loss", make_number(result->loss)) != 0 ||
-        json_object_set_new(
-            made, "n_edges", make_number(result->n_edges)) != 0 ||
+        json_object_set_new(made, "n_edges", make_number(result->n_edges)) !=
+            0 ||
         json_object_set_new(
             made, "efficiency", make_number(result->efficiency)) != 0 ||
-        json_object_set_new(made, "purity", make_number(result->purity)) !=
-            0 ||
+        json_object_set_new(made, "purity", make_number(result->purity)) != 0 ||
         json_object_set_new(made, "auc", make_number(result->auc)) != 0) {
         json_decref(made);
         return NULL;
@@ -152,16 +151,16 @@ static uint64_t hash_array(
 {
     if (array == NULL)
         return hash;
-    return etx_hash_bytes(hash, array,
-        (size_t)trainer->stage->network->n_values * sizeof *array);
+    return etx_hash_bytes(
+        hash, array, (size_t)trainer->stage->network->n_values * sizeof *array);
 }
 
 uint64_t etx_train_hash_state(const struct etx_trainer *trainer)
 {
     const struct etx_train_thresholds thresholds =
         etx_train_get_thresholds(trainer->model);
-    uint64_t hash = etx_hash_bytes(
-        ETX_HASH_START, &trainer->step, sizeof trainer->step);
+    uint64_t hash =
+        etx_hash_bytes(ETX_HASH_START, &trainer->step, sizeof trainer->step);
 
     if (etx_train_state_get(trainer) != ETX_OK)
         return 0;

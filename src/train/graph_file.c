@@ -17,8 +17,8 @@
 
 #define MAX_TENSORS 3
 
-etx_status etx_graph_file_write(const char *path,
-    const struct etx_graph *graph, const struct etx_graph_mark *mark)
+etx_status etx_graph_file_write(const char *path, const struct etx_graph *graph,
+    const struct etx_graph_mark *mark)
 {
     const int64_t n_bytes = graph->n_edges * (int64_t)sizeof(int32_t);
     struct etx_tensor tensor[MAX_TENSORS];
@@ -44,8 +44,8 @@ etx_status etx_graph_file_write(const char *path,
     return status;
 }
 
-static int has(const struct etx_tensor_file *file, const char *key,
-    const char *wanted)
+static int has(
+    const struct etx_tensor_file *file, const char *key, const char *wanted)
 {
     const char *text = json_string_value(json_object_get(file->metadata, key));
 
@@ -86,23 +86,21 @@ static int64_t count_edges(const struct etx_tensor_file *file)
         src->type != ETX_TENSOR_U8 || dst->type != ETX_TENSOR_U8 ||
         src->n_values % 4 != 0 || src->n_values != dst->n_values)
         return -1;
-    if (score != NULL && (score->type != ETX_TENSOR_F32 ||
-                             score->n_values != src->n_values / 4))
+    if (score != NULL &&
+        (score->type != ETX_TENSOR_F32 || score->n_values != src->n_values / 4))
         return -1;
     return src->n_values / 4;
 }
 
 /* Ends in range, edges ascending by (dst, src), scores in 0 .. 1. */
 static etx_status check_edges(const char *path, int64_t n_nodes,
-    int64_t n_edges, const int32_t *src, const int32_t *dst,
-    const float *score)
+    int64_t n_edges, const int32_t *src, const int32_t *dst, const float *score)
 {
     for (int64_t e = 0; e < n_edges; e++) {
-        const int in_range = src[e] >= 0 && src[e] < n_nodes && dst[e] >= 0 &&
-                             dst[e] < n_nodes;
-        const int ascends =
-            e == 0 || dst[e - 1] < dst[e] ||
-            (dst[e - 1] == dst[e] && src[e - 1] < src[e]);
+        const int in_range =
+            src[e] >= 0 && src[e] < n_nodes && dst[e] >= 0 && dst[e] < n_nodes;
+        const int ascends = e == 0 || dst[e - 1] < dst[e] ||
+                            (dst[e - 1] == dst[e] && src[e - 1] < src[e]);
 
         if (!in_range || !ascends ||
             (score != NULL && !(score[e] >= 0.0f && score[e] <= 1.0f)))
@@ -140,8 +138,7 @@ static etx_status make_graph(struct etx_graph **out,
     etx_status status;
 
     if (n < 0)
-        return etx_fail(
-            ETX_ERR_FORMAT, "%s: not the tensors of a graph", path);
+        return etx_fail(ETX_ERR_FORMAT, "%s: not the tensors of a graph", path);
     ETX_CHECK(copy_tensor(&src, file, "src", n));
     ETX_CHECK(copy_tensor(&dst, file, "dst", n));
     ETX_CHECK(copy_tensor(&score, file, "score", n));
@@ -165,8 +162,8 @@ static etx_status add_path(const char *path, etx_status status)
     return etx_fail(status, "%s: %s", path, why);
 }
 
-etx_status etx_graph_file_read(struct etx_graph **out, const char *path,
-    const struct etx_graph_mark *mark)
+etx_status etx_graph_file_read(
+    struct etx_graph **out, const char *path, const struct etx_graph_mark *mark)
 {
     struct etx_bytes bytes = {.data = NULL};
     struct etx_tensor_file *file = NULL;

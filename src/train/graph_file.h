@@ -14,8 +14,8 @@ struct etx_graph_mark {
 };
 
 /* Written atomically. */
-etx_status etx_graph_file_write(const char *path,
-    const struct etx_graph *graph, const struct etx_graph_mark *mark);
+etx_status etx_graph_file_write(const char *path, const struct etx_graph *graph,
+    const struct etx_graph_mark *mark);
 
 /* ETX_ERR_FORMAT for a file that is damaged, no graph, or of another mark;
  * every edge is checked before use. */

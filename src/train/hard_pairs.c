@@ -16,12 +16,12 @@
 /* What all blocks share. */
 struct search {
     const struct etx_hard_pairs_args *args;
-    int64_t capacity;      /* pairs of a query */
-    const float *column;   /* [n_dim, n_points] */
-    float *distance;       /* [workers, n_points] */
-    uint64_t *key;         /* [workers, n_points] */
-    int32_t *found;        /* [n_queries, capacity] */
-    int64_t *n_found;      /* [n_queries] */
+    int64_t capacity;    /* pairs of a query */
+    const float *column; /* [n_dim, n_points] */
+    float *distance;     /* [workers, n_points] */
+    uint64_t *key;       /* [workers, n_points] */
+    int32_t *found;      /* [n_queries, capacity] */
+    int64_t *n_found;    /* [n_queries] */
 };
 
 static void find_distances(
@@ -70,8 +70,8 @@ static void swap(uint64_t *key, int64_t i, int64_t j)
 }
 
 /* Bring n drawn keys of those from `first` on behind it. */
-static void draw_others(uint64_t *key, int64_t first, int64_t count,
-    int64_t n, struct etx_random *random)
+static void draw_others(uint64_t *key, int64_t first, int64_t count, int64_t n,
+    struct etx_random *random)
 {
     for (int64_t k = 0; k < n; k++) {
         const uint64_t left = (uint64_t)(count - first - k);
@@ -165,8 +165,7 @@ etx_status etx_hard_pairs(int32_t **a, int32_t **b, int64_t *n_pairs,
 
     ETX_CHECK(open_search(
         &search, stream->arena, etx_pool_n_threads(stream->pool), args));
-    ETX_CHECK(
-        etx_parallel_for(stream->pool, n_blocks, search_block, &search));
+    ETX_CHECK(etx_parallel_for(stream->pool, n_blocks, search_block, &search));
     for (int64_t q = 0; q < args->n_queries; q++)
         n += search.n_found[q];
     ETX_CHECK(etx_arena_alloc(a, stream->arena, n, sizeof **a, "hard pairs"));

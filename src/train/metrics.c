@@ -108,7 +108,8 @@ float etx_score_list_cut(const struct etx_score_list *list, double target)
 
     if (n == 0)
         return -1.0f;
-    score = key_score(list->key[find_signal(list, n - count_wanted(n, target))]);
+    score =
+        key_score(list->key[find_signal(list, n - count_wanted(n, target))]);
     return score > 0.0f ? nextafterf(score, 0.0f) : 0.0f;
 }
 
@@ -167,9 +168,9 @@ struct etx_score_metrics etx_score_list_metrics(
         metrics.n_kept++;
     }
     metrics.n_signal = kept[ETX_PAIR_SIGNAL];
-    metrics.purity = etx_ratio(
-        (double)(kept[ETX_PAIR_SIGNAL] + kept[ETX_PAIR_LOW_PT]),
-        (double)metrics.n_kept);
+    metrics.purity =
+        etx_ratio((double)(kept[ETX_PAIR_SIGNAL] + kept[ETX_PAIR_LOW_PT]),
+            (double)metrics.n_kept);
     metrics.auc = etx_ratio(ordered, n_true * n_false);
     return metrics;
 }

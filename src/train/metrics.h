@@ -17,10 +17,10 @@ etx_status etx_score_list_add(struct etx_score_list *list, int64_t n,
 void etx_score_list_clear(struct etx_score_list *list);
 
 struct etx_score_metrics {
-    int64_t n_kept;    /* pairs above the cut */
-    int64_t n_signal;  /* signal pairs among them */
-    double purity;     /* true pairs kept / pairs kept */
-    double auc;        /* true against false pairs, ties count half */
+    int64_t n_kept;   /* pairs above the cut */
+    int64_t n_signal; /* signal pairs among them */
+    double purity;    /* true pairs kept / pairs kept */
+    double auc;       /* true against false pairs, ties count half */
 };
 
 /* Sorts the list. */
@@ -32,8 +32,7 @@ float etx_score_list_cut(const struct etx_score_list *list, double target);
 
 /* The smallest value such that at least target of the signal pairs of a
  * sorted list are at or below it; -1 without signal. */
-float etx_score_list_quantile(
-    const struct etx_score_list *list, double target);
+float etx_score_list_quantile(const struct etx_score_list *list, double target);
 
 /* part / whole; nan when whole is not positive. */
 double etx_ratio(double part, double whole);

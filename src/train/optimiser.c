@@ -14,8 +14,7 @@ etx_status etx_train_norm(
     double sum = 0.0;
     const struct etx_sum_squares_args args = {
         .n = trainer->stage->network->n_values, .x = value, .sum = &sum};
-    const etx_status status =
-        context->ops->sum_squares(context->stream, &args);
+    const etx_status status = context->ops->sum_squares(context->stream, &args);
 
     *out = sqrt(sum);
     return status;
@@ -23,14 +22,12 @@ etx_status etx_train_norm(
 
 /* Undo the scale of the loss and clip: one factor, as the scale is a power of
  * two. */
-static etx_status scale_gradient(
-    const struct etx_trainer *trainer, double norm)
+static etx_status scale_gradient(const struct etx_trainer *trainer, double norm)
 {
     const struct etx_context *context = trainer->context;
     const double clip = (double)trainer->config.optimiser.gradient_clip;
     const double clipped = clip > 0.0 && norm > clip ? clip / norm : 1.0;
-    const struct etx_scale_args args = {
-        .n = trainer->stage->network->n_values,
+    const struct etx_scale_args args = {.n = trainer->stage->network->n_values,
         .factor = (float)clipped / (float)etx_train_loss_scale(trainer),
         .y = trainer->gradient};
 
@@ -61,8 +58,8 @@ static etx_status update(
     return context->ops->adamw(context->stream, &args);
 }
 
-etx_status etx_train_update(struct etx_trainer *trainer, int64_t step,
-    float learning_rate, double norm)
+etx_status etx_train_update(
+    struct etx_trainer *trainer, int64_t step, float learning_rate, double norm)
 {
     etx_status status;
 
@@ -72,8 +69,8 @@ etx_status etx_train_update(struct etx_trainer *trainer, int64_t step,
             "than %.9g may help",
             (int)step, (double)trainer->config.schedule.learning_rate);
     ETX_CHECK(scale_gradient(trainer, norm));
-    ETX_CHECK(update(
-        trainer, step - trainer->loss_scale.n_skipped, learning_rate));
+    ETX_CHECK(
+        update(trainer, step - trainer->loss_scale.n_skipped, learning_rate));
 done:
     return status;
 }

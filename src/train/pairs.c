@@ -30,15 +30,14 @@ static void add_pair(
     }
 }
 
-static void add_true_pair(struct etx_pairs *pairs, const struct source *source,
-    int32_t a, int32_t b)
+static void add_true_pair(
+    struct etx_pairs *pairs, const struct source *source, int32_t a, int32_t b)
 {
-    add_pair(pairs, a, b, 1,
-        source->truth->pair_weight[source->sample->row[a]]);
+    add_pair(
+        pairs, a, b, 1, source->truth->pair_weight[source->sample->row[a]]);
 }
 
-static void add_true_pairs(
-    struct etx_pairs *pairs, const struct source *source)
+static void add_true_pairs(struct etx_pairs *pairs, const struct source *source)
 {
     const struct etx_truth *truth = source->truth;
     const struct etx_sample *sample = source->sample;
@@ -54,15 +53,15 @@ static void add_true_pairs(
 }
 
 /* A pair that a search or chance brought up. */
-static void add_found_pair(struct etx_pairs *pairs,
-    const struct source *source, int32_t a, int32_t b)
+static void add_found_pair(
+    struct etx_pairs *pairs, const struct source *source, int32_t a, int32_t b)
 {
     const struct etx_train_config *config = source->config;
 
     if (a == b)
         return;
-    switch ((enum etx_pair)etx_truth_pair(source->truth,
-        source->sample->row[a], source->sample->row[b])) {
+    switch ((enum etx_pair)etx_truth_pair(
+        source->truth, source->sample->row[a], source->sample->row[b])) {
     case ETX_PAIR_FALSE:
         add_pair(pairs, a, b, 0, 1.0f);
         break;
@@ -97,10 +96,10 @@ static etx_status take_pairs(
 {
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &pairs->a, arena, capacity, sizeof *pairs->a, "pairs"));
-    ETX_CHECK(etx_arena_alloc(
-        &pairs->b, arena, capacity, sizeof *pairs->b, "pairs"));
+    ETX_CHECK(
+        etx_arena_alloc(&pairs->a, arena, capacity, sizeof *pairs->a, "pairs"));
+    ETX_CHECK(
+        etx_arena_alloc(&pairs->b, arena, capacity, sizeof *pairs->b, "pairs"));
     ETX_CHECK(etx_arena_alloc(
         &pairs->target, arena, capacity, sizeof *pairs->target, "pairs"));
     ETX_CHECK(etx_arena_alloc(
@@ -133,9 +132,8 @@ static etx_status list_candidates(
     etx_status status;
 
     *n = 0;
-    ETX_CHECK(
-        etx_arena_alloc(candidate, etx_train_host(source->trainer)->arena,
-            sample->n_hits, sizeof **candidate, "queries"));
+    ETX_CHECK(etx_arena_alloc(candidate, etx_train_host(source->trainer)->arena,
+        sample->n_hits, sizeof **candidate, "queries"));
     for (int32_t k = 0; k < sample->n_hits; k++)
         if (may_query(source->truth, sample->row[k],
                 source->config->sampling.queries_from))
@@ -158,9 +156,9 @@ static etx_status draw_queries(int32_t **query, int64_t *n_queries,
     ETX_CHECK(etx_arena_alloc(query, etx_train_host(source->trainer)->arena,
         *n_queries, sizeof **query, "queries"));
     for (int64_t q = 0; q < *n_queries; q++)
-        (*query)[q] =
-            wanted < n ? candidate[etx_random_below(random, (uint64_t)n)]
-                       : candidate[q];
+        (*query)[q] = wanted < n
+                          ? candidate[etx_random_below(random, (uint64_t)n)]
+                          : candidate[q];
 done:
     return status;
 }
@@ -184,9 +182,9 @@ static etx_status find_hard_pairs(int32_t **a, int32_t **b, int64_t *n,
     args->n_nearest = options->n_neighbours;
     args->n_other = options->n_other;
     args->n_pool = options->n_pool;
-    args->with_own = options->count_true_twice ||
-                     source->config->truth.same_particle !=
-                         ETX_SAME_PARTICLE_IGNORE;
+    args->with_own =
+        options->count_true_twice ||
+        source->config->truth.same_particle != ETX_SAME_PARTICLE_IGNORE;
     args->seed = etx_train_seed(source->trainer);
     args->stream = (uint32_t)source->trainer->step + 1;
     ETX_CHECK(etx_hard_pairs(a, b, n, stream, args));
@@ -206,11 +204,10 @@ static void add_random_pairs(struct etx_pairs *pairs,
     if (n < 2 || (options->random_from_queries && args->n_queries == 0))
         return;
     for (int32_t k = 0; k < options->n_random; k++) {
-        const int32_t first =
-            options->random_from_queries
-                ? args->query[etx_random_below(
-                      random, (uint64_t)args->n_queries)]
-                : (int32_t)etx_random_below(random, n);
+        const int32_t first = options->random_from_queries
+                                  ? args->query[etx_random_below(
+                                        random, (uint64_t)args->n_queries)]
+                                  : (int32_t)etx_random_below(random, n);
         const int32_t second = (int32_t)etx_random_below(random, n);
 
         add_found_pair(pairs, source, first, second);

@@ -81,10 +81,10 @@ static etx_status gather(float *received, const struct etx_trainer *trainer,
     float *sent;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&n_sent, arena, parts->n_parts, sizeof *n_sent,
-        "values to send"));
-    ETX_CHECK(etx_arena_alloc(&sent, arena, own * parts->n_parts, sizeof *sent,
-        "values to send"));
+    ETX_CHECK(etx_arena_alloc(
+        &n_sent, arena, parts->n_parts, sizeof *n_sent, "values to send"));
+    ETX_CHECK(etx_arena_alloc(
+        &sent, arena, own * parts->n_parts, sizeof *sent, "values to send"));
     for (int32_t q = 0; q < parts->n_parts; q++) {
         n_sent[q] = own;
         memcpy(sent + q * own, mine, (size_t)own * sizeof *sent);
@@ -157,8 +157,8 @@ static etx_status bring_nodes(struct shared *shared,
         &rows, host, shared->part, whole->node_features, n_features));
     ETX_CHECK(etx_stage_bring(&shared->input.node_features, context, rows,
         n_nodes * n_features, "node features"));
-    ETX_CHECK(etx_part_arena_rows(
-        &rows, host, shared->part, whole->position, 3));
+    ETX_CHECK(
+        etx_part_arena_rows(&rows, host, shared->part, whole->position, 3));
     ETX_CHECK(etx_stage_bring(&shared->input.position, context, rows,
         3 * n_nodes, "positions of hits"));
 done:
@@ -181,8 +181,8 @@ static etx_status open_part(struct shared *shared,
 
     ETX_CHECK(etx_arena_alloc(&shared->owner, arena, whole->n_nodes,
         sizeof *shared->owner, "owners of nodes"));
-    ETX_CHECK(etx_partition_nodes(shared->owner, whole->graph,
-        whole->position, parts->n_parts, parts->order));
+    ETX_CHECK(etx_partition_nodes(shared->owner, whole->graph, whole->position,
+        parts->n_parts, parts->order));
     ETX_CHECK(agree(shared, trainer, whole->graph));
     ETX_CHECK(etx_part_make(&shared->part, whole->graph, shared->owner,
         parts->n_parts, parts->part));
@@ -209,8 +209,8 @@ static void take_targets(float *target, float *weight,
         const int32_t edge = shared->part->edge[e];
 
         target[e] = pass->target[edge];
-        weight[e] = etx_part_owns_edge(shared->part, e) ? pass->weight[edge]
-                                                        : 0.0f;
+        weight[e] =
+            etx_part_owns_edge(shared->part, e) ? pass->weight[edge] : 0.0f;
     }
 }
 
@@ -220,8 +220,8 @@ static etx_status take_edges(float *out[4], const struct shared *shared,
     const struct etx_trainer *trainer)
 {
     etx_status status = ETX_OK;
-    struct etx_arena *const arena[] = {trainer->context->stream->arena,
-        etx_train_host(trainer)->arena};
+    struct etx_arena *const arena[] = {
+        trainer->context->stream->arena, etx_train_host(trainer)->arena};
 
     for (int32_t k = 0; k < 4; k++)
         ETX_CHECK(etx_arena_alloc(&out[k], arena[k / 2], shared->n_edges,
@@ -275,10 +275,10 @@ static etx_status add_slices(float *sum, const struct etx_trainer *trainer,
     float *received;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&n_received, arena, parts->n_parts,
-        sizeof *n_received, "slices"));
-    ETX_CHECK(etx_arena_alloc(&received, arena, own * parts->n_parts,
-        sizeof *received, "slices"));
+    ETX_CHECK(etx_arena_alloc(
+        &n_received, arena, parts->n_parts, sizeof *n_received, "slices"));
+    ETX_CHECK(etx_arena_alloc(
+        &received, arena, own * parts->n_parts, sizeof *received, "slices"));
     for (int32_t q = 0; q < parts->n_parts; q++)
         n_received[q] = own;
     ETX_CHECK(parts->exchange.swap(
@@ -303,8 +303,8 @@ static etx_status sum_values(
     float *sum;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &n_slice, arena, n_parts, sizeof *n_slice, "slices"));
+    ETX_CHECK(
+        etx_arena_alloc(&n_slice, arena, n_parts, sizeof *n_slice, "slices"));
     for (int64_t q = 0; q < n_parts; q++)
         n_slice[q] = n * (q + 1) / n_parts - n * q / n_parts;
     ETX_CHECK(etx_arena_alloc(&sum, arena, n_slice[trainer->parts.part],
@@ -328,8 +328,8 @@ static etx_status sum_doubles(
     float *all;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &n_floats, arena, n_parts, sizeof *n_floats, "losses"));
+    ETX_CHECK(
+        etx_arena_alloc(&n_floats, arena, n_parts, sizeof *n_floats, "losses"));
     ETX_CHECK(etx_arena_alloc(&mine, arena, n, sizeof(double), "losses"));
     ETX_CHECK(etx_arena_alloc(
         &all, arena, n * n_parts, sizeof(double), "losses of the parts"));
@@ -453,12 +453,11 @@ etx_status etx_train_part_logits(float *logit, struct etx_trainer *trainer,
     ETX_CHECK(open_part(&shared, trainer, input));
     ETX_CHECK(etx_arena_alloc(&of_part, context->stream->arena, shared.n_edges,
         sizeof *of_part, "edge logits"));
-    ETX_CHECK(network->arch->forward(
-        network, context, &shared.input, NULL, of_part));
+    ETX_CHECK(
+        network->arch->forward(network, context, &shared.input, NULL, of_part));
     ETX_CHECK(etx_train_fetch(
         &of_part, trainer, of_part, shared.n_edges, "edge logits"));
-    ETX_CHECK(
-        gather_logits(logit, trainer, &shared, input->graph, of_part));
+    ETX_CHECK(gather_logits(logit, trainer, &shared, input->graph, of_part));
 done:
     close_part(&shared);
     etx_train_reset(trainer, marks);

@@ -25,8 +25,8 @@ void etx_train_reset(
     etx_arena_reset(etx_train_host(trainer)->arena, marks.host);
 }
 
-etx_status etx_train_zeros(float **out, const struct etx_trainer *trainer,
-    int64_t n, const char *what)
+etx_status etx_train_zeros(
+    float **out, const struct etx_trainer *trainer, int64_t n, const char *what)
 {
     struct etx_context *context = trainer->context;
     etx_status status;
@@ -68,9 +68,8 @@ done:
     return status;
 }
 
-etx_status etx_train_bring(void *out_pointer,
-    const struct etx_trainer *trainer, const void *values, int64_t n,
-    size_t size, const char *what)
+etx_status etx_train_bring(void *out_pointer, const struct etx_trainer *trainer,
+    const void *values, int64_t n, size_t size, const char *what)
 {
     const struct etx_memory *memory = trainer->context->stream->memory;
     void *copy = NULL;
@@ -80,8 +79,8 @@ etx_status etx_train_bring(void *out_pointer,
         memcpy(out_pointer, &values, sizeof values);
         return ETX_OK;
     }
-    ETX_CHECK(etx_arena_alloc(
-        &copy, trainer->context->stream->arena, n, size, what));
+    ETX_CHECK(
+        etx_arena_alloc(&copy, trainer->context->stream->arena, n, size, what));
     ETX_CHECK(etx_memory_to_device(memory, copy, values, n, size));
     memcpy(out_pointer, &copy, sizeof copy);
 done:
@@ -116,8 +115,8 @@ etx_status etx_train_input(struct etx_network_input *out,
     *out = (struct etx_network_input){.n_nodes = n};
     ETX_CHECK(etx_stage_bring(&out->node_features, context, sample->features,
         n * trainer->stage->network->n_node_features, "node features"));
-    ETX_CHECK(etx_stage_bring(&out->position, context, sample->position, 3 * n,
-        "positions of hits"));
+    ETX_CHECK(etx_stage_bring(
+        &out->position, context, sample->position, 3 * n, "positions of hits"));
     if (graph != NULL)
         ETX_CHECK(etx_stage_enter(&out->graph, copy, context, graph));
 done:

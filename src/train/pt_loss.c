@@ -74,8 +74,8 @@ done:
     return status;
 }
 
-void etx_pt_totals_add(struct etx_pt_totals *totals, int64_t n,
-    const float *pt, const float *target)
+void etx_pt_totals_add(struct etx_pt_totals *totals, int64_t n, const float *pt,
+    const float *target)
 {
     for (int64_t e = 0; e < n; e++) {
         const double value = (double)target[e];

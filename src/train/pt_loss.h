@@ -34,8 +34,8 @@ struct etx_pt_totals {
 };
 
 /* Add n edges, in their order. */
-void etx_pt_totals_add(struct etx_pt_totals *totals, int64_t n,
-    const float *pt, const float *target);
+void etx_pt_totals_add(struct etx_pt_totals *totals, int64_t n, const float *pt,
+    const float *target);
 
 /* Root of the mean squared error, and the standard deviation of the targets;
  * nan without edges. */

@@ -60,10 +60,10 @@ etx_status etx_train_event_create(struct etx_train_event **out,
     made->event = event;
     made->n_hits = event->n_hits;
     made->holder = -1;
-    ETX_CHECK(etx_truth_build(&made->truth, event, &config->truth,
-        config->loss.hit_weight > 0.0f));
-    ETX_CHECK(etx_alloc(
-        &made->turn, event->n_hits, sizeof *made->turn, "azimuths"));
+    ETX_CHECK(etx_truth_build(
+        &made->truth, event, &config->truth, config->loss.hit_weight > 0.0f));
+    ETX_CHECK(
+        etx_alloc(&made->turn, event->n_hits, sizeof *made->turn, "azimuths"));
     for (int64_t i = 0; i < event->n_hits; i++) {
         const float *x = event->position + 3 * i;
         const double turn =
@@ -71,8 +71,8 @@ etx_status etx_train_event_create(struct etx_train_event **out,
 
         made->turn[i] = (float)(turn - floor(turn));
     }
-    ETX_CHECK(etx_alloc(
-        &made->rank, event->n_hits, sizeof *made->rank, "ranks"));
+    ETX_CHECK(
+        etx_alloc(&made->rank, event->n_hits, sizeof *made->rank, "ranks"));
     ETX_CHECK(rank_hits(made->rank, event));
     *out = made;
     made = NULL;
@@ -81,11 +81,9 @@ done:
     return status;
 }
 
-etx_status etx_train_event_absent(
-    struct etx_train_event **out, int64_t n_hits)
+etx_status etx_train_event_absent(struct etx_train_event **out, int64_t n_hits)
 {
-    const etx_status status =
-        etx_alloc(out, 1, sizeof **out, "training event");
+    const etx_status status = etx_alloc(out, 1, sizeof **out, "training event");
 
     if (status == ETX_OK)
         (*out)->n_hits = n_hits;
@@ -217,8 +215,8 @@ static etx_status make_features(struct etx_sample *sample,
 
     ETX_CHECK(take_rows(&part.cell_features, arena, sample,
         event->cell_features, ETX_N_CELL_FEATURES));
-    ETX_CHECK(take_rows(&part.features, arena, sample, event->features,
-        event->n_features));
+    ETX_CHECK(take_rows(
+        &part.features, arena, sample, event->features, event->n_features));
     ETX_CHECK(etx_arena_alloc(&sample->features, arena,
         sample->n_hits * features->n_features, sizeof *sample->features,
         "node features"));
@@ -245,8 +243,8 @@ etx_status etx_sample_take(struct etx_sample *out, struct etx_arena *arena,
         etx_arena_alloc(&sample.row, arena, n, sizeof *sample.row, "wedge"));
     ETX_CHECK(etx_arena_alloc(
         &sample.local, arena, n, sizeof *sample.local, "wedge"));
-    draw_windows(&turn, &rank, random, share,
-        (double)config->sampling.eta_window);
+    draw_windows(
+        &turn, &rank, random, share, (double)config->sampling.eta_window);
     select_hits(&sample, event, &turn, &rank);
     motion = draw_motion(random, &config->augmentation);
     ETX_CHECK(etx_arena_alloc(&sample.position, arena, 3 * sample.n_hits,

@@ -31,17 +31,16 @@ struct etx_train_event {
 etx_status etx_train_event_create(struct etx_train_event **out,
     const struct etx_event *event, const struct etx_train_config *config);
 /* One that another rank has. */
-etx_status etx_train_event_absent(
-    struct etx_train_event **out, int64_t n_hits);
+etx_status etx_train_event_absent(struct etx_train_event **out, int64_t n_hits);
 void etx_train_event_free(struct etx_train_event *event);
 
 /* The hits of a wedge, in scratch; rows ascend. */
 struct etx_sample {
     int64_t n_hits;
-    int32_t *row;       /* [n_hits] of the event */
-    int32_t *local;     /* [hits of the event] place in row, -1 = outside */
-    float *position;    /* [n_hits, 3] mm, augmented */
-    float *features;    /* [n_hits, n_features] of the augmented hits */
+    int32_t *row;    /* [n_hits] of the event */
+    int32_t *local;  /* [hits of the event] place in row, -1 = outside */
+    float *position; /* [n_hits, 3] mm, augmented */
+    float *features; /* [n_hits, n_features] of the augmented hits */
 };
 
 /* Take about n_hits hits (0: all): a window in azimuth of those in a window

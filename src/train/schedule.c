@@ -28,9 +28,8 @@ static double decayed(const struct etx_train_schedule *schedule, int64_t step,
         return lowest + (highest - lowest) * 0.5 *
                             (1.0 + cos(pi * (double)after / (double)n_after));
     case ETX_DECAY_STEP:
-        return fmax(lowest,
-            highest * pow((double)schedule->decay_factor,
-                          (double)(after / every)));
+        return fmax(lowest, highest * pow((double)schedule->decay_factor,
+                                          (double)(after / every)));
     }
     return highest;
 }

@@ -46,8 +46,7 @@ etx_status etx_slices_begin(struct etx_slices *slices,
 {
     etx_status status;
 
-    *slices = (struct etx_slices){
-        .trainer = trainer,
+    *slices = (struct etx_slices){.trainer = trainer,
         .where = trainer->team.n_ranks == 1 ? trainer->context
                                             : etx_host_of(trainer->context),
         .n_graphs = n_graphs,
@@ -59,8 +58,7 @@ done:
     return status;
 }
 
-etx_status etx_slices_open(
-    float **out, struct etx_slices *slices, int64_t k)
+etx_status etx_slices_open(float **out, struct etx_slices *slices, int64_t k)
 {
     const etx_team *team = &slices->trainer->team;
     etx_status status = ETX_OK;
@@ -137,18 +135,18 @@ static etx_status sum_ranks(float *sum, struct etx_slices *slices)
     float **slice;
     etx_status status;
 
+    ETX_CHECK(
+        etx_arena_alloc(&owner, arena, team->n_ranks, sizeof *owner, "owners"));
     ETX_CHECK(etx_arena_alloc(
-        &owner, arena, team->n_ranks, sizeof *owner, "owners"));
-    ETX_CHECK(etx_arena_alloc(&slice, arena, team->n_ranks, sizeof(*slice),
-        "gradients of ranks"));
+        &slice, arena, team->n_ranks, sizeof(*slice), "gradients of ranks"));
     memset(slice, 0, (size_t)team->n_ranks * sizeof(*slice));
     for (int32_t r = 0; r < team->n_ranks; r++)
         owner[r] = r;
     if (slices->open == NULL)
         ETX_CHECK(take_slice(&slices->open, slices));
     slice[team->rank] = slices->open;
-    ETX_CHECK(team->sum_slices(team->self, sum, count_values(slices),
-        team->n_ranks, owner, slice));
+    ETX_CHECK(team->sum_slices(
+        team->self, sum, count_values(slices), team->n_ranks, owner, slice));
 done:
     return status;
 }
@@ -167,8 +165,8 @@ etx_status etx_slices_finish(struct etx_slices *slices)
     if (team->is_fast)
         ETX_CHECK(sum_ranks(sum, slices));
     else
-        ETX_CHECK(team->sum_slices(team->self, sum, n, slices->n_graphs,
-            slices->owner, slices->kept));
+        ETX_CHECK(team->sum_slices(
+            team->self, sum, n, slices->n_graphs, slices->owner, slices->kept));
     ETX_CHECK(etx_memory_to_device(slices->trainer->context->stream->memory,
         slices->trainer->gradient, sum, n, sizeof *sum));
 done:

@@ -32,8 +32,7 @@ etx_status etx_slices_begin(struct etx_slices *slices,
 /* *out [n_values]: where graph k, of this rank, adds its gradient: of a team on
  * the host, alone where the context computes. Called in the order of the
  * graphs. */
-etx_status etx_slices_open(
-    float **out, struct etx_slices *slices, int64_t k);
+etx_status etx_slices_open(float **out, struct etx_slices *slices, int64_t k);
 
 /* That gradient is complete. */
 etx_status etx_slices_close(struct etx_slices *slices);

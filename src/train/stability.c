@@ -27,8 +27,8 @@ etx_status etx_train_snapshot_open(struct etx_trainer *trainer)
 
     if (!is_on(trainer))
         return ETX_OK;
-    ETX_CHECK(etx_alloc(&snapshot->parameter, n,
-        sizeof *snapshot->parameter, "parameters to go back to"));
+    ETX_CHECK(etx_alloc(&snapshot->parameter, n, sizeof *snapshot->parameter,
+        "parameters to go back to"));
     ETX_CHECK(etx_alloc(
         &snapshot->m, n, sizeof *snapshot->m, "moments to go back to"));
     ETX_CHECK(etx_alloc(
@@ -72,8 +72,7 @@ done:
 }
 
 /* Over the first spike_window losses their mean, then a running one. */
-static void add_loss(
-    struct etx_train_mean *mean, double loss, int32_t window)
+static void add_loss(struct etx_train_mean *mean, double loss, int32_t window)
 {
     mean->n += mean->n < window;
     mean->loss += (loss - mean->loss) / (double)mean->n;

@@ -25,16 +25,15 @@ static void list_mirrors(
 {
     const struct etx_train_there *there = &trainer->there;
 
-    mirror[0] = (struct mirror){
-        there->network.value, trainer->stage->network->value};
+    mirror[0] =
+        (struct mirror){there->network.value, trainer->stage->network->value};
     mirror[1] = (struct mirror){there->m, trainer->m};
     mirror[2] = (struct mirror){there->v, trainer->v};
     mirror[3] = (struct mirror){there->v_max, trainer->v_max};
 }
 
 /* Weight decay belongs to weights alone. */
-static etx_status put_decays(
-    const struct etx_trainer *trainer, float *decays)
+static etx_status put_decays(const struct etx_trainer *trainer, float *decays)
 {
     const struct etx_network *network = trainer->stage->network;
     struct etx_arena *arena = etx_train_host(trainer)->arena;
@@ -51,8 +50,8 @@ static etx_status put_decays(
         for (int64_t k = 0; k < n; k++)
             value[parameter->offset + k] = parameter->decays ? 1.0f : 0.0f;
     }
-    ETX_CHECK(etx_memory_to_device(trainer->context->stream->memory, decays, value,
-        network->n_values, sizeof *value));
+    ETX_CHECK(etx_memory_to_device(trainer->context->stream->memory, decays,
+        value, network->n_values, sizeof *value));
 done:
     etx_arena_reset(arena, mark);
     return status;
@@ -106,8 +105,9 @@ etx_status etx_train_state_put(const struct etx_trainer *trainer)
     list_mirrors(mirror, trainer);
     for (int32_t k = 0; k < N_MIRRORED; k++)
         if (mirror[k].there != mirror[k].here)
-            ETX_CHECK(etx_memory_to_device(memory, mirror[k].there, mirror[k].here,
-                trainer->stage->network->n_values, sizeof(float)));
+            ETX_CHECK(
+                etx_memory_to_device(memory, mirror[k].there, mirror[k].here,
+                    trainer->stage->network->n_values, sizeof(float)));
 done:
     return status;
 }
@@ -121,8 +121,9 @@ etx_status etx_train_state_get(const struct etx_trainer *trainer)
     list_mirrors(mirror, trainer);
     for (int32_t k = 0; k < N_MIRRORED; k++)
         if (mirror[k].there != mirror[k].here)
-            ETX_CHECK(etx_memory_to_host(memory, mirror[k].here, mirror[k].there,
-                trainer->stage->network->n_values, sizeof(float)));
+            ETX_CHECK(
+                etx_memory_to_host(memory, mirror[k].here, mirror[k].there,
+                    trainer->stage->network->n_values, sizeof(float)));
 done:
     return status;
 }

@@ -25,8 +25,7 @@
 /* Learning rates that are compared: of as many steps, all over the schedule. */
 #define RATES_COMPARED 1000
 
-static uint64_t hash_schedule(
-    uint64_t hash, const struct etx_trainer *trainer)
+static uint64_t hash_schedule(uint64_t hash, const struct etx_trainer *trainer)
 {
     const int64_t n_steps = trainer->config.schedule.n_steps;
     const int64_t every = n_steps / RATES_COMPARED + 1;
@@ -43,7 +42,8 @@ static uint64_t hash_schedule(
 
 /* Ranks that deal otherwise would wait for each other's slices, and with other
  * learning rates go apart. Later steps follow from sums, which are the same. */
-static etx_status agree(struct etx_trainer *trainer, const struct etx_step *step)
+static etx_status agree(
+    struct etx_trainer *trainer, const struct etx_step *step)
 {
     const size_t bytes = (size_t)step->n_graphs * sizeof *step->owner;
     etx_status status = ETX_OK;
@@ -73,8 +73,8 @@ etx_status etx_step_begin(struct etx_step *step, struct etx_trainer *trainer,
     ETX_CHECK(etx_team_deal(&step->owner, trainer, event, n_graphs));
     ETX_CHECK(etx_arena_alloc(
         &step->sums, arena, n_graphs, sizeof *step->sums, "sums of graphs"));
-    ETX_CHECK(etx_arena_alloc(&step->loss, arena, n_graphs,
-        sizeof *step->loss, "losses of graphs"));
+    ETX_CHECK(etx_arena_alloc(
+        &step->loss, arena, n_graphs, sizeof *step->loss, "losses of graphs"));
     memset(step->sums, 0, (size_t)n_graphs * sizeof *step->sums);
     memset(step->loss, 0, (size_t)n_graphs * sizeof *step->loss);
     ETX_CHECK(agree(trainer, step));

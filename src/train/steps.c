@@ -90,8 +90,8 @@ static struct etx_random open_random(
 }
 
 /* The gradient of a step, its norm and its loss. */
-static etx_status find_gradient(struct etx_trainer *trainer, int64_t number,
-    etx_training_report *report)
+static etx_status find_gradient(
+    struct etx_trainer *trainer, int64_t number, etx_training_report *report)
 {
     struct etx_random random = open_random(trainer, number);
     struct etx_train_event **event;
@@ -99,8 +99,8 @@ static etx_status find_gradient(struct etx_trainer *trainer, int64_t number,
     int32_t n_events;
     etx_status status;
 
-    ETX_CHECK(etx_train_draw_events(
-        &event, &n_events, trainer, number, &random));
+    ETX_CHECK(
+        etx_train_draw_events(&event, &n_events, trainer, number, &random));
     ETX_CHECK(etx_step_begin(&step, trainer, event, n_events, &random));
     if (trainer->config.stage == ETX_TRAIN_EMBEDDING)
         ETX_CHECK(etx_train_embedding(trainer, &step));
@@ -116,12 +116,11 @@ done:
 
 /* Update the parameters, unless the scale of the loss was too large, or the
  * step is a spike: then go back. */
-static etx_status take_step(struct etx_trainer *trainer, int64_t step,
-    etx_training_report *report)
+static etx_status take_step(
+    struct etx_trainer *trainer, int64_t step, etx_training_report *report)
 {
-    const float learning_rate =
-        etx_train_learning_rate(&trainer->config.schedule, step,
-            etx_train_steps_per_epoch(trainer));
+    const float learning_rate = etx_train_learning_rate(
+        &trainer->config.schedule, step, etx_train_steps_per_epoch(trainer));
     etx_status status;
 
     report->learning_rate = (double)learning_rate;
@@ -130,7 +129,8 @@ static etx_status take_step(struct etx_trainer *trainer, int64_t step,
     if (etx_train_loss_scale_skips(trainer, report->gradient_norm)) {
         report->is_skipped = 1;
         trainer->step = step;
-    } else if (etx_train_is_spike(trainer, report->loss, report->gradient_norm)) {
+    } else if (etx_train_is_spike(
+                   trainer, report->loss, report->gradient_norm)) {
         ETX_CHECK(etx_train_roll_back(trainer, report->loss));
         report->is_rollback = 1;
         report->n_rollbacks = (int32_t)trainer->n_rollbacks;

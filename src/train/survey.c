@@ -19,11 +19,9 @@ etx_status etx_survey_begin(
     etx_status status;
 
     *survey = (struct etx_survey){.trainer = trainer, .n = events->n};
-    ETX_CHECK(etx_team_deal(
-        &survey->owner, trainer, events->event, events->n));
-    ETX_CHECK(etx_arena_alloc(&survey->finding,
-        etx_train_host(trainer)->arena, survey->n, sizeof *survey->finding,
-        "findings"));
+    ETX_CHECK(etx_team_deal(&survey->owner, trainer, events->event, events->n));
+    ETX_CHECK(etx_arena_alloc(&survey->finding, etx_train_host(trainer)->arena,
+        survey->n, sizeof *survey->finding, "findings"));
     memset(survey->finding, 0, (size_t)survey->n * sizeof *survey->finding);
     for (int64_t i = 0; i < survey->n; i++)
         if (survey->owner[i] == trainer->team.rank)

@@ -27,7 +27,7 @@ struct etx_finding {
 struct etx_survey {
     struct etx_trainer *trainer;
     int64_t n;
-    int32_t *owner;          /* [n] */
+    int32_t *owner;              /* [n] */
     struct etx_finding *finding; /* [n] */
 };
 

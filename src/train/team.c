@@ -20,19 +20,18 @@
 static etx_status check_team(const etx_team *team)
 {
     if (team->n_ranks < 1 || team->rank < 0 || team->rank >= team->n_ranks)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "team: rank %d of %d ranks", (int)team->rank,
-            (int)team->n_ranks);
+        return etx_fail(ETX_ERR_ARGUMENT, "team: rank %d of %d ranks",
+            (int)team->rank, (int)team->n_ranks);
     if (team->deal != ETX_DEAL_BALANCED && team->deal != ETX_DEAL_IN_TURN)
         return etx_fail(ETX_ERR_ARGUMENT,
             "team: deal %d is neither 0 (balanced) nor 1 (in turn)",
             (int)team->deal);
     if (team->reserved != 0)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "team: reserved is %d and must be 0", (int)team->reserved);
+        return etx_fail(ETX_ERR_ARGUMENT, "team: reserved is %d and must be 0",
+            (int)team->reserved);
     if (team->sum == NULL || team->gather == NULL || team->sum_slices == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "team: sum, gather or sum_slices is NULL");
+        return etx_fail(
+            ETX_ERR_ARGUMENT, "team: sum, gather or sum_slices is NULL");
     return ETX_OK;
 }
 
@@ -214,8 +213,8 @@ static int32_t find_idle(const double *load, int32_t n_ranks)
 }
 
 /* Largest first; load [n_ranks] is what the ranks have already. */
-static void deal_balanced(int32_t *owner, double *load, struct job *job,
-    int64_t n, int32_t n_ranks)
+static void deal_balanced(
+    int32_t *owner, double *load, struct job *job, int64_t n, int32_t n_ranks)
 {
     qsort(job, (size_t)n, sizeof *job, compare_jobs);
     for (int64_t k = 0; k < n; k++) {

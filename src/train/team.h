@@ -11,8 +11,8 @@
 /* Copy a caller's team to out, its struct_size bytes of it, and check it. */
 etx_status etx_team_read(etx_team *out, const etx_team *team);
 
-/* Train with this team. ETX_ERR_ARGUMENT once a step was made or an event belongs
- * to a rank of the team so far. */
+/* Train with this team. ETX_ERR_ARGUMENT once a step was made or an event
+ * belongs to a rank of the team so far. */
 etx_status etx_team_join(struct etx_trainer *trainer, const etx_team *team);
 
 /* values [n] become their sum over the ranks. */

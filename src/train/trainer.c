@@ -90,8 +90,7 @@ static etx_status make_model(
     etx_status status;
 
     ETX_CHECK(make_model_config(&trainer->model_config, config, start));
-    ETX_CHECK(
-        etx_model_from_config(&trainer->model, trainer->model_config));
+    ETX_CHECK(etx_model_from_config(&trainer->model, trainer->model_config));
     trainer->stage = find_stage(trainer->model, config->stage);
     for (int32_t s = 0; s < ETX_N_TRAIN_STAGES && start != NULL; s++)
         if (s != config->stage || !is_new)
@@ -180,8 +179,8 @@ static etx_status check_memory(const struct etx_trainer *trainer)
 {
     const struct etx_train_memory *memory = &trainer->config.memory;
     const struct etx_arch *arch = trainer->stage->network->arch;
-    const int32_t is_on = memory->checkpointing ||
-                          memory->precision != ETX_MEMORY_FLOAT32;
+    const int32_t is_on =
+        memory->checkpointing || memory->precision != ETX_MEMORY_FLOAT32;
 
     if (is_on && !arch->saves_memory)
         return etx_fail(ETX_ERR_FORMAT,
@@ -224,8 +223,7 @@ done:
 }
 
 /* Whether stage s of the model is one that makes the graphs of a stage. */
-static int makes_graphs(
-    const struct etx_model *model, int32_t s, int32_t stage)
+static int makes_graphs(const struct etx_model *model, int32_t s, int32_t stage)
 {
     if (s == ETX_TRAIN_CASCADE)
         return stage == ETX_TRAIN_GNN && model->cascade.network != NULL;
@@ -244,8 +242,8 @@ static etx_status hash_stages_before(
 
         if (!makes_graphs(trainer->model, s, trainer->config.stage))
             continue;
-        ETX_CHECK(etx_hash_json(&hash, json_object_get(trainer->model_config,
-                                           etx_train_stage_name(s))));
+        ETX_CHECK(etx_hash_json(&hash,
+            json_object_get(trainer->model_config, etx_train_stage_name(s))));
         if (network != NULL)
             hash = etx_hash_bytes(hash, network->value,
                 (size_t)network->n_values * sizeof *network->value);
@@ -307,8 +305,8 @@ static etx_status take_state(struct etx_trainer *trainer)
     ETX_CHECK(etx_alloc(&trainer->m, n, sizeof *trainer->m, "moments"));
     ETX_CHECK(etx_alloc(&trainer->v, n, sizeof *trainer->v, "moments"));
     if (trainer->config.optimiser.amsgrad)
-        ETX_CHECK(etx_alloc(
-            &trainer->v_max, n, sizeof *trainer->v_max, "moments"));
+        ETX_CHECK(
+            etx_alloc(&trainer->v_max, n, sizeof *trainer->v_max, "moments"));
     if (trainer->config.validation.keep_best)
         ETX_CHECK(etx_alloc(&trainer->best.parameter, n,
             sizeof *trainer->best.parameter, "best parameters"));
@@ -328,8 +326,8 @@ etx_status etx_trainer_open(struct etx_trainer **out,
 
     ETX_CHECK(etx_alloc(&trainer, 1, sizeof *trainer, "trainer"));
     trainer->context = context;
-    trainer->team = (etx_team){.struct_size = sizeof trainer->team,
-        .n_ranks = 1};
+    trainer->team =
+        (etx_team){.struct_size = sizeof trainer->team, .n_ranks = 1};
     trainer->result.step = -1;
     trainer->best.result.step = -1;
     trainer->snapshot.step = -1;
@@ -387,8 +385,7 @@ static etx_status make_event(struct etx_train_event **out,
     if (event == NULL && n_hits > 0)
         return etx_train_event_absent(out, n_hits);
     if (event == NULL || event->n_hits == 0)
-        return etx_fail(
-            ETX_ERR_ARGUMENT, "an event to train on has no hits");
+        return etx_fail(ETX_ERR_ARGUMENT, "an event to train on has no hits");
     if (event->n_hits != n_hits)
         return etx_fail(ETX_ERR_ARGUMENT,
             "an event has %lld hits, not the %lld that the ranks agreed on",

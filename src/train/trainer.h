@@ -35,8 +35,8 @@ struct etx_train_thresholds {
 struct etx_train_best {
     struct etx_train_result result;
     struct etx_train_thresholds thresholds;
-    double value;    /* of the criterion */
-    int64_t n_since; /* validations that were not better */
+    double value;     /* of the criterion */
+    int64_t n_since;  /* validations that were not better */
     float *parameter; /* [n_values] */
 };
 
@@ -81,8 +81,8 @@ struct etx_graph_sums {
  * parameters and moments are the trainer's own arrays. */
 struct etx_train_there {
     struct etx_network network; /* of the stage, with the parameters there */
-    float *m, *v;        /* [n_values] */
-    float *v_max;        /* [n_values] or NULL */
+    float *m, *v;               /* [n_values] */
+    float *v_max;               /* [n_values] or NULL */
     const float *decays; /* [n_values] 1 where weight decay applies, or 0 */
     float *memory;       /* what all of these lie in, owned */
 };
@@ -102,22 +102,22 @@ struct etx_step {
 /* The public etx_trainer. */
 struct etx_trainer {
     struct etx_context *context;
-    etx_team team;            /* rank 0 of 1: alone */
-    int32_t is_agreed;        /* the ranks compared what they deal by */
+    etx_team team;     /* rank 0 of 1: alone */
+    int32_t is_agreed; /* the ranks compared what they deal by */
     struct etx_train_config config;
-    json_t *model_config;     /* etx.config of the model */
-    struct etx_model *model;  /* trained in place */
+    json_t *model_config;          /* etx.config of the model */
+    struct etx_model *model;       /* trained in place */
     struct etx_model_stage *stage; /* of model, the one in training */
-    uint64_t hash;            /* of config, start model and its weights */
+    uint64_t hash;                 /* of config, start model and its weights */
     struct etx_train_events training;
     struct etx_train_events validation;
     struct etx_train_cache *cache; /* of graphs on disk, or NULL */
-    int64_t graph_bytes; /* of all graphs kept */
-    int64_t n_uses;      /* of graphs, for the least recent one */
+    int64_t graph_bytes;           /* of all graphs kept */
+    int64_t n_uses;                /* of graphs, for the least recent one */
     struct etx_train_there there;
-    float *gradient;     /* [n_values] where the context computes */
-    float *m, *v;        /* [n_values] on the host, as of the last state_get */
-    float *v_max;        /* [n_values] or NULL */
+    float *gradient; /* [n_values] where the context computes */
+    float *m, *v;    /* [n_values] on the host, as of the last state_get */
+    float *v_max;    /* [n_values] or NULL */
     int64_t step;
     int64_t n_rollbacks;
     struct etx_train_mean mean;
@@ -146,8 +146,8 @@ etx_status etx_trainer_open_cache(
 uint64_t etx_train_hash_state(const struct etx_trainer *trainer);
 
 /* Copy the parameters of a stage (enum etx_train_stage) where both have it. */
-void etx_train_copy_stage(struct etx_model *to, const struct etx_model *from,
-    int32_t stage);
+void etx_train_copy_stage(
+    struct etx_model *to, const struct etx_model *from, int32_t stage);
 
 /* steps.c: trainer->step + 1, as etx_trainer_step. */
 etx_status etx_trainer_run_step(
@@ -171,8 +171,7 @@ int64_t etx_train_steps_per_epoch(const struct etx_trainer *trainer);
 
 /* The events of step, in scratch: *event [*n]. */
 etx_status etx_train_draw_events(struct etx_train_event ***event, int32_t *n,
-    const struct etx_trainer *trainer, int64_t step,
-    struct etx_random *random);
+    const struct etx_trainer *trainer, int64_t step, struct etx_random *random);
 
 /* stability.c: arrays of the snapshot, when the config asks for one. */
 etx_status etx_train_snapshot_open(struct etx_trainer *trainer);
@@ -188,7 +187,7 @@ etx_status etx_train_roll_back(struct etx_trainer *trainer, double loss);
 
 /* loss_scale.c: start at what the config says. */
 #define ETX_MIN_LOSS_SCALE 1.0
-#define ETX_MAX_LOSS_SCALE  0x1p126 /* its inverse is a normal float */
+#define ETX_MAX_LOSS_SCALE 0x1p126 /* its inverse is a normal float */
 void etx_train_loss_scale_open(struct etx_trainer *trainer);
 double etx_train_loss_scale(const struct etx_trainer *trainer);
 /* Whether a step with this gradient is left out, which halves the scale. */
@@ -211,8 +210,7 @@ etx_status etx_trainer_export(
 /* checkpoint.c */
 etx_status etx_checkpoint_write(
     const struct etx_trainer *trainer, const char *path);
-etx_status etx_checkpoint_read(
-    struct etx_trainer *trainer, const char *path);
+etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path);
 
 /* graphs.c: the graph that reaches the stage, from the cache or made. */
 etx_status etx_train_graph(const struct etx_graph **out,
@@ -256,9 +254,8 @@ etx_status etx_train_zeros(float **out, const struct etx_trainer *trainer,
 /* *out_pointer: values [n] of size bytes of the host where the context
  * computes, and values of there on the host: themselves on the CPU, else
  * copies in scratch. */
-etx_status etx_train_bring(void *out_pointer,
-    const struct etx_trainer *trainer, const void *values, int64_t n,
-    size_t size, const char *what);
+etx_status etx_train_bring(void *out_pointer, const struct etx_trainer *trainer,
+    const void *values, int64_t n, size_t size, const char *what);
 etx_status etx_train_fetch(float **out, const struct etx_trainer *trainer,
     float *values, int64_t n, const char *what);
 /* What the network reads of a sample and a graph of it, which may be NULL,
@@ -291,8 +288,7 @@ etx_status etx_step_share_losses(const struct etx_step *step,
  * etx_step_share_losses. */
 etx_status etx_train_embedding(
     struct etx_trainer *trainer, struct etx_step *step);
-etx_status etx_train_edges(
-    struct etx_trainer *trainer, struct etx_step *step);
+etx_status etx_train_edges(struct etx_trainer *trainer, struct etx_step *step);
 
 /* parts.c: see etx_trainer_set_parts; arguments are checked but for what the
  * trainer itself does not allow. */

@@ -47,9 +47,8 @@ static etx_status mark_signal(struct etx_truth *truth,
     for (int64_t i = 0; i < event->n_hits; i++) {
         const int32_t p = event->particle_row[i];
 
-        truth->is_signal[i] =
-            p >= 0 && particle_is_signal(
-                          event->particles + p, n_hits[p], options);
+        truth->is_signal[i] = p >= 0 && particle_is_signal(event->particles + p,
+                                            n_hits[p], options);
     }
 done:
     etx_free(n_hits);
@@ -93,10 +92,9 @@ static etx_status mark_dropped(struct etx_truth *truth,
     for (int64_t i = 0; i < event->n_hits; i++) {
         const int32_t p = event->particle_row[i];
 
-        truth->is_dropped[i] =
-            p < 0 ? options->drop_noise != 0
-                  : etx_particle_pt(event->particles + p) <
-                        (double)options->background_min_pt;
+        truth->is_dropped[i] = p < 0 ? options->drop_noise != 0
+                                     : etx_particle_pt(event->particles + p) <
+                                           (double)options->background_min_pt;
     }
 done:
     return status;
@@ -118,8 +116,7 @@ static etx_status check_event(const struct etx_event *event,
 
     if (event->particle_row == NULL)
         return etx_fail(ETX_ERR_ARGUMENT,
-            "an event to train on has no truth (%d hits)",
-            (int)event->n_hits);
+            "an event to train on has no truth (%d hits)", (int)event->n_hits);
     if (needs_modules && event->module_id == NULL)
         return etx_fail(ETX_ERR_ARGUMENT,
             "an event to train on has no modules (%d hits), which "
@@ -133,9 +130,8 @@ static etx_status check_event(const struct etx_event *event,
     return ETX_OK;
 }
 
-etx_status etx_truth_build(struct etx_truth *out,
-    const struct etx_event *event, const struct etx_train_truth *options,
-    int32_t needs_weight)
+etx_status etx_truth_build(struct etx_truth *out, const struct etx_event *event,
+    const struct etx_train_truth *options, int32_t needs_weight)
 {
     struct etx_truth truth = {.n_hits = event->n_hits};
     etx_status status;
@@ -143,13 +139,13 @@ etx_status etx_truth_build(struct etx_truth *out,
     ETX_CHECK(check_event(event, options, needs_weight));
     truth.particle = event->particle_row;
     truth.weight = event->weight;
-    ETX_CHECK(etx_alloc(&truth.offset, event->n_hits + 1,
-        sizeof *truth.offset, "truth pairs"));
+    ETX_CHECK(etx_alloc(
+        &truth.offset, event->n_hits + 1, sizeof *truth.offset, "truth pairs"));
     ETX_CHECK(mark_signal(&truth, event, options));
     ETX_CHECK(weigh_pairs(&truth, event, options));
     ETX_CHECK(mark_dropped(&truth, event, options));
-    ETX_CHECK(etx_truth_pairs(
-        truth.offset, &truth.partner, event, options->pairs));
+    ETX_CHECK(
+        etx_truth_pairs(truth.offset, &truth.partner, event, options->pairs));
     count_pairs(&truth);
     *out = truth;
     memset(&truth, 0, sizeof truth);
@@ -217,6 +213,5 @@ void etx_truth_label(float *target, float *weight,
         break;
     }
     if (hit_weight > 0.0f && *target > 0.0f)
-        *weight *=
-            hit_weight * 0.5f * (truth->weight[a] + truth->weight[b]);
+        *weight *= hit_weight * 0.5f * (truth->weight[a] + truth->weight[b]);
 }

@@ -21,8 +21,8 @@ enum etx_pair {
 
 struct etx_truth {
     int64_t n_hits;
-    int64_t n_pairs;        /* true pairs */
-    int64_t n_signal_pairs; /* of them those of signal particles */
+    int64_t n_pairs;         /* true pairs */
+    int64_t n_signal_pairs;  /* of them those of signal particles */
     const int32_t *particle; /* [n_hits] the event's particle_row */
     const float *weight;     /* [n_hits] the event's hit weights, or NULL */
     int64_t *offset;         /* [n_hits + 1] places in partner */
@@ -35,9 +35,8 @@ struct etx_truth {
 /* ETX_ERR_ARGUMENT for an event that lacks truth, modules where the rule
  * needs them, or hit weights where needs_weight is not 0; ETX_ERR_LIMIT above
  * 1000 pairs a hit. */
-etx_status etx_truth_build(struct etx_truth *out,
-    const struct etx_event *event, const struct etx_train_truth *options,
-    int32_t needs_weight);
+etx_status etx_truth_build(struct etx_truth *out, const struct etx_event *event,
+    const struct etx_train_truth *options, int32_t needs_weight);
 void etx_truth_clear(struct etx_truth *truth);
 
 /* enum etx_pair of hits a and b. */

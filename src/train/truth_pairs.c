@@ -141,8 +141,8 @@ static void add_pair(struct pass *pass, int32_t a, int32_t b)
 }
 
 /* Pairs of one particle's places [n], sorted by group. */
-static void pair_places(
-    struct pass *pass, const struct truth_hit *truth_hit, int64_t n, int32_t rule)
+static void pair_places(struct pass *pass, const struct truth_hit *truth_hit,
+    int64_t n, int32_t rule)
 {
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i + 1; j < n; j++) {
@@ -183,7 +183,8 @@ static etx_status make_places(struct truth_hit **out, int64_t *n_places,
     int64_t n;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(&truth_hit, event->n_hits, sizeof *truth_hit, "truth places"));
+    ETX_CHECK(etx_alloc(
+        &truth_hit, event->n_hits, sizeof *truth_hit, "truth places"));
     ETX_CHECK(etx_alloc(&first, event->n_hits, sizeof *first, "truth groups"));
     *n_places = collect_places(truth_hit, event);
     qsort(truth_hit, (size_t)*n_places, sizeof *truth_hit, compare_places);
@@ -224,7 +225,8 @@ static int64_t group_length(const struct truth_hit *truth_hit, int64_t n)
 }
 
 /* At least the number of pairs of one particle's places [n]. */
-static double bound_pairs(const struct truth_hit *truth_hit, int64_t n, int32_t rule)
+static double bound_pairs(
+    const struct truth_hit *truth_hit, int64_t n, int32_t rule)
 {
     double bound = 0.0;
     double before = 0.0;
@@ -243,8 +245,8 @@ static double bound_pairs(const struct truth_hit *truth_hit, int64_t n, int32_t 
 }
 
 /* Before pairs are made: one particle may hold all hits of an event. */
-static etx_status check_pairs(const struct truth_hit *truth_hit, int64_t n_places,
-    int64_t n_hits, int32_t rule)
+static etx_status check_pairs(const struct truth_hit *truth_hit,
+    int64_t n_places, int64_t n_hits, int32_t rule)
 {
     double bound = 0.0;
     int64_t n;
@@ -273,8 +275,8 @@ etx_status etx_truth_pairs(int64_t *offset, int32_t **partner,
     ETX_CHECK(check_pairs(truth_hit, n_places, n_hits, rule));
     run_pass(&pass, truth_hit, n_places, rule);
     sum_counts(offset, n_hits);
-    ETX_CHECK(etx_alloc(
-        partner, offset[n_hits], sizeof **partner, "truth pairs"));
+    ETX_CHECK(
+        etx_alloc(partner, offset[n_hits], sizeof **partner, "truth pairs"));
     pass.partner = *partner;
     run_pass(&pass, truth_hit, n_places, rule);
     rewind_offsets(offset, n_hits);

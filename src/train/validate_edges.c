@@ -72,11 +72,9 @@ done:
 static uint8_t find_pair(const struct etx_trainer *trainer,
     const struct etx_truth *truth, const struct etx_graph *graph, int64_t e)
 {
-    const int32_t pair =
-        etx_truth_pair(truth, graph->src[e], graph->dst[e]);
+    const int32_t pair = etx_truth_pair(truth, graph->src[e], graph->dst[e]);
 
-    if (trainer->config.stage == ETX_TRAIN_CASCADE &&
-        pair == ETX_PAIR_SIGNAL &&
+    if (trainer->config.stage == ETX_TRAIN_CASCADE && pair == ETX_PAIR_SIGNAL &&
         !(graph->score[e] > trainer->model->filter_cut))
         return ETX_PAIR_LOW_PT;
     return (uint8_t)pair;
@@ -84,10 +82,9 @@ static uint8_t find_pair(const struct etx_trainer *trainer,
 
 /* *out, on the host, of a graph of the host; momenta only in training with
  * them. */
-static etx_status score_whole(
-    struct etx_edge_output *out, struct etx_trainer *trainer,
-    const float *features, const struct etx_graph *graph,
-    const struct etx_event *event)
+static etx_status score_whole(struct etx_edge_output *out,
+    struct etx_trainer *trainer, const float *features,
+    const struct etx_graph *graph, const struct etx_event *event)
 {
     struct etx_context *context = trainer->context;
     struct etx_arena *arena = context->stream->arena;
@@ -96,8 +93,8 @@ static etx_status score_whole(
     etx_status status;
 
     ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
-    ETX_CHECK(etx_arena_alloc(&out->logit, arena, graph->n_edges,
-        sizeof *out->logit, "edge logits"));
+    ETX_CHECK(etx_arena_alloc(
+        &out->logit, arena, graph->n_edges, sizeof *out->logit, "edge logits"));
     if (trainer->config.loss.pt_weight > 0.0f)
         ETX_CHECK(etx_arena_alloc(
             &out->pt, arena, graph->n_edges, sizeof *out->pt, "momenta"));
@@ -114,10 +111,9 @@ done:
 }
 
 /* The same of the graph in parts; features are on the host. */
-static etx_status score_parts(
-    struct etx_edge_output *out, struct etx_trainer *trainer,
-    const float *features, const struct etx_graph *graph,
-    const struct etx_event *event)
+static etx_status score_parts(struct etx_edge_output *out,
+    struct etx_trainer *trainer, const float *features,
+    const struct etx_graph *graph, const struct etx_event *event)
 {
     const struct etx_network_input input = {.n_nodes = graph->n_nodes,
         .node_features = features,
@@ -132,9 +128,9 @@ done:
     return status;
 }
 
-static etx_status score_edges(
-    struct etx_edge_output *out, struct etx_trainer *trainer,
-    const struct etx_graph *graph, const struct etx_event *event)
+static etx_status score_edges(struct etx_edge_output *out,
+    struct etx_trainer *trainer, const struct etx_graph *graph,
+    const struct etx_event *event)
 {
     const int in_parts = trainer->parts.n_parts > 0;
     struct etx_context *context =
@@ -143,8 +139,8 @@ static etx_status score_edges(
     etx_status status;
 
     *out = (struct etx_edge_output){.pt = NULL};
-    ETX_CHECK(etx_stage_node_features(
-        &features, context, trainer->stage, event));
+    ETX_CHECK(
+        etx_stage_node_features(&features, context, trainer->stage, event));
     ETX_CHECK((in_parts ? score_parts : score_whole)(
         out, trainer, features, graph, event));
 done:
@@ -192,8 +188,8 @@ static float *find_cut(struct etx_trainer *trainer)
 }
 
 /* The share of the signal in the list that is kept; 1 without signal. */
-static float share_kept(const struct etx_score_list *list,
-    const struct etx_score_metrics *kept)
+static float share_kept(
+    const struct etx_score_list *list, const struct etx_score_metrics *kept)
 {
     const struct etx_score_metrics all = etx_score_list_metrics(list, -1.0f);
 

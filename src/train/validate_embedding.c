@@ -129,8 +129,7 @@ static etx_status count_events(const struct etx_survey *survey)
         status = etx_survey_meet(survey, i, &met);
         if (!etx_survey_is_mine(survey, i) || status != ETX_OK)
             continue;
-        status =
-            count_event(counts, trainer, trainer->validation.event[i]);
+        status = count_event(counts, trainer, trainer->validation.event[i]);
         if (status == ETX_ERR_LIMIT) {
             *counts = (struct etx_edge_counts){.is_beyond = 1.0};
             status = ETX_OK;

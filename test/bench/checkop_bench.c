@@ -15,10 +15,10 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_REPEATS  200
+#define MAX_REPEATS 200
 #define MIN_REPEATS 20
-#define ENOUGH        1.0 /* seconds for the repeats of one case */
-#define SLOW          1.0 /* a reference that takes longer runs 3 times */
+#define ENOUGH      1.0 /* seconds for the repeats of one case */
+#define SLOW        1.0 /* a reference that takes longer runs 3 times */
 
 /* ----------------------------------------------------------------- cases -- */
 
@@ -228,9 +228,9 @@ static const struct {
     {"segment_reduce_backward", segment_max_backward},
     {"edge_features", edge_features}, {"radius_graph", radius_graph},
     {"radius_graph", radius_graph_knn}, {"line_graph", line_graph},
-    {"connected_components", components},
-    {"edge_select", edge_select}, {"mutual_best", mutual_best},
-    {"bce_loss", bce_loss}, {"hinge_loss", hinge_loss}, {"adamw", adamw}};
+    {"connected_components", components}, {"edge_select", edge_select},
+    {"mutual_best", mutual_best}, {"bce_loss", bce_loss},
+    {"hinge_loss", hinge_loss}, {"adamw", adamw}};
 #define N_CASES (sizeof cases / sizeof cases[0])
 
 /* ---------------------------------------------------------------- timing -- */

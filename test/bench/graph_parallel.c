@@ -4,16 +4,16 @@
  * graph with the model, and takes a step of training on the whole of it, in
  * turns: on 1 rank; on RANKS; and as RANKS programs that know nothing of each
  * other and each do all of it, cut "none", which is what the machine lets
- * RANKS cores do at best. Prints, tab-separated: what, how nodes are shared out,
- * ranks, edges of the graph, share of edges computed twice, largest part over
- * the mean, rows of the halo, bytes that the ranks exchanged, median and fastest
- * seconds, median processor seconds of the busiest rank, and the speed-up over
- * 1 rank by the median and by processor seconds: the second is what a loaded
- * machine can say of one whose cores are free. The speed-up of cut "none" counts
- * all that the programs did, and bounds the others. Scores are compared bit for
- * bit. TRAINING is JSON for etx_trainer_create; "-" leaves training out.
- *   make build/test/graph-parallel
- *   build/test/graph-parallel MODEL DETECTORS EVENT TRAINING RANKS REPEATS
+ * RANKS cores do at best. Prints, tab-separated: what, how nodes are shared
+ * out, ranks, edges of the graph, share of edges computed twice, largest part
+ * over the mean, rows of the halo, bytes that the ranks exchanged, median and
+ * fastest seconds, median processor seconds of the busiest rank, and the
+ * speed-up over 1 rank by the median and by processor seconds: the second is
+ * what a loaded machine can say of one whose cores are free. The speed-up of
+ * cut "none" counts all that the programs did, and bounds the others. Scores
+ * are compared bit for bit. TRAINING is JSON for etx_trainer_create; "-" leaves
+ * training out. make build/test/graph-parallel build/test/graph-parallel MODEL
+ * DETECTORS EVENT TRAINING RANKS REPEATS
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/dist.h>
@@ -52,7 +52,8 @@ static double now(clockid_t clock)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* ---------------------------------------------------------- a rank's work -- */
+/* ---------------------------------------------------------- a rank's work --
+ */
 
 /* One rank is a program that knows of no ranks. */
 static void score(struct bench *bench, int32_t r)
@@ -62,8 +63,8 @@ static void score(struct bench *bench, int32_t r)
             bench->input.event));
         return;
     }
-    DO(etx_dist_graph_score(bench->graph[r], bench->dist[r],
-        bench->context[r], bench->model, bench->input.event, bench->order));
+    DO(etx_dist_graph_score(bench->graph[r], bench->dist[r], bench->context[r],
+        bench->model, bench->input.event, bench->order));
 }
 
 static void step(struct bench *bench, int32_t r)
@@ -120,12 +121,13 @@ static void run_ranks(
         (void)pthread_join(id[r], NULL);
 }
 
-/* ------------------------------------------------------- ranks and trainers -- */
+/* ------------------------------------------------------- ranks and trainers --
+ */
 
 static void open_trainer(struct bench *bench, int32_t r)
 {
-    DO(etx_trainer_create(&bench->trainer[r], bench->context[r],
-        bench->training, bench->model));
+    DO(etx_trainer_create(
+        &bench->trainer[r], bench->context[r], bench->training, bench->model));
     DO(etx_trainer_add_event(bench->trainer[r], bench->input.event, 0));
     if (!bench->is_apart)
         DO(etx_dist_trainer_set_parts(
@@ -184,8 +186,8 @@ static struct shape find_shape(const struct bench *bench)
     int64_t max = 0;
     int64_t sum = 0;
 
-    DO(etx_graph_partition(owners, input->graph, input->event, bench->n_ranks,
-        bench->order));
+    DO(etx_graph_partition(
+        owners, input->graph, input->event, bench->n_ranks, bench->order));
     for (int32_t p = 0; p < bench->n_ranks; p++) {
         etx_graph_part *part = NULL;
         int64_t n;
@@ -218,8 +220,7 @@ struct times {
     double median, fastest, busy;
 };
 
-static struct times sort_times(
-    double *seconds, double *busy, int32_t n_repeats)
+static struct times sort_times(double *seconds, double *busy, int32_t n_repeats)
 {
     qsort(seconds, (size_t)n_repeats, sizeof(double), compare);
     qsort(busy, (size_t)n_repeats, sizeof(double), compare);
@@ -237,8 +238,8 @@ static const char *name_cut(const struct bench *bench)
 static void print_times(const char *name, const struct bench *bench,
     int64_t n_bytes, const struct times *times, const struct times *alone)
 {
-    const struct shape shape = bench->is_apart ? (struct shape){0.0, 1.0, 0}
-                                               : find_shape(bench);
+    const struct shape shape =
+        bench->is_apart ? (struct shape){0.0, 1.0, 0} : find_shape(bench);
     const double work = bench->is_apart ? bench->n_ranks : 1.0;
 
     printf("%s\t%s\t%d\t%lld\t%.4f\t%.3f\t%lld\t%lld\t%.4f\t%.4f\t%.4f\t"
@@ -265,8 +266,7 @@ static void time_work(const char *name, struct bench *bench, int32_t n_repeats,
     for (int32_t k = 0; k < n_repeats; k++)
         for (int32_t b = 0; b < N_BENCHES; b++) {
             run_ranks(bench + b, run);
-            seconds[b][k] =
-                find_largest(bench[b].seconds, bench[b].n_ranks);
+            seconds[b][k] = find_largest(bench[b].seconds, bench[b].n_ranks);
             busy[b][k] = find_largest(bench[b].busy, bench[b].n_ranks);
         }
     for (int32_t b = 0; b < N_BENCHES; b++) {

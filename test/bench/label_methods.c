@@ -4,7 +4,8 @@
  * graph and method, tab-separated: graph, edges, method, processor seconds of
  * the fastest of three runs, tracks. After `make`:
  *   gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -Iinclude \
- *       test/bench/label_methods.c -Llib -lexatrkx -Wl,-rpath,lib -o build/label-methods
+ *       test/bench/label_methods.c -Llib -lexatrkx -Wl,-rpath,lib -o
+ * build/label-methods
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>
@@ -15,7 +16,7 @@
 #include <time.h>
 
 #define N_HITS 100000
-#define N_MAX 1000000
+#define N_MAX  1000000
 #define N_RUNS 3
 
 struct edges {

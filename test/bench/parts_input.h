@@ -33,8 +33,8 @@ static inline etx_context *make_context(void)
     return context;
 }
 
-static inline struct input read_input(const char *prefix,
-    etx_context *context, const etx_model *model, const etx_detector *detector)
+static inline struct input read_input(const char *prefix, etx_context *context,
+    const etx_model *model, const etx_detector *detector)
 {
     struct input input = {NULL, NULL, 0, 0};
     etx_graph *all = NULL;
@@ -85,8 +85,8 @@ static inline etx_graph *copy_graph(
             dst_kept[n] = dst[e];
             score_kept[n++] = score[e];
         }
-    DO(etx_graph_from_edges(&graph, input->n_nodes, n, src_kept, dst_kept,
-        score_kept, NULL));
+    DO(etx_graph_from_edges(
+        &graph, input->n_nodes, n, src_kept, dst_kept, score_kept, NULL));
     free(src_kept);
     free(dst_kept);
     free(score_kept);

@@ -33,8 +33,8 @@ static const struct {
 
 #define N_ROWS ((int)(sizeof rows / sizeof rows[0]))
 
-static void count_edges(struct totals *totals, const struct input *input,
-    const int32_t *owners)
+static void count_edges(
+    struct totals *totals, const struct input *input, const int32_t *owners)
 {
     const int64_t *particle = etx_event_particle_ids(input->event);
 
@@ -69,8 +69,8 @@ static void add_tracks(struct totals *totals, etx_graph *graph,
     etx_tracks_free(tracks);
 }
 
-static void add_event(struct totals *totals, int row,
-    const struct input *input, etx_context *context, const etx_model *model)
+static void add_event(struct totals *totals, int row, const struct input *input,
+    etx_context *context, const etx_model *model)
 {
     int32_t *owners = take(input->n_nodes, sizeof *owners);
     etx_graph *graph;
@@ -89,9 +89,8 @@ static void print_row(int row, const struct totals *totals)
     etx_evaluation rates;
 
     DO(etx_evaluation_rates(&rates, &totals->counts));
-    printf("%s\t%d\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\n",
-        rows[row].name, (int)rows[row].n_parts,
-        (double)totals->n_cut / (double)totals->n_edges,
+    printf("%s\t%d\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\n", rows[row].name,
+        (int)rows[row].n_parts, (double)totals->n_cut / (double)totals->n_edges,
         (double)totals->n_true_cut / (double)totals->n_true,
         rates.technical_efficiency.value, rates.physics_efficiency.value,
         rates.purity.value, rates.fake_rate.value, rates.trackml_score);

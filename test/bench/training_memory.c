@@ -42,8 +42,7 @@ struct problem {
 static const struct way {
     const char *name;
     struct etx_tape tape;
-} ways[] = {{"plain", {.state = NULL}},
-    {"checkpointing", {.recomputes = 1}},
+} ways[] = {{"plain", {.state = NULL}}, {"checkpointing", {.recomputes = 1}},
     {"bf16", {.half = ETX_HALF_BFLOAT16}},
     {"both", {.recomputes = 1, .half = ETX_HALF_BFLOAT16}}};
 
@@ -90,9 +89,9 @@ done:
 
 static etx_status make_network(struct problem *problem, const int64_t *size)
 {
-    json_t *options = json_pack("{s:I, s:I}", "hidden",
-        (json_int_t)size[HIDDEN], "n_iterations",
-        (json_int_t)size[N_ITERATIONS]);
+    json_t *options =
+        json_pack("{s:I, s:I}", "hidden", (json_int_t)size[HIDDEN],
+            "n_iterations", (json_int_t)size[N_ITERATIONS]);
     const etx_status status = etx_network_create(&problem->network,
         "interaction_network", N_NODE_FEATURES, NULL, options);
 
@@ -119,10 +118,9 @@ static etx_status make_problem(struct problem *problem, const int64_t *size)
     ETX_CHECK(etx_context_create(&problem->context, NULL));
     ETX_CHECK(make_graph(problem, size));
     ETX_CHECK(make_network(problem, size));
-    ETX_CHECK(etx_alloc(
-        &problem->features, n_features, sizeof(float), "features"));
     ETX_CHECK(
-        etx_alloc(&problem->out, size[N_EDGES], sizeof(float), "logits"));
+        etx_alloc(&problem->features, n_features, sizeof(float), "features"));
+    ETX_CHECK(etx_alloc(&problem->out, size[N_EDGES], sizeof(float), "logits"));
     ETX_CHECK(
         etx_alloc(&problem->d_out, size[N_EDGES], sizeof(float), "gradient"));
     ETX_CHECK(etx_alloc(&problem->gradient, problem->network->n_values,
@@ -156,8 +154,8 @@ static etx_status run_pass(
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     etx_status status;
 
-    ETX_CHECK(network->arch->forward(network, problem->context,
-        &problem->input, &tape, problem->out));
+    ETX_CHECK(network->arch->forward(
+        network, problem->context, &problem->input, &tape, problem->out));
     *kept = etx_arena_in_use(arena);
     ETX_CHECK(network->arch->backward(network, problem->context,
         &problem->input, &tape, problem->d_out, problem->gradient));

@@ -154,10 +154,10 @@ void checkop_scale(struct checkop_case *out, struct checkop *check, int64_t n);
 void checkop_sum_squares(
     struct checkop_case *out, struct checkop *check, int64_t n);
 /* format: enum etx_half. */
-void checkop_narrow(struct checkop_case *out, struct checkop *check, int64_t n,
-    int32_t format);
-void checkop_widen(struct checkop_case *out, struct checkop *check, int64_t n,
-    int32_t format);
+void checkop_narrow(
+    struct checkop_case *out, struct checkop *check, int64_t n, int32_t format);
+void checkop_widen(
+    struct checkop_case *out, struct checkop *check, int64_t n, int32_t format);
 void checkop_outward_key(
     struct checkop_case *out, struct checkop *check, int64_t n);
 void checkop_graph_index(struct checkop_case *out, struct checkop *check,

@@ -139,8 +139,8 @@ void checkop_take(struct checkop_case *out, struct checkop *check, int64_t n)
     checkop_add_output(out, check, "y", args->y, n, sizeof(int32_t));
 }
 
-void checkop_find_not_finite(struct checkop_case *out, struct checkop *check,
-    int64_t n, int32_t n_wrong)
+void checkop_find_not_finite(
+    struct checkop_case *out, struct checkop *check, int64_t n, int32_t n_wrong)
 {
     static const float wrong[] = {INFINITY, -INFINITY, NAN};
     struct etx_find_not_finite_args *args =
@@ -216,8 +216,8 @@ void checkop_sum_squares(
     checkop_add_output(out, check, "sum", args->sum, 1, sizeof(double));
 }
 
-void checkop_narrow(struct checkop_case *out, struct checkop *check, int64_t n,
-    int32_t format)
+void checkop_narrow(
+    struct checkop_case *out, struct checkop *check, int64_t n, int32_t format)
 {
     struct etx_narrow_args *args = checkop_buffer(check, 1, sizeof *args);
 
@@ -235,11 +235,10 @@ void checkop_narrow(struct checkop_case *out, struct checkop *check, int64_t n,
 }
 
 /* All bits but those of what is not a number. */
-void checkop_widen(struct checkop_case *out, struct checkop *check, int64_t n,
-    int32_t format)
+void checkop_widen(
+    struct checkop_case *out, struct checkop *check, int64_t n, int32_t format)
 {
-    const uint32_t exponent =
-        format == ETX_HALF_BFLOAT16 ? 0x7f80u : 0x7c00u;
+    const uint32_t exponent = format == ETX_HALF_BFLOAT16 ? 0x7f80u : 0x7c00u;
     struct etx_widen_args *args = checkop_buffer(check, 1, sizeof *args);
     uint16_t *x = checkop_buffer(check, n, sizeof *x);
 

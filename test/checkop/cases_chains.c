@@ -97,11 +97,11 @@ void checkop_best_first(struct checkop_case *out, struct checkop *check,
     memset(out, 0, sizeof *out);
     for (int64_t e = 0; e < n_edges; e++) {
         tail[e] = (int32_t)((int64_t)tail[e] * (n_nodes - 1) / n_nodes);
-        head[e] = tail[e] + 1 +
-                  (int32_t)etx_random_below(&check->random,
-                      (uint32_t)(n_nodes - 1 - tail[e] < 12
-                                     ? n_nodes - 1 - tail[e]
-                                     : 12));
+        head[e] =
+            tail[e] + 1 +
+            (int32_t)etx_random_below(&check->random,
+                (uint32_t)(n_nodes - 1 - tail[e] < 12 ? n_nodes - 1 - tail[e]
+                                                      : 12));
     }
     for (int64_t i = 0; i < n_nodes; i++)
         position[3 * i] += 10.0f * (float)i;
@@ -166,8 +166,8 @@ struct checkop_outward checkop_make_outward(
     int32_t *tail = checkop_indices(check, n_edges, (int32_t)n_nodes - 1);
     int32_t *head = checkop_buffer(check, n_edges, sizeof *head);
     float *key = checkop_buffer(check, n_nodes, sizeof *key);
-    const struct checkop_outward edges = {n_nodes, n_edges, tail, head,
-        make_scores(check, n_edges), key};
+    const struct checkop_outward edges = {
+        n_nodes, n_edges, tail, head, make_scores(check, n_edges), key};
 
     for (int64_t i = 0; i < n_nodes; i++)
         key[row[i]] = (float)(i / 3);
@@ -315,10 +315,10 @@ void checkop_degree_weights(struct checkop_case *out, struct checkop *check,
     out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
-    checkop_add_output(out, check, "edge_weight", args->edge_weight, n_edges,
-        sizeof(float));
-    checkop_add_output(out, check, "loop_weight", args->loop_weight, n_nodes,
-        sizeof(float));
+    checkop_add_output(
+        out, check, "edge_weight", args->edge_weight, n_edges, sizeof(float));
+    checkop_add_output(
+        out, check, "loop_weight", args->loop_weight, n_nodes, sizeof(float));
     checkop_add_output(out, check, "loop_offset", args->loop_offset,
         n_nodes + 1, sizeof(int64_t));
 }

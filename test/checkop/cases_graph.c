@@ -18,11 +18,12 @@ static etx_status run_components(const struct etx_op_table *ops,
 }
 
 /* From where the operator made it to the host. */
-static void copy_out(const struct etx_stream *stream, void *to,
-    const void *from, size_t bytes)
+static void copy_out(
+    const struct etx_stream *stream, void *to, const void *from, size_t bytes)
 {
     ck_assert_int_eq(
-        etx_memory_to_host(stream->memory, to, from, (int64_t)bytes, 1), ETX_OK);
+        etx_memory_to_host(stream->memory, to, from, (int64_t)bytes, 1),
+        ETX_OK);
 }
 
 /* What lies behind the selection may be anything: clear it, once it is there.
@@ -147,10 +148,8 @@ static etx_status run_line(const struct etx_op_table *ops,
         copy_out(stream, line->graph.src, graph.src, bytes);
         copy_out(stream, line->graph.dst, graph.dst, bytes);
         copy_out(stream, line->graph.out_edge, graph.out_edge, bytes);
-        copy_out(
-            stream, line->graph.in_offset, graph.in_offset, offsets);
-        copy_out(
-            stream, line->graph.out_offset, graph.out_offset, offsets);
+        copy_out(stream, line->graph.in_offset, graph.in_offset, offsets);
+        copy_out(stream, line->graph.out_offset, graph.out_offset, offsets);
     }
     etx_memory_free(stream->memory, graph.src);
     etx_memory_free(stream->memory, graph.dst);
@@ -215,8 +214,8 @@ void checkop_line_graph(struct checkop_case *out, struct checkop *check,
         .n_nodes = n_nodes, .n_doublets = n_doublets, .max_edges = INT32_MAX};
     make_doublets(args, check);
     for (int64_t b = 0; b < n_doublets; b++)
-        line->capacity += args->in_offset[args->src[b] + 1] -
-                          args->in_offset[args->src[b]];
+        line->capacity +=
+            args->in_offset[args->src[b] + 1] - args->in_offset[args->src[b]];
     graph->src = checkop_buffer(check, line->capacity, sizeof *graph->src);
     graph->dst = checkop_buffer(check, line->capacity, sizeof *graph->dst);
     graph->out_edge =

@@ -177,13 +177,13 @@ static void make_reduce(struct checkop_case *out, struct checkop *check,
     const int32_t width = shape->layer_width[shape->n_layers - 1];
     const int64_t n = shape->n_segments * width;
 
-    net->reduce = (struct etx_segment_reduce_args){
-        .n_segments = shape->n_segments,
-        .width = width,
-        .reduce = shape->reduce,
-        .offset = checkop_offsets(check, shape->n_segments, shape->n_rows),
-        .x = net->forward.out,
-        .out = checkop_floats(check, n)};
+    net->reduce =
+        (struct etx_segment_reduce_args){.n_segments = shape->n_segments,
+            .width = width,
+            .reduce = shape->reduce,
+            .offset = checkop_offsets(check, shape->n_segments, shape->n_rows),
+            .x = net->forward.out,
+            .out = checkop_floats(check, n)};
     net->forward.reduce = &net->reduce;
     net->n_terms += shape->n_rows;
     checkop_add_output(
@@ -254,9 +254,8 @@ void checkop_mlp_backward(struct checkop_case *out, struct checkop *check,
                 gradient(out, check, "d_part", net->forward.part[p].data,
                     shape->n_rows * shape->part_width[p]);
     if (shape->n_added > 0 && !shape->no_part_gradient)
-        args->d_added =
-            gradient(out, check, "d_added", net->forward.added[0].data,
-                shape->n_rows * shape->layer_width[0]);
+        args->d_added = gradient(out, check, "d_added",
+            net->forward.added[0].data, shape->n_rows * shape->layer_width[0]);
     if (!shape->no_parameter_gradient) {
         make_gradients(out, check, net);
         args->gradient = net->gradient;

@@ -93,8 +93,8 @@ static void square_bounds(struct checkop *check, struct checkop_case *self)
 {
     const struct etx_square_loss_args *args = self->args;
 
-    checkop_flat_bound(check, &self->output[0],
-        (double)args->n * DBL_EPSILON * *args->sum);
+    checkop_flat_bound(
+        check, &self->output[0], (double)args->n * DBL_EPSILON * *args->sum);
 }
 
 /* Every third value has no target. */

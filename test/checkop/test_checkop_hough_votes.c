@@ -42,31 +42,27 @@ static void run_all(const struct etx_hough_votes_args *args, const float *want)
 static void find_cell(int64_t cell[3], const float *s, const float *d)
 {
     const double pi = acos(-1.0);
-    const double s_square = (double)s[0] * (double)s[0] +
-                            (double)s[1] * (double)s[1];
-    const double d_square = (double)d[0] * (double)d[0] +
-                            (double)d[1] * (double)d[1];
+    const double s_square =
+        (double)s[0] * (double)s[0] + (double)s[1] * (double)s[1];
+    const double d_square =
+        (double)d[0] * (double)d[0] + (double)d[1] * (double)d[1];
     const float *a = s_square <= d_square ? s : d;
     const float *b = s_square <= d_square ? d : s;
     const double aa = fmin(s_square, d_square);
     const double bb = fmax(s_square, d_square);
     const double det =
         (double)a[0] * (double)b[1] - (double)a[1] * (double)b[0];
-    const double x =
-        (aa * (double)b[1] - bb * (double)a[1]) / (2.0 * det);
-    const double y =
-        (bb * (double)a[0] - aa * (double)b[0]) / (2.0 * det);
+    const double x = (aa * (double)b[1] - bb * (double)a[1]) / (2.0 * det);
+    const double y = (bb * (double)a[0] - aa * (double)b[0]) / (2.0 * det);
     const double turn = det > 0.0 ? 1.0 : -1.0;
     const double radius = hypot(x, y);
     const double begin = atan2(-y, -x);
-    const double to_a =
-        fmod(turn * (atan2((double)a[1] - y, (double)a[0] - x) - begin) +
-                 4.0 * pi,
-            2.0 * pi);
-    const double to_b =
-        fmod(turn * (atan2((double)b[1] - y, (double)b[0] - x) - begin) +
-                 4.0 * pi,
-            2.0 * pi);
+    const double to_a = fmod(
+        turn * (atan2((double)a[1] - y, (double)a[0] - x) - begin) + 4.0 * pi,
+        2.0 * pi);
+    const double to_b = fmod(
+        turn * (atan2((double)b[1] - y, (double)b[0] - x) - begin) + 4.0 * pi,
+        2.0 * pi);
     const double cot = ((double)b[2] - (double)a[2]) / (radius * (to_b - to_a));
 
     cell[0] = (int64_t)floor(turn / radius / 4e-4);
@@ -102,8 +98,8 @@ START_TEST(test_hough_votes_random)
         const int32_t step = args.src[e] < n_nodes / 2 - 5 ? 5 : 1;
         if (e % 2 == 0 || args.src[e] == args.dst[e])
             dst[e] = (args.src[e] + step) % n_nodes;
-        find_cell(cell[e], position + 3 * args.src[e],
-            position + 3 * args.dst[e]);
+        find_cell(
+            cell[e], position + 3 * args.src[e], position + 3 * args.dst[e]);
     }
     for (int32_t e = 0; e < n_edges; e++) {
         for (int32_t f = 0; f < n_edges; f++)
@@ -155,8 +151,8 @@ START_TEST(test_hough_votes_extremes)
         .votes = checkop_buffer(&check, n_edges, sizeof(float))};
 
     for (int32_t i = 0; i < check.n_implementations; i++) {
-        ck_assert_int_eq(check.implementation[i].ops.hough_votes(
-                             &check.stream[0], &args),
+        ck_assert_int_eq(
+            check.implementation[i].ops.hough_votes(&check.stream[0], &args),
             ETX_OK);
         for (int64_t e = 0; e < n_edges; e++)
             ck_assert_float_ge(args.votes[e], 1.0f);

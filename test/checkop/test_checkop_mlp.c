@@ -274,8 +274,7 @@ static etx_status run_after_forward(const struct etx_op_table *ops,
     struct etx_mlp_backward_args args =
         *(const struct etx_mlp_backward_args *)self->args;
     struct etx_mlp_args forward = *args.forward;
-    const int64_t width =
-        etx_mlp_linear_width(forward.layer, forward.n_layers);
+    const int64_t width = etx_mlp_linear_width(forward.layer, forward.n_layers);
     etx_status status = etx_arena_alloc(&forward.linear, stream->arena,
         forward.n_rows * width, sizeof(float), "linears");
 
@@ -316,8 +315,8 @@ START_TEST(test_mlp_backward_same_bits)
         after.run = run_after_forward;
         checkop_run_and_copy(&check, kept, &after, ops);
         for (int32_t k = 0; k < one.n_outputs; k++)
-            ck_assert_mem_eq(kept[k], again[k],
-                (size_t)one.output[k].n * sizeof(float));
+            ck_assert_mem_eq(
+                kept[k], again[k], (size_t)one.output[k].n * sizeof(float));
     }
 }
 END_TEST
@@ -329,8 +328,8 @@ static etx_status run_with_doubled_linears(const struct etx_op_table *ops,
     struct etx_mlp_backward_args args =
         *(const struct etx_mlp_backward_args *)self->args;
     struct etx_mlp_args forward = *args.forward;
-    const int64_t n = forward.n_rows *
-                      etx_mlp_linear_width(forward.layer, forward.n_layers);
+    const int64_t n =
+        forward.n_rows * etx_mlp_linear_width(forward.layer, forward.n_layers);
     etx_status status;
 
     forward.linear = linear;
@@ -360,8 +359,8 @@ START_TEST(test_mlp_backward_reads_linears)
         checkop_mlp_backward(&one, &check, &shape);
         float *linear = checkop_buffer(&check, 300 * 46, sizeof *linear);
         checkop_run_and_copy(&check, again, &one, ops);
-        ck_assert_int_eq(run_with_doubled_linears(
-                             ops, &check.stream[0], &one, linear),
+        ck_assert_int_eq(
+            run_with_doubled_linears(ops, &check.stream[0], &one, linear),
             ETX_OK);
         ck_assert_mem_ne(one.output[0].data, again[0],
             (size_t)one.output[0].n * sizeof(float));

@@ -102,8 +102,8 @@ START_TEST(test_mlp_reduced_same_bits)
         after.run = run_apart;
         checkop_run_and_copy(&check, apart, &after, ops);
         for (int32_t k = 0; k < one.n_outputs; k++)
-            ck_assert_mem_eq(apart[k], together[k],
-                (size_t)one.output[k].n * sizeof(float));
+            ck_assert_mem_eq(
+                apart[k], together[k], (size_t)one.output[k].n * sizeof(float));
     }
 }
 END_TEST

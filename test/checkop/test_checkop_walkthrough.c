@@ -53,8 +53,8 @@ static int64_t count_joined(const struct etx_walkthrough_args *args)
 
 START_TEST(test_walkthrough_shapes)
 {
-    const struct checkop_outward edges = checkop_make_outward(&check,
-        shapes[_i][0], shapes[_i][1]);
+    const struct checkop_outward edges =
+        checkop_make_outward(&check, shapes[_i][0], shapes[_i][1]);
 
     ck_assert_int_ge(count_joined(verify(&edges, LOOKS)), shapes[_i][1] > 0);
 }

@@ -51,8 +51,8 @@ static uint64_t *make_edges(int64_t *n, int64_t n_points)
                   etx_random_below(&check.random, bound);
     }
     for (int64_t e = 0; e < wanted; e++)
-        edge[wanted + e] = (uint64_t)(n_points / 2) << 32 |
-                           (uint64_t)(e % n_points);
+        edge[wanted + e] =
+            (uint64_t)(n_points / 2) << 32 | (uint64_t)(e % n_points);
     qsort(edge, (size_t)(2 * wanted), sizeof *edge, ascending);
     for (int64_t e = 0; e < 2 * wanted; e++)
         if (kept == 0 || edge[kept - 1] != edge[e])
@@ -101,8 +101,8 @@ START_TEST(test_edge_bins_sort)
         struct etx_edge_list list = {0, NULL, NULL};
         ck_assert_int_eq(etx_edge_bins_open(&bins, stream, sizes[_i]), ETX_OK);
         struct share share = {&bins, edge, order, n};
-        ck_assert_int_eq(etx_parallel_for(stream->pool,
-                             (n + BLOCK - 1) / BLOCK, add_block, &share),
+        ck_assert_int_eq(etx_parallel_for(stream->pool, (n + BLOCK - 1) / BLOCK,
+                             add_block, &share),
             ETX_OK);
         ck_assert_int_eq(etx_edge_bins_sort(&list, &bins, stream), ETX_OK);
         ck_assert_int_eq(list.n_edges, n);

@@ -272,9 +272,8 @@ static int32_t n_archs(void)
 /* Of all cases: those above, then every family with its defaults. */
 static struct network_case any_case(int32_t index)
 {
-    struct network_case defaults = {.n_node_features = N_FEATURES,
-        .name = "defaults",
-        .is_rough = 1};
+    struct network_case defaults = {
+        .n_node_features = N_FEATURES, .name = "defaults", .is_rough = 1};
 
     if (index < N_CASES)
         return cases[index];

@@ -13,11 +13,10 @@
 static struct etx_edge_feature_list features_of(
     const struct network_case *which)
 {
-    static const float scale[ETX_N_EDGE_FEATURES] = {200.0f, 1.0f, 500.0f,
-        1.0f, 500.0f, 1.0f, 3.0f, 2.0f, 2.0f, 0.01f, 3.0f, 4.0f, 5.0f, 3.0f,
-        3.0f, 2.0f, 1.0f};
-    struct etx_edge_feature_list list = {
-        .n_features = which->n_edge_features};
+    static const float scale[ETX_N_EDGE_FEATURES] = {200.0f, 1.0f, 500.0f, 1.0f,
+        500.0f, 1.0f, 3.0f, 2.0f, 2.0f, 0.01f, 3.0f, 4.0f, 5.0f, 3.0f, 3.0f,
+        2.0f, 1.0f};
+    struct etx_edge_feature_list list = {.n_features = which->n_edge_features};
 
     for (int32_t k = 0; k < list.n_features; k++) {
         list.feature[k] = k;
@@ -46,8 +45,7 @@ struct etx_network *network_make(
     }
     status = etx_network_create(
         &network, which->arch, which->n_node_features, &list, options);
-    ck_assert_msg(
-        status == ETX_OK, "%s: %s", which->name, etx_last_error());
+    ck_assert_msg(status == ETX_OK, "%s: %s", which->name, etx_last_error());
     json_decref(options);
     /* Gains and shifts away from one and zero, or they hide mistakes. */
     etx_network_init(network, seed);
@@ -99,8 +97,8 @@ void network_problem_free(struct network_problem *problem)
     etx_graph_free(problem->graph);
 }
 
-int64_t network_n_out(const struct etx_network *network,
-    const struct network_problem *problem)
+int64_t network_n_out(
+    const struct etx_network *network, const struct network_problem *problem)
 {
     if (network->arch->kind == ETX_NETWORK_EDGE)
         return problem->graph->n_edges;
@@ -113,8 +111,8 @@ void network_context_open(
     etx_status status = ETX_OK;
 
     memset(context, 0, sizeof *context);
-    status = etx_context_options_init(
-        &context->options, sizeof context->options);
+    status =
+        etx_context_options_init(&context->options, sizeof context->options);
     ck_assert_int_eq(status, ETX_OK);
     context->options.n_threads = n_threads;
     context->options.cpu_level = cpu_level;
@@ -144,8 +142,7 @@ void network_forward(float *out, const struct etx_network *network,
 {
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const struct etx_network_input input =
-        input_of(network, context, problem);
+    const struct etx_network_input input = input_of(network, context, problem);
     const int64_t before = etx_arena_in_use(arena);
     const etx_status status =
         network->arch->forward(network, context, &input, NULL, out);
@@ -171,8 +168,7 @@ void network_backward_with(float *out, float *gradient,
 {
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const struct etx_network_input input =
-        input_of(network, context, problem);
+    const struct etx_network_input input = input_of(network, context, problem);
     etx_status status =
         network->arch->forward(network, context, &input, &tape, out);
     int64_t before = 0;
@@ -220,8 +216,8 @@ void network_compute(struct network_result *result,
     result->gradient = network_zeros(network->n_values);
     network_context_open(&context, n_threads, level);
     network_forward(result->out, network, &context, problem);
-    network_backward(result->taped, result->gradient, network, &context,
-        problem, weight);
+    network_backward(
+        result->taped, result->gradient, network, &context, problem, weight);
     network_context_close(&context);
     free(weight);
 }

@@ -24,8 +24,8 @@ int32_t network_n_cases(void);
 struct network_case network_case_at(int32_t memory);
 
 /* The network with random values from seed; fails the test otherwise. */
-struct etx_network *network_make(const struct network_case *which,
-    uint64_t seed);
+struct etx_network *network_make(
+    const struct network_case *which, uint64_t seed);
 
 /* A random event: nodes with features and positions, edges among the nodes
  * 1 .. n_nodes - 2 (the ends are isolated), random scores. */
@@ -41,8 +41,8 @@ void network_problem_make(struct network_problem *problem, uint64_t seed,
 void network_problem_free(struct network_problem *problem);
 
 /* Values that the network's output has for this problem. */
-int64_t network_n_out(const struct etx_network *network,
-    const struct network_problem *problem);
+int64_t network_n_out(
+    const struct etx_network *network, const struct network_problem *problem);
 
 void network_context_open(
     struct etx_context *context, int32_t n_threads, int32_t cpu_level);

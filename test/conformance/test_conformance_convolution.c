@@ -43,8 +43,7 @@ static void normalised(double matrix[N_NODES][N_NODES])
             matrix[i][j] /= sqrt(degree[i] * degree[j]);
 }
 
-static void multiply(
-    double x[N_NODES], double matrix[N_NODES][N_NODES])
+static void multiply(double x[N_NODES], double matrix[N_NODES][N_NODES])
 {
     double product[N_NODES] = {0.0};
 
@@ -91,8 +90,8 @@ START_TEST(test_convolution_propagates)
     normalised(matrix);
     network_problem_make(&problem, 2, N_NODES, 0, N_FEATURES);
     etx_graph_free(problem.graph);
-    ck_assert_int_eq(etx_graph_from_edges(&problem.graph, N_NODES, N_EDGES,
-                         src, dst, NULL, NULL),
+    ck_assert_int_eq(etx_graph_from_edges(&problem.graph, N_NODES, N_EDGES, src,
+                         dst, NULL, NULL),
         ETX_OK);
     problem.input.graph = problem.graph;
     for (int32_t k = 0; k < N_FEATURES; k++) {
@@ -104,8 +103,8 @@ START_TEST(test_convolution_propagates)
     network_context_open(&context, 1, ETX_CPU_BEST);
     network_forward(out, network, &context, &problem);
     for (int32_t e = 0; e < N_EDGES; e++) {
-        const double expected = x[0][problem.graph->src[e]] +
-                                100.0 * x[1][problem.graph->dst[e]];
+        const double expected =
+            x[0][problem.graph->src[e]] + 100.0 * x[1][problem.graph->dst[e]];
 
         ck_assert_msg(fabs((double)out[e] - expected) <= 1e-4,
             "edge %d: %.9g, expected %.9g", (int)e, out[e], expected);

@@ -178,8 +178,8 @@ START_TEST(test_families_cancel)
     network_problem_make(&problem, 22, 20, 30, 2);
     network_context_open(&context, 1, ETX_CPU_BEST);
     context.stream->cancel = answer_stop;
-    status = network->arch->forward(
-        network, &context, &problem.input, NULL, out);
+    status =
+        network->arch->forward(network, &context, &problem.input, NULL, out);
     ck_assert_int_eq(status, ETX_ERR_CANCELLED);
     ck_assert_int_eq(etx_arena_in_use(context.stream->arena), 0);
     network_context_close(&context);

@@ -36,9 +36,8 @@ static const struct published cases[] = {
         " \"edge_from_latents\": true, \"edge_from_nodes\": false,"
         " \"direction\": \"doubled_first_half\"}",
         0,
-        {-0.1942843, -0.1925521, -0.1963163, -0.1973392, -0.1937560,
-            -0.1918359, -0.1937463, -0.1924190, -0.1939904, -0.1951159,
-            -0.1922301}},
+        {-0.1942843, -0.1925521, -0.1963163, -0.1973392, -0.1937560, -0.1918359,
+            -0.1937463, -0.1924190, -0.1939904, -0.1951159, -0.1922301}},
     {"acorn InteractionGNN, undirected, two aggregations",
         "{\"hidden\": 4, \"n_iterations\": 2, \"decoder_layers\": 3,"
         " \"activation\": \"relu\", \"last_activation\": \"tanh\","
@@ -47,9 +46,8 @@ static const struct published cases[] = {
         " \"edge_residual\": false, \"edge_from_latents\": true,"
         " \"edge_from_nodes\": false, \"direction\": \"doubled_mean\"}",
         0,
-        {-1.4430457, -1.4474879, -1.4406976, -1.4453861, -1.4564068,
-            -1.4559889, -1.4460729, -1.4629304, -1.4403148, -1.4472645,
-            -1.4543212}},
+        {-1.4430457, -1.4474879, -1.4406976, -1.4453861, -1.4564068, -1.4559889,
+            -1.4460729, -1.4629304, -1.4403148, -1.4472645, -1.4543212}},
     {"acorn InteractionGNN2, batch norm",
         "{\"hidden\": 4, \"n_iterations\": 2, \"last_activation\": \"silu\","
         " \"norm\": \"batch\", \"norm_eps\": 6e-5, \"edge_update\": \"first\","
@@ -58,9 +56,8 @@ static const struct published cases[] = {
         " \"decoder_input\": \"edge\", \"transform_layers\": 2,"
         " \"edge_input\": \"edge_nodes\", \"node_input\": \"messages_node\"}",
         2,
-        {-0.1819701, -0.8770758, 0.1950588, -0.0669065, -0.1708399,
-            -0.7657079, -0.3404267, -0.6628179, 0.1061144, 0.2443412,
-            0.0583543}},
+        {-0.1819701, -0.8770758, 0.1950588, -0.0669065, -0.1708399, -0.7657079,
+            -0.3404267, -0.6628179, 0.1061144, 0.2443412, 0.0583543}},
     {"as shipped", "{\"hidden\": 4, \"n_iterations\": 2}", 2,
         {0.5356483, 0.5232891, 0.5221058, 0.5006749, 0.5105970, 0.5366763,
             0.5293942, 0.5092347, 0.5541861, 0.5098781, 0.5160231}},

@@ -27,7 +27,7 @@ Suite *etx_suite_conformance_memory(void);
     "\"" more "}"
 #define PLAIN(update) OPTIONS(update, "")
 #define ROUGH(update)                                                          \
-    OPTIONS(update, ", \"concat_initial\": true, \"edge_recurrent\": true,"   \
+    OPTIONS(update, ", \"concat_initial\": true, \"edge_recurrent\": true,"    \
                     "\"edge_residual\": false, \"decoder_input\": \"edge\","   \
                     "\"aggregation\": [\"max\", \"std\"],"                     \
                     "\"direction\": \"doubled_mean\"")
@@ -74,8 +74,8 @@ static struct run run_with(const struct etx_network *network,
     struct etx_context context;
 
     network_context_open(&context, n_threads, ETX_CPU_BEST);
-    network_backward_with(run.out, run.gradient, network, &context, problem,
-        weight, tape);
+    network_backward_with(
+        run.out, run.gradient, network, &context, problem, weight, tape);
     run.peak = etx_arena_peak(context.stream->arena);
     network_context_close(&context);
     free(weight);
@@ -91,8 +91,8 @@ static void run_free(struct run *run)
 static void check_scores(const struct network_case *which,
     const struct run *expected, const struct run *got, int64_t n_out)
 {
-    ck_assert_msg(memcmp(expected->out, got->out,
-                      (size_t)n_out * sizeof(float)) == 0,
+    ck_assert_msg(
+        memcmp(expected->out, got->out, (size_t)n_out * sizeof(float)) == 0,
         "%s (%s): the scores differ", which->arch, which->name);
 }
 
@@ -106,8 +106,8 @@ START_TEST(test_memory_recomputed_bits)
     network_problem_make(&problem, 8, 60, 240, which.n_node_features);
     plain = run_with(network, &problem, (struct etx_tape){0}, 1);
     for (int32_t n_threads = 1; n_threads <= 3; n_threads += 2) {
-        struct run less = run_with(network, &problem,
-            (struct etx_tape){.recomputes = 1}, n_threads);
+        struct run less = run_with(
+            network, &problem, (struct etx_tape){.recomputes = 1}, n_threads);
 
         check_scores(&which, &plain, &less, network_n_out(network, &problem));
         ck_assert_msg(memcmp(plain.gradient, less.gradient,
@@ -231,8 +231,8 @@ START_TEST(test_memory_bfloat16_rounds)
         uint16_t half;
     } known[] = {{1.0f, 0x3f80}, {-2.0f, 0xc000}, {0.0f, 0x0000},
         {-0.0f, 0x8000},
-        {1.00390625f, 0x3f80}, /* a tie, down to the even one */
-        {1.01171875f, 0x3f82}, /* a tie, up to the even one */
+        {1.00390625f, 0x3f80},   /* a tie, down to the even one */
+        {1.01171875f, 0x3f82},   /* a tie, up to the even one */
         {1.0039063692f, 0x3f81}, /* just above the tie */
         {3.3961776e38f, 0x7f80}, /* beyond the largest: an infinity */
         {INFINITY, 0x7f80}, {-INFINITY, 0xff80}, {1e-40f, 0x0001}};
@@ -283,11 +283,9 @@ Suite *etx_suite_conformance_memory(void)
 
     etx_test_add_loop(
         suite, "recomputed bits", test_memory_recomputed_bits, n_cases);
-    etx_test_add_loop(
-        suite, "half is near", test_memory_half_is_near, n_cases);
+    etx_test_add_loop(suite, "half is near", test_memory_half_is_near, n_cases);
     etx_test_add(suite, "less memory", test_memory_is_less);
     etx_test_add(suite, "bfloat16 rounds", test_memory_bfloat16_rounds);
-    etx_test_add(
-        suite, "bfloat16 comes back", test_memory_bfloat16_comes_back);
+    etx_test_add(suite, "bfloat16 comes back", test_memory_bfloat16_comes_back);
     return suite;
 }

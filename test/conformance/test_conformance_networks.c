@@ -50,8 +50,7 @@ static double loss_at(const struct probe *probe,
 
     for (int64_t v = 0; v < n; v++)
         value[v] = kept[v] + step * direction[v];
-    network_forward(
-        probe->out, probe->network, probe->context, probe->problem);
+    network_forward(probe->out, probe->network, probe->context, probe->problem);
     loss = dot(probe->out, probe->weight, probe->n_out);
     memcpy(value, kept, (size_t)n * sizeof *value);
     return loss;
@@ -86,8 +85,7 @@ static void check_gradient(
         const int64_t n = (int64_t)parameter->n_rows * parameter->n_cols;
         const float *array = gradient + parameter->offset;
         const double length = sqrt(dot(array, array, n));
-        const double noise =
-            1e-6 * sqrt((double)probe->n_out) / (double)h;
+        const double noise = 1e-6 * sqrt((double)probe->n_out) / (double)h;
         const double tolerance =
             (which->is_rough ? 0.02 : 0.002) * length + noise;
         float *direction = network_randoms(n, 1000 + (uint64_t)p);
@@ -198,10 +196,9 @@ START_TEST(test_networks_threads)
         struct network_result first;
 
         network_compute(&first, network, &problem, 1, level);
-        ck_assert_msg(
-            memcmp(first.out, first.taped,
-                (size_t)network_n_out(network, &problem) *
-                    sizeof *first.out) == 0,
+        ck_assert_msg(memcmp(first.out, first.taped,
+                          (size_t)network_n_out(network, &problem) *
+                              sizeof *first.out) == 0,
             "%s (%s): the tape changes scores", which.arch, which.name);
         for (size_t t = 0; t < sizeof n_threads / sizeof n_threads[0]; t++) {
             struct network_result other;
@@ -260,8 +257,8 @@ START_TEST(test_networks_levels)
         struct network_result got;
 
         network_compute(&got, network, &problem, 1, level);
-        check_level(&which, network, network_n_out(network, &problem),
-            &expected, &got);
+        check_level(
+            &which, network, network_n_out(network, &problem), &expected, &got);
         network_result_free(&got);
     }
     network_result_free(&expected);
@@ -325,8 +322,7 @@ START_TEST(test_networks_isolated_nodes)
     large.input.graph = large.graph;
     memcpy(large.features, small.features,
         (size_t)n_nodes * width * sizeof(float));
-    memcpy(large.position, small.position,
-        (size_t)n_nodes * 3 * sizeof(float));
+    memcpy(large.position, small.position, (size_t)n_nodes * 3 * sizeof(float));
     network_compute(&a, network, &small, 1, ETX_CPU_BEST);
     network_compute(&b, network, &large, 1, ETX_CPU_BEST);
     for (int64_t i = 0; i < network_n_out(network, &small); i++)

@@ -18,9 +18,8 @@ static etx_status create(struct etx_network **out, const char *arch,
     int32_t n_node_features, int32_t n_edge_features, const char *options)
 {
     struct etx_edge_feature_list list = {.n_features = n_edge_features};
-    json_t *object = options == NULL
-                         ? NULL
-                         : json_loads(options, JSON_DECODE_ANY, NULL);
+    json_t *object =
+        options == NULL ? NULL : json_loads(options, JSON_DECODE_ANY, NULL);
     etx_status status = ETX_OK;
 
     ck_assert_msg((object == NULL) == (options == NULL), "JSON: %s", options);
@@ -68,16 +67,14 @@ static const struct counted counts[] = {
         "{\"hidden\": 128, \"n_iterations\": 6, " QUICKSTART "}", 12, 0,
         350465},
     {"interaction_network",
-        "{\"hidden\": 128, \"n_iterations\": 6, " QUICKSTART "}", 3, 0,
-        349313},
+        "{\"hidden\": 128, \"n_iterations\": 6, " QUICKSTART "}", 3, 0, 349313},
     {"attention_gnn",
         "{\"encoder_hidden\": [64, 64], \"edge_hidden\": [67, 67, 67],"
         " \"node_hidden\": [64, 64], \"node_input\": \"messages_node\"}",
         3, 0, 44803},
     {"attention_gnn", "{\"encoder_hidden\": []}", 3, 0, 26433},
-    {"edge_filter",
-        "{\"hidden\": [512, 512, 512], \"style\": \"vanilla\"}", 12, 0,
-        12800 + 2 * 262656 + 513 + 1024},
+    {"edge_filter", "{\"hidden\": [512, 512, 512], \"style\": \"vanilla\"}", 12,
+        0, 12800 + 2 * 262656 + 513 + 1024},
     {"graph_convolution",
         "{\"encoder\": false, \"residual\": false, \"norm\": \"none\","
         " \"n_iterations\": 2, \"hidden\": 16, \"decoder_hidden\": []}",
@@ -205,8 +202,8 @@ static const struct wrong wrongs[] = {
     {"graph_convolution", "{\"n_iterations\": 65}", 3, 0, ETX_ERR_FORMAT,
         "0 to 64"},
     {"graph_convolution", "{}", 0, 0, ETX_ERR_FORMAT, "node_encoder"},
-    {"graph_convolution", "{\"encoder\": false, \"encoder_hidden\": [3]}", 3,
-        0, ETX_ERR_FORMAT, "'encoder_hidden' has 1"},
+    {"graph_convolution", "{\"encoder\": false, \"encoder_hidden\": [3]}", 3, 0,
+        ETX_ERR_FORMAT, "'encoder_hidden' has 1"},
     {"graph_convolution", "{\"encoder\": false, \"recurrent\": true}", 3, 0,
         ETX_ERR_FORMAT, "(3) as 'hidden' (64)"},
     {"triplet_gnn", "{\"max_triplets\": -1}", 3, 0, ETX_ERR_FORMAT,
@@ -216,13 +213,14 @@ static const struct wrong wrongs[] = {
     {"triplet_gnn", "{}", 0, 0, ETX_ERR_FORMAT, "no input"},
     {"interaction_network", "{\"hidden\": 4097}", 3, 0, ETX_ERR_FORMAT,
         "'hidden' is 4097"},
-    {"interaction_network", "{\"hidden\": 4096, \"node_layers\": 16,"
-                            " \"n_iterations\": 64}",
+    {"interaction_network",
+        "{\"hidden\": 4096, \"node_layers\": 16,"
+        " \"n_iterations\": 64}",
         3, 0, ETX_ERR_LIMIT, "node_network"},
     {"interaction_network", "{\"aggregation\": []}", 3, 0, ETX_ERR_FORMAT,
         "'aggregation'"},
-    {"interaction_network", "{\"aggregation\": \"sum\"}", 3, 0,
-        ETX_ERR_FORMAT, "a list"},
+    {"interaction_network", "{\"aggregation\": \"sum\"}", 3, 0, ETX_ERR_FORMAT,
+        "a list"},
     {"interaction_network", "{\"aggregation\": [\"sum\", \"median\"]}", 3, 0,
         ETX_ERR_FORMAT, "'median'"},
     {"interaction_network", "{\"edge_from_nodes\": false}", 3, 0,
@@ -276,20 +274,20 @@ START_TEST(test_options_missing_input)
     network_problem_make(&problem, 1, 8, 10, 2);
     network_context_open(&context, 1, ETX_CPU_REF);
     problem.input.position = NULL;
-    status = network->arch->forward(
-        network, &context, &problem.input, NULL, out);
+    status =
+        network->arch->forward(network, &context, &problem.input, NULL, out);
     ck_assert_int_eq(status, ETX_ERR_ARGUMENT);
     ck_assert(strstr(etx_last_error(), "positions") != NULL);
 
     network_problem_free(&problem);
     network_problem_make(&problem, 1, 8, 0, 2);
     etx_graph_free(problem.graph);
-    status = etx_graph_from_edges(&problem.graph, 8, 1, (int32_t[]){1},
-        (int32_t[]){2}, NULL, NULL);
+    status = etx_graph_from_edges(
+        &problem.graph, 8, 1, (int32_t[]){1}, (int32_t[]){2}, NULL, NULL);
     ck_assert_int_eq(status, ETX_OK);
     problem.input.graph = problem.graph;
-    status = network->arch->forward(
-        network, &context, &problem.input, NULL, out);
+    status =
+        network->arch->forward(network, &context, &problem.input, NULL, out);
     ck_assert_int_eq(status, ETX_ERR_ARGUMENT);
     ck_assert(strstr(etx_last_error(), "score_logit") != NULL);
     ck_assert_int_eq(etx_arena_in_use(context.stream->arena), 0);
@@ -298,8 +296,8 @@ START_TEST(test_options_missing_input)
     etx_network_free(network);
     network_problem_make(&problem, 1, 8, 10, 2);
     network = network_make(&with_votes, 1);
-    status = network->arch->forward(
-        network, &context, &problem.input, NULL, out);
+    status =
+        network->arch->forward(network, &context, &problem.input, NULL, out);
     ck_assert_int_eq(status, ETX_ERR_ARGUMENT);
     ck_assert(strstr(etx_last_error(), "log_hough_votes") != NULL);
     network_context_close(&context);

@@ -6,8 +6,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "network_fixture.h"
-#include "support.h"
 #include "part_threads.h"
+#include "support.h"
 
 #include "arch/halo.h"
 
@@ -22,10 +22,10 @@ Suite *etx_suite_conformance_parts(void);
 
 /* How nodes are dealt to the parts. */
 enum deal {
-    DEAL_TURNS,   /* one after the other: nearly every edge is cut */
-    DEAL_BLOCKS,  /* a share of the rows each */
-    DEAL_UNEVEN,  /* most to part 0; the last part has none at all */
-    DEAL_ALONE,   /* the last part has only nodes without edges */
+    DEAL_TURNS,  /* one after the other: nearly every edge is cut */
+    DEAL_BLOCKS, /* a share of the rows each */
+    DEAL_UNEVEN, /* most to part 0; the last part has none at all */
+    DEAL_ALONE,  /* the last part has only nodes without edges */
     N_DEALS
 };
 
@@ -93,9 +93,8 @@ static void trial_close(struct trial *trial)
 }
 
 /* The problem of a part: borrows what part and halo own. */
-static void part_problem(struct network_problem *out,
-    const struct trial *trial, const struct etx_graph_part *part,
-    const struct etx_halo *halo)
+static void part_problem(struct network_problem *out, const struct trial *trial,
+    const struct etx_graph_part *part, const struct etx_halo *halo)
 {
     const int32_t n_features = trial->network->n_node_features;
     const int64_t n_nodes = part->graph->n_nodes;
@@ -138,12 +137,11 @@ static void run_part(struct part_thread *thread, struct trial *trial,
         trial->parts_gradient + part->part * trial->network->n_values,
         trial->network, &context, &problem, d_out);
     network_context_close(&context);
-    ck_assert(n == 0 ||
-              memcmp(out, inference, (size_t)n * sizeof *out) == 0);
+    ck_assert(n == 0 || memcmp(out, inference, (size_t)n * sizeof *out) == 0);
     for (int64_t e = 0; e < n; e++) {
         /* Both holders of an edge between parts compute the same. */
-        ck_assert(memcmp(out + e, trial->out + part->edge[e],
-                      sizeof *out) == 0);
+        ck_assert(
+            memcmp(out + e, trial->out + part->edge[e], sizeof *out) == 0);
         if (etx_part_owns_edge(part, e))
             trial->parts_out[part->edge[e]] = out[e];
     }
@@ -206,8 +204,8 @@ static void check_parts(struct trial *trial)
             sizeof(float));
     memset(trial->parts_out, 0xff, (size_t)n * sizeof(float));
     part_threads_run(trial->n_parts, run_thread, trial, swaps);
-    ck_assert(memcmp(trial->parts_out, trial->out,
-                  (size_t)n * sizeof(float)) == 0);
+    ck_assert(
+        memcmp(trial->parts_out, trial->out, (size_t)n * sizeof(float)) == 0);
     check_gradient(trial);
     for (int32_t q = 1; q < trial->n_parts; q++)
         ck_assert_int_eq(swaps[q], swaps[0]);
@@ -219,7 +217,7 @@ static void check_all_parts(const struct network_case *which, int64_t n_edges)
 
     trial_open(&trial, which, n_edges);
     for (trial.n_parts = 1; trial.n_parts <= PART_THREADS_MAX;
-        trial.n_parts *= 2)
+         trial.n_parts *= 2)
         for (trial.deal = 0; trial.deal < N_DEALS; trial.deal++)
             check_parts(&trial);
     trial_close(&trial);
@@ -253,9 +251,8 @@ END_TEST
 
 START_TEST(test_parts_refusals)
 {
-    struct network_case which = {.arch = "triplet_gnn",
-        .name = "triplets",
-        .n_node_features = 3};
+    struct network_case which = {
+        .arch = "triplet_gnn", .name = "triplets", .n_node_features = 3};
     struct etx_network *network = network_make(&which, 1);
 
     ck_assert_int_eq(etx_halo_check(network), ETX_ERR_UNSUPPORTED);

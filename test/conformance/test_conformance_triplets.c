@@ -71,8 +71,8 @@ START_TEST(test_triplets_of_a_path)
     ck_assert_int_eq(
         etx_stage_triplets(&line, &context, problem.graph, 10), ETX_OK);
     ck_assert_int_eq(line->n_edges, 1);
-    ck_assert_int_eq(network->arch->forward_triplets(network, &context,
-                         &problem.input, line, &triplet),
+    ck_assert_int_eq(network->arch->forward_triplets(
+                         network, &context, &problem.input, line, &triplet),
         ETX_OK);
     ck_assert_int_eq(etx_arena_in_use(context.stream->arena), 0);
     ck_assert(fabsf(s[0] - u[0]) > 1e-3f);
@@ -100,8 +100,8 @@ START_TEST(test_triplets_limit)
     network_forward(out, network, &context, &problem);
     network_problem_free(&problem);
     use_edges(&problem, 4, src, dst);
-    ck_assert_int_eq(network->arch->forward(
-                         network, &context, &problem.input, NULL, out),
+    ck_assert_int_eq(
+        network->arch->forward(network, &context, &problem.input, NULL, out),
         ETX_ERR_LIMIT);
     ck_assert(strstr(etx_last_error(), "'max_triplets' is 3") != NULL);
     ck_assert(strstr(etx_last_error(), "4 edges between 4") != NULL);

@@ -87,8 +87,8 @@ static void stop(struct both *both)
 }
 
 /* 0 after etx_test_skip where there is no device, or not this event. */
-static int32_t start(struct both *both, const char *name, const char *event,
-    int32_t precision)
+static int32_t start(
+    struct both *both, const char *name, const char *event, int32_t precision)
 {
     *both = (struct both){NULL};
     if (open_device(&both->cuda, 0, precision) != ETX_OK) {
@@ -110,10 +110,10 @@ static void assert_same_graph(const etx_graph *a, const etx_graph *b)
     const int64_t n = etx_graph_n_edges(a);
 
     ck_assert_int_eq(n, etx_graph_n_edges(b));
-    ck_assert_mem_eq(etx_graph_src(a), etx_graph_src(b),
-        (size_t)n * sizeof(int32_t));
-    ck_assert_mem_eq(etx_graph_dst(a), etx_graph_dst(b),
-        (size_t)n * sizeof(int32_t));
+    ck_assert_mem_eq(
+        etx_graph_src(a), etx_graph_src(b), (size_t)n * sizeof(int32_t));
+    ck_assert_mem_eq(
+        etx_graph_dst(a), etx_graph_dst(b), (size_t)n * sizeof(int32_t));
     ck_assert_mem_eq(etx_graph_offsets(a), etx_graph_offsets(b),
         (size_t)(etx_graph_n_nodes(a) + 1) * sizeof(int64_t));
 }
@@ -138,10 +138,10 @@ START_TEST(test_cuda_same_graph)
     ck_assert_ok(etx_graph_options_init(&options, sizeof options));
     options.radius = 0.3f;
     options.orientation = ETX_ORIENT_OUTWARD;
-    ck_assert_ok(etx_graph_build_radius(&on_cpu, both.cpu, n_hits, n_dim,
-        point, both.event, &options));
-    ck_assert_ok(etx_graph_build_radius(&on_cuda, both.cuda, n_hits, n_dim,
-        point, both.event, &options));
+    ck_assert_ok(etx_graph_build_radius(
+        &on_cpu, both.cpu, n_hits, n_dim, point, both.event, &options));
+    ck_assert_ok(etx_graph_build_radius(
+        &on_cuda, both.cuda, n_hits, n_dim, point, both.event, &options));
     ck_assert_int_gt(etx_graph_n_edges(on_cpu), n_hits);
     assert_same_graph(on_cpu, on_cuda);
     free(point);
@@ -165,8 +165,8 @@ START_TEST(test_cuda_near_scores)
         return;
     ck_assert_ok(
         etx_graph_build(&candidates, both.cpu, both.model, both.event));
-    ck_assert_ok(etx_graph_filter(
-        &graph, candidates, both.cpu, both.model, both.event));
+    ck_assert_ok(
+        etx_graph_filter(&graph, candidates, both.cpu, both.model, both.event));
     ck_assert_ok(etx_graph_score(graph, both.cpu, both.model, both.event));
     const int64_t n_edges = etx_graph_n_edges(graph);
 
@@ -177,8 +177,8 @@ START_TEST(test_cuda_near_scores)
         expected[e] = etx_graph_scores(graph)[e];
     etx_graph_free(graph);
     graph = NULL;
-    ck_assert_ok(etx_graph_filter(
-        &graph, candidates, both.cpu, both.model, both.event));
+    ck_assert_ok(
+        etx_graph_filter(&graph, candidates, both.cpu, both.model, both.event));
     ck_assert_ok(etx_graph_score(graph, both.cuda, both.model, both.event));
     for (int64_t e = 0; e < n_edges; e++)
         if (!(fabsf(etx_graph_scores(graph)[e] - expected[e]) <=
@@ -212,8 +212,7 @@ START_TEST(test_cuda_same_tracks)
 
     if (!start(&both, __func__, events[_i], ETX_PRECISION_FLOAT32))
         return;
-    ck_assert_ok(
-        etx_find_tracks(&tracks[0], both.cpu, both.model, both.event));
+    ck_assert_ok(etx_find_tracks(&tracks[0], both.cpu, both.model, both.event));
     ck_assert_ok(
         etx_find_tracks(&tracks[1], both.cuda, both.model, both.event));
     ck_assert_ok(
@@ -254,8 +253,7 @@ START_TEST(test_cuda_half_tracks)
 
     if (!start(&both, __func__, events[_i], ETX_PRECISION_BEST))
         return;
-    ck_assert_ok(
-        etx_find_tracks(&tracks[0], both.cpu, both.model, both.event));
+    ck_assert_ok(etx_find_tracks(&tracks[0], both.cpu, both.model, both.event));
     for (int32_t t = 1; t < 3; t++)
         ck_assert_ok(
             etx_find_tracks(&tracks[t], both.cuda, both.model, both.event));
@@ -296,9 +294,8 @@ START_TEST(test_cuda_other_model)
             &n_dim, on_cuda, n_values, both.cuda, both.model, both.event));
         for (int64_t i = 0; i < etx_event_n_hits(both.event) * n_dim; i++)
             if (!(fabsf(on_cuda[i] - on_cpu[i]) <= 1e-3f))
-                ck_abort_msg("turn %d: value %lld is %.7g, not %.7g",
-                    (int)turn, (long long)i, (double)on_cuda[i],
-                    (double)on_cpu[i]);
+                ck_abort_msg("turn %d: value %lld is %.7g, not %.7g", (int)turn,
+                    (long long)i, (double)on_cuda[i], (double)on_cpu[i]);
     }
     free(on_cpu);
     free(on_cuda);
@@ -324,8 +321,8 @@ static void *work(void *argument)
     for (int32_t turn = 0; turn < 2 && worker->status == ETX_OK; turn++) {
         etx_tracks_free(worker->tracks);
         worker->tracks = NULL;
-        worker->status = etx_find_tracks(
-            &worker->tracks, context, both->model, both->event);
+        worker->status =
+            etx_find_tracks(&worker->tracks, context, both->model, both->event);
     }
     etx_context_free(context);
     return NULL;
@@ -341,8 +338,7 @@ START_TEST(test_cuda_threads)
 
     if (!start(&both, __func__, events[0], ETX_PRECISION_BEST))
         return;
-    ck_assert_ok(
-        etx_find_tracks(&alone, both.cuda, both.model, both.event));
+    ck_assert_ok(etx_find_tracks(&alone, both.cuda, both.model, both.event));
     for (int32_t w = 0; w < 3; w++) {
         worker[w] = (struct worker){.both = &both};
         ck_assert_int_eq(

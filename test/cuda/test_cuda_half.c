@@ -229,8 +229,7 @@ static void assert_near(const struct etx_mlp_args *got,
         largest = fmaxf(largest, fabsf(result(want, i)));
     ck_assert_float_gt(largest, 0.0f);
     for (int64_t i = 0; i < n_results(want); i++)
-        if (!(fabsf(result(got, i) - result(want, i)) <=
-                MAX_ERROR * largest))
+        if (!(fabsf(result(got, i) - result(want, i)) <= MAX_ERROR * largest))
             ck_abort_msg("%s: out[%lld] is %.7g, not %.7g; the largest %.7g",
                 label, (long long)i, (double)result(got, i),
                 (double)result(want, i), (double)largest);
@@ -350,8 +349,11 @@ START_TEST(test_cuda_half_segments)
         {.n_segments = 40, .n_values = 300, .width = 16, .ordered = 1},
         {.n_segments = 30, .n_values = 200, .width = 5, .ordered = 1},
         {.n_segments = 30, .n_values = 200, .width = 8, .add = 1},
-        {.n_segments = 30, .n_values = 200, .width = 8,
-            .reduce = ETX_REDUCE_MAX, .ordered = 1},
+        {.n_segments = 30,
+            .n_values = 200,
+            .width = 8,
+            .reduce = ETX_REDUCE_MAX,
+            .ordered = 1},
     };
 
     if (check.device == NULL) {
@@ -368,16 +370,15 @@ START_TEST(test_cuda_half_segments)
                 *(struct etx_segment_reduce_args *)self.args;
             struct etx_segment_reduce_args got;
 
-            want.half = round_values(want.x,
-                kinds[k].n_values * kinds[k].width, (enum storage)s);
+            want.half = round_values(
+                want.x, kinds[k].n_values * kinds[k].width, (enum storage)s);
             want.x = NULL;
             got = want;
             got.out = checkop_buffer(&check, n, sizeof *got.out);
             memcpy(got.out, want.out, (size_t)n * sizeof *got.out);
+            ck_assert_ok(etx_op_ref.segment_reduce(&check.stream[0], &want));
             ck_assert_ok(
-                etx_op_ref.segment_reduce(&check.stream[0], &want));
-            ck_assert_ok(check.device->ops->segment_reduce(
-                check.device->stream, &got));
+                check.device->ops->segment_reduce(check.device->stream, &got));
             ck_assert_ok(etx_memory_synchronize(check.device->stream->memory));
             ck_assert_mem_eq(got.out, want.out, (size_t)n * sizeof *got.out);
         }

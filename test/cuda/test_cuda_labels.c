@@ -44,8 +44,8 @@ static void make_graph(struct labelling *labelling, const char *event)
     etx_test_open_example(&labelling->model, &labelling->event, event);
     ck_assert_ok(etx_graph_build(
         &candidates, labelling->cpu, labelling->model, labelling->event));
-    ck_assert_ok(etx_graph_filter(&labelling->graph, candidates,
-        labelling->cpu, labelling->model, labelling->event));
+    ck_assert_ok(etx_graph_filter(&labelling->graph, candidates, labelling->cpu,
+        labelling->model, labelling->event));
     etx_graph_free(candidates);
 }
 
@@ -102,8 +102,8 @@ START_TEST(test_cuda_labels)
     options.min_hits = 1;
     for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
         options.cut = cuts[k];
-        ck_assert_ok(etx_graph_label(labels, labelling.graph, labelling.cpu,
-            labelling.event, &options));
+        ck_assert_ok(etx_graph_label(
+            labels, labelling.graph, labelling.cpu, labelling.event, &options));
         ck_assert_ok(etx_graph_label(labels + n, labelling.graph,
             labelling.cuda, labelling.event, &options));
         ck_assert_mem_eq(labels, labels + n, (size_t)n * sizeof *labels);
@@ -134,8 +134,8 @@ START_TEST(test_cuda_labels_cancel)
         labels[0] = -7;
         labelling.asked = 0;
         labelling.max_asked = n_cancelled;
-        status = etx_graph_label(labels, labelling.graph, labelling.cuda,
-            labelling.event, &options);
+        status = etx_graph_label(
+            labels, labelling.graph, labelling.cuda, labelling.event, &options);
         ck_assert(status == ETX_OK || status == ETX_ERR_CANCELLED);
         ck_assert_int_eq(labels[0] == -7, status != ETX_OK);
     }

@@ -10,7 +10,7 @@
 #include "support.h"
 #include "train_bench.h"
 
-#define N_PARTS         3
+#define N_PARTS        3
 #define MAX_DIFFERENCE 1e-3
 
 static etx_status try_device(etx_context **out)
@@ -61,12 +61,11 @@ static void score_part(struct part_thread *thread, void *argument)
     n_edges = etx_graph_n_edges(etx_graph_part_graph(part));
     own = calloc((size_t)n_edges, sizeof *own);
     ck_assert_ptr_nonnull(own);
-    ck_assert_ok(etx_graph_part_score(own, part, device, scoring->model,
-        scoring->event, &thread->exchange));
+    ck_assert_ok(etx_graph_part_score(
+        own, part, device, scoring->model, scoring->event, &thread->exchange));
     for (int64_t e = 0; e < n_edges; e++)
         if (scoring->owners[etx_graph_dst(
-                scoring->graph)[etx_graph_part_edges(part)[e]]] ==
-            thread->part)
+                scoring->graph)[etx_graph_part_edges(part)[e]]] == thread->part)
             scoring->scores[etx_graph_part_edges(part)[e]] = own[e];
     free(own);
     etx_graph_part_free(part);
@@ -77,8 +76,7 @@ static void open_scoring(struct scoring *scoring, etx_context *cpu)
 {
     etx_graph *all = NULL;
 
-    etx_test_open_example(
-        &scoring->model, &scoring->event, "event000000001");
+    etx_test_open_example(&scoring->model, &scoring->event, "event000000001");
     ck_assert_ok(etx_graph_build(&all, cpu, scoring->model, scoring->event));
     ck_assert_ok(etx_graph_filter(
         &scoring->graph, all, cpu, scoring->model, scoring->event));
@@ -115,8 +113,8 @@ START_TEST(test_cuda_parts_scores)
         ck_assert_int_gt(n_swaps[0], 3);
     }
     ck_assert_mem_eq(scores[0], scores[1], bytes);
-    ck_assert_ok(etx_graph_score(
-        scoring.graph, cpu, scoring.model, scoring.event));
+    ck_assert_ok(
+        etx_graph_score(scoring.graph, cpu, scoring.model, scoring.event));
     for (int64_t e = 0; e < n_edges; e++)
         ck_assert_float_eq_tol(
             scores[0][e], etx_graph_scores(scoring.graph)[e], 1e-4f);
@@ -171,8 +169,7 @@ START_TEST(test_cuda_parts_training)
     train_bench_open(&cpu, ETX_TRAIN_GNN, 1, NULL);
     training.n_values = cpu.trainer->stage->network->n_values;
     for (int32_t p = 0; p < N_PARTS; p++) {
-        training.gradient[p] =
-            calloc((size_t)training.n_values, sizeof(float));
+        training.gradient[p] = calloc((size_t)training.n_values, sizeof(float));
         ck_assert_ptr_nonnull(training.gradient[p]);
     }
     const double loss = train_bench_loss(&cpu, 2);
@@ -188,8 +185,8 @@ START_TEST(test_cuda_parts_training)
             (size_t)training.n_values * sizeof(float));
     }
     for (int64_t k = 0; k < training.n_values; k++)
-        ck_assert_float_eq_tol(training.gradient[0][k], expected[k],
-            (float)MAX_DIFFERENCE * max);
+        ck_assert_float_eq_tol(
+            training.gradient[0][k], expected[k], (float)MAX_DIFFERENCE * max);
     ck_assert_double_eq_tol(
         training.auc[0], train_bench_validate(cpu.trainer).auc, 0.01);
     for (int32_t p = 0; p < N_PARTS; p++)

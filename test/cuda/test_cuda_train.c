@@ -19,22 +19,24 @@
     "\"n_iterations\": 2}, \"edge_features\": []}}"
 
 #define CONVOLUTION                                                            \
-    "{\"model\": {\"arch\": \"graph_convolution\", \"options\": {\"hidden\": 8,"  \
+    "{\"model\": {\"arch\": \"graph_convolution\", \"options\": {\"hidden\": " \
+    "8,"                                                                       \
     "\"n_iterations\": 2}}}"
 
 #define TRIPLETS                                                               \
-    "{\"model\": {\"arch\": \"triplet_gnn\", \"options\": {"                    \
+    "{\"model\": {\"arch\": \"triplet_gnn\", \"options\": {"                   \
     "\"doublet_hidden\": [8], \"triplets\": {\"hidden\": 8,"                   \
     "\"n_iterations\": 1}}}}"
 
 #define MEMORY(checkpointing, precision)                                       \
-    "{\"memory\": {\"checkpointing\": " checkpointing ", \"precision\": \""   \
-    precision "\"}, \"loss_scaling\": {\"initial\": 1024,"                    \
+    "{\"memory\": {\"checkpointing\": " checkpointing                          \
+    ", \"precision\": \"" precision                                            \
+    "\"}, \"loss_scaling\": {\"initial\": 1024,"                               \
     " \"double_every\": 2}, \"optimiser\": {\"amsgrad\": true}}"
 
 #define HEAD(options, loss)                                                    \
     "{\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"           \
-    " \"pt_layers\": 2" options "}}, \"loss\": {\"pt_weight\": 0.3" loss "},"    \
+    " \"pt_layers\": 2" options "}}, \"loss\": {\"pt_weight\": 0.3" loss "},"  \
     " \"loss_scaling\": {\"initial\": 1024}}"
 
 #define VOTES                                                                  \
@@ -60,8 +62,8 @@ static const struct {
     {ETX_TRAIN_CASCADE, NULL},
     {ETX_TRAIN_GNN, VOTES},
     {ETX_TRAIN_GNN, HEAD("", "")},
-    {ETX_TRAIN_GNN, HEAD(", \"decoder_input\": \"edge\"",
-                        ", \"pt_target\": \"inverse\"")},
+    {ETX_TRAIN_GNN,
+        HEAD(", \"decoder_input\": \"edge\"", ", \"pt_target\": \"inverse\"")},
     {ETX_TRAIN_GNN, HEAD(", \"direction\": \"doubled_first_half\"", "")},
     {ETX_TRAIN_CASCADE, "{\"loss\": {\"teacher\": \"decision\"}}"},
 };
@@ -122,8 +124,8 @@ START_TEST(test_cuda_train_gradient)
     float *gradient = calloc((size_t)n, sizeof *gradient);
 
     ck_assert_ptr_nonnull(gradient);
-    ck_assert_double_eq_tol(train_bench_loss(&cuda, 2), expected,
-        MAX_DIFFERENCE * fabs(expected));
+    ck_assert_double_eq_tol(
+        train_bench_loss(&cuda, 2), expected, MAX_DIFFERENCE * fabs(expected));
     ck_assert_double_gt(max, 0.0);
     ck_assert_ok(etx_memory_to_host(device->stream->memory, gradient,
         cuda.trainer->gradient, n, sizeof *gradient));
@@ -310,8 +312,7 @@ START_TEST(test_cuda_train_refuses)
 
     if (!open_device(&device, __func__))
         return;
-    ck_assert_ok(
-        etx_model_load(&start, "examples/models/default.safetensors"));
+    ck_assert_ok(etx_model_load(&start, "examples/models/default.safetensors"));
     ck_assert_fails(
         etx_trainer_create(&trainer, device,
             "{\"stage\": \"gnn\", \"model\": {\"arch\": \"edge_pooling\","
@@ -335,8 +336,7 @@ Suite *etx_suite_cuda_train(void)
     etx_test_add_loop(
         suite, "steps", test_cuda_train_steps, N_CASES - N_VARIANTS);
     etx_test_add_loop(suite, "stays", test_cuda_train_stays, 3);
-    etx_test_add_loop(
-        suite, "half products", test_cuda_train_half_products, 2);
+    etx_test_add_loop(suite, "half products", test_cuda_train_half_products, 2);
     etx_test_add(suite, "goes back", test_cuda_train_goes_back);
     etx_test_add(suite, "refuses", test_cuda_train_refuses);
     return suite;

@@ -36,8 +36,8 @@ START_TEST(test_nccl_no_device)
     ck_assert_ptr_null(dist);
     ck_assert_fails(etx_dist_open_nccl(NULL, host, 0, NULL), ETX_ERR_ARGUMENT,
         "out is NULL");
-    ck_assert_fails(etx_dist_open_nccl(&dist, NULL, 0, NULL),
-        ETX_ERR_ARGUMENT, "host is NULL");
+    ck_assert_fails(etx_dist_open_nccl(&dist, NULL, 0, NULL), ETX_ERR_ARGUMENT,
+        "host is NULL");
     /* The group that was to carry the handshake is as good as before. */
     ck_assert_ok(etx_dist_barrier(host));
     etx_dist_close(host);
@@ -58,17 +58,17 @@ START_TEST(test_nccl_one_rank)
     if (dist == NULL)
         return;
     ck_assert_int_eq(etx_dist_n_ranks(dist), 1);
-    ck_assert_ok(dist->comm->transport->sum(
-        dist->comm, values, 2, ETX_COMM_F64));
+    ck_assert_ok(
+        dist->comm->transport->sum(dist->comm, values, 2, ETX_COMM_F64));
     ck_assert(values[0] == 1.25 && values[1] == -3.0);
     ck_assert_ok(etx_comm_exchange(
         dist->comm, received, &three, sent, &three, sizeof *sent));
     ck_assert_mem_eq(received, sent, sizeof sent);
-    ck_assert_ok(etx_comm_gather(
-        dist->comm, gathered, sent, &three, sizeof *sent));
+    ck_assert_ok(
+        etx_comm_gather(dist->comm, gathered, sent, &three, sizeof *sent));
     ck_assert_mem_eq(gathered, sent, sizeof sent);
-    ck_assert_ok(dist->comm->transport->broadcast(
-        dist->comm, data, 3, sizeof *data, 0));
+    ck_assert_ok(
+        dist->comm->transport->broadcast(dist->comm, data, 3, sizeof *data, 0));
     ck_assert(data[0] == 4.0f && data[2] == 6.0f);
     ck_assert_ok(dist->comm->transport->barrier(dist->comm));
     etx_dist_close(dist);

@@ -29,7 +29,7 @@ using std::isfinite;
 #define __device__
 #define __host__
 #define __forceinline__ inline
-#define __shared__ static
+#define __shared__      static
 #define __grid_constant__
 #define __launch_bounds__(...)
 

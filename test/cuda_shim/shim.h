@@ -30,8 +30,8 @@ struct shim_counts {
     int64_t sets;     /* of memory to a value */
     int64_t copies_in, bytes_in;   /* from the host to the device */
     int64_t copies_out, bytes_out; /* and back */
-    int64_t waits; /* of the host for a stream */
-    int64_t takes; /* allocations */
+    int64_t waits;                 /* of the host for a stream */
+    int64_t takes;                 /* allocations */
 };
 struct shim_counts shim_count(void);
 

@@ -74,14 +74,12 @@ START_TEST(test_cuda_shim_fails_anywhere)
 
     open_search(&search);
     ck_assert_ok(open_device(&context));
-    ck_assert_ok(
-        etx_find_tracks(&tracks, context, search.model, search.event));
+    ck_assert_ok(etx_find_tracks(&tracks, context, search.model, search.event));
     const int64_t expected = etx_tracks_count(tracks);
 
     etx_tracks_free(tracks);
     shim_fail_call(-1);
-    ck_assert_ok(
-        etx_find_tracks(&tracks, context, search.model, search.event));
+    ck_assert_ok(etx_find_tracks(&tracks, context, search.model, search.event));
     etx_tracks_free(tracks);
     const int64_t n_calls = shim_calls();
     const int64_t n_live = shim_live();
@@ -95,9 +93,8 @@ START_TEST(test_cuda_shim_fails_anywhere)
 
         ck_assert_msg(status == ETX_OK || status == ETX_ERR_MEMORY ||
                           status == ETX_ERR_DEVICE,
-            "call %lld of %lld: %s",
-            (long long)(f * n_calls / MAX_FAILURES), (long long)n_calls,
-            etx_status_name(status));
+            "call %lld of %lld: %s", (long long)(f * n_calls / MAX_FAILURES),
+            (long long)n_calls, etx_status_name(status));
         n_failed += status != ETX_OK;
         if (status == ETX_OK)
             ck_assert_int_eq(etx_tracks_count(tracks), expected);
@@ -108,8 +105,7 @@ START_TEST(test_cuda_shim_fails_anywhere)
     }
     ck_assert_int_gt(n_failed, MAX_FAILURES / 2);
     shim_fail_call(-1);
-    ck_assert_ok(
-        etx_find_tracks(&tracks, context, search.model, search.event));
+    ck_assert_ok(etx_find_tracks(&tracks, context, search.model, search.event));
     ck_assert_int_eq(etx_tracks_count(tracks), expected);
     etx_tracks_free(tracks);
     etx_context_free(context);
@@ -237,8 +233,7 @@ START_TEST(test_cuda_shim_host_keeps_off)
     shim_close_memory(1);
     ck_assert_ok(open_device(&context));
     open_search(&search);
-    ck_assert_ok(
-        etx_find_tracks(&tracks, context, search.model, search.event));
+    ck_assert_ok(etx_find_tracks(&tracks, context, search.model, search.event));
     ck_assert_int_gt(etx_tracks_count(tracks), 0);
     etx_tracks_free(tracks);
     close_search(&search);

@@ -16,11 +16,11 @@ static const struct {
 } events[] = {{"event000000000", 1}, {"event000000001", 0}};
 #define N_EVENTS ((int)(sizeof events / sizeof events[0]))
 
-#define FLOATS_IN   (5 + 3 + 6) /* of a hit: features, positions, features */
+#define FLOATS_IN (5 + 3 + 6) /* of a hit: features, positions, features */
 #define MIN_STEP  4           /* one hit of so many is in the sample */
-#define BINS        4096        /* of distances in the sample */
-#define N_COUNTS    9           /* waited for, beside that of the sample */
-#define N_STAGES    7           /* whose ends are waited for */
+#define BINS      4096        /* of distances in the sample */
+#define N_COUNTS  9           /* waited for, beside that of the sample */
+#define N_STAGES  7           /* whose ends are waited for */
 
 static struct shim_counts counts_of_search(
     etx_context *context, const etx_model *model, const etx_event *event)
@@ -33,8 +33,7 @@ static struct shim_counts counts_of_search(
 
     ck_assert_int_gt(etx_tracks_count(tracks), 0);
     etx_tracks_free(tracks);
-    return (struct shim_counts){
-        .copies_in = after.copies_in - before.copies_in,
+    return (struct shim_counts){.copies_in = after.copies_in - before.copies_in,
         .bytes_in = after.bytes_in - before.bytes_in,
         .copies_out = after.copies_out - before.copies_out,
         .bytes_out = after.bytes_out - before.bytes_out,
@@ -66,8 +65,8 @@ START_TEST(test_cuda_shim_copies)
     ck_assert_int_ge(rows, has_sample * n / MIN_STEP / 2);
     ck_assert_int_le(rows, has_sample * n / MIN_STEP * 2);
     ck_assert_int_eq(again.copies_out, 1 + N_COUNTS + 2 * has_sample);
-    ck_assert_int_eq(again.bytes_out,
-        4 * n + 8 * (N_COUNTS + (1 + BINS) * has_sample));
+    ck_assert_int_eq(
+        again.bytes_out, 4 * n + 8 * (N_COUNTS + (1 + BINS) * has_sample));
     ck_assert_int_eq(again.waits, again.copies_out + N_STAGES);
     etx_context_free(context);
     etx_event_free(event);

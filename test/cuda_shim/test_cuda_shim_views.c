@@ -113,13 +113,12 @@ static void assert_same_scores(const etx_graph *a, const etx_graph *b)
 static int64_t run_stages(etx_graph **candidates, etx_graph **graph,
     etx_context *context, const struct views *views)
 {
-    ck_assert_ok(etx_graph_build(
-        candidates, context, views->model, views->event));
+    ck_assert_ok(
+        etx_graph_build(candidates, context, views->model, views->event));
     shim_fail_call(-1);
     ck_assert_ok(etx_graph_filter(
         graph, *candidates, context, views->model, views->event));
-    ck_assert_ok(
-        etx_graph_score(*graph, context, views->model, views->event));
+    ck_assert_ok(etx_graph_score(*graph, context, views->model, views->event));
     return shim_calls();
 }
 
@@ -132,7 +131,8 @@ START_TEST(test_cuda_shim_views_stages)
     etx_graph *graphs[2] = {NULL};
 
     open_views(&views);
-    for (int32_t turn = 0; turn < 2; turn++) { /* the model is there by turn 1 */
+    for (int32_t turn = 0; turn < 2;
+         turn++) { /* the model is there by turn 1 */
         etx_graph_free(candidates[0]);
         etx_graph_free(candidates[1]);
         etx_graph_free(graphs[0]);
@@ -165,17 +165,15 @@ START_TEST(test_cuda_shim_views_triplets)
     etx_graph *triplets = NULL;
     const float points[4] = {0.0f, 0.05f, 0.1f, 0.15f};
     const float scores[3] = {0.25f, 0.5f, 1.0f};
-    const etx_graph_options options = {.struct_size = sizeof options,
-        .radius = 0.06f,
-        .max_edges = 100};
+    const etx_graph_options options = {
+        .struct_size = sizeof options, .radius = 0.06f, .max_edges = 100};
 
     open_views(&views);
     ck_assert_ok(etx_graph_build_radius(
         &graph, views.keeping, 4, 1, points, NULL, &options));
     ck_assert_int_eq(etx_graph_n_edges(graph), 3);
     assert_views(graph);
-    ck_assert_ok(
-        etx_graph_to_triplets(&triplets, graph, views.keeping, 100));
+    ck_assert_ok(etx_graph_to_triplets(&triplets, graph, views.keeping, 100));
     ck_assert_int_eq(etx_graph_n_edges(triplets), 2);
     assert_views(triplets);
     ck_assert_ok(etx_graph_set_scores(graph, scores));
@@ -201,16 +199,14 @@ START_TEST(test_cuda_shim_views_change_hands)
 
     ck_assert_ok(etx_context_create(&cpu, NULL));
     assert_no_views(graph);
-    ck_assert_ok(
-        etx_graph_score(graph, views.plain, views.model, views.event));
+    ck_assert_ok(etx_graph_score(graph, views.plain, views.model, views.event));
     assert_no_views(graph);
     ck_assert_ok(
         etx_graph_score(graph, views.keeping, views.model, views.event));
     assert_views(graph);
     ck_assert_ok(etx_graph_score(graph, cpu, views.model, views.event));
     assert_views(graph);
-    ck_assert_ok(
-        etx_graph_score(graph, views.plain, views.model, views.event));
+    ck_assert_ok(etx_graph_score(graph, views.plain, views.model, views.event));
     assert_views(graph);
     ck_assert_ok(etx_graph_score(graph, other, views.model, views.event));
     etx_context_free(views.keeping);

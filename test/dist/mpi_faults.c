@@ -131,8 +131,8 @@ static void sum_many(struct etx_comm *comm, int64_t *values)
 static void broadcast_many(struct etx_comm *comm, int64_t *values)
 {
     fill(values, N_LARGE, rank, 0);
-    expect(etx_comm_broadcast(comm, values, N_LARGE, sizeof *values, 1) ==
-               ETX_OK,
+    expect(
+        etx_comm_broadcast(comm, values, N_LARGE, sizeof *values, 1) == ETX_OK,
         "broadcast");
     check(values, N_LARGE, 1, 0, "broadcast of many");
 }
@@ -150,8 +150,7 @@ static void gather_many(struct etx_comm *comm, int64_t *all, int64_t *mine)
 }
 
 /* Rank 0 gives rank 1 much, and gets little; rank 1 keeps nothing. */
-static void exchange_many(
-    struct etx_comm *comm, int64_t *from, int64_t *to)
+static void exchange_many(struct etx_comm *comm, int64_t *from, int64_t *to)
 {
     const int64_t n[2][2] = {{1, N_LARGE - 1}, {7, 0}};
     const int64_t n_from[2] = {n[0][rank], n[1][rank]};

@@ -42,8 +42,7 @@ static void check_scores(const struct test *test, int32_t order)
     etx_graph *alone = copy_graph(&test->input, NULL);
     etx_graph *shared = copy_graph(&test->input, NULL);
 
-    DO(etx_graph_score(
-        alone, test->context, test->model, test->input.event));
+    DO(etx_graph_score(alone, test->context, test->model, test->input.event));
     DO(etx_dist_graph_score(shared, test->dist, test->context, test->model,
         test->input.event, order));
     if (memcmp(etx_graph_scores(alone), etx_graph_scores(shared),

@@ -29,8 +29,7 @@ static double read_value(const char *data, char kind, size_t width)
         memcpy(&i32, data, sizeof i32);
         return (double)i32;
     }
-    ck_assert_msg(kind == 'i' && width == 8, "npy type %c%d", kind,
-        (int)width);
+    ck_assert_msg(kind == 'i' && width == 8, "npy type %c%d", kind, (int)width);
     memcpy(&i64, data, sizeof i64);
     return (double)i64;
 }
@@ -87,8 +86,8 @@ struct golden_array golden_csv(const char *path)
     while (*next != '\0') {
         if (n == capacity) {
             capacity = 2 * capacity + 1024;
-            array.value = realloc(
-                array.value, (size_t)capacity * sizeof *array.value);
+            array.value =
+                realloc(array.value, (size_t)capacity * sizeof *array.value);
             ck_assert(array.value != NULL);
         }
         array.value[n++] = strtod(next, &next);

@@ -84,8 +84,8 @@ static void filter_name(char *out, size_t capacity, const char *ours)
     ck_assert_msg(out[0] != '\0', "no name for %s", ours);
 }
 
-static void their_name(char *out, size_t capacity, const struct model *model,
-    const char *ours)
+static void their_name(
+    char *out, size_t capacity, const struct model *model, const char *ours)
 {
     for (size_t b = 0; b < 3 && model->block[b].ours != NULL; b++) {
         const size_t length = strlen(model->block[b].ours);
@@ -112,8 +112,8 @@ static void load_parameter(struct etx_network *network,
 
     their_name(name, sizeof name, model, parameter->name);
     array = golden_npz(path, name);
-    ck_assert_msg(array.n_rows == parameter->n_rows &&
-                      array.n_cols == parameter->n_cols,
+    ck_assert_msg(
+        array.n_rows == parameter->n_rows && array.n_cols == parameter->n_cols,
         "%s is [%d, %d], expected [%d, %d]", name, (int)array.n_rows,
         (int)array.n_cols, (int)parameter->n_rows, (int)parameter->n_cols);
     for (int64_t v = 0; v < array.n_rows * array.n_cols; v++)
@@ -129,13 +129,12 @@ static struct etx_network *load(const struct model *model)
     const char *path = NULL;
     json_t *options = json_loads(model->options, 0, NULL);
 
-    (void)snprintf(
-        file, sizeof file, MODELS "weights_%s.npz", model->name);
+    (void)snprintf(file, sizeof file, MODELS "weights_%s.npz", model->name);
     path = etx_test_reference(model->name, file);
     ck_assert(options != NULL);
     if (path != NULL) {
-        ck_assert_ok(etx_network_create(&network, model->arch,
-            model->n_node_features, NULL, options));
+        ck_assert_ok(etx_network_create(
+            &network, model->arch, model->n_node_features, NULL, options));
         for (int32_t p = 0; p < network->n_parameters; p++)
             load_parameter(network, &network->parameter[p], model, path);
     }
@@ -162,8 +161,8 @@ static struct golden_array from_csv(const char *file)
 static void open_context(struct etx_context *context, int32_t cpu_level)
 {
     memset(context, 0, sizeof *context);
-    ck_assert_ok(etx_context_options_init(
-        &context->options, sizeof context->options));
+    ck_assert_ok(
+        etx_context_options_init(&context->options, sizeof context->options));
     context->options.cpu_level = cpu_level;
     ck_assert_ok(etx_backend_cpu_open(context));
 }
@@ -179,8 +178,8 @@ static struct etx_graph *make_graph(int64_t *order, int64_t n_nodes,
     int32_t *values = golden_ints(ends);
 
     ck_assert_int_eq(ends->n_rows, 2);
-    ck_assert_ok(etx_graph_from_edges(&graph, n_nodes, n,
-        values + src_row * n, values + (1 - src_row) * n, NULL, order));
+    ck_assert_ok(etx_graph_from_edges(&graph, n_nodes, n, values + src_row * n,
+        values + (1 - src_row) * n, NULL, order));
     free(values);
     return graph;
 }
@@ -197,9 +196,8 @@ static float *score(const struct etx_network *network,
     float *logit = calloc((size_t)n, sizeof *logit);
     float *out = calloc((size_t)n, sizeof *out);
     struct etx_graph *graph = make_graph(order, x->n_rows, ends, src_row);
-    const struct etx_network_input input = {.n_nodes = x->n_rows,
-        .node_features = features,
-        .graph = graph};
+    const struct etx_network_input input = {
+        .n_nodes = x->n_rows, .node_features = features, .graph = graph};
 
     open_context(&context, cpu_level);
     ck_assert_ok(
@@ -214,9 +212,8 @@ static float *score(const struct etx_network *network,
     return out;
 }
 
-static void check_close(
-    const char *what, const float *got, const double *expected, int64_t n,
-    double tolerance)
+static void check_close(const char *what, const float *got,
+    const double *expected, int64_t n, double tolerance)
 {
     double largest = 0.0;
 
@@ -228,8 +225,8 @@ static void check_close(
             expected[i], tolerance);
         largest = fmax(largest, difference);
     }
-    printf("%s: largest difference %.2e of %d, tolerance %.0e\n", what,
-        largest, (int)n, tolerance);
+    printf("%s: largest difference %.2e of %d, tolerance %.0e\n", what, largest,
+        (int)n, tolerance);
 }
 
 /* Row 0 of the recorded edges is "start", which the model concatenates first;
@@ -305,8 +302,7 @@ START_TEST(test_golden_trackml_filter)
 
     if (network == NULL)
         return;
-    x = from_npz(
-        MODELS "features12_event000000001_upstream_code.npz", "F");
+    x = from_npz(MODELS "features12_event000000001_upstream_code.npz", "F");
     ends = from_npz(MODELS "trackml_filter_event000000001.npz", "edges");
     f32 = from_npz(MODELS "trackml_filter_event000000001.npz", "logit_f32");
     logit = score(network, &x, &ends, 0, ETX_CPU_BEST);
@@ -379,8 +375,8 @@ static void check_filter(struct etx_context *context,
     ck_assert_int_eq(n_selected, filtered->n_cols);
     for (int64_t e = 0; e < n_selected; e++) {
         ck_assert(edges->value[selected[e]] == filtered->value[e]);
-        ck_assert(edges->value[n + selected[e]] ==
-                  filtered->value[n_selected + e]);
+        ck_assert(
+            edges->value[n + selected[e]] == filtered->value[n_selected + e]);
     }
     free(scores);
     free(selected);
@@ -397,8 +393,7 @@ static float *score_chain(const struct golden_array *filtered, int32_t level)
     float *logit = score(network, &x, filtered, 1, level);
 
     ck_assert_int_eq(recorded.n_rows, filtered->n_cols);
-    check_close(
-        "recorded chain", logit, recorded.value, recorded.n_rows, 5e-4);
+    check_close("recorded chain", logit, recorded.value, recorded.n_rows, 5e-4);
     etx_network_free(network);
     golden_free(&x);
     golden_free(&recorded);
@@ -416,12 +411,11 @@ static void check_partition(const int32_t *label, int64_t n_nodes)
     for (int64_t i = 0; i < recorded.n_rows; i++) {
         n_components += label[i] == (int32_t)i;
         for (int64_t j = 0; j < i; j++) {
-            ck_assert_int_eq(label[i] == label[j],
-                recorded.value[i] == recorded.value[j]);
+            ck_assert_int_eq(
+                label[i] == label[j], recorded.value[i] == recorded.value[j]);
         }
     }
-    printf("recorded chain: %d components, as recorded\n",
-        (int)n_components);
+    printf("recorded chain: %d components, as recorded\n", (int)n_components);
     golden_free(&recorded);
 }
 

@@ -4,8 +4,8 @@
  * the safetensors file PROBLEM and writes to RESULT the initial values, and
  * for every step the loss, the gradient and the values after AdamW. The loss
  * is the mean cross-entropy of edges, with that of a momentum head where there
- * is one, or for networks of points the mean contrastive loss of pairs (hinge on
- * the distance, margin 1). The tests of test/python do the same in PyTorch.
+ * is one, or for networks of points the mean contrastive loss of pairs (hinge
+ * on the distance, margin 1). The tests of test/python do the same in PyTorch.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/arch.h"
@@ -51,13 +51,11 @@ static double number(const struct problem *problem, const char *key)
 }
 
 /* A tensor of the file copied out, for alignment. */
-static etx_status copy_tensor(
-    void *out_pointer, int64_t *n_rows, const struct problem *problem,
-    const char *name, size_t size)
+static etx_status copy_tensor(void *out_pointer, int64_t *n_rows,
+    const struct problem *problem, const char *name, size_t size)
 {
     etx_status status = ETX_OK;
-    const struct etx_tensor *tensor =
-        etx_tensor_file_find(problem->file, name);
+    const struct etx_tensor *tensor = etx_tensor_file_find(problem->file, name);
     void *copy = NULL;
 
     if (tensor == NULL)
@@ -113,15 +111,15 @@ static etx_status make_network(struct problem *problem, int32_t n_features)
         list.n_features++;
     }
     ETX_CHECK(etx_network_create(&problem->network,
-        json_string_value(json_object_get(problem->config, "arch")),
-        n_features, &list, json_object_get(problem->config, "options")));
+        json_string_value(json_object_get(problem->config, "arch")), n_features,
+        &list, json_object_get(problem->config, "options")));
     etx_network_init(problem->network, (uint64_t)number(problem, "seed"));
 done:
     return status;
 }
 
-static etx_status read_problem(struct problem *problem, const char *path,
-    struct etx_bytes *bytes)
+static etx_status read_problem(
+    struct problem *problem, const char *path, struct etx_bytes *bytes)
 {
     etx_status status = ETX_OK;
     const struct etx_tensor *features = NULL;
@@ -130,13 +128,12 @@ static etx_status read_problem(struct problem *problem, const char *path,
     int64_t n_position = 0;
 
     ETX_CHECK(etx_file_read(bytes, path, MAX_BYTES));
-    ETX_CHECK(
-        etx_tensor_file_parse(&problem->file, bytes->data, bytes->size));
-    problem->config = json_loads(json_string_value(json_object_get(
-                                     problem->file->metadata, "problem")),
+    ETX_CHECK(etx_tensor_file_parse(&problem->file, bytes->data, bytes->size));
+    problem->config = json_loads(
+        json_string_value(json_object_get(problem->file->metadata, "problem")),
         0, NULL);
-    ETX_CHECK(copy_tensor(
-        &x, &problem->n_nodes, problem, "features", sizeof *x));
+    ETX_CHECK(
+        copy_tensor(&x, &problem->n_nodes, problem, "features", sizeof *x));
     ETX_CHECK(copy_tensor(
         &position, &n_position, problem, "position", sizeof *position));
     features = etx_tensor_file_find(problem->file, "features");
@@ -177,8 +174,7 @@ static etx_status edge_loss(float *loss, float *d_out,
         .loss_sum = &sum,
         .scale = (float)(1.0 / (double)problem->n_edges),
         .d_logit = d_out};
-    const etx_status status =
-        context->ops->bce_loss(context->stream, &args);
+    const etx_status status = context->ops->bce_loss(context->stream, &args);
 
     *loss = (float)(sum / (double)problem->n_edges);
     return status;
@@ -213,8 +209,7 @@ static etx_status point_loss(float *loss, float *d_out,
     for (int64_t e = 0; e < problem->n_edges; e++)
         target[e] = problem->target[e] > 0.5f;
     args.target = target;
-    memset(d_out, 0,
-        (size_t)(problem->n_nodes * n_dim) * sizeof *d_out);
+    memset(d_out, 0, (size_t)(problem->n_nodes * n_dim) * sizeof *d_out);
     ETX_CHECK(context->ops->hinge_loss(context->stream, &args));
     *loss = (float)((double)scale * (positive + negative));
 done:
@@ -260,8 +255,8 @@ static etx_status differentiate(float *loss, float *gradient,
     ETX_CHECK(take_pt(&tape, &d_pt, arena, problem));
     ETX_CHECK(
         network->arch->forward(network, context, &problem->input, &tape, out));
-    ETX_CHECK((is_edge ? edge_loss : point_loss)(
-        loss, d_out, context, problem, out));
+    ETX_CHECK(
+        (is_edge ? edge_loss : point_loss)(loss, d_out, context, problem, out));
     if (d_pt != NULL)
         ETX_CHECK(etx_pt_loss(&of_pt, d_pt, context, problem->n_edges, tape.pt,
             problem->pt, number(problem, "pt_scale"), 1.0));
@@ -291,9 +286,9 @@ static etx_status update(const struct result *result,
             .beta1 = 0.9f,
             .beta2 = 0.999f,
             .eps = (float)number(problem, "eps"),
-            .weight_decay =
-                parameter->decays ? (float)number(problem, "weight_decay")
-                                  : 0.0f,
+            .weight_decay = parameter->decays
+                                ? (float)number(problem, "weight_decay")
+                                : 0.0f,
             .gradient = gradient + at,
             .parameter = network->value + at,
             .m = result->m + at,
@@ -306,8 +301,8 @@ done:
     return status;
 }
 
-static etx_status run_steps(struct result *result,
-    struct etx_context *context, const struct problem *problem)
+static etx_status run_steps(struct result *result, struct etx_context *context,
+    const struct problem *problem)
 {
     etx_status status = ETX_OK;
     const struct etx_network *network = problem->network;
@@ -316,12 +311,11 @@ static etx_status run_steps(struct result *result,
 
     result->n_steps = (int64_t)number(problem, "steps");
     ETX_CHECK(etx_alloc(&result->start, n, sizeof(float), "start"));
-    ETX_CHECK(
-        etx_alloc(&result->loss, result->n_steps, sizeof(float), "loss"));
-    ETX_CHECK(etx_alloc(&result->gradient, result->n_steps * n, sizeof(float),
-        "gradients"));
-    ETX_CHECK(
-        etx_alloc(&result->value, result->n_steps * n, sizeof(float), "values"));
+    ETX_CHECK(etx_alloc(&result->loss, result->n_steps, sizeof(float), "loss"));
+    ETX_CHECK(etx_alloc(
+        &result->gradient, result->n_steps * n, sizeof(float), "gradients"));
+    ETX_CHECK(etx_alloc(
+        &result->value, result->n_steps * n, sizeof(float), "values"));
     ETX_CHECK(etx_alloc(&result->m, n, sizeof(float), "moments"));
     ETX_CHECK(etx_alloc(&result->v, n, sizeof(float), "moments"));
     memcpy(result->start, network->value, bytes);

@@ -16,7 +16,7 @@
 #define PATH_SIZE       1024
 #define TIMEOUT_SECONDS 60 /* of one test, on a busy machine */
 #define SLOW_SECONDS    300
-#define MAX_STACK      ((size_t)1 << 25)
+#define MAX_STACK       ((size_t)1 << 25)
 
 #if defined(ETX_HAS_ASAN)
 #define SMALL_STACK (1024 * 1024) /* the sanitizer's own frames are large */
@@ -41,8 +41,7 @@ void etx_test_set_timeout(TCase *test_case, int seconds)
     const char *asked = getenv("CK_DEFAULT_TIMEOUT");
     const long min = asked == NULL ? 0 : strtol(asked, NULL, 10);
 
-    tcase_set_timeout(
-        test_case, min > seconds ? (double)min : (double)seconds);
+    tcase_set_timeout(test_case, min > seconds ? (double)min : (double)seconds);
 }
 
 static void add_case(
@@ -75,8 +74,7 @@ void etx_test_skip(const char *name, const char *reason)
 {
     const size_t length = strlen(name);
     /* Check calls the function of a test NAME_fn. */
-    const int has_suffix =
-        length > 3 && strcmp(name + length - 3, "_fn") == 0;
+    const int has_suffix = length > 3 && strcmp(name + length - 3, "_fn") == 0;
 
     printf("SKIPPED %.*s: %s\n", (int)(length - (has_suffix ? 3 : 0)), name,
         reason);
@@ -112,10 +110,9 @@ void etx_test_open_example(
 {
     etx_detector *detector = NULL;
 
+    ck_assert_ok(etx_model_load(model, "examples/models/default.safetensors"));
     ck_assert_ok(
-        etx_model_load(model, "examples/models/default.safetensors"));
-    ck_assert_ok(etx_detector_read(
-        &detector, etx_test_example("detectors.csv.gz")));
+        etx_detector_read(&detector, etx_test_example("detectors.csv.gz")));
     ck_assert_ok(
         etx_event_read_trackml(event, etx_test_example(name), detector));
     etx_detector_free(detector);
@@ -158,8 +155,8 @@ static int compile_locale(const char *folder)
            setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
 }
 
-void etx_test_in_comma_locale(const char *name,
-    void (*check)(void *argument), void *argument)
+void etx_test_in_comma_locale(
+    const char *name, void (*check)(void *argument), void *argument)
 {
     char folder[256];
     char locale_folder[300];
@@ -174,8 +171,7 @@ void etx_test_in_comma_locale(const char *name,
     } else {
         etx_test_skip(name, "no locale de_DE.UTF-8 and no localedef");
     }
-    snprintf(
-        locale_folder, sizeof locale_folder, "%s/de_DE.UTF-8/LC_MESSAGES",
+    snprintf(locale_folder, sizeof locale_folder, "%s/de_DE.UTF-8/LC_MESSAGES",
         folder);
     etx_test_remove(locale_folder);
     snprintf(locale_folder, sizeof locale_folder, "%s/de_DE.UTF-8", folder);
@@ -213,8 +209,8 @@ int64_t etx_test_out_of_memory(
     return etx_test_scarce_memory(make, argument, 0);
 }
 
-int64_t etx_test_scarce_memory(etx_status (*make)(void *argument),
-    void *argument, int32_t n_spared)
+int64_t etx_test_scarce_memory(
+    etx_status (*make)(void *argument), void *argument, int32_t n_spared)
 {
     for (int64_t number = 0;; number++) {
         const int64_t before = etx_heap_in_use();

@@ -72,8 +72,8 @@ void etx_test_remove(const char *path);
 /* Run check(argument) in the locale de_DE.UTF-8, which writes a decimal comma
  * (compiled by localedef where it is not installed), and go back to C; or
  * etx_test_skip(name, ...) where neither can be had. */
-void etx_test_in_comma_locale(const char *name,
-    void (*check)(void *argument), void *argument);
+void etx_test_in_comma_locale(
+    const char *name, void (*check)(void *argument), void *argument);
 
 /* Make the allocation with this number (from 0) and only that one fail; -1:
  * none. Counts from here. Undo with etx_test_allocator_restore. */
@@ -86,8 +86,8 @@ void etx_test_allocator_restore(void);
 int64_t etx_test_out_of_memory(
     etx_status (*make)(void *argument), void *argument);
 /* The same where so many allocations may fail without the call failing. */
-int64_t etx_test_scarce_memory(etx_status (*make)(void *argument),
-    void *argument, int32_t n_spared);
+int64_t etx_test_scarce_memory(
+    etx_status (*make)(void *argument), void *argument, int32_t n_spared);
 
 /* Run on a thread with a stack of 64 kB. */
 void etx_test_on_small_stack(void (*function)(void *argument), void *argument);

@@ -95,28 +95,25 @@ struct turn_row {
 
 /* Squared sines of the change of polar angle, over 0.5^2. */
 static const struct turn_row turns[] = {
-    {{20, 0}, 0.0f},
-    {{20, 10}, 2.0f},   /* 45 degrees */
-    {{20, -10}, 2.0f},
-    {{10, 10}, 4.0f},   /* a right angle */
-    {{5, 0}, 0.0f},     /* back: transverse steps have no sign */
-    {{10, 0}, 0.0f},    /* the same hit again */
+    {{20, 0}, 0.0f}, {{20, 10}, 2.0f},   /* 45 degrees */
+    {{20, -10}, 2.0f}, {{10, 10}, 4.0f}, /* a right angle */
+    {{5, 0}, 0.0f},  /* back: transverse steps have no sign */
+    {{10, 0}, 0.0f}, /* the same hit again */
 };
 
 START_TEST(test_best_first_polar)
 {
     const struct turn_row *row = &turns[_i];
-    const float position[] = {
-        0, 0, 0, 10, 0, 0, row->end[0], 0, row->end[1]};
+    const float position[] = {0, 0, 0, 10, 0, 0, row->end[0], 0, row->end[1]};
     int32_t next[3];
     int32_t previous[3];
     struct etx_chains chains = two_chains(position, next, previous, 3, 2);
 
-    ck_assert_float_eq_tol(etx_joint_roughness(&chains, 1, 2, 0.0f, 0.5f),
-        row->expected, 1e-6f);
+    ck_assert_float_eq_tol(
+        etx_joint_roughness(&chains, 1, 2, 0.0f, 0.5f), row->expected, 1e-6f);
     chains = two_chains(position, next, previous, 3, 1);
-    ck_assert_float_eq_tol(etx_joint_roughness(&chains, 0, 1, 0.0f, 0.5f),
-        row->expected, 1e-6f);
+    ck_assert_float_eq_tol(
+        etx_joint_roughness(&chains, 0, 1, 0.0f, 0.5f), row->expected, 1e-6f);
 }
 END_TEST
 
@@ -153,7 +150,8 @@ static const struct row rows[] = {
         {0, 1, 1, 0}},
     /* Equal scores: the edge that the graph has first, by target. */
     {{3, 2, {{0, 2, 0.5f}, {0, 1, 0.5f}}}, 0, 0, 1, {0, 0, 1}},
-    /* Inward edges are turned, loops are nothing, a score at the cut neither. */
+    /* Inward edges are turned, loops are nothing, a score at the cut neither.
+     */
     {{4, 4, {{1, 0, 0.9f}, {2, 2, 0.9f}, {2, 1, 0.9f}, {2, 3, 0.01f}}}, 0, 0, 1,
         {0, 0, 0, 1}},
     /* Weak edges need a chain of support_hits hits on one side. */
@@ -207,8 +205,7 @@ START_TEST(test_best_first_shape_decides)
     for (int32_t i = 0; i + 1 < ON_TRACK; i++)
         edges[i] = (struct scored_edge){i, i + 1, 0.9f};
     edges[ON_TRACK - 2].score = 0.2f;
-    edges[ON_TRACK - 1] =
-        (struct scored_edge){ON_TRACK - 2, ON_TRACK, 0.4f};
+    edges[ON_TRACK - 1] = (struct scored_edge){ON_TRACK - 2, ON_TRACK, 0.4f};
     graph = new_graph(N, ON_TRACK, edges);
     ck_assert_ok(etx_event_create(&event, N, NULL, position));
 
@@ -354,8 +351,8 @@ static void judge_shapes(struct judge *judge)
         is_done[e] = !is_open(judge, e);
         if (is_done[e])
             continue;
-        rough[e] = judge_roughness(
-            judge, judge->edge[e].src, judge->edge[e].dst);
+        rough[e] =
+            judge_roughness(judge, judge->edge[e].src, judge->edge[e].dst);
         if (!has_support(judge, e) || rough[e] > 2.0)
             rough[e] = 2.0;
     }
@@ -372,8 +369,8 @@ static void judge_shapes(struct judge *judge)
             return;
         is_done[best] = 1;
         if (is_open(judge, best) && has_support(judge, best) &&
-            judge_roughness(judge, judge->edge[best].src,
-                judge->edge[best].dst) <= 1.0)
+            judge_roughness(
+                judge, judge->edge[best].src, judge->edge[best].dst) <= 1.0)
             judge_join(judge, best);
     }
 }
@@ -411,17 +408,16 @@ static void draw_judged(struct judge *judge, float *position, uint32_t seed)
     for (int32_t j = 0; j < JUDGED; j++)
         for (int32_t i = j > 4 ? j - 4 : 0; i < j; i++)
             if (etx_random_uniform(&random) < 0.8f)
-                judge->edge[judge->n_edges++] = (struct scored_edge){
-                    i, j, etx_random_uniform(&random)};
+                judge->edge[judge->n_edges++] =
+                    (struct scored_edge){i, j, etx_random_uniform(&random)};
 }
 
 START_TEST(test_best_first_judged)
 {
-    static const float cuts[][2] = {{0.0f, 0.6f}, {0.9f, 0.6f}, {0.8f, 0.0f},
-        {0.0f, 1.0f}, {0.7f, 0.3f}};
+    static const float cuts[][2] = {
+        {0.0f, 0.6f}, {0.9f, 0.6f}, {0.8f, 0.0f}, {0.0f, 1.0f}, {0.7f, 0.3f}};
     float position[3 * JUDGED];
-    etx_label_options options =
-        shape_options(cuts[_i % 5][0], cuts[_i % 5][1]);
+    etx_label_options options = shape_options(cuts[_i % 5][0], cuts[_i % 5][1]);
     struct judge judge = {.position = position, .options = &options};
     etx_context *context = new_context();
     etx_graph *graph;

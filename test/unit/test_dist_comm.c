@@ -40,21 +40,18 @@ static void run_ranks(struct runner runner[MAX_RANKS], int32_t n_ranks,
     struct etx_comm *comm[MAX_RANKS] = {NULL};
     pthread_t thread[MAX_RANKS];
 
-    ck_assert_int_eq(
-        etx_comm_open_threads(comm, n_ranks, deadline), ETX_OK);
+    ck_assert_int_eq(etx_comm_open_threads(comm, n_ranks, deadline), ETX_OK);
     for (int32_t r = 0; r < n_ranks; r++)
         runner[r] = (struct runner){.comm = comm[r], .body = body};
     for (int32_t r = 0; r < n_ranks - n_absent; r++)
-        ck_assert_int_eq(
-            pthread_create(&thread[r], NULL, run, runner + r), 0);
+        ck_assert_int_eq(pthread_create(&thread[r], NULL, run, runner + r), 0);
     for (int32_t r = 0; r < n_ranks - n_absent; r++)
         ck_assert_int_eq(pthread_join(thread[r], NULL), 0);
     for (int32_t r = 0; r < n_ranks; r++)
         etx_comm_close(comm[r]);
 }
 
-static void check_all_ok(
-    const struct runner *runner, int32_t n_ranks)
+static void check_all_ok(const struct runner *runner, int32_t n_ranks)
 {
     for (int32_t r = 0; r < n_ranks; r++)
         ck_assert_msg(runner[r].status == ETX_OK, "rank %d: %s", (int)r,
@@ -268,8 +265,8 @@ START_TEST(test_dist_comm_give_up)
         if (r == 1)
             continue;
         ck_assert_int_eq(runner[r].status, ETX_ERR_CANCELLED);
-        ck_assert_msg(strstr(runner[r].message, "rank 1 gave up") != NULL,
-            "%s", runner[r].message);
+        ck_assert_msg(strstr(runner[r].message, "rank 1 gave up") != NULL, "%s",
+            runner[r].message);
     }
 }
 END_TEST
@@ -297,10 +294,8 @@ START_TEST(test_dist_comm_refused)
 {
     struct etx_comm *comm[1] = {NULL};
 
-    ck_assert_int_eq(
-        etx_comm_open_threads(comm, 0, 60.0), ETX_ERR_ARGUMENT);
-    ck_assert_int_eq(
-        etx_comm_open_threads(comm, 1025, 60.0), ETX_ERR_ARGUMENT);
+    ck_assert_int_eq(etx_comm_open_threads(comm, 0, 60.0), ETX_ERR_ARGUMENT);
+    ck_assert_int_eq(etx_comm_open_threads(comm, 1025, 60.0), ETX_ERR_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(etx_last_error(), "1025"));
     ck_assert_ptr_null(comm[0]);
 }

@@ -38,8 +38,7 @@ static void check_accepted(const etx_dist_options *options)
 
 START_TEST(test_dist_options_size)
 {
-    const size_t first =
-        offsetof(etx_dist_options, deadline) + sizeof(double);
+    const size_t first = offsetof(etx_dist_options, deadline) + sizeof(double);
     struct later later;
 
     ck_assert_ok(etx_dist_options_init(&later.options, sizeof later));
@@ -54,8 +53,8 @@ START_TEST(test_dist_options_size)
     check_refused(&later.options, "4096");
     later.options.struct_size = UINT32_MAX;
     check_refused(&later.options, "4096");
-    ck_assert_fails(etx_dist_options_init(&later.options, 4097),
-        ETX_ERR_ARGUMENT, "4097");
+    ck_assert_fails(
+        etx_dist_options_init(&later.options, 4097), ETX_ERR_ARGUMENT, "4097");
     ck_assert_fails(etx_dist_options_init(&later.options, first - 1),
         ETX_ERR_ARGUMENT, "struct_size");
 }

@@ -92,8 +92,7 @@ static void open_team(struct team *team, int32_t n_ranks, etx_graph **scored)
             &team->graph[r], all, context, team->model, team->event));
     ck_assert_ok(
         etx_graph_filter(scored, all, context, team->model, team->event));
-    ck_assert_ok(
-        etx_graph_score(*scored, context, team->model, team->event));
+    ck_assert_ok(etx_graph_score(*scored, context, team->model, team->event));
     ck_assert_ok(etx_dist_open_threads(team->dist, n_ranks, NULL));
     etx_graph_free(all);
     etx_context_free(context);
@@ -112,8 +111,8 @@ static void close_team(struct team *team)
 static void check_scores(const struct team *team, const etx_graph *scored)
 {
     for (int32_t r = 0; r < team->n_ranks; r++) {
-        ck_assert_msg(team->status[r] == ETX_OK, "rank %d: %s", (int)r,
-            team->error[r]);
+        ck_assert_msg(
+            team->status[r] == ETX_OK, "rank %d: %s", (int)r, team->error[r]);
         ck_assert_mem_eq(etx_graph_scores(team->graph[r]),
             etx_graph_scores(scored),
             (size_t)etx_graph_n_edges(scored) * sizeof(float));
@@ -275,8 +274,8 @@ static void check_failing(etx_trainer *trainer, struct failing *failing,
 
     failing->n_swaps = 0;
     failing->fail_after = rank == 1 ? n : 0;
-    ck_assert_int_eq(call(trainer, &report),
-        rank == 1 ? ETX_ERR_MEMORY : ETX_ERR_CANCELLED);
+    ck_assert_int_eq(
+        call(trainer, &report), rank == 1 ? ETX_ERR_MEMORY : ETX_ERR_CANCELLED);
     ck_assert_int_eq(failing->n_swaps, n);
     failing->fail_after = 0;
     ck_assert_uint_eq(etx_trainer_hash(trainer), before);
@@ -293,15 +292,14 @@ static void train_and_fail(struct team *team, int32_t rank)
         .user = &failing};
 
     ck_assert_ok(etx_dist_exchange(&failing.real, team->dist[rank]));
-    ck_assert_ok(etx_trainer_set_parts(
-        trainer, 2, rank, ETX_PARTITION_KD, &exchange));
+    ck_assert_ok(
+        etx_trainer_set_parts(trainer, 2, rank, ETX_PARTITION_KD, &exchange));
     (void)train_bench_validate(trainer);
     const int64_t n_validation = failing.n_swaps;
     train_bench_steps(trainer, 1);
     const int64_t n_step = failing.n_swaps - n_validation;
     check_failing(trainer, &failing, rank, n_step, etx_trainer_step);
-    check_failing(
-        trainer, &failing, rank, n_validation, etx_trainer_validate);
+    check_failing(trainer, &failing, rank, n_validation, etx_trainer_validate);
     train_bench_steps(trainer, 4);
 }
 
@@ -322,8 +320,7 @@ START_TEST(test_dist_parts_training_failure)
     for (int32_t r = 1; r < 4; r++)
         ck_assert_mem_eq(bench[r].trainer->stage->network->value,
             bench[0].trainer->stage->network->value,
-            (size_t)bench[0].trainer->stage->network->n_values *
-                sizeof(float));
+            (size_t)bench[0].trainer->stage->network->n_values * sizeof(float));
     for (int32_t r = 0; r < 4; r++)
         train_bench_close(&bench[r]);
     etx_dist_close(team.dist[0]);
@@ -339,7 +336,6 @@ Suite *etx_suite_dist_parts(void)
     etx_test_add(suite, "failure", test_dist_parts_failure);
     etx_test_add(suite, "refused", test_dist_parts_refused);
     etx_test_add_loop(suite, "training", test_dist_parts_training, 2);
-    etx_test_add(
-        suite, "training_failure", test_dist_parts_training_failure);
+    etx_test_add(suite, "training_failure", test_dist_parts_training_failure);
     return suite;
 }

@@ -7,8 +7,8 @@
 #include <check.h>
 #include <string.h>
 
-#include "train/slices.h"
 #include "support.h"
+#include "train/slices.h"
 #include "train_bench.h"
 
 /* ------------------------------------------------------------- the tree -- */
@@ -47,8 +47,8 @@ START_TEST(test_dist_team_gradient_sum)
     ck_assert_int_gt(n_unlike, 0);
     ck_assert_fails(
         etx_gradient_sum(NULL, 2, 1), ETX_ERR_ARGUMENT, "slice is NULL");
-    ck_assert_fails(
-        etx_gradient_sum(slice, -5, 1), ETX_ERR_ARGUMENT, "n_slices -5 is negative");
+    ck_assert_fails(etx_gradient_sum(slice, -5, 1), ETX_ERR_ARGUMENT,
+        "n_slices -5 is negative");
 }
 END_TEST
 
@@ -137,9 +137,9 @@ START_TEST(test_dist_team_validations_meet)
     n_first = lone.n_sums;
     lone.n_sums = 1;
     for (int k = 0; k < 3; k++)
-        ck_assert_int_eq(etx_trainer_add_event_of_rank(bench.trainer,
-                             bench.event[0], etx_event_n_hits(bench.event[0]),
-                             0, 1),
+        ck_assert_int_eq(
+            etx_trainer_add_event_of_rank(bench.trainer, bench.event[0],
+                etx_event_n_hits(bench.event[0]), 0, 1),
             ETX_OK);
     ck_assert_int_eq(etx_trainer_validate(bench.trainer, &report), ETX_OK);
     /* The free event is the other rank's, which has less work. */
@@ -183,8 +183,7 @@ START_TEST(test_dist_team_arguments)
     double value = 2.5;
 
     train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, NULL);
-    ck_assert_int_eq(
-        etx_dist_options_init(&options, sizeof options), ETX_OK);
+    ck_assert_int_eq(etx_dist_options_init(&options, sizeof options), ETX_OK);
     ck_assert_double_eq(options.deadline, 60.0);
     ck_assert_int_eq(etx_dist_options_init(&options, 4), ETX_ERR_ARGUMENT);
     options.deadline = 0.0;
@@ -200,11 +199,11 @@ START_TEST(test_dist_team_arguments)
     ck_assert_int_eq(etx_dist_n_ranks(dist[1]), 2);
     ck_assert_int_eq(etx_dist_team(&team, dist[1]), ETX_OK);
     ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
-    ck_assert_int_eq(etx_trainer_add_event_of_rank(
-                         bench.trainer, NULL, 5, 2, 0),
+    ck_assert_int_eq(
+        etx_trainer_add_event_of_rank(bench.trainer, NULL, 5, 2, 0),
         ETX_ERR_ARGUMENT);
-    ck_assert_int_eq(etx_trainer_add_event_of_rank(
-                         bench.trainer, NULL, 5, 1, 0),
+    ck_assert_int_eq(
+        etx_trainer_add_event_of_rank(bench.trainer, NULL, 5, 1, 0),
         ETX_ERR_ARGUMENT);
     team.rank = 2;
     ck_assert_int_eq(
@@ -219,8 +218,7 @@ START_TEST(test_dist_team_arguments)
     ck_assert_double_eq(value, 2.5);
     ck_assert_int_eq(etx_dist_sum(dist[0], &value, -1), ETX_ERR_ARGUMENT);
     ck_assert_int_eq(etx_dist_agree(dist[0], 7, "seven"), ETX_OK);
-    ck_assert_int_eq(
-        etx_dist_get_statistics(&statistics, dist[0]), ETX_OK);
+    ck_assert_int_eq(etx_dist_get_statistics(&statistics, dist[0]), ETX_OK);
     ck_assert_int_eq(statistics.n_calls, 2);
     etx_dist_end_processes(dist[0], 3); /* threads: returns */
     ck_assert_int_ne(etx_dist_barrier(dist[0]), ETX_OK);

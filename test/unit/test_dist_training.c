@@ -49,13 +49,11 @@ static const char *const several =
     "{\"sampling\": {\"graphs\": 5, \"order\": \"drawn\"}}";
 
 /* A plan on a new bench, which is closed by train_bench_close. */
-static struct plan make_plan(struct train_bench *bench, int stage,
-    int32_t n_ranks, const char *change)
+static struct plan make_plan(
+    struct train_bench *bench, int stage, int32_t n_ranks, const char *change)
 {
-    struct plan plan = {.stage = stage,
-        .n_ranks = n_ranks,
-        .change = change,
-        .bench = bench};
+    struct plan plan = {
+        .stage = stage, .n_ranks = n_ranks, .change = change, .bench = bench};
 
     train_bench_open(bench, stage, 1, change);
 
@@ -140,8 +138,8 @@ static void shard(struct rank *rank)
     rank->bench.trainer = sharded;
 }
 
-static void open_rank(struct rank *rank, const struct plan *plan,
-    etx_dist *dist)
+static void open_rank(
+    struct rank *rank, const struct plan *plan, etx_dist *dist)
 {
     etx_team team;
 
@@ -186,16 +184,15 @@ static void run_plan(struct rank *rank, const struct plan *plan)
 {
     try_plan(rank, plan);
     for (int32_t r = 0; r < plan->n_ranks; r++)
-        ck_assert_msg(rank[r].status == ETX_OK, "rank %d: %s", (int)r,
-            rank[r].message);
+        ck_assert_msg(
+            rank[r].status == ETX_OK, "rank %d: %s", (int)r, rank[r].message);
 }
 
 /* The same without a team. */
 static void run_alone(struct rank *rank, const struct plan *plan)
 {
     open_rank(rank, plan, NULL);
-    ck_assert_msg(
-        note(rank, run_steps(rank)) == ETX_OK, "%s", rank->message);
+    ck_assert_msg(note(rank, run_steps(rank)) == ETX_OK, "%s", rank->message);
 }
 
 /* A validation says the same, but for its time. */
@@ -365,8 +362,8 @@ END_TEST
 START_TEST(test_dist_training_imbalance)
 {
     struct train_bench bench;
-    struct plan plan = make_plan(&bench, ETX_TRAIN_FILTER, 2,
-        "{\"sampling\": {\"graphs\": 5}}");
+    struct plan plan = make_plan(
+        &bench, ETX_TRAIN_FILTER, 2, "{\"sampling\": {\"graphs\": 5}}");
     struct rank rank[MAX_RANKS];
 
     run_plan(rank, &plan);
@@ -445,8 +442,7 @@ Suite *etx_suite_dist_training(void)
     tcase_add_loop_test(
         tests, test_dist_training_same_bits_on_any_ranks, 0, N_STAGES);
     tcase_add_loop_test(tests, test_dist_training_empty_ranks, 0, N_STAGES);
-    tcase_add_loop_test(
-        tests, test_dist_training_sharded_events, 0, N_STAGES);
+    tcase_add_loop_test(tests, test_dist_training_sharded_events, 0, N_STAGES);
     tcase_add_loop_test(tests, test_dist_training_reductions, 0,
         (int)(sizeof losses / sizeof *losses));
     tcase_add_loop_test(tests, test_dist_training_decisions, 0,

@@ -326,8 +326,8 @@ START_TEST(test_graph_not_on_device)
 {
     etx_graph *graph = NULL;
 
-    ck_assert_ok(etx_graph_from_edges(
-        &graph, 3, 3, some_src, some_dst, NULL, NULL));
+    ck_assert_ok(
+        etx_graph_from_edges(&graph, 3, 3, some_src, some_dst, NULL, NULL));
     ck_assert_int_eq(etx_graph_device_index(graph), -1);
     ck_assert_ptr_null(etx_graph_src_dev(graph));
     ck_assert_error("etx_graph_src_dev: the graph has no arrays on a device");
@@ -525,8 +525,7 @@ START_TEST(test_graph_adopt_fails)
     ck_assert_fails(
         etx_graph_adopt(&graph, NULL, 1, INT64_C(1) << 31, src, dst, NULL),
         ETX_ERR_LIMIT, "2147483648 edges");
-    ck_assert_fails(
-        etx_graph_adopt_ends(&graph, 1, INT64_C(1) << 31, src, dst),
+    ck_assert_fails(etx_graph_adopt_ends(&graph, 1, INT64_C(1) << 31, src, dst),
         ETX_ERR_LIMIT, "2147483648 edges");
     ck_assert_int_eq(src[0] + dst[0], 0);
     etx_free(src);
@@ -550,8 +549,8 @@ Suite *etx_suite_graph(void)
     etx_test_add(suite, "out of memory", test_graph_out_of_memory);
     etx_test_add_loop(suite, "triplets", test_graph_to_triplets, 3);
     etx_test_add(suite, "triplet limits", test_graph_to_triplets_limits);
-    etx_test_add(suite, "triplets out of memory",
-        test_graph_to_triplets_out_of_memory);
+    etx_test_add(
+        suite, "triplets out of memory", test_graph_to_triplets_out_of_memory);
     etx_test_add(suite, "adopt fails", test_graph_adopt_fails);
     return suite;
 }

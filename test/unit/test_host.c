@@ -35,8 +35,7 @@ START_TEST(test_cancel_anywhere)
 
         options.cancel_user = &left;
         ck_assert_ok(etx_context_create(&context, &options));
-        status =
-            etx_find_tracks(&job.tracks, context, job.model, job.event);
+        status = etx_find_tracks(&job.tracks, context, job.model, job.event);
         if (status != ETX_OK) {
             ck_assert_int_eq(status, ETX_ERR_CANCELLED);
             ck_assert_ptr_null(job.tracks);
@@ -59,8 +58,7 @@ START_TEST(test_memory_limit)
     ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.memory_limit = 4096;
     ck_assert_ok(etx_context_create(&context, &options));
-    ck_assert_fails(
-        etx_find_tracks(&job.tracks, context, job.model, job.event),
+    ck_assert_fails(etx_find_tracks(&job.tracks, context, job.model, job.event),
         ETX_ERR_MEMORY, "4096");
     ck_assert_ptr_null(job.tracks);
     etx_context_free(context);
@@ -162,11 +160,10 @@ START_TEST(test_host_traps_and_rounds)
         etx_find_tracks(&job.tracks, job.context, job.model, job.event));
     feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
     fesetround(FE_UPWARD);
-    ck_assert_ok(
-        etx_find_tracks(&tracks, job.context, job.model, job.event));
+    ck_assert_ok(etx_find_tracks(&tracks, job.context, job.model, job.event));
     ck_assert_int_eq(fegetround(), FE_UPWARD);
-    ck_assert_int_eq(fegetexcept(),
-        FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
+    ck_assert_int_eq(
+        fegetexcept(), FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
     fedisableexcept(FE_ALL_EXCEPT);
     fesetround(FE_TONEAREST);
     job_assert_same_tracks(job.tracks, tracks);
@@ -188,15 +185,14 @@ START_TEST(test_fork)
     ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.n_threads = 3;
     ck_assert_ok(etx_context_create(&context, &options));
-    ck_assert_ok(
-        etx_find_tracks(&job.tracks, context, job.model, job.event));
+    ck_assert_ok(etx_find_tracks(&job.tracks, context, job.model, job.event));
     child = fork();
     if (child == 0) {
         const etx_status status =
             etx_find_tracks(&tracks, context, job.model, job.event);
 
-        _exit(status == ETX_OK && etx_tracks_count(tracks) ==
-                                      etx_tracks_count(job.tracks)
+        _exit(status == ETX_OK &&
+                      etx_tracks_count(tracks) == etx_tracks_count(job.tracks)
                   ? 0
                   : 1);
     }

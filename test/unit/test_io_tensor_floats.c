@@ -15,7 +15,7 @@
 Suite *etx_suite_io_tensor_floats(void);
 
 #define CONFIG                                                                 \
-    "{\"schema\":1,\"embedding\":{\"arch\":\"mlp\",\"options\":{\"hidden\":"    \
+    "{\"schema\":1,\"embedding\":{\"arch\":\"mlp\",\"options\":{\"hidden\":"   \
     "[],\"n_out\":2},\"node_features\":[{\"name\":\"r\",\"scale\":1},"         \
     "{\"name\":\"z\",\"scale\":1},{\"name\":\"phi\",\"scale\":1}],"            \
     "\"graph\":{\"radius\":1}}}"
@@ -59,9 +59,8 @@ START_TEST(test_io_halves_known)
     };
 
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
-        ck_assert_msg(from_half(known[k].bits) == known[k].value,
-            "%#x is %.9g", (unsigned)known[k].bits,
-            (double)from_half(known[k].bits));
+        ck_assert_msg(from_half(known[k].bits) == known[k].value, "%#x is %.9g",
+            (unsigned)known[k].bits, (double)from_half(known[k].bits));
     ck_assert(signbit(from_half(0x8000)));
     ck_assert(isnan(from_half(0x7C01)) && isnan(from_half(0xFFFF)));
 }
@@ -72,8 +71,7 @@ START_TEST(test_io_halves_all)
 {
     for (uint16_t bits = 1; bits < 0x7C00; bits++) {
         ck_assert(from_half(bits) > from_half((uint16_t)(bits - 1)));
-        ck_assert(
-            from_half((uint16_t)(bits | 0x8000)) == -from_half(bits));
+        ck_assert(from_half((uint16_t)(bits | 0x8000)) == -from_half(bits));
     }
 }
 END_TEST
@@ -87,8 +85,8 @@ static const uint16_t weight_halves[6] = {
 
 /* A model file with this weight, and beside it scales with n_scales values
  * unless that is 0. */
-static etx_status load_with(etx_model **out, int32_t type, const void *weight,
-    int64_t n_scales)
+static etx_status load_with(
+    etx_model **out, int32_t type, const void *weight, int64_t n_scales)
 {
     static const float bias[2] = {1.0f, 2.0f};
     const struct etx_tensor tensors[] = {

@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 
-#include "memory/arena.h"
 #include "base/heap.h"
 #include "base/poison.h"
 #include "base/random.h"
+#include "memory/arena.h"
 
 #include <stdlib.h>
 

@@ -26,8 +26,7 @@ static void open_job(struct job *job)
     *job = (struct job){.context = NULL};
     ck_assert_ok(etx_context_create(&job->context, NULL));
     etx_test_open_example(&job->model, &job->event, "event000000001");
-    ck_assert_ok(
-        etx_graph_build(&all, job->context, job->model, job->event));
+    ck_assert_ok(etx_graph_build(&all, job->context, job->model, job->event));
     ck_assert_ok(etx_graph_filter(
         &job->graph, all, job->context, job->model, job->event));
     etx_graph_free(all);
@@ -50,8 +49,8 @@ static int32_t *make_owners(
     int32_t *owners = malloc((size_t)job->n_nodes * sizeof *owners);
 
     ck_assert_ptr_nonnull(owners);
-    ck_assert_ok(etx_graph_partition(
-        owners, job->graph, job->event, n_parts, order));
+    ck_assert_ok(
+        etx_graph_partition(owners, job->graph, job->event, n_parts, order));
     return owners;
 }
 
@@ -172,8 +171,8 @@ START_TEST(test_parts_halves)
         dst[i] = i + 1;
     }
     ck_assert_ok(etx_event_create(&event, N_HITS, NULL, x));
-    ck_assert_ok(etx_graph_from_edges(
-        &graph, N_HITS, N_HITS - 1, src, dst, NULL, NULL));
+    ck_assert_ok(
+        etx_graph_from_edges(&graph, N_HITS, N_HITS - 1, src, dst, NULL, NULL));
     ck_assert_ok(
         etx_graph_partition(owners, graph, event, 2, ETX_PARTITION_KD));
     for (int32_t i = 0; i < N_HITS; i++)
@@ -290,8 +289,8 @@ static etx_status make_part(void *argument)
 {
     const struct making *making = argument;
     etx_graph_part *part = NULL;
-    const etx_status status = etx_graph_part_create(
-        &part, making->job->graph, making->owners, 2, 1);
+    const etx_status status =
+        etx_graph_part_create(&part, making->job->graph, making->owners, 2, 1);
 
     etx_graph_part_free(part);
     return status;
@@ -364,8 +363,8 @@ static void score_part(struct part_thread *thread, void *argument)
     float *scores;
 
     ck_assert_ok(etx_context_create(&context, NULL));
-    ck_assert_ok(etx_graph_part_create(&part, job->graph, scoring->owners,
-        scoring->n_parts, thread->part));
+    ck_assert_ok(etx_graph_part_create(
+        &part, job->graph, scoring->owners, scoring->n_parts, thread->part));
     n = etx_graph_n_edges(etx_graph_part_graph(part));
     edge = etx_graph_part_edges(part);
     scores = malloc((size_t)(n + 1) * sizeof *scores);
@@ -373,8 +372,7 @@ static void score_part(struct part_thread *thread, void *argument)
     ck_assert_ok(etx_graph_part_score(
         scores, part, context, job->model, job->event, &thread->exchange));
     for (int64_t e = 0; e < n; e++)
-        if (scoring->owners[etx_graph_dst(job->graph)[edge[e]]] ==
-            thread->part)
+        if (scoring->owners[etx_graph_dst(job->graph)[edge[e]]] == thread->part)
             scoring->scores[edge[e]] = scores[e];
     free(scores);
     etx_graph_part_free(part);

@@ -23,8 +23,8 @@ static void train_part(struct part_thread *thread, void *argument)
     etx_trainer *trainer = training->bench[thread->part].trainer;
     etx_training_report report = {.struct_size = sizeof report};
 
-    ck_assert_ok(etx_trainer_set_parts(trainer, training->n_parts,
-        thread->part, ETX_PARTITION_PHI, &thread->exchange));
+    ck_assert_ok(etx_trainer_set_parts(trainer, training->n_parts, thread->part,
+        ETX_PARTITION_PHI, &thread->exchange));
     ck_assert_ok(etx_trainer_step(trainer, &report));
     training->loss[thread->part] = report.loss;
     training->norm[thread->part] = report.gradient_norm;
@@ -71,14 +71,14 @@ static void check_training(
 
 static const struct {
     int32_t n_parts, stage;
-} training_rows[] = {{1, ETX_TRAIN_GNN}, {2, ETX_TRAIN_GNN},
-    {4, ETX_TRAIN_GNN}, {2, ETX_TRAIN_FILTER}};
+} training_rows[] = {{1, ETX_TRAIN_GNN}, {2, ETX_TRAIN_GNN}, {4, ETX_TRAIN_GNN},
+    {2, ETX_TRAIN_FILTER}};
 
 /* All parts end with the same bits, and near a trainer alone. */
 START_TEST(test_parts_training)
 {
-    struct training training = {.n_parts = training_rows[_i].n_parts,
-        .stage = training_rows[_i].stage};
+    struct training training = {
+        .n_parts = training_rows[_i].n_parts, .stage = training_rows[_i].stage};
     struct train_bench alone;
 
     train_bench_open(&alone, training.stage, 1, NULL);

@@ -74,7 +74,7 @@ START_TEST(test_program_parts_energy)
     write_text(counter[0], "energy_uj", "8000000\n"); /* 7 J */
     write_text(counter[1], "energy_uj", "8500000\n");
     energy_sample(&energy);
-    write_text(counter[0], "energy_uj", "500000\n"); /* 1.5 J */
+    write_text(counter[0], "energy_uj", "500000\n");  /* 1.5 J */
     write_text(counter[2], "energy_uj", "1250000\n"); /* 0.25 J */
     energy_sample(&energy);
     write_text(counter[0], "energy_uj", "0\n"); /* 8.5 J */

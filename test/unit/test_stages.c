@@ -31,18 +31,15 @@ START_TEST(test_stages_are_the_pipeline)
     }
     ck_assert(timing[ETX_STAGE_GNN].gflop > 0.0);
     ck_assert_ok(etx_graph_build(&graph, job.context, job.model, job.event));
-    ck_assert_int_eq(
-        etx_graph_n_edges(graph), timing[ETX_STAGE_GRAPH].n_edges);
-    ck_assert_ok(etx_graph_filter(
-        &kept, graph, job.context, job.model, job.event));
-    ck_assert_int_eq(
-        etx_graph_n_edges(kept), timing[ETX_STAGE_FILTER].n_edges);
+    ck_assert_int_eq(etx_graph_n_edges(graph), timing[ETX_STAGE_GRAPH].n_edges);
     ck_assert_ok(
-        etx_graph_score(kept, job.context, job.model, job.event));
+        etx_graph_filter(&kept, graph, job.context, job.model, job.event));
+    ck_assert_int_eq(etx_graph_n_edges(kept), timing[ETX_STAGE_FILTER].n_edges);
+    ck_assert_ok(etx_graph_score(kept, job.context, job.model, job.event));
     ck_assert_ok(etx_label_options_init(&label, sizeof label));
     ck_assert_ok(etx_model_label_options(&label, job.model));
-    ck_assert_ok(etx_graph_tracks(
-        &tracks, kept, job.context, job.event, &label));
+    ck_assert_ok(
+        etx_graph_tracks(&tracks, kept, job.context, job.event, &label));
     job_assert_same_tracks(job.tracks, tracks);
     etx_tracks_free(tracks);
     etx_graph_free(kept);
@@ -58,15 +55,14 @@ START_TEST(test_embedding_then_radius_is_the_graph)
     int64_t n_dim = 0;
     float *points = NULL;
 
-    ck_assert_ok(etx_embed(
-        &n_dim, NULL, 0, job.context, job.model, job.event));
+    ck_assert_ok(etx_embed(&n_dim, NULL, 0, job.context, job.model, job.event));
     ck_assert_int_gt(n_dim, 0);
     points = calloc((size_t)(n_hits * n_dim), sizeof *points);
     ck_assert_fails(etx_embed(&n_dim, points, n_hits * n_dim - 1, job.context,
                         job.model, job.event),
         ETX_ERR_ARGUMENT, "capacity");
-    ck_assert_ok(etx_embed(&n_dim, points, n_hits * n_dim, job.context,
-        job.model, job.event));
+    ck_assert_ok(etx_embed(
+        &n_dim, points, n_hits * n_dim, job.context, job.model, job.event));
     free(points);
     job_free(&job);
 }
@@ -82,17 +78,13 @@ START_TEST(test_stages_refuse)
     etx_graph *kept = NULL;
 
     ck_assert_ok(etx_event_create(&other, 2, NULL, position));
-    ck_assert_fails(
-        etx_find_tracks(NULL, job.context, job.model, job.event),
+    ck_assert_fails(etx_find_tracks(NULL, job.context, job.model, job.event),
         ETX_ERR_ARGUMENT, "out");
-    ck_assert_fails(
-        etx_find_tracks(&job.tracks, NULL, job.model, job.event),
+    ck_assert_fails(etx_find_tracks(&job.tracks, NULL, job.model, job.event),
         ETX_ERR_ARGUMENT, "context");
-    ck_assert_fails(
-        etx_find_tracks(&job.tracks, job.context, NULL, job.event),
+    ck_assert_fails(etx_find_tracks(&job.tracks, job.context, NULL, job.event),
         ETX_ERR_ARGUMENT, "model");
-    ck_assert_fails(
-        etx_find_tracks(&job.tracks, job.context, job.model, NULL),
+    ck_assert_fails(etx_find_tracks(&job.tracks, job.context, job.model, NULL),
         ETX_ERR_ARGUMENT, "event");
     ck_assert_ok(etx_graph_build(&graph, job.context, job.model, job.event));
     ck_assert_fails(
@@ -101,8 +93,7 @@ START_TEST(test_stages_refuse)
     ck_assert_fails(
         etx_graph_filter(&kept, NULL, job.context, job.model, job.event),
         ETX_ERR_ARGUMENT, "graph");
-    ck_assert_fails(
-        etx_graph_score(NULL, job.context, job.model, job.event),
+    ck_assert_fails(etx_graph_score(NULL, job.context, job.model, job.event),
         ETX_ERR_ARGUMENT, "graph");
     ck_assert_ptr_null(kept);
     ck_assert_ptr_null(job.tracks);
@@ -194,8 +185,8 @@ START_TEST(test_graph_options)
     options.max_neighbours = graph_rows[_i].max_neighbours;
     options.orientation = graph_rows[_i].orientation;
     options.max_edges = graph_rows[_i].max_edges;
-    ck_assert_status(etx_graph_build_radius(&graph, context, 4, 1, points,
-                         NULL, &options),
+    ck_assert_status(
+        etx_graph_build_radius(&graph, context, 4, 1, points, NULL, &options),
         graph_rows[_i].status);
     if (graph_rows[_i].status != ETX_OK) {
         ck_assert_error(graph_rows[_i].text);
@@ -220,9 +211,8 @@ START_TEST(test_graph_points)
     ck_assert_fails(
         etx_graph_build_radius(&graph, context, -1, 1, points, NULL, NULL),
         ETX_ERR_ARGUMENT, "n_points");
-    ck_assert_fails(etx_graph_build_radius(
-                        &graph, context, INT64_C(1) << 31, 1, points, NULL,
-                        NULL),
+    ck_assert_fails(etx_graph_build_radius(&graph, context, INT64_C(1) << 31, 1,
+                        points, NULL, NULL),
         ETX_ERR_LIMIT, "n_points");
     ck_assert_fails(
         etx_graph_build_radius(&graph, context, 4, 0, points, NULL, NULL),
@@ -311,11 +301,10 @@ START_TEST(test_kept_networks_make_room)
         }
         ck_assert_ok(etx_find_tracks(
             &other.tracks, other.context, other.model, job.event));
-        ck_assert_ok(etx_find_tracks(
-            &job.tracks, job.context, other.model, job.event));
+        ck_assert_ok(
+            etx_find_tracks(&job.tracks, job.context, other.model, job.event));
         job_assert_same_tracks(job.tracks, other.tracks);
-        ck_assert_int_le(
-            count_kept(job.context).n_networks, ETX_MAX_RESIDENT);
+        ck_assert_int_le(count_kept(job.context).n_networks, ETX_MAX_RESIDENT);
         etx_tracks_free(job.tracks);
         job.tracks = NULL;
         job_free(&other);

@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define N_BLOCKS     1000
-#define BLOCK        100
+#define N_BLOCKS    1000
+#define BLOCK       100
 #define MAX_WORKERS 8
 
 static const int32_t thread_counts[] = {1, 2, 3, 4, 8};

@@ -102,11 +102,11 @@ START_TEST(test_train_cache_no_folder)
     etx_training_report report = {.struct_size = sizeof report};
 
     train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
-    ck_assert_fails(etx_trainer_set_cache(bench.trainer, NULL),
-        ETX_ERR_ARGUMENT, "folder");
+    ck_assert_fails(
+        etx_trainer_set_cache(bench.trainer, NULL), ETX_ERR_ARGUMENT, "folder");
     ck_assert_ok(etx_trainer_set_cache(bench.trainer, "/nonexistent"));
-    ck_assert_fails(etx_trainer_step(bench.trainer, &report), ETX_ERR_IO,
-        "/nonexistent");
+    ck_assert_fails(
+        etx_trainer_step(bench.trainer, &report), ETX_ERR_IO, "/nonexistent");
     train_bench_close(&bench);
 }
 END_TEST

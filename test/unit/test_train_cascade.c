@@ -57,8 +57,8 @@ static etx_model *train(struct train_bench *bench)
 {
     etx_model *model = NULL;
 
-    train_bench_open(bench, ETX_TRAIN_EMBEDDING, 1,
-        "{\"validation\": {\"radius\": 1.0}}");
+    train_bench_open(
+        bench, ETX_TRAIN_EMBEDDING, 1, "{\"validation\": {\"radius\": 1.0}}");
     train_bench_steps(bench->trainer, 20);
     (void)train_bench_validate(bench->trainer);
     train_next(bench, filter_config);
@@ -77,8 +77,8 @@ static void filter(struct filtered *out, struct train_bench *bench,
     const etx_model *cascaded, const etx_event *event)
 {
     *out = (struct filtered){NULL, NULL, NULL};
-    ck_assert_ok(etx_graph_build(
-        &out->candidates, bench->context, bench->start, event));
+    ck_assert_ok(
+        etx_graph_build(&out->candidates, bench->context, bench->start, event));
     ck_assert_ok(etx_graph_filter(
         &out->alone, out->candidates, bench->context, bench->start, event));
     ck_assert_ok(etx_graph_filter(
@@ -124,8 +124,8 @@ START_TEST(test_train_cascade_keeps_signal)
         struct etx_graph *left = NULL;
         const float cut = model->filter_cut;
 
-        ck_assert_ok(etx_truth_build(
-            &truth, event, &bench.trainer->config.truth, 0));
+        ck_assert_ok(
+            etx_truth_build(&truth, event, &bench.trainer->config.truth, 0));
         filter(&filtered, &bench, model, event);
         n_alone += count_signal(filtered.alone, &truth);
         n_cascaded += count_signal(filtered.cascaded, &truth);
@@ -189,22 +189,21 @@ START_TEST(test_train_cascade_is_saved)
     etx_graph *candidates = NULL;
     char path[64];
 
-    (void)snprintf(path, sizeof path, "/tmp/etx-cascade-%ld.safetensors",
-        (long)getpid());
+    (void)snprintf(
+        path, sizeof path, "/tmp/etx-cascade-%ld.safetensors", (long)getpid());
     ck_assert_ok(etx_model_save(model, path));
     ck_assert_ok(etx_model_load(&read, path));
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_float_eq(read->cascade_cut, model->cascade_cut);
     ck_assert_float_eq(read->cascade_kept, model->cascade_kept);
-    ck_assert_ok(etx_graph_build(
-        &candidates, bench.context, read, bench.event[1]));
-    ck_assert_ok(etx_graph_filter(
-        &a, candidates, bench.context, model, bench.event[1]));
-    ck_assert_ok(etx_graph_filter(
-        &b, candidates, bench.context, read, bench.event[1]));
+    ck_assert_ok(
+        etx_graph_build(&candidates, bench.context, read, bench.event[1]));
+    ck_assert_ok(
+        etx_graph_filter(&a, candidates, bench.context, model, bench.event[1]));
+    ck_assert_ok(
+        etx_graph_filter(&b, candidates, bench.context, read, bench.event[1]));
     ck_assert_int_eq(a->n_edges, b->n_edges);
-    ck_assert_mem_eq(
-        a->score, b->score, (size_t)a->n_edges * sizeof *a->score);
+    ck_assert_mem_eq(a->score, b->score, (size_t)a->n_edges * sizeof *a->score);
     etx_graph_free(a);
     etx_graph_free(b);
     etx_graph_free(candidates);
@@ -217,8 +216,7 @@ END_TEST
 /* A filter that is trained again has no cascade, a graph network keeps it. */
 START_TEST(test_train_cascade_goes_with_its_filter)
 {
-    static const char *const configs[] = {
-        "{\"stage\": \"filter\"}",
+    static const char *const configs[] = {"{\"stage\": \"filter\"}",
         "{\"stage\": \"gnn\", \"model\": {\"arch\": \"interaction_network\","
         "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}]}}"};
     struct train_bench bench;
@@ -226,8 +224,8 @@ START_TEST(test_train_cascade_goes_with_its_filter)
     etx_trainer *trainer = NULL;
     etx_model *made = NULL;
 
-    ck_assert_ok(etx_trainer_create(
-        &trainer, bench.context, configs[_i], model));
+    ck_assert_ok(
+        etx_trainer_create(&trainer, bench.context, configs[_i], model));
     ck_assert_ok(etx_trainer_model(&made, trainer));
     ck_assert((made->cascade.network == NULL) == (_i == 0));
     ck_assert(_i == 0 || made->cascade_cut == model->cascade_cut);

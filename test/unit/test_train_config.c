@@ -4,8 +4,8 @@
 #include "train/config.h"
 
 #include <check.h>
-#include <stdio.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A config that is refused, and what its message must name. */
@@ -40,37 +40,37 @@ static const struct refusal refusals[] = {
         "snapshot_every", "0"},
     {"{\"stage\": \"gnn\", \"sampling\": {\"hard_share\": 0.5}}", "sampling",
         "hard_share"},
-    {"{\"stage\": \"gnn\", \"sampling\": {\"chunk_edges\": 10}}",
-        "sampling", "chunk_edges"},
+    {"{\"stage\": \"gnn\", \"sampling\": {\"chunk_edges\": 10}}", "sampling",
+        "chunk_edges"},
     {"{\"stage\": \"filter\", \"sampling\": {\"hard_share\": 1.5}}",
         "hard_share", "1.5"},
     {"{\"stage\": \"gnn\", \"sampling\": {\"graphs\": 0}}", "graphs", "0"},
     {"{\"stage\": \"gnn\", \"sampling\": {\"order\": \"sorted\"}}", "order",
         "sorted"},
-    {"{\"stage\": \"gnn\", \"loss\": {\"reduction\": \"sum\"}}",
-        "reduction", "sum"},
-    {"{\"stage\": \"embedding\", \"loss\": {\"reduction\": \"mean\"}}",
-        "loss", "reduction"},
-    {"{\"stage\": \"gnn\", \"loss\": {\"focal_gamma\": -1}}",
-        "focal_gamma", "-1"},
+    {"{\"stage\": \"gnn\", \"loss\": {\"reduction\": \"sum\"}}", "reduction",
+        "sum"},
+    {"{\"stage\": \"embedding\", \"loss\": {\"reduction\": \"mean\"}}", "loss",
+        "reduction"},
+    {"{\"stage\": \"gnn\", \"loss\": {\"focal_gamma\": -1}}", "focal_gamma",
+        "-1"},
     {"{\"stage\": \"embedding\", \"validation\": {\"criterion\": \"auc\"}}",
         "auc", "not measured"},
     {"{\"stage\": \"gnn\", \"validation\": {\"radius\": 0.5}}", "validation",
         "radius"},
-    {"{\"stage\": \"gnn\", \"validation\": {\"patience\": 1.5}}",
-        "patience", "integer"},
-    {"{\"stage\": \"gnn\", \"memory\": {\"precision\": \"fp8\"}}",
-        "precision", "bf16"},
+    {"{\"stage\": \"gnn\", \"validation\": {\"patience\": 1.5}}", "patience",
+        "integer"},
+    {"{\"stage\": \"gnn\", \"memory\": {\"precision\": \"fp8\"}}", "precision",
+        "bf16"},
     {"{\"stage\": \"filter\", \"loss\": {\"pt_weight\": 1}}", "loss",
         "pt_weight"},
     {"{\"stage\": \"cascade\", \"loss\": {\"focal_gamma\": 1}}", "loss",
         "focal_gamma"},
     {"{\"stage\": \"cascade\", \"truth\": {\"low_pt_weight\": 1}}", "truth",
         "low_pt_weight"},
-    {"{\"stage\": \"cascade\", \"truth\": {\"displaced_weight\": 2}}",
-        "truth", "displaced_weight"},
-    {"{\"stage\": \"cascade\", \"sampling\": {\"chunk_edges\": 1}}",
-        "sampling", "chunk_edges"},
+    {"{\"stage\": \"cascade\", \"truth\": {\"displaced_weight\": 2}}", "truth",
+        "displaced_weight"},
+    {"{\"stage\": \"cascade\", \"sampling\": {\"chunk_edges\": 1}}", "sampling",
+        "chunk_edges"},
 };
 
 START_TEST(test_train_config_refusals)
@@ -175,8 +175,8 @@ START_TEST(test_train_schedule_epochs)
 
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
         ck_assert_float_eq_tol(
-            etx_train_learning_rate(&schedule, known[k].step, 7),
-            known[k].rate, 1e-6f);
+            etx_train_learning_rate(&schedule, known[k].step, 7), known[k].rate,
+            1e-6f);
 }
 END_TEST
 

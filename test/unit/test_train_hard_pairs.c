@@ -100,8 +100,7 @@ START_TEST(test_train_hard_pairs_are_the_nearest_and_others)
 {
     static const int32_t nearest[] = {0, 1, 5, 300};
     static const int32_t other[] = {0, 4, 0, 4};
-    const struct etx_hard_pairs_args args =
-        make_args(nearest[_i], other[_i]);
+    const struct etx_hard_pairs_args args = make_args(nearest[_i], other[_i]);
     etx_context *context = make_context(1);
     int32_t *a;
     int32_t *b;

@@ -105,19 +105,16 @@ START_TEST(test_train_loss_scale_skips)
         ck_assert_ok(etx_trainer_step(bench.trainer, &report));
         ck_assert_int_eq(report.step, k);
         ck_assert_double_eq(report.loss_scale, scale);
-        ck_assert_int_eq(
-            report.is_skipped, !isfinite(report.gradient_norm));
+        ck_assert_int_eq(report.is_skipped, !isfinite(report.gradient_norm));
         n_skipped += report.is_skipped;
         ck_assert_int_eq(report.n_skipped, n_skipped);
         if (report.is_skipped) {
-            ck_assert_mem_eq(
-                before.value, network->value, bytes_of(&bench));
+            ck_assert_mem_eq(before.value, network->value, bytes_of(&bench));
             ck_assert_mem_eq(before.m, bench.trainer->m, bytes_of(&bench));
             scale /= 2.0;
             n_good = 0;
         } else {
-            ck_assert_mem_ne(
-                before.value, network->value, bytes_of(&bench));
+            ck_assert_mem_ne(before.value, network->value, bytes_of(&bench));
             n_good++;
         }
         if (n_good == 2) {
@@ -150,8 +147,8 @@ START_TEST(test_train_loss_scale_counts_updates)
     } while (report.is_skipped);
     ck_assert_int_gt(report.step, 1);
     for (int64_t k = 0; k < network->n_values; k++)
-        largest = fmax(largest,
-            fabs((double)network->value[k] - (double)before.value[k]));
+        largest = fmax(
+            largest, fabs((double)network->value[k] - (double)before.value[k]));
     ck_assert_double_eq_tol(
         largest, report.learning_rate, 0.02 * report.learning_rate);
     free(before.value);
@@ -167,8 +164,8 @@ START_TEST(test_train_loss_scale_resumes)
     struct train_bench whole;
     char path[64];
 
-    (void)snprintf(path, sizeof path, "/tmp/etx-scale-%ld.checkpoint",
-        (long)getpid());
+    (void)snprintf(
+        path, sizeof path, "/tmp/etx-scale-%ld.checkpoint", (long)getpid());
     train_bench_open(&whole, ETX_TRAIN_FILTER, 1, STEEP);
     train_bench_steps(whole.trainer, N);
     ck_assert_int_gt(whole.trainer->loss_scale.n_skipped, 0);
@@ -182,13 +179,12 @@ START_TEST(test_train_loss_scale_resumes)
         train_bench_open(&second, ETX_TRAIN_FILTER, 2, STEEP);
         ck_assert_ok(etx_trainer_load_checkpoint(second.trainer, path));
         train_bench_steps(second.trainer, N - stop);
-        ck_assert(memcmp(&whole.trainer->loss_scale,
-                      &second.trainer->loss_scale,
-                      sizeof whole.trainer->loss_scale) == 0);
+        ck_assert(
+            memcmp(&whole.trainer->loss_scale, &second.trainer->loss_scale,
+                sizeof whole.trainer->loss_scale) == 0);
         ck_assert_mem_eq(whole.trainer->stage->network->value,
             second.trainer->stage->network->value, bytes_of(&whole));
-        ck_assert_mem_eq(
-            whole.trainer->m, second.trainer->m, bytes_of(&whole));
+        ck_assert_mem_eq(whole.trainer->m, second.trainer->m, bytes_of(&whole));
         train_bench_close(&first);
         train_bench_close(&second);
     }
@@ -204,8 +200,8 @@ START_TEST(test_train_loss_scale_ends)
     etx_training_report report = {.struct_size = sizeof report};
     etx_status status = ETX_OK;
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1,
-        "{\"loss_scaling\": {\"initial\": 4}}");
+    train_bench_open(
+        &bench, ETX_TRAIN_FILTER, 1, "{\"loss_scaling\": {\"initial\": 4}}");
     bench.trainer->stage->network->value[0] = INFINITY;
     for (int k = 0; k < 2; k++) {
         ck_assert_ok(etx_trainer_step(bench.trainer, &report));
@@ -225,10 +221,10 @@ START_TEST(test_train_loss_scale_of_a_checkpoint)
     struct train_bench bench;
     char path[64];
 
-    (void)snprintf(path, sizeof path, "/tmp/etx-scale-%ld.checkpoint",
-        (long)getpid());
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1,
-        "{\"loss_scaling\": {\"initial\": 4}}");
+    (void)snprintf(
+        path, sizeof path, "/tmp/etx-scale-%ld.checkpoint", (long)getpid());
+    train_bench_open(
+        &bench, ETX_TRAIN_FILTER, 1, "{\"loss_scaling\": {\"initial\": 4}}");
     bench.trainer->loss_scale.scale = wrong[_i];
     ck_assert_ok(etx_trainer_save_checkpoint(bench.trainer, path));
     bench.trainer->loss_scale.scale = 8.0;
@@ -288,8 +284,7 @@ Suite *etx_suite_train_loss_scale(void)
     etx_test_add_loop(
         suite, "same bits", test_train_loss_scale_same_bits, N_CASES);
     etx_test_add(suite, "skips", test_train_loss_scale_skips);
-    etx_test_add(
-        suite, "counts updates", test_train_loss_scale_counts_updates);
+    etx_test_add(suite, "counts updates", test_train_loss_scale_counts_updates);
     etx_test_add(suite, "resumes", test_train_loss_scale_resumes);
     etx_test_add(suite, "ends", test_train_loss_scale_ends);
     etx_test_add_loop(

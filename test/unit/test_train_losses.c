@@ -85,8 +85,8 @@ START_TEST(test_train_losses_reductions)
         const double above = loss_of(context, _i, moved, NULL);
         moved[e] -= 2.0f * h;
         const double below = loss_of(context, _i, moved, NULL);
-        ck_assert_double_eq_tol((above - below) / (2.0 * (double)h),
-            (double)d_logit[e], 1e-4);
+        ck_assert_double_eq_tol(
+            (above - below) / (2.0 * (double)h), (double)d_logit[e], 1e-4);
     }
     etx_context_free(context);
 }
@@ -103,8 +103,8 @@ START_TEST(test_train_losses_totals)
 
     ck_assert(isnan(etx_edge_totals_loss(&totals, _i)));
     memcpy(weights, weight, sizeof weights);
-    ck_assert_int_eq(etx_edge_totals_add(&totals, context, &options, 2, logit,
-                         target, weights),
+    ck_assert_int_eq(etx_edge_totals_add(
+                         &totals, context, &options, 2, logit, target, weights),
         ETX_OK);
     ck_assert_int_eq(etx_edge_totals_add(&totals, context, &options, N - 2,
                          logit + 2, target + 2, weights + 2),
@@ -142,8 +142,7 @@ START_TEST(test_train_losses_gradient)
 {
     struct train_bench bench;
 
-    train_bench_open(
-        &bench, variants[_i].stage, 1, variants[_i].change);
+    train_bench_open(&bench, variants[_i].stage, 1, variants[_i].change);
     train_bench_check_gradient(&bench, 2);
     train_bench_close(&bench);
 }
@@ -162,8 +161,7 @@ static double loss_alone(
     const struct etx_graph *graph;
     double loss;
 
-    ck_assert_int_eq(
-        etx_train_graph(&graph, bench->trainer, event[k]), ETX_OK);
+    ck_assert_int_eq(etx_train_graph(&graph, bench->trainer, event[k]), ETX_OK);
     *sums = (struct etx_edge_sums){.weight = 0.0};
     for (int64_t e = 0; e < graph->n_edges; e++) {
         float one_target;
@@ -212,14 +210,13 @@ START_TEST(test_train_losses_chunks)
     double largest = 0.0;
 
     train_bench_open(&whole, ETX_TRAIN_FILTER, 1, NULL);
-    train_bench_open(&parts, ETX_TRAIN_FILTER, 1,
-        "{\"sampling\": {\"chunk_edges\": 37}}");
+    train_bench_open(
+        &parts, ETX_TRAIN_FILTER, 1, "{\"sampling\": {\"chunk_edges\": 37}}");
     ck_assert_double_eq_tol(
         train_bench_loss(&whole, 1), train_bench_loss(&parts, 1), 1e-6);
     const int64_t n = whole.trainer->stage->network->n_values;
     for (int64_t k = 0; k < n; k++)
-        largest =
-            fmax(largest, fabs((double)whole.trainer->gradient[k]));
+        largest = fmax(largest, fabs((double)whole.trainer->gradient[k]));
     ck_assert_double_gt(largest, 0.01);
     for (int64_t k = 0; k < n; k++)
         ck_assert_double_eq_tol((double)whole.trainer->gradient[k],
@@ -232,17 +229,20 @@ END_TEST
 /* Filters whose edges depend on each other, and what the error names. */
 static const char *const dependent[][2] = {
     {"{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
-    "\"options\": {\"hidden\": [4], \"norm\": \"batch\"},"
-    "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
-    "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}", "chunk_edges"},
+     "\"options\": {\"hidden\": [4], \"norm\": \"batch\"},"
+     "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
+     "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}",
+        "chunk_edges"},
     {"{\"stage\": \"filter\", \"model\": {\"arch\": \"interaction_network\","
-    "\"options\": {\"hidden\": 4, \"n_iterations\": 1},"
-    "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
-    "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}", "chunk_edges"},
+     "\"options\": {\"hidden\": 4, \"n_iterations\": 1},"
+     "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
+     "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}",
+        "chunk_edges"},
     {"{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
-    "\"edge_features\": [{\"name\": \"log_hough_votes\", \"scale\": 1.0}],"
-    "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
-    "\"cut\": 0.1}}", "log_hough_votes"}};
+     "\"edge_features\": [{\"name\": \"log_hough_votes\", \"scale\": 1.0}],"
+     "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
+     "\"cut\": 0.1}}",
+        "log_hough_votes"}};
 
 START_TEST(test_train_losses_dependent_refused)
 {

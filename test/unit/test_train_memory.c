@@ -13,10 +13,9 @@
 
 Suite *etx_suite_train_memory(void);
 
-#define DEEP                                                                   \
-    "\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 5}}"
+#define DEEP "\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 5}}"
 #define MEMORY(checkpointing, precision)                                       \
-    "{" DEEP ", \"memory\": {\"checkpointing\": " checkpointing               \
+    "{" DEEP ", \"memory\": {\"checkpointing\": " checkpointing                \
     ", \"precision\": \"" precision "\"}}"
 
 /* The trainer after 20 steps; its arena's highest mark is of these alone. */
@@ -106,9 +105,8 @@ END_TEST
 /* A network that keeps no latents of edges has nothing to save. */
 START_TEST(test_train_memory_refused)
 {
-    static const char *const memory[] = {
-        "{\"checkpointing\": true}", "{\"precision\": \"bf16\"}",
-        "{\"precision\": \"fp16\"}"};
+    static const char *const memory[] = {"{\"checkpointing\": true}",
+        "{\"precision\": \"bf16\"}", "{\"precision\": \"fp16\"}"};
     etx_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
     char config[512];
@@ -222,10 +220,12 @@ static void run_head(struct etx_edge_output *out, struct etx_step_edges *edges,
     edges->n = (*graph)->n_edges;
     ck_assert_ok(etx_arena_alloc(&out->logit, arena, edges->n, 4, "logits"));
     ck_assert_ok(etx_arena_alloc(&out->pt, arena, edges->n, 4, "momenta"));
-    ck_assert_ok(etx_arena_alloc(&edges->target, arena, edges->n, 4, "targets"));
-    ck_assert_ok(etx_arena_alloc(&edges->weight, arena, edges->n, 4, "weights"));
-    ck_assert_ok(etx_stage_node_features(&input.node_features, bench->context,
-        trainer->stage, event->event));
+    ck_assert_ok(
+        etx_arena_alloc(&edges->target, arena, edges->n, 4, "targets"));
+    ck_assert_ok(
+        etx_arena_alloc(&edges->weight, arena, edges->n, 4, "weights"));
+    ck_assert_ok(etx_stage_node_features(
+        &input.node_features, bench->context, trainer->stage, event->event));
     input.n_nodes = event->event->n_hits;
     input.graph = *graph;
     tape.pt = out->pt;
@@ -263,8 +263,8 @@ START_TEST(test_train_memory_pt_validation)
     for (int64_t e = 0; e < edges.n; e++) {
         if (edges.target[e] <= 0.0f || edges.weight[e] <= 0.0f)
             continue;
-        const double value = log_pt(
-            bench.trainer->validation.event[0]->event, graph->src[e]);
+        const double value =
+            log_pt(bench.trainer->validation.event[0]->event, graph->src[e]);
 
         n += 1.0;
         miss += pow((double)output.pt[e] - value, 2.0);
@@ -344,18 +344,16 @@ Suite *etx_suite_train_memory(void)
         test_train_memory_checkpointing_same_bits);
     etx_test_add_loop(
         suite, "half same loss", test_train_memory_half_same_loss, 3);
-    etx_test_add(suite, "embedding same bits",
-        test_train_memory_embedding_same_bits);
+    etx_test_add(
+        suite, "embedding same bits", test_train_memory_embedding_same_bits);
     etx_test_add_loop(suite, "refused", test_train_memory_refused, 3);
     etx_test_add_loop(suite, "pt gradient", test_train_memory_pt_gradient,
         sizeof heads / sizeof heads[0]);
     etx_test_add(suite, "pt weight", test_train_memory_pt_weight);
     etx_test_add(suite, "pt is learnt", test_train_memory_pt_is_learnt);
-    etx_test_add(
-        suite, "pt leaves scores", test_train_memory_pt_leaves_scores);
+    etx_test_add(suite, "pt leaves scores", test_train_memory_pt_leaves_scores);
     etx_test_add(suite, "pt refused", test_train_memory_pt_refused);
     etx_test_add(suite, "pt validation", test_train_memory_pt_validation);
-    etx_test_add(
-        suite, "pt not validated", test_train_memory_pt_not_validated);
+    etx_test_add(suite, "pt not validated", test_train_memory_pt_not_validated);
     return suite;
 }

@@ -29,8 +29,8 @@ static void open_crowd(struct crowd *crowd, const char *change)
         /* sizes 1, 12, 2, 13, ...: the order of adding is not that of size */
         crowd->event[k] =
             train_event(1 + k / 2 + (k % 2 ? N_EVENTS / 2 : 0), 1);
-        ck_assert_ok(etx_trainer_add_event(
-            crowd->bench.trainer, crowd->event[k], 0));
+        ck_assert_ok(
+            etx_trainer_add_event(crowd->bench.trainer, crowd->event[k], 0));
     }
 }
 
@@ -130,8 +130,8 @@ START_TEST(test_train_sampling_buckets_balance)
     const double bucketed =
         mean_spread("{\"sampling\": {\"graphs\": 2, \"order\": \"buckets\"}}");
 
-    ck_assert_msg(bucketed < 0.6 * shuffled, "spread %g and %g", bucketed,
-        shuffled);
+    ck_assert_msg(
+        bucketed < 0.6 * shuffled, "spread %g and %g", bucketed, shuffled);
 }
 END_TEST
 
@@ -190,16 +190,15 @@ static struct counts count_edges(struct train_bench *bench, int is_chosen)
     ck_assert_ok(etx_step_edges_choose(
         &edges, trainer, &event->truth, &sample, whole, &random));
     trainer->config.stage = ETX_TRAIN_FILTER;
-    ck_assert_ok(
-        etx_sample_graph(&graph, &sample, whole, edges.n, edges.id));
+    ck_assert_ok(etx_sample_graph(&graph, &sample, whole, edges.n, edges.id));
     logit = calloc((size_t)edges.n + 1, sizeof *logit);
     ck_assert_ptr_nonnull(logit);
     const struct etx_network_input input = {.n_nodes = sample.n_hits,
         .node_features = sample.features,
         .position = sample.position,
         .graph = graph};
-    ck_assert_ok(network->arch->forward(
-        network, trainer->context, &input, NULL, logit));
+    ck_assert_ok(
+        network->arch->forward(network, trainer->context, &input, NULL, logit));
     for (int64_t e = 0; e < edges.n; e++) {
         const double score = 1.0 / (1.0 + exp(-(double)logit[e]));
 
@@ -268,8 +267,8 @@ static void make_pairs(struct etx_pairs *pairs, struct etx_sample *sample,
     ck_assert_ptr_nonnull(point);
     for (int64_t k = 0; k < sample->n_hits * n_dim; k++)
         point[k] = etx_random_uniform(&random);
-    ck_assert_ok(etx_train_pairs(
-        pairs, trainer, &event->truth, sample, point, &random));
+    ck_assert_ok(
+        etx_train_pairs(pairs, trainer, &event->truth, sample, point, &random));
     free(point);
 }
 
@@ -343,10 +342,9 @@ START_TEST(test_train_sampling_same_particle)
 
     train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, changes[_i]);
     make_pairs(&pairs, &sample, &bench);
+    ck_assert_int_eq(pairs.n_positive, 50 * 9 + (_i == 1 ? 50 * (90 - 18) : 0));
     ck_assert_int_eq(
-        pairs.n_positive, 50 * 9 + (_i == 1 ? 50 * (90 - 18) : 0));
-    ck_assert_int_eq(pairs.n_negative,
-        550 * 549 - 50 * 90 + (_i == 2 ? 50 * (90 - 18) : 0));
+        pairs.n_negative, 550 * 549 - 50 * 90 + (_i == 2 ? 50 * (90 - 18) : 0));
     train_bench_close(&bench);
 }
 END_TEST
@@ -359,8 +357,8 @@ START_TEST(test_train_sampling_noise_dropped)
     struct etx_pairs pairs;
     struct etx_sample sample;
 
-    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1,
-        "{\"truth\": {\"drop_noise\": true}}");
+    train_bench_open(
+        &bench, ETX_TRAIN_EMBEDDING, 1, "{\"truth\": {\"drop_noise\": true}}");
     make_pairs(&pairs, &sample, &bench);
     ck_assert_int_eq(sample.n_hits, 500); /* of 550 */
     for (int64_t k = 0; k < sample.n_hits; k++)
@@ -376,9 +374,8 @@ static int bend(const float *position)
     const float *a = position;
     const float *b = position + 3 * 4;
     const float *c = position + 3 * 9;
-    const double cross =
-        (double)(b[0] - a[0]) * (double)(c[1] - b[1]) -
-        (double)(b[1] - a[1]) * (double)(c[0] - b[0]);
+    const double cross = (double)(b[0] - a[0]) * (double)(c[1] - b[1]) -
+                         (double)(b[1] - a[1]) * (double)(c[0] - b[0]);
 
     return cross > 0.0 ? 1 : -1;
 }
@@ -422,8 +419,7 @@ START_TEST(test_train_sampling_reflections)
         n_mirrored += is_mirrored;
         for (int64_t i = 0; i < 3 * sample.n_hits; i++)
             ck_assert_float_eq(sample.position[i],
-                is_mirrored && i % 3 == mirror->axis ? -before[i]
-                                                     : before[i]);
+                is_mirrored && i % 3 == mirror->axis ? -before[i] : before[i]);
         ck_assert_int_eq(bend(sample.position) == bend(before),
             !(is_mirrored && mirror->exchanges_charge));
     }

@@ -33,8 +33,8 @@ START_TEST(test_train_stability_goes_back)
     while (report.n_rollbacks == 0) {
         if (trainer->step % 4 == 0) {
             mean = trainer->mean;
-            memcpy(kept, trainer->stage->network->value,
-                (size_t)n * sizeof *kept);
+            memcpy(
+                kept, trainer->stage->network->value, (size_t)n * sizeof *kept);
         }
         ck_assert_int_eq(etx_trainer_step(trainer, &report), ETX_OK);
         ck_assert_int_lt(trainer->step, 20);
@@ -178,8 +178,8 @@ START_TEST(test_train_stability_keeps_the_best)
     const struct etx_network *const made[ETX_N_TRAIN_STAGES] = {
         model->embedding.network, model->filter.network, model->gnn.network,
         model->cascade.network};
-    const float cut[ETX_N_TRAIN_STAGES] = {model->radius, model->filter_cut,
-        model->label.cut, model->cascade_cut};
+    const float cut[ETX_N_TRAIN_STAGES] = {
+        model->radius, model->filter_cut, model->label.cut, model->cascade_cut};
     ck_assert_mem_eq(made[_i]->value, best, bytes);
     ck_assert_float_eq(cut[_i], (float)threshold);
     free(best);
@@ -215,7 +215,8 @@ static const char *const everything[ETX_N_TRAIN_STAGES] = {
     "\"spike_window\": 3, \"snapshot_every\": 3, \"most_rollbacks\": 100},"
     "\"memory\": {\"checkpointing\": true, \"precision\": \"bf16\"},"
     "\"loss_scaling\": {\"initial\": 256, \"double_every\": 2}}",
-    "{\"sampling\": {\"graphs\": 2, \"order\": \"epochs\", \"hard_share\": 0.5},"
+    "{\"sampling\": {\"graphs\": 2, \"order\": \"epochs\", \"hard_share\": "
+    "0.5},"
     "\"loss\": {\"average\": \"graphs\", \"positive_weight\": 2.0,"
     "\"teacher\": \"decision\"},"
     "\"validation\": {\"keep_best\": true, \"target_efficiency\": 0.9},"
@@ -245,8 +246,7 @@ static void assert_same_models(etx_trainer *a, etx_trainer *b)
     ck_assert_int_eq(a->n_rollbacks, b->n_rollbacks);
     ck_assert_int_eq(a->best.result.step, b->best.result.step);
     ck_assert_int_eq(a->best.n_since, b->best.n_since);
-    ck_assert_mem_eq(
-        a->stage->network->value, b->stage->network->value, bytes);
+    ck_assert_mem_eq(a->stage->network->value, b->stage->network->value, bytes);
     ck_assert_mem_eq(a->m, b->m, bytes);
     ck_assert_mem_eq(a->best.parameter, b->best.parameter, bytes);
     ck_assert_mem_eq(a->snapshot.parameter, b->snapshot.parameter, bytes);
@@ -265,8 +265,8 @@ START_TEST(test_train_stability_resumes_bit_for_bit)
     char path[64];
     int n_rollbacks;
 
-    (void)snprintf(path, sizeof path, "/tmp/etx-stability-%ld.checkpoint",
-        (long)getpid());
+    (void)snprintf(
+        path, sizeof path, "/tmp/etx-stability-%ld.checkpoint", (long)getpid());
     train_bench_open(&whole, _i, 1, everything[_i]);
     n_rollbacks = run_some(whole.trainer, 0, N);
     ck_assert_int_gt(n_rollbacks, 0);
@@ -305,8 +305,8 @@ START_TEST(test_train_stability_report_of_the_first_size)
     ck_assert_int_eq(report.is_rollback, 0x55555555);
     ck_assert_int_eq(report.is_finished, 0x55555555);
     report.struct_size = first - 8;
-    ck_assert_fails(etx_trainer_step(bench.trainer, &report),
-        ETX_ERR_ARGUMENT, "struct_size");
+    ck_assert_fails(etx_trainer_step(bench.trainer, &report), ETX_ERR_ARGUMENT,
+        "struct_size");
     train_bench_close(&bench);
 }
 END_TEST
@@ -326,8 +326,8 @@ Suite *etx_suite_train_stability(void)
     tcase_add_test(tests, test_train_stability_waits_for_a_measurement);
     tcase_add_loop_test(
         tests, test_train_stability_keeps_the_best, 0, ETX_N_TRAIN_STAGES);
-    tcase_add_loop_test(tests, test_train_stability_resumes_bit_for_bit, 0,
-        ETX_N_TRAIN_STAGES);
+    tcase_add_loop_test(
+        tests, test_train_stability_resumes_bit_for_bit, 0, ETX_N_TRAIN_STAGES);
     tcase_add_test(tests, test_train_stability_report_of_the_first_size);
     suite_add_tcase(suite, tests);
     return suite;

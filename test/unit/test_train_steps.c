@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer.h"
 
-#include "train/hash.h"
 #include "support.h"
+#include "train/hash.h"
 #include "train_bench.h"
 
 #include <check.h>
@@ -132,8 +132,8 @@ START_TEST(test_train_steps_refuse_what_does_not_move)
             "\"orientation\": \"index\"}}}",
             NULL),
         ETX_ERR_FORMAT);
-    ck_assert_msg(strstr(etx_last_error(), "lphi") != NULL, "%s",
-        etx_last_error());
+    ck_assert_msg(
+        strstr(etx_last_error(), "lphi") != NULL, "%s", etx_last_error());
     ck_assert_ptr_null(trainer);
     etx_context_free(context);
 }
@@ -296,18 +296,17 @@ static void write_as_schema_1(void)
     long size;
     char *bytes = read_all(&size);
 
-    ck_assert_int_eq(
-        etx_tensor_file_parse(&file, bytes, (size_t)size), ETX_OK);
+    ck_assert_int_eq(etx_tensor_file_parse(&file, bytes, (size_t)size), ETX_OK);
     for (int64_t t = 0; t < file->n_tensors; t++)
         if (strcmp(file->tensor[t].name, "state") != 0)
             kept[n++] = file->tensor[t];
     ck_assert_int_eq(n, file->n_tensors - 1);
     etx_tensor_checksum(checksum, n, kept);
-    ck_assert_int_eq(json_object_set_new(file->metadata, "etx.checkpoint",
-                         json_string("1")),
+    ck_assert_int_eq(
+        json_object_set_new(file->metadata, "etx.checkpoint", json_string("1")),
         0);
-    ck_assert_int_eq(json_object_set_new(file->metadata, "etx.checksum",
-                         json_string(checksum)),
+    ck_assert_int_eq(json_object_set_new(
+                         file->metadata, "etx.checksum", json_string(checksum)),
         0);
     ck_assert_int_eq(
         etx_tensor_file_write(path, n, kept, file->metadata), ETX_OK);
@@ -330,8 +329,8 @@ START_TEST(test_train_checkpoint_of_other_draws)
     write_as_schema_1();
     status = etx_trainer_load_checkpoint(bench.trainer, path);
     ck_assert_int_eq(status, ETX_ERR_FORMAT);
-    ck_assert_ptr_nonnull(strstr(
-        etx_last_error(), "sampling.graphs is 2 and must be 1"));
+    ck_assert_ptr_nonnull(
+        strstr(etx_last_error(), "sampling.graphs is 2 and must be 1"));
     train_bench_close(&bench);
     remove(path);
 }
@@ -359,8 +358,7 @@ START_TEST(test_train_checkpoint_of_schema_1)
     train_bench_close(&second);
     train_bench_open(&second, ETX_TRAIN_FILTER, 1,
         "{\"validation\": {\"keep_best\": true}}");
-    ck_assert_int_ne(
-        etx_trainer_load_checkpoint(second.trainer, path), ETX_OK);
+    ck_assert_int_ne(etx_trainer_load_checkpoint(second.trainer, path), ETX_OK);
     ck_assert_int_eq(unlink(path), 0);
     train_bench_close(&whole);
     train_bench_close(&second);

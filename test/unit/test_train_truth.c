@@ -25,8 +25,7 @@ static etx_event *make_event(int32_t with_modules)
         {.id = 9, .vertex = {10, 9, 0}, .momentum = {0.1f, 0, 0}}};
     etx_event *event = NULL;
 
-    ck_assert_int_eq(
-        etx_event_create(&event, N_HITS, NULL, position), ETX_OK);
+    ck_assert_int_eq(etx_event_create(&event, N_HITS, NULL, position), ETX_OK);
     if (with_modules)
         ck_assert_int_eq(
             etx_event_set_modules(event, volume, layer, module), ETX_OK);
@@ -44,8 +43,8 @@ static struct etx_train_config make_config(const char *truth, float hit_weight)
     (void)snprintf(text, sizeof text,
         "{\"stage\": \"gnn\", \"truth\": %s, \"loss\": {\"hit_weight\": %g}}",
         truth, (double)hit_weight);
-    ck_assert_msg(etx_train_config_read(&config, text) == ETX_OK, "%s",
-        etx_last_error());
+    ck_assert_msg(
+        etx_train_config_read(&config, text) == ETX_OK, "%s", etx_last_error());
     return config;
 }
 
@@ -67,8 +66,8 @@ static const struct rule rules[] = {
     {"{\"pairs\": \"module_all\"}", 8, 7, 8,
         {{6, 0}, {0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}, {4, 5}, {7, 8}}},
     {"{\"pairs\": \"layer\"}", 12, 12, 12,
-        {{6, 0}, {6, 1}, {6, 2}, {0, 3}, {0, 4}, {0, 5}, {1, 3}, {1, 4},
-            {1, 5}, {2, 3}, {2, 4}, {2, 5}}},
+        {{6, 0}, {6, 1}, {6, 2}, {0, 3}, {0, 4}, {0, 5}, {1, 3}, {1, 4}, {1, 5},
+            {2, 3}, {2, 4}, {2, 5}}},
     {"{\"pairs\": \"any\"}", 22, 21, 2, {{6, 5}, {7, 8}}},
     {"{\"min_pt\": 0.05}", 7, 7, 0, {{0, 0}}},
     {"{\"min_pt\": 0.05, \"max_eta\": 0.5}", 7, 1, 0, {{0, 0}}},
@@ -83,8 +82,7 @@ START_TEST(test_train_truth_rules)
     etx_event *event = make_event(1);
     struct etx_truth truth;
 
-    ck_assert_int_eq(
-        etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
+    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
     ck_assert_int_eq(truth.n_pairs, rule->n_pairs);
     ck_assert_int_eq(truth.n_signal_pairs, rule->n_signal);
     for (int32_t k = 0; k < rule->n_known; k++) {
@@ -111,11 +109,10 @@ START_TEST(test_train_truth_dropped)
     etx_event *event = make_event(0);
     struct etx_truth truth;
 
-    ck_assert_int_eq(
-        etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
+    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
     for (int32_t i = 0; i < N_HITS; i++)
-        ck_assert_int_eq(truth.is_dropped[i],
-            _i == 0 ? particle[i] == 0 : particle[i] == 9);
+        ck_assert_int_eq(
+            truth.is_dropped[i], _i == 0 ? particle[i] == 0 : particle[i] == 9);
     etx_truth_clear(&truth);
     etx_event_free(event);
     etx_train_config_clear(&config);
@@ -132,8 +129,7 @@ START_TEST(test_train_truth_hit_weights)
     float target;
     float w;
 
-    ck_assert_int_eq(
-        etx_truth_build(&truth, event, &config.truth, 1), ETX_OK);
+    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 1), ETX_OK);
     const float *s = truth.weight;
     etx_truth_label(&target, &w, &truth, 1, 2, &config);
     ck_assert_float_eq(target, 1.0f);
@@ -155,15 +151,14 @@ END_TEST
 /* Particle 7 starts 10 mm from the beam line, particle 9 beyond. */
 START_TEST(test_train_truth_displaced)
 {
-    struct etx_train_config config = make_config(
-        "{\"low_pt_weight\": 0.5, \"displaced_weight\": 3}", 0.0f);
+    struct etx_train_config config =
+        make_config("{\"low_pt_weight\": 0.5, \"displaced_weight\": 3}", 0.0f);
     etx_event *event = make_event(0);
     struct etx_truth truth;
     float target;
     float w;
 
-    ck_assert_int_eq(
-        etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
+    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
     etx_truth_label(&target, &w, &truth, 1, 2, &config);
     ck_assert_float_eq(w, 1.0f);
     etx_truth_label(&target, &w, &truth, 7, 8, &config);
@@ -179,13 +174,11 @@ END_TEST
 
 START_TEST(test_train_truth_chains)
 {
-    struct etx_train_config config =
-        make_config("{\"min_pt\": 0.1}", 0.0f);
+    struct etx_train_config config = make_config("{\"min_pt\": 0.1}", 0.0f);
     etx_event *event = train_event(5, 1);
     struct etx_truth truth;
 
-    ck_assert_int_eq(
-        etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
+    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
     ck_assert_int_eq(truth.n_pairs, 5 * 9);
     ck_assert_int_eq(truth.n_signal_pairs, 5 * 9);
     ck_assert_int_eq(etx_truth_pair(&truth, 0, 1), ETX_PAIR_SIGNAL);
@@ -221,8 +214,7 @@ END_TEST
 START_TEST(test_train_truth_too_many_pairs)
 {
     enum { N = 3000 };
-    struct etx_train_config config =
-        make_config("{\"pairs\": \"any\"}", 0.0f);
+    struct etx_train_config config = make_config("{\"pairs\": \"any\"}", 0.0f);
     const etx_particle one = {.id = 1, .momentum = {1, 0, 0}};
     float *positions = calloc((size_t)(3 * N), sizeof *positions);
     int64_t *ids = calloc(N, sizeof *ids);

@@ -15,10 +15,10 @@ Suite *etx_suite_triplet_scores(void);
 
 #define NODES "\"node_features\":[{\"name\":\"r\",\"scale\":100}]"
 #define DOUBLETS                                                               \
-    "{\"schema\":1,\"gnn\":{\"arch\":\"graph_convolution\","                    \
+    "{\"schema\":1,\"gnn\":{\"arch\":\"graph_convolution\","                   \
     "\"options\":{\"hidden\":4}," NODES "}}"
 #define TRIPLETS                                                               \
-    "{\"schema\":1,\"gnn\":{\"arch\":\"triplet_gnn\",\"options\":"              \
+    "{\"schema\":1,\"gnn\":{\"arch\":\"triplet_gnn\",\"options\":"             \
     "{\"triplets\":{\"hidden\":4,\"n_iterations\":1}}," NODES "}}"
 #define N_HITS  5
 #define N_EDGES 5
@@ -51,8 +51,8 @@ static void open_bench(struct bench *bench, const char *config, int scored)
     etx_network_init(bench->model->gnn.network, 3);
     ck_assert_ok(
         etx_event_create(&bench->event, N_HITS, NULL, &position[0][0]));
-    ck_assert_ok(etx_graph_from_edges(&bench->graph, N_HITS, N_EDGES, src, dst,
-        scored ? score : NULL, NULL));
+    ck_assert_ok(etx_graph_from_edges(
+        &bench->graph, N_HITS, N_EDGES, src, dst, scored ? score : NULL, NULL));
     ck_assert_ok(etx_graph_to_triplets(
         &bench->triplets, bench->graph, bench->context, 100));
     ck_assert_int_eq(etx_graph_n_edges(bench->triplets), 5);
@@ -112,16 +112,15 @@ START_TEST(test_triplet_scores_of_a_network)
 
         r[i] = sqrtf(at[0] * at[0] + at[1] * at[1]) / 100.0f;
     }
-    const struct etx_network_input input = {.n_nodes = N_HITS,
-        .node_features = r,
-        .graph = bench.graph};
+    const struct etx_network_input input = {
+        .n_nodes = N_HITS, .node_features = r, .graph = bench.graph};
     ck_assert_ok(network->arch->forward_triplets(
         network, bench.context, &input, bench.triplets, logit));
     for (int64_t t = 0; t < 5; t++) {
         const float found = etx_graph_scores(bench.triplets)[t];
 
-        ck_assert(fabs((double)found - 1.0 / (1.0 + exp(-(double)logit[t]))) <=
-                  1e-5);
+        ck_assert(
+            fabs((double)found - 1.0 / (1.0 + exp(-(double)logit[t]))) <= 1e-5);
         ck_assert(found == etx_graph_scores(other.triplets)[t]);
         ck_assert(t == 0 || found != etx_graph_scores(bench.triplets)[t - 1]);
     }
@@ -141,8 +140,8 @@ START_TEST(test_triplet_scores_refuse)
     ck_assert_fails(etx_graph_score_triplets(bench.graph, bench.graph,
                         bench.context, bench.model, bench.event),
         ETX_ERR_ARGUMENT, "share no hit");
-    ck_assert_ok(etx_graph_to_triplets(
-        &line, bench.triplets, bench.context, 100));
+    ck_assert_ok(
+        etx_graph_to_triplets(&line, bench.triplets, bench.context, 100));
     ck_assert_fails(etx_graph_score_triplets(bench.triplets, line,
                         bench.context, bench.model, bench.event),
         ETX_ERR_ARGUMENT, "triplets has 5 nodes");

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 
 #define ROWS(table)   (sizeof table / sizeof table[0])
-#define SMALL         9  /* nodes that the judge can take */
-#define N_JUDGED      60 /* random graphs of each kind */
+#define SMALL         9                  /* nodes that the judge can take */
+#define N_JUDGED      60                 /* random graphs of each kind */
 #define WITHOUT_LIMIT ((int64_t)1 << 30) /* looks */
 
 /* ------------------------------------------------------------- by hand -- */
@@ -278,8 +278,7 @@ static struct owned_dag new_dag(
     return made;
 }
 
-static void find_paths(
-    int32_t *start, const struct etx_dag *dag, int64_t looks)
+static void find_paths(int32_t *start, const struct etx_dag *dag, int64_t looks)
 {
     etx_context *context = new_context();
 

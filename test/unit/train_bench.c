@@ -42,7 +42,8 @@ static const char *const configs[ETX_N_TRAIN_STAGES] = {
     "\"edge_filter\", \"options\": {\"hidden\": [8]}, \"node_features\":"
     "[{\"name\": \"r\", \"scale\": 1000.0}], \"edge_features\": [{\"name\":"
     "\"dphi\", \"scale\": 0.3}, {\"name\": \"deta\", \"scale\": 1.0},"
-    "{\"name\": \"dr\", \"scale\": 100.0}], \"cut\": 0.0}, \"schedule\": {\"steps\": 20, \"learning_rate\": 0.01,"
+    "{\"name\": \"dr\", \"scale\": 100.0}], \"cut\": 0.0}, \"schedule\": "
+    "{\"steps\": 20, \"learning_rate\": 0.01,"
     "\"warmup_steps\": 2}, \"sampling\": {\"hits\": 300, \"edges\": 400}}"};
 
 etx_context *train_bench_context(int32_t n_threads)
@@ -116,11 +117,10 @@ etx_training_report train_bench_validate(etx_trainer *trainer)
     return report;
 }
 
-void train_bench_open(struct train_bench *bench, int stage, int32_t n_threads,
-    const char *change)
+void train_bench_open(
+    struct train_bench *bench, int stage, int32_t n_threads, const char *change)
 {
-    train_bench_open_in(
-        bench, train_bench_context(n_threads), stage, change);
+    train_bench_open_in(bench, train_bench_context(n_threads), stage, change);
 }
 
 void train_bench_open_in(struct train_bench *bench, etx_context *context,
@@ -182,8 +182,7 @@ double train_bench_loss(struct train_bench *bench, int32_t n_events)
         ck_assert_int_eq(etx_train_embedding(trainer, &step), ETX_OK);
     else
         ck_assert_int_eq(etx_train_edges(trainer, &step), ETX_OK);
-    ck_assert_int_eq(
-        etx_step_share_losses(&step, trainer, &report), ETX_OK);
+    ck_assert_int_eq(etx_step_share_losses(&step, trainer, &report), ETX_OK);
     etx_train_reset(trainer, marks);
     return report.loss;
 }

@@ -62,8 +62,8 @@ static void use_graph(etx_context *context)
     etx_graph_options options;
     etx_graph *graph = NULL;
 
-    if (fails("graph options",
-            etx_graph_options_init(&options, sizeof options)))
+    if (fails(
+            "graph options", etx_graph_options_init(&options, sizeof options)))
         return;
     printf("radius %g, most edges %lld\n", (double)options.radius,
         (long long)options.max_edges);
@@ -85,18 +85,18 @@ static void use_labels(etx_context *context, const etx_model *model)
 
     if (fails("label options",
             etx_label_options_init(&options, sizeof options)) ||
-        fails("edges", etx_graph_from_edges(
-                           &graph, 5, 3, src, dst, score, NULL)))
+        fails(
+            "edges", etx_graph_from_edges(&graph, 5, 3, src, dst, score, NULL)))
         return;
     printf("cut %g, hits %d\n", (double)options.cut, (int)options.min_hits);
     SET_NEWER(&options);
-    if (!fails("labels",
-            etx_graph_label(label, graph, context, NULL, &options)))
+    if (!fails(
+            "labels", etx_graph_label(label, graph, context, NULL, &options)))
         for (int i = 0; i < 5; i++)
             printf("label %d\n", (int)label[i]);
     if (!fails("labels of the model", etx_model_label_options(&options, model)))
-        printf("method %d, hits %d\n", (int)options.method,
-            (int)options.min_hits);
+        printf(
+            "method %d, hits %d\n", (int)options.method, (int)options.min_hits);
     etx_graph_free(graph);
 }
 

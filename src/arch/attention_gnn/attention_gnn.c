@@ -50,8 +50,8 @@ struct etx_attention_run etx_attention_open(const struct etx_network *network,
 
 static float *slot(const struct etx_attention_run *run, int32_t k)
 {
-    return run->latents + k % run->n_slots *
-                              (run->u_size + run->s_size + run->logit_size);
+    return run->latents +
+           k % run->n_slots * (run->u_size + run->s_size + run->logit_size);
 }
 
 float *etx_attention_u(const struct etx_attention_run *run, int32_t k)
@@ -73,8 +73,8 @@ void etx_attention_encoder_parts(
     struct etx_mlp_input *out, const struct etx_attention_run *run)
 {
     *out = (struct etx_mlp_input){.args = {.n_rows = run->n_nodes}};
-    etx_mlp_part(out, run->input->node_features, NULL,
-        run->network->n_node_features);
+    etx_mlp_part(
+        out, run->input->node_features, NULL, run->network->n_node_features);
 }
 
 void etx_attention_edge_parts(
@@ -158,10 +158,10 @@ etx_status etx_attention_send(struct etx_attention_messages *out,
         sizeof(float), "weights of edges"));
     sigmoid.y = messages.weight;
     ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
-    ETX_CHECK(etx_arena_alloc(&messages.u, arena, run->n_nodes * hidden,
-        sizeof(float), "messages"));
-    ETX_CHECK(etx_attention_propagate(messages.u, 0, run, messages.weight,
-        etx_attention_u(run, k), hidden));
+    ETX_CHECK(etx_arena_alloc(
+        &messages.u, arena, run->n_nodes * hidden, sizeof(float), "messages"));
+    ETX_CHECK(etx_attention_propagate(
+        messages.u, 0, run, messages.weight, etx_attention_u(run, k), hidden));
     if (run->n_short > 0) {
         ETX_CHECK(etx_arena_alloc(&messages.s, arena,
             run->n_nodes * run->n_short, sizeof(float), "messages"));
@@ -196,8 +196,7 @@ static etx_status step_shortcut(const struct etx_attention_run *run, int32_t k)
         return ETX_OK;
     if (!run->state->residual)
         return etx_copy_values(run->context, next, x, n);
-    ETX_CHECK(
-        etx_copy_values(run->context, next, etx_attention_s(run, k), n));
+    ETX_CHECK(etx_copy_values(run->context, next, etx_attention_s(run, k), n));
     ETX_CHECK(etx_add_values(run->context, next, x, n));
 done:
     return status;
@@ -219,8 +218,8 @@ static etx_status iterate(const struct etx_attention_run *run, int32_t k)
     etx_attention_node_parts(&rows, &u_part, &message_part, run, k, &messages);
     rows.args.residual = run->state->residual ? etx_attention_u(run, k) : NULL;
     rows.args.out = etx_attention_u(run, k + 1);
-    ETX_CHECK(etx_mlp_block_forward(run->context, &run->state->node_network,
-        run->network->value, &rows));
+    ETX_CHECK(etx_mlp_block_forward(
+        run->context, &run->state->node_network, run->network->value, &rows));
     ETX_CHECK(etx_halo_update(run->context, run->input->graph,
         etx_attention_u(run, k + 1), run->state->hidden));
     ETX_CHECK(step_shortcut(run, k));
@@ -261,8 +260,8 @@ static etx_status forward(const struct etx_network *network,
     if (run.n_edges == 0 && !etx_halo_waits(input->graph))
         return ETX_OK;
     ETX_CHECK(etx_arena_alloc(&run.latents, arena,
-        run.n_slots * (run.u_size + run.s_size + run.logit_size),
-        sizeof(float), "latents"));
+        run.n_slots * (run.u_size + run.s_size + run.logit_size), sizeof(float),
+        "latents"));
     ETX_CHECK(encode(&run));
     for (int32_t k = 0; k < run.state->n_iterations; k++)
         ETX_CHECK(iterate(&run, k));

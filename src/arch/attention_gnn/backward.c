@@ -75,8 +75,7 @@ static etx_status weight_gradient(float *d_weight, int32_t add,
         dot.out = add || way > 0 ? term : d_weight;
         ETX_CHECK(context->ops->row_dot(context->stream, &dot));
         if (dot.out == term) {
-            ETX_CHECK(
-                etx_add_values(context, d_weight, term, graph->n_edges));
+            ETX_CHECK(etx_add_values(context, d_weight, term, graph->n_edges));
         }
     }
 done:
@@ -101,8 +100,8 @@ static etx_status messages_backward(float *d_logit, struct back *back,
         .d_x = d_logit,
     };
 
-    ETX_CHECK(weight_gradient(d_logit, 0, back, d_messages->u,
-        etx_attention_u(run, k), hidden));
+    ETX_CHECK(weight_gradient(
+        d_logit, 0, back, d_messages->u, etx_attention_u(run, k), hidden));
     if (run->n_short > 0) {
         ETX_CHECK(weight_gradient(d_logit, 1, back, d_messages->s,
             etx_attention_s(run, k), run->n_short));
@@ -117,8 +116,7 @@ done:
 
 /* From the gradient of u of k + 1 to those of the messages of k and of u. */
 static etx_status nodes_backward(struct etx_attention_messages *d_messages,
-    struct back *back, int32_t k,
-    const struct etx_attention_messages *messages)
+    struct back *back, int32_t k, const struct etx_attention_messages *messages)
 {
     etx_status status = ETX_OK;
     const struct etx_attention_run *run = &back->run;

@@ -22,8 +22,7 @@ static etx_status read_options(
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
         etx_option_int("hidden", &state->hidden, 1, MAX_HIDDEN),
-        etx_option_int(
-            "n_iterations", &state->n_iterations, 0, MAX_ITERATIONS),
+        etx_option_int("n_iterations", &state->n_iterations, 0, MAX_ITERATIONS),
         etx_option_ints("encoder_hidden", state->encoder_width,
             &state->n_encoder, ETX_MAX_LAYERS - 1, 1, MAX_HIDDEN),
         etx_option_ints("edge_hidden", state->edge_width, &state->n_edge,
@@ -62,12 +61,12 @@ static etx_status declare_all(
     state->edge_width[state->n_edge] = 1;
     ETX_CHECK(etx_mlp_block_declare(&state->encoder, network, "node_encoder",
         n_features, state->n_encoder + 1, state->encoder_width, &encoder));
-    ETX_CHECK(etx_mlp_block_declare(&state->edge_network, network,
-        "edge_network", n_in, state->n_edge + 1, state->edge_width,
-        &state->style));
-    ETX_CHECK(etx_mlp_block_declare(&state->node_network, network,
-        "node_network", n_in, state->n_node + 1, state->node_width,
-        &state->style));
+    ETX_CHECK(
+        etx_mlp_block_declare(&state->edge_network, network, "edge_network",
+            n_in, state->n_edge + 1, state->edge_width, &state->style));
+    ETX_CHECK(
+        etx_mlp_block_declare(&state->node_network, network, "node_network",
+            n_in, state->n_node + 1, state->node_width, &state->style));
 done:
     return status;
 }

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#define MAX_WIDTH  65536
+#define MAX_WIDTH   65536
 #define BLOCK_EDGES 65536
 
 enum style {
@@ -120,8 +120,7 @@ done:
     return status;
 }
 
-static etx_status configure(
-    struct etx_network *network, const json_t *options)
+static etx_status configure(struct etx_network *network, const json_t *options)
 {
     etx_status status = ETX_OK;
     struct state *state = NULL;
@@ -161,8 +160,8 @@ struct pass {
     const struct etx_network *network;
     struct etx_context *context;
     const struct etx_network_input *input;
-    int64_t n_block;  /* edges a block */
-    float *features;  /* [n_block, n_edge_features] */
+    int64_t n_block; /* edges a block */
+    float *features; /* [n_block, n_edge_features] */
 };
 
 static etx_status start(struct pass *pass, const struct etx_network *network,
@@ -191,8 +190,7 @@ static etx_status describe(
     const struct etx_network *network = pass->network;
     const struct state *state = network->state;
     const struct etx_network_input *input = pass->input;
-    const struct etx_edge_ends ends =
-        etx_edge_ends(input->graph, state->order);
+    const struct etx_edge_ends ends = etx_edge_ends(input->graph, state->order);
     const int64_t left = input->graph->n_edges - first;
 
     const struct etx_edge_end one = {.index = ends.first.index + first};
@@ -202,10 +200,9 @@ static etx_status describe(
         .args = {.n_rows = left < pass->n_block ? left : pass->n_block}};
     etx_mlp_part(out, input->node_features, &one, network->n_node_features);
     etx_mlp_part(out, input->node_features, &other, network->n_node_features);
-    etx_mlp_part(
-        out, pass->features, NULL, network->edge_features.n_features);
-    return etx_edge_feature_rows(pass->features, network, pass->context, input,
-        first, out->args.n_rows);
+    etx_mlp_part(out, pass->features, NULL, network->edge_features.n_features);
+    return etx_edge_feature_rows(
+        pass->features, network, pass->context, input, first, out->args.n_rows);
 }
 
 static etx_status forward(const struct etx_network *network,
@@ -221,10 +218,10 @@ static etx_status forward(const struct etx_network *network,
     if (tape != NULL)
         tape->state = NULL;
     ETX_CHECK(start(&pass, network, context, input));
-    ETX_CHECK(etx_mlp_block_prepare(
-        &layers, context, &state->block, network->value));
+    ETX_CHECK(
+        etx_mlp_block_prepare(&layers, context, &state->block, network->value));
     for (int64_t first = 0; first < input->graph->n_edges;
-        first += pass.n_block) {
+         first += pass.n_block) {
         struct etx_mlp_input rows;
 
         ETX_CHECK(etx_check_cancelled(context->stream));
@@ -251,13 +248,13 @@ static etx_status backward(const struct etx_network *network,
     (void)tape;
     ETX_CHECK(start(&pass, network, context, input));
     for (int64_t first = 0; first < input->graph->n_edges;
-        first += pass.n_block) {
+         first += pass.n_block) {
         struct etx_mlp_input rows;
 
         ETX_CHECK(etx_check_cancelled(context->stream));
         ETX_CHECK(describe(&rows, &pass, first));
-        ETX_CHECK(etx_mlp_block_backward(context, &state->block,
-            network->value, gradient, &rows, d_out + first, NULL));
+        ETX_CHECK(etx_mlp_block_backward(context, &state->block, network->value,
+            gradient, &rows, d_out + first, NULL));
     }
 done:
     etx_arena_reset(context->stream->arena, mark);

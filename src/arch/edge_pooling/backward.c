@@ -43,8 +43,8 @@ etx_status etx_pooling_backward(const struct etx_network *network,
     ETX_CHECK(etx_pooling_open(&run, network, context, input));
     ETX_CHECK(coarse_backward(&run, tape->state, d_out, gradient));
     ETX_CHECK(etx_pooling_edge_parts(&parts, &run));
-    ETX_CHECK(etx_mlp_block_backward(context, &run.state->edges,
-        network->value, gradient, &parts, d_out, NULL));
+    ETX_CHECK(etx_mlp_block_backward(context, &run.state->edges, network->value,
+        gradient, &parts, d_out, NULL));
 done:
     etx_pooling_close(&run);
     etx_arena_reset(arena, mark);

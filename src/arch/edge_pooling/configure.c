@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/heap.h"
 
-#define MAX_WIDTH 4096
+#define MAX_WIDTH  4096
 #define COARSE_KEY "coarse"
 
 /* Those of the network of clusters are left to that. */
@@ -42,8 +42,8 @@ static etx_status declare_all(struct etx_pooling *state,
     state->width[state->n_hidden] = 1;
     ETX_CHECK(etx_mlp_block_declare(&state->edges, network, "edges", n_row,
         state->n_hidden + 1, state->width, &state->style));
-    ETX_CHECK(etx_inner_network_configure(&state->coarse, network,
-        COARSE_KEY, etx_pooling_width(network), coarse_options));
+    ETX_CHECK(etx_inner_network_configure(&state->coarse, network, COARSE_KEY,
+        etx_pooling_width(network), coarse_options));
 done:
     return status;
 }
@@ -71,8 +71,8 @@ etx_status etx_pooling_configure(
             .norm_eps = 1e-5f},
         .contract_cut = 0.5f,
     };
-    ETX_CHECK(read_options(
-        state, &coarse_options, network->arch->name, options));
+    ETX_CHECK(
+        read_options(state, &coarse_options, network->arch->name, options));
     network->n_out = 1;
     network->needs_whole = "a cluster may have hits of two parts";
     ETX_CHECK(declare_all(state, network, coarse_options));

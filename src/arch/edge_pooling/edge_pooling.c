@@ -24,8 +24,8 @@ etx_status etx_pooling_edge_parts(
     if (n > 0) {
         ETX_CHECK(etx_arena_alloc(&features, run->context->stream->arena,
             n_edges * n, sizeof *features, "edge features"));
-        ETX_CHECK(etx_edge_feature_rows(features, run->network, run->context,
-            run->input, 0, n_edges));
+        ETX_CHECK(etx_edge_feature_rows(
+            features, run->network, run->context, run->input, 0, n_edges));
     }
     *out = (struct etx_mlp_input){.args = {.n_rows = n_edges}};
     etx_mlp_part(out, x, &ends.first, run->network->n_node_features);

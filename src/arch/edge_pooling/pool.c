@@ -37,8 +37,8 @@ static etx_status choose_edges(
         .n_selected = &out->n};
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&args.selected, arena, n, sizeof *args.selected,
-        "contracted edges"));
+    ETX_CHECK(etx_arena_alloc(
+        &args.selected, arena, n, sizeof *args.selected, "contracted edges"));
     ETX_CHECK(etx_arena_alloc(
         &out->src, arena, n, sizeof *out->src, "contracted edges"));
     ETX_CHECK(etx_arena_alloc(
@@ -59,8 +59,8 @@ static void number_clusters(struct etx_pooling_run *run, const int32_t *label)
 
     run->n_clusters = 0;
     for (int64_t i = 0; i < n; i++)
-        run->cluster[i] = label[i] == i ? (int32_t)run->n_clusters++
-                                        : run->cluster[label[i]];
+        run->cluster[i] =
+            label[i] == i ? (int32_t)run->n_clusters++ : run->cluster[label[i]];
 }
 
 static etx_status find_clusters(struct etx_pooling_run *run)

@@ -22,11 +22,11 @@ static struct etx_arena *arena_of(const struct back *back)
     return back->run.context->stream->arena;
 }
 
-static etx_status take(float **out, const struct back *back, int32_t width,
-    const char *what)
+static etx_status take(
+    float **out, const struct back *back, int32_t width, const char *what)
 {
-    return etx_arena_alloc(out, arena_of(back), back->run.n_nodes * width,
-        sizeof(float), what);
+    return etx_arena_alloc(
+        out, arena_of(back), back->run.n_nodes * width, sizeof(float), what);
 }
 
 /* Nothing reads the gradient of the caller's features. */

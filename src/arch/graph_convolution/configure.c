@@ -21,8 +21,7 @@ static etx_status read_options(
     struct etx_mlp_style *style = &state->style;
     const struct etx_option option[] = {
         etx_option_int("hidden", &state->hidden, 1, MAX_HIDDEN),
-        etx_option_int(
-            "n_iterations", &state->n_iterations, 0, MAX_ITERATIONS),
+        etx_option_int("n_iterations", &state->n_iterations, 0, MAX_ITERATIONS),
         etx_option_ints("encoder_hidden", state->encoder_width,
             &state->n_encoder, ETX_MAX_LAYERS - 1, 1, MAX_HIDDEN),
         etx_option_ints("decoder_hidden", state->decoder_width,

@@ -144,8 +144,8 @@ done:
 void etx_convolution_encoder_parts(
     struct etx_mlp_input *out, const struct etx_convolution_run *run)
 {
-    etx_convolution_parts(out, run, run->input->node_features,
-        run->network->n_node_features);
+    etx_convolution_parts(
+        out, run, run->input->node_features, run->network->n_node_features);
 }
 
 void etx_convolution_parts(struct etx_mlp_input *out,
@@ -181,8 +181,8 @@ etx_status etx_convolution_features(
     if (n > 0) {
         ETX_CHECK(etx_arena_alloc(&features, run->context->stream->arena,
             run->n_edges * n, sizeof *features, "edge features"));
-        ETX_CHECK(etx_edge_feature_rows(features, run->network, run->context,
-            run->input, 0, run->n_edges));
+        ETX_CHECK(etx_edge_feature_rows(
+            features, run->network, run->context, run->input, 0, run->n_edges));
     }
     *out = features;
 done:
@@ -221,8 +221,8 @@ static etx_status iterate(const struct etx_convolution_run *run, int32_t k)
     rows.args.out = slot(run, k + 1);
     ETX_CHECK(etx_mlp_block_forward(run->context,
         etx_convolution_block(run->state, k), run->network->value, &rows));
-    ETX_CHECK(etx_halo_update(run->context, run->input->graph,
-        slot(run, k + 1), run->state->hidden));
+    ETX_CHECK(etx_halo_update(
+        run->context, run->input->graph, slot(run, k + 1), run->state->hidden));
 done:
     etx_arena_reset(arena, mark);
     return status;

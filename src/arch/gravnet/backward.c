@@ -24,8 +24,8 @@ static etx_status block_backward(float *d_h, const struct etx_gravnet_run *run,
     ETX_CHECK(etx_arena_alloc(
         &d_part, arena, n_values, sizeof *d_part, "gradients of latents"));
     etx_gravnet_parts(&parts, run->n, h, run->state->hidden);
-    ETX_CHECK(etx_mlp_block_backward(run->context, block,
-        run->network->value, gradient, &parts, d_out, &d_part));
+    ETX_CHECK(etx_mlp_block_backward(run->context, block, run->network->value,
+        gradient, &parts, d_out, &d_part));
     ETX_CHECK(etx_add_values(run->context, d_h, d_part, n_values));
 done:
     etx_arena_reset(arena, mark);
@@ -49,9 +49,8 @@ static etx_status update_backward(float *d_h, float *d_message,
         "gradients of latents"));
     etx_gravnet_update_parts(
         &parts, run, etx_gravnet_latent(run, k), messages->message);
-    ETX_CHECK(etx_mlp_block_backward(run->context,
-        &run->state->step[k].update, run->network->value, gradient, &parts,
-        d_h, d_part));
+    ETX_CHECK(etx_mlp_block_backward(run->context, &run->state->step[k].update,
+        run->network->value, gradient, &parts, d_h, d_part));
     ETX_CHECK(etx_add_values(run->context, d_h, d_part[0], n_values));
 done:
     etx_arena_reset(arena, mark);
@@ -59,8 +58,8 @@ done:
 }
 
 /* d_h: of latents k + 1, then of latents k. */
-static etx_status iterate_backward(float *d_h,
-    const struct etx_gravnet_run *run, int32_t k, float *gradient)
+static etx_status iterate_backward(
+    float *d_h, const struct etx_gravnet_run *run, int32_t k, float *gradient)
 {
     struct etx_arena *arena = run->context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
@@ -80,8 +79,7 @@ static etx_status iterate_backward(float *d_h,
         sizeof *d_told, "gradients of messages"));
     ETX_CHECK(etx_arena_alloc(&d_place, arena, run->n * state->n_space,
         sizeof *d_place, "gradients of places"));
-    ETX_CHECK(
-        update_backward(d_h, d_message, run, k, &messages, gradient));
+    ETX_CHECK(update_backward(d_h, d_message, run, k, &messages, gradient));
     ETX_CHECK(etx_gravnet_messages_backward(
         d_place, d_told, run, &messages, d_message));
     ETX_CHECK(block_backward(d_h, run, &step->space, h, d_place, gradient));

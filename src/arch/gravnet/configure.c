@@ -24,8 +24,7 @@ static etx_status read_options(
             ETX_GRAVNET_MAX_ITERATIONS),
         etx_option_int("n_space", &state->n_space, 1, MAX_SPACE),
         etx_option_int("n_flow", &state->n_flow, 1, MAX_WIDTH),
-        etx_option_int(
-            "n_neighbours", &state->n_neighbours, 1, MAX_NEIGHBOURS),
+        etx_option_int("n_neighbours", &state->n_neighbours, 1, MAX_NEIGHBOURS),
         etx_option_int("n_out", &state->n_out, 1, MAX_WIDTH),
         etx_option_choice(
             "activation", &style->activation, etx_activation_names),
@@ -55,8 +54,8 @@ static etx_status declare_step(
     etx_status status;
 
     (void)snprintf(name, sizeof name, "space.%d", (int)k);
-    ETX_CHECK(etx_mlp_block_declare(&step->space, network, name,
-        state->hidden, 1, &state->n_space, &state->style));
+    ETX_CHECK(etx_mlp_block_declare(&step->space, network, name, state->hidden,
+        1, &state->n_space, &state->style));
     (void)snprintf(name, sizeof name, "flow.%d", (int)k);
     ETX_CHECK(etx_mlp_block_declare(&step->flow, network, name, state->hidden,
         1, &state->n_flow, &state->style));

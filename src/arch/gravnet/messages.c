@@ -35,13 +35,11 @@ static etx_status check_places(
         .n = run->n * run->state->n_space, .x = point, .index = &bad};
     etx_status status;
 
-    ETX_CHECK(
-        run->context->ops->find_not_finite(run->context->stream, &args));
+    ETX_CHECK(run->context->ops->find_not_finite(run->context->stream, &args));
     if (bad >= 0)
         status = etx_fail(ETX_ERR_ARGUMENT,
             "%s: hit row %lld has a place that is not finite",
-            run->network->arch->name,
-            (long long)(bad / run->state->n_space));
+            run->network->arch->name, (long long)(bad / run->state->n_space));
 done:
     return status;
 }
@@ -180,8 +178,8 @@ etx_status etx_gravnet_messages_backward(float *d_place, float *d_told,
         .x = d_message,
         .out = d_told};
 
-    memset(d_place, 0,
-        (size_t)(run->n * run->state->n_space) * sizeof *d_place);
+    memset(
+        d_place, 0, (size_t)(run->n * run->state->n_space) * sizeof *d_place);
     for (int64_t e = 0; e < graph->n_edges; e++)
         pull(d_place, run, messages, e,
             dot(d_message + (int64_t)graph->src[e] * width,

@@ -60,8 +60,8 @@ etx_status etx_gravnet_messages_backward(float *d_place, float *d_told,
     const struct etx_gravnet_messages *messages, const float *d_message);
 
 /* Inputs of the blocks. */
-void etx_gravnet_parts(struct etx_mlp_input *out, int64_t n, const float *h,
-    int32_t width);
+void etx_gravnet_parts(
+    struct etx_mlp_input *out, int64_t n, const float *h, int32_t width);
 void etx_gravnet_update_parts(struct etx_mlp_input *out,
     const struct etx_gravnet_run *run, const float *h, const float *message);
 

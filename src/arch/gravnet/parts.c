@@ -8,8 +8,8 @@ float *etx_gravnet_latent(const struct etx_gravnet_run *run, int32_t k)
     return run->latents + (int64_t)k * run->n * run->state->hidden;
 }
 
-void etx_gravnet_parts(struct etx_mlp_input *out, int64_t n, const float *h,
-    int32_t width)
+void etx_gravnet_parts(
+    struct etx_mlp_input *out, int64_t n, const float *h, int32_t width)
 {
     *out = (struct etx_mlp_input){.args = {.n_rows = n}};
     etx_mlp_part(out, h, NULL, width);

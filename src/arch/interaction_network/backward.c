@@ -56,8 +56,7 @@ static etx_status block_backward(struct back *back,
 
     for (int32_t p = 0; p < args->n_parts; p++) {
         const struct etx_edge_end *end = &parts->input.end[p];
-        const int64_t n_rows =
-            end->index != NULL ? end->n_nodes : args->n_rows;
+        const int64_t n_rows = end->index != NULL ? end->n_nodes : args->n_rows;
 
         if (parts->role[p] == ETX_ROLE_INPUT)
             continue;
@@ -119,8 +118,7 @@ static etx_status decoder_backward(struct back *back, const float *d_logit)
     if (etx_interaction_reads_last_nodes(back->run.state))
         ETX_CHECK(etx_interaction_load_nodes(&back->run, last));
     etx_interaction_decoder_parts(&parts, &back->run);
-    ETX_CHECK(
-        block_backward(back, &back->run.state->decoder, &parts, d_logit));
+    ETX_CHECK(block_backward(back, &back->run.state->decoder, &parts, d_logit));
     ETX_CHECK(add_edge_parts(back, &parts));
 done:
     etx_arena_reset(arena_of(back), mark);
@@ -175,8 +173,8 @@ struct node_step {
 
 /* From the gradient of the nodes k + 1 to that of the nodes k and of the
  * messages, which are of the edges after so many iterations. */
-static etx_status nodes_backward(struct node_step *step, struct back *back,
-    int32_t k, int32_t k_edges)
+static etx_status nodes_backward(
+    struct node_step *step, struct back *back, int32_t k, int32_t k_edges)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction_run *run = &back->run;
@@ -198,8 +196,7 @@ static etx_status nodes_backward(struct node_step *step, struct back *back,
     back->nodes.started = state->node_residual;
     ETX_CHECK(add_term(back, &back->nodes, find(&parts, ETX_ROLE_NODE)));
     if (state->concat_initial) {
-        ETX_CHECK(
-            add_term(back, &back->nodes0, find(&parts, ETX_ROLE_NODE0)));
+        ETX_CHECK(add_term(back, &back->nodes0, find(&parts, ETX_ROLE_NODE0)));
     }
     for (int32_t p = 0; p < parts.input.args.n_parts; p++) {
         if (parts.role[p] == ETX_ROLE_MESSAGE)
@@ -218,8 +215,8 @@ static etx_status messages_backward(
     if (!step->is_used)
         return ETX_OK;
     back->edges.started = 1;
-    return etx_interaction_aggregate_backward(back->edges.data, add,
-        &back->run, &step->messages, step->edges, step->d_part);
+    return etx_interaction_aggregate_backward(back->edges.data, add, &back->run,
+        &step->messages, step->edges, step->d_part);
 }
 
 /* Bring latents of nodes and of edges to their places; the edges first, as
@@ -317,8 +314,8 @@ static etx_status double_gradient(const float **out, const struct back *back,
         "gradients of doubled edges"));
     zero.y = halve.y = first_half.y = d_logit;
     if (is_mean) {
-        ETX_CHECK(etx_graph_double_values(
-            d_logit, context, run->slot, d_out, n));
+        ETX_CHECK(
+            etx_graph_double_values(d_logit, context, run->slot, d_out, n));
         ETX_CHECK(context->ops->scale(context->stream, &halve));
     } else {
         ETX_CHECK(context->ops->fill(context->stream, &zero));

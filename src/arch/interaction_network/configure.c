@@ -146,8 +146,8 @@ static etx_status declare_decoder(
     struct etx_mlp_block last;
 
     if (state->transform_layers > 0) {
-        ETX_CHECK(declare(&state->decoder, network, "decoder", n_in,
-            state->decoder_layers));
+        ETX_CHECK(declare(
+            &state->decoder, network, "decoder", n_in, state->decoder_layers));
     }
     ETX_CHECK(declare_bare(&last, network, name,
         state->transform_layers > 0 ? state->hidden : n_in, n_last));
@@ -215,8 +215,8 @@ etx_status etx_interaction_configure(
     etx_status status = ETX_OK;
     struct etx_interaction *state = NULL;
 
-    ETX_CHECK(etx_alloc(
-        &state, 1, sizeof *state, "interaction network options"));
+    ETX_CHECK(
+        etx_alloc(&state, 1, sizeof *state, "interaction network options"));
     network->state = state;
     *state = (struct etx_interaction){
         .hidden = 32,

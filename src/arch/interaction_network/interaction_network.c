@@ -37,12 +37,12 @@ static etx_status encode(struct etx_interaction_run *run)
     float *features = NULL;
 
     etx_interaction_node_encoder_parts(&parts, run);
-    ETX_CHECK(etx_interaction_make_latents(run, &state->node_encoder, &parts,
-        NULL, etx_interaction_node(run, 0)));
+    ETX_CHECK(etx_interaction_make_latents(
+        run, &state->node_encoder, &parts, NULL, etx_interaction_node(run, 0)));
     ETX_CHECK(etx_interaction_features(&features, run));
     etx_interaction_edge_encoder_parts(&parts, run, features);
-    ETX_CHECK(etx_interaction_make_latents(run, &state->edge_encoder, &parts,
-        NULL, etx_interaction_edge(run, 0)));
+    ETX_CHECK(etx_interaction_make_latents(
+        run, &state->edge_encoder, &parts, NULL, etx_interaction_edge(run, 0)));
     ETX_CHECK(keep(run, 0));
 done:
     etx_arena_reset(arena, mark);
@@ -114,8 +114,7 @@ static etx_status iterate(struct etx_interaction_run *run, int32_t k)
         break;
     case ETX_UPDATE_OLD:
     case ETX_UPDATE_NEW:
-        ETX_CHECK(
-            update_nodes(run, k, etx_interaction_edge(run, k), NULL));
+        ETX_CHECK(update_nodes(run, k, etx_interaction_edge(run, k), NULL));
         ETX_CHECK(etx_interaction_update_edges(run, k, NULL));
         break;
     }
@@ -163,8 +162,8 @@ static etx_status decode(const struct etx_interaction_run *run, float *out)
             "logits of doubled edges"));
     }
     etx_interaction_decoder_parts(&parts, run);
-    ETX_CHECK(etx_interaction_run_block(
-        run, &run->state->decoder, &parts, logit));
+    ETX_CHECK(
+        etx_interaction_run_block(run, &run->state->decoder, &parts, logit));
     if (run->doubled != NULL)
         ETX_CHECK(undouble(run, logit, out));
 done:
@@ -179,20 +178,17 @@ static etx_status predict_pt(const struct etx_interaction_run *run, float *out)
     struct etx_context *context = run->context;
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct etx_gather_args first_half = {.n_rows = run->n_edges_out,
-        .width = 1,
-        .index = run->slot,
-        .y = out};
+    struct etx_gather_args first_half = {
+        .n_rows = run->n_edges_out, .width = 1, .index = run->slot, .y = out};
     struct etx_interaction_parts parts;
     float *pt = out;
 
     if (run->doubled != NULL) {
-        ETX_CHECK(etx_arena_alloc(&pt, arena, run->n_edges, sizeof *pt,
-            "momenta of doubled edges"));
+        ETX_CHECK(etx_arena_alloc(
+            &pt, arena, run->n_edges, sizeof *pt, "momenta of doubled edges"));
     }
     etx_interaction_pt_parts(&parts, run);
-    ETX_CHECK(etx_interaction_run_block(
-        run, &run->state->pt_head, &parts, pt));
+    ETX_CHECK(etx_interaction_run_block(run, &run->state->pt_head, &parts, pt));
     first_half.x = pt;
     if (run->doubled != NULL)
         ETX_CHECK(context->ops->gather(context->stream, &first_half));

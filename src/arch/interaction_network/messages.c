@@ -60,10 +60,10 @@ static etx_status add_sides(struct etx_interaction_messages *messages,
             continue;
         ETX_CHECK(etx_arena_alloc(&sum, run->context->stream->arena, n_values,
             sizeof *sum, "messages"));
-        ETX_CHECK(etx_copy_values(
-            run->context, sum, messages->side[a], n_values));
-        ETX_CHECK(etx_add_values(
-            run->context, sum, messages->side[n + a], n_values));
+        ETX_CHECK(
+            etx_copy_values(run->context, sum, messages->side[a], n_values));
+        ETX_CHECK(
+            etx_add_values(run->context, sum, messages->side[n + a], n_values));
         messages->part[a] = sum;
     }
     messages->n_parts = n;
@@ -90,8 +90,7 @@ etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
     const int64_t n_values = run->n_nodes * run->state->hidden;
-    struct etx_interaction_messages messages = {
-        .n_parts = n_sides(run->state)};
+    struct etx_interaction_messages messages = {.n_parts = n_sides(run->state)};
 
     for (int32_t s = 0; s < messages.n_parts; s++) {
         const int32_t is_added = is_added_in_place(run->state, s);

@@ -51,7 +51,7 @@ struct etx_interaction {
     int32_t direction;      /* enum etx_interaction_direction */
 
     struct etx_mlp_block node_encoder, edge_encoder, decoder;
-    struct etx_mlp_block pt_head; /* of pt_layers */
+    struct etx_mlp_block pt_head;       /* of pt_layers */
     struct etx_mlp_block *node_network; /* [n_iterations or 1] */
     struct etx_mlp_block *edge_network; /* [n_iterations or 1] */
 };

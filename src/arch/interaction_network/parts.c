@@ -26,8 +26,7 @@ static void append_latents(struct etx_interaction_parts *parts,
 {
     struct etx_mlp_args *args = &parts->input.args;
 
-    append(parts, role, run->is_half ? NULL : latents, end,
-        run->state->hidden);
+    append(parts, role, run->is_half ? NULL : latents, end, run->state->hidden);
     if (run->is_half)
         args->part[args->n_parts - 1].half = latents;
 }
@@ -94,8 +93,7 @@ static void append_ends(struct etx_interaction_parts *out,
 }
 
 void etx_interaction_edge_parts(struct etx_interaction_parts *out,
-    const struct etx_interaction_run *run, const void *nodes,
-    const void *edges)
+    const struct etx_interaction_run *run, const void *nodes, const void *edges)
 {
     const struct etx_interaction *state = run->state;
     const int32_t initial = state->concat_initial;
@@ -155,8 +153,8 @@ void etx_interaction_node_parts(struct etx_interaction_parts *out,
     if (!run->state->messages_first)
         append_node(out, run, nodes);
     for (int32_t p = 0; p < messages->n_parts; p++) {
-        append(out, ETX_ROLE_MESSAGE, messages->part[p], NULL,
-            run->state->hidden);
+        append(
+            out, ETX_ROLE_MESSAGE, messages->part[p], NULL, run->state->hidden);
     }
     if (run->state->messages_first)
         append_node(out, run, nodes);

@@ -35,8 +35,7 @@ static etx_status double_graph(
 
     ETX_CHECK(etx_memory_alloc(&run->slot, run->context->stream->memory,
         2 * graph->n_edges, sizeof *run->slot, "places of doubled edges"));
-    ETX_CHECK(
-        etx_graph_double(&run->doubled, run->slot, run->context, graph));
+    ETX_CHECK(etx_graph_double(&run->doubled, run->slot, run->context, graph));
     if (graph->halo != NULL) {
         run->halo = *graph->halo;
         run->halo.whole_edges *= 2;
@@ -124,7 +123,7 @@ static etx_status remake_edges(struct etx_interaction_run *run, int32_t k)
 
     ETX_CHECK(etx_latents_load(&run->edges, context, first));
     for (int32_t i = first;
-        i < last && etx_latents_border(&run->edges, i + 1) == first; i++) {
+         i < last && etx_latents_border(&run->edges, i + 1) == first; i++) {
         ETX_CHECK(etx_check_cancelled(context->stream));
         ETX_CHECK(etx_interaction_load_nodes(
             run, etx_interaction_ends_of(run->state, i)));

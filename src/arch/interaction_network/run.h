@@ -23,10 +23,10 @@ struct etx_interaction_run {
 
     struct etx_graph *doubled; /* owned, or NULL */
     struct etx_halo halo;      /* of the doubled part of a graph */
-    int32_t *slot;            /* [2 * n_edges_out] see etx_graph_double */
+    int32_t *slot;             /* [2 * n_edges_out] see etx_graph_double */
     float *votes; /* [2 * n_edges_out] owned, or NULL: both directions alike */
 
-    int32_t is_half; /* latents are float16, else float32 */
+    int32_t is_half;          /* latents are float16, else float32 */
     struct etx_latents nodes; /* [n_nodes, hidden] each */
     struct etx_latents edges; /* [n_edges, hidden] each */
 };
@@ -44,8 +44,8 @@ void etx_interaction_place(struct etx_interaction_run *run, void *memory);
 
 /* The places of latents after k iterations: [n_nodes, hidden] and [n_edges,
  * hidden], float16 in a run that is_half, else float32. Unless all are kept as
- * float32, those of nodes are there for k - 1 and k, those of edges for k alone,
- * updated in place, and with concat_initial those of 0. */
+ * float32, those of nodes are there for k - 1 and k, those of edges for k
+ * alone, updated in place, and with concat_initial those of 0. */
 void *etx_interaction_node(const struct etx_interaction_run *run, int32_t k);
 void *etx_interaction_edge(const struct etx_interaction_run *run, int32_t k);
 
@@ -58,16 +58,16 @@ etx_status etx_interaction_load_edges(
 
 /* What a part of an MLP's input is, for the way of its gradient. */
 enum etx_interaction_role {
-    ETX_ROLE_INPUT,   /* of the caller: no gradient */
-    ETX_ROLE_FIRST,   /* node latents by the first end of the edge */
-    ETX_ROLE_SECOND,  /* by the second */
-    ETX_ROLE_FIRST0,  /* initial node latents by the ends */
+    ETX_ROLE_INPUT,  /* of the caller: no gradient */
+    ETX_ROLE_FIRST,  /* node latents by the first end of the edge */
+    ETX_ROLE_SECOND, /* by the second */
+    ETX_ROLE_FIRST0, /* initial node latents by the ends */
     ETX_ROLE_SECOND0,
-    ETX_ROLE_EDGE,    /* edge latents */
+    ETX_ROLE_EDGE, /* edge latents */
     ETX_ROLE_EDGE0,
-    ETX_ROLE_NODE,    /* node latents */
+    ETX_ROLE_NODE, /* node latents */
     ETX_ROLE_NODE0,
-    ETX_ROLE_MESSAGE  /* aggregates of edges */
+    ETX_ROLE_MESSAGE /* aggregates of edges */
 };
 
 /* The input of an MLP, and after its backward the gradients. */
@@ -91,8 +91,8 @@ struct etx_interaction_messages {
 etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
     const struct etx_interaction_run *run, const void *edges, float *first);
 
-/* How the first aggregate of edges is made, for what makes the edges; it lies in
- * the arena. */
+/* How the first aggregate of edges is made, for what makes the edges; it lies
+ * in the arena. */
 etx_status etx_interaction_first_aggregate(struct etx_segment_reduce_args *out,
     const struct etx_interaction_run *run, const void *edges);
 
@@ -123,8 +123,7 @@ void etx_interaction_pt_parts(
  * iterations: etx_interaction_ends_of. reduce: of the new ones, or NULL. */
 etx_status etx_interaction_update_edges(const struct etx_interaction_run *run,
     int32_t k, const struct etx_segment_reduce_args *reduce);
-int32_t etx_interaction_ends_of(
-    const struct etx_interaction *state, int32_t k);
+int32_t etx_interaction_ends_of(const struct etx_interaction *state, int32_t k);
 
 /* Run a block; it sets out of the parts. */
 etx_status etx_interaction_run_block(const struct etx_interaction_run *run,

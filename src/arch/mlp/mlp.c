@@ -49,8 +49,7 @@ static etx_status read_options(
     return etx_options_read(owner, options, option, ETX_N_OPTIONS(option));
 }
 
-static etx_status configure(
-    struct etx_network *network, const json_t *options)
+static etx_status configure(struct etx_network *network, const json_t *options)
 {
     etx_status status = ETX_OK;
     struct state *state = NULL;
@@ -128,8 +127,8 @@ static etx_status forward(const struct etx_network *network,
     struct etx_mlp_input rows = describe(network, input);
 
     if (tape != NULL) {
-        ETX_CHECK(take_linears(
-            &rows.args.linear, state, context, rows.args.n_rows));
+        ETX_CHECK(
+            take_linears(&rows.args.linear, state, context, rows.args.n_rows));
         tape->state = rows.args.linear;
     }
     rows.args.out = out;
@@ -147,8 +146,8 @@ static etx_status backward(const struct etx_network *network,
     struct etx_mlp_input rows = describe(network, input);
 
     rows.args.linear = tape->state;
-    return etx_mlp_block_backward(context, &state->block, network->value,
-        gradient, &rows, d_out, NULL);
+    return etx_mlp_block_backward(
+        context, &state->block, network->value, gradient, &rows, d_out, NULL);
 }
 
 const struct etx_arch etx_arch_mlp = {

@@ -34,16 +34,16 @@ static etx_status triplets_backward(const struct etx_triplet_run *run,
     float *best = NULL;
     float *d_logit = NULL;
 
-    ETX_CHECK(etx_arena_alloc(&best, arena, run->n_doublets, sizeof *best,
-        "best triplets"));
-    ETX_CHECK(etx_arena_alloc(&d_logit, arena, run->n_triplets,
-        sizeof *d_logit, "gradients of triplets"));
+    ETX_CHECK(etx_arena_alloc(
+        &best, arena, run->n_doublets, sizeof *best, "best triplets"));
+    ETX_CHECK(etx_arena_alloc(&d_logit, arena, run->n_triplets, sizeof *d_logit,
+        "gradients of triplets"));
     forward = etx_triplet_best_in(run, tape->logit, best);
     ETX_CHECK(best_backward(d_logit, 0, run, &forward, d_out));
     forward = etx_triplet_best_out(run, tape->logit, best);
     ETX_CHECK(best_backward(d_logit, 1, run, &forward, d_out));
-    ETX_CHECK(run->triplets.arch->backward(&run->triplets, run->context,
-        &input, &tape->tape, d_logit, gradient + run->state->triplets.offset));
+    ETX_CHECK(run->triplets.arch->backward(&run->triplets, run->context, &input,
+        &tape->tape, d_logit, gradient + run->state->triplets.offset));
 done:
     return status;
 }

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/heap.h"
 
-#define MAX_WIDTH   4096
+#define MAX_WIDTH    4096
 #define TRIPLETS_KEY "triplets"
 
 /* Those of the network of triplets are left to that. */
@@ -65,8 +65,8 @@ etx_status etx_triplet_configure(
             .norm_eps = 1e-5f},
         .max_triplets = 10000000,
     };
-    ETX_CHECK(read_options(
-        state, &triplet_options, network->arch->name, options));
+    ETX_CHECK(
+        read_options(state, &triplet_options, network->arch->name, options));
     network->n_out = 1;
     network->needs_whole = "a triplet joins edges that two parts may own";
     ETX_CHECK(declare_all(state, network, triplet_options));

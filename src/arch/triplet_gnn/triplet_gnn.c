@@ -64,9 +64,8 @@ void etx_triplet_close(struct etx_triplet_run *run)
 struct etx_network_input etx_triplet_input(
     const struct etx_triplet_run *run, const float *rows)
 {
-    return (struct etx_network_input){.n_nodes = run->n_doublets,
-        .node_features = rows,
-        .graph = run->line};
+    return (struct etx_network_input){
+        .n_nodes = run->n_doublets, .node_features = rows, .graph = run->line};
 }
 
 void etx_triplet_doublet_parts(struct etx_mlp_input *out,
@@ -107,8 +106,8 @@ static etx_status make_unit(float **out, struct etx_context *context, int32_t n)
     struct etx_arena_mark mark;
     float *here = NULL;
 
-    ETX_CHECK(etx_arena_alloc(out, context->stream->arena, n_values,
-        sizeof **out, "weights"));
+    ETX_CHECK(etx_arena_alloc(
+        out, context->stream->arena, n_values, sizeof **out, "weights"));
     mark = etx_arena_mark(host);
     ETX_CHECK(etx_arena_alloc(&here, host, n_values, sizeof *here, "weights"));
     memset(here, 0, (size_t)n_values * sizeof *here);
@@ -122,8 +121,8 @@ done:
 
 /* out [n_doublets, n_row] = concat[x_first, x_second, edge features]: a
  * layer whose weight is one on the diagonal. */
-static etx_status concatenate(float *out, const struct etx_triplet_run *run,
-    const float *features)
+static etx_status concatenate(
+    float *out, const struct etx_triplet_run *run, const float *features)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
@@ -142,8 +141,7 @@ static etx_status concatenate(float *out, const struct etx_triplet_run *run,
     rows.args.layer = &layer;
     etx_mlp_part(&rows, x, &ends.first, n_features);
     etx_mlp_part(&rows, x, &ends.second, n_features);
-    etx_mlp_part(
-        &rows, features, NULL, run->network->edge_features.n_features);
+    etx_mlp_part(&rows, features, NULL, run->network->edge_features.n_features);
     ETX_CHECK(context->ops->mlp(context->stream, &rows.args));
 done:
     return status;
@@ -178,9 +176,9 @@ static etx_status score_triplets(struct etx_triplet_tape *out,
     struct etx_arena *arena = run->context->stream->arena;
     struct etx_network_input input;
 
-    ETX_CHECK(etx_arena_alloc(&out->rows, arena,
-        run->n_doublets * run->state->n_row, sizeof *out->rows,
-        "features of doublets"));
+    ETX_CHECK(
+        etx_arena_alloc(&out->rows, arena, run->n_doublets * run->state->n_row,
+            sizeof *out->rows, "features of doublets"));
     ETX_CHECK(etx_arena_alloc(&out->logit, arena, run->n_triplets,
         sizeof *out->logit, "logits of triplets"));
     ETX_CHECK(make_rows(out->rows, run));
@@ -214,8 +212,8 @@ static etx_status add_best(
     struct etx_segment_reduce_args args;
     float *best = NULL;
 
-    ETX_CHECK(etx_arena_alloc(&best, arena, run->n_doublets, sizeof *best,
-        "best triplets"));
+    ETX_CHECK(etx_arena_alloc(
+        &best, arena, run->n_doublets, sizeof *best, "best triplets"));
     args = etx_triplet_best_in(run, logit, best);
     ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
     ETX_CHECK(etx_add_values(context, out, best, run->n_doublets));
@@ -252,8 +250,7 @@ static etx_status forward(const struct etx_network *network,
     *kept = (struct etx_triplet_tape){.rows = NULL};
     if (tape != NULL)
         kept->tape = *tape;
-    ETX_CHECK(
-        score_triplets(kept, &run, tape == NULL ? NULL : &kept->tape));
+    ETX_CHECK(score_triplets(kept, &run, tape == NULL ? NULL : &kept->tape));
     ETX_CHECK(score_doublets(out, &run, kept->rows));
     ETX_CHECK(add_best(out, &run, kept->logit));
     if (tape != NULL)

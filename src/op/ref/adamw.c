@@ -27,10 +27,9 @@ static void update(
         args->v_max[i] = (float)largest;
     }
     const double step = m / bias1 / (sqrt(largest / bias2) + (double)args->eps);
-    const double decay =
-        args->decays == NULL
-            ? (double)args->weight_decay
-            : (double)args->weight_decay * (double)args->decays[i];
+    const double decay = args->decays == NULL ? (double)args->weight_decay
+                                              : (double)args->weight_decay *
+                                                    (double)args->decays[i];
     const double kept = 1.0 - rate * decay;
     args->parameter[i] =
         (float)((double)args->parameter[i] * kept - rate * step);

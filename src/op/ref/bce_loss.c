@@ -40,9 +40,8 @@ static double focal_loss(
     const double positive_factor = focus(&up, gamma, x);
     const double negative_factor = focus(&down, gamma, -x);
 
-    *slope =
-        negative * negative_factor * (sigmoid(x) - down * softplus(x)) +
-        positive * positive_factor * (up * softplus(-x) - sigmoid(-x));
+    *slope = negative * negative_factor * (sigmoid(x) - down * softplus(x)) +
+             positive * positive_factor * (up * softplus(-x) - sigmoid(-x));
     return positive * positive_factor * softplus(-x) +
            negative * negative_factor * softplus(x);
 }

@@ -105,7 +105,8 @@ static int64_t join_strong(int32_t *weak, struct best_first *work, float cut,
     return n_weak;
 }
 
-/* Whether one of the chains that the edge joins is long enough to be trusted. */
+/* Whether one of the chains that the edge joins is long enough to be trusted.
+ */
 static bool has_support(const struct best_first *work, int32_t e)
 {
     const int32_t before = work->length[work->args->tail[e]];
@@ -152,13 +153,12 @@ static void join_smooth(struct best_first *work, const int32_t *edge, int64_t n)
             join(work, edge[k]);
 }
 
-static etx_status join_edges(
-    struct best_first *work, struct etx_stream *stream)
+static etx_status join_edges(struct best_first *work, struct etx_stream *stream)
 {
     struct etx_arena *arena = stream->arena;
     const struct etx_best_first_args *args = work->args;
-    const float cuts[] = {args->sure_cut > args->strong_cut ? args->sure_cut
-                                                            : args->strong_cut,
+    const float cuts[] = {
+        args->sure_cut > args->strong_cut ? args->sure_cut : args->strong_cut,
         args->strong_cut};
     const int n_rounds = cuts[0] > cuts[1] ? 2 : 1;
     const int64_t n = args->n_edges;

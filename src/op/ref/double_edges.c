@@ -18,8 +18,7 @@ static void merge_directions(const struct etx_double_edges_args *args)
         int64_t out = args->out_offset[i];
 
         while (in < in_end[i] || out < out_end[i]) {
-            const int32_t reverse =
-                out < out_end[i] ? args->out_edge[out] : -1;
+            const int32_t reverse = out < out_end[i] ? args->out_edge[out] : -1;
 
             if (reverse < 0 ||
                 (in < in_end[i] && args->src[in] <= args->dst[reverse])) {

@@ -12,7 +12,7 @@
 #include <math.h>
 
 static const double pi = 3.14159265358979323846;
-static const double min_dr = 1e-6;    /* mm */
+static const double min_dr = 1e-6;     /* mm */
 static const double max_slope = 100.0; /* half turns per mm */
 static const double max_logit = 16.0;
 

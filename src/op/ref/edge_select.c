@@ -41,8 +41,8 @@ static etx_status keep_best(struct etx_stream *stream,
     ETX_CHECK(etx_arena_alloc(
         &scored, stream->arena, n, sizeof *scored, "scored edges"));
     for (int64_t t = 0; t < n; t++)
-        scored[t] = (struct scored){
-            args->score[args->selected[t]], args->selected[t]};
+        scored[t] =
+            (struct scored){args->score[args->selected[t]], args->selected[t]};
     qsort(scored, (size_t)n, sizeof *scored, best_first);
     for (int64_t t = 0; t < args->max_selected; t++)
         args->selected[t] = scored[t].edge;

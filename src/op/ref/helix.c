@@ -11,8 +11,8 @@
 
 #include <math.h>
 
-static const double min_arc = 1e-6;         /* mm */
-static const double millimetres = 1000.0;     /* in a metre */
+static const double min_arc = 1e-6;       /* mm */
+static const double millimetres = 1000.0; /* in a metre */
 
 static double square(const float *hit)
 {
@@ -54,8 +54,7 @@ static struct etx_helix helix_outward(const float *a, const float *b)
     const double dy = (double)b[1] - (double)a[1];
     const double chords =
         sqrt(a_square) * sqrt(b_square) * sqrt(dx * dx + dy * dy);
-    struct etx_helix helix = {
-        .phi0 = direction(a, b, a_square, b_square)};
+    struct etx_helix helix = {.phi0 = direction(a, b, a_square, b_square)};
     double arc_a = sqrt(a_square);
     double arc_b = sqrt(b_square);
 

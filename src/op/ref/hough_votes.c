@@ -17,8 +17,7 @@ static const double max_cell = 1048575.0; /* of curvature and eta: 21 bits */
 
 static int64_t step_of(double value, double width)
 {
-    const double step =
-        fmin(fmax(floor(value / width), -max_cell), max_cell);
+    const double step = fmin(fmax(floor(value / width), -max_cell), max_cell);
 
     return (int64_t)(step + max_cell);
 }

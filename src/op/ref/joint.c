@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-#define NONE      (-1)
-#define MM_IN_M   1000.0
+#define NONE     (-1)
+#define MM_IN_M  1000.0
 #define MAX_HITS 6 /* three before the edge, three after it */
 
 /* Steps between hits that follow each other. */
@@ -34,12 +34,10 @@ static double curvature(const struct step *a, const struct step *b)
 {
     const double x = a->x + b->x;
     const double y = a->y + b->y;
-    const double product =
-        a->transverse * b->transverse * sqrt(x * x + y * y);
+    const double product = a->transverse * b->transverse * sqrt(x * x + y * y);
 
-    return product > 0.0
-               ? MM_IN_M * 2.0 * (a->x * b->y - a->y * b->x) / product
-               : 0.0;
+    return product > 0.0 ? MM_IN_M * 2.0 * (a->x * b->y - a->y * b->x) / product
+                         : 0.0;
 }
 
 /* Squared sine of the change of polar angle, 1 from a right angle on. */
@@ -105,7 +103,8 @@ float etx_joint_roughness(const struct etx_chains *chains, int32_t tail,
         polar = polar_change(&step[at_tail - 1], &step[at_tail]);
     if (at_tail + 1 < n_steps)
         polar = fmax(polar, polar_change(&step[at_tail], &step[at_tail + 1]));
-    return (float)(squared_share(n_steps > 1 ? (high - low) * (high - low) : 0.0,
-                       (double)max_curvature_change) +
-                   squared_share(polar, (double)max_polar_change));
+    return (
+        float)(squared_share(n_steps > 1 ? (high - low) * (high - low) : 0.0,
+                   (double)max_curvature_change) +
+               squared_share(polar, (double)max_polar_change));
 }

@@ -18,9 +18,10 @@ struct etx_chains {
  * first of another: (dc / max_curvature_change)^2 + (dp / max_polar_change)^2.
  * dc, 1/m, is the spread of the signed curvatures in the transverse plane of
  * the up to four circles through three neighbours of the last two hits before
- * the edge and the first two after it; dp the sine of the larger change of polar
- * angle between the edge and the steps before and after it, 1 from a right angle
- * on. A limit of 0 leaves its term out; missing neighbours change nothing. */
+ * the edge and the first two after it; dp the sine of the larger change of
+ * polar angle between the edge and the steps before and after it, 1 from a
+ * right angle on. A limit of 0 leaves its term out; missing neighbours change
+ * nothing. */
 float etx_joint_roughness(const struct etx_chains *chains, int32_t tail,
     int32_t head, float max_curvature_change, float max_polar_change);
 

@@ -76,8 +76,8 @@ static void fill_out_edges(
         for (int64_t t = args->out_offset[node]; t < args->out_offset[node + 1];
              t++) {
             const int32_t b = args->out_doublet[t];
-            graph->out_edge[cursor++] = (int32_t)(graph->in_offset[b] + a -
-                                                 args->in_offset[node]);
+            graph->out_edge[cursor++] =
+                (int32_t)(graph->in_offset[b] + a - args->in_offset[node]);
         }
     }
 }
@@ -93,10 +93,10 @@ etx_status etx_ref_line_graph(
     ETX_CHECK(etx_alloc(&graph.out_offset, args->n_doublets + 1,
         sizeof *graph.out_offset, "edges out of doublets"));
     ETX_CHECK(count_edges(&graph, args));
-    ETX_CHECK(etx_alloc(&graph.src, graph.n_edges, sizeof *graph.src,
-        "sources of triplets"));
-    ETX_CHECK(etx_alloc(&graph.dst, graph.n_edges, sizeof *graph.dst,
-        "targets of triplets"));
+    ETX_CHECK(etx_alloc(
+        &graph.src, graph.n_edges, sizeof *graph.src, "sources of triplets"));
+    ETX_CHECK(etx_alloc(
+        &graph.dst, graph.n_edges, sizeof *graph.dst, "targets of triplets"));
     ETX_CHECK(etx_alloc(&graph.out_edge, graph.n_edges, sizeof *graph.out_edge,
         "triplets by source"));
     ETX_CHECK(fill_edges(&graph, stream, args));

@@ -126,8 +126,7 @@ static void begin_round(struct search *search)
 {
     search->is_pass = search->looks_left <= 0;
     search->n_passes += search->is_pass;
-    search->is_narrow =
-        search->is_pass && search->n_passes % WIDE_PASSES != 0;
+    search->is_narrow = search->is_pass && search->n_passes % WIDE_PASSES != 0;
 }
 
 /* *n_open: nodes that are left with an edge to another one. */
@@ -143,8 +142,8 @@ static etx_status look(struct search *search, int32_t *n_open)
 
         compute_rest(search, node);
         *n_open += search->rest[node].next != NONE;
-        ETX_CHECK(count_looks(search,
-            1 + dag->out_offset[node + 1] - dag->out_offset[node]));
+        ETX_CHECK(count_looks(
+            search, 1 + dag->out_offset[node + 1] - dag->out_offset[node]));
     }
     for (int32_t k = 0; k < search->n_left; k++) {
         const int32_t node = search->left[k];
@@ -173,8 +172,7 @@ static void take_path(struct search *search, int32_t first)
         last = rest[first].next;
     if (search->ancestor[last] != first)
         return;
-    for (int32_t node = first;
-         node != NONE && search->ancestor[node] == first;
+    for (int32_t node = first; node != NONE && search->ancestor[node] == first;
          node = rest[node].next)
         search->start[node] = first;
 }
@@ -232,8 +230,8 @@ etx_status etx_longest_paths(int32_t *start, struct etx_stream *stream,
     ETX_CHECK(etx_arena_alloc(&search.left, stream->arena, dag->n_nodes,
         sizeof *search.left, "nodes of paths"));
     for (int32_t c = 0; c < dag->n_components; c++)
-        ETX_CHECK(search_component(
-            &search, dag->first[c], dag->first[c + 1], looks));
+        ETX_CHECK(
+            search_component(&search, dag->first[c], dag->first[c + 1], looks));
 done:
     etx_arena_reset(stream->arena, mark);
     return status;

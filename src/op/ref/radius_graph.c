@@ -152,8 +152,8 @@ static etx_status sort_by_target(int32_t *src, int32_t *dst,
     int64_t *cursor = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&cursor, stream->arena, n_points + 1, sizeof *cursor,
-        "edges of every target"));
+    ETX_CHECK(etx_arena_alloc(&cursor, stream->arena, n_points + 1,
+        sizeof *cursor, "edges of every target"));
     memset(cursor, 0, (size_t)(n_points + 1) * sizeof *cursor);
     for (int64_t e = 0; e < found->n_edges; e++)
         cursor[found->dst[e] + 1]++;

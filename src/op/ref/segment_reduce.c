@@ -19,8 +19,8 @@ static float read(
 {
     const int64_t row = args->gather != NULL ? args->gather[v] : v;
     const int64_t at = row * args->width + k;
-    const float x = args->half != NULL ? etx_float16_to_float(args->half[at])
-                                       : args->x[at];
+    const float x =
+        args->half != NULL ? etx_float16_to_float(args->half[at]) : args->x[at];
 
     return args->weight != NULL ? args->weight[v] * x : x;
 }

@@ -82,8 +82,10 @@ static etx_status sort_outward(struct walk *walk, struct etx_arena *arena)
     int32_t *order = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&key, arena, n, sizeof *key, "distances of hits"));
-    ETX_CHECK(etx_arena_alloc(&order, arena, n, sizeof *order, "outward order"));
+    ETX_CHECK(
+        etx_arena_alloc(&key, arena, n, sizeof *key, "distances of hits"));
+    ETX_CHECK(
+        etx_arena_alloc(&order, arena, n, sizeof *order, "outward order"));
     /* Floats that are not negative ascend as their bits do. */
     for (int32_t i = 0; i < n; i++) {
         uint32_t bits;
@@ -200,8 +202,8 @@ static etx_status build_dag(struct walk *walk, struct etx_arena *arena)
 
     ETX_CHECK(etx_arena_alloc(&dag->in_offset, arena, (int64_t)dag->n_nodes + 1,
         sizeof *dag->in_offset, "edges in"));
-    ETX_CHECK(etx_arena_alloc(&dag->out_offset, arena, (int64_t)dag->n_nodes + 1,
-        sizeof *dag->out_offset, "edges out"));
+    ETX_CHECK(etx_arena_alloc(&dag->out_offset, arena,
+        (int64_t)dag->n_nodes + 1, sizeof *dag->out_offset, "edges out"));
     count_edges(walk);
     ETX_CHECK(etx_arena_alloc(
         &by_head, arena, dag->n_edges, sizeof *by_head, "edges by head"));
@@ -229,8 +231,7 @@ static etx_status walk_tangled(struct walk *walk, struct etx_stream *stream)
     ETX_CHECK(build_dag(walk, arena));
     ETX_CHECK(etx_arena_alloc(
         &start, arena, walk->dag.n_nodes, sizeof *start, "path starts"));
-    ETX_CHECK(
-        etx_longest_paths(start, stream, &walk->dag, walk->args->looks));
+    ETX_CHECK(etx_longest_paths(start, stream, &walk->dag, walk->args->looks));
     for (int32_t i = 0; i < walk->dag.n_nodes; i++)
         walk->args->group[walk->node[i]] = walk->node[start[i]];
 done:

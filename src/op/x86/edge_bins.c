@@ -13,10 +13,10 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-#define LINK        ((int64_t)sizeof(uint64_t)) /* bytes in front of a chunk */
-#define SLAB        16 /* chunks taken from the arena at once */
+#define LINK      ((int64_t)sizeof(uint64_t)) /* bytes in front of a chunk */
+#define SLAB      16 /* chunks taken from the arena at once */
 #define MIN_SHIFT 6
-#define MAX_BITS   14 /* of a digit, if the target has not more */
+#define MAX_BITS  14 /* of a digit, if the target has not more */
 
 static int32_t bits_of(int64_t largest)
 {
@@ -72,8 +72,8 @@ static etx_status take_slab(
     etx_status status;
 
     pthread_mutex_lock(&bins->lock);
-    status = etx_arena_alloc(&slab, bins->arena, SLAB + 1, ETX_EDGE_CHUNK_BYTES,
-        "edges of a bin");
+    status = etx_arena_alloc(
+        &slab, bins->arena, SLAB + 1, ETX_EDGE_CHUNK_BYTES, "edges of a bin");
     pthread_mutex_unlock(&bins->lock);
     if (status != ETX_OK)
         return status;
@@ -136,8 +136,8 @@ static struct chunk last_chunk(
 
     if (writer->n_chunks[bin] == 0)
         return (struct chunk){.n_before = -1};
-    return (struct chunk){writer->next[bin] - bytes,
-        (bytes - LINK) / key_bytes, writer->n_chunks[bin] - 1};
+    return (struct chunk){writer->next[bin] - bytes, (bytes - LINK) / key_bytes,
+        writer->n_chunks[bin] - 1};
 }
 
 static struct chunk chunk_before(struct chunk chunk, int32_t key_bytes)
@@ -170,11 +170,10 @@ static int64_t edges_of(const struct etx_edge_bins *bins, int32_t bin)
     int64_t n = 0;
 
     for (int32_t w = 0; w < bins->n_writers; w++) {
-        const struct chunk last =
-            last_chunk(&bins->writer[w], bin, key_bytes);
+        const struct chunk last = last_chunk(&bins->writer[w], bin, key_bytes);
         if (last.n_before >= 0)
-            n += last.n_keys + last.n_before *
-                                   ((ETX_EDGE_CHUNK_BYTES - LINK) / key_bytes);
+            n += last.n_keys +
+                 last.n_before * ((ETX_EDGE_CHUNK_BYTES - LINK) / key_bytes);
     }
     return n;
 }
@@ -356,8 +355,8 @@ done:
 
 static etx_status take_scratch(struct job *job, struct etx_arena *arena)
 {
-    const int64_t n = ((int64_t)job->n_low << job->low_bits) +
-                      (INT64_C(1) << job->last_bits);
+    const int64_t n =
+        ((int64_t)job->n_low << job->low_bits) + (INT64_C(1) << job->last_bits);
     const int32_t n_workers = job->bins->n_writers;
     etx_status status;
 

@@ -13,7 +13,7 @@
 
 #include "op/op.h"
 
-#define ETX_MAX_EDGE_BINS   256
+#define ETX_MAX_EDGE_BINS    256
 #define ETX_EDGE_CHUNK_BYTES 4096
 
 /* How an edge is packed: in bin dst >> shift, the key is the rest of dst, then

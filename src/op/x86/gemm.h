@@ -66,8 +66,8 @@ void ETX_ISA_NAME(gemm_packed_add)(float *c, ptrdiff_t c_row, int32_t n_rows,
     const float *packed);
 
 /* c[i * c_row + j] += sum_k a[k * a_row + i] b[k * b_row + j], for a long inner
- * index; packed: scratch of n_inner * etx_padded(n_columns) floats, of at most 64 a
- * step. */
+ * index; packed: scratch of n_inner * etx_padded(n_columns) floats, of at most
+ * 64 a step. */
 void ETX_ISA_NAME(gemm_turned_add)(float *c, ptrdiff_t c_row, int32_t n_rows,
     int32_t n_columns, int32_t n_inner, const float *a, ptrdiff_t a_row,
     const float *b, ptrdiff_t b_row, float *packed);

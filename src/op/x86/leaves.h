@@ -24,9 +24,9 @@ struct etx_boxes {
 struct etx_leaves {
     int64_t n_points, n_leaves;
     int32_t n_dim;
-    float *point; /* [n_leaves, n_dim, ETX_LEAF], NaN where there is none */
-    float *axis;  /* [n_leaves, ETX_AXES, ETX_LEAF] the same in the axes */
-    int32_t *id;  /* [n_leaves, ETX_LEAF] index of the point, -1: none */
+    float *point;   /* [n_leaves, n_dim, ETX_LEAF], NaN where there is none */
+    float *axis;    /* [n_leaves, ETX_AXES, ETX_LEAF] the same in the axes */
+    int32_t *id;    /* [n_leaves, ETX_LEAF] index of the point, -1: none */
     uint64_t *rank; /* [n_leaves, ETX_LEAF] an edge runs to the larger rank;
                      * its low half is the id */
     int32_t n_levels;

@@ -19,7 +19,7 @@ struct pass {
     const float *features; /* [n_hits, n_node_features] */
     float cut;
     int64_t max;          /* edges; 0: any */
-    int32_t keeps_scores;  /* the edges that pass get its scores */
+    int32_t keeps_scores; /* the edges that pass get its scores */
 };
 
 /* The bound on edges in an event of n_hits; 0: none. */
@@ -51,17 +51,16 @@ done:
     return status;
 }
 
-static etx_status run_pass(struct etx_graph **out,
-    struct etx_context *context, const struct pass *pass,
-    const struct etx_graph *graph, const struct etx_event *event)
+static etx_status run_pass(struct etx_graph **out, struct etx_context *context,
+    const struct pass *pass, const struct etx_graph *graph,
+    const struct etx_event *event)
 {
     etx_status status = ETX_OK;
     float *score = NULL;
     int32_t *selected = NULL;
     int64_t n_selected = 0;
     struct etx_graph scored = *graph;
-    const struct etx_arena_mark mark =
-        etx_arena_mark(context->stream->arena);
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
     ETX_CHECK(etx_arena_alloc(&score, context->stream->arena, graph->n_edges,
         sizeof *score, "filter scores"));
@@ -71,16 +70,15 @@ static etx_status run_pass(struct etx_graph **out,
         &n_selected, &selected, context, pass, graph->n_edges, score));
     if (pass->keeps_scores)
         scored.score = score;
-    ETX_CHECK(etx_graph_subset_at(
-        out, context, &scored, n_selected, selected));
+    ETX_CHECK(etx_graph_subset_at(out, context, &scored, n_selected, selected));
 done:
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }
 
-etx_status etx_stage_filter(struct etx_graph **out,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_graph *graph, const struct etx_event *event)
+etx_status etx_stage_filter(struct etx_graph **out, struct etx_context *context,
+    const struct etx_model *model, const struct etx_graph *graph,
+    const struct etx_event *event)
 {
     etx_status status = ETX_OK;
     struct pass cascade = {
@@ -92,8 +90,7 @@ etx_status etx_stage_filter(struct etx_graph **out,
     struct etx_graph *left = NULL;
     struct etx_graph *passed = NULL;
     struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_FILTER};
-    const struct etx_arena_mark mark =
-        etx_arena_mark(context->stream->arena);
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
     if (filter.network == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "the model has no filter");
@@ -124,13 +121,12 @@ etx_status etx_stage_filter_scores(struct etx_graph *graph,
     etx_status status = ETX_OK;
     const float *features = NULL;
     float *score = NULL;
-    const struct etx_arena_mark mark =
-        etx_arena_mark(context->stream->arena);
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
     ETX_CHECK(
         etx_stage_node_features(&features, context, &model->filter, event));
-    ETX_CHECK(etx_memory_alloc(&score, graph->memory, graph->n_edges,
-        sizeof *score, "edge scores"));
+    ETX_CHECK(etx_memory_alloc(
+        &score, graph->memory, graph->n_edges, sizeof *score, "edge scores"));
     ETX_CHECK(etx_stage_edge_scores(
         score, context, model->filter.network, features, graph, event));
     etx_memory_free(graph->memory, graph->score);

@@ -6,10 +6,10 @@
 #include "base/check.h"
 #include "base/status.h"
 
-etx_status etx_stage_edge_logits(
-    const struct etx_edge_output *out, struct etx_context *context,
-    const struct etx_network *network, const float *node_features,
-    const struct etx_graph *graph, const struct etx_event *event)
+etx_status etx_stage_edge_logits(const struct etx_edge_output *out,
+    struct etx_context *context, const struct etx_network *network,
+    const float *node_features, const struct etx_graph *graph,
+    const struct etx_event *event)
 {
     etx_status status;
     struct etx_network here;
@@ -39,9 +39,8 @@ done:
 }
 
 /* Weights that overflow, or features far from those it learned. */
-static etx_status check_finite(struct etx_context *context,
-    const float *logits, const struct etx_graph *graph,
-    const struct etx_network *network)
+static etx_status check_finite(struct etx_context *context, const float *logits,
+    const struct etx_graph *graph, const struct etx_network *network)
 {
     int64_t e = -1;
     int32_t src = 0;
@@ -53,8 +52,10 @@ static etx_status check_finite(struct etx_context *context,
     ETX_CHECK(context->ops->find_not_finite(context->stream, &args));
     if (e < 0)
         return ETX_OK;
-    ETX_CHECK(etx_memory_to_host(graph->memory, &src, graph->src + e, 1, sizeof src));
-    ETX_CHECK(etx_memory_to_host(graph->memory, &dst, graph->dst + e, 1, sizeof dst));
+    ETX_CHECK(
+        etx_memory_to_host(graph->memory, &src, graph->src + e, 1, sizeof src));
+    ETX_CHECK(
+        etx_memory_to_host(graph->memory, &dst, graph->dst + e, 1, sizeof dst));
     status = etx_fail(ETX_ERR_ARGUMENT,
         "%s: the logit of edge %lld (row %d to %d) is not finite",
         network->arch->name, (long long)e, (int)src, (int)dst);
@@ -87,8 +88,8 @@ etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
     etx_status status = ETX_OK;
     struct etx_activation_args args = {0};
 
-    ETX_CHECK(infer_logits(
-        score, context, network, node_features, graph, event));
+    ETX_CHECK(
+        infer_logits(score, context, network, node_features, graph, event));
     ETX_CHECK(check_finite(context, score, graph, network));
     args.n = graph->n_edges;
     args.activation = ETX_ACTIVATION_SIGMOID;

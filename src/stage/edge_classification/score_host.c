@@ -21,8 +21,8 @@ static etx_status score_device(struct etx_graph *graph,
     ETX_CHECK(etx_alloc_uncleared(
         &scores, graph->n_edges, sizeof *scores, "edge scores"));
     ETX_CHECK(etx_stage_score(device, context, model, event));
-    ETX_CHECK(etx_memory_to_host(device->memory, scores, device->score,
-        graph->n_edges, sizeof *scores));
+    ETX_CHECK(etx_memory_to_host(
+        device->memory, scores, device->score, graph->n_edges, sizeof *scores));
     etx_free(graph->score);
     graph->score = scores;
     scores = NULL;
@@ -53,8 +53,8 @@ done:
     return status;
 }
 
-/* After a failure a copy on the device might have other scores than the host: it
- * goes. */
+/* After a failure a copy on the device might have other scores than the host:
+ * it goes. */
 etx_status etx_stage_score_host(struct etx_graph *graph,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event)

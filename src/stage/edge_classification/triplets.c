@@ -11,8 +11,8 @@
 #include "base/heap.h"
 #include "base/status.h"
 
-static etx_status multiply_scores(float *out, const struct etx_graph *triplets,
-    const struct etx_graph *graph)
+static etx_status multiply_scores(
+    float *out, const struct etx_graph *triplets, const struct etx_graph *graph)
 {
     if (graph->score == NULL)
         return etx_fail(ETX_ERR_ARGUMENT,
@@ -30,9 +30,8 @@ static etx_status run_network(float *out, const struct etx_graph *triplets,
 {
     etx_status status = ETX_OK;
     const struct etx_network *network = model->gnn.network;
-    struct etx_network_input input = {.n_nodes = graph->n_nodes,
-        .position = event->position,
-        .graph = graph};
+    struct etx_network_input input = {
+        .n_nodes = graph->n_nodes, .position = event->position, .graph = graph};
     const struct etx_activation_args sigmoid = {.n = triplets->n_edges,
         .activation = ETX_ACTIVATION_SIGMOID,
         .x = out,
@@ -44,8 +43,7 @@ static etx_status run_network(float *out, const struct etx_graph *triplets,
         return etx_fail(ETX_ERR_ARGUMENT,
             "the graph has %lld nodes and the event %lld hits",
             (long long)graph->n_nodes, (long long)event->n_hits);
-    ETX_CHECK(
-        etx_stage_node_features(&features, context, &model->gnn, event));
+    ETX_CHECK(etx_stage_node_features(&features, context, &model->gnn, event));
     input.node_features = features;
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     ETX_CHECK(network->arch->forward_triplets(
@@ -65,8 +63,7 @@ etx_status etx_stage_score_triplets(struct etx_graph *triplets,
     const struct etx_graph *graph, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
-    const struct etx_arena_mark mark =
-        etx_arena_mark(context->stream->arena);
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
     const struct etx_network *network = model->gnn.network;
     float *score = NULL;
 

@@ -3,11 +3,11 @@
  *
  * Candidates grow with the square of the hits at one radius. How many there
  * would be, and at which distances, is seen on one point of k: k^2 times fewer
- * pairs at the same distances. Where its hit lies says whether a point is one of
- * these, as if by chance: not its row, as rows that follow each other often are
- * neighbours, nor its coordinates, whose last bits differ between machines. The
- * radius is then the one at which the estimate meets the bound, on a grid of
- * squared distances.
+ * pairs at the same distances. Where its hit lies says whether a point is one
+ * of these, as if by chance: not its row, as rows that follow each other often
+ * are neighbours, nor its coordinates, whose last bits differ between machines.
+ * The radius is then the one at which the estimate meets the bound, on a grid
+ * of squared distances.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
@@ -19,12 +19,12 @@
 #include <string.h>
 
 #define SAMPLE_POINTS 12500 /* about */
-#define MIN_STEP    4 /* of so many points about one at most */
-#define BINS          4096 /* of squared distance, up to the radius squared */
+#define MIN_STEP      4     /* of so many points about one at most */
+#define BINS          4096  /* of squared distance, up to the radius squared */
 
 struct sample {
     int64_t n_points;
-    const float *point; /* [n_points, n_dim] where the context computes */
+    const float *point;    /* [n_points, n_dim] where the context computes */
     int64_t n_pairs[BINS]; /* by squared distance */
 };
 
@@ -60,9 +60,8 @@ static int64_t choose_rows(
 }
 
 /* The rows [n] of the host as points where the context computes, in scratch. */
-static etx_status take_rows(struct sample *sample,
-    struct etx_context *context, const struct etx_neighbours *neighbours,
-    const int32_t *row, int64_t n)
+static etx_status take_rows(struct sample *sample, struct etx_context *context,
+    const struct etx_neighbours *neighbours, const int32_t *row, int64_t n)
 {
     struct etx_arena *arena = context->stream->arena;
     int32_t *there = NULL;
@@ -71,8 +70,8 @@ static etx_status take_rows(struct sample *sample,
 
     ETX_CHECK(
         etx_arena_alloc(&there, arena, n, sizeof *there, "a sample of points"));
-    ETX_CHECK(
-        etx_memory_to_device(context->stream->memory, there, row, n, sizeof *row));
+    ETX_CHECK(etx_memory_to_device(
+        context->stream->memory, there, row, n, sizeof *row));
     ETX_CHECK(etx_arena_alloc(&point, arena, n * neighbours->n_dim,
         sizeof *point, "a sample of points"));
     const struct etx_gather_args args = {.n_rows = n,
@@ -134,8 +133,7 @@ done:
 
 /* The largest radius of the grid, one bin at least, at which no more than
  * `most` pairs of the sample are left. */
-static float find_radius(
-    const struct sample *sample, double max, float radius)
+static float find_radius(const struct sample *sample, double max, float radius)
 {
     double sum = 0.0;
     int32_t bin = 0;
@@ -173,8 +171,7 @@ etx_status etx_stage_bound_radius(float *radius, struct etx_context *context,
     ETX_CHECK(take_points(sample, context, neighbours));
     ETX_CHECK(count_pairs(sample, context, neighbours));
     *radius = find_radius(sample,
-        max_pairs(sample, neighbours, max_edges_per_hit),
-        neighbours->radius);
+        max_pairs(sample, neighbours, max_edges_per_hit), neighbours->radius);
 done:
     etx_free(sample);
     etx_arena_reset(context->stream->arena, mark);

@@ -19,8 +19,7 @@ etx_status etx_stage_build_graph(struct etx_graph **out,
     struct etx_graph *graph = NULL;
     struct etx_neighbours neighbours = {0};
     struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_GRAPH};
-    const struct etx_arena_mark mark =
-        etx_arena_mark(context->stream->arena);
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
     ETX_CHECK(etx_stage_embed(&point, context, model, event));
     clock = etx_stage_begin(context, ETX_STAGE_GRAPH);

@@ -11,8 +11,8 @@
 
 /* A network can give NaN or infinity for features far from those it learned;
  * the neighbour search needs numbers. */
-static etx_status check_finite(struct etx_context *context,
-    const float *point, int64_t n_hits, int64_t n_dim)
+static etx_status check_finite(struct etx_context *context, const float *point,
+    int64_t n_hits, int64_t n_dim)
 {
     int64_t index = -1;
     const struct etx_find_not_finite_args args = {
@@ -44,8 +44,8 @@ etx_status etx_stage_embed(float **out, struct etx_context *context,
     if (network->arch->is_host_only && context->stream->memory != NULL)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "%s: this network runs on the CPU only", network->arch->name);
-    ETX_CHECK(etx_stage_node_features(
-        &features, context, &model->embedding, event));
+    ETX_CHECK(
+        etx_stage_node_features(&features, context, &model->embedding, event));
     clock = etx_stage_begin(context, ETX_STAGE_EMBEDDING);
     ETX_CHECK(etx_stage_network(&here, context, network));
     ETX_CHECK(etx_arena_alloc(&point, context->stream->arena,

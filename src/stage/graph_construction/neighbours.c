@@ -45,8 +45,7 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     float *key = NULL;
     struct etx_edge_list list = {0, NULL, NULL};
     struct etx_radius_graph_args args = {0};
-    const struct etx_arena_mark mark =
-        etx_arena_mark(context->stream->arena);
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
     if (neighbours->orientation == ETX_ORIENT_OUTWARD)
         ETX_CHECK(outward_key(&key, context, neighbours));

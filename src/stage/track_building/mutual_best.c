@@ -38,8 +38,8 @@ etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
     etx_status status;
 
     (void)position;
-    ETX_CHECK(etx_arena_alloc(&selected, arena, graph->n_edges, sizeof *selected,
-        "mutual best edges"));
+    ETX_CHECK(etx_arena_alloc(&selected, arena, graph->n_edges,
+        sizeof *selected, "mutual best edges"));
     const struct etx_mutual_best_args best = {
         .n_nodes = graph->n_nodes,
         .n_edges = graph->n_edges,

@@ -53,8 +53,8 @@ static etx_status group_on_device(int32_t *group, struct etx_context *context,
 
     ETX_CHECK(etx_arena_alloc(
         &there, arena, graph->n_nodes, sizeof *there, "hit groups"));
-    ETX_CHECK(methods[options->method](
-        there, context, graph, position, options));
+    ETX_CHECK(
+        methods[options->method](there, context, graph, position, options));
     ETX_CHECK(etx_memory_to_host(
         graph->memory, group, there, graph->n_nodes, sizeof *group));
 done:

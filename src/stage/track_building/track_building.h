@@ -10,11 +10,11 @@
 #include "backend/backend.h"
 #include "data/graph.h"
 
-/* label [n_nodes], on the host: dense by smallest node, -1 = no track. graph must be
- * scored. position [n_nodes, 3] in mm; only the walkthrough and best-first read
- * it, NULL is fine for the other methods. options are checked but for the
- * method: an unknown method is ETX_ERR_ARGUMENT. Scratch goes back to
- * the arenas. The graph lies where the context computes, position on the
+/* label [n_nodes], on the host: dense by smallest node, -1 = no track. graph
+ * must be scored. position [n_nodes, 3] in mm; only the walkthrough and
+ * best-first read it, NULL is fine for the other methods. options are checked
+ * but for the method: an unknown method is ETX_ERR_ARGUMENT. Scratch goes back
+ * to the arenas. The graph lies where the context computes, position on the
  * host. */
 etx_status etx_build_tracks(int32_t *label, struct etx_context *context,
     const struct etx_graph *graph, const float *position,

@@ -24,10 +24,10 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
     struct etx_outward_edges edges;
     etx_status status;
 
-    ETX_CHECK(etx_stage_bring(&here, context, position, 3 * graph->n_nodes,
-        "positions of hits"));
-    ETX_CHECK(etx_outward_edges_choose(
-        &edges, context, graph, here, options->cut));
+    ETX_CHECK(etx_stage_bring(
+        &here, context, position, 3 * graph->n_nodes, "positions of hits"));
+    ETX_CHECK(
+        etx_outward_edges_choose(&edges, context, graph, here, options->cut));
     const struct etx_walkthrough_args args = {.n_nodes = graph->n_nodes,
         .n_edges = edges.n,
         .tail = edges.tail,

@@ -14,8 +14,8 @@
 
 /* Whether this call only asks for the size of the scratch; *error is what it
  * answers. */
-static inline bool shim_asks(cudaError_t *error, const void *scratch,
-    size_t *bytes, cudaStream_t stream)
+static inline bool shim_asks(
+    cudaError_t *error, const void *scratch, size_t *bytes, cudaStream_t stream)
 {
     *error = cudaSuccess;
     if (scratch == NULL) {

@@ -49,8 +49,8 @@ static inline __attribute__((always_inline)) void update(const struct job *job,
         const double decay =
             with_decays ? weight_decay * (double)decays[i] : weight_decay;
         const double step = first / bias1 / (sqrt(largest / bias2) + eps);
-        parameter[i] = (float)((double)parameter[i] * (1.0 - rate * decay) -
-                               rate * step);
+        parameter[i] =
+            (float)((double)parameter[i] * (1.0 - rate * decay) - rate * step);
     }
 }
 

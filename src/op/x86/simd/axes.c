@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define MAX_PCA_DIM 32
-#define SAMPLE       4096 /* points that the covariance looks at, about */
-#define BLOCK        4096 /* points of a block of work */
+#define SAMPLE      4096 /* points that the covariance looks at, about */
+#define BLOCK       4096 /* points of a block of work */
 
 static int64_t sample_step(const struct etx_radius_graph_args *args)
 {

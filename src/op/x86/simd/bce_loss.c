@@ -41,8 +41,8 @@ static void focal_edge(struct sums *sums, const struct etx_bce_loss_args *args,
         sums->loss += weight * (positive * near + negative * far);
     if (args->d_logit != NULL)
         args->d_logit[e] = (float)((double)args->scale * weight *
-            (negative * (up + gamma * down * far) -
-                positive * (down + gamma * up * near)));
+                                   (negative * (up + gamma * down * far) -
+                                       positive * (down + gamma * up * near)));
 }
 
 /* Adds edge e to sums and writes its gradient. */

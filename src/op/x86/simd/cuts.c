@@ -14,7 +14,7 @@
 #include <float.h>
 #include <string.h>
 
-#define MAX_NODES 128 /* that the threads share */
+#define MAX_NODES  128 /* that the threads share */
 #define SMALL_NODE 512 /* leaves whose points fit into the cache */
 #define SAMPLE     64  /* points that choose the axis of a cut, about */
 
@@ -200,8 +200,8 @@ static etx_status take_copies(struct job *job, struct etx_stream *stream)
             sizeof *copy->axis, "points of a node"));
         ETX_CHECK(etx_arena_alloc(&copy->order, stream->arena, n,
             sizeof *copy->order, "points of a node"));
-        ETX_CHECK(etx_arena_alloc(&copy->id, stream->arena, n, sizeof *copy->id,
-            "points of a node"));
+        ETX_CHECK(etx_arena_alloc(
+            &copy->id, stream->arena, n, sizeof *copy->id, "points of a node"));
     }
 done:
     return status;

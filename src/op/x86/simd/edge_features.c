@@ -22,8 +22,8 @@
 #define BLOCK  ETX_EDGE_BLOCK
 #define PASSES 16 /* that make a block of work */
 
-#define PI         3.14159265358979323846
-#define MIN_DR   1e-6  /* mm */
+#define PI        3.14159265358979323846
+#define MIN_DR    1e-6  /* mm */
 #define MAX_SLOPE 100.0 /* half turns per mm */
 #define MAX_LOGIT 16.0
 
@@ -383,8 +383,7 @@ static void run_pass(
     struct etx_edge_block block;
     struct edges edges;
 
-    const int32_t is_near =
-        read_ends(&block, args, first, n) <= ETX_EDGE_NEAR;
+    const int32_t is_near = read_ends(&block, args, first, n) <= ETX_EDGE_NEAR;
 
     if (!is_near)
         widen(&edges, &block);

@@ -35,9 +35,9 @@ enum start {
 #define CACHE_LINE   16 /* floats */
 #define SECOND_LEVEL 2  /* of the cache, to __builtin_prefetch */
 
-/* Steps of the inner index for one line that is asked for. Where less than 48 rows
- * are multiplied that leaves lines out: to wait for all of them would take longer
- * than the product. */
+/* Steps of the inner index for one line that is asked for. Where less than 48
+ * rows are multiplied that leaves lines out: to wait for all of them would take
+ * longer than the product. */
 #define STEPS 2
 
 /* Floats of a matrix that does not stay in the second level by itself. */
@@ -55,7 +55,7 @@ struct tile {
     ptrdiff_t pace;
     const float *start;
     int32_t n_inner;
-    int32_t block; /* of the inner index */
+    int32_t block;       /* of the inner index */
     int32_t row, n_rows; /* the tile's first row, and rows in all */
     const struct etx_gemm_terms *terms;
     int32_t column; /* of the panel, in the terms */
@@ -116,8 +116,8 @@ INLINE void ask_for_result(
             __builtin_prefetch(below + i * t->c_row + v);
 }
 
-/* The left-hand side of a tile at one step: rows i .. i + 2 from one address, so
- * that all rows are reached from few registers. */
+/* The left-hand side of a tile at one step: rows i .. i + 2 from one address,
+ * so that all rows are reached from few registers. */
 struct column {
     const float *from[(MAX_ROWS + 2) / 3];
 };
@@ -156,8 +156,8 @@ INLINE void multiply_step(vec (*sum)[MAX_VECTORS], const int n_rows,
     }
 }
 
-/* All steps; where the tile asks for it, what is multiplied by next comes closer
- * on the way. */
+/* All steps; where the tile asks for it, what is multiplied by next comes
+ * closer on the way. */
 INLINE void multiply_steps(vec (*sum)[MAX_VECTORS], const int n_rows,
     const int n_vectors, const enum start from, const int asks,
     const struct tile *t)
@@ -224,8 +224,7 @@ INLINE void multiply_panel(const int n_vectors, const enum start from,
     const struct tile *panel, int32_t n_rows)
 {
     const int full = tile_rows(n_vectors);
-    const ptrdiff_t bytes =
-        n_vectors * VEC_WIDTH * (ptrdiff_t)sizeof *panel->b;
+    const ptrdiff_t bytes = n_vectors * VEC_WIDTH * (ptrdiff_t)sizeof *panel->b;
     struct tile t = *panel;
 
     if (t.next != NULL && n_rows >= full)
@@ -399,7 +398,8 @@ static void copy_panel(float *packed, const int32_t width, const float *b,
 {
     for (int32_t k = 0; k < n_inner; k++)
         for (int32_t j = 0; j < width; j += VEC_WIDTH)
-            v_store(packed + (ptrdiff_t)k * width + j, v_load(b + k * b_row + j));
+            v_store(
+                packed + (ptrdiff_t)k * width + j, v_load(b + k * b_row + j));
 }
 
 void ETX_ISA_NAME(gemm_turned_add)(float *c, const ptrdiff_t c_row,

@@ -25,7 +25,7 @@ struct job {
     float *scratch; /* [workers, scratch_size] */
     int64_t scratch_size;
     int32_t block_rows;
-    int32_t widest; /* scratch row of the widest layer */
+    int32_t widest;     /* scratch row of the widest layer */
     int32_t writes_out; /* the last layer writes to out, not to scratch */
     int64_t n_groups;   /* of blocks whose rows are summed on the way */
 };
@@ -122,11 +122,11 @@ static etx_status run_block(void *argument, int64_t block, int32_t worker)
 /* ---------------------------------------------------- sums of segments -- */
 
 /* Rows are summed right behind the block that they are in, while they are in
- * cache. A group of blocks ends with a segment, so that one worker adds all rows
- * of a segment, one after the other as segment_reduce does. */
+ * cache. A group of blocks ends with a segment, so that one worker adds all
+ * rows of a segment, one after the other as segment_reduce does. */
 
-/* Columns begin .. of the sum of segment s, as it is before row `from`, with the
- * rows from .. end - 1 added. */
+/* Columns begin .. of the sum of segment s, as it is before row `from`, with
+ * the rows from .. end - 1 added. */
 static void add_rows(const struct etx_segment_reduce_args *reduce, int64_t s,
     int32_t begin, int64_t from, int64_t end)
 {
@@ -139,8 +139,7 @@ static void add_rows(const struct etx_segment_reduce_args *reduce, int64_t s,
     for (int v = 0; v < SUM_VECTORS; v++) {
         const int32_t left = width - begin - v * VEC_WIDTH;
         some[v] = v_first(left < 0 ? 0 : left);
-        sum[v] =
-            is_begun ? v_load_mask(to + v * VEC_WIDTH, some[v]) : v_zero();
+        sum[v] = is_begun ? v_load_mask(to + v * VEC_WIDTH, some[v]) : v_zero();
     }
     for (int64_t row = from; row < end; row++) {
         const float *x = reduce->x + row * width + begin;
@@ -220,8 +219,8 @@ static etx_status run_group(void *argument, int64_t group, int32_t worker)
 /* Sums of all rows as they lie can be made on the way. */
 static int32_t can_sum(const struct etx_segment_reduce_args *reduce)
 {
-    return reduce != NULL && reduce->reduce == ETX_REDUCE_SUM &&
-           !reduce->add && reduce->order == NULL && reduce->gather == NULL &&
+    return reduce != NULL && reduce->reduce == ETX_REDUCE_SUM && !reduce->add &&
+           reduce->order == NULL && reduce->gather == NULL &&
            reduce->weight == NULL;
 }
 

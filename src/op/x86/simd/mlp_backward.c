@@ -21,9 +21,9 @@
 
 #define CACHE_FLOATS    98304 /* of scratch that a block may use */
 #define ROW_STEP        24    /* rows come in multiples of the gemm's tiles */
-#define MAX_ROWS       144
-#define MAX_GROUPS     64
-#define MIN_GROUPS    4
+#define MAX_ROWS        144
+#define MAX_GROUPS      64
+#define MIN_GROUPS      4
 #define GRADIENT_FLOATS (INT64_C(1) << 25) /* of all groups together */
 
 /* Gradients of one layer, of one group of blocks. */
@@ -189,8 +189,8 @@ static void backward_norm_and_slope(float *d, const struct sums *sums,
 
 /* y [n_rows, out_row] = the linear of layer l that the forward kept, zeros
  * beyond its width. */
-static void read_linear(float *y, const struct job *job, int32_t l,
-    int64_t first, int32_t n_rows)
+static void read_linear(
+    float *y, const struct job *job, int32_t l, int64_t first, int32_t n_rows)
 {
     const struct etx_block_layer *layer = &job->layer[l];
     const float *from = etx_linear_rows(job->args->forward, l, first);
@@ -413,9 +413,8 @@ static int32_t rows_of_block(const struct job *job)
     const int64_t needed = (n_rows + ROW_STEP - 1) / ROW_STEP * ROW_STEP;
     int64_t rows = ROW_STEP;
 
-    while (
-        rows + ROW_STEP <= MAX_ROWS && rows + ROW_STEP <= needed &&
-        lay_out(&scratch, NULL, job, (int32_t)rows + ROW_STEP) <= floats)
+    while (rows + ROW_STEP <= MAX_ROWS && rows + ROW_STEP <= needed &&
+           lay_out(&scratch, NULL, job, (int32_t)rows + ROW_STEP) <= floats)
         rows += ROW_STEP;
     return (int32_t)rows;
 }

@@ -100,8 +100,8 @@ struct etx_block_terms ETX_ISA_NAME(block_terms)(
     }
     if (residual != NULL) {
         const int32_t width = args->layer[l].n_out;
-        terms.rows[terms.n++] = (struct etx_rows){
-            .data = residual + first * width, .width = width};
+        terms.rows[terms.n++] =
+            (struct etx_rows){.data = residual + first * width, .width = width};
     }
     return terms;
 }
@@ -118,8 +118,8 @@ static void begin_rows(float *y, int32_t y_row,
             for (int32_t t = 0; t < terms->n; t++) {
                 const struct etx_rows *rows = &terms->rows[t];
                 const int64_t row = rows->index ? rows->index[r] : r;
-                sum = sum +
-                      v_load_mask(rows->data + row * rows->width + k, some);
+                sum =
+                    sum + v_load_mask(rows->data + row * rows->width + k, some);
             }
             v_store(y + (ptrdiff_t)r * y_row + k, sum);
         }
@@ -198,9 +198,9 @@ static void measure_layer(struct row_norm *norm,
     } else {
         sum_rows(norm->scale, layer, y, n_rows, NULL, 1);
     }
-    v_store(norm->scale,
-        v_set1(1.0f) / v_sqrt(v_fma(v_load(norm->scale), v_set1(inverse),
-                           v_set1(layer->eps))));
+    v_store(
+        norm->scale, v_set1(1.0f) / v_sqrt(v_fma(v_load(norm->scale),
+                                        v_set1(inverse), v_set1(layer->eps))));
     v_store(norm->curb, v_set1(inverse));
 }
 
@@ -213,8 +213,7 @@ static void measure_l2(struct row_norm *norm,
     sum_rows(norm->scale, layer, y, n_rows, NULL, 1);
     length = v_sqrt(v_load(norm->scale));
     v_store(norm->scale, v_set1(1.0f) / v_max(length, eps));
-    v_store(
-        norm->curb, v_select(v_less(eps, length), v_set1(1.0f), v_zero()));
+    v_store(norm->curb, v_select(v_less(eps, length), v_set1(1.0f), v_zero()));
 }
 
 /* One vector of columns from k on, all rows: y = f(norm(y) * gain + shift).

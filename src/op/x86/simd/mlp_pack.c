@@ -49,8 +49,7 @@ static etx_status open_form(struct form *form, struct etx_stream *stream,
 {
     etx_status status = ETX_OK;
 
-    *form = (struct form){
-        .key = key, .value = etx_derived_find(stream, &key)};
+    *form = (struct form){.key = key, .value = etx_derived_find(stream, &key)};
     form->is_made = form->value != NULL;
     if (form->is_made)
         return ETX_OK;
@@ -156,16 +155,16 @@ static etx_status pack_weight(const float **out, struct etx_stream *stream,
     if (is_centred)
         ETX_CHECK(
             centre_columns(&weight, stream, weight, from->n_out, from->n_in));
-    ETX_ISA_NAME(gemm_pack)(
-        form.value, from->n_in, from->n_out, weight, 1, from->n_in);
+    ETX_ISA_NAME(gemm_pack)
+    (form.value, from->n_in, from->n_out, weight, 1, from->n_in);
     close_form(&form, stream);
 done:
     return status;
 }
 
 /* The same of W as it lies, for the backward: in training nothing is final. */
-static etx_status pack_backward(const float **out, struct etx_stream *stream,
-    const struct etx_layer *from)
+static etx_status pack_backward(
+    const float **out, struct etx_stream *stream, const struct etx_layer *from)
 {
     float *packed = NULL;
     etx_status status = ETX_OK;
@@ -173,8 +172,8 @@ static etx_status pack_backward(const float **out, struct etx_stream *stream,
     ETX_CHECK(etx_arena_alloc(&packed, stream->arena,
         etx_packed_size(from->n_out, from->n_in), sizeof *packed,
         "packed weights"));
-    ETX_ISA_NAME(gemm_pack)(
-        packed, from->n_out, from->n_in, from->weight, from->n_in, 1);
+    ETX_ISA_NAME(gemm_pack)
+    (packed, from->n_out, from->n_in, from->weight, from->n_in, 1);
     *out = packed;
 done:
     return status;
@@ -187,8 +186,7 @@ static etx_status pack_layer(struct etx_block_layer *layer,
 {
     const int32_t n_in = from->n_in;
     const int32_t n_out = from->n_out;
-    const int32_t is_centred =
-        from->norm == ETX_NORM_LAYER && !from->norm_last;
+    const int32_t is_centred = from->norm == ETX_NORM_LAYER && !from->norm_last;
     etx_status status;
 
     *layer = (struct etx_block_layer){
@@ -199,9 +197,8 @@ static etx_status pack_layer(struct etx_block_layer *layer,
         .norm = from->norm,
         .norm_last = from->norm_last,
         .activation = from->activation,
-        .has_mean =
-            from->norm == ETX_NORM_LAYER &&
-            (from->norm_last || (n_added > 0 && !added_is_centred)),
+        .has_mean = from->norm == ETX_NORM_LAYER &&
+                    (from->norm_last || (n_added > 0 && !added_is_centred)),
         .eps = from->eps,
     };
     ETX_CHECK(pad(&layer->start, stream, from->bias, n_out, is_centred));

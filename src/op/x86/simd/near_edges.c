@@ -14,11 +14,11 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-#define PI         3.14159265f
-#define MIN_DR   1e-6f  /* mm */
+#define PI        3.14159265f
+#define MIN_DR    1e-6f  /* mm */
 #define MAX_SLOPE 100.0f /* half turns per mm */
 #define MAX_LOGIT 16.0f
-#define FAR        1e9f /* from here on asinh is log(2 a) */
+#define FAR       1e9f /* from here on asinh is log(2 a) */
 
 INLINE vec with_sign_of(vec magnitude, vec x)
 {
@@ -79,11 +79,10 @@ INLINE vec angle(vec y, vec x)
     const vec a = v_abs(x);
     const vec b = v_abs(y);
     const vec max = v_max(a, b);
-    const vec q = v_min(a, b) /
-                  v_select(v_less(v_zero(), max), max, v_set1(1.0f));
+    const vec q =
+        v_min(a, b) / v_select(v_less(v_zero(), max), max, v_set1(1.0f));
     const vmask is_high = v_less(v_set1(0.414213562f), q);
-    const vec u = v_select(
-        is_high, (q - v_set1(1.0f)) / (q + v_set1(1.0f)), q);
+    const vec u = v_select(is_high, (q - v_set1(1.0f)) / (q + v_set1(1.0f)), q);
     const vec z = u * u;
     vec p = v_set1(8.05374449538e-2f);
 
@@ -149,16 +148,16 @@ INLINE vec phi_slope(vec dphi, vec dr)
     const vec slope =
         dphi * v_set1(1.0f / PI) / v_select(has_rise, dr, v_set1(1.0f));
 
-    return v_select(has_rise,
-        v_max(v_zero() - bound, v_min(bound, slope)), v_zero());
+    return v_select(
+        has_rise, v_max(v_zero() - bound, v_min(bound, slope)), v_zero());
 }
 
 INLINE vec logit(vec score)
 {
     const vec bound = v_set1(MAX_LOGIT);
     const vec min = v_set1(1e-30f);
-    const vec x = logarithm(
-        v_max(score, min) / v_max(v_set1(1.0f) - score, min));
+    const vec x =
+        logarithm(v_max(score, min) / v_max(v_set1(1.0f) - score, min));
 
     return v_max(v_zero() - bound, v_min(bound, x));
 }
@@ -190,9 +189,8 @@ INLINE void evaluate(float *value, const struct etx_edge_block *block,
             x = angle(e.dz, e.dr);
             break;
         case ETX_EDGE_ASINH_Z0:
-            x = arsinh(
-                product_difference(e.z_src, e.safe_dr, e.r_src, e.dz) /
-                e.safe_dr);
+            x = arsinh(product_difference(e.z_src, e.safe_dr, e.r_src, e.dz) /
+                       e.safe_dr);
             break;
         case ETX_EDGE_ASINH_DZDR:
             x = arsinh(e.dz / e.safe_dr);

@@ -20,8 +20,8 @@ struct nearest {
     uint64_t *key; /* [capacity] */
     int64_t n, capacity;
     int64_t wanted;
-    float bound; /* squared distance that a better one does not exceed */
-    float limit; /* the same for boxes */
+    float bound;     /* squared distance that a better one does not exceed */
+    float limit;     /* the same for boxes */
     vec x[ETX_AXES]; /* the point in the axes, in every lane */
 };
 
@@ -143,8 +143,8 @@ done:
     return status;
 }
 
-static etx_status search_leaf(const struct job *job, int64_t from,
-    int32_t worker)
+static etx_status search_leaf(
+    const struct job *job, int64_t from, int32_t worker)
 {
     struct etx_neighbour_search *search = job->search;
     const struct etx_leaves *leaves = &search->leaves;
@@ -158,16 +158,15 @@ static etx_status search_leaf(const struct job *job, int64_t from,
         if (i < 0)
             break;
         for (int32_t c = 0; c < ETX_AXES; c++)
-            nearest.x[c] = v_set1(
-                leaves->axis[(from * ETX_AXES + c) * ETX_LEAF + lane]);
+            nearest.x[c] =
+                v_set1(leaves->axis[(from * ETX_AXES + c) * ETX_LEAF + lane]);
         nearest.n = 0;
         nearest.bound = search->bound;
         nearest.limit = search->limit;
         visit_group(&nearest, search, leaves->n_levels - 1, 0, from, lane);
         if (nearest.n > nearest.wanted)
             shrink(&nearest, leaves);
-        ETX_CHECK(
-            add_edges(&search->bins.writer[worker], search, i, &nearest));
+        ETX_CHECK(add_edges(&search->bins.writer[worker], search, i, &nearest));
     }
 done:
     return status;

@@ -130,8 +130,8 @@ ETX_INLINE int64_t search_point(const struct scratch *scratch,
         q[k] = v_set1(x[k * ETX_LEAF]);
     if (n_dim == ETX_USUAL_DIM)
         usual = q;
-    uint32_t bits = leaf_distances(s, x, usual,
-        points + from * n_dim * ETX_LEAF, n_dim, search->bound);
+    uint32_t bits = leaf_distances(
+        s, x, usual, points + from * n_dim * ETX_LEAF, n_dim, search->bound);
     bits &= UINT32_MAX << 1 << lane;
     int64_t n = pick_lanes(scratch->found, from, bits);
     int64_t n_hits = 0;
@@ -223,8 +223,8 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
     if (worker == 0)
         ETX_CHECK(etx_check_cancelled(search->stream));
     for (int64_t leaf = begin; leaf < end; leaf++)
-        ETX_CHECK(search_leaf(search, &job->scratch[worker],
-            &search->bins.writer[worker], leaf));
+        ETX_CHECK(search_leaf(
+            search, &job->scratch[worker], &search->bins.writer[worker], leaf));
 done:
     return status;
 }

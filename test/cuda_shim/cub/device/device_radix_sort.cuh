@@ -56,7 +56,7 @@ struct DeviceRadixSort {
         return cudaSuccess;
     }
 
-private:
+  private:
     template <typename Key>
     static std::vector<int64_t> sorted(
         const Key *key, int64_t n, int begin_bit, int end_bit)

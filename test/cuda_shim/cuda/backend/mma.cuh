@@ -11,8 +11,7 @@
 #define ETX_KEEP_LOOP
 
 /* The whole warp must come here; sums in float32, by k. */
-void etx_mma(
-    float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
+void etx_mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 
 uint4 *etx_shared_memory();
 

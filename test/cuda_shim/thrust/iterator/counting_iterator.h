@@ -11,7 +11,7 @@ namespace thrust
 
 template <typename T> class counting_iterator
 {
-public:
+  public:
     explicit counting_iterator(T from) : first(from)
     {
     }
@@ -20,7 +20,7 @@ public:
         return (T)(first + (T)i);
     }
 
-private:
+  private:
     T first;
 };
 
