@@ -167,6 +167,6 @@ const struct etx_comm_transport etx_nccl_transport = {.name = "nccl",
     .all_to_all = all_to_all,
     .broadcast = broadcast,
     .barrier = barrier,
-    .abort = etx_nccl_abort,
+    .abort_group = etx_nccl_abort,
     .end_processes = etx_nccl_end_processes,
     .close = etx_nccl_close};

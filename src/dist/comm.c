@@ -128,8 +128,8 @@ etx_status etx_comm_barrier(struct etx_comm *comm)
 
 void etx_comm_abort(struct etx_comm *comm)
 {
-    if (comm->transport->abort != NULL)
-        comm->transport->abort(comm);
+    if (comm->transport->abort_group != NULL)
+        comm->transport->abort_group(comm);
     comm->is_broken = 1;
 }
 

@@ -64,10 +64,10 @@ struct etx_comm_transport {
 
     /* Notify the other ranks that this one has failed; NULL: they notice when
      * their deadline has passed. */
-    void (*abort)(struct etx_comm *comm);
+    void (*abort_group)(struct etx_comm *comm);
 
     /* End every process of the group, this one too, with this exit status;
-     * NULL: the group is threads of one process, which abort notifies. */
+     * NULL: the group is threads of one process, which abort_group notifies. */
     void (*end_processes)(struct etx_comm *comm, int32_t exit_status);
 
     /* Release comm->self; the other ranks may have closed theirs. */

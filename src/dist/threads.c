@@ -363,7 +363,7 @@ static const struct etx_comm_transport transport = {.name = "threads",
     .all_to_all = all_to_all,
     .broadcast = broadcast,
     .barrier = barrier,
-    .abort = abort_group,
+    .abort_group = abort_group,
     .close = close_rank};
 
 static etx_status make_group(struct group **out, int32_t n_ranks)
