@@ -72,7 +72,7 @@ LDFLAGS_LIB += $(GLIBC_NAMES:%=-Wl,--wrap=hypot)
 ARCHS := $(patsubst src/arch/%/,%,$(sort $(dir $(wildcard src/arch/*/*.c))))
 BACKENDS := $(patsubst src/%/,%,$(sort $(wildcard src/backend/*/)))
 TRAIN := $(patsubst src/%/,%,$(sort $(wildcard src/train/*/)))
-ROOMS := base memory data op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
+ROOMS := base memory data op op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
     stage stage/graph_construction stage/edge_classification \
     stage/track_building io eval train $(TRAIN) api
 SOURCES := $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c))
