@@ -71,9 +71,10 @@ LDFLAGS_LIB += $(GLIBC_NAMES:%=-Wl,--wrap=hypot)
 
 ARCHS := $(patsubst src/arch/%/,%,$(sort $(dir $(wildcard src/arch/*/*.c))))
 BACKENDS := $(patsubst src/%/,%,$(sort $(wildcard src/backend/*/)))
-ROOMS := base memory data op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
+TRAIN := $(patsubst src/%/,%,$(sort $(wildcard src/train/*/)))
+ROOMS := base memory data op op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
     stage stage/graph_construction stage/edge_classification \
-    stage/track_building io eval train api
+    stage/track_building io eval train $(TRAIN) api
 SOURCES := $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
 ifeq ($(shell uname -m),x86_64)

@@ -8,8 +8,8 @@
 #include "base/float_environment.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "train/slices.h"
-#include "train/team.h"
+#include "train/ranks/gradient.h"
+#include "train/ranks/team.h"
 #include "train/trainer.h"
 
 /* sizeof(etx_training_report) in its first release. */

@@ -22,10 +22,10 @@ static etx_status run_columns(const struct etx_op_table *ops,
     return ops->columns(stream, self->args);
 }
 
-static etx_status run_take(const struct etx_op_table *ops,
+static etx_status run_gather_int32(const struct etx_op_table *ops,
     struct etx_stream *stream, struct checkop_case *self)
 {
-    return ops->take(stream, self->args);
+    return ops->gather_int32(stream, self->args);
 }
 
 static etx_status run_find(const struct etx_op_table *ops,
@@ -122,18 +122,19 @@ void checkop_columns(struct checkop_case *out, struct checkop *check,
         out, check, "y", args->y, n_rows * args->y_stride, sizeof(float));
 }
 
-void checkop_take(struct checkop_case *out, struct checkop *check, int64_t n)
+void checkop_gather_int32(
+    struct checkop_case *out, struct checkop *check, int64_t n)
 {
-    struct etx_take_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_gather_int32_args *args = checkop_buffer(check, 1, sizeof *args);
     const int32_t n_source = (int32_t)(n / 2 + 1);
 
     memset(out, 0, sizeof *out);
-    *args = (struct etx_take_args){.n = n,
+    *args = (struct etx_gather_int32_args){.n = n,
         .x = checkop_permutation(check, n_source),
         .index = checkop_indices(check, n, n_source),
         .y = checkop_indices(check, n, n_source)};
-    out->op = "take";
-    out->run = run_take;
+    out->op = "gather_int32";
+    out->run = run_gather_int32;
     out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
     checkop_add_output(out, check, "y", args->y, n, sizeof(int32_t));

@@ -32,7 +32,7 @@ START_TEST(test_arrays_flat)
 
     checkop_fill(&one, &check, n);
     checkop_verify(&check, &one);
-    checkop_take(&one, &check, n);
+    checkop_gather_int32(&one, &check, n);
     checkop_verify(&check, &one);
     check.values = CHECKOP_EXTREME;
     checkop_outward_key(&one, &check, n);

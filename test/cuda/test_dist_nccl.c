@@ -61,7 +61,7 @@ START_TEST(test_nccl_one_rank)
     ck_assert_ok(
         dist->comm->transport->sum(dist->comm, values, 2, ETX_COMM_F64));
     ck_assert(values[0] == 1.25 && values[1] == -3.0);
-    ck_assert_ok(etx_comm_exchange(
+    ck_assert_ok(etx_comm_all_to_all(
         dist->comm, received, &three, sent, &three, sizeof *sent));
     ck_assert_mem_eq(received, sent, sizeof sent);
     ck_assert_ok(

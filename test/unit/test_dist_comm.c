@@ -124,7 +124,7 @@ static etx_status exchange_values(struct etx_comm *comm)
         for (int64_t k = 0; k < count[r]; k++)
             to[n++] = 100 * comm->rank + r;
     }
-    if (etx_comm_exchange(comm, from, count, to, count, sizeof *to) != ETX_OK)
+    if (etx_comm_all_to_all(comm, from, count, to, count, sizeof *to) != ETX_OK)
         return ETX_ERR_IO;
     n = 0;
     for (int32_t r = 0; r < comm->n_ranks; r++)
@@ -250,7 +250,7 @@ END_TEST
 static etx_status give_up_in_rank_1(struct etx_comm *comm)
 {
     if (comm->rank == 1) {
-        etx_comm_give_up(comm);
+        etx_comm_abort(comm);
         return ETX_OK;
     }
     return etx_comm_barrier(comm);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "support.h"
-#include "train/slices.h"
+#include "train/ranks/gradient.h"
 #include "train_bench.h"
 
 /* ------------------------------------------------------------- the tree -- */

@@ -1,10 +1,10 @@
 /* test_train_cache.c -- graphs on disk: the same bits, and hostile files.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/cache.h"
+#include "train/graphs/disk_cache.h"
 
 #include "support.h"
-#include "train/graph_file.h"
+#include "train/graphs/graph_file.h"
 #include "train_bench.h"
 
 #include <dirent.h>

@@ -5,7 +5,7 @@
 #include "train_bench.h"
 #include "train_events.h"
 
-#include "train/truth.h"
+#include "train/sampling/truth.h"
 
 #include <exatrkx/graph.h>
 

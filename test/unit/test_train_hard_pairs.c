@@ -1,7 +1,7 @@
 /* test_train_hard_pairs.c -- the pairs near some hits, against sorting all.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/hard_pairs.h"
+#include "train/sampling/hard_negatives.h"
 
 #include "base/random.h"
 

@@ -1,7 +1,7 @@
 /* test_train_losses.c -- reductions, averages over graphs, chunks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/edge_loss.h"
+#include "train/objective/edge_loss.h"
 
 #include "train_bench.h"
 

@@ -5,7 +5,7 @@
 #include "train_bench.h"
 
 #include "stage/stage.h"
-#include "train/edge_choice.h"
+#include "train/sampling/edge_sampling.h"
 
 #include <check.h>
 #include <math.h>

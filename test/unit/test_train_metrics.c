@@ -1,7 +1,7 @@
 /* test_train_metrics.c -- truth chains, efficiency, purity, AUC, cuts.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/metrics.h"
+#include "train/validation/score_list.h"
 
 #include "train_events.h"
 

@@ -4,8 +4,8 @@
 #include "train/trainer.h"
 
 #include "support.h"
-#include "train/edge_choice.h"
-#include "train/pairs.h"
+#include "train/sampling/edge_sampling.h"
+#include "train/sampling/embedding_pairs.h"
 #include "train_bench.h"
 #include "train_events.h"
 

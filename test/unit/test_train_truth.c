@@ -1,7 +1,7 @@
 /* test_train_truth.c -- true pairs by every rule, signal, what is dropped.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/truth.h"
+#include "train/sampling/truth.h"
 
 #include "support.h"
 #include "train_events.h"
