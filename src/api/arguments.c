@@ -7,6 +7,7 @@
 #include "base/finite.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "data/event.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

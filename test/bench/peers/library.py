@@ -51,6 +51,8 @@ class ContextOptions(ctypes.Structure):
 
 class StageTiming(ctypes.Structure):
     _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_int32),
         ("seconds", c_double),
         ("gflop", c_double),
         ("peak_bytes", c_int64),
@@ -115,7 +117,7 @@ HANDLE, TO_HANDLE = c_void_p, POINTER(c_void_p)
 FALLIBLE = {
     "etx_context_options_init": (POINTER(ContextOptions), c_size_t),
     "etx_context_create": (TO_HANDLE, POINTER(ContextOptions)),
-    "etx_timings": (POINTER(StageTiming), HANDLE),
+    "etx_context_timing": (POINTER(StageTiming), HANDLE, c_int32),
     "etx_model_load_memory": (TO_HANDLE, c_void_p, c_size_t),
     "etx_event_create": (TO_HANDLE, c_int64, c_void_p, c_void_p),
     "etx_event_set_features": (HANDLE, c_int64, c_void_p),
@@ -335,9 +337,12 @@ class Library:
         )
 
     def timings(self) -> dict[str, StageTiming]:
-        timings = (StageTiming * len(STAGES))()
-        self.call("etx_timings", timings, self.context.handle)
-        return dict(zip(STAGES, timings, strict=True))
+        timings = {}
+        for k, stage in enumerate(STAGES):
+            one = StageTiming(struct_size=ctypes.sizeof(StageTiming))
+            self.call("etx_context_timing", one, self.context.handle, k)
+            timings[stage] = one
+        return timings
 
     def edges(self, graph: Object) -> np.ndarray:
         """[2, m] int32, copied."""

@@ -49,6 +49,8 @@ MPIRUN = [
 
 class Statistics(ctypes.Structure):
     _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_int32),
         ("seconds", ctypes.c_double),
         ("waiting_seconds", ctypes.c_double),
         ("n_calls", ctypes.c_int64),
@@ -76,7 +78,7 @@ class Group:
         library.call("etx_trainer_set_team", trainer.handle, team)
 
     def statistics(self) -> Statistics:
-        found = Statistics()
+        found = Statistics(struct_size=ctypes.sizeof(Statistics))
         self.call("etx_dist_get_statistics", ctypes.byref(found), self.handle)
         return found
 

@@ -21,6 +21,8 @@ REPEATS = 41
 
 class Statistics(ctypes.Structure):
     _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_int32),
         ("seconds", ctypes.c_double),
         ("waiting_seconds", ctypes.c_double),
         ("n_calls", ctypes.c_int64),
@@ -37,7 +39,9 @@ def time_sum(library: ctypes.CDLL, group: ctypes.c_void_p, size: int) -> float:
     values = (ctypes.c_double * (size // 8))()
     spent = []
     for _ in range(REPEATS):
-        before, after = Statistics(), Statistics()
+        before, after = (
+            Statistics(struct_size=ctypes.sizeof(Statistics)) for _ in range(2)
+        )
         check(library.etx_dist_get_statistics(ctypes.byref(before), group))
         check(library.etx_dist_sum(group, values, ctypes.c_int64(len(values))))
         check(library.etx_dist_get_statistics(ctypes.byref(after), group))
