@@ -10,8 +10,8 @@
 #include "base/check.h"
 #include "base/float_environment.h"
 #include "base/status.h"
-#include "train/slices.h"
-#include "train/team.h"
+#include "train/ranks/gradient.h"
+#include "train/ranks/team.h"
 #include "train/trainer.h"
 
 /* A report has grown at its end: a smaller one, of the first header, gets what

@@ -106,7 +106,4 @@ void etx_backend_cpu_close(struct etx_context *context);
 etx_status etx_backend_cuda_open(struct etx_context *context);
 void etx_backend_cuda_close(struct etx_context *context);
 
-/* ETX_ERR_CANCELLED when the host's callback says so. */
-etx_status etx_check_cancelled(const struct etx_stream *stream);
-
 #endif

@@ -1,4 +1,4 @@
-/* dist/dist.c -- groups of ranks: open, ask, leave.
+/* dist/dist.c -- groups of ranks: open, query, close.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/dist.h"
@@ -211,8 +211,8 @@ void etx_dist_close(etx_dist *dist)
     if (dist == NULL)
         return;
     etx_comm_close(dist->comm);
-    free(dist->given.data);
-    free(dist->taken.data);
+    free(dist->sent.data);
+    free(dist->received.data);
     free(dist->slices.data);
     free(dist->counts.data);
     free(dist);
@@ -221,19 +221,19 @@ void etx_dist_close(etx_dist *dist)
 void etx_dist_give_up(etx_dist *dist)
 {
     if (dist != NULL)
-        etx_comm_give_up(dist->comm);
+        etx_comm_abort(dist->comm);
 }
 
 void etx_dist_end_processes(etx_dist *dist, int32_t exit_status)
 {
     if (dist == NULL)
         return;
-    etx_comm_give_up(dist->comm);
+    etx_comm_abort(dist->comm);
     if (dist->comm->transport->end_processes != NULL)
         dist->comm->transport->end_processes(dist->comm, exit_status);
 }
 
-/* ----------------------------------------------------------------- ask -- */
+/* --------------------------------------------------------------- query -- */
 
 int32_t etx_dist_has_mpi(void)
 {

@@ -1,4 +1,4 @@
-/* io/config.c -- etx.config: what a model is made of.
+/* io/config.c -- etx.config: the JSON description of a model.
  *
  * docs/model_format.md is the specification. Flat objects are read by
  * arch/options.h, as those of the networks are.

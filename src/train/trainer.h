@@ -8,8 +8,8 @@
 
 #include "stage/model.h"
 #include "train/config.h"
-#include "train/edge_loss.h"
-#include "train/sample.h"
+#include "train/objective/edge_loss.h"
+#include "train/sampling/sector.h"
 
 /* Events in the order in which they were added. */
 struct etx_train_events {
@@ -149,7 +149,7 @@ uint64_t etx_train_hash_state(const struct etx_trainer *trainer);
 void etx_train_copy_stage(
     struct etx_model *to, const struct etx_model *from, int32_t stage);
 
-/* steps.c: trainer->step + 1, as etx_trainer_step. */
+/* training_step.c: trainer->step + 1, as etx_trainer_step. */
 etx_status etx_trainer_run_step(
     struct etx_trainer *trainer, etx_training_report *report);
 
@@ -166,14 +166,14 @@ double etx_train_now(void);
  * would lead to the same loss. */
 uint64_t etx_train_seed(const struct etx_trainer *trainer);
 
-/* event_order.c: steps that see every event once. */
+/* sampling/event_order.c: steps that see every event once. */
 int64_t etx_train_steps_per_epoch(const struct etx_trainer *trainer);
 
 /* The events of step, in scratch: *event [*n]. */
 etx_status etx_train_draw_events(struct etx_train_event ***event, int32_t *n,
     const struct etx_trainer *trainer, int64_t step, struct etx_random *random);
 
-/* stability.c: arrays of the snapshot, when the config asks for one. */
+/* state/stability.c: arrays of the snapshot, when the config asks for one. */
 etx_status etx_train_snapshot_open(struct etx_trainer *trainer);
 void etx_train_snapshot_close(struct etx_trainer *trainer);
 /* Keep the state of now, when it is time. */
@@ -185,7 +185,7 @@ int32_t etx_train_is_spike(
 /* Go back to the snapshot; ETX_ERR_LIMIT when that happened too often. */
 etx_status etx_train_roll_back(struct etx_trainer *trainer, double loss);
 
-/* loss_scale.c: start at what the config says. */
+/* state/loss_scale.c: start at what the config says. */
 #define ETX_MIN_LOSS_SCALE 1.0
 #define ETX_MAX_LOSS_SCALE 0x1p126 /* its inverse is a normal float */
 void etx_train_loss_scale_open(struct etx_trainer *trainer);
@@ -196,7 +196,8 @@ int32_t etx_train_loss_scale_skips(
 /* A step was made. */
 void etx_train_loss_scale_grow(struct etx_trainer *trainer);
 
-/* best.c: compare trainer->result with the best; 1 when it is the new one. */
+/* validation/best.c: compare trainer->result with the best; 1 when it is the
+ * new one. */
 int32_t etx_train_note_result(struct etx_trainer *trainer);
 struct etx_train_thresholds etx_train_get_thresholds(
     const struct etx_model *model);
@@ -212,7 +213,8 @@ etx_status etx_checkpoint_write(
     const struct etx_trainer *trainer, const char *path);
 etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path);
 
-/* graphs.c: the graph that reaches the stage, from the cache or made. */
+/* graphs/event_graph.c: the graph that reaches the stage, from the cache or
+ * made. */
 etx_status etx_train_graph(const struct etx_graph **out,
     struct etx_trainer *trainer, struct etx_train_event *event);
 
@@ -223,7 +225,7 @@ static inline struct etx_stream *etx_train_host(
     return etx_host_of(trainer->context)->stream;
 }
 
-/* place.c: scratch of the host and of the context, to go back to. */
+/* transfer.c: scratch of the host and of the context, to go back to. */
 struct etx_train_marks {
     struct etx_arena_mark host, there;
 };
@@ -231,8 +233,8 @@ struct etx_train_marks etx_train_mark(const struct etx_trainer *trainer);
 void etx_train_reset(
     const struct etx_trainer *trainer, struct etx_train_marks marks);
 
-/* state.c: trainer->there and ->gradient, from the model and the moments of
- * the host. */
+/* state/model_state.c: trainer->there and ->gradient, from the model and the
+ * moments of the host. */
 etx_status etx_train_state_open(struct etx_trainer *trainer);
 void etx_train_state_close(struct etx_trainer *trainer);
 /* The parameters and moments of the host to where the context computes, and
@@ -265,8 +267,8 @@ etx_status etx_train_input(struct etx_network_input *out,
     struct etx_graph **copy, struct etx_trainer *trainer,
     const struct etx_sample *sample, const struct etx_graph *graph);
 
-/* step.c: the step on these events [n_graphs], dealt to the ranks; random as
- * it is after they were drawn. */
+/* ranks/batch.c: the step on these events [n_graphs], dealt to the ranks;
+ * random as it is after they were drawn. */
 etx_status etx_step_begin(struct etx_step *step, struct etx_trainer *trainer,
     struct etx_train_event **event, int32_t n_graphs,
     const struct etx_random *random);
@@ -290,8 +292,8 @@ etx_status etx_train_embedding(
     struct etx_trainer *trainer, struct etx_step *step);
 etx_status etx_train_edges(struct etx_trainer *trainer, struct etx_step *step);
 
-/* parts.c: see etx_trainer_set_parts; arguments are checked but for what the
- * trainer itself does not allow. */
+/* ranks/partition.c: see etx_trainer_set_parts; arguments are checked but for
+ * what the trainer itself does not allow. */
 etx_status etx_trainer_share(
     struct etx_trainer *trainer, const struct etx_train_parts *parts);
 
@@ -318,9 +320,9 @@ etx_status etx_train_part_logits(float *logit, struct etx_trainer *trainer,
 etx_status etx_train_sum_parts(
     struct etx_trainer *trainer, double *loss, int64_t n_graphs);
 
-/* parts_end.c: all parts came to the end of a step or a validation and may
- * write what lasts; ETX_ERR_CANCELLED, or what the exchange says, when one did
- * not. Nothing to do for whole graphs. */
+/* ranks/partition_end.c: all parts came to the end of a step or a validation
+ * and may write what lasts; ETX_ERR_CANCELLED, or what the exchange says, when
+ * one did not. Nothing to do for whole graphs. */
 etx_status etx_train_meet_parts(const struct etx_trainer *trainer);
 
 /* A step or a validation ended with status: tell the other parts. */
@@ -329,12 +331,12 @@ void etx_train_leave_parts(struct etx_trainer *trainer, etx_status status);
 /* edges.c: how a network keeps latents for the backward. */
 struct etx_tape etx_train_tape(const struct etx_trainer *trainer);
 
-/* validate.c: result and thresholds of the model. */
+/* validation/validate.c: result and thresholds of the model. */
 etx_status etx_train_validate(
     struct etx_trainer *trainer, etx_training_report *report);
 
-/* optimiser.c: clip trainer->gradient, whose norm this is without the scale of
- * the loss, and step. */
+/* state/optimiser.c: clip trainer->gradient, whose norm this is without the
+ * scale of the loss, and step. */
 etx_status etx_train_update(struct etx_trainer *trainer, int64_t step,
     float learning_rate, double gradient_norm);
 /* *out = the norm of value [n_values], which is where the context computes. */

@@ -13,7 +13,7 @@
 #include "base/heap.h"
 #include "io/file.h"
 #include "io/safetensors.h"
-#include "train/pt_loss.h"
+#include "train/objective/momentum_loss.h"
 
 #include <stdio.h>
 #include <stdlib.h>

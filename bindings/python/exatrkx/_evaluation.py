@@ -46,7 +46,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Rates over all events; counts holds what they are made of."""
+    """Rates over all events; counts holds what they are computed from."""
 
     physics_efficiency: Rate  # matched selected / selected particles
     technical_efficiency: Rate  # the same of reconstructable ones

@@ -13,7 +13,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"
 
-#include "backend/backend.h"
 #include "base/check.h"
 #include "base/select.h"
 #include "base/sort.h"

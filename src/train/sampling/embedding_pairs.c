@@ -1,0 +1,249 @@
+/* train/sampling/embedding_pairs.c -- the pairs of hits that a step of metric
+ * learning sees.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/sampling/embedding_pairs.h"
+
+#include "base/check.h"
+#include "train/sampling/hard_negatives.h"
+
+/* What every function here reads. */
+struct source {
+    struct etx_trainer *trainer;
+    const struct etx_train_config *config;
+    const struct etx_truth *truth;
+    const struct etx_sample *sample;
+};
+
+static void add_pair(
+    struct etx_pairs *pairs, int32_t a, int32_t b, int target, float weight)
+{
+    pairs->a[pairs->n] = a;
+    pairs->b[pairs->n] = b;
+    pairs->target[pairs->n] = (uint8_t)target;
+    pairs->weight[pairs->n] = weight;
+    pairs->n++;
+    if (target) {
+        pairs->n_positive++;
+        pairs->positive_weight += (double)weight;
+    } else {
+        pairs->n_negative++;
+    }
+}
+
+static void add_true_pair(
+    struct etx_pairs *pairs, const struct source *source, int32_t a, int32_t b)
+{
+    add_pair(
+        pairs, a, b, 1, source->truth->pair_weight[source->sample->row[a]]);
+}
+
+static void add_true_pairs(struct etx_pairs *pairs, const struct source *source)
+{
+    const struct etx_truth *truth = source->truth;
+    const struct etx_sample *sample = source->sample;
+
+    for (int32_t k = 0; k < sample->n_hits; k++) {
+        const int32_t row = sample->row[k];
+
+        for (int64_t p = truth->offset[row]; p < truth->offset[row + 1]; p++)
+            if (sample->local[truth->partner[p]] >= 0)
+                add_true_pair(
+                    pairs, source, k, sample->local[truth->partner[p]]);
+    }
+}
+
+/* A pair that a search or chance brought up. */
+static void add_found_pair(
+    struct etx_pairs *pairs, const struct source *source, int32_t a, int32_t b)
+{
+    const struct etx_train_config *config = source->config;
+
+    if (a == b)
+        return;
+    switch ((enum etx_pair)etx_truth_pair(
+        source->truth, source->sample->row[a], source->sample->row[b])) {
+    case ETX_PAIR_FALSE:
+        add_pair(pairs, a, b, 0, 1.0f);
+        break;
+    case ETX_PAIR_SAME:
+        if (config->truth.same_particle != ETX_SAME_PARTICLE_IGNORE)
+            add_pair(pairs, a, b,
+                config->truth.same_particle == ETX_SAME_PARTICLE_TRUE, 1.0f);
+        break;
+    case ETX_PAIR_LOW_PT:
+    case ETX_PAIR_SIGNAL:
+        if (config->sampling.count_true_twice)
+            add_true_pair(pairs, source, a, b);
+        break;
+    }
+}
+
+static int64_t count_true_pairs(const struct source *source)
+{
+    const struct etx_truth *truth = source->truth;
+    int64_t n = 0;
+
+    for (int64_t k = 0; k < source->sample->n_hits; k++) {
+        const int32_t row = source->sample->row[k];
+
+        n += truth->offset[row + 1] - truth->offset[row];
+    }
+    return n;
+}
+
+static etx_status take_pairs(
+    struct etx_pairs *pairs, struct etx_arena *arena, int64_t capacity)
+{
+    etx_status status;
+
+    ETX_CHECK(
+        etx_arena_alloc(&pairs->a, arena, capacity, sizeof *pairs->a, "pairs"));
+    ETX_CHECK(
+        etx_arena_alloc(&pairs->b, arena, capacity, sizeof *pairs->b, "pairs"));
+    ETX_CHECK(etx_arena_alloc(
+        &pairs->target, arena, capacity, sizeof *pairs->target, "pairs"));
+    ETX_CHECK(etx_arena_alloc(
+        &pairs->weight, arena, capacity, sizeof *pairs->weight, "pairs"));
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------- queries -- */
+
+/* Whether hit `row` of the event may be a query. */
+static int may_query(const struct etx_truth *truth, int32_t row, int32_t from)
+{
+    switch ((enum etx_query)from) {
+    case ETX_QUERY_ALL:
+        break;
+    case ETX_QUERY_NO_NOISE:
+        return truth->particle[row] >= 0;
+    case ETX_QUERY_SIGNAL:
+        return truth->is_signal[row];
+    }
+    return 1;
+}
+
+/* The hits of the sample that may be queries. */
+static etx_status list_candidates(
+    int32_t **candidate, int64_t *n, const struct source *source)
+{
+    const struct etx_sample *sample = source->sample;
+    etx_status status;
+
+    *n = 0;
+    ETX_CHECK(etx_arena_alloc(candidate, etx_train_host(source->trainer)->arena,
+        sample->n_hits, sizeof **candidate, "queries"));
+    for (int32_t k = 0; k < sample->n_hits; k++)
+        if (may_query(source->truth, sample->row[k],
+                source->config->sampling.queries_from))
+            (*candidate)[(*n)++] = k;
+done:
+    return status;
+}
+
+/* Hits whose surroundings this step looks at. */
+static etx_status draw_queries(int32_t **query, int64_t *n_queries,
+    const struct source *source, struct etx_random *random)
+{
+    const int64_t wanted = source->config->sampling.n_queries;
+    int32_t *candidate;
+    int64_t n;
+    etx_status status;
+
+    ETX_CHECK(list_candidates(&candidate, &n, source));
+    *n_queries = wanted < n ? wanted : n;
+    ETX_CHECK(etx_arena_alloc(query, etx_train_host(source->trainer)->arena,
+        *n_queries, sizeof **query, "queries"));
+    for (int64_t q = 0; q < *n_queries; q++)
+        (*query)[q] = wanted < n
+                          ? candidate[etx_random_below(random, (uint64_t)n)]
+                          : candidate[q];
+done:
+    return status;
+}
+
+/* Fill query, a, b of args and pairs with what is near the queries. */
+static etx_status find_hard_pairs(int32_t **a, int32_t **b, int64_t *n,
+    const struct source *source, struct etx_hard_pairs_args *args)
+{
+    const struct etx_train_sampling *options = &source->config->sampling;
+    const struct etx_sample *sample = source->sample;
+    struct etx_stream *stream = etx_train_host(source->trainer);
+    int32_t *particle;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_alloc(&particle, stream->arena, sample->n_hits,
+        sizeof *particle, "particles"));
+    for (int64_t k = 0; k < sample->n_hits; k++)
+        particle[k] = source->truth->particle[sample->row[k]];
+    args->particle = particle;
+    args->radius = options->search_radius;
+    args->n_nearest = options->n_neighbours;
+    args->n_other = options->n_other;
+    args->n_pool = options->n_pool;
+    args->with_own =
+        options->count_true_twice ||
+        source->config->truth.same_particle != ETX_SAME_PARTICLE_IGNORE;
+    args->seed = etx_train_seed(source->trainer);
+    args->stream = (uint32_t)source->trainer->step + 1;
+    ETX_CHECK(etx_hard_pairs(a, b, n, stream, args));
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------- random -- */
+
+static void add_random_pairs(struct etx_pairs *pairs,
+    const struct source *source, const struct etx_hard_pairs_args *args,
+    struct etx_random *random)
+{
+    const struct etx_train_sampling *options = &source->config->sampling;
+    const uint64_t n = (uint64_t)source->sample->n_hits;
+
+    if (n < 2 || (options->random_from_queries && args->n_queries == 0))
+        return;
+    for (int32_t k = 0; k < options->n_random; k++) {
+        const int32_t first = options->random_from_queries
+                                  ? args->query[etx_random_below(
+                                        random, (uint64_t)args->n_queries)]
+                                  : (int32_t)etx_random_below(random, n);
+        const int32_t second = (int32_t)etx_random_below(random, n);
+
+        add_found_pair(pairs, source, first, second);
+    }
+}
+
+etx_status etx_train_pairs(struct etx_pairs *out, struct etx_trainer *trainer,
+    const struct etx_truth *truth, const struct etx_sample *sample,
+    const float *point, struct etx_random *random)
+{
+    const struct source source = {.trainer = trainer,
+        .config = &trainer->config,
+        .truth = truth,
+        .sample = sample};
+    struct etx_hard_pairs_args args = {.n_points = sample->n_hits,
+        .n_dim = trainer->stage->network->n_out,
+        .point = point};
+    struct etx_pairs pairs = {.n = 0};
+    int32_t *query;
+    int32_t *a;
+    int32_t *b;
+    int64_t n_hard;
+    etx_status status;
+
+    ETX_CHECK(draw_queries(&query, &args.n_queries, &source, random));
+    args.query = query;
+    ETX_CHECK(find_hard_pairs(&a, &b, &n_hard, &source, &args));
+    ETX_CHECK(take_pairs(&pairs, etx_train_host(trainer)->arena,
+        count_true_pairs(&source) + n_hard +
+            trainer->config.sampling.n_random));
+    add_true_pairs(&pairs, &source);
+    for (int64_t k = 0; k < n_hard; k++)
+        add_found_pair(&pairs, &source, a[k], b[k]);
+    add_random_pairs(&pairs, &source, &args, random);
+    *out = pairs;
+done:
+    return status;
+}

@@ -1,0 +1,217 @@
+/* train/sampling/truth.c -- which pairs of hits belong together.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/sampling/truth.h"
+
+#include "base/check.h"
+#include "base/heap.h"
+#include "data/particle.h"
+#include "train/sampling/particle_chains.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+static bool particle_is_signal(const etx_particle *particle, int64_t n_hits,
+    const struct etx_train_truth *options)
+{
+    if (!(etx_particle_pt(particle) > (double)options->min_pt))
+        return false;
+    if (options->max_eta > 0.0f &&
+        !(fabs(etx_particle_eta(particle)) < (double)options->max_eta))
+        return false;
+    return n_hits >= options->min_hits;
+}
+
+/* How many hits of the event each particle has. */
+static etx_status count_hits(int64_t **out, const struct etx_event *event)
+{
+    const etx_status status =
+        etx_alloc(out, event->n_particles, sizeof **out, "hits of particles");
+
+    for (int64_t i = 0; i < event->n_hits && status == ETX_OK; i++)
+        if (event->particle_row[i] >= 0)
+            (*out)[event->particle_row[i]]++;
+    return status;
+}
+
+static etx_status mark_signal(struct etx_truth *truth,
+    const struct etx_event *event, const struct etx_train_truth *options)
+{
+    int64_t *n_hits = NULL;
+    etx_status status;
+
+    ETX_CHECK(count_hits(&n_hits, event));
+    ETX_CHECK(etx_alloc(&truth->is_signal, event->n_hits,
+        sizeof *truth->is_signal, "truth signal"));
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        const int32_t p = event->particle_row[i];
+
+        truth->is_signal[i] = p >= 0 && particle_is_signal(event->particles + p,
+                                            n_hits[p], options);
+    }
+done:
+    etx_free(n_hits);
+    return status;
+}
+
+static float weight_of(const etx_particle *particle, bool is_signal,
+    const struct etx_train_truth *options)
+{
+    const float weight = is_signal ? 1.0f : options->low_pt_weight;
+
+    return etx_particle_radius(particle) > (double)options->displaced_radius
+               ? weight * options->displaced_weight
+               : weight;
+}
+
+static etx_status weigh_pairs(struct etx_truth *truth,
+    const struct etx_event *event, const struct etx_train_truth *options)
+{
+    const etx_status status = etx_alloc(&truth->pair_weight, event->n_hits,
+        sizeof *truth->pair_weight, "truth weights");
+
+    for (int64_t i = 0; i < event->n_hits && status == ETX_OK; i++)
+        if (event->particle_row[i] >= 0)
+            truth->pair_weight[i] =
+                weight_of(event->particles + event->particle_row[i],
+                    truth->is_signal[i], options);
+    return status;
+}
+
+/* Hits that training does not see: noise, and particles that are too soft. */
+static etx_status mark_dropped(struct etx_truth *truth,
+    const struct etx_event *event, const struct etx_train_truth *options)
+{
+    etx_status status = ETX_OK;
+
+    if (!options->drop_noise && options->background_min_pt <= 0.0f)
+        return ETX_OK;
+    ETX_CHECK(etx_alloc(&truth->is_dropped, event->n_hits,
+        sizeof *truth->is_dropped, "dropped hits"));
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        const int32_t p = event->particle_row[i];
+
+        truth->is_dropped[i] = p < 0 ? options->drop_noise != 0
+                                     : etx_particle_pt(event->particles + p) <
+                                           (double)options->background_min_pt;
+    }
+done:
+    return status;
+}
+
+static void count_pairs(struct etx_truth *truth)
+{
+    truth->n_pairs = truth->offset[truth->n_hits];
+    for (int64_t i = 0; i < truth->n_hits; i++)
+        if (truth->is_signal[i])
+            truth->n_signal_pairs += truth->offset[i + 1] - truth->offset[i];
+}
+
+static etx_status check_event(const struct etx_event *event,
+    const struct etx_train_truth *options, int32_t needs_weight)
+{
+    const bool needs_modules =
+        options->pairs != ETX_PAIRS_HIT && options->pairs != ETX_PAIRS_ANY;
+
+    if (event->particle_row == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "an event to train on has no truth (%d hits)", (int)event->n_hits);
+    if (needs_modules && event->module_id == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "an event to train on has no modules (%d hits), which "
+            "truth.pairs reads",
+            (int)event->n_hits);
+    if (needs_weight && event->weight == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "an event to train on has no hit weights (%d hits), which "
+            "loss.hit_weight reads",
+            (int)event->n_hits);
+    return ETX_OK;
+}
+
+etx_status etx_truth_build(struct etx_truth *out, const struct etx_event *event,
+    const struct etx_train_truth *options, int32_t needs_weight)
+{
+    struct etx_truth truth = {.n_hits = event->n_hits};
+    etx_status status;
+
+    ETX_CHECK(check_event(event, options, needs_weight));
+    truth.particle = event->particle_row;
+    truth.weight = event->weight;
+    ETX_CHECK(etx_alloc(
+        &truth.offset, event->n_hits + 1, sizeof *truth.offset, "truth pairs"));
+    ETX_CHECK(mark_signal(&truth, event, options));
+    ETX_CHECK(weigh_pairs(&truth, event, options));
+    ETX_CHECK(mark_dropped(&truth, event, options));
+    ETX_CHECK(
+        etx_truth_pairs(truth.offset, &truth.partner, event, options->pairs));
+    count_pairs(&truth);
+    *out = truth;
+    memset(&truth, 0, sizeof truth);
+done:
+    etx_truth_clear(&truth);
+    return status;
+}
+
+void etx_truth_clear(struct etx_truth *truth)
+{
+    etx_free(truth->offset);
+    etx_free(truth->partner);
+    etx_free(truth->is_signal);
+    etx_free(truth->pair_weight);
+    etx_free(truth->is_dropped);
+    memset(truth, 0, sizeof *truth);
+}
+
+/* Whether b is among the hits that follow a. */
+static bool follows(const struct etx_truth *truth, int32_t a, int32_t b)
+{
+    int64_t low = truth->offset[a];
+    int64_t high = truth->offset[a + 1];
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (truth->partner[middle] < b)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < truth->offset[a + 1] && truth->partner[low] == b;
+}
+
+int32_t etx_truth_pair(const struct etx_truth *truth, int32_t a, int32_t b)
+{
+    if (truth->particle[a] < 0 || truth->particle[a] != truth->particle[b])
+        return ETX_PAIR_FALSE;
+    if (!follows(truth, a, b) && !follows(truth, b, a))
+        return ETX_PAIR_SAME;
+    return truth->is_signal[a] ? ETX_PAIR_SIGNAL : ETX_PAIR_LOW_PT;
+}
+
+void etx_truth_label(float *target, float *weight,
+    const struct etx_truth *truth, int32_t a, int32_t b,
+    const struct etx_train_config *config)
+{
+    const struct etx_train_truth *options = &config->truth;
+    const float hit_weight = config->loss.hit_weight;
+
+    *target = 0.0f;
+    *weight = 1.0f;
+    switch ((enum etx_pair)etx_truth_pair(truth, a, b)) {
+    case ETX_PAIR_FALSE:
+        break;
+    case ETX_PAIR_LOW_PT:
+    case ETX_PAIR_SIGNAL:
+        *target = 1.0f;
+        *weight = truth->pair_weight[a];
+        break;
+    case ETX_PAIR_SAME:
+        *target = options->same_particle == ETX_SAME_PARTICLE_TRUE;
+        *weight = options->same_particle != ETX_SAME_PARTICLE_IGNORE;
+        break;
+    }
+    if (hit_weight > 0.0f && *target > 0.0f)
+        *weight *= hit_weight * 0.5f * (truth->weight[a] + truth->weight[b]);
+}
