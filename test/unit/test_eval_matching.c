@@ -10,11 +10,10 @@
 
 #include <math.h>
 
-#define ROWS(table) (sizeof table / sizeof table[0])
-#define END         END_OF_TRACK
-#define DOUBLE      ETX_MATCH_DOUBLE_MAJORITY
-#define ATLAS       ETX_MATCH_ATLAS
-#define PERFECT     ETX_MATCH_PERFECT
+#define END     END_OF_TRACK
+#define DOUBLE  ETX_MATCH_DOUBLE_MAJORITY
+#define ATLAS   ETX_MATCH_ATLAS
+#define PERFECT ETX_MATCH_PERFECT
 
 static etx_evaluation_options default_options(void)
 {
@@ -128,7 +127,7 @@ static int32_t row_of(const etx_event *event, int64_t id)
     return -1;
 }
 
-START_TEST(test_eval_matching_by_hand)
+ETX_TEST(test_eval_matching_by_hand, .rows = ROWS(rows))
 {
     const struct row *row = &rows[_i];
     etx_event *event = new_hand_event();
@@ -155,7 +154,6 @@ START_TEST(test_eval_matching_by_hand)
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
-END_TEST
 
 /* ----------------------------------------------------------- selection -- */
 
@@ -178,7 +176,7 @@ static const struct selection selections[] = {
     {0.1f, 4.0f, 100, 0, 5, 0},
 };
 
-START_TEST(test_eval_matching_selection)
+ETX_TEST(test_eval_matching_selection, .rows = ROWS(selections))
 {
     const struct selection *row = &selections[_i];
     const int32_t none[] = {END};
@@ -197,11 +195,10 @@ START_TEST(test_eval_matching_selection)
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
-END_TEST
 
 /* A particle at rest, or along the beam, is at infinite eta: never selected,
  * and no floating-point exception. */
-START_TEST(test_eval_matching_no_pt)
+ETX_TEST(test_eval_matching_no_pt)
 {
     static const int64_t ids[] = {1, 2};
     static const etx_particle particles[] = {
@@ -219,11 +216,10 @@ START_TEST(test_eval_matching_no_pt)
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
-END_TEST
 
 /* ------------------------------------------------------ several events -- */
 
-START_TEST(test_eval_matching_sums)
+ETX_TEST(test_eval_matching_sums)
 {
     const int32_t hits[] = {P10, END, P20, 19, END, NOISE, END};
     etx_event *event = new_hand_event();
@@ -249,9 +245,8 @@ START_TEST(test_eval_matching_sums)
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
-END_TEST
 
-START_TEST(test_eval_matching_empty_event)
+ETX_TEST(test_eval_matching_empty_event)
 {
     static const int32_t none[] = {END};
     etx_event *event = new_truth_event(0, NULL, NULL, 0, NULL);
@@ -272,7 +267,6 @@ START_TEST(test_eval_matching_empty_event)
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
-END_TEST
 
 /* ------------------------------------------------------------ the judge -- */
 
@@ -381,7 +375,7 @@ static void judge_event(struct judged *out, const etx_event *event,
     out->counts.duplicate = (int32_t)out->n_matches - n_found;
 }
 
-START_TEST(test_eval_matching_judged)
+ETX_TEST(test_eval_matching_judged, .rows = 60)
 {
     const uint32_t seed = (uint32_t)_i;
     const int64_t n_particles = 1 + _i % 12;
@@ -411,11 +405,10 @@ START_TEST(test_eval_matching_judged)
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
-END_TEST
 
 /* ---------------------------------------------------------------- bins -- */
 
-START_TEST(test_eval_matching_binned)
+ETX_TEST(test_eval_matching_binned)
 {
     static const double eta[] = {-1.0, 0.0, 1.0, 1.5};
     static const double radius[] = {0.0, 15.0, 25.0, 35.0}; /* its id in mm */
@@ -449,10 +442,9 @@ START_TEST(test_eval_matching_binned)
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
-END_TEST
 
 /* All bins together are the technical efficiency. */
-START_TEST(test_eval_matching_bins_add_up)
+ETX_TEST(test_eval_matching_bins_add_up, .rows = 5)
 {
     double edges[41];
     int64_t total[40] = {0};
@@ -475,21 +467,4 @@ START_TEST(test_eval_matching_bins_add_up)
     ck_assert_int_eq(sum[1], counts.n_reconstructable_matched);
     etx_tracks_free(tracks);
     etx_event_free(event);
-}
-END_TEST
-
-Suite *etx_suite_eval_matching(void)
-{
-    Suite *suite = suite_create("eval_matching");
-
-    etx_test_add_loop(suite, "by hand", test_eval_matching_by_hand, ROWS(rows));
-    etx_test_add_loop(
-        suite, "selection", test_eval_matching_selection, ROWS(selections));
-    etx_test_add(suite, "no pT", test_eval_matching_no_pt);
-    etx_test_add(suite, "sums", test_eval_matching_sums);
-    etx_test_add(suite, "empty event", test_eval_matching_empty_event);
-    etx_test_add_loop(suite, "judged", test_eval_matching_judged, 60);
-    etx_test_add(suite, "binned", test_eval_matching_binned);
-    etx_test_add_loop(suite, "bins add up", test_eval_matching_bins_add_up, 5);
-    return suite;
 }

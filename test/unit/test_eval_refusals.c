@@ -38,7 +38,7 @@ static const struct refusal refusals[] = {
     {"struct_size", FIELD(struct_size), {.integer = 4}},
 };
 
-START_TEST(test_eval_refusals_options)
+ETX_TEST(test_eval_refusals_options, .rows = ROWS(refusals))
 {
     const int32_t hits[] = {0, 1, 2, 3, 4, 5, END_OF_TRACK};
     const struct refusal *row = &refusals[_i];
@@ -63,9 +63,8 @@ START_TEST(test_eval_refusals_options)
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
-END_TEST
 
-START_TEST(test_eval_refusals_arguments)
+ETX_TEST(test_eval_refusals_arguments)
 {
     const int32_t hits[] = {0, 1, 2, 3, 4, 5, END_OF_TRACK};
     const double edges[] = {0.0, 1.0, 1.0};
@@ -109,7 +108,6 @@ START_TEST(test_eval_refusals_arguments)
     etx_event_free(no_truth);
     etx_event_free(event);
 }
-END_TEST
 
 struct call {
     const etx_event *event;
@@ -128,7 +126,7 @@ static etx_status evaluate(void *argument)
     return status;
 }
 
-START_TEST(test_eval_refusals_out_of_memory)
+ETX_TEST(test_eval_refusals_out_of_memory)
 {
     etx_event *event = new_random_event(100, 10, 1);
     etx_tracks *tracks = new_random_tracks(event, 10, 1);
@@ -137,16 +135,4 @@ START_TEST(test_eval_refusals_out_of_memory)
     ck_assert_int_gt(etx_test_out_of_memory(evaluate, &call), 6);
     etx_tracks_free(tracks);
     etx_event_free(event);
-}
-END_TEST
-
-Suite *etx_suite_eval_refusals(void)
-{
-    Suite *suite = suite_create("eval_refusals");
-
-    etx_test_add_loop(suite, "options", test_eval_refusals_options,
-        sizeof refusals / sizeof refusals[0]);
-    etx_test_add(suite, "arguments", test_eval_refusals_arguments);
-    etx_test_add(suite, "out of memory", test_eval_refusals_out_of_memory);
-    return suite;
 }
