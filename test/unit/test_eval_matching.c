@@ -134,7 +134,7 @@ ETX_TEST(test_eval_matching_by_hand, .rows = ROWS(rows))
     scoped_tracks *tracks =
         new_track_list(HAND_N_HITS, row->n_tracks, row->hits);
     etx_evaluation_options options = default_options();
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
     int32_t particle[4];
     uint8_t is_matched[6];
 
@@ -182,7 +182,7 @@ ETX_TEST(test_eval_matching_selection, .rows = ROWS(selections))
     scoped_event *event = new_hand_event();
     scoped_tracks *tracks = new_track_list(HAND_N_HITS, 0, none);
     etx_evaluation_options options = default_options();
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
 
     options.min_pt = row->min_pt;
     options.max_eta = row->max_eta;
@@ -204,7 +204,7 @@ ETX_TEST(test_eval_matching_no_pt)
     scoped_event *event = new_truth_event(2, ids, NULL, 2, particles);
     scoped_tracks *tracks = new_track_list(2, 0, none);
     etx_evaluation_options options = default_options();
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
 
     options.min_pt = 0.0f;
     options.max_eta = INFINITY;
@@ -219,9 +219,9 @@ ETX_TEST(test_eval_matching_sums)
     const int32_t hits[] = {P10, END, P20, 19, END, NOISE, END};
     scoped_event *event = new_hand_event();
     scoped_tracks *tracks = new_track_list(HAND_N_HITS, 3, hits);
-    etx_evaluation_counts once = {0};
-    etx_evaluation_counts counts = {0};
-    etx_evaluation rates;
+    etx_evaluation_counts once = {.struct_size = sizeof once};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
+    etx_evaluation rates = {.struct_size = sizeof rates};
 
     ck_assert_ok(etx_evaluate(&once, event, tracks, NULL));
     for (int k = 0; k < 3; k++)
@@ -244,8 +244,8 @@ ETX_TEST(test_eval_matching_empty_event)
     static const int32_t none[] = {END};
     scoped_event *event = new_truth_event(0, NULL, NULL, 0, NULL);
     scoped_tracks *tracks = new_track_list(0, 0, none);
-    etx_evaluation_counts counts = {0};
-    etx_evaluation rates;
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
+    etx_evaluation rates = {.struct_size = sizeof rates};
 
     ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
     ck_assert_int_eq(counts.n_events, 1);
@@ -374,7 +374,7 @@ ETX_TEST(test_eval_matching_judged, .rows = 60)
     scoped_event *event = new_random_event(20 + 2 * _i, n_particles, seed);
     scoped_tracks *tracks = new_random_tracks(event, n_tracks, seed);
     etx_evaluation_options options = default_options();
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
     int32_t particle_of_track[64];
     uint8_t matched_particle[64] = {0};
     struct judged judged;
@@ -409,23 +409,23 @@ ETX_TEST(test_eval_matching_binned)
     int64_t matched[3] = {50, 0, 0};
 
     options.min_particle_hits = 3;
-    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks, &options,
-        ETX_VARIABLE_PT, 1, (const double[]){1.5, 4.0}));
+    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks,
+        ETX_VARIABLE_PT, 1, (const double[]){1.5, 4.0}, &options));
     ck_assert_int_eq(total[0], 101);
     ck_assert_int_eq(matched[0], 50);
-    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks, &options,
-        ETX_VARIABLE_PT, 1, (const double[]){0.1, 1.5}));
+    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks,
+        ETX_VARIABLE_PT, 1, (const double[]){0.1, 1.5}, &options));
     ck_assert_int_eq(total[0], 103);
     ck_assert_int_eq(matched[0], 52);
 
     total[0] = 0;
     matched[0] = 0;
     ck_assert_ok(etx_evaluate_binned(
-        total, matched, event, tracks, &options, ETX_VARIABLE_ETA, 3, eta));
+        total, matched, event, tracks, ETX_VARIABLE_ETA, 3, eta, &options));
     ck_assert_mem_eq(total, ((const int64_t[]){0, 1, 1}), sizeof total);
     ck_assert_mem_eq(matched, ((const int64_t[]){0, 1, 0}), sizeof matched);
-    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks, &options,
-        ETX_VARIABLE_RADIUS, 3, radius));
+    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks,
+        ETX_VARIABLE_RADIUS, 3, radius, &options));
     ck_assert_mem_eq(total, ((const int64_t[]){1, 2, 2}), sizeof total);
     ck_assert_mem_eq(matched, ((const int64_t[]){1, 1, 1}), sizeof matched);
 }
@@ -439,13 +439,13 @@ ETX_TEST(test_eval_matching_bins_add_up, .rows = 5)
     int64_t sum[2] = {0};
     scoped_event *event = new_random_event(200, 20, (uint32_t)_i);
     scoped_tracks *tracks = new_random_tracks(event, 25, (uint32_t)_i);
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
 
     for (int b = 0; b <= 40; b++)
         edges[b] = -4.0 + 0.2 * b;
     ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
     ck_assert_ok(etx_evaluate_binned(
-        total, matched, event, tracks, NULL, ETX_VARIABLE_ETA, 40, edges));
+        total, matched, event, tracks, ETX_VARIABLE_ETA, 40, edges, NULL));
     for (int b = 0; b < 40; b++) {
         sum[0] += total[b];
         sum[1] += matched[b];

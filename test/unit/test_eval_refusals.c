@@ -45,7 +45,8 @@ ETX_TEST(test_eval_refusals_options, .rows = ROWS(refusals))
     scoped_event *event = new_hand_event();
     scoped_tracks *tracks = new_track_list(HAND_N_HITS, 1, hits);
     etx_evaluation_options options;
-    etx_evaluation_counts counts = {.n_events = 7};
+    etx_evaluation_counts counts = {
+        .struct_size = sizeof counts, .n_events = 7};
     int32_t particle = 77;
 
     ck_assert_ok(etx_evaluation_options_init(&options, sizeof options));
@@ -69,7 +70,8 @@ ETX_TEST(test_eval_refusals_arguments)
     scoped_event *no_truth = NULL;
     scoped_tracks *tracks = new_track_list(HAND_N_HITS, 1, hits);
     scoped_tracks *others = new_track_list(HAND_N_HITS + 1, 1, hits);
-    etx_evaluation_counts counts = {.n_events = 7};
+    etx_evaluation_counts counts = {
+        .struct_size = sizeof counts, .n_events = 7};
     int64_t total[2] = {0};
     const float position[3 * HAND_N_HITS] = {0};
 
@@ -87,16 +89,16 @@ ETX_TEST(test_eval_refusals_arguments)
     ck_assert_refused(
         etx_match(NULL, NULL, no_truth, tracks, NULL), "no truth");
     ck_assert_refused(
-        etx_evaluate_binned(total, total, event, tracks, NULL, 3, 1, edges),
+        etx_evaluate_binned(total, total, event, tracks, 3, 1, edges, NULL),
         "variable 3");
     ck_assert_refused(
-        etx_evaluate_binned(total, total, event, tracks, NULL, 0, 0, edges),
+        etx_evaluate_binned(total, total, event, tracks, 0, 0, edges, NULL),
         "n_bins 0");
     ck_assert_refused(
-        etx_evaluate_binned(total, total, event, tracks, NULL, 0, 2, edges),
+        etx_evaluate_binned(total, total, event, tracks, 0, 2, edges, NULL),
         "edges 1 and 2");
     ck_assert_refused(
-        etx_evaluate_binned(NULL, total, event, tracks, NULL, 0, 1, edges),
+        etx_evaluate_binned(NULL, total, event, tracks, 0, 1, edges, NULL),
         "total is NULL");
     ck_assert_int_eq(counts.n_events, 7);
 }
@@ -109,7 +111,8 @@ struct call {
 static etx_status evaluate(void *argument)
 {
     const struct call *call = argument;
-    etx_evaluation_counts counts = {.n_events = 3};
+    etx_evaluation_counts counts = {
+        .struct_size = sizeof counts, .n_events = 3};
     const etx_status status =
         etx_evaluate(&counts, call->event, call->tracks, NULL);
 

@@ -14,7 +14,7 @@
 
 static double score_of(const etx_event *event, const etx_tracks *tracks)
 {
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
 
     ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
     return counts.trackml_score_sum;
@@ -162,7 +162,7 @@ static void assert_truth_scores_one(const char *prefix)
 {
     scoped_event *event = NULL;
     scoped_tracks *tracks = NULL;
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
     const etx_particle *particles;
     int32_t *labels;
 
