@@ -10,6 +10,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/mlp_block.h"
 
+#include "arch/edge_steps.h"
+
 #include "base/check.h"
 
 #include <assert.h>
@@ -423,8 +425,8 @@ done:
     return status;
 }
 
-void etx_mlp_part(struct etx_mlp_input *input, const float *data,
-    const struct etx_edge_end *end, int32_t width)
+void etx_mlp_part_with_sum(struct etx_mlp_input *input, const float *data,
+    const struct etx_edge_end *end, int32_t width, struct etx_sum *sum)
 {
     const int32_t p = input->args.n_parts;
 
@@ -435,5 +437,64 @@ void etx_mlp_part(struct etx_mlp_input *input, const float *data,
         .data = data, .index = end != NULL ? end->index : NULL, .width = width};
     if (end != NULL)
         input->end[p] = *end;
+    input->sum[p] = sum;
     input->args.n_parts++;
+}
+
+void etx_mlp_part(struct etx_mlp_input *input, const float *data,
+    const struct etx_edge_end *end, int32_t width)
+{
+    etx_mlp_part_with_sum(input, data, end, width, NULL);
+}
+
+etx_status etx_sum_alloc(struct etx_sum *sum, struct etx_context *context,
+    int64_t n, const char *what)
+{
+    *sum = (struct etx_sum){.n = n};
+    return etx_arena_alloc(
+        &sum->data, context->stream->arena, n, sizeof *sum->data, what);
+}
+
+etx_status etx_sum_add(
+    struct etx_sum *sum, struct etx_context *context, const float *term)
+{
+    if (sum->is_started)
+        return etx_add_values(context, sum->data, term, sum->n);
+    sum->is_started = 1;
+    return etx_copy_values(context, sum->data, term, sum->n);
+}
+
+/* The gradient of a part: the data of its sum where that is free, scratch
+ * where it has terms already or is what the block reads. */
+static etx_status alloc_term(float **out, struct etx_context *context,
+    struct etx_sum *sum, const float *d_out)
+{
+    if (!sum->is_started && sum->data != d_out) {
+        sum->is_started = 1;
+        *out = sum->data;
+        return ETX_OK;
+    }
+    return etx_arena_alloc(out, context->stream->arena, sum->n, sizeof **out,
+        "gradients of inputs");
+}
+
+etx_status etx_mlp_block_accumulate(struct etx_context *context,
+    const struct etx_mlp_block *block, const float *values, float *gradients,
+    const struct etx_mlp_input *input, const float *d_out)
+{
+    etx_status status = ETX_OK;
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
+    float *term[ETX_MAX_PARTS] = {NULL};
+
+    for (int32_t p = 0; p < input->args.n_parts; p++)
+        if (input->sum[p] != NULL)
+            ETX_CHECK(alloc_term(&term[p], context, input->sum[p], d_out));
+    ETX_CHECK(etx_mlp_block_backward(
+        context, block, values, gradients, input, d_out, term));
+    for (int32_t p = 0; p < input->args.n_parts; p++)
+        if (term[p] != NULL && term[p] != input->sum[p]->data)
+            ETX_CHECK(etx_sum_add(input->sum[p], context, term[p]));
+done:
+    etx_arena_reset(context->stream->arena, mark);
+    return status;
 }

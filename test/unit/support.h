@@ -6,10 +6,9 @@
 
 #include <exatrkx/exatrkx.h>
 
-#include <check.h>
 #include <string.h>
 
-#include "suites.h" /* generated: the suite functions of all test files */
+#include "case.h"
 
 /* Macros, so that Check reports the line of the caller. */
 
@@ -36,19 +35,6 @@
         ck_assert_status(call, expected);                                      \
         ck_assert_error(text);                                                 \
     } while (0)
-
-/* One test case of one test function, looped over rows of a table. */
-void etx_test_add(Suite *suite, const char *name, const TTest *test);
-void etx_test_add_loop(
-    Suite *suite, const char *name, const TTest *test, size_t n_rows);
-
-/* The same with minutes for a test that the sanitizers or a pretended device
- * slow down. */
-void etx_test_add_slow(Suite *suite, const char *name, const TTest *test);
-
-/* So many seconds for each test of a case, or CK_DEFAULT_TIMEOUT where that is
- * more: a busy machine is slow, not wrong. */
-void etx_test_set_timeout(TCase *test_case, int seconds);
 
 /* Say that a test did not run, and why. */
 void etx_test_skip(const char *name, const char *reason);

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS(table) (sizeof table / sizeof table[0])
-#define NONE        (-1)
+#define NONE (-1)
 
 /* ------------------------------------------------------------- the shape -- */
 
@@ -43,7 +42,7 @@ static struct etx_chains two_chains(const float *position, int32_t *next,
         .position = position, .next = next, .previous = previous};
 }
 
-START_TEST(test_best_first_helix_is_smooth)
+ETX_TEST(test_best_first_helix_is_smooth)
 {
     float position[3 * 8];
     int32_t next[8];
@@ -58,11 +57,10 @@ START_TEST(test_best_first_helix_is_smooth)
             etx_link_kink(&chains, at - 1, at, 1e-3f, 1e-3f), 0.01f);
     }
 }
-END_TEST
 
 /* Four hits of one circle and four of another: the spread of curvatures is
  * that of the two, where the steps meet in a common tangent. */
-START_TEST(test_best_first_curvature)
+ETX_TEST(test_best_first_curvature)
 {
     const double radius[2] = {1000.0, 500.0};
     float position[3 * 7];
@@ -86,7 +84,6 @@ START_TEST(test_best_first_curvature)
     ck_assert_float_eq_tol(rough, 4.0f, 4e-3f);
     ck_assert(etx_link_kink(&chains, 3, 4, 0.0f, 0.0f) == 0.0f);
 }
-END_TEST
 
 struct turn_row {
     float end[2]; /* (x, z) of the hit after (0, 0), (10, 0) */
@@ -101,7 +98,7 @@ static const struct turn_row turns[] = {
     {{10, 0}, 0.0f}, /* the same hit again */
 };
 
-START_TEST(test_best_first_polar)
+ETX_TEST(test_best_first_polar, .rows = ROWS(turns))
 {
     const struct turn_row *row = &turns[_i];
     const float position[] = {0, 0, 0, 10, 0, 0, row->end[0], 0, row->end[1]};
@@ -115,7 +112,6 @@ START_TEST(test_best_first_polar)
     ck_assert_float_eq_tol(
         etx_link_kink(&chains, 0, 1, 0.0f, 0.5f), row->expected, 1e-6f);
 }
-END_TEST
 
 /* ------------------------------------------------------------- by hand -- */
 
@@ -166,7 +162,7 @@ static const struct row rows[] = {
     {{5, 2, {{0, 1, 0.7f}, {2, 3, 0.4f}}}, 0.9f, 0.5f, 3, {0, 0, 1, 2, 3}},
 };
 
-START_TEST(test_best_first_by_hand)
+ETX_TEST(test_best_first_by_hand, .rows = ROWS(rows))
 {
     const struct row *row = &rows[_i];
     etx_context *context = new_context();
@@ -183,11 +179,10 @@ START_TEST(test_best_first_by_hand)
     etx_graph_free(graph);
     etx_context_free(context);
 }
-END_TEST
 
 /* Two helices that come near each other: the network prefers the wrong hit,
  * shape the right one; without limits the wrong one is taken. */
-START_TEST(test_best_first_shape_decides)
+ETX_TEST(test_best_first_shape_decides)
 {
     enum { ON_TRACK = 6, N = ON_TRACK + 1 };
     float position[3 * N];
@@ -219,7 +214,6 @@ START_TEST(test_best_first_shape_decides)
     etx_graph_free(graph);
     etx_context_free(context);
 }
-END_TEST
 
 /* ------------------------------------------------------------ the judge -- */
 
@@ -410,7 +404,7 @@ static void draw_judged(struct judge *judge, float *position, uint32_t seed)
                     (struct scored_edge){i, j, etx_random_uniform(&random)};
 }
 
-START_TEST(test_best_first_judged)
+ETX_TEST(test_best_first_judged, .rows = 200)
 {
     static const float cuts[][2] = {
         {0.0f, 0.6f}, {0.9f, 0.6f}, {0.8f, 0.0f}, {0.0f, 1.0f}, {0.7f, 0.3f}};
@@ -436,11 +430,10 @@ START_TEST(test_best_first_judged)
     etx_graph_free(graph);
     etx_context_free(context);
 }
-END_TEST
 
 /* Every edge at once, with the same score and in one place: nothing but ties,
  * no shape; each hit still has one next and one before. */
-START_TEST(test_best_first_one_place)
+ETX_TEST(test_best_first_one_place)
 {
     enum { N = 40 };
     float position[3 * N] = {0};
@@ -465,19 +458,4 @@ START_TEST(test_best_first_one_place)
     etx_graph_free(graph);
     etx_context_free(context);
     free(edges);
-}
-END_TEST
-
-Suite *etx_suite_best_first(void)
-{
-    Suite *suite = suite_create("best_first");
-
-    etx_test_add(suite, "helix is smooth", test_best_first_helix_is_smooth);
-    etx_test_add(suite, "curvature", test_best_first_curvature);
-    etx_test_add_loop(suite, "polar", test_best_first_polar, ROWS(turns));
-    etx_test_add_loop(suite, "by hand", test_best_first_by_hand, ROWS(rows));
-    etx_test_add(suite, "shape decides", test_best_first_shape_decides);
-    etx_test_add_loop(suite, "judged", test_best_first_judged, 200);
-    etx_test_add(suite, "one place", test_best_first_one_place);
-    return suite;
 }

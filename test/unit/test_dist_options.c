@@ -36,7 +36,7 @@ static void check_accepted(const etx_dist_options *options)
     etx_dist_close(dist[1]);
 }
 
-START_TEST(test_dist_options_size)
+ETX_TEST(test_dist_options_size)
 {
     const size_t first = offsetof(etx_dist_options, deadline) + sizeof(double);
     struct later later;
@@ -58,7 +58,6 @@ START_TEST(test_dist_options_size)
     ck_assert_fails(etx_dist_options_init(&later.options, first - 1),
         ETX_ERR_ARGUMENT, "struct_size");
 }
-END_TEST
 
 static const struct {
     double deadline;
@@ -68,7 +67,8 @@ static const struct {
     {-DBL_MAX, "not above 0"}, {-1.0, "not above 0"}, {0.0, "not above 0"},
     {1.1e9, "above 1000000000 s"}, {1e9, NULL}, {DBL_MIN, NULL}};
 
-START_TEST(test_dist_options_deadline)
+ETX_TEST(
+    test_dist_options_deadline, .rows = sizeof deadlines / sizeof *deadlines)
 {
     etx_dist_options options;
 
@@ -79,9 +79,8 @@ START_TEST(test_dist_options_deadline)
     else
         check_refused(&options, deadlines[_i].why);
 }
-END_TEST
 
-START_TEST(test_dist_options_reserved)
+ETX_TEST(test_dist_options_reserved)
 {
     etx_dist_options options;
 
@@ -89,11 +88,11 @@ START_TEST(test_dist_options_reserved)
     options.reserved = 3;
     check_refused(&options, "reserved is 3");
 }
-END_TEST
 
 static const int32_t wrong_ranks[] = {INT32_MIN, -1, 0, 1025, INT32_MAX};
 
-START_TEST(test_dist_options_ranks)
+ETX_TEST(
+    test_dist_options_ranks, .rows = sizeof wrong_ranks / sizeof *wrong_ranks)
 {
     etx_dist *dist[1] = {NULL};
 
@@ -101,10 +100,9 @@ START_TEST(test_dist_options_ranks)
         ETX_ERR_ARGUMENT, "1 .. 1024");
     ck_assert_ptr_null(dist[0]);
 }
-END_TEST
 
 /* What a caller's team or exchange of a later header has behind it. */
-START_TEST(test_dist_options_team)
+ETX_TEST(test_dist_options_team)
 {
     struct train_bench bench;
     etx_dist *dist[2];
@@ -135,9 +133,8 @@ START_TEST(test_dist_options_team)
     etx_dist_close(dist[1]);
     train_bench_close(&bench);
 }
-END_TEST
 
-START_TEST(test_dist_options_exchange)
+ETX_TEST(test_dist_options_exchange)
 {
     struct train_bench bench;
     etx_dist *dist;
@@ -167,20 +164,4 @@ START_TEST(test_dist_options_exchange)
         ETX_ERR_ARGUMENT, "struct_size");
     etx_dist_close(dist);
     train_bench_close(&bench);
-}
-END_TEST
-
-Suite *etx_suite_dist_options(void)
-{
-    Suite *suite = suite_create("dist_options");
-
-    etx_test_add(suite, "size", test_dist_options_size);
-    etx_test_add_loop(suite, "deadline", test_dist_options_deadline,
-        (int)(sizeof deadlines / sizeof *deadlines));
-    etx_test_add(suite, "reserved", test_dist_options_reserved);
-    etx_test_add_loop(suite, "ranks", test_dist_options_ranks,
-        (int)(sizeof wrong_ranks / sizeof *wrong_ranks));
-    etx_test_add(suite, "team", test_dist_options_team);
-    etx_test_add(suite, "exchange", test_dist_options_exchange);
-    return suite;
 }

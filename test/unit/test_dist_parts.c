@@ -120,7 +120,7 @@ static void check_scores(const struct team *team, const etx_graph *scored)
 }
 
 /* The bits of a graph scored by one, on every rank, cut either way. */
-START_TEST(test_dist_parts_score)
+ETX_TEST(test_dist_parts_score, .rows = 8)
 {
     struct team team;
     etx_graph *scored = NULL;
@@ -132,11 +132,10 @@ START_TEST(test_dist_parts_score)
     etx_graph_free(scored);
     close_team(&team);
 }
-END_TEST
 
 /* A rank that fails ends the call of all, long before the deadline, and the
  * group goes on to do what it could not. */
-START_TEST(test_dist_parts_failure)
+ETX_TEST(test_dist_parts_failure)
 {
     struct team team;
     etx_graph *scored = NULL;
@@ -155,10 +154,9 @@ START_TEST(test_dist_parts_failure)
     etx_graph_free(scored);
     close_team(&team);
 }
-END_TEST
 
 /* A network that refuses does so on all ranks, and nobody waits. */
-START_TEST(test_dist_parts_refused)
+ETX_TEST(test_dist_parts_refused)
 {
     struct team team;
     etx_graph *scored = NULL;
@@ -178,7 +176,6 @@ START_TEST(test_dist_parts_refused)
     etx_graph_free(scored);
     close_team(&team);
 }
-END_TEST
 
 /* ------------------------------------------------------------ training -- */
 
@@ -208,7 +205,7 @@ static double find_distance(const float *a, const float *b, int64_t n)
 
 /* Five steps on two and four ranks: all hold the same bits, near those of a
  * trainer alone. */
-START_TEST(test_dist_parts_training)
+ETX_TEST(test_dist_parts_training, .rows = 2)
 {
     struct team team = {.n_ranks = 2 << _i};
     struct train_bench bench[MAX_RANKS + 1];
@@ -233,7 +230,6 @@ START_TEST(test_dist_parts_training)
     for (int32_t r = 0; r < team.n_ranks; r++)
         etx_dist_close(team.dist[r]);
 }
-END_TEST
 
 /* An exchange that can fail after the last of its swaps that carry data. */
 struct failing {
@@ -305,7 +301,7 @@ static void train_and_fail(struct team *team, int32_t rank)
 
 /* A rank that fails at the very end takes all of them back, and the training
  * goes on as if nothing had been. */
-START_TEST(test_dist_parts_training_failure)
+ETX_TEST(test_dist_parts_training_failure)
 {
     struct team team = {.n_ranks = 2};
     struct train_bench bench[4];
@@ -325,17 +321,4 @@ START_TEST(test_dist_parts_training_failure)
         train_bench_close(&bench[r]);
     etx_dist_close(team.dist[0]);
     etx_dist_close(team.dist[1]);
-}
-END_TEST
-
-Suite *etx_suite_dist_parts(void)
-{
-    Suite *suite = suite_create("dist_parts");
-
-    etx_test_add_loop(suite, "score", test_dist_parts_score, 8);
-    etx_test_add(suite, "failure", test_dist_parts_failure);
-    etx_test_add(suite, "refused", test_dist_parts_refused);
-    etx_test_add_loop(suite, "training", test_dist_parts_training, 2);
-    etx_test_add(suite, "training_failure", test_dist_parts_training_failure);
-    return suite;
 }

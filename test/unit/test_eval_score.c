@@ -10,12 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ROWS(table) (sizeof table / sizeof table[0])
-#define END         END_OF_TRACK
+#define END END_OF_TRACK
 
 static double score_of(const etx_event *event, const etx_tracks *tracks)
 {
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
 
     ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
     return counts.trackml_score_sum;
@@ -58,7 +57,7 @@ static const struct row rows[] = {
     {"shared, second loses", 2, {4, 0, END, 4, 5, 1, END}, 0.0},
 };
 
-START_TEST(test_eval_score_by_hand)
+ETX_TEST(test_eval_score_by_hand, .rows = ROWS(rows))
 {
     static const etx_particle particles[] = {{.id = 1}, {.id = 2}};
     const struct row *row = &rows[_i];
@@ -71,10 +70,9 @@ START_TEST(test_eval_score_by_hand)
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
-END_TEST
 
 /* Weights are taken relative to their sum; all zero is no score. */
-START_TEST(test_eval_score_weights)
+ETX_TEST(test_eval_score_weights)
 {
     static const etx_particle particles[] = {{.id = 1}, {.id = 2}};
     static const int32_t hits[] = {0, 1, 2, END};
@@ -96,7 +94,6 @@ START_TEST(test_eval_score_weights)
     etx_event_free(event);
     etx_tracks_free(tracks);
 }
-END_TEST
 
 /* ------------------------------------------------------------ the judge -- */
 
@@ -140,7 +137,7 @@ static double judge_score(
     return score / total;
 }
 
-START_TEST(test_eval_score_judged)
+ETX_TEST(test_eval_score_judged, .rows = 20)
 {
     const int64_t n_hits = 80;
     int64_t random_ids[80];
@@ -163,7 +160,6 @@ START_TEST(test_eval_score_judged)
     etx_event_free(event);
     etx_event_free(pattern);
 }
-END_TEST
 
 /* --------------------------------------------------------- whole events -- */
 
@@ -172,7 +168,7 @@ static void assert_truth_scores_one(const char *prefix)
 {
     etx_event *event = NULL;
     etx_tracks *tracks = NULL;
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
     const etx_particle *particles;
     int32_t *labels;
 
@@ -203,13 +199,12 @@ static void assert_truth_scores_one(const char *prefix)
     etx_event_free(event);
 }
 
-START_TEST(test_eval_score_shipped_event)
+ETX_TEST(test_eval_score_shipped_event)
 {
     assert_truth_scores_one(etx_test_example("event000000000"));
 }
-END_TEST
 
-START_TEST(test_eval_score_real_event)
+ETX_TEST(test_eval_score_real_event)
 {
     const char *name = "eval_score real event";
     const char *folder = etx_test_reference(name, "trackml_event");
@@ -219,17 +214,4 @@ START_TEST(test_eval_score_real_event)
         return;
     snprintf(prefix, sizeof prefix, "%s/event000000001", folder);
     assert_truth_scores_one(prefix);
-}
-END_TEST
-
-Suite *etx_suite_eval_score(void)
-{
-    Suite *suite = suite_create("eval_score");
-
-    etx_test_add_loop(suite, "by hand", test_eval_score_by_hand, ROWS(rows));
-    etx_test_add(suite, "weights", test_eval_score_weights);
-    etx_test_add_loop(suite, "judged", test_eval_score_judged, 20);
-    etx_test_add(suite, "shipped event", test_eval_score_shipped_event);
-    etx_test_add(suite, "real event", test_eval_score_real_event);
-    return suite;
 }

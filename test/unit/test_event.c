@@ -37,7 +37,7 @@ static etx_event *make_event(void)
 
 /* ----------------------------------------------------------------- kept -- */
 
-START_TEST(test_event_create)
+ETX_TEST(test_event_create)
 {
     const int64_t before = etx_heap_in_use();
     etx_event *event = make_event();
@@ -58,9 +58,8 @@ START_TEST(test_event_create)
     etx_event_free(event);
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
-START_TEST(test_event_empty)
+ETX_TEST(test_event_empty)
 {
     etx_event *event = NULL;
 
@@ -72,9 +71,8 @@ START_TEST(test_event_empty)
     ck_assert_int_eq(etx_event_n_particles(event), 0);
     etx_event_free(event);
 }
-END_TEST
 
-START_TEST(test_event_truth)
+ETX_TEST(test_event_truth)
 {
     etx_event *event = make_event();
 
@@ -100,9 +98,8 @@ START_TEST(test_event_truth)
         ck_assert_float_eq(event->weight[i], 0.25f);
     etx_event_free(event);
 }
-END_TEST
 
-START_TEST(test_event_getters_of_null)
+ETX_TEST(test_event_getters_of_null)
 {
     ck_assert_int_eq(etx_event_n_hits(NULL), 0);
     ck_assert_ptr_null(etx_event_hit_ids(NULL));
@@ -113,7 +110,6 @@ START_TEST(test_event_getters_of_null)
     ck_assert_ptr_null(etx_event_cell_features(NULL));
     etx_event_free(NULL);
 }
-END_TEST
 
 /* ------------------------------------------------------------- refused -- */
 
@@ -146,7 +142,7 @@ static const struct {
         "hits 1 and 2 have the same id"},
 };
 
-START_TEST(test_event_create_refused)
+ETX_TEST(test_event_create_refused, .rows = ROWS(creations))
 {
     char untouched = 'u';
     void *memory = &untouched;
@@ -159,9 +155,8 @@ START_TEST(test_event_create_refused)
     ck_assert_ptr_eq(event, memory);
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
-START_TEST(test_event_create_misaligned)
+ETX_TEST(test_event_create_misaligned)
 {
     char bytes[64] = {0};
     void *odd = bytes + 1;
@@ -175,9 +170,8 @@ START_TEST(test_event_create_misaligned)
         ETX_ERR_ARGUMENT, "hit_ids is not aligned to 8 bytes");
     ck_assert_ptr_null(event);
 }
-END_TEST
 
-START_TEST(test_event_features_refused)
+ETX_TEST(test_event_features_refused)
 {
     static const float features[2 * N] = {1, 2, 3, 4, 5, 6, NAN, 8};
     etx_event *event = make_event();
@@ -203,9 +197,8 @@ START_TEST(test_event_features_refused)
     ck_assert_int_eq(event->n_features, 1);
     etx_event_free(event);
 }
-END_TEST
 
-START_TEST(test_event_modules_refused)
+ETX_TEST(test_event_modules_refused)
 {
     static const int32_t ids[N] = {1, 2, 3, 4};
     etx_event *event = make_event();
@@ -221,7 +214,6 @@ START_TEST(test_event_modules_refused)
     ck_assert_ptr_null(event->volume_id);
     etx_event_free(event);
 }
-END_TEST
 
 #define P(...) ((const etx_particle[]){__VA_ARGS__})
 
@@ -256,7 +248,7 @@ static const struct {
         ETX_ERR_ARGUMENT, "particle 1: vertex or momentum is not finite"},
 };
 
-START_TEST(test_event_truth_refused)
+ETX_TEST(test_event_truth_refused, .rows = ROWS(truths))
 {
     etx_event *event = make_event();
     const int64_t ids[N] = {0, 0, 5, 0};
@@ -278,10 +270,9 @@ START_TEST(test_event_truth_refused)
     ck_assert_int_eq(etx_heap_in_use(), before);
     etx_event_free(event);
 }
-END_TEST
 
 /* A signalling NaN is refused and does not trap. */
-START_TEST(test_event_under_traps)
+ETX_TEST(test_event_under_traps)
 {
     const uint32_t signalling = 0x7fa00000;
     float values[3] = {1, 2, 3};
@@ -296,7 +287,6 @@ START_TEST(test_event_under_traps)
         "column 1");
     fedisableexcept(FE_ALL_EXCEPT);
 }
-END_TEST
 
 /* -------------------------------------------------------- out of memory -- */
 
@@ -332,27 +322,25 @@ static etx_status make_everything(void *argument)
     return status;
 }
 
-START_TEST(test_event_out_of_memory)
+ETX_TEST(test_event_out_of_memory)
 {
     ck_assert_int_ge(etx_test_out_of_memory(make_everything, NULL), 18);
 }
-END_TEST
 
 static void make_on_stack(void *argument)
 {
     ck_assert_ok(make_everything(argument));
 }
 
-START_TEST(test_event_small_stack)
+ETX_TEST(test_event_small_stack)
 {
     etx_test_on_small_stack(make_on_stack, NULL);
 }
-END_TEST
 
 /* --------------------------------------------------------------- index -- */
 
 /* Dense and scattered ids, with and without duplicates, against a search. */
-START_TEST(test_event_id_index)
+ETX_TEST(test_event_id_index)
 {
     struct etx_random random;
     int64_t ids[50];
@@ -392,29 +380,4 @@ START_TEST(test_event_id_index)
         }
         etx_id_index_release(&index);
     }
-}
-END_TEST
-
-#define ROWS(table) (sizeof table / sizeof table[0])
-
-Suite *etx_suite_event(void)
-{
-    Suite *suite = suite_create("event");
-
-    etx_test_add(suite, "create", test_event_create);
-    etx_test_add(suite, "empty", test_event_empty);
-    etx_test_add(suite, "truth", test_event_truth);
-    etx_test_add(suite, "getters of NULL", test_event_getters_of_null);
-    etx_test_add_loop(
-        suite, "create refused", test_event_create_refused, ROWS(creations));
-    etx_test_add(suite, "misaligned", test_event_create_misaligned);
-    etx_test_add(suite, "features refused", test_event_features_refused);
-    etx_test_add(suite, "modules refused", test_event_modules_refused);
-    etx_test_add_loop(
-        suite, "truth refused", test_event_truth_refused, ROWS(truths));
-    etx_test_add(suite, "under traps", test_event_under_traps);
-    etx_test_add(suite, "out of memory", test_event_out_of_memory);
-    etx_test_add(suite, "small stack", test_event_small_stack);
-    etx_test_add(suite, "id index", test_event_id_index);
-    return suite;
 }

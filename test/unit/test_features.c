@@ -59,7 +59,7 @@ static void assert_close(float value, double expected)
         "%.9g is not %.9g", (double)value, expected);
 }
 
-START_TEST(test_features_cells)
+ETX_TEST(test_features_cells)
 {
     etx_event *event = make_event();
     static const int32_t hit[] = {1, 0, 1, 0, 1};
@@ -97,9 +97,8 @@ START_TEST(test_features_cells)
         ck_assert_float_eq(cells[k], 0.0f);
     etx_event_free(event);
 }
-END_TEST
 
-START_TEST(test_features_cells_refused)
+ETX_TEST(test_features_cells_refused)
 {
     etx_event *event = make_event();
     etx_event *bare = NULL;
@@ -145,10 +144,9 @@ START_TEST(test_features_cells_refused)
     etx_event_free(event);
     etx_event_free(bare);
 }
-END_TEST
 
 /* Channels and charges as large as they come, under traps. */
-START_TEST(test_features_cells_extreme)
+ETX_TEST(test_features_cells_extreme)
 {
     etx_event *event = make_event();
     const int32_t hit[] = {0, 0, 1, 1};
@@ -166,11 +164,10 @@ START_TEST(test_features_cells_extreme)
     assert_close(cells[4], 4294967296.0 * (double)0.05f);
     etx_event_free(event);
 }
-END_TEST
 
 /* The nine features, and r / 1000, phi / pi, z / 1000, as the authors' code
  * computes them on a real event. */
-START_TEST(test_features_upstream)
+ETX_TEST(test_features_upstream)
 {
     static const char *const columns[] = {"cell_count", "cell_val", "leta",
         "lphi", "lx", "ly", "lz", "geta", "gphi", "r", "phi", "z"};
@@ -229,11 +226,10 @@ START_TEST(test_features_upstream)
     etx_event_free(event);
     etx_detector_free(real);
 }
-END_TEST
 
 /* --------------------------------------------------------- hit features -- */
 
-START_TEST(test_features_names)
+ETX_TEST(test_features_names)
 {
     static const char *const all[] = {"r", "phi", "z", "cos_phi", "sin_phi",
         "eta", "x", "y", "R", "log_cell_count", "cell_count", "cell_val",
@@ -250,7 +246,6 @@ START_TEST(test_features_names)
     ck_assert_str_eq(etx_hit_feature_name(-1), "unknown");
     ck_assert_str_eq(etx_hit_feature_name(19), "unknown");
 }
-END_TEST
 
 /* A list of the position features, all with scale 1. */
 static struct etx_feature_list position_list(void)
@@ -278,7 +273,7 @@ static const struct {
     {{0, 0, -5}, {0, 0, -5, 1, 0, -20, 0, 0, 5}},
 };
 
-START_TEST(test_features_positions)
+ETX_TEST(test_features_positions, .rows = ROWS(places))
 {
     const struct etx_feature_list list = position_list();
     etx_event *event = NULL;
@@ -290,10 +285,9 @@ START_TEST(test_features_positions)
         assert_close(features[k], places[_i].expected[k]);
     etx_event_free(event);
 }
-END_TEST
 
 /* Whatever the position and the scale, under traps: finite. */
-START_TEST(test_features_extreme)
+ETX_TEST(test_features_extreme)
 {
     static const float sizes[] = {
         0.0f, -0.0f, 1e-45f, -1e-38f, 1e30f, -1e30f, FLT_MAX, -FLT_MAX};
@@ -318,9 +312,8 @@ START_TEST(test_features_extreme)
         }
     fedisableexcept(FE_ALL_EXCEPT);
 }
-END_TEST
 
-START_TEST(test_features_scaled)
+ETX_TEST(test_features_scaled)
 {
     const float position[3] = {300, 400, -500};
     struct etx_feature_list list = {.n_features = 2,
@@ -335,9 +328,8 @@ START_TEST(test_features_scaled)
     ck_assert_float_eq(features[1], -2.0f);
     etx_event_free(event);
 }
-END_TEST
 
-START_TEST(test_features_own)
+ETX_TEST(test_features_own)
 {
     const float position[3] = {1, 2, 3};
     const float own[2] = {7.5f, -8.5f};
@@ -366,9 +358,8 @@ START_TEST(test_features_own)
         ETX_ERR_ARGUMENT, "needs 3 features, but the event has 2");
     etx_event_free(event);
 }
-END_TEST
 
-START_TEST(test_features_detector)
+ETX_TEST(test_features_detector)
 {
     ck_assert_ptr_eq(etx_detector_find(&detector, 7, 2, 1), &modules[0]);
     ck_assert_ptr_eq(etx_detector_find(&detector, 8, 2, 1), &modules[1]);
@@ -379,10 +370,9 @@ START_TEST(test_features_detector)
     ck_assert_int_eq(etx_detector_n_modules(NULL), 0);
     etx_detector_free(NULL);
 }
-END_TEST
 
 /* What is held is found for an equal list alone, until it is let go. */
-START_TEST(test_features_held)
+ETX_TEST(test_features_held)
 {
     const struct etx_feature r = {etx_hit_feature_find("r"), 10.0f};
     const struct etx_feature z = {etx_hit_feature_find("z"), 5.0f};
@@ -415,24 +405,4 @@ START_TEST(test_features_held)
     etx_arena_reset(context->stream->arena, mark);
     etx_context_free(context);
     etx_event_free(event);
-}
-END_TEST
-
-Suite *etx_suite_features(void)
-{
-    Suite *suite = suite_create("features");
-
-    etx_test_add(suite, "cells", test_features_cells);
-    etx_test_add(suite, "cells refused", test_features_cells_refused);
-    etx_test_add(suite, "cells extreme", test_features_cells_extreme);
-    etx_test_add(suite, "upstream", test_features_upstream);
-    etx_test_add(suite, "names", test_features_names);
-    etx_test_add_loop(suite, "positions", test_features_positions,
-        sizeof places / sizeof places[0]);
-    etx_test_add(suite, "extreme", test_features_extreme);
-    etx_test_add(suite, "scaled", test_features_scaled);
-    etx_test_add(suite, "own", test_features_own);
-    etx_test_add(suite, "held", test_features_held);
-    etx_test_add(suite, "detector", test_features_detector);
-    return suite;
 }

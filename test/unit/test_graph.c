@@ -75,7 +75,7 @@ static void make_edges(struct edges *out, struct etx_random *random)
     }
 }
 
-START_TEST(test_graph_from_edges)
+ETX_TEST(test_graph_from_edges)
 {
     struct etx_random random;
     struct edges edges;
@@ -113,9 +113,8 @@ START_TEST(test_graph_from_edges)
     }
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
-START_TEST(test_graph_empty)
+ETX_TEST(test_graph_empty)
 {
     etx_graph *graph = NULL;
 
@@ -127,9 +126,8 @@ START_TEST(test_graph_empty)
     ck_assert_int_eq(etx_graph_n_nodes(graph), 5);
     etx_graph_free(graph);
 }
-END_TEST
 
-START_TEST(test_graph_subset)
+ETX_TEST(test_graph_subset)
 {
     struct etx_random random;
     struct edges edges;
@@ -162,11 +160,10 @@ START_TEST(test_graph_subset)
         etx_graph_free(graph);
     }
 }
-END_TEST
 
 /* More edges than a block of work has: a graph of ends alone gives the subset
  * that the same edges with their offsets give, on any number of threads. */
-START_TEST(test_graph_of_ends)
+ETX_TEST(test_graph_of_ends)
 {
     enum { N_NODES = 1000, N_EDGES = 200000 };
     struct etx_random random;
@@ -205,9 +202,8 @@ START_TEST(test_graph_of_ends)
     etx_graph_free(ends);
     etx_pool_free(pool);
 }
-END_TEST
 
-START_TEST(test_graph_double)
+ETX_TEST(test_graph_double)
 {
     etx_context *context = open_context(1, 0, NULL);
     struct etx_random random;
@@ -247,7 +243,6 @@ START_TEST(test_graph_double)
     }
     etx_context_free(context);
 }
-END_TEST
 
 /* ------------------------------------------------------------- refused -- */
 
@@ -287,7 +282,7 @@ static const struct {
         "scores row 0"},
 };
 
-START_TEST(test_graph_refused)
+ETX_TEST(test_graph_refused, .rows = ROWS(refused))
 {
     int64_t order[3] = {-7, -7, -7};
     etx_graph *graph = NULL;
@@ -304,9 +299,8 @@ START_TEST(test_graph_refused)
         ck_assert_int_eq(order[k], -7);
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
-START_TEST(test_graph_null)
+ETX_TEST(test_graph_null)
 {
     ck_assert_fails(
         etx_graph_from_edges(NULL, 3, 3, some_src, some_dst, NULL, NULL),
@@ -319,10 +313,9 @@ START_TEST(test_graph_null)
     ck_assert_ptr_null(etx_graph_scores(NULL));
     etx_graph_free(NULL);
 }
-END_TEST
 
 /* A graph that is on the host alone says so, and why. */
-START_TEST(test_graph_not_on_device)
+ETX_TEST(test_graph_not_on_device)
 {
     etx_graph *graph = NULL;
 
@@ -342,7 +335,6 @@ START_TEST(test_graph_not_on_device)
     ck_assert_ptr_null(etx_graph_src_dev(NULL));
     ck_assert_error("etx_graph_src_dev: graph is NULL");
 }
-END_TEST
 
 /* -------------------------------------------------------- out of memory -- */
 
@@ -375,14 +367,13 @@ static etx_status make_graphs(void *argument)
     return status;
 }
 
-START_TEST(test_graph_out_of_memory)
+ETX_TEST(test_graph_out_of_memory)
 {
     etx_context *context = open_context(1, 0, NULL);
 
     ck_assert_int_ge(etx_test_out_of_memory(make_graphs, context), 20);
     etx_context_free(context);
 }
-END_TEST
 
 /* ------------------------------------------------------------ triplets -- */
 
@@ -406,7 +397,7 @@ static void check_triplets(
     ck_assert_int_eq(n, triplets->n_edges);
 }
 
-START_TEST(test_graph_to_triplets)
+ETX_TEST(test_graph_to_triplets, .rows = 3)
 {
     struct etx_random random;
     const int64_t before = etx_heap_in_use();
@@ -428,7 +419,6 @@ START_TEST(test_graph_to_triplets)
     etx_context_free(context);
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
 /* Hits 0, 1, then 2, 3, then 4, 5, each joined to both next: at 2 and at 3 two
  * doublets end and two begin, which makes eight triplets. */
@@ -448,7 +438,7 @@ static int32_t yes(void *user)
     return 1;
 }
 
-START_TEST(test_graph_to_triplets_limits)
+ETX_TEST(test_graph_to_triplets_limits)
 {
     etx_context *context = open_context(1, 0, NULL);
     etx_context *small = open_context(1, 7 * 32, NULL);
@@ -484,7 +474,6 @@ START_TEST(test_graph_to_triplets_limits)
     etx_context_free(small);
     etx_context_free(cancelled);
 }
-END_TEST
 
 static etx_status make_triplets(void *argument)
 {
@@ -499,17 +488,16 @@ static etx_status make_triplets(void *argument)
     return status;
 }
 
-START_TEST(test_graph_to_triplets_out_of_memory)
+ETX_TEST(test_graph_to_triplets_out_of_memory)
 {
     etx_graph *graph = three_layers();
 
     ck_assert_int_ge(etx_test_out_of_memory(make_triplets, graph), 6);
     etx_graph_free(graph);
 }
-END_TEST
 
 /* When a graph cannot be made, its arrays stay the caller's. */
-START_TEST(test_graph_adopt_fails)
+ETX_TEST(test_graph_adopt_fails)
 {
     int32_t *src = NULL;
     int32_t *dst = NULL;
@@ -530,27 +518,4 @@ START_TEST(test_graph_adopt_fails)
     ck_assert_int_eq(src[0] + dst[0], 0);
     etx_free(src);
     etx_free(dst);
-}
-END_TEST
-
-Suite *etx_suite_graph(void)
-{
-    Suite *suite = suite_create("graph");
-
-    etx_test_add(suite, "from edges", test_graph_from_edges);
-    etx_test_add(suite, "empty", test_graph_empty);
-    etx_test_add(suite, "subset", test_graph_subset);
-    etx_test_add(suite, "ends alone", test_graph_of_ends);
-    etx_test_add(suite, "double", test_graph_double);
-    etx_test_add_loop(suite, "refused", test_graph_refused,
-        sizeof refused / sizeof refused[0]);
-    etx_test_add(suite, "null", test_graph_null);
-    etx_test_add(suite, "not on a device", test_graph_not_on_device);
-    etx_test_add(suite, "out of memory", test_graph_out_of_memory);
-    etx_test_add_loop(suite, "triplets", test_graph_to_triplets, 3);
-    etx_test_add(suite, "triplet limits", test_graph_to_triplets_limits);
-    etx_test_add(
-        suite, "triplets out of memory", test_graph_to_triplets_out_of_memory);
-    etx_test_add(suite, "adopt fails", test_graph_adopt_fails);
-    return suite;
 }

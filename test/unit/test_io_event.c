@@ -81,7 +81,7 @@ static const struct truth_row truth_rows[] = {
     {"empty particles", GOOD_TRUTH, "", ETX_ERR_FORMAT, "particles.csv:1:1"},
 };
 
-START_TEST(test_io_event_truth)
+IO_TEST(test_io_event_truth, .rows = ROWS(truth_rows))
 {
     const struct truth_row *row = &truth_rows[_i];
     const int64_t before = etx_heap_in_use();
@@ -107,7 +107,6 @@ START_TEST(test_io_event_truth)
     etx_event_free(event);
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
 #define CELLS "hit_id,ch0,ch1,value\n"
 
@@ -125,7 +124,7 @@ static const struct truth_row cells_rows[] = {
     {"empty", "", NULL, ETX_ERR_FORMAT, "cells.csv:1:1"},
 };
 
-START_TEST(test_io_event_cells)
+IO_TEST(test_io_event_cells, .rows = ROWS(cells_rows))
 {
     const struct truth_row *row = &cells_rows[_i];
     etx_detector *detector = NULL;
@@ -148,10 +147,9 @@ START_TEST(test_io_event_cells)
     etx_event_free(event);
     etx_detector_free(detector);
 }
-END_TEST
 
 /* A module that the detector lacks, and files that are not there. */
-START_TEST(test_io_event_missing)
+IO_TEST(test_io_event_missing)
 {
     etx_detector *detector = NULL;
     etx_event *event = NULL;
@@ -180,9 +178,8 @@ START_TEST(test_io_event_missing)
     ck_assert_ptr_null(event);
     etx_detector_free(detector);
 }
-END_TEST
 
-START_TEST(test_io_event_arguments)
+IO_TEST(test_io_event_arguments)
 {
     etx_event *event = NULL;
     etx_detector *detector = NULL;
@@ -213,7 +210,6 @@ START_TEST(test_io_event_arguments)
         ETX_ERR_ARGUMENT, "scales");
     ck_assert_ptr_null(event);
 }
-END_TEST
 
 /* Read everything there is to read of an event. */
 static etx_status read_all(void *argument)
@@ -244,26 +240,24 @@ static void put_all(void)
     free(cells);
 }
 
-START_TEST(test_io_event_no_memory)
+IO_TEST(test_io_event_no_memory)
 {
     put_all();
     ck_assert_int_gt(etx_test_out_of_memory(read_all, NULL), 30);
 }
-END_TEST
 
 static void read_all_well(void *argument)
 {
     ck_assert_ok(read_all(argument));
 }
 
-START_TEST(test_io_event_small_stack)
+IO_TEST(test_io_event_small_stack)
 {
     put_all();
     etx_test_on_small_stack(read_all_well, NULL);
 }
-END_TEST
 
-START_TEST(test_io_event_real_event)
+IO_TEST(test_io_event_real_event)
 {
     const char *name = "test_io_event_real_event";
     const char *folder = etx_test_reference(name, "trackml_event");
@@ -295,23 +289,4 @@ START_TEST(test_io_event_real_event)
     ck_assert_int_eq(n_seen, 468);
     etx_event_free(event);
     etx_detector_free(detector);
-}
-END_TEST
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
-
-Suite *etx_suite_io_event(void)
-{
-    Suite *suite = suite_create("io_event");
-    TCase *tests = io_case("event");
-
-    tcase_add_loop_test(tests, test_io_event_truth, 0, COUNT(truth_rows));
-    tcase_add_loop_test(tests, test_io_event_cells, 0, COUNT(cells_rows));
-    tcase_add_test(tests, test_io_event_missing);
-    tcase_add_test(tests, test_io_event_arguments);
-    tcase_add_test(tests, test_io_event_no_memory);
-    tcase_add_test(tests, test_io_event_small_stack);
-    tcase_add_test(tests, test_io_event_real_event);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -30,7 +30,7 @@ static void expect_unreadable(const char *path, const char *piece)
     ck_assert_ptr_null(bytes.data);
 }
 
-START_TEST(test_io_files_unreadable)
+IO_TEST(test_io_files_unreadable)
 {
     char *long_path = malloc(6000);
 
@@ -48,11 +48,10 @@ START_TEST(test_io_files_unreadable)
     expect_unreadable(io_path("pipe"), "not a regular file");
     free(long_path);
 }
-END_TEST
 
 /* Without permission; root becomes nobody, as this process is the test's own.
  */
-START_TEST(test_io_files_permission)
+IO_TEST(test_io_files_permission)
 {
     const char *path = io_put_text("secret", "x");
     const int is_root = geteuid() == 0;
@@ -68,9 +67,8 @@ START_TEST(test_io_files_permission)
         ck_assert_int_eq(seteuid(0), 0);
     }
 }
-END_TEST
 
-START_TEST(test_io_files_limit)
+IO_TEST(test_io_files_limit)
 {
     struct etx_bytes bytes = {NULL, 0};
     const char *path = io_put_text("f", "0123456789");
@@ -86,9 +84,8 @@ START_TEST(test_io_files_limit)
         io_expect("hole", etx_file_read(&bytes, path, LIMIT), ETX_ERR_LIMIT,
             "the limit is 100000");
 }
-END_TEST
 
-START_TEST(test_io_files_names)
+IO_TEST(test_io_files_names)
 {
     struct etx_bytes bytes = {NULL, 0};
     const char *path = io_put_text("\xc3\xa9v\xc3\xa9nement \xe2\x82\xac", "x");
@@ -103,7 +100,6 @@ START_TEST(test_io_files_names)
     ck_assert_uint_eq(bytes.size, 0);
     etx_bytes_release(&bytes);
 }
-END_TEST
 
 /* ----------------------------------------------------------------- gzip -- */
 
@@ -124,7 +120,7 @@ static void expect_text(const char *data, size_t size, const char *text)
     etx_bytes_release(&bytes);
 }
 
-START_TEST(test_io_files_gzip_cut)
+IO_TEST(test_io_files_gzip_cut)
 {
     size_t size = 0;
     char *data = io_gzip(&size, TEXT, strlen(TEXT));
@@ -144,10 +140,9 @@ START_TEST(test_io_files_gzip_cut)
     }
     free(data);
 }
-END_TEST
 
 /* Any bit turned: an error, or the text where the bit carries nothing. */
-START_TEST(test_io_files_gzip_bits)
+IO_TEST(test_io_files_gzip_bits)
 {
     size_t size = 0;
     char *data = io_gzip(&size, TEXT, strlen(TEXT));
@@ -170,9 +165,8 @@ START_TEST(test_io_files_gzip_bits)
         ETX_ERR_FORMAT, "incorrect data check");
     free(data);
 }
-END_TEST
 
-START_TEST(test_io_files_gzip_members)
+IO_TEST(test_io_files_gzip_members)
 {
     size_t size = 0;
     struct etx_bytes bytes = {NULL, 0};
@@ -195,9 +189,8 @@ START_TEST(test_io_files_gzip_members)
     expect_text(data, size, "");
     free(data);
 }
-END_TEST
 
-START_TEST(test_io_files_gzip_limit)
+IO_TEST(test_io_files_gzip_limit)
 {
     char *zeros = calloc(LIMIT + 1, 1);
     struct etx_bytes bytes = {NULL, 0};
@@ -216,10 +209,9 @@ START_TEST(test_io_files_gzip_limit)
     free(data);
     free(zeros);
 }
-END_TEST
 
 /* A gigabyte of zeros in a megabyte, as 64 members. */
-START_TEST(test_io_files_gzip_bomb)
+IO_TEST(test_io_files_gzip_bomb)
 {
     const size_t n_zeros = (size_t)16 << 20;
     char *zeros = calloc(n_zeros, 1);
@@ -243,7 +235,6 @@ START_TEST(test_io_files_gzip_bomb)
     free(member);
     free(zeros);
 }
-END_TEST
 
 /* -------------------------------------------------------------- writing -- */
 
@@ -262,7 +253,7 @@ static etx_status put(const char *name, const char *text)
     return etx_file_write(io_path(name), text, strlen(text));
 }
 
-START_TEST(test_io_files_write)
+IO_TEST(test_io_files_write)
 {
     struct stat info;
     const mode_t mask = umask(022);
@@ -280,9 +271,8 @@ START_TEST(test_io_files_write)
     ck_assert(S_ISLNK(info.st_mode));
     (void)umask(mask);
 }
-END_TEST
 
-START_TEST(test_io_files_write_relative)
+IO_TEST(test_io_files_write_relative)
 {
     char before[1024];
 
@@ -292,9 +282,8 @@ START_TEST(test_io_files_write_relative)
     expect_content("f", "x");
     ck_assert_int_eq(chdir(before), 0);
 }
-END_TEST
 
-START_TEST(test_io_files_write_refused)
+IO_TEST(test_io_files_write_refused)
 {
     ck_assert_int_eq(symlink("nothing", io_path("dangling")), 0);
     io_expect("folder is missing", put("no/f", "x"), ETX_ERR_IO,
@@ -309,10 +298,9 @@ START_TEST(test_io_files_write_refused)
     io_expect("null", etx_file_write("/dev/null", "x", 1), ETX_OK, NULL);
     ck_assert_int_eq(access("/dev/null", F_OK), 0);
 }
-END_TEST
 
 /* The host's SIGXFSZ would end it: the call must not raise it. */
-START_TEST(test_io_files_write_too_large)
+IO_TEST(test_io_files_write_too_large)
 {
     const struct rlimit limit = {1000, 1000};
     char *data = calloc(5000, 1);
@@ -330,10 +318,9 @@ START_TEST(test_io_files_write_too_large)
     expect_content("f", "old");
     free(data);
 }
-END_TEST
 
 /* Nor SIGPIPE, when the reader has gone. */
-START_TEST(test_io_files_write_pipe)
+IO_TEST(test_io_files_write_pipe)
 {
     int ends[2];
     char path[64];
@@ -359,10 +346,9 @@ START_TEST(test_io_files_write_pipe)
     (void)close(ends[0]);
     (void)close(ends[1]);
 }
-END_TEST
 
 /* Abandoned before the commit: the old file stays. */
-START_TEST(test_io_files_write_abandoned)
+IO_TEST(test_io_files_write_abandoned)
 {
     struct etx_file_writer *writer = NULL;
 
@@ -373,10 +359,9 @@ START_TEST(test_io_files_write_abandoned)
     etx_file_writer_free(writer);
     expect_content("f", "old");
 }
-END_TEST
 
 /* Compressed: the same bytes whenever it is written. */
-START_TEST(test_io_files_write_gzip)
+IO_TEST(test_io_files_write_gzip)
 {
     const size_t size = 300000;
     struct etx_bytes bytes = {NULL, 0};
@@ -404,7 +389,6 @@ START_TEST(test_io_files_write_gzip)
     free(file);
     free(data);
 }
-END_TEST
 
 static etx_status write_compressed(void *argument)
 {
@@ -412,13 +396,12 @@ static etx_status write_compressed(void *argument)
     return put("f.gz", TEXT);
 }
 
-START_TEST(test_io_files_write_no_memory)
+IO_TEST(test_io_files_write_no_memory)
 {
     (void)io_put_text("target.gz", "");
     ck_assert_int_eq(symlink("target.gz", io_path("f.gz")), 0);
     ck_assert_int_ge(etx_test_out_of_memory(write_compressed, NULL), 3);
 }
-END_TEST
 
 /* ------------------------------------------------- signals while reading -- */
 
@@ -440,7 +423,7 @@ static void *interrupt(void *thread)
 }
 
 /* A host whose handlers interrupt system calls. */
-START_TEST(test_io_files_signals)
+IO_TEST(test_io_files_signals)
 {
     const size_t size = (size_t)4 << 20;
     struct sigaction action;
@@ -466,32 +449,4 @@ START_TEST(test_io_files_signals)
     reading = 0;
     ck_assert_int_eq(pthread_join(other, NULL), 0);
     free(data);
-}
-END_TEST
-
-Suite *etx_suite_io_files(void)
-{
-    Suite *suite = suite_create("io_files");
-    TCase *tests = io_case("files");
-
-    tcase_add_test(tests, test_io_files_unreadable);
-    tcase_add_test(tests, test_io_files_permission);
-    tcase_add_test(tests, test_io_files_limit);
-    tcase_add_test(tests, test_io_files_names);
-    tcase_add_test(tests, test_io_files_gzip_cut);
-    tcase_add_test(tests, test_io_files_gzip_bits);
-    tcase_add_test(tests, test_io_files_gzip_members);
-    tcase_add_test(tests, test_io_files_gzip_limit);
-    tcase_add_test(tests, test_io_files_gzip_bomb);
-    tcase_add_test(tests, test_io_files_write);
-    tcase_add_test(tests, test_io_files_write_relative);
-    tcase_add_test(tests, test_io_files_write_refused);
-    tcase_add_test(tests, test_io_files_write_too_large);
-    tcase_add_test(tests, test_io_files_write_pipe);
-    tcase_add_test(tests, test_io_files_write_abandoned);
-    tcase_add_test(tests, test_io_files_write_gzip);
-    tcase_add_test(tests, test_io_files_write_no_memory);
-    tcase_add_test(tests, test_io_files_signals);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -32,7 +32,7 @@ static etx_status load_copy(etx_model **out, const char *data, size_t size)
 static const char *const round_trips[] = {
     io_model_small, io_model_all, "{\"schema\":1}"};
 
-START_TEST(test_io_model_round_trip)
+IO_TEST(test_io_model_round_trip, .rows = ROWS(round_trips))
 {
     size_t first_size = 0;
     size_t second_size = 0;
@@ -49,9 +49,8 @@ START_TEST(test_io_model_round_trip)
     free(first);
     free(second);
 }
-END_TEST
 
-START_TEST(test_io_model_content)
+IO_TEST(test_io_model_content)
 {
     etx_model *made = io_model_make(io_model_small);
     etx_model *model = NULL;
@@ -90,10 +89,9 @@ START_TEST(test_io_model_content)
     etx_model_free(made);
     free(data);
 }
-END_TEST
 
 /* Spaces, order and numbers of etx.config stay as they are in the file. */
-START_TEST(test_io_model_exact_config)
+IO_TEST(test_io_model_exact_config)
 {
     static const char text[] =
         "{ \"training\" : {\"loss\": 0.1000000000000000055}, \"schema\": 1 }\n";
@@ -106,9 +104,8 @@ START_TEST(test_io_model_exact_config)
     ck_assert_str_eq(etx_model_describe(model), text);
     etx_model_free(model);
 }
-END_TEST
 
-START_TEST(test_io_model_defaults)
+IO_TEST(test_io_model_defaults)
 {
     etx_model *model = io_model_make("{\"schema\":1}");
     etx_label_options label;
@@ -122,9 +119,8 @@ START_TEST(test_io_model_defaults)
     ck_assert_int_eq(memcmp(&label, &expected, sizeof label), 0);
     etx_model_free(model);
 }
-END_TEST
 
-START_TEST(test_io_model_arguments)
+IO_TEST(test_io_model_arguments)
 {
     etx_model *model = NULL;
     etx_label_options label;
@@ -152,11 +148,10 @@ START_TEST(test_io_model_arguments)
         etx_model_save(model, "/dev/full"), ETX_ERR_IO, "No space left");
     etx_model_free(model);
 }
-END_TEST
 
 /* ---------------------------------------------------------- broken files -- */
 
-START_TEST(test_io_model_prefixes)
+IO_TEST(test_io_model_prefixes)
 {
     size_t size = 0;
     char *data = io_model_bytes(io_model_small, &size);
@@ -171,10 +166,9 @@ START_TEST(test_io_model_prefixes)
     }
     free(data);
 }
-END_TEST
 
 /* Every bit of the header turned: refused, or a model that can be saved. */
-START_TEST(test_io_model_header_bits)
+IO_TEST(test_io_model_header_bits)
 {
     size_t size = 0;
     char *data = io_model_bytes(io_model_small, &size);
@@ -198,7 +192,6 @@ START_TEST(test_io_model_header_bits)
     }
     free(data);
 }
-END_TEST
 
 /* --------------------------------------------------------------- tensors -- */
 
@@ -284,7 +277,7 @@ static void put_infinity(struct etx_tensor *tensor, int64_t *n)
     tensor[0].data = odd_values + 2;
 }
 
-START_TEST(test_io_model_tensors)
+IO_TEST(test_io_model_tensors)
 {
     expect_change(drop, "there is no tensor embedding.layers.0.bias");
     expect_change(add, "tensor gnn.layers.0.bias is no parameter");
@@ -298,24 +291,4 @@ START_TEST(test_io_model_tensors)
     expect_change(put_nan, "embedding.layers.0.bias: value 1 is not finite");
     expect_change(
         put_infinity, "embedding.layers.0.bias: value 1 is not finite");
-}
-END_TEST
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
-
-Suite *etx_suite_io_model(void)
-{
-    Suite *suite = suite_create("io_model");
-    TCase *tests = io_case("model");
-
-    tcase_add_loop_test(tests, test_io_model_round_trip, 0, COUNT(round_trips));
-    tcase_add_test(tests, test_io_model_content);
-    tcase_add_test(tests, test_io_model_exact_config);
-    tcase_add_test(tests, test_io_model_defaults);
-    tcase_add_test(tests, test_io_model_arguments);
-    tcase_add_test(tests, test_io_model_prefixes);
-    tcase_add_test(tests, test_io_model_header_bits);
-    tcase_add_test(tests, test_io_model_tensors);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -33,7 +33,7 @@ static etx_status save_model(void *argument)
     return etx_model_save(argument, io_path("saved"));
 }
 
-START_TEST(test_io_model_host_no_memory)
+IO_TEST(test_io_model_host_no_memory)
 {
     size_t size = 0;
     etx_model *model = io_model_make(io_model_all);
@@ -43,21 +43,19 @@ START_TEST(test_io_model_host_no_memory)
     ck_assert_int_gt(etx_test_out_of_memory(save_model, model), 3);
     etx_model_free(model);
 }
-END_TEST
 
 static void load_well(void *argument)
 {
     ck_assert_ok(load_made(argument));
 }
 
-START_TEST(test_io_model_host_small_stack)
+IO_TEST(test_io_model_host_small_stack)
 {
     size_t size = 0;
 
     free(io_model_bytes(io_model_all, &size));
     etx_test_on_small_stack(load_well, NULL);
 }
-END_TEST
 
 /* Load the made model and compare it with the bytes that it was saved as. */
 static void expect_same(const char *data, size_t size)
@@ -96,14 +94,13 @@ static void check_model(void *unused)
     free(data);
 }
 
-START_TEST(test_io_model_host_locale)
+IO_TEST(test_io_model_host_locale)
 {
     etx_test_in_comma_locale("test_io_model_host_locale", check_model, NULL);
 }
-END_TEST
 
 /* A host that rounds upward and traps what it can: same model, same host. */
-START_TEST(test_io_model_host_float_environment)
+IO_TEST(test_io_model_host_float_environment)
 {
     size_t size = 0;
     char *data = io_model_bytes(io_model_small, &size);
@@ -129,7 +126,6 @@ START_TEST(test_io_model_host_float_environment)
         ETX_ERR_FORMAT, "no rotation");
     free(data);
 }
-END_TEST
 
 /* ---------------------------------------------------------- killed hosts -- */
 
@@ -144,7 +140,7 @@ static void save_for_ever(const etx_model *first, const etx_model *second)
 }
 
 /* A host that is killed while it saves leaves one model or the other. */
-START_TEST(test_io_model_host_killed)
+IO_TEST(test_io_model_host_killed)
 {
     etx_model *first = io_model_make(io_model_small);
     etx_model *second = io_model_make(io_model_all);
@@ -170,19 +166,4 @@ START_TEST(test_io_model_host_killed)
     ck_assert_int_eq(system(command), 0);
     etx_model_free(first);
     etx_model_free(second);
-}
-END_TEST
-
-Suite *etx_suite_io_model_host(void)
-{
-    Suite *suite = suite_create("io_model_host");
-    TCase *tests = io_case("model in its host");
-
-    tcase_add_test(tests, test_io_model_host_no_memory);
-    tcase_add_test(tests, test_io_model_host_small_stack);
-    tcase_add_test(tests, test_io_model_host_locale);
-    tcase_add_test(tests, test_io_model_host_float_environment);
-    tcase_add_test(tests, test_io_model_host_killed);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

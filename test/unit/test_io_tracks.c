@@ -34,7 +34,7 @@ static void expect_labels(const etx_tracks *tracks, const int32_t *expected)
 
 static const char *const names[] = {"t.csv", "t.csv.gz"};
 
-START_TEST(test_io_tracks_round_trip)
+IO_TEST(test_io_tracks_round_trip, .rows = ROWS(names))
 {
     static const int32_t labels[N_HITS] = {0, -1, 1, 0, 1, -1};
     const char *path = io_path(names[_i]);
@@ -58,9 +58,8 @@ START_TEST(test_io_tracks_round_trip)
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
-END_TEST
 
-START_TEST(test_io_tracks_empty)
+IO_TEST(test_io_tracks_empty)
 {
     etx_event *event = NULL;
     etx_tracks *tracks = NULL;
@@ -75,7 +74,6 @@ START_TEST(test_io_tracks_empty)
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
-END_TEST
 
 struct tracks_row {
     const char *name;
@@ -116,7 +114,7 @@ static const struct tracks_row rows[] = {
     {"empty", "", ETX_ERR_FORMAT, "t.csv:1:1: the file is empty", NONE},
 };
 
-START_TEST(test_io_tracks_read)
+IO_TEST(test_io_tracks_read, .rows = ROWS(rows))
 {
     const struct tracks_row *row = &rows[_i];
     const char *path = io_put_text("t.csv", row->text);
@@ -133,9 +131,8 @@ START_TEST(test_io_tracks_read)
     ck_assert_int_eq(etx_heap_in_use(), before);
     etx_event_free(event);
 }
-END_TEST
 
-START_TEST(test_io_tracks_arguments)
+IO_TEST(test_io_tracks_arguments)
 {
     static const int32_t labels[2] = {0, 0};
     etx_event *event = make_event();
@@ -170,10 +167,9 @@ START_TEST(test_io_tracks_arguments)
     etx_tracks_free(tracks);
     etx_event_free(event);
 }
-END_TEST
 
 /* One hit on two tracks is written with the first. */
-START_TEST(test_io_tracks_shared_hit)
+IO_TEST(test_io_tracks_shared_hit)
 {
     int64_t offsets[3] = {0, 2, 4};
     int32_t hits[4] = {1, 2, 0, 2};
@@ -190,7 +186,6 @@ START_TEST(test_io_tracks_shared_hit)
     free(text);
     etx_event_free(event);
 }
-END_TEST
 
 struct there_and_back {
     const etx_event *event;
@@ -210,7 +205,7 @@ static etx_status write_and_read(void *argument)
     return status;
 }
 
-START_TEST(test_io_tracks_no_memory)
+IO_TEST(test_io_tracks_no_memory)
 {
     etx_event *event = make_event();
     etx_tracks *tracks = NULL;
@@ -220,22 +215,4 @@ START_TEST(test_io_tracks_no_memory)
     ck_assert_int_gt(etx_test_out_of_memory(write_and_read, &both), 15);
     etx_tracks_free(tracks);
     etx_event_free(event);
-}
-END_TEST
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
-
-Suite *etx_suite_io_tracks(void)
-{
-    Suite *suite = suite_create("io_tracks");
-    TCase *tests = io_case("tracks");
-
-    tcase_add_loop_test(tests, test_io_tracks_round_trip, 0, COUNT(names));
-    tcase_add_test(tests, test_io_tracks_empty);
-    tcase_add_loop_test(tests, test_io_tracks_read, 0, COUNT(rows));
-    tcase_add_test(tests, test_io_tracks_arguments);
-    tcase_add_test(tests, test_io_tracks_shared_hit);
-    tcase_add_test(tests, test_io_tracks_no_memory);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -95,7 +95,7 @@ static int64_t find_heaviest(const struct job *job)
 
 /* Every part has its share, but for a node at either end of each of the at
  * most three cuts that made it; and few edges are cut. */
-START_TEST(test_parts_partition)
+ETX_TEST(test_parts_partition)
 {
     struct job job;
     double slack;
@@ -121,10 +121,9 @@ START_TEST(test_parts_partition)
         }
     close_job(&job);
 }
-END_TEST
 
 /* Sectors are intervals of azimuth. */
-START_TEST(test_parts_sectors)
+ETX_TEST(test_parts_sectors)
 {
     struct job job;
     int32_t *owners;
@@ -146,12 +145,11 @@ START_TEST(test_parts_sectors)
     free(owners);
     close_job(&job);
 }
-END_TEST
 
 /* A chain of hits along z, one of them on the beam line, whose azimuths change
  * sides at every hit: half of them by pseudorapidity takes one edge apart, half
  * by azimuth seven. */
-START_TEST(test_parts_halves)
+ETX_TEST(test_parts_halves)
 {
     enum { N_HITS = 8 };
     float x[3 * N_HITS];
@@ -180,9 +178,8 @@ START_TEST(test_parts_halves)
     etx_graph_free(graph);
     etx_event_free(event);
 }
-END_TEST
 
-START_TEST(test_parts_refused)
+ETX_TEST(test_parts_refused)
 {
     struct job job;
     int32_t *owners;
@@ -218,7 +215,6 @@ START_TEST(test_parts_refused)
     free(owners);
     close_job(&job);
 }
-END_TEST
 
 /* -------------------------------------------------------- what they hold -- */
 
@@ -250,7 +246,7 @@ static void check_part(const struct job *job, const int32_t *owners,
     ck_assert_int_eq(n_own, etx_graph_part_n_own_edges(part));
 }
 
-START_TEST(test_parts_hold)
+ETX_TEST(test_parts_hold)
 {
     const int32_t n_parts = 5;
     struct job job;
@@ -278,7 +274,6 @@ START_TEST(test_parts_hold)
     free(owners);
     close_job(&job);
 }
-END_TEST
 
 struct making {
     const struct job *job;
@@ -304,7 +299,7 @@ static etx_status make_partition(void *argument)
         making->job->graph, making->job->event, 2, ETX_PARTITION_KD);
 }
 
-START_TEST(test_parts_memory)
+ETX_TEST(test_parts_memory)
 {
     struct job job;
     int32_t *owners;
@@ -318,9 +313,8 @@ START_TEST(test_parts_memory)
     free(owners);
     close_job(&job);
 }
-END_TEST
 
-START_TEST(test_parts_set_scores)
+ETX_TEST(test_parts_set_scores)
 {
     struct job job;
     float *scores;
@@ -341,7 +335,6 @@ START_TEST(test_parts_set_scores)
     free(scores);
     close_job(&job);
 }
-END_TEST
 
 /* -------------------------------------------------------------- scores -- */
 
@@ -398,7 +391,7 @@ static float *score_whole(const struct job *job)
 }
 
 /* The bits of the whole graph, from any number of parts, cut either way. */
-START_TEST(test_parts_scores)
+ETX_TEST(test_parts_scores, .rows = 4)
 {
     const int32_t n_parts = 1 << _i;
     struct job job;
@@ -423,7 +416,6 @@ START_TEST(test_parts_scores)
     free(scoring.scores);
     close_job(&job);
 }
-END_TEST
 
 /* An exchange that fails at its third swap. */
 struct failing {
@@ -450,7 +442,7 @@ static void leave(void *user, etx_status status)
     failing->left_with = status;
 }
 
-START_TEST(test_parts_failure)
+ETX_TEST(test_parts_failure)
 {
     struct job job;
     struct failing failing = {.n_swaps = 0};
@@ -476,21 +468,4 @@ START_TEST(test_parts_failure)
     free(owners);
     etx_graph_part_free(part);
     close_job(&job);
-}
-END_TEST
-
-Suite *etx_suite_parts(void)
-{
-    Suite *suite = suite_create("parts");
-
-    etx_test_add(suite, "partition", test_parts_partition);
-    etx_test_add(suite, "sectors", test_parts_sectors);
-    etx_test_add(suite, "halves", test_parts_halves);
-    etx_test_add(suite, "refused", test_parts_refused);
-    etx_test_add(suite, "hold", test_parts_hold);
-    etx_test_add(suite, "memory", test_parts_memory);
-    etx_test_add(suite, "set scores", test_parts_set_scores);
-    etx_test_add_loop(suite, "scores", test_parts_scores, 4);
-    etx_test_add(suite, "failure", test_parts_failure);
-    return suite;
 }

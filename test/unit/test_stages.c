@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------ the whole -- */
 
-START_TEST(test_stages_are_the_pipeline)
+ETX_TEST(test_stages_are_the_pipeline)
 {
     struct job job = job_make();
     etx_label_options label;
@@ -24,8 +24,9 @@ START_TEST(test_stages_are_the_pipeline)
 
     ck_assert_ok(
         etx_find_tracks(&job.tracks, job.context, job.model, job.event));
-    ck_assert_ok(etx_timings(timing, job.context));
     for (int32_t stage = 0; stage < ETX_N_STAGES; stage++) {
+        timing[stage].struct_size = sizeof timing[stage];
+        ck_assert_ok(etx_context_timing(&timing[stage], job.context, stage));
         ck_assert(timing[stage].seconds > 0.0);
         ck_assert_int_gt(timing[stage].peak_bytes, 0);
     }
@@ -46,9 +47,8 @@ START_TEST(test_stages_are_the_pipeline)
     etx_graph_free(graph);
     job_free(&job);
 }
-END_TEST
 
-START_TEST(test_embedding_then_radius_is_the_graph)
+ETX_TEST(test_embedding_then_radius_is_the_graph)
 {
     struct job job = job_make();
     const int64_t n_hits = etx_event_n_hits(job.event);
@@ -66,10 +66,9 @@ START_TEST(test_embedding_then_radius_is_the_graph)
     free(points);
     job_free(&job);
 }
-END_TEST
 
 /* A model without embedding, filter or network, and events that do not fit. */
-START_TEST(test_stages_refuse)
+ETX_TEST(test_stages_refuse)
 {
     static const float position[] = {30.0f, 0.0f, 1.0f, 70.0f, 0.0f, 2.0f};
     struct job job = job_make();
@@ -101,10 +100,9 @@ START_TEST(test_stages_refuse)
     etx_event_free(other);
     job_free(&job);
 }
-END_TEST
 
 /* The features of the caller must be as many as the model reads. */
-START_TEST(test_features_must_fit)
+ETX_TEST(test_features_must_fit)
 {
     struct job job = job_make();
     const int64_t n_hits = etx_event_n_hits(job.event);
@@ -117,10 +115,9 @@ START_TEST(test_features_must_fit)
     free(features);
     job_free(&job);
 }
-END_TEST
 
 /* Events with no hits, one hit, and all hits in one place. */
-START_TEST(test_small_events)
+ETX_TEST(test_small_events, .rows = 3)
 {
     static const int64_t sizes[] = {0, 1, 2, 40};
     float position[3 * 40];
@@ -150,7 +147,6 @@ START_TEST(test_small_events)
     }
     job_free(&job);
 }
-END_TEST
 
 /* ------------------------------------------------------ graphs of points -- */
 
@@ -172,7 +168,7 @@ static const struct {
     {10.0f, 0, 0, 6, ETX_OK, ""},
 };
 
-START_TEST(test_graph_options)
+ETX_TEST(test_graph_options, .rows = ROWS(graph_rows))
 {
     static const float points[] = {0.0f, 1.0f, 2.0f, 3.0f};
     etx_graph_options options;
@@ -197,9 +193,8 @@ START_TEST(test_graph_options)
     etx_graph_free(graph);
     etx_context_free(context);
 }
-END_TEST
 
-START_TEST(test_graph_points)
+ETX_TEST(test_graph_points)
 {
     const uint32_t nan_bits = 0x7f800001u; /* a signalling one */
     float points[] = {0.0f, 1.0f, 2.0f, 3.0f};
@@ -243,7 +238,6 @@ START_TEST(test_graph_points)
     etx_graph_free(graph);
     etx_context_free(context);
 }
-END_TEST
 
 /* ----------------------------------------------------- kept parameters -- */
 
@@ -266,7 +260,7 @@ static struct kept count_kept(const etx_context *context)
     return kept;
 }
 
-START_TEST(test_weights_are_packed_once)
+ETX_TEST(test_weights_are_packed_once)
 {
     struct job job = job_make();
     etx_tracks *again = NULL;
@@ -285,11 +279,10 @@ START_TEST(test_weights_are_packed_once)
     etx_tracks_free(again);
     job_free(&job);
 }
-END_TEST
 
 /* More networks than are kept, and other ones in the memory of those that are
  * gone: never weights of another model. */
-START_TEST(test_kept_networks_make_room)
+ETX_TEST(test_kept_networks_make_room)
 {
     struct job job = job_make();
 
@@ -310,24 +303,4 @@ START_TEST(test_kept_networks_make_room)
         job_free(&other);
     }
     job_free(&job);
-}
-END_TEST
-
-#define N_ROWS(table) (sizeof(table) / sizeof *(table))
-
-Suite *etx_suite_stages(void)
-{
-    Suite *suite = suite_create("stages");
-
-    etx_test_add(suite, "pipeline", test_stages_are_the_pipeline);
-    etx_test_add(suite, "embedding", test_embedding_then_radius_is_the_graph);
-    etx_test_add(suite, "refuse", test_stages_refuse);
-    etx_test_add(suite, "features", test_features_must_fit);
-    etx_test_add_loop(suite, "small events", test_small_events, 3);
-    etx_test_add_loop(
-        suite, "graph options", test_graph_options, N_ROWS(graph_rows));
-    etx_test_add(suite, "graph points", test_graph_points);
-    etx_test_add(suite, "packed once", test_weights_are_packed_once);
-    etx_test_add(suite, "kept networks", test_kept_networks_make_room);
-    return suite;
 }

@@ -13,8 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define N_METHODS   4
-#define ROWS(table) (sizeof table / sizeof table[0])
+#define N_METHODS 4
 
 /* Two chains, 0-2-4-6 and 1-3, and 5 alone; an edge at the cut joins them. */
 static const struct edge_list chains = {7, 5,
@@ -37,7 +36,7 @@ static const struct row chain_rows[] = {
     {-INFINITY, 2, {0, 0, 0, 0, 0, -1, 0}},
 };
 
-START_TEST(test_track_building_components)
+ETX_TEST(test_track_building_components, .rows = ROWS(chain_rows))
 {
     const struct row *row = &chain_rows[_i];
     int32_t labels[7];
@@ -45,10 +44,9 @@ START_TEST(test_track_building_components)
     label_list(labels, &chains, ETX_LABEL_COMPONENTS, row->cut, row->min_hits);
     assert_labels(labels, row->expected, 7);
 }
-END_TEST
 
 /* Chains without branches are the same tracks by every method. */
-START_TEST(test_track_building_methods_agree)
+ETX_TEST(test_track_building_methods_agree, .rows = N_METHODS)
 {
     for (size_t r = 0; r < ROWS(chain_rows); r++) {
         int32_t labels[7];
@@ -60,9 +58,8 @@ START_TEST(test_track_building_methods_agree)
         assert_labels(labels, chain_rows[r].expected, 7);
     }
 }
-END_TEST
 
-START_TEST(test_track_building_tracks)
+ETX_TEST(test_track_building_tracks)
 {
     static const int64_t offsets[] = {0, 4, 6};
     static const int32_t hits[] = {0, 2, 4, 6, 1, 3};
@@ -87,9 +84,8 @@ START_TEST(test_track_building_tracks)
     etx_graph_free(graph);
     etx_context_free(context);
 }
-END_TEST
 
-START_TEST(test_track_building_empty)
+ETX_TEST(test_track_building_empty, .rows = N_METHODS)
 {
     int32_t labels[3] = {7, 7, 7};
 
@@ -99,10 +95,9 @@ START_TEST(test_track_building_empty)
     label_edges(labels, 3, 0, NULL, _i, 0.5f, 1);
     assert_labels(labels, (const int32_t[]){0, 1, 2}, 3);
 }
-END_TEST
 
 /* A graph without edges that was never scored has nothing to score. */
-START_TEST(test_track_building_no_edges_no_scores)
+ETX_TEST(test_track_building_no_edges_no_scores)
 {
     etx_context *context = new_context();
     etx_graph *graph = NULL;
@@ -115,10 +110,9 @@ START_TEST(test_track_building_no_edges_no_scores)
     etx_graph_free(graph);
     etx_context_free(context);
 }
-END_TEST
 
 /* min_hits only selects among the same groups. */
-START_TEST(test_track_building_min_hits_selects)
+ETX_TEST(test_track_building_min_hits_selects, .rows = N_METHODS)
 {
     const int64_t n = 300;
     struct scored_edge *edges = new_random_edges(n, 500, 11);
@@ -143,10 +137,9 @@ START_TEST(test_track_building_min_hits_selects)
     }
     free(edges);
 }
-END_TEST
 
 /* Neither the order of the edges nor that of the run changes a label. */
-START_TEST(test_track_building_edge_order)
+ETX_TEST(test_track_building_edge_order, .rows = N_METHODS)
 {
     const int64_t n = 200;
     const int64_t n_edges = 600;
@@ -173,11 +166,10 @@ START_TEST(test_track_building_edge_order)
     }
     free(edges);
 }
-END_TEST
 
 /* ----------------------------------------------------------- refusals -- */
 
-START_TEST(test_track_building_refuses)
+ETX_TEST(test_track_building_refuses)
 {
     etx_context *context = new_context();
     etx_graph *graph = new_graph(chains.n_nodes, chains.n_edges, chains.edge);
@@ -261,7 +253,6 @@ START_TEST(test_track_building_refuses)
     etx_graph_free(graph);
     etx_context_free(context);
 }
-END_TEST
 
 /* ------------------------------------------------------ cancel, memory -- */
 
@@ -289,7 +280,7 @@ static struct scored_edge *new_branches(int64_t n_pieces)
     return edges;
 }
 
-START_TEST(test_track_building_cancel)
+ETX_TEST(test_track_building_cancel)
 {
     const int64_t n_pieces = 40000;
     struct scored_edge *edges = new_branches(n_pieces);
@@ -326,7 +317,6 @@ START_TEST(test_track_building_cancel)
     etx_graph_free(graph);
     free(edges);
 }
-END_TEST
 
 struct memory_call {
     const etx_graph *graph;
@@ -352,7 +342,7 @@ static etx_status make_tracks(void *argument)
     return status;
 }
 
-START_TEST(test_track_building_out_of_memory)
+ETX_TEST(test_track_building_out_of_memory, .rows = N_METHODS)
 {
     struct scored_edge *edges = new_branches(300);
     etx_graph *graph = new_graph(1200, 900, edges);
@@ -367,10 +357,9 @@ START_TEST(test_track_building_out_of_memory)
     etx_graph_free(graph);
     free(edges);
 }
-END_TEST
 
 /* A limit on scratch is an error, not a crash, and the context stays usable. */
-START_TEST(test_track_building_memory_limit)
+ETX_TEST(test_track_building_memory_limit, .rows = N_METHODS)
 {
     const int64_t n = 20000;
     struct scored_edge *edges = new_random_edges(n, n, 3);
@@ -394,10 +383,9 @@ START_TEST(test_track_building_memory_limit)
     etx_graph_free(graph);
     free(edges);
 }
-END_TEST
 
 /* The host's traps and rounding neither see nor change the work. */
-START_TEST(test_track_building_float_environment)
+ETX_TEST(test_track_building_float_environment)
 {
     static const float far[] = {1e30f, 2e30f, 1e-30f, 2e-30f, 3e30f, 1, 2};
     etx_context *context = new_context();
@@ -420,31 +408,4 @@ START_TEST(test_track_building_float_environment)
     etx_event_free(event);
     etx_graph_free(graph);
     etx_context_free(context);
-}
-END_TEST
-
-Suite *etx_suite_track_building(void)
-{
-    Suite *suite = suite_create("track_building");
-
-    etx_test_add_loop(
-        suite, "components", test_track_building_components, ROWS(chain_rows));
-    etx_test_add_loop(
-        suite, "methods agree", test_track_building_methods_agree, N_METHODS);
-    etx_test_add(suite, "tracks", test_track_building_tracks);
-    etx_test_add_loop(suite, "empty", test_track_building_empty, N_METHODS);
-    etx_test_add(suite, "no edges", test_track_building_no_edges_no_scores);
-    etx_test_add_loop(suite, "min_hits selects",
-        test_track_building_min_hits_selects, N_METHODS);
-    etx_test_add_loop(
-        suite, "edge order", test_track_building_edge_order, N_METHODS);
-    etx_test_add(suite, "refusals", test_track_building_refuses);
-    etx_test_add(suite, "cancel", test_track_building_cancel);
-    etx_test_add_loop(
-        suite, "out of memory", test_track_building_out_of_memory, N_METHODS);
-    etx_test_add_loop(
-        suite, "memory limit", test_track_building_memory_limit, N_METHODS);
-    etx_test_add(suite, "floating-point environment",
-        test_track_building_float_environment);
-    return suite;
 }

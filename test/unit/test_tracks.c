@@ -32,7 +32,7 @@ static const struct {
         {0, 2, 1, 3, 5, 4, 7}},
 };
 
-START_TEST(test_tracks_known)
+ETX_TEST(test_tracks_known, .rows = ROWS(known))
 {
     struct etx_tracks *tracks = NULL;
 
@@ -46,10 +46,9 @@ START_TEST(test_tracks_known)
         ck_assert_int_eq(etx_tracks_hits(tracks)[k], known[_i].hits[k]);
     etx_tracks_free(tracks);
 }
-END_TEST
 
 /* The properties that define grouping, on random labels. */
-START_TEST(test_tracks_random)
+ETX_TEST(test_tracks_random)
 {
     struct etx_random random;
 
@@ -86,10 +85,9 @@ START_TEST(test_tracks_random)
         etx_tracks_free(tracks);
     }
 }
-END_TEST
 
 /* A hit of two tracks gets the first. */
-START_TEST(test_tracks_shared_hits)
+ETX_TEST(test_tracks_shared_hits)
 {
     int64_t offsets[] = {0, 3, 6};
     int32_t hits[] = {0, 1, 2, 2, 3, 0};
@@ -99,9 +97,8 @@ START_TEST(test_tracks_shared_hits)
     etx_tracks_to_labels(labels, &tracks);
     ck_assert_mem_eq(labels, ((int32_t[]){0, 0, 0, 1, -1}), sizeof labels);
 }
-END_TEST
 
-START_TEST(test_tracks_refused)
+ETX_TEST(test_tracks_refused)
 {
     const int32_t labels[] = {0, -2, 1};
     etx_tracks *tracks = NULL;
@@ -123,7 +120,6 @@ START_TEST(test_tracks_refused)
     ck_assert_ptr_null(etx_tracks_hits(NULL));
     etx_tracks_free(NULL);
 }
-END_TEST
 
 static etx_status make_tracks(void *argument)
 {
@@ -137,13 +133,12 @@ static etx_status make_tracks(void *argument)
     return status;
 }
 
-START_TEST(test_tracks_out_of_memory)
+ETX_TEST(test_tracks_out_of_memory)
 {
     ck_assert_int_ge(etx_test_out_of_memory(make_tracks, NULL), 6);
 }
-END_TEST
 
-START_TEST(test_tracks_sort_order)
+ETX_TEST(test_tracks_sort_order)
 {
     struct etx_random random;
     static int64_t keys[5000];
@@ -164,19 +159,4 @@ START_TEST(test_tracks_sort_order)
                           order[i - 1] < order[i]));
     }
     ck_assert_ok(etx_sort_order(order, keys, 0));
-}
-END_TEST
-
-Suite *etx_suite_tracks(void)
-{
-    Suite *suite = suite_create("tracks");
-
-    etx_test_add_loop(
-        suite, "known", test_tracks_known, sizeof known / sizeof known[0]);
-    etx_test_add(suite, "random", test_tracks_random);
-    etx_test_add(suite, "shared hits", test_tracks_shared_hits);
-    etx_test_add(suite, "refused", test_tracks_refused);
-    etx_test_add(suite, "out of memory", test_tracks_out_of_memory);
-    etx_test_add(suite, "sort order", test_tracks_sort_order);
-    return suite;
 }

@@ -7,11 +7,8 @@
 #include "data/graph.h"
 #include "io/model_file.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
-
-Suite *etx_suite_triplet_scores(void);
 
 #define NODES "\"node_features\":[{\"name\":\"r\",\"scale\":100}]"
 #define DOUBLETS                                                               \
@@ -73,7 +70,7 @@ static etx_status score(struct bench *bench)
         bench->context, bench->model, bench->event);
 }
 
-START_TEST(test_triplet_scores_are_products)
+ETX_TEST(test_triplet_scores_are_products)
 {
     struct bench bench;
     const float *scores = NULL;
@@ -91,10 +88,9 @@ START_TEST(test_triplet_scores_are_products)
     }
     close_bench(&bench);
 }
-END_TEST
 
 /* The sigmoid of the network's own logits; scores of doublets do not matter. */
-START_TEST(test_triplet_scores_of_a_network)
+ETX_TEST(test_triplet_scores_of_a_network)
 {
     struct bench bench;
     struct bench other;
@@ -127,9 +123,8 @@ START_TEST(test_triplet_scores_of_a_network)
     close_bench(&bench);
     close_bench(&other);
 }
-END_TEST
 
-START_TEST(test_triplet_scores_refuse)
+ETX_TEST(test_triplet_scores_refuse)
 {
     struct bench bench;
     etx_graph *line = NULL;
@@ -156,17 +151,4 @@ START_TEST(test_triplet_scores_refuse)
         ETX_ERR_ARGUMENT, "context is NULL");
     etx_graph_free(line);
     close_bench(&bench);
-}
-END_TEST
-
-Suite *etx_suite_triplet_scores(void)
-{
-    Suite *suite = suite_create("triplet_scores");
-    TCase *tests = tcase_create("triplet scores");
-
-    tcase_add_test(tests, test_triplet_scores_are_products);
-    tcase_add_test(tests, test_triplet_scores_of_a_network);
-    tcase_add_test(tests, test_triplet_scores_refuse);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

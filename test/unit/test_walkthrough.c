@@ -14,7 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ROWS(table)   (sizeof table / sizeof table[0])
 #define SMALL         9                  /* nodes that the judge can take */
 #define N_JUDGED      60                 /* random graphs of each kind */
 #define WITHOUT_LIMIT ((int64_t)1 << 30) /* looks */
@@ -76,7 +75,7 @@ static const struct row rows[] = {
         0.5f, 2, {0, -1, 0, 0, -1, 0}},
 };
 
-START_TEST(test_walkthrough_by_hand)
+ETX_TEST(test_walkthrough_by_hand, .rows = ROWS(rows))
 {
     const struct row *row = &rows[_i];
     int32_t labels[10];
@@ -85,10 +84,9 @@ START_TEST(test_walkthrough_by_hand)
         labels, &row->list, ETX_LABEL_WALKTHROUGH, row->cut, row->min_hits);
     assert_labels(labels, row->expected, row->list.n_nodes);
 }
-END_TEST
 
 /* Outward is the distance from the origin, not the row or the radius. */
-START_TEST(test_walkthrough_outward)
+ETX_TEST(test_walkthrough_outward)
 {
     static const float position[] = {
         300, 0, 0, /* third */
@@ -115,7 +113,6 @@ START_TEST(test_walkthrough_outward)
     etx_graph_free(graph);
     etx_context_free(context);
 }
-END_TEST
 
 /* ------------------------------------------------------------ the judge -- */
 
@@ -212,7 +209,7 @@ static void judge_labels(int32_t *labels, const struct scored_edge *edges,
 }
 
 /* Even rows: sums that are all different. Odd: many ties, exact sums. */
-START_TEST(test_walkthrough_judged)
+ETX_TEST(test_walkthrough_judged, .rows = N_JUDGED)
 {
     const int64_t n_edges = 3 + _i % 30;
     const float cut = _i % 4 < 2 ? 0.0f : 0.25f;
@@ -227,7 +224,6 @@ START_TEST(test_walkthrough_judged)
     assert_labels(labels, expected, SMALL);
     free(edges);
 }
-END_TEST
 
 /* --------------------------------------------------- with bounded work -- */
 
@@ -338,7 +334,7 @@ static struct scored_edge *new_upward_edges(
 
 /* However few looks are allowed, the result is one of paths, repeatable and
  * with the same first path; with enough it is that without a limit. */
-START_TEST(test_walkthrough_bounded)
+ETX_TEST(test_walkthrough_bounded, .rows = 10)
 {
     static const int64_t limits[] = {0, 1, 2, 5, 10};
     const int32_t n = 80;
@@ -362,10 +358,9 @@ START_TEST(test_walkthrough_bounded)
     free(owned.storage);
     free(edges);
 }
-END_TEST
 
 /* Every start likes the same ends best, so many passes are needed. */
-START_TEST(test_walkthrough_bounded_passes)
+ETX_TEST(test_walkthrough_bounded_passes)
 {
     const int32_t n_each = 40;
     const int32_t n_edges = n_each * n_each;
@@ -385,10 +380,9 @@ START_TEST(test_walkthrough_bounded_passes)
     free(owned.storage);
     free(edges);
 }
-END_TEST
 
 /* The best path of all comes first whatever the limit. */
-START_TEST(test_walkthrough_bounded_first_path)
+ETX_TEST(test_walkthrough_bounded_first_path, .rows = N_JUDGED)
 {
     struct scored_edge *edges = new_upward_edges(SMALL, 14, (uint32_t)_i);
     struct owned_dag owned = new_dag(SMALL, 14, edges);
@@ -408,7 +402,6 @@ START_TEST(test_walkthrough_bounded_first_path)
     free(owned.storage);
     free(edges);
 }
-END_TEST
 
 /* -------------------------------------------------------- large graphs -- */
 
@@ -435,7 +428,7 @@ static struct scored_edge *new_hub(int32_t n_starts)
     return edges;
 }
 
-START_TEST(test_walkthrough_hub)
+ETX_TEST(test_walkthrough_hub)
 {
     const int32_t n_starts = 20000;
     const int64_t n = 3 * n_starts + 1;
@@ -451,7 +444,6 @@ START_TEST(test_walkthrough_hub)
     free(labels);
     free(edges);
 }
-END_TEST
 
 /* One component of 20 000 hits whose best path has thousands of edges: depth
  * must not cost stack. */
@@ -475,15 +467,14 @@ static void walk_comb(void *argument)
     free(edges);
 }
 
-START_TEST(test_walkthrough_deep)
+ETX_TEST(test_walkthrough_deep)
 {
     etx_test_on_small_stack(walk_comb, NULL);
 }
-END_TEST
 
 /* Rows are names only: when they are dealt out anew, the tracks are the same
  * sets of hits (scores and distances all differ). */
-START_TEST(test_walkthrough_rows)
+ETX_TEST(test_walkthrough_rows, .rows = 5)
 {
     const int32_t n = 400;
     const int64_t n_edges = 900;
@@ -525,22 +516,4 @@ START_TEST(test_walkthrough_rows)
     etx_graph_free(graph);
     etx_context_free(context);
     free(edges);
-}
-END_TEST
-
-Suite *etx_suite_walkthrough(void)
-{
-    Suite *suite = suite_create("walkthrough");
-
-    etx_test_add_loop(suite, "by hand", test_walkthrough_by_hand, ROWS(rows));
-    etx_test_add(suite, "outward", test_walkthrough_outward);
-    etx_test_add_loop(suite, "judged", test_walkthrough_judged, N_JUDGED);
-    etx_test_add_loop(suite, "bounded", test_walkthrough_bounded, 10);
-    etx_test_add(suite, "bounded, passes", test_walkthrough_bounded_passes);
-    etx_test_add_loop(suite, "bounded, first path",
-        test_walkthrough_bounded_first_path, N_JUDGED);
-    etx_test_add(suite, "hub", test_walkthrough_hub);
-    etx_test_add(suite, "deep", test_walkthrough_deep);
-    etx_test_add_loop(suite, "rows", test_walkthrough_rows, 5);
-    return suite;
 }

@@ -153,7 +153,7 @@ static etx_status edges_backward(struct back *back, int32_t k)
     etx_interaction_edge_parts(&parts, run,
         etx_interaction_node(run, etx_interaction_ends_of(state, k)),
         etx_interaction_edge(run, k));
-    ETX_CHECK(block_backward(back, etx_interaction_edge_network(state, k),
+    ETX_CHECK(block_backward(back, etx_mlp_blocks_at(&state->edge_networks, k),
         &parts, back->edges.data));
     back->edges.started = state->edge_residual;
     ETX_CHECK(add_edge_parts(back, &parts));
@@ -191,7 +191,7 @@ static etx_status nodes_backward(
         run->context, run->input.graph, back->nodes.data, state->hidden));
     ETX_CHECK(etx_interaction_aggregate(&step->messages, run, edges, NULL));
     etx_interaction_node_parts(&parts, run, nodes, &step->messages);
-    ETX_CHECK(block_backward(back, etx_interaction_node_network(state, k),
+    ETX_CHECK(block_backward(back, etx_mlp_blocks_at(&state->node_networks, k),
         &parts, back->nodes.data));
     back->nodes.started = state->node_residual;
     ETX_CHECK(add_term(back, &back->nodes, find(&parts, ETX_ROLE_NODE)));

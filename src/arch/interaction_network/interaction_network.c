@@ -74,7 +74,7 @@ static etx_status update_nodes(const struct etx_interaction_run *run, int32_t k,
     ETX_CHECK(etx_interaction_aggregate(&messages, run, edges, first));
     etx_interaction_node_parts(&parts, run, nodes, &messages);
     ETX_CHECK(etx_interaction_make_latents(run,
-        etx_interaction_node_network(state, k), &parts,
+        etx_mlp_blocks_at(&state->node_networks, k), &parts,
         state->node_residual ? nodes : NULL, etx_interaction_node(run, k + 1)));
     ETX_CHECK(etx_halo_update(run->context, run->input.graph,
         etx_interaction_node(run, k + 1), state->hidden));

@@ -53,7 +53,8 @@ etx_status etx_interaction_open(struct etx_interaction_run *run,
 {
     etx_status status = ETX_OK;
     const struct etx_interaction *state = network->state;
-    struct etx_latents_shape shape = {.n_iterations = state->n_iterations,
+    struct etx_latents_shape shape = {.width = state->hidden,
+        .n_iterations = state->n_iterations,
         .has_first = state->concat_initial};
 
     *run = (struct etx_interaction_run){
@@ -69,11 +70,11 @@ etx_status etx_interaction_open(struct etx_interaction_run *run,
     shape.is_float16 = run->is_half;
     run->n_nodes = run->input.graph->n_nodes;
     run->n_edges = run->input.graph->n_edges;
-    shape.n_values = run->n_nodes * state->hidden;
-    shape.n_turns = 2;
+    shape.n_rows = run->n_nodes;
+    shape.n_slots = 2;
     etx_latents_open(&run->nodes, &shape, tape);
-    shape.n_values = run->n_edges * state->hidden;
-    shape.n_turns = 1;
+    shape.n_rows = run->n_edges;
+    shape.n_slots = 1;
     shape.can_recompute = 1;
     etx_latents_open(&run->edges, &shape, tape);
 done:
@@ -96,8 +97,8 @@ int64_t etx_interaction_latent_bytes(const struct etx_interaction_run *run)
 
 void etx_interaction_place(struct etx_interaction_run *run, void *memory)
 {
-    etx_latents_place(&run->nodes, memory);
-    etx_latents_place(
+    etx_latents_set_memory(&run->nodes, memory);
+    etx_latents_set_memory(
         &run->edges, (char *)memory + etx_latents_bytes(&run->nodes));
 }
 
@@ -195,7 +196,7 @@ etx_status etx_interaction_update_edges(const struct etx_interaction_run *run,
     etx_interaction_edge_parts(&parts, run, nodes, edges);
     parts.input.args.reduce = reduce;
     return etx_interaction_make_latents(run,
-        etx_interaction_edge_network(state, k), &parts,
+        etx_mlp_blocks_at(&state->edge_networks, k), &parts,
         state->edge_residual ? edges : NULL, etx_interaction_edge(run, k + 1));
 }
 
