@@ -165,19 +165,17 @@ static const struct row rows[] = {
 ETX_TEST(test_best_first_by_hand, .rows = ROWS(rows))
 {
     const struct row *row = &rows[_i];
-    etx_context *context = new_context();
+    scoped_context *context = new_context();
     etx_graph *graph =
         new_graph(row->list.n_nodes, row->list.n_edges, row->list.edge);
-    etx_event *event = new_line_event(row->list.n_nodes, NULL);
+    scoped_event *event = new_line_event(row->list.n_nodes, NULL);
     etx_label_options options = shape_options(row->sure_cut, row->strong_cut);
     int32_t labels[8];
 
     options.support_hits = row->support_hits;
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     assert_labels(labels, row->expected, row->list.n_nodes);
-    etx_event_free(event);
     etx_graph_free(graph);
-    etx_context_free(context);
 }
 
 /* Two helices that come near each other: the network prefers the wrong hit,
@@ -187,9 +185,9 @@ ETX_TEST(test_best_first_shape_decides)
     enum { ON_TRACK = 6, N = ON_TRACK + 1 };
     float position[3 * N];
     struct scored_edge edges[ON_TRACK];
-    etx_context *context = new_context();
-    etx_graph *graph = NULL;
-    etx_event *event = NULL;
+    scoped_context *context = new_context();
+    scoped_graph *graph = NULL;
+    scoped_event *event = NULL;
     etx_label_options options = shape_options(0.0f, 0.5f);
     int32_t labels[N];
 
@@ -210,9 +208,6 @@ ETX_TEST(test_best_first_shape_decides)
     options.max_polar_change = 0.0f;
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     assert_labels(labels, (const int32_t[]){0, 0, 0, 0, 0, 1, 0}, N);
-    etx_event_free(event);
-    etx_graph_free(graph);
-    etx_context_free(context);
 }
 
 /* ------------------------------------------------------------ the judge -- */
@@ -411,9 +406,9 @@ ETX_TEST(test_best_first_judged, .rows = 200)
     float position[3 * JUDGED];
     etx_label_options options = shape_options(cuts[_i % 5][0], cuts[_i % 5][1]);
     struct judge judge = {.position = position, .options = &options};
-    etx_context *context = new_context();
+    scoped_context *context = new_context();
     etx_graph *graph;
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
     int32_t expected[JUDGED];
     int32_t labels[JUDGED];
 
@@ -426,9 +421,7 @@ ETX_TEST(test_best_first_judged, .rows = 200)
     ck_assert_ok(etx_event_create(&event, JUDGED, NULL, position));
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     assert_labels(labels, expected, JUDGED);
-    etx_event_free(event);
     etx_graph_free(graph);
-    etx_context_free(context);
 }
 
 /* Every edge at once, with the same score and in one place: nothing but ties,
@@ -437,14 +430,13 @@ ETX_TEST(test_best_first_one_place)
 {
     enum { N = 40 };
     float position[3 * N] = {0};
-    struct scored_edge *edges = calloc(N * N, sizeof *edges);
+    scoped struct scored_edge *edges = etx_test_alloc(N * N, sizeof *edges);
     etx_label_options options = shape_options(0.9f, 0.6f);
-    etx_context *context = new_context();
+    scoped_context *context = new_context();
     etx_graph *graph;
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
     int32_t labels[N];
 
-    ck_assert_ptr_nonnull(edges);
     for (int32_t i = 0; i < N; i++)
         for (int32_t j = 0; j < N; j++)
             edges[N * i + j] = (struct scored_edge){i, j, 0.5f};
@@ -454,8 +446,5 @@ ETX_TEST(test_best_first_one_place)
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     for (int32_t i = 0; i < N; i++)
         ck_assert_int_eq(labels[i], 0);
-    etx_event_free(event);
     etx_graph_free(graph);
-    etx_context_free(context);
-    free(edges);
 }

@@ -69,7 +69,7 @@ ETX_TEST(test_memory_limit_of_edges)
 {
     static const float points[2000] = {0.0f};
     etx_context_options options;
-    etx_context *context = NULL;
+    scoped_context *context = NULL;
     etx_graph *graph = NULL;
 
     ck_assert_ok(etx_context_options_init(&options, sizeof options));
@@ -79,7 +79,6 @@ ETX_TEST(test_memory_limit_of_edges)
         etx_graph_build_radius(&graph, context, 2000, 1, points, NULL, NULL),
         ETX_ERR_LIMIT, "131072");
     ck_assert_ptr_null(graph);
-    etx_context_free(context);
 }
 
 static etx_status find_once(void *argument)
