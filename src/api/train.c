@@ -10,9 +10,13 @@
 #include "base/check.h"
 #include "base/float_environment.h"
 #include "base/status.h"
+#include "train/checkpoint.h"
+#include "train/export.h"
 #include "train/ranks/gradient.h"
 #include "train/ranks/team.h"
-#include "train/trainer.h"
+#include "train/setup.h"
+#include "train/training_step.h"
+#include "train/validation/validate.h"
 
 /* A report has grown at its end: a smaller one, of the first header, gets what
  * it has room for; a larger one, of a newer header, keeps what it has beyond.
@@ -66,7 +70,7 @@ etx_status etx_trainer_add_event(
     ETX_CHECK(etx_check_given("etx_trainer_add_event", "event", event));
     etx_float_environment_enter(&host);
     status =
-        etx_trainer_take_event(trainer, event, event->n_hits, -1, validation);
+        etx_trainer_insert_event(trainer, event, event->n_hits, -1, validation);
     etx_float_environment_leave(&host);
 done:
     return status;
@@ -93,7 +97,7 @@ etx_status etx_trainer_add_event_of_rank(etx_trainer *trainer,
             (int)rank, (int)trainer->team.rank,
             event == NULL ? "NULL" : "given");
     etx_float_environment_enter(&host);
-    status = etx_trainer_take_event(trainer, event, n_hits, rank, validation);
+    status = etx_trainer_insert_event(trainer, event, n_hits, rank, validation);
     etx_float_environment_leave(&host);
 done:
     return status;
@@ -107,10 +111,10 @@ etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
     ETX_CHECK(etx_check_given("etx_trainer_set_team", "trainer", trainer));
     if (team != NULL)
         ETX_CHECK(etx_team_read(&known, team));
-    if (known.n_ranks > 1 && trainer->parts.n_parts > 0)
+    if (known.n_ranks > 1 && trainer->partition.n_parts > 0)
         return etx_fail(ETX_ERR_ARGUMENT,
             "etx_trainer_set_team: the trainer computes parts of graphs");
-    ETX_CHECK(etx_team_join(trainer, &known));
+    ETX_CHECK(etx_trainer_join(trainer, &known));
 done:
     return status;
 }
@@ -126,7 +130,7 @@ etx_status etx_gradient_sum(
     ETX_CHECK(etx_check_array(
         "etx_gradient_sum", "slice", slice, n_slices, sizeof *slice));
     ETX_CHECK(etx_check_count("etx_gradient_sum", "n_values", n_values));
-    etx_slices_sum(slice, n_slices, n_values);
+    etx_gradient_sum_tree(slice, n_slices, n_values);
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -146,7 +150,7 @@ done:
 etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
     int32_t part, int32_t order, const etx_part_exchange *exchange)
 {
-    struct etx_train_parts parts = {
+    struct etx_train_partition parts = {
         .n_parts = n_parts, .part = part, .order = order};
     etx_status status;
 
@@ -158,14 +162,14 @@ etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
         ETX_CHECK(etx_read_exchange(
             &parts.exchange, "etx_trainer_set_parts", exchange));
     }
-    ETX_CHECK(etx_trainer_share(trainer, &parts));
+    ETX_CHECK(etx_trainer_partition(trainer, &parts));
 done:
     return status;
 }
 
 int64_t etx_trainer_steps_done(const etx_trainer *trainer)
 {
-    return trainer == NULL ? 0 : trainer->step;
+    return trainer == NULL ? 0 : trainer->progress.step;
 }
 
 int64_t etx_trainer_n_steps(const etx_trainer *trainer)
@@ -240,7 +244,7 @@ done:
 
 uint64_t etx_trainer_hash(const etx_trainer *trainer)
 {
-    return trainer == NULL ? 0 : etx_train_hash_state(trainer);
+    return trainer == NULL ? 0 : etx_trainer_hash_state(trainer);
 }
 
 etx_status etx_trainer_model(etx_model **out, const etx_trainer *trainer)

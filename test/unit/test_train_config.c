@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "train/schedule.h"
+
 /* A config that is refused, and what its message must name. */
 struct refusal {
     const char *text, *first, *second;
