@@ -72,7 +72,7 @@ LDFLAGS_LIB += $(GLIBC_NAMES:%=-Wl,--wrap=hypot)
 ARCHS := $(patsubst src/arch/%/,%,$(sort $(dir $(wildcard src/arch/*/*.c))))
 BACKENDS := $(patsubst src/%/,%,$(sort $(wildcard src/backend/*/)))
 TRAIN := $(patsubst src/%/,%,$(sort $(wildcard src/train/*/)))
-ROOMS := base memory data op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
+ROOMS := base memory data op op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
     stage stage/graph_construction stage/edge_classification \
     stage/track_building io eval train $(TRAIN) api
 SOURCES := $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c))
@@ -153,14 +153,12 @@ SHIM := test/cuda_shim
 SHIM_TESTS := $(BUILD)/test/cuda-shim-tests
 SHIM_CXX := $(if $(filter x86_64,$(shell uname -m)),$(shell command -v $(CXX)))
 DEVICE_SUITES := $(sort $(filter checkop_% cuda%,$(SUITES)))
-SHIM_SUITES := $(sort $(DEVICE_SUITES) \
-    $(patsubst $(SHIM)/test_%.c,%,$(wildcard $(SHIM)/test_*.c)))
 SHIM_SOURCES := $(wildcard cuda/backend/*.cu cuda/op/*.cu $(SHIM)/*.cpp) \
     test/cuda/shared_memory.cu
 SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) \
     $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(SHIM)/*.c)) \
-    $(filter-out %/main.o %/shared_memory.o,\
-    $(filter $(BUILD)/obj/test/checkop/% $(BUILD)/obj/test/cuda/test_cuda% %/support.o \
+    $(filter-out %/shared_memory.o,$(filter $(BUILD)/obj/test/checkop/% \
+    $(BUILD)/obj/test/cuda/test_cuda% %/unit/main.o %/support.o \
     %/train_bench.o %/train_events.o %/part_threads.o,$(TEST_OBJECTS))) \
     $(filter-out %/cuda_absent.o $(BUILD)/obj/cuda/%,$(OBJECTS))
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
@@ -254,18 +252,18 @@ $(BUILD)/obj/cuda/%.o: cuda/%.cu
 	@mkdir -p $(@D) && echo "  nvcc  $@"
 	@$(NVCC) $(CUDA_FLAGS) -Xptxas -v -c $< -o $@ 2> $@.ptxas || \
 	    { cat $@.ptxas >&2; rm -f $@; exit 1; }
-$(BUILD)/obj/test/%.o: test/%.c $(BUILD)/gen/suites.h
+$(BUILD)/obj/test/%.o: test/%.c
 	$(call compile,-Itest/unit -Itest/checkop)
 
 $(BUILD)/obj/test/cuda/%.o: test/cuda/%.cu
 	@mkdir -p $(@D) && echo "  nvcc  $@"
-	@$(NVCC) $(CUDA_FLAGS) -Itest/checkop -c $< -o $@
+	@$(NVCC) $(CUDA_FLAGS) -Itest/checkop -Itest/unit -c $< -o $@
 
 $(BUILD)/obj/shim/%.o: %
 	@mkdir -p $(@D) && echo "  c++   $@"
 	@$(filter ccache,$(CC)) $(CXX) -x c++ -std=c++17 -O2 -g -ffp-contract=off \
 	    -fno-strict-aliasing \
-	    -Wall -Wextra -Werror -I$(SHIM) -I. -Iinclude -Isrc -Itest/checkop \
+	    -Wall -Wextra -Werror -I$(SHIM) -I. -Iinclude -Isrc -Itest/checkop -Itest/unit \
 	    -MMD -MP -c $< -o $@
 
 # The list of network families is the list of folders in src/arch/.
@@ -277,23 +275,6 @@ $(BUILD)/gen/archs.c: $(ARCHS:%=src/arch/%) Makefile
 	echo 'const struct etx_arch *const etx_archs[] = {'; \
 	for net in $(ARCHS); do echo "    &etx_arch_$$net,"; done; \
 	echo '    NULL};'; } > $@
-
-# The list of test suites is the list of files test_*.c.
-$(BUILD)/gen/suites.h: $(TEST_SOURCES) Makefile
-	@mkdir -p $(@D)
-	@{ for suite in $(SUITES); do \
-	    echo "Suite *etx_suite_$$suite(void);"; done; \
-	echo '#define ETX_SUITES(X) \'; \
-	for suite in $(SUITES); do echo "    X(etx_suite_$$suite) \\"; done; \
-	echo; } > $@.new
-	@cmp -s $@.new $@ && rm $@.new && touch $@ || mv $@.new $@
-
-$(BUILD)/obj/$(SHIM)/main.o: $(BUILD)/gen/shim_suites.h
-$(BUILD)/gen/shim_suites.h: $(TEST_SOURCES) $(wildcard $(SHIM)/*.c) Makefile
-	@mkdir -p $(@D)
-	@{ echo '#define ETX_SHIM_SUITES(X) \'; \
-	for suite in $(SHIM_SUITES); do echo "    X(etx_suite_$$suite) \\"; done; \
-	echo; } > $@
 
 $(SONAME): $(OBJECTS) $(GLIBC_NAMES:%=$(BUILD)/obj/lib/%.o) lib/exatrkx.map
 	@mkdir -p $(@D) && echo "  link  $@"

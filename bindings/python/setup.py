@@ -1,8 +1,8 @@
 """setup -- a wheel that carries the library, the model and the detector.
 
 `make lib/libexatrkx.so.0` builds the library, so the C sources must be at
-hand: those of the repository around this folder, or the copy in native/ that a
-source distribution holds. Everything else is in pyproject.toml.
+hand: those of the repository around this folder, or the copy in native/ of a
+source distribution. Everything else is in pyproject.toml.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -38,9 +38,9 @@ CARRIED = {
 
 def repository() -> Path:
     """Where the C sources are."""
-    for place in (NATIVE, HERE.parents[1]):
-        if (place / "Makefile").exists() and (place / "src").is_dir():
-            return place
+    for folder in (NATIVE, HERE.parents[1]):
+        if (folder / "Makefile").exists() and (folder / "src").is_dir():
+            return folder
     raise SystemExit(
         f"no C sources in {NATIVE} or {HERE.parents[1]}: build from the "
         "repository or from a source distribution"

@@ -23,17 +23,17 @@ static etx_status sum(
     };
     struct nccl *nccl = self(comm);
     const size_t bytes = (size_t)n * (type == ETX_COMM_F32 ? 4 : 8);
-    int of_host = -1;
+    int host_device = -1;
     etx_status status;
 
-    ETX_CHECK(etx_nccl_use_device(comm, &of_host));
-    ETX_CHECK(etx_nccl_put(comm, &nccl->in, values, bytes));
+    ETX_CHECK(etx_nccl_use_device(comm, &host_device));
+    ETX_CHECK(etx_nccl_to_device(comm, &nccl->in, values, bytes));
     ETX_CHECK(etx_nccl_finish(comm, "sum",
         ncclAllReduce(nccl->in.device, nccl->in.device, (size_t)n, types[type],
             ncclSum, nccl->comm, nccl->stream)));
-    ETX_CHECK(etx_nccl_get(comm, &nccl->in, values, bytes));
+    ETX_CHECK(etx_nccl_to_host(comm, &nccl->in, values, bytes));
 done:
-    etx_nccl_leave_device(of_host);
+    etx_nccl_restore_device(host_device);
     return status;
 }
 
@@ -85,28 +85,28 @@ static void scale(
         out[r] = (size_t)count[r] * size;
 }
 
-static etx_status exchange(struct etx_comm *comm, void *from,
+static etx_status all_to_all(struct etx_comm *comm, void *from,
     const int64_t *n_from, const void *to, const int64_t *n_to, size_t size)
 {
     struct nccl *nccl = self(comm);
     const size_t bytes_in = count_bytes(n_from, comm->n_ranks, size);
     const size_t bytes_out = count_bytes(n_to, comm->n_ranks, size);
     size_t *piece = NULL; /* [2, n_ranks] */
-    int of_host = -1;
+    int host_device = -1;
     etx_status status;
 
     ETX_CHECK(etx_dist_alloc(
         &piece, 2 * (int64_t)comm->n_ranks, sizeof *piece, "pieces"));
     scale(piece, n_from, comm->n_ranks, size);
     scale(piece + comm->n_ranks, n_to, comm->n_ranks, size);
-    ETX_CHECK(etx_nccl_use_device(comm, &of_host));
+    ETX_CHECK(etx_nccl_use_device(comm, &host_device));
     ETX_CHECK(etx_nccl_grow(&nccl->in, comm, bytes_in));
-    ETX_CHECK(etx_nccl_put(comm, &nccl->out, to, bytes_out));
+    ETX_CHECK(etx_nccl_to_device(comm, &nccl->out, to, bytes_out));
     ETX_CHECK(etx_nccl_finish(
-        comm, "exchange", send_pieces(comm, piece, piece + comm->n_ranks)));
-    ETX_CHECK(etx_nccl_get(comm, &nccl->in, from, bytes_in));
+        comm, "all-to-all", send_pieces(comm, piece, piece + comm->n_ranks)));
+    ETX_CHECK(etx_nccl_to_host(comm, &nccl->in, from, bytes_in));
 done:
-    etx_nccl_leave_device(of_host);
+    etx_nccl_restore_device(host_device);
     free(piece);
     return status;
 }
@@ -128,7 +128,7 @@ static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
         if (own > 0)
             memcpy(copies + (size_t)r * bytes, mine, bytes);
     }
-    ETX_CHECK(exchange(comm, all, count, copies, n_to, size));
+    ETX_CHECK(all_to_all(comm, all, count, copies, n_to, size));
 done:
     free(n_to);
     free(copies);
@@ -140,17 +140,17 @@ static etx_status broadcast(
 {
     struct nccl *nccl = self(comm);
     const size_t bytes = (size_t)n * size;
-    int of_host = -1;
+    int host_device = -1;
     etx_status status;
 
-    ETX_CHECK(etx_nccl_use_device(comm, &of_host));
-    ETX_CHECK(etx_nccl_put(comm, &nccl->in, data, bytes));
+    ETX_CHECK(etx_nccl_use_device(comm, &host_device));
+    ETX_CHECK(etx_nccl_to_device(comm, &nccl->in, data, bytes));
     ETX_CHECK(etx_nccl_finish(comm, "broadcast",
         ncclBroadcast(nccl->in.device, nccl->in.device, bytes, ncclInt8, root,
             nccl->comm, nccl->stream)));
-    ETX_CHECK(etx_nccl_get(comm, &nccl->in, data, bytes));
+    ETX_CHECK(etx_nccl_to_host(comm, &nccl->in, data, bytes));
 done:
-    etx_nccl_leave_device(of_host);
+    etx_nccl_restore_device(host_device);
     return status;
 }
 
@@ -164,9 +164,9 @@ static etx_status barrier(struct etx_comm *comm)
 const struct etx_comm_transport etx_nccl_transport = {.name = "nccl",
     .sum = sum,
     .gather = gather,
-    .exchange = exchange,
+    .all_to_all = all_to_all,
     .broadcast = broadcast,
     .barrier = barrier,
-    .give_up = etx_nccl_give_up,
+    .abort_group = etx_nccl_abort,
     .end_processes = etx_nccl_end_processes,
     .close = etx_nccl_close};

@@ -1,4 +1,4 @@
-/* cuda/dist/nccl_open.c -- ranks meet over NCCL, and take leave.
+/* cuda/dist/nccl_open.c -- open and close the NCCL communicator.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "nccl_rank.h"
@@ -16,20 +16,21 @@ static struct nccl *self(const struct etx_comm *comm)
 
 static void release(struct nccl *nccl)
 {
-    etx_nccl_abort(nccl);
+    etx_nccl_abort_kernels(nccl);
     etx_nccl_free_staging(&nccl->in);
     etx_nccl_free_staging(&nccl->out);
     if (nccl->stream != NULL)
         (void)cudaStreamDestroy(nccl->stream);
 }
 
-/* Without the device that it asked for a rank has nothing to release. */
+/* A rank without its device has nothing to release. */
 void etx_nccl_close(struct etx_comm *comm)
 {
     struct nccl *nccl = self(comm);
-    int of_host = -1;
+    int host_device = -1;
 
-    if (nccl->device >= 0 && etx_nccl_use_device(comm, &of_host) == ETX_OK) {
+    if (nccl->device >= 0 &&
+        etx_nccl_use_device(comm, &host_device) == ETX_OK) {
         if (!comm->is_broken && nccl->comm != NULL &&
             etx_nccl_finish(comm, "close", ncclCommFinalize(nccl->comm)) ==
                 ETX_OK) {
@@ -38,36 +39,36 @@ void etx_nccl_close(struct etx_comm *comm)
         }
         release(nccl);
     }
-    etx_nccl_leave_device(of_host);
+    etx_nccl_restore_device(host_device);
     free(nccl);
 }
 
-void etx_nccl_give_up(struct etx_comm *comm)
+void etx_nccl_abort(struct etx_comm *comm)
 {
-    int of_host = -1;
+    int host_device = -1;
 
-    if (etx_nccl_use_device(comm, &of_host) == ETX_OK)
-        etx_nccl_abort(self(comm));
-    etx_nccl_leave_device(of_host);
+    if (etx_nccl_use_device(comm, &host_device) == ETX_OK)
+        etx_nccl_abort_kernels(self(comm));
+    etx_nccl_restore_device(host_device);
 }
 
-/* The processes are those of the host's transport. */
+/* The host's transport ends the processes. */
 void etx_nccl_end_processes(struct etx_comm *comm, int32_t exit_status)
 {
     struct etx_comm *host = self(comm)->host;
 
-    etx_comm_give_up(host);
+    etx_comm_abort(host);
     if (host->transport->end_processes != NULL)
         host->transport->end_processes(host, exit_status);
 }
 
-/* What rank 0 tells all over the host's transport. */
+/* What rank 0 broadcasts over the host's transport. */
 struct start {
     ncclUniqueId id;
     ncclResult_t result; /* of making it */
 };
 
-/* Rank 0's id reaches all, or that it has none; then all meet. */
+/* Broadcast rank 0's id, or that it has none; then all ranks connect. */
 static etx_status meet(struct etx_comm *comm)
 {
     struct nccl *nccl = self(comm);
@@ -81,7 +82,7 @@ static etx_status meet(struct etx_comm *comm)
         start.result = ncclGetUniqueId(&start.id);
     ETX_CHECK(etx_comm_broadcast(nccl->host, &start, 1, sizeof start, 0));
     if (start.result != ncclSuccess)
-        return etx_nccl_say(comm, "start of rank 0", start.result);
+        return etx_nccl_fail(comm, "start of rank 0", start.result);
     ETX_CHECK(etx_nccl_finish(comm, "start",
         ncclCommInitRankConfig(
             &nccl->comm, comm->n_ranks, start.id, comm->rank, &config)));
@@ -89,9 +90,9 @@ done:
     return status;
 }
 
-/* The device that this rank asked for, current from now on. */
+/* Make the requested device current. */
 static etx_status find_device(
-    struct etx_comm *comm, int32_t device, int *of_host)
+    struct etx_comm *comm, int32_t device, int *host_device)
 {
     int n_devices = 0;
     const cudaError_t error = cudaGetDeviceCount(&n_devices);
@@ -102,7 +103,7 @@ static etx_status find_device(
             error != cudaSuccess ? cudaGetErrorString(error)
                                  : "there are fewer");
     self(comm)->device = device;
-    return etx_nccl_use_device(comm, of_host);
+    return etx_nccl_use_device(comm, host_device);
 }
 
 static etx_status make_stream(struct etx_comm *comm)
@@ -111,7 +112,8 @@ static etx_status make_stream(struct etx_comm *comm)
         cudaStreamCreateWithFlags(&self(comm)->stream, cudaStreamNonBlocking));
 }
 
-/* Whether all ranks have theirs, before anyone waits; status is this one's. */
+/* Check that every rank has its device before any rank waits; status is this
+ * rank's. */
 static etx_status agree(struct etx_comm *comm, etx_status status)
 {
     int64_t n_failed = status != ETX_OK;
@@ -130,8 +132,8 @@ static etx_status agree(struct etx_comm *comm, etx_status status)
 static etx_status join(struct etx_comm *comm, int32_t device)
 {
     char message[512];
-    int of_host = -1;
-    etx_status status = find_device(comm, device, &of_host);
+    int host_device = -1;
+    etx_status status = find_device(comm, device, &host_device);
 
     if (status == ETX_OK)
         status = make_stream(comm);
@@ -144,7 +146,7 @@ static etx_status join(struct etx_comm *comm, int32_t device)
     ETX_CHECK(agree(comm, ETX_OK));
     ETX_CHECK(meet(comm));
 done:
-    etx_nccl_leave_device(of_host);
+    etx_nccl_restore_device(host_device);
     return status;
 }
 

@@ -1,4 +1,5 @@
-/* cuda/dist/nccl_rank.h -- what the files of the NCCL transport share.
+/* cuda/dist/nccl_rank.h -- declarations shared by the files of the NCCL
+ * transport.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_DIST_NCCL_RANK_H
@@ -9,7 +10,7 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-/* A pinned array of the host and its twin on the device. */
+/* A pinned host array and a device array of the same capacity. */
 struct staging {
     size_t capacity;
     void *host, *device;
@@ -17,7 +18,7 @@ struct staging {
 
 struct nccl {
     ncclComm_t comm;       /* NULL once aborted */
-    struct etx_comm *host; /* whose ranks these are; not owned */
+    struct etx_comm *host; /* transport with the same ranks; not owned */
     int device;            /* -1: none yet */
     cudaStream_t stream;
     struct staging in, out;
@@ -27,36 +28,36 @@ struct nccl {
 etx_status etx_nccl_check_cuda(
     const struct etx_comm *comm, const char *operation, cudaError_t error);
 /* The failure that result stands for. */
-etx_status etx_nccl_say(
+etx_status etx_nccl_fail(
     const struct etx_comm *comm, const char *operation, ncclResult_t result);
 
-/* Frees the kernels that wait for ranks that do not come. */
-void etx_nccl_abort(struct nccl *nccl);
-/* Until what was queued, by a call that gave `result`, is done; else the
- * communicator is gone. */
+/* End kernels that wait for ranks which do not arrive. */
+void etx_nccl_abort_kernels(struct nccl *nccl);
+/* Wait for the queued operation; result is what the queueing call returned. On
+ * failure the communicator is aborted. */
 etx_status etx_nccl_finish(
     struct etx_comm *comm, const char *operation, ncclResult_t result);
 
-/* Room for so many bytes on both sides. */
+/* Grow both arrays to at least this capacity. */
 etx_status etx_nccl_grow(
     struct staging *staging, const struct etx_comm *comm, size_t bytes);
 void etx_nccl_free_staging(struct staging *staging);
-/* Queue the way of data to the device. */
-etx_status etx_nccl_put(const struct etx_comm *comm, struct staging *staging,
-    const void *data, size_t bytes);
-/* Copy what an operation left; nothing else is in the stream. */
-etx_status etx_nccl_get(const struct etx_comm *comm, struct staging *staging,
-    void *data, size_t bytes);
+/* Queue the copy of data to the device. */
+etx_status etx_nccl_to_device(const struct etx_comm *comm,
+    struct staging *staging, const void *data, size_t bytes);
+/* Copy the result of an operation to the host and wait for it. */
+etx_status etx_nccl_to_host(const struct etx_comm *comm,
+    struct staging *staging, void *data, size_t bytes);
 
-/* Threads of a host may have another device of their own, which *of_host keeps
- * until etx_nccl_leave_device; -1: none. */
-etx_status etx_nccl_use_device(const struct etx_comm *comm, int *of_host);
-void etx_nccl_leave_device(int of_host);
+/* Make this rank's device current. *host_device is the device that was current
+ * before, for etx_nccl_restore_device; -1: none. */
+etx_status etx_nccl_use_device(const struct etx_comm *comm, int *host_device);
+void etx_nccl_restore_device(int host_device);
 
-/* The operations, in nccl.c, and what end a group, in nccl_open.c. */
+/* The operations (nccl.c), and the functions that end a group (nccl_open.c). */
 extern const struct etx_comm_transport etx_nccl_transport;
 void etx_nccl_close(struct etx_comm *comm);
-void etx_nccl_give_up(struct etx_comm *comm);
+void etx_nccl_abort(struct etx_comm *comm);
 void etx_nccl_end_processes(struct etx_comm *comm, int32_t exit_status);
 
 #endif

@@ -38,8 +38,8 @@ done:
     return status;
 }
 
-etx_status etx_nccl_put(const struct etx_comm *comm, struct staging *staging,
-    const void *data, size_t bytes)
+etx_status etx_nccl_to_device(const struct etx_comm *comm,
+    struct staging *staging, const void *data, size_t bytes)
 {
     etx_status status;
 
@@ -54,8 +54,8 @@ done:
     return status;
 }
 
-etx_status etx_nccl_get(const struct etx_comm *comm, struct staging *staging,
-    void *data, size_t bytes)
+etx_status etx_nccl_to_host(const struct etx_comm *comm,
+    struct staging *staging, void *data, size_t bytes)
 {
     etx_status status = ETX_OK;
 
@@ -71,16 +71,16 @@ done:
     return status;
 }
 
-etx_status etx_nccl_use_device(const struct etx_comm *comm, int *of_host)
+etx_status etx_nccl_use_device(const struct etx_comm *comm, int *host_device)
 {
-    if (cudaGetDevice(of_host) != cudaSuccess)
-        *of_host = -1;
+    if (cudaGetDevice(host_device) != cudaSuccess)
+        *host_device = -1;
     return etx_nccl_check_cuda(
         comm, "device", cudaSetDevice(self(comm)->device));
 }
 
-void etx_nccl_leave_device(int of_host)
+void etx_nccl_restore_device(int host_device)
 {
-    if (of_host >= 0)
-        (void)cudaSetDevice(of_host);
+    if (host_device >= 0)
+        (void)cudaSetDevice(host_device);
 }

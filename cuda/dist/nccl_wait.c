@@ -31,7 +31,7 @@ etx_status etx_nccl_check_cuda(
         cudaGetErrorString(error));
 }
 
-etx_status etx_nccl_say(
+etx_status etx_nccl_fail(
     const struct etx_comm *comm, const char *operation, ncclResult_t result)
 {
     return etx_dist_fail(
@@ -48,7 +48,7 @@ static etx_status say_late(const struct etx_comm *comm, const char *operation)
         (int)comm->n_ranks);
 }
 
-void etx_nccl_abort(struct nccl *nccl)
+void etx_nccl_abort_kernels(struct nccl *nccl)
 {
     if (nccl->comm != NULL)
         (void)ncclCommAbort(nccl->comm);
@@ -71,14 +71,14 @@ static etx_status wait_nccl(const struct etx_comm *comm, const char *operation,
             ncclCommGetAsyncError(self(comm)->comm, &result);
 
         if (asked != ncclSuccess)
-            return etx_nccl_say(comm, operation, asked);
+            return etx_nccl_fail(comm, operation, asked);
         if (result == ncclInProgress && etx_comm_now() > end)
             return say_late(comm, operation);
         if (result == ncclInProgress)
             nap();
     }
     return result == ncclSuccess ? ETX_OK
-                                 : etx_nccl_say(comm, operation, result);
+                                 : etx_nccl_fail(comm, operation, result);
 }
 
 /* Until the stream is empty; a rank that died shows in NCCL's state first. */
@@ -93,7 +93,7 @@ static etx_status wait_stream(
         const ncclResult_t asked = ncclCommGetAsyncError(nccl->comm, &result);
 
         if (asked != ncclSuccess || result != ncclSuccess)
-            return etx_nccl_say(
+            return etx_nccl_fail(
                 comm, operation, asked != ncclSuccess ? asked : result);
         if (etx_comm_now() > end)
             return say_late(comm, operation);
@@ -112,6 +112,6 @@ etx_status etx_nccl_finish(
     if (status == ETX_OK)
         status = wait_stream(comm, operation, end);
     if (status != ETX_OK)
-        etx_nccl_abort(self(comm));
+        etx_nccl_abort_kernels(self(comm));
     return status;
 }

@@ -63,16 +63,16 @@ etx_status etx_cuda_columns(
         (const double *)mean);
 }
 
-__global__ static void take_kernel(struct etx_take_args args)
+__global__ static void gather_int32_kernel(struct etx_gather_int32_args args)
 {
     for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
         args.y[i] = args.x[args.index[i]];
 }
 
-etx_status etx_cuda_take(
-    struct etx_stream *stream, const struct etx_take_args *args)
+etx_status etx_cuda_gather_int32(
+    struct etx_stream *stream, const struct etx_gather_int32_args *args)
 {
-    return etx_launch(stream, args->n, take_kernel, *args);
+    return etx_launch(stream, args->n, gather_int32_kernel, *args);
 }
 
 /* The smallest place does not depend on the order of arrival. */

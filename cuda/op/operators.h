@@ -8,9 +8,7 @@ extern "C" {
 #include "op/op.h"
 }
 
-#define ETX_CUDA_DECLARE(name)                                                 \
-    etx_status etx_cuda_##name(                                                \
-        struct etx_stream *stream, const struct etx_##name##_args *args);
+#define ETX_CUDA_DECLARE(name) ETX_OPERATOR_PROTOTYPE(name, etx_cuda_##name)
 
 /* One for every operator of the table; the device is current. */
 ETX_OPERATORS(ETX_CUDA_DECLARE)

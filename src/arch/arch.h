@@ -55,6 +55,7 @@ enum etx_init {
 };
 
 struct etx_network;
+struct etx_steps;
 
 /* Latents that a forward keeps for the backward; owned by the arena of the
  * context: reset the arena only after the backward. The caller says how they
@@ -98,6 +99,9 @@ struct etx_arch {
     etx_status (*forward_triplets)(const struct etx_network *network,
         struct etx_context *context, const struct etx_network_input *input,
         const struct etx_graph *triplets, float *out);
+
+    /* For etx_run_forward and etx_run_backward (arch/message_passing.h). */
+    const struct etx_steps *steps;
 
     /* Works on arrays outside the operators: not on a device. */
     int32_t is_host_only;

@@ -13,7 +13,7 @@
 const char *const etx_edge_order_names[] = {
     "source_target", "target_source", NULL};
 
-/* A part runs as the whole graph would, or sums had other bits. */
+/* A partition runs as the whole graph would, or sums would have other bits. */
 static int32_t is_dense(const struct etx_graph *graph)
 {
     const struct etx_halo *halo = graph->halo;
@@ -98,6 +98,24 @@ done:
     return status;
 }
 
+etx_status etx_edge_features_alloc(float **out,
+    const struct etx_network *network, struct etx_context *context,
+    const struct etx_network_input *input)
+{
+    etx_status status = ETX_OK;
+    const int64_t n_edges = input->graph->n_edges;
+    const int32_t width = network->edge_features.n_features;
+
+    *out = NULL;
+    if (width == 0)
+        return ETX_OK;
+    ETX_CHECK(etx_arena_alloc(out, context->stream->arena, n_edges * width,
+        sizeof **out, "edge features"));
+    ETX_CHECK(etx_edge_feature_rows(*out, network, context, input, 0, n_edges));
+done:
+    return status;
+}
+
 etx_status etx_copy_values(
     struct etx_context *context, float *y, const float *x, int64_t n)
 {
@@ -113,4 +131,18 @@ etx_status etx_add_values(
     const struct etx_add_args args = {.n = n, .alpha = 1.0f, .x = x, .y = y};
 
     return context->ops->add(context->stream, &args);
+}
+
+struct etx_scratch_mark etx_scratch_mark(struct etx_context *context)
+{
+    return (struct etx_scratch_mark){
+        .host = etx_arena_mark(etx_host_of(context)->stream->arena),
+        .device = etx_arena_mark(context->stream->arena)};
+}
+
+void etx_scratch_reset(
+    struct etx_context *context, struct etx_scratch_mark mark)
+{
+    etx_arena_reset(context->stream->arena, mark.device);
+    etx_arena_reset(etx_host_of(context)->stream->arena, mark.host);
 }

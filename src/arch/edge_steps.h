@@ -28,6 +28,11 @@ etx_status etx_edge_feature_rows(float *out, const struct etx_network *network,
     struct etx_context *context, const struct etx_network_input *input,
     int64_t first, int64_t n);
 
+/* Those of all edges, in the arena; NULL when the network has none. */
+etx_status etx_edge_features_alloc(float **out,
+    const struct etx_network *network, struct etx_context *context,
+    const struct etx_network_input *input);
+
 /* y [n] = x [n]. */
 etx_status etx_copy_values(
     struct etx_context *context, float *y, const float *x, int64_t n);
@@ -35,5 +40,14 @@ etx_status etx_copy_values(
 /* y [n] += x [n]. */
 etx_status etx_add_values(
     struct etx_context *context, float *y, const float *x, int64_t n);
+
+/* Scratch of the host and of where the context computes, on the CPU the same;
+ * to return to. */
+struct etx_scratch_mark {
+    struct etx_arena_mark host, device;
+};
+struct etx_scratch_mark etx_scratch_mark(struct etx_context *context);
+void etx_scratch_reset(
+    struct etx_context *context, struct etx_scratch_mark mark);
 
 #endif

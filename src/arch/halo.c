@@ -9,6 +9,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/halo.h"
 
+#include "arch/edge_steps.h"
+
 #include "base/check.h"
 #include "base/status.h"
 
@@ -165,28 +167,11 @@ static struct side halo_side(const struct etx_graph_part *part)
         .row = part->received_row};
 }
 
-/* Scratch of the host and of the context, to go back to. */
-struct marks {
-    struct etx_arena_mark host, there;
-};
-
-static struct marks mark(struct etx_context *context)
-{
-    return (struct marks){.host = etx_arena_mark(host_arena(context)),
-        .there = etx_arena_mark(context->stream->arena)};
-}
-
-static void reset(struct etx_context *context, struct marks marks)
-{
-    etx_arena_reset(context->stream->arena, marks.there);
-    etx_arena_reset(host_arena(context), marks.host);
-}
-
 etx_status etx_halo_update(struct etx_context *context,
     const struct etx_graph *graph, float *rows, int32_t width)
 {
     etx_status status = ETX_OK;
-    const struct marks marks = mark(context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(context);
     struct side own;
     struct side halo;
     float *data = NULL;
@@ -199,7 +184,7 @@ etx_status etx_halo_update(struct etx_context *context,
     ETX_CHECK(bring_rows(&data, context, halo.data, halo.n_rows * width));
     ETX_CHECK(write_side(&halo, context, rows, data, width));
 done:
-    reset(context, marks);
+    etx_scratch_reset(context, mark);
     return status;
 }
 
@@ -207,7 +192,7 @@ etx_status etx_halo_return(struct etx_context *context,
     const struct etx_graph *graph, float *d_rows, int32_t width)
 {
     etx_status status = ETX_OK;
-    const struct marks marks = mark(context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(context);
     struct etx_fill_args zeros = {.value = 0.0f};
     struct side own;
     struct side halo;
@@ -227,7 +212,7 @@ etx_status etx_halo_return(struct etx_context *context,
     ETX_CHECK(add_side(
         &own, context, d_rows, data, graph->halo->part->n_parts, width));
 done:
-    reset(context, marks);
+    etx_scratch_reset(context, mark);
     return status;
 }
 

@@ -32,14 +32,14 @@ static int32_t choose_stride(int32_t n_iterations)
 void etx_latents_open(struct etx_latents *latents,
     const struct etx_latents_shape *shape, const struct etx_tape *tape)
 {
-    const int64_t n = shape->n_values;
+    const int64_t n = shape->n_rows * shape->width;
 
     *latents = (struct etx_latents){.shape = *shape,
         .keeps = tape != NULL && !tape->is_forward_only,
         .half = tape != NULL ? tape->half : ETX_HALF_NONE,
         .stride = 1,
-        .held = {-1, -1, -1}};
-    latents->shape.n_values = (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        .loaded = {-1, -1, -1},
+        .n_values = (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT};
     latents->shape.is_float16 = shape->is_float16 && tape == NULL;
     if (tape != NULL && tape->recomputes && shape->can_recompute)
         latents->stride = choose_stride(shape->n_iterations);
@@ -54,8 +54,8 @@ static int32_t n_kept(const struct etx_latents *latents)
                : 0;
 }
 
-/* Where latent k is kept. */
-static int32_t kept_place(const struct etx_latents *latents, int32_t k)
+/* The index of latent k among the kept ones. */
+static int32_t kept_index(const struct etx_latents *latents, int32_t k)
 {
     const int32_t n_borders = latents->shape.n_iterations / latents->stride + 1;
 
@@ -63,81 +63,81 @@ static int32_t kept_place(const struct etx_latents *latents, int32_t k)
                                     : n_borders + k % latents->stride - 1;
 }
 
-static int32_t takes_turns(const struct etx_latents *latents)
+static int32_t uses_slots(const struct etx_latents *latents)
 {
     return !latents->keeps || latents->half != ETX_HALF_NONE;
 }
 
-static int32_t n_turn_places(const struct etx_latents *latents)
+static int32_t n_slots_used(const struct etx_latents *latents)
 {
     const int32_t n_all = latents->shape.n_iterations + 1;
-    const int32_t n = latents->shape.n_turns + (latents->shape.has_first != 0);
+    const int32_t n = latents->shape.n_slots + (latents->shape.has_first != 0);
 
     return n < n_all ? n : n_all;
 }
 
-static int32_t turn_place(const struct etx_latents *latents, int32_t k)
+static int32_t slot_of(const struct etx_latents *latents, int32_t k)
 {
     if (!latents->shape.has_first)
-        return k % latents->shape.n_turns;
-    return k == 0 ? 0 : 1 + (k - 1) % latents->shape.n_turns;
+        return k % latents->shape.n_slots;
+    return k == 0 ? 0 : 1 + (k - 1) % latents->shape.n_slots;
 }
 
-/* Bytes of a place; n_values are a multiple of ALIGNMENT. */
-static int64_t place_bytes(const struct etx_latents *latents)
+/* n_values are a multiple of ALIGNMENT. */
+static int64_t latent_bytes(const struct etx_latents *latents)
 {
-    return latents->shape.n_values * (int64_t)(latents->shape.is_float16
-                                                   ? sizeof(uint16_t)
-                                                   : sizeof(float));
+    return latents->n_values * (int64_t)(latents->shape.is_float16
+                                             ? sizeof(uint16_t)
+                                             : sizeof(float));
 }
 
-static int64_t bytes_of_places(const struct etx_latents *latents)
+static int64_t bytes_of_values(const struct etx_latents *latents)
 {
     const int32_t n =
-        takes_turns(latents) ? n_turn_places(latents) : n_kept(latents);
+        uses_slots(latents) ? n_slots_used(latents) : n_kept(latents);
 
-    return n * place_bytes(latents);
+    return n * latent_bytes(latents);
 }
 
 int64_t etx_latents_bytes(const struct etx_latents *latents)
 {
     const int64_t n_halves = latents->half != ETX_HALF_NONE
-                                 ? n_kept(latents) * latents->shape.n_values
+                                 ? n_kept(latents) * latents->n_values
                                  : 0;
     const int64_t unit = ALIGNMENT * (int64_t)sizeof(float);
     const int64_t bytes =
-        bytes_of_places(latents) + n_halves * (int64_t)sizeof(uint16_t);
+        bytes_of_values(latents) + n_halves * (int64_t)sizeof(uint16_t);
 
     return (bytes + unit - 1) / unit * unit;
 }
 
-void etx_latents_place(struct etx_latents *latents, void *memory)
+void etx_latents_set_memory(struct etx_latents *latents, void *memory)
 {
     latents->value = memory;
     latents->kept =
-        (uint16_t *)(void *)(latents->value + bytes_of_places(latents));
+        (uint16_t *)(void *)(latents->value + bytes_of_values(latents));
 }
 
 void *etx_latents_at(const struct etx_latents *latents, int32_t k)
 {
     const int32_t slot =
-        takes_turns(latents) ? turn_place(latents, k) : kept_place(latents, k);
+        uses_slots(latents) ? slot_of(latents, k) : kept_index(latents, k);
 
-    return latents->value + slot * place_bytes(latents);
+    return latents->value + slot * latent_bytes(latents);
 }
 
 /* ------------------------------------------------------ keep and load -- */
 
 static uint16_t *find_kept(const struct etx_latents *latents, int32_t k)
 {
-    return latents->kept + kept_place(latents, k) * latents->shape.n_values;
+    return latents->kept + kept_index(latents, k) * latents->n_values;
 }
 
 etx_status etx_latents_keep(
     struct etx_latents *latents, struct etx_context *context, int32_t k)
 {
     struct etx_narrow_args args = {
-        .n = latents->shape.n_values, .format = latents->half};
+        .n = latents->n_values, .format = latents->half};
 
     if (k % latents->stride != 0)
         latents->segment = k / latents->stride;
@@ -145,7 +145,7 @@ etx_status etx_latents_keep(
         return ETX_OK;
     args.x = etx_latents_at(latents, k);
     args.y = find_kept(latents, k);
-    latents->held[turn_place(latents, k)] = k;
+    latents->loaded[slot_of(latents, k)] = k;
     return context->ops->narrow(context->stream, &args);
 }
 
@@ -153,15 +153,15 @@ etx_status etx_latents_load(
     struct etx_latents *latents, struct etx_context *context, int32_t k)
 {
     struct etx_widen_args args = {
-        .n = latents->shape.n_values, .format = latents->half};
+        .n = latents->n_values, .format = latents->half};
 
     assert(etx_latents_has(latents, k));
     if (latents->half == ETX_HALF_NONE ||
-        latents->held[turn_place(latents, k)] == k)
+        latents->loaded[slot_of(latents, k)] == k)
         return ETX_OK;
     args.x = find_kept(latents, k);
     args.y = etx_latents_at(latents, k);
-    latents->held[turn_place(latents, k)] = k;
+    latents->loaded[slot_of(latents, k)] = k;
     return context->ops->widen(context->stream, &args);
 }
 

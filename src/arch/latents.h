@@ -15,25 +15,35 @@
 
 /* What the steps of a network need, whatever is kept. */
 struct etx_latents_shape {
-    int64_t n_values; /* of one latent */
+    int64_t n_rows; /* of one latent, width columns each */
+    int32_t width;
     int32_t n_iterations;
-    int32_t n_turns;       /* latents that an iteration uses at once: 1 or 2 */
+    int32_t n_slots;       /* latents that an iteration uses at once: 1 or 2 */
     int32_t has_first;     /* every iteration uses latent 0, too */
     int32_t can_recompute; /* the backward can make latents between strides */
     int32_t is_float16;    /* of inference: float16 in place of float32 */
+    int32_t is_of_nodes;   /* rows are those of the graph's nodes */
+    int32_t has_gradient;
 };
 
-#define ETX_LATENTS_MAX_TURNS 3
+#define ETX_LATENTS_MAX_SLOTS 3
 
+/* Every latent that is kept has memory of its own:
+ *
+ *     stride 3, 7 iterations:  | 0 | 3 | 6 | 1, 4 or 7 | 2 or 5 |
+ *
+ * Others, and those kept in half the bits, are used in slots:
+ *
+ *     n_slots 2, has_first:    | 0 | 1, 3, 5, 7 | 2, 4, 6 |  */
 struct etx_latents {
-    struct etx_latents_shape shape; /* n_values padded to 64 bytes */
-    int32_t keeps;                  /* 0: inference */
-    int32_t half;    /* enum etx_half; kept as that, they are used in the places
-                      * of turns */
-    int32_t stride;  /* between those that are always kept */
-    int32_t segment; /* k / stride of the others that are there */
-    int32_t held[ETX_LATENTS_MAX_TURNS]; /* of half: k in a place, or -1 */
-    char *value;    /* [n_places] of n_values that are used */
+    struct etx_latents_shape shape;
+    int64_t n_values; /* of one latent, padded to 64 bytes */
+    int32_t keeps;    /* 0: inference */
+    int32_t half;     /* enum etx_half: what they are kept as */
+    int32_t stride;   /* between those that are always kept */
+    int32_t segment;  /* k / stride of the others that are kept */
+    int32_t loaded[ETX_LATENTS_MAX_SLOTS]; /* with half: k in a slot, or -1 */
+    char *value;    /* [n] of n_values, to compute with */
     uint16_t *kept; /* [n_kept, n_values] of half */
 };
 
@@ -41,24 +51,24 @@ struct etx_latents {
 void etx_latents_open(struct etx_latents *latents,
     const struct etx_latents_shape *shape, const struct etx_tape *tape);
 
-/* Bytes that they need, a multiple of 64; and memory [bytes] to lie in, which
- * keeps what an earlier run of the same shape and tape kept there. */
+/* Bytes that they need, a multiple of 64; and their memory [bytes], which
+ * holds what an earlier run of the same shape and tape kept in it. */
 int64_t etx_latents_bytes(const struct etx_latents *latents);
-void etx_latents_place(struct etx_latents *latents, void *memory);
+void etx_latents_set_memory(struct etx_latents *latents, void *memory);
 
-/* The place of latent k, float32 or float16 [n_values]: its own, or one that
- * latents use in turns. */
+/* Where latent k is computed with, float32 or float16 [n_rows, width]: its own
+ * memory or its slot. */
 void *etx_latents_at(const struct etx_latents *latents, int32_t k);
 
-/* Latent k has been written to its place: keep it. */
+/* Latent k has been written: keep it. */
 etx_status etx_latents_keep(
     struct etx_latents *latents, struct etx_context *context, int32_t k);
 
-/* Bring latent k, which is there, to its place. */
+/* Latent k, which is kept, into its slot. */
 etx_status etx_latents_load(
     struct etx_latents *latents, struct etx_context *context, int32_t k);
 
-/* Whether latent k is there. If not, those from the border on are to be made
+/* Whether latent k is kept. If not, those from the border on are to be made
  * and kept again, which drops those of other segments. */
 int32_t etx_latents_has(const struct etx_latents *latents, int32_t k);
 int32_t etx_latents_border(const struct etx_latents *latents, int32_t k);

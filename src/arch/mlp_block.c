@@ -4,6 +4,7 @@
 #include "arch/mlp_block.h"
 
 #include "base/check.h"
+#include "base/heap.h"
 #include "base/status.h"
 
 #include <assert.h>
@@ -12,6 +13,49 @@
 
 /* torch.nn.functional.normalize's. */
 #define L2_EPS 1e-12f
+
+struct etx_mlp_style etx_mlp_style_default(enum etx_activation activation)
+{
+    return (struct etx_mlp_style){.activation = (int32_t)activation,
+        .norm = ETX_NORM_LAYER,
+        .norm_affine = 1,
+        .norm_eps = 1e-5f};
+}
+
+struct etx_mlp_style etx_mlp_style_to_last(const struct etx_mlp_style *style)
+{
+    struct etx_mlp_style same = *style;
+
+    same.last_norm = style->norm;
+    same.last_activation = style->activation;
+    return same;
+}
+
+struct etx_option etx_option_style(
+    struct etx_option *table, struct etx_mlp_style *style, int32_t n)
+{
+    const struct etx_option all[ETX_STYLE_ALL] = {
+        etx_option_choice(
+            "activation", &style->activation, etx_activation_names),
+        etx_option_choice("norm", &style->norm, etx_norm_names),
+        etx_option_bool("norm_affine", &style->norm_affine),
+        etx_option_bool("norm_last", &style->norm_last),
+        etx_option_float("norm_eps", &style->norm_eps, 1e-12, 1.0),
+        etx_option_choice(
+            "last_activation", &style->last_activation, etx_activation_names),
+        etx_option_choice("last_norm", &style->last_norm, etx_norm_names),
+    };
+
+    memcpy(table, all, (size_t)n * sizeof *table);
+    return etx_option_group(table, n);
+}
+
+struct etx_option etx_option_widths(
+    const char *key, struct etx_widths *widths, int32_t max)
+{
+    return etx_option_ints(
+        key, widths->width, &widths->n, ETX_MAX_LAYERS - 1, 1, max);
+}
 
 static void describe(struct etx_layer *shape, int32_t n_in, int32_t n_out,
     int32_t is_last, const struct etx_mlp_style *style)
@@ -74,28 +118,59 @@ done:
 
 etx_status etx_mlp_block_declare(struct etx_mlp_block *block,
     struct etx_network *network, const char *prefix, int32_t n_in,
-    int32_t n_layers, const int32_t *width, const struct etx_mlp_style *style)
+    const struct etx_widths *hidden, int32_t n_out,
+    const struct etx_mlp_style *style)
 {
     etx_status status = ETX_OK;
+    const int32_t n_hidden = hidden == NULL ? 0 : hidden->n;
 
-    assert(n_layers >= 1 && n_layers <= ETX_MAX_LAYERS);
     if (n_in < 1) {
         return etx_fail(
             ETX_ERR_FORMAT, "%s: %s has no input", network->arch->name, prefix);
     }
-    block->n_layers = n_layers;
+    block->n_layers = n_hidden + 1;
     if (style->norm == ETX_NORM_BATCH || style->last_norm == ETX_NORM_BATCH)
         network->needs_whole = "its batch norm is over all rows";
-    for (int32_t k = 0; k < n_layers; k++) {
-        struct etx_mlp_layer_offsets *offsets = &block->layer[k];
+    for (int32_t k = 0; k <= n_hidden; k++) {
+        const int32_t width = k < n_hidden ? hidden->width[k] : n_out;
 
-        describe(&offsets->shape, k == 0 ? n_in : width[k - 1], width[k],
-            k == n_layers - 1, style);
-        ETX_CHECK(
-            declare_layer(offsets, network, prefix, k, style->norm_affine));
+        describe(&block->layer[k].shape, n_in, width, k == n_hidden, style);
+        ETX_CHECK(declare_layer(
+            &block->layer[k], network, prefix, k, style->norm_affine));
+        n_in = width;
     }
 done:
     return status;
+}
+
+etx_status etx_mlp_blocks_declare(struct etx_mlp_blocks *blocks,
+    struct etx_network *network, const char *prefix, int32_t n_iterations,
+    int32_t n_in_first, int32_t n_in, const struct etx_widths *hidden,
+    int32_t n_out, const struct etx_mlp_style *style)
+{
+    etx_status status = ETX_OK;
+    const int32_t n = blocks->is_recurrent ? 1 : n_iterations;
+
+    ETX_CHECK(etx_alloc(
+        &blocks->block, n, sizeof *blocks->block, "layers of iterations"));
+    for (int32_t k = 0; k < n; k++) {
+        char name[32];
+
+        if (blocks->is_recurrent)
+            (void)snprintf(name, sizeof name, "%s", prefix);
+        else
+            (void)snprintf(name, sizeof name, "%s.%d", prefix, (int)k);
+        ETX_CHECK(etx_mlp_block_declare(&blocks->block[k], network, name,
+            k == 0 ? n_in_first : n_in, hidden, n_out, style));
+    }
+done:
+    return status;
+}
+
+const struct etx_mlp_block *etx_mlp_blocks_at(
+    const struct etx_mlp_blocks *blocks, int32_t k)
+{
+    return &blocks->block[blocks->is_recurrent ? 0 : k];
 }
 
 void etx_mlp_block_append(

@@ -1,7 +1,7 @@
 /* arch/options.c -- read a family's options from JSON, strictly.
  *
- * Everything that is wrong is named by owner, key and bound, because the
- * options of a model file come from far away.
+ * Options come from files of others: every error names owner, key, value and
+ * bound.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/options.h"
@@ -92,6 +92,12 @@ struct etx_option etx_option_json(const char *key, const json_t **value)
 {
     return (struct etx_option){
         .key = key, .kind = ETX_OPTION_JSON, .value = value};
+}
+
+struct etx_option etx_option_group(struct etx_option *table, int32_t n)
+{
+    return (struct etx_option){
+        .kind = ETX_OPTION_GROUP, .value = table, .capacity = n};
 }
 
 static const char *type_name(const json_t *value)
@@ -208,7 +214,7 @@ static etx_status read_choice(int32_t *out, const char *owner,
         json_string_value(value), known);
 }
 
-/* A list of integers or choices; nothing is written unless all are right. */
+/* A list of integers or choices; nothing is written unless all are valid. */
 static etx_status read_list(
     const char *owner, const struct etx_option *option, const json_t *value)
 {
@@ -258,6 +264,8 @@ static etx_status read_option(
     case ETX_OPTION_JSON:
         *(const json_t **)option->value = value;
         return ETX_OK;
+    case ETX_OPTION_GROUP: /* find returns its entries */
+        return ETX_OK;
     }
     return ETX_OK;
 }
@@ -265,11 +273,15 @@ static etx_status read_option(
 static const struct etx_option *find(
     const struct etx_option *option, int32_t n_options, const char *key)
 {
-    for (int32_t o = 0; o < n_options; o++) {
-        if (strcmp(option[o].key, key) == 0)
-            return &option[o];
+    const struct etx_option *found = NULL;
+
+    for (int32_t o = 0; o < n_options && found == NULL; o++) {
+        if (option[o].kind == ETX_OPTION_GROUP)
+            found = find(option[o].value, option[o].capacity, key);
+        else if (strcmp(option[o].key, key) == 0)
+            found = &option[o];
     }
-    return NULL;
+    return found;
 }
 
 etx_status etx_options_read(const char *owner, const json_t *object,

@@ -12,10 +12,11 @@ enum etx_option_kind {
     ETX_OPTION_INT,     /* int32_t between low and high */
     ETX_OPTION_FLOAT,   /* float between low and high, finite */
     ETX_OPTION_BOOL,    /* int32_t 0 or 1 from true or false */
-    ETX_OPTION_CHOICE,  /* int32_t place in choices */
-    ETX_OPTION_INTS,    /* int32_t array of at most `capacity`, count beside */
-    ETX_OPTION_CHOICES, /* the same, of places in choices */
-    ETX_OPTION_JSON     /* const json_t *, borrowed: read by someone else */
+    ETX_OPTION_CHOICE,  /* int32_t index in choices */
+    ETX_OPTION_INTS,    /* int32_t array of at most `capacity`, and its count */
+    ETX_OPTION_CHOICES, /* the same, of indices in choices */
+    ETX_OPTION_JSON,    /* const json_t *, borrowed: read by the caller */
+    ETX_OPTION_GROUP    /* a table of options in place of this entry */
 };
 
 /* One option: key, kind, where the value goes (holds the default before). The
@@ -26,12 +27,12 @@ struct etx_option {
     void *value;
     double low, high;
     const char *const *choices; /* NULL-terminated, for CHOICE, CHOICES */
-    int32_t capacity;           /* for INTS, CHOICES */
+    int32_t capacity;           /* for INTS, CHOICES; entries of a GROUP */
     int32_t *count;             /* for INTS, CHOICES */
 };
 
-/* Places in a table of options: a value that stays as it is where the object
- * lacks the key. Bounds are inclusive; choices end with NULL. */
+/* Entries of a table of options. A value whose key the object lacks keeps its
+ * default. Bounds are inclusive; choices end with NULL. */
 struct etx_option etx_option_int(
     const char *key, int32_t *value, double low, double high);
 struct etx_option etx_option_float(
@@ -47,6 +48,9 @@ struct etx_option etx_option_choices(const char *key, int32_t *value,
     int32_t *count, int32_t capacity, const char *const *choices);
 
 struct etx_option etx_option_json(const char *key, const json_t **value);
+
+/* The options of table [n], which is borrowed. */
+struct etx_option etx_option_group(struct etx_option *table, int32_t n);
 
 /* Entries of a table of options. */
 #define ETX_N_OPTIONS(table) ((int32_t)(sizeof(table) / sizeof(table)[0]))

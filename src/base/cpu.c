@@ -1,7 +1,7 @@
 /* base/cpu.c -- what the processor can do.
  *
- * The compiler's run-time library asks cpuid, and xgetbv for whether the
- * operating system saves the wide registers, once before main.
+ * The compiler's run-time library reads cpuid, and xgetbv (whether the
+ * operating system saves the wide registers), once, before main.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/cpu.h"

@@ -1,8 +1,9 @@
 /* base/float_environment.h -- compute under the default rules of arithmetic.
  *
  * A host may trap floating-point exceptions, round upward or flush small
- * numbers to zero. Between enter and leave none of that holds, and leave
- * brings back exactly what was: flags that our arithmetic raised are gone.
+ * numbers to zero. Between enter and leave the default environment
+ * is in force, and leave restores the host's exactly: flags that the library's
+ * arithmetic raised are discarded.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_BASE_FLOAT_ENVIRONMENT_H

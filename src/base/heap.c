@@ -48,7 +48,7 @@ etx_status etx_set_allocator(void *(*allocate)(size_t size, void *user),
 {
     if ((allocate == NULL) != (release == NULL))
         return etx_fail(ETX_ERR_ARGUMENT,
-            "allocator: %s is NULL and %s is not: give both or neither",
+            "allocator: %s is NULL and %s is not: set both or neither",
             allocate == NULL ? "allocate" : "release",
             allocate == NULL ? "release" : "allocate");
     hook.allocate = allocate;
@@ -99,10 +99,10 @@ static struct header *header_of(void *memory)
     return (struct header *)(void *)((char *)memory - sizeof(struct header));
 }
 
-/* Ask for large pages where the block has room for them: arrays of edges are
- * tens of megabytes, and their page faults take as long as filling them. A
- * refusal does no harm. */
-static void ask_for_large_pages(char *start, size_t size)
+/* Transparent huge pages for large blocks: arrays of edges are tens of
+ * megabytes, and their page faults cost as much time as filling them. A
+ * refusal by the kernel does no harm. */
+static void advise_huge_pages(char *start, size_t size)
 {
 #ifdef MADV_HUGEPAGE
     const size_t before = LARGE_PAGE - (uintptr_t)start % LARGE_PAGE;
@@ -116,15 +116,15 @@ static void ask_for_large_pages(char *start, size_t size)
 #endif
 }
 
-/* calloc, where there is no hook, gets large blocks cleared by the kernel and
- * only when they are touched. */
+/* Without a hook calloc is used: the kernel clears the pages of large blocks
+ * when they are first touched. */
 static void *allocate(size_t size, bool is_cleared)
 {
     void *memory;
 
     if (hook.allocate == NULL) {
         memory = is_cleared ? calloc(1, size) : malloc(size);
-        ask_for_large_pages(memory, size);
+        advise_huge_pages(memory, size);
         return memory;
     }
     memory = hook.allocate(size, hook.user);

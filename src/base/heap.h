@@ -16,8 +16,8 @@ etx_status etx_size_add(size_t *out, size_t a, size_t b, const char *what);
 etx_status etx_alloc(
     void *out_pointer, int64_t count, size_t size, const char *what);
 
-/* The same, but the bytes may be anything: for large arrays that are written
- * at once. */
+/* The same without clearing the bytes: for large arrays that the caller
+ * overwrites immediately. */
 etx_status etx_alloc_uncleared(
     void *out_pointer, int64_t count, size_t size, const char *what);
 

@@ -1,7 +1,7 @@
 /* base/random.c -- counter-based random numbers, Philox4x32-10.
  *
- * The counter holds the place in the stream (two words), the stream and the
- * substream; the key holds the seed.
+ * The counter is the position in the stream (two words), the stream and the
+ * substream; the key is the seed.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/random.h"

@@ -14,7 +14,7 @@ struct etx_random {
     uint32_t key[2];
     uint32_t counter[4];
     uint32_t output[4];
-    uint32_t n_left; /* words of output not yet given */
+    uint32_t n_left; /* words of output not yet returned */
 };
 
 /* The Philox4x32-10 block function: output [4] of counter [4] and key [2]. */

@@ -1,6 +1,6 @@
 /* base/select.c -- the smallest of unique 64-bit keys.
  *
- * Quickselect (Hoare 1961) with the median of three places drawn by a
+ * Quickselect (Hoare 1961) with the median of three positions drawn by a
  * congruential generator, so that no order of the input is a bad one.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -46,12 +46,12 @@ static int64_t partition(uint64_t *key, int64_t n, uint64_t pivot)
 {
     int64_t n_low = 0;
 
-    /* Without branches: every key changes places with the first large one. */
+    /* Branch-free: every key is swapped with the first large one. */
     for (int64_t i = 0; i < n; i++) {
-        const uint64_t here = key[i];
+        const uint64_t moved = key[i];
         key[i] = key[n_low];
-        key[n_low] = here;
-        n_low += here < pivot;
+        key[n_low] = moved;
+        n_low += moved < pivot;
     }
     return n_low;
 }

@@ -1,7 +1,7 @@
-/* base/sort.c -- a stable sort whose time no input can spoil.
+/* base/sort.c -- a stable sort in time linear in the input, for every input.
  *
- * Radix sort by bytes from the lowest up; bytes that all keys share cost
- * nothing but a look.
+ * Least-significant-digit radix sort by bytes; a byte that all keys share
+ * costs one counting pass and no move.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/sort.h"
@@ -22,8 +22,8 @@ static unsigned byte_of(int64_t key, int byte)
     return (unsigned)(flipped >> (8 * byte)) & (N_VALUES - 1);
 }
 
-/* Distribute from [count] to `to` by one byte; place [N_VALUES] holds where
- * each value begins. */
+/* Distribute from [count] to `to` by one byte; cursor [N_VALUES]: where the
+ * next key of each value goes. */
 static void distribute(int32_t *to, const int32_t *from, const int64_t *keys,
     int64_t count, int byte, int64_t *cursor)
 {

@@ -6,8 +6,8 @@
 
 #include <exatrkx/exatrkx.h>
 
-/* order [count] gets the places 0 .. count-1 such that keys[order[k]] ascend,
- * equal keys by place; count is at most 2^31 - 1. */
+/* order [count] gets the indices 0 .. count-1 such that keys[order[k]] ascend,
+ * equal keys by index; count is at most 2^31 - 1. */
 etx_status etx_sort_order(int32_t *order, const int64_t *keys, int64_t count);
 
 #endif

@@ -35,8 +35,8 @@ struct conversion {
 
 static void append(struct message *message, const char *text, size_t length)
 {
-    const size_t room = MESSAGE_SIZE - 1 - message->length;
-    const size_t kept = length < room ? length : room;
+    const size_t capacity = MESSAGE_SIZE - 1 - message->length;
+    const size_t kept = length < capacity ? length : capacity;
 
     memcpy(message->text + message->length, text, kept);
     message->length += kept;
@@ -104,7 +104,7 @@ static void append_double(struct message *message, double value)
                           : etx_format_double(text, value)));
 }
 
-/* Read a decimal number at format, or take it from the arguments for *. */
+/* Read a decimal number at format, or from the arguments for *. */
 static const char *read_number(int *value, const char *format, va_list *list)
 {
     if (*format == '*') {

@@ -1,4 +1,10 @@
-/* base/text_format.c -- numbers into text, whatever the host's locale.
+/* base/text_format.c -- numbers into text, independent of the host's locale.
+ *
+ * A floating-point number is written with the fewest digits that read back to
+ * the same bits (the problem of Steele and White, "How to print floating-point
+ * numbers accurately", PLDI 1990): the exact value is cut to 9 or 17 digits,
+ * which always suffice, and shortened digit by digit as long as one of the two
+ * neighbours still reads back.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
@@ -7,26 +13,10 @@
 
 #include <string.h>
 
-static const uint64_t power_of_ten[] = {
-    1,
-    10,
-    100,
-    1000,
-    10000,
-    100000,
-    1000000,
-    10000000,
-    100000000,
-    1000000000,
-    10000000000,
-    100000000000,
-    1000000000000,
-    10000000000000,
-    100000000000000,
-    1000000000000000,
-    10000000000000000,
-    100000000000000000,
-};
+static const uint64_t power_of_ten[] = {1, 10, 100, 1000, 10000, 100000,
+    1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000,
+    1000000000000, 10000000000000, 100000000000000, 1000000000000000,
+    10000000000000000, 100000000000000000};
 
 /* significand * 10^exponent */
 struct shortest {
@@ -44,7 +34,7 @@ static bool reads_back(struct shortest number, uint64_t bits,
            back == bits;
 }
 
-/* The first n_most digits of a number, with half a digit more to round by. */
+/* The first n_max digits of a number, and half a digit more for rounding. */
 struct exact {
     uint64_t twice; /* floor(2 * number / 10^exponent) */
     bool more;      /* the number has further digits */
@@ -74,7 +64,7 @@ static bool shorten(struct shortest *out, const struct exact *exact,
     return false;
 }
 
-/* Of the number with these bits, which is finite and positive. */
+/* bits: of a finite, positive number. */
 static struct exact exact_digits(
     uint64_t bits, const struct etx_float_format *format, int32_t n_max)
 {
@@ -100,8 +90,9 @@ static struct exact exact_digits(
     return exact;
 }
 
-/* The shortest number that reads back to bits. If n digits do, so do n + 1:
- * digits are taken away until it fails, zeros at the end at once. */
+/* The shortest number that reads back to bits. If n digits suffice, so do
+ * n + 1: digits are cut until reading back fails; trailing zeros go together.
+ */
 static struct shortest find_shortest(
     uint64_t bits, const struct etx_float_format *format, int32_t n_max)
 {
@@ -120,7 +111,7 @@ static struct shortest find_shortest(
 }
 
 /* Digits of value before end; returns their begin. */
-static char *put_digits(char *end, uint64_t value)
+static char *write_digits(char *end, uint64_t value)
 {
     do {
         *--end = (char)('0' + value % 10);
@@ -130,11 +121,12 @@ static char *put_digits(char *end, uint64_t value)
 }
 
 /* 12.5, 0.001, 1e-7, 1.25e30 */
-static int32_t put_number(char *text, struct shortest number)
+static int32_t write_number(char *text, struct shortest number)
 {
     char digits[24];
     char *out = text;
-    const char *first = put_digits(digits + sizeof digits, number.significand);
+    const char *first =
+        write_digits(digits + sizeof digits, number.significand);
     const int32_t n = (int32_t)(digits + sizeof digits - first);
     const int32_t point = n + number.exponent; /* digits before the dot */
 
@@ -184,7 +176,7 @@ static int32_t format_bits(char *text, uint64_t bits,
         memcpy(out, "0", 2);
         out += 1;
     } else {
-        out += put_number(out, find_shortest(size, format, n_max));
+        out += write_number(out, find_shortest(size, format, n_max));
     }
     return (int32_t)(out - text);
 }
@@ -210,7 +202,7 @@ int32_t etx_format_int64(char *text, int64_t value)
     char digits[24];
     char *out = text;
     const uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    const char *first = put_digits(digits + sizeof digits, size);
+    const char *first = write_digits(digits + sizeof digits, size);
     const size_t n = (size_t)(digits + sizeof digits - first);
 
     if (value < 0)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MAX_EXACT_DIGITS 19 /* that any uint64_t holds */
-/* A written exponent is cut here: no text has digits enough to bring such a
+/* A written exponent is capped here: no text has digits enough to bring such a
  * number back to between zero and infinity. */
 #define MAX_EXPONENT INT64_C(1000000000000000)
 
@@ -56,8 +56,8 @@ static inline const char *read_digits(
     return at;
 }
 
-/* Bring a number of many digits, whose significand may have wrapped around,
- * to its first MAX_EXACT_DIGITS; leading zeros count for nothing. */
+/* Reduce a number of many digits, whose significand may have wrapped around,
+ * to its first MAX_EXACT_DIGITS significant digits. */
 static void cut_digits(struct number_text *number)
 {
     const char *at = number->digits;

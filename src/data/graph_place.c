@@ -89,7 +89,7 @@ static etx_status take_edges(struct etx_graph *out, struct etx_context *context,
     const struct etx_graph *graph, const int32_t *selected)
 {
     const struct etx_op_table *ops = context->ops;
-    struct etx_take_args take = {
+    struct etx_gather_int32_args take = {
         .n = out->n_edges, .x = graph->src, .index = selected, .y = out->src};
     const struct etx_gather_args gather = {.n_rows = out->n_edges,
         .width = 1,
@@ -98,10 +98,10 @@ static etx_status take_edges(struct etx_graph *out, struct etx_context *context,
         .y = out->score};
     etx_status status;
 
-    ETX_CHECK(ops->take(context->stream, &take));
+    ETX_CHECK(ops->gather_int32(context->stream, &take));
     take.x = graph->dst;
     take.y = out->dst;
-    ETX_CHECK(ops->take(context->stream, &take));
+    ETX_CHECK(ops->gather_int32(context->stream, &take));
     if (graph->score != NULL)
         ETX_CHECK(ops->gather(context->stream, &gather));
 done:

@@ -89,14 +89,15 @@ etx_status etx_comm_gather(struct etx_comm *comm, void *all, const void *mine,
         comm, status, begin, count[comm->rank] * (int64_t)size);
 }
 
-etx_status etx_comm_exchange(struct etx_comm *comm, void *from,
+etx_status etx_comm_all_to_all(struct etx_comm *comm, void *from,
     const int64_t *n_from, const void *to, const int64_t *n_to, size_t size)
 {
     const double begin = etx_comm_now();
-    etx_status status = check(comm, "exchange");
+    etx_status status = check(comm, "all-to-all");
 
     if (status == ETX_OK)
-        status = comm->transport->exchange(comm, from, n_from, to, n_to, size);
+        status =
+            comm->transport->all_to_all(comm, from, n_from, to, n_to, size);
     return end_operation(
         comm, status, begin, count_all(n_to, comm->n_ranks) * (int64_t)size);
 }
@@ -125,10 +126,10 @@ etx_status etx_comm_barrier(struct etx_comm *comm)
     return status;
 }
 
-void etx_comm_give_up(struct etx_comm *comm)
+void etx_comm_abort(struct etx_comm *comm)
 {
-    if (comm->transport->give_up != NULL)
-        comm->transport->give_up(comm);
+    if (comm->transport->abort_group != NULL)
+        comm->transport->abort_group(comm);
     comm->is_broken = 1;
 }
 

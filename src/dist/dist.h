@@ -1,4 +1,5 @@
-/* dist/dist.h -- one rank's end of a group: what the public handle holds.
+/* dist/dist.h -- one rank's end of a group: the struct behind the public
+ * handle.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_DIST_DIST_H
@@ -8,7 +9,7 @@
 
 #include "dist/comm.h"
 
-/* Memory that grows and is kept until the rank leaves its group. */
+/* Memory that grows on demand and is freed when the rank leaves its group. */
 struct etx_dist_buffer {
     void *data;
     size_t n_bytes;
@@ -18,10 +19,10 @@ struct etx_dist_buffer {
 struct etx_dist {
     struct etx_comm *comm;
     etx_dist_options options;
-    int32_t is_apart; /* graph_parallel.c: this rank knows of a failure */
-    struct etx_dist_buffer given, taken; /* pieces of gradients */
-    struct etx_dist_buffer slices;       /* [n_slices] pointers to them */
-    struct etx_dist_buffer counts;       /* [3, n_ranks] */
+    int32_t has_failed; /* graph_parallel.c: this rank knows of a failure */
+    struct etx_dist_buffer sent, received; /* pieces of gradients */
+    struct etx_dist_buffer slices;         /* [n_slices] pointers to them */
+    struct etx_dist_buffer counts;         /* [3, n_ranks] */
 };
 
 #endif

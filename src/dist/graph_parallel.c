@@ -1,9 +1,9 @@
 /* dist/graph_parallel.c -- one graph on all ranks of a group.
  *
- * Ranks agree before every exchange and at the end whether all of them are
- * still at it, which costs a barrier and a sum of one number: a rank that
- * failed takes part in one agreement more instead of leaving the others to
- * their deadline, and the group stays whole. All have the partition of rank 0.
+ * Before every all-to-all, and at the end, the ranks agree on whether all of
+ * them are still running, which costs a barrier and a sum of one number. A rank
+ * that failed joins one more agreement instead of leaving the others to their
+ * deadline, so the group stays usable. All ranks use the partition of rank 0.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>
@@ -14,8 +14,8 @@
 #include "dist/dist.h"
 #include "dist/fail.h"
 
-/* Did every rank come this far? status is this one's. The barrier is what
- * waiting is told from work by, in the statistics. */
+/* Whether every rank came this far; status is this rank's. The barrier lets the
+ * statistics tell waiting from work. */
 static etx_status agree(struct etx_dist *dist, etx_status status)
 {
     int64_t n_failed = status != ETX_OK;
@@ -40,23 +40,23 @@ static etx_status swap(void *user, float *received, const int64_t *n_received,
     etx_status status;
 
     ETX_CHECK(agree(dist, ETX_OK));
-    ETX_CHECK(etx_comm_exchange(
+    ETX_CHECK(etx_comm_all_to_all(
         dist->comm, received, n_received, sent, n_sent, sizeof *sent));
 done:
-    dist->is_apart = status != ETX_OK;
+    dist->has_failed = status != ETX_OK;
     return status;
 }
 
-/* The message of the failure outlives the agreement. */
+/* Keep the message of the failure over the agreement. */
 static void leave(void *user, etx_status status)
 {
     struct etx_dist *dist = user;
     char message[512];
 
     (void)snprintf(message, sizeof message, "%s", etx_last_error());
-    if (!dist->is_apart)
+    if (!dist->has_failed)
         (void)agree(dist, status);
-    dist->is_apart = 0;
+    dist->has_failed = 0;
     etx_set_last_error(message);
 }
 
@@ -101,7 +101,7 @@ struct scoring {
     float *score;   /* [n_edges] */
 };
 
-static etx_status take_memory(struct scoring *scoring)
+static etx_status alloc_arrays(struct scoring *scoring)
 {
     const int64_t n_edges = etx_graph_n_edges(scoring->graph);
     etx_status status;
@@ -133,7 +133,7 @@ static etx_status share_nodes(
     struct scoring *scoring, const etx_event *event, int32_t order)
 {
     struct etx_comm *comm = scoring->dist->comm;
-    etx_status status = take_memory(scoring);
+    etx_status status = alloc_arrays(scoring);
 
     if (status == ETX_OK)
         status = etx_graph_partition(
@@ -182,10 +182,10 @@ static void order_scores(struct scoring *scoring)
     int64_t sum = 0;
 
     for (int32_t r = 0; r < scoring->dist->comm->n_ranks; r++) {
-        const int64_t here = scoring->n_own[r];
+        const int64_t n = scoring->n_own[r];
 
         scoring->n_own[r] = sum;
-        sum += here;
+        sum += n;
     }
     for (int64_t e = 0; e < etx_graph_n_edges(scoring->graph); e++)
         scoring->score[e] =

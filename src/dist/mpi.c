@@ -29,7 +29,8 @@ etx_status etx_mpi_check(const char *operation, int code)
     return etx_dist_fail(ETX_ERR_IO, "%s: MPI: %s", operation, text);
 }
 
-static void rest(double waited)
+/* Yield at first, then sleep, between two polls. */
+static void back_off(double waited)
 {
     const struct timespec nap = {0, 50000};
 
@@ -44,14 +45,14 @@ static struct mpi *self(const struct etx_comm *comm)
     return comm->self;
 }
 
-static etx_status say_late(const struct etx_comm *comm, const char *operation)
+static etx_status fail_late(const struct etx_comm *comm, const char *operation)
 {
     return etx_dist_fail(ETX_ERR_IO,
         "%s: another of %d ranks did not arrive within %lld ms", operation,
         (int)comm->n_ranks, (long long)(comm->deadline * 1e3));
 }
 
-/* Until the request that `code` came with is done. */
+/* Wait until mpi->request is complete; code is what MPI returned for it. */
 etx_status etx_mpi_finish(
     struct etx_comm *comm, const char *operation, int code)
 {
@@ -67,15 +68,15 @@ etx_status etx_mpi_finish(
         if (status != ETX_OK || is_done)
             break;
         if (waited > comm->deadline)
-            return say_late(comm, operation);
-        rest(waited);
+            return fail_late(comm, operation);
+        back_off(waited);
     }
     return status;
 }
 
 /* ---------------------------------------------------------- operations -- */
 
-static int64_t find_less(int64_t a, int64_t b)
+static int64_t min(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -92,18 +93,18 @@ static etx_status sum(
 {
     struct mpi *mpi = self(comm);
     const int64_t size = type == ETX_COMM_F32 ? 4 : 8;
-    char *here = values;
+    char *at = values;
     etx_status status = ETX_OK;
 
     while (n > 0) {
-        const int64_t piece = find_less(n, ETX_MPI_PIECE_BYTES / size);
+        const int64_t piece = min(n, ETX_MPI_PIECE_BYTES / size);
 
-        memcpy(mpi->in, here, (size_t)(piece * size));
+        memcpy(mpi->in, at, (size_t)(piece * size));
         ETX_CHECK(etx_mpi_finish(comm, "sum",
             MPI_Iallreduce(MPI_IN_PLACE, mpi->in, (int)piece, find_type(type),
                 MPI_SUM, mpi->comm, &mpi->request)));
-        memcpy(here, mpi->in, (size_t)(piece * size));
-        here += piece * size;
+        memcpy(at, mpi->in, (size_t)(piece * size));
+        at += piece * size;
         n -= piece;
     }
 done:
@@ -114,20 +115,20 @@ static etx_status broadcast(
     struct etx_comm *comm, void *data, int64_t n, size_t size, int32_t root)
 {
     struct mpi *mpi = self(comm);
-    char *here = data;
+    char *at = data;
     etx_status status = ETX_OK;
 
     for (int64_t n_bytes = n * (int64_t)size; n_bytes > 0;) {
-        const int64_t piece = find_less(n_bytes, ETX_MPI_PIECE_BYTES);
+        const int64_t piece = min(n_bytes, ETX_MPI_PIECE_BYTES);
 
         if (comm->rank == root)
-            memcpy(mpi->out, here, (size_t)piece);
+            memcpy(mpi->out, at, (size_t)piece);
         ETX_CHECK(etx_mpi_finish(comm, "broadcast",
             MPI_Ibcast(mpi->out, (int)piece, MPI_BYTE, root, mpi->comm,
                 &mpi->request)));
         if (comm->rank != root)
-            memcpy(here, mpi->out, (size_t)piece);
-        here += piece;
+            memcpy(at, mpi->out, (size_t)piece);
+        at += piece;
         n_bytes -= piece;
     }
 done:
@@ -142,51 +143,51 @@ static etx_status barrier(struct etx_comm *comm)
         comm, "barrier", MPI_Ibarrier(mpi->comm, &mpi->request));
 }
 
-/* Data of all ranks, one after the other; bytes first .. of each rank's, as
- * many as fit, are a piece. */
-struct parts {
+/* One block of data per rank, one after the other. A piece is what fits the
+ * staging buffer: up to n_piece bytes of every block, from byte `first` on. */
+struct blocks {
     const int64_t *count; /* [n_ranks] elements */
     int64_t size;         /* bytes of an element */
 };
 
-static int64_t count_piece(
-    const struct mpi *mpi, const struct parts *parts, int32_t r, int64_t first)
+static int64_t count_piece(const struct mpi *mpi, const struct blocks *blocks,
+    int32_t r, int64_t first)
 {
-    const int64_t n_left = parts->count[r] * parts->size - first;
+    const int64_t n_left = blocks->count[r] * blocks->size - first;
 
-    return n_left > 0 ? find_less(n_left, mpi->n_piece) : 0;
+    return n_left > 0 ? min(n_left, mpi->n_piece) : 0;
 }
 
-/* Pieces that the largest part takes. */
+/* Pieces of the largest block. */
 static int64_t count_pieces(
-    const struct etx_comm *comm, const struct parts *parts)
+    const struct etx_comm *comm, const struct blocks *blocks)
 {
     int64_t max = 0;
 
     for (int32_t r = 0; r < comm->n_ranks; r++)
-        if (parts->count[r] > max)
-            max = parts->count[r];
-    return (max * parts->size + self(comm)->n_piece - 1) / self(comm)->n_piece;
+        if (blocks->count[r] > max)
+            max = blocks->count[r];
+    return (max * blocks->size + self(comm)->n_piece - 1) / self(comm)->n_piece;
 }
 
-/* n [n_ranks] bytes that a piece has of each rank; data of those after `first`
- * go to mpi->out. */
-static void put_piece(const struct etx_comm *comm, int *n,
-    const struct parts *parts, int64_t first, const char *data)
+/* Copy the piece at `first` to mpi->out; n [n_ranks]: its bytes for each rank.
+ */
+static void pack_piece(const struct etx_comm *comm, int *n,
+    const struct blocks *blocks, int64_t first, const char *data)
 {
     struct mpi *mpi = self(comm);
 
     for (int32_t r = 0; r < comm->n_ranks; r++) {
-        n[r] = (int)count_piece(mpi, parts, r, first);
+        n[r] = (int)count_piece(mpi, blocks, r, first);
         if (n[r] > 0)
             memcpy(mpi->out + mpi->displacement[r], data + first, (size_t)n[r]);
-        data += parts->count[r] * parts->size;
+        data += blocks->count[r] * blocks->size;
     }
 }
 
-/* What came of each rank goes where the part of that rank goes on. */
-static void take_piece(const struct etx_comm *comm, const struct parts *parts,
-    int64_t first, char *data)
+/* Append what arrived from each rank to the elements of that rank. */
+static void unpack_piece(const struct etx_comm *comm,
+    const struct blocks *blocks, int64_t first, char *data)
 {
     const struct mpi *mpi = self(comm);
 
@@ -194,31 +195,31 @@ static void take_piece(const struct etx_comm *comm, const struct parts *parts,
         if (mpi->n_in[r] > 0)
             memcpy(data + first, mpi->in + mpi->displacement[r],
                 (size_t)mpi->n_in[r]);
-        data += parts->count[r] * parts->size;
+        data += blocks->count[r] * blocks->size;
     }
 }
 
 static void count_in(
-    const struct etx_comm *comm, const struct parts *parts, int64_t first)
+    const struct etx_comm *comm, const struct blocks *blocks, int64_t first)
 {
     struct mpi *mpi = self(comm);
 
     for (int32_t r = 0; r < comm->n_ranks; r++)
-        mpi->n_in[r] = (int)count_piece(mpi, parts, r, first);
+        mpi->n_in[r] = (int)count_piece(mpi, blocks, r, first);
 }
 
 static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
     const int64_t *count, size_t size)
 {
     struct mpi *mpi = self(comm);
-    const struct parts parts = {count, (int64_t)size};
-    const int64_t n_pieces = count_pieces(comm, &parts);
+    const struct blocks blocks = {count, (int64_t)size};
+    const int64_t n_pieces = count_pieces(comm, &blocks);
     etx_status status = ETX_OK;
 
     for (int64_t k = 0; k < n_pieces; k++) {
         const int64_t first = k * mpi->n_piece;
 
-        count_in(comm, &parts, first);
+        count_in(comm, &blocks, first);
         if (mpi->n_in[comm->rank] > 0)
             memcpy(mpi->out, (const char *)mine + first,
                 (size_t)mpi->n_in[comm->rank]);
@@ -226,44 +227,45 @@ static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
             MPI_Iallgatherv(mpi->out, mpi->n_in[comm->rank], MPI_BYTE, mpi->in,
                 mpi->n_in, mpi->displacement, MPI_BYTE, mpi->comm,
                 &mpi->request)));
-        take_piece(comm, &parts, first, all);
+        unpack_piece(comm, &blocks, first, all);
     }
 done:
     return status;
 }
 
-/* No rank knows the parts of all: they agree on the number of pieces. */
+/* A rank does not know the block sizes of the others: agree on the number of
+ * pieces. */
 static etx_status agree_on_pieces(
-    struct etx_comm *comm, const struct parts *in, const struct parts *out)
+    struct etx_comm *comm, const struct blocks *in, const struct blocks *out)
 {
     struct mpi *mpi = self(comm);
     const int64_t n_in = count_pieces(comm, in);
     const int64_t n_out = count_pieces(comm, out);
 
     mpi->max = n_in > n_out ? n_in : n_out;
-    return etx_mpi_finish(comm, "exchange",
+    return etx_mpi_finish(comm, "all-to-all",
         MPI_Iallreduce(MPI_IN_PLACE, &mpi->max, 1, MPI_INT64_T, MPI_MAX,
             mpi->comm, &mpi->request));
 }
 
-static etx_status exchange(struct etx_comm *comm, void *from,
+static etx_status all_to_all(struct etx_comm *comm, void *from,
     const int64_t *n_from, const void *to, const int64_t *n_to, size_t size)
 {
     struct mpi *mpi = self(comm);
-    const struct parts in = {n_from, (int64_t)size};
-    const struct parts out = {n_to, (int64_t)size};
+    const struct blocks in = {n_from, (int64_t)size};
+    const struct blocks out = {n_to, (int64_t)size};
     etx_status status = agree_on_pieces(comm, &in, &out);
 
     for (int64_t k = 0; status == ETX_OK && k < mpi->max; k++) {
         const int64_t first = k * mpi->n_piece;
 
         count_in(comm, &in, first);
-        put_piece(comm, mpi->n_out, &out, first, to);
-        ETX_CHECK(etx_mpi_finish(comm, "exchange",
+        pack_piece(comm, mpi->n_out, &out, first, to);
+        ETX_CHECK(etx_mpi_finish(comm, "all-to-all",
             MPI_Ialltoallv(mpi->out, mpi->n_out, mpi->displacement, MPI_BYTE,
                 mpi->in, mpi->n_in, mpi->displacement, MPI_BYTE, mpi->comm,
                 &mpi->request)));
-        take_piece(comm, &in, first, from);
+        unpack_piece(comm, &in, first, from);
     }
 done:
     return status;
@@ -274,7 +276,7 @@ done:
 const struct etx_comm_transport etx_mpi_transport = {.name = "mpi",
     .sum = sum,
     .gather = gather,
-    .exchange = exchange,
+    .all_to_all = all_to_all,
     .broadcast = broadcast,
     .barrier = barrier,
     .end_processes = etx_mpi_end_processes,

@@ -22,7 +22,7 @@ struct mpi {
     int64_t n_piece;      /* bytes of one rank in a piece of all ranks */
     char *in, *out;       /* [n_ranks * n_piece, at least
                            * ETX_MPI_PIECE_BYTES] */
-    int64_t max;          /* pieces of an exchange */
+    int64_t max;          /* pieces of an all-to-all */
     int *n_in, *n_out;    /* [n_ranks] bytes of a piece */
     int *displacement;    /* [n_ranks] r * n_piece */
 };

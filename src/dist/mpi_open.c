@@ -1,4 +1,4 @@
-/* dist/mpi_open.c -- join the processes of MPI, and take leave of them.
+/* dist/mpi_open.c -- join the processes of MPI, and leave them.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/mpi.h"
@@ -101,7 +101,7 @@ static etx_status take_memory(struct mpi *mpi, int32_t n_ranks)
     ETX_CHECK(
         etx_dist_alloc(&mpi->n_out, n_ranks, sizeof(int), "counts of ranks"));
     ETX_CHECK(etx_dist_alloc(
-        &mpi->displacement, n_ranks, sizeof(int), "places of ranks"));
+        &mpi->displacement, n_ranks, sizeof(int), "offsets of ranks"));
     for (int32_t r = 0; r < n_ranks; r++)
         mpi->displacement[r] = (int)(r * mpi->n_piece);
 done:

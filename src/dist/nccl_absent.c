@@ -1,4 +1,4 @@
-/* dist/nccl_absent.c -- in place of cuda/dist in builds without NCCL.
+/* dist/nccl_absent.c -- replaces cuda/dist in builds without NCCL.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/comm.h"

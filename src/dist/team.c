@@ -1,13 +1,18 @@
-/* dist/team.c -- a trainer's team: gradients and findings of all ranks.
+/* dist/team.c -- a trainer's team: sums of gradients and metrics over the
+ * ranks.
  *
- * With the same bits on any number of ranks the sum of the slices is made by
- * everybody for a part of the parameters: each rank gives each other one the
- * piece of its slices that lies there, adds what it gets by the tree over the
- * graphs, and all gather the parts. A rank moves its slices and the parameters
- * once, as a ring all-reduce does when every rank has one graph.
+ * The sum over per-graph gradients (slices) has the same bits on any number of
+ * ranks. It is a reduce-scatter and an all-gather over chunks of parameters:
  *
- * Ranks meet before they move anything, so that waiting for a slower one is
- * told from moving.
+ *     rank r sends chunk q of its slices to rank q   (all-to-all)
+ *     rank q adds the slices of its chunk, in the order of a tree over graphs
+ *     all ranks gather the summed chunks             (all-gather)
+ *
+ * A rank moves its slices and the parameters once, as a ring all-reduce does
+ * when every rank has one graph.
+ *
+ * A barrier precedes each transfer, so that the statistics tell waiting for a
+ * slower rank from moving data.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/dist.h"
@@ -35,15 +40,15 @@ done:
 
 /* ------------------------------------------------------ sum of gradients -- */
 
-/* A sum of slices under way; what is in the buffers of dist. */
+/* A sum of slices in progress; arrays are in the buffers of dist. */
 struct slices_sum {
     struct etx_dist *dist;
     int64_t n_values, n_slices;
     const int32_t *owner; /* [n_slices] */
     float *const *slice;  /* [n_slices] */
-    int64_t *n_part;      /* [n_ranks] parameters that each rank adds up */
-    int64_t *n_give;      /* [n_ranks] values that go to each rank */
-    int64_t *n_take;      /* [n_ranks] values that come from each rank */
+    int64_t *n_chunk;     /* [n_ranks] parameters that each rank adds up */
+    int64_t *n_send;      /* [n_ranks] values that go to each rank */
+    int64_t *n_receive;   /* [n_ranks] values that come from each rank */
 };
 
 /* The first parameter that rank r adds up. */
@@ -64,7 +69,7 @@ static int64_t count_slices(const struct slices_sum *sum, int32_t rank)
     return n;
 }
 
-static etx_status count_parts(struct slices_sum *sum)
+static etx_status count_chunks(struct slices_sum *sum)
 {
     struct etx_dist *dist = sum->dist;
     const int32_t n_ranks = dist->comm->n_ranks;
@@ -73,58 +78,58 @@ static etx_status count_parts(struct slices_sum *sum)
     etx_status status;
 
     ETX_CHECK(reserve(&dist->counts, 3 * n_ranks, sizeof(int64_t)));
-    sum->n_part = dist->counts.data;
-    sum->n_give = sum->n_part + n_ranks;
-    sum->n_take = sum->n_give + n_ranks;
+    sum->n_chunk = dist->counts.data;
+    sum->n_send = sum->n_chunk + n_ranks;
+    sum->n_receive = sum->n_send + n_ranks;
     for (int32_t r = 0; r < n_ranks; r++)
-        sum->n_part[r] = find_first(sum, r + 1) - find_first(sum, r);
+        sum->n_chunk[r] = find_first(sum, r + 1) - find_first(sum, r);
     for (int32_t r = 0; r < n_ranks; r++) {
-        sum->n_give[r] = n_mine * sum->n_part[r];
-        sum->n_take[r] = count_slices(sum, r) * sum->n_part[rank];
+        sum->n_send[r] = n_mine * sum->n_chunk[r];
+        sum->n_receive[r] = count_slices(sum, r) * sum->n_chunk[rank];
     }
 done:
     return status;
 }
 
-/* This rank's slices cut into the parts of the ranks. */
-static etx_status fill_given(struct slices_sum *sum)
+/* This rank's slices cut into the chunks of the ranks. */
+static etx_status fill_sent(struct slices_sum *sum)
 {
     struct etx_dist *dist = sum->dist;
     const int32_t rank = dist->comm->rank;
     etx_status status;
 
     ETX_CHECK(reserve(
-        &dist->given, count_slices(sum, rank) * sum->n_values, sizeof(float)));
-    float *to = dist->given.data;
+        &dist->sent, count_slices(sum, rank) * sum->n_values, sizeof(float)));
+    float *to = dist->sent.data;
     for (int32_t r = 0; r < dist->comm->n_ranks; r++)
         for (int64_t k = 0; k < sum->n_slices; k++) {
             if (sum->owner[k] != rank)
                 continue;
             memcpy(to, sum->slice[k] + find_first(sum, r),
-                (size_t)sum->n_part[r] * sizeof *to);
-            to += sum->n_part[r];
+                (size_t)sum->n_chunk[r] * sizeof *to);
+            to += sum->n_chunk[r];
         }
 done:
     return status;
 }
 
-/* Where the pieces of all slices are, once they came, in order of the slices:
- * they came in order of the ranks. */
+/* Pointers to the received pieces in order of the slices; they arrive in order
+ * of the ranks. */
 static etx_status find_pieces(float ***out, struct slices_sum *sum)
 {
     struct etx_dist *dist = sum->dist;
-    const int64_t n_part = sum->n_part[dist->comm->rank];
+    const int64_t n_chunk = sum->n_chunk[dist->comm->rank];
     etx_status status;
 
     ETX_CHECK(reserve(&dist->slices, sum->n_slices, sizeof(float *)));
     float **piece = dist->slices.data;
-    float *from = dist->taken.data;
+    float *from = dist->received.data;
     for (int32_t r = 0; r < dist->comm->n_ranks; r++)
         for (int64_t k = 0; k < sum->n_slices; k++) {
             if (sum->owner[k] != r)
                 continue;
             piece[k] = from;
-            from += n_part;
+            from += n_chunk;
         }
     *out = piece;
 done:
@@ -134,20 +139,20 @@ done:
 static etx_status sum_exactly(float *out, struct slices_sum *sum)
 {
     struct etx_dist *dist = sum->dist;
-    const int64_t n_part = find_first(sum, dist->comm->rank + 1) -
-                           find_first(sum, dist->comm->rank);
+    const int64_t n_chunk = find_first(sum, dist->comm->rank + 1) -
+                            find_first(sum, dist->comm->rank);
     float **piece;
     etx_status status;
 
-    ETX_CHECK(count_parts(sum));
-    ETX_CHECK(fill_given(sum));
-    ETX_CHECK(reserve(&dist->taken, sum->n_slices * n_part, sizeof(float)));
-    ETX_CHECK(etx_comm_exchange(dist->comm, dist->taken.data, sum->n_take,
-        dist->given.data, sum->n_give, sizeof(float)));
+    ETX_CHECK(count_chunks(sum));
+    ETX_CHECK(fill_sent(sum));
+    ETX_CHECK(reserve(&dist->received, sum->n_slices * n_chunk, sizeof(float)));
+    ETX_CHECK(etx_comm_all_to_all(dist->comm, dist->received.data,
+        sum->n_receive, dist->sent.data, sum->n_send, sizeof(float)));
     ETX_CHECK(find_pieces(&piece, sum));
-    ETX_CHECK(etx_gradient_sum(piece, sum->n_slices, n_part));
-    ETX_CHECK(
-        etx_comm_gather(dist->comm, out, piece[0], sum->n_part, sizeof(float)));
+    ETX_CHECK(etx_gradient_sum(piece, sum->n_slices, n_chunk));
+    ETX_CHECK(etx_comm_gather(
+        dist->comm, out, piece[0], sum->n_chunk, sizeof(float)));
 done:
     return status;
 }

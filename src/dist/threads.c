@@ -1,13 +1,13 @@
 /* dist/threads.c -- ranks that are threads of one process.
  *
- * Every operation is: show the others where my buffers are, wait for all, read
- * theirs, wait for all. Everything shared is written before a wait and read
- * after it, so that the lock of the wait orders it. Rank r adds its own share
- * of a sum, over the ranks in order, and writes it into the buffers of all.
+ * Every operation is: publish pointers to the own buffers, barrier, read the
+ * others' buffers, barrier. Shared data is written before a barrier and read
+ * after it, so the barrier's lock orders the accesses. Rank r computes chunk r
+ * of a sum, over the ranks in order, and writes it to the buffers of all.
  *
- * Only the first wait can fail. Once it is over all ranks are at work on each
- * other's buffers and will come to the second, however long that takes: a rank
- * that left earlier would take its buffers away from under the others.
+ * Only the first barrier can fail. After it every rank accesses the others'
+ * buffers and will reach the second, however long that takes: a rank that
+ * returned earlier could free a buffer that another still reads.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/comm.h"
@@ -24,12 +24,12 @@
 #include "dist/fail.h"
 
 #define MAX_RANKS           1024
-#define SECONDS_OF_SPINNING 2e-4 /* then the core is left to others */
+#define SECONDS_OF_SPINNING 2e-4 /* then the thread sleeps */
 
-/* What a rank shows the others during an operation. */
-struct shown {
+/* Buffers that a rank publishes for one operation. */
+struct published {
     void *data;
-    const int64_t *count; /* [n_ranks] of its exchange */
+    const int64_t *count; /* [n_ranks] of its all-to-all */
 };
 
 /* What the ranks of a group share. */
@@ -37,12 +37,13 @@ struct group {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* on the monotonic clock */
     int32_t n_ranks;
-    int32_t n_open;            /* communicators not yet closed */
-    int32_t n_arrived;         /* at the wait of now */
-    _Atomic uint64_t n_passed; /* waits that are over; written under the lock */
-    int32_t late_rank;         /* whose deadline passed first, -1: none */
-    int32_t lost_rank;         /* that gave up first, -1: none */
-    struct shown *shown;       /* [n_ranks] */
+    int32_t n_open;    /* communicators not yet closed */
+    int32_t n_arrived; /* at the current barrier */
+    _Atomic uint64_t
+        n_passed;         /* barriers that are over; written under the lock */
+    int32_t late_rank;    /* whose deadline passed first, -1: none */
+    int32_t aborted_rank; /* that aborted first, -1: none */
+    struct published *published; /* [n_ranks] */
 };
 
 static struct timespec time_after(double seconds)
@@ -60,7 +61,7 @@ static struct timespec time_after(double seconds)
     return time;
 }
 
-static etx_status say_late(
+static etx_status fail_late(
     const struct etx_comm *comm, const char *operation, int32_t n_arrived)
 {
     return etx_dist_fail(ETX_ERR_IO,
@@ -71,9 +72,9 @@ static etx_status say_late(
 /* Why the group is broken, under its lock; ETX_OK when it is not. */
 static etx_status find_break(const struct group *group, const char *operation)
 {
-    if (group->lost_rank >= 0)
+    if (group->aborted_rank >= 0)
         return etx_dist_fail(ETX_ERR_CANCELLED, "%s: rank %d gave up",
-            operation, (int)group->lost_rank);
+            operation, (int)group->aborted_rank);
     if (group->late_rank >= 0)
         return etx_dist_fail(ETX_ERR_IO,
             "%s: rank %d waited longer than its deadline", operation,
@@ -81,9 +82,9 @@ static etx_status find_break(const struct group *group, const char *operation)
     return ETX_OK;
 }
 
-/* A little while, or until wait number n_passed is over: ranks that have cores
- * of their own mostly arrive together, and putting a thread to sleep and waking
- * it takes longer than what they then do. */
+/* Spin for a short time, or until barrier n_passed is over: ranks with cores of
+ * their own mostly arrive together, and to put a thread to sleep and wake it
+ * costs more than the operation itself. */
 static void spin(struct group *group, uint64_t n_passed)
 {
     const double begin = etx_comm_now();
@@ -93,7 +94,7 @@ static void spin(struct group *group, uint64_t n_passed)
         (void)sched_yield();
 }
 
-/* Under the lock: until wait number n_passed is over. */
+/* Under the lock: wait until barrier n_passed is over. */
 static etx_status wait_for_others(struct etx_comm *comm, struct group *group,
     uint64_t n_passed, const struct timespec *end, const char *operation)
 {
@@ -107,7 +108,7 @@ static etx_status wait_for_others(struct etx_comm *comm, struct group *group,
         if (error == ETIMEDOUT) {
             group->late_rank = comm->rank;
             (void)pthread_cond_broadcast(&group->changed);
-            return say_late(comm, operation, group->n_arrived);
+            return fail_late(comm, operation, group->n_arrived);
         }
         error = pthread_cond_timedwait(&group->changed, &group->lock, end);
     }
@@ -125,8 +126,8 @@ static int32_t arrive(struct group *group)
     return 1;
 }
 
-/* No rank goes on before all are here. */
-static etx_status meet(struct etx_comm *comm, const char *operation)
+/* Barrier that can fail: no rank continues before all have arrived. */
+static etx_status enter_barrier(struct etx_comm *comm, const char *operation)
 {
     const struct timespec end = time_after(comm->deadline);
     struct group *group = comm->self;
@@ -148,8 +149,9 @@ static etx_status meet(struct etx_comm *comm, const char *operation)
     return status;
 }
 
-/* No rank takes its buffers away before all are done with them. */
-static void part(struct etx_comm *comm)
+/* Barrier that cannot fail: no rank returns before all are done with its
+ * buffers. */
+static void leave_barrier(struct etx_comm *comm)
 {
     struct group *group = comm->self;
     uint64_t n_passed;
@@ -168,14 +170,15 @@ static void part(struct etx_comm *comm)
     (void)pthread_mutex_unlock(&group->lock);
 }
 
-/* Show my buffers and wait until all have shown theirs. */
-static etx_status show(struct etx_comm *comm, void *data, const int64_t *count,
-    const char *operation)
+/* Publish the own buffers and wait until all ranks have published theirs. */
+static etx_status publish(struct etx_comm *comm, void *data,
+    const int64_t *count, const char *operation)
 {
     struct group *group = comm->self;
 
-    group->shown[comm->rank] = (struct shown){.data = data, .count = count};
-    return meet(comm, operation);
+    group->published[comm->rank] =
+        (struct published){.data = data, .count = count};
+    return enter_barrier(comm, operation);
 }
 
 /* ---------------------------------------------------------- operations -- */
@@ -184,24 +187,24 @@ static etx_status show(struct etx_comm *comm, void *data, const int64_t *count,
 static void add_floats(const struct group *group, int64_t first, int64_t last)
 {
     for (int64_t i = first; i < last; i++) {
-        float sum = ((const float *)group->shown[0].data)[i];
+        float sum = ((const float *)group->published[0].data)[i];
 
         for (int32_t r = 1; r < group->n_ranks; r++)
-            sum += ((const float *)group->shown[r].data)[i];
+            sum += ((const float *)group->published[r].data)[i];
         for (int32_t r = 0; r < group->n_ranks; r++)
-            ((float *)group->shown[r].data)[i] = sum;
+            ((float *)group->published[r].data)[i] = sum;
     }
 }
 
 static void add_doubles(const struct group *group, int64_t first, int64_t last)
 {
     for (int64_t i = first; i < last; i++) {
-        double sum = ((const double *)group->shown[0].data)[i];
+        double sum = ((const double *)group->published[0].data)[i];
 
         for (int32_t r = 1; r < group->n_ranks; r++)
-            sum += ((const double *)group->shown[r].data)[i];
+            sum += ((const double *)group->published[r].data)[i];
         for (int32_t r = 0; r < group->n_ranks; r++)
-            ((double *)group->shown[r].data)[i] = sum;
+            ((double *)group->published[r].data)[i] = sum;
     }
 }
 
@@ -209,12 +212,12 @@ static void add_doubles(const struct group *group, int64_t first, int64_t last)
 static void add_integers(const struct group *group, int64_t first, int64_t last)
 {
     for (int64_t i = first; i < last; i++) {
-        uint64_t sum = ((const uint64_t *)group->shown[0].data)[i];
+        uint64_t sum = ((const uint64_t *)group->published[0].data)[i];
 
         for (int32_t r = 1; r < group->n_ranks; r++)
-            sum += ((const uint64_t *)group->shown[r].data)[i];
+            sum += ((const uint64_t *)group->published[r].data)[i];
         for (int32_t r = 0; r < group->n_ranks; r++)
-            ((uint64_t *)group->shown[r].data)[i] = sum;
+            ((uint64_t *)group->published[r].data)[i] = sum;
     }
 }
 
@@ -228,7 +231,7 @@ static etx_status sum(
                              : n / comm->n_ranks * (comm->rank + 1);
     etx_status status;
 
-    ETX_CHECK(show(comm, values, NULL, "sum"));
+    ETX_CHECK(publish(comm, values, NULL, "sum"));
     switch ((enum etx_comm_type)type) {
     case ETX_COMM_F32:
         add_floats(group, first, last);
@@ -240,12 +243,12 @@ static etx_status sum(
         add_integers(group, first, last);
         break;
     }
-    part(comm);
+    leave_barrier(comm);
 done:
     return status;
 }
 
-/* What others only read loses its const here and nowhere else. */
+/* The only cast from const: the other ranks only read this. */
 static void *unchanged(const void *data)
 {
     void *same;
@@ -261,43 +264,43 @@ static etx_status gather(struct etx_comm *comm, void *all, const void *mine,
     char *to = all;
     etx_status status;
 
-    ETX_CHECK(show(comm, unchanged(mine), count, "gather"));
+    ETX_CHECK(publish(comm, unchanged(mine), count, "gather"));
     for (int32_t r = 0; r < comm->n_ranks; r++) {
         if (count[r] > 0)
-            memcpy(to, group->shown[r].data, (size_t)count[r] * size);
+            memcpy(to, group->published[r].data, (size_t)count[r] * size);
         to += (size_t)count[r] * size;
     }
-    part(comm);
+    leave_barrier(comm);
 done:
     return status;
 }
 
-/* Where rank `to` finds its part of what rank `from` gives. */
-static const char *find_part(
+/* The elements that rank `from` sends to rank `to`. */
+static const char *find_sent(
     const struct group *group, int32_t from, int32_t to, size_t size)
 {
-    const char *data = group->shown[from].data;
+    const char *data = group->published[from].data;
 
     for (int32_t r = 0; r < to; r++)
-        data += (size_t)group->shown[from].count[r] * size;
+        data += (size_t)group->published[from].count[r] * size;
     return data;
 }
 
-static etx_status exchange(struct etx_comm *comm, void *from,
+static etx_status all_to_all(struct etx_comm *comm, void *from,
     const int64_t *n_from, const void *to, const int64_t *n_to, size_t size)
 {
     const struct group *group = comm->self;
-    char *here = from;
+    char *out = from;
     etx_status status;
 
-    ETX_CHECK(show(comm, unchanged(to), n_to, "exchange"));
+    ETX_CHECK(publish(comm, unchanged(to), n_to, "all-to-all"));
     for (int32_t r = 0; r < comm->n_ranks; r++) {
         if (n_from[r] > 0)
-            memcpy(here, find_part(group, r, comm->rank, size),
+            memcpy(out, find_sent(group, r, comm->rank, size),
                 (size_t)n_from[r] * size);
-        here += (size_t)n_from[r] * size;
+        out += (size_t)n_from[r] * size;
     }
-    part(comm);
+    leave_barrier(comm);
 done:
     return status;
 }
@@ -308,26 +311,26 @@ static etx_status broadcast(
     const struct group *group = comm->self;
     etx_status status;
 
-    ETX_CHECK(show(comm, data, NULL, "broadcast"));
+    ETX_CHECK(publish(comm, data, NULL, "broadcast"));
     if (comm->rank != root)
-        memcpy(data, group->shown[root].data, (size_t)n * size);
-    part(comm);
+        memcpy(data, group->published[root].data, (size_t)n * size);
+    leave_barrier(comm);
 done:
     return status;
 }
 
 static etx_status barrier(struct etx_comm *comm)
 {
-    return meet(comm, "barrier");
+    return enter_barrier(comm, "barrier");
 }
 
-static void give_up(struct etx_comm *comm)
+static void abort_group(struct etx_comm *comm)
 {
     struct group *group = comm->self;
 
     (void)pthread_mutex_lock(&group->lock);
-    if (group->lost_rank < 0)
-        group->lost_rank = comm->rank;
+    if (group->aborted_rank < 0)
+        group->aborted_rank = comm->rank;
     (void)pthread_cond_broadcast(&group->changed);
     (void)pthread_mutex_unlock(&group->lock);
 }
@@ -338,7 +341,7 @@ static void free_group(struct group *group)
 {
     (void)pthread_cond_destroy(&group->changed);
     (void)pthread_mutex_destroy(&group->lock);
-    free(group->shown);
+    free(group->published);
     free(group);
 }
 
@@ -357,10 +360,10 @@ static void close_rank(struct etx_comm *comm)
 static const struct etx_comm_transport transport = {.name = "threads",
     .sum = sum,
     .gather = gather,
-    .exchange = exchange,
+    .all_to_all = all_to_all,
     .broadcast = broadcast,
     .barrier = barrier,
-    .give_up = give_up,
+    .abort_group = abort_group,
     .close = close_rank};
 
 static etx_status make_group(struct group **out, int32_t n_ranks)
@@ -371,14 +374,14 @@ static etx_status make_group(struct group **out, int32_t n_ranks)
 
     ETX_CHECK(etx_dist_alloc(&group, 1, sizeof *group, "a group of ranks"));
     group->n_ranks = group->n_open = n_ranks;
-    group->late_rank = group->lost_rank = -1;
+    group->late_rank = group->aborted_rank = -1;
     (void)pthread_mutex_init(&group->lock, NULL);
     (void)pthread_condattr_init(&attributes);
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&group->changed, &attributes);
     (void)pthread_condattr_destroy(&attributes);
-    status = etx_dist_alloc(
-        &group->shown, n_ranks, sizeof *group->shown, "buffers of ranks");
+    status = etx_dist_alloc(&group->published, n_ranks,
+        sizeof *group->published, "buffers of ranks");
     if (status != ETX_OK) {
         free_group(group);
         goto done;

@@ -1,4 +1,4 @@
-/* io/config.h -- etx.config: what a model is made of.
+/* io/config.h -- etx.config: the JSON description of a model.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_IO_CONFIG_H

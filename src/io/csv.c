@@ -185,7 +185,7 @@ static etx_status parse_lines(int64_t *n_rows, struct reader *reader)
 }
 
 /* Rows to allocate: one for each line that is left, but in proportion to the
- * file. A cell that is read takes two bytes, one that is ignored takes one;
+ * file. A cell that is read needs two bytes, one that is ignored needs one;
  * of shorter lines, the one that exceeds `most` is not the first at fault. */
 static int64_t row_capacity(const struct reader *reader, int32_t n_wanted)
 {
@@ -235,7 +235,7 @@ static int32_t find_wanted(
     return -1;
 }
 
-/* Give cell its meaning. */
+/* Store a cell in the array of its column. */
 static etx_status name_cell(struct etx_csv *csv, struct reader *reader,
     const char *begin, const char *end)
 {

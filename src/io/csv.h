@@ -4,7 +4,7 @@
  * are passed over. Cells are separated by commas and never quoted. Lines end
  * with LF or CR LF, the last one may end with the file; a byte order mark is
  * passed over. Anything else is ETX_ERR_FORMAT with PATH:LINE:CELL (both from
- * one, CELL the place in its line) and the text found.
+ * one, CELL the index in its line) and the text found.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_IO_CSV_H
@@ -35,7 +35,7 @@ struct etx_csv {
     const struct etx_csv_wanted *wanted; /* [n_wanted], borrowed */
     int64_t n_rows;
     int32_t n_wanted;
-    int32_t cell[ETX_CSV_MAX_WANTED]; /* place of the column in a line */
+    int32_t cell[ETX_CSV_MAX_WANTED]; /* index of the column in a line */
     int32_t *int32_values[ETX_CSV_MAX_WANTED];
     int64_t *int64_values[ETX_CSV_MAX_WANTED];
     float *float_values[ETX_CSV_MAX_WANTED];

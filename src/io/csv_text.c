@@ -1,4 +1,4 @@
-/* io/csv_text.c -- which bytes a CSV file may hold.
+/* io/csv_text.c -- which bytes a CSV file may contain.
  *
  * Almost every file is plain ASCII: blocks of it are passed over by a loop
  * that vectorises, and only the others are looked at byte by byte.

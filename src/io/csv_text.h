@@ -1,4 +1,4 @@
-/* io/csv_text.h -- which bytes a CSV file may hold.
+/* io/csv_text.h -- which bytes a CSV file may contain.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_IO_CSV_TEXT_H

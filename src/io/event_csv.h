@@ -27,7 +27,7 @@ struct etx_event_paths {
 etx_status etx_event_csv_read(etx_event **out,
     const struct etx_event_paths *paths, const etx_detector *detector);
 
-/* The same for PREFIX-hits.csv or PREFIX-hits.csv.gz and what lies beside. */
+/* The same for PREFIX-hits.csv or PREFIX-hits.csv.gz and its sister files. */
 etx_status etx_event_csv_read_prefix(
     etx_event **out, const char *prefix, const etx_detector *detector);
 

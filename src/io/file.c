@@ -1,8 +1,8 @@
 /* io/file.c -- whole files in.
  *
- * The size that fstat gives sizes the buffer; one byte more is asked for, so
+ * The buffer has the size that fstat reports; one byte more is requested, so
  * a file that grows is noticed, as is one that ends early. Files of /proc,
- * whose size is 0 whatever they hold, fall under the same rule.
+ * whose size is reported as 0, fall under the same rule.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/file.h"

@@ -2,7 +2,7 @@
  *
  * Reading copies a regular file into memory with read(): a mapped file that
  * somebody truncates would end the host with SIGBUS. Writing goes to a
- * temporary file beside the target, which is synchronised and renamed, so
+ * temporary file next to the target, which is synchronised and renamed, so
  * that a reader finds the old file or the new one and never a piece.
  *
  * SPDX-License-Identifier: Apache-2.0 */

@@ -1,6 +1,6 @@
 /* io/file_writer.c -- whole files out, atomically.
  *
- * The temporary file lies beside the target, since rename() does not cross
+ * The temporary file lies next to the target, since rename() does not cross
  * file systems. A limit on file sizes (EFBIG) and a closed pipe (EPIPE) come
  * with a signal that would end the host; it is blocked for the length of the
  * write and taken back when the write caused it.
@@ -224,7 +224,7 @@ done:
 
 /* ------------------------------------------------------------- writing -- */
 
-/* Compress what avail_in holds; with Z_FINISH to the end of the stream. */
+/* Compress the pending input; with Z_FINISH to the end of the stream. */
 static etx_status deflate_out(struct etx_file_writer *writer, int flush)
 {
     z_stream *stream = &writer->stream;

@@ -1,9 +1,9 @@
 /* io/gzip.c -- gzip files in memory.
  *
  * A gzip file is one or more members (RFC 1952), each with its own checksum,
- * which zlib verifies. The last four bytes name the size of the last member
- * modulo 2^32: a hint for the first buffer, never trusted. Deflate expands
- * by at most 1032, so a short file cannot ask for a large buffer.
+ * which zlib verifies. The last four bytes (ISIZE) are the size of the last
+ * member modulo 2^32: a hint for the first buffer, never trusted. Deflate
+ * expands by at most 1032, so a short file cannot cause a large allocation.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/file.h"
@@ -55,9 +55,9 @@ static size_t first_capacity(
     return min(hint, max_bytes) + 1;
 }
 
-/* One byte beyond max_bytes is allowed for: the NUL, and the proof that there
- * is more. */
-static etx_status make_room(struct gunzip *job)
+/* Capacity is at most max_bytes + 1: the last byte is for the NUL, or shows
+ * that the data is too large. */
+static etx_status grow_output(struct gunzip *job)
 {
     const size_t max = job->max_bytes + 1;
     size_t capacity;
@@ -115,7 +115,7 @@ static etx_status inflate_all(struct gunzip *job)
 
     while (!finished) {
         int code = Z_OK;
-        ETX_CHECK(make_room(job));
+        ETX_CHECK(grow_output(job));
         inflate_piece(&code, job);
         if (job->size > job->max_bytes)
             return etx_fail(ETX_ERR_LIMIT,
@@ -159,7 +159,7 @@ etx_status etx_gunzip(struct etx_bytes *out, const char *path, const char *data,
     }
     open = 1;
     ETX_CHECK(inflate_all(&job));
-    ETX_CHECK(make_room(&job));
+    ETX_CHECK(grow_output(&job));
     job.output[job.size] = '\0';
     out->data = job.output;
     out->size = job.size;

@@ -2,7 +2,7 @@
  *
  * jansson descends by recursion and spends memory on every value. A scan
  * before it bounds both, so that a file can neither overflow the stack of a
- * small thread nor ask for more memory than it is worth.
+ * small thread nor cause large allocations.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/json_text.h"

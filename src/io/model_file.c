@@ -42,7 +42,7 @@ static int32_t n_parameters(const struct named_network *named)
     return named->network == NULL ? 0 : named->network->n_parameters;
 }
 
-/* The tensor of a parameter, as a file holds it. */
+/* The tensor of a parameter, as stored in a file. */
 static void describe(struct etx_tensor *out, const char *stage,
     const struct etx_network *network, const struct etx_parameter *parameter)
 {

@@ -1,7 +1,7 @@
 /* io/model_file.h -- models to and from safetensors with etx.config.
  *
- * docs/model_format.md is the specification. Everything here reads untrusted
- * bytes: every size, offset, name and number is checked before use.
+ * docs/model_format.md is the specification. Everything in this file reads
+ * untrusted bytes: every size, offset, name and number is checked before use.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_IO_MODEL_FILE_H

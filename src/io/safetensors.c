@@ -1,7 +1,7 @@
 /* io/safetensors.c -- read named tensors from one file, strictly.
  *
- * The offsets of all tensors must tile the data: sorted by place, each begins
- * where the one before ends. That leaves no room for overlaps and gaps, which
+ * The offsets of all tensors must tile the data: sorted by offset, each begins
+ * where the previous one ends. That excludes overlaps and gaps, which
  * other readers were made to disclose memory with.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -33,7 +33,7 @@ const struct etx_tensor_type_info etx_tensor_types[ETX_N_TENSOR_TYPES] = {
     [ETX_TENSOR_I8] = {"I8", 1},
 };
 
-/* A tensor and its place in the data. */
+/* A tensor and its offset in the data. */
 struct entry {
     struct etx_tensor tensor;
     size_t begin, end;
@@ -67,7 +67,7 @@ static etx_status read_count(
     return ETX_OK;
 }
 
-/* Sets the shape and the size in bytes that it asks for. */
+/* Set the shape and its size in bytes. */
 static etx_status read_shape(struct etx_tensor *tensor, size_t *n_bytes,
     const char *name, const json_t *value)
 {
@@ -207,7 +207,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* The tensors, sorted by place, fill the data without gap or overlap. */
+/* The tensors, sorted by offset, fill the data without gap or overlap. */
 static etx_status check_tiling(
     const struct entry *entries, int64_t n_entries, size_t data_size)
 {

@@ -49,7 +49,7 @@ const struct etx_tensor *etx_tensor_file_find(
 struct etx_tensor etx_tensor_vector(
     const char *name, enum etx_tensor_type type, int64_t n, const void *data);
 
-/* Write atomically: temporary file beside path, fsync, rename, fsync of the
+/* Write atomically: temporary file next to path, fsync, rename, fsync of the
  * folder. On error the old file is intact and nothing is left behind. */
 etx_status etx_tensor_file_write(const char *path, int64_t n_tensors,
     const struct etx_tensor *tensors, const json_t *metadata);

@@ -1,7 +1,8 @@
 /* io/safetensors_write.c -- write named tensors to one file.
  *
  * Tensors are sorted by name, in the header and in the data, so that equal
- * content gives equal bytes. Spaces fill the header to a multiple of eight.
+ * content gives equal bytes. Spaces pad the header to a multiple of eight
+ * bytes.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/safetensors.h"

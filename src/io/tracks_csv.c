@@ -18,7 +18,7 @@
 #define NO_TRACK (-1)
 /* Two numbers of 64 bits, a comma and a line feed. */
 #define MAX_ROW_BYTES 42
-/* What the formatters want to have room for. */
+/* Bytes that one formatted row needs at most. */
 #define SPARE_BYTES 32
 
 static const char first_line[] = "hit_id,track_id\n";

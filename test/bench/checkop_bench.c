@@ -59,100 +59,97 @@ static const struct checkop_perceptron message64 = {.n_rows = 60000,
     .activation = ETX_ACTIVATION_TANH,
     .residual = 1};
 
-static void mlp_embedding(struct checkop_case *out, struct checkop *check)
+static void mlp_embedding(struct checkop_case *out)
 {
-    checkop_mlp(out, check, &embedding);
+    checkop_mlp(out, &embedding);
 }
 
-static void mlp_filter(struct checkop_case *out, struct checkop *check)
+static void mlp_filter(struct checkop_case *out)
 {
-    checkop_mlp(out, check, &filter);
+    checkop_mlp(out, &filter);
 }
 
-static void mlp_message32(struct checkop_case *out, struct checkop *check)
+static void mlp_message32(struct checkop_case *out)
 {
-    checkop_mlp(out, check, &message32);
+    checkop_mlp(out, &message32);
 }
 
-static void mlp_message64(struct checkop_case *out, struct checkop *check)
+static void mlp_message64(struct checkop_case *out)
 {
-    checkop_mlp(out, check, &message64);
+    checkop_mlp(out, &message64);
 }
 
-static void mlp_backward_filter(struct checkop_case *out, struct checkop *check)
+static void mlp_backward_filter(struct checkop_case *out)
 {
-    checkop_mlp_backward(out, check, &filter);
+    checkop_mlp_backward(out, &filter);
 }
 
-static void mlp_backward_message32(
-    struct checkop_case *out, struct checkop *check)
+static void mlp_backward_message32(struct checkop_case *out)
 {
-    checkop_mlp_backward(out, check, &message32);
+    checkop_mlp_backward(out, &message32);
 }
 
-static void mlp_backward_message64(
-    struct checkop_case *out, struct checkop *check)
+static void mlp_backward_message64(struct checkop_case *out)
 {
-    checkop_mlp_backward(out, check, &message64);
+    checkop_mlp_backward(out, &message64);
 }
 
-static void linear(struct checkop_case *out, struct checkop *check)
+static void linear(struct checkop_case *out)
 {
-    checkop_linear(out, check, 20000, 128, 128);
+    checkop_linear(out, 20000, 128, 128);
 }
 
-static void linear_backward(struct checkop_case *out, struct checkop *check)
+static void linear_backward(struct checkop_case *out)
 {
-    checkop_linear_backward(out, check, 20000, 128, 128);
+    checkop_linear_backward(out, 20000, 128, 128);
 }
 
-static void norm(struct checkop_case *out, struct checkop *check)
+static void norm(struct checkop_case *out)
 {
-    checkop_norm(out, check, ETX_NORM_LAYER, 100000, 64, 0);
+    checkop_norm(out, ETX_NORM_LAYER, 100000, 64, 0);
 }
 
-static void norm_backward(struct checkop_case *out, struct checkop *check)
+static void norm_backward(struct checkop_case *out)
 {
-    checkop_norm_backward(out, check, ETX_NORM_LAYER, 100000, 64, 0);
+    checkop_norm_backward(out, ETX_NORM_LAYER, 100000, 64, 0);
 }
 
-static void activation(struct checkop_case *out, struct checkop *check)
+static void activation(struct checkop_case *out)
 {
-    checkop_activation(out, check, ETX_ACTIVATION_SILU, 5000000, 0);
+    checkop_activation(out, ETX_ACTIVATION_SILU, 5000000, 0);
 }
 
-static void activation_backward(struct checkop_case *out, struct checkop *check)
+static void activation_backward(struct checkop_case *out)
 {
-    checkop_activation_backward(out, check, ETX_ACTIVATION_SILU, 5000000, 0);
+    checkop_activation_backward(out, ETX_ACTIVATION_SILU, 5000000, 0);
 }
 
-static void gather(struct checkop_case *out, struct checkop *check)
+static void gather(struct checkop_case *out)
 {
-    checkop_gather(out, check, 200000, 64, 0);
+    checkop_gather(out, 200000, 64, 0);
 }
 
-static void add(struct checkop_case *out, struct checkop *check)
+static void add(struct checkop_case *out)
 {
-    checkop_add(out, check, 10000000);
+    checkop_add(out, 10000000);
 }
 
-static void row_dot(struct checkop_case *out, struct checkop *check)
+static void row_dot(struct checkop_case *out)
 {
-    checkop_row_dot(out, check, 200000, 64, 3);
+    checkop_row_dot(out, 200000, 64, 3);
 }
 
-static void segment_sum(struct checkop_case *out, struct checkop *check)
+static void segment_sum(struct checkop_case *out)
 {
     const struct checkop_segments shape = {.n_segments = 20000,
         .n_values = 200000,
         .width = 64,
         .reduce = ETX_REDUCE_SUM};
 
-    checkop_segment_reduce(out, check, &shape);
+    checkop_segment_reduce(out, &shape);
 }
 
-static void segment_max_backward(
-    struct checkop_case *out, struct checkop *check)
+static void segment_max_backward(struct checkop_case *out)
 {
     const struct checkop_segments shape = {.n_segments = 20000,
         .n_values = 200000,
@@ -160,62 +157,62 @@ static void segment_max_backward(
         .reduce = ETX_REDUCE_MAX,
         .ordered = 1};
 
-    checkop_segment_reduce_backward(out, check, &shape);
+    checkop_segment_reduce_backward(out, &shape);
 }
 
-static void edge_features(struct checkop_case *out, struct checkop *check)
+static void edge_features(struct checkop_case *out)
 {
-    checkop_edge_features(out, check, 100000, 200000);
+    checkop_edge_features(out, 100000, 200000);
 }
 
-static void radius_graph(struct checkop_case *out, struct checkop *check)
+static void radius_graph(struct checkop_case *out)
 {
-    checkop_radius_graph(out, check, 10000, 8, 0.5f, 0, 0, 0);
+    checkop_radius_graph(out, 10000, 8, 0.5f, 0, 0, 0);
 }
 
-static void radius_graph_knn(struct checkop_case *out, struct checkop *check)
+static void radius_graph_knn(struct checkop_case *out)
 {
-    checkop_radius_graph(out, check, 10000, 8, 0.6f, 10, 0, 1);
+    checkop_radius_graph(out, 10000, 8, 0.6f, 10, 0, 1);
 }
 
-static void line_graph(struct checkop_case *out, struct checkop *check)
+static void line_graph(struct checkop_case *out)
 {
-    checkop_line_graph(out, check, 100000, 1500000);
+    checkop_line_graph(out, 100000, 1500000);
 }
 
-static void components(struct checkop_case *out, struct checkop *check)
+static void components(struct checkop_case *out)
 {
-    checkop_connected_components(out, check, 100000, 1000000, 1);
+    checkop_connected_components(out, 100000, 1000000, 1);
 }
 
-static void edge_select(struct checkop_case *out, struct checkop *check)
+static void edge_select(struct checkop_case *out)
 {
-    checkop_edge_select(out, check, 5000000);
+    checkop_edge_select(out, 5000000);
 }
 
-static void mutual_best(struct checkop_case *out, struct checkop *check)
+static void mutual_best(struct checkop_case *out)
 {
-    checkop_mutual_best(out, check, 100000, 1000000);
+    checkop_mutual_best(out, 100000, 1000000);
 }
 
-static void bce_loss(struct checkop_case *out, struct checkop *check)
+static void bce_loss(struct checkop_case *out)
 {
-    checkop_bce_loss(out, check, 1000000, 1);
+    checkop_bce_loss(out, 1000000, 1);
 }
 
-static void hinge_loss(struct checkop_case *out, struct checkop *check)
+static void hinge_loss(struct checkop_case *out)
 {
-    checkop_hinge_loss(out, check, ETX_HINGE_SQUARED, 100000, 1000000, 8);
+    checkop_hinge_loss(out, ETX_HINGE_SQUARED, 100000, 1000000, 8);
 }
 
-static void adamw(struct checkop_case *out, struct checkop *check)
+static void adamw(struct checkop_case *out)
 {
-    checkop_adamw(out, check, 1000000, 100, 1, 1);
+    checkop_adamw(out, 1000000, 100, 1, 1);
 }
 
 static const struct {
     const char *op;
-    void (*make)(struct checkop_case *out, struct checkop *check);
+    void (*make)(struct checkop_case *out);
 } cases[] = {{"mlp", mlp_embedding}, {"mlp", mlp_filter},
     {"mlp", mlp_message32}, {"mlp", mlp_message64},
     {"mlp_backward", mlp_backward_filter},
@@ -303,17 +300,16 @@ int main(int argc, char **argv)
     printf("op\tcase\timplementation\tthreads\trepeats\tmedian_s\tp10_s\tp90_s"
            "\tgflops\n");
     for (size_t c = 0; c < N_CASES; c++) {
-        struct checkop check;
         struct checkop_case one;
         if (only != NULL && strcmp(only, cases[c].op) != 0)
             continue;
-        checkop_start(&check, 1);
-        cases[c].make(&one, &check);
+        checkop_start();
+        cases[c].make(&one);
         for (int32_t i = 0; i < check.n_implementations; i++)
-            if (i == 0 || checkop_is_own(&check, i, &one))
+            if (i == 0 || checkop_is_own(i, &one))
                 print_timing(
                     &check.implementation[i], &check.stream[pool], &one);
-        checkop_stop(&check);
+        checkop_stop();
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 /* checkop/cases.h -- cases of all operators, for the tests and the benchmark.
  *
- * Inputs are drawn from check->random as check->values says; a test may change
+ * Inputs are drawn from check.random as check.values says; a test may change
  * them before it verifies. The case and its arrays live as long as the check.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -9,28 +9,28 @@
 
 #include "checkop.h"
 
-void checkop_linear(struct checkop_case *out, struct checkop *check,
-    int64_t n_rows, int32_t n_in, int32_t n_out);
-void checkop_linear_backward(struct checkop_case *out, struct checkop *check,
-    int64_t n_rows, int32_t n_in, int32_t n_out);
+void checkop_linear(
+    struct checkop_case *out, int64_t n_rows, int32_t n_in, int32_t n_out);
+void checkop_linear_backward(
+    struct checkop_case *out, int64_t n_rows, int32_t n_in, int32_t n_out);
 /* in_place: y is x, and d_x is d_y. */
-void checkop_norm(struct checkop_case *out, struct checkop *check, int32_t norm,
+void checkop_norm(struct checkop_case *out, int32_t norm, int64_t n_rows,
+    int32_t width, int32_t in_place);
+void checkop_norm_backward(struct checkop_case *out, int32_t norm,
     int64_t n_rows, int32_t width, int32_t in_place);
-void checkop_norm_backward(struct checkop_case *out, struct checkop *check,
-    int32_t norm, int64_t n_rows, int32_t width, int32_t in_place);
-void checkop_activation(struct checkop_case *out, struct checkop *check,
-    int32_t activation, int64_t n, int32_t in_place);
-void checkop_activation_backward(struct checkop_case *out,
-    struct checkop *check, int32_t activation, int64_t n, int32_t in_place);
+void checkop_activation(
+    struct checkop_case *out, int32_t activation, int64_t n, int32_t in_place);
+void checkop_activation_backward(
+    struct checkop_case *out, int32_t activation, int64_t n, int32_t in_place);
 
-void checkop_gather(struct checkop_case *out, struct checkop *check,
-    int64_t n_rows, int32_t width, int32_t add);
-void checkop_scatter(struct checkop_case *out, struct checkop *check,
-    int64_t n_rows, int32_t width, int32_t add);
-void checkop_add(struct checkop_case *out, struct checkop *check, int64_t n);
+void checkop_gather(
+    struct checkop_case *out, int64_t n_rows, int32_t width, int32_t add);
+void checkop_scatter(
+    struct checkop_case *out, int64_t n_rows, int32_t width, int32_t add);
+void checkop_add(struct checkop_case *out, int64_t n);
 /* indexed: bit 0 a_index, bit 1 b_index. */
-void checkop_row_dot(struct checkop_case *out, struct checkop *check,
-    int64_t n_rows, int32_t width, int32_t indexed);
+void checkop_row_dot(
+    struct checkop_case *out, int64_t n_rows, int32_t width, int32_t indexed);
 
 /* A perceptron: widths of its parts and layers, how its layers look. */
 struct checkop_perceptron {
@@ -52,10 +52,10 @@ struct checkop_perceptron {
     int32_t reduce;
 };
 
-void checkop_mlp(struct checkop_case *out, struct checkop *check,
-    const struct checkop_perceptron *shape);
-void checkop_mlp_backward(struct checkop_case *out, struct checkop *check,
-    const struct checkop_perceptron *shape);
+void checkop_mlp(
+    struct checkop_case *out, const struct checkop_perceptron *shape);
+void checkop_mlp_backward(
+    struct checkop_case *out, const struct checkop_perceptron *shape);
 
 /* ordered, gathered, weighted, add: 0 or 1 each. */
 struct checkop_segments {
@@ -64,14 +64,14 @@ struct checkop_segments {
     int32_t ordered, gathered, weighted, add;
 };
 
-void checkop_segment_reduce(struct checkop_case *out, struct checkop *check,
-    const struct checkop_segments *shape);
-void checkop_segment_reduce_backward(struct checkop_case *out,
-    struct checkop *check, const struct checkop_segments *shape);
+void checkop_segment_reduce(
+    struct checkop_case *out, const struct checkop_segments *shape);
+void checkop_segment_reduce_backward(
+    struct checkop_case *out, const struct checkop_segments *shape);
 
 /* All features, in a detector of n_nodes hits. */
-void checkop_edge_features(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges);
+void checkop_edge_features(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges);
 
 /* What radius_graph found is copied to these outputs. */
 struct checkop_edges {
@@ -81,9 +81,9 @@ struct checkop_edges {
 };
 
 /* Points are standard normal around a tenth as many centres. */
-void checkop_radius_graph(struct checkop_case *out, struct checkop *check,
-    int64_t n_points, int32_t n_dim, float radius, int32_t max_neighbours,
-    int32_t both, int32_t with_key);
+void checkop_radius_graph(struct checkop_case *out, int64_t n_points,
+    int32_t n_dim, float radius, int32_t max_neighbours, int32_t both,
+    int32_t with_key);
 /* What line_graph made is copied to these outputs. */
 struct checkop_line {
     struct etx_line_graph graph; /* [capacity] edges */
@@ -91,23 +91,22 @@ struct checkop_line {
 };
 
 /* A random graph, with equal edges, loops and nodes without edges. */
-void checkop_line_graph(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_doublets);
+void checkop_line_graph(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_doublets);
 /* scored: 0 without scores. */
-void checkop_connected_components(struct checkop_case *out,
-    struct checkop *check, int64_t n_nodes, int64_t n_edges, int32_t scored);
-void checkop_distance_bins(struct checkop_case *out, struct checkop *check,
-    int64_t n_points, int32_t n_dim, int64_t n_pairs);
-void checkop_edge_select(
-    struct checkop_case *out, struct checkop *check, int64_t n_edges);
-void checkop_mutual_best(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges);
+void checkop_connected_components(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges, int32_t scored);
+void checkop_distance_bins(
+    struct checkop_case *out, int64_t n_points, int32_t n_dim, int64_t n_pairs);
+void checkop_edge_select(struct checkop_case *out, int64_t n_edges);
+void checkop_mutual_best(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges);
 
-void checkop_outward_edges(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges);
+void checkop_outward_edges(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges);
 /* n_nodes > 1 where there are edges. */
-void checkop_best_first(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges);
+void checkop_best_first(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges);
 /* Edges that run from the smaller key to the larger. */
 struct checkop_outward {
     int64_t n_nodes, n_edges;
@@ -116,51 +115,44 @@ struct checkop_outward {
     float *key;           /* [n_nodes] */
 };
 /* Random ones; n_nodes > 1 where there are edges. */
-struct checkop_outward checkop_make_outward(
-    struct checkop *check, int64_t n_nodes, int64_t n_edges);
-void checkop_walkthrough(struct checkop_case *out, struct checkop *check,
+struct checkop_outward checkop_make_outward(int64_t n_nodes, int64_t n_edges);
+void checkop_walkthrough(struct checkop_case *out,
     const struct checkop_outward *edges, int64_t looks);
-void checkop_double_edges(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges);
-void checkop_degrees(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges);
-void checkop_degree_weights(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges);
+void checkop_double_edges(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges);
+void checkop_degrees(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges);
+void checkop_degree_weights(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges);
 
-void checkop_bce_loss(struct checkop_case *out, struct checkop *check,
-    int64_t n, int32_t weighted);
-void checkop_square_loss(
-    struct checkop_case *out, struct checkop *check, int64_t n);
-void checkop_hinge_loss(struct checkop_case *out, struct checkop *check,
-    int32_t hinge, int64_t n_points, int64_t n_pairs, int32_t n_dim);
+void checkop_bce_loss(struct checkop_case *out, int64_t n, int32_t weighted);
+void checkop_square_loss(struct checkop_case *out, int64_t n);
+void checkop_hinge_loss(struct checkop_case *out, int32_t hinge,
+    int64_t n_points, int64_t n_pairs, int32_t n_dim);
 /* with_decays: every third parameter has no weight decay. */
-void checkop_adamw(struct checkop_case *out, struct checkop *check, int64_t n,
-    int64_t step, int32_t amsgrad, int32_t with_decays);
+void checkop_adamw(struct checkop_case *out, int64_t n, int64_t step,
+    int32_t amsgrad, int32_t with_decays);
 
-void checkop_fill(struct checkop_case *out, struct checkop *check, int64_t n);
+void checkop_fill(struct checkop_case *out, int64_t n);
 enum checkop_columns {
     CHECKOP_COLUMNS_COPY,
     CHECKOP_COLUMNS_CENTRE,
     CHECKOP_COLUMNS_ADD,
     CHECKOP_N_COLUMNS
 };
-void checkop_columns(struct checkop_case *out, struct checkop *check,
-    int64_t n_rows, int32_t width, enum checkop_columns how);
-void checkop_take(struct checkop_case *out, struct checkop *check, int64_t n);
+void checkop_columns(struct checkop_case *out, int64_t n_rows, int32_t width,
+    enum checkop_columns how);
+void checkop_gather_int32(struct checkop_case *out, int64_t n);
 /* About n_wrong values are infinite or not numbers. */
-void checkop_find_not_finite(struct checkop_case *out, struct checkop *check,
-    int64_t n, int32_t n_wrong);
-void checkop_scale(struct checkop_case *out, struct checkop *check, int64_t n);
-void checkop_sum_squares(
-    struct checkop_case *out, struct checkop *check, int64_t n);
+void checkop_find_not_finite(
+    struct checkop_case *out, int64_t n, int32_t n_wrong);
+void checkop_scale(struct checkop_case *out, int64_t n);
+void checkop_sum_squares(struct checkop_case *out, int64_t n);
 /* format: enum etx_half. */
-void checkop_narrow(
-    struct checkop_case *out, struct checkop *check, int64_t n, int32_t format);
-void checkop_widen(
-    struct checkop_case *out, struct checkop *check, int64_t n, int32_t format);
-void checkop_outward_key(
-    struct checkop_case *out, struct checkop *check, int64_t n);
-void checkop_graph_index(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges);
+void checkop_narrow(struct checkop_case *out, int64_t n, int32_t format);
+void checkop_widen(struct checkop_case *out, int64_t n, int32_t format);
+void checkop_outward_key(struct checkop_case *out, int64_t n);
+void checkop_graph_index(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges);
 
 #endif

@@ -20,12 +20,12 @@ static etx_status run_activation_backward(const struct etx_op_table *ops,
 }
 
 /* As op.h says: 4 ulp of the result plus 2^-24. */
-static void activation_bounds(struct checkop *check, struct checkop_case *self)
+static void activation_bounds(struct checkop_case *self)
 {
     const struct etx_activation_args *args = self->args;
     struct checkop_output *y = &self->output[0];
 
-    checkop_flat_bound(check, y, 0.0);
+    checkop_flat_bound(y, 0.0);
     if (args->activation <= ETX_ACTIVATION_RELU)
         return;
     for (int64_t i = 0; i < args->n; i++)
@@ -33,32 +33,31 @@ static void activation_bounds(struct checkop *check, struct checkop_case *self)
 }
 
 /* Slopes are at most 1.13 and made of a few terms of order 1. */
-static void activation_backward_bounds(
-    struct checkop *check, struct checkop_case *self)
+static void activation_backward_bounds(struct checkop_case *self)
 {
     const struct etx_activation_backward_args *args = self->args;
     const float *d_y =
         args->d_x == args->d_y ? self->output[0].initial : args->d_y;
     struct checkop_output *d_x = &self->output[0];
 
-    checkop_flat_bound(check, d_x, 0.0);
+    checkop_flat_bound(d_x, 0.0);
     if (args->activation <= ETX_ACTIVATION_RELU)
         return;
     for (int64_t i = 0; i < args->n; i++)
         d_x->bound[i] = 12.0 * CHECKOP_EPS * fabs((double)d_y[i]) + 1e-44;
 }
 
-void checkop_activation(struct checkop_case *out, struct checkop *check,
-    int32_t activation, int64_t n, int32_t in_place)
+void checkop_activation(
+    struct checkop_case *out, int32_t activation, int64_t n, int32_t in_place)
 {
-    struct etx_activation_args *args = checkop_buffer(check, 1, sizeof *args);
-    float *x = checkop_floats(check, n);
+    struct etx_activation_args *args = checkop_buffer(1, sizeof *args);
+    float *x = checkop_floats(n);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_activation_args){.n = n,
         .activation = activation,
         .x = x,
-        .y = in_place ? x : checkop_floats(check, n)};
+        .y = in_place ? x : checkop_floats(n)};
     out->op = "activation";
     out->run = run_activation;
     out->args = args;
@@ -66,22 +65,21 @@ void checkop_activation(struct checkop_case *out, struct checkop *check,
     out->flop = (double)n;
     snprintf(out->label, sizeof out->label, "activation=%d n=%d%s",
         (int)activation, (int)n, in_place ? " in place" : "");
-    checkop_add_output(out, check, "y", args->y, n, sizeof(float));
+    checkop_add_output(out, "y", args->y, n, sizeof(float));
 }
 
-void checkop_activation_backward(struct checkop_case *out,
-    struct checkop *check, int32_t activation, int64_t n, int32_t in_place)
+void checkop_activation_backward(
+    struct checkop_case *out, int32_t activation, int64_t n, int32_t in_place)
 {
-    struct etx_activation_backward_args *args =
-        checkop_buffer(check, 1, sizeof *args);
-    float *d_y = checkop_floats(check, n);
+    struct etx_activation_backward_args *args = checkop_buffer(1, sizeof *args);
+    float *d_y = checkop_floats(n);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_activation_backward_args){.n = n,
         .activation = activation,
-        .x = checkop_floats(check, n),
+        .x = checkop_floats(n),
         .d_y = d_y,
-        .d_x = in_place ? d_y : checkop_floats(check, n)};
+        .d_x = in_place ? d_y : checkop_floats(n)};
     out->op = "activation_backward";
     out->run = run_activation_backward;
     out->args = args;
@@ -89,5 +87,5 @@ void checkop_activation_backward(struct checkop_case *out,
     out->flop = (double)n;
     snprintf(out->label, sizeof out->label, "activation=%d n=%d%s",
         (int)activation, (int)n, in_place ? " in place" : "");
-    checkop_add_output(out, check, "d_x", args->d_x, n, sizeof(float));
+    checkop_add_output(out, "d_x", args->d_x, n, sizeof(float));
 }

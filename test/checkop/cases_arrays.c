@@ -22,10 +22,10 @@ static etx_status run_columns(const struct etx_op_table *ops,
     return ops->columns(stream, self->args);
 }
 
-static etx_status run_take(const struct etx_op_table *ops,
+static etx_status run_gather_int32(const struct etx_op_table *ops,
     struct etx_stream *stream, struct checkop_case *self)
 {
-    return ops->take(stream, self->args);
+    return ops->gather_int32(stream, self->args);
 }
 
 static etx_status run_find(const struct etx_op_table *ops,
@@ -70,27 +70,27 @@ static etx_status run_widen(const struct etx_op_table *ops,
     return ops->widen(stream, self->args);
 }
 
-void checkop_fill(struct checkop_case *out, struct checkop *check, int64_t n)
+void checkop_fill(struct checkop_case *out, int64_t n)
 {
-    struct etx_fill_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_fill_args *args = checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
-    *args = (struct etx_fill_args){
-        .n = n, .value = -1.5f, .y = checkop_floats(check, n)};
+    *args =
+        (struct etx_fill_args){.n = n, .value = -1.5f, .y = checkop_floats(n)};
     out->op = "fill";
     out->run = run_fill;
     out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
-    checkop_add_output(out, check, "y", args->y, n, sizeof(float));
+    checkop_add_output(out, "y", args->y, n, sizeof(float));
 }
 
 /* The mean is a sum of n_rows terms in float64, rounded with the result. */
-static void columns_bounds(struct checkop *check, struct checkop_case *self)
+static void columns_bounds(struct checkop_case *self)
 {
     const struct etx_columns_args *args = self->args;
     struct checkop_output *y = &self->output[0];
 
-    checkop_flat_bound(check, y, 0.0);
+    checkop_flat_bound(y, 0.0);
     for (int64_t i = 0; args->centre && i < args->n_rows; i++)
         for (int32_t k = 0; k < args->width; k++)
             y->bound[i * args->y_stride + k] =
@@ -98,10 +98,10 @@ static void columns_bounds(struct checkop *check, struct checkop_case *self)
                 1e-12;
 }
 
-void checkop_columns(struct checkop_case *out, struct checkop *check,
-    int64_t n_rows, int32_t width, enum checkop_columns how)
+void checkop_columns(struct checkop_case *out, int64_t n_rows, int32_t width,
+    enum checkop_columns how)
 {
-    struct etx_columns_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_columns_args *args = checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_columns_args){.n_rows = n_rows,
@@ -110,8 +110,8 @@ void checkop_columns(struct checkop_case *out, struct checkop *check,
         .add = how == CHECKOP_COLUMNS_ADD,
         .x_stride = width + 3,
         .y_stride = width + 1};
-    args->x = checkop_floats(check, n_rows * args->x_stride);
-    args->y = checkop_floats(check, n_rows * args->y_stride);
+    args->x = checkop_floats(n_rows * args->x_stride);
+    args->y = checkop_floats(n_rows * args->y_stride);
     out->op = "columns";
     out->run = run_columns;
     out->args = args;
@@ -119,145 +119,139 @@ void checkop_columns(struct checkop_case *out, struct checkop *check,
     snprintf(out->label, sizeof out->label, "rows=%lld width=%d how=%d",
         (long long)n_rows, (int)width, (int)how);
     checkop_add_output(
-        out, check, "y", args->y, n_rows * args->y_stride, sizeof(float));
+        out, "y", args->y, n_rows * args->y_stride, sizeof(float));
 }
 
-void checkop_take(struct checkop_case *out, struct checkop *check, int64_t n)
+void checkop_gather_int32(struct checkop_case *out, int64_t n)
 {
-    struct etx_take_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_gather_int32_args *args = checkop_buffer(1, sizeof *args);
     const int32_t n_source = (int32_t)(n / 2 + 1);
 
     memset(out, 0, sizeof *out);
-    *args = (struct etx_take_args){.n = n,
-        .x = checkop_permutation(check, n_source),
-        .index = checkop_indices(check, n, n_source),
-        .y = checkop_indices(check, n, n_source)};
-    out->op = "take";
-    out->run = run_take;
+    *args = (struct etx_gather_int32_args){.n = n,
+        .x = checkop_permutation(n_source),
+        .index = checkop_indices(n, n_source),
+        .y = checkop_indices(n, n_source)};
+    out->op = "gather_int32";
+    out->run = run_gather_int32;
     out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
-    checkop_add_output(out, check, "y", args->y, n, sizeof(int32_t));
+    checkop_add_output(out, "y", args->y, n, sizeof(int32_t));
 }
 
 void checkop_find_not_finite(
-    struct checkop_case *out, struct checkop *check, int64_t n, int32_t n_wrong)
+    struct checkop_case *out, int64_t n, int32_t n_wrong)
 {
     static const float wrong[] = {INFINITY, -INFINITY, NAN};
-    struct etx_find_not_finite_args *args =
-        checkop_buffer(check, 1, sizeof *args);
-    float *x = checkop_floats(check, n);
+    struct etx_find_not_finite_args *args = checkop_buffer(1, sizeof *args);
+    float *x = checkop_floats(n);
 
     memset(out, 0, sizeof *out);
     for (int32_t w = 0; w < n_wrong && n > 0; w++)
-        x[etx_random_below(&check->random, (uint64_t)n)] = wrong[w % 3];
+        x[etx_random_below(&check.random, (uint64_t)n)] = wrong[w % 3];
     *args = (struct etx_find_not_finite_args){
-        .n = n, .x = x, .index = checkop_buffer(check, 1, sizeof(int64_t))};
+        .n = n, .x = x, .index = checkop_buffer(1, sizeof(int64_t))};
     out->op = "find_not_finite";
     out->run = run_find;
     out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld wrong=%d", (long long)n,
         (int)n_wrong);
-    checkop_add_output(out, check, "place", args->index, 1, sizeof(int64_t));
+    checkop_add_output(out, "place", args->index, 1, sizeof(int64_t));
 }
 
-void checkop_outward_key(
-    struct checkop_case *out, struct checkop *check, int64_t n)
+void checkop_outward_key(struct checkop_case *out, int64_t n)
 {
-    struct etx_outward_key_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_outward_key_args *args = checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
-    *args = (struct etx_outward_key_args){.n = n,
-        .position = checkop_floats(check, 3 * n),
-        .key = checkop_floats(check, n)};
+    *args = (struct etx_outward_key_args){
+        .n = n, .position = checkop_floats(3 * n), .key = checkop_floats(n)};
     out->op = "outward_key";
     out->run = run_key;
     out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
-    checkop_add_output(out, check, "key", args->key, n, sizeof(float));
+    checkop_add_output(out, "key", args->key, n, sizeof(float));
 }
 
-void checkop_scale(struct checkop_case *out, struct checkop *check, int64_t n)
+void checkop_scale(struct checkop_case *out, int64_t n)
 {
-    struct etx_scale_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_scale_args *args = checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_scale_args){
-        .n = n, .factor = -0.3f, .y = checkop_floats(check, n)};
+        .n = n, .factor = -0.3f, .y = checkop_floats(n)};
     out->op = "scale";
     out->run = run_scale;
     out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
-    checkop_add_output(out, check, "y", args->y, n, sizeof(float));
+    checkop_add_output(out, "y", args->y, n, sizeof(float));
 }
 
 /* A sum of float64, all of one sign. */
-static void squares_bounds(struct checkop *check, struct checkop_case *self)
+static void squares_bounds(struct checkop_case *self)
 {
     const struct etx_sum_squares_args *args = self->args;
 
-    checkop_flat_bound(check, &self->output[0], 0.0);
+    checkop_flat_bound(&self->output[0], 0.0);
     self->output[0].bound[0] = (double)args->n * DBL_EPSILON * *args->sum;
 }
 
-void checkop_sum_squares(
-    struct checkop_case *out, struct checkop *check, int64_t n)
+void checkop_sum_squares(struct checkop_case *out, int64_t n)
 {
-    struct etx_sum_squares_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_sum_squares_args *args = checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_sum_squares_args){.n = n,
-        .x = checkop_floats(check, n),
-        .sum = checkop_buffer(check, 1, sizeof(double))};
+        .x = checkop_floats(n),
+        .sum = checkop_buffer(1, sizeof(double))};
     out->op = "sum_squares";
     out->run = run_sum_squares;
     out->args = args;
     out->set_bounds = squares_bounds;
     snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
-    checkop_add_output(out, check, "sum", args->sum, 1, sizeof(double));
+    checkop_add_output(out, "sum", args->sum, 1, sizeof(double));
 }
 
-void checkop_narrow(
-    struct checkop_case *out, struct checkop *check, int64_t n, int32_t format)
+void checkop_narrow(struct checkop_case *out, int64_t n, int32_t format)
 {
-    struct etx_narrow_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_narrow_args *args = checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_narrow_args){.n = n,
         .format = format,
-        .x = checkop_floats(check, n),
-        .y = checkop_buffer(check, n, sizeof(uint16_t))};
+        .x = checkop_floats(n),
+        .y = checkop_buffer(n, sizeof(uint16_t))};
     out->op = "narrow";
     out->run = run_narrow;
     out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld format=%d", (long long)n,
         (int)format);
-    checkop_add_output(out, check, "y", args->y, n, sizeof(uint16_t));
+    checkop_add_output(out, "y", args->y, n, sizeof(uint16_t));
 }
 
 /* All bits but those of what is not a number. */
-void checkop_widen(
-    struct checkop_case *out, struct checkop *check, int64_t n, int32_t format)
+void checkop_widen(struct checkop_case *out, int64_t n, int32_t format)
 {
     const uint32_t exponent = format == ETX_HALF_BFLOAT16 ? 0x7f80u : 0x7c00u;
-    struct etx_widen_args *args = checkop_buffer(check, 1, sizeof *args);
-    uint16_t *x = checkop_buffer(check, n, sizeof *x);
+    struct etx_widen_args *args = checkop_buffer(1, sizeof *args);
+    uint16_t *x = checkop_buffer(n, sizeof *x);
 
     memset(out, 0, sizeof *out);
     for (int64_t i = 0; i < n; i++) {
-        x[i] = (uint16_t)etx_random_below(&check->random, 65536);
+        x[i] = (uint16_t)etx_random_below(&check.random, 65536);
         if ((x[i] & exponent) == exponent)
             x[i] = (uint16_t)(x[i] & (0x8000u | exponent)); /* infinite */
     }
     *args = (struct etx_widen_args){.n = n,
         .format = format,
         .x = x,
-        .y = checkop_buffer(check, n, sizeof(float))};
+        .y = checkop_buffer(n, sizeof(float))};
     out->op = "widen";
     out->run = run_widen;
     out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld format=%d", (long long)n,
         (int)format);
-    checkop_add_output(out, check, "y", args->y, n, sizeof(float));
+    checkop_add_output(out, "y", args->y, n, sizeof(float));
 }
 
 static int ascending(const void *a, const void *b)
@@ -268,30 +262,29 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void checkop_graph_index(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges)
+void checkop_graph_index(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_graph_index_args *args = checkop_buffer(check, 1, sizeof *args);
-    int32_t *dst = checkop_indices(check, n_edges, (int32_t)n_nodes);
+    struct etx_graph_index_args *args = checkop_buffer(1, sizeof *args);
+    int32_t *dst = checkop_indices(n_edges, (int32_t)n_nodes);
 
     memset(out, 0, sizeof *out);
     qsort(dst, (size_t)n_edges, sizeof *dst, ascending);
     *args = (struct etx_graph_index_args){.n_nodes = n_nodes,
         .n_edges = n_edges,
-        .src = checkop_indices(check, n_edges, (int32_t)n_nodes),
+        .src = checkop_indices(n_edges, (int32_t)n_nodes),
         .dst = dst,
-        .in_offset = checkop_buffer(check, n_nodes + 1, sizeof(int64_t)),
-        .out_offset = checkop_buffer(check, n_nodes + 1, sizeof(int64_t)),
-        .out_edge = checkop_buffer(check, n_edges, sizeof(int32_t))};
+        .in_offset = checkop_buffer(n_nodes + 1, sizeof(int64_t)),
+        .out_offset = checkop_buffer(n_nodes + 1, sizeof(int64_t)),
+        .out_edge = checkop_buffer(n_edges, sizeof(int32_t))};
     out->op = "graph_index";
     out->run = run_index;
     out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%lld edges=%lld",
         (long long)n_nodes, (long long)n_edges);
     checkop_add_output(
-        out, check, "in", args->in_offset, n_nodes + 1, sizeof(int64_t));
+        out, "in", args->in_offset, n_nodes + 1, sizeof(int64_t));
     checkop_add_output(
-        out, check, "out", args->out_offset, n_nodes + 1, sizeof(int64_t));
-    checkop_add_output(
-        out, check, "edges", args->out_edge, n_edges, sizeof(int32_t));
+        out, "out", args->out_offset, n_nodes + 1, sizeof(int64_t));
+    checkop_add_output(out, "edges", args->out_edge, n_edges, sizeof(int32_t));
 }

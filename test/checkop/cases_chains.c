@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static float *make_scores(struct checkop *check, int64_t n)
+static float *make_scores(int64_t n)
 {
-    float *score = checkop_uniform(check, n, 0.0f, 1.0f);
+    float *score = checkop_uniform(n, 0.0f, 1.0f);
 
     for (int64_t e = 0; e < n; e++)
         if (e % 2)
@@ -40,13 +40,12 @@ static etx_status run_outward(const struct etx_op_table *ops,
     return status;
 }
 
-void checkop_outward_edges(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges)
+void checkop_outward_edges(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_outward_edges_args *args =
-        checkop_buffer(check, 1, sizeof *args);
-    int32_t *selected = checkop_buffer(check, n_edges, sizeof *selected);
-    float *key = checkop_uniform(check, n_nodes, 0.0f, 8.0f);
+    struct etx_outward_edges_args *args = checkop_buffer(1, sizeof *args);
+    int32_t *selected = checkop_buffer(n_edges, sizeof *selected);
+    float *key = checkop_uniform(n_nodes, 0.0f, 8.0f);
     int64_t n = 0;
 
     memset(out, 0, sizeof *out);
@@ -57,23 +56,23 @@ void checkop_outward_edges(struct checkop_case *out, struct checkop *check,
         key[i] = roundf(key[i]); /* ties */
     *args = (struct etx_outward_edges_args){.n_selected = n,
         .selected = selected,
-        .src = checkop_indices(check, n_edges, (int32_t)n_nodes),
-        .dst = checkop_indices(check, n_edges, (int32_t)n_nodes),
-        .edge_score = make_scores(check, n_edges),
+        .src = checkop_indices(n_edges, (int32_t)n_nodes),
+        .dst = checkop_indices(n_edges, (int32_t)n_nodes),
+        .edge_score = make_scores(n_edges),
         .key = key,
-        .tail = checkop_buffer(check, n, sizeof(int32_t)),
-        .head = checkop_buffer(check, n, sizeof(int32_t)),
-        .score = checkop_buffer(check, n, sizeof(float)),
-        .n = checkop_buffer(check, 1, sizeof(int64_t))};
+        .tail = checkop_buffer(n, sizeof(int32_t)),
+        .head = checkop_buffer(n, sizeof(int32_t)),
+        .score = checkop_buffer(n, sizeof(float)),
+        .n = checkop_buffer(1, sizeof(int64_t))};
     out->op = "outward_edges";
     out->run = run_outward;
     out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
-    checkop_add_output(out, check, "n", args->n, 1, sizeof(int64_t));
-    checkop_add_output(out, check, "tail", args->tail, n, sizeof(int32_t));
-    checkop_add_output(out, check, "head", args->head, n, sizeof(int32_t));
-    checkop_add_output(out, check, "score", args->score, n, sizeof(float));
+    checkop_add_output(out, "n", args->n, 1, sizeof(int64_t));
+    checkop_add_output(out, "tail", args->tail, n, sizeof(int32_t));
+    checkop_add_output(out, "head", args->head, n, sizeof(int32_t));
+    checkop_add_output(out, "score", args->score, n, sizeof(float));
 }
 
 /* ----------------------------------------------------------- best_first -- */
@@ -86,20 +85,20 @@ static etx_status run_best_first(const struct etx_op_table *ops,
 
 /* Edges from a smaller node to one a few nodes on, as between layers; nodes
  * lie near a line, so that the roughness of joints decides. */
-void checkop_best_first(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges)
+void checkop_best_first(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_best_first_args *args = checkop_buffer(check, 1, sizeof *args);
-    int32_t *tail = checkop_indices(check, n_edges, (int32_t)n_nodes);
-    int32_t *head = checkop_buffer(check, n_edges, sizeof *head);
-    float *position = checkop_uniform(check, 3 * n_nodes, -20.0f, 20.0f);
+    struct etx_best_first_args *args = checkop_buffer(1, sizeof *args);
+    int32_t *tail = checkop_indices(n_edges, (int32_t)n_nodes);
+    int32_t *head = checkop_buffer(n_edges, sizeof *head);
+    float *position = checkop_uniform(3 * n_nodes, -20.0f, 20.0f);
 
     memset(out, 0, sizeof *out);
     for (int64_t e = 0; e < n_edges; e++) {
         tail[e] = (int32_t)((int64_t)tail[e] * (n_nodes - 1) / n_nodes);
         head[e] =
             tail[e] + 1 +
-            (int32_t)etx_random_below(&check->random,
+            (int32_t)etx_random_below(&check.random,
                 (uint32_t)(n_nodes - 1 - tail[e] < 12 ? n_nodes - 1 - tail[e]
                                                       : 12));
     }
@@ -109,21 +108,20 @@ void checkop_best_first(struct checkop_case *out, struct checkop *check,
         .n_edges = n_edges,
         .tail = tail,
         .head = head,
-        .score = make_scores(check, n_edges),
+        .score = make_scores(n_edges),
         .position = position,
         .sure_cut = 0.875f,
         .strong_cut = 0.625f,
         .max_curvature_change = 20.0f,
         .max_polar_change = 0.9f,
         .support_hits = 2,
-        .group = checkop_buffer(check, n_nodes, sizeof(int32_t))};
+        .group = checkop_buffer(n_nodes, sizeof(int32_t))};
     out->op = "best_first";
     out->run = run_best_first;
     out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
-    checkop_add_output(
-        out, check, "group", args->group, n_nodes, sizeof(int32_t));
+    checkop_add_output(out, "group", args->group, n_nodes, sizeof(int32_t));
 }
 
 /* ---------------------------------------------------------- walkthrough -- */
@@ -134,10 +132,10 @@ static etx_status run_walkthrough(const struct etx_op_table *ops,
     return ops->walkthrough(stream, self->args);
 }
 
-void checkop_walkthrough(struct checkop_case *out, struct checkop *check,
+void checkop_walkthrough(struct checkop_case *out,
     const struct checkop_outward *edges, int64_t looks)
 {
-    struct etx_walkthrough_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_walkthrough_args *args = checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_walkthrough_args){.n_nodes = edges->n_nodes,
@@ -147,27 +145,26 @@ void checkop_walkthrough(struct checkop_case *out, struct checkop *check,
         .score = edges->score,
         .key = edges->key,
         .looks = looks,
-        .group = checkop_buffer(check, edges->n_nodes, sizeof(int32_t))};
+        .group = checkop_buffer(edges->n_nodes, sizeof(int32_t))};
     out->op = "walkthrough";
     out->run = run_walkthrough;
     out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d looks=%d",
         (int)edges->n_nodes, (int)edges->n_edges, (int)looks);
     checkop_add_output(
-        out, check, "group", args->group, edges->n_nodes, sizeof(int32_t));
+        out, "group", args->group, edges->n_nodes, sizeof(int32_t));
 }
 
 /* Random ends at most 12 places apart in the order of the keys, of which three
  * neighbours are equal; rows in another order. */
-struct checkop_outward checkop_make_outward(
-    struct checkop *check, int64_t n_nodes, int64_t n_edges)
+struct checkop_outward checkop_make_outward(int64_t n_nodes, int64_t n_edges)
 {
-    int32_t *row = checkop_permutation(check, n_nodes);
-    int32_t *tail = checkop_indices(check, n_edges, (int32_t)n_nodes - 1);
-    int32_t *head = checkop_buffer(check, n_edges, sizeof *head);
-    float *key = checkop_buffer(check, n_nodes, sizeof *key);
+    int32_t *row = checkop_permutation(n_nodes);
+    int32_t *tail = checkop_indices(n_edges, (int32_t)n_nodes - 1);
+    int32_t *head = checkop_buffer(n_edges, sizeof *head);
+    float *key = checkop_buffer(n_nodes, sizeof *key);
     const struct checkop_outward edges = {
-        n_nodes, n_edges, tail, head, make_scores(check, n_edges), key};
+        n_nodes, n_edges, tail, head, make_scores(n_edges), key};
 
     for (int64_t i = 0; i < n_nodes; i++)
         key[row[i]] = (float)(i / 3);
@@ -175,7 +172,7 @@ struct checkop_outward checkop_make_outward(
         const int64_t left = n_nodes - 1 - tail[e];
         const int32_t a = row[tail[e]];
         const int32_t b = row[tail[e] + 1 +
-                              (int32_t)etx_random_below(&check->random,
+                              (int32_t)etx_random_below(&check.random,
                                   (uint32_t)(left < 12 ? left : 12))];
         const int is_turned = key[a] > key[b] || (key[a] == key[b] && a > b);
 
@@ -195,19 +192,18 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Random edges, some of them more than once, with their index. */
-static struct etx_graph_index_args make_edges(
-    struct checkop *check, int64_t n_nodes, int64_t n_edges)
+static struct etx_graph_index_args make_edges(int64_t n_nodes, int64_t n_edges)
 {
-    int64_t *key = checkop_buffer(check, n_edges, sizeof *key);
-    int32_t *src = checkop_indices(check, n_edges, (int32_t)n_nodes);
-    int32_t *dst = checkop_indices(check, n_edges, (int32_t)n_nodes);
+    int64_t *key = checkop_buffer(n_edges, sizeof *key);
+    int32_t *src = checkop_indices(n_edges, (int32_t)n_nodes);
+    int32_t *dst = checkop_indices(n_edges, (int32_t)n_nodes);
     const struct etx_graph_index_args index = {.n_nodes = n_nodes,
         .n_edges = n_edges,
         .src = src,
         .dst = dst,
-        .in_offset = checkop_buffer(check, n_nodes + 1, sizeof(int64_t)),
-        .out_offset = checkop_buffer(check, n_nodes + 1, sizeof(int64_t)),
-        .out_edge = checkop_buffer(check, n_edges, sizeof(int32_t))};
+        .in_offset = checkop_buffer(n_nodes + 1, sizeof(int64_t)),
+        .out_offset = checkop_buffer(n_nodes + 1, sizeof(int64_t)),
+        .out_edge = checkop_buffer(n_edges, sizeof(int32_t))};
 
     for (int64_t e = 0; e < n_edges; e++)
         key[e] = e % 7 == 6 ? key[e - 1] : dst[e] * n_nodes + src[e];
@@ -216,7 +212,7 @@ static struct etx_graph_index_args make_edges(
         src[e] = (int32_t)(key[e] % n_nodes);
         dst[e] = (int32_t)(key[e] / n_nodes);
     }
-    ck_assert_int_eq(etx_ref_graph_index(&check->stream[0], &index), ETX_OK);
+    ck_assert_int_eq(etx_ref_graph_index(&check.stream[0], &index), ETX_OK);
     return index;
 }
 
@@ -226,12 +222,11 @@ static etx_status run_double(const struct etx_op_table *ops,
     return ops->double_edges(stream, self->args);
 }
 
-void checkop_double_edges(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges)
+void checkop_double_edges(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_double_edges_args *args = checkop_buffer(check, 1, sizeof *args);
-    const struct etx_graph_index_args index =
-        make_edges(check, n_nodes, n_edges);
+    struct etx_double_edges_args *args = checkop_buffer(1, sizeof *args);
+    const struct etx_graph_index_args index = make_edges(n_nodes, n_edges);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_double_edges_args){.n_nodes = n_nodes,
@@ -241,20 +236,19 @@ void checkop_double_edges(struct checkop_case *out, struct checkop *check,
         .in_offset = index.in_offset,
         .out_offset = index.out_offset,
         .out_edge = index.out_edge,
-        .both_src = checkop_buffer(check, 2 * n_edges, sizeof(int32_t)),
-        .both_dst = checkop_buffer(check, 2 * n_edges, sizeof(int32_t)),
-        .slot = checkop_buffer(check, 2 * n_edges, sizeof(int32_t))};
+        .both_src = checkop_buffer(2 * n_edges, sizeof(int32_t)),
+        .both_dst = checkop_buffer(2 * n_edges, sizeof(int32_t)),
+        .slot = checkop_buffer(2 * n_edges, sizeof(int32_t))};
     out->op = "double_edges";
     out->run = run_double;
     out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
     checkop_add_output(
-        out, check, "both_src", args->both_src, 2 * n_edges, sizeof(int32_t));
+        out, "both_src", args->both_src, 2 * n_edges, sizeof(int32_t));
     checkop_add_output(
-        out, check, "both_dst", args->both_dst, 2 * n_edges, sizeof(int32_t));
-    checkop_add_output(
-        out, check, "place", args->slot, 2 * n_edges, sizeof(int32_t));
+        out, "both_dst", args->both_dst, 2 * n_edges, sizeof(int32_t));
+    checkop_add_output(out, "place", args->slot, 2 * n_edges, sizeof(int32_t));
 }
 
 /* -------------------------------------------------------------- degrees -- */
@@ -271,54 +265,50 @@ static etx_status run_degree_weights(const struct etx_op_table *ops,
     return ops->degree_weights(stream, self->args);
 }
 
-void checkop_degrees(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges)
+void checkop_degrees(struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_degrees_args *args = checkop_buffer(check, 1, sizeof *args);
-    const struct etx_graph_index_args index =
-        make_edges(check, n_nodes, n_edges);
+    struct etx_degrees_args *args = checkop_buffer(1, sizeof *args);
+    const struct etx_graph_index_args index = make_edges(n_nodes, n_edges);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_degrees_args){.n_nodes = n_nodes,
         .in_offset = index.in_offset,
         .out_offset = index.out_offset,
-        .degree = checkop_floats(check, n_nodes)};
+        .degree = checkop_floats(n_nodes)};
     out->op = "degrees";
     out->run = run_degrees;
     out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
-    checkop_add_output(
-        out, check, "degree", args->degree, n_nodes, sizeof(float));
+    checkop_add_output(out, "degree", args->degree, n_nodes, sizeof(float));
 }
 
-void checkop_degree_weights(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges)
+void checkop_degree_weights(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_degree_weights_args *args =
-        checkop_buffer(check, 1, sizeof *args);
-    float *degree = checkop_uniform(check, n_nodes, 1.0f, 40.0f);
+    struct etx_degree_weights_args *args = checkop_buffer(1, sizeof *args);
+    float *degree = checkop_uniform(n_nodes, 1.0f, 40.0f);
 
     memset(out, 0, sizeof *out);
     for (int64_t i = 0; i < n_nodes; i++)
         degree[i] = floorf(degree[i]);
     *args = (struct etx_degree_weights_args){.n_nodes = n_nodes,
         .n_edges = n_edges,
-        .src = checkop_indices(check, n_edges, (int32_t)n_nodes),
-        .dst = checkop_indices(check, n_edges, (int32_t)n_nodes),
+        .src = checkop_indices(n_edges, (int32_t)n_nodes),
+        .dst = checkop_indices(n_edges, (int32_t)n_nodes),
         .degree = degree,
-        .edge_weight = checkop_floats(check, n_edges),
-        .loop_weight = checkop_floats(check, n_nodes),
-        .loop_offset = checkop_buffer(check, n_nodes + 1, sizeof(int64_t))};
+        .edge_weight = checkop_floats(n_edges),
+        .loop_weight = checkop_floats(n_nodes),
+        .loop_offset = checkop_buffer(n_nodes + 1, sizeof(int64_t))};
     out->op = "degree_weights";
     out->run = run_degree_weights;
     out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
     checkop_add_output(
-        out, check, "edge_weight", args->edge_weight, n_edges, sizeof(float));
+        out, "edge_weight", args->edge_weight, n_edges, sizeof(float));
     checkop_add_output(
-        out, check, "loop_weight", args->loop_weight, n_nodes, sizeof(float));
-    checkop_add_output(out, check, "loop_offset", args->loop_offset,
-        n_nodes + 1, sizeof(int64_t));
+        out, "loop_weight", args->loop_weight, n_nodes, sizeof(float));
+    checkop_add_output(
+        out, "loop_offset", args->loop_offset, n_nodes + 1, sizeof(int64_t));
 }

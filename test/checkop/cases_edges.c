@@ -34,7 +34,7 @@ static double bound_of(const struct etx_edge_features_args *args, int64_t e,
     const double safe_dr = fmax(fabs(dr), 1e-6);
     const double dz = fabs((double)d[2] - (double)s[2]);
 
-    switch (feature) {
+    switch ((int)feature) {
     case ETX_EDGE_DR:
     case ETX_EDGE_DPHI:
     case ETX_EDGE_DZ:
@@ -52,27 +52,17 @@ static double bound_of(const struct etx_edge_features_args *args, int64_t e,
             tolerance * (fabs((double)s[2]) + r_s * dz / safe_dr);
         return tolerance * (1.0 + fabs(value)) + asinh_bound(z0, off);
     }
-    case ETX_EDGE_THETA:
-    case ETX_EDGE_ASINH_DZDR:
-    case ETX_EDGE_ASINH_DPHIDR:
-    case ETX_EDGE_SCORE_LOGIT:
-    case ETX_EDGE_HELIX_CURVATURE:
-    case ETX_EDGE_HELIX_PHI0:
-    case ETX_EDGE_ASINH_HELIX_Z0:
-    case ETX_EDGE_HELIX_ETA:
-    case ETX_EDGE_LOG_HOUGH_VOTES:
-    case ETX_N_EDGE_FEATURES:
-        break;
+    default:
+        return tolerance * (1.0 + fabs(value));
     }
-    return tolerance * (1.0 + fabs(value));
 }
 
-static void feature_bounds(struct checkop *check, struct checkop_case *self)
+static void feature_bounds(struct checkop_case *self)
 {
     const struct etx_edge_features_args *args = self->args;
     struct checkop_output *output = &self->output[0];
 
-    checkop_flat_bound(check, output, 0.0);
+    checkop_flat_bound(output, 0.0);
     for (int64_t e = 0; e < args->n_edges; e++)
         for (int32_t k = 0; k < args->n_features; k++) {
             const int64_t at = e * args->n_features + k;
@@ -84,40 +74,38 @@ static void feature_bounds(struct checkop *check, struct checkop_case *self)
         }
 }
 
-void checkop_edge_features(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges)
+void checkop_edge_features(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_edge_features_args *args =
-        checkop_buffer(check, 1, sizeof *args);
-    int32_t *feature =
-        checkop_buffer(check, ETX_N_EDGE_FEATURES, sizeof *feature);
-    float *position = checkop_uniform(check, 3 * n_nodes, -1000.0f, 1000.0f);
+    struct etx_edge_features_args *args = checkop_buffer(1, sizeof *args);
+    int32_t *feature = checkop_buffer(ETX_N_EDGE_FEATURES, sizeof *feature);
+    float *position = checkop_uniform(3 * n_nodes, -1000.0f, 1000.0f);
 
     memset(out, 0, sizeof *out);
     for (int32_t k = 0; k < ETX_N_EDGE_FEATURES; k++)
         feature[k] = (k + 5) % ETX_N_EDGE_FEATURES;
-    for (int64_t i = 0; i < n_nodes && check->values == CHECKOP_EXTREME; i++)
+    for (int64_t i = 0; i < n_nodes && check.values == CHECKOP_EXTREME; i++)
         for (int32_t k = 0; k < 3; k++)
-            if (etx_random_below(&check->random, 3) == 0)
-                position[3 * i + k] = *checkop_floats(check, 1);
+            if (etx_random_below(&check.random, 3) == 0)
+                position[3 * i + k] = *checkop_floats(1);
     *args = (struct etx_edge_features_args){.n_edges = n_edges,
         .n_features = ETX_N_EDGE_FEATURES,
         .feature = feature,
-        .scale = checkop_uniform(check, ETX_N_EDGE_FEATURES, 0.5f, 100.0f),
+        .scale = checkop_uniform(ETX_N_EDGE_FEATURES, 0.5f, 100.0f),
         .position = position,
-        .src = checkop_indices(check, n_edges, (int32_t)n_nodes),
-        .dst = checkop_indices(check, n_edges, (int32_t)n_nodes),
-        .score = checkop_uniform(check, n_edges, 0.0f, 1.0f),
-        .votes = checkop_uniform(check, n_edges, 1.0f, 50.0f),
-        .out = checkop_floats(check, n_edges * ETX_N_EDGE_FEATURES)};
+        .src = checkop_indices(n_edges, (int32_t)n_nodes),
+        .dst = checkop_indices(n_edges, (int32_t)n_nodes),
+        .score = checkop_uniform(n_edges, 0.0f, 1.0f),
+        .votes = checkop_uniform(n_edges, 1.0f, 50.0f),
+        .out = checkop_floats(n_edges * ETX_N_EDGE_FEATURES)};
     out->op = "edge_features";
     out->run = run_features;
     out->args = args;
     out->set_bounds = feature_bounds;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
-    checkop_add_output(out, check, "out", args->out,
-        n_edges * ETX_N_EDGE_FEATURES, sizeof(float));
+    checkop_add_output(
+        out, "out", args->out, n_edges * ETX_N_EDGE_FEATURES, sizeof(float));
 }
 
 static etx_status run_bins(const struct etx_op_table *ops,
@@ -127,26 +115,25 @@ static etx_status run_bins(const struct etx_op_table *ops,
 }
 
 /* About half of the pairs are within the radius. */
-void checkop_distance_bins(struct checkop_case *out, struct checkop *check,
-    int64_t n_points, int32_t n_dim, int64_t n_pairs)
+void checkop_distance_bins(
+    struct checkop_case *out, int64_t n_points, int32_t n_dim, int64_t n_pairs)
 {
-    struct etx_distance_bins_args *args =
-        checkop_buffer(check, 1, sizeof *args);
+    struct etx_distance_bins_args *args = checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_distance_bins_args){.n_pairs = n_pairs,
         .n_dim = n_dim,
         .n_bins = 64,
         .radius = sqrtf((float)n_dim / 6.0f),
-        .point = checkop_uniform(check, n_points * n_dim, 0.0f, 1.0f),
-        .src = checkop_indices(check, n_pairs, (int32_t)n_points),
-        .dst = checkop_indices(check, n_pairs, (int32_t)n_points),
-        .count = checkop_buffer(check, 64, sizeof(int64_t))};
+        .point = checkop_uniform(n_points * n_dim, 0.0f, 1.0f),
+        .src = checkop_indices(n_pairs, (int32_t)n_points),
+        .dst = checkop_indices(n_pairs, (int32_t)n_points),
+        .count = checkop_buffer(64, sizeof(int64_t))};
     out->op = "distance_bins";
     out->run = run_bins;
     out->args = args;
     snprintf(out->label, sizeof out->label, "points=%d dim=%d pairs=%d",
         (int)n_points, (int)n_dim, (int)n_pairs);
     checkop_add_output(
-        out, check, "count", args->count, args->n_bins, sizeof(int64_t));
+        out, "count", args->count, args->n_bins, sizeof(int64_t));
 }

@@ -80,12 +80,11 @@ static etx_status run_radius(const struct etx_op_table *ops,
 }
 
 /* Points around centres, so that degrees vary. */
-static float *make_points(
-    struct checkop *check, int64_t n_points, int32_t n_dim)
+static float *make_points(int64_t n_points, int32_t n_dim)
 {
     const int64_t n_centres = n_points / 10 + 1;
-    float *centre = checkop_floats(check, n_centres * n_dim);
-    float *point = checkop_floats(check, n_points * n_dim);
+    float *centre = checkop_floats(n_centres * n_dim);
+    float *point = checkop_floats(n_points * n_dim);
 
     for (int64_t i = 0; i < n_points; i++)
         for (int32_t k = 0; k < n_dim; k++)
@@ -94,25 +93,25 @@ static float *make_points(
     return point;
 }
 
-void checkop_radius_graph(struct checkop_case *out, struct checkop *check,
-    int64_t n_points, int32_t n_dim, float radius, int32_t max_neighbours,
-    int32_t both, int32_t with_key)
+void checkop_radius_graph(struct checkop_case *out, int64_t n_points,
+    int32_t n_dim, float radius, int32_t max_neighbours, int32_t both,
+    int32_t with_key)
 {
-    struct etx_radius_graph_args *args = checkop_buffer(check, 1, sizeof *args);
-    struct checkop_edges *edges = checkop_buffer(check, 1, sizeof *edges);
+    struct etx_radius_graph_args *args = checkop_buffer(1, sizeof *args);
+    struct checkop_edges *edges = checkop_buffer(1, sizeof *edges);
     const int64_t all = n_points * (n_points - 1);
 
     memset(out, 0, sizeof *out);
     edges->capacity = n_points > 3000 ? 100 * n_points : all;
-    edges->src = checkop_buffer(check, edges->capacity, sizeof *edges->src);
-    edges->dst = checkop_buffer(check, edges->capacity, sizeof *edges->dst);
+    edges->src = checkop_buffer(edges->capacity, sizeof *edges->src);
+    edges->dst = checkop_buffer(edges->capacity, sizeof *edges->dst);
     *args = (struct etx_radius_graph_args){.n_points = n_points,
         .n_dim = n_dim,
         .max_neighbours = max_neighbours,
         .both = both,
         .radius = radius,
-        .point = make_points(check, n_points, n_dim),
-        .key = with_key ? checkop_floats(check, n_points) : NULL,
+        .point = make_points(n_points, n_dim),
+        .key = with_key ? checkop_floats(n_points) : NULL,
         .max_edges = edges->capacity};
     out->op = "radius_graph";
     out->run = run_radius;
@@ -123,11 +122,11 @@ void checkop_radius_graph(struct checkop_case *out, struct checkop *check,
         (int)n_dim, (double)radius, (int)max_neighbours, (int)both,
         (int)with_key);
     checkop_add_output(
-        out, check, "n_edges", &edges->n_edges, 1, sizeof edges->n_edges);
+        out, "n_edges", &edges->n_edges, 1, sizeof edges->n_edges);
     checkop_add_output(
-        out, check, "src", edges->src, edges->capacity, sizeof(int32_t));
+        out, "src", edges->src, edges->capacity, sizeof(int32_t));
     checkop_add_output(
-        out, check, "dst", edges->dst, edges->capacity, sizeof(int32_t));
+        out, "dst", edges->dst, edges->capacity, sizeof(int32_t));
 }
 
 /* The graph comes in memory of its own: copy it, then release it. */
@@ -167,16 +166,15 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Random doublets of args, sorted and reachable from both ends. */
-static void make_doublets(
-    struct etx_line_graph_args *args, struct checkop *check)
+static void make_doublets(struct etx_line_graph_args *args)
 {
     const int64_t n = args->n_doublets;
-    int64_t *key = checkop_buffer(check, n, sizeof *key);
-    int64_t *in = checkop_buffer(check, args->n_nodes + 1, sizeof *in);
-    int64_t *out = checkop_buffer(check, args->n_nodes + 1, sizeof *out);
-    int32_t *src = checkop_indices(check, n, (int32_t)args->n_nodes);
-    int32_t *dst = checkop_indices(check, n, (int32_t)args->n_nodes);
-    int32_t *doublet = checkop_buffer(check, n, sizeof *doublet);
+    int64_t *key = checkop_buffer(n, sizeof *key);
+    int64_t *in = checkop_buffer(args->n_nodes + 1, sizeof *in);
+    int64_t *out = checkop_buffer(args->n_nodes + 1, sizeof *out);
+    int32_t *src = checkop_indices(n, (int32_t)args->n_nodes);
+    int32_t *dst = checkop_indices(n, (int32_t)args->n_nodes);
+    int32_t *doublet = checkop_buffer(n, sizeof *doublet);
 
     for (int64_t e = 0; e < n; e++)
         key[e] = dst[e] * args->n_nodes + src[e];
@@ -202,28 +200,26 @@ static void make_doublets(
     args->out_doublet = doublet;
 }
 
-void checkop_line_graph(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_doublets)
+void checkop_line_graph(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_doublets)
 {
-    struct etx_line_graph_args *args = checkop_buffer(check, 1, sizeof *args);
-    struct checkop_line *line = checkop_buffer(check, 1, sizeof *line);
+    struct etx_line_graph_args *args = checkop_buffer(1, sizeof *args);
+    struct checkop_line *line = checkop_buffer(1, sizeof *line);
     struct etx_line_graph *graph = &line->graph;
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_line_graph_args){
         .n_nodes = n_nodes, .n_doublets = n_doublets, .max_edges = INT32_MAX};
-    make_doublets(args, check);
+    make_doublets(args);
     for (int64_t b = 0; b < n_doublets; b++)
         line->capacity +=
             args->in_offset[args->src[b] + 1] - args->in_offset[args->src[b]];
-    graph->src = checkop_buffer(check, line->capacity, sizeof *graph->src);
-    graph->dst = checkop_buffer(check, line->capacity, sizeof *graph->dst);
-    graph->out_edge =
-        checkop_buffer(check, line->capacity, sizeof *graph->out_edge);
-    graph->in_offset =
-        checkop_buffer(check, n_doublets + 1, sizeof *graph->in_offset);
+    graph->src = checkop_buffer(line->capacity, sizeof *graph->src);
+    graph->dst = checkop_buffer(line->capacity, sizeof *graph->dst);
+    graph->out_edge = checkop_buffer(line->capacity, sizeof *graph->out_edge);
+    graph->in_offset = checkop_buffer(n_doublets + 1, sizeof *graph->in_offset);
     graph->out_offset =
-        checkop_buffer(check, n_doublets + 1, sizeof *graph->out_offset);
+        checkop_buffer(n_doublets + 1, sizeof *graph->out_offset);
     out->op = "line_graph";
     out->run = run_line;
     out->args = args;
@@ -231,23 +227,21 @@ void checkop_line_graph(struct checkop_case *out, struct checkop *check,
     snprintf(out->label, sizeof out->label, "nodes=%d doublets=%d edges=%d",
         (int)n_nodes, (int)n_doublets, (int)line->capacity);
     checkop_add_output(
-        out, check, "n_edges", &graph->n_edges, 1, sizeof graph->n_edges);
+        out, "n_edges", &graph->n_edges, 1, sizeof graph->n_edges);
+    checkop_add_output(out, "src", graph->src, line->capacity, sizeof(int32_t));
+    checkop_add_output(out, "dst", graph->dst, line->capacity, sizeof(int32_t));
     checkop_add_output(
-        out, check, "src", graph->src, line->capacity, sizeof(int32_t));
+        out, "out_edge", graph->out_edge, line->capacity, sizeof(int32_t));
     checkop_add_output(
-        out, check, "dst", graph->dst, line->capacity, sizeof(int32_t));
-    checkop_add_output(out, check, "out_edge", graph->out_edge, line->capacity,
-        sizeof(int32_t));
-    checkop_add_output(out, check, "in_offset", graph->in_offset,
-        n_doublets + 1, sizeof(int64_t));
-    checkop_add_output(out, check, "out_offset", graph->out_offset,
-        n_doublets + 1, sizeof(int64_t));
+        out, "in_offset", graph->in_offset, n_doublets + 1, sizeof(int64_t));
+    checkop_add_output(
+        out, "out_offset", graph->out_offset, n_doublets + 1, sizeof(int64_t));
 }
 
 /* Scores with many equal ones, to try ties. */
-static float *make_scores(struct checkop *check, int64_t n_edges)
+static float *make_scores(int64_t n_edges)
 {
-    float *score = checkop_uniform(check, n_edges, 0.0f, 1.0f);
+    float *score = checkop_uniform(n_edges, 0.0f, 1.0f);
 
     for (int64_t e = 0; e < n_edges; e++)
         if (e % 2)
@@ -255,71 +249,67 @@ static float *make_scores(struct checkop *check, int64_t n_edges)
     return score;
 }
 
-void checkop_connected_components(struct checkop_case *out,
-    struct checkop *check, int64_t n_nodes, int64_t n_edges, int32_t scored)
+void checkop_connected_components(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges, int32_t scored)
 {
     struct etx_connected_components_args *args =
-        checkop_buffer(check, 1, sizeof *args);
+        checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_connected_components_args){.n_nodes = n_nodes,
         .n_edges = n_edges,
-        .src = checkop_indices(check, n_edges, (int32_t)n_nodes),
-        .dst = checkop_indices(check, n_edges, (int32_t)n_nodes),
-        .score = scored ? make_scores(check, n_edges) : NULL,
+        .src = checkop_indices(n_edges, (int32_t)n_nodes),
+        .dst = checkop_indices(n_edges, (int32_t)n_nodes),
+        .score = scored ? make_scores(n_edges) : NULL,
         .cut = 0.5f,
-        .label = checkop_buffer(check, n_nodes, sizeof(int32_t))};
+        .label = checkop_buffer(n_nodes, sizeof(int32_t))};
     out->op = "connected_components";
     out->run = run_components;
     out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d scored=%d",
         (int)n_nodes, (int)n_edges, (int)scored);
-    checkop_add_output(
-        out, check, "label", args->label, n_nodes, sizeof(int32_t));
+    checkop_add_output(out, "label", args->label, n_nodes, sizeof(int32_t));
 }
 
-void checkop_edge_select(
-    struct checkop_case *out, struct checkop *check, int64_t n_edges)
+void checkop_edge_select(struct checkop_case *out, int64_t n_edges)
 {
-    struct etx_edge_select_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_edge_select_args *args = checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_edge_select_args){.n_edges = n_edges,
-        .score = make_scores(check, n_edges),
+        .score = make_scores(n_edges),
         .cut = 0.5f,
-        .selected = checkop_buffer(check, n_edges, sizeof(int32_t)),
-        .n_selected = checkop_buffer(check, 1, sizeof(int64_t))};
+        .selected = checkop_buffer(n_edges, sizeof(int32_t)),
+        .n_selected = checkop_buffer(1, sizeof(int64_t))};
     out->op = "edge_select";
     out->run = run_select;
     out->args = args;
     snprintf(out->label, sizeof out->label, "edges=%d", (int)n_edges);
     checkop_add_output(
-        out, check, "selected", args->selected, n_edges, sizeof(int32_t));
-    checkop_add_output(
-        out, check, "n_selected", args->n_selected, 1, sizeof(int64_t));
+        out, "selected", args->selected, n_edges, sizeof(int32_t));
+    checkop_add_output(out, "n_selected", args->n_selected, 1, sizeof(int64_t));
 }
 
-void checkop_mutual_best(struct checkop_case *out, struct checkop *check,
-    int64_t n_nodes, int64_t n_edges)
+void checkop_mutual_best(
+    struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_mutual_best_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_mutual_best_args *args = checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_mutual_best_args){.n_nodes = n_nodes,
         .n_edges = n_edges,
-        .src = checkop_indices(check, n_edges, (int32_t)n_nodes),
-        .dst = checkop_indices(check, n_edges, (int32_t)n_nodes),
-        .score = make_scores(check, n_edges),
+        .src = checkop_indices(n_edges, (int32_t)n_nodes),
+        .dst = checkop_indices(n_edges, (int32_t)n_nodes),
+        .score = make_scores(n_edges),
         .cut = 0.25f,
-        .selected = checkop_buffer(check, n_edges, sizeof(int32_t)),
-        .n_selected = checkop_buffer(check, 1, sizeof(int64_t))};
+        .selected = checkop_buffer(n_edges, sizeof(int32_t)),
+        .n_selected = checkop_buffer(1, sizeof(int64_t))};
     out->op = "mutual_best";
     out->run = run_best;
     out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
     checkop_add_output(
-        out, check, "selected", args->selected, n_edges, sizeof(int32_t));
-    checkop_add_output(
-        out, check, "n_selected", args->n_selected, 1, sizeof(int64_t));
+        out, "selected", args->selected, n_edges, sizeof(int32_t));
+    checkop_add_output(out, "n_selected", args->n_selected, 1, sizeof(int64_t));
 }

@@ -30,12 +30,12 @@ static double magnitude(const float *a, int64_t stride_a, const float *b,
     return sum;
 }
 
-static void linear_bounds(struct checkop *check, struct checkop_case *self)
+static void linear_bounds(struct checkop_case *self)
 {
     const struct etx_linear_args *args = self->args;
     struct checkop_output *output = &self->output[0];
 
-    checkop_flat_bound(check, output, 0.0);
+    checkop_flat_bound(output, 0.0);
     for (int64_t i = 0; i < args->n_rows; i++)
         for (int32_t o = 0; o < args->n_out; o++) {
             const double bias = args->bias ? fabs((double)args->bias[o]) : 0.0;
@@ -47,19 +47,19 @@ static void linear_bounds(struct checkop *check, struct checkop_case *self)
         }
 }
 
-void checkop_linear(struct checkop_case *out, struct checkop *check,
-    int64_t n_rows, int32_t n_in, int32_t n_out)
+void checkop_linear(
+    struct checkop_case *out, int64_t n_rows, int32_t n_in, int32_t n_out)
 {
-    struct etx_linear_args *args = checkop_buffer(check, 1, sizeof *args);
-    float *y = checkop_floats(check, n_rows * n_out);
+    struct etx_linear_args *args = checkop_buffer(1, sizeof *args);
+    float *y = checkop_floats(n_rows * n_out);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_linear_args){.n_rows = n_rows,
         .n_in = n_in,
         .n_out = n_out,
-        .x = checkop_floats(check, n_rows * n_in),
-        .weight = checkop_floats(check, (int64_t)n_out * n_in),
-        .bias = n_out % 2 ? checkop_floats(check, n_out) : NULL,
+        .x = checkop_floats(n_rows * n_in),
+        .weight = checkop_floats((int64_t)n_out * n_in),
+        .bias = n_out % 2 ? checkop_floats(n_out) : NULL,
         .y = y};
     out->op = "linear";
     out->run = run_linear;
@@ -68,7 +68,7 @@ void checkop_linear(struct checkop_case *out, struct checkop *check,
     out->flop = 2.0 * (double)n_rows * n_in * n_out;
     snprintf(out->label, sizeof out->label, "rows=%d in=%d out=%d", (int)n_rows,
         (int)n_in, (int)n_out);
-    checkop_add_output(out, check, "y", y, n_rows * n_out, sizeof *y);
+    checkop_add_output(out, "y", y, n_rows * n_out, sizeof *y);
 }
 
 static void input_bounds(
@@ -96,8 +96,7 @@ static void weight_bounds(const struct etx_linear_backward_args *args,
         }
 }
 
-static void linear_backward_bounds(
-    struct checkop *check, struct checkop_case *self)
+static void linear_backward_bounds(struct checkop_case *self)
 {
     static const float one = 1.0f;
     const struct etx_linear_backward_args *args = self->args;
@@ -105,7 +104,7 @@ static void linear_backward_bounds(
     const float *initial = d_bias->initial;
 
     for (int32_t o = 0; o < self->n_outputs; o++)
-        checkop_flat_bound(check, &self->output[o], 0.0);
+        checkop_flat_bound(&self->output[o], 0.0);
     input_bounds(args, &self->output[0]);
     weight_bounds(args, &self->output[1]);
     for (int32_t o = 0; o < args->n_out; o++)
@@ -114,23 +113,22 @@ static void linear_backward_bounds(
                 magnitude(args->d_y + o, args->n_out, &one, 0, args->n_rows));
 }
 
-void checkop_linear_backward(struct checkop_case *out, struct checkop *check,
-    int64_t n_rows, int32_t n_in, int32_t n_out)
+void checkop_linear_backward(
+    struct checkop_case *out, int64_t n_rows, int32_t n_in, int32_t n_out)
 {
-    struct etx_linear_backward_args *args =
-        checkop_buffer(check, 1, sizeof *args);
+    struct etx_linear_backward_args *args = checkop_buffer(1, sizeof *args);
     const int64_t n_weights = (int64_t)n_out * n_in;
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_linear_backward_args){.n_rows = n_rows,
         .n_in = n_in,
         .n_out = n_out,
-        .x = checkop_floats(check, n_rows * n_in),
-        .weight = checkop_floats(check, n_weights),
-        .d_y = checkop_floats(check, n_rows * n_out),
-        .d_x = checkop_floats(check, n_rows * n_in),
-        .d_weight = checkop_floats(check, n_weights),
-        .d_bias = checkop_floats(check, n_out)};
+        .x = checkop_floats(n_rows * n_in),
+        .weight = checkop_floats(n_weights),
+        .d_y = checkop_floats(n_rows * n_out),
+        .d_x = checkop_floats(n_rows * n_in),
+        .d_weight = checkop_floats(n_weights),
+        .d_bias = checkop_floats(n_out)};
     out->op = "linear_backward";
     out->run = run_linear_backward;
     out->args = args;
@@ -138,10 +136,8 @@ void checkop_linear_backward(struct checkop_case *out, struct checkop *check,
     out->flop = 4.0 * (double)n_rows * n_in * n_out;
     snprintf(out->label, sizeof out->label, "rows=%d in=%d out=%d", (int)n_rows,
         (int)n_in, (int)n_out);
+    checkop_add_output(out, "d_x", args->d_x, n_rows * n_in, sizeof(float));
     checkop_add_output(
-        out, check, "d_x", args->d_x, n_rows * n_in, sizeof(float));
-    checkop_add_output(
-        out, check, "d_weight", args->d_weight, n_weights, sizeof(float));
-    checkop_add_output(
-        out, check, "d_bias", args->d_bias, n_out, sizeof(float));
+        out, "d_weight", args->d_weight, n_weights, sizeof(float));
+    checkop_add_output(out, "d_bias", args->d_bias, n_out, sizeof(float));
 }

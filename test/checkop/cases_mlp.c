@@ -29,18 +29,17 @@ static etx_status run_mlp_backward(const struct etx_op_table *ops,
     return ops->mlp_backward(stream, self->args);
 }
 
-static void set_bounds(struct checkop *check, struct checkop_case *self)
+static void set_bounds(struct checkop_case *self)
 {
     const struct perceptron *net = self->more;
 
-    checkop_perturbation_bounds(check, self, net->n_terms);
+    checkop_perturbation_bounds(self, net->n_terms);
 }
 
 /* Standard normal values over sqrt(n_terms), so that sums are of order 1. */
-static float *input(
-    struct checkop_case *out, struct checkop *check, int64_t n, int32_t n_terms)
+static float *input(struct checkop_case *out, int64_t n, int32_t n_terms)
 {
-    float *values = checkop_floats(check, n);
+    float *values = checkop_floats(n);
 
     for (int64_t i = 0; i < n; i++)
         values[i] *= 1.0f / sqrtf((float)n_terms);
@@ -48,7 +47,7 @@ static float *input(
     return values;
 }
 
-static int32_t make_parts(struct checkop_case *out, struct checkop *check,
+static int32_t make_parts(struct checkop_case *out,
     const struct checkop_perceptron *shape, struct etx_rows *part)
 {
     int32_t width = 0;
@@ -58,10 +57,9 @@ static int32_t make_parts(struct checkop_case *out, struct checkop *check,
         const int64_t n_source =
             is_gathered ? shape->n_rows / 3 + 1 : shape->n_rows;
         part[p].width = shape->part_width[p];
-        part[p].data = input(out, check, n_source * part[p].width, 1);
+        part[p].data = input(out, n_source * part[p].width, 1);
         if (is_gathered)
-            part[p].index =
-                checkop_indices(check, shape->n_rows, (int32_t)n_source);
+            part[p].index = checkop_indices(shape->n_rows, (int32_t)n_source);
         width += part[p].width;
     }
     return width;
@@ -79,7 +77,7 @@ static void centre_rows(float *x, int64_t n_rows, int32_t width)
 }
 
 /* Rows added to the first linear. */
-static void make_added(struct checkop_case *out, struct checkop *check,
+static void make_added(struct checkop_case *out,
     const struct checkop_perceptron *shape, struct etx_mlp_args *args)
 {
     const int32_t width = shape->layer_width[0];
@@ -89,18 +87,18 @@ static void make_added(struct checkop_case *out, struct checkop *check,
     for (int32_t p = 0; p < shape->n_added; p++) {
         const int64_t n_source =
             p % 2 == 1 ? shape->n_rows / 3 + 1 : shape->n_rows;
-        float *data = input(out, check, n_source * width, 1);
+        float *data = input(out, n_source * width, 1);
         if (shape->centred)
             centre_rows(data, n_source, width);
         args->added[p].width = width;
         args->added[p].data = data;
         if (p % 2 == 1)
             args->added[p].index =
-                checkop_indices(check, shape->n_rows, (int32_t)n_source);
+                checkop_indices(shape->n_rows, (int32_t)n_source);
     }
 }
 
-static void make_norm(struct checkop_case *out, struct checkop *check,
+static void make_norm(struct checkop_case *out,
     const struct checkop_perceptron *shape, struct etx_layer *layer,
     const struct etx_layer *before)
 {
@@ -115,11 +113,11 @@ static void make_norm(struct checkop_case *out, struct checkop *check,
         layer->shift = before->shift;
         return;
     }
-    layer->gain = input(out, check, layer->n_out, 1);
-    layer->shift = input(out, check, layer->n_out, 1);
+    layer->gain = input(out, layer->n_out, 1);
+    layer->shift = input(out, layer->n_out, 1);
 }
 
-static void make_layers(struct checkop_case *out, struct checkop *check,
+static void make_layers(struct checkop_case *out,
     const struct checkop_perceptron *shape, struct etx_layer *layer,
     int32_t width)
 {
@@ -131,18 +129,18 @@ static void make_layers(struct checkop_case *out, struct checkop *check,
             .norm = is_last ? shape->last_norm : shape->norm,
             .norm_last = shape->norm_last,
             .activation = is_last ? shape->last_activation : shape->activation};
-        layer[l].weight = input(out, check, (int64_t)n_out * width, width);
+        layer[l].weight = input(out, (int64_t)n_out * width, width);
         if (!shape->no_bias)
-            layer[l].bias = input(out, check, n_out, 1);
-        make_norm(out, check, shape, &layer[l], l > 0 ? &layer[l - 1] : NULL);
+            layer[l].bias = input(out, n_out, 1);
+        make_norm(out, shape, &layer[l], l > 0 ? &layer[l - 1] : NULL);
         width = n_out;
     }
 }
 
-static struct perceptron *make_perceptron(struct checkop_case *out,
-    struct checkop *check, const struct checkop_perceptron *shape)
+static struct perceptron *make_perceptron(
+    struct checkop_case *out, const struct checkop_perceptron *shape)
 {
-    struct perceptron *net = checkop_buffer(check, 1, sizeof *net);
+    struct perceptron *net = checkop_buffer(1, sizeof *net);
     struct etx_mlp_args *args = &net->forward;
 
     memset(out, 0, sizeof *out);
@@ -150,9 +148,9 @@ static struct perceptron *make_perceptron(struct checkop_case *out,
     args->n_parts = shape->n_parts;
     args->n_layers = shape->n_layers;
     args->layer = net->layer;
-    const int32_t width = make_parts(out, check, shape, args->part);
-    make_layers(out, check, shape, net->layer, width);
-    make_added(out, check, shape, args);
+    const int32_t width = make_parts(out, shape, args->part);
+    make_layers(out, shape, net->layer, width);
+    make_added(out, shape, args);
     for (int32_t l = 0; l < shape->n_layers; l++) {
         const struct etx_layer *layer = &net->layer[l];
         out->flop += 2.0 * (double)shape->n_rows * layer->n_in * layer->n_out;
@@ -171,7 +169,7 @@ static struct perceptron *make_perceptron(struct checkop_case *out,
 }
 
 /* What is made of out besides. */
-static void make_reduce(struct checkop_case *out, struct checkop *check,
+static void make_reduce(struct checkop_case *out,
     const struct checkop_perceptron *shape, struct perceptron *net)
 {
     const int32_t width = shape->layer_width[shape->n_layers - 1];
@@ -181,83 +179,80 @@ static void make_reduce(struct checkop_case *out, struct checkop *check,
         (struct etx_segment_reduce_args){.n_segments = shape->n_segments,
             .width = width,
             .reduce = shape->reduce,
-            .offset = checkop_offsets(check, shape->n_segments, shape->n_rows),
+            .offset = checkop_offsets(shape->n_segments, shape->n_rows),
             .x = net->forward.out,
-            .out = checkop_floats(check, n)};
+            .out = checkop_floats(n)};
     net->forward.reduce = &net->reduce;
     net->n_terms += shape->n_rows;
-    checkop_add_output(
-        out, check, "reduced", net->reduce.out, n, sizeof(float));
+    checkop_add_output(out, "reduced", net->reduce.out, n, sizeof(float));
 }
 
-void checkop_mlp(struct checkop_case *out, struct checkop *check,
-    const struct checkop_perceptron *shape)
+void checkop_mlp(
+    struct checkop_case *out, const struct checkop_perceptron *shape)
 {
-    struct perceptron *net = make_perceptron(out, check, shape);
+    struct perceptron *net = make_perceptron(out, shape);
     struct etx_mlp_args *args = &net->forward;
     const int64_t n = shape->n_rows * shape->layer_width[shape->n_layers - 1];
 
-    args->out = checkop_floats(check, n);
+    args->out = checkop_floats(n);
     if (shape->residual == 1)
-        args->residual = input(out, check, n, 1);
+        args->residual = input(out, n, 1);
     if (shape->residual == 2)
         args->residual = args->out;
     out->op = "mlp";
     out->run = run_mlp;
     out->args = args;
-    checkop_add_output(out, check, "out", args->out, n, sizeof(float));
+    checkop_add_output(out, "out", args->out, n, sizeof(float));
     if (shape->n_segments > 0)
-        make_reduce(out, check, shape, net);
+        make_reduce(out, shape, net);
 }
 
-static float *gradient(struct checkop_case *out, struct checkop *check,
-    const char *name, const float *of, int64_t n)
+static float *gradient(
+    struct checkop_case *out, const char *name, const float *of, int64_t n)
 {
     if (of == NULL)
         return NULL;
-    float *values = checkop_floats(check, n);
-    checkop_add_output(out, check, name, values, n, sizeof *values);
+    float *values = checkop_floats(n);
+    checkop_add_output(out, name, values, n, sizeof *values);
     return values;
 }
 
-static void make_gradients(
-    struct checkop_case *out, struct checkop *check, struct perceptron *net)
+static void make_gradients(struct checkop_case *out, struct perceptron *net)
 {
     for (int32_t l = 0; l < net->forward.n_layers; l++) {
         const struct etx_layer *layer = &net->layer[l];
         struct etx_layer_gradient *d = &net->gradient[l];
-        d->weight = gradient(out, check, "d_weight", layer->weight,
+        d->weight = gradient(out, "d_weight", layer->weight,
             (int64_t)layer->n_out * layer->n_in);
-        d->bias = gradient(out, check, "d_bias", layer->bias, layer->n_out);
+        d->bias = gradient(out, "d_bias", layer->bias, layer->n_out);
         if (l > 0 && layer->gain != NULL && layer->gain == layer[-1].gain) {
             d->gain = d[-1].gain;
             d->shift = d[-1].shift;
             continue;
         }
-        d->gain = gradient(out, check, "d_gain", layer->gain, layer->n_out);
-        d->shift = gradient(out, check, "d_shift", layer->shift, layer->n_out);
+        d->gain = gradient(out, "d_gain", layer->gain, layer->n_out);
+        d->shift = gradient(out, "d_shift", layer->shift, layer->n_out);
     }
 }
 
-void checkop_mlp_backward(struct checkop_case *out, struct checkop *check,
-    const struct checkop_perceptron *shape)
+void checkop_mlp_backward(
+    struct checkop_case *out, const struct checkop_perceptron *shape)
 {
-    struct perceptron *net = make_perceptron(out, check, shape);
+    struct perceptron *net = make_perceptron(out, shape);
     struct etx_mlp_backward_args *args = &net->backward;
     const int64_t n = shape->n_rows * shape->layer_width[shape->n_layers - 1];
 
     args->forward = &net->forward;
-    args->d_out = input(out, check, n, 1);
+    args->d_out = input(out, n, 1);
     for (int32_t p = 0; p < shape->n_parts && !shape->no_part_gradient; p++)
         if (p != 1) /* one part in the middle has no gradient */
-            args->d_part[p] =
-                gradient(out, check, "d_part", net->forward.part[p].data,
-                    shape->n_rows * shape->part_width[p]);
+            args->d_part[p] = gradient(out, "d_part", net->forward.part[p].data,
+                shape->n_rows * shape->part_width[p]);
     if (shape->n_added > 0 && !shape->no_part_gradient)
-        args->d_added = gradient(out, check, "d_added",
-            net->forward.added[0].data, shape->n_rows * shape->layer_width[0]);
+        args->d_added = gradient(out, "d_added", net->forward.added[0].data,
+            shape->n_rows * shape->layer_width[0]);
     if (!shape->no_parameter_gradient) {
-        make_gradients(out, check, net);
+        make_gradients(out, net);
         args->gradient = net->gradient;
     }
     net->n_terms += shape->n_rows;

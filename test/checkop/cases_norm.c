@@ -80,12 +80,12 @@ static struct etx_norm_args before_run(
     return out;
 }
 
-static void norm_bounds(struct checkop *check, struct checkop_case *self)
+static void norm_bounds(struct checkop_case *self)
 {
     const struct etx_norm_args args = before_run(self->args, self);
     struct checkop_output *y = &self->output[0];
 
-    checkop_flat_bound(check, y, 0.0);
+    checkop_flat_bound(y, 0.0);
     if (args.norm == ETX_NORM_NONE)
         return;
     for (int64_t l = 0; l < n_lines(&args) && y->n > 0; l++) {
@@ -100,12 +100,12 @@ static void norm_bounds(struct checkop *check, struct checkop_case *self)
     }
 }
 
-void checkop_norm(struct checkop_case *out, struct checkop *check, int32_t norm,
-    int64_t n_rows, int32_t width, int32_t in_place)
+void checkop_norm(struct checkop_case *out, int32_t norm, int64_t n_rows,
+    int32_t width, int32_t in_place)
 {
-    struct etx_norm_args *args = checkop_buffer(check, 1, sizeof *args);
-    float *x = checkop_floats(check, n_rows * width);
-    float *y = in_place ? x : checkop_floats(check, n_rows * width);
+    struct etx_norm_args *args = checkop_buffer(1, sizeof *args);
+    float *x = checkop_floats(n_rows * width);
+    float *y = in_place ? x : checkop_floats(n_rows * width);
     const int32_t affine = norm != ETX_NORM_L2 && width % 2;
 
     memset(out, 0, sizeof *out);
@@ -114,8 +114,8 @@ void checkop_norm(struct checkop_case *out, struct checkop *check, int32_t norm,
         .norm = norm,
         .eps = 1e-5f,
         .x = x,
-        .gain = affine ? checkop_floats(check, width) : NULL,
-        .shift = affine ? checkop_floats(check, width) : NULL,
+        .gain = affine ? checkop_floats(width) : NULL,
+        .shift = affine ? checkop_floats(width) : NULL,
         .y = y};
     out->op = "norm";
     out->run = run_norm;
@@ -124,7 +124,7 @@ void checkop_norm(struct checkop_case *out, struct checkop *check, int32_t norm,
     out->flop = 7.0 * (double)n_rows * width;
     snprintf(out->label, sizeof out->label, "norm=%d rows=%d width=%d%s",
         (int)norm, (int)n_rows, (int)width, in_place ? " in place" : "");
-    checkop_add_output(out, check, "y", y, n_rows * width, sizeof *y);
+    checkop_add_output(out, "y", y, n_rows * width, sizeof *y);
 }
 
 /* Bounds of a line of d_x; adds the magnitudes of its terms to those of
@@ -160,18 +160,17 @@ static void line_backward_bounds(struct checkop_case *self,
     }
 }
 
-static void norm_backward_bounds(
-    struct checkop *check, struct checkop_case *self)
+static void norm_backward_bounds(struct checkop_case *self)
 {
     const struct etx_norm_backward_args *args = self->args;
     const struct etx_norm_args *forward = &args->forward;
     const float *d_y =
         args->d_x == args->d_y ? self->output[0].initial : args->d_y;
-    double *gain_sum = checkop_buffer(check, forward->width, sizeof(double));
-    double *shift_sum = checkop_buffer(check, forward->width, sizeof(double));
+    double *gain_sum = checkop_buffer(forward->width, sizeof(double));
+    double *shift_sum = checkop_buffer(forward->width, sizeof(double));
 
     for (int32_t o = 0; o < self->n_outputs; o++)
-        checkop_flat_bound(check, &self->output[o], 0.0);
+        checkop_flat_bound(&self->output[o], 0.0);
     if (forward->norm == ETX_NORM_NONE || self->output[0].n == 0)
         return;
     for (int64_t l = 0; l < n_lines(forward); l++) {
@@ -191,14 +190,13 @@ static void norm_backward_bounds(
     }
 }
 
-void checkop_norm_backward(struct checkop_case *out, struct checkop *check,
-    int32_t norm, int64_t n_rows, int32_t width, int32_t in_place)
+void checkop_norm_backward(struct checkop_case *out, int32_t norm,
+    int64_t n_rows, int32_t width, int32_t in_place)
 {
-    struct etx_norm_backward_args *args =
-        checkop_buffer(check, 1, sizeof *args);
+    struct etx_norm_backward_args *args = checkop_buffer(1, sizeof *args);
     const int64_t n = n_rows * width;
     const int32_t affine = norm != ETX_NORM_L2 && width % 2;
-    float *d_y = checkop_floats(check, n);
+    float *d_y = checkop_floats(n);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_norm_backward_args){
@@ -206,13 +204,13 @@ void checkop_norm_backward(struct checkop_case *out, struct checkop *check,
             .width = width,
             .norm = norm,
             .eps = 1e-5f,
-            .x = checkop_floats(check, n),
-            .gain = affine ? checkop_floats(check, width) : NULL,
-            .shift = affine ? checkop_floats(check, width) : NULL},
+            .x = checkop_floats(n),
+            .gain = affine ? checkop_floats(width) : NULL,
+            .shift = affine ? checkop_floats(width) : NULL},
         .d_y = d_y,
-        .d_x = in_place ? d_y : checkop_floats(check, n),
-        .d_gain = affine ? checkop_floats(check, width) : NULL,
-        .d_shift = affine ? checkop_floats(check, width) : NULL};
+        .d_x = in_place ? d_y : checkop_floats(n),
+        .d_gain = affine ? checkop_floats(width) : NULL,
+        .d_shift = affine ? checkop_floats(width) : NULL};
     out->op = "norm_backward";
     out->run = run_norm_backward;
     out->args = args;
@@ -220,11 +218,9 @@ void checkop_norm_backward(struct checkop_case *out, struct checkop *check,
     out->flop = 14.0 * (double)n;
     snprintf(out->label, sizeof out->label, "norm=%d rows=%d width=%d%s",
         (int)norm, (int)n_rows, (int)width, in_place ? " in place" : "");
-    checkop_add_output(out, check, "d_x", args->d_x, n, sizeof(float));
+    checkop_add_output(out, "d_x", args->d_x, n, sizeof(float));
     if (!affine)
         return;
-    checkop_add_output(
-        out, check, "d_gain", args->d_gain, width, sizeof(float));
-    checkop_add_output(
-        out, check, "d_shift", args->d_shift, width, sizeof(float));
+    checkop_add_output(out, "d_gain", args->d_gain, width, sizeof(float));
+    checkop_add_output(out, "d_shift", args->d_shift, width, sizeof(float));
 }

@@ -25,26 +25,26 @@ static etx_status run_row_dot(const struct etx_op_table *ops,
     return ops->row_dot(stream, self->args);
 }
 
-void checkop_gather(struct checkop_case *out, struct checkop *check,
-    int64_t n_rows, int32_t width, int32_t add)
+void checkop_gather(
+    struct checkop_case *out, int64_t n_rows, int32_t width, int32_t add)
 {
-    struct etx_gather_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_gather_args *args = checkop_buffer(1, sizeof *args);
     const int32_t n_source = (int32_t)(n_rows / 2 + 1);
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_gather_args){.n_rows = n_rows,
         .width = width,
         .add = add,
-        .x = checkop_floats(check, (int64_t)n_source * width),
-        .index = checkop_indices(check, n_rows, n_source),
-        .y = checkop_floats(check, n_rows * width)};
+        .x = checkop_floats((int64_t)n_source * width),
+        .index = checkop_indices(n_rows, n_source),
+        .y = checkop_floats(n_rows * width)};
     out->op = "gather";
     out->run = run_gather;
     out->args = args;
     out->flop = add ? (double)n_rows * width : 0.0;
     snprintf(out->label, sizeof out->label, "rows=%d width=%d add=%d",
         (int)n_rows, (int)width, (int)add);
-    checkop_add_output(out, check, "y", args->y, n_rows * width, sizeof(float));
+    checkop_add_output(out, "y", args->y, n_rows * width, sizeof(float));
 }
 
 static etx_status run_scatter(const struct etx_op_table *ops,
@@ -54,66 +54,63 @@ static etx_status run_scatter(const struct etx_op_table *ops,
 }
 
 /* About half of the rows of y, in a random order. */
-void checkop_scatter(struct checkop_case *out, struct checkop *check,
-    int64_t n_rows, int32_t width, int32_t add)
+void checkop_scatter(
+    struct checkop_case *out, int64_t n_rows, int32_t width, int32_t add)
 {
-    struct etx_scatter_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_scatter_args *args = checkop_buffer(1, sizeof *args);
     const int64_t n_target = 2 * n_rows + 1;
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_scatter_args){.n_rows = n_rows,
         .width = width,
         .add = add,
-        .x = checkop_floats(check, n_rows * width),
-        .index = checkop_permutation(check, n_target),
-        .y = checkop_floats(check, n_target * width)};
+        .x = checkop_floats(n_rows * width),
+        .index = checkop_permutation(n_target),
+        .y = checkop_floats(n_target * width)};
     out->op = "scatter";
     out->run = run_scatter;
     out->args = args;
     out->flop = add ? (double)n_rows * width : 0.0;
     snprintf(out->label, sizeof out->label, "rows=%d width=%d add=%d",
         (int)n_rows, (int)width, (int)add);
-    checkop_add_output(
-        out, check, "y", args->y, n_target * width, sizeof(float));
+    checkop_add_output(out, "y", args->y, n_target * width, sizeof(float));
 }
 
-static void add_bounds(struct checkop *check, struct checkop_case *self)
+static void add_bounds(struct checkop_case *self)
 {
     const struct etx_add_args *args = self->args;
     struct checkop_output *y = &self->output[0];
     const float *initial = y->initial;
 
-    checkop_flat_bound(check, y, 0.0);
+    checkop_flat_bound(y, 0.0);
     for (int64_t i = 0; i < args->n; i++)
         y->bound[i] = checkop_sum_bound(
             2, fabs((double)initial[i]) +
                    fabs((double)args->alpha * (double)args->x[i]));
 }
 
-void checkop_add(struct checkop_case *out, struct checkop *check, int64_t n)
+void checkop_add(struct checkop_case *out, int64_t n)
 {
-    struct etx_add_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_add_args *args = checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
-    *args = (struct etx_add_args){.n = n,
-        .alpha = -0.7f,
-        .x = checkop_floats(check, n),
-        .y = checkop_floats(check, n)};
+    *args = (struct etx_add_args){
+        .n = n, .alpha = -0.7f, .x = checkop_floats(n), .y = checkop_floats(n)};
     out->op = "add";
     out->run = run_add;
     out->args = args;
     out->set_bounds = add_bounds;
     out->flop = 2.0 * (double)n;
     snprintf(out->label, sizeof out->label, "n=%d", (int)n);
-    checkop_add_output(out, check, "y", args->y, n, sizeof(float));
+    checkop_add_output(out, "y", args->y, n, sizeof(float));
 }
 
-static void row_dot_bounds(struct checkop *check, struct checkop_case *self)
+static void row_dot_bounds(struct checkop_case *self)
 {
     const struct etx_row_dot_args *args = self->args;
     struct checkop_output *output = &self->output[0];
 
-    checkop_flat_bound(check, output, 0.0);
+    checkop_flat_bound(output, 0.0);
     for (int64_t i = 0; i < args->n_rows; i++) {
         const int64_t a = args->a_index ? args->a_index[i] : i;
         const int64_t b = args->b_index ? args->b_index[i] : i;
@@ -125,22 +122,20 @@ static void row_dot_bounds(struct checkop *check, struct checkop_case *self)
     }
 }
 
-void checkop_row_dot(struct checkop_case *out, struct checkop *check,
-    int64_t n_rows, int32_t width, int32_t indexed)
+void checkop_row_dot(
+    struct checkop_case *out, int64_t n_rows, int32_t width, int32_t indexed)
 {
-    struct etx_row_dot_args *args = checkop_buffer(check, 1, sizeof *args);
+    struct etx_row_dot_args *args = checkop_buffer(1, sizeof *args);
     const int32_t n_source = (int32_t)n_rows + 1;
 
     memset(out, 0, sizeof *out);
     *args = (struct etx_row_dot_args){.n_rows = n_rows,
         .width = width,
-        .a = checkop_floats(check, (int64_t)n_source * width),
-        .a_index =
-            indexed & 1 ? checkop_indices(check, n_rows, n_source) : NULL,
-        .b = checkop_floats(check, (int64_t)n_source * width),
-        .b_index =
-            indexed & 2 ? checkop_indices(check, n_rows, n_source) : NULL,
-        .out = checkop_floats(check, n_rows)};
+        .a = checkop_floats((int64_t)n_source * width),
+        .a_index = indexed & 1 ? checkop_indices(n_rows, n_source) : NULL,
+        .b = checkop_floats((int64_t)n_source * width),
+        .b_index = indexed & 2 ? checkop_indices(n_rows, n_source) : NULL,
+        .out = checkop_floats(n_rows)};
     out->op = "row_dot";
     out->run = run_row_dot;
     out->args = args;
@@ -148,5 +143,5 @@ void checkop_row_dot(struct checkop_case *out, struct checkop *check,
     out->flop = 2.0 * (double)n_rows * width;
     snprintf(out->label, sizeof out->label, "rows=%d width=%d indexed=%d",
         (int)n_rows, (int)width, (int)indexed);
-    checkop_add_output(out, check, "out", args->out, n_rows, sizeof(float));
+    checkop_add_output(out, "out", args->out, n_rows, sizeof(float));
 }

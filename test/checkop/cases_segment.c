@@ -62,13 +62,13 @@ static double bound_of(const struct etx_segment_reduce_args *args, int64_t s,
     return checkop_sum_bound(count + 1, sum);
 }
 
-static void reduce_bounds(struct checkop *check, struct checkop_case *self)
+static void reduce_bounds(struct checkop_case *self)
 {
     const struct etx_segment_reduce_args *args = self->args;
     struct checkop_output *output = &self->output[0];
     const float *initial = output->initial;
 
-    checkop_flat_bound(check, output, 0.0);
+    checkop_flat_bound(output, 0.0);
     for (int64_t s = 0; s < args->n_segments; s++)
         for (int32_t k = 0; k < args->width; k++) {
             const int64_t at = s * args->width + k;
@@ -77,7 +77,7 @@ static void reduce_bounds(struct checkop *check, struct checkop_case *self)
 }
 
 static struct etx_segment_reduce_args forward_args(
-    struct checkop *check, const struct checkop_segments *shape)
+    const struct checkop_segments *shape)
 {
     const int64_t n_rows =
         shape->gathered ? shape->n_values / 2 + 1 : shape->n_values;
@@ -86,16 +86,14 @@ static struct etx_segment_reduce_args forward_args(
         .width = shape->width,
         .reduce = shape->reduce,
         .add = shape->add,
-        .offset = checkop_offsets(check, shape->n_segments, shape->n_values),
-        .order =
-            shape->ordered ? checkop_permutation(check, shape->n_values) : NULL,
+        .offset = checkop_offsets(shape->n_segments, shape->n_values),
+        .order = shape->ordered ? checkop_permutation(shape->n_values) : NULL,
         .gather = shape->gathered
-                      ? checkop_indices(check, shape->n_values, (int32_t)n_rows)
+                      ? checkop_indices(shape->n_values, (int32_t)n_rows)
                       : NULL,
-        .weight =
-            shape->weighted ? checkop_floats(check, shape->n_values) : NULL,
-        .x = checkop_floats(check, n_rows * shape->width),
-        .out = checkop_floats(check, shape->n_segments * shape->width)};
+        .weight = shape->weighted ? checkop_floats(shape->n_values) : NULL,
+        .x = checkop_floats(n_rows * shape->width),
+        .out = checkop_floats(shape->n_segments * shape->width)};
 }
 
 static void describe(
@@ -109,31 +107,30 @@ static void describe(
     out->flop = (double)shape->n_values * shape->width;
 }
 
-void checkop_segment_reduce(struct checkop_case *out, struct checkop *check,
-    const struct checkop_segments *shape)
+void checkop_segment_reduce(
+    struct checkop_case *out, const struct checkop_segments *shape)
 {
-    struct etx_segment_reduce_args *args =
-        checkop_buffer(check, 1, sizeof *args);
+    struct etx_segment_reduce_args *args = checkop_buffer(1, sizeof *args);
 
     memset(out, 0, sizeof *out);
-    *args = forward_args(check, shape);
+    *args = forward_args(shape);
     out->op = "segment_reduce";
     out->run = run_reduce;
     out->args = args;
     out->set_bounds = reduce_bounds;
     describe(out, shape);
-    checkop_add_output(out, check, "out", args->out,
-        shape->n_segments * shape->width, sizeof(float));
+    checkop_add_output(
+        out, "out", args->out, shape->n_segments * shape->width, sizeof(float));
 }
 
-static void backward_bounds(struct checkop *check, struct checkop_case *self)
+static void backward_bounds(struct checkop_case *self)
 {
     const struct etx_segment_reduce_backward_args *args = self->args;
     const struct etx_segment_reduce_args *forward = &args->forward;
     struct checkop_output *d_x = &self->output[0];
     const float *initial = d_x->initial;
 
-    checkop_flat_bound(check, d_x, 0.0);
+    checkop_flat_bound(d_x, 0.0);
     for (int64_t s = 0; s < forward->n_segments; s++)
         for (int64_t t = forward->offset[s]; t < forward->offset[s + 1]; t++)
             for (int32_t k = 0; k < forward->width; k++) {
@@ -155,27 +152,27 @@ static void backward_bounds(struct checkop *check, struct checkop_case *self)
             }
 }
 
-void checkop_segment_reduce_backward(struct checkop_case *out,
-    struct checkop *check, const struct checkop_segments *shape)
+void checkop_segment_reduce_backward(
+    struct checkop_case *out, const struct checkop_segments *shape)
 {
     struct etx_segment_reduce_backward_args *args =
-        checkop_buffer(check, 1, sizeof *args);
+        checkop_buffer(1, sizeof *args);
     struct checkop_segments plain = *shape;
 
     memset(out, 0, sizeof *out);
     plain.gathered = 0;
     plain.weighted = 0;
     plain.add = 0;
-    args->forward = forward_args(check, &plain);
-    (void)etx_op_ref.segment_reduce(&check->stream[0], &args->forward);
-    args->d_out = checkop_floats(check, shape->n_segments * shape->width);
-    args->d_x = checkop_floats(check, shape->n_values * shape->width);
+    args->forward = forward_args(&plain);
+    (void)etx_op_ref.segment_reduce(&check.stream[0], &args->forward);
+    args->d_out = checkop_floats(shape->n_segments * shape->width);
+    args->d_x = checkop_floats(shape->n_values * shape->width);
     args->add = shape->add;
     out->op = "segment_reduce_backward";
     out->run = run_backward;
     out->args = args;
     out->set_bounds = backward_bounds;
     describe(out, shape);
-    checkop_add_output(out, check, "d_x", args->d_x,
-        shape->n_values * shape->width, sizeof(float));
+    checkop_add_output(
+        out, "d_x", args->d_x, shape->n_values * shape->width, sizeof(float));
 }

@@ -28,14 +28,14 @@ static etx_status run_adamw(const struct etx_op_table *ops,
 
 /* Losses are sums of terms that float32 knows to 4 ulp plus 2^-24 for the
  * softplus; gradients as sigmoids. */
-static void bce_bounds(struct checkop *check, struct checkop_case *self)
+static void bce_bounds(struct checkop_case *self)
 {
     const struct etx_bce_loss_args *args = self->args;
     struct checkop_output *d_logit = &self->output[2];
     double weights = 0.0, all = 0.0;
 
     for (int32_t o = 0; o < self->n_outputs; o++)
-        checkop_flat_bound(check, &self->output[o], 0.0);
+        checkop_flat_bound(&self->output[o], 0.0);
     for (int64_t e = 0; e < args->n; e++) {
         const double weight = args->weight ? (double)args->weight[e] : 1.0;
         const double y = (double)args->target[e];
@@ -49,12 +49,11 @@ static void bce_bounds(struct checkop *check, struct checkop_case *self)
     self->output[1].bound[0] = CHECKOP_EPS * weights;
 }
 
-void checkop_bce_loss(struct checkop_case *out, struct checkop *check,
-    int64_t n, int32_t weighted)
+void checkop_bce_loss(struct checkop_case *out, int64_t n, int32_t weighted)
 {
-    struct etx_bce_loss_args *args = checkop_buffer(check, 1, sizeof *args);
-    float *target = checkop_uniform(check, n, 0.0f, 1.0f);
-    float *weight = checkop_uniform(check, n, -0.5f, 2.0f);
+    struct etx_bce_loss_args *args = checkop_buffer(1, sizeof *args);
+    float *target = checkop_uniform(n, 0.0f, 1.0f);
+    float *weight = checkop_uniform(n, -0.5f, 2.0f);
 
     memset(out, 0, sizeof *out);
     for (int64_t e = 0; e < n; e++) {
@@ -62,25 +61,23 @@ void checkop_bce_loss(struct checkop_case *out, struct checkop *check,
         weight[e] = fmaxf(weight[e], 0.0f);
     }
     *args = (struct etx_bce_loss_args){.n = n,
-        .logit = checkop_floats(check, n),
+        .logit = checkop_floats(n),
         .target = target,
         .weight = weighted ? weight : NULL,
         .pos_weight = 2.5f,
-        .loss_sum = checkop_buffer(check, 1, sizeof(double)),
-        .weight_sum = checkop_buffer(check, 1, sizeof(double)),
+        .loss_sum = checkop_buffer(1, sizeof(double)),
+        .weight_sum = checkop_buffer(1, sizeof(double)),
         .scale = 0.01f,
-        .d_logit = checkop_floats(check, n)};
+        .d_logit = checkop_floats(n)};
     out->op = "bce_loss";
     out->run = run_bce;
     out->args = args;
     out->set_bounds = bce_bounds;
     snprintf(out->label, sizeof out->label, "n=%d%s", (int)n,
         weighted ? " weighted" : "");
-    checkop_add_output(
-        out, check, "loss_sum", args->loss_sum, 1, sizeof(double));
-    checkop_add_output(
-        out, check, "weight_sum", args->weight_sum, 1, sizeof(double));
-    checkop_add_output(out, check, "d_logit", args->d_logit, n, sizeof(float));
+    checkop_add_output(out, "loss_sum", args->loss_sum, 1, sizeof(double));
+    checkop_add_output(out, "weight_sum", args->weight_sum, 1, sizeof(double));
+    checkop_add_output(out, "d_logit", args->d_logit, n, sizeof(float));
 }
 
 static etx_status run_square(const struct etx_op_table *ops,
@@ -89,37 +86,36 @@ static etx_status run_square(const struct etx_op_table *ops,
     return ops->square_loss(stream, self->args);
 }
 
-static void square_bounds(struct checkop *check, struct checkop_case *self)
+static void square_bounds(struct checkop_case *self)
 {
     const struct etx_square_loss_args *args = self->args;
 
     checkop_flat_bound(
-        check, &self->output[0], (double)args->n * DBL_EPSILON * *args->sum);
+        &self->output[0], (double)args->n * DBL_EPSILON * *args->sum);
 }
 
 /* Every third value has no target. */
-void checkop_square_loss(
-    struct checkop_case *out, struct checkop *check, int64_t n)
+void checkop_square_loss(struct checkop_case *out, int64_t n)
 {
-    struct etx_square_loss_args *args = checkop_buffer(check, 1, sizeof *args);
-    float *target = checkop_floats(check, n);
+    struct etx_square_loss_args *args = checkop_buffer(1, sizeof *args);
+    float *target = checkop_floats(n);
 
     memset(out, 0, sizeof *out);
     for (int64_t i = 2; i < n; i += 3)
         target[i] = NAN;
     *args = (struct etx_square_loss_args){.n = n,
-        .x = checkop_floats(check, n),
+        .x = checkop_floats(n),
         .target = target,
         .scale = 0.02,
-        .d_x = checkop_floats(check, n),
-        .sum = checkop_buffer(check, 1, sizeof(double))};
+        .d_x = checkop_floats(n),
+        .sum = checkop_buffer(1, sizeof(double))};
     out->op = "square_loss";
     out->run = run_square;
     out->args = args;
     out->set_bounds = square_bounds;
     snprintf(out->label, sizeof out->label, "n=%d", (int)n);
-    checkop_add_output(out, check, "sum", args->sum, 1, sizeof(double));
-    checkop_add_output(out, check, "d_x", args->d_x, n, sizeof(float));
+    checkop_add_output(out, "sum", args->sum, 1, sizeof(double));
+    checkop_add_output(out, "d_x", args->d_x, n, sizeof(float));
 }
 
 /* |d loss / d s| of a pair before weight and scale; *reach gets the magnitude
@@ -147,7 +143,7 @@ static double pair_slope(
 }
 
 /* Each point's gradient is a sum over its pairs. */
-static void hinge_bounds(struct checkop *check, struct checkop_case *self)
+static void hinge_bounds(struct checkop_case *self)
 {
     const struct etx_hinge_loss_args *args = self->args;
     struct checkop_output *d_point = &self->output[2];
@@ -155,7 +151,7 @@ static void hinge_bounds(struct checkop *check, struct checkop_case *self)
     double sum[2] = {0.0, 0.0};
 
     for (int32_t o = 0; o < self->n_outputs; o++)
-        checkop_flat_bound(check, &self->output[o], 0.0);
+        checkop_flat_bound(&self->output[o], 0.0);
     for (int64_t t = 0; t < d_point->n; t++)
         d_point->bound[t] = 8.0 * CHECKOP_EPS * fabs((double)initial[t]);
     for (int64_t p = 0; p < args->n_pairs; p++) {
@@ -180,16 +176,16 @@ static void hinge_bounds(struct checkop *check, struct checkop_case *self)
     self->output[1].bound[0] = 8.0 * CHECKOP_EPS * sum[1];
 }
 
-void checkop_hinge_loss(struct checkop_case *out, struct checkop *check,
-    int32_t hinge, int64_t n_points, int64_t n_pairs, int32_t n_dim)
+void checkop_hinge_loss(struct checkop_case *out, int32_t hinge,
+    int64_t n_points, int64_t n_pairs, int32_t n_dim)
 {
-    struct etx_hinge_loss_args *args = checkop_buffer(check, 1, sizeof *args);
-    uint8_t *target = checkop_buffer(check, n_pairs, sizeof *target);
-    int32_t *a = checkop_indices(check, n_pairs, (int32_t)n_points);
+    struct etx_hinge_loss_args *args = checkop_buffer(1, sizeof *args);
+    uint8_t *target = checkop_buffer(n_pairs, sizeof *target);
+    int32_t *a = checkop_indices(n_pairs, (int32_t)n_points);
 
     memset(out, 0, sizeof *out);
     for (int64_t p = 0; p < n_pairs; p++) {
-        target[p] = (uint8_t)etx_random_below(&check->random, 2);
+        target[p] = (uint8_t)etx_random_below(&check.random, 2);
         if (p % 7 == 0)
             a[p] = a[0]; /* a hub */
     }
@@ -198,16 +194,16 @@ void checkop_hinge_loss(struct checkop_case *out, struct checkop *check,
         .n_dim = n_dim,
         .hinge = hinge,
         .margin = 2.0f,
-        .point = checkop_floats(check, n_points * n_dim),
+        .point = checkop_floats(n_points * n_dim),
         .a = a,
-        .b = checkop_indices(check, n_pairs, (int32_t)n_points),
+        .b = checkop_indices(n_pairs, (int32_t)n_points),
         .target = target,
-        .weight = hinge ? checkop_uniform(check, n_pairs, 0.0f, 2.0f) : NULL,
+        .weight = hinge ? checkop_uniform(n_pairs, 0.0f, 2.0f) : NULL,
         .positive_scale = 0.5f,
         .negative_scale = 0.25f,
-        .positive_sum = checkop_buffer(check, 1, sizeof(double)),
-        .negative_sum = checkop_buffer(check, 1, sizeof(double)),
-        .d_point = checkop_floats(check, n_points * n_dim)};
+        .positive_sum = checkop_buffer(1, sizeof(double)),
+        .negative_sum = checkop_buffer(1, sizeof(double)),
+        .d_point = checkop_floats(n_points * n_dim)};
     out->op = "hinge_loss";
     out->run = run_hinge;
     out->args = args;
@@ -217,15 +213,15 @@ void checkop_hinge_loss(struct checkop_case *out, struct checkop *check,
         "hinge=%d points=%d pairs=%d dim=%d", (int)hinge, (int)n_points,
         (int)n_pairs, (int)n_dim);
     checkop_add_output(
-        out, check, "positive_sum", args->positive_sum, 1, sizeof(double));
+        out, "positive_sum", args->positive_sum, 1, sizeof(double));
     checkop_add_output(
-        out, check, "negative_sum", args->negative_sum, 1, sizeof(double));
+        out, "negative_sum", args->negative_sum, 1, sizeof(double));
     checkop_add_output(
-        out, check, "d_point", args->d_point, n_points * n_dim, sizeof(float));
+        out, "d_point", args->d_point, n_points * n_dim, sizeof(float));
 }
 
 /* The step is a quotient of moments; m may be a difference. */
-static void adamw_bounds(struct checkop *check, struct checkop_case *self)
+static void adamw_bounds(struct checkop_case *self)
 {
     const struct etx_adamw_args *args = self->args;
     const double bias1 = 1.0 - pow((double)args->beta1, (double)args->step);
@@ -235,7 +231,7 @@ static void adamw_bounds(struct checkop *check, struct checkop_case *self)
     const float *v = self->output[2].initial;
 
     for (int32_t o = 0; o < self->n_outputs; o++)
-        checkop_flat_bound(check, &self->output[o], 0.0);
+        checkop_flat_bound(&self->output[o], 0.0);
     for (int64_t i = 0; i < args->n; i++) {
         const double g = fabs((double)args->gradient[i]);
         const double reach = fabs((double)m[i]) + g;
@@ -252,11 +248,11 @@ static void adamw_bounds(struct checkop *check, struct checkop_case *self)
     }
 }
 
-void checkop_adamw(struct checkop_case *out, struct checkop *check, int64_t n,
-    int64_t step, int32_t amsgrad, int32_t with_decays)
+void checkop_adamw(struct checkop_case *out, int64_t n, int64_t step,
+    int32_t amsgrad, int32_t with_decays)
 {
-    struct etx_adamw_args *args = checkop_buffer(check, 1, sizeof *args);
-    float *decays = checkop_buffer(check, n, sizeof *decays);
+    struct etx_adamw_args *args = checkop_buffer(1, sizeof *args);
+    float *decays = checkop_buffer(n, sizeof *decays);
 
     memset(out, 0, sizeof *out);
     for (int64_t i = 0; i < n; i++)
@@ -269,11 +265,11 @@ void checkop_adamw(struct checkop_case *out, struct checkop *check, int64_t n,
         .eps = 1e-8f,
         .weight_decay = 1e-2f,
         .decays = with_decays ? decays : NULL,
-        .gradient = checkop_floats(check, n),
-        .parameter = checkop_floats(check, n),
-        .m = checkop_floats(check, n),
-        .v = checkop_uniform(check, n, 0.0f, 2.0f),
-        .v_max = amsgrad ? checkop_uniform(check, n, 0.0f, 3.0f) : NULL};
+        .gradient = checkop_floats(n),
+        .parameter = checkop_floats(n),
+        .m = checkop_floats(n),
+        .v = checkop_uniform(n, 0.0f, 2.0f),
+        .v_max = amsgrad ? checkop_uniform(n, 0.0f, 3.0f) : NULL};
     out->op = "adamw";
     out->run = run_adamw;
     out->args = args;
@@ -281,10 +277,9 @@ void checkop_adamw(struct checkop_case *out, struct checkop *check, int64_t n,
     out->flop = 14.0 * (double)n;
     snprintf(out->label, sizeof out->label, "n=%d step=%d amsgrad=%d decays=%d",
         (int)n, (int)step, (int)amsgrad, (int)with_decays);
-    checkop_add_output(
-        out, check, "parameter", args->parameter, n, sizeof(float));
-    checkop_add_output(out, check, "m", args->m, n, sizeof(float));
-    checkop_add_output(out, check, "v", args->v, n, sizeof(float));
+    checkop_add_output(out, "parameter", args->parameter, n, sizeof(float));
+    checkop_add_output(out, "m", args->m, n, sizeof(float));
+    checkop_add_output(out, "v", args->v, n, sizeof(float));
     if (amsgrad)
-        checkop_add_output(out, check, "v_max", args->v_max, n, sizeof(float));
+        checkop_add_output(out, "v_max", args->v_max, n, sizeof(float));
 }

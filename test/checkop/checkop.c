@@ -17,6 +17,9 @@
 
 #define GUARD_BYTES 128
 #define GUARD_VALUE 0xA5
+#define SEED        101
+
+struct checkop check;
 
 static const int32_t pool_threads[CHECKOP_N_POOLS] = {1, 2, 4};
 
@@ -31,44 +34,44 @@ struct checkop_buffer {
 
 /* The device behind the implementations that are counted, unless this machine
  * has none: it takes cases, whose arrays it reaches, and nothing else. */
-static void add_device(struct checkop *check)
+static void add_device(void)
 {
     etx_context_options options;
 
     if (etx_context_options_init(&options, sizeof options) != ETX_OK)
         ck_abort_msg("no options: %s", etx_last_error());
     options.device = ETX_DEVICE_CUDA;
-    if (etx_context_create(&check->device, &options) != ETX_OK)
+    if (etx_context_create(&check.device, &options) != ETX_OK)
         return;
-    check->implementation[check->n_implementations] =
+    check.implementation[check.n_implementations] =
         (struct checkop_implementation){.name = "cuda",
-            .ops = *check->device->ops,
-            .stream = check->device->stream};
+            .ops = *check.device->ops,
+            .stream = check.device->stream};
 }
 
-void checkop_start(struct checkop *check, uint64_t seed)
+void checkop_start(void)
 {
     static const char *const names[] = {"best", "ref", "avx2", "avx512"};
 
-    memset(check, 0, sizeof *check);
-    etx_random_init(&check->random, seed, 0, 0);
-    check->implementation[0].name = "ref";
-    check->implementation[0].ops = etx_op_ref;
-    check->n_implementations = 1;
+    memset(&check, 0, sizeof check);
+    etx_random_init(&check.random, SEED, 0, 0);
+    check.implementation[0].name = "ref";
+    check.implementation[0].ops = etx_op_ref;
+    check.n_implementations = 1;
     for (int32_t level = ETX_CPU_AVX2; level <= etx_cpu_level(); level++) {
         struct checkop_implementation *const next =
-            &check->implementation[check->n_implementations++];
+            &check.implementation[check.n_implementations++];
         next->name = names[level];
         next->ops = etx_op_ref;
         etx_op_x86(&next->ops, level);
     }
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
-        struct etx_stream *const stream = &check->stream[p];
+        struct etx_stream *const stream = &check.stream[p];
         if (etx_arena_create(&stream->arena, 0) != ETX_OK ||
             etx_pool_create(&stream->pool, pool_threads[p]) != ETX_OK)
             ck_abort_msg("no stream: %s", etx_last_error());
     }
-    add_device(check);
+    add_device();
 }
 
 /* A passing assertion of Check costs a system call, so loops here look first
@@ -91,32 +94,32 @@ static void check_guards(const struct checkop_buffer *buffer)
         GUARD_BYTES, "behind");
 }
 
-static void check_all_guards(const struct checkop *check)
+static void check_all_guards(void)
 {
-    for (const struct checkop_buffer *buffer = check->buffers; buffer != NULL;
+    for (const struct checkop_buffer *buffer = check.buffers; buffer != NULL;
          buffer = buffer->next)
         check_guards(buffer);
 }
 
-void checkop_stop(struct checkop *check)
+void checkop_stop(void)
 {
-    check_all_guards(check);
-    while (check->buffers != NULL) {
-        struct checkop_buffer *const buffer = check->buffers;
-        check->buffers = buffer->next;
+    check_all_guards();
+    while (check.buffers != NULL) {
+        struct checkop_buffer *const buffer = check.buffers;
+        check.buffers = buffer->next;
         etx_unpoison(
             buffer->memory, buffer->before + buffer->size + GUARD_BYTES);
         checkop_shared_give(buffer->memory);
         free(buffer);
     }
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
-        etx_pool_free(check->stream[p].pool);
-        etx_arena_free(check->stream[p].arena);
+        etx_pool_free(check.stream[p].pool);
+        etx_arena_free(check.stream[p].arena);
     }
-    etx_context_free(check->device);
+    etx_context_free(check.device);
 }
 
-void *checkop_buffer(struct checkop *check, int64_t n, size_t size)
+void *checkop_buffer(int64_t n, size_t size)
 {
     struct checkop_buffer *const buffer = malloc(sizeof *buffer);
 
@@ -132,79 +135,78 @@ void *checkop_buffer(struct checkop *check, int64_t n, size_t size)
     memset(buffer->memory + buffer->before, 0, buffer->size);
     etx_poison(buffer->memory, buffer->before);
     etx_poison(buffer->memory + buffer->before + buffer->size, GUARD_BYTES);
-    buffer->next = check->buffers;
-    check->buffers = buffer;
+    buffer->next = check.buffers;
+    check.buffers = buffer;
     return buffer->memory + buffer->before;
 }
 
 /* --------------------------------------------------------- random input -- */
 
-static float random_value(struct checkop *check)
+static float random_value(void)
 {
     static const float products[] = {0.0f, -0.0f, 1e-42f, -1e-39f, 1e-20f,
         -1e-10f, 1e-3f, -1.0f, 1.0f, 3.0f, -1e5f, 1e10f, -1e15f};
     static const float extreme[] = {0.0f, -0.0f, 1e-45f, -1e-40f, 1e-30f,
         -1e-6f, 0.5f, -1.0f, 17.0f, -88.0f, 104.0f, -1e10f, 1e30f, -1e30f,
         FLT_MAX, -FLT_MAX};
-    struct etx_random *const random = &check->random;
+    struct etx_random *const random = &check.random;
 
-    if (check->values == CHECKOP_NORMAL || etx_random_below(random, 2) == 0)
+    if (check.values == CHECKOP_NORMAL || etx_random_below(random, 2) == 0)
         return etx_random_normal(random);
-    if (check->values == CHECKOP_PRODUCTS)
+    if (check.values == CHECKOP_PRODUCTS)
         return products[etx_random_below(
             random, sizeof products / sizeof products[0])];
     return extreme[etx_random_below(
         random, sizeof extreme / sizeof extreme[0])];
 }
 
-float *checkop_floats(struct checkop *check, int64_t n)
+float *checkop_floats(int64_t n)
 {
-    float *const out = checkop_buffer(check, n, sizeof *out);
+    float *const out = checkop_buffer(n, sizeof *out);
 
     for (int64_t i = 0; i < n; i++)
-        out[i] = random_value(check);
+        out[i] = random_value();
     return out;
 }
 
-float *checkop_uniform(struct checkop *check, int64_t n, float low, float high)
+float *checkop_uniform(int64_t n, float low, float high)
 {
-    float *const out = checkop_buffer(check, n, sizeof *out);
+    float *const out = checkop_buffer(n, sizeof *out);
 
     for (int64_t i = 0; i < n; i++)
-        out[i] = low + (high - low) * etx_random_uniform(&check->random);
+        out[i] = low + (high - low) * etx_random_uniform(&check.random);
     return out;
 }
 
-int32_t *checkop_indices(struct checkop *check, int64_t n, int32_t bound)
+int32_t *checkop_indices(int64_t n, int32_t bound)
 {
-    int32_t *const out = checkop_buffer(check, n, sizeof *out);
+    int32_t *const out = checkop_buffer(n, sizeof *out);
 
     for (int64_t i = 0; i < n; i++)
-        out[i] = (int32_t)etx_random_below(&check->random, (uint64_t)bound);
+        out[i] = (int32_t)etx_random_below(&check.random, (uint64_t)bound);
     return out;
 }
 
-int32_t *checkop_permutation(struct checkop *check, int64_t n)
+int32_t *checkop_permutation(int64_t n)
 {
-    int32_t *const out = checkop_buffer(check, n, sizeof *out);
+    int32_t *const out = checkop_buffer(n, sizeof *out);
 
     for (int64_t i = 0; i < n; i++)
         out[i] = (int32_t)i;
-    etx_random_shuffle(&check->random, out, n);
+    etx_random_shuffle(&check.random, out, n);
     return out;
 }
 
-int64_t *checkop_offsets(
-    struct checkop *check, int64_t n_segments, int64_t n_values)
+int64_t *checkop_offsets(int64_t n_segments, int64_t n_values)
 {
-    int64_t *const out = checkop_buffer(check, n_segments + 1, sizeof *out);
+    int64_t *const out = checkop_buffer(n_segments + 1, sizeof *out);
 
     /* Each value chooses a segment; a tenth of them the middle one. */
     for (int64_t v = 0; v < n_values; v++) {
         const uint64_t bound = (uint64_t)n_segments;
-        const int64_t s =
-            v % 10 == 0 ? n_segments / 2
-                        : (int64_t)etx_random_below(&check->random, bound);
+        const int64_t s = v % 10 == 0
+                              ? n_segments / 2
+                              : (int64_t)etx_random_below(&check.random, bound);
         out[s + 1]++;
     }
     for (int64_t s = 0; s < n_segments; s++)
@@ -215,7 +217,7 @@ int64_t *checkop_offsets(
 /* --------------------------------------------------------------- bounds -- */
 
 struct checkop_output *checkop_add_output(struct checkop_case *self,
-    struct checkop *check, const char *name, void *data, int64_t n, size_t size)
+    const char *name, void *data, int64_t n, size_t size)
 {
     if (self->n_outputs == CHECKOP_MAX_OUTPUTS)
         ck_abort_msg("too many outputs");
@@ -223,7 +225,7 @@ struct checkop_output *checkop_add_output(struct checkop_case *self,
 
     *output = (struct checkop_output){
         .name = name, .data = data, .n = n, .size = size};
-    output->initial = checkop_buffer(check, n, size);
+    output->initial = checkop_buffer(n, size);
     memcpy(output->initial, data, (size_t)n * size);
     return output;
 }
@@ -235,10 +237,9 @@ void checkop_add_input(struct checkop_case *self, float *data, int64_t n)
     self->input[self->n_inputs++] = (struct checkop_input){data, n};
 }
 
-void checkop_flat_bound(
-    struct checkop *check, struct checkop_output *output, double value)
+void checkop_flat_bound(struct checkop_output *output, double value)
 {
-    output->bound = checkop_buffer(check, output->n, sizeof(double));
+    output->bound = checkop_buffer(output->n, sizeof(double));
     for (int64_t i = 0; i < output->n; i++)
         output->bound[i] = value;
 }
@@ -250,22 +251,20 @@ double checkop_sum_bound(int64_t n_terms, double magnitude)
     return 8.0 * CHECKOP_EPS * sqrt(n) * magnitude + (n + 1.0) * 1.5e-45;
 }
 
-static void *copy_of(
-    struct checkop *check, const void *data, int64_t n, size_t size)
+static void *copy_of(const void *data, int64_t n, size_t size)
 {
-    void *const copy = checkop_buffer(check, n, size);
+    void *const copy = checkop_buffer(n, size);
 
     memcpy(copy, data, (size_t)n * size);
     return copy;
 }
 
-static void perturb(
-    struct checkop *check, const struct checkop_input *input, int64_t n_terms)
+static void perturb(const struct checkop_input *input, int64_t n_terms)
 {
     const float relative = (float)(CHECKOP_EPS * sqrt((double)n_terms));
 
     for (int64_t i = 0; i < input->n; i++) {
-        const float u = 2.0f * etx_random_uniform(&check->random) - 1.0f;
+        const float u = 2.0f * etx_random_uniform(&check.random) - 1.0f;
         input->data[i] *= 1.0f + relative * u;
     }
 }
@@ -281,25 +280,24 @@ static double largest(const float *values, const float *subtract, int64_t n)
     return out;
 }
 
-void checkop_perturbation_bounds(
-    struct checkop *check, struct checkop_case *self, int64_t n_terms)
+void checkop_perturbation_bounds(struct checkop_case *self, int64_t n_terms)
 {
     void *input[CHECKOP_MAX_INPUTS];
     void *expected[CHECKOP_MAX_OUTPUTS];
 
     for (int32_t o = 0; o < self->n_outputs; o++) {
         struct checkop_output *const output = &self->output[o];
-        expected[o] = copy_of(check, output->data, output->n, output->size);
-        checkop_flat_bound(check, output,
-            4.0 * CHECKOP_EPS * largest(output->data, NULL, output->n));
+        expected[o] = copy_of(output->data, output->n, output->size);
+        checkop_flat_bound(
+            output, 4.0 * CHECKOP_EPS * largest(output->data, NULL, output->n));
     }
     for (int32_t i = 0; i < self->n_inputs; i++)
-        input[i] = copy_of(
-            check, self->input[i].data, self->input[i].n, sizeof(float));
+        input[i] =
+            copy_of(self->input[i].data, self->input[i].n, sizeof(float));
     for (int32_t draw = 0; draw < 2; draw++) {
         for (int32_t i = 0; i < self->n_inputs; i++)
-            perturb(check, &self->input[i], n_terms);
-        checkop_run_reference(check, self);
+            perturb(&self->input[i], n_terms);
+        checkop_run_reference(self);
         for (int32_t o = 0; o < self->n_outputs; o++) {
             struct checkop_output *const output = &self->output[o];
             const double change = largest(output->data, expected[o], output->n);
@@ -321,21 +319,20 @@ static void restore_outputs(struct checkop_case *self)
             (size_t)self->output[o].n * self->output[o].size);
 }
 
-static etx_status run_once(
-    struct checkop *check, struct checkop_case *self, int32_t i, int32_t p)
+static etx_status run_once(struct checkop_case *self, int32_t i, int32_t p)
 {
-    struct etx_stream *const stream = check->implementation[i].stream != NULL
-                                          ? check->implementation[i].stream
-                                          : &check->stream[p];
+    struct etx_stream *const stream = check.implementation[i].stream != NULL
+                                          ? check.implementation[i].stream
+                                          : &check.stream[p];
     const int64_t in_use = etx_arena_in_use(stream->arena);
 
     restore_outputs(self);
-    etx_status status = self->run(&check->implementation[i].ops, stream, self);
+    etx_status status = self->run(&check.implementation[i].ops, stream, self);
     if (status == ETX_OK)
         status = etx_memory_synchronize(stream->memory);
     if (etx_arena_in_use(stream->arena) != in_use)
         ck_abort_msg("%s %s %s: scratch not given back", self->op, self->label,
-            check->implementation[i].name);
+            check.implementation[i].name);
     return status;
 }
 
@@ -377,24 +374,23 @@ static void compare(const struct checkop_case *self,
     }
 }
 
-void checkop_run_and_copy(struct checkop *check, float **copy,
-    struct checkop_case *self, const struct etx_op_table *ops)
+void checkop_run_and_copy(
+    float **copy, struct checkop_case *self, const struct etx_op_table *ops)
 {
     for (int32_t k = 0; k < self->n_outputs; k++)
         memcpy(self->output[k].data, self->output[k].initial,
             (size_t)self->output[k].n * self->output[k].size);
-    ck_assert_int_eq(self->run(ops, &check->stream[0], self), ETX_OK);
+    ck_assert_int_eq(self->run(ops, &check.stream[0], self), ETX_OK);
     for (int32_t k = 0; k < self->n_outputs; k++) {
-        copy[k] = checkop_buffer(check, self->output[k].n, sizeof **copy);
+        copy[k] = checkop_buffer(self->output[k].n, sizeof **copy);
         memcpy(copy[k], self->output[k].data,
             (size_t)self->output[k].n * sizeof **copy);
     }
 }
 
-int32_t checkop_is_own(
-    const struct checkop *check, int32_t i, const struct checkop_case *self)
+int32_t checkop_is_own(int32_t i, const struct checkop_case *self)
 {
-    const struct etx_op_table *const ops = &check->implementation[i].ops;
+    const struct etx_op_table *const ops = &check.implementation[i].ops;
 
 #define SAME(name)                                                             \
     if (strcmp(self->op, #name) == 0)                                          \
@@ -405,24 +401,24 @@ int32_t checkop_is_own(
     return 0;
 }
 
-void checkop_run_reference(struct checkop *check, struct checkop_case *self)
+void checkop_run_reference(struct checkop_case *self)
 {
-    if (run_once(check, self, 0, 0) != ETX_OK)
+    if (run_once(self, 0, 0) != ETX_OK)
         ck_abort_msg("%s %s: %s", self->op, self->label, etx_last_error());
 }
 
 /* One implementation on every pool, twice; a device has no pools. */
-static void verify_implementation(struct checkop *check,
+static void verify_implementation(
     struct checkop_case *self, int32_t i, void *const *expected)
 {
-    const char *const name = check->implementation[i].name;
+    const char *const name = check.implementation[i].name;
     void *first[CHECKOP_MAX_OUTPUTS];
     const int32_t n_turns =
-        check->implementation[i].stream != NULL ? 2 : 2 * CHECKOP_N_POOLS;
+        check.implementation[i].stream != NULL ? 2 : 2 * CHECKOP_N_POOLS;
 
     for (int32_t turn = 0; turn < n_turns; turn++) {
         const int32_t p = turn % CHECKOP_N_POOLS;
-        if (run_once(check, self, i, p) != ETX_OK)
+        if (run_once(self, i, p) != ETX_OK)
             ck_abort_msg(
                 "%s %s %s: %s", self->op, self->label, name, etx_last_error());
         for (int32_t o = 0; o < self->n_outputs; o++) {
@@ -430,8 +426,7 @@ static void verify_implementation(struct checkop *check,
             const size_t bytes = (size_t)output->n * output->size;
             if (turn == 0) {
                 compare(self, output, expected[o], name);
-                first[o] =
-                    copy_of(check, output->data, output->n, output->size);
+                first[o] = copy_of(output->data, output->n, output->size);
             }
             if (memcmp(output->data, first[o], bytes) != 0)
                 ck_abort_msg("%s %s %s: %s differs with %d threads", self->op,
@@ -440,38 +435,37 @@ static void verify_implementation(struct checkop *check,
     }
 }
 
-void checkop_verify(struct checkop *check, struct checkop_case *self)
+void checkop_verify(struct checkop_case *self)
 {
     void *expected[CHECKOP_MAX_OUTPUTS];
 
-    checkop_run_reference(check, self);
+    checkop_run_reference(self);
     for (int32_t o = 0; o < self->n_outputs; o++)
-        expected[o] = copy_of(check, self->output[o].data, self->output[o].n,
-            self->output[o].size);
+        expected[o] = copy_of(
+            self->output[o].data, self->output[o].n, self->output[o].size);
     if (self->set_bounds != NULL)
-        self->set_bounds(check, self);
-    for (int32_t i = 1; i < check->n_implementations; i++)
-        if (checkop_is_own(check, i, self))
-            verify_implementation(check, self, i, expected);
-    if (check->device != NULL)
-        verify_implementation(check, self, check->n_implementations, expected);
+        self->set_bounds(self);
+    for (int32_t i = 1; i < check.n_implementations; i++)
+        if (checkop_is_own(i, self))
+            verify_implementation(self, i, expected);
+    if (check.device != NULL)
+        verify_implementation(self, check.n_implementations, expected);
     for (int32_t o = 0; o < self->n_outputs; o++)
         memcpy(self->output[o].data, expected[o],
             (size_t)self->output[o].n * self->output[o].size);
-    check_all_guards(check);
+    check_all_guards();
 }
 
-void checkop_verify_failure(
-    struct checkop *check, struct checkop_case *self, etx_status expected)
+void checkop_verify_failure(struct checkop_case *self, etx_status expected)
 {
-    for (int32_t i = 0; i < check->n_implementations; i++)
+    for (int32_t i = 0; i < check.n_implementations; i++)
         for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
-            const etx_status status = run_once(check, self, i, p);
+            const etx_status status = run_once(self, i, p);
             ck_assert_msg(status == expected, "%s %s %s: status %d, not %d",
-                self->op, self->label, check->implementation[i].name,
+                self->op, self->label, check.implementation[i].name,
                 (int)status, (int)expected);
         }
-    check_all_guards(check);
+    check_all_guards();
 }
 
 /* ---------------------------------------------------------- gradients -- */
@@ -504,8 +498,7 @@ static double difference(const struct checkop_slope *slope, int64_t at)
            (12.0 * (double)h);
 }
 
-void checkop_verify_slope(
-    struct checkop *check, const struct checkop_slope *slope)
+void checkop_verify_slope(const struct checkop_slope *slope)
 {
     const double scale = slope->scale > 0.0
                              ? slope->scale
@@ -515,7 +508,7 @@ void checkop_verify_slope(
         const int64_t at =
             slope->n_places >= slope->n
                 ? t % slope->n
-                : (int64_t)etx_random_below(&check->random, (uint64_t)slope->n);
+                : (int64_t)etx_random_below(&check.random, (uint64_t)slope->n);
         const double want = difference(slope, at);
         const double got = (double)slope->gradient[at];
         if (!(fabs(got - want) <=

@@ -12,6 +12,7 @@
 #define ETX_CHECKOP_CHECKOP_H
 
 #include "base/random.h"
+#include "case.h"
 #include "op/op.h"
 
 #define CHECKOP_MAX_OUTPUTS         80
@@ -38,7 +39,7 @@ struct checkop_implementation {
 struct checkop_buffer;
 
 /* Everything a test runs with. */
-struct checkop {
+extern struct checkop {
     struct etx_random random;
     enum checkop_values values; /* how checkop_floats fills */
     int32_t n_implementations;
@@ -49,7 +50,7 @@ struct checkop {
     struct etx_stream stream[CHECKOP_N_POOLS];       /* 1, 2, 4 threads */
     struct checkop_buffer *buffers; /* all that was handed out */
     etx_context *device;            /* NULL without one */
-};
+} check;
 
 /* An array that the operator writes. */
 struct checkop_output {
@@ -76,7 +77,7 @@ struct checkop_case {
     void *more; /* what else run needs */
     /* Allocate and fill the bounds; called once, after the reference ran and
      * with its outputs in place. NULL: bounds are set or not wanted. */
-    void (*set_bounds)(struct checkop *check, struct checkop_case *self);
+    void (*set_bounds)(struct checkop_case *self);
     int32_t n_outputs, n_inputs;
     struct checkop_output output[CHECKOP_MAX_OUTPUTS];
     struct checkop_input input[CHECKOP_MAX_INPUTS];
@@ -89,56 +90,50 @@ extern const int32_t checkop_is_cuda_build;
 void *checkop_shared_take(size_t bytes);
 void checkop_shared_give(void *memory);
 
-/* The tag of cases that take long where a device is pretended: they are left
- * out there. */
-#define CHECKOP_LARGE "large"
+/* A test (case.h) between checkop_start and checkop_stop, which checks the
+ * guard zones of all buffers, then frees everything. */
+#define CHECKOP_TEST(...)                                                      \
+    ETX_TEST_WITH(checkop_start, checkop_stop, __VA_ARGS__)
 
-/* stop checks the guard zones of all buffers, then frees everything. */
-void checkop_start(struct checkop *check, uint64_t seed);
-void checkop_stop(struct checkop *check);
+void checkop_start(void);
+void checkop_stop(void);
 
 /* Guarded memory, zeroed; n elements, aligned for one element and no more. */
-void *checkop_buffer(struct checkop *check, int64_t n, size_t size);
-/* Filled as check->values says. */
-float *checkop_floats(struct checkop *check, int64_t n);
-float *checkop_uniform(struct checkop *check, int64_t n, float low, float high);
+void *checkop_buffer(int64_t n, size_t size);
+/* Filled as check.values says. */
+float *checkop_floats(int64_t n);
+float *checkop_uniform(int64_t n, float low, float high);
 /* Uniform in 0 .. bound - 1. */
-int32_t *checkop_indices(struct checkop *check, int64_t n, int32_t bound);
+int32_t *checkop_indices(int64_t n, int32_t bound);
 /* A random order of 0 .. n - 1. */
-int32_t *checkop_permutation(struct checkop *check, int64_t n);
+int32_t *checkop_permutation(int64_t n);
 /* Offsets [n_segments + 1] of n_values in segments of random lengths: some
  * are empty, one is long. */
-int64_t *checkop_offsets(
-    struct checkop *check, int64_t n_segments, int64_t n_values);
+int64_t *checkop_offsets(int64_t n_segments, int64_t n_values);
 
 /* Keeps the present contents of data as the initial ones. */
 struct checkop_output *checkop_add_output(struct checkop_case *self,
-    struct checkop *check, const char *name, void *data, int64_t n,
-    size_t size);
+    const char *name, void *data, int64_t n, size_t size);
 void checkop_add_input(struct checkop_case *self, float *data, int64_t n);
 
 /* Bounds [output->n], all of this value. */
-void checkop_flat_bound(
-    struct checkop *check, struct checkop_output *output, double value);
+void checkop_flat_bound(struct checkop_output *output, double value);
 /* 8 eps sqrt(n_terms) magnitude, and what underflow may lose. */
 double checkop_sum_bound(int64_t n_terms, double magnitude);
 /* For deep computations: every input is moved by relative eps sqrt(n_terms),
  * twice; each output may differ by 16 times the largest change seen in it. */
-void checkop_perturbation_bounds(
-    struct checkop *check, struct checkop_case *self, int64_t n_terms);
+void checkop_perturbation_bounds(struct checkop_case *self, int64_t n_terms);
 
 /* Run once on the reference; fails the test unless it answers ETX_OK. */
-void checkop_run_reference(struct checkop *check, struct checkop_case *self);
+void checkop_run_reference(struct checkop_case *self);
 /* Run with these operators; copy[k] = what output k is then, in new buffers. */
-void checkop_run_and_copy(struct checkop *check, float **copy,
-    struct checkop_case *self, const struct etx_op_table *ops);
+void checkop_run_and_copy(
+    float **copy, struct checkop_case *self, const struct etx_op_table *ops);
 /* Whether implementation i has a version of the operator of its own. */
-int32_t checkop_is_own(
-    const struct checkop *check, int32_t i, const struct checkop_case *self);
-void checkop_verify(struct checkop *check, struct checkop_case *self);
+int32_t checkop_is_own(int32_t i, const struct checkop_case *self);
+void checkop_verify(struct checkop_case *self);
 /* Every implementation answers `expected` and gives its scratch back. */
-void checkop_verify_failure(
-    struct checkop *check, struct checkop_case *self, etx_status expected);
+void checkop_verify_failure(struct checkop_case *self, etx_status expected);
 
 /* Compare the gradient that a backward operator gave with central differences
  * of objective(user), a function of x [n], at `n_places` random places (all
@@ -154,8 +149,7 @@ struct checkop_slope {
     double relative, absolute;
     double scale; /* of slopes; 0: the largest of gradient */
 };
-void checkop_verify_slope(
-    struct checkop *check, const struct checkop_slope *slope);
+void checkop_verify_slope(const struct checkop_slope *slope);
 /* sum of a[t] * b[t] in float64: an objective from outputs. */
 double checkop_dot(const float *a, const float *b, int64_t n);
 

@@ -3,62 +3,47 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
 #include <fenv.h>
 #include <float.h>
 #include <math.h>
 
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 103);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
-
 static const int32_t sizes[] = {0, 1, 2, 7, 31, 33, 257, 1000, 100003};
-#define N_SIZES ((int)(sizeof sizes / sizeof sizes[0]))
+#define N_SIZES ROWS(sizes)
 
-START_TEST(test_activation_sizes)
+CHECKOP_TEST(test_activation_sizes, .rows = N_SIZES)
 {
     struct checkop_case one;
 
     for (int32_t f = 0; f < ETX_N_ACTIVATIONS; f++) {
         check.values = _i % 2 ? CHECKOP_NORMAL : CHECKOP_EXTREME;
-        checkop_activation(&one, &check, f, sizes[_i], _i % 3 == 0);
-        checkop_verify(&check, &one);
-        checkop_activation_backward(&one, &check, f, sizes[_i], _i % 3 == 0);
-        checkop_verify(&check, &one);
+        checkop_activation(&one, f, sizes[_i], _i % 3 == 0);
+        checkop_verify(&one);
+        checkop_activation_backward(&one, f, sizes[_i], _i % 3 == 0);
+        checkop_verify(&one);
     }
 }
-END_TEST
 
 /* All floats between -120 and 120 in steps, and their neighbours. */
-START_TEST(test_activation_sweep)
+CHECKOP_TEST(test_activation_sweep, .rows = ETX_N_ACTIVATIONS)
 {
     enum { N = 48001 };
     struct checkop_case one;
 
-    checkop_activation(&one, &check, _i, N, 0);
+    checkop_activation(&one, _i, N, 0);
     struct etx_activation_args *args = one.args;
-    float *x = checkop_buffer(&check, N, sizeof *x);
+    float *x = checkop_buffer(N, sizeof *x);
     for (int32_t i = 0; i < N; i++)
         x[i] =
             nextafterf((float)(i - N / 2) * 0.005f, i % 2 ? -1000.0f : 1000.0f);
     args->x = x;
-    checkop_verify(&check, &one);
-    checkop_activation_backward(&one, &check, _i, N, 0);
+    checkop_verify(&one);
+    checkop_activation_backward(&one, _i, N, 0);
     ((struct etx_activation_backward_args *)one.args)->x = x;
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* f(-2), f(0.5), f(3) in float64, computed apart from this project. */
-START_TEST(test_activation_known)
+CHECKOP_TEST(test_activation_known, .rows = ETX_N_ACTIVATIONS)
 {
     static const double want[ETX_N_ACTIVATIONS][3] = {
         [ETX_ACTIVATION_NONE] = {-2.0, 0.5, 3.0},
@@ -86,10 +71,9 @@ START_TEST(test_activation_known)
                 4.0 * CHECKOP_EPS * fabs(want[_i][t]) + 0x1p-24);
     }
 }
-END_TEST
 
 /* A host may trap these; finite inputs must not raise them. */
-START_TEST(test_activation_exceptions)
+CHECKOP_TEST(test_activation_exceptions, .rows = ETX_N_ACTIVATIONS)
 {
     static const float x[] = {0.0f, -0.0f, 1e-45f, -1e-40f, 1e-30f, -1e-6f,
         0.5f, -1.0f, 17.0f, -87.0f, 88.0f, -88.8f, 89.0f, -104.0f, 150.0f,
@@ -123,7 +107,6 @@ START_TEST(test_activation_exceptions)
                 ck_abort_msg("the slope at %g is not finite", (double)x[t]);
     }
 }
-END_TEST
 
 static double objective(void *user)
 {
@@ -139,16 +122,16 @@ static double objective(void *user)
 
 /* Step 2^-5: h^4 f''''' / 30 is below 1e-6 and rounding 1e-7 sqrt(n) / h
  * about 2e-5 of slopes of order 1. Kinks at 0 are kept 3 steps away. */
-START_TEST(test_activation_slopes)
+CHECKOP_TEST(test_activation_slopes, .rows = ETX_N_ACTIVATIONS)
 {
     enum { N = 40 };
-    float *x = checkop_uniform(&check, N, -6.0f, 6.0f);
-    float *ones = checkop_buffer(&check, N, sizeof *ones);
-    float *d_x = checkop_floats(&check, N);
+    float *x = checkop_uniform(N, -6.0f, 6.0f);
+    float *ones = checkop_buffer(N, sizeof *ones);
+    float *d_x = checkop_floats(N);
     const struct etx_activation_backward_args backward = {
         .n = N, .activation = _i, .x = x, .d_y = ones, .d_x = d_x};
     struct etx_activation_args forward = {
-        .n = N, .activation = _i, .x = x, .y = checkop_floats(&check, N)};
+        .n = N, .activation = _i, .x = x, .y = checkop_floats(N)};
     const struct checkop_slope slope = {
         "d_x", objective, &forward, x, d_x, N, N, 0x1p-5f, 1e-4, 1e-4, 0.0};
 
@@ -159,23 +142,5 @@ START_TEST(test_activation_slopes)
     }
     ck_assert_int_eq(
         etx_op_ref.activation_backward(&check.stream[0], &backward), ETX_OK);
-    checkop_verify_slope(&check, &slope);
-}
-END_TEST
-
-Suite *etx_suite_checkop_activation(void);
-Suite *etx_suite_checkop_activation(void)
-{
-    Suite *suite = suite_create("checkop_activation");
-    TCase *tests = tcase_create("activation");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_activation_sizes, 0, N_SIZES);
-    tcase_add_loop_test(tests, test_activation_sweep, 0, ETX_N_ACTIVATIONS);
-    tcase_add_loop_test(tests, test_activation_known, 0, ETX_N_ACTIVATIONS);
-    tcase_add_loop_test(
-        tests, test_activation_exceptions, 0, ETX_N_ACTIVATIONS);
-    tcase_add_loop_test(tests, test_activation_slopes, 0, ETX_N_ACTIVATIONS);
-    suite_add_tcase(suite, tests);
-    return suite;
+    checkop_verify_slope(&slope);
 }

@@ -3,65 +3,50 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
 #include <math.h>
 
 #include "support.h"
 
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 127);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
-
 /* Rows and columns, or nodes and edges. */
 static const int32_t shapes[][2] = {
     {0, 0}, {1, 0}, {1, 1}, {2, 31}, {33, 64}, {257, 5}, {300, 211}};
-#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES ROWS(shapes)
 
-START_TEST(test_arrays_flat)
+CHECKOP_TEST(test_arrays_flat, .rows = N_SHAPES)
 {
     const int64_t n = (int64_t)shapes[_i][0] * shapes[_i][1];
     struct checkop_case one;
 
-    checkop_fill(&one, &check, n);
-    checkop_verify(&check, &one);
-    checkop_take(&one, &check, n);
-    checkop_verify(&check, &one);
+    checkop_fill(&one, n);
+    checkop_verify(&one);
+    checkop_gather_int32(&one, n);
+    checkop_verify(&one);
     check.values = CHECKOP_EXTREME;
-    checkop_outward_key(&one, &check, n);
-    checkop_verify(&check, &one);
+    checkop_outward_key(&one, n);
+    checkop_verify(&one);
     for (int32_t n_wrong = 0; n_wrong < 4; n_wrong++) {
-        checkop_find_not_finite(&one, &check, n, n_wrong);
-        checkop_verify(&check, &one);
+        checkop_find_not_finite(&one, n, n_wrong);
+        checkop_verify(&one);
     }
 }
-END_TEST
 
-START_TEST(test_arrays_scale)
+CHECKOP_TEST(test_arrays_scale, .rows = N_SHAPES)
 {
     const int64_t n = (int64_t)shapes[_i][0] * shapes[_i][1];
     struct checkop_case one;
 
-    checkop_scale(&one, &check, n);
-    checkop_verify(&check, &one);
-    checkop_sum_squares(&one, &check, n);
-    checkop_verify(&check, &one);
+    checkop_scale(&one, n);
+    checkop_verify(&one);
+    checkop_sum_squares(&one, n);
+    checkop_verify(&one);
     check.values = CHECKOP_EXTREME;
-    checkop_sum_squares(&one, &check, n);
-    checkop_verify(&check, &one);
+    checkop_sum_squares(&one, n);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* 3, -4 and 12 are the sides of a box with a diagonal of 13; an infinity
  * shows. */
-START_TEST(test_arrays_squares_known)
+CHECKOP_TEST(test_arrays_squares_known, .rows = N_SHAPES)
 {
     float x[] = {3.0f, -4.0f, 12.0f};
     double sum = -1.0;
@@ -79,44 +64,41 @@ START_TEST(test_arrays_squares_known)
         ck_assert(isinf(sum));
     }
 }
-END_TEST
 
-START_TEST(test_arrays_halves)
+CHECKOP_TEST(test_arrays_halves, .rows = N_SHAPES)
 {
     const int64_t n = (int64_t)shapes[_i][0] * shapes[_i][1];
     struct checkop_case one;
 
     for (int32_t format = 1; format < ETX_N_HALVES; format++) {
         check.values = CHECKOP_NORMAL;
-        checkop_narrow(&one, &check, n, format);
-        checkop_verify(&check, &one);
-        checkop_widen(&one, &check, n, format);
-        checkop_verify(&check, &one);
+        checkop_narrow(&one, n, format);
+        checkop_verify(&one);
+        checkop_widen(&one, n, format);
+        checkop_verify(&one);
         check.values = CHECKOP_EXTREME;
-        checkop_narrow(&one, &check, n, format);
-        checkop_verify(&check, &one);
+        checkop_narrow(&one, n, format);
+        checkop_verify(&one);
     }
 }
-END_TEST
 
-START_TEST(test_arrays_columns)
+CHECKOP_TEST(test_arrays_columns, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
     for (int how = 0; how < CHECKOP_N_COLUMNS; how++) {
-        checkop_columns(&one, &check, shapes[_i][0], shapes[_i][1],
-            (enum checkop_columns)how);
-        checkop_verify(&check, &one);
+        checkop_columns(
+            &one, shapes[_i][0], shapes[_i][1], (enum checkop_columns)how);
+        checkop_verify(&one);
     }
 }
-END_TEST
 
-START_TEST(test_arrays_index)
+CHECKOP_TEST(test_arrays_index, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_graph_index(&one, &check, shapes[_i][0], shapes[_i][1]);
-    checkop_verify(&check, &one);
+    checkop_graph_index(&one, shapes[_i][0], shapes[_i][1]);
+    checkop_verify(&one);
     const struct etx_graph_index_args *args = one.args;
 
     ck_assert_int_eq(args->in_offset[args->n_nodes], args->n_edges);
@@ -127,28 +109,4 @@ START_TEST(test_arrays_index)
         for (int64_t t = args->out_offset[i]; t < args->out_offset[i + 1]; t++)
             ck_assert_int_eq(args->src[args->out_edge[t]], i);
     }
-}
-END_TEST
-
-static void add(Suite *suite, const char *name, const TTest *test)
-{
-    TCase *test_case = tcase_create(name);
-
-    tcase_add_checked_fixture(test_case, start, stop);
-    tcase_add_loop_test(test_case, test, 0, N_SHAPES);
-    suite_add_tcase(suite, test_case);
-}
-
-Suite *etx_suite_checkop_arrays(void);
-Suite *etx_suite_checkop_arrays(void)
-{
-    Suite *suite = suite_create("checkop_arrays");
-
-    add(suite, "flat", test_arrays_flat);
-    add(suite, "scale", test_arrays_scale);
-    add(suite, "squares known", test_arrays_squares_known);
-    add(suite, "halves", test_arrays_halves);
-    add(suite, "columns", test_arrays_columns);
-    add(suite, "index", test_arrays_index);
-    return suite;
 }

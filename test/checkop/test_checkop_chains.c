@@ -7,41 +7,25 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 117);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
-
 static const int32_t shapes[][2] = {{1, 0}, {2, 1}, {31, 5}, {33, 40},
     {257, 100}, {257, 2000}, {1000, 900}, {1000, 5000}, {3000, 30000}};
-#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES ROWS(shapes)
 
-START_TEST(test_chains_outward_edges)
+CHECKOP_TEST(test_chains_outward_edges, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_outward_edges(&one, &check, shapes[_i][0], shapes[_i][1]);
-    checkop_verify(&check, &one);
+    checkop_outward_edges(&one, shapes[_i][0], shapes[_i][1]);
+    checkop_verify(&one);
 }
-END_TEST
 
-START_TEST(test_chains_best_first)
+CHECKOP_TEST(test_chains_best_first, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_best_first(&one, &check, shapes[_i][0], shapes[_i][1]);
-    checkop_verify(&check, &one);
+    checkop_best_first(&one, shapes[_i][0], shapes[_i][1]);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* How many nodes follow another one in their chain. */
 static int64_t count_joined(const struct etx_best_first_args *args)
@@ -55,76 +39,55 @@ static int64_t count_joined(const struct etx_best_first_args *args)
 
 /* Shape decides in some of these cases, and its limits and the support that it
  * asks for matter; one cut alone is one level. */
-START_TEST(test_chains_best_first_options)
+CHECKOP_TEST(test_chains_best_first_options)
 {
     struct checkop_case one;
     int64_t n_joined[4];
 
     for (int32_t k = 0; k < 4; k++) {
-        checkop_best_first(&one, &check, 300, 2000);
+        checkop_best_first(&one, 300, 2000);
         struct etx_best_first_args *args = one.args;
 
         args->max_polar_change = k == 1 ? 1e-6f : args->max_polar_change;
         args->support_hits = k == 2 ? 1000 : args->support_hits;
         args->sure_cut = k == 3 ? 0.0f : args->sure_cut;
-        checkop_verify(&check, &one);
+        checkop_verify(&one);
         n_joined[k] = count_joined(args);
     }
     ck_assert_int_gt(n_joined[0], n_joined[1]);
     ck_assert_int_gt(n_joined[0], n_joined[2]);
     ck_assert_int_gt(n_joined[3], 0);
 }
-END_TEST
 
 /* All scores equal, above the cuts or below both: the order of the edges
  * decides, or that of their roughness. */
-START_TEST(test_chains_best_first_ties)
+CHECKOP_TEST(test_chains_best_first_ties, .rows = 2)
 {
     struct checkop_case one;
 
-    checkop_best_first(&one, &check, 3000, 30000);
+    checkop_best_first(&one, 3000, 30000);
     struct etx_best_first_args *args = one.args;
     args->support_hits = 1;
     for (int64_t e = 0; e < args->n_edges; e++)
         ((float *)(uintptr_t)args->score)[e] = _i == 0 ? 1.0f : 0.5f;
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
     ck_assert_int_gt(count_joined(args), 500);
 }
-END_TEST
 
-START_TEST(test_chains_double_edges)
+CHECKOP_TEST(test_chains_double_edges, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_double_edges(&one, &check, shapes[_i][0], shapes[_i][1]);
-    checkop_verify(&check, &one);
+    checkop_double_edges(&one, shapes[_i][0], shapes[_i][1]);
+    checkop_verify(&one);
 }
-END_TEST
 
-START_TEST(test_chains_degrees)
+CHECKOP_TEST(test_chains_degrees, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_degrees(&one, &check, shapes[_i][0], shapes[_i][1]);
-    checkop_verify(&check, &one);
-    checkop_degree_weights(&one, &check, shapes[_i][0], shapes[_i][1]);
-    checkop_verify(&check, &one);
-}
-END_TEST
-
-Suite *etx_suite_checkop_chains(void);
-Suite *etx_suite_checkop_chains(void)
-{
-    Suite *suite = suite_create("checkop_chains");
-    TCase *tests = tcase_create("chains");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_chains_outward_edges, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_chains_best_first, 0, N_SHAPES);
-    tcase_add_test(tests, test_chains_best_first_options);
-    tcase_add_loop_test(tests, test_chains_best_first_ties, 0, 2);
-    tcase_add_loop_test(tests, test_chains_double_edges, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_chains_degrees, 0, N_SHAPES);
-    suite_add_tcase(suite, tests);
-    return suite;
+    checkop_degrees(&one, shapes[_i][0], shapes[_i][1]);
+    checkop_verify(&one);
+    checkop_degree_weights(&one, shapes[_i][0], shapes[_i][1]);
+    checkop_verify(&one);
 }

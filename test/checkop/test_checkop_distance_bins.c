@@ -3,44 +3,28 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 120);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
-
 static const int32_t shapes[][3] = {
     {1, 8, 0}, {1, 1, 3}, {10, 3, 1}, {40, 8, 33}, {500, 12, 5000}};
-#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES ROWS(shapes)
 
 /* Every pair is counted once. */
-START_TEST(test_distance_bins_shapes)
+CHECKOP_TEST(test_distance_bins_shapes, .rows = N_SHAPES)
 {
     struct checkop_case one;
     int64_t n = 0;
 
-    checkop_distance_bins(
-        &one, &check, shapes[_i][0], shapes[_i][1], shapes[_i][2]);
-    checkop_verify(&check, &one);
+    checkop_distance_bins(&one, shapes[_i][0], shapes[_i][1], shapes[_i][2]);
+    checkop_verify(&one);
     const struct etx_distance_bins_args *args = one.args;
 
     for (int32_t b = 0; b < args->n_bins; b++)
         n += args->count[b];
     ck_assert_int_eq(n, args->n_pairs);
 }
-END_TEST
 
 /* Bins are of squared distances; what begins at an edge of two is in the upper
  * one, what is at the radius or beyond in the last. */
-START_TEST(test_distance_bins_by_hand)
+CHECKOP_TEST(test_distance_bins_by_hand)
 {
     static const float points[] = {0.0f, 0.5f, 1.0f, 2.0f, 1.75f};
     static const int32_t ends[][2] = {
@@ -48,7 +32,7 @@ START_TEST(test_distance_bins_by_hand)
     static const int64_t expected[] = {2, 2, 0, 3};
     struct checkop_case one;
 
-    checkop_distance_bins(&one, &check, 5, 1, 7);
+    checkop_distance_bins(&one, 5, 1, 7);
     struct etx_distance_bins_args *args = one.args;
 
     args->radius = 1.0f;
@@ -60,21 +44,7 @@ START_TEST(test_distance_bins_by_hand)
         ((int32_t *)(uintptr_t)args->src)[e] = ends[e][0];
         ((int32_t *)(uintptr_t)args->dst)[e] = ends[e][1];
     }
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
     for (int32_t b = 0; b < 4; b++)
         ck_assert_int_eq(args->count[b], expected[b]);
-}
-END_TEST
-
-Suite *etx_suite_checkop_distance_bins(void);
-Suite *etx_suite_checkop_distance_bins(void)
-{
-    Suite *suite = suite_create("checkop_distance_bins");
-    TCase *tests = tcase_create("distance_bins");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_distance_bins_shapes, 0, N_SHAPES);
-    tcase_add_test(tests, test_distance_bins_by_hand);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

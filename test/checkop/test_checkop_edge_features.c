@@ -3,62 +3,47 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
 #include <fenv.h>
 #include <float.h>
 #include <math.h>
 
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 107);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
-
 static const int32_t sizes[] = {0, 1, 2, 7, 31, 33, 257, 1000, 9001};
-#define N_SIZES ((int)(sizeof sizes / sizeof sizes[0]))
+#define N_SIZES ROWS(sizes)
 
-START_TEST(test_edge_features_sizes)
+CHECKOP_TEST(test_edge_features_sizes, .rows = N_SIZES)
 {
     struct checkop_case one;
 
-    checkop_edge_features(&one, &check, sizes[_i] / 3 + 1, sizes[_i]);
-    checkop_verify(&check, &one);
+    checkop_edge_features(&one, sizes[_i] / 3 + 1, sizes[_i]);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* One feature at a time, and the whole list backwards. */
-START_TEST(test_edge_features_lists)
+CHECKOP_TEST(test_edge_features_lists)
 {
     struct checkop_case one;
 
-    checkop_edge_features(&one, &check, 50, 99);
+    checkop_edge_features(&one, 50, 99);
     struct etx_edge_features_args *args = one.args;
     const int32_t *all = args->feature;
     for (int32_t k = 0; k < ETX_N_EDGE_FEATURES; k++) {
         args->feature = all + k;
         args->n_features = 1;
         one.output[0].n = args->n_edges;
-        checkop_verify(&check, &one);
+        checkop_verify(&one);
     }
 }
-END_TEST
 
 /* Huge, tiny and zero coordinates, equal hits: finite, and no exception that
  * a host may trap. */
-START_TEST(test_edge_features_extremes)
+CHECKOP_TEST(test_edge_features_extremes)
 {
     struct checkop_case one;
 
     check.values = CHECKOP_EXTREME;
-    checkop_edge_features(&one, &check, 120, 3000);
+    checkop_edge_features(&one, 120, 3000);
     const struct etx_edge_features_args *args = one.args;
-    float *score = checkop_uniform(&check, 3000, 0.0f, 1.0f);
+    float *score = checkop_uniform(3000, 0.0f, 1.0f);
     for (int64_t e = 0; e < args->n_edges; e += 3)
         score[e] = e % 2 ? 0.0f : 1.0f;
     ((struct etx_edge_features_args *)one.args)->score = score;
@@ -77,7 +62,6 @@ START_TEST(test_edge_features_extremes)
                     (double)args->out[t]);
     }
 }
-END_TEST
 
 /* Two hits, the score of their edge, and all features computed apart from
  * this project: outward on a ray, across phi = pi, at equal radii, from the
@@ -116,9 +100,9 @@ static const struct known known[] = {
             -2.080536002797, -4.248699261236, 1.345015115578, -5.63834096773,
             -0.04472135984706, -1.25, 0.0, -49.61389383568, -2.089942441041,
             -1.642273453593, 0.3108228182652, 0.0}}};
-#define N_KNOWN ((int)(sizeof known / sizeof known[0]))
+#define N_KNOWN ROWS(known)
 
-START_TEST(test_edge_features_known)
+CHECKOP_TEST(test_edge_features_known, .rows = N_KNOWN)
 {
     static const int32_t src[] = {0}, dst[] = {1};
     int32_t feature[ETX_N_EDGE_FEATURES];
@@ -151,20 +135,4 @@ START_TEST(test_edge_features_known)
                     check.implementation[i].name, (int)k, (double)out[k], want);
         }
     }
-}
-END_TEST
-
-Suite *etx_suite_checkop_edge_features(void);
-Suite *etx_suite_checkop_edge_features(void)
-{
-    Suite *suite = suite_create("checkop_edge_features");
-    TCase *tests = tcase_create("edge_features");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_edge_features_sizes, 0, N_SIZES);
-    tcase_add_test(tests, test_edge_features_lists);
-    tcase_add_test(tests, test_edge_features_extremes);
-    tcase_add_loop_test(tests, test_edge_features_known, 0, N_KNOWN);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -3,21 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 211);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
 
 /* Run on every instruction set, on one and on four threads. */
 static void run_all(const struct etx_hough_votes_args *args, const float *want)
@@ -72,18 +59,18 @@ static void find_cell(int64_t cell[3], const float *s, const float *d)
 
 /* Tracks through the origin, a few of them often, and noise: every pair of
  * edges is compared. */
-START_TEST(test_hough_votes_random)
+CHECKOP_TEST(test_hough_votes_random)
 {
     enum { n_nodes = 300, n_edges = 900 };
-    float *position = checkop_uniform(&check, 3 * n_nodes, -800.0f, 800.0f);
+    float *position = checkop_uniform(3 * n_nodes, -800.0f, 800.0f);
     int64_t(*cell)[3] = calloc(n_edges, sizeof *cell);
     float *want = calloc(n_edges, sizeof *want);
-    int32_t *dst = checkop_indices(&check, n_edges, n_nodes);
+    int32_t *dst = checkop_indices(n_edges, n_nodes);
     struct etx_hough_votes_args args = {.n_edges = n_edges,
         .position = position,
-        .src = checkop_indices(&check, n_edges, n_nodes),
+        .src = checkop_indices(n_edges, n_nodes),
         .dst = dst,
-        .votes = checkop_buffer(&check, n_edges, sizeof(float))};
+        .votes = checkop_buffer(n_edges, sizeof(float))};
     double max = 0.0;
 
     ck_assert(cell != NULL && want != NULL);
@@ -114,10 +101,9 @@ START_TEST(test_hough_votes_random)
     free(cell);
     free(want);
 }
-END_TEST
 
 /* Nothing; an edge alone; an edge and its reverse; straight and opposite. */
-START_TEST(test_hough_votes_few)
+CHECKOP_TEST(test_hough_votes_few)
 {
     static const float position[] = {30.0f, 0.0f, 10.0f, 60.0f, 0.0f, 20.0f,
         90.0f, 0.0f, 30.0f, -60.0f, 0.0f, -60.0f, 0.0f, 0.0f, 0.0f};
@@ -128,7 +114,7 @@ START_TEST(test_hough_votes_few)
     struct etx_hough_votes_args args = {.position = position,
         .src = src,
         .dst = dst,
-        .votes = checkop_buffer(&check, 5, sizeof(float))};
+        .votes = checkop_buffer(5, sizeof(float))};
 
     run_all(&args, NULL);
     args.n_edges = 1;
@@ -136,19 +122,18 @@ START_TEST(test_hough_votes_few)
     args.n_edges = 5;
     run_all(&args, want);
 }
-END_TEST
 
 /* Hits anywhere in the range of floats: every edge has at least itself. */
-START_TEST(test_hough_votes_extremes)
+CHECKOP_TEST(test_hough_votes_extremes)
 {
     enum { n_nodes = 90, n_edges = 2000 };
 
     check.values = CHECKOP_EXTREME;
     const struct etx_hough_votes_args args = {.n_edges = n_edges,
-        .position = checkop_floats(&check, 3 * n_nodes),
-        .src = checkop_indices(&check, n_edges, n_nodes),
-        .dst = checkop_indices(&check, n_edges, n_nodes),
-        .votes = checkop_buffer(&check, n_edges, sizeof(float))};
+        .position = checkop_floats(3 * n_nodes),
+        .src = checkop_indices(n_edges, n_nodes),
+        .dst = checkop_indices(n_edges, n_nodes),
+        .votes = checkop_buffer(n_edges, sizeof(float))};
 
     for (int32_t i = 0; i < check.n_implementations; i++) {
         ck_assert_int_eq(
@@ -157,19 +142,4 @@ START_TEST(test_hough_votes_extremes)
         for (int64_t e = 0; e < n_edges; e++)
             ck_assert_float_ge(args.votes[e], 1.0f);
     }
-}
-END_TEST
-
-Suite *etx_suite_checkop_hough_votes(void);
-Suite *etx_suite_checkop_hough_votes(void)
-{
-    Suite *suite = suite_create("checkop_hough_votes");
-    TCase *tests = tcase_create("hough_votes");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_test(tests, test_hough_votes_random);
-    tcase_add_test(tests, test_hough_votes_few);
-    tcase_add_test(tests, test_hough_votes_extremes);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

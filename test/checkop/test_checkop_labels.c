@@ -3,25 +3,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
 #include <math.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 109);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
 
 static const int32_t shapes[][2] = {{0, 0}, {1, 0}, {1, 3}, {2, 1}, {31, 5},
     {33, 40}, {257, 100}, {257, 257}, {1000, 700}, {1000, 5000},
     {20000, 15000}};
-#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES ROWS(shapes)
 
 static int is_used(const struct etx_connected_components_args *args, int64_t e)
 {
@@ -33,10 +20,10 @@ static int32_t *labels_by_search(
     const struct etx_connected_components_args *args)
 {
     const int64_t n = args->n_nodes;
-    int64_t *first = checkop_buffer(&check, n + 1, sizeof *first);
-    int32_t *other = checkop_buffer(&check, 2 * args->n_edges, sizeof *other);
-    int32_t *label = checkop_buffer(&check, n, sizeof *label);
-    int32_t *queue = checkop_buffer(&check, n, sizeof *queue);
+    int64_t *first = checkop_buffer(n + 1, sizeof *first);
+    int32_t *other = checkop_buffer(2 * args->n_edges, sizeof *other);
+    int32_t *label = checkop_buffer(n, sizeof *label);
+    int32_t *queue = checkop_buffer(n, sizeof *queue);
 
     for (int64_t e = 0; e < args->n_edges; e++)
         if (is_used(args, e)) {
@@ -70,50 +57,48 @@ static int32_t *labels_by_search(
     return label;
 }
 
-START_TEST(test_labels_components)
+CHECKOP_TEST(test_labels_components, .rows = N_SHAPES)
 {
     for (int32_t scored = 0; scored < 2; scored++) {
         struct checkop_case one;
         checkop_connected_components(
-            &one, &check, shapes[_i][0], shapes[_i][1], scored);
-        checkop_verify(&check, &one);
+            &one, shapes[_i][0], shapes[_i][1], scored);
+        checkop_verify(&one);
         const struct etx_connected_components_args *args = one.args;
         const int32_t *want = labels_by_search(args);
         ck_assert_mem_eq(
             args->label, want, (size_t)args->n_nodes * sizeof *want);
     }
 }
-END_TEST
 
 /* A chain from the far end, a star around the last node, a ring. */
-START_TEST(test_labels_long_components)
+CHECKOP_TEST(test_labels_long_components, .rows = 3)
 {
     enum { N = 5000 };
     struct checkop_case one;
 
-    checkop_connected_components(&one, &check, N, N - 1, 0);
+    checkop_connected_components(&one, N, N - 1, 0);
     struct etx_connected_components_args *args = one.args;
-    int32_t *src = checkop_buffer(&check, N, sizeof *src);
-    int32_t *dst = checkop_buffer(&check, N, sizeof *dst);
+    int32_t *src = checkop_buffer(N, sizeof *src);
+    int32_t *dst = checkop_buffer(N, sizeof *dst);
     for (int32_t e = 0; e < N - 1; e++) {
         src[e] = _i == 0 ? N - 1 - e : e;
         dst[e] = _i == 0 ? N - 2 - e : _i == 1 ? N - 1 : (e + 1) % N;
     }
     args->src = src;
     args->dst = dst;
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
     for (int32_t i = 0; i < N; i++)
         if (args->label[i] != 0)
             ck_abort_msg("node %d has label %d", i, args->label[i]);
 }
-END_TEST
 
-START_TEST(test_labels_edge_select)
+CHECKOP_TEST(test_labels_edge_select, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_edge_select(&one, &check, shapes[_i][1]);
-    checkop_verify(&check, &one);
+    checkop_edge_select(&one, shapes[_i][1]);
+    checkop_verify(&one);
     const struct etx_edge_select_args *args = one.args;
     int64_t at = 0, n_wrong = 0;
     for (int64_t e = 0; e < args->n_edges; e++)
@@ -122,22 +107,21 @@ START_TEST(test_labels_edge_select)
     ck_assert_int_eq(at, *args->n_selected);
     ck_assert_int_eq(n_wrong, 0);
 }
-END_TEST
 
 /* At most so many: the best, of equal scores the first. */
-START_TEST(test_labels_select_at_max)
+CHECKOP_TEST(test_labels_select_at_max)
 {
     static const float scores[] = {0.9f, 0.5f, 0.7f, 0.1f, 0.7f, 0.7f, 0.95f};
     static const int32_t best[] = {6, 0, 2, 4, 5, 1, 3};
     struct checkop_case one;
 
-    checkop_edge_select(&one, &check, 7);
+    checkop_edge_select(&one, 7);
     struct etx_edge_select_args *args = one.args;
     args->score = scores;
     args->cut = -1.0f;
     for (args->max_selected = 1; args->max_selected <= 7;
          args->max_selected++) {
-        checkop_verify(&check, &one);
+        checkop_verify(&one);
         ck_assert_int_eq(*args->n_selected, args->max_selected);
         for (int64_t t = 0; t < args->max_selected; t++) {
             int64_t at = 0;
@@ -146,36 +130,34 @@ START_TEST(test_labels_select_at_max)
             ck_assert_int_lt(at, args->max_selected);
         }
     }
-    checkop_edge_select(&one, &check, 10000);
+    checkop_edge_select(&one, 10000);
     args = one.args;
     args->cut = 0.2f;
     for (args->max_selected = 1; args->max_selected < 10000;
          args->max_selected = 3 * args->max_selected + 7)
-        checkop_verify(&check, &one);
+        checkop_verify(&one);
 }
-END_TEST
 
 /* Nothing above the cut, everything, and scores that are no numbers. */
-START_TEST(test_labels_select_special)
+CHECKOP_TEST(test_labels_select_special, .rows = 3)
 {
     static const float cut[] = {2.0f, -1.0f, 0.5f};
     struct checkop_case one;
 
-    checkop_edge_select(&one, &check, 1001);
+    checkop_edge_select(&one, 1001);
     struct etx_edge_select_args *args = one.args;
-    float *score = checkop_uniform(&check, 1001, 0.0f, 1.0f);
+    float *score = checkop_uniform(1001, 0.0f, 1.0f);
     for (int64_t e = 0; e < 1001 && _i == 2; e += 2)
         score[e] = e % 4 ? NAN : -INFINITY;
     args->cut = cut[_i];
     args->score = score;
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
     if (_i < 2)
         ck_assert_int_eq(*args->n_selected, _i == 0 ? 0 : 1001);
     for (int64_t t = 0; t < *args->n_selected; t++)
         if (!(score[args->selected[t]] > args->cut))
             ck_abort_msg("edge %d is not above the cut", args->selected[t]);
 }
-END_TEST
 
 static int is_better(const float *score, int64_t one, int64_t two)
 {
@@ -194,12 +176,12 @@ static int is_mutual_best(const struct etx_mutual_best_args *args, int64_t e)
     return 1;
 }
 
-START_TEST(test_labels_mutual_best)
+CHECKOP_TEST(test_labels_mutual_best, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_mutual_best(&one, &check, shapes[_i][0], shapes[_i][1]);
-    checkop_verify(&check, &one);
+    checkop_mutual_best(&one, shapes[_i][0], shapes[_i][1]);
+    checkop_verify(&one);
     const struct etx_mutual_best_args *args = one.args;
     int64_t at = 0, n_wrong = 0;
     if (args->n_edges > 6000)
@@ -209,22 +191,4 @@ START_TEST(test_labels_mutual_best)
             n_wrong += args->selected[at++] != e;
     ck_assert_int_eq(at, *args->n_selected);
     ck_assert_int_eq(n_wrong, 0);
-}
-END_TEST
-
-Suite *etx_suite_checkop_labels(void);
-Suite *etx_suite_checkop_labels(void)
-{
-    Suite *suite = suite_create("checkop_labels");
-    TCase *tests = tcase_create("labels");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_labels_components, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_labels_long_components, 0, 3);
-    tcase_add_loop_test(tests, test_labels_edge_select, 0, N_SHAPES);
-    tcase_add_test(tests, test_labels_select_at_max);
-    tcase_add_loop_test(tests, test_labels_select_special, 0, 3);
-    tcase_add_loop_test(tests, test_labels_mutual_best, 0, N_SHAPES);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

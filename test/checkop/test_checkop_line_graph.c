@@ -3,27 +3,14 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
 #include <string.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 116);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
 
 /* Nodes and doublets: empty, loops on one node, one hub with rows longer than
  * any vector and block of columns, sparse and dense. */
 static const int32_t shapes[][2] = {{0, 0}, {1, 0}, {5, 0}, {1, 1}, {1, 3},
     {2, 7}, {1, 40}, {1, 300}, {2, 1200}, {31, 33}, {100, 500}, {1000, 900},
     {5000, 5000}, {300, 9000}};
-#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES ROWS(shapes)
 
 /* Every pair of doublets, column by column, and the way back. */
 static void compare_with_all_pairs(const struct checkop_case *one)
@@ -55,29 +42,27 @@ static void compare_with_all_pairs(const struct checkop_case *one)
                 ck_abort_msg("%s: edges out of %d", one->label, a);
 }
 
-START_TEST(test_line_graph_shapes)
+CHECKOP_TEST(test_line_graph_shapes, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_line_graph(&one, &check, shapes[_i][0], shapes[_i][1]);
-    checkop_verify(&check, &one);
+    checkop_line_graph(&one, shapes[_i][0], shapes[_i][1]);
+    checkop_verify(&one);
     compare_with_all_pairs(&one);
 }
-END_TEST
 
 /* Enough for several blocks of doublets and of nodes. */
-START_TEST(test_line_graph_larger)
+CHECKOP_TEST(test_line_graph_larger, .rows = 2)
 {
     struct checkop_case one;
 
-    checkop_line_graph(&one, &check, _i ? 20000 : 3000, _i ? 60000 : 30000);
-    checkop_verify(&check, &one);
+    checkop_line_graph(&one, _i ? 20000 : 3000, _i ? 60000 : 30000);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* Hits 0 -> 1 -> 2 -> 4 and 0 -> 3 -> 2: doublets by (dst, src) are 0-1, 1-2,
  * 3-2, 0-3, 2-4; 1-2 and 3-2 both go on to 2-4. */
-START_TEST(test_line_graph_by_hand)
+CHECKOP_TEST(test_line_graph_by_hand)
 {
     static const int32_t src[] = {0, 1, 3, 0, 2}, dst[] = {1, 2, 2, 3, 4};
     static const int64_t in[] = {0, 0, 1, 3, 4, 5}, out[] = {0, 2, 3, 4, 5, 5};
@@ -85,7 +70,7 @@ START_TEST(test_line_graph_by_hand)
     static const int32_t want_src[] = {0, 3, 1, 2}, want_dst[] = {1, 2, 4, 4};
     struct checkop_case one;
 
-    checkop_line_graph(&one, &check, 5, 5);
+    checkop_line_graph(&one, 5, 5);
     struct etx_line_graph_args *args = one.args;
     struct checkop_line *line = one.more;
     args->src = src;
@@ -96,32 +81,30 @@ START_TEST(test_line_graph_by_hand)
     line->capacity = 4;
     for (int32_t o = 1; o <= 3; o++)
         one.output[o].n = 4;
-    line->graph.src = one.output[1].data = checkop_buffer(&check, 4, 4);
-    line->graph.dst = one.output[2].data = checkop_buffer(&check, 4, 4);
-    line->graph.out_edge = one.output[3].data = checkop_buffer(&check, 4, 4);
+    line->graph.src = one.output[1].data = checkop_buffer(4, 4);
+    line->graph.dst = one.output[2].data = checkop_buffer(4, 4);
+    line->graph.out_edge = one.output[3].data = checkop_buffer(4, 4);
     for (int32_t o = 1; o <= 3; o++)
-        one.output[o].initial = checkop_buffer(&check, 4, 4);
-    checkop_verify(&check, &one);
+        one.output[o].initial = checkop_buffer(4, 4);
+    checkop_verify(&one);
     ck_assert_int_eq(line->graph.n_edges, 4);
     ck_assert_mem_eq(line->graph.src, want_src, sizeof want_src);
     ck_assert_mem_eq(line->graph.dst, want_dst, sizeof want_dst);
 }
-END_TEST
 
 /* One edge more than the bound is an error that names it; none is made. */
-START_TEST(test_line_graph_limit)
+CHECKOP_TEST(test_line_graph_limit)
 {
     struct checkop_case one;
 
-    checkop_line_graph(&one, &check, 50, 400);
+    checkop_line_graph(&one, 50, 400);
     struct etx_line_graph_args *args = one.args;
     args->max_edges = ((struct checkop_line *)one.more)->capacity;
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
     args->max_edges--;
-    checkop_verify_failure(&check, &one, ETX_ERR_LIMIT);
+    checkop_verify_failure(&one, ETX_ERR_LIMIT);
     ck_assert_ptr_nonnull(strstr(etx_last_error(), "max_edges"));
 }
-END_TEST
 
 static int32_t always(void *user)
 {
@@ -129,14 +112,14 @@ static int32_t always(void *user)
     return 1;
 }
 
-START_TEST(test_line_graph_cancelled)
+CHECKOP_TEST(test_line_graph_cancelled)
 {
     struct checkop_case one;
 
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++)
         check.stream[p].cancel = always;
     /* One block, so that the calling thread has it. */
-    checkop_line_graph(&one, &check, 50, 400);
+    checkop_line_graph(&one, 50, 400);
     struct etx_stream *stream = &check.stream[0];
     struct etx_line_graph graph = {.n_edges = -7};
     ((struct etx_line_graph_args *)one.args)->out = &graph;
@@ -145,21 +128,4 @@ START_TEST(test_line_graph_cancelled)
             check.implementation[i].ops.line_graph(stream, one.args),
             ETX_ERR_CANCELLED);
     ck_assert_int_eq(graph.n_edges, -7);
-}
-END_TEST
-
-Suite *etx_suite_checkop_line_graph(void);
-Suite *etx_suite_checkop_line_graph(void)
-{
-    Suite *suite = suite_create("checkop_line_graph");
-    TCase *tests = tcase_create("line_graph");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_line_graph_shapes, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_line_graph_larger, 0, 2);
-    tcase_add_test(tests, test_line_graph_by_hand);
-    tcase_add_test(tests, test_line_graph_limit);
-    tcase_add_test(tests, test_line_graph_cancelled);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -3,77 +3,59 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
 #include <math.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 101);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
 
 /* Rows, inputs and outputs that are odd, prime, powers of two and empty. */
 static const int32_t shapes[][3] = {{0, 5, 3}, {1, 1, 1}, {2, 3, 5},
     {31, 8, 17}, {33, 17, 8}, {257, 5, 1}, {100, 32, 32}, {65, 64, 67},
     {64, 67, 64}, {33, 100, 128}, {31, 128, 100}, {1000, 12, 33}, {7, 300, 9}};
-#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES ROWS(shapes)
 
-START_TEST(test_linear_shapes)
+CHECKOP_TEST(test_linear_shapes, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_linear(&one, &check, shapes[_i][0], shapes[_i][1], shapes[_i][2]);
-    checkop_verify(&check, &one);
+    checkop_linear(&one, shapes[_i][0], shapes[_i][1], shapes[_i][2]);
+    checkop_verify(&one);
 }
-END_TEST
 
-START_TEST(test_linear_backward_shapes)
+CHECKOP_TEST(test_linear_backward_shapes, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_linear_backward(
-        &one, &check, shapes[_i][0], shapes[_i][1], shapes[_i][2]);
-    checkop_verify(&check, &one);
+    checkop_linear_backward(&one, shapes[_i][0], shapes[_i][1], shapes[_i][2]);
+    checkop_verify(&one);
 }
-END_TEST
 
-START_TEST(test_linear_backward_null_outputs)
+CHECKOP_TEST(test_linear_backward_null_outputs)
 {
     struct checkop_case one;
 
-    checkop_linear_backward(&one, &check, 33, 17, 9);
+    checkop_linear_backward(&one, 33, 17, 9);
     struct etx_linear_backward_args *args = one.args;
     one.set_bounds = NULL; /* nothing is written: all as before */
     args->d_x = NULL;
     args->d_weight = NULL;
     args->d_bias = NULL;
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
     for (int32_t o = 0; o < one.n_outputs; o++)
         ck_assert_mem_eq(one.output[o].data, one.output[o].initial,
             (size_t)one.output[o].n * sizeof(float));
 }
-END_TEST
 
-START_TEST(test_linear_extremes)
+CHECKOP_TEST(test_linear_extremes)
 {
     struct checkop_case one;
 
     check.values = CHECKOP_PRODUCTS;
-    checkop_linear(&one, &check, 33, 19, 23);
-    checkop_verify(&check, &one);
-    checkop_linear_backward(&one, &check, 33, 19, 23);
-    checkop_verify(&check, &one);
+    checkop_linear(&one, 33, 19, 23);
+    checkop_verify(&one);
+    checkop_linear_backward(&one, 33, 19, 23);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* y = x W^T + b by hand: W = [[1 2] [3 4] [5 6]], b = [0.5 -1 0]. */
-START_TEST(test_linear_known)
+CHECKOP_TEST(test_linear_known)
 {
     const float x[] = {1.0f, -1.0f, 2.0f, 0.5f};
     const float weight[] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
@@ -96,7 +78,6 @@ START_TEST(test_linear_known)
             ck_assert_float_eq(y[t], want[t]);
     }
 }
-END_TEST
 
 /* The output is linear in every input, so differences are exact but for the
  * float32 rounding of y: 1e-5 of the largest slope. */
@@ -115,28 +96,28 @@ static double objective(void *user)
         loss->forward.y, loss->d_y, loss->forward.n_rows * loss->forward.n_out);
 }
 
-START_TEST(test_linear_slopes)
+CHECKOP_TEST(test_linear_slopes)
 {
     enum { N_ROWS = 7, N_IN = 5, N_OUT = 4 };
-    float *x = checkop_floats(&check, N_ROWS * N_IN);
-    float *weight = checkop_floats(&check, N_OUT * N_IN);
-    float *bias = checkop_floats(&check, N_OUT);
+    float *x = checkop_floats(N_ROWS * N_IN);
+    float *weight = checkop_floats(N_OUT * N_IN);
+    float *bias = checkop_floats(N_OUT);
     const struct etx_linear_backward_args args = {.n_rows = N_ROWS,
         .n_in = N_IN,
         .n_out = N_OUT,
         .x = x,
         .weight = weight,
-        .d_y = checkop_floats(&check, N_ROWS * N_OUT),
-        .d_x = checkop_floats(&check, N_ROWS * N_IN),
-        .d_weight = checkop_buffer(&check, N_OUT * N_IN, sizeof(float)),
-        .d_bias = checkop_buffer(&check, N_OUT, sizeof(float))};
+        .d_y = checkop_floats(N_ROWS * N_OUT),
+        .d_x = checkop_floats(N_ROWS * N_IN),
+        .d_weight = checkop_buffer(N_OUT * N_IN, sizeof(float)),
+        .d_bias = checkop_buffer(N_OUT, sizeof(float))};
     struct loss loss = {.forward = {.n_rows = N_ROWS,
                             .n_in = N_IN,
                             .n_out = N_OUT,
                             .x = x,
                             .weight = weight,
                             .bias = bias,
-                            .y = checkop_floats(&check, N_ROWS * N_OUT)},
+                            .y = checkop_floats(N_ROWS * N_OUT)},
         .d_y = args.d_y};
     struct checkop_slope slopes[] = {
         {"d_x", objective, &loss, x, args.d_x, N_ROWS * N_IN, 99, 0.125f, 1e-5,
@@ -149,23 +130,5 @@ START_TEST(test_linear_slopes)
     ck_assert_int_eq(
         etx_op_ref.linear_backward(&check.stream[0], &args), ETX_OK);
     for (int32_t t = 0; t < 3; t++)
-        checkop_verify_slope(&check, &slopes[t]);
-}
-END_TEST
-
-Suite *etx_suite_checkop_linear(void);
-Suite *etx_suite_checkop_linear(void)
-{
-    Suite *suite = suite_create("checkop_linear");
-    TCase *tests = tcase_create("linear");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_linear_shapes, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_linear_backward_shapes, 0, N_SHAPES);
-    tcase_add_test(tests, test_linear_backward_null_outputs);
-    tcase_add_test(tests, test_linear_extremes);
-    tcase_add_test(tests, test_linear_known);
-    tcase_add_test(tests, test_linear_slopes);
-    suite_add_tcase(suite, tests);
-    return suite;
+        checkop_verify_slope(&slopes[t]);
 }

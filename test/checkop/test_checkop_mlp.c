@@ -3,20 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
 #include <string.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 105);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
 
 /* The networks of the project's models, and odd ones. */
 static const struct checkop_perceptron shapes[] = {
@@ -216,17 +203,16 @@ static const struct checkop_perceptron shapes[] = {
         .layer_width = {8, 3},
         .norm = ETX_NORM_LAYER,
         .activation = ETX_ACTIVATION_SILU}};
-#define N_SHAPES   ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES   ROWS(shapes)
 #define LONG_SHAPE (N_SHAPES - 1)
 
-START_TEST(test_mlp_shapes)
+CHECKOP_TEST(test_mlp_shapes, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_mlp(&one, &check, &shapes[_i]);
-    checkop_verify(&check, &one);
+    checkop_mlp(&one, &shapes[_i]);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* The perceptron with layers that were made ready before. */
 static etx_status run_prepared(const struct etx_op_table *ops,
@@ -246,25 +232,23 @@ static etx_status run_prepared(const struct etx_op_table *ops,
     return status;
 }
 
-START_TEST(test_mlp_prepared_shapes)
+CHECKOP_TEST(test_mlp_prepared_shapes, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_mlp(&one, &check, &shapes[_i]);
+    checkop_mlp(&one, &shapes[_i]);
     one.op = "mlp_prepare";
     one.run = run_prepared;
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
 }
-END_TEST
 
-START_TEST(test_mlp_backward_shapes)
+CHECKOP_TEST(test_mlp_backward_shapes, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_mlp_backward(&one, &check, &shapes[_i]);
-    checkop_verify(&check, &one);
+    checkop_mlp_backward(&one, &shapes[_i]);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* mlp, and mlp_backward with what that leaves of its linears. */
 static etx_status run_after_forward(const struct etx_op_table *ops,
@@ -291,35 +275,33 @@ static etx_status run_after_forward(const struct etx_op_table *ops,
     return status;
 }
 
-START_TEST(test_mlp_backward_after_forward)
+CHECKOP_TEST(test_mlp_backward_after_forward, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_mlp_backward(&one, &check, &shapes[_i]);
+    checkop_mlp_backward(&one, &shapes[_i]);
     one.run = run_after_forward;
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* Linears that are kept give the bits of those that are made again. */
-START_TEST(test_mlp_backward_same_bits)
+CHECKOP_TEST(test_mlp_backward_same_bits, .rows = N_SHAPES)
 {
     float *again[CHECKOP_MAX_OUTPUTS], *kept[CHECKOP_MAX_OUTPUTS];
     struct checkop_case one;
 
-    checkop_mlp_backward(&one, &check, &shapes[_i]);
+    checkop_mlp_backward(&one, &shapes[_i]);
     for (int32_t i = 0; i < check.n_implementations; i++) {
         const struct etx_op_table *ops = &check.implementation[i].ops;
         struct checkop_case after = one;
-        checkop_run_and_copy(&check, again, &one, ops);
+        checkop_run_and_copy(again, &one, ops);
         after.run = run_after_forward;
-        checkop_run_and_copy(&check, kept, &after, ops);
+        checkop_run_and_copy(kept, &after, ops);
         for (int32_t k = 0; k < one.n_outputs; k++)
             ck_assert_mem_eq(
                 kept[k], again[k], (size_t)one.output[k].n * sizeof(float));
     }
 }
-END_TEST
 
 /* Linears that are kept are not made again: the gradient follows them. */
 static etx_status run_with_doubled_linears(const struct etx_op_table *ops,
@@ -333,7 +315,7 @@ static etx_status run_with_doubled_linears(const struct etx_op_table *ops,
     etx_status status;
 
     forward.linear = linear;
-    forward.out = checkop_buffer(&check,
+    forward.out = checkop_buffer(
         forward.n_rows * forward.layer[forward.n_layers - 1].n_out,
         sizeof(float));
     args.forward = &forward;
@@ -343,7 +325,7 @@ static etx_status run_with_doubled_linears(const struct etx_op_table *ops,
     return status == ETX_OK ? ops->mlp_backward(stream, &args) : status;
 }
 
-START_TEST(test_mlp_backward_reads_linears)
+CHECKOP_TEST(test_mlp_backward_reads_linears)
 {
     const struct checkop_perceptron shape = {.n_rows = 300,
         .n_parts = 1,
@@ -356,9 +338,9 @@ START_TEST(test_mlp_backward_reads_linears)
     for (int32_t i = 1; i < check.n_implementations; i++) {
         const struct etx_op_table *ops = &check.implementation[i].ops;
         struct checkop_case one;
-        checkop_mlp_backward(&one, &check, &shape);
-        float *linear = checkop_buffer(&check, 300 * 46, sizeof *linear);
-        checkop_run_and_copy(&check, again, &one, ops);
+        checkop_mlp_backward(&one, &shape);
+        float *linear = checkop_buffer(300 * 46, sizeof *linear);
+        checkop_run_and_copy(again, &one, ops);
         ck_assert_int_eq(
             run_with_doubled_linears(ops, &check.stream[0], &one, linear),
             ETX_OK);
@@ -366,24 +348,22 @@ START_TEST(test_mlp_backward_reads_linears)
             (size_t)one.output[0].n * sizeof(float));
     }
 }
-END_TEST
 
 /* Only the rows', only the parameters', no gradients. */
-START_TEST(test_mlp_backward_some_outputs)
+CHECKOP_TEST(test_mlp_backward_some_outputs, .is_large = 1)
 {
     for (int32_t mask = 1; mask < 4; mask++) {
         struct checkop_perceptron shape = shapes[3];
         struct checkop_case one;
         shape.no_part_gradient = mask & 1;
         shape.no_parameter_gradient = mask >> 1;
-        checkop_mlp_backward(&one, &check, &shape);
-        checkop_verify(&check, &one);
+        checkop_mlp_backward(&one, &shape);
+        checkop_verify(&one);
     }
 }
-END_TEST
 
 /* Every activation and norm in both orders, at widths of every remainder. */
-START_TEST(test_mlp_kinds)
+CHECKOP_TEST(test_mlp_kinds, .rows = ETX_N_ACTIVATIONS)
 {
     struct checkop_perceptron shape = {.n_rows = 37,
         .n_parts = 2,
@@ -400,16 +380,15 @@ START_TEST(test_mlp_kinds)
             struct checkop_case one;
             shape.norm = norm;
             shape.last_norm = norm;
-            checkop_mlp(&one, &check, &shape);
-            checkop_verify(&check, &one);
-            checkop_mlp_backward(&one, &check, &shape);
-            checkop_verify(&check, &one);
+            checkop_mlp(&one, &shape);
+            checkop_verify(&one);
+            checkop_mlp_backward(&one, &shape);
+            checkop_verify(&one);
         }
 }
-END_TEST
 
 /* out of a hand-made network: y = relu(2 x0 - x1 + 1) * 3 - 1 + residual. */
-START_TEST(test_mlp_known)
+CHECKOP_TEST(test_mlp_known)
 {
     static const float first[] = {2.0f, -1.0f};
     static const float bias[] = {1.0f};
@@ -443,23 +422,22 @@ START_TEST(test_mlp_known)
             ck_assert_float_eq_tol(out[t], want[t], 1e-5f);
     }
 }
-END_TEST
 
 /* A row's result does not depend on the rows beside it (but for batch norm):
  * the way an event is cut must not show. */
-START_TEST(test_mlp_rows_are_independent)
+CHECKOP_TEST(test_mlp_rows_are_independent, .rows = 2)
 {
     const struct checkop_perceptron *shape = &shapes[_i ? LONG_SHAPE : 3];
     const int32_t n_out = shape->layer_width[shape->n_layers - 1];
     const int64_t skipped = 137;
     struct checkop_case one;
 
-    checkop_mlp(&one, &check, shape);
+    checkop_mlp(&one, shape);
     for (int32_t i = 0; i < check.n_implementations; i++) {
         const struct etx_op_table *ops = &check.implementation[i].ops;
         struct etx_mlp_args args = *(const struct etx_mlp_args *)one.args;
-        float *whole = checkop_floats(&check, args.n_rows * n_out);
-        float *piece = checkop_floats(&check, args.n_rows * n_out);
+        float *whole = checkop_floats(args.n_rows * n_out);
+        float *piece = checkop_floats(args.n_rows * n_out);
         args.out = whole;
         ck_assert_int_eq(ops->mlp(&check.stream[1], &args), ETX_OK);
         args.n_rows -= skipped;
@@ -474,10 +452,9 @@ START_TEST(test_mlp_rows_are_independent)
             (size_t)(args.n_rows * n_out) * sizeof *piece);
     }
 }
-END_TEST
 
 /* An arena that is too small: an error, and everything given back. */
-START_TEST(test_mlp_without_memory)
+CHECKOP_TEST(test_mlp_without_memory)
 {
     struct checkop_case one;
 
@@ -485,12 +462,11 @@ START_TEST(test_mlp_without_memory)
         etx_arena_free(check.stream[p].arena);
         ck_assert_int_eq(etx_arena_create(&check.stream[p].arena, 64), ETX_OK);
     }
-    checkop_mlp(&one, &check, &shapes[4]);
-    checkop_verify_failure(&check, &one, ETX_ERR_MEMORY);
-    checkop_mlp_backward(&one, &check, &shapes[4]);
-    checkop_verify_failure(&check, &one, ETX_ERR_MEMORY);
+    checkop_mlp(&one, &shapes[4]);
+    checkop_verify_failure(&one, ETX_ERR_MEMORY);
+    checkop_mlp_backward(&one, &shapes[4]);
+    checkop_verify_failure(&one, ETX_ERR_MEMORY);
 }
-END_TEST
 
 static int32_t always(void *user)
 {
@@ -498,42 +474,14 @@ static int32_t always(void *user)
     return 1;
 }
 
-START_TEST(test_mlp_cancelled)
+CHECKOP_TEST(test_mlp_cancelled)
 {
     struct checkop_case one;
 
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++)
         check.stream[p].cancel = always;
-    checkop_mlp(&one, &check, &shapes[4]);
-    checkop_verify_failure(&check, &one, ETX_ERR_CANCELLED);
-    checkop_mlp_backward(&one, &check, &shapes[4]);
-    checkop_verify_failure(&check, &one, ETX_ERR_CANCELLED);
-}
-END_TEST
-
-Suite *etx_suite_checkop_mlp(void);
-Suite *etx_suite_checkop_mlp(void)
-{
-    Suite *suite = suite_create("checkop_mlp");
-    TCase *tests = tcase_create("mlp");
-    TCase *large = tcase_create("large mlp");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_mlp_shapes, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_mlp_prepared_shapes, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_mlp_backward_shapes, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_mlp_backward_after_forward, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_mlp_backward_same_bits, 0, N_SHAPES);
-    tcase_add_test(tests, test_mlp_backward_reads_linears);
-    tcase_set_tags(large, CHECKOP_LARGE);
-    tcase_add_checked_fixture(large, start, stop);
-    tcase_add_test(large, test_mlp_backward_some_outputs);
-    tcase_add_loop_test(tests, test_mlp_kinds, 0, ETX_N_ACTIVATIONS);
-    tcase_add_test(tests, test_mlp_known);
-    tcase_add_loop_test(tests, test_mlp_rows_are_independent, 0, 2);
-    tcase_add_test(tests, test_mlp_without_memory);
-    tcase_add_test(tests, test_mlp_cancelled);
-    suite_add_tcase(suite, tests);
-    suite_add_tcase(suite, large);
-    return suite;
+    checkop_mlp(&one, &shapes[4]);
+    checkop_verify_failure(&one, ETX_ERR_CANCELLED);
+    checkop_mlp_backward(&one, &shapes[4]);
+    checkop_verify_failure(&one, ETX_ERR_CANCELLED);
 }

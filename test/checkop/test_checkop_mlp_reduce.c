@@ -3,20 +3,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 117);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
-
 /* Rows reduced over segments: some longer than a group of blocks, many without
  * rows, none at all. */
 static const struct checkop_perceptron reduced[] = {
@@ -63,16 +49,15 @@ static const struct checkop_perceptron reduced[] = {
         .n_layers = 1,
         .layer_width = {8},
         .n_segments = 7}};
-#define N_REDUCED ((int)(sizeof reduced / sizeof reduced[0]))
+#define N_REDUCED ROWS(reduced)
 
-START_TEST(test_mlp_reduced)
+CHECKOP_TEST(test_mlp_reduced, .rows = N_REDUCED)
 {
     struct checkop_case one;
 
-    checkop_mlp(&one, &check, &reduced[_i]);
-    checkop_verify(&check, &one);
+    checkop_mlp(&one, &reduced[_i]);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* mlp, and what segment_reduce makes of its out. */
 static etx_status run_apart(const struct etx_op_table *ops,
@@ -89,34 +74,20 @@ static etx_status run_apart(const struct etx_op_table *ops,
 
 /* Rows that are reduced on the way give the bits of those that are reduced
  * afterwards. */
-START_TEST(test_mlp_reduced_same_bits)
+CHECKOP_TEST(test_mlp_reduced_same_bits, .rows = N_REDUCED)
 {
     float *apart[CHECKOP_MAX_OUTPUTS], *together[CHECKOP_MAX_OUTPUTS];
     struct checkop_case one;
 
-    checkop_mlp(&one, &check, &reduced[_i]);
+    checkop_mlp(&one, &reduced[_i]);
     for (int32_t i = 0; i < check.n_implementations; i++) {
         const struct etx_op_table *ops = &check.implementation[i].ops;
         struct checkop_case after = one;
-        checkop_run_and_copy(&check, together, &one, ops);
+        checkop_run_and_copy(together, &one, ops);
         after.run = run_apart;
-        checkop_run_and_copy(&check, apart, &after, ops);
+        checkop_run_and_copy(apart, &after, ops);
         for (int32_t k = 0; k < one.n_outputs; k++)
             ck_assert_mem_eq(
                 apart[k], together[k], (size_t)one.output[k].n * sizeof(float));
     }
-}
-END_TEST
-
-Suite *etx_suite_checkop_mlp_reduce(void);
-Suite *etx_suite_checkop_mlp_reduce(void)
-{
-    Suite *suite = suite_create("checkop_mlp_reduce");
-    TCase *tests = tcase_create("mlp_reduce");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_mlp_reduced, 0, N_REDUCED);
-    tcase_add_loop_test(tests, test_mlp_reduced_same_bits, 0, N_REDUCED);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -3,20 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
 #include <math.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 105);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
 
 enum { N_ROWS = 9, N_SOURCE = 4, LEFT = 3, RIGHT = 2, HIDDEN = 6, OUT = 4 };
 
@@ -52,8 +39,8 @@ static void make_layer(struct network *net, int32_t l, int32_t n_in,
 
     for (int32_t k = 0; k < 4; k++) {
         net->count[l][k] = count[k];
-        net->value[l][k] = checkop_floats(&check, count[k]);
-        net->slope[l][k] = checkop_buffer(&check, count[k], sizeof(float));
+        net->value[l][k] = checkop_floats(count[k]);
+        net->slope[l][k] = checkop_buffer(count[k], sizeof(float));
     }
     if (l == 1 && has_affine) /* shared with the layer before */
         for (int32_t k = 2; k < 4; k++) {
@@ -78,12 +65,12 @@ static void make_layer(struct network *net, int32_t l, int32_t n_in,
 static struct network *make_network(
     int32_t norm, int32_t norm_last, int32_t activation, int32_t last_norm)
 {
-    struct network *net = checkop_buffer(&check, 1, sizeof *net);
-    const int32_t *index = checkop_indices(&check, N_ROWS, N_SOURCE);
+    struct network *net = checkop_buffer(1, sizeof *net);
+    const int32_t *index = checkop_indices(N_ROWS, N_SOURCE);
 
-    net->d_out = checkop_floats(&check, N_ROWS * OUT);
-    net->left = checkop_floats(&check, N_SOURCE * LEFT);
-    net->right = checkop_floats(&check, N_ROWS * RIGHT);
+    net->d_out = checkop_floats(N_ROWS * OUT);
+    net->left = checkop_floats(N_SOURCE * LEFT);
+    net->right = checkop_floats(N_ROWS * RIGHT);
     make_layer(net, 0, LEFT + RIGHT, HIDDEN, norm, norm_last, activation);
     make_layer(net, 1, HIDDEN, HIDDEN, norm, norm_last, activation);
     make_layer(net, 2, HIDDEN, OUT, last_norm, 0, ETX_ACTIVATION_NONE);
@@ -92,16 +79,16 @@ static struct network *make_network(
         .n_layers = 3,
         .part = {{net->left, index, LEFT}, {net->right, NULL, RIGHT}},
         .layer = net->layer,
-        .out = checkop_floats(&check, N_ROWS * OUT)};
+        .out = checkop_floats(N_ROWS * OUT)};
     net->backward = (struct etx_mlp_backward_args){.forward = &net->forward,
         .d_out = net->d_out,
-        .d_part = {checkop_floats(&check, N_ROWS * LEFT),
-            checkop_floats(&check, N_ROWS * RIGHT)},
+        .d_part = {checkop_floats(N_ROWS * LEFT),
+            checkop_floats(N_ROWS * RIGHT)},
         .gradient = net->gradient};
     ck_assert_int_eq(
         etx_op_ref.mlp_backward(&check.stream[0], &net->backward), ETX_OK);
     /* The gradient of a gathered row is the sum over where it went. */
-    net->d_left = checkop_buffer(&check, N_SOURCE * LEFT, sizeof(float));
+    net->d_left = checkop_buffer(N_SOURCE * LEFT, sizeof(float));
     for (int32_t i = 0; i < N_ROWS; i++)
         for (int32_t k = 0; k < LEFT; k++)
             net->d_left[index[i] * LEFT + k] +=
@@ -142,23 +129,23 @@ static void verify_network(struct network *net)
         .absolute = 1e-3,
         .scale = largest_slope(net)};
 
-    checkop_verify_slope(&check, &slope);
+    checkop_verify_slope(&slope);
     slope.name = "right";
     slope.x = net->right;
     slope.gradient = net->backward.d_part[1];
     slope.n = slope.n_places = N_ROWS * RIGHT;
-    checkop_verify_slope(&check, &slope);
+    checkop_verify_slope(&slope);
     for (int32_t l = 0; l < 3; l++)
         for (int32_t k = 0; k < 4; k++) {
             slope.name = names[k];
             slope.x = net->value[l][k];
             slope.gradient = net->slope[l][k];
             slope.n = slope.n_places = net->count[l][k];
-            checkop_verify_slope(&check, &slope);
+            checkop_verify_slope(&slope);
         }
 }
 
-START_TEST(test_mlp_slopes)
+CHECKOP_TEST(test_mlp_slopes, .rows = ETX_N_NORMS)
 {
     static const int32_t activations[] = {ETX_ACTIVATION_SILU,
         ETX_ACTIVATION_TANH, ETX_ACTIVATION_GELU, ETX_ACTIVATION_SIGMOID};
@@ -167,17 +154,4 @@ START_TEST(test_mlp_slopes)
         for (int32_t last = 0; last < ETX_N_NORMS; last++)
             verify_network(make_network(
                 _i, norm_last, activations[(last + _i) % 4], last));
-}
-END_TEST
-
-Suite *etx_suite_checkop_mlp_slopes(void);
-Suite *etx_suite_checkop_mlp_slopes(void)
-{
-    Suite *suite = suite_create("checkop_mlp_slopes");
-    TCase *tests = tcase_create("slopes of an mlp");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_mlp_slopes, 0, ETX_N_NORMS);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -3,42 +3,27 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
 #include <math.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 102);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
 
 static const int32_t shapes[][2] = {{0, 5}, {1, 1}, {1, 8}, {2, 3}, {31, 5},
     {33, 8}, {257, 17}, {100, 32}, {31, 64}, {33, 67}, {65, 100}, {31, 128},
     {1000, 33}, {5, 300}};
-#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES ROWS(shapes)
 
-START_TEST(test_norm_shapes)
+CHECKOP_TEST(test_norm_shapes, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
     for (int32_t norm = 0; norm < ETX_N_NORMS; norm++) {
-        checkop_norm(&one, &check, norm, shapes[_i][0], shapes[_i][1], _i % 2);
-        checkop_verify(&check, &one);
-        checkop_norm_backward(
-            &one, &check, norm, shapes[_i][0], shapes[_i][1], _i % 2);
-        checkop_verify(&check, &one);
+        checkop_norm(&one, norm, shapes[_i][0], shapes[_i][1], _i % 2);
+        checkop_verify(&one);
+        checkop_norm_backward(&one, norm, shapes[_i][0], shapes[_i][1], _i % 2);
+        checkop_verify(&one);
     }
 }
-END_TEST
 
 /* Lines that are constant, all zero, far from zero, tiny and huge. */
-START_TEST(test_norm_special_rows)
+CHECKOP_TEST(test_norm_special_rows)
 {
     enum { N_ROWS = 6, WIDTH = 37 };
     const float centre[N_ROWS] = {7.0f, 0.0f, 1e4f, 0.0f, 0.0f, 1e6f};
@@ -46,22 +31,21 @@ START_TEST(test_norm_special_rows)
 
     for (int32_t norm = 0; norm < ETX_N_NORMS; norm++) {
         struct checkop_case one;
-        checkop_norm(&one, &check, norm, N_ROWS, WIDTH, 0);
+        checkop_norm(&one, norm, N_ROWS, WIDTH, 0);
         const struct etx_norm_args *args = one.args;
-        float *x = checkop_floats(&check, N_ROWS * WIDTH);
+        float *x = checkop_floats(N_ROWS * WIDTH);
         for (int32_t t = 0; t < N_ROWS * WIDTH; t++)
             x[t] = centre[t / WIDTH] + spread[t / WIDTH] * x[t];
         ((struct etx_norm_args *)one.args)->x = x;
-        checkop_verify(&check, &one);
+        checkop_verify(&one);
         for (int32_t t = 0; t < N_ROWS * WIDTH; t++)
             if (!isfinite(args->y[t]))
                 ck_abort_msg("norm %d: y[%d] is not finite", norm, t);
     }
 }
-END_TEST
 
 /* Layer norm of 1 2 3 4: (x - 2.5) / sqrt(1.25 + 1e-5); L2 of 3 4: 0.6 0.8. */
-START_TEST(test_norm_known)
+CHECKOP_TEST(test_norm_known)
 {
     const float x[] = {1.0f, 2.0f, 3.0f, 4.0f};
     const float gain[] = {1.0f, 2.0f, 1.0f, -1.0f};
@@ -100,7 +84,6 @@ START_TEST(test_norm_known)
         ck_assert_float_eq_tol(y[1], 0.8f, 1e-7f);
     }
 }
-END_TEST
 
 struct loss {
     struct etx_norm_args forward;
@@ -120,14 +103,14 @@ static double objective(void *user)
 /* Step 2^-6 of values of order 1: the fourth-order difference is good to
  * h^4, about 1e-7, and float32 outputs to 1e-7 / h, about 1e-5; 3e-4 of the
  * largest slope leaves room and finds any wrong term. */
-START_TEST(test_norm_slopes)
+CHECKOP_TEST(test_norm_slopes, .rows = ETX_N_NORMS)
 {
     enum { N_ROWS = 6, WIDTH = 7, N = N_ROWS * WIDTH };
     const int32_t norm = _i;
     const int32_t affine = norm == ETX_NORM_LAYER || norm == ETX_NORM_BATCH;
-    float *x = checkop_floats(&check, N);
-    float *gain = checkop_floats(&check, WIDTH);
-    float *shift = checkop_floats(&check, WIDTH);
+    float *x = checkop_floats(N);
+    float *gain = checkop_floats(WIDTH);
+    float *shift = checkop_floats(WIDTH);
     const struct etx_norm_backward_args args = {
         .forward = {.n_rows = N_ROWS,
             .width = WIDTH,
@@ -136,11 +119,11 @@ START_TEST(test_norm_slopes)
             .x = x,
             .gain = affine ? gain : NULL,
             .shift = affine ? shift : NULL,
-            .y = checkop_floats(&check, N)},
-        .d_y = checkop_floats(&check, N),
-        .d_x = checkop_floats(&check, N),
-        .d_gain = checkop_buffer(&check, WIDTH, sizeof(float)),
-        .d_shift = checkop_buffer(&check, WIDTH, sizeof(float))};
+            .y = checkop_floats(N)},
+        .d_y = checkop_floats(N),
+        .d_x = checkop_floats(N),
+        .d_gain = checkop_buffer(WIDTH, sizeof(float)),
+        .d_shift = checkop_buffer(WIDTH, sizeof(float))};
     struct loss loss = {args.forward, args.d_y};
     const struct checkop_slope slopes[] = {
         {"d_x", objective, &loss, x, args.d_x, N, N, 0x1p-6f, 1e-4, 3e-4, 0.0},
@@ -151,12 +134,11 @@ START_TEST(test_norm_slopes)
 
     ck_assert_int_eq(etx_op_ref.norm_backward(&check.stream[0], &args), ETX_OK);
     for (int32_t t = 0; t < (affine ? 3 : 1); t++)
-        checkop_verify_slope(&check, &slopes[t]);
+        checkop_verify_slope(&slopes[t]);
 }
-END_TEST
 
 /* Below eps the L2 norm is x / eps, whose slope is 1 / eps. */
-START_TEST(test_norm_l2_below_eps)
+CHECKOP_TEST(test_norm_l2_below_eps)
 {
     const float x[] = {0.01f, -0.02f};
     const float d_y[] = {1.0f, 3.0f};
@@ -176,21 +158,4 @@ START_TEST(test_norm_l2_below_eps)
         ck_assert_float_eq_tol(d_x[0], 2.0f, 1e-6f);
         ck_assert_float_eq_tol(d_x[1], 6.0f, 1e-6f);
     }
-}
-END_TEST
-
-Suite *etx_suite_checkop_norm(void);
-Suite *etx_suite_checkop_norm(void)
-{
-    Suite *suite = suite_create("checkop_norm");
-    TCase *tests = tcase_create("norm");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_norm_shapes, 0, N_SHAPES);
-    tcase_add_test(tests, test_norm_special_rows);
-    tcase_add_test(tests, test_norm_known);
-    tcase_add_loop_test(tests, test_norm_slopes, 0, ETX_N_NORMS);
-    tcase_add_test(tests, test_norm_l2_below_eps);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -5,23 +5,10 @@
 
 #include "base/heap.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 108);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
 
 /* ------------------------------------------------ a second way of saying -- */
 
@@ -83,8 +70,8 @@ static unsigned char *wanted_edges(
     const struct etx_radius_graph_args *args, int32_t is_integer)
 {
     const int32_t n = (int32_t)args->n_points;
-    unsigned char *matrix = checkop_buffer(&check, (int64_t)n * n, 1);
-    struct pair *row = checkop_buffer(&check, n, sizeof *row);
+    unsigned char *matrix = checkop_buffer((int64_t)n * n, 1);
+    struct pair *row = checkop_buffer(n, sizeof *row);
     const float limit = args->radius * args->radius;
 
     for (int32_t i = 0; i < n; i++) {
@@ -150,88 +137,84 @@ static const struct shape shapes[] = {{0, 3, 1.0f, 0, 0, 0},
     {700, 9, 0.8f, 0, 1, 0}, {700, 9, 0.8f, 0, 1, 1}, {500, 7, 0.8f, 0, 0, 1},
     {300, 33, 2.0f, 0, 0, 0}, {300, 40, 2.0f, 5, 1, 0}, {64, 8, 5.0f, 0, 1, 0},
     {65, 8, 5.0f, 0, 0, 1}, {1025, 2, 0.1f, 3, 1, 0}};
-#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES ROWS(shapes)
 
-START_TEST(test_radius_graph_shapes)
+CHECKOP_TEST(test_radius_graph_shapes, .rows = N_SHAPES)
 {
     const struct shape *s = &shapes[_i];
     struct checkop_case one;
 
-    checkop_radius_graph(&one, &check, s->n_points, s->n_dim, s->radius,
+    checkop_radius_graph(&one, s->n_points, s->n_dim, s->radius,
         s->max_neighbours, s->both, s->with_key);
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
     struct etx_radius_graph_args *args = one.args;
     if (args->radius == FLT_MAX)
         args->radius = 1e10f; /* its square fits */
     compare_edges(&one, wanted_edges(args, 0));
 }
-END_TEST
 
 /* Integer points: most distances come in ties, many exactly at the radius,
  * and points coincide. */
-START_TEST(test_radius_graph_ties)
+CHECKOP_TEST(test_radius_graph_ties, .rows = 8)
 {
     const int32_t n_dim = 1 + _i % 4;
 
     for (int32_t k = 0; k < 4; k++)
         for (int32_t both = 0; both < 2; both++) {
             struct checkop_case one;
-            checkop_radius_graph(&one, &check, 240, n_dim, _i < 4 ? 5.0f : 1.0f,
+            checkop_radius_graph(&one, 240, n_dim, _i < 4 ? 5.0f : 1.0f,
                 k == 0 ? 0 : 1 << k, both, k % 2);
             const struct etx_radius_graph_args *args = one.args;
-            float *point = checkop_uniform(&check, 240 * n_dim, -9.4f, 9.4f);
+            float *point = checkop_uniform(240 * n_dim, -9.4f, 9.4f);
             for (int64_t t = 0; t < 240 * n_dim; t++)
                 point[t] = roundf(point[t]);
             ((struct etx_radius_graph_args *)one.args)->point = point;
-            checkop_verify(&check, &one);
+            checkop_verify(&one);
             compare_edges(&one, wanted_edges(args, 1));
         }
 }
-END_TEST
 
 /* All points on one spot, all keys equal. */
-START_TEST(test_radius_graph_coincident)
+CHECKOP_TEST(test_radius_graph_coincident)
 {
     for (int32_t k = 0; k < 3; k++) {
         struct checkop_case one;
-        checkop_radius_graph(&one, &check, 130, 8, 1e-6f, k, k == 1, k == 2);
+        checkop_radius_graph(&one, 130, 8, 1e-6f, k, k == 1, k == 2);
         struct etx_radius_graph_args *args = one.args;
-        float *point = checkop_buffer(&check, 130 * 8, sizeof *point);
+        float *point = checkop_buffer(130 * 8, sizeof *point);
         for (int64_t t = 0; t < 130 * 8; t++)
             point[t] = 3.25f;
         args->point = point;
         if (args->key != NULL)
             args->key = point;
-        checkop_verify(&check, &one);
+        checkop_verify(&one);
         compare_edges(&one, wanted_edges(args, 0));
     }
 }
-END_TEST
 
 /* Points far out, on a line, and with huge, tiny and denormal coordinates:
  * pruning by a rotated copy must not lose an edge. */
-START_TEST(test_radius_graph_lopsided)
+CHECKOP_TEST(test_radius_graph_lopsided, .rows = 5)
 {
     static const float offset[] = {0.0f, 1e4f, -1e6f, 0.0f, 0.0f};
     static const float spread[] = {1e-20f, 1.0f, 0.5f, 1e3f, 1e15f};
     static const float radius[] = {1e-20f, 0.2f, 0.5f, 500.0f, 1e15f};
     struct checkop_case one;
 
-    checkop_radius_graph(&one, &check, 400, 5, radius[_i], 0, 0, 0);
+    checkop_radius_graph(&one, 400, 5, radius[_i], 0, 0, 0);
     struct etx_radius_graph_args *args = one.args;
-    float *point = checkop_floats(&check, 400 * 5);
+    float *point = checkop_floats(400 * 5);
     for (int64_t t = 0; t < 400 * 5; t++)
         point[t] = _i == 3 && t % 5 != 0 ? point[t - t % 5] * 2.0f
                                          : offset[_i] + spread[_i] * point[t];
     args->point = point;
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
     compare_edges(&one, wanted_edges(args, 0));
 }
-END_TEST
 
 /* Enough points for several levels of boxes, blocks and bins of any
  * implementation. */
-START_TEST(test_radius_graph_larger)
+CHECKOP_TEST(test_radius_graph_larger, .is_large = 1, .rows = 6)
 {
     static const struct shape larger[] = {{3001, 8, 0.45f, 0, 0, 0},
         {3001, 8, 0.45f, 6, 0, 1}, {9000, 8, 0.3f, 0, 1, 0},
@@ -240,24 +223,23 @@ START_TEST(test_radius_graph_larger)
     const struct shape *s = &larger[_i];
     struct checkop_case one;
 
-    checkop_radius_graph(&one, &check, s->n_points, s->n_dim, s->radius,
+    checkop_radius_graph(&one, s->n_points, s->n_dim, s->radius,
         s->max_neighbours, s->both, s->with_key);
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* One edge more than the bound is an error that names it; none is made. */
-START_TEST(test_radius_graph_limit)
+CHECKOP_TEST(test_radius_graph_limit)
 {
     struct checkop_case one;
 
-    checkop_radius_graph(&one, &check, 300, 3, 0.5f, 0, 0, 0);
-    checkop_run_reference(&check, &one);
+    checkop_radius_graph(&one, 300, 3, 0.5f, 0, 0, 0);
+    checkop_run_reference(&one);
     struct etx_radius_graph_args *args = one.args;
     args->max_edges = ((struct checkop_edges *)one.more)->n_edges;
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
     args->max_edges--;
-    checkop_verify_failure(&check, &one, ETX_ERR_LIMIT);
+    checkop_verify_failure(&one, ETX_ERR_LIMIT);
     for (int32_t i = 0; i < check.n_implementations; i++) {
         struct etx_edge_list untouched = {-7, NULL, NULL};
         args->out = &untouched;
@@ -269,7 +251,6 @@ START_TEST(test_radius_graph_limit)
         ck_assert_ptr_nonnull(strstr(etx_last_error(), "max_edges"));
     }
 }
-END_TEST
 
 static int32_t always(void *user)
 {
@@ -277,16 +258,15 @@ static int32_t always(void *user)
     return 1;
 }
 
-START_TEST(test_radius_graph_cancelled)
+CHECKOP_TEST(test_radius_graph_cancelled)
 {
     struct checkop_case one;
 
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++)
         check.stream[p].cancel = always;
-    checkop_radius_graph(&one, &check, 2000, 3, 0.1f, 0, 0, 0);
-    checkop_verify_failure(&check, &one, ETX_ERR_CANCELLED);
+    checkop_radius_graph(&one, 2000, 3, 0.1f, 0, 0, 0);
+    checkop_verify_failure(&one, ETX_ERR_CANCELLED);
 }
-END_TEST
 
 /* Answers no so often, then yes. */
 static int32_t after_some(void *user)
@@ -297,13 +277,13 @@ static int32_t after_some(void *user)
 }
 
 /* A search is long: the host is asked inside it, on the thread of the call. */
-START_TEST(test_radius_graph_cancelled_inside)
+CHECKOP_TEST(test_radius_graph_cancelled_inside, .rows = 2)
 {
     const int32_t often = 1 << 20;
     int32_t left = often;
     struct checkop_case one;
 
-    checkop_radius_graph(&one, &check, 9000, 3, 0.05f, _i ? 4 : 0, 0, 0);
+    checkop_radius_graph(&one, 9000, 3, 0.05f, _i ? 4 : 0, 0, 0);
     check.stream[0].cancel = after_some;
     check.stream[0].cancel_user = &left;
     for (int32_t i = 1; i < check.n_implementations; i++) {
@@ -323,9 +303,8 @@ START_TEST(test_radius_graph_cancelled_inside)
             ETX_ERR_CANCELLED);
     }
 }
-END_TEST
 
-START_TEST(test_radius_graph_without_memory)
+CHECKOP_TEST(test_radius_graph_without_memory)
 {
     struct checkop_case one;
 
@@ -333,31 +312,6 @@ START_TEST(test_radius_graph_without_memory)
         etx_arena_free(check.stream[p].arena);
         ck_assert_int_eq(etx_arena_create(&check.stream[p].arena, 64), ETX_OK);
     }
-    checkop_radius_graph(&one, &check, 2000, 3, 0.1f, 0, 0, 0);
-    checkop_verify_failure(&check, &one, ETX_ERR_MEMORY);
-}
-END_TEST
-
-Suite *etx_suite_checkop_radius_graph(void);
-Suite *etx_suite_checkop_radius_graph(void)
-{
-    Suite *suite = suite_create("checkop_radius_graph");
-    TCase *tests = tcase_create("radius_graph");
-    TCase *large = tcase_create("large radius_graph");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_radius_graph_shapes, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_radius_graph_ties, 0, 8);
-    tcase_add_test(tests, test_radius_graph_coincident);
-    tcase_add_loop_test(tests, test_radius_graph_lopsided, 0, 5);
-    tcase_set_tags(large, CHECKOP_LARGE);
-    tcase_add_checked_fixture(large, start, stop);
-    tcase_add_loop_test(large, test_radius_graph_larger, 0, 6);
-    tcase_add_test(tests, test_radius_graph_limit);
-    tcase_add_test(tests, test_radius_graph_cancelled);
-    tcase_add_loop_test(tests, test_radius_graph_cancelled_inside, 0, 2);
-    tcase_add_test(tests, test_radius_graph_without_memory);
-    suite_add_tcase(suite, tests);
-    suite_add_tcase(suite, large);
-    return suite;
+    checkop_radius_graph(&one, 2000, 3, 0.1f, 0, 0, 0);
+    checkop_verify_failure(&one, ETX_ERR_MEMORY);
 }

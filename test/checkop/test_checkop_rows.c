@@ -3,33 +3,19 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 104);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
-
 static const int32_t shapes[][2] = {{0, 5}, {1, 1}, {2, 3}, {31, 5}, {33, 8},
     {257, 17}, {100, 32}, {31, 64}, {33, 67}, {65, 100}, {31, 128}, {1000, 33},
     {20000, 3}};
-#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES ROWS(shapes)
 
-START_TEST(test_rows_gather)
+CHECKOP_TEST(test_rows_gather, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
     check.values = CHECKOP_EXTREME;
     for (int32_t add = 0; add < 2; add++) {
-        checkop_gather(&one, &check, shapes[_i][0], shapes[_i][1], add);
-        checkop_verify(&check, &one);
+        checkop_gather(&one, shapes[_i][0], shapes[_i][1], add);
+        checkop_verify(&one);
     }
     const struct etx_gather_args *args = one.args;
     const float *initial = one.output[0].initial;
@@ -43,16 +29,15 @@ START_TEST(test_rows_gather)
         }
     ck_assert_int_eq(n_wrong, 0);
 }
-END_TEST
 
-START_TEST(test_rows_scatter)
+CHECKOP_TEST(test_rows_scatter, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
     check.values = CHECKOP_EXTREME;
     for (int32_t add = 0; add < 2; add++) {
-        checkop_scatter(&one, &check, shapes[_i][0], shapes[_i][1], add);
-        checkop_verify(&check, &one);
+        checkop_scatter(&one, shapes[_i][0], shapes[_i][1], add);
+        checkop_verify(&one);
     }
     const struct etx_scatter_args *args = one.args;
     const float *initial = one.output[0].initial;
@@ -66,33 +51,30 @@ START_TEST(test_rows_scatter)
         }
     ck_assert_int_eq(n_wrong, 0);
 }
-END_TEST
 
-START_TEST(test_rows_add)
+CHECKOP_TEST(test_rows_add, .rows = N_SHAPES)
 {
     struct checkop_case one;
 
-    checkop_add(&one, &check, (int64_t)shapes[_i][0] * shapes[_i][1]);
-    checkop_verify(&check, &one);
+    checkop_add(&one, (int64_t)shapes[_i][0] * shapes[_i][1]);
+    checkop_verify(&one);
     check.values = CHECKOP_PRODUCTS;
-    checkop_add(&one, &check, (int64_t)shapes[_i][0] * shapes[_i][1]);
-    checkop_verify(&check, &one);
+    checkop_add(&one, (int64_t)shapes[_i][0] * shapes[_i][1]);
+    checkop_verify(&one);
 }
-END_TEST
 
-START_TEST(test_rows_dot)
+CHECKOP_TEST(test_rows_dot, .rows = N_SHAPES, .n_small = N_SHAPES - 1)
 {
     struct checkop_case one;
 
     for (int32_t indexed = 0; indexed < 4; indexed++) {
         check.values = indexed % 2 ? CHECKOP_NORMAL : CHECKOP_PRODUCTS;
-        checkop_row_dot(&one, &check, shapes[_i][0], shapes[_i][1], indexed);
-        checkop_verify(&check, &one);
+        checkop_row_dot(&one, shapes[_i][0], shapes[_i][1], indexed);
+        checkop_verify(&one);
     }
 }
-END_TEST
 
-START_TEST(test_rows_dot_known)
+CHECKOP_TEST(test_rows_dot_known)
 {
     const float a[] = {1.0f, 2.0f, 3.0f, 4.0f};
     const float b[] = {5.0f, 6.0f, -7.0f, 8.0f};
@@ -112,26 +94,4 @@ START_TEST(test_rows_dot_known)
         ck_assert_float_eq(out[0], 39.0f);
         ck_assert_float_eq(out[1], 9.0f);
     }
-}
-END_TEST
-
-Suite *etx_suite_checkop_rows(void);
-Suite *etx_suite_checkop_rows(void)
-{
-    Suite *suite = suite_create("checkop_rows");
-    TCase *tests = tcase_create("rows");
-    TCase *large = tcase_create("large rows");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_rows_gather, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_rows_scatter, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_rows_add, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_rows_dot, 0, N_SHAPES - 1);
-    tcase_set_tags(large, CHECKOP_LARGE);
-    tcase_add_checked_fixture(large, start, stop);
-    tcase_add_loop_test(large, test_rows_dot, N_SHAPES - 1, N_SHAPES);
-    tcase_add_test(tests, test_rows_dot_known);
-    suite_add_tcase(suite, tests);
-    suite_add_tcase(suite, large);
-    return suite;
 }

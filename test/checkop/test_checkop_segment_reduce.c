@@ -3,26 +3,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
 #include <math.h>
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 106);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
 
 /* Segments, values, width. */
 static const int32_t shapes[][3] = {{0, 0, 5}, {1, 0, 3}, {1, 1, 1}, {2, 31, 5},
     {3, 33, 8}, {31, 257, 17}, {257, 100, 32}, {33, 1000, 64}, {100, 333, 67},
     {65, 200, 100}, {31, 400, 128}, {1000, 5000, 3}, {5, 3000, 1}};
-#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES ROWS(shapes)
 
 static struct checkop_segments shape_of(int32_t i, int32_t reduce)
 {
@@ -32,23 +19,22 @@ static struct checkop_segments shape_of(int32_t i, int32_t reduce)
         .reduce = reduce};
 }
 
-START_TEST(test_segment_reduce_kinds)
+CHECKOP_TEST(test_segment_reduce_kinds, .rows = N_SHAPES)
 {
     for (int32_t reduce = 0; reduce < ETX_N_REDUCES; reduce++)
         for (int32_t ordered = 0; ordered < 2; ordered++) {
             struct checkop_segments shape = shape_of(_i, reduce);
             struct checkop_case one;
             shape.ordered = ordered;
-            checkop_segment_reduce(&one, &check, &shape);
-            checkop_verify(&check, &one);
+            checkop_segment_reduce(&one, &shape);
+            checkop_verify(&one);
             shape.gathered = 1;
-            checkop_segment_reduce(&one, &check, &shape);
-            checkop_verify(&check, &one);
+            checkop_segment_reduce(&one, &shape);
+            checkop_verify(&one);
         }
 }
-END_TEST
 
-START_TEST(test_segment_reduce_weighted)
+CHECKOP_TEST(test_segment_reduce_weighted, .rows = N_SHAPES)
 {
     for (int32_t mask = 0; mask < 8; mask++) {
         struct checkop_segments shape = shape_of(_i, ETX_REDUCE_SUM);
@@ -58,13 +44,12 @@ START_TEST(test_segment_reduce_weighted)
         shape.gathered = mask >> 1 & 1;
         shape.add = mask >> 2;
         check.values = mask % 3 ? CHECKOP_NORMAL : CHECKOP_PRODUCTS;
-        checkop_segment_reduce(&one, &check, &shape);
-        checkop_verify(&check, &one);
+        checkop_segment_reduce(&one, &shape);
+        checkop_verify(&one);
     }
 }
-END_TEST
 
-START_TEST(test_segment_reduce_backward_kinds)
+CHECKOP_TEST(test_segment_reduce_backward_kinds, .rows = N_SHAPES)
 {
     for (int32_t reduce = 0; reduce < ETX_N_REDUCES; reduce++)
         for (int32_t mask = 0; mask < 4; mask++) {
@@ -72,28 +57,26 @@ START_TEST(test_segment_reduce_backward_kinds)
             struct checkop_case one;
             shape.ordered = mask & 1;
             shape.add = mask >> 1;
-            checkop_segment_reduce_backward(&one, &check, &shape);
-            checkop_verify(&check, &one);
+            checkop_segment_reduce_backward(&one, &shape);
+            checkop_verify(&one);
         }
 }
-END_TEST
 
-START_TEST(test_segment_reduce_extremes)
+CHECKOP_TEST(test_segment_reduce_extremes)
 {
     for (int32_t reduce = 0; reduce < ETX_N_REDUCES; reduce++) {
         struct checkop_segments shape = shape_of(5, reduce);
         struct checkop_case one;
         check.values =
             reduce == ETX_REDUCE_MAX ? CHECKOP_EXTREME : CHECKOP_PRODUCTS;
-        checkop_segment_reduce(&one, &check, &shape);
-        checkop_verify(&check, &one);
+        checkop_segment_reduce(&one, &shape);
+        checkop_verify(&one);
         check.values = CHECKOP_NORMAL;
     }
 }
-END_TEST
 
 /* Segments {1, 3, 8}, {}, {-2}, {-5, -5} of one channel. */
-START_TEST(test_segment_reduce_known)
+CHECKOP_TEST(test_segment_reduce_known)
 {
     static const float x[] = {1.0f, 3.0f, 8.0f, -2.0f, -5.0f, -5.0f};
     static const int64_t offset[] = {0, 3, 3, 4, 6};
@@ -131,7 +114,6 @@ START_TEST(test_segment_reduce_known)
                 ck_assert_float_eq(d_x[v], 0.0f);
         }
 }
-END_TEST
 
 struct loss {
     struct etx_segment_reduce_args forward;
@@ -151,7 +133,7 @@ static double objective(void *user)
 /* Values are a shuffled grid of spacing 1/8 and the step is 1/64, so that a
  * maximum stays the maximum and no deviation is 0; differences are good to
  * 1e-7 / h, about 1e-5, and h^4 over the deviation. */
-START_TEST(test_segment_reduce_slopes)
+CHECKOP_TEST(test_segment_reduce_slopes, .rows = ETX_N_REDUCES)
 {
     enum { N_SEGMENTS = 7, N_VALUES = 40, WIDTH = 3, N = N_VALUES * WIDTH };
     struct checkop_segments shape = {.n_segments = N_SEGMENTS,
@@ -160,12 +142,12 @@ START_TEST(test_segment_reduce_slopes)
         .reduce = _i,
         .ordered = 1};
     struct checkop_case one;
-    float *x = checkop_floats(&check, N);
-    const int32_t *permutation = checkop_permutation(&check, N);
+    float *x = checkop_floats(N);
+    const int32_t *permutation = checkop_permutation(N);
 
     for (int32_t t = 0; t < N; t++)
         x[t] = 0.125f * (float)(permutation[t] - N / 2);
-    checkop_segment_reduce_backward(&one, &check, &shape);
+    checkop_segment_reduce_backward(&one, &shape);
     struct etx_segment_reduce_backward_args *args = one.args;
     struct loss loss = {args->forward, args->d_out};
     loss.forward.x = x;
@@ -175,23 +157,5 @@ START_TEST(test_segment_reduce_slopes)
         etx_op_ref.segment_reduce_backward(&check.stream[0], args), ETX_OK);
     const struct checkop_slope slope = {
         "d_x", objective, &loss, x, args->d_x, N, N, 0x1p-6f, 3e-4, 3e-4, 0.0};
-    checkop_verify_slope(&check, &slope);
-}
-END_TEST
-
-Suite *etx_suite_checkop_segment_reduce(void);
-Suite *etx_suite_checkop_segment_reduce(void)
-{
-    Suite *suite = suite_create("checkop_segment_reduce");
-    TCase *tests = tcase_create("segment_reduce");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_segment_reduce_kinds, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_segment_reduce_weighted, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_segment_reduce_backward_kinds, 0, N_SHAPES);
-    tcase_add_test(tests, test_segment_reduce_extremes);
-    tcase_add_test(tests, test_segment_reduce_known);
-    tcase_add_loop_test(tests, test_segment_reduce_slopes, 0, ETX_N_REDUCES);
-    suite_add_tcase(suite, tests);
-    return suite;
+    checkop_verify_slope(&slope);
 }

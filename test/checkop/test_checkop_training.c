@@ -3,55 +3,40 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
 #include <fenv.h>
 #include <float.h>
 #include <math.h>
 
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 110);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
-
 static const int32_t sizes[] = {0, 1, 2, 31, 33, 257, 1000, 20001};
-#define N_SIZES ((int)(sizeof sizes / sizeof sizes[0]))
+#define N_SIZES ROWS(sizes)
 
 /* -------------------------------------------------------------- bce_loss -- */
 
-START_TEST(test_training_bce_sizes)
+CHECKOP_TEST(test_training_bce_sizes, .rows = N_SIZES)
 {
     for (int32_t weighted = 0; weighted < 2; weighted++) {
         struct checkop_case one;
         check.values = weighted ? CHECKOP_NORMAL : CHECKOP_PRODUCTS;
-        checkop_bce_loss(&one, &check, sizes[_i], weighted);
-        checkop_verify(&check, &one);
+        checkop_bce_loss(&one, sizes[_i], weighted);
+        checkop_verify(&one);
     }
 }
-END_TEST
 
-START_TEST(test_training_focal_sizes)
+CHECKOP_TEST(test_training_focal_sizes, .rows = N_SIZES)
 {
     struct checkop_case one;
     struct etx_bce_loss_args *args;
 
     check.values = CHECKOP_NORMAL;
-    checkop_bce_loss(&one, &check, sizes[_i], 1);
+    checkop_bce_loss(&one, sizes[_i], 1);
     args = one.args;
     args->focal_gamma = 2.0f;
-    checkop_verify(&check, &one);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* x = 2, y = 1, gamma 2: (1 - p)^2 (-log p) with p = sigmoid(2); x = -1,
  * y = 0, gamma 2: p^2 (-log(1 - p)) with p = sigmoid(-1). */
-START_TEST(test_training_focal_known)
+CHECKOP_TEST(test_training_focal_known)
 {
     static const float logit[] = {2.0f, -1.0f};
     static const float target[] = {1.0f, 0.0f};
@@ -71,11 +56,10 @@ START_TEST(test_training_focal_known)
             1e-8);
     }
 }
-END_TEST
 
 /* x = 2, y = 1: softplus(-2); x = -1, y = 0: softplus(-1); x = 0.5, y = 0.25,
  * weight 2; a masked one. pos_weight 3, scale 0.5. */
-START_TEST(test_training_bce_known)
+CHECKOP_TEST(test_training_bce_known)
 {
     static const float logit[] = {2.0f, -1.0f, 0.5f, 1e30f};
     static const float target[] = {1.0f, 0.0f, 0.25f, 0.0f};
@@ -109,9 +93,8 @@ START_TEST(test_training_bce_known)
         ck_assert_double_eq_tol(loss, want, 1e-6);
     }
 }
-END_TEST
 
-START_TEST(test_training_bce_exceptions)
+CHECKOP_TEST(test_training_bce_exceptions)
 {
     static const float logit[] = {0.0f, -0.0f, 1e-40f, 88.0f, -88.0f, 104.0f,
         -104.0f, 1e30f, -1e30f, FLT_MAX, -FLT_MAX, 1.0f, -17.0f};
@@ -143,7 +126,6 @@ START_TEST(test_training_bce_exceptions)
                     ck_abort_msg("slope %g", (double)d_logit[e]);
         }
 }
-END_TEST
 
 static double bce_objective(void *user)
 {
@@ -155,14 +137,14 @@ static double bce_objective(void *user)
 }
 
 /* The loss is float64 throughout: with h = 1/16, h^4 / 30 is 5e-7. */
-START_TEST(test_training_bce_slopes)
+CHECKOP_TEST(test_training_bce_slopes, .rows = 2)
 {
     enum { N = 60 };
     struct checkop_case one;
 
-    checkop_bce_loss(&one, &check, N, 1);
+    checkop_bce_loss(&one, N, 1);
     struct etx_bce_loss_args *args = one.args;
-    float *logit = checkop_floats(&check, N);
+    float *logit = checkop_floats(N);
     float *d_logit = args->d_logit;
     args->logit = logit;
     args->scale = 1.0f;
@@ -171,24 +153,22 @@ START_TEST(test_training_bce_slopes)
     args->d_logit = NULL;
     const struct checkop_slope slope = {"d_logit", bce_objective, args, logit,
         d_logit, N, N, 0x1p-4f, 1e-5, 1e-5, 0.0};
-    checkop_verify_slope(&check, &slope);
+    checkop_verify_slope(&slope);
 }
-END_TEST
 
 /* ----------------------------------------------------------- square_loss -- */
 
-START_TEST(test_training_square_sizes)
+CHECKOP_TEST(test_training_square_sizes, .rows = N_SIZES)
 {
     struct checkop_case one;
 
     check.values = CHECKOP_NORMAL;
-    checkop_square_loss(&one, &check, sizes[_i]);
-    checkop_verify(&check, &one);
+    checkop_square_loss(&one, sizes[_i]);
+    checkop_verify(&one);
 }
-END_TEST
 
 /* Misses 1.5, none, -2 and 0; the slope is asked for or not. */
-START_TEST(test_training_square_known)
+CHECKOP_TEST(test_training_square_known)
 {
     static const float x[] = {2.0f, 1.0f, -1.0f, 3.0f};
     static const float target[] = {0.5f, NAN, 1.0f, 3.0f};
@@ -212,14 +192,13 @@ START_TEST(test_training_square_known)
                 ck_assert_float_eq(d_x[k], slope[k]);
         }
 }
-END_TEST
 
 /* ------------------------------------------------------------ hinge_loss -- */
 
 static const int32_t pair_shapes[][3] = {{1, 0, 3}, {1, 1, 1}, {2, 2, 3},
     {31, 33, 5}, {33, 257, 8}, {257, 100, 17}, {100, 1000, 8}, {1000, 9001, 8},
     {50, 400, 12}};
-#define N_PAIR_SHAPES ((int)(sizeof pair_shapes / sizeof pair_shapes[0]))
+#define N_PAIR_SHAPES ROWS(pair_shapes)
 
 /* A pair at the margin has its gradient or not by one rounding: move such
  * pairs to the positive ones, where nothing happens there. */
@@ -240,25 +219,24 @@ static void avoid_margin(const struct etx_hinge_loss_args *args)
     }
 }
 
-START_TEST(test_training_hinge_shapes)
+CHECKOP_TEST(test_training_hinge_shapes, .rows = N_PAIR_SHAPES)
 {
     for (int32_t hinge = 0; hinge < 2; hinge++) {
         struct checkop_case one;
-        checkop_hinge_loss(&one, &check, hinge, pair_shapes[_i][0],
-            pair_shapes[_i][1], pair_shapes[_i][2]);
+        checkop_hinge_loss(&one, hinge, pair_shapes[_i][0], pair_shapes[_i][1],
+            pair_shapes[_i][2]);
         avoid_margin(one.args);
-        checkop_verify(&check, &one);
+        checkop_verify(&one);
         one.n_outputs = 2; /* the same without gradient */
         ((struct etx_hinge_loss_args *)one.args)->d_point = NULL;
         one.set_bounds = NULL;
-        checkop_verify(&check, &one);
+        checkop_verify(&one);
     }
 }
-END_TEST
 
 /* Points 0, (3, 4) / 10 and (0, 1): s = 0.25 attracted, s = 1 and 0.45
  * repelled with margin 2 and weights 1 and 2. */
-START_TEST(test_training_hinge_known)
+CHECKOP_TEST(test_training_hinge_known)
 {
     static const float point[] = {0.0f, 0.0f, 0.3f, 0.4f, 0.0f, 1.0f};
     static const int32_t a[] = {0, 0, 1, 2};
@@ -295,7 +273,6 @@ START_TEST(test_training_hinge_known)
                 ck_assert(isfinite(d_point[t]));
         }
 }
-END_TEST
 
 static double hinge_objective(void *user)
 {
@@ -309,15 +286,15 @@ static double hinge_objective(void *user)
 
 /* In float64 throughout; pairs keep 0.05 from the margin and the step is
  * 1/256. The distance form has a cusp at 0: no pair is that close. */
-START_TEST(test_training_hinge_slopes)
+CHECKOP_TEST(test_training_hinge_slopes, .rows = 2)
 {
     enum { N_POINTS = 20, N_PAIRS = 70, N_DIM = 3, N = N_POINTS * N_DIM };
     struct checkop_case one;
 
-    checkop_hinge_loss(&one, &check, _i, N_POINTS, N_PAIRS, N_DIM);
+    checkop_hinge_loss(&one, _i, N_POINTS, N_PAIRS, N_DIM);
     struct etx_hinge_loss_args *args = one.args;
-    float *point = checkop_floats(&check, N);
-    float *d_point = checkop_buffer(&check, N, sizeof *d_point);
+    float *point = checkop_floats(N);
+    float *d_point = checkop_buffer(N, sizeof *d_point);
     args->point = point;
     args->d_point = d_point;
     avoid_margin(args);
@@ -328,30 +305,28 @@ START_TEST(test_training_hinge_slopes)
             ((uint8_t *)(uintptr_t)args->target)[p] = 1; /* d = 0, always */
     const struct checkop_slope slope = {"d_point", hinge_objective, args, point,
         d_point, N, N, 0x1p-8f, 1e-4, 1e-4, 0.0};
-    checkop_verify_slope(&check, &slope);
+    checkop_verify_slope(&slope);
 }
-END_TEST
 
 /* ----------------------------------------------------------------- adamw -- */
 
-START_TEST(test_training_adamw_sizes)
+CHECKOP_TEST(test_training_adamw_sizes, .rows = N_SIZES)
 {
     static const int64_t steps[] = {1, 2, 1000, 1000000};
 
     for (int32_t amsgrad = 0; amsgrad < 2; amsgrad++) {
         struct checkop_case one;
-        checkop_adamw(&one, &check, sizes[_i], steps[_i % 4], amsgrad, 0);
-        checkop_verify(&check, &one);
-        checkop_adamw(&one, &check, sizes[_i], steps[_i % 4], amsgrad, 1);
-        checkop_verify(&check, &one);
+        checkop_adamw(&one, sizes[_i], steps[_i % 4], amsgrad, 0);
+        checkop_verify(&one);
+        checkop_adamw(&one, sizes[_i], steps[_i % 4], amsgrad, 1);
+        checkop_verify(&one);
     }
 }
-END_TEST
 
 /* Three steps of two parameters by PyTorch's formula in float64: lr 0.01,
  * betas 0.9 and 0.9 (so that the AMSGrad maximum shows), eps 1e-8, decay
  * 0.1; the gradient of the first is 0.5, -2, 0.1, of the second 0, 1e-4, 3. */
-START_TEST(test_training_adamw_known)
+CHECKOP_TEST(test_training_adamw_known, .rows = 2)
 {
     static const float gradient[3][2] = {
         {0.5f, 0.0f}, {-2.0f, 1e-4f}, {0.1f, 3.0f}};
@@ -386,11 +361,10 @@ START_TEST(test_training_adamw_known)
         }
     }
 }
-END_TEST
 
 /* Without decay a parameter moves by the gradient alone: with no gradient, not
  * at all; with decay it shrinks. */
-START_TEST(test_training_adamw_decays)
+CHECKOP_TEST(test_training_adamw_decays)
 {
     static const float decays[] = {1.0f, 0.0f};
     static const float gradient[] = {0.0f, 0.0f};
@@ -415,30 +389,4 @@ START_TEST(test_training_adamw_decays)
         ck_assert_float_eq_tol(parameter[0], 1.9f, 1e-6f);
         ck_assert_float_eq(parameter[1], 2.0f);
     }
-}
-END_TEST
-
-Suite *etx_suite_checkop_training(void);
-Suite *etx_suite_checkop_training(void)
-{
-    Suite *suite = suite_create("checkop_training");
-    TCase *tests = tcase_create("training");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_training_bce_sizes, 0, N_SIZES);
-    tcase_add_loop_test(tests, test_training_focal_sizes, 0, N_SIZES);
-    tcase_add_test(tests, test_training_focal_known);
-    tcase_add_test(tests, test_training_bce_known);
-    tcase_add_test(tests, test_training_bce_exceptions);
-    tcase_add_loop_test(tests, test_training_bce_slopes, 0, 2);
-    tcase_add_loop_test(tests, test_training_square_sizes, 0, N_SIZES);
-    tcase_add_test(tests, test_training_square_known);
-    tcase_add_loop_test(tests, test_training_hinge_shapes, 0, N_PAIR_SHAPES);
-    tcase_add_test(tests, test_training_hinge_known);
-    tcase_add_loop_test(tests, test_training_hinge_slopes, 0, 2);
-    tcase_add_loop_test(tests, test_training_adamw_sizes, 0, N_SIZES);
-    tcase_add_loop_test(tests, test_training_adamw_known, 0, 2);
-    tcase_add_test(tests, test_training_adamw_decays);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

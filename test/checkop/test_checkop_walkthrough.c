@@ -7,37 +7,23 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#include <check.h>
-
 #define LOOKS 64
 #define MANY  ((int64_t)1 << 30)
-
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 119);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
 
 /* Nothing, nodes alone, one edge, chains that need no search; many pieces or
  * one. */
 static const int32_t shapes[][2] = {{0, 0}, {1, 0}, {5, 0}, {2, 1}, {2, 3},
     {31, 5}, {33, 40}, {257, 100}, {257, 2000}, {1000, 900}, {1000, 5000},
     {3000, 1500}, {3000, 30000}};
-#define N_SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+#define N_SHAPES ROWS(shapes)
 
 static const struct etx_walkthrough_args *verify(
     const struct checkop_outward *edges, int64_t looks)
 {
     struct checkop_case one;
 
-    checkop_walkthrough(&one, &check, edges, looks);
-    checkop_verify(&check, &one);
+    checkop_walkthrough(&one, edges, looks);
+    checkop_verify(&one);
     return one.args;
 }
 
@@ -51,47 +37,44 @@ static int64_t count_joined(const struct etx_walkthrough_args *args)
     return n;
 }
 
-START_TEST(test_walkthrough_shapes)
+CHECKOP_TEST(test_walkthrough_shapes, .rows = N_SHAPES)
 {
     const struct checkop_outward edges =
-        checkop_make_outward(&check, shapes[_i][0], shapes[_i][1]);
+        checkop_make_outward(shapes[_i][0], shapes[_i][1]);
 
     ck_assert_int_ge(count_joined(verify(&edges, LOOKS)), shapes[_i][1] > 0);
 }
-END_TEST
 
 /* Few looks: some components end in passes, or all do. */
-START_TEST(test_walkthrough_passes)
+CHECKOP_TEST(test_walkthrough_passes, .rows = 5)
 {
     static const int32_t cases[][2] = {
         {1300, 0}, {1300, 3}, {6000, 0}, {6000, 1}, {6000, 10}};
     const struct checkop_outward edges =
-        checkop_make_outward(&check, 1000, cases[_i][0]);
+        checkop_make_outward(1000, cases[_i][0]);
 
     ck_assert_int_gt(count_joined(verify(&edges, cases[_i][1])), 400);
 }
-END_TEST
 
 /* All scores equal, or zero: rows and numbers of nodes decide. */
-START_TEST(test_walkthrough_ties)
+CHECKOP_TEST(test_walkthrough_ties, .rows = 2)
 {
-    struct checkop_outward edges = checkop_make_outward(&check, 1000, 3000);
+    struct checkop_outward edges = checkop_make_outward(1000, 3000);
 
     for (int64_t e = 0; e < edges.n_edges; e++)
         edges.score[e] = _i == 0 ? 0.5f : 0.0f;
     ck_assert_int_gt(count_joined(verify(&edges, LOOKS)), 400);
 }
-END_TEST
 
 /* Edges by hand between nodes in a row. */
 static struct checkop_outward make_edges(int64_t n_nodes, int64_t n_edges)
 {
     struct checkop_outward edges = {.n_nodes = n_nodes,
         .n_edges = n_edges,
-        .tail = checkop_buffer(&check, n_edges, sizeof(int32_t)),
-        .head = checkop_buffer(&check, n_edges, sizeof(int32_t)),
-        .score = checkop_buffer(&check, n_edges, sizeof(float)),
-        .key = checkop_buffer(&check, n_nodes, sizeof(float))};
+        .tail = checkop_buffer(n_edges, sizeof(int32_t)),
+        .head = checkop_buffer(n_edges, sizeof(int32_t)),
+        .score = checkop_buffer(n_edges, sizeof(float)),
+        .key = checkop_buffer(n_nodes, sizeof(float))};
 
     for (int64_t i = 0; i < n_nodes; i++)
         edges.key[i] = (float)i;
@@ -107,7 +90,7 @@ static void set_edge(struct checkop_outward *edges, int64_t e, int64_t tail,
 }
 
 /* A path as long as the graph, with a tooth at every node: one level a node. */
-START_TEST(test_walkthrough_comb)
+CHECKOP_TEST(test_walkthrough_comb)
 {
     const int64_t n = 300;
     struct checkop_outward edges = make_edges(2 * n, 2 * n - 1);
@@ -122,11 +105,10 @@ START_TEST(test_walkthrough_comb)
     for (int64_t i = 0; i < n; i++)
         ck_assert_int_eq(args->group[i], 0);
 }
-END_TEST
 
 /* All starts like one hub best, which goes to the next when an end is taken:
  * a path a round, more rounds than a device makes at once. */
-START_TEST(test_walkthrough_many_rounds)
+CHECKOP_TEST(test_walkthrough_many_rounds)
 {
     const int64_t n = 60;
     struct checkop_outward edges = make_edges(3 * n + 1, 4 * n);
@@ -145,10 +127,9 @@ START_TEST(test_walkthrough_many_rounds)
     for (int64_t i = 0; i < n; i++)
         ck_assert_int_eq(args->group[2 * n + 1 + i], i);
 }
-END_TEST
 
 /* Complete from one side to the other, without looks: a path a pass. */
-START_TEST(test_walkthrough_many_passes)
+CHECKOP_TEST(test_walkthrough_many_passes)
 {
     const int64_t n = 40;
     struct checkop_outward edges = make_edges(2 * n, n * n);
@@ -159,22 +140,4 @@ START_TEST(test_walkthrough_many_passes)
 
     for (int64_t i = 0; i < n; i++)
         ck_assert_int_eq(args->group[n + i], i);
-}
-END_TEST
-
-Suite *etx_suite_checkop_walkthrough(void);
-Suite *etx_suite_checkop_walkthrough(void)
-{
-    Suite *suite = suite_create("checkop_walkthrough");
-    TCase *tests = tcase_create("walkthrough");
-
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_walkthrough_shapes, 0, N_SHAPES);
-    tcase_add_loop_test(tests, test_walkthrough_passes, 0, 5);
-    tcase_add_loop_test(tests, test_walkthrough_ties, 0, 2);
-    tcase_add_test(tests, test_walkthrough_comb);
-    tcase_add_test(tests, test_walkthrough_many_rounds);
-    tcase_add_test(tests, test_walkthrough_many_passes);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

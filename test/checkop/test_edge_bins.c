@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "checkop.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/check.h"
@@ -12,23 +11,11 @@
 #if defined(__x86_64__)
 #include "op/x86/edge_bins.h"
 
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 115);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
-
 /* Around the sizes at which the number of bins, the digits and the width of a
  * key change. */
 static const int64_t sizes[] = {1, 2, 63, 64, 65, 1000, 16384, 16385, 99985,
     262144, 262145, 1048576, 1048577, 5000000, 20000000};
-#define N_SIZES ((int)(sizeof sizes / sizeof sizes[0]))
+#define N_SIZES ROWS(sizes)
 
 static int ascending(const void *a, const void *b)
 {
@@ -42,7 +29,7 @@ static int ascending(const void *a, const void *b)
 static uint64_t *make_edges(int64_t *n, int64_t n_points)
 {
     const int64_t wanted = 20000;
-    uint64_t *edge = checkop_buffer(&check, 2 * wanted, sizeof *edge);
+    uint64_t *edge = checkop_buffer(2 * wanted, sizeof *edge);
     int64_t kept = 0;
 
     for (int64_t e = 0; e < wanted; e++) {
@@ -88,11 +75,11 @@ done:
     return status;
 }
 
-START_TEST(test_edge_bins_sort)
+CHECKOP_TEST(test_edge_bins_sort, .rows = N_SIZES)
 {
     int64_t n = 0;
     const uint64_t *edge = make_edges(&n, sizes[_i]);
-    const int32_t *order = checkop_permutation(&check, n);
+    const int32_t *order = checkop_permutation(n);
 
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
         struct etx_stream *stream = &check.stream[p];
@@ -116,9 +103,8 @@ START_TEST(test_edge_bins_sort)
         etx_arena_reset(stream->arena, mark);
     }
 }
-END_TEST
 
-START_TEST(test_edge_bins_empty)
+CHECKOP_TEST(test_edge_bins_empty)
 {
     struct etx_stream *stream = &check.stream[1];
     const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
@@ -133,20 +119,4 @@ START_TEST(test_edge_bins_empty)
     etx_edge_bins_close(&bins);
     etx_arena_reset(stream->arena, mark);
 }
-END_TEST
 #endif
-
-Suite *etx_suite_edge_bins(void);
-Suite *etx_suite_edge_bins(void)
-{
-    Suite *suite = suite_create("edge_bins");
-    TCase *tests = tcase_create("edge_bins");
-
-#if defined(__x86_64__)
-    tcase_add_checked_fixture(tests, start, stop);
-    tcase_add_loop_test(tests, test_edge_bins_sort, 0, N_SIZES);
-    tcase_add_test(tests, test_edge_bins_empty);
-#endif
-    suite_add_tcase(suite, tests);
-    return suite;
-}

@@ -9,11 +9,10 @@
 
 #include "base/cpu.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
-Suite *etx_suite_conformance_convolution(void);
+#include "case.h"
 
 #define N_NODES      6
 #define N_EDGES      7
@@ -70,7 +69,7 @@ static void set_identities(struct etx_network *network)
     }
 }
 
-START_TEST(test_convolution_propagates)
+ETX_TEST(test_convolution_propagates)
 {
     const struct network_case which = {.name = "identity",
         .arch = "graph_convolution",
@@ -112,15 +111,4 @@ START_TEST(test_convolution_propagates)
     network_context_close(&context);
     network_problem_free(&problem);
     etx_network_free(network);
-}
-END_TEST
-
-Suite *etx_suite_conformance_convolution(void)
-{
-    Suite *suite = suite_create("conformance_convolution");
-    TCase *tests = tcase_create("propagation");
-
-    tcase_add_test(tests, test_convolution_propagates);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -6,17 +6,14 @@
 #include "network_fixture.h"
 #include "support.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-Suite *etx_suite_conformance_families(void);
-
 /* More edges than a block of the filter: the scores of the last edges are
  * those that they have in a graph of their own. */
-START_TEST(test_families_filter_blocks)
+ETX_TEST(test_families_filter_blocks)
 {
     const struct network_case which = {.name = "blocks",
         .arch = "edge_filter",
@@ -50,7 +47,6 @@ START_TEST(test_families_filter_blocks)
     network_problem_free(&last);
     etx_network_free(network);
 }
-END_TEST
 
 /* Scores of an interaction network over the edges of problem, both ways when
  * is_double: then of the edges as they are, followed by their reverses. */
@@ -105,7 +101,7 @@ static float *score_as(const char *direction,
 }
 
 /* Doubling is what a directed run over both ways of every edge gives. */
-START_TEST(test_families_doubled)
+ETX_TEST(test_families_doubled)
 {
     const int64_t n = 80;
     struct network_problem problem;
@@ -128,10 +124,9 @@ START_TEST(test_families_doubled)
     free(mean);
     network_problem_free(&problem);
 }
-END_TEST
 
 /* In inference at most three latents of all edges are alive. */
-START_TEST(test_families_memory)
+ETX_TEST(test_families_memory)
 {
     const struct network_case which = {.name = "memory",
         .arch = "interaction_network",
@@ -154,7 +149,6 @@ START_TEST(test_families_memory)
     etx_network_free(network);
     free(out);
 }
-END_TEST
 
 static int32_t answer_stop(void *user)
 {
@@ -163,7 +157,7 @@ static int32_t answer_stop(void *user)
 }
 
 /* A host that says stop gets its thread back. */
-START_TEST(test_families_cancel)
+ETX_TEST(test_families_cancel)
 {
     const struct network_case which = {.name = "cancel",
         .arch = "interaction_network",
@@ -185,19 +179,4 @@ START_TEST(test_families_cancel)
     network_context_close(&context);
     network_problem_free(&problem);
     etx_network_free(network);
-}
-END_TEST
-
-Suite *etx_suite_conformance_families(void)
-{
-    Suite *suite = suite_create("conformance_families");
-    TCase *some = tcase_create("some networks");
-
-    etx_test_set_timeout(some, 60);
-    tcase_add_test(some, test_families_filter_blocks);
-    tcase_add_test(some, test_families_doubled);
-    tcase_add_test(some, test_families_memory);
-    tcase_add_test(some, test_families_cancel);
-    suite_add_tcase(suite, some);
-    return suite;
 }

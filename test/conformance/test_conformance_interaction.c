@@ -11,10 +11,9 @@
 
 #include "base/cpu.h"
 
-#include <check.h>
 #include <math.h>
 
-Suite *etx_suite_conformance_interaction(void);
+#include "case.h"
 
 #define N_NODES    7
 #define N_FEATURES 3
@@ -96,7 +95,7 @@ static struct etx_network *make_network(const struct published *which)
     return network;
 }
 
-START_TEST(test_interaction_published)
+ETX_TEST(test_interaction_published, .rows = ROWS(cases))
 {
     static const int32_t src[] = {0, 4, 0, 1, 1, 2, 2, 3, 0, 1, 4};
     static const int32_t dst[] = {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5};
@@ -133,16 +132,4 @@ START_TEST(test_interaction_published)
     }
     etx_graph_free(problem.graph);
     etx_network_free(network);
-}
-END_TEST
-
-Suite *etx_suite_conformance_interaction(void)
-{
-    Suite *suite = suite_create("conformance_interaction");
-    TCase *tests = tcase_create("published");
-
-    tcase_add_loop_test(tests, test_interaction_published, 0,
-        (int)(sizeof cases / sizeof cases[0]));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

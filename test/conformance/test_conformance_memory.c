@@ -13,13 +13,10 @@
 
 #include "support.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *etx_suite_conformance_memory(void);
 
 /* Seven iterations: borders 0, 3, 6 and two segments to make again. */
 #define OPTIONS(update, more)                                                  \
@@ -43,7 +40,7 @@ static const struct network_case deep[] = {
         .options = "{\"triplets\": {\"hidden\": 4, \"n_iterations\": 5},"
                    " \"doublet_hidden\": [4]}"},
 };
-#define N_DEEP ((int)(sizeof deep / sizeof deep[0]))
+#define N_DEEP ROWS(deep)
 
 static struct network_case case_at(int memory)
 {
@@ -96,7 +93,7 @@ static void check_scores(const struct network_case *which,
         "%s (%s): the scores differ", which->arch, which->name);
 }
 
-START_TEST(test_memory_recomputed_bits)
+ETX_TEST(test_memory_recomputed_bits, .rows = N_DEEP + network_n_cases())
 {
     const struct network_case which = case_at(_i);
     struct etx_network *network = network_make(&which, 21);
@@ -119,7 +116,6 @@ START_TEST(test_memory_recomputed_bits)
     network_problem_free(&problem);
     etx_network_free(network);
 }
-END_TEST
 
 static double length_of(const float *a, int64_t n)
 {
@@ -150,7 +146,7 @@ static void check_near(const struct network_case *which,
     free(difference);
 }
 
-START_TEST(test_memory_half_is_near)
+ETX_TEST(test_memory_half_is_near, .rows = N_DEEP + network_n_cases())
 {
     static const struct etx_tape tape[] = {{.half = ETX_HALF_BFLOAT16},
         {.recomputes = 1, .half = ETX_HALF_BFLOAT16},
@@ -177,11 +173,10 @@ START_TEST(test_memory_half_is_near)
     network_problem_free(&problem);
     etx_network_free(network);
 }
-END_TEST
 
 /* Latents of 3000 edges, 32 wide, 8 iterations: of the 9 kept ones the
  * switches leave 5, 4.5 and one in use, 2.5 and one. */
-START_TEST(test_memory_is_less)
+ETX_TEST(test_memory_is_less)
 {
     static const struct network_case which = {.name = "wide",
         .arch = "interaction_network",
@@ -212,7 +207,6 @@ START_TEST(test_memory_is_less)
     network_problem_free(&problem);
     etx_network_free(network);
 }
-END_TEST
 
 /* ----------------------------------------------------------- bfloat16 -- */
 
@@ -224,7 +218,7 @@ static uint32_t bits_of(float value)
     return bits;
 }
 
-START_TEST(test_memory_bfloat16_rounds)
+ETX_TEST(test_memory_bfloat16_rounds)
 {
     static const struct {
         float x;
@@ -245,10 +239,9 @@ START_TEST(test_memory_bfloat16_rounds)
             (double)known[i].x, (unsigned)half, (unsigned)known[i].half);
     }
 }
-END_TEST
 
 /* All 2^16 of them come back as they were, and stay what they are. */
-START_TEST(test_memory_bfloat16_comes_back)
+ETX_TEST(test_memory_bfloat16_comes_back)
 {
     const int64_t n = 1 << 16;
     uint16_t *half = malloc((size_t)n * sizeof *half);
@@ -273,19 +266,4 @@ START_TEST(test_memory_bfloat16_comes_back)
     free(value);
     free(half);
     free(again);
-}
-END_TEST
-
-Suite *etx_suite_conformance_memory(void)
-{
-    Suite *suite = suite_create("conformance_memory");
-    const size_t n_cases = (size_t)N_DEEP + (size_t)network_n_cases();
-
-    etx_test_add_loop(
-        suite, "recomputed bits", test_memory_recomputed_bits, n_cases);
-    etx_test_add_loop(suite, "half is near", test_memory_half_is_near, n_cases);
-    etx_test_add(suite, "less memory", test_memory_is_less);
-    etx_test_add(suite, "bfloat16 rounds", test_memory_bfloat16_rounds);
-    etx_test_add(suite, "bfloat16 comes back", test_memory_bfloat16_comes_back);
-    return suite;
 }

@@ -10,12 +10,9 @@
 
 #include "base/cpu.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *etx_suite_conformance_networks(void);
 
 static double dot(const float *a, const float *b, int64_t n)
 {
@@ -107,7 +104,7 @@ static void check_gradient(
     free(gradient);
 }
 
-START_TEST(test_networks_gradient)
+ETX_TEST(test_networks_gradient, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
     struct etx_network *network = network_make(&which, 11);
@@ -132,10 +129,9 @@ START_TEST(test_networks_gradient)
     network_problem_free(&problem);
     etx_network_free(network);
 }
-END_TEST
 
 /* The gradient is added to what is there. */
-START_TEST(test_networks_gradient_adds)
+ETX_TEST(test_networks_gradient_adds, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
     struct etx_network *network = network_make(&which, 12);
@@ -166,7 +162,6 @@ START_TEST(test_networks_gradient_adds)
     network_problem_free(&problem);
     etx_network_free(network);
 }
-END_TEST
 
 /* -------------------------------------------------- threads and levels -- */
 
@@ -184,7 +179,7 @@ static void check_same(const struct network_case *which,
 }
 
 /* Same bits on repeat, with and without tape, for any number of threads. */
-START_TEST(test_networks_threads)
+ETX_TEST(test_networks_threads, .rows = network_n_cases())
 {
     static const int32_t n_threads[] = {1, 2, 5};
     const struct network_case which = network_case_at(_i);
@@ -212,7 +207,6 @@ START_TEST(test_networks_threads)
     network_problem_free(&problem);
     etx_network_free(network);
 }
-END_TEST
 
 /* Scores within 2e-4 of the largest, gradients within 1e-3 of the length of
  * the array's gradient: float32 through up to a dozen layers, summed over
@@ -244,7 +238,7 @@ static void check_level(const struct network_case *which,
     }
 }
 
-START_TEST(test_networks_levels)
+ETX_TEST(test_networks_levels, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
     struct etx_network *network = network_make(&which, 14);
@@ -265,12 +259,11 @@ START_TEST(test_networks_levels)
     network_problem_free(&problem);
     etx_network_free(network);
 }
-END_TEST
 
 /* ------------------------------------------------------------- graphs -- */
 
 /* No nodes, no edges, one node, and one edge between two nodes. */
-START_TEST(test_networks_small_graphs)
+ETX_TEST(test_networks_small_graphs, .rows = network_n_cases())
 {
     static const int64_t sizes[][2] = {{0, 0}, {1, 0}, {5, 0}, {4, 1}};
     const struct network_case which = network_case_at(_i);
@@ -295,10 +288,9 @@ START_TEST(test_networks_small_graphs)
     }
     etx_network_free(network);
 }
-END_TEST
 
 /* The same edges among more nodes: the scores keep their bits. */
-START_TEST(test_networks_isolated_nodes)
+ETX_TEST(test_networks_isolated_nodes, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
     struct etx_network *network = network_make(&which, 16);
@@ -333,7 +325,6 @@ START_TEST(test_networks_isolated_nodes)
     network_problem_free(&large);
     etx_network_free(network);
 }
-END_TEST
 
 /* Nodes numbered backwards: every edge keeps its score, but sums run in
  * another order. */
@@ -367,7 +358,7 @@ static void reverse(struct network_problem *out, int64_t *order,
     free(dst);
 }
 
-START_TEST(test_networks_permuted)
+ETX_TEST(test_networks_permuted, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
     struct etx_network *network = network_make(&which, 17);
@@ -400,32 +391,9 @@ START_TEST(test_networks_permuted)
     network_problem_free(&reversed);
     etx_network_free(network);
 }
-END_TEST
 
 /* A family that is asked for and not there would else test nothing. */
-START_TEST(test_networks_any)
+ETX_TEST(test_networks_any)
 {
     ck_assert_int_gt(network_n_cases(), 0);
-}
-END_TEST
-
-Suite *etx_suite_conformance_networks(void)
-{
-    Suite *suite = suite_create("conformance_networks");
-    TCase *each = tcase_create("each network");
-    TCase *all = tcase_create("all networks");
-    const int32_t n = network_n_cases();
-
-    etx_test_set_timeout(each, 60);
-    tcase_add_loop_test(each, test_networks_gradient, 0, n);
-    tcase_add_loop_test(each, test_networks_gradient_adds, 0, n);
-    tcase_add_loop_test(each, test_networks_threads, 0, n);
-    tcase_add_loop_test(each, test_networks_levels, 0, n);
-    tcase_add_loop_test(each, test_networks_small_graphs, 0, n);
-    tcase_add_loop_test(each, test_networks_isolated_nodes, 0, n);
-    tcase_add_loop_test(each, test_networks_permuted, 0, n);
-    suite_add_tcase(suite, each);
-    tcase_add_test(all, test_networks_any);
-    suite_add_tcase(suite, all);
-    return suite;
 }

@@ -7,12 +7,9 @@
 #include "network_fixture.h"
 #include "support.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *etx_suite_conformance_options(void);
 
 static etx_status create(struct etx_network **out, const char *arch,
     int32_t n_node_features, int32_t n_edge_features, const char *options)
@@ -88,7 +85,7 @@ static const struct counted counts[] = {
         18 * 64 + 65 * 64 + 4 * 64 + 65},
 };
 
-START_TEST(test_options_parameter_count)
+ETX_TEST(test_options_parameter_count, .rows = ROWS(counts))
 {
     const struct counted *which = &counts[_i];
     struct etx_network *network = NULL;
@@ -99,11 +96,10 @@ START_TEST(test_options_parameter_count)
     ck_assert_int_eq(network->n_values, which->n_values);
     etx_network_free(network);
 }
-END_TEST
 
 /* Names are unique, arrays lie one after the other, initial values are those
  * of their kind and depend on the seed alone. */
-START_TEST(test_options_parameters)
+ETX_TEST(test_options_parameters, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
     struct etx_network *network = network_make(&which, 1);
@@ -131,9 +127,8 @@ START_TEST(test_options_parameters)
     ck_assert_int_eq(next, network->n_values);
     etx_network_free(network);
 }
-END_TEST
 
-START_TEST(test_options_init_repeats)
+ETX_TEST(test_options_init_repeats)
 {
     struct etx_network *a = NULL;
     struct etx_network *b = NULL;
@@ -152,7 +147,6 @@ START_TEST(test_options_init_repeats)
     etx_network_free(a);
     etx_network_free(b);
 }
-END_TEST
 
 /* -------------------------------------------------------------- wrong -- */
 
@@ -233,7 +227,7 @@ static const struct wrong wrongs[] = {
         "1 to 8"},
 };
 
-START_TEST(test_options_wrong)
+ETX_TEST(test_options_wrong, .rows = ROWS(wrongs))
 {
     const struct wrong *which = &wrongs[_i];
     struct etx_network *network = NULL;
@@ -251,10 +245,9 @@ START_TEST(test_options_wrong)
         "'%s' does not name %s", etx_last_error(), which->arch);
     ck_assert(network == NULL);
 }
-END_TEST
 
 /* A score or a position that the features need and the input lacks. */
-START_TEST(test_options_missing_input)
+ETX_TEST(test_options_missing_input, .rows = 2)
 {
     const struct network_case which = {.name = "missing",
         .arch = _i == 0 ? "edge_filter" : "interaction_network",
@@ -303,22 +296,4 @@ START_TEST(test_options_missing_input)
     network_context_close(&context);
     network_problem_free(&problem);
     etx_network_free(network);
-}
-END_TEST
-
-Suite *etx_suite_conformance_options(void)
-{
-    Suite *suite = suite_create("conformance_options");
-    TCase *tests = tcase_create("options");
-
-    etx_test_set_timeout(tests, 30);
-    tcase_add_loop_test(tests, test_options_parameter_count, 0,
-        (int)(sizeof counts / sizeof counts[0]));
-    tcase_add_loop_test(tests, test_options_parameters, 0, network_n_cases());
-    tcase_add_test(tests, test_options_init_repeats);
-    tcase_add_loop_test(
-        tests, test_options_wrong, 0, (int)(sizeof wrongs / sizeof wrongs[0]));
-    tcase_add_loop_test(tests, test_options_missing_input, 0, 2);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -11,12 +11,9 @@
 
 #include "arch/halo.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-Suite *etx_suite_conformance_parts(void);
 
 #define N_NODES 90
 
@@ -233,7 +230,7 @@ static int32_t expects_whole(const struct network_case *which)
 
 /* More edges than nodes, and fewer: products are shared or not by the whole
  * graph, whatever the parts have. */
-START_TEST(test_parts_networks)
+ETX_TEST(test_parts_networks, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
     struct etx_network *network = network_make(&which, 5);
@@ -247,9 +244,8 @@ START_TEST(test_parts_networks)
     }
     etx_network_free(network);
 }
-END_TEST
 
-START_TEST(test_parts_refusals)
+ETX_TEST(test_parts_refusals)
 {
     struct network_case which = {
         .arch = "triplet_gnn", .name = "triplets", .n_node_features = 3};
@@ -266,19 +262,4 @@ START_TEST(test_parts_refusals)
     ck_assert_int_eq(etx_halo_check(network), ETX_ERR_UNSUPPORTED);
     ck_assert(strstr(etx_last_error(), "batch norm") != NULL);
     etx_network_free(network);
-}
-END_TEST
-
-Suite *etx_suite_conformance_parts(void)
-{
-    Suite *suite = suite_create("conformance_parts");
-    TCase *each = tcase_create("each network");
-    TCase *some = tcase_create("some networks");
-
-    etx_test_set_timeout(each, 60);
-    tcase_add_loop_test(each, test_parts_networks, 0, network_n_cases());
-    suite_add_tcase(suite, each);
-    tcase_add_test(some, test_parts_refusals);
-    suite_add_tcase(suite, some);
-    return suite;
 }

@@ -9,11 +9,10 @@
 #include "base/cpu.h"
 #include "stage/stage.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
-Suite *etx_suite_conformance_triplets(void);
+#include "case.h"
 
 #define N_NODES 5
 
@@ -51,7 +50,7 @@ static float alone(const struct etx_network *network,
 
 /* On a path of two doublets a, b: s_a = u_a + q, s_b = u_b + q and the
  * triplet has u_a + u_b + q. */
-START_TEST(test_triplets_of_a_path)
+ETX_TEST(test_triplets_of_a_path)
 {
     const int32_t src[] = {0, 2};
     const int32_t dst[] = {2, 4};
@@ -83,10 +82,9 @@ START_TEST(test_triplets_of_a_path)
     network_context_close(&context);
     etx_network_free(network);
 }
-END_TEST
 
 /* A hit with two doublets in and two out has four triplets: one too many. */
-START_TEST(test_triplets_limit)
+ETX_TEST(test_triplets_limit)
 {
     const int32_t src[] = {0, 1, 2, 2};
     const int32_t dst[] = {2, 2, 3, 4};
@@ -109,16 +107,4 @@ START_TEST(test_triplets_limit)
     network_problem_free(&problem);
     network_context_close(&context);
     etx_network_free(network);
-}
-END_TEST
-
-Suite *etx_suite_conformance_triplets(void)
-{
-    Suite *suite = suite_create("conformance_triplets");
-    TCase *tests = tcase_create("triplets");
-
-    tcase_add_test(tests, test_triplets_of_a_path);
-    tcase_add_test(tests, test_triplets_limit);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

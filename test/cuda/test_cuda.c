@@ -23,7 +23,7 @@ static const struct precision {
 } precisions[] = {
     {ETX_PRECISION_FLOAT32, 1e-3f}, {ETX_PRECISION_FLOAT16, 2e-2f}};
 
-#define N_PRECISIONS (int)(sizeof precisions / sizeof precisions[0])
+#define N_PRECISIONS ROWS(precisions)
 
 /* Of the tracks that the CPU finds, those that float16 gives hit for hit. */
 #define MIN_SAME_TRACKS 0.97
@@ -35,7 +35,7 @@ static const char *const events[] = {
 #define REFERENCE "trackml_event/"
 #define HITS      "-hits.csv.gz"
 
-#define N_EVENTS (int)(sizeof events / sizeof events[0])
+#define N_EVENTS ROWS(events)
 #define N_SMALL  2 /* of them */
 
 /* The same event on both. */
@@ -119,7 +119,7 @@ static void assert_same_graph(const etx_graph *a, const etx_graph *b)
 }
 
 /* From the same points, the device finds the edges of the CPU. */
-START_TEST(test_cuda_same_graph)
+ETX_TEST(test_cuda_same_graph, .rows = N_EVENTS, .n_small = N_SMALL)
 {
     struct both both;
     etx_graph *on_cpu = NULL;
@@ -149,11 +149,11 @@ START_TEST(test_cuda_same_graph)
     etx_graph_free(on_cuda);
     stop(&both);
 }
-END_TEST
 
 /* On the CPU's graph, the networks of the device give the CPU's scores: of
  * every event with every precision. */
-START_TEST(test_cuda_near_scores)
+ETX_TEST(test_cuda_near_scores, .rows = N_EVENTS * N_PRECISIONS,
+    .n_small = N_SMALL * N_PRECISIONS)
 {
     struct both both;
     etx_graph *candidates = NULL;
@@ -190,7 +190,6 @@ START_TEST(test_cuda_near_scores)
     etx_graph_free(candidates);
     stop(&both);
 }
-END_TEST
 
 static void assert_same_tracks(const etx_tracks *a, const etx_tracks *b)
 {
@@ -205,7 +204,7 @@ static void assert_same_tracks(const etx_tracks *a, const etx_tracks *b)
 }
 
 /* Hits in, tracks out: the CPU's tracks, and the same again. */
-START_TEST(test_cuda_same_tracks)
+ETX_TEST(test_cuda_same_tracks, .rows = N_EVENTS, .n_small = N_SMALL)
 {
     struct both both;
     etx_tracks *tracks[3] = {NULL};
@@ -223,7 +222,6 @@ START_TEST(test_cuda_same_tracks)
         etx_tracks_free(tracks[t]);
     stop(&both);
 }
-END_TEST
 
 /* How many tracks of a are tracks of b: those whose first hit begins a track
  * of the same hits. */
@@ -246,7 +244,7 @@ static int64_t count_same(const etx_tracks *a, const etx_tracks *b)
 }
 
 /* With float16, nearly the CPU's tracks, and the same ones every time. */
-START_TEST(test_cuda_half_tracks)
+ETX_TEST(test_cuda_half_tracks, .rows = N_EVENTS, .n_small = N_SMALL)
 {
     struct both both;
     etx_tracks *tracks[3] = {NULL};
@@ -264,11 +262,10 @@ START_TEST(test_cuda_half_tracks)
         etx_tracks_free(tracks[t]);
     stop(&both);
 }
-END_TEST
 
 /* A context that has run one model runs the next with that one's parameters,
  * even where it lies in the same memory. */
-START_TEST(test_cuda_other_model)
+ETX_TEST(test_cuda_other_model)
 {
     static const char *const files[] = {"examples/models/counts.safetensors",
         "examples/models/default.safetensors"};
@@ -301,7 +298,6 @@ START_TEST(test_cuda_other_model)
     free(on_cuda);
     stop(&both);
 }
-END_TEST
 
 /* What a thread of its own does with a context of its own. */
 struct worker {
@@ -330,7 +326,7 @@ static void *work(void *argument)
 
 /* Contexts of several threads on one device at once, with one model: each
  * finds what a context alone finds. */
-START_TEST(test_cuda_threads)
+ETX_TEST(test_cuda_threads)
 {
     struct both both;
     struct worker worker[3];
@@ -353,10 +349,9 @@ START_TEST(test_cuda_threads)
     etx_tracks_free(alone);
     stop(&both);
 }
-END_TEST
 
 /* A device that is not there is told by status and text, and the CPU works. */
-START_TEST(test_cuda_absent_device)
+ETX_TEST(test_cuda_absent_device)
 {
     etx_context *context = NULL;
     const etx_status status = open_device(&context, 4096, ETX_PRECISION_BEST);
@@ -368,10 +363,9 @@ START_TEST(test_cuda_absent_device)
     ck_assert_ok(etx_context_create(&context, NULL));
     etx_context_free(context);
 }
-END_TEST
 
 /* Too little memory is an error, after which the context is as before. */
-START_TEST(test_cuda_memory_limit)
+ETX_TEST(test_cuda_memory_limit, .is_large = 1)
 {
     struct both both;
     etx_context_options options;
@@ -401,32 +395,4 @@ START_TEST(test_cuda_memory_limit)
     etx_tracks_free(tracks);
     etx_tracks_free(again);
     stop(&both);
-}
-END_TEST
-
-Suite *etx_suite_cuda(void);
-Suite *etx_suite_cuda(void)
-{
-    Suite *suite = suite_create("cuda");
-
-    TCase *large = tcase_create("large events");
-
-    etx_test_add_loop(suite, "graph", test_cuda_same_graph, N_SMALL);
-    etx_test_add_loop(
-        suite, "scores", test_cuda_near_scores, N_SMALL * N_PRECISIONS);
-    etx_test_add_loop(suite, "tracks", test_cuda_same_tracks, N_SMALL);
-    etx_test_add_loop(
-        suite, "tracks in float16", test_cuda_half_tracks, N_SMALL);
-    etx_test_add(suite, "other model", test_cuda_other_model);
-    etx_test_add_slow(suite, "threads", test_cuda_threads);
-    etx_test_add(suite, "absent device", test_cuda_absent_device);
-    tcase_set_tags(large, CHECKOP_LARGE);
-    tcase_add_loop_test(large, test_cuda_same_graph, N_SMALL, N_EVENTS);
-    tcase_add_loop_test(large, test_cuda_near_scores, N_SMALL * N_PRECISIONS,
-        N_EVENTS * N_PRECISIONS);
-    tcase_add_loop_test(large, test_cuda_same_tracks, N_SMALL, N_EVENTS);
-    tcase_add_loop_test(large, test_cuda_half_tracks, N_SMALL, N_EVENTS);
-    tcase_add_test(large, test_cuda_memory_limit);
-    suite_add_tcase(suite, large);
-    return suite;
 }

@@ -24,18 +24,6 @@ enum storage {
     N_STORAGES
 };
 
-static struct checkop check;
-
-static void start(void)
-{
-    checkop_start(&check, 106);
-}
-
-static void stop(void)
-{
-    checkop_stop(&check);
-}
-
 /* Fused or layer by layer, as cuda/op/mlp.cu chooses by width, norm and
  * activation. */
 static const struct checkop_perceptron shapes[] = {
@@ -127,15 +115,15 @@ static const struct checkop_perceptron shapes[] = {
         .last_norm = ETX_NORM_L2},
 };
 
-#define N_SHAPES (int)(sizeof shapes / sizeof shapes[0])
+#define N_SHAPES ROWS(shapes)
 
 static uint16_t *halves(int64_t n, enum storage storage)
 {
     if (storage == STORES_VECTORS)
-        return checkop_buffer(&check,
+        return checkop_buffer(
             (n * (int64_t)sizeof(uint16_t) + VECTOR_BYTES - 1) / VECTOR_BYTES,
             VECTOR_BYTES);
-    return checkop_buffer(&check, n, sizeof(uint16_t));
+    return checkop_buffer(n, sizeof(uint16_t));
 }
 
 static uint16_t *round_values(
@@ -195,7 +183,7 @@ static struct etx_mlp_args with_own_out(
         if (args->half_residual == args->half_out)
             own.half_residual = own.half_out;
     } else {
-        own.out = checkop_buffer(&check, n, sizeof(float));
+        own.out = checkop_buffer(n, sizeof(float));
         memcpy(own.out, args->out, (size_t)n * sizeof(float));
         if (args->residual == args->out)
             own.residual = own.out;
@@ -244,7 +232,7 @@ static void assert_same(
             ck_abort_msg("out[%lld] differs from run to run", (long long)i);
 }
 
-START_TEST(test_cuda_half_mlp)
+CHECKOP_TEST(test_cuda_half_mlp, .rows = N_SHAPES)
 {
     if (check.device == NULL) {
         etx_test_skip(__func__, "no device");
@@ -253,7 +241,7 @@ START_TEST(test_cuda_half_mlp)
     for (int32_t s = 0; s < N_STORAGES; s++) {
         struct checkop_case self;
 
-        checkop_mlp(&self, &check, &shapes[_i]);
+        checkop_mlp(&self, &shapes[_i]);
         struct etx_mlp_args *args = self.args;
 
         store(args, (enum storage)s);
@@ -268,7 +256,6 @@ START_TEST(test_cuda_half_mlp)
         assert_same(&got, &again);
     }
 }
-END_TEST
 
 /* The gradients that a case of mlp_backward writes, on the device with float16
  * operands: near the reference's, in the mean square of each. */
@@ -277,12 +264,12 @@ static void assert_near_backward(struct checkop_case *self)
     struct etx_stream *stream = check.device->stream;
     float *wanted[CHECKOP_MAX_OUTPUTS];
 
-    checkop_run_reference(&check, self);
+    checkop_run_reference(self);
     for (int32_t o = 0; o < self->n_outputs; o++) {
         const struct checkop_output *output = &self->output[o];
         const size_t bytes = (size_t)output->n * sizeof(float);
 
-        wanted[o] = checkop_buffer(&check, output->n, sizeof(float));
+        wanted[o] = checkop_buffer(output->n, sizeof(float));
         memcpy(wanted[o], output->data, bytes);
         memcpy(output->data, output->initial, bytes);
     }
@@ -311,7 +298,7 @@ static void assert_near_backward(struct checkop_case *self)
     }
 }
 
-START_TEST(test_cuda_half_backward)
+CHECKOP_TEST(test_cuda_half_backward, .rows = 2)
 {
     static const struct checkop_perceptron kinds[] = {
         {.n_rows = 300,
@@ -336,13 +323,12 @@ START_TEST(test_cuda_half_backward)
         etx_test_skip(__func__, "no device");
         return;
     }
-    checkop_mlp_backward(&self, &check, &kinds[_i]);
+    checkop_mlp_backward(&self, &kinds[_i]);
     assert_near_backward(&self);
 }
-END_TEST
 
 /* Sums of float16 are those of the reference, bit by bit. */
-START_TEST(test_cuda_half_segments)
+CHECKOP_TEST(test_cuda_half_segments)
 {
     static const struct checkop_segments kinds[] = {
         {.n_segments = 40, .n_values = 300, .width = 64},
@@ -365,7 +351,7 @@ START_TEST(test_cuda_half_segments)
             const int64_t n = kinds[k].n_segments * kinds[k].width;
             struct checkop_case self;
 
-            checkop_segment_reduce(&self, &check, &kinds[k]);
+            checkop_segment_reduce(&self, &kinds[k]);
             struct etx_segment_reduce_args want =
                 *(struct etx_segment_reduce_args *)self.args;
             struct etx_segment_reduce_args got;
@@ -374,7 +360,7 @@ START_TEST(test_cuda_half_segments)
                 want.x, kinds[k].n_values * kinds[k].width, (enum storage)s);
             want.x = NULL;
             got = want;
-            got.out = checkop_buffer(&check, n, sizeof *got.out);
+            got.out = checkop_buffer(n, sizeof *got.out);
             memcpy(got.out, want.out, (size_t)n * sizeof *got.out);
             ck_assert_ok(etx_op_ref.segment_reduce(&check.stream[0], &want));
             ck_assert_ok(
@@ -383,10 +369,9 @@ START_TEST(test_cuda_half_segments)
             ck_assert_mem_eq(got.out, want.out, (size_t)n * sizeof *got.out);
         }
 }
-END_TEST
 
 /* Every float16 is the nearest of its own value and of those around it. */
-START_TEST(test_cuda_half_rounding)
+ETX_TEST(test_cuda_half_rounding)
 {
     for (uint32_t bits = 0; bits < 0x7c00u; bits++) {
         const float value = etx_float16_to_float((uint16_t)bits);
@@ -411,20 +396,4 @@ START_TEST(test_cuda_half_rounding)
     ck_assert_uint_eq(etx_float16_from_float(-INFINITY), 0xfc00u);
     ck_assert(isinf(etx_float16_to_float(0x7c00u)));
     ck_assert(isnan(etx_float16_to_float(etx_float16_from_float(NAN))));
-}
-END_TEST
-
-Suite *etx_suite_cuda_half(void);
-Suite *etx_suite_cuda_half(void)
-{
-    Suite *suite = suite_create("cuda_half");
-    TCase *operators = tcase_create("operators");
-
-    tcase_add_checked_fixture(operators, start, stop);
-    tcase_add_loop_test(operators, test_cuda_half_mlp, 0, N_SHAPES);
-    tcase_add_loop_test(operators, test_cuda_half_backward, 0, 2);
-    tcase_add_test(operators, test_cuda_half_segments);
-    suite_add_tcase(suite, operators);
-    etx_test_add(suite, "rounding", test_cuda_half_rounding);
-    return suite;
 }

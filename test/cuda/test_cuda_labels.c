@@ -84,7 +84,7 @@ static int64_t count_edges(const etx_graph *graph, float cut)
 }
 
 /* From few edges to all of the filter's, hit for hit. */
-START_TEST(test_cuda_labels)
+ETX_TEST(test_cuda_labels, .rows = ETX_LABEL_BEST_FIRST + 1)
 {
     static const float cuts[] = {0.5f, 0.1f, 0.001f};
     struct labelling labelling;
@@ -111,11 +111,10 @@ START_TEST(test_cuda_labels)
     free(labels);
     stop(&labelling);
 }
-END_TEST
 
 /* Cancelled at the first question, the second, ...: an error, and nothing is
  * written; the next call is right. */
-START_TEST(test_cuda_labels_cancel)
+ETX_TEST(test_cuda_labels_cancel, .rows = ETX_LABEL_BEST_FIRST + 1)
 {
     struct labelling labelling;
     etx_label_options options;
@@ -142,17 +141,4 @@ START_TEST(test_cuda_labels_cancel)
     ck_assert_int_gt(n_cancelled, 2);
     free(labels);
     stop(&labelling);
-}
-END_TEST
-
-Suite *etx_suite_cuda_labels(void);
-Suite *etx_suite_cuda_labels(void)
-{
-    Suite *suite = suite_create("cuda_labels");
-
-    etx_test_add_loop(
-        suite, "methods", test_cuda_labels, ETX_LABEL_BEST_FIRST + 1);
-    etx_test_add_loop(
-        suite, "cancel", test_cuda_labels_cancel, ETX_LABEL_BEST_FIRST + 1);
-    return suite;
 }

@@ -90,7 +90,7 @@ static void open_scoring(struct scoring *scoring, etx_context *cpu)
 
 /* The scores of all parts are near those of the whole graph on the CPU, and
  * the same bits again. */
-START_TEST(test_cuda_parts_scores)
+ETX_TEST(test_cuda_parts_scores)
 {
     struct scoring scoring = {NULL};
     float *scores[2];
@@ -126,7 +126,6 @@ START_TEST(test_cuda_parts_scores)
     etx_model_free(scoring.model);
     etx_context_free(cpu);
 }
-END_TEST
 
 /* ------------------------------------------------------------ training -- */
 
@@ -157,7 +156,7 @@ static void train_part(struct part_thread *thread, void *argument)
 
 /* Loss and gradient of a step are those of the whole graph on the CPU, on
  * every part the same bits; a validation finds what it finds there. */
-START_TEST(test_cuda_parts_training)
+ETX_TEST(test_cuda_parts_training)
 {
     struct train_bench cpu;
     struct training training = {.cpu = &cpu};
@@ -192,15 +191,4 @@ START_TEST(test_cuda_parts_training)
     for (int32_t p = 0; p < N_PARTS; p++)
         free(training.gradient[p]);
     train_bench_close(&cpu);
-}
-END_TEST
-
-Suite *etx_suite_cuda_parts(void);
-Suite *etx_suite_cuda_parts(void)
-{
-    Suite *suite = suite_create("cuda_parts");
-
-    etx_test_add(suite, "scores", test_cuda_parts_scores);
-    etx_test_add(suite, "training", test_cuda_parts_training);
-    return suite;
 }

@@ -108,7 +108,7 @@ static double largest(const float *value, int64_t n)
 }
 
 /* The gradient of the first step is the CPU's, on the same edges. */
-START_TEST(test_cuda_train_gradient)
+ETX_TEST(test_cuda_train_gradient, .rows = N_CASES)
 {
     struct train_bench cpu;
     struct train_bench cuda;
@@ -136,7 +136,6 @@ START_TEST(test_cuda_train_gradient)
     train_bench_leave(&cuda);
     train_bench_close(&cpu);
 }
-END_TEST
 
 /* What a validation says of momenta: all or nothing of it. */
 static void check_momenta(
@@ -152,7 +151,7 @@ static void check_momenta(
 }
 
 /* Steps and a validation: near the CPU's, and the same bits again. */
-START_TEST(test_cuda_train_steps)
+ETX_TEST(test_cuda_train_steps, .rows = N_CASES - N_VARIANTS)
 {
     struct train_bench bench[3];
     etx_training_report report[3];
@@ -181,11 +180,10 @@ START_TEST(test_cuda_train_steps)
     train_bench_leave(&bench[2]);
     train_bench_close(&bench[0]);
 }
-END_TEST
 
 /* Steps leave what the host has of the training as it is; a checkpoint asks
  * for it, and another training goes on from there with the same bits. */
-START_TEST(test_cuda_train_stays)
+ETX_TEST(test_cuda_train_stays, .rows = 3)
 {
     static const int32_t which[] = {0, 1, BF16};
     const int32_t i = which[_i];
@@ -219,10 +217,9 @@ START_TEST(test_cuda_train_stays)
     train_bench_leave(&bench[1]);
     train_bench_close(&cpu);
 }
-END_TEST
 
 /* A jump of the loss brings back the parameters that were kept. */
-START_TEST(test_cuda_train_goes_back)
+ETX_TEST(test_cuda_train_goes_back)
 {
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
@@ -248,7 +245,6 @@ START_TEST(test_cuda_train_goes_back)
         trainer->state.moments.m, trainer->snapshot.moments.m, bytes);
     train_bench_close(&bench);
 }
-END_TEST
 
 static double length(const float *value, int64_t n)
 {
@@ -261,7 +257,7 @@ static double length(const float *value, int64_t n)
 
 /* With products of float16 the gradient is near the one without, and the same
  * every time. */
-START_TEST(test_cuda_train_half_products)
+ETX_TEST(test_cuda_train_half_products, .rows = 2)
 {
     static const int stages[] = {ETX_TRAIN_FILTER, ETX_TRAIN_GNN};
     static const char *const changes[] = {NULL,
@@ -302,10 +298,9 @@ START_TEST(test_cuda_train_half_products)
     for (int32_t b = 0; b < 3; b++)
         free(gradient[b]);
 }
-END_TEST
 
 /* A network that is for the CPU alone is refused, before anything is done. */
-START_TEST(test_cuda_train_refuses)
+ETX_TEST(test_cuda_train_refuses)
 {
     etx_context *device = NULL;
     etx_model *start = NULL;
@@ -325,20 +320,4 @@ START_TEST(test_cuda_train_refuses)
     ck_assert_ptr_null(trainer);
     etx_model_free(start);
     etx_context_free(device);
-}
-END_TEST
-
-Suite *etx_suite_cuda_train(void);
-Suite *etx_suite_cuda_train(void)
-{
-    Suite *suite = suite_create("cuda_train");
-
-    etx_test_add_loop(suite, "gradient", test_cuda_train_gradient, N_CASES);
-    etx_test_add_loop(
-        suite, "steps", test_cuda_train_steps, N_CASES - N_VARIANTS);
-    etx_test_add_loop(suite, "stays", test_cuda_train_stays, 3);
-    etx_test_add_loop(suite, "half products", test_cuda_train_half_products, 2);
-    etx_test_add(suite, "goes back", test_cuda_train_goes_back);
-    etx_test_add(suite, "refuses", test_cuda_train_refuses);
-    return suite;
 }

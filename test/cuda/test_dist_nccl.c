@@ -24,7 +24,7 @@ static etx_dist *open_nccl(const char *name, etx_dist **host)
 }
 
 /* A device that no machine has is said to be absent, and nothing is made. */
-START_TEST(test_nccl_no_device)
+ETX_TEST(test_nccl_no_device)
 {
     etx_dist *host = NULL;
     etx_dist *dist = NULL;
@@ -42,9 +42,8 @@ START_TEST(test_nccl_no_device)
     ck_assert_ok(etx_dist_barrier(host));
     etx_dist_close(host);
 }
-END_TEST
 
-START_TEST(test_nccl_one_rank)
+ETX_TEST(test_nccl_one_rank)
 {
     const int64_t three = 3;
     const float sent[3] = {1.0f, -2.0f, 0.5f};
@@ -61,7 +60,7 @@ START_TEST(test_nccl_one_rank)
     ck_assert_ok(
         dist->comm->transport->sum(dist->comm, values, 2, ETX_COMM_F64));
     ck_assert(values[0] == 1.25 && values[1] == -3.0);
-    ck_assert_ok(etx_comm_exchange(
+    ck_assert_ok(etx_comm_all_to_all(
         dist->comm, received, &three, sent, &three, sizeof *sent));
     ck_assert_mem_eq(received, sent, sizeof sent);
     ck_assert_ok(
@@ -73,14 +72,4 @@ START_TEST(test_nccl_one_rank)
     ck_assert_ok(dist->comm->transport->barrier(dist->comm));
     etx_dist_close(dist);
     etx_dist_close(host);
-}
-END_TEST
-
-Suite *etx_suite_dist_nccl(void)
-{
-    Suite *suite = suite_create("dist_nccl");
-
-    etx_test_add(suite, "no device", test_nccl_no_device);
-    etx_test_add(suite, "one rank", test_nccl_one_rank);
-    return suite;
 }

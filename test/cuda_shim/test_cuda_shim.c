@@ -44,7 +44,7 @@ static etx_status open_device(etx_context **out)
 }
 
 /* A context that cannot be made leaves nothing behind. */
-START_TEST(test_cuda_shim_no_context)
+ETX_TEST(test_cuda_shim_no_context)
 {
     etx_context *context = NULL;
     int64_t number = 0;
@@ -61,12 +61,11 @@ START_TEST(test_cuda_shim_no_context)
     etx_context_free(context);
     ck_assert_int_eq(shim_live(), 0);
 }
-END_TEST
 
 /* Whichever call of the runtime fails in a search, the answer is an error, or
  * the right one where nothing depends on the call, as when memory is given
  * back; nothing is lost and the next search is right. */
-START_TEST(test_cuda_shim_fails_anywhere)
+ETX_TEST(test_cuda_shim_fails_anywhere)
 {
     struct search search;
     etx_context *context = NULL;
@@ -112,11 +111,10 @@ START_TEST(test_cuda_shim_fails_anywhere)
     ck_assert_int_eq(shim_live(), 0);
     close_search(&search);
 }
-END_TEST
 
 /* Whatever device is current in the calling thread, a context works on its own
  * and leaves the other current: the pretended streams say so when not. */
-START_TEST(test_cuda_shim_current_device)
+ETX_TEST(test_cuda_shim_current_device)
 {
     struct search search;
     etx_context_options options;
@@ -143,7 +141,6 @@ START_TEST(test_cuda_shim_current_device)
     shim_set_device(0);
     close_search(&search);
 }
-END_TEST
 
 /* Tracks of a search, and the kernels that it started. */
 static int64_t find_tracks(
@@ -169,7 +166,7 @@ static void assert_same_tracks(const etx_tracks *a, const etx_tracks *b)
 
 /* A search starts no more kernels than it should; what the first made of the
  * weights the next ones find, until other models take its place. */
-START_TEST(test_cuda_shim_weights_are_kept)
+ETX_TEST(test_cuda_shim_weights_are_kept)
 {
     struct search search;
     etx_context *context = NULL;
@@ -201,7 +198,6 @@ START_TEST(test_cuda_shim_weights_are_kept)
     ck_assert_int_eq(shim_live(), 0);
     close_search(&search);
 }
-END_TEST
 
 /* A step and a validation of an embedding and of a filter. */
 static void train(etx_context *context)
@@ -224,7 +220,7 @@ static void train(etx_context *context)
 
 /* The host never touches memory of the device, be it to find tracks or to
  * train. */
-START_TEST(test_cuda_shim_host_keeps_off)
+ETX_TEST(test_cuda_shim_host_keeps_off)
 {
     struct search search;
     etx_context *context = NULL;
@@ -240,19 +236,4 @@ START_TEST(test_cuda_shim_host_keeps_off)
     train(context);
     ck_assert_int_eq(shim_live(), 0);
     shim_close_memory(0);
-}
-END_TEST
-
-Suite *etx_suite_cuda_shim(void);
-Suite *etx_suite_cuda_shim(void)
-{
-    Suite *suite = suite_create("cuda_shim");
-
-    etx_test_add_slow(suite, "no context", test_cuda_shim_no_context);
-    etx_test_add_slow(suite, "fails anywhere", test_cuda_shim_fails_anywhere);
-    etx_test_add_slow(suite, "current device", test_cuda_shim_current_device);
-    etx_test_add_slow(
-        suite, "weights are kept", test_cuda_shim_weights_are_kept);
-    etx_test_add_slow(suite, "host keeps off", test_cuda_shim_host_keeps_off);
-    return suite;
 }

@@ -14,7 +14,7 @@ static const struct {
     const char *name;
     int32_t has_sample;
 } events[] = {{"event000000000", 1}, {"event000000001", 0}};
-#define N_EVENTS ((int)(sizeof events / sizeof events[0]))
+#define N_EVENTS ROWS(events)
 
 #define FLOATS_IN (5 + 3 + 6) /* of a hit: features, positions, features */
 #define MIN_STEP  4           /* one hit of so many is in the sample */
@@ -43,7 +43,7 @@ static struct shim_counts counts_of_search(
 /* Once the parameters of the model are there: features for the embedding, the
  * rows of the sample, positions and features for both networks go in; labels,
  * the bins of the sample and counts come out. */
-START_TEST(test_cuda_shim_copies)
+ETX_TEST(test_cuda_shim_copies, .rows = N_EVENTS)
 {
     etx_context_options options;
     etx_context *context = NULL;
@@ -71,14 +71,4 @@ START_TEST(test_cuda_shim_copies)
     etx_context_free(context);
     etx_event_free(event);
     etx_model_free(model);
-}
-END_TEST
-
-Suite *etx_suite_cuda_shim_copies(void);
-Suite *etx_suite_cuda_shim_copies(void)
-{
-    Suite *suite = suite_create("cuda_shim_copies");
-
-    etx_test_add_loop(suite, "copies", test_cuda_shim_copies, N_EVENTS);
-    return suite;
 }

@@ -124,7 +124,7 @@ static int64_t run_stages(etx_graph **candidates, etx_graph **graph,
 
 /* Each stage leaves its graph on the device, where the next one finds it; what
  * it computes is what it computes otherwise. */
-START_TEST(test_cuda_shim_views_stages)
+ETX_TEST(test_cuda_shim_views_stages)
 {
     struct views views;
     etx_graph *candidates[2] = {NULL};
@@ -155,10 +155,9 @@ START_TEST(test_cuda_shim_views_stages)
     }
     close_views(&views);
 }
-END_TEST
 
 /* Points, triplets and their scores. */
-START_TEST(test_cuda_shim_views_triplets)
+ETX_TEST(test_cuda_shim_views_triplets)
 {
     struct views views;
     etx_graph *graph = NULL;
@@ -184,11 +183,10 @@ START_TEST(test_cuda_shim_views_triplets)
     etx_graph_free(triplets);
     close_views(&views);
 }
-END_TEST
 
 /* Scores come to a graph of the caller's edges from any context; who keeps it
  * last has it, and takes it along. */
-START_TEST(test_cuda_shim_views_change_hands)
+ETX_TEST(test_cuda_shim_views_change_hands)
 {
     struct views views;
     etx_context *cpu = NULL;
@@ -219,11 +217,10 @@ START_TEST(test_cuda_shim_views_change_hands)
     etx_context_free(cpu);
     close_views(&views);
 }
-END_TEST
 
 /* Whichever call fails, the host has the scores from before and the device has
  * the same or nothing; the next call is right. */
-START_TEST(test_cuda_shim_views_fail)
+ETX_TEST(test_cuda_shim_views_fail)
 {
     struct views views;
     float half[N_EDGES];
@@ -262,17 +259,4 @@ START_TEST(test_cuda_shim_views_fail)
     assert_no_views(graph);
     etx_graph_free(graph);
     close_views(&views);
-}
-END_TEST
-
-Suite *etx_suite_cuda_shim_views(void);
-Suite *etx_suite_cuda_shim_views(void)
-{
-    Suite *suite = suite_create("cuda_shim_views");
-
-    etx_test_add_slow(suite, "stages", test_cuda_shim_views_stages);
-    etx_test_add_slow(suite, "triplets", test_cuda_shim_views_triplets);
-    etx_test_add_slow(suite, "change hands", test_cuda_shim_views_change_hands);
-    etx_test_add_slow(suite, "fail", test_cuda_shim_views_fail);
-    return suite;
 }

@@ -157,11 +157,11 @@ static void exchange_many(struct etx_comm *comm, int64_t *from, int64_t *to)
 
     fill(to, n[rank][0], rank, 0);
     fill(to + n[rank][0], n[rank][1], rank, 1);
-    expect(etx_comm_exchange(comm, from, n_from, to, n[rank], sizeof *to) ==
+    expect(etx_comm_all_to_all(comm, from, n_from, to, n[rank], sizeof *to) ==
                ETX_OK,
-        "exchange");
-    check(from, n_from[0], 0, rank, "exchange with rank 0");
-    check(from + n_from[0], n_from[1], 1, rank, "exchange with rank 1");
+        "all-to-all");
+    check(from, n_from[0], 0, rank, "all-to-all with rank 0");
+    check(from + n_from[0], n_from[1], 1, rank, "all-to-all with rank 1");
 }
 
 static void move_many(void)

@@ -231,7 +231,7 @@ static void check_close(const char *what, const float *got,
 
 /* Row 0 of the recorded edges is "start", which the model concatenates first;
  * it is the larger index and so our dst: order target_source. */
-START_TEST(test_golden_lrt_gnn)
+ETX_TEST(test_golden_lrt_gnn)
 {
     struct etx_network *network = load(&lrt_gnn);
     struct golden_array x, ends, f32, f64;
@@ -255,12 +255,11 @@ START_TEST(test_golden_lrt_gnn)
     golden_free(&f64);
     etx_network_free(network);
 }
-END_TEST
 
 /* Nothing is recorded for this model. Expected are every 73rd logit and two
  * sums for the graph of lrt_gnn, computed in float64 with NumPy after the
  * model's own TorchScript; float32 in another order moves them by 4e-4. */
-START_TEST(test_golden_trackml_gnn)
+ETX_TEST(test_golden_trackml_gnn)
 {
     static const double expected[] = {-0.58899591, 0.85156747, -4.48485648,
         4.6831883, -0.5075313, -2.73477851, -2.67778516, -0.94598927};
@@ -292,9 +291,8 @@ START_TEST(test_golden_trackml_gnn)
     golden_free(&ends);
     etx_network_free(network);
 }
-END_TEST
 
-START_TEST(test_golden_trackml_filter)
+ETX_TEST(test_golden_trackml_filter)
 {
     struct etx_network *network = load(&trackml_filter);
     struct golden_array x, ends, f32;
@@ -313,7 +311,6 @@ START_TEST(test_golden_trackml_filter)
     golden_free(&f32);
     etx_network_free(network);
 }
-END_TEST
 
 /* -------------------------------------------------------------- chain -- */
 
@@ -441,7 +438,7 @@ static void check_components(struct etx_context *context, float *logit,
     free(ends);
 }
 
-START_TEST(test_golden_chain)
+ETX_TEST(test_golden_chain, .rows = 2)
 {
     struct etx_context context;
     struct golden_array edges, filtered;
@@ -460,20 +457,4 @@ START_TEST(test_golden_chain)
     free(logit);
     golden_free(&edges);
     golden_free(&filtered);
-}
-END_TEST
-
-Suite *etx_suite_golden_exatrkx(void)
-{
-    Suite *suite = suite_create("golden_exatrkx");
-    TCase *filter = tcase_create("trackml_filter");
-
-    etx_test_add(suite, "lrt_gnn", test_golden_lrt_gnn);
-    etx_test_add(suite, "trackml_gnn", test_golden_trackml_gnn);
-    etx_test_set_timeout(filter, 300); /* 5 GFLOP, without SIMD minutes */
-    tcase_add_test(filter, test_golden_trackml_filter);
-    suite_add_tcase(suite, filter);
-    /* At ETX_CPU_BEST and ETX_CPU_REF. */
-    etx_test_add_loop(suite, "chain", test_golden_chain, 2);
-    return suite;
 }

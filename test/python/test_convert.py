@@ -166,7 +166,7 @@ class TestFamilies(ConvertCase):
             (
                 {**interaction(3), "extra": np.ones(1, "f4")},
                 "interaction_network",
-                "no place for: extra",
+                "does not use: extra",
             ),
         ]:
             np.savez(self.path("w.npz"), **state)

@@ -139,11 +139,11 @@ class TestPipeline(LibraryCase):
     def test_shipped_with_a_short_path(self) -> None:
         """A package with few folders above it has fewer places to look."""
         self.assertEqual(
-            _model.beside(Path("/opt/py/exatrkx")),
+            _model.data_roots(Path("/opt/py/exatrkx")),
             [Path("/opt/py/exatrkx"), Path("/examples")],
         )
-        self.assertEqual(_model.beside(Path("/exatrkx")), [Path("/exatrkx")])
-        (*_, installed) = _model.beside(
+        self.assertEqual(_model.data_roots(Path("/exatrkx")), [Path("/exatrkx")])
+        (*_, installed) = _model.data_roots(
             Path("/usr/lib/python3/dist-packages/exatrkx")
         )
         self.assertEqual(installed, Path("/usr/share/exatrkx"))

@@ -102,7 +102,7 @@ class Peers(unittest.TestCase):
             if stage.name != "gnn64":
                 stage = dataclasses.replace(stage, precisions=("float32",))
             with (
-                mock.patch.object(device, "LEAST_RUNS", 1),
+                mock.patch.object(device, "MIN_RUNS", 1),
                 mock.patch.object(device, "WARM_UP", 1),
             ):
                 rows += device.measure(stage, FEW_HITS, "cpu", 0.0)

@@ -15,12 +15,12 @@
 
 static char folder[256];
 
-static void make_folder(void)
+void io_make_folder(void)
 {
     etx_test_folder(folder);
 }
 
-static void remove_folder(void)
+void io_remove_folder(void)
 {
     DIR *list = opendir(folder);
     const struct dirent *entry = NULL;
@@ -33,15 +33,6 @@ static void remove_folder(void)
     (void)closedir(list);
     etx_test_remove(folder);
     ck_assert_msg(found[0] == '\0', "left behind: %s", found);
-}
-
-TCase *io_case(const char *name)
-{
-    TCase *tests = tcase_create(name);
-
-    etx_test_set_timeout(tests, 60);
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    return tests;
 }
 
 const char *io_path(const char *name)

@@ -6,9 +6,13 @@
 
 #include "support.h"
 
-/* A test case whose tests each have a folder of their own, which must hold
- * no temporary file when the test ends and is then removed. */
-TCase *io_case(const char *name);
+/* A test (case.h) with a folder of its own, which must hold no temporary file
+ * when the test ends and is then removed. */
+#define IO_TEST(...)                                                           \
+    ETX_TEST_WITH(io_make_folder, io_remove_folder, __VA_ARGS__)
+
+void io_make_folder(void);
+void io_remove_folder(void);
 
 /* NAME in the test's folder; valid until the 32nd call after. */
 const char *io_path(const char *name);

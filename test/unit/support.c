@@ -13,10 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PATH_SIZE       1024
-#define TIMEOUT_SECONDS 60 /* of one test, on a busy machine */
-#define SLOW_SECONDS    300
-#define MAX_STACK       ((size_t)1 << 25)
+#define PATH_SIZE 1024
+#define MAX_STACK ((size_t)1 << 25)
 
 #if defined(ETX_HAS_ASAN)
 #define SMALL_STACK (1024 * 1024) /* the sanitizer's own frames are large */
@@ -36,48 +34,52 @@ static struct {
     int64_t failing; /* -1 = none */
 } allocator;
 
-void etx_test_set_timeout(TCase *test_case, int seconds)
+void etx_test_free_memory(void *pointer)
 {
-    const char *asked = getenv("CK_DEFAULT_TIMEOUT");
-    const long min = asked == NULL ? 0 : strtol(asked, NULL, 10);
-
-    tcase_set_timeout(test_case, min > seconds ? (double)min : (double)seconds);
+    free(*(void **)pointer);
 }
 
-static void add_case(
-    Suite *suite, const char *name, const TTest *test, int n_rows, int seconds)
+void etx_test_free_context(etx_context **context)
 {
-    TCase *test_case = tcase_create(name);
-
-    etx_test_set_timeout(test_case, seconds);
-    tcase_add_loop_test(test_case, test, 0, n_rows);
-    suite_add_tcase(suite, test_case);
+    etx_context_free(*context);
 }
 
-void etx_test_add(Suite *suite, const char *name, const TTest *test)
+void etx_test_free_detector(etx_detector **detector)
 {
-    add_case(suite, name, test, 1, TIMEOUT_SECONDS);
+    etx_detector_free(*detector);
 }
 
-void etx_test_add_loop(
-    Suite *suite, const char *name, const TTest *test, size_t n_rows)
+void etx_test_free_event(etx_event **event)
 {
-    add_case(suite, name, test, (int)n_rows, TIMEOUT_SECONDS);
+    etx_event_free(*event);
 }
 
-void etx_test_add_slow(Suite *suite, const char *name, const TTest *test)
+void etx_test_free_graph(etx_graph **graph)
 {
-    add_case(suite, name, test, 1, SLOW_SECONDS);
+    etx_graph_free(*graph);
+}
+
+void etx_test_free_model(etx_model **model)
+{
+    etx_model_free(*model);
+}
+
+void etx_test_free_tracks(etx_tracks **tracks)
+{
+    etx_tracks_free(*tracks);
+}
+
+void *etx_test_alloc(int64_t count, size_t size)
+{
+    void *memory = calloc(count > 0 ? (size_t)count : 1, size);
+
+    ck_assert_ptr_nonnull(memory);
+    return memory;
 }
 
 void etx_test_skip(const char *name, const char *reason)
 {
-    const size_t length = strlen(name);
-    /* Check calls the function of a test NAME_fn. */
-    const int has_suffix = length > 3 && strcmp(name + length - 3, "_fn") == 0;
-
-    printf("SKIPPED %.*s: %s\n", (int)(length - (has_suffix ? 3 : 0)), name,
-        reason);
+    printf("SKIPPED %s: %s\n", name, reason);
     fflush(stdout);
 }
 

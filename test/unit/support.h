@@ -5,11 +5,11 @@
 #define ETX_TEST_SUPPORT_H
 
 #include <exatrkx/exatrkx.h>
+#include <exatrkx/graph.h>
 
-#include <check.h>
 #include <string.h>
 
-#include "suites.h" /* generated: the suite functions of all test files */
+#include "case.h"
 
 /* Macros, so that Check reports the line of the caller. */
 
@@ -25,6 +25,10 @@
 
 #define ck_assert_ok(call) ck_assert_status(call, ETX_OK)
 
+/* call returns ETX_ERR_ARGUMENT and the last error holds this text. */
+#define ck_assert_refused(call, text)                                          \
+    ck_assert_fails(call, ETX_ERR_ARGUMENT, text)
+
 /* The last error holds this text. */
 #define ck_assert_error(text)                                                  \
     ck_assert_msg(strstr(etx_last_error(), text) != NULL,                      \
@@ -37,18 +41,28 @@
         ck_assert_error(text);                                                 \
     } while (0)
 
-/* One test case of one test function, looped over rows of a table. */
-void etx_test_add(Suite *suite, const char *name, const TTest *test);
-void etx_test_add_loop(
-    Suite *suite, const char *name, const TTest *test, size_t n_rows);
+/* Locals that are freed at the end of their block: `scoped_graph *graph =
+ * NULL;` and, of malloc, `scoped int32_t *ids = malloc(...);`. */
+#define SCOPED(free_it) __attribute__((cleanup(free_it)))
+#define scoped          SCOPED(etx_test_free_memory)
+#define scoped_context  SCOPED(etx_test_free_context) etx_context
+#define scoped_detector SCOPED(etx_test_free_detector) etx_detector
+#define scoped_event    SCOPED(etx_test_free_event) etx_event
+#define scoped_graph    SCOPED(etx_test_free_graph) etx_graph
+#define scoped_model    SCOPED(etx_test_free_model) etx_model
+#define scoped_tracks   SCOPED(etx_test_free_tracks) etx_tracks
 
-/* The same with minutes for a test that the sanitizers or a pretended device
- * slow down. */
-void etx_test_add_slow(Suite *suite, const char *name, const TTest *test);
+void etx_test_free_memory(void *pointer);
+void etx_test_free_context(etx_context **context);
+void etx_test_free_detector(etx_detector **detector);
+void etx_test_free_event(etx_event **event);
+void etx_test_free_graph(etx_graph **graph);
+void etx_test_free_model(etx_model **model);
+void etx_test_free_tracks(etx_tracks **tracks);
 
-/* So many seconds for each test of a case, or CK_DEFAULT_TIMEOUT where that is
- * more: a busy machine is slow, not wrong. */
-void etx_test_set_timeout(TCase *test_case, int seconds);
+/* Zeroed memory of count elements, at least one; ends the test without it.
+ * Freed with free. */
+void *etx_test_alloc(int64_t count, size_t size);
 
 /* Say that a test did not run, and why. */
 void etx_test_skip(const char *name, const char *reason);

@@ -7,15 +7,14 @@
 #include "support.h"
 
 #include "base/random.h"
-#include "op/ref/joint.h"
+#include "op/shared/kink.h"
 #include "track_graphs.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS(table) (sizeof table / sizeof table[0])
-#define NONE        (-1)
+#define NONE (-1)
 
 /* ------------------------------------------------------------- the shape -- */
 
@@ -43,7 +42,7 @@ static struct etx_chains two_chains(const float *position, int32_t *next,
         .position = position, .next = next, .previous = previous};
 }
 
-START_TEST(test_best_first_helix_is_smooth)
+ETX_TEST(test_best_first_helix_is_smooth)
 {
     float position[3 * 8];
     int32_t next[8];
@@ -55,14 +54,13 @@ START_TEST(test_best_first_helix_is_smooth)
             two_chains(position, next, previous, 8, at);
 
         ck_assert_float_lt(
-            etx_joint_roughness(&chains, at - 1, at, 1e-3f, 1e-3f), 0.01f);
+            etx_link_kink(&chains, at - 1, at, 1e-3f, 1e-3f), 0.01f);
     }
 }
-END_TEST
 
 /* Four hits of one circle and four of another: the spread of curvatures is
  * that of the two, where the steps meet in a common tangent. */
-START_TEST(test_best_first_curvature)
+ETX_TEST(test_best_first_curvature)
 {
     const double radius[2] = {1000.0, 500.0};
     float position[3 * 7];
@@ -80,13 +78,12 @@ START_TEST(test_best_first_curvature)
     }
     const struct etx_chains chains = two_chains(position, next, previous, 7, 4);
 
-    rough = etx_joint_roughness(&chains, 3, 4, 1.0f, 0.0f);
+    rough = etx_link_kink(&chains, 3, 4, 1.0f, 0.0f);
     ck_assert_float_eq_tol(rough, 1.0f, 1e-3f);
-    rough = etx_joint_roughness(&chains, 3, 4, 0.5f, 0.0f);
+    rough = etx_link_kink(&chains, 3, 4, 0.5f, 0.0f);
     ck_assert_float_eq_tol(rough, 4.0f, 4e-3f);
-    ck_assert(etx_joint_roughness(&chains, 3, 4, 0.0f, 0.0f) == 0.0f);
+    ck_assert(etx_link_kink(&chains, 3, 4, 0.0f, 0.0f) == 0.0f);
 }
-END_TEST
 
 struct turn_row {
     float end[2]; /* (x, z) of the hit after (0, 0), (10, 0) */
@@ -101,7 +98,7 @@ static const struct turn_row turns[] = {
     {{10, 0}, 0.0f}, /* the same hit again */
 };
 
-START_TEST(test_best_first_polar)
+ETX_TEST(test_best_first_polar, .rows = ROWS(turns))
 {
     const struct turn_row *row = &turns[_i];
     const float position[] = {0, 0, 0, 10, 0, 0, row->end[0], 0, row->end[1]};
@@ -110,12 +107,11 @@ START_TEST(test_best_first_polar)
     struct etx_chains chains = two_chains(position, next, previous, 3, 2);
 
     ck_assert_float_eq_tol(
-        etx_joint_roughness(&chains, 1, 2, 0.0f, 0.5f), row->expected, 1e-6f);
+        etx_link_kink(&chains, 1, 2, 0.0f, 0.5f), row->expected, 1e-6f);
     chains = two_chains(position, next, previous, 3, 1);
     ck_assert_float_eq_tol(
-        etx_joint_roughness(&chains, 0, 1, 0.0f, 0.5f), row->expected, 1e-6f);
+        etx_link_kink(&chains, 0, 1, 0.0f, 0.5f), row->expected, 1e-6f);
 }
-END_TEST
 
 /* ------------------------------------------------------------- by hand -- */
 
@@ -166,35 +162,32 @@ static const struct row rows[] = {
     {{5, 2, {{0, 1, 0.7f}, {2, 3, 0.4f}}}, 0.9f, 0.5f, 3, {0, 0, 1, 2, 3}},
 };
 
-START_TEST(test_best_first_by_hand)
+ETX_TEST(test_best_first_by_hand, .rows = ROWS(rows))
 {
     const struct row *row = &rows[_i];
-    etx_context *context = new_context();
+    scoped_context *context = new_context();
     etx_graph *graph =
         new_graph(row->list.n_nodes, row->list.n_edges, row->list.edge);
-    etx_event *event = new_line_event(row->list.n_nodes, NULL);
+    scoped_event *event = new_line_event(row->list.n_nodes, NULL);
     etx_label_options options = shape_options(row->sure_cut, row->strong_cut);
     int32_t labels[8];
 
     options.support_hits = row->support_hits;
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     assert_labels(labels, row->expected, row->list.n_nodes);
-    etx_event_free(event);
     etx_graph_free(graph);
-    etx_context_free(context);
 }
-END_TEST
 
 /* Two helices that come near each other: the network prefers the wrong hit,
  * shape the right one; without limits the wrong one is taken. */
-START_TEST(test_best_first_shape_decides)
+ETX_TEST(test_best_first_shape_decides)
 {
     enum { ON_TRACK = 6, N = ON_TRACK + 1 };
     float position[3 * N];
     struct scored_edge edges[ON_TRACK];
-    etx_context *context = new_context();
-    etx_graph *graph = NULL;
-    etx_event *event = NULL;
+    scoped_context *context = new_context();
+    scoped_graph *graph = NULL;
+    scoped_event *event = NULL;
     etx_label_options options = shape_options(0.0f, 0.5f);
     int32_t labels[N];
 
@@ -215,11 +208,7 @@ START_TEST(test_best_first_shape_decides)
     options.max_polar_change = 0.0f;
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     assert_labels(labels, (const int32_t[]){0, 0, 0, 0, 0, 1, 0}, N);
-    etx_event_free(event);
-    etx_graph_free(graph);
-    etx_context_free(context);
 }
-END_TEST
 
 /* ------------------------------------------------------------ the judge -- */
 
@@ -272,8 +261,7 @@ static double turn_at(const float *a, const float *b, const float *c)
 }
 
 /* The four circles and two turns around tail -> head, where there are hits. */
-static double judge_roughness(
-    const struct judge *judge, int32_t tail, int32_t head)
+static double judge_kink(const struct judge *judge, int32_t tail, int32_t head)
 {
     const int32_t t2 = judge->previous[tail];
     const int32_t t3 = t2 == NONE ? NONE : judge->previous[t2];
@@ -351,8 +339,7 @@ static void judge_shapes(struct judge *judge)
         is_done[e] = !is_open(judge, e);
         if (is_done[e])
             continue;
-        rough[e] =
-            judge_roughness(judge, judge->edge[e].src, judge->edge[e].dst);
+        rough[e] = judge_kink(judge, judge->edge[e].src, judge->edge[e].dst);
         if (!has_support(judge, e) || rough[e] > 2.0)
             rough[e] = 2.0;
     }
@@ -369,8 +356,8 @@ static void judge_shapes(struct judge *judge)
             return;
         is_done[best] = 1;
         if (is_open(judge, best) && has_support(judge, best) &&
-            judge_roughness(
-                judge, judge->edge[best].src, judge->edge[best].dst) <= 1.0)
+            judge_kink(judge, judge->edge[best].src, judge->edge[best].dst) <=
+                1.0)
             judge_join(judge, best);
     }
 }
@@ -412,16 +399,16 @@ static void draw_judged(struct judge *judge, float *position, uint32_t seed)
                     (struct scored_edge){i, j, etx_random_uniform(&random)};
 }
 
-START_TEST(test_best_first_judged)
+ETX_TEST(test_best_first_judged, .rows = 200)
 {
     static const float cuts[][2] = {
         {0.0f, 0.6f}, {0.9f, 0.6f}, {0.8f, 0.0f}, {0.0f, 1.0f}, {0.7f, 0.3f}};
     float position[3 * JUDGED];
     etx_label_options options = shape_options(cuts[_i % 5][0], cuts[_i % 5][1]);
     struct judge judge = {.position = position, .options = &options};
-    etx_context *context = new_context();
+    scoped_context *context = new_context();
     etx_graph *graph;
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
     int32_t expected[JUDGED];
     int32_t labels[JUDGED];
 
@@ -434,26 +421,22 @@ START_TEST(test_best_first_judged)
     ck_assert_ok(etx_event_create(&event, JUDGED, NULL, position));
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     assert_labels(labels, expected, JUDGED);
-    etx_event_free(event);
     etx_graph_free(graph);
-    etx_context_free(context);
 }
-END_TEST
 
 /* Every edge at once, with the same score and in one place: nothing but ties,
  * no shape; each hit still has one next and one before. */
-START_TEST(test_best_first_one_place)
+ETX_TEST(test_best_first_one_place)
 {
     enum { N = 40 };
     float position[3 * N] = {0};
-    struct scored_edge *edges = calloc(N * N, sizeof *edges);
+    scoped struct scored_edge *edges = etx_test_alloc(N * N, sizeof *edges);
     etx_label_options options = shape_options(0.9f, 0.6f);
-    etx_context *context = new_context();
+    scoped_context *context = new_context();
     etx_graph *graph;
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
     int32_t labels[N];
 
-    ck_assert_ptr_nonnull(edges);
     for (int32_t i = 0; i < N; i++)
         for (int32_t j = 0; j < N; j++)
             edges[N * i + j] = (struct scored_edge){i, j, 0.5f};
@@ -463,23 +446,5 @@ START_TEST(test_best_first_one_place)
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     for (int32_t i = 0; i < N; i++)
         ck_assert_int_eq(labels[i], 0);
-    etx_event_free(event);
     etx_graph_free(graph);
-    etx_context_free(context);
-    free(edges);
-}
-END_TEST
-
-Suite *etx_suite_best_first(void)
-{
-    Suite *suite = suite_create("best_first");
-
-    etx_test_add(suite, "helix is smooth", test_best_first_helix_is_smooth);
-    etx_test_add(suite, "curvature", test_best_first_curvature);
-    etx_test_add_loop(suite, "polar", test_best_first_polar, ROWS(turns));
-    etx_test_add_loop(suite, "by hand", test_best_first_by_hand, ROWS(rows));
-    etx_test_add(suite, "shape decides", test_best_first_shape_decides);
-    etx_test_add_loop(suite, "judged", test_best_first_judged, 200);
-    etx_test_add(suite, "one place", test_best_first_one_place);
-    return suite;
 }

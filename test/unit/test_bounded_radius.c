@@ -75,7 +75,7 @@ static double count_edges(struct cloud *cloud, float radius)
     return n;
 }
 
-START_TEST(test_bounded_radius_meets_the_bound)
+ETX_TEST(test_bounded_radius_meets_the_bound, .rows = 2)
 {
     static const int64_t sizes[] = {8000, 60000};
     static const float whole[] = {RADIUS, RADIUS / 3.0f};
@@ -92,9 +92,8 @@ START_TEST(test_bounded_radius_meets_the_bound)
     }
     free_cloud(&cloud);
 }
-END_TEST
 
-START_TEST(test_bounded_radius_leaves_what_fits)
+ETX_TEST(test_bounded_radius_leaves_what_fits)
 {
     struct cloud cloud = make_cloud(8000, 1);
     const double all = count_edges(&cloud, RADIUS);
@@ -107,9 +106,8 @@ START_TEST(test_bounded_radius_leaves_what_fits)
     ck_assert_float_lt(find_radius(&cloud, 1e-3f), RADIUS);
     free_cloud(&cloud);
 }
-END_TEST
 
-START_TEST(test_bounded_radius_same_for_any_threads)
+ETX_TEST(test_bounded_radius_same_for_any_threads)
 {
     struct cloud one = make_cloud(9000, 1);
     struct cloud four = make_cloud(9000, 4);
@@ -118,7 +116,6 @@ START_TEST(test_bounded_radius_same_for_any_threads)
     free_cloud(&one);
     free_cloud(&four);
 }
-END_TEST
 
 /* Pairs of neighbours, which have rows that follow each other. */
 static void make_pairs(struct cloud *cloud)
@@ -143,7 +140,7 @@ static void turn_rows(float *rows, int64_t n)
         }
 }
 
-START_TEST(test_bounded_radius_same_in_any_order)
+ETX_TEST(test_bounded_radius_same_in_any_order)
 {
     const int64_t n = 9001;
     struct cloud cloud = make_cloud(n, 1);
@@ -157,9 +154,8 @@ START_TEST(test_bounded_radius_same_in_any_order)
     ck_assert_float_eq(find_radius(&cloud, 3.0f), radius);
     free_cloud(&cloud);
 }
-END_TEST
 
-START_TEST(test_bounded_radius_both_directions)
+ETX_TEST(test_bounded_radius_both_directions)
 {
     struct cloud cloud = make_cloud(9000, 1);
 
@@ -168,9 +164,8 @@ START_TEST(test_bounded_radius_both_directions)
         count_edges(&cloud, find_radius(&cloud, 20.0f)), 20.0, 1.0);
     free_cloud(&cloud);
 }
-END_TEST
 
-START_TEST(test_bounded_radius_keeps_the_memory_limit)
+ETX_TEST(test_bounded_radius_keeps_the_memory_limit)
 {
     struct cloud cloud = make_cloud(9000, 1);
     float radius = 0.0f;
@@ -181,10 +176,9 @@ START_TEST(test_bounded_radius_keeps_the_memory_limit)
         ETX_ERR_LIMIT, "max_edges = 1000");
     free_cloud(&cloud);
 }
-END_TEST
 
 /* No radius can part them; what is left is still one. */
-START_TEST(test_bounded_radius_points_in_one_place)
+ETX_TEST(test_bounded_radius_points_in_one_place)
 {
     struct cloud cloud = make_cloud(2000, 1);
 
@@ -192,22 +186,4 @@ START_TEST(test_bounded_radius_points_in_one_place)
         cloud.point[k] = 0.5f;
     ck_assert_float_gt(find_radius(&cloud, 1.0f), 0.0f);
     free_cloud(&cloud);
-}
-END_TEST
-
-Suite *etx_suite_bounded_radius(void);
-Suite *etx_suite_bounded_radius(void)
-{
-    Suite *suite = suite_create("bounded_radius");
-    TCase *tests = tcase_create("bounded_radius");
-
-    tcase_add_loop_test(tests, test_bounded_radius_meets_the_bound, 0, 2);
-    tcase_add_test(tests, test_bounded_radius_leaves_what_fits);
-    tcase_add_test(tests, test_bounded_radius_same_for_any_threads);
-    tcase_add_test(tests, test_bounded_radius_same_in_any_order);
-    tcase_add_test(tests, test_bounded_radius_both_directions);
-    tcase_add_test(tests, test_bounded_radius_keeps_the_memory_limit);
-    tcase_add_test(tests, test_bounded_radius_points_in_one_place);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

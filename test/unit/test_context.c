@@ -38,7 +38,7 @@ static const struct {
         "context options"},
 };
 
-START_TEST(test_context_refuses)
+ETX_TEST(test_context_refuses, .rows = ROWS(context_rows))
 {
     etx_context_options options;
     etx_context *context = NULL;
@@ -50,22 +50,26 @@ START_TEST(test_context_refuses)
         context_rows[_i].status, context_rows[_i].text);
     ck_assert_ptr_null(context);
 }
-END_TEST
 
-START_TEST(test_context_null)
+ETX_TEST(test_context_null)
 {
-    etx_stage_timing timing[ETX_N_STAGES];
+    etx_stage_timing timing = {.struct_size = sizeof timing};
+    etx_context *context = NULL;
 
-    ck_assert_fails(
-        etx_context_create(NULL, NULL), ETX_ERR_ARGUMENT, "out is NULL");
-    ck_assert_fails(etx_context_options_init(NULL, 64), ETX_ERR_ARGUMENT, "");
-    ck_assert_fails(etx_timings(timing, NULL), ETX_ERR_ARGUMENT, "context");
+    ck_assert_refused(etx_context_create(NULL, NULL), "out is NULL");
+    ck_assert_refused(etx_context_options_init(NULL, 64), "");
+    ck_assert_refused(etx_context_timing(&timing, NULL, 0), "context");
+    ck_assert_ok(etx_context_create(&context, NULL));
+    ck_assert_refused(etx_context_timing(&timing, context, ETX_N_STAGES),
+        "stage 6 is not in 0..5");
+    timing.struct_size = 8;
+    ck_assert_refused(etx_context_timing(&timing, context, 0), "struct_size 8");
+    etx_context_free(context);
     etx_context_free(NULL);
     ck_assert_str_eq(etx_stage_name(ETX_STAGE_GNN), "gnn");
     ck_assert_str_eq(etx_stage_name(-1), "unknown");
     ck_assert_str_eq(etx_stage_name(ETX_N_STAGES), "unknown");
 }
-END_TEST
 
 static etx_status make_context(void *argument)
 {
@@ -78,19 +82,7 @@ static etx_status make_context(void *argument)
     return status;
 }
 
-START_TEST(test_context_out_of_memory)
+ETX_TEST(test_context_out_of_memory)
 {
     ck_assert_int_gt(etx_test_out_of_memory(make_context, NULL), 0);
-}
-END_TEST
-
-Suite *etx_suite_context(void)
-{
-    Suite *suite = suite_create("context");
-
-    etx_test_add_loop(suite, "refuses", test_context_refuses,
-        sizeof context_rows / sizeof context_rows[0]);
-    etx_test_add(suite, "NULL", test_context_null);
-    etx_test_add(suite, "out of memory", test_context_out_of_memory);
-    return suite;
 }

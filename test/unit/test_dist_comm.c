@@ -4,7 +4,6 @@
 #include "dist/comm.h"
 #include "support.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +123,7 @@ static etx_status exchange_values(struct etx_comm *comm)
         for (int64_t k = 0; k < count[r]; k++)
             to[n++] = 100 * comm->rank + r;
     }
-    if (etx_comm_exchange(comm, from, count, to, count, sizeof *to) != ETX_OK)
+    if (etx_comm_all_to_all(comm, from, count, to, count, sizeof *to) != ETX_OK)
         return ETX_ERR_IO;
     n = 0;
     for (int32_t r = 0; r < comm->n_ranks; r++)
@@ -150,7 +149,7 @@ static etx_status broadcast_values(struct etx_comm *comm)
 static etx_status (*const bodies[])(struct etx_comm *) = {
     sum_values, gather_values, exchange_values, broadcast_values};
 
-START_TEST(test_dist_comm_operations)
+ETX_TEST(test_dist_comm_operations, .rows = sizeof bodies / sizeof *bodies)
 {
     struct runner runner[MAX_RANKS];
 
@@ -159,7 +158,6 @@ START_TEST(test_dist_comm_operations)
         check_all_ok(runner, rank_counts[k]);
     }
 }
-END_TEST
 
 static etx_status use_statistics(struct etx_comm *comm)
 {
@@ -175,14 +173,13 @@ static etx_status use_statistics(struct etx_comm *comm)
     return ETX_OK;
 }
 
-START_TEST(test_dist_comm_statistics)
+ETX_TEST(test_dist_comm_statistics)
 {
     struct runner runner[MAX_RANKS];
 
     run_ranks(runner, 2, 0, 60.0, use_statistics);
     check_all_ok(runner, 2);
 }
-END_TEST
 
 /* ------------------------------------------------------------- failures -- */
 
@@ -192,7 +189,7 @@ static etx_status meet(struct etx_comm *comm)
 }
 
 /* A rank that never arrives: the others are told, and soon. */
-START_TEST(test_dist_comm_deadline)
+ETX_TEST(test_dist_comm_deadline)
 {
     struct runner runner[MAX_RANKS];
 
@@ -207,7 +204,6 @@ START_TEST(test_dist_comm_deadline)
         }
     }
 }
-END_TEST
 
 /* Rank 1 takes longer to copy than rank 0, who came last and has next to no
  * patience, would wait for somebody to arrive. */
@@ -233,7 +229,7 @@ static etx_status broadcast_slowly(struct etx_comm *comm)
 
 /* Nobody leaves an operation in which all are: the others use its buffers. A
  * machine may keep rank 1 from arriving in time, but not ten times. */
-START_TEST(test_dist_comm_slow_copy)
+ETX_TEST(test_dist_comm_slow_copy)
 {
     struct runner runner[MAX_RANKS];
 
@@ -245,18 +241,17 @@ START_TEST(test_dist_comm_slow_copy)
     }
     ck_abort_msg("%s", runner[0].message);
 }
-END_TEST
 
 static etx_status give_up_in_rank_1(struct etx_comm *comm)
 {
     if (comm->rank == 1) {
-        etx_comm_give_up(comm);
+        etx_comm_abort(comm);
         return ETX_OK;
     }
     return etx_comm_barrier(comm);
 }
 
-START_TEST(test_dist_comm_give_up)
+ETX_TEST(test_dist_comm_give_up)
 {
     struct runner runner[MAX_RANKS];
 
@@ -269,7 +264,6 @@ START_TEST(test_dist_comm_give_up)
             runner[r].message);
     }
 }
-END_TEST
 
 static etx_status sum_after_failure(struct etx_comm *comm)
 {
@@ -280,7 +274,7 @@ static etx_status sum_after_failure(struct etx_comm *comm)
     return etx_comm_sum(comm, &value, 1, ETX_COMM_F64);
 }
 
-START_TEST(test_dist_comm_stays_broken)
+ETX_TEST(test_dist_comm_stays_broken)
 {
     struct runner runner[MAX_RANKS];
 
@@ -288,9 +282,8 @@ START_TEST(test_dist_comm_stays_broken)
     ck_assert_int_eq(runner[0].status, ETX_ERR_CANCELLED);
     ck_assert_ptr_nonnull(strstr(runner[0].message, "earlier failure"));
 }
-END_TEST
 
-START_TEST(test_dist_comm_refused)
+ETX_TEST(test_dist_comm_refused)
 {
     struct etx_comm *comm[1] = {NULL};
 
@@ -298,24 +291,4 @@ START_TEST(test_dist_comm_refused)
     ck_assert_int_eq(etx_comm_open_threads(comm, 1025, 60.0), ETX_ERR_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(etx_last_error(), "1025"));
     ck_assert_ptr_null(comm[0]);
-}
-END_TEST
-
-Suite *etx_suite_dist_comm(void);
-Suite *etx_suite_dist_comm(void)
-{
-    Suite *suite = suite_create("dist_comm");
-    TCase *tests = tcase_create("dist_comm");
-
-    etx_test_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, test_dist_comm_operations, 0,
-        (int)(sizeof bodies / sizeof *bodies));
-    tcase_add_test(tests, test_dist_comm_statistics);
-    tcase_add_test(tests, test_dist_comm_deadline);
-    tcase_add_test(tests, test_dist_comm_slow_copy);
-    tcase_add_test(tests, test_dist_comm_give_up);
-    tcase_add_test(tests, test_dist_comm_stays_broken);
-    tcase_add_test(tests, test_dist_comm_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

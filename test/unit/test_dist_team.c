@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/dist.h>
 
-#include <check.h>
 #include <string.h>
 
 #include "support.h"
@@ -26,7 +25,7 @@ static float add_tree(const float *value, int n)
     return add_tree(value, n_left) + add_tree(value + n_left, n - n_left);
 }
 
-START_TEST(test_dist_team_gradient_sum)
+ETX_TEST(test_dist_team_gradient_sum)
 {
     float value[9], taken[9];
     float *slice[9];
@@ -50,7 +49,6 @@ START_TEST(test_dist_team_gradient_sum)
     ck_assert_fails(etx_gradient_sum(slice, -5, 1), ETX_ERR_ARGUMENT,
         "n_slices -5 is negative");
 }
-END_TEST
 
 /* -------------------------------------------------------- a team of one -- */
 
@@ -101,7 +99,7 @@ static etx_team make_lone(struct lone *lone)
 }
 
 /* Ranks that deal otherwise find it out before the first gradient. */
-START_TEST(test_dist_team_first_step_agrees)
+ETX_TEST(test_dist_team_first_step_agrees, .rows = 2)
 {
     struct train_bench bench;
     struct lone lone = {.is_other = _i};
@@ -120,10 +118,9 @@ START_TEST(test_dist_team_first_step_agrees)
     }
     train_bench_close(&bench);
 }
-END_TEST
 
 /* Before an event of a rank that has had one the ranks meet. */
-START_TEST(test_dist_team_validations_meet)
+ETX_TEST(test_dist_team_validations_meet)
 {
     struct train_bench bench;
     struct lone lone = {.n_sums = 1};
@@ -146,9 +143,8 @@ START_TEST(test_dist_team_validations_meet)
     ck_assert_int_eq(lone.n_sums, n_first + 2);
     train_bench_close(&bench);
 }
-END_TEST
 
-START_TEST(test_dist_team_comes_first)
+ETX_TEST(test_dist_team_comes_first)
 {
     struct train_bench bench;
     struct lone lone = {.n_sums = 1};
@@ -169,16 +165,15 @@ START_TEST(test_dist_team_comes_first)
     ck_assert_ptr_nonnull(strstr(etx_last_error(), "belong to ranks"));
     train_bench_close(&bench);
 }
-END_TEST
 
 /* ------------------------------------------------------------ arguments -- */
 
-START_TEST(test_dist_team_arguments)
+ETX_TEST(test_dist_team_arguments)
 {
     struct train_bench bench;
     etx_dist_options options;
     etx_dist *dist[2] = {NULL, NULL};
-    etx_dist_statistics statistics;
+    etx_dist_statistics statistics = {.struct_size = sizeof statistics};
     etx_team team;
     double value = 2.5;
 
@@ -220,38 +215,22 @@ START_TEST(test_dist_team_arguments)
     ck_assert_int_eq(etx_dist_agree(dist[0], 7, "seven"), ETX_OK);
     ck_assert_int_eq(etx_dist_get_statistics(&statistics, dist[0]), ETX_OK);
     ck_assert_int_eq(statistics.n_calls, 2);
+    statistics.struct_size = 8;
+    ck_assert_int_eq(
+        etx_dist_get_statistics(&statistics, dist[0]), ETX_ERR_ARGUMENT);
     etx_dist_end_processes(dist[0], 3); /* threads: returns */
     ck_assert_int_ne(etx_dist_barrier(dist[0]), ETX_OK);
     etx_dist_close(dist[0]);
     etx_dist_close(NULL);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* The archive that the tests link has no MPI. */
-START_TEST(test_dist_team_without_mpi)
+ETX_TEST(test_dist_team_without_mpi)
 {
     etx_dist *dist = NULL;
 
     ck_assert_int_eq(etx_dist_has_mpi(), 0);
     ck_assert_int_eq(etx_dist_open_mpi(&dist, NULL), ETX_ERR_UNSUPPORTED);
     ck_assert_ptr_null(dist);
-}
-END_TEST
-
-Suite *etx_suite_dist_team(void);
-Suite *etx_suite_dist_team(void)
-{
-    Suite *suite = suite_create("dist_team");
-    TCase *tests = tcase_create("dist_team");
-
-    etx_test_set_timeout(tests, 60);
-    tcase_add_test(tests, test_dist_team_gradient_sum);
-    tcase_add_loop_test(tests, test_dist_team_first_step_agrees, 0, 2);
-    tcase_add_test(tests, test_dist_team_validations_meet);
-    tcase_add_test(tests, test_dist_team_comes_first);
-    tcase_add_test(tests, test_dist_team_arguments);
-    tcase_add_test(tests, test_dist_team_without_mpi);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/dist.h>
 
-#include <check.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -227,7 +226,7 @@ static void check_same(const struct rank *alone, const struct plan *plan)
 /* ------------------------------------------------------------ same bits -- */
 
 /* Of a step's five graphs two ranks have 3 and 2, eight have none or one. */
-START_TEST(test_dist_training_same_bits_on_any_ranks)
+ETX_TEST(test_dist_training_same_bits_on_any_ranks, .rows = N_STAGES)
 {
     struct train_bench bench;
     struct plan plan = make_plan(&bench, _i, 1, several);
@@ -242,11 +241,10 @@ START_TEST(test_dist_training_same_bits_on_any_ranks)
     close_rank(&alone);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* One graph a step: all ranks but one have none, and one process had these
  * bits before there were ranks. */
-START_TEST(test_dist_training_empty_ranks)
+ETX_TEST(test_dist_training_empty_ranks, .rows = N_STAGES)
 {
     struct train_bench bench;
     struct plan plan = make_plan(&bench, _i, 1, NULL);
@@ -258,9 +256,8 @@ START_TEST(test_dist_training_empty_ranks)
     close_rank(&alone);
     train_bench_close(&bench);
 }
-END_TEST
 
-START_TEST(test_dist_training_sharded_events)
+ETX_TEST(test_dist_training_sharded_events, .rows = N_STAGES)
 {
     struct train_bench bench;
     struct plan plan = make_plan(&bench, _i, 1, several);
@@ -273,7 +270,6 @@ START_TEST(test_dist_training_sharded_events)
     close_rank(&alone);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* Every way to make one loss of the losses of several graphs. */
 static const char *const losses[] = {
@@ -283,7 +279,7 @@ static const char *const losses[] = {
     "{\"sampling\": {\"graphs\": 3, \"order\": \"buckets\"},"
     " \"loss\": {\"reduction\": \"mean\"}}"};
 
-START_TEST(test_dist_training_reductions)
+ETX_TEST(test_dist_training_reductions, .rows = sizeof losses / sizeof *losses)
 {
     struct train_bench bench;
     struct plan plan = make_plan(&bench, ETX_TRAIN_FILTER, 1, losses[_i]);
@@ -295,7 +291,6 @@ START_TEST(test_dist_training_reductions)
     close_rank(&alone);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* Stopping early, keeping the best and going back after a spike. */
 static const char *const decisions[] = {
@@ -307,7 +302,8 @@ static const char *const decisions[] = {
     "\"stability\": {\"spike_factor\": 1.0001,"
     "\"spike_window\": 3, \"snapshot_every\": 4, \"most_rollbacks\": 9}}"};
 
-START_TEST(test_dist_training_decisions)
+ETX_TEST(
+    test_dist_training_decisions, .rows = sizeof decisions / sizeof *decisions)
 {
     struct train_bench bench;
     struct plan plan = make_plan(&bench, ETX_TRAIN_FILTER, 1, decisions[_i]);
@@ -324,10 +320,9 @@ START_TEST(test_dist_training_decisions)
     close_rank(&alone);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* The sum in the transport's order is another rounding and nothing else. */
-START_TEST(test_dist_training_fast)
+ETX_TEST(test_dist_training_fast)
 {
     struct train_bench bench;
     struct plan plan = make_plan(&bench, ETX_TRAIN_GNN, 1, several);
@@ -353,13 +348,12 @@ START_TEST(test_dist_training_fast)
     close_rank(&alone);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* -------------------------------------------------------------- dealing -- */
 
 /* Five graphs of about the same size on two ranks: 3 against 2, a mean of
  * 2.5. */
-START_TEST(test_dist_training_imbalance)
+ETX_TEST(test_dist_training_imbalance)
 {
     struct train_bench bench;
     struct plan plan = make_plan(
@@ -379,11 +373,10 @@ START_TEST(test_dist_training_imbalance)
         close_rank(rank + r);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* ------------------------------------------------------------- failures -- */
 
-START_TEST(test_dist_training_rank_that_hangs)
+ETX_TEST(test_dist_training_rank_that_hangs)
 {
     struct train_bench bench;
     struct plan plan = make_plan(&bench, ETX_TRAIN_EMBEDDING, 2, several);
@@ -399,7 +392,6 @@ START_TEST(test_dist_training_rank_that_hangs)
         close_rank(rank + r);
     train_bench_close(&bench);
 }
-END_TEST
 
 static void *disagree(void *argument)
 {
@@ -410,7 +402,7 @@ static void *disagree(void *argument)
     return NULL;
 }
 
-START_TEST(test_dist_training_ranks_that_differ)
+ETX_TEST(test_dist_training_ranks_that_differ)
 {
     const struct plan plan = {.n_ranks = 4};
     struct rank rank[4];
@@ -429,28 +421,4 @@ START_TEST(test_dist_training_ranks_that_differ)
             rank[r].message);
         etx_dist_close(dist[r]);
     }
-}
-END_TEST
-
-Suite *etx_suite_dist_training(void);
-Suite *etx_suite_dist_training(void)
-{
-    Suite *suite = suite_create("dist_training");
-    TCase *tests = tcase_create("dist_training");
-
-    etx_test_set_timeout(tests, 60);
-    tcase_add_loop_test(
-        tests, test_dist_training_same_bits_on_any_ranks, 0, N_STAGES);
-    tcase_add_loop_test(tests, test_dist_training_empty_ranks, 0, N_STAGES);
-    tcase_add_loop_test(tests, test_dist_training_sharded_events, 0, N_STAGES);
-    tcase_add_loop_test(tests, test_dist_training_reductions, 0,
-        (int)(sizeof losses / sizeof *losses));
-    tcase_add_loop_test(tests, test_dist_training_decisions, 0,
-        (int)(sizeof decisions / sizeof *decisions));
-    tcase_add_test(tests, test_dist_training_fast);
-    tcase_add_test(tests, test_dist_training_imbalance);
-    tcase_add_test(tests, test_dist_training_rank_that_hangs);
-    tcase_add_test(tests, test_dist_training_ranks_that_differ);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -10,12 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ROWS(table) (sizeof table / sizeof table[0])
-#define END         END_OF_TRACK
+#define END END_OF_TRACK
 
 static double score_of(const etx_event *event, const etx_tracks *tracks)
 {
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
 
     ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
     return counts.trackml_score_sum;
@@ -58,29 +57,26 @@ static const struct row rows[] = {
     {"shared, second loses", 2, {4, 0, END, 4, 5, 1, END}, 0.0},
 };
 
-START_TEST(test_eval_score_by_hand)
+ETX_TEST(test_eval_score_by_hand, .rows = ROWS(rows))
 {
     static const etx_particle particles[] = {{.id = 1}, {.id = 2}};
     const struct row *row = &rows[_i];
-    etx_event *event = new_truth_event(9, ids, weights, 2, particles);
-    etx_tracks *tracks = new_track_list(9, row->n_tracks, row->hits);
+    scoped_event *event = new_truth_event(9, ids, weights, 2, particles);
+    scoped_tracks *tracks = new_track_list(9, row->n_tracks, row->hits);
 
     ck_assert_msg(score_of(event, tracks) == row->score,
         "%s: %.17g and not %.17g", row->name, score_of(event, tracks),
         row->score);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
-END_TEST
 
 /* Weights are taken relative to their sum; all zero is no score. */
-START_TEST(test_eval_score_weights)
+ETX_TEST(test_eval_score_weights)
 {
     static const etx_particle particles[] = {{.id = 1}, {.id = 2}};
     static const int32_t hits[] = {0, 1, 2, END};
     const float zero[9] = {0};
     float large[9];
-    etx_tracks *tracks = new_track_list(9, 1, hits);
+    scoped_tracks *tracks = new_track_list(9, 1, hits);
     etx_event *event = new_truth_event(9, ids, zero, 2, particles);
 
     ck_assert_double_eq(score_of(event, tracks), 0.0);
@@ -94,9 +90,7 @@ START_TEST(test_eval_score_weights)
     event = new_truth_event(9, ids, NULL, 2, particles);
     ck_assert_double_eq_tol(score_of(event, tracks), 3.0 / 9.0, 1e-7);
     etx_event_free(event);
-    etx_tracks_free(tracks);
 }
-END_TEST
 
 /* ------------------------------------------------------------ the judge -- */
 
@@ -140,15 +134,15 @@ static double judge_score(
     return score / total;
 }
 
-START_TEST(test_eval_score_judged)
+ETX_TEST(test_eval_score_judged, .rows = 20)
 {
     const int64_t n_hits = 80;
     int64_t random_ids[80];
     float weight[80];
     etx_particle particles[8];
-    etx_event *pattern = new_random_event(n_hits, 8, (uint32_t)_i);
-    etx_tracks *tracks = new_random_tracks(pattern, 12, (uint32_t)_i);
-    etx_event *event = NULL;
+    scoped_event *pattern = new_random_event(n_hits, 8, (uint32_t)_i);
+    scoped_tracks *tracks = new_random_tracks(pattern, 12, (uint32_t)_i);
+    scoped_event *event = NULL;
 
     for (int64_t i = 0; i < n_hits; i++) {
         random_ids[i] = etx_event_particle_ids(pattern)[i];
@@ -159,20 +153,16 @@ START_TEST(test_eval_score_judged)
     event = new_truth_event(n_hits, random_ids, weight, 8, particles);
     ck_assert_double_eq_tol(
         score_of(event, tracks), judge_score(event, tracks, weight), 1e-14);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
-    etx_event_free(pattern);
 }
-END_TEST
 
 /* --------------------------------------------------------- whole events -- */
 
 /* The tracks of the truth: every particle found, a score of one. */
 static void assert_truth_scores_one(const char *prefix)
 {
-    etx_event *event = NULL;
-    etx_tracks *tracks = NULL;
-    etx_evaluation_counts counts = {0};
+    scoped_event *event = NULL;
+    scoped_tracks *tracks = NULL;
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
     const etx_particle *particles;
     int32_t *labels;
 
@@ -199,17 +189,14 @@ static void assert_truth_scores_one(const char *prefix)
     ck_assert_int_eq(counts.n_tracks_fake + counts.n_tracks_duplicate, 0);
     ck_assert_double_eq_tol(counts.trackml_score_sum, 1.0, 1e-12);
     free(labels);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
-START_TEST(test_eval_score_shipped_event)
+ETX_TEST(test_eval_score_shipped_event)
 {
     assert_truth_scores_one(etx_test_example("event000000000"));
 }
-END_TEST
 
-START_TEST(test_eval_score_real_event)
+ETX_TEST(test_eval_score_real_event)
 {
     const char *name = "eval_score real event";
     const char *folder = etx_test_reference(name, "trackml_event");
@@ -219,17 +206,4 @@ START_TEST(test_eval_score_real_event)
         return;
     snprintf(prefix, sizeof prefix, "%s/event000000001", folder);
     assert_truth_scores_one(prefix);
-}
-END_TEST
-
-Suite *etx_suite_eval_score(void)
-{
-    Suite *suite = suite_create("eval_score");
-
-    etx_test_add_loop(suite, "by hand", test_eval_score_by_hand, ROWS(rows));
-    etx_test_add(suite, "weights", test_eval_score_weights);
-    etx_test_add_loop(suite, "judged", test_eval_score_judged, 20);
-    etx_test_add(suite, "shipped event", test_eval_score_shipped_event);
-    etx_test_add(suite, "real event", test_eval_score_real_event);
-    return suite;
 }

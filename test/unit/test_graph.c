@@ -75,7 +75,7 @@ static void make_edges(struct edges *out, struct etx_random *random)
     }
 }
 
-START_TEST(test_graph_from_edges)
+ETX_TEST(test_graph_from_edges)
 {
     struct etx_random random;
     struct edges edges;
@@ -84,7 +84,7 @@ START_TEST(test_graph_from_edges)
 
     etx_random_init(&random, 9, 0, 0);
     for (int round = 0; round < 200; round++) {
-        etx_graph *graph = NULL;
+        scoped_graph *graph = NULL;
         int32_t n_seen[MAX_EDGES] = {0};
 
         make_edges(&edges, &random);
@@ -109,13 +109,11 @@ START_TEST(test_graph_from_edges)
         }
         for (int64_t k = 0; k < edges.n_edges; k++)
             ck_assert_int_eq(n_seen[k], 1);
-        etx_graph_free(graph);
     }
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
-START_TEST(test_graph_empty)
+ETX_TEST(test_graph_empty)
 {
     etx_graph *graph = NULL;
 
@@ -127,17 +125,16 @@ START_TEST(test_graph_empty)
     ck_assert_int_eq(etx_graph_n_nodes(graph), 5);
     etx_graph_free(graph);
 }
-END_TEST
 
-START_TEST(test_graph_subset)
+ETX_TEST(test_graph_subset)
 {
     struct etx_random random;
     struct edges edges;
 
     etx_random_init(&random, 10, 0, 0);
     for (int round = 0; round < 100; round++) {
-        etx_graph *graph = NULL;
-        struct etx_graph *subset = NULL;
+        scoped_graph *graph = NULL;
+        scoped_graph *subset = NULL;
         int32_t selected[MAX_EDGES];
         int64_t n = 0;
 
@@ -158,20 +155,17 @@ START_TEST(test_graph_subset)
             if (subset->score != NULL)
                 ck_assert(subset->score[k] == graph->score[selected[k]]);
         }
-        etx_graph_free(subset);
-        etx_graph_free(graph);
     }
 }
-END_TEST
 
 /* More edges than a block of work has: a graph of ends alone gives the subset
  * that the same edges with their offsets give, on any number of threads. */
-START_TEST(test_graph_of_ends)
+ETX_TEST(test_graph_of_ends)
 {
     enum { N_NODES = 1000, N_EDGES = 200000 };
     struct etx_random random;
-    struct etx_graph *ends = NULL;
-    struct etx_graph *subset = NULL;
+    scoped_graph *ends = NULL;
+    scoped_graph *subset = NULL;
     struct etx_pool *pool = NULL;
     int32_t *src = NULL;
     int32_t *dst = NULL;
@@ -201,22 +195,19 @@ START_TEST(test_graph_of_ends)
         ck_assert_int_eq(subset->dst[k], dst[selected[k]]);
     }
     etx_free(selected);
-    etx_graph_free(subset);
-    etx_graph_free(ends);
     etx_pool_free(pool);
 }
-END_TEST
 
-START_TEST(test_graph_double)
+ETX_TEST(test_graph_double)
 {
-    etx_context *context = open_context(1, 0, NULL);
+    scoped_context *context = open_context(1, 0, NULL);
     struct etx_random random;
     struct edges edges;
 
     etx_random_init(&random, 11, 0, 0);
     for (int round = 0; round < 200; round++) {
-        etx_graph *graph = NULL;
-        struct etx_graph *both = NULL;
+        scoped_graph *graph = NULL;
+        scoped_graph *both = NULL;
         int32_t slot[2 * MAX_EDGES];
         int32_t n_seen[2 * MAX_EDGES] = {0};
 
@@ -242,12 +233,8 @@ START_TEST(test_graph_double)
         }
         for (int64_t e = 0; e < both->n_edges; e++)
             ck_assert_int_eq(n_seen[e], 1);
-        etx_graph_free(both);
-        etx_graph_free(graph);
     }
-    etx_context_free(context);
 }
-END_TEST
 
 /* ------------------------------------------------------------- refused -- */
 
@@ -287,7 +274,7 @@ static const struct {
         "scores row 0"},
 };
 
-START_TEST(test_graph_refused)
+ETX_TEST(test_graph_refused, .rows = ROWS(refused))
 {
     int64_t order[3] = {-7, -7, -7};
     etx_graph *graph = NULL;
@@ -304,13 +291,12 @@ START_TEST(test_graph_refused)
         ck_assert_int_eq(order[k], -7);
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
-START_TEST(test_graph_null)
+ETX_TEST(test_graph_null)
 {
-    ck_assert_fails(
+    ck_assert_refused(
         etx_graph_from_edges(NULL, 3, 3, some_src, some_dst, NULL, NULL),
-        ETX_ERR_ARGUMENT, "etx_graph_from_edges: out is NULL");
+        "etx_graph_from_edges: out is NULL");
     ck_assert_int_eq(etx_graph_n_nodes(NULL), 0);
     ck_assert_int_eq(etx_graph_n_edges(NULL), 0);
     ck_assert_ptr_null(etx_graph_src(NULL));
@@ -319,10 +305,9 @@ START_TEST(test_graph_null)
     ck_assert_ptr_null(etx_graph_scores(NULL));
     etx_graph_free(NULL);
 }
-END_TEST
 
 /* A graph that is on the host alone says so, and why. */
-START_TEST(test_graph_not_on_device)
+ETX_TEST(test_graph_not_on_device)
 {
     etx_graph *graph = NULL;
 
@@ -342,7 +327,6 @@ START_TEST(test_graph_not_on_device)
     ck_assert_ptr_null(etx_graph_src_dev(NULL));
     ck_assert_error("etx_graph_src_dev: graph is NULL");
 }
-END_TEST
 
 /* -------------------------------------------------------- out of memory -- */
 
@@ -375,14 +359,12 @@ static etx_status make_graphs(void *argument)
     return status;
 }
 
-START_TEST(test_graph_out_of_memory)
+ETX_TEST(test_graph_out_of_memory)
 {
-    etx_context *context = open_context(1, 0, NULL);
+    scoped_context *context = open_context(1, 0, NULL);
 
     ck_assert_int_ge(etx_test_out_of_memory(make_graphs, context), 20);
-    etx_context_free(context);
 }
-END_TEST
 
 /* ------------------------------------------------------------ triplets -- */
 
@@ -406,7 +388,7 @@ static void check_triplets(
     ck_assert_int_eq(n, triplets->n_edges);
 }
 
-START_TEST(test_graph_to_triplets)
+ETX_TEST(test_graph_to_triplets, .rows = 3)
 {
     struct etx_random random;
     const int64_t before = etx_heap_in_use();
@@ -428,7 +410,6 @@ START_TEST(test_graph_to_triplets)
     etx_context_free(context);
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
 /* Hits 0, 1, then 2, 3, then 4, 5, each joined to both next: at 2 and at 3 two
  * doublets end and two begin, which makes eight triplets. */
@@ -448,12 +429,12 @@ static int32_t yes(void *user)
     return 1;
 }
 
-START_TEST(test_graph_to_triplets_limits)
+ETX_TEST(test_graph_to_triplets_limits)
 {
-    etx_context *context = open_context(1, 0, NULL);
-    etx_context *small = open_context(1, 7 * 32, NULL);
-    etx_context *cancelled = open_context(1, 0, yes);
-    etx_graph *graph = three_layers();
+    scoped_context *context = open_context(1, 0, NULL);
+    scoped_context *small = open_context(1, 7 * 32, NULL);
+    scoped_context *cancelled = open_context(1, 0, yes);
+    scoped_graph *graph = three_layers();
     etx_graph *triplets = NULL;
 
     ck_assert_ok(etx_graph_to_triplets(&triplets, graph, context, 8));
@@ -467,24 +448,19 @@ START_TEST(test_graph_to_triplets_limits)
         ETX_ERR_LIMIT, "max_edges = 7");
     ck_assert_fails(etx_graph_to_triplets(&triplets, graph, cancelled, 8),
         ETX_ERR_CANCELLED, "cancelled");
-    ck_assert_fails(etx_graph_to_triplets(&triplets, graph, context, -1),
-        ETX_ERR_ARGUMENT, "max_edges -1");
-    ck_assert_fails(
+    ck_assert_refused(
+        etx_graph_to_triplets(&triplets, graph, context, -1), "max_edges -1");
+    ck_assert_refused(
         etx_graph_to_triplets(&triplets, graph, context, INT64_C(1) << 31),
-        ETX_ERR_ARGUMENT, "max_edges 2147483648");
-    ck_assert_fails(etx_graph_to_triplets(NULL, graph, context, 8),
-        ETX_ERR_ARGUMENT, "out is NULL");
-    ck_assert_fails(etx_graph_to_triplets(&triplets, NULL, context, 8),
-        ETX_ERR_ARGUMENT, "graph is NULL");
-    ck_assert_fails(etx_graph_to_triplets(&triplets, graph, NULL, 8),
-        ETX_ERR_ARGUMENT, "context is NULL");
+        "max_edges 2147483648");
+    ck_assert_refused(
+        etx_graph_to_triplets(NULL, graph, context, 8), "out is NULL");
+    ck_assert_refused(
+        etx_graph_to_triplets(&triplets, NULL, context, 8), "graph is NULL");
+    ck_assert_refused(
+        etx_graph_to_triplets(&triplets, graph, NULL, 8), "context is NULL");
     ck_assert_ptr_null(triplets);
-    etx_graph_free(graph);
-    etx_context_free(context);
-    etx_context_free(small);
-    etx_context_free(cancelled);
 }
-END_TEST
 
 static etx_status make_triplets(void *argument)
 {
@@ -499,17 +475,15 @@ static etx_status make_triplets(void *argument)
     return status;
 }
 
-START_TEST(test_graph_to_triplets_out_of_memory)
+ETX_TEST(test_graph_to_triplets_out_of_memory)
 {
-    etx_graph *graph = three_layers();
+    scoped_graph *graph = three_layers();
 
     ck_assert_int_ge(etx_test_out_of_memory(make_triplets, graph), 6);
-    etx_graph_free(graph);
 }
-END_TEST
 
 /* When a graph cannot be made, its arrays stay the caller's. */
-START_TEST(test_graph_adopt_fails)
+ETX_TEST(test_graph_adopt_fails)
 {
     int32_t *src = NULL;
     int32_t *dst = NULL;
@@ -530,27 +504,4 @@ START_TEST(test_graph_adopt_fails)
     ck_assert_int_eq(src[0] + dst[0], 0);
     etx_free(src);
     etx_free(dst);
-}
-END_TEST
-
-Suite *etx_suite_graph(void)
-{
-    Suite *suite = suite_create("graph");
-
-    etx_test_add(suite, "from edges", test_graph_from_edges);
-    etx_test_add(suite, "empty", test_graph_empty);
-    etx_test_add(suite, "subset", test_graph_subset);
-    etx_test_add(suite, "ends alone", test_graph_of_ends);
-    etx_test_add(suite, "double", test_graph_double);
-    etx_test_add_loop(suite, "refused", test_graph_refused,
-        sizeof refused / sizeof refused[0]);
-    etx_test_add(suite, "null", test_graph_null);
-    etx_test_add(suite, "not on a device", test_graph_not_on_device);
-    etx_test_add(suite, "out of memory", test_graph_out_of_memory);
-    etx_test_add_loop(suite, "triplets", test_graph_to_triplets, 3);
-    etx_test_add(suite, "triplet limits", test_graph_to_triplets_limits);
-    etx_test_add(
-        suite, "triplets out of memory", test_graph_to_triplets_out_of_memory);
-    etx_test_add(suite, "adopt fails", test_graph_adopt_fails);
-    return suite;
 }

@@ -100,7 +100,7 @@ static const struct refusal refusals[] = {
         "'cut' is a text"},
 };
 
-START_TEST(test_io_config_refusals)
+IO_TEST(test_io_config_refusals, .rows = ROWS(refusals))
 {
     const struct refusal *row = &refusals[_i];
     const int64_t before = etx_heap_in_use();
@@ -115,7 +115,6 @@ START_TEST(test_io_config_refusals)
     ck_assert_ptr_null(model);
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
 static const struct refusal texts[] = {
     {"", "etx.config: not valid JSON"},
@@ -125,7 +124,7 @@ static const struct refusal texts[] = {
     {"{\"schema\":1e999}", "not valid JSON"},
 };
 
-START_TEST(test_io_config_texts)
+IO_TEST(test_io_config_texts, .rows = ROWS(texts))
 {
     json_t *metadata = json_pack("{s:s}", "etx.config", texts[_i].config);
     etx_model *model = NULL;
@@ -135,9 +134,8 @@ START_TEST(test_io_config_texts)
     io_expect(texts[_i].config, etx_model_load(&model, io_path("m")),
         ETX_ERR_FORMAT, texts[_i].piece);
 }
-END_TEST
 
-START_TEST(test_io_config_none)
+IO_TEST(test_io_config_none)
 {
     json_t *metadata = json_pack("{s:s}", "format", "pt");
     etx_model *model = NULL;
@@ -148,19 +146,4 @@ START_TEST(test_io_config_none)
         "metadata lack etx.config");
     ck_assert_fails(
         etx_model_load(&model, io_path("none")), ETX_ERR_IO, "No such file");
-}
-END_TEST
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
-
-Suite *etx_suite_io_config(void)
-{
-    Suite *suite = suite_create("io_config");
-    TCase *tests = io_case("config");
-
-    tcase_add_loop_test(tests, test_io_config_refusals, 0, COUNT(refusals));
-    tcase_add_loop_test(tests, test_io_config_texts, 0, COUNT(texts));
-    tcase_add_test(tests, test_io_config_none);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -119,7 +119,7 @@ static const struct hits_row hits_rows[] = {
         GOOD(1)},
 };
 
-START_TEST(test_io_csv_hits)
+IO_TEST(test_io_csv_hits, .rows = ROWS(hits_rows))
 {
     const struct hits_row *row = &hits_rows[_i];
     const size_t size = row->size > 0 ? row->size : strlen(row->text);
@@ -137,29 +137,26 @@ START_TEST(test_io_csv_hits)
     etx_event_free(event);
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
-START_TEST(test_io_csv_gzip_hits)
+IO_TEST(test_io_csv_gzip_hits, .rows = ROWS(hits_rows))
 {
     const struct hits_row *row = &hits_rows[_i];
     const size_t size = row->size > 0 ? row->size : strlen(row->text);
     size_t n = 0;
     char *data = io_gzip(&n, row->text, size);
     const char *path = io_put("x-hits.csv.gz", data, n);
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
     const etx_status status =
         etx_event_read_trackml(&event, io_path("x"), NULL);
 
     (void)path;
     free(data);
     io_expect(row->name, status, row->status, NULL);
-    etx_event_free(event);
 }
-END_TEST
 
-START_TEST(test_io_csv_values)
+IO_TEST(test_io_csv_values)
 {
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
     const char *path = io_put_text("hits.csv",
         "z,y,x,module_id,layer_id,volume_id,hit_id\n3,2,1,-4,5,6,70\n"
         "-1.5e3,.25,+1.,-2147483648,0,2147483647,8\n");
@@ -177,15 +174,13 @@ START_TEST(test_io_csv_values)
     ck_assert(
         event->module_id[1] == INT32_MIN && event->volume_id[1] == INT32_MAX);
     ck_assert_ptr_null(event->particle_id);
-    etx_event_free(event);
 }
-END_TEST
 
 /* A line of n bytes, and a header of n columns. */
-START_TEST(test_io_csv_long_lines)
+IO_TEST(test_io_csv_long_lines)
 {
     const size_t size = (size_t)5 << 20;
-    char *text = malloc(size + 1);
+    scoped char *text = malloc(size + 1);
     etx_event *event = NULL;
 
     ck_assert_ptr_nonnull(text);
@@ -210,12 +205,10 @@ START_TEST(test_io_csv_long_lines)
         etx_event_read_features(
             &event, io_put("f.csv", text, 1000000), (float[]){1, 1, 1}),
         ETX_ERR_FORMAT, "f.csv:1: 1000001 columns");
-    free(text);
 }
-END_TEST
 
 /* Every number is the one that strtof gives in the C locale. */
-START_TEST(test_io_csv_nearest_float)
+IO_TEST(test_io_csv_nearest_float)
 {
     static const char *const numbers[] = {"0.1", "1e-45", "1.17549429e-38",
         "1.17549435e-38", "3.4028235e38", "16777217", "16777219", "-0.0",
@@ -245,7 +238,6 @@ START_TEST(test_io_csv_nearest_float)
     }
     etx_free(found);
 }
-END_TEST
 
 /* ------------------------------------------------------------ detector -- */
 
@@ -276,7 +268,7 @@ static const struct hits_row detector_rows[] = {
     {"empty", "", BAD("d.csv:1:1: the file is empty")},
 };
 
-START_TEST(test_io_csv_detector)
+IO_TEST(test_io_csv_detector, .rows = ROWS(detector_rows))
 {
     const struct hits_row *row = &detector_rows[_i];
     const int64_t before = etx_heap_in_use();
@@ -295,7 +287,6 @@ START_TEST(test_io_csv_detector)
     etx_detector_free(detector);
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
 /* ------------------------------------------------------------ features -- */
 
@@ -314,7 +305,7 @@ static const struct hits_row features_rows[] = {
         BAD("f.csv:1: 33 numbers in a line")},
 };
 
-START_TEST(test_io_csv_features)
+IO_TEST(test_io_csv_features, .rows = ROWS(features_rows))
 {
     const struct hits_row *row = &features_rows[_i];
     const int64_t before = etx_heap_in_use();
@@ -335,11 +326,10 @@ START_TEST(test_io_csv_features)
     etx_event_free(event);
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
 /* ------------------------------------------------------ reference data -- */
 
-START_TEST(test_io_csv_lrt_events)
+IO_TEST(test_io_csv_lrt_events)
 {
     static const float scales[3] = {1000.0f, 3.14159265f, 1000.0f};
     const char *folder =
@@ -348,34 +338,13 @@ START_TEST(test_io_csv_lrt_events)
 
     for (int32_t k = 0; folder != NULL && k < 20; k++) {
         char path[1100];
-        etx_event *event = NULL;
+        scoped_event *event = NULL;
 
         (void)snprintf(path, sizeof path, "%s/evt_%d.csv", folder, k);
         ck_assert_ok(etx_event_read_features(&event, path, scales));
         ck_assert_int_eq(event->n_features, 3);
         n_hits += event->n_hits;
-        etx_event_free(event);
     }
     if (folder != NULL)
         ck_assert_int_eq(n_hits, 27899);
-}
-END_TEST
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
-
-Suite *etx_suite_io_csv(void)
-{
-    Suite *suite = suite_create("io_csv");
-    TCase *tests = io_case("csv");
-
-    tcase_add_loop_test(tests, test_io_csv_hits, 0, COUNT(hits_rows));
-    tcase_add_loop_test(tests, test_io_csv_gzip_hits, 0, COUNT(hits_rows));
-    tcase_add_test(tests, test_io_csv_values);
-    tcase_add_test(tests, test_io_csv_long_lines);
-    tcase_add_test(tests, test_io_csv_nearest_float);
-    tcase_add_loop_test(tests, test_io_csv_detector, 0, COUNT(detector_rows));
-    tcase_add_loop_test(tests, test_io_csv_features, 0, COUNT(features_rows));
-    tcase_add_test(tests, test_io_csv_lrt_events);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -81,7 +81,7 @@ static const struct truth_row truth_rows[] = {
     {"empty particles", GOOD_TRUTH, "", ETX_ERR_FORMAT, "particles.csv:1:1"},
 };
 
-START_TEST(test_io_event_truth)
+IO_TEST(test_io_event_truth, .rows = ROWS(truth_rows))
 {
     const struct truth_row *row = &truth_rows[_i];
     const int64_t before = etx_heap_in_use();
@@ -107,7 +107,6 @@ START_TEST(test_io_event_truth)
     etx_event_free(event);
     ck_assert_int_eq(etx_heap_in_use(), before);
 }
-END_TEST
 
 #define CELLS "hit_id,ch0,ch1,value\n"
 
@@ -125,11 +124,11 @@ static const struct truth_row cells_rows[] = {
     {"empty", "", NULL, ETX_ERR_FORMAT, "cells.csv:1:1"},
 };
 
-START_TEST(test_io_event_cells)
+IO_TEST(test_io_event_cells, .rows = ROWS(cells_rows))
 {
     const struct truth_row *row = &cells_rows[_i];
-    etx_detector *detector = NULL;
-    etx_event *event = NULL;
+    scoped_detector *detector = NULL;
+    scoped_event *event = NULL;
     etx_status status;
 
     (void)io_put_text("e-hits.csv", TWO_HITS);
@@ -145,15 +144,12 @@ START_TEST(test_io_event_cells)
         ck_assert(features[0] == 2.0f && features[1] == 0.75f);
         ck_assert(features[9] == 1.0f && features[10] == 1.0f);
     }
-    etx_event_free(event);
-    etx_detector_free(detector);
 }
-END_TEST
 
 /* A module that the detector lacks, and files that are not there. */
-START_TEST(test_io_event_missing)
+IO_TEST(test_io_event_missing)
 {
-    etx_detector *detector = NULL;
+    scoped_detector *detector = NULL;
     etx_event *event = NULL;
 
     io_expect("no hits", etx_event_read_trackml(&event, io_path("e"), NULL),
@@ -178,11 +174,9 @@ START_TEST(test_io_event_missing)
         etx_event_read_trackml(&event, io_path("e"), detector),
         ETX_ERR_ARGUMENT, "module");
     ck_assert_ptr_null(event);
-    etx_detector_free(detector);
 }
-END_TEST
 
-START_TEST(test_io_event_arguments)
+IO_TEST(test_io_event_arguments)
 {
     etx_event *event = NULL;
     etx_detector *detector = NULL;
@@ -213,7 +207,6 @@ START_TEST(test_io_event_arguments)
         ETX_ERR_ARGUMENT, "scales");
     ck_assert_ptr_null(event);
 }
-END_TEST
 
 /* Read everything there is to read of an event. */
 static etx_status read_all(void *argument)
@@ -234,42 +227,39 @@ static etx_status read_all(void *argument)
 static void put_all(void)
 {
     size_t size = 0;
-    char *cells = io_gzip(&size, CELLS "7,1,1,1\n", strlen(CELLS) + 8);
+    scoped char *cells = io_gzip(&size, CELLS "7,1,1,1\n", strlen(CELLS) + 8);
 
     (void)io_put("e-cells.csv.gz", cells, size);
     (void)io_put_text("e-hits.csv", TWO_HITS);
     (void)io_put_text("e-truth.csv", GOOD_TRUTH);
     (void)io_put_text("e-particles.csv", ONE_PARTICLE);
     (void)io_put_text("d.csv", DETECTOR_HEAD "8,2,1" MODULE_TAIL);
-    free(cells);
 }
 
-START_TEST(test_io_event_no_memory)
+IO_TEST(test_io_event_no_memory)
 {
     put_all();
     ck_assert_int_gt(etx_test_out_of_memory(read_all, NULL), 30);
 }
-END_TEST
 
 static void read_all_well(void *argument)
 {
     ck_assert_ok(read_all(argument));
 }
 
-START_TEST(test_io_event_small_stack)
+IO_TEST(test_io_event_small_stack)
 {
     put_all();
     etx_test_on_small_stack(read_all_well, NULL);
 }
-END_TEST
 
-START_TEST(test_io_event_real_event)
+IO_TEST(test_io_event_real_event)
 {
     const char *name = "test_io_event_real_event";
     const char *folder = etx_test_reference(name, "trackml_event");
     char path[1100];
-    etx_detector *detector = NULL;
-    etx_event *event = NULL;
+    scoped_detector *detector = NULL;
+    scoped_event *event = NULL;
     int64_t n_noise = 0;
     int64_t n_seen = 0;
     double n_cells = 0.0;
@@ -293,25 +283,4 @@ START_TEST(test_io_event_real_event)
     for (int64_t p = 0; p < event->n_particles; p++)
         n_seen += event->particles[p].n_hits > 0;
     ck_assert_int_eq(n_seen, 468);
-    etx_event_free(event);
-    etx_detector_free(detector);
-}
-END_TEST
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
-
-Suite *etx_suite_io_event(void)
-{
-    Suite *suite = suite_create("io_event");
-    TCase *tests = io_case("event");
-
-    tcase_add_loop_test(tests, test_io_event_truth, 0, COUNT(truth_rows));
-    tcase_add_loop_test(tests, test_io_event_cells, 0, COUNT(cells_rows));
-    tcase_add_test(tests, test_io_event_missing);
-    tcase_add_test(tests, test_io_event_arguments);
-    tcase_add_test(tests, test_io_event_no_memory);
-    tcase_add_test(tests, test_io_event_small_stack);
-    tcase_add_test(tests, test_io_event_real_event);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -30,9 +30,9 @@ static void expect_unreadable(const char *path, const char *piece)
     ck_assert_ptr_null(bytes.data);
 }
 
-START_TEST(test_io_files_unreadable)
+IO_TEST(test_io_files_unreadable)
 {
-    char *long_path = malloc(6000);
+    scoped char *long_path = malloc(6000);
 
     ck_assert_ptr_nonnull(long_path);
     memset(long_path, 'a', 5999);
@@ -46,13 +46,11 @@ START_TEST(test_io_files_unreadable)
     expect_unreadable(long_path, "aaaa");
     ck_assert_int_eq(mkfifo(io_path("pipe"), 0600), 0);
     expect_unreadable(io_path("pipe"), "not a regular file");
-    free(long_path);
 }
-END_TEST
 
 /* Without permission; root becomes nobody, as this process is the test's own.
  */
-START_TEST(test_io_files_permission)
+IO_TEST(test_io_files_permission)
 {
     const char *path = io_put_text("secret", "x");
     const int is_root = geteuid() == 0;
@@ -68,9 +66,8 @@ START_TEST(test_io_files_permission)
         ck_assert_int_eq(seteuid(0), 0);
     }
 }
-END_TEST
 
-START_TEST(test_io_files_limit)
+IO_TEST(test_io_files_limit)
 {
     struct etx_bytes bytes = {NULL, 0};
     const char *path = io_put_text("f", "0123456789");
@@ -86,9 +83,8 @@ START_TEST(test_io_files_limit)
         io_expect("hole", etx_file_read(&bytes, path, LIMIT), ETX_ERR_LIMIT,
             "the limit is 100000");
 }
-END_TEST
 
-START_TEST(test_io_files_names)
+IO_TEST(test_io_files_names)
 {
     struct etx_bytes bytes = {NULL, 0};
     const char *path = io_put_text("\xc3\xa9v\xc3\xa9nement \xe2\x82\xac", "x");
@@ -103,7 +99,6 @@ START_TEST(test_io_files_names)
     ck_assert_uint_eq(bytes.size, 0);
     etx_bytes_release(&bytes);
 }
-END_TEST
 
 /* ----------------------------------------------------------------- gzip -- */
 
@@ -124,33 +119,30 @@ static void expect_text(const char *data, size_t size, const char *text)
     etx_bytes_release(&bytes);
 }
 
-START_TEST(test_io_files_gzip_cut)
+IO_TEST(test_io_files_gzip_cut)
 {
     size_t size = 0;
-    char *data = io_gzip(&size, TEXT, strlen(TEXT));
+    scoped char *data = io_gzip(&size, TEXT, strlen(TEXT));
 
     expect_text(data, size, TEXT);
     for (size_t n = 0; n < size; n++) {
         const int64_t before = etx_heap_in_use();
         struct etx_bytes bytes = {NULL, 0};
-        char *cut = malloc(n + 1); /* so that a sanitizer sees its end */
+        scoped char *cut = malloc(n + 1); /* so that a sanitizer sees its end */
 
         ck_assert_ptr_nonnull(cut);
         memcpy(cut, data, n);
         io_expect("cut", gunzip(&bytes, cut, n), ETX_ERR_FORMAT, "truncated");
         ck_assert_ptr_null(bytes.data);
         ck_assert_int_eq(etx_heap_in_use(), before);
-        free(cut);
     }
-    free(data);
 }
-END_TEST
 
 /* Any bit turned: an error, or the text where the bit carries nothing. */
-START_TEST(test_io_files_gzip_bits)
+IO_TEST(test_io_files_gzip_bits)
 {
     size_t size = 0;
-    char *data = io_gzip(&size, TEXT, strlen(TEXT));
+    scoped char *data = io_gzip(&size, TEXT, strlen(TEXT));
 
     for (size_t bit = 0; bit < 8 * size; bit++) {
         struct etx_bytes bytes = {NULL, 0};
@@ -168,11 +160,9 @@ START_TEST(test_io_files_gzip_bits)
     data[size - 8] ^= 1;
     io_expect("checksum", gunzip(&(struct etx_bytes){NULL, 0}, data, size),
         ETX_ERR_FORMAT, "incorrect data check");
-    free(data);
 }
-END_TEST
 
-START_TEST(test_io_files_gzip_members)
+IO_TEST(test_io_files_gzip_members)
 {
     size_t size = 0;
     struct etx_bytes bytes = {NULL, 0};
@@ -195,16 +185,14 @@ START_TEST(test_io_files_gzip_members)
     expect_text(data, size, "");
     free(data);
 }
-END_TEST
 
-START_TEST(test_io_files_gzip_limit)
+IO_TEST(test_io_files_gzip_limit)
 {
-    char *zeros = calloc(LIMIT + 1, 1);
+    scoped char *zeros = etx_test_alloc(LIMIT + 1, 1);
     struct etx_bytes bytes = {NULL, 0};
     size_t size = 0;
     char *data = NULL;
 
-    ck_assert_ptr_nonnull(zeros);
     data = io_gzip(&size, zeros, LIMIT);
     io_expect("as large", gunzip(&bytes, data, size), ETX_OK, NULL);
     ck_assert_uint_eq(bytes.size, LIMIT);
@@ -214,19 +202,17 @@ START_TEST(test_io_files_gzip_limit)
     io_expect("larger", gunzip(&bytes, data, size), ETX_ERR_LIMIT,
         "x.gz has more than 100000 bytes when decompressed");
     free(data);
-    free(zeros);
 }
-END_TEST
 
 /* A gigabyte of zeros in a megabyte, as 64 members. */
-START_TEST(test_io_files_gzip_bomb)
+IO_TEST(test_io_files_gzip_bomb)
 {
     const size_t n_zeros = (size_t)16 << 20;
-    char *zeros = calloc(n_zeros, 1);
+    scoped char *zeros = calloc(n_zeros, 1);
     etx_event *event = NULL;
     size_t size = 0;
-    char *member = NULL;
-    char *all = NULL;
+    scoped char *member = NULL;
+    scoped char *all = NULL;
 
     ck_assert_ptr_nonnull(zeros);
     member = io_gzip(&size, zeros, n_zeros);
@@ -239,22 +225,17 @@ START_TEST(test_io_files_gzip_bomb)
     io_expect("bomb", etx_event_read_trackml(&event, io_path("b"), NULL),
         ETX_ERR_LIMIT, "b-hits.csv.gz has more than 536870912 bytes");
     ck_assert_int_le(etx_heap_peak(), (int64_t)900 << 20);
-    free(all);
-    free(member);
-    free(zeros);
 }
-END_TEST
 
 /* -------------------------------------------------------------- writing -- */
 
 static void expect_content(const char *name, const char *text)
 {
     size_t size = 0;
-    char *found = io_get(io_path(name), &size);
+    scoped char *found = io_get(io_path(name), &size);
 
     ck_assert_str_eq(found, text);
     ck_assert_uint_eq(size, strlen(text));
-    free(found);
 }
 
 static etx_status put(const char *name, const char *text)
@@ -262,7 +243,7 @@ static etx_status put(const char *name, const char *text)
     return etx_file_write(io_path(name), text, strlen(text));
 }
 
-START_TEST(test_io_files_write)
+IO_TEST(test_io_files_write)
 {
     struct stat info;
     const mode_t mask = umask(022);
@@ -280,9 +261,8 @@ START_TEST(test_io_files_write)
     ck_assert(S_ISLNK(info.st_mode));
     (void)umask(mask);
 }
-END_TEST
 
-START_TEST(test_io_files_write_relative)
+IO_TEST(test_io_files_write_relative)
 {
     char before[1024];
 
@@ -292,9 +272,8 @@ START_TEST(test_io_files_write_relative)
     expect_content("f", "x");
     ck_assert_int_eq(chdir(before), 0);
 }
-END_TEST
 
-START_TEST(test_io_files_write_refused)
+IO_TEST(test_io_files_write_refused)
 {
     ck_assert_int_eq(symlink("nothing", io_path("dangling")), 0);
     io_expect("folder is missing", put("no/f", "x"), ETX_ERR_IO,
@@ -309,16 +288,14 @@ START_TEST(test_io_files_write_refused)
     io_expect("null", etx_file_write("/dev/null", "x", 1), ETX_OK, NULL);
     ck_assert_int_eq(access("/dev/null", F_OK), 0);
 }
-END_TEST
 
 /* The host's SIGXFSZ would end it: the call must not raise it. */
-START_TEST(test_io_files_write_too_large)
+IO_TEST(test_io_files_write_too_large)
 {
     const struct rlimit limit = {1000, 1000};
-    char *data = calloc(5000, 1);
+    scoped char *data = etx_test_alloc(5000, 1);
     sigset_t pending;
 
-    ck_assert_ptr_nonnull(data);
     io_expect("old", put("f", "old"), ETX_OK, NULL);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     io_expect("too large", etx_file_write(io_path("f"), data, 5000), ETX_ERR_IO,
@@ -328,12 +305,10 @@ START_TEST(test_io_files_write_too_large)
     ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, NULL, &pending), 0);
     ck_assert_int_eq(sigismember(&pending, SIGXFSZ), 0);
     expect_content("f", "old");
-    free(data);
 }
-END_TEST
 
 /* Nor SIGPIPE, when the reader has gone. */
-START_TEST(test_io_files_write_pipe)
+IO_TEST(test_io_files_write_pipe)
 {
     int ends[2];
     char path[64];
@@ -359,10 +334,9 @@ START_TEST(test_io_files_write_pipe)
     (void)close(ends[0]);
     (void)close(ends[1]);
 }
-END_TEST
 
 /* Abandoned before the commit: the old file stays. */
-START_TEST(test_io_files_write_abandoned)
+IO_TEST(test_io_files_write_abandoned)
 {
     struct etx_file_writer *writer = NULL;
 
@@ -373,16 +347,15 @@ START_TEST(test_io_files_write_abandoned)
     etx_file_writer_free(writer);
     expect_content("f", "old");
 }
-END_TEST
 
 /* Compressed: the same bytes whenever it is written. */
-START_TEST(test_io_files_write_gzip)
+IO_TEST(test_io_files_write_gzip)
 {
     const size_t size = 300000;
     struct etx_bytes bytes = {NULL, 0};
-    char *data = malloc(size);
+    scoped char *data = malloc(size);
     size_t n = 0;
-    char *file = NULL;
+    scoped char *file = NULL;
 
     ck_assert_ptr_nonnull(data);
     for (size_t i = 0; i < size; i++)
@@ -401,10 +374,7 @@ START_TEST(test_io_files_write_gzip)
         "as it is", etx_file_read(&bytes, io_path("f.gz"), size), ETX_OK, NULL);
     ck_assert_uint_eq(bytes.size, n);
     etx_bytes_release(&bytes);
-    free(file);
-    free(data);
 }
-END_TEST
 
 static etx_status write_compressed(void *argument)
 {
@@ -412,13 +382,12 @@ static etx_status write_compressed(void *argument)
     return put("f.gz", TEXT);
 }
 
-START_TEST(test_io_files_write_no_memory)
+IO_TEST(test_io_files_write_no_memory)
 {
     (void)io_put_text("target.gz", "");
     ck_assert_int_eq(symlink("target.gz", io_path("f.gz")), 0);
     ck_assert_int_ge(etx_test_out_of_memory(write_compressed, NULL), 3);
 }
-END_TEST
 
 /* ------------------------------------------------- signals while reading -- */
 
@@ -440,14 +409,14 @@ static void *interrupt(void *thread)
 }
 
 /* A host whose handlers interrupt system calls. */
-START_TEST(test_io_files_signals)
+IO_TEST(test_io_files_signals)
 {
     const size_t size = (size_t)4 << 20;
     struct sigaction action;
     struct etx_bytes bytes = {NULL, 0};
     pthread_t self = pthread_self();
     pthread_t other;
-    char *data = calloc(size, 1);
+    scoped char *data = calloc(size, 1);
 
     ck_assert_ptr_nonnull(data);
     memset(&action, 0, sizeof action);
@@ -465,33 +434,4 @@ START_TEST(test_io_files_signals)
     }
     reading = 0;
     ck_assert_int_eq(pthread_join(other, NULL), 0);
-    free(data);
-}
-END_TEST
-
-Suite *etx_suite_io_files(void)
-{
-    Suite *suite = suite_create("io_files");
-    TCase *tests = io_case("files");
-
-    tcase_add_test(tests, test_io_files_unreadable);
-    tcase_add_test(tests, test_io_files_permission);
-    tcase_add_test(tests, test_io_files_limit);
-    tcase_add_test(tests, test_io_files_names);
-    tcase_add_test(tests, test_io_files_gzip_cut);
-    tcase_add_test(tests, test_io_files_gzip_bits);
-    tcase_add_test(tests, test_io_files_gzip_members);
-    tcase_add_test(tests, test_io_files_gzip_limit);
-    tcase_add_test(tests, test_io_files_gzip_bomb);
-    tcase_add_test(tests, test_io_files_write);
-    tcase_add_test(tests, test_io_files_write_relative);
-    tcase_add_test(tests, test_io_files_write_refused);
-    tcase_add_test(tests, test_io_files_write_too_large);
-    tcase_add_test(tests, test_io_files_write_pipe);
-    tcase_add_test(tests, test_io_files_write_abandoned);
-    tcase_add_test(tests, test_io_files_write_gzip);
-    tcase_add_test(tests, test_io_files_write_no_memory);
-    tcase_add_test(tests, test_io_files_signals);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

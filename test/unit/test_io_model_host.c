@@ -33,37 +33,34 @@ static etx_status save_model(void *argument)
     return etx_model_save(argument, io_path("saved"));
 }
 
-START_TEST(test_io_model_host_no_memory)
+IO_TEST(test_io_model_host_no_memory)
 {
     size_t size = 0;
-    etx_model *model = io_model_make(io_model_all);
+    scoped_model *model = io_model_make(io_model_all);
 
     free(io_model_bytes(io_model_all, &size));
     ck_assert_int_gt(etx_test_out_of_memory(load_made, NULL), 10);
     ck_assert_int_gt(etx_test_out_of_memory(save_model, model), 3);
-    etx_model_free(model);
 }
-END_TEST
 
 static void load_well(void *argument)
 {
     ck_assert_ok(load_made(argument));
 }
 
-START_TEST(test_io_model_host_small_stack)
+IO_TEST(test_io_model_host_small_stack)
 {
     size_t size = 0;
 
     free(io_model_bytes(io_model_all, &size));
     etx_test_on_small_stack(load_well, NULL);
 }
-END_TEST
 
 /* Load the made model and compare it with the bytes that it was saved as. */
 static void expect_same(const char *data, size_t size)
 {
     etx_model *model = NULL;
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
     size_t saved_size = 0;
     char *saved = NULL;
 
@@ -82,31 +79,28 @@ static void expect_same(const char *data, size_t size)
     ck_assert_ok(etx_event_read_features(
         &event, io_put_text("f.csv", "0.1,0.5,1000.25\n"), (float[]){1, 1, 1}));
     ck_assert(etx_event_positions(event)[2] == 1000.25f);
-    etx_event_free(event);
 }
 
 /* A host that writes 0,48; the locale is compiled when it is missing. */
 static void check_model(void *unused)
 {
     size_t size = 0;
-    char *data = io_model_bytes(io_model_small, &size);
+    scoped char *data = io_model_bytes(io_model_small, &size);
 
     (void)unused;
     expect_same(data, size);
-    free(data);
 }
 
-START_TEST(test_io_model_host_locale)
+IO_TEST(test_io_model_host_locale)
 {
     etx_test_in_comma_locale("test_io_model_host_locale", check_model, NULL);
 }
-END_TEST
 
 /* A host that rounds upward and traps what it can: same model, same host. */
-START_TEST(test_io_model_host_float_environment)
+IO_TEST(test_io_model_host_float_environment)
 {
     size_t size = 0;
-    char *data = io_model_bytes(io_model_small, &size);
+    scoped char *data = io_model_bytes(io_model_small, &size);
 
     ck_assert_int_eq(fesetround(FE_UPWARD), 0);
     ck_assert_int_ne(
@@ -127,9 +121,7 @@ START_TEST(test_io_model_host_float_environment)
                 "rot_yu,rot_yv,rot_yw,rot_zu,rot_zv,rot_zw,module_t,pitch_u,"
                 "pitch_v\n1,1,1,0,0,0,3e38,0,0,0,1,0,0,0,1,1,1,1\n")),
         ETX_ERR_FORMAT, "no rotation");
-    free(data);
 }
-END_TEST
 
 /* ---------------------------------------------------------- killed hosts -- */
 
@@ -144,16 +136,16 @@ static void save_for_ever(const etx_model *first, const etx_model *second)
 }
 
 /* A host that is killed while it saves leaves one model or the other. */
-START_TEST(test_io_model_host_killed)
+IO_TEST(test_io_model_host_killed)
 {
-    etx_model *first = io_model_make(io_model_small);
-    etx_model *second = io_model_make(io_model_all);
+    scoped_model *first = io_model_make(io_model_small);
+    scoped_model *second = io_model_make(io_model_all);
     char command[600];
 
     ck_assert_ok(etx_model_save(first, io_path("m")));
     for (int32_t n = 0; n < N_KILLS; n++) {
         const struct timespec pause = {0, 1000 * (n * 7919 % 4000)};
-        etx_model *model = NULL;
+        scoped_model *model = NULL;
         int ending = 0;
         const pid_t child = fork();
 
@@ -164,25 +156,7 @@ START_TEST(test_io_model_host_killed)
         ck_assert_int_eq(kill(child, SIGKILL), 0);
         ck_assert_int_eq(waitpid(child, &ending, 0), child);
         ck_assert_ok(etx_model_load(&model, io_path("m")));
-        etx_model_free(model);
     }
     (void)snprintf(command, sizeof command, "rm -f %s/m.*.tmp", io_path("."));
     ck_assert_int_eq(system(command), 0);
-    etx_model_free(first);
-    etx_model_free(second);
-}
-END_TEST
-
-Suite *etx_suite_io_model_host(void)
-{
-    Suite *suite = suite_create("io_model_host");
-    TCase *tests = io_case("model in its host");
-
-    tcase_add_test(tests, test_io_model_host_no_memory);
-    tcase_add_test(tests, test_io_model_host_small_stack);
-    tcase_add_test(tests, test_io_model_host_locale);
-    tcase_add_test(tests, test_io_model_host_float_environment);
-    tcase_add_test(tests, test_io_model_host_killed);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -182,16 +182,15 @@ static void expect_header(const char *name, const char *header, size_t n_header,
     free(data);
 }
 
-START_TEST(test_io_safetensors_rows)
+IO_TEST(test_io_safetensors_rows, .rows = ROWS(rows))
 {
     const struct file_row *row = &rows[_i];
 
     expect_header(
         row->name, row->header, strlen(row->header), row->n_data, row->piece);
 }
-END_TEST
 
-START_TEST(test_io_safetensors_lengths)
+IO_TEST(test_io_safetensors_lengths)
 {
     static const uint64_t lengths[] = {3, 1000, (uint64_t)1 << 31,
         (uint64_t)1 << 32, (uint64_t)1 << 63, UINT64_MAX, UINT64_MAX - 7};
@@ -206,13 +205,12 @@ START_TEST(test_io_safetensors_lengths)
         free(data);
     }
 }
-END_TEST
 
 /* Headers too large to be written out in a table. */
-START_TEST(test_io_safetensors_large)
+IO_TEST(test_io_safetensors_large)
 {
     const size_t size = ((size_t)16 << 20) + 1;
-    char *text = malloc(size + 64);
+    scoped char *text = malloc(size + 64);
     char name[300];
 
     ck_assert_ptr_nonnull(text);
@@ -248,11 +246,9 @@ START_TEST(test_io_safetensors_large)
         expect_header("long name", text, strlen(text), 1,
             length == 255 ? NULL : "the name has 256 bytes");
     }
-    free(text);
 }
-END_TEST
 
-START_TEST(test_io_safetensors_values)
+IO_TEST(test_io_safetensors_values)
 {
     static const char header[] =
         "{" F32("w", "[1,2]", "[1,9]") ","
@@ -280,9 +276,8 @@ START_TEST(test_io_safetensors_values)
     etx_tensor_file_free(file);
     free(data);
 }
-END_TEST
 
-START_TEST(test_io_safetensors_write)
+IO_TEST(test_io_safetensors_write)
 {
     static const float values[3] = {1.0f, 2.0f, 3.0f};
     static const uint8_t bytes[5] = {1, 2, 3, 4, 5};
@@ -290,7 +285,7 @@ START_TEST(test_io_safetensors_write)
     json_t *metadata = json_pack("{s:s}", "k", "caf\xc3\xa9 \"\\");
     struct etx_tensor_file *file = NULL;
     size_t size = 0;
-    char *data = NULL;
+    scoped char *data = NULL;
 
     memset(tensors, 0, sizeof tensors);
     (void)snprintf(tensors[0].name, sizeof tensors[0].name, "z");
@@ -318,21 +313,4 @@ START_TEST(test_io_safetensors_write)
     ck_assert_int_eq(memcmp(file->tensor[0].data, bytes, 5), 0);
     etx_tensor_file_free(file);
     json_decref(metadata);
-    free(data);
-}
-END_TEST
-
-Suite *etx_suite_io_safetensors(void)
-{
-    Suite *suite = suite_create("io_safetensors");
-    TCase *tests = io_case("safetensors");
-
-    tcase_add_loop_test(tests, test_io_safetensors_rows, 0,
-        (int)(sizeof rows / sizeof rows[0]));
-    tcase_add_test(tests, test_io_safetensors_lengths);
-    tcase_add_test(tests, test_io_safetensors_large);
-    tcase_add_test(tests, test_io_safetensors_values);
-    tcase_add_test(tests, test_io_safetensors_write);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-Suite *etx_suite_io_tensor_floats(void);
-
 #define CONFIG                                                                 \
     "{\"schema\":1,\"embedding\":{\"arch\":\"mlp\",\"options\":{\"hidden\":"   \
     "[],\"n_out\":2},\"node_features\":[{\"name\":\"r\",\"scale\":1},"         \
@@ -39,7 +37,7 @@ static float from_half(uint16_t bits)
 }
 
 /* Values of IEEE 754-2019, binary16. */
-START_TEST(test_io_halves_known)
+IO_TEST(test_io_halves_known)
 {
     static const struct {
         uint16_t bits;
@@ -64,17 +62,15 @@ START_TEST(test_io_halves_known)
     ck_assert(signbit(from_half(0x8000)));
     ck_assert(isnan(from_half(0x7C01)) && isnan(from_half(0xFFFF)));
 }
-END_TEST
 
 /* All finite ones ascend, and the sign bit changes the sign alone. */
-START_TEST(test_io_halves_all)
+IO_TEST(test_io_halves_all)
 {
     for (uint16_t bits = 1; bits < 0x7C00; bits++) {
         ck_assert(from_half(bits) > from_half((uint16_t)(bits - 1)));
         ck_assert(from_half((uint16_t)(bits | 0x8000)) == -from_half(bits));
     }
 }
-END_TEST
 
 /* ----------------------------------------------------------- model files -- */
 
@@ -113,20 +109,18 @@ static void expect_weight(const etx_model *model, const float *expected)
     ck_assert(network->value[6] == 1.0f && network->value[7] == 2.0f);
 }
 
-START_TEST(test_io_model_of_halves)
+IO_TEST(test_io_model_of_halves)
 {
     const float expected[6] = {
         1.0f, -2.0f, 0x1p-24f, 0x1.554p-2f, 0.0f, 65504.0f};
-    etx_model *model = NULL;
+    scoped_model *model = NULL;
 
     ck_assert_ok(load_with(&model, ETX_TENSOR_F16, weight_halves, 0));
     expect_weight(model, expected);
-    etx_model_free(model);
 }
-END_TEST
 
 /* Saved again it holds the same values in 32 bits. */
-START_TEST(test_io_model_of_bytes)
+IO_TEST(test_io_model_of_bytes)
 {
     const float expected[6] = {63.5f, -63.5f, 1.5f, 0.0f, -0.25f, 16.0f};
     etx_model *model = NULL;
@@ -140,9 +134,8 @@ START_TEST(test_io_model_of_bytes)
     expect_weight(model, expected);
     etx_model_free(model);
 }
-END_TEST
 
-START_TEST(test_io_model_of_bytes_wrong)
+IO_TEST(test_io_model_of_bytes_wrong)
 {
     const uint16_t infinite[6] = {0, 0, 0x7C00};
     const float floats[6] = {0.0f};
@@ -157,19 +150,4 @@ START_TEST(test_io_model_of_bytes_wrong)
     ck_assert_fails(load_with(&model, ETX_TENSOR_F16, infinite, 0),
         ETX_ERR_FORMAT, "value 2 is not finite");
     ck_assert_ptr_null(model);
-}
-END_TEST
-
-Suite *etx_suite_io_tensor_floats(void)
-{
-    Suite *suite = suite_create("io_tensor_floats");
-    TCase *tests = io_case("fewer bits");
-
-    tcase_add_test(tests, test_io_halves_known);
-    tcase_add_test(tests, test_io_halves_all);
-    tcase_add_test(tests, test_io_model_of_halves);
-    tcase_add_test(tests, test_io_model_of_bytes);
-    tcase_add_test(tests, test_io_model_of_bytes_wrong);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

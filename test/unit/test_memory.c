@@ -12,23 +12,21 @@
 
 /* ---------------------------------------------------------------- sizes -- */
 
-START_TEST(test_memory_sizes)
+ETX_TEST(test_memory_sizes)
 {
     size_t out = 77;
 
     ck_assert_ok(etx_size_mul(&out, SIZE_MAX / 2, 2, "x"));
     ck_assert_uint_eq(out, SIZE_MAX - 1);
-    ck_assert_fails(etx_size_mul(&out, SIZE_MAX / 4 + 1, 4, "weights"),
-        ETX_ERR_ARGUMENT, "weights");
+    ck_assert_refused(
+        etx_size_mul(&out, SIZE_MAX / 4 + 1, 4, "weights"), "weights");
     ck_assert_uint_eq(out, SIZE_MAX - 1);
     ck_assert_ok(etx_size_mul(&out, 0, SIZE_MAX, "x"));
     ck_assert_uint_eq(out, 0);
     ck_assert_ok(etx_size_add(&out, SIZE_MAX - 1, 1, "x"));
-    ck_assert_fails(
-        etx_size_add(&out, SIZE_MAX, 1, "header"), ETX_ERR_ARGUMENT, "header");
+    ck_assert_refused(etx_size_add(&out, SIZE_MAX, 1, "header"), "header");
     ck_assert_uint_eq(out, SIZE_MAX);
 }
-END_TEST
 
 static const struct {
     int64_t count;
@@ -43,7 +41,7 @@ static const struct {
     {INT64_MAX - 100, 1, ETX_ERR_MEMORY},
 };
 
-START_TEST(test_memory_refused)
+ETX_TEST(test_memory_refused, .rows = ROWS(refused))
 {
     char untouched = 'u';
     void *memory = &untouched;
@@ -58,11 +56,10 @@ START_TEST(test_memory_refused)
         refused[_i].status);
     ck_assert_ptr_null(memory);
 }
-END_TEST
 
 /* ---------------------------------------------------------- allocation -- */
 
-START_TEST(test_memory_alloc)
+ETX_TEST(test_memory_alloc)
 {
     static const int64_t counts[] = {0, 1, 3, 64, 1000, 100000};
     const int64_t before = etx_heap_in_use();
@@ -83,9 +80,8 @@ START_TEST(test_memory_alloc)
     }
     etx_free(NULL);
 }
-END_TEST
 
-START_TEST(test_memory_peak)
+ETX_TEST(test_memory_peak)
 {
     void *a = NULL;
     void *b = NULL;
@@ -101,9 +97,8 @@ START_TEST(test_memory_peak)
     etx_heap_reset_peak();
     ck_assert_int_eq(etx_heap_peak(), before);
 }
-END_TEST
 
-START_TEST(test_memory_resize)
+ETX_TEST(test_memory_resize)
 {
     int64_t *values = NULL;
 
@@ -127,9 +122,8 @@ START_TEST(test_memory_resize)
     ck_assert_int_eq(values[2], 2);
     etx_free(values);
 }
-END_TEST
 
-START_TEST(test_memory_copy)
+ETX_TEST(test_memory_copy)
 {
     static const int32_t source[] = {1, 2, 3};
     int32_t *copy = NULL;
@@ -141,7 +135,6 @@ START_TEST(test_memory_copy)
     ck_assert_ptr_nonnull(copy);
     etx_free(copy);
 }
-END_TEST
 
 /* ------------------------------------------------------------ the hook -- */
 
@@ -176,7 +169,7 @@ static void take_back(void *memory, void *user)
     free(bytes - bytes[-1]);
 }
 
-START_TEST(test_memory_hook)
+ETX_TEST(test_memory_hook)
 {
     struct counter counter = {0, 0};
     unsigned char *bytes = NULL;
@@ -197,20 +190,16 @@ START_TEST(test_memory_hook)
     etx_free(later);
     ck_assert_int_eq(counter.n_released, 2);
 }
-END_TEST
 
-START_TEST(test_memory_hook_refused)
+ETX_TEST(test_memory_hook_refused)
 {
-    ck_assert_fails(
-        etx_set_allocator(give, NULL, NULL), ETX_ERR_ARGUMENT, "release");
-    ck_assert_fails(
-        etx_set_allocator(NULL, take_back, NULL), ETX_ERR_ARGUMENT, "allocate");
+    ck_assert_refused(etx_set_allocator(give, NULL, NULL), "release");
+    ck_assert_refused(etx_set_allocator(NULL, take_back, NULL), "allocate");
 }
-END_TEST
 
 /* --------------------------------------------------------------- arena -- */
 
-START_TEST(test_memory_arena_take)
+ETX_TEST(test_memory_arena_take)
 {
     struct etx_arena *arena = NULL;
     char *before = NULL;
@@ -234,9 +223,8 @@ START_TEST(test_memory_arena_take)
     etx_arena_free(NULL);
     ck_assert_int_eq(etx_heap_in_use(), in_use);
 }
-END_TEST
 
-START_TEST(test_memory_arena_marks)
+ETX_TEST(test_memory_arena_marks)
 {
     struct etx_arena *arena = NULL;
     int64_t *first = NULL, *second = NULL, *third = NULL;
@@ -271,10 +259,9 @@ START_TEST(test_memory_arena_marks)
     ck_assert_int_eq(etx_arena_in_use(arena), 0);
     etx_arena_free(arena);
 }
-END_TEST
 
 /* The second event of the same size needs no new memory. */
-START_TEST(test_memory_arena_settles)
+ETX_TEST(test_memory_arena_settles)
 {
     struct etx_arena *arena = NULL;
     int64_t held[4] = {0, 0, 0, 0};
@@ -298,14 +285,13 @@ START_TEST(test_memory_arena_settles)
     ck_assert_int_eq(held[3], held[1]);
     etx_arena_free(arena);
 }
-END_TEST
 
-START_TEST(test_memory_arena_limit)
+ETX_TEST(test_memory_arena_limit)
 {
     struct etx_arena *arena = NULL;
     char *bytes = NULL;
 
-    ck_assert_fails(etx_arena_create(&arena, -1), ETX_ERR_ARGUMENT, "-1");
+    ck_assert_refused(etx_arena_create(&arena, -1), "-1");
     ck_assert_ptr_null(arena);
     ck_assert_ok(etx_arena_create(&arena, 3000000));
     const int64_t in_use = etx_heap_in_use();
@@ -322,9 +308,8 @@ START_TEST(test_memory_arena_limit)
     ck_assert_ok(etx_arena_alloc(&bytes, arena, 2900000, 1, "x"));
     etx_arena_free(arena);
 }
-END_TEST
 
-START_TEST(test_memory_arena_refused)
+ETX_TEST(test_memory_arena_refused)
 {
     struct etx_arena *arena = NULL;
     char *bytes = NULL;
@@ -342,10 +327,9 @@ START_TEST(test_memory_arena_refused)
     ck_assert_ok(etx_arena_alloc(&bytes, arena, 10, 1, "x"));
     etx_arena_free(arena);
 }
-END_TEST
 
 /* Random takes and resets against a mirror of what must be in them. */
-START_TEST(test_memory_arena_random)
+ETX_TEST(test_memory_arena_random)
 {
     struct etx_arena *arena = NULL;
     struct etx_arena_mark marks[32];
@@ -378,7 +362,6 @@ START_TEST(test_memory_arena_random)
     }
     etx_arena_free(arena);
 }
-END_TEST
 
 static etx_status use_arena(void *argument)
 {
@@ -393,31 +376,7 @@ static etx_status use_arena(void *argument)
     return status;
 }
 
-START_TEST(test_memory_arena_out_of_memory)
+ETX_TEST(test_memory_arena_out_of_memory)
 {
     ck_assert_int_ge(etx_test_out_of_memory(use_arena, NULL), 3);
-}
-END_TEST
-
-Suite *etx_suite_memory(void)
-{
-    Suite *suite = suite_create("memory");
-
-    etx_test_add(suite, "sizes", test_memory_sizes);
-    etx_test_add_loop(suite, "refused", test_memory_refused,
-        sizeof refused / sizeof refused[0]);
-    etx_test_add(suite, "alloc", test_memory_alloc);
-    etx_test_add(suite, "peak", test_memory_peak);
-    etx_test_add(suite, "resize", test_memory_resize);
-    etx_test_add(suite, "copy", test_memory_copy);
-    etx_test_add(suite, "hook", test_memory_hook);
-    etx_test_add(suite, "hook refused", test_memory_hook_refused);
-    etx_test_add(suite, "arena take", test_memory_arena_take);
-    etx_test_add(suite, "arena marks", test_memory_arena_marks);
-    etx_test_add(suite, "arena settles", test_memory_arena_settles);
-    etx_test_add(suite, "arena limit", test_memory_arena_limit);
-    etx_test_add(suite, "arena refused", test_memory_arena_refused);
-    etx_test_add(suite, "arena random", test_memory_arena_random);
-    etx_test_add(suite, "arena out of memory", test_memory_arena_out_of_memory);
-    return suite;
 }

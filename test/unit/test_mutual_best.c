@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-#define ROWS(table) (sizeof table / sizeof table[0])
-
 struct row {
     struct edge_list list;
     float cut;
@@ -41,7 +39,7 @@ static const struct row rows[] = {
     {{3, 3, {{0, 1, 0.8f}, {1, 1, 0.9f}, {1, 2, 0.8f}}}, 0.5f, {-1, -1, -1}},
 };
 
-START_TEST(test_mutual_best_by_hand)
+ETX_TEST(test_mutual_best_by_hand, .rows = ROWS(rows))
 {
     const struct row *row = &rows[_i];
     int32_t labels[6];
@@ -49,7 +47,6 @@ START_TEST(test_mutual_best_by_hand)
     label_list(labels, &row->list, ETX_LABEL_MUTUAL_BEST, row->cut, 2);
     assert_labels(labels, row->expected, row->list.n_nodes);
 }
-END_TEST
 
 /* Kept by the definition, edge against edge: no other out of the same source
  * or into the same target may be better. Edges are sorted, so their place is
@@ -77,13 +74,14 @@ static int32_t find_root(const int32_t *parent, int32_t i)
     return i;
 }
 
-START_TEST(test_mutual_best_definition)
+ETX_TEST(test_mutual_best_definition, .rows = 20)
 {
     const int64_t n = 60;
     const int64_t n_edges = 200;
     const float cut = 0.1f;
-    struct scored_edge *edges = new_random_edges(n, n_edges, (uint32_t)_i);
-    etx_graph *graph = NULL;
+    scoped struct scored_edge *edges =
+        new_random_edges(n, n_edges, (uint32_t)_i);
+    scoped_graph *graph = NULL;
     int32_t parent[60];
     int32_t labels[60];
 
@@ -102,16 +100,4 @@ START_TEST(test_mutual_best_definition)
             ck_assert_msg((labels[i] == labels[j]) ==
                               (find_root(parent, i) == find_root(parent, j)),
                 "hits %d and %d", i, j);
-    etx_graph_free(graph);
-    free(edges);
-}
-END_TEST
-
-Suite *etx_suite_mutual_best(void)
-{
-    Suite *suite = suite_create("mutual_best");
-
-    etx_test_add_loop(suite, "by hand", test_mutual_best_by_hand, ROWS(rows));
-    etx_test_add_loop(suite, "definition", test_mutual_best_definition, 20);
-    return suite;
 }

@@ -75,7 +75,7 @@ static const struct {
     {2, ETX_TRAIN_FILTER}};
 
 /* All parts end with the same bits, and near a trainer alone. */
-START_TEST(test_parts_training)
+ETX_TEST(test_parts_training, .rows = ROWS(training_rows))
 {
     struct training training = {
         .n_parts = training_rows[_i].n_parts, .stage = training_rows[_i].stage};
@@ -90,7 +90,6 @@ START_TEST(test_parts_training)
         train_bench_close(&training.bench[p]);
     train_bench_close(&alone);
 }
-END_TEST
 
 /* What is refused is refused before rows are exchanged. */
 static etx_status no_swap(void *user, float *received,
@@ -105,7 +104,7 @@ static etx_status no_swap(void *user, float *received,
     return ETX_ERR_IO;
 }
 
-START_TEST(test_parts_training_refused)
+ETX_TEST(test_parts_training_refused)
 {
     const etx_part_exchange exchange = {
         .struct_size = sizeof exchange, .swap = no_swap};
@@ -126,7 +125,6 @@ START_TEST(test_parts_training_refused)
     ck_assert_ok(etx_trainer_step(bench.trainer, &report));
     train_bench_close(&bench);
 }
-END_TEST
 
 /* Parts whose owners differ find it out before they exchange rows. */
 static void train_unlike(struct part_thread *thread, void *argument)
@@ -142,7 +140,7 @@ static void train_unlike(struct part_thread *thread, void *argument)
         "part 1 has other edges or owners than part 0");
 }
 
-START_TEST(test_parts_training_unlike)
+ETX_TEST(test_parts_training_unlike)
 {
     struct training training = {.n_parts = 2, .stage = ETX_TRAIN_GNN};
 
@@ -151,16 +149,4 @@ START_TEST(test_parts_training_unlike)
     part_threads_run(2, train_unlike, &training, NULL);
     for (int32_t p = 0; p < 2; p++)
         train_bench_close(&training.bench[p]);
-}
-END_TEST
-
-Suite *etx_suite_parts_training(void)
-{
-    Suite *suite = suite_create("parts_training");
-
-    etx_test_add_loop(suite, "near one", test_parts_training,
-        sizeof training_rows / sizeof training_rows[0]);
-    etx_test_add(suite, "unlike", test_parts_training_unlike);
-    etx_test_add(suite, "refused", test_parts_training_refused);
-    return suite;
 }

@@ -54,7 +54,7 @@ static void remove_counter(const char *counter)
 
 /* A counter that turns twice is the sum of its ways; that of the machine, which
  * lies between two processors, is not added. */
-START_TEST(test_program_parts_energy)
+ETX_TEST(test_program_parts_energy)
 {
     static const char *const names[] = {"package-0\n", "psys\n", "package-1\n"};
     char folder[256], counter[3][512];
@@ -84,7 +84,6 @@ START_TEST(test_program_parts_energy)
         remove_counter(counter[k]);
     etx_test_remove(folder);
 }
-END_TEST
 
 /* -------------------------------------------------------------- cores -- */
 
@@ -115,7 +114,7 @@ static const struct {
     {{1, 1, 1, 1}, {0, 0, 0, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}},
 };
 
-START_TEST(test_program_parts_cores)
+ETX_TEST(test_program_parts_cores, .rows = sizeof core_rows / sizeof *core_rows)
 {
     double words[N_RANKS * CORES_WORDS];
 
@@ -126,10 +125,9 @@ START_TEST(test_program_parts_cores)
         ck_assert_int_eq(
             cores_share(words, N_RANKS, r), core_rows[_i].threads[r]);
 }
-END_TEST
 
 /* This machine, and a system that does not say which cores. */
-START_TEST(test_program_parts_own_cores)
+ETX_TEST(test_program_parts_own_cores)
 {
     double words[2 * CORES_WORDS];
     const long n_online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -140,16 +138,4 @@ START_TEST(test_program_parts_own_cores)
     memset(words, 0, sizeof words);
     words[CORES_WORDS - 1] = words[2 * CORES_WORDS - 1] = 12.0;
     ck_assert_int_eq(cores_share(words, 2, 1), 6);
-}
-END_TEST
-
-Suite *etx_suite_program_parts(void)
-{
-    Suite *suite = suite_create("program_parts");
-
-    etx_test_add(suite, "energy", test_program_parts_energy);
-    etx_test_add_loop(suite, "cores", test_program_parts_cores,
-        sizeof core_rows / sizeof *core_rows);
-    etx_test_add(suite, "own cores", test_program_parts_own_cores);
-    return suite;
 }

@@ -21,7 +21,7 @@ static const struct {
         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 };
 
-START_TEST(test_random_known_answers)
+ETX_TEST(test_random_known_answers, .rows = ROWS(known))
 {
     uint32_t output[4];
 
@@ -29,10 +29,9 @@ START_TEST(test_random_known_answers)
     for (int word = 0; word < 4; word++)
         ck_assert_uint_eq(output[word], known[_i].output[word]);
 }
-END_TEST
 
 /* The words of a stream are the blocks of its counter, in order. */
-START_TEST(test_random_stream)
+ETX_TEST(test_random_stream)
 {
     struct etx_random random;
     const uint32_t key[2] = {0x89abcdef, 0x01234567};
@@ -47,9 +46,8 @@ START_TEST(test_random_stream)
             ck_assert_uint_eq(etx_random_u32(&random), output[word]);
     }
 }
-END_TEST
 
-START_TEST(test_random_counter_carries)
+ETX_TEST(test_random_counter_carries)
 {
     struct etx_random random;
     const uint32_t counter[4] = {0, 1, 7, 9};
@@ -62,9 +60,8 @@ START_TEST(test_random_counter_carries)
     etx_philox(output, counter, random.key);
     ck_assert_uint_eq(etx_random_u32(&random), output[0]);
 }
-END_TEST
 
-START_TEST(test_random_below)
+ETX_TEST(test_random_below)
 {
     static const uint64_t bounds[] = {
         1, 2, 3, 10, 1000, UINT64_C(1) << 40, UINT64_MAX};
@@ -81,9 +78,8 @@ START_TEST(test_random_below)
     for (int k = 0; k < 10; k++) /* 6 sigma */
         ck_assert_int_lt(llabs(counts[k] - N_DRAWS / 10), 810);
 }
-END_TEST
 
-START_TEST(test_random_moments)
+ETX_TEST(test_random_moments)
 {
     struct etx_random random;
     double uniform = 0.0, normal = 0.0, squares = 0.0;
@@ -103,9 +99,8 @@ START_TEST(test_random_moments)
     ck_assert_double_eq_tol(normal, 0.0, 0.014);
     ck_assert_double_eq_tol(squares, 1.0, 0.02);
 }
-END_TEST
 
-START_TEST(test_random_shuffle)
+ETX_TEST(test_random_shuffle)
 {
     struct etx_random random, again;
     int32_t values[100], twin[100];
@@ -126,19 +121,4 @@ START_TEST(test_random_shuffle)
     ck_assert_int_gt(n_moved, 80);
     etx_random_shuffle(&random, values, 0);
     etx_random_shuffle(&random, values, 1);
-}
-END_TEST
-
-Suite *etx_suite_random(void)
-{
-    Suite *suite = suite_create("random");
-
-    etx_test_add_loop(suite, "known answers", test_random_known_answers,
-        sizeof known / sizeof known[0]);
-    etx_test_add(suite, "stream", test_random_stream);
-    etx_test_add(suite, "counter", test_random_counter_carries);
-    etx_test_add(suite, "below", test_random_below);
-    etx_test_add(suite, "moments", test_random_moments);
-    etx_test_add(suite, "shuffle", test_random_shuffle);
-    return suite;
 }

@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------ the whole -- */
 
-START_TEST(test_stages_are_the_pipeline)
+ETX_TEST(test_stages_are_the_pipeline)
 {
     struct job job = job_make();
     etx_label_options label;
@@ -24,8 +24,9 @@ START_TEST(test_stages_are_the_pipeline)
 
     ck_assert_ok(
         etx_find_tracks(&job.tracks, job.context, job.model, job.event));
-    ck_assert_ok(etx_timings(timing, job.context));
     for (int32_t stage = 0; stage < ETX_N_STAGES; stage++) {
+        timing[stage].struct_size = sizeof timing[stage];
+        ck_assert_ok(etx_context_timing(&timing[stage], job.context, stage));
         ck_assert(timing[stage].seconds > 0.0);
         ck_assert_int_gt(timing[stage].peak_bytes, 0);
     }
@@ -46,9 +47,8 @@ START_TEST(test_stages_are_the_pipeline)
     etx_graph_free(graph);
     job_free(&job);
 }
-END_TEST
 
-START_TEST(test_embedding_then_radius_is_the_graph)
+ETX_TEST(test_embedding_then_radius_is_the_graph)
 {
     struct job job = job_make();
     const int64_t n_hits = etx_event_n_hits(job.event);
@@ -58,18 +58,17 @@ START_TEST(test_embedding_then_radius_is_the_graph)
     ck_assert_ok(etx_embed(&n_dim, NULL, 0, job.context, job.model, job.event));
     ck_assert_int_gt(n_dim, 0);
     points = calloc((size_t)(n_hits * n_dim), sizeof *points);
-    ck_assert_fails(etx_embed(&n_dim, points, n_hits * n_dim - 1, job.context,
-                        job.model, job.event),
-        ETX_ERR_ARGUMENT, "capacity");
+    ck_assert_refused(etx_embed(&n_dim, points, n_hits * n_dim - 1, job.context,
+                          job.model, job.event),
+        "capacity");
     ck_assert_ok(etx_embed(
         &n_dim, points, n_hits * n_dim, job.context, job.model, job.event));
     free(points);
     job_free(&job);
 }
-END_TEST
 
 /* A model without embedding, filter or network, and events that do not fit. */
-START_TEST(test_stages_refuse)
+ETX_TEST(test_stages_refuse)
 {
     static const float position[] = {30.0f, 0.0f, 1.0f, 70.0f, 0.0f, 2.0f};
     struct job job = job_make();
@@ -78,49 +77,45 @@ START_TEST(test_stages_refuse)
     etx_graph *kept = NULL;
 
     ck_assert_ok(etx_event_create(&other, 2, NULL, position));
-    ck_assert_fails(etx_find_tracks(NULL, job.context, job.model, job.event),
-        ETX_ERR_ARGUMENT, "out");
-    ck_assert_fails(etx_find_tracks(&job.tracks, NULL, job.model, job.event),
-        ETX_ERR_ARGUMENT, "context");
-    ck_assert_fails(etx_find_tracks(&job.tracks, job.context, NULL, job.event),
-        ETX_ERR_ARGUMENT, "model");
-    ck_assert_fails(etx_find_tracks(&job.tracks, job.context, job.model, NULL),
-        ETX_ERR_ARGUMENT, "event");
+    ck_assert_refused(
+        etx_find_tracks(NULL, job.context, job.model, job.event), "out");
+    ck_assert_refused(
+        etx_find_tracks(&job.tracks, NULL, job.model, job.event), "context");
+    ck_assert_refused(
+        etx_find_tracks(&job.tracks, job.context, NULL, job.event), "model");
+    ck_assert_refused(
+        etx_find_tracks(&job.tracks, job.context, job.model, NULL), "event");
     ck_assert_ok(etx_graph_build(&graph, job.context, job.model, job.event));
-    ck_assert_fails(
-        etx_graph_filter(&kept, graph, job.context, job.model, other),
-        ETX_ERR_ARGUMENT, "");
-    ck_assert_fails(
+    ck_assert_refused(
+        etx_graph_filter(&kept, graph, job.context, job.model, other), "");
+    ck_assert_refused(
         etx_graph_filter(&kept, NULL, job.context, job.model, job.event),
-        ETX_ERR_ARGUMENT, "graph");
-    ck_assert_fails(etx_graph_score(NULL, job.context, job.model, job.event),
-        ETX_ERR_ARGUMENT, "graph");
+        "graph");
+    ck_assert_refused(
+        etx_graph_score(NULL, job.context, job.model, job.event), "graph");
     ck_assert_ptr_null(kept);
     ck_assert_ptr_null(job.tracks);
     etx_graph_free(graph);
     etx_event_free(other);
     job_free(&job);
 }
-END_TEST
 
 /* The features of the caller must be as many as the model reads. */
-START_TEST(test_features_must_fit)
+ETX_TEST(test_features_must_fit)
 {
     struct job job = job_make();
     const int64_t n_hits = etx_event_n_hits(job.event);
     float *features = calloc((size_t)(2 * n_hits), sizeof *features);
 
     ck_assert_ok(etx_event_set_features(job.event, 2, features));
-    ck_assert_fails(
-        etx_find_tracks(&job.tracks, job.context, job.model, job.event),
-        ETX_ERR_ARGUMENT, "2");
+    ck_assert_refused(
+        etx_find_tracks(&job.tracks, job.context, job.model, job.event), "2");
     free(features);
     job_free(&job);
 }
-END_TEST
 
 /* Events with no hits, one hit, and all hits in one place. */
-START_TEST(test_small_events)
+ETX_TEST(test_small_events, .rows = 3)
 {
     static const int64_t sizes[] = {0, 1, 2, 40};
     float position[3 * 40];
@@ -133,8 +128,8 @@ START_TEST(test_small_events)
         position[3 * k + 2] = _i == 2 ? 1e30f : 0.0f;
     }
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        etx_event *event = NULL;
-        etx_tracks *tracks = NULL;
+        scoped_event *event = NULL;
+        scoped_tracks *tracks = NULL;
         etx_status status;
 
         ck_assert_ok(etx_event_create(&event, sizes[k], NULL, position));
@@ -145,12 +140,9 @@ START_TEST(test_small_events)
             ck_assert_ok(status);
         if (status == ETX_OK && sizes[k] < 2)
             ck_assert_int_eq(etx_tracks_count(tracks), 0);
-        etx_tracks_free(tracks);
-        etx_event_free(event);
     }
     job_free(&job);
 }
-END_TEST
 
 /* ------------------------------------------------------ graphs of points -- */
 
@@ -172,12 +164,12 @@ static const struct {
     {10.0f, 0, 0, 6, ETX_OK, ""},
 };
 
-START_TEST(test_graph_options)
+ETX_TEST(test_graph_options, .rows = ROWS(graph_rows))
 {
     static const float points[] = {0.0f, 1.0f, 2.0f, 3.0f};
     etx_graph_options options;
-    etx_context *context = NULL;
-    etx_graph *graph = NULL;
+    scoped_context *context = NULL;
+    scoped_graph *graph = NULL;
 
     ck_assert_ok(etx_context_create(&context, NULL));
     ck_assert_ok(etx_graph_options_init(&options, sizeof options));
@@ -194,39 +186,36 @@ START_TEST(test_graph_options)
     } else {
         ck_assert_int_eq(etx_graph_n_edges(graph), 6);
     }
-    etx_graph_free(graph);
-    etx_context_free(context);
 }
-END_TEST
 
-START_TEST(test_graph_points)
+ETX_TEST(test_graph_points)
 {
     const uint32_t nan_bits = 0x7f800001u; /* a signalling one */
     float points[] = {0.0f, 1.0f, 2.0f, 3.0f};
-    etx_context *context = NULL;
+    scoped_context *context = NULL;
     etx_graph *graph = NULL;
     etx_graph_options options;
 
     ck_assert_ok(etx_context_create(&context, NULL));
-    ck_assert_fails(
+    ck_assert_refused(
         etx_graph_build_radius(&graph, context, -1, 1, points, NULL, NULL),
-        ETX_ERR_ARGUMENT, "n_points");
+        "n_points");
     ck_assert_fails(etx_graph_build_radius(&graph, context, INT64_C(1) << 31, 1,
                         points, NULL, NULL),
         ETX_ERR_LIMIT, "n_points");
-    ck_assert_fails(
+    ck_assert_refused(
         etx_graph_build_radius(&graph, context, 4, 0, points, NULL, NULL),
-        ETX_ERR_ARGUMENT, "n_dim");
-    ck_assert_fails(
+        "n_dim");
+    ck_assert_refused(
         etx_graph_build_radius(&graph, context, 4, 1025, points, NULL, NULL),
-        ETX_ERR_ARGUMENT, "1024");
-    ck_assert_fails(
+        "1024");
+    ck_assert_refused(
         etx_graph_build_radius(&graph, context, 4, 1, NULL, NULL, NULL),
-        ETX_ERR_ARGUMENT, "points");
+        "points");
     ck_assert_ok(etx_graph_options_init(&options, sizeof options));
-    ck_assert_fails(
+    ck_assert_refused(
         etx_graph_build_knn(&graph, context, 4, 1, points, NULL, &options),
-        ETX_ERR_ARGUMENT, "max_neighbours 0");
+        "max_neighbours 0");
     options.max_neighbours = 1;
     options.radius = 0.0f; /* not used */
     ck_assert_ok(
@@ -234,66 +223,48 @@ START_TEST(test_graph_points)
     etx_graph_free(graph);
     graph = NULL;
     memcpy(&points[2], &nan_bits, sizeof nan_bits);
-    ck_assert_fails(
-        etx_graph_build_radius(&graph, context, 4, 1, points, NULL, NULL),
-        ETX_ERR_ARGUMENT, "2");
+    ck_assert_refused(
+        etx_graph_build_radius(&graph, context, 4, 1, points, NULL, NULL), "2");
     ck_assert_ok(
         etx_graph_build_radius(&graph, context, 0, 1, NULL, NULL, NULL));
     ck_assert_int_eq(etx_graph_n_edges(graph), 0);
     etx_graph_free(graph);
-    etx_context_free(context);
 }
-END_TEST
 
-/* ----------------------------------------------------- kept parameters -- */
+/* ----------------------------------------------------- cached weights --- */
 
-/* Arrays that a context keeps of the networks that it ran, and their floats. */
-struct kept {
-    int32_t n_networks;
-    int32_t n_derived;
-    int64_t n_taken;
-};
-
-static struct kept count_kept(const etx_context *context)
+static struct etx_weight_cache_size cached(const etx_context *context)
 {
-    struct kept kept = {0};
-
-    for (int32_t k = 0; k < ETX_MAX_RESIDENT; k++) {
-        kept.n_networks += context->resident[k].stamp != 0;
-        kept.n_derived += context->resident[k].n_derived;
-        kept.n_taken += context->resident[k].n_taken;
-    }
-    return kept;
+    return etx_weight_cache_size(context->stream->weight_cache);
 }
 
-START_TEST(test_weights_are_packed_once)
+ETX_TEST(test_weights_are_packed_once)
 {
     struct job job = job_make();
     etx_tracks *again = NULL;
 
     ck_assert_ok(
         etx_find_tracks(&job.tracks, job.context, job.model, job.event));
-    const struct kept before = count_kept(job.context);
+    const struct etx_weight_cache_size before = cached(job.context);
     ck_assert_int_eq(before.n_networks, 3);
-    ck_assert_int_gt(before.n_derived, 0);
+    ck_assert_int_gt(before.n_forms, 0);
     ck_assert_ok(etx_find_tracks(&again, job.context, job.model, job.event));
-    const struct kept after = count_kept(job.context);
+    const struct etx_weight_cache_size after = cached(job.context);
     ck_assert_int_eq(after.n_networks, before.n_networks);
-    ck_assert_int_eq(after.n_derived, before.n_derived);
-    ck_assert_int_eq(after.n_taken, before.n_taken);
+    ck_assert_int_eq(after.n_forms, before.n_forms);
+    ck_assert_int_eq(after.bytes, before.bytes);
     job_assert_same_tracks(job.tracks, again);
     etx_tracks_free(again);
     job_free(&job);
 }
-END_TEST
 
-/* More networks than are kept, and other ones in the memory of those that are
- * gone: never weights of another model. */
-START_TEST(test_kept_networks_make_room)
+/* More networks than are cached, and other ones in the memory of the evicted
+ * ones: never weights of another model. */
+ETX_TEST(test_kept_networks_make_room)
 {
     struct job job = job_make();
 
-    for (int32_t k = 0; k < ETX_MAX_RESIDENT; k++) {
+    for (int32_t k = 0; k < ETX_MAX_CACHED_NETWORKS; k++) {
         struct job other = job_make();
         if (k % 2 == 0) {
             etx_model_free(other.model);
@@ -304,30 +275,11 @@ START_TEST(test_kept_networks_make_room)
         ck_assert_ok(
             etx_find_tracks(&job.tracks, job.context, other.model, job.event));
         job_assert_same_tracks(job.tracks, other.tracks);
-        ck_assert_int_le(count_kept(job.context).n_networks, ETX_MAX_RESIDENT);
+        ck_assert_int_le(
+            cached(job.context).n_networks, ETX_MAX_CACHED_NETWORKS);
         etx_tracks_free(job.tracks);
         job.tracks = NULL;
         job_free(&other);
     }
     job_free(&job);
-}
-END_TEST
-
-#define N_ROWS(table) (sizeof(table) / sizeof *(table))
-
-Suite *etx_suite_stages(void)
-{
-    Suite *suite = suite_create("stages");
-
-    etx_test_add(suite, "pipeline", test_stages_are_the_pipeline);
-    etx_test_add(suite, "embedding", test_embedding_then_radius_is_the_graph);
-    etx_test_add(suite, "refuse", test_stages_refuse);
-    etx_test_add(suite, "features", test_features_must_fit);
-    etx_test_add_loop(suite, "small events", test_small_events, 3);
-    etx_test_add_loop(
-        suite, "graph options", test_graph_options, N_ROWS(graph_rows));
-    etx_test_add(suite, "graph points", test_graph_points);
-    etx_test_add(suite, "packed once", test_weights_are_packed_once);
-    etx_test_add(suite, "kept networks", test_kept_networks_make_room);
-    return suite;
 }

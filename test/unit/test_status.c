@@ -32,13 +32,12 @@ static const struct {
     {INT32_MAX, "unknown"},
 };
 
-START_TEST(test_status_names)
+ETX_TEST(test_status_names, .rows = ROWS(names))
 {
     ck_assert_str_eq(etx_status_name(names[_i].status), names[_i].name);
 }
-END_TEST
 
-START_TEST(test_status_version)
+ETX_TEST(test_status_version)
 {
     char text[64];
 
@@ -46,16 +45,14 @@ START_TEST(test_status_version)
         ETX_VERSION_MINOR, ETX_VERSION_PATCH);
     ck_assert_str_eq(etx_version(), text);
 }
-END_TEST
 
-START_TEST(test_status_no_error_yet)
+ETX_TEST(test_status_no_error_yet)
 {
     ck_assert_str_eq(etx_last_error(), "");
 }
-END_TEST
 
 /* Every conversion that messages use, against snprintf. */
-START_TEST(test_status_format)
+ETX_TEST(test_status_format)
 {
     const size_t size = SIZE_MAX;
     const int64_t min = INT64_MIN;
@@ -73,15 +70,13 @@ START_TEST(test_status_format)
         ETX_ERR_IO);
     ck_assert_str_eq(etx_last_error(), text);
 }
-END_TEST
 
-START_TEST(test_status_format_numbers)
+ETX_TEST(test_status_format_numbers)
 {
     (void)etx_fail(ETX_ERR_ARGUMENT, "%.9g %.9g %g %.9g %.9g %.9g",
         (double)0.1f, 0.5, -1e300, (double)NAN, (double)INFINITY, 1e-300);
     ck_assert_str_eq(etx_last_error(), "0.1 0.5 -1e300 nan inf 1e-300");
 }
-END_TEST
 
 static void check_format(void *unused)
 {
@@ -90,14 +85,13 @@ static void check_format(void *unused)
     ck_assert_str_eq(etx_last_error(), "0.5");
 }
 
-START_TEST(test_status_format_in_locale)
+ETX_TEST(test_status_format_in_locale)
 {
     etx_test_in_comma_locale(
         "test_status_format_in_locale", check_format, NULL);
 }
-END_TEST
 
-START_TEST(test_status_long_message)
+ETX_TEST(test_status_long_message)
 {
     char long_text[2000];
 
@@ -114,7 +108,6 @@ START_TEST(test_status_long_message)
     (void)etx_fail(ETX_ERR_FORMAT, "again: %s", etx_last_error());
     ck_assert_str_eq(etx_last_error(), "again: short");
 }
-END_TEST
 
 static void *fail_elsewhere(void *argument)
 {
@@ -124,7 +117,7 @@ static void *fail_elsewhere(void *argument)
     return NULL;
 }
 
-START_TEST(test_status_per_thread)
+ETX_TEST(test_status_per_thread)
 {
     pthread_t thread;
 
@@ -133,9 +126,8 @@ START_TEST(test_status_per_thread)
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     ck_assert_str_eq(etx_last_error(), "here");
 }
-END_TEST
 
-START_TEST(test_status_under_traps)
+ETX_TEST(test_status_under_traps)
 {
     static const double values[] = {
         1e300, 1e-310, 3e38, 1e-40, 0.1, 5e-324, (double)NAN};
@@ -145,22 +137,4 @@ START_TEST(test_status_under_traps)
         (void)etx_fail(ETX_ERR_ARGUMENT, "%.9g", values[i]);
     fedisableexcept(FE_ALL_EXCEPT);
     ck_assert_str_eq(etx_last_error(), "nan");
-}
-END_TEST
-
-Suite *etx_suite_status(void)
-{
-    Suite *suite = suite_create("status");
-
-    etx_test_add_loop(
-        suite, "names", test_status_names, sizeof names / sizeof names[0]);
-    etx_test_add(suite, "version", test_status_version);
-    etx_test_add(suite, "no error yet", test_status_no_error_yet);
-    etx_test_add(suite, "format", test_status_format);
-    etx_test_add(suite, "numbers", test_status_format_numbers);
-    etx_test_add(suite, "locale", test_status_format_in_locale);
-    etx_test_add(suite, "long message", test_status_long_message);
-    etx_test_add(suite, "per thread", test_status_per_thread);
-    etx_test_add(suite, "under traps", test_status_under_traps);
-    return suite;
 }

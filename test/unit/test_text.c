@@ -122,17 +122,16 @@ static const char *const numbers[] = {
     "1.00000005960464477539062500000000000000000000000000000000000000001",
 };
 
-START_TEST(test_text_parse_known)
+ETX_TEST(test_text_parse_known, .rows = ROWS(numbers))
 {
     compare_with_libc(numbers[_i]);
 }
-END_TEST
 
 static const char *const no_numbers[] = {"", "-", "+", ".", "-.", "+.e1", "e5",
     "-e5", "nan", "inf", "-inf", "infinity", " 1", "\t1", "--1", "+-1", ",5",
     "x", "\"1\"", "\xff", "-nan"};
 
-START_TEST(test_text_parse_refused)
+ETX_TEST(test_text_parse_refused, .rows = ROWS(no_numbers))
 {
     const char *text = no_numbers[_i];
     const char *end = text + strlen(text);
@@ -145,9 +144,8 @@ START_TEST(test_text_parse_refused)
     ck_assert_ptr_null(etx_parse_int64(&whole, text, end));
     ck_assert(value == 3.0f && wide == 3.0 && whole == 3);
 }
-END_TEST
 
-START_TEST(test_text_parse_hexadecimal)
+ETX_TEST(test_text_parse_hexadecimal)
 {
     const char *text = "0x1p3";
     float value = 3.0f;
@@ -155,17 +153,16 @@ START_TEST(test_text_parse_hexadecimal)
     ck_assert_ptr_eq(etx_parse_float(&value, text, text + 5), text + 1);
     ck_assert_float_eq(value, 0.0f);
 }
-END_TEST
 
 /* Nothing is read at or beyond the end: 1.5e7 cut at every place. */
-START_TEST(test_text_parse_stops_at_end)
+ETX_TEST(test_text_parse_stops_at_end)
 {
     const char *text = "12.5e7";
     static const float values[] = {0, 1, 12, 12, 12.5f, 12.5f, 12.5e7f};
     static const int ends[] = {0, 1, 2, 3, 4, 4, 6};
 
     for (int length = 1; length <= 6; length++) {
-        char *cut = malloc((size_t)length);
+        scoped char *cut = malloc((size_t)length);
         float value = 0.0f;
 
         ck_assert_ptr_nonnull(cut);
@@ -173,10 +170,8 @@ START_TEST(test_text_parse_stops_at_end)
         ck_assert_ptr_eq(
             etx_parse_float(&value, cut, cut + length), cut + ends[length]);
         ck_assert_float_eq(value, values[length]);
-        free(cut);
     }
 }
-END_TEST
 
 /* Random decimals of every length, and the exact midpoint between random
  * neighbours with or without a last digit that tips it. */
@@ -226,7 +221,7 @@ static void make_number(char text[LONGEST], struct etx_random *random)
     }
 }
 
-START_TEST(test_text_parse_random)
+ETX_TEST(test_text_parse_random, .rows = N_ROUNDS)
 {
     struct etx_random random;
     char text[LONGEST];
@@ -237,10 +232,9 @@ START_TEST(test_text_parse_random)
         compare_with_libc(text);
     }
 }
-END_TEST
 
 /* More digits than any buffer: zeros, and a tie that its last digit tips. */
-START_TEST(test_text_parse_very_long)
+ETX_TEST(test_text_parse_very_long)
 {
     static char text[20000];
     const size_t n_zeros = 15000;
@@ -264,7 +258,6 @@ START_TEST(test_text_parse_very_long)
     memcpy(text + n_tie + n_zeros, "1", 2);
     compare_with_libc(text);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -285,7 +278,7 @@ static const struct {
     {"99999999999999999999999999", 0, 0},
 };
 
-START_TEST(test_text_parse_integers)
+ETX_TEST(test_text_parse_integers, .rows = ROWS(integers))
 {
     const char *text = integers[_i].text;
     int64_t value = 5;
@@ -299,7 +292,6 @@ START_TEST(test_text_parse_integers)
         ck_assert_int_eq(value, integers[_i].value);
     }
 }
-END_TEST
 
 /* ------------------------------------------------------------- writing -- */
 
@@ -327,7 +319,7 @@ static const struct {
     {16777216.0, "16777216", "16777216"},
 };
 
-START_TEST(test_text_format_known)
+ETX_TEST(test_text_format_known, .rows = ROWS(written))
 {
     char text[32];
 
@@ -338,9 +330,8 @@ START_TEST(test_text_format_known)
         etx_format_float(text, (float)written[_i].value), (int)strlen(text));
     ck_assert_str_eq(text, written[_i].as_float);
 }
-END_TEST
 
-START_TEST(test_text_format_not_finite)
+ETX_TEST(test_text_format_not_finite)
 {
     char text[32];
 
@@ -351,7 +342,6 @@ START_TEST(test_text_format_not_finite)
     ck_assert_int_eq(etx_format_double(text, (double)INFINITY), 3);
     ck_assert_str_eq(text, "inf");
 }
-END_TEST
 
 static int n_significant(const char *text)
 {
@@ -378,7 +368,7 @@ static int fewest_digits(float value)
     return 9;
 }
 
-START_TEST(test_text_format_random)
+ETX_TEST(test_text_format_random, .rows = N_ROUNDS)
 {
     struct etx_random random;
 
@@ -409,9 +399,8 @@ START_TEST(test_text_format_random)
         }
     }
 }
-END_TEST
 
-START_TEST(test_text_format_integers)
+ETX_TEST(test_text_format_integers)
 {
     static const int64_t values[] = {
         0, 7, -7, 10, 1234567890123, INT64_MAX, INT64_MIN};
@@ -424,7 +413,6 @@ START_TEST(test_text_format_integers)
         ck_assert_str_eq(text, judge);
     }
 }
-END_TEST
 
 /* ---------------------------------------------------------- the host's -- */
 
@@ -446,13 +434,12 @@ static void check_half_of(void *unused)
     check_half();
 }
 
-START_TEST(test_text_locale)
+ETX_TEST(test_text_locale)
 {
     etx_test_in_comma_locale("test_text_locale", check_half_of, NULL);
 }
-END_TEST
 
-START_TEST(test_text_rounding_mode)
+ETX_TEST(test_text_rounding_mode)
 {
     static const int modes[] = {
         FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO, FE_TONEAREST};
@@ -478,32 +465,4 @@ START_TEST(test_text_rounding_mode)
         }
         check_half();
     }
-}
-END_TEST
-
-#define ROWS(table) (sizeof table / sizeof table[0])
-
-Suite *etx_suite_text(void)
-{
-    Suite *suite = suite_create("text");
-
-    etx_test_add_loop(
-        suite, "parse known", test_text_parse_known, ROWS(numbers));
-    etx_test_add_loop(
-        suite, "parse refused", test_text_parse_refused, ROWS(no_numbers));
-    etx_test_add(suite, "hexadecimal", test_text_parse_hexadecimal);
-    etx_test_add(suite, "end", test_text_parse_stops_at_end);
-    etx_test_add_loop(suite, "parse random", test_text_parse_random, N_ROUNDS);
-    etx_test_add(suite, "parse very long", test_text_parse_very_long);
-    etx_test_add_loop(
-        suite, "parse integers", test_text_parse_integers, ROWS(integers));
-    etx_test_add_loop(
-        suite, "format known", test_text_format_known, ROWS(written));
-    etx_test_add(suite, "not finite", test_text_format_not_finite);
-    etx_test_add_loop(
-        suite, "format random", test_text_format_random, N_ROUNDS);
-    etx_test_add(suite, "format integers", test_text_format_integers);
-    etx_test_add(suite, "locale", test_text_locale);
-    etx_test_add(suite, "rounding mode", test_text_rounding_mode);
-    return suite;
 }

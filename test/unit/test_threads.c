@@ -50,15 +50,13 @@ static etx_status sum_block(void *argument, int64_t block, int32_t worker)
     return ETX_OK;
 }
 
-START_TEST(test_threads_same_result)
+ETX_TEST(test_threads_same_result, .rows = N_THREAD_COUNTS)
 {
-    struct sums *serial = calloc(1, sizeof *serial);
-    struct sums *parallel = calloc(1, sizeof *parallel);
+    scoped struct sums *serial = etx_test_alloc(1, sizeof *serial);
+    scoped struct sums *parallel = etx_test_alloc(1, sizeof *parallel);
     struct etx_pool *pool = NULL;
     const int32_t n_threads = thread_counts[_i];
 
-    ck_assert_ptr_nonnull(serial);
-    ck_assert_ptr_nonnull(parallel);
     ck_assert_ok(etx_parallel_for(NULL, N_BLOCKS, sum_block, serial));
     ck_assert_ok(etx_pool_create(&pool, n_threads));
     ck_assert_int_eq(etx_pool_n_threads(pool), n_threads);
@@ -71,31 +69,25 @@ START_TEST(test_threads_same_result)
     ck_assert_int_eq(atomic_load(&parallel->n_wrong), 0);
     ck_assert_ok(etx_parallel_for(pool, 0, sum_block, NULL));
     etx_pool_free(pool);
-    free(serial);
-    free(parallel);
 }
-END_TEST
 
-START_TEST(test_threads_none)
+ETX_TEST(test_threads_none)
 {
     ck_assert_int_eq(etx_pool_n_threads(NULL), 1);
     ck_assert_ok(etx_parallel_for(NULL, 0, sum_block, NULL));
     etx_pool_free(NULL);
 }
-END_TEST
 
-START_TEST(test_threads_refused)
+ETX_TEST(test_threads_refused)
 {
     static const int32_t counts[] = {0, -1, 257, INT32_MAX, INT32_MIN};
     struct etx_pool *pool = NULL;
 
     for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
-        ck_assert_fails(
-            etx_pool_create(&pool, counts[k]), ETX_ERR_ARGUMENT, "1..256");
+        ck_assert_refused(etx_pool_create(&pool, counts[k]), "1..256");
         ck_assert_ptr_null(pool);
     }
 }
-END_TEST
 
 static etx_status make_pool(void *argument)
 {
@@ -107,11 +99,10 @@ static etx_status make_pool(void *argument)
     return status;
 }
 
-START_TEST(test_threads_out_of_memory)
+ETX_TEST(test_threads_out_of_memory)
 {
     ck_assert_int_eq(etx_test_out_of_memory(make_pool, NULL), 1);
 }
-END_TEST
 
 /* --------------------------------------------------------------- errors -- */
 
@@ -127,7 +118,7 @@ static etx_status fail_from(void *argument, int64_t block, int32_t worker)
         block == first ? ETX_ERR_LIMIT : ETX_ERR_IO, "block %d", (int)block);
 }
 
-START_TEST(test_threads_lowest_error)
+ETX_TEST(test_threads_lowest_error, .rows = N_THREAD_COUNTS)
 {
     static const int64_t firsts[] = {0, 1, 17, 500, N_BLOCKS - 1};
     struct etx_pool *pool = NULL;
@@ -147,7 +138,6 @@ START_TEST(test_threads_lowest_error)
         }
     etx_pool_free(pool);
 }
-END_TEST
 
 /* ------------------------------------------------------------- the host -- */
 
@@ -170,7 +160,7 @@ static etx_status misbehave(void *argument, int64_t block, int32_t worker)
     return ETX_OK;
 }
 
-START_TEST(test_threads_under_traps)
+ETX_TEST(test_threads_under_traps, .rows = N_THREAD_COUNTS)
 {
     struct etx_pool *pool = NULL;
     _Atomic int32_t n_wrong = 0;
@@ -191,7 +181,6 @@ START_TEST(test_threads_under_traps)
     fesetround(FE_TONEAREST);
     ck_assert_int_eq(atomic_load(&n_wrong), 0);
 }
-END_TEST
 
 static etx_status check_signals(void *argument, int64_t block, int32_t worker)
 {
@@ -205,7 +194,7 @@ static etx_status check_signals(void *argument, int64_t block, int32_t worker)
     return ETX_OK;
 }
 
-START_TEST(test_threads_signals)
+ETX_TEST(test_threads_signals)
 {
     struct etx_pool *pool = NULL;
     _Atomic int32_t n_wrong = 0;
@@ -218,7 +207,6 @@ START_TEST(test_threads_signals)
     pthread_sigmask(SIG_SETMASK, NULL, &blocked);
     ck_assert_int_eq(sigismember(&blocked, SIGUSR1), 0);
 }
-END_TEST
 
 static etx_status run_serially(void *argument, int64_t block, int32_t worker)
 {
@@ -228,13 +216,12 @@ static etx_status run_serially(void *argument, int64_t block, int32_t worker)
 }
 
 /* In a child the threads are gone; the loop and the free still work. */
-START_TEST(test_threads_fork)
+ETX_TEST(test_threads_fork)
 {
     struct etx_pool *pool = NULL;
-    struct sums *sums = calloc(1, sizeof *sums);
+    scoped struct sums *sums = etx_test_alloc(1, sizeof *sums);
     int child_status = -1;
 
-    ck_assert_ptr_nonnull(sums);
     ck_assert_ok(etx_pool_create(&pool, 4));
     ck_assert_ok(etx_parallel_for(pool, N_BLOCKS, sum_block, sums));
 
@@ -253,9 +240,7 @@ START_TEST(test_threads_fork)
 
     ck_assert_ok(etx_parallel_for(pool, N_BLOCKS, sum_block, sums));
     etx_pool_free(pool);
-    free(sums);
 }
-END_TEST
 
 static void use_pool(void *argument)
 {
@@ -268,15 +253,12 @@ static void use_pool(void *argument)
     etx_pool_free(pool);
 }
 
-START_TEST(test_threads_small_stack)
+ETX_TEST(test_threads_small_stack)
 {
-    struct sums *sums = calloc(1, sizeof *sums);
+    scoped struct sums *sums = etx_test_alloc(1, sizeof *sums);
 
-    ck_assert_ptr_nonnull(sums);
     etx_test_on_small_stack(use_pool, sums);
-    free(sums);
 }
-END_TEST
 
 static void *host_main(void *argument)
 {
@@ -286,12 +268,11 @@ static void *host_main(void *argument)
 }
 
 /* Pools of several host threads do not know of each other. */
-START_TEST(test_threads_several_hosts)
+ETX_TEST(test_threads_several_hosts)
 {
     pthread_t threads[3];
-    struct sums *sums = calloc(3, sizeof *sums);
+    scoped struct sums *sums = etx_test_alloc(3, sizeof *sums);
 
-    ck_assert_ptr_nonnull(sums);
     for (int k = 0; k < 3; k++)
         ck_assert_int_eq(
             pthread_create(&threads[k], NULL, host_main, &sums[k]), 0);
@@ -299,26 +280,4 @@ START_TEST(test_threads_several_hosts)
         ck_assert_int_eq(pthread_join(threads[k], NULL), 0);
     for (int k = 0; k < 3; k++)
         ck_assert_int_eq(sums[k].n_runs[0], 20);
-    free(sums);
-}
-END_TEST
-
-Suite *etx_suite_threads(void)
-{
-    Suite *suite = suite_create("threads");
-
-    etx_test_add_loop(
-        suite, "same result", test_threads_same_result, N_THREAD_COUNTS);
-    etx_test_add(suite, "none", test_threads_none);
-    etx_test_add(suite, "refused", test_threads_refused);
-    etx_test_add(suite, "out of memory", test_threads_out_of_memory);
-    etx_test_add_loop(
-        suite, "lowest error", test_threads_lowest_error, N_THREAD_COUNTS);
-    etx_test_add_loop(
-        suite, "under traps", test_threads_under_traps, N_THREAD_COUNTS);
-    etx_test_add(suite, "signals", test_threads_signals);
-    etx_test_add(suite, "fork", test_threads_fork);
-    etx_test_add(suite, "small stack", test_threads_small_stack);
-    etx_test_add(suite, "several hosts", test_threads_several_hosts);
-    return suite;
 }

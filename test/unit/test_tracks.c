@@ -32,9 +32,9 @@ static const struct {
         {0, 2, 1, 3, 5, 4, 7}},
 };
 
-START_TEST(test_tracks_known)
+ETX_TEST(test_tracks_known, .rows = ROWS(known))
 {
-    struct etx_tracks *tracks = NULL;
+    scoped_tracks *tracks = NULL;
 
     ck_assert_ok(etx_tracks_group(
         &tracks, known[_i].n_hits, known[_i].labels, known[_i].min_hits));
@@ -44,12 +44,10 @@ START_TEST(test_tracks_known)
         ck_assert_int_eq(etx_tracks_offsets(tracks)[t], known[_i].offsets[t]);
     for (int32_t k = 0; k < known[_i].offsets[known[_i].n_tracks]; k++)
         ck_assert_int_eq(etx_tracks_hits(tracks)[k], known[_i].hits[k]);
-    etx_tracks_free(tracks);
 }
-END_TEST
 
 /* The properties that define grouping, on random labels. */
-START_TEST(test_tracks_random)
+ETX_TEST(test_tracks_random)
 {
     struct etx_random random;
 
@@ -58,7 +56,7 @@ START_TEST(test_tracks_random)
         const int32_t n = (int32_t)etx_random_below(&random, MAX_HITS);
         const uint64_t spread = round % 2 == 0 ? 20 : INT32_MAX;
         int32_t labels[MAX_HITS], back[MAX_HITS];
-        etx_tracks *tracks = NULL;
+        scoped_tracks *tracks = NULL;
 
         for (int32_t i = 0; i < n; i++)
             labels[i] = (int32_t)etx_random_below(&random, spread) - 1;
@@ -83,13 +81,11 @@ START_TEST(test_tracks_random)
             for (int64_t k = 1; k < n_hit; k++)
                 ck_assert_int_lt(hit[k - 1], hit[k]);
         }
-        etx_tracks_free(tracks);
     }
 }
-END_TEST
 
 /* A hit of two tracks gets the first. */
-START_TEST(test_tracks_shared_hits)
+ETX_TEST(test_tracks_shared_hits)
 {
     int64_t offsets[] = {0, 3, 6};
     int32_t hits[] = {0, 1, 2, 2, 3, 0};
@@ -99,23 +95,20 @@ START_TEST(test_tracks_shared_hits)
     etx_tracks_to_labels(labels, &tracks);
     ck_assert_mem_eq(labels, ((int32_t[]){0, 0, 0, 1, -1}), sizeof labels);
 }
-END_TEST
 
-START_TEST(test_tracks_refused)
+ETX_TEST(test_tracks_refused)
 {
     const int32_t labels[] = {0, -2, 1};
     etx_tracks *tracks = NULL;
 
-    ck_assert_fails(etx_tracks_from_labels(NULL, 3, labels), ETX_ERR_ARGUMENT,
-        "out is NULL");
-    ck_assert_fails(etx_tracks_from_labels(&tracks, 3, NULL), ETX_ERR_ARGUMENT,
-        "labels is NULL");
-    ck_assert_fails(etx_tracks_from_labels(&tracks, -1, labels),
-        ETX_ERR_ARGUMENT, "n_hits -1");
+    ck_assert_refused(etx_tracks_from_labels(NULL, 3, labels), "out is NULL");
+    ck_assert_refused(
+        etx_tracks_from_labels(&tracks, 3, NULL), "labels is NULL");
+    ck_assert_refused(etx_tracks_from_labels(&tracks, -1, labels), "n_hits -1");
     ck_assert_fails(etx_tracks_from_labels(&tracks, INT64_C(1) << 31, labels),
         ETX_ERR_LIMIT, "n_hits 2147483648");
-    ck_assert_fails(etx_tracks_from_labels(&tracks, 3, labels),
-        ETX_ERR_ARGUMENT, "label 1 is -2");
+    ck_assert_refused(
+        etx_tracks_from_labels(&tracks, 3, labels), "label 1 is -2");
     ck_assert_ptr_null(tracks);
     ck_assert_int_eq(etx_tracks_count(NULL), 0);
     ck_assert_int_eq(etx_tracks_n_hits(NULL), 0);
@@ -123,7 +116,6 @@ START_TEST(test_tracks_refused)
     ck_assert_ptr_null(etx_tracks_hits(NULL));
     etx_tracks_free(NULL);
 }
-END_TEST
 
 static etx_status make_tracks(void *argument)
 {
@@ -137,13 +129,12 @@ static etx_status make_tracks(void *argument)
     return status;
 }
 
-START_TEST(test_tracks_out_of_memory)
+ETX_TEST(test_tracks_out_of_memory)
 {
     ck_assert_int_ge(etx_test_out_of_memory(make_tracks, NULL), 6);
 }
-END_TEST
 
-START_TEST(test_tracks_sort_order)
+ETX_TEST(test_tracks_sort_order)
 {
     struct etx_random random;
     static int64_t keys[5000];
@@ -164,19 +155,4 @@ START_TEST(test_tracks_sort_order)
                           order[i - 1] < order[i]));
     }
     ck_assert_ok(etx_sort_order(order, keys, 0));
-}
-END_TEST
-
-Suite *etx_suite_tracks(void)
-{
-    Suite *suite = suite_create("tracks");
-
-    etx_test_add_loop(
-        suite, "known", test_tracks_known, sizeof known / sizeof known[0]);
-    etx_test_add(suite, "random", test_tracks_random);
-    etx_test_add(suite, "shared hits", test_tracks_shared_hits);
-    etx_test_add(suite, "refused", test_tracks_refused);
-    etx_test_add(suite, "out of memory", test_tracks_out_of_memory);
-    etx_test_add(suite, "sort order", test_tracks_sort_order);
-    return suite;
 }

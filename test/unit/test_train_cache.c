@@ -33,21 +33,23 @@ static int count_files(const char *folder, char *last, size_t size)
 
 /* A first run writes the files, a second one only reads; both have the bits
  * of a training without. */
-START_TEST(test_train_cache_same_bits)
+ETX_TEST(
+    test_train_cache_same_bits, .rows = ETX_N_TRAIN_STAGES - ETX_TRAIN_FILTER)
 {
+    const enum etx_train_stage stage = ETX_TRAIN_FILTER + _i;
     struct train_bench plain;
     char folder[256];
     char path[600];
 
     etx_test_folder(folder);
-    train_bench_open(&plain, _i, 1, no_memory);
+    train_bench_open(&plain, stage, 1, no_memory);
     train_bench_steps(plain.trainer, 12);
     (void)train_bench_validate(plain.trainer);
     const struct etx_network *network = plain.trainer->stage->network;
     for (int run = 0; run < 2; run++) {
         struct train_bench bench;
 
-        train_bench_open(&bench, _i, 1 + run, no_memory);
+        train_bench_open(&bench, stage, 1 + run, no_memory);
         ck_assert_ok(etx_trainer_set_cache(bench.trainer, folder));
         train_bench_steps(bench.trainer, 12);
         (void)train_bench_validate(bench.trainer);
@@ -62,7 +64,6 @@ START_TEST(test_train_cache_same_bits)
     train_bench_close(&plain);
     etx_test_remove(folder);
 }
-END_TEST
 
 static void cut_file(const char *path)
 {
@@ -74,7 +75,7 @@ static void cut_file(const char *path)
 }
 
 /* A damaged file is an error of the step that needs it, and names it. */
-START_TEST(test_train_cache_damaged)
+ETX_TEST(test_train_cache_damaged)
 {
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
@@ -94,9 +95,8 @@ START_TEST(test_train_cache_damaged)
     train_bench_close(&bench);
     etx_test_remove(folder);
 }
-END_TEST
 
-START_TEST(test_train_cache_no_folder)
+ETX_TEST(test_train_cache_no_folder)
 {
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
@@ -109,7 +109,6 @@ START_TEST(test_train_cache_no_folder)
         etx_trainer_step(bench.trainer, &report), ETX_ERR_IO, "/nonexistent");
     train_bench_close(&bench);
 }
-END_TEST
 
 /* --------------------------------------------------------- hostile files -- */
 
@@ -160,7 +159,7 @@ static void write_all(const char *path, const char *bytes, long size)
 }
 
 /* Every prefix and every byte changed: an error, and no graph. */
-START_TEST(test_train_cache_hostile_bytes)
+ETX_TEST(test_train_cache_hostile_bytes)
 {
     struct etx_graph *graph = make_graph();
     struct etx_graph *read = NULL;
@@ -195,10 +194,9 @@ START_TEST(test_train_cache_hostile_bytes)
     etx_graph_free(graph);
     etx_test_remove(folder);
 }
-END_TEST
 
 /* Files with a right checksum and edges that no graph has. */
-START_TEST(test_train_cache_hostile_edges)
+ETX_TEST(test_train_cache_hostile_edges, .rows = 7)
 {
     struct etx_graph *graph = make_graph();
     struct etx_graph *read = NULL;
@@ -237,22 +235,4 @@ START_TEST(test_train_cache_hostile_edges)
     ck_assert_ptr_null(read);
     etx_graph_free(graph);
     etx_test_remove(folder);
-}
-END_TEST
-
-Suite *etx_suite_train_cache(void);
-Suite *etx_suite_train_cache(void)
-{
-    Suite *suite = suite_create("train_cache");
-    TCase *tests = tcase_create("train_cache");
-
-    etx_test_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, test_train_cache_same_bits, ETX_TRAIN_FILTER,
-        ETX_N_TRAIN_STAGES);
-    tcase_add_test(tests, test_train_cache_damaged);
-    tcase_add_test(tests, test_train_cache_no_folder);
-    tcase_add_test(tests, test_train_cache_hostile_bytes);
-    tcase_add_loop_test(tests, test_train_cache_hostile_edges, 0, 7);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

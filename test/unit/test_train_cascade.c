@@ -9,12 +9,9 @@
 
 #include <exatrkx/graph.h>
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-Suite *etx_suite_train_cascade(void);
 
 #define FEATURES                                                               \
     "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"               \
@@ -106,7 +103,7 @@ static int64_t count_signal(
 /* On events that neither training nor validation saw: signal that the filter
  * keeps stays, and candidates go before the filter. The 99.9 % of a validation
  * of 300 pairs is all of them; held-out ones may lose some more. */
-START_TEST(test_train_cascade_keeps_signal)
+ETX_TEST(test_train_cascade_keeps_signal)
 {
     struct train_bench bench;
     etx_model *model = train(&bench);
@@ -150,10 +147,9 @@ START_TEST(test_train_cascade_keeps_signal)
     etx_model_free(model);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* What passes both has the score that the filter gives it without. */
-START_TEST(test_train_cascade_leaves_scores)
+ETX_TEST(test_train_cascade_leaves_scores)
 {
     struct train_bench bench;
     etx_model *model = train(&bench);
@@ -176,10 +172,9 @@ START_TEST(test_train_cascade_leaves_scores)
     etx_model_free(model);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* Through a file and back: the same edges. */
-START_TEST(test_train_cascade_is_saved)
+ETX_TEST(test_train_cascade_is_saved)
 {
     struct train_bench bench;
     etx_model *model = train(&bench);
@@ -211,10 +206,9 @@ START_TEST(test_train_cascade_is_saved)
     etx_model_free(model);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* A filter that is trained again has no cascade, a graph network keeps it. */
-START_TEST(test_train_cascade_goes_with_its_filter)
+ETX_TEST(test_train_cascade_goes_with_its_filter, .rows = 2)
 {
     static const char *const configs[] = {"{\"stage\": \"filter\"}",
         "{\"stage\": \"gnn\", \"model\": {\"arch\": \"interaction_network\","
@@ -234,9 +228,8 @@ START_TEST(test_train_cascade_goes_with_its_filter)
     etx_model_free(model);
     train_bench_close(&bench);
 }
-END_TEST
 
-START_TEST(test_train_cascade_needs_a_filter)
+ETX_TEST(test_train_cascade_needs_a_filter)
 {
     struct train_bench bench;
     etx_trainer *trainer = NULL;
@@ -249,18 +242,4 @@ START_TEST(test_train_cascade_needs_a_filter)
             bench.start),
         ETX_ERR_FORMAT, "filter");
     train_bench_close(&bench);
-}
-END_TEST
-
-Suite *etx_suite_train_cascade(void)
-{
-    Suite *suite = suite_create("train_cascade");
-
-    etx_test_add(suite, "keeps signal", test_train_cascade_keeps_signal);
-    etx_test_add(suite, "leaves scores", test_train_cascade_leaves_scores);
-    etx_test_add(suite, "is saved", test_train_cascade_is_saved);
-    etx_test_add_loop(suite, "goes with its filter",
-        test_train_cascade_goes_with_its_filter, 2);
-    etx_test_add(suite, "needs a filter", test_train_cascade_needs_a_filter);
-    return suite;
 }

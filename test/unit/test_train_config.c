@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/config.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "case.h"
 #include "train/schedule.h"
 
 /* A config that is refused, and what its message must name. */
@@ -75,7 +75,7 @@ static const struct refusal refusals[] = {
         "chunk_edges"},
 };
 
-START_TEST(test_train_config_refusals)
+ETX_TEST(test_train_config_refusals, .rows = ROWS(refusals))
 {
     const struct refusal *refusal = refusals + _i;
     struct etx_train_config config = {.seed = 77};
@@ -88,9 +88,8 @@ START_TEST(test_train_config_refusals)
         "\"%s\" does not name %s", etx_last_error(), refusal->second);
     ck_assert_int_eq(config.seed, 77);
 }
-END_TEST
 
-START_TEST(test_train_config_values)
+ETX_TEST(test_train_config_values)
 {
     struct etx_train_config config;
 
@@ -108,9 +107,8 @@ START_TEST(test_train_config_values)
     ck_assert_float_eq(config.validation.target_efficiency, 0.5f);
     etx_train_config_clear(&config);
 }
-END_TEST
 
-START_TEST(test_train_schedule)
+ETX_TEST(test_train_schedule)
 {
     struct etx_train_schedule schedule = {.n_steps = 110,
         .n_warmup_steps = 10,
@@ -137,10 +135,9 @@ START_TEST(test_train_schedule)
     schedule.decay = ETX_DECAY_CONSTANT;
     ck_assert_float_eq(etx_train_learning_rate(&schedule, 100, 1), 1.0f);
 }
-END_TEST
 
 /* learning_rate is the highest, even where min_learning_rate is above it. */
-START_TEST(test_train_schedule_lowest)
+ETX_TEST(test_train_schedule_lowest)
 {
     struct etx_train_schedule schedule = {.n_steps = 100,
         .learning_rate = 1e-6f,
@@ -153,12 +150,11 @@ START_TEST(test_train_schedule_lowest)
     schedule.decay = ETX_DECAY_STEP;
     ck_assert_float_eq(etx_train_learning_rate(&schedule, 100, 1), 1e-6f);
 }
-END_TEST
 
 /* Epochs of 7 steps, a warm-up of 3 of them: a third of the rate for steps 1
  * to 7, two thirds to 14, the whole to 21 and through the first two epochs of
  * the decay; then half every two epochs. */
-START_TEST(test_train_schedule_epochs)
+ETX_TEST(test_train_schedule_epochs)
 {
     const struct etx_train_schedule schedule = {.n_steps = 100,
         .n_warmup_steps = 10,
@@ -180,10 +176,9 @@ START_TEST(test_train_schedule_epochs)
             etx_train_learning_rate(&schedule, known[k].step, 7), known[k].rate,
             1e-6f);
 }
-END_TEST
 
 /* What every config that ships was trained with. */
-START_TEST(test_train_config_defaults)
+ETX_TEST(test_train_config_defaults)
 {
     struct etx_train_config config;
 
@@ -202,9 +197,8 @@ START_TEST(test_train_config_defaults)
     ck_assert_float_eq(config.stability.spike_factor, 0.0f);
     etx_train_config_clear(&config);
 }
-END_TEST
 
-START_TEST(test_train_config_scaled_rate)
+ETX_TEST(test_train_config_scaled_rate, .rows = 3)
 {
     static const struct {
         const char *scale;
@@ -222,23 +216,4 @@ START_TEST(test_train_config_scaled_rate)
     ck_assert_float_eq_tol(
         config.schedule.learning_rate, known[_i].rate, 1e-7f);
     etx_train_config_clear(&config);
-}
-END_TEST
-
-Suite *etx_suite_train_config(void);
-Suite *etx_suite_train_config(void)
-{
-    Suite *suite = suite_create("train_config");
-    TCase *tests = tcase_create("train_config");
-
-    tcase_add_loop_test(tests, test_train_config_refusals, 0,
-        (int)(sizeof refusals / sizeof refusals[0]));
-    tcase_add_test(tests, test_train_config_values);
-    tcase_add_test(tests, test_train_config_defaults);
-    tcase_add_loop_test(tests, test_train_config_scaled_rate, 0, 3);
-    tcase_add_test(tests, test_train_schedule);
-    tcase_add_test(tests, test_train_schedule_lowest);
-    tcase_add_test(tests, test_train_schedule_epochs);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

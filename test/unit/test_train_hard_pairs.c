@@ -5,9 +5,10 @@
 
 #include "base/random.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "case.h"
 
 #define N_POINTS  200
 #define N_DIM     3
@@ -97,7 +98,7 @@ static etx_context *make_context(int32_t n_threads)
     return context;
 }
 
-START_TEST(test_train_hard_pairs_are_the_nearest_and_others)
+ETX_TEST(test_train_hard_pairs_are_the_nearest_and_others, .rows = 4)
 {
     static const int32_t nearest[] = {0, 1, 5, 300};
     static const int32_t other[] = {0, 4, 0, 4};
@@ -136,10 +137,9 @@ START_TEST(test_train_hard_pairs_are_the_nearest_and_others)
     ck_assert_int_eq(n, expected);
     etx_context_free(context);
 }
-END_TEST
 
 /* Low purity: others are drawn from the nearest 12 alone. */
-START_TEST(test_train_hard_pairs_pool)
+ETX_TEST(test_train_hard_pairs_pool, .rows = 2)
 {
     struct etx_hard_negatives_args args = make_args(0, 6);
     etx_context *context = make_context(1);
@@ -159,9 +159,8 @@ START_TEST(test_train_hard_pairs_pool)
     ck_assert_int_eq(n_far > 0, _i == 1);
     etx_context_free(context);
 }
-END_TEST
 
-START_TEST(test_train_hard_pairs_same_for_any_threads)
+ETX_TEST(test_train_hard_pairs_same_for_any_threads)
 {
     const struct etx_hard_negatives_args args = make_args(3, 5);
     etx_context *one = make_context(1);
@@ -180,19 +179,4 @@ START_TEST(test_train_hard_pairs_same_for_any_threads)
     ck_assert_mem_eq(b[0], b[1], (size_t)n[0] * sizeof(int32_t));
     etx_context_free(one);
     etx_context_free(three);
-}
-END_TEST
-
-Suite *etx_suite_train_hard_pairs(void);
-Suite *etx_suite_train_hard_pairs(void)
-{
-    Suite *suite = suite_create("train_hard_pairs");
-    TCase *tests = tcase_create("train_hard_pairs");
-
-    tcase_add_loop_test(
-        tests, test_train_hard_pairs_are_the_nearest_and_others, 0, 4);
-    tcase_add_loop_test(tests, test_train_hard_pairs_pool, 0, 2);
-    tcase_add_test(tests, test_train_hard_pairs_same_for_any_threads);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

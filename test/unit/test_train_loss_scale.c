@@ -4,14 +4,11 @@
 #include "support.h"
 #include "train_bench.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-Suite *etx_suite_train_loss_scale(void);
 
 /* Changes of a config, and the same with a scale that grows. */
 #define SCALED "\"loss_scaling\": {\"initial\": 1024, \"double_every\": 3}"
@@ -46,7 +43,7 @@ static size_t bytes_of(const struct train_bench *bench)
 }
 
 /* A power of two rounds nothing: the same bits as without. */
-START_TEST(test_train_loss_scale_same_bits)
+ETX_TEST(test_train_loss_scale_same_bits, .rows = N_CASES)
 {
     struct train_bench plain;
     struct train_bench scaled;
@@ -69,7 +66,6 @@ START_TEST(test_train_loss_scale_same_bits)
     train_bench_close(&plain);
     train_bench_close(&scaled);
 }
-END_TEST
 
 /* Parameters and moments of a bench, to compare with later. */
 struct copy {
@@ -89,7 +85,7 @@ static void copy_state(struct copy *copy, const struct train_bench *bench)
 
 /* A gradient that is not finite halves the scale and changes nothing else; two
  * good ones double it, until the next that is not. */
-START_TEST(test_train_loss_scale_skips)
+ETX_TEST(test_train_loss_scale_skips)
 {
     struct train_bench bench;
     struct copy before = {NULL, NULL};
@@ -129,11 +125,10 @@ START_TEST(test_train_loss_scale_skips)
     free(before.m);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* The first update after skipped steps is the first of AdamW: a parameter with
  * a gradient moves by the learning rate. */
-START_TEST(test_train_loss_scale_counts_updates)
+ETX_TEST(test_train_loss_scale_counts_updates)
 {
     struct train_bench bench;
     struct copy before = {NULL, NULL};
@@ -156,10 +151,9 @@ START_TEST(test_train_loss_scale_counts_updates)
     free(before.m);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* Stopped at every one of some steps: the same bits as never stopped. */
-START_TEST(test_train_loss_scale_resumes)
+ETX_TEST(test_train_loss_scale_resumes)
 {
     enum { N = 36 };
     struct train_bench whole;
@@ -193,10 +187,9 @@ START_TEST(test_train_loss_scale_resumes)
     ck_assert_int_eq(unlink(path), 0);
     train_bench_close(&whole);
 }
-END_TEST
 
 /* Without a scale to halve, a gradient that is not finite is an error. */
-START_TEST(test_train_loss_scale_ends)
+ETX_TEST(test_train_loss_scale_ends)
 {
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
@@ -214,10 +207,9 @@ START_TEST(test_train_loss_scale_ends)
     ck_assert_double_eq(bench.trainer->progress.loss_scale.scale, 1.0);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* A checkpoint with a scale that no training has. */
-START_TEST(test_train_loss_scale_of_a_checkpoint)
+ETX_TEST(test_train_loss_scale_of_a_checkpoint, .rows = 5)
 {
     static const double wrong[] = {3.0, 0.5, -2.0, 0x1p127, NAN};
     struct train_bench bench;
@@ -240,10 +232,9 @@ START_TEST(test_train_loss_scale_of_a_checkpoint)
     ck_assert_int_eq(unlink(path), 0);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* Without a device there are no products of float16. */
-START_TEST(test_train_loss_scale_products_refused)
+ETX_TEST(test_train_loss_scale_products_refused)
 {
     struct train_bench bench;
     etx_trainer *trainer = NULL;
@@ -260,9 +251,8 @@ START_TEST(test_train_loss_scale_products_refused)
     ck_assert_ptr_null(trainer);
     train_bench_close(&bench);
 }
-END_TEST
 
-START_TEST(test_train_loss_scale_refused)
+ETX_TEST(test_train_loss_scale_refused, .rows = 3)
 {
     static const char *const wrong[] = {"3", "0.5", "1e30"};
     etx_context *context = train_bench_context(1);
@@ -276,23 +266,4 @@ START_TEST(test_train_loss_scale_refused)
         ETX_ERR_FORMAT, "power of two");
     ck_assert_ptr_null(trainer);
     etx_context_free(context);
-}
-END_TEST
-
-Suite *etx_suite_train_loss_scale(void)
-{
-    Suite *suite = suite_create("train_loss_scale");
-
-    etx_test_add_loop(
-        suite, "same bits", test_train_loss_scale_same_bits, N_CASES);
-    etx_test_add(suite, "skips", test_train_loss_scale_skips);
-    etx_test_add(suite, "counts updates", test_train_loss_scale_counts_updates);
-    etx_test_add(suite, "resumes", test_train_loss_scale_resumes);
-    etx_test_add(suite, "ends", test_train_loss_scale_ends);
-    etx_test_add_loop(
-        suite, "of a checkpoint", test_train_loss_scale_of_a_checkpoint, 5);
-    etx_test_add(
-        suite, "products refused", test_train_loss_scale_products_refused);
-    etx_test_add_loop(suite, "refused", test_train_loss_scale_refused, 3);
-    return suite;
 }

@@ -5,10 +5,11 @@
 
 #include "train_bench.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "case.h"
 
 #define N 5
 
@@ -69,7 +70,7 @@ static double loss_of(etx_context *context, int32_t reduction,
     return loss;
 }
 
-START_TEST(test_train_losses_reductions)
+ETX_TEST(test_train_losses_reductions, .rows = 4)
 {
     etx_context *context = train_bench_context(1);
     float d_logit[N];
@@ -90,10 +91,9 @@ START_TEST(test_train_losses_reductions)
     }
     etx_context_free(context);
 }
-END_TEST
 
 /* Events in two parts give the loss of the whole. */
-START_TEST(test_train_losses_totals)
+ETX_TEST(test_train_losses_totals, .rows = 4)
 {
     const struct etx_train_loss options = {
         .positive_weight = (float)POSITIVE_WEIGHT, .reduction = _i};
@@ -115,7 +115,6 @@ START_TEST(test_train_losses_totals)
         etx_edge_totals_loss(&totals, _i), by_hand(_i), 1e-6);
     etx_context_free(context);
 }
-END_TEST
 
 /* ------------------------------------------------------- whole networks -- */
 
@@ -138,7 +137,7 @@ static const struct variant variants[] = {
     {2, "{\"loss\": {\"focal_gamma\": 1.5, \"reduction\": \"balanced\"}}"},
 };
 
-START_TEST(test_train_losses_gradient)
+ETX_TEST(test_train_losses_gradient, .rows = ROWS(variants))
 {
     struct train_bench bench;
 
@@ -146,7 +145,6 @@ START_TEST(test_train_losses_gradient)
     train_bench_check_gradient(&bench, 2);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* Whole events, nothing drawn: the loss of event k alone, and its weight. */
 #define WHOLE                                                                  \
@@ -181,7 +179,7 @@ static double loss_alone(
 
 /* Over edges the loss of two events is the mean with their weights, over
  * graphs the plain one. */
-START_TEST(test_train_losses_averages)
+ETX_TEST(test_train_losses_averages, .rows = 2)
 {
     static const char *const changes[] = {
         "{" WHOLE ", \"loss\": {\"average\": \"pairs\"}}",
@@ -201,10 +199,9 @@ START_TEST(test_train_losses_averages)
         share * loss[0] + (1.0 - share) * loss[1], 1e-6);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* A large event in pieces: the same loss and gradient, up to rounding. */
-START_TEST(test_train_losses_chunks)
+ETX_TEST(test_train_losses_chunks)
 {
     struct train_bench whole;
     struct train_bench parts;
@@ -225,7 +222,6 @@ START_TEST(test_train_losses_chunks)
     train_bench_close(&whole);
     train_bench_close(&parts);
 }
-END_TEST
 
 /* Filters whose edges depend on each other, and what the error names. */
 static const char *const dependent[][2] = {
@@ -245,7 +241,7 @@ static const char *const dependent[][2] = {
      "\"cut\": 0.1}}",
         "log_hough_votes"}};
 
-START_TEST(test_train_losses_dependent_refused)
+ETX_TEST(test_train_losses_dependent_refused, .rows = 3)
 {
     etx_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
@@ -259,22 +255,4 @@ START_TEST(test_train_losses_dependent_refused)
         etx_last_error());
     train_bench_close(&bench);
     etx_context_free(context);
-}
-END_TEST
-
-Suite *etx_suite_train_losses(void);
-Suite *etx_suite_train_losses(void)
-{
-    Suite *suite = suite_create("train_losses");
-    TCase *tests = tcase_create("train_losses");
-
-    tcase_add_loop_test(tests, test_train_losses_reductions, 0, 4);
-    tcase_add_loop_test(tests, test_train_losses_totals, 0, 4);
-    tcase_add_loop_test(tests, test_train_losses_gradient, 0,
-        (int)(sizeof variants / sizeof variants[0]));
-    tcase_add_loop_test(tests, test_train_losses_averages, 0, 2);
-    tcase_add_test(tests, test_train_losses_chunks);
-    tcase_add_loop_test(tests, test_train_losses_dependent_refused, 0, 3);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

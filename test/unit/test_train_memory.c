@@ -7,11 +7,8 @@
 #include "stage/stage.h"
 #include "train/sampling/edge_sampling.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
-
-Suite *etx_suite_train_memory(void);
 
 #define DEEP "\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 5}}"
 #define MEMORY(checkpointing, precision)                                       \
@@ -31,7 +28,7 @@ static int64_t peak_of(const struct train_bench *bench)
     return etx_arena_peak(bench->context->stream->arena);
 }
 
-START_TEST(test_train_memory_checkpointing_same_bits)
+ETX_TEST(test_train_memory_checkpointing_same_bits)
 {
     struct train_bench plain;
     struct train_bench less;
@@ -45,10 +42,9 @@ START_TEST(test_train_memory_checkpointing_same_bits)
     train_bench_close(&plain);
     train_bench_close(&less);
 }
-END_TEST
 
 /* The losses of validation agree within 1 % and so do the AUCs. */
-START_TEST(test_train_memory_half_same_loss)
+ETX_TEST(test_train_memory_half_same_loss, .rows = 3)
 {
     struct train_bench plain;
     struct train_bench less;
@@ -67,7 +63,6 @@ START_TEST(test_train_memory_half_same_loss)
     train_bench_close(&plain);
     train_bench_close(&less);
 }
-END_TEST
 
 /* The embedding's trainer after 20 steps in a context with this limit. */
 static void train_within(struct train_bench *bench, int64_t memory_limit)
@@ -86,7 +81,7 @@ static void train_within(struct train_bench *bench, int64_t memory_limit)
 
 /* Under a limit the embedding keeps nothing of its forward: the same bits in
  * less memory. */
-START_TEST(test_train_memory_embedding_same_bits)
+ETX_TEST(test_train_memory_embedding_same_bits)
 {
     struct train_bench plain;
     struct train_bench less;
@@ -100,10 +95,9 @@ START_TEST(test_train_memory_embedding_same_bits)
     train_bench_close(&plain);
     train_bench_close(&less);
 }
-END_TEST
 
 /* A network that keeps no latents of edges has nothing to save. */
-START_TEST(test_train_memory_refused)
+ETX_TEST(test_train_memory_refused, .rows = 3)
 {
     static const char *const memory[] = {"{\"checkpointing\": true}",
         "{\"precision\": \"bf16\"}", "{\"precision\": \"fp16\"}"};
@@ -122,7 +116,6 @@ START_TEST(test_train_memory_refused)
     ck_assert_ptr_null(trainer);
     etx_context_free(context);
 }
-END_TEST
 
 /* ------------------------------------------------------ momentum head -- */
 
@@ -136,7 +129,7 @@ static const char *const heads[] = {HEAD("", ""),
     HEAD(", \"direction\": \"doubled_mean\"", ""),
     HEAD(", \"direction\": \"doubled_first_half\"", "")};
 
-START_TEST(test_train_memory_pt_gradient)
+ETX_TEST(test_train_memory_pt_gradient, .rows = ROWS(heads))
 {
     struct train_bench bench;
 
@@ -144,11 +137,10 @@ START_TEST(test_train_memory_pt_gradient)
     train_bench_check_gradient(&bench, 2);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* The gradient of the head's own parameters alone: none but the momenta reach
  * them, so that their length grows with the weight of that loss. */
-START_TEST(test_train_memory_pt_weight)
+ETX_TEST(test_train_memory_pt_weight)
 {
     struct train_bench one;
     struct train_bench two;
@@ -177,11 +169,10 @@ START_TEST(test_train_memory_pt_weight)
     train_bench_close(&one);
     train_bench_close(&two);
 }
-END_TEST
 
 /* The head is learnt: its part of the loss falls far below that of saying
  * nothing (the mean of ln(pT)^2 is 0.29 here). */
-START_TEST(test_train_memory_pt_is_learnt)
+ETX_TEST(test_train_memory_pt_is_learnt)
 {
     struct train_bench bench;
     double before;
@@ -202,7 +193,6 @@ START_TEST(test_train_memory_pt_is_learnt)
         report.pt_spread);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* What the head says of the edges of the validation event, and their labels,
  * by the forward that a backward would follow. */
@@ -240,7 +230,7 @@ static double log_pt(const etx_event *event, int32_t hit)
 }
 
 /* Validation reports what the head says beside what is true of every edge. */
-START_TEST(test_train_memory_pt_validation)
+ETX_TEST(test_train_memory_pt_validation)
 {
     struct train_bench bench;
     const struct etx_graph *graph;
@@ -273,10 +263,9 @@ START_TEST(test_train_memory_pt_validation)
         report.pt_spread, sqrt(square / n - mean * mean), 1e-5);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* Without the head there is nothing to report. */
-START_TEST(test_train_memory_pt_not_validated)
+ETX_TEST(test_train_memory_pt_not_validated)
 {
     struct train_bench bench;
 
@@ -286,11 +275,10 @@ START_TEST(test_train_memory_pt_not_validated)
     ck_assert(isfinite(report.loss));
     train_bench_close(&bench);
 }
-END_TEST
 
 /* A head comes after all other parameters: scores of a new network with and
  * without are the same bits, and the exported model has it. */
-START_TEST(test_train_memory_pt_leaves_scores)
+ETX_TEST(test_train_memory_pt_leaves_scores)
 {
     struct train_bench without;
     struct train_bench with;
@@ -312,9 +300,8 @@ START_TEST(test_train_memory_pt_leaves_scores)
     train_bench_close(&without);
     train_bench_close(&with);
 }
-END_TEST
 
-START_TEST(test_train_memory_pt_refused)
+ETX_TEST(test_train_memory_pt_refused)
 {
     struct train_bench bench;
     etx_trainer *trainer = NULL;
@@ -328,27 +315,4 @@ START_TEST(test_train_memory_pt_refused)
             bench.start),
         ETX_ERR_FORMAT, "pt_layers");
     train_bench_close(&bench);
-}
-END_TEST
-
-Suite *etx_suite_train_memory(void)
-{
-    Suite *suite = suite_create("train_memory");
-
-    etx_test_add(suite, "checkpointing same bits",
-        test_train_memory_checkpointing_same_bits);
-    etx_test_add_loop(
-        suite, "half same loss", test_train_memory_half_same_loss, 3);
-    etx_test_add(
-        suite, "embedding same bits", test_train_memory_embedding_same_bits);
-    etx_test_add_loop(suite, "refused", test_train_memory_refused, 3);
-    etx_test_add_loop(suite, "pt gradient", test_train_memory_pt_gradient,
-        sizeof heads / sizeof heads[0]);
-    etx_test_add(suite, "pt weight", test_train_memory_pt_weight);
-    etx_test_add(suite, "pt is learnt", test_train_memory_pt_is_learnt);
-    etx_test_add(suite, "pt leaves scores", test_train_memory_pt_leaves_scores);
-    etx_test_add(suite, "pt refused", test_train_memory_pt_refused);
-    etx_test_add(suite, "pt validation", test_train_memory_pt_validation);
-    etx_test_add(suite, "pt not validated", test_train_memory_pt_not_validated);
-    return suite;
 }

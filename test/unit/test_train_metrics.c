@@ -5,8 +5,9 @@
 
 #include "train_events.h"
 
-#include <check.h>
 #include <math.h>
+
+#include "case.h"
 
 #define N 8
 
@@ -25,7 +26,7 @@ static void fill(struct etx_score_list *list)
     etx_score_list_sort(list);
 }
 
-START_TEST(test_train_metrics_auc_counts_ties_half)
+ETX_TEST(test_train_metrics_auc_counts_ties_half)
 {
     struct etx_score_list list;
     struct etx_score_metrics metrics;
@@ -39,9 +40,8 @@ START_TEST(test_train_metrics_auc_counts_ties_half)
     ck_assert_double_eq_tol(metrics.purity, 3.0 / 5.0, 1e-12);
     etx_score_list_clear(&list);
 }
-END_TEST
 
-START_TEST(test_train_metrics_cut_keeps_the_target)
+ETX_TEST(test_train_metrics_cut_keeps_the_target)
 {
     struct etx_score_list list;
     const double targets[] = {0.1, 0.5, 0.66, 0.67, 0.9, 1.0};
@@ -58,9 +58,8 @@ START_TEST(test_train_metrics_cut_keeps_the_target)
     ck_assert_float_eq(etx_score_list_quantile(&list, 0.5), 0.9f);
     etx_score_list_clear(&list);
 }
-END_TEST
 
-START_TEST(test_train_metrics_empty)
+ETX_TEST(test_train_metrics_empty)
 {
     const struct etx_score_list list = {.n = 0};
     const struct etx_score_metrics metrics =
@@ -69,18 +68,4 @@ START_TEST(test_train_metrics_empty)
     ck_assert(isnan(metrics.auc));
     ck_assert(isnan(metrics.purity));
     ck_assert_float_eq(etx_score_list_cut(&list, 0.9), -1.0f);
-}
-END_TEST
-
-Suite *etx_suite_train_metrics(void);
-Suite *etx_suite_train_metrics(void)
-{
-    Suite *suite = suite_create("train_metrics");
-    TCase *tests = tcase_create("train_metrics");
-
-    tcase_add_test(tests, test_train_metrics_auc_counts_ties_half);
-    tcase_add_test(tests, test_train_metrics_cut_keeps_the_target);
-    tcase_add_test(tests, test_train_metrics_empty);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

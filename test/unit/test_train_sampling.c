@@ -68,7 +68,7 @@ static int64_t index_of(
 }
 
 /* Every event once an epoch, in another order each time. */
-START_TEST(test_train_sampling_epochs)
+ETX_TEST(test_train_sampling_epochs, .rows = 2)
 {
     static const char *const changes[] = {
         "{\"sampling\": {\"graphs\": 5, \"order\": \"epochs\"}}",
@@ -102,7 +102,6 @@ START_TEST(test_train_sampling_epochs)
     ck_assert_int_ne(first[0], first[1]);
     close_crowd(&crowd);
 }
-END_TEST
 
 /* The mean over steps of the largest less the smallest event. */
 static double mean_spread(const char *change)
@@ -129,7 +128,7 @@ static double mean_spread(const char *change)
 }
 
 /* Buckets of 4 steps of 2 events: sizes within a step differ far less. */
-START_TEST(test_train_sampling_buckets_balance)
+ETX_TEST(test_train_sampling_buckets_balance)
 {
     const double shuffled =
         mean_spread("{\"sampling\": {\"graphs\": 2, \"order\": \"epochs\"}}");
@@ -139,10 +138,9 @@ START_TEST(test_train_sampling_buckets_balance)
     ck_assert_msg(
         bucketed < 0.6 * shuffled, "spread %g and %g", bucketed, shuffled);
 }
-END_TEST
 
 /* Without epochs an event is drawn as often as it has hits. */
-START_TEST(test_train_sampling_drawn)
+ETX_TEST(test_train_sampling_drawn)
 {
     struct crowd crowd;
     double n_hits = 0.0;
@@ -164,7 +162,6 @@ START_TEST(test_train_sampling_drawn)
     ck_assert_double_eq_tol(n_hits / 6000.0, share, 0.02);
     close_crowd(&crowd);
 }
-END_TEST
 
 /* ------------------------------------------------------------ filter -- */
 
@@ -233,7 +230,7 @@ static struct counts find_cut(struct train_bench *bench)
 }
 
 /* All true edges, and of the false ones the wanted shares of hard and easy. */
-START_TEST(test_train_sampling_hard_negatives)
+ETX_TEST(test_train_sampling_hard_negatives)
 {
     struct train_bench bench;
 
@@ -253,7 +250,6 @@ START_TEST(test_train_sampling_hard_negatives)
         chosen.n_easy, 0.75 * n_false, 4.0 * sqrt(0.75 * n_false));
     train_bench_close(&bench);
 }
-END_TEST
 
 /* --------------------------------------------------------- embedding -- */
 
@@ -288,7 +284,7 @@ static void make_pairs(struct etx_embedding_pairs *pairs,
 
 /* Hits of signal particles alone are searched around, and begin the random
  * pairs. */
-START_TEST(test_train_sampling_queries)
+ETX_TEST(test_train_sampling_queries, .rows = 3)
 {
     static const char *const changes[] = {
         "{\"sampling\": {\"queries_from\": \"signal\","
@@ -317,11 +313,10 @@ START_TEST(test_train_sampling_queries)
     ck_assert_int_eq(n_soft > 0, _i >= 1);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* Every hit is a query that finds all others: each true pair once from the
  * truth and twice, from either end, by the search. */
-START_TEST(test_train_sampling_true_pairs_twice)
+ETX_TEST(test_train_sampling_true_pairs_twice, .rows = 2)
 {
     static const char *const changes[] = {
         "{\"sampling\": {\"neighbours\": 1000, \"random_pairs\": 0}}",
@@ -336,12 +331,11 @@ START_TEST(test_train_sampling_true_pairs_twice)
     ck_assert_int_eq(pairs.n_positive, 50 * 9 * (_i == 0 ? 1 : 3));
     train_bench_close(&bench);
 }
-END_TEST
 
 /* Pairs of a particle that are not true: left out, or repelled as in the
  * reference, or attracted. 50 particles of 10 hits: each has 90 ordered pairs,
  * 18 of them neighbours. */
-START_TEST(test_train_sampling_same_particle)
+ETX_TEST(test_train_sampling_same_particle, .rows = 3)
 {
     static const char *const changes[] = {
         "{\"sampling\": {\"neighbours\": 1000, \"random_pairs\": 0},"
@@ -361,11 +355,10 @@ START_TEST(test_train_sampling_same_particle)
         pairs.n_negative, 550 * 549 - 50 * 90 + (_i == 2 ? 50 * (90 - 18) : 0));
     train_bench_close(&bench);
 }
-END_TEST
 
 /* -------------------------------------------------------------- hits -- */
 
-START_TEST(test_train_sampling_noise_dropped)
+ETX_TEST(test_train_sampling_noise_dropped)
 {
     struct train_bench bench;
     struct etx_embedding_pairs pairs;
@@ -379,7 +372,6 @@ START_TEST(test_train_sampling_noise_dropped)
         ck_assert_int_ge(bench.event[0]->particle_row[sector.row[k]], 0);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* The side to which the first particle bends: the sign of the turn between
  * its first, fifth and last hit. */
@@ -405,7 +397,7 @@ static const struct mirror mirrors[] = {
 
 /* A reflection turns one coordinate alone, in about half of the steps. One in
  * x or y makes a track of the other charge in the same field, one in z not. */
-START_TEST(test_train_sampling_reflections)
+ETX_TEST(test_train_sampling_reflections, .rows = 3)
 {
     const struct mirror *mirror = mirrors + _i;
     struct train_bench bench;
@@ -441,7 +433,6 @@ START_TEST(test_train_sampling_reflections)
     ck_assert_int_lt(n_mirrored, 45);
     train_bench_close(&bench);
 }
-END_TEST
 
 static const struct cell_feature {
     const char *name;
@@ -451,7 +442,7 @@ static const struct cell_feature {
 
 /* Directions do not move along with the hits, so they are refused; numbers
  * and lengths of cells stay as they are. */
-START_TEST(test_train_sampling_cell_features)
+ETX_TEST(test_train_sampling_cell_features, .rows = ROWS(cell_features))
 {
     const struct cell_feature *feature = &cell_features[_i];
     etx_context *context = train_bench_context(1);
@@ -473,27 +464,4 @@ START_TEST(test_train_sampling_cell_features)
         ck_assert_ok(etx_trainer_create(&trainer, context, config, NULL));
     etx_trainer_free(trainer);
     etx_context_free(context);
-}
-END_TEST
-
-Suite *etx_suite_train_sampling(void);
-Suite *etx_suite_train_sampling(void)
-{
-    Suite *suite = suite_create("train_sampling");
-    TCase *tests = tcase_create("train_sampling");
-
-    etx_test_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, test_train_sampling_epochs, 0, 2);
-    tcase_add_test(tests, test_train_sampling_buckets_balance);
-    tcase_add_test(tests, test_train_sampling_drawn);
-    tcase_add_test(tests, test_train_sampling_hard_negatives);
-    tcase_add_loop_test(tests, test_train_sampling_queries, 0, 3);
-    tcase_add_loop_test(tests, test_train_sampling_true_pairs_twice, 0, 2);
-    tcase_add_loop_test(tests, test_train_sampling_same_particle, 0, 3);
-    tcase_add_test(tests, test_train_sampling_noise_dropped);
-    tcase_add_loop_test(tests, test_train_sampling_reflections, 0, 3);
-    tcase_add_loop_test(tests, test_train_sampling_cell_features, 0,
-        (int)(sizeof cell_features / sizeof cell_features[0]));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -18,7 +18,7 @@
     "{\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 3,"          \
     "\"snapshot_every\": 4, \"most_rollbacks\": 2}}"
 
-START_TEST(test_train_stability_goes_back)
+ETX_TEST(test_train_stability_goes_back)
 {
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
@@ -49,10 +49,9 @@ START_TEST(test_train_stability_goes_back)
     free(kept);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* What follows is drawn anew: not the step that led to the spike. */
-START_TEST(test_train_stability_draws_anew)
+ETX_TEST(test_train_stability_draws_anew)
 {
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
@@ -69,9 +68,8 @@ START_TEST(test_train_stability_draws_anew)
     ck_assert_double_ne(report.loss, before[report.step]);
     train_bench_close(&bench);
 }
-END_TEST
 
-START_TEST(test_train_stability_gives_up)
+ETX_TEST(test_train_stability_gives_up)
 {
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
@@ -84,10 +82,9 @@ START_TEST(test_train_stability_gives_up)
     ck_assert_int_eq(report.n_rollbacks, 2);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* A loss that is no number goes back as well; without stability it fails. */
-START_TEST(test_train_stability_not_finite)
+ETX_TEST(test_train_stability_not_finite, .rows = 2)
 {
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
@@ -108,9 +105,8 @@ START_TEST(test_train_stability_not_finite)
     }
     train_bench_close(&bench);
 }
-END_TEST
 
-START_TEST(test_train_stability_stops_early)
+ETX_TEST(test_train_stability_stops_early)
 {
     struct train_bench bench;
     etx_training_report report;
@@ -129,7 +125,6 @@ START_TEST(test_train_stability_stops_early)
     ck_assert_int_eq(etx_trainer_is_finished(NULL), 1);
     train_bench_close(&bench);
 }
-END_TEST
 
 static int32_t note_result(struct etx_trainer *trainer)
 {
@@ -138,7 +133,7 @@ static int32_t note_result(struct etx_trainer *trainer)
 }
 
 /* What was not measured says nothing about the network: patience goes on. */
-START_TEST(test_train_stability_waits_for_a_measurement)
+ETX_TEST(test_train_stability_waits_for_a_measurement)
 {
     struct train_bench bench;
 
@@ -158,9 +153,8 @@ START_TEST(test_train_stability_waits_for_a_measurement)
     ck_assert_int_eq(etx_trainer_is_finished(bench.trainer), 1);
     train_bench_close(&bench);
 }
-END_TEST
 
-START_TEST(test_train_stability_keeps_the_best)
+ETX_TEST(test_train_stability_keeps_the_best, .rows = ETX_N_TRAIN_STAGES)
 {
     struct train_bench bench;
     etx_training_report report;
@@ -192,7 +186,6 @@ START_TEST(test_train_stability_keeps_the_best)
     etx_model_free(model);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* ----------------------------------------------------------- everything -- */
 
@@ -262,7 +255,7 @@ static void assert_same_models(etx_trainer *a, etx_trainer *b)
 }
 
 /* Stopped at every one of some steps, with one thread and with two. */
-START_TEST(test_train_stability_resumes_bit_for_bit)
+ETX_TEST(test_train_stability_resumes_bit_for_bit, .rows = ETX_N_TRAIN_STAGES)
 {
     enum { N = 14 };
     struct train_bench whole;
@@ -291,10 +284,9 @@ START_TEST(test_train_stability_resumes_bit_for_bit)
     ck_assert_int_eq(unlink(path), 0);
     train_bench_close(&whole);
 }
-END_TEST
 
 /* A caller of the first header gives a smaller report. */
-START_TEST(test_train_stability_report_of_the_first_size)
+ETX_TEST(test_train_stability_report_of_the_first_size)
 {
     struct train_bench bench;
     etx_training_report report;
@@ -312,27 +304,4 @@ START_TEST(test_train_stability_report_of_the_first_size)
     ck_assert_fails(etx_trainer_step(bench.trainer, &report), ETX_ERR_ARGUMENT,
         "struct_size");
     train_bench_close(&bench);
-}
-END_TEST
-
-Suite *etx_suite_train_stability(void);
-Suite *etx_suite_train_stability(void)
-{
-    Suite *suite = suite_create("train_stability");
-    TCase *tests = tcase_create("train_stability");
-
-    etx_test_set_timeout(tests, 60);
-    tcase_add_test(tests, test_train_stability_goes_back);
-    tcase_add_test(tests, test_train_stability_draws_anew);
-    tcase_add_test(tests, test_train_stability_gives_up);
-    tcase_add_loop_test(tests, test_train_stability_not_finite, 0, 2);
-    tcase_add_test(tests, test_train_stability_stops_early);
-    tcase_add_test(tests, test_train_stability_waits_for_a_measurement);
-    tcase_add_loop_test(
-        tests, test_train_stability_keeps_the_best, 0, ETX_N_TRAIN_STAGES);
-    tcase_add_loop_test(
-        tests, test_train_stability_resumes_bit_for_bit, 0, ETX_N_TRAIN_STAGES);
-    tcase_add_test(tests, test_train_stability_report_of_the_first_size);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

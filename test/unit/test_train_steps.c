@@ -7,7 +7,6 @@
 #include "train/hash.h"
 #include "train_bench.h"
 
-#include <check.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@
 
 /* The gradient of the whole loss along a random direction against central
  * differences. */
-START_TEST(test_train_steps_gradient)
+ETX_TEST(test_train_steps_gradient, .rows = N_STAGES)
 {
     struct train_bench bench;
 
@@ -29,9 +28,8 @@ START_TEST(test_train_steps_gradient)
     train_bench_check_gradient(&bench, 1);
     train_bench_close(&bench);
 }
-END_TEST
 
-START_TEST(test_train_steps_loss_falls)
+ETX_TEST(test_train_steps_loss_falls, .rows = N_STAGES)
 {
     struct train_bench bench;
 
@@ -42,9 +40,8 @@ START_TEST(test_train_steps_loss_falls)
     ck_assert_msg(after < 0.95 * before, "loss %g, then %g", before, after);
     train_bench_close(&bench);
 }
-END_TEST
 
-START_TEST(test_train_steps_same_bits_for_any_threads)
+ETX_TEST(test_train_steps_same_bits_for_any_threads, .rows = N_STAGES)
 {
     struct train_bench one;
     struct train_bench more;
@@ -61,9 +58,8 @@ START_TEST(test_train_steps_same_bits_for_any_threads)
     }
     train_bench_close(&one);
 }
-END_TEST
 
-START_TEST(test_train_steps_end)
+ETX_TEST(test_train_steps_end)
 {
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
@@ -77,10 +73,9 @@ START_TEST(test_train_steps_end)
     ck_assert_ptr_nonnull(strstr(etx_last_error(), "20"));
     train_bench_close(&bench);
 }
-END_TEST
 
 /* The threshold that validation finds is in the model that comes out. */
-START_TEST(test_train_steps_threshold_is_exported)
+ETX_TEST(test_train_steps_threshold_is_exported)
 {
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
@@ -98,11 +93,10 @@ START_TEST(test_train_steps_threshold_is_exported)
     etx_model_free(model);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* The graph of a fixed radius is measured, and kept: this one joins all hits,
  * so every signal pair is in it. */
-START_TEST(test_train_steps_validation_radius)
+ETX_TEST(test_train_steps_validation_radius)
 {
     struct train_bench bench;
     etx_training_report report;
@@ -116,9 +110,8 @@ START_TEST(test_train_steps_validation_radius)
     ck_assert_float_eq(bench.trainer->model->radius, 1000.0f);
     train_bench_close(&bench);
 }
-END_TEST
 
-START_TEST(test_train_steps_refuse_what_does_not_move)
+ETX_TEST(test_train_steps_refuse_what_does_not_move)
 {
     etx_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
@@ -137,7 +130,6 @@ START_TEST(test_train_steps_refuse_what_does_not_move)
     ck_assert_ptr_null(trainer);
     etx_context_free(context);
 }
-END_TEST
 
 /* ---------------------------------------------------------- checkpoints -- */
 
@@ -149,7 +141,7 @@ static void make_path(void)
         path, sizeof path, "/tmp/etx-train-%ld.checkpoint", (long)getpid());
 }
 
-START_TEST(test_train_checkpoint_resumes_bit_for_bit)
+ETX_TEST(test_train_checkpoint_resumes_bit_for_bit, .rows = N_STAGES)
 {
     struct train_bench whole;
     struct train_bench first;
@@ -176,7 +168,6 @@ START_TEST(test_train_checkpoint_resumes_bit_for_bit)
     train_bench_close(&first);
     train_bench_close(&second);
 }
-END_TEST
 
 static char *read_all(long *size)
 {
@@ -203,7 +194,7 @@ static void write_all(const char *bytes, long size)
     (void)fclose(file);
 }
 
-START_TEST(test_train_checkpoint_damaged_is_refused)
+ETX_TEST(test_train_checkpoint_damaged_is_refused)
 {
     struct train_bench bench;
     long size;
@@ -235,9 +226,8 @@ START_TEST(test_train_checkpoint_damaged_is_refused)
     ck_assert_int_eq(unlink(path), 0);
     train_bench_close(&bench);
 }
-END_TEST
 
-START_TEST(test_train_checkpoint_of_another_trainer_is_refused)
+ETX_TEST(test_train_checkpoint_of_another_trainer_is_refused)
 {
     struct train_bench bench;
     struct train_bench other;
@@ -263,10 +253,9 @@ START_TEST(test_train_checkpoint_of_another_trainer_is_refused)
     train_bench_close(&bench);
     train_bench_close(&other);
 }
-END_TEST
 
 /* A file may be whole and still ask for a graph of all pairs. */
-START_TEST(test_train_checkpoint_thresholds_are_checked)
+ETX_TEST(test_train_checkpoint_thresholds_are_checked, .rows = 3)
 {
     static const float bad[] = {-1.0f, 1e31f, NAN};
     struct train_bench bench;
@@ -285,7 +274,6 @@ START_TEST(test_train_checkpoint_thresholds_are_checked)
     ck_assert_int_eq(unlink(path), 0);
     train_bench_close(&bench);
 }
-END_TEST
 
 /* Schema 1 had no tensor "state". */
 static void write_as_schema_1(void)
@@ -316,7 +304,7 @@ static void write_as_schema_1(void)
 }
 
 /* Steps of several graphs were others before schema 3. */
-START_TEST(test_train_checkpoint_of_other_draws)
+ETX_TEST(test_train_checkpoint_of_other_draws)
 {
     struct train_bench bench;
     etx_status status;
@@ -335,9 +323,8 @@ START_TEST(test_train_checkpoint_of_other_draws)
     train_bench_close(&bench);
     remove(path);
 }
-END_TEST
 
-START_TEST(test_train_checkpoint_of_schema_1)
+ETX_TEST(test_train_checkpoint_of_schema_1)
 {
     struct train_bench whole;
     struct train_bench second;
@@ -364,10 +351,9 @@ START_TEST(test_train_checkpoint_of_schema_1)
     train_bench_close(&whole);
     train_bench_close(&second);
 }
-END_TEST
 
 /* Killed at any moment while it saves: what is there can be loaded. */
-START_TEST(test_train_checkpoint_survives_kill)
+ETX_TEST(test_train_checkpoint_survives_kill)
 {
     struct train_bench bench;
 
@@ -392,33 +378,4 @@ START_TEST(test_train_checkpoint_survives_kill)
     }
     ck_assert_int_eq(unlink(path), 0);
     train_bench_close(&bench);
-}
-END_TEST
-
-Suite *etx_suite_train_steps(void);
-Suite *etx_suite_train_steps(void)
-{
-    Suite *suite = suite_create("train_steps");
-    TCase *tests = tcase_create("train_steps");
-
-    etx_test_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, test_train_steps_gradient, 0, N_STAGES);
-    tcase_add_loop_test(tests, test_train_steps_loss_falls, 0, N_STAGES);
-    tcase_add_loop_test(
-        tests, test_train_steps_same_bits_for_any_threads, 0, N_STAGES);
-    tcase_add_test(tests, test_train_steps_end);
-    tcase_add_test(tests, test_train_steps_threshold_is_exported);
-    tcase_add_test(tests, test_train_steps_validation_radius);
-    tcase_add_test(tests, test_train_steps_refuse_what_does_not_move);
-    tcase_add_loop_test(
-        tests, test_train_checkpoint_resumes_bit_for_bit, 0, N_STAGES);
-    tcase_add_test(tests, test_train_checkpoint_damaged_is_refused);
-    tcase_add_test(tests, test_train_checkpoint_of_another_trainer_is_refused);
-    tcase_add_loop_test(
-        tests, test_train_checkpoint_thresholds_are_checked, 0, 3);
-    tcase_add_test(tests, test_train_checkpoint_of_other_draws);
-    tcase_add_test(tests, test_train_checkpoint_of_schema_1);
-    tcase_add_test(tests, test_train_checkpoint_survives_kill);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

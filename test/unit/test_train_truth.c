@@ -75,7 +75,7 @@ static const struct rule rules[] = {
     {"{\"min_pt\": 0.05, \"min_hits\": 8}", 7, 0, 0, {{0, 0}}},
 };
 
-START_TEST(test_train_truth_rules)
+ETX_TEST(test_train_truth_rules, .rows = ROWS(rules))
 {
     const struct rule *rule = rules + _i;
     struct etx_train_config config = make_config(rule->truth, 0.0f);
@@ -99,9 +99,8 @@ START_TEST(test_train_truth_rules)
     etx_event_free(event);
     etx_train_config_clear(&config);
 }
-END_TEST
 
-START_TEST(test_train_truth_dropped)
+ETX_TEST(test_train_truth_dropped, .rows = 2)
 {
     static const char *const sections[] = {
         "{\"drop_noise\": true}", "{\"background_min_pt\": 0.5}"};
@@ -117,10 +116,9 @@ START_TEST(test_train_truth_dropped)
     etx_event_free(event);
     etx_train_config_clear(&config);
 }
-END_TEST
 
 /* w = p (s_i + s_j) / 2 for true edges, 1 for false ones. */
-START_TEST(test_train_truth_hit_weights)
+ETX_TEST(test_train_truth_hit_weights)
 {
     struct etx_train_config config =
         make_config("{\"low_pt_weight\": 0.5}", 20.0f);
@@ -146,10 +144,9 @@ START_TEST(test_train_truth_hit_weights)
     etx_event_free(event);
     etx_train_config_clear(&config);
 }
-END_TEST
 
 /* Particle 7 starts 10 mm from the beam line, particle 9 beyond. */
-START_TEST(test_train_truth_displaced)
+ETX_TEST(test_train_truth_displaced)
 {
     struct etx_train_config config =
         make_config("{\"low_pt_weight\": 0.5, \"displaced_weight\": 3}", 0.0f);
@@ -170,9 +167,8 @@ START_TEST(test_train_truth_displaced)
     etx_event_free(event);
     etx_train_config_clear(&config);
 }
-END_TEST
 
-START_TEST(test_train_truth_chains)
+ETX_TEST(test_train_truth_chains)
 {
     struct etx_train_config config = make_config("{\"min_pt\": 0.1}", 0.0f);
     etx_event *event = train_event(5, 1);
@@ -189,9 +185,8 @@ START_TEST(test_train_truth_chains)
     etx_event_free(event);
     etx_train_config_clear(&config);
 }
-END_TEST
 
-START_TEST(test_train_truth_missing)
+ETX_TEST(test_train_truth_missing)
 {
     struct etx_train_config config =
         make_config("{\"pairs\": \"layer\"}", 0.0f);
@@ -208,10 +203,9 @@ START_TEST(test_train_truth_missing)
     etx_event_free(event);
     etx_train_config_clear(&config);
 }
-END_TEST
 
 /* One particle with every hit of an event: refused before memory is taken. */
-START_TEST(test_train_truth_too_many_pairs)
+ETX_TEST(test_train_truth_too_many_pairs)
 {
     enum { N = 3000 };
     struct etx_train_config config = make_config("{\"pairs\": \"any\"}", 0.0f);
@@ -233,23 +227,4 @@ START_TEST(test_train_truth_too_many_pairs)
     etx_train_config_clear(&config);
     free(positions);
     free(ids);
-}
-END_TEST
-
-Suite *etx_suite_train_truth(void);
-Suite *etx_suite_train_truth(void)
-{
-    Suite *suite = suite_create("train_truth");
-    TCase *tests = tcase_create("train_truth");
-
-    tcase_add_loop_test(tests, test_train_truth_rules, 0,
-        (int)(sizeof rules / sizeof rules[0]));
-    tcase_add_loop_test(tests, test_train_truth_dropped, 0, 2);
-    tcase_add_test(tests, test_train_truth_hit_weights);
-    tcase_add_test(tests, test_train_truth_displaced);
-    tcase_add_test(tests, test_train_truth_chains);
-    tcase_add_test(tests, test_train_truth_missing);
-    tcase_add_test(tests, test_train_truth_too_many_pairs);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

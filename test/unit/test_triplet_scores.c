@@ -7,11 +7,8 @@
 #include "data/graph.h"
 #include "io/model_file.h"
 
-#include <check.h>
 #include <math.h>
 #include <string.h>
-
-Suite *etx_suite_triplet_scores(void);
 
 #define NODES "\"node_features\":[{\"name\":\"r\",\"scale\":100}]"
 #define DOUBLETS                                                               \
@@ -73,7 +70,7 @@ static etx_status score(struct bench *bench)
         bench->context, bench->model, bench->event);
 }
 
-START_TEST(test_triplet_scores_are_products)
+ETX_TEST(test_triplet_scores_are_products)
 {
     struct bench bench;
     const float *scores = NULL;
@@ -91,10 +88,9 @@ START_TEST(test_triplet_scores_are_products)
     }
     close_bench(&bench);
 }
-END_TEST
 
 /* The sigmoid of the network's own logits; scores of doublets do not matter. */
-START_TEST(test_triplet_scores_of_a_network)
+ETX_TEST(test_triplet_scores_of_a_network)
 {
     struct bench bench;
     struct bench other;
@@ -127,46 +123,32 @@ START_TEST(test_triplet_scores_of_a_network)
     close_bench(&bench);
     close_bench(&other);
 }
-END_TEST
 
-START_TEST(test_triplet_scores_refuse)
+ETX_TEST(test_triplet_scores_refuse)
 {
     struct bench bench;
     etx_graph *line = NULL;
 
     open_bench(&bench, DOUBLETS, 0);
-    ck_assert_fails(score(&bench), ETX_ERR_ARGUMENT, "no scores");
+    ck_assert_refused(score(&bench), "no scores");
     ck_assert_ptr_null(etx_graph_scores(bench.triplets));
-    ck_assert_fails(etx_graph_score_triplets(bench.graph, bench.graph,
-                        bench.context, bench.model, bench.event),
-        ETX_ERR_ARGUMENT, "share no hit");
+    ck_assert_refused(etx_graph_score_triplets(bench.graph, bench.graph,
+                          bench.context, bench.model, bench.event),
+        "share no hit");
     ck_assert_ok(
         etx_graph_to_triplets(&line, bench.triplets, bench.context, 100));
-    ck_assert_fails(etx_graph_score_triplets(bench.triplets, line,
-                        bench.context, bench.model, bench.event),
-        ETX_ERR_ARGUMENT, "triplets has 5 nodes");
-    ck_assert_fails(etx_graph_score_triplets(NULL, bench.graph, bench.context,
-                        bench.model, bench.event),
-        ETX_ERR_ARGUMENT, "triplets is NULL");
-    ck_assert_fails(etx_graph_score_triplets(bench.triplets, NULL,
-                        bench.context, bench.model, bench.event),
-        ETX_ERR_ARGUMENT, "graph is NULL");
-    ck_assert_fails(etx_graph_score_triplets(bench.triplets, bench.graph, NULL,
-                        bench.model, bench.event),
-        ETX_ERR_ARGUMENT, "context is NULL");
+    ck_assert_refused(etx_graph_score_triplets(bench.triplets, line,
+                          bench.context, bench.model, bench.event),
+        "triplets has 5 nodes");
+    ck_assert_refused(etx_graph_score_triplets(NULL, bench.graph, bench.context,
+                          bench.model, bench.event),
+        "triplets is NULL");
+    ck_assert_refused(etx_graph_score_triplets(bench.triplets, NULL,
+                          bench.context, bench.model, bench.event),
+        "graph is NULL");
+    ck_assert_refused(etx_graph_score_triplets(bench.triplets, bench.graph,
+                          NULL, bench.model, bench.event),
+        "context is NULL");
     etx_graph_free(line);
     close_bench(&bench);
-}
-END_TEST
-
-Suite *etx_suite_triplet_scores(void)
-{
-    Suite *suite = suite_create("triplet_scores");
-    TCase *tests = tcase_create("triplet scores");
-
-    tcase_add_test(tests, test_triplet_scores_are_products);
-    tcase_add_test(tests, test_triplet_scores_of_a_network);
-    tcase_add_test(tests, test_triplet_scores_refuse);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

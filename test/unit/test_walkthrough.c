@@ -14,7 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ROWS(table)   (sizeof table / sizeof table[0])
 #define SMALL         9                  /* nodes that the judge can take */
 #define N_JUDGED      60                 /* random graphs of each kind */
 #define WITHOUT_LIMIT ((int64_t)1 << 30) /* looks */
@@ -76,7 +75,7 @@ static const struct row rows[] = {
         0.5f, 2, {0, -1, 0, 0, -1, 0}},
 };
 
-START_TEST(test_walkthrough_by_hand)
+ETX_TEST(test_walkthrough_by_hand, .rows = ROWS(rows))
 {
     const struct row *row = &rows[_i];
     int32_t labels[10];
@@ -85,10 +84,9 @@ START_TEST(test_walkthrough_by_hand)
         labels, &row->list, ETX_LABEL_WALKTHROUGH, row->cut, row->min_hits);
     assert_labels(labels, row->expected, row->list.n_nodes);
 }
-END_TEST
 
 /* Outward is the distance from the origin, not the row or the radius. */
-START_TEST(test_walkthrough_outward)
+ETX_TEST(test_walkthrough_outward)
 {
     static const float position[] = {
         300, 0, 0, /* third */
@@ -99,9 +97,9 @@ START_TEST(test_walkthrough_outward)
     };
     static const struct scored_edge edges[] = {
         {0, 1, 0.5f}, {0, 2, 0.5f}, {1, 2, 0.5f}, {3, 0, 0.5f}, {3, 4, 0.5f}};
-    etx_context *context = new_context();
-    etx_graph *graph = new_graph(5, 5, edges);
-    etx_event *event = NULL;
+    scoped_context *context = new_context();
+    scoped_graph *graph = new_graph(5, 5, edges);
+    scoped_event *event = NULL;
     etx_label_options options;
     int32_t labels[5];
 
@@ -111,11 +109,7 @@ START_TEST(test_walkthrough_outward)
     options.cut = 0.1f;
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     assert_labels(labels, (const int32_t[]){0, 0, 0, 0, 0}, 5);
-    etx_event_free(event);
-    etx_graph_free(graph);
-    etx_context_free(context);
 }
-END_TEST
 
 /* ------------------------------------------------------------ the judge -- */
 
@@ -212,11 +206,12 @@ static void judge_labels(int32_t *labels, const struct scored_edge *edges,
 }
 
 /* Even rows: sums that are all different. Odd: many ties, exact sums. */
-START_TEST(test_walkthrough_judged)
+ETX_TEST(test_walkthrough_judged, .rows = N_JUDGED)
 {
     const int64_t n_edges = 3 + _i % 30;
     const float cut = _i % 4 < 2 ? 0.0f : 0.25f;
-    struct scored_edge *edges = new_random_edges(SMALL, n_edges, (uint32_t)_i);
+    scoped struct scored_edge *edges =
+        new_random_edges(SMALL, n_edges, (uint32_t)_i);
     int32_t expected[SMALL];
     int32_t labels[SMALL];
 
@@ -225,9 +220,7 @@ START_TEST(test_walkthrough_judged)
     judge_labels(expected, edges, n_edges, cut);
     label_edges(labels, SMALL, n_edges, edges, ETX_LABEL_WALKTHROUGH, cut, 1);
     assert_labels(labels, expected, SMALL);
-    free(edges);
 }
-END_TEST
 
 /* --------------------------------------------------- with bounded work -- */
 
@@ -280,11 +273,10 @@ static struct owned_dag new_dag(
 
 static void find_paths(int32_t *start, const struct etx_dag *dag, int64_t looks)
 {
-    etx_context *context = new_context();
+    scoped_context *context = new_context();
 
     ck_assert_ok(etx_longest_paths(start, context->stream, dag, looks));
     ck_assert_int_eq(etx_arena_in_use(context->stream->arena), 0);
-    etx_context_free(context);
 }
 
 static int has_edge(const struct etx_dag *dag, int32_t from, int32_t to)
@@ -299,8 +291,8 @@ static int has_edge(const struct etx_dag *dag, int32_t from, int32_t to)
  * are joined. */
 static void assert_paths(const int32_t *start, const struct etx_dag *dag)
 {
-    int32_t *last = calloc((size_t)dag->n_nodes, sizeof *last);
-    int32_t *size = calloc((size_t)dag->n_nodes, sizeof *size);
+    scoped int32_t *last = calloc((size_t)dag->n_nodes, sizeof *last);
+    scoped int32_t *size = calloc((size_t)dag->n_nodes, sizeof *size);
 
     ck_assert(last != NULL && size != NULL);
     for (int32_t i = 0; i < dag->n_nodes; i++) {
@@ -314,8 +306,6 @@ static void assert_paths(const int32_t *start, const struct etx_dag *dag)
     for (int32_t i = 0; i < dag->n_nodes; i++)
         for (int32_t e = dag->out_offset[i]; e < dag->out_offset[i + 1]; e++)
             ck_assert(size[start[i]] > 1 || size[start[dag->head[e]]] > 1);
-    free(last);
-    free(size);
 }
 
 static struct scored_edge *new_upward_edges(
@@ -338,12 +328,13 @@ static struct scored_edge *new_upward_edges(
 
 /* However few looks are allowed, the result is one of paths, repeatable and
  * with the same first path; with enough it is that without a limit. */
-START_TEST(test_walkthrough_bounded)
+ETX_TEST(test_walkthrough_bounded, .rows = 10)
 {
     static const int64_t limits[] = {0, 1, 2, 5, 10};
     const int32_t n = 80;
     const int32_t n_edges = 300;
-    struct scored_edge *edges = new_upward_edges(n, n_edges, (uint32_t)_i);
+    scoped struct scored_edge *edges =
+        new_upward_edges(n, n_edges, (uint32_t)_i);
     struct owned_dag owned = new_dag(n, n_edges, edges);
     int32_t exact[80];
     int32_t start[80];
@@ -360,20 +351,17 @@ START_TEST(test_walkthrough_bounded)
     find_paths(start, &owned.dag, 64);
     ck_assert_mem_eq(start, exact, sizeof start);
     free(owned.storage);
-    free(edges);
 }
-END_TEST
 
 /* Every start likes the same ends best, so many passes are needed. */
-START_TEST(test_walkthrough_bounded_passes)
+ETX_TEST(test_walkthrough_bounded_passes)
 {
     const int32_t n_each = 40;
     const int32_t n_edges = n_each * n_each;
-    struct scored_edge *edges = calloc((size_t)n_edges, sizeof *edges);
+    scoped struct scored_edge *edges = etx_test_alloc(n_edges, sizeof *edges);
     int32_t start[80];
     struct owned_dag owned;
 
-    ck_assert_ptr_nonnull(edges);
     for (int32_t e = 0; e < n_edges; e++)
         edges[e] = (struct scored_edge){e / n_each, n_each + e % n_each,
             1.0f - (float)(e % n_each) / 64.0f};
@@ -383,14 +371,13 @@ START_TEST(test_walkthrough_bounded_passes)
     for (int32_t i = 0; i < n_each; i++)
         ck_assert_int_eq(start[n_each + i], i);
     free(owned.storage);
-    free(edges);
 }
-END_TEST
 
 /* The best path of all comes first whatever the limit. */
-START_TEST(test_walkthrough_bounded_first_path)
+ETX_TEST(test_walkthrough_bounded_first_path, .rows = N_JUDGED)
 {
-    struct scored_edge *edges = new_upward_edges(SMALL, 14, (uint32_t)_i);
+    scoped struct scored_edge *edges =
+        new_upward_edges(SMALL, 14, (uint32_t)_i);
     struct owned_dag owned = new_dag(SMALL, 14, edges);
     struct judge judge = {.is_taken = {0}};
     int32_t start[SMALL];
@@ -406,9 +393,7 @@ START_TEST(test_walkthrough_bounded_first_path)
     for (int32_t k = 0; k < judge.best.n; k++)
         ck_assert_int_eq(start[judge.best.node[k]], judge.best.node[0]);
     free(owned.storage);
-    free(edges);
 }
-END_TEST
 
 /* -------------------------------------------------------- large graphs -- */
 
@@ -416,10 +401,9 @@ END_TEST
  * starts changes. Quadratic without a limit on the work. */
 static struct scored_edge *new_hub(int32_t n_starts)
 {
-    struct scored_edge *edges = calloc((size_t)n_starts * 4, sizeof *edges);
+    struct scored_edge *edges = etx_test_alloc(n_starts * 4, sizeof *edges);
     const int32_t hub = n_starts;
 
-    ck_assert_ptr_nonnull(edges);
     for (int32_t i = 0; i < n_starts; i++) {
         const int32_t side = n_starts + 1 + i;
         const int32_t end = 2 * n_starts + 1 + i;
@@ -435,31 +419,27 @@ static struct scored_edge *new_hub(int32_t n_starts)
     return edges;
 }
 
-START_TEST(test_walkthrough_hub)
+ETX_TEST(test_walkthrough_hub)
 {
     const int32_t n_starts = 20000;
     const int64_t n = 3 * n_starts + 1;
-    struct scored_edge *edges = new_hub(n_starts);
-    int32_t *labels = calloc((size_t)n, sizeof *labels);
+    scoped struct scored_edge *edges = new_hub(n_starts);
+    scoped int32_t *labels = etx_test_alloc(n, sizeof *labels);
     int64_t n_left = 0;
 
-    ck_assert_ptr_nonnull(labels);
     label_edges(labels, n, 4 * n_starts, edges, ETX_LABEL_WALKTHROUGH, 0.0f, 2);
     for (int32_t i = 0; i < n_starts; i++)
         n_left += labels[i] < 0;
     ck_assert_int_eq(n_left, 0);
-    free(labels);
-    free(edges);
 }
-END_TEST
 
 /* One component of 20 000 hits whose best path has thousands of edges: depth
  * must not cost stack. */
 static void walk_comb(void *argument)
 {
     const int32_t n = 20000;
-    struct scored_edge *edges = calloc((size_t)n, sizeof *edges);
-    int32_t *labels = calloc((size_t)n, sizeof *labels);
+    scoped struct scored_edge *edges = calloc((size_t)n, sizeof *edges);
+    scoped int32_t *labels = calloc((size_t)n, sizeof *labels);
 
     (void)argument;
     ck_assert(edges != NULL && labels != NULL);
@@ -471,24 +451,22 @@ static void walk_comb(void *argument)
     for (int32_t i = 0; i < n - 1; i++)
         ck_assert_int_eq(labels[i], i < n / 2 ? 0 : -1);
     ck_assert_int_eq(labels[n - 1], 0);
-    free(labels);
-    free(edges);
 }
 
-START_TEST(test_walkthrough_deep)
+ETX_TEST(test_walkthrough_deep)
 {
     etx_test_on_small_stack(walk_comb, NULL);
 }
-END_TEST
 
 /* Rows are names only: when they are dealt out anew, the tracks are the same
  * sets of hits (scores and distances all differ). */
-START_TEST(test_walkthrough_rows)
+ETX_TEST(test_walkthrough_rows, .rows = 5)
 {
     const int32_t n = 400;
     const int64_t n_edges = 900;
-    struct scored_edge *edges = new_random_edges(n, n_edges, (uint32_t)_i);
-    etx_context *context = new_context();
+    scoped struct scored_edge *edges =
+        new_random_edges(n, n_edges, (uint32_t)_i);
+    scoped_context *context = new_context();
     struct etx_random random;
     etx_label_options options;
     int32_t labels[400];
@@ -508,8 +486,8 @@ START_TEST(test_walkthrough_rows)
         edges[e].src = row[edges[e].src];
         edges[e].dst = row[edges[e].dst];
     }
-    etx_graph *graph = new_graph(n, n_edges, edges);
-    etx_event *event = new_line_event(n, at);
+    scoped_graph *graph = new_graph(n, n_edges, edges);
+    scoped_event *event = new_line_event(n, at);
     ck_assert_ok(etx_label_options_init(&options, sizeof options));
     options.method = ETX_LABEL_WALKTHROUGH;
     options.cut = 0.1f;
@@ -521,26 +499,4 @@ START_TEST(test_walkthrough_rows)
             other[labels[i]] = moved[row[i]];
         ck_assert_int_eq(moved[row[i]], other[labels[i]]);
     }
-    etx_event_free(event);
-    etx_graph_free(graph);
-    etx_context_free(context);
-    free(edges);
-}
-END_TEST
-
-Suite *etx_suite_walkthrough(void)
-{
-    Suite *suite = suite_create("walkthrough");
-
-    etx_test_add_loop(suite, "by hand", test_walkthrough_by_hand, ROWS(rows));
-    etx_test_add(suite, "outward", test_walkthrough_outward);
-    etx_test_add_loop(suite, "judged", test_walkthrough_judged, N_JUDGED);
-    etx_test_add_loop(suite, "bounded", test_walkthrough_bounded, 10);
-    etx_test_add(suite, "bounded, passes", test_walkthrough_bounded_passes);
-    etx_test_add_loop(suite, "bounded, first path",
-        test_walkthrough_bounded_first_path, N_JUDGED);
-    etx_test_add(suite, "hub", test_walkthrough_hub);
-    etx_test_add(suite, "deep", test_walkthrough_deep);
-    etx_test_add_loop(suite, "rows", test_walkthrough_rows, 5);
-    return suite;
 }

@@ -1,4 +1,4 @@
-// module.cpp -- the stages of a model file for Python, beside acts.gnn.
+// module.cpp -- the stages of a model file for Python, next to acts.gnn.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include <exatrkx/acts.hpp>

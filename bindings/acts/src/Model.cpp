@@ -69,8 +69,8 @@ void Model::checkCellColumns() const
                                          describeColumns());
 }
 
-/// Ask every stage what it says of an event without hits: what is wrong with
-/// the columns shows here and not in the first event.
+/// Run every stage on an event without hits, so that errors in the columns show
+/// at construction and not in the first event.
 void Model::checkStages() const
 {
     const EventHandle nothing = event(nullptr, 0, m_columns.size());

@@ -58,7 +58,7 @@ EventHandle eventOf(const Model &model, const gnn::Tensor<float> &features,
     return model.event(host.data(), host.size(0), host.size(1));
 }
 
-/// Rows of one end of the edges, as the library takes them.
+/// Node indices of one end of the edges, in the library's type.
 std::vector<std::int32_t> narrow(
     const std::int64_t *rows, std::size_t n, std::size_t n_nodes)
 {

@@ -164,7 +164,7 @@ void testPolar(const std::string &model, const Reference &event)
         "r, phi, z with scales: the same tracks but for one in fifty");
 }
 
-/// What is said of stages that cannot be made, nothing of others.
+/// The error of stages that cannot be created; empty for the others.
 std::string mistake(const exatrkx::Config &config)
 {
     try {

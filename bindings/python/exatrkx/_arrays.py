@@ -20,7 +20,7 @@ CPU = (1, 3)  # DLPack devices whose memory the host reads: CPU, pinned
 def array(name: str, value: Any, dtype: DTypeLike, *shape: int) -> np.ndarray:
     """value as a C-contiguous array of dtype and shape, -1 = any length.
 
-    TypeError for what is no array or lies on a device, ValueError for a wrong
+    TypeError for an object that is no array or is on a device, ValueError for a wrong
     shape, or for values that dtype cannot hold.
     """
     found = convert(name, exchange(name, value), np.dtype(dtype))

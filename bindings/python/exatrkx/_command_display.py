@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write what the ending of --out asks for."""
+    """Write the format that the ending of --out names."""
     prefix, ending = args.event[0], os.path.splitext(args.out)[1].lower()
     if args.tracks is None:
         model, detector, context = tools(args)

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--min-track-hits", type=int, help="of tracks that count (3)")
     names = [name.replace("_", "-") for name in MATCHINGS]
     add("--matching", choices=names, help="default double-majority")
-    add("--fraction", type=float, help="of hits that matching asks for (0.5)")
+    add("--fraction", type=float, help="of hits that matching requires (0.5)")
     add("--neutral", action="store_true", help="neutral particles, too")
     add("--json", action="store_true", help="print one JSON object")
     args = line.parse_args(arguments)

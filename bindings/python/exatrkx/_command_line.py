@@ -59,16 +59,16 @@ def tools(
 def events_of(args: argparse.Namespace) -> list[str]:
     """Prefixes of all events; FileNotFoundError for an empty folder."""
     found = []
-    for place in args.event:
-        prefixes = find_events(place)
+    for path in args.event:
+        prefixes = find_events(path)
         if not prefixes:
-            raise FileNotFoundError(f"{place}: no *-hits.csv[.gz] in it")
+            raise FileNotFoundError(f"{path}: no *-hits.csv[.gz] in it")
         found += prefixes
     return found
 
 
 def names_of(prefixes: list[str]) -> list[str]:
-    """Of the files that belong to events; ValueError where those of different
+    """The names of files that belong to events; ValueError where those of different
     events would be one."""
     known: dict[str, str] = {}
     for prefix in prefixes:

@@ -43,12 +43,12 @@ class StageTiming:
 
     seconds: float  # wall time
     gflop: float  # 1e9 multiply and add operations of its networks
-    peak_bytes: int  # most memory that the library held meanwhile
+    peak_bytes: int  # highest memory use of the library during the stage
     n_edges: int  # that left the stage, 0 where it has none
 
 
 def choose(name: str, value: str, table: dict[str, int]) -> int:
-    """The number of a word; ValueError names the words there are."""
+    """The number of a name; ValueError lists the valid names."""
     if value not in table:
         raise ValueError(f"{name}: {value!r}, expected one of {list(table)}")
     return table[value]
@@ -85,10 +85,10 @@ class Context(_handle.Handle):
         "best", "ref", "avx2" or "avx512"; precision "best", which is "float32"
         on the CPU and "float16" on a device, or one of these; memory_limit in
         bytes of scratch, 0 = none. keep_graphs, of a context on a device, leaves
-        the graphs that it makes there, too, for Graph.src_device and the like.
+        a copy of its graphs on the device, for Graph.src_device and the like.
         cancel is asked often during a call, on its thread: a true answer ends
         the call with CancelledError, an exception ends it and is raised by the
-        call. Raises UnsupportedError for a device that is not there.
+        call. Raises UnsupportedError for a device that does not exist.
         """
         if cancel is not None and not callable(cancel):
             raise TypeError(f"cancel: {cancel!r} is no function")
@@ -141,7 +141,7 @@ class Context(_handle.Handle):
         return KeptPointer(graph, self) if self.keep_graphs else graph
 
     def _free(self, graph: list[_handle.Pointer]) -> None:
-        """Take a graph out of its list and let go of it when no call uses the
+        """Remove a graph from its list and free it when no call uses the
         context."""
         self._late.extend(graph)
         graph.clear()
@@ -157,16 +157,18 @@ class Context(_handle.Handle):
 
         A stage that did not run is all zero.
         """
-        n_stages = _declarations.ETX_N_STAGES
-        found = (etx_stage_timing * n_stages)()
+        found = {}
+        one = etx_stage_timing(struct_size=ctypes.sizeof(etx_stage_timing))
         with self._use() as pointer:
-            _library.call("etx_timings", ctypes.byref(found), pointer)
-        return {
-            _library.library.etx_stage_name(k).decode(): StageTiming(
-                one.seconds, one.gflop, one.peak_bytes, one.n_edges
-            )
-            for k, one in enumerate(found)
-        }
+            for k in range(_declarations.ETX_N_STAGES):
+                _library.call(
+                    "etx_context_timing", ctypes.byref(one), pointer, k
+                )
+                name = _library.library.etx_stage_name(k).decode()
+                found[name] = StageTiming(
+                    one.seconds, one.gflop, one.peak_bytes, one.n_edges
+                )
+        return found
 
 
 class KeptPointer(_handle.Pointer):

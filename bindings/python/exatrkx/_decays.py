@@ -2,7 +2,7 @@
 
 Neutral parents fly straight from their collision: K0s and Lambda decay after
 an exponential proper length, photons convert in the material of a layer. They
-take the places of displaced particles that were drawn one by one, so that
+replace displaced particles that were drawn one by one, so that
 multiplicities stay. Masses and lifetimes of the Particle Data Group; lengths
 in mm, momenta in GeV.
 
@@ -57,7 +57,7 @@ def pairs(
 ) -> Pairs:
     """One pair of each parent of this origin and momentum, both [n, 3].
 
-    A parent that ends outside of the radii and lengths above is drawn anew
+    A parent that ends outside of the radii and lengths above is drawn again
     from those that do not, with its own origin.
     """
     n = len(origin)

@@ -75,8 +75,8 @@ class Modules:
     def rows(self, geometry_id: np.ndarray) -> np.ndarray:
         """Row of each ACTS identifier; all of them must be modules."""
         order = np.argsort(self.geometry_id)
-        place = np.searchsorted(self.geometry_id, geometry_id, sorter=order)
-        rows = order[np.minimum(place, len(order) - 1)]
+        index = np.searchsorted(self.geometry_id, geometry_id, sorter=order)
+        rows = order[np.minimum(index, len(order) - 1)]
         if not np.array_equal(self.geometry_id[rows], geometry_id):
             raise ValueError("a hit lies on no module of the detector")
         return rows
@@ -180,11 +180,11 @@ def read_modules(geometry: Any) -> Modules:
         placement.append(vector(surface.center(context)) + axes)
         size.append(half_sizes(surface.bounds.values()))
     acts_numbers = np.array(number, dtype=np.int64)
-    places: np.ndarray = np.array(placement)
-    numbers = trackml_numbers(acts_numbers, places[:, :3])
+    placements: np.ndarray = np.array(placement)
+    numbers = trackml_numbers(acts_numbers, placements[:, :3])
     order = np.lexsort(numbers.T[::-1])
     numbers = numbers[order]
-    places = places[order]
+    placements = placements[order]
     sizes = np.array(size)[order]
     sensor = np.array([SENSORS[volume] for volume in numbers[:, 0].tolist()])
     return Modules(
@@ -193,8 +193,8 @@ def read_modules(geometry: Any) -> Modules:
         layer_id=numbers[:, 1],
         module_id=numbers[:, 2],
         acts_id=acts_numbers[order, 2],
-        centre=places[:, :3],
-        rotation=places[:, 3:].reshape(-1, 3, 3),
+        centre=placements[:, :3],
+        rotation=placements[:, 3:].reshape(-1, 3, 3),
         half_thickness=sensor[:, 0],
         min_half_u=sizes[:, 0],
         max_half_u=sizes[:, 1],
@@ -215,8 +215,8 @@ def trackml_numbers(numbers: np.ndarray, centre: np.ndarray) -> np.ndarray:
     radius = np.round(np.hypot(centre[:, 0], centre[:, 1]))
     for volume, (n_bins, offset) in DISC_ORDER.items():
         for layer in np.unique(numbers[numbers[:, 0] == volume, 1]):
-            here = (numbers[:, 0] == volume) & (numbers[:, 1] == layer)
-            disc = np.flatnonzero(here)
+            in_layer = (numbers[:, 0] == volume) & (numbers[:, 1] == layer)
+            disc = np.flatnonzero(in_layer)
             # Of the pixel centres on the edge of a bin, those at 1/8 and 5/8
             # of a turn belong to the upper bin, the others to the lower.
             edge = 1e-6 * np.sin(4.0 * np.pi * turn[disc])

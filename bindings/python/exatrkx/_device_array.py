@@ -1,7 +1,7 @@
 """_device_array -- arrays on a GPU, for packages that compute there.
 
 They go to CuPy, torch, numba and others by __cuda_array_interface__ (version
-3) or DLPack, without copying. Nothing here touches the memory itself.
+3) or DLPack, without copying. This module never accesses the memory itself.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -1,6 +1,6 @@
 """_display -- an event as one HTML page that needs nothing else.
 
-The page is put together from the files in page/: no network, no other
+The page is assembled from the files in page/: no network, no other
 packages. docs/display.md says what it shows.
 
 SPDX-License-Identifier: Apache-2.0

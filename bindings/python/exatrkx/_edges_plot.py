@@ -58,7 +58,7 @@ class Edges:
     pair_r: np.ndarray
     pair_z: np.ndarray
     pair_eta: np.ndarray  # of the particle
-    event: np.ndarray  # place in n_hits
+    event: np.ndarray  # index in n_hits
     n_hits: np.ndarray  # of every event
 
     @property
@@ -169,8 +169,8 @@ def load_all(
         load(prefix, file, min_pt)
         for prefix, file in zip(prefixes, files, strict=True)
     ]
-    for place, part in enumerate(parts):
-        part.event += place
+    for index, part in enumerate(parts):
+        part.event += index
     names = Edges.__dataclass_fields__
     edges = Edges(
         **{n: np.concatenate([getattr(p, n) for p in parts]) for n in names}
@@ -374,13 +374,13 @@ def _map(
     axes: Axes,
     edges: Edges,
     name: str,
-    place: tuple[np.ndarray, np.ndarray],
+    position: tuple[np.ndarray, np.ndarray],
     good: np.ndarray,
 ) -> None:
     z_reach = float(np.abs(edges.pair_z).max(initial=1.0)) * 1.02
     r_reach = float(edges.pair_r.max(initial=1.0)) * 1.02
     bins = [np.linspace(-z_reach, z_reach, 41), np.linspace(0, r_reach, 26)]
-    z, r = place
+    z, r = position
     whole = np.histogram2d(z, r, bins)[0]
     part = np.histogram2d(z[good], r[good], bins)[0]
     value = ratio(part, np.where(whole >= FEW, whole, 0.0))

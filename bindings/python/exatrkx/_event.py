@@ -52,7 +52,7 @@ def particle_table(particles: Any) -> np.ndarray:
 
 
 class Event(_handle.Handle):
-    """Hits, and what is known of them. Does not change once made, so several
+    """Hits and their properties. Does not change once made, so several
     threads may read one at once."""
 
     @classmethod
@@ -89,8 +89,8 @@ class Event(_handle.Handle):
         Raises ArgumentError for values that the library refuses, ValueError
         and TypeError for arrays of a wrong shape or type.
         """
-        place = array("positions", positions, np.float32, -1, 3)
-        n_hits = len(place)
+        xyz = array("positions", positions, np.float32, -1, 3)
+        n_hits = len(xyz)
         ids = optional("hit_ids", hit_ids, np.int64, n_hits)
         event = cls(
             _handle.make(
@@ -98,7 +98,7 @@ class Event(_handle.Handle):
                 "etx_event_create",
                 n_hits,
                 address(ids),
-                address(place),
+                address(xyz),
             )
         )
         event._set_features(features)
@@ -121,7 +121,7 @@ class Event(_handle.Handle):
         """Read PREFIX-hits.csv[.gz] and its siblings, or single files.
 
         Of a prefix, cells are read with a detector only, truth and particles
-        where both files are. Beside hits, cells need a detector, and truth and
+        where both files are. Cells also need a detector, and truth and
         particles go together (ValueError). Raises FileError or FormatError.
         """
         if (prefix is None) == (hits is None):

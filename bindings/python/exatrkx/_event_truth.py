@@ -1,7 +1,7 @@
 """_event_truth -- the truth of an event as the plots need it.
 
 Rows of the event are the rows of its hits file. Momenta are rounded to single
-precision as the C library holds them, so that both select the same particles.
+precision as the C library stores them, so that both select the same particles.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -84,7 +84,7 @@ class Source:
         for prefix in prefixes:
             for inner in ("", ".network", ".net"):
                 if f"{prefix}{inner}.0.weight" in self.state:
-                    return self._take_sequential(f"{prefix}{inner}.")
+                    return self._pop_sequential(f"{prefix}{inner}.")
         raise ConvertError(f"there are no weights {prefixes[0]}.0.weight")
 
     def blocks(self, name: str) -> list[Block]:
@@ -93,7 +93,7 @@ class Source:
             return [self.block(name)]
         found = []
         while f"{name}.{len(found)}.0.weight" in self.state:
-            found.append(self._take_sequential(f"{name}.{len(found)}."))
+            found.append(self._pop_sequential(f"{name}.{len(found)}."))
         return found
 
     def only_block(self) -> Block:
@@ -107,22 +107,22 @@ class Source:
             raise ConvertError(
                 f"expected one sequence of layers, found {sorted(heads) or 'none'}"
             )
-        return self._take_sequential(heads.pop())
+        return self._pop_sequential(heads.pop())
 
-    def take(self, name: str) -> np.ndarray:
+    def pop(self, name: str) -> np.ndarray:
         if name not in self.state:
             raise ConvertError(f"there are no weights {name}")
         return self.state.pop(name)
 
     def finish(self) -> None:
-        """Weights that nobody asked for would change what is computed."""
+        """Refuse unused weights: the network would compute something else."""
         if self.state:
             raise ConvertError(
-                "weights that this family has no place for: "
+                "weights that this family does not use: "
                 + ", ".join(sorted(self.state)[:5])
             )
 
-    def _take_sequential(self, head: str) -> Block:
+    def _pop_sequential(self, head: str) -> Block:
         numbers = sorted(
             {
                 int(match.group(1))
@@ -131,21 +131,21 @@ class Source:
             }
         )
         block = Block()
-        places = []
+        linear = []
         for number in numbers:
-            weight = self.take(f"{head}{number}.weight")
-            bias = self.take(f"{head}{number}.bias")
+            weight = self.pop(f"{head}{number}.weight")
+            bias = self.pop(f"{head}{number}.bias")
             if weight.ndim == 2:
                 block.layers.append({"weight": weight, "bias": bias})
-                places.append(number)
+                linear.append(number)
             elif block.layers and "gain" not in block.layers[-1]:
                 block.layers[-1] |= {"gain": weight, "shift": bias}
             else:
                 raise ConvertError(f"{head}{number} is neither linear nor norm")
         if not block.layers:
             raise ConvertError(f"there is no linear layer in {head[:-1]}")
-        if len(places) > 1:
-            block.step = places[1] - places[0]
+        if len(linear) > 1:
+            block.step = linear[1] - linear[0]
         return block
 
 
@@ -195,8 +195,8 @@ def _vanilla_layers(source: Source) -> Block:
     return Block(
         [
             {
-                "weight": source.take(f"{name}.weight"),
-                "bias": source.take(f"{name}.bias"),
+                "weight": source.pop(f"{name}.weight"),
+                "bias": source.pop(f"{name}.bias"),
             }
             for name in names
         ]
@@ -233,8 +233,8 @@ def convert_edge_filter(source: Source) -> Converted:
     if source.has("input_layer"):
         block = _vanilla_layers(source)
         if source.has("layernorm"):
-            tensors["norm.gain"] = source.take("layernorm.weight")
-            tensors["norm.shift"] = source.take("layernorm.bias")
+            tensors["norm.gain"] = source.pop("layernorm.weight")
+            tensors["norm.shift"] = source.pop("layernorm.bias")
         options: dict[str, Any] = {"style": "vanilla", "activation": "tanh"}
         options["norm"] = "layer" if tensors else "none"
     else:
@@ -361,11 +361,11 @@ def _first_steps(source: Source) -> dict[str, Any]:
 
 def _second_steps(source: Source) -> dict[str, Any]:
     """InteractionGNN2: encode edges from their own features, edges first."""
-    apart = bool(source.setting("in_out_diff_agg", True))
+    differ = bool(source.setting("in_out_diff_agg", True))
     return {
         "edge_update": "first",
         "aggregation": ["sum"],
-        "aggregate_at": "both" if apart else "both_summed",
+        "aggregate_at": "both" if differ else "both_summed",
         "node_residual": False,
         "edge_residual": False,
         "concat_initial": bool(source.setting("concat", True)),

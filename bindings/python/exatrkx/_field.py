@@ -58,7 +58,7 @@ def write_map(path: str) -> None:
     scale = CENTRE_FIELD / solenoid(origin, origin)[1][0]
     rows = []
     for z in MAP_Z.tolist():
-        place = np.full_like(MAP_RADIUS, z)
-        radial, axial = solenoid(MAP_RADIUS, place)
-        rows += [np.stack((MAP_RADIUS, place, radial * scale, axial * scale))]
+        axis_z = np.full_like(MAP_RADIUS, z)
+        radial, axial = solenoid(MAP_RADIUS, axis_z)
+        rows += [np.stack((MAP_RADIUS, axis_z, radial * scale, axial * scale))]
     np.savetxt(path, np.concatenate(rows, axis=1).T, fmt="%.9g")

@@ -30,7 +30,7 @@ class Graph(_handle.Handle):
     """Edges from src to dst, sorted by dst, then src.
 
     Does not change once made: scoring gives a new graph, so views stay what
-    they were. order [n_edges] is the place of each edge in the arrays that
+    they were. order [n_edges] is the index of each edge in the arrays that
     from_edges was given, and None for other graphs.
     """
 
@@ -122,7 +122,7 @@ class Graph(_handle.Handle):
         context: Context | None,
         **fields: Any,
     ) -> Graph:
-        place = array("points", points, np.float32, -1, -1)
+        coordinates = array("points", points, np.float32, -1, -1)
         options = defaults(_declarations.etx_graph_options, **fields)
         chosen = context_or_default(context)
         with chosen._use() as used:
@@ -130,8 +130,8 @@ class Graph(_handle.Handle):
                 "graph",
                 f"etx_graph_build_{method}",
                 used,
-                *place.shape,
-                address(place),
+                *coordinates.shape,
+                address(coordinates),
                 None if event is None else event._pointer,
                 ctypes.byref(options),
             )
@@ -201,7 +201,7 @@ class Graph(_handle.Handle):
     def src_device(self) -> DeviceArray:
         """src on the device of a context with keep_graphs, without copying.
 
-        ArgumentError, here and below, for a graph of the host.
+        ArgumentError, also below, for a graph in host memory.
         """
         return self._device_array("src", self.n_edges, np.int32)
 
@@ -227,8 +227,8 @@ class Graph(_handle.Handle):
         where = getattr(library, f"etx_graph_{name}_dev")(pointer)
         if not where:
             raise problem(_declarations.ETX_ERR_ARGUMENT)
-        place = (CUDA, library.etx_graph_device_index(pointer))
-        return DeviceArray(pointer, where, (n,), dtype, place)
+        device = (CUDA, library.etx_graph_device_index(pointer))
+        return DeviceArray(pointer, where, (n,), dtype, device)
 
     def __repr__(self) -> str:
         if self.closed:

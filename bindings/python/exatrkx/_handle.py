@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Pointer:
     """An object of the library; freed with the last reference.
 
-    ctypes takes it as an argument and holds it while the call runs, so a
+    ctypes accepts it as an argument and keeps it while the call runs, so a
     handle may be closed by one thread while another is inside a call.
     """
 

@@ -21,7 +21,7 @@ BUNDLED = Path(__file__).parent / "lib" / SONAME
 
 
 def candidates() -> list[str]:
-    """Where to look: the only place where ETX_LIBRARY is set."""
+    """Paths to try: ETX_LIBRARY alone where it is set."""
     named = os.environ.get("ETX_LIBRARY")
     if named:
         return [named]
@@ -31,10 +31,10 @@ def candidates() -> list[str]:
 def load() -> ctypes.CDLL:
     """The library with its functions declared; ImportError says why not."""
     problems = []
-    for place in candidates():
+    for path in candidates():
         try:
-            found = ctypes.CDLL(place)
-            return declare(found, place)
+            found = ctypes.CDLL(path)
+            return declare(found, path)
         except (OSError, ImportError) as error:
             problems.append(str(error))
     raise ImportError(
@@ -45,21 +45,21 @@ def load() -> ctypes.CDLL:
     )
 
 
-def declare(library: ctypes.CDLL, place: str) -> ctypes.CDLL:
+def declare(library: ctypes.CDLL, path: str) -> ctypes.CDLL:
     """Set the types of every function; ImportError for another version."""
     for name, (result, arguments) in _declarations.FUNCTIONS.items():
         try:
             function = getattr(library, name)
         except AttributeError:
             raise ImportError(
-                f"{place}: no function {name}; this package wants libexatrkx "
+                f"{path}: no function {name}; this package wants libexatrkx "
                 f"{wanted_version()} or newer of the same major version"
             ) from None
         function.restype, function.argtypes = result, arguments
     major = library.etx_version().decode().split(".")[0]
     if int(major) != _declarations.ETX_VERSION_MAJOR:
         raise ImportError(
-            f"{place}: version {library.etx_version().decode()}, "
+            f"{path}: version {library.etx_version().decode()}, "
             f"expected {wanted_version()}"
         )
     return library

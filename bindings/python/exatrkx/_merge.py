@@ -41,7 +41,7 @@ def merge(modules: Modules, found: Measurements) -> Measurements:
 
 
 def cell_keys(found: Measurements) -> np.ndarray:
-    """A number for the place of every cell, [m]."""
+    """A number for the position of every cell, [m]."""
     module = found.module[found.cell_hit]
     first, second = found.cell_channel.T + 1  # so that a step back fits
     key: np.ndarray = (module * CHANNELS + first) * CHANNELS + second
@@ -89,8 +89,8 @@ def shared_cells(
     """
     owner = hit[found.cell_hit]
     rows = np.column_stack((owner, found.cell_channel))
-    unique, place = np.unique(rows, axis=0, return_inverse=True)
-    value = np.bincount(place.ravel(), found.cell_value)
+    unique, group = np.unique(rows, axis=0, return_inverse=True)
+    value = np.bincount(group.ravel(), found.cell_value)
     return unique[:, 0], unique[:, 1:], value
 
 

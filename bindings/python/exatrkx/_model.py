@@ -40,7 +40,7 @@ class LabelOptions:
     max_polar_change: float = 0.0  # sine, 0 = any
 
 
-def beside(package: Path) -> list[Path]:
+def data_roots(package: Path) -> list[Path]:
     """Where the files that ship with a package may be: in it, in the
     repository that holds it, or under PREFIX of
     PREFIX/lib/python3*/*-packages/exatrkx; few folders may be above it."""
@@ -52,15 +52,15 @@ def beside(package: Path) -> list[Path]:
 
 def shipped(folder: str, name: str) -> Path:
     """A file of the folder that ETX_DATA names, of the package, of the
-    repository, or of the programs installed beside the package."""
+    repository, or of the programs installed next to the package."""
     named = os.environ.get("ETX_DATA")
     roots = [Path(named)] if named else []
-    roots += beside(PACKAGE)
-    places = [root / folder / name for root in roots]
-    for place in places:
-        if place.exists():
-            return place
-    raise FileNotFoundError(f"{name}: in none of {[str(p) for p in places]}")
+    roots += data_roots(PACKAGE)
+    paths = [root / folder / name for root in roots]
+    for path in paths:
+        if path.exists():
+            return path
+    raise FileNotFoundError(f"{name}: in none of {[str(p) for p in paths]}")
 
 
 class Model(_handle.Handle):
@@ -75,17 +75,17 @@ class Model(_handle.Handle):
 
         Raises FileError or FormatError.
         """
-        place = (
+        path = (
             shipped("models", "default.safetensors") if path is None else path
         )
-        return cls(_handle.make("model", "etx_model_load", _library.file_name(place)))
+        return cls(_handle.make("model", "etx_model_load", _library.file_name(path)))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
         """The same from the bytes of a model file; not kept."""
-        held = bytes(memoryview(data))
+        content = bytes(memoryview(data))
         return cls(
-            _handle.make("model", "etx_model_load_memory", held, len(held))
+            _handle.make("model", "etx_model_load_memory", content, len(content))
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -131,9 +131,9 @@ class Detector(_handle.Handle):
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Detector:
         """Read detectors.csv[.gz]; None is the TrackML detector."""
-        place = shipped("data", "detectors.csv.gz") if path is None else path
+        path = shipped("data", "detectors.csv.gz") if path is None else path
         return cls(
-            _handle.make("detector", "etx_detector_read", _library.file_name(place))
+            _handle.make("detector", "etx_detector_read", _library.file_name(path))
         )
 
     @property

@@ -61,11 +61,11 @@ def write_phoenix(
 
 def hits_of(event: Event, use: np.ndarray, colour: str) -> list[Any]:
     """A collection of the hits that are used."""
-    places = event.positions[use].astype(float).round(3).tolist()
+    positions = event.positions[use].astype(float).round(3).tolist()
     ids = event.hit_ids[use].tolist()
     return [
-        {"type": "Point", "pos": place, "color": colour, "hit_id": number}
-        for place, number in zip(places, ids, strict=True)
+        {"type": "Point", "pos": position, "color": colour, "hit_id": number}
+        for position, number in zip(positions, ids, strict=True)
     ]
 
 

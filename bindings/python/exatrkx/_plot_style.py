@@ -118,7 +118,7 @@ def ratio_points(
     """part / whole in bins as points with 68 % bars; empty bins stay empty.
 
     shift moves the points by a share of their bin so that two sets of points
-    can be told apart.
+    can be distinguished.
     """
     value = ratio(part, whole)
     low, high = clopper_pearson(part, whole)

@@ -15,7 +15,7 @@ from ._plot_style import BLUE, GREY, ORANGE, PURPLE, panels, share_axis
 from ._rates import ratio
 
 N_STEPS = 200
-BLOCK = 512  # hits whose distances to all others are held at a time
+BLOCK = 512  # hits whose distances to all others are in memory at a time
 TARGETS = (0.95, 0.98, 0.99)
 
 
@@ -51,7 +51,7 @@ class Neighbours:
 
 
 def read_points(path: str) -> np.ndarray:
-    """Headerless points of etx-graph --stage embed, one row a hit."""
+    """Headerless points of etx-graph --stage embed, one row per hit."""
     return np.loadtxt(path, delimiter=",", ndmin=2, encoding="ascii")
 
 

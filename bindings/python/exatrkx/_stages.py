@@ -26,7 +26,7 @@ from ._tracks import Tracks
 def find_tracks(
     model: Model, event: Event, context: Context | None = None
 ) -> Tracks:
-    """The whole pipeline: every stage that the model holds, then labels."""
+    """The whole pipeline: every stage of the model, then labels."""
     with context_or_default(context)._use() as used:
         return Tracks(
             _handle.make(
@@ -117,7 +117,7 @@ def score_triplets(
 ) -> Graph:
     """A new graph: triplets, which is graph.to_triplets(), with scores.
 
-    Those of the model's network where it scores triplets (triplet_gnn), else
+    Scores of the model's network where it scores triplets (triplet_gnn), else
     products of the scores of both edges of graph, which must have some
     (ArgumentError).
     """

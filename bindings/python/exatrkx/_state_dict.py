@@ -28,7 +28,7 @@ class ConvertError(ValueError):
 
 
 def read_weights(path: str) -> tuple[StateDict, Hparams]:
-    """Arrays by name, and the hyper-parameters that a checkpoint holds."""
+    """Arrays by name, and the hyper-parameters of a checkpoint."""
     if path.endswith(".npz"):
         return _as_floats(_read_npz(path)), {}
     if path.endswith((".pt", ".pth", ".ckpt")):
@@ -57,8 +57,8 @@ def read_hparams(path: str | None) -> Hparams:
 
 
 def parse_yaml(text: str) -> Hparams:
-    """`key: value` lines and lists of scalars; what is nested deeper is passed
-    over. That is what Lightning writes for the settings that we look at."""
+    """`key: value` lines and lists of scalars; deeper nesting is ignored. Lightning
+    writes the settings that matter here in this form."""
     found: Hparams = {}
     key = ""
     for line in text.splitlines():
@@ -104,7 +104,7 @@ def _is_torchscript(path: str) -> bool:
 
 
 class _Inert:
-    """Stands for a class that a checkpoint names: takes anything, does
+    """Stand-in for a class that a checkpoint names: accepts anything, does
     nothing. So no code but torch's own runs while a file is read."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:

@@ -2,7 +2,7 @@
 
 torch.jit.freeze turns parameters into constants of the graph and forgets
 their names. A chain of layers gets names back from the order of its steps:
-those of Exa.TrkX's vanilla networks when layers share one norm, else those of
+the names of Exa.TrkX's vanilla networks when layers share one norm, else of
 a torch.nn.Sequential.
 
 SPDX-License-Identifier: Apache-2.0

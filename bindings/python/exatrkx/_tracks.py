@@ -80,7 +80,7 @@ class Tracks(_handle.Handle):
     def labels(self) -> np.ndarray:
         """[n_hits] int32, a new array: the track of each hit, -1 = none.
 
-        Of a hit that several tracks share, the last one.
+        For a hit of several tracks, the last one.
         """
         found = np.full(self.n_hits, -1, np.int32)
         number = np.arange(len(self), dtype=np.int32)

@@ -111,7 +111,7 @@ def majority(
 def match_all(
     prefixes: Sequence[str], tracks: Sequence[str], cuts: Cuts
 ) -> Matched:
-    """Match several events, each by itself, and put the results together."""
+    """Match several events, each on its own, and concatenate the results."""
     parts = [
         match(Event(prefix), file, cuts)
         for prefix, file in zip(prefixes, tracks, strict=True)

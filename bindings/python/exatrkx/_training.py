@@ -59,7 +59,7 @@ class Trainer(_handle.Handle):
     ) -> None:
         """config: JSON text or the same as a mapping (docs/training.md).
 
-        start gives the stages that the config does not describe anew. The
+        start has the stages that the config does not describe. The
         context must not be used by others while a step runs.
         """
         text = config if isinstance(config, str) else json.dumps(config)
@@ -166,7 +166,7 @@ def train(
     """Train to the end of the schedule, validate, return the model.
 
     events carry truth; validation are others, which decide radius or cuts
-    when the config asks for an efficiency. report is called with the Report
+    when the config sets a target efficiency. report is called with the Report
     of every step and of the validation.
     """
     with Trainer(config, start=start, context=context) as trainer:

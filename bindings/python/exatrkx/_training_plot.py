@@ -86,7 +86,7 @@ def smooth(values: np.ndarray) -> np.ndarray:
 
 
 def draw(paths: Sequence[str]) -> Figure:
-    """A panel for each quantity that some log gives, a colour for each log."""
+    """A panel for each quantity in the logs, a colour for each log."""
     logs = [Log(path) for path in paths]
     wanted = [(name, title, False) for name, title in TRAINING.items()]
     wanted += [(name, title, True) for name, title in VALIDATION.items()]

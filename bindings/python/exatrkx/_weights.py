@@ -1,6 +1,6 @@
 """_weights -- the hit weights of the TrackML accuracy score.
 
-The weight of a hit is a factor for its place along the track times a factor
+The weight of a hit is a factor for its position along the track times a factor
 for the transverse momentum of its particle, normalised to a sum of 1 over the
 event (Amrouche et al., "The Tracking Machine Learning challenge: Accuracy
 phase", 2019, section 3).
@@ -51,7 +51,7 @@ def hit_weights(
 
     particle [n_hits]: row of the hit's particle in vz and pt, -1 for noise;
     tz [n_hits]: true z of the hit in mm; vz, pt [n_particles]: production z
-    in mm and transverse momentum in GeV. The place along the track is the
+    in mm and transverse momentum in GeV. The position along the track is the
     rank of |tz - vz|; ties have their mean rank, rounded down.
     """
     weights = np.zeros(len(particle))
@@ -65,8 +65,8 @@ def hit_weights(
     factor = pt_factors(pt)
     for rows in np.split(order, starts[1:]):
         rank = mean_ranks(distance[rows])
-        place = order_factors(len(rows))[rank]
-        weights[signal[rows]] = place * factor[owner[rows[0]]]
+        position_factor = order_factors(len(rows))[rank]
+        weights[signal[rows]] = position_factor * factor[owner[rows[0]]]
     total = weights.sum()
     return weights / total if total > 0.0 else weights
 

@@ -74,8 +74,8 @@ def lookup(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     if len(keys) == 0:
         return np.full(len(wanted), -1)
     order = np.argsort(keys)
-    place = np.searchsorted(keys, wanted, sorter=order)
-    row = order[np.minimum(place, len(keys) - 1)]
+    index = np.searchsorted(keys, wanted, sorter=order)
+    row = order[np.minimum(index, len(keys) - 1)]
     return np.where(keys[row] == wanted, row, -1)
 
 

@@ -95,7 +95,7 @@ def _add_signal(command: argparse.ArgumentParser) -> None:
 
 
 def draw(args: argparse.Namespace) -> None:
-    """Draw what the arguments ask for; loads numpy and matplotlib."""
+    """Draw the requested plot; loads numpy and matplotlib."""
     from . import _plot_style
 
     if args.command == "training":

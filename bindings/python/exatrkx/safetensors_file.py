@@ -122,7 +122,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _read_tensors(header: dict[str, object], data: bytes) -> Tensors:
     tensors = {}
-    places = []
+    ranges = []
     for name, entry in header.items():
         try:
             dtype = DTYPES[entry["dtype"]]
@@ -137,10 +137,10 @@ def _read_tensors(header: dict[str, object], data: bytes) -> Tensors:
             raise FormatError(f"tensor {name}: {end} is beyond the data")
         if end - begin != math.prod(shape) * dtype.itemsize:
             raise FormatError(f"tensor {name}: shape and offsets differ")
-        places.append((begin, end, name))
+        ranges.append((begin, end, name))
         tensors[name] = np.frombuffer(data[begin:end], dtype).reshape(shape)
     filled = 0
-    for begin, end, name in sorted(places):
+    for begin, end, name in sorted(ranges):
         if begin != filled:
             raise FormatError(f"tensor {name}: an overlap or a gap")
         filled = end

@@ -30,7 +30,7 @@ MAX_PILEUP = 2047  # the vertex field of particle_id in 63 bits
 
 @dataclass(frozen=True)
 class Options:
-    """What one event is made of."""
+    """The parts of one event."""
 
     pileup: int
     seed: int
@@ -65,7 +65,7 @@ def event_tables(
     found: _fatras.Measurements,
     noise: _noise.Noise,
 ) -> dict[str, Table]:
-    """Bring hits of particles and noise together in TrackML form.
+    """Merge hits of particles and noise into TrackML form.
 
     Hits are numbered from 1 by volume, layer and module, in random order
     inside a module.

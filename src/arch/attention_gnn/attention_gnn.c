@@ -1,127 +1,126 @@
-/* arch/attention_gnn/attention_gnn.c -- the forward.
+/* arch/attention_gnn/attention_gnn.c -- the attention GNN of HEP.TrkX and
+ * Exa.TrkX ("ResAGNN").
  *
- * The attention GNN of HEP.TrkX and Exa.TrkX ("ResAGNN"): an edge network
- * gives every edge a weight, nodes add up their neighbours by weight and
- * update themselves, and the logits of the same edge network after the last
- * iteration are the result. README.md has the equations.
+ * An edge network gives every edge a weight, nodes sum their neighbours by
+ * weight and update themselves, and the logits of the same edge network after
+ * the last iteration are the result. README.md has the equations.
+ *
+ * The latent of a node is concat[u, s]: u [hidden] is learnt, s is a multiple
+ * of the input features, which every iteration adds again (the input
+ * shortcut). The two are separate arrays, so that no concatenation is stored.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/attention_gnn/network.h"
 
-#include "arch/edge_steps.h"
-#include "arch/halo.h"
+#include "arch/message_passing.h"
 
 #include "base/check.h"
 
-#define ALIGNMENT 16 /* floats */
-
 extern const struct etx_arch etx_arch_attention_gnn;
 
-static int64_t align(int64_t n)
+/* Latents: u [n_nodes, hidden], s [n_nodes, n_shortcut], logits [n_edges]. */
+enum { U, S, LOGIT };
+
+static const struct etx_attention *state_of(const struct etx_run *run)
 {
-    return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return run->network->state;
 }
 
-/* Counts are below 2^31, widths at most 2^12 and slots at most 65: products
- * fit an int64_t. */
-struct etx_attention_run etx_attention_open(const struct etx_network *network,
-    struct etx_context *context, const struct etx_network_input *input,
-    int32_t keep_all)
+static int32_t n_shortcut(const struct etx_run *run)
 {
-    const struct etx_attention *state = network->state;
-    struct etx_attention_run run = {
-        .network = network,
-        .state = state,
-        .context = context,
-        .input = input,
-        .n_nodes = input->n_nodes,
-        .n_edges = input->graph->n_edges,
-        .n_short = state->shortcut ? network->n_node_features : 0,
-        .n_slots = (int64_t)state->n_iterations + 1,
-    };
-
-    if (!keep_all && run.n_slots > 2)
-        run.n_slots = 2;
-    run.u_size = align(run.n_nodes * state->hidden);
-    run.s_size = align(run.n_nodes * run.n_short);
-    run.logit_size = align(run.n_edges);
-    return run;
+    return state_of(run)->shortcut ? run->network->n_node_features : 0;
 }
 
-static float *slot(const struct etx_attention_run *run, int32_t k)
+static etx_status open(struct etx_run *run)
 {
-    return run->latents +
-           k % run->n_slots * (run->u_size + run->s_size + run->logit_size);
+    struct etx_latents_shape shape = {.n_rows = run->input.n_nodes,
+        .width = state_of(run)->hidden,
+        .n_iterations = state_of(run)->n_iterations,
+        .n_slots = 2,
+        .is_of_nodes = 1,
+        .has_gradient = 1};
+
+    etx_run_add_latents(run, &shape);
+    shape.width = n_shortcut(run);
+    shape.has_gradient = 0;
+    etx_run_add_latents(run, &shape);
+    shape.n_rows = run->input.graph->n_edges;
+    shape.width = 1;
+    shape.n_slots = 1;
+    shape.is_of_nodes = 0;
+    etx_run_add_latents(run, &shape);
+    return ETX_OK;
 }
 
-float *etx_attention_u(const struct etx_attention_run *run, int32_t k)
-{
-    return slot(run, k);
-}
+/* ------------------------------------------------------ inputs of blocks -- */
 
-float *etx_attention_s(const struct etx_attention_run *run, int32_t k)
+static struct etx_mlp_input encoder_input(const struct etx_run *run)
 {
-    return slot(run, k) + run->u_size;
-}
+    struct etx_mlp_input input = etx_run_rows(run->input.n_nodes);
 
-float *etx_attention_logit(const struct etx_attention_run *run, int32_t k)
-{
-    return slot(run, k) + run->u_size + run->s_size;
-}
-
-void etx_attention_encoder_parts(
-    struct etx_mlp_input *out, const struct etx_attention_run *run)
-{
-    *out = (struct etx_mlp_input){.args = {.n_rows = run->n_nodes}};
     etx_mlp_part(
-        out, run->input->node_features, NULL, run->network->n_node_features);
+        &input, run->input.node_features, NULL, run->network->n_node_features);
+    return input;
 }
 
-void etx_attention_edge_parts(
-    struct etx_mlp_input *out, const struct etx_attention_run *run, int32_t k)
+/* concat[u, s] of the first end, then of the second. */
+static struct etx_mlp_input edge_input(struct etx_run *run, int32_t k)
 {
-    const int32_t hidden = run->state->hidden;
-    const float *u = etx_attention_u(run, k);
-    const float *s = etx_attention_s(run, k);
     const struct etx_edge_ends ends =
-        etx_edge_ends(run->input->graph, run->state->order);
+        etx_edge_ends(run->input.graph, state_of(run)->order);
+    struct etx_mlp_input input = etx_run_rows(run->input.graph->n_edges);
 
-    *out = (struct etx_mlp_input){.args = {.n_rows = run->n_edges}};
-    etx_mlp_part(out, u, &ends.first, hidden);
-    etx_mlp_part(out, s, &ends.first, run->n_short);
-    etx_mlp_part(out, u, &ends.second, hidden);
-    etx_mlp_part(out, s, &ends.second, run->n_short);
+    etx_run_part(&input, run, U, k, &ends.first, &run->d_latents[U]);
+    etx_run_part(&input, run, S, k, &ends.first, NULL);
+    etx_run_part(&input, run, U, k, &ends.second, &run->d_latents[U]);
+    etx_run_part(&input, run, S, k, &ends.second, NULL);
+    return input;
 }
 
-void etx_attention_node_parts(struct etx_mlp_input *out, int32_t *u_part,
-    int32_t *message_part, const struct etx_attention_run *run, int32_t k,
-    const struct etx_attention_messages *messages)
+/* Messages: with the weights w = sigmoid(logit) of the edges, sum w h[src] into
+ * dst plus sum w h[dst] into src, for both halves of h = concat[u, s]. */
+struct messages {
+    float *weight; /* [n_edges] */
+    float *u, *s;  /* [n_nodes, hidden], [n_nodes, n_shortcut] */
+    struct etx_sum d_u, d_s;
+};
+
+static void append_node(
+    struct etx_mlp_input *input, struct etx_run *run, int32_t k)
 {
-    const int32_t hidden = run->state->hidden;
-    const int32_t per_latent = run->n_short > 0 ? 2 : 1;
-
-    *out = (struct etx_mlp_input){.args = {.n_rows = run->n_nodes}};
-    *message_part = run->state->messages_first ? 0 : per_latent;
-    *u_part = per_latent - *message_part;
-    for (int32_t half = 0; half < 2; half++) {
-        const int32_t is_message = half * per_latent == *message_part;
-
-        etx_mlp_part(out, is_message ? messages->u : etx_attention_u(run, k),
-            NULL, hidden);
-        etx_mlp_part(out, is_message ? messages->s : etx_attention_s(run, k),
-            NULL, run->n_short);
-    }
+    etx_run_part(input, run, U, k, NULL, &run->d_latents[U]);
+    etx_run_part(input, run, S, k, NULL, NULL);
 }
 
-etx_status etx_attention_propagate(float *out, int32_t add,
-    const struct etx_attention_run *run, const float *weight, const float *x,
-    int32_t width)
+static struct etx_mlp_input node_input(
+    struct etx_run *run, int32_t k, struct messages *messages)
+{
+    struct etx_mlp_input input = etx_run_rows(run->input.n_nodes);
+
+    if (!state_of(run)->messages_first)
+        append_node(&input, run, k);
+    etx_mlp_part_with_sum(
+        &input, messages->u, NULL, state_of(run)->hidden, &messages->d_u);
+    etx_mlp_part_with_sum(
+        &input, messages->s, NULL, n_shortcut(run), &messages->d_s);
+    if (state_of(run)->messages_first)
+        append_node(&input, run, k);
+    return input;
+}
+
+/* --------------------------------------------------------------- forward -- */
+
+/* out [n_nodes, width] (+)= sum over the edges in of weight x[src] plus sum
+ * over the edges out of weight x[dst]; x [n_nodes, width]. Linear in x and
+ * symmetric in the ends: its own adjoint. */
+static etx_status propagate(float *out, int32_t add, struct etx_run *run,
+    const float *weight, const float *x, int32_t width)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
-    const struct etx_graph *graph = run->input->graph;
+    const struct etx_graph *graph = run->input.graph;
     struct etx_segment_reduce_args args = {
-        .n_segments = run->n_nodes,
+        .n_segments = run->input.n_nodes,
         .width = width,
         .reduce = ETX_REDUCE_SUM,
         .add = add,
@@ -142,143 +141,227 @@ done:
     return status;
 }
 
-etx_status etx_attention_send(struct etx_attention_messages *out,
-    const struct etx_attention_run *run, int32_t k)
+/* *out [n_nodes, width] in the arena: the messages of latents of a kind. */
+static etx_status send_kind(float **out, struct etx_run *run, int32_t kind,
+    int32_t k, const float *weight)
+{
+    etx_status status = ETX_OK;
+    const int32_t width = run->latents[kind].shape.width;
+
+    if (width == 0)
+        return ETX_OK;
+    ETX_CHECK(etx_arena_alloc(out, run->context->stream->arena,
+        run->input.n_nodes * width, sizeof **out, "messages"));
+    ETX_CHECK(
+        propagate(*out, 0, run, weight, etx_run_latents(run, kind, k), width));
+done:
+    return status;
+}
+
+/* The messages of iteration k from its logits, in the arena. */
+static etx_status send(struct messages *out, struct etx_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
-    struct etx_arena *arena = context->stream->arena;
-    const int32_t hidden = run->state->hidden;
-    struct etx_attention_messages messages = {.weight = NULL};
-    struct etx_activation_args sigmoid = {.n = run->n_edges,
+    struct etx_activation_args sigmoid = {.n = run->input.graph->n_edges,
         .activation = ETX_ACTIVATION_SIGMOID,
-        .x = etx_attention_logit(run, k)};
+        .x = etx_run_latents(run, LOGIT, k)};
 
-    ETX_CHECK(etx_arena_alloc(&messages.weight, arena, run->n_edges,
-        sizeof(float), "weights of edges"));
-    sigmoid.y = messages.weight;
+    *out = (struct messages){.weight = NULL};
+    ETX_CHECK(etx_arena_alloc(&out->weight, context->stream->arena, sigmoid.n,
+        sizeof *out->weight, "weights of edges"));
+    sigmoid.y = out->weight;
     ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
-    ETX_CHECK(etx_arena_alloc(
-        &messages.u, arena, run->n_nodes * hidden, sizeof(float), "messages"));
-    ETX_CHECK(etx_attention_propagate(
-        messages.u, 0, run, messages.weight, etx_attention_u(run, k), hidden));
-    if (run->n_short > 0) {
-        ETX_CHECK(etx_arena_alloc(&messages.s, arena,
-            run->n_nodes * run->n_short, sizeof(float), "messages"));
-        ETX_CHECK(etx_attention_propagate(messages.s, 0, run, messages.weight,
-            etx_attention_s(run, k), run->n_short));
-    }
-    *out = messages;
+    ETX_CHECK(send_kind(&out->u, run, U, k, out->weight));
+    ETX_CHECK(send_kind(&out->s, run, S, k, out->weight));
 done:
     return status;
 }
 
-static etx_status edge_logits(
-    const struct etx_attention_run *run, int32_t k, float *out)
-{
-    struct etx_mlp_input rows;
-
-    etx_attention_edge_parts(&rows, run, k);
-    rows.args.out = out;
-    return etx_mlp_block_forward(
-        run->context, &run->state->edge_network, run->network->value, &rows);
-}
-
-/* The shortcut of k + 1: the input once more on top of that of k. */
-static etx_status step_shortcut(const struct etx_attention_run *run, int32_t k)
+/* s of k: the input features added to s of k - 1, or alone. */
+static etx_status add_shortcut(struct etx_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
-    const int64_t n = run->n_nodes * run->n_short;
-    const float *x = run->input->node_features;
-    float *next = etx_attention_s(run, k + 1);
+    const int64_t n = run->input.n_nodes * n_shortcut(run);
+    const float *x = run->input.node_features;
+    float *s = etx_run_latents(run, S, k);
 
     if (n == 0)
         return ETX_OK;
-    if (!run->state->residual)
-        return etx_copy_values(run->context, next, x, n);
-    ETX_CHECK(etx_copy_values(run->context, next, etx_attention_s(run, k), n));
-    ETX_CHECK(etx_add_values(run->context, next, x, n));
+    if (k == 0 || !state_of(run)->residual)
+        return etx_copy_values(run->context, s, x, n);
+    ETX_CHECK(
+        etx_copy_values(run->context, s, etx_run_latents(run, S, k - 1), n));
+    ETX_CHECK(etx_add_values(run->context, s, x, n));
 done:
     return status;
 }
 
-static etx_status iterate(const struct etx_attention_run *run, int32_t k)
+static etx_status encode(struct etx_run *run)
 {
-    etx_status status = ETX_OK;
-    struct etx_arena *arena = run->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct etx_attention_messages messages;
-    struct etx_mlp_input rows;
-    int32_t u_part = 0;
-    int32_t message_part = 0;
+    struct etx_mlp_input input = encoder_input(run);
+    etx_status status;
 
-    ETX_CHECK(etx_check_cancelled(run->context->stream));
-    ETX_CHECK(edge_logits(run, k, etx_attention_logit(run, k)));
-    ETX_CHECK(etx_attention_send(&messages, run, k));
-    etx_attention_node_parts(&rows, &u_part, &message_part, run, k, &messages);
-    rows.args.residual = run->state->residual ? etx_attention_u(run, k) : NULL;
-    rows.args.out = etx_attention_u(run, k + 1);
-    ETX_CHECK(etx_mlp_block_forward(
-        run->context, &run->state->node_network, run->network->value, &rows));
-    ETX_CHECK(etx_halo_update(run->context, run->input->graph,
-        etx_attention_u(run, k + 1), run->state->hidden));
-    ETX_CHECK(step_shortcut(run, k));
+    ETX_CHECK(etx_run_update(run, U, 0, &state_of(run)->encoder, &input, NULL));
+    ETX_CHECK(add_shortcut(run, 0));
 done:
-    etx_arena_reset(arena, mark);
     return status;
 }
 
-static etx_status encode(const struct etx_attention_run *run)
+static etx_status score_edges(struct etx_run *run, int32_t k, float *out)
+{
+    struct etx_mlp_input input = edge_input(run, k);
+
+    return etx_run_block(run, &state_of(run)->edge_network, &input, out);
+}
+
+static etx_status iterate(struct etx_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
-    struct etx_mlp_input rows;
+    const struct etx_attention *state = state_of(run);
+    struct messages messages;
+    struct etx_mlp_input input;
 
-    etx_attention_encoder_parts(&rows, run);
-    rows.args.out = etx_attention_u(run, 0);
-    ETX_CHECK(etx_mlp_block_forward(
-        run->context, &run->state->encoder, run->network->value, &rows));
-    if (run->n_short > 0) {
-        ETX_CHECK(etx_copy_values(run->context, etx_attention_s(run, 0),
-            run->input->node_features, run->n_nodes * run->n_short));
+    ETX_CHECK(score_edges(run, k, etx_run_latents(run, LOGIT, k)));
+    ETX_CHECK(send(&messages, run, k));
+    input = node_input(run, k, &messages);
+    ETX_CHECK(etx_run_update(run, U, k + 1, &state->node_network, &input,
+        state->residual ? etx_run_latents(run, U, k) : NULL));
+    ETX_CHECK(add_shortcut(run, k + 1));
+done:
+    return status;
+}
+
+static etx_status decode(struct etx_run *run, float *out)
+{
+    return score_edges(run, state_of(run)->n_iterations, out);
+}
+
+/* -------------------------------------------------------------- backward -- */
+
+/* From the gradient of the logits of k to that of u of k. */
+static etx_status score_backward(
+    struct etx_run *run, int32_t k, const float *d_logit)
+{
+    const struct etx_mlp_input input = edge_input(run, k);
+
+    return etx_run_block_backward(
+        run, &state_of(run)->edge_network, &input, d_logit);
+}
+
+static etx_status decode_backward(struct etx_run *run, const float *d_out)
+{
+    return score_backward(run, state_of(run)->n_iterations, d_out);
+}
+
+/* d_weight (+)= d_message[to] . x[from] for both directions of every edge. */
+static etx_status weight_gradient(float *d_weight, int32_t add,
+    struct etx_run *run, const float *d_message, const float *x, int32_t width)
+{
+    etx_status status = ETX_OK;
+    struct etx_context *context = run->context;
+    const struct etx_graph *graph = run->input.graph;
+    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
+    struct etx_row_dot_args dot = {
+        .n_rows = graph->n_edges, .width = width, .a = d_message, .b = x};
+    float *term = NULL;
+
+    ETX_CHECK(etx_arena_alloc(&term, context->stream->arena, graph->n_edges,
+        sizeof *term, "gradients of edge weights"));
+    for (int32_t way = 0; way < 2; way++) {
+        dot.a_index = way == 0 ? graph->dst : graph->src;
+        dot.b_index = way == 0 ? graph->src : graph->dst;
+        dot.out = add || way > 0 ? term : d_weight;
+        ETX_CHECK(context->ops->row_dot(context->stream, &dot));
+        if (dot.out == term)
+            ETX_CHECK(etx_add_values(context, d_weight, term, graph->n_edges));
     }
 done:
+    etx_arena_reset(context->stream->arena, mark);
     return status;
 }
 
-static etx_status forward(const struct etx_network *network,
-    struct etx_context *context, const struct etx_network_input *input,
-    struct etx_tape *tape, float *out)
+/* From the gradients of the messages to that of u, and of the logits:
+ * s is a multiple of the input and has no gradient, but the weights have one
+ * through the messages of s. */
+static etx_status send_backward(float *d_logit, struct etx_run *run, int32_t k,
+    const struct messages *messages)
 {
     etx_status status = ETX_OK;
-    struct etx_arena *arena = context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct etx_attention_run run =
-        etx_attention_open(network, context, input, tape != NULL);
+    struct etx_context *context = run->context;
+    struct etx_sum *d_u = &run->d_latents[U];
+    const int32_t hidden = state_of(run)->hidden;
+    const struct etx_activation_backward_args sigmoid = {
+        .n = run->input.graph->n_edges,
+        .activation = ETX_ACTIVATION_SIGMOID,
+        .x = etx_run_latents(run, LOGIT, k),
+        .d_y = d_logit,
+        .d_x = d_logit,
+    };
 
-    if (tape != NULL)
-        tape->state = NULL;
-    if (run.n_edges == 0 && !etx_halo_waits(input->graph))
-        return ETX_OK;
-    ETX_CHECK(etx_arena_alloc(&run.latents, arena,
-        run.n_slots * (run.u_size + run.s_size + run.logit_size), sizeof(float),
-        "latents"));
-    ETX_CHECK(encode(&run));
-    for (int32_t k = 0; k < run.state->n_iterations; k++)
-        ETX_CHECK(iterate(&run, k));
-    ETX_CHECK(edge_logits(&run, run.state->n_iterations, out));
-    if (tape != NULL)
-        tape->state = run.latents;
+    ETX_CHECK(weight_gradient(d_logit, 0, run, messages->d_u.data,
+        etx_run_latents(run, U, k), hidden));
+    if (messages->s != NULL)
+        ETX_CHECK(weight_gradient(d_logit, 1, run, messages->d_s.data,
+            etx_run_latents(run, S, k), n_shortcut(run)));
+    ETX_CHECK(context->ops->activation_backward(context->stream, &sigmoid));
+    ETX_CHECK(propagate(d_u->data, d_u->is_started, run, messages->weight,
+        messages->d_u.data, hidden));
+    d_u->is_started = 1;
 done:
-    if (tape == NULL || status != ETX_OK)
-        etx_arena_reset(arena, mark);
     return status;
 }
+
+static etx_status iterate_backward(struct etx_run *run, int32_t k)
+{
+    etx_status status = ETX_OK;
+    const struct etx_attention *state = state_of(run);
+    const int64_t n_nodes = run->input.n_nodes;
+    struct messages messages;
+    struct etx_mlp_input input;
+    float *d_logit = NULL;
+
+    ETX_CHECK(send(&messages, run, k));
+    ETX_CHECK(etx_sum_alloc(&messages.d_u, run->context,
+        n_nodes * state->hidden, "gradients of messages"));
+    if (messages.s != NULL)
+        ETX_CHECK(etx_sum_alloc(&messages.d_s, run->context,
+            n_nodes * n_shortcut(run), "gradients of messages"));
+    input = node_input(run, k, &messages);
+    ETX_CHECK(etx_run_update_backward(
+        run, U, &state->node_network, &input, state->residual));
+    ETX_CHECK(etx_arena_alloc(&d_logit, run->context->stream->arena,
+        run->input.graph->n_edges, sizeof *d_logit, "gradients of logits"));
+    ETX_CHECK(send_backward(d_logit, run, k, &messages));
+    ETX_CHECK(score_backward(run, k, d_logit));
+done:
+    return status;
+}
+
+static etx_status encode_backward(struct etx_run *run)
+{
+    const struct etx_mlp_input input = encoder_input(run);
+
+    return etx_run_block_backward(
+        run, &state_of(run)->encoder, &input, run->d_latents[U].data);
+}
+
+static const struct etx_steps steps = {
+    .open = open,
+    .encode = encode,
+    .iterate = iterate,
+    .decode = decode,
+    .decode_backward = decode_backward,
+    .iterate_backward = iterate_backward,
+    .encode_backward = encode_backward,
+};
 
 const struct etx_arch etx_arch_attention_gnn = {
     .name = "attention_gnn",
     .kind = ETX_NETWORK_EDGE,
     .configure = etx_attention_configure,
     .release = etx_network_release_state,
-    .forward = forward,
-    .backward = etx_attention_backward,
+    .forward = etx_run_forward,
+    .backward = etx_run_backward,
+    .steps = &steps,
 };

@@ -4,7 +4,6 @@
 #include "arch/attention_gnn/network.h"
 
 #include "arch/edge_steps.h"
-#include "arch/options.h"
 
 #include "base/check.h"
 #include "base/heap.h"
@@ -19,22 +18,14 @@ static const char *const node_input_names[] = {
 static etx_status read_options(
     struct etx_attention *state, const char *owner, const json_t *options)
 {
-    struct etx_mlp_style *style = &state->style;
+    struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
         etx_option_int("hidden", &state->hidden, 1, MAX_HIDDEN),
         etx_option_int("n_iterations", &state->n_iterations, 0, MAX_ITERATIONS),
-        etx_option_ints("encoder_hidden", state->encoder_width,
-            &state->n_encoder, ETX_MAX_LAYERS - 1, 1, MAX_HIDDEN),
-        etx_option_ints("edge_hidden", state->edge_width, &state->n_edge,
-            ETX_MAX_LAYERS - 1, 1, MAX_HIDDEN),
-        etx_option_ints("node_hidden", state->node_width, &state->n_node,
-            ETX_MAX_LAYERS - 1, 1, MAX_HIDDEN),
-        etx_option_choice(
-            "activation", &style->activation, etx_activation_names),
-        etx_option_choice("norm", &style->norm, etx_norm_names),
-        etx_option_bool("norm_affine", &style->norm_affine),
-        etx_option_bool("norm_last", &style->norm_last),
-        etx_option_float("norm_eps", &style->norm_eps, 1e-12, 1.0),
+        etx_option_widths("encoder_hidden", &state->encoder_hidden, MAX_HIDDEN),
+        etx_option_widths("edge_hidden", &state->edge_hidden, MAX_HIDDEN),
+        etx_option_widths("node_hidden", &state->node_hidden, MAX_HIDDEN),
+        etx_option_style(style, &state->style, ETX_STYLE_HIDDEN),
         etx_option_bool("input_shortcut", &state->shortcut),
         etx_option_bool("residual", &state->residual),
         etx_option_choice(
@@ -50,23 +41,17 @@ static etx_status declare_all(
 {
     etx_status status = ETX_OK;
     const int32_t n_features = network->n_node_features;
-    const int32_t n_short = state->shortcut ? n_features : 0;
-    const int32_t n_in = 2 * (state->hidden + n_short);
-    struct etx_mlp_style encoder = state->style;
+    const int32_t n_in =
+        2 * (state->hidden + (state->shortcut ? n_features : 0));
+    const struct etx_mlp_style encoder = etx_mlp_style_to_last(&state->style);
 
-    encoder.last_norm = encoder.norm;
-    encoder.last_activation = encoder.activation;
-    state->encoder_width[state->n_encoder] = state->hidden;
-    state->node_width[state->n_node] = state->hidden;
-    state->edge_width[state->n_edge] = 1;
     ETX_CHECK(etx_mlp_block_declare(&state->encoder, network, "node_encoder",
-        n_features, state->n_encoder + 1, state->encoder_width, &encoder));
-    ETX_CHECK(
-        etx_mlp_block_declare(&state->edge_network, network, "edge_network",
-            n_in, state->n_edge + 1, state->edge_width, &state->style));
+        n_features, &state->encoder_hidden, state->hidden, &encoder));
+    ETX_CHECK(etx_mlp_block_declare(&state->edge_network, network,
+        "edge_network", n_in, &state->edge_hidden, 1, &state->style));
     ETX_CHECK(
         etx_mlp_block_declare(&state->node_network, network, "node_network",
-            n_in, state->n_node + 1, state->node_width, &state->style));
+            n_in, &state->node_hidden, state->hidden, &state->style));
 done:
     return status;
 }
@@ -87,14 +72,9 @@ etx_status etx_attention_configure(
     *state = (struct etx_attention){
         .hidden = 64,
         .n_iterations = 8,
-        .n_edge = 2,
-        .edge_width = {64, 64},
-        .n_node = 1,
-        .node_width = {64},
-        .style = {.activation = ETX_ACTIVATION_RELU,
-            .norm = ETX_NORM_LAYER,
-            .norm_affine = 1,
-            .norm_eps = 1e-5f},
+        .edge_hidden = {.n = 2, .width = {64, 64}},
+        .node_hidden = {.n = 1, .width = {64}},
+        .style = etx_mlp_style_default(ETX_ACTIVATION_RELU),
         .shortcut = 1,
         .residual = 1,
     };

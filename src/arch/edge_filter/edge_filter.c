@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/edge_steps.h"
 #include "arch/mlp_block.h"
-#include "arch/options.h"
 
 #include "base/check.h"
 #include "base/heap.h"
@@ -31,8 +30,7 @@ extern const struct etx_arch etx_arch_edge_filter;
 struct state {
     int32_t style; /* enum style */
     int32_t order; /* enum etx_edge_order */
-    int32_t n_hidden;
-    int32_t width[ETX_MAX_LAYERS]; /* hidden layers, then 1 */
+    struct etx_widths hidden;
     struct etx_mlp_style layers;
     struct etx_mlp_block block;
 };
@@ -40,18 +38,12 @@ struct state {
 static etx_status read_options(
     struct state *state, const char *owner, const json_t *options)
 {
-    struct etx_mlp_style *style = &state->layers;
+    struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
-        etx_option_ints("hidden", state->width, &state->n_hidden,
-            ETX_MAX_LAYERS - 1, 1, MAX_WIDTH),
+        etx_option_widths("hidden", &state->hidden, MAX_WIDTH),
         etx_option_choice("style", &state->style, style_names),
         etx_option_choice("order", &state->order, etx_edge_order_names),
-        etx_option_choice(
-            "activation", &style->activation, etx_activation_names),
-        etx_option_choice("norm", &style->norm, etx_norm_names),
-        etx_option_bool("norm_affine", &style->norm_affine),
-        etx_option_bool("norm_last", &style->norm_last),
-        etx_option_float("norm_eps", &style->norm_eps, 1e-12, 1.0),
+        etx_option_style(style, &state->layers, ETX_STYLE_HIDDEN),
     };
 
     return etx_options_read(owner, options, option, ETX_N_OPTIONS(option));
@@ -78,14 +70,14 @@ static etx_status share_norm(struct state *state, struct etx_network *network)
     int64_t gain = -1;
     int64_t shift = -1;
 
-    if (style->norm_affine && state->n_hidden > 1 &&
+    if (style->norm_affine && state->hidden.n > 1 &&
         (style->norm == ETX_NORM_LAYER || style->norm == ETX_NORM_BATCH)) {
         ETX_CHECK(declare_shared(
-            &gain, network, "norm.gain", state->width[0], ETX_INIT_ONE));
-        ETX_CHECK(declare_shared(
-            &shift, network, "norm.shift", state->width[0], ETX_INIT_ZERO));
+            &gain, network, "norm.gain", state->hidden.width[0], ETX_INIT_ONE));
+        ETX_CHECK(declare_shared(&shift, network, "norm.shift",
+            state->hidden.width[0], ETX_INIT_ZERO));
     }
-    for (int32_t k = 1; k < state->n_hidden; k++) {
+    for (int32_t k = 1; k < state->hidden.n; k++) {
         struct etx_mlp_layer_offsets *offsets = &state->block.layer[k];
 
         offsets->shape.norm = style->norm;
@@ -104,17 +96,17 @@ static etx_status configure_vanilla(
     etx_status status = ETX_OK;
     const struct etx_mlp_style bare = {.norm_eps = state->layers.norm_eps};
 
-    for (int32_t k = 1; k < state->n_hidden; k++) {
-        if (state->width[k] != state->width[0]) {
+    for (int32_t k = 1; k < state->hidden.n; k++) {
+        if (state->hidden.width[k] != state->hidden.width[0]) {
             return etx_fail(ETX_ERR_FORMAT,
                 "%s: option 'hidden' has widths %d and %d, but style vanilla "
                 "shares one norm and needs equal widths",
-                network->arch->name, (int)state->width[0],
-                (int)state->width[k]);
+                network->arch->name, (int)state->hidden.width[0],
+                (int)state->hidden.width[k]);
         }
     }
-    ETX_CHECK(etx_mlp_block_declare(&state->block, network, "layers", n_in,
-        state->n_hidden + 1, state->width, &bare));
+    ETX_CHECK(etx_mlp_block_declare(
+        &state->block, network, "layers", n_in, &state->hidden, 1, &bare));
     ETX_CHECK(share_norm(state, network));
 done:
     return status;
@@ -130,15 +122,11 @@ static etx_status configure(struct etx_network *network, const json_t *options)
     ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "edge filter options"));
     network->state = state;
     *state = (struct state){
-        .n_hidden = 2,
-        .width = {64, 64},
-        .layers = {.activation = -1,
-            .norm = ETX_NORM_LAYER,
-            .norm_affine = 1,
-            .norm_eps = 1e-5f},
+        .hidden = {.n = 2, .width = {64, 64}},
+        .layers = etx_mlp_style_default(ETX_ACTIVATION_SILU),
     };
+    state->layers.activation = -1; /* by style, unless an option */
     ETX_CHECK(read_options(state, network->arch->name, options));
-    state->width[state->n_hidden] = 1;
     network->n_out = 1;
     if (state->layers.activation < 0) {
         state->layers.activation = state->style == STYLE_VANILLA
@@ -149,7 +137,7 @@ static etx_status configure(struct etx_network *network, const json_t *options)
         ETX_CHECK(configure_vanilla(state, network, n_in));
     } else {
         ETX_CHECK(etx_mlp_block_declare(&state->block, network, "layers", n_in,
-            state->n_hidden + 1, state->width, &state->layers));
+            &state->hidden, 1, &state->layers));
     }
 done:
     return status;

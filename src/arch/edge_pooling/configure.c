@@ -4,7 +4,6 @@
 #include "arch/edge_pooling/network.h"
 
 #include "arch/edge_steps.h"
-#include "arch/options.h"
 
 #include "base/check.h"
 #include "base/heap.h"
@@ -16,13 +15,10 @@
 static etx_status read_options(struct etx_pooling *state,
     const json_t **coarse_options, const char *owner, const json_t *options)
 {
-    struct etx_mlp_style *style = &state->style;
+    struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
-        etx_option_ints("edge_hidden", state->width, &state->n_hidden,
-            ETX_MAX_LAYERS - 1, 1, MAX_WIDTH),
-        etx_option_choice(
-            "activation", &style->activation, etx_activation_names),
-        etx_option_choice("norm", &style->norm, etx_norm_names),
+        etx_option_widths("edge_hidden", &state->hidden, MAX_WIDTH),
+        etx_option_style(style, &state->style, ETX_STYLE_ACTIVATION_NORM),
         etx_option_choice("order", &state->order, etx_edge_order_names),
         etx_option_float("contract_cut", &state->contract_cut, 0, 1),
         etx_option_json(COARSE_KEY, coarse_options),
@@ -39,9 +35,8 @@ static etx_status declare_all(struct etx_pooling *state,
     const int32_t n_row =
         2 * network->n_node_features + network->edge_features.n_features;
 
-    state->width[state->n_hidden] = 1;
     ETX_CHECK(etx_mlp_block_declare(&state->edges, network, "edges", n_row,
-        state->n_hidden + 1, state->width, &state->style));
+        &state->hidden, 1, &state->style));
     ETX_CHECK(etx_inner_network_configure(&state->coarse, network, COARSE_KEY,
         etx_pooling_width(network), coarse_options));
 done:
@@ -63,12 +58,8 @@ etx_status etx_pooling_configure(
     ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "edge pooling options"));
     network->state = state;
     *state = (struct etx_pooling){
-        .n_hidden = 2,
-        .width = {32, 32},
-        .style = {.activation = ETX_ACTIVATION_SILU,
-            .norm = ETX_NORM_LAYER,
-            .norm_affine = 1,
-            .norm_eps = 1e-5f},
+        .hidden = {.n = 2, .width = {32, 32}},
+        .style = etx_mlp_style_default(ETX_ACTIVATION_SILU),
         .contract_cut = 0.5f,
     };
     ETX_CHECK(

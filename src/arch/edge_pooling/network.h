@@ -8,8 +8,7 @@
 #include "arch/mlp_block.h"
 
 struct etx_pooling {
-    int32_t n_hidden; /* hidden layers of the edge network */
-    int32_t width[ETX_MAX_LAYERS];
+    struct etx_widths hidden; /* of the perceptron */
     struct etx_mlp_style style;
     int32_t order;      /* enum etx_edge_order */
     float contract_cut; /* edges of a higher score may be contracted */

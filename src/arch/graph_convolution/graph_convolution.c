@@ -1,29 +1,43 @@
-/* arch/graph_convolution/graph_convolution.c -- the forward.
+/* arch/graph_convolution/graph_convolution.c -- the graph convolutional network
+ * of Kipf and Welling (arXiv:1609.02907, equation 2).
  *
- * The graph convolutional network of Kipf and Welling (arXiv:1609.02907,
- * equation 2) over the edges in both directions, and a perceptron that scores
- * an edge by its two ends. README.md has the equations.
+ * Convolutions run over the edges in both directions; a perceptron scores an
+ * edge by its two ends. README.md has the equations.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/graph_convolution/network.h"
 
-#include "arch/edge_steps.h"
 #include "arch/halo.h"
+#include "arch/message_passing.h"
 
 #include "base/check.h"
 
-#define ALIGNMENT 16 /* floats */
-
 extern const struct etx_arch etx_arch_graph_convolution;
 
-/* degree [n_nodes]: edges in and out and the loop. A part does not have all
- * edges of its halo, so the owners send. */
-static etx_status count_degrees(
-    float *degree, const struct etx_convolution_run *run)
+/* Latents: h [n_nodes, hidden]; without encoder those of 0 are the features of
+ * the caller. */
+enum { H };
+
+/* The normalised adjacency D^-1/2 A D^-1/2: its values, by edge and at the
+ * diagonal. */
+struct adjacency {
+    float *edge_weight;   /* [n_edges] 1 / sqrt(degree degree) of the ends */
+    float *loop_weight;   /* [n_nodes] 1 / degree */
+    int64_t *loop_offset; /* [n_nodes + 1] 0, 1, 2, ...: one loop per node */
+};
+
+static const struct etx_convolution *state_of(const struct etx_run *run)
+{
+    return run->network->state;
+}
+
+/* degree [n_nodes]: edges in and out and the loop. A partition does not have
+ * all edges of its halo, so the owners send. */
+static etx_status count_degrees(float *degree, struct etx_run *run)
 {
     struct etx_context *context = run->context;
-    const struct etx_graph *graph = run->input->graph;
-    const struct etx_degrees_args args = {.n_nodes = run->n_nodes,
+    const struct etx_graph *graph = run->input.graph;
+    const struct etx_degrees_args args = {.n_nodes = run->input.n_nodes,
         .in_offset = graph->in_offset,
         .out_offset = graph->out_offset,
         .degree = degree};
@@ -35,101 +49,76 @@ done:
     return status;
 }
 
-/* Room for the weights. */
-static etx_status take_weights(struct etx_convolution_run *run)
-{
-    struct etx_arena *arena = run->context->stream->arena;
-    etx_status status;
-
-    ETX_CHECK(etx_arena_alloc(&run->edge_weight, arena, run->n_edges,
-        sizeof *run->edge_weight, "weights of edges"));
-    ETX_CHECK(etx_arena_alloc(&run->loop_weight, arena, run->n_nodes,
-        sizeof *run->loop_weight, "weights of loops"));
-    ETX_CHECK(etx_arena_alloc(&run->loop_offset, arena, run->n_nodes + 1,
-        sizeof *run->loop_offset, "offsets of loops"));
-done:
-    return status;
-}
-
-static etx_status weigh(struct etx_convolution_run *run)
+static etx_status normalise(struct adjacency *out, struct etx_run *run)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
-    const struct etx_graph *graph = run->input->graph;
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_graph *graph = run->input.graph;
+    const int64_t n_nodes = run->input.n_nodes;
     float *degree = NULL;
 
-    ETX_CHECK(take_weights(run));
-    ETX_CHECK(etx_arena_alloc(&degree, context->stream->arena, run->n_nodes,
-        sizeof *degree, "edges of nodes"));
+    ETX_CHECK(etx_arena_alloc(&out->edge_weight, arena, graph->n_edges,
+        sizeof *out->edge_weight, "weights of edges"));
+    ETX_CHECK(etx_arena_alloc(&out->loop_weight, arena, n_nodes,
+        sizeof *out->loop_weight, "weights of loops"));
+    ETX_CHECK(etx_arena_alloc(&out->loop_offset, arena, n_nodes + 1,
+        sizeof *out->loop_offset, "offsets of loops"));
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+
+    ETX_CHECK(etx_arena_alloc(
+        &degree, arena, n_nodes, sizeof *degree, "edges of nodes"));
     ETX_CHECK(count_degrees(degree, run));
-    const struct etx_degree_weights_args args = {.n_nodes = run->n_nodes,
-        .n_edges = run->n_edges,
+    const struct etx_degree_weights_args args = {.n_nodes = n_nodes,
+        .n_edges = graph->n_edges,
         .src = graph->src,
         .dst = graph->dst,
         .degree = degree,
-        .edge_weight = run->edge_weight,
-        .loop_weight = run->loop_weight,
-        .loop_offset = run->loop_offset};
+        .edge_weight = out->edge_weight,
+        .loop_weight = out->loop_weight,
+        .loop_offset = out->loop_offset};
     ETX_CHECK(context->ops->degree_weights(context->stream, &args));
+    etx_arena_reset(arena, mark);
 done:
     return status;
 }
 
-/* Counts are below 2^31, widths at most 2^12 and slots at most 65: products
- * fit an int64_t. */
-etx_status etx_convolution_open(struct etx_convolution_run *run,
-    const struct etx_network *network, struct etx_context *context,
-    const struct etx_network_input *input, int32_t keep_all)
+static etx_status open(struct etx_run *run)
 {
-    const struct etx_convolution *state = network->state;
-    const int64_t n = input->n_nodes * state->hidden;
+    const struct etx_latents_shape shape = {.n_rows = run->input.n_nodes,
+        .width = state_of(run)->hidden,
+        .n_iterations = state_of(run)->n_iterations,
+        .n_slots = 2,
+        .is_of_nodes = 1,
+        .has_gradient = 1};
 
-    *run = (struct etx_convolution_run){
-        .network = network,
-        .state = state,
-        .context = context,
-        .input = input,
-        .n_nodes = input->n_nodes,
-        .n_edges = input->graph->n_edges,
-        .n_slots = (int64_t)state->n_iterations + 1,
-        .stride = (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT,
-    };
-    if (!keep_all && run->n_slots > 2)
-        run->n_slots = 2;
-    return weigh(run);
+    etx_run_add_latents(run, &shape);
+    return normalise(run->own, run);
 }
 
-static float *slot(const struct etx_convolution_run *run, int32_t k)
-{
-    return run->latents + k % run->n_slots * run->stride;
-}
-
-const float *etx_convolution_latent(
-    const struct etx_convolution_run *run, int32_t k)
-{
-    return k == 0 && !run->state->has_encoder ? run->input->node_features
-                                              : slot(run, k);
-}
-
-etx_status etx_convolution_propagate(float *out,
-    const struct etx_convolution_run *run, const float *x, int32_t width)
+/* out [n_nodes, width] = D^-1/2 A D^-1/2 x [n_nodes, width], as three sums: the
+ * loops, the edges in, the edges out. The matrix is symmetric: its own
+ * adjoint. */
+static etx_status propagate(
+    float *out, struct etx_run *run, const float *x, int32_t width)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
-    const struct etx_graph *graph = run->input->graph;
+    const struct etx_graph *graph = run->input.graph;
+    const struct adjacency *adjacency = run->own;
     struct etx_segment_reduce_args args = {
-        .n_segments = run->n_nodes,
+        .n_segments = run->input.n_nodes,
         .width = width,
         .reduce = ETX_REDUCE_SUM,
-        .offset = run->loop_offset,
-        .weight = run->loop_weight,
+        .offset = adjacency->loop_offset,
+        .weight = adjacency->loop_weight,
         .x = x,
         .out = out,
     };
 
     ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
     args.add = 1;
-    args.weight = run->edge_weight;
+    args.weight = adjacency->edge_weight;
     args.offset = graph->in_offset;
     args.gather = graph->src;
     ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
@@ -141,145 +130,195 @@ done:
     return status;
 }
 
-void etx_convolution_encoder_parts(
-    struct etx_mlp_input *out, const struct etx_convolution_run *run)
+/* --------------------------------------------- latents, inputs of blocks -- */
+
+static int32_t is_input(const struct etx_run *run, int32_t k)
 {
-    etx_convolution_parts(
-        out, run, run->input->node_features, run->network->n_node_features);
+    return k == 0 && !state_of(run)->has_encoder;
 }
 
-void etx_convolution_parts(struct etx_mlp_input *out,
-    const struct etx_convolution_run *run, const float *propagated,
-    int32_t width)
+static const float *latent(const struct etx_run *run, int32_t k)
 {
-    *out = (struct etx_mlp_input){.args = {.n_rows = run->n_nodes}};
-    etx_mlp_part(out, propagated, NULL, width);
+    return is_input(run, k) ? run->input.node_features
+                            : etx_run_latents(run, H, k);
 }
 
-void etx_convolution_decoder_parts(struct etx_mlp_input *out,
-    const struct etx_convolution_run *run, const float *features)
+static int32_t is_residual(const struct etx_run *run, int32_t k)
 {
-    const int32_t last = run->state->n_iterations;
-    const int32_t width = etx_convolution_width(run->network, last);
-    const float *latent = etx_convolution_latent(run, last);
-    const struct etx_edge_ends ends =
-        etx_edge_ends(run->input->graph, run->state->order);
-
-    *out = (struct etx_mlp_input){.args = {.n_rows = run->n_edges}};
-    etx_mlp_part(out, latent, &ends.first, width);
-    etx_mlp_part(out, latent, &ends.second, width);
-    etx_mlp_part(out, features, NULL, run->network->edge_features.n_features);
+    return state_of(run)->residual &&
+           etx_convolution_width(run->network, k) == state_of(run)->hidden;
 }
 
-etx_status etx_convolution_features(
-    float **out, const struct etx_convolution_run *run)
+/* Nothing reads the gradient of the caller's features. */
+static struct etx_sum *gradient_of(struct etx_run *run, int32_t k)
+{
+    return is_input(run, k) ? NULL : &run->d_latents[H];
+}
+
+static struct etx_mlp_input encoder_input(const struct etx_run *run)
+{
+    struct etx_mlp_input input = etx_run_rows(run->input.n_nodes);
+
+    etx_mlp_part(
+        &input, run->input.node_features, NULL, run->network->n_node_features);
+    return input;
+}
+
+/* *out: what was propagated from the latents k, in the arena. */
+static etx_status convolution_input(struct etx_mlp_input *out,
+    struct etx_run *run, int32_t k, struct etx_sum *d_propagated)
 {
     etx_status status = ETX_OK;
-    const int32_t n = run->network->edge_features.n_features;
-    float *features = NULL;
-
-    if (n > 0) {
-        ETX_CHECK(etx_arena_alloc(&features, run->context->stream->arena,
-            run->n_edges * n, sizeof *features, "edge features"));
-        ETX_CHECK(etx_edge_feature_rows(
-            features, run->network, run->context, run->input, 0, run->n_edges));
-    }
-    *out = features;
-done:
-    return status;
-}
-
-static etx_status encode(const struct etx_convolution_run *run)
-{
-    struct etx_mlp_input rows;
-
-    if (!run->state->has_encoder)
-        return ETX_OK;
-    etx_convolution_encoder_parts(&rows, run);
-    rows.args.out = slot(run, 0);
-    return etx_mlp_block_forward(
-        run->context, &run->state->encoder, run->network->value, &rows);
-}
-
-static etx_status iterate(const struct etx_convolution_run *run, int32_t k)
-{
-    etx_status status = ETX_OK;
-    struct etx_arena *arena = run->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
     const int32_t width = etx_convolution_width(run->network, k);
-    const float *latent = etx_convolution_latent(run, k);
     float *propagated = NULL;
-    struct etx_mlp_input rows;
 
-    ETX_CHECK(etx_check_cancelled(run->context->stream));
-    ETX_CHECK(etx_arena_alloc(&propagated, arena, run->n_nodes * width,
-        sizeof *propagated, "propagated latents"));
-    ETX_CHECK(etx_convolution_propagate(propagated, run, latent, width));
-    etx_convolution_parts(&rows, run, propagated, width);
-    if (etx_convolution_is_residual(run->network, k))
-        rows.args.residual = latent;
-    rows.args.out = slot(run, k + 1);
-    ETX_CHECK(etx_mlp_block_forward(run->context,
-        etx_convolution_block(run->state, k), run->network->value, &rows));
-    ETX_CHECK(etx_halo_update(
-        run->context, run->input->graph, slot(run, k + 1), run->state->hidden));
+    ETX_CHECK(etx_arena_alloc(&propagated, run->context->stream->arena,
+        run->input.n_nodes * width, sizeof *propagated, "propagated latents"));
+    ETX_CHECK(propagate(propagated, run, latent(run, k), width));
+    *out = etx_run_rows(run->input.n_nodes);
+    etx_mlp_part_with_sum(out, propagated, NULL, width, d_propagated);
 done:
-    etx_arena_reset(arena, mark);
     return status;
 }
 
-static etx_status decode(const struct etx_convolution_run *run, float *out)
+static etx_status decoder_input(struct etx_mlp_input *out, struct etx_run *run)
 {
     etx_status status = ETX_OK;
-    struct etx_arena *arena = run->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const int32_t last = state_of(run)->n_iterations;
+    const int32_t width = etx_convolution_width(run->network, last);
+    const float *h = latent(run, last);
+    struct etx_sum *d_h = gradient_of(run, last);
+    const struct etx_edge_ends ends =
+        etx_edge_ends(run->input.graph, state_of(run)->order);
     float *features = NULL;
-    struct etx_mlp_input rows;
 
-    ETX_CHECK(etx_convolution_features(&features, run));
-    etx_convolution_decoder_parts(&rows, run, features);
-    rows.args.out = out;
-    ETX_CHECK(etx_mlp_block_forward(
-        run->context, &run->state->decoder, run->network->value, &rows));
+    ETX_CHECK(etx_edge_features_alloc(
+        &features, run->network, run->context, &run->input));
+    *out = etx_run_rows(run->input.graph->n_edges);
+    etx_mlp_part_with_sum(out, h, &ends.first, width, d_h);
+    etx_mlp_part_with_sum(out, h, &ends.second, width, d_h);
+    etx_mlp_part(out, features, NULL, run->network->edge_features.n_features);
 done:
-    etx_arena_reset(arena, mark);
     return status;
 }
 
-static etx_status forward(const struct etx_network *network,
-    struct etx_context *context, const struct etx_network_input *input,
-    struct etx_tape *tape, float *out)
+/* --------------------------------------------------------------- forward -- */
+
+static etx_status encode(struct etx_run *run)
+{
+    struct etx_mlp_input input = encoder_input(run);
+
+    if (!state_of(run)->has_encoder)
+        return ETX_OK;
+    return etx_run_update(run, H, 0, &state_of(run)->encoder, &input, NULL);
+}
+
+static etx_status iterate(struct etx_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
-    struct etx_arena *arena = context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct etx_convolution_run run;
+    struct etx_mlp_input input;
 
-    if (tape != NULL)
-        tape->state = NULL;
-    if (input->graph->n_edges == 0 && !etx_halo_waits(input->graph))
-        return ETX_OK;
-    ETX_CHECK(
-        etx_convolution_open(&run, network, context, input, tape != NULL));
-    ETX_CHECK(etx_arena_alloc(&run.latents, arena, run.n_slots * run.stride,
-        sizeof(float), "latents"));
-    ETX_CHECK(encode(&run));
-    for (int32_t k = 0; k < run.state->n_iterations; k++)
-        ETX_CHECK(iterate(&run, k));
-    ETX_CHECK(decode(&run, out));
-    if (tape != NULL)
-        tape->state = run.latents;
+    ETX_CHECK(convolution_input(&input, run, k, NULL));
+    ETX_CHECK(etx_run_update(run, H, k + 1,
+        etx_mlp_blocks_at(&state_of(run)->convolutions, k), &input,
+        is_residual(run, k) ? latent(run, k) : NULL));
 done:
-    if (tape == NULL || status != ETX_OK)
-        etx_arena_reset(arena, mark);
     return status;
 }
+
+static etx_status decode(struct etx_run *run, float *out)
+{
+    etx_status status = ETX_OK;
+    struct etx_mlp_input input;
+
+    ETX_CHECK(decoder_input(&input, run));
+    ETX_CHECK(etx_run_block(run, &state_of(run)->decoder, &input, out));
+done:
+    return status;
+}
+
+/* -------------------------------------------------------------- backward -- */
+
+static etx_status decode_backward(struct etx_run *run, const float *d_out)
+{
+    etx_status status = ETX_OK;
+    struct etx_mlp_input input;
+
+    ETX_CHECK(decoder_input(&input, run));
+    ETX_CHECK(
+        etx_run_block_backward(run, &state_of(run)->decoder, &input, d_out));
+done:
+    return status;
+}
+
+/* From the gradient of what was propagated to that of the latents k. */
+static etx_status propagate_backward(
+    struct etx_run *run, int32_t k, const struct etx_sum *d_propagated)
+{
+    etx_status status = ETX_OK;
+    const int32_t width = etx_convolution_width(run->network, k);
+    struct etx_sum *d_h = &run->d_latents[H];
+    float *term = d_h->data;
+
+    if (d_h->is_started)
+        ETX_CHECK(etx_arena_alloc(&term, run->context->stream->arena, d_h->n,
+            sizeof *term, "gradients of latents"));
+    ETX_CHECK(propagate(term, run, d_propagated->data, width));
+    if (d_h->is_started)
+        ETX_CHECK(etx_sum_add(d_h, run->context, term));
+    d_h->is_started = 1;
+done:
+    return status;
+}
+
+static etx_status iterate_backward(struct etx_run *run, int32_t k)
+{
+    etx_status status = ETX_OK;
+    const int32_t width = etx_convolution_width(run->network, k);
+    struct etx_sum d_propagated;
+    struct etx_mlp_input input;
+
+    if (!is_input(run, k))
+        ETX_CHECK(etx_sum_alloc(&d_propagated, run->context,
+            run->input.n_nodes * width, "gradients of latents"));
+    ETX_CHECK(convolution_input(
+        &input, run, k, is_input(run, k) ? NULL : &d_propagated));
+    ETX_CHECK(etx_run_update_backward(run, H,
+        etx_mlp_blocks_at(&state_of(run)->convolutions, k), &input,
+        is_residual(run, k)));
+    if (!is_input(run, k))
+        ETX_CHECK(propagate_backward(run, k, &d_propagated));
+done:
+    return status;
+}
+
+static etx_status encode_backward(struct etx_run *run)
+{
+    const struct etx_mlp_input input = encoder_input(run);
+
+    if (!state_of(run)->has_encoder)
+        return ETX_OK;
+    return etx_run_block_backward(
+        run, &state_of(run)->encoder, &input, run->d_latents[H].data);
+}
+
+static const struct etx_steps steps = {
+    .own_size = sizeof(struct adjacency),
+    .open = open,
+    .encode = encode,
+    .iterate = iterate,
+    .decode = decode,
+    .decode_backward = decode_backward,
+    .iterate_backward = iterate_backward,
+    .encode_backward = encode_backward,
+};
 
 const struct etx_arch etx_arch_graph_convolution = {
     .name = "graph_convolution",
     .kind = ETX_NETWORK_EDGE,
     .configure = etx_convolution_configure,
     .release = etx_convolution_release,
-    .forward = forward,
-    .backward = etx_convolution_backward,
+    .forward = etx_run_forward,
+    .backward = etx_run_backward,
+    .steps = &steps,
 };

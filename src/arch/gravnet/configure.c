@@ -3,8 +3,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/gravnet/network.h"
 
-#include "arch/options.h"
-
 #include "base/check.h"
 #include "base/heap.h"
 
@@ -17,7 +15,7 @@
 static etx_status read_options(
     struct etx_gravnet *state, const char *owner, const json_t *options)
 {
-    struct etx_mlp_style *style = &state->style;
+    struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
         etx_option_int("hidden", &state->hidden, 1, MAX_WIDTH),
         etx_option_int("n_iterations", &state->n_iterations, 0,
@@ -26,9 +24,7 @@ static etx_status read_options(
         etx_option_int("n_flow", &state->n_flow, 1, MAX_WIDTH),
         etx_option_int("n_neighbours", &state->n_neighbours, 1, MAX_NEIGHBOURS),
         etx_option_int("n_out", &state->n_out, 1, MAX_WIDTH),
-        etx_option_choice(
-            "activation", &style->activation, etx_activation_names),
-        etx_option_choice("norm", &style->norm, etx_norm_names),
+        etx_option_style(style, &state->style, ETX_STYLE_ACTIVATION_NORM),
     };
 
     return etx_options_read(owner, options, option, ETX_N_OPTIONS(option));
@@ -40,10 +36,10 @@ static etx_status declare_two(struct etx_mlp_block *block,
     int32_t n_out)
 {
     const struct etx_gravnet *state = network->state;
-    const int32_t width[] = {state->hidden, n_out};
+    const struct etx_widths hidden = {.n = 1, .width = {state->hidden}};
 
     return etx_mlp_block_declare(
-        block, network, prefix, n_in, 2, width, &state->style);
+        block, network, prefix, n_in, &hidden, n_out, &state->style);
 }
 
 static etx_status declare_step(
@@ -55,10 +51,10 @@ static etx_status declare_step(
 
     (void)snprintf(name, sizeof name, "space.%d", (int)k);
     ETX_CHECK(etx_mlp_block_declare(&step->space, network, name, state->hidden,
-        1, &state->n_space, &state->style));
+        NULL, state->n_space, &state->style));
     (void)snprintf(name, sizeof name, "flow.%d", (int)k);
     ETX_CHECK(etx_mlp_block_declare(&step->flow, network, name, state->hidden,
-        1, &state->n_flow, &state->style));
+        NULL, state->n_flow, &state->style));
     (void)snprintf(name, sizeof name, "update.%d", (int)k);
     ETX_CHECK(declare_two(&step->update, network, name,
         state->hidden + state->n_flow, state->hidden));
@@ -81,10 +77,7 @@ etx_status etx_gravnet_configure(
         .n_flow = 16,
         .n_neighbours = 16,
         .n_out = 8,
-        .style = {.activation = ETX_ACTIVATION_SILU,
-            .norm = ETX_NORM_LAYER,
-            .norm_affine = 1,
-            .norm_eps = 1e-5f},
+        .style = etx_mlp_style_default(ETX_ACTIVATION_SILU),
     };
     ETX_CHECK(read_options(state, network->arch->name, options));
     network->n_out = state->n_out;

@@ -7,13 +7,10 @@
 #include "arch/interaction_network/network.h"
 
 #include "arch/edge_steps.h"
-#include "arch/options.h"
 
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/status.h"
-
-#include <stdio.h>
 
 #define MAX_HIDDEN     4096
 #define MAX_ITERATIONS 64
@@ -33,7 +30,7 @@ static etx_status read_options(
     struct etx_interaction *state, const char *owner, const json_t *options)
 {
     struct etx_interaction *s = state;
-    struct etx_mlp_style *style = &state->style;
+    struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
         etx_option_int("hidden", &s->hidden, 1, MAX_HIDDEN),
         etx_option_int("n_iterations", &s->n_iterations, 0, MAX_ITERATIONS),
@@ -47,23 +44,15 @@ static etx_status read_options(
         etx_option_int(
             "transform_layers", &s->transform_layers, 0, ETX_MAX_LAYERS / 2),
         etx_option_int("pt_layers", &s->pt_layers, 0, ETX_MAX_LAYERS / 2),
-        etx_option_choice(
-            "activation", &style->activation, etx_activation_names),
-        etx_option_choice("norm", &style->norm, etx_norm_names),
-        etx_option_bool("norm_affine", &style->norm_affine),
-        etx_option_bool("norm_last", &style->norm_last),
-        etx_option_float("norm_eps", &style->norm_eps, 1e-12, 1.0),
-        etx_option_choice(
-            "last_activation", &style->last_activation, etx_activation_names),
-        etx_option_choice("last_norm", &style->last_norm, etx_norm_names),
+        etx_option_style(style, &s->style, ETX_STYLE_ALL),
         etx_option_choice("edge_update", &s->edge_update, update_names),
         etx_option_choices("aggregation", s->aggregate, &s->n_aggregates,
             ETX_INTERACTION_MAX_AGGREGATES, reduce_names),
         etx_option_choice("aggregate_at", &s->aggregate_at, at_names),
         etx_option_bool("node_residual", &s->node_residual),
         etx_option_bool("edge_residual", &s->edge_residual),
-        etx_option_bool("node_recurrent", &s->node_recurrent),
-        etx_option_bool("edge_recurrent", &s->edge_recurrent),
+        etx_option_bool("node_recurrent", &s->node_networks.is_recurrent),
+        etx_option_bool("edge_recurrent", &s->edge_networks.is_recurrent),
         etx_option_bool("concat_initial", &s->concat_initial),
         etx_option_bool("edge_from_latents", &s->edge_from_latents),
         etx_option_bool("edge_from_nodes", &s->edge_from_nodes),
@@ -79,79 +68,73 @@ static etx_status read_options(
     return etx_options_read(owner, options, option, ETX_N_OPTIONS(option));
 }
 
+/* n_layers - 1 hidden layers. */
+static struct etx_widths hidden_layers(
+    const struct etx_interaction *state, int32_t n_layers)
+{
+    struct etx_widths hidden = {.n = n_layers - 1};
+
+    for (int32_t k = 0; k < hidden.n; k++)
+        hidden.width[k] = state->hidden;
+    return hidden;
+}
+
 /* A block of n_layers layers of the hidden width. */
 static etx_status declare(struct etx_mlp_block *block,
     struct etx_network *network, const char *prefix, int32_t n_in,
     int32_t n_layers)
 {
     const struct etx_interaction *state = network->state;
-    int32_t width[ETX_MAX_LAYERS];
+    const struct etx_widths hidden = hidden_layers(state, n_layers);
 
-    for (int32_t k = 0; k < n_layers; k++)
-        width[k] = state->hidden;
     return etx_mlp_block_declare(
-        block, network, prefix, n_in, n_layers, width, &state->style);
+        block, network, prefix, n_in, &hidden, state->hidden, &state->style);
 }
 
-/* One block, or one for every iteration. */
-static etx_status declare_iterations(struct etx_mlp_block **out,
-    struct etx_network *network, const char *prefix, int32_t is_recurrent,
-    int32_t n_in, int32_t n_layers)
+/* The same for every iteration, or for all of them. */
+static etx_status declare_iterations(struct etx_mlp_blocks *blocks,
+    struct etx_network *network, const char *prefix, int32_t n_in,
+    int32_t n_layers)
 {
-    etx_status status = ETX_OK;
     const struct etx_interaction *state = network->state;
-    const int32_t n = is_recurrent ? 1 : state->n_iterations;
+    const struct etx_widths hidden = hidden_layers(state, n_layers);
 
-    ETX_CHECK(etx_alloc(out, n, sizeof **out, "interaction network layers"));
-    for (int32_t k = 0; k < n; k++) {
-        char name[32];
-
-        if (is_recurrent)
-            (void)snprintf(name, sizeof name, "%s", prefix);
-        else
-            (void)snprintf(name, sizeof name, "%s.%d", prefix, (int)k);
-        ETX_CHECK(declare(&(*out)[k], network, name, n_in, n_layers));
-    }
-done:
-    return status;
+    return etx_mlp_blocks_declare(blocks, network, prefix, state->n_iterations,
+        n_in, n_in, &hidden, state->hidden, &state->style);
 }
 
-/* A block of n_layers layers that ends bare with one value. */
+/* A block of n_layers layers whose last is bare, of width 1. */
 static etx_status declare_bare(struct etx_mlp_block *block,
     struct etx_network *network, const char *prefix, int32_t n_in,
     int32_t n_layers)
 {
     const struct etx_interaction *state = network->state;
+    const struct etx_widths hidden = hidden_layers(state, n_layers);
     struct etx_mlp_style style = state->style;
-    int32_t width[ETX_MAX_LAYERS];
 
     style.last_activation = ETX_ACTIVATION_NONE;
     style.last_norm = ETX_NORM_NONE;
-    for (int32_t k = 0; k < n_layers; k++)
-        width[k] = k == n_layers - 1 ? 1 : state->hidden;
     return etx_mlp_block_declare(
-        block, network, prefix, n_in, n_layers, width, &style);
+        block, network, prefix, n_in, &hidden, 1, &style);
 }
 
-/* The decoder ends bare with one value; with a transform it is a block like
- * the others, followed by the transform, which ends so. */
+/* The decoder ends with a bare layer of width 1; with a transform it is a block
+ * like the others, and the transform that follows ends so. */
 static etx_status declare_decoder(
     struct etx_interaction *state, struct etx_network *network)
 {
     etx_status status = ETX_OK;
     const int32_t n_in = state->hidden * (state->decode_edge ? 1 : 3);
-    const int32_t n_last = state->transform_layers > 0 ? state->transform_layers
-                                                       : state->decoder_layers;
-    const char *name = state->transform_layers > 0 ? "transform" : "decoder";
-    struct etx_mlp_block last;
+    struct etx_mlp_block transform;
 
-    if (state->transform_layers > 0) {
-        ETX_CHECK(declare(
-            &state->decoder, network, "decoder", n_in, state->decoder_layers));
-    }
-    ETX_CHECK(declare_bare(&last, network, name,
-        state->transform_layers > 0 ? state->hidden : n_in, n_last));
-    etx_mlp_block_append(&state->decoder, &last);
+    if (state->transform_layers == 0)
+        return declare_bare(
+            &state->decoder, network, "decoder", n_in, state->decoder_layers);
+    ETX_CHECK(declare(
+        &state->decoder, network, "decoder", n_in, state->decoder_layers));
+    ETX_CHECK(declare_bare(&transform, network, "transform", state->hidden,
+        state->transform_layers));
+    etx_mlp_block_append(&state->decoder, &transform);
 done:
     return status;
 }
@@ -176,11 +159,10 @@ static etx_status declare_all(
         network->n_node_features, state->encoder_layers));
     ETX_CHECK(declare(&state->edge_encoder, network, "edge_encoder", edge_in,
         state->edge_encoder_layers));
-    ETX_CHECK(declare_iterations(&state->node_network, network, "node_network",
-        state->node_recurrent, (latents + messages) * hidden,
-        state->node_layers));
-    ETX_CHECK(declare_iterations(&state->edge_network, network, "edge_network",
-        state->edge_recurrent, 3 * latents * hidden, state->edge_layers));
+    ETX_CHECK(declare_iterations(&state->node_networks, network, "node_network",
+        (latents + messages) * hidden, state->node_layers));
+    ETX_CHECK(declare_iterations(&state->edge_networks, network, "edge_network",
+        3 * latents * hidden, state->edge_layers));
     ETX_CHECK(declare_decoder(state, network));
     if (state->pt_layers > 0)
         ETX_CHECK(declare_bare(
@@ -226,10 +208,7 @@ etx_status etx_interaction_configure(
         .node_layers = 2,
         .edge_layers = 2,
         .decoder_layers = 2,
-        .style = {.activation = ETX_ACTIVATION_SILU,
-            .norm = ETX_NORM_LAYER,
-            .norm_affine = 1,
-            .norm_eps = 1e-5f},
+        .style = etx_mlp_style_default(ETX_ACTIVATION_SILU),
         .edge_update = ETX_UPDATE_FIRST,
         .n_aggregates = 1,
         .aggregate = {ETX_REDUCE_SUM},
@@ -253,20 +232,8 @@ void etx_interaction_release(struct etx_network *network)
 
     if (state == NULL)
         return;
-    etx_free(state->node_network);
-    etx_free(state->edge_network);
+    etx_free(state->node_networks.block);
+    etx_free(state->edge_networks.block);
     etx_free(state);
     network->state = NULL;
-}
-
-const struct etx_mlp_block *etx_interaction_node_network(
-    const struct etx_interaction *state, int32_t k)
-{
-    return &state->node_network[state->node_recurrent ? 0 : k];
-}
-
-const struct etx_mlp_block *etx_interaction_edge_network(
-    const struct etx_interaction *state, int32_t k)
-{
-    return &state->edge_network[state->edge_recurrent ? 0 : k];
 }

@@ -41,7 +41,6 @@ struct etx_interaction {
     int32_t aggregate[ETX_INTERACTION_MAX_AGGREGATES]; /* enum etx_reduce */
     int32_t aggregate_at; /* enum etx_interaction_at */
     int32_t node_residual, edge_residual;
-    int32_t node_recurrent, edge_recurrent;
     int32_t concat_initial;
     int32_t edge_from_latents, edge_from_nodes, edge_from_features;
     int32_t decode_edge;    /* 1: the decoder reads the edge alone */
@@ -51,20 +50,13 @@ struct etx_interaction {
     int32_t direction;      /* enum etx_interaction_direction */
 
     struct etx_mlp_block node_encoder, edge_encoder, decoder;
-    struct etx_mlp_block pt_head;       /* of pt_layers */
-    struct etx_mlp_block *node_network; /* [n_iterations or 1] */
-    struct etx_mlp_block *edge_network; /* [n_iterations or 1] */
+    struct etx_mlp_block pt_head; /* of pt_layers */
+    struct etx_mlp_blocks node_networks, edge_networks;
 };
 
 /* etx_arch.configure and .release. */
 etx_status etx_interaction_configure(
     struct etx_network *network, const json_t *options);
 void etx_interaction_release(struct etx_network *network);
-
-/* The block of iteration k. */
-const struct etx_mlp_block *etx_interaction_node_network(
-    const struct etx_interaction *state, int32_t k);
-const struct etx_mlp_block *etx_interaction_edge_network(
-    const struct etx_interaction *state, int32_t k);
 
 #endif

@@ -5,7 +5,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/mlp_block.h"
-#include "arch/options.h"
 
 #include "base/check.h"
 #include "base/heap.h"
@@ -19,8 +18,7 @@
 extern const struct etx_arch etx_arch_mlp;
 
 struct state {
-    int32_t n_hidden;
-    int32_t width[ETX_MAX_LAYERS]; /* hidden layers, then the output */
+    struct etx_widths hidden;
     int32_t n_out;
     int32_t normalize_output;
     struct etx_mlp_style style;
@@ -30,19 +28,11 @@ struct state {
 static etx_status read_options(
     struct state *state, const char *owner, const json_t *options)
 {
-    struct etx_mlp_style *style = &state->style;
+    struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
-        etx_option_ints("hidden", state->width, &state->n_hidden,
-            ETX_MAX_LAYERS - 1, 1, MAX_WIDTH),
+        etx_option_widths("hidden", &state->hidden, MAX_WIDTH),
         etx_option_int("n_out", &state->n_out, 1, 1024),
-        etx_option_choice(
-            "activation", &style->activation, etx_activation_names),
-        etx_option_choice("norm", &style->norm, etx_norm_names),
-        etx_option_bool("norm_affine", &style->norm_affine),
-        etx_option_bool("norm_last", &style->norm_last),
-        etx_option_float("norm_eps", &style->norm_eps, 1e-12, 1.0),
-        etx_option_choice(
-            "last_activation", &style->last_activation, etx_activation_names),
+        etx_option_style(style, &state->style, ETX_STYLE_LAST_ACTIVATION),
         etx_option_bool("normalize_output", &state->normalize_output),
     };
 
@@ -57,22 +47,16 @@ static etx_status configure(struct etx_network *network, const json_t *options)
     ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "mlp options"));
     network->state = state;
     *state = (struct state){
-        .n_hidden = 3,
-        .width = {256, 256, 256},
+        .hidden = {.n = 3, .width = {256, 256, 256}},
         .n_out = 8,
-        .style = {.activation = ETX_ACTIVATION_SILU,
-            .norm = ETX_NORM_LAYER,
-            .norm_affine = 1,
-            .norm_eps = 1e-5f},
+        .style = etx_mlp_style_default(ETX_ACTIVATION_SILU),
     };
     ETX_CHECK(read_options(state, network->arch->name, options));
     if (state->normalize_output)
         state->style.last_norm = ETX_NORM_L2;
-    state->width[state->n_hidden] = state->n_out;
     network->n_out = state->n_out;
     ETX_CHECK(etx_mlp_block_declare(&state->block, network, "layers",
-        network->n_node_features, state->n_hidden + 1, state->width,
-        &state->style));
+        network->n_node_features, &state->hidden, state->n_out, &state->style));
 done:
     return status;
 }

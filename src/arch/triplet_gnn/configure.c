@@ -4,7 +4,6 @@
 #include "arch/triplet_gnn/network.h"
 
 #include "arch/edge_steps.h"
-#include "arch/options.h"
 
 #include "base/check.h"
 #include "base/heap.h"
@@ -16,13 +15,10 @@
 static etx_status read_options(struct etx_triplet *state,
     const json_t **triplet_options, const char *owner, const json_t *options)
 {
-    struct etx_mlp_style *style = &state->style;
+    struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
-        etx_option_ints("doublet_hidden", state->width, &state->n_hidden,
-            ETX_MAX_LAYERS - 1, 1, MAX_WIDTH),
-        etx_option_choice(
-            "activation", &style->activation, etx_activation_names),
-        etx_option_choice("norm", &style->norm, etx_norm_names),
+        etx_option_widths("doublet_hidden", &state->hidden, MAX_WIDTH),
+        etx_option_style(style, &state->style, ETX_STYLE_ACTIVATION_NORM),
         etx_option_choice("order", &state->order, etx_edge_order_names),
         etx_option_int("max_triplets", &state->max_triplets, 0, INT32_MAX),
         etx_option_json(TRIPLETS_KEY, triplet_options),
@@ -38,9 +34,8 @@ static etx_status declare_all(struct etx_triplet *state,
 
     state->n_row =
         2 * network->n_node_features + network->edge_features.n_features;
-    state->width[state->n_hidden] = 1;
     ETX_CHECK(etx_mlp_block_declare(&state->doublets, network, "doublets",
-        state->n_row, state->n_hidden + 1, state->width, &state->style));
+        state->n_row, &state->hidden, 1, &state->style));
     ETX_CHECK(etx_inner_network_configure(&state->triplets, network,
         TRIPLETS_KEY, state->n_row, triplet_options));
 done:
@@ -57,12 +52,8 @@ etx_status etx_triplet_configure(
     ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "triplet GNN options"));
     network->state = state;
     *state = (struct etx_triplet){
-        .n_hidden = 2,
-        .width = {32, 32},
-        .style = {.activation = ETX_ACTIVATION_SILU,
-            .norm = ETX_NORM_LAYER,
-            .norm_affine = 1,
-            .norm_eps = 1e-5f},
+        .hidden = {.n = 2, .width = {32, 32}},
+        .style = etx_mlp_style_default(ETX_ACTIVATION_SILU),
         .max_triplets = 10000000,
     };
     ETX_CHECK(

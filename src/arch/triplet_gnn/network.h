@@ -8,8 +8,7 @@
 #include "arch/mlp_block.h"
 
 struct etx_triplet {
-    int32_t n_hidden; /* hidden layers of the doublet network */
-    int32_t width[ETX_MAX_LAYERS];
+    struct etx_widths hidden; /* of the perceptron */
     struct etx_mlp_style style;
     int32_t order; /* enum etx_edge_order */
     int32_t max_triplets;

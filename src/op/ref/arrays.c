@@ -67,8 +67,8 @@ etx_status etx_ref_columns(
     return ETX_OK;
 }
 
-etx_status etx_ref_take(
-    struct etx_stream *stream, const struct etx_take_args *args)
+etx_status etx_ref_gather_int32(
+    struct etx_stream *stream, const struct etx_gather_int32_args *args)
 {
     (void)stream;
     for (int64_t i = 0; i < args->n; i++)

@@ -16,7 +16,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/longest_paths.h"
 
-#include "backend/backend.h"
 #include "base/check.h"
 
 #include <stdbool.h>

@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"
 
-#include "backend/backend.h"
 #include "base/check.h"
 #include "base/float16.h"
 

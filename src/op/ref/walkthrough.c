@@ -9,7 +9,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"
 
-#include "backend/backend.h"
 #include "base/check.h"
 #include "base/sort.h"
 #include "op/ref/longest_paths.h"

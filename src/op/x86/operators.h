@@ -31,10 +31,8 @@
     X(adamw)
 
 #define ETX_X86_DECLARE(name)                                                  \
-    etx_status etx_##name##_avx2(                                              \
-        struct etx_stream *stream, const struct etx_##name##_args *args);      \
-    etx_status etx_##name##_avx512(                                            \
-        struct etx_stream *stream, const struct etx_##name##_args *args);
+    ETX_OPERATOR_PROTOTYPE(name, etx_##name##_avx2)                            \
+    ETX_OPERATOR_PROTOTYPE(name, etx_##name##_avx512)
 
 ETX_X86_OPERATORS(ETX_X86_DECLARE)
 

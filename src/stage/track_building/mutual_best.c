@@ -13,14 +13,14 @@ static etx_status take_edges(int32_t *src, int32_t *dst,
     struct etx_context *context, const struct etx_graph *graph,
     const int32_t *selected, int64_t n_selected)
 {
-    struct etx_take_args args = {
+    struct etx_gather_int32_args args = {
         .n = n_selected, .x = graph->src, .index = selected, .y = src};
     etx_status status;
 
-    ETX_CHECK(context->ops->take(context->stream, &args));
+    ETX_CHECK(context->ops->gather_int32(context->stream, &args));
     args.x = graph->dst;
     args.y = dst;
-    ETX_CHECK(context->ops->take(context->stream, &args));
+    ETX_CHECK(context->ops->gather_int32(context->stream, &args));
 done:
     return status;
 }

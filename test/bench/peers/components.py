@@ -8,11 +8,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import exatrkx
 import numpy as np
 
 from .event import filtered_edges, make_event
-from .library import Library
-from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage
+from .library import graph_from_edges, label_components
+from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage, n_edges
 
 EDGES_PER_HIT = 10
 
@@ -39,21 +40,19 @@ def scipy_csgraph(inputs: Inputs, n_threads: int, is_from_edges: bool) -> Run:
         graph = sparse() if is_from_edges else given
         return connected_components(graph, directed=False)[1]
 
-    return Run(call, lambda labels: labels)
+    return Run(call)
 
 
 def ours(inputs: Inputs, n_threads: int, is_from_edges: bool) -> Run:
-    library = Library(n_threads)
-    n_hits, edges = int(inputs["n_hits"]), inputs["edges"]
-    given = library.graph_from_edges(n_hits, edges)
+    context = exatrkx.Context(n_threads)
+    edges = (int(inputs["n_hits"]), inputs["edges"], context)
+    given = graph_from_edges(*edges)
 
     def call() -> np.ndarray:
-        graph = library.graph_from_edges(n_hits, edges) if is_from_edges else given
-        labels = np.empty(n_hits, np.int32)
-        library.graph_label(labels, graph)
-        return labels
+        graph = graph_from_edges(*edges) if is_from_edges else given
+        return label_components(graph, context)
 
-    return Run(call, lambda labels: labels)
+    return Run(call)
 
 
 def numbered(labels: np.ndarray) -> np.ndarray:
@@ -72,20 +71,12 @@ def compare(_: Inputs, reference: np.ndarray, result: np.ndarray) -> Agreement:
 
 
 def stage(name: str, title: str, is_from_edges: bool) -> Stage:
-    peer = partial(scipy_csgraph, is_from_edges=is_from_edges)
-    own = partial(ours, is_from_edges=is_from_edges)
-    return Stage(
-        name=name,
-        title=title,
-        item="edge",
-        make=make,
-        implementations=(
-            Implementation("SciPy csgraph", peer),
-            Implementation(OURS, own),
-        ),
-        compare=compare,
-        n_items=lambda inputs, _: inputs["edges"].shape[1],
+    both = {"SciPy csgraph": scipy_csgraph, OURS: ours}
+    implementations = tuple(
+        Implementation(who, partial(prepare, is_from_edges=is_from_edges))
+        for who, prepare in both.items()
     )
+    return Stage(name, title, "edge", make, implementations, compare, n_edges)
 
 
 STAGES = (

@@ -23,19 +23,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import exatrkx
 import numpy as np
 
-from . import networks, training
-from .event import filtered_edges, make_event
-from .library import (
-    DEVICES,
-    PRECISIONS,
-    Library,
-    LibraryError,
-)
-from .stage import OURS, Inputs, Run, tensors_of
+from . import edge_filter, embedding, graph_network, training
+from .stage import OURS, Inputs, Run, n_edges, n_hits
 
-WARM_UP, MOST_RUNS, LEAST_RUNS = 2, 30, 3
+WARM_UP, MAX_RUNS, MIN_RUNS = 2, 30, 3
 GNN_HIDDEN = 64
 BATCH = 1 << 18  # edges of the filter at once in PyTorch
 # Of the largest value; float16 keeps 11 bits, and eight iterations add up.
@@ -81,132 +75,69 @@ class Stage:
     precisions: tuple[str, ...] = ("float32", "float16")
 
 
-# ----------------------------------------------------------------- inputs --
-
-
-def make_embedding(n_hits: int) -> Inputs:
-    event = make_event(n_hits)
-    features = event.features(networks.EMBEDDING_WIDTHS[0])
-    return {
-        "position": event.position,
-        "features": features,
-    } | networks.embedding_weights()
-
-
-def make_filter(n_hits: int) -> Inputs:
-    event = make_event(n_hits)
-    return {
-        "position": event.position,
-        "features": event.features(networks.FILTER_WIDTHS[0] // 2),
-        "edges": filtered_edges(event, 50 * n_hits),
-    } | networks.filter_weights()
-
-
-def make_gnn(n_hits: int) -> Inputs:
-    event = make_event(n_hits)
-    return {
-        "position": event.position,
-        "features": event.features(networks.GNN_FEATURES),
-        "edges": filtered_edges(event, 10 * n_hits),
-    } | networks.gnn_weights(GNN_HIDDEN)
-
-
 # ---------------------------------------------------------------- PyTorch --
 
 
 def torch_run(
-    network_of: Callable[[Inputs], Any],
-    inputs: Inputs,
-    device: str,
-    precision: str,
-    names: tuple[str, ...],
+    network: Any, forward: Callable[..., Any], inputs: Inputs, device: str, kind: str
 ) -> Run:
-    """A network on the device; `names` of the inputs, each in batches of one."""
+    """forward(network, features, edges), on the device."""
     import torch
 
     from . import torch_networks
 
-    torch_networks.use_threads(1)
-    kind = torch.float16 if precision == "float16" else torch.float32
-    network = network_of(inputs).eval().to(device, kind)
-    features = torch.from_numpy(inputs["features"]).to(device, kind)
+    dtype = getattr(torch, kind)
+    network = torch_networks.ready(network, 1).to(device, dtype)
+    features = torch.from_numpy(inputs["features"]).to(device, dtype)
     edges = [
         torch.from_numpy(end.astype(np.int64)).to(device)
         for end in inputs.get("edges", ())
     ]
-
-    @torch.no_grad()
-    def call() -> Any:
-        if names == ("pairs",):
-            found = torch.cat(
-                [
-                    network(torch.cat([features[src], features[dst]], 1))
-                    for src, dst in zip(*(end.split(BATCH) for end in edges))
-                ]
-            )
-        elif names == ("graph",):
-            found = torch.sigmoid(network(features, *edges))
-        else:
-            found = network(features)
-        wait(device)
-        return found
-
-    return Run(call, lambda found: found.float().cpu().numpy())
-
-
-def wait(device: str) -> None:
-    import torch
-
-    if device != "cpu":
-        torch.cuda.synchronize()
+    return torch_networks.inference(
+        lambda: forward(network, features, edges), device=device
+    )
 
 
 def torch_embedding(inputs: Inputs, device: str, precision: str) -> Run:
     from . import torch_networks
 
-    return torch_run(torch_networks.embedding, inputs, device, precision, ("hits",))
+    def forward(network: Any, features: Any, _: Any) -> Any:
+        return network(features)
+
+    network = torch_networks.embedding(inputs)
+    return torch_run(network, forward, inputs, device, precision)
 
 
 def torch_filter(inputs: Inputs, device: str, precision: str) -> Run:
+    import torch
+
     from . import torch_networks
 
-    return torch_run(torch_networks.Filter, inputs, device, precision, ("pairs",))
+    def forward(network: Any, features: Any, edges: Any) -> Any:
+        batches = zip(*(end.split(BATCH) for end in edges), strict=True)
+        pairs = (torch.cat([features[src], features[dst]], 1) for src, dst in batches)
+        return torch.cat([network(pair) for pair in pairs])
+
+    network = torch_networks.Filter(inputs)
+    return torch_run(network, forward, inputs, device, precision)
 
 
 def torch_gnn(
     inputs: Inputs, device: str, precision: str, is_geometric: bool = False
 ) -> Run:
-    from . import torch_networks
-
-    sum_at = torch_networks.sum_by_index
-    if is_geometric:
-        from torch_geometric.utils import scatter
-
-        def sum_at(e: Any, index: Any, n: int) -> Any:
-            return scatter(e, index, dim=0, dim_size=n, reduce="sum")
-
-    def network_of(tensors: Inputs) -> Any:
-        return torch_networks.InteractionNetwork(tensors, False, sum_at)
-
-    return torch_run(network_of, inputs, device, precision, ("graph",))
-
-
-def torch_step(inputs: Inputs, device: str, _: str) -> Run:
     import torch
 
     from . import torch_networks
 
-    torch_networks.use_threads(1)
-    network = torch_networks.InteractionNetwork(inputs).to(device)
-    features = torch.from_numpy(inputs["features"]).to(device)
-    src, dst = torch.from_numpy(inputs["edges"]).to(device)
-    target = torch.from_numpy(inputs["is_true"].astype(np.float32)).to(device)
+    def forward(network: Any, features: Any, edges: Any) -> Any:
+        return torch.sigmoid(network(features, *edges))
 
-    def loss_of() -> torch.Tensor:
-        logits = network(features, src, dst)
-        return torch.nn.functional.binary_cross_entropy_with_logits(logits, target)
+    network = torch_networks.InteractionNetwork(inputs, is_geometric=is_geometric)
+    return torch_run(network, forward, inputs, device, precision)
 
-    return training.pytorch(network, loss_of)
+
+def torch_step(inputs: Inputs, device: str, _: str) -> Run:
+    return training.pytorch_gnn(inputs, 1, device)
 
 
 # ----------------------------------------------------------- ONNX Runtime --
@@ -218,13 +149,13 @@ def onnx_run(name: str, inputs: Inputs, device: str, precision: str) -> Run:
     from . import onnx_networks
 
     if precision != "float32":
-        raise LibraryError("the graphs of ONNX Runtime are float32")
+        raise RuntimeError("the graphs of ONNX Runtime are float32")
     provider = "CPUExecutionProvider" if device == "cpu" else "CUDAExecutionProvider"
     if provider not in onnxruntime.get_available_providers():
-        raise LibraryError(f"ONNX Runtime has no {provider}")
+        raise RuntimeError(f"ONNX Runtime has no {provider}")
     session = getattr(onnx_networks, name)(inputs, 1, (provider,))
     if session.get_providers()[0] != provider:
-        raise LibraryError(f"ONNX Runtime does not start its {provider}")
+        raise RuntimeError(f"ONNX Runtime does not start its {provider}")
     binding = session.io_binding()
     arrays = {"x": inputs["features"]}
     for end, rows in zip(("src", "dst"), inputs.get("edges", ())):
@@ -245,101 +176,59 @@ def onnx_run(name: str, inputs: Inputs, device: str, precision: str) -> Run:
 # ------------------------------------------------------------------- ours --
 
 
-def our_library(device: str, precision: str) -> Library:
-    is_device = device != "cpu"
-    return Library(
-        1,
-        device=DEVICES[device],
-        precision=PRECISIONS[precision] if is_device else PRECISIONS["best"],
-        keep_graphs=is_device,
-    )
+def ours_on(prepare: Callable[..., Run]) -> Prepare:
+    """An implementation of the host in a context of the device."""
 
+    def on_device(inputs: Inputs, device: str, precision: str) -> Run:
+        options: dict[str, Any] = {"device": device}
+        if device != "cpu":
+            options |= {"precision": precision, "keep_graphs": True}
+        return prepare(inputs, 1, context=exatrkx.Context(1, **options))
 
-def our_embedding(inputs: Inputs, device: str, precision: str) -> Run:
-    library = our_library(device, precision)
-    model = library.model(
-        {"embedding": networks.embedding_config(1.0)}, tensors_of(inputs, "embedding.")
-    )
-    event = library.event(inputs["position"], inputs["features"])
-    points = np.empty(
-        (len(inputs["features"]), networks.EMBEDDING_WIDTHS[-1]), np.float32
-    )
-
-    def call() -> np.ndarray:
-        library.embed(points, model, event)
-        return points
-
-    return Run(call, lambda found: found)
-
-
-def our_filter(inputs: Inputs, device: str, precision: str) -> Run:
-    library = our_library(device, precision)
-    model = library.model(
-        {"filter": networks.filter_config(0.0)}, tensors_of(inputs, "filter.")
-    )
-    event = library.event(inputs["position"], inputs["features"])
-    graph = library.graph_from_edges(len(inputs["features"]), inputs["edges"])
-    return Run(lambda: library.graph_filter(graph, model, event), library.scores)
-
-
-def our_gnn(inputs: Inputs, device: str, precision: str) -> Run:
-    library = our_library(device, precision)
-    model = library.model(
-        {"gnn": networks.gnn_config(GNN_HIDDEN)}, tensors_of(inputs, "gnn.")
-    )
-    event = library.event(inputs["position"], inputs["features"])
-    graph = library.graph_from_edges(len(inputs["features"]), inputs["edges"])
-
-    def call() -> Any:
-        library.graph_score(graph, model, event)
-        return graph
-
-    return Run(call, library.scores)
+    return on_device
 
 
 def our_step(inputs: Inputs, device: str, _: str) -> Run:
-    return training.ours_gnn(
-        inputs, 1, library=Library(1, device=DEVICES[device])
-    )
+    return training.ours_gnn(inputs, 1, context=exatrkx.Context(1, device=device))
 
 
 STAGES = (
     Stage(
         "gnn64",
-        make_gnn,
-        lambda inputs: inputs["edges"].shape[1],
+        partial(graph_network.make, hidden=GNN_HIDDEN, edges_per_hit=10),
+        n_edges,
         {
             "PyTorch": torch_gnn,
             "PyTorch Geometric": partial(torch_gnn, is_geometric=True),
             "ONNX Runtime": partial(onnx_run, "interaction_network"),
-            OURS: our_gnn,
+            OURS: ours_on(partial(graph_network.ours, hidden=GNN_HIDDEN)),
         },
     ),
     Stage(
         "filter",
-        make_filter,
-        lambda inputs: inputs["edges"].shape[1],
+        partial(edge_filter.make, edges_per_hit=50),
+        n_edges,
         {
             "PyTorch": torch_filter,
             "ONNX Runtime": partial(onnx_run, "edge_filter"),
-            OURS: our_filter,
+            OURS: ours_on(edge_filter.ours),
         },
     ),
     Stage(
         "embedding",
-        make_embedding,
-        lambda inputs: len(inputs["features"]),
+        embedding.make,
+        n_hits,
         {
             "PyTorch": torch_embedding,
             "ONNX Runtime": partial(onnx_run, "embedding"),
-            OURS: our_embedding,
+            OURS: ours_on(embedding.ours),
         },
         ("float32",),
     ),
     Stage(
         "train_gnn64",
         training.make_gnn,
-        lambda inputs: inputs["edges"].shape[1],
+        n_edges,
         {"PyTorch": torch_step, OURS: our_step},
         ("float32",),
     ),
@@ -354,11 +243,11 @@ def agreement(stage: Stage, precision: str, a: np.ndarray, b: np.ndarray) -> str
     if a.shape != b.shape:
         return f"shape {b.shape}, not {a.shape}"
     if stage.name.startswith("train"):
-        difference, most = float(np.abs(b / a - 1).max()), TRAINING_TOLERANCE
+        difference, allowed = float(np.abs(b / a - 1).max()), TRAINING_TOLERANCE
     else:
         difference = float(np.abs(a - b).max() / np.abs(a).max())
-        most = TOLERANCE[precision]
-    return "" if difference <= most else f"differs by {difference:.0e}"
+        allowed = TOLERANCE[precision]
+    return "" if difference <= allowed else f"differs by {difference:.0e}"
 
 
 def run_one(row: Row, run: Run, deadline: float) -> np.ndarray:
@@ -366,8 +255,8 @@ def run_one(row: Row, run: Run, deadline: float) -> np.ndarray:
     result = run.result(run.call())
     for _ in range(WARM_UP - 1):
         run.call()
-    while len(row.seconds) < MOST_RUNS and (
-        len(row.seconds) < LEAST_RUNS or time.monotonic() < deadline
+    while len(row.seconds) < MAX_RUNS and (
+        len(row.seconds) < MIN_RUNS or time.monotonic() < deadline
     ):
         start = time.perf_counter()
         run.call()
@@ -375,9 +264,7 @@ def run_one(row: Row, run: Run, deadline: float) -> np.ndarray:
     return result
 
 
-def measure(
-    stage: Stage, n_hits: int, device: str, seconds: float
-) -> Iterator[Row]:
+def measure(stage: Stage, n_hits: int, device: str, seconds: float) -> Iterator[Row]:
     """Every implementation and precision in turn; float32 of the first that
     runs is what the others are compared with."""
     inputs = stage.make(n_hits)
@@ -426,7 +313,7 @@ def table(rows: list[Row]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="peers.device", description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--device", choices=sorted(DEVICES), default="cuda")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
     parser.add_argument("--hits", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=60.0, help="in all")
     options = parser.parse_args()

@@ -5,16 +5,15 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-from functools import partial
-
+import exatrkx
 import numpy as np
 
 from . import networks
 from .event import make_event
-from .library import Library
-from .stage import OURS, Implementation, Inputs, Run, Stage, tensors_of, within
+from .library import make_model
+from .stage import Inputs, Run, Stage, n_hits, of_network, tensors_of, within
 
-BATCH = 4096  # rows at a time; the peers are fastest with pieces that fit a cache
+BATCH = 4096  # rows per call; the peers are fastest with batches that fit a cache
 
 
 def make(n_hits: int) -> Inputs:
@@ -24,24 +23,17 @@ def make(n_hits: int) -> Inputs:
     return {"position": event.position, "features": features} | weights
 
 
-def pytorch(inputs: Inputs, n_threads: int, is_compiled: bool) -> Run:
+def pytorch(inputs: Inputs, n_threads: int, is_compiled: bool = False) -> Run:
     import torch
 
     from . import torch_networks
 
-    torch_networks.use_threads(n_threads)
-    network = torch_networks.embedding(inputs).eval()
-    if is_compiled:
-        network = torch_networks.compiled(network)
-    parts = torch.from_numpy(inputs["features"]).split(BATCH)
-
-    @torch.no_grad()
-    def call() -> torch.Tensor:
-        return torch.cat([network(part) for part in parts])
-
-    if is_compiled:
-        call()  # compiles here
-    return Run(call, lambda points: points.numpy())
+    network = torch_networks.embedding(inputs)
+    network = torch_networks.ready(network, n_threads, is_compiled)
+    batches = torch.from_numpy(inputs["features"]).split(BATCH)
+    return torch_networks.inference(
+        lambda: torch.cat([network(batch) for batch in batches]), is_compiled
+    )
 
 
 def onnx_runtime(inputs: Inputs, n_threads: int) -> Run:
@@ -49,27 +41,20 @@ def onnx_runtime(inputs: Inputs, n_threads: int) -> Run:
 
     session = onnx_networks.embedding(inputs, n_threads)
     features = inputs["features"]
-    parts = [features[i : i + BATCH] for i in range(0, len(features), BATCH)]
-
-    def call() -> np.ndarray:
-        return np.concatenate([session.run(None, {"x": part})[0] for part in parts])
-
-    return Run(call, lambda points: points)
+    feeds = [{"x": features[i : i + BATCH]} for i in range(0, len(features), BATCH)]
+    return onnx_networks.in_batches(session, feeds)
 
 
-def ours(inputs: Inputs, n_threads: int) -> Run:
-    library = Library(n_threads)
+def ours(inputs: Inputs, n_threads: int, context: exatrkx.Context | None = None) -> Run:
+    context = context or exatrkx.Context(n_threads)
     config = {"embedding": networks.embedding_config(1.0)}
-    model = library.model(config, tensors_of(inputs, "embedding."))
-    event = library.event(inputs["position"], inputs["features"])
-    n_points, n_dim = len(inputs["features"]), networks.EMBEDDING_WIDTHS[-1]
+    model = make_model(config, tensors_of(inputs, "embedding."))
+    event = exatrkx.Event.from_arrays(inputs["position"], features=inputs["features"])
 
     def call() -> np.ndarray:
-        points = np.empty((n_points, n_dim), np.float32)
-        library.embed(points, model, event)
-        return points
+        return exatrkx.embed(model, event, context)
 
-    return Run(call, lambda points: points)
+    return Run(call)
 
 
 STAGE = Stage(
@@ -77,17 +62,10 @@ STAGE = Stage(
     title="embedding 12-512x4-8, ReLU",
     item="hit",
     make=make,
-    implementations=(
-        Implementation("PyTorch", partial(pytorch, is_compiled=False)),
-        Implementation(
-            "PyTorch compiled", partial(pytorch, is_compiled=True), compiles=True
-        ),
-        Implementation("ONNX Runtime", onnx_runtime),
-        Implementation(OURS, ours),
-    ),
+    implementations=of_network(pytorch, onnx_runtime, ours),
     compare=within(1e-5),
-    n_items=lambda inputs, _: len(inputs["features"]),
+    n_items=n_hits,
     flops=lambda inputs: networks.perceptron_flops(
-        networks.EMBEDDING_WIDTHS, len(inputs["features"])
+        networks.EMBEDDING_WIDTHS, n_hits(inputs)
     ),
 )

@@ -7,12 +7,23 @@ from __future__ import annotations
 
 from functools import partial
 
+import exatrkx
 import numpy as np
 
 from . import networks
 from .event import filtered_edges, make_event
-from .library import Library, Object
-from .stage import OURS, Implementation, Inputs, Run, Stage, tensors_of, within
+from .library import graph_from_edges, make_model, score
+from .stage import (
+    OURS,
+    Implementation,
+    Inputs,
+    Run,
+    Stage,
+    n_edges,
+    n_hits,
+    tensors_of,
+    within,
+)
 
 
 def make(n_hits: int, hidden: int, edges_per_hit: float) -> Inputs:
@@ -27,34 +38,20 @@ def make(n_hits: int, hidden: int, edges_per_hit: float) -> Inputs:
 def pytorch(
     inputs: Inputs,
     n_threads: int,
-    is_compiled: bool = False,  # and its first layers factorised
+    is_compiled: bool = False,  # with a split first layer
     is_geometric: bool = False,  # sums by PyTorch Geometric
 ) -> Run:
     import torch
 
     from . import torch_networks
 
-    torch_networks.use_threads(n_threads)
-    sum_at = torch_networks.sum_by_index
-    if is_geometric:
-        from torch_geometric.utils import scatter
-
-        def sum_at(e: torch.Tensor, index: torch.Tensor, n: int) -> torch.Tensor:
-            return scatter(e, index, dim=0, dim_size=n, reduce="sum")
-
-    network = torch_networks.InteractionNetwork(inputs, is_compiled, sum_at).eval()
-    if is_compiled:
-        network = torch_networks.compiled(network)
+    network = torch_networks.InteractionNetwork(inputs, is_compiled, is_geometric)
+    network = torch_networks.ready(network, n_threads, is_compiled)
     features = torch.from_numpy(inputs["features"])
     src, dst = torch.from_numpy(inputs["edges"].astype(np.int64))
-
-    @torch.no_grad()
-    def call() -> torch.Tensor:
-        return torch.sigmoid(network(features, src, dst))
-
-    if is_compiled:
-        call()  # compiles here
-    return Run(call, lambda scores: scores.numpy())
+    return torch_networks.inference(
+        lambda: torch.sigmoid(network(features, src, dst)), is_compiled
+    )
 
 
 def onnx_runtime(inputs: Inputs, n_threads: int) -> Run:
@@ -63,29 +60,28 @@ def onnx_runtime(inputs: Inputs, n_threads: int) -> Run:
     session = onnx_networks.interaction_network(inputs, n_threads)
     src, dst = inputs["edges"].astype(np.int64)
     feed = {"x": inputs["features"], "src": src, "dst": dst}
-    return Run(lambda: session.run(None, feed)[0], lambda scores: scores)
+    return onnx_networks.in_batches(session, [feed])
 
 
-def ours(inputs: Inputs, n_threads: int, hidden: int) -> Run:
-    library = Library(n_threads)
+def ours(
+    inputs: Inputs, n_threads: int, hidden: int, context: exatrkx.Context | None = None
+) -> Run:
+    context = context or exatrkx.Context(n_threads)
     config = {"gnn": networks.gnn_config(hidden)}
-    model = library.model(config, tensors_of(inputs, "gnn."))
-    event = library.event(inputs["position"], inputs["features"])
-    graph = library.graph_from_edges(len(inputs["features"]), inputs["edges"])
-
-    def call() -> Object:
-        library.graph_score(graph, model, event)
-        return graph
-
-    return Run(call, library.scores)
+    model = make_model(config, tensors_of(inputs, "gnn."))
+    event = exatrkx.Event.from_arrays(inputs["position"], features=inputs["features"])
+    graph = graph_from_edges(len(event), inputs["edges"], context)
+    return Run(
+        lambda: score(graph, model, event, context), lambda scored: scored.scores
+    )
 
 
 def flops(inputs: Inputs, hidden: int) -> float:
-    n_nodes, n_edges = len(inputs["features"]), inputs["edges"].shape[1]
-    return networks.gnn_flops(hidden, n_nodes, n_edges)
+    return networks.gnn_flops(hidden, n_hits(inputs), n_edges(inputs))
 
 
 def stage(hidden: int, edges_per_hit: float) -> Stage:
+    split = partial(pytorch, is_compiled=True)
     return Stage(
         name=f"gnn{hidden}",
         title=f"interaction network, width {hidden}, 8 iterations",
@@ -93,17 +89,13 @@ def stage(hidden: int, edges_per_hit: float) -> Stage:
         make=partial(make, hidden=hidden, edges_per_hit=edges_per_hit),
         implementations=(
             Implementation("PyTorch", pytorch),
-            Implementation(
-                "PyTorch factorised, compiled",
-                partial(pytorch, is_compiled=True),
-                compiles=True,
-            ),
+            Implementation("PyTorch factorised, compiled", split, compiles=True),
             Implementation("PyTorch Geometric", partial(pytorch, is_geometric=True)),
             Implementation("ONNX Runtime", onnx_runtime),
             Implementation(OURS, partial(ours, hidden=hidden)),
         ),
         compare=within(1e-3),
-        n_items=lambda inputs, _: inputs["edges"].shape[1],
+        n_items=n_edges,
         flops=partial(flops, hidden=hidden),
     )
 

@@ -44,7 +44,7 @@ def open_blas(inputs: Inputs, n_threads: int) -> Run:
         result += bias
         return result
 
-    return Run(call, lambda result: result)
+    return Run(call)
 
 
 def pytorch(inputs: Inputs, n_threads: int) -> Run:
@@ -54,12 +54,7 @@ def pytorch(inputs: Inputs, n_threads: int) -> Run:
 
     torch_networks.use_threads(n_threads)
     x, weight, bias = map(torch.from_numpy, (inputs["x"], *weights(inputs)))
-
-    @torch.no_grad()
-    def call() -> torch.Tensor:
-        return torch.nn.functional.linear(x, weight, bias)
-
-    return Run(call, lambda result: result.numpy())
+    return torch_networks.inference(lambda: torch.nn.functional.linear(x, weight, bias))
 
 
 def libxsmm(inputs: Inputs, n_threads: int) -> Run:
@@ -78,7 +73,7 @@ def libxsmm(inputs: Inputs, n_threads: int) -> Run:
             raise OSError("LIBXSMM makes no kernel here")
         return out
 
-    return Run(call, lambda result: result)
+    return Run(call)
 
 
 def ours(inputs: Inputs, n_threads: int) -> Run:
@@ -94,7 +89,7 @@ def ours(inputs: Inputs, n_threads: int) -> Run:
             raise OSError("the operator failed")
         return out
 
-    return Run(call, lambda result: result)
+    return Run(call)
 
 
 def stage(width: int, rows_per_hit: float) -> Stage:

@@ -16,6 +16,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from . import networks
+from .stage import Run
 
 OPERATOR_SET, FILE_VERSION = 18, 10
 NORM_EPS = 1e-5
@@ -98,10 +99,19 @@ class Graph:
         )
 
 
+def in_batches(
+    session: onnxruntime.InferenceSession, feeds: Sequence[Mapping[str, np.ndarray]]
+) -> Run:
+    """The first output, of one batch of inputs after the other."""
+
+    def call() -> np.ndarray:
+        return np.concatenate([session.run(None, feed)[0] for feed in feeds])
+
+    return Run(call)
+
+
 def embedding(
-    tensors: Mapping[str, np.ndarray],
-    n_threads: int,
-    providers: Sequence[str] = CPU,
+    tensors: Mapping[str, np.ndarray], n_threads: int, providers: Sequence[str] = CPU
 ) -> onnxruntime.InferenceSession:
     graph = Graph(tensors)
     values = "x"
@@ -114,9 +124,7 @@ def embedding(
 
 
 def edge_filter(
-    tensors: Mapping[str, np.ndarray],
-    n_threads: int,
-    providers: Sequence[str] = CPU,
+    tensors: Mapping[str, np.ndarray], n_threads: int, providers: Sequence[str] = CPU
 ) -> onnxruntime.InferenceSession:
     graph = Graph(tensors)
     n_layers = len(networks.FILTER_WIDTHS) - 1
@@ -131,9 +139,7 @@ def edge_filter(
 
 
 def interaction_network(
-    tensors: Mapping[str, np.ndarray],
-    n_threads: int,
-    providers: Sequence[str] = CPU,
+    tensors: Mapping[str, np.ndarray], n_threads: int, providers: Sequence[str] = CPU
 ) -> onnxruntime.InferenceSession:
     graph = Graph(tensors)
     n_layers = networks.GNN_LAYERS

@@ -12,10 +12,10 @@ import ctypes
 from collections.abc import Callable
 from functools import partial
 
+import exatrkx
 import numpy as np
 
 from .event import Event, make_event, points_of_balls, points_of_tracks, radius_of
-from .library import Library, Object
 from .limits import native
 from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage
 
@@ -51,30 +51,17 @@ def scipy_tree(inputs: Inputs, n_threads: int) -> Run:
 def nanoflann(inputs: Inputs, n_threads: int) -> Run:
     search = native("nanoflann_pairs").nanoflann_pairs
     search.restype = ctypes.c_int64
-    search.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_int64,
-        ctypes.c_void_p,
-        ctypes.c_int64,
-        ctypes.c_int32,
-        ctypes.c_float,
-        ctypes.c_int32,
-    ]
+    array = [ctypes.c_void_p, ctypes.c_int64]
+    search.argtypes = [*array, *array, ctypes.c_int32, ctypes.c_float, ctypes.c_int32]
     points, radius = inputs["points"], float(inputs["radius"])
     capacity = len(points) * NEIGHBOURS
 
     def call() -> np.ndarray:
         pairs = np.empty((capacity, 2), np.int32)
-        n_pairs = search(
-            pairs.ctypes.data,
-            capacity,
-            points.ctypes.data,
-            *points.shape,
-            radius,
-            n_threads,
-        )
+        given = (points.ctypes.data, *points.shape, radius, n_threads)
+        n_pairs = search(pairs.ctypes.data, capacity, *given)
         if n_pairs > capacity:
-            raise MemoryError(f"{n_pairs} pairs, room for {capacity}")
+            raise MemoryError(f"{n_pairs} pairs, capacity {capacity}")
         return pairs[:n_pairs]
 
     return Run(call, lambda pairs: coded(*pairs.T, len(points)))
@@ -103,13 +90,12 @@ def faiss_flat(inputs: Inputs, n_threads: int) -> Run:
 
 
 def ours(inputs: Inputs, n_threads: int) -> Run:
-    library = Library(n_threads)
+    context = exatrkx.Context(n_threads)
     points, radius = inputs["points"], float(inputs["radius"])
-
-    def call() -> Object:
-        return library.graph_build_radius(points, radius)
-
-    return Run(call, lambda graph: coded(*library.edges(graph), len(points)))
+    return Run(
+        lambda: exatrkx.Graph.radius(points, radius, context=context),
+        lambda graph: coded(graph.src, graph.dst, len(points)),
+    )
 
 
 def compare(

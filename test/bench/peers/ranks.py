@@ -4,13 +4,12 @@
 
 (in test/bench, with ETX_LIBRARY and PYTHONPATH as `make bench-peers` sets them,
 or by `make bench-ranks`). Both train the interaction network of width 64 from the
-same weights on the same graph, `graphs` times a step, which are dealt to the
+same weights on the same graph, `graphs` times a step, distributed over the
 processes; every process has one thread. Runs of the two alternate. The table
 has the median time of a step with the fastest and the slowest, the
-strong-scaling efficiency t1 / (2 t2), what two processes that know nothing of
-each other make of it, t1 / (time of one beside the other), which no sharing
-gets beyond on this machine, and, of libexatrkx, the shares of moving gradients
-and of waiting.
+strong-scaling efficiency t1 / (2 t2), the same of two independent processes that
+run at the same time, which is the upper bound on this machine, and, of
+libexatrkx, the fractions of time spent communicating gradients and waiting.
 
 A process of either kind is `python -m peers.ranks --rank KIND ...`: started by
 mpirun, or with the environment of torch.distributed.
@@ -21,7 +20,6 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import os
 import socket
@@ -34,58 +32,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .library import Library
+from dist_group import MPIRUN, Group
+
 from .stage import OURS
 from .training import GNN_SHARE, LEARNING_RATE, WEIGHT_DECAY, make_gnn, ours_gnn
 
 DDP = "PyTorch DDP (gloo)"
 WARMUP = 1
-APART = 0  # in place of a number of processes: two, each with all of the work
-MPIRUN = [
-    *("mpirun", "--oversubscribe", "--mca", "btl", "vader,self"),
-    *("--mca", "mpi_yield_when_idle", "1"),
-]
-
-
-class Statistics(ctypes.Structure):
-    _fields_ = [
-        ("seconds", ctypes.c_double),
-        ("waiting_seconds", ctypes.c_double),
-        ("n_calls", ctypes.c_int64),
-        ("n_bytes", ctypes.c_int64),
-    ]
-
-
-class Group:
-    """libexatrkx_dist over MPI."""
-
-    def __init__(self) -> None:
-        place = Path(os.environ["ETX_LIBRARY"]).with_name("libexatrkx_dist.so")
-        self.functions = ctypes.CDLL(str(place), mode=ctypes.RTLD_GLOBAL)
-        self.handle = ctypes.c_void_p()
-        self.call("etx_dist_open_mpi", ctypes.byref(self.handle), None)
-
-    def call(self, name: str, *arguments: Any) -> None:
-        status = getattr(self.functions, name)(*arguments)
-        if status != 0:
-            raise RuntimeError(f"{name}: status {status}")
-
-    def join(self, library: Library, trainer: Any) -> None:
-        team = ctypes.create_string_buffer(256)
-        self.call("etx_dist_team", team, self.handle)
-        library.call("etx_trainer_set_team", trainer.handle, team)
-
-    def statistics(self) -> Statistics:
-        found = Statistics()
-        self.call("etx_dist_get_statistics", ctypes.byref(found), self.handle)
-        return found
-
-    def rank(self) -> int:
-        return int(self.functions.etx_dist_rank(self.handle))
-
-    def close(self) -> None:
-        self.functions.etx_dist_close.restype = None
-        self.functions.etx_dist_close(self.handle)
+APART = 0  # instead of a number of processes: two, each with all of the work
 
 
 def timed(step: Callable[[], Any], n_steps: int) -> list[float]:
@@ -98,7 +52,7 @@ def timed(step: Callable[[], Any], n_steps: int) -> list[float]:
 
 
 def run_ours(options: argparse.Namespace) -> dict[str, Any] | None:
-    group = Group()
+    group = Group(Path(os.environ["ETX_LIBRARY"]).with_name("libexatrkx_dist.so"))
     inputs = make_gnn(round(options.hits / GNN_SHARE))
     run = ours_gnn(inputs, 1, options.graphs, group.join)
     seconds, spent = [], []
@@ -107,12 +61,8 @@ def run_ours(options: argparse.Namespace) -> dict[str, Any] | None:
         run.call()
         after = group.statistics()
         seconds.append(time.perf_counter() - start)
-        spent.append(
-            (
-                after.seconds - before.seconds,
-                after.waiting_seconds - before.waiting_seconds,
-            )
-        )
+        waited = after.waiting_seconds - before.waiting_seconds
+        spent.append((after.seconds - before.seconds, waited))
     moving, waiting = (sum(part) for part in zip(*spent[WARMUP:], strict=True))
     seconds = seconds[WARMUP:]
     found = {
@@ -121,7 +71,7 @@ def run_ours(options: argparse.Namespace) -> dict[str, Any] | None:
         "waiting": waiting / sum(seconds),
         "n_edges": int(inputs["edges"].shape[1]),
     }
-    rank = group.rank()
+    rank = group.rank
     del run
     group.close()
     return found if rank == 0 else None
@@ -139,9 +89,7 @@ def run_ddp(options: argparse.Namespace) -> dict[str, Any] | None:
     n_ranks = torch.distributed.get_world_size()
     inputs = make_gnn(round(options.hits / GNN_SHARE))
     network = DistributedDataParallel(torch_networks.InteractionNetwork(inputs))
-    features = torch.from_numpy(inputs["features"])
-    src, dst = torch.from_numpy(inputs["edges"])
-    target = torch.from_numpy(inputs["is_true"].astype("float32"))
+    loss_of = torch_networks.edge_loss(inputs, network)
     n_mine = len(range(rank, options.graphs, n_ranks))
     optimiser = torch.optim.AdamW(
         network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY
@@ -150,13 +98,9 @@ def run_ddp(options: argparse.Namespace) -> dict[str, Any] | None:
     def step() -> None:
         optimiser.zero_grad(set_to_none=True)
         for k in range(n_mine):
-            # The gradients meet in the backward pass of the last graph.
+            # The backward pass of the last graph adds the gradients.
             with network.no_sync() if k < n_mine - 1 else nullcontext():
-                logits = network(features, src, dst)
-                loss = torch.nn.functional.binary_cross_entropy_with_logits(
-                    logits, target
-                )
-                (loss * n_ranks / options.graphs).backward()
+                (loss_of() * n_ranks / options.graphs).backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
 
@@ -183,22 +127,19 @@ def start_ddp(command: list[str], n_ranks: int) -> list[subprocess.Popen[str]]:
     port = str(free_port())
     ranks = []
     for rank in range(n_ranks):
-        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        numbers = {"RANK": str(rank), "WORLD_SIZE": str(n_ranks)}
+        settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        settings |= {"RANK": str(rank), "WORLD_SIZE": str(n_ranks)}
+        environment = os.environ | settings | {"OMP_NUM_THREADS": "1"}
         ranks.append(
             subprocess.Popen(
-                command,
-                env=os.environ | place | numbers | {"OMP_NUM_THREADS": "1"},
-                stdout=subprocess.PIPE,
-                text=True,
+                command, env=environment, stdout=subprocess.PIPE, text=True
             )
         )
     return ranks
 
 
 def start_ours(command: list[str], n_ranks: int) -> list[subprocess.Popen[str]]:
-    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    line = [*MPIRUN, *as_root, "-n", str(n_ranks), *command]
+    line = [*MPIRUN, "-n", str(n_ranks), *command]
     return [subprocess.Popen(line, stdout=subprocess.PIPE, text=True)]
 
 
@@ -230,8 +171,7 @@ def report(found: dict[tuple[str, int], list[dict[str, Any]]]) -> None:
     )
     for kind in (OURS, DDP):
         one, two, apart = (
-            [s for run in found[kind, n] for s in run["seconds"]]
-            for n in (1, 2, APART)
+            [s for run in found[kind, n] for s in run["seconds"]] for n in (1, 2, APART)
         )
         line = f"{kind:20} {describe(one):>22} {describe(two):>22}"
         line += f" {median(one) / (2 * median(two)):8.3f}"

@@ -52,7 +52,7 @@ def machine() -> dict[str, Any]:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             versions[package] = "missing"
-    versions[OURS] = library.load().etx_version().decode()
+    versions[OURS] = library.version()
     return {"processor": model, "cores": os.cpu_count(), "versions": versions}
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,17 @@ Inputs = dict[str, np.ndarray]
 OURS = "libexatrkx"
 
 
+def unchanged(value: Any) -> Any:
+    return value
+
+
 @dataclass(frozen=True)
 class Run:
-    """A prepared implementation: call is timed; result brings what call gave
-    into the form that is compared; facts are what else it can tell."""
+    """A prepared implementation: call is timed; result converts what call
+    returned to the form that is compared; facts are further findings."""
 
     call: Callable[[], Any]
-    result: Callable[[Any], np.ndarray]
+    result: Callable[[Any], np.ndarray] = unchanged
     facts: Callable[[], dict[str, Any]] = dict
 
 
@@ -32,23 +37,24 @@ class Agreement:
 
 
 Compare = Callable[[Inputs, np.ndarray, np.ndarray], Agreement]
+Prepare = Callable[[Inputs, int], Run]  # inputs, number of threads
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """Something that does a stage."""
+    """One way to compute a stage."""
 
     name: str
-    prepare: Callable[[Inputs, int], Run]  # inputs, number of threads
+    prepare: Prepare
     compiles: bool = False  # takes long to prepare
     share: float = 1.0  # of the work that it does; its time is divided by this
-    compare: Compare | None = None  # in the place of the stage's
+    compare: Compare | None = None  # instead of the stage's
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage, its inputs, and those who do it; the results of the others are
-    compared with that of the first."""
+    """A stage, its inputs and its implementations; the results of the others
+    are compared with that of the first."""
 
     name: str
     title: str
@@ -58,6 +64,27 @@ class Stage:
     compare: Compare
     n_items: Callable[[Inputs, np.ndarray], int]  # of the inputs and the result
     flops: Callable[[Inputs], float] | None = None  # of the network as written
+
+
+def of_network(
+    pytorch: Callable[..., Run], onnx_runtime: Prepare, ours: Prepare
+) -> tuple[Implementation, ...]:
+    """The implementations of a perceptron."""
+    compiled = partial(pytorch, is_compiled=True)
+    return (
+        Implementation("PyTorch", pytorch),
+        Implementation("PyTorch compiled", compiled, compiles=True),
+        Implementation("ONNX Runtime", onnx_runtime),
+        Implementation(OURS, ours),
+    )
+
+
+def n_hits(inputs: Inputs, _: np.ndarray | None = None) -> int:
+    return len(inputs["features"])
+
+
+def n_edges(inputs: Inputs, _: np.ndarray | None = None) -> int:
+    return int(inputs["edges"].shape[1])
 
 
 def within(tolerance: float) -> Compare:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from . import networks
+from .stage import Run
 
 NORM_EPS = 1e-5
 
@@ -19,6 +20,37 @@ NORM_EPS = 1e-5
 def use_threads(n_threads: int) -> None:
     torch.set_num_threads(n_threads)
     torch.set_float32_matmul_precision("highest")
+
+
+def ready(
+    network: nn.Module, n_threads: int, is_compiled: bool = False
+) -> Callable[..., Tensor]:
+    """For inference with tensors of the shapes of the first calls: compiled code
+    has the weights frozen into it and packs them once."""
+    use_threads(n_threads)
+    if not is_compiled:
+        return network.eval()
+    import torch._inductor.config
+
+    torch._inductor.config.freezing = True
+    return torch.compile(network.eval(), dynamic=False)
+
+
+def inference(
+    call: Callable[[], Tensor], is_compiled: bool = False, device: str = "cpu"
+) -> Run:
+    """Without gradients; called once beforehand where that compiles."""
+
+    @torch.no_grad()
+    def run() -> Tensor:
+        found = call()
+        if device != "cpu":
+            torch.cuda.synchronize()
+        return found
+
+    if is_compiled:
+        run()
+    return Run(run, lambda found: found.float().cpu().numpy())
 
 
 def parameter(values: np.ndarray) -> nn.Parameter:
@@ -122,6 +154,16 @@ def sum_by_index(e: Tensor, index: Tensor, n_nodes: int) -> Tensor:
     return sums.index_add(0, index, e)
 
 
+def geometric_sum() -> Callable[[Tensor, Tensor, int], Tensor]:
+    """The same by PyTorch Geometric."""
+    from torch_geometric.utils import scatter
+
+    def sum_at(e: Tensor, index: Tensor, n_nodes: int) -> Tensor:
+        return scatter(e, index, dim=0, dim_size=n_nodes, reduce="sum")
+
+    return sum_at
+
+
 class InteractionNetwork(nn.Module):
     """Nodes and edges update each other; logits of the edges."""
 
@@ -129,7 +171,7 @@ class InteractionNetwork(nn.Module):
         self,
         tensors: Mapping[str, np.ndarray],
         is_factorised: bool = False,
-        sum_at: Callable[[Tensor, Tensor, int], Tensor] = sum_by_index,
+        is_geometric: bool = False,
     ) -> None:
         super().__init__()
         n_layers = networks.GNN_LAYERS
@@ -139,7 +181,7 @@ class InteractionNetwork(nn.Module):
         self.node_network = perceptron(tensors, "gnn.node_network", n_layers)
         self.edge_network = on_edges(tensors, "gnn.edge_network")
         self.decoder = on_edges(tensors, "gnn.decoder")
-        self.sum_at = sum_at
+        self.sum_at = geometric_sum() if is_geometric else sum_by_index
 
     def forward(self, features: Tensor, src: Tensor, dst: Tensor) -> Tensor:
         x = self.node_encoder(features)
@@ -152,10 +194,17 @@ class InteractionNetwork(nn.Module):
         return self.decoder(x, e, src, dst)[:, 0]
 
 
-def compiled(network: nn.Module) -> Callable[..., Tensor]:
-    """For inference with tensors of the shapes of the first calls: weights are
-    frozen into the code, which packs them once."""
-    import torch._inductor.config
+def edge_loss(
+    inputs: Mapping[str, np.ndarray], network: nn.Module
+) -> Callable[[], Tensor]:
+    """Binary cross-entropy of the logits, on the device of the network."""
+    device = next(network.parameters()).device
+    features = torch.from_numpy(inputs["features"]).to(device)
+    src, dst = torch.from_numpy(inputs["edges"]).to(device)
+    target = torch.from_numpy(inputs["is_true"].astype(np.float32)).to(device)
 
-    torch._inductor.config.freezing = True
-    return torch.compile(network, dynamic=False)
+    def loss_of() -> Tensor:
+        logits = network(features, src, dst)
+        return nn.functional.binary_cross_entropy_with_logits(logits, target)
+
+    return loss_of

@@ -8,18 +8,27 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import ctypes
-import json
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+import exatrkx
 import numpy as np
 
 from . import networks
 from .event import Event, make_event, radius_of, true_edges
-from .library import Library, Particle, TrainingReport
-from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage, tensors_of
+from .library import make_model
+from .stage import (
+    OURS,
+    Agreement,
+    Implementation,
+    Inputs,
+    Run,
+    Stage,
+    n_edges,
+    n_hits,
+    tensors_of,
+)
 
 LEARNING_RATE, WEIGHT_DECAY, CLIP = 1e-3, 0.01, 1.0
 MANY_STEPS = 1_000_000
@@ -69,88 +78,53 @@ def make_gnn(n_hits: int) -> Inputs:
         "embedding.layers.0.weight": np.eye(3, dtype=np.float32),
         "embedding.layers.0.bias": np.zeros(3, np.float32),
     }
-    return (
-        inputs
-        | {
-            "features": features,
-            "radius": np.array(radius),
-            "edges": edges,
-            "is_true": is_true,
-        }
-        | identity
-        | networks.gnn_weights(GNN_HIDDEN)
-    )
+    inputs |= {"features": features, "radius": np.array(radius)}
+    inputs |= {"edges": edges, "is_true": is_true}
+    return inputs | identity | networks.gnn_weights(GNN_HIDDEN)
 
 
-def alone(_: Library, __: Any) -> None:
+def alone(_: exatrkx.Trainer) -> None:
     """No other ranks."""
 
 
 def trainer(
     inputs: Inputs,
-    n_threads: int,
+    context: exatrkx.Context,
     model: dict[str, Any],
     config: dict[str, Any],
-    join: Callable[[Library, Any], None] = alone,
-    library: Library | None = None,
+    join: Callable[[exatrkx.Trainer], None] = alone,
 ) -> Run:
-    """libexatrkx at config["stage"], with a model of these weights to start at;
-    join makes the trainer one of several ranks, library has another context
-    than one with n_threads threads."""
-    library = Library(n_threads) if library is None else library
-    event = library.event(inputs["position"], inputs["features"])
+    """libexatrkx at config["stage"], starting from these weights; join makes the
+    trainer one of several ranks."""
     ids = inputs["particle"].astype(np.int64)
-    n_hits = np.bincount(ids, minlength=len(inputs["momentum"]))
-    particles = (Particle * (len(n_hits) - 1))()
-    for row, particle in enumerate(particles, start=1):
-        particle.id, particle.charge, particle.n_hits = row, 1, int(n_hits[row])
-        particle.momentum[:] = inputs["momentum"][row]
-    library.call(
-        "etx_event_set_truth",
-        event.handle,
-        ids.ctypes.data,
-        None,
-        len(particles),
-        particles,
+    particles = np.zeros(len(inputs["momentum"]) - 1, exatrkx.PARTICLE)
+    particles["id"] = np.arange(1, len(particles) + 1)
+    particles["charge"] = 1
+    particles["n_hits"] = np.bincount(ids, minlength=len(particles) + 1)[1:]
+    particles["momentum"] = inputs["momentum"][1:]
+    event = exatrkx.Event.from_arrays(
+        inputs["position"],
+        features=inputs["features"],
+        particle_ids=ids,
+        particles=particles,
     )
-    text = json.dumps(
-        config
-        | {
-            "schedule": {
-                "steps": MANY_STEPS,
-                "learning_rate": LEARNING_RATE,
-                "warmup_steps": 0,
-                "decay": "constant",
-            },
-            "optimiser": {"weight_decay": WEIGHT_DECAY, "gradient_clip": CLIP},
-            "augmentation": {
-                "rotate_phi": False,
-                "reflect_z": False,
-                "reflect_y": False,
-            },
-        }
-    )
+    schedule = {"steps": MANY_STEPS, "learning_rate": LEARNING_RATE}
+    common = {
+        "schedule": schedule | {"warmup_steps": 0, "decay": "constant"},
+        "optimiser": {"weight_decay": WEIGHT_DECAY, "gradient_clip": CLIP},
+        "augmentation": dict.fromkeys(("rotate_phi", "reflect_z", "reflect_y"), False),
+    }
     tensors = tensors_of(inputs, "embedding.") | tensors_of(inputs, "gnn.")
-    start = library.model(model, tensors)
-    trains = library.make(
-        "trainer",
-        "etx_trainer_create",
-        library.context.handle,
-        text.encode(),
-        start.handle,
-    )
-    join(library, trains)
-    library.call("etx_trainer_add_event", trains.handle, event.handle, 0)
-    # The trainer refers to the event: both live as long as the call.
-    alive = (event, start)
+    start = make_model(model, tensors)
+    trains = exatrkx.Trainer(config | common, start=start, context=context)
+    join(trains)
+    trains.add(event)
 
     def call() -> np.ndarray:
-        assert alive
-        report = TrainingReport(struct_size=ctypes.sizeof(TrainingReport))
-        library.call("etx_trainer_step", trains.handle, report)
+        report = trains.step()
         return np.array([report.loss, report.gradient_norm])
 
-    return Run(call, lambda found: found)
+    return Run(call)
 
 
 def pytorch(network: Any, loss_of: Callable[[], Any]) -> Run:
@@ -177,7 +151,7 @@ def pytorch(network: Any, loss_of: Callable[[], Any]) -> Run:
         optimiser.step()
         return np.array([float(loss.detach()), float(norm)])
 
-    return Run(call, lambda found: found)
+    return Run(call)
 
 
 def pytorch_embedding(inputs: Inputs, n_threads: int) -> Run:
@@ -212,47 +186,32 @@ def ours_embedding(inputs: Inputs, n_threads: int) -> Run:
     n_pairs = len(inputs["position"]) * PAIRS_PER_HIT
     return trainer(
         inputs,
-        n_threads,
+        exatrkx.Context(n_threads),
         {"embedding": networks.embedding_config(1.0)},
         {
             "stage": "embedding",
             "truth": {"min_pt": 0.0, "low_pt_weight": 1.0},
-            "sampling": {
-                "hits": 0,
-                "queries": 1,
-                "neighbours": 0,
-                "other": 0,
-                "random_pairs": n_pairs,
-            },
+            "sampling": {"queries": 1, "random_pairs": n_pairs}
+            | dict.fromkeys(("hits", "neighbours", "other"), 0),
             "loss": {"positive_weight": POSITIVE_WEIGHT, "margin": MARGIN},
         },
     )
 
 
-def pytorch_gnn(inputs: Inputs, n_threads: int) -> Run:
-    import torch
-
+def pytorch_gnn(inputs: Inputs, n_threads: int, device: str = "cpu") -> Run:
     from . import torch_networks
 
     torch_networks.use_threads(n_threads)
-    network = torch_networks.InteractionNetwork(inputs)
-    features = torch.from_numpy(inputs["features"])
-    src, dst = torch.from_numpy(inputs["edges"])
-    target = torch.from_numpy(inputs["is_true"].astype(np.float32))
-
-    def loss_of() -> torch.Tensor:
-        logits = network(features, src, dst)
-        return torch.nn.functional.binary_cross_entropy_with_logits(logits, target)
-
-    return pytorch(network, loss_of)
+    network = torch_networks.InteractionNetwork(inputs).to(device)
+    return pytorch(network, torch_networks.edge_loss(inputs, network))
 
 
 def ours_gnn(
     inputs: Inputs,
     n_threads: int,
     n_graphs: int = 1,
-    join: Callable[[Library, Any], None] = alone,
-    library: Library | None = None,
+    join: Callable[[exatrkx.Trainer], None] = alone,
+    context: exatrkx.Context | None = None,
 ) -> Run:
     space = {
         "arch": "mlp",
@@ -262,7 +221,7 @@ def ours_gnn(
     }
     return trainer(
         inputs,
-        n_threads,
+        context or exatrkx.Context(n_threads),
         {"embedding": space, "gnn": networks.gnn_config(GNN_HIDDEN)},
         {
             "stage": "gnn",
@@ -271,7 +230,6 @@ def ours_gnn(
             "loss": {"positive_weight": 1.0},
         },
         join,
-        library,
     )
 
 
@@ -290,25 +248,24 @@ def compare(
 def training_flops(inputs: Inputs) -> float:
     """Backward is twice forward."""
     if "edges" not in inputs:
-        return 3 * networks.perceptron_flops(
-            networks.EMBEDDING_WIDTHS, len(inputs["features"])
-        )
-    n_nodes, n_edges = len(inputs["features"]), inputs["edges"].shape[1]
-    return 3 * networks.gnn_flops(GNN_HIDDEN, n_nodes, n_edges)
+        widths = networks.EMBEDDING_WIDTHS
+        return 3 * networks.perceptron_flops(widths, n_hits(inputs))
+    return 3 * networks.gnn_flops(GNN_HIDDEN, n_hits(inputs), n_edges(inputs))
+
+
+def both(pytorch_step: Any, our_step: Any) -> tuple[Implementation, ...]:
+    return Implementation("PyTorch", pytorch_step), Implementation(OURS, our_step)
 
 
 STAGES = (
     Stage(
         name="train_embedding",
-        title="step of the embedding, ten random pairs a hit",
+        title="step of the embedding, ten random pairs per hit",
         item="hit",
         make=make_embedding,
-        implementations=(
-            Implementation("PyTorch", pytorch_embedding),
-            Implementation(OURS, ours_embedding),
-        ),
+        implementations=both(pytorch_embedding, ours_embedding),
         compare=partial(compare, tolerance=PAIR_TOLERANCE),
-        n_items=lambda inputs, _: len(inputs["features"]),
+        n_items=n_hits,
         flops=training_flops,
     ),
     Stage(
@@ -316,12 +273,9 @@ STAGES = (
         title="step of the interaction network, width 64",
         item="edge",
         make=make_gnn,
-        implementations=(
-            Implementation("PyTorch", pytorch_gnn),
-            Implementation(OURS, ours_gnn),
-        ),
+        implementations=both(pytorch_gnn, ours_gnn),
         compare=partial(compare, tolerance=TOLERANCE),
-        n_items=lambda inputs, _: inputs["edges"].shape[1],
+        n_items=n_edges,
         flops=training_flops,
     ),
 )

@@ -5,14 +5,14 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import exatrkx
 import numpy as np
 
 from .event import filtered_edges, make_event
-from .library import Library, Object
-from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage
+from .library import graph_from_edges
+from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage, n_edges
 
 DOUBLETS_PER_HIT = 15
-MOST_TRIPLETS = 2**31 - 1
 
 
 def make(n_hits: int) -> Inputs:
@@ -35,7 +35,7 @@ def numpy(inputs: Inputs, n_threads: int) -> Run:
         first = np.arange(len(second)) - np.repeat(begin - offset[src], count)
         return np.stack((first.astype(np.int32), second))
 
-    return Run(call, lambda triplets: triplets)
+    return Run(call)
 
 
 def scipy(inputs: Inputs, n_threads: int) -> Run:
@@ -54,17 +54,16 @@ def scipy(inputs: Inputs, n_threads: int) -> Run:
         second = np.repeat(np.arange(n, dtype=np.int32), np.diff(joined.indptr))
         return np.stack((joined.indices, second))
 
-    return Run(call, lambda triplets: triplets)
+    return Run(call)
 
 
 def ours(inputs: Inputs, n_threads: int) -> Run:
-    library = Library(n_threads)
-    doublets = library.graph_from_edges(int(inputs["n_hits"]), inputs["edges"])
-
-    def call() -> Object:
-        return library.graph_to_triplets(doublets, MOST_TRIPLETS)
-
-    return Run(call, library.edges)
+    context = exatrkx.Context(n_threads)
+    doublets = graph_from_edges(int(inputs["n_hits"]), inputs["edges"], context)
+    return Run(
+        lambda: doublets.to_triplets(context=context),
+        lambda triplets: np.stack((triplets.src, triplets.dst)),
+    )
 
 
 def compare(_: Inputs, reference: np.ndarray, result: np.ndarray) -> Agreement:
@@ -84,5 +83,5 @@ STAGE = Stage(
         Implementation(OURS, ours),
     ),
     compare=compare,
-    n_items=lambda inputs, _: inputs["edges"].shape[1],
+    n_items=n_edges,
 )

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import exatrkx
 import numpy as np
 
 from . import networks
 from .event import make_event, radius_of
-from .library import Library, Object
-from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage, tensors_of
+from .library import make_model
+from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage, n_hits
 
 NEIGHBOURS = 100  # a hit: five million pairs of 100 000 hits
 KEPT = 0.2  # of the edges, by the filter
@@ -43,30 +44,21 @@ def make(n_hits: int) -> Inputs:
     radius = radius_of(points, NEIGHBOURS)
     rows = np.random.default_rng(1).choice(len(points), N_SAMPLE)
     near = cKDTree(points).query_ball_point(points[rows], radius)
-    pairs = np.array(
-        [
-            (min(i, j), max(i, j))
-            for i, found in zip(rows, near, strict=True)
-            for j in found
-            if i != j
-        ]
-    ).reshape(-1, 2)
+    found = [(i, j) for i, some in zip(rows, near, strict=True) for j in some if i != j]
+    pairs = np.sort(np.array(found).reshape(-1, 2), axis=1)
     logits = networks.filter_logits(features[pairs].reshape(len(pairs), -1), weights)
     cut = 1 / (1 + np.exp(-np.quantile(logits, 1 - KEPT)))
-    return (
-        {
-            "position": event.position,
-            "features": features,
-            "radius": np.array(radius),
-            "cut": np.array(cut),
-        }
-        | weights
-        | networks.gnn_weights(GNN_HIDDEN, features.shape[1])
-    )
+    inputs = {
+        "position": event.position,
+        "features": features,
+        "radius": np.array(radius),
+        "cut": np.array(cut),
+    }
+    return inputs | weights | networks.gnn_weights(GNN_HIDDEN, features.shape[1])
 
 
 def ours(inputs: Inputs, n_threads: int) -> Run:
-    library = Library(n_threads)
+    context = exatrkx.Context(n_threads)
     features = inputs["features"]
     config = {
         "embedding": networks.embedding_config(float(inputs["radius"])),
@@ -74,25 +66,21 @@ def ours(inputs: Inputs, n_threads: int) -> Run:
         "gnn": networks.gnn_config(GNN_HIDDEN, features.shape[1]),
         "label": {"method": "components", "cut": 0.5, "min_hits": 3},
     }
-    tensors: Inputs = {}
-    for name in ("embedding.", "filter.", "gnn."):
-        tensors |= tensors_of(inputs, name)
-    model = library.model(config, tensors)
-    event = library.event(inputs["position"], features)
-
-    def call() -> Object:
-        return library.find_tracks(model, event)
-
-    def result(tracks: Object) -> np.ndarray:
-        return np.array([library.functions.etx_tracks_count(tracks.handle)])
+    tensors = {name: value for name, value in inputs.items() if "." in name}
+    model = make_model(config, tensors)
+    event = exatrkx.Event.from_arrays(inputs["position"], features=features)
 
     def facts() -> dict[str, Any]:
         return {
             name: {"seconds": timing.seconds, "edges": timing.n_edges}
-            for name, timing in library.timings().items()
+            for name, timing in context.timings.items()
         }
 
-    return Run(call, result, facts)
+    return Run(
+        lambda: exatrkx.find_tracks(model, event, context),
+        lambda tracks: np.array([len(tracks)]),
+        facts,
+    )
 
 
 def compare(_: Inputs, reference: np.ndarray, result: np.ndarray) -> Agreement:
@@ -106,5 +94,5 @@ STAGE = Stage(
     make=make,
     implementations=(Implementation(OURS, ours),),
     compare=compare,
-    n_items=lambda inputs, _: len(inputs["features"]),
+    n_items=n_hits,
 )

@@ -2,8 +2,8 @@
 
     mpirun -n 2 python -m scaling.sums lib/libexatrkx_dist.so
 
-Rank 0 prints a JSON object a line: ranks, bytes, and the median seconds of an
-all-reduce, by the clock of the library, which runs once all ranks are there.
+Rank 0 prints one JSON object per line: ranks, bytes, and the median seconds of an
+all-reduce, by the clock of the library, which runs once all ranks have called.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -15,48 +15,30 @@ import json
 import sys
 from statistics import median
 
+from dist_group import Group
+
 SIZES = [2**k for k in range(3, 24, 4)]  # bytes
 REPEATS = 41
 
 
-class Statistics(ctypes.Structure):
-    _fields_ = [
-        ("seconds", ctypes.c_double),
-        ("waiting_seconds", ctypes.c_double),
-        ("n_calls", ctypes.c_int64),
-        ("n_bytes", ctypes.c_int64),
-    ]
-
-
-def check(status: int) -> None:
-    if status != 0:
-        raise RuntimeError(f"libexatrkx_dist: status {status}")
-
-
-def time_sum(library: ctypes.CDLL, group: ctypes.c_void_p, size: int) -> float:
+def time_sum(group: Group, size: int) -> float:
     values = (ctypes.c_double * (size // 8))()
     spent = []
     for _ in range(REPEATS):
-        before, after = Statistics(), Statistics()
-        check(library.etx_dist_get_statistics(ctypes.byref(before), group))
-        check(library.etx_dist_sum(group, values, ctypes.c_int64(len(values))))
-        check(library.etx_dist_get_statistics(ctypes.byref(after), group))
-        spent.append(after.seconds - before.seconds)
+        before = group.statistics().seconds
+        group.sum(values)
+        spent.append(group.statistics().seconds - before)
     return median(spent)
 
 
 def main(path: str) -> None:
-    library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-    library.etx_dist_close.restype = None
-    group = ctypes.c_void_p()
-    check(library.etx_dist_open_mpi(ctypes.byref(group), None))
-    ranks = library.etx_dist_n_ranks(group)
+    group = Group(path)
     for size in SIZES:
-        seconds = time_sum(library, group, size)
-        if library.etx_dist_rank(group) == 0:
-            line = {"ranks": ranks, "bytes": size, "seconds": seconds}
+        seconds = time_sum(group, size)
+        if group.rank == 0:
+            line = {"ranks": group.n_ranks, "bytes": size, "seconds": seconds}
             print(json.dumps(line), flush=True)
-    library.etx_dist_close(group)
+    group.close()
 
 
 if __name__ == "__main__":

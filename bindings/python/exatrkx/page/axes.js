@@ -29,21 +29,21 @@ function drawScale(paper, view, axis) {
   paper.textAlign = axis ? "left" : "center";
   paper.textBaseline = axis ? "middle" : "bottom";
   for (let k = first; k <= last; k++) {
-    const place = view.pixel(k * step, k * step)[axis];
+    const at = view.pixel(k * step, k * step)[axis];
     const label = String(Number((k * step).toPrecision(12)));
-    const edge = axis ? place < 30 || place > view.height - 26
-      : place < 44 || place > view.width - 60;
+    const edge = axis ? at < 30 || at > view.height - 26
+      : at < 44 || at > view.width - 60;
     paper.strokeStyle = k === 0 ? "#3a4553" : "#1c232c";
     paper.beginPath();
-    if (axis) paper.moveTo(0, place), paper.lineTo(view.width, place);
-    else paper.moveTo(place, 0), paper.lineTo(place, view.height);
+    if (axis) paper.moveTo(0, at), paper.lineTo(view.width, at);
+    else paper.moveTo(at, 0), paper.lineTo(at, view.height);
     paper.globalAlpha = 0.55;
     paper.stroke();
     paper.globalAlpha = 1;
     paper.fillStyle = "#93a0b0";
     if (edge) continue;
-    if (axis) paper.fillText(label, 5, place);
-    else paper.fillText(label, place, view.height - 4);
+    if (axis) paper.fillText(label, 5, at);
+    else paper.fillText(label, at, view.height - 4);
   }
   const name = (view.kind === "xy" ? ["x", "y"] : ["z", "r"])[axis] + " [mm]";
   paper.fillStyle = "#d5dbe3";

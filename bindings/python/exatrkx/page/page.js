@@ -1,4 +1,4 @@
-/* page -- controls, mouse, and what is picked. */
+/* page -- controls, mouse, and the selection. */
 
 const LOOSE = [104, 116, 130];
 const event_ = readEvent();
@@ -73,7 +73,7 @@ function refresh() {
 
 const cell = (text, kind) => `<td${kind ? ` class="${kind}"` : ""}>${text}</td>`;
 
-/* The other grouping's number of a hit, for the table. */
+/* The number of a hit in the other grouping, for the table. */
 function otherOf(row) {
   const other = event_.groupings.find((g) => g !== state.grouping);
   if (!other) return "";
@@ -81,7 +81,7 @@ function otherOf(row) {
   return label < 0 ? "-" : String(label);
 }
 
-/* What is picked, and its hits. */
+/* The selection and its hits. */
 function describe() {
   const groups = state.grouping, body = document.querySelector("tbody");
   const head = document.querySelector("thead");
@@ -100,8 +100,8 @@ function describe() {
     .map((t) => `<th>${t}</th>`).join("") + "</tr>";
   body.innerHTML = Array.from(rows, (i, k) => {
     const [x, y, z] = p.subarray(3 * i, 3 * i + 3);
-    const place = [x, y, z, Math.hypot(x, y)].map((v) => cell(v.toFixed(1)));
-    return "<tr>" + cell(event_.hitId[i]) + place.join("") +
+    const coordinates = [x, y, z, Math.hypot(x, y)].map((v) => cell(v.toFixed(1)));
+    return "<tr>" + cell(event_.hitId[i]) + coordinates.join("") +
       cell(others[k], others[k] === usual ? "" : "other") + "</tr>";
   }).join("");
 }

@@ -13,8 +13,8 @@ uniform float size;     /* pixels */
 varying vec4 shade;
 void main() {
   vec3 turned = turn * position;
-  vec2 place = radial ? vec2(position.z, length(position.xy)) : turned.xy;
-  gl_Position = vec4((place - centre) * scale, 0.0, colour.a > 0.0 ? 1.0 : 0.0);
+  vec2 projected = radial ? vec2(position.z, length(position.xy)) : turned.xy;
+  gl_Position = vec4((projected - centre) * scale, 0.0, colour.a > 0.0 ? 1.0 : 0.0);
   gl_PointSize = size;
   shade = colour;
 }`;
@@ -77,11 +77,11 @@ class View {
 
   attribute(program, name, width, type, values) {
     const gl = this.gl, buffer = gl.createBuffer();
-    const place = gl.getAttribLocation(program, name);
+    const location = gl.getAttribLocation(program, name);
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
-    gl.enableVertexAttribArray(place);
-    gl.vertexAttribPointer(place, width, type, type !== gl.FLOAT, 0, 0);
+    gl.enableVertexAttribArray(location);
+    gl.vertexAttribPointer(location, width, type, type !== gl.FLOAT, 0, 0);
     return buffer;
   }
 
@@ -97,7 +97,7 @@ class View {
     this.nBright = bright.length;
   }
 
-  /* What is picked, in white: lines, then its hits. */
+  /* The selection in white: lines, then its hits. */
   drawBright(size) {
     const gl = this.gl, start = 4 * this.nLines;
     gl.uniform1i(this.uniform.bright, 1);

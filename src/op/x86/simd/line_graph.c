@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
 
-#include "backend/backend.h"
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/status.h"

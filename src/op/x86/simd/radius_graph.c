@@ -8,7 +8,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
 
-#include "backend/backend.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "op/x86/neighbours.h"

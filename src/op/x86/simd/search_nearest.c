@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/neighbours.h"
 
-#include "backend/backend.h"
 #include "base/check.h"
 #include "base/select.h"
 #include "op/x86/leaf_distances.h"

@@ -1,7 +1,8 @@
-/* backend/cancel.c -- ask the host whether to go on.
+/* op/stream.c -- ask the caller whether to go on.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "backend/backend.h"
+#include "op/stream.h"
+
 #include "base/status.h"
 
 etx_status etx_check_cancelled(const struct etx_stream *stream)

@@ -1,0 +1,255 @@
+/* op/network.h -- arguments of the operators of networks, and of their
+ * reductions.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_OP_NETWORK_H
+#define ETX_OP_NETWORK_H
+
+#include "op/array.h"
+
+enum etx_activation {
+    ETX_ACTIVATION_NONE,
+    ETX_ACTIVATION_RELU,
+    ETX_ACTIVATION_SILU,
+    ETX_ACTIVATION_TANH,
+    ETX_ACTIVATION_GELU, /* x Phi(x), exact (erf) */
+    ETX_ACTIVATION_ELU,  /* alpha 1 */
+    ETX_ACTIVATION_SIGMOID,
+    ETX_N_ACTIVATIONS
+};
+
+enum etx_norm {
+    ETX_NORM_NONE,
+    ETX_NORM_LAYER, /* (x - mean) / sqrt(var + eps) * gain + shift, a row */
+    ETX_NORM_BATCH, /* the same over the rows of a channel, no running mean */
+    ETX_NORM_L2,    /* x / max(|x|, eps), a row; no gain or shift */
+    ETX_N_NORMS
+};
+
+#define ETX_MAX_PARTS  12
+#define ETX_MAX_ADDED  4
+#define ETX_MAX_LAYERS 16
+
+/* Rows taken from a matrix: row i is data[index[i]] or data[i]. Arrays of
+ * float16 (base/float16.h) are for the reference and for a stream that
+ * is_half; a backward takes them as added rows alone. */
+struct etx_rows {
+    const float *data;    /* [rows, width] */
+    const int32_t *index; /* [n_rows] rows of data, or NULL for i */
+    int32_t width;
+    const uint16_t *half; /* float16 in place of data, or NULL */
+};
+
+/* One layer: y = x W^T + b, then norm and activation in the order asked. */
+struct etx_layer {
+    int32_t n_in, n_out;
+    const float *weight; /* [n_out, n_in] */
+    const float *bias;   /* [n_out] or NULL */
+    const float *gain;   /* [n_out] or NULL: ones */
+    const float *shift;  /* [n_out] or NULL: zeros */
+    float eps;           /* of the norm */
+    int32_t norm;        /* enum etx_norm */
+    int32_t norm_last;   /* 0: norm then activation; 1: the other way */
+    int32_t activation;  /* enum etx_activation */
+};
+
+/* Where the gradients of a layer are added; NULL where there is none. Two
+ * layers may share arrays (a shared layer norm). */
+struct etx_layer_gradient {
+    float *weight; /* [n_out, n_in] */
+    float *bias;   /* [n_out] */
+    float *gain;   /* [n_out] */
+    float *shift;  /* [n_out] */
+};
+
+struct etx_segment_reduce_args;
+
+/* mlp: out = layers(concat(parts)) + residual, row by row. Added rows are
+ * terms of the first layer's linear, of its width: what another product has
+ * made of inputs that many rows share. A part without index may be out
+ * itself. On a stream that is_half inputs, weights and what layers hand on may
+ * be rounded to float16, 2^-11 of each. */
+struct etx_mlp_args {
+    int64_t n_rows;
+    int32_t n_parts;  /* 0 .. ETX_MAX_PARTS; widths add up to layer[0].n_in */
+    int32_t n_added;  /* 0 .. ETX_MAX_ADDED */
+    int32_t n_layers; /* 1 .. ETX_MAX_LAYERS */
+    int32_t added_is_centred; /* 1: added rows have mean 0, up to rounding */
+    struct etx_rows part[ETX_MAX_PARTS];
+    struct etx_rows added[ETX_MAX_ADDED]; /* width layer[0].n_out */
+    const struct etx_layer *layer;        /* [n_layers] */
+    const float *residual; /* [n_rows, n_out] or NULL; may be out itself */
+    float *out;            /* [n_rows, n_out] of the last layer */
+    /* Room that mlp may leave the results of its linears in, one layer after
+     * the other, [n_rows, n_out] each, for mlp_backward of the same table and
+     * inputs, which reads them rather than multiply again and gives the same
+     * bits; NULL: none. out is the same up to rounding, and the same bits
+     * where no linear directly follows another. */
+    float *linear;
+    /* float16 in place of residual and out, or NULL. */
+    const uint16_t *half_residual;
+    uint16_t *half_out;
+    /* What segment_reduce is to make of out (or half_out), its x (or half),
+     * with the same bits: a version may do so while the rows are in cache.
+     * NULL: nothing. */
+    const struct etx_segment_reduce_args *reduce;
+};
+
+/* mlp_prepare: layers for many calls of mlp in place of forward's, the same up
+ * to rounding: what a version of mlp would work out again at each call is done
+ * here. Of forward only the layers and n_added are read. New arrays are taken
+ * from the arena, or lie with parameters that the context keeps. */
+struct etx_mlp_prepare_args {
+    const struct etx_mlp_args *forward;
+    struct etx_layer *layer; /* [forward->n_layers], may be forward's own */
+    int32_t *n_layers;       /* 1 .. forward->n_layers */
+};
+
+/* Floats of etx_mlp_args.linear a row. */
+static inline int64_t etx_mlp_linear_width(
+    const struct etx_layer *layer, int32_t n_layers)
+{
+    int64_t width = 0;
+
+    for (int32_t l = 0; l < n_layers; l++)
+        width += layer[l].n_out;
+    return width;
+}
+
+/* Multiplications and additions of the linear layers of an mlp. */
+static inline double etx_mlp_flop(const struct etx_mlp_args *args)
+{
+    double flop = 0.0;
+
+    for (int32_t l = 0; l < args->n_layers; l++)
+        flop += 2.0 * (double)args->layer[l].n_in * args->layer[l].n_out;
+    return flop * (double)args->n_rows;
+}
+
+/* mlp_backward: from d_out the gradient of every part's rows and of every
+ * parameter. The forward is computed again block by block, so nothing has to
+ * be kept; what forward->linear holds spares its products. forward->out and
+ * ->residual are not read; the gradient of the residual is d_out itself. */
+struct etx_mlp_backward_args {
+    const struct etx_mlp_args *forward;
+    const float *d_out; /* [n_rows, n_out] */
+    /* [n_rows, part[p].width] of the gathered rows, overwritten; or NULL. */
+    float *d_part[ETX_MAX_PARTS];
+    /* [n_rows, layer[0].n_out] of each added row, overwritten; or NULL. */
+    float *d_added;
+    const struct etx_layer_gradient *gradient; /* [n_layers] or NULL */
+};
+
+/* linear: y = x W^T + b. */
+struct etx_linear_args {
+    int64_t n_rows;
+    int32_t n_in, n_out;
+    const float *x;      /* [n_rows, n_in] */
+    const float *weight; /* [n_out, n_in] */
+    const float *bias;   /* [n_out] or NULL */
+    float *y;            /* [n_rows, n_out] */
+};
+
+struct etx_linear_backward_args {
+    int64_t n_rows;
+    int32_t n_in, n_out;
+    const float *x;      /* [n_rows, n_in] */
+    const float *weight; /* [n_out, n_in] */
+    const float *d_y;    /* [n_rows, n_out] */
+    float *d_x;          /* [n_rows, n_in], overwritten, or NULL */
+    float *d_weight;     /* [n_out, n_in], added to, or NULL */
+    float *d_bias;       /* [n_out], added to, or NULL */
+};
+
+/* norm: y = norm(x) over rows (LAYER, L2) or channels (BATCH). */
+struct etx_norm_args {
+    int64_t n_rows;
+    int32_t width;
+    int32_t norm; /* enum etx_norm */
+    float eps;
+    const float *x;     /* [n_rows, width] */
+    const float *gain;  /* [width] or NULL */
+    const float *shift; /* [width] or NULL */
+    float *y;           /* [n_rows, width]; may be x */
+};
+
+struct etx_norm_backward_args {
+    struct etx_norm_args forward; /* y is not read */
+    const float *d_y;             /* [n_rows, width] */
+    float *d_x;                   /* [n_rows, width], overwritten; may be d_y */
+    float *d_gain;                /* [width], added to, or NULL */
+    float *d_shift;               /* [width], added to, or NULL */
+};
+
+/* activation: y = f(x), element by element. Never raises a floating-point
+ * exception other than inexact and underflow for finite x. Tolerance 4 ulp of
+ * the result plus 2^-24. */
+struct etx_activation_args {
+    int64_t n;
+    int32_t activation; /* enum etx_activation */
+    const float *x;     /* [n] */
+    float *y;           /* [n]; may be x */
+};
+
+struct etx_activation_backward_args {
+    int64_t n;
+    int32_t activation;
+    const float *x;   /* [n] the forward's input */
+    const float *d_y; /* [n] */
+    float *d_x;       /* [n], overwritten; may be d_y */
+};
+
+/* ------------------------------------------------------------ segments -- */
+
+enum etx_reduce {
+    ETX_REDUCE_SUM,
+    ETX_REDUCE_MEAN, /* sum / max(count, 1) */
+    ETX_REDUCE_MAX,  /* 0 for an empty segment */
+    /* sqrt(sum (x - mean)^2 / (max(count - 1, 1) + 1e-6)): torch_scatter's */
+    ETX_REDUCE_STD,
+    ETX_N_REDUCES
+};
+
+/* segment_reduce: out[s] = reduce over v in segment s of
+ * weight[v] * x[gather[v]], v = order[offset[s]] .. order[offset[s+1]-1].
+ * Sums run in segment order in float32. */
+struct etx_segment_reduce_args {
+    int64_t n_segments;
+    int32_t width;
+    int32_t reduce;        /* enum etx_reduce */
+    int32_t add;           /* 1: out += (SUM only) */
+    const int64_t *offset; /* [n_segments + 1] */
+    const int32_t *order;  /* [n_values] or NULL for v itself */
+    const int32_t *gather; /* [n_values] rows of x, or NULL for v */
+    const float *weight;   /* [n_values] or NULL (SUM only) */
+    const float *x;        /* [rows, width] */
+    float *out;            /* [n_segments, width] */
+    const uint16_t *half;  /* float16 in place of x, as in etx_rows, or NULL */
+};
+
+/* segment_reduce_backward: d_x[v] (+)= what d_out says. forward.weight and
+ * gather are NULL (their gradients are a segment_reduce over the other order
+ * and a row_dot). MAX goes to the first of equal values in segment order; STD
+ * gives 0 where the deviation is 0. */
+struct etx_segment_reduce_backward_args {
+    struct etx_segment_reduce_args forward; /* out is read for MAX, STD */
+    const float *d_out;                     /* [n_segments, width] */
+    float *d_x;                             /* [n_values, width] */
+    int32_t add; /* 1: d_x += ; 0: every v of a segment overwritten */
+};
+
+/* X(name) for every operator of this header. */
+#define ETX_NETWORK_OPERATORS(X)                                               \
+    X(mlp)                                                                     \
+    X(mlp_prepare)                                                             \
+    X(mlp_backward)                                                            \
+    X(linear)                                                                  \
+    X(linear_backward)                                                         \
+    X(norm)                                                                    \
+    X(norm_backward)                                                           \
+    X(activation)                                                              \
+    X(activation_backward)                                                     \
+    X(segment_reduce)                                                          \
+    X(segment_reduce_backward)
+
+#endif

@@ -1,0 +1,30 @@
+/* op/stream.h -- what an operator runs with.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_OP_STREAM_H
+#define ETX_OP_STREAM_H
+
+#include "base/threads.h"
+#include "memory/arena.h"
+#include "memory/weight_cache.h"
+
+/* What an operator runs with: scratch and threads (CPU), or the queue of a
+ * device. */
+struct etx_stream {
+    struct etx_arena *arena;       /* scratch; an operator leaves it as found */
+    struct etx_pool *pool;         /* NULL: serial */
+    int32_t (*cancel)(void *user); /* or NULL; see etx_context_options */
+    void *cancel_user;
+    double flop; /* 2 n_in n_out a row and layer, added by mlp */
+    /* 1, on a device alone: operands of products in mlp, mlp_backward and
+     * linear_backward, and stored arrays may be float16; sums are float32. */
+    int32_t is_half;
+    const struct etx_memory *memory; /* where arrays live; NULL: the host */
+    void *device;                    /* owned by the backend, NULL on the CPU */
+    struct etx_weight_cache *weight_cache; /* NULL: weights are not cached */
+};
+
+/* ETX_ERR_CANCELLED when the callback of the caller says so. */
+etx_status etx_check_cancelled(const struct etx_stream *stream);
+
+#endif
