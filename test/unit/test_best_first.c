@@ -165,7 +165,7 @@ static const struct row rows[] = {
 ETX_TEST(test_best_first_by_hand, .rows = ROWS(rows))
 {
     const struct row *row = &rows[_i];
-    scoped_context *context = new_context();
+    scoped_context *context = etx_test_context();
     etx_graph *graph =
         new_graph(row->list.n_nodes, row->list.n_edges, row->list.edge);
     scoped_event *event = new_line_event(row->list.n_nodes, NULL);
@@ -185,7 +185,7 @@ ETX_TEST(test_best_first_shape_decides)
     enum { ON_TRACK = 6, N = ON_TRACK + 1 };
     float position[3 * N];
     struct scored_edge edges[ON_TRACK];
-    scoped_context *context = new_context();
+    scoped_context *context = etx_test_context();
     scoped_graph *graph = NULL;
     scoped_event *event = NULL;
     etx_label_options options = shape_options(0.0f, 0.5f);
@@ -408,7 +408,7 @@ ETX_TEST(test_best_first_judged, .rows = 200)
     float position[3 * JUDGED];
     etx_label_options options = shape_options(cuts[_i % 5][0], cuts[_i % 5][1]);
     struct judge judge = {.position = position, .options = &options};
-    scoped_context *context = new_context();
+    scoped_context *context = etx_test_context();
     etx_graph *graph;
     scoped_event *event = NULL;
     int32_t expected[JUDGED];
@@ -434,7 +434,7 @@ ETX_TEST(test_best_first_one_place)
     float position[3 * N] = {0};
     scoped struct scored_edge *edges = etx_test_alloc(N * N, sizeof *edges);
     etx_label_options options = shape_options(0.9f, 0.6f);
-    scoped_context *context = new_context();
+    scoped_context *context = etx_test_context();
     etx_graph *graph;
     scoped_event *event = NULL;
     int32_t labels[N];

@@ -97,7 +97,7 @@ ETX_TEST(test_walkthrough_outward)
     };
     static const struct scored_edge edges[] = {
         {0, 1, 0.5f}, {0, 2, 0.5f}, {1, 2, 0.5f}, {3, 0, 0.5f}, {3, 4, 0.5f}};
-    scoped_context *context = new_context();
+    scoped_context *context = etx_test_context();
     scoped_graph *graph = new_graph(5, 5, edges);
     scoped_event *event = NULL;
     etx_label_options options;
@@ -273,7 +273,7 @@ static struct owned_dag new_dag(
 
 static void find_paths(int32_t *start, const struct etx_dag *dag, int64_t looks)
 {
-    scoped_context *context = new_context();
+    scoped_context *context = etx_test_context();
 
     ck_assert_ok(etx_longest_paths(start, context->stream, dag, looks));
     ck_assert_int_eq(etx_arena_in_use(context->stream->arena), 0);
@@ -466,7 +466,7 @@ ETX_TEST(test_walkthrough_rows, .rows = 5)
     const int64_t n_edges = 900;
     scoped struct scored_edge *edges =
         new_random_edges(n, n_edges, (uint32_t)_i);
-    scoped_context *context = new_context();
+    scoped_context *context = etx_test_context();
     struct etx_random random;
     etx_label_options options;
     int32_t labels[400];
