@@ -68,16 +68,32 @@ etx_label_options label_options(int32_t method, float cut, int32_t min_hits)
     return options;
 }
 
+void label_at(int32_t *labels, int64_t n_nodes, int64_t n_edges,
+    const struct scored_edge *edges, const float *position,
+    const etx_label_options *options)
+{
+    scoped_context *context = etx_test_context();
+    scoped_graph *graph = new_graph(n_nodes, n_edges, edges);
+    scoped_event *event = position == NULL ? new_line_event(n_nodes, NULL)
+                                           : etx_test_event(n_nodes, position);
+
+    ck_assert_ok(etx_graph_label(labels, graph, context, event, options));
+}
+
+void label_list_at(int32_t *labels, const struct edge_list *list,
+    const float *position, const etx_label_options *options)
+{
+    label_at(
+        labels, list->n_nodes, list->n_edges, list->edge, position, options);
+}
+
 void label_edges(int32_t *labels, int64_t n_nodes, int64_t n_edges,
     const struct scored_edge *edges, int32_t method, float cut,
     int32_t min_hits)
 {
-    scoped_context *context = etx_test_context();
-    scoped_graph *graph = new_graph(n_nodes, n_edges, edges);
-    scoped_event *event = new_line_event(n_nodes, NULL);
     const etx_label_options options = label_options(method, cut, min_hits);
 
-    ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
+    label_at(labels, n_nodes, n_edges, edges, NULL, &options);
 }
 
 void label_list(int32_t *labels, const struct edge_list *list, int32_t method,

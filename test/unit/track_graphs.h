@@ -39,6 +39,14 @@ etx_label_options label_options(int32_t method, float cut, int32_t min_hits);
 void label_list(int32_t *labels, const struct edge_list *list, int32_t method,
     float cut, int32_t min_hits);
 
+/* labels [n_nodes] of hits at these positions [n_nodes, 3], NULL: on the x
+ * axis, joined by these edges. */
+void label_at(int32_t *labels, int64_t n_nodes, int64_t n_edges,
+    const struct scored_edge *edges, const float *position,
+    const etx_label_options *options);
+void label_list_at(int32_t *labels, const struct edge_list *list,
+    const float *position, const etx_label_options *options);
+
 /* labels [n_nodes] of a graph of these edges. */
 void label_edges(int32_t *labels, int64_t n_nodes, int64_t n_edges,
     const struct scored_edge *edges, int32_t method, float cut,
