@@ -65,8 +65,7 @@ static const struct {
     {-DBL_MAX, "not above 0"}, {-1.0, "not above 0"}, {0.0, "not above 0"},
     {1.1e9, "above 1000000000 s"}, {1e9, NULL}, {DBL_MIN, NULL}};
 
-ETX_TEST(
-    test_dist_options_deadline, .rows = sizeof deadlines / sizeof *deadlines)
+ETX_TEST(test_dist_options_deadline, .rows = ROWS(deadlines))
 {
     etx_dist_options options;
 
@@ -89,8 +88,7 @@ ETX_TEST(test_dist_options_reserved)
 
 static const int32_t wrong_ranks[] = {INT32_MIN, -1, 0, 1025, INT32_MAX};
 
-ETX_TEST(
-    test_dist_options_ranks, .rows = sizeof wrong_ranks / sizeof *wrong_ranks)
+ETX_TEST(test_dist_options_ranks, .rows = ROWS(wrong_ranks))
 {
     etx_dist *dist[1] = {NULL};
 

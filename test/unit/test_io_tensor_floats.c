@@ -56,7 +56,7 @@ IO_TEST(test_io_halves_known)
         {0xFC00, -INFINITY},
     };
 
-    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+    for (size_t k = 0; k < ROWS(known); k++)
         ck_assert_msg(from_half(known[k].bits) == known[k].value, "%#x is %.9g",
             (unsigned)known[k].bits, (double)from_half(known[k].bits));
     ck_assert(signbit(from_half(0x8000)));

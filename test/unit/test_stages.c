@@ -122,7 +122,7 @@ ETX_TEST(test_small_events, .rows = 3)
         position[3 * k + 1] = 0.0f;
         position[3 * k + 2] = _i == 2 ? 1e30f : 0.0f;
     }
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    for (size_t k = 0; k < ROWS(sizes); k++) {
         scoped_event *event = NULL;
         scoped_tracks *tracks = NULL;
         etx_status status;
