@@ -7,7 +7,7 @@
 #include "support.h"
 
 #include "base/random.h"
-#include "op/ref/joint.h"
+#include "op/shared/kink.h"
 #include "track_graphs.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ ETX_TEST(test_best_first_helix_is_smooth)
             two_chains(position, next, previous, 8, at);
 
         ck_assert_float_lt(
-            etx_joint_roughness(&chains, at - 1, at, 1e-3f, 1e-3f), 0.01f);
+            etx_link_kink(&chains, at - 1, at, 1e-3f, 1e-3f), 0.01f);
     }
 }
 
@@ -78,11 +78,11 @@ ETX_TEST(test_best_first_curvature)
     }
     const struct etx_chains chains = two_chains(position, next, previous, 7, 4);
 
-    rough = etx_joint_roughness(&chains, 3, 4, 1.0f, 0.0f);
+    rough = etx_link_kink(&chains, 3, 4, 1.0f, 0.0f);
     ck_assert_float_eq_tol(rough, 1.0f, 1e-3f);
-    rough = etx_joint_roughness(&chains, 3, 4, 0.5f, 0.0f);
+    rough = etx_link_kink(&chains, 3, 4, 0.5f, 0.0f);
     ck_assert_float_eq_tol(rough, 4.0f, 4e-3f);
-    ck_assert(etx_joint_roughness(&chains, 3, 4, 0.0f, 0.0f) == 0.0f);
+    ck_assert(etx_link_kink(&chains, 3, 4, 0.0f, 0.0f) == 0.0f);
 }
 
 struct turn_row {
@@ -107,10 +107,10 @@ ETX_TEST(test_best_first_polar, .rows = ROWS(turns))
     struct etx_chains chains = two_chains(position, next, previous, 3, 2);
 
     ck_assert_float_eq_tol(
-        etx_joint_roughness(&chains, 1, 2, 0.0f, 0.5f), row->expected, 1e-6f);
+        etx_link_kink(&chains, 1, 2, 0.0f, 0.5f), row->expected, 1e-6f);
     chains = two_chains(position, next, previous, 3, 1);
     ck_assert_float_eq_tol(
-        etx_joint_roughness(&chains, 0, 1, 0.0f, 0.5f), row->expected, 1e-6f);
+        etx_link_kink(&chains, 0, 1, 0.0f, 0.5f), row->expected, 1e-6f);
 }
 
 /* ------------------------------------------------------------- by hand -- */
@@ -246,8 +246,7 @@ static double turn_at(const float *a, const float *b, const float *c)
 }
 
 /* The four circles and two turns around tail -> head, where there are hits. */
-static double judge_roughness(
-    const struct judge *judge, int32_t tail, int32_t head)
+static double judge_kink(const struct judge *judge, int32_t tail, int32_t head)
 {
     const int32_t t2 = judge->previous[tail];
     const int32_t t3 = t2 == NONE ? NONE : judge->previous[t2];
@@ -325,8 +324,7 @@ static void judge_shapes(struct judge *judge)
         is_done[e] = !is_open(judge, e);
         if (is_done[e])
             continue;
-        rough[e] =
-            judge_roughness(judge, judge->edge[e].src, judge->edge[e].dst);
+        rough[e] = judge_kink(judge, judge->edge[e].src, judge->edge[e].dst);
         if (!has_support(judge, e) || rough[e] > 2.0)
             rough[e] = 2.0;
     }
@@ -343,8 +341,8 @@ static void judge_shapes(struct judge *judge)
             return;
         is_done[best] = 1;
         if (is_open(judge, best) && has_support(judge, best) &&
-            judge_roughness(
-                judge, judge->edge[best].src, judge->edge[best].dst) <= 1.0)
+            judge_kink(judge, judge->edge[best].src, judge->edge[best].dst) <=
+                1.0)
             judge_join(judge, best);
     }
 }
