@@ -9,6 +9,7 @@
 
 #include "cuda/backend/gemm.h"
 #include "cuda/backend/packed.h"
+#include "cuda/op/layers.h"
 #include "cuda/op/operators.h"
 #include "cuda/op/product.h"
 #include "cuda/op/row_math.cuh"
