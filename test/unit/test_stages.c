@@ -231,25 +231,11 @@ ETX_TEST(test_graph_points)
     etx_graph_free(graph);
 }
 
-/* ----------------------------------------------------- kept parameters -- */
+/* ----------------------------------------------------- cached weights --- */
 
-/* Arrays that a context keeps of the networks that it ran, and their floats. */
-struct kept {
-    int32_t n_networks;
-    int32_t n_derived;
-    int64_t n_taken;
-};
-
-static struct kept count_kept(const etx_context *context)
+static struct etx_weight_cache_size cached(const etx_context *context)
 {
-    struct kept kept = {0};
-
-    for (int32_t k = 0; k < ETX_MAX_RESIDENT; k++) {
-        kept.n_networks += context->resident[k].stamp != 0;
-        kept.n_derived += context->resident[k].n_derived;
-        kept.n_taken += context->resident[k].n_taken;
-    }
-    return kept;
+    return etx_weight_cache_size(context->stream->weight_cache);
 }
 
 ETX_TEST(test_weights_are_packed_once)
@@ -259,26 +245,26 @@ ETX_TEST(test_weights_are_packed_once)
 
     ck_assert_ok(
         etx_find_tracks(&job.tracks, job.context, job.model, job.event));
-    const struct kept before = count_kept(job.context);
+    const struct etx_weight_cache_size before = cached(job.context);
     ck_assert_int_eq(before.n_networks, 3);
-    ck_assert_int_gt(before.n_derived, 0);
+    ck_assert_int_gt(before.n_forms, 0);
     ck_assert_ok(etx_find_tracks(&again, job.context, job.model, job.event));
-    const struct kept after = count_kept(job.context);
+    const struct etx_weight_cache_size after = cached(job.context);
     ck_assert_int_eq(after.n_networks, before.n_networks);
-    ck_assert_int_eq(after.n_derived, before.n_derived);
-    ck_assert_int_eq(after.n_taken, before.n_taken);
+    ck_assert_int_eq(after.n_forms, before.n_forms);
+    ck_assert_int_eq(after.bytes, before.bytes);
     job_assert_same_tracks(job.tracks, again);
     etx_tracks_free(again);
     job_free(&job);
 }
 
-/* More networks than are kept, and other ones in the memory of those that are
- * gone: never weights of another model. */
+/* More networks than are cached, and other ones in the memory of the evicted
+ * ones: never weights of another model. */
 ETX_TEST(test_kept_networks_make_room)
 {
     struct job job = job_make();
 
-    for (int32_t k = 0; k < ETX_MAX_RESIDENT; k++) {
+    for (int32_t k = 0; k < ETX_MAX_CACHED_NETWORKS; k++) {
         struct job other = job_make();
         if (k % 2 == 0) {
             etx_model_free(other.model);
@@ -289,7 +275,8 @@ ETX_TEST(test_kept_networks_make_room)
         ck_assert_ok(
             etx_find_tracks(&job.tracks, job.context, other.model, job.event));
         job_assert_same_tracks(job.tracks, other.tracks);
-        ck_assert_int_le(count_kept(job.context).n_networks, ETX_MAX_RESIDENT);
+        ck_assert_int_le(
+            cached(job.context).n_networks, ETX_MAX_CACHED_NETWORKS);
         etx_tracks_free(job.tracks);
         job.tracks = NULL;
         job_free(&other);
