@@ -131,7 +131,7 @@ etx_status etx_trainer_export(
             etx_train_find_stage(model, trainer->config.stage)->network->value,
             trainer->best.parameter,
             (size_t)trainer->stage->network->n_values * sizeof(float));
-    etx_model_seal(model);
+    etx_model_freeze(model);
     *out = model;
 done:
     json_decref(config);
