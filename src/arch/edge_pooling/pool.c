@@ -173,9 +173,8 @@ static etx_status contract(struct etx_pooling_run *run)
     for (int64_t e = 0; e < n; e++)
         key[e] = key_of(run, e);
     ETX_CHECK(etx_sort_order(order, key, n));
-    ETX_CHECK(etx_graph_adopt(&run->graph, run->context->stream->pool,
-        run->n_clusters, join_edges(run, src, dst, key, order), src, dst,
-        NULL));
+    ETX_CHECK(etx_graph_adopt(&run->graph, run->context, run->n_clusters,
+        join_edges(run, src, dst, key, order), src, dst, NULL));
     src = NULL;
     dst = NULL;
 done:

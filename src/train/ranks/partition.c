@@ -156,11 +156,11 @@ static etx_status bring_nodes(struct shared *shared,
     shared->input.n_nodes = n_nodes;
     ETX_CHECK(etx_part_arena_rows(
         &rows, host, shared->part, whole->node_features, n_features));
-    ETX_CHECK(etx_stage_bring(&shared->input.node_features, context, rows,
+    ETX_CHECK(etx_stage_to_device(&shared->input.node_features, context, rows,
         n_nodes * n_features, "node features"));
     ETX_CHECK(
         etx_part_arena_rows(&rows, host, shared->part, whole->position, 3));
-    ETX_CHECK(etx_stage_bring(&shared->input.position, context, rows,
+    ETX_CHECK(etx_stage_to_device(&shared->input.position, context, rows,
         3 * n_nodes, "positions of hits"));
 done:
     return status;
@@ -191,7 +191,7 @@ static etx_status open_part(struct shared *shared,
         .exchange = &parts->exchange,
         .whole_nodes = whole->graph->n_nodes,
         .whole_edges = whole->graph->n_edges};
-    ETX_CHECK(etx_stage_enter(
+    ETX_CHECK(etx_stage_graph_to_device(
         &graph, &shared->copy, trainer->context, shared->part->graph));
     shared->graph = *graph;
     shared->graph.halo = &shared->halo;
