@@ -371,7 +371,7 @@ static etx_status take_outputs(struct etx_mlp_backward_args *args,
         args->d_added = back->d_added;
     }
     for (int32_t p = 0; p < input->args.n_parts; p++) {
-        float *to = d_part == NULL ? NULL : d_part[p];
+        float *to = d_part[p];
 
         if (split->is_shared[p])
             continue;
@@ -388,9 +388,12 @@ done:
     return status;
 }
 
-etx_status etx_mlp_block_backward(struct etx_context *context,
-    const struct etx_mlp_block *block, const float *values, float *gradients,
-    const struct etx_mlp_input *input, const float *d_out, float *const *d_part)
+/* The gradients of the parameters, and d_part [n_parts] or NULL of the parts'
+ * data: [n_rows, width], with an end [n_nodes, width]. */
+static etx_status compute_gradients(float *const *d_part,
+    struct etx_context *context, const struct etx_mlp_block *block,
+    const float *values, float *gradients, const struct etx_mlp_input *input,
+    const float *d_out)
 {
     etx_status status = ETX_OK;
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
@@ -405,7 +408,7 @@ etx_status etx_mlp_block_backward(struct etx_context *context,
     if (back.split.n_shared > 0)
         ETX_CHECK(add_left(&back, context, input));
     for (int32_t p = 0; p < input->args.n_parts; p++) {
-        float *to = d_part == NULL ? NULL : d_part[p];
+        float *to = d_part[p];
 
         if (back.split.is_shared[p])
             ETX_CHECK(shared_backward(&back, context, input, p, to));
@@ -471,7 +474,7 @@ static etx_status alloc_term(float **out, struct etx_context *context,
         "gradients of inputs");
 }
 
-etx_status etx_mlp_block_accumulate(struct etx_context *context,
+etx_status etx_mlp_block_backward(struct etx_context *context,
     const struct etx_mlp_block *block, const float *values, float *gradients,
     const struct etx_mlp_input *input, const float *d_out)
 {
@@ -482,8 +485,8 @@ etx_status etx_mlp_block_accumulate(struct etx_context *context,
     for (int32_t p = 0; p < input->args.n_parts; p++)
         if (input->sum[p] != NULL)
             ETX_CHECK(alloc_term(&term[p], context, input->sum[p], d_out));
-    ETX_CHECK(etx_mlp_block_backward(
-        context, block, values, gradients, input, d_out, term));
+    ETX_CHECK(compute_gradients(
+        term, context, block, values, gradients, input, d_out));
     for (int32_t p = 0; p < input->args.n_parts; p++)
         if (term[p] != NULL && term[p] != input->sum[p]->data)
             ETX_CHECK(etx_sum_add(input->sum[p], context, term[p]));
