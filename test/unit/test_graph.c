@@ -158,7 +158,7 @@ ETX_TEST(test_graph_of_ends)
     struct etx_random random;
     scoped_graph *ends = NULL;
     scoped_graph *subset = NULL;
-    scoped_context *context = open_context(3, 0, NULL);
+    scoped_context *context = etx_test_context_with(3, 0, NULL, NULL);
     int32_t *src = NULL;
     int32_t *dst = NULL;
     int32_t *selected = NULL;
