@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/status.h"
-#include "data/by_source.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -92,24 +91,11 @@ done:
 
 /* ----------------------------------------------------------------- index -- */
 
-/* offset [n_nodes + 1] of the runs of equal values in ends [n_edges], which
- * ascend. */
-static void find_runs(
-    int64_t *offset, int64_t n_nodes, int64_t n_edges, const int32_t *ends)
-{
-    int64_t next = 0;
-
-    for (int64_t e = 0; e < n_edges; e++)
-        while (next <= ends[e])
-            offset[next++] = e;
-    while (next <= n_nodes)
-        offset[next++] = n_edges;
-}
-
 /* Offsets and edges by source, from src and dst. */
 static etx_status index_edges(struct etx_graph *graph,
     struct etx_context *context, const int32_t *src, const int32_t *dst)
 {
+    struct etx_stream serial = {0};
     const struct etx_graph_index_args args = {
         .n_nodes = graph->n_nodes,
         .n_edges = graph->n_edges,
@@ -120,12 +106,9 @@ static etx_status index_edges(struct etx_graph *graph,
         .out_edge = graph->out_edge,
     };
 
-    if (graph->memory != NULL)
-        return context->ops->graph_index(context->stream, &args);
-    find_runs(graph->in_offset, graph->n_nodes, graph->n_edges, dst);
-    return etx_edges_by_source(graph->out_edge, graph->out_offset,
-        context != NULL ? context->stream->pool : NULL, graph->n_nodes,
-        graph->n_edges, src);
+    if (context == NULL)
+        return etx_op_ref.graph_index(&serial, &args);
+    return context->ops->graph_index(context->stream, &args);
 }
 
 static const struct etx_memory *memory_of(const struct etx_context *context)

@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/heap.h"
-#include "data/by_source.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -22,6 +21,7 @@ static bool is_sorted(int64_t n_edges, const int32_t *src, const int32_t *dst)
 /* order [n_edges]: the edges by dst, then src, equal ones in order. */
 static etx_status order_edges(int32_t *order, const struct etx_edges *edges)
 {
+    struct etx_stream serial = {0};
     int64_t *cursor = NULL;
     int32_t *by_src = NULL;
     etx_status status = ETX_OK;
@@ -37,8 +37,12 @@ static etx_status order_edges(int32_t *order, const struct etx_edges *edges)
         etx_alloc_uncleared(&cursor, n_nodes + 1, sizeof *cursor, "edge sort"));
     ETX_CHECK(
         etx_alloc_uncleared(&by_src, n_edges, sizeof *by_src, "edge sort"));
-    ETX_CHECK(etx_edges_by_source(
-        by_src, cursor, NULL, n_nodes, n_edges, edges->src));
+    const struct etx_graph_index_args index = {.n_nodes = n_nodes,
+        .n_edges = n_edges,
+        .src = edges->src,
+        .out_offset = cursor,
+        .out_edge = by_src};
+    ETX_CHECK(etx_op_ref.graph_index(&serial, &index));
     memset(cursor, 0, (size_t)(n_nodes + 1) * sizeof *cursor);
     for (int64_t e = 0; e < n_edges; e++)
         cursor[edges->dst[e] + 1]++;
