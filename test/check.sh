@@ -90,6 +90,8 @@ run()
 expand()
 {
     for item; do
+        # The list of sections is meant to split into words.
+        # shellcheck disable=SC2086
         case $item in
         sections) expand $sections ;;
         suites) "$build/test/exatrkx-tests" --list | sed 's/^/suite:/' ;;
