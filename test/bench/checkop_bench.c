@@ -154,11 +154,6 @@ static void time_cases(const char *only, int32_t pool)
     TIME("mlp_backward", checkop_mlp_backward(&one, &filter));
     TIME("mlp_backward", checkop_mlp_backward(&one, &message32));
     TIME("mlp_backward", checkop_mlp_backward(&one, &message64));
-    TIME("linear", checkop_linear(&one, 20000, 128, 128));
-    TIME("linear_backward", checkop_linear_backward(&one, 20000, 128, 128));
-    TIME("norm", checkop_norm(&one, ETX_NORM_LAYER, 100000, 64, 0));
-    TIME("norm_backward",
-        checkop_norm_backward(&one, ETX_NORM_LAYER, 100000, 64, 0));
     TIME("activation",
         checkop_activation(&one, ETX_ACTIVATION_SILU, 5000000, 0));
     TIME("activation_backward",
