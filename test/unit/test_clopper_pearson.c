@@ -175,20 +175,16 @@ ETX_TEST(test_clopper_pearson_refuses)
     etx_evaluation rates = {.struct_size = sizeof rates, .trackml_score = 7.0};
     etx_evaluation_counts bad = good;
 
-    ck_assert_fails(
-        etx_evaluation_rates(NULL, &good), ETX_ERR_ARGUMENT, "out is NULL");
-    ck_assert_fails(
-        etx_evaluation_rates(&rates, NULL), ETX_ERR_ARGUMENT, "counts is NULL");
+    ck_assert_refused(etx_evaluation_rates(NULL, &good), "out is NULL");
+    ck_assert_refused(etx_evaluation_rates(&rates, NULL), "counts is NULL");
     bad.n_tracks_matched = 181;
-    ck_assert_fails(etx_evaluation_rates(&rates, &bad), ETX_ERR_ARGUMENT,
-        "tracks matched: 181 of 180");
+    ck_assert_refused(
+        etx_evaluation_rates(&rates, &bad), "tracks matched: 181 of 180");
     bad = good;
     bad.n_reconstructable_matched = -1;
-    ck_assert_fails(
-        etx_evaluation_rates(&rates, &bad), ETX_ERR_ARGUMENT, "-1 of 10");
+    ck_assert_refused(etx_evaluation_rates(&rates, &bad), "-1 of 10");
     bad = good;
     bad.n_events = -1;
-    ck_assert_fails(
-        etx_evaluation_rates(&rates, &bad), ETX_ERR_ARGUMENT, "events");
+    ck_assert_refused(etx_evaluation_rates(&rates, &bad), "events");
     ck_assert_double_eq(rates.trackml_score, 7.0);
 }
