@@ -136,8 +136,8 @@ PROGRAM_SOURCES := $(wildcard examples/etx-*.c)
 PROGRAMS := $(PROGRAM_SOURCES:examples/%.c=$(BUILD)/examples/%)
 PROGRAM_PARTS := $(filter-out $(PROGRAM_SOURCES),$(wildcard examples/*.c))
 PROGRAM_OBJECTS := $(PROGRAM_PARTS:examples/%.c=$(BUILD)/obj/examples/%.o)
-RANK_SOURCES := $(wildcard examples/ranks/*.c)
-RANK_OBJECTS := $(RANK_SOURCES:examples/%.c=$(BUILD)/obj/examples/%.o)
+SMALL_PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%, \
+    $(wildcard examples/small/*.c))
 
 TEST_SOURCES := $(foreach room,unit checkop conformance golden cuda,\
     $(wildcard test/$(room)/*.c))
@@ -202,7 +202,7 @@ help:
 	@echo 'make lint docs format asan tsan fuzz coverage abi clean'
 
 lib: $(SHARED) $(STATIC) $(DIST_SHARED) $(DIST_STATIC)
-programs: $(PROGRAMS)
+programs: $(PROGRAMS) $(SMALL_PROGRAMS)
 tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts $(MPI_TESTS) \
     $(if $(SHIM_CXX),$(SHIM_TESTS))
 
@@ -240,8 +240,7 @@ $(BUILD)/obj/lib/%.o: lib/%.c
 	$(call compile)
 $(BUILD)/obj/examples/%.o: examples/%.c
 	$(call compile,-Iexamples)
-$(BUILD)/obj/examples/program_context.o: examples/program_context.c \
-    $(BUILD)/gen/datadir
+$(BUILD)/obj/examples/program.o: examples/program.c $(BUILD)/gen/datadir
 	$(call compile,-Iexamples -DETX_DATA_DIR='"$(DATADIR)"')
 # Where the programs look for what ships: they are made anew when it changes.
 .PHONY: changed
@@ -297,9 +296,12 @@ $(DIST_SHARED): $(DIST_SONAME)
 $(DIST_STATIC): $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o $(DIST_NCCL)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := $(RANK_OBJECTS) \
-    -lexatrkx_dist
-$(BUILD)/examples/etx-train-distributed: $(RANK_OBJECTS) $(DIST_SHARED)
+$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := -lexatrkx_dist
+$(BUILD)/examples/etx-train-distributed: $(DIST_SHARED)
+$(BUILD)/examples/small/%: $(BUILD)/obj/examples/small/%.o $(SHARED)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $< -L$(LIB) -lexatrkx \
+	    -Wl,-rpath,'$$ORIGIN/../../../lib' -o $@
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \
