@@ -194,7 +194,3 @@ class TestArrays(LibraryCase):
             check=True,
         )
         self.assertEqual(done.stdout.strip(), "[]")
-
-
-if __name__ == "__main__":
-    unittest.main()

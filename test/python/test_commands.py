@@ -134,7 +134,3 @@ class TestCommands(LibraryCase):
             with self.subTest(arguments[0]):
                 status, _, log = run(*arguments)
                 self.assertEqual((status, log.count("\n")), (1, 1), log)
-
-
-if __name__ == "__main__":
-    unittest.main()

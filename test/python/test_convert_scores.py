@@ -8,7 +8,7 @@ from __future__ import annotations
 import unittest
 from pathlib import Path
 
-from convert_case import ConvertCase, Library, attention, interaction, sequential
+from convert_case import ConvertCase, attention, interaction, score, sequential
 from support import LIBRARY, has
 
 if has("numpy"):
@@ -79,7 +79,7 @@ class TestNumbers(ConvertCase):
     def check(self, family: str, state: dict, expected: np.ndarray, *args: str) -> None:
         self.convert_state(family, state, *args)
         stage = convert.STAGES[family]
-        found = Library().score(self.path("m.safetensors"), stage, self.x, self.edges)
+        found = score(self.path("m.safetensors"), stage, self.x, self.edges)
         self.assertLess(np.abs(found - sigmoid(expected)).max(), 1e-5)
         self.assertGreater(np.ptp(found), 1e-3)
 
@@ -177,6 +177,3 @@ class TestNumbers(ConvertCase):
         self.check(
             "interaction_network", state, expected, "--hparams", self.path("h.json")
         )
-
-if __name__ == "__main__":
-    unittest.main()

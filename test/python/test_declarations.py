@@ -103,7 +103,3 @@ class TestDeclarations(unittest.TestCase):
         ):
             with self.subTest(text), self.assertRaises(module.Unknown):
                 module.Interface().read(text)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -157,7 +157,3 @@ class Dlpack(unittest.TestCase):
 
         found = torch.from_dlpack(Owner().lend(CPU))
         self.assertEqual(found.tolist(), [0, 1, 2, 3, 4])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -222,7 +222,3 @@ class TestFiles(LibraryCase):
             exatrkx.picture(self.event, self.tracks, path)
             self.assertEqual(first, path.read_bytes())
         exatrkx.picture(self.event, None, self.folder / "truth.png")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -378,7 +378,3 @@ class TestErrors(LibraryCase):
     def test_version(self) -> None:
         self.assertRegex(exatrkx.library_version(), r"^\d+\.\d+\.\d+$")
         self.assertTrue(LIBRARY.exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

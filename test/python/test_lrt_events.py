@@ -128,7 +128,3 @@ class LrtEvents(unittest.TestCase):
         print(f"20 events, {n_edges} edges; largest difference of scores: reference - "
               f"torch float64 {worst[0]:.1e}, fast - torch float64 {worst[1]:.1e}, "
               f"torch float32 - float64 {worst[2]:.1e}")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -310,7 +310,3 @@ class Parity(unittest.TestCase):
     def test_every_family_has_a_case(self) -> None:
         folders = {path.parent.name for path in (ROOT / "src/arch").glob("*/*.c")}
         self.assertEqual(folders, {arch for arch, _ in CASES.values()})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -117,7 +117,3 @@ class Peers(unittest.TestCase):
                     self.assertTrue(row.agrees, row.note)
         self.assertIn("gnn64", device.table(rows))
         self.assertGreater(rows[0].record()["median_s"], 0.0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -432,7 +432,3 @@ class ShippedEvents(InFolder):
         self.assertAlmostEqual(
             edges.purity(every)[0], found.purity[-1], places=3
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

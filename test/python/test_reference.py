@@ -124,7 +124,3 @@ class TestReference(LibraryCase):
         command += ["--detector", TRACKML / "detectors.csv.gz"]
         subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
         self.assertEqual(ours.read_bytes(), theirs.read_bytes())
-
-
-if __name__ == "__main__":
-    unittest.main()

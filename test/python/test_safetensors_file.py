@@ -61,6 +61,3 @@ class TestSafetensors(ConvertCase):
     def test_dtype(self) -> None:
         with self.assertRaises(safetensors_file.FormatError):
             safetensors_file.dump({"a": np.zeros(1, "f8")}, {})
-
-if __name__ == "__main__":
-    unittest.main()

@@ -184,7 +184,3 @@ class Scaling(unittest.TestCase):
             self.assertIn("1024 GPUs", out.getvalue())
             self.assertEqual(charts[0], charts[1])
             self.assertIn(b"published", charts[0].replace(b"<!-- ", b""))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -110,7 +110,3 @@ class Shrink(ModelToolCase):
             check=True,
         )
         return points.read_text()
-
-
-if __name__ == "__main__":
-    unittest.main()

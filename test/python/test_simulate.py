@@ -513,7 +513,3 @@ class Simulation(unittest.TestCase):
                     finally:
                         sys.stderr = stderr
             self.assertEqual(raised.exception.code, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -74,7 +74,3 @@ class Trainings(LibraryCase):
             self.assertEqual([row[0] for row in rows], list(module.VARIANTS))
             for row in rows:
                 self.assertGreater(float(row[2]), 0.0)
-
-
-if __name__ == "__main__":
-    unittest.main()

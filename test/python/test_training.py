@@ -208,7 +208,3 @@ class TestTraining(LibraryCase):
             with self.assertRaises(exatrkx.ArgumentError):
                 trainer.add(bare)
                 trainer.step()
-
-
-if __name__ == "__main__":
-    unittest.main()

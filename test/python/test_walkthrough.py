@@ -51,7 +51,3 @@ class TestWalkthrough(LibraryCase):
         self.assertIn(f"{len(self.tracks)} tracks", text)
         program = next(b for b in blocks("README.md") if "find_tracks" in b)
         self.assertLessEqual(program.count("\n"), 10)
-
-
-if __name__ == "__main__":
-    unittest.main()

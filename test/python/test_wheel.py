@@ -182,7 +182,3 @@ class TestWheel(unittest.TestCase):
         if not sys.platform.startswith("linux"):
             self.skipTest("not Linux")
         self.assertLessEqual(needed_glibc(LIBRARY), NEWEST_GLIBC)
-
-
-if __name__ == "__main__":
-    unittest.main()

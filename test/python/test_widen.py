@@ -90,7 +90,3 @@ class Widen(ModelToolCase):
             widen.find_network({"gnn": {"arch": "triplet_gnn"}})
         with self.assertRaises(widen.WidenError):
             widen.find_network({})
-
-
-if __name__ == "__main__":
-    unittest.main()
