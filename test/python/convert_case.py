@@ -12,15 +12,12 @@ import contextlib
 import io
 import json
 import os
-import tempfile
-import unittest
 from pathlib import Path
 
-from support import LIBRARY, has, needs
+import numpy as np
+from support import LIBRARY, FolderCase
 
-if has("numpy"):
-    import numpy as np
-    from exatrkx import convert, safetensors_file
+from exatrkx import convert, safetensors_file
 
 
 def sequential(name: str, widths: list[int], norm: str = "affine") -> dict:
@@ -76,14 +73,8 @@ def score(path: str, stage: str, x: np.ndarray, edges: np.ndarray) -> np.ndarray
     return found
 
 
-@needs("numpy")
-class ConvertCase(unittest.TestCase):
+class ConvertCase(FolderCase):
     """A folder, and what to do with a model file in it."""
-
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
 
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)

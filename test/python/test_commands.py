@@ -11,11 +11,10 @@ import json
 import subprocess
 import unittest
 
-from support import BUILD, EVENT, ROOT, LibraryCase, has, needs
+from support import BUILD, EVENT, ROOT, LibraryCase, needs
 
-if has("numpy"):
-    from exatrkx import _trackml_csv
-    from exatrkx.__main__ import MODULES, main
+from exatrkx import _trackml_csv
+from exatrkx.__main__ import MODULES, main
 
 EVALUATE = BUILD / "examples" / "etx-evaluate"
 

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import unittest
 from pathlib import Path
 
+import numpy as np
 from convert_case import ConvertCase, attention, interaction, sequential
-from support import has
 
-if has("numpy"):
-    import numpy as np
-    from exatrkx import _state_dict, safetensors_file
+from exatrkx import _state_dict, safetensors_file
 
 
 class TestFamilies(ConvertCase):

@@ -10,13 +10,11 @@ import unittest
 import warnings
 from pathlib import Path
 
+import numpy as np
 from convert_case import ConvertCase
-from support import REFERENCE, has, needs
 
-if has("numpy"):
-    import numpy as np
-    from exatrkx import safetensors_file
-
+from exatrkx import safetensors_file
+from support import REFERENCE, needs
 
 MODELS = REFERENCE / "exatrkx_models"
 
@@ -89,8 +87,7 @@ class TestTorch(ConvertCase):
         tensors, _ = safetensors_file.read(self.path("m"))
         self.assertTrue(
             np.array_equal(
-                tensors["embedding.layers.0.weight"],
-                network[0].weight.detach().numpy(),
+                tensors["embedding.layers.0.weight"], network[0].weight.detach().numpy()
             )
         )
         torch.save(network, path)  # a pickled object, which could run code

@@ -8,12 +8,11 @@ from __future__ import annotations
 import unittest
 from pathlib import Path
 
+import numpy as np
 from convert_case import ConvertCase, attention, interaction, score, sequential
-from support import LIBRARY, has
 
-if has("numpy"):
-    import numpy as np
-    from exatrkx import convert
+from exatrkx import convert
+from support import LIBRARY
 
 
 class Original:

@@ -83,8 +83,7 @@ class TestDeclarations(unittest.TestCase):
             source, program = Path(folder) / "layout.c", Path(folder) / "layout"
             source.write_text(layout_program(STRUCTS))
             subprocess.run(
-                [*CC, f"-I{ROOT / 'include'}", source, "-o", program],
-                check=True,
+                [*CC, f"-I{ROOT / 'include'}", source, "-o", program], check=True
             )
             printed = subprocess.run(
                 [program], check=True, capture_output=True, text=True

@@ -11,10 +11,10 @@ import threading
 import unittest
 import weakref
 
-import numpy as np
 import support
 
 import exatrkx
+import numpy as np
 from exatrkx import _device_array
 from exatrkx._device_array import CUDA, DeviceArray
 

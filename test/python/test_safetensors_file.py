@@ -6,14 +6,11 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import os
-import unittest
 
+import numpy as np
 from convert_case import ConvertCase
-from support import has
 
-if has("numpy"):
-    import numpy as np
-    from exatrkx import safetensors_file
+from exatrkx import safetensors_file
 
 
 class TestSafetensors(ConvertCase):
