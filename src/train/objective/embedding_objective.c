@@ -125,17 +125,18 @@ static struct scales choose_scales(const struct etx_train_loss *options,
 static etx_status pairs_to_device(struct etx_hinge_loss_args *args,
     struct etx_context *context, const struct etx_embedding_pairs *pairs)
 {
+    struct etx_arena *arena = context->stream->arena;
     etx_status status;
 
     args->n_pairs = pairs->n;
-    ETX_CHECK(etx_train_to_device(
-        &args->a, context, pairs->a, pairs->n, sizeof *pairs->a, "pairs"));
-    ETX_CHECK(etx_train_to_device(
-        &args->b, context, pairs->b, pairs->n, sizeof *pairs->b, "pairs"));
-    ETX_CHECK(etx_train_to_device(&args->target, context, pairs->target,
-        pairs->n, sizeof *pairs->target, "pairs"));
-    ETX_CHECK(etx_train_to_device(&args->weight, context, pairs->weight,
-        pairs->n, sizeof *pairs->weight, "pairs"));
+    ETX_CHECK(etx_arena_to_device(
+        &args->a, arena, pairs->a, pairs->n, sizeof *pairs->a, "pairs"));
+    ETX_CHECK(etx_arena_to_device(
+        &args->b, arena, pairs->b, pairs->n, sizeof *pairs->b, "pairs"));
+    ETX_CHECK(etx_arena_to_device(&args->target, arena, pairs->target, pairs->n,
+        sizeof *pairs->target, "pairs"));
+    ETX_CHECK(etx_arena_to_device(&args->weight, arena, pairs->weight, pairs->n,
+        sizeof *pairs->weight, "pairs"));
 done:
     return status;
 }
