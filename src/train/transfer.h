@@ -27,8 +27,8 @@ void etx_train_reset(struct etx_context *context, struct etx_train_marks marks);
 etx_status etx_train_zeros(
     float **out, struct etx_context *context, int64_t n, const char *what);
 
-/* *out: values [n] of the context on the host; on the CPU themselves, else a
- * copy in scratch. */
+/* *out: values [n] of the context on the host, themselves on the CPU, else a
+ * copy in scratch. The other way is etx_arena_to_device. */
 etx_status etx_train_to_host(float **out, struct etx_context *context,
     float *values, int64_t n, const char *what);
 
