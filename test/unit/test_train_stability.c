@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* A loss above 1.0001 times the mean of the last 3 counts as a spike: with
- * steps on different wedges that happens soon. */
+ * steps on different sectors that happens soon. */
 #define JUMPY                                                                  \
     "{\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 3,"          \
     "\"snapshot_every\": 4, \"most_rollbacks\": 2}}"
@@ -48,7 +48,7 @@ ETX_TEST(test_train_stability_goes_back)
     free(kept);
 }
 
-/* What follows is drawn anew: not the step that led to the spike. */
+/* What follows is drawn again: not the step that led to the spike. */
 ETX_TEST(test_train_stability_draws_anew)
 {
     etx_training_report report = {.struct_size = sizeof report};
