@@ -376,12 +376,6 @@ static void check_half(void)
     ck_assert_str_eq(text, "1234.5");
 }
 
-static void check_half_of(void *unused)
-{
-    (void)unused;
-    check_half();
-}
-
 static void check_half_of(__attribute__((unused)) void *unused)
 {
     check_half();
