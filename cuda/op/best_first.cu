@@ -380,16 +380,16 @@ static etx_status take_room(struct room *room, struct best_first *work,
         &room->list, &room->index, &room->strong, &room->weak, &room->smooth};
 
     for (int32_t **array : nodes)
-        ETX_TRY(scratch->take(array, n_nodes, "chains of hits"));
+        ETX_TRY(scratch->alloc(array, n_nodes, "chains of hits"));
     for (int32_t **array : edges)
-        ETX_TRY(scratch->take(array, n, "edges by score"));
-    ETX_TRY(scratch->take(&room->best_out, n_nodes, "best edges"));
-    ETX_TRY(scratch->take(&room->best_in, n_nodes, "best edges"));
-    ETX_TRY(scratch->take(&room->claim, n_nodes, "first edges"));
-    ETX_TRY(scratch->take(&room->key, n, "edge keys"));
-    ETX_TRY(scratch->take(&room->sorted, n, "edge keys"));
-    ETX_TRY(scratch->take(&room->flag, n, "edges that are left"));
-    return scratch->take(&room->state, n, "edges that are left");
+        ETX_TRY(scratch->alloc(array, n, "edges by score"));
+    ETX_TRY(scratch->alloc(&room->best_out, n_nodes, "best edges"));
+    ETX_TRY(scratch->alloc(&room->best_in, n_nodes, "best edges"));
+    ETX_TRY(scratch->alloc(&room->claim, n_nodes, "first edges"));
+    ETX_TRY(scratch->alloc(&room->key, n, "edge keys"));
+    ETX_TRY(scratch->alloc(&room->sorted, n, "edge keys"));
+    ETX_TRY(scratch->alloc(&room->flag, n, "edges that are left"));
+    return scratch->alloc(&room->state, n, "edges that are left");
 }
 
 /* out = those of list whose flag is set; into may be where list lies. */

@@ -324,9 +324,9 @@ static etx_status take_room(
         &search->missing, &search->order, &search->level_end};
 
     for (int32_t **array : arrays)
-        ETX_TRY(scratch->take(array, n, "best rests of paths"));
-    ETX_TRY(scratch->take(&search->sum, n, "best rests of paths"));
-    return scratch->take(
+        ETX_TRY(scratch->alloc(array, n, "best rests of paths"));
+    ETX_TRY(scratch->alloc(&search->sum, n, "best rests of paths"));
+    return scratch->alloc(
         &search->component, search->dag.n_components, "components");
 }
 
@@ -344,7 +344,7 @@ etx_status etx_cuda_longest_paths(int32_t *start, struct etx_stream *stream,
     search.dag = *dag;
     search.start = start;
     ETX_TRY(take_room(&search, &scratch));
-    ETX_TRY(scratch.take(&left_there, 1, "whether paths are left"));
+    ETX_TRY(scratch.alloc(&left_there, 1, "whether paths are left"));
     if (is_left)
         ETX_TRY(
             etx_launch_blocks(stream, n_blocks, levels_kernel, search, looks));
