@@ -108,7 +108,7 @@ struct etx_cuda_scratch {
 
     /* *out [count] on the device. */
     template <typename T>
-    etx_status take(T **out, int64_t count, const char *what)
+    etx_status alloc(T **out, int64_t count, const char *what)
     {
         return etx_arena_alloc(out, arena, count, sizeof(T), what);
     }

@@ -133,7 +133,7 @@ static etx_status run_walkthrough(const struct etx_op_table *ops,
 }
 
 void checkop_walkthrough(struct checkop_case *out,
-    const struct checkop_outward *edges, int64_t looks)
+    const struct checkop_outward *edges, int64_t work_budget)
 {
     struct etx_walkthrough_args *args = checkop_buffer(1, sizeof *args);
 
@@ -144,13 +144,13 @@ void checkop_walkthrough(struct checkop_case *out,
         .head = edges->head,
         .score = edges->score,
         .key = edges->key,
-        .looks = looks,
+        .work_budget = work_budget,
         .group = checkop_buffer(edges->n_nodes, sizeof(int32_t))};
     out->op = "walkthrough";
     out->run = run_walkthrough;
     out->args = args;
-    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d looks=%d",
-        (int)edges->n_nodes, (int)edges->n_edges, (int)looks);
+    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d budget=%d",
+        (int)edges->n_nodes, (int)edges->n_edges, (int)work_budget);
     checkop_add_output(
         out, "group", args->group, edges->n_nodes, sizeof(int32_t));
 }

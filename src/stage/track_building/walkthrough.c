@@ -10,9 +10,8 @@
 #include "stage/stage.h"
 #include "stage/track_building/outward_edges.h"
 
-/* Looks at every edge and hit to keep the search exact (README.md has what
- * comes beyond that). */
-#define LOOKS 64
+/* Visits per edge and hit while the search is exact (README.md: beyond it). */
+#define WORK_BUDGET 64
 
 etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
     const struct etx_graph *graph, const float *position,
@@ -34,7 +33,7 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
         .head = edges.head,
         .score = edges.score,
         .key = edges.key,
-        .looks = LOOKS,
+        .work_budget = WORK_BUDGET,
         .group = group};
     ETX_CHECK(context->ops->walkthrough(context->stream, &args));
 done:
