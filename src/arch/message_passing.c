@@ -204,6 +204,15 @@ struct etx_mlp_input etx_run_rows(int64_t n_rows)
     return (struct etx_mlp_input){.args = {.n_rows = n_rows}};
 }
 
+struct etx_mlp_input etx_run_node_features(const struct etx_run *run)
+{
+    struct etx_mlp_input input = etx_run_rows(run->input.n_nodes);
+
+    etx_mlp_part(
+        &input, run->input.node_features, NULL, run->network->n_node_features);
+    return input;
+}
+
 void etx_run_part(struct etx_mlp_input *input, struct etx_run *run,
     int32_t kind, int32_t k, const struct etx_edge_end *end,
     struct etx_sum *sum)
@@ -269,7 +278,7 @@ etx_status etx_run_update_backward(struct etx_run *run, int32_t kind,
 
     assert(d->is_started);
     if (shape->is_of_nodes)
-        ETX_CHECK(etx_halo_return(
+        ETX_CHECK(etx_halo_reduce(
             run->context, run->input.graph, d->data, shape->width));
     d->is_started = has_residual;
     ETX_CHECK(etx_run_block_backward(run, block, input, d->data));

@@ -83,8 +83,9 @@ void etx_run_part(struct etx_mlp_input *input, struct etx_run *run,
     int32_t kind, int32_t k, const struct etx_edge_end *end,
     struct etx_sum *sum);
 
-/* An input of n_rows rows, without parts. */
+/* Inputs of a block: n_rows rows without parts; the features of the nodes. */
 struct etx_mlp_input etx_run_rows(int64_t n_rows);
+struct etx_mlp_input etx_run_node_features(const struct etx_run *run);
 
 /* out = block(input); and its gradients, from d_out to the sums of the
  * parts. */

@@ -24,45 +24,41 @@ struct etx_stage_clock etx_stage_begin(
  * what is queued on a device does. */
 etx_status etx_stage_end(struct etx_context *context,
     const struct etx_stage_clock *clock, int64_t n_edges);
-/* Forget the timings of the event before. */
-void etx_stage_forget(struct etx_context *context);
+/* Clear the timings of the event before. */
+void etx_stage_reset_timings(struct etx_context *context);
 
-/* resident.c: values [n] of the host where the context computes: themselves on
- * the CPU, a copy in scratch on a device. NULL stays NULL. */
-etx_status etx_stage_bring(const float **out, struct etx_context *context,
+/* transfer.c: values [n] of the host in the memory of the context: themselves
+ * on the CPU, on a device a copy in scratch. NULL stays NULL. */
+etx_status etx_stage_to_device(const float **out, struct etx_context *context,
     const float *values, int64_t n, const char *what);
-/* Bring values [n] once: until etx_stage_let_go they are found, in the scratch
- * that was taken here. On the CPU nothing is done. */
-etx_status etx_stage_hold(struct etx_context *context, const float *values,
-    int64_t n, const char *what);
-/* Forget what is held, features too. */
-void etx_stage_let_go(struct etx_context *context);
-/* The parameters of a network where the context computes; out borrows the rest.
- * Those of a network that is sealed are copied once and stay, on the CPU too.
- */
-etx_status etx_stage_network(struct etx_network *out,
+/* The parameters of a network in the memory of the context; out borrows all
+ * else. Those of a frozen network are cached. */
+etx_status etx_stage_network_to_device(struct etx_network *out,
     struct etx_context *context, const struct etx_network *network);
-/* A graph where the context computes: *copy, to be freed, is NULL when graph
- * itself will do. And a graph that a stage has made to the host, in place of
- * the other; NULL on error. */
-etx_status etx_stage_enter(const struct etx_graph **out,
+/* A graph in the memory of the context. *copy, for the caller to free, is NULL
+ * when graph itself or its mirror will do. */
+etx_status etx_stage_graph_to_device(const struct etx_graph **out,
     struct etx_graph **copy, struct etx_context *context,
     const struct etx_graph *graph);
-etx_status etx_stage_leave(struct etx_graph **graph);
-/* The same for a caller of the library: where the context keeps graphs, the
- * other stays as the copy on the device of the new one. */
-etx_status etx_stage_hand_out(
+/* Replace the graph that a stage has made by one on the host; NULL on error. */
+etx_status etx_stage_graph_to_host(struct etx_graph **graph);
+/* The same for a caller of the library: where the context keeps graphs, the one
+ * on the device stays as its mirror. */
+etx_status etx_stage_graph_to_caller(
     struct etx_graph **graph, struct etx_context *context);
 
-/* The node features of a stage in scratch: *out [n_hits, n_features].
- * Positions must be the event's. */
+/* node_features.c: the node features of a stage, *out [n_hits, n_features] in
+ * scratch. Positions must be the event's. */
 etx_status etx_stage_node_features(const float **out,
     struct etx_context *context, const struct etx_model_stage *stage,
     const struct etx_event *event);
 
-/* Make them once: until etx_stage_let_go they are found for every list that is
- * equal, in the scratch that was taken here. */
-etx_status etx_stage_hold_features(struct etx_context *context,
+/* Copy the positions, or compute the features for every stage with an equal
+ * list, once: they stay in the scratch allocated here until
+ * context->event_cache is cleared. */
+etx_status etx_stage_cache_positions(
+    struct etx_context *context, const struct etx_event *event);
+etx_status etx_stage_cache_features(struct etx_context *context,
     const struct etx_model_stage *stage, const struct etx_event *event);
 
 /* graph_construction/embedding.c: *out [n_hits, n_out] in scratch. */

@@ -54,10 +54,9 @@ static struct plan make_plan(
     struct plan plan = {
         .stage = stage, .n_ranks = n_ranks, .change = change, .bench = bench};
 
-    train_bench_open(bench, stage, 1, change);
+    *bench = train_bench_new(stage, 1, change);
 
-    ck_assert_int_eq(
-        etx_dist_options_init(&plan.options, sizeof plan.options), ETX_OK);
+    ck_assert_ok(etx_dist_options_init(&plan.options, sizeof plan.options));
     return plan;
 }
 
@@ -118,20 +117,18 @@ static void shard(struct rank *rank)
     etx_trainer *sharded = NULL;
     etx_team team;
 
-    ck_assert_int_eq(etx_trainer_create(&sharded, rank->bench.context, config,
-                         rank->bench.start),
-        ETX_OK);
+    ck_assert_ok(etx_trainer_create(
+        &sharded, rank->bench.context, config, rank->bench.start));
     free(config);
-    ck_assert_int_eq(etx_dist_team(&team, rank->dist), ETX_OK);
-    ck_assert_int_eq(etx_trainer_set_team(sharded, &team), ETX_OK);
+    ck_assert_ok(etx_dist_team(&team, rank->dist));
+    ck_assert_ok(etx_trainer_set_team(sharded, &team));
     for (int32_t k = 0; k < TRAIN_BENCH_EVENTS; k++) {
         const int32_t holder = k % team.n_ranks;
 
-        ck_assert_int_eq(etx_trainer_add_event_of_rank(sharded,
-                             holder == team.rank ? rank->bench.event[k] : NULL,
-                             etx_event_n_hits(rank->bench.event[k]), holder,
-                             k == TRAIN_BENCH_EVENTS - 1),
-            ETX_OK);
+        ck_assert_ok(etx_trainer_add_event_of_rank(sharded,
+            holder == team.rank ? rank->bench.event[k] : NULL,
+            etx_event_n_hits(rank->bench.event[k]), holder,
+            k == TRAIN_BENCH_EVENTS - 1));
     }
     etx_trainer_free(trainer);
     rank->bench.trainer = sharded;
@@ -147,9 +144,8 @@ static void open_rank(
     if (dist != NULL && plan->is_sharded) {
         shard(rank);
     } else if (dist != NULL) {
-        ck_assert_int_eq(etx_dist_team(&team, dist), ETX_OK);
-        ck_assert_int_eq(
-            etx_trainer_set_team(rank->bench.trainer, &team), ETX_OK);
+        ck_assert_ok(etx_dist_team(&team, dist));
+        ck_assert_ok(etx_trainer_set_team(rank->bench.trainer, &team));
     }
     rank->gradient = calloc(
         (size_t)rank->bench.trainer->stage->network->n_values, sizeof(float));
@@ -168,8 +164,7 @@ static void try_plan(struct rank *rank, const struct plan *plan)
 {
     etx_dist *dist[MAX_RANKS] = {NULL};
 
-    ck_assert_int_eq(
-        etx_dist_open_threads(dist, plan->n_ranks, &plan->options), ETX_OK);
+    ck_assert_ok(etx_dist_open_threads(dist, plan->n_ranks, &plan->options));
     for (int32_t r = 0; r < plan->n_ranks; r++)
         open_rank(rank + r, plan, dist[r]);
     for (int32_t r = 0; r < plan->n_ranks; r++)
@@ -385,7 +380,7 @@ ETX_TEST(test_dist_training_rank_that_hangs)
     plan.hangs = 1;
     plan.options.deadline = 0.1;
     try_plan(rank, &plan);
-    ck_assert_int_eq(rank[0].status, ETX_ERR_IO);
+    ck_assert_status(rank[0].status, ETX_ERR_IO);
     ck_assert_msg(strstr(rank[0].message, "within 100 ms") != NULL, "%s",
         rank[0].message);
     for (int32_t r = 0; r < 2; r++)
@@ -408,7 +403,7 @@ ETX_TEST(test_dist_training_ranks_that_differ)
     struct rank rank[4];
     etx_dist *dist[4];
 
-    ck_assert_int_eq(etx_dist_open_threads(dist, 4, NULL), ETX_OK);
+    ck_assert_ok(etx_dist_open_threads(dist, 4, NULL));
     for (int32_t r = 0; r < 4; r++) {
         rank[r] = (struct rank){.plan = &plan, .dist = dist[r]};
         ck_assert_int_eq(
@@ -416,7 +411,7 @@ ETX_TEST(test_dist_training_ranks_that_differ)
     }
     for (int32_t r = 0; r < 4; r++) {
         ck_assert_int_eq(pthread_join(rank[r].thread, NULL), 0);
-        ck_assert_int_eq(rank[r].status, ETX_ERR_FORMAT);
+        ck_assert_status(rank[r].status, ETX_ERR_FORMAT);
         ck_assert_msg(strstr(rank[r].message, "rank 2 has") != NULL, "%s",
             rank[r].message);
         etx_dist_close(dist[r]);

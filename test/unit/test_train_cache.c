@@ -37,19 +37,16 @@ ETX_TEST(
     test_train_cache_same_bits, .rows = ETX_N_TRAIN_STAGES - ETX_TRAIN_FILTER)
 {
     const enum etx_train_stage stage = ETX_TRAIN_FILTER + _i;
-    struct train_bench plain;
     char folder[256];
     char path[600];
 
     etx_test_folder(folder);
-    train_bench_open(&plain, stage, 1, no_memory);
+    scoped_bench plain = train_bench_new(stage, 1, no_memory);
     train_bench_steps(plain.trainer, 12);
     (void)train_bench_validate(plain.trainer);
     const struct etx_network *network = plain.trainer->stage->network;
     for (int run = 0; run < 2; run++) {
-        struct train_bench bench;
-
-        train_bench_open(&bench, stage, 1 + run, no_memory);
+        scoped_bench bench = train_bench_new(stage, 1 + run, no_memory);
         ck_assert_ok(etx_trainer_set_cache(bench.trainer, folder));
         train_bench_steps(bench.trainer, 12);
         (void)train_bench_validate(bench.trainer);
@@ -57,11 +54,9 @@ ETX_TEST(
             (size_t)network->n_values * sizeof(float));
         ck_assert_double_eq(
             plain.trainer->result.auc, bench.trainer->result.auc);
-        train_bench_close(&bench);
         ck_assert_int_eq(
             count_files(folder, path, sizeof path), TRAIN_BENCH_EVENTS);
     }
-    train_bench_close(&plain);
     etx_test_remove(folder);
 }
 
@@ -77,14 +72,13 @@ static void cut_file(const char *path)
 /* A damaged file is an error of the step that needs it, and names it. */
 ETX_TEST(test_train_cache_damaged)
 {
-    struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
     etx_status status = ETX_OK;
     char folder[256];
     char path[600];
 
     etx_test_folder(folder);
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1, no_memory);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, no_memory);
     ck_assert_ok(etx_trainer_set_cache(bench.trainer, folder));
     (void)train_bench_validate(bench.trainer);
     ck_assert_int_eq(count_files(folder, path, sizeof path), 1);
@@ -92,22 +86,19 @@ ETX_TEST(test_train_cache_damaged)
     train_bench_steps(bench.trainer, 1);
     status = etx_trainer_validate(bench.trainer, &report);
     ck_assert_fails(status, ETX_ERR_FORMAT, path);
-    train_bench_close(&bench);
     etx_test_remove(folder);
 }
 
 ETX_TEST(test_train_cache_no_folder)
 {
-    struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
     ck_assert_fails(
         etx_trainer_set_cache(bench.trainer, NULL), ETX_ERR_ARGUMENT, "folder");
     ck_assert_ok(etx_trainer_set_cache(bench.trainer, "/nonexistent"));
     ck_assert_fails(
         etx_trainer_step(bench.trainer, &report), ETX_ERR_IO, "/nonexistent");
-    train_bench_close(&bench);
 }
 
 /* --------------------------------------------------------- hostile files -- */
@@ -115,7 +106,7 @@ ETX_TEST(test_train_cache_no_folder)
 #define N_NODES 5
 #define N_EDGES 4
 
-static const struct etx_graph_mark mark = {.hash = 77, .n_nodes = N_NODES};
+static const struct etx_graph_key mark = {.hash = 77, .n_nodes = N_NODES};
 
 static struct etx_graph *make_graph(void)
 {
@@ -200,7 +191,7 @@ ETX_TEST(test_train_cache_hostile_edges, .rows = 7)
 {
     struct etx_graph *graph = make_graph();
     struct etx_graph *read = NULL;
-    struct etx_graph_mark other = mark;
+    struct etx_graph_key other = mark;
     char folder[256];
     char path[300];
 

@@ -54,8 +54,8 @@ static etx_model *train(struct train_bench *bench)
 {
     etx_model *model = NULL;
 
-    train_bench_open(
-        bench, ETX_TRAIN_EMBEDDING, 1, "{\"validation\": {\"radius\": 1.0}}");
+    *bench = train_bench_new(
+        ETX_TRAIN_EMBEDDING, 1, "{\"validation\": {\"radius\": 1.0}}");
     train_bench_steps(bench->trainer, 20);
     (void)train_bench_validate(bench->trainer);
     train_next(bench, filter_config);
@@ -231,15 +231,13 @@ ETX_TEST(test_train_cascade_goes_with_its_filter, .rows = 2)
 
 ETX_TEST(test_train_cascade_needs_a_filter)
 {
-    struct train_bench bench;
     etx_trainer *trainer = NULL;
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
     ck_assert_fails(
         etx_trainer_create(&trainer, bench.context,
             "{\"stage\": \"cascade\", \"model\": {\"arch\": \"edge_filter\","
             "\"node_features\": [], \"cut\": 0.0}}",
             bench.start),
         ETX_ERR_FORMAT, "filter");
-    train_bench_close(&bench);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "case.h"
+#include "support.h"
 
 #define N_POINTS  200
 #define N_DIM     3
@@ -91,10 +91,9 @@ static etx_context *make_context(int32_t n_threads)
     etx_context_options options;
     etx_context *context = NULL;
 
-    ck_assert_int_eq(
-        etx_context_options_init(&options, sizeof options), ETX_OK);
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.n_threads = n_threads;
-    ck_assert_int_eq(etx_context_create(&context, &options), ETX_OK);
+    ck_assert_ok(etx_context_create(&context, &options));
     return context;
 }
 
@@ -111,8 +110,7 @@ ETX_TEST(test_train_hard_pairs_are_the_nearest_and_others, .rows = 4)
     int64_t expected = 0;
 
     fill();
-    ck_assert_int_eq(
-        etx_hard_negatives(&a, &b, &n, context->stream, &args), ETX_OK);
+    ck_assert_ok(etx_hard_negatives(&a, &b, &n, context->stream, &args));
     for (int q = 0; q < N_QUERIES; q++) {
         const int max = (int)(args.n_nearest + args.n_other);
         const int all = count_candidates(query[q]);
@@ -150,8 +148,7 @@ ETX_TEST(test_train_hard_pairs_pool, .rows = 2)
 
     fill();
     args.n_pool = _i == 0 ? 12 : 0;
-    ck_assert_int_eq(
-        etx_hard_negatives(&a, &b, &n, context->stream, &args), ETX_OK);
+    ck_assert_ok(etx_hard_negatives(&a, &b, &n, context->stream, &args));
     for (int64_t p = 0; p < n; p++) {
         ck_assert(is_candidate(a[p], b[p]));
         n_far += rank_of(a[p], b[p]) >= 12;
@@ -170,10 +167,8 @@ ETX_TEST(test_train_hard_pairs_same_for_any_threads)
     int64_t n[2];
 
     fill();
-    ck_assert_int_eq(
-        etx_hard_negatives(&a[0], &b[0], &n[0], one->stream, &args), ETX_OK);
-    ck_assert_int_eq(
-        etx_hard_negatives(&a[1], &b[1], &n[1], three->stream, &args), ETX_OK);
+    ck_assert_ok(etx_hard_negatives(&a[0], &b[0], &n[0], one->stream, &args));
+    ck_assert_ok(etx_hard_negatives(&a[1], &b[1], &n[1], three->stream, &args));
     ck_assert_int_eq(n[0], n[1]);
     ck_assert_mem_eq(a[0], a[1], (size_t)n[0] * sizeof(int32_t));
     ck_assert_mem_eq(b[0], b[1], (size_t)n[0] * sizeof(int32_t));

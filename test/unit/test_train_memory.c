@@ -18,7 +18,7 @@
 /* The trainer after 20 steps; its arena's highest mark is of these alone. */
 static void train(struct train_bench *bench, const char *change)
 {
-    train_bench_open(bench, ETX_TRAIN_GNN, 1, change);
+    *bench = train_bench_new(ETX_TRAIN_GNN, 1, change);
     etx_arena_reset_peak(bench->context->stream->arena);
     train_bench_steps(bench->trainer, 20);
 }
@@ -70,10 +70,9 @@ static void train_within(struct train_bench *bench, int64_t memory_limit)
     etx_context_options options;
     etx_context *context = NULL;
 
-    ck_assert_int_eq(
-        etx_context_options_init(&options, sizeof options), ETX_OK);
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.memory_limit = memory_limit;
-    ck_assert_int_eq(etx_context_create(&context, &options), ETX_OK);
+    ck_assert_ok(etx_context_create(&context, &options));
     train_bench_open_in(bench, context, ETX_TRAIN_EMBEDDING, NULL);
     etx_arena_reset_peak(bench->context->stream->arena);
     train_bench_steps(bench->trainer, 20);
@@ -131,23 +130,18 @@ static const char *const heads[] = {HEAD("", ""),
 
 ETX_TEST(test_train_memory_pt_gradient, .rows = ROWS(heads))
 {
-    struct train_bench bench;
-
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1, heads[_i]);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, heads[_i]);
     train_bench_check_gradient(&bench, 2);
-    train_bench_close(&bench);
 }
 
 /* The gradient of the head's own parameters alone: none but the momenta reach
  * them, so that their length grows with the weight of that loss. */
 ETX_TEST(test_train_memory_pt_weight)
 {
-    struct train_bench one;
-    struct train_bench two;
     double loss[2];
 
-    train_bench_open(&one, ETX_TRAIN_GNN, 1, heads[0]);
-    train_bench_open(&two, ETX_TRAIN_GNN, 1,
+    scoped_bench one = train_bench_new(ETX_TRAIN_GNN, 1, heads[0]);
+    scoped_bench two = train_bench_new(ETX_TRAIN_GNN, 1,
         "{\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"
         " \"pt_layers\": 2}}, \"loss\": {\"pt_weight\": 0.6}}");
     loss[0] = train_bench_loss(&one, 1);
@@ -166,19 +160,16 @@ ETX_TEST(test_train_memory_pt_weight)
         ck_assert_float_eq_tol(b[0], 2.0f * a[0], 1e-4f * fabsf(b[0]));
     }
     ck_assert_int_ge(n_head, 4);
-    train_bench_close(&one);
-    train_bench_close(&two);
 }
 
 /* The head is learnt: its part of the loss falls far below that of saying
  * nothing (the mean of ln(pT)^2 is 0.29 here). */
 ETX_TEST(test_train_memory_pt_is_learnt)
 {
-    struct train_bench bench;
     double before;
     double after;
 
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1,
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1,
         "{\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"
         " \"pt_layers\": 2}}, \"loss\": {\"pt_weight\": 1000.0},"
         " \"schedule\": {\"steps\": 60}}");
@@ -191,7 +182,6 @@ ETX_TEST(test_train_memory_pt_is_learnt)
     ck_assert_msg(report.pt_error < report.pt_spread,
         "error %g on another event, spread %g", report.pt_error,
         report.pt_spread);
-    train_bench_close(&bench);
 }
 
 /* What the head says of the edges of the validation event, and their labels,
@@ -232,7 +222,6 @@ static double log_pt(const etx_event *event, int32_t hit)
 /* Validation reports what the head says beside what is true of every edge. */
 ETX_TEST(test_train_memory_pt_validation)
 {
-    struct train_bench bench;
     const struct etx_graph *graph;
     struct etx_edge_output output;
     struct etx_step_edges edges;
@@ -241,7 +230,7 @@ ETX_TEST(test_train_memory_pt_validation)
     double mean = 0.0;
     double square = 0.0;
 
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1, heads[0]);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, heads[0]);
     train_bench_steps(bench.trainer, 3);
     const etx_training_report report = train_bench_validate(bench.trainer);
     run_head(&output, &edges, &graph, &bench);
@@ -261,31 +250,25 @@ ETX_TEST(test_train_memory_pt_validation)
     ck_assert_double_eq_tol(report.pt_error, sqrt(miss / n), 1e-5);
     ck_assert_double_eq_tol(
         report.pt_spread, sqrt(square / n - mean * mean), 1e-5);
-    train_bench_close(&bench);
 }
 
 /* Without the head there is nothing to report. */
 ETX_TEST(test_train_memory_pt_not_validated)
 {
-    struct train_bench bench;
-
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1, NULL);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
     const etx_training_report report = train_bench_validate(bench.trainer);
     ck_assert(isnan(report.pt_error) && isnan(report.pt_spread));
     ck_assert(isfinite(report.loss));
-    train_bench_close(&bench);
 }
 
 /* A head comes after all other parameters: scores of a new network with and
  * without are the same bits, and the exported model has it. */
 ETX_TEST(test_train_memory_pt_leaves_scores)
 {
-    struct train_bench without;
-    struct train_bench with;
     etx_model *model = NULL;
 
-    train_bench_open(&without, ETX_TRAIN_GNN, 1, NULL);
-    train_bench_open(&with, ETX_TRAIN_GNN, 1, heads[0]);
+    scoped_bench without = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
+    scoped_bench with = train_bench_new(ETX_TRAIN_GNN, 1, heads[0]);
     const struct etx_network *a = without.trainer->stage->network;
     const struct etx_network *b = with.trainer->stage->network;
     ck_assert_int_gt(b->n_values, a->n_values);
@@ -297,16 +280,13 @@ ETX_TEST(test_train_memory_pt_leaves_scores)
     ck_assert_mem_eq(model->gnn.network->value, b->value,
         (size_t)b->n_values * sizeof(float));
     etx_model_free(model);
-    train_bench_close(&without);
-    train_bench_close(&with);
 }
 
 ETX_TEST(test_train_memory_pt_refused)
 {
-    struct train_bench bench;
     etx_trainer *trainer = NULL;
 
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1, NULL);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
     ck_assert_fails(
         etx_trainer_create(&trainer, bench.context,
             "{\"stage\": \"gnn\", \"model\": {\"arch\":"
@@ -314,5 +294,4 @@ ETX_TEST(test_train_memory_pt_refused)
             " \"scale\": 1000.0}]}, \"loss\": {\"pt_weight\": 0.1}}",
             bench.start),
         ETX_ERR_FORMAT, "pt_layers");
-    train_bench_close(&bench);
 }

@@ -25,12 +25,10 @@ static etx_event *make_event(int32_t with_modules)
         {.id = 9, .vertex = {10, 9, 0}, .momentum = {0.1f, 0, 0}}};
     etx_event *event = NULL;
 
-    ck_assert_int_eq(etx_event_create(&event, N_HITS, NULL, position), ETX_OK);
+    ck_assert_ok(etx_event_create(&event, N_HITS, NULL, position));
     if (with_modules)
-        ck_assert_int_eq(
-            etx_event_set_modules(event, volume, layer, module), ETX_OK);
-    ck_assert_int_eq(
-        etx_event_set_truth(event, particle, weight, 2, particles), ETX_OK);
+        ck_assert_ok(etx_event_set_modules(event, volume, layer, module));
+    ck_assert_ok(etx_event_set_truth(event, particle, weight, 2, particles));
     return event;
 }
 
@@ -43,8 +41,7 @@ static struct etx_train_config make_config(const char *truth, float hit_weight)
     (void)snprintf(text, sizeof text,
         "{\"stage\": \"gnn\", \"truth\": %s, \"loss\": {\"hit_weight\": %g}}",
         truth, (double)hit_weight);
-    ck_assert_msg(
-        etx_train_config_read(&config, text) == ETX_OK, "%s", etx_last_error());
+    ck_assert_ok(etx_train_config_read(&config, text));
     return config;
 }
 
@@ -82,7 +79,7 @@ ETX_TEST(test_train_truth_rules, .rows = ROWS(rules))
     etx_event *event = make_event(1);
     struct etx_truth truth;
 
-    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
+    ck_assert_ok(etx_truth_build(&truth, event, &config.truth, 0));
     ck_assert_int_eq(truth.n_pairs, rule->n_pairs);
     ck_assert_int_eq(truth.n_signal_pairs, rule->n_signal);
     for (int32_t k = 0; k < rule->n_known; k++) {
@@ -108,7 +105,7 @@ ETX_TEST(test_train_truth_dropped, .rows = 2)
     etx_event *event = make_event(0);
     struct etx_truth truth;
 
-    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
+    ck_assert_ok(etx_truth_build(&truth, event, &config.truth, 0));
     for (int32_t i = 0; i < N_HITS; i++)
         ck_assert_int_eq(
             truth.is_dropped[i], _i == 0 ? particle[i] == 0 : particle[i] == 9);
@@ -127,7 +124,7 @@ ETX_TEST(test_train_truth_hit_weights)
     float target;
     float w;
 
-    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 1), ETX_OK);
+    ck_assert_ok(etx_truth_build(&truth, event, &config.truth, 1));
     const float *s = truth.weight;
     etx_truth_label(&target, &w, &truth, 1, 2, &config);
     ck_assert_float_eq(target, 1.0f);
@@ -155,7 +152,7 @@ ETX_TEST(test_train_truth_displaced)
     float target;
     float w;
 
-    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
+    ck_assert_ok(etx_truth_build(&truth, event, &config.truth, 0));
     etx_truth_label(&target, &w, &truth, 1, 2, &config);
     ck_assert_float_eq(w, 1.0f);
     etx_truth_label(&target, &w, &truth, 7, 8, &config);
@@ -174,7 +171,7 @@ ETX_TEST(test_train_truth_chains)
     etx_event *event = train_event(5, 1);
     struct etx_truth truth;
 
-    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
+    ck_assert_ok(etx_truth_build(&truth, event, &config.truth, 0));
     ck_assert_int_eq(truth.n_pairs, 5 * 9);
     ck_assert_int_eq(truth.n_signal_pairs, 5 * 9);
     ck_assert_int_eq(etx_truth_pair(&truth, 0, 1), ETX_PAIR_SIGNAL);
@@ -193,7 +190,7 @@ ETX_TEST(test_train_truth_missing)
     etx_event *event = NULL;
     struct etx_truth truth;
 
-    ck_assert_int_eq(etx_event_create(&event, 1, NULL, position), ETX_OK);
+    ck_assert_ok(etx_event_create(&event, 1, NULL, position));
     ck_assert_fails(etx_truth_build(&truth, event, &config.truth, 0),
         ETX_ERR_ARGUMENT, "no truth");
     etx_event_free(event);
@@ -219,8 +216,8 @@ ETX_TEST(test_train_truth_too_many_pairs)
     ck_assert_ptr_nonnull(ids);
     for (int64_t i = 0; i < N; i++)
         ids[i] = 1;
-    ck_assert_int_eq(etx_event_create(&event, N, NULL, positions), ETX_OK);
-    ck_assert_int_eq(etx_event_set_truth(event, ids, NULL, 1, &one), ETX_OK);
+    ck_assert_ok(etx_event_create(&event, N, NULL, positions));
+    ck_assert_ok(etx_event_set_truth(event, ids, NULL, 1, &one));
     ck_assert_fails(etx_truth_build(&truth, event, &config.truth, 0),
         ETX_ERR_LIMIT, "1000 a hit");
     etx_event_free(event);

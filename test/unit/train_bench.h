@@ -4,6 +4,7 @@
 #ifndef ETX_TEST_TRAIN_BENCH_H
 #define ETX_TEST_TRAIN_BENCH_H
 
+#include "support.h"
 #include "train/trainer.h"
 
 #define TRAIN_BENCH_EVENTS 3 /* the last one to validate on */
@@ -21,14 +22,16 @@ etx_context *train_bench_context(int32_t n_threads);
 /* Train the stages before `stage` for 20 steps each, and make a trainer of
  * `stage` on them. change, when not NULL, is JSON whose sections are laid over
  * those of that stage's config. */
-void train_bench_open(struct train_bench *bench, int stage, int32_t n_threads,
-    const char *change);
+struct train_bench train_bench_new(
+    int stage, int32_t n_threads, const char *change);
 /* The same in a context, which becomes the bench's. */
 void train_bench_open_in(struct train_bench *bench, etx_context *context,
     int stage, const char *change);
 /* A trainer of the stage on bench->start. */
 void train_bench_add(struct train_bench *bench, int stage, const char *change);
 void train_bench_close(struct train_bench *bench);
+/* A local that is closed at the end of its block. */
+#define scoped_bench SCOPED(train_bench_close) struct train_bench
 
 /* A context and a trainer of its own on the events and the start model of
  * another bench, for another thread; closed by train_bench_leave. */

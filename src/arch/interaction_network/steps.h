@@ -87,8 +87,6 @@ etx_status etx_interaction_aggregate_backward(struct etx_run *run,
 /* ------------------------------------------------- inputs of blocks, inputs.c
  */
 
-struct etx_mlp_input etx_interaction_node_encoder_input(
-    const struct etx_run *run);
 /* With edge features in the arena. */
 etx_status etx_interaction_edge_encoder_input(
     struct etx_mlp_input *out, struct etx_run *run);

@@ -9,7 +9,6 @@
 
 #include "base/check.h"
 #include "base/status.h"
-#include "data/graph_place.h"
 
 #include <math.h>
 
@@ -70,7 +69,7 @@ static etx_status run_pass(struct etx_graph **out, struct etx_context *context,
         &n_selected, &selected, context, pass, graph->n_edges, score));
     if (pass->keeps_scores)
         scored.score = score;
-    ETX_CHECK(etx_graph_subset_at(out, context, &scored, n_selected, selected));
+    ETX_CHECK(etx_graph_subset(out, context, &scored, n_selected, selected));
 done:
     etx_arena_reset(context->stream->arena, mark);
     return status;

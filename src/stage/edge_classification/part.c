@@ -47,11 +47,11 @@ static etx_status bring_nodes(struct etx_network_input *out,
     ETX_CHECK(etx_stage_node_features(&features, host, &model->gnn, event));
     ETX_CHECK(etx_part_arena_rows(
         &rows, host->stream->arena, part, features, n_features));
-    ETX_CHECK(etx_stage_bring(&out->node_features, context, rows,
+    ETX_CHECK(etx_stage_to_device(&out->node_features, context, rows,
         n_nodes * n_features, "node features"));
     ETX_CHECK(etx_part_arena_rows(
         &rows, host->stream->arena, part, event->position, 3));
-    ETX_CHECK(etx_stage_bring(
+    ETX_CHECK(etx_stage_to_device(
         &out->position, context, rows, 3 * n_nodes, "positions of hits"));
 done:
     return status;
@@ -70,7 +70,7 @@ static etx_status run_network(float *score, struct etx_context *context,
     struct etx_network here;
     etx_status status;
 
-    ETX_CHECK(etx_stage_network(&here, context, network));
+    ETX_CHECK(etx_stage_network_to_device(&here, context, network));
     ETX_CHECK(network->arch->forward(&here, context, input, NULL, score));
     ETX_CHECK(check_finite(context, score, part, network));
     ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
@@ -91,7 +91,7 @@ static etx_status score_part(float *score, struct etx_context *context,
     float *there = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_stage_enter(&entered, &copy, context, part->graph));
+    ETX_CHECK(etx_stage_graph_to_device(&entered, &copy, context, part->graph));
     graph = *entered;
     graph.halo = halo;
     input.graph = &graph;

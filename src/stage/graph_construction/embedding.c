@@ -47,7 +47,7 @@ etx_status etx_stage_embed(float **out, struct etx_context *context,
     ETX_CHECK(
         etx_stage_node_features(&features, context, &model->embedding, event));
     clock = etx_stage_begin(context, ETX_STAGE_EMBEDDING);
-    ETX_CHECK(etx_stage_network(&here, context, network));
+    ETX_CHECK(etx_stage_network_to_device(&here, context, network));
     ETX_CHECK(etx_arena_alloc(&point, context->stream->arena,
         event->n_hits * network->n_out, sizeof *point, "embedded points"));
     input.n_nodes = event->n_hits;

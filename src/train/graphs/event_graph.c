@@ -61,7 +61,7 @@ static etx_status build_graph(struct etx_graph **out,
         *out = graph;
         graph = NULL;
     }
-    ETX_CHECK(etx_stage_leave(out));
+    ETX_CHECK(etx_stage_graph_to_host(out));
 done:
     etx_graph_free(graph);
     return status;
