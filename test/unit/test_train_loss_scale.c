@@ -59,8 +59,7 @@ ETX_TEST(test_train_loss_scale_same_bits, .rows = N_CASES)
         ck_assert(isnan(report[0].loss_scale));
     }
     ck_assert_int_eq(report[1].n_skipped, 0);
-    ck_assert_mem_eq(plain.trainer->stage->network->value,
-        scaled.trainer->stage->network->value, bytes_of(&plain));
+    ck_assert_same_state(plain.trainer, scaled.trainer);
 }
 
 /* Parameters and moments of a bench, to compare with later. */
@@ -148,29 +147,23 @@ ETX_TEST(test_train_loss_scale_counts_updates)
 ETX_TEST(test_train_loss_scale_resumes)
 {
     enum { N = 36 };
-    char path[64];
 
-    (void)snprintf(
-        path, sizeof path, "/tmp/etx-scale-%ld.checkpoint", (long)getpid());
     scoped_bench whole = train_bench_new(ETX_TRAIN_FILTER, 1, STEEP);
     train_bench_steps(whole.trainer, N);
     ck_assert_int_gt(whole.trainer->progress.loss_scale.n_skipped, 0);
     for (int stop = 1; stop < N; stop += 9) {
         scoped_bench first = train_bench_new(ETX_TRAIN_FILTER, 1, STEEP);
         train_bench_steps(first.trainer, stop);
-        ck_assert_ok(etx_trainer_save_checkpoint(first.trainer, path));
+        train_bench_save(first.trainer);
         scoped_bench second = train_bench_new(ETX_TRAIN_FILTER, 2, STEEP);
-        ck_assert_ok(etx_trainer_load_checkpoint(second.trainer, path));
+        ck_assert_ok(train_bench_load(second.trainer));
         train_bench_steps(second.trainer, N - stop);
         ck_assert(memcmp(&whole.trainer->progress.loss_scale,
                       &second.trainer->progress.loss_scale,
                       sizeof whole.trainer->progress.loss_scale) == 0);
-        ck_assert_mem_eq(whole.trainer->stage->network->value,
-            second.trainer->stage->network->value, bytes_of(&whole));
-        ck_assert_mem_eq(whole.trainer->state.moments.m,
-            second.trainer->state.moments.m, bytes_of(&whole));
+        ck_assert_same_state(whole.trainer, second.trainer);
     }
-    ck_assert_int_eq(unlink(path), 0);
+    train_bench_remove();
 }
 
 /* Without a scale to halve, a gradient that is not finite is an error. */
@@ -195,23 +188,20 @@ ETX_TEST(test_train_loss_scale_ends)
 ETX_TEST(test_train_loss_scale_of_a_checkpoint, .rows = 5)
 {
     static const double wrong[] = {3.0, 0.5, -2.0, 0x1p127, NAN};
-    char path[64];
 
-    (void)snprintf(
-        path, sizeof path, "/tmp/etx-scale-%ld.checkpoint", (long)getpid());
     scoped_bench bench = train_bench_new(
         ETX_TRAIN_FILTER, 1, "{\"loss_scaling\": {\"initial\": 4}}");
     bench.trainer->progress.loss_scale.scale = wrong[_i];
-    ck_assert_ok(etx_trainer_save_checkpoint(bench.trainer, path));
+    train_bench_save(bench.trainer);
     bench.trainer->progress.loss_scale.scale = 8.0;
-    ck_assert_fails(etx_trainer_load_checkpoint(bench.trainer, path),
-        ETX_ERR_FORMAT, "loss scale");
+    ck_assert_fails(
+        train_bench_load(bench.trainer), ETX_ERR_FORMAT, "loss scale");
     ck_assert_double_eq(bench.trainer->progress.loss_scale.scale, 8.0);
     bench.trainer->progress.loss_scale.n_skipped = -1;
-    ck_assert_ok(etx_trainer_save_checkpoint(bench.trainer, path));
-    ck_assert_fails(etx_trainer_load_checkpoint(bench.trainer, path),
-        ETX_ERR_FORMAT, "skipped steps");
-    ck_assert_int_eq(unlink(path), 0);
+    train_bench_save(bench.trainer);
+    ck_assert_fails(
+        train_bench_load(bench.trainer), ETX_ERR_FORMAT, "skipped steps");
+    train_bench_remove();
 }
 
 /* Without a device there are no products of float16. */
@@ -234,7 +224,7 @@ ETX_TEST(test_train_loss_scale_products_refused)
 ETX_TEST(test_train_loss_scale_refused, .rows = 3)
 {
     static const char *const wrong[] = {"3", "0.5", "1e30"};
-    etx_context *context = train_bench_context(1);
+    scoped_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
     char config[256];
 
@@ -244,5 +234,4 @@ ETX_TEST(test_train_loss_scale_refused, .rows = 3)
     ck_assert_fails(etx_trainer_create(&trainer, context, config, NULL),
         ETX_ERR_FORMAT, "power of two");
     ck_assert_ptr_null(trainer);
-    etx_context_free(context);
 }

@@ -71,7 +71,7 @@ static double loss_of(etx_context *context, int32_t reduction,
 
 ETX_TEST(test_train_losses_reductions, .rows = 4)
 {
-    etx_context *context = train_bench_context(1);
+    scoped_context *context = train_bench_context(1);
     float d_logit[N];
     const double loss = loss_of(context, _i, logit, d_logit);
 
@@ -88,7 +88,6 @@ ETX_TEST(test_train_losses_reductions, .rows = 4)
         ck_assert_double_eq_tol(
             (above - below) / (2.0 * (double)h), (double)d_logit[e], 1e-4);
     }
-    etx_context_free(context);
 }
 
 /* Events in two parts give the loss of the whole. */
@@ -96,7 +95,7 @@ ETX_TEST(test_train_losses_totals, .rows = 4)
 {
     const struct etx_train_loss options = {
         .positive_weight = (float)POSITIVE_WEIGHT, .reduction = _i};
-    etx_context *context = train_bench_context(1);
+    scoped_context *context = train_bench_context(1);
     struct etx_edge_totals totals = {.n_true = 0.0};
     float weights[N];
 
@@ -110,7 +109,6 @@ ETX_TEST(test_train_losses_totals, .rows = 4)
         totals.n_false += 1.0;
     ck_assert_double_eq_tol(
         etx_edge_totals_loss(&totals, _i), by_hand(_i), 1e-6);
-    etx_context_free(context);
 }
 
 /* ------------------------------------------------------- whole networks -- */
@@ -235,7 +233,7 @@ static const char *const dependent[][2] = {
 
 ETX_TEST(test_train_losses_dependent_refused, .rows = 3)
 {
-    etx_context *context = train_bench_context(1);
+    scoped_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
 
     scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
@@ -244,5 +242,4 @@ ETX_TEST(test_train_losses_dependent_refused, .rows = 3)
         ETX_ERR_FORMAT);
     ck_assert_msg(strstr(etx_last_error(), dependent[_i][1]) != NULL, "%s",
         etx_last_error());
-    etx_context_free(context);
 }

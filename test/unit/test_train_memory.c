@@ -16,11 +16,13 @@
     ", \"precision\": \"" precision "\"}}"
 
 /* The trainer after 20 steps; its arena's highest mark is of these alone. */
-static void train(struct train_bench *bench, const char *change)
+static struct train_bench train(const char *change)
 {
-    *bench = train_bench_new(ETX_TRAIN_GNN, 1, change);
-    etx_arena_reset_peak(bench->context->stream->arena);
-    train_bench_steps(bench->trainer, 20);
+    const struct train_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, change);
+
+    etx_arena_reset_peak(bench.context->stream->arena);
+    train_bench_steps(bench.trainer, 20);
+    return bench;
 }
 
 static int64_t peak_of(const struct train_bench *bench)
@@ -30,69 +32,52 @@ static int64_t peak_of(const struct train_bench *bench)
 
 ETX_TEST(test_train_memory_checkpointing_same_bits)
 {
-    struct train_bench plain;
-    struct train_bench less;
-
-    train(&plain, MEMORY("false", "float32"));
-    train(&less, MEMORY("true", "float32"));
-    const struct etx_network *network = plain.trainer->stage->network;
-    ck_assert_mem_eq(network->value, less.trainer->stage->network->value,
-        (size_t)network->n_values * sizeof(float));
+    scoped_bench plain = train(MEMORY("false", "float32"));
+    scoped_bench less = train(MEMORY("true", "float32"));
+    ck_assert_same_state(plain.trainer, less.trainer);
     ck_assert_int_lt(peak_of(&less), peak_of(&plain));
-    train_bench_close(&plain);
-    train_bench_close(&less);
 }
 
 /* The losses of validation agree within 1 % and so do the AUCs. */
 ETX_TEST(test_train_memory_half_same_loss, .rows = 3)
 {
-    struct train_bench plain;
-    struct train_bench less;
-
     static const char *const half[] = {MEMORY("false", "bf16"),
         MEMORY("true", "bf16"), MEMORY("false", "fp16")};
 
-    train(&plain, MEMORY("false", "float32"));
-    train(&less, half[_i]);
+    scoped_bench plain = train(MEMORY("false", "float32"));
+    scoped_bench less = train(half[_i]);
     ck_assert_int_lt(peak_of(&less), peak_of(&plain));
     const etx_training_report expected = train_bench_validate(plain.trainer);
     const etx_training_report got = train_bench_validate(less.trainer);
     ck_assert_double_ne(got.loss, expected.loss);
     ck_assert_double_eq_tol(got.loss, expected.loss, 0.01 * expected.loss);
     ck_assert_double_eq_tol(got.auc, expected.auc, 0.01);
-    train_bench_close(&plain);
-    train_bench_close(&less);
 }
 
 /* The embedding's trainer after 20 steps in a context with this limit. */
-static void train_within(struct train_bench *bench, int64_t memory_limit)
+static struct train_bench train_within(int64_t memory_limit)
 {
+    struct train_bench bench;
     etx_context_options options;
     etx_context *context = NULL;
 
     ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.memory_limit = memory_limit;
     ck_assert_ok(etx_context_create(&context, &options));
-    train_bench_open_in(bench, context, ETX_TRAIN_EMBEDDING, NULL);
-    etx_arena_reset_peak(bench->context->stream->arena);
-    train_bench_steps(bench->trainer, 20);
+    train_bench_open_in(&bench, context, ETX_TRAIN_EMBEDDING, NULL);
+    etx_arena_reset_peak(context->stream->arena);
+    train_bench_steps(bench.trainer, 20);
+    return bench;
 }
 
 /* Under a limit the embedding keeps nothing of its forward: the same bits in
  * less memory. */
 ETX_TEST(test_train_memory_embedding_same_bits)
 {
-    struct train_bench plain;
-    struct train_bench less;
-
-    train_within(&plain, 0);
-    train_within(&less, INT64_C(1) << 30);
-    const struct etx_network *network = plain.trainer->stage->network;
-    ck_assert_mem_eq(network->value, less.trainer->stage->network->value,
-        (size_t)network->n_values * sizeof(float));
+    scoped_bench plain = train_within(0);
+    scoped_bench less = train_within(INT64_C(1) << 30);
+    ck_assert_same_state(plain.trainer, less.trainer);
     ck_assert_int_lt(peak_of(&less), peak_of(&plain));
-    train_bench_close(&plain);
-    train_bench_close(&less);
 }
 
 /* A network that keeps no latents of edges has nothing to save. */
@@ -100,7 +85,7 @@ ETX_TEST(test_train_memory_refused, .rows = 3)
 {
     static const char *const memory[] = {"{\"checkpointing\": true}",
         "{\"precision\": \"bf16\"}", "{\"precision\": \"fp16\"}"};
-    etx_context *context = train_bench_context(1);
+    scoped_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
     char config[512];
 
@@ -113,7 +98,6 @@ ETX_TEST(test_train_memory_refused, .rows = 3)
     ck_assert_fails(etx_trainer_create(&trainer, context, config, NULL),
         ETX_ERR_FORMAT, "\"mlp\"");
     ck_assert_ptr_null(trainer);
-    etx_context_free(context);
 }
 
 /* ------------------------------------------------------ momentum head -- */
@@ -265,7 +249,7 @@ ETX_TEST(test_train_memory_pt_not_validated)
  * without are the same bits, and the exported model has it. */
 ETX_TEST(test_train_memory_pt_leaves_scores)
 {
-    etx_model *model = NULL;
+    scoped_model *model = NULL;
 
     scoped_bench without = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
     scoped_bench with = train_bench_new(ETX_TRAIN_GNN, 1, heads[0]);
@@ -279,7 +263,6 @@ ETX_TEST(test_train_memory_pt_leaves_scores)
     ck_assert_int_eq(model->gnn.network->has_pt_head, 1);
     ck_assert_mem_eq(model->gnn.network->value, b->value,
         (size_t)b->n_values * sizeof(float));
-    etx_model_free(model);
 }
 
 ETX_TEST(test_train_memory_pt_refused)

@@ -432,7 +432,7 @@ static const struct cell_feature {
 ETX_TEST(test_train_sampling_cell_features, .rows = ROWS(cell_features))
 {
     const struct cell_feature *feature = &cell_features[_i];
-    etx_context *context = train_bench_context(1);
+    scoped_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
     char config[300];
 
@@ -450,5 +450,4 @@ ETX_TEST(test_train_sampling_cell_features, .rows = ROWS(cell_features))
     else
         ck_assert_ok(etx_trainer_create(&trainer, context, config, NULL));
     etx_trainer_free(trainer);
-    etx_context_free(context);
 }

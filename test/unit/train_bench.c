@@ -9,8 +9,10 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const configs[ETX_N_TRAIN_STAGES] = {
     "{\"stage\": \"embedding\", \"seed\": 3, \"model\": {\"arch\": \"mlp\","
@@ -104,6 +106,30 @@ void train_bench_steps(etx_trainer *trainer, int n)
 
     for (int k = 0; k < n; k++)
         ck_assert_ok(etx_trainer_step(trainer, &report));
+}
+
+const char *train_bench_path(void)
+{
+    static char path[64];
+
+    (void)snprintf(
+        path, sizeof path, "/tmp/etx-train-%ld.checkpoint", (long)getpid());
+    return path;
+}
+
+void train_bench_save(const etx_trainer *trainer)
+{
+    ck_assert_ok(etx_trainer_save_checkpoint(trainer, train_bench_path()));
+}
+
+etx_status train_bench_load(etx_trainer *trainer)
+{
+    return etx_trainer_load_checkpoint(trainer, train_bench_path());
+}
+
+void train_bench_remove(void)
+{
+    ck_assert_int_eq(unlink(train_bench_path()), 0);
 }
 
 etx_training_report train_bench_validate(etx_trainer *trainer)

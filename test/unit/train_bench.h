@@ -41,6 +41,23 @@ void train_bench_leave(struct train_bench *bench);
 
 void train_bench_steps(etx_trainer *trainer, int n);
 
+/* Two trainers have the same parameters and moments, bit for bit. */
+#define ck_assert_same_state(a, b)                                             \
+    do {                                                                       \
+        const size_t bytes_ =                                                  \
+            (size_t)(a)->stage->network->n_values * sizeof(float);             \
+        ck_assert_mem_eq(                                                      \
+            (a)->stage->network->value, (b)->stage->network->value, bytes_);   \
+        ck_assert_mem_eq((a)->state.moments.m, (b)->state.moments.m, bytes_);  \
+        ck_assert_mem_eq((a)->state.moments.v, (b)->state.moments.v, bytes_);  \
+    } while (0)
+
+/* A checkpoint of this process: its path, write, read and remove it. */
+const char *train_bench_path(void);
+void train_bench_save(const etx_trainer *trainer);
+etx_status train_bench_load(etx_trainer *trainer);
+void train_bench_remove(void);
+
 /* Validate, and return the report. */
 etx_training_report train_bench_validate(etx_trainer *trainer);
 

@@ -1,4 +1,4 @@
-/* test_train_hard_pairs.c -- the pairs near some hits, against sorting all.
+/* test_train_hard_negatives.c -- the pairs near some hits, against sorting all.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/sampling/hard_negatives.h"
@@ -97,13 +97,13 @@ static etx_context *make_context(int32_t n_threads)
     return context;
 }
 
-ETX_TEST(test_train_hard_pairs_are_the_nearest_and_others, .rows = 4)
+ETX_TEST(test_train_hard_negatives_are_the_nearest_and_others, .rows = 4)
 {
     static const int32_t nearest[] = {0, 1, 5, 300};
     static const int32_t other[] = {0, 4, 0, 4};
     const struct etx_hard_negatives_args args =
         make_args(nearest[_i], other[_i]);
-    etx_context *context = make_context(1);
+    scoped_context *context = make_context(1);
     int32_t *a;
     int32_t *b;
     int64_t n;
@@ -133,14 +133,13 @@ ETX_TEST(test_train_hard_pairs_are_the_nearest_and_others, .rows = 4)
         expected += wanted;
     }
     ck_assert_int_eq(n, expected);
-    etx_context_free(context);
 }
 
 /* Low purity: others are drawn from the nearest 12 alone. */
-ETX_TEST(test_train_hard_pairs_pool, .rows = 2)
+ETX_TEST(test_train_hard_negatives_pool, .rows = 2)
 {
     struct etx_hard_negatives_args args = make_args(0, 6);
-    etx_context *context = make_context(1);
+    scoped_context *context = make_context(1);
     int n_far = 0;
     int32_t *a;
     int32_t *b;
@@ -154,14 +153,13 @@ ETX_TEST(test_train_hard_pairs_pool, .rows = 2)
         n_far += rank_of(a[p], b[p]) >= 12;
     }
     ck_assert_int_eq(n_far > 0, _i == 1);
-    etx_context_free(context);
 }
 
-ETX_TEST(test_train_hard_pairs_same_for_any_threads)
+ETX_TEST(test_train_hard_negatives_same_for_any_threads)
 {
     const struct etx_hard_negatives_args args = make_args(3, 5);
-    etx_context *one = make_context(1);
-    etx_context *three = make_context(3);
+    scoped_context *one = make_context(1);
+    scoped_context *three = make_context(3);
     int32_t *a[2];
     int32_t *b[2];
     int64_t n[2];
@@ -172,6 +170,4 @@ ETX_TEST(test_train_hard_pairs_same_for_any_threads)
     ck_assert_int_eq(n[0], n[1]);
     ck_assert_mem_eq(a[0], a[1], (size_t)n[0] * sizeof(int32_t));
     ck_assert_mem_eq(b[0], b[1], (size_t)n[0] * sizeof(int32_t));
-    etx_context_free(one);
-    etx_context_free(three);
 }
