@@ -47,7 +47,8 @@ static etx_status score_event(struct etx_graph **out,
         graph = kept;
     }
     if (model->gnn.network != NULL)
-        ETX_CHECK(etx_stage_score(graph, context, model, event));
+        ETX_CHECK(
+            etx_stage_score(graph, context, &model->gnn, ETX_STAGE_GNN, event));
     ETX_CHECK(score_all_one(graph, context));
     *out = graph;
     graph = NULL;

@@ -9,6 +9,7 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
+#include "base/status.h"
 #include "data/graph_mirror.h"
 
 etx_status etx_stage_to_device(const float **out, struct etx_context *context,
@@ -41,6 +42,9 @@ etx_status etx_stage_network_to_device(struct etx_network *out,
     float *value = NULL;
     etx_status status = ETX_OK;
 
+    if (network->arch->is_host_only && stream->memory != NULL)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "%s: this network runs on the CPU only", network->arch->name);
     *out = *network;
     if (network->frozen_id != 0)
         ETX_CHECK(etx_weight_cache_parameters(&value, stream->weight_cache,

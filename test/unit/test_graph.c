@@ -150,7 +150,7 @@ ETX_TEST(test_graph_subset)
     }
 }
 
-/* More edges than a block of work has: a graph of ends alone gives the subset
+/* More edges than a block of work has: a graph of ends only gives the subset
  * that the same edges with their offsets give, on any number of threads. */
 ETX_TEST(test_graph_of_ends)
 {

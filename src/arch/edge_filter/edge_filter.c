@@ -256,5 +256,5 @@ const struct etx_arch etx_arch_edge_filter = {
     .release = etx_network_release_state,
     .forward = forward,
     .backward = backward,
-    .reads_ends_alone = 1,
+    .reads_ends_only = 1,
 };

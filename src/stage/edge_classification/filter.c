@@ -112,27 +112,3 @@ done:
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }
-
-etx_status etx_stage_filter_scores(struct etx_graph *graph,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_event *event)
-{
-    etx_status status = ETX_OK;
-    const float *features = NULL;
-    float *score = NULL;
-    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
-
-    ETX_CHECK(
-        etx_stage_node_features(&features, context, &model->filter, event));
-    ETX_CHECK(etx_memory_alloc(
-        &score, graph->memory, graph->n_edges, sizeof *score, "edge scores"));
-    ETX_CHECK(etx_stage_edge_scores(
-        score, context, model->filter.network, features, graph, event));
-    etx_memory_free(graph->memory, graph->score);
-    graph->score = score;
-    score = NULL;
-done:
-    etx_memory_free(graph->memory, score);
-    etx_arena_reset(context->stream->arena, mark);
-    return status;
-}

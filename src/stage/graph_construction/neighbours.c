@@ -58,7 +58,7 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     args.max_edges = etx_stage_max_edges(context, neighbours->max_edges);
     args.out = &list;
     ETX_CHECK(context->ops->radius_graph(context->stream, &args));
-    if (neighbours->ends_alone && context->stream->memory == NULL)
+    if (neighbours->ends_only && context->stream->memory == NULL)
         ETX_CHECK(etx_graph_adopt_ends(
             out, neighbours->n_points, list.n_edges, list.src, list.dst));
     else
