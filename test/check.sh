@@ -11,7 +11,7 @@ set -eu
 # The longest first.
 sections='python packages dist programs upgrade install troubleshooting
     how-to:add-a-network how-to:add-a-backend acts parts mpi docs handles
-    gpu-report headers lint symbols nccl'
+    gpu-report headers lint links symbols nccl'
 for page in docs/howto/*.md; do
     page=how-to:$(basename "$page" .md)
     case $sections in *"$page"*) ;; *) sections="$sections $page" ;; esac
@@ -50,6 +50,7 @@ section()
     upgrade) test/upgrade/upgrade.sh "$build" "$lib" ;;
     gpu-report) test/cuda/report.sh ;;
     handles) test/pages/handles.sh "$lib" ;;
+    links) test/pages/links.sh ;;
     troubleshooting) test/pages/troubleshooting.sh "$build" "$lib" ;;
     how-to:*)
         test/pages/howto.sh "$build" "$lib" "docs/howto/${1#how-to:}.md"
@@ -96,7 +97,7 @@ expand()
         sections) expand $sections ;;
         suites) "$build/test/exatrkx-tests" --list | sed 's/^/suite:/' ;;
         fast)
-            expand headers lint symbols suites | grep -vE \
+            expand headers lint links symbols suites | grep -vE \
                 '^suite:(conformance|checkop|train|dist|golden|cuda)_'
             ;;
         devices)

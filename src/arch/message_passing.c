@@ -1,8 +1,7 @@
 /* arch/message_passing.c -- the run of a message-passing network.
  *
- * All latents lie in one block of memory, whose layout follows from their
- * shapes and the choices of the tape alone: the state of a tape is one
- * pointer.
+ * All latents are one block of memory. Its layout follows from their shapes and
+ * the choices of the tape, so that the state of a tape is one pointer.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/message_passing.h"
