@@ -1,4 +1,4 @@
-/* api/event.c -- events from arrays: check, then data/event.c.
+/* api/event.c -- events from arrays, and their getters.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/event.h"

@@ -1,4 +1,4 @@
-/* api/graph.c -- graphs from edges and views of graphs.
+/* api/graph.c -- graphs from edges, and getters of graphs.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"

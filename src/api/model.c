@@ -1,7 +1,7 @@
 /* api/model.c -- models: load, save, describe.
  *
- * jansson reads and writes numbers through strtod and printf, which follow
- * the host's rounding mode: it is put aside meanwhile.
+ * jansson reads and writes numbers with strtod and printf, which follow the
+ * rounding mode: here too the default floating-point environment matters.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"

@@ -1,4 +1,4 @@
-/* api/stages.c -- the stages of the pipeline, one call each.
+/* api/stages.c -- stages of the pipeline, and graphs without a model.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <float.h>

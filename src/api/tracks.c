@@ -1,4 +1,4 @@
-/* api/tracks.c -- tracks from labels and views of tracks.
+/* api/tracks.c -- tracks from labels, and getters of tracks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/tracks.h"

@@ -303,4 +303,15 @@ else
     echo 'SKIPPED all cores of a mask: no taskset'
 fi
 
+# The small examples: find tracks, own edges, train.
+exits 1 "$programs/small/find_tracks"
+exits 0 "$programs/small/find_tracks" $model $event \
+    examples/data/detectors.csv.gz
+[ "$(wc -l <"$out/stdout")" -gt 40 ] || fail 'small: tracks'
+exits 0 "$programs/small/own_edges"
+[ "$(tail -1 "$out/stdout")" = 'hit 5: track 1' ] || fail 'small: own edges'
+exits 0 "$programs/small/train" $event "$out/small.safetensors"
+grep -q '^step 20: loss' "$out/stdout" || fail 'small: train'
+[ -s "$out/small.safetensors" ] || fail 'small: no model'
+
 echo 'programs: every one does what it promises'
