@@ -120,7 +120,7 @@ etx_status etx_read_exchange(etx_part_exchange *out, const char *function,
     etx_status status;
 
     *out = (etx_part_exchange){.struct_size = sizeof *out};
-    ETX_CHECK(etx_check_given(function, ETX_GIVEN(exchange), NULL));
+    ETX_CHECK(etx_check_given(function, ETX_GIVEN(exchange), ETX_END));
     ETX_CHECK(
         etx_options_copy(out, sizeof *out, exchange, exchange->struct_size,
             ETX_SIZE_UP_TO(etx_part_exchange, user), "exchange of parts"));

@@ -19,11 +19,13 @@
 
 /* A pointer argument and its name, for etx_check_given. */
 #define ETX_GIVEN(argument) #argument, (const void *)(argument)
+/* The end of a list of them. */
+#define ETX_END (const char *)0
 /* An array argument, its name, length and alignment, for etx_check_array. */
 #define ETX_ARRAY(array, count, type) #array, array, count, alignof(type)
 
-/* Objects and outputs that must not be NULL: a list of ETX_GIVEN(argument) that
- * ends with NULL. */
+/* Objects and outputs that must not be NULL: a list of ETX_GIVEN(argument) and
+ * ETX_END. */
 etx_status etx_check_given(const char *function, const char *name,
     const void *pointer, ...) __attribute__((sentinel));
 

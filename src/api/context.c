@@ -77,7 +77,7 @@ etx_status etx_context_create(
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_END));
     if (options != NULL)
         ETX_CHECK(etx_options_copy(&known, sizeof known, options,
             options->struct_size, FIRST_SIZE, "context options"));
@@ -117,7 +117,7 @@ etx_status etx_context_timing(
 
     etx_float_environment_enter(&host);
     ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(context), NULL));
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(context), ETX_END));
     ETX_CHECK(etx_check_ranges(__func__, &range, 1));
     ETX_CHECK(etx_report_check(out, TIMING_FIRST_SIZE, "stage timing"));
     etx_report_write(out, &context->timing[stage], sizeof *out);

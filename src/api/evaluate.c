@@ -72,8 +72,8 @@ static etx_status check_call(etx_evaluation_options *known,
 {
     etx_status status;
 
-    ETX_CHECK(
-        etx_check_given(function, ETX_GIVEN(event), ETX_GIVEN(tracks), NULL));
+    ETX_CHECK(etx_check_given(
+        function, ETX_GIVEN(event), ETX_GIVEN(tracks), ETX_END));
     *known = defaults;
     if (options != NULL)
         ETX_CHECK(etx_options_copy(known, sizeof *known, options,
@@ -95,7 +95,7 @@ static etx_status check_counts(
 {
     etx_status status;
 
-    ETX_CHECK(etx_check_given(function, ETX_GIVEN(counts), NULL));
+    ETX_CHECK(etx_check_given(function, ETX_GIVEN(counts), ETX_END));
     ETX_CHECK(etx_report_check(counts, COUNTS_FIRST_SIZE, "evaluation counts"));
     if (counts->reserved != 0)
         return etx_fail(ETX_ERR_ARGUMENT,
@@ -179,7 +179,7 @@ etx_status etx_evaluation_rates(
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(etx_report_check(out, RATES_FIRST_SIZE, "evaluation"));
     ETX_CHECK(check_counts(__func__, counts));
     ETX_CHECK(check_ratios(counts));

@@ -20,7 +20,7 @@ etx_status etx_event_create(etx_event **out, int64_t n_hits,
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
     if (hit_ids != NULL)
         ETX_CHECK(
@@ -39,7 +39,7 @@ etx_status etx_event_set_features(
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), ETX_END));
     if (n_features < 1 || n_features > ETX_MAX_FEATURES)
         ETX_CHECK(etx_fail(n_features < 1 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
             "%s: n_features %" PRId64 " is not in 1..%d", __func__, n_features,
@@ -59,7 +59,7 @@ etx_status etx_event_set_cell_features(
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_check_finite(__func__, "cell_features", cell_features,
         event->n_hits, ETX_N_CELL_FEATURES));
     ETX_CHECK(etx_event_put_cell_features(event, cell_features));
@@ -75,7 +75,7 @@ etx_status etx_event_set_modules(etx_event *event, const int32_t *volume_ids,
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_check_array(
         __func__, ETX_ARRAY(volume_ids, event->n_hits, int32_t)));
     ETX_CHECK(etx_check_array(
@@ -97,8 +97,8 @@ etx_status etx_event_set_cells(etx_event *event, int64_t n_cells,
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(event), ETX_GIVEN(detector), NULL));
+    ETX_CHECK(etx_check_given(
+        __func__, ETX_GIVEN(event), ETX_GIVEN(detector), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_cells", n_cells));
     ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(hit, n_cells, int32_t)));
     ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(channel0, n_cells, int32_t)));
@@ -161,7 +161,7 @@ etx_status etx_event_set_truth(etx_event *event, const int64_t *particle_ids,
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_check_array(
         __func__, ETX_ARRAY(particle_ids, event->n_hits, int64_t)));
     if (weights != NULL)

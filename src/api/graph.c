@@ -50,7 +50,7 @@ etx_status etx_graph_from_edges(etx_graph **out, int64_t n_nodes,
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_nodes", n_nodes));
     ETX_CHECK(etx_check_count(__func__, "n_edges", n_edges));
     ETX_CHECK(check_ends(__func__, "src", src, &edges));
@@ -73,7 +73,7 @@ etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(graph), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(graph), ETX_END));
     if (scores != NULL) {
         ETX_CHECK(check_scores(__func__, scores, graph->n_edges));
         ETX_CHECK(etx_alloc_copy(
@@ -121,7 +121,7 @@ const float *etx_graph_scores(const etx_graph *graph)
 static const struct etx_graph *mirror_of(
     const char *function, const etx_graph *graph)
 {
-    if (etx_check_given(function, ETX_GIVEN(graph), NULL) != ETX_OK)
+    if (etx_check_given(function, ETX_GIVEN(graph), ETX_END) != ETX_OK)
         return NULL;
     if (graph->mirror != NULL)
         return graph->mirror;

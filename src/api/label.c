@@ -80,8 +80,8 @@ static etx_status check_call(etx_label_options *known, const char *function,
 {
     etx_status status;
 
-    ETX_CHECK(
-        etx_check_given(function, ETX_GIVEN(graph), ETX_GIVEN(context), NULL));
+    ETX_CHECK(etx_check_given(
+        function, ETX_GIVEN(graph), ETX_GIVEN(context), ETX_END));
     ETX_CHECK(read_options(known, function, options));
     ETX_CHECK(check_event(function, graph, event, known));
     if (graph->score == NULL && graph->n_edges > 0)
@@ -142,7 +142,7 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);

@@ -17,7 +17,8 @@ etx_status etx_model_load(etx_model **out, const char *path)
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(path), NULL));
+    ETX_CHECK(
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_model_read(out, path));
 done:
     etx_float_environment_leave(&host);
@@ -30,7 +31,8 @@ etx_status etx_model_load_memory(etx_model **out, const void *data, size_t size)
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(data), NULL));
+    ETX_CHECK(
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(data), ETX_END));
     ETX_CHECK(etx_model_parse(out, data, size));
 done:
     etx_float_environment_leave(&host);
@@ -44,7 +46,7 @@ etx_status etx_model_save(const etx_model *model, const char *path)
 
     etx_float_environment_enter(&host);
     ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(model), ETX_GIVEN(path), NULL));
+        etx_check_given(__func__, ETX_GIVEN(model), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_model_write(model, path));
 done:
     etx_float_environment_leave(&host);
@@ -87,7 +89,7 @@ etx_status etx_model_label_options(
 
     etx_float_environment_enter(&host);
     ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(model), NULL));
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(model), ETX_END));
     ETX_CHECK(etx_options_init(out, out->struct_size, &model->label,
         sizeof model->label, ETX_LABEL_FIRST_SIZE, "label options"));
 done:

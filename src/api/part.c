@@ -18,7 +18,7 @@ etx_status etx_graph_partition(int32_t *owners, const etx_graph *graph,
 
     etx_float_environment_enter(&host);
     ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(graph), ETX_GIVEN(event), NULL));
+        etx_check_given(__func__, ETX_GIVEN(graph), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(
         etx_check_array(__func__, ETX_ARRAY(owners, graph->n_nodes, int32_t)));
     ETX_CHECK(etx_check_hits(__func__, graph->n_nodes, event));
@@ -53,7 +53,7 @@ etx_status etx_graph_part_create(etx_graph_part **out, const etx_graph *graph,
 
     etx_float_environment_enter(&host);
     ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(graph), NULL));
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(graph), ETX_END));
     ETX_CHECK(etx_check_part(__func__, n_parts, part, ETX_PARTITION_PHI));
     ETX_CHECK(check_owners(__func__, owners, graph->n_nodes, n_parts));
     ETX_CHECK(etx_part_make(out, graph, owners, n_parts, part));
@@ -111,7 +111,7 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_read_exchange(&known, __func__, exchange));
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(part), ETX_GIVEN(context),
-        ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+        ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_check_array(
         __func__, ETX_ARRAY(scores, part->graph->n_edges, float)));
     ETX_CHECK(etx_check_hits(__func__, part->whole_nodes, event));

@@ -14,7 +14,8 @@ etx_status etx_detector_read(etx_detector **out, const char *path)
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(path), NULL));
+    ETX_CHECK(
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_detector_csv_read(out, path));
 done:
     etx_float_environment_leave(&host);
@@ -29,7 +30,7 @@ etx_status etx_event_read_trackml(
 
     etx_float_environment_enter(&host);
     ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(prefix), NULL));
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(prefix), ETX_END));
     ETX_CHECK(etx_event_csv_read_prefix(out, prefix, detector));
 done:
     etx_float_environment_leave(&host);
@@ -46,13 +47,14 @@ etx_status etx_event_read_trackml_files(etx_event **out, const char *hits,
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(hits), NULL));
+    ETX_CHECK(
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(hits), ETX_END));
     if (truth != NULL)
-        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(particles), NULL));
+        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(particles), ETX_END));
     if (particles != NULL)
-        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(truth), NULL));
+        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(truth), ETX_END));
     if (cells != NULL)
-        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(detector), NULL));
+        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(detector), ETX_END));
     ETX_CHECK(etx_event_csv_read(out, &paths, detector));
 done:
     etx_float_environment_leave(&host);
@@ -66,7 +68,8 @@ etx_status etx_event_read_features(
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(path), NULL));
+    ETX_CHECK(
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_check_finite(__func__, "scales", scales, 1, 3));
     ETX_CHECK(etx_features_csv_read(out, path, scales));
 done:

@@ -53,7 +53,7 @@ etx_status etx_embed(int64_t *n_dim, float *points, int64_t capacity,
 
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(n_dim), ETX_GIVEN(context),
-        ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+        ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     if (model->embedding.network == NULL)
         ETX_CHECK(etx_fail(
             ETX_ERR_ARGUMENT, "%s: the model has no embedding", __func__));
@@ -81,7 +81,7 @@ etx_status etx_graph_build(etx_graph **out, etx_context *context,
 
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(context),
-        ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+        ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     etx_stage_reset_timings(context);
     ETX_CHECK(etx_stage_build_graph(&graph, context, model, event, 0));
     ETX_CHECK(etx_stage_graph_to_caller(&graph, context));
@@ -102,7 +102,7 @@ etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
 
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(graph),
-        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_stage_graph_to_device(&here, &copy, context, graph));
     ETX_CHECK(etx_stage_filter(&kept, context, model, here, event));
     ETX_CHECK(etx_stage_graph_to_caller(&kept, context));
@@ -123,7 +123,7 @@ etx_status etx_graph_score(etx_graph *graph, etx_context *context,
 
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(graph), ETX_GIVEN(context),
-        ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+        ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_stage_score_host(graph, context, model, event));
 done:
     etx_float_environment_leave(&host);
@@ -138,7 +138,7 @@ etx_status etx_find_tracks(etx_tracks **out, etx_context *context,
 
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(context),
-        ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+        ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_stage_find_tracks(out, context, model, event));
 done:
     etx_float_environment_leave(&host);
@@ -208,7 +208,7 @@ static etx_status build(etx_graph **out, const char *function,
     etx_status status;
 
     ETX_CHECK(
-        etx_check_given(function, ETX_GIVEN(out), ETX_GIVEN(context), NULL));
+        etx_check_given(function, ETX_GIVEN(out), ETX_GIVEN(context), ETX_END));
     ETX_CHECK(etx_check_count(function, "n_points", n_points));
     ETX_CHECK(etx_check_ranges(function, &n_dim_range, 1));
     ETX_CHECK(etx_check_finite(function, "points", points, n_points, n_dim));
@@ -273,8 +273,8 @@ etx_status etx_graph_to_triplets(etx_graph **out, const etx_graph *graph,
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(
-        __func__, ETX_GIVEN(out), ETX_GIVEN(graph), ETX_GIVEN(context), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(graph),
+        ETX_GIVEN(context), ETX_END));
     ETX_CHECK(etx_check_ranges(__func__, &range, 1));
     ETX_CHECK(etx_stage_graph_to_device(&here, &copy, context, graph));
     ETX_CHECK(etx_stage_triplets(&triplets, context, here, max_edges));
@@ -315,7 +315,7 @@ etx_status etx_graph_score_triplets(etx_graph *triplets, const etx_graph *graph,
 
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(triplets), ETX_GIVEN(graph),
-        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(check_triplets(__func__, triplets, graph));
     ETX_CHECK(etx_stage_score_triplets(
         triplets, etx_host_of(context), model, graph, event));

@@ -16,7 +16,7 @@ etx_status etx_tracks_from_labels(
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
     ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(labels, n_hits, int32_t)));
     for (int64_t i = 0; i < n_hits; i++)

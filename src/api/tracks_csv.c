@@ -19,8 +19,8 @@ etx_status etx_tracks_write_csv(
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(
-        __func__, ETX_GIVEN(tracks), ETX_GIVEN(event), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(tracks), ETX_GIVEN(event),
+        ETX_GIVEN(path), ETX_END));
     if (tracks->n_hits != event->n_hits)
         ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
             "%s: tracks of %" PRId64 " hits and an event of %" PRId64, __func__,
@@ -39,7 +39,7 @@ etx_status etx_tracks_read_csv(
 
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(
-        __func__, ETX_GIVEN(out), ETX_GIVEN(event), ETX_GIVEN(path), NULL));
+        __func__, ETX_GIVEN(out), ETX_GIVEN(event), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_tracks_csv_read(out, event, path));
 done:
     etx_float_environment_leave(&host);

@@ -26,8 +26,8 @@ etx_status etx_trainer_create(etx_trainer **out, etx_context *context,
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(
-        __func__, ETX_GIVEN(out), ETX_GIVEN(context), ETX_GIVEN(config), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(context),
+        ETX_GIVEN(config), ETX_END));
     ETX_CHECK(etx_trainer_open(out, context, config, start));
 done:
     etx_float_environment_leave(&host);
@@ -41,8 +41,8 @@ etx_status etx_trainer_add_event(
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_check_given(
+        __func__, ETX_GIVEN(trainer), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_trainer_insert_event(
         trainer, event, event->n_hits, -1, validation));
 done:
@@ -57,7 +57,7 @@ etx_status etx_trainer_add_event_of_rank(etx_trainer *trainer,
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(trainer), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(trainer), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
     if (rank < 0 || rank >= trainer->team.n_ranks)
         ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT, "%s: rank %d of a team of %d",
@@ -81,7 +81,7 @@ etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(trainer), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(trainer), ETX_END));
     if (team != NULL)
         ETX_CHECK(etx_team_read(&known, team));
     if (known.n_ranks > 1 && trainer->partition.n_parts > 0)
@@ -116,8 +116,8 @@ etx_status etx_trainer_set_cache(etx_trainer *trainer, const char *folder)
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(folder), NULL));
+    ETX_CHECK(etx_check_given(
+        __func__, ETX_GIVEN(trainer), ETX_GIVEN(folder), ETX_END));
     ETX_CHECK(etx_trainer_open_cache(trainer, folder));
 done:
     etx_float_environment_leave(&host);
@@ -133,7 +133,7 @@ etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(trainer), NULL));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(trainer), ETX_END));
     ETX_CHECK(etx_check_part(__func__, n_parts, part, order));
     if (exchange == NULL && n_parts == 1)
         parts.n_parts = 0;
@@ -169,8 +169,8 @@ etx_status etx_trainer_step(etx_trainer *trainer, etx_training_report *report)
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(report), NULL));
+    ETX_CHECK(etx_check_given(
+        __func__, ETX_GIVEN(trainer), ETX_GIVEN(report), ETX_END));
     ETX_CHECK(etx_report_check(report, REPORT_FIRST_SIZE, "training report"));
     ETX_CHECK(etx_trainer_run_step(trainer, &made));
     etx_report_write(report, &made, sizeof made);
@@ -187,8 +187,8 @@ etx_status etx_trainer_validate(
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(report), NULL));
+    ETX_CHECK(etx_check_given(
+        __func__, ETX_GIVEN(trainer), ETX_GIVEN(report), ETX_END));
     ETX_CHECK(etx_report_check(report, REPORT_FIRST_SIZE, "training report"));
     ETX_CHECK(etx_trainer_run_validation(trainer, &made));
     etx_report_write(report, &made, sizeof made);
@@ -204,8 +204,8 @@ etx_status etx_trainer_save_checkpoint(
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_check_given(
+        __func__, ETX_GIVEN(trainer), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_checkpoint_write(trainer, path));
 done:
     etx_float_environment_leave(&host);
@@ -218,8 +218,8 @@ etx_status etx_trainer_load_checkpoint(etx_trainer *trainer, const char *path)
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_check_given(
+        __func__, ETX_GIVEN(trainer), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_checkpoint_read(trainer, path));
 done:
     etx_float_environment_leave(&host);
@@ -238,7 +238,7 @@ etx_status etx_trainer_model(etx_model **out, const etx_trainer *trainer)
 
     etx_float_environment_enter(&host);
     ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(trainer), NULL));
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(trainer), ETX_END));
     ETX_CHECK(etx_trainer_export(out, trainer));
 done:
     etx_float_environment_leave(&host);

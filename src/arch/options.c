@@ -33,59 +33,39 @@ const char *const etx_norm_names[ETX_N_NORMS + 1] = {
 struct etx_option etx_option_int(
     const char *key, int32_t *value, double low, double high)
 {
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_INT,
-        .value = value,
-        .low = low,
-        .high = high};
+    return (struct etx_option){key, ETX_OPTION_INT, value, low, .high = high};
 }
 
 struct etx_option etx_option_float(
     const char *key, float *value, double low, double high)
 {
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_FLOAT,
-        .value = value,
-        .low = low,
-        .high = high};
+    return (struct etx_option){key, ETX_OPTION_FLOAT, value, low, .high = high};
 }
 
 struct etx_option etx_option_bool(const char *key, int32_t *value)
 {
-    return (struct etx_option){
-        .key = key, .kind = ETX_OPTION_BOOL, .value = value};
+    return (struct etx_option){key, ETX_OPTION_BOOL, .value = value};
 }
 
 struct etx_option etx_option_choice(
     const char *key, int32_t *value, const char *const *choices)
 {
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_CHOICE,
-        .value = value,
-        .choices = choices};
+    return (struct etx_option){
+        key, ETX_OPTION_CHOICE, value, .choices = choices};
 }
 
 struct etx_option etx_option_ints(const char *key, int32_t *value,
     int32_t *count, int32_t capacity, double low, double high)
 {
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_INTS,
-        .value = value,
-        .low = low,
-        .high = high,
-        .capacity = capacity,
-        .count = count};
+    return (struct etx_option){key, ETX_OPTION_INTS, value, low, high,
+        .capacity = capacity, .count = count};
 }
 
 struct etx_option etx_option_choices(const char *key, int32_t *value,
     int32_t *count, int32_t capacity, const char *const *choices)
 {
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_CHOICES,
-        .value = value,
-        .choices = choices,
-        .capacity = capacity,
-        .count = count};
+    return (struct etx_option){key, ETX_OPTION_CHOICES, value,
+        .choices = choices, .capacity = capacity, .count = count};
 }
 
 struct etx_option etx_option_json(const char *key, const json_t **value)

@@ -42,13 +42,13 @@ static json_t *make_provenance(const struct etx_trainer *trainer)
     free(config);
     if (made == NULL || result->step < 0)
         return made;
-    if (json_object_set_new(made, "loss", make_number(result->loss)) != 0 ||
-        json_object_set_new(made, "n_edges", make_number(result->n_edges)) !=
-            0 ||
-        json_object_set_new(
-            made, "efficiency", make_number(result->efficiency)) != 0 ||
-        json_object_set_new(made, "purity", make_number(result->purity)) != 0 ||
-        json_object_set_new(made, "auc", make_number(result->auc)) != 0) {
+    if (json_object_update_new(
+            made, json_pack("{s:o, s:o, s:o, s:o, s:o}", "loss",
+                      make_number(result->loss), "n_edges",
+                      make_number(result->n_edges), "efficiency",
+                      make_number(result->efficiency), "purity",
+                      make_number(result->purity), "auc",
+                      make_number(result->auc))) != 0) {
         json_decref(made);
         return NULL;
     }

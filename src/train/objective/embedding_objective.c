@@ -123,19 +123,18 @@ static struct scales choose_scales(const struct etx_train_loss *options,
 }
 
 static etx_status pairs_to_device(struct etx_hinge_loss_args *args,
-    struct etx_context *context, const struct etx_embedding_pairs *pairs)
+    struct etx_arena *arena, const struct etx_embedding_pairs *pairs)
 {
+    const int64_t n = pairs->n;
     etx_status status;
 
-    args->n_pairs = pairs->n;
-    ETX_CHECK(etx_train_to_device(
-        &args->a, context, pairs->a, pairs->n, sizeof *pairs->a, "pairs"));
-    ETX_CHECK(etx_train_to_device(
-        &args->b, context, pairs->b, pairs->n, sizeof *pairs->b, "pairs"));
-    ETX_CHECK(etx_train_to_device(&args->target, context, pairs->target,
-        pairs->n, sizeof *pairs->target, "pairs"));
-    ETX_CHECK(etx_train_to_device(&args->weight, context, pairs->weight,
-        pairs->n, sizeof *pairs->weight, "pairs"));
+    args->n_pairs = n;
+    ETX_CHECK(etx_arena_to_device(&args->a, arena, pairs->a, n, 4, "pairs"));
+    ETX_CHECK(etx_arena_to_device(&args->b, arena, pairs->b, n, 4, "pairs"));
+    ETX_CHECK(etx_arena_to_device(
+        &args->target, arena, pairs->target, n, 1, "pairs"));
+    ETX_CHECK(etx_arena_to_device(
+        &args->weight, arena, pairs->weight, n, 4, "pairs"));
 done:
     return status;
 }
@@ -163,7 +162,7 @@ static etx_status pair_loss(double *loss, float *d_point,
         .d_point = d_point};
     etx_status status;
 
-    ETX_CHECK(pairs_to_device(&args, context, &sample->pairs));
+    ETX_CHECK(pairs_to_device(&args, context->stream->arena, &sample->pairs));
     ETX_CHECK(context->ops->hinge_loss(context->stream, &args));
     *loss = scales->positive * positive_sum + scales->negative * negative_sum;
 done:
