@@ -49,6 +49,9 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
     -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wcast-qual \
     -Wwrite-strings -Wpointer-arith -Wformat=2 -Wnull-dereference \
     -Wswitch-enum
+# clang warns of {NULL} and of loops that it does not vectorise.
+WARNINGS += $(if $(findstring clang,$(CC)),\
+    -Wno-missing-field-initializers -Wno-pass-failed)
 # Warnings are errors in CI: make WERROR=1.
 WERROR ?= 0
 WERROR_FLAG := $(if $(filter 1,$(WERROR)),-Werror)
@@ -190,7 +193,7 @@ compile = @mkdir -p $(@D) && echo "  cc    $@" && \
     $(CC) $(CFLAGS_ALL) $(1) -c $< -o $@
 # $(call link,flags and libraries): the objects and archives of the rule.
 link = @mkdir -p $(@D) && echo "  link  $@" && \
-    $(CC) $(SANITIZE) $(filter %.o,$^) $(filter %.a,$^) $(1) -o $@
+    $(or $(LINKER),$(CC)) $(SANITIZE) $(filter %.o,$^) $(filter %.a,$^) $(1) -o $@
 
 $(BUILD)/obj/%.o: src/%.c
 	$(call compile)

@@ -19,7 +19,8 @@
 
 static const char *program_name = "etx";
 
-static void print_line(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static void print_line(
+    const char *format, va_list arguments)
 {
     fprintf(stderr, "%s: ", program_name);
     vfprintf(stderr, format, arguments);

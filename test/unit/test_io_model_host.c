@@ -102,6 +102,7 @@ IO_TEST(test_io_model_host_float_environment)
     size_t size = 0;
     scoped char *data = io_model_bytes(io_model_small, &size);
 
+    ck_assert_ptr_nonnull(data);
     ck_assert_int_eq(fesetround(FE_UPWARD), 0);
     ck_assert_int_ne(
         feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW), -1);

@@ -36,7 +36,7 @@ static int count_files(const char *folder, char *last, size_t size)
 ETX_TEST(
     test_train_cache_same_bits, .rows = ETX_N_TRAIN_STAGES - ETX_TRAIN_FILTER)
 {
-    const enum etx_train_stage stage = ETX_TRAIN_FILTER + _i;
+    const int stage = ETX_TRAIN_FILTER + _i;
     char folder[256];
     char path[600];
 
