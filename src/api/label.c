@@ -92,17 +92,17 @@ done:
     return status;
 }
 
-static etx_status label(int32_t *labels, struct etx_context *context,
-    const struct etx_graph *graph, const struct etx_event *event,
+static etx_status label(int32_t *labels, const struct etx_graph *graph,
+    struct etx_context *context, const struct etx_event *event,
     const etx_label_options *options)
 {
     etx_status status;
     const float *position = event == NULL ? NULL : event->position;
-    const struct etx_graph *here = NULL;
+    const struct etx_graph *local = NULL;
     struct etx_graph *copy = NULL;
 
-    ETX_CHECK(etx_stage_graph_to_device(&here, &copy, context, graph));
-    ETX_CHECK(etx_build_tracks(labels, context, here, position, options));
+    ETX_CHECK(etx_stage_graph_to_device(&local, &copy, context, graph));
+    ETX_CHECK(etx_build_tracks(labels, local, context, position, options));
 done:
     etx_graph_free(copy);
     return status;
@@ -122,7 +122,7 @@ etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
     ETX_CHECK(
         etx_check_array(__func__, ETX_ARRAY(labels, graph->n_nodes, int32_t)));
     clock = etx_stage_begin(context, ETX_STAGE_LABEL);
-    ETX_CHECK(label(labels, context, graph, event, &known));
+    ETX_CHECK(label(labels, graph, context, event, &known));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
 done:
     etx_float_environment_leave(&host);
@@ -149,7 +149,7 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     clock = etx_stage_begin(context, ETX_STAGE_LABEL);
     ETX_CHECK(etx_arena_alloc(
         &labels, arena, graph->n_nodes, sizeof *labels, "labels"));
-    ETX_CHECK(label(labels, context, graph, event, &known));
+    ETX_CHECK(label(labels, graph, context, event, &known));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
     ETX_CHECK(etx_tracks_group(out, graph->n_nodes, labels, 1));
 done:

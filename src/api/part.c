@@ -117,7 +117,7 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
     ETX_CHECK(etx_check_hits(__func__, part->whole_nodes, event));
     ETX_CHECK(check_network(__func__, model));
     ETX_CHECK(
-        etx_stage_score_part(scores, context, model, part, event, &known));
+        etx_stage_score_part(scores, part, context, model, event, &known));
 done:
     if (status != ETX_OK && known.leave != NULL)
         known.leave(known.user, status);

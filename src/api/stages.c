@@ -94,7 +94,7 @@ done:
 etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
     etx_context *context, const etx_model *model, const etx_event *event)
 {
-    const struct etx_graph *here = NULL;
+    const struct etx_graph *local = NULL;
     struct etx_graph *copy = NULL;
     struct etx_graph *kept = NULL;
     etx_status status;
@@ -103,8 +103,8 @@ etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(graph),
         ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
-    ETX_CHECK(etx_stage_graph_to_device(&here, &copy, context, graph));
-    ETX_CHECK(etx_stage_filter(&kept, context, model, here, event));
+    ETX_CHECK(etx_stage_graph_to_device(&local, &copy, context, graph));
+    ETX_CHECK(etx_stage_filter(&kept, local, context, model, event));
     ETX_CHECK(etx_stage_graph_to_caller(&kept, context));
     *out = kept;
     kept = NULL;
@@ -266,7 +266,7 @@ etx_status etx_graph_to_triplets(etx_graph **out, const etx_graph *graph,
     etx_context *context, int64_t max_edges)
 {
     const struct etx_range range = {"max_edges", max_edges, 0, INT32_MAX};
-    const struct etx_graph *here = NULL;
+    const struct etx_graph *local = NULL;
     struct etx_graph *copy = NULL;
     struct etx_graph *triplets = NULL;
     etx_status status;
@@ -276,8 +276,8 @@ etx_status etx_graph_to_triplets(etx_graph **out, const etx_graph *graph,
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(graph),
         ETX_GIVEN(context), ETX_END));
     ETX_CHECK(etx_check_ranges(__func__, &range, 1));
-    ETX_CHECK(etx_stage_graph_to_device(&here, &copy, context, graph));
-    ETX_CHECK(etx_stage_triplets(&triplets, context, here, max_edges));
+    ETX_CHECK(etx_stage_graph_to_device(&local, &copy, context, graph));
+    ETX_CHECK(etx_stage_triplets(&triplets, local, context, max_edges));
     ETX_CHECK(etx_stage_graph_to_caller(&triplets, context));
     *out = triplets;
     triplets = NULL;
@@ -318,7 +318,7 @@ etx_status etx_graph_score_triplets(etx_graph *triplets, const etx_graph *graph,
         ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(check_triplets(__func__, triplets, graph));
     ETX_CHECK(etx_stage_score_triplets(
-        triplets, etx_host_of(context), model, graph, event));
+        triplets, graph, etx_host_of(context), model, event));
     ETX_CHECK(etx_graph_mirror_scores(triplets));
 done:
     etx_float_environment_leave(&host);

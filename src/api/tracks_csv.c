@@ -25,7 +25,7 @@ etx_status etx_tracks_write_csv(
         ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
             "%s: tracks of %" PRId64 " hits and an event of %" PRId64, __func__,
             tracks->n_hits, event->n_hits));
-    ETX_CHECK(etx_tracks_csv_write(path, tracks, event));
+    ETX_CHECK(etx_tracks_csv_write(tracks, event, path));
 done:
     etx_float_environment_leave(&host);
     return status;

@@ -42,7 +42,7 @@ static etx_status score_event(struct etx_graph **out,
     if (model->filter.network != NULL) {
         if (model->gnn.network != NULL)
             ETX_CHECK(etx_stage_cache_features(context, &model->filter, event));
-        ETX_CHECK(etx_stage_filter(&kept, context, model, graph, event));
+        ETX_CHECK(etx_stage_filter(&kept, graph, context, model, event));
         etx_graph_free(graph);
         graph = kept;
     }
@@ -72,7 +72,7 @@ static etx_status label_event(struct etx_tracks **out,
     ETX_CHECK(etx_arena_alloc(
         &label, arena, graph->n_nodes, sizeof *label, "labels"));
     ETX_CHECK(etx_build_tracks(
-        label, context, graph, event->position, &model->label));
+        label, graph, context, event->position, &model->label));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
     ETX_CHECK(etx_tracks_group(out, graph->n_nodes, label, 1));
 done:

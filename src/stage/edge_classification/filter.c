@@ -75,9 +75,9 @@ done:
     return status;
 }
 
-etx_status etx_stage_filter(struct etx_graph **out, struct etx_context *context,
-    const struct etx_model *model, const struct etx_graph *graph,
-    const struct etx_event *event)
+etx_status etx_stage_filter(struct etx_graph **out,
+    const struct etx_graph *graph, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
     struct pass cascade = {

@@ -53,8 +53,8 @@ done:
 }
 
 etx_status etx_stage_score_triplets(struct etx_graph *triplets,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_graph *graph, const struct etx_event *event)
+    const struct etx_graph *graph, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
