@@ -268,8 +268,8 @@ static etx_status hand_over(struct etx_stream *stream,
     uint64_t *sorted = NULL;
 
     ETX_TRY(scratch.alloc(&sorted, n_edges, "edges in order"));
-    ETX_TRY(src.take(n_edges, "sources of edges"));
-    ETX_TRY(dst.take(n_edges, "targets of edges"));
+    ETX_TRY(src.alloc(n_edges, "sources of edges"));
+    ETX_TRY(dst.alloc(n_edges, "targets of edges"));
     ETX_TRY(etx_cuda_sort(stream, sorted, edge, n_edges, 2 * shift));
     ETX_TRY(etx_launch(stream, n_edges, split_kernel, src.data, dst.data,
         (const uint64_t *)sorted, n_edges, shift));

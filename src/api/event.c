@@ -46,7 +46,7 @@ etx_status etx_event_set_features(
             ETX_MAX_FEATURES));
     ETX_CHECK(etx_check_finite(
         __func__, "features", features, event->n_hits, n_features));
-    ETX_CHECK(etx_event_put_features(event, n_features, features));
+    ETX_CHECK(etx_event_replace_features(event, n_features, features));
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -62,7 +62,7 @@ etx_status etx_event_set_cell_features(
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_check_finite(__func__, "cell_features", cell_features,
         event->n_hits, ETX_N_CELL_FEATURES));
-    ETX_CHECK(etx_event_put_cell_features(event, cell_features));
+    ETX_CHECK(etx_event_replace_cell_features(event, cell_features));
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -82,7 +82,8 @@ etx_status etx_event_set_modules(etx_event *event, const int32_t *volume_ids,
         __func__, ETX_ARRAY(layer_ids, event->n_hits, int32_t)));
     ETX_CHECK(etx_check_array(
         __func__, ETX_ARRAY(module_ids, event->n_hits, int32_t)));
-    ETX_CHECK(etx_event_put_modules(event, volume_ids, layer_ids, module_ids));
+    ETX_CHECK(
+        etx_event_replace_modules(event, volume_ids, layer_ids, module_ids));
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -108,7 +109,7 @@ etx_status etx_event_set_cells(etx_event *event, int64_t n_cells,
         ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
             "%s: the event has no modules: call etx_event_set_modules first",
             __func__));
-    ETX_CHECK(etx_event_put_cells(event, &cells, detector));
+    ETX_CHECK(etx_event_replace_cells(event, &cells, detector));
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -167,7 +168,7 @@ etx_status etx_event_set_truth(etx_event *event, const int64_t *particle_ids,
     if (weights != NULL)
         ETX_CHECK(check_weights(__func__, weights, event->n_hits));
     ETX_CHECK(check_particles(__func__, n_particles, particles));
-    ETX_CHECK(etx_event_put_truth(
+    ETX_CHECK(etx_event_replace_truth(
         event, particle_ids, weights, n_particles, particles));
 done:
     etx_float_environment_leave(&host);

@@ -56,7 +56,7 @@ etx_status etx_graph_part_create(etx_graph_part **out, const etx_graph *graph,
         etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(graph), ETX_END));
     ETX_CHECK(etx_check_part(__func__, n_parts, part, ETX_PARTITION_PHI));
     ETX_CHECK(check_owners(__func__, owners, graph->n_nodes, n_parts));
-    ETX_CHECK(etx_part_make(out, graph, owners, n_parts, part));
+    ETX_CHECK(etx_part_create(out, graph, owners, n_parts, part));
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -127,5 +127,5 @@ done:
 
 void etx_graph_part_free(etx_graph_part *part)
 {
-    etx_part_release(part);
+    etx_part_free(part);
 }

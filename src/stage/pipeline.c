@@ -1,8 +1,11 @@
-/* stage/pipeline.c -- hits in, tracks out: the way of one event.
+/* stage/pipeline.c -- hits to tracks: the pipeline for one event.
  *
- * Ju et al., Eur. Phys. J. C 81, 876 (2021): embed, join, filter, score,
- * label. A model without a filter or a graph neural network skips that stage;
- * a graph that was never scored has all edges kept.
+ * Ju et al., Eur. Phys. J. C 81, 876 (2021):
+ *
+ *   hits -> embedding -> radius graph -> filter -> graph network -> labels
+ *
+ * A model without a filter or a graph neural network skips that stage; without
+ * both all edges count.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
@@ -57,7 +60,7 @@ done:
     return status;
 }
 
-/* Group the hits of the scored graph as the model says. */
+/* Group the hits of the scored graph by the label method of the model. */
 static etx_status label_event(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_graph *graph, const struct etx_event *event)

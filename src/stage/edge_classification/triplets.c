@@ -1,7 +1,7 @@
 /* stage/edge_classification/triplets.c -- scores of triplets.
  *
- * A family that scores triplets does so; otherwise a triplet is as good as
- * both of its doublets together: the product of their scores.
+ * By a network that scores triplets; otherwise the score of a triplet is the
+ * product of the scores of its two doublets.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
