@@ -485,8 +485,9 @@ static void log_step(struct rank *rank)
     ranks_log_add(&rank->steps, report);
     if (rank->number == 0 && rank_now() - rank->shown > SECONDS_PER_LINE) {
         rank->shown = rank_now();
-        printf("%lld/%lld loss %.4f, %.0f ms a step\n", (long long)report->step,
-            (long long)report->n_steps, rank->steps.running_loss,
+        printf("%lld/%lld loss %.4f, %.0f ms per step\n",
+            (long long)report->step, (long long)report->n_steps,
+            rank->steps.running_loss,
             1e3 * rank->spent.all / (double)rank->steps.n_all);
         fflush(stdout);
     }

@@ -100,7 +100,7 @@ static void print_state(FILE *file, const etx_training_report *report,
     const double left =
         seconds_per_step * (double)(report->n_steps - report->step);
 
-    fprintf(file, "%lld/%lld loss %.4f, %.0f ms a step, %.1f min left",
+    fprintf(file, "%lld/%lld loss %.4f, %.0f ms per step, %.1f min left",
         (long long)report->step, (long long)report->n_steps,
         means->loss / (double)means->n, 1e3 * seconds_per_step, left / 60.0);
 }
@@ -149,7 +149,7 @@ static void print_validation(const etx_training_report *report, int64_t n_hits)
     print_number("auc", report->auc);
     print_number("loss", report->loss);
     print_number("pT error", report->pt_error);
-    printf(", %.3f edges a hit, %.0f s%s\n", report->n_edges / (double)n_hits,
+    printf(", %.3f edges per hit, %.0f s%s\n", report->n_edges / (double)n_hits,
         report->seconds, report->is_best ? ", the best" : "");
     fflush(stdout);
 }

@@ -257,7 +257,7 @@ int training_print_unmeasured(const etx_training_report *report)
 {
     if (!isnan(report->n_edges))
         return 0;
-    printf("step %lld: threshold %.5g, not measured: above %d edges a hit, "
+    printf("step %lld: threshold %.5g, not measured: above %d edges per hit, "
            "%.0f s\n",
         (long long)report->step, report->threshold,
         ETX_VALIDATION_EDGES_PER_HIT, report->seconds);

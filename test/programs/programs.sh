@@ -256,7 +256,7 @@ for program in etx-train 'etx-train-distributed --ranks 1'; do
     exits 0 "$programs"/$program --config "$out/wide.json" \
         --data examples/data/event000000000 --validate-every 1 \
         --validation examples/data/event000000002 --out "$out/w.safetensors"
-    [ "$(grep -c 'not measured: above 300 edges a hit' "$out/stdout")" = 4 ] ||
+    [ "$(grep -c 'not measured: above 300 edges per hit' "$out/stdout")" = 4 ] ||
         fail "$program: a validation that is not measured"
     # shellcheck disable=SC2086
     exits 1 "$programs"/$program --config "$out/embedding.json" \
