@@ -28,7 +28,7 @@ PATIENCE = 900.0  # seconds for one answer
 # sample.
 LONG = 12.0
 # Large blocks stay with malloc, on huge pages where PyTorch asks for them:
-# otherwise every tensor of an edge network is mapped and faulted in anew, and
+# otherwise every tensor of an edge network is mapped and faulted in again, and
 # eager PyTorch runs at half its speed. All implementations get the same.
 ALLOCATOR = {
     "MALLOC_MMAP_MAX_": "0",
