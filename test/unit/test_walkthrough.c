@@ -1,6 +1,6 @@
 /* test_walkthrough.c -- longest paths, against every path there is.
  *
- * The judge lists all paths of a small graph and takes the best again and
+ * The judge lists all paths of a small graph and removes the best again and
  * again: exponential, and without a line in common with the library.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -14,9 +14,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SMALL         9                  /* nodes that the judge can take */
+#define SMALL         9                  /* nodes: the judge is exponential */
 #define N_JUDGED      60                 /* random graphs of each kind */
-#define WITHOUT_LIMIT ((int64_t)1 << 30) /* looks */
+#define WITHOUT_LIMIT ((int64_t)1 << 30) /* of the work budget */
 
 /* ------------------------------------------------------------- by hand -- */
 
@@ -64,11 +64,11 @@ static const struct row rows[] = {
     /* Scores of zero above a negative cut still make the path longer. */
     {{4, 4, {{0, 1, 0.0f}, {1, 2, 0.5f}, {1, 3, 0.25f}, {2, 3, 0.0f}}}, -1.0f,
         1, {0, 0, 0, 0}},
-    /* A path shorter than min_hits still takes its hits: 2-3 goes before
+    /* A path shorter than min_hits still removes its hits: 2-3 goes before
      * 0-1-3. */
     {{4, 3, {{2, 3, 1.0f}, {0, 1, 0.2f}, {1, 3, 0.2f}}}, 0.1f, 3,
         {-1, -1, -1, -1}},
-    /* The sum decides, also when it takes from two good tracks. */
+    /* The sum decides, also when it splits two good tracks. */
     {{6, 5,
          {{0, 2, 0.9f}, {2, 4, 0.9f}, {1, 3, 0.9f}, {3, 5, 0.9f},
              {2, 3, 0.6f}}},
@@ -115,7 +115,7 @@ struct path {
 
 struct judge {
     float score[SMALL][SMALL]; /* of i -> j, negative where there is none */
-    int32_t is_taken[SMALL];
+    int32_t is_used[SMALL];
     struct path now, best;
 };
 
@@ -149,7 +149,7 @@ static void extend(struct judge *judge)
     if (judge->now.n > 1 && is_better(&judge->now, &judge->best))
         judge->best = judge->now;
     for (int32_t j = last + 1; j < SMALL; j++) {
-        if (judge->score[last][j] < 0.0f || judge->is_taken[j])
+        if (judge->score[last][j] < 0.0f || judge->is_used[j])
             continue;
         judge->now.node[judge->now.n++] = j;
         extend(judge);
@@ -162,7 +162,7 @@ static void find_best(struct judge *judge)
 {
     judge->best = (struct path){.sum = -1.0};
     for (int32_t i = 0; i < SMALL; i++) {
-        if (judge->is_taken[i])
+        if (judge->is_used[i])
             continue;
         judge->now = (struct path){.n = 1, .node = {i}};
         extend(judge);
@@ -173,7 +173,7 @@ static void find_best(struct judge *judge)
 static void judge_labels(int32_t *labels, const struct scored_edge *edges,
     int64_t n_edges, float cut)
 {
-    struct judge judge = {.is_taken = {0}};
+    struct judge judge = {.is_used = {0}};
     int32_t group[SMALL];
     int32_t n_labels = 0;
 
@@ -192,7 +192,7 @@ static void judge_labels(int32_t *labels, const struct scored_edge *edges,
     }
     for (find_best(&judge); judge.best.n > 0; find_best(&judge))
         for (int32_t k = 0; k < judge.best.n; k++) {
-            judge.is_taken[judge.best.node[k]] = 1;
+            judge.is_used[judge.best.node[k]] = 1;
             group[judge.best.node[k]] = judge.best.node[0];
         }
     for (int32_t i = 0; i < SMALL; i++)
@@ -265,11 +265,12 @@ static struct owned_dag new_dag(
     return made;
 }
 
-static void find_paths(int32_t *start, const struct etx_dag *dag, int64_t looks)
+static void find_paths(
+    int32_t *start, const struct etx_dag *dag, int64_t budget)
 {
     scoped_context *context = etx_test_context();
 
-    ck_assert_ok(etx_longest_paths(start, context->stream, dag, looks));
+    ck_assert_ok(etx_longest_paths(start, context->stream, dag, budget));
     ck_assert_int_eq(etx_arena_in_use(context->stream->arena), 0);
 }
 
@@ -320,7 +321,7 @@ static struct scored_edge *new_upward_edges(
     return edges;
 }
 
-/* However few looks are allowed, the result is one of paths, repeatable and
+/* However small the work budget, the result is one of paths, repeatable and
  * with the same first path; with enough it is that without a limit. */
 ETX_TEST(test_walkthrough_bounded, .rows = 10)
 {
@@ -347,7 +348,7 @@ ETX_TEST(test_walkthrough_bounded, .rows = 10)
     free(owned.storage);
 }
 
-/* Every start likes the same ends best, so many passes are needed. */
+/* Every start has the same best ends, so many passes are needed. */
 ETX_TEST(test_walkthrough_bounded_passes)
 {
     const int32_t n_each = 40;
@@ -373,7 +374,7 @@ ETX_TEST(test_walkthrough_bounded_first_path, .rows = N_JUDGED)
     scoped struct scored_edge *edges =
         new_upward_edges(SMALL, 14, (uint32_t)_i);
     struct owned_dag owned = new_dag(SMALL, 14, edges);
-    struct judge judge = {.is_taken = {0}};
+    struct judge judge = {.is_used = {0}};
     int32_t start[SMALL];
 
     for (int32_t i = 0; i < SMALL; i++)
