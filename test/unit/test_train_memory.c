@@ -80,26 +80,6 @@ ETX_TEST(test_train_memory_embedding_same_bits)
     ck_assert_int_lt(peak_of(&less), peak_of(&plain));
 }
 
-/* A network that keeps no latents of edges has nothing to save. */
-ETX_TEST(test_train_memory_refused, .rows = 3)
-{
-    static const char *const memory[] = {"{\"checkpointing\": true}",
-        "{\"precision\": \"bf16\"}", "{\"precision\": \"fp16\"}"};
-    scoped_context *context = train_bench_context(1);
-    etx_trainer *trainer = NULL;
-    char config[512];
-
-    (void)snprintf(config, sizeof config,
-        "{\"stage\": \"embedding\", \"model\": {\"arch\": \"mlp\","
-        "\"options\": {\"hidden\": [4], \"n_out\": 2},"
-        "\"node_features\": [{\"name\": \"r\", \"scale\": 1.0}],"
-        "\"graph\": {\"radius\": 0.4}}, \"memory\": %s}",
-        memory[_i]);
-    ck_assert_fails(etx_trainer_create(&trainer, context, config, NULL),
-        ETX_ERR_FORMAT, "\"mlp\"");
-    ck_assert_ptr_null(trainer);
-}
-
 /* ------------------------------------------------------ momentum head -- */
 
 #define HEAD(options, loss)                                                    \
@@ -263,18 +243,4 @@ ETX_TEST(test_train_memory_pt_leaves_scores)
     ck_assert_int_eq(model->gnn.network->has_pt_head, 1);
     ck_assert_mem_eq(model->gnn.network->value, b->value,
         (size_t)b->n_values * sizeof(float));
-}
-
-ETX_TEST(test_train_memory_pt_refused)
-{
-    etx_trainer *trainer = NULL;
-
-    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
-    ck_assert_fails(
-        etx_trainer_create(&trainer, bench.context,
-            "{\"stage\": \"gnn\", \"model\": {\"arch\":"
-            " \"interaction_network\", \"node_features\": [{\"name\": \"r\","
-            " \"scale\": 1000.0}]}, \"loss\": {\"pt_weight\": 0.1}}",
-            bench.start),
-        ETX_ERR_FORMAT, "pt_layers");
 }

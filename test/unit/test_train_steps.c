@@ -90,23 +90,6 @@ ETX_TEST(test_train_steps_validation_radius)
     ck_assert_float_eq(bench.trainer->model->radius, 1000.0f);
 }
 
-ETX_TEST(test_train_steps_refuse_what_does_not_move)
-{
-    scoped_context *context = train_bench_context(1);
-    etx_trainer *trainer = NULL;
-
-    ck_assert_fails(
-        etx_trainer_create(&trainer, context,
-            "{\"stage\": \"embedding\", \"model\": {\"arch\": \"mlp\","
-            "\"options\": {\"hidden\": [4], \"n_out\": 2},"
-            "\"node_features\": [{\"name\": \"lphi\", \"scale\": 1.0}],"
-            "\"graph\": {\"radius\": 0.4, \"max_neighbours\": 0,"
-            "\"orientation\": \"index\"}}}",
-            NULL),
-        ETX_ERR_FORMAT, "lphi");
-    ck_assert_ptr_null(trainer);
-}
-
 /* ---------------------------------------------------------- checkpoints -- */
 
 ETX_TEST(test_train_checkpoint_resumes_bit_for_bit, .rows = N_STAGES)
