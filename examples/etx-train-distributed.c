@@ -200,7 +200,7 @@ static const char *event_name(const struct rank *rank, int64_t k)
 }
 
 /* The only rank that reads this event; -1: all ranks read it. */
-static int32_t find_holder(const struct rank *rank, int64_t k)
+static int32_t find_reader(const struct rank *rank, int64_t k)
 {
     if (rank->n_ranks == 1 || rank->options->parts != NULL ||
         (k < rank->n_training && !rank->options->is_sharded))
@@ -216,19 +216,19 @@ static int read_events(struct rank *rank)
     rank->event = program_allocate(rank->n_events, sizeof(*rank->event));
     rank->n_hits = program_allocate(rank->n_events, sizeof *rank->n_hits);
     for (int64_t k = 0; k < rank->n_events; k++) {
-        const int32_t holder = find_holder(rank, k);
+        const int32_t reader = find_reader(rank, k);
 
         /* A barrier per event, so that no rank waits for longer than it takes
          * to read one: n_ranks events of single ranks are read at a time. */
-        if (holder < 0 || k % rank->n_ranks == 0)
+        if (reader < 0 || k % rank->n_ranks == 0)
             RANK_CHECK(rank, etx_dist_barrier(rank->dist), "events");
-        if (holder >= 0 && holder != rank->number)
+        if (reader >= 0 && reader != rank->number)
             continue;
         RANK_CHECK(rank,
             etx_event_read_trackml(
                 rank->event + k, event_name(rank, k), rank->detector),
             event_name(rank, k));
-        if (holder >= 0 || rank->number == 0)
+        if (reader >= 0 || rank->number == 0)
             rank->n_hits[k] = (double)etx_event_n_hits(rank->event[k]);
     }
     RANK_CHECK(
@@ -239,10 +239,10 @@ static int read_events(struct rank *rank)
 static int add_events(struct rank *rank)
 {
     for (int64_t k = 0; k < rank->n_events; k++) {
-        const int32_t holder = find_holder(rank, k);
+        const int32_t reader = find_reader(rank, k);
         const int32_t validation = k >= rank->n_training;
 
-        if (holder < 0)
+        if (reader < 0)
             RANK_CHECK(rank,
                 etx_trainer_add_event(
                     rank->trainer, rank->event[k], validation),
@@ -250,7 +250,7 @@ static int add_events(struct rank *rank)
         else
             RANK_CHECK(rank,
                 etx_trainer_add_event_of_rank(rank->trainer, rank->event[k],
-                    (int64_t)rank->n_hits[k], holder, validation),
+                    (int64_t)rank->n_hits[k], reader, validation),
                 event_name(rank, k));
     }
     return 0;
@@ -452,7 +452,7 @@ static int rank_save_checkpoint(struct rank *rank)
 }
 
 /* One step and its times. */
-static int take_step(struct rank *rank)
+static int run_step(struct rank *rank)
 {
     const double begin = rank_now();
     etx_dist_statistics before = {.struct_size = sizeof before};
@@ -529,7 +529,7 @@ static int rank_train(struct rank *rank)
     while (rank->result == 0 &&
            request[REQUEST_STOP] + request[REQUEST_LIMIT] <= 0.0 &&
            !etx_trainer_is_finished(rank->trainer)) {
-        if (take_step(rank) != 0)
+        if (run_step(rank) != 0)
             break;
         energy_sample(&rank->energy);
         log_step(rank);

@@ -246,7 +246,8 @@ etx_status etx_cuda_walkthrough(
     ETX_TRY(sort_outward(stream, &walk, node, n, &scratch));
     ETX_TRY(build_dag(stream, &walk, &scratch));
     ETX_TRY(scratch.alloc(&start, n, "path starts"));
-    ETX_TRY(etx_cuda_longest_paths(start, stream, &walk.dag, args->looks));
+    ETX_TRY(
+        etx_cuda_longest_paths(start, stream, &walk.dag, args->work_budget));
     return etx_launch(
         stream, n, group_kernel, args->group, walk, (const int32_t *)start);
 }

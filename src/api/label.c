@@ -4,7 +4,6 @@
 #include "api/arguments.h"
 
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "stage/stage.h"
@@ -117,7 +116,7 @@ etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_END));
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
     ETX_CHECK(
         etx_check_array(__func__, ETX_ARRAY(labels, graph->n_nodes, int32_t)));
@@ -125,8 +124,7 @@ etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
     ETX_CHECK(label(labels, graph, context, event, &known));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
@@ -141,8 +139,7 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_END));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);
@@ -155,6 +152,5 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
 done:
     if (arena != NULL)
         etx_arena_reset(arena, mark);
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }

@@ -11,6 +11,7 @@
 #include "base/check.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const etx_activation_names[ETX_N_ACTIVATIONS + 1] = {
@@ -154,9 +155,7 @@ static etx_status read_bool(int32_t *out, const char *owner,
     return ETX_OK;
 }
 
-/* "a, b, c" of choices, cut where it does not fit. */
-static void list_choices(
-    char *text, size_t capacity, const char *const *choices)
+void etx_options_list(char *text, size_t capacity, const char *const *choices)
 {
     size_t used = 0;
 
@@ -166,12 +165,9 @@ static void list_choices(
 
         if (used + length + 3 > capacity)
             return;
-        if (used > 0) {
-            memcpy(text + used, ", ", 2);
-            used += 2;
-        }
-        memcpy(text + used, choices[c], length + 1);
-        used += length;
+        (void)snprintf(text + used, capacity - used, "%s%s",
+            used > 0 ? ", " : "", choices[c]);
+        used += length + (used > 0 ? 2 : 0);
     }
 }
 
@@ -180,7 +176,7 @@ static etx_status read_choice(int32_t *out, const char *owner,
 {
     char known[256];
 
-    list_choices(known, sizeof known, option->choices);
+    etx_options_list(known, sizeof known, option->choices);
     if (!json_is_string(value))
         return fail_type(owner, option, value, known);
     for (int32_t c = 0; option->choices[c] != NULL; c++) {

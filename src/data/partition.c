@@ -58,7 +58,7 @@ static int64_t find_azimuth(double x, double y)
 }
 
 /* Grows with pseudorapidity, as z / r does: the bits of a positive float are in
- * its order, those of a negative one in the reverse. */
+ * its order, the bits of a negative one in reverse. */
 static int64_t find_slope(double x, double y, double z)
 {
     const double r = sqrt(x * x + y * y);

@@ -25,7 +25,7 @@ struct etx_model {
     float filter_max_edges;         /* per hit, by highest score; 0: no bound */
     struct etx_model_stage cascade; /* a cheap network before the filter */
     float cascade_cut;              /* edges above it reach the filter */
-    float cascade_kept; /* share of the signal that the filter keeps */
+    float cascade_kept;             /* fraction of the true edges that pass */
     struct etx_model_stage gnn;
     etx_label_options label;
     char *config; /* etx.config, JSON text, from etx_alloc */

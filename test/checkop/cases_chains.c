@@ -115,7 +115,7 @@ void checkop_best_first(
 /* ---------------------------------------------------------- walkthrough -- */
 
 void checkop_walkthrough(struct checkop_case *out,
-    const struct checkop_outward *edges, int64_t looks)
+    const struct checkop_outward *edges, int64_t work_budget)
 {
     struct etx_walkthrough_args *args =
         checkop_begin(out, "walkthrough", sizeof *args);
@@ -126,10 +126,10 @@ void checkop_walkthrough(struct checkop_case *out,
         .head = edges->head,
         .score = edges->score,
         .key = edges->key,
-        .looks = looks,
+        .work_budget = work_budget,
         .group = checkop_buffer(edges->n_nodes, sizeof(int32_t))};
-    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d looks=%d",
-        (int)edges->n_nodes, (int)edges->n_edges, (int)looks);
+    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d budget=%d",
+        (int)edges->n_nodes, (int)edges->n_edges, (int)work_budget);
     checkop_add_output(
         out, "group", args->group, edges->n_nodes, sizeof(int32_t));
 }

@@ -16,7 +16,7 @@
 
 #define SMALL         9                  /* nodes: the judge is exponential */
 #define N_JUDGED      60                 /* random graphs of each kind */
-#define WITHOUT_LIMIT ((int64_t)1 << 30) /* of the work budget */
+#define WITHOUT_LIMIT ((int64_t)1 << 30) /* work_budget */
 
 /* ------------------------------------------------------------- by hand -- */
 
@@ -266,11 +266,11 @@ static struct owned_dag new_dag(
 }
 
 static void find_paths(
-    int32_t *start, const struct etx_dag *dag, int64_t budget)
+    int32_t *start, const struct etx_dag *dag, int64_t work_budget)
 {
     scoped_context *context = etx_test_context();
 
-    ck_assert_ok(etx_longest_paths(start, context->stream, dag, budget));
+    ck_assert_ok(etx_longest_paths(start, context->stream, dag, work_budget));
     ck_assert_int_eq(etx_arena_in_use(context->stream->arena), 0);
 }
 

@@ -10,8 +10,7 @@
 #include "stage/stage.h"
 #include "stage/track_building/outward_edges.h"
 
-/* Work budget of the exact search: visits per edge and hit. README.md has what
- * happens beyond it. */
+/* Visits per edge and hit while the search is exact (README.md: beyond it). */
 #define WORK_BUDGET 64
 
 etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
@@ -34,7 +33,7 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
         .head = edges.head,
         .score = edges.score,
         .key = edges.key,
-        .looks = WORK_BUDGET,
+        .work_budget = WORK_BUDGET,
         .group = group};
     ETX_CHECK(context->ops->walkthrough(context->stream, &args));
 done:
