@@ -47,7 +47,7 @@ static void check_scores(const struct test *test, int32_t order)
         test->input.event, order));
     if (memcmp(etx_graph_scores(alone), etx_graph_scores(shared),
             (size_t)test->input.n_edges * sizeof(float)) != 0)
-        fail(test, "scores have other bits than those of one rank");
+        fail(test, "scores have other bits than on one rank");
     etx_graph_free(alone);
     etx_graph_free(shared);
 }
@@ -116,7 +116,8 @@ static int32_t say_yes(void *user)
     return 1;
 }
 
-/* The last rank is cancelled: all are told at once, not by their deadline. */
+/* The last rank is cancelled: all are told immediately, not by their deadline.
+ */
 static void check_failure(const struct test *test)
 {
     const int32_t last = etx_dist_n_ranks(test->dist) - 1;

@@ -242,7 +242,7 @@ ETX_TEST(test_dist_comm_slow_copy)
     ck_abort_msg("%s", runner[0].message);
 }
 
-static etx_status give_up_in_rank_1(struct etx_comm *comm)
+static etx_status fail_in_rank_1(struct etx_comm *comm)
 {
     if (comm->rank == 1) {
         etx_comm_abort(comm);
@@ -255,7 +255,7 @@ ETX_TEST(test_dist_comm_give_up)
 {
     struct runner runner[MAX_RANKS];
 
-    run_ranks(runner, 4, 0, 60.0, give_up_in_rank_1);
+    run_ranks(runner, 4, 0, 60.0, fail_in_rank_1);
     for (int32_t r = 0; r < 4; r++) {
         if (r == 1)
             continue;
