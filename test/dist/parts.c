@@ -78,7 +78,7 @@ static void check_near(
 static void check_same(const struct test *test, double value)
 {
     const int32_t n_ranks = etx_dist_n_ranks(test->dist);
-    double *all = take(n_ranks, sizeof *all);
+    double *all = alloc(n_ranks, sizeof *all);
 
     all[etx_dist_rank(test->dist)] = value;
     DO(etx_dist_sum(test->dist, all, n_ranks));

@@ -66,7 +66,7 @@ static etx_status sum_values(struct etx_comm *comm)
     int64_t whole[11];
 
     for (int round = 0; round < N_ROUNDS; round++) {
-        const int n = round % 12; /* less than a rank's share, too */
+        const int n = round % 12; /* less than one value per rank, too */
 
         for (int i = 0; i < n; i++) {
             small[i] = (float)(comm->rank + i);
@@ -90,7 +90,7 @@ static etx_status sum_values(struct etx_comm *comm)
     return ETX_OK;
 }
 
-/* Rank r brings r elements of three bytes, all of them r. */
+/* Rank r sends r elements of three bytes, all of them r. */
 static etx_status gather_values(struct etx_comm *comm)
 {
     char mine[3 * MAX_RANKS];
@@ -110,7 +110,7 @@ static etx_status gather_values(struct etx_comm *comm)
     return ETX_OK;
 }
 
-/* Rank a gives rank b a + b elements 100 a + b. */
+/* Rank a sends rank b a + b elements 100 a + b. */
 static etx_status exchange_values(struct etx_comm *comm)
 {
     int32_t to[2 * MAX_RANKS * MAX_RANKS];
@@ -205,8 +205,8 @@ ETX_TEST(test_dist_comm_deadline)
     }
 }
 
-/* Rank 1 takes longer to copy than rank 0, who came last and has next to no
- * patience, would wait for somebody to arrive. */
+/* Rank 1 takes longer to copy than rank 0, which came last and has a deadline
+ * of almost zero, would wait for another to arrive. */
 static etx_status broadcast_slowly(struct etx_comm *comm)
 {
     const int64_t n = (int64_t)1 << 25;

@@ -66,7 +66,7 @@ def make_detector() -> list[Layer]:
 
 @dataclass(frozen=True)
 class Particles:
-    """Columns of one row a particle; row 0 stands for noise."""
+    """Columns, one row per particle; row 0 stands for noise."""
 
     start: np.ndarray  # [n, 3] mm
     pt: np.ndarray  # GeV
@@ -93,7 +93,7 @@ class Event:
 
     def features(self, n_features: int) -> np.ndarray:
         """[n, n_features] float32 of order one: r, phi, z as Exa.TrkX scales
-        them, then up to nine columns in the place of cell features."""
+        them, then up to nine columns instead of cell features."""
         x, y, z = self.position.T
         r, phi = np.hypot(x, y), np.arctan2(y, x)
         theta = np.arctan2(r, z)
@@ -292,7 +292,7 @@ def points_of_balls(event: Event, n_dim: int = 8, seed: int = 7) -> np.ndarray:
 
 
 def radius_of(points: np.ndarray, neighbours: float, n_sample: int = 400) -> float:
-    """The radius within which a point has so many neighbours on average."""
+    """The radius within which a point has this many neighbours on average."""
     rng = np.random.default_rng(3)
     rows = rng.choice(len(points), min(n_sample, len(points)), replace=False)
     some, all_points = points[rows].astype(np.float64), points.astype(np.float64)
