@@ -63,7 +63,8 @@ static const struct etx_nested_family family = {
     .combine_backward = coarse_backward,
 };
 
-static etx_status configure(struct etx_network *network, const json_t *options)
+static etx_status configure(
+    struct etx_network *network, const struct etx_json *options)
 {
     etx_status status = ETX_OK;
     struct etx_pooling *state = NULL;

@@ -242,7 +242,8 @@ static const struct etx_nested_family family = {
     .combine_backward = best_backward,
 };
 
-static etx_status configure(struct etx_network *network, const json_t *options)
+static etx_status configure(
+    struct etx_network *network, const struct etx_json *options)
 {
     etx_status status = ETX_OK;
     struct state *state = NULL;
