@@ -44,7 +44,7 @@ static etx_status fail_unknown(const char *name)
     const char *names[MAX_NAMES + 1] = {NULL};
     char known[256];
 
-    for (int32_t a = 0; etx_archs[a] != NULL && a < MAX_NAMES; a++)
+    for (int32_t a = 0; a < MAX_NAMES && etx_archs[a] != NULL; a++)
         names[a] = etx_archs[a]->name;
     etx_options_list(known, sizeof known, names);
     return etx_fail(ETX_ERR_FORMAT,

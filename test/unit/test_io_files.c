@@ -78,7 +78,7 @@ IO_TEST(test_io_files_limit)
     etx_bytes_release(&bytes);
     ck_assert_fails(etx_file_read(&bytes, path, 9), ETX_ERR_LIMIT,
         "f has 10 bytes, the limit is 9");
-    /* A hole of 8 EiB takes no room and must not be asked for. */
+    /* A hole of 8 EiB uses no disk and must not be allocated. */
     if (truncate(path, INT64_MAX) == 0 || truncate(path, 1LL << 43) == 0)
         ck_assert_fails(etx_file_read(&bytes, path, LIMIT), ETX_ERR_LIMIT,
             "the limit is 100000");

@@ -1,4 +1,4 @@
-/* test_train_loss_scale.c -- the loss multiplied for the backward.
+/* test_train_loss_scale.c -- loss scaling.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"

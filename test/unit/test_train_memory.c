@@ -58,12 +58,8 @@ ETX_TEST(test_train_memory_half_same_loss, .rows = 3)
 static struct train_bench train_within(int64_t memory_limit)
 {
     struct train_bench bench;
-    etx_context_options options;
-    etx_context *context = NULL;
+    etx_context *context = etx_test_context_with(1, memory_limit, NULL, NULL);
 
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.memory_limit = memory_limit;
-    ck_assert_ok(etx_context_create(&context, &options));
     train_bench_open_in(&bench, context, ETX_TRAIN_EMBEDDING, NULL);
     etx_arena_reset_peak(context->stream->arena);
     train_bench_steps(bench.trainer, 20);
@@ -183,7 +179,7 @@ static double log_pt(const etx_event *event, int32_t hit)
     return log(hypot((double)p[0], (double)p[1]));
 }
 
-/* Validation reports what the head says beside what is true of every edge. */
+/* Validation compares the momentum head with the truth of every edge. */
 ETX_TEST(test_train_memory_pt_validation)
 {
     const struct etx_graph *graph;
