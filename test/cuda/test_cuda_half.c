@@ -236,7 +236,7 @@ static void assert_same(
 CHECKOP_TEST(test_cuda_half_mlp, .rows = N_SHAPES)
 {
     if (check.device == NULL) {
-        etx_test_skip(__func__, "no device");
+        etx_test_skip(__func__, etx_last_error());
         return;
     }
     for (int32_t s = 0; s < N_STORAGES; s++) {
@@ -321,7 +321,7 @@ CHECKOP_TEST(test_cuda_half_backward, .rows = 2)
     struct checkop_case self;
 
     if (check.device == NULL) {
-        etx_test_skip(__func__, "no device");
+        etx_test_skip(__func__, etx_last_error());
         return;
     }
     checkop_mlp_backward(&self, &kinds[_i]);
@@ -344,7 +344,7 @@ CHECKOP_TEST(test_cuda_half_segments)
     };
 
     if (check.device == NULL) {
-        etx_test_skip(__func__, "no device");
+        etx_test_skip(__func__, etx_last_error());
         return;
     }
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
