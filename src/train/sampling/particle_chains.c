@@ -257,7 +257,7 @@ static etx_status check_pairs(const struct chain_hit *hits, int64_t n_chained,
     }
     if (bound > (double)MAX_PAIRS_PER_HIT * (double)n_hits)
         return etx_fail(ETX_ERR_LIMIT,
-            "truth: %.0f pairs in %lld hits, more than %d a hit", bound,
+            "truth: %.0f pairs in %lld hits, more than %d per hit", bound,
             (long long)n_hits, MAX_PAIRS_PER_HIT);
     return ETX_OK;
 }
