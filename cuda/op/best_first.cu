@@ -5,7 +5,7 @@
  *
  * * By score: an edge that is the best of all open ones at both of its ends is
  *   reached before any that could take one of them away, so that all such
- *   edges join in one round, and the next round looks at what is left.
+ *   edges join in one round, and the next round visits what is left.
  * * By kink: what becomes of an edge depends on the two chains that it
  *   would join, and only edges that touch these can change them. An edge that
  *   is the first of all undecided ones at both of its chains is decided; those
@@ -231,7 +231,7 @@ __global__ static void kink_keys_kernel(
     }
 }
 
-/* The first undecided place in list at every chain: claim [n_nodes], all ones
+/* The first undecided index of list at every chain: claim [n_nodes], all ones
  * before, by the first hit of the chain. */
 __device__ static void claim_chains(
     unsigned *claim, const struct best_first &work, int32_t e, int32_t k)
@@ -253,7 +253,7 @@ __device__ static void decide(const struct best_first &work, int32_t e)
         work.link(e);
 }
 
-/* waiting: places in list. */
+/* waiting: indices of list. */
 __global__ static void claim_kernel(unsigned *claim, uint8_t *state,
     struct best_first work, struct edge_list list, struct edge_list waiting)
 {
@@ -295,7 +295,7 @@ __global__ static void decide_kernel(uint8_t *state, struct best_first work,
     }
 }
 
-/* All rounds, in one block. A thread has the same places in each. */
+/* All rounds, in one block. A thread has the same indices in each. */
 __global__ static void kink_block_kernel(unsigned *claim, uint8_t *state,
     struct best_first work, struct edge_list list, struct edge_list waiting)
 {

@@ -163,7 +163,7 @@ INLINE vec partial_squares(const float *x, int32_t width, vec mean)
 
 /* out [GROUP] = the sums of rows of y; squares of (y - mean[r]), or with
  * mean NULL and squares 0 the values. A row's sum does not depend on the rows
- * beside it. */
+ * next to it. */
 INLINE void sum_rows(float *out, const struct etx_block_layer *layer,
     const float *y, int32_t n_rows, const float *mean, const int squares)
 {
