@@ -10,8 +10,8 @@
 #include "arch/arch.h"
 #include "arch/options.h"
 
-/* How the layers of a block look: hidden layers are linear, norm and
- * activation; the last is bare unless it asks for more. */
+/* The layers of a block: hidden layers are linear, norm and
+ * activation; the last is bare unless options below say otherwise. */
 struct etx_mlp_style {
     int32_t activation;  /* of hidden layers, enum etx_activation */
     int32_t norm;        /* of hidden layers, enum etx_norm */

@@ -94,7 +94,7 @@ void etx_nested_release(struct etx_network *network)
 /* What a forward leaves for the backward: on the host, its arrays where the
  * context computes. */
 struct kept {
-    const float *features; /* of the nodes of the derived graph */
+    const float *features; /* of the nodes of the nested graph */
     float *logit;          /* of its edges */
     struct etx_tape inner;
 };
@@ -129,7 +129,7 @@ etx_status etx_nested_score_inner(
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_floats_alloc(&run->logit, run->context,
-        run->inner.graph->n_edges, "logits of the derived graph"));
+        run->inner.graph->n_edges, "logits of the nested graph"));
     ETX_CHECK(run->inner_network.arch->forward(
         &run->inner_network, run->context, &run->inner, tape, run->logit));
 done:
@@ -204,7 +204,7 @@ static etx_status inner_backward(const struct etx_nested_run *run,
     float *d_logit = NULL;
 
     ETX_CHECK(etx_floats_alloc(&d_logit, run->context,
-        run->inner.graph->n_edges, "gradients of the derived graph"));
+        run->inner.graph->n_edges, "gradients of the nested graph"));
     ETX_CHECK(run->nested->family->combine_backward(d_logit, run, d_out));
     ETX_CHECK(
         run->inner_network.arch->backward(&run->inner_network, run->context,

@@ -189,7 +189,7 @@ static etx_status read_metadata(json_t **out, const json_t *value)
                         : ETX_OK;
 }
 
-static int compare_places(const void *left, const void *right)
+static int compare_offsets(const void *left, const void *right)
 {
     const struct entry *a = left;
     const struct entry *b = right;
@@ -242,7 +242,7 @@ static etx_status read_entries(struct etx_tensor_file *file,
         if (strcmp(member.key, METADATA_KEY) != 0)
             ETX_CHECK(read_entry(
                 &entries[n++], member.key, member.value, data, data_size));
-    qsort(entries, (size_t)n, sizeof *entries, compare_places);
+    qsort(entries, (size_t)n, sizeof *entries, compare_offsets);
     ETX_CHECK(check_tiling(entries, n, data_size));
     ETX_CHECK(etx_alloc(
         &file->tensor, n, sizeof *file->tensor, "a table of tensors"));

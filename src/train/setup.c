@@ -135,7 +135,7 @@ static etx_status make_event(struct etx_train_event **out,
             (long long)event->n_hits, (long long)n_hits);
     if (event->n_features > 0 && etx_train_is_augmented(&trainer->config))
         return etx_fail(ETX_ERR_ARGUMENT,
-            "an event brings its own %d features, which augmentation does "
+            "an event has its own %d features, which augmentation does "
             "not move: switch rotate_phi, reflect_z, reflect_y and "
             "reflect_x off",
             (int)event->n_features);

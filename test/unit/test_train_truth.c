@@ -223,6 +223,6 @@ ETX_TEST(test_train_truth_too_many_pairs)
     ck_assert_ok(etx_event_create(&event, N, NULL, positions));
     ck_assert_ok(etx_event_set_truth(event, ids, NULL, 1, &one));
     ck_assert_fails(etx_truth_build(&truth, event, &config.truth, 0),
-        ETX_ERR_LIMIT, "1000 a hit");
+        ETX_ERR_LIMIT, "1000 per hit");
     etx_train_config_clear(&config);
 }

@@ -157,7 +157,7 @@ static void count_edges(struct walk *walk)
     dag->n_edges = dag->in_offset[dag->n_nodes];
 }
 
-/* by_head [dag.n_edges]: places in walk->edges in order of their heads. */
+/* by_head [dag.n_edges]: indices of walk->edges in order of their heads. */
 static void sort_by_head(struct walk *walk, int32_t *by_head)
 {
     struct etx_dag *dag = &walk->dag;
