@@ -60,7 +60,7 @@ struct etx_steps;
 /* The latents that a forward keeps for the backward, in the arena of the
  * context: reset the arena only after the backward. The caller sets how they
  * are kept and does not change it until the backward has run; only families
- * that save_memory read recomputes and half. */
+ * with saves_memory read recomputes and half. */
 struct etx_tape {
     void *state;             /* of the family */
     int32_t recomputes;      /* keep few, recompute the others: same bits */

@@ -187,9 +187,10 @@ static etx_status describe(
 
     *out = (struct etx_mlp_input){
         .args = {.n_rows = left < pass->n_block ? left : pass->n_block}};
-    etx_mlp_part(out, input->node_features, &one, network->n_node_features);
-    etx_mlp_part(out, input->node_features, &other, network->n_node_features);
-    etx_mlp_part(out, pass->features, NULL, network->edge_features.n_features);
+    etx_mlp_append(out, input->node_features, &one, network->n_node_features);
+    etx_mlp_append(out, input->node_features, &other, network->n_node_features);
+    etx_mlp_append(
+        out, pass->features, NULL, network->edge_features.n_features);
     return etx_edge_feature_rows(
         pass->features, network, pass->context, input, first, out->args.n_rows);
 }

@@ -67,7 +67,7 @@ static struct etx_mlp_input describe(
 {
     struct etx_mlp_input rows = {.args = {.n_rows = input->n_nodes}};
 
-    etx_mlp_part(&rows, input->node_features, NULL, network->n_node_features);
+    etx_mlp_append(&rows, input->node_features, NULL, network->n_node_features);
     return rows;
 }
 
