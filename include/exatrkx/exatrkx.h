@@ -110,6 +110,11 @@ typedef struct etx_context etx_context;
 /* float16 operands and storage, float32 sums; on a device only */
 #define ETX_PRECISION_FLOAT16 2
 
+/* Without a memory_limit, pairs within a radius that are more than this per
+ * point, and more than ETX_MAX_FREE_EDGES, are ETX_ERR_LIMIT. */
+#define ETX_MAX_EDGES_PER_POINT 1000
+#define ETX_MAX_FREE_EDGES      16777216
+
 /* Context options. */
 typedef struct etx_context_options {
     uint32_t struct_size; /* set by etx_context_options_init */
@@ -119,7 +124,8 @@ typedef struct etx_context_options {
     int32_t cpu_level;    /* ETX_CPU_; default ETX_CPU_BEST */
     int32_t reserved;     /* 0 */
     int64_t memory_limit; /* bytes of scratch memory, and of the edges of a
-                           * graph at 32 bytes each; 0 (default): no limit. On a
+                           * graph at 32 bytes each; 0 (default): no limit but
+                           * ETX_MAX_EDGES_PER_POINT. On a
                            * device the limit holds for its memory and, once
                            * more, for the host's. Not counted: the CPU's caches
                            * of folded weights, at most four times the
@@ -339,7 +345,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_filter(etx_graph **out,
     const etx_event *event);
 
 /* Score every edge with the model's graph neural network; the scores of graph
- * are replaced. */
+ * are replaced. A network with the edge feature score_logit reads those that
+ * graph has: a second call gives other scores than the first. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_score(etx_graph *graph,
     etx_context *context, const etx_model *model, const etx_event *event);
 
@@ -374,7 +381,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_label_options_init(
     etx_label_options *options, size_t struct_size);
 
 /* The label options of the model. Call etx_label_options_init before: at most
- * out->struct_size bytes are written. */
+ * out->struct_size bytes are written. ETX_ERR_UNSUPPORTED when the model sets
+ * options beyond them. */
 ETX_API ETX_MUST_CHECK etx_status etx_model_label_options(
     etx_label_options *out, const etx_model *model);
 

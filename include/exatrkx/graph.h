@@ -24,7 +24,8 @@ typedef struct etx_graph_options {
     float radius;           /* above 0, in units of the points; default 0.1 */
     int32_t max_neighbours; /* nearest kept per point; 0 = all (default) */
     int32_t orientation;    /* ETX_ORIENT_; default INDEX */
-    int64_t max_edges;      /* ETX_ERR_LIMIT above; default 2^31 - 1 */
+    int64_t max_edges;      /* ETX_ERR_LIMIT above; default 2^31 - 1, with
+                             * ETX_MAX_EDGES_PER_POINT */
 } etx_graph_options;
 
 /* Defaults for all fields; struct_size is sizeof *options. ETX_ERR_ARGUMENT

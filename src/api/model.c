@@ -1,7 +1,7 @@
 /* api/model.c -- models: load, save, describe.
  *
- * jansson reads and writes numbers with strtod and printf, which follow the
- * rounding mode: here too the default floating-point environment matters.
+ * Numbers are written with printf, which follows the rounding mode: here too
+ * the default floating-point environment matters.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"
@@ -74,6 +74,22 @@ etx_status etx_label_options_init(
         sizeof etx_label_defaults, ETX_LABEL_FIRST_SIZE, "label options");
 }
 
+/* A caller of an older header would lose what the model sets beyond it. */
+static etx_status check_fits(size_t size, const etx_label_options *label)
+{
+    const char *set = (const char *)label;
+    const char *defaults = (const char *)&etx_label_defaults;
+
+    for (size_t i = size; i < sizeof *label; i++)
+        if (set[i] != defaults[i])
+            return etx_fail(ETX_ERR_UNSUPPORTED,
+                "label options: byte %zu of %zu is set by the model, the "
+                "caller knows only the first %zu: compile it with the headers "
+                "of this library",
+                i, sizeof *label, size);
+    return ETX_OK;
+}
+
 etx_status etx_model_label_options(
     etx_label_options *out, const etx_model *model)
 {
@@ -82,6 +98,7 @@ etx_status etx_model_label_options(
 
     ETX_CHECK(etx_call_begin(
         &host, __func__, ETX_GIVEN(out), ETX_GIVEN(model), ETX_END));
+    ETX_CHECK(check_fits(out->struct_size, &model->label));
     ETX_CHECK(etx_options_init(out, out->struct_size, &model->label,
         sizeof model->label, ETX_LABEL_FIRST_SIZE, "label options"));
 done:

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/dist.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -264,17 +265,21 @@ done:
 
 etx_status etx_dist_sum(etx_dist *dist, double *values, int64_t n)
 {
+    fenv_t host;
     etx_status status;
 
+    (void)fegetenv(&host);
+    (void)fesetenv(FE_DFL_ENV);
     ETX_CHECK(etx_dist_check_given("etx_dist_sum", "dist", dist));
     if (n < 0)
-        return etx_dist_fail(
-            ETX_ERR_ARGUMENT, "etx_dist_sum: n %lld is negative", (long long)n);
+        ETX_CHECK(etx_dist_fail(ETX_ERR_ARGUMENT,
+            "etx_dist_sum: n %lld is negative", (long long)n));
     if (n > 0)
         ETX_CHECK(etx_dist_check_given("etx_dist_sum", "values", values));
     ETX_CHECK(etx_comm_barrier(dist->comm));
     ETX_CHECK(etx_comm_sum(dist->comm, values, n, ETX_COMM_F64));
 done:
+    (void)fesetenv(&host);
     return status;
 }
 

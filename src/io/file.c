@@ -82,8 +82,28 @@ static etx_status file_size(
     return ETX_OK;
 }
 
-etx_status etx_file_read(
-    struct etx_bytes *out, const char *path, size_t max_bytes)
+static etx_status check_start(int descriptor, const char *path, size_t size,
+    etx_status (*check)(
+        const unsigned char start[ETX_START_BYTES], size_t size))
+{
+    char start[ETX_START_BYTES] = {0};
+    size_t n_read = 0;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(read_up_to(&n_read, descriptor, start, sizeof start, path));
+    if (lseek(descriptor, 0, SEEK_SET) != 0)
+        return etx_file_fail(path, "read", errno);
+    status = check((const unsigned char *)start, size);
+    if (status != ETX_OK)
+        status = etx_fail(status, "%s: %s", path, etx_last_error());
+done:
+    return status;
+}
+
+etx_status etx_file_read_checked(struct etx_bytes *out, const char *path,
+    size_t max_bytes,
+    etx_status (*check)(
+        const unsigned char start[ETX_START_BYTES], size_t size))
 {
     etx_status status = ETX_OK;
     char *data = NULL;
@@ -94,6 +114,8 @@ etx_status etx_file_read(
     if (descriptor < 0)
         return etx_file_fail(path, "open", errno);
     ETX_CHECK(file_size(&expected, descriptor, path, max_bytes));
+    if (check != NULL)
+        ETX_CHECK(check_start(descriptor, path, expected, check));
     ETX_CHECK(etx_alloc(&data, (int64_t)expected + 1, 1, "a file in memory"));
     ETX_CHECK(read_up_to(&size, descriptor, data, expected + 1, path));
     if (size != expected) {
@@ -110,6 +132,12 @@ done:
     etx_free(data);
     close(descriptor);
     return status;
+}
+
+etx_status etx_file_read(
+    struct etx_bytes *out, const char *path, size_t max_bytes)
+{
+    return etx_file_read_checked(out, path, max_bytes, NULL);
 }
 
 etx_status etx_file_read_text(

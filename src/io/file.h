@@ -27,6 +27,15 @@ struct etx_bytes {
 etx_status etx_file_read(
     struct etx_bytes *out, const char *path, size_t max_bytes);
 
+/* The same, after check said ETX_OK of the first bytes (zeros behind a file
+ * that has fewer) and of the size: a large file that is none of ours costs no
+ * memory. */
+#define ETX_START_BYTES 9
+etx_status etx_file_read_checked(struct etx_bytes *out, const char *path,
+    size_t max_bytes,
+    etx_status (*check)(
+        const unsigned char start[ETX_START_BYTES], size_t size));
+
 /* The same, decompressed when the file starts with the magic of gzip;
  * max_bytes bounds both sizes. */
 etx_status etx_file_read_text(
@@ -53,12 +62,16 @@ struct etx_file_writer;
 
 /* Start a file that shall stand at path, compressed (with no time in it) when
  * compressed is not 0. A path that names a device or a pipe is written
- * directly. The old file stays until the commit. */
+ * directly; a pipe without a reader is ETX_ERR_IO. The old file stays until the
+ * commit, which keeps its mode. A process that is killed leaves the temporary
+ * file PATH.<process>-<time>-<n>.tmp behind. */
 etx_status etx_file_writer_open(
     struct etx_file_writer **out, const char *path, int32_t compressed);
 etx_status etx_file_writer_put(
     struct etx_file_writer *writer, const void *data, size_t size);
-/* Flush, synchronise, rename. After an error the old file is intact. */
+/* Flush, synchronise, rename. After an error the old file is intact; only when
+ * the folder could not be synchronised the new file stands there, whole, but a
+ * crash of the system may still bring the old one back. */
 etx_status etx_file_writer_commit(struct etx_file_writer *writer);
 /* Removes what was not committed; NULL is fine. */
 void etx_file_writer_free(struct etx_file_writer *writer);

@@ -29,11 +29,12 @@
 #define ZLIB_CONST
 #include <zlib.h>
 
-#define PIECE_BYTES  ((size_t)1 << 16)
-#define WRITE_BYTES  ((size_t)1 << 30)
-#define GZIP_WINDOW  (15 + 16) /* window of 2^15, gzip framing */
-#define GZIP_MEMORY  8         /* zlib's default */
-#define N_NAME_TRIES 100
+#define PIECE_BYTES    ((size_t)1 << 16)
+#define WRITE_BYTES    ((size_t)1 << 30)
+#define GZIP_WINDOW    (15 + 16) /* window of 2^15, gzip framing */
+#define GZIP_MEMORY    8         /* zlib's default */
+#define N_NAME_TRIES   100
+#define MAX_STEM_BYTES 200
 
 struct etx_file_writer {
     char *path;      /* where the file shall stand, symbolic links followed */
@@ -104,8 +105,10 @@ static etx_status write_raw(const struct etx_file_writer *writer,
         const size_t left = size - n_written;
         const ssize_t n = write(writer->descriptor, data + n_written,
             left < WRITE_BYTES ? left : WRITE_BYTES);
-        if (n >= 0)
+        if (n > 0)
             n_written += (size_t)n;
+        else if (n == 0)
+            error = EIO; /* a device that takes nothing would for ever */
         else if (errno != EINTR)
             error = errno;
     }
@@ -127,17 +130,25 @@ static int open_for_writing(const char *path, int flags)
     return descriptor;
 }
 
-/* A name that no other process and no other thread of this one tries. */
+/* A name that no other process and no other thread of this one tries; a long
+ * one loses its end, for which the file system has no room. */
 static void temporary_name(char *out, size_t size, const char *path, int n)
 {
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    size_t length = strlen(path);
     struct timespec now = {0, 0};
 
+    if (length - folder > MAX_STEM_BYTES)
+        length = folder + MAX_STEM_BYTES;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    (void)snprintf(out, size, "%s.%ld-%lx-%d.tmp", path, (long)getpid(),
-        (unsigned long)now.tv_nsec, n);
+    (void)snprintf(out, size, "%.*s.%ld-%lx-%d.tmp", (int)length, path,
+        (long)getpid(), (unsigned long)now.tv_nsec, n);
 }
 
-static etx_status open_temporary(struct etx_file_writer *writer)
+/* mode: of the file to replace; NULL where there is none. */
+static etx_status open_temporary(
+    struct etx_file_writer *writer, const struct stat *mode)
 {
     const size_t size = strlen(writer->path) + 64;
     char *name = NULL;
@@ -158,6 +169,10 @@ static etx_status open_temporary(struct etx_file_writer *writer)
         return status;
     }
     writer->temporary = name;
+    if (mode != NULL &&
+        fchmod(writer->descriptor, mode->st_mode & 07777) != 0 &&
+        errno != EPERM && errno != ENOTSUP) /* file systems without modes */
+        return etx_file_fail(writer->path, "keep the mode of", errno);
     return ETX_OK;
 }
 
@@ -185,10 +200,13 @@ static etx_status open_target(struct etx_file_writer *writer)
 {
     struct stat info;
 
-    if (stat(writer->path, &info) != 0 || S_ISREG(info.st_mode))
-        return open_temporary(writer);
-    writer->descriptor = open_for_writing(writer->path, 0);
-    if (writer->descriptor < 0)
+    if (stat(writer->path, &info) != 0)
+        return open_temporary(writer, NULL);
+    if (S_ISREG(info.st_mode))
+        return open_temporary(writer, &info);
+    /* Opening a pipe without a reader must not wait; writing may. */
+    writer->descriptor = open_for_writing(writer->path, O_NONBLOCK);
+    if (writer->descriptor < 0 || fcntl(writer->descriptor, F_SETFL, 0) != 0)
         return etx_file_fail(writer->path, "open for writing", errno);
     return ETX_OK;
 }

@@ -238,7 +238,7 @@ etx_status etx_model_read(struct etx_model **out, const char *path)
     struct etx_bytes bytes = {NULL, 0};
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_file_read(&bytes, path, ETX_MODEL_MAX_BYTES));
+    ETX_CHECK(etx_tensor_file_read(&bytes, path));
     status = etx_model_parse(out, bytes.data, bytes.size);
     if (status == ETX_ERR_FORMAT || status == ETX_ERR_LIMIT)
         status = etx_fail(status, "%s: %s", path, etx_last_error());

@@ -254,33 +254,43 @@ done:
 
 /* -------------------------------------------------------------- files -- */
 
-/* *out and *size: the JSON text at the start of data. */
-static etx_status find_header(
-    const char **out, size_t *size, const unsigned char *data, size_t data_size)
+static uint64_t header_length(const unsigned char *start)
 {
     uint64_t length = 0;
 
-    if (data_size < LENGTH_BYTES)
-        return etx_fail(ETX_ERR_FORMAT,
-            "no safetensors file: %zu bytes, expected at least %d", data_size,
-            LENGTH_BYTES);
     for (uint32_t i = 0; i < LENGTH_BYTES; i++)
-        length |= (uint64_t)data[i] << (8 * i);
-    if (length > data_size - LENGTH_BYTES)
+        length |= (uint64_t)start[i] << (8 * i);
+    return length;
+}
+
+/* The first bytes of a file of this size. */
+static etx_status check_start(
+    const unsigned char start[ETX_START_BYTES], size_t size)
+{
+    const uint64_t length = header_length(start);
+
+    if (size < LENGTH_BYTES)
+        return etx_fail(ETX_ERR_FORMAT,
+            "no safetensors file: %zu bytes, expected at least %d", size,
+            LENGTH_BYTES);
+    if (length > size - LENGTH_BYTES)
         return etx_fail(ETX_ERR_FORMAT,
             "no safetensors file or a truncated one: a header of %" PRIu64
             " bytes in a file of %zu",
-            length, data_size);
+            length, size);
     if (length > MAX_HEADER_BYTES)
         return etx_fail(ETX_ERR_FORMAT,
             "the header has %" PRIu64 " bytes, the limit is %" PRIu64, length,
             MAX_HEADER_BYTES);
-    *out = (const char *)data + LENGTH_BYTES;
-    *size = (size_t)length;
-    if (length == 0 || **out != '{')
+    if (length == 0 || start[LENGTH_BYTES] != '{')
         return etx_fail(ETX_ERR_FORMAT,
             "no safetensors file: the header does not start with {");
     return ETX_OK;
+}
+
+etx_status etx_tensor_file_read(struct etx_bytes *out, const char *path)
+{
+    return etx_file_read_checked(out, path, ETX_MODEL_MAX_BYTES, check_start);
 }
 
 etx_status etx_tensor_file_parse(
@@ -288,12 +298,17 @@ etx_status etx_tensor_file_parse(
 {
     struct etx_tensor_file *file = NULL;
     struct etx_json *header = NULL;
+    unsigned char start[ETX_START_BYTES] = {0};
     const char *text = NULL;
     size_t text_size = 0;
     etx_status status = ETX_OK;
 
+    if (size > 0)
+        memcpy(start, data, size < sizeof start ? size : sizeof start);
+    ETX_CHECK(check_start(start, size));
+    text = (const char *)data + LENGTH_BYTES;
+    text_size = (size_t)header_length(start);
     ETX_CHECK(etx_alloc(&file, 1, sizeof *file, "a table of tensors"));
-    ETX_CHECK(find_header(&text, &text_size, data, size));
     ETX_CHECK(
         etx_json_parse(&header, "the header", text, text_size, MAX_DEPTH));
     ETX_CHECK(

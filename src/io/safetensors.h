@@ -10,6 +10,12 @@
 #include "base/json.h"
 
 #include "base/status.h"
+#include "io/file.h"
+
+/* Tensors are copied between files and memory as they are. */
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "model files, checkpoints and cached graphs need little-endian numbers"
+#endif
 
 #define ETX_TENSOR_MAX_DIMS 8
 
@@ -37,6 +43,8 @@ struct etx_tensor_file {
     struct etx_json *metadata; /* object of strings, never NULL */
 };
 
+/* The bytes of a file, whose start is checked before they are read. */
+etx_status etx_tensor_file_read(struct etx_bytes *out, const char *path);
 /* data [size] must outlive the file. */
 etx_status etx_tensor_file_parse(
     struct etx_tensor_file **out, const void *data, size_t size);

@@ -399,6 +399,27 @@ done:
     return status;
 }
 
+/* Parameters and moments are finite, second moments not negative. */
+static etx_status check_arrays(const struct etx_tensor_file *file,
+    const char *path, int64_t n, const struct entry *entry)
+{
+    for (int64_t t = 0; t < n; t++) {
+        const char *bytes = etx_tensor_file_find(file, entry[t].name)->data;
+        const int is_square = entry[t].name[0] == 'v';
+
+        for (int64_t k = 0; entry[t].is_array && k < entry[t].n; k++) {
+            float value;
+
+            memcpy(&value, bytes + (size_t)k * sizeof value, sizeof value);
+            if (!isfinite(value) || (is_square && value < 0.0f))
+                return etx_fail(ETX_ERR_FORMAT,
+                    "%s: tensor \"%s\": value %lld is %g", path, entry[t].name,
+                    (long long)k, (double)value);
+        }
+    }
+    return ETX_OK;
+}
+
 /* Copy the arrays, or the numbers, of a file whose tensors are checked. */
 static void copy_entries(const struct etx_tensor_file *file, int64_t n,
     const struct entry *entry, int is_array)
@@ -424,7 +445,7 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     char hash[17];
     etx_status status;
 
-    ETX_CHECK(etx_file_read(&bytes, path, ETX_MODEL_MAX_BYTES));
+    ETX_CHECK(etx_tensor_file_read(&bytes, path));
     ETX_CHECK(etx_tensor_file_parse(&file, bytes.data, bytes.size));
     etx_tensor_checksum(checksum, file->n_tensors, file->tensor);
     etx_hash_text(hash, trainer->hash);
@@ -432,6 +453,7 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     ETX_CHECK(check_draws(file, trainer, path));
     n = list_entries(entry, trainer, &numbers, find_schema(file));
     ETX_CHECK(check_tensors(file, path, n, entry));
+    ETX_CHECK(check_arrays(file, path, n, entry));
     numbers.best_threshold = numbers.threshold;
     numbers.state = (struct state){.snapshot_step = -1, .best_step = -1};
     copy_entries(file, n, entry, 0);

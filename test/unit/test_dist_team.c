@@ -2,8 +2,12 @@
  * test plays; and what etx_dist refuses.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* feenableexcept */
+
 #include <exatrkx/dist.h>
 
+#include <fenv.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "support.h"
@@ -155,6 +159,45 @@ ETX_TEST(test_dist_team_comes_first)
     ck_assert_fails(etx_trainer_set_team(bench.trainer, NULL), ETX_ERR_ARGUMENT,
         "belong to ranks");
     train_bench_close(&bench);
+}
+
+/* ------------------------------------------------------ floating point -- */
+
+struct adder {
+    etx_dist *dist;
+    double value;
+};
+
+static void *add(void *argument)
+{
+    struct adder *adder = argument;
+
+    feclearexcept(FE_ALL_EXCEPT);
+    feenableexcept(FE_INEXACT);
+    fesetround(FE_UPWARD);
+    const etx_status status = etx_dist_sum(adder->dist, &adder->value, 1);
+    const int is_same =
+        fegetexcept() == FE_INEXACT && fegetround() == FE_UPWARD;
+    fesetenv(FE_DFL_ENV);
+    return status == ETX_OK && is_same ? NULL : argument;
+}
+
+/* Ranks of a host that traps and rounds upward add as others do. */
+ETX_TEST(test_dist_team_sum_in_any_environment)
+{
+    etx_dist *dist[2] = {NULL, NULL};
+    pthread_t thread;
+    void *failed = NULL;
+
+    ck_assert_ok(etx_dist_open_threads(dist, 2, NULL));
+    struct adder adder[2] = {{dist[0], 0.1}, {dist[1], 0.7}};
+    ck_assert_int_eq(pthread_create(&thread, NULL, add, &adder[1]), 0);
+    ck_assert_ptr_null(add(&adder[0]));
+    ck_assert_int_eq(pthread_join(thread, &failed), 0);
+    ck_assert_ptr_null(failed);
+    ck_assert(adder[0].value == 0.1 + 0.7 && adder[1].value == 0.1 + 0.7);
+    etx_dist_close(dist[0]);
+    etx_dist_close(dist[1]);
 }
 
 /* ------------------------------------------------------------ arguments -- */

@@ -374,6 +374,31 @@ IO_TEST(test_io_files_write_gzip)
     etx_bytes_release(&bytes);
 }
 
+/* A secret stays one; a name as long as the file system allows is fine. */
+IO_TEST(test_io_files_write_keeps_mode)
+{
+    struct stat info;
+    char name[256];
+
+    ck_assert_int_eq(chmod(io_put_text("secret", "old"), 0600), 0);
+    ck_assert_ok(put("secret", "new"));
+    expect_content("secret", "new");
+    ck_assert_int_eq(stat(io_path("secret"), &info), 0);
+    ck_assert_int_eq(info.st_mode & 07777, 0600);
+    memset(name, 'n', 255);
+    name[255] = '\0';
+    ck_assert_ok(put(name, "long"));
+    expect_content(name, "long");
+}
+
+/* Opening it would wait for ever. */
+IO_TEST(test_io_files_write_pipe_without_reader)
+{
+    ck_assert_int_eq(mkfifo(io_path("pipe"), 0600), 0);
+    ck_assert_fails(put("pipe", "x"), ETX_ERR_IO,
+        "cannot open for writing: No such device");
+}
+
 static etx_status write_compressed(void *argument)
 {
     (void)argument;

@@ -6,6 +6,7 @@
 
 #include "io_models.h"
 
+#include "base/heap.h"
 #include "io/model_file.h"
 
 #include <fenv.h>
@@ -41,6 +42,20 @@ IO_TEST(test_io_model_host_no_memory)
     free(io_model_bytes(io_model_all, &size));
     ck_assert_int_gt(etx_test_out_of_memory(load_made, NULL), 10);
     ck_assert_int_gt(etx_test_out_of_memory(save_model, model), 3);
+}
+
+/* Three sparse GiB of zeros are refused for their first bytes. */
+IO_TEST(test_io_model_host_large_file)
+{
+    etx_model *model = NULL;
+    int64_t before;
+
+    ck_assert_int_eq(truncate(io_put_text("m", ""), (off_t)3 << 30), 0);
+    etx_heap_reset_peak();
+    before = etx_heap_peak();
+    ck_assert_fails(etx_model_load(&model, io_path("m")), ETX_ERR_FORMAT,
+        "no safetensors file");
+    ck_assert_int_lt(etx_heap_peak() - before, 1000000);
 }
 
 static void load_well(void *argument)

@@ -94,6 +94,26 @@ ETX_TEST(test_train_config_refusals, .rows = ROWS(refusals))
     ck_assert_int_eq(config.seed, 77);
 }
 
+static void read_deep(void *unused)
+{
+    enum { depth = 1700 };
+    static char text[2 * depth + 64];
+    struct etx_train_config config = {.seed = 77};
+    size_t n = (size_t)snprintf(text, sizeof text, "{\"stage\": ");
+
+    (void)unused;
+    memset(text + n, '[', depth);
+    memset(text + n + depth, ']', depth);
+    memcpy(text + n + 2 * (size_t)depth, "}", 2);
+    ck_assert_fails(
+        etx_train_config_read(&config, text), ETX_ERR_FORMAT, "nested deeper");
+}
+
+ETX_TEST(test_train_config_deep)
+{
+    etx_test_on_small_stack(read_deep, NULL);
+}
+
 /* Configs that the network they describe does not allow. */
 #define MODEL(stage, arch, options, features, cut)                             \
     "{\"stage\": \"" stage "\", \"model\": {\"arch\": \"" arch                 \

@@ -1,12 +1,15 @@
 /* test_train_steps.c -- steps of every stage: gradients, progress, bits.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* feenableexcept */
+
 #include "train/trainer.h"
 
 #include "support.h"
 #include "train/hash.h"
 #include "train_bench.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -165,6 +168,63 @@ ETX_TEST(test_train_checkpoint_thresholds_are_checked, .rows = 3)
     ck_assert_fails(
         train_bench_load(bench.trainer), ETX_ERR_FORMAT, "threshold 0");
     ck_assert(bench.trainer->model->radius == radius);
+    train_bench_remove();
+}
+
+/* What a step cannot compute with is refused, in a host that traps, too. */
+ETX_TEST(test_train_checkpoint_numbers_are_checked, .rows = 4)
+{
+    struct number {
+        float *at;
+        float bad;
+    } number;
+
+    scoped_bench bench = train_bench_new(0, 1, NULL);
+    train_bench_steps(bench.trainer, 2);
+    float *const parameter = bench.trainer->stage->network->value;
+    const struct number numbers[] = {{parameter, NAN},
+        {parameter + 1, INFINITY}, {bench.trainer->state.moments.m, -INFINITY},
+        {bench.trainer->state.moments.v + 1, -1.0f}};
+    number = numbers[_i];
+    const float good = *number.at;
+    *number.at = number.bad;
+    train_bench_save(bench.trainer);
+    *number.at = good;
+    feclearexcept(FE_ALL_EXCEPT);
+    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+    const etx_status status = train_bench_load(bench.trainer);
+    fedisableexcept(FE_ALL_EXCEPT);
+    ck_assert_status(status, ETX_ERR_FORMAT);
+    ck_assert_error("value ");
+    ck_assert(*number.at == good);
+    train_bench_remove();
+}
+
+static etx_status save_and_export(void *argument)
+{
+    const struct train_bench *bench = argument;
+    etx_model *model = NULL;
+    etx_status status =
+        etx_trainer_save_checkpoint(bench->trainer, train_bench_path());
+
+    if (status == ETX_OK)
+        status = etx_trainer_model(&model, bench->trainer);
+    ck_assert((model != NULL) == (status == ETX_OK));
+    if (model != NULL)
+        ck_assert_str_eq(
+            etx_model_describe(model), etx_model_describe(bench->start));
+    etx_model_free(model);
+    return status;
+}
+
+/* Files and models of a host without memory are right or none. */
+ETX_TEST(test_train_checkpoint_no_memory)
+{
+    scoped_bench bench = train_bench_new(0, 1, NULL);
+    train_bench_steps(bench.trainer, 2);
+    ck_assert_ok(etx_trainer_model(&bench.start, bench.trainer));
+    ck_assert_int_gt(etx_test_out_of_memory(save_and_export, &bench), 20);
+    ck_assert_ok(train_bench_load(bench.trainer));
     train_bench_remove();
 }
 

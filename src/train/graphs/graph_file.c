@@ -118,13 +118,14 @@ static etx_status copy_tensor(void *out_pointer,
     const struct etx_tensor_file *file, const char *name, int64_t n_edges)
 {
     const struct etx_tensor *tensor = etx_tensor_file_find(file, name);
-    void **out = out_pointer;
+    void *copy = NULL;
     etx_status status;
 
     if (tensor == NULL)
         return ETX_OK;
-    ETX_CHECK(etx_alloc(out, n_edges, 4, "edges of a cached graph"));
-    memcpy(*out, tensor->data, (size_t)n_edges * 4);
+    ETX_CHECK(etx_alloc(&copy, n_edges, 4, "edges of a cached graph"));
+    memcpy(copy, tensor->data, (size_t)n_edges * 4);
+    memcpy(out_pointer, &copy, sizeof copy);
 done:
     return status;
 }
@@ -170,7 +171,7 @@ etx_status etx_graph_file_read(
     struct etx_tensor_file *file = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_file_read(&bytes, path, ETX_MODEL_MAX_BYTES));
+    ETX_CHECK(etx_tensor_file_read(&bytes, path));
     status = etx_tensor_file_parse(&file, bytes.data, bytes.size);
     if (status != ETX_OK) {
         status = add_path(path, status);
