@@ -590,7 +590,7 @@ static int share_costs(struct rank *rank, struct costs *out)
 }
 
 /* Fractions of the steps' time are means over the ranks; other figures are
- * those of rank 0. */
+ * of rank 0. */
 static int report_scaling(struct rank *rank)
 {
     const double n = (double)rank->steps.n_all;
@@ -630,7 +630,7 @@ static int write_model(struct rank *rank)
     return rank->result;
 }
 
-/* Validate, so that the thresholds are those of the last step, and write the
+/* Validate, so that the thresholds belong to the last step, and write the
  * model. */
 static int rank_finish(struct rank *rank)
 {

@@ -103,7 +103,7 @@ class Dlpack(unittest.TestCase):
     """__dlpack__, by an importer that knows the host alone."""
 
     def test_values(self) -> None:
-        """Those of the owner, who lives as long as the importer's array."""
+        """The owner's values, and it lives as long as the importer's array."""
         owner = Owner()
         where = owner.values.ctypes.data
         seen = weakref.ref(owner)

@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 
-/* Latents k, and with initial those of 0: their gradients are added to the sums
- * of the run. */
+/* Latents k, and with initial also latents 0: their gradients are added to the
+ * sums of the run. */
 static void append(struct etx_mlp_input *input, struct etx_run *run,
     int32_t kind, int32_t k, const struct etx_edge_end *end, int32_t initial)
 {

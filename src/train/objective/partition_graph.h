@@ -35,8 +35,8 @@ etx_status etx_partition_graph_open(struct etx_partition_graph *out,
     const struct etx_network_input *whole, int32_t n_features);
 void etx_partition_graph_close(struct etx_partition_graph *graph);
 
-/* *target, *weight [n_edges], in scratch of the host, of those of the whole
- * graph. */
+/* *target, *weight [n_edges], in scratch of the host, from the arrays of the
+ * whole graph. */
 etx_status etx_partition_graph_targets(float **target, float **weight,
     const struct etx_partition_graph *graph, const float *whole_target,
     const float *whole_weight);
