@@ -520,8 +520,8 @@ static int collect_requests(struct rank *rank, double request[N_REQUESTS])
 static int rank_train(struct rank *rank)
 {
     const int64_t n_steps = etx_trainer_n_steps(rank->trainer);
-    const int64_t asked = rank->options->validate_every;
-    const int64_t every = asked > 0 ? asked : n_steps / 10 + 1;
+    const int64_t wanted = rank->options->validate_every;
+    const int64_t every = wanted > 0 ? wanted : n_steps / 10 + 1;
     double request[N_REQUESTS] = {0.0};
 
     rank->begin = rank->saved = rank->shown = rank_now();

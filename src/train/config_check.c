@@ -1,4 +1,4 @@
-/* train/config_check.c -- what a training config asks of its model.
+/* train/config_check.c -- what a training config requires of its model.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/config_check.h"

@@ -143,7 +143,7 @@ class Dlpack(unittest.TestCase):
         self.assertEqual(_device_array._exported, {})
 
     def test_device(self) -> None:
-        """Told before the capsule is asked for, and not changed."""
+        """Told before the capsule is requested, and not changed."""
         array = Owner().lend(CUDA)
         self.assertEqual(array.__dlpack_device__(), (CUDA, 3))
         with self.assertRaises(BufferError):

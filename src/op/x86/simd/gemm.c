@@ -164,10 +164,9 @@ INLINE void multiply_step(vec (*sum)[MAX_VECTORS], const int n_rows,
     }
 }
 
-/* All steps; where the tile asks for it, what is multiplied by next comes
- * closer on the way. */
+/* All steps, with software prefetch of the next factor where enabled. */
 INLINE void multiply_steps(vec (*sum)[MAX_VECTORS], const int n_rows,
-    const int n_vectors, const enum start from, const int asks,
+    const int n_vectors, const enum start from, const int prefetches,
     const struct tile *t)
 {
     const float *b = t->b;
@@ -178,7 +177,7 @@ INLINE void multiply_steps(vec (*sum)[MAX_VECTORS], const int n_rows,
     struct column x = first_column(t);
     int32_t k = 0;
 
-    for (; asks && k + STEPS <= t->n_inner; k += STEPS) {
+    for (; prefetches && k + STEPS <= t->n_inner; k += STEPS) {
         __builtin_prefetch(next, 0, SECOND_LEVEL);
         next += STEPS * t->pace;
 #pragma GCC unroll 2
@@ -196,7 +195,7 @@ INLINE void multiply_steps(vec (*sum)[MAX_VECTORS], const int n_rows,
 }
 
 INLINE void multiply_tile(const int n_rows, const int n_vectors,
-    const enum start from, const int asks, const struct tile *t)
+    const enum start from, const int prefetches, const struct tile *t)
 {
     vec sum[MAX_ROWS][MAX_VECTORS];
 
@@ -205,7 +204,7 @@ INLINE void multiply_tile(const int n_rows, const int n_vectors,
         begin_row(sum[i], i, n_vectors, from, t);
     if (from == START_RESULT)
         prefetch_result(n_rows, n_vectors, t);
-    multiply_steps(sum, n_rows, n_vectors, from, asks, t);
+    multiply_steps(sum, n_rows, n_vectors, from, prefetches, t);
 #pragma GCC unroll 8
     for (int i = 0; i < n_rows; i++)
 #pragma GCC unroll 4
