@@ -17,8 +17,8 @@
 /* ------------------------------------------------------------- configure -- */
 
 static etx_status read_options(struct etx_nested *nested,
-    const json_t **inner_options, const char *owner,
-    const struct etx_option *own, const json_t *options)
+    const struct etx_json **inner_options, const char *owner,
+    const struct etx_option *own, const struct etx_json *options)
 {
     struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
@@ -54,11 +54,12 @@ done:
 
 etx_status etx_nested_configure(struct etx_network *network,
     const struct etx_nested_family *family, const struct etx_option *own,
-    int32_t n_edge_columns, int32_t n_inner_columns, const json_t *options)
+    int32_t n_edge_columns, int32_t n_inner_columns,
+    const struct etx_json *options)
 {
     etx_status status = ETX_OK;
     struct etx_nested *nested = network->state;
-    const json_t *inner_options = NULL;
+    const struct etx_json *inner_options = NULL;
 
     nested->family = family;
     nested->hidden = (struct etx_widths){.n = 2, .width = {32, 32}};

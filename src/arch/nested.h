@@ -69,7 +69,8 @@ struct etx_nested_run {
  * features. */
 etx_status etx_nested_configure(struct etx_network *network,
     const struct etx_nested_family *family, const struct etx_option *own,
-    int32_t n_edge_columns, int32_t n_inner_columns, const json_t *options);
+    int32_t n_edge_columns, int32_t n_inner_columns,
+    const struct etx_json *options);
 
 /* etx_arch.release, .forward and .backward. */
 void etx_nested_release(struct etx_network *network);

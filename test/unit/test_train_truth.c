@@ -6,6 +6,9 @@
 #include "support.h"
 #include "train_events.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 /* A particle made at x = 10 mm: hits in the order of x; two of them on module
  * 2 and two on layer 4. Then a soft particle of two hits, and noise. */
 #define N_HITS 10

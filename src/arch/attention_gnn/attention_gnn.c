@@ -61,10 +61,10 @@ static struct etx_mlp_input edge_input(struct etx_run *run, int32_t k)
         etx_edge_ends(run->input.graph, state_of(run)->order);
     struct etx_mlp_input input = etx_run_rows(run->input.graph->n_edges);
 
-    etx_run_part(&input, run, U, k, &ends.first, &run->d_latents[U]);
-    etx_run_part(&input, run, S, k, &ends.first, NULL);
-    etx_run_part(&input, run, U, k, &ends.second, &run->d_latents[U]);
-    etx_run_part(&input, run, S, k, &ends.second, NULL);
+    etx_run_append(&input, run, U, k, &ends.first, &run->d_latents[U]);
+    etx_run_append(&input, run, S, k, &ends.first, NULL);
+    etx_run_append(&input, run, U, k, &ends.second, &run->d_latents[U]);
+    etx_run_append(&input, run, S, k, &ends.second, NULL);
     return input;
 }
 
@@ -80,8 +80,8 @@ struct messages {
 static void append_node(
     struct etx_mlp_input *input, struct etx_run *run, int32_t k)
 {
-    etx_run_part(input, run, U, k, NULL, &run->d_latents[U]);
-    etx_run_part(input, run, S, k, NULL, NULL);
+    etx_run_append(input, run, U, k, NULL, &run->d_latents[U]);
+    etx_run_append(input, run, S, k, NULL, NULL);
 }
 
 static struct etx_mlp_input node_input(
@@ -91,9 +91,9 @@ static struct etx_mlp_input node_input(
 
     if (!state_of(run)->messages_first)
         append_node(&input, run, k);
-    etx_mlp_part_with_sum(
+    etx_mlp_append_with_sum(
         &input, messages->u, NULL, state_of(run)->hidden, &messages->d_u);
-    etx_mlp_part_with_sum(
+    etx_mlp_append_with_sum(
         &input, messages->s, NULL, n_shortcut(run), &messages->d_s);
     if (state_of(run)->messages_first)
         append_node(&input, run, k);
