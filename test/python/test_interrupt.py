@@ -44,7 +44,7 @@ class TestInterrupt(LibraryCase):
         self.assertIs(
             signal.getsignal(signal.SIGINT), signal.default_int_handler
         )
-        context._polls.question = None
+        context._polls.cancel = None
         found = exatrkx.find_tracks(self.model, self.event, context)
         self.assertTrue(np.array_equal(found.labels, self.tracks.labels))
 
@@ -90,7 +90,7 @@ class TestInterrupt(LibraryCase):
 
         def report(found: exatrkx.Report) -> None:
             if found.step == 3:
-                context._polls.question = press
+                context._polls.cancel = press
 
         with self.assertRaises(KeyboardInterrupt):
             exatrkx.train(

@@ -86,7 +86,7 @@ class Context(_handle.Handle):
         on the CPU and "float16" on a device, or one of these; memory_limit in
         bytes of scratch, 0 = none. keep_graphs, of a context on a device, leaves
         a copy of its graphs on the device, for Graph.src_device and the like.
-        cancel is asked often during a call, on its thread: a true answer ends
+        cancel is polled often during a call, on its thread: a true result ends
         the call with CancelledError, an exception ends it and is raised by the
         call. Ctrl-C ends a call of the main thread with KeyboardInterrupt.
         Raises UnsupportedError for a device that does not exist.
@@ -96,7 +96,7 @@ class Context(_handle.Handle):
         self._lock = threading.RLock()
         self._polls = _interrupt.Polls(cancel)
         is_polled = cancel is not None or _interrupt.on_main_thread()
-        self._cancel = CANCEL(self._polls.asked) if is_polled else CANCEL()
+        self._cancel = CANCEL(self._polls.poll) if is_polled else CANCEL()
         self.threads = n_cores() if threads is None else threads
         self.keep_graphs = bool(keep_graphs)
         self._late: list[_handle.Pointer] = []

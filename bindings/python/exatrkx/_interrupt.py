@@ -33,21 +33,21 @@ def is_default() -> bool:
 
 
 class Polls:
-    """What the cancel callback of a context answers."""
+    """The cancel callback of a context."""
 
-    def __init__(self, question: Callable[[], object] | None) -> None:
-        self.question = question
+    def __init__(self, cancel: Callable[[], object] | None) -> None:
+        self.cancel = cancel
         self.signals: list[int] = []  # that came during the call
-        self.raised: BaseException | None = None  # by the question
+        self.raised: BaseException | None = None  # by cancel
 
-    def asked(self, _user: object) -> int:
+    def poll(self, _user: object) -> int:
         """The callback: 1 ends the call."""
         if self.signals:
             return 1
-        if self.question is None:
+        if self.cancel is None:
             return 0
         try:
-            return 1 if self.question() else 0
+            return 1 if self.cancel() else 0
         except BaseException as error:
             self.raised = error
             return 1
