@@ -162,7 +162,8 @@ class TestFiles(ConvertCase):
         import torch
 
         for norm in ("layer", "batch", "none"):
-            for activation in ("ReLU", "SiLU", "Tanh", "GELU", "ELU"):
+            every = ("ReLU", "SiLU", "Tanh", "GELU", "ELU")
+            for activation in every if norm == "layer" else every[:1]:
                 self.trace("mlp", norm, activation)
                 for version in (12, 17):
                     with self.subTest(norm, activation=activation, version=version):
