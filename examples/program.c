@@ -188,33 +188,34 @@ static int cpu_level(int32_t *level)
 {
     static const char *const names[] = {"ref", "avx2", "avx512"};
     static const int32_t levels[] = {ETX_CPU_REF, ETX_CPU_AVX2, ETX_CPU_AVX512};
-    const char *asked = getenv("ETX_CPU");
+    const char *wanted = getenv("ETX_CPU");
 
     *level = ETX_CPU_BEST;
-    if (asked == NULL || *asked == '\0')
+    if (wanted == NULL || *wanted == '\0')
         return 0;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strcmp(asked, names[k]) == 0) {
+        if (strcmp(wanted, names[k]) == 0) {
             *level = levels[k];
             return 0;
         }
-    return program_usage("ETX_CPU=%s: not ref, avx2 or avx512", asked);
+    return program_usage("ETX_CPU=%s: not ref, avx2 or avx512", wanted);
 }
 
 /* ETX_PRECISION of the environment. */
 static int precision(int32_t *out)
 {
-    const char *asked = getenv("ETX_PRECISION");
+    const char *wanted = getenv("ETX_PRECISION");
 
     *out = ETX_PRECISION_BEST;
-    if (asked == NULL || *asked == '\0')
+    if (wanted == NULL || *wanted == '\0')
         return 0;
-    if (strcmp(asked, "float32") == 0)
+    if (strcmp(wanted, "float32") == 0)
         *out = ETX_PRECISION_FLOAT32;
-    else if (strcmp(asked, "float16") == 0)
+    else if (strcmp(wanted, "float16") == 0)
         *out = ETX_PRECISION_FLOAT16;
     else
-        return program_usage("ETX_PRECISION=%s: not float32 or float16", asked);
+        return program_usage(
+            "ETX_PRECISION=%s: not float32 or float16", wanted);
     return 0;
 }
 
@@ -285,16 +286,16 @@ static void find_prefix_data(char *out, size_t size)
 char *program_shipped_file(const char *relative)
 {
     char prefix_data[PROGRAM_PATH_BYTES];
-    const char *places[] = {
+    const char *folders[] = {
         getenv("ETX_DATA"), prefix_data, ETX_DATA_DIR, "examples"};
 
     find_prefix_data(prefix_data, sizeof prefix_data);
-    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+    for (size_t k = 0; k < sizeof folders / sizeof *folders; k++) {
         char path[PROGRAM_PATH_BYTES];
         const int written =
-            places[k] == NULL || *places[k] == '\0'
+            folders[k] == NULL || *folders[k] == '\0'
                 ? -1
-                : snprintf(path, sizeof path, "%s/%s", places[k], relative);
+                : snprintf(path, sizeof path, "%s/%s", folders[k], relative);
 
         if (written > 0 && (size_t)written < sizeof path &&
             access(path, R_OK) == 0)
@@ -312,7 +313,7 @@ static char *choose_file(
         path != NULL ? program_copy_text(path) : program_shipped_file(relative);
 
     if (found == NULL)
-        (void)program_error("no %s in $ETX_DATA, ../share/exatrkx beside this "
+        (void)program_error("no %s in $ETX_DATA, ../share/exatrkx next to this "
                             "program, %s or examples: give %s FILE",
             relative, ETX_DATA_DIR, option);
     return found;

@@ -1,18 +1,18 @@
 /* cuda/op/best_first.cu -- chains of hits, best edge first, in rounds.
  *
- * The reference takes edges one at a time. Here many join at once, and the
- * chains are the same:
+ * The reference processes edges one at a time, in order. Kernels link many in
+ * parallel and in rounds, and the chains are the same:
  *
- * * By score: an edge that is the best of all open ones at both of its ends is
- *   reached before any that could take one of them away, so that all such
- *   edges join in one round, and the next round looks at what is left.
- * * By kink: what becomes of an edge depends on the two chains that it
- *   would join, and only edges that touch these can change them. An edge that
- *   is the first of all undecided ones at both of its chains is decided; those
- *   of one round have no chain in common.
+ * * By score: locally dominant edges (Preis, STACS 1999). A round links every
+ *   open edge that is the best open one at both of its ends: the reference
+ *   reaches it before any other edge that could use one of these ends.
+ * * By kink: deterministic reservations (Blelloch et al., PPoPP 2012). Whether
+ *   an edge is linked depends only on the two chains that it would join. Each
+ *   undecided edge claims its two chains, the first in the order wins, and an
+ *   edge that wins both is decided; edges of one round share no chain.
  *
- * The host asks what is left once in several rounds; when that is little, one
- * block makes the rounds that are left by itself.
+ * The host polls the number of remaining edges once in several rounds; when it
+ * is at most BLOCK_EDGES, one block runs the remaining rounds.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/edge_list.cuh"
@@ -21,10 +21,10 @@
 
 #include "op/shared/kink.h"
 
-#define NONE          (-1)
-#define SCORE_ROUNDS  4 /* before the host polls */
-#define SMOOTH_ROUNDS 8
-#define FEW           8192 /* edges, for one block */
+#define NONE         (-1)
+#define SCORE_ROUNDS 4 /* before the host polls */
+#define KINK_ROUNDS  8
+#define BLOCK_EDGES  8192 /* edges, for one block */
 
 enum state { STATE_WAITS, STATE_NEXT, STATE_DONE };
 
@@ -39,7 +39,7 @@ struct edge_list {
     }
 };
 
-/* What kernels work on; as in op/ref/best_first.c. */
+/* Arguments of the kernels; as in op/ref/best_first.c. */
 struct best_first {
     struct etx_best_first_args args;
     struct etx_chains chains;
@@ -70,7 +70,7 @@ struct best_first {
             args.max_curvature_change, args.max_polar_change);
     }
 
-    __device__ void join(int32_t e) const
+    __device__ void link(int32_t e) const
     {
         const int32_t tail = args.tail[e];
         const int32_t head = args.head[e];
@@ -110,9 +110,9 @@ __device__ static void offer(unsigned long long *best_out,
     atomicMax(&best_in[work.args.head[e]], rank_of(work, e));
 }
 
-/* Joins an edge that is the best at both ends. Ends and lengths of chains
- * follow when all are joined. */
-__device__ static void take(const struct best_first &work, int32_t e,
+/* Link an edge that is the best at both ends. ends_kernel sets far_end and
+ * length after the last round. */
+__device__ static void link_best(const struct best_first &work, int32_t e,
     const unsigned long long *best_out, const unsigned long long *best_in)
 {
     const int32_t tail = work.args.tail[e];
@@ -135,12 +135,12 @@ __global__ static void offer_kernel(unsigned long long *best_out,
     }
 }
 
-__global__ static void take_kernel(struct best_first work,
+__global__ static void link_best_kernel(struct best_first work,
     struct edge_list list, const unsigned long long *best_out,
     const unsigned long long *best_in)
 {
     for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step())
-        take(work, list[k], best_out, best_in);
+        link_best(work, list[k], best_out, best_in);
 }
 
 /* All rounds, in one block; best_out, best_in [n_nodes], zero before. */
@@ -169,7 +169,7 @@ __global__ static void score_block_kernel(unsigned long long *best_out,
         if (!is_left)
             return;
         for (int64_t k = threadIdx.x; k < list.n; k += blockDim.x)
-            take(work, list[k], best_out, best_in);
+            link_best(work, list[k], best_out, best_in);
     }
 }
 
@@ -217,7 +217,7 @@ __global__ static void score_keys_kernel(
         key[k] = (uint64_t)~etx_ordered(work.args.score[list[k]]) & 0xFFFFFFFFu;
 }
 
-/* Joints without support yet come last. */
+/* Links without support yet come last. */
 __global__ static void kink_keys_kernel(
     uint64_t *key, struct best_first work, struct edge_list list)
 {
@@ -231,8 +231,8 @@ __global__ static void kink_keys_kernel(
     }
 }
 
-/* The first undecided place in list at every chain: claim [n_nodes], all ones
- * before, by the first hit of the chain. */
+/* claim [n_nodes], all ones before: at the first hit of every chain, the lowest
+ * index in list of the undecided edges that touch it. */
 __device__ static void claim_chains(
     unsigned *claim, const struct best_first &work, int32_t e, int32_t k)
 {
@@ -250,10 +250,10 @@ __device__ static bool has_both(
 __device__ static void decide(const struct best_first &work, int32_t e)
 {
     if (work.has_support(e) && work.kink(e) <= ETX_MAX_KINK)
-        work.join(e);
+        work.link(e);
 }
 
-/* waiting: places in list. */
+/* waiting: indices into list. */
 __global__ static void claim_kernel(unsigned *claim, uint8_t *state,
     struct best_first work, struct edge_list list, struct edge_list waiting)
 {
@@ -295,8 +295,8 @@ __global__ static void decide_kernel(uint8_t *state, struct best_first work,
     }
 }
 
-/* All rounds, in one block. A thread has the same places in each. */
-__global__ static void smooth_block_kernel(unsigned *claim, uint8_t *state,
+/* All rounds, in one block. A thread has the same edges in each. */
+__global__ static void kink_block_kernel(unsigned *claim, uint8_t *state,
     struct best_first work, struct edge_list list, struct edge_list waiting)
 {
     __shared__ int is_left;
@@ -392,7 +392,7 @@ static etx_status alloc_arrays(struct arrays *arrays, struct best_first *work,
     return scratch->alloc(&arrays->state, n, "edges that are left");
 }
 
-/* out = those of list whose flag is set; into may be where list lies. */
+/* out = the edges of list whose flag is set; into may alias list. */
 static etx_status pick(struct etx_stream *stream, struct edge_list *out,
     int32_t *into, const struct arrays *arrays, struct edge_list list)
 {
@@ -419,7 +419,7 @@ static etx_status score_round(struct etx_stream *stream,
     ETX_CUDA(cudaMemsetAsync(arrays->best_in, 0, bytes, queue));
     ETX_TRY(etx_launch(stream, list.n, offer_kernel, arrays->best_out,
         arrays->best_in, work, list, cut));
-    return etx_launch(stream, list.n, take_kernel, work, list,
+    return etx_launch(stream, list.n, link_best_kernel, work, list,
         (const unsigned long long *)arrays->best_out,
         (const unsigned long long *)arrays->best_in);
 }
@@ -440,12 +440,12 @@ static etx_status finish_strong(struct etx_stream *stream,
         arrays->best_in, work, list, cut);
 }
 
-/* Join those of list above the cut. */
-static etx_status join_strong(struct etx_stream *stream,
+/* Join the edges of list above the cut. */
+static etx_status link_by_score(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, float cut)
 {
-    while (list.n > FEW) {
+    while (list.n > BLOCK_EDGES) {
         ETX_TRY(etx_check_cancelled(stream));
         for (int r = 0; r < SCORE_ROUNDS; r++)
             ETX_TRY(score_round(stream, work, arrays, list, cut));
@@ -457,7 +457,7 @@ static etx_status join_strong(struct etx_stream *stream,
     return etx_launch(stream, work.args.n_nodes, ends_kernel, work);
 }
 
-/* weak = those of list that are open and not above the cut, by score. */
+/* weak = the open edges of list that are not above the cut, by score. */
 static etx_status find_weak(struct etx_stream *stream, struct edge_list *weak,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, float cut)
@@ -475,7 +475,7 @@ static etx_status find_weak(struct etx_stream *stream, struct edge_list *weak,
     return ETX_OK;
 }
 
-static etx_status smooth_round(struct etx_stream *stream,
+static etx_status kink_round(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, struct edge_list waiting)
 {
@@ -490,8 +490,8 @@ static etx_status smooth_round(struct etx_stream *stream,
         stream, waiting.n, decide_kernel, arrays->state, work, list, waiting);
 }
 
-/* Join those of weak that fit, the smoothest first. */
-static etx_status join_smooth(struct etx_stream *stream,
+/* Join the edges of weak that fit, the smoothest first. */
+static etx_status link_by_kink(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list weak)
 {
@@ -504,17 +504,17 @@ static etx_status join_smooth(struct etx_stream *stream,
         arrays->smooth, weak.edge, weak.n, 32));
     ETX_CUDA(cudaMemsetAsync(arrays->state, STATE_WAITS, (size_t)weak.n,
         etx_cuda_of(stream)->stream));
-    while (waiting.n > FEW) {
+    while (waiting.n > BLOCK_EDGES) {
         ETX_TRY(etx_check_cancelled(stream));
-        for (int r = 0; r < SMOOTH_ROUNDS; r++)
-            ETX_TRY(smooth_round(stream, work, arrays, list, waiting));
+        for (int r = 0; r < KINK_ROUNDS; r++)
+            ETX_TRY(kink_round(stream, work, arrays, list, waiting));
         ETX_TRY(etx_launch(stream, waiting.n, waits_kernel, arrays->flag,
             (const uint8_t *)arrays->state, waiting));
         ETX_TRY(pick(stream, &waiting, arrays->strong, arrays, waiting));
     }
     if (waiting.n == 0)
         return ETX_OK;
-    return etx_launch_blocks(stream, 1, smooth_block_kernel, arrays->claim,
+    return etx_launch_blocks(stream, 1, kink_block_kernel, arrays->claim,
         arrays->state, work, list, waiting);
 }
 
@@ -535,9 +535,9 @@ etx_status etx_cuda_best_first(
     ETX_TRY(alloc_arrays(&arrays, &work, &scratch));
     ETX_TRY(etx_launch(stream, args->n_nodes, start_kernel, work));
     for (int k = 0; k < n_levels; k++) {
-        ETX_TRY(join_strong(stream, work, &arrays, list, cuts[k]));
+        ETX_TRY(link_by_score(stream, work, &arrays, list, cuts[k]));
         ETX_TRY(find_weak(stream, &list, work, &arrays, list, cuts[k]));
-        ETX_TRY(join_smooth(stream, work, &arrays, list));
+        ETX_TRY(link_by_kink(stream, work, &arrays, list));
     }
     return etx_launch(stream, args->n_nodes, group_kernel, work);
 }

@@ -191,7 +191,7 @@ __device__ static float2 read_pair(
         n > 1 ? etx_source_value(rows, at + 1) : 0.0f};
 }
 
-/* sum += the rows of the matrix in the place of this lane. */
+/* sum += the rows of the matrix at the position of this lane. */
 template <int TILES>
 __device__ static void add_rows(float (&sum)[TILES][4],
     const struct fused_rows &added, const struct tile_position &at)
@@ -363,7 +363,7 @@ __device__ static void activate(
         apply<ETX_ACTIVATION_TANH>(sum, layer.n_columns);
 }
 
-/* What follows the linear of a layer: norm and activation in the order asked,
+/* What follows the linear of a layer: norm and activation in the given order,
  * in a loop so that the code of each is there once. */
 template <int TILES>
 __device__ static void finish(float (&sum)[TILES][4],
@@ -458,7 +458,7 @@ __device__ static void run_tile(
     __syncwarp();
 }
 
-/* Blocks at once on a multiprocessor that a kernel of so many tiles leaves
+/* Blocks at once on a multiprocessor that a kernel of this many tiles leaves
  * registers for. */
 constexpr int blocks_of(int tiles)
 {

@@ -3,7 +3,7 @@
  * A thread has a point. It walks the boxes of branches and leaves that are not
  * beyond the radius and computes the distances of op.h in the leaves that are
  * left: once to count its edges, once to write them where a sum of the counts
- * says, as numbers that a sort brings into the order by (dst, src). With a
+ * says, as numbers that a sort orders by (dst, src). With a
  * bound on the neighbours a heap of the nearest shrinks the radius on the way.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -40,7 +40,7 @@ __device__ static float squared_distance(
     return s;
 }
 
-/* Whether the edge i -> j has the orientation asked for. */
+/* Whether the edge i -> j has the wanted orientation. */
 __device__ static int32_t is_kept(
     const struct search &search, int32_t i, int32_t j)
 {
@@ -51,7 +51,7 @@ __device__ static int32_t is_kept(
     return i < j;
 }
 
-/* visit(s, j) of the points of leaf l other than that at place t. */
+/* visit(s, j) of the points of leaf l other than that at index t. */
 template <typename Visit>
 __device__ static void walk_leaf(
     const struct etx_point_tree &tree, int64_t t, int64_t l, Visit &visit)
@@ -70,7 +70,7 @@ __device__ static void walk_leaf(
             point, tree.point + u * tree.n_dim, tree.n_dim, visit.limit);
 
         if (u != t && s <= visit.limit)
-            visit.take(s, tree.order[u]);
+            visit.add(s, tree.order[u]);
     }
 }
 
@@ -113,7 +113,7 @@ struct edge_writer {
     int64_t count;
     uint64_t *out;
 
-    __device__ void take(float, int32_t j)
+    __device__ void add(float, int32_t j)
     {
         if (!is_kept(search, i, j))
             return;
@@ -159,7 +159,7 @@ __global__ static void write_kernel(
 struct nearest {
     float limit; /* what a nearer one must reach */
     int32_t max, n;
-    uint64_t *heap; /* [most] */
+    uint64_t *heap; /* [max] */
 
     __device__ void sift_down(uint64_t entry)
     {
@@ -191,7 +191,7 @@ struct nearest {
         heap[hole] = entry;
     }
 
-    __device__ void take(float s, int32_t j)
+    __device__ void add(float s, int32_t j)
     {
         const uint64_t entry = (uint64_t)__float_as_uint(s) << 32 | (uint32_t)j;
 
@@ -204,7 +204,7 @@ struct nearest {
     }
 };
 
-/* Points at places first .. first + n - 1; heap [n, most]. count as above; the
+/* Points at indices first .. first + n - 1; heap [n, max]. count as above; the
  * heaps keep what was found. */
 __global__ static void nearest_kernel(int64_t *count, uint64_t *heap,
     int32_t max, int64_t first, int64_t n, struct search search)

@@ -1,4 +1,4 @@
-/* train/config_check.c -- what a training config asks of its model.
+/* train/config_check.c -- what a training config requires of its model.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/config_check.h"
@@ -39,19 +39,19 @@ static etx_status check_augmentation(
 /* Chunks leave the gradient as it is where the edges of a pass do not know of
  * each other: not with messages between them, nor with a batch norm. */
 static etx_status check_chunks(
-    const struct etx_train_config *config, const json_t *model_config)
+    const struct etx_train_config *config, const struct etx_json *model_config)
 {
-    const json_t *filter = json_object_get(model_config, "filter");
-    const char *arch = json_string_value(json_object_get(filter, "arch"));
-    const char *norm = json_string_value(
-        json_object_get(json_object_get(filter, "options"), "norm"));
+    const struct etx_json *filter = etx_json_get(model_config, "filter");
+    const char *arch = etx_json_text(etx_json_get(filter, "arch"));
+    const char *norm =
+        etx_json_text(etx_json_get(etx_json_get(filter, "options"), "norm"));
 
     if (config->sampling.chunk_edges == 0)
         return ETX_OK;
     if (arch != NULL && strcmp(arch, "edge_filter") != 0)
         return etx_fail(ETX_ERR_FORMAT,
             "training config: sampling.chunk_edges %d with a filter of arch "
-            "\"%s\": only those of an edge_filter are independent",
+            "\"%s\": only an edge_filter scores edges independently",
             (int)config->sampling.chunk_edges, arch);
     if (norm != NULL && strcmp(norm, "batch") == 0)
         return etx_fail(ETX_ERR_FORMAT,
@@ -136,7 +136,7 @@ static etx_status check_device(
 }
 
 etx_status etx_train_config_check(const struct etx_train_config *config,
-    const json_t *model_config, const struct etx_model_stage *stage,
+    const struct etx_json *model_config, const struct etx_model_stage *stage,
     int32_t on_device)
 {
     etx_status status;

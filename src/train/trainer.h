@@ -17,9 +17,9 @@
 #include "train/sampling/edge_sampling.h"
 #include "train/sampling/event.h"
 #include "train/sampling/random_streams.h"
+#include "train/state/best.h"
 #include "train/state/model_state.h"
 #include "train/state/snapshot.h"
-#include "train/validation/best.h"
 
 struct etx_objective; /* objective/objective.h */
 
@@ -30,7 +30,7 @@ struct etx_trainer {
     double start; /* seconds, etx_train_now */
 
     /* The model. */
-    json_t *model_config;          /* its etx.config */
+    struct etx_json *model_config; /* its etx.config */
     struct etx_model *model;       /* trained in place */
     struct etx_model_stage *stage; /* of model, the one in training */
     uint64_t hash;                 /* of config, start model and its weights */

@@ -55,7 +55,7 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static double resident_mib(void)
+static double rss_mib(void)
 {
     struct rusage usage;
 
@@ -89,15 +89,18 @@ done:
 
 static etx_status make_network(struct problem *problem, const int64_t *size)
 {
-    json_t *options =
-        json_pack("{s:I, s:I}", "hidden", (json_int_t)size[HIDDEN],
-            "n_iterations", (json_int_t)size[N_ITERATIONS]);
-    const etx_status status = etx_network_create(&problem->network,
-        "interaction_network", N_NODE_FEATURES, NULL, options);
+    struct etx_json *options = NULL;
+    etx_status status = ETX_OK;
 
-    json_decref(options);
-    if (status == ETX_OK)
-        etx_network_init(problem->network, 1);
+    ETX_CHECK(etx_json_create_object(&options));
+    ETX_CHECK(etx_json_set_integer(options, "hidden", size[HIDDEN]));
+    ETX_CHECK(
+        etx_json_set_integer(options, "n_iterations", size[N_ITERATIONS]));
+    ETX_CHECK(etx_network_create(&problem->network, "interaction_network",
+        N_NODE_FEATURES, NULL, options));
+    etx_network_init(problem->network, 1);
+done:
+    etx_json_free(options);
     return status;
 }
 
@@ -173,7 +176,7 @@ static etx_status measure(const struct way *way, const int64_t *size)
     etx_status status;
 
     ETX_CHECK(make_problem(&problem, size));
-    before = resident_mib();
+    before = rss_mib();
     for (int64_t p = 0; p < size[N_PASSES]; p++) {
         const double start = now();
 
@@ -183,7 +186,7 @@ static etx_status measure(const struct way *way, const int64_t *size)
     (void)printf("%s\t%.2f s\tkept %.1f\tarena %.1f\tresident %.0f to %.0f\n",
         way->name, fastest, (double)kept / MIB,
         (double)etx_arena_peak(problem.context->stream->arena) / MIB, before,
-        resident_mib());
+        rss_mib());
 done:
     free_problem(&problem);
     return status;

@@ -2,7 +2,7 @@
  * directions.
  *
  * What best_first means is tested by the suite best_first; here every
- * implementation is beside the reference.
+ * implementation exists besides the reference.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
@@ -38,7 +38,7 @@ static int64_t count_joined(const struct etx_best_first_args *args)
 }
 
 /* Shape decides in some of these cases, and its limits and the support that it
- * asks for matter; one cut alone is one level. */
+ * requires matter; one cut alone is one level. */
 CHECKOP_TEST(test_chains_best_first_options)
 {
     struct checkop_case one;
@@ -60,7 +60,7 @@ CHECKOP_TEST(test_chains_best_first_options)
 }
 
 /* All scores equal, above the cuts or below both: the order of the edges
- * decides, or that of their roughness. */
+ * decides, or that of their kinks. */
 CHECKOP_TEST(test_chains_best_first_ties, .rows = 2)
 {
     struct checkop_case one;

@@ -97,7 +97,7 @@ static unsigned char *wanted_edges(
     return matrix;
 }
 
-/* The edges of the case are those of the matrix, column by column. */
+/* The edges of the case, from the matrix, column by column. */
 static void compare_edges(
     const struct checkop_case *one, const unsigned char *matrix)
 {
@@ -276,7 +276,7 @@ static int32_t after_some(void *user)
     return --*left < 0;
 }
 
-/* A search is long: the host is asked inside it, on the thread of the call. */
+/* A search is long: cancel is polled inside it, on the thread of the call. */
 CHECKOP_TEST(test_radius_graph_cancelled_inside, .rows = 2)
 {
     const int32_t often = 1 << 20;

@@ -36,7 +36,7 @@ struct shim_pool {
 };
 
 struct piece {
-    size_t bytes; /* asked for */
+    size_t bytes; /* requested */
     struct shim_pool *pool;
 };
 
@@ -340,7 +340,7 @@ static size_t space_of(size_t bytes)
            GUARD_BYTES;
 }
 
-/* The first gap of the heap with this much room. */
+/* The first gap of the heap of this size. */
 static char *find_gap(size_t space)
 {
     char *at = heap;
@@ -381,7 +381,7 @@ cudaError_t cudaMallocFromPoolAsync(
     shim_leave();
     pieces[start] = {bytes, pool};
     pool->n_live++;
-    counts.takes++;
+    counts.allocations++;
     in_use += bytes;
     *memory = start + GUARD_BYTES;
     return cudaSuccess;
@@ -391,7 +391,7 @@ static void check_guard(const char *zone, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
         if ((unsigned char)zone[i] != GUARD)
-            shim_abort("written beside a piece of device memory");
+            shim_abort("written outside an allocation of device memory");
 }
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)

@@ -1,4 +1,4 @@
-"""test_declarations -- the ctypes declarations are those of the headers.
+"""test_declarations -- the ctypes declarations match the headers.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -45,14 +45,14 @@ def layout_program(structs: tuple) -> str:
     return f"#include <stdio.h>\n{includes}int main(void){{\n{body}\n}}\n"
 
 
-def layout_here(structs: tuple) -> list[str]:
+def ctypes_layout(structs: tuple) -> list[str]:
     """The same lines from ctypes."""
     lines = []
     for struct in structs:
         lines.append(str(ctypes.sizeof(struct)))
         for field, *_ in struct._fields_:
-            place = getattr(struct, field)
-            lines.append(f"{place.offset} {place.size}")
+            member = getattr(struct, field)
+            lines.append(f"{member.offset} {member.size}")
     return lines
 
 
@@ -88,7 +88,7 @@ class TestDeclarations(unittest.TestCase):
             printed = subprocess.run(
                 [program], check=True, capture_output=True, text=True
             ).stdout
-        self.assertEqual(layout_here(STRUCTS), printed.splitlines())
+        self.assertEqual(ctypes_layout(STRUCTS), printed.splitlines())
 
     def test_refused(self) -> None:
         """What the script does not understand is an error, never skipped."""

@@ -1,7 +1,7 @@
 """test_wheel -- the package as pip installs it.
 
 The wheel is built from the repository, installed into an environment of its
-own beside this numpy, and finds tracks there with what it carries.
+own next to this numpy, and finds tracks there with what it carries.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -65,7 +65,7 @@ def no_setuptools() -> dict[str, Any]:
 
 
 def needed_glibc(library: Path) -> tuple[int, ...]:
-    """The newest version of glibc that a symbol asks for."""
+    """The newest version of glibc that a symbol needs."""
     text = subprocess.run(
         ["objdump", "-T", library], check=True, capture_output=True, text=True
     ).stdout
@@ -84,7 +84,7 @@ class TestWheel(unittest.TestCase):
             folder = Path(name)
             wheel = self.build(folder)
             self.check_contents(wheel)
-            self.run_there(folder, wheel)
+            self.run_installed(folder, wheel)
 
     def test_source_distribution(self) -> None:
         """What it carries is enough for make to know how to build."""
@@ -108,12 +108,12 @@ class TestWheel(unittest.TestCase):
     def build(self, folder: Path) -> Path:
         """The wheel; the sources are copied so that pip leaves no trace."""
         tree = folder / "tree"
-        place = tree / "bindings" / "python"
-        shutil.copytree(PACKAGE, place, ignore=shutil.ignore_patterns("build"))
+        package = tree / "bindings" / "python"
+        shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("build"))
         for part in ("Makefile", "src", "include", "examples", "lib", "build"):
             (tree / part).symlink_to(ROOT / part)
         command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps"]
-        command += ["--no-build-isolation", "--no-index", "-w", folder, place]
+        command += ["--no-build-isolation", "--no-index", "-w", folder, package]
         done = subprocess.run(command, capture_output=True, text=True, env=self.clean())
         self.assertEqual(done.returncode, 0, done.stderr)
         (wheel,) = folder.glob("*.whl")
@@ -131,16 +131,16 @@ class TestWheel(unittest.TestCase):
         ):
             self.assertIn(wanted, names)
 
-    def run_there(self, folder: Path, wheel: Path) -> None:
+    def run_installed(self, folder: Path, wheel: Path) -> None:
         """Ten lines give what the C program gives."""
         import numpy
 
-        place = folder / "venv"
+        venv = folder / "venv"
         subprocess.run(
-            [sys.executable, "-m", "venv", "--without-pip", place], check=True
+            [sys.executable, "-m", "venv", "--without-pip", venv], check=True
         )
-        python = place / "bin" / "python"
-        (packages,) = place.glob("lib/python*/site-packages")
+        python = venv / "bin" / "python"
+        (packages,) = venv.glob("lib/python*/site-packages")
         command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps"]
         command += ["--no-index", "--target", packages, wheel]
         subprocess.run(command, check=True, env=self.clean())

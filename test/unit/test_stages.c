@@ -109,7 +109,7 @@ ETX_TEST(test_features_must_fit)
     free(features);
 }
 
-/* Events with no hits, one hit, and all hits in one place. */
+/* Events with no hits, one hit, and all hits at one point. */
 ETX_TEST(test_small_events, .rows = 3)
 {
     static const int64_t sizes[] = {0, 1, 2, 40};
@@ -251,7 +251,7 @@ ETX_TEST(test_weights_are_packed_once)
 
 /* More networks than are cached, and other ones in the memory of the evicted
  * ones: never weights of another model. */
-ETX_TEST(test_kept_networks_make_room)
+ETX_TEST(test_kept_networks_are_evicted)
 {
     scoped_job job = job_make();
 

@@ -86,7 +86,7 @@ class Context(_handle.Handle):
         on the CPU and "float16" on a device, or one of these; memory_limit in
         bytes of scratch, 0 = none. keep_graphs, of a context on a device, leaves
         a copy of its graphs on the device, for Graph.src_device and the like.
-        cancel is asked often during a call, on its thread: a true answer ends
+        cancel is polled often during a call, on its thread: a true result ends
         the call with CancelledError, an exception ends it and is raised by the
         call. Raises UnsupportedError for a device that does not exist.
         """
@@ -94,8 +94,8 @@ class Context(_handle.Handle):
             raise TypeError(f"cancel: {cancel!r} is no function")
         self._lock = threading.RLock()
         self._raised: BaseException | None = None
-        self._cancel = CANCEL(self._asked) if cancel else CANCEL()
-        self._question = cancel
+        self._cancel = CANCEL(self._poll) if cancel else CANCEL()
+        self._cancelled = cancel
         self.threads = n_cores() if threads is None else threads
         self.keep_graphs = bool(keep_graphs)
         self._late: list[_handle.Pointer] = []
@@ -114,9 +114,9 @@ class Context(_handle.Handle):
             _handle.make("context", "etx_context_create", ctypes.byref(options))
         )
 
-    def _asked(self, _user: object) -> int:
+    def _poll(self, _user: object) -> int:
         try:
-            return 1 if self._question and self._question() else 0
+            return 1 if self._cancelled and self._cancelled() else 0
         except BaseException as error:
             self._raised = error
             return 1

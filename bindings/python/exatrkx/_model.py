@@ -89,7 +89,7 @@ class Model(_handle.Handle):
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file: a temporary one beside path, then renamed."""
+        """Write a model file: a temporary one next to path, then renamed."""
         _library.call("etx_model_save", self._pointer, _library.file_name(path))
 
     @property
@@ -99,7 +99,7 @@ class Model(_handle.Handle):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """Those of "embedding", "filter", "cascade" and "gnn" that it holds."""
+        """The stages it holds, of "embedding", "filter", "cascade", "gnn"."""
         config = self.config
         return tuple(name for name in STAGES if name in config)
 

@@ -33,7 +33,7 @@ static struct etx_mlp_input latent_input(struct etx_run *run, int32_t k)
 {
     struct etx_mlp_input input = etx_run_rows(run->input.n_nodes);
 
-    etx_run_part(&input, run, H, k, NULL, &run->d_latents[H]);
+    etx_run_append(&input, run, H, k, NULL, &run->d_latents[H]);
     return input;
 }
 
@@ -42,7 +42,7 @@ static struct etx_mlp_input update_input(
 {
     struct etx_mlp_input input = latent_input(run, k);
 
-    etx_mlp_part_with_sum(&input, messages->message, NULL,
+    etx_mlp_append_with_sum(&input, messages->message, NULL,
         etx_gravnet_state(run)->n_flow, &messages->d_message);
     return input;
 }
@@ -113,7 +113,7 @@ static etx_status decode_backward(struct etx_run *run, const float *d_out)
     return etx_run_block_backward(run, &state->output, &input, d_out);
 }
 
-/* From the gradients of the messages to those of space, flow and h. */
+/* From the gradients of the messages to gradients of space, flow and h. */
 static etx_status send_backward(
     struct etx_run *run, int32_t k, const struct etx_gravnet_messages *messages)
 {

@@ -1,6 +1,6 @@
 /* op/ref/radius_graph.c -- all pairs of points within a radius.
  *
- * Brute force: every query looks at every point. Its edges come out by
+ * Brute force: every query is compared with every point. Its edges come out by
  * (src, dst); a stable counting sort makes that (dst, src).
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -83,7 +83,7 @@ static int64_t neighbours_of(struct neighbour *out,
     return count;
 }
 
-/* Whether the edge i -> j has the orientation asked for. */
+/* Whether the edge i -> j has the wanted orientation. */
 static int32_t is_kept(
     const struct etx_radius_graph_args *args, int32_t i, int32_t j)
 {

@@ -2,10 +2,10 @@
  * cascade and graph networks.
  *
  * The filter sees true edges of a sector and some false ones. A graph network
- * sees all edges of a sector that holds about as many as asked.
+ * sees all edges of a sector that holds about sampling.edges of them.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/objective/objective.h"
+#include "train/objective/edge_objective.h"
 
 #include "base/check.h"
 #include "train/graphs/event_graph.h"
@@ -13,6 +13,7 @@
 #include "train/objective/momentum_loss.h"
 #include "train/objective/partition_graph.h"
 #include "train/sampling/edge_sampling.h"
+#include "train/sampling/sector_input.h"
 #include "train/transfer.h"
 
 /* One graph of a step; all but the graph in scratch of the host. */
@@ -23,7 +24,7 @@ struct sample {
     float *pt_target;        /* [edges.n] see etx_pt_targets; or NULL */
 };
 
-/* How many hits hold about as many edges as asked. */
+/* How many hits hold about sampling.edges edges. */
 static int64_t sector_hits(
     const struct etx_train_config *config, const struct etx_graph *graph)
 {
@@ -197,7 +198,7 @@ static etx_status run_graph(struct etx_trainer *trainer,
     struct etx_graph *copy = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_train_input(&input, &copy, context, &sample->sector,
+    ETX_CHECK(etx_sector_input(&input, &copy, context, &sample->sector,
         network->n_node_features, graph));
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     pass.input = &input;

@@ -1,12 +1,13 @@
-"""device -- the networks on a GPU, beside others that run there.
+"""device -- the networks on a GPU, next to other software that runs there.
 
     python -m peers.device --out FOLDER [--device cuda] [--hits N] [--seconds S]
 
 Embedding, filter, interaction network and a step of its training by libexatrkx,
 PyTorch, PyTorch Geometric and ONNX Runtime, in float32 and in float16, the same
 weights for all. What a peer reads lies on the device beforehand; libexatrkx is
-given hits on the host and, of graphs, what its context kept there. FOLDER gets
-peers.json and peers.txt; what is not installed stands there with the reason.
+given hits on the host and, of graphs, the copies that its context has on the
+device. FOLDER gets
+peers.json and peers.txt; what is not installed is listed with the reason.
 With --device cpu, which is for the test of this file, all run on the host.
 
 SPDX-License-Identifier: Apache-2.0
@@ -276,7 +277,7 @@ def measure(stage: Stage, n_hits: int, device: str, seconds: float) -> Iterator[
         try:
             run = stage.implementations[name](inputs, device, precision)
             result = run_one(row, run, deadline)
-        except Exception as error:  # missing or failing: a finding
+        except Exception as error:  # missing or failing: a result
             row.note = f"{type(error).__name__}: {error}".splitlines()[0][:200]
             yield row
             continue

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define BLOCK_LEAVES 4 /* of points that make a block of work */
+#define BLOCK_LEAVES 4 /* of points in a block */
 
 /* The best neighbours of a point so far: the keys are (s, index). */
 struct nearest {
@@ -77,7 +77,7 @@ static void visit_leaf(struct nearest *nearest,
         const uint32_t index = (uint32_t)leaves->id[leaf * ETX_LEAF + t];
         nearest->key[nearest->n++] = (uint64_t)distance[t] << 32 | index;
     }
-    /* At first as soon as there are enough, then when the room is used. */
+    /* At first as soon as there are enough, then when the capacity is used. */
     if (nearest->n + ETX_LEAF > nearest->capacity ||
         (nearest->n >= nearest->wanted && nearest->bound == search->bound))
         shrink(nearest, leaves);
@@ -179,7 +179,7 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
     const int64_t end = begin + (left < BLOCK_LEAVES ? left : BLOCK_LEAVES);
     etx_status status = ETX_OK;
 
-    /* The host is asked on the thread of its call only. */
+    /* cancel is polled on the thread of the call only. */
     if (worker == 0)
         ETX_CHECK(etx_check_cancelled(job->search->stream));
     for (int64_t leaf = begin; leaf < end; leaf++)
@@ -194,8 +194,8 @@ etx_status ETX_ISA_NAME(search_nearest)(struct etx_neighbour_search *search)
     struct etx_pool *pool = search->stream->pool;
     const int32_t n_workers = etx_pool_n_threads(pool);
     const int64_t n = search->args->n_points;
-    const int64_t asked = search->args->max_neighbours;
-    struct job job = {.search = search, .wanted = asked < n ? asked : n};
+    const int64_t max = search->args->max_neighbours;
+    struct job job = {.search = search, .wanted = max < n ? max : n};
     etx_status status;
 
     job.capacity = 2 * job.wanted + 2 * ETX_LEAF;
