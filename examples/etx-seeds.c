@@ -1,8 +1,8 @@
 /* examples/etx-seeds.c -- triplets of hits to start a track finder from.
  *
  * Runs the pipeline of a model up to its graph network, joins the edges to
- * triplets and keeps those of high score. With truth it says how many of them
- * are of one particle and how many particles have one.
+ * triplets and keeps the ones of high score. With truth it says how many of
+ * them are of one particle and how many particles have one.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
@@ -144,7 +144,7 @@ static void free_event(struct work *w)
 }
 
 /* The three hits of triplet t. */
-static void get_hits(int32_t hits[3], const struct work *w, int64_t t)
+static void find_hits(int32_t hits[3], const struct work *w, int64_t t)
 {
     const int32_t *src = etx_graph_src(w->graph);
     const int32_t *dst = etx_graph_dst(w->graph);
@@ -156,7 +156,7 @@ static void get_hits(int32_t hits[3], const struct work *w, int64_t t)
     hits[2] = dst[outer];
 }
 
-/* The row of a particle among those of the event, sorted by id. */
+/* The row of a particle among the particles of the event, sorted by id. */
 static int64_t find_particle(const etx_event *event, int64_t id)
 {
     const etx_particle *particle = etx_event_particles(event);
@@ -223,7 +223,7 @@ static void add_seeds(
 
         if (!((double)score[t] > o->cut))
             continue;
-        get_hits(hits, w, t);
+        find_hits(hits, w, t);
         seed.is_pure = ids[hits[0]] != 0 && ids[hits[0]] == ids[hits[1]] &&
                        ids[hits[1]] == ids[hits[2]];
         if (seed.is_pure) {
@@ -253,7 +253,7 @@ static int write_seeds(const struct work *w, const struct options *o)
 
         if (!((double)score[t] > o->cut))
             continue;
-        get_hits(hits, w, t);
+        find_hits(hits, w, t);
         fprintf(file, "%lld,%lld,%lld,%.9g\n", (long long)ids[hits[0]],
             (long long)ids[hits[1]], (long long)ids[hits[2]], (double)score[t]);
     }

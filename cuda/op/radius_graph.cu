@@ -40,7 +40,7 @@ __device__ static float squared_distance(
     return s;
 }
 
-/* Whether the edge i -> j has the orientation asked for. */
+/* Whether the edge i -> j has the wanted orientation. */
 __device__ static int32_t is_kept(
     const struct search &search, int32_t i, int32_t j)
 {
@@ -159,7 +159,7 @@ __global__ static void write_kernel(
 struct nearest {
     float limit; /* what a nearer one must reach */
     int32_t max, n;
-    uint64_t *heap; /* [most] */
+    uint64_t *heap; /* [max] */
 
     __device__ void sift_down(uint64_t entry)
     {

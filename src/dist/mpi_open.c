@@ -30,9 +30,9 @@ static void free_mpi(struct mpi *mpi)
     free(mpi);
 }
 
-/* Ranks take leave on a communicator of its own: a rank that is still in an
- * operation must not take the close of another for a part of it. A broken
- * group cannot take leave of each other: MPI_Finalize would wait. */
+/* The last barrier has a communicator of its own, so that a rank which is still
+ * in an operation does not match the barrier of a rank that closes. A broken
+ * group makes no barrier and does not finalise: MPI_Finalize would wait. */
 void etx_mpi_close(struct etx_comm *comm)
 {
     struct mpi *mpi = self(comm);
@@ -57,8 +57,8 @@ static etx_status check_level(void)
     if (level >= MPI_THREAD_SERIALIZED)
         return ETX_OK;
     return etx_dist_fail(ETX_ERR_UNSUPPORTED,
-        "MPI: it was started with thread level %d, which is below %d: ask "
-        "MPI_Init_thread for MPI_THREAD_SERIALIZED",
+        "MPI: it was started with thread level %d, which is below %d: call "
+        "MPI_Init_thread with MPI_THREAD_SERIALIZED",
         level, MPI_THREAD_SERIALIZED);
 }
 
@@ -108,7 +108,7 @@ done:
     return status;
 }
 
-/* The world's twin in *out, which hands errors back. */
+/* *out = a duplicate of the world, which returns errors. */
 static etx_status copy_world(struct etx_comm *comm, MPI_Comm *out)
 {
     etx_status status;
@@ -121,8 +121,7 @@ done:
     return status;
 }
 
-/* What fails here is no reason to end the host: its own way with errors is put
- * aside meanwhile. */
+/* A failure must not end the host: its error handler is replaced meanwhile. */
 static etx_status copy_worlds(struct etx_comm *comm)
 {
     MPI_Errhandler of_host = MPI_ERRHANDLER_NULL;

@@ -67,7 +67,7 @@ struct etx_file_writer;
  * file PATH.<process>-<time>-<n>.tmp behind. */
 etx_status etx_file_writer_open(
     struct etx_file_writer **out, const char *path, int32_t compressed);
-etx_status etx_file_writer_put(
+etx_status etx_file_writer_append(
     struct etx_file_writer *writer, const void *data, size_t size);
 /* Flush, synchronise, rename. After an error the old file is intact; only when
  * the folder could not be synchronised the new file stands there, whole, but a

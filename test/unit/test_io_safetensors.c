@@ -106,17 +106,17 @@ static const struct file_row rows[] = {
         "tensor a: shape is not a list of at most 8"},
     {"product that wraps to 4",
         "{" F32("a", "[4194305,4194305,211106198978564]", "[0,16]") "}", 16,
-        "tensor a: shape asks for more bytes"},
+        "tensor a: shape needs more bytes"},
     {"bytes that wrap to 0", "{" F32("a", "[4611686018427387904]", "[0,0]") "}",
-        0, "tensor a: shape asks for more bytes"},
+        0, "tensor a: shape needs more bytes"},
     {"product beyond 2^63",
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[4611686018427387904,2],"
         "\"data_offsets\":[0,4]}}",
-        4, "tensor a: shape asks for more bytes"},
+        4, "tensor a: shape needs more bytes"},
     {"shape larger than data", "{" F32("a", "[3]", "[0,8]") "}", 8,
-        "tensor a: 8 bytes of data, its shape and dtype ask for 12"},
+        "tensor a: 8 bytes of data, its shape and dtype need 12"},
     {"shape smaller than data", "{" F32("a", "[1]", "[0,8]") "}", 8,
-        "tensor a: 8 bytes of data, its shape and dtype ask for 4"},
+        "tensor a: 8 bytes of data, its shape and dtype need 4"},
     {"three offsets", "{" F32("a", "[1]", "[0,4,8]") "}", 8,
         "tensor a: data_offsets is not a list of two"},
     {"negative offset", "{" F32("a", "[1]", "[-4,0]") "}", 4,
@@ -301,7 +301,7 @@ IO_TEST(test_io_safetensors_write)
     tensors[1].data = bytes;
     ck_assert_ok(etx_json_create_texts(&metadata, pair, 1));
     ck_assert_ok(etx_tensor_file_write(io_path("t.gz"), 2, tensors, metadata));
-    data = io_get(io_path("t.gz"), &size);
+    data = io_read(io_path("t.gz"), &size);
     ck_assert_int_eq(data[8], '{');
     ck_assert_uint_eq((size - 17) % 8, 0);
     ck_assert_ok(etx_tensor_file_parse(&file, data, size));

@@ -66,7 +66,7 @@ def shipped(folder: str, name: str) -> Path:
 class Model(_handle.Handle):
     """A trained pipeline, or any of its stages (docs/model_format.md).
 
-    Immutable: any number of threads may use one at once.
+    Immutable: any number of threads may use one concurrently.
     """
 
     @classmethod
@@ -99,7 +99,7 @@ class Model(_handle.Handle):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """Those of "embedding", "filter", "cascade" and "gnn" that it holds."""
+        """The stages it holds, of "embedding", "filter", "cascade", "gnn"."""
         config = self.config
         return tuple(name for name in STAGES if name in config)
 
