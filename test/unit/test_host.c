@@ -5,6 +5,8 @@
 #define _GNU_SOURCE /* feenableexcept */
 #include <exatrkx/graph.h>
 
+#include "base/cpu.h"
+
 #include <fenv.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -39,6 +41,33 @@ ETX_TEST(test_cancel_anywhere)
         n_polls = go_on;
     }
     ck_assert_int_gt(n_polls, 3);
+}
+
+static int32_t count_polls(void *user)
+{
+    (*(int64_t *)user)++;
+    return 0;
+}
+
+/* Sorting many points into leaves takes long: polls come before the search of
+ * pairs, which ends at the first one here. */
+ETX_TEST(test_cancel_polls_while_points_are_sorted)
+{
+    enum { n = 1 << 17 };
+    int64_t n_polls = 0;
+    scoped_context *context =
+        etx_test_context_with(1, 0, count_polls, &n_polls);
+    etx_graph *none = NULL;
+    scoped float *points = etx_test_alloc(n, sizeof *points);
+    const etx_graph_options options = {
+        .struct_size = sizeof options, .radius = 1.0f};
+
+    if (etx_cpu_level() == ETX_CPU_REF)
+        return; /* the reference sorts nothing */
+    ck_assert_status(
+        etx_graph_build_radius(&none, context, n, 1, points, NULL, &options),
+        ETX_ERR_LIMIT);
+    ck_assert_int_gt(n_polls, 30);
 }
 
 ETX_TEST(test_memory_limit)

@@ -381,7 +381,7 @@ IO_TEST(test_io_files_write_keeps_mode)
     struct stat info;
     char name[256];
 
-    ck_assert_int_eq(chmod(io_put_text("secret", "old"), 0600), 0);
+    ck_assert_int_eq(chmod(io_write_text("secret", "old"), 0600), 0);
     ck_assert_ok(put("secret", "new"));
     expect_content("secret", "new");
     ck_assert_int_eq(stat(io_path("secret"), &info), 0);

@@ -50,7 +50,7 @@ IO_TEST(test_io_model_host_large_file)
     etx_model *model = NULL;
     int64_t before;
 
-    ck_assert_int_eq(truncate(io_put_text("m", ""), (off_t)3 << 30), 0);
+    ck_assert_int_eq(truncate(io_write_text("m", ""), (off_t)3 << 30), 0);
     etx_heap_reset_peak();
     before = etx_heap_peak();
     ck_assert_fails(etx_model_load(&model, io_path("m")), ETX_ERR_FORMAT,

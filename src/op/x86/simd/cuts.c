@@ -39,6 +39,7 @@ struct copy {
 };
 
 struct job {
+    const struct etx_stream *stream;
     int64_t n_points;
     const float *axis; /* [n_points, ETX_AXES] */
     int32_t *order;    /* [n_points] */
@@ -160,13 +161,20 @@ static void cut_subtree(struct job *job, struct node node, struct copy *copy)
     cut_small(points_of(job, node), node.end - node.begin, copy);
 }
 
+/* cancel is polled on the thread of the call only. */
+static etx_status check_cancelled(const struct job *job, int32_t worker)
+{
+    return worker == 0 ? etx_check_cancelled(job->stream) : ETX_OK;
+}
+
 static etx_status cut_node(void *argument, int64_t block, int32_t worker)
 {
     struct job *job = argument;
     const struct node node = job->node[block];
     int64_t middle = node.end;
+    etx_status status = ETX_OK;
 
-    (void)worker;
+    ETX_CHECK(check_cancelled(job, worker));
     if (node.end - node.begin > 1) {
         const int64_t half = half_of(node.end - node.begin);
         const struct points points = points_of(job, node);
@@ -175,15 +183,19 @@ static etx_status cut_node(void *argument, int64_t block, int32_t worker)
     }
     job->node[block].end = middle;
     job->node[job->n_nodes + block] = (struct node){middle, node.end};
-    return ETX_OK;
+done:
+    return status;
 }
 
 static etx_status finish_node(void *argument, int64_t block, int32_t worker)
 {
     struct job *job = argument;
+    etx_status status = ETX_OK;
 
+    ETX_CHECK(check_cancelled(job, worker));
     cut_subtree(job, job->node[block], &job->copy[worker]);
-    return ETX_OK;
+done:
+    return status;
 }
 
 static etx_status alloc_copies(struct job *job, struct etx_stream *stream)
@@ -212,7 +224,8 @@ etx_status ETX_ISA_NAME(cut_points)(int32_t *order, struct etx_stream *stream,
 {
     const int64_t n_leaves = (n_points + ETX_LEAF - 1) / ETX_LEAF;
     const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
-    struct job job = {.n_points = n_points, .axis = axis, .order = order};
+    struct job job = {
+        .stream = stream, .n_points = n_points, .axis = axis, .order = order};
     etx_status status;
 
     ETX_CHECK(alloc_copies(&job, stream));

@@ -11,6 +11,7 @@
 #include <string.h>
 
 struct job {
+    const struct etx_stream *stream;
     const struct etx_radius_graph_args *args;
     struct etx_leaves *leaves;
     float *axis;    /* [n_points, ETX_AXES] */
@@ -104,11 +105,15 @@ static etx_status fill_block(void *argument, int64_t block, int32_t worker)
     const int64_t begin = block * BLOCK_LEAVES;
     const int64_t left = job->leaves->n_leaves - begin;
     const int64_t n = left < BLOCK_LEAVES ? left : BLOCK_LEAVES;
+    etx_status status = ETX_OK;
 
-    (void)worker;
+    /* cancel is polled on the thread of the call only. */
+    if (worker == 0)
+        ETX_CHECK(etx_check_cancelled(job->stream));
     for (int64_t leaf = begin; leaf < begin + n; leaf++)
         fill_leaf(job, leaf);
-    return ETX_OK;
+done:
+    return status;
 }
 
 /* The box around each group of `below`. */
@@ -184,7 +189,7 @@ etx_status ETX_ISA_NAME(leaves_build)(struct etx_leaves *out,
     struct etx_stream *stream, const struct etx_radius_graph_args *args)
 {
     const int64_t n = args->n_points;
-    struct job job = {.args = args, .leaves = out};
+    struct job job = {.stream = stream, .args = args, .leaves = out};
     struct etx_axes axes;
     etx_status status;
 
