@@ -57,7 +57,7 @@ def particle_table(particles: Any) -> np.ndarray:
 
 class Event(_handle.Immutable):
     """Hits and their properties. Does not change once made, so several
-    threads may read one at once."""
+    threads may read one concurrently."""
 
     name: str = ""  # of the files that it was read from, without their folder
 
