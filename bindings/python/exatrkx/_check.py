@@ -1,4 +1,4 @@
-"""_check -- a converted model beside its original, on a random graph.
+"""_check -- a converted model next to its original, on a random graph.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -114,9 +114,9 @@ def _define_scatter(torch: Any) -> None:
             if dim != 0 or out is not None:
                 raise NotImplementedError("torch_scatter of another dimension")
             n = int(index.max()) + 1 if dim_size is None else dim_size
-            place = index.view(-1, *[1] * (src.dim() - 1)).expand_as(src)
+            rows = index.view(-1, *[1] * (src.dim() - 1)).expand_as(src)
             zeros = src.new_zeros(n, *src.shape[1:])
-            found = zeros.scatter_reduce(0, place, src, kind, include_self=False)
+            found = zeros.scatter_reduce(0, rows, src, kind, include_self=False)
             return found, torch.zeros_like(found, dtype=torch.int64)
 
         return run

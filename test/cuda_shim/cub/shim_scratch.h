@@ -14,7 +14,7 @@
 
 /* Whether this call only queries the size of the scratch; *error is its
  * result. */
-static inline bool shim_asks(
+static inline bool shim_queries_size(
     cudaError_t *error, const void *scratch, size_t *bytes, cudaStream_t stream)
 {
     *error = cudaSuccess;
@@ -29,7 +29,7 @@ static inline bool shim_asks(
 }
 
 template <typename In, typename Out>
-void shim_check_apart(const In *in, const Out *out, int64_t n)
+void shim_check_overlap(const In *in, const Out *out, int64_t n)
 {
     const char *const a = reinterpret_cast<const char *>(in);
     const char *const b = reinterpret_cast<const char *>(out);

@@ -22,10 +22,10 @@ struct DeviceRadixSort {
     {
         cudaError_t error;
 
-        if (shim_asks(&error, scratch, &bytes, stream))
+        if (shim_queries_size(&error, scratch, &bytes, stream))
             return error;
-        shim_check_apart(key, key_out, n);
-        shim_check_apart(value, value_out, n);
+        shim_check_overlap(key, key_out, n);
+        shim_check_overlap(value, value_out, n);
         shim_enter();
         const std::vector<int64_t> order = sorted(key, n, begin_bit, end_bit);
 
@@ -44,9 +44,9 @@ struct DeviceRadixSort {
     {
         cudaError_t error;
 
-        if (shim_asks(&error, scratch, &bytes, stream))
+        if (shim_queries_size(&error, scratch, &bytes, stream))
             return error;
-        shim_check_apart(key, key_out, n);
+        shim_check_overlap(key, key_out, n);
         shim_enter();
         const std::vector<int64_t> order = sorted(key, n, begin_bit, end_bit);
 

@@ -17,9 +17,9 @@ struct DeviceScan {
         cudaError_t error;
         T sum = 0;
 
-        if (shim_asks(&error, scratch, &bytes, stream))
+        if (shim_queries_size(&error, scratch, &bytes, stream))
             return error;
-        shim_check_apart(in, out, n);
+        shim_check_overlap(in, out, n);
         shim_enter();
         for (int64_t i = 0; i < n; i++) {
             out[i] = sum;

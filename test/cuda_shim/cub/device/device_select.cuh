@@ -18,9 +18,9 @@ struct DeviceSelect {
         cudaError_t error;
         int64_t n_out = 0;
 
-        if (shim_asks(&error, scratch, &bytes, stream))
+        if (shim_queries_size(&error, scratch, &bytes, stream))
             return error;
-        shim_check_apart(flag, out, n);
+        shim_check_overlap(flag, out, n);
         shim_enter();
         for (int64_t i = 0; i < n; i++)
             if (flag[i])
