@@ -263,8 +263,7 @@ static etx_status check_limit(
         args->max_edges, args->n_points, (double)args->radius);
 }
 
-/* Sort the edges and return them as lists of src and dst, owned by the caller.
- */
+/* Sort the edges and return src and dst, owned by the caller. */
 static etx_status return_edges(struct etx_stream *stream,
     const struct etx_radius_graph_args *args, const uint64_t *edge,
     int64_t n_edges, int32_t shift)
