@@ -176,7 +176,7 @@ static int measure(struct samples *samples, etx_context *context,
             k < 0 ? discarded : samples->timing + k * ETX_N_STAGES;
 
         if (etx_find_tracks(&tracks, context, model, event) != ETX_OK ||
-            etx_timings(timing, context) != ETX_OK)
+            program_timings(timing, context) != ETX_OK)
             return program_failed(NULL);
         etx_tracks_free(tracks);
     }

@@ -309,7 +309,7 @@ static int print_rates(
     const struct options *o, const etx_evaluation_counts *counts)
 {
     struct line lines[N_RATES];
-    etx_evaluation rates;
+    etx_evaluation rates = {.struct_size = sizeof rates};
     int result = 0;
 
     if (etx_evaluation_rates(&rates, counts) != ETX_OK)
@@ -327,7 +327,7 @@ static int print_rates(
 int main(int argc, char **argv)
 {
     struct options o = {.json = 0};
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
     int result = 0;
 
     if (etx_evaluation_options_init(&o.cuts, sizeof o.cuts) != ETX_OK)

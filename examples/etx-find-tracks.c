@@ -163,7 +163,7 @@ static int write_results(const struct options *o, const char *name,
     int result = 0;
 
     if (etx_tracks_write_csv(tracks, event, path) != ETX_OK ||
-        etx_timings(timing, context) != ETX_OK)
+        program_timings(timing, context) != ETX_OK)
         result = program_failed(NULL);
     free(path);
     if (result == 0 && o->timing)

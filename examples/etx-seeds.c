@@ -321,9 +321,10 @@ static double find_cut(struct seeds *seeds, double purity)
 
 static int report(const struct seeds *seeds, double cut, int64_t n_events)
 {
-    etx_evaluation_counts counts = {.n_events = n_events,
+    etx_evaluation_counts counts = {.struct_size = sizeof counts,
+        .n_events = n_events,
         .n_particles_reconstructable = seeds->n_particles};
-    etx_evaluation rates;
+    etx_evaluation rates = {.struct_size = sizeof rates};
 
     for (int64_t s = 0; s < seeds->n; s++) {
         if (!((double)seeds->seed[s].score > cut))

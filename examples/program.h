@@ -74,6 +74,10 @@ int program_ranks(int64_t *rank, int64_t *n_ranks);
  */
 int program_context(etx_context **out, const char *device, int64_t *n_threads);
 
+/* timing [ETX_N_STAGES] of the last event of the context. */
+etx_status program_timings(
+    etx_stage_timing *timing, const etx_context *context);
+
 /* The model file at path, or the one that ships with the project. */
 int program_model(etx_model **out, const char *path);
 

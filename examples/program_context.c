@@ -81,6 +81,18 @@ int program_context(etx_context **out, const char *device, int64_t *n_threads)
     return 0;
 }
 
+etx_status program_timings(
+    etx_stage_timing *timing, const etx_context *context)
+{
+    etx_status status = ETX_OK;
+
+    for (int32_t s = 0; status == ETX_OK && s < ETX_N_STAGES; s++) {
+        timing[s].struct_size = sizeof timing[s];
+        status = etx_context_timing(&timing[s], context, s);
+    }
+    return status;
+}
+
 /* The folder of shipped files of the prefix that this program is installed in,
  * so that a prefix may be moved; "" when it is not known. */
 static void find_prefix_data(char *out, size_t size)

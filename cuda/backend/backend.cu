@@ -5,7 +5,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"
-#include "cuda/backend/packed.h"
 #include "cuda/op/operators.h"
 
 extern "C" {
@@ -116,19 +115,17 @@ static etx_status open(struct etx_context *context)
     cuda->index = index;
     cuda->limit = (size_t)context->options.memory_limit;
     stream->device = cuda;
-    ETX_TRY(etx_alloc(
-        &cuda->packed, 1, sizeof *cuda->packed, "table of packed weights"));
     const struct etx_cuda_current current(index);
     ETX_TRY(current.status);
     ETX_TRY(make_device(cuda, context->options.stream));
     stream->memory = &cuda->memory;
     ETX_TRY(etx_arena_create_at(
-        &stream->arena, context->options.memory_limit, stream->memory));
+        &stream->arena, context->options.memory_limit, 0, stream->memory));
+    ETX_TRY(etx_weight_cache_create(&stream->weight_cache, stream->memory));
     stream->cancel = context->options.cancel;
     stream->cancel_user = context->options.cancel_user;
     etx_op_cuda(&context->table);
     context->ops = &context->table;
-    stream->resident = context->resident;
     context->stream = stream;
     return ETX_OK;
 }
@@ -141,7 +138,6 @@ static void free_device(struct etx_cuda *cuda)
         (void)cublasLtDestroy(cuda->blas);
     if (cuda->workspace != NULL)
         (void)cudaFreeAsync(cuda->workspace, cuda->stream);
-    etx_cuda_packed_drop(cuda);
     etx_cuda_close_memory(cuda);
     if (cuda->stream != NULL || cuda->pool != NULL)
         (void)cudaStreamSynchronize(cuda->stream);
@@ -171,15 +167,12 @@ extern "C" void etx_backend_cuda_close(struct etx_context *context)
     struct etx_stream *stream = &context->stream_storage;
     struct etx_cuda *cuda = etx_cuda_of(stream);
 
+    etx_weight_cache_free(stream->weight_cache);
     etx_arena_free(stream->arena);
-    stream->arena = NULL;
     if (cuda != NULL)
         free_device(cuda);
-    if (cuda != NULL)
-        etx_free(cuda->packed);
     etx_free(cuda);
-    stream->device = NULL;
-    stream->memory = NULL;
+    *stream = {};
     if (context->host != NULL)
         etx_backend_cpu_close(context->host);
     etx_free(context->host);

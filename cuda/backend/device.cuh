@@ -33,10 +33,7 @@ struct etx_cuda_plan {
 struct etx_cuda_live {
     void *address;
     size_t bytes;
-    int32_t is_immutable; /* etx_memory.set_immutable */
 };
-
-struct etx_cuda_packed;
 
 struct etx_cuda {
     int index;
@@ -55,7 +52,6 @@ struct etx_cuda {
     struct etx_cuda_live live[ETX_CUDA_MAX_LIVE];
     int32_t next_plan;
     struct etx_cuda_plan plan[ETX_CUDA_MAX_PLANS];
-    struct etx_cuda_packed *packed; /* cuda/backend/packed.h */
     struct etx_memory memory;
 };
 
@@ -78,9 +74,6 @@ etx_status etx_cuda_check_blas(cublasStatus_t error, const char *what);
             return tried;                                                      \
     } while (0)
 #define ETX_CUDA(call) ETX_TRY(etx_cuda_check((call), #call))
-
-/* Whether this lies in memory that was settled. */
-int32_t etx_cuda_is_immutable(const struct etx_cuda *cuda, const void *address);
 
 /* Fills cuda->memory with the functions of the device's memory. */
 void etx_cuda_open_memory(struct etx_cuda *cuda);

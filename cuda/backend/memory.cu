@@ -6,7 +6,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"
-#include "cuda/backend/packed.h"
 
 #include <string.h>
 
@@ -73,7 +72,6 @@ static etx_status device_alloc(
         what));
     cuda->live[cuda->n_live].address = address;
     cuda->live[cuda->n_live].bytes = bytes;
-    cuda->live[cuda->n_live].is_immutable = 0;
     cuda->n_live++;
     cuda->in_use += bytes;
     if (cuda->in_use > cuda->peak)
@@ -96,37 +94,12 @@ static void device_free(const struct etx_memory *memory, void *address)
     struct etx_cuda *cuda = owner(memory);
     const struct etx_cuda_current current(cuda->index);
     struct etx_cuda_live *live = find_live(cuda, address);
-    const int32_t was_immutable = live != NULL && live->is_immutable;
 
     if (live != NULL) {
         cuda->in_use -= live->bytes;
         *live = cuda->live[--cuda->n_live];
     }
     (void)cudaFreeAsync(address, cuda->stream);
-    if (was_immutable)
-        etx_cuda_packed_drop(cuda);
-}
-
-static void device_set_immutable(const struct etx_memory *memory, void *address)
-{
-    struct etx_cuda_live *live = find_live(owner(memory), address);
-
-    if (live != NULL)
-        live->is_immutable = 1;
-}
-
-int32_t etx_cuda_is_immutable(const struct etx_cuda *cuda, const void *address)
-{
-    const char *const at = static_cast<const char *>(address);
-
-    for (int32_t i = 0; i < cuda->n_live; i++) {
-        const struct etx_cuda_live *live = &cuda->live[i];
-        const char *const begin = static_cast<const char *>(live->address);
-
-        if (live->is_immutable && at >= begin && at < begin + live->bytes)
-            return 1;
-    }
-    return 0;
 }
 
 /* The next half of the staging buffer, once its last copy is over. */
@@ -214,7 +187,6 @@ void etx_cuda_open_memory(struct etx_cuda *cuda)
     cuda->memory.free = device_free;
     cuda->memory.to_device = host_to_device;
     cuda->memory.to_host = device_to_host;
-    cuda->memory.set_immutable = device_set_immutable;
     cuda->memory.synchronize = device_synchronize;
     cuda->memory.peak = device_peak;
     cuda->memory.reset_peak = device_reset_peak;

@@ -6,7 +6,7 @@
  * * By score: an edge that is the best of all open ones at both of its ends is
  *   reached before any that could take one of them away, so that all such
  *   edges join in one round, and the next round looks at what is left.
- * * By roughness: what becomes of an edge depends on the two chains that it
+ * * By kink: what becomes of an edge depends on the two chains that it
  *   would join, and only edges that touch these can change them. An edge that
  *   is the first of all undecided ones at both of its chains is decided; those
  *   of one round have no chain in common.
@@ -16,9 +16,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/edge_list.cuh"
-#include "cuda/op/joint.cuh"
 #include "cuda/op/operators.h"
 #include "cuda/op/primitives.h"
+
+#include "op/shared/kink.h"
 
 #define NONE          (-1)
 #define SCORE_ROUNDS  4 /* before the host looks */
@@ -63,9 +64,9 @@ struct best_first {
         return (before > after ? before : after) >= args.support_hits;
     }
 
-    __device__ float roughness(int32_t e) const
+    __device__ float kink(int32_t e) const
     {
-        return etx_joint_roughness_of(chains, args.tail[e], args.head[e],
+        return etx_link_kink(&chains, args.tail[e], args.head[e],
             args.max_curvature_change, args.max_polar_change);
     }
 
@@ -206,7 +207,7 @@ __global__ static void ends_kernel(struct best_first work)
     }
 }
 
-/* -------------------------------------------------------- by roughness -- */
+/* -------------------------------------------------------- by kink -- */
 
 /* Ascends as the score descends. */
 __global__ static void score_keys_kernel(
@@ -217,14 +218,14 @@ __global__ static void score_keys_kernel(
 }
 
 /* Joints without support yet come last. */
-__global__ static void roughness_keys_kernel(
+__global__ static void kink_keys_kernel(
     uint64_t *key, struct best_first work, struct edge_list list)
 {
-    const float beyond = 2.0f * ETX_ROUGHEST_JOINT;
+    const float beyond = 2.0f * ETX_MAX_KINK;
 
     for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step()) {
         const int32_t e = list[k];
-        const float x = work.has_support(e) ? work.roughness(e) : beyond;
+        const float x = work.has_support(e) ? work.kink(e) : beyond;
 
         key[k] = (uint64_t)etx_ordered(x < beyond ? x : beyond);
     }
@@ -248,7 +249,7 @@ __device__ static bool has_both(
 
 __device__ static void decide(const struct best_first &work, int32_t e)
 {
-    if (work.has_support(e) && work.roughness(e) <= ETX_ROUGHEST_JOINT)
+    if (work.has_support(e) && work.kink(e) <= ETX_MAX_KINK)
         work.join(e);
 }
 
@@ -497,8 +498,8 @@ static etx_status join_smooth(struct etx_stream *stream,
     const struct edge_list list = {room->smooth, weak.n};
     struct edge_list waiting = {NULL, weak.n};
 
-    ETX_TRY(etx_launch(
-        stream, weak.n, roughness_keys_kernel, room->key, work, weak));
+    ETX_TRY(
+        etx_launch(stream, weak.n, kink_keys_kernel, room->key, work, weak));
     ETX_TRY(etx_cuda_sort_pairs(
         stream, room->sorted, room->key, room->smooth, weak.edge, weak.n, 32));
     ETX_CUDA(cudaMemsetAsync(

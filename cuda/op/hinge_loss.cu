@@ -1,8 +1,7 @@
 /* cuda/op/hinge_loss.cu -- contrastive loss of pairs of points.
  *
- * The formulas are those of op/ref/hinge_loss.c. For the gradient, the ends of
- * all pairs are sorted by point; a thread sums a column of a point over its
- * ends in the order of the pairs.
+ * For the gradient, the ends of all pairs are sorted by point; a thread sums a
+ * column of a point over its ends in the order of the pairs.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/column_sums.cuh"
@@ -10,57 +9,7 @@
 #include "cuda/op/operators.h"
 #include "cuda/op/primitives.h"
 
-#include <math.h>
-
-__device__ static double squared_distance(
-    const float *a, const float *b, int32_t n_dim)
-{
-    double s = 0.0;
-
-    for (int32_t k = 0; k < n_dim; k++) {
-        const double d = (double)a[k] - (double)b[k];
-
-        s += d * d;
-    }
-    return s;
-}
-
-/* The loss of a repelled pair at squared distance s, and d loss / d s. */
-__device__ static double repel(
-    double *slope, const struct etx_hinge_loss_args &args, double s)
-{
-    const double margin = (double)args.margin;
-    const double distance = sqrt(s);
-
-    *slope = 0.0;
-    if (distance >= margin)
-        return 0.0;
-    if (args.hinge == ETX_HINGE_SQUARED) {
-        *slope = -1.0;
-        return margin * margin - s;
-    }
-    if (distance > 0.0)
-        *slope = -(margin - distance) / distance;
-    return (margin - distance) * (margin - distance);
-}
-
-/* The loss of pair p, weighted; *slope gets what its gradient is scaled by. */
-__device__ static double loss_of(
-    double *slope, const struct etx_hinge_loss_args &args, int64_t p)
-{
-    const double weight = args.weight != NULL ? (double)args.weight[p] : 1.0;
-    const double s =
-        squared_distance(args.point + (int64_t)args.a[p] * args.n_dim,
-            args.point + (int64_t)args.b[p] * args.n_dim, args.n_dim);
-    double loss = s;
-
-    *slope = 1.0;
-    if (!args.target[p])
-        loss = repel(slope, args, s);
-    *slope *= weight * (double)(args.target[p] ? args.positive_scale
-                                               : args.negative_scale);
-    return weight * loss;
-}
+#include "op/shared/losses.h"
 
 /* Column 0: the losses of pairs with y = 1; column 1: of the others. */
 struct hinge_term {
@@ -72,7 +21,7 @@ struct hinge_term {
 
         if ((args.target[p] != 0) != (column == 0))
             return 0.0;
-        return loss_of(&slope, args, p);
+        return etx_hinge_of(&slope, &args, p);
     }
 };
 
@@ -110,7 +59,7 @@ __global__ static void gradient_kernel(
                 (double)args.point[(int64_t)args.b[p] * args.n_dim + k];
             double slope;
 
-            (void)loss_of(&slope, args, p);
+            (void)etx_hinge_of(&slope, &args, p);
             sum += (end[t] % 2 == 0 ? 2.0 : -2.0) * slope * d;
         }
         float *out = args.d_point + (int64_t)key[first] * args.n_dim + k;

@@ -8,7 +8,6 @@
 #include "cuda/op/mlp.cuh"
 
 #include "cuda/backend/gemm.h"
-#include "cuda/backend/packed.h"
 #include "cuda/op/operators.h"
 #include "cuda/op/product.h"
 #include "cuda/op/row_math.cuh"
@@ -280,29 +279,23 @@ struct half_block {
     float *y;                         /* [n_rows, widest] its sums */
 };
 
-/* *out = the weights of a layer as float16: kept, or in scratch. */
-static etx_status round_weights(uint16_t **out, struct etx_stream *stream,
-    const struct etx_layer *layer, struct etx_cuda_scratch *scratch)
+/* *out = the weights of a layer as float16: cached, or in scratch. */
+static etx_status round_weights(
+    uint16_t **out, struct etx_stream *stream, const struct etx_layer *layer)
 {
-    struct etx_cuda *cuda = etx_cuda_of(stream);
     const int64_t n = (int64_t)layer->n_out * layer->n_in;
-    const struct etx_cuda_packed_key key =
-        etx_cuda_packed_key_of(ETX_CUDA_HALVES, layer, 1);
-    etx_status status = ETX_OK;
+    const struct etx_weight_key key = {
+        layer->weight, NULL, ETX_WEIGHTS_HALF, n};
+    struct etx_weights half;
 
-    *out = static_cast<uint16_t *>(etx_cuda_packed_find(cuda, &key));
-    if (*out != NULL)
+    ETX_TRY(etx_weights_open(&half, stream->weight_cache, stream->arena, &key,
+        sizeof **out, "weights as float16"));
+    *out = static_cast<uint16_t *>(half.value);
+    if (half.is_ready)
         return ETX_OK;
-    *out = static_cast<uint16_t *>(
-        etx_cuda_packed_open(cuda, &key, (size_t)n * sizeof **out));
-    if (*out != NULL) {
-        status = etx_launch(stream, n, round_kernel, *out, layer->weight, n);
-        if (status != ETX_OK)
-            etx_cuda_packed_give_up(cuda);
-        return status;
-    }
-    ETX_TRY(scratch->take(out, n, "weights as float16"));
-    return etx_launch(stream, n, round_kernel, *out, layer->weight, n);
+    ETX_TRY(etx_launch(stream, n, round_kernel, *out, layer->weight, n));
+    etx_weights_close(stream->weight_cache, &half);
+    return ETX_OK;
 }
 
 static etx_status open_half_block(struct half_block *out,
@@ -312,8 +305,7 @@ static etx_status open_half_block(struct half_block *out,
     ETX_TRY(scratch->take(&out->x, n_values, "input of an mlp layer"));
     ETX_TRY(scratch->take(&out->y, n_values, "output of an mlp layer"));
     for (int32_t l = 0; l < args->n_layers; l++)
-        ETX_TRY(
-            round_weights(&out->weight[l], stream, &args->layer[l], scratch));
+        ETX_TRY(round_weights(&out->weight[l], stream, &args->layer[l]));
     return ETX_OK;
 }
 

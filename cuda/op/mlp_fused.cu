@@ -5,7 +5,7 @@
  * from there on all of the rows stays in its registers, because the sums of a
  * layer lie where the next product wants its operand (cuda/backend/mma.cuh).
  * Weights are packed into the order in which lanes read them, once where they
- * do not change (cuda/backend/packed.h), else for every call, and
+ * are frozen (memory/weight_cache.h), else for every call, and
  * copied to shared memory once a block; blocks are as many as the device runs
  * at once and take rows until there are none. Sums, norms and activations are
  * float32, a row's result depends on no other row.
@@ -15,7 +15,6 @@
 
 #include "cuda/backend/launch.cuh"
 #include "cuda/backend/mma.cuh"
-#include "cuda/backend/packed.h"
 #include "cuda/op/row_math.cuh"
 
 #define TILE_ROWS     16 /* of a warp */
@@ -31,12 +30,19 @@
 struct fused_layer {
     const float *bias, *gain, *shift;
     int32_t n_out;
-    int32_t n_depth;    /* tiles of its input */
-    int32_t n_columns;  /* tiles of its output */
-    int32_t first_word; /* of its packed weights */
+    int32_t n_depth;        /* tiles of its input */
+    int32_t n_columns;      /* tiles of its output */
+    int32_t first_word;     /* of its packed weights in shared memory */
+    const uint32_t *packed; /* weights in global memory */
     float eps;
     int32_t norm, norm_last, activation;
 };
+
+__host__ __device__ static inline int32_t words_of(
+    const struct fused_layer &layer)
+{
+    return layer.n_depth * layer.n_columns * TILE_WORDS;
+}
 
 /* Added rows; has_pairs: two columns can be read at once. */
 struct fused_rows {
@@ -49,7 +55,6 @@ struct fused {
     int32_t n_layers, n_in;
     int32_t pitch;   /* float16s between rows in shared memory */
     int32_t n_words; /* of packed weights */
-    const uint32_t *packed;
     struct etx_cuda_rows part;
     int32_t n_added;
     struct fused_rows added[ETX_MAX_ADDED];
@@ -460,6 +465,13 @@ constexpr int blocks_of(int tiles)
     return tiles <= 8 ? 2 : 1;
 }
 
+__device__ static void copy_words(
+    uint32_t *out, const uint32_t *words, int32_t n_words)
+{
+    for (int32_t w = (int32_t)threadIdx.x; w < n_words; w += ETX_CUDA_BLOCK)
+        out[w] = words[w];
+}
+
 /* TILES: of the columns of the widest layer. */
 template <int TILES>
 __global__ static void __launch_bounds__(ETX_CUDA_BLOCK, blocks_of(TILES))
@@ -470,8 +482,9 @@ __global__ static void __launch_bounds__(ETX_CUDA_BLOCK, blocks_of(TILES))
     uint16_t *const x = reinterpret_cast<uint16_t *>(weight + net.n_words) +
                         warp * TILE_ROWS * net.pitch;
 
-    for (int32_t w = (int32_t)threadIdx.x; w < net.n_words; w += ETX_CUDA_BLOCK)
-        weight[w] = net.packed[w];
+    for (int32_t l = 0; l < net.n_layers; l++)
+        copy_words(weight + net.layer[l].first_word, net.layer[l].packed,
+            words_of(net.layer[l]));
     __syncthreads();
     for (int64_t tile = (int64_t)blockIdx.x * WARPS + warp;
          tile * TILE_ROWS < net.n_rows; tile += (int64_t)gridDim.x * WARPS)
@@ -519,12 +532,12 @@ static void describe_layers(struct fused *net, const struct etx_mlp_args *args)
 
         *layer = {from->bias, from->gain, from->shift, from->n_out,
             tiles_of(from->n_in, TILE_DEPTH),
-            tiles_of(from->n_out, TILE_COLUMNS), net->n_words, from->eps,
+            tiles_of(from->n_out, TILE_COLUMNS), net->n_words, NULL, from->eps,
             from->norm, from->norm_last, from->activation};
         /* Two tiles of columns are one of the next layer's depth. */
         if (l < last)
             layer->n_columns += layer->n_columns % 2;
-        net->n_words += layer->n_depth * layer->n_columns * TILE_WORDS;
+        net->n_words += words_of(*layer);
     }
 }
 
@@ -590,46 +603,26 @@ int32_t etx_cuda_mlp_can_fuse(
     return shared_bytes(&net) <= (size_t)cuda->shared_bytes;
 }
 
-static etx_status pack_layers(struct etx_stream *stream, uint32_t *packed,
-    const struct fused *net, const struct etx_mlp_args *args)
+/* Tiles of the weights of a layer: cached, or in scratch. */
+static etx_status pack_layer(struct etx_stream *stream,
+    struct fused_layer *layer, const struct etx_layer *from)
 {
-    for (int32_t l = 0; l < args->n_layers; l++) {
-        const struct fused_layer *layer = &net->layer[l];
-        const int32_t n_words = layer->n_depth * layer->n_columns * TILE_WORDS;
+    const int32_t n_words = words_of(*layer);
+    const struct etx_weight_key key = {
+        from->weight, NULL, ETX_WEIGHTS_TILES, n_words};
+    struct etx_weights tiles;
 
-        ETX_TRY(
-            etx_launch(stream, n_words, pack_kernel, packed + layer->first_word,
-                args->layer[l].weight, args->layer[l].n_in,
-                args->layer[l].n_out, layer->n_columns, n_words));
-    }
-    return ETX_OK;
-}
+    ETX_TRY(etx_weights_open(&tiles, stream->weight_cache, stream->arena, &key,
+        sizeof(uint32_t), "packed weights"));
+    uint32_t *const packed = static_cast<uint32_t *>(tiles.value);
 
-static etx_status pack(struct etx_stream *stream, struct fused *net,
-    const struct etx_mlp_args *args, struct etx_cuda_scratch *scratch)
-{
-    struct etx_cuda *cuda = etx_cuda_of(stream);
-    const struct etx_cuda_packed_key key =
-        etx_cuda_packed_key_of(ETX_CUDA_TILES, args->layer, args->n_layers);
-    uint32_t *packed =
-        static_cast<uint32_t *>(etx_cuda_packed_find(cuda, &key));
-    etx_status status = ETX_OK;
-
-    net->packed = packed;
-    if (packed != NULL)
+    layer->packed = packed;
+    if (tiles.is_ready)
         return ETX_OK;
-    packed = static_cast<uint32_t *>(etx_cuda_packed_open(
-        cuda, &key, (size_t)net->n_words * sizeof *packed));
-    net->packed = packed;
-    if (packed != NULL) {
-        status = pack_layers(stream, packed, net, args);
-        if (status != ETX_OK)
-            etx_cuda_packed_give_up(cuda);
-        return status;
-    }
-    ETX_TRY(scratch->take(&packed, net->n_words, "packed weights"));
-    net->packed = packed;
-    return pack_layers(stream, packed, net, args);
+    ETX_TRY(etx_launch(stream, n_words, pack_kernel, packed, from->weight,
+        from->n_in, from->n_out, layer->n_columns, n_words));
+    etx_weights_close(stream->weight_cache, &tiles);
+    return ETX_OK;
 }
 
 template <int TILES>
@@ -663,7 +656,8 @@ etx_status etx_cuda_mlp_fused(
     struct fused net;
 
     describe(&net, args);
-    ETX_TRY(pack(stream, &net, args, &scratch));
+    for (int32_t l = 0; l < args->n_layers; l++)
+        ETX_TRY(pack_layer(stream, &net.layer[l], &args->layer[l]));
     if (n_tiles <= 4)
         return launch<4>(stream, &net);
     if (n_tiles <= 8)

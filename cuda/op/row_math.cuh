@@ -11,8 +11,8 @@
 
 #include <math.h>
 
-/* With exp(-|x|), nothing overflows. */
-__device__ static inline float etx_sigmoid(float x)
+/* op/shared/activation.h in float32. With exp(-|x|), nothing overflows. */
+__device__ static inline float etx_fast_sigmoid(float x)
 {
     const float e = expf(-fabsf(x));
 
@@ -25,7 +25,7 @@ __device__ static inline float etx_activate(int32_t activation, float x)
     case ETX_ACTIVATION_RELU:
         return x < 0.0f ? 0.0f : x;
     case ETX_ACTIVATION_SILU:
-        return x * etx_sigmoid(x);
+        return x * etx_fast_sigmoid(x);
     case ETX_ACTIVATION_TANH:
         return tanhf(x);
     case ETX_ACTIVATION_GELU:
@@ -33,7 +33,7 @@ __device__ static inline float etx_activate(int32_t activation, float x)
     case ETX_ACTIVATION_ELU:
         return x < 0.0f ? expm1f(x) : x;
     case ETX_ACTIVATION_SIGMOID:
-        return etx_sigmoid(x);
+        return etx_fast_sigmoid(x);
     case ETX_ACTIVATION_NONE:
     case ETX_N_ACTIVATIONS:
         break;

@@ -6,29 +6,21 @@
 #include "cuda/op/column_sums.cuh"
 #include "cuda/op/operators.h"
 
-#include <math.h>
-
-__device__ static double miss_of(
-    const struct etx_square_loss_args &args, int64_t i)
-{
-    const double target = (double)args.target[i];
-
-    return isnan(target) ? 0.0 : (double)args.x[i] - target;
-}
+#include "op/shared/losses.h"
 
 struct miss_term {
     struct etx_square_loss_args args;
 
     __device__ double operator()(int64_t i, int32_t) const
     {
-        return miss_of(args, i) * miss_of(args, i);
+        return etx_square_miss(&args, i) * etx_square_miss(&args, i);
     }
 };
 
 __global__ static void slope_kernel(struct etx_square_loss_args args)
 {
     for (int64_t i = etx_first_item(); i < args.n; i += etx_item_step())
-        args.d_x[i] = (float)(args.scale * miss_of(args, i));
+        args.d_x[i] = (float)(args.scale * etx_square_miss(&args, i));
 }
 
 etx_status etx_cuda_square_loss(

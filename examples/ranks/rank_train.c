@@ -55,8 +55,8 @@ int rank_save_checkpoint(struct rank *rank)
 static int take_step(struct rank *rank)
 {
     const double begin = rank_now();
-    etx_dist_statistics before;
-    etx_dist_statistics after;
+    etx_dist_statistics before = {.struct_size = sizeof before};
+    etx_dist_statistics after = {.struct_size = sizeof after};
 
     RANK_CHECK(rank, etx_dist_get_statistics(&before, rank->dist), "training");
     RANK_CHECK(

@@ -98,13 +98,15 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_team(etx_team *out, etx_dist *dist);
 
 /* What a rank spent on the group since it was opened. */
 typedef struct etx_dist_statistics {
+    uint32_t struct_size;   /* sizeof(etx_dist_statistics), by the caller */
+    int32_t reserved;       /* 0 */
     double seconds;         /* moving and adding data, once all were there */
     double waiting_seconds; /* until the other ranks were as far */
     int64_t n_calls;        /* of what `seconds` counts */
     int64_t n_bytes;        /* that this rank gave to them */
 } etx_dist_statistics;
 
-/* ETX_ERR_ARGUMENT for NULL. */
+/* The caller sets out->struct_size. */
 ETX_API ETX_MUST_CHECK etx_status etx_dist_get_statistics(
     etx_dist_statistics *out, const etx_dist *dist);
 

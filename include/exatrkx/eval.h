@@ -40,8 +40,11 @@ typedef struct etx_evaluation_options {
 ETX_API ETX_MUST_CHECK etx_status etx_evaluation_options_init(
     etx_evaluation_options *options, size_t struct_size);
 
-/* Sums over events: start from zero, add events, then take rates. */
+/* Sums over events: start with struct_size and zeros, add events with
+ * etx_evaluate, then compute rates with etx_evaluation_rates. */
 typedef struct etx_evaluation_counts {
+    uint32_t struct_size; /* sizeof(etx_evaluation_counts), by the caller */
+    int32_t reserved;     /* 0 */
     int64_t n_events;                    /* added so far */
     int64_t n_particles_selected;        /* by charge, pT and eta */
     int64_t n_particles_reconstructable; /* selected and reconstructable */
@@ -68,6 +71,8 @@ typedef struct etx_rate {
 
 /* The rates of all events that were added. */
 typedef struct etx_evaluation {
+    uint32_t struct_size;          /* sizeof(etx_evaluation), by the caller */
+    int32_t reserved;              /* 0 */
     etx_rate physics_efficiency;   /* matched selected / selected */
     etx_rate technical_efficiency; /* the same of reconstructable ones */
     etx_rate purity;               /* matched tracks / tracks */
@@ -76,7 +81,7 @@ typedef struct etx_evaluation {
     double trackml_score;          /* mean over events */
 } etx_evaluation;
 
-/* Rates and intervals from the sums; out is written whole. */
+/* Rates and intervals from the sums. The caller sets out->struct_size. */
 ETX_API ETX_MUST_CHECK etx_status etx_evaluation_rates(
     etx_evaluation *out, const etx_evaluation_counts *counts);
 
@@ -89,8 +94,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_evaluation_rates(
  * ascending; total and matched [n_bins] are added to. */
 ETX_API ETX_MUST_CHECK etx_status etx_evaluate_binned(int64_t *total,
     int64_t *matched, const etx_event *event, const etx_tracks *tracks,
-    const etx_evaluation_options *options, int32_t variable, int64_t n_bins,
-    const double *edges);
+    int32_t variable, int64_t n_bins, const double *edges,
+    const etx_evaluation_options *options);
 
 /* Tracks and particles of one event, as matched: particle_of_track [count]
  * row of etx_event_particles or -1; matched_particle [n_particles] 1 when a

@@ -159,6 +159,8 @@ ETX_API void etx_context_free(etx_context *context);
 
 /* What one stage took. */
 typedef struct etx_stage_timing {
+    uint32_t struct_size; /* sizeof(etx_stage_timing), set by the caller */
+    int32_t reserved;     /* 0 */
     double seconds;     /* wall time spent in the stage */
     double gflop;       /* 1e9 multiply and add operations of its networks */
     int64_t peak_bytes; /* most memory that the library held in the process
@@ -167,11 +169,12 @@ typedef struct etx_stage_timing {
     int64_t n_edges;    /* edges that left the stage, 0 where it has none */
 } etx_stage_timing;
 
-/* The stages in this context since the last etx_embed, etx_graph_build or
- * etx_find_tracks began: out[ETX_N_STAGES]. A stage that ran several times
- * adds up; one that did not run is all zero. */
-ETX_API ETX_MUST_CHECK etx_status etx_timings(
-    etx_stage_timing *out, const etx_context *context);
+/* What a stage took in this context since the last etx_embed, etx_graph_build
+ * or etx_find_tracks began; stage is ETX_STAGE_. A stage that ran several times
+ * adds up; one that did not run is all zero. The caller sets
+ * out->struct_size. */
+ETX_API ETX_MUST_CHECK etx_status etx_context_timing(
+    etx_stage_timing *out, const etx_context *context, int32_t stage);
 
 /* "features", "embedding", ...; "unknown" outside 0..ETX_N_STAGES-1. */
 ETX_API const char *etx_stage_name(int32_t stage);

@@ -1,4 +1,4 @@
-/* api/arguments.c -- what the public functions check first.
+/* api/arguments.c -- argument checks of the public functions.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"
@@ -7,19 +7,28 @@
 #include "base/finite.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "data/event.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
+#include <stdarg.h>
 #include <stddef.h>
 
 #define MAX_PARTS 65536
 
 etx_status etx_check_given(
-    const char *function, const char *name, const void *pointer)
+    const char *function, const char *name, const void *pointer, ...)
 {
-    if (pointer == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function, name);
-    return ETX_OK;
+    va_list list;
+
+    va_start(list, pointer);
+    while (name != NULL && pointer != NULL) {
+        name = va_arg(list, const char *);
+        pointer = name == NULL ? NULL : va_arg(list, const void *);
+    }
+    va_end(list);
+    return name == NULL
+               ? ETX_OK
+               : etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function, name);
 }
 
 etx_status etx_check_count(
@@ -65,19 +74,44 @@ done:
     return status;
 }
 
+etx_status etx_check_ranges(
+    const char *function, const struct etx_range *range, size_t n)
+{
+    for (; n > 0; range++, n--) {
+        if (range->value >= range->low && range->value <= range->high)
+            continue;
+        if (range->high >= INT32_MAX && range->value < range->low)
+            return etx_fail(ETX_ERR_ARGUMENT,
+                "%s: %s %" PRId64 " is below %" PRId64, function, range->name,
+                range->value, range->low);
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: %s %" PRId64 " is not in %" PRId64 "..%" PRId64, function,
+            range->name, range->value, range->low, range->high);
+    }
+    return ETX_OK;
+}
+
+etx_status etx_check_hits(
+    const char *function, int64_t n_nodes, const etx_event *event)
+{
+    if (n_nodes != event->n_hits)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the graph has %" PRId64 " nodes and the event %" PRId64
+            " hits",
+            function, n_nodes, event->n_hits);
+    return ETX_OK;
+}
+
 etx_status etx_check_part(
     const char *function, int32_t n_parts, int32_t part, int32_t order)
 {
-    if (n_parts < 1 || n_parts > MAX_PARTS)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: n_parts %d is not in 1..%d",
-            function, (int)n_parts, MAX_PARTS);
-    if (part < 0 || part >= n_parts)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: part %d is not in 0..%d",
-            function, (int)part, (int)n_parts - 1);
-    if (order != ETX_PARTITION_PHI && order != ETX_PARTITION_KD)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: order %d is not in 0..1",
-            function, (int)order);
-    return ETX_OK;
+    const struct etx_range ranges[] = {
+        {"n_parts", n_parts, 1, MAX_PARTS},
+        {"part", part, 0, (int64_t)n_parts - 1},
+        {"order", order, ETX_PARTITION_PHI, ETX_PARTITION_KD},
+    };
+
+    return etx_check_ranges(function, ranges, sizeof ranges / sizeof *ranges);
 }
 
 etx_status etx_read_exchange(etx_part_exchange *out, const char *function,
@@ -86,7 +120,7 @@ etx_status etx_read_exchange(etx_part_exchange *out, const char *function,
     etx_status status;
 
     *out = (etx_part_exchange){.struct_size = sizeof *out};
-    ETX_CHECK(etx_check_given(function, "exchange", exchange));
+    ETX_CHECK(etx_check_given(function, ETX_GIVEN(exchange), NULL));
     ETX_CHECK(
         etx_options_copy(out, sizeof *out, exchange, exchange->struct_size,
             ETX_SIZE_UP_TO(etx_part_exchange, user), "exchange of parts"));
@@ -94,8 +128,9 @@ etx_status etx_read_exchange(etx_part_exchange *out, const char *function,
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: exchange->reserved is %d and must be 0", function,
             (int)out->reserved);
-    ETX_CHECK(etx_check_given(
-        function, "exchange->swap", out->swap == NULL ? NULL : exchange));
+    if (out->swap == NULL)
+        return etx_fail(
+            ETX_ERR_ARGUMENT, "%s: exchange->swap is NULL", function);
 done:
     return status;
 }

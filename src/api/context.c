@@ -1,18 +1,19 @@
-/* api/context.c -- contexts: where and how work runs.
+/* api/context.c -- contexts: device, threads and memory of a call.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "api/arguments.h"
 #include "backend/backend.h"
 #include "base/check.h"
+#include "base/float_environment.h"
 #include "base/heap.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "data/device_copy.h"
 
-#define ETX_MAX_THREADS 256
-#define FIRST_SIZE      ETX_SIZE_UP_TO(etx_context_options, cancel_user)
+#define MAX_THREADS 256
+#define FIRST_SIZE  ETX_SIZE_UP_TO(etx_context_options, cancel_user)
+/* sizeof(etx_stage_timing) in its first release. */
+#define TIMING_FIRST_SIZE ETX_SIZE_UP_TO(etx_stage_timing, n_edges)
 
 static const char *const stage_names[ETX_N_STAGES] = {
     "features", "embedding", "graph", "filter", "gnn", "label"};
@@ -27,67 +28,42 @@ etx_status etx_context_options_init(
         FIRST_SIZE, "context options");
 }
 
-static etx_status check_precision(const etx_context_options *options)
+/* Options of a context on a device that the CPU refuses. */
+static etx_status check_device_options(const etx_context_options *options)
 {
-    if (options->precision < ETX_PRECISION_BEST ||
-        options->precision > ETX_PRECISION_FLOAT16)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "context options: precision %d is not in 0..%d",
-            (int)options->precision, ETX_PRECISION_FLOAT16);
-    if (options->precision == ETX_PRECISION_FLOAT16 &&
-        options->device != ETX_DEVICE_CUDA)
+    if (options->device == ETX_DEVICE_CUDA)
+        return ETX_OK;
+    if (options->keep_graphs == 1)
         return etx_fail(ETX_ERR_UNSUPPORTED,
-            "context options: precision %d (float16) is for a device, and "
-            "device is %d (CPU)",
-            ETX_PRECISION_FLOAT16, ETX_DEVICE_CPU);
-    return ETX_OK;
-}
-
-static etx_status check_keep_graphs(const etx_context_options *options)
-{
-    if (options->keep_graphs != 0 && options->keep_graphs != 1)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "context options: keep_graphs %d is neither 0 nor 1",
-            (int)options->keep_graphs);
-    if (options->keep_graphs == 1 && options->device != ETX_DEVICE_CUDA)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "context options: keep_graphs 1 is for a device, and device is %d "
+            "context options: keep_graphs 1 needs a device, and device is %d "
             "(CPU)",
-            ETX_DEVICE_CPU);
+            (int)options->device);
+    if (options->precision == ETX_PRECISION_FLOAT16)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "context options: precision %d (float16) needs a device, and "
+            "device is %d (CPU)",
+            ETX_PRECISION_FLOAT16, (int)options->device);
     return ETX_OK;
 }
 
 static etx_status check_options(const etx_context_options *options)
 {
-    etx_status status = ETX_OK;
+    const struct etx_range ranges[] = {
+        {"device", options->device, ETX_DEVICE_CPU, ETX_DEVICE_CUDA},
+        {"n_threads", options->n_threads, 1, MAX_THREADS},
+        {"cpu_level", options->cpu_level, ETX_CPU_BEST, ETX_CPU_AVX512},
+        {"device_index", options->device_index, 0, INT32_MAX},
+        {"memory_limit", options->memory_limit, 0, INT64_MAX},
+        {"reserved", options->reserved, 0, 0},
+        {"keep_graphs", options->keep_graphs, 0, 1},
+        {"precision", options->precision, ETX_PRECISION_BEST,
+            ETX_PRECISION_FLOAT16},
+    };
+    etx_status status;
 
-    if (options->device != ETX_DEVICE_CPU && options->device != ETX_DEVICE_CUDA)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "context options: device %d is neither 0 (CPU) nor 1 (CUDA)",
-            (int)options->device);
-    if (options->n_threads < 1 || options->n_threads > ETX_MAX_THREADS)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "context options: n_threads %d is not in 1..%d",
-            (int)options->n_threads, ETX_MAX_THREADS);
-    if (options->cpu_level < ETX_CPU_BEST ||
-        options->cpu_level > ETX_CPU_AVX512)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "context options: cpu_level %d is not in 0..%d",
-            (int)options->cpu_level, ETX_CPU_AVX512);
-    if (options->device_index < 0)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "context options: device_index %d is negative",
-            (int)options->device_index);
-    if (options->memory_limit < 0)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "context options: memory_limit %lld is negative",
-            (long long)options->memory_limit);
-    if (options->reserved != 0)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "context options: reserved is %d and must be 0",
-            (int)options->reserved);
-    ETX_CHECK(check_keep_graphs(options));
-    ETX_CHECK(check_precision(options));
+    ETX_CHECK(etx_check_ranges(
+        "context options", ranges, sizeof ranges / sizeof *ranges));
+    ETX_CHECK(check_device_options(options));
 done:
     return status;
 }
@@ -95,11 +71,13 @@ done:
 etx_status etx_context_create(
     etx_context **out, const etx_context_options *options)
 {
-    etx_status status = ETX_OK;
-    struct etx_context *context = NULL;
     etx_context_options known = defaults;
+    struct etx_context *context = NULL;
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given("etx_context_create", "out", out));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
     if (options != NULL)
         ETX_CHECK(etx_options_copy(&known, sizeof known, options,
             options->struct_size, FIRST_SIZE, "context options"));
@@ -114,6 +92,7 @@ etx_status etx_context_create(
     context = NULL;
 done:
     etx_free(context);
+    etx_float_environment_leave(&host);
     return status;
 }
 
@@ -129,14 +108,21 @@ void etx_context_free(etx_context *context)
     etx_free(context);
 }
 
-etx_status etx_timings(etx_stage_timing *out, const etx_context *context)
+etx_status etx_context_timing(
+    etx_stage_timing *out, const etx_context *context, int32_t stage)
 {
-    etx_status status = ETX_OK;
+    const struct etx_range range = {"stage", stage, 0, ETX_N_STAGES - 1};
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given("etx_timings", "out", out));
-    ETX_CHECK(etx_check_given("etx_timings", "context", context));
-    memcpy(out, context->timing, sizeof context->timing);
+    etx_float_environment_enter(&host);
+    ETX_CHECK(
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(context), NULL));
+    ETX_CHECK(etx_check_ranges(__func__, &range, 1));
+    ETX_CHECK(etx_report_check(out, TIMING_FIRST_SIZE, "stage timing"));
+    etx_report_write(out, &context->timing[stage], sizeof *out);
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 

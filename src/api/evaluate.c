@@ -1,4 +1,4 @@
-/* api/evaluate.c -- compare tracks with the truth.
+/* api/evaluate.c -- tracks compared with the truth.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/eval.h>
@@ -13,9 +13,12 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdalign.h>
 
+/* Sizes of the structs in their first release. */
 #define FIRST_SIZE ETX_SIZE_UP_TO(etx_evaluation_options, charged_only)
+#define COUNTS_FIRST_SIZE                                                      \
+    ETX_SIZE_UP_TO(etx_evaluation_counts, trackml_score_sum)
+#define RATES_FIRST_SIZE ETX_SIZE_UP_TO(etx_evaluation, trackml_score)
 
 static const etx_evaluation_options defaults = {
     .struct_size = sizeof(etx_evaluation_options),
@@ -35,9 +38,22 @@ etx_status etx_evaluation_options_init(
         FIRST_SIZE, "etx_evaluation_options");
 }
 
-static etx_status check_cuts(
+static etx_status check_options(
     const char *function, const etx_evaluation_options *options)
 {
+    const struct etx_range ranges[] = {
+        {"matching", options->matching, ETX_MATCH_DOUBLE_MAJORITY,
+            ETX_MATCH_PERFECT},
+        {"min_particle_hits", options->min_particle_hits, 1, INT32_MAX},
+        {"min_track_hits", options->min_track_hits, 1, INT32_MAX},
+        {"charged_only", options->charged_only, 0, 1},
+    };
+
+    if (!(options->matching_fraction >= 0.5f &&
+            options->matching_fraction < 1.0f))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: matching_fraction %.9g is not in [0.5, 1)", function,
+            (double)options->matching_fraction);
     if (!(options->min_pt >= 0.0f && options->min_pt <= FLT_MAX))
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: min_pt %.9g GeV is negative or not finite", function,
@@ -45,41 +61,19 @@ static etx_status check_cuts(
     if (!(options->max_eta > 0.0f))
         return etx_fail(ETX_ERR_ARGUMENT, "%s: max_eta %.9g is not positive",
             function, (double)options->max_eta);
-    if (options->min_particle_hits < 1 || options->min_track_hits < 1)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: min_particle_hits %d or min_track_hits %d is below 1",
-            function, options->min_particle_hits, options->min_track_hits);
-    if (options->charged_only != 0 && options->charged_only != 1)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: charged_only %d is not 0 or 1",
-            function, options->charged_only);
-    return ETX_OK;
+    return etx_check_ranges(function, ranges, sizeof ranges / sizeof *ranges);
 }
 
-static etx_status check_options(
-    const char *function, const etx_evaluation_options *options)
-{
-    if (options->matching < ETX_MATCH_DOUBLE_MAJORITY ||
-        options->matching > ETX_MATCH_PERFECT)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: matching %d is not in %d..%d",
-            function, options->matching, ETX_MATCH_DOUBLE_MAJORITY,
-            ETX_MATCH_PERFECT);
-    if (!(options->matching_fraction >= 0.5f &&
-            options->matching_fraction < 1.0f))
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: matching_fraction %.9g is not in [0.5, 1)", function,
-            (double)options->matching_fraction);
-    return check_cuts(function, options);
-}
-
-/* Event and tracks of each other, with truth; fills known. */
+/* The arguments that all calls share: an event with truth, tracks of the same
+ * hits, and options, which are copied to *known. */
 static etx_status check_call(etx_evaluation_options *known,
     const char *function, const etx_event *event, const etx_tracks *tracks,
     const etx_evaluation_options *options)
 {
     etx_status status;
 
-    ETX_CHECK(etx_check_given(function, "event", event));
-    ETX_CHECK(etx_check_given(function, "tracks", tracks));
+    ETX_CHECK(
+        etx_check_given(function, ETX_GIVEN(event), ETX_GIVEN(tracks), NULL));
     *known = defaults;
     if (options != NULL)
         ETX_CHECK(etx_options_copy(known, sizeof *known, options,
@@ -92,6 +86,21 @@ static etx_status check_call(etx_evaluation_options *known,
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: the tracks are of %" PRId64 " hits and the event has %" PRId64,
             function, tracks->n_hits, event->n_hits);
+done:
+    return status;
+}
+
+static etx_status check_counts(
+    const char *function, const etx_evaluation_counts *counts)
+{
+    etx_status status;
+
+    ETX_CHECK(etx_check_given(function, ETX_GIVEN(counts), NULL));
+    ETX_CHECK(etx_report_check(counts, COUNTS_FIRST_SIZE, "evaluation counts"));
+    if (counts->reserved != 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: counts->reserved is %d and must be 0", function,
+            (int)counts->reserved);
 done:
     return status;
 }
@@ -120,7 +129,7 @@ etx_status etx_evaluate(etx_evaluation_counts *counts, const etx_event *event,
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, "counts", counts));
+    ETX_CHECK(check_counts(__func__, counts));
     ETX_CHECK(check_call(&known, __func__, event, tracks, options));
     ETX_CHECK(etx_count_event(&one, event, tracks, &known));
     add_counts(counts, &one);
@@ -129,7 +138,7 @@ done:
     return status;
 }
 
-/* Counts that etx_evaluate cannot have made have no rates. */
+/* 0 <= part <= whole, which all counts of etx_evaluate fulfil. */
 static etx_status check_ratio(const char *name, int64_t part, int64_t whole)
 {
     if (part < 0 || part > whole)
@@ -139,22 +148,25 @@ static etx_status check_ratio(const char *name, int64_t part, int64_t whole)
     return ETX_OK;
 }
 
-static etx_status check_counts(const etx_evaluation_counts *counts)
+static etx_status check_ratios(const etx_evaluation_counts *counts)
 {
-    etx_status status;
+    const struct {
+        const char *name;
+        int64_t part, whole;
+    } ratios[] = {
+        {"selected particles matched", counts->n_selected_matched,
+            counts->n_particles_selected},
+        {"reconstructable particles matched", counts->n_reconstructable_matched,
+            counts->n_particles_reconstructable},
+        {"tracks matched", counts->n_tracks_matched, counts->n_tracks},
+        {"fake tracks", counts->n_tracks_fake, counts->n_tracks},
+        {"duplicate tracks", counts->n_tracks_duplicate, counts->n_tracks},
+        {"events", 0, counts->n_events},
+    };
+    etx_status status = ETX_OK;
 
-    ETX_CHECK(check_ratio("selected particles matched",
-        counts->n_selected_matched, counts->n_particles_selected));
-    ETX_CHECK(check_ratio("reconstructable particles matched",
-        counts->n_reconstructable_matched,
-        counts->n_particles_reconstructable));
-    ETX_CHECK(check_ratio(
-        "tracks matched", counts->n_tracks_matched, counts->n_tracks));
-    ETX_CHECK(
-        check_ratio("fake tracks", counts->n_tracks_fake, counts->n_tracks));
-    ETX_CHECK(check_ratio(
-        "duplicate tracks", counts->n_tracks_duplicate, counts->n_tracks));
-    ETX_CHECK(check_ratio("events", 0, counts->n_events));
+    for (size_t k = 0; k < sizeof ratios / sizeof *ratios; k++)
+        ETX_CHECK(check_ratio(ratios[k].name, ratios[k].part, ratios[k].whole));
 done:
     return status;
 }
@@ -162,26 +174,29 @@ done:
 etx_status etx_evaluation_rates(
     etx_evaluation *out, const etx_evaluation_counts *counts)
 {
+    etx_evaluation rates = {.struct_size = sizeof rates};
     etx_status status;
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, "out", out));
-    ETX_CHECK(etx_check_given(__func__, "counts", counts));
-    ETX_CHECK(check_counts(counts));
-    out->physics_efficiency = etx_clopper_pearson(
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_report_check(out, RATES_FIRST_SIZE, "evaluation"));
+    ETX_CHECK(check_counts(__func__, counts));
+    ETX_CHECK(check_ratios(counts));
+    rates.physics_efficiency = etx_clopper_pearson(
         counts->n_selected_matched, counts->n_particles_selected);
-    out->technical_efficiency = etx_clopper_pearson(
+    rates.technical_efficiency = etx_clopper_pearson(
         counts->n_reconstructable_matched, counts->n_particles_reconstructable);
-    out->purity =
+    rates.purity =
         etx_clopper_pearson(counts->n_tracks_matched, counts->n_tracks);
-    out->fake_rate =
+    rates.fake_rate =
         etx_clopper_pearson(counts->n_tracks_fake, counts->n_tracks);
-    out->duplicate_rate =
+    rates.duplicate_rate =
         etx_clopper_pearson(counts->n_tracks_duplicate, counts->n_tracks);
-    out->trackml_score = counts->n_events == 0 ? (double)NAN
-                                               : counts->trackml_score_sum /
-                                                     (double)counts->n_events;
+    rates.trackml_score = counts->n_events == 0 ? (double)NAN
+                                                : counts->trackml_score_sum /
+                                                      (double)counts->n_events;
+    etx_report_write(out, &rates, sizeof rates);
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -190,16 +205,15 @@ done:
 static etx_status check_bins(
     const char *function, int32_t variable, int64_t n_bins, const double *edges)
 {
+    const struct etx_range ranges[] = {
+        {"variable", variable, ETX_VARIABLE_PT, ETX_VARIABLE_RADIUS},
+        {"n_bins", n_bins, 1, INT64_MAX - 1},
+    };
     etx_status status;
 
-    if (variable < ETX_VARIABLE_PT || variable > ETX_VARIABLE_RADIUS)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: variable %d is not in %d..%d",
-            function, variable, ETX_VARIABLE_PT, ETX_VARIABLE_RADIUS);
-    if (n_bins < 1 || n_bins == INT64_MAX)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: n_bins %" PRId64 " is not a number of bins", function, n_bins);
     ETX_CHECK(
-        etx_check_array(function, "edges", edges, n_bins + 1, alignof(double)));
+        etx_check_ranges(function, ranges, sizeof ranges / sizeof *ranges));
+    ETX_CHECK(etx_check_array(function, ETX_ARRAY(edges, n_bins + 1, double)));
     for (int64_t b = 0; b < n_bins; b++)
         if (!(edges[b] < edges[b + 1]))
             return etx_fail(ETX_ERR_ARGUMENT,
@@ -211,9 +225,8 @@ done:
 }
 
 etx_status etx_evaluate_binned(int64_t *total, int64_t *matched,
-    const etx_event *event, const etx_tracks *tracks,
-    const etx_evaluation_options *options, int32_t variable, int64_t n_bins,
-    const double *edges)
+    const etx_event *event, const etx_tracks *tracks, int32_t variable,
+    int64_t n_bins, const double *edges, const etx_evaluation_options *options)
 {
     etx_evaluation_options known;
     etx_status status;
@@ -222,12 +235,10 @@ etx_status etx_evaluate_binned(int64_t *total, int64_t *matched,
     etx_float_environment_enter(&host);
     ETX_CHECK(check_call(&known, __func__, event, tracks, options));
     ETX_CHECK(check_bins(__func__, variable, n_bins, edges));
-    ETX_CHECK(
-        etx_check_array(__func__, "total", total, n_bins, alignof(int64_t)));
-    ETX_CHECK(etx_check_array(
-        __func__, "matched", matched, n_bins, alignof(int64_t)));
+    ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(total, n_bins, int64_t)));
+    ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(matched, n_bins, int64_t)));
     ETX_CHECK(etx_count_binned(
-        total, matched, event, tracks, &known, variable, n_bins, edges));
+        total, matched, event, tracks, variable, n_bins, edges, &known));
 done:
     etx_float_environment_leave(&host);
     return status;

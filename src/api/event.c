@@ -12,68 +12,79 @@
 #include "data/hit_features.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
 
 etx_status etx_event_create(etx_event **out, int64_t n_hits,
     const int64_t *hit_ids, const float *positions)
 {
-    etx_status status = ETX_OK;
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "out", out));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
     ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
     if (hit_ids != NULL)
-        ETX_CHECK(etx_check_array(
-            __func__, "hit_ids", hit_ids, n_hits, alignof(int64_t)));
+        ETX_CHECK(
+            etx_check_array(__func__, ETX_ARRAY(hit_ids, n_hits, int64_t)));
     ETX_CHECK(etx_check_finite(__func__, "positions", positions, n_hits, 3));
     ETX_CHECK(etx_event_make(out, n_hits, hit_ids, positions));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
 etx_status etx_event_set_features(
     etx_event *event, int64_t n_features, const float *features)
 {
-    etx_status status = ETX_OK;
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "event", event));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), NULL));
     if (n_features < 1 || n_features > ETX_MAX_FEATURES)
-        return etx_fail(n_features < 1 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
+        ETX_CHECK(etx_fail(n_features < 1 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
             "%s: n_features %" PRId64 " is not in 1..%d", __func__, n_features,
-            ETX_MAX_FEATURES);
+            ETX_MAX_FEATURES));
     ETX_CHECK(etx_check_finite(
         __func__, "features", features, event->n_hits, n_features));
     ETX_CHECK(etx_event_put_features(event, n_features, features));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
 etx_status etx_event_set_cell_features(
     etx_event *event, const float *cell_features)
 {
-    etx_status status = ETX_OK;
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "event", event));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), NULL));
     ETX_CHECK(etx_check_finite(__func__, "cell_features", cell_features,
         event->n_hits, ETX_N_CELL_FEATURES));
     ETX_CHECK(etx_event_put_cell_features(event, cell_features));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
 etx_status etx_event_set_modules(etx_event *event, const int32_t *volume_ids,
     const int32_t *layer_ids, const int32_t *module_ids)
 {
-    etx_status status = ETX_OK;
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "event", event));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), NULL));
     ETX_CHECK(etx_check_array(
-        __func__, "volume_ids", volume_ids, event->n_hits, alignof(int32_t)));
+        __func__, ETX_ARRAY(volume_ids, event->n_hits, int32_t)));
     ETX_CHECK(etx_check_array(
-        __func__, "layer_ids", layer_ids, event->n_hits, alignof(int32_t)));
+        __func__, ETX_ARRAY(layer_ids, event->n_hits, int32_t)));
     ETX_CHECK(etx_check_array(
-        __func__, "module_ids", module_ids, event->n_hits, alignof(int32_t)));
+        __func__, ETX_ARRAY(module_ids, event->n_hits, int32_t)));
     ETX_CHECK(etx_event_put_modules(event, volume_ids, layer_ids, module_ids));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
@@ -82,26 +93,24 @@ etx_status etx_event_set_cells(etx_event *event, int64_t n_cells,
     const float *value, const etx_detector *detector)
 {
     const struct etx_cells cells = {n_cells, hit, channel0, channel1, value};
-    etx_status status = ETX_OK;
+    etx_status status;
     fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "event", event));
-    ETX_CHECK(etx_check_given(__func__, "detector", detector));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(
+        etx_check_given(__func__, ETX_GIVEN(event), ETX_GIVEN(detector), NULL));
     ETX_CHECK(etx_check_count(__func__, "n_cells", n_cells));
-    ETX_CHECK(etx_check_array(__func__, "hit", hit, n_cells, alignof(int32_t)));
-    ETX_CHECK(etx_check_array(
-        __func__, "channel0", channel0, n_cells, alignof(int32_t)));
-    ETX_CHECK(etx_check_array(
-        __func__, "channel1", channel1, n_cells, alignof(int32_t)));
+    ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(hit, n_cells, int32_t)));
+    ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(channel0, n_cells, int32_t)));
+    ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(channel1, n_cells, int32_t)));
     ETX_CHECK(etx_check_finite(__func__, "value", value, n_cells, 1));
     if (event->volume_id == NULL)
-        return etx_fail(ETX_ERR_ARGUMENT,
+        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
             "%s: the event has no modules: call etx_event_set_modules first",
-            __func__);
-    etx_float_environment_enter(&host);
-    status = etx_event_put_cells(event, &cells, detector);
-    etx_float_environment_leave(&host);
+            __func__));
+    ETX_CHECK(etx_event_put_cells(event, &cells, detector));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
@@ -127,7 +136,7 @@ static etx_status check_particles(
 
     ETX_CHECK(etx_check_count(function, "n_particles", n_particles));
     ETX_CHECK(etx_check_array(
-        function, "particles", particles, n_particles, alignof(etx_particle)));
+        function, ETX_ARRAY(particles, n_particles, etx_particle)));
     for (int64_t i = 0; i < n_particles; i++) {
         const etx_particle *particle = &particles[i];
 
@@ -148,20 +157,20 @@ done:
 etx_status etx_event_set_truth(etx_event *event, const int64_t *particle_ids,
     const float *weights, int64_t n_particles, const etx_particle *particles)
 {
-    etx_status status = ETX_OK;
+    etx_status status;
     fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "event", event));
-    ETX_CHECK(etx_check_array(__func__, "particle_ids", particle_ids,
-        event->n_hits, alignof(int64_t)));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_check_array(
+        __func__, ETX_ARRAY(particle_ids, event->n_hits, int64_t)));
     if (weights != NULL)
         ETX_CHECK(check_weights(__func__, weights, event->n_hits));
     ETX_CHECK(check_particles(__func__, n_particles, particles));
-    etx_float_environment_enter(&host);
-    status = etx_event_put_truth(
-        event, particle_ids, weights, n_particles, particles);
-    etx_float_environment_leave(&host);
+    ETX_CHECK(etx_event_put_truth(
+        event, particle_ids, weights, n_particles, particles));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 

@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"
 #include "base/check.h"
+#include "base/float_environment.h"
 #include "base/heap.h"
 #include "base/status.h"
 #include "data/device_copy.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
 
 static etx_status check_ends(const char *function, const char *name,
     const int32_t *ends, const struct etx_edges *edges)
@@ -46,9 +46,11 @@ etx_status etx_graph_from_edges(etx_graph **out, int64_t n_nodes,
     const float *scores, int64_t *order_out)
 {
     const struct etx_edges edges = {n_nodes, n_edges, src, dst, scores};
-    etx_status status = ETX_OK;
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "out", out));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
     ETX_CHECK(etx_check_count(__func__, "n_nodes", n_nodes));
     ETX_CHECK(etx_check_count(__func__, "n_edges", n_edges));
     ETX_CHECK(check_ends(__func__, "src", src, &edges));
@@ -56,19 +58,22 @@ etx_status etx_graph_from_edges(etx_graph **out, int64_t n_nodes,
     if (scores != NULL)
         ETX_CHECK(check_scores(__func__, scores, n_edges));
     if (order_out != NULL)
-        ETX_CHECK(etx_check_array(
-            __func__, "order_out", order_out, n_edges, alignof(int64_t)));
+        ETX_CHECK(
+            etx_check_array(__func__, ETX_ARRAY(order_out, n_edges, int64_t)));
     ETX_CHECK(etx_graph_sort(out, order_out, &edges));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
 etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
 {
-    etx_status status = ETX_OK;
     float *copy = NULL;
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "graph", graph));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(graph), NULL));
     if (scores != NULL) {
         ETX_CHECK(check_scores(__func__, scores, graph->n_edges));
         ETX_CHECK(etx_alloc_copy(
@@ -78,6 +83,7 @@ etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
     graph->score = copy;
     ETX_CHECK(etx_device_copy_scores(graph));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
@@ -115,7 +121,7 @@ const float *etx_graph_scores(const etx_graph *graph)
 static const struct etx_graph *device_copy(
     const char *function, const etx_graph *graph)
 {
-    if (etx_check_given(function, "graph", graph) != ETX_OK)
+    if (etx_check_given(function, ETX_GIVEN(graph), NULL) != ETX_OK)
         return NULL;
     if (graph->device_copy != NULL)
         return graph->device_copy->graph;

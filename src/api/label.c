@@ -11,53 +11,41 @@
 #include "stage/track_building/track_building.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-
-static etx_status check_cut(const char *function, const char *name, float value)
-{
-    if (value != value)
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is nan", function, name);
-    return ETX_OK;
-}
-
-static etx_status check_hits(
-    const char *function, const char *name, int32_t value)
-{
-    if (value < 1)
-        return etx_fail(
-            ETX_ERR_ARGUMENT, "%s: %s %d is below 1", function, name, value);
-    return ETX_OK;
-}
-
-static etx_status check_limit(
-    const char *function, const char *name, float value)
-{
-    if (!(value >= 0.0f))
-        return etx_fail(ETX_ERR_ARGUMENT, "%s: %s %g is not at least 0",
-            function, name, (double)value);
-    return ETX_OK;
-}
 
 static etx_status check_options(
     const char *function, const etx_label_options *options)
 {
-    etx_status status;
+    const struct etx_range ranges[] = {
+        {"min_hits", options->min_hits, 1, INT32_MAX},
+        {"support_hits", options->support_hits, 1, INT32_MAX},
+    };
+    const struct {
+        const char *name;
+        float value;
+        int32_t is_cut; /* any number; else at least 0 */
+    } reals[] = {
+        {"cut", options->cut, 1},
+        {"sure_cut", options->sure_cut, 1},
+        {"strong_cut", options->strong_cut, 1},
+        {"max_curvature_change", options->max_curvature_change, 0},
+        {"max_polar_change", options->max_polar_change, 0},
+    };
 
-    ETX_CHECK(check_cut(function, "cut", options->cut));
-    ETX_CHECK(check_hits(function, "min_hits", options->min_hits));
-    ETX_CHECK(check_cut(function, "sure_cut", options->sure_cut));
-    ETX_CHECK(check_cut(function, "strong_cut", options->strong_cut));
-    ETX_CHECK(check_hits(function, "support_hits", options->support_hits));
-    ETX_CHECK(check_limit(
-        function, "max_curvature_change", options->max_curvature_change));
-    ETX_CHECK(
-        check_limit(function, "max_polar_change", options->max_polar_change));
-done:
-    return status;
+    for (size_t k = 0; k < sizeof reals / sizeof *reals; k++) {
+        const float value = reals[k].value;
+
+        if (reals[k].is_cut && value != value)
+            return etx_fail(
+                ETX_ERR_ARGUMENT, "%s: %s is nan", function, reals[k].name);
+        if (!reals[k].is_cut && !(value >= 0.0f))
+            return etx_fail(ETX_ERR_ARGUMENT, "%s: %s %g is not at least 0",
+                function, reals[k].name, (double)value);
+    }
+    return etx_check_ranges(function, ranges, sizeof ranges / sizeof *ranges);
 }
 
-/* options of the caller, or the defaults; checked but for the method, which
- * the stage knows. */
+/* The caller's options over the defaults, checked; the stage checks the method.
+ */
 static etx_status read_options(etx_label_options *out, const char *function,
     const etx_label_options *options)
 {
@@ -75,28 +63,25 @@ done:
 static etx_status check_event(const char *function, const etx_graph *graph,
     const etx_event *event, const etx_label_options *options)
 {
-    if (event == NULL && (options->method == ETX_LABEL_WALKTHROUGH ||
-                             options->method == ETX_LABEL_BEST_FIRST))
+    if (event != NULL)
+        return etx_check_hits(function, graph->n_nodes, event);
+    if (options->method == ETX_LABEL_WALKTHROUGH ||
+        options->method == ETX_LABEL_BEST_FIRST)
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: event is NULL and label method %d needs its positions",
             function, options->method);
-    if (event != NULL && event->n_hits != graph->n_nodes)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the graph has %" PRId64 " nodes and the event %" PRId64
-            " hits",
-            function, graph->n_nodes, event->n_hits);
     return ETX_OK;
 }
 
-/* Everything but the output; fills known. */
+/* All arguments but the output; copies the options to *known. */
 static etx_status check_call(etx_label_options *known, const char *function,
     const etx_graph *graph, const etx_context *context, const etx_event *event,
     const etx_label_options *options)
 {
     etx_status status;
 
-    ETX_CHECK(etx_check_given(function, "graph", graph));
-    ETX_CHECK(etx_check_given(function, "context", context));
+    ETX_CHECK(
+        etx_check_given(function, ETX_GIVEN(graph), ETX_GIVEN(context), NULL));
     ETX_CHECK(read_options(known, function, options));
     ETX_CHECK(check_event(function, graph, event, known));
     if (graph->score == NULL && graph->n_edges > 0)
@@ -134,8 +119,8 @@ etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
 
     etx_float_environment_enter(&host);
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
-    ETX_CHECK(etx_check_array(
-        __func__, "labels", labels, graph->n_nodes, alignof(int32_t)));
+    ETX_CHECK(
+        etx_check_array(__func__, ETX_ARRAY(labels, graph->n_nodes, int32_t)));
     clock = etx_stage_begin(context, ETX_STAGE_LABEL);
     ETX_CHECK(label(labels, context, graph, event, &known));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
@@ -150,28 +135,26 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
 {
     etx_label_options known;
     struct etx_stage_clock clock;
-    struct etx_arena *arena;
+    struct etx_arena *arena = NULL;
     struct etx_arena_mark mark;
     int32_t *labels = NULL;
     etx_status status;
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, "out", out));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);
     clock = etx_stage_begin(context, ETX_STAGE_LABEL);
-    status = etx_arena_alloc(
-        &labels, arena, graph->n_nodes, sizeof *labels, "labels");
-    if (status == ETX_OK)
-        status = label(labels, context, graph, event, &known);
-    if (status == ETX_OK)
-        status = etx_stage_end(context, &clock, 0);
-    if (status == ETX_OK)
-        status = etx_tracks_group(out, graph->n_nodes, labels, 1);
-    etx_arena_reset(arena, mark);
+    ETX_CHECK(etx_arena_alloc(
+        &labels, arena, graph->n_nodes, sizeof *labels, "labels"));
+    ETX_CHECK(label(labels, context, graph, event, &known));
+    ETX_CHECK(etx_stage_end(context, &clock, 0));
+    ETX_CHECK(etx_tracks_group(out, graph->n_nodes, labels, 1));
 done:
+    if (arena != NULL)
+        etx_arena_reset(arena, mark);
     etx_float_environment_leave(&host);
     return status;
 }

@@ -13,43 +13,41 @@
 
 etx_status etx_model_load(etx_model **out, const char *path)
 {
+    etx_status status;
     fenv_t host;
-    etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_check_given(__func__, "out", out));
-    ETX_CHECK(etx_check_given(__func__, "path", path));
     etx_float_environment_enter(&host);
-    status = etx_model_read(out, path);
-    etx_float_environment_leave(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_model_read(out, path));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
 etx_status etx_model_load_memory(etx_model **out, const void *data, size_t size)
 {
+    etx_status status;
     fenv_t host;
-    etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_check_given(__func__, "out", out));
-    ETX_CHECK(etx_check_given(__func__, "data", data));
     etx_float_environment_enter(&host);
-    status = etx_model_parse(out, data, size);
-    etx_float_environment_leave(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(data), NULL));
+    ETX_CHECK(etx_model_parse(out, data, size));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
 etx_status etx_model_save(const etx_model *model, const char *path)
 {
+    etx_status status;
     fenv_t host;
-    etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_check_given(__func__, "model", model));
-    ETX_CHECK(etx_check_given(__func__, "path", path));
     etx_float_environment_enter(&host);
-    status = etx_model_write(model, path);
-    etx_float_environment_leave(&host);
+    ETX_CHECK(
+        etx_check_given(__func__, ETX_GIVEN(model), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_model_write(model, path));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
@@ -84,12 +82,15 @@ etx_status etx_label_options_init(
 etx_status etx_model_label_options(
     etx_label_options *out, const etx_model *model)
 {
-    etx_status status = ETX_OK;
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "out", out));
-    ETX_CHECK(etx_check_given(__func__, "model", model));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(model), NULL));
     ETX_CHECK(etx_options_init(out, out->struct_size, &model->label,
         sizeof model->label, ETX_LABEL_FIRST_SIZE, "label options"));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }

@@ -1,8 +1,7 @@
-/* api/part.c -- parts of a graph for a network that runs on all at once.
+/* api/part.c -- graphs partitioned over processes or threads.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
-#include <stdalign.h>
 
 #include "api/arguments.h"
 #include "arch/halo.h"
@@ -11,29 +10,18 @@
 #include "base/status.h"
 #include "stage/stage.h"
 
-static etx_status check_hits(
-    const char *function, int64_t n_nodes, const etx_event *event)
-{
-    if (n_nodes != event->n_hits)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the graph has %" PRId64 " nodes and the event %" PRId64
-            " hits",
-            function, n_nodes, event->n_hits);
-    return ETX_OK;
-}
-
 etx_status etx_graph_partition(int32_t *owners, const etx_graph *graph,
     const etx_event *event, int32_t n_parts, int32_t order)
 {
-    etx_status status = ETX_OK;
+    etx_status status;
     fenv_t host;
 
     etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, "graph", graph));
-    ETX_CHECK(etx_check_given(__func__, "event", event));
-    ETX_CHECK(etx_check_array(
-        __func__, "owners", owners, graph->n_nodes, alignof(int32_t)));
-    ETX_CHECK(check_hits(__func__, graph->n_nodes, event));
+    ETX_CHECK(
+        etx_check_given(__func__, ETX_GIVEN(graph), ETX_GIVEN(event), NULL));
+    ETX_CHECK(
+        etx_check_array(__func__, ETX_ARRAY(owners, graph->n_nodes, int32_t)));
+    ETX_CHECK(etx_check_hits(__func__, graph->n_nodes, event));
     ETX_CHECK(etx_check_part(__func__, n_parts, 0, order));
     ETX_CHECK(
         etx_partition_nodes(owners, graph, event->position, n_parts, order));
@@ -47,8 +35,7 @@ static etx_status check_owners(const char *function, const int32_t *owners,
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(
-        etx_check_array(function, "owners", owners, n_nodes, alignof(int32_t)));
+    ETX_CHECK(etx_check_array(function, ETX_ARRAY(owners, n_nodes, int32_t)));
     for (int64_t i = 0; i < n_nodes; i++)
         if (owners[i] < 0 || owners[i] >= n_parts)
             return etx_fail(ETX_ERR_LIMIT,
@@ -61,14 +48,17 @@ done:
 etx_status etx_graph_part_create(etx_graph_part **out, const etx_graph *graph,
     const int32_t *owners, int32_t n_parts, int32_t part)
 {
-    etx_status status = ETX_OK;
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "out", out));
-    ETX_CHECK(etx_check_given(__func__, "graph", graph));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(graph), NULL));
     ETX_CHECK(etx_check_part(__func__, n_parts, part, ETX_PARTITION_PHI));
     ETX_CHECK(check_owners(__func__, owners, graph->n_nodes, n_parts));
     ETX_CHECK(etx_part_make(out, graph, owners, n_parts, part));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
@@ -114,27 +104,23 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
     etx_context *context, const etx_model *model, const etx_event *event,
     const etx_part_exchange *exchange)
 {
-    etx_status status = ETX_OK;
-    void (*tell)(void *user, etx_status why) = NULL;
-    etx_part_exchange known;
+    etx_part_exchange known = {.leave = NULL};
+    etx_status status;
     fenv_t host;
 
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_read_exchange(&known, __func__, exchange));
-    tell = known.leave;
-    ETX_CHECK(etx_check_given(__func__, "part", part));
-    ETX_CHECK(etx_check_given(__func__, "context", context));
-    ETX_CHECK(etx_check_given(__func__, "model", model));
-    ETX_CHECK(etx_check_given(__func__, "event", event));
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(part), ETX_GIVEN(context),
+        ETX_GIVEN(model), ETX_GIVEN(event), NULL));
     ETX_CHECK(etx_check_array(
-        __func__, "scores", scores, part->graph->n_edges, alignof(float)));
-    ETX_CHECK(check_hits(__func__, part->whole_nodes, event));
+        __func__, ETX_ARRAY(scores, part->graph->n_edges, float)));
+    ETX_CHECK(etx_check_hits(__func__, part->whole_nodes, event));
     ETX_CHECK(check_network(__func__, model));
     ETX_CHECK(
         etx_stage_score_part(scores, context, model, part, event, &known));
 done:
-    if (status != ETX_OK && tell != NULL)
-        tell(known.user, status);
+    if (status != ETX_OK && known.leave != NULL)
+        known.leave(known.user, status);
     etx_float_environment_leave(&host);
     return status;
 }

@@ -10,30 +10,29 @@
 
 etx_status etx_detector_read(etx_detector **out, const char *path)
 {
+    etx_status status;
     fenv_t host;
-    etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_check_given(__func__, "out", out));
-    ETX_CHECK(etx_check_given(__func__, "path", path));
     etx_float_environment_enter(&host);
-    status = etx_detector_csv_read(out, path);
-    etx_float_environment_leave(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_detector_csv_read(out, path));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
 etx_status etx_event_read_trackml(
     etx_event **out, const char *prefix, const etx_detector *detector)
 {
+    etx_status status;
     fenv_t host;
-    etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_check_given(__func__, "out", out));
-    ETX_CHECK(etx_check_given(__func__, "prefix", prefix));
     etx_float_environment_enter(&host);
-    status = etx_event_csv_read_prefix(out, prefix, detector);
-    etx_float_environment_leave(&host);
+    ETX_CHECK(
+        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(prefix), NULL));
+    ETX_CHECK(etx_event_csv_read_prefix(out, prefix, detector));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
@@ -43,36 +42,34 @@ etx_status etx_event_read_trackml_files(etx_event **out, const char *hits,
 {
     const struct etx_event_paths paths = {
         .hits = hits, .cells = cells, .truth = truth, .particles = particles};
+    etx_status status;
     fenv_t host;
-    etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_check_given(__func__, "out", out));
-    ETX_CHECK(etx_check_given(__func__, "hits", hits));
-    if (truth != NULL)
-        ETX_CHECK(etx_check_given(__func__, "particles", particles));
-    if (particles != NULL)
-        ETX_CHECK(etx_check_given(__func__, "truth", truth));
-    if (cells != NULL)
-        ETX_CHECK(etx_check_given(__func__, "detector", detector));
     etx_float_environment_enter(&host);
-    status = etx_event_csv_read(out, &paths, detector);
-    etx_float_environment_leave(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(hits), NULL));
+    if (truth != NULL)
+        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(particles), NULL));
+    if (particles != NULL)
+        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(truth), NULL));
+    if (cells != NULL)
+        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(detector), NULL));
+    ETX_CHECK(etx_event_csv_read(out, &paths, detector));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
 etx_status etx_event_read_features(
     etx_event **out, const char *path, const float *scales)
 {
+    etx_status status;
     fenv_t host;
-    etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_check_given(__func__, "out", out));
-    ETX_CHECK(etx_check_given(__func__, "path", path));
-    ETX_CHECK(etx_check_finite(__func__, "scales", scales, 1, 3));
     etx_float_environment_enter(&host);
-    status = etx_features_csv_read(out, path, scales);
-    etx_float_environment_leave(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_check_finite(__func__, "scales", scales, 1, 3));
+    ETX_CHECK(etx_features_csv_read(out, path, scales));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }

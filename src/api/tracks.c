@@ -4,27 +4,29 @@
 #include "data/tracks.h"
 #include "api/arguments.h"
 #include "base/check.h"
+#include "base/float_environment.h"
 #include "base/status.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
 
 etx_status etx_tracks_from_labels(
     etx_tracks **out, int64_t n_hits, const int32_t *labels)
 {
-    etx_status status = ETX_OK;
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "out", out));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
     ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
-    ETX_CHECK(
-        etx_check_array(__func__, "labels", labels, n_hits, alignof(int32_t)));
+    ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(labels, n_hits, int32_t)));
     for (int64_t i = 0; i < n_hits; i++)
         if (labels[i] < -1)
-            return etx_fail(ETX_ERR_ARGUMENT,
+            ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
                 "%s: label %" PRId64 " is %d and may not be below -1", __func__,
-                i, labels[i]);
+                i, labels[i]));
     ETX_CHECK(etx_tracks_group(out, n_hits, labels, 1));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 

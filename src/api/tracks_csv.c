@@ -5,6 +5,7 @@
 
 #include "api/arguments.h"
 #include "base/check.h"
+#include "base/float_environment.h"
 #include "base/status.h"
 #include "data/event.h"
 #include "data/tracks.h"
@@ -14,29 +15,33 @@
 etx_status etx_tracks_write_csv(
     const etx_tracks *tracks, const etx_event *event, const char *path)
 {
-    etx_status status = ETX_OK;
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "tracks", tracks));
-    ETX_CHECK(etx_check_given(__func__, "event", event));
-    ETX_CHECK(etx_check_given(__func__, "path", path));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(
+        __func__, ETX_GIVEN(tracks), ETX_GIVEN(event), ETX_GIVEN(path), NULL));
     if (tracks->n_hits != event->n_hits)
-        return etx_fail(ETX_ERR_ARGUMENT,
+        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
             "%s: tracks of %" PRId64 " hits and an event of %" PRId64, __func__,
-            tracks->n_hits, event->n_hits);
+            tracks->n_hits, event->n_hits));
     ETX_CHECK(etx_tracks_csv_write(path, tracks, event));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }
 
 etx_status etx_tracks_read_csv(
     etx_tracks **out, const etx_event *event, const char *path)
 {
-    etx_status status = ETX_OK;
+    etx_status status;
+    fenv_t host;
 
-    ETX_CHECK(etx_check_given(__func__, "out", out));
-    ETX_CHECK(etx_check_given(__func__, "event", event));
-    ETX_CHECK(etx_check_given(__func__, "path", path));
+    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_check_given(
+        __func__, ETX_GIVEN(out), ETX_GIVEN(event), ETX_GIVEN(path), NULL));
     ETX_CHECK(etx_tracks_csv_read(out, event, path));
 done:
+    etx_float_environment_leave(&host);
     return status;
 }

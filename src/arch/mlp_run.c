@@ -19,7 +19,7 @@
 /* Narrower parts cost less to multiply by than to add as wide rows. */
 #define MIN_WIDTH 16
 
-/* A block over an input, its first layer taken apart. */
+/* A block over an input, with its first layer split. */
 struct split {
     struct etx_mlp_args args; /* of the parts that stay, and the added rows */
     struct etx_layer layer[ETX_MAX_LAYERS];
@@ -86,7 +86,7 @@ done:
     return status;
 }
 
-/* The first layer as it will lie taken apart, from weight [n_out, n_in] on:
+/* Layout of the split first layer, from weight [n_out, n_in] on:
  * first[p] has the columns of the shared part p, layer[0] those of the parts
  * that stay. */
 static void lay_out(
@@ -129,13 +129,13 @@ done:
     return status;
 }
 
-/* A first layer taken apart, by which parts are shared: nothing else can differ
- * from call to call. */
-static struct etx_derived_key key_of(
+/* The split first layer, by which parts are shared: nothing else differs from
+ * call to call. */
+static struct etx_weight_key key_of(
     const struct split *split, const struct etx_layer *whole)
 {
-    struct etx_derived_key key = {.from = whole->weight,
-        .form = ETX_DERIVED_APART,
+    struct etx_weight_key key = {.source = whole->weight,
+        .form = ETX_WEIGHTS_SPLIT,
         .n = (int64_t)whole->n_out * whole->n_in};
 
     for (int32_t s = 0; s < split->n_shared; s++)
@@ -143,32 +143,25 @@ static struct etx_derived_key key_of(
     return key;
 }
 
-/* Take the first layer apart: once for parameters that the context keeps, else
- * in scratch. */
-static etx_status take_apart(struct split *split, struct etx_context *context,
-    const struct etx_mlp_input *input)
+/* Split the first layer: once for cached parameters, else in scratch. */
+static etx_status split_first_layer(struct split *split,
+    struct etx_context *context, const struct etx_mlp_input *input)
 {
     etx_status status = ETX_OK;
     const struct etx_layer whole = split->layer[0];
-    const struct etx_derived_key key = key_of(split, &whole);
-    float *weight = etx_derived_find(context->stream, &key);
-    const int32_t is_made = weight != NULL;
+    const struct etx_weight_key key = key_of(split, &whole);
+    const struct etx_stream *stream = context->stream;
+    struct etx_weights weights;
 
     split->args.added_is_centred =
         whole.norm == ETX_NORM_LAYER && !whole.norm_last;
-    if (!is_made)
-        weight = etx_derived_open(context->stream, &key);
-    const int32_t stays = weight != NULL;
-
-    if (!stays)
-        ETX_CHECK(etx_arena_alloc(
-            &weight, context->stream->arena, key.n, sizeof *weight, "weights"));
-    lay_out(split, input, weight);
-    if (is_made)
+    ETX_CHECK(etx_weights_open(&weights, stream->weight_cache, stream->arena,
+        &key, sizeof(float), "weights"));
+    lay_out(split, input, weights.value);
+    if (weights.is_ready)
         return ETX_OK;
-    ETX_CHECK(copy_parts(weight, split, context, input, &whole));
-    if (stays)
-        etx_derived_close(context->stream, &key);
+    ETX_CHECK(copy_parts(weights.value, split, context, input, &whole));
+    etx_weights_close(stream->weight_cache, &weights);
 done:
     return status;
 }
@@ -219,7 +212,7 @@ static etx_status open_split(struct split *split, struct etx_context *context,
     choose(split, input);
     if (split->n_shared == 0)
         return ETX_OK;
-    ETX_CHECK(take_apart(split, context, input));
+    ETX_CHECK(split_first_layer(split, context, input));
     split->args.n_parts = 0;
     for (int32_t p = 0; p < input->args.n_parts; p++)
         if (split->is_shared[p])

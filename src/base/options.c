@@ -1,4 +1,4 @@
-/* base/options.c -- the struct_size rule of options structs.
+/* base/options.c -- the struct_size rule of public structs.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/options.h"
@@ -65,4 +65,22 @@ etx_status etx_options_copy(void *known, size_t known_size, const void *options,
     memcpy(known, &size, sizeof size);
 done:
     return status;
+}
+
+etx_status etx_report_check(
+    const void *report, size_t first_size, const char *name)
+{
+    uint32_t size;
+
+    memcpy(&size, report, sizeof size);
+    return check_size(size, first_size, name);
+}
+
+void etx_report_write(void *report, const void *known, size_t known_size)
+{
+    uint32_t size;
+
+    memcpy(&size, report, sizeof size);
+    memcpy(report, known, size < known_size ? size : known_size);
+    memcpy(report, &size, sizeof size);
 }

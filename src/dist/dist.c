@@ -11,23 +11,25 @@
 #include "dist/fail.h"
 
 /* The rule of struct_size: docs/stability.md. No struct will ever be as large
- * as MAX_BYTES; FIRST_SIZE is the size at the first release. */
+ * as MAX_BYTES; the others are sizes at the first release. */
 #define MAX_BYTES  4096
 #define FIRST_SIZE (offsetof(etx_dist_options, deadline) + sizeof(double))
+#define STATISTICS_FIRST_SIZE                                                  \
+    (offsetof(etx_dist_statistics, n_bytes) + sizeof(int64_t))
 
 static const etx_dist_options defaults = {
     .struct_size = sizeof defaults, .deadline = 60.0};
 
 /* ------------------------------------------------------------- options -- */
 
-static etx_status check_size(size_t size)
+static etx_status check_size(size_t size, size_t first_size, const char *name)
 {
-    if (size >= FIRST_SIZE && size <= MAX_BYTES)
+    if (size >= first_size && size <= MAX_BYTES)
         return ETX_OK;
     return etx_dist_fail(ETX_ERR_ARGUMENT,
-        "distribution options: struct_size %zu is not in %zu .. %d: fill the "
-        "struct with its _init",
-        size, FIRST_SIZE, MAX_BYTES);
+        "distribution %s: struct_size %zu is not in %zu .. %d: fill the struct "
+        "with its _init or set it to the size of the struct",
+        name, size, first_size, MAX_BYTES);
 }
 
 static size_t find_less(size_t a, size_t b)
@@ -41,7 +43,7 @@ etx_status etx_dist_options_init(etx_dist_options *options, size_t struct_size)
 
     ETX_CHECK(
         etx_dist_check_given("etx_dist_options_init", "options", options));
-    ETX_CHECK(check_size(struct_size));
+    ETX_CHECK(check_size(struct_size, FIRST_SIZE, "options"));
     memset(options, 0, struct_size);
     memcpy(options, &defaults, find_less(struct_size, sizeof defaults));
     options->struct_size = (uint32_t)struct_size;
@@ -101,7 +103,7 @@ static etx_status read_options(
     *out = defaults;
     if (options == NULL)
         return ETX_OK;
-    ETX_CHECK(check_size(options->struct_size));
+    ETX_CHECK(check_size(options->struct_size, FIRST_SIZE, "options"));
     ETX_CHECK(check_beyond(options));
     memcpy(out, options, find_less(options->struct_size, sizeof *out));
     out->struct_size = sizeof *out;
@@ -279,14 +281,20 @@ done:
 etx_status etx_dist_get_statistics(
     etx_dist_statistics *out, const etx_dist *dist)
 {
+    etx_dist_statistics made;
     etx_status status;
+    uint32_t size;
 
     ETX_CHECK(etx_dist_check_given("etx_dist_get_statistics", "out", out));
     ETX_CHECK(etx_dist_check_given("etx_dist_get_statistics", "dist", dist));
-    *out = (etx_dist_statistics){.seconds = dist->comm->statistics.seconds,
+    size = out->struct_size;
+    ETX_CHECK(check_size(size, STATISTICS_FIRST_SIZE, "statistics"));
+    made = (etx_dist_statistics){.struct_size = size,
+        .seconds = dist->comm->statistics.seconds,
         .waiting_seconds = dist->comm->statistics.barrier_seconds,
         .n_calls = dist->comm->statistics.n_calls,
         .n_bytes = dist->comm->statistics.n_bytes};
+    memcpy(out, &made, find_less(size, sizeof made));
 done:
     return status;
 }

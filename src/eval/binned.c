@@ -39,8 +39,8 @@ static double value_of(const etx_particle *particle, int32_t variable)
 
 etx_status etx_count_binned(int64_t *total, int64_t *matched,
     const struct etx_event *event, const struct etx_tracks *tracks,
-    const etx_evaluation_options *options, int32_t variable, int64_t n_bins,
-    const double *edges)
+    int32_t variable, int64_t n_bins, const double *edges,
+    const etx_evaluation_options *options)
 {
     struct etx_matching matching = {.majority = NULL};
     etx_status status;

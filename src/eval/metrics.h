@@ -30,7 +30,7 @@ double etx_beta_quantile(double probability, double a, double b);
  * of a variable, ETX_VARIABLE_; edges [n_bins + 1] ascending. */
 etx_status etx_count_binned(int64_t *total, int64_t *matched,
     const struct etx_event *event, const struct etx_tracks *tracks,
-    const etx_evaluation_options *options, int32_t variable, int64_t n_bins,
-    const double *edges);
+    int32_t variable, int64_t n_bins, const double *edges,
+    const etx_evaluation_options *options);
 
 #endif

@@ -44,25 +44,10 @@ static const char *const label_names[] = {
     NULL,
 };
 
+#define EDGE_FEATURE_NAME(id, name) [ETX_EDGE_##id] = name,
+
 static const char *const edge_feature_names[ETX_N_EDGE_FEATURES] = {
-    [ETX_EDGE_DR] = "dr",
-    [ETX_EDGE_DPHI] = "dphi",
-    [ETX_EDGE_DZ] = "dz",
-    [ETX_EDGE_DETA] = "deta",
-    [ETX_EDGE_LENGTH] = "length",
-    [ETX_EDGE_THETA] = "theta",
-    [ETX_EDGE_ASINH_Z0] = "asinh_z0",
-    [ETX_EDGE_ASINH_DZDR] = "asinh_dzdr",
-    [ETX_EDGE_ASINH_DPHIDR] = "asinh_dphidr",
-    [ETX_EDGE_PHI_SLOPE] = "phi_slope",
-    [ETX_EDGE_R_PHI_SLOPE] = "r_phi_slope",
-    [ETX_EDGE_SCORE_LOGIT] = "score_logit",
-    [ETX_EDGE_HELIX_CURVATURE] = "helix_curvature",
-    [ETX_EDGE_HELIX_PHI0] = "helix_phi0",
-    [ETX_EDGE_ASINH_HELIX_Z0] = "asinh_helix_z0",
-    [ETX_EDGE_HELIX_ETA] = "helix_eta",
-    [ETX_EDGE_LOG_HOUGH_VOTES] = "log_hough_votes",
-};
+    ETX_EDGE_FEATURES(EDGE_FEATURE_NAME)};
 
 /* --------------------------------------------------- reading of values -- */
 

@@ -1,9 +1,14 @@
-/* memory/arena.c -- scratch memory of one event: mark, take, go back.
+/* memory/arena.c -- scratch memory of one event: mark, allocate, reset.
  *
- * A request goes to the current block, else to the first later block that has
- * room, else to a new one. When the arena is emptied and has more than one
- * block, they are given back and the next block is as large as everything
- * that was in use: from the second event on there is one block.
+ * A request goes to the current block, else to the first later block with
+ * enough free bytes, else to a new one. When the arena is emptied and has more
+ * than one block, all are freed, and the next block is as large as the most
+ * that was ever in use: from the second event on there is one block.
+ *
+ *   block 0          block 1 (current)      block 2
+ *   +--------------+ +--------+-----------+ +------------------+
+ *   | used         | | used   | free      | | free             |
+ *   +--------------+ +--------+-----------+ +------------------+
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "memory/arena.h"
@@ -20,8 +25,8 @@
 
 #define ALIGNMENT        ((size_t)64)
 #define DEVICE_ALIGNMENT ((size_t)256)
-#define SMALLEST         ((size_t)1 << 20)
-#define MAX_BLOCKS       64 /* each doubles what is held: never reached */
+#define MIN_BLOCK        ((size_t)1 << 20)
+#define MAX_BLOCKS       64 /* each doubles the size: never reached */
 #define WHAT             "scratch memory"
 
 struct block {
@@ -33,18 +38,19 @@ struct block {
 struct etx_arena {
     const struct etx_memory *memory; /* NULL: the host */
     size_t alignment;
+    size_t min_block; /* bytes of the smallest block */
     struct block block[MAX_BLOCKS];
     int64_t n_blocks;
     int64_t current; /* blocks after it are unused */
-    size_t held;     /* sum of the blocks' sizes */
-    size_t limit;    /* of held; PTRDIFF_MAX = none */
+    size_t size;     /* sum of the blocks' sizes */
+    size_t limit;    /* of size; PTRDIFF_MAX = none */
     size_t in_use;
     size_t peak;
     size_t highest; /* in_use ever reached */
 };
 
-etx_status etx_arena_create_at(
-    struct etx_arena **out, int64_t limit, const struct etx_memory *memory)
+etx_status etx_arena_create_at(struct etx_arena **out, int64_t limit,
+    size_t min_block, const struct etx_memory *memory)
 {
     struct etx_arena *arena = NULL;
     etx_status status = ETX_OK;
@@ -55,6 +61,7 @@ etx_status etx_arena_create_at(
     ETX_CHECK(etx_alloc(&arena, 1, sizeof *arena, WHAT));
     arena->memory = memory;
     arena->alignment = memory == NULL ? ALIGNMENT : DEVICE_ALIGNMENT;
+    arena->min_block = min_block > 0 ? min_block : MIN_BLOCK;
     arena->limit = limit == 0 ? (size_t)PTRDIFF_MAX : (size_t)limit;
     *out = arena;
 done:
@@ -63,7 +70,7 @@ done:
 
 etx_status etx_arena_create(struct etx_arena **out, int64_t limit)
 {
-    return etx_arena_create_at(out, limit, NULL);
+    return etx_arena_create_at(out, limit, 0, NULL);
 }
 
 /* Only memory of the host can be poisoned. */
@@ -81,7 +88,7 @@ static void unpoison(
         etx_unpoison(memory, bytes);
 }
 
-/* Release the blocks from first on. */
+/* Free the blocks from first on. */
 static void drop_blocks(struct etx_arena *arena, int64_t first)
 {
     while (arena->n_blocks > first) {
@@ -89,7 +96,7 @@ static void drop_blocks(struct etx_arena *arena, int64_t first)
 
         unpoison(arena, block->memory, block->size);
         etx_memory_free(arena->memory, block->memory);
-        arena->held -= block->size;
+        arena->size -= block->size;
     }
     if (arena->current >= first)
         arena->current = first > 0 ? first - 1 : 0;
@@ -117,7 +124,7 @@ static etx_status over_limit(
         what, bytes, arena->in_use, arena->limit);
 }
 
-/* Make a block with room for bytes the current one. */
+/* Make a new block of at least this many bytes the current one. */
 static etx_status add_block(
     struct etx_arena *arena, size_t bytes, const char *what)
 {
@@ -125,20 +132,20 @@ static etx_status add_block(
     const bool is_empty = arena->in_use == 0;
     struct block block = {.used = 0};
 
-    if (bytes > arena->limit - arena->held)
+    if (bytes > arena->limit - arena->size)
         drop_blocks(arena, is_empty ? 0 : arena->current + 1);
-    if (bytes > arena->limit - arena->held)
+    if (bytes > arena->limit - arena->size)
         return over_limit(arena, bytes, what);
     assert(arena->n_blocks < MAX_BLOCKS);
 
     /* Beyond the request there is a reserve, as far as the limit allows. */
-    block.size = larger(bytes, SMALLEST);
+    block.size = larger(bytes, arena->min_block);
     if (arena->n_blocks > 0)
-        block.size = larger(block.size, arena->held);
+        block.size = larger(block.size, arena->size);
     else
         block.size = larger(block.size, arena->highest);
-    if (block.size > arena->limit - arena->held)
-        block.size = arena->limit - arena->held;
+    if (block.size > arena->limit - arena->size)
+        block.size = arena->limit - arena->size;
     status = etx_memory_alloc(
         &block.memory, arena->memory, (int64_t)block.size, 1, what);
     if (status == ETX_ERR_MEMORY && arena->memory != NULL &&
@@ -150,14 +157,14 @@ static etx_status add_block(
     }
     ETX_CHECK(status);
     poison(arena, block.memory, block.size);
-    arena->held += block.size;
+    arena->size += block.size;
     arena->current = arena->n_blocks;
     arena->block[arena->n_blocks++] = block;
 done:
     return status;
 }
 
-/* Go on to a later block with room for bytes; false when there is none. */
+/* Advance to a block with this many free bytes; false when there is none. */
 static bool find_block(struct etx_arena *arena, size_t bytes)
 {
     for (int64_t i = arena->current; i < arena->n_blocks; i++)
@@ -198,6 +205,36 @@ etx_status etx_arena_alloc(void *out_pointer, struct etx_arena *arena,
     memcpy(out_pointer, &memory, sizeof memory);
 done:
     return status;
+}
+
+etx_status etx_arena_to_device(void *out_pointer, struct etx_arena *arena,
+    const void *values, int64_t count, size_t size, const char *what)
+{
+    void *copy = NULL;
+    etx_status status = ETX_OK;
+
+    if (arena->memory == NULL || values == NULL) {
+        memcpy(out_pointer, &values, sizeof values);
+        return ETX_OK;
+    }
+    ETX_CHECK(etx_arena_alloc(&copy, arena, count, size, what));
+    ETX_CHECK(etx_memory_to_device(arena->memory, copy, values, count, size));
+    memcpy(out_pointer, &copy, sizeof copy);
+done:
+    return status;
+}
+
+int32_t etx_arena_contains(const struct etx_arena *arena, const void *address)
+{
+    const uintptr_t a = (uintptr_t)address;
+
+    for (int64_t i = 0; i < arena->n_blocks; i++) {
+        const uintptr_t begin = (uintptr_t)arena->block[i].memory;
+
+        if (a >= begin && a - begin < arena->block[i].used)
+            return 1;
+    }
+    return 0;
 }
 
 int32_t etx_arena_has_limit(const struct etx_arena *arena)

@@ -1,8 +1,8 @@
-/* memory/arena.h -- scratch memory of one event: mark, take, go back.
+/* memory/arena.h -- scratch memory of one event: mark, allocate, reset.
  *
- * A chain of blocks from etx_alloc, or from a device's memory; pointers stay
- * valid until the arena goes back past them. One thread at a time. Under
- * AddressSanitizer what is not handed out is poisoned.
+ * A chain of blocks on the host or in a device's memory; pointers stay valid
+ * until the arena is reset to a mark before them. One thread at a time. Under
+ * AddressSanitizer free bytes are poisoned.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_MEMORY_ARENA_H
@@ -12,32 +12,40 @@
 
 struct etx_arena;
 
-/* A place in the arena to go back to. */
+/* A state of the arena to reset it to. */
 struct etx_arena_mark {
     int64_t block;
     size_t used;
 };
 
-/* limit bytes at most, 0 = no limit. */
+/* At most limit bytes on the host; 0 = no limit. */
 etx_status etx_arena_create(struct etx_arena **out, int64_t limit);
-/* The same in the memory of a place, which outlives the arena; aligned to 256
- * bytes there. */
-etx_status etx_arena_create_at(
-    struct etx_arena **out, int64_t limit, const struct etx_memory *memory);
+/* The same in a memory space, which outlives the arena. Blocks have at least
+ * min_block bytes; 0 = 1 MiB. */
+etx_status etx_arena_create_at(struct etx_arena **out, int64_t limit,
+    size_t min_block, const struct etx_memory *memory);
 void etx_arena_free(struct etx_arena *arena);
 
-/* count * size bytes, 64-byte aligned, not cleared. ETX_ERR_MEMORY beyond the
- * limit or when the allocator fails. */
+/* count * size bytes, not cleared, aligned to 64 bytes (device: 256).
+ * ETX_ERR_MEMORY beyond the limit or when the allocator fails. */
 etx_status etx_arena_alloc(void *out_pointer, struct etx_arena *arena,
     int64_t count, size_t size, const char *what);
+
+/* *out_pointer = values [count] of the host in the arena's memory: a copy on a
+ * device; on the host values themselves. NULL stays NULL. */
+etx_status etx_arena_to_device(void *out_pointer, struct etx_arena *arena,
+    const void *values, int64_t count, size_t size, const char *what);
 
 struct etx_arena_mark etx_arena_mark(const struct etx_arena *arena);
 void etx_arena_reset(struct etx_arena *arena, struct etx_arena_mark mark);
 
+/* 1: address lies in memory that is allocated from the arena. */
+int32_t etx_arena_contains(const struct etx_arena *arena, const void *address);
+
 /* 1: a limit was given. */
 int32_t etx_arena_has_limit(const struct etx_arena *arena);
 
-/* Bytes handed out now, and the highest since the last reset of the peak. */
+/* Bytes allocated now, and their maximum since the last reset of the peak. */
 int64_t etx_arena_in_use(const struct etx_arena *arena);
 int64_t etx_arena_peak(const struct etx_arena *arena);
 void etx_arena_reset_peak(struct etx_arena *arena);

@@ -60,12 +60,6 @@ etx_status etx_memory_to_host(const struct etx_memory *memory, void *to,
     return ETX_OK;
 }
 
-void etx_memory_set_immutable(const struct etx_memory *memory, void *address)
-{
-    if (memory != NULL)
-        memory->set_immutable(memory, address);
-}
-
 etx_status etx_memory_synchronize(const struct etx_memory *memory)
 {
     return memory == NULL ? ETX_OK : memory->synchronize(memory);

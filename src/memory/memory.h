@@ -21,10 +21,6 @@ struct etx_memory {
         const void *from, size_t bytes);
     etx_status (*to_host)(const struct etx_memory *memory, void *to,
         const void *from, size_t bytes);
-    /* Promise that this allocation, once an operator has read it, does not
-     * change until it is freed: operators may cache what they compute from
-     * it. */
-    void (*set_immutable)(const struct etx_memory *memory, void *address);
     /* Wait for all queued work; reports failures that only show then. */
     etx_status (*synchronize)(const struct etx_memory *memory);
     /* Most bytes allocated at the same time since the last reset. */
@@ -45,9 +41,6 @@ etx_status etx_memory_to_device(const struct etx_memory *memory, void *to,
     const void *from, int64_t count, size_t size);
 etx_status etx_memory_to_host(const struct etx_memory *memory, void *to,
     const void *from, int64_t count, size_t size);
-
-/* See etx_memory.set_immutable; does nothing on the host. */
-void etx_memory_set_immutable(const struct etx_memory *memory, void *address);
 
 etx_status etx_memory_synchronize(const struct etx_memory *memory);
 

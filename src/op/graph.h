@@ -16,25 +16,31 @@
  * below 1e-6 mm counts as +-1e-6 and r as at least 1e-6, and results beyond
  * +-FLT_MAX become that. Tolerance 16 eps (1 + the magnitudes that a feature
  * is the difference of) / scale, and that of dphi and dz / dr carried on. */
+/* X(identifier, name in configurations). A feature is an entry here and a
+ * formula in op/shared/edge_features.h. */
+#define ETX_EDGE_FEATURES(X)                                                   \
+    X(DR, "dr")                     /* r_d - r_s, mm */                        \
+    X(DPHI, "dphi")                 /* rad */                                  \
+    X(DZ, "dz")                     /* mm */                                   \
+    X(DETA, "deta")                 /* eta = asinh(z / r) */                   \
+    X(LENGTH, "length")             /* distance in space, mm */                \
+    X(THETA, "theta")               /* atan2(dz, dr) */                        \
+    X(ASINH_Z0, "asinh_z0")         /* asinh(z_s - r_s dz/dr), mm inside */    \
+    X(ASINH_DZDR, "asinh_dzdr")     /* asinh(dz / dr) */                       \
+    X(ASINH_DPHIDR, "asinh_dphidr") /* asinh(1000 dphi / dr), rad per m */     \
+    X(PHI_SLOPE, "phi_slope") /* (dphi / pi) / dr within +-100, 0 at dr = 0 */ \
+    X(R_PHI_SLOPE, "r_phi_slope") /* (r_s + r_d) / 2 * phi slope */            \
+    X(SCORE_LOGIT, "score_logit") /* logit of the score so far, within +-16 */ \
+    X(HELIX_CURVATURE, "helix_curvature") /* 1/m, > 0 counter-clockwise */     \
+    X(HELIX_PHI0, "helix_phi0")         /* direction at the beam line, rad */  \
+    X(ASINH_HELIX_Z0, "asinh_helix_z0") /* asinh(z at the beam line), mm */    \
+    X(HELIX_ETA, "helix_eta")           /* asinh(dz / d arc) */                \
+    X(LOG_HOUGH_VOTES, "log_hough_votes") /* log(votes), see hough_votes */
+
+#define ETX_EDGE_FEATURE_ID(id, name) ETX_EDGE_##id,
+
 enum etx_edge_feature {
-    ETX_EDGE_DR,           /* r_d - r_s, mm */
-    ETX_EDGE_DPHI,         /* rad */
-    ETX_EDGE_DZ,           /* mm */
-    ETX_EDGE_DETA,         /* eta = asinh(z / r) */
-    ETX_EDGE_LENGTH,       /* distance in space, mm */
-    ETX_EDGE_THETA,        /* atan2(dz, dr) */
-    ETX_EDGE_ASINH_Z0,     /* asinh(z_s - r_s dz/dr), mm inside */
-    ETX_EDGE_ASINH_DZDR,   /* asinh(dz / dr) */
-    ETX_EDGE_ASINH_DPHIDR, /* asinh(1000 dphi / dr), rad per m inside */
-    ETX_EDGE_PHI_SLOPE,    /* (dphi / pi) / dr clamped to +-100; 0 at dr = 0 */
-    ETX_EDGE_R_PHI_SLOPE,  /* (r_s + r_d) / 2 * phi slope */
-    ETX_EDGE_SCORE_LOGIT,  /* logit of the edge's score so far, +-16 at most */
-    ETX_EDGE_HELIX_CURVATURE, /* 1 / m, positive counter-clockwise */
-    ETX_EDGE_HELIX_PHI0,      /* direction at the beam line, rad */
-    ETX_EDGE_ASINH_HELIX_Z0,  /* asinh(z at the beam line), mm inside */
-    ETX_EDGE_HELIX_ETA,       /* asinh(dz / d arc) */
-    ETX_EDGE_LOG_HOUGH_VOTES, /* log(votes), see hough_votes */
-    ETX_N_EDGE_FEATURES
+    ETX_EDGE_FEATURES(ETX_EDGE_FEATURE_ID) ETX_N_EDGE_FEATURES
 };
 
 /* The helix of an edge leaves the beam line and passes the end with the smaller

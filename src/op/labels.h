@@ -65,8 +65,8 @@ struct etx_outward_edges_args {
 
 /* best_first: joins edges to chains, at most one edge in and one out a node.
  * Edges with a score above a cut join in the order of their scores, then the
- * rest in the order of the roughness (op/ref/joint.h) that their joints have
- * by then, where it is at most ETX_ROUGHEST_JOINT and one of both chains has
+ * rest in the order of the kink (op/ref/joint.h) that their joints have
+ * by then, where it is at most ETX_MAX_KINK and one of both chains has
  * support_hits hits or more; so with sure_cut first, if it is larger, then with
  * strong_cut. An edge whose tail or head is joined already is passed over; ties
  * by edge. The edges have no cycle. */

@@ -6,6 +6,7 @@
 
 #include "base/threads.h"
 #include "memory/arena.h"
+#include "memory/weight_cache.h"
 
 /* What an operator runs with: scratch and threads (CPU), or the queue of a
  * device. */
@@ -20,7 +21,7 @@ struct etx_stream {
     int32_t is_half;
     const struct etx_memory *memory; /* where arrays live; NULL: the host */
     void *device;                    /* owned by the backend, NULL on the CPU */
-    struct etx_resident *resident;   /* backend/backend.h; NULL: none */
+    struct etx_weight_cache *weight_cache; /* NULL: weights are not cached */
 };
 
 /* ETX_ERR_CANCELLED when the callback of the caller says so. */

@@ -56,89 +56,20 @@ void etx_stage_let_go(struct etx_context *context)
     context->held = (struct etx_held){.values = NULL};
 }
 
-static void drop(struct etx_context *context, struct etx_resident *resident)
-{
-    etx_memory_free(context->stream->memory, resident->value);
-    *resident = (struct etx_resident){0};
-}
-
-/* Room for the parameters of a network among those that stay; when a device has
- * none, without the others. */
-static etx_status take_resident(struct etx_resident **out,
-    struct etx_context *context, const struct etx_network *network)
-{
-    const struct etx_memory *memory = context->stream->memory;
-    struct etx_resident *resident = &context->resident[context->next_resident];
-    const int64_t n_room = etx_derived_room(context->stream, network->n_values);
-    const int64_t n = network->n_values + n_room;
-    etx_status status;
-
-    drop(context, resident);
-    status = etx_memory_alloc(&resident->value, memory, n,
-        sizeof *resident->value, "network parameters");
-    if (status == ETX_ERR_MEMORY && memory != NULL) {
-        for (int32_t k = 0; k < ETX_MAX_RESIDENT; k++)
-            drop(context, &context->resident[k]);
-        status = etx_memory_alloc(&resident->value, memory, n,
-            sizeof *resident->value, "network parameters");
-    }
-    if (status != ETX_OK)
-        return status;
-    etx_memory_set_immutable(memory, resident->value);
-    resident->n_room = n_room;
-    context->next_resident = (context->next_resident + 1) % ETX_MAX_RESIDENT;
-    *out = resident;
-    return ETX_OK;
-}
-
-/* Parameters that are final are copied once and stay. */
-static etx_status keep_network(
-    float **out, struct etx_context *context, const struct etx_network *network)
-{
-    struct etx_resident *resident = NULL;
-    etx_status status = ETX_OK;
-
-    for (int32_t k = 0; k < ETX_MAX_RESIDENT; k++)
-        if (context->resident[k].stamp == network->stamp) {
-            *out = context->resident[k].value;
-            return ETX_OK;
-        }
-    status = take_resident(&resident, context, network);
-    if (status == ETX_ERR_MEMORY && context->stream->memory == NULL) {
-        /* On the host the model's own will do, and nothing is kept. */
-        *out = network->value;
-        return ETX_OK;
-    }
-    ETX_CHECK(status);
-    status = etx_memory_to_device(context->stream->memory, resident->value,
-        network->value, network->n_values, sizeof *resident->value);
-    if (status != ETX_OK) {
-        drop(context, resident);
-        return status;
-    }
-    resident->stamp = network->stamp;
-    resident->n_values = network->n_values;
-    *out = resident->value;
-done:
-    return status;
-}
-
 etx_status etx_stage_network(struct etx_network *out,
     struct etx_context *context, const struct etx_network *network)
 {
-    const struct etx_memory *memory = context->stream->memory;
+    struct etx_stream *stream = context->stream;
     float *value = NULL;
     etx_status status = ETX_OK;
 
     *out = *network;
     if (network->stamp != 0)
-        return keep_network(&out->value, context, network);
-    if (memory == NULL)
-        return ETX_OK;
-    ETX_CHECK(etx_arena_alloc(&value, context->stream->arena, network->n_values,
-        sizeof *value, "network parameters"));
-    ETX_CHECK(etx_memory_to_device(
-        memory, value, network->value, network->n_values, sizeof *value));
+        ETX_CHECK(etx_weight_cache_parameters(&value, stream->weight_cache,
+            network->stamp, network->value, network->n_values));
+    if (value == NULL)
+        ETX_CHECK(etx_arena_to_device(&value, stream->arena, network->value,
+            network->n_values, sizeof *value, "network parameters"));
     out->value = value;
 done:
     return status;

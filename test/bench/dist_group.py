@@ -20,6 +20,8 @@ MPIRUN += ["--allow-run-as-root"] if os.geteuid() == 0 else []
 
 class Statistics(ctypes.Structure):
     _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_int32),
         ("seconds", ctypes.c_double),
         ("waiting_seconds", ctypes.c_double),
         ("n_calls", ctypes.c_int64),
@@ -56,7 +58,7 @@ class Group:
         self.call("etx_dist_sum", self.handle, values, ctypes.c_int64(len(values)))
 
     def statistics(self) -> Statistics:
-        found = Statistics()
+        found = Statistics(struct_size=ctypes.sizeof(Statistics))
         self.call("etx_dist_get_statistics", ctypes.byref(found), self.handle)
         return found
 

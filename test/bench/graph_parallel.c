@@ -163,7 +163,7 @@ static int64_t sum_bytes(const struct bench *bench)
     int64_t sum = 0;
 
     for (int32_t r = 0; r < bench->n_ranks; r++) {
-        etx_dist_statistics statistics;
+        etx_dist_statistics statistics = {.struct_size = sizeof statistics};
 
         DO(etx_dist_get_statistics(&statistics, bench->dist[r]));
         sum += statistics.n_bytes;

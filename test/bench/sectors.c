@@ -86,7 +86,7 @@ static void add_event(struct totals *totals, int row, const struct input *input,
 
 static void print_row(int row, const struct totals *totals)
 {
-    etx_evaluation rates;
+    etx_evaluation rates = {.struct_size = sizeof rates};
 
     DO(etx_evaluation_rates(&rates, &totals->counts));
     printf("%s\t%d\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\n", rows[row].name,

@@ -34,7 +34,7 @@ static double bound_of(const struct etx_edge_features_args *args, int64_t e,
     const double safe_dr = fmax(fabs(dr), 1e-6);
     const double dz = fabs((double)d[2] - (double)s[2]);
 
-    switch (feature) {
+    switch ((int)feature) {
     case ETX_EDGE_DR:
     case ETX_EDGE_DPHI:
     case ETX_EDGE_DZ:
@@ -52,19 +52,9 @@ static double bound_of(const struct etx_edge_features_args *args, int64_t e,
             tolerance * (fabs((double)s[2]) + r_s * dz / safe_dr);
         return tolerance * (1.0 + fabs(value)) + asinh_bound(z0, off);
     }
-    case ETX_EDGE_THETA:
-    case ETX_EDGE_ASINH_DZDR:
-    case ETX_EDGE_ASINH_DPHIDR:
-    case ETX_EDGE_SCORE_LOGIT:
-    case ETX_EDGE_HELIX_CURVATURE:
-    case ETX_EDGE_HELIX_PHI0:
-    case ETX_EDGE_ASINH_HELIX_Z0:
-    case ETX_EDGE_HELIX_ETA:
-    case ETX_EDGE_LOG_HOUGH_VOTES:
-    case ETX_N_EDGE_FEATURES:
-        break;
+    default:
+        return tolerance * (1.0 + fabs(value));
     }
-    return tolerance * (1.0 + fabs(value));
 }
 
 static void feature_bounds(struct checkop_case *self)

@@ -21,9 +21,10 @@ struct etx_case {
     TTest test;
     void (*set_up)(void);    /* in the test's process, before and after it; */
     void (*tear_down)(void); /* or NULL */
-    int rows;     /* the test runs for _i = 0 .. rows - 1; 0: once, _i = 0 */
-    int is_large; /* tagged "large": left out of the emulation of a device */
-    int n_small;  /* rows from this one on are large; 0: no row is */
+    int rows;       /* the test runs for _i = 0 .. rows - 1; 0: once, _i = 0 */
+    int is_large;   /* tagged "large": left out of the emulation of a device */
+    int n_small;    /* rows from this one on are large; 0: no row is */
+    char suite[64]; /* set by etx_case_register */
     struct etx_case *next;
 };
 

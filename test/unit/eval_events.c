@@ -16,10 +16,9 @@
 etx_event *new_truth_event(int64_t n_hits, const int64_t *particle_ids,
     const float *weights, int64_t n_particles, const etx_particle *particles)
 {
-    float *position = calloc(3 * (size_t)n_hits + 1, sizeof *position);
+    float *position = etx_test_alloc(3 * n_hits + 1, sizeof *position);
     etx_event *event = NULL;
 
-    ck_assert_ptr_nonnull(position);
     for (int64_t i = 0; i < 3 * n_hits; i++)
         position[i] = (float)i;
     ck_assert_ok(etx_event_create(&event, n_hits, NULL, position));
@@ -113,12 +112,11 @@ etx_tracks *new_random_tracks(
     const int64_t n_hits = etx_event_n_hits(event);
     const int64_t *ids = etx_event_particle_ids(event);
     const uint64_t n_ids = (uint64_t)etx_event_n_particles(event) + 1;
-    int32_t *hits = calloc((size_t)(n_tracks * (n_hits + 1)) + 1, sizeof *hits);
+    int32_t *hits = etx_test_alloc((n_tracks * (n_hits + 1)) + 1, sizeof *hits);
     struct etx_random random;
     etx_tracks *tracks = NULL;
     int64_t n = 0;
 
-    ck_assert_ptr_nonnull(hits);
     etx_random_init(&random, 78, seed, 0);
     for (int64_t t = 0; t < n_tracks; t++) {
         const int64_t id = (int64_t)etx_random_below(&random, n_ids);

@@ -12,26 +12,22 @@
 #include <string.h>
 
 #define MAX_CASES       2048
-#define NAME_SIZE       64
 #define TIMEOUT_SECONDS 300 /* a busy machine is slow, not wrong */
 
 static struct etx_case *cases;
 
+/* The suite is NAME of FOLDER/test_NAME.c. */
 void etx_case_register(struct etx_case *one)
-{
-    one->next = cases;
-    cases = one;
-}
-
-/* NAME of FOLDER/test_NAME.c. */
-static void suite_name(char name[NAME_SIZE], const struct etx_case *one)
 {
     const char *base = strrchr(one->test.file, '/');
 
     base = base == NULL ? one->test.file : base + 1;
     if (strncmp(base, "test_", 5) == 0)
         base += 5;
-    (void)snprintf(name, NAME_SIZE, "%.*s", (int)strcspn(base, "."), base);
+    (void)snprintf(
+        one->suite, sizeof one->suite, "%.*s", (int)strcspn(base, "."), base);
+    one->next = cases;
+    cases = one;
 }
 
 /* By suite, then in the order of the file. */
@@ -39,13 +35,8 @@ static int compare(const void *left, const void *right)
 {
     const struct etx_case *a = *(struct etx_case *const *)left;
     const struct etx_case *b = *(struct etx_case *const *)right;
-    char suite_a[NAME_SIZE];
-    char suite_b[NAME_SIZE];
-    int order = 0;
+    const int order = strcmp(a->suite, b->suite);
 
-    suite_name(suite_a, a);
-    suite_name(suite_b, b);
-    order = strcmp(suite_a, suite_b);
     return order != 0 ? order : a->test.line - b->test.line;
 }
 
@@ -93,19 +84,15 @@ static void add_all(SRunner *runner)
     static struct etx_case *sorted[MAX_CASES];
     const int n = sorted_cases(sorted);
     Suite *suite = NULL;
-    char last[NAME_SIZE] = "";
 
     for (int i = 0; i < n; i++) {
-        char name[NAME_SIZE];
+        const char *name = sorted[i]->suite;
+        const int is_new = i == 0 || strcmp(name, sorted[i - 1]->suite) != 0;
 
-        suite_name(name, sorted[i]);
-        if (strcmp(name, last) != 0) {
-            strcpy(last, name);
-            if (runner == NULL)
-                puts(name);
-            else
-                srunner_add_suite(runner, suite = suite_create(name));
-        }
+        if (runner == NULL && is_new)
+            puts(name);
+        if (runner != NULL && is_new)
+            srunner_add_suite(runner, suite = suite_create(name));
         if (runner != NULL)
             add_case(suite, sorted[i]);
     }

@@ -6,7 +6,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "npz.h"
 
-#include <check.h>
+#include "support.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +144,7 @@ void etx_npz_read(struct etx_npz_array *out, const char *path, const char *name,
     unsigned char *zip = read_file(&size, path);
     unsigned char *npy = read_member(&n_bytes, zip, size, member);
     const uint32_t n_header = little(npy + 8, 2); /* of version 1 */
-    char *header = malloc(n_header + 1);
+    scoped char *header = malloc(n_header + 1);
 
     memset(out, 0, sizeof *out);
     ck_assert_ptr_nonnull(header);
@@ -164,7 +165,6 @@ void etx_npz_read(struct etx_npz_array *out, const char *path, const char *name,
         transpose(out->values, npy + 10 + n_header, out, width);
     else
         memcpy(out->values, npy + 10 + n_header, n_values_bytes);
-    free(header);
     free(npy);
     free(zip);
 }

@@ -34,6 +34,49 @@ static struct {
     int64_t failing; /* -1 = none */
 } allocator;
 
+void etx_test_free_memory(void *pointer)
+{
+    free(*(void **)pointer);
+}
+
+void etx_test_free_context(etx_context **context)
+{
+    etx_context_free(*context);
+}
+
+void etx_test_free_detector(etx_detector **detector)
+{
+    etx_detector_free(*detector);
+}
+
+void etx_test_free_event(etx_event **event)
+{
+    etx_event_free(*event);
+}
+
+void etx_test_free_graph(etx_graph **graph)
+{
+    etx_graph_free(*graph);
+}
+
+void etx_test_free_model(etx_model **model)
+{
+    etx_model_free(*model);
+}
+
+void etx_test_free_tracks(etx_tracks **tracks)
+{
+    etx_tracks_free(*tracks);
+}
+
+void *etx_test_alloc(int64_t count, size_t size)
+{
+    void *memory = calloc(count > 0 ? (size_t)count : 1, size);
+
+    ck_assert_ptr_nonnull(memory);
+    return memory;
+}
+
 void etx_test_skip(const char *name, const char *reason)
 {
     printf("SKIPPED %s: %s\n", name, reason);

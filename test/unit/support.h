@@ -5,6 +5,7 @@
 #define ETX_TEST_SUPPORT_H
 
 #include <exatrkx/exatrkx.h>
+#include <exatrkx/graph.h>
 
 #include <string.h>
 
@@ -24,6 +25,10 @@
 
 #define ck_assert_ok(call) ck_assert_status(call, ETX_OK)
 
+/* call returns ETX_ERR_ARGUMENT and the last error holds this text. */
+#define ck_assert_refused(call, text)                                          \
+    ck_assert_fails(call, ETX_ERR_ARGUMENT, text)
+
 /* The last error holds this text. */
 #define ck_assert_error(text)                                                  \
     ck_assert_msg(strstr(etx_last_error(), text) != NULL,                      \
@@ -35,6 +40,29 @@
         ck_assert_status(call, expected);                                      \
         ck_assert_error(text);                                                 \
     } while (0)
+
+/* Locals that are freed at the end of their block: `scoped_graph *graph =
+ * NULL;` and, of malloc, `scoped int32_t *ids = malloc(...);`. */
+#define SCOPED(free_it) __attribute__((cleanup(free_it)))
+#define scoped          SCOPED(etx_test_free_memory)
+#define scoped_context  SCOPED(etx_test_free_context) etx_context
+#define scoped_detector SCOPED(etx_test_free_detector) etx_detector
+#define scoped_event    SCOPED(etx_test_free_event) etx_event
+#define scoped_graph    SCOPED(etx_test_free_graph) etx_graph
+#define scoped_model    SCOPED(etx_test_free_model) etx_model
+#define scoped_tracks   SCOPED(etx_test_free_tracks) etx_tracks
+
+void etx_test_free_memory(void *pointer);
+void etx_test_free_context(etx_context **context);
+void etx_test_free_detector(etx_detector **detector);
+void etx_test_free_event(etx_event **event);
+void etx_test_free_graph(etx_graph **graph);
+void etx_test_free_model(etx_model **model);
+void etx_test_free_tracks(etx_tracks **tracks);
+
+/* Zeroed memory of count elements, at least one; ends the test without it.
+ * Freed with free. */
+void *etx_test_alloc(int64_t count, size_t size);
 
 /* Say that a test did not run, and why. */
 void etx_test_skip(const char *name, const char *reason);

@@ -7,7 +7,7 @@
 #include "support.h"
 
 #include "base/random.h"
-#include "op/ref/joint.h"
+#include "op/shared/kink.h"
 #include "track_graphs.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ ETX_TEST(test_best_first_helix_is_smooth)
             two_chains(position, next, previous, 8, at);
 
         ck_assert_float_lt(
-            etx_joint_roughness(&chains, at - 1, at, 1e-3f, 1e-3f), 0.01f);
+            etx_link_kink(&chains, at - 1, at, 1e-3f, 1e-3f), 0.01f);
     }
 }
 
@@ -78,11 +78,11 @@ ETX_TEST(test_best_first_curvature)
     }
     const struct etx_chains chains = two_chains(position, next, previous, 7, 4);
 
-    rough = etx_joint_roughness(&chains, 3, 4, 1.0f, 0.0f);
+    rough = etx_link_kink(&chains, 3, 4, 1.0f, 0.0f);
     ck_assert_float_eq_tol(rough, 1.0f, 1e-3f);
-    rough = etx_joint_roughness(&chains, 3, 4, 0.5f, 0.0f);
+    rough = etx_link_kink(&chains, 3, 4, 0.5f, 0.0f);
     ck_assert_float_eq_tol(rough, 4.0f, 4e-3f);
-    ck_assert(etx_joint_roughness(&chains, 3, 4, 0.0f, 0.0f) == 0.0f);
+    ck_assert(etx_link_kink(&chains, 3, 4, 0.0f, 0.0f) == 0.0f);
 }
 
 struct turn_row {
@@ -107,10 +107,10 @@ ETX_TEST(test_best_first_polar, .rows = ROWS(turns))
     struct etx_chains chains = two_chains(position, next, previous, 3, 2);
 
     ck_assert_float_eq_tol(
-        etx_joint_roughness(&chains, 1, 2, 0.0f, 0.5f), row->expected, 1e-6f);
+        etx_link_kink(&chains, 1, 2, 0.0f, 0.5f), row->expected, 1e-6f);
     chains = two_chains(position, next, previous, 3, 1);
     ck_assert_float_eq_tol(
-        etx_joint_roughness(&chains, 0, 1, 0.0f, 0.5f), row->expected, 1e-6f);
+        etx_link_kink(&chains, 0, 1, 0.0f, 0.5f), row->expected, 1e-6f);
 }
 
 /* ------------------------------------------------------------- by hand -- */
@@ -165,19 +165,17 @@ static const struct row rows[] = {
 ETX_TEST(test_best_first_by_hand, .rows = ROWS(rows))
 {
     const struct row *row = &rows[_i];
-    etx_context *context = new_context();
+    scoped_context *context = new_context();
     etx_graph *graph =
         new_graph(row->list.n_nodes, row->list.n_edges, row->list.edge);
-    etx_event *event = new_line_event(row->list.n_nodes, NULL);
+    scoped_event *event = new_line_event(row->list.n_nodes, NULL);
     etx_label_options options = shape_options(row->sure_cut, row->strong_cut);
     int32_t labels[8];
 
     options.support_hits = row->support_hits;
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     assert_labels(labels, row->expected, row->list.n_nodes);
-    etx_event_free(event);
     etx_graph_free(graph);
-    etx_context_free(context);
 }
 
 /* Two helices that come near each other: the network prefers the wrong hit,
@@ -187,9 +185,9 @@ ETX_TEST(test_best_first_shape_decides)
     enum { ON_TRACK = 6, N = ON_TRACK + 1 };
     float position[3 * N];
     struct scored_edge edges[ON_TRACK];
-    etx_context *context = new_context();
-    etx_graph *graph = NULL;
-    etx_event *event = NULL;
+    scoped_context *context = new_context();
+    scoped_graph *graph = NULL;
+    scoped_event *event = NULL;
     etx_label_options options = shape_options(0.0f, 0.5f);
     int32_t labels[N];
 
@@ -210,9 +208,6 @@ ETX_TEST(test_best_first_shape_decides)
     options.max_polar_change = 0.0f;
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     assert_labels(labels, (const int32_t[]){0, 0, 0, 0, 0, 1, 0}, N);
-    etx_event_free(event);
-    etx_graph_free(graph);
-    etx_context_free(context);
 }
 
 /* ------------------------------------------------------------ the judge -- */
@@ -266,8 +261,7 @@ static double turn_at(const float *a, const float *b, const float *c)
 }
 
 /* The four circles and two turns around tail -> head, where there are hits. */
-static double judge_roughness(
-    const struct judge *judge, int32_t tail, int32_t head)
+static double judge_kink(const struct judge *judge, int32_t tail, int32_t head)
 {
     const int32_t t2 = judge->previous[tail];
     const int32_t t3 = t2 == NONE ? NONE : judge->previous[t2];
@@ -345,8 +339,7 @@ static void judge_shapes(struct judge *judge)
         is_done[e] = !is_open(judge, e);
         if (is_done[e])
             continue;
-        rough[e] =
-            judge_roughness(judge, judge->edge[e].src, judge->edge[e].dst);
+        rough[e] = judge_kink(judge, judge->edge[e].src, judge->edge[e].dst);
         if (!has_support(judge, e) || rough[e] > 2.0)
             rough[e] = 2.0;
     }
@@ -363,8 +356,8 @@ static void judge_shapes(struct judge *judge)
             return;
         is_done[best] = 1;
         if (is_open(judge, best) && has_support(judge, best) &&
-            judge_roughness(
-                judge, judge->edge[best].src, judge->edge[best].dst) <= 1.0)
+            judge_kink(judge, judge->edge[best].src, judge->edge[best].dst) <=
+                1.0)
             judge_join(judge, best);
     }
 }
@@ -413,9 +406,9 @@ ETX_TEST(test_best_first_judged, .rows = 200)
     float position[3 * JUDGED];
     etx_label_options options = shape_options(cuts[_i % 5][0], cuts[_i % 5][1]);
     struct judge judge = {.position = position, .options = &options};
-    etx_context *context = new_context();
+    scoped_context *context = new_context();
     etx_graph *graph;
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
     int32_t expected[JUDGED];
     int32_t labels[JUDGED];
 
@@ -428,9 +421,7 @@ ETX_TEST(test_best_first_judged, .rows = 200)
     ck_assert_ok(etx_event_create(&event, JUDGED, NULL, position));
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     assert_labels(labels, expected, JUDGED);
-    etx_event_free(event);
     etx_graph_free(graph);
-    etx_context_free(context);
 }
 
 /* Every edge at once, with the same score and in one place: nothing but ties,
@@ -439,14 +430,13 @@ ETX_TEST(test_best_first_one_place)
 {
     enum { N = 40 };
     float position[3 * N] = {0};
-    struct scored_edge *edges = calloc(N * N, sizeof *edges);
+    scoped struct scored_edge *edges = etx_test_alloc(N * N, sizeof *edges);
     etx_label_options options = shape_options(0.9f, 0.6f);
-    etx_context *context = new_context();
+    scoped_context *context = new_context();
     etx_graph *graph;
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
     int32_t labels[N];
 
-    ck_assert_ptr_nonnull(edges);
     for (int32_t i = 0; i < N; i++)
         for (int32_t j = 0; j < N; j++)
             edges[N * i + j] = (struct scored_edge){i, j, 0.5f};
@@ -456,8 +446,5 @@ ETX_TEST(test_best_first_one_place)
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     for (int32_t i = 0; i < N; i++)
         ck_assert_int_eq(labels[i], 0);
-    etx_event_free(event);
     etx_graph_free(graph);
-    etx_context_free(context);
-    free(edges);
 }

@@ -53,12 +53,18 @@ ETX_TEST(test_context_refuses, .rows = ROWS(context_rows))
 
 ETX_TEST(test_context_null)
 {
-    etx_stage_timing timing[ETX_N_STAGES];
+    etx_stage_timing timing = {.struct_size = sizeof timing};
+    etx_context *context = NULL;
 
-    ck_assert_fails(
-        etx_context_create(NULL, NULL), ETX_ERR_ARGUMENT, "out is NULL");
-    ck_assert_fails(etx_context_options_init(NULL, 64), ETX_ERR_ARGUMENT, "");
-    ck_assert_fails(etx_timings(timing, NULL), ETX_ERR_ARGUMENT, "context");
+    ck_assert_refused(etx_context_create(NULL, NULL), "out is NULL");
+    ck_assert_refused(etx_context_options_init(NULL, 64), "");
+    ck_assert_refused(etx_context_timing(&timing, NULL, 0), "context");
+    ck_assert_ok(etx_context_create(&context, NULL));
+    ck_assert_refused(etx_context_timing(&timing, context, ETX_N_STAGES),
+        "stage 6 is not in 0..5");
+    timing.struct_size = 8;
+    ck_assert_refused(etx_context_timing(&timing, context, 0), "struct_size 8");
+    etx_context_free(context);
     etx_context_free(NULL);
     ck_assert_str_eq(etx_stage_name(ETX_STAGE_GNN), "gnn");
     ck_assert_str_eq(etx_stage_name(-1), "unknown");

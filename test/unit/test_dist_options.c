@@ -21,8 +21,7 @@ static void check_refused(const etx_dist_options *options, const char *why)
 {
     etx_dist *dist[2] = {NULL, NULL};
 
-    ck_assert_fails(
-        etx_dist_open_threads(dist, 2, options), ETX_ERR_ARGUMENT, why);
+    ck_assert_refused(etx_dist_open_threads(dist, 2, options), why);
     ck_assert_ptr_null(dist[0]);
     ck_assert_ptr_null(dist[1]);
 }
@@ -53,10 +52,9 @@ ETX_TEST(test_dist_options_size)
     check_refused(&later.options, "4096");
     later.options.struct_size = UINT32_MAX;
     check_refused(&later.options, "4096");
-    ck_assert_fails(
-        etx_dist_options_init(&later.options, 4097), ETX_ERR_ARGUMENT, "4097");
-    ck_assert_fails(etx_dist_options_init(&later.options, first - 1),
-        ETX_ERR_ARGUMENT, "struct_size");
+    ck_assert_refused(etx_dist_options_init(&later.options, 4097), "4097");
+    ck_assert_refused(
+        etx_dist_options_init(&later.options, first - 1), "struct_size");
 }
 
 static const struct {
@@ -96,8 +94,8 @@ ETX_TEST(
 {
     etx_dist *dist[1] = {NULL};
 
-    ck_assert_fails(etx_dist_open_threads(dist, wrong_ranks[_i], NULL),
-        ETX_ERR_ARGUMENT, "1 .. 1024");
+    ck_assert_refused(
+        etx_dist_open_threads(dist, wrong_ranks[_i], NULL), "1 .. 1024");
     ck_assert_ptr_null(dist[0]);
 }
 
@@ -117,18 +115,17 @@ ETX_TEST(test_dist_options_team)
     later.team.struct_size = sizeof later;
     ck_assert_ok(etx_trainer_set_team(bench.trainer, &later.team));
     later.newer = 1;
-    ck_assert_fails(etx_trainer_set_team(bench.trainer, &later.team),
-        ETX_ERR_ARGUMENT, "something newer");
+    ck_assert_refused(
+        etx_trainer_set_team(bench.trainer, &later.team), "something newer");
     later.team.struct_size = 1000000;
-    ck_assert_fails(etx_trainer_set_team(bench.trainer, &later.team),
-        ETX_ERR_ARGUMENT, "4096");
+    ck_assert_refused(etx_trainer_set_team(bench.trainer, &later.team), "4096");
     later.team.struct_size = sizeof later.team - 1;
-    ck_assert_fails(etx_trainer_set_team(bench.trainer, &later.team),
-        ETX_ERR_ARGUMENT, "struct_size");
+    ck_assert_refused(
+        etx_trainer_set_team(bench.trainer, &later.team), "struct_size");
     later.team.struct_size = sizeof later.team;
     later.team.reserved = 1;
-    ck_assert_fails(etx_trainer_set_team(bench.trainer, &later.team),
-        ETX_ERR_ARGUMENT, "reserved");
+    ck_assert_refused(
+        etx_trainer_set_team(bench.trainer, &later.team), "reserved");
     etx_dist_close(dist[0]);
     etx_dist_close(dist[1]);
     train_bench_close(&bench);
@@ -150,18 +147,18 @@ ETX_TEST(test_dist_options_exchange)
     ck_assert_ok(
         etx_trainer_set_parts(bench.trainer, 1, 0, 0, &later.exchange));
     later.newer = 1;
-    ck_assert_fails(
+    ck_assert_refused(
         etx_trainer_set_parts(bench.trainer, 1, 0, 0, &later.exchange),
-        ETX_ERR_ARGUMENT, "something newer");
+        "something newer");
     later.exchange.struct_size = sizeof later.exchange;
     later.exchange.reserved = 1;
-    ck_assert_fails(
+    ck_assert_refused(
         etx_trainer_set_parts(bench.trainer, 1, 0, 0, &later.exchange),
-        ETX_ERR_ARGUMENT, "reserved");
+        "reserved");
     later.exchange.struct_size = 4;
-    ck_assert_fails(
+    ck_assert_refused(
         etx_trainer_set_parts(bench.trainer, 1, 0, 0, &later.exchange),
-        ETX_ERR_ARGUMENT, "struct_size");
+        "struct_size");
     etx_dist_close(dist);
     train_bench_close(&bench);
 }

@@ -173,7 +173,7 @@ ETX_TEST(test_dist_team_arguments)
     struct train_bench bench;
     etx_dist_options options;
     etx_dist *dist[2] = {NULL, NULL};
-    etx_dist_statistics statistics;
+    etx_dist_statistics statistics = {.struct_size = sizeof statistics};
     etx_team team;
     double value = 2.5;
 
@@ -215,6 +215,9 @@ ETX_TEST(test_dist_team_arguments)
     ck_assert_int_eq(etx_dist_agree(dist[0], 7, "seven"), ETX_OK);
     ck_assert_int_eq(etx_dist_get_statistics(&statistics, dist[0]), ETX_OK);
     ck_assert_int_eq(statistics.n_calls, 2);
+    statistics.struct_size = 8;
+    ck_assert_int_eq(
+        etx_dist_get_statistics(&statistics, dist[0]), ETX_ERR_ARGUMENT);
     etx_dist_end_processes(dist[0], 3); /* threads: returns */
     ck_assert_int_ne(etx_dist_barrier(dist[0]), ETX_OK);
     etx_dist_close(dist[0]);

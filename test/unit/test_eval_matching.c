@@ -130,10 +130,11 @@ static int32_t row_of(const etx_event *event, int64_t id)
 ETX_TEST(test_eval_matching_by_hand, .rows = ROWS(rows))
 {
     const struct row *row = &rows[_i];
-    etx_event *event = new_hand_event();
-    etx_tracks *tracks = new_track_list(HAND_N_HITS, row->n_tracks, row->hits);
+    scoped_event *event = new_hand_event();
+    scoped_tracks *tracks =
+        new_track_list(HAND_N_HITS, row->n_tracks, row->hits);
     etx_evaluation_options options = default_options();
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
     int32_t particle[4];
     uint8_t is_matched[6];
 
@@ -151,8 +152,6 @@ ETX_TEST(test_eval_matching_by_hand, .rows = ROWS(rows))
         ck_assert(particle[t] < 0 || is_matched[particle[t]] == 1);
     }
     ck_assert_int_eq(is_matched[row_of(event, 50)], 0);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
 /* ----------------------------------------------------------- selection -- */
@@ -180,10 +179,10 @@ ETX_TEST(test_eval_matching_selection, .rows = ROWS(selections))
 {
     const struct selection *row = &selections[_i];
     const int32_t none[] = {END};
-    etx_event *event = new_hand_event();
-    etx_tracks *tracks = new_track_list(HAND_N_HITS, 0, none);
+    scoped_event *event = new_hand_event();
+    scoped_tracks *tracks = new_track_list(HAND_N_HITS, 0, none);
     etx_evaluation_options options = default_options();
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
 
     options.min_pt = row->min_pt;
     options.max_eta = row->max_eta;
@@ -192,8 +191,6 @@ ETX_TEST(test_eval_matching_selection, .rows = ROWS(selections))
     ck_assert_ok(etx_evaluate(&counts, event, tracks, &options));
     ck_assert_int_eq(counts.n_particles_selected, row->selected);
     ck_assert_int_eq(counts.n_particles_reconstructable, row->reconstructable);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
 /* A particle at rest, or along the beam, is at infinite eta: never selected,
@@ -204,17 +201,15 @@ ETX_TEST(test_eval_matching_no_pt)
     static const etx_particle particles[] = {
         {.id = 1, .charge = 1}, {.id = 2, .momentum = {0, 0, -5}, .charge = 1}};
     static const int32_t none[] = {END};
-    etx_event *event = new_truth_event(2, ids, NULL, 2, particles);
-    etx_tracks *tracks = new_track_list(2, 0, none);
+    scoped_event *event = new_truth_event(2, ids, NULL, 2, particles);
+    scoped_tracks *tracks = new_track_list(2, 0, none);
     etx_evaluation_options options = default_options();
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
 
     options.min_pt = 0.0f;
     options.max_eta = INFINITY;
     ck_assert_ok(etx_evaluate(&counts, event, tracks, &options));
     ck_assert_int_eq(counts.n_particles_selected, 0);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
 /* ------------------------------------------------------ several events -- */
@@ -222,11 +217,11 @@ ETX_TEST(test_eval_matching_no_pt)
 ETX_TEST(test_eval_matching_sums)
 {
     const int32_t hits[] = {P10, END, P20, 19, END, NOISE, END};
-    etx_event *event = new_hand_event();
-    etx_tracks *tracks = new_track_list(HAND_N_HITS, 3, hits);
-    etx_evaluation_counts once = {0};
-    etx_evaluation_counts counts = {0};
-    etx_evaluation rates;
+    scoped_event *event = new_hand_event();
+    scoped_tracks *tracks = new_track_list(HAND_N_HITS, 3, hits);
+    etx_evaluation_counts once = {.struct_size = sizeof once};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
+    etx_evaluation rates = {.struct_size = sizeof rates};
 
     ck_assert_ok(etx_evaluate(&once, event, tracks, NULL));
     for (int k = 0; k < 3; k++)
@@ -242,17 +237,15 @@ ETX_TEST(test_eval_matching_sums)
     ck_assert_double_eq(rates.fake_rate.value, 1.0 / 3.0);
     ck_assert_double_eq(rates.duplicate_rate.value, 0.0);
     ck_assert_double_eq_tol(rates.trackml_score, once.trackml_score_sum, 1e-15);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
 ETX_TEST(test_eval_matching_empty_event)
 {
     static const int32_t none[] = {END};
-    etx_event *event = new_truth_event(0, NULL, NULL, 0, NULL);
-    etx_tracks *tracks = new_track_list(0, 0, none);
-    etx_evaluation_counts counts = {0};
-    etx_evaluation rates;
+    scoped_event *event = new_truth_event(0, NULL, NULL, 0, NULL);
+    scoped_tracks *tracks = new_track_list(0, 0, none);
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
+    etx_evaluation rates = {.struct_size = sizeof rates};
 
     ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
     ck_assert_int_eq(counts.n_events, 1);
@@ -264,8 +257,6 @@ ETX_TEST(test_eval_matching_empty_event)
     ck_assert_double_nan(rates.purity.value);
     ck_assert_double_eq(rates.purity.low, 0.0);
     ck_assert_double_eq(rates.purity.high, 1.0);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
 /* ------------------------------------------------------------ the judge -- */
@@ -380,10 +371,10 @@ ETX_TEST(test_eval_matching_judged, .rows = 60)
     const uint32_t seed = (uint32_t)_i;
     const int64_t n_particles = 1 + _i % 12;
     const int64_t n_tracks = _i % 20;
-    etx_event *event = new_random_event(20 + 2 * _i, n_particles, seed);
-    etx_tracks *tracks = new_random_tracks(event, n_tracks, seed);
+    scoped_event *event = new_random_event(20 + 2 * _i, n_particles, seed);
+    scoped_tracks *tracks = new_random_tracks(event, n_tracks, seed);
     etx_evaluation_options options = default_options();
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
     int32_t particle_of_track[64];
     uint8_t matched_particle[64] = {0};
     struct judged judged;
@@ -402,8 +393,6 @@ ETX_TEST(test_eval_matching_judged, .rows = 60)
         ck_assert_int_eq(particle_of_track[t], judged.particle_of_track[t]);
     ck_assert_mem_eq(
         matched_particle, judged.matched_particle, sizeof matched_particle);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
 /* ---------------------------------------------------------------- bins -- */
@@ -413,34 +402,32 @@ ETX_TEST(test_eval_matching_binned)
     static const double eta[] = {-1.0, 0.0, 1.0, 1.5};
     static const double radius[] = {0.0, 15.0, 25.0, 35.0}; /* its id in mm */
     const int32_t hits[] = {P10, END, 11, 12, 13, END};
-    etx_event *event = new_hand_event();
-    etx_tracks *tracks = new_track_list(HAND_N_HITS, 2, hits);
+    scoped_event *event = new_hand_event();
+    scoped_tracks *tracks = new_track_list(HAND_N_HITS, 2, hits);
     etx_evaluation_options options = default_options();
     int64_t total[3] = {100, 0, 0};
     int64_t matched[3] = {50, 0, 0};
 
     options.min_particle_hits = 3;
-    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks, &options,
-        ETX_VARIABLE_PT, 1, (const double[]){1.5, 4.0}));
+    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks,
+        ETX_VARIABLE_PT, 1, (const double[]){1.5, 4.0}, &options));
     ck_assert_int_eq(total[0], 101);
     ck_assert_int_eq(matched[0], 50);
-    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks, &options,
-        ETX_VARIABLE_PT, 1, (const double[]){0.1, 1.5}));
+    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks,
+        ETX_VARIABLE_PT, 1, (const double[]){0.1, 1.5}, &options));
     ck_assert_int_eq(total[0], 103);
     ck_assert_int_eq(matched[0], 52);
 
     total[0] = 0;
     matched[0] = 0;
     ck_assert_ok(etx_evaluate_binned(
-        total, matched, event, tracks, &options, ETX_VARIABLE_ETA, 3, eta));
+        total, matched, event, tracks, ETX_VARIABLE_ETA, 3, eta, &options));
     ck_assert_mem_eq(total, ((const int64_t[]){0, 1, 1}), sizeof total);
     ck_assert_mem_eq(matched, ((const int64_t[]){0, 1, 0}), sizeof matched);
-    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks, &options,
-        ETX_VARIABLE_RADIUS, 3, radius));
+    ck_assert_ok(etx_evaluate_binned(total, matched, event, tracks,
+        ETX_VARIABLE_RADIUS, 3, radius, &options));
     ck_assert_mem_eq(total, ((const int64_t[]){1, 2, 2}), sizeof total);
     ck_assert_mem_eq(matched, ((const int64_t[]){1, 1, 1}), sizeof matched);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
 /* All bins together are the technical efficiency. */
@@ -450,21 +437,19 @@ ETX_TEST(test_eval_matching_bins_add_up, .rows = 5)
     int64_t total[40] = {0};
     int64_t matched[40] = {0};
     int64_t sum[2] = {0};
-    etx_event *event = new_random_event(200, 20, (uint32_t)_i);
-    etx_tracks *tracks = new_random_tracks(event, 25, (uint32_t)_i);
-    etx_evaluation_counts counts = {0};
+    scoped_event *event = new_random_event(200, 20, (uint32_t)_i);
+    scoped_tracks *tracks = new_random_tracks(event, 25, (uint32_t)_i);
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
 
     for (int b = 0; b <= 40; b++)
         edges[b] = -4.0 + 0.2 * b;
     ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
     ck_assert_ok(etx_evaluate_binned(
-        total, matched, event, tracks, NULL, ETX_VARIABLE_ETA, 40, edges));
+        total, matched, event, tracks, ETX_VARIABLE_ETA, 40, edges, NULL));
     for (int b = 0; b < 40; b++) {
         sum[0] += total[b];
         sum[1] += matched[b];
     }
     ck_assert_int_eq(sum[0], counts.n_particles_reconstructable);
     ck_assert_int_eq(sum[1], counts.n_reconstructable_matched);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }

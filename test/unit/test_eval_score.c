@@ -14,7 +14,7 @@
 
 static double score_of(const etx_event *event, const etx_tracks *tracks)
 {
-    etx_evaluation_counts counts = {0};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
 
     ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
     return counts.trackml_score_sum;
@@ -61,14 +61,12 @@ ETX_TEST(test_eval_score_by_hand, .rows = ROWS(rows))
 {
     static const etx_particle particles[] = {{.id = 1}, {.id = 2}};
     const struct row *row = &rows[_i];
-    etx_event *event = new_truth_event(9, ids, weights, 2, particles);
-    etx_tracks *tracks = new_track_list(9, row->n_tracks, row->hits);
+    scoped_event *event = new_truth_event(9, ids, weights, 2, particles);
+    scoped_tracks *tracks = new_track_list(9, row->n_tracks, row->hits);
 
     ck_assert_msg(score_of(event, tracks) == row->score,
         "%s: %.17g and not %.17g", row->name, score_of(event, tracks),
         row->score);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
 /* Weights are taken relative to their sum; all zero is no score. */
@@ -78,7 +76,7 @@ ETX_TEST(test_eval_score_weights)
     static const int32_t hits[] = {0, 1, 2, END};
     const float zero[9] = {0};
     float large[9];
-    etx_tracks *tracks = new_track_list(9, 1, hits);
+    scoped_tracks *tracks = new_track_list(9, 1, hits);
     etx_event *event = new_truth_event(9, ids, zero, 2, particles);
 
     ck_assert_double_eq(score_of(event, tracks), 0.0);
@@ -92,7 +90,6 @@ ETX_TEST(test_eval_score_weights)
     event = new_truth_event(9, ids, NULL, 2, particles);
     ck_assert_double_eq_tol(score_of(event, tracks), 3.0 / 9.0, 1e-7);
     etx_event_free(event);
-    etx_tracks_free(tracks);
 }
 
 /* ------------------------------------------------------------ the judge -- */
@@ -143,9 +140,9 @@ ETX_TEST(test_eval_score_judged, .rows = 20)
     int64_t random_ids[80];
     float weight[80];
     etx_particle particles[8];
-    etx_event *pattern = new_random_event(n_hits, 8, (uint32_t)_i);
-    etx_tracks *tracks = new_random_tracks(pattern, 12, (uint32_t)_i);
-    etx_event *event = NULL;
+    scoped_event *pattern = new_random_event(n_hits, 8, (uint32_t)_i);
+    scoped_tracks *tracks = new_random_tracks(pattern, 12, (uint32_t)_i);
+    scoped_event *event = NULL;
 
     for (int64_t i = 0; i < n_hits; i++) {
         random_ids[i] = etx_event_particle_ids(pattern)[i];
@@ -156,9 +153,6 @@ ETX_TEST(test_eval_score_judged, .rows = 20)
     event = new_truth_event(n_hits, random_ids, weight, 8, particles);
     ck_assert_double_eq_tol(
         score_of(event, tracks), judge_score(event, tracks, weight), 1e-14);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
-    etx_event_free(pattern);
 }
 
 /* --------------------------------------------------------- whole events -- */
@@ -166,9 +160,9 @@ ETX_TEST(test_eval_score_judged, .rows = 20)
 /* The tracks of the truth: every particle found, a score of one. */
 static void assert_truth_scores_one(const char *prefix)
 {
-    etx_event *event = NULL;
-    etx_tracks *tracks = NULL;
-    etx_evaluation_counts counts = {0};
+    scoped_event *event = NULL;
+    scoped_tracks *tracks = NULL;
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
     const etx_particle *particles;
     int32_t *labels;
 
@@ -195,8 +189,6 @@ static void assert_truth_scores_one(const char *prefix)
     ck_assert_int_eq(counts.n_tracks_fake + counts.n_tracks_duplicate, 0);
     ck_assert_double_eq_tol(counts.trackml_score_sum, 1.0, 1e-12);
     free(labels);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
 ETX_TEST(test_eval_score_shipped_event)

@@ -61,7 +61,7 @@ ETX_TEST(test_event_create)
 
 ETX_TEST(test_event_empty)
 {
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
 
     ck_assert_ok(etx_event_create(&event, 0, NULL, NULL));
     ck_assert_int_eq(etx_event_n_hits(event), 0);
@@ -69,12 +69,11 @@ ETX_TEST(test_event_empty)
     ck_assert_ok(etx_event_set_modules(event, NULL, NULL, NULL));
     ck_assert_ok(etx_event_set_truth(event, NULL, NULL, 0, NULL));
     ck_assert_int_eq(etx_event_n_particles(event), 0);
-    etx_event_free(event);
 }
 
 ETX_TEST(test_event_truth)
 {
-    etx_event *event = make_event();
+    scoped_event *event = make_event();
 
     for (int round = 0; round < 2; round++) { /* the second replaces it */
         ck_assert_ok(
@@ -96,7 +95,6 @@ ETX_TEST(test_event_truth)
     ck_assert_ok(etx_event_set_truth(event, particle_ids, NULL, 3, particles));
     for (int i = 0; i < N; i++)
         ck_assert_float_eq(event->weight[i], 0.25f);
-    etx_event_free(event);
 }
 
 ETX_TEST(test_event_getters_of_null)
@@ -162,57 +160,55 @@ ETX_TEST(test_event_create_misaligned)
     void *odd = bytes + 1;
     etx_event *event = NULL;
 
-    ck_assert_fails(etx_event_create(NULL, N, NULL, positions),
-        ETX_ERR_ARGUMENT, "etx_event_create: out is NULL");
-    ck_assert_fails(etx_event_create(&event, 1, NULL, odd), ETX_ERR_ARGUMENT,
+    ck_assert_refused(etx_event_create(NULL, N, NULL, positions),
+        "etx_event_create: out is NULL");
+    ck_assert_refused(etx_event_create(&event, 1, NULL, odd),
         "positions is not aligned to 4 bytes");
-    ck_assert_fails(etx_event_create(&event, 1, odd, positions),
-        ETX_ERR_ARGUMENT, "hit_ids is not aligned to 8 bytes");
+    ck_assert_refused(etx_event_create(&event, 1, odd, positions),
+        "hit_ids is not aligned to 8 bytes");
     ck_assert_ptr_null(event);
 }
 
 ETX_TEST(test_event_features_refused)
 {
     static const float features[2 * N] = {1, 2, 3, 4, 5, 6, NAN, 8};
-    etx_event *event = make_event();
+    scoped_event *event = make_event();
 
     ck_assert_ok(etx_event_set_features(event, 1, features));
     const float *kept = event->features;
 
-    ck_assert_fails(etx_event_set_features(NULL, 1, features), ETX_ERR_ARGUMENT,
-        "event is NULL");
-    ck_assert_fails(etx_event_set_features(event, 0, features),
-        ETX_ERR_ARGUMENT, "n_features 0");
-    ck_assert_fails(etx_event_set_features(event, -3, features),
-        ETX_ERR_ARGUMENT, "n_features -3");
+    ck_assert_refused(
+        etx_event_set_features(NULL, 1, features), "event is NULL");
+    ck_assert_refused(
+        etx_event_set_features(event, 0, features), "n_features 0");
+    ck_assert_refused(
+        etx_event_set_features(event, -3, features), "n_features -3");
     ck_assert_fails(etx_event_set_features(event, 33, features), ETX_ERR_LIMIT,
         "n_features 33");
     ck_assert_fails(etx_event_set_features(event, INT64_MAX, features),
         ETX_ERR_LIMIT, "n_features");
-    ck_assert_fails(etx_event_set_features(event, 2, NULL), ETX_ERR_ARGUMENT,
-        "features is NULL");
-    ck_assert_fails(etx_event_set_features(event, 2, features),
-        ETX_ERR_ARGUMENT, "features row 3 column 0 is not finite");
+    ck_assert_refused(
+        etx_event_set_features(event, 2, NULL), "features is NULL");
+    ck_assert_refused(etx_event_set_features(event, 2, features),
+        "features row 3 column 0 is not finite");
     ck_assert_ptr_eq(event->features, kept);
     ck_assert_int_eq(event->n_features, 1);
-    etx_event_free(event);
 }
 
 ETX_TEST(test_event_modules_refused)
 {
     static const int32_t ids[N] = {1, 2, 3, 4};
-    etx_event *event = make_event();
+    scoped_event *event = make_event();
 
-    ck_assert_fails(etx_event_set_modules(NULL, ids, ids, ids),
-        ETX_ERR_ARGUMENT, "event is NULL");
-    ck_assert_fails(etx_event_set_modules(event, NULL, ids, ids),
-        ETX_ERR_ARGUMENT, "volume_ids is NULL");
-    ck_assert_fails(etx_event_set_modules(event, ids, NULL, ids),
-        ETX_ERR_ARGUMENT, "layer_ids is NULL");
-    ck_assert_fails(etx_event_set_modules(event, ids, ids, NULL),
-        ETX_ERR_ARGUMENT, "module_ids is NULL");
+    ck_assert_refused(
+        etx_event_set_modules(NULL, ids, ids, ids), "event is NULL");
+    ck_assert_refused(
+        etx_event_set_modules(event, NULL, ids, ids), "volume_ids is NULL");
+    ck_assert_refused(
+        etx_event_set_modules(event, ids, NULL, ids), "layer_ids is NULL");
+    ck_assert_refused(
+        etx_event_set_modules(event, ids, ids, NULL), "module_ids is NULL");
     ck_assert_ptr_null(event->volume_id);
-    etx_event_free(event);
 }
 
 #define P(...) ((const etx_particle[]){__VA_ARGS__})
@@ -250,7 +246,7 @@ static const struct {
 
 ETX_TEST(test_event_truth_refused, .rows = ROWS(truths))
 {
-    etx_event *event = make_event();
+    scoped_event *event = make_event();
     const int64_t ids[N] = {0, 0, 5, 0};
 
     ck_assert_ok(etx_event_set_truth(event, ids, NULL, 3, particles));
@@ -261,14 +257,13 @@ ETX_TEST(test_event_truth_refused, .rows = ROWS(truths))
         etx_event_set_truth(event, truths[_i].particle_ids, truths[_i].weights,
             truths[_i].n_particles, truths[_i].particles),
         truths[_i].status, truths[_i].error);
-    ck_assert_fails(
+    ck_assert_refused(
         etx_event_set_truth(NULL, particle_ids, weights, 3, particles),
-        ETX_ERR_ARGUMENT, "event is NULL");
+        "event is NULL");
     ck_assert_ptr_eq(etx_event_particles(event), kept);
     ck_assert_mem_eq(etx_event_particle_ids(event), ids, sizeof ids);
     ck_assert_float_eq(event->weight[0], 0.25f);
     ck_assert_int_eq(etx_heap_in_use(), before);
-    etx_event_free(event);
 }
 
 /* A signalling NaN is refused and does not trap. */
@@ -280,11 +275,9 @@ ETX_TEST(test_event_under_traps)
 
     memcpy(values + 1, &signalling, sizeof signalling);
     feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
-    ck_assert_fails(etx_event_create(&event, 1, NULL, values), ETX_ERR_ARGUMENT,
-        "column 1");
+    ck_assert_refused(etx_event_create(&event, 1, NULL, values), "column 1");
     values[1] = NAN;
-    ck_assert_fails(etx_event_create(&event, 1, NULL, values), ETX_ERR_ARGUMENT,
-        "column 1");
+    ck_assert_refused(etx_event_create(&event, 1, NULL, values), "column 1");
     fedisableexcept(FE_ALL_EXCEPT);
 }
 

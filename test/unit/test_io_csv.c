@@ -145,19 +145,18 @@ IO_TEST(test_io_csv_gzip_hits, .rows = ROWS(hits_rows))
     size_t n = 0;
     char *data = io_gzip(&n, row->text, size);
     const char *path = io_put("x-hits.csv.gz", data, n);
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
     const etx_status status =
         etx_event_read_trackml(&event, io_path("x"), NULL);
 
     (void)path;
     free(data);
     io_expect(row->name, status, row->status, NULL);
-    etx_event_free(event);
 }
 
 IO_TEST(test_io_csv_values)
 {
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
     const char *path = io_put_text("hits.csv",
         "z,y,x,module_id,layer_id,volume_id,hit_id\n3,2,1,-4,5,6,70\n"
         "-1.5e3,.25,+1.,-2147483648,0,2147483647,8\n");
@@ -175,14 +174,13 @@ IO_TEST(test_io_csv_values)
     ck_assert(
         event->module_id[1] == INT32_MIN && event->volume_id[1] == INT32_MAX);
     ck_assert_ptr_null(event->particle_id);
-    etx_event_free(event);
 }
 
 /* A line of n bytes, and a header of n columns. */
 IO_TEST(test_io_csv_long_lines)
 {
     const size_t size = (size_t)5 << 20;
-    char *text = malloc(size + 1);
+    scoped char *text = malloc(size + 1);
     etx_event *event = NULL;
 
     ck_assert_ptr_nonnull(text);
@@ -207,7 +205,6 @@ IO_TEST(test_io_csv_long_lines)
         etx_event_read_features(
             &event, io_put("f.csv", text, 1000000), (float[]){1, 1, 1}),
         ETX_ERR_FORMAT, "f.csv:1: 1000001 columns");
-    free(text);
 }
 
 /* Every number is the one that strtof gives in the C locale. */
@@ -341,13 +338,12 @@ IO_TEST(test_io_csv_lrt_events)
 
     for (int32_t k = 0; folder != NULL && k < 20; k++) {
         char path[1100];
-        etx_event *event = NULL;
+        scoped_event *event = NULL;
 
         (void)snprintf(path, sizeof path, "%s/evt_%d.csv", folder, k);
         ck_assert_ok(etx_event_read_features(&event, path, scales));
         ck_assert_int_eq(event->n_features, 3);
         n_hits += event->n_hits;
-        etx_event_free(event);
     }
     if (folder != NULL)
         ck_assert_int_eq(n_hits, 27899);

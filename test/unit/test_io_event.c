@@ -127,8 +127,8 @@ static const struct truth_row cells_rows[] = {
 IO_TEST(test_io_event_cells, .rows = ROWS(cells_rows))
 {
     const struct truth_row *row = &cells_rows[_i];
-    etx_detector *detector = NULL;
-    etx_event *event = NULL;
+    scoped_detector *detector = NULL;
+    scoped_event *event = NULL;
     etx_status status;
 
     (void)io_put_text("e-hits.csv", TWO_HITS);
@@ -144,14 +144,12 @@ IO_TEST(test_io_event_cells, .rows = ROWS(cells_rows))
         ck_assert(features[0] == 2.0f && features[1] == 0.75f);
         ck_assert(features[9] == 1.0f && features[10] == 1.0f);
     }
-    etx_event_free(event);
-    etx_detector_free(detector);
 }
 
 /* A module that the detector lacks, and files that are not there. */
 IO_TEST(test_io_event_missing)
 {
-    etx_detector *detector = NULL;
+    scoped_detector *detector = NULL;
     etx_event *event = NULL;
 
     io_expect("no hits", etx_event_read_trackml(&event, io_path("e"), NULL),
@@ -176,7 +174,6 @@ IO_TEST(test_io_event_missing)
         etx_event_read_trackml(&event, io_path("e"), detector),
         ETX_ERR_ARGUMENT, "module");
     ck_assert_ptr_null(event);
-    etx_detector_free(detector);
 }
 
 IO_TEST(test_io_event_arguments)
@@ -230,14 +227,13 @@ static etx_status read_all(void *argument)
 static void put_all(void)
 {
     size_t size = 0;
-    char *cells = io_gzip(&size, CELLS "7,1,1,1\n", strlen(CELLS) + 8);
+    scoped char *cells = io_gzip(&size, CELLS "7,1,1,1\n", strlen(CELLS) + 8);
 
     (void)io_put("e-cells.csv.gz", cells, size);
     (void)io_put_text("e-hits.csv", TWO_HITS);
     (void)io_put_text("e-truth.csv", GOOD_TRUTH);
     (void)io_put_text("e-particles.csv", ONE_PARTICLE);
     (void)io_put_text("d.csv", DETECTOR_HEAD "8,2,1" MODULE_TAIL);
-    free(cells);
 }
 
 IO_TEST(test_io_event_no_memory)
@@ -262,8 +258,8 @@ IO_TEST(test_io_event_real_event)
     const char *name = "test_io_event_real_event";
     const char *folder = etx_test_reference(name, "trackml_event");
     char path[1100];
-    etx_detector *detector = NULL;
-    etx_event *event = NULL;
+    scoped_detector *detector = NULL;
+    scoped_event *event = NULL;
     int64_t n_noise = 0;
     int64_t n_seen = 0;
     double n_cells = 0.0;
@@ -287,6 +283,4 @@ IO_TEST(test_io_event_real_event)
     for (int64_t p = 0; p < event->n_particles; p++)
         n_seen += event->particles[p].n_hits > 0;
     ck_assert_int_eq(n_seen, 468);
-    etx_event_free(event);
-    etx_detector_free(detector);
 }

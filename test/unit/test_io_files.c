@@ -32,7 +32,7 @@ static void expect_unreadable(const char *path, const char *piece)
 
 IO_TEST(test_io_files_unreadable)
 {
-    char *long_path = malloc(6000);
+    scoped char *long_path = malloc(6000);
 
     ck_assert_ptr_nonnull(long_path);
     memset(long_path, 'a', 5999);
@@ -46,7 +46,6 @@ IO_TEST(test_io_files_unreadable)
     expect_unreadable(long_path, "aaaa");
     ck_assert_int_eq(mkfifo(io_path("pipe"), 0600), 0);
     expect_unreadable(io_path("pipe"), "not a regular file");
-    free(long_path);
 }
 
 /* Without permission; root becomes nobody, as this process is the test's own.
@@ -123,29 +122,27 @@ static void expect_text(const char *data, size_t size, const char *text)
 IO_TEST(test_io_files_gzip_cut)
 {
     size_t size = 0;
-    char *data = io_gzip(&size, TEXT, strlen(TEXT));
+    scoped char *data = io_gzip(&size, TEXT, strlen(TEXT));
 
     expect_text(data, size, TEXT);
     for (size_t n = 0; n < size; n++) {
         const int64_t before = etx_heap_in_use();
         struct etx_bytes bytes = {NULL, 0};
-        char *cut = malloc(n + 1); /* so that a sanitizer sees its end */
+        scoped char *cut = malloc(n + 1); /* so that a sanitizer sees its end */
 
         ck_assert_ptr_nonnull(cut);
         memcpy(cut, data, n);
         io_expect("cut", gunzip(&bytes, cut, n), ETX_ERR_FORMAT, "truncated");
         ck_assert_ptr_null(bytes.data);
         ck_assert_int_eq(etx_heap_in_use(), before);
-        free(cut);
     }
-    free(data);
 }
 
 /* Any bit turned: an error, or the text where the bit carries nothing. */
 IO_TEST(test_io_files_gzip_bits)
 {
     size_t size = 0;
-    char *data = io_gzip(&size, TEXT, strlen(TEXT));
+    scoped char *data = io_gzip(&size, TEXT, strlen(TEXT));
 
     for (size_t bit = 0; bit < 8 * size; bit++) {
         struct etx_bytes bytes = {NULL, 0};
@@ -163,7 +160,6 @@ IO_TEST(test_io_files_gzip_bits)
     data[size - 8] ^= 1;
     io_expect("checksum", gunzip(&(struct etx_bytes){NULL, 0}, data, size),
         ETX_ERR_FORMAT, "incorrect data check");
-    free(data);
 }
 
 IO_TEST(test_io_files_gzip_members)
@@ -192,12 +188,11 @@ IO_TEST(test_io_files_gzip_members)
 
 IO_TEST(test_io_files_gzip_limit)
 {
-    char *zeros = calloc(LIMIT + 1, 1);
+    scoped char *zeros = etx_test_alloc(LIMIT + 1, 1);
     struct etx_bytes bytes = {NULL, 0};
     size_t size = 0;
     char *data = NULL;
 
-    ck_assert_ptr_nonnull(zeros);
     data = io_gzip(&size, zeros, LIMIT);
     io_expect("as large", gunzip(&bytes, data, size), ETX_OK, NULL);
     ck_assert_uint_eq(bytes.size, LIMIT);
@@ -207,18 +202,17 @@ IO_TEST(test_io_files_gzip_limit)
     io_expect("larger", gunzip(&bytes, data, size), ETX_ERR_LIMIT,
         "x.gz has more than 100000 bytes when decompressed");
     free(data);
-    free(zeros);
 }
 
 /* A gigabyte of zeros in a megabyte, as 64 members. */
 IO_TEST(test_io_files_gzip_bomb)
 {
     const size_t n_zeros = (size_t)16 << 20;
-    char *zeros = calloc(n_zeros, 1);
+    scoped char *zeros = calloc(n_zeros, 1);
     etx_event *event = NULL;
     size_t size = 0;
-    char *member = NULL;
-    char *all = NULL;
+    scoped char *member = NULL;
+    scoped char *all = NULL;
 
     ck_assert_ptr_nonnull(zeros);
     member = io_gzip(&size, zeros, n_zeros);
@@ -231,9 +225,6 @@ IO_TEST(test_io_files_gzip_bomb)
     io_expect("bomb", etx_event_read_trackml(&event, io_path("b"), NULL),
         ETX_ERR_LIMIT, "b-hits.csv.gz has more than 536870912 bytes");
     ck_assert_int_le(etx_heap_peak(), (int64_t)900 << 20);
-    free(all);
-    free(member);
-    free(zeros);
 }
 
 /* -------------------------------------------------------------- writing -- */
@@ -241,11 +232,10 @@ IO_TEST(test_io_files_gzip_bomb)
 static void expect_content(const char *name, const char *text)
 {
     size_t size = 0;
-    char *found = io_get(io_path(name), &size);
+    scoped char *found = io_get(io_path(name), &size);
 
     ck_assert_str_eq(found, text);
     ck_assert_uint_eq(size, strlen(text));
-    free(found);
 }
 
 static etx_status put(const char *name, const char *text)
@@ -303,10 +293,9 @@ IO_TEST(test_io_files_write_refused)
 IO_TEST(test_io_files_write_too_large)
 {
     const struct rlimit limit = {1000, 1000};
-    char *data = calloc(5000, 1);
+    scoped char *data = etx_test_alloc(5000, 1);
     sigset_t pending;
 
-    ck_assert_ptr_nonnull(data);
     io_expect("old", put("f", "old"), ETX_OK, NULL);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     io_expect("too large", etx_file_write(io_path("f"), data, 5000), ETX_ERR_IO,
@@ -316,7 +305,6 @@ IO_TEST(test_io_files_write_too_large)
     ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, NULL, &pending), 0);
     ck_assert_int_eq(sigismember(&pending, SIGXFSZ), 0);
     expect_content("f", "old");
-    free(data);
 }
 
 /* Nor SIGPIPE, when the reader has gone. */
@@ -365,9 +353,9 @@ IO_TEST(test_io_files_write_gzip)
 {
     const size_t size = 300000;
     struct etx_bytes bytes = {NULL, 0};
-    char *data = malloc(size);
+    scoped char *data = malloc(size);
     size_t n = 0;
-    char *file = NULL;
+    scoped char *file = NULL;
 
     ck_assert_ptr_nonnull(data);
     for (size_t i = 0; i < size; i++)
@@ -386,8 +374,6 @@ IO_TEST(test_io_files_write_gzip)
         "as it is", etx_file_read(&bytes, io_path("f.gz"), size), ETX_OK, NULL);
     ck_assert_uint_eq(bytes.size, n);
     etx_bytes_release(&bytes);
-    free(file);
-    free(data);
 }
 
 static etx_status write_compressed(void *argument)
@@ -430,7 +416,7 @@ IO_TEST(test_io_files_signals)
     struct etx_bytes bytes = {NULL, 0};
     pthread_t self = pthread_self();
     pthread_t other;
-    char *data = calloc(size, 1);
+    scoped char *data = calloc(size, 1);
 
     ck_assert_ptr_nonnull(data);
     memset(&action, 0, sizeof action);
@@ -448,5 +434,4 @@ IO_TEST(test_io_files_signals)
     }
     reading = 0;
     ck_assert_int_eq(pthread_join(other, NULL), 0);
-    free(data);
 }

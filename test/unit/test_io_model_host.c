@@ -36,12 +36,11 @@ static etx_status save_model(void *argument)
 IO_TEST(test_io_model_host_no_memory)
 {
     size_t size = 0;
-    etx_model *model = io_model_make(io_model_all);
+    scoped_model *model = io_model_make(io_model_all);
 
     free(io_model_bytes(io_model_all, &size));
     ck_assert_int_gt(etx_test_out_of_memory(load_made, NULL), 10);
     ck_assert_int_gt(etx_test_out_of_memory(save_model, model), 3);
-    etx_model_free(model);
 }
 
 static void load_well(void *argument)
@@ -61,7 +60,7 @@ IO_TEST(test_io_model_host_small_stack)
 static void expect_same(const char *data, size_t size)
 {
     etx_model *model = NULL;
-    etx_event *event = NULL;
+    scoped_event *event = NULL;
     size_t saved_size = 0;
     char *saved = NULL;
 
@@ -80,18 +79,16 @@ static void expect_same(const char *data, size_t size)
     ck_assert_ok(etx_event_read_features(
         &event, io_put_text("f.csv", "0.1,0.5,1000.25\n"), (float[]){1, 1, 1}));
     ck_assert(etx_event_positions(event)[2] == 1000.25f);
-    etx_event_free(event);
 }
 
 /* A host that writes 0,48; the locale is compiled when it is missing. */
 static void check_model(void *unused)
 {
     size_t size = 0;
-    char *data = io_model_bytes(io_model_small, &size);
+    scoped char *data = io_model_bytes(io_model_small, &size);
 
     (void)unused;
     expect_same(data, size);
-    free(data);
 }
 
 IO_TEST(test_io_model_host_locale)
@@ -103,7 +100,7 @@ IO_TEST(test_io_model_host_locale)
 IO_TEST(test_io_model_host_float_environment)
 {
     size_t size = 0;
-    char *data = io_model_bytes(io_model_small, &size);
+    scoped char *data = io_model_bytes(io_model_small, &size);
 
     ck_assert_int_eq(fesetround(FE_UPWARD), 0);
     ck_assert_int_ne(
@@ -124,7 +121,6 @@ IO_TEST(test_io_model_host_float_environment)
                 "rot_yu,rot_yv,rot_yw,rot_zu,rot_zv,rot_zw,module_t,pitch_u,"
                 "pitch_v\n1,1,1,0,0,0,3e38,0,0,0,1,0,0,0,1,1,1,1\n")),
         ETX_ERR_FORMAT, "no rotation");
-    free(data);
 }
 
 /* ---------------------------------------------------------- killed hosts -- */
@@ -142,14 +138,14 @@ static void save_for_ever(const etx_model *first, const etx_model *second)
 /* A host that is killed while it saves leaves one model or the other. */
 IO_TEST(test_io_model_host_killed)
 {
-    etx_model *first = io_model_make(io_model_small);
-    etx_model *second = io_model_make(io_model_all);
+    scoped_model *first = io_model_make(io_model_small);
+    scoped_model *second = io_model_make(io_model_all);
     char command[600];
 
     ck_assert_ok(etx_model_save(first, io_path("m")));
     for (int32_t n = 0; n < N_KILLS; n++) {
         const struct timespec pause = {0, 1000 * (n * 7919 % 4000)};
-        etx_model *model = NULL;
+        scoped_model *model = NULL;
         int ending = 0;
         const pid_t child = fork();
 
@@ -160,10 +156,7 @@ IO_TEST(test_io_model_host_killed)
         ck_assert_int_eq(kill(child, SIGKILL), 0);
         ck_assert_int_eq(waitpid(child, &ending, 0), child);
         ck_assert_ok(etx_model_load(&model, io_path("m")));
-        etx_model_free(model);
     }
     (void)snprintf(command, sizeof command, "rm -f %s/m.*.tmp", io_path("."));
     ck_assert_int_eq(system(command), 0);
-    etx_model_free(first);
-    etx_model_free(second);
 }

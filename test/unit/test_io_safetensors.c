@@ -210,7 +210,7 @@ IO_TEST(test_io_safetensors_lengths)
 IO_TEST(test_io_safetensors_large)
 {
     const size_t size = ((size_t)16 << 20) + 1;
-    char *text = malloc(size + 64);
+    scoped char *text = malloc(size + 64);
     char name[300];
 
     ck_assert_ptr_nonnull(text);
@@ -246,7 +246,6 @@ IO_TEST(test_io_safetensors_large)
         expect_header("long name", text, strlen(text), 1,
             length == 255 ? NULL : "the name has 256 bytes");
     }
-    free(text);
 }
 
 IO_TEST(test_io_safetensors_values)
@@ -286,7 +285,7 @@ IO_TEST(test_io_safetensors_write)
     json_t *metadata = json_pack("{s:s}", "k", "caf\xc3\xa9 \"\\");
     struct etx_tensor_file *file = NULL;
     size_t size = 0;
-    char *data = NULL;
+    scoped char *data = NULL;
 
     memset(tensors, 0, sizeof tensors);
     (void)snprintf(tensors[0].name, sizeof tensors[0].name, "z");
@@ -314,5 +313,4 @@ IO_TEST(test_io_safetensors_write)
     ck_assert_int_eq(memcmp(file->tensor[0].data, bytes, 5), 0);
     etx_tensor_file_free(file);
     json_decref(metadata);
-    free(data);
 }

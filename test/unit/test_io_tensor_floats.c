@@ -113,11 +113,10 @@ IO_TEST(test_io_model_of_halves)
 {
     const float expected[6] = {
         1.0f, -2.0f, 0x1p-24f, 0x1.554p-2f, 0.0f, 65504.0f};
-    etx_model *model = NULL;
+    scoped_model *model = NULL;
 
     ck_assert_ok(load_with(&model, ETX_TENSOR_F16, weight_halves, 0));
     expect_weight(model, expected);
-    etx_model_free(model);
 }
 
 /* Saved again it holds the same values in 32 bits. */

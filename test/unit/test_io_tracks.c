@@ -38,9 +38,9 @@ IO_TEST(test_io_tracks_round_trip, .rows = ROWS(names))
 {
     static const int32_t labels[N_HITS] = {0, -1, 1, 0, 1, -1};
     const char *path = io_path(names[_i]);
-    etx_event *event = make_event();
-    etx_tracks *tracks = NULL;
-    etx_tracks *again = NULL;
+    scoped_event *event = make_event();
+    scoped_tracks *tracks = NULL;
+    scoped_tracks *again = NULL;
 
     ck_assert_ok(etx_tracks_from_labels(&tracks, N_HITS, labels));
     ck_assert_ok(etx_tracks_write_csv(tracks, event, path));
@@ -49,30 +49,23 @@ IO_TEST(test_io_tracks_round_trip, .rows = ROWS(names))
     expect_labels(again, labels);
     if (_i == 0) {
         size_t size = 0;
-        char *text = io_get(path, &size);
+        scoped char *text = io_get(path, &size);
         ck_assert_str_eq(
             text, "hit_id,track_id\n10,1\n3,0\n77,2\n5000000000,1\n4,2\n8,0\n");
-        free(text);
     }
-    etx_tracks_free(again);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
 IO_TEST(test_io_tracks_empty)
 {
-    etx_event *event = NULL;
-    etx_tracks *tracks = NULL;
-    etx_tracks *again = NULL;
+    scoped_event *event = NULL;
+    scoped_tracks *tracks = NULL;
+    scoped_tracks *again = NULL;
 
     ck_assert_ok(etx_event_create(&event, 0, NULL, NULL));
     ck_assert_ok(etx_tracks_from_labels(&tracks, 0, NULL));
     ck_assert_ok(etx_tracks_write_csv(tracks, event, io_path("t.csv")));
     ck_assert_ok(etx_tracks_read_csv(&again, event, io_path("t.csv")));
     ck_assert_int_eq(etx_tracks_count(again), 0);
-    etx_tracks_free(again);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
 struct tracks_row {
@@ -118,7 +111,7 @@ IO_TEST(test_io_tracks_read, .rows = ROWS(rows))
 {
     const struct tracks_row *row = &rows[_i];
     const char *path = io_put_text("t.csv", row->text);
-    etx_event *event = make_event();
+    scoped_event *event = make_event();
     const int64_t before = etx_heap_in_use();
     etx_tracks *tracks = NULL;
     const etx_status status = etx_tracks_read_csv(&tracks, event, path);
@@ -129,32 +122,26 @@ IO_TEST(test_io_tracks_read, .rows = ROWS(rows))
         expect_labels(tracks, row->labels);
     etx_tracks_free(tracks);
     ck_assert_int_eq(etx_heap_in_use(), before);
-    etx_event_free(event);
 }
 
 IO_TEST(test_io_tracks_arguments)
 {
     static const int32_t labels[2] = {0, 0};
-    etx_event *event = make_event();
+    scoped_event *event = make_event();
     etx_tracks *tracks = NULL;
     etx_tracks *out = NULL;
 
     ck_assert_ok(etx_tracks_from_labels(&tracks, 2, labels));
-    ck_assert_fails(etx_tracks_write_csv(NULL, event, "x"), ETX_ERR_ARGUMENT,
-        "tracks is NULL");
-    ck_assert_fails(etx_tracks_write_csv(tracks, NULL, "x"), ETX_ERR_ARGUMENT,
-        "event is NULL");
-    ck_assert_fails(etx_tracks_write_csv(tracks, event, NULL), ETX_ERR_ARGUMENT,
-        "path is NULL");
-    ck_assert_fails(etx_tracks_write_csv(tracks, event, io_path("t.csv")),
-        ETX_ERR_ARGUMENT, "tracks of 2 hits and an event of 6");
+    ck_assert_refused(etx_tracks_write_csv(NULL, event, "x"), "tracks is NULL");
+    ck_assert_refused(etx_tracks_write_csv(tracks, NULL, "x"), "event is NULL");
+    ck_assert_refused(
+        etx_tracks_write_csv(tracks, event, NULL), "path is NULL");
+    ck_assert_refused(etx_tracks_write_csv(tracks, event, io_path("t.csv")),
+        "tracks of 2 hits and an event of 6");
     ck_assert_int_eq(io_exists("t.csv"), 0);
-    ck_assert_fails(
-        etx_tracks_read_csv(NULL, event, "x"), ETX_ERR_ARGUMENT, "out is NULL");
-    ck_assert_fails(etx_tracks_read_csv(&out, NULL, "x"), ETX_ERR_ARGUMENT,
-        "event is NULL");
-    ck_assert_fails(etx_tracks_read_csv(&out, event, NULL), ETX_ERR_ARGUMENT,
-        "path is NULL");
+    ck_assert_refused(etx_tracks_read_csv(NULL, event, "x"), "out is NULL");
+    ck_assert_refused(etx_tracks_read_csv(&out, NULL, "x"), "event is NULL");
+    ck_assert_refused(etx_tracks_read_csv(&out, event, NULL), "path is NULL");
     ck_assert_fails(etx_tracks_read_csv(&out, event, io_path("none")),
         ETX_ERR_IO, "No such file");
     etx_tracks_free(tracks);
@@ -165,7 +152,6 @@ IO_TEST(test_io_tracks_arguments)
     ck_assert_fails(etx_tracks_write_csv(tracks, event, io_path("no/t.csv")),
         ETX_ERR_IO, "No such file");
     etx_tracks_free(tracks);
-    etx_event_free(event);
 }
 
 /* One hit on two tracks is written with the first. */
@@ -175,16 +161,14 @@ IO_TEST(test_io_tracks_shared_hit)
     int32_t hits[4] = {1, 2, 0, 2};
     const struct etx_tracks tracks = {
         .n_hits = N_HITS, .n_tracks = 2, .offset = offsets, .hit = hits};
-    etx_event *event = make_event();
+    scoped_event *event = make_event();
     size_t size = 0;
-    char *text = NULL;
+    scoped char *text = NULL;
 
     ck_assert_ok(etx_tracks_write_csv(&tracks, event, io_path("t.csv")));
     text = io_get(io_path("t.csv"), &size);
     ck_assert_str_eq(
         text, "hit_id,track_id\n10,2\n3,1\n77,1\n5000000000,0\n4,0\n8,0\n");
-    free(text);
-    etx_event_free(event);
 }
 
 struct there_and_back {
@@ -207,12 +191,10 @@ static etx_status write_and_read(void *argument)
 
 IO_TEST(test_io_tracks_no_memory)
 {
-    etx_event *event = make_event();
-    etx_tracks *tracks = NULL;
+    scoped_event *event = make_event();
+    scoped_tracks *tracks = NULL;
 
     ck_assert_ok(etx_tracks_from_labels(&tracks, N_HITS, rows[3].labels));
     struct there_and_back both = {event, tracks};
     ck_assert_int_gt(etx_test_out_of_memory(write_and_read, &both), 15);
-    etx_tracks_free(tracks);
-    etx_event_free(event);
 }

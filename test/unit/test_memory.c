@@ -18,14 +18,13 @@ ETX_TEST(test_memory_sizes)
 
     ck_assert_ok(etx_size_mul(&out, SIZE_MAX / 2, 2, "x"));
     ck_assert_uint_eq(out, SIZE_MAX - 1);
-    ck_assert_fails(etx_size_mul(&out, SIZE_MAX / 4 + 1, 4, "weights"),
-        ETX_ERR_ARGUMENT, "weights");
+    ck_assert_refused(
+        etx_size_mul(&out, SIZE_MAX / 4 + 1, 4, "weights"), "weights");
     ck_assert_uint_eq(out, SIZE_MAX - 1);
     ck_assert_ok(etx_size_mul(&out, 0, SIZE_MAX, "x"));
     ck_assert_uint_eq(out, 0);
     ck_assert_ok(etx_size_add(&out, SIZE_MAX - 1, 1, "x"));
-    ck_assert_fails(
-        etx_size_add(&out, SIZE_MAX, 1, "header"), ETX_ERR_ARGUMENT, "header");
+    ck_assert_refused(etx_size_add(&out, SIZE_MAX, 1, "header"), "header");
     ck_assert_uint_eq(out, SIZE_MAX);
 }
 
@@ -194,10 +193,8 @@ ETX_TEST(test_memory_hook)
 
 ETX_TEST(test_memory_hook_refused)
 {
-    ck_assert_fails(
-        etx_set_allocator(give, NULL, NULL), ETX_ERR_ARGUMENT, "release");
-    ck_assert_fails(
-        etx_set_allocator(NULL, take_back, NULL), ETX_ERR_ARGUMENT, "allocate");
+    ck_assert_refused(etx_set_allocator(give, NULL, NULL), "release");
+    ck_assert_refused(etx_set_allocator(NULL, take_back, NULL), "allocate");
 }
 
 /* --------------------------------------------------------------- arena -- */
@@ -294,7 +291,7 @@ ETX_TEST(test_memory_arena_limit)
     struct etx_arena *arena = NULL;
     char *bytes = NULL;
 
-    ck_assert_fails(etx_arena_create(&arena, -1), ETX_ERR_ARGUMENT, "-1");
+    ck_assert_refused(etx_arena_create(&arena, -1), "-1");
     ck_assert_ptr_null(arena);
     ck_assert_ok(etx_arena_create(&arena, 3000000));
     const int64_t in_use = etx_heap_in_use();

@@ -79,8 +79,9 @@ ETX_TEST(test_mutual_best_definition, .rows = 20)
     const int64_t n = 60;
     const int64_t n_edges = 200;
     const float cut = 0.1f;
-    struct scored_edge *edges = new_random_edges(n, n_edges, (uint32_t)_i);
-    etx_graph *graph = NULL;
+    scoped struct scored_edge *edges =
+        new_random_edges(n, n_edges, (uint32_t)_i);
+    scoped_graph *graph = NULL;
     int32_t parent[60];
     int32_t labels[60];
 
@@ -99,6 +100,4 @@ ETX_TEST(test_mutual_best_definition, .rows = 20)
             ck_assert_msg((labels[i] == labels[j]) ==
                               (find_root(parent, i) == find_root(parent, j)),
                 "hits %d and %d", i, j);
-    etx_graph_free(graph);
-    free(edges);
 }

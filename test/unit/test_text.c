@@ -162,7 +162,7 @@ ETX_TEST(test_text_parse_stops_at_end)
     static const int ends[] = {0, 1, 2, 3, 4, 4, 6};
 
     for (int length = 1; length <= 6; length++) {
-        char *cut = malloc((size_t)length);
+        scoped char *cut = malloc((size_t)length);
         float value = 0.0f;
 
         ck_assert_ptr_nonnull(cut);
@@ -170,7 +170,6 @@ ETX_TEST(test_text_parse_stops_at_end)
         ck_assert_ptr_eq(
             etx_parse_float(&value, cut, cut + length), cut + ends[length]);
         ck_assert_float_eq(value, values[length]);
-        free(cut);
     }
 }
 

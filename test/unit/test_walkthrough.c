@@ -97,9 +97,9 @@ ETX_TEST(test_walkthrough_outward)
     };
     static const struct scored_edge edges[] = {
         {0, 1, 0.5f}, {0, 2, 0.5f}, {1, 2, 0.5f}, {3, 0, 0.5f}, {3, 4, 0.5f}};
-    etx_context *context = new_context();
-    etx_graph *graph = new_graph(5, 5, edges);
-    etx_event *event = NULL;
+    scoped_context *context = new_context();
+    scoped_graph *graph = new_graph(5, 5, edges);
+    scoped_event *event = NULL;
     etx_label_options options;
     int32_t labels[5];
 
@@ -109,9 +109,6 @@ ETX_TEST(test_walkthrough_outward)
     options.cut = 0.1f;
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
     assert_labels(labels, (const int32_t[]){0, 0, 0, 0, 0}, 5);
-    etx_event_free(event);
-    etx_graph_free(graph);
-    etx_context_free(context);
 }
 
 /* ------------------------------------------------------------ the judge -- */
@@ -213,7 +210,8 @@ ETX_TEST(test_walkthrough_judged, .rows = N_JUDGED)
 {
     const int64_t n_edges = 3 + _i % 30;
     const float cut = _i % 4 < 2 ? 0.0f : 0.25f;
-    struct scored_edge *edges = new_random_edges(SMALL, n_edges, (uint32_t)_i);
+    scoped struct scored_edge *edges =
+        new_random_edges(SMALL, n_edges, (uint32_t)_i);
     int32_t expected[SMALL];
     int32_t labels[SMALL];
 
@@ -222,7 +220,6 @@ ETX_TEST(test_walkthrough_judged, .rows = N_JUDGED)
     judge_labels(expected, edges, n_edges, cut);
     label_edges(labels, SMALL, n_edges, edges, ETX_LABEL_WALKTHROUGH, cut, 1);
     assert_labels(labels, expected, SMALL);
-    free(edges);
 }
 
 /* --------------------------------------------------- with bounded work -- */
@@ -276,11 +273,10 @@ static struct owned_dag new_dag(
 
 static void find_paths(int32_t *start, const struct etx_dag *dag, int64_t looks)
 {
-    etx_context *context = new_context();
+    scoped_context *context = new_context();
 
     ck_assert_ok(etx_longest_paths(start, context->stream, dag, looks));
     ck_assert_int_eq(etx_arena_in_use(context->stream->arena), 0);
-    etx_context_free(context);
 }
 
 static int has_edge(const struct etx_dag *dag, int32_t from, int32_t to)
@@ -295,8 +291,8 @@ static int has_edge(const struct etx_dag *dag, int32_t from, int32_t to)
  * are joined. */
 static void assert_paths(const int32_t *start, const struct etx_dag *dag)
 {
-    int32_t *last = calloc((size_t)dag->n_nodes, sizeof *last);
-    int32_t *size = calloc((size_t)dag->n_nodes, sizeof *size);
+    scoped int32_t *last = calloc((size_t)dag->n_nodes, sizeof *last);
+    scoped int32_t *size = calloc((size_t)dag->n_nodes, sizeof *size);
 
     ck_assert(last != NULL && size != NULL);
     for (int32_t i = 0; i < dag->n_nodes; i++) {
@@ -310,8 +306,6 @@ static void assert_paths(const int32_t *start, const struct etx_dag *dag)
     for (int32_t i = 0; i < dag->n_nodes; i++)
         for (int32_t e = dag->out_offset[i]; e < dag->out_offset[i + 1]; e++)
             ck_assert(size[start[i]] > 1 || size[start[dag->head[e]]] > 1);
-    free(last);
-    free(size);
 }
 
 static struct scored_edge *new_upward_edges(
@@ -339,7 +333,8 @@ ETX_TEST(test_walkthrough_bounded, .rows = 10)
     static const int64_t limits[] = {0, 1, 2, 5, 10};
     const int32_t n = 80;
     const int32_t n_edges = 300;
-    struct scored_edge *edges = new_upward_edges(n, n_edges, (uint32_t)_i);
+    scoped struct scored_edge *edges =
+        new_upward_edges(n, n_edges, (uint32_t)_i);
     struct owned_dag owned = new_dag(n, n_edges, edges);
     int32_t exact[80];
     int32_t start[80];
@@ -356,7 +351,6 @@ ETX_TEST(test_walkthrough_bounded, .rows = 10)
     find_paths(start, &owned.dag, 64);
     ck_assert_mem_eq(start, exact, sizeof start);
     free(owned.storage);
-    free(edges);
 }
 
 /* Every start likes the same ends best, so many passes are needed. */
@@ -364,11 +358,10 @@ ETX_TEST(test_walkthrough_bounded_passes)
 {
     const int32_t n_each = 40;
     const int32_t n_edges = n_each * n_each;
-    struct scored_edge *edges = calloc((size_t)n_edges, sizeof *edges);
+    scoped struct scored_edge *edges = etx_test_alloc(n_edges, sizeof *edges);
     int32_t start[80];
     struct owned_dag owned;
 
-    ck_assert_ptr_nonnull(edges);
     for (int32_t e = 0; e < n_edges; e++)
         edges[e] = (struct scored_edge){e / n_each, n_each + e % n_each,
             1.0f - (float)(e % n_each) / 64.0f};
@@ -378,13 +371,13 @@ ETX_TEST(test_walkthrough_bounded_passes)
     for (int32_t i = 0; i < n_each; i++)
         ck_assert_int_eq(start[n_each + i], i);
     free(owned.storage);
-    free(edges);
 }
 
 /* The best path of all comes first whatever the limit. */
 ETX_TEST(test_walkthrough_bounded_first_path, .rows = N_JUDGED)
 {
-    struct scored_edge *edges = new_upward_edges(SMALL, 14, (uint32_t)_i);
+    scoped struct scored_edge *edges =
+        new_upward_edges(SMALL, 14, (uint32_t)_i);
     struct owned_dag owned = new_dag(SMALL, 14, edges);
     struct judge judge = {.is_taken = {0}};
     int32_t start[SMALL];
@@ -400,7 +393,6 @@ ETX_TEST(test_walkthrough_bounded_first_path, .rows = N_JUDGED)
     for (int32_t k = 0; k < judge.best.n; k++)
         ck_assert_int_eq(start[judge.best.node[k]], judge.best.node[0]);
     free(owned.storage);
-    free(edges);
 }
 
 /* -------------------------------------------------------- large graphs -- */
@@ -409,10 +401,9 @@ ETX_TEST(test_walkthrough_bounded_first_path, .rows = N_JUDGED)
  * starts changes. Quadratic without a limit on the work. */
 static struct scored_edge *new_hub(int32_t n_starts)
 {
-    struct scored_edge *edges = calloc((size_t)n_starts * 4, sizeof *edges);
+    struct scored_edge *edges = etx_test_alloc(n_starts * 4, sizeof *edges);
     const int32_t hub = n_starts;
 
-    ck_assert_ptr_nonnull(edges);
     for (int32_t i = 0; i < n_starts; i++) {
         const int32_t side = n_starts + 1 + i;
         const int32_t end = 2 * n_starts + 1 + i;
@@ -432,17 +423,14 @@ ETX_TEST(test_walkthrough_hub)
 {
     const int32_t n_starts = 20000;
     const int64_t n = 3 * n_starts + 1;
-    struct scored_edge *edges = new_hub(n_starts);
-    int32_t *labels = calloc((size_t)n, sizeof *labels);
+    scoped struct scored_edge *edges = new_hub(n_starts);
+    scoped int32_t *labels = etx_test_alloc(n, sizeof *labels);
     int64_t n_left = 0;
 
-    ck_assert_ptr_nonnull(labels);
     label_edges(labels, n, 4 * n_starts, edges, ETX_LABEL_WALKTHROUGH, 0.0f, 2);
     for (int32_t i = 0; i < n_starts; i++)
         n_left += labels[i] < 0;
     ck_assert_int_eq(n_left, 0);
-    free(labels);
-    free(edges);
 }
 
 /* One component of 20 000 hits whose best path has thousands of edges: depth
@@ -450,8 +438,8 @@ ETX_TEST(test_walkthrough_hub)
 static void walk_comb(void *argument)
 {
     const int32_t n = 20000;
-    struct scored_edge *edges = calloc((size_t)n, sizeof *edges);
-    int32_t *labels = calloc((size_t)n, sizeof *labels);
+    scoped struct scored_edge *edges = calloc((size_t)n, sizeof *edges);
+    scoped int32_t *labels = calloc((size_t)n, sizeof *labels);
 
     (void)argument;
     ck_assert(edges != NULL && labels != NULL);
@@ -463,8 +451,6 @@ static void walk_comb(void *argument)
     for (int32_t i = 0; i < n - 1; i++)
         ck_assert_int_eq(labels[i], i < n / 2 ? 0 : -1);
     ck_assert_int_eq(labels[n - 1], 0);
-    free(labels);
-    free(edges);
 }
 
 ETX_TEST(test_walkthrough_deep)
@@ -478,8 +464,9 @@ ETX_TEST(test_walkthrough_rows, .rows = 5)
 {
     const int32_t n = 400;
     const int64_t n_edges = 900;
-    struct scored_edge *edges = new_random_edges(n, n_edges, (uint32_t)_i);
-    etx_context *context = new_context();
+    scoped struct scored_edge *edges =
+        new_random_edges(n, n_edges, (uint32_t)_i);
+    scoped_context *context = new_context();
     struct etx_random random;
     etx_label_options options;
     int32_t labels[400];
@@ -499,8 +486,8 @@ ETX_TEST(test_walkthrough_rows, .rows = 5)
         edges[e].src = row[edges[e].src];
         edges[e].dst = row[edges[e].dst];
     }
-    etx_graph *graph = new_graph(n, n_edges, edges);
-    etx_event *event = new_line_event(n, at);
+    scoped_graph *graph = new_graph(n, n_edges, edges);
+    scoped_event *event = new_line_event(n, at);
     ck_assert_ok(etx_label_options_init(&options, sizeof options));
     options.method = ETX_LABEL_WALKTHROUGH;
     options.cut = 0.1f;
@@ -512,8 +499,4 @@ ETX_TEST(test_walkthrough_rows, .rows = 5)
             other[labels[i]] = moved[row[i]];
         ck_assert_int_eq(moved[row[i]], other[labels[i]]);
     }
-    etx_event_free(event);
-    etx_graph_free(graph);
-    etx_context_free(context);
-    free(edges);
 }

@@ -40,10 +40,9 @@ etx_graph *new_graph(
 
 etx_event *new_line_event(int64_t n_nodes, const float *x)
 {
-    float *position = calloc(3 * (size_t)n_nodes + 1, sizeof *position);
+    float *position = etx_test_alloc(3 * n_nodes + 1, sizeof *position);
     etx_event *event = NULL;
 
-    ck_assert_ptr_nonnull(position);
     for (int64_t i = 0; i < n_nodes; i++)
         position[3 * i] = x != NULL ? x[i] : (float)(i + 1);
     ck_assert_ok(etx_event_create(&event, n_nodes, NULL, position));
@@ -54,10 +53,9 @@ etx_event *new_line_event(int64_t n_nodes, const float *x)
 struct scored_edge *new_random_edges(
     int64_t n_nodes, int64_t n_edges, uint32_t seed)
 {
-    struct scored_edge *edges = calloc((size_t)n_edges + 1, sizeof *edges);
+    struct scored_edge *edges = etx_test_alloc(n_edges + 1, sizeof *edges);
     struct etx_random random;
 
-    ck_assert_ptr_nonnull(edges);
     etx_random_init(&random, 20201, seed, 0);
     for (int64_t e = 0; e < n_edges; e++) {
         const uint64_t n = (uint64_t)n_nodes;
@@ -73,9 +71,9 @@ void label_edges(int32_t *labels, int64_t n_nodes, int64_t n_edges,
     const struct scored_edge *edges, int32_t method, float cut,
     int32_t min_hits)
 {
-    etx_context *context = new_context();
-    etx_graph *graph = new_graph(n_nodes, n_edges, edges);
-    etx_event *event = new_line_event(n_nodes, NULL);
+    scoped_context *context = new_context();
+    scoped_graph *graph = new_graph(n_nodes, n_edges, edges);
+    scoped_event *event = new_line_event(n_nodes, NULL);
     etx_label_options options;
 
     ck_assert_ok(etx_label_options_init(&options, sizeof options));
@@ -83,9 +81,6 @@ void label_edges(int32_t *labels, int64_t n_nodes, int64_t n_edges,
     options.cut = cut;
     options.min_hits = min_hits;
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
-    etx_event_free(event);
-    etx_graph_free(graph);
-    etx_context_free(context);
 }
 
 void label_list(int32_t *labels, const struct edge_list *list, int32_t method,

@@ -1,5 +1,5 @@
-/* test/upgrade/caller.c -- a host that hands over every struct of
- * options and a report, and prints what comes back.
+/* test/upgrade/caller.c -- a host that passes every struct of options and
+ * every report, and prints what comes back.
  *
  * With -DNEWER its headers are those of a later library, whose structs have
  * one field more; given the word "set" it then sets that field in each, which a
@@ -100,27 +100,79 @@ static void use_labels(etx_context *context, const etx_model *model)
     etx_graph_free(graph);
 }
 
+/* The library writes no more of a report than its struct_size says: these bytes
+ * lie behind it. */
+struct behind {
+    unsigned char byte[64];
+};
+
+static void check_behind(const struct behind *behind)
+{
+    for (size_t k = 0; k < sizeof behind->byte; k++)
+        if (behind->byte[k] != 0xee)
+            n_failed += 1000;
+}
+
+static void use_timing(const etx_context *context)
+{
+    struct {
+        etx_stage_timing report;
+        struct behind behind;
+    } room;
+
+    memset(&room, 0xee, sizeof room);
+    room.report.struct_size = (uint32_t)sizeof room.report;
+    if (!fails("timing",
+            etx_context_timing(&room.report, context, ETX_STAGE_GRAPH)))
+        printf("%lld edges\n", (long long)room.report.n_edges);
+    check_behind(&room.behind);
+}
+
+static void use_rates(const etx_evaluation_counts *counts)
+{
+    struct {
+        etx_evaluation report;
+        struct behind behind;
+    } room;
+
+    memset(&room, 0xee, sizeof room);
+    room.report.struct_size = (uint32_t)sizeof room.report;
+    if (!fails("rates", etx_evaluation_rates(&room.report, counts)))
+        printf("purity %.17g, score %.17g\n", room.report.purity.value,
+            room.report.trackml_score);
+    check_behind(&room.behind);
+}
+
 static void use_evaluation(const etx_event *event, const etx_tracks *tracks)
 {
     etx_evaluation_options options;
-    etx_evaluation_counts counts = {0};
+    struct {
+        etx_evaluation_counts report;
+        struct behind behind;
+    } room;
 
+    memset(&room.report, 0, sizeof room.report);
+    memset(&room.behind, 0xee, sizeof room.behind);
+    room.report.struct_size = (uint32_t)sizeof room.report;
     if (fails("evaluation options",
             etx_evaluation_options_init(&options, sizeof options)))
         return;
     printf("pt %g, eta %g\n", (double)options.min_pt, (double)options.max_eta);
     options.min_pt = 0.5f;
     SET_NEWER(&options);
-    if (!fails("evaluation", etx_evaluate(&counts, event, tracks, &options)))
-        printf("%d tracks, %d matched\n", (int)counts.n_tracks,
-            (int)counts.n_tracks_matched);
+    if (!fails(
+            "evaluation", etx_evaluate(&room.report, event, tracks, &options)))
+        printf("%d tracks, %d matched\n", (int)room.report.n_tracks,
+            (int)room.report.n_tracks_matched);
+    check_behind(&room.behind);
+    use_rates(&room.report);
 }
 
 static void use_report(etx_context *context, const etx_event *event)
 {
     struct {
         etx_training_report report;
-        unsigned char behind[64];
+        struct behind behind;
     } room;
     etx_trainer *trainer = NULL;
 
@@ -132,9 +184,7 @@ static void use_report(etx_context *context, const etx_event *event)
     if (!fails("step", etx_trainer_step(trainer, &room.report)))
         printf("step %d, loss %.17g, best %d\n", (int)room.report.step,
             room.report.loss, (int)room.report.is_best);
-    for (size_t k = 0; k < sizeof room.behind; k++)
-        if (room.behind[k] != 0xee)
-            n_failed += 1000;
+    check_behind(&room.behind);
     etx_trainer_free(trainer);
 }
 
@@ -157,6 +207,7 @@ int main(int argc, char **argv)
         fails("tracks", etx_find_tracks(&tracks, context, model, event)))
         return 100;
     printf("%d tracks\n", (int)etx_tracks_count(tracks));
+    use_timing(context);
     use_graph(context);
     use_labels(context, model);
     use_evaluation(event, tracks);

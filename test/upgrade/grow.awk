@@ -1,10 +1,10 @@
-# grow.awk -- the headers of a later library: every struct of options and every
-# report that begins with a struct_size has one field more at its end.
+# grow.awk -- the headers of a later library: every struct that begins with a
+# struct_size, but those of functions, has one field more at its end.
 #
 # SPDX-License-Identifier: Apache-2.0
 /^typedef struct/ { is_sized = 0 }
 /^ *uint32_t struct_size;/ { is_sized = 1 }
-/^} etx_[a-z_]*_(options|report);/ && is_sized {
+/^} etx_([a-z_]*_(options|report|timing|counts)|evaluation);/ && is_sized {
     print "    int64_t newer; /* since that library */"
 }
 { print }

@@ -157,16 +157,18 @@ class Context(_handle.Handle):
 
         A stage that did not run is all zero.
         """
-        n_stages = _declarations.ETX_N_STAGES
-        found = (etx_stage_timing * n_stages)()
+        found = {}
+        one = etx_stage_timing(struct_size=ctypes.sizeof(etx_stage_timing))
         with self._use() as pointer:
-            _library.call("etx_timings", ctypes.byref(found), pointer)
-        return {
-            _library.library.etx_stage_name(k).decode(): StageTiming(
-                one.seconds, one.gflop, one.peak_bytes, one.n_edges
-            )
-            for k, one in enumerate(found)
-        }
+            for k in range(_declarations.ETX_N_STAGES):
+                _library.call(
+                    "etx_context_timing", ctypes.byref(one), pointer, k
+                )
+                name = _library.library.etx_stage_name(k).decode()
+                found[name] = StageTiming(
+                    one.seconds, one.gflop, one.peak_bytes, one.n_edges
+                )
+        return found
 
 
 class KeptPointer(_handle.Pointer):

@@ -148,6 +148,8 @@ class etx_context_options(c.Structure):
 
 class etx_stage_timing(c.Structure):
     _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("reserved", c.c_int32),
         ("seconds", c.c_double),
         ("gflop", c.c_double),
         ("peak_bytes", c.c_int64),
@@ -194,6 +196,8 @@ class etx_evaluation_options(c.Structure):
 
 class etx_evaluation_counts(c.Structure):
     _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("reserved", c.c_int32),
         ("n_events", c.c_int64),
         ("n_particles_selected", c.c_int64),
         ("n_particles_reconstructable", c.c_int64),
@@ -217,6 +221,8 @@ class etx_rate(c.Structure):
 
 class etx_evaluation(c.Structure):
     _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("reserved", c.c_int32),
         ("physics_efficiency", etx_rate),
         ("technical_efficiency", etx_rate),
         ("purity", etx_rate),
@@ -321,7 +327,7 @@ FUNCTIONS = {
     "etx_context_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
     "etx_context_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "etx_context_free": (None, [etx_context]),
-    "etx_timings": (c.c_int32, [c.c_void_p, etx_context]),
+    "etx_context_timing": (c.c_int32, [c.c_void_p, etx_context, Int32]),
     "etx_stage_name": (c.c_char_p, [Int32]),
     "etx_model_load": (c.c_int32, [c.c_void_p, c.c_char_p]),
     "etx_model_load_memory": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_size_t]),
@@ -402,8 +408,8 @@ FUNCTIONS = {
     ]),
     "etx_evaluation_rates": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "etx_evaluate_binned": (c.c_int32, [
-        c.c_void_p, c.c_void_p, etx_event, etx_tracks, c.c_void_p, Int32,
-        Int64, c.c_void_p,
+        c.c_void_p, c.c_void_p, etx_event, etx_tracks, Int32, Int64,
+        c.c_void_p, c.c_void_p,
     ]),
     "etx_match": (c.c_int32, [
         c.c_void_p, c.c_void_p, etx_event, etx_tracks, c.c_void_p,

@@ -88,7 +88,9 @@ def evaluate(
     all_events = [events] if isinstance(events, Event) else events
     all_tracks = [tracks] if isinstance(tracks, Tracks) else tracks
     chosen = ctypes.byref(filled(matching, options))
-    counts = etx_evaluation_counts()
+    counts = etx_evaluation_counts(
+        struct_size=ctypes.sizeof(etx_evaluation_counts)
+    )
     for event, found in zip(all_events, all_tracks, strict=True):
         _library.call(
             "etx_evaluate",
@@ -97,7 +99,7 @@ def evaluate(
             found._pointer,
             chosen,
         )
-    out = etx_evaluation()
+    out = etx_evaluation(struct_size=ctypes.sizeof(etx_evaluation))
     _library.call(
         "etx_evaluation_rates", ctypes.byref(out), ctypes.byref(counts)
     )
@@ -145,10 +147,10 @@ def evaluate_binned(
         address(matched),
         event._pointer,
         tracks._pointer,
-        ctypes.byref(filled(matching, options)),
         choose("variable", variable, VARIABLES),
         len(total),
         address(bounds),
+        ctypes.byref(filled(matching, options)),
     )
     return total, matched
 

@@ -4,49 +4,88 @@
  * al., arXiv:1612.00222); a decoder turns the last ones into a logit for
  * every edge. README.md has the equations and the options that give the
  * networks of Exa.TrkX and acorn. In inference one latent of the edges is
- * alive, updated in place, two with the initial ones concatenated.
+ * stored, updated in place, two with the initial ones concatenated.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "arch/interaction_network/run.h"
-
-#include "arch/edge_steps.h"
+#include "arch/interaction_network/steps.h"
 
 #include "base/check.h"
 
 extern const struct etx_arch etx_arch_interaction_network;
 
-static etx_status keep(struct etx_interaction_run *run, int32_t k)
+static etx_status add_latents(struct etx_run *run)
 {
     etx_status status = ETX_OK;
+    const struct etx_interaction *state = etx_interaction_state(run);
+    struct etx_interaction_own *own = run->own;
+    struct etx_latents_shape shape = {.n_rows = run->input.graph->n_nodes,
+        .width = state->hidden,
+        .n_iterations = state->n_iterations,
+        .n_slots = 2,
+        .has_first = state->concat_initial,
+        .is_float16 = run->context->stream->is_half,
+        .is_of_nodes = 1,
+        .has_gradient = 1};
 
-    if (k < run->state->n_iterations ||
-        etx_interaction_reads_last_nodes(run->state))
-        ETX_CHECK(etx_latents_keep(&run->nodes, run->context, k));
-    ETX_CHECK(etx_latents_keep(&run->edges, run->context, k));
+    etx_run_add_latents(run, &shape);
+    shape.n_rows = run->input.graph->n_edges;
+    shape.n_slots = 1;
+    shape.can_recompute = 1;
+    shape.is_of_nodes = 0;
+    etx_run_add_latents(run, &shape);
+    if (run->gradient != NULL && state->concat_initial)
+        for (int32_t kind = 0; kind < 2; kind++)
+            ETX_CHECK(etx_sum_alloc(&own->d_initial[kind], run->context,
+                run->latents[kind].shape.n_rows * state->hidden,
+                "gradients of latents"));
 done:
     return status;
 }
 
-static etx_status encode(struct etx_interaction_run *run)
+static etx_status open(struct etx_run *run)
 {
     etx_status status = ETX_OK;
-    const struct etx_interaction *state = run->state;
-    struct etx_arena *arena = run->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct etx_interaction_parts parts;
-    float *features = NULL;
+    struct etx_interaction_own *own = run->own;
 
-    etx_interaction_node_encoder_parts(&parts, run);
-    ETX_CHECK(etx_interaction_make_latents(
-        run, &state->node_encoder, &parts, NULL, etx_interaction_node(run, 0)));
-    ETX_CHECK(etx_interaction_features(&features, run));
-    etx_interaction_edge_encoder_parts(&parts, run, features);
-    ETX_CHECK(etx_interaction_make_latents(
-        run, &state->edge_encoder, &parts, NULL, etx_interaction_edge(run, 0)));
-    ETX_CHECK(keep(run, 0));
+    own->n_edges_out = run->input.graph->n_edges;
+    if (etx_interaction_state(run)->direction != ETX_DIRECTED)
+        ETX_CHECK(etx_interaction_double(run));
+    ETX_CHECK(add_latents(run));
 done:
-    etx_arena_reset(arena, mark);
     return status;
+}
+
+static etx_status encode(struct etx_run *run)
+{
+    etx_status status = ETX_OK;
+    const struct etx_interaction *state = etx_interaction_state(run);
+    struct etx_mlp_input input = etx_interaction_node_encoder_input(run);
+
+    ETX_CHECK(
+        etx_run_update(run, ETX_NODES, 0, &state->node_encoder, &input, NULL));
+    ETX_CHECK(etx_interaction_edge_encoder_input(&input, run));
+    ETX_CHECK(
+        etx_run_update(run, ETX_EDGES, 0, &state->edge_encoder, &input, NULL));
+done:
+    return status;
+}
+
+int32_t etx_interaction_ends_of(const struct etx_interaction *state, int32_t k)
+{
+    return state->edge_update == ETX_UPDATE_NEW ? k + 1 : k;
+}
+
+etx_status etx_interaction_update_edges(struct etx_run *run, int32_t k,
+    const struct etx_segment_reduce_args *reduce)
+{
+    const struct etx_interaction *state = etx_interaction_state(run);
+    struct etx_mlp_input input =
+        etx_interaction_edge_input(run, k, etx_interaction_ends_of(state, k));
+
+    input.args.reduce = reduce;
+    return etx_run_update(run, ETX_EDGES, k + 1,
+        etx_mlp_blocks_at(&state->edge_networks, k), &input,
+        state->edge_residual ? etx_run_latents(run, ETX_EDGES, k) : NULL);
 }
 
 /* Nothing reads the nodes after iteration k. */
@@ -56,186 +95,122 @@ static int32_t are_nodes_done(const struct etx_interaction *state, int32_t k)
            !etx_interaction_reads_last_nodes(state);
 }
 
-/* Node latents k + 1 from those of k and the aggregates of edges, the first of
- * which may be there already. */
-static etx_status update_nodes(const struct etx_interaction_run *run, int32_t k,
-    const void *edges, float *first)
+/* Node latents k + 1 from those of k and the aggregates of edges k_edges, the
+ * first of which may be computed already. */
+static etx_status update_nodes(
+    struct etx_run *run, int32_t k, int32_t k_edges, float *first)
 {
     etx_status status = ETX_OK;
-    const struct etx_interaction *state = run->state;
-    const void *nodes = etx_interaction_node(run, k);
+    const struct etx_interaction *state = etx_interaction_state(run);
     struct etx_arena *arena = run->context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct etx_interaction_messages messages;
-    struct etx_interaction_parts parts;
+    struct etx_mlp_input input;
 
     if (are_nodes_done(state, k))
         return ETX_OK;
-    ETX_CHECK(etx_interaction_aggregate(&messages, run, edges, first));
-    etx_interaction_node_parts(&parts, run, nodes, &messages);
-    ETX_CHECK(etx_interaction_make_latents(run,
-        etx_mlp_blocks_at(&state->node_networks, k), &parts,
-        state->node_residual ? nodes : NULL, etx_interaction_node(run, k + 1)));
-    ETX_CHECK(etx_halo_update(run->context, run->input.graph,
-        etx_interaction_node(run, k + 1), state->hidden));
+    ETX_CHECK(etx_interaction_aggregate(
+        &messages, run, etx_run_latents(run, ETX_EDGES, k_edges), first));
+    input = etx_interaction_node_input(run, k, &messages);
+    ETX_CHECK(etx_run_update(run, ETX_NODES, k + 1,
+        etx_mlp_blocks_at(&state->node_networks, k), &input,
+        state->node_residual ? etx_run_latents(run, ETX_NODES, k) : NULL));
 done:
     etx_arena_reset(arena, mark);
     return status;
 }
 
-/* Edges, and nodes from the new ones, which are aggregated where they are made,
- * while they are in cache. */
-static etx_status update_both(const struct etx_interaction_run *run, int32_t k)
+/* Edges, and nodes from the new ones, which are aggregated by the block that
+ * computes them, while they are in cache. */
+static etx_status update_both(struct etx_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
-    struct etx_arena *arena = run->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const void *edges = etx_interaction_edge(run, k + 1);
     struct etx_segment_reduce_args first;
 
-    if (are_nodes_done(run->state, k))
+    if (are_nodes_done(etx_interaction_state(run), k))
         return etx_interaction_update_edges(run, k, NULL);
-    ETX_CHECK(etx_interaction_first_aggregate(&first, run, edges));
+    ETX_CHECK(etx_interaction_first_aggregate(
+        &first, run, etx_run_latents(run, ETX_EDGES, k + 1)));
     ETX_CHECK(etx_interaction_update_edges(run, k, &first));
-    ETX_CHECK(update_nodes(run, k, edges, first.out));
+    ETX_CHECK(update_nodes(run, k, k + 1, first.out));
 done:
-    etx_arena_reset(arena, mark);
     return status;
 }
 
-static etx_status iterate(struct etx_interaction_run *run, int32_t k)
+static etx_status iterate(struct etx_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_check_cancelled(run->context->stream));
-    switch ((enum etx_interaction_update)run->state->edge_update) {
+    switch (
+        (enum etx_interaction_update)etx_interaction_state(run)->edge_update) {
     case ETX_UPDATE_FIRST:
         ETX_CHECK(update_both(run, k));
         break;
     case ETX_UPDATE_OLD:
     case ETX_UPDATE_NEW:
-        ETX_CHECK(update_nodes(run, k, etx_interaction_edge(run, k), NULL));
+        ETX_CHECK(update_nodes(run, k, k, NULL));
         ETX_CHECK(etx_interaction_update_edges(run, k, NULL));
         break;
     }
-    ETX_CHECK(keep(run, k + 1));
 done:
     return status;
 }
 
-/* The logits of the caller's edges from those of the doubled graph; logit is
- * then used as scratch. */
-static etx_status undouble(
-    const struct etx_interaction_run *run, float *logit, float *out)
+/* out [n_edges_out] = block(input), through the doubled edges if there are. */
+static etx_status score(float *out, struct etx_run *run,
+    const struct etx_mlp_block *block, struct etx_mlp_input *input,
+    int32_t is_mean)
 {
     etx_status status = ETX_OK;
-    const int64_t n = run->n_edges_out;
-    const struct etx_op_table *ops = run->context->ops;
-    struct etx_stream *stream = run->context->stream;
-    struct etx_gather_args args = {
-        .n_rows = n, .width = 1, .x = logit, .index = run->slot, .y = out};
-    const struct etx_add_args halve = {
-        .n = n, .alpha = -0.5f, .x = logit, .y = out};
+    const struct etx_interaction_own *own = run->own;
+    float *doubled = NULL;
 
-    ETX_CHECK(ops->gather(stream, &args));
-    if (run->state->direction == ETX_DOUBLED_FIRST_HALF)
-        goto done;
-    args.add = 1;
-    args.index = run->slot + n;
-    ETX_CHECK(ops->gather(stream, &args));
-    ETX_CHECK(etx_copy_values(run->context, logit, out, n));
-    ETX_CHECK(ops->add(stream, &halve));
+    if (own->doubled == NULL)
+        return etx_run_block(run, block, input, out);
+    ETX_CHECK(etx_arena_alloc(&doubled, run->context->stream->arena,
+        own->doubled->n_edges, sizeof *doubled, "logits of doubled edges"));
+    ETX_CHECK(etx_run_block(run, block, input, doubled));
+    ETX_CHECK(etx_interaction_undouble(out, run, doubled, is_mean));
 done:
     return status;
 }
 
-static etx_status decode(const struct etx_interaction_run *run, float *out)
+static etx_status decode(struct etx_run *run, float *out)
 {
     etx_status status = ETX_OK;
-    struct etx_arena *arena = run->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct etx_interaction_parts parts;
-    float *logit = out;
+    const struct etx_interaction *state = etx_interaction_state(run);
+    struct etx_mlp_input input = etx_interaction_decoder_input(run);
 
-    if (run->doubled != NULL) {
-        ETX_CHECK(etx_arena_alloc(&logit, arena, run->n_edges, sizeof *logit,
-            "logits of doubled edges"));
+    ETX_CHECK(score(out, run, &state->decoder, &input,
+        state->direction == ETX_DOUBLED_MEAN));
+    if (run->tape != NULL && run->tape->pt != NULL &&
+        run->network->has_pt_head) {
+        input = etx_interaction_pt_input(run);
+        ETX_CHECK(score(run->tape->pt, run, &state->pt_head, &input, 0));
     }
-    etx_interaction_decoder_parts(&parts, run);
-    ETX_CHECK(
-        etx_interaction_run_block(run, &run->state->decoder, &parts, logit));
-    if (run->doubled != NULL)
-        ETX_CHECK(undouble(run, logit, out));
 done:
-    etx_arena_reset(arena, mark);
     return status;
 }
 
-/* What the head says of the caller's edges, as they run. */
-static etx_status predict_pt(const struct etx_interaction_run *run, float *out)
-{
-    etx_status status = ETX_OK;
-    struct etx_context *context = run->context;
-    struct etx_arena *arena = context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct etx_gather_args first_half = {
-        .n_rows = run->n_edges_out, .width = 1, .index = run->slot, .y = out};
-    struct etx_interaction_parts parts;
-    float *pt = out;
-
-    if (run->doubled != NULL) {
-        ETX_CHECK(etx_arena_alloc(
-            &pt, arena, run->n_edges, sizeof *pt, "momenta of doubled edges"));
-    }
-    etx_interaction_pt_parts(&parts, run);
-    ETX_CHECK(etx_interaction_run_block(run, &run->state->pt_head, &parts, pt));
-    first_half.x = pt;
-    if (run->doubled != NULL)
-        ETX_CHECK(context->ops->gather(context->stream, &first_half));
-done:
-    etx_arena_reset(arena, mark);
-    return status;
-}
-
-static etx_status forward(const struct etx_network *network,
-    struct etx_context *context, const struct etx_network_input *input,
-    struct etx_tape *tape, float *out)
-{
-    etx_status status = ETX_OK;
-    struct etx_arena *arena = context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct etx_interaction_run run = {.doubled = NULL};
-    void *latents = NULL;
-
-    if (tape != NULL)
-        tape->state = NULL;
-    if (input->graph->n_edges == 0 && !etx_halo_waits(input->graph))
-        return ETX_OK;
-    ETX_CHECK(etx_interaction_open(&run, network, context, input, tape));
-    ETX_CHECK(etx_arena_alloc(
-        &latents, arena, etx_interaction_latent_bytes(&run), 1, "latents"));
-    etx_interaction_place(&run, latents);
-    ETX_CHECK(encode(&run));
-    for (int32_t k = 0; k < run.state->n_iterations; k++)
-        ETX_CHECK(iterate(&run, k));
-    ETX_CHECK(decode(&run, out));
-    if (tape != NULL && tape->pt != NULL && network->has_pt_head)
-        ETX_CHECK(predict_pt(&run, tape->pt));
-    if (tape != NULL)
-        tape->state = latents;
-done:
-    etx_interaction_close(&run);
-    if (tape == NULL || tape->is_forward_only || status != ETX_OK)
-        etx_arena_reset(arena, mark);
-    return status;
-}
+static const struct etx_steps steps = {
+    .own_size = sizeof(struct etx_interaction_own),
+    .open = open,
+    .close = etx_interaction_double_free,
+    .encode = encode,
+    .iterate = iterate,
+    .decode = decode,
+    .decode_backward = etx_interaction_decode_backward,
+    .iterate_backward = etx_interaction_iterate_backward,
+    .encode_backward = etx_interaction_encode_backward,
+};
 
 const struct etx_arch etx_arch_interaction_network = {
     .name = "interaction_network",
     .kind = ETX_NETWORK_EDGE,
     .configure = etx_interaction_configure,
     .release = etx_interaction_release,
-    .forward = forward,
-    .backward = etx_interaction_backward,
+    .forward = etx_run_forward,
+    .backward = etx_run_backward,
+    .steps = &steps,
     .saves_memory = 1,
 };

@@ -1,10 +1,8 @@
-/* arch/interaction_network/messages.c -- what edges say to the nodes that they
- * join, reduced at the nodes.
+/* arch/interaction_network/messages.c -- latents of edges, aggregated at the
+ * nodes that they join.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "arch/interaction_network/run.h"
-
-#include "arch/edge_steps.h"
+#include "arch/interaction_network/steps.h"
 
 #include "base/check.h"
 
@@ -15,28 +13,34 @@ static int32_t n_sides(const struct etx_interaction *state)
     return ends * state->n_aggregates;
 }
 
+/* Values of a row for every node. */
+static int64_t n_node_values(const struct etx_run *run)
+{
+    return run->input.graph->n_nodes * etx_interaction_state(run)->hidden;
+}
+
 /* The reduction of side s: over the edges in for the first n_aggregates. */
 static struct etx_segment_reduce_args describe_side(
-    const struct etx_interaction_run *run, int32_t s, const void *edges,
-    float *out)
+    const struct etx_run *run, int32_t s, const void *edges, float *out)
 {
-    const struct etx_interaction *state = run->state;
+    const struct etx_interaction *state = etx_interaction_state(run);
     const struct etx_graph *graph = run->input.graph;
     const int32_t is_out = s >= state->n_aggregates;
+    const int32_t is_float16 = run->latents[ETX_EDGES].shape.is_float16;
 
     return (struct etx_segment_reduce_args){
-        .n_segments = run->n_nodes,
+        .n_segments = graph->n_nodes,
         .width = state->hidden,
         .reduce = state->aggregate[s % state->n_aggregates],
         .offset = is_out ? graph->out_offset : graph->in_offset,
         .order = is_out ? graph->out_edge : NULL,
-        .x = run->is_half ? NULL : edges,
-        .half = run->is_half ? edges : NULL,
+        .x = is_float16 ? NULL : edges,
+        .half = is_float16 ? edges : NULL,
         .out = out,
     };
 }
 
-/* Is the sum over the edges out added to that over the edges in where it lies?
+/* Is the sum over the edges out added to the array of that over the edges in?
  * The backward of a sum does not read it. */
 static int32_t is_added_in_place(const struct etx_interaction *state, int32_t s)
 {
@@ -46,17 +50,18 @@ static int32_t is_added_in_place(const struct etx_interaction *state, int32_t s)
 }
 
 /* part[a] = side[a] + side[n_aggregates + a]. */
-static etx_status add_sides(struct etx_interaction_messages *messages,
-    const struct etx_interaction_run *run)
+static etx_status add_sides(
+    struct etx_interaction_messages *messages, struct etx_run *run)
 {
     etx_status status = ETX_OK;
-    const int32_t n = run->state->n_aggregates;
-    const int64_t n_values = run->n_nodes * run->state->hidden;
+    const struct etx_interaction *state = etx_interaction_state(run);
+    const int32_t n = state->n_aggregates;
+    const int64_t n_values = n_node_values(run);
 
     for (int32_t a = 0; a < n; a++) {
         float *sum = NULL;
 
-        if (is_added_in_place(run->state, n + a))
+        if (is_added_in_place(state, n + a))
             continue;
         ETX_CHECK(etx_arena_alloc(&sum, run->context->stream->arena, n_values,
             sizeof *sum, "messages"));
@@ -71,29 +76,30 @@ done:
     return status;
 }
 
-etx_status etx_interaction_first_aggregate(struct etx_segment_reduce_args *out,
-    const struct etx_interaction_run *run, const void *edges)
+etx_status etx_interaction_first_aggregate(
+    struct etx_segment_reduce_args *out, struct etx_run *run, const void *edges)
 {
     etx_status status = ETX_OK;
     float *first = NULL;
 
     ETX_CHECK(etx_arena_alloc(&first, run->context->stream->arena,
-        run->n_nodes * run->state->hidden, sizeof *first, "messages"));
+        n_node_values(run), sizeof *first, "messages"));
     *out = describe_side(run, 0, edges, first);
 done:
     return status;
 }
 
 etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
-    const struct etx_interaction_run *run, const void *edges, float *first)
+    struct etx_run *run, const void *edges, float *first)
 {
     etx_status status = ETX_OK;
+    const struct etx_interaction *state = etx_interaction_state(run);
     struct etx_context *context = run->context;
-    const int64_t n_values = run->n_nodes * run->state->hidden;
-    struct etx_interaction_messages messages = {.n_parts = n_sides(run->state)};
+    const int64_t n_values = n_node_values(run);
+    struct etx_interaction_messages messages = {.n_parts = n_sides(state)};
 
     for (int32_t s = 0; s < messages.n_parts; s++) {
-        const int32_t is_added = is_added_in_place(run->state, s);
+        const int32_t is_added = is_added_in_place(state, s);
         struct etx_segment_reduce_args args;
 
         if (s == 0 && first != NULL) {
@@ -102,7 +108,7 @@ etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
             continue;
         }
         if (is_added)
-            messages.side[s] = messages.side[s - run->state->n_aggregates];
+            messages.side[s] = messages.side[s - state->n_aggregates];
         else
             ETX_CHECK(etx_arena_alloc(&messages.side[s], context->stream->arena,
                 n_values, sizeof(float), "messages"));
@@ -111,31 +117,31 @@ etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
         ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
         messages.part[s] = messages.side[s];
     }
-    if (run->state->aggregate_at == ETX_AT_BOTH_SUMMED)
+    if (state->aggregate_at == ETX_AT_BOTH_SUMMED)
         ETX_CHECK(add_sides(&messages, run));
     *out = messages;
 done:
     return status;
 }
 
-etx_status etx_interaction_aggregate_backward(float *d_edges, int32_t add,
-    const struct etx_interaction_run *run,
-    const struct etx_interaction_messages *messages, const void *edges,
-    float *const *d_part)
+etx_status etx_interaction_aggregate_backward(struct etx_run *run,
+    const struct etx_interaction_messages *messages, const void *edges)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
+    struct etx_sum *d_edges = &run->d_latents[ETX_EDGES];
 
-    for (int32_t s = 0; s < n_sides(run->state); s++) {
+    for (int32_t s = 0; s < n_sides(etx_interaction_state(run)); s++) {
         const struct etx_segment_reduce_backward_args args = {
             .forward = describe_side(run, s, edges, messages->side[s]),
-            .d_out = d_part[s % messages->n_parts],
-            .d_x = d_edges,
-            .add = add || s > 0,
+            .d_out = messages->d_part[s % messages->n_parts].data,
+            .d_x = d_edges->data,
+            .add = d_edges->is_started,
         };
 
         ETX_CHECK(
             context->ops->segment_reduce_backward(context->stream, &args));
+        d_edges->is_started = 1;
     }
 done:
     return status;

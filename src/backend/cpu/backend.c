@@ -11,6 +11,8 @@
 #include "base/heap.h"
 #include "base/status.h"
 
+_Static_assert(sizeof(struct etx_context) < 2048, "a context is small");
+
 /* The level to run at: what was asked, if the processor has it. */
 static etx_status choose_level(int32_t *out, int32_t asked)
 {
@@ -39,7 +41,7 @@ etx_status etx_backend_cpu_open(struct etx_context *context)
     ETX_CHECK(etx_pool_create(&stream->pool, context->options.n_threads));
     stream->cancel = context->options.cancel;
     stream->cancel_user = context->options.cancel_user;
-    stream->resident = context->resident;
+    ETX_CHECK(etx_weight_cache_create(&stream->weight_cache, NULL));
     context->table = etx_op_ref;
     etx_op_x86(&context->table, level);
     context->ops = &context->table;
@@ -52,10 +54,8 @@ done:
 
 void etx_backend_cpu_close(struct etx_context *context)
 {
-    for (int32_t k = 0; k < ETX_MAX_RESIDENT; k++)
-        etx_free(context->resident[k].value);
     etx_pool_free(context->stream_storage.pool);
     etx_arena_free(context->stream_storage.arena);
-    context->stream_storage.pool = NULL;
-    context->stream_storage.arena = NULL;
+    etx_weight_cache_free(context->stream_storage.weight_cache);
+    context->stream_storage = (struct etx_stream){0};
 }

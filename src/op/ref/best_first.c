@@ -16,7 +16,7 @@
 #include "base/check.h"
 #include "base/select.h"
 #include "base/sort.h"
-#include "op/ref/joint.h"
+#include "op/shared/kink.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -114,25 +114,24 @@ static bool has_support(const struct best_first *work, int32_t e)
     return (before > after ? before : after) >= work->args->support_hits;
 }
 
-static float roughness(const struct best_first *work, int32_t e)
+static float kink(const struct best_first *work, int32_t e)
 {
-    return etx_joint_roughness(&work->chains, work->args->tail[e],
+    return etx_link_kink(&work->chains, work->args->tail[e],
         work->args->head[e], work->args->max_curvature_change,
         work->args->max_polar_change);
 }
 
-/* sorted [n]: the weak edges [n] by the roughness of their joints; those
+/* sorted [n]: the weak edges [n] by the kink of their joints; those
  * without support yet come last. key, rank [n] are scratch. */
-static etx_status sort_by_roughness(int32_t *sorted, int64_t *key,
-    int32_t *rank, const struct best_first *work, const int32_t *weak,
-    int64_t n)
+static etx_status sort_by_kink(int32_t *sorted, int64_t *key, int32_t *rank,
+    const struct best_first *work, const int32_t *weak, int64_t n)
 {
-    const float beyond = 2.0f * ETX_ROUGHEST_JOINT;
+    const float beyond = 2.0f * ETX_MAX_KINK;
     etx_status status;
 
     for (int64_t k = 0; k < n; k++) {
         const float x =
-            has_support(work, weak[k]) ? roughness(work, weak[k]) : beyond;
+            has_support(work, weak[k]) ? kink(work, weak[k]) : beyond;
 
         key[k] = (int64_t)(etx_ordered_key(x < beyond ? x : beyond, 0) >> 32);
     }
@@ -148,7 +147,7 @@ static void join_smooth(struct best_first *work, const int32_t *edge, int64_t n)
 {
     for (int64_t k = 0; k < n; k++)
         if (is_open(work, edge[k]) && has_support(work, edge[k]) &&
-            roughness(work, edge[k]) <= ETX_ROUGHEST_JOINT)
+            kink(work, edge[k]) <= ETX_MAX_KINK)
             join(work, edge[k]);
 }
 
@@ -176,7 +175,7 @@ static etx_status join_edges(struct best_first *work, struct etx_stream *stream)
     for (int k = 0; k < n_rounds; k++) {
         ETX_CHECK(etx_check_cancelled(stream));
         n_open = join_strong(weak, work, cuts[k], order, n_open);
-        ETX_CHECK(sort_by_roughness(sorted, key, rank, work, weak, n_open));
+        ETX_CHECK(sort_by_kink(sorted, key, rank, work, weak, n_open));
         join_smooth(work, sorted, n_open);
         memcpy(order, weak, (size_t)n_open * sizeof *order);
     }

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/sort.h"
-#include "op/ref/helix.h"
+#include "op/shared/helix.h"
 
 #include <math.h>
 

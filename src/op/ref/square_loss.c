@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"
 
-#include <math.h>
+#include "op/shared/losses.h"
 
 etx_status etx_ref_square_loss(
     struct etx_stream *stream, const struct etx_square_loss_args *args)
@@ -12,8 +12,7 @@ etx_status etx_ref_square_loss(
 
     (void)stream;
     for (int64_t i = 0; i < args->n; i++) {
-        const double target = (double)args->target[i];
-        const double miss = isnan(target) ? 0.0 : (double)args->x[i] - target;
+        const double miss = etx_square_miss(args, i);
 
         if (args->d_x != NULL)
             args->d_x[i] = (float)(args->scale * miss);

@@ -1,4 +1,5 @@
-/* op/x86/edge_block.h -- the ends of a block of edges, an array a quantity.
+/* op/x86/edge_block.h -- the ends of a block of edges, one array per
+ * coordinate.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_X86_EDGE_BLOCK_H
@@ -21,8 +22,9 @@ struct etx_edge_block {
 #define ETX_EDGE_NEAR 1e5f
 
 /* value [ETX_EDGE_BLOCK] = a feature before scaling, in float32, of edges
- * whose coordinates are within ETX_EDGE_NEAR. */
-void ETX_ISA_NAME(near_edge_feature)(float *value,
-    const struct etx_edge_block *block, enum etx_edge_feature feature);
+ * whose coordinates are within ETX_EDGE_NEAR. 0: this feature has no vector
+ * version and the reference serves it. */
+int32_t ETX_ISA_NAME(near_edge_feature)(
+    float *value, const struct etx_edge_block *block, int32_t feature);
 
 #endif

@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/mlp_block.h"
 
-#include "backend/backend.h"
 #include "base/check.h"
 #include "op/x86/gemm.h"
 #include "op/x86/operators.h"
@@ -35,41 +34,15 @@ int32_t ETX_ISA_NAME(has_batch_norm)(const struct etx_mlp_args *args)
 
 /* --------------------------------------------------------------- forms -- */
 
-/* An array made of parameters: kept with them where they are final, so that it
- * is made once, else in scratch. */
-struct form {
-    struct etx_derived_key key;
-    float *value;    /* [key.n] */
-    int32_t is_made; /* by an earlier call */
-    int32_t is_kept;
-};
-
-static etx_status open_form(struct form *form, struct etx_stream *stream,
-    struct etx_derived_key key, const char *what)
+/* The form of key, in the cache or in scratch. */
+static etx_status open_form(struct etx_weights *form, struct etx_stream *stream,
+    const struct etx_weight_key *key, const char *what)
 {
-    etx_status status = ETX_OK;
-
-    *form = (struct form){.key = key, .value = etx_derived_find(stream, &key)};
-    form->is_made = form->value != NULL;
-    if (form->is_made)
-        return ETX_OK;
-    form->value = etx_derived_open(stream, &key);
-    form->is_kept = form->value != NULL;
-    if (!form->is_kept)
-        ETX_CHECK(etx_arena_alloc(
-            &form->value, stream->arena, key.n, sizeof *form->value, what));
-done:
-    return status;
+    return etx_weights_open(
+        form, stream->weight_cache, stream->arena, key, sizeof(float), what);
 }
 
-/* It is written. */
-static void close_form(const struct form *form, struct etx_stream *stream)
-{
-    if (form->is_kept)
-        etx_derived_close(stream, &form->key);
-}
-
-/* What tells the versions of one form apart. */
+/* Version of a form whose columns have mean 0. */
 #define CENTRED 1
 
 /* ------------------------------------------------------------- packing -- */
@@ -115,24 +88,26 @@ done:
 static etx_status pad(const float **out, struct etx_stream *stream,
     const float *x, int32_t n, int32_t is_centred)
 {
-    const struct etx_derived_key key = {.from = x,
-        .form = ETX_DERIVED_PADDED | (is_centred ? CENTRED : 0),
+    const struct etx_weight_key key = {.source = x,
+        .form = ETX_WEIGHTS_PADDED | (is_centred ? CENTRED : 0),
         .n = etx_padded(n)};
-    struct form form;
+    struct etx_weights form;
+    float *copy;
     etx_status status = ETX_OK;
 
     *out = NULL;
     if (x == NULL)
         return ETX_OK;
-    ETX_CHECK(open_form(&form, stream, key, "a vector of a layer"));
-    *out = form.value;
-    if (form.is_made)
+    ETX_CHECK(open_form(&form, stream, &key, "a vector of a layer"));
+    copy = form.value;
+    *out = copy;
+    if (form.is_ready)
         return ETX_OK;
     if (is_centred)
         ETX_CHECK(centre_columns(&x, stream, x, n, 1));
-    memcpy(form.value, x, (size_t)n * sizeof *x);
-    memset(form.value + n, 0, (size_t)(key.n - n) * sizeof *x);
-    close_form(&form, stream);
+    memcpy(copy, x, (size_t)n * sizeof *x);
+    memset(copy + n, 0, (size_t)(key.n - n) * sizeof *x);
+    etx_weights_close(stream->weight_cache, &form);
 done:
     return status;
 }
@@ -141,23 +116,23 @@ done:
 static etx_status pack_weight(const float **out, struct etx_stream *stream,
     const struct etx_layer *from, int32_t is_centred)
 {
-    const struct etx_derived_key key = {.from = from->weight,
-        .form = ETX_DERIVED_PACKED | (is_centred ? CENTRED : 0),
+    const struct etx_weight_key key = {.source = from->weight,
+        .form = ETX_WEIGHTS_PACKED | (is_centred ? CENTRED : 0),
         .n = etx_packed_size(from->n_in, from->n_out)};
     const float *weight = from->weight;
-    struct form form;
+    struct etx_weights form;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(open_form(&form, stream, key, "packed weights"));
+    ETX_CHECK(open_form(&form, stream, &key, "packed weights"));
     *out = form.value;
-    if (form.is_made)
+    if (form.is_ready)
         return ETX_OK;
     if (is_centred)
         ETX_CHECK(
             centre_columns(&weight, stream, weight, from->n_out, from->n_in));
     ETX_ISA_NAME(gemm_pack)
     (form.value, from->n_in, from->n_out, weight, 1, from->n_in);
-    close_form(&form, stream);
+    etx_weights_close(stream->weight_cache, &form);
 done:
     return status;
 }
@@ -279,23 +254,25 @@ static etx_status multiply_linears(struct etx_layer *first,
     struct etx_stream *stream, const struct etx_layer *second)
 {
     const int64_t n_weights = (int64_t)second->n_out * first->n_in;
-    const struct etx_derived_key key = {.from = second->weight,
-        .with = first->weight,
-        .form = ETX_DERIVED_FOLDED,
+    const struct etx_weight_key key = {.source = second->weight,
+        .second = first->weight,
+        .form = ETX_WEIGHTS_FOLDED,
         .n = n_weights + second->n_out};
     struct etx_layer made = *second;
-    struct form form;
+    struct etx_weights form;
+    float *weight;
     etx_status status;
 
-    ETX_CHECK(open_form(&form, stream, key, "a folded weight and its bias"));
-    if (!form.is_made) {
-        ETX_CHECK(multiply_rows(
-            form.value, form.value + n_weights, stream, first, second));
-        close_form(&form, stream);
+    ETX_CHECK(open_form(&form, stream, &key, "a folded weight and its bias"));
+    weight = form.value;
+    if (!form.is_ready) {
+        ETX_CHECK(
+            multiply_rows(weight, weight + n_weights, stream, first, second));
+        etx_weights_close(stream->weight_cache, &form);
     }
     made.n_in = first->n_in;
-    made.weight = form.value;
-    made.bias = form.value + n_weights;
+    made.weight = weight;
+    made.bias = weight + n_weights;
     *first = made;
 done:
     return status;

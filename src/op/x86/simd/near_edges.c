@@ -99,14 +99,20 @@ INLINE vec angle(vec y, vec x)
 /* One vector of edges. */
 struct edges {
     vec r_src, r_dst, z_src, z_dst, dr, dz, safe_dr;
+    vec x_src, y_src, x_dst, y_dst, score;
 };
 
-INLINE struct edges take(const struct etx_edge_block *block, int32_t t)
+INLINE struct edges load_edges(const struct etx_edge_block *block, int32_t t)
 {
     struct edges e = {.r_src = v_load(block->r_src + t),
         .r_dst = v_load(block->r_dst + t),
         .z_src = v_load(block->z_src + t),
-        .z_dst = v_load(block->z_dst + t)};
+        .z_dst = v_load(block->z_dst + t),
+        .x_src = v_load(block->x_src + t),
+        .y_src = v_load(block->y_src + t),
+        .x_dst = v_load(block->x_dst + t),
+        .y_dst = v_load(block->y_dst + t),
+        .score = v_load(block->score + t)};
     const vec min = v_set1(MIN_DR);
 
     e.dr = e.r_dst - e.r_src;
@@ -116,14 +122,20 @@ INLINE struct edges take(const struct etx_edge_block *block, int32_t t)
     return e;
 }
 
-INLINE vec turn(const struct etx_edge_block *block, int32_t t)
+INLINE vec dr(struct edges e)
 {
-    const vec x = v_load(block->x_src + t);
-    const vec y = v_load(block->y_src + t);
-    const vec u = v_load(block->x_dst + t);
-    const vec v = v_load(block->y_dst + t);
+    return e.dr;
+}
 
-    return angle(product_difference(x, v, y, u), v_fma(x, u, y * v));
+INLINE vec dphi(struct edges e)
+{
+    return angle(product_difference(e.x_src, e.y_dst, e.y_src, e.x_dst),
+        v_fma(e.x_src, e.x_dst, e.y_src * e.y_dst));
+}
+
+INLINE vec dz(struct edges e)
+{
+    return e.dz;
 }
 
 INLINE vec eta(vec z, vec r)
@@ -131,141 +143,105 @@ INLINE vec eta(vec z, vec r)
     return arsinh(z / v_max(r, v_set1(MIN_DR)));
 }
 
-INLINE vec length(const struct etx_edge_block *block, int32_t t)
+INLINE vec deta(struct edges e)
 {
-    const vec dx = v_load(block->x_dst + t) - v_load(block->x_src + t);
-    const vec dy = v_load(block->y_dst + t) - v_load(block->y_src + t);
-    const vec dz = v_load(block->z_dst + t) - v_load(block->z_src + t);
+    return eta(e.z_dst, e.r_dst) - eta(e.z_src, e.r_src);
+}
 
-    return v_sqrt(v_fma(dx, dx, v_fma(dy, dy, dz * dz)));
+INLINE vec length(struct edges e)
+{
+    const vec dx = e.x_dst - e.x_src;
+    const vec dy = e.y_dst - e.y_src;
+
+    return v_sqrt(v_fma(dx, dx, v_fma(dy, dy, e.dz * e.dz)));
+}
+
+INLINE vec theta(struct edges e)
+{
+    return angle(e.dz, e.dr);
+}
+
+INLINE vec asinh_z0(struct edges e)
+{
+    return arsinh(
+        product_difference(e.z_src, e.safe_dr, e.r_src, e.dz) / e.safe_dr);
+}
+
+INLINE vec asinh_dzdr(struct edges e)
+{
+    return arsinh(e.dz / e.safe_dr);
+}
+
+INLINE vec asinh_dphidr(struct edges e)
+{
+    return arsinh(v_set1(1000.0f) * dphi(e) / e.safe_dr);
 }
 
 /* (dphi / pi) / dr, bounded; 0 at dr = 0. */
-INLINE vec phi_slope(vec dphi, vec dr)
+INLINE vec phi_slope(struct edges e)
 {
     const vec bound = v_set1(MAX_SLOPE);
-    const vmask has_rise = v_less(v_zero(), v_abs(dr));
+    const vmask has_rise = v_less(v_zero(), v_abs(e.dr));
     const vec slope =
-        dphi * v_set1(1.0f / PI) / v_select(has_rise, dr, v_set1(1.0f));
+        dphi(e) * v_set1(1.0f / PI) / v_select(has_rise, e.dr, v_set1(1.0f));
 
     return v_select(
         has_rise, v_max(v_zero() - bound, v_min(bound, slope)), v_zero());
 }
 
-INLINE vec logit(vec score)
+INLINE vec r_phi_slope(struct edges e)
+{
+    return phi_slope(e) * v_set1(0.5f) * (e.r_src + e.r_dst);
+}
+
+INLINE vec score_logit(struct edges e)
 {
     const vec bound = v_set1(MAX_LOGIT);
     const vec min = v_set1(1e-30f);
     const vec x =
-        logarithm(v_max(score, min) / v_max(v_set1(1.0f) - score, min));
+        logarithm(v_max(e.score, min) / v_max(v_set1(1.0f) - e.score, min));
 
     return v_max(v_zero() - bound, v_min(bound, x));
 }
 
-/* feature is a constant where this is inlined. */
-INLINE void evaluate(float *value, const struct etx_edge_block *block,
-    const enum etx_edge_feature feature)
+/* formula is a constant where this is inlined. */
+INLINE int32_t evaluate(float *value, const struct etx_edge_block *block,
+    vec (*formula)(struct edges))
 {
-    for (int32_t t = 0; t < ETX_EDGE_BLOCK; t += VEC_WIDTH) {
-        const struct edges e = take(block, t);
-        vec x = v_zero();
-        switch (feature) {
-        case ETX_EDGE_DR:
-            x = e.dr;
-            break;
-        case ETX_EDGE_DPHI:
-            x = turn(block, t);
-            break;
-        case ETX_EDGE_DZ:
-            x = e.dz;
-            break;
-        case ETX_EDGE_DETA:
-            x = eta(e.z_dst, e.r_dst) - eta(e.z_src, e.r_src);
-            break;
-        case ETX_EDGE_LENGTH:
-            x = length(block, t);
-            break;
-        case ETX_EDGE_THETA:
-            x = angle(e.dz, e.dr);
-            break;
-        case ETX_EDGE_ASINH_Z0:
-            x = arsinh(product_difference(e.z_src, e.safe_dr, e.r_src, e.dz) /
-                       e.safe_dr);
-            break;
-        case ETX_EDGE_ASINH_DZDR:
-            x = arsinh(e.dz / e.safe_dr);
-            break;
-        case ETX_EDGE_ASINH_DPHIDR:
-            x = arsinh(v_set1(1000.0f) * turn(block, t) / e.safe_dr);
-            break;
-        case ETX_EDGE_PHI_SLOPE:
-            x = phi_slope(turn(block, t), e.dr);
-            break;
-        case ETX_EDGE_R_PHI_SLOPE:
-            x = phi_slope(turn(block, t), e.dr) * v_set1(0.5f) *
-                (e.r_src + e.r_dst);
-            break;
-        case ETX_EDGE_SCORE_LOGIT:
-            x = logit(v_load(block->score + t));
-            break;
-        case ETX_EDGE_HELIX_CURVATURE:
-        case ETX_EDGE_HELIX_PHI0:
-        case ETX_EDGE_ASINH_HELIX_Z0:
-        case ETX_EDGE_HELIX_ETA:
-        case ETX_EDGE_LOG_HOUGH_VOTES:
-        case ETX_N_EDGE_FEATURES:
-            break;
-        }
-        v_store(value + t, x);
-    }
+    for (int32_t t = 0; t < ETX_EDGE_BLOCK; t += VEC_WIDTH)
+        v_store(value + t, formula(load_edges(block, t)));
+    return 1;
 }
 
-void ETX_ISA_NAME(near_edge_feature)(float *value,
-    const struct etx_edge_block *block, enum etx_edge_feature feature)
+int32_t ETX_ISA_NAME(near_edge_feature)(
+    float *value, const struct etx_edge_block *block, int32_t feature)
 {
     switch (feature) {
     case ETX_EDGE_DR:
-        evaluate(value, block, ETX_EDGE_DR);
-        break;
+        return evaluate(value, block, dr);
     case ETX_EDGE_DPHI:
-        evaluate(value, block, ETX_EDGE_DPHI);
-        break;
+        return evaluate(value, block, dphi);
     case ETX_EDGE_DZ:
-        evaluate(value, block, ETX_EDGE_DZ);
-        break;
+        return evaluate(value, block, dz);
     case ETX_EDGE_DETA:
-        evaluate(value, block, ETX_EDGE_DETA);
-        break;
+        return evaluate(value, block, deta);
     case ETX_EDGE_LENGTH:
-        evaluate(value, block, ETX_EDGE_LENGTH);
-        break;
+        return evaluate(value, block, length);
     case ETX_EDGE_THETA:
-        evaluate(value, block, ETX_EDGE_THETA);
-        break;
+        return evaluate(value, block, theta);
     case ETX_EDGE_ASINH_Z0:
-        evaluate(value, block, ETX_EDGE_ASINH_Z0);
-        break;
+        return evaluate(value, block, asinh_z0);
     case ETX_EDGE_ASINH_DZDR:
-        evaluate(value, block, ETX_EDGE_ASINH_DZDR);
-        break;
+        return evaluate(value, block, asinh_dzdr);
     case ETX_EDGE_ASINH_DPHIDR:
-        evaluate(value, block, ETX_EDGE_ASINH_DPHIDR);
-        break;
+        return evaluate(value, block, asinh_dphidr);
     case ETX_EDGE_PHI_SLOPE:
-        evaluate(value, block, ETX_EDGE_PHI_SLOPE);
-        break;
+        return evaluate(value, block, phi_slope);
     case ETX_EDGE_R_PHI_SLOPE:
-        evaluate(value, block, ETX_EDGE_R_PHI_SLOPE);
-        break;
+        return evaluate(value, block, r_phi_slope);
     case ETX_EDGE_SCORE_LOGIT:
-        evaluate(value, block, ETX_EDGE_SCORE_LOGIT);
-        break;
-    case ETX_EDGE_HELIX_CURVATURE:
-    case ETX_EDGE_HELIX_PHI0:
-    case ETX_EDGE_ASINH_HELIX_Z0:
-    case ETX_EDGE_HELIX_ETA:
-    case ETX_EDGE_LOG_HOUGH_VOTES:
-    case ETX_N_EDGE_FEATURES:
-        break;
+        return evaluate(value, block, score_logit);
+    default:
+        return 0;
     }
 }
