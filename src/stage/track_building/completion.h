@@ -16,51 +16,8 @@
 
 #include "backend/backend.h"
 #include "data/event.h"
+#include "stage/track_building/completion_table.h"
 #include "stage/track_building/track_helix.h"
-
-#define ETX_COMPLETION_MAX_LAYERS 64
-#define ETX_COMPLETION_N_PT       6  /* bins of transverse momentum */
-#define ETX_COMPLETION_N_FIELD    24 /* bins of |z| */
-
-/* Which way a track goes on from its end. */
-enum { ETX_OUTWARD, ETX_INWARD, ETX_N_DIRECTIONS };
-/* Which helix predicts: the one of the end, or the one towards the beam line.
- */
-enum { ETX_HELIX_FREE, ETX_HELIX_BEAM, ETX_N_HELICES };
-
-struct etx_completion_layer {
-    int32_t volume_id, layer_id;
-    int32_t is_barrel; /* 1: hits spread along z; 0: along the radius */
-};
-
-/* 68 % of true hits are nearer than this, mm; 0: none was seen. */
-struct etx_completion_window {
-    float transverse, longitudinal;
-};
-
-/* A layer that follows another along true tracks. */
-struct etx_completion_step {
-    int32_t to; /* layer */
-    struct etx_completion_window window[ETX_N_HELICES][ETX_COMPLETION_N_PT];
-};
-
-/* What is learned; owned by the model, immutable. */
-struct etx_completion {
-    int32_t n_layers;
-    struct etx_completion_layer layer[ETX_COMPLETION_MAX_LAYERS];
-    float field_bin;                     /* mm of |z| */
-    float field[ETX_COMPLETION_N_FIELD]; /* T, bending field along z */
-    /* Steps from layer l in direction d: begin[d][l] .. begin[d][l + 1] - 1. */
-    int32_t begin[ETX_N_DIRECTIONS][ETX_COMPLETION_MAX_LAYERS + 1];
-    struct etx_completion_step *step;
-};
-
-/* How sure a step has to be. */
-struct etx_completion_options {
-    float max_distance; /* squared, in windows, of a hit */
-    float max_join;     /* the same, of the end of another track */
-    float max_random;   /* expected hits of chance that are as near */
-};
 
 /* The layer of every hit, or -1: layer [event->n_hits]. */
 void etx_completion_layers(int32_t *layer,

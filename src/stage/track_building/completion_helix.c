@@ -17,6 +17,7 @@ static const double pt_edges[ETX_COMPLETION_N_PT - 1] = {
 void etx_completion_layers(int32_t *layer,
     const struct etx_completion *completion, const struct etx_event *event)
 {
+    const int32_t n_layers = (int32_t)completion->n_layers;
     int32_t last = 0; /* hits mostly come by layer */
 
     for (int64_t i = 0; i < event->n_hits; i++) {
@@ -24,11 +25,14 @@ void etx_completion_layers(int32_t *layer,
         const int32_t layer_id = event->layer_id[i];
 
         layer[i] = -1;
-        for (int32_t k = 0; k < completion->n_layers; k++) {
-            const int32_t l = (last + k) % completion->n_layers;
+        for (int32_t k = 0; k < n_layers; k++) {
+            const int32_t l = (last + k) % n_layers;
 
-            if (completion->layer[l].volume_id == volume_id &&
-                completion->layer[l].layer_id == layer_id) {
+            const int64_t *const known =
+                completion->layer + l * ETX_LAYER_WIDTH;
+
+            if (known[ETX_LAYER_VOLUME] == volume_id &&
+                known[ETX_LAYER_LAYER] == layer_id) {
                 layer[i] = last = l;
                 break;
             }
@@ -62,7 +66,7 @@ bool etx_completion_helix(struct etx_track_helix *out, int32_t kind,
 /* The bending field at z, T, interpolated between the middles of bins. */
 static double field_at(const struct etx_completion *completion, double z)
 {
-    const double bin = fabs(z) / (double)completion->field_bin - 0.5;
+    const double bin = fabs(z) / (double)ETX_COMPLETION_FIELD_BIN - 0.5;
     const int32_t last = ETX_COMPLETION_N_FIELD - 1;
 
     if (!(bin > 0.0))

@@ -132,7 +132,7 @@ static void fill_layers(struct etx_completion_search *search,
     while (begin < n_hits && search->layer[sorted->hit[begin]] < 0)
         begin++;
     for (int32_t l = 0; l < completion->n_layers; l++) {
-        const bool is_barrel = completion->layer[l].is_barrel != 0;
+        const bool is_barrel = etx_completion_is_barrel(completion, l);
         int64_t end = begin;
 
         while (end < n_hits && search->layer[sorted->hit[end]] == l)

@@ -157,20 +157,22 @@ static bool predict_azimuth(struct crossing *crossing,
 static bool cross_layer(struct crossing *out,
     const struct etx_completion_search *search,
     const struct etx_track_helix *helix, const struct track_end *end,
-    const struct etx_completion_step *step, int32_t kind)
+    int64_t step, int32_t kind)
 {
     const double reach = sqrt((double)search->options->max_distance);
     const int32_t bin = etx_completion_pt_bin(search->completion, helix);
-    const struct etx_completion_window *const window = &step->window[kind][bin];
-    const bool is_same = step->to == end->layer;
+    const struct etx_completion_window *const window =
+        etx_completion_window(search->completion, step, kind, bin);
+    const int32_t to = etx_completion_step_to(search->completion, step);
+    const bool is_same = to == end->layer;
 
     if (window->transverse <= 0.0f || (double)window->transverse > MAX_WINDOW ||
         (double)window->longitudinal > 2.0 * MAX_WINDOW)
         return false;
     *out = (struct crossing){.helix = helix,
         .window = window,
-        .layer = step->to,
-        .is_barrel = search->completion->layer[step->to].is_barrel != 0,
+        .layer = to,
+        .is_barrel = etx_completion_is_barrel(search->completion, to),
         .tolerance = reach * (double)window->longitudinal + MARGIN};
     if (!(out->is_barrel ? cross_barrel(out, is_same, search)
                          : cross_disc(out, is_same, search)))
@@ -308,17 +310,17 @@ void etx_completion_propose(struct etx_completion_proposal *out,
     if (direction == ETX_INWARD)
         has[ETX_HELIX_BEAM] = end_helix(
             &helix[ETX_HELIX_BEAM], ETX_HELIX_BEAM, search, track, direction);
-    const int32_t *const begin = completion->begin[direction];
-    for (int32_t k = begin[end.layer]; k < begin[end.layer + 1]; k++) {
-        const struct etx_completion_step *const step = &completion->step[k];
+    const int64_t *const begin = completion->begin[direction];
+    for (int64_t k = begin[end.layer]; k < begin[end.layer + 1]; k++) {
+        const int32_t to = etx_completion_step_to(completion, k);
         bool is_found = false;
 
         /* The free helix only where the beam line leads to no hit. */
         for (int32_t kind = ETX_N_HELICES - 1; kind >= 0 && !is_found; kind--) {
             struct crossing crossing;
 
-            if (has[kind] && search->layers[step->to].n > 0 &&
-                cross_layer(&crossing, search, &helix[kind], &end, step, kind))
+            if (has[kind] && search->layers[to].n > 0 &&
+                cross_layer(&crossing, search, &helix[kind], &end, k, kind))
                 is_found = search_layer(out, search, &end, &crossing);
         }
     }
@@ -336,20 +338,21 @@ bool etx_completion_meets(const struct etx_completion_search *search,
     if (!end_helix(&helix, ETX_HELIX_FREE, search, track, direction))
         return false;
     const int32_t bin = etx_completion_pt_bin(completion, &helix);
-    const int32_t *const begin = completion->begin[direction];
-    for (int32_t k = begin[from]; k < begin[from + 1]; k++) {
+    const int64_t *const begin = completion->begin[direction];
+    for (int64_t k = begin[from]; k < begin[from + 1]; k++) {
         const struct etx_completion_window *const window =
-            &completion->step[k].window[ETX_HELIX_FREE][bin];
+            etx_completion_window(completion, k, ETX_HELIX_FREE, bin);
         double transverse, longitudinal;
         double s = fabs(search->layers[to].radius -
                         sqrt(helix.x * helix.x + helix.y * helix.y));
 
-        if (completion->step[k].to != to || window->transverse <= 0.0f)
+        if (etx_completion_step_to(completion, k) != to ||
+            window->transverse <= 0.0f)
             continue;
         const double curvature = etx_completion_curvature(
             completion, &helix, 0.5 * (helix.z + (double)at[2]));
         if (!etx_track_helix_residuals(&transverse, &longitudinal, &s, &helix,
-                curvature, at, completion->layer[to].is_barrel != 0))
+                curvature, at, etx_completion_is_barrel(completion, to)))
             return false;
         const double a = transverse / (double)window->transverse;
         const double b = longitudinal / (double)window->longitudinal;
