@@ -8,9 +8,13 @@
 #include "base/float_environment.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "train/checkpoint.h"
+#include "train/export.h"
 #include "train/ranks/gradient.h"
 #include "train/ranks/team.h"
-#include "train/trainer.h"
+#include "train/setup.h"
+#include "train/training_step.h"
+#include "train/validation/validate.h"
 
 /* sizeof(etx_training_report) in its first release. */
 #define REPORT_FIRST_SIZE ETX_SIZE_UP_TO(etx_training_report, seconds)
@@ -39,8 +43,8 @@ etx_status etx_trainer_add_event(
     etx_float_environment_enter(&host);
     ETX_CHECK(
         etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(event), NULL));
-    ETX_CHECK(
-        etx_trainer_take_event(trainer, event, event->n_hits, -1, validation));
+    ETX_CHECK(etx_trainer_insert_event(
+        trainer, event, event->n_hits, -1, validation));
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -63,7 +67,8 @@ etx_status etx_trainer_add_event_of_rank(etx_trainer *trainer,
             "%s: rank %d has the event, this is rank %d, and event is %s",
             __func__, (int)rank, (int)trainer->team.rank,
             event == NULL ? "NULL" : "given"));
-    ETX_CHECK(etx_trainer_take_event(trainer, event, n_hits, rank, validation));
+    ETX_CHECK(
+        etx_trainer_insert_event(trainer, event, n_hits, rank, validation));
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -79,10 +84,10 @@ etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(trainer), NULL));
     if (team != NULL)
         ETX_CHECK(etx_team_read(&known, team));
-    if (known.n_ranks > 1 && trainer->parts.n_parts > 0)
+    if (known.n_ranks > 1 && trainer->partition.n_parts > 0)
         ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
             "%s: the trainer computes parts of graphs", __func__));
-    ETX_CHECK(etx_team_join(trainer, &known));
+    ETX_CHECK(etx_trainer_join(trainer, &known));
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -99,7 +104,7 @@ etx_status etx_gradient_sum(
     ETX_CHECK(
         etx_check_array(__func__, "slice", slice, n_slices, sizeof *slice));
     ETX_CHECK(etx_check_count(__func__, "n_values", n_values));
-    etx_slices_sum(slice, n_slices, n_values);
+    etx_gradient_sum_tree(slice, n_slices, n_values);
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -122,7 +127,7 @@ done:
 etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
     int32_t part, int32_t order, const etx_part_exchange *exchange)
 {
-    struct etx_train_parts parts = {
+    struct etx_train_partition parts = {
         .n_parts = n_parts, .part = part, .order = order};
     etx_status status;
     fenv_t host;
@@ -136,7 +141,7 @@ etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
         ETX_CHECK(etx_read_exchange(
             &parts.exchange, "etx_trainer_set_parts", exchange));
     }
-    ETX_CHECK(etx_trainer_share(trainer, &parts));
+    ETX_CHECK(etx_trainer_partition(trainer, &parts));
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -144,7 +149,7 @@ done:
 
 int64_t etx_trainer_steps_done(const etx_trainer *trainer)
 {
-    return trainer == NULL ? 0 : trainer->step;
+    return trainer == NULL ? 0 : trainer->progress.step;
 }
 
 int64_t etx_trainer_n_steps(const etx_trainer *trainer)
@@ -223,7 +228,7 @@ done:
 
 uint64_t etx_trainer_hash(const etx_trainer *trainer)
 {
-    return trainer == NULL ? 0 : etx_train_hash_state(trainer);
+    return trainer == NULL ? 0 : etx_trainer_hash_state(trainer);
 }
 
 etx_status etx_trainer_model(etx_model **out, const etx_trainer *trainer)

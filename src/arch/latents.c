@@ -29,6 +29,20 @@ static int32_t choose_stride(int32_t n_iterations)
     return best;
 }
 
+struct etx_tape etx_tape_of(
+    const struct etx_network *network, const struct etx_tape *tape)
+{
+    struct etx_tape same = {.state = NULL};
+
+    if (tape != NULL)
+        same.is_forward_only = tape->is_forward_only;
+    if (tape != NULL && network->arch->saves_memory) {
+        same.recomputes = tape->recomputes;
+        same.half = tape->half;
+    }
+    return same;
+}
+
 void etx_latents_open(struct etx_latents *latents,
     const struct etx_latents_shape *shape, const struct etx_tape *tape)
 {

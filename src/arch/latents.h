@@ -47,6 +47,10 @@ struct etx_latents {
     uint16_t *kept; /* [n_kept, n_values] of half */
 };
 
+/* The choices of a tape or NULL that the network's family knows. */
+struct etx_tape etx_tape_of(
+    const struct etx_network *network, const struct etx_tape *tape);
+
 /* Describe; tape NULL: inference. */
 void etx_latents_open(struct etx_latents *latents,
     const struct etx_latents_shape *shape, const struct etx_tape *tape);

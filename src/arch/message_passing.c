@@ -52,15 +52,11 @@ static void close_run(struct etx_run *run)
 void etx_run_add_latents(
     struct etx_run *run, const struct etx_latents_shape *shape)
 {
-    struct etx_tape plain;
-    const struct etx_tape *tape = run->tape;
+    const struct etx_tape tape = etx_tape_of(run->network, run->tape);
 
     assert(run->n_latents < ETX_MAX_LATENTS);
-    if (tape != NULL && !run->network->arch->saves_memory) {
-        plain = (struct etx_tape){.is_forward_only = tape->is_forward_only};
-        tape = &plain;
-    }
-    etx_latents_open(&run->latents[run->n_latents++], shape, tape);
+    etx_latents_open(&run->latents[run->n_latents++], shape,
+        run->tape == NULL ? NULL : &tape);
 }
 
 static int64_t latent_bytes(const struct etx_run *run)
@@ -234,7 +230,7 @@ etx_status etx_run_block_backward(struct etx_run *run,
     const struct etx_mlp_block *block, const struct etx_mlp_input *input,
     const float *d_out)
 {
-    return etx_mlp_block_accumulate(
+    return etx_mlp_block_backward(
         run->context, block, run->network->value, run->gradient, input, d_out);
 }
 

@@ -153,12 +153,7 @@ etx_status etx_mlp_block_forward(struct etx_context *context,
 
 /* The same backward: the flat gradients of the parameters and the sums of the
  * parts are added to. d_out may be the data of a sum. */
-etx_status etx_mlp_block_accumulate(struct etx_context *context,
-    const struct etx_mlp_block *block, const float *values, float *gradients,
-    const struct etx_mlp_input *input, const float *d_out);
 etx_status etx_mlp_block_backward(struct etx_context *context,
     const struct etx_mlp_block *block, const float *values, float *gradients,
-    const struct etx_mlp_input *input, const float *d_out,
-    float *const *d_part);
-
+    const struct etx_mlp_input *input, const float *d_out);
 #endif

@@ -1,11 +1,26 @@
-/* arch/mlp_run.c -- a block forward and backward.
+/* arch/mlp_run.c -- a block forward and backward, with a factorised first
+ * layer.
  *
- * Node latents reach an edge network through the ends of the edges, so that
- * one node's row goes into many edges' rows. The first layer is linear in its
- * parts, W [x_i; x_j; e] = W_i x_i + W_j x_j + W_e e: the products with parts
- * taken by an end are made once a node and added to the rows of the edges.
- * Backward, the gradient of such rows is summed at the node before the
- * products with W and x.
+ * An edge network reads the latents of the two ends of an edge, so that the row
+ * of one node is part of the rows of many edges. The first layer is linear:
+ *
+ *     W [x_src, x_dst, e] = W_src x_src + W_dst x_dst + W_e e
+ *
+ * W_src x and W_dst x are computed once per node and added to the rows of the
+ * edges, which multiply by W_e alone:
+ *
+ *     nodes   x  ---- W_src ---> p   \ gathered by src
+ *     nodes   x  ---- W_dst ---> q    > p[src] + q[dst] + W_e e  -> next layers
+ *     edges   e  ---- W_e  ----------/
+ *
+ * The weight is split accordingly; columns of parts that are not factored out
+ * stay together:
+ *
+ *     W [n_out, n_in]   one row: | src  | dst  | e  |
+ *     split             W_src [n_out, src], W_dst [n_out, dst], W_e [n_out, e]
+ *
+ * Backward, the gradient of p at a node is the sum over its edges; then it is
+ * multiplied by W_src and x.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/mlp_block.h"
@@ -21,13 +36,13 @@
 
 /* A block over an input, with its first layer split. */
 struct split {
-    struct etx_mlp_args args; /* of the parts that stay, and the added rows */
+    struct etx_mlp_args args; /* of the other parts, and the added rows */
     struct etx_layer layer[ETX_MAX_LAYERS];
-    int32_t n_shared;
-    int32_t shared[ETX_MAX_ADDED];         /* parts multiplied once a node */
-    struct etx_layer first[ETX_MAX_PARTS]; /* their linears, by part */
-    int32_t column[ETX_MAX_PARTS]; /* where a part begins in the input */
-    int32_t is_shared[ETX_MAX_PARTS];
+
+    int32_t n_factored;                     /* parts with a layer of nodes */
+    int32_t is_factored[ETX_MAX_PARTS];     /* by part, and so are: */
+    struct etx_layer factor[ETX_MAX_PARTS]; /* its linear layer */
+    int32_t column[ETX_MAX_PARTS];          /* of the whole weight */
 };
 
 static int32_t is_worth_it(const struct etx_mlp_input *input, int32_t p)
@@ -42,163 +57,136 @@ static void choose(struct split *split, const struct etx_mlp_input *input)
     for (int32_t p = 0; p < input->args.n_parts; p++) {
         split->column[p] = column;
         column += input->args.part[p].width;
-        if (split->n_shared < ETX_MAX_ADDED && is_worth_it(input, p)) {
-            split->is_shared[p] = 1;
-            split->shared[split->n_shared++] = p;
-        }
+        split->is_factored[p] =
+            split->n_factored < ETX_MAX_ADDED && is_worth_it(input, p);
+        split->n_factored += split->is_factored[p];
     }
 }
 
-/* The columns of part p in the first layer's weight: out [n_out, width], rows
- * stride apart. Centred is without what a layer norm that follows takes off
- * anyway. */
-static etx_status copy_columns(float *out, int64_t stride,
+/* The columns of part p in the weight of the whole layer: out [n_out, width],
+ * rows stride apart. A layer norm subtracts the mean of its input: is_centred
+ * leaves it out beforehand. */
+static etx_status copy_columns(float *out, int64_t stride, int32_t is_centred,
     const struct split *split, struct etx_context *context,
-    const struct etx_mlp_input *input, const struct etx_layer *layer, int32_t p,
-    int32_t is_centred)
+    const struct etx_layer *whole, int32_t p, int32_t width)
 {
-    const struct etx_columns_args args = {.n_rows = layer->n_out,
-        .width = input->args.part[p].width,
+    const struct etx_columns_args args = {.n_rows = whole->n_out,
+        .width = width,
         .centre = is_centred,
-        .x_stride = layer->n_in,
+        .x_stride = whole->n_in,
         .y_stride = stride,
-        .x = layer->weight + split->column[p],
+        .x = whole->weight + split->column[p],
         .y = out};
 
     return context->ops->columns(context->stream, &args);
 }
 
-/* The columns of the parts that stay, side by side: out [n_out, n_left]. */
-static etx_status copy_left(float *out, int32_t n_left,
-    const struct split *split, struct etx_context *context,
-    const struct etx_mlp_input *input, const struct etx_layer *layer)
+/* The layers of the factored parts one after the other from weight on, then
+ * the columns of the others. is_ready: they have been written already. */
+static etx_status lay_out(struct split *split, struct etx_context *context,
+    const struct etx_mlp_input *input, float *weight, int32_t is_ready)
 {
     etx_status status = ETX_OK;
+    const struct etx_layer whole = split->layer[0];
+    struct etx_layer *rest = &split->layer[0];
 
     for (int32_t p = 0; p < input->args.n_parts; p++) {
-        if (split->is_shared[p])
+        const int32_t width = input->args.part[p].width;
+
+        if (!split->is_factored[p])
             continue;
-        ETX_CHECK(
-            copy_columns(out, n_left, split, context, input, layer, p, 0));
-        out += input->args.part[p].width;
-    }
-done:
-    return status;
-}
-
-/* Layout of the split first layer, from weight [n_out, n_in] on:
- * first[p] has the columns of the shared part p, layer[0] those of the parts
- * that stay. */
-static void lay_out(
-    struct split *split, const struct etx_mlp_input *input, const float *weight)
-{
-    const struct etx_layer whole = split->layer[0];
-    int32_t n_left = whole.n_in;
-
-    for (int32_t s = 0; s < split->n_shared; s++) {
-        const int32_t p = split->shared[s];
-        const int32_t width = input->args.part[p].width;
-
-        split->first[p] = (struct etx_layer){
+        split->factor[p] = (struct etx_layer){
             .n_in = width, .n_out = whole.n_out, .weight = weight};
+        if (!is_ready)
+            ETX_CHECK(copy_columns(weight, width, split->args.added_is_centred,
+                split, context, &whole, p, width));
         weight += (int64_t)whole.n_out * width;
-        n_left -= width;
+        rest->n_in -= width;
     }
-    split->layer[0].n_in = n_left;
-    split->layer[0].weight = weight;
-}
-
-/* Write what was laid out from weight on. */
-static etx_status copy_parts(float *weight, const struct split *split,
-    struct etx_context *context, const struct etx_mlp_input *input,
-    const struct etx_layer *whole)
-{
-    etx_status status = ETX_OK;
-
-    for (int32_t s = 0; s < split->n_shared; s++) {
-        const int32_t p = split->shared[s];
+    rest->weight = weight;
+    for (int32_t p = 0; p < input->args.n_parts; p++) {
         const int32_t width = input->args.part[p].width;
 
-        ETX_CHECK(copy_columns(weight, width, split, context, input, whole, p,
-            split->args.added_is_centred));
-        weight += (int64_t)whole->n_out * width;
+        if (split->is_factored[p])
+            continue;
+        if (!is_ready)
+            ETX_CHECK(copy_columns(
+                weight, rest->n_in, 0, split, context, &whole, p, width));
+        weight += width;
     }
-    ETX_CHECK(
-        copy_left(weight, split->layer[0].n_in, split, context, input, whole));
 done:
     return status;
 }
 
-/* The split first layer, by which parts are shared: nothing else differs from
- * call to call. */
-static struct etx_weight_key key_of(
-    const struct split *split, const struct etx_layer *whole)
-{
-    struct etx_weight_key key = {.source = whole->weight,
-        .form = ETX_WEIGHTS_SPLIT,
-        .n = (int64_t)whole->n_out * whole->n_in};
-
-    for (int32_t s = 0; s < split->n_shared; s++)
-        key.form |= UINT32_C(1) << split->shared[s];
-    return key;
-}
-
-/* Split the first layer: once for cached parameters, else in scratch. */
+/* Split the first layer: once for cached parameters, else in scratch. Which
+ * parts are factored is all that can differ from call to call. */
 static etx_status split_first_layer(struct split *split,
     struct etx_context *context, const struct etx_mlp_input *input)
 {
     etx_status status = ETX_OK;
-    const struct etx_layer whole = split->layer[0];
-    const struct etx_weight_key key = key_of(split, &whole);
+    const struct etx_layer *whole = &split->layer[0];
     const struct etx_stream *stream = context->stream;
+    struct etx_weight_key key = {.source = whole->weight,
+        .form = ETX_WEIGHTS_SPLIT,
+        .n = (int64_t)whole->n_out * whole->n_in};
     struct etx_weights weights;
 
+    for (int32_t p = 0; p < input->args.n_parts; p++)
+        if (split->is_factored[p])
+            key.form |= UINT32_C(1) << p;
     split->args.added_is_centred =
-        whole.norm == ETX_NORM_LAYER && !whole.norm_last;
+        whole->norm == ETX_NORM_LAYER && !whole->norm_last;
     ETX_CHECK(etx_weights_open(&weights, stream->weight_cache, stream->arena,
         &key, sizeof(float), "weights"));
-    lay_out(split, input, weights.value);
-    if (weights.is_ready)
-        return ETX_OK;
-    ETX_CHECK(copy_parts(weights.value, split, context, input, &whole));
-    etx_weights_close(stream->weight_cache, &weights);
+    ETX_CHECK(lay_out(split, context, input, weights.value, weights.is_ready));
+    if (!weights.is_ready)
+        etx_weights_close(stream->weight_cache, &weights);
 done:
     return status;
 }
 
-/* The product of shared part p, once a node, as added rows; float16 where the
- * edges, which read them many times, are so. */
-static etx_status multiply_shared(struct split *split,
-    struct etx_context *context, const struct etx_mlp_input *input, int32_t p)
+/* The forward of a factored part: its layer over the rows of the nodes. */
+static struct etx_mlp_args factor_args(
+    const struct split *split, const struct etx_mlp_input *input, int32_t p)
 {
-    etx_status status = ETX_OK;
-    const int32_t n_out = split->layer[0].n_out;
-    const int32_t is_half = context->stream->is_half;
-    struct etx_arena *arena = context->stream->arena;
-    struct etx_rows product = {.index = input->end[p].index, .width = n_out};
     struct etx_mlp_args args = {.n_rows = input->end[p].n_nodes,
         .n_parts = 1,
         .n_layers = 1,
         .part = {input->args.part[p]},
-        .layer = &split->first[p]};
-    const int64_t n_values = args.n_rows * n_out;
+        .layer = &split->factor[p]};
 
     args.part[0].index = NULL;
-    if (is_half)
+    return args;
+}
+
+/* The product of factored part p as added rows; float16 in an inference that
+ * computes so, as edges read them many times. */
+static etx_status multiply_factor(struct split *split,
+    struct etx_context *context, const struct etx_mlp_input *input, int32_t p)
+{
+    etx_status status = ETX_OK;
+    const int32_t n_out = split->layer[0].n_out;
+    struct etx_arena *arena = context->stream->arena;
+    struct etx_mlp_args args = factor_args(split, input, p);
+    const int64_t n_values = args.n_rows * n_out;
+
+    if (context->stream->is_half)
         ETX_CHECK(etx_arena_alloc(&args.half_out, arena, n_values,
             sizeof *args.half_out, "products of nodes"));
     else
         ETX_CHECK(etx_arena_alloc(
             &args.out, arena, n_values, sizeof *args.out, "products of nodes"));
     ETX_CHECK(context->ops->mlp(context->stream, &args));
-    product.data = args.out;
-    product.half = args.half_out;
-    split->args.added[split->args.n_added++] = product;
+    split->args.added[split->args.n_added++] =
+        (struct etx_rows){.data = args.out,
+            .half = args.half_out,
+            .index = input->end[p].index,
+            .width = n_out};
 done:
     return status;
 }
 
-/* Everything up to the products; scratch stays in the arena. */
+/* Everything up to the products of nodes; scratch stays in the arena. */
 static etx_status open_split(struct split *split, struct etx_context *context,
     const struct etx_mlp_block *block, const float *values,
     const struct etx_mlp_input *input)
@@ -210,13 +198,13 @@ static etx_status open_split(struct split *split, struct etx_context *context,
     split->args.n_layers = block->n_layers;
     split->args.layer = split->layer;
     choose(split, input);
-    if (split->n_shared == 0)
+    if (split->n_factored == 0)
         return ETX_OK;
     ETX_CHECK(split_first_layer(split, context, input));
     split->args.n_parts = 0;
     for (int32_t p = 0; p < input->args.n_parts; p++)
-        if (split->is_shared[p])
-            ETX_CHECK(multiply_shared(split, context, input, p));
+        if (split->is_factored[p])
+            ETX_CHECK(multiply_factor(split, context, input, p));
         else
             split->args.part[split->args.n_parts++] = input->args.part[p];
 done:
@@ -240,17 +228,17 @@ done:
 
 /* ------------------------------------------------------------ backward -- */
 
-/* What the backward adds to besides the caller's arrays. */
+/* Arrays that the gradients pass through. */
 struct back {
     struct split split;
     struct etx_layer_gradient gradient[ETX_MAX_LAYERS];
-    float *whole;   /* the gradient of the first weight, as it lies */
-    float *left;    /* that of the columns that stay, zeroed */
-    float *d_added; /* [n_rows, n_out] of the first linear */
-    float *d_rows[ETX_MAX_PARTS]; /* [n_rows, width] of rows by an end */
+    float *d_weight; /* of the whole first layer: the caller's */
+    float *d_rest;   /* of the columns that are not factored, zeroed */
+    float *d_added;  /* [n_rows, n_out] of the first layer */
+    float *d_rows[ETX_MAX_PARTS]; /* [n_rows, width] of gathered parts */
 };
 
-static etx_status take_zeros(
+static etx_status alloc_zeros(
     float **out, struct etx_context *context, int64_t n, const char *what)
 {
     etx_status status = ETX_OK;
@@ -263,34 +251,35 @@ done:
     return status;
 }
 
-/* Columns of part p in the gradient of the first weight += d [n_out, row]. */
+/* Columns of part p in the gradient of the first weight += d [n_out, stride].
+ */
 static etx_status add_columns(const struct back *back,
     struct etx_context *context, const struct etx_mlp_input *input, int32_t p,
-    const float *d, int32_t row)
+    const float *d, int32_t stride)
 {
     struct etx_columns_args args = {.n_rows = back->split.layer[0].n_out,
         .width = input->args.part[p].width,
         .add = 1,
-        .x_stride = row,
+        .x_stride = stride,
         .x = d,
-        .y = back->whole + back->split.column[p]};
+        .y = back->d_weight + back->split.column[p]};
 
     for (int32_t q = 0; q < input->args.n_parts; q++)
         args.y_stride += input->args.part[q].width;
     return context->ops->columns(context->stream, &args);
 }
 
-static etx_status add_left(const struct back *back, struct etx_context *context,
+static etx_status add_rest(const struct back *back, struct etx_context *context,
     const struct etx_mlp_input *input)
 {
-    const float *from = back->left;
+    const float *d = back->d_rest;
     etx_status status = ETX_OK;
 
     for (int32_t p = 0; p < input->args.n_parts; p++)
-        if (!back->split.is_shared[p]) {
+        if (!back->split.is_factored[p]) {
             ETX_CHECK(add_columns(
-                back, context, input, p, from, back->split.layer[0].n_in));
-            from += input->args.part[p].width;
+                back, context, input, p, d, back->split.layer[0].n_in));
+            d += input->args.part[p].width;
         }
 done:
     return status;
@@ -313,29 +302,25 @@ static etx_status sum_at_nodes(float *out, struct etx_context *context,
     return context->ops->segment_reduce(context->stream, &args);
 }
 
-/* The gradients of a shared part and of its columns. */
-static etx_status shared_backward(struct back *back,
+/* The gradients of a factored part and of its columns. */
+static etx_status factor_backward(struct back *back,
     struct etx_context *context, const struct etx_mlp_input *input, int32_t p,
     float *d_data)
 {
     etx_status status = ETX_OK;
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const struct etx_layer *layer = &back->split.first[p];
+    const struct etx_layer *layer = &back->split.factor[p];
     const struct etx_edge_end *end = &input->end[p];
     struct etx_layer_gradient gradient = {NULL};
     float *d_product = NULL;
-    const struct etx_mlp_args forward = {.n_rows = end->n_nodes,
-        .n_parts = 1,
-        .n_layers = 1,
-        .part = {{.data = input->args.part[p].data, .width = layer->n_in}},
-        .layer = layer};
+    const struct etx_mlp_args forward = factor_args(&back->split, input, p);
     struct etx_mlp_backward_args args = {
         .forward = &forward, .d_part = {d_data}, .gradient = &gradient};
 
     ETX_CHECK(etx_arena_alloc(&d_product, arena, end->n_nodes * layer->n_out,
         sizeof *d_product, "gradients of products"));
-    ETX_CHECK(take_zeros(&gradient.weight, context,
+    ETX_CHECK(alloc_zeros(&gradient.weight, context,
         (int64_t)layer->n_out * layer->n_in, "gradients of weights"));
     ETX_CHECK(
         sum_at_nodes(d_product, context, end, back->d_added, layer->n_out));
@@ -348,75 +333,73 @@ done:
     return status;
 }
 
-/* Where the operator puts its gradients: the caller's arrays for rows as they
- * lie, scratch for rows taken by an end. */
-static etx_status take_outputs(struct etx_mlp_backward_args *args,
+/* Where the operator writes its gradients: the caller's arrays, scratch for
+ * added rows and for parts that an end gathers. */
+static etx_status alloc_outputs(struct etx_mlp_backward_args *args,
     struct back *back, struct etx_context *context,
     const struct etx_mlp_input *input, float *const *d_part)
 {
     etx_status status = ETX_OK;
-    const struct split *split = &back->split;
-    const struct etx_layer *first = &split->layer[0];
+    const struct etx_layer *first = &back->split.layer[0];
     struct etx_arena *arena = context->stream->arena;
     int32_t n_parts = 0;
 
-    if (split->n_shared > 0) {
+    if (back->split.n_factored > 0) {
         ETX_CHECK(etx_arena_alloc(&back->d_added, arena,
             input->args.n_rows * first->n_out, sizeof(float),
             "gradients of added rows"));
-        ETX_CHECK(take_zeros(&back->left, context,
+        ETX_CHECK(alloc_zeros(&back->d_rest, context,
             (int64_t)first->n_out * first->n_in, "gradients of weights"));
-        back->whole = back->gradient[0].weight;
-        back->gradient[0].weight = back->left;
+        back->d_weight = back->gradient[0].weight;
+        back->gradient[0].weight = back->d_rest;
         args->d_added = back->d_added;
     }
     for (int32_t p = 0; p < input->args.n_parts; p++) {
-        float *to = d_part == NULL ? NULL : d_part[p];
-
-        if (split->is_shared[p])
+        if (back->split.is_factored[p])
             continue;
-        if (to != NULL && input->end[p].index != NULL) {
+        args->d_part[n_parts] = d_part[p];
+        if (d_part[p] != NULL && input->end[p].index != NULL) {
             assert(input->end[p].offset != NULL);
             ETX_CHECK(etx_arena_alloc(&back->d_rows[p], arena,
                 input->args.n_rows * input->args.part[p].width, sizeof(float),
                 "gradients of rows"));
-            to = back->d_rows[p];
+            args->d_part[n_parts] = back->d_rows[p];
         }
-        args->d_part[n_parts++] = to;
+        n_parts++;
     }
 done:
     return status;
 }
 
-etx_status etx_mlp_block_backward(struct etx_context *context,
-    const struct etx_mlp_block *block, const float *values, float *gradients,
-    const struct etx_mlp_input *input, const float *d_out, float *const *d_part)
+/* The gradients of the parameters, and d_part [n_parts] or NULL of the parts'
+ * data: [n_rows, width], with an end [n_nodes, width]. */
+static etx_status compute_gradients(float *const *d_part,
+    struct etx_context *context, const struct etx_mlp_block *block,
+    const float *values, float *gradients, const struct etx_mlp_input *input,
+    const float *d_out)
 {
     etx_status status = ETX_OK;
-    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
-    struct back back = {.whole = NULL};
+    struct back back = {.d_weight = NULL};
     struct etx_mlp_backward_args args = {
         .forward = &back.split.args, .d_out = d_out, .gradient = back.gradient};
 
     ETX_CHECK(open_split(&back.split, context, block, values, input));
     etx_mlp_block_gradients(back.gradient, block, gradients);
-    ETX_CHECK(take_outputs(&args, &back, context, input, d_part));
+    ETX_CHECK(alloc_outputs(&args, &back, context, input, d_part));
     ETX_CHECK(context->ops->mlp_backward(context->stream, &args));
-    if (back.split.n_shared > 0)
-        ETX_CHECK(add_left(&back, context, input));
-    for (int32_t p = 0; p < input->args.n_parts; p++) {
-        float *to = d_part == NULL ? NULL : d_part[p];
-
-        if (back.split.is_shared[p])
-            ETX_CHECK(shared_backward(&back, context, input, p, to));
+    if (back.split.n_factored > 0)
+        ETX_CHECK(add_rest(&back, context, input));
+    for (int32_t p = 0; p < input->args.n_parts; p++)
+        if (back.split.is_factored[p])
+            ETX_CHECK(factor_backward(&back, context, input, p, d_part[p]));
         else if (back.d_rows[p] != NULL)
-            ETX_CHECK(sum_at_nodes(to, context, &input->end[p], back.d_rows[p],
-                input->args.part[p].width));
-    }
+            ETX_CHECK(sum_at_nodes(d_part[p], context, &input->end[p],
+                back.d_rows[p], input->args.part[p].width));
 done:
-    etx_arena_reset(context->stream->arena, mark);
     return status;
 }
+
+/* ---------------------------------------------------------- sums, inputs -- */
 
 void etx_mlp_part_with_sum(struct etx_mlp_input *input, const float *data,
     const struct etx_edge_end *end, int32_t width, struct etx_sum *sum)
@@ -471,7 +454,7 @@ static etx_status alloc_term(float **out, struct etx_context *context,
         "gradients of inputs");
 }
 
-etx_status etx_mlp_block_accumulate(struct etx_context *context,
+etx_status etx_mlp_block_backward(struct etx_context *context,
     const struct etx_mlp_block *block, const float *values, float *gradients,
     const struct etx_mlp_input *input, const float *d_out)
 {
@@ -482,8 +465,8 @@ etx_status etx_mlp_block_accumulate(struct etx_context *context,
     for (int32_t p = 0; p < input->args.n_parts; p++)
         if (input->sum[p] != NULL)
             ETX_CHECK(alloc_term(&term[p], context, input->sum[p], d_out));
-    ETX_CHECK(etx_mlp_block_backward(
-        context, block, values, gradients, input, d_out, term));
+    ETX_CHECK(compute_gradients(
+        term, context, block, values, gradients, input, d_out));
     for (int32_t p = 0; p < input->args.n_parts; p++)
         if (term[p] != NULL && term[p] != input->sum[p]->data)
             ETX_CHECK(etx_sum_add(input->sum[p], context, term[p]));

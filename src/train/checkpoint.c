@@ -1,4 +1,4 @@
-/* train/checkpoint.c -- stop and go on bit for bit.
+/* train/checkpoint.c -- write a training to a file and continue it bit for bit.
  *
  * A safetensors file of its own: parameters, moments, counters, thresholds,
  * what the trainer would go back to and its best model, and in its metadata
@@ -7,7 +7,7 @@
  * the graphs of a step were not drawn and added up as they are now.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/trainer.h"
+#include "train/checkpoint.h"
 
 #include "base/check.h"
 #include "base/heap.h"
@@ -36,7 +36,7 @@ static struct counters get_counters(const struct etx_trainer *trainer)
 {
     const struct etx_train_result *result = &trainer->result;
 
-    return (struct counters){.step = trainer->step,
+    return (struct counters){.step = trainer->progress.step,
         .n_training = trainer->training.n,
         .n_training_hits = trainer->training.n_hits,
         .n_validation = trainer->validation.n,
@@ -60,14 +60,14 @@ static struct state get_state(const struct etx_trainer *trainer)
     const struct etx_train_best *best = &trainer->best;
     const struct etx_train_result *result = &best->result;
 
-    return (struct state){.n_rollbacks = trainer->n_rollbacks,
-        .mean_steps = trainer->mean.n,
-        .snapshot_step = snapshot->step,
-        .snapshot_mean_steps = snapshot->mean.n,
+    return (struct state){.n_rollbacks = trainer->snapshot.n_rollbacks,
+        .mean_steps = trainer->progress.mean.n,
+        .snapshot_step = snapshot->progress.step,
+        .snapshot_mean_steps = snapshot->progress.mean.n,
         .best_step = result->step,
         .n_since_best = best->n_since,
-        .mean_loss = trainer->mean.loss,
-        .snapshot_mean_loss = snapshot->mean.loss,
+        .mean_loss = trainer->progress.mean.loss,
+        .snapshot_mean_loss = snapshot->progress.mean.loss,
         .best_value = best->value,
         .best_metric = {result->loss, result->n_edges, result->efficiency,
             result->purity, result->auc}};
@@ -121,7 +121,8 @@ static struct numbers get_numbers(const struct etx_trainer *trainer)
         etx_train_get_thresholds(trainer->model);
     struct numbers numbers = {.counters = get_counters(trainer),
         .state = get_state(trainer),
-        .loss_scales = {trainer->loss_scale, trainer->snapshot.loss_scale}};
+        .loss_scales = {trainer->progress.loss_scale,
+            trainer->snapshot.progress.loss_scale}};
 
     list_thresholds(numbers.threshold, &now);
     list_thresholds(numbers.best_threshold, &trainer->best.thresholds);
@@ -155,21 +156,22 @@ static int64_t describe_tensors(struct etx_tensor *tensor,
     if (trainer->config.loss_scaling.initial > 0.0f)
         tensor[count++] = etx_tensor_vector(
             "loss_scale", ETX_TENSOR_I64, N_LOSS_SCALE, &numbers->loss_scales);
-    add_array(tensor, &count, trainer, "m", trainer->m);
+    add_array(tensor, &count, trainer, "m", trainer->state.moments.m);
     add_array(
         tensor, &count, trainer, "parameter", trainer->stage->network->value);
-    add_array(tensor, &count, trainer, "snapshot_m", snapshot->m);
+    add_array(tensor, &count, trainer, "snapshot_m", snapshot->moments.m);
     add_array(
         tensor, &count, trainer, "snapshot_parameter", snapshot->parameter);
-    add_array(tensor, &count, trainer, "snapshot_v", snapshot->v);
-    add_array(tensor, &count, trainer, "snapshot_v_max", snapshot->v_max);
+    add_array(tensor, &count, trainer, "snapshot_v", snapshot->moments.v);
+    add_array(
+        tensor, &count, trainer, "snapshot_v_max", snapshot->moments.v_max);
     if (schema > 1)
         tensor[count++] = etx_tensor_vector(
             "state", ETX_TENSOR_I64, N_STATE, &numbers->state);
     tensor[count++] = etx_tensor_vector(
         "threshold", ETX_TENSOR_F32, n_thresholds(trainer), numbers->threshold);
-    add_array(tensor, &count, trainer, "v", trainer->v);
-    add_array(tensor, &count, trainer, "v_max", trainer->v_max);
+    add_array(tensor, &count, trainer, "v", trainer->state.moments.v);
+    add_array(tensor, &count, trainer, "v_max", trainer->state.moments.v_max);
     return count;
 }
 
@@ -182,7 +184,7 @@ etx_status etx_checkpoint_write(
     char checksum[9];
     char hash[17];
     json_t *metadata;
-    etx_status status = etx_train_state_get(trainer);
+    etx_status status = etx_train_state_to_host(&trainer->state);
 
     if (status != ETX_OK)
         return status;
@@ -380,14 +382,14 @@ static void restore_arrays(
     const struct etx_train_snapshot *snapshot = &trainer->snapshot;
 
     read_array(trainer->stage->network->value, trainer, file, "parameter");
-    read_array(trainer->m, trainer, file, "m");
-    read_array(trainer->v, trainer, file, "v");
-    read_array(trainer->v_max, trainer, file, "v_max");
+    read_array(trainer->state.moments.m, trainer, file, "m");
+    read_array(trainer->state.moments.v, trainer, file, "v");
+    read_array(trainer->state.moments.v_max, trainer, file, "v_max");
     read_array(trainer->best.parameter, trainer, file, "best");
     read_array(snapshot->parameter, trainer, file, "snapshot_parameter");
-    read_array(snapshot->m, trainer, file, "snapshot_m");
-    read_array(snapshot->v, trainer, file, "snapshot_v");
-    read_array(snapshot->v_max, trainer, file, "snapshot_v_max");
+    read_array(snapshot->moments.m, trainer, file, "snapshot_m");
+    read_array(snapshot->moments.v, trainer, file, "snapshot_v");
+    read_array(snapshot->moments.v_max, trainer, file, "snapshot_v_max");
 }
 
 static struct etx_train_result make_result(int64_t step, const double *metric)
@@ -406,13 +408,13 @@ static void restore_state(
     const struct state *state = &numbers->state;
     struct etx_train_best *best = &trainer->best;
 
-    trainer->n_rollbacks = state->n_rollbacks;
-    trainer->loss_scale = numbers->loss_scales.now;
-    trainer->snapshot.loss_scale = numbers->loss_scales.snapshot;
-    trainer->mean = (struct etx_train_mean){
+    trainer->snapshot.n_rollbacks = state->n_rollbacks;
+    trainer->progress.loss_scale = numbers->loss_scales.now;
+    trainer->snapshot.progress.loss_scale = numbers->loss_scales.snapshot;
+    trainer->progress.mean = (struct etx_train_mean){
         .loss = state->mean_loss, .n = state->mean_steps};
-    trainer->snapshot.step = state->snapshot_step;
-    trainer->snapshot.mean = (struct etx_train_mean){
+    trainer->snapshot.progress.step = state->snapshot_step;
+    trainer->snapshot.progress.mean = (struct etx_train_mean){
         .loss = state->snapshot_mean_loss, .n = state->snapshot_mean_steps};
     best->result = make_result(state->best_step, state->best_metric);
     best->value = state->best_value;
@@ -431,9 +433,9 @@ static etx_status restore(struct etx_trainer *trainer,
     restore_arrays(trainer, file);
     restore_state(trainer, numbers);
     etx_train_set_thresholds(trainer->model, &thresholds);
-    trainer->step = counters->step;
+    trainer->progress.step = counters->step;
     trainer->result = make_result(counters->validated, counters->metric);
-    return etx_train_state_put(trainer);
+    return etx_train_state_to_device(&trainer->state);
 }
 
 /* The numbers of a file whose tensors are checked. */

@@ -4,6 +4,7 @@
 #include "train/config.h"
 
 #include "base/check.h"
+#include "train/config_sections.h"
 
 #include <string.h>
 

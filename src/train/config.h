@@ -216,14 +216,4 @@ etx_status etx_train_config_read(
     struct etx_train_config *config, const char *text);
 void etx_train_config_clear(struct etx_train_config *config);
 
-/* config_sections.c: defaults of config->stage, and every section of json
- * over them. */
-etx_status etx_train_config_read_sections(
-    struct etx_train_config *config, const json_t *json);
-
-/* schedule.c: the learning rate of step (1 for the first) when an epoch has
- * so many steps. */
-float etx_train_learning_rate(const struct etx_train_schedule *schedule,
-    int64_t step, int64_t steps_per_epoch);
-
 #endif

@@ -5,7 +5,7 @@
  * refused.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/config.h"
+#include "train/config_sections.h"
 
 #include "arch/options.h"
 #include "base/check.h"

@@ -1,11 +1,12 @@
 /* train/export.c -- the model that a training made, with its provenance.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/trainer.h"
+#include "train/export.h"
 
 #include "base/check.h"
 #include "io/model_file.h"
 #include "train/hash.h"
+#include "train/training_model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,8 +32,9 @@ static json_t *make_provenance(const struct etx_trainer *trainer)
         is_best(trainer) ? &trainer->best.result : &trainer->result;
     char *config = json_dumps(trainer->config.json, JSON_COMPACT);
     json_t *made = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "config",
-        config == NULL ? "" : config, "steps", (json_int_t)trainer->step,
-        "training_events", (json_int_t)trainer->training.n, "training_hits",
+        config == NULL ? "" : config, "steps",
+        (json_int_t)trainer->progress.step, "training_events",
+        (json_int_t)trainer->training.n, "training_hits",
         (json_int_t)trainer->training.n_hits, "validation_events",
         (json_int_t)trainer->validation.n, "validated_at_step",
         (json_int_t)result->step);
@@ -112,17 +114,6 @@ static etx_status make_export_config(
     return ETX_OK;
 }
 
-static float *find_values(struct etx_model *model, int32_t stage)
-{
-    const struct etx_network *const networks[ETX_N_TRAIN_STAGES] = {
-        [ETX_TRAIN_EMBEDDING] = model->embedding.network,
-        [ETX_TRAIN_FILTER] = model->filter.network,
-        [ETX_TRAIN_GNN] = model->gnn.network,
-        [ETX_TRAIN_CASCADE] = model->cascade.network};
-
-    return networks[stage]->value;
-}
-
 etx_status etx_trainer_export(
     struct etx_model **out, const struct etx_trainer *trainer)
 {
@@ -130,13 +121,14 @@ etx_status etx_trainer_export(
     struct etx_model *model = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_train_state_get(trainer));
+    ETX_CHECK(etx_train_state_to_host(&trainer->state));
     ETX_CHECK(make_export_config(&config, trainer));
     ETX_CHECK(etx_model_from_config(&model, config));
     for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++)
         etx_train_copy_stage(model, trainer->model, s);
     if (is_best(trainer))
-        memcpy(find_values(model, trainer->config.stage),
+        memcpy(
+            etx_train_find_stage(model, trainer->config.stage)->network->value,
             trainer->best.parameter,
             (size_t)trainer->stage->network->n_values * sizeof(float));
     etx_model_seal(model);
@@ -155,18 +147,18 @@ static uint64_t hash_array(
         hash, array, (size_t)trainer->stage->network->n_values * sizeof *array);
 }
 
-uint64_t etx_train_hash_state(const struct etx_trainer *trainer)
+uint64_t etx_trainer_hash_state(const struct etx_trainer *trainer)
 {
     const struct etx_train_thresholds thresholds =
         etx_train_get_thresholds(trainer->model);
-    uint64_t hash =
-        etx_hash_bytes(ETX_HASH_START, &trainer->step, sizeof trainer->step);
+    uint64_t hash = etx_hash_bytes(
+        ETX_HASH_START, &trainer->progress.step, sizeof trainer->progress.step);
 
-    if (etx_train_state_get(trainer) != ETX_OK)
+    if (etx_train_state_to_host(&trainer->state) != ETX_OK)
         return 0;
     hash = hash_array(hash, trainer, trainer->stage->network->value);
-    hash = hash_array(hash, trainer, trainer->m);
-    hash = hash_array(hash, trainer, trainer->v);
-    hash = hash_array(hash, trainer, trainer->v_max);
+    hash = hash_array(hash, trainer, trainer->state.moments.m);
+    hash = hash_array(hash, trainer, trainer->state.moments.v);
+    hash = hash_array(hash, trainer, trainer->state.moments.v_max);
     return etx_hash_bytes(hash, &thresholds, sizeof thresholds);
 }

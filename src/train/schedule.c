@@ -1,10 +1,7 @@
 /* train/schedule.c -- the learning rate of every step.
  *
- * A warm-up in steps rises with every step, one in epochs with every epoch
- * (Exa.TrkX); decay begins where the warm-up ends.
- *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/config.h"
+#include "train/schedule.h"
 
 #include <math.h>
 

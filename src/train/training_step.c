@@ -1,76 +1,259 @@
-/* train/training_step.c -- steps of a training and what they report.
+/* train/training_step.c -- one step of a training, from top to bottom:
  *
- * Everything random in a step is drawn from Philox streams named by seed,
- * stage and step: a checkpoint needs no state of a generator, and a step is
- * the same wherever it runs.
+ *   etx_trainer_run_step
+ *     draw_batch            events of the step, assigned to ranks
+ *     etx_trainer_gradient
+ *       sample_batch        per graph: a sector, its pairs or edges
+ *       share_sums          over ranks: what the loss is divided by
+ *       add_gradients       per graph: forward, loss, backward
+ *       gradient_finish     over graphs, ranks and partitions: their sum
+ *     update                skip, roll back, or clip and AdamW
+ *     report, prefetch      graphs of the next step, from disk
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/trainer.h"
+#include "train/training_step.h"
 
 #include "base/check.h"
-#include "train/graphs/disk_cache.h"
-#include "train/ranks/team.h"
+#include "train/clock.h"
+#include "train/hash.h"
+#include "train/objective/objective.h"
+#include "train/ranks/gradient.h"
+#include "train/report.h"
+#include "train/sampling/event_order.h"
+#include "train/schedule.h"
+#include "train/state/optimiser.h"
+#include "train/transfer.h"
 
 #include <math.h>
-#include <time.h>
+#include <string.h>
 
-double etx_train_now(void)
+/* Learning rates that ranks compare: of at most this many steps. */
+#define RATES_COMPARED 1000
+
+/* ---------------------------------------------------------------- batch -- */
+
+/* The events of a step, assigned to ranks. */
+static etx_status draw_batch(
+    struct etx_batch *batch, const struct etx_trainer *trainer, int64_t step)
 {
-    struct timespec time = {0, 0};
+    const uint64_t seed = etx_trainer_seed(trainer);
+    struct etx_arena *arena = etx_train_host(trainer->context)->arena;
+    const struct etx_event_order order = {.events = &trainer->training,
+        .config = &trainer->config,
+        .seed = seed,
+        .arena = arena};
+    etx_status status;
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+    *batch = (struct etx_batch){.team = &trainer->team,
+        .config = &trainer->config,
+        .seed = seed,
+        .step = step,
+        .random = etx_random_of_graph(seed, step, trainer->config.stage, 0)};
+    ETX_CHECK(etx_train_draw_events(
+        &batch->event, &batch->n_graphs, &order, step, &batch->random));
+    ETX_CHECK(etx_batch_begin(batch, arena));
+done:
+    return status;
 }
 
-uint64_t etx_train_seed(const struct etx_trainer *trainer)
+static uint64_t hash_schedule(uint64_t hash, const struct etx_trainer *trainer)
 {
-    return (uint64_t)trainer->config.seed | (uint64_t)trainer->n_rollbacks
-                                                << 32;
+    const struct etx_train_schedule *schedule = &trainer->config.schedule;
+    const int64_t n_steps = schedule->n_steps;
+    const int64_t every = n_steps / RATES_COMPARED + 1;
+    const int64_t epoch =
+        etx_train_steps_per_epoch(&trainer->training, &trainer->config);
+
+    for (int64_t step = 1; step <= n_steps; step += every) {
+        const float rate = etx_train_learning_rate(schedule, step, epoch);
+
+        hash = etx_hash_bytes(hash, &rate, sizeof rate);
+    }
+    return hash;
 }
 
-int32_t etx_trainer_finished(const struct etx_trainer *trainer)
+/* Ranks with other owners would wait for each other's gradients, and with other
+ * learning rates diverge. Later steps follow from sums, which are the same. */
+static etx_status agree(
+    struct etx_trainer *trainer, const struct etx_batch *batch)
 {
-    const int64_t patience = trainer->config.validation.patience;
+    const size_t bytes = (size_t)batch->n_graphs * sizeof *batch->owner;
+    etx_status status = ETX_OK;
 
-    return trainer->step >= trainer->config.schedule.n_steps ||
-           (patience > 0 && trainer->best.n_since >= patience);
+    if (trainer->is_agreed || trainer->team.n_ranks == 1)
+        return ETX_OK;
+    ETX_CHECK(
+        etx_team_agree(&trainer->team, etx_train_host(trainer->context)->arena,
+            hash_schedule(
+                etx_hash_bytes(ETX_HASH_START, batch->owner, bytes), trainer),
+            "owners of graphs and learning rates"));
+    trainer->is_agreed = 1;
+done:
+    return status;
 }
 
-static void clear_report(
-    const struct etx_trainer *trainer, etx_training_report *report)
-{
-    const double nothing = (double)NAN;
+/* ------------------------------------------------------------- gradient -- */
 
-    *report = (etx_training_report){.struct_size = sizeof *report,
-        .step = trainer->step,
-        .n_steps = trainer->config.schedule.n_steps,
-        .loss = nothing,
-        .learning_rate = nothing,
-        .gradient_norm = nothing,
-        .weight_norm = nothing,
-        .n_edges = nothing,
-        .efficiency = nothing,
-        .purity = nothing,
-        .auc = nothing,
-        .threshold = nothing,
-        .imbalance = nothing,
-        .loss_spread = nothing,
-        .graphs_seconds = nothing,
-        .network_seconds = nothing,
-        .pt_error = nothing,
-        .pt_spread = nothing,
-        .loss_scale = nothing,
-        .n_skipped = (int32_t)trainer->loss_scale.n_skipped,
-        .n_rollbacks = (int32_t)trainer->n_rollbacks,
-        .seconds = etx_train_now() - trainer->start};
+/* sample [n_graphs] of the trainer's objective: those of this rank. */
+static etx_status sample_batch(
+    char *sample, struct etx_trainer *trainer, struct etx_batch *batch)
+{
+    const struct etx_objective *objective = trainer->objective;
+    const double begin = etx_train_now();
+    etx_status status = ETX_OK;
+
+    for (int32_t k = 0; k < batch->n_graphs; k++)
+        if (etx_batch_is_mine(batch, k))
+            ETX_CHECK(
+                objective->sample(sample + (size_t)k * objective->sample_size,
+                    trainer, batch, k));
+    batch->graphs_seconds = etx_train_now() - begin - batch->network_seconds;
+done:
+    return status;
 }
+
+/* The gradients of this rank's graphs. */
+static etx_status add_gradients(struct etx_gradient_sum *sum,
+    struct etx_trainer *trainer, struct etx_batch *batch, const char *sample)
+{
+    const struct etx_objective *objective = trainer->objective;
+    const double begin = etx_train_now();
+    etx_status status = ETX_OK;
+
+    for (int32_t k = 0; k < batch->n_graphs; k++) {
+        float *gradient;
+
+        if (!etx_batch_is_mine(batch, k))
+            continue;
+        ETX_CHECK(etx_gradient_open(&gradient, sum, k));
+        const struct etx_train_marks marks = etx_train_mark(trainer->context);
+        status = objective->add_gradient(gradient,
+            sample + (size_t)k * objective->sample_size, trainer, batch, k);
+        etx_train_reset(trainer->context, marks);
+        ETX_CHECK(status);
+        ETX_CHECK(etx_gradient_close(sum, k));
+    }
+    batch->network_seconds += etx_train_now() - begin;
+done:
+    return status;
+}
+
+static void clear_samples(
+    char *sample, const struct etx_objective *objective, int32_t n)
+{
+    for (int32_t k = 0; k < n && objective->clear != NULL; k++)
+        objective->clear(sample + (size_t)k * objective->sample_size);
+}
+
+etx_status etx_trainer_gradient(
+    struct etx_trainer *trainer, struct etx_batch *batch)
+{
+    const size_t size = trainer->objective->sample_size;
+    struct etx_gradient_sum sum = {.context = trainer->context,
+        .team = &trainer->team,
+        .partition = &trainer->partition,
+        .n_values = trainer->stage->network->n_values,
+        .n_graphs = batch->n_graphs,
+        .owner = batch->owner};
+    char *sample = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_alloc(&sample, etx_train_host(trainer->context)->arena,
+        batch->n_graphs, size, "samples"));
+    memset(sample, 0, (size_t)batch->n_graphs * size);
+    ETX_CHECK(agree(trainer, batch));
+    ETX_CHECK(sample_batch(sample, trainer, batch));
+    ETX_CHECK(etx_batch_share_sums(batch));
+    ETX_CHECK(etx_gradient_begin(&sum));
+    ETX_CHECK(add_gradients(&sum, trainer, batch, sample));
+    ETX_CHECK(etx_gradient_finish(trainer->state.gradient, &sum));
+    ETX_CHECK(etx_partition_sum_doubles(
+        &trainer->partition, batch->loss, batch->n_graphs));
+    ETX_CHECK(etx_batch_share_losses(batch));
+done:
+    if (sample != NULL)
+        clear_samples(sample, trainer->objective, batch->n_graphs);
+    return status;
+}
+
+/* --------------------------------------------------------------- update -- */
+
+/* Clip the gradient and update the parameters. */
+static etx_status make_update(struct etx_trainer *trainer, int64_t step,
+    const etx_training_report *report)
+{
+    const struct etx_train_progress *progress = &trainer->progress;
+    const struct etx_update update = {
+        .number = step - progress->loss_scale.n_skipped,
+        .learning_rate = (float)report->learning_rate,
+        .gradient_norm = report->gradient_norm,
+        .loss_scale = progress->loss_scale.scale};
+
+    if (!isfinite(update.gradient_norm))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "step %d: the gradient is not finite; a smaller learning_rate "
+            "than %.9g may help",
+            (int)step, (double)trainer->config.schedule.learning_rate);
+    return etx_train_update(
+        &trainer->state, trainer->context, &trainer->config.optimiser, &update);
+}
+
+/* Skip the step when the loss scale was too large for it, roll back when it is
+ * a spike, else update. */
+static etx_status finish_step(
+    struct etx_trainer *trainer, int64_t step, etx_training_report *report)
+{
+    const struct etx_train_config *config = &trainer->config;
+    struct etx_train_progress *progress = &trainer->progress;
+    etx_status status = ETX_OK;
+
+    report->learning_rate = (double)etx_train_learning_rate(&config->schedule,
+        step, etx_train_steps_per_epoch(&trainer->training, config));
+    if (config->loss_scaling.initial > 0.0f)
+        report->loss_scale = progress->loss_scale.scale;
+    if (etx_loss_scale_skips(&progress->loss_scale, &config->loss_scaling,
+            report->gradient_norm)) {
+        report->is_skipped = 1;
+        progress->step = step;
+    } else if (etx_train_is_spike(&progress->mean, &config->stability,
+                   report->loss, report->gradient_norm)) {
+        ETX_CHECK(etx_snapshot_roll_back(progress, &trainer->state,
+            &trainer->snapshot, &config->stability, report->loss));
+        report->is_rollback = 1;
+    } else {
+        ETX_CHECK(make_update(trainer, step, report));
+        etx_loss_scale_grow(&progress->loss_scale, &config->loss_scaling);
+        progress->step = step;
+    }
+done:
+    return status;
+}
+
+/* Start reading the graphs of the next step; its own reads report errors. */
+static void prefetch_graphs(const struct etx_trainer *trainer)
+{
+    struct etx_graph_disk_cache *disk = trainer->graphs.disk;
+    struct etx_batch next;
+    int32_t n_mine = 0;
+
+    if (disk == NULL || etx_trainer_finished(trainer) ||
+        trainer->config.stage == ETX_TRAIN_EMBEDDING ||
+        draw_batch(&next, trainer, trainer->progress.step + 1) != ETX_OK)
+        return;
+    for (int32_t k = 0; k < next.n_graphs; k++)
+        if (etx_batch_is_mine(&next, k))
+            next.event[n_mine++] = next.event[k];
+    etx_graph_disk_cache_prefetch(disk, next.event, n_mine);
+}
+
+/* ----------------------------------------------------------------- step -- */
 
 static etx_status check_step(const struct etx_trainer *trainer)
 {
-    if (trainer->step >= trainer->config.schedule.n_steps)
+    if (trainer->progress.step >= trainer->config.schedule.n_steps)
         return etx_fail(ETX_ERR_ARGUMENT,
             "step %lld is beyond the schedule's %d",
-            (long long)trainer->step + 1,
+            (long long)trainer->progress.step + 1,
             (int)trainer->config.schedule.n_steps);
     if (trainer->training.n == 0)
         return etx_fail(
@@ -78,135 +261,31 @@ static etx_status check_step(const struct etx_trainer *trainer)
     return ETX_OK;
 }
 
-/* Seed, step and stage name everything that a step draws. */
-static struct etx_random open_random(
-    const struct etx_trainer *trainer, int64_t step)
-{
-    struct etx_random random;
-
-    etx_random_init(&random, etx_train_seed(trainer), (uint32_t)step,
-        (uint32_t)trainer->config.stage + 1);
-    return random;
-}
-
-/* The gradient of a step, its norm and its loss. */
-static etx_status find_gradient(
-    struct etx_trainer *trainer, int64_t number, etx_training_report *report)
-{
-    struct etx_random random = open_random(trainer, number);
-    struct etx_train_event **event;
-    struct etx_step step;
-    int32_t n_events;
-    etx_status status;
-
-    ETX_CHECK(
-        etx_train_draw_events(&event, &n_events, trainer, number, &random));
-    ETX_CHECK(etx_step_begin(&step, trainer, event, n_events, &random));
-    if (trainer->config.stage == ETX_TRAIN_EMBEDDING)
-        ETX_CHECK(etx_train_embedding(trainer, &step));
-    else
-        ETX_CHECK(etx_train_edges(trainer, &step));
-    ETX_CHECK(etx_step_share_losses(&step, trainer, report));
-    ETX_CHECK(
-        etx_train_norm(&report->gradient_norm, trainer, trainer->gradient));
-    report->gradient_norm /= etx_train_loss_scale(trainer);
-done:
-    return status;
-}
-
-/* Update the parameters, unless the scale of the loss was too large, or the
- * step is a spike: then go back. */
-static etx_status take_step(
-    struct etx_trainer *trainer, int64_t step, etx_training_report *report)
-{
-    const float learning_rate = etx_train_learning_rate(
-        &trainer->config.schedule, step, etx_train_steps_per_epoch(trainer));
-    etx_status status;
-
-    report->learning_rate = (double)learning_rate;
-    if (trainer->config.loss_scaling.initial > 0.0f)
-        report->loss_scale = etx_train_loss_scale(trainer);
-    if (etx_train_loss_scale_skips(trainer, report->gradient_norm)) {
-        report->is_skipped = 1;
-        trainer->step = step;
-    } else if (etx_train_is_spike(
-                   trainer, report->loss, report->gradient_norm)) {
-        ETX_CHECK(etx_train_roll_back(trainer, report->loss));
-        report->is_rollback = 1;
-        report->n_rollbacks = (int32_t)trainer->n_rollbacks;
-    } else {
-        ETX_CHECK(etx_train_update(
-            trainer, step, learning_rate, report->gradient_norm));
-        etx_train_loss_scale_grow(trainer);
-        trainer->step = step;
-    }
-    report->n_skipped = (int32_t)trainer->loss_scale.n_skipped;
-done:
-    return status;
-}
-
-/* Start reading the graphs of the next step; what goes wrong here, that step
- * will say. */
-static void read_ahead(struct etx_trainer *trainer)
-{
-    const int64_t step = trainer->step + 1;
-    struct etx_random random = open_random(trainer, step);
-    struct etx_train_event **event;
-    int32_t *owner;
-    int32_t n_mine = 0;
-    int32_t n;
-
-    if (trainer->cache == NULL || etx_trainer_finished(trainer) ||
-        trainer->config.stage == ETX_TRAIN_EMBEDDING)
-        return;
-    if (etx_train_draw_events(&event, &n, trainer, step, &random) != ETX_OK ||
-        etx_team_deal(&owner, trainer, event, n) != ETX_OK)
-        return;
-    for (int32_t k = 0; k < n; k++)
-        if (owner[k] == trainer->team.rank)
-            event[n_mine++] = event[k];
-    etx_train_cache_read_ahead(trainer->cache, event, n_mine);
-}
-
 etx_status etx_trainer_run_step(
     struct etx_trainer *trainer, etx_training_report *report)
 {
-    const struct etx_train_marks marks = etx_train_mark(trainer);
-    const int64_t step = trainer->step + 1;
+    const struct etx_train_marks marks = etx_train_mark(trainer->context);
+    const int64_t step = trainer->progress.step + 1;
+    struct etx_train_state *state = &trainer->state;
+    struct etx_batch batch;
     etx_status status;
 
-    clear_report(trainer, report);
+    etx_report_begin(report, trainer);
     ETX_CHECK(check_step(trainer));
-    ETX_CHECK(etx_train_snapshot_take(trainer));
-    ETX_CHECK(find_gradient(trainer, step, report));
-    ETX_CHECK(etx_train_meet_parts(trainer));
-    ETX_CHECK(take_step(trainer, step, report));
-    report->step = trainer->step;
-    ETX_CHECK(etx_train_norm(
-        &report->weight_norm, trainer, trainer->there.network.value));
-    report->is_finished = etx_trainer_finished(trainer);
-    report->seconds = etx_train_now() - trainer->start;
-    read_ahead(trainer);
+    ETX_CHECK(etx_snapshot_take(&trainer->snapshot, &trainer->progress, state,
+        &trainer->config.stability));
+    ETX_CHECK(draw_batch(&batch, trainer, step));
+    ETX_CHECK(etx_trainer_gradient(trainer, &batch));
+    etx_batch_report(&batch, report);
+    ETX_CHECK(etx_train_norm(&report->gradient_norm, trainer->context,
+        state->network->n_values, state->gradient));
+    report->gradient_norm /= trainer->progress.loss_scale.scale;
+    ETX_CHECK(etx_partition_barrier(&trainer->partition));
+    ETX_CHECK(finish_step(trainer, step, report));
+    ETX_CHECK(etx_report_finish(report, trainer));
+    prefetch_graphs(trainer);
 done:
-    etx_train_leave_parts(trainer, status);
-    etx_train_reset(trainer, marks);
-    return status;
-}
-
-etx_status etx_trainer_run_validation(
-    struct etx_trainer *trainer, etx_training_report *report)
-{
-    etx_status status;
-
-    clear_report(trainer, report);
-    ETX_CHECK(etx_train_state_get(trainer));
-    ETX_CHECK(etx_train_validate(trainer, report));
-    report->is_best = etx_train_note_result(trainer);
-    ETX_CHECK(etx_train_norm(
-        &report->weight_norm, trainer, trainer->there.network.value));
-done:
-    etx_train_leave_parts(trainer, status);
-    report->is_finished = etx_trainer_finished(trainer);
-    report->seconds = etx_train_now() - trainer->start;
+    etx_partition_end(&trainer->partition, status);
+    etx_train_reset(trainer->context, marks);
     return status;
 }

@@ -149,7 +149,7 @@ static void train_part(struct part_thread *thread, void *argument)
         ETX_PARTITION_PHI, &thread->exchange));
     training->loss[thread->part] = train_bench_loss(&bench, 2);
     ck_assert_ok(etx_memory_to_host(bench.context->stream->memory, gradient,
-        bench.trainer->gradient, training->n_values, sizeof *gradient));
+        bench.trainer->state.gradient, training->n_values, sizeof *gradient));
     training->auc[thread->part] = train_bench_validate(bench.trainer).auc;
     train_bench_leave(&bench);
 }
@@ -172,7 +172,7 @@ ETX_TEST(test_cuda_parts_training)
         ck_assert_ptr_nonnull(training.gradient[p]);
     }
     const double loss = train_bench_loss(&cpu, 2);
-    expected = cpu.trainer->gradient;
+    expected = cpu.trainer->state.gradient;
     part_threads_run(N_PARTS, train_part, &training, NULL);
     for (int64_t k = 0; k < training.n_values; k++)
         max = fmaxf(max, fabsf(expected[k]));

@@ -120,7 +120,7 @@ ETX_TEST(test_cuda_train_gradient, .rows = N_CASES)
     open_beside(&cuda, &cpu, device, _i);
     const int64_t n = cpu.trainer->stage->network->n_values;
     const double expected = train_bench_loss(&cpu, 2);
-    const double max = largest(cpu.trainer->gradient, n);
+    const double max = largest(cpu.trainer->state.gradient, n);
     float *gradient = calloc((size_t)n, sizeof *gradient);
 
     ck_assert_ptr_nonnull(gradient);
@@ -128,10 +128,10 @@ ETX_TEST(test_cuda_train_gradient, .rows = N_CASES)
         train_bench_loss(&cuda, 2), expected, MAX_DIFFERENCE * fabs(expected));
     ck_assert_double_gt(max, 0.0);
     ck_assert_ok(etx_memory_to_host(device->stream->memory, gradient,
-        cuda.trainer->gradient, n, sizeof *gradient));
+        cuda.trainer->state.gradient, n, sizeof *gradient));
     for (int64_t k = 0; k < n; k++)
         ck_assert_double_eq_tol((double)gradient[k],
-            (double)cpu.trainer->gradient[k], MAX_DIFFERENCE * max);
+            (double)cpu.trainer->state.gradient[k], MAX_DIFFERENCE * max);
     free(gradient);
     train_bench_leave(&cuda);
     train_bench_close(&cpu);
@@ -204,9 +204,9 @@ ETX_TEST(test_cuda_train_stays, .rows = 3)
     const int64_t n = trainer->stage->network->n_values;
 
     train_bench_steps(bench[0].trainer, 3);
-    ck_assert_double_eq(largest(trainer->m, n), 0.0);
+    ck_assert_double_eq(largest(trainer->state.moments.m, n), 0.0);
     ck_assert_ok(etx_trainer_save_checkpoint(bench[0].trainer, path));
-    ck_assert_double_gt(largest(trainer->m, n), 0.0);
+    ck_assert_double_gt(largest(trainer->state.moments.m, n), 0.0);
     ck_assert_ok(etx_trainer_load_checkpoint(bench[1].trainer, path));
     for (int32_t b = 0; b < 2; b++)
         train_bench_steps(bench[b].trainer, 3);
@@ -238,10 +238,11 @@ ETX_TEST(test_cuda_train_goes_back)
         ck_assert_ok(etx_trainer_step(bench.trainer, &report));
         ck_assert_int_lt(report.step, 20);
     }
-    ck_assert_ok(etx_train_state_get(trainer));
+    ck_assert_ok(etx_train_state_to_host(&trainer->state));
     ck_assert_mem_eq(
         trainer->stage->network->value, trainer->snapshot.parameter, bytes);
-    ck_assert_mem_eq(trainer->m, trainer->snapshot.m, bytes);
+    ck_assert_mem_eq(
+        trainer->state.moments.m, trainer->snapshot.moments.m, bytes);
     train_bench_close(&bench);
 }
 
@@ -283,7 +284,7 @@ ETX_TEST(test_cuda_train_half_products, .rows = 2)
         ck_assert_ptr_nonnull(gradient[b]);
         loss[b] = train_bench_loss(&bench, 2);
         ck_assert_ok(etx_memory_to_host(device->stream->memory, gradient[b],
-            bench.trainer->gradient, n, sizeof(float)));
+            bench.trainer->state.gradient, n, sizeof(float)));
         train_bench_leave(&bench);
     }
     train_bench_close(&cpu);

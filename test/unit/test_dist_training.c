@@ -83,7 +83,7 @@ static etx_status run_steps(struct rank *rank)
     for (int k = 0; k < N_STEPS && status == ETX_OK; k++) {
         status = etx_trainer_step(trainer, &rank->step);
         if (status == ETX_OK && k == 0)
-            memcpy(rank->gradient, trainer->gradient, bytes);
+            memcpy(rank->gradient, trainer->state.gradient, bytes);
         rank->n_steps_made++;
         if (status == ETX_OK && rank->plan->validates)
             status = etx_trainer_validate(trainer, &rank->validation);

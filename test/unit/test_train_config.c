@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "case.h"
+#include "train/schedule.h"
 
 /* A config that is refused, and what its message must name. */
 struct refusal {

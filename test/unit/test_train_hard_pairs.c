@@ -32,9 +32,10 @@ static void fill(void)
         query[q] = (int32_t)etx_random_below(&random, N_POINTS);
 }
 
-static struct etx_hard_pairs_args make_args(int32_t n_nearest, int32_t n_other)
+static struct etx_hard_negatives_args make_args(
+    int32_t n_nearest, int32_t n_other)
 {
-    return (struct etx_hard_pairs_args){.n_points = N_POINTS,
+    return (struct etx_hard_negatives_args){.n_points = N_POINTS,
         .n_dim = N_DIM,
         .point = point,
         .particle = particle,
@@ -44,7 +45,7 @@ static struct etx_hard_pairs_args make_args(int32_t n_nearest, int32_t n_other)
         .n_nearest = n_nearest,
         .n_other = n_other,
         .seed = 7,
-        .stream = 9};
+        .step = 9};
 }
 
 static float distance(int32_t i, int32_t j)
@@ -101,7 +102,8 @@ ETX_TEST(test_train_hard_pairs_are_the_nearest_and_others, .rows = 4)
 {
     static const int32_t nearest[] = {0, 1, 5, 300};
     static const int32_t other[] = {0, 4, 0, 4};
-    const struct etx_hard_pairs_args args = make_args(nearest[_i], other[_i]);
+    const struct etx_hard_negatives_args args =
+        make_args(nearest[_i], other[_i]);
     etx_context *context = make_context(1);
     int32_t *a;
     int32_t *b;
@@ -110,7 +112,7 @@ ETX_TEST(test_train_hard_pairs_are_the_nearest_and_others, .rows = 4)
 
     fill();
     ck_assert_int_eq(
-        etx_hard_pairs(&a, &b, &n, context->stream, &args), ETX_OK);
+        etx_hard_negatives(&a, &b, &n, context->stream, &args), ETX_OK);
     for (int q = 0; q < N_QUERIES; q++) {
         const int max = (int)(args.n_nearest + args.n_other);
         const int all = count_candidates(query[q]);
@@ -139,7 +141,7 @@ ETX_TEST(test_train_hard_pairs_are_the_nearest_and_others, .rows = 4)
 /* Low purity: others are drawn from the nearest 12 alone. */
 ETX_TEST(test_train_hard_pairs_pool, .rows = 2)
 {
-    struct etx_hard_pairs_args args = make_args(0, 6);
+    struct etx_hard_negatives_args args = make_args(0, 6);
     etx_context *context = make_context(1);
     int n_far = 0;
     int32_t *a;
@@ -149,7 +151,7 @@ ETX_TEST(test_train_hard_pairs_pool, .rows = 2)
     fill();
     args.n_pool = _i == 0 ? 12 : 0;
     ck_assert_int_eq(
-        etx_hard_pairs(&a, &b, &n, context->stream, &args), ETX_OK);
+        etx_hard_negatives(&a, &b, &n, context->stream, &args), ETX_OK);
     for (int64_t p = 0; p < n; p++) {
         ck_assert(is_candidate(a[p], b[p]));
         n_far += rank_of(a[p], b[p]) >= 12;
@@ -160,7 +162,7 @@ ETX_TEST(test_train_hard_pairs_pool, .rows = 2)
 
 ETX_TEST(test_train_hard_pairs_same_for_any_threads)
 {
-    const struct etx_hard_pairs_args args = make_args(3, 5);
+    const struct etx_hard_negatives_args args = make_args(3, 5);
     etx_context *one = make_context(1);
     etx_context *three = make_context(3);
     int32_t *a[2];
@@ -169,9 +171,9 @@ ETX_TEST(test_train_hard_pairs_same_for_any_threads)
 
     fill();
     ck_assert_int_eq(
-        etx_hard_pairs(&a[0], &b[0], &n[0], one->stream, &args), ETX_OK);
+        etx_hard_negatives(&a[0], &b[0], &n[0], one->stream, &args), ETX_OK);
     ck_assert_int_eq(
-        etx_hard_pairs(&a[1], &b[1], &n[1], three->stream, &args), ETX_OK);
+        etx_hard_negatives(&a[1], &b[1], &n[1], three->stream, &args), ETX_OK);
     ck_assert_int_eq(n[0], n[1]);
     ck_assert_mem_eq(a[0], a[1], (size_t)n[0] * sizeof(int32_t));
     ck_assert_mem_eq(b[0], b[1], (size_t)n[0] * sizeof(int32_t));

@@ -80,7 +80,7 @@ static void copy_state(struct copy *copy, const struct train_bench *bench)
     copy->m = realloc(copy->m, bytes);
     ck_assert(copy->value != NULL && copy->m != NULL);
     memcpy(copy->value, bench->trainer->stage->network->value, bytes);
-    memcpy(copy->m, bench->trainer->m, bytes);
+    memcpy(copy->m, bench->trainer->state.moments.m, bytes);
 }
 
 /* A gradient that is not finite halves the scale and changes nothing else; two
@@ -106,7 +106,8 @@ ETX_TEST(test_train_loss_scale_skips)
         ck_assert_int_eq(report.n_skipped, n_skipped);
         if (report.is_skipped) {
             ck_assert_mem_eq(before.value, network->value, bytes_of(&bench));
-            ck_assert_mem_eq(before.m, bench.trainer->m, bytes_of(&bench));
+            ck_assert_mem_eq(
+                before.m, bench.trainer->state.moments.m, bytes_of(&bench));
             scale /= 2.0;
             n_good = 0;
         } else {
@@ -162,7 +163,7 @@ ETX_TEST(test_train_loss_scale_resumes)
         path, sizeof path, "/tmp/etx-scale-%ld.checkpoint", (long)getpid());
     train_bench_open(&whole, ETX_TRAIN_FILTER, 1, STEEP);
     train_bench_steps(whole.trainer, N);
-    ck_assert_int_gt(whole.trainer->loss_scale.n_skipped, 0);
+    ck_assert_int_gt(whole.trainer->progress.loss_scale.n_skipped, 0);
     for (int stop = 1; stop < N; stop += 9) {
         struct train_bench first;
         struct train_bench second;
@@ -173,12 +174,13 @@ ETX_TEST(test_train_loss_scale_resumes)
         train_bench_open(&second, ETX_TRAIN_FILTER, 2, STEEP);
         ck_assert_ok(etx_trainer_load_checkpoint(second.trainer, path));
         train_bench_steps(second.trainer, N - stop);
-        ck_assert(
-            memcmp(&whole.trainer->loss_scale, &second.trainer->loss_scale,
-                sizeof whole.trainer->loss_scale) == 0);
+        ck_assert(memcmp(&whole.trainer->progress.loss_scale,
+                      &second.trainer->progress.loss_scale,
+                      sizeof whole.trainer->progress.loss_scale) == 0);
         ck_assert_mem_eq(whole.trainer->stage->network->value,
             second.trainer->stage->network->value, bytes_of(&whole));
-        ck_assert_mem_eq(whole.trainer->m, second.trainer->m, bytes_of(&whole));
+        ck_assert_mem_eq(whole.trainer->state.moments.m,
+            second.trainer->state.moments.m, bytes_of(&whole));
         train_bench_close(&first);
         train_bench_close(&second);
     }
@@ -202,7 +204,7 @@ ETX_TEST(test_train_loss_scale_ends)
     }
     status = etx_trainer_step(bench.trainer, &report);
     ck_assert_fails(status, ETX_ERR_ARGUMENT, "not finite");
-    ck_assert_double_eq(bench.trainer->loss_scale.scale, 1.0);
+    ck_assert_double_eq(bench.trainer->progress.loss_scale.scale, 1.0);
     train_bench_close(&bench);
 }
 
@@ -217,13 +219,13 @@ ETX_TEST(test_train_loss_scale_of_a_checkpoint, .rows = 5)
         path, sizeof path, "/tmp/etx-scale-%ld.checkpoint", (long)getpid());
     train_bench_open(
         &bench, ETX_TRAIN_FILTER, 1, "{\"loss_scaling\": {\"initial\": 4}}");
-    bench.trainer->loss_scale.scale = wrong[_i];
+    bench.trainer->progress.loss_scale.scale = wrong[_i];
     ck_assert_ok(etx_trainer_save_checkpoint(bench.trainer, path));
-    bench.trainer->loss_scale.scale = 8.0;
+    bench.trainer->progress.loss_scale.scale = 8.0;
     ck_assert_fails(etx_trainer_load_checkpoint(bench.trainer, path),
         ETX_ERR_FORMAT, "loss scale");
-    ck_assert_double_eq(bench.trainer->loss_scale.scale, 8.0);
-    bench.trainer->loss_scale.n_skipped = -1;
+    ck_assert_double_eq(bench.trainer->progress.loss_scale.scale, 8.0);
+    bench.trainer->progress.loss_scale.n_skipped = -1;
     ck_assert_ok(etx_trainer_save_checkpoint(bench.trainer, path));
     ck_assert_fails(etx_trainer_load_checkpoint(bench.trainer, path),
         ETX_ERR_FORMAT, "skipped steps");

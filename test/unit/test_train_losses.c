@@ -159,7 +159,8 @@ static double loss_alone(
     const struct etx_graph *graph;
     double loss;
 
-    ck_assert_int_eq(etx_train_graph(&graph, bench->trainer, event[k]), ETX_OK);
+    ck_assert_int_eq(
+        etx_event_graph(&graph, &bench->trainer->graphs, event[k]), ETX_OK);
     *sums = (struct etx_edge_sums){.weight = 0.0};
     for (int64_t e = 0; e < graph->n_edges; e++) {
         float one_target;
@@ -213,11 +214,11 @@ ETX_TEST(test_train_losses_chunks)
         train_bench_loss(&whole, 1), train_bench_loss(&parts, 1), 1e-6);
     const int64_t n = whole.trainer->stage->network->n_values;
     for (int64_t k = 0; k < n; k++)
-        largest = fmax(largest, fabs((double)whole.trainer->gradient[k]));
+        largest = fmax(largest, fabs((double)whole.trainer->state.gradient[k]));
     ck_assert_double_gt(largest, 0.01);
     for (int64_t k = 0; k < n; k++)
-        ck_assert_double_eq_tol((double)whole.trainer->gradient[k],
-            (double)parts.trainer->gradient[k], 1e-5 * largest);
+        ck_assert_double_eq_tol((double)whole.trainer->state.gradient[k],
+            (double)parts.trainer->state.gradient[k], 1e-5 * largest);
     train_bench_close(&whole);
     train_bench_close(&parts);
 }

@@ -157,8 +157,8 @@ ETX_TEST(test_train_memory_pt_weight)
     int n_head = 0;
     for (int32_t p = 0; p < network->n_parameters; p++) {
         const struct etx_parameter *parameter = &network->parameter[p];
-        const float *a = one.trainer->gradient + parameter->offset;
-        const float *b = two.trainer->gradient + parameter->offset;
+        const float *a = one.trainer->state.gradient + parameter->offset;
+        const float *b = two.trainer->state.gradient + parameter->offset;
 
         if (strncmp(parameter->name, "pt_head.", 8) != 0)
             continue;
@@ -204,16 +204,13 @@ static void run_head(struct etx_edge_output *out, struct etx_step_edges *edges,
     struct etx_arena *arena = bench->context->stream->arena;
     const struct etx_network *network = trainer->stage->network;
     struct etx_network_input input = {.position = event->event->position};
+    const struct etx_edge_sampler sampler = etx_trainer_edge_sampler(trainer);
     struct etx_tape tape = {NULL};
 
-    ck_assert_ok(etx_train_graph(graph, trainer, event));
-    edges->n = (*graph)->n_edges;
+    ck_assert_ok(etx_event_graph(graph, &trainer->graphs, event));
+    *edges = (struct etx_step_edges){.n = (*graph)->n_edges};
     ck_assert_ok(etx_arena_alloc(&out->logit, arena, edges->n, 4, "logits"));
     ck_assert_ok(etx_arena_alloc(&out->pt, arena, edges->n, 4, "momenta"));
-    ck_assert_ok(
-        etx_arena_alloc(&edges->target, arena, edges->n, 4, "targets"));
-    ck_assert_ok(
-        etx_arena_alloc(&edges->weight, arena, edges->n, 4, "weights"));
     ck_assert_ok(etx_stage_node_features(
         &input.node_features, bench->context, trainer->stage, event->event));
     input.n_nodes = event->event->n_hits;
@@ -221,9 +218,7 @@ static void run_head(struct etx_edge_output *out, struct etx_step_edges *edges,
     tape.pt = out->pt;
     ck_assert_ok(network->arch->forward(
         network, bench->context, &input, &tape, out->logit));
-    for (int64_t e = 0; e < edges->n; e++)
-        etx_step_edge_label(edges->target + e, edges->weight + e, trainer,
-            &event->truth, *graph, e);
+    ck_assert_ok(etx_step_edges_label(edges, &sampler, &event->truth, *graph));
 }
 
 /* ln(pT / GeV) of the particle of a hit. */

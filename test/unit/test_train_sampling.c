@@ -6,6 +6,7 @@
 #include "support.h"
 #include "train/sampling/edge_sampling.h"
 #include "train/sampling/embedding_pairs.h"
+#include "train/sampling/event_order.h"
 #include "train_bench.h"
 #include "train_events.h"
 
@@ -44,15 +45,19 @@ static void close_crowd(struct crowd *crowd)
 static int32_t draw(struct etx_train_event ***event,
     const struct etx_trainer *trainer, int64_t step)
 {
+    const struct etx_event_order order = {.events = &trainer->training,
+        .config = &trainer->config,
+        .seed = etx_trainer_seed(trainer),
+        .arena = trainer->context->stream->arena};
     struct etx_random random;
     int32_t n;
 
     etx_random_init(&random, 3, (uint32_t)step, 1);
-    ck_assert_ok(etx_train_draw_events(event, &n, trainer, step, &random));
+    ck_assert_ok(etx_train_draw_events(event, &n, &order, step, &random));
     return n;
 }
 
-static int64_t place_of(
+static int64_t index_of(
     const struct etx_trainer *trainer, const struct etx_train_event *event)
 {
     int64_t k = 0;
@@ -74,7 +79,8 @@ ETX_TEST(test_train_sampling_epochs, .rows = 2)
     open_crowd(&crowd, changes[_i]);
     const struct etx_trainer *trainer = crowd.bench.trainer;
     const int64_t n_events = trainer->training.n; /* 24 = 4 * 5 + 4 */
-    ck_assert_int_eq(etx_train_steps_per_epoch(trainer), 5);
+    ck_assert_int_eq(
+        etx_train_steps_per_epoch(&trainer->training, &trainer->config), 5);
     for (int64_t epoch = 0; epoch < 2; epoch++) {
         int seen[N_EVENTS + TRAIN_BENCH_EVENTS] = {0};
         int64_t n_seen = 0;
@@ -84,7 +90,7 @@ ETX_TEST(test_train_sampling_epochs, .rows = 2)
             const int32_t n = draw(&event, trainer, step);
 
             for (int32_t k = 0; k < n; k++) {
-                const int64_t index = place_of(trainer, event[k]);
+                const int64_t index = index_of(trainer, event[k]);
                 ck_assert_int_eq(seen[index]++, 0);
                 n_seen++;
                 if (first[epoch] < 0)
@@ -148,7 +154,7 @@ ETX_TEST(test_train_sampling_drawn)
 
         ck_assert_int_eq(draw(&event, trainer, step), 3);
         for (int32_t k = 0; k < 3; k++)
-            n_hits += place_of(trainer, event[k]) == 0;
+            n_hits += index_of(trainer, event[k]) == 0;
         etx_arena_reset(arena, mark);
     }
     const double share = (double)trainer->training.event[0]->event->n_hits /
@@ -170,29 +176,30 @@ static struct counts count_edges(struct train_bench *bench, int is_chosen)
     struct etx_train_event *event = trainer->training.event[0];
     const struct etx_network *network = trainer->stage->network;
     const double cut = (double)trainer->config.sampling.hard_cut;
+    const struct etx_edge_sampler sampler = etx_trainer_edge_sampler(trainer);
     struct counts counts = {0.0, 0.0, 0.0};
     struct etx_step_edges edges;
-    struct etx_sample sample;
+    struct etx_sector sector;
     struct etx_random random;
     const struct etx_graph *whole;
     struct etx_graph *graph = NULL;
     float *logit;
 
     etx_random_init(&random, 8, 1, 1);
-    ck_assert_ok(etx_train_graph(&whole, trainer, event));
-    ck_assert_ok(etx_sample_take(&sample, trainer->context->stream->arena,
+    ck_assert_ok(etx_event_graph(&whole, &trainer->graphs, event));
+    ck_assert_ok(etx_sector_draw(&sector, trainer->context->stream->arena,
         &random, event, 0, &trainer->stage->node_features, &trainer->config));
     if (!is_chosen)
         trainer->config.stage = ETX_TRAIN_GNN; /* all edges */
     ck_assert_ok(etx_step_edges_choose(
-        &edges, trainer, &event->truth, &sample, whole, &random));
+        &edges, &sampler, &event->truth, &sector, whole, &random));
     trainer->config.stage = ETX_TRAIN_FILTER;
-    ck_assert_ok(etx_sample_graph(&graph, &sample, whole, edges.n, edges.id));
+    ck_assert_ok(etx_sector_graph(&graph, &sector, whole, edges.n, edges.id));
     logit = calloc((size_t)edges.n + 1, sizeof *logit);
     ck_assert_ptr_nonnull(logit);
-    const struct etx_network_input input = {.n_nodes = sample.n_hits,
-        .node_features = sample.features,
-        .position = sample.position,
+    const struct etx_network_input input = {.n_nodes = sector.n_hits,
+        .node_features = sector.features,
+        .position = sector.position,
         .graph = graph};
     ck_assert_ok(
         network->arch->forward(network, trainer->context, &input, NULL, logit));
@@ -247,8 +254,8 @@ ETX_TEST(test_train_sampling_hard_negatives)
 /* --------------------------------------------------------- embedding -- */
 
 /* The sample and the pairs of one step on the first event. */
-static void make_pairs(struct etx_pairs *pairs, struct etx_sample *sample,
-    struct train_bench *bench)
+static void make_pairs(struct etx_embedding_pairs *pairs,
+    struct etx_sector *sector, struct train_bench *bench)
 {
     struct etx_trainer *trainer = bench->trainer;
     struct etx_train_event *event = trainer->training.event[0];
@@ -257,14 +264,21 @@ static void make_pairs(struct etx_pairs *pairs, struct etx_sample *sample,
     float *point;
 
     etx_random_init(&random, 8, 1, 1);
-    ck_assert_ok(etx_sample_take(sample, trainer->context->stream->arena,
+    ck_assert_ok(etx_sector_draw(sector, trainer->context->stream->arena,
         &random, event, 0, &trainer->stage->node_features, &trainer->config));
-    point = calloc((size_t)(sample->n_hits * n_dim), sizeof *point);
+    point = calloc((size_t)(sector->n_hits * n_dim), sizeof *point);
     ck_assert_ptr_nonnull(point);
-    for (int64_t k = 0; k < sample->n_hits * n_dim; k++)
+    for (int64_t k = 0; k < sector->n_hits * n_dim; k++)
         point[k] = etx_random_uniform(&random);
-    ck_assert_ok(
-        etx_train_pairs(pairs, trainer, &event->truth, sample, point, &random));
+    const struct etx_pair_source source = {.stream = trainer->context->stream,
+        .config = &trainer->config,
+        .truth = &event->truth,
+        .sector = sector,
+        .n_dim = n_dim,
+        .point = point,
+        .seed = etx_trainer_seed(trainer),
+        .step = trainer->progress.step + 1};
+    ck_assert_ok(etx_embedding_pairs_choose(pairs, &source, &random));
     free(point);
 }
 
@@ -279,16 +293,16 @@ ETX_TEST(test_train_sampling_queries, .rows = 3)
         "\"random_from_queries\": true}}",
         "{\"sampling\": {\"queries_from\": \"all\"}}"};
     struct train_bench bench;
-    struct etx_pairs pairs;
-    struct etx_sample sample;
+    struct etx_embedding_pairs pairs;
+    struct etx_sector sector;
     int64_t n_noise = 0;
     int64_t n_soft = 0;
 
     train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, changes[_i]);
-    make_pairs(&pairs, &sample, &bench);
+    make_pairs(&pairs, &sector, &bench);
     const struct etx_truth *truth = &bench.trainer->training.event[0]->truth;
     for (int64_t p = 0; p < pairs.n; p++) {
-        const int32_t row = sample.row[pairs.a[p]];
+        const int32_t row = sector.row[pairs.a[p]];
         if (pairs.target[p])
             continue;
         n_noise += truth->particle[row] < 0;
@@ -309,11 +323,11 @@ ETX_TEST(test_train_sampling_true_pairs_twice, .rows = 2)
         "{\"sampling\": {\"neighbours\": 1000, \"random_pairs\": 0,"
         "\"count_true_twice\": true}}"};
     struct train_bench bench;
-    struct etx_pairs pairs;
-    struct etx_sample sample;
+    struct etx_embedding_pairs pairs;
+    struct etx_sector sector;
 
     train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, changes[_i]);
-    make_pairs(&pairs, &sample, &bench);
+    make_pairs(&pairs, &sector, &bench);
     ck_assert_int_eq(pairs.n_positive, 50 * 9 * (_i == 0 ? 1 : 3));
     train_bench_close(&bench);
 }
@@ -331,11 +345,11 @@ ETX_TEST(test_train_sampling_same_particle, .rows = 3)
         "{\"sampling\": {\"neighbours\": 1000, \"random_pairs\": 0},"
         "\"truth\": {\"same_particle\": \"false\"}}"};
     struct train_bench bench;
-    struct etx_pairs pairs;
-    struct etx_sample sample;
+    struct etx_embedding_pairs pairs;
+    struct etx_sector sector;
 
     train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, changes[_i]);
-    make_pairs(&pairs, &sample, &bench);
+    make_pairs(&pairs, &sector, &bench);
     ck_assert_int_eq(pairs.n_positive, 50 * 9 + (_i == 1 ? 50 * (90 - 18) : 0));
     ck_assert_int_eq(
         pairs.n_negative, 550 * 549 - 50 * 90 + (_i == 2 ? 50 * (90 - 18) : 0));
@@ -347,15 +361,15 @@ ETX_TEST(test_train_sampling_same_particle, .rows = 3)
 ETX_TEST(test_train_sampling_noise_dropped)
 {
     struct train_bench bench;
-    struct etx_pairs pairs;
-    struct etx_sample sample;
+    struct etx_embedding_pairs pairs;
+    struct etx_sector sector;
 
     train_bench_open(
         &bench, ETX_TRAIN_EMBEDDING, 1, "{\"truth\": {\"drop_noise\": true}}");
-    make_pairs(&pairs, &sample, &bench);
-    ck_assert_int_eq(sample.n_hits, 500); /* of 550 */
-    for (int64_t k = 0; k < sample.n_hits; k++)
-        ck_assert_int_ge(bench.event[0]->particle_row[sample.row[k]], 0);
+    make_pairs(&pairs, &sector, &bench);
+    ck_assert_int_eq(sector.n_hits, 500); /* of 550 */
+    for (int64_t k = 0; k < sector.n_hits; k++)
+        ck_assert_int_ge(bench.event[0]->particle_row[sector.row[k]], 0);
     train_bench_close(&bench);
 }
 
@@ -399,20 +413,20 @@ ETX_TEST(test_train_sampling_reflections, .rows = 3)
     struct etx_trainer *trainer = bench.trainer;
     const float *before = bench.event[0]->position;
     for (uint32_t step = 0; step < 60; step++) {
-        struct etx_sample sample;
+        struct etx_sector sector;
         struct etx_random random;
 
         etx_random_init(&random, 8, step, 1);
-        ck_assert_ok(etx_sample_take(&sample, trainer->context->stream->arena,
+        ck_assert_ok(etx_sector_draw(&sector, trainer->context->stream->arena,
             &random, trainer->training.event[0], 0,
             &trainer->stage->node_features, &trainer->config));
         const int is_mirrored =
-            sample.position[mirror->axis] != before[mirror->axis];
+            sector.position[mirror->axis] != before[mirror->axis];
         n_mirrored += is_mirrored;
-        for (int64_t i = 0; i < 3 * sample.n_hits; i++)
-            ck_assert_float_eq(sample.position[i],
+        for (int64_t i = 0; i < 3 * sector.n_hits; i++)
+            ck_assert_float_eq(sector.position[i],
                 is_mirrored && i % 3 == mirror->axis ? -before[i] : before[i]);
-        ck_assert_int_eq(bend(sample.position) == bend(before),
+        ck_assert_int_eq(bend(sector.position) == bend(before),
             !(is_mirrored && mirror->exchanges_charge));
     }
     ck_assert_int_gt(n_mirrored, 15);

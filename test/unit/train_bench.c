@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train_bench.h"
 
+#include "train/training_step.h"
+#include "train/transfer.h"
 #include "train_events.h"
 
 #include <check.h>
@@ -169,21 +171,22 @@ void train_bench_leave(struct train_bench *bench)
 double train_bench_loss(struct train_bench *bench, int32_t n_events)
 {
     struct etx_trainer *trainer = bench->trainer;
-    struct etx_train_event **event = trainer->training.event;
-    const struct etx_train_marks marks = etx_train_mark(trainer);
+    const struct etx_train_marks marks = etx_train_mark(trainer->context);
     etx_training_report report = {.loss = 0.0};
-    struct etx_random random;
-    struct etx_step step;
+    struct etx_batch batch = {.team = &trainer->team,
+        .config = &trainer->config,
+        .seed = etx_trainer_seed(trainer),
+        .step = trainer->progress.step + 1,
+        .n_graphs = n_events,
+        .event = trainer->training.event};
 
-    etx_random_init(&random, 5, 1, 1);
+    etx_random_init(&batch.random, 5, 1, 1);
     ck_assert_int_eq(
-        etx_step_begin(&step, trainer, event, n_events, &random), ETX_OK);
-    if (trainer->config.stage == ETX_TRAIN_EMBEDDING)
-        ck_assert_int_eq(etx_train_embedding(trainer, &step), ETX_OK);
-    else
-        ck_assert_int_eq(etx_train_edges(trainer, &step), ETX_OK);
-    ck_assert_int_eq(etx_step_share_losses(&step, trainer, &report), ETX_OK);
-    etx_train_reset(trainer, marks);
+        etx_batch_begin(&batch, etx_train_host(trainer->context)->arena),
+        ETX_OK);
+    ck_assert_int_eq(etx_trainer_gradient(trainer, &batch), ETX_OK);
+    etx_batch_report(&batch, &report);
+    etx_train_reset(trainer->context, marks);
     return report.loss;
 }
 
@@ -214,7 +217,7 @@ void train_bench_check_gradient(struct train_bench *bench, int32_t n_events)
         move(network->value, base, base, n, 0.0);
         (void)train_bench_loss(bench, n_events);
         for (int64_t k = 0; k < n; k++) {
-            const double g = (double)bench->trainer->gradient[k];
+            const double g = (double)bench->trainer->state.gradient[k];
 
             direction[k] = etx_random_normal(&random);
             expected += g * (double)direction[k];

@@ -242,7 +242,7 @@ static etx_status backward(const struct etx_network *network,
         ETX_CHECK(etx_check_cancelled(context->stream));
         ETX_CHECK(describe(&rows, &pass, first));
         ETX_CHECK(etx_mlp_block_backward(context, &state->block, network->value,
-            gradient, &rows, d_out + first, NULL));
+            gradient, &rows, d_out + first));
     }
 done:
     etx_arena_reset(context->stream->arena, mark);

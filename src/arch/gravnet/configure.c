@@ -42,21 +42,21 @@ static etx_status declare_two(struct etx_mlp_block *block,
         block, network, prefix, n_in, &hidden, n_out, &state->style);
 }
 
-static etx_status declare_step(
+static etx_status declare_iteration(
     struct etx_gravnet *state, struct etx_network *network, int32_t k)
 {
-    struct etx_gravnet_step *step = &state->step[k];
+    struct etx_gravnet_blocks *blocks = &state->iteration[k];
     char name[32];
     etx_status status;
 
     (void)snprintf(name, sizeof name, "space.%d", (int)k);
-    ETX_CHECK(etx_mlp_block_declare(&step->space, network, name, state->hidden,
-        NULL, state->n_space, &state->style));
+    ETX_CHECK(etx_mlp_block_declare(&blocks->space, network, name,
+        state->hidden, NULL, state->n_space, &state->style));
     (void)snprintf(name, sizeof name, "flow.%d", (int)k);
-    ETX_CHECK(etx_mlp_block_declare(&step->flow, network, name, state->hidden,
+    ETX_CHECK(etx_mlp_block_declare(&blocks->flow, network, name, state->hidden,
         NULL, state->n_flow, &state->style));
     (void)snprintf(name, sizeof name, "update.%d", (int)k);
-    ETX_CHECK(declare_two(&step->update, network, name,
+    ETX_CHECK(declare_two(&blocks->update, network, name,
         state->hidden + state->n_flow, state->hidden));
 done:
     return status;
@@ -86,7 +86,7 @@ etx_status etx_gravnet_configure(
     ETX_CHECK(declare_two(&state->encoder, network, "encoder",
         network->n_node_features, state->hidden));
     for (int32_t k = 0; k < state->n_iterations; k++)
-        ETX_CHECK(declare_step(state, network, k));
+        ETX_CHECK(declare_iteration(state, network, k));
     ETX_CHECK(declare_two(
         &state->output, network, "output", state->hidden, state->n_out));
 done:

@@ -131,7 +131,7 @@ static etx_status backward(const struct etx_network *network,
 
     rows.args.linear = tape->state;
     return etx_mlp_block_backward(
-        context, &state->block, network->value, gradient, &rows, d_out, NULL);
+        context, &state->block, network->value, gradient, &rows, d_out);
 }
 
 const struct etx_arch etx_arch_mlp = {

@@ -1,17 +1,16 @@
-/* arch/triplet_gnn/triplet_gnn.c -- the forward.
+/* arch/triplet_gnn/triplet_gnn.c -- message passing between doublets.
  *
- * Message passing on the line graph: the edges (doublets) are its nodes, and
- * two that follow each other at a hit are joined by a triplet. A network on
- * that graph scores triplets, and a doublet is as good as its own features and
- * its best continuations inward and outward say. README.md has the equations.
+ * On the line graph the edges (doublets) are nodes, and two that follow each
+ * other at a hit are joined by a triplet. A network on that graph scores
+ * triplets; the logit of a doublet is that of its own features plus its best
+ * continuations inward and outward. README.md has the equations.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "arch/triplet_gnn/network.h"
-
-#include "arch/edge_steps.h"
+#include "arch/nested.h"
 
 #include "backend/backend.h"
 #include "base/check.h"
+#include "base/heap.h"
 #include "base/status.h"
 #include "data/line_graph.h"
 
@@ -19,250 +18,187 @@
 
 extern const struct etx_arch etx_arch_triplet_gnn;
 
-static etx_status make_line(struct etx_triplet_run *run)
+struct state {
+    struct etx_nested nested;
+    int32_t max_triplets;
+};
+
+/* Columns of a doublet's features. */
+static int32_t n_columns(const struct etx_network *network)
 {
-    const int32_t max = run->state->max_triplets;
-    const etx_status status =
-        etx_graph_line(&run->owned, run->context, run->input->graph, max);
+    return 2 * network->n_node_features + network->edge_features.n_features;
+}
+
+/* ---------------------------------------------------------- line graph -- */
+
+static etx_status make_line_graph(struct etx_nested_run *run)
+{
+    const struct state *state = run->network->state;
+    const etx_status status = etx_graph_line(
+        &run->owned, run->context, run->input->graph, state->max_triplets);
 
     if (status == ETX_ERR_LIMIT)
         (void)etx_fail(status, "%s: option 'max_triplets' is %d: %s",
-            run->network->arch->name, (int)max, etx_last_error());
-    if (status != ETX_OK)
-        return status;
-    run->line = run->owned;
-    run->n_triplets = run->line->n_edges;
-    return ETX_OK;
+            run->network->arch->name, (int)state->max_triplets,
+            etx_last_error());
+    return status;
 }
 
-etx_status etx_triplet_open(struct etx_triplet_run *run,
-    const struct etx_network *network, struct etx_context *context,
-    const struct etx_network_input *input, const struct etx_graph *line)
-{
-    const struct etx_triplet *state = network->state;
-
-    *run = (struct etx_triplet_run){
-        .network = network,
-        .state = state,
-        .context = context,
-        .input = input,
-        .n_doublets = input->graph->n_edges,
-        .line = line,
-        .triplets = etx_inner_network_view(&state->triplets, network),
-    };
-    if (line == NULL)
-        return make_line(run);
-    run->n_triplets = line->n_edges;
-    return ETX_OK;
-}
-
-void etx_triplet_close(struct etx_triplet_run *run)
-{
-    etx_graph_free(run->owned);
-}
-
-struct etx_network_input etx_triplet_input(
-    const struct etx_triplet_run *run, const float *rows)
-{
-    return (struct etx_network_input){
-        .n_nodes = run->n_doublets, .node_features = rows, .graph = run->line};
-}
-
-void etx_triplet_doublet_parts(struct etx_mlp_input *out,
-    const struct etx_triplet_run *run, const float *rows)
-{
-    *out = (struct etx_mlp_input){.args = {.n_rows = run->n_doublets}};
-    etx_mlp_part(out, rows, NULL, run->state->n_row);
-}
-
-struct etx_segment_reduce_args etx_triplet_best_in(
-    const struct etx_triplet_run *run, const float *logit, float *out)
-{
-    return (struct etx_segment_reduce_args){.n_segments = run->n_doublets,
-        .width = 1,
-        .reduce = ETX_REDUCE_MAX,
-        .offset = run->line->in_offset,
-        .x = logit,
-        .out = out};
-}
-
-struct etx_segment_reduce_args etx_triplet_best_out(
-    const struct etx_triplet_run *run, const float *logit, float *out)
-{
-    struct etx_segment_reduce_args args = etx_triplet_best_in(run, logit, out);
-
-    args.offset = run->line->out_offset;
-    args.order = run->line->out_edge;
-    return args;
-}
-
-/* *out [n, n], in scratch where the context computes: one on the diagonal. */
+/* *out [n, n], in scratch where the context computes: the unit matrix. */
 static etx_status make_unit(float **out, struct etx_context *context, int32_t n)
 {
     etx_status status = ETX_OK;
     struct etx_arena *host = etx_host_of(context)->stream->arena;
     const int64_t n_values = (int64_t)n * n;
-    const struct etx_memory *memory = context->stream->memory;
     struct etx_arena_mark mark;
-    float *here = NULL;
+    float *host_unit = NULL;
 
     ETX_CHECK(etx_arena_alloc(
         out, context->stream->arena, n_values, sizeof **out, "weights"));
     mark = etx_arena_mark(host);
-    ETX_CHECK(etx_arena_alloc(&here, host, n_values, sizeof *here, "weights"));
-    memset(here, 0, (size_t)n_values * sizeof *here);
+    ETX_CHECK(etx_arena_alloc(
+        &host_unit, host, n_values, sizeof *host_unit, "weights"));
+    memset(host_unit, 0, (size_t)n_values * sizeof *host_unit);
     for (int32_t k = 0; k < n; k++)
-        here[(int64_t)k * n + k] = 1.0f;
-    ETX_CHECK(etx_memory_to_device(memory, *out, here, n_values, sizeof *here));
+        host_unit[(int64_t)k * n + k] = 1.0f;
+    ETX_CHECK(etx_memory_to_device(
+        context->stream->memory, *out, host_unit, n_values, sizeof *host_unit));
     etx_arena_reset(host, mark);
 done:
     return status;
 }
 
-/* out [n_doublets, n_row] = concat[x_first, x_second, edge features]: a
- * layer whose weight is one on the diagonal. */
-static etx_status concatenate(
-    float *out, const struct etx_triplet_run *run, const float *features)
+/* out [n_doublets, n_columns] = concat[x_first, x_second, edge features]: a
+ * linear layer whose weight is the unit matrix. */
+static etx_status concatenate(float *out, const struct etx_nested_run *run)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
-    const int32_t n = run->state->n_row;
+    struct etx_arena *arena = context->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const int32_t n = n_columns(run->network);
     const int32_t n_features = run->network->n_node_features;
     const float *x = run->input->node_features;
     const struct etx_edge_ends ends =
-        etx_edge_ends(run->input->graph, run->state->order);
+        etx_edge_ends(run->input->graph, run->nested->order);
     struct etx_layer layer = {.n_in = n, .n_out = n};
-    struct etx_mlp_input rows = {
-        .args = {.n_rows = run->n_doublets, .n_layers = 1, .out = out}};
+    struct etx_mlp_input rows = {.args = {.n_rows = run->input->graph->n_edges,
+                                     .n_layers = 1,
+                                     .layer = &layer,
+                                     .out = out}};
+    float *features = NULL;
     float *weight = NULL;
 
+    ETX_CHECK(
+        etx_edge_features_alloc(&features, run->network, context, run->input));
     ETX_CHECK(make_unit(&weight, context, n));
     layer.weight = weight;
-    rows.args.layer = &layer;
     etx_mlp_part(&rows, x, &ends.first, n_features);
     etx_mlp_part(&rows, x, &ends.second, n_features);
     etx_mlp_part(&rows, features, NULL, run->network->edge_features.n_features);
     ETX_CHECK(context->ops->mlp(context->stream, &rows.args));
 done:
-    return status;
-}
-
-static etx_status make_rows(float *out, const struct etx_triplet_run *run)
-{
-    etx_status status = ETX_OK;
-    struct etx_arena *arena = run->context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const int32_t n = run->network->edge_features.n_features;
-    float *features = NULL;
-
-    if (n > 0) {
-        ETX_CHECK(etx_arena_alloc(&features, arena, run->n_doublets * n,
-            sizeof *features, "edge features"));
-        ETX_CHECK(etx_edge_feature_rows(features, run->network, run->context,
-            run->input, 0, run->n_doublets));
-    }
-    ETX_CHECK(concatenate(out, run, features));
-done:
     etx_arena_reset(arena, mark);
     return status;
 }
 
-/* The doublets' rows and the triplets' logits, in the arena; with tape also
- * what the network of triplets keeps. */
-static etx_status score_triplets(struct etx_triplet_tape *out,
-    const struct etx_triplet_run *run, struct etx_tape *tape)
+static etx_status derive(struct etx_nested_run *run)
 {
     etx_status status = ETX_OK;
-    struct etx_arena *arena = run->context->stream->arena;
-    struct etx_network_input input;
+    const int64_t n_doublets = run->input->graph->n_edges;
+    float *features = NULL;
 
-    ETX_CHECK(
-        etx_arena_alloc(&out->rows, arena, run->n_doublets * run->state->n_row,
-            sizeof *out->rows, "features of doublets"));
-    ETX_CHECK(etx_arena_alloc(&out->logit, arena, run->n_triplets,
-        sizeof *out->logit, "logits of triplets"));
-    ETX_CHECK(make_rows(out->rows, run));
-    input = etx_triplet_input(run, out->rows);
-    ETX_CHECK(run->triplets.arch->forward(
-        &run->triplets, run->context, &input, tape, out->logit));
+    if (run->inner.graph == NULL) {
+        ETX_CHECK(make_line_graph(run));
+        run->inner.graph = run->owned;
+    }
+    run->inner.n_nodes = n_doublets;
+    if (run->inner.node_features == NULL) {
+        ETX_CHECK(etx_arena_alloc(&features, run->context->stream->arena,
+            n_doublets * n_columns(run->network), sizeof *features,
+            "features of doublets"));
+        ETX_CHECK(concatenate(features, run));
+        run->inner.node_features = features;
+    }
 done:
     return status;
 }
 
-/* out [n_doublets]: what the features alone say. */
-static etx_status score_doublets(
-    float *out, const struct etx_triplet_run *run, const float *rows)
-{
-    struct etx_mlp_input parts;
+/* -------------------------------------------------------------- doublets -- */
 
-    etx_triplet_doublet_parts(&parts, run, rows);
-    parts.args.out = out;
-    return etx_mlp_block_forward(
-        run->context, &run->state->doublets, run->network->value, &parts);
+static etx_status doublet_input(
+    struct etx_mlp_input *out, const struct etx_nested_run *run)
+{
+    *out =
+        (struct etx_mlp_input){.args = {.n_rows = run->input->graph->n_edges}};
+    etx_mlp_part(out, run->inner.node_features, NULL, n_columns(run->network));
+    return ETX_OK;
 }
 
-/* out [n_doublets] += the best triplet in and the best out. */
-static etx_status add_best(
-    float *out, const struct etx_triplet_run *run, const float *logit)
+/* The largest logit of the triplets out of each doublet, or into it:
+ * best [n_doublets], 0 where there is none. */
+static struct etx_segment_reduce_args best_triplets(
+    const struct etx_nested_run *run, int32_t is_out, float *best)
+{
+    const struct etx_graph *line = run->inner.graph;
+
+    return (struct etx_segment_reduce_args){.n_segments = run->inner.n_nodes,
+        .width = 1,
+        .reduce = ETX_REDUCE_MAX,
+        .offset = is_out ? line->out_offset : line->in_offset,
+        .order = is_out ? line->out_edge : NULL,
+        .x = run->logit,
+        .out = best};
+}
+
+static etx_status add_best(float *out, const struct etx_nested_run *run)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
-    struct etx_arena *arena = context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct etx_segment_reduce_args args;
     float *best = NULL;
 
-    ETX_CHECK(etx_arena_alloc(
-        &best, arena, run->n_doublets, sizeof *best, "best triplets"));
-    args = etx_triplet_best_in(run, logit, best);
-    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
-    ETX_CHECK(etx_add_values(context, out, best, run->n_doublets));
-    args = etx_triplet_best_out(run, logit, best);
-    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
-    ETX_CHECK(etx_add_values(context, out, best, run->n_doublets));
+    ETX_CHECK(etx_arena_alloc(&best, context->stream->arena, run->inner.n_nodes,
+        sizeof *best, "best triplets"));
+    for (int32_t is_out = 0; is_out < 2; is_out++) {
+        const struct etx_segment_reduce_args args =
+            best_triplets(run, is_out, best);
+
+        ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
+        ETX_CHECK(etx_add_values(context, out, best, run->inner.n_nodes));
+    }
 done:
-    etx_arena_reset(arena, mark);
     return status;
 }
 
-/* What lives on for the backward is on the host, its arrays where the context
- * computes. */
-static etx_status forward(const struct etx_network *network,
-    struct etx_context *context, const struct etx_network_input *input,
-    struct etx_tape *tape, float *out)
+/* d_logit [n_triplets]: the gradients of the doublets that have them as best.
+ */
+static etx_status best_backward(
+    float *d_logit, const struct etx_nested_run *run, const float *d_out)
 {
     etx_status status = ETX_OK;
-    struct etx_arena *arena = context->stream->arena;
-    const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct etx_triplet_run run = {.owned = NULL};
-    struct etx_triplet_tape passing;
-    struct etx_triplet_tape *kept = &passing;
+    struct etx_context *context = run->context;
+    float *best = NULL;
 
-    if (tape != NULL)
-        tape->state = NULL;
-    if (input->graph->n_edges == 0)
-        return ETX_OK;
-    ETX_CHECK(etx_check_cancelled(context->stream));
-    ETX_CHECK(etx_triplet_open(&run, network, context, input, NULL));
-    if (tape != NULL)
-        ETX_CHECK(etx_arena_alloc(&kept, etx_host_of(context)->stream->arena, 1,
-            sizeof *kept, "tape"));
-    *kept = (struct etx_triplet_tape){.rows = NULL};
-    if (tape != NULL)
-        kept->tape = *tape;
-    ETX_CHECK(score_triplets(kept, &run, tape == NULL ? NULL : &kept->tape));
-    ETX_CHECK(score_doublets(out, &run, kept->rows));
-    ETX_CHECK(add_best(out, &run, kept->logit));
-    if (tape != NULL)
-        tape->state = kept;
+    ETX_CHECK(etx_arena_alloc(&best, context->stream->arena, run->inner.n_nodes,
+        sizeof *best, "best triplets"));
+    for (int32_t is_out = 0; is_out < 2; is_out++) {
+        const struct etx_segment_reduce_backward_args args = {
+            .forward = best_triplets(run, is_out, best),
+            .d_out = d_out,
+            .d_x = d_logit,
+            .add = is_out};
+
+        ETX_CHECK(context->ops->segment_reduce(context->stream, &args.forward));
+        ETX_CHECK(
+            context->ops->segment_reduce_backward(context->stream, &args));
+    }
 done:
-    etx_triplet_close(&run);
-    if (tape == NULL || status != ETX_OK)
-        etx_arena_reset(arena, mark);
     return status;
 }
 
-/* A triplet is as good as its two doublets and what joins them. */
+/* -------------------------------------------------------------- triplets -- */
+
+/* The logit of a triplet: its own, plus those of its two doublets. */
 static etx_status forward_triplets(const struct etx_network *network,
     struct etx_context *context, const struct etx_network_input *input,
     const struct etx_graph *triplets, float *out)
@@ -270,38 +206,68 @@ static etx_status forward_triplets(const struct etx_network *network,
     etx_status status = ETX_OK;
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
+    const struct etx_network_input line = {.graph = triplets};
     struct etx_gather_args gather = {
         .n_rows = triplets->n_edges, .width = 1, .add = 1, .y = out};
-    struct etx_triplet_tape kept = {.rows = NULL};
-    struct etx_triplet_run run;
+    struct etx_nested_run run;
     float *doublet = NULL;
 
     if (triplets->n_edges == 0)
         return ETX_OK;
-    ETX_CHECK(etx_triplet_open(&run, network, context, input, triplets));
-    ETX_CHECK(score_triplets(&kept, &run, NULL));
-    ETX_CHECK(etx_arena_alloc(&doublet, arena, run.n_doublets, sizeof *doublet,
-        "logits of doublets"));
-    ETX_CHECK(score_doublets(doublet, &run, kept.rows));
-    ETX_CHECK(etx_copy_values(context, out, kept.logit, run.n_triplets));
+    ETX_CHECK(etx_nested_open(&run, network, context, input, &line));
+    ETX_CHECK(etx_nested_score_inner(&run, NULL));
+    ETX_CHECK(etx_arena_alloc(&doublet, arena, run.inner.n_nodes,
+        sizeof *doublet, "logits of doublets"));
+    ETX_CHECK(etx_nested_score_edges(doublet, &run));
+    ETX_CHECK(etx_copy_values(context, out, run.logit, triplets->n_edges));
     gather.x = doublet;
     gather.index = triplets->src;
     ETX_CHECK(context->ops->gather(context->stream, &gather));
     gather.index = triplets->dst;
     ETX_CHECK(context->ops->gather(context->stream, &gather));
 done:
-    etx_triplet_close(&run);
+    etx_nested_close(&run);
     etx_arena_reset(arena, mark);
+    return status;
+}
+
+/* ------------------------------------------------------------- configure -- */
+
+static const struct etx_nested_family family = {
+    .edge_hidden = "doublet_hidden",
+    .edge_prefix = "doublets",
+    .inner = "triplets",
+    .needs_whole = "a triplet joins edges that two parts may own",
+    .derive = derive,
+    .edge_input = doublet_input,
+    .combine = add_best,
+    .combine_backward = best_backward,
+};
+
+static etx_status configure(struct etx_network *network, const json_t *options)
+{
+    etx_status status = ETX_OK;
+    struct state *state = NULL;
+
+    ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "triplet GNN options"));
+    network->state = state;
+    state->max_triplets = 10000000;
+    const struct etx_option own =
+        etx_option_int("max_triplets", &state->max_triplets, 0, INT32_MAX);
+
+    ETX_CHECK(etx_nested_configure(network, &family, &own, n_columns(network),
+        n_columns(network), options));
+done:
     return status;
 }
 
 const struct etx_arch etx_arch_triplet_gnn = {
     .name = "triplet_gnn",
     .kind = ETX_NETWORK_EDGE,
-    .configure = etx_triplet_configure,
-    .release = etx_triplet_release,
-    .forward = forward,
-    .backward = etx_triplet_backward,
+    .configure = configure,
+    .release = etx_nested_release,
+    .forward = etx_nested_forward,
+    .backward = etx_nested_backward,
     .forward_triplets = forward_triplets,
     .saves_memory = 1,
 };

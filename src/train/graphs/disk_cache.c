@@ -26,7 +26,7 @@ struct slot {
     struct etx_graph *graph;       /* NULL: could not be read */
 };
 
-struct etx_train_cache {
+struct etx_graph_disk_cache {
     char *folder;
     uint64_t made_from;
     pthread_t thread;
@@ -36,7 +36,7 @@ struct etx_train_cache {
 };
 
 static struct etx_graph_mark mark_of(
-    const struct etx_train_cache *cache, const struct etx_event *event)
+    const struct etx_graph_disk_cache *cache, const struct etx_event *event)
 {
     const size_t n = (size_t)event->n_hits;
     uint64_t hash = etx_hash_bytes(
@@ -52,8 +52,8 @@ static struct etx_graph_mark mark_of(
 }
 
 /* The path of a mark's file; the caller releases it. */
-static etx_status make_path(char **out, const struct etx_train_cache *cache,
-    const struct etx_graph_mark *mark)
+static etx_status make_path(char **out,
+    const struct etx_graph_disk_cache *cache, const struct etx_graph_mark *mark)
 {
     const size_t size = strlen(cache->folder) + NAME_BYTES;
     const etx_status status =
@@ -68,7 +68,7 @@ static etx_status make_path(char **out, const struct etx_train_cache *cache,
 
 /* NULL when there is no file. */
 static etx_status read_graph(struct etx_graph **out,
-    const struct etx_train_cache *cache, const struct etx_event *event)
+    const struct etx_graph_disk_cache *cache, const struct etx_event *event)
 {
     const struct etx_graph_mark mark = mark_of(cache, event);
     char *path = NULL;
@@ -87,7 +87,7 @@ done:
 
 static void *read_slots(void *argument)
 {
-    struct etx_train_cache *cache = argument;
+    struct etx_graph_disk_cache *cache = argument;
 
     for (int32_t k = 0; k < cache->n_slots; k++)
         if (read_graph(&cache->slot[k].graph, cache, cache->slot[k].event) !=
@@ -96,14 +96,14 @@ static void *read_slots(void *argument)
     return NULL;
 }
 
-static void wait_for_thread(struct etx_train_cache *cache)
+static void wait_for_thread(struct etx_graph_disk_cache *cache)
 {
     if (cache->is_running)
         (void)pthread_join(cache->thread, NULL);
     cache->is_running = 0;
 }
 
-static void clear_slots(struct etx_train_cache *cache)
+static void clear_slots(struct etx_graph_disk_cache *cache)
 {
     wait_for_thread(cache);
     for (int32_t k = 0; k < cache->n_slots; k++)
@@ -112,7 +112,7 @@ static void clear_slots(struct etx_train_cache *cache)
 }
 
 static int has_slot(
-    const struct etx_train_cache *cache, const struct etx_event *event)
+    const struct etx_graph_disk_cache *cache, const struct etx_event *event)
 {
     int32_t k = 0;
 
@@ -121,7 +121,7 @@ static int has_slot(
     return k < cache->n_slots;
 }
 
-void etx_train_cache_read_ahead(struct etx_train_cache *cache,
+void etx_graph_disk_cache_prefetch(struct etx_graph_disk_cache *cache,
     struct etx_train_event *const *event, int32_t n)
 {
     sigset_t all;
@@ -143,8 +143,8 @@ void etx_train_cache_read_ahead(struct etx_train_cache *cache,
 
 /* ------------------------------------------------------------- one graph -- */
 
-etx_status etx_train_cache_get(struct etx_graph **out,
-    struct etx_train_cache *cache, const struct etx_event *event)
+etx_status etx_graph_disk_cache_find(struct etx_graph **out,
+    struct etx_graph_disk_cache *cache, const struct etx_event *event)
 {
     wait_for_thread(cache);
     for (int32_t k = 0; k < cache->n_slots; k++) {
@@ -159,7 +159,7 @@ etx_status etx_train_cache_get(struct etx_graph **out,
     return read_graph(out, cache, event);
 }
 
-etx_status etx_train_cache_put(const struct etx_train_cache *cache,
+etx_status etx_graph_disk_cache_insert(const struct etx_graph_disk_cache *cache,
     const struct etx_event *event, const struct etx_graph *graph)
 {
     const struct etx_graph_mark mark = mark_of(cache, event);
@@ -173,10 +173,10 @@ done:
     return status;
 }
 
-etx_status etx_train_cache_open(struct etx_train_cache **out,
+etx_status etx_graph_disk_cache_open(struct etx_graph_disk_cache **out,
     const char *folder, uint64_t made_from, int32_t n_ahead)
 {
-    struct etx_train_cache *cache = NULL;
+    struct etx_graph_disk_cache *cache = NULL;
     etx_status status;
 
     ETX_CHECK(etx_alloc(&cache, 1, sizeof *cache, "cache of graphs"));
@@ -189,11 +189,11 @@ etx_status etx_train_cache_open(struct etx_train_cache **out,
     *out = cache;
     cache = NULL;
 done:
-    etx_train_cache_close(cache);
+    etx_graph_disk_cache_close(cache);
     return status;
 }
 
-void etx_train_cache_close(struct etx_train_cache *cache)
+void etx_graph_disk_cache_close(struct etx_graph_disk_cache *cache)
 {
     if (cache == NULL)
         return;

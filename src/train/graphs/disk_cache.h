@@ -6,25 +6,25 @@
 #define ETX_TRAIN_GRAPHS_DISK_CACHE_H
 
 #include "train/graphs/graph_file.h"
-#include "train/sampling/sector.h"
+#include "train/sampling/event.h"
 
-struct etx_train_cache;
+struct etx_graph_disk_cache;
 
 /* Keep graphs in an existing folder. made_from: hash of the stages before the
  * one in training; n_ahead: events of a step. */
-etx_status etx_train_cache_open(struct etx_train_cache **out,
+etx_status etx_graph_disk_cache_open(struct etx_graph_disk_cache **out,
     const char *folder, uint64_t made_from, int32_t n_ahead);
-void etx_train_cache_close(struct etx_train_cache *cache);
+void etx_graph_disk_cache_close(struct etx_graph_disk_cache *cache);
 
 /* *out = the graph of event, read ahead or now; NULL when there is no file. */
-etx_status etx_train_cache_get(struct etx_graph **out,
-    struct etx_train_cache *cache, const struct etx_event *event);
-etx_status etx_train_cache_put(const struct etx_train_cache *cache,
+etx_status etx_graph_disk_cache_find(struct etx_graph **out,
+    struct etx_graph_disk_cache *cache, const struct etx_event *event);
+etx_status etx_graph_disk_cache_insert(const struct etx_graph_disk_cache *cache,
     const struct etx_event *event, const struct etx_graph *graph);
 
 /* Start reading the graphs of these events [n], at most n_ahead, on a thread.
  * What cannot be read is left for _get to say why. */
-void etx_train_cache_read_ahead(struct etx_train_cache *cache,
+void etx_graph_disk_cache_prefetch(struct etx_graph_disk_cache *cache,
     struct etx_train_event *const *event, int32_t n);
 
 #endif

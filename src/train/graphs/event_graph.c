@@ -1,16 +1,10 @@
-/* train/graphs/event_graph.c -- the graphs that reach a stage, kept within a
- * bound.
- *
- * The stages before the one in training do not change, so a graph is made at
- * most once while it fits; beyond the bound the least recently used goes. With
- * a cache on disk it is made once and read again.
+/* train/graphs/event_graph.c -- the graphs that a stage in training reads.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/trainer.h"
+#include "train/graphs/event_graph.h"
 
 #include "base/check.h"
 #include "stage/stage.h"
-#include "train/graphs/disk_cache.h"
 
 static int64_t count_bytes(const struct etx_graph *graph)
 {
@@ -19,16 +13,8 @@ static int64_t count_bytes(const struct etx_graph *graph)
     return graph->n_edges * per_edge + (graph->n_nodes + 1) * 16;
 }
 
-static void forget_graph(
-    struct etx_trainer *trainer, struct etx_train_event *event)
-{
-    trainer->graph_bytes -= event->graph_bytes;
-    etx_graph_free(event->graph);
-    event->graph = NULL;
-    event->graph_bytes = 0;
-}
-
-/* The one with a graph that was used longest ago; NULL when none has. */
+/* The event of events, or `oldest`, whose graph was used longest ago; NULL when
+ * none has a graph. */
 static struct etx_train_event *find_oldest(
     const struct etx_train_events *events, struct etx_train_event *oldest)
 {
@@ -42,35 +28,35 @@ static struct etx_train_event *find_oldest(
     return oldest;
 }
 
-static void make_room(struct etx_trainer *trainer)
+static void free_oldest(struct etx_event_graphs *graphs)
 {
-    const int64_t max = (int64_t)trainer->config.sampling.cache_mib << 20;
-
-    while (trainer->graph_bytes > max) {
+    while (graphs->n_bytes > graphs->max_bytes) {
         struct etx_train_event *oldest = find_oldest(
-            &trainer->validation, find_oldest(&trainer->training, NULL));
+            graphs->events[1], find_oldest(graphs->events[0], NULL));
 
         if (oldest == NULL)
             return;
-        forget_graph(trainer, oldest);
+        graphs->n_bytes -= oldest->graph_bytes;
+        etx_graph_free(oldest->graph);
+        oldest->graph = NULL;
+        oldest->graph_bytes = 0;
     }
 }
 
-static etx_status make_graph(struct etx_graph **out,
-    struct etx_trainer *trainer, const struct etx_event *event)
+/* Run the stages before the one in training. */
+static etx_status build_graph(struct etx_graph **out,
+    const struct etx_event_graphs *graphs, const struct etx_event *event)
 {
+    struct etx_context *context = graphs->context;
+    const struct etx_model *model = graphs->model;
     struct etx_graph *graph = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_stage_build_graph(
-        &graph, trainer->context, trainer->model, event, 0));
-    if (trainer->config.stage == ETX_TRAIN_CASCADE)
-        ETX_CHECK(etx_stage_filter_scores(
-            graph, trainer->context, trainer->model, event));
-    if (trainer->config.stage == ETX_TRAIN_GNN &&
-        trainer->model->filter.network != NULL) {
-        ETX_CHECK(etx_stage_filter(
-            out, trainer->context, trainer->model, graph, event));
+    ETX_CHECK(etx_stage_build_graph(&graph, context, model, event, 0));
+    if (graphs->stage == ETX_TRAIN_CASCADE)
+        ETX_CHECK(etx_stage_filter_scores(graph, context, model, event));
+    if (graphs->stage == ETX_TRAIN_GNN && model->filter.network != NULL) {
+        ETX_CHECK(etx_stage_filter(out, context, model, graph, event));
     } else {
         *out = graph;
         graph = NULL;
@@ -81,19 +67,19 @@ done:
     return status;
 }
 
-/* From the disk, or made and written there. */
-static etx_status find_graph(struct etx_graph **out,
-    struct etx_trainer *trainer, const struct etx_event *event)
+/* From disk, or built and written to disk. */
+static etx_status load_graph(struct etx_graph **out,
+    struct etx_event_graphs *graphs, const struct etx_event *event)
 {
     struct etx_graph *graph = NULL;
     etx_status status;
 
-    if (trainer->cache == NULL)
-        return make_graph(out, trainer, event);
-    ETX_CHECK(etx_train_cache_get(&graph, trainer->cache, event));
+    if (graphs->disk == NULL)
+        return build_graph(out, graphs, event);
+    ETX_CHECK(etx_graph_disk_cache_find(&graph, graphs->disk, event));
     if (graph == NULL) {
-        ETX_CHECK(make_graph(&graph, trainer, event));
-        ETX_CHECK(etx_train_cache_put(trainer->cache, event, graph));
+        ETX_CHECK(build_graph(&graph, graphs, event));
+        ETX_CHECK(etx_graph_disk_cache_insert(graphs->disk, event, graph));
     }
     *out = graph;
     graph = NULL;
@@ -102,20 +88,20 @@ done:
     return status;
 }
 
-etx_status etx_train_graph(const struct etx_graph **out,
-    struct etx_trainer *trainer, struct etx_train_event *event)
+etx_status etx_event_graph(const struct etx_graph **out,
+    struct etx_event_graphs *graphs, struct etx_train_event *event)
 {
     struct etx_graph *graph = NULL;
     etx_status status = ETX_OK;
 
     if (event->graph == NULL) {
-        ETX_CHECK(find_graph(&graph, trainer, event->event));
-        make_room(trainer);
+        ETX_CHECK(load_graph(&graph, graphs, event->event));
+        free_oldest(graphs);
         event->graph = graph;
         event->graph_bytes = count_bytes(graph);
-        trainer->graph_bytes += event->graph_bytes;
+        graphs->n_bytes += event->graph_bytes;
     }
-    event->last_use = ++trainer->n_uses;
+    event->last_use = ++graphs->n_uses;
     *out = event->graph;
 done:
     return status;

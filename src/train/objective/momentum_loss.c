@@ -8,7 +8,7 @@
 #include "base/finite.h"
 #include "data/particle.h"
 #include "stage/stage.h"
-#include "train/validation/score_list.h"
+#include "train/ratio.h"
 
 #include <math.h>
 

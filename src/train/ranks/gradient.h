@@ -1,46 +1,56 @@
-/* train/ranks/gradient.h -- the gradient of a step as a sum over its graphs.
+/* train/ranks/gradient.h -- the gradient of a step: a sum over graphs, ranks
+ * and partitions.
  *
- * Each graph's gradient is a slice of its own; slices are added by a balanced
- * tree over the graphs of the step, so that the sum has the same bits wherever
- * the slices were made.
+ *   per graph    a backward adds into zeros where the context computes
+ *   over graphs  balanced tree over all graphs of the step, whichever ranks
+ *                computed them: the same bits for any number of ranks
+ *                (team.is_fast: in order on each rank, then over the ranks)
+ *   over parts   reduce-scatter and gather, in the order of the partitions
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_RANKS_GRADIENT_H
 #define ETX_TRAIN_RANKS_GRADIENT_H
 
-#include "train/trainer.h"
+#include "backend/backend.h"
+#include "train/ranks/partition.h"
+#include "train/ranks/team.h"
 
-#define ETX_SLICE_LEVELS 15 /* 2^14 > the 10^4 graphs of a step */
+#define ETX_GRADIENT_LEVELS 15 /* 2^14 > the 10^4 graphs of a step */
 
-/* Under construction; everything in scratch. */
-struct etx_slices {
-    struct etx_trainer *trainer;
-    struct etx_context *where; /* the context, or its host */
-    int64_t n_graphs;
-    const int32_t *owner; /* [n_graphs] */
-    float **kept;         /* [n_graphs] of a team: those of this rank */
-    float *level[ETX_SLICE_LEVELS]; /* alone: sums of 2^level graphs */
-    int32_t is_full[ETX_SLICE_LEVELS];
-    float *spare[ETX_SLICE_LEVELS];
+/* A sum in progress; arrays in scratch. */
+struct etx_gradient_sum {
+    struct etx_context *context;
+    const etx_team *team;
+    const struct etx_train_partition *partition;
+    int64_t n_values, n_graphs;
+    const int32_t *owner; /* [n_graphs] ranks */
+    float *current;       /* [n_values] of the open graph, for its backward */
+    /* Alone, where the context computes: level[l] is the sum of 2^l graphs, or
+     * NULL. Like the carries of a binary counter: an array per level of the
+     * tree, not per graph. */
+    float *level[ETX_GRADIENT_LEVELS];
+    float *spare[ETX_GRADIENT_LEVELS]; /* [n_spare] arrays to reuse */
     int32_t n_spare;
-    float *open; /* the slice to add to, or NULL */
+    /* Of a team, on the host. */
+    float **graph; /* [n_graphs] gradients of this rank's graphs, else NULL */
+    float *rank;   /* is_fast: the sum of these */
 };
 
-etx_status etx_slices_begin(struct etx_slices *slices,
-    struct etx_trainer *trainer, int64_t n_graphs, const int32_t *owner);
+/* The fields up to owner are set. */
+etx_status etx_gradient_begin(struct etx_gradient_sum *sum);
 
-/* *out [n_values]: where graph k, of this rank, adds its gradient: of a team on
- * the host, alone where the context computes. Called in the order of the
- * graphs. */
-etx_status etx_slices_open(float **out, struct etx_slices *slices, int64_t k);
+/* *out [n_values]: where the backward of graph k, of this rank, adds its
+ * gradient. Called in the order of the graphs. */
+etx_status etx_gradient_open(
+    float **out, struct etx_gradient_sum *sum, int64_t k);
+etx_status etx_gradient_close(struct etx_gradient_sum *sum, int64_t k);
 
-/* That gradient is complete. */
-etx_status etx_slices_close(struct etx_slices *slices);
+/* gradient [n_values], an array of the context, becomes the sum over the
+ * graphs of all ranks and over the partitions. */
+etx_status etx_gradient_finish(float *gradient, struct etx_gradient_sum *sum);
 
-/* trainer->gradient = the sum over the graphs of all ranks. */
-etx_status etx_slices_finish(struct etx_slices *slices);
-
-/* As etx_gradient_sum. */
-void etx_slices_sum(float *const *slice, int64_t n_slices, int64_t n_values);
+/* As etx_gradient_sum (train.h). */
+void etx_gradient_sum_tree(
+    float *const *slice, int64_t n_slices, int64_t n_values);
 
 #endif

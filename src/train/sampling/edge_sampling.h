@@ -1,13 +1,13 @@
-/* train/sampling/edge_sampling.h -- the edges of a wedge that take part in a
- * step.
+/* train/sampling/edge_sampling.h -- the edges of a sector in a training step.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_SAMPLING_EDGE_SAMPLING_H
 #define ETX_TRAIN_SAMPLING_EDGE_SAMPLING_H
 
-#include "train/trainer.h"
+#include "arch/arch.h"
+#include "train/sampling/sector.h"
 
-/* Edges of a step with their labels, in scratch. */
+/* Edges with their labels, in scratch. */
 struct etx_step_edges {
     int64_t n;
     int32_t *id;   /* [n] edges of the event's graph, ascending */
@@ -15,18 +15,27 @@ struct etx_step_edges {
     float *weight; /* [n] */
 };
 
-/* Target and weight of an edge of graph in the loss: those of the truth; of a
- * cascade what the filter says of it, whose scores the graph has, and 1. */
-void etx_step_edge_label(float *target, float *weight,
-    const struct etx_trainer *trainer, const struct etx_truth *truth,
-    const struct etx_graph *graph, int64_t edge);
+/* What edges are labelled and chosen with. */
+struct etx_edge_sampler {
+    struct etx_context *context;
+    const struct etx_train_config *config;
+    const struct etx_network *network; /* where the context computes */
+    float filter_cut;                  /* of the model; read by a cascade */
+};
 
-/* The edges of graph inside the sample: all of them for a graph network; for
- * a filter a share of the true, of the hard false and of the easy false ones,
- * as sampling.false_per_true, edges and hard_share ask. */
+/* Allocate and fill target and weight of the edges id of graph, or, where id is
+ * NULL, of all n: those of the truth; of a cascade the filter's score or
+ * decision, from graph->score, and 1. */
+etx_status etx_step_edges_label(struct etx_step_edges *edges,
+    const struct etx_edge_sampler *sampler, const struct etx_truth *truth,
+    const struct etx_graph *graph);
+
+/* The edges of graph inside the sector: all of them for a graph network; for
+ * a filter random ones of the true, of the hard false and of the easy false
+ * ones, as sampling.false_per_true, edges and hard_share ask. */
 etx_status etx_step_edges_choose(struct etx_step_edges *out,
-    struct etx_trainer *trainer, const struct etx_truth *truth,
-    const struct etx_sample *sample, const struct etx_graph *graph,
+    const struct etx_edge_sampler *sampler, const struct etx_truth *truth,
+    const struct etx_sector *sector, const struct etx_graph *graph,
     struct etx_random *random);
 
 #endif

@@ -7,16 +7,8 @@
 #include "base/check.h"
 #include "train/sampling/hard_negatives.h"
 
-/* What every function here reads. */
-struct source {
-    struct etx_trainer *trainer;
-    const struct etx_train_config *config;
-    const struct etx_truth *truth;
-    const struct etx_sample *sample;
-};
-
-static void add_pair(
-    struct etx_pairs *pairs, int32_t a, int32_t b, int target, float weight)
+static void add_pair(struct etx_embedding_pairs *pairs, int32_t a, int32_t b,
+    int target, float weight)
 {
     pairs->a[pairs->n] = a;
     pairs->b[pairs->n] = b;
@@ -31,38 +23,39 @@ static void add_pair(
     }
 }
 
-static void add_true_pair(
-    struct etx_pairs *pairs, const struct source *source, int32_t a, int32_t b)
+static void add_true_pair(struct etx_embedding_pairs *pairs,
+    const struct etx_pair_source *source, int32_t a, int32_t b)
 {
     add_pair(
-        pairs, a, b, 1, source->truth->pair_weight[source->sample->row[a]]);
+        pairs, a, b, 1, source->truth->pair_weight[source->sector->row[a]]);
 }
 
-static void add_true_pairs(struct etx_pairs *pairs, const struct source *source)
+static void add_true_pairs(
+    struct etx_embedding_pairs *pairs, const struct etx_pair_source *source)
 {
     const struct etx_truth *truth = source->truth;
-    const struct etx_sample *sample = source->sample;
+    const struct etx_sector *sector = source->sector;
 
-    for (int32_t k = 0; k < sample->n_hits; k++) {
-        const int32_t row = sample->row[k];
+    for (int32_t k = 0; k < sector->n_hits; k++) {
+        const int32_t row = sector->row[k];
 
         for (int64_t p = truth->offset[row]; p < truth->offset[row + 1]; p++)
-            if (sample->local[truth->partner[p]] >= 0)
+            if (sector->local[truth->partner[p]] >= 0)
                 add_true_pair(
-                    pairs, source, k, sample->local[truth->partner[p]]);
+                    pairs, source, k, sector->local[truth->partner[p]]);
     }
 }
 
-/* A pair that a search or chance brought up. */
-static void add_found_pair(
-    struct etx_pairs *pairs, const struct source *source, int32_t a, int32_t b)
+/* A pair of the search or a random one. */
+static void add_found_pair(struct etx_embedding_pairs *pairs,
+    const struct etx_pair_source *source, int32_t a, int32_t b)
 {
     const struct etx_train_config *config = source->config;
 
     if (a == b)
         return;
     switch ((enum etx_pair)etx_truth_pair(
-        source->truth, source->sample->row[a], source->sample->row[b])) {
+        source->truth, source->sector->row[a], source->sector->row[b])) {
     case ETX_PAIR_FALSE:
         add_pair(pairs, a, b, 0, 1.0f);
         break;
@@ -79,21 +72,21 @@ static void add_found_pair(
     }
 }
 
-static int64_t count_true_pairs(const struct source *source)
+static int64_t count_true_pairs(const struct etx_pair_source *source)
 {
     const struct etx_truth *truth = source->truth;
     int64_t n = 0;
 
-    for (int64_t k = 0; k < source->sample->n_hits; k++) {
-        const int32_t row = source->sample->row[k];
+    for (int64_t k = 0; k < source->sector->n_hits; k++) {
+        const int32_t row = source->sector->row[k];
 
         n += truth->offset[row + 1] - truth->offset[row];
     }
     return n;
 }
 
-static etx_status take_pairs(
-    struct etx_pairs *pairs, struct etx_arena *arena, int64_t capacity)
+static etx_status alloc_pairs(struct etx_embedding_pairs *pairs,
+    struct etx_arena *arena, int64_t capacity)
 {
     etx_status status;
 
@@ -127,25 +120,25 @@ static int may_query(const struct etx_truth *truth, int32_t row, int32_t from)
 
 /* The hits of the sample that may be queries. */
 static etx_status list_candidates(
-    int32_t **candidate, int64_t *n, const struct source *source)
+    int32_t **candidate, int64_t *n, const struct etx_pair_source *source)
 {
-    const struct etx_sample *sample = source->sample;
+    const struct etx_sector *sector = source->sector;
     etx_status status;
 
     *n = 0;
-    ETX_CHECK(etx_arena_alloc(candidate, etx_train_host(source->trainer)->arena,
-        sample->n_hits, sizeof **candidate, "queries"));
-    for (int32_t k = 0; k < sample->n_hits; k++)
-        if (may_query(source->truth, sample->row[k],
+    ETX_CHECK(etx_arena_alloc(candidate, source->stream->arena, sector->n_hits,
+        sizeof **candidate, "queries"));
+    for (int32_t k = 0; k < sector->n_hits; k++)
+        if (may_query(source->truth, sector->row[k],
                 source->config->sampling.queries_from))
             (*candidate)[(*n)++] = k;
 done:
     return status;
 }
 
-/* Hits whose surroundings this step looks at. */
+/* Hits whose neighbourhood this step searches. */
 static etx_status draw_queries(int32_t **query, int64_t *n_queries,
-    const struct source *source, struct etx_random *random)
+    const struct etx_pair_source *source, struct etx_random *random)
 {
     const int64_t wanted = source->config->sampling.n_queries;
     int32_t *candidate;
@@ -154,8 +147,8 @@ static etx_status draw_queries(int32_t **query, int64_t *n_queries,
 
     ETX_CHECK(list_candidates(&candidate, &n, source));
     *n_queries = wanted < n ? wanted : n;
-    ETX_CHECK(etx_arena_alloc(query, etx_train_host(source->trainer)->arena,
-        *n_queries, sizeof **query, "queries"));
+    ETX_CHECK(etx_arena_alloc(
+        query, source->stream->arena, *n_queries, sizeof **query, "queries"));
     for (int64_t q = 0; q < *n_queries; q++)
         (*query)[q] = wanted < n
                           ? candidate[etx_random_below(random, (uint64_t)n)]
@@ -164,20 +157,19 @@ done:
     return status;
 }
 
-/* Fill query, a, b of args and pairs with what is near the queries. */
-static etx_status find_hard_pairs(int32_t **a, int32_t **b, int64_t *n,
-    const struct source *source, struct etx_hard_pairs_args *args)
+/* The pairs a, b [*n] of the hits near the queries of args. */
+static etx_status find_hard_negatives(int32_t **a, int32_t **b, int64_t *n,
+    const struct etx_pair_source *source, struct etx_hard_negatives_args *args)
 {
     const struct etx_train_sampling *options = &source->config->sampling;
-    const struct etx_sample *sample = source->sample;
-    struct etx_stream *stream = etx_train_host(source->trainer);
+    const struct etx_sector *sector = source->sector;
     int32_t *particle;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&particle, stream->arena, sample->n_hits,
+    ETX_CHECK(etx_arena_alloc(&particle, source->stream->arena, sector->n_hits,
         sizeof *particle, "particles"));
-    for (int64_t k = 0; k < sample->n_hits; k++)
-        particle[k] = source->truth->particle[sample->row[k]];
+    for (int64_t k = 0; k < sector->n_hits; k++)
+        particle[k] = source->truth->particle[sector->row[k]];
     args->particle = particle;
     args->radius = options->search_radius;
     args->n_nearest = options->n_neighbours;
@@ -186,21 +178,21 @@ static etx_status find_hard_pairs(int32_t **a, int32_t **b, int64_t *n,
     args->with_own =
         options->count_true_twice ||
         source->config->truth.same_particle != ETX_SAME_PARTICLE_IGNORE;
-    args->seed = etx_train_seed(source->trainer);
-    args->stream = (uint32_t)source->trainer->step + 1;
-    ETX_CHECK(etx_hard_pairs(a, b, n, stream, args));
+    args->seed = source->seed;
+    args->step = (uint32_t)source->step;
+    ETX_CHECK(etx_hard_negatives(a, b, n, source->stream, args));
 done:
     return status;
 }
 
 /* ------------------------------------------------------------- random -- */
 
-static void add_random_pairs(struct etx_pairs *pairs,
-    const struct source *source, const struct etx_hard_pairs_args *args,
-    struct etx_random *random)
+static void add_random_pairs(struct etx_embedding_pairs *pairs,
+    const struct etx_pair_source *source,
+    const struct etx_hard_negatives_args *args, struct etx_random *random)
 {
     const struct etx_train_sampling *options = &source->config->sampling;
-    const uint64_t n = (uint64_t)source->sample->n_hits;
+    const uint64_t n = (uint64_t)source->sector->n_hits;
 
     if (n < 2 || (options->random_from_queries && args->n_queries == 0))
         return;
@@ -215,34 +207,28 @@ static void add_random_pairs(struct etx_pairs *pairs,
     }
 }
 
-etx_status etx_train_pairs(struct etx_pairs *out, struct etx_trainer *trainer,
-    const struct etx_truth *truth, const struct etx_sample *sample,
-    const float *point, struct etx_random *random)
+etx_status etx_embedding_pairs_choose(struct etx_embedding_pairs *out,
+    const struct etx_pair_source *source, struct etx_random *random)
 {
-    const struct source source = {.trainer = trainer,
-        .config = &trainer->config,
-        .truth = truth,
-        .sample = sample};
-    struct etx_hard_pairs_args args = {.n_points = sample->n_hits,
-        .n_dim = trainer->stage->network->n_out,
-        .point = point};
-    struct etx_pairs pairs = {.n = 0};
+    struct etx_hard_negatives_args args = {.n_points = source->sector->n_hits,
+        .n_dim = source->n_dim,
+        .point = source->point};
+    struct etx_embedding_pairs pairs = {.n = 0};
     int32_t *query;
     int32_t *a;
     int32_t *b;
     int64_t n_hard;
     etx_status status;
 
-    ETX_CHECK(draw_queries(&query, &args.n_queries, &source, random));
+    ETX_CHECK(draw_queries(&query, &args.n_queries, source, random));
     args.query = query;
-    ETX_CHECK(find_hard_pairs(&a, &b, &n_hard, &source, &args));
-    ETX_CHECK(take_pairs(&pairs, etx_train_host(trainer)->arena,
-        count_true_pairs(&source) + n_hard +
-            trainer->config.sampling.n_random));
-    add_true_pairs(&pairs, &source);
+    ETX_CHECK(find_hard_negatives(&a, &b, &n_hard, source, &args));
+    ETX_CHECK(alloc_pairs(&pairs, source->stream->arena,
+        count_true_pairs(source) + n_hard + source->config->sampling.n_random));
+    add_true_pairs(&pairs, source);
     for (int64_t k = 0; k < n_hard; k++)
-        add_found_pair(&pairs, &source, a[k], b[k]);
-    add_random_pairs(&pairs, &source, &args, random);
+        add_found_pair(&pairs, source, a[k], b[k]);
+    add_random_pairs(&pairs, source, &args, random);
     *out = pairs;
 done:
     return status;

@@ -1,22 +1,22 @@
-/* train/sampling/hard_negatives.c -- pairs of some hits with what is near them.
+/* train/sampling/hard_negatives.c -- pairs of query hits with the points near
+ * them.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/sampling/hard_negatives.h"
 
 #include "base/check.h"
 #include "base/heap.h"
-#include "base/random.h"
 #include "base/select.h"
+#include "train/sampling/random_streams.h"
 
 #include <string.h>
 
 #define QUERIES_PER_BLOCK 16
-#define SUBSTREAM         16 /* of the first query; below are the step's own */
 
-/* What all blocks share. */
+/* Common to all blocks of queries. */
 struct search {
-    const struct etx_hard_pairs_args *args;
-    int64_t capacity;    /* pairs of a query */
+    const struct etx_hard_negatives_args *args;
+    int64_t capacity;    /* pairs per query */
     const float *column; /* [n_dim, n_points] */
     float *distance;     /* [workers, n_points] */
     uint64_t *key;       /* [workers, n_points] */
@@ -41,11 +41,12 @@ static void find_distances(
     }
 }
 
-/* Distance and place of every candidate as one integer; their number. */
+/* Squared distance and index of every candidate as one integer, which orders
+ * as the distance does; returns their number. */
 static int64_t find_candidates(uint64_t *key, const struct search *search,
     const float *distance, int32_t query)
 {
-    const struct etx_hard_pairs_args *args = search->args;
+    const struct etx_hard_negatives_args *args = search->args;
     const float limit = args->radius * args->radius;
     const int32_t own = args->particle[query];
     int64_t count = 0;
@@ -69,7 +70,8 @@ static void swap(uint64_t *key, int64_t i, int64_t j)
     key[j] = kept;
 }
 
-/* Bring n drawn keys of those from `first` on behind it. */
+/* n random keys of key [first ... count) become the first of them: partial
+ * Fisher-Yates. */
 static void draw_others(uint64_t *key, int64_t first, int64_t count, int64_t n,
     struct etx_random *random)
 {
@@ -84,7 +86,7 @@ static void draw_others(uint64_t *key, int64_t first, int64_t count, int64_t n,
 static void search_query(
     const struct search *search, int64_t q, float *distance, uint64_t *key)
 {
-    const struct etx_hard_pairs_args *args = search->args;
+    const struct etx_hard_negatives_args *args = search->args;
     const int32_t query = args->query[q];
     int32_t *found = search->found + q * search->capacity;
     int64_t count;
@@ -102,8 +104,8 @@ static void search_query(
         struct etx_random random;
 
         etx_select(key, count, args->n_nearest);
-        etx_random_init(
-            &random, args->seed, args->stream, SUBSTREAM + (uint32_t)q);
+        etx_random_init(&random, args->seed, args->step,
+            ETX_SUBSTREAM_QUERIES + (uint32_t)q);
         draw_others(key, args->n_nearest, count, args->n_other, &random);
     }
     for (int64_t k = 0; k < n; k++)
@@ -127,7 +129,7 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
 }
 
 static etx_status open_search(struct search *search, struct etx_arena *arena,
-    int32_t n_workers, const struct etx_hard_pairs_args *args)
+    int32_t n_workers, const struct etx_hard_negatives_args *args)
 {
     const int64_t n = args->n_points;
     float *column;
@@ -154,8 +156,8 @@ done:
     return status;
 }
 
-etx_status etx_hard_pairs(int32_t **a, int32_t **b, int64_t *n_pairs,
-    struct etx_stream *stream, const struct etx_hard_pairs_args *args)
+etx_status etx_hard_negatives(int32_t **a, int32_t **b, int64_t *n_pairs,
+    struct etx_stream *stream, const struct etx_hard_negatives_args *args)
 {
     const int64_t n_blocks =
         (args->n_queries + QUERIES_PER_BLOCK - 1) / QUERIES_PER_BLOCK;

@@ -1,43 +1,40 @@
-/* train/state/model_state.c -- the state of a training where the context
- * computes.
- *
- * On a device the parameters, the gradient and the moments stay there from
- * step to step: what the host has of them is from the last time that it asked,
- * which checkpoints, validations and snapshots do. On the CPU both are the
- * same arrays.
+/* train/state/model_state.c -- parameters, moments and gradient of a training.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/trainer.h"
+#include "train/state/model_state.h"
 
 #include "base/check.h"
+#include "base/heap.h"
+#include "memory/memory.h"
 
 #define ALIGNMENT  64 /* floats: the 256 bytes of an allocation */
 #define N_OWN      2  /* gradient and decays */
 #define N_MIRRORED 4  /* parameters, moments and the largest second ones */
 
-/* Two arrays [n_values] of the same: where the context computes, and on the
- * host; NULL where the training has none. */
+/* An array [n_values] of the host and its copy where the context computes;
+ * NULL where the training has none. */
 struct mirror {
-    float *there, *here;
+    float *host, *device;
 };
 
 static void list_mirrors(
-    struct mirror mirror[N_MIRRORED], const struct etx_trainer *trainer)
+    struct mirror mirror[N_MIRRORED], const struct etx_train_state *state)
 {
-    const struct etx_train_there *there = &trainer->there;
+    const struct etx_moments *host = &state->moments;
+    const struct etx_moments *device = &state->device_moments;
 
     mirror[0] =
-        (struct mirror){there->network.value, trainer->stage->network->value};
-    mirror[1] = (struct mirror){there->m, trainer->m};
-    mirror[2] = (struct mirror){there->v, trainer->v};
-    mirror[3] = (struct mirror){there->v_max, trainer->v_max};
+        (struct mirror){state->network->value, state->device_network.value};
+    mirror[1] = (struct mirror){host->m, device->m};
+    mirror[2] = (struct mirror){host->v, device->v};
+    mirror[3] = (struct mirror){host->v_max, device->v_max};
 }
 
-/* Weight decay belongs to weights alone. */
-static etx_status put_decays(const struct etx_trainer *trainer, float *decays)
+/* Weight decay is of weights, not of biases and norms. */
+static etx_status write_decays(
+    float *decays, const struct etx_train_state *state, struct etx_arena *arena)
 {
-    const struct etx_network *network = trainer->stage->network;
-    struct etx_arena *arena = etx_train_host(trainer)->arena;
+    const struct etx_network *network = state->network;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     float *value;
     etx_status status;
@@ -51,80 +48,104 @@ static etx_status put_decays(const struct etx_trainer *trainer, float *decays)
         for (int64_t k = 0; k < n; k++)
             value[parameter->offset + k] = parameter->decays ? 1.0f : 0.0f;
     }
-    ETX_CHECK(etx_memory_to_device(trainer->context->stream->memory, decays,
-        value, network->n_values, sizeof *value));
+    ETX_CHECK(etx_memory_to_device(
+        state->memory, decays, value, network->n_values, sizeof *value));
 done:
     etx_arena_reset(arena, mark);
     return status;
 }
 
-etx_status etx_train_state_open(struct etx_trainer *trainer)
+static etx_status alloc_moments(
+    struct etx_moments *moments, int64_t n, int32_t amsgrad)
 {
-    const struct etx_memory *memory = trainer->context->stream->memory;
-    struct etx_train_there *there = &trainer->there;
-    const int64_t n = trainer->stage->network->n_values;
-    const int64_t stride = (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    const int64_t n_arrays = memory == NULL ? N_OWN : N_OWN + N_MIRRORED;
-    float *at;
     etx_status status;
 
-    ETX_CHECK(etx_memory_alloc(&there->memory, memory, n_arrays * stride,
-        sizeof *there->memory, "state of the training"));
-    at = there->memory + N_OWN * stride;
-    trainer->gradient = there->memory;
-    there->decays = there->memory + stride;
-    there->network = *trainer->stage->network;
-    there->m = trainer->m;
-    there->v = trainer->v;
-    there->v_max = trainer->v_max;
-    if (memory != NULL) {
-        there->network.value = at;
-        there->m = at + stride;
-        there->v = at + 2 * stride;
-        there->v_max = trainer->v_max == NULL ? NULL : at + 3 * stride;
+    ETX_CHECK(etx_alloc(&moments->m, n, sizeof(float), "moments"));
+    ETX_CHECK(etx_alloc(&moments->v, n, sizeof(float), "moments"));
+    if (amsgrad)
+        ETX_CHECK(etx_alloc(&moments->v_max, n, sizeof(float), "moments"));
+done:
+    return status;
+}
+
+/* One allocation, arrays at multiples of stride:
+ *   gradient | decays | parameters | m | v | v_max
+ * of which a CPU has the first two, as the others are the host's own. */
+static etx_status alloc_device(struct etx_train_state *state, float **decays)
+{
+    const int64_t n = state->network->n_values;
+    const int64_t stride = (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const int64_t n_arrays = state->memory == NULL ? N_OWN : N_OWN + N_MIRRORED;
+    float *mirrored;
+    etx_status status;
+
+    ETX_CHECK(etx_memory_alloc(&state->device_arrays, state->memory,
+        n_arrays * stride, sizeof(float), "state of the training"));
+    mirrored = state->device_arrays + N_OWN * stride;
+    state->gradient = state->device_arrays;
+    *decays = state->device_arrays + stride;
+    state->decays = *decays;
+    state->device_network = *state->network;
+    state->device_moments = state->moments;
+    if (state->memory != NULL) {
+        state->device_network.value = mirrored;
+        state->device_moments.m = mirrored + stride;
+        state->device_moments.v = mirrored + 2 * stride;
+        if (state->moments.v_max != NULL)
+            state->device_moments.v_max = mirrored + 3 * stride;
     }
-    ETX_CHECK(put_decays(trainer, there->memory + stride));
-    ETX_CHECK(etx_train_state_put(trainer));
 done:
     return status;
 }
 
-void etx_train_state_close(struct etx_trainer *trainer)
+etx_status etx_train_state_open(struct etx_train_state *state,
+    struct etx_context *context, struct etx_network *network, int32_t amsgrad)
 {
-    /* A trainer that was not made whole may have no context any more. */
-    if (trainer->there.memory != NULL)
-        etx_memory_free(
-            trainer->context->stream->memory, trainer->there.memory);
-}
+    float *decays;
+    etx_status status;
 
-etx_status etx_train_state_put(const struct etx_trainer *trainer)
-{
-    const struct etx_memory *memory = trainer->context->stream->memory;
-    struct mirror mirror[N_MIRRORED];
-    etx_status status = ETX_OK;
-
-    list_mirrors(mirror, trainer);
-    for (int32_t k = 0; k < N_MIRRORED; k++)
-        if (mirror[k].there != mirror[k].here)
-            ETX_CHECK(
-                etx_memory_to_device(memory, mirror[k].there, mirror[k].here,
-                    trainer->stage->network->n_values, sizeof(float)));
+    state->memory = context->stream->memory;
+    state->network = network;
+    ETX_CHECK(alloc_moments(&state->moments, network->n_values, amsgrad));
+    ETX_CHECK(alloc_device(state, &decays));
+    ETX_CHECK(write_decays(decays, state, etx_host_of(context)->stream->arena));
+    ETX_CHECK(etx_train_state_to_device(state));
 done:
     return status;
 }
 
-etx_status etx_train_state_get(const struct etx_trainer *trainer)
+void etx_train_state_close(struct etx_train_state *state)
 {
-    const struct etx_memory *memory = trainer->context->stream->memory;
+    etx_memory_free(state->memory, state->device_arrays);
+    etx_free(state->moments.m);
+    etx_free(state->moments.v);
+    etx_free(state->moments.v_max);
+}
+
+etx_status etx_train_state_to_device(const struct etx_train_state *state)
+{
     struct mirror mirror[N_MIRRORED];
     etx_status status = ETX_OK;
 
-    list_mirrors(mirror, trainer);
+    list_mirrors(mirror, state);
     for (int32_t k = 0; k < N_MIRRORED; k++)
-        if (mirror[k].there != mirror[k].here)
-            ETX_CHECK(
-                etx_memory_to_host(memory, mirror[k].here, mirror[k].there,
-                    trainer->stage->network->n_values, sizeof(float)));
+        if (mirror[k].device != mirror[k].host)
+            ETX_CHECK(etx_memory_to_device(state->memory, mirror[k].device,
+                mirror[k].host, state->network->n_values, sizeof(float)));
+done:
+    return status;
+}
+
+etx_status etx_train_state_to_host(const struct etx_train_state *state)
+{
+    struct mirror mirror[N_MIRRORED];
+    etx_status status = ETX_OK;
+
+    list_mirrors(mirror, state);
+    for (int32_t k = 0; k < N_MIRRORED; k++)
+        if (mirror[k].device != mirror[k].host)
+            ETX_CHECK(etx_memory_to_host(state->memory, mirror[k].host,
+                mirror[k].device, state->network->n_values, sizeof(float)));
 done:
     return status;
 }

@@ -2,7 +2,7 @@
  * was.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/trainer.h"
+#include "train/validation/best.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,12 +43,12 @@ static double rate(const struct etx_train_result *result, int32_t criterion)
     return -result->loss;
 }
 
-int32_t etx_train_note_result(struct etx_trainer *trainer)
+int32_t etx_best_update(struct etx_train_best *best,
+    const struct etx_train_result *result,
+    const struct etx_train_validation *options, const struct etx_model *model,
+    const struct etx_network *network)
 {
-    const struct etx_train_validation *options = &trainer->config.validation;
-    const struct etx_network *network = trainer->stage->network;
-    struct etx_train_best *best = &trainer->best;
-    const double value = rate(&trainer->result, options->criterion);
+    const double value = rate(result, options->criterion);
     const int is_first = best->result.step < 0;
 
     /* What was not measured is neither better nor worse. */
@@ -58,8 +58,8 @@ int32_t etx_train_note_result(struct etx_trainer *trainer)
         best->n_since++;
         return 0;
     }
-    best->result = trainer->result;
-    best->thresholds = etx_train_get_thresholds(trainer->model);
+    best->result = *result;
+    best->thresholds = etx_train_get_thresholds(model);
     best->value = value;
     best->n_since = 0;
     if (best->parameter != NULL)

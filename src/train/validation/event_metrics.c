@@ -1,72 +1,117 @@
-/* train/validation/event_metrics.c -- the events of a validation, shared out
- * among the ranks.
+/* train/validation/event_metrics.c -- the events of a validation, their ranks
+ * and their metrics.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/validation/event_metrics.h"
 
 #include "base/check.h"
+#include "base/heap.h"
+#include "train/ranks/assign.h"
 #include "train/ranks/team.h"
+#include "train/transfer.h"
 
 #include <string.h>
 
-#define FINDING_WIDTH ((int64_t)(sizeof(struct etx_finding) / sizeof(double)))
+#define METRICS_WIDTH                                                          \
+    ((int64_t)(sizeof(struct etx_event_metrics) / sizeof(double)))
 
 static const float default_target = 0.98f;
 
-etx_status etx_survey_begin(
-    struct etx_survey *survey, struct etx_trainer *trainer)
+etx_status etx_validation_begin(
+    struct etx_validation *validation, struct etx_trainer *trainer)
 {
     const struct etx_train_events *events = &trainer->validation;
+    struct etx_arena *arena = etx_train_host(trainer->context)->arena;
+    const int64_t n = events->n;
     etx_status status;
 
-    *survey = (struct etx_survey){.trainer = trainer, .n = events->n};
-    ETX_CHECK(etx_team_deal(&survey->owner, trainer, events->event, events->n));
-    ETX_CHECK(etx_arena_alloc(&survey->finding, etx_train_host(trainer)->arena,
-        survey->n, sizeof *survey->finding, "findings"));
-    memset(survey->finding, 0, (size_t)survey->n * sizeof *survey->finding);
-    for (int64_t i = 0; i < survey->n; i++)
-        if (survey->owner[i] == trainer->team.rank)
-            survey->finding[i].n_signal_pairs =
+    *validation = (struct etx_validation){
+        .trainer = trainer, .n = n, .event = events->event};
+    ETX_CHECK(etx_team_assign(
+        &validation->owner, &trainer->team, arena, events->event, n));
+    ETX_CHECK(etx_arena_alloc(&validation->metrics, arena, n,
+        sizeof *validation->metrics, "event metrics"));
+    memset(validation->metrics, 0, (size_t)n * sizeof *validation->metrics);
+    for (int64_t i = 0; i < n; i++)
+        if (etx_validation_is_mine(validation, i))
+            validation->metrics[i].n_signal_pairs =
                 (double)events->event[i]->truth.n_signal_pairs;
 done:
     return status;
 }
 
-int32_t etx_survey_is_mine(const struct etx_survey *survey, int64_t i)
+int32_t etx_validation_is_mine(
+    const struct etx_validation *validation, int64_t i)
 {
-    return survey->owner[i] == survey->trainer->team.rank;
+    return validation->owner[i] == validation->trainer->team.rank;
 }
 
-/* Ranks meet where the event's rank has had an event since they last did. */
-etx_status etx_survey_meet(
-    const struct etx_survey *survey, int64_t i, int64_t *met)
+/* When the rank of event i has had an event since they last did. */
+etx_status etx_validation_synchronise(
+    const struct etx_validation *validation, int64_t i, int64_t *last)
 {
-    double nothing = 0.0;
+    double zero = 0.0;
 
-    for (int64_t k = *met; k < i; k++)
-        if (survey->owner[k] == survey->owner[i]) {
-            *met = i;
-            return etx_team_sum(survey->trainer, &nothing, 1);
+    for (int64_t k = *last; k < i; k++)
+        if (validation->owner[k] == validation->owner[i]) {
+            *last = i;
+            return etx_team_sum(&validation->trainer->team, &zero, 1);
         }
     return ETX_OK;
 }
 
-etx_status etx_survey_share(const struct etx_survey *survey)
+etx_status etx_validation_share(const struct etx_validation *validation)
 {
-    return etx_team_sum(survey->trainer, &survey->finding[0].n_signal_pairs,
-        FINDING_WIDTH * survey->n);
+    return etx_team_sum(&validation->trainer->team,
+        &validation->metrics[0].n_signal_pairs, METRICS_WIDTH * validation->n);
 }
 
-double etx_survey_signal_pairs(const struct etx_survey *survey)
+static etx_status gather_ranks(
+    struct etx_score_list *list, const etx_team *team, struct etx_arena *arena)
+{
+    struct etx_score_list all = {.n = 0};
+    int64_t *count;
+    etx_status status;
+
+    ETX_CHECK(etx_team_count(&count, team, arena, list->n));
+    for (int32_t r = 0; r < team->n_ranks; r++)
+        all.n += count[r];
+    all.capacity = all.n;
+    ETX_CHECK(etx_alloc_uncleared(
+        &all.key, all.n, sizeof *all.key, "validation scores"));
+    ETX_CHECK(team->gather(team->self, all.key, list->key, count));
+    etx_score_list_clear(list);
+    *list = all;
+    all.key = NULL;
+done:
+    etx_free(all.key);
+    return status;
+}
+
+etx_status etx_validation_gather(
+    struct etx_score_list *list, const struct etx_validation *validation)
+{
+    const struct etx_trainer *trainer = validation->trainer;
+    etx_status status = ETX_OK;
+
+    if (trainer->team.n_ranks > 1)
+        ETX_CHECK(gather_ranks(
+            list, &trainer->team, etx_train_host(trainer->context)->arena));
+    etx_score_list_sort(list);
+done:
+    return status;
+}
+
+double etx_validation_signal_pairs(const struct etx_validation *validation)
 {
     double n = 0.0;
 
-    for (int64_t i = 0; i < survey->n; i++)
-        n += survey->finding[i].n_signal_pairs;
+    for (int64_t i = 0; i < validation->n; i++)
+        n += validation->metrics[i].n_signal_pairs;
     return n;
 }
 
-double etx_survey_target(const struct etx_trainer *trainer)
+double etx_validation_target(const struct etx_trainer *trainer)
 {
     const float target = trainer->config.validation.target_efficiency;
 

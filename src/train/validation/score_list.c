@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/heap.h"
+#include "train/ratio.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -145,11 +146,6 @@ static double count_ordered(
         *n_false += group_false;
     }
     return ordered;
-}
-
-double etx_ratio(double part, double whole)
-{
-    return whole > 0.0 ? part / whole : (double)NAN;
 }
 
 struct etx_score_metrics etx_score_list_metrics(

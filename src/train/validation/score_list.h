@@ -34,9 +34,6 @@ float etx_score_list_cut(const struct etx_score_list *list, double target);
  * sorted list are at or below it; -1 without signal. */
 float etx_score_list_quantile(const struct etx_score_list *list, double target);
 
-/* part / whole; nan when whole is not positive. */
-double etx_ratio(double part, double whole);
-
 /* Of a sorted list; nan where there is nothing to divide by. */
 struct etx_score_metrics etx_score_list_metrics(
     const struct etx_score_list *list, float cut);

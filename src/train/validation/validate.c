@@ -1,35 +1,49 @@
-/* train/validation/validate.c -- how good the stage is, and where to cut.
- *
- * Efficiency counts the signal pairs of the events' truth, whatever stage
- * lost them; the threshold is set relative to what reaches the stage.
+/* train/validation/validate.c -- how good the stage in training is, and where
+ * it cuts.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/validation/event_metrics.h"
+#include "train/validation/validate.h"
 
 #include "base/check.h"
+#include "train/report.h"
+#include "train/transfer.h"
 
 #include <math.h>
 
-etx_status etx_train_validate(
-    struct etx_trainer *trainer, etx_training_report *report)
+static etx_status compute_result(
+    struct etx_train_result *result, struct etx_trainer *trainer)
 {
-    struct etx_train_result result = {.step = trainer->step,
+    const struct etx_train_marks marks = etx_train_mark(trainer->context);
+    struct etx_validation validation;
+    etx_status status;
+
+    *result = (struct etx_train_result){.step = trainer->progress.step,
         .loss = (double)NAN,
         .auc = (double)NAN,
         .pt_error = (double)NAN,
         .pt_spread = (double)NAN};
-    const struct etx_train_marks marks = etx_train_mark(trainer);
-    struct etx_survey survey;
-    etx_status status;
-
     if (trainer->validation.n == 0)
         return etx_fail(
             ETX_ERR_ARGUMENT, "the trainer has no events to validate on");
-    ETX_CHECK(etx_survey_begin(&survey, trainer));
+    ETX_CHECK(etx_validation_begin(&validation, trainer));
     if (trainer->config.stage == ETX_TRAIN_EMBEDDING)
-        ETX_CHECK(etx_validate_embedding(&result, &survey));
+        ETX_CHECK(etx_validate_embedding(result, &validation));
     else
-        ETX_CHECK(etx_validate_edges(&result, &survey));
+        ETX_CHECK(etx_validate_edges(result, &validation));
+done:
+    etx_train_reset(trainer->context, marks);
+    return status;
+}
+
+etx_status etx_trainer_run_validation(
+    struct etx_trainer *trainer, etx_training_report *report)
+{
+    struct etx_train_result result;
+    etx_status status;
+
+    etx_report_begin(report, trainer);
+    ETX_CHECK(etx_train_state_to_host(&trainer->state));
+    ETX_CHECK(compute_result(&result, trainer));
     trainer->result = result;
     report->is_validation = 1;
     report->loss = result.loss;
@@ -40,7 +54,10 @@ etx_status etx_train_validate(
     report->threshold = result.threshold;
     report->pt_error = result.pt_error;
     report->pt_spread = result.pt_spread;
+    report->is_best = etx_best_update(&trainer->best, &result,
+        &trainer->config.validation, trainer->model, trainer->stage->network);
+    ETX_CHECK(etx_report_finish(report, trainer));
 done:
-    etx_train_reset(trainer, marks);
+    etx_partition_end(&trainer->partition, status);
     return status;
 }

@@ -2,12 +2,12 @@
  * pairs, and what the graph at that radius holds.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/validation/event_metrics.h"
+#include "train/validation/validate.h"
 
 #include "base/check.h"
 #include "stage/stage.h"
-#include "train/ranks/team.h"
-#include "train/validation/score_list.h"
+#include "train/ratio.h"
+#include "train/transfer.h"
 
 #include <math.h>
 
@@ -44,32 +44,31 @@ done:
 }
 
 static etx_status measure_distances(
-    struct etx_score_list *list, const struct etx_survey *survey)
+    struct etx_score_list *list, const struct etx_validation *validation)
 {
-    struct etx_trainer *trainer = survey->trainer;
-    const struct etx_train_marks marks = etx_train_mark(trainer);
-    int64_t met = 0;
+    struct etx_trainer *trainer = validation->trainer;
+    const struct etx_train_marks marks = etx_train_mark(trainer->context);
+    int64_t last = 0;
     const int32_t n_dim = trainer->stage->network->n_out;
     etx_status status = ETX_OK;
 
-    for (int64_t i = 0; i < survey->n; i++) {
-        const struct etx_train_event *event = trainer->validation.event[i];
+    for (int64_t i = 0; i < validation->n; i++) {
+        const struct etx_train_event *event = validation->event[i];
         float *point;
 
-        ETX_CHECK(etx_survey_meet(survey, i, &met));
-        if (!etx_survey_is_mine(survey, i))
+        ETX_CHECK(etx_validation_synchronise(validation, i, &last));
+        if (!etx_validation_is_mine(validation, i))
             continue;
         ETX_CHECK(etx_stage_embed(
             &point, trainer->context, trainer->model, event->event));
-        ETX_CHECK(etx_train_fetch(
-            &point, trainer, point, event->event->n_hits * n_dim, "points"));
+        ETX_CHECK(etx_train_to_host(&point, trainer->context, point,
+            event->event->n_hits * n_dim, "points"));
         ETX_CHECK(add_distances(list, &event->truth, n_dim, point));
-        etx_train_reset(trainer, marks);
+        etx_train_reset(trainer->context, marks);
     }
-    ETX_CHECK(etx_team_gather(trainer, list));
-    etx_score_list_sort(list);
+    ETX_CHECK(etx_validation_gather(list, validation));
 done:
-    etx_train_reset(trainer, marks);
+    etx_train_reset(trainer->context, marks);
     return status;
 }
 
@@ -91,7 +90,7 @@ static etx_status count_event(struct etx_edge_counts *counts,
     struct etx_trainer *trainer, const struct etx_train_event *event)
 {
     const struct etx_model *model = trainer->model;
-    const struct etx_train_marks marks = etx_train_mark(trainer);
+    const struct etx_train_marks marks = etx_train_mark(trainer->context);
     struct etx_neighbours neighbours = {.n_points = event->event->n_hits,
         .n_dim = trainer->stage->network->n_out,
         .max_neighbours = model->max_neighbours,
@@ -111,25 +110,25 @@ static etx_status count_event(struct etx_edge_counts *counts,
     count_edges(counts, &event->truth, graph);
 done:
     etx_graph_free(graph);
-    etx_train_reset(trainer, marks);
+    etx_train_reset(trainer->context, marks);
     return status;
 }
 
 /* Count this rank's events at the model's radius; one with too many edges is
  * marked. */
-static etx_status count_events(const struct etx_survey *survey)
+static etx_status count_events(const struct etx_validation *validation)
 {
-    struct etx_trainer *trainer = survey->trainer;
-    int64_t met = 0;
+    struct etx_trainer *trainer = validation->trainer;
+    int64_t last = 0;
     etx_status status = ETX_OK;
 
-    for (int64_t i = 0; i < survey->n && status == ETX_OK; i++) {
-        struct etx_edge_counts *counts = &survey->finding[i].counts;
+    for (int64_t i = 0; i < validation->n && status == ETX_OK; i++) {
+        struct etx_edge_counts *counts = &validation->metrics[i].counts;
 
-        status = etx_survey_meet(survey, i, &met);
-        if (!etx_survey_is_mine(survey, i) || status != ETX_OK)
+        status = etx_validation_synchronise(validation, i, &last);
+        if (!etx_validation_is_mine(validation, i) || status != ETX_OK)
             continue;
-        status = count_event(counts, trainer, trainer->validation.event[i]);
+        status = count_event(counts, trainer, validation->event[i]);
         if (status == ETX_ERR_LIMIT) {
             *counts = (struct etx_edge_counts){.is_beyond = 1.0};
             status = ETX_OK;
@@ -139,13 +138,14 @@ static etx_status count_events(const struct etx_survey *survey)
 }
 
 /* Over all events; nan when one of them has too many edges. */
-static struct etx_edge_counts add_counts(const struct etx_survey *survey)
+static struct etx_edge_counts add_counts(
+    const struct etx_validation *validation)
 {
-    const double nothing = (double)NAN;
+    const double none = (double)NAN;
     struct etx_edge_counts sum = {.n = 0.0};
 
-    for (int64_t i = 0; i < survey->n; i++) {
-        const struct etx_edge_counts *counts = &survey->finding[i].counts;
+    for (int64_t i = 0; i < validation->n; i++) {
+        const struct etx_edge_counts *counts = &validation->metrics[i].counts;
 
         sum.n += counts->n;
         sum.n_true += counts->n_true;
@@ -153,21 +153,22 @@ static struct etx_edge_counts add_counts(const struct etx_survey *survey)
         sum.is_beyond += counts->is_beyond;
     }
     if (sum.is_beyond > 0.0)
-        sum = (struct etx_edge_counts){nothing, nothing, nothing, 1.0};
+        sum = (struct etx_edge_counts){none, none, none, 1.0};
     return sum;
 }
 
 /* The radius that keeps the wanted efficiency; 0 without signal pairs. */
-static etx_status find_radius(float *out, const struct etx_survey *survey)
+static etx_status find_radius(
+    float *out, const struct etx_validation *validation)
 {
-    struct etx_trainer *trainer = survey->trainer;
+    struct etx_trainer *trainer = validation->trainer;
     struct etx_score_list list = {.n = 0};
     etx_status status;
 
-    ETX_CHECK(measure_distances(&list, survey));
+    ETX_CHECK(measure_distances(&list, validation));
     /* A little more, because the graph rounds its own squared distances. */
-    *out =
-        etx_score_list_quantile(&list, etx_survey_target(trainer)) * 1.00001f;
+    *out = etx_score_list_quantile(&list, etx_validation_target(trainer)) *
+           1.00001f;
     if (trainer->config.validation.radius > 0.0f)
         *out = trainer->config.validation.radius;
 done:
@@ -176,29 +177,29 @@ done:
 }
 
 etx_status etx_validate_embedding(
-    struct etx_train_result *result, const struct etx_survey *survey)
+    struct etx_train_result *result, const struct etx_validation *validation)
 {
-    struct etx_trainer *trainer = survey->trainer;
+    struct etx_trainer *trainer = validation->trainer;
     const float radius_before = trainer->model->radius;
     struct etx_edge_counts counts;
     float radius = 0.0f;
     etx_status status;
 
-    ETX_CHECK(find_radius(&radius, survey));
+    ETX_CHECK(find_radius(&radius, validation));
     result->threshold = radius > 0.0f ? (double)radius : (double)NAN;
     if (radius > 0.0f)
         trainer->model->radius = radius;
-    status = count_events(survey);
+    status = count_events(validation);
     if (trainer->config.validation.target_efficiency <= 0.0f ||
         status != ETX_OK)
         trainer->model->radius = radius_before;
     ETX_CHECK(status);
-    ETX_CHECK(etx_survey_share(survey));
-    counts = add_counts(survey);
+    ETX_CHECK(etx_validation_share(validation));
+    counts = add_counts(validation);
     result->n_edges = counts.n;
     result->purity = etx_ratio(counts.n_true, counts.n);
     result->efficiency =
-        etx_ratio(counts.n_signal, etx_survey_signal_pairs(survey));
+        etx_ratio(counts.n_signal, etx_validation_signal_pairs(validation));
 done:
     return status;
 }

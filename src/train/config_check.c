@@ -1,0 +1,153 @@
+/* train/config_check.c -- what a training config asks of its model.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/config_check.h"
+
+#include "base/check.h"
+
+#include <string.h>
+
+int32_t etx_train_is_augmented(const struct etx_train_config *config)
+{
+    const struct etx_train_augmentation *augmentation = &config->augmentation;
+
+    return augmentation->rotate_phi || augmentation->reflect_z ||
+           augmentation->reflect_y || augmentation->reflect_x;
+}
+
+/* Features that name a direction do not move along with the hits; the extents
+ * of a cluster are lengths on its module, which are the same in a mirror. */
+static etx_status check_augmentation(
+    const struct etx_train_config *config, const struct etx_model_stage *stage)
+{
+    static const char *const fixed[] = {"leta", "lphi", "geta", "gphi"};
+    const struct etx_feature_list *list = &stage->node_features;
+
+    if (!etx_train_is_augmented(config))
+        return ETX_OK;
+    for (int32_t k = 0; k < list->n_features; k++)
+        for (size_t f = 0; f < sizeof fixed / sizeof fixed[0]; f++)
+            if (list->feature[k].id == etx_hit_feature_find(fixed[f]))
+                return etx_fail(ETX_ERR_FORMAT,
+                    "training config: augmentation does not move node "
+                    "feature \"%s\": switch rotate_phi, reflect_z, "
+                    "reflect_y and reflect_x off",
+                    fixed[f]);
+    return ETX_OK;
+}
+
+/* Chunks leave the gradient as it is where the edges of a pass do not know of
+ * each other: not with messages between them, nor with a batch norm. */
+static etx_status check_chunks(
+    const struct etx_train_config *config, const json_t *model_config)
+{
+    const json_t *filter = json_object_get(model_config, "filter");
+    const char *arch = json_string_value(json_object_get(filter, "arch"));
+    const char *norm = json_string_value(
+        json_object_get(json_object_get(filter, "options"), "norm"));
+
+    if (config->sampling.chunk_edges == 0)
+        return ETX_OK;
+    if (arch != NULL && strcmp(arch, "edge_filter") != 0)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: sampling.chunk_edges %d with a filter of arch "
+            "\"%s\": only those of an edge_filter are independent",
+            (int)config->sampling.chunk_edges, arch);
+    if (norm != NULL && strcmp(norm, "batch") == 0)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: sampling.chunk_edges %d with a filter of norm "
+            "\"batch\": edges of one pass are not independent",
+            (int)config->sampling.chunk_edges);
+    return ETX_OK;
+}
+
+/* A filter and its cascade are trained on a choice of the edges, in which the
+ * cells of the Hough space hold fewer of them than in the whole graph. */
+static etx_status check_votes(
+    const struct etx_train_config *config, const struct etx_model_stage *stage)
+{
+    const struct etx_network *network = stage->network;
+
+    if (config->stage != ETX_TRAIN_GNN &&
+        etx_network_needs(network, ETX_EDGE_LOG_HOUGH_VOTES))
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: a filter cannot be trained with the edge "
+            "feature \"log_hough_votes\": it sees a choice of the edges, of "
+            "which votes would be too few");
+    return ETX_OK;
+}
+
+/* A switch that a network does not read would say that it is on. */
+static etx_status check_memory(
+    const struct etx_train_config *config, const struct etx_model_stage *stage)
+{
+    const struct etx_train_memory *memory = &config->memory;
+    const struct etx_arch *arch = stage->network->arch;
+    const int32_t is_on =
+        memory->checkpointing || memory->precision != ETX_MEMORY_FLOAT32;
+
+    if (is_on && !arch->saves_memory)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: memory.checkpointing and memory.precision are "
+            "of networks that keep latents of edges, \"%s\" does not",
+            arch->name);
+    return ETX_OK;
+}
+
+/* A loss of what the network does not say would be none. */
+static etx_status check_pt(
+    const struct etx_train_config *config, const struct etx_model_stage *stage)
+{
+    if (config->loss.pt_weight > 0.0f && !stage->network->has_pt_head)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: loss.pt_weight %g with a network without "
+            "momentum head: an interaction_network with the option "
+            "\"pt_layers\" has one",
+            (double)config->loss.pt_weight);
+    return ETX_OK;
+}
+
+/* Points of an embedding are float32 in any case (docs/cuda.md). */
+static etx_status check_products(
+    const struct etx_train_config *config, int32_t on_device)
+{
+    if (config->arithmetic.products == ETX_PRODUCTS_FLOAT32)
+        return ETX_OK;
+    if (!on_device)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "training config: arithmetic.products \"fp16\" is of trainings on "
+            "a device");
+    if (config->stage == ETX_TRAIN_EMBEDDING)
+        return etx_fail(ETX_ERR_FORMAT,
+            "training config: arithmetic.products \"fp16\" is of networks "
+            "that score edges, not of the stage embedding");
+    return ETX_OK;
+}
+
+static etx_status check_device(
+    const struct etx_model_stage *stage, int32_t on_device)
+{
+    const struct etx_arch *arch = stage->network->arch;
+
+    if (on_device && arch->is_host_only)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "%s: this network runs on the CPU only", arch->name);
+    return ETX_OK;
+}
+
+etx_status etx_train_config_check(const struct etx_train_config *config,
+    const json_t *model_config, const struct etx_model_stage *stage,
+    int32_t on_device)
+{
+    etx_status status;
+
+    ETX_CHECK(check_device(stage, on_device));
+    ETX_CHECK(check_products(config, on_device));
+    ETX_CHECK(check_augmentation(config, stage));
+    ETX_CHECK(check_chunks(config, model_config));
+    ETX_CHECK(check_votes(config, stage));
+    ETX_CHECK(check_memory(config, stage));
+    ETX_CHECK(check_pt(config, stage));
+done:
+    return status;
+}

@@ -1,0 +1,37 @@
+/* train/objective/objective.h -- what a stage minimises.
+ *
+ * The training step (training_step.c) calls these for every graph of a batch
+ * that this rank computes: sample for all of them first, as what the losses
+ * are divided by is a sum over the batch, then add_gradient.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_TRAIN_OBJECTIVE_OBJECTIVE_H
+#define ETX_TRAIN_OBJECTIVE_OBJECTIVE_H
+
+#include "train/ranks/batch.h"
+#include "train/trainer.h"
+
+struct etx_objective {
+    size_t sample_size; /* bytes of a sample, which is zeros at first */
+
+    /* Draw graph k of the batch: a sector and its pairs or edges. Fills
+     * batch->sums[k]; arrays of the sample are in scratch. */
+    etx_status (*sample)(void *sample, struct etx_trainer *trainer,
+        struct etx_batch *batch, int32_t k);
+
+    /* Forward, loss and backward: adds to batch->loss[k] and to gradient
+     * [n_values], where the context computes. */
+    etx_status (*add_gradient)(float *gradient, const void *sample,
+        struct etx_trainer *trainer, struct etx_batch *batch, int32_t k);
+
+    /* Free what a sample has outside of scratch; NULL: nothing. */
+    void (*clear)(void *sample);
+};
+
+/* embedding_objective.c: metric learning on pairs of hits. */
+extern const struct etx_objective etx_embedding_objective;
+/* edge_objective.c: classification of edges, by filter, cascade or graph
+ * network. */
+extern const struct etx_objective etx_edge_objective;
+
+#endif

@@ -1,0 +1,126 @@
+/* train/sampling/event.c -- the events of a trainer.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/sampling/event.h"
+
+#include "base/check.h"
+#include "base/heap.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double pi = 3.14159265358979323846;
+
+/* A hit and the slope of the line from the origin to it. */
+struct slope {
+    float value;
+    int32_t hit;
+};
+
+static int compare_slopes(const void *left, const void *right)
+{
+    const struct slope *a = left;
+    const struct slope *b = right;
+
+    if (a->value != b->value)
+        return a->value < b->value ? -1 : 1;
+    return a->hit < b->hit ? -1 : a->hit > b->hit;
+}
+
+static etx_status rank_hits(float *rank, const struct etx_event *event)
+{
+    const int64_t n = event->n_hits;
+    struct slope *slope = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&slope, n, sizeof *slope, "slopes"));
+    for (int64_t i = 0; i < n; i++) {
+        const float *x = event->position + 3 * i;
+        const double r = hypot((double)x[0], (double)x[1]);
+
+        slope[i].value = (float)((double)x[2] / (r > 1e-3 ? r : 1e-3));
+        slope[i].hit = (int32_t)i;
+    }
+    qsort(slope, (size_t)n, sizeof *slope, compare_slopes);
+    for (int64_t i = 0; i < n; i++)
+        rank[slope[i].hit] = (float)i / (float)n;
+done:
+    etx_free(slope);
+    return status;
+}
+
+etx_status etx_train_event_create(struct etx_train_event **out,
+    const struct etx_event *event, const struct etx_train_config *config)
+{
+    struct etx_train_event *made = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "training event"));
+    made->event = event;
+    made->n_hits = event->n_hits;
+    made->holder = -1;
+    ETX_CHECK(etx_truth_build(
+        &made->truth, event, &config->truth, config->loss.hit_weight > 0.0f));
+    ETX_CHECK(
+        etx_alloc(&made->turn, event->n_hits, sizeof *made->turn, "azimuths"));
+    for (int64_t i = 0; i < event->n_hits; i++) {
+        const float *x = event->position + 3 * i;
+        const double turn =
+            atan2((double)x[1], (double)x[0]) / (2.0 * pi) + 0.5;
+
+        made->turn[i] = (float)(turn - floor(turn));
+    }
+    ETX_CHECK(
+        etx_alloc(&made->rank, event->n_hits, sizeof *made->rank, "ranks"));
+    ETX_CHECK(rank_hits(made->rank, event));
+    *out = made;
+    made = NULL;
+done:
+    etx_train_event_free(made);
+    return status;
+}
+
+etx_status etx_train_event_absent(struct etx_train_event **out, int64_t n_hits)
+{
+    const etx_status status = etx_alloc(out, 1, sizeof **out, "training event");
+
+    if (status == ETX_OK)
+        (*out)->n_hits = n_hits;
+    return status;
+}
+
+void etx_train_event_free(struct etx_train_event *event)
+{
+    if (event == NULL)
+        return;
+    etx_truth_clear(&event->truth);
+    etx_free(event->turn);
+    etx_free(event->rank);
+    etx_graph_free(event->graph);
+    etx_free(event);
+}
+
+etx_status etx_train_events_add(
+    struct etx_train_events *events, struct etx_train_event *event)
+{
+    etx_status status = ETX_OK;
+
+    if (events->n == events->capacity) {
+        const int64_t capacity = 2 * events->capacity + 16;
+
+        ETX_CHECK(etx_resize(&events->event, events->capacity, capacity,
+            sizeof(*events->event), "training events"));
+        events->capacity = capacity;
+    }
+    events->event[events->n++] = event;
+    events->n_hits += event->n_hits;
+done:
+    return status;
+}
+
+void etx_train_events_clear(struct etx_train_events *events)
+{
+    for (int64_t i = 0; i < events->n; i++)
+        etx_train_event_free(events->event[i]);
+    etx_free(events->event);
+}

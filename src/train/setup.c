@@ -1,0 +1,266 @@
+/* train/setup.c -- create a trainer, give it events and ranks.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "train/setup.h"
+
+#include "arch/halo.h"
+#include "base/check.h"
+#include "base/heap.h"
+#include "train/clock.h"
+#include "train/config_check.h"
+#include "train/hash.h"
+#include "train/objective/objective.h"
+#include "train/training_model.h"
+#include "train/transfer.h"
+
+#include <assert.h>
+
+static etx_status hash_trainer(struct etx_trainer *trainer)
+{
+    uint64_t hash = ETX_HASH_START;
+    etx_status status;
+
+    ETX_CHECK(etx_hash_json(&hash, trainer->config.json));
+    ETX_CHECK(etx_hash_json(&hash, trainer->model_config));
+    for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++)
+        hash = etx_train_hash_network(
+            hash, etx_train_find_network(trainer->model, s));
+    trainer->hash = hash;
+done:
+    return status;
+}
+
+static etx_status open_model(
+    struct etx_trainer *trainer, const struct etx_model *start)
+{
+    const int32_t on_device = trainer->context->stream->memory != NULL;
+    const struct etx_train_config *config = &trainer->config;
+    etx_status status;
+
+    ETX_CHECK(etx_train_model_open(
+        &trainer->model, &trainer->model_config, config, start));
+    trainer->stage = etx_train_find_stage(trainer->model, config->stage);
+    ETX_CHECK(etx_train_config_check(
+        config, trainer->model_config, trainer->stage, on_device));
+    trainer->objective = config->stage == ETX_TRAIN_EMBEDDING
+                             ? &etx_embedding_objective
+                             : &etx_edge_objective;
+    ETX_CHECK(hash_trainer(trainer));
+done:
+    return status;
+}
+
+static etx_status open_state(struct etx_trainer *trainer)
+{
+    const struct etx_train_config *config = &trainer->config;
+    struct etx_network *network = trainer->stage->network;
+    struct etx_train_best *best = &trainer->best;
+    etx_status status;
+
+    trainer->progress.loss_scale = etx_loss_scale_start(&config->loss_scaling);
+    trainer->snapshot.progress.loss_scale = trainer->progress.loss_scale;
+    ETX_CHECK(etx_train_state_open(
+        &trainer->state, trainer->context, network, config->optimiser.amsgrad));
+    ETX_CHECK(etx_snapshot_open(
+        &trainer->snapshot, &trainer->state, &config->stability));
+    if (config->validation.keep_best)
+        ETX_CHECK(etx_alloc(&best->parameter, network->n_values,
+            sizeof *best->parameter, "best parameters"));
+done:
+    return status;
+}
+
+etx_status etx_trainer_open(struct etx_trainer **out,
+    struct etx_context *context, const char *config,
+    const struct etx_model *start)
+{
+    struct etx_trainer *trainer = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&trainer, 1, sizeof *trainer, "trainer"));
+    trainer->context = context;
+    trainer->team =
+        (etx_team){.struct_size = sizeof trainer->team, .n_ranks = 1};
+    trainer->result.step = -1;
+    trainer->best.result.step = -1;
+    trainer->snapshot.progress.step = -1;
+    trainer->start = etx_train_now();
+    ETX_CHECK(etx_train_config_read(&trainer->config, config));
+    ETX_CHECK(open_model(trainer, start));
+    ETX_CHECK(open_state(trainer));
+    trainer->partition.arena = etx_train_host(context)->arena;
+    trainer->graphs = (struct etx_event_graphs){.context = context,
+        .model = trainer->model,
+        .stage = trainer->config.stage,
+        .max_bytes = (int64_t)trainer->config.sampling.cache_mib << 20,
+        .events = {&trainer->training, &trainer->validation}};
+    *out = trainer;
+    trainer = NULL;
+done:
+    etx_trainer_close(trainer);
+    return status;
+}
+
+void etx_trainer_close(struct etx_trainer *trainer)
+{
+    if (trainer == NULL)
+        return;
+    etx_graph_disk_cache_close(trainer->graphs.disk);
+    etx_train_events_clear(&trainer->training);
+    etx_train_events_clear(&trainer->validation);
+    etx_train_state_close(&trainer->state);
+    etx_snapshot_close(&trainer->snapshot);
+    etx_free(trainer->best.parameter);
+    etx_model_free(trainer->model);
+    json_decref(trainer->model_config);
+    etx_train_config_clear(&trainer->config);
+    etx_free(trainer);
+}
+
+/* --------------------------------------------------------------- events -- */
+
+/* event NULL: one of n_hits hits that another rank has. */
+static etx_status make_event(struct etx_train_event **out,
+    const struct etx_trainer *trainer, const struct etx_event *event,
+    int64_t n_hits)
+{
+    if (event == NULL && n_hits > 0)
+        return etx_train_event_absent(out, n_hits);
+    if (event == NULL || event->n_hits == 0)
+        return etx_fail(ETX_ERR_ARGUMENT, "an event to train on has no hits");
+    if (event->n_hits != n_hits)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "an event has %lld hits, not the %lld that the ranks agreed on",
+            (long long)event->n_hits, (long long)n_hits);
+    if (event->n_features > 0 && etx_train_is_augmented(&trainer->config))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "an event brings its own %d features, which augmentation does "
+            "not move: switch rotate_phi, reflect_z, reflect_y and "
+            "reflect_x off",
+            (int)event->n_features);
+    return etx_train_event_create(out, event, &trainer->config);
+}
+
+etx_status etx_trainer_insert_event(struct etx_trainer *trainer,
+    const struct etx_event *event, int64_t n_hits, int32_t rank,
+    int32_t validation)
+{
+    struct etx_train_event *made = NULL;
+    etx_status status;
+
+    ETX_CHECK(make_event(&made, trainer, event, n_hits));
+    assert(made != NULL);
+    made->holder = rank;
+    ETX_CHECK(etx_train_events_add(
+        validation ? &trainer->validation : &trainer->training, made));
+    made = NULL;
+done:
+    etx_train_event_free(made);
+    return status;
+}
+
+/* Whether stage s of the model is one that makes the graphs of a stage. */
+static int makes_graphs(const struct etx_model *model, int32_t s, int32_t stage)
+{
+    if (s == ETX_TRAIN_CASCADE)
+        return stage == ETX_TRAIN_GNN && model->cascade.network != NULL;
+    return stage == ETX_TRAIN_CASCADE ? s < ETX_TRAIN_GNN : s < stage;
+}
+
+/* Of the stages that make the graphs of the one in training. */
+static etx_status hash_stages_before(
+    uint64_t *out, const struct etx_trainer *trainer)
+{
+    uint64_t hash = ETX_HASH_START;
+    etx_status status = ETX_OK;
+
+    for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++) {
+        if (!makes_graphs(trainer->model, s, trainer->config.stage))
+            continue;
+        ETX_CHECK(etx_hash_json(&hash,
+            json_object_get(trainer->model_config, etx_train_stage_name(s))));
+        hash = etx_train_hash_network(
+            hash, etx_train_find_network(trainer->model, s));
+    }
+    *out = etx_hash_bytes(
+        hash, &trainer->config.stage, sizeof trainer->config.stage);
+done:
+    return status;
+}
+
+etx_status etx_trainer_open_cache(
+    struct etx_trainer *trainer, const char *folder)
+{
+    struct etx_graph_disk_cache *disk = NULL;
+    uint64_t hash;
+    etx_status status;
+
+    ETX_CHECK(hash_stages_before(&hash, trainer));
+    ETX_CHECK(etx_graph_disk_cache_open(
+        &disk, folder, hash, trainer->config.sampling.n_graphs));
+    etx_graph_disk_cache_close(trainer->graphs.disk);
+    trainer->graphs.disk = disk;
+done:
+    return status;
+}
+
+/* ---------------------------------------------------------------- ranks -- */
+
+/* Whether an event belongs to one rank alone. */
+static int32_t has_holder(const struct etx_train_events *events)
+{
+    for (int64_t i = 0; i < events->n; i++)
+        if (events->event[i]->holder >= 0)
+            return 1;
+    return 0;
+}
+
+etx_status etx_trainer_join(struct etx_trainer *trainer, const etx_team *team)
+{
+    if (trainer->progress.step > 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "team: the trainer made %lld steps and must have made none",
+            (long long)trainer->progress.step);
+    if (has_holder(&trainer->training) || has_holder(&trainer->validation))
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "team: events of the trainer belong to ranks of its team of %d",
+            (int)trainer->team.n_ranks);
+    trainer->team = *team;
+    trainer->is_agreed = 0;
+    return ETX_OK;
+}
+
+static etx_status check_partition(const struct etx_trainer *trainer)
+{
+    const struct etx_train_config *config = &trainer->config;
+
+    if (config->stage == ETX_TRAIN_EMBEDDING)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "parts of a graph: the stage embedding has no graph");
+    if (trainer->team.n_ranks > 1)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "parts of a graph: the trainer is one of a team of %d",
+            (int)trainer->team.n_ranks);
+    if (config->sampling.chunk_edges > 0)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "parts of a graph: sampling.chunk_edges is %d and must be 0",
+            (int)config->sampling.chunk_edges);
+    if (config->loss.pt_weight > 0.0f)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "parts of a graph: loss.pt_weight is %g and must be 0",
+            (double)config->loss.pt_weight);
+    return etx_halo_check(trainer->stage->network);
+}
+
+etx_status etx_trainer_partition(
+    struct etx_trainer *trainer, const struct etx_train_partition *partition)
+{
+    etx_status status = ETX_OK;
+
+    if (partition->n_parts > 0)
+        ETX_CHECK(check_partition(trainer));
+    trainer->partition = *partition;
+    trainer->partition.arena = etx_train_host(trainer->context)->arena;
+done:
+    return status;
+}

@@ -1,0 +1,46 @@
+/* train/transfer.h -- copies between the host and where the context computes.
+ *
+ * Events and graphs of a training are on the host. On a device the network
+ * runs on copies of what it reads; on the CPU nothing is copied.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_TRAIN_TRANSFER_H
+#define ETX_TRAIN_TRANSFER_H
+
+#include "arch/arch.h"
+#include "train/sampling/sector.h"
+
+/* Scratch and threads of the host, which sampling and bookkeeping use. */
+static inline struct etx_stream *etx_train_host(struct etx_context *context)
+{
+    return etx_host_of(context)->stream;
+}
+
+/* Scratch of the host and of the context, to go back to. */
+struct etx_train_marks {
+    struct etx_arena_mark host, device;
+};
+struct etx_train_marks etx_train_mark(struct etx_context *context);
+void etx_train_reset(struct etx_context *context, struct etx_train_marks marks);
+
+/* *out [n] zeros in scratch of the context. */
+etx_status etx_train_zeros(
+    float **out, struct etx_context *context, int64_t n, const char *what);
+
+/* *out_pointer: values [n] of size bytes of the host for the context; and
+ * values of the context on the host. The array itself on the CPU, else a copy
+ * in scratch. */
+etx_status etx_train_to_device(void *out_pointer, struct etx_context *context,
+    const void *values, int64_t n, size_t size, const char *what);
+etx_status etx_train_to_host(float **out, struct etx_context *context,
+    float *values, int64_t n, const char *what);
+
+/* The input of the network for a sector with n_features node features, and a
+ * graph of it, which may be NULL; *copy, NULL or to be freed, is a graph that
+ * out borrows. */
+etx_status etx_train_input(struct etx_network_input *out,
+    struct etx_graph **copy, struct etx_context *context,
+    const struct etx_sector *sector, int32_t n_features,
+    const struct etx_graph *graph);
+
+#endif
