@@ -149,24 +149,25 @@ ETX_API ETX_MUST_CHECK etx_status etx_context_create(
 ETX_API void etx_context_free(etx_context *context);
 
 /* Stages, in the order of the pipeline. */
-#define ETX_STAGE_FEATURES  0 /* node features of every network */
-#define ETX_STAGE_EMBEDDING 1 /* hits to points */
-#define ETX_STAGE_GRAPH     2 /* points to candidate edges */
-#define ETX_STAGE_FILTER    3 /* most of the false edges go */
-#define ETX_STAGE_GNN       4 /* scores of the edges that are left */
-#define ETX_STAGE_LABEL     5 /* edges to tracks */
-#define ETX_N_STAGES        6 /* how many there are */
+#define ETX_STAGE_FEATURES   0 /* node features of every network */
+#define ETX_STAGE_EMBEDDING  1 /* hits to points */
+#define ETX_STAGE_GRAPH      2 /* points to candidate edges */
+#define ETX_STAGE_FILTER     3 /* most of the false edges go */
+#define ETX_STAGE_GNN        4 /* scores of the edges that are left */
+#define ETX_STAGE_LABEL      5 /* edges to tracks */
+#define ETX_STAGE_COMPLETION 6 /* tracks get the hits that they lack */
+#define ETX_N_STAGES         7 /* how many there are */
 
 /* What one stage took. */
 typedef struct etx_stage_timing {
     uint32_t struct_size; /* sizeof(etx_stage_timing), set by the caller */
     int32_t reserved;     /* 0 */
-    double seconds;     /* wall time spent in the stage */
-    double gflop;       /* 1e9 multiply and add operations of its networks */
-    int64_t peak_bytes; /* most memory that the library held in the process
-                         * during the stage, other contexts included; on a
-                         * device the memory there of this context alone */
-    int64_t n_edges;    /* edges that left the stage, 0 where it has none */
+    double seconds;       /* wall time spent in the stage */
+    double gflop;         /* 1e9 multiply and add operations of its networks */
+    int64_t peak_bytes;   /* most memory that the library held in the process
+                           * during the stage, other contexts included; on a
+                           * device the memory there of this context alone */
+    int64_t n_edges;      /* edges that left the stage, 0 where it has none */
 } etx_stage_timing;
 
 /* What a stage took in this context since the last etx_embed, etx_graph_build
@@ -198,8 +199,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_save(
     const etx_model *model, const char *path);
 /* The model's etx.config as JSON text; owned by the model. */
 ETX_API const char *etx_model_describe(const etx_model *model);
-/* 1 when the model has the network of ETX_STAGE_EMBEDDING, ETX_STAGE_FILTER or
- * ETX_STAGE_GNN, 0 when not, for any other stage and for NULL. */
+/* 1 when the model has ETX_STAGE_EMBEDDING, ETX_STAGE_FILTER, ETX_STAGE_GNN or
+ * ETX_STAGE_COMPLETION, 0 when not, for any other stage and for NULL. */
 ETX_API int32_t etx_model_has_stage(const etx_model *model, int32_t stage);
 /* Release it; NULL is fine. */
 ETX_API void etx_model_free(etx_model *model);
@@ -378,7 +379,42 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_label(int32_t *labels,
     const etx_graph *graph, etx_context *context, const etx_event *event,
     const etx_label_options *options);
 
-/* The whole pipeline: every stage that the model holds, then its labels. */
+/* How certain completion has to be that a hit belongs to a track. */
+typedef struct etx_completion_options {
+    uint32_t struct_size; /* set by etx_completion_options_init */
+    float max_distance;   /* of a hit from the helix: the sum of squares of both
+                           * residuals in units of their 68 % quantiles;
+                           * default 25 */
+    float max_join;       /* the same of the end of another track, which is then
+                           * joined; default 25, 0 joins none */
+    float max_random;     /* unrelated hits that are expected as near as the
+                           * hit; default 0.2 */
+} etx_completion_options;
+
+/* Set every field of an options struct of struct_size bytes to its default;
+ * errors as etx_label_options_init. */
+ETX_API ETX_MUST_CHECK etx_status etx_completion_options_init(
+    etx_completion_options *options, size_t struct_size);
+
+/* The model's own options; see etx_model_label_options. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_completion_options(
+    etx_completion_options *out, const etx_model *model);
+
+/* Tracks with the hits that they lack. From both ends of a track the helix
+ * through its last three layers predicts the hits on the layers that follow.
+ * Hits of no track are added, and tracks that continue each other are joined,
+ * the most certain first, with windows that the model learned. Tracks are
+ * numbered by smallest hit; a hit of several tracks counts for the first. The
+ * event must be that of tracks and have modules (etx_event_set_modules), and
+ * the model must have ETX_STAGE_COMPLETION, else ETX_ERR_ARGUMENT. options
+ * NULL: the model's. Runs on the CPU; the same bits for any number of threads.
+ */
+ETX_API ETX_MUST_CHECK etx_status etx_complete_tracks(etx_tracks **out,
+    const etx_tracks *tracks, etx_context *context, const etx_model *model,
+    const etx_event *event, const etx_completion_options *options);
+
+/* The whole pipeline: every stage of the model, its labels and, where the event
+ * has modules, its completion. */
 ETX_API ETX_MUST_CHECK etx_status etx_find_tracks(etx_tracks **out,
     etx_context *context, const etx_model *model, const etx_event *event);
 

@@ -339,6 +339,20 @@ static etx_status read_label(struct etx_model *model, const json_t *object)
     return etx_options_read("label", object, options, ETX_N_OPTIONS(options));
 }
 
+static etx_status read_completion(struct etx_model *model, const json_t *object)
+{
+    etx_completion_options *out = &model->completion_options;
+    const struct etx_option options[] = {
+        etx_option_float("max_distance", &out->max_distance, 0.0, MAX),
+        etx_option_float("max_join", &out->max_join, 0.0, MAX),
+        etx_option_float("max_random", &out->max_random, 0.0, MAX),
+    };
+
+    model->has_completion = object != NULL;
+    return etx_options_read(
+        "completion", object, options, ETX_N_OPTIONS(options));
+}
+
 /* -------------------------------------------------------------- config -- */
 
 static etx_status check_schema(const json_t *config)
@@ -359,7 +373,7 @@ static etx_status check_schema(const json_t *config)
 etx_status etx_config_read(struct etx_model *model, const json_t *config)
 {
     static const char *const keys[] = {"schema", "embedding", "filter",
-        "cascade", "gnn", "label", "training", NULL};
+        "cascade", "gnn", "label", "completion", "training", NULL};
     const json_t *embedding = json_object_get(config, "embedding");
     const json_t *filter = json_object_get(config, "filter");
     const json_t *cascade = json_object_get(config, "cascade");
@@ -367,11 +381,13 @@ etx_status etx_config_read(struct etx_model *model, const json_t *config)
     etx_status status = ETX_OK;
 
     model->label = etx_label_defaults;
+    model->completion_options = etx_completion_defaults;
     if (!json_is_object(config))
         return etx_fail(ETX_ERR_FORMAT, "etx.config is not an object");
     ETX_CHECK(check_schema(config));
     ETX_CHECK(check_keys("etx.config", config, keys));
     ETX_CHECK(read_label(model, json_object_get(config, "label")));
+    ETX_CHECK(read_completion(model, json_object_get(config, "completion")));
     if (embedding != NULL)
         ETX_CHECK(read_embedding(model, embedding));
     if (filter != NULL)

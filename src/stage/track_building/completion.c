@@ -320,7 +320,7 @@ done:
 
 etx_status etx_complete_labels(int32_t *label, struct etx_context *context,
     const struct etx_completion *completion,
-    const struct etx_completion_options *options, const struct etx_event *event)
+    const etx_completion_options *options, const struct etx_event *event)
 {
     struct etx_context *host = etx_host_of(context);
     struct etx_arena *arena = host->stream->arena;

@@ -43,7 +43,6 @@ int32_t etx_completion_pt_bin(const struct etx_completion *completion,
  * The event has layers. Deterministic for any number of threads. */
 etx_status etx_complete_labels(int32_t *label, struct etx_context *context,
     const struct etx_completion *completion,
-    const struct etx_completion_options *options,
-    const struct etx_event *event);
+    const etx_completion_options *options, const struct etx_event *event);
 
 #endif

@@ -203,7 +203,7 @@ static bool judge_hit(struct etx_completion_proposal *best,
     const struct etx_completion_search *search, const struct track_end *end,
     const struct crossing *crossing, int64_t k)
 {
-    const struct etx_completion_options *const options = search->options;
+    const etx_completion_options *const options = search->options;
     const struct etx_layer_hits *const layer = &search->layers[crossing->layer];
     const struct etx_completion_window *const window = crossing->window;
     const int32_t hit = layer->hit[k];

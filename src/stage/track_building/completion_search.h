@@ -32,7 +32,7 @@ struct etx_hit_chains {
 /* What a search reads; arrays in the arena. */
 struct etx_completion_search {
     const struct etx_completion *completion;
-    const struct etx_completion_options *options;
+    const etx_completion_options *options;
     const struct etx_event *event;
     int32_t *layer; /* [n_hits] */
     struct etx_layer_hits layers[ETX_COMPLETION_MAX_LAYERS];

@@ -10,8 +10,11 @@
 
 #include <inttypes.h>
 
-const struct etx_completion_options etx_completion_defaults = {
-    .max_distance = 25.0f, .max_join = 25.0f, .max_random = 0.3f};
+const etx_completion_options etx_completion_defaults = {
+    .struct_size = sizeof(etx_completion_options),
+    .max_distance = 25.0f,
+    .max_join = 25.0f,
+    .max_random = 0.2f};
 
 etx_status etx_completion_create(
     struct etx_completion **out, int64_t n_layers, int64_t n_steps)

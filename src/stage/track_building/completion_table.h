@@ -47,13 +47,6 @@ struct etx_completion {
     int64_t begin[ETX_N_DIRECTIONS][ETX_COMPLETION_MAX_LAYERS + 1];
 };
 
-/* How certain a step has to be. */
-struct etx_completion_options {
-    float max_distance; /* squared, in windows, of a hit */
-    float max_join;     /* squared, in windows, of the end of another track */
-    float max_random;   /* unrelated hits expected as near as the hit */
-};
-
 static inline int32_t etx_completion_is_barrel(
     const struct etx_completion *completion, int32_t layer)
 {
@@ -75,7 +68,7 @@ static inline struct etx_completion_window *etx_completion_window(
                                helix * ETX_COMPLETION_N_PT + pt_bin];
 }
 
-extern const struct etx_completion_options etx_completion_defaults;
+extern const etx_completion_options etx_completion_defaults;
 
 /* A table with arrays of these sizes, zeroed. */
 etx_status etx_completion_create(
