@@ -48,6 +48,8 @@ etx_status etx_cuda_graph_index(
         etx_bits_of(args->n_nodes)));
     ETX_TRY(etx_launch(stream, n + 1, offsets_kernel<uint64_t>,
         args->out_offset, (const uint64_t *)sorted, args->n_nodes, n));
+    if (args->in_offset == NULL)
+        return ETX_OK;
     return etx_launch(stream, n + 1, offsets_kernel<int32_t>, args->in_offset,
         args->dst, args->n_nodes, n);
 }

@@ -8,6 +8,7 @@
 #include "cuda/op/mlp.cuh"
 
 #include "cuda/backend/gemm.h"
+#include "cuda/op/layers.h"
 #include "cuda/op/operators.h"
 #include "cuda/op/product.h"
 #include "cuda/op/row_math.cuh"

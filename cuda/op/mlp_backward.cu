@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/launch.cuh"
+#include "cuda/op/layers.h"
 #include "cuda/op/mlp.cuh"
 #include "cuda/op/operators.h"
 

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/column_sums.cuh"
+#include "cuda/op/layers.h"
 #include "cuda/op/operators.h"
 #include "cuda/op/row_math.cuh"
 

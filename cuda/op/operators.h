@@ -10,8 +10,8 @@ extern "C" {
 
 #define ETX_CUDA_DECLARE(name) ETX_OPERATOR_PROTOTYPE(name, etx_cuda_##name)
 
-/* One for every operator of the table; the device is current. */
-ETX_OPERATORS(ETX_CUDA_DECLARE)
+/* The device is current. */
+ETX_DEVICE_OPERATORS(ETX_CUDA_DECLARE)
 
 /* Fill the whole table. */
 void etx_op_cuda(struct etx_op_table *table);

@@ -21,5 +21,6 @@ static etx_status on_device(struct etx_stream *stream, const Arguments *args)
 
 void etx_op_cuda(struct etx_op_table *table)
 {
-    ETX_OPERATORS(ENTRY)
+    *table = etx_op_ref; /* for those of the host */
+    ETX_DEVICE_OPERATORS(ENTRY)
 }

@@ -1,8 +1,8 @@
 /* arch/arch.c -- find, create and initialise networks.
  *
  * A network's parameters are one flat array; families declare them in order
- * and keep offsets. Initial values are drawn per parameter from a stream
- * named by its place, so adding a parameter changes no other.
+ * and store offsets. Initial values are drawn per parameter from a random
+ * stream with its index, so that adding a parameter changes no other.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/arch.h"
@@ -19,8 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 256 MiB of float32: twenty times the largest published network, and no more
- * than a hostile file may make a host allocate. */
+/* 256 MiB of float32: twenty times the largest published network, and a bound
+ * for what a hostile file can make a host allocate. */
 #define MAX_VALUES ((int64_t)1 << 26)
 
 #define INIT_STREAM 1
@@ -55,7 +55,7 @@ static etx_status fail_unknown(const char *name)
         "unknown network family '%s', expected one of: %s", name, known);
 }
 
-/* What every family relies on. */
+/* Checks common to all families. */
 static etx_status check_inputs(const struct etx_network *network)
 {
     const struct etx_edge_feature_list *list = &network->edge_features;
@@ -78,13 +78,13 @@ static etx_status check_inputs(const struct etx_network *network)
     return ETX_OK;
 }
 
-void etx_network_seal(struct etx_network *network)
+void etx_network_freeze(struct etx_network *network)
 {
-    /* A number and no address, which a later network may have again. */
-    static _Atomic uint64_t n_sealed;
+    /* A counter: an address may be used again by a later network. */
+    static _Atomic uint64_t n_frozen;
 
-    if (network != NULL && network->stamp == 0)
-        network->stamp = 1 + atomic_fetch_add(&n_sealed, 1);
+    if (network != NULL && network->frozen_id == 0)
+        network->frozen_id = 1 + atomic_fetch_add(&n_frozen, 1);
 }
 
 etx_status etx_network_create(struct etx_network **out, const char *arch,
@@ -159,7 +159,7 @@ void etx_network_init(struct etx_network *network, uint64_t seed)
     }
 }
 
-/* Room for one more parameter; the capacity is the next power of two. */
+/* Capacity for one more parameter: the next power of two. */
 static etx_status grow_parameters(struct etx_network *network)
 {
     const int64_t n = network->n_parameters;

@@ -20,7 +20,7 @@ enum etx_network_kind {
     ETX_NETWORK_EDGE   /* a logit for every edge */
 };
 
-/* Edge features of a model file: out of op.h, each with its scale. */
+/* Edge features of a model file: enum etx_edge_feature and its scale. */
 struct etx_edge_feature_list {
     int32_t n_features;
     int32_t feature[ETX_N_EDGE_FEATURES];
@@ -33,7 +33,7 @@ struct etx_network_input {
     const float *node_features;    /* [n_nodes, n_node_features] */
     const float *position;         /* [n_nodes, 3] mm, for edge features */
     const struct etx_graph *graph; /* NULL for point networks */
-    const float *votes; /* [n_edges] or NULL, see etx_network_votes */
+    const float *votes;            /* [n_edges] or NULL: etx_network_votes */
 };
 
 /* A named block of a network's parameters. */
@@ -45,7 +45,7 @@ struct etx_parameter {
     int32_t is_vector; /* shape [n_cols] rather than [n_rows, n_cols] */
     int32_t decays;    /* weight decay applies (weights, not norms, biases) */
     int32_t init;      /* enum etx_init */
-    int32_t fan_in;    /* for the initial values */
+    int32_t fan_in;    /* of the initial values */
 };
 
 enum etx_init {
@@ -57,23 +57,23 @@ enum etx_init {
 struct etx_network;
 struct etx_steps;
 
-/* Latents that a forward keeps for the backward; owned by the arena of the
- * context: reset the arena only after the backward. The caller says how they
- * are kept and leaves that as it is for the backward; only a family that
- * saves_memory reads it. */
+/* The latents that a forward keeps for the backward, in the arena of the
+ * context: reset the arena only after the backward. The caller sets how they
+ * are kept and does not change it until the backward has run; only families
+ * that save_memory read recomputes and half. */
 struct etx_tape {
-    void *state;        /* the family's own */
-    int32_t recomputes; /* few are kept, the others made again, same bits */
-    int32_t half;       /* enum etx_half: what they are kept as */
-    int32_t is_forward_only; /* nothing is kept: no backward follows */
+    void *state;             /* of the family */
+    int32_t recomputes;      /* keep few, recompute the others: same bits */
+    int32_t half;            /* enum etx_half: how they are kept */
+    int32_t is_forward_only; /* keep nothing: no backward follows */
 
-    /* Of a network that has_pt_head, for its graph's edges; or NULL. */
-    float *pt;         /* [n_edges] the forward writes what the head says */
-    const float *d_pt; /* [n_edges] its gradient, which the backward takes */
+    /* Of a network that has_pt_head, for the edges of its graph; or NULL. */
+    float *pt;         /* [n_edges] output of the head, written by forward */
+    const float *d_pt; /* [n_edges] its gradient, read by backward */
 };
 
-/* A family of networks. Functions other than configure may run at once for
- * one network from several threads. */
+/* A family of networks. Several threads may call functions other than configure
+ * for one network at the same time. */
 struct etx_arch {
     const char *name; /* as in etx.config */
     int32_t kind;     /* enum etx_network_kind */
@@ -103,10 +103,10 @@ struct etx_arch {
     /* For etx_run_forward and etx_run_backward (arch/message_passing.h). */
     const struct etx_steps *steps;
 
-    /* Works on arrays outside the operators: not on a device. */
+    /* Reads or writes arrays outside the operators: not on a device. */
     int32_t is_host_only;
 
-    /* The forward reads of the graph src, dst and score alone. */
+    /* The forward reads only src, dst and score of the graph. */
     int32_t reads_ends_alone;
 
     /* Reads etx_tape.recomputes and .half. */
@@ -117,23 +117,23 @@ struct etx_network {
     const struct etx_arch *arch;
     int32_t n_node_features;
     int32_t n_out;       /* columns of a point network; 1 for edge networks */
-    int32_t has_pt_head; /* training can ask for a momentum of every edge */
+    int32_t has_pt_head; /* training can predict a momentum for every edge */
     struct etx_edge_feature_list edge_features;
     int32_t n_parameters;
     struct etx_parameter *parameter; /* [n_parameters] */
     int64_t n_values;
-    float *value;   /* [n_values] all parameters, flat */
-    uint64_t stamp; /* of this network alone in the process, once its values
-                     * are final; 0: they may change */
-    void *state;    /* the family's options and layer tables */
-    const char *needs_whole; /* why it cannot run on a part of a graph, or
-                              * NULL; set by configure */
+    float *value;       /* [n_values] all parameters, flat */
+    uint64_t frozen_id; /* unique in the process, once the values are final;
+                         * 0: they may change */
+    void *state;        /* the family's options and layer tables */
+    const char *needs_whole; /* why it cannot run on a partition of a graph,
+                              * or NULL; set by configure */
 };
 
 /* All families, NULL-terminated: generated from the folders. */
 extern const struct etx_arch *const etx_archs[];
 
-/* NULL when there is none of that name. */
+/* NULL for an unknown name. */
 const struct etx_arch *etx_arch_find(const char *name);
 
 /* A network of this family with all values zero; options may be NULL: {}. */
@@ -142,16 +142,15 @@ etx_status etx_network_create(struct etx_network **out, const char *arch,
     const json_t *options);
 void etx_network_free(struct etx_network *network);
 
-/* The values will not change any more: a context may keep them. NULL is
- * fine. */
-void etx_network_seal(struct etx_network *network);
+/* The values are final: contexts may cache them. NULL is allowed. */
+void etx_network_freeze(struct etx_network *network);
 
-/* Is this feature on the network's list? */
+/* Does the network read this feature? */
 int32_t etx_network_needs(
     const struct etx_network *network, enum etx_edge_feature feature);
 
-/* Hough votes of the edges of input->graph, in the arena: what input->votes
- * must be. NULL when the network has no feature that needs them. */
+/* Hough votes of the edges of input->graph, in the arena, for input->votes.
+ * NULL when the network does not read them. */
 etx_status etx_network_votes(const float **out,
     const struct etx_network *network, struct etx_context *context,
     const struct etx_network_input *input);
@@ -160,11 +159,11 @@ etx_status etx_network_votes(const float **out,
  * from Philox(seed); norms at one and zero. */
 void etx_network_init(struct etx_network *network, uint64_t seed);
 
-/* For configure: append a parameter; *offset gets its place in value. */
+/* For configure: append a parameter; *offset: where it starts in value. */
 etx_status etx_network_declare(struct etx_network *network, int64_t *offset,
     const struct etx_parameter *parameter);
 
-/* The release of a family whose state owns nothing beside itself. */
+/* The release of a family whose state owns no other memory. */
 void etx_network_release_state(struct etx_network *network);
 
 #endif

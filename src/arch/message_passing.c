@@ -269,7 +269,7 @@ etx_status etx_run_update_backward(struct etx_run *run, int32_t kind,
 
     assert(d->is_started);
     if (shape->is_of_nodes)
-        ETX_CHECK(etx_halo_return(
+        ETX_CHECK(etx_halo_reduce(
             run->context, run->input.graph, d->data, shape->width));
     d->is_started = has_residual;
     ETX_CHECK(etx_run_block_backward(run, block, input, d->data));

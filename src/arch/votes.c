@@ -1,65 +1,56 @@
-/* arch/votes.c -- how many edges point like an edge.
+/* arch/votes.c -- Hough votes: the number of edges that point like an edge.
  *
  * Cells must be those of the CPU to the last bit of atan2 and asinh, which a
- * device rounds otherwise: for a device the edges come to the host, which
- * counts, and their votes go back.
+ * device rounds differently: the edges of a device are copied to the host,
+ * which counts, and their votes back.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/arch.h"
 
 #include "base/check.h"
 
-/* Ends and votes [n_edges], positions [n_nodes, 3]. */
-struct host_copy {
-    float *position, *votes;
-    int32_t *src, *dst;
-};
+#include <string.h>
 
-static etx_status take_room(struct host_copy *copy, struct etx_arena *arena,
-    int64_t n_nodes, int64_t n_edges)
+/* A copy of values [n] of a device in the host's arena. */
+static etx_status copy_to_host(void *out_pointer, struct etx_context *context,
+    const void *values, int64_t n, size_t size)
 {
     etx_status status;
+    char *copy = NULL;
 
-    ETX_CHECK(etx_arena_alloc(&copy->position, arena, 3 * n_nodes,
-        sizeof *copy->position, "positions of hits"));
-    ETX_CHECK(etx_arena_alloc(
-        &copy->src, arena, n_edges, sizeof *copy->src, "ends of edges"));
-    ETX_CHECK(etx_arena_alloc(
-        &copy->dst, arena, n_edges, sizeof *copy->dst, "ends of edges"));
-    ETX_CHECK(etx_arena_alloc(
-        &copy->votes, arena, n_edges, sizeof *copy->votes, "Hough votes"));
+    ETX_CHECK(etx_arena_alloc(&copy, etx_host_of(context)->stream->arena, n,
+        size, "Hough votes"));
+    ETX_CHECK(
+        etx_memory_to_host(context->stream->memory, copy, values, n, size));
+    memcpy(out_pointer, &copy, sizeof copy);
 done:
     return status;
 }
 
-/* args of the device; votes go to its memory. */
+/* args of the device; votes are written to its memory. */
 static etx_status count_on_host(struct etx_context *context,
     const struct etx_hough_votes_args *args, int64_t n_nodes)
 {
-    const struct etx_memory *memory = context->stream->memory;
     struct etx_context *host = etx_host_of(context);
-    const struct etx_arena_mark mark = etx_arena_mark(host->stream->arena);
+    struct etx_arena *arena = host->stream->arena;
+    const struct etx_arena_mark mark = etx_arena_mark(arena);
     const int64_t n = args->n_edges;
-    struct host_copy copy = {NULL};
+    struct etx_hough_votes_args host_args = {.n_edges = n};
     etx_status status;
 
-    ETX_CHECK(take_room(&copy, host->stream->arena, n_nodes, n));
-    ETX_CHECK(etx_memory_to_host(
-        memory, copy.position, args->position, 3 * n_nodes, sizeof(float)));
+    ETX_CHECK(copy_to_host(&host_args.position, context, args->position,
+        3 * n_nodes, sizeof(float)));
     ETX_CHECK(
-        etx_memory_to_host(memory, copy.src, args->src, n, sizeof *copy.src));
+        copy_to_host(&host_args.src, context, args->src, n, sizeof *args->src));
     ETX_CHECK(
-        etx_memory_to_host(memory, copy.dst, args->dst, n, sizeof *copy.dst));
-    const struct etx_hough_votes_args here = {.n_edges = n,
-        .position = copy.position,
-        .src = copy.src,
-        .dst = copy.dst,
-        .votes = copy.votes};
-    ETX_CHECK(host->ops->hough_votes(host->stream, &here));
-    ETX_CHECK(etx_memory_to_device(
-        memory, args->votes, copy.votes, n, sizeof *copy.votes));
+        copy_to_host(&host_args.dst, context, args->dst, n, sizeof *args->dst));
+    ETX_CHECK(etx_arena_alloc(
+        &host_args.votes, arena, n, sizeof *host_args.votes, "Hough votes"));
+    ETX_CHECK(host->ops->hough_votes(host->stream, &host_args));
+    ETX_CHECK(etx_memory_to_device(context->stream->memory, args->votes,
+        host_args.votes, n, sizeof *args->votes));
 done:
-    etx_arena_reset(host->stream->arena, mark);
+    etx_arena_reset(arena, mark);
     return status;
 }
 

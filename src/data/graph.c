@@ -6,8 +6,8 @@
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/status.h"
-#include "data/by_source.h"
 #include "data/device_copy.h"
+#include "op/op.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -24,20 +24,6 @@ static bool is_sorted(int64_t n_edges, const int32_t *src, const int32_t *dst)
     return true;
 }
 
-/* offset [n_nodes + 1] of the runs of equal values in ends [n_edges], which
- * ascend. */
-static void find_runs(
-    int64_t *offset, int64_t n_nodes, int64_t n_edges, const int32_t *ends)
-{
-    int64_t next = 0;
-
-    for (int64_t e = 0; e < n_edges; e++)
-        while (next <= ends[e])
-            offset[next++] = e;
-    while (next <= n_nodes)
-        offset[next++] = n_edges;
-}
-
 etx_status etx_graph_check_size(int64_t n_nodes, int64_t n_edges)
 {
     if (n_nodes > INT32_MAX || n_edges > INT32_MAX)
@@ -51,6 +37,7 @@ etx_status etx_graph_check_size(int64_t n_nodes, int64_t n_edges)
 etx_status etx_graph_adopt(struct etx_graph **out, struct etx_pool *pool,
     int64_t n_nodes, int64_t n_edges, int32_t *src, int32_t *dst, float *score)
 {
+    struct etx_stream stream = {.pool = pool};
     struct etx_graph *graph = NULL;
     etx_status status = ETX_OK;
 
@@ -64,9 +51,14 @@ etx_status etx_graph_adopt(struct etx_graph **out, struct etx_pool *pool,
         sizeof *graph->out_offset, "edges out of nodes"));
     ETX_CHECK(etx_alloc_uncleared(
         &graph->out_edge, n_edges, sizeof *graph->out_edge, "edges by source"));
-    find_runs(graph->in_offset, n_nodes, n_edges, dst);
-    ETX_CHECK(etx_edges_by_source(
-        graph->out_edge, graph->out_offset, pool, n_nodes, n_edges, src));
+    const struct etx_graph_index_args index = {.n_nodes = n_nodes,
+        .n_edges = n_edges,
+        .src = src,
+        .dst = dst,
+        .in_offset = graph->in_offset,
+        .out_offset = graph->out_offset,
+        .out_edge = graph->out_edge};
+    ETX_CHECK(etx_op_ref.graph_index(&stream, &index));
     graph->src = src;
     graph->dst = dst;
     graph->score = score;
@@ -185,6 +177,7 @@ done:
 /* order [n_edges]: the edges by dst, then src, equal ones in order. */
 static etx_status order_edges(int32_t *order, const struct etx_edges *edges)
 {
+    struct etx_stream serial = {0};
     int64_t *cursor = NULL;
     int32_t *by_src = NULL;
     etx_status status = ETX_OK;
@@ -200,8 +193,12 @@ static etx_status order_edges(int32_t *order, const struct etx_edges *edges)
         etx_alloc_uncleared(&cursor, n_nodes + 1, sizeof *cursor, "edge sort"));
     ETX_CHECK(
         etx_alloc_uncleared(&by_src, n_edges, sizeof *by_src, "edge sort"));
-    ETX_CHECK(etx_edges_by_source(
-        by_src, cursor, NULL, n_nodes, n_edges, edges->src));
+    const struct etx_graph_index_args index = {.n_nodes = n_nodes,
+        .n_edges = n_edges,
+        .src = edges->src,
+        .out_offset = cursor,
+        .out_edge = by_src};
+    ETX_CHECK(etx_op_ref.graph_index(&serial, &index));
     memset(cursor, 0, (size_t)(n_nodes + 1) * sizeof *cursor);
     for (int64_t e = 0; e < n_edges; e++)
         cursor[edges->dst[e] + 1]++;

@@ -200,12 +200,12 @@ done:
     return status;
 }
 
-void etx_model_seal(struct etx_model *model)
+void etx_model_freeze(struct etx_model *model)
 {
-    etx_network_seal(model->embedding.network);
-    etx_network_seal(model->cascade.network);
-    etx_network_seal(model->filter.network);
-    etx_network_seal(model->gnn.network);
+    etx_network_freeze(model->embedding.network);
+    etx_network_freeze(model->cascade.network);
+    etx_network_freeze(model->filter.network);
+    etx_network_freeze(model->gnn.network);
 }
 
 etx_status etx_model_parse(
@@ -230,7 +230,7 @@ etx_status etx_model_parse(
     ETX_CHECK(
         set_config(model, json_string_value(text), json_string_length(text)));
     ETX_CHECK(load_parameters(model, file));
-    etx_model_seal(model);
+    etx_model_freeze(model);
     *out = model;
     model = NULL;
 done:

@@ -16,7 +16,7 @@
 etx_status etx_model_from_config(struct etx_model **out, const json_t *config);
 
 /* The weights will not change any more; etx_model_parse does it. */
-void etx_model_seal(struct etx_model *model);
+void etx_model_freeze(struct etx_model *model);
 
 /* The work behind etx_model_load_memory, etx_model_load, etx_model_save. */
 etx_status etx_model_parse(

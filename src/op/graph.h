@@ -182,20 +182,21 @@ struct etx_degree_weights_args {
     int64_t *loop_offset; /* [n_nodes + 1] 0, 1, 2, ... */
 };
 
-/* graph_index: where the edges of every node are. */
+/* graph_index: compressed sparse rows from both ends. The edges into node i are
+ * in_offset[i] .. in_offset[i + 1] - 1, those out of it out_edge[out_offset[i]
+ * .. out_offset[i + 1] - 1]. */
 struct etx_graph_index_args {
     int64_t n_nodes, n_edges;
     const int32_t *src;  /* [n_edges] */
-    const int32_t *dst;  /* [n_edges] ascending */
-    int64_t *in_offset;  /* [n_nodes + 1] edges into a node */
-    int64_t *out_offset; /* [n_nodes + 1] places in out_edge */
+    const int32_t *dst;  /* [n_edges] ascending; not read without in_offset */
+    int64_t *in_offset;  /* [n_nodes + 1] or NULL */
+    int64_t *out_offset; /* [n_nodes + 1] */
     int32_t *out_edge;   /* [n_edges] edges sorted by (src, edge) */
 };
 
 /* X(name) for every operator of this header. */
 #define ETX_GRAPH_OPERATORS(X)                                                 \
     X(edge_features)                                                           \
-    X(hough_votes)                                                             \
     X(radius_graph)                                                            \
     X(distance_bins)                                                           \
     X(line_graph)                                                              \

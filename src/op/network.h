@@ -140,47 +140,6 @@ struct etx_mlp_backward_args {
     const struct etx_layer_gradient *gradient; /* [n_layers] or NULL */
 };
 
-/* linear: y = x W^T + b. */
-struct etx_linear_args {
-    int64_t n_rows;
-    int32_t n_in, n_out;
-    const float *x;      /* [n_rows, n_in] */
-    const float *weight; /* [n_out, n_in] */
-    const float *bias;   /* [n_out] or NULL */
-    float *y;            /* [n_rows, n_out] */
-};
-
-struct etx_linear_backward_args {
-    int64_t n_rows;
-    int32_t n_in, n_out;
-    const float *x;      /* [n_rows, n_in] */
-    const float *weight; /* [n_out, n_in] */
-    const float *d_y;    /* [n_rows, n_out] */
-    float *d_x;          /* [n_rows, n_in], overwritten, or NULL */
-    float *d_weight;     /* [n_out, n_in], added to, or NULL */
-    float *d_bias;       /* [n_out], added to, or NULL */
-};
-
-/* norm: y = norm(x) over rows (LAYER, L2) or channels (BATCH). */
-struct etx_norm_args {
-    int64_t n_rows;
-    int32_t width;
-    int32_t norm; /* enum etx_norm */
-    float eps;
-    const float *x;     /* [n_rows, width] */
-    const float *gain;  /* [width] or NULL */
-    const float *shift; /* [width] or NULL */
-    float *y;           /* [n_rows, width]; may be x */
-};
-
-struct etx_norm_backward_args {
-    struct etx_norm_args forward; /* y is not read */
-    const float *d_y;             /* [n_rows, width] */
-    float *d_x;                   /* [n_rows, width], overwritten; may be d_y */
-    float *d_gain;                /* [width], added to, or NULL */
-    float *d_shift;               /* [width], added to, or NULL */
-};
-
 /* activation: y = f(x), element by element. Never raises a floating-point
  * exception other than inexact and underflow for finite x. Tolerance 4 ulp of
  * the result plus 2^-24. */
@@ -241,12 +200,7 @@ struct etx_segment_reduce_backward_args {
 /* X(name) for every operator of this header. */
 #define ETX_NETWORK_OPERATORS(X)                                               \
     X(mlp)                                                                     \
-    X(mlp_prepare)                                                             \
     X(mlp_backward)                                                            \
-    X(linear)                                                                  \
-    X(linear_backward)                                                         \
-    X(norm)                                                                    \
-    X(norm_backward)                                                           \
     X(activation)                                                              \
     X(activation_backward)                                                     \
     X(segment_reduce)                                                          \

@@ -30,13 +30,24 @@
 #include "op/stream.h"
 #include "op/training.h"
 
-/* X(name) for every operator: its arguments are struct etx_<name>_args. */
-#define ETX_OPERATORS(X)                                                       \
+/* X(name) for operators that run where the arrays are: their arguments are
+ * struct etx_<name>_args. */
+#define ETX_DEVICE_OPERATORS(X)                                                \
     ETX_ARRAY_OPERATORS(X)                                                     \
     ETX_NETWORK_OPERATORS(X)                                                   \
     ETX_GRAPH_OPERATORS(X)                                                     \
     ETX_LABELS_OPERATORS(X)                                                    \
     ETX_TRAINING_OPERATORS(X)
+
+/* Those that every table has from the CPU: votes need the last bit of atan2,
+ * and a device has nothing to prepare. Arrays are in the memory of the host. */
+#define ETX_HOST_OPERATORS(X)                                                  \
+    X(hough_votes)                                                             \
+    X(mlp_prepare)
+
+#define ETX_OPERATORS(X)                                                       \
+    ETX_DEVICE_OPERATORS(X)                                                    \
+    ETX_HOST_OPERATORS(X)
 
 /* The signature of an operator. */
 #define ETX_OPERATOR_PROTOTYPE(name, function)                                 \

@@ -64,9 +64,9 @@ etx_status etx_stage_network(struct etx_network *out,
     etx_status status = ETX_OK;
 
     *out = *network;
-    if (network->stamp != 0)
+    if (network->frozen_id != 0)
         ETX_CHECK(etx_weight_cache_parameters(&value, stream->weight_cache,
-            network->stamp, network->value, network->n_values));
+            network->frozen_id, network->value, network->n_values));
     if (value == NULL)
         ETX_CHECK(etx_arena_to_device(&value, stream->arena, network->value,
             network->n_values, sizeof *value, "network parameters"));

@@ -38,7 +38,7 @@ etx_status etx_stage_hold(struct etx_context *context, const float *values,
 /* Forget what is held, features too. */
 void etx_stage_let_go(struct etx_context *context);
 /* The parameters of a network where the context computes; out borrows the rest.
- * Those of a network that is sealed are copied once and stay, on the CPU too.
+ * Those of a frozen network are copied once and stay, on the CPU too.
  */
 etx_status etx_stage_network(struct etx_network *out,
     struct etx_context *context, const struct etx_network *network);

@@ -1,10 +1,10 @@
 /* train/checkpoint.c -- write a training to a file and continue it bit for bit.
  *
- * A safetensors file of its own: parameters, moments, counters, thresholds,
- * what the trainer would go back to and its best model, and in its metadata
- * the hash of what the trainer was made from and a checksum over all tensors,
- * so that a damaged file is refused. Schema 1 had no "state"; before schema 3
- * the graphs of a step were not drawn and added up as they are now.
+ * A safetensors file: parameters, moments, counters, thresholds, the snapshot
+ * and the best model; in its metadata the hash of what the trainer was created
+ * from and a checksum over all tensors, so that a damaged file is refused.
+ * Schema 1 had no "state"; before schema 3 the graphs of a step were drawn and
+ * their gradients added up in another way.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint.h"
@@ -18,186 +18,196 @@
 #include <math.h>
 #include <string.h>
 
-#define N_COUNTERS   11
-#define N_STATE      14
-#define N_THRESHOLDS 5
-#define N_LOSS_SCALE 6
-#define MAX_TENSORS  14
-#define SCHEMA       3
+#define N_METRICS   5 /* loss, n_edges, efficiency, purity, auc */
+#define MAX_TENSORS 14
+#define SCHEMA      3
 
-/* What stands beside the parameters, as 64-bit integers. */
+/* Tensor "counters", 64-bit numbers alone. */
 struct counters {
     int64_t step, n_training, n_training_hits, n_validation, n_validation_hits,
         validated;
-    double metric[5]; /* loss, n_edges, efficiency, purity, auc */
+    double metric[N_METRICS];
 };
 
-static struct counters get_counters(const struct etx_trainer *trainer)
-{
-    const struct etx_train_result *result = &trainer->result;
-
-    return (struct counters){.step = trainer->progress.step,
-        .n_training = trainer->training.n,
-        .n_training_hits = trainer->training.n_hits,
-        .n_validation = trainer->validation.n,
-        .n_validation_hits = trainer->validation.n_hits,
-        .validated = result->step,
-        .metric = {result->loss, result->n_edges, result->efficiency,
-            result->purity, result->auc}};
-}
-
-/* What came with schema 2, as 64-bit integers. */
+/* Tensor "state", the same, since schema 2. */
 struct state {
     int64_t n_rollbacks, mean_steps, snapshot_step, snapshot_mean_steps,
         best_step, n_since_best;
     double mean_loss, snapshot_mean_loss, best_value;
-    double best_metric[5];
+    double best_metric[N_METRICS];
 };
 
-static struct state get_state(const struct etx_trainer *trainer)
-{
-    const struct etx_train_snapshot *snapshot = &trainer->snapshot;
-    const struct etx_train_best *best = &trainer->best;
-    const struct etx_train_result *result = &best->result;
-
-    return (struct state){.n_rollbacks = trainer->snapshot.n_rollbacks,
-        .mean_steps = trainer->progress.mean.n,
-        .snapshot_step = snapshot->progress.step,
-        .snapshot_mean_steps = snapshot->progress.mean.n,
-        .best_step = result->step,
-        .n_since_best = best->n_since,
-        .mean_loss = trainer->progress.mean.loss,
-        .snapshot_mean_loss = snapshot->progress.mean.loss,
-        .best_value = best->value,
-        .best_metric = {result->loss, result->n_edges, result->efficiency,
-            result->purity, result->auc}};
-}
-
-/* Of a training with loss scaling, as 64-bit numbers: that of now, and that of
- * the state to go back to. */
+/* Tensor "loss_scale", the same, of trainings with loss scaling. */
 struct loss_scales {
     struct etx_train_loss_scale now, snapshot;
 };
 
-/* Those of a cascade come last, and only its own training changes them. */
-static int64_t n_thresholds(const struct etx_trainer *trainer)
-{
-    return trainer->config.stage == ETX_TRAIN_CASCADE ? N_THRESHOLDS
-                                                      : N_THRESHOLDS - 2;
-}
-
-/* All that is written beside the arrays of the trainer. */
+/* All but the arrays of the trainer. */
 struct numbers {
     struct counters counters;
     struct state state;
     struct loss_scales loss_scales;
-    float threshold[N_THRESHOLDS];
-    float best_threshold[N_THRESHOLDS];
+    struct etx_train_thresholds threshold, best_threshold;
 };
 
-static void list_thresholds(float threshold[N_THRESHOLDS],
-    const struct etx_train_thresholds *thresholds)
+#define COUNT(type, element) ((int64_t)(sizeof(type) / sizeof(element)))
+
+static void list_metrics(
+    double metric[N_METRICS], const struct etx_train_result *result)
 {
-    threshold[0] = thresholds->radius;
-    threshold[1] = thresholds->filter_cut;
-    threshold[2] = thresholds->label_cut;
-    threshold[3] = thresholds->cascade_cut;
-    threshold[4] = thresholds->cascade_kept;
+    metric[0] = result->loss;
+    metric[1] = result->n_edges;
+    metric[2] = result->efficiency;
+    metric[3] = result->purity;
+    metric[4] = result->auc;
 }
 
-static struct etx_train_thresholds make_thresholds(
-    const float threshold[N_THRESHOLDS])
+static struct etx_train_result make_result(int64_t step, const double *metric)
 {
-    return (struct etx_train_thresholds){.radius = threshold[0],
-        .filter_cut = threshold[1],
-        .label_cut = threshold[2],
-        .cascade_cut = threshold[3],
-        .cascade_kept = threshold[4]};
+    return (struct etx_train_result){.step = step,
+        .loss = metric[0],
+        .n_edges = metric[1],
+        .efficiency = metric[2],
+        .purity = metric[3],
+        .auc = metric[4]};
 }
 
 static struct numbers get_numbers(const struct etx_trainer *trainer)
 {
-    const struct etx_train_thresholds now =
-        etx_train_get_thresholds(trainer->model);
-    struct numbers numbers = {.counters = get_counters(trainer),
-        .state = get_state(trainer),
-        .loss_scales = {trainer->progress.loss_scale,
-            trainer->snapshot.progress.loss_scale}};
+    const struct etx_train_progress *now = &trainer->progress;
+    const struct etx_train_progress *before = &trainer->snapshot.progress;
+    const struct etx_train_best *best = &trainer->best;
+    struct numbers numbers = {
+        .counters = {.step = now->step,
+            .n_training = trainer->training.n,
+            .n_training_hits = trainer->training.n_hits,
+            .n_validation = trainer->validation.n,
+            .n_validation_hits = trainer->validation.n_hits,
+            .validated = trainer->result.step},
+        .state = {.n_rollbacks = trainer->snapshot.n_rollbacks,
+            .mean_steps = now->mean.n,
+            .snapshot_step = before->step,
+            .snapshot_mean_steps = before->mean.n,
+            .best_step = best->result.step,
+            .n_since_best = best->n_since,
+            .mean_loss = now->mean.loss,
+            .snapshot_mean_loss = before->mean.loss,
+            .best_value = best->value},
+        .loss_scales = {now->loss_scale, before->loss_scale},
+        .threshold = etx_train_get_thresholds(trainer->model),
+        .best_threshold = best->thresholds};
 
-    list_thresholds(numbers.threshold, &now);
-    list_thresholds(numbers.best_threshold, &trainer->best.thresholds);
+    list_metrics(numbers.counters.metric, &trainer->result);
+    list_metrics(numbers.state.best_metric, &best->result);
     return numbers;
 }
 
-/* An array of the network's size, which a trainer may lack. */
-static void add_array(struct etx_tensor *tensor, int64_t *count,
-    const struct etx_trainer *trainer, const char *name, const float *array)
+static void set_numbers(
+    struct etx_trainer *trainer, const struct numbers *numbers)
 {
-    if (array != NULL)
-        tensor[(*count)++] = etx_tensor_vector(
-            name, ETX_TENSOR_F32, trainer->stage->network->n_values, array);
+    const struct counters *counters = &numbers->counters;
+    const struct state *state = &numbers->state;
+    struct etx_train_best *best = &trainer->best;
+
+    trainer->progress = (struct etx_train_progress){.step = counters->step,
+        .mean = {state->mean_loss, state->mean_steps},
+        .loss_scale = numbers->loss_scales.now};
+    trainer->snapshot.progress =
+        (struct etx_train_progress){.step = state->snapshot_step,
+            .mean = {state->snapshot_mean_loss, state->snapshot_mean_steps},
+            .loss_scale = numbers->loss_scales.snapshot};
+    trainer->snapshot.n_rollbacks = state->n_rollbacks;
+    trainer->result = make_result(counters->validated, counters->metric);
+    best->result = make_result(state->best_step, state->best_metric);
+    best->value = state->best_value;
+    best->n_since = state->n_since_best;
+    best->thresholds = numbers->best_threshold;
+    etx_train_set_thresholds(trainer->model, &numbers->threshold);
 }
 
-/* The tensors of a checkpoint, sorted by name. */
-static int64_t describe_tensors(struct etx_tensor *tensor,
-    const struct etx_trainer *trainer, const struct numbers *numbers,
-    int schema)
+/* A tensor of the file and where its values are in memory. */
+struct entry {
+    const char *name;
+    enum etx_tensor_type type;
+    int64_t n;
+    void *data;
+    int is_array; /* of the trainer, [n_values]; else of numbers */
+};
+
+static void add_array(struct entry *entry, int64_t *count, const char *name,
+    float *array, int64_t n)
+{
+    if (array != NULL)
+        entry[(*count)++] = (struct entry){name, ETX_TENSOR_F32, n, array, 1};
+}
+
+/* The tensors of a checkpoint, sorted by name; thresholds of a cascade come
+ * last, and only its own training changes them. */
+static int64_t list_entries(struct entry *entry,
+    const struct etx_trainer *trainer, struct numbers *numbers, int schema)
 {
     const struct etx_train_snapshot *snapshot = &trainer->snapshot;
-    const struct etx_train_best *best = &trainer->best;
+    const struct etx_moments *moments = &trainer->state.moments;
+    const int64_t n = trainer->stage->network->n_values;
+    const int64_t n_thresholds =
+        COUNT(struct etx_train_thresholds, float) -
+        (trainer->config.stage == ETX_TRAIN_CASCADE ? 0 : 2);
     int64_t count = 0;
 
-    add_array(tensor, &count, trainer, "best", best->parameter);
-    if (best->parameter != NULL)
-        tensor[count++] = etx_tensor_vector("best_threshold", ETX_TENSOR_F32,
-            n_thresholds(trainer), numbers->best_threshold);
-    tensor[count++] = etx_tensor_vector(
-        "counters", ETX_TENSOR_I64, N_COUNTERS, &numbers->counters);
+    add_array(entry, &count, "best", trainer->best.parameter, n);
+    if (trainer->best.parameter != NULL)
+        entry[count++] = (struct entry){"best_threshold", ETX_TENSOR_F32,
+            n_thresholds, &numbers->best_threshold, 0};
+    entry[count++] = (struct entry){"counters", ETX_TENSOR_I64,
+        COUNT(struct counters, int64_t), &numbers->counters, 0};
     if (trainer->config.loss_scaling.initial > 0.0f)
-        tensor[count++] = etx_tensor_vector(
-            "loss_scale", ETX_TENSOR_I64, N_LOSS_SCALE, &numbers->loss_scales);
-    add_array(tensor, &count, trainer, "m", trainer->state.moments.m);
-    add_array(
-        tensor, &count, trainer, "parameter", trainer->stage->network->value);
-    add_array(tensor, &count, trainer, "snapshot_m", snapshot->moments.m);
-    add_array(
-        tensor, &count, trainer, "snapshot_parameter", snapshot->parameter);
-    add_array(tensor, &count, trainer, "snapshot_v", snapshot->moments.v);
-    add_array(
-        tensor, &count, trainer, "snapshot_v_max", snapshot->moments.v_max);
+        entry[count++] = (struct entry){"loss_scale", ETX_TENSOR_I64,
+            COUNT(struct loss_scales, int64_t), &numbers->loss_scales, 0};
+    add_array(entry, &count, "m", moments->m, n);
+    add_array(entry, &count, "parameter", trainer->stage->network->value, n);
+    add_array(entry, &count, "snapshot_m", snapshot->moments.m, n);
+    add_array(entry, &count, "snapshot_parameter", snapshot->parameter, n);
+    add_array(entry, &count, "snapshot_v", snapshot->moments.v, n);
+    add_array(entry, &count, "snapshot_v_max", snapshot->moments.v_max, n);
     if (schema > 1)
-        tensor[count++] = etx_tensor_vector(
-            "state", ETX_TENSOR_I64, N_STATE, &numbers->state);
-    tensor[count++] = etx_tensor_vector(
-        "threshold", ETX_TENSOR_F32, n_thresholds(trainer), numbers->threshold);
-    add_array(tensor, &count, trainer, "v", trainer->state.moments.v);
-    add_array(tensor, &count, trainer, "v_max", trainer->state.moments.v_max);
+        entry[count++] = (struct entry){"state", ETX_TENSOR_I64,
+            COUNT(struct state, int64_t), &numbers->state, 0};
+    entry[count++] = (struct entry){
+        "threshold", ETX_TENSOR_F32, n_thresholds, &numbers->threshold, 0};
+    add_array(entry, &count, "v", moments->v, n);
+    add_array(entry, &count, "v_max", moments->v_max, n);
     return count;
 }
 
 etx_status etx_checkpoint_write(
     const struct etx_trainer *trainer, const char *path)
 {
-    const struct numbers numbers = get_numbers(trainer);
+    struct numbers numbers = get_numbers(trainer);
+    struct entry entry[MAX_TENSORS];
     struct etx_tensor tensor[MAX_TENSORS];
-    const int64_t n = describe_tensors(tensor, trainer, &numbers, SCHEMA);
+    const int64_t n = list_entries(entry, trainer, &numbers, SCHEMA);
     char checksum[9];
     char hash[17];
-    json_t *metadata;
-    etx_status status = etx_train_state_to_host(&trainer->state);
+    json_t *metadata = NULL;
+    etx_status status;
 
-    if (status != ETX_OK)
-        return status;
+    ETX_CHECK(etx_train_state_to_host(&trainer->state));
+    for (int64_t t = 0; t < n; t++)
+        tensor[t] = etx_tensor_vector(
+            entry[t].name, entry[t].type, entry[t].n, entry[t].data);
     etx_tensor_checksum(checksum, n, tensor);
     etx_hash_text(hash, trainer->hash);
     metadata = json_pack("{s:s, s:s, s:s}", "etx.checkpoint", "3",
         "etx.checksum", checksum, "etx.hash", hash);
     if (metadata == NULL)
         return etx_fail(ETX_ERR_MEMORY, "no memory for a checkpoint");
-    status = etx_tensor_file_write(path, n, tensor, metadata);
+    ETX_CHECK(etx_tensor_file_write(path, n, tensor, metadata));
+done:
     json_decref(metadata);
     return status;
 }
+
+/* --------------------------------------------------------------- checks -- */
 
 /* 1 to SCHEMA; 0 when the file is no checkpoint, or of a later schema. */
 static int find_schema(const struct etx_tensor_file *file)
@@ -234,7 +244,7 @@ static etx_status check_metadata(const struct etx_tensor_file *file,
     return ETX_OK;
 }
 
-/* Going on would be silently another training. */
+/* Without this the training would silently continue with other draws. */
 static etx_status check_draws(const struct etx_tensor_file *file,
     const struct etx_trainer *trainer, const char *path)
 {
@@ -248,19 +258,19 @@ static etx_status check_draws(const struct etx_tensor_file *file,
         path, find_schema(file), (int)n_graphs);
 }
 
-/* Every tensor is there with its type and size, and no other. */
+/* Every tensor with its type and size, and no other. */
 static etx_status check_tensors(const struct etx_tensor_file *file,
-    const char *path, int64_t n, const struct etx_tensor *wanted)
+    const char *path, int64_t n, const struct entry *entry)
 {
     for (int64_t t = 0; t < n; t++) {
         const struct etx_tensor *tensor =
-            etx_tensor_file_find(file, wanted[t].name);
+            etx_tensor_file_find(file, entry[t].name);
 
-        if (tensor == NULL || tensor->type != wanted[t].type ||
-            tensor->n_dims != 1 || tensor->n_values != wanted[t].n_values)
+        if (tensor == NULL || tensor->type != (int32_t)entry[t].type ||
+            tensor->n_dims != 1 || tensor->n_values != entry[t].n)
             return etx_fail(ETX_ERR_FORMAT,
                 "%s: tensor \"%s\" is missing or not [%lld]", path,
-                wanted[t].name, (long long)wanted[t].n_values);
+                entry[t].name, (long long)entry[t].n);
     }
     if (file->n_tensors != n)
         return etx_fail(ETX_ERR_FORMAT, "%s: %lld tensors instead of %lld",
@@ -268,45 +278,58 @@ static etx_status check_tensors(const struct etx_tensor_file *file,
     return ETX_OK;
 }
 
+/* what: "" or "validation ", before "events". */
+static etx_status check_events(int64_t n, int64_t n_hits,
+    const struct etx_train_events *events, const char *path, const char *what)
+{
+    if (n == events->n && n_hits == events->n_hits)
+        return ETX_OK;
+    return etx_fail(ETX_ERR_ARGUMENT,
+        "%s: made with %lld %sevents of %lld hits, the trainer has %lld of "
+        "%lld",
+        path, (long long)n, what, (long long)n_hits, (long long)events->n,
+        (long long)events->n_hits);
+}
+
 static etx_status check_counters(const struct counters *read,
     const struct etx_trainer *trainer, const char *path)
 {
-    const struct counters now = get_counters(trainer);
+    etx_status status;
 
     if (read->step < 0 || read->step > trainer->config.schedule.n_steps)
         return etx_fail(ETX_ERR_FORMAT, "%s: step %lld is not in 0 .. %d", path,
             (long long)read->step, (int)trainer->config.schedule.n_steps);
-    if (read->n_training != now.n_training ||
-        read->n_training_hits != now.n_training_hits)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: made with %lld events of %lld hits, the trainer has %lld "
-            "of %lld",
-            path, (long long)read->n_training, (long long)read->n_training_hits,
-            (long long)now.n_training, (long long)now.n_training_hits);
-    if (read->n_validation != now.n_validation ||
-        read->n_validation_hits != now.n_validation_hits)
-        return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: made with %lld validation events of %lld hits, the trainer "
-            "has %lld of %lld",
-            path, (long long)read->n_validation,
-            (long long)read->n_validation_hits, (long long)now.n_validation,
-            (long long)now.n_validation_hits);
-    return ETX_OK;
+    ETX_CHECK(check_events(
+        read->n_training, read->n_training_hits, &trainer->training, path, ""));
+    ETX_CHECK(check_events(read->n_validation, read->n_validation_hits,
+        &trainer->validation, path, "validation "));
+done:
+    return status;
 }
 
-/* Radius, cuts and a share, as a config may have them; the radius of a model
- * without an embedding is 0. */
-static etx_status check_thresholds(
-    const float threshold[N_THRESHOLDS], const char *path)
+static etx_status check_threshold(
+    float value, float max, int index, const char *path)
 {
-    const float max[N_THRESHOLDS] = {1e30f, 1.0f, 1.0f, 1.0f, 1.0f};
+    if (value >= 0.0f && value <= max)
+        return ETX_OK;
+    return etx_fail(ETX_ERR_FORMAT, "%s: threshold %d is %g, not in 0 .. %g",
+        path, index, (double)value, (double)max);
+}
 
-    for (int32_t k = 0; k < N_THRESHOLDS; k++)
-        if (!(threshold[k] >= 0.0f && threshold[k] <= max[k]))
-            return etx_fail(ETX_ERR_FORMAT,
-                "%s: threshold %d is %g, not in 0 .. %g", path, (int)k,
-                (double)threshold[k], (double)max[k]);
-    return ETX_OK;
+/* As a config may have them; the radius of a model without an embedding is
+ * 0. */
+static etx_status check_thresholds(
+    const struct etx_train_thresholds *read, const char *path)
+{
+    etx_status status;
+
+    ETX_CHECK(check_threshold(read->radius, 1e30f, 0, path));
+    ETX_CHECK(check_threshold(read->filter_cut, 1.0f, 1, path));
+    ETX_CHECK(check_threshold(read->label_cut, 1.0f, 2, path));
+    ETX_CHECK(check_threshold(read->cascade_cut, 1.0f, 3, path));
+    ETX_CHECK(check_threshold(read->cascade_kept, 1.0f, 4, path));
+done:
+    return status;
 }
 
 static etx_status check_state(const struct state *read,
@@ -362,109 +385,41 @@ static etx_status check_loss_scale(const struct etx_train_loss_scale *read,
     return ETX_OK;
 }
 
-static const void *tensor_data(
-    const struct etx_tensor_file *file, const char *name)
+static etx_status check_numbers(const struct numbers *read,
+    const struct etx_trainer *trainer, const char *path)
 {
-    return etx_tensor_file_find(file, name)->data;
+    const struct counters *counters = &read->counters;
+    etx_status status;
+
+    ETX_CHECK(check_counters(counters, trainer, path));
+    ETX_CHECK(check_state(&read->state, counters, trainer, path));
+    ETX_CHECK(check_loss_scale(&read->loss_scales.now, counters, path));
+    ETX_CHECK(check_loss_scale(&read->loss_scales.snapshot, counters, path));
+    ETX_CHECK(check_thresholds(&read->threshold, path));
+    ETX_CHECK(check_thresholds(&read->best_threshold, path));
+done:
+    return status;
 }
 
-static void read_array(float *array, const struct etx_trainer *trainer,
-    const struct etx_tensor_file *file, const char *name)
+/* Copy the arrays, or the numbers, of a file whose tensors are checked. */
+static void copy_entries(const struct etx_tensor_file *file, int64_t n,
+    const struct entry *entry, int is_array)
 {
-    if (array != NULL)
-        memcpy(array, tensor_data(file, name),
-            (size_t)trainer->stage->network->n_values * sizeof *array);
+    for (int64_t t = 0; t < n; t++)
+        if (entry[t].is_array == is_array)
+            memcpy(entry[t].data,
+                etx_tensor_file_find(file, entry[t].name)->data,
+                (size_t)entry[t].n * (entry[t].type == ETX_TENSOR_F32
+                                             ? sizeof(float)
+                                             : sizeof(int64_t)));
 }
 
-static void restore_arrays(
-    struct etx_trainer *trainer, const struct etx_tensor_file *file)
-{
-    const struct etx_train_snapshot *snapshot = &trainer->snapshot;
-
-    read_array(trainer->stage->network->value, trainer, file, "parameter");
-    read_array(trainer->state.moments.m, trainer, file, "m");
-    read_array(trainer->state.moments.v, trainer, file, "v");
-    read_array(trainer->state.moments.v_max, trainer, file, "v_max");
-    read_array(trainer->best.parameter, trainer, file, "best");
-    read_array(snapshot->parameter, trainer, file, "snapshot_parameter");
-    read_array(snapshot->moments.m, trainer, file, "snapshot_m");
-    read_array(snapshot->moments.v, trainer, file, "snapshot_v");
-    read_array(snapshot->moments.v_max, trainer, file, "snapshot_v_max");
-}
-
-static struct etx_train_result make_result(int64_t step, const double *metric)
-{
-    return (struct etx_train_result){.step = step,
-        .loss = metric[0],
-        .n_edges = metric[1],
-        .efficiency = metric[2],
-        .purity = metric[3],
-        .auc = metric[4]};
-}
-
-static void restore_state(
-    struct etx_trainer *trainer, const struct numbers *numbers)
-{
-    const struct state *state = &numbers->state;
-    struct etx_train_best *best = &trainer->best;
-
-    trainer->snapshot.n_rollbacks = state->n_rollbacks;
-    trainer->progress.loss_scale = numbers->loss_scales.now;
-    trainer->snapshot.progress.loss_scale = numbers->loss_scales.snapshot;
-    trainer->progress.mean = (struct etx_train_mean){
-        .loss = state->mean_loss, .n = state->mean_steps};
-    trainer->snapshot.progress.step = state->snapshot_step;
-    trainer->snapshot.progress.mean = (struct etx_train_mean){
-        .loss = state->snapshot_mean_loss, .n = state->snapshot_mean_steps};
-    best->result = make_result(state->best_step, state->best_metric);
-    best->value = state->best_value;
-    best->n_since = state->n_since_best;
-    best->thresholds = make_thresholds(numbers->best_threshold);
-}
-
-/* Nothing but a device can fail any more. */
-static etx_status restore(struct etx_trainer *trainer,
-    const struct etx_tensor_file *file, const struct numbers *numbers)
-{
-    const struct counters *counters = &numbers->counters;
-    const struct etx_train_thresholds thresholds =
-        make_thresholds(numbers->threshold);
-
-    restore_arrays(trainer, file);
-    restore_state(trainer, numbers);
-    etx_train_set_thresholds(trainer->model, &thresholds);
-    trainer->progress.step = counters->step;
-    trainer->result = make_result(counters->validated, counters->metric);
-    return etx_train_state_to_device(&trainer->state);
-}
-
-/* The numbers of a file whose tensors are checked. */
-static void read_numbers(struct numbers *out,
-    const struct etx_tensor_file *file, int64_t n_threshold)
-{
-    const size_t threshold_bytes = (size_t)n_threshold * sizeof(float);
-    const struct etx_tensor *best =
-        etx_tensor_file_find(file, "best_threshold");
-    const struct etx_tensor *state = etx_tensor_file_find(file, "state");
-    const struct etx_tensor *scales = etx_tensor_file_find(file, "loss_scale");
-
-    memcpy(&out->counters, tensor_data(file, "counters"), sizeof out->counters);
-    memcpy(out->threshold, tensor_data(file, "threshold"), threshold_bytes);
-    if (best != NULL)
-        memcpy(out->best_threshold, best->data, threshold_bytes);
-    if (state != NULL)
-        memcpy(&out->state, state->data, sizeof out->state);
-    if (scales != NULL)
-        memcpy(&out->loss_scales, scales->data, sizeof out->loss_scales);
-}
-
+/* After the checks nothing but a device can fail. */
 etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
 {
     struct etx_bytes bytes = {.data = NULL};
     struct etx_tensor_file *file = NULL;
-    struct etx_tensor wanted[MAX_TENSORS];
-    const struct etx_train_thresholds now =
-        etx_train_get_thresholds(trainer->model);
+    struct entry entry[MAX_TENSORS];
     struct numbers numbers = get_numbers(trainer);
     int64_t n;
     char checksum[9];
@@ -477,20 +432,15 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     etx_hash_text(hash, trainer->hash);
     ETX_CHECK(check_metadata(file, path, checksum, hash));
     ETX_CHECK(check_draws(file, trainer, path));
-    n = describe_tensors(wanted, trainer, &numbers, find_schema(file));
-    ETX_CHECK(check_tensors(file, path, n, wanted));
-    list_thresholds(numbers.best_threshold, &now);
+    n = list_entries(entry, trainer, &numbers, find_schema(file));
+    ETX_CHECK(check_tensors(file, path, n, entry));
+    numbers.best_threshold = numbers.threshold;
     numbers.state = (struct state){.snapshot_step = -1, .best_step = -1};
-    read_numbers(&numbers, file, n_thresholds(trainer));
-    ETX_CHECK(check_counters(&numbers.counters, trainer, path));
-    ETX_CHECK(check_state(&numbers.state, &numbers.counters, trainer, path));
-    ETX_CHECK(
-        check_loss_scale(&numbers.loss_scales.now, &numbers.counters, path));
-    ETX_CHECK(check_loss_scale(
-        &numbers.loss_scales.snapshot, &numbers.counters, path));
-    ETX_CHECK(check_thresholds(numbers.threshold, path));
-    ETX_CHECK(check_thresholds(numbers.best_threshold, path));
-    status = restore(trainer, file, &numbers);
+    copy_entries(file, n, entry, 0);
+    ETX_CHECK(check_numbers(&numbers, trainer, path));
+    copy_entries(file, n, entry, 1);
+    set_numbers(trainer, &numbers);
+    status = etx_train_state_to_device(&trainer->state);
 done:
     etx_tensor_file_free(file);
     etx_bytes_release(&bytes);

@@ -1,4 +1,4 @@
-/* train/config.c -- what to train and how, read strictly from JSON.
+/* train/config.c -- the training config, read strictly from JSON.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/config.h"

@@ -1,4 +1,4 @@
-/* train/config.h -- what to train and how, read strictly from JSON.
+/* train/config.h -- the training config, read strictly from JSON.
  *
  * docs/training.md documents every key. Unknown keys, wrong types and values
  * out of bounds are ETX_ERR_FORMAT naming section, key, value and bound.
@@ -22,18 +22,18 @@ enum etx_train_stage {
 /* How the learning rate falls after the warm-up. */
 enum etx_decay { ETX_DECAY_CONSTANT, ETX_DECAY_COSINE, ETX_DECAY_STEP };
 
-/* By what the learning rate grows with the graphs of a step. */
+/* How the learning rate scales with the graphs per step. */
 enum etx_rate_scale { ETX_SCALE_NONE, ETX_SCALE_LINEAR, ETX_SCALE_SQRT };
 
-/* What an edge between hits of one particle that are not neighbours on its
- * path counts as. */
+/* The label of an edge between hits of one particle that are not neighbours on
+ * its path. */
 enum etx_same_particle {
     ETX_SAME_PARTICLE_IGNORE,
     ETX_SAME_PARTICLE_TRUE,
     ETX_SAME_PARTICLE_FALSE
 };
 
-/* What of a particle's chain of hits is a true pair. */
+/* Which pairs of a particle's chain of hits are true. */
 enum etx_pair_rule {
     ETX_PAIRS_HIT,        /* neighbours on the chain */
     ETX_PAIRS_MODULE,     /* of the first hits on each module */
@@ -50,7 +50,7 @@ enum etx_reduction {
     ETX_REDUCTION_BALANCED       /* mean, true ones times n_false / n_true */
 };
 
-/* Over what the loss of several graphs is averaged. */
+/* What the loss of several graphs is averaged over. */
 enum etx_average { ETX_AVERAGE_PAIRS, ETX_AVERAGE_GRAPHS };
 
 /* The order of training events. */
@@ -60,10 +60,10 @@ enum etx_order {
     ETX_ORDER_BUCKETS /* the same; graphs of a step have similar sizes */
 };
 
-/* Hits whose surroundings are searched. */
+/* Hits whose neighbourhoods are searched. */
 enum etx_query { ETX_QUERY_ALL, ETX_QUERY_NO_NOISE, ETX_QUERY_SIGNAL };
 
-/* What makes one validation better than another. */
+/* The metric that compares validations. */
 enum etx_criterion {
     ETX_CRITERION_LOSS,
     ETX_CRITERION_AUC,
@@ -71,7 +71,7 @@ enum etx_criterion {
     ETX_CRITERION_PURITY
 };
 
-/* Of the latents that are kept. */
+/* Storage of the latents between forward and backward. */
 enum etx_memory_precision {
     ETX_MEMORY_FLOAT32,
     ETX_MEMORY_BF16,
@@ -111,38 +111,38 @@ struct etx_train_truth {
 };
 
 struct etx_train_stability {
-    float spike_factor;     /* a loss this many times the mean; 0 = none */
+    float spike_factor;     /* of a loss to the mean; 0 = no snapshots */
     int32_t spike_window;   /* steps of the mean */
     int32_t snapshot_every; /* steps between states to go back to */
     int32_t max_rollbacks;
 };
 
 struct etx_train_sampling {
-    int32_t n_hits;       /* of a wedge, 0 = whole events */
-    float eta_window;     /* least share of the hits in the window of z / r */
-    int32_t n_edges;      /* of a step (GNN: of a wedge), 0 = any */
+    int32_t n_hits;   /* per sector, 0 = whole events */
+    float eta_window; /* min fraction of the hits in the interval of z / r */
+    int32_t n_edges;  /* per step (GNN: per sector), 0 = any */
     float false_per_true; /* filter: sampled false edges, 0 = all */
-    int32_t n_queries;    /* embedding: hits whose surroundings are searched */
-    float search_radius;  /* embedding: how far */
+    int32_t n_queries;   /* embedding: hits whose neighbourhoods are searched */
+    float search_radius; /* embedding: how far */
     int32_t n_neighbours; /* embedding: their nearest false pairs */
     int32_t n_other;      /* embedding: other false pairs within reach */
     int32_t n_random;     /* embedding: pairs of any two hits */
     int32_t cache_mib;    /* graphs of events kept at most */
     int32_t n_graphs;     /* of a step */
     int32_t order;        /* enum etx_order */
-    float hard_share;     /* filter: of the false edges, at least hard_cut */
+    float hard_share;     /* filter: fraction of false edges above hard_cut */
     float hard_cut;       /* filter: score of a hard false edge */
     int32_t chunk_edges;  /* filter: of one pass, 0 = all */
     int32_t queries_from; /* embedding: enum etx_query */
     int32_t random_from_queries; /* embedding: first hit of a random pair */
-    int32_t n_pool; /* embedding: "other" are of the nearest so many */
+    int32_t n_pool;           /* embedding: "other" are of the n_pool nearest */
     int32_t count_true_twice; /* embedding: true pairs that are found, too */
 };
 
-/* What the momentum head of a network learns of a true edge's particle. */
+/* The target of the momentum head: ln(pT / GeV) or GeV / pT. */
 enum etx_pt_target { ETX_PT_LOG, ETX_PT_INVERSE };
 
-/* What a cascade learns from its filter. */
+/* The target of a cascade: its filter's score or decision. */
 enum etx_teacher { ETX_TEACHER_SCORE, ETX_TEACHER_DECISION };
 
 struct etx_train_loss {
@@ -164,28 +164,28 @@ struct etx_train_augmentation {
 };
 
 struct etx_train_validation {
-    float target_efficiency; /* 0: threshold stays as the model says */
+    float target_efficiency; /* 0: the model's threshold stays */
     float radius;            /* embedding: measure at this one; 0 = found */
     int32_t criterion;       /* enum etx_criterion */
     int32_t keep_best;       /* the model is that of the best validation */
     int32_t patience;        /* validations without a better one; 0 = any */
-    float min_delta;         /* what counts as better */
+    float min_delta;         /* an improvement is larger */
 };
 
-/* How latents are kept between forward and backward. */
+/* Memory of the latents between forward and backward. */
 struct etx_train_memory {
-    int32_t checkpointing; /* few of them, the others are made again */
+    int32_t checkpointing; /* few are kept, the others recomputed */
     int32_t precision;     /* enum etx_memory_precision */
 };
 
-/* Of the products of matrices in a step. */
+/* Precision of the matrix products of a step. */
 enum etx_products { ETX_PRODUCTS_FLOAT32, ETX_PRODUCTS_FP16 };
 
 struct etx_train_arithmetic {
     int32_t products; /* enum etx_products; fp16 is a device's */
 };
 
-/* What the loss is multiplied by for the backward. */
+/* See state/loss_scale.h. */
 struct etx_train_loss_scaling {
     float initial;        /* a power of two; 0 = the loss as it is */
     int32_t double_every; /* steps without a gradient that is not finite */

@@ -61,8 +61,8 @@ static etx_status check_chunks(
     return ETX_OK;
 }
 
-/* A filter and its cascade are trained on a choice of the edges, in which the
- * cells of the Hough space hold fewer of them than in the whole graph. */
+/* A filter and its cascade are trained on a subset of the edges, for which the
+ * votes in the Hough space would be lower than for the whole graph. */
 static etx_status check_votes(
     const struct etx_train_config *config, const struct etx_model_stage *stage)
 {
@@ -77,7 +77,7 @@ static etx_status check_votes(
     return ETX_OK;
 }
 
-/* A switch that a network does not read would say that it is on. */
+/* A switch that the network does not read would be ignored. */
 static etx_status check_memory(
     const struct etx_train_config *config, const struct etx_model_stage *stage)
 {
@@ -94,7 +94,7 @@ static etx_status check_memory(
     return ETX_OK;
 }
 
-/* A loss of what the network does not say would be none. */
+/* A momentum loss needs a momentum head. */
 static etx_status check_pt(
     const struct etx_train_config *config, const struct etx_model_stage *stage)
 {

@@ -1,7 +1,7 @@
 /* train/config_sections.c -- the sections of a training config.
  *
- * One table of options a section; where stages differ it is shorter for some,
- * or there is one a stage, so that a key which the stage would not read is
+ * One table of options per section; where stages differ, some use a shorter
+ * table or one of their own, so that a key which the stage would not read is
  * refused.
  *
  * SPDX-License-Identifier: Apache-2.0 */

@@ -18,14 +18,14 @@ static json_t *make_number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* Whether the model is that of the best validation. */
+/* Whether the exported model is the one of the best validation. */
 static int is_best(const struct etx_trainer *trainer)
 {
     return trainer->config.validation.keep_best &&
            trainer->best.result.step >= 0;
 }
 
-/* What this training was, for etx.config. */
+/* The record of this training in etx.config. */
 static json_t *make_provenance(const struct etx_trainer *trainer)
 {
     const struct etx_train_result *result =
@@ -132,7 +132,7 @@ etx_status etx_trainer_export(
             etx_train_find_stage(model, trainer->config.stage)->network->value,
             trainer->best.parameter,
             (size_t)trainer->stage->network->n_values * sizeof(float));
-    etx_model_seal(model);
+    etx_model_freeze(model);
     *out = model;
     model = NULL;
 done:

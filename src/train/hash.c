@@ -1,4 +1,4 @@
-/* train/hash.c -- what a checkpoint or a cached graph was made from.
+/* train/hash.c -- hashes of configs, parameters and tensors.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/hash.h"

@@ -1,4 +1,4 @@
-/* train/hash.h -- what a checkpoint or a cached graph was made from.
+/* train/hash.h -- hashes of configs, parameters and tensors.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_HASH_H

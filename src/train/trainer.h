@@ -1,8 +1,8 @@
 /* train/trainer.h -- a trainer: one network of a model, its events and how far
  * its training is.
  *
- * The parts lie in headers of their own, and what works on one of them takes
- * that one. Start with training_step.c.
+ * Each part has a struct and a header of its own, and functions take the part
+ * they work on. Start with training_step.c.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_TRAINER_H

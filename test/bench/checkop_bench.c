@@ -94,26 +94,6 @@ static void mlp_backward_message64(struct checkop_case *out)
     checkop_mlp_backward(out, &message64);
 }
 
-static void linear(struct checkop_case *out)
-{
-    checkop_linear(out, 20000, 128, 128);
-}
-
-static void linear_backward(struct checkop_case *out)
-{
-    checkop_linear_backward(out, 20000, 128, 128);
-}
-
-static void norm(struct checkop_case *out)
-{
-    checkop_norm(out, ETX_NORM_LAYER, 100000, 64, 0);
-}
-
-static void norm_backward(struct checkop_case *out)
-{
-    checkop_norm_backward(out, ETX_NORM_LAYER, 100000, 64, 0);
-}
-
 static void activation(struct checkop_case *out)
 {
     checkop_activation(out, ETX_ACTIVATION_SILU, 5000000, 0);
@@ -217,9 +197,7 @@ static const struct {
     {"mlp", mlp_message32}, {"mlp", mlp_message64},
     {"mlp_backward", mlp_backward_filter},
     {"mlp_backward", mlp_backward_message32},
-    {"mlp_backward", mlp_backward_message64}, {"linear", linear},
-    {"linear_backward", linear_backward}, {"norm", norm},
-    {"norm_backward", norm_backward}, {"activation", activation},
+    {"mlp_backward", mlp_backward_message64}, {"activation", activation},
     {"activation_backward", activation_backward}, {"gather", gather},
     {"add", add}, {"row_dot", row_dot}, {"segment_reduce", segment_sum},
     {"segment_reduce_backward", segment_max_backward},

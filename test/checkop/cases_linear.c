@@ -1,4 +1,4 @@
-/* checkop/cases_linear.c -- cases of linear and linear_backward.
+/* checkop/cases_linear.c -- a perceptron of one linear layer, and its gradient.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
@@ -7,16 +7,58 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A perceptron of one layer without norm and activation. */
+static struct etx_mlp_args linear_mlp(
+    const struct etx_linear_args *args, const struct etx_layer *layer)
+{
+    return (struct etx_mlp_args){.n_rows = args->n_rows,
+        .n_parts = 1,
+        .n_layers = 1,
+        .part = {{.data = args->x, .width = args->n_in}},
+        .layer = layer,
+        .out = args->y};
+}
+
+etx_status checkop_run_linear(const struct etx_op_table *ops,
+    struct etx_stream *stream, const struct etx_linear_args *args)
+{
+    const struct etx_layer layer = {.n_in = args->n_in,
+        .n_out = args->n_out,
+        .weight = args->weight,
+        .bias = args->bias};
+    const struct etx_mlp_args mlp = linear_mlp(args, &layer);
+
+    return ops->mlp(stream, &mlp);
+}
+
+etx_status checkop_run_linear_backward(const struct etx_op_table *ops,
+    struct etx_stream *stream, const struct etx_linear_backward_args *args)
+{
+    const struct etx_layer layer = {
+        .n_in = args->n_in, .n_out = args->n_out, .weight = args->weight};
+    const struct etx_linear_args forward = {
+        .n_rows = args->n_rows, .n_in = args->n_in, .x = args->x};
+    const struct etx_mlp_args mlp = linear_mlp(&forward, &layer);
+    const struct etx_layer_gradient gradient = {
+        .weight = args->d_weight, .bias = args->d_bias};
+    const struct etx_mlp_backward_args backward = {.forward = &mlp,
+        .d_out = args->d_y,
+        .d_part = {args->d_x},
+        .gradient = &gradient};
+
+    return ops->mlp_backward(stream, &backward);
+}
+
 static etx_status run_linear(const struct etx_op_table *ops,
     struct etx_stream *stream, struct checkop_case *self)
 {
-    return ops->linear(stream, self->args);
+    return checkop_run_linear(ops, stream, self->args);
 }
 
 static etx_status run_linear_backward(const struct etx_op_table *ops,
     struct etx_stream *stream, struct checkop_case *self)
 {
-    return ops->linear_backward(stream, self->args);
+    return checkop_run_linear_backward(ops, stream, self->args);
 }
 
 /* sum of |a[t sa]| |b[t sb]| over t < n. */
@@ -61,7 +103,7 @@ void checkop_linear(
         .weight = checkop_floats((int64_t)n_out * n_in),
         .bias = n_out % 2 ? checkop_floats(n_out) : NULL,
         .y = y};
-    out->op = "linear";
+    out->op = "mlp";
     out->run = run_linear;
     out->args = args;
     out->set_bounds = linear_bounds;
@@ -129,7 +171,7 @@ void checkop_linear_backward(
         .d_x = checkop_floats(n_rows * n_in),
         .d_weight = checkop_floats(n_weights),
         .d_bias = checkop_floats(n_out)};
-    out->op = "linear_backward";
+    out->op = "mlp_backward";
     out->run = run_linear_backward;
     out->args = args;
     out->set_bounds = linear_backward_bounds;

@@ -1,4 +1,5 @@
-/* checkop/cases_norm.c -- cases of norm and norm_backward.
+/* checkop/cases_norm.c -- a perceptron that is nothing but a norm, and its
+ * gradient.
  *
  * Bounds: with X = max|x| / sigma of a line, float32 knows x^ to X eps sqrt(n)
  * and 1 / sigma relatively to the same; the rest are sums.
@@ -57,55 +58,86 @@ static double gain_of(const struct etx_norm_args *args, int64_t channel)
     return args->gain != NULL ? (double)args->gain[channel] : 1.0;
 }
 
+/* A perceptron whose linear is nothing but the added rows x. */
+static struct etx_mlp_args norm_mlp(
+    const struct etx_norm_args *args, struct etx_layer *layer)
+{
+    *layer = (struct etx_layer){.n_out = args->width,
+        .gain = args->gain,
+        .shift = args->shift,
+        .eps = args->eps,
+        .norm = args->norm};
+    return (struct etx_mlp_args){.n_rows = args->n_rows,
+        .n_added = 1,
+        .n_layers = 1,
+        .added = {{.data = args->x, .width = args->width}},
+        .layer = layer,
+        .out = args->y};
+}
+
+etx_status checkop_run_norm(const struct etx_op_table *ops,
+    struct etx_stream *stream, const struct etx_norm_args *args)
+{
+    struct etx_layer layer;
+    const struct etx_mlp_args mlp = norm_mlp(args, &layer);
+
+    return ops->mlp(stream, &mlp);
+}
+
+etx_status checkop_run_norm_backward(const struct etx_op_table *ops,
+    struct etx_stream *stream, const struct etx_norm_backward_args *args)
+{
+    struct etx_layer layer;
+    const struct etx_mlp_args mlp = norm_mlp(&args->forward, &layer);
+    const struct etx_layer_gradient gradient = {
+        .gain = args->d_gain, .shift = args->d_shift};
+    const struct etx_mlp_backward_args backward = {.forward = &mlp,
+        .d_out = args->d_y,
+        .d_added = args->d_x,
+        .gradient = &gradient};
+
+    return ops->mlp_backward(stream, &backward);
+}
+
 static etx_status run_norm(const struct etx_op_table *ops,
     struct etx_stream *stream, struct checkop_case *self)
 {
-    return ops->norm(stream, self->args);
+    return checkop_run_norm(ops, stream, self->args);
 }
 
 static etx_status run_norm_backward(const struct etx_op_table *ops,
     struct etx_stream *stream, struct checkop_case *self)
 {
-    return ops->norm_backward(stream, self->args);
-}
-
-/* The arguments with x as it was before a run in place. */
-static struct etx_norm_args before_run(
-    const struct etx_norm_args *args, const struct checkop_case *self)
-{
-    struct etx_norm_args out = *args;
-
-    if (args->y == args->x)
-        out.x = self->output[0].initial;
-    return out;
+    return checkop_run_norm_backward(ops, stream, self->args);
 }
 
 static void norm_bounds(struct checkop_case *self)
 {
-    const struct etx_norm_args args = before_run(self->args, self);
+    const struct etx_norm_args *args = self->args;
     struct checkop_output *y = &self->output[0];
 
     checkop_flat_bound(y, 0.0);
-    if (args.norm == ETX_NORM_NONE)
+    if (args->norm == ETX_NORM_NONE)
         return;
-    for (int64_t l = 0; l < n_lines(&args) && y->n > 0; l++) {
-        const struct line line = line_at(&args, l);
+    for (int64_t l = 0; l < n_lines(args) && y->n > 0; l++) {
+        const struct line line = line_at(args, l);
         for (int64_t t = 0; t < line.count; t++) {
             const int64_t c = line.channel + t * line.channel_stride;
-            const double shift = args.shift ? fabs((double)args.shift[c]) : 0.0;
+            const double shift =
+                args->shift ? fabs((double)args->shift[c]) : 0.0;
             y->bound[line.first + t * line.stride] =
                 checkop_sum_bound(line.count + 8,
-                    shift + (line.reach + 1.0) * fabs(gain_of(&args, c)));
+                    shift + (line.reach + 1.0) * fabs(gain_of(args, c)));
         }
     }
 }
 
-void checkop_norm(struct checkop_case *out, int32_t norm, int64_t n_rows,
-    int32_t width, int32_t in_place)
+void checkop_norm(
+    struct checkop_case *out, int32_t norm, int64_t n_rows, int32_t width)
 {
     struct etx_norm_args *args = checkop_buffer(1, sizeof *args);
     float *x = checkop_floats(n_rows * width);
-    float *y = in_place ? x : checkop_floats(n_rows * width);
+    float *y = checkop_floats(n_rows * width);
     const int32_t affine = norm != ETX_NORM_L2 && width % 2;
 
     memset(out, 0, sizeof *out);
@@ -117,13 +149,13 @@ void checkop_norm(struct checkop_case *out, int32_t norm, int64_t n_rows,
         .gain = affine ? checkop_floats(width) : NULL,
         .shift = affine ? checkop_floats(width) : NULL,
         .y = y};
-    out->op = "norm";
+    out->op = "mlp";
     out->run = run_norm;
     out->args = args;
     out->set_bounds = norm_bounds;
     out->flop = 7.0 * (double)n_rows * width;
-    snprintf(out->label, sizeof out->label, "norm=%d rows=%d width=%d%s",
-        (int)norm, (int)n_rows, (int)width, in_place ? " in place" : "");
+    snprintf(out->label, sizeof out->label, "norm=%d rows=%d width=%d",
+        (int)norm, (int)n_rows, (int)width);
     checkop_add_output(out, "y", y, n_rows * width, sizeof *y);
 }
 
@@ -164,8 +196,7 @@ static void norm_backward_bounds(struct checkop_case *self)
 {
     const struct etx_norm_backward_args *args = self->args;
     const struct etx_norm_args *forward = &args->forward;
-    const float *d_y =
-        args->d_x == args->d_y ? self->output[0].initial : args->d_y;
+    const float *d_y = args->d_y;
     double *gain_sum = checkop_buffer(forward->width, sizeof(double));
     double *shift_sum = checkop_buffer(forward->width, sizeof(double));
 
@@ -190,8 +221,8 @@ static void norm_backward_bounds(struct checkop_case *self)
     }
 }
 
-void checkop_norm_backward(struct checkop_case *out, int32_t norm,
-    int64_t n_rows, int32_t width, int32_t in_place)
+void checkop_norm_backward(
+    struct checkop_case *out, int32_t norm, int64_t n_rows, int32_t width)
 {
     struct etx_norm_backward_args *args = checkop_buffer(1, sizeof *args);
     const int64_t n = n_rows * width;
@@ -208,16 +239,16 @@ void checkop_norm_backward(struct checkop_case *out, int32_t norm,
             .gain = affine ? checkop_floats(width) : NULL,
             .shift = affine ? checkop_floats(width) : NULL},
         .d_y = d_y,
-        .d_x = in_place ? d_y : checkop_floats(n),
+        .d_x = checkop_floats(n),
         .d_gain = affine ? checkop_floats(width) : NULL,
         .d_shift = affine ? checkop_floats(width) : NULL};
-    out->op = "norm_backward";
+    out->op = "mlp_backward";
     out->run = run_norm_backward;
     out->args = args;
     out->set_bounds = norm_backward_bounds;
     out->flop = 14.0 * (double)n;
-    snprintf(out->label, sizeof out->label, "norm=%d rows=%d width=%d%s",
-        (int)norm, (int)n_rows, (int)width, in_place ? " in place" : "");
+    snprintf(out->label, sizeof out->label, "norm=%d rows=%d width=%d",
+        (int)norm, (int)n_rows, (int)width);
     checkop_add_output(out, "d_x", args->d_x, n, sizeof(float));
     if (!affine)
         return;

@@ -1,4 +1,4 @@
-/* checkop/test_checkop_linear.c -- linear and linear_backward.
+/* checkop/test_checkop_linear.c -- perceptrons of one linear layer.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
@@ -71,8 +71,8 @@ CHECKOP_TEST(test_linear_known)
             .weight = weight,
             .bias = bias,
             .y = y};
-        ck_assert_int_eq(
-            check.implementation[i].ops.linear(&check.stream[0], &args),
+        ck_assert_int_eq(checkop_run_linear(&check.implementation[i].ops,
+                             &check.stream[0], &args),
             ETX_OK);
         for (int32_t t = 0; t < 6; t++)
             ck_assert_float_eq(y[t], want[t]);
@@ -90,7 +90,8 @@ static double objective(void *user)
 {
     const struct loss *loss = user;
 
-    if (etx_op_ref.linear(&check.stream[0], &loss->forward) != ETX_OK)
+    if (checkop_run_linear(&etx_op_ref, &check.stream[0], &loss->forward) !=
+        ETX_OK)
         return NAN;
     return checkop_dot(
         loss->forward.y, loss->d_y, loss->forward.n_rows * loss->forward.n_out);
@@ -128,7 +129,8 @@ CHECKOP_TEST(test_linear_slopes)
             1e-5, 0.0}};
 
     ck_assert_int_eq(
-        etx_op_ref.linear_backward(&check.stream[0], &args), ETX_OK);
+        checkop_run_linear_backward(&etx_op_ref, &check.stream[0], &args),
+        ETX_OK);
     for (int32_t t = 0; t < 3; t++)
         checkop_verify_slope(&slopes[t]);
 }

@@ -1,4 +1,4 @@
-/* checkop/test_checkop_norm.c -- norm and norm_backward.
+/* checkop/test_checkop_norm.c -- perceptrons that are nothing but a norm.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
@@ -15,9 +15,9 @@ CHECKOP_TEST(test_norm_shapes, .rows = N_SHAPES)
     struct checkop_case one;
 
     for (int32_t norm = 0; norm < ETX_N_NORMS; norm++) {
-        checkop_norm(&one, norm, shapes[_i][0], shapes[_i][1], _i % 2);
+        checkop_norm(&one, norm, shapes[_i][0], shapes[_i][1]);
         checkop_verify(&one);
-        checkop_norm_backward(&one, norm, shapes[_i][0], shapes[_i][1], _i % 2);
+        checkop_norm_backward(&one, norm, shapes[_i][0], shapes[_i][1]);
         checkop_verify(&one);
     }
 }
@@ -31,7 +31,7 @@ CHECKOP_TEST(test_norm_special_rows)
 
     for (int32_t norm = 0; norm < ETX_N_NORMS; norm++) {
         struct checkop_case one;
-        checkop_norm(&one, norm, N_ROWS, WIDTH, 0);
+        checkop_norm(&one, norm, N_ROWS, WIDTH);
         const struct etx_norm_args *args = one.args;
         float *x = checkop_floats(N_ROWS * WIDTH);
         for (int32_t t = 0; t < N_ROWS * WIDTH; t++)
@@ -65,13 +65,15 @@ CHECKOP_TEST(test_norm_known)
             .gain = gain,
             .shift = shift,
             .y = y};
-        ck_assert_int_eq(ops->norm(&check.stream[0], &args), ETX_OK);
+        ck_assert_int_eq(
+            checkop_run_norm(ops, &check.stream[0], &args), ETX_OK);
         for (int32_t k = 0; k < 4; k++)
             ck_assert_float_eq_tol(y[k], layer[k], 1e-6f);
         args.norm = ETX_NORM_BATCH; /* columns 1 3 and 2 4: -+1 */
         args.n_rows = 2;
         args.width = 2;
-        ck_assert_int_eq(ops->norm(&check.stream[0], &args), ETX_OK);
+        ck_assert_int_eq(
+            checkop_run_norm(ops, &check.stream[0], &args), ETX_OK);
         for (int32_t k = 0; k < 4; k++)
             ck_assert_float_eq_tol(y[k], batch[k], 1e-6f);
         args.norm = ETX_NORM_L2;
@@ -79,7 +81,8 @@ CHECKOP_TEST(test_norm_known)
         args.x = pair;
         args.gain = NULL;
         args.shift = NULL;
-        ck_assert_int_eq(ops->norm(&check.stream[0], &args), ETX_OK);
+        ck_assert_int_eq(
+            checkop_run_norm(ops, &check.stream[0], &args), ETX_OK);
         ck_assert_float_eq_tol(y[0], 0.6f, 1e-7f);
         ck_assert_float_eq_tol(y[1], 0.8f, 1e-7f);
     }
@@ -94,7 +97,8 @@ static double objective(void *user)
 {
     const struct loss *loss = user;
 
-    if (etx_op_ref.norm(&check.stream[0], &loss->forward) != ETX_OK)
+    if (checkop_run_norm(&etx_op_ref, &check.stream[0], &loss->forward) !=
+        ETX_OK)
         return NAN;
     return checkop_dot(
         loss->forward.y, loss->d_y, loss->forward.n_rows * loss->forward.width);
@@ -132,7 +136,9 @@ CHECKOP_TEST(test_norm_slopes, .rows = ETX_N_NORMS)
         {"d_shift", objective, &loss, shift, args.d_shift, WIDTH, WIDTH,
             0x1p-6f, 1e-4, 3e-4, 0.0}};
 
-    ck_assert_int_eq(etx_op_ref.norm_backward(&check.stream[0], &args), ETX_OK);
+    ck_assert_int_eq(
+        checkop_run_norm_backward(&etx_op_ref, &check.stream[0], &args),
+        ETX_OK);
     for (int32_t t = 0; t < (affine ? 3 : 1); t++)
         checkop_verify_slope(&slopes[t]);
 }
@@ -152,8 +158,8 @@ CHECKOP_TEST(test_norm_l2_below_eps)
                                                         .x = x},
             .d_y = d_y,
             .d_x = d_x};
-        ck_assert_int_eq(
-            check.implementation[i].ops.norm_backward(&check.stream[0], &args),
+        ck_assert_int_eq(checkop_run_norm_backward(&check.implementation[i].ops,
+                             &check.stream[0], &args),
             ETX_OK);
         ck_assert_float_eq_tol(d_x[0], 2.0f, 1e-6f);
         ck_assert_float_eq_tol(d_x[1], 6.0f, 1e-6f);

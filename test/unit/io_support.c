@@ -117,3 +117,8 @@ void io_expect(
         ck_assert_msg(strstr(etx_last_error(), piece) != NULL,
             "%s: \"%s\" lacks \"%s\"", what, etx_last_error(), piece);
 }
+
+void io_expect_row(const char *what, etx_status status, const char *piece)
+{
+    io_expect(what, status, piece == NULL ? ETX_OK : ETX_ERR_FORMAT, piece);
+}

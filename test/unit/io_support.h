@@ -30,5 +30,7 @@ int32_t io_exists(const char *name);
  * the case when it is something else. */
 void io_expect(const char *what, etx_status status, etx_status expected,
     const char *piece);
+/* The same of a row of a table: ETX_OK where piece is NULL, else FORMAT. */
+void io_expect_row(const char *what, etx_status status, const char *piece);
 
 #endif

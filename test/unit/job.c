@@ -7,14 +7,35 @@ struct job job_make(void)
 {
     struct job job = {0};
 
-    ck_assert_ok(etx_context_create(&job.context, NULL));
+    job.context = etx_test_context();
     etx_test_open_example(&job.model, &job.event, "event000000001");
     return job;
+}
+
+struct job job_make_graph(void)
+{
+    struct job job = job_make();
+    scoped_graph *all = NULL;
+
+    ck_assert_ok(etx_graph_build(&all, job.context, job.model, job.event));
+    ck_assert_ok(
+        etx_graph_filter(&job.graph, all, job.context, job.model, job.event));
+    job.n_nodes = etx_graph_n_nodes(job.graph);
+    job.n_edges = etx_graph_n_edges(job.graph);
+    ck_assert_int_gt(job.n_edges, 1000);
+    return job;
+}
+
+void job_find(struct job *job)
+{
+    ck_assert_ok(
+        etx_find_tracks(&job->tracks, job->context, job->model, job->event));
 }
 
 void job_free(struct job *job)
 {
     etx_tracks_free(job->tracks);
+    etx_graph_free(job->graph);
     etx_event_free(job->event);
     etx_model_free(job->model);
     etx_context_free(job->context);

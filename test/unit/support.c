@@ -77,6 +77,45 @@ void *etx_test_alloc(int64_t count, size_t size)
     return memory;
 }
 
+etx_context *etx_test_context(void)
+{
+    return etx_test_context_with(1, 0, NULL, NULL);
+}
+
+etx_context *etx_test_context_with(int32_t n_threads, int64_t memory_limit,
+    int32_t (*cancel)(void *user), void *user)
+{
+    etx_context *context = NULL;
+    etx_context_options options;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.n_threads = n_threads;
+    options.memory_limit = memory_limit;
+    options.cancel = cancel;
+    options.cancel_user = user;
+    ck_assert_ok(etx_context_create(&context, &options));
+    return context;
+}
+
+etx_event *etx_test_event(int64_t n_hits, const float *positions)
+{
+    etx_event *event = NULL;
+
+    ck_assert_ok(etx_event_create(&event, n_hits, NULL, positions));
+    return event;
+}
+
+int32_t etx_test_cancel(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+void etx_test_set(void *options, const struct etx_test_change *change)
+{
+    memcpy((char *)options + change->offset, change->value, change->size);
+}
+
 void etx_test_skip(const char *name, const char *reason)
 {
     printf("SKIPPED %s: %s\n", name, reason);

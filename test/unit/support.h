@@ -7,6 +7,7 @@
 #include <exatrkx/exatrkx.h>
 #include <exatrkx/graph.h>
 
+#include <stddef.h>
 #include <string.h>
 
 #include "case.h"
@@ -63,6 +64,34 @@ void etx_test_free_tracks(etx_tracks **tracks);
 /* Zeroed memory of count elements, at least one; ends the test without it.
  * Freed with free. */
 void *etx_test_alloc(int64_t count, size_t size);
+
+/* A context with defaults; with so many threads, a bound on scratch memory (0:
+ * none), and a function that may cancel (or NULL). */
+etx_context *etx_test_context(void);
+etx_context *etx_test_context_with(int32_t n_threads, int64_t memory_limit,
+    int32_t (*cancel)(void *user), void *user);
+
+etx_event *etx_test_event(int64_t n_hits, const float *positions);
+
+/* Cancels at once. */
+int32_t etx_test_cancel(void *user);
+
+/* A field of an options struct, the value that is refused, and what is said:
+ *     static const struct etx_test_change rows[] = {
+ *         {CHANGE(etx_label_options, min_hits, 0), ETX_ERR_ARGUMENT, "0"}, */
+struct etx_test_change {
+    size_t offset, size;
+    const void *value;
+    etx_status status;
+    const char *error;
+};
+#define CHANGE(type, field, ...)                                               \
+    offsetof(type, field), sizeof(((type *)0)->field),                         \
+        &(const __typeof__(((type *)0)->field))                                \
+    {                                                                          \
+        __VA_ARGS__                                                            \
+    }
+void etx_test_set(void *options, const struct etx_test_change *change);
 
 /* Say that a test did not run, and why. */
 void etx_test_skip(const char *name, const char *reason);

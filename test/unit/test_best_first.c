@@ -117,12 +117,8 @@ ETX_TEST(test_best_first_polar, .rows = ROWS(turns))
 
 static etx_label_options shape_options(float sure_cut, float strong_cut)
 {
-    etx_label_options options;
+    etx_label_options options = label_options(ETX_LABEL_BEST_FIRST, 0.01f, 1);
 
-    ck_assert_ok(etx_label_options_init(&options, sizeof options));
-    options.method = ETX_LABEL_BEST_FIRST;
-    options.cut = 0.01f;
-    options.min_hits = 1;
     options.sure_cut = sure_cut;
     options.strong_cut = strong_cut;
     options.max_curvature_change = 10.0f;
@@ -165,17 +161,12 @@ static const struct row rows[] = {
 ETX_TEST(test_best_first_by_hand, .rows = ROWS(rows))
 {
     const struct row *row = &rows[_i];
-    scoped_context *context = new_context();
-    etx_graph *graph =
-        new_graph(row->list.n_nodes, row->list.n_edges, row->list.edge);
-    scoped_event *event = new_line_event(row->list.n_nodes, NULL);
     etx_label_options options = shape_options(row->sure_cut, row->strong_cut);
     int32_t labels[8];
 
     options.support_hits = row->support_hits;
-    ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
+    label_list_at(labels, &row->list, NULL, &options);
     assert_labels(labels, row->expected, row->list.n_nodes);
-    etx_graph_free(graph);
 }
 
 /* Two helices that come near each other: the network prefers the wrong hit,
@@ -185,9 +176,6 @@ ETX_TEST(test_best_first_shape_decides)
     enum { ON_TRACK = 6, N = ON_TRACK + 1 };
     float position[3 * N];
     struct scored_edge edges[ON_TRACK];
-    scoped_context *context = new_context();
-    scoped_graph *graph = NULL;
-    scoped_event *event = NULL;
     etx_label_options options = shape_options(0.0f, 0.5f);
     int32_t labels[N];
 
@@ -199,14 +187,11 @@ ETX_TEST(test_best_first_shape_decides)
         edges[i] = (struct scored_edge){i, i + 1, 0.9f};
     edges[ON_TRACK - 2].score = 0.2f;
     edges[ON_TRACK - 1] = (struct scored_edge){ON_TRACK - 2, ON_TRACK, 0.4f};
-    graph = new_graph(N, ON_TRACK, edges);
-    ck_assert_ok(etx_event_create(&event, N, NULL, position));
-
-    ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
+    label_at(labels, N, ON_TRACK, edges, position, &options);
     assert_labels(labels, (const int32_t[]){0, 0, 0, 0, 0, 0, 1}, N);
     options.max_curvature_change = 0.0f;
     options.max_polar_change = 0.0f;
-    ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
+    label_at(labels, N, ON_TRACK, edges, position, &options);
     assert_labels(labels, (const int32_t[]){0, 0, 0, 0, 0, 1, 0}, N);
 }
 
@@ -406,9 +391,6 @@ ETX_TEST(test_best_first_judged, .rows = 200)
     float position[3 * JUDGED];
     etx_label_options options = shape_options(cuts[_i % 5][0], cuts[_i % 5][1]);
     struct judge judge = {.position = position, .options = &options};
-    scoped_context *context = new_context();
-    etx_graph *graph;
-    scoped_event *event = NULL;
     int32_t expected[JUDGED];
     int32_t labels[JUDGED];
 
@@ -417,34 +399,25 @@ ETX_TEST(test_best_first_judged, .rows = 200)
     options.max_curvature_change = 40.0f;
     draw_judged(&judge, position, (uint32_t)_i);
     judge_labels(expected, &judge);
-    graph = new_graph(JUDGED, judge.n_edges, judge.edge);
-    ck_assert_ok(etx_event_create(&event, JUDGED, NULL, position));
-    ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
+    label_at(labels, JUDGED, judge.n_edges, judge.edge, position, &options);
     assert_labels(labels, expected, JUDGED);
-    etx_graph_free(graph);
 }
 
-/* Every edge at once, with the same score and in one place: nothing but ties,
+/* Every edge at once, with the same score and at one point: nothing but ties,
  * no shape; each hit still has one next and one before. */
-ETX_TEST(test_best_first_one_place)
+ETX_TEST(test_best_first_one_point)
 {
     enum { N = 40 };
-    float position[3 * N] = {0};
+    const float position[3 * N] = {0};
     scoped struct scored_edge *edges = etx_test_alloc(N * N, sizeof *edges);
     etx_label_options options = shape_options(0.9f, 0.6f);
-    scoped_context *context = new_context();
-    etx_graph *graph;
-    scoped_event *event = NULL;
     int32_t labels[N];
 
     for (int32_t i = 0; i < N; i++)
         for (int32_t j = 0; j < N; j++)
             edges[N * i + j] = (struct scored_edge){i, j, 0.5f};
     options.support_hits = 1;
-    graph = new_graph(N, N * N, edges);
-    ck_assert_ok(etx_event_create(&event, N, NULL, position));
-    ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
+    label_at(labels, N, N * N, edges, position, &options);
     for (int32_t i = 0; i < N; i++)
         ck_assert_int_eq(labels[i], 0);
-    etx_graph_free(graph);
 }

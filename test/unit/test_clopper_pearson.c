@@ -169,22 +169,26 @@ ETX_TEST(test_clopper_pearson_no_events)
     ck_assert_double_nan(rates.trackml_score);
 }
 
-/* Counts that no evaluation makes are refused, the output untouched. */
-ETX_TEST(test_clopper_pearson_refuses)
+#define BAD(field, value, text)                                                \
+    {                                                                          \
+        CHANGE(etx_evaluation_counts, field, value), ETX_ERR_ARGUMENT, text    \
+    }
+
+/* Counts that no evaluation makes. */
+static const struct etx_test_change refused[] = {
+    BAD(n_tracks_matched, 181, "tracks matched: 181 of 180"),
+    BAD(n_reconstructable_matched, -1, "-1 of 10"),
+    BAD(n_events, -1, "events"),
+};
+
+ETX_TEST(test_clopper_pearson_refuses, .rows = ROWS(refused))
 {
     etx_evaluation rates = {.struct_size = sizeof rates, .trackml_score = 7.0};
     etx_evaluation_counts bad = good;
 
+    etx_test_set(&bad, &refused[_i]);
+    ck_assert_refused(etx_evaluation_rates(&rates, &bad), refused[_i].error);
     ck_assert_refused(etx_evaluation_rates(NULL, &good), "out is NULL");
     ck_assert_refused(etx_evaluation_rates(&rates, NULL), "counts is NULL");
-    bad.n_tracks_matched = 181;
-    ck_assert_refused(
-        etx_evaluation_rates(&rates, &bad), "tracks matched: 181 of 180");
-    bad = good;
-    bad.n_reconstructable_matched = -1;
-    ck_assert_refused(etx_evaluation_rates(&rates, &bad), "-1 of 10");
-    bad = good;
-    bad.n_events = -1;
-    ck_assert_refused(etx_evaluation_rates(&rates, &bad), "events");
     ck_assert_double_eq(rates.trackml_score, 7.0);
 }

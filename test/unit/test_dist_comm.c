@@ -149,11 +149,11 @@ static etx_status broadcast_values(struct etx_comm *comm)
 static etx_status (*const bodies[])(struct etx_comm *) = {
     sum_values, gather_values, exchange_values, broadcast_values};
 
-ETX_TEST(test_dist_comm_operations, .rows = sizeof bodies / sizeof *bodies)
+ETX_TEST(test_dist_comm_operations, .rows = ROWS(bodies))
 {
     struct runner runner[MAX_RANKS];
 
-    for (size_t k = 0; k < sizeof rank_counts / sizeof *rank_counts; k++) {
+    for (size_t k = 0; k < ROWS(rank_counts); k++) {
         run_ranks(runner, rank_counts[k], 0, 60.0, bodies[_i]);
         check_all_ok(runner, rank_counts[k]);
     }

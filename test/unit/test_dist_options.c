@@ -17,19 +17,17 @@ struct later {
     int64_t newer;
 };
 
-static void check_refused(const etx_dist_options *options, const char *why)
+/* NULL: accepted. */
+static void check_options(const etx_dist_options *options, const char *why)
 {
     etx_dist *dist[2] = {NULL, NULL};
 
-    ck_assert_refused(etx_dist_open_threads(dist, 2, options), why);
-    ck_assert_ptr_null(dist[0]);
-    ck_assert_ptr_null(dist[1]);
-}
-
-static void check_accepted(const etx_dist_options *options)
-{
-    etx_dist *dist[2] = {NULL, NULL};
-
+    if (why != NULL) {
+        ck_assert_refused(etx_dist_open_threads(dist, 2, options), why);
+        ck_assert_ptr_null(dist[0]);
+        ck_assert_ptr_null(dist[1]);
+        return;
+    }
     ck_assert_ok(etx_dist_open_threads(dist, 2, options));
     etx_dist_close(dist[0]);
     etx_dist_close(dist[1]);
@@ -38,20 +36,23 @@ static void check_accepted(const etx_dist_options *options)
 ETX_TEST(test_dist_options_size)
 {
     const size_t first = offsetof(etx_dist_options, deadline) + sizeof(double);
+    const struct {
+        size_t size;
+        const char *why;
+    } sizes[] = {
+        {first - 1, "struct_size"}, {4097, "4096"}, {UINT32_MAX, "4096"}};
     struct later later;
 
     ck_assert_ok(etx_dist_options_init(&later.options, sizeof later));
     ck_assert_int_eq(later.newer, 0);
     ck_assert_uint_eq(later.options.struct_size, sizeof later);
-    check_accepted(&later.options);
+    check_options(&later.options, NULL);
     later.newer = 1;
-    check_refused(&later.options, "something newer");
-    later.options.struct_size = (uint32_t)first - 1;
-    check_refused(&later.options, "struct_size");
-    later.options.struct_size = 4097;
-    check_refused(&later.options, "4096");
-    later.options.struct_size = UINT32_MAX;
-    check_refused(&later.options, "4096");
+    check_options(&later.options, "something newer");
+    for (int k = 0; k < ROWS(sizes); k++) {
+        later.options.struct_size = (uint32_t)sizes[k].size;
+        check_options(&later.options, sizes[k].why);
+    }
     ck_assert_refused(etx_dist_options_init(&later.options, 4097), "4097");
     ck_assert_refused(
         etx_dist_options_init(&later.options, first - 1), "struct_size");
@@ -65,17 +66,13 @@ static const struct {
     {-DBL_MAX, "not above 0"}, {-1.0, "not above 0"}, {0.0, "not above 0"},
     {1.1e9, "above 1000000000 s"}, {1e9, NULL}, {DBL_MIN, NULL}};
 
-ETX_TEST(
-    test_dist_options_deadline, .rows = sizeof deadlines / sizeof *deadlines)
+ETX_TEST(test_dist_options_deadline, .rows = ROWS(deadlines))
 {
     etx_dist_options options;
 
     ck_assert_ok(etx_dist_options_init(&options, sizeof options));
     options.deadline = deadlines[_i].deadline;
-    if (deadlines[_i].why == NULL)
-        check_accepted(&options);
-    else
-        check_refused(&options, deadlines[_i].why);
+    check_options(&options, deadlines[_i].why);
 }
 
 ETX_TEST(test_dist_options_reserved)
@@ -84,81 +81,85 @@ ETX_TEST(test_dist_options_reserved)
 
     ck_assert_ok(etx_dist_options_init(&options, sizeof options));
     options.reserved = 3;
-    check_refused(&options, "reserved is 3");
+    check_options(&options, "reserved is 3");
 }
 
-static const int32_t wrong_ranks[] = {INT32_MIN, -1, 0, 1025, INT32_MAX};
-
-ETX_TEST(
-    test_dist_options_ranks, .rows = sizeof wrong_ranks / sizeof *wrong_ranks)
+ETX_TEST(test_dist_options_ranks)
 {
+    static const int32_t wrong[] = {INT32_MIN, -1, 0, 1025, INT32_MAX};
     etx_dist *dist[1] = {NULL};
 
-    ck_assert_refused(
-        etx_dist_open_threads(dist, wrong_ranks[_i], NULL), "1 .. 1024");
-    ck_assert_ptr_null(dist[0]);
+    for (int k = 0; k < ROWS(wrong); k++) {
+        ck_assert_refused(
+            etx_dist_open_threads(dist, wrong[k], NULL), "1 .. 1024");
+        ck_assert_ptr_null(dist[0]);
+    }
 }
 
-/* What a caller's team or exchange of a later header has behind it. */
-ETX_TEST(test_dist_options_team)
+/* A team or an exchange of a later header: accepted where what it has in
+ * addition is zero. */
+static const struct {
+    uint32_t struct_size; /* 0: that of the later header */
+    int32_t reserved;
+    int64_t newer;
+    const char *why; /* NULL: accepted */
+} later_rows[] = {
+    {0, 0, 0, NULL},
+    {0, 0, 1, "something newer"},
+    {1000000, 0, 0, "4096"},
+    {4, 0, 0, "struct_size"},
+    {0, 1, 0, "reserved"},
+};
+
+static void expect_later(etx_status status, const char *why)
+{
+    if (why == NULL)
+        ck_assert_ok(status);
+    else
+        ck_assert_refused(status, why);
+}
+
+ETX_TEST(test_dist_options_team, .rows = ROWS(later_rows))
 {
     struct train_bench bench;
     etx_dist *dist[2];
     struct {
         etx_team team;
         int64_t newer;
-    } later = {.newer = 0};
+    } later = {.newer = later_rows[_i].newer};
 
     train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, NULL);
     ck_assert_ok(etx_dist_open_threads(dist, 2, NULL));
     ck_assert_ok(etx_dist_team(&later.team, dist[0]));
-    later.team.struct_size = sizeof later;
-    ck_assert_ok(etx_trainer_set_team(bench.trainer, &later.team));
-    later.newer = 1;
-    ck_assert_refused(
-        etx_trainer_set_team(bench.trainer, &later.team), "something newer");
-    later.team.struct_size = 1000000;
-    ck_assert_refused(etx_trainer_set_team(bench.trainer, &later.team), "4096");
-    later.team.struct_size = sizeof later.team - 1;
-    ck_assert_refused(
-        etx_trainer_set_team(bench.trainer, &later.team), "struct_size");
-    later.team.struct_size = sizeof later.team;
-    later.team.reserved = 1;
-    ck_assert_refused(
-        etx_trainer_set_team(bench.trainer, &later.team), "reserved");
+    later.team.struct_size = later_rows[_i].struct_size > 0
+                                 ? later_rows[_i].struct_size
+                                 : sizeof later;
+    later.team.reserved = later_rows[_i].reserved;
+    expect_later(
+        etx_trainer_set_team(bench.trainer, &later.team), later_rows[_i].why);
     etx_dist_close(dist[0]);
     etx_dist_close(dist[1]);
     train_bench_close(&bench);
 }
 
-ETX_TEST(test_dist_options_exchange)
+ETX_TEST(test_dist_options_exchange, .rows = ROWS(later_rows))
 {
     struct train_bench bench;
     etx_dist *dist;
     struct {
         etx_part_exchange exchange;
         int64_t newer;
-    } later = {.newer = 0};
+    } later = {.newer = later_rows[_i].newer};
 
     train_bench_open(&bench, ETX_TRAIN_GNN, 1, NULL);
     ck_assert_ok(etx_dist_open_threads(&dist, 1, NULL));
     ck_assert_ok(etx_dist_exchange(&later.exchange, dist));
-    later.exchange.struct_size = sizeof later;
-    ck_assert_ok(
-        etx_trainer_set_parts(bench.trainer, 1, 0, 0, &later.exchange));
-    later.newer = 1;
-    ck_assert_refused(
-        etx_trainer_set_parts(bench.trainer, 1, 0, 0, &later.exchange),
-        "something newer");
-    later.exchange.struct_size = sizeof later.exchange;
-    later.exchange.reserved = 1;
-    ck_assert_refused(
-        etx_trainer_set_parts(bench.trainer, 1, 0, 0, &later.exchange),
-        "reserved");
-    later.exchange.struct_size = 4;
-    ck_assert_refused(
-        etx_trainer_set_parts(bench.trainer, 1, 0, 0, &later.exchange),
-        "struct_size");
+    later.exchange.struct_size = later_rows[_i].struct_size > 0
+                                     ? later_rows[_i].struct_size
+                                     : sizeof later;
+    later.exchange.reserved = later_rows[_i].reserved;
+    expect_later(etx_trainer_set_parts(bench.trainer, 1, 0, 0, &later.exchange),
+        later_rows[_i].why);
     etx_dist_close(dist);
     train_bench_close(&bench);
 }

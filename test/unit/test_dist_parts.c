@@ -16,6 +16,7 @@ struct team {
     int32_t n_ranks;
     etx_dist *dist[MAX_RANKS];
     etx_graph *graph[MAX_RANKS];
+    etx_graph *scored;
     etx_model *model;
     etx_event *event;
     int32_t failing_rank; /* -1: none; its context is cancelled */
@@ -53,21 +54,11 @@ static void run_team(
         (void)pthread_join(id[r], NULL);
 }
 
-static int32_t say_yes(void *user)
-{
-    (void)user;
-    return 1;
-}
-
 static void score(struct team *team, int32_t rank)
 {
-    etx_context_options options;
-    scoped_context *context = NULL;
+    scoped_context *context = etx_test_context_with(
+        1, 0, rank == team->failing_rank ? etx_test_cancel : NULL, NULL);
 
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    if (rank == team->failing_rank)
-        options.cancel = say_yes;
-    ck_assert_ok(etx_context_create(&context, &options));
     team->status[rank] = etx_dist_graph_score(team->graph[rank],
         team->dist[rank], context, team->model, team->event, team->order);
     if (team->status[rank] != ETX_OK)
@@ -77,21 +68,20 @@ static void score(struct team *team, int32_t rank)
 
 /* The filtered graph of a shipped event for every rank, and once more, scored,
  * to compare with. */
-static void open_team(struct team *team, int32_t n_ranks, etx_graph **scored)
+static void open_team(struct team *team, int32_t n_ranks)
 {
-    scoped_context *context = NULL;
+    scoped_context *context = etx_test_context();
     scoped_graph *all = NULL;
 
     *team = (struct team){.n_ranks = n_ranks, .failing_rank = -1};
-    ck_assert_ok(etx_context_create(&context, NULL));
     etx_test_open_example(&team->model, &team->event, "event000000001");
     ck_assert_ok(etx_graph_build(&all, context, team->model, team->event));
-    for (int32_t r = 0; r < n_ranks; r++)
-        ck_assert_ok(etx_graph_filter(
-            &team->graph[r], all, context, team->model, team->event));
+    for (int32_t r = 0; r <= n_ranks; r++)
+        ck_assert_ok(
+            etx_graph_filter(r < n_ranks ? &team->graph[r] : &team->scored, all,
+                context, team->model, team->event));
     ck_assert_ok(
-        etx_graph_filter(scored, all, context, team->model, team->event));
-    ck_assert_ok(etx_graph_score(*scored, context, team->model, team->event));
+        etx_graph_score(team->scored, context, team->model, team->event));
     ck_assert_ok(etx_dist_open_threads(team->dist, n_ranks, NULL));
 }
 
@@ -101,18 +91,19 @@ static void close_team(struct team *team)
         etx_graph_free(team->graph[r]);
         etx_dist_close(team->dist[r]);
     }
+    etx_graph_free(team->scored);
     etx_event_free(team->event);
     etx_model_free(team->model);
 }
 
-static void check_scores(const struct team *team, const etx_graph *scored)
+static void check_scores(const struct team *team)
 {
     for (int32_t r = 0; r < team->n_ranks; r++) {
         ck_assert_msg(
             team->status[r] == ETX_OK, "rank %d: %s", (int)r, team->error[r]);
         ck_assert_mem_eq(etx_graph_scores(team->graph[r]),
-            etx_graph_scores(scored),
-            (size_t)etx_graph_n_edges(scored) * sizeof(float));
+            etx_graph_scores(team->scored),
+            (size_t)etx_graph_n_edges(team->scored) * sizeof(float));
     }
 }
 
@@ -120,24 +111,21 @@ static void check_scores(const struct team *team, const etx_graph *scored)
 ETX_TEST(test_dist_parts_score, .rows = 8)
 {
     struct team team;
-    etx_graph *scored = NULL;
 
-    open_team(&team, 1 << (_i / 2), &scored);
+    open_team(&team, 1 << (_i / 2));
     team.order = _i % 2;
     run_team(&team, score);
-    check_scores(&team, scored);
-    etx_graph_free(scored);
+    check_scores(&team);
     close_team(&team);
 }
 
 /* A rank that fails ends the call of all, long before the deadline, and the
- * group goes on to do what it could not. */
+ * group can be used again. */
 ETX_TEST(test_dist_parts_failure)
 {
     struct team team;
-    etx_graph *scored = NULL;
 
-    open_team(&team, 4, &scored);
+    open_team(&team, 4);
     team.failing_rank = 2;
     run_team(&team, score);
     for (int32_t r = 0; r < 4; r++) {
@@ -147,8 +135,7 @@ ETX_TEST(test_dist_parts_failure)
     }
     team.failing_rank = -1;
     run_team(&team, score);
-    check_scores(&team, scored);
-    etx_graph_free(scored);
+    check_scores(&team);
     close_team(&team);
 }
 
@@ -156,10 +143,9 @@ ETX_TEST(test_dist_parts_failure)
 ETX_TEST(test_dist_parts_refused)
 {
     struct team team;
-    etx_graph *scored = NULL;
     etx_part_exchange exchange;
 
-    open_team(&team, 2, &scored);
+    open_team(&team, 2);
     team.order = 7;
     run_team(&team, score);
     for (int32_t r = 0; r < 2; r++) {
@@ -168,7 +154,6 @@ ETX_TEST(test_dist_parts_refused)
     }
     ck_assert_refused(etx_dist_exchange(NULL, team.dist[0]), "out");
     ck_assert_refused(etx_dist_exchange(&exchange, NULL), "dist");
-    etx_graph_free(scored);
     close_team(&team);
 }
 

@@ -9,39 +9,32 @@
 #include <math.h>
 #include <stddef.h>
 
-/* One field set to what it may not hold; all fields have four bytes. */
-struct refusal {
-    const char *message;
-    size_t field;
-    union {
-        int32_t integer;
-        float number;
-    } value;
-};
+#define BAD(field, value, text)                                                \
+    {                                                                          \
+        CHANGE(etx_evaluation_options, field, value), ETX_ERR_ARGUMENT, text   \
+    }
 
-#define FIELD(name) offsetof(etx_evaluation_options, name)
-
-static const struct refusal refusals[] = {
-    {"matching 3", FIELD(matching), {.integer = 3}},
-    {"matching -1", FIELD(matching), {.integer = -1}},
-    {"matching_fraction 0.49", FIELD(matching_fraction), {.number = 0.49f}},
-    {"matching_fraction 1", FIELD(matching_fraction), {.number = 1.0f}},
-    {"matching_fraction nan", FIELD(matching_fraction), {.number = NAN}},
-    {"min_pt -1", FIELD(min_pt), {.number = -1.0f}},
-    {"min_pt nan", FIELD(min_pt), {.number = NAN}},
-    {"min_pt inf", FIELD(min_pt), {.number = INFINITY}},
-    {"max_eta 0", FIELD(max_eta), {.number = 0.0f}},
-    {"max_eta nan", FIELD(max_eta), {.number = NAN}},
-    {"min_particle_hits 0", FIELD(min_particle_hits), {.integer = 0}},
-    {"min_track_hits 0", FIELD(min_track_hits), {.integer = 0}},
-    {"charged_only 2", FIELD(charged_only), {.integer = 2}},
-    {"struct_size", FIELD(struct_size), {.integer = 4}},
+static const struct etx_test_change refusals[] = {
+    BAD(matching, 3, "matching 3"),
+    BAD(matching, -1, "matching -1"),
+    BAD(matching_fraction, 0.49f, "matching_fraction 0.49"),
+    BAD(matching_fraction, 1.0f, "matching_fraction 1"),
+    BAD(matching_fraction, NAN, "matching_fraction nan"),
+    BAD(min_pt, -1.0f, "min_pt -1"),
+    BAD(min_pt, NAN, "min_pt nan"),
+    BAD(min_pt, INFINITY, "min_pt inf"),
+    BAD(max_eta, 0.0f, "max_eta 0"),
+    BAD(max_eta, NAN, "max_eta nan"),
+    BAD(min_particle_hits, 0, "min_particle_hits 0"),
+    BAD(min_track_hits, 0, "min_track_hits 0"),
+    BAD(charged_only, 2, "charged_only 2"),
+    BAD(struct_size, 4, "struct_size"),
 };
 
 ETX_TEST(test_eval_refusals_options, .rows = ROWS(refusals))
 {
     const int32_t hits[] = {0, 1, 2, 3, 4, 5, END_OF_TRACK};
-    const struct refusal *row = &refusals[_i];
+    const struct etx_test_change *row = &refusals[_i];
     scoped_event *event = new_hand_event();
     scoped_tracks *tracks = new_track_list(HAND_N_HITS, 1, hits);
     etx_evaluation_options options;
@@ -50,12 +43,12 @@ ETX_TEST(test_eval_refusals_options, .rows = ROWS(refusals))
     int32_t particle = 77;
 
     ck_assert_ok(etx_evaluation_options_init(&options, sizeof options));
-    memcpy((char *)&options + row->field, &row->value, sizeof row->value);
+    etx_test_set(&options, row);
     ck_assert_int_eq(feclearexcept(FE_ALL_EXCEPT), 0);
     ck_assert_refused(
-        etx_evaluate(&counts, event, tracks, &options), row->message);
+        etx_evaluate(&counts, event, tracks, &options), row->error);
     ck_assert_refused(
-        etx_match(&particle, NULL, event, tracks, &options), row->message);
+        etx_match(&particle, NULL, event, tracks, &options), row->error);
     ck_assert_int_eq(fetestexcept(FE_ALL_EXCEPT), 0);
     ck_assert_int_eq(counts.n_events, 7);
     ck_assert_int_eq(counts.n_tracks, 0);

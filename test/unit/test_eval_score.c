@@ -69,27 +69,27 @@ ETX_TEST(test_eval_score_by_hand, .rows = ROWS(rows))
         row->score);
 }
 
-/* Weights are taken relative to their sum; all zero is no score. */
+/* Weights are taken relative to their sum; all zero is no score; without
+ * weights every hit counts the same, noise too. */
 ETX_TEST(test_eval_score_weights)
 {
     static const etx_particle particles[] = {{.id = 1}, {.id = 2}};
     static const int32_t hits[] = {0, 1, 2, END};
     const float zero[9] = {0};
     float large[9];
+    const float *const weighted[] = {zero, large, NULL};
+    const double expected[] = {0.0, 0.25, 3.0 / 9.0};
     scoped_tracks *tracks = new_track_list(9, 1, hits);
-    etx_event *event = new_truth_event(9, ids, zero, 2, particles);
 
-    ck_assert_double_eq(score_of(event, tracks), 0.0);
-    etx_event_free(event);
     for (int i = 0; i < 9; i++)
         large[i] = 1024.0f * weights[i];
-    event = new_truth_event(9, ids, large, 2, particles);
-    ck_assert_double_eq(score_of(event, tracks), 0.25);
-    etx_event_free(event);
-    /* Without weights every hit counts the same, noise too. */
-    event = new_truth_event(9, ids, NULL, 2, particles);
-    ck_assert_double_eq_tol(score_of(event, tracks), 3.0 / 9.0, 1e-7);
-    etx_event_free(event);
+    for (int k = 0; k < 3; k++) {
+        scoped_event *event =
+            new_truth_event(9, ids, weighted[k], 2, particles);
+
+        ck_assert_double_eq_tol(
+            score_of(event, tracks), expected[k], k == 2 ? 1e-7 : 0.0);
+    }
 }
 
 /* ------------------------------------------------------------ the judge -- */
@@ -163,14 +163,12 @@ static void assert_truth_scores_one(const char *prefix)
     scoped_event *event = NULL;
     scoped_tracks *tracks = NULL;
     etx_evaluation_counts counts = {.struct_size = sizeof counts};
-    const etx_particle *particles;
-    int32_t *labels;
 
     ck_assert_ok(etx_event_read_trackml(&event, prefix, NULL));
-    labels = calloc((size_t)etx_event_n_hits(event), sizeof *labels);
-    ck_assert_ptr_nonnull(labels);
-    particles = etx_event_particles(event);
-    for (int64_t i = 0; i < etx_event_n_hits(event); i++) {
+    const int64_t n_hits = etx_event_n_hits(event);
+    const etx_particle *particles = etx_event_particles(event);
+    scoped int32_t *labels = etx_test_alloc(n_hits, sizeof *labels);
+    for (int64_t i = 0; i < n_hits; i++) {
         const int64_t id = etx_event_particle_ids(event)[i];
 
         labels[i] = -1;
@@ -178,8 +176,7 @@ static void assert_truth_scores_one(const char *prefix)
             if (particles[p].id == id)
                 labels[i] = p;
     }
-    ck_assert_ok(
-        etx_tracks_from_labels(&tracks, etx_event_n_hits(event), labels));
+    ck_assert_ok(etx_tracks_from_labels(&tracks, n_hits, labels));
     ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
     ck_assert_int_gt(counts.n_particles_reconstructable, 20);
     ck_assert_int_eq(
@@ -188,7 +185,6 @@ static void assert_truth_scores_one(const char *prefix)
     ck_assert_int_eq(counts.n_tracks_matched, counts.n_tracks);
     ck_assert_int_eq(counts.n_tracks_fake + counts.n_tracks_duplicate, 0);
     ck_assert_double_eq_tol(counts.trackml_score_sum, 1.0, 1e-12);
-    free(labels);
 }
 
 ETX_TEST(test_eval_score_shipped_event)

@@ -228,7 +228,7 @@ ETX_TEST(test_features_names)
         "eta", "x", "y", "R", "log_cell_count", "cell_count", "cell_val",
         "leta", "lphi", "lx", "ly", "lz", "geta", "gphi"};
 
-    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+    for (size_t k = 0; k < ROWS(all); k++) {
         const int32_t id = etx_hit_feature_find(all[k]);
 
         ck_assert_int_ge(id, 0);

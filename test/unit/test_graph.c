@@ -15,20 +15,6 @@
 #define MAX_NODES 30
 #define MAX_EDGES 200
 
-static etx_context *open_context(
-    int32_t n_threads, int64_t memory_limit, int32_t (*cancel)(void *user))
-{
-    etx_context *context = NULL;
-    etx_context_options options;
-
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.n_threads = n_threads;
-    options.memory_limit = memory_limit;
-    options.cancel = cancel;
-    ck_assert_ok(etx_context_create(&context, &options));
-    return context;
-}
-
 /* The invariants of data/graph.h. */
 static void check_graph(const struct etx_graph *graph)
 {
@@ -75,6 +61,17 @@ static void make_edges(struct edges *out, struct etx_random *random)
     }
 }
 
+/* The graph of these edges; order may be NULL. */
+static etx_graph *make_graph(
+    const struct edges *edges, int is_scored, int64_t *order)
+{
+    etx_graph *graph = NULL;
+
+    ck_assert_ok(etx_graph_from_edges(&graph, edges->n_nodes, edges->n_edges,
+        edges->src, edges->dst, is_scored ? edges->score : NULL, order));
+    return graph;
+}
+
 ETX_TEST(test_graph_from_edges)
 {
     struct etx_random random;
@@ -84,12 +81,10 @@ ETX_TEST(test_graph_from_edges)
 
     etx_random_init(&random, 9, 0, 0);
     for (int round = 0; round < 200; round++) {
-        scoped_graph *graph = NULL;
         int32_t n_seen[MAX_EDGES] = {0};
 
         make_edges(&edges, &random);
-        ck_assert_ok(etx_graph_from_edges(&graph, edges.n_nodes, edges.n_edges,
-            edges.src, edges.dst, round % 2 == 0 ? edges.score : NULL, order));
+        scoped_graph *graph = make_graph(&edges, round % 2 == 0, order);
         check_graph(graph);
         ck_assert_int_eq(etx_graph_n_nodes(graph), edges.n_nodes);
         ck_assert_int_eq(etx_graph_n_edges(graph), edges.n_edges);
@@ -115,15 +110,14 @@ ETX_TEST(test_graph_from_edges)
 
 ETX_TEST(test_graph_empty)
 {
-    etx_graph *graph = NULL;
+    for (int64_t n_nodes = 0; n_nodes < 6; n_nodes += 5) {
+        scoped_graph *graph = NULL;
 
-    ck_assert_ok(etx_graph_from_edges(&graph, 0, 0, NULL, NULL, NULL, NULL));
-    check_graph(graph);
-    etx_graph_free(graph);
-    ck_assert_ok(etx_graph_from_edges(&graph, 5, 0, NULL, NULL, NULL, NULL));
-    check_graph(graph);
-    ck_assert_int_eq(etx_graph_n_nodes(graph), 5);
-    etx_graph_free(graph);
+        ck_assert_ok(
+            etx_graph_from_edges(&graph, n_nodes, 0, NULL, NULL, NULL, NULL));
+        check_graph(graph);
+        ck_assert_int_eq(etx_graph_n_nodes(graph), n_nodes);
+    }
 }
 
 ETX_TEST(test_graph_subset)
@@ -133,14 +127,12 @@ ETX_TEST(test_graph_subset)
 
     etx_random_init(&random, 10, 0, 0);
     for (int round = 0; round < 100; round++) {
-        scoped_graph *graph = NULL;
         scoped_graph *subset = NULL;
         int32_t selected[MAX_EDGES];
         int64_t n = 0;
 
         make_edges(&edges, &random);
-        ck_assert_ok(etx_graph_from_edges(&graph, edges.n_nodes, edges.n_edges,
-            edges.src, edges.dst, round % 2 == 0 ? edges.score : NULL, NULL));
+        scoped_graph *graph = make_graph(&edges, round % 2 == 0, NULL);
         for (int32_t e = 0; e < graph->n_edges; e++)
             if (etx_random_below(&random, 3) != 0)
                 selected[n++] = e;
@@ -200,20 +192,18 @@ ETX_TEST(test_graph_of_ends)
 
 ETX_TEST(test_graph_double)
 {
-    scoped_context *context = open_context(1, 0, NULL);
+    scoped_context *context = etx_test_context();
     struct etx_random random;
     struct edges edges;
 
     etx_random_init(&random, 11, 0, 0);
     for (int round = 0; round < 200; round++) {
-        scoped_graph *graph = NULL;
         scoped_graph *both = NULL;
         int32_t slot[2 * MAX_EDGES];
         int32_t n_seen[2 * MAX_EDGES] = {0};
 
         make_edges(&edges, &random);
-        ck_assert_ok(etx_graph_from_edges(&graph, edges.n_nodes, edges.n_edges,
-            edges.src, edges.dst, round % 2 == 0 ? edges.score : NULL, NULL));
+        scoped_graph *graph = make_graph(&edges, round % 2 == 0, NULL);
         ck_assert_ok(etx_graph_double(&both, slot, context, graph));
         check_graph(both);
         ck_assert_int_eq(both->n_edges, 2 * graph->n_edges);
@@ -297,8 +287,7 @@ ETX_TEST(test_graph_null)
     ck_assert_refused(
         etx_graph_from_edges(NULL, 3, 3, some_src, some_dst, NULL, NULL),
         "etx_graph_from_edges: out is NULL");
-    ck_assert_int_eq(etx_graph_n_nodes(NULL), 0);
-    ck_assert_int_eq(etx_graph_n_edges(NULL), 0);
+    ck_assert_int_eq(etx_graph_n_nodes(NULL) + etx_graph_n_edges(NULL), 0);
     ck_assert_ptr_null(etx_graph_src(NULL));
     ck_assert_ptr_null(etx_graph_dst(NULL));
     ck_assert_ptr_null(etx_graph_offsets(NULL));
@@ -333,35 +322,29 @@ ETX_TEST(test_graph_not_on_device)
 /* Everything that makes a graph; the outputs keep their values on failure. */
 static etx_status make_graphs(void *argument)
 {
-    etx_context *context = argument;
-    static const int32_t src[] = {2, 0, 1};
-    static const int32_t dst[] = {1, 1, 0};
     static const float scores[] = {0.5f, 0.25f, 1.0f};
     static const int32_t selected[] = {0, 2};
-    etx_graph *graph = NULL;
-    etx_graph *subset = NULL;
-    etx_graph *both = NULL;
+    scoped_graph *graph = NULL;
+    scoped_graph *subset = NULL;
+    scoped_graph *both = NULL;
     int64_t order[3] = {-7, -7, -7};
     int32_t slot[6];
-
     etx_status status =
-        etx_graph_from_edges(&graph, 3, 3, src, dst, scores, order);
+        etx_graph_from_edges(&graph, 3, 3, some_src, some_dst, scores, order);
+
     ck_assert_int_eq(graph != NULL, status == ETX_OK);
     ck_assert_int_eq(order[0] != -7, status == ETX_OK);
     if (status == ETX_OK)
         status = etx_graph_subset(&subset, NULL, graph, 2, selected);
     if (status == ETX_OK)
-        status = etx_graph_double(&both, slot, context, graph);
+        status = etx_graph_double(&both, slot, argument, graph);
     ck_assert_int_eq(both != NULL, status == ETX_OK);
-    etx_graph_free(graph);
-    etx_graph_free(subset);
-    etx_graph_free(both);
     return status;
 }
 
 ETX_TEST(test_graph_out_of_memory)
 {
-    scoped_context *context = open_context(1, 0, NULL);
+    scoped_context *context = etx_test_context();
 
     ck_assert_int_ge(etx_test_out_of_memory(make_graphs, context), 20);
 }
@@ -391,24 +374,19 @@ static void check_triplets(
 ETX_TEST(test_graph_to_triplets, .rows = 3)
 {
     struct etx_random random;
-    const int64_t before = etx_heap_in_use();
-    etx_context *context = open_context(1 << _i, 0, NULL);
+    struct edges edges;
+    scoped_context *context = etx_test_context_with(1 << _i, 0, NULL, NULL);
 
     etx_random_init(&random, 21, 0, 0);
     for (int round = 0; round < 30; round++) {
-        struct edges edges;
-        etx_graph *graph = NULL, *triplets = NULL;
         make_edges(&edges, &random);
-        ck_assert_ok(etx_graph_from_edges(&graph, edges.n_nodes, edges.n_edges,
-            edges.src, edges.dst, edges.score, NULL));
+        scoped_graph *graph = make_graph(&edges, 1, NULL);
+        scoped_graph *triplets = NULL;
+
         ck_assert_ok(
             etx_graph_to_triplets(&triplets, graph, context, INT32_MAX));
         check_triplets(triplets, graph);
-        etx_graph_free(triplets);
-        etx_graph_free(graph);
     }
-    etx_context_free(context);
-    ck_assert_int_eq(etx_heap_in_use(), before);
 }
 
 /* Hits 0, 1, then 2, 3, then 4, 5, each joined to both next: at 2 and at 3 two
@@ -423,56 +401,48 @@ static etx_graph *three_layers(void)
     return graph;
 }
 
-static int32_t yes(void *user)
-{
-    (void)user;
-    return 1;
-}
-
 ETX_TEST(test_graph_to_triplets_limits)
 {
-    scoped_context *context = open_context(1, 0, NULL);
-    scoped_context *small = open_context(1, 7 * 32, NULL);
-    scoped_context *cancelled = open_context(1, 0, yes);
+    scoped_context *context = etx_test_context();
+    scoped_context *small = etx_test_context_with(1, 7 * 32, NULL, NULL);
+    scoped_context *cancelled =
+        etx_test_context_with(1, 0, etx_test_cancel, NULL);
     scoped_graph *graph = three_layers();
-    etx_graph *triplets = NULL;
+    scoped_graph *triplets = NULL;
+    etx_graph *none = NULL;
 
     ck_assert_ok(etx_graph_to_triplets(&triplets, graph, context, 8));
     ck_assert_int_eq(etx_graph_n_nodes(triplets), 8);
     ck_assert_int_eq(etx_graph_n_edges(triplets), 8);
-    etx_graph_free(triplets);
-    triplets = NULL;
-    ck_assert_fails(etx_graph_to_triplets(&triplets, graph, context, 7),
+    ck_assert_fails(etx_graph_to_triplets(&none, graph, context, 7),
         ETX_ERR_LIMIT, "max_edges = 7");
-    ck_assert_fails(etx_graph_to_triplets(&triplets, graph, small, INT32_MAX),
+    ck_assert_fails(etx_graph_to_triplets(&none, graph, small, INT32_MAX),
         ETX_ERR_LIMIT, "max_edges = 7");
-    ck_assert_fails(etx_graph_to_triplets(&triplets, graph, cancelled, 8),
+    ck_assert_fails(etx_graph_to_triplets(&none, graph, cancelled, 8),
         ETX_ERR_CANCELLED, "cancelled");
     ck_assert_refused(
-        etx_graph_to_triplets(&triplets, graph, context, -1), "max_edges -1");
+        etx_graph_to_triplets(&none, graph, context, -1), "max_edges -1");
     ck_assert_refused(
-        etx_graph_to_triplets(&triplets, graph, context, INT64_C(1) << 31),
+        etx_graph_to_triplets(&none, graph, context, INT64_C(1) << 31),
         "max_edges 2147483648");
     ck_assert_refused(
         etx_graph_to_triplets(NULL, graph, context, 8), "out is NULL");
     ck_assert_refused(
-        etx_graph_to_triplets(&triplets, NULL, context, 8), "graph is NULL");
+        etx_graph_to_triplets(&none, NULL, context, 8), "graph is NULL");
     ck_assert_refused(
-        etx_graph_to_triplets(&triplets, graph, NULL, 8), "context is NULL");
-    ck_assert_ptr_null(triplets);
+        etx_graph_to_triplets(&none, graph, NULL, 8), "context is NULL");
+    ck_assert_ptr_null(none);
 }
 
 static etx_status make_triplets(void *argument)
 {
-    etx_context *context = NULL;
-    etx_graph *triplets = NULL;
-    etx_status status = etx_context_create(&context, NULL);
+    scoped_context *context = NULL;
+    scoped_graph *triplets = NULL;
+    const etx_status status = etx_context_create(&context, NULL);
 
-    if (status == ETX_OK)
-        status = etx_graph_to_triplets(&triplets, argument, context, 8);
-    etx_graph_free(triplets);
-    etx_context_free(context);
-    return status;
+    if (status != ETX_OK)
+        return status;
+    return etx_graph_to_triplets(&triplets, argument, context, 8);
 }
 
 ETX_TEST(test_graph_to_triplets_out_of_memory)

@@ -22,59 +22,42 @@ static int32_t stop_after(void *user)
 
 ETX_TEST(test_cancel_anywhere)
 {
-    struct job job = job_make();
-    etx_context_options options;
+    scoped_job job = job_make();
     int64_t n_asked = 0;
     etx_status status = ETX_ERR_CANCELLED;
 
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.cancel = stop_after;
-    for (int64_t go_on = 0; status != ETX_OK; go_on++) {
-        etx_context *context = NULL;
+    for (int64_t go_on = 0; status != ETX_OK; go_on += 1 + go_on / 4) {
         int64_t left = go_on;
+        scoped_context *context =
+            etx_test_context_with(1, 0, stop_after, &left);
 
-        options.cancel_user = &left;
-        ck_assert_ok(etx_context_create(&context, &options));
         status = etx_find_tracks(&job.tracks, context, job.model, job.event);
         if (status != ETX_OK) {
             ck_assert_int_eq(status, ETX_ERR_CANCELLED);
             ck_assert_ptr_null(job.tracks);
         }
-        etx_context_free(context);
         n_asked = go_on;
-        go_on += go_on / 4;
     }
     ck_assert_int_gt(n_asked, 3);
-    job_free(&job);
 }
 
 ETX_TEST(test_memory_limit)
 {
-    struct job job = job_make();
-    etx_context_options options;
-    etx_context *context = NULL;
+    scoped_job job = job_make();
+    scoped_context *context = etx_test_context_with(1, 4096, NULL, NULL);
 
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.memory_limit = 4096;
-    ck_assert_ok(etx_context_create(&context, &options));
     ck_assert_fails(etx_find_tracks(&job.tracks, context, job.model, job.event),
         ETX_ERR_MEMORY, "4096");
     ck_assert_ptr_null(job.tracks);
-    etx_context_free(context);
-    job_free(&job);
 }
 
 /* All points in one place are all pairs: the limit holds for them, too. */
 ETX_TEST(test_memory_limit_of_edges)
 {
     static const float points[2000] = {0.0f};
-    etx_context_options options;
-    scoped_context *context = NULL;
+    scoped_context *context = etx_test_context_with(1, 4 << 20, NULL, NULL);
     etx_graph *graph = NULL;
 
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.memory_limit = 4 << 20;
-    ck_assert_ok(etx_context_create(&context, &options));
     ck_assert_fails(
         etx_graph_build_radius(&graph, context, 2000, 1, points, NULL, NULL),
         ETX_ERR_LIMIT, "131072");
@@ -83,16 +66,14 @@ ETX_TEST(test_memory_limit_of_edges)
 
 static etx_status find_once(void *argument)
 {
-    struct job *job = argument;
-    etx_context *context = NULL;
-    etx_tracks *tracks = NULL;
-    etx_status status = etx_context_create(&context, NULL);
+    const struct job *job = argument;
+    scoped_context *context = NULL;
+    scoped_tracks *tracks = NULL;
+    const etx_status status = etx_context_create(&context, NULL);
 
-    if (status == ETX_OK)
-        status = etx_find_tracks(&tracks, context, job->model, job->event);
-    etx_tracks_free(tracks);
-    etx_context_free(context);
-    return status;
+    if (status != ETX_OK)
+        return status;
+    return etx_find_tracks(&tracks, context, job->model, job->event);
 }
 
 /* Of the weight cache, which a context can do without: three networks' arenas
@@ -101,11 +82,10 @@ static etx_status find_once(void *argument)
 
 ETX_TEST(test_out_of_memory)
 {
-    struct job job = job_make();
+    scoped_job job = job_make();
 
     ck_assert_int_gt(
         etx_test_scarce_memory(find_once, &job, N_CACHE_ALLOCATIONS), 10);
-    job_free(&job);
 }
 
 /* One thread of the host: its own context, the shared model and event. */
@@ -128,11 +108,10 @@ static void *find_on_thread(void *argument)
 
 ETX_TEST(test_threads_share_a_model)
 {
-    struct job job = job_make();
+    scoped_job job = job_make();
     pthread_t thread[4];
 
-    ck_assert_ok(
-        etx_find_tracks(&job.tracks, job.context, job.model, job.event));
+    job_find(&job);
     for (int k = 0; k < 4; k++)
         ck_assert_int_eq(
             pthread_create(&thread[k], NULL, find_on_thread, &job), 0);
@@ -143,17 +122,15 @@ ETX_TEST(test_threads_share_a_model)
         job_assert_same_tracks(job.tracks, found);
         etx_tracks_free(found);
     }
-    job_free(&job);
 }
 
 /* A host that traps every exception and rounds upward. */
 ETX_TEST(test_host_traps_and_rounds)
 {
-    struct job job = job_make();
+    scoped_job job = job_make();
     etx_tracks *tracks = NULL;
 
-    ck_assert_ok(
-        etx_find_tracks(&job.tracks, job.context, job.model, job.event));
+    job_find(&job);
     feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
     fesetround(FE_UPWARD);
     ck_assert_ok(etx_find_tracks(&tracks, job.context, job.model, job.event));
@@ -164,37 +141,27 @@ ETX_TEST(test_host_traps_and_rounds)
     fesetround(FE_TONEAREST);
     job_assert_same_tracks(job.tracks, tracks);
     etx_tracks_free(tracks);
-    job_free(&job);
 }
 
 /* A context with a pool goes on working in the child of a fork. */
 ETX_TEST(test_fork)
 {
-    struct job job = job_make();
-    etx_context_options options;
-    etx_context *context = NULL;
+    scoped_job job = job_make();
+    scoped_context *context = etx_test_context_with(3, 0, NULL, NULL);
     etx_tracks *tracks = NULL;
-    pid_t child = 0;
     int state = 0;
 
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.n_threads = 3;
-    ck_assert_ok(etx_context_create(&context, &options));
     ck_assert_ok(etx_find_tracks(&job.tracks, context, job.model, job.event));
-    child = fork();
+    const pid_t child = fork();
     if (child == 0) {
         const etx_status status =
             etx_find_tracks(&tracks, context, job.model, job.event);
 
-        _exit(status == ETX_OK &&
-                      etx_tracks_count(tracks) == etx_tracks_count(job.tracks)
-                  ? 0
-                  : 1);
+        _exit(status != ETX_OK ||
+              etx_tracks_count(tracks) != etx_tracks_count(job.tracks));
     }
     ck_assert_int_eq(waitpid(child, &state, 0), child);
     ck_assert(WIFEXITED(state) && WEXITSTATUS(state) == 0);
-    etx_context_free(context);
-    job_free(&job);
 }
 
 static void find_on_small_stack(void *argument)
@@ -207,9 +174,8 @@ static void find_on_small_stack(void *argument)
 
 ETX_TEST(test_small_stack)
 {
-    struct job job = job_make();
+    scoped_job job = job_make();
 
     etx_test_on_small_stack(find_on_small_stack, &job);
     ck_assert_int_gt(etx_tracks_count(job.tracks), 10);
-    job_free(&job);
 }

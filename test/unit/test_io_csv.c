@@ -161,9 +161,8 @@ IO_TEST(test_io_csv_values)
         "z,y,x,module_id,layer_id,volume_id,hit_id\n3,2,1,-4,5,6,70\n"
         "-1.5e3,.25,+1.,-2147483648,0,2147483647,8\n");
 
-    io_expect("values",
-        etx_event_read_trackml_files(&event, path, NULL, NULL, NULL, NULL),
-        ETX_OK, NULL);
+    ck_assert_ok(
+        etx_event_read_trackml_files(&event, path, NULL, NULL, NULL, NULL));
     ck_assert(event->hit_id[0] == 70 && event->hit_id[1] == 8);
     ck_assert(event->position[0] == 1.0f && event->position[1] == 2.0f &&
               event->position[2] == 3.0f);
@@ -186,24 +185,21 @@ IO_TEST(test_io_csv_long_lines)
     ck_assert_ptr_nonnull(text);
     memset(text, '1', size);
     memcpy(text, HEAD, strlen(HEAD));
-    io_expect("long line",
-        etx_event_read_trackml_files(
-            &event, io_put("hits.csv", text, size), NULL, NULL, NULL, NULL),
+    ck_assert_fails(etx_event_read_trackml_files(&event,
+                        io_put("hits.csv", text, size), NULL, NULL, NULL, NULL),
         ETX_ERR_FORMAT, "hits.csv:2: the line has more than 1048576 bytes");
     memset(text, '1', size);
-    io_expect("long header",
-        etx_event_read_trackml_files(
-            &event, io_put("hits.csv", text, size), NULL, NULL, NULL, NULL),
+    ck_assert_fails(etx_event_read_trackml_files(&event,
+                        io_put("hits.csv", text, size), NULL, NULL, NULL, NULL),
         ETX_ERR_FORMAT, "hits.csv:1: the line has more than");
     for (size_t i = 0; i < 1000000; i++)
         text[i] = ',';
-    io_expect("million columns",
+    ck_assert_fails(
         etx_event_read_trackml_files(
             &event, io_put("hits.csv", text, 1000000), NULL, NULL, NULL, NULL),
         ETX_ERR_FORMAT, "hits.csv:1: more than 1024 columns");
-    io_expect("million numbers in a line",
-        etx_event_read_features(
-            &event, io_put("f.csv", text, 1000000), (float[]){1, 1, 1}),
+    ck_assert_fails(etx_event_read_features(&event,
+                        io_put("f.csv", text, 1000000), (float[]){1, 1, 1}),
         ETX_ERR_FORMAT, "f.csv:1: 1000001 columns");
 }
 
@@ -215,7 +211,7 @@ IO_TEST(test_io_csv_nearest_float)
         "0.1234567890123456789012345678901234567890", "1e-999",
         "9007199791611905", "0.000000000000000000000000000000000000000001",
         "8388608.5000000000000000000000000000000000001", "1E+5", "7.e1"};
-    const size_t n = sizeof numbers / sizeof numbers[0];
+    const size_t n = ROWS(numbers);
     char text[4096];
     size_t size = 0;
     float *found = NULL;
@@ -225,10 +221,8 @@ IO_TEST(test_io_csv_nearest_float)
     for (size_t i = 0; i < n; i++)
         size += (size_t)snprintf(
             text + size, sizeof text - size, "%s\n", numbers[i]);
-    io_expect("numbers",
-        etx_csv_read_matrix(
-            &found, &n_rows, &n_columns, io_put("n.csv", text, size)),
-        ETX_OK, NULL);
+    ck_assert_ok(etx_csv_read_matrix(
+        &found, &n_rows, &n_columns, io_put("n.csv", text, size)));
     ck_assert_int_eq(n_rows, (int64_t)n);
     ck_assert_int_eq(n_columns, 1);
     for (size_t i = 0; i < n; i++) {

@@ -146,7 +146,7 @@ IO_TEST(test_io_model_prefixes)
         const int64_t before = etx_heap_in_use();
         etx_model *model = NULL;
 
-        io_expect("prefix", load_copy(&model, data, n), ETX_ERR_FORMAT, NULL);
+        ck_assert_status(load_copy(&model, data, n), ETX_ERR_FORMAT);
         ck_assert_ptr_null(model);
         ck_assert_int_eq(etx_heap_in_use(), before);
     }

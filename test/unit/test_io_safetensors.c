@@ -199,7 +199,7 @@ IO_TEST(test_io_safetensors_lengths)
     for (size_t n = 0; n < 8; n++)
         expect_file("short", (const unsigned char *)"\2\0\0\0\0\0\0", n,
             "no safetensors file");
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    for (size_t i = 0; i < ROWS(lengths); i++) {
         unsigned char *data = make_file(&size, lengths[i], "{}", 2, 0);
         expect_file("length", data, size, "a truncated one: a header of");
         free(data);
@@ -262,7 +262,7 @@ IO_TEST(test_io_safetensors_values)
         make_file(&size, sizeof header - 1, header, sizeof header - 1, 9);
 
     memcpy(data + size - 8, values, sizeof values);
-    io_expect("parse", etx_tensor_file_parse(&file, data, size), ETX_OK, NULL);
+    ck_assert_ok(etx_tensor_file_parse(&file, data, size));
     ck_assert_int_eq(file->n_tensors, 2);
     ck_assert_str_eq(file->tensor[0].name, "a");
     ck_assert_ptr_null(etx_tensor_file_find(file, "b"));
@@ -299,13 +299,11 @@ IO_TEST(test_io_safetensors_write)
     tensors[1].n_dims = 1;
     tensors[1].dim[0] = tensors[1].n_values = 5;
     tensors[1].data = bytes;
-    io_expect("write",
-        etx_tensor_file_write(io_path("t.gz"), 2, tensors, metadata), ETX_OK,
-        NULL);
+    ck_assert_ok(etx_tensor_file_write(io_path("t.gz"), 2, tensors, metadata));
     data = io_get(io_path("t.gz"), &size);
     ck_assert_int_eq(data[8], '{');
     ck_assert_uint_eq((size - 17) % 8, 0);
-    io_expect("parse", etx_tensor_file_parse(&file, data, size), ETX_OK, NULL);
+    ck_assert_ok(etx_tensor_file_parse(&file, data, size));
     ck_assert_int_eq(json_equal(file->metadata, metadata), 1);
     ck_assert_int_eq(file->n_tensors, 2);
     ck_assert_int_eq(

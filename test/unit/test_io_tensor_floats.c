@@ -56,7 +56,7 @@ IO_TEST(test_io_halves_known)
         {0xFC00, -INFINITY},
     };
 
-    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+    for (size_t k = 0; k < ROWS(known); k++)
         ck_assert_msg(from_half(known[k].bits) == known[k].value, "%#x is %.9g",
             (unsigned)known[k].bits, (double)from_half(known[k].bits));
     ck_assert(signbit(from_half(0x8000)));
@@ -123,16 +123,14 @@ IO_TEST(test_io_model_of_halves)
 IO_TEST(test_io_model_of_bytes)
 {
     const float expected[6] = {63.5f, -63.5f, 1.5f, 0.0f, -0.25f, 16.0f};
-    etx_model *model = NULL;
+    scoped_model *model = NULL;
+    scoped_model *again = NULL;
 
     ck_assert_ok(load_with(&model, ETX_TENSOR_I8, weight_bytes, 2));
     expect_weight(model, expected);
     ck_assert_ok(etx_model_save(model, io_path("again")));
-    etx_model_free(model);
-    model = NULL;
-    ck_assert_ok(etx_model_load(&model, io_path("again")));
-    expect_weight(model, expected);
-    etx_model_free(model);
+    ck_assert_ok(etx_model_load(&again, io_path("again")));
+    expect_weight(again, expected);
 }
 
 IO_TEST(test_io_model_of_bytes_wrong)

@@ -64,7 +64,7 @@ ETX_TEST(test_memory_alloc)
     static const int64_t counts[] = {0, 1, 3, 64, 1000, 100000};
     const int64_t before = etx_heap_in_use();
 
-    for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+    for (size_t k = 0; k < ROWS(counts); k++) {
         int32_t *values = NULL;
 
         ck_assert_ok(etx_alloc(&values, counts[k], sizeof *values, "x"));

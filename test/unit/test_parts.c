@@ -7,41 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "job.h"
 #include "part_threads.h"
-#include "support.h"
-
-/* The shipped model and a graph of a shipped event. */
-struct job {
-    etx_context *context;
-    etx_model *model;
-    etx_event *event;
-    etx_graph *graph; /* scored */
-    int64_t n_nodes, n_edges;
-};
-
-static void open_job(struct job *job)
-{
-    etx_graph *all = NULL;
-
-    *job = (struct job){.context = NULL};
-    ck_assert_ok(etx_context_create(&job->context, NULL));
-    etx_test_open_example(&job->model, &job->event, "event000000001");
-    ck_assert_ok(etx_graph_build(&all, job->context, job->model, job->event));
-    ck_assert_ok(etx_graph_filter(
-        &job->graph, all, job->context, job->model, job->event));
-    etx_graph_free(all);
-    job->n_nodes = etx_graph_n_nodes(job->graph);
-    job->n_edges = etx_graph_n_edges(job->graph);
-    ck_assert_int_gt(job->n_edges, 1000);
-}
-
-static void close_job(struct job *job)
-{
-    etx_graph_free(job->graph);
-    etx_event_free(job->event);
-    etx_model_free(job->model);
-    etx_context_free(job->context);
-}
 
 static int32_t *make_owners(
     const struct job *job, int32_t n_parts, int32_t order)
@@ -95,10 +62,9 @@ static int64_t find_heaviest(const struct job *job)
  * most three cuts that made it; and few edges are cut. */
 ETX_TEST(test_parts_partition)
 {
-    struct job job;
+    scoped_job job = job_make_graph();
     double slack;
 
-    open_job(&job);
     slack = 3.0 * (double)find_heaviest(&job);
     for (int32_t order = 0; order < 2; order++)
         for (int32_t n_parts = 1; n_parts <= PART_THREADS_MAX; n_parts++) {
@@ -117,20 +83,17 @@ ETX_TEST(test_parts_partition)
             ck_assert_int_lt(n_cut, job.n_edges / 4);
             free(owners);
         }
-    close_job(&job);
 }
 
 /* Sectors are intervals of azimuth. */
 ETX_TEST(test_parts_sectors)
 {
-    struct job job;
-    int32_t *owners;
+    scoped_job job = job_make_graph();
+    scoped int32_t *owners = make_owners(&job, 4, ETX_PARTITION_PHI);
     double low[4] = {9.0, 9.0, 9.0, 9.0};
     double high[4] = {-9.0, -9.0, -9.0, -9.0};
     const float *x;
 
-    open_job(&job);
-    owners = make_owners(&job, 4, ETX_PARTITION_PHI);
     x = etx_event_positions(job.event);
     for (int64_t i = 0; i < job.n_nodes; i++) {
         const double phi = atan2((double)x[3 * i + 1], (double)x[3 * i]);
@@ -140,8 +103,6 @@ ETX_TEST(test_parts_sectors)
     }
     for (int32_t p = 1; p < 4; p++)
         ck_assert(high[p - 1] <= low[p]);
-    free(owners);
-    close_job(&job);
 }
 
 /* A chain of hits along z, one of them on the beam line, whose azimuths change
@@ -177,14 +138,12 @@ ETX_TEST(test_parts_halves)
 
 ETX_TEST(test_parts_refused)
 {
-    struct job job;
-    int32_t *owners;
+    scoped_job job = job_make_graph();
+    scoped int32_t *owners = make_owners(&job, 2, ETX_PARTITION_KD);
     etx_graph_part *part = NULL;
     etx_part_exchange exchange = {.struct_size = sizeof exchange};
     float one = 0.0f;
 
-    open_job(&job);
-    owners = make_owners(&job, 2, ETX_PARTITION_KD);
     ck_assert_refused(
         etx_graph_partition(owners, job.graph, job.event, 0, 0), "n_parts 0");
     ck_assert_refused(
@@ -209,8 +168,6 @@ ETX_TEST(test_parts_refused)
     etx_graph_part_free(NULL);
     ck_assert_ptr_null(etx_graph_part_graph(NULL));
     ck_assert_int_eq(etx_graph_part_n_own_edges(NULL), 0);
-    free(owners);
-    close_job(&job);
 }
 
 /* -------------------------------------------------------- what they hold -- */
@@ -246,13 +203,11 @@ static void check_part(const struct job *job, const int32_t *owners,
 ETX_TEST(test_parts_hold)
 {
     const int32_t n_parts = 5;
-    struct job job;
-    int32_t *owners;
+    scoped_job job = job_make_graph();
+    scoped int32_t *owners = make_owners(&job, n_parts, ETX_PARTITION_PHI);
     etx_graph_part *part[5] = {NULL};
     int64_t n_own = 0;
 
-    open_job(&job);
-    owners = make_owners(&job, n_parts, ETX_PARTITION_PHI);
     for (int32_t p = 0; p < n_parts; p++) {
         ck_assert_ok(
             etx_graph_part_create(&part[p], job.graph, owners, n_parts, p));
@@ -268,8 +223,6 @@ ETX_TEST(test_parts_hold)
         }
     for (int32_t p = 0; p < n_parts; p++)
         etx_graph_part_free(part[p]);
-    free(owners);
-    close_job(&job);
 }
 
 struct making {
@@ -298,26 +251,20 @@ static etx_status make_partition(void *argument)
 
 ETX_TEST(test_parts_memory)
 {
-    struct job job;
-    int32_t *owners;
+    scoped_job job = job_make_graph();
+    scoped int32_t *owners = make_owners(&job, 2, ETX_PARTITION_KD);
     struct making making = {.job = &job};
 
-    open_job(&job);
-    owners = make_owners(&job, 2, ETX_PARTITION_KD);
     making.owners = owners;
     ck_assert_int_gt(etx_test_out_of_memory(make_partition, &making), 4);
     ck_assert_int_gt(etx_test_out_of_memory(make_part, &making), 10);
-    free(owners);
-    close_job(&job);
 }
 
 ETX_TEST(test_parts_set_scores)
 {
-    struct job job;
-    float *scores;
+    scoped_job job = job_make_graph();
+    scoped float *scores = etx_test_alloc(job.n_edges, sizeof *scores);
 
-    open_job(&job);
-    scores = etx_test_alloc(job.n_edges, sizeof *scores);
     scores[7] = 0.25f;
     ck_assert_ok(etx_graph_set_scores(job.graph, scores));
     ck_assert_mem_eq(etx_graph_scores(job.graph), scores,
@@ -328,8 +275,6 @@ ETX_TEST(test_parts_set_scores)
     ck_assert(etx_graph_scores(job.graph)[3] == 0.0f);
     ck_assert_ok(etx_graph_set_scores(job.graph, NULL));
     ck_assert_ptr_null(etx_graph_scores(job.graph));
-    free(scores);
-    close_job(&job);
 }
 
 /* -------------------------------------------------------------- scores -- */
@@ -388,11 +333,10 @@ static float *score_whole(const struct job *job)
 ETX_TEST(test_parts_scores, .rows = 4)
 {
     const int32_t n_parts = 1 << _i;
-    struct job job;
+    scoped_job job = job_make_graph();
     struct scoring scoring = {.job = &job, .n_parts = n_parts};
     float *expected;
 
-    open_job(&job);
     scoring.scores = malloc((size_t)job.n_edges * sizeof(float));
     ck_assert_ptr_nonnull(scoring.scores);
     expected = score_whole(&job);
@@ -407,7 +351,6 @@ ETX_TEST(test_parts_scores, .rows = 4)
     }
     free(expected);
     free(scoring.scores);
-    close_job(&job);
 }
 
 /* An exchange that fails at its third swap. */
@@ -437,7 +380,7 @@ static void leave(void *user, etx_status status)
 
 ETX_TEST(test_parts_failure)
 {
-    struct job job;
+    scoped_job job = job_make_graph();
     struct failing failing = {.n_swaps = 0};
     const etx_part_exchange exchange = {.struct_size = sizeof exchange,
         .swap = fail_third,
@@ -445,10 +388,8 @@ ETX_TEST(test_parts_failure)
         .user = &failing};
     etx_graph_part *part = NULL;
     float *scores;
-    int32_t *owners;
+    scoped int32_t *owners = make_owners(&job, 2, ETX_PARTITION_PHI);
 
-    open_job(&job);
-    owners = make_owners(&job, 2, ETX_PARTITION_PHI);
     ck_assert_ok(etx_graph_part_create(&part, job.graph, owners, 2, 1));
     scores = malloc((size_t)job.n_edges * sizeof *scores);
     ck_assert_status(etx_graph_part_score(scores, part, job.context, job.model,
@@ -458,7 +399,5 @@ ETX_TEST(test_parts_failure)
     ck_assert_int_eq(failing.n_left, 1);
     ck_assert_int_eq(failing.left_with, ETX_ERR_IO);
     free(scores);
-    free(owners);
     etx_graph_part_free(part);
-    close_job(&job);
 }

@@ -114,7 +114,7 @@ static const struct {
     {{1, 1, 1, 1}, {0, 0, 0, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}},
 };
 
-ETX_TEST(test_program_parts_cores, .rows = sizeof core_rows / sizeof *core_rows)
+ETX_TEST(test_program_parts_cores, .rows = ROWS(core_rows))
 {
     double words[N_RANKS * CORES_WORDS];
 

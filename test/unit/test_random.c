@@ -69,7 +69,7 @@ ETX_TEST(test_random_below)
     int64_t counts[10] = {0};
 
     etx_random_init(&random, 1, 0, 0);
-    for (size_t k = 0; k < sizeof bounds / sizeof bounds[0]; k++)
+    for (size_t k = 0; k < ROWS(bounds); k++)
         for (int i = 0; i < 1000; i++)
             ck_assert_uint_lt(etx_random_below(&random, bounds[k]), bounds[k]);
 

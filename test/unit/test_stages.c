@@ -15,15 +15,14 @@
 
 ETX_TEST(test_stages_are_the_pipeline)
 {
-    struct job job = job_make();
+    scoped_job job = job_make();
     etx_label_options label;
     etx_graph *graph = NULL;
     etx_graph *kept = NULL;
     etx_tracks *tracks = NULL;
     etx_stage_timing timing[ETX_N_STAGES];
 
-    ck_assert_ok(
-        etx_find_tracks(&job.tracks, job.context, job.model, job.event));
+    job_find(&job);
     for (int32_t stage = 0; stage < ETX_N_STAGES; stage++) {
         timing[stage].struct_size = sizeof timing[stage];
         ck_assert_ok(etx_context_timing(&timing[stage], job.context, stage));
@@ -45,12 +44,11 @@ ETX_TEST(test_stages_are_the_pipeline)
     etx_tracks_free(tracks);
     etx_graph_free(kept);
     etx_graph_free(graph);
-    job_free(&job);
 }
 
 ETX_TEST(test_embedding_then_radius_is_the_graph)
 {
-    struct job job = job_make();
+    scoped_job job = job_make();
     const int64_t n_hits = etx_event_n_hits(job.event);
     int64_t n_dim = 0;
     float *points = NULL;
@@ -64,14 +62,13 @@ ETX_TEST(test_embedding_then_radius_is_the_graph)
     ck_assert_ok(etx_embed(
         &n_dim, points, n_hits * n_dim, job.context, job.model, job.event));
     free(points);
-    job_free(&job);
 }
 
 /* A model without embedding, filter or network, and events that do not fit. */
 ETX_TEST(test_stages_refuse)
 {
     static const float position[] = {30.0f, 0.0f, 1.0f, 70.0f, 0.0f, 2.0f};
-    struct job job = job_make();
+    scoped_job job = job_make();
     etx_event *other = NULL;
     etx_graph *graph = NULL;
     etx_graph *kept = NULL;
@@ -97,13 +94,12 @@ ETX_TEST(test_stages_refuse)
     ck_assert_ptr_null(job.tracks);
     etx_graph_free(graph);
     etx_event_free(other);
-    job_free(&job);
 }
 
 /* The features of the caller must be as many as the model reads. */
 ETX_TEST(test_features_must_fit)
 {
-    struct job job = job_make();
+    scoped_job job = job_make();
     const int64_t n_hits = etx_event_n_hits(job.event);
     float *features = calloc((size_t)(2 * n_hits), sizeof *features);
 
@@ -111,7 +107,6 @@ ETX_TEST(test_features_must_fit)
     ck_assert_refused(
         etx_find_tracks(&job.tracks, job.context, job.model, job.event), "2");
     free(features);
-    job_free(&job);
 }
 
 /* Events with no hits, one hit, and all hits in one place. */
@@ -120,14 +115,14 @@ ETX_TEST(test_small_events, .rows = 3)
     static const int64_t sizes[] = {0, 1, 2, 40};
     float position[3 * 40];
     float cells[9 * 40] = {0.0f};
-    struct job job = job_make();
+    scoped_job job = job_make();
 
     for (size_t k = 0; k < 40; k++) {
         position[3 * k] = _i == 0 ? 50.0f : 0.0f;
         position[3 * k + 1] = 0.0f;
         position[3 * k + 2] = _i == 2 ? 1e30f : 0.0f;
     }
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    for (size_t k = 0; k < ROWS(sizes); k++) {
         scoped_event *event = NULL;
         scoped_tracks *tracks = NULL;
         etx_status status;
@@ -141,7 +136,6 @@ ETX_TEST(test_small_events, .rows = 3)
         if (status == ETX_OK && sizes[k] < 2)
             ck_assert_int_eq(etx_tracks_count(tracks), 0);
     }
-    job_free(&job);
 }
 
 /* ------------------------------------------------------ graphs of points -- */
@@ -240,11 +234,10 @@ static struct etx_weight_cache_size cached(const etx_context *context)
 
 ETX_TEST(test_weights_are_packed_once)
 {
-    struct job job = job_make();
-    etx_tracks *again = NULL;
+    scoped_job job = job_make();
+    scoped_tracks *again = NULL;
 
-    ck_assert_ok(
-        etx_find_tracks(&job.tracks, job.context, job.model, job.event));
+    job_find(&job);
     const struct etx_weight_cache_size before = cached(job.context);
     ck_assert_int_eq(before.n_networks, 3);
     ck_assert_int_gt(before.n_forms, 0);
@@ -254,15 +247,13 @@ ETX_TEST(test_weights_are_packed_once)
     ck_assert_int_eq(after.n_forms, before.n_forms);
     ck_assert_int_eq(after.bytes, before.bytes);
     job_assert_same_tracks(job.tracks, again);
-    etx_tracks_free(again);
-    job_free(&job);
 }
 
 /* More networks than are cached, and other ones in the memory of the evicted
  * ones: never weights of another model. */
 ETX_TEST(test_kept_networks_make_room)
 {
-    struct job job = job_make();
+    scoped_job job = job_make();
 
     for (int32_t k = 0; k < ETX_MAX_CACHED_NETWORKS; k++) {
         struct job other = job_make();
@@ -281,5 +272,4 @@ ETX_TEST(test_kept_networks_make_room)
         job.tracks = NULL;
         job_free(&other);
     }
-    job_free(&job);
 }

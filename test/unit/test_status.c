@@ -133,7 +133,7 @@ ETX_TEST(test_status_under_traps)
         1e300, 1e-310, 3e38, 1e-40, 0.1, 5e-324, (double)NAN};
 
     feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+    for (size_t i = 0; i < ROWS(values); i++)
         (void)etx_fail(ETX_ERR_ARGUMENT, "%.9g", values[i]);
     fedisableexcept(FE_ALL_EXCEPT);
     ck_assert_str_eq(etx_last_error(), "nan");

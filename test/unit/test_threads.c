@@ -23,7 +23,7 @@
 #define MAX_WORKERS 8
 
 static const int32_t thread_counts[] = {1, 2, 3, 4, 8};
-#define N_THREAD_COUNTS (sizeof thread_counts / sizeof thread_counts[0])
+#define N_THREAD_COUNTS (ROWS(thread_counts))
 
 /* -------------------------------------------------------------- results -- */
 
@@ -83,7 +83,7 @@ ETX_TEST(test_threads_refused)
     static const int32_t counts[] = {0, -1, 257, INT32_MAX, INT32_MIN};
     struct etx_pool *pool = NULL;
 
-    for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+    for (size_t k = 0; k < ROWS(counts); k++) {
         ck_assert_refused(etx_pool_create(&pool, counts[k]), "1..256");
         ck_assert_ptr_null(pool);
     }
@@ -124,7 +124,7 @@ ETX_TEST(test_threads_lowest_error, .rows = N_THREAD_COUNTS)
     struct etx_pool *pool = NULL;
 
     ck_assert_ok(etx_pool_create(&pool, thread_counts[_i]));
-    for (size_t k = 0; k < sizeof firsts / sizeof firsts[0]; k++)
+    for (size_t k = 0; k < ROWS(firsts); k++)
         for (int round = 0; round < 20; round++) {
             char text[32];
             int64_t first = firsts[k];

@@ -63,25 +63,20 @@ ETX_TEST(test_track_building_tracks)
 {
     static const int64_t offsets[] = {0, 4, 6};
     static const int32_t hits[] = {0, 2, 4, 6, 1, 3};
-    scoped_context *context = new_context();
-    scoped_graph *graph =
-        new_graph(chains.n_nodes, chains.n_edges, chains.edge);
-    etx_label_options options;
-    etx_tracks *tracks = NULL;
+    scoped_context *context = etx_test_context();
+    scoped_graph *graph = new_list_graph(&chains);
+    const etx_label_options options = label_options(0, 0.5f, 2);
+    scoped_tracks *tracks = NULL;
+    scoped_tracks *defaults = NULL;
 
-    ck_assert_ok(etx_label_options_init(&options, sizeof options));
-    options.min_hits = 2;
     ck_assert_ok(etx_graph_tracks(&tracks, graph, context, NULL, &options));
     ck_assert_int_eq(etx_tracks_count(tracks), 2);
     ck_assert_int_eq(etx_tracks_n_hits(tracks), 7);
     ck_assert_mem_eq(etx_tracks_offsets(tracks), offsets, sizeof offsets);
     ck_assert_mem_eq(etx_tracks_hits(tracks), hits, sizeof hits);
-    etx_tracks_free(tracks);
-
     /* Defaults: components above 0.5 of three hits or more. */
-    ck_assert_ok(etx_graph_tracks(&tracks, graph, context, NULL, NULL));
-    ck_assert_int_eq(etx_tracks_count(tracks), 1);
-    etx_tracks_free(tracks);
+    ck_assert_ok(etx_graph_tracks(&defaults, graph, context, NULL, NULL));
+    ck_assert_int_eq(etx_tracks_count(defaults), 1);
 }
 
 ETX_TEST(test_track_building_empty, .rows = N_METHODS)
@@ -98,7 +93,7 @@ ETX_TEST(test_track_building_empty, .rows = N_METHODS)
 /* A graph without edges that was never scored has nothing to score. */
 ETX_TEST(test_track_building_no_edges_no_scores)
 {
-    scoped_context *context = new_context();
+    scoped_context *context = etx_test_context();
     scoped_graph *graph = NULL;
     scoped_tracks *tracks = NULL;
 
@@ -163,86 +158,69 @@ ETX_TEST(test_track_building_edge_order, .rows = N_METHODS)
 
 /* ----------------------------------------------------------- refusals -- */
 
-ETX_TEST(test_track_building_refuses)
+#define BAD(field, value, text)                                                \
+    {                                                                          \
+        CHANGE(etx_label_options, field, value), ETX_ERR_ARGUMENT, text        \
+    }
+
+static const struct etx_test_change refused[] = {
+    BAD(method, N_METHODS, "method 4 is unknown"),
+    BAD(method, -1, "method -1 is unknown"),
+    BAD(method, ETX_LABEL_WALKTHROUGH,
+        "event is NULL and label method 2 needs"),
+    BAD(method, ETX_LABEL_BEST_FIRST, "event is NULL and label method 3 needs"),
+    BAD(cut, NAN, "cut is nan"),
+    BAD(min_hits, 0, "min_hits 0 is below 1"),
+    BAD(sure_cut, NAN, "sure_cut is nan"),
+    BAD(strong_cut, NAN, "strong_cut is nan"),
+    BAD(support_hits, -2, "support_hits -2 is below 1"),
+    BAD(max_curvature_change, -1.5f,
+        "max_curvature_change -1.5 is not at least 0"),
+    BAD(max_polar_change, NAN, "max_polar_change nan is not at least 0"),
+    BAD(struct_size, 3, "struct_size"),
+};
+
+ETX_TEST(test_track_building_refuses, .rows = ROWS(refused))
 {
-    scoped_context *context = new_context();
-    scoped_graph *graph =
-        new_graph(chains.n_nodes, chains.n_edges, chains.edge);
-    scoped_graph *unscored = NULL;
-    scoped_event *event = new_line_event(6, NULL);
-    etx_label_options good;
-    etx_label_options bad;
+    scoped_context *context = etx_test_context();
+    scoped_graph *graph = new_list_graph(&chains);
+    etx_label_options options = label_options(0, 0.5f, 3);
     int32_t labels[7];
     etx_tracks *tracks = NULL;
 
-    ck_assert_ok(etx_graph_from_edges(&unscored, 7, 1, (const int32_t[]){0},
-        (const int32_t[]){1}, NULL, NULL));
-    ck_assert_ok(etx_label_options_init(&good, sizeof good));
     memset(labels, 0x55, sizeof labels);
-
-    ck_assert_refused(
-        etx_graph_label(labels, NULL, context, NULL, &good), "graph is NULL");
-    ck_assert_refused(
-        etx_graph_label(labels, graph, NULL, NULL, &good), "context is NULL");
-    ck_assert_refused(
-        etx_graph_label(NULL, graph, context, NULL, &good), "labels is NULL");
-    ck_assert_refused(
-        etx_graph_tracks(NULL, graph, context, NULL, &good), "out is NULL");
-    ck_assert_refused(etx_graph_label(labels, unscored, context, NULL, &good),
-        "the graph is not scored");
-    ck_assert_refused(etx_graph_label(labels, graph, context, event, &good),
-        "the graph has 7 nodes and the event 6 hits");
-
-    bad = good;
-    bad.method = N_METHODS;
-    ck_assert_refused(etx_graph_label(labels, graph, context, NULL, &bad),
-        "method 4 is unknown");
-    bad.method = -1;
-    ck_assert_refused(etx_graph_tracks(&tracks, graph, context, NULL, &bad),
-        "method -1 is unknown");
-    bad = good;
-    bad.method = ETX_LABEL_WALKTHROUGH;
-    ck_assert_refused(etx_graph_label(labels, graph, context, NULL, &bad),
-        "event is NULL and label method 2 needs");
-    bad.method = ETX_LABEL_BEST_FIRST;
-    ck_assert_refused(etx_graph_label(labels, graph, context, NULL, &bad),
-        "event is NULL and label method 3 needs");
-    bad = good;
-    bad.cut = NAN;
-    ck_assert_refused(
-        etx_graph_label(labels, graph, context, NULL, &bad), "cut is nan");
-    bad = good;
-    bad.min_hits = 0;
-    ck_assert_refused(etx_graph_label(labels, graph, context, NULL, &bad),
-        "min_hits 0 is below 1");
-    bad = good;
-    bad.sure_cut = NAN;
-    ck_assert_refused(
-        etx_graph_label(labels, graph, context, NULL, &bad), "sure_cut is nan");
-    bad = good;
-    bad.strong_cut = NAN;
-    ck_assert_refused(etx_graph_label(labels, graph, context, NULL, &bad),
-        "strong_cut is nan");
-    bad = good;
-    bad.support_hits = -2;
-    ck_assert_refused(etx_graph_label(labels, graph, context, NULL, &bad),
-        "support_hits -2 is below 1");
-    bad = good;
-    bad.max_curvature_change = -1.5f;
-    ck_assert_refused(etx_graph_label(labels, graph, context, NULL, &bad),
-        "max_curvature_change -1.5 is not at least 0");
-    bad = good;
-    bad.max_polar_change = NAN;
-    ck_assert_refused(etx_graph_label(labels, graph, context, NULL, &bad),
-        "max_polar_change nan is not at least 0");
-    bad = good;
-    bad.struct_size = 3;
-    ck_assert_refused(
-        etx_graph_label(labels, graph, context, NULL, &bad), "struct_size");
-
+    etx_test_set(&options, &refused[_i]);
+    ck_assert_refused(etx_graph_label(labels, graph, context, NULL, &options),
+        refused[_i].error);
+    ck_assert_refused(etx_graph_tracks(&tracks, graph, context, NULL, &options),
+        refused[_i].error);
     for (int i = 0; i < 7; i++)
         ck_assert_int_eq(labels[i], 0x55555555);
     ck_assert_ptr_null(tracks);
+}
+
+ETX_TEST(test_track_building_refuses_arguments)
+{
+    scoped_context *context = etx_test_context();
+    scoped_graph *graph = new_list_graph(&chains);
+    scoped_graph *unscored = NULL;
+    scoped_event *event = new_line_event(6, NULL);
+    int32_t labels[7];
+
+    ck_assert_ok(etx_graph_from_edges(&unscored, 7, 1, (const int32_t[]){0},
+        (const int32_t[]){1}, NULL, NULL));
+    ck_assert_refused(
+        etx_graph_label(labels, NULL, context, NULL, NULL), "graph is NULL");
+    ck_assert_refused(
+        etx_graph_label(labels, graph, NULL, NULL, NULL), "context is NULL");
+    ck_assert_refused(
+        etx_graph_label(NULL, graph, context, NULL, NULL), "labels is NULL");
+    ck_assert_refused(
+        etx_graph_tracks(NULL, graph, context, NULL, NULL), "out is NULL");
+    ck_assert_refused(etx_graph_label(labels, unscored, context, NULL, NULL),
+        "the graph is not scored");
+    ck_assert_refused(etx_graph_label(labels, graph, context, event, NULL),
+        "the graph has 7 nodes and the event 6 hits");
 }
 
 /* ------------------------------------------------------ cancel, memory -- */
@@ -276,30 +254,23 @@ ETX_TEST(test_track_building_cancel)
     scoped struct scored_edge *edges = new_branches(n_pieces);
     scoped_graph *graph = new_graph(4 * n_pieces, 3 * n_pieces, edges);
     scoped_event *event = new_line_event(4 * n_pieces, NULL);
-    etx_context_options options;
-    scoped_context *context = NULL;
-    etx_label_options walk;
-    scoped_tracks *tracks = NULL;
     int64_t left = 0;
-    int64_t asked = 0;
+    scoped_context *context = etx_test_context_with(1, 0, count_down, &left);
+    const etx_label_options walk =
+        label_options(ETX_LABEL_WALKTHROUGH, 0.5f, 3);
+    scoped_tracks *tracks = NULL;
+    int64_t n_polls = 0;
 
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.cancel = count_down;
-    options.cancel_user = &left;
-    ck_assert_ok(etx_context_create(&context, &options));
-    ck_assert_ok(etx_label_options_init(&walk, sizeof walk));
-    walk.method = ETX_LABEL_WALKTHROUGH;
-
-    /* Cancelled at the first question, the second, ...: until it is done. */
-    for (;; asked++) {
-        left = asked;
+    /* Cancelled at the first poll, the second, ...: until it is done. */
+    for (;; n_polls++) {
+        left = n_polls;
         if (etx_graph_tracks(&tracks, graph, context, event, &walk) == ETX_OK)
             break;
         ck_assert_error("cancelled");
         ck_assert_ptr_null(tracks);
         ck_assert_int_eq(etx_arena_in_use(context->stream->arena), 0);
     }
-    ck_assert_int_ge(asked, 4);
+    ck_assert_int_ge(n_polls, 4);
     ck_assert_int_eq(etx_tracks_count(tracks), n_pieces);
 }
 
@@ -332,10 +303,8 @@ ETX_TEST(test_track_building_out_of_memory, .rows = N_METHODS)
     scoped struct scored_edge *edges = new_branches(300);
     scoped_graph *graph = new_graph(1200, 900, edges);
     scoped_event *event = new_line_event(1200, NULL);
-    struct memory_call call = {.graph = graph, .event = event};
+    struct memory_call call = {graph, event, label_options(_i, 0.5f, 3), 0};
 
-    ck_assert_ok(etx_label_options_init(&call.options, sizeof call.options));
-    call.options.method = _i;
     ck_assert_int_gt(etx_test_out_of_memory(make_tracks, &call), 4);
     ck_assert_int_eq(call.n_tracks, 300);
 }
@@ -347,16 +316,10 @@ ETX_TEST(test_track_building_memory_limit, .rows = N_METHODS)
     scoped struct scored_edge *edges = new_random_edges(n, n, 3);
     scoped_graph *graph = new_graph(n, n, edges);
     scoped_event *event = new_line_event(n, NULL);
-    etx_context_options options;
-    etx_label_options label;
-    scoped_context *context = NULL;
+    scoped_context *context = etx_test_context_with(1, n, NULL, NULL);
+    const etx_label_options label = label_options(_i, 0.5f, 3);
     etx_tracks *tracks = NULL;
 
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.memory_limit = n;
-    ck_assert_ok(etx_context_create(&context, &options));
-    ck_assert_ok(etx_label_options_init(&label, sizeof label));
-    label.method = _i;
     ck_assert_fails(etx_graph_tracks(&tracks, graph, context, event, &label),
         ETX_ERR_MEMORY, "limit");
     ck_assert_int_eq(etx_arena_in_use(context->stream->arena), 0);
@@ -366,15 +329,12 @@ ETX_TEST(test_track_building_memory_limit, .rows = N_METHODS)
 ETX_TEST(test_track_building_float_environment)
 {
     static const float far[] = {1e30f, 2e30f, 1e-30f, 2e-30f, 3e30f, 1, 2};
-    scoped_context *context = new_context();
-    scoped_graph *graph =
-        new_graph(chains.n_nodes, chains.n_edges, chains.edge);
+    scoped_context *context = etx_test_context();
+    scoped_graph *graph = new_list_graph(&chains);
     scoped_event *event = new_line_event(7, far);
-    etx_label_options options;
+    etx_label_options options = label_options(ETX_LABEL_WALKTHROUGH, 0.5f, 3);
     int32_t labels[7];
 
-    ck_assert_ok(etx_label_options_init(&options, sizeof options));
-    options.method = ETX_LABEL_WALKTHROUGH;
     ck_assert_int_eq(feclearexcept(FE_ALL_EXCEPT), 0);
     ck_assert_int_eq(fesetround(FE_UPWARD), 0);
     ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));

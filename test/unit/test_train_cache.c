@@ -115,7 +115,7 @@ ETX_TEST(test_train_cache_no_folder)
 #define N_NODES 5
 #define N_EDGES 4
 
-static const struct etx_graph_mark mark = {.hash = 77, .n_nodes = N_NODES};
+static const struct etx_graph_key mark = {.hash = 77, .n_nodes = N_NODES};
 
 static struct etx_graph *make_graph(void)
 {
@@ -200,7 +200,7 @@ ETX_TEST(test_train_cache_hostile_edges, .rows = 7)
 {
     struct etx_graph *graph = make_graph();
     struct etx_graph *read = NULL;
-    struct etx_graph_mark other = mark;
+    struct etx_graph_key other = mark;
     char folder[256];
     char path[300];
 

@@ -55,12 +55,12 @@ static double loss_of(etx_context *context, int32_t reduction,
 {
     const struct etx_train_loss options = {
         .positive_weight = (float)POSITIVE_WEIGHT, .reduction = reduction};
-    struct etx_edge_sums sums = {.weight = 0.0};
+    struct etx_loss_sums sums;
     float weights[N];
     double loss;
 
     memcpy(weights, weight, sizeof weights);
-    etx_edge_sums_add(&sums, N, target, weights);
+    sums = etx_edge_sums(N, target, weights);
     if (reduction == ETX_REDUCTION_BALANCED)
         sums.n_false += 1.0; /* of another graph: n_false / n_true = 3 / 2 */
     const struct etx_edge_norm norm = etx_edge_norm(&sums, reduction);
@@ -153,7 +153,7 @@ ETX_TEST(test_train_losses_gradient, .rows = ROWS(variants))
     "\"rotate_phi\": false}"
 
 static double loss_alone(
-    struct train_bench *bench, int k, struct etx_edge_sums *sums)
+    struct train_bench *bench, int k, struct etx_loss_sums *sums)
 {
     struct etx_train_event **event = bench->trainer->training.event;
     const struct etx_graph *graph;
@@ -161,14 +161,18 @@ static double loss_alone(
 
     ck_assert_int_eq(
         etx_event_graph(&graph, &bench->trainer->graphs, event[k]), ETX_OK);
-    *sums = (struct etx_edge_sums){.weight = 0.0};
+    *sums = (struct etx_loss_sums){.weight = 0.0};
     for (int64_t e = 0; e < graph->n_edges; e++) {
         float one_target;
         float one_weight;
 
         etx_truth_label(&one_target, &one_weight, &event[k]->truth,
             graph->src[e], graph->dst[e], &bench->trainer->config);
-        etx_edge_sums_add(sums, 1, &one_target, &one_weight);
+        const struct etx_loss_sums one =
+            etx_edge_sums(1, &one_target, &one_weight);
+        sums->n_true += one.n_true;
+        sums->n_false += one.n_false;
+        sums->weight += one.weight;
     }
     struct etx_train_event *first = event[0];
     event[0] = event[k];
@@ -185,7 +189,7 @@ ETX_TEST(test_train_losses_averages, .rows = 2)
         "{" WHOLE ", \"loss\": {\"average\": \"pairs\"}}",
         "{" WHOLE ", \"loss\": {\"average\": \"graphs\"}}"};
     struct train_bench bench;
-    struct etx_edge_sums sums[2];
+    struct etx_loss_sums sums[2];
     double loss[2];
 
     train_bench_open(&bench, ETX_TRAIN_FILTER, 1, changes[_i]);

@@ -64,6 +64,8 @@ static void close_bench(struct bench *bench)
     etx_context_free(bench->context);
 }
 
+#define scoped_bench SCOPED(close_bench) struct bench
+
 static etx_status score(struct bench *bench)
 {
     return etx_graph_score_triplets(bench->triplets, bench->graph,
@@ -72,28 +74,25 @@ static etx_status score(struct bench *bench)
 
 ETX_TEST(test_triplet_scores_are_products)
 {
-    struct bench bench;
-    const float *scores = NULL;
+    scoped_bench bench;
 
     open_bench(&bench, DOUBLETS, 1);
     for (int repeat = 0; repeat < 2; repeat++) {
         ck_assert_ok(score(&bench));
-        scores = etx_graph_scores(bench.triplets);
+        const float *scores = etx_graph_scores(bench.triplets);
+        const float *doublet = etx_graph_scores(bench.graph);
         for (int64_t t = 0; t < 5; t++)
-            ck_assert(scores[t] ==
-                      etx_graph_scores(
-                          bench.graph)[etx_graph_src(bench.triplets)[t]] *
-                          etx_graph_scores(
-                              bench.graph)[etx_graph_dst(bench.triplets)[t]]);
+            ck_assert(
+                scores[t] == doublet[etx_graph_src(bench.triplets)[t]] *
+                                 doublet[etx_graph_dst(bench.triplets)[t]]);
     }
-    close_bench(&bench);
 }
 
 /* The sigmoid of the network's own logits; scores of doublets do not matter. */
 ETX_TEST(test_triplet_scores_of_a_network)
 {
-    struct bench bench;
-    struct bench other;
+    scoped_bench bench;
+    scoped_bench other;
     const struct etx_network *network = NULL;
     float r[N_HITS];
     float logit[5];
@@ -120,35 +119,32 @@ ETX_TEST(test_triplet_scores_of_a_network)
         ck_assert(found == etx_graph_scores(other.triplets)[t]);
         ck_assert(t == 0 || found != etx_graph_scores(bench.triplets)[t - 1]);
     }
-    close_bench(&bench);
-    close_bench(&other);
 }
 
 ETX_TEST(test_triplet_scores_refuse)
 {
-    struct bench bench;
-    etx_graph *line = NULL;
+    scoped_bench bench;
+    scoped_graph *line = NULL;
 
     open_bench(&bench, DOUBLETS, 0);
-    ck_assert_refused(score(&bench), "no scores");
-    ck_assert_ptr_null(etx_graph_scores(bench.triplets));
-    ck_assert_refused(etx_graph_score_triplets(bench.graph, bench.graph,
-                          bench.context, bench.model, bench.event),
-        "share no hit");
     ck_assert_ok(
         etx_graph_to_triplets(&line, bench.triplets, bench.context, 100));
-    ck_assert_refused(etx_graph_score_triplets(bench.triplets, line,
-                          bench.context, bench.model, bench.event),
-        "triplets has 5 nodes");
-    ck_assert_refused(etx_graph_score_triplets(NULL, bench.graph, bench.context,
-                          bench.model, bench.event),
-        "triplets is NULL");
-    ck_assert_refused(etx_graph_score_triplets(bench.triplets, NULL,
-                          bench.context, bench.model, bench.event),
-        "graph is NULL");
-    ck_assert_refused(etx_graph_score_triplets(bench.triplets, bench.graph,
-                          NULL, bench.model, bench.event),
-        "context is NULL");
-    etx_graph_free(line);
-    close_bench(&bench);
+    ck_assert_refused(score(&bench), "no scores");
+    ck_assert_ptr_null(etx_graph_scores(bench.triplets));
+    const struct {
+        etx_graph *triplets, *graph;
+        etx_context *context;
+        const char *error;
+    } rows[] = {
+        {bench.graph, bench.graph, bench.context, "share no hit"},
+        {bench.triplets, line, bench.context, "triplets has 5 nodes"},
+        {NULL, bench.graph, bench.context, "triplets is NULL"},
+        {bench.triplets, NULL, bench.context, "graph is NULL"},
+        {bench.triplets, bench.graph, NULL, "context is NULL"},
+    };
+    for (int k = 0; k < ROWS(rows); k++)
+        ck_assert_refused(
+            etx_graph_score_triplets(rows[k].triplets, rows[k].graph,
+                rows[k].context, bench.model, bench.event),
+            rows[k].error);
 }

@@ -95,19 +95,13 @@ ETX_TEST(test_walkthrough_outward)
         0, 0, 900, /* fourth */
         0, 0, -900 /* as far: by row */
     };
-    static const struct scored_edge edges[] = {
-        {0, 1, 0.5f}, {0, 2, 0.5f}, {1, 2, 0.5f}, {3, 0, 0.5f}, {3, 4, 0.5f}};
-    scoped_context *context = new_context();
-    scoped_graph *graph = new_graph(5, 5, edges);
-    scoped_event *event = NULL;
-    etx_label_options options;
+    static const struct edge_list list = {5, 5,
+        {{0, 1, 0.5f}, {0, 2, 0.5f}, {1, 2, 0.5f}, {3, 0, 0.5f}, {3, 4, 0.5f}}};
+    const etx_label_options options =
+        label_options(ETX_LABEL_WALKTHROUGH, 0.1f, 3);
     int32_t labels[5];
 
-    ck_assert_ok(etx_event_create(&event, 5, NULL, position));
-    ck_assert_ok(etx_label_options_init(&options, sizeof options));
-    options.method = ETX_LABEL_WALKTHROUGH;
-    options.cut = 0.1f;
-    ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
+    label_list_at(labels, &list, position, &options);
     assert_labels(labels, (const int32_t[]){0, 0, 0, 0, 0}, 5);
 }
 
@@ -273,7 +267,7 @@ static struct owned_dag new_dag(
 
 static void find_paths(int32_t *start, const struct etx_dag *dag, int64_t looks)
 {
-    scoped_context *context = new_context();
+    scoped_context *context = etx_test_context();
 
     ck_assert_ok(etx_longest_paths(start, context->stream, dag, looks));
     ck_assert_int_eq(etx_arena_in_use(context->stream->arena), 0);
@@ -435,14 +429,12 @@ ETX_TEST(test_walkthrough_hub)
 
 /* One component of 20 000 hits whose best path has thousands of edges: depth
  * must not cost stack. */
-static void walk_comb(void *argument)
+static void walk_comb(__attribute__((unused)) void *argument)
 {
     const int32_t n = 20000;
-    scoped struct scored_edge *edges = calloc((size_t)n, sizeof *edges);
-    scoped int32_t *labels = calloc((size_t)n, sizeof *labels);
+    scoped struct scored_edge *edges = etx_test_alloc(n, sizeof *edges);
+    scoped int32_t *labels = etx_test_alloc(n, sizeof *labels);
 
-    (void)argument;
-    ck_assert(edges != NULL && labels != NULL);
     for (int32_t i = 0; i < n / 2; i++) {
         edges[2 * i] = (struct scored_edge){i, (i + 1) % (n / 2), 0.9f};
         edges[2 * i + 1] = (struct scored_edge){i, n / 2 + i, 0.3f};
@@ -458,22 +450,19 @@ ETX_TEST(test_walkthrough_deep)
     etx_test_on_small_stack(walk_comb, NULL);
 }
 
-/* Rows are names only: when they are dealt out anew, the tracks are the same
- * sets of hits (scores and distances all differ). */
+/* Rows are names only: permuted, the tracks are the same sets of hits (scores
+ * and distances all differ). */
 ETX_TEST(test_walkthrough_rows, .rows = 5)
 {
     const int32_t n = 400;
     const int64_t n_edges = 900;
     scoped struct scored_edge *edges =
         new_random_edges(n, n_edges, (uint32_t)_i);
-    scoped_context *context = new_context();
+    const etx_label_options options =
+        label_options(ETX_LABEL_WALKTHROUGH, 0.1f, 1);
     struct etx_random random;
-    etx_label_options options;
-    int32_t labels[400];
-    int32_t moved[400];
-    int32_t row[400];
-    int32_t other[400];
-    float at[400];
+    int32_t labels[400], moved[400], row[400], other[400];
+    float position[3 * 400] = {0.0f};
 
     label_edges(labels, n, n_edges, edges, ETX_LABEL_WALKTHROUGH, 0.1f, 1);
     for (int32_t i = 0; i < n; i++)
@@ -481,18 +470,12 @@ ETX_TEST(test_walkthrough_rows, .rows = 5)
     etx_random_init(&random, 4, (uint32_t)_i, 0);
     etx_random_shuffle(&random, row, n);
     for (int32_t i = 0; i < n; i++)
-        at[row[i]] = (float)(i + 1);
+        position[3 * row[i]] = (float)(i + 1);
     for (int64_t e = 0; e < n_edges; e++) {
         edges[e].src = row[edges[e].src];
         edges[e].dst = row[edges[e].dst];
     }
-    scoped_graph *graph = new_graph(n, n_edges, edges);
-    scoped_event *event = new_line_event(n, at);
-    ck_assert_ok(etx_label_options_init(&options, sizeof options));
-    options.method = ETX_LABEL_WALKTHROUGH;
-    options.cut = 0.1f;
-    options.min_hits = 1;
-    ck_assert_ok(etx_graph_label(moved, graph, context, event, &options));
+    label_at(moved, n, n_edges, edges, position, &options);
     memset(other, 0xff, sizeof other);
     for (int32_t i = 0; i < n; i++) {
         if (other[labels[i]] < 0)

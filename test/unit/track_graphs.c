@@ -8,23 +8,14 @@
 
 #include <stdlib.h>
 
-etx_context *new_context(void)
-{
-    etx_context *context = NULL;
-
-    ck_assert_ok(etx_context_create(&context, NULL));
-    return context;
-}
-
 etx_graph *new_graph(
     int64_t n_nodes, int64_t n_edges, const struct scored_edge *edges)
 {
-    int32_t *src = calloc((size_t)n_edges + 1, sizeof *src);
-    int32_t *dst = calloc((size_t)n_edges + 1, sizeof *dst);
-    float *score = calloc((size_t)n_edges + 1, sizeof *score);
+    scoped int32_t *src = etx_test_alloc(n_edges, sizeof *src);
+    scoped int32_t *dst = etx_test_alloc(n_edges, sizeof *dst);
+    scoped float *score = etx_test_alloc(n_edges, sizeof *score);
     etx_graph *graph = NULL;
 
-    ck_assert(src != NULL && dst != NULL && score != NULL);
     for (int64_t e = 0; e < n_edges; e++) {
         src[e] = edges[e].src;
         dst[e] = edges[e].dst;
@@ -32,22 +23,21 @@ etx_graph *new_graph(
     }
     ck_assert_ok(
         etx_graph_from_edges(&graph, n_nodes, n_edges, src, dst, score, NULL));
-    free(src);
-    free(dst);
-    free(score);
     return graph;
+}
+
+etx_graph *new_list_graph(const struct edge_list *list)
+{
+    return new_graph(list->n_nodes, list->n_edges, list->edge);
 }
 
 etx_event *new_line_event(int64_t n_nodes, const float *x)
 {
-    float *position = etx_test_alloc(3 * n_nodes + 1, sizeof *position);
-    etx_event *event = NULL;
+    scoped float *position = etx_test_alloc(3 * n_nodes, sizeof *position);
 
     for (int64_t i = 0; i < n_nodes; i++)
         position[3 * i] = x != NULL ? x[i] : (float)(i + 1);
-    ck_assert_ok(etx_event_create(&event, n_nodes, NULL, position));
-    free(position);
-    return event;
+    return etx_test_event(n_nodes, position);
 }
 
 struct scored_edge *new_random_edges(
@@ -67,20 +57,43 @@ struct scored_edge *new_random_edges(
     return edges;
 }
 
-void label_edges(int32_t *labels, int64_t n_nodes, int64_t n_edges,
-    const struct scored_edge *edges, int32_t method, float cut,
-    int32_t min_hits)
+etx_label_options label_options(int32_t method, float cut, int32_t min_hits)
 {
-    scoped_context *context = new_context();
-    scoped_graph *graph = new_graph(n_nodes, n_edges, edges);
-    scoped_event *event = new_line_event(n_nodes, NULL);
     etx_label_options options;
 
     ck_assert_ok(etx_label_options_init(&options, sizeof options));
     options.method = method;
     options.cut = cut;
     options.min_hits = min_hits;
-    ck_assert_ok(etx_graph_label(labels, graph, context, event, &options));
+    return options;
+}
+
+void label_at(int32_t *labels, int64_t n_nodes, int64_t n_edges,
+    const struct scored_edge *edges, const float *position,
+    const etx_label_options *options)
+{
+    scoped_context *context = etx_test_context();
+    scoped_graph *graph = new_graph(n_nodes, n_edges, edges);
+    scoped_event *event = position == NULL ? new_line_event(n_nodes, NULL)
+                                           : etx_test_event(n_nodes, position);
+
+    ck_assert_ok(etx_graph_label(labels, graph, context, event, options));
+}
+
+void label_list_at(int32_t *labels, const struct edge_list *list,
+    const float *position, const etx_label_options *options)
+{
+    label_at(
+        labels, list->n_nodes, list->n_edges, list->edge, position, options);
+}
+
+void label_edges(int32_t *labels, int64_t n_nodes, int64_t n_edges,
+    const struct scored_edge *edges, int32_t method, float cut,
+    int32_t min_hits)
+{
+    const etx_label_options options = label_options(method, cut, min_hits);
+
+    label_at(labels, n_nodes, n_edges, edges, NULL, &options);
 }
 
 void label_list(int32_t *labels, const struct edge_list *list, int32_t method,

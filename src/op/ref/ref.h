@@ -8,12 +8,18 @@
 #define ETX_OP_REF_REF_H
 
 #include "op/op.h"
+#include "op/shared/layers.h"
 
 #define ETX_REF_DECLARE(name) ETX_OPERATOR_PROTOTYPE(name, etx_ref_##name)
 
 ETX_OPERATORS(ETX_REF_DECLARE)
 
 /* What mlp and mlp_backward share. */
+
+ETX_OPERATOR_PROTOTYPE(linear, etx_ref_linear)
+ETX_OPERATOR_PROTOTYPE(linear_backward, etx_ref_linear_backward)
+ETX_OPERATOR_PROTOTYPE(norm, etx_ref_norm)
+ETX_OPERATOR_PROTOTYPE(norm_backward, etx_ref_norm_backward)
 
 /* 1 when some layer normalises over the rows of the batch. */
 int32_t etx_ref_mlp_has_batch_norm(const struct etx_mlp_args *args);

@@ -2,8 +2,8 @@
  * read ahead.
  *
  * A file is named by the hash of its event and of the stages that made it, so
- * that another model, or events in another order, find their own. While a step
- * computes, a thread reads what the next one needs.
+ * that other models, or events in another order, use files of their own. While
+ * a step computes, a thread reads the graphs of the next one.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/graphs/disk_cache.h"
@@ -20,7 +20,7 @@
 
 #define NAME_BYTES 32 /* "/0123456789abcdef.graph" */
 
-/* One graph that is read ahead. */
+/* One prefetched graph. */
 struct slot {
     const struct etx_event *event; /* NULL: empty */
     struct etx_graph *graph;       /* NULL: could not be read */
@@ -35,7 +35,7 @@ struct etx_graph_disk_cache {
     struct slot *slot; /* [capacity] the thread's while it runs */
 };
 
-static struct etx_graph_mark mark_of(
+static struct etx_graph_key key_of(
     const struct etx_graph_disk_cache *cache, const struct etx_event *event)
 {
     const size_t n = (size_t)event->n_hits;
@@ -48,19 +48,19 @@ static struct etx_graph_mark mark_of(
     if (event->features != NULL)
         hash = etx_hash_bytes(hash, event->features,
             n * (size_t)event->n_features * sizeof(float));
-    return (struct etx_graph_mark){.hash = hash, .n_nodes = event->n_hits};
+    return (struct etx_graph_key){.hash = hash, .n_nodes = event->n_hits};
 }
 
-/* The path of a mark's file; the caller releases it. */
+/* The path of a key's file; the caller releases it. */
 static etx_status make_path(char **out,
-    const struct etx_graph_disk_cache *cache, const struct etx_graph_mark *mark)
+    const struct etx_graph_disk_cache *cache, const struct etx_graph_key *key)
 {
     const size_t size = strlen(cache->folder) + NAME_BYTES;
     const etx_status status =
         etx_alloc(out, (int64_t)size, 1, "the name of a cached graph");
     char hash[17];
 
-    etx_hash_text(hash, mark->hash);
+    etx_hash_text(hash, key->hash);
     if (status == ETX_OK)
         (void)snprintf(*out, size, "%s/%s.graph", cache->folder, hash);
     return status;
@@ -70,20 +70,20 @@ static etx_status make_path(char **out,
 static etx_status read_graph(struct etx_graph **out,
     const struct etx_graph_disk_cache *cache, const struct etx_event *event)
 {
-    const struct etx_graph_mark mark = mark_of(cache, event);
+    const struct etx_graph_key key = key_of(cache, event);
     char *path = NULL;
     etx_status status;
 
     *out = NULL;
-    ETX_CHECK(make_path(&path, cache, &mark));
+    ETX_CHECK(make_path(&path, cache, &key));
     if (etx_file_exists(path))
-        ETX_CHECK(etx_graph_file_read(out, path, &mark));
+        ETX_CHECK(etx_graph_file_read(out, path, &key));
 done:
     etx_free(path);
     return status;
 }
 
-/* --------------------------------------------------------- read ahead -- */
+/* ----------------------------------------------------------- prefetch -- */
 
 static void *read_slots(void *argument)
 {
@@ -162,12 +162,12 @@ etx_status etx_graph_disk_cache_find(struct etx_graph **out,
 etx_status etx_graph_disk_cache_insert(const struct etx_graph_disk_cache *cache,
     const struct etx_event *event, const struct etx_graph *graph)
 {
-    const struct etx_graph_mark mark = mark_of(cache, event);
+    const struct etx_graph_key key = key_of(cache, event);
     char *path = NULL;
     etx_status status;
 
-    ETX_CHECK(make_path(&path, cache, &mark));
-    ETX_CHECK(etx_graph_file_write(path, graph, &mark));
+    ETX_CHECK(make_path(&path, cache, &key));
+    ETX_CHECK(etx_graph_file_write(path, graph, &key));
 done:
     etx_free(path);
     return status;
@@ -185,7 +185,7 @@ etx_status etx_graph_disk_cache_open(struct etx_graph_disk_cache **out,
     ETX_CHECK(etx_alloc_copy(&cache->folder, folder,
         (int64_t)strlen(folder) + 1, 1, "the name of a folder"));
     ETX_CHECK(etx_alloc(
-        &cache->slot, n_ahead, sizeof *cache->slot, "graphs read ahead"));
+        &cache->slot, n_ahead, sizeof *cache->slot, "prefetched graphs"));
     *out = cache;
     cache = NULL;
 done:

@@ -16,7 +16,8 @@ etx_status etx_graph_disk_cache_open(struct etx_graph_disk_cache **out,
     const char *folder, uint64_t made_from, int32_t n_ahead);
 void etx_graph_disk_cache_close(struct etx_graph_disk_cache *cache);
 
-/* *out = the graph of event, read ahead or now; NULL when there is no file. */
+/* *out = the graph of event, prefetched or read now; NULL when there is no
+ * file. */
 etx_status etx_graph_disk_cache_find(struct etx_graph **out,
     struct etx_graph_disk_cache *cache, const struct etx_event *event);
 etx_status etx_graph_disk_cache_insert(const struct etx_graph_disk_cache *cache,

@@ -1,8 +1,9 @@
-/* train/graphs/graph_file.c -- graphs that reach a stage, kept on disk.
+/* train/graphs/graph_file.c -- cached graphs on disk.
  *
- * A safetensors file: src and dst as little-endian int32 in bytes, since the
- * format of this project has no such type, scores where there are some, and
- * in the metadata a checksum and the mark.
+ * A safetensors file:
+ *   tensors   dst, src [4 n_edges] bytes: little-endian int32, which the subset
+ *             of safetensors used here lacks; score [n_edges] float32, optional
+ *   metadata  etx.graph (schema), etx.checksum, etx.hash
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/graphs/graph_file.h"
@@ -18,7 +19,7 @@
 #define MAX_TENSORS 3
 
 etx_status etx_graph_file_write(const char *path, const struct etx_graph *graph,
-    const struct etx_graph_mark *mark)
+    const struct etx_graph_key *key)
 {
     const int64_t n_bytes = graph->n_edges * (int64_t)sizeof(int32_t);
     struct etx_tensor tensor[MAX_TENSORS];
@@ -34,7 +35,7 @@ etx_status etx_graph_file_write(const char *path, const struct etx_graph *graph,
             "score", ETX_TENSOR_F32, graph->n_edges, graph->score);
     tensor[n++] = etx_tensor_vector("src", ETX_TENSOR_U8, n_bytes, graph->src);
     etx_tensor_checksum(checksum, n, tensor);
-    etx_hash_text(hash, mark->hash);
+    etx_hash_text(hash, key->hash);
     metadata = json_pack("{s:s, s:s, s:s}", "etx.graph", "1", "etx.checksum",
         checksum, "etx.hash", hash);
     if (metadata == NULL)
@@ -45,21 +46,21 @@ etx_status etx_graph_file_write(const char *path, const struct etx_graph *graph,
 }
 
 static int has(
-    const struct etx_tensor_file *file, const char *key, const char *wanted)
+    const struct etx_tensor_file *file, const char *name, const char *wanted)
 {
-    const char *text = json_string_value(json_object_get(file->metadata, key));
+    const char *text = json_string_value(json_object_get(file->metadata, name));
 
     return text != NULL && strcmp(text, wanted) == 0;
 }
 
 static etx_status check_metadata(const struct etx_tensor_file *file,
-    const char *path, const struct etx_graph_mark *mark)
+    const char *path, const struct etx_graph_key *key)
 {
     char checksum[9];
     char hash[17];
 
     etx_tensor_checksum(checksum, file->n_tensors, file->tensor);
-    etx_hash_text(hash, mark->hash);
+    etx_hash_text(hash, key->hash);
     if (!has(file, "etx.graph", "1"))
         return etx_fail(
             ETX_ERR_FORMAT, "%s: not a cached graph of schema 1", path);
@@ -74,7 +75,7 @@ static etx_status check_metadata(const struct etx_tensor_file *file,
     return ETX_OK;
 }
 
-/* The number of edges, when the tensors are those of a graph; else -1. */
+/* The number of edges, or -1 when the tensors are not a graph's. */
 static int64_t count_edges(const struct etx_tensor_file *file)
 {
     const struct etx_tensor *src = etx_tensor_file_find(file, "src");
@@ -153,7 +154,7 @@ done:
     return status;
 }
 
-/* The reason of a parser, which does not know the file, with its name. */
+/* Prefix the parser's error with the name of the file. */
 static etx_status add_path(const char *path, etx_status status)
 {
     char why[256];
@@ -163,7 +164,7 @@ static etx_status add_path(const char *path, etx_status status)
 }
 
 etx_status etx_graph_file_read(
-    struct etx_graph **out, const char *path, const struct etx_graph_mark *mark)
+    struct etx_graph **out, const char *path, const struct etx_graph_key *key)
 {
     struct etx_bytes bytes = {.data = NULL};
     struct etx_tensor_file *file = NULL;
@@ -175,8 +176,8 @@ etx_status etx_graph_file_read(
         status = add_path(path, status);
         goto done;
     }
-    ETX_CHECK(check_metadata(file, path, mark));
-    ETX_CHECK(make_graph(out, file, path, mark->n_nodes));
+    ETX_CHECK(check_metadata(file, path, key));
+    ETX_CHECK(make_graph(out, file, path, key->n_nodes));
 done:
     etx_tensor_file_free(file);
     etx_bytes_release(&bytes);

@@ -21,20 +21,23 @@ static int is_true(const float *target, int64_t e)
     return target[e] > 0.0f;
 }
 
-void etx_edge_sums_add(struct etx_edge_sums *sums, int64_t n,
-    const float *target, const float *weight)
+struct etx_loss_sums etx_edge_sums(
+    int64_t n, const float *target, const float *weight)
 {
+    struct etx_loss_sums sums = {.n = (double)n};
+
     for (int64_t e = 0; e < n; e++) {
-        sums->weight += (double)weight[e];
+        sums.weight += (double)weight[e];
         if (weight[e] > 0.0f && is_true(target, e))
-            sums->n_true += 1.0;
+            sums.n_true += 1.0;
         else if (weight[e] > 0.0f)
-            sums->n_false += 1.0;
+            sums.n_false += 1.0;
     }
+    return sums;
 }
 
 struct etx_edge_norm etx_edge_norm(
-    const struct etx_edge_sums *sums, int32_t reduction)
+    const struct etx_loss_sums *sums, int32_t reduction)
 {
     const double n = sums->n_true + sums->n_false;
     struct etx_edge_norm norm = {.scale = inverse(n),
@@ -103,7 +106,7 @@ etx_status etx_edge_totals_add(struct etx_edge_totals *totals,
 {
     const struct etx_edge_norm only_true = {
         .scale = 1.0, .true_factor = 1.0f, .false_factor = 0.0f};
-    struct etx_edge_sums sums = {.weight = 0.0};
+    const struct etx_loss_sums sums = etx_edge_sums(n, target, weight);
     double loss = 0.0;
     double weight_sum = 0.0;
     double loss_true = 0.0;
@@ -117,7 +120,6 @@ etx_status etx_edge_totals_add(struct etx_edge_totals *totals,
         .weight_sum = &weight_sum};
     etx_status status;
 
-    etx_edge_sums_add(&sums, n, target, weight);
     ETX_CHECK(context->ops->bce_loss(context->stream, &args));
     if (options->reduction != ETX_REDUCTION_WEIGHTED_MEAN)
         ETX_CHECK(etx_edge_loss(&loss_true, NULL, context, options, &only_true,
@@ -134,7 +136,7 @@ done:
 double etx_edge_totals_loss(
     const struct etx_edge_totals *totals, int32_t reduction)
 {
-    const struct etx_edge_sums sums = {.n_true = totals->n_true,
+    const struct etx_loss_sums sums = {.n_true = totals->n_true,
         .n_false = totals->n_false,
         .weight = totals->weight};
     const struct etx_edge_norm norm = etx_edge_norm(&sums, reduction);

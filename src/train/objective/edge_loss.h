@@ -7,29 +7,32 @@
 #include "backend/backend.h"
 #include "train/config.h"
 
-/* Edges with a weight above 0, of one graph or of several. */
-struct etx_edge_sums {
-    double n_true, n_false, weight;
+/* What a loss is divided by, of one graph or of several; doubles alone, which
+ * ranks add up. */
+struct etx_loss_sums {
+    double n_true, n_false; /* edges with a weight above 0, or pairs */
+    double weight;          /* of the edges; of the true pairs */
+    double n;               /* edges or pairs, with weight or not */
 };
 
 /* loss = scale * sum(l), where the weights of true and false edges are
  * multiplied by their factors before. */
 struct etx_edge_norm {
     double scale;
-    double loss_scale; /* of the gradient alone, beside scale */
+    double loss_scale; /* of the gradient alone, times scale */
     double pt_scale;   /* of the momentum head: 1 / n_true */
     float true_factor, false_factor;
 };
 
-/* Add n edges with these targets and weights. */
-void etx_edge_sums_add(struct etx_edge_sums *sums, int64_t n,
-    const float *target, const float *weight);
+/* Of n edges. */
+struct etx_loss_sums etx_edge_sums(
+    int64_t n, const float *target, const float *weight);
 
 struct etx_edge_norm etx_edge_norm(
-    const struct etx_edge_sums *sums, int32_t reduction);
+    const struct etx_loss_sums *sums, int32_t reduction);
 
-/* *loss = the loss of n edges under norm; their weights are changed by it.
- * d_logit [n] gets the gradient. */
+/* *loss = the loss of n edges under norm; their weights are multiplied by its
+ * factors. d_logit [n] gets the gradient. */
 etx_status etx_edge_loss(double *loss, float *d_logit,
     struct etx_context *context, const struct etx_train_loss *options,
     const struct etx_edge_norm *norm, int64_t n, const float *logit,
@@ -42,7 +45,7 @@ struct etx_edge_totals {
     double loss, loss_true; /* weighted; of all and of the true ones */
 };
 
-/* Add n edges; their weights are spoiled. */
+/* Add n edges; their weights are overwritten. */
 etx_status etx_edge_totals_add(struct etx_edge_totals *totals,
     struct etx_context *context, const struct etx_train_loss *options,
     int64_t n, const float *logit, const float *target, float *weight);

@@ -40,17 +40,6 @@ static int64_t sector_hits(
     return hits < 1.0 ? 1 : (int64_t)hits;
 }
 
-static struct etx_graph_sums sum_edges(const struct etx_step_edges *edges)
-{
-    struct etx_edge_sums sums = {.weight = 0.0};
-
-    etx_edge_sums_add(&sums, edges->n, edges->target, edges->weight);
-    return (struct etx_graph_sums){.n_true = sums.n_true,
-        .n_false = sums.n_false,
-        .weight = sums.weight,
-        .n = (double)edges->n};
-}
-
 /* Draw the sector of graph k and choose its edges. The event's graph may leave
  * the cache after this. */
 static etx_status draw_sample(
@@ -72,7 +61,8 @@ static etx_status draw_sample(
         &sample->sector, whole, &random));
     ETX_CHECK(etx_sector_graph(&sample->graph, &sample->sector, whole,
         sample->edges.n, sample->edges.id));
-    batch->sums[k] = sum_edges(&sample->edges);
+    batch->sums[k] = etx_edge_sums(
+        sample->edges.n, sample->edges.target, sample->edges.weight);
     if (trainer->config.loss.pt_weight > 0.0f)
         ETX_CHECK(etx_pt_targets(&sample->pt_target, arena,
             &trainer->config.loss, event->event, sample->sector.row,
@@ -88,33 +78,25 @@ static void clear_sample(void *drawn)
     etx_graph_free(sample->graph);
 }
 
-static void add_sums(
-    struct etx_edge_sums *sums, const struct etx_graph_sums *graph)
-{
-    sums->n_true += graph->n_true;
-    sums->n_false += graph->n_false;
-    sums->weight += graph->weight;
-}
-
 /* What the loss of graph g is divided by: the edges of all graphs, or its own
  * and the number of graphs that have edges. */
 static struct etx_edge_norm choose_norm(const struct etx_train_loss *options,
     const struct etx_batch *batch, int32_t g, double loss_scale)
 {
-    struct etx_edge_sums all = {.weight = 0.0};
-    struct etx_edge_sums own = {.weight = 0.0};
+    struct etx_loss_sums all = {.weight = 0.0};
     double n_filled = 0.0;
     struct etx_edge_norm norm;
 
     for (int32_t k = 0; k < batch->n_graphs; k++) {
-        add_sums(&all, batch->sums + k);
+        all.n_true += batch->sums[k].n_true;
+        all.n_false += batch->sums[k].n_false;
+        all.weight += batch->sums[k].weight;
         n_filled += batch->sums[k].weight > 0.0;
     }
     if (options->average == ETX_AVERAGE_PAIRS || n_filled == 0.0) {
         norm = etx_edge_norm(&all, options->reduction);
     } else {
-        add_sums(&own, batch->sums + g);
-        norm = etx_edge_norm(&own, options->reduction);
+        norm = etx_edge_norm(batch->sums + g, options->reduction);
         norm.scale /= n_filled;
         norm.pt_scale /= n_filled;
     }
@@ -138,7 +120,7 @@ struct pass {
     const struct etx_network_input *input; /* where the context computes */
     int64_t n_edges;
     const float *target;    /* [n_edges] */
-    float *weight;          /* [n_edges] spoiled */
+    float *weight;          /* [n_edges] overwritten */
     const float *pt_target; /* [n_edges], or NULL */
     struct etx_edge_norm norm;
     float *gradient; /* [n_values] added to, where the context computes */

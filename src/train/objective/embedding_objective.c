@@ -60,7 +60,7 @@ static etx_status draw_sample(
     source.point = point;
     ETX_CHECK(etx_embedding_pairs_choose(&sample->pairs, &source, &random));
     batch->sums[k] =
-        (struct etx_graph_sums){.weight = sample->pairs.positive_weight,
+        (struct etx_loss_sums){.weight = sample->pairs.positive_weight,
             .n_false = (double)sample->pairs.n_negative,
             .n_true = (double)(sample->pairs.n - sample->pairs.n_negative),
             .n = (double)sample->pairs.n};
@@ -88,7 +88,7 @@ static struct scales find_scales(
 static struct scales find_own_scales(
     float positive_weight, const struct etx_batch *batch, int32_t g)
 {
-    const struct etx_graph_sums *own = batch->sums + g;
+    const struct etx_loss_sums *own = batch->sums + g;
     struct scales scales =
         find_scales(positive_weight, own->weight, own->n_false);
     int32_t n_positive = 0;

@@ -15,7 +15,7 @@
 /* GeV; softer particles leave no edges, and 1 / pT stays small. */
 static const double min_pt = 0.02;
 
-/* What is to be said of a hit's particle; nan when there is nothing. */
+/* The target of a hit's particle; nan without particle or momentum. */
 static float describe_particle(const struct etx_train_loss *options,
     const struct etx_event *event, int32_t hit)
 {

@@ -1,9 +1,9 @@
 /* train/objective/momentum_loss.h -- the loss of a head that predicts
  * transverse momenta.
  *
- * A true edge belongs to a particle, whose momentum bends it: a network that
- * learns to say which one, besides whether the edge is true, is led to latents
- * that know the curvature.
+ * An auxiliary task: a true edge belongs to a particle, whose momentum bends
+ * it. A network that also predicts this momentum learns latents that hold the
+ * curvature.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_OBJECTIVE_MOMENTUM_LOSS_H

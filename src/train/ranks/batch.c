@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SUMS_WIDTH ((int64_t)(sizeof(struct etx_graph_sums) / sizeof(double)))
+#define SUMS_WIDTH ((int64_t)(sizeof(struct etx_loss_sums) / sizeof(double)))
 
 etx_status etx_batch_begin(struct etx_batch *batch, struct etx_arena *arena)
 {
@@ -68,7 +68,7 @@ struct rank_sums {
  * weight, or their weights; graphs that have some. Where the true and the
  * false ones are divided by their own numbers, as pairs are, both count. */
 static double find_divisor(
-    const struct etx_train_config *config, const struct etx_graph_sums *sums)
+    const struct etx_train_config *config, const struct etx_loss_sums *sums)
 {
     const double n = sums->n_true + sums->n_false;
 

@@ -11,16 +11,9 @@
 #define ETX_TRAIN_RANKS_BATCH_H
 
 #include "base/random.h"
+#include "train/objective/edge_loss.h"
 #include "train/ranks/team.h"
 #include "train/sampling/event.h"
-
-/* What a graph adds to the divisor of the loss; doubles alone, which ranks add
- * up. */
-struct etx_graph_sums {
-    double n_true, n_false; /* edges, or pairs */
-    double weight;          /* of the edges; of the true pairs */
-    double n;               /* edges or pairs, with weight or not */
-};
 
 /* Arrays in scratch of the host. */
 struct etx_batch {
@@ -32,7 +25,7 @@ struct etx_batch {
     struct etx_train_event **event; /* [n_graphs] */
     struct etx_random random;       /* of graph 0, after the events' draw */
     int32_t *owner;                 /* [n_graphs] ranks */
-    struct etx_graph_sums *sums;    /* [n_graphs] */
+    struct etx_loss_sums *sums;     /* [n_graphs] */
     double *loss;          /* [n_graphs] their terms of the step's loss */
     double graphs_seconds; /* of this rank, as in the report */
     double network_seconds;

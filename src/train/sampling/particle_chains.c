@@ -1,11 +1,14 @@
 /* train/sampling/particle_chains.c -- the true pairs of one event.
  *
- * Hits are sorted by particle and distance from its vertex, so that a
- * particle is one run. A rule cuts the run into groups (a hit, the hits of a
- * module, of a layer) in the order in which a group is first met, and joins
- * every hit of a group with every hit of the next. Exa.TrkX joins neighbours
- * after it dropped all but the first hit on a module; acorn joins all hits of
- * neighbouring modules.
+ * Hits are sorted by particle and distance from its vertex, so that a particle
+ * is one run. A rule cuts the run into groups (a hit, the hits of a module, of
+ * a layer) in the order in which a group is first met, and joins every hit of a
+ * group with every hit of the next:
+ *
+ *   vertex   a b | c | d e       pairs a-c b-c c-d c-e
+ *
+ * Exa.TrkX joins neighbours after it dropped all but the first hit on a module;
+ * acorn joins all hits of neighbouring modules.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/sampling/particle_chains.h"
@@ -18,8 +21,8 @@
 
 #define MAX_PAIRS_PER_HIT 1000
 
-/* A hit and where it stands on its particle. */
-struct truth_hit {
+/* A hit of a particle's chain. */
+struct chain_hit {
     int32_t particle;
     int32_t hit;
     double distance; /* squared, from the production vertex, mm^2 */
@@ -32,10 +35,10 @@ struct pass {
     int32_t *partner; /* NULL: count */
 };
 
-static int compare_places(const void *left, const void *right)
+static int compare_chains(const void *left, const void *right)
 {
-    const struct truth_hit *a = left;
-    const struct truth_hit *b = right;
+    const struct chain_hit *a = left;
+    const struct chain_hit *b = right;
 
     if (a->particle != b->particle)
         return a->particle < b->particle ? -1 : 1;
@@ -48,12 +51,12 @@ static int compare_places(const void *left, const void *right)
 
 static int compare_groups(const void *left, const void *right)
 {
-    const struct truth_hit *a = left;
-    const struct truth_hit *b = right;
+    const struct chain_hit *a = left;
+    const struct chain_hit *b = right;
 
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
-    return compare_places(left, right);
+    return compare_chains(left, right);
 }
 
 static int compare_hits(const void *left, const void *right)
@@ -75,8 +78,8 @@ static double squared_distance(const float *a, const float *b)
     return sum;
 }
 
-static int64_t collect_places(
-    struct truth_hit *truth_hit, const struct etx_event *event)
+static int64_t collect_hits(
+    struct chain_hit *hits, const struct etx_event *event)
 {
     int64_t n = 0;
 
@@ -85,9 +88,9 @@ static int64_t collect_places(
 
         if (p < 0)
             continue;
-        truth_hit[n].particle = p;
-        truth_hit[n].hit = (int32_t)i;
-        truth_hit[n].distance = squared_distance(
+        hits[n].particle = p;
+        hits[n].hit = (int32_t)i;
+        hits[n].distance = squared_distance(
             event->position + 3 * i, event->particles[p].vertex);
         n++;
     }
@@ -108,8 +111,8 @@ static int share_surface(
  * that claims more are groups of their own. */
 #define MAX_GROUPS 1024
 
-/* Number the groups of one particle's places [n]. */
-static void group_places(struct truth_hit *truth_hit, int64_t n,
+/* Number the groups of one particle's hits [n]. */
+static void group_hits(struct chain_hit *hits, int64_t n,
     const struct etx_event *event, int32_t rule, int64_t *first)
 {
     int64_t n_groups = 0;
@@ -120,16 +123,15 @@ static void group_places(struct truth_hit *truth_hit, int64_t n,
         if (rule != ETX_PAIRS_HIT && rule != ETX_PAIRS_ANY)
             for (g = n_groups > MAX_GROUPS ? n_groups - MAX_GROUPS : 0;
                  g < n_groups; g++)
-                if (share_surface(
-                        event, rule, truth_hit[first[g]].hit, truth_hit[k].hit))
+                if (share_surface(event, rule, hits[first[g]].hit, hits[k].hit))
                     break;
-        truth_hit[k].group = g;
+        hits[k].group = g;
         if (g == n_groups)
             first[n_groups++] = k;
         else if (rule == ETX_PAIRS_MODULE)
-            truth_hit[k].group = -1;
+            hits[k].group = -1;
     }
-    qsort(truth_hit, (size_t)n, sizeof *truth_hit, compare_groups);
+    qsort(hits, (size_t)n, sizeof *hits, compare_groups);
 }
 
 static void add_pair(struct pass *pass, int32_t a, int32_t b)
@@ -140,62 +142,61 @@ static void add_pair(struct pass *pass, int32_t a, int32_t b)
         pass->partner[pass->offset[a]++] = b;
 }
 
-/* Pairs of one particle's places [n], sorted by group. */
-static void pair_places(struct pass *pass, const struct truth_hit *truth_hit,
-    int64_t n, int32_t rule)
+/* Pairs of one particle's hits [n], sorted by group. */
+static void pair_hits(
+    struct pass *pass, const struct chain_hit *hits, int64_t n, int32_t rule)
 {
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i + 1; j < n; j++) {
-            const int64_t apart = truth_hit[j].group - truth_hit[i].group;
+            const int64_t gap = hits[j].group - hits[i].group;
 
-            if (truth_hit[i].group < 0 || (apart > 1 && rule != ETX_PAIRS_ANY))
+            if (hits[i].group < 0 || (gap > 1 && rule != ETX_PAIRS_ANY))
                 break;
-            if (apart > 0)
-                add_pair(pass, truth_hit[i].hit, truth_hit[j].hit);
+            if (gap > 0)
+                add_pair(pass, hits[i].hit, hits[j].hit);
         }
 }
 
-static int64_t run_length(const struct truth_hit *truth_hit, int64_t n_places)
+static int64_t run_length(const struct chain_hit *hits, int64_t n_chained)
 {
     int64_t n = 1;
 
-    while (n < n_places && truth_hit[n].particle == truth_hit[0].particle)
+    while (n < n_chained && hits[n].particle == hits[0].particle)
         n++;
     return n;
 }
 
-static void run_pass(struct pass *pass, const struct truth_hit *truth_hit,
-    int64_t n_places, int32_t rule)
+static void run_pass(struct pass *pass, const struct chain_hit *hits,
+    int64_t n_chained, int32_t rule)
 {
     int64_t n;
 
-    for (int64_t k = 0; k < n_places; k += n) {
-        n = run_length(truth_hit + k, n_places - k);
-        pair_places(pass, truth_hit + k, n, rule);
+    for (int64_t k = 0; k < n_chained; k += n) {
+        n = run_length(hits + k, n_chained - k);
+        pair_hits(pass, hits + k, n, rule);
     }
 }
 
-static etx_status make_places(struct truth_hit **out, int64_t *n_places,
+static etx_status make_chains(struct chain_hit **out, int64_t *n_chained,
     const struct etx_event *event, int32_t rule)
 {
-    struct truth_hit *truth_hit = NULL;
+    struct chain_hit *hits = NULL;
     int64_t *first = NULL;
     int64_t n;
     etx_status status;
 
-    ETX_CHECK(etx_alloc(
-        &truth_hit, event->n_hits, sizeof *truth_hit, "truth places"));
+    ETX_CHECK(etx_alloc(&hits, event->n_hits, sizeof *hits, "hits of chains"));
     ETX_CHECK(etx_alloc(&first, event->n_hits, sizeof *first, "truth groups"));
-    *n_places = collect_places(truth_hit, event);
-    qsort(truth_hit, (size_t)*n_places, sizeof *truth_hit, compare_places);
-    for (int64_t k = 0; k < *n_places; k += n) {
-        n = run_length(truth_hit + k, *n_places - k);
-        group_places(truth_hit + k, n, event, rule, first);
+    *n_chained = collect_hits(hits, event);
+    qsort(hits, (size_t)*n_chained, sizeof *hits, compare_chains);
+    for (int64_t k = 0; k < *n_chained; k += n) {
+        n = run_length(hits + k, *n_chained - k);
+        group_hits(hits + k, n, event, rule, first);
     }
-    *out = truth_hit;
-    truth_hit = NULL;
+    *out = hits;
+    hits = NULL;
 done:
-    etx_free(truth_hit);
+    etx_free(hits);
     etx_free(first);
     return status;
 }
@@ -215,18 +216,17 @@ static void rewind_offsets(int64_t *offset, int64_t n)
     offset[0] = 0;
 }
 
-static int64_t group_length(const struct truth_hit *truth_hit, int64_t n)
+static int64_t group_length(const struct chain_hit *hits, int64_t n)
 {
     int64_t length = 1;
 
-    while (length < n && truth_hit[length].group == truth_hit[0].group)
+    while (length < n && hits[length].group == hits[0].group)
         length++;
     return length;
 }
 
-/* At least the number of pairs of one particle's places [n]. */
-static double bound_pairs(
-    const struct truth_hit *truth_hit, int64_t n, int32_t rule)
+/* An upper bound of the number of pairs of one particle's hits [n]. */
+static double bound_pairs(const struct chain_hit *hits, int64_t n, int32_t rule)
 {
     double bound = 0.0;
     double before = 0.0;
@@ -235,8 +235,8 @@ static double bound_pairs(
     if (rule == ETX_PAIRS_ANY)
         return 0.5 * (double)n * (double)(n - 1);
     for (int64_t k = 0; k < n; k += length) {
-        length = group_length(truth_hit + k, n - k);
-        if (truth_hit[k].group < 0)
+        length = group_length(hits + k, n - k);
+        if (hits[k].group < 0)
             continue;
         bound += (double)length * (before + 0.5 * (double)length);
         before = (double)length;
@@ -245,15 +245,15 @@ static double bound_pairs(
 }
 
 /* Before pairs are made: one particle may hold all hits of an event. */
-static etx_status check_pairs(const struct truth_hit *truth_hit,
-    int64_t n_places, int64_t n_hits, int32_t rule)
+static etx_status check_pairs(const struct chain_hit *hits, int64_t n_chained,
+    int64_t n_hits, int32_t rule)
 {
     double bound = 0.0;
     int64_t n;
 
-    for (int64_t k = 0; k < n_places; k += n) {
-        n = run_length(truth_hit + k, n_places - k);
-        bound += bound_pairs(truth_hit + k, n, rule);
+    for (int64_t k = 0; k < n_chained; k += n) {
+        n = run_length(hits + k, n_chained - k);
+        bound += bound_pairs(hits + k, n, rule);
     }
     if (bound > (double)MAX_PAIRS_PER_HIT * (double)n_hits)
         return etx_fail(ETX_ERR_LIMIT,
@@ -262,28 +262,28 @@ static etx_status check_pairs(const struct truth_hit *truth_hit,
     return ETX_OK;
 }
 
-etx_status etx_truth_pairs(int64_t *offset, int32_t **partner,
+etx_status etx_chain_pairs(int64_t *offset, int32_t **partner,
     const struct etx_event *event, int32_t rule)
 {
     const int64_t n_hits = event->n_hits;
     struct pass pass = {.offset = offset};
-    struct truth_hit *truth_hit = NULL;
-    int64_t n_places;
+    struct chain_hit *hits = NULL;
+    int64_t n_chained;
     etx_status status;
 
-    ETX_CHECK(make_places(&truth_hit, &n_places, event, rule));
-    ETX_CHECK(check_pairs(truth_hit, n_places, n_hits, rule));
-    run_pass(&pass, truth_hit, n_places, rule);
+    ETX_CHECK(make_chains(&hits, &n_chained, event, rule));
+    ETX_CHECK(check_pairs(hits, n_chained, n_hits, rule));
+    run_pass(&pass, hits, n_chained, rule);
     sum_counts(offset, n_hits);
     ETX_CHECK(
         etx_alloc(partner, offset[n_hits], sizeof **partner, "truth pairs"));
     pass.partner = *partner;
-    run_pass(&pass, truth_hit, n_places, rule);
+    run_pass(&pass, hits, n_chained, rule);
     rewind_offsets(offset, n_hits);
     for (int64_t i = 0; i < n_hits; i++)
         qsort(*partner + offset[i], (size_t)(offset[i + 1] - offset[i]),
             sizeof **partner, compare_hits);
 done:
-    etx_free(truth_hit);
+    etx_free(hits);
     return status;
 }

@@ -23,7 +23,7 @@ static bool particle_is_signal(const etx_particle *particle, int64_t n_hits,
     return n_hits >= options->min_hits;
 }
 
-/* How many hits of the event each particle has. */
+/* Hits per particle. */
 static etx_status count_hits(int64_t **out, const struct etx_event *event)
 {
     const etx_status status =
@@ -145,7 +145,7 @@ etx_status etx_truth_build(struct etx_truth *out, const struct etx_event *event,
     ETX_CHECK(weigh_pairs(&truth, event, options));
     ETX_CHECK(mark_dropped(&truth, event, options));
     ETX_CHECK(
-        etx_truth_pairs(truth.offset, &truth.partner, event, options->pairs));
+        etx_chain_pairs(truth.offset, &truth.partner, event, options->pairs));
     count_pairs(&truth);
     *out = truth;
     memset(&truth, 0, sizeof truth);

@@ -1,8 +1,8 @@
 /* train/sampling/truth.h -- which pairs of hits belong together.
  *
  * The hits of a particle, ordered by their distance from where it was made,
- * form a chain. What of it is a true pair is a choice (enum etx_pair_rule):
- * the reference systems differ, and old models need theirs.
+ * form a chain. Which of its pairs are true is a choice (enum etx_pair_rule):
+ * reference systems differ, and their models need their own.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_SAMPLING_TRUTH_H
@@ -11,7 +11,7 @@
 #include "data/event.h"
 #include "train/config.h"
 
-/* What a pair of hits is. */
+/* Kinds of pairs of hits. */
 enum etx_pair {
     ETX_PAIR_FALSE,  /* different particles, or noise */
     ETX_PAIR_LOW_PT, /* true, of a particle that is not signal */
@@ -22,10 +22,10 @@ enum etx_pair {
 struct etx_truth {
     int64_t n_hits;
     int64_t n_pairs;         /* true pairs */
-    int64_t n_signal_pairs;  /* of them those of signal particles */
+    int64_t n_signal_pairs;  /* of them, of signal particles */
     const int32_t *particle; /* [n_hits] the event's particle_row */
     const float *weight;     /* [n_hits] the event's hit weights, or NULL */
-    int64_t *offset;         /* [n_hits + 1] places in partner */
+    int64_t *offset;         /* [n_hits + 1] into partner */
     int32_t *partner;        /* [n_pairs] hits that follow one, ascending */
     uint8_t *is_signal;      /* [n_hits] the hit's particle is signal */
     float *pair_weight;      /* [n_hits] in the loss, of its true pairs */
@@ -34,7 +34,7 @@ struct etx_truth {
 
 /* ETX_ERR_ARGUMENT for an event that lacks truth, modules where the rule
  * needs them, or hit weights where needs_weight is not 0; ETX_ERR_LIMIT above
- * 1000 pairs a hit. */
+ * 1000 pairs per hit. */
 etx_status etx_truth_build(struct etx_truth *out, const struct etx_event *event,
     const struct etx_train_truth *options, int32_t needs_weight);
 void etx_truth_clear(struct etx_truth *truth);

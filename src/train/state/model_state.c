@@ -17,17 +17,30 @@ struct mirror {
     float *host, *device;
 };
 
-static void list_mirrors(
-    struct mirror mirror[N_MIRRORED], const struct etx_train_state *state)
+static etx_status copy_mirrors(
+    const struct etx_train_state *state, int32_t to_device)
 {
     const struct etx_moments *host = &state->moments;
     const struct etx_moments *device = &state->device_moments;
+    const struct mirror mirror[N_MIRRORED] = {
+        {state->network->value, state->device_network.value},
+        {host->m, device->m}, {host->v, device->v},
+        {host->v_max, device->v_max}};
+    const int64_t n = state->network->n_values;
+    etx_status status = ETX_OK;
 
-    mirror[0] =
-        (struct mirror){state->network->value, state->device_network.value};
-    mirror[1] = (struct mirror){host->m, device->m};
-    mirror[2] = (struct mirror){host->v, device->v};
-    mirror[3] = (struct mirror){host->v_max, device->v_max};
+    for (int32_t k = 0; k < N_MIRRORED; k++) {
+        float *const a = mirror[k].host;
+        float *const b = mirror[k].device;
+
+        if (a != b)
+            ETX_CHECK(
+                to_device
+                    ? etx_memory_to_device(state->memory, b, a, n, sizeof *a)
+                    : etx_memory_to_host(state->memory, a, b, n, sizeof *a));
+    }
+done:
+    return status;
 }
 
 /* Weight decay is of weights, not of biases and norms. */
@@ -124,28 +137,10 @@ void etx_train_state_close(struct etx_train_state *state)
 
 etx_status etx_train_state_to_device(const struct etx_train_state *state)
 {
-    struct mirror mirror[N_MIRRORED];
-    etx_status status = ETX_OK;
-
-    list_mirrors(mirror, state);
-    for (int32_t k = 0; k < N_MIRRORED; k++)
-        if (mirror[k].device != mirror[k].host)
-            ETX_CHECK(etx_memory_to_device(state->memory, mirror[k].device,
-                mirror[k].host, state->network->n_values, sizeof(float)));
-done:
-    return status;
+    return copy_mirrors(state, 1);
 }
 
 etx_status etx_train_state_to_host(const struct etx_train_state *state)
 {
-    struct mirror mirror[N_MIRRORED];
-    etx_status status = ETX_OK;
-
-    list_mirrors(mirror, state);
-    for (int32_t k = 0; k < N_MIRRORED; k++)
-        if (mirror[k].device != mirror[k].host)
-            ETX_CHECK(etx_memory_to_host(state->memory, mirror[k].host,
-                mirror[k].device, state->network->n_values, sizeof(float)));
-done:
-    return status;
+    return copy_mirrors(state, 0);
 }

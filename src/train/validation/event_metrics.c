@@ -102,13 +102,22 @@ done:
     return status;
 }
 
-double etx_validation_signal_pairs(const struct etx_validation *validation)
+/* A struct of doubles alone is added as an array of them. */
+struct etx_event_metrics etx_validation_sum(
+    const struct etx_validation *validation)
 {
-    double n = 0.0;
+    struct etx_event_metrics sum = {.n_signal_pairs = 0.0};
+    double total[METRICS_WIDTH] = {0.0};
 
-    for (int64_t i = 0; i < validation->n; i++)
-        n += validation->metrics[i].n_signal_pairs;
-    return n;
+    for (int64_t i = 0; i < validation->n; i++) {
+        double term[METRICS_WIDTH];
+
+        memcpy(term, validation->metrics + i, sizeof term);
+        for (int64_t k = 0; k < METRICS_WIDTH; k++)
+            total[k] += term[k];
+    }
+    memcpy(&sum, total, sizeof sum);
+    return sum;
 }
 
 double etx_validation_target(const struct etx_trainer *trainer)

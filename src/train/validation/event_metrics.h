@@ -55,8 +55,9 @@ etx_status etx_validation_share(const struct etx_validation *validation);
 etx_status etx_validation_gather(
     struct etx_score_list *list, const struct etx_validation *validation);
 
-/* Of all events, after etx_validation_share. */
-double etx_validation_signal_pairs(const struct etx_validation *validation);
+/* The sum over all events in their order, after etx_validation_share. */
+struct etx_event_metrics etx_validation_sum(
+    const struct etx_validation *validation);
 
 /* The efficiency that the config asks for, or the default. */
 double etx_validation_target(const struct etx_trainer *trainer);

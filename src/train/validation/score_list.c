@@ -1,7 +1,7 @@
 /* train/validation/score_list.c -- efficiency, purity and AUC of scored pairs.
  *
  * The bits of floats that are not negative order as the floats do, so that
- * one integer holds score and kind and one sort serves everything.
+ * one integer holds score and kind, and one sort is enough for all metrics.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/validation/score_list.h"
@@ -76,7 +76,7 @@ void etx_score_list_sort(struct etx_score_list *list)
         qsort(list->key, (size_t)list->n, sizeof *list->key, compare_keys);
 }
 
-/* The place of the signal pair of this rank (0 = lowest score). */
+/* The index of the signal pair of this rank (0 = lowest score). */
 static int64_t find_signal(const struct etx_score_list *list, int64_t rank)
 {
     for (int64_t k = 0; k < list->n; k++)

@@ -6,7 +6,7 @@
 
 #include "train/sampling/truth.h"
 
-/* Scores >= 0 and what their pairs are; grows. */
+/* Scores >= 0 and the kinds of their pairs; grows. */
 struct etx_score_list {
     int64_t n, capacity;
     uint64_t *key; /* [n] bits of the score, then enum etx_pair */

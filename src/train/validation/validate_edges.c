@@ -188,47 +188,12 @@ done:
     return status;
 }
 
-/* In the order of the events. */
-static struct etx_edge_totals add_totals(
-    const struct etx_validation *validation)
-{
-    struct etx_edge_totals sum = {.loss = 0.0};
-
-    for (int64_t i = 0; i < validation->n; i++) {
-        const struct etx_edge_totals *totals = &validation->metrics[i].totals;
-
-        sum.n_true += totals->n_true;
-        sum.n_false += totals->n_false;
-        sum.weight += totals->weight;
-        sum.loss += totals->loss;
-        sum.loss_true += totals->loss_true;
-    }
-    return sum;
-}
-
-static struct etx_pt_totals add_pt_totals(
-    const struct etx_validation *validation)
-{
-    struct etx_pt_totals sum = {.n = 0.0};
-
-    for (int64_t i = 0; i < validation->n; i++) {
-        const struct etx_pt_totals *momenta = &validation->metrics[i].momenta;
-
-        sum.n += momenta->n;
-        sum.miss += momenta->miss;
-        sum.value += momenta->value;
-        sum.square += momenta->square;
-    }
-    return sum;
-}
-
 etx_status etx_validate_edges(
     struct etx_train_result *result, const struct etx_validation *validation)
 {
     struct etx_trainer *trainer = validation->trainer;
     struct etx_score_list list = {.n = 0};
-    struct etx_edge_totals totals;
-    struct etx_pt_totals momenta;
+    struct etx_event_metrics sum;
     struct etx_score_metrics metrics;
     etx_status status;
 
@@ -241,17 +206,16 @@ etx_status etx_validate_edges(
     metrics = etx_score_list_metrics(&list, *find_cut(trainer));
     if (trainer->config.stage == ETX_TRAIN_CASCADE)
         trainer->model->cascade_kept = fraction_kept(&list, &metrics);
-    totals = add_totals(validation);
-    momenta = add_pt_totals(validation);
-    result->pt_error = etx_pt_totals_error(&momenta);
-    result->pt_spread = etx_pt_totals_spread(&momenta);
+    sum = etx_validation_sum(validation);
+    result->pt_error = etx_pt_totals_error(&sum.momenta);
+    result->pt_spread = etx_pt_totals_spread(&sum.momenta);
     result->loss =
-        etx_edge_totals_loss(&totals, trainer->config.loss.reduction);
+        etx_edge_totals_loss(&sum.totals, trainer->config.loss.reduction);
     result->n_edges = (double)metrics.n_kept;
     result->purity = metrics.purity;
     result->auc = metrics.auc;
-    result->efficiency = etx_ratio(
-        (double)metrics.n_signal, etx_validation_signal_pairs(validation));
+    result->efficiency =
+        etx_ratio((double)metrics.n_signal, sum.n_signal_pairs);
 done:
     etx_score_list_clear(&list);
     return status;

@@ -137,26 +137,6 @@ static etx_status count_events(const struct etx_validation *validation)
     return status;
 }
 
-/* Over all events; nan when one of them has too many edges. */
-static struct etx_edge_counts add_counts(
-    const struct etx_validation *validation)
-{
-    const double none = (double)NAN;
-    struct etx_edge_counts sum = {.n = 0.0};
-
-    for (int64_t i = 0; i < validation->n; i++) {
-        const struct etx_edge_counts *counts = &validation->metrics[i].counts;
-
-        sum.n += counts->n;
-        sum.n_true += counts->n_true;
-        sum.n_signal += counts->n_signal;
-        sum.is_beyond += counts->is_beyond;
-    }
-    if (sum.is_beyond > 0.0)
-        sum = (struct etx_edge_counts){none, none, none, 1.0};
-    return sum;
-}
-
 /* The radius that keeps the wanted efficiency; 0 without signal pairs. */
 static etx_status find_radius(
     float *out, const struct etx_validation *validation)
@@ -181,7 +161,7 @@ etx_status etx_validate_embedding(
 {
     struct etx_trainer *trainer = validation->trainer;
     const float radius_before = trainer->model->radius;
-    struct etx_edge_counts counts;
+    struct etx_event_metrics sum;
     float radius = 0.0f;
     etx_status status;
 
@@ -195,11 +175,12 @@ etx_status etx_validate_embedding(
         trainer->model->radius = radius_before;
     ETX_CHECK(status);
     ETX_CHECK(etx_validation_share(validation));
-    counts = add_counts(validation);
-    result->n_edges = counts.n;
-    result->purity = etx_ratio(counts.n_true, counts.n);
-    result->efficiency =
-        etx_ratio(counts.n_signal, etx_validation_signal_pairs(validation));
+    sum = etx_validation_sum(validation);
+    if (sum.counts.is_beyond > 0.0)
+        sum.counts.n = sum.counts.n_true = sum.counts.n_signal = (double)NAN;
+    result->n_edges = sum.counts.n;
+    result->purity = etx_ratio(sum.counts.n_true, sum.counts.n);
+    result->efficiency = etx_ratio(sum.counts.n_signal, sum.n_signal_pairs);
 done:
     return status;
 }
