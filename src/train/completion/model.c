@@ -57,7 +57,7 @@ etx_status etx_completion_model(struct etx_model **out,
     for (int32_t s = 0; s < ETX_N_TRAIN_STAGES; s++)
         etx_train_copy_stage(made, model, s);
     ETX_CHECK(etx_completion_learn(&made->completion, events, n_events));
-    etx_model_seal(made);
+    etx_model_freeze(made);
     *out = made;
     made = NULL;
 done:
