@@ -1,71 +1,176 @@
 #!/bin/sh
-# Run every test on what `make check` built in folders $1 (tests and programs)
-# and $2 (the library). What a machine lacks
-# is reported as SKIPPED with the reason. Check's own line closes the run.
+# Run the tests on what `make check` built, several at a time.
+#   test/check.sh BUILD LIB [ITEM...]     JOBS (default: the processors)
+# BUILD and LIB are the folders of the programs and of the library. An item is a
+# section below (programs), a suite (suite:graph), a suite on the CPU emulation of
+# CUDA (device:checkop_mlp), or one of the lists: sections, suites, devices, fast.
+# Default: all. What a machine lacks is reported as SKIPPED, one line for each
+# reason. The last line counts tests as Check does; a section is one test.
 set -eu
+
+# The longest first.
+sections='python packages dist programs upgrade install troubleshooting
+    how-to:add-a-network how-to:add-a-backend acts parts mpi docs handles
+    gpu-report headers lint links symbols nccl'
+for page in docs/howto/*.md; do
+    page=how-to:$(basename "$page" .md)
+    case $sections in *"$page"*) ;; *) sections="$sections $page" ;; esac
+done
+
+# section NAME: what it runs.
+section()
+{
+    case $1 in
+    headers) test/header/headers.sh ;;
+    lint)
+        test/lint/includes.sh
+        test/lint/calls.sh
+        ;;
+    symbols)
+        test/lint/abi.sh "$lib/libexatrkx.so" lib/exatrkx.map \
+            include/exatrkx/[!d]*.h
+        test/lint/abi.sh "$lib/libexatrkx_dist.so" lib/exatrkx_dist.map \
+            include/exatrkx/dist.h
+        ;;
+    docs)
+        if command -v doxygen >/dev/null 2>&1; then
+            make --no-print-directory docs
+        else
+            echo 'SKIPPED docs: no doxygen'
+        fi
+        test/pages/links.sh
+        test/lint/exercised.sh "$lib/libexatrkx.so" "$lib/libexatrkx_dist.so"
+        ;;
+    programs) test/programs/programs.sh "$build" ;;
+    dist) test/dist/dist.sh "$build" ;;
+    mpi) test/dist/mpi_faults.sh "$build" ;;
+    nccl) test/dist/nccl.sh ;;
+    install) test/programs/install.sh ;;
+    parts) test/dist/parts.sh "$build" ;;
+    upgrade) test/upgrade/upgrade.sh "$build" "$lib" ;;
+    gpu-report) test/cuda/report.sh ;;
+    handles) test/pages/handles.sh "$lib" ;;
+    links) test/pages/links.sh ;;
+    troubleshooting) test/pages/troubleshooting.sh "$build" "$lib" ;;
+    how-to:*)
+        test/pages/howto.sh "$build" "$lib" "docs/howto/${1#how-to:}.md"
+        ;;
+    acts) test/programs/acts.sh ;;
+    python) test/python/python.sh "$build" ;;
+    packages) test/programs/debian.sh ;;
+    suite:*)
+        CK_RUN_SUITE=${1#*:} "$build/test/exatrkx-tests"
+        ;;
+    device:*)
+        CK_RUN_SUITE=${1#*:} CK_EXCLUDE_TAGS=large ETX_CPU=ref \
+            "$build/test/cuda-shim-tests"
+        ;;
+    *)
+        echo "no section $1" >&2
+        return 1
+        ;;
+    esac
+}
+
+# run NAME: a section, its output to the file $out/NAME and, unless it is a suite
+# that passes, to stdout.
+run()
+{
+    begin=$(date +%s)
+    status=passed
+    (set -eu && section "$1") >"$out/$1" 2>&1 || status=FAILED
+    echo "$status" >"$out/$1.status"
+    case $status:$1 in passed:suite:* | passed:device:*) return ;; esac
+    until mkdir "$out/lock" 2>/dev/null; do sleep 0.02; done
+    echo "== $1: $status, $(($(date +%s) - begin)) s"
+    grep -v '^SKIPPED' "$out/$1" || true
+    rmdir "$out/lock"
+}
+
+# expand ITEM...: items, a line each.
+expand()
+{
+    for item; do
+        # The list of sections is meant to split into words.
+        # shellcheck disable=SC2086
+        case $item in
+        sections) expand $sections ;;
+        suites) "$build/test/exatrkx-tests" --list | sed 's/^/suite:/' ;;
+        fast)
+            expand headers lint links symbols suites | grep -vE \
+                '^suite:(conformance|checkop|train|dist|golden|cuda)_'
+            ;;
+        devices)
+            if [ -x "$build/test/cuda-shim-tests" ]; then
+                "$build/test/cuda-shim-tests" --list | sed 's/^/device:/'
+            else
+                echo 'SKIPPED CPU emulation of CUDA: no C++ compiler, or not' \
+                    'x86-64' >"$out/devices"
+            fi
+            ;;
+        *) echo "$item" ;;
+        esac
+    done
+}
+
+# One line for each reason: SKIPPED what, what and 3 more: reason.
+skipped()
+{
+    cat "$@" | sed -n 's/^SKIPPED //p' | awk '!seen[$0]++' | awk '
+        {
+            colon = index($0, ": ")
+            what = substr($0, 1, colon - 1)
+            reason = substr($0, colon + 2)
+            if (!(reason in n))
+                order[++n_reasons] = reason
+            if (++n[reason] <= 3)
+                list[reason] = list[reason] (n[reason] > 1 ? ", " : "") what
+        }
+        END {
+            for (i = 1; i <= n_reasons; i++) {
+                reason = order[i]
+                more = n[reason] > 3 ? " and " (n[reason] - 3) " more" : ""
+                printf "SKIPPED %s%s: %s\n", list[reason], more, reason
+            }
+        }'
+}
+
+# The sum of the lines "100%: Checks: 29, Failures: 0, Errors: 0" and, where
+# there is none, of passed and failed sections.
+summary()
+{
+    for file in "$out"/*.status; do
+        if ! grep -E '^[0-9]+%: Checks: ' "${file%.status}"; then
+            sed 's/passed/0%: Checks: 1, Failures: 0, Errors: 0/
+                s/FAILED/0%: Checks: 1, Failures: 1, Errors: 0/' "$file"
+        fi
+    done | tr -d , | awk '
+        { checks += $3; failures += $5; errors += $7 }
+        END {
+            bad = failures + errors
+            if (checks == 0)
+                exit 1
+            printf "%d%%: Checks: %d, Failures: %d, Errors: %d\n",
+                int(100 * (checks - bad) / checks), checks, failures, errors
+            exit bad > 0
+        }'
+}
+
+if [ "$1" = --run ]; then
+    build=$2 lib=$3 out=$4
+    run "$5"
+    exit
+fi
 build=$1
 lib=$2
-
-# The device that the CPU pretends, beside everything else.
-shim=
-if [ -x "$build/test/cuda-shim-tests" ]; then
-    CK_DEFAULT_TIMEOUT=300 CK_EXCLUDE_TAGS=large ETX_CPU=ref \
-        "$build/test/cuda-shim-tests" > "$build/test/cuda-shim.txt" 2>&1 &
-    shim=$!
-    trap 'kill "$shim" 2>/dev/null || true' EXIT
-fi
-
-echo '== headers'
-test/header/headers.sh
-echo '== lint'
-test/lint/includes.sh
-test/lint/calls.sh
-echo '== exported symbols'
-test/lint/abi.sh "$lib/libexatrkx.so" lib/exatrkx.map \
-    include/exatrkx/[!d]*.h
-test/lint/abi.sh "$lib/libexatrkx_dist.so" lib/exatrkx_dist.map \
-    include/exatrkx/dist.h
-echo '== documentation'
-if command -v doxygen >/dev/null 2>&1; then
-    make --no-print-directory docs
-else
-    echo 'SKIPPED docs: no doxygen'
-fi
-test/lint/exercised.sh "$lib/libexatrkx.so" "$lib/libexatrkx_dist.so"
-echo '== programs'
-test/programs/programs.sh "$build"
-echo '== distributed'
-test/dist/dist.sh "$build"
-test/dist/mpi_faults.sh "$build"
-test/dist/nccl.sh
-echo '== installed copy'
-test/programs/install.sh
-echo '== parts of a graph'
-test/dist/parts.sh "$build"
-echo '== upgrade'
-test/upgrade/upgrade.sh "$build" "$lib"
-echo '== report of a GPU'
-test/cuda/report.sh
-echo '== pages'
-test/pages/handles.sh "$lib"
-test/pages/troubleshooting.sh "$build" "$lib"
-test/pages/howto.sh "$build" "$lib"
-echo '== acts'
-test/programs/acts.sh
-echo '== python'
-test/python/python.sh "$build"
-echo '== packages'
-test/programs/debian.sh
-echo '== pretended device'
-if [ -n "$shim" ]; then
-    status=0
-    wait "$shim" || status=$?
-    cat "$build/test/cuda-shim.txt"
-    [ $status = 0 ]
-else
-    echo 'SKIPPED pretended device: no C++ compiler, or not x86-64'
-fi
-echo '== library'
-# A loaded machine is slow, not wrong.
-export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-300}"
-exec "$build/test/exatrkx-tests"
+shift 2
+[ $# -gt 0 ] || set -- sections devices suites
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+expand "$@" | xargs -P "${JOBS:-$(nproc)}" -n 1 \
+    "$0" --run "$build" "$lib" "$out"
+skipped "$out"/*
+failed=$(grep -l FAILED "$out"/*.status | sed 's|.*/||; s|\.status$||' || true)
+[ -z "$failed" ] ||
+    echo "failed; again: test/check.sh $build $lib" "$(echo "$failed" | xargs)"
+summary

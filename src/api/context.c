@@ -8,7 +8,7 @@
 #include "base/heap.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "data/device_copy.h"
+#include "data/graph_mirror.h"
 
 #define MAX_THREADS 256
 #define FIRST_SIZE  ETX_SIZE_UP_TO(etx_context_options, cancel_user)
@@ -100,7 +100,7 @@ void etx_context_free(etx_context *context)
 {
     if (context == NULL)
         return;
-    etx_device_copy_drop_all(context);
+    etx_graph_mirrors_free(context);
     if (context->options.device == ETX_DEVICE_CUDA)
         etx_backend_cuda_close(context);
     else

@@ -6,7 +6,7 @@
 #include "base/float_environment.h"
 #include "base/heap.h"
 #include "base/status.h"
-#include "data/device_copy.h"
+#include "data/graph_mirror.h"
 
 #include <inttypes.h>
 
@@ -81,7 +81,7 @@ etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
     }
     etx_free(graph->score);
     graph->score = copy;
-    ETX_CHECK(etx_device_copy_scores(graph));
+    ETX_CHECK(etx_graph_mirror_scores(graph));
 done:
     etx_float_environment_leave(&host);
     return status;
@@ -117,14 +117,14 @@ const float *etx_graph_scores(const etx_graph *graph)
     return graph == NULL ? NULL : graph->score;
 }
 
-/* The copy on a device; NULL after etx_fail when there is none. */
-static const struct etx_graph *device_copy(
+/* The mirror on a device; NULL after etx_fail when there is none. */
+static const struct etx_graph *mirror_of(
     const char *function, const etx_graph *graph)
 {
     if (etx_check_given(function, ETX_GIVEN(graph), NULL) != ETX_OK)
         return NULL;
-    if (graph->device_copy != NULL)
-        return graph->device_copy->graph;
+    if (graph->mirror != NULL)
+        return graph->mirror;
     (void)etx_fail(ETX_ERR_ARGUMENT,
         "%s: the graph has no arrays on a device: keep_graphs of the context "
         "that made or scored it was not 1, or that context was freed",
@@ -134,39 +134,39 @@ static const struct etx_graph *device_copy(
 
 int32_t etx_graph_device_index(const etx_graph *graph)
 {
-    return graph == NULL || graph->device_copy == NULL
+    return graph == NULL || graph->mirror == NULL
                ? -1
-               : graph->device_copy->context->options.device_index;
+               : graph->mirror_context->options.device_index;
 }
 
 const int32_t *etx_graph_src_dev(const etx_graph *graph)
 {
-    const struct etx_graph *copy = device_copy(__func__, graph);
+    const struct etx_graph *mirror = mirror_of(__func__, graph);
 
-    return copy == NULL ? NULL : copy->src;
+    return mirror == NULL ? NULL : mirror->src;
 }
 
 const int32_t *etx_graph_dst_dev(const etx_graph *graph)
 {
-    const struct etx_graph *copy = device_copy(__func__, graph);
+    const struct etx_graph *mirror = mirror_of(__func__, graph);
 
-    return copy == NULL ? NULL : copy->dst;
+    return mirror == NULL ? NULL : mirror->dst;
 }
 
 const int64_t *etx_graph_offsets_dev(const etx_graph *graph)
 {
-    const struct etx_graph *copy = device_copy(__func__, graph);
+    const struct etx_graph *mirror = mirror_of(__func__, graph);
 
-    return copy == NULL ? NULL : copy->in_offset;
+    return mirror == NULL ? NULL : mirror->in_offset;
 }
 
 const float *etx_graph_scores_dev(const etx_graph *graph)
 {
-    const struct etx_graph *copy = device_copy(__func__, graph);
+    const struct etx_graph *mirror = mirror_of(__func__, graph);
 
-    if (copy != NULL && copy->score == NULL)
+    if (mirror != NULL && mirror->score == NULL)
         (void)etx_fail(ETX_ERR_ARGUMENT,
             "%s: the graph is not scored: its %" PRId64 " edges have no scores",
-            __func__, copy->n_edges);
-    return copy == NULL ? NULL : copy->score;
+            __func__, mirror->n_edges);
+    return mirror == NULL ? NULL : mirror->score;
 }

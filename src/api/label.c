@@ -101,7 +101,7 @@ static etx_status label(int32_t *labels, struct etx_context *context,
     const struct etx_graph *here = NULL;
     struct etx_graph *copy = NULL;
 
-    ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
+    ETX_CHECK(etx_stage_graph_to_device(&here, &copy, context, graph));
     ETX_CHECK(etx_build_tracks(labels, context, here, position, options));
 done:
     etx_graph_free(copy);

@@ -9,7 +9,7 @@
 #include "base/float_environment.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "data/device_copy.h"
+#include "data/graph_mirror.h"
 #include "stage/stage.h"
 
 #define MAX_DIMENSIONS 1024
@@ -31,7 +31,7 @@ static etx_status embed(float *points, int64_t n_values, etx_context *context,
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
     const struct etx_arena_mark host_mark = etx_arena_mark(host_arena);
 
-    etx_stage_forget(context);
+    etx_stage_reset_timings(context);
     ETX_CHECK(etx_stage_embed(&embedded, context, model, event));
     ETX_CHECK(
         etx_arena_alloc(&copy, host_arena, n_values, sizeof *copy, "points"));
@@ -82,9 +82,9 @@ etx_status etx_graph_build(etx_graph **out, etx_context *context,
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(context),
         ETX_GIVEN(model), ETX_GIVEN(event), NULL));
-    etx_stage_forget(context);
+    etx_stage_reset_timings(context);
     ETX_CHECK(etx_stage_build_graph(&graph, context, model, event, 0));
-    ETX_CHECK(etx_stage_hand_out(&graph, context));
+    ETX_CHECK(etx_stage_graph_to_caller(&graph, context));
     *out = graph;
 done:
     etx_float_environment_leave(&host);
@@ -103,9 +103,9 @@ etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
     etx_float_environment_enter(&host);
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(graph),
         ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), NULL));
-    ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
+    ETX_CHECK(etx_stage_graph_to_device(&here, &copy, context, graph));
     ETX_CHECK(etx_stage_filter(&kept, context, model, here, event));
-    ETX_CHECK(etx_stage_hand_out(&kept, context));
+    ETX_CHECK(etx_stage_graph_to_caller(&kept, context));
     *out = kept;
     kept = NULL;
 done:
@@ -221,12 +221,12 @@ static etx_status build(etx_graph **out, const char *function,
     neighbours.position = event != NULL ? event->position : NULL;
     neighbours.max_edges = known.max_edges;
     mark = etx_arena_mark(context->stream->arena);
-    status = etx_stage_bring(
+    status = etx_stage_to_device(
         &neighbours.point, context, points, n_points * n_dim, "points");
     if (status == ETX_OK)
         status = etx_stage_neighbours(&graph, context, &neighbours);
     if (status == ETX_OK)
-        status = etx_stage_hand_out(&graph, context);
+        status = etx_stage_graph_to_caller(&graph, context);
     if (status == ETX_OK)
         *out = graph;
     etx_arena_reset(context->stream->arena, mark);
@@ -276,9 +276,9 @@ etx_status etx_graph_to_triplets(etx_graph **out, const etx_graph *graph,
     ETX_CHECK(etx_check_given(
         __func__, ETX_GIVEN(out), ETX_GIVEN(graph), ETX_GIVEN(context), NULL));
     ETX_CHECK(etx_check_ranges(__func__, &range, 1));
-    ETX_CHECK(etx_stage_enter(&here, &copy, context, graph));
+    ETX_CHECK(etx_stage_graph_to_device(&here, &copy, context, graph));
     ETX_CHECK(etx_stage_triplets(&triplets, context, here, max_edges));
-    ETX_CHECK(etx_stage_hand_out(&triplets, context));
+    ETX_CHECK(etx_stage_graph_to_caller(&triplets, context));
     *out = triplets;
     triplets = NULL;
 done:
@@ -319,7 +319,7 @@ etx_status etx_graph_score_triplets(etx_graph *triplets, const etx_graph *graph,
     ETX_CHECK(check_triplets(__func__, triplets, graph));
     ETX_CHECK(etx_stage_score_triplets(
         triplets, etx_host_of(context), model, graph, event));
-    ETX_CHECK(etx_device_copy_scores(triplets));
+    ETX_CHECK(etx_graph_mirror_scores(triplets));
 done:
     etx_float_environment_leave(&host);
     return status;

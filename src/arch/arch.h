@@ -107,7 +107,7 @@ struct etx_arch {
     int32_t is_host_only;
 
     /* The forward reads only src, dst and score of the graph. */
-    int32_t reads_ends_alone;
+    int32_t reads_ends_only;
 
     /* Reads etx_tape.recomputes and .half. */
     int32_t saves_memory;

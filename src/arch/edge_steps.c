@@ -1,7 +1,7 @@
-/* arch/edge_steps.c -- what networks on edges have in common.
+/* arch/edge_steps.c -- edges as inputs of networks, and operators on arrays.
  *
- * Everything that touches values is an operator, so that the same code runs
- * on every backend.
+ * Values are read and written by operators only, so that the same code runs on
+ * every backend.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/edge_steps.h"

@@ -1,4 +1,4 @@
-/* arch/edge_steps.h -- what networks on edges have in common.
+/* arch/edge_steps.h -- edges as inputs of networks, and operators on arrays.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_ARCH_EDGE_STEPS_H
@@ -41,8 +41,7 @@ etx_status etx_copy_values(
 etx_status etx_add_values(
     struct etx_context *context, float *y, const float *x, int64_t n);
 
-/* Scratch of the host and of where the context computes, on the CPU the same;
- * to return to. */
+/* Marks of the arenas of the host and of the context, the same on the CPU. */
 struct etx_scratch_mark {
     struct etx_arena_mark host, device;
 };

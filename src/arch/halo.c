@@ -22,7 +22,7 @@ struct side {
     int64_t n_rows;
     const int64_t *n;   /* [n_parts] rows of each partition */
     const int32_t *row; /* [n_rows] in the memory of the context */
-    float *data;        /* [n_rows, width] of the rows, there */
+    float *data;        /* [n_rows, width] in the memory of the context */
     float *host_data;   /* on the CPU data itself */
     int64_t *n_values;  /* [n_parts] n * width */
 };

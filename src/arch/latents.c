@@ -17,8 +17,8 @@ static int32_t count_kept(int32_t n_iterations, int32_t stride)
     return n_iterations / stride + 1 + stride - 1;
 }
 
-/* The stride that keeps the fewest; of several the widest, as a longer last
- * segment is not made again. */
+/* The stride that keeps the fewest; of several the largest, as the last segment
+ * is not computed again. */
 static int32_t choose_stride(int32_t n_iterations)
 {
     int32_t best = 1;

@@ -1,11 +1,10 @@
 /* arch/latents.h -- latents of the iterations of a network, and which are kept.
  *
- * A forward makes the latents 0 .. n_iterations one after the other; the
- * backward wants them again in the reverse order. What is kept for it is a
- * choice (struct etx_tape): all of them, or only those of every stride-th
- * iteration and of the segment between two of these that the walk is in, from
- * which the backward makes the others again (Chen et al., arXiv:1604.06174);
- * as float32 or in half the bits.
+ * A forward computes the latents 0 .. n_iterations; the backward reads them in
+ * the reverse order. struct etx_tape says which are kept for it: all of them,
+ * or every stride-th and one segment between two of these, from which the
+ * backward recomputes the others (gradient checkpointing: Chen et al.,
+ * arXiv:1604.06174); as float32, or with half the bits.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_ARCH_LATENTS_H
@@ -13,22 +12,22 @@
 
 #include "arch/arch.h"
 
-/* What the steps of a network need, whatever is kept. */
+/* What the steps of a network need, however latents are kept. */
 struct etx_latents_shape {
     int64_t n_rows; /* of one latent, width columns each */
     int32_t width;
     int32_t n_iterations;
     int32_t n_slots;       /* latents that an iteration uses at once: 1 or 2 */
     int32_t has_first;     /* every iteration uses latent 0, too */
-    int32_t can_recompute; /* the backward can make latents between strides */
-    int32_t is_float16;    /* of inference: float16 in place of float32 */
-    int32_t is_of_nodes;   /* rows are those of the graph's nodes */
+    int32_t can_recompute; /* the backward can compute a segment again */
+    int32_t is_float16;    /* in inference float16 in place of float32 */
+    int32_t is_of_nodes;   /* one row per node of the graph */
     int32_t has_gradient;
 };
 
 #define ETX_LATENTS_MAX_SLOTS 3
 
-/* Every latent that is kept has memory of its own:
+/* Each kept latent has its own memory:
  *
  *     stride 3, 7 iterations:  | 0 | 3 | 6 | 1, 4 or 7 | 2 or 5 |
  *
@@ -40,7 +39,7 @@ struct etx_latents {
     int64_t n_values; /* of one latent, padded to 64 bytes */
     int32_t keeps;    /* 0: inference */
     int32_t half;     /* enum etx_half: what they are kept as */
-    int32_t stride;   /* between those that are always kept */
+    int32_t stride;   /* every stride-th is always kept: a border */
     int32_t segment;  /* k / stride of the others that are kept */
     int32_t loaded[ETX_LATENTS_MAX_SLOTS]; /* with half: k in a slot, or -1 */
     char *value;    /* [n] of n_values, to compute with */
@@ -72,8 +71,8 @@ etx_status etx_latents_keep(
 etx_status etx_latents_load(
     struct etx_latents *latents, struct etx_context *context, int32_t k);
 
-/* Whether latent k is kept. If not, those from the border on are to be made
- * and kept again, which drops those of other segments. */
+/* Is latent k kept? If not, compute and keep those after the border again,
+ * which overwrites those of other segments. */
 int32_t etx_latents_has(const struct etx_latents *latents, int32_t k);
 int32_t etx_latents_border(const struct etx_latents *latents, int32_t k);
 

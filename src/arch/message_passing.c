@@ -1,8 +1,7 @@
 /* arch/message_passing.c -- the run of a message-passing network.
  *
- * All latents lie in one block of memory, whose layout follows from their
- * shapes and the choices of the tape alone: the state of a tape is one
- * pointer.
+ * All latents are one block of memory. Its layout follows from their shapes and
+ * the choices of the tape, so that the state of a tape is one pointer.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/message_passing.h"
@@ -202,6 +201,15 @@ void *etx_run_latents(const struct etx_run *run, int32_t kind, int32_t k)
 struct etx_mlp_input etx_run_rows(int64_t n_rows)
 {
     return (struct etx_mlp_input){.args = {.n_rows = n_rows}};
+}
+
+struct etx_mlp_input etx_run_node_features(const struct etx_run *run)
+{
+    struct etx_mlp_input input = etx_run_rows(run->input.n_nodes);
+
+    etx_mlp_part(
+        &input, run->input.node_features, NULL, run->network->n_node_features);
+    return input;
 }
 
 void etx_run_part(struct etx_mlp_input *input, struct etx_run *run,

@@ -1,7 +1,7 @@
 /* arch/message_passing.h -- the run of a message-passing network.
  *
- * A family gives its equations as steps; the order in which they run, the
- * latents of the iterations, the tape and scratch memory are here.
+ * A family has its equations as steps. This is the driver: it calls them in
+ * order, and owns the latents of the iterations, the tape and scratch memory.
  *
  *     forward                          backward, from the latents on the tape
  *
@@ -42,14 +42,14 @@ struct etx_run {
     struct etx_sum d_latents[ETX_MAX_LATENTS];
 };
 
-/* The steps of a family. Scratch that one takes from the arena is returned
- * when it ends, but for that of open, which stays as long as the latents. */
+/* The steps of a family. After each the arena is reset, except for open, whose
+ * scratch lives as long as the latents. */
 struct etx_steps {
     size_t own_size;
 
-    /* Describe the latents (etx_run_add_latents), make what all steps need.
-     * close frees what does not lie in the arena, also after a failed open;
-     * it may be NULL. */
+    /* Describe the latents (etx_run_add_latents) and compute what all steps
+     * need. close, or NULL, frees what is not in the arena, also after a
+     * failed open. */
     etx_status (*open)(struct etx_run *run);
     void (*close)(struct etx_run *run);
 
@@ -83,8 +83,9 @@ void etx_run_part(struct etx_mlp_input *input, struct etx_run *run,
     int32_t kind, int32_t k, const struct etx_edge_end *end,
     struct etx_sum *sum);
 
-/* An input of n_rows rows, without parts. */
+/* Inputs of a block: n_rows rows without parts; the features of the nodes. */
 struct etx_mlp_input etx_run_rows(int64_t n_rows);
+struct etx_mlp_input etx_run_node_features(const struct etx_run *run);
 
 /* out = block(input); and its gradients, from d_out to the sums of the
  * parts. */
@@ -95,8 +96,8 @@ etx_status etx_run_block_backward(struct etx_run *run,
     const float *d_out);
 
 /* Latents k = block(input), plus the residual, of their type, or NULL; rows of
- * nodes that other partitions own come from them. The backward takes the
- * gradient from d_latents of k to that of k - 1. */
+ * nodes that other partitions own come from them. Backward: d_latents of k
+ * becomes that of k - 1. */
 etx_status etx_run_update(struct etx_run *run, int32_t kind, int32_t k,
     const struct etx_mlp_block *block, struct etx_mlp_input *input,
     const void *residual);

@@ -206,7 +206,7 @@ static float *gradient_at(float *gradients, int64_t offset)
     return offset < 0 ? NULL : gradients + offset;
 }
 
-etx_status etx_mlp_block_prepare(struct etx_mlp_layers *out,
+etx_status etx_mlp_block_fold(struct etx_mlp_layers *out,
     struct etx_context *context, const struct etx_mlp_block *block,
     const float *values)
 {

@@ -91,14 +91,14 @@ void etx_mlp_block_layers(struct etx_layer *layer,
 void etx_mlp_block_gradients(struct etx_layer_gradient *gradient,
     const struct etx_mlp_block *block, float *gradients);
 
-/* The layers of a block made ready for many calls of ops->mlp. */
+/* The layers of a block folded for many calls of ops->mlp. */
 struct etx_mlp_layers {
     int32_t n_layers;
     struct etx_layer layer[ETX_MAX_LAYERS];
 };
 
-/* Valid until the arena goes back to where it was and values change. */
-etx_status etx_mlp_block_prepare(struct etx_mlp_layers *out,
+/* Valid until the arena is reset or values change. */
+etx_status etx_mlp_block_fold(struct etx_mlp_layers *out,
     struct etx_context *context, const struct etx_mlp_block *block,
     const float *values);
 

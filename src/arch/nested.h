@@ -1,8 +1,8 @@
 /* arch/nested.h -- families with an interaction network on a second graph.
  *
- * Such a family derives a graph from the one that it is given, scores its edges
- * with an interaction network, the inner one, and combines these logits with
- * those of a perceptron on every edge of the given graph:
+ * Such a family derives a second graph, scores its edges with an interaction
+ * network, the inner one, and combines these logits with those of a perceptron
+ * on every edge of the input graph:
  *
  *     u     = edge network(each edge)       q = inner network(derived graph)
  *     logit = combination of u and q
@@ -18,7 +18,7 @@
 
 struct etx_nested_run;
 
-/* What a family is made of: names of options and parameters, and steps. */
+/* A family: names of options and parameters, and steps. */
 struct etx_nested_family {
     const char *edge_hidden; /* option: hidden widths of the edge network */
     const char *edge_prefix; /* its parameters */
@@ -29,12 +29,12 @@ struct etx_nested_family {
      * arena, unless they are set already. */
     etx_status (*derive)(struct etx_nested_run *run);
 
-    /* The input of the edge network; what it needs lies in the arena. */
+    /* The input of the edge network, with scratch from the arena. */
     etx_status (*edge_input)(
         struct etx_mlp_input *out, const struct etx_nested_run *run);
 
-    /* out [n_edges] of the edge network += what the logits of the derived
-     * graph say; backward, d_logit of these, overwritten. */
+    /* out [n_edges] of the edge network += a function of the logits of the
+     * derived graph. Backward: d_logit of these, overwritten. */
     etx_status (*combine)(float *out, const struct etx_nested_run *run);
     etx_status (*combine_backward)(
         float *d_logit, const struct etx_nested_run *run, const float *d_out);

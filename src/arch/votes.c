@@ -18,8 +18,8 @@ static etx_status copy_to_host(void *out_pointer, struct etx_context *context,
     etx_status status;
     char *copy = NULL;
 
-    ETX_CHECK(etx_arena_alloc(&copy, etx_host_of(context)->stream->arena, n,
-        size, "Hough votes"));
+    ETX_CHECK(etx_arena_alloc(
+        &copy, etx_host_of(context)->stream->arena, n, size, "Hough votes"));
     ETX_CHECK(
         etx_memory_to_host(context->stream->memory, copy, values, n, size));
     memcpy(out_pointer, &copy, sizeof copy);

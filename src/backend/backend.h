@@ -4,21 +4,8 @@
 #ifndef ETX_BACKEND_BACKEND_H
 #define ETX_BACKEND_BACKEND_H
 
+#include "memory/event_cache.h"
 #include "op/op.h"
-
-struct etx_device_copy;
-
-struct etx_feature_list;
-
-/* What a search for tracks has in scratch until it ends: values of the host on
- * a device, and features of the hits. */
-struct etx_held {
-    const float *values; /* [n] on the host; NULL: none */
-    const float *here;   /* [n] on the device */
-    int64_t n;
-    const struct etx_feature_list *list; /* of the features; NULL: none */
-    const float *features;               /* where the context computes */
-};
 
 /* The public etx_context. Operators are called as
  * context->ops->name(context->stream, &args). */
@@ -31,9 +18,10 @@ struct etx_context {
     struct etx_stream stream_storage; /* what stream points to */
     /* Of a device: a context on the CPU for what runs there; else NULL. */
     struct etx_context *host;
-    struct etx_held held; /* stage/resident.c, stage/node_features.c */
-    /* Of graphs that a caller has; NULL: none. data/device_copy.h */
-    struct etx_device_copy *device_copies;
+    struct etx_event_cache event_cache; /* of the event in progress */
+    /* Graphs of the host with a mirror in the stream's memory, linked by
+     * next_mirrored: data/graph_mirror.h */
+    struct etx_graph *mirrored;
 };
 
 /* The context that computes on the host: context itself, or the one next to a

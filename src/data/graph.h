@@ -1,4 +1,15 @@
-/* data/graph.h -- directed edges between hits, reachable from both ends.
+/* data/graph.h -- directed edges between hits, indexed from both ends.
+ *
+ * Edges are sorted by (dst, src), so the edges into a node are a range of edge
+ * ids; the edges out of a node are a range of out_edge:
+ *
+ *   in_offset  [n_nodes + 1]   src, dst, score [n_edges]
+ *   node i ----------------->  edges in_offset[i] .. in_offset[i + 1]
+ *   out_offset [n_nodes + 1]   out_edge [n_edges]
+ *   node i ----------------->  out_edge[out_offset[i] .. out_offset[i + 1]]
+ *
+ * The functions work in the memory of a context, by its operators. context
+ * NULL: on the host, in the calling thread.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_DATA_GRAPH_H
@@ -6,44 +17,47 @@
 
 #include <exatrkx/graph.h>
 
-#include "op/op.h"
+#include "backend/backend.h"
 
-struct etx_device_copy;
 struct etx_halo;
 
-/* Edges sorted by (dst, src). Arrays are allocated at the graph's place, which
- * is the host for every graph that a caller sees, and owned by the graph.
- * n_edges and n_nodes are at most 2^31 - 1. A graph of ends alone has no
- * offsets and no out_edge: NULL. */
+/* Owns its arrays. n_edges and n_nodes are at most 2^31 - 1. Graphs of callers
+ * are on the host. A graph of ends only has no offsets and no out_edge: NULL.
+ */
 struct etx_graph {
-    const struct etx_memory *memory; /* NULL: the host */
+    const struct etx_memory *memory; /* of the arrays; NULL: the host */
     int64_t n_nodes;
     int64_t n_edges;
     int32_t *src;        /* [n_edges] */
     int32_t *dst;        /* [n_edges] ascending */
     int64_t *in_offset;  /* [n_nodes + 1] edges into a node, by edge id */
-    int64_t *out_offset; /* [n_nodes + 1] places in out_edge */
+    int64_t *out_offset; /* [n_nodes + 1] ranges of out_edge */
     int32_t *out_edge;   /* [n_edges] edge ids sorted by (src, edge id) */
     float *score;        /* [n_edges] or NULL */
-    /* Borrowed; not NULL while a network runs on a part of a graph: data/part.h
-     */
+    /* Borrowed; not NULL while a network runs on a partition: data/part.h */
     const struct etx_halo *halo;
-    /* Owned, of a graph of the host; NULL: none. data/device_copy.h */
-    struct etx_device_copy *device_copy;
+    /* Of a graph on the host: the same graph in the memory of a context, or
+     * NULL, and that context's list of such graphs; data/graph_mirror.h */
+    struct etx_graph *mirror; /* owned */
+    struct etx_context *mirror_context;
+    struct etx_graph *next_mirrored;
 };
 
 /* ETX_ERR_LIMIT when one of the counts is above 2^31 - 1. */
 etx_status etx_graph_check_size(int64_t n_nodes, int64_t n_edges);
 
-/* Take over src, dst [n_edges] (and score or NULL), already sorted by
- * (dst, src); builds both offsets and out_edge, on the pool unless it is NULL.
- * On error the caller keeps the arrays. */
-etx_status etx_graph_adopt(struct etx_graph **out, struct etx_pool *pool,
+/* A graph whose arrays are not written yet. */
+etx_status etx_graph_alloc(struct etx_graph **out,
+    const struct etx_memory *memory, int64_t n_nodes, int64_t n_edges,
+    int32_t with_score);
+
+/* Take ownership of src, dst [n_edges] (and score or NULL), already sorted by
+ * (dst, src), and index them. On error the caller keeps the arrays. */
+etx_status etx_graph_adopt(struct etx_graph **out, struct etx_context *context,
     int64_t n_nodes, int64_t n_edges, int32_t *src, int32_t *dst, float *score);
 
-/* The same without offsets and out_edge: a graph of ends alone, which takes no
- * time and no memory beside its edges. Only what reads src, dst and score may
- * have it. */
+/* The same on the host without an index: a graph of ends only, for readers of
+ * src, dst and score. */
 etx_status etx_graph_adopt_ends(struct etx_graph **out, int64_t n_nodes,
     int64_t n_edges, int32_t *src, int32_t *dst);
 
@@ -56,14 +70,17 @@ struct etx_edges {
     const float *score; /* [n_edges] or NULL */
 };
 
-/* Sort and copy them. order_out [n_edges] or NULL: for each edge of the
- * graph, its place in the input; equal edges keep their order. */
+/* graph_sort.c: sort and copy them. order_out [n_edges] or NULL: for each edge
+ * of the graph, its index in the input; equal edges keep their order. */
 etx_status etx_graph_sort(
     struct etx_graph **out, int64_t *order_out, const struct etx_edges *edges);
 
-/* The edges selected [n_selected] (ascending edge ids), with their scores; on
- * the pool unless it is NULL. graph may be one of ends alone. */
-etx_status etx_graph_subset(struct etx_graph **out, struct etx_pool *pool,
+/* The edges selected [n_selected] (ascending edge ids), with their scores.
+ * graph may be one of ends only. */
+etx_status etx_graph_subset(struct etx_graph **out, struct etx_context *context,
     const struct etx_graph *graph, int64_t n_selected, const int32_t *selected);
+
+/* Free the mirror of a graph, if it has one. */
+void etx_graph_drop_mirror(struct etx_graph *graph);
 
 #endif

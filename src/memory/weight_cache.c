@@ -17,7 +17,7 @@
 #define LOAD        2 /* slots per entry */
 
 struct etx_cached_network {
-    uint64_t model_id;
+    uint64_t frozen_id;
     struct etx_arena *arena;      /* parameters and all their forms */
     struct etx_arena_mark in_use; /* end of the last form that was closed */
     float *parameters;
@@ -26,7 +26,7 @@ struct etx_cached_network {
 struct entry {
     struct etx_weight_key key;
     void *value;
-    uint64_t model_id;
+    uint64_t frozen_id;
 };
 
 struct etx_weight_cache {
@@ -118,7 +118,7 @@ done:
 
 static void evict_oldest(struct etx_weight_cache *cache)
 {
-    const uint64_t model_id = cache->network[0].model_id;
+    const uint64_t frozen_id = cache->network[0].frozen_id;
     int64_t n = 0;
 
     etx_arena_free(cache->network[0].arena);
@@ -126,7 +126,7 @@ static void evict_oldest(struct etx_weight_cache *cache)
     memmove(cache->network, cache->network + 1,
         (size_t)cache->n_networks * sizeof *cache->network);
     for (int64_t k = 0; k < cache->n_entries; k++)
-        if (cache->entry[k].model_id != model_id)
+        if (cache->entry[k].frozen_id != frozen_id)
             cache->entry[n++] = cache->entry[k];
     cache->n_entries = n;
     fill_slots(cache);
@@ -145,9 +145,9 @@ void etx_weight_cache_free(struct etx_weight_cache *cache)
 
 /* Copy values [n] to the memory of the cache, as its newest network. */
 static etx_status insert_network(struct etx_weight_cache *cache,
-    uint64_t model_id, const float *values, int64_t n)
+    uint64_t frozen_id, const float *values, int64_t n)
 {
-    struct etx_cached_network network = {.model_id = model_id};
+    struct etx_cached_network network = {.frozen_id = frozen_id};
     float *copy = NULL;
     etx_status status;
 
@@ -168,21 +168,21 @@ done:
 }
 
 etx_status etx_weight_cache_parameters(float **out,
-    struct etx_weight_cache *cache, uint64_t model_id, const float *values,
+    struct etx_weight_cache *cache, uint64_t frozen_id, const float *values,
     int64_t n)
 {
     etx_status status;
 
     for (int32_t k = 0; k < cache->n_networks; k++)
-        if (cache->network[k].model_id == model_id) {
+        if (cache->network[k].frozen_id == frozen_id) {
             *out = cache->network[k].parameters;
             return ETX_OK;
         }
     *out = NULL;
-    status = insert_network(cache, model_id, values, n);
+    status = insert_network(cache, frozen_id, values, n);
     while (status == ETX_ERR_MEMORY && cache->n_networks > 0) {
         evict_oldest(cache);
-        status = insert_network(cache, model_id, values, n);
+        status = insert_network(cache, frozen_id, values, n);
     }
     if (status == ETX_OK)
         *out = cache->network[cache->n_networks - 1].parameters;
@@ -257,7 +257,7 @@ void etx_weights_close(
     network->in_use = etx_arena_mark(network->arena);
     cache->entry[cache->n_entries] = (struct entry){.key = weights->key,
         .value = weights->value,
-        .model_id = network->model_id};
+        .frozen_id = network->frozen_id};
     *find_slot(cache, &weights->key) = ++cache->n_entries;
 }
 

@@ -4,7 +4,7 @@
  * Operators compute other forms of them (packed, folded, float16, ...), which
  * are found again by the address of what they were computed from:
  *
- *   network (by model id)                    forms (one hash table)
+ *   network (by frozen id)                    forms (one hash table)
  *   +------------+-----------+--------+      (weight, packed)     -> array
  *   | parameters | form      | form   | <--- (weight, split)      -> array
  *   +------------+-----------+--------+      (split part, packed) -> array
@@ -59,7 +59,7 @@ void etx_weight_cache_free(struct etx_weight_cache *cache);
 /* *out = the cached copy of values [n] on the host, the parameters of the
  * frozen network with this id; NULL when there is no memory for it. */
 etx_status etx_weight_cache_parameters(float **out,
-    struct etx_weight_cache *cache, uint64_t model_id, const float *values,
+    struct etx_weight_cache *cache, uint64_t frozen_id, const float *values,
     int64_t n);
 
 /* Find a form of key->n elements of size bytes, or allocate it: in the cache if

@@ -42,7 +42,7 @@ etx_status etx_stage_end(struct etx_context *context,
     return status;
 }
 
-void etx_stage_forget(struct etx_context *context)
+void etx_stage_reset_timings(struct etx_context *context)
 {
     memset(context->timing, 0, sizeof context->timing);
 }

@@ -6,20 +6,9 @@
 #include "base/check.h"
 #include "data/hit_features.h"
 
-#include <stdbool.h>
-
-static bool is_held(
-    const struct etx_context *context, const struct etx_feature_list *list)
+static size_t bytes_of(const struct etx_feature_list *list)
 {
-    const struct etx_feature_list *held = context->held.list;
-
-    if (held == NULL || held->n_features != list->n_features)
-        return false;
-    for (int32_t k = 0; k < list->n_features; k++)
-        if (held->feature[k].id != list->feature[k].id ||
-            held->feature[k].scale != list->feature[k].scale)
-            return false;
-    return true;
+    return (size_t)list->n_features * sizeof *list->feature;
 }
 
 etx_status etx_stage_node_features(const float **out,
@@ -28,40 +17,39 @@ etx_status etx_stage_node_features(const float **out,
 {
     etx_status status = ETX_OK;
     float *features = NULL;
-    const float *here = NULL;
     const struct etx_feature_list *list = &stage->node_features;
     const struct etx_stream *host = etx_host_of(context)->stream;
     const struct etx_arena_mark mark = etx_arena_mark(host->arena);
 
-    if (is_held(context, list)) {
-        *out = context->held.features;
+    *out = etx_event_cache_find(
+        &context->event_cache, list->feature, bytes_of(list));
+    if (*out != NULL)
         return ETX_OK;
-    }
     const struct etx_stage_clock clock =
         etx_stage_begin(context, ETX_STAGE_FEATURES);
 
     ETX_CHECK(etx_arena_alloc(&features, host->arena,
         event->n_hits * list->n_features, sizeof *features, "node features"));
     ETX_CHECK(etx_hit_features(features, host->pool, event, list));
-    ETX_CHECK(etx_stage_bring(&here, context, features,
+    ETX_CHECK(etx_stage_to_device(out, context, features,
         event->n_hits * list->n_features, "node features"));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
-    *out = here;
 done:
     if (host != context->stream)
         etx_arena_reset(host->arena, mark);
     return status;
 }
 
-etx_status etx_stage_hold_features(struct etx_context *context,
+etx_status etx_stage_cache_features(struct etx_context *context,
     const struct etx_model_stage *stage, const struct etx_event *event)
 {
+    const struct etx_feature_list *list = &stage->node_features;
     const float *features = NULL;
     etx_status status;
 
     ETX_CHECK(etx_stage_node_features(&features, context, stage, event));
-    context->held.list = &stage->node_features;
-    context->held.features = features;
+    etx_event_cache_insert(
+        &context->event_cache, list->feature, bytes_of(list), features);
 done:
     return status;
 }

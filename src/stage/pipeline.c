@@ -42,13 +42,14 @@ static etx_status score_event(struct etx_graph **out,
         &graph, context, model, event, model->filter.network != NULL));
     if (model->filter.network != NULL) {
         if (model->gnn.network != NULL)
-            ETX_CHECK(etx_stage_hold_features(context, &model->filter, event));
+            ETX_CHECK(etx_stage_cache_features(context, &model->filter, event));
         ETX_CHECK(etx_stage_filter(&kept, context, model, graph, event));
         etx_graph_free(graph);
         graph = kept;
     }
     if (model->gnn.network != NULL)
-        ETX_CHECK(etx_stage_score(graph, context, model, event));
+        ETX_CHECK(
+            etx_stage_score(graph, context, &model->gnn, ETX_STAGE_GNN, event));
     ETX_CHECK(score_all_one(graph, context));
     *out = graph;
     graph = NULL;
@@ -106,13 +107,12 @@ etx_status etx_stage_find_tracks(struct etx_tracks **out,
     struct etx_graph *graph = NULL;
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
-    etx_stage_forget(context);
-    ETX_CHECK(etx_stage_hold(
-        context, event->position, 3 * event->n_hits, "positions of hits"));
+    etx_stage_reset_timings(context);
+    ETX_CHECK(etx_stage_cache_positions(context, event));
     ETX_CHECK(score_event(&graph, context, model, event));
     ETX_CHECK(label_event(out, context, model, graph, event));
 done:
-    etx_stage_let_go(context);
+    etx_event_cache_clear(&context->event_cache);
     etx_graph_free(graph);
     etx_arena_reset(context->stream->arena, mark);
     return status;

@@ -78,12 +78,12 @@ etx_status etx_train_input(struct etx_network_input *out,
 
     *copy = NULL;
     *out = (struct etx_network_input){.n_nodes = n};
-    ETX_CHECK(etx_stage_bring(&out->node_features, context, sector->features,
-        n * n_features, "node features"));
-    ETX_CHECK(etx_stage_bring(
+    ETX_CHECK(etx_stage_to_device(&out->node_features, context,
+        sector->features, n * n_features, "node features"));
+    ETX_CHECK(etx_stage_to_device(
         &out->position, context, sector->position, 3 * n, "positions of hits"));
     if (graph != NULL)
-        ETX_CHECK(etx_stage_enter(&out->graph, copy, context, graph));
+        ETX_CHECK(etx_stage_graph_to_device(&out->graph, copy, context, graph));
 done:
     return status;
 }

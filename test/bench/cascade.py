@@ -14,48 +14,38 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import json
-import struct
 import sys
 import time
+from pathlib import Path
 
 import exatrkx
 import numpy as np
-from exatrkx import _event_truth
+from exatrkx import _event_truth, safetensors_file
 
 RUNS = 5
 MIN_PT = 0.5  # GeV, of signal
 
 
-def edit(data: bytes, change: str) -> exatrkx.Model:
-    """The model of a file without its cascade, or with a filter that drops
-    nothing."""
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + length])
-    config = json.loads(header["__metadata__"]["etx.config"])
-    values = data[8 + length :]
-    if change == "no cascade":
-        del config["cascade"]
-        header, values = without(header, values, "cascade.")
-    else:
-        config["filter"]["cut"] = 0.0
-        config["filter"]["max_edges_per_hit"] = 0.0
-    header["__metadata__"]["etx.config"] = json.dumps(config)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return exatrkx.Model.from_bytes(struct.pack("<Q", len(text)) + text + values)
+def without_cascade(data: bytes) -> exatrkx.Model:
+    """The model of a file, less its cascade."""
+    tensors, metadata = safetensors_file.parse(data)
+    config = json.loads(metadata["etx.config"])
+    del config["cascade"]
+    kept = {k: v for k, v in tensors.items() if not k.startswith("cascade.")}
+    return with_config(kept, metadata, config)
 
 
-def without(header: dict, values: bytes, prefix: str) -> tuple[dict, bytes]:
-    """Header and values of a file less the tensors of a prefix."""
-    made, kept = {"__metadata__": header["__metadata__"]}, b""
-    for name, tensor in header.items():
-        if name == "__metadata__" or name.startswith(prefix):
-            continue
-        begin, end = tensor["data_offsets"]
-        place = [len(kept), len(kept) + end - begin]
-        made[name] = {**tensor, "data_offsets": place}
-        kept += values[begin:end]
-    return made, kept
+def with_open_filter(data: bytes) -> exatrkx.Model:
+    """The model of a file with a filter that drops nothing."""
+    tensors, metadata = safetensors_file.parse(data)
+    config = json.loads(metadata["etx.config"])
+    config["filter"] |= {"cut": 0.0, "max_edges_per_hit": 0.0}
+    return with_config(tensors, metadata, config)
+
+
+def with_config(tensors: dict, metadata: dict, config: dict) -> exatrkx.Model:
+    metadata = metadata | {"etx.config": json.dumps(config)}
+    return exatrkx.Model.from_bytes(safetensors_file.dump(tensors, metadata))
 
 
 def fastest(graph, model, event, context) -> tuple[exatrkx.Graph, float]:
@@ -70,10 +60,9 @@ def fastest(graph, model, event, context) -> tuple[exatrkx.Graph, float]:
 
 def main(path: str, prefixes: list[str]) -> None:
     """Sums over the events."""
-    with open(path, "rb") as file:
-        data = file.read()
+    data = Path(path).read_bytes()
     cascaded = exatrkx.Model.from_bytes(data)
-    alone, open_filter = edit(data, "no cascade"), edit(data, "no filter")
+    alone, open_filter = without_cascade(data), with_open_filter(data)
     context = exatrkx.Context(threads=1)
     detector = exatrkx.Detector.load()
     sums = dict.fromkeys(("all", "left", "kept", "stay"), 0)
@@ -83,12 +72,11 @@ def main(path: str, prefixes: list[str]) -> None:
         truth = _event_truth.Event(prefix)
         graph = exatrkx.build_graph(cascaded, event, context)
         sums["all"] += graph.n_edges
-        sums["left"] += exatrkx.filter_graph(
-            graph, open_filter, event, context
-        ).n_edges
+        reached = exatrkx.filter_graph(graph, open_filter, event, context)
+        sums["left"] += reached.n_edges
         for name, model in (("alone", alone), ("cascaded", cascaded)):
-            found, least = fastest(graph, model, event, context)
-            seconds[name] += least
+            found, best = fastest(graph, model, event, context)
+            seconds[name] += best
             kinds = truth.pair_kind(found.src, found.dst, MIN_PT)
             n = int((kinds == _event_truth.SIGNAL).sum())
             sums["kept" if name == "alone" else "stay"] += n

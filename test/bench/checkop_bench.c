@@ -59,154 +59,15 @@ static const struct checkop_perceptron message64 = {.n_rows = 60000,
     .activation = ETX_ACTIVATION_TANH,
     .residual = 1};
 
-static void mlp_embedding(struct checkop_case *out)
-{
-    checkop_mlp(out, &embedding);
-}
-
-static void mlp_filter(struct checkop_case *out)
-{
-    checkop_mlp(out, &filter);
-}
-
-static void mlp_message32(struct checkop_case *out)
-{
-    checkop_mlp(out, &message32);
-}
-
-static void mlp_message64(struct checkop_case *out)
-{
-    checkop_mlp(out, &message64);
-}
-
-static void mlp_backward_filter(struct checkop_case *out)
-{
-    checkop_mlp_backward(out, &filter);
-}
-
-static void mlp_backward_message32(struct checkop_case *out)
-{
-    checkop_mlp_backward(out, &message32);
-}
-
-static void mlp_backward_message64(struct checkop_case *out)
-{
-    checkop_mlp_backward(out, &message64);
-}
-
-static void activation(struct checkop_case *out)
-{
-    checkop_activation(out, ETX_ACTIVATION_SILU, 5000000, 0);
-}
-
-static void activation_backward(struct checkop_case *out)
-{
-    checkop_activation_backward(out, ETX_ACTIVATION_SILU, 5000000, 0);
-}
-
-static void gather(struct checkop_case *out)
-{
-    checkop_gather(out, 200000, 64, 0);
-}
-
-static void add(struct checkop_case *out)
-{
-    checkop_add(out, 10000000);
-}
-
-static void row_dot(struct checkop_case *out)
-{
-    checkop_row_dot(out, 200000, 64, 3);
-}
-
-static void segment_sum(struct checkop_case *out)
-{
-    const struct checkop_segments shape = {.n_segments = 20000,
-        .n_values = 200000,
-        .width = 64,
-        .reduce = ETX_REDUCE_SUM};
-
-    checkop_segment_reduce(out, &shape);
-}
-
-static void segment_max_backward(struct checkop_case *out)
-{
-    const struct checkop_segments shape = {.n_segments = 20000,
-        .n_values = 200000,
-        .width = 64,
-        .reduce = ETX_REDUCE_MAX,
-        .ordered = 1};
-
-    checkop_segment_reduce_backward(out, &shape);
-}
-
-static void edge_features(struct checkop_case *out)
-{
-    checkop_edge_features(out, 100000, 200000);
-}
-
-static void radius_graph(struct checkop_case *out)
-{
-    checkop_radius_graph(out, 10000, 8, 0.5f, 0, 0, 0);
-}
-
-static void radius_graph_knn(struct checkop_case *out)
-{
-    checkop_radius_graph(out, 10000, 8, 0.6f, 10, 0, 1);
-}
-
-static void line_graph(struct checkop_case *out)
-{
-    checkop_line_graph(out, 100000, 1500000);
-}
-
-static void components(struct checkop_case *out)
-{
-    checkop_connected_components(out, 100000, 1000000, 1);
-}
-
-static void edge_select(struct checkop_case *out)
-{
-    checkop_edge_select(out, 5000000);
-}
-
-static void mutual_best(struct checkop_case *out)
-{
-    checkop_mutual_best(out, 100000, 1000000);
-}
-
-static void bce_loss(struct checkop_case *out)
-{
-    checkop_bce_loss(out, 1000000, 1);
-}
-
-static void hinge_loss(struct checkop_case *out)
-{
-    checkop_hinge_loss(out, ETX_HINGE_SQUARED, 100000, 1000000, 8);
-}
-
-static void adamw(struct checkop_case *out)
-{
-    checkop_adamw(out, 1000000, 100, 1, 1);
-}
-
-static const struct {
-    const char *op;
-    void (*make)(struct checkop_case *out);
-} cases[] = {{"mlp", mlp_embedding}, {"mlp", mlp_filter},
-    {"mlp", mlp_message32}, {"mlp", mlp_message64},
-    {"mlp_backward", mlp_backward_filter},
-    {"mlp_backward", mlp_backward_message32},
-    {"mlp_backward", mlp_backward_message64}, {"activation", activation},
-    {"activation_backward", activation_backward}, {"gather", gather},
-    {"add", add}, {"row_dot", row_dot}, {"segment_reduce", segment_sum},
-    {"segment_reduce_backward", segment_max_backward},
-    {"edge_features", edge_features}, {"radius_graph", radius_graph},
-    {"radius_graph", radius_graph_knn}, {"line_graph", line_graph},
-    {"connected_components", components}, {"edge_select", edge_select},
-    {"mutual_best", mutual_best}, {"bce_loss", bce_loss},
-    {"hinge_loss", hinge_loss}, {"adamw", adamw}};
-#define N_CASES (sizeof cases / sizeof cases[0])
+static const struct checkop_segments sums = {.n_segments = 20000,
+    .n_values = 200000,
+    .width = 64,
+    .reduce = ETX_REDUCE_SUM};
+static const struct checkop_segments maxima = {.n_segments = 20000,
+    .n_values = 200000,
+    .width = 64,
+    .reduce = ETX_REDUCE_MAX,
+    .ordered = 1};
 
 /* ---------------------------------------------------------------- timing -- */
 
@@ -264,6 +125,59 @@ static int32_t pool_of(int n_threads)
     return n_threads >= 4 ? 2 : n_threads >= 2 ? 1 : 0;
 }
 
+/* Time the case that make prepares, unless another operator is asked for. */
+#define TIME(op, make)                                                         \
+    do {                                                                       \
+        if (only != NULL && strcmp(only, op) != 0)                             \
+            break;                                                             \
+        checkop_start();                                                       \
+        make;                                                                  \
+        print_timings(&one, pool);                                             \
+        checkop_stop();                                                        \
+    } while (0)
+
+static void print_timings(struct checkop_case *self, int32_t pool)
+{
+    for (int32_t i = 0; i < check.n_implementations; i++)
+        if (i == 0 || checkop_is_own(i, self))
+            print_timing(&check.implementation[i], &check.stream[pool], self);
+}
+
+static void time_cases(const char *only, int32_t pool)
+{
+    struct checkop_case one;
+
+    TIME("mlp", checkop_mlp(&one, &embedding));
+    TIME("mlp", checkop_mlp(&one, &filter));
+    TIME("mlp", checkop_mlp(&one, &message32));
+    TIME("mlp", checkop_mlp(&one, &message64));
+    TIME("mlp_backward", checkop_mlp_backward(&one, &filter));
+    TIME("mlp_backward", checkop_mlp_backward(&one, &message32));
+    TIME("mlp_backward", checkop_mlp_backward(&one, &message64));
+    TIME("activation",
+        checkop_activation(&one, ETX_ACTIVATION_SILU, 5000000, 0));
+    TIME("activation_backward",
+        checkop_activation_backward(&one, ETX_ACTIVATION_SILU, 5000000, 0));
+    TIME("gather", checkop_gather(&one, 200000, 64, 0));
+    TIME("add", checkop_add(&one, 10000000));
+    TIME("row_dot", checkop_row_dot(&one, 200000, 64, 3));
+    TIME("segment_reduce", checkop_segment_reduce(&one, &sums));
+    TIME("segment_reduce_backward",
+        checkop_segment_reduce_backward(&one, &maxima));
+    TIME("edge_features", checkop_edge_features(&one, 100000, 200000));
+    TIME("radius_graph", checkop_radius_graph(&one, 10000, 8, 0.5f, 0, 0, 0));
+    TIME("radius_graph", checkop_radius_graph(&one, 10000, 8, 0.6f, 10, 0, 1));
+    TIME("line_graph", checkop_line_graph(&one, 100000, 1500000));
+    TIME("connected_components",
+        checkop_connected_components(&one, 100000, 1000000, 1));
+    TIME("edge_select", checkop_edge_select(&one, 5000000));
+    TIME("mutual_best", checkop_mutual_best(&one, 100000, 1000000));
+    TIME("bce_loss", checkop_bce_loss(&one, 1000000, 1));
+    TIME("hinge_loss",
+        checkop_hinge_loss(&one, ETX_HINGE_SQUARED, 100000, 1000000, 8));
+    TIME("adamw", checkop_adamw(&one, 1000000, 100, 1, 1));
+}
+
 int main(int argc, char **argv)
 {
     const char *only = argc > 1 ? argv[1] : NULL;
@@ -277,17 +191,6 @@ int main(int argc, char **argv)
         "# instruction set level of this machine: %d\n", (int)etx_cpu_level());
     printf("op\tcase\timplementation\tthreads\trepeats\tmedian_s\tp10_s\tp90_s"
            "\tgflops\n");
-    for (size_t c = 0; c < N_CASES; c++) {
-        struct checkop_case one;
-        if (only != NULL && strcmp(only, cases[c].op) != 0)
-            continue;
-        checkop_start();
-        cases[c].make(&one);
-        for (int32_t i = 0; i < check.n_implementations; i++)
-            if (i == 0 || checkop_is_own(i, &one))
-                print_timing(
-                    &check.implementation[i], &check.stream[pool], &one);
-        checkop_stop();
-    }
+    time_cases(only, pool);
     return 0;
 }

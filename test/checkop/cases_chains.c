@@ -7,7 +7,6 @@
 #include "memory/memory.h"
 #include "op/ref/ref.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +32,7 @@ static etx_status run_outward(const struct etx_op_table *ops,
     const etx_status status = ops->outward_edges(stream, args);
     const size_t rest = (size_t)(args->n_selected - *args->n);
 
-    ck_assert_int_eq(etx_memory_synchronize(stream->memory), ETX_OK);
+    checkop_must(etx_memory_synchronize(stream->memory));
     memset(args->tail + *args->n, 0, rest * sizeof *args->tail);
     memset(args->head + *args->n, 0, rest * sizeof *args->head);
     memset(args->score + *args->n, 0, rest * sizeof *args->score);
@@ -212,7 +211,7 @@ static struct etx_graph_index_args make_edges(int64_t n_nodes, int64_t n_edges)
         src[e] = (int32_t)(key[e] % n_nodes);
         dst[e] = (int32_t)(key[e] / n_nodes);
     }
-    ck_assert_int_eq(etx_ref_graph_index(&check.stream[0], &index), ETX_OK);
+    checkop_must(etx_ref_graph_index(&check.stream[0], &index));
     return index;
 }
 

@@ -5,7 +5,6 @@
 
 #include "memory/memory.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +20,8 @@ static etx_status run_components(const struct etx_op_table *ops,
 static void copy_out(
     const struct etx_stream *stream, void *to, const void *from, size_t bytes)
 {
-    ck_assert_int_eq(
-        etx_memory_to_host(stream->memory, to, from, (int64_t)bytes, 1),
-        ETX_OK);
+    checkop_must(
+        etx_memory_to_host(stream->memory, to, from, (int64_t)bytes, 1));
 }
 
 /* What lies behind the selection may be anything: clear it, once it is there.
@@ -31,7 +29,7 @@ static void copy_out(
 static void clear_rest(const struct etx_stream *stream, int32_t *selected,
     int64_t n_selected, int64_t n_edges)
 {
-    ck_assert_int_eq(etx_memory_synchronize(stream->memory), ETX_OK);
+    checkop_must(etx_memory_synchronize(stream->memory));
     if (n_selected >= 0 && n_selected < n_edges)
         memset(selected + n_selected, 0,
             (size_t)(n_edges - n_selected) * sizeof *selected);

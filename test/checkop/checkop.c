@@ -49,6 +49,14 @@ static void add_device(void)
             .stream = check.device->stream};
 }
 
+void checkop_must(etx_status status)
+{
+    if (status == ETX_OK)
+        return;
+    fprintf(stderr, "checkop: %s\n", etx_last_error());
+    abort();
+}
+
 void checkop_start(void)
 {
     static const char *const names[] = {"best", "ref", "avx2", "avx512"};

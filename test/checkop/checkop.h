@@ -90,6 +90,9 @@ extern const int32_t checkop_is_cuda_build;
 void *checkop_shared_take(size_t bytes);
 void checkop_shared_give(void *memory);
 
+/* Ends the program unless ETX_OK: for cases, which the benchmark runs, too. */
+void checkop_must(etx_status status);
+
 /* A test (case.h) between checkop_start and checkop_stop, which checks the
  * guard zones of all buffers, then frees everything. */
 #define CHECKOP_TEST(...)                                                      \

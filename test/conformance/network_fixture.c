@@ -30,21 +30,31 @@ static struct etx_edge_feature_list features_of(
     return list;
 }
 
+json_t *network_json(const char *text)
+{
+    char json[512];
+    json_t *object = NULL;
+
+    if (text == NULL)
+        return NULL;
+    ck_assert_uint_lt(strlen(text), sizeof json);
+    for (size_t i = 0; i <= strlen(text); i++)
+        json[i] = text[i] == '\'' ? '"' : text[i];
+    object = json_loads(json, JSON_DECODE_ANY, NULL);
+    ck_assert_msg(object != NULL, "bad JSON: %s", text);
+    return object;
+}
+
 struct etx_network *network_make(
     const struct network_case *which, uint64_t seed)
 {
     struct etx_network *network = NULL;
     const struct etx_edge_feature_list list = features_of(which);
-    json_t *options = NULL;
-    etx_status status = ETX_OK;
+    json_t *options = network_json(which->options);
+    const etx_status status = etx_network_create(
+        &network, which->arch, which->n_node_features, &list, options);
     float *noise = NULL;
 
-    if (which->options != NULL) {
-        options = json_loads(which->options, 0, NULL);
-        ck_assert_msg(options != NULL, "%s: bad JSON", which->name);
-    }
-    status = etx_network_create(
-        &network, which->arch, which->n_node_features, &list, options);
     ck_assert_msg(status == ETX_OK, "%s: %s", which->name, etx_last_error());
     json_decref(options);
     /* Gains and shifts away from one and zero, or they hide mistakes. */
@@ -56,13 +66,25 @@ struct etx_network *network_make(
     return network;
 }
 
+void network_problem_set_edges(struct network_problem *problem, int64_t n_edges,
+    const int32_t *src, const int32_t *dst, const float *score, int64_t *order)
+{
+    struct etx_graph *graph = NULL;
+    const etx_status status = etx_graph_from_edges(
+        &graph, problem->input.n_nodes, n_edges, src, dst, score, order);
+
+    ck_assert_msg(status == ETX_OK, "graph: %s", etx_last_error());
+    etx_graph_free(problem->graph);
+    problem->graph = graph;
+    problem->input.graph = graph;
+}
+
 void network_problem_make(struct network_problem *problem, uint64_t seed,
     int64_t n_nodes, int64_t n_edges, int32_t n_features)
 {
     int32_t *ends = calloc((size_t)(2 * n_edges + 1), sizeof *ends);
     float *score = calloc((size_t)n_edges + 1, sizeof *score);
     struct etx_random random;
-    etx_status status = ETX_OK;
 
     ck_assert(ends != NULL && score != NULL);
     problem->features = network_randoms(n_nodes * n_features, seed);
@@ -79,13 +101,12 @@ void network_problem_make(struct network_problem *problem, uint64_t seed,
         ends[n_edges + e] = 1 + (int32_t)((from + 1 + step) % n_ends);
         score[e] = etx_random_uniform(&random);
     }
-    status = etx_graph_from_edges(
-        &problem->graph, n_nodes, n_edges, ends, ends + n_edges, score, NULL);
-    ck_assert_msg(status == ETX_OK, "graph: %s", etx_last_error());
+    problem->graph = NULL;
     problem->input = (struct etx_network_input){.n_nodes = n_nodes,
         .node_features = problem->features,
-        .position = problem->position,
-        .graph = problem->graph};
+        .position = problem->position};
+    network_problem_set_edges(
+        problem, n_edges, ends, ends + n_edges, score, NULL);
     free(ends);
     free(score);
 }
@@ -123,6 +144,39 @@ void network_context_open(
 void network_context_close(struct etx_context *context)
 {
     etx_backend_cpu_close(context);
+}
+
+void network_trial_open(struct network_trial *trial,
+    const struct network_case *which, uint64_t seed, int64_t n_nodes,
+    int64_t n_edges, int32_t cpu_level)
+{
+    *trial = (struct network_trial){
+        .which = *which, .network = network_make(which, seed)};
+    network_problem_make(
+        &trial->problem, 5, n_nodes, n_edges, which->n_node_features);
+    network_context_open(&trial->context, 1, cpu_level);
+    trial->n_out = network_n_out(trial->network, &trial->problem);
+}
+
+void network_trial_close(struct network_trial *trial)
+{
+    network_context_close(&trial->context);
+    network_problem_free(&trial->problem);
+    etx_network_free(trial->network);
+}
+
+void network_trial_refused(
+    struct network_trial *trial, etx_status status, const char *text)
+{
+    float *out = network_zeros(network_n_out(trial->network, &trial->problem));
+
+    ck_assert_int_eq(trial->network->arch->forward(trial->network,
+                         &trial->context, &trial->problem.input, NULL, out),
+        status);
+    ck_assert_msg(strstr(etx_last_error(), text) != NULL,
+        "expected '%s' in '%s'", text, etx_last_error());
+    ck_assert_int_eq(etx_arena_in_use(trial->context.stream->arena), 0);
+    free(out);
 }
 
 /* The problem's input, with votes in the arena where the network wants them. */

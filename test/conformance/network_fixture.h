@@ -12,7 +12,7 @@
 struct network_case {
     const char *name;
     const char *arch;
-    const char *options; /* JSON or NULL */
+    const char *options; /* network_json */
     int32_t n_node_features;
     int32_t n_edge_features; /* the first so many of enum etx_edge_feature */
     int32_t with_score;      /* 1: and score_logit */
@@ -21,7 +21,10 @@ struct network_case {
 };
 
 int32_t network_n_cases(void);
-struct network_case network_case_at(int32_t memory);
+struct network_case network_case_at(int32_t index);
+
+/* An object from JSON with ' in place of "; NULL for NULL. */
+json_t *network_json(const char *text);
 
 /* The network with random values from seed; fails the test otherwise. */
 struct etx_network *network_make(
@@ -40,6 +43,11 @@ void network_problem_make(struct network_problem *problem, uint64_t seed,
     int64_t n_nodes, int64_t n_edges, int32_t n_features);
 void network_problem_free(struct network_problem *problem);
 
+/* Other edges: src, dst, score or NULL [n_edges]; order [n_edges] or NULL as
+ * etx_graph_from_edges sets it. */
+void network_problem_set_edges(struct network_problem *problem, int64_t n_edges,
+    const int32_t *src, const int32_t *dst, const float *score, int64_t *order);
+
 /* Values that the network's output has for this problem. */
 int64_t network_n_out(
     const struct etx_network *network, const struct network_problem *problem);
@@ -47,6 +55,25 @@ int64_t network_n_out(
 void network_context_open(
     struct etx_context *context, int32_t n_threads, int32_t cpu_level);
 void network_context_close(struct etx_context *context);
+
+/* A network of a case, a random event and a context with one thread. */
+struct network_trial {
+    struct network_case which;
+    struct etx_network *network;
+    struct network_problem problem;
+    struct etx_context context;
+    int64_t n_out;
+};
+
+void network_trial_open(struct network_trial *trial,
+    const struct network_case *which, uint64_t seed, int64_t n_nodes,
+    int64_t n_edges, int32_t cpu_level);
+void network_trial_close(struct network_trial *trial);
+
+/* A forward that fails with status and a text in the message, and leaves the
+ * arena as found. */
+void network_trial_refused(
+    struct network_trial *trial, etx_status status, const char *text);
 
 /* Forward in inference; and forward with tape, then backward of d_out, adding
  * to gradient [n_values]. Fail the test unless they succeed and leave the

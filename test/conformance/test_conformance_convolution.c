@@ -73,42 +73,34 @@ ETX_TEST(test_convolution_propagates)
 {
     const struct network_case which = {.name = "identity",
         .arch = "graph_convolution",
-        .options = "{\"encoder\": false, \"residual\": false,"
-                   " \"norm\": \"none\", \"activation\": \"none\","
-                   " \"hidden\": 2, \"n_iterations\": 3,"
-                   " \"decoder_hidden\": []}",
+        .options = "{'encoder': false, 'residual': false,"
+                   " 'norm': 'none', 'activation': 'none',"
+                   " 'hidden': 2, 'n_iterations': 3,"
+                   " 'decoder_hidden': []}",
         .n_node_features = N_FEATURES};
-    struct etx_network *network = network_make(&which, 1);
-    struct network_problem problem;
-    struct etx_context context;
+    struct network_trial trial;
     double matrix[N_NODES][N_NODES];
     double x[N_FEATURES][N_NODES];
     float out[N_EDGES];
 
-    set_identities(network);
     normalised(matrix);
-    network_problem_make(&problem, 2, N_NODES, 0, N_FEATURES);
-    etx_graph_free(problem.graph);
-    ck_assert_int_eq(etx_graph_from_edges(&problem.graph, N_NODES, N_EDGES, src,
-                         dst, NULL, NULL),
-        ETX_OK);
-    problem.input.graph = problem.graph;
+    network_trial_open(&trial, &which, 1, N_NODES, 0, ETX_CPU_BEST);
+    set_identities(trial.network);
+    network_problem_set_edges(&trial.problem, N_EDGES, src, dst, NULL, NULL);
     for (int32_t k = 0; k < N_FEATURES; k++) {
         for (int32_t i = 0; i < N_NODES; i++)
-            x[k][i] = (double)problem.features[i * N_FEATURES + k];
+            x[k][i] = (double)trial.problem.features[i * N_FEATURES + k];
         for (int32_t step = 0; step < N_ITERATIONS; step++)
             multiply(x[k], matrix);
     }
-    network_context_open(&context, 1, ETX_CPU_BEST);
-    network_forward(out, network, &context, &problem);
+    network_forward(out, trial.network, &trial.context, &trial.problem);
     for (int32_t e = 0; e < N_EDGES; e++) {
+        const struct etx_graph *graph = trial.problem.graph;
         const double expected =
-            x[0][problem.graph->src[e]] + 100.0 * x[1][problem.graph->dst[e]];
+            x[0][graph->src[e]] + 100.0 * x[1][graph->dst[e]];
 
         ck_assert_msg(fabs((double)out[e] - expected) <= 1e-4,
             "edge %d: %.9g, expected %.9g", (int)e, out[e], expected);
     }
-    network_context_close(&context);
-    network_problem_free(&problem);
-    etx_network_free(network);
+    network_trial_close(&trial);
 }

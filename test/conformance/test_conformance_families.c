@@ -17,7 +17,7 @@ ETX_TEST(test_families_filter_blocks)
 {
     const struct network_case which = {.name = "blocks",
         .arch = "edge_filter",
-        .options = "{\"hidden\": [4]}",
+        .options = "{'hidden': [4]}",
         .n_node_features = 2,
         .n_edge_features = 3};
     const int64_t n_edges = 140000;
@@ -27,16 +27,11 @@ ETX_TEST(test_families_filter_blocks)
     struct network_problem last;
     struct network_result a;
     struct network_result b;
-    etx_status status = ETX_OK;
 
     network_problem_make(&all, 20, 900, n_edges, 2);
     network_problem_make(&last, 20, 900, 0, 2);
-    etx_graph_free(last.graph);
-    status = etx_graph_from_edges(&last.graph, 900, n_last,
-        all.graph->src + n_edges - n_last, all.graph->dst + n_edges - n_last,
-        NULL, NULL);
-    ck_assert_int_eq(status, ETX_OK);
-    last.input.graph = last.graph;
+    network_problem_set_edges(&last, n_last, all.graph->src + n_edges - n_last,
+        all.graph->dst + n_edges - n_last, NULL, NULL);
     network_compute(&a, network, &all, 2, ETX_CPU_BEST);
     network_compute(&b, network, &last, 1, ETX_CPU_BEST);
     ck_assert(network_largest_difference(
@@ -74,8 +69,7 @@ static float *score_as(const char *direction,
     float *out = network_zeros(2 * n);
 
     (void)snprintf(options, sizeof options,
-        "{\"hidden\": 6, \"n_iterations\": 2, \"direction\": \"%s\"}",
-        direction);
+        "{'hidden': 6, 'n_iterations': 2, 'direction': '%s'}", direction);
     network = network_make(&which, 23);
     memcpy(src, graph->src, bytes);
     memcpy(src + n, graph->dst, bytes);
@@ -83,10 +77,8 @@ static float *score_as(const char *direction,
     memcpy(dst + n, graph->src, bytes);
     memcpy(score, graph->score, bytes);
     memcpy(score + n, graph->score, bytes);
-    ck_assert_int_eq(etx_graph_from_edges(&run.graph, run.input.n_nodes, n_run,
-                         src, dst, score, order),
-        ETX_OK);
-    run.input.graph = run.graph;
+    run.graph = NULL;
+    network_problem_set_edges(&run, n_run, src, dst, score, order);
     network_compute(&result, network, &run, 1, ETX_CPU_BEST);
     for (int64_t e = 0; e < n_run; e++)
         out[order[e]] = result.out[e];
@@ -125,58 +117,42 @@ ETX_TEST(test_families_doubled)
     network_problem_free(&problem);
 }
 
-/* In inference at most three latents of all edges are alive. */
+/* In inference memory holds at most three latents of all edges. */
 ETX_TEST(test_families_memory)
 {
     const struct network_case which = {.name = "memory",
         .arch = "interaction_network",
-        .options = "{\"hidden\": 32, \"n_iterations\": 4}",
+        .options = "{'hidden': 32, 'n_iterations': 4}",
         .n_node_features = 4,
         .n_edge_features = 9};
     const int64_t n_edges = 40000;
-    struct etx_network *network = network_make(&which, 25);
-    struct network_problem problem;
-    struct etx_context context;
+    struct network_trial trial;
     float *out = network_zeros(n_edges);
 
-    network_problem_make(&problem, 26, 500, n_edges, 4);
-    network_context_open(&context, 1, ETX_CPU_BEST);
-    network_forward(out, network, &context, &problem);
-    ck_assert_int_lt(etx_arena_peak(context.stream->arena),
+    network_trial_open(&trial, &which, 25, 500, n_edges, ETX_CPU_BEST);
+    network_forward(out, trial.network, &trial.context, &trial.problem);
+    ck_assert_int_lt(etx_arena_peak(trial.context.stream->arena),
         3 * n_edges * 32 * (int64_t)sizeof(float));
-    network_context_close(&context);
-    network_problem_free(&problem);
-    etx_network_free(network);
+    network_trial_close(&trial);
     free(out);
 }
 
-static int32_t answer_stop(void *user)
+static int32_t stop(void *user)
 {
     (void)user;
     return 1;
 }
 
-/* A host that says stop gets its thread back. */
 ETX_TEST(test_families_cancel)
 {
     const struct network_case which = {.name = "cancel",
         .arch = "interaction_network",
-        .options = "{\"hidden\": 4}",
+        .options = "{'hidden': 4}",
         .n_node_features = 2};
-    struct etx_network *network = network_make(&which, 21);
-    struct network_problem problem;
-    struct etx_context context;
-    float out[30];
-    etx_status status = ETX_OK;
+    struct network_trial trial;
 
-    network_problem_make(&problem, 22, 20, 30, 2);
-    network_context_open(&context, 1, ETX_CPU_BEST);
-    context.stream->cancel = answer_stop;
-    status =
-        network->arch->forward(network, &context, &problem.input, NULL, out);
-    ck_assert_int_eq(status, ETX_ERR_CANCELLED);
-    ck_assert_int_eq(etx_arena_in_use(context.stream->arena), 0);
-    network_context_close(&context);
-    network_problem_free(&problem);
-    etx_network_free(network);
+    network_trial_open(&trial, &which, 21, 20, 30, ETX_CPU_BEST);
+    trial.context.stream->cancel = stop;
+    network_trial_refused(&trial, ETX_ERR_CANCELLED, "");
+    network_trial_close(&trial);
 }

@@ -27,45 +27,45 @@ struct published {
 
 static const struct published cases[] = {
     {"Exa.TrkX quickstart",
-        "{\"hidden\": 4, \"n_iterations\": 3, \"encoder_layers\": 3,"
-        " \"edge_encoder_layers\": 3, \"node_layers\": 3, \"edge_layers\": 3,"
-        " \"decoder_layers\": 4, \"edge_update\": \"old\","
-        " \"aggregation\": [\"max\", \"sum\"], \"aggregate_at\": \"target\","
-        " \"node_recurrent\": true, \"edge_recurrent\": true,"
-        " \"edge_from_latents\": true, \"edge_from_nodes\": false,"
-        " \"direction\": \"doubled_first_half\"}",
+        "{'hidden': 4, 'n_iterations': 3, 'encoder_layers': 3,"
+        " 'edge_encoder_layers': 3, 'node_layers': 3, 'edge_layers': 3,"
+        " 'decoder_layers': 4, 'edge_update': 'old',"
+        " 'aggregation': ['max', 'sum'], 'aggregate_at': 'target',"
+        " 'node_recurrent': true, 'edge_recurrent': true,"
+        " 'edge_from_latents': true, 'edge_from_nodes': false,"
+        " 'direction': 'doubled_first_half'}",
         0,
         {-0.1942843, -0.1925521, -0.1963163, -0.1973392, -0.1937560, -0.1918359,
             -0.1937463, -0.1924190, -0.1939904, -0.1951159, -0.1922301}},
     {"acorn InteractionGNN, undirected, two aggregations",
-        "{\"hidden\": 4, \"n_iterations\": 2, \"decoder_layers\": 3,"
-        " \"activation\": \"relu\", \"last_activation\": \"tanh\","
-        " \"norm_affine\": false, \"edge_update\": \"new\","
-        " \"aggregation\": [\"sum\", \"mean\"], \"node_residual\": false,"
-        " \"edge_residual\": false, \"edge_from_latents\": true,"
-        " \"edge_from_nodes\": false, \"direction\": \"doubled_mean\"}",
+        "{'hidden': 4, 'n_iterations': 2, 'decoder_layers': 3,"
+        " 'activation': 'relu', 'last_activation': 'tanh',"
+        " 'norm_affine': false, 'edge_update': 'new',"
+        " 'aggregation': ['sum', 'mean'], 'node_residual': false,"
+        " 'edge_residual': false, 'edge_from_latents': true,"
+        " 'edge_from_nodes': false, 'direction': 'doubled_mean'}",
         0,
         {-1.4430457, -1.4474879, -1.4406976, -1.4453861, -1.4564068, -1.4559889,
             -1.4460729, -1.4629304, -1.4403148, -1.4472645, -1.4543212}},
     {"acorn InteractionGNN2, batch norm",
-        "{\"hidden\": 4, \"n_iterations\": 2, \"last_activation\": \"silu\","
-        " \"norm\": \"batch\", \"norm_eps\": 6e-5, \"edge_update\": \"first\","
-        " \"node_residual\": false, \"edge_residual\": false,"
-        " \"concat_initial\": true, \"edge_from_nodes\": false,"
-        " \"decoder_input\": \"edge\", \"transform_layers\": 2,"
-        " \"edge_input\": \"edge_nodes\", \"node_input\": \"messages_node\"}",
+        "{'hidden': 4, 'n_iterations': 2, 'last_activation': 'silu',"
+        " 'norm': 'batch', 'norm_eps': 6e-5, 'edge_update': 'first',"
+        " 'node_residual': false, 'edge_residual': false,"
+        " 'concat_initial': true, 'edge_from_nodes': false,"
+        " 'decoder_input': 'edge', 'transform_layers': 2,"
+        " 'edge_input': 'edge_nodes', 'node_input': 'messages_node'}",
         2,
         {-0.1819701, -0.8770758, 0.1950588, -0.0669065, -0.1708399, -0.7657079,
             -0.3404267, -0.6628179, 0.1061144, 0.2443412, 0.0583543}},
-    {"as shipped", "{\"hidden\": 4, \"n_iterations\": 2}", 2,
+    {"as shipped", "{'hidden': 4, 'n_iterations': 2}", 2,
         {0.5356483, 0.5232891, 0.5221058, 0.5006749, 0.5105970, 0.5366763,
             0.5293942, 0.5092347, 0.5541861, 0.5098781, 0.5160231}},
 };
 
 /* In [-1, 1), by a hash (MurmurHash3's finalizer). */
-static float mix(int64_t memory)
+static float mix(int64_t index)
 {
-    uint32_t z = ((uint32_t)memory + 1U) * 0x9E3779B1U;
+    uint32_t z = ((uint32_t)index + 1U) * 0x9E3779B1U;
 
     z ^= z >> 15;
     z *= 0x85EBCA77U;
@@ -82,12 +82,10 @@ static struct etx_network *make_network(const struct published *which)
         .feature = {ETX_EDGE_DR, ETX_EDGE_DPHI},
         .scale = {100.0f, 2.0f}};
     struct etx_network *network = NULL;
-    json_t *options = json_loads(which->options, 0, NULL);
-    etx_status status = ETX_OK;
-
-    ck_assert(options != NULL);
-    status = etx_network_create(
+    json_t *options = network_json(which->options);
+    const etx_status status = etx_network_create(
         &network, "interaction_network", N_FEATURES, &list, options);
+
     ck_assert_msg(status == ETX_OK, "%s", etx_last_error());
     json_decref(options);
     for (int64_t v = 0; v < network->n_values; v++)
@@ -101,22 +99,14 @@ ETX_TEST(test_interaction_published, .rows = ROWS(cases))
     static const int32_t dst[] = {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5};
     const struct published *which = &cases[_i];
     struct etx_network *network = make_network(which);
-    float features[N_NODES * N_FEATURES];
-    float position[N_NODES * 3];
-    struct network_problem problem = {.graph = NULL};
-    etx_status status = ETX_OK;
+    struct network_problem problem;
 
+    network_problem_make(&problem, 1, N_NODES, 0, N_FEATURES);
+    network_problem_set_edges(&problem, N_EDGES, src, dst, NULL, NULL);
     for (int64_t v = 0; v < N_NODES * N_FEATURES; v++)
-        features[v] = mix(1000 + v);
+        problem.features[v] = mix(1000 + v);
     for (int64_t v = 0; v < N_NODES * 3; v++)
-        position[v] = 100.0f * mix(2000 + v);
-    status = etx_graph_from_edges(
-        &problem.graph, N_NODES, N_EDGES, src, dst, NULL, NULL);
-    ck_assert_int_eq(status, ETX_OK);
-    problem.input = (struct etx_network_input){.n_nodes = N_NODES,
-        .node_features = features,
-        .position = position,
-        .graph = problem.graph};
+        problem.position[v] = 100.0f * mix(2000 + v);
     for (int32_t level = ETX_CPU_REF; level <= etx_cpu_level(); level++) {
         struct etx_context context;
         float logit[N_EDGES];
@@ -130,6 +120,6 @@ ETX_TEST(test_interaction_published, .rows = ROWS(cases))
                 (int)level, (int)e, logit[e], which->logit[e]);
         }
     }
-    etx_graph_free(problem.graph);
+    network_problem_free(&problem);
     etx_network_free(network);
 }

@@ -20,14 +20,13 @@
 
 /* Seven iterations: borders 0, 3, 6 and two segments to make again. */
 #define OPTIONS(update, more)                                                  \
-    "{\"hidden\": 8, \"n_iterations\": 7, \"edge_update\": \"" update          \
-    "\"" more "}"
+    "{'hidden': 8, 'n_iterations': 7, 'edge_update': '" update "'" more "}"
 #define PLAIN(update) OPTIONS(update, "")
 #define ROUGH(update)                                                          \
-    OPTIONS(update, ", \"concat_initial\": true, \"edge_recurrent\": true,"    \
-                    "\"edge_residual\": false, \"decoder_input\": \"edge\","   \
-                    "\"aggregation\": [\"max\", \"std\"],"                     \
-                    "\"direction\": \"doubled_mean\"")
+    OPTIONS(update, ", 'concat_initial': true, 'edge_recurrent': true,"        \
+                    "'edge_residual': false, 'decoder_input': 'edge',"         \
+                    "'aggregation': ['max', 'std'],"                           \
+                    "'direction': 'doubled_mean'")
 
 static const struct network_case deep[] = {
     {.arch = "interaction_network", .options = PLAIN("first")},
@@ -37,17 +36,17 @@ static const struct network_case deep[] = {
     {.arch = "interaction_network", .options = ROUGH("old"), .is_rough = 1},
     {.arch = "interaction_network", .options = ROUGH("new"), .is_rough = 1},
     {.arch = "triplet_gnn",
-        .options = "{\"triplets\": {\"hidden\": 4, \"n_iterations\": 5},"
-                   " \"doublet_hidden\": [4]}"},
+        .options = "{'triplets': {'hidden': 4, 'n_iterations': 5},"
+                   " 'doublet_hidden': [4]}"},
 };
 #define N_DEEP ROWS(deep)
 
-static struct network_case case_at(int memory)
+static struct network_case case_at(int index)
 {
     struct network_case which =
-        memory < N_DEEP ? deep[memory] : network_case_at(memory - N_DEEP);
+        index < N_DEEP ? deep[index] : network_case_at(index - N_DEEP);
 
-    if (memory < N_DEEP) {
+    if (index < N_DEEP) {
         which.name = "deep";
         which.n_node_features = 3;
         which.n_edge_features = 4;
@@ -180,7 +179,7 @@ ETX_TEST(test_memory_is_less)
 {
     static const struct network_case which = {.name = "wide",
         .arch = "interaction_network",
-        .options = "{\"n_iterations\": 8}",
+        .options = "{'n_iterations': 8}",
         .n_node_features = 3,
         .n_edge_features = 4};
     const double latent = 3000.0 * 32.0 * sizeof(float);

@@ -28,29 +28,26 @@ static double dot(const float *a, const float *b, int64_t n)
 /* The loss sum_i weight_i out_i, with one parameter moved by step along
  * direction. */
 struct probe {
-    struct etx_network *network;
-    struct etx_context *context;
-    const struct network_problem *problem;
-    const float *weight; /* [n_out] */
-    float *out;          /* [n_out] scratch */
-    float *kept;         /* [n_values] the network's own values */
-    int64_t n_out;
+    struct network_trial *trial;
+    float *weight; /* [n_out] */
+    float *out;    /* [n_out] scratch */
+    float *kept;   /* [n_values] the network's own values */
 };
 
 static double loss_at(const struct probe *probe,
     const struct etx_parameter *parameter, const float *direction, float step)
 {
+    struct network_trial *trial = probe->trial;
     const int64_t n = (int64_t)parameter->n_rows * parameter->n_cols;
-    float *value = probe->network->value + parameter->offset;
+    float *value = trial->network->value + parameter->offset;
     const float *kept = probe->kept + parameter->offset;
-    double loss = 0.0;
 
     for (int64_t v = 0; v < n; v++)
         value[v] = kept[v] + step * direction[v];
-    network_forward(probe->out, probe->network, probe->context, probe->problem);
-    loss = dot(probe->out, probe->weight, probe->n_out);
+    network_forward(
+        probe->out, trial->network, &trial->context, &trial->problem);
     memcpy(value, kept, (size_t)n * sizeof *value);
-    return loss;
+    return dot(probe->out, probe->weight, trial->n_out);
 }
 
 /* The derivative along direction, of fourth order in h. */
@@ -68,23 +65,24 @@ static double slope(const struct probe *probe,
 /* Every parameter array along a random direction of unit length: within 0.2 %
  * (2 % for networks with kinks) of the length of the array's gradient, plus
  * what float32 loses of the loss over a step. Measured: a quarter of that. */
-static void check_gradient(
-    const struct network_case *which, const struct probe *probe)
+static void check_gradient(const struct probe *probe)
 {
-    const struct etx_network *network = probe->network;
+    struct network_trial *trial = probe->trial;
+    const struct network_case *which = &trial->which;
+    const struct etx_network *network = trial->network;
     const float h = which->is_rough ? 2e-3f : 2e-2f;
+    const double noise = 1e-6 * sqrt((double)trial->n_out) / (double)h;
     float *gradient = network_zeros(network->n_values);
 
-    network_backward(probe->out, gradient, network, probe->context,
-        probe->problem, probe->weight);
+    network_backward(probe->out, gradient, network, &trial->context,
+        &trial->problem, probe->weight);
     for (int32_t p = 0; p < network->n_parameters; p++) {
         const struct etx_parameter *parameter = &network->parameter[p];
         const int64_t n = (int64_t)parameter->n_rows * parameter->n_cols;
         const float *array = gradient + parameter->offset;
-        const double length = sqrt(dot(array, array, n));
-        const double noise = 1e-6 * sqrt((double)probe->n_out) / (double)h;
         const double tolerance =
-            (which->is_rough ? 0.02 : 0.002) * length + noise;
+            (which->is_rough ? 0.02 : 0.002) * sqrt(dot(array, array, n)) +
+            noise;
         float *direction = network_randoms(n, 1000 + (uint64_t)p);
         const double norm = sqrt(dot(direction, direction, n));
         double measured = 0.0;
@@ -107,60 +105,49 @@ static void check_gradient(
 ETX_TEST(test_networks_gradient, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
-    struct etx_network *network = network_make(&which, 11);
-    struct network_problem problem;
-    struct etx_context context;
-    struct probe probe = {.network = network, .problem = &problem};
+    struct network_trial trial;
+    struct probe probe = {.trial = &trial};
 
-    network_problem_make(&problem, 5, 14, 24, which.n_node_features);
-    network_context_open(&context, 1, ETX_CPU_REF);
-    probe.context = &context;
-    probe.n_out = network_n_out(network, &problem);
-    probe.out = network_zeros(probe.n_out);
-    probe.weight = network_randoms(probe.n_out, 3);
-    probe.kept = network_zeros(network->n_values);
-    memcpy(probe.kept, network->value,
-        (size_t)network->n_values * sizeof *probe.kept);
-    check_gradient(&which, &probe);
-    free((float *)(uintptr_t)probe.weight);
+    network_trial_open(&trial, &which, 11, 14, 24, ETX_CPU_REF);
+    probe.out = network_zeros(trial.n_out);
+    probe.weight = network_randoms(trial.n_out, 3);
+    probe.kept = network_zeros(trial.network->n_values);
+    memcpy(probe.kept, trial.network->value,
+        (size_t)trial.network->n_values * sizeof *probe.kept);
+    check_gradient(&probe);
+    free(probe.weight);
     free(probe.out);
     free(probe.kept);
-    network_context_close(&context);
-    network_problem_free(&problem);
-    etx_network_free(network);
+    network_trial_close(&trial);
 }
 
-/* The gradient is added to what is there. */
+/* The gradient is added to what the array holds. */
 ETX_TEST(test_networks_gradient_adds, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
-    struct etx_network *network = network_make(&which, 12);
-    const int64_t n = network->n_values;
-    struct network_problem problem;
-    struct etx_context context;
-    float *once = network_zeros(n);
-    float *twice = network_zeros(n);
-    float *out = NULL;
-    float *weight = NULL;
+    struct network_trial trial;
+    float *sum[2], *out, *weight;
+    int64_t n;
 
-    network_problem_make(&problem, 6, 12, 20, which.n_node_features);
-    network_context_open(&context, 1, ETX_CPU_REF);
-    out = network_zeros(network_n_out(network, &problem));
-    weight = network_randoms(network_n_out(network, &problem), 9);
-    network_backward(out, once, network, &context, &problem, weight);
-    network_backward(out, twice, network, &context, &problem, weight);
-    network_backward(out, twice, network, &context, &problem, weight);
+    network_trial_open(&trial, &which, 12, 12, 20, ETX_CPU_REF);
+    n = trial.network->n_values;
+    out = network_zeros(trial.n_out);
+    weight = network_randoms(trial.n_out, 9);
+    for (int32_t times = 1; times <= 2; times++) {
+        sum[times - 1] = network_zeros(n);
+        for (int32_t t = 0; t < times; t++)
+            network_backward(out, sum[times - 1], trial.network, &trial.context,
+                &trial.problem, weight);
+    }
     for (int64_t v = 0; v < n; v++)
-        once[v] *= 2.0f;
-    ck_assert(network_largest_difference(once, twice, n) <=
-              1e-4 * (1.0 + sqrt(dot(once, once, n))));
-    free(once);
-    free(twice);
+        sum[0][v] *= 2.0f;
+    ck_assert(network_largest_difference(sum[0], sum[1], n) <=
+              1e-4 * (1.0 + sqrt(dot(sum[0], sum[0], n))));
+    free(sum[0]);
+    free(sum[1]);
     free(out);
     free(weight);
-    network_context_close(&context);
-    network_problem_free(&problem);
-    etx_network_free(network);
+    network_trial_close(&trial);
 }
 
 /* -------------------------------------------------- threads and levels -- */
@@ -301,17 +288,12 @@ ETX_TEST(test_networks_isolated_nodes, .rows = network_n_cases())
     const int64_t n_more = 20;
     const int64_t n_nodes = 40;
     const size_t width = (size_t)which.n_node_features;
-    etx_status status = ETX_OK;
 
     network_problem_make(&small, 10, n_nodes, 90, which.n_node_features);
     network_problem_make(
         &large, 10, n_nodes + n_more, 0, which.n_node_features);
-    etx_graph_free(large.graph);
-    status = etx_graph_from_edges(&large.graph, n_nodes + n_more,
-        small.graph->n_edges, small.graph->src, small.graph->dst,
-        small.graph->score, NULL);
-    ck_assert_int_eq(status, ETX_OK);
-    large.input.graph = large.graph;
+    network_problem_set_edges(&large, small.graph->n_edges, small.graph->src,
+        small.graph->dst, small.graph->score, NULL);
     memcpy(large.features, small.features,
         (size_t)n_nodes * width * sizeof(float));
     memcpy(large.position, small.position, (size_t)n_nodes * 3 * sizeof(float));
@@ -335,10 +317,8 @@ static void reverse(struct network_problem *out, int64_t *order,
     const int64_t n = problem->input.n_nodes;
     int32_t *src = calloc((size_t)graph->n_edges, sizeof *src);
     int32_t *dst = calloc((size_t)graph->n_edges, sizeof *dst);
-    etx_status status = ETX_OK;
 
     network_problem_make(out, 1, n, 0, n_features);
-    etx_graph_free(out->graph);
     for (int64_t i = 0; i < n; i++) {
         memcpy(out->features + i * n_features,
             problem->features + (n - 1 - i) * n_features,
@@ -350,10 +330,8 @@ static void reverse(struct network_problem *out, int64_t *order,
         src[e] = (int32_t)(n - 1 - graph->src[e]);
         dst[e] = (int32_t)(n - 1 - graph->dst[e]);
     }
-    status = etx_graph_from_edges(
-        &out->graph, n, graph->n_edges, src, dst, graph->score, order);
-    ck_assert_int_eq(status, ETX_OK);
-    out->input.graph = out->graph;
+    network_problem_set_edges(
+        out, graph->n_edges, src, dst, graph->score, order);
     free(src);
     free(dst);
 }

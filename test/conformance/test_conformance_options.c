@@ -15,11 +15,9 @@ static etx_status create(struct etx_network **out, const char *arch,
     int32_t n_node_features, int32_t n_edge_features, const char *options)
 {
     struct etx_edge_feature_list list = {.n_features = n_edge_features};
-    json_t *object =
-        options == NULL ? NULL : json_loads(options, JSON_DECODE_ANY, NULL);
+    json_t *object = network_json(options);
     etx_status status = ETX_OK;
 
-    ck_assert_msg((object == NULL) == (options == NULL), "JSON: %s", options);
     for (int32_t k = 0; k < n_edge_features; k++) {
         list.feature[k] = k;
         list.scale[k] = 1.0f;
@@ -32,12 +30,12 @@ static etx_status create(struct etx_network **out, const char *arch,
 /* ------------------------------------------------------------- counts -- */
 
 #define QUICKSTART                                                             \
-    "\"encoder_layers\": 3, \"edge_encoder_layers\": 3, \"node_layers\": 3,"   \
-    " \"edge_layers\": 3, \"decoder_layers\": 4, \"edge_update\": \"old\","    \
-    " \"aggregation\": [\"max\", \"sum\"], \"aggregate_at\": \"target\","      \
-    " \"node_recurrent\": true, \"edge_recurrent\": true,"                     \
-    " \"edge_from_latents\": true, \"edge_from_nodes\": false,"                \
-    " \"direction\": \"doubled_first_half\""
+    "'encoder_layers': 3, 'edge_encoder_layers': 3, 'node_layers': 3,"         \
+    " 'edge_layers': 3, 'decoder_layers': 4, 'edge_update': 'old',"            \
+    " 'aggregation': ['max', 'sum'], 'aggregate_at': 'target',"                \
+    " 'node_recurrent': true, 'edge_recurrent': true,"                         \
+    " 'edge_from_latents': true, 'edge_from_nodes': false,"                    \
+    " 'direction': 'doubled_first_half'"
 
 struct counted {
     const char *arch;
@@ -50,38 +48,37 @@ struct counted {
  * counted by hand. */
 static const struct counted counts[] = {
     {"mlp",
-        "{\"hidden\": [1024, 1024, 1024, 1024], \"n_out\": 12,"
-        " \"activation\": \"tanh\"}",
+        "{'hidden': [1024, 1024, 1024, 1024], 'n_out': 12,"
+        " 'activation': 'tanh'}",
         12, 0, 3182604},
     {"mlp",
-        "{\"hidden\": [512, 512, 512, 512, 512, 512], \"n_out\": 8,"
-        " \"activation\": \"tanh\", \"norm\": \"none\"}",
+        "{'hidden': [512, 512, 512, 512, 512, 512], 'n_out': 8,"
+        " 'activation': 'tanh', 'norm': 'none'}",
         3, 0, 2048 + 5 * 262656 + 4104},
     {"mlp", NULL, 5, 0, 1536 + 2 * 65792 + 3 * 512 + 2056},
+    {"interaction_network", "{'hidden': 32, 'n_iterations': 6, " QUICKSTART "}",
+        3, 0, 22817},
     {"interaction_network",
-        "{\"hidden\": 32, \"n_iterations\": 6, " QUICKSTART "}", 3, 0, 22817},
+        "{'hidden': 128, 'n_iterations': 6, " QUICKSTART "}", 12, 0, 350465},
     {"interaction_network",
-        "{\"hidden\": 128, \"n_iterations\": 6, " QUICKSTART "}", 12, 0,
-        350465},
-    {"interaction_network",
-        "{\"hidden\": 128, \"n_iterations\": 6, " QUICKSTART "}", 3, 0, 349313},
+        "{'hidden': 128, 'n_iterations': 6, " QUICKSTART "}", 3, 0, 349313},
     {"attention_gnn",
-        "{\"encoder_hidden\": [64, 64], \"edge_hidden\": [67, 67, 67],"
-        " \"node_hidden\": [64, 64], \"node_input\": \"messages_node\"}",
+        "{'encoder_hidden': [64, 64], 'edge_hidden': [67, 67, 67],"
+        " 'node_hidden': [64, 64], 'node_input': 'messages_node'}",
         3, 0, 44803},
-    {"attention_gnn", "{\"encoder_hidden\": []}", 3, 0, 26433},
-    {"edge_filter", "{\"hidden\": [512, 512, 512], \"style\": \"vanilla\"}", 12,
-        0, 12800 + 2 * 262656 + 513 + 1024},
+    {"attention_gnn", "{'encoder_hidden': []}", 3, 0, 26433},
+    {"edge_filter", "{'hidden': [512, 512, 512], 'style': 'vanilla'}", 12, 0,
+        12800 + 2 * 262656 + 513 + 1024},
     {"graph_convolution",
-        "{\"encoder\": false, \"residual\": false, \"norm\": \"none\","
-        " \"n_iterations\": 2, \"hidden\": 16, \"decoder_hidden\": []}",
+        "{'encoder': false, 'residual': false, 'norm': 'none',"
+        " 'n_iterations': 2, 'hidden': 16, 'decoder_hidden': []}",
         3, 2, 4 * 16 + 17 * 16 + 35},
     {"triplet_gnn",
-        "{\"doublet_hidden\": [], \"triplets\": {\"n_iterations\": 0,"
-        " \"encoder_layers\": 1, \"edge_encoder_layers\": 1,"
-        " \"decoder_layers\": 1, \"hidden\": 4}}",
+        "{'doublet_hidden': [], 'triplets': {'n_iterations': 0,"
+        " 'encoder_layers': 1, 'edge_encoder_layers': 1,"
+        " 'decoder_layers': 1, 'hidden': 4}}",
         3, 2, 9 + 9 * 4 + 17 * 4 + 13},
-    {"edge_filter", "{\"hidden\": [64, 64]}", 4, 9,
+    {"edge_filter", "{'hidden': [64, 64]}", 4, 9,
         18 * 64 + 65 * 64 + 4 * 64 + 65},
 };
 
@@ -162,68 +159,67 @@ static const struct wrong wrongs[] = {
     {"transformer", "{}", 3, 0, ETX_ERR_FORMAT, "'transformer'"},
     {"transformer", "{}", 3, 0, ETX_ERR_FORMAT, "interaction_network"},
     {"mlp", "[]", 3, 0, ETX_ERR_FORMAT, "a list, expected an object"},
-    {"mlp", "{\"hiden\": [4]}", 3, 0, ETX_ERR_FORMAT, "'hiden'"},
-    {"mlp", "{\"hidden\": 4}", 3, 0, ETX_ERR_FORMAT, "'hidden'"},
-    {"mlp", "{\"hidden\": [4, 0]}", 3, 0, ETX_ERR_FORMAT, "1 to 65536"},
-    {"mlp", "{\"hidden\": [4, 65537]}", 3, 0, ETX_ERR_FORMAT, "65537"},
-    {"mlp", "{\"hidden\": [4, 1e2]}", 3, 0, ETX_ERR_FORMAT, "integer"},
-    {"mlp", "{\"hidden\": [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}", 3, 0,
+    {"mlp", "{'hiden': [4]}", 3, 0, ETX_ERR_FORMAT, "'hiden'"},
+    {"mlp", "{'hidden': 4}", 3, 0, ETX_ERR_FORMAT, "'hidden'"},
+    {"mlp", "{'hidden': [4, 0]}", 3, 0, ETX_ERR_FORMAT, "1 to 65536"},
+    {"mlp", "{'hidden': [4, 65537]}", 3, 0, ETX_ERR_FORMAT, "65537"},
+    {"mlp", "{'hidden': [4, 1e2]}", 3, 0, ETX_ERR_FORMAT, "integer"},
+    {"mlp", "{'hidden': [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}", 3, 0,
         ETX_ERR_FORMAT, "at most 15"},
-    {"mlp", "{\"hidden\": [65536, 65536]}", 3, 0, ETX_ERR_LIMIT,
+    {"mlp", "{'hidden': [65536, 65536]}", 3, 0, ETX_ERR_LIMIT,
         "layers.1.weight"},
-    {"mlp", "{\"n_out\": 9223372036854775807}", 3, 0, ETX_ERR_FORMAT,
+    {"mlp", "{'n_out': 9223372036854775807}", 3, 0, ETX_ERR_FORMAT,
         "9223372036854775807"},
-    {"mlp", "{\"n_out\": -1}", 3, 0, ETX_ERR_FORMAT, "1 to 1024"},
-    {"mlp", "{\"n_out\": null}", 3, 0, ETX_ERR_FORMAT, "null"},
-    {"mlp", "{\"activation\": \"swish\"}", 3, 0, ETX_ERR_FORMAT, "'swish'"},
-    {"mlp", "{\"activation\": \"swish\"}", 3, 0, ETX_ERR_FORMAT, "silu"},
-    {"mlp", "{\"activation\": 3}", 3, 0, ETX_ERR_FORMAT, "integer"},
-    {"mlp", "{\"norm_eps\": 0}", 3, 0, ETX_ERR_FORMAT, "'norm_eps' is 0"},
-    {"mlp", "{\"norm_eps\": \"small\"}", 3, 0, ETX_ERR_FORMAT, "a text"},
-    {"mlp", "{\"norm_affine\": 1}", 3, 0, ETX_ERR_FORMAT, "true or false"},
+    {"mlp", "{'n_out': -1}", 3, 0, ETX_ERR_FORMAT, "1 to 1024"},
+    {"mlp", "{'n_out': null}", 3, 0, ETX_ERR_FORMAT, "null"},
+    {"mlp", "{'activation': 'swish'}", 3, 0, ETX_ERR_FORMAT, "'swish'"},
+    {"mlp", "{'activation': 'swish'}", 3, 0, ETX_ERR_FORMAT, "silu"},
+    {"mlp", "{'activation': 3}", 3, 0, ETX_ERR_FORMAT, "integer"},
+    {"mlp", "{'norm_eps': 0}", 3, 0, ETX_ERR_FORMAT, "'norm_eps' is 0"},
+    {"mlp", "{'norm_eps': 'small'}", 3, 0, ETX_ERR_FORMAT, "a text"},
+    {"mlp", "{'norm_affine': 1}", 3, 0, ETX_ERR_FORMAT, "true or false"},
     {"mlp", "{}", 0, 0, ETX_ERR_FORMAT, "no input"},
     {"mlp", "{}", -1, 0, ETX_ERR_ARGUMENT, "-1 node features"},
     {"mlp", "{}", 3, 2, ETX_ERR_FORMAT, "2 edge features"},
     {"edge_filter", "{}", 0, 0, ETX_ERR_FORMAT, "no input"},
-    {"edge_filter", "{\"style\": \"vanilla\", \"hidden\": [8, 4]}", 3, 0,
+    {"edge_filter", "{'style': 'vanilla', 'hidden': [8, 4]}", 3, 0,
         ETX_ERR_FORMAT, "equal widths"},
-    {"edge_filter", "{\"order\": \"both\"}", 3, 0, ETX_ERR_FORMAT,
+    {"edge_filter", "{'order': 'both'}", 3, 0, ETX_ERR_FORMAT,
         "source_target, target_source"},
-    {"attention_gnn", "{\"n_iterations\": 65}", 3, 0, ETX_ERR_FORMAT,
-        "0 to 64"},
+    {"attention_gnn", "{'n_iterations': 65}", 3, 0, ETX_ERR_FORMAT, "0 to 64"},
     {"attention_gnn", "{}", 3, 1, ETX_ERR_FORMAT, "reads none"},
     {"attention_gnn", "{}", 0, 0, ETX_ERR_FORMAT, "node_encoder"},
-    {"graph_convolution", "{\"n_iterations\": 65}", 3, 0, ETX_ERR_FORMAT,
+    {"graph_convolution", "{'n_iterations': 65}", 3, 0, ETX_ERR_FORMAT,
         "0 to 64"},
     {"graph_convolution", "{}", 0, 0, ETX_ERR_FORMAT, "node_encoder"},
-    {"graph_convolution", "{\"encoder\": false, \"encoder_hidden\": [3]}", 3, 0,
+    {"graph_convolution", "{'encoder': false, 'encoder_hidden': [3]}", 3, 0,
         ETX_ERR_FORMAT, "'encoder_hidden' has 1"},
-    {"graph_convolution", "{\"encoder\": false, \"recurrent\": true}", 3, 0,
+    {"graph_convolution", "{'encoder': false, 'recurrent': true}", 3, 0,
         ETX_ERR_FORMAT, "(3) as 'hidden' (64)"},
-    {"triplet_gnn", "{\"max_triplets\": -1}", 3, 0, ETX_ERR_FORMAT,
+    {"triplet_gnn", "{'max_triplets': -1}", 3, 0, ETX_ERR_FORMAT,
         "'max_triplets' is -1"},
-    {"triplet_gnn", "{\"hidden\": 4}", 3, 0, ETX_ERR_FORMAT, "'hidden'"},
+    {"triplet_gnn", "{'hidden': 4}", 3, 0, ETX_ERR_FORMAT, "'hidden'"},
     {"triplet_gnn", "[]", 3, 0, ETX_ERR_FORMAT, "a list, expected an object"},
     {"triplet_gnn", "{}", 0, 0, ETX_ERR_FORMAT, "no input"},
-    {"interaction_network", "{\"hidden\": 4097}", 3, 0, ETX_ERR_FORMAT,
+    {"interaction_network", "{'hidden': 4097}", 3, 0, ETX_ERR_FORMAT,
         "'hidden' is 4097"},
     {"interaction_network",
-        "{\"hidden\": 4096, \"node_layers\": 16,"
-        " \"n_iterations\": 64}",
+        "{'hidden': 4096, 'node_layers': 16,"
+        " 'n_iterations': 64}",
         3, 0, ETX_ERR_LIMIT, "node_network"},
-    {"interaction_network", "{\"aggregation\": []}", 3, 0, ETX_ERR_FORMAT,
+    {"interaction_network", "{'aggregation': []}", 3, 0, ETX_ERR_FORMAT,
         "'aggregation'"},
-    {"interaction_network", "{\"aggregation\": \"sum\"}", 3, 0, ETX_ERR_FORMAT,
+    {"interaction_network", "{'aggregation': 'sum'}", 3, 0, ETX_ERR_FORMAT,
         "a list"},
-    {"interaction_network", "{\"aggregation\": [\"sum\", \"median\"]}", 3, 0,
+    {"interaction_network", "{'aggregation': ['sum', 'median']}", 3, 0,
         ETX_ERR_FORMAT, "'median'"},
-    {"interaction_network", "{\"edge_from_nodes\": false}", 3, 0,
-        ETX_ERR_FORMAT, "edge_encoder has no input"},
-    {"interaction_network", "{\"edge_from_features\": false}", 3, 2,
+    {"interaction_network", "{'edge_from_nodes': false}", 3, 0, ETX_ERR_FORMAT,
+        "edge_encoder has no input"},
+    {"interaction_network", "{'edge_from_features': false}", 3, 2,
         ETX_ERR_FORMAT, "'edge_from_features'"},
-    {"interaction_network", "{\"direction\": \"undirected\"}", 3, 0,
-        ETX_ERR_FORMAT, "doubled_mean"},
-    {"interaction_network", "{\"decoder_layers\": 9}", 3, 0, ETX_ERR_FORMAT,
+    {"interaction_network", "{'direction': 'undirected'}", 3, 0, ETX_ERR_FORMAT,
+        "doubled_mean"},
+    {"interaction_network", "{'decoder_layers': 9}", 3, 0, ETX_ERR_FORMAT,
         "1 to 8"},
 };
 
@@ -246,54 +242,30 @@ ETX_TEST(test_options_wrong, .rows = ROWS(wrongs))
     ck_assert(network == NULL);
 }
 
-/* A score or a position that the features need and the input lacks. */
-ETX_TEST(test_options_missing_input, .rows = 2)
+/* What edge features need and the input lacks. */
+static const struct {
+    const char *missing;
+    struct network_case which;
+} missing[] = {
+    {"positions", {.n_edge_features = 1}},
+    {"score_logit", {.n_edge_features = 1, .with_score = 1}},
+    {"log_hough_votes", {.n_edge_features = ETX_N_EDGE_FEATURES}},
+};
+
+ETX_TEST(test_options_missing_input, .rows = 2 * ROWS(missing))
 {
-    const struct network_case which = {.name = "missing",
-        .arch = _i == 0 ? "edge_filter" : "interaction_network",
-        .n_node_features = 2,
-        .n_edge_features = 1,
-        .with_score = 1};
-    const struct network_case with_votes = {.name = "votes",
-        .arch = which.arch,
-        .n_node_features = 2,
-        .n_edge_features = ETX_N_EDGE_FEATURES};
-    struct etx_network *network = network_make(&which, 1);
-    struct network_problem problem;
-    struct etx_context context;
-    float out[10];
-    etx_status status = ETX_OK;
+    struct network_case which = missing[_i / 2].which;
+    struct network_trial trial;
 
-    network_problem_make(&problem, 1, 8, 10, 2);
-    network_context_open(&context, 1, ETX_CPU_REF);
-    problem.input.position = NULL;
-    status =
-        network->arch->forward(network, &context, &problem.input, NULL, out);
-    ck_assert_int_eq(status, ETX_ERR_ARGUMENT);
-    ck_assert(strstr(etx_last_error(), "positions") != NULL);
-
-    network_problem_free(&problem);
-    network_problem_make(&problem, 1, 8, 0, 2);
-    etx_graph_free(problem.graph);
-    status = etx_graph_from_edges(
-        &problem.graph, 8, 1, (int32_t[]){1}, (int32_t[]){2}, NULL, NULL);
-    ck_assert_int_eq(status, ETX_OK);
-    problem.input.graph = problem.graph;
-    status =
-        network->arch->forward(network, &context, &problem.input, NULL, out);
-    ck_assert_int_eq(status, ETX_ERR_ARGUMENT);
-    ck_assert(strstr(etx_last_error(), "score_logit") != NULL);
-    ck_assert_int_eq(etx_arena_in_use(context.stream->arena), 0);
-
-    network_problem_free(&problem);
-    etx_network_free(network);
-    network_problem_make(&problem, 1, 8, 10, 2);
-    network = network_make(&with_votes, 1);
-    status =
-        network->arch->forward(network, &context, &problem.input, NULL, out);
-    ck_assert_int_eq(status, ETX_ERR_ARGUMENT);
-    ck_assert(strstr(etx_last_error(), "log_hough_votes") != NULL);
-    network_context_close(&context);
-    network_problem_free(&problem);
-    etx_network_free(network);
+    which.name = "missing";
+    which.arch = _i % 2 == 0 ? "edge_filter" : "interaction_network";
+    which.n_node_features = 2;
+    network_trial_open(&trial, &which, 1, 8, 10, ETX_CPU_REF);
+    if (_i / 2 == 0)
+        trial.problem.input.position = NULL;
+    if (_i / 2 == 1)
+        network_problem_set_edges(
+            &trial.problem, 1, (int32_t[]){1}, (int32_t[]){2}, NULL, NULL);
+    network_trial_refused(&trial, ETX_ERR_ARGUMENT, missing[_i / 2].missing);
+    network_trial_close(&trial);
 }

@@ -1,8 +1,8 @@
-/* test/conformance/test_conformance_parts.c -- networks on parts of a graph.
+/* test/conformance/test_conformance_parts.c -- networks on partitions.
  *
- * Every network on 1, 2, 4 and 8 parts at once, each a thread: logits have the
- * bits of the whole graph, and gradients summed over the parts are those of
- * the whole graph to 1e-5 of the largest of an array.
+ * Every network on 1, 2, 4 and 8 partitions of a graph, each a thread: logits
+ * have the bits of the whole graph, and gradients summed over the partitions
+ * are those of the whole graph to 1e-5 of the largest of an array.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "network_fixture.h"
@@ -17,35 +17,35 @@
 
 #define N_NODES 90
 
-/* How nodes are dealt to the parts. */
-enum deal {
-    DEAL_TURNS,  /* one after the other: nearly every edge is cut */
-    DEAL_BLOCKS, /* a share of the rows each */
-    DEAL_UNEVEN, /* most to part 0; the last part has none at all */
-    DEAL_ALONE,  /* the last part has only nodes without edges */
-    N_DEALS
+/* How nodes are assigned to the parts. */
+enum assignment {
+    CYCLIC,   /* one after the other: nearly every edge is cut */
+    BLOCKS,   /* equal ranges of rows */
+    UNEVEN,   /* most to part 0; the last part has none at all */
+    ISOLATED, /* the last part has only nodes without edges */
+    N_ASSIGNMENTS
 };
 
-static int32_t owner_of(int32_t deal, int32_t i, int32_t n_parts)
+static int32_t owner_of(int32_t assignment, int32_t i, int32_t n_parts)
 {
-    const int32_t n_dealt = n_parts > 1 ? n_parts - 1 : 1;
+    const int32_t n_used = n_parts > 1 ? n_parts - 1 : 1;
 
-    switch ((enum deal)deal) {
-    case DEAL_TURNS:
+    switch ((enum assignment)assignment) {
+    case CYCLIC:
         return i % n_parts;
-    case DEAL_BLOCKS:
+    case BLOCKS:
         return (int32_t)((int64_t)i * n_parts / N_NODES);
-    case DEAL_UNEVEN:
-        return i < N_NODES * 3 / 4 ? 0 : i % n_dealt;
-    case DEAL_ALONE:
-        return i == 0 || i == N_NODES - 1 ? n_parts - 1 : i % n_dealt;
-    case N_DEALS:
+    case UNEVEN:
+        return i < N_NODES * 3 / 4 ? 0 : i % n_used;
+    case ISOLATED:
+        return i == 0 || i == N_NODES - 1 ? n_parts - 1 : i % n_used;
+    case N_ASSIGNMENTS:
         break;
     }
     return 0;
 }
 
-/* A network on a whole graph, and what its parts make of it. */
+/* A network on a whole graph, and on its parts. */
 struct trial {
     const struct network_case *which;
     struct etx_network *network;
@@ -53,8 +53,8 @@ struct trial {
     float *d_out;    /* [n_edges] */
     float *out;      /* [n_edges] of the whole graph */
     float *gradient; /* [n_values] of the whole graph */
-    int32_t n_parts, deal;
-    float *parts_out;      /* [n_edges] each from the part that owns it */
+    int32_t n_parts, assignment;
+    float *parts_out;      /* [n_edges] each of the part that owns it */
     float *parts_gradient; /* [n_parts, n_values] */
 };
 
@@ -109,7 +109,7 @@ static void part_problem(struct network_problem *out, const struct trial *trial,
         .graph = out->graph};
 }
 
-/* Forward and backward of a part, into its share of the trial. */
+/* Forward and backward of a part, into its rows of the trial. */
 static void run_part(struct part_thread *thread, struct trial *trial,
     const struct etx_graph_part *part)
 {
@@ -156,7 +156,7 @@ static void run_thread(struct part_thread *thread, void *argument)
     int32_t owner[N_NODES];
 
     for (int32_t i = 0; i < N_NODES; i++)
-        owner[i] = owner_of(trial->deal, i, trial->n_parts);
+        owner[i] = owner_of(trial->assignment, i, trial->n_parts);
     ck_assert_int_eq(etx_part_make(&part, trial->problem.graph, owner,
                          trial->n_parts, thread->part),
         ETX_OK);
@@ -185,9 +185,9 @@ static void check_gradient(const struct trial *trial)
                 fmax(difference, fabs(sum - (double)trial->gradient[v]));
         }
         ck_assert_msg(difference <= 1e-5 * largest + 1e-30,
-            "%s (%s): %s: %d parts, deal %d: differs by %.3g of %.3g",
+            "%s (%s): %s: %d parts, assignment %d: differs by %.3g of %.3g",
             trial->which->arch, trial->which->name, parameter->name,
-            (int)trial->n_parts, (int)trial->deal, difference, largest);
+            (int)trial->n_parts, (int)trial->assignment, difference, largest);
     }
 }
 
@@ -215,12 +215,13 @@ static void check_all_parts(const struct network_case *which, int64_t n_edges)
     trial_open(&trial, which, n_edges);
     for (trial.n_parts = 1; trial.n_parts <= PART_THREADS_MAX;
          trial.n_parts *= 2)
-        for (trial.deal = 0; trial.deal < N_DEALS; trial.deal++)
+        for (trial.assignment = 0; trial.assignment < N_ASSIGNMENTS;
+             trial.assignment++)
             check_parts(&trial);
     trial_close(&trial);
 }
 
-/* Networks in which edges far apart know of each other. */
+/* Networks in which edges far apart depend on each other. */
 static int32_t expects_whole(const struct network_case *which)
 {
     return which->is_global || strcmp(which->arch, "triplet_gnn") == 0 ||
@@ -228,8 +229,8 @@ static int32_t expects_whole(const struct network_case *which)
            which->n_edge_features == ETX_N_EDGE_FEATURES;
 }
 
-/* More edges than nodes, and fewer: products are shared or not by the whole
- * graph, whatever the parts have. */
+/* More edges than nodes, and fewer: the first layer is factorised or not by the
+ * whole graph, whatever the parts have. */
 ETX_TEST(test_parts_networks, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
@@ -245,21 +246,21 @@ ETX_TEST(test_parts_networks, .rows = network_n_cases())
     etx_network_free(network);
 }
 
-ETX_TEST(test_parts_refusals)
+static const struct {
+    struct network_case which;
+    const char *reason;
+} refused[] = {
+    {{"triplets", "triplet_gnn", NULL, .n_node_features = 3}, "triplet"},
+    {{"batch norm", "interaction_network", "{'norm': 'batch'}",
+         .n_node_features = 3},
+        "batch norm"},
+};
+
+ETX_TEST(test_parts_refused, .rows = ROWS(refused))
 {
-    struct network_case which = {
-        .arch = "triplet_gnn", .name = "triplets", .n_node_features = 3};
-    struct etx_network *network = network_make(&which, 1);
+    struct etx_network *network = network_make(&refused[_i].which, 1);
 
     ck_assert_int_eq(etx_halo_check(network), ETX_ERR_UNSUPPORTED);
-    ck_assert(strstr(etx_last_error(), "triplet") != NULL);
-    etx_network_free(network);
-    which = (struct network_case){.arch = "interaction_network",
-        .name = "batch norm",
-        .options = "{\"norm\": \"batch\"}",
-        .n_node_features = 3};
-    network = network_make(&which, 1);
-    ck_assert_int_eq(etx_halo_check(network), ETX_ERR_UNSUPPORTED);
-    ck_assert(strstr(etx_last_error(), "batch norm") != NULL);
+    ck_assert(strstr(etx_last_error(), refused[_i].reason) != NULL);
     etx_network_free(network);
 }

@@ -165,7 +165,7 @@ ETX_TEST(test_cuda_parts_training)
 
     if (!has_device(__func__))
         return;
-    train_bench_open(&cpu, ETX_TRAIN_GNN, 1, NULL);
+    cpu = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
     training.n_values = cpu.trainer->stage->network->n_values;
     for (int32_t p = 0; p < N_PARTS; p++) {
         training.gradient[p] = calloc((size_t)training.n_values, sizeof(float));

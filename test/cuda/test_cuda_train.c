@@ -116,7 +116,7 @@ ETX_TEST(test_cuda_train_gradient, .rows = N_CASES)
 
     if (!open_device(&device, __func__))
         return;
-    train_bench_open(&cpu, cases[_i].stage, 1, cases[_i].change);
+    cpu = train_bench_new(cases[_i].stage, 1, cases[_i].change);
     open_beside(&cuda, &cpu, device, _i);
     const int64_t n = cpu.trainer->stage->network->n_values;
     const double expected = train_bench_loss(&cpu, 2);
@@ -159,7 +159,7 @@ ETX_TEST(test_cuda_train_steps, .rows = N_CASES - N_VARIANTS)
 
     if (!open_device(&device, __func__))
         return;
-    train_bench_open(&bench[0], cases[_i].stage, 1, cases[_i].change);
+    bench[0] = train_bench_new(cases[_i].stage, 1, cases[_i].change);
     open_beside(&bench[1], &bench[0], device, _i);
     ck_assert_int_eq(open_device(&device, __func__), 1);
     open_beside(&bench[2], &bench[0], device, _i);
@@ -196,7 +196,7 @@ ETX_TEST(test_cuda_train_stays, .rows = 3)
         return;
     (void)snprintf(
         path, sizeof path, "/tmp/etx-cuda-%ld.checkpoint", (long)getpid());
-    train_bench_open(&cpu, cases[i].stage, 1, cases[i].change);
+    cpu = train_bench_new(cases[i].stage, 1, cases[i].change);
     open_beside(&bench[0], &cpu, device, i);
     ck_assert_int_eq(open_device(&device, __func__), 1);
     open_beside(&bench[1], &cpu, device, i);
@@ -272,7 +272,7 @@ ETX_TEST(test_cuda_train_half_products, .rows = 2)
     if (!open_device(&device, __func__))
         return;
     etx_context_free(device);
-    train_bench_open(&cpu, stages[_i], 1, NULL);
+    cpu = train_bench_new(stages[_i], 1, NULL);
     for (int32_t b = 0; b < 3; b++) {
         struct train_bench bench = cpu;
 

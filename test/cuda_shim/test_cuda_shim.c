@@ -205,7 +205,7 @@ static void train(etx_context *context)
     struct train_bench cpu;
     struct train_bench bench;
 
-    train_bench_open(&cpu, ETX_TRAIN_FILTER, 1, NULL);
+    cpu = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
     train_bench_open_in(&bench, context, ETX_TRAIN_EMBEDDING, NULL);
     train_bench_steps(bench.trainer, 1);
     (void)train_bench_validate(bench.trainer);

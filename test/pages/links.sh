@@ -29,7 +29,7 @@ for page in $(git ls-files '*.md'); do
     # shellcheck disable=SC2016
     for file in $(echo "$text" | grep -oE \
         '`(src|cuda|test|docs|include|examples|bindings)/[^` *]+\.[a-z]+`' |
-        tr -d '`'); do
+        grep -v NAME | tr -d '`'); do
         [ -e "$file" ] || { echo "$page: no file $file" >&2; exit 1; }
     done
 done

@@ -199,7 +199,7 @@ if [ -e "$real-hits.csv.gz" ]; then
               exit !(efficiency >= 0.94 && purity >= 0.90) }' \
         "$out/stdout" || fail 'physics on the real event'
 else
-    echo "SKIPPED real event: no $real-hits.csv.gz (ETX_REFERENCE_DATA)"
+    echo "SKIPPED real event: no reference data in ${real%/*/*}"
 fi
 
 # Training: three stages in a row, and a run that was stopped and went on is

@@ -133,7 +133,7 @@ const char *etx_test_reference(const char *name, const char *path)
     snprintf(full, sizeof full, "%s/%s", root, path);
     if (access(full, R_OK) == 0)
         return full;
-    snprintf(reason, sizeof reason, "no reference data at %s", full);
+    snprintf(reason, sizeof reason, "no reference data in %s", root);
     etx_test_skip(name, reason);
     return NULL;
 }

@@ -128,7 +128,7 @@ ETX_TEST(test_dist_options_team, .rows = ROWS(later_rows))
         int64_t newer;
     } later = {.newer = later_rows[_i].newer};
 
-    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, NULL);
+    bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, NULL);
     ck_assert_ok(etx_dist_open_threads(dist, 2, NULL));
     ck_assert_ok(etx_dist_team(&later.team, dist[0]));
     later.team.struct_size = later_rows[_i].struct_size > 0
@@ -151,7 +151,7 @@ ETX_TEST(test_dist_options_exchange, .rows = ROWS(later_rows))
         int64_t newer;
     } later = {.newer = later_rows[_i].newer};
 
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1, NULL);
+    bench = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
     ck_assert_ok(etx_dist_open_threads(&dist, 1, NULL));
     ck_assert_ok(etx_dist_exchange(&later.exchange, dist));
     later.exchange.struct_size = later_rows[_i].struct_size > 0

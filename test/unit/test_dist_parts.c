@@ -193,7 +193,7 @@ ETX_TEST(test_dist_parts_training, .rows = 2)
 
     team.bench = bench;
     for (int32_t r = 0; r <= team.n_ranks; r++)
-        train_bench_open(&bench[r], ETX_TRAIN_GNN, 1, NULL);
+        bench[r] = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
     ck_assert_ok(etx_dist_open_threads(team.dist, team.n_ranks, NULL));
     run_team(&team, train);
     train_bench_steps(bench[team.n_ranks].trainer, 5);
@@ -287,7 +287,7 @@ ETX_TEST(test_dist_parts_training_failure)
     struct train_bench bench[4];
 
     for (int32_t r = 0; r < 4; r++)
-        train_bench_open(&bench[r], ETX_TRAIN_GNN, 1, NULL);
+        bench[r] = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
     ck_assert_ok(etx_dist_open_threads(team.dist, 2, NULL));
     team.bench = bench;
     run_team(&team, train);

@@ -39,7 +39,7 @@ ETX_TEST(test_dist_team_gradient_sum)
             slice[k] = taken + k;
             in_turn += value[k];
         }
-        ck_assert_int_eq(etx_gradient_sum(slice, n, 1), ETX_OK);
+        ck_assert_ok(etx_gradient_sum(slice, n, 1));
         ck_assert(taken[0] == add_tree(value, n));
         n_unlike += taken[0] != in_turn;
     }
@@ -101,14 +101,13 @@ static etx_team make_lone(struct lone *lone)
 /* Ranks that deal otherwise find it out before the first gradient. */
 ETX_TEST(test_dist_team_first_step_agrees, .rows = 2)
 {
-    struct train_bench bench;
     struct lone lone = {.is_other = _i};
     const etx_team team = make_lone(&lone);
     etx_training_report report = {.struct_size = sizeof report};
 
-    train_bench_open(
-        &bench, ETX_TRAIN_FILTER, 1, "{\"sampling\": {\"graphs\": 5}}");
-    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
+    scoped_bench bench =
+        train_bench_new(ETX_TRAIN_FILTER, 1, "{\"sampling\": {\"graphs\": 5}}");
+    ck_assert_ok(etx_trainer_set_team(bench.trainer, &team));
     ck_assert_int_eq(etx_trainer_step(bench.trainer, &report),
         _i == 0 ? ETX_OK : ETX_ERR_FORMAT);
     if (_i == 1) {
@@ -116,32 +115,27 @@ ETX_TEST(test_dist_team_first_step_agrees, .rows = 2)
         ck_assert_ptr_nonnull(
             strstr(etx_last_error(), "rank 1 has others than rank 0"));
     }
-    train_bench_close(&bench);
 }
 
 /* Before an event of a rank that has had one the ranks meet. */
 ETX_TEST(test_dist_team_validations_meet)
 {
-    struct train_bench bench;
     struct lone lone = {.n_sums = 1};
     const etx_team team = make_lone(&lone);
     etx_training_report report = {.struct_size = sizeof report};
     int32_t n_first;
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
-    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
-    ck_assert_int_eq(etx_trainer_validate(bench.trainer, &report), ETX_OK);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
+    ck_assert_ok(etx_trainer_set_team(bench.trainer, &team));
+    ck_assert_ok(etx_trainer_validate(bench.trainer, &report));
     n_first = lone.n_sums;
     lone.n_sums = 1;
     for (int k = 0; k < 3; k++)
-        ck_assert_int_eq(
-            etx_trainer_add_event_of_rank(bench.trainer, bench.event[0],
-                etx_event_n_hits(bench.event[0]), 0, 1),
-            ETX_OK);
-    ck_assert_int_eq(etx_trainer_validate(bench.trainer, &report), ETX_OK);
+        ck_assert_ok(etx_trainer_add_event_of_rank(bench.trainer,
+            bench.event[0], etx_event_n_hits(bench.event[0]), 0, 1));
+    ck_assert_ok(etx_trainer_validate(bench.trainer, &report));
     /* The free event is the other rank's, which has less work. */
     ck_assert_int_eq(lone.n_sums, n_first + 2);
-    train_bench_close(&bench);
 }
 
 ETX_TEST(test_dist_team_comes_first)
@@ -150,19 +144,16 @@ ETX_TEST(test_dist_team_comes_first)
     struct lone lone = {.n_sums = 1};
     const etx_team team = make_lone(&lone);
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
     train_bench_steps(bench.trainer, 1);
-    ck_assert_int_eq(
-        etx_trainer_set_team(bench.trainer, &team), ETX_ERR_ARGUMENT);
-    ck_assert_ptr_nonnull(strstr(etx_last_error(), "made 1 steps"));
+    ck_assert_fails(etx_trainer_set_team(bench.trainer, &team),
+        ETX_ERR_ARGUMENT, "made 1 steps");
     train_bench_close(&bench);
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
-    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
-    ck_assert_int_eq(
-        etx_trainer_add_event_of_rank(bench.trainer, NULL, 50, 1, 0), ETX_OK);
-    ck_assert_int_eq(
-        etx_trainer_set_team(bench.trainer, NULL), ETX_ERR_ARGUMENT);
-    ck_assert_ptr_nonnull(strstr(etx_last_error(), "belong to ranks"));
+    bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
+    ck_assert_ok(etx_trainer_set_team(bench.trainer, &team));
+    ck_assert_ok(etx_trainer_add_event_of_rank(bench.trainer, NULL, 50, 1, 0));
+    ck_assert_fails(etx_trainer_set_team(bench.trainer, NULL), ETX_ERR_ARGUMENT,
+        "belong to ranks");
     train_bench_close(&bench);
 }
 
@@ -170,59 +161,56 @@ ETX_TEST(test_dist_team_comes_first)
 
 ETX_TEST(test_dist_team_arguments)
 {
-    struct train_bench bench;
     etx_dist_options options;
     etx_dist *dist[2] = {NULL, NULL};
     etx_dist_statistics statistics = {.struct_size = sizeof statistics};
     etx_team team;
     double value = 2.5;
 
-    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, NULL);
-    ck_assert_int_eq(etx_dist_options_init(&options, sizeof options), ETX_OK);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, NULL);
+    ck_assert_ok(etx_dist_options_init(&options, sizeof options));
     ck_assert_double_eq(options.deadline, 60.0);
-    ck_assert_int_eq(etx_dist_options_init(&options, 4), ETX_ERR_ARGUMENT);
+    ck_assert_status(etx_dist_options_init(&options, 4), ETX_ERR_ARGUMENT);
     options.deadline = 0.0;
-    ck_assert_int_eq(
+    ck_assert_status(
         etx_dist_open_threads(dist, 2, &options), ETX_ERR_ARGUMENT);
     options.deadline = 1.0;
     options.deal = 2;
-    ck_assert_int_eq(
+    ck_assert_status(
         etx_dist_open_threads(dist, 2, &options), ETX_ERR_ARGUMENT);
-    ck_assert_int_eq(etx_dist_open_threads(NULL, 2, NULL), ETX_ERR_ARGUMENT);
-    ck_assert_int_eq(etx_dist_open_threads(dist, 2, NULL), ETX_OK);
+    ck_assert_status(etx_dist_open_threads(NULL, 2, NULL), ETX_ERR_ARGUMENT);
+    ck_assert_ok(etx_dist_open_threads(dist, 2, NULL));
     ck_assert_int_eq(etx_dist_rank(dist[1]), 1);
     ck_assert_int_eq(etx_dist_n_ranks(dist[1]), 2);
-    ck_assert_int_eq(etx_dist_team(&team, dist[1]), ETX_OK);
-    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, &team), ETX_OK);
-    ck_assert_int_eq(
+    ck_assert_ok(etx_dist_team(&team, dist[1]));
+    ck_assert_ok(etx_trainer_set_team(bench.trainer, &team));
+    ck_assert_status(
         etx_trainer_add_event_of_rank(bench.trainer, NULL, 5, 2, 0),
         ETX_ERR_ARGUMENT);
-    ck_assert_int_eq(
+    ck_assert_status(
         etx_trainer_add_event_of_rank(bench.trainer, NULL, 5, 1, 0),
         ETX_ERR_ARGUMENT);
     team.rank = 2;
-    ck_assert_int_eq(
-        etx_trainer_set_team(bench.trainer, &team), ETX_ERR_ARGUMENT);
-    ck_assert_ptr_nonnull(strstr(etx_last_error(), "rank 2 of 2"));
-    ck_assert_int_eq(etx_trainer_set_team(bench.trainer, NULL), ETX_OK);
+    ck_assert_fails(etx_trainer_set_team(bench.trainer, &team),
+        ETX_ERR_ARGUMENT, "rank 2 of 2");
+    ck_assert_ok(etx_trainer_set_team(bench.trainer, NULL));
     etx_dist_close(dist[0]);
     etx_dist_close(dist[1]);
-    ck_assert_int_eq(etx_dist_open_threads(dist, 1, NULL), ETX_OK);
-    ck_assert_int_eq(etx_dist_barrier(dist[0]), ETX_OK);
-    ck_assert_int_eq(etx_dist_sum(dist[0], &value, 1), ETX_OK);
+    ck_assert_ok(etx_dist_open_threads(dist, 1, NULL));
+    ck_assert_ok(etx_dist_barrier(dist[0]));
+    ck_assert_ok(etx_dist_sum(dist[0], &value, 1));
     ck_assert_double_eq(value, 2.5);
-    ck_assert_int_eq(etx_dist_sum(dist[0], &value, -1), ETX_ERR_ARGUMENT);
-    ck_assert_int_eq(etx_dist_agree(dist[0], 7, "seven"), ETX_OK);
-    ck_assert_int_eq(etx_dist_get_statistics(&statistics, dist[0]), ETX_OK);
+    ck_assert_status(etx_dist_sum(dist[0], &value, -1), ETX_ERR_ARGUMENT);
+    ck_assert_ok(etx_dist_agree(dist[0], 7, "seven"));
+    ck_assert_ok(etx_dist_get_statistics(&statistics, dist[0]));
     ck_assert_int_eq(statistics.n_calls, 2);
     statistics.struct_size = 8;
-    ck_assert_int_eq(
+    ck_assert_status(
         etx_dist_get_statistics(&statistics, dist[0]), ETX_ERR_ARGUMENT);
     etx_dist_end_processes(dist[0], 3); /* threads: returns */
     ck_assert_int_ne(etx_dist_barrier(dist[0]), ETX_OK);
     etx_dist_close(dist[0]);
     etx_dist_close(NULL);
-    train_bench_close(&bench);
 }
 
 /* The archive that the tests link has no MPI. */
@@ -231,6 +219,6 @@ ETX_TEST(test_dist_team_without_mpi)
     etx_dist *dist = NULL;
 
     ck_assert_int_eq(etx_dist_has_mpi(), 0);
-    ck_assert_int_eq(etx_dist_open_mpi(&dist, NULL), ETX_ERR_UNSUPPORTED);
+    ck_assert_status(etx_dist_open_mpi(&dist, NULL), ETX_ERR_UNSUPPORTED);
     ck_assert_ptr_null(dist);
 }

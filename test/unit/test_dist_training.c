@@ -47,17 +47,16 @@ struct rank {
 static const char *const several =
     "{\"sampling\": {\"graphs\": 5, \"order\": \"drawn\"}}";
 
-/* A plan on a new bench, which is closed by train_bench_close. */
+/* A plan on a new bench, which is the caller's. */
 static struct plan make_plan(
     struct train_bench *bench, int stage, int32_t n_ranks, const char *change)
 {
     struct plan plan = {
         .stage = stage, .n_ranks = n_ranks, .change = change, .bench = bench};
 
-    train_bench_open(bench, stage, 1, change);
+    *bench = train_bench_new(stage, 1, change);
 
-    ck_assert_int_eq(
-        etx_dist_options_init(&plan.options, sizeof plan.options), ETX_OK);
+    ck_assert_ok(etx_dist_options_init(&plan.options, sizeof plan.options));
     return plan;
 }
 
@@ -114,24 +113,21 @@ static void *run_rank(void *argument)
 static void shard(struct rank *rank)
 {
     struct etx_trainer *trainer = rank->bench.trainer;
-    char *config = json_dumps(trainer->config.json, 0);
+    scoped char *config = json_dumps(trainer->config.json, 0);
     etx_trainer *sharded = NULL;
     etx_team team;
 
-    ck_assert_int_eq(etx_trainer_create(&sharded, rank->bench.context, config,
-                         rank->bench.start),
-        ETX_OK);
-    free(config);
-    ck_assert_int_eq(etx_dist_team(&team, rank->dist), ETX_OK);
-    ck_assert_int_eq(etx_trainer_set_team(sharded, &team), ETX_OK);
+    ck_assert_ok(etx_trainer_create(
+        &sharded, rank->bench.context, config, rank->bench.start));
+    ck_assert_ok(etx_dist_team(&team, rank->dist));
+    ck_assert_ok(etx_trainer_set_team(sharded, &team));
     for (int32_t k = 0; k < TRAIN_BENCH_EVENTS; k++) {
         const int32_t holder = k % team.n_ranks;
 
-        ck_assert_int_eq(etx_trainer_add_event_of_rank(sharded,
-                             holder == team.rank ? rank->bench.event[k] : NULL,
-                             etx_event_n_hits(rank->bench.event[k]), holder,
-                             k == TRAIN_BENCH_EVENTS - 1),
-            ETX_OK);
+        ck_assert_ok(etx_trainer_add_event_of_rank(sharded,
+            holder == team.rank ? rank->bench.event[k] : NULL,
+            etx_event_n_hits(rank->bench.event[k]), holder,
+            k == TRAIN_BENCH_EVENTS - 1));
     }
     etx_trainer_free(trainer);
     rank->bench.trainer = sharded;
@@ -147,9 +143,8 @@ static void open_rank(
     if (dist != NULL && plan->is_sharded) {
         shard(rank);
     } else if (dist != NULL) {
-        ck_assert_int_eq(etx_dist_team(&team, dist), ETX_OK);
-        ck_assert_int_eq(
-            etx_trainer_set_team(rank->bench.trainer, &team), ETX_OK);
+        ck_assert_ok(etx_dist_team(&team, dist));
+        ck_assert_ok(etx_trainer_set_team(rank->bench.trainer, &team));
     }
     rank->gradient = calloc(
         (size_t)rank->bench.trainer->stage->network->n_values, sizeof(float));
@@ -168,8 +163,7 @@ static void try_plan(struct rank *rank, const struct plan *plan)
 {
     etx_dist *dist[MAX_RANKS] = {NULL};
 
-    ck_assert_int_eq(
-        etx_dist_open_threads(dist, plan->n_ranks, &plan->options), ETX_OK);
+    ck_assert_ok(etx_dist_open_threads(dist, plan->n_ranks, &plan->options));
     for (int32_t r = 0; r < plan->n_ranks; r++)
         open_rank(rank + r, plan, dist[r]);
     for (int32_t r = 0; r < plan->n_ranks; r++)
@@ -225,50 +219,46 @@ static void check_same(const struct rank *alone, const struct plan *plan)
 
 /* ------------------------------------------------------------ same bits -- */
 
+/* A trainer alone and n_ranks of 2, 4, .. max_ranks come to the same. */
+static void check_ranks(struct plan *plan, int32_t max_ranks)
+{
+    struct rank alone;
+
+    run_alone(&alone, plan);
+    for (plan->n_ranks = 2; plan->n_ranks <= max_ranks; plan->n_ranks *= 2) {
+        plan->options.deal =
+            plan->n_ranks == 4 ? ETX_DEAL_IN_TURN : ETX_DEAL_BALANCED;
+        check_same(&alone, plan);
+    }
+    close_rank(&alone);
+}
+
 /* Of a step's five graphs two ranks have 3 and 2, eight have none or one. */
 ETX_TEST(test_dist_training_same_bits_on_any_ranks, .rows = N_STAGES)
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     struct plan plan = make_plan(&bench, _i, 1, several);
-    struct rank alone;
 
-    run_alone(&alone, &plan);
-    for (plan.n_ranks = 2; plan.n_ranks <= MAX_RANKS; plan.n_ranks *= 2) {
-        plan.options.deal =
-            plan.n_ranks == 4 ? ETX_DEAL_IN_TURN : ETX_DEAL_BALANCED;
-        check_same(&alone, &plan);
-    }
-    close_rank(&alone);
-    train_bench_close(&bench);
+    check_ranks(&plan, MAX_RANKS);
 }
 
-/* One graph a step: all ranks but one have none, and one process had these
+/* One graph per step: all ranks but one have none, and one process had these
  * bits before there were ranks. */
 ETX_TEST(test_dist_training_empty_ranks, .rows = N_STAGES)
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     struct plan plan = make_plan(&bench, _i, 1, NULL);
-    struct rank alone;
 
-    run_alone(&alone, &plan);
-    plan.n_ranks = 2;
-    check_same(&alone, &plan);
-    close_rank(&alone);
-    train_bench_close(&bench);
+    check_ranks(&plan, 2);
 }
 
 ETX_TEST(test_dist_training_sharded_events, .rows = N_STAGES)
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     struct plan plan = make_plan(&bench, _i, 1, several);
-    struct rank alone;
 
-    run_alone(&alone, &plan);
     plan.is_sharded = 1;
-    for (plan.n_ranks = 2; plan.n_ranks <= 4; plan.n_ranks *= 2)
-        check_same(&alone, &plan);
-    close_rank(&alone);
-    train_bench_close(&bench);
+    check_ranks(&plan, 4);
 }
 
 /* Every way to make one loss of the losses of several graphs. */
@@ -279,20 +269,15 @@ static const char *const losses[] = {
     "{\"sampling\": {\"graphs\": 3, \"order\": \"buckets\"},"
     " \"loss\": {\"reduction\": \"mean\"}}"};
 
-ETX_TEST(test_dist_training_reductions, .rows = sizeof losses / sizeof *losses)
+ETX_TEST(test_dist_training_reductions, .rows = ROWS(losses))
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     struct plan plan = make_plan(&bench, ETX_TRAIN_FILTER, 1, losses[_i]);
-    struct rank alone;
 
-    run_alone(&alone, &plan);
-    plan.n_ranks = 2;
-    check_same(&alone, &plan);
-    close_rank(&alone);
-    train_bench_close(&bench);
+    check_ranks(&plan, 2);
 }
 
-/* Stopping early, keeping the best and going back after a spike. */
+/* Stopping early, keeping the best and rolling back after a spike. */
 static const char *const decisions[] = {
     "{\"sampling\": {\"graphs\": 3}, \"schedule\": {\"learning_rate\": 0,"
     "\"min_learning_rate\": 0}, \"validation\": {\"patience\": 2}}",
@@ -302,10 +287,9 @@ static const char *const decisions[] = {
     "\"stability\": {\"spike_factor\": 1.0001,"
     "\"spike_window\": 3, \"snapshot_every\": 4, \"most_rollbacks\": 9}}"};
 
-ETX_TEST(
-    test_dist_training_decisions, .rows = sizeof decisions / sizeof *decisions)
+ETX_TEST(test_dist_training_decisions, .rows = ROWS(decisions))
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     struct plan plan = make_plan(&bench, ETX_TRAIN_FILTER, 1, decisions[_i]);
     struct rank alone;
 
@@ -318,13 +302,12 @@ ETX_TEST(
     plan.n_ranks = 2;
     check_same(&alone, &plan);
     close_rank(&alone);
-    train_bench_close(&bench);
 }
 
 /* The sum in the transport's order is another rounding and nothing else. */
 ETX_TEST(test_dist_training_fast)
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     struct plan plan = make_plan(&bench, ETX_TRAIN_GNN, 1, several);
     struct rank alone;
     struct rank rank[MAX_RANKS];
@@ -346,16 +329,15 @@ ETX_TEST(test_dist_training_fast)
         close_rank(rank + r);
     }
     close_rank(&alone);
-    train_bench_close(&bench);
 }
 
-/* -------------------------------------------------------------- dealing -- */
+/* ----------------------------------------------------------- assignment -- */
 
 /* Five graphs of about the same size on two ranks: 3 against 2, a mean of
  * 2.5. */
 ETX_TEST(test_dist_training_imbalance)
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     struct plan plan = make_plan(
         &bench, ETX_TRAIN_FILTER, 2, "{\"sampling\": {\"graphs\": 5}}");
     struct rank rank[MAX_RANKS];
@@ -371,26 +353,24 @@ ETX_TEST(test_dist_training_imbalance)
         rank[0].step.seconds);
     for (int32_t r = 0; r < plan.n_ranks; r++)
         close_rank(rank + r);
-    train_bench_close(&bench);
 }
 
 /* ------------------------------------------------------------- failures -- */
 
 ETX_TEST(test_dist_training_rank_that_hangs)
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     struct plan plan = make_plan(&bench, ETX_TRAIN_EMBEDDING, 2, several);
     struct rank rank[2];
 
     plan.hangs = 1;
     plan.options.deadline = 0.1;
     try_plan(rank, &plan);
-    ck_assert_int_eq(rank[0].status, ETX_ERR_IO);
+    ck_assert_status(rank[0].status, ETX_ERR_IO);
     ck_assert_msg(strstr(rank[0].message, "within 100 ms") != NULL, "%s",
         rank[0].message);
     for (int32_t r = 0; r < 2; r++)
         close_rank(rank + r);
-    train_bench_close(&bench);
 }
 
 static void *disagree(void *argument)
@@ -408,7 +388,7 @@ ETX_TEST(test_dist_training_ranks_that_differ)
     struct rank rank[4];
     etx_dist *dist[4];
 
-    ck_assert_int_eq(etx_dist_open_threads(dist, 4, NULL), ETX_OK);
+    ck_assert_ok(etx_dist_open_threads(dist, 4, NULL));
     for (int32_t r = 0; r < 4; r++) {
         rank[r] = (struct rank){.plan = &plan, .dist = dist[r]};
         ck_assert_int_eq(
@@ -416,7 +396,7 @@ ETX_TEST(test_dist_training_ranks_that_differ)
     }
     for (int32_t r = 0; r < 4; r++) {
         ck_assert_int_eq(pthread_join(rank[r].thread, NULL), 0);
-        ck_assert_int_eq(rank[r].status, ETX_ERR_FORMAT);
+        ck_assert_status(rank[r].status, ETX_ERR_FORMAT);
         ck_assert_msg(strstr(rank[r].message, "rank 2 has") != NULL, "%s",
             rank[r].message);
         etx_dist_close(dist[r]);

@@ -378,8 +378,8 @@ ETX_TEST(test_features_held)
     others[0].node_features.feature[1].scale = 6.0f;
     others[1].node_features.feature[1].id = etx_hit_feature_find("x");
     others[2].node_features.n_features = 1;
-    ck_assert_ok(etx_stage_hold_features(context, &stage, event));
-    held = context->held.features;
+    ck_assert_ok(etx_stage_cache_features(context, &stage, event));
+    held = context->event_cache.entry[0].value;
     ck_assert_ok(etx_stage_node_features(&found, context, &stage, event));
     ck_assert_ptr_eq(found, held);
     for (int32_t k = 0; k < 3; k++) {
@@ -388,7 +388,7 @@ ETX_TEST(test_features_held)
         ck_assert_ptr_ne(found, held);
         assert_close(found[0], 3.0);
     }
-    etx_stage_let_go(context);
+    etx_event_cache_clear(&context->event_cache);
     ck_assert_ok(etx_stage_node_features(&found, context, &stage, event));
     ck_assert_ptr_ne(found, held);
     etx_arena_reset(context->stream->arena, mark);

@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 #include "base/random.h"
-#include "data/graph_place.h"
+#include "data/graph_double.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -150,7 +150,7 @@ ETX_TEST(test_graph_subset)
     }
 }
 
-/* More edges than a block of work has: a graph of ends alone gives the subset
+/* More edges than a block of work has: a graph of ends only gives the subset
  * that the same edges with their offsets give, on any number of threads. */
 ETX_TEST(test_graph_of_ends)
 {
@@ -158,14 +158,13 @@ ETX_TEST(test_graph_of_ends)
     struct etx_random random;
     scoped_graph *ends = NULL;
     scoped_graph *subset = NULL;
-    struct etx_pool *pool = NULL;
+    scoped_context *context = etx_test_context_with(3, 0, NULL, NULL);
     int32_t *src = NULL;
     int32_t *dst = NULL;
     int32_t *selected = NULL;
     int64_t n = 0;
 
     etx_random_init(&random, 12, 0, 0);
-    ck_assert_ok(etx_pool_create(&pool, 3));
     ck_assert_ok(etx_alloc(&src, N_EDGES, sizeof *src, "src"));
     ck_assert_ok(etx_alloc(&dst, N_EDGES, sizeof *dst, "dst"));
     ck_assert_ok(etx_alloc(&selected, N_EDGES, sizeof *selected, "selected"));
@@ -178,7 +177,7 @@ ETX_TEST(test_graph_of_ends)
     ck_assert_ok(etx_graph_adopt_ends(&ends, N_NODES, N_EDGES, src, dst));
     ck_assert_ptr_null(ends->in_offset);
     ck_assert_ptr_null(ends->out_edge);
-    ck_assert_ok(etx_graph_subset(&subset, pool, ends, n, selected));
+    ck_assert_ok(etx_graph_subset(&subset, context, ends, n, selected));
     check_graph(subset);
     ck_assert_int_eq(subset->n_nodes, N_NODES);
     ck_assert_int_eq(subset->n_edges, n);
@@ -187,7 +186,6 @@ ETX_TEST(test_graph_of_ends)
         ck_assert_int_eq(subset->dst[k], dst[selected[k]]);
     }
     etx_free(selected);
-    etx_pool_free(pool);
 }
 
 ETX_TEST(test_graph_double)

@@ -79,16 +79,14 @@ ETX_TEST(test_parts_training, .rows = ROWS(training_rows))
 {
     struct training training = {
         .n_parts = training_rows[_i].n_parts, .stage = training_rows[_i].stage};
-    struct train_bench alone;
 
-    train_bench_open(&alone, training.stage, 1, NULL);
+    scoped_bench alone = train_bench_new(training.stage, 1, NULL);
     for (int32_t p = 0; p < training.n_parts; p++)
-        train_bench_open(&training.bench[p], training.stage, 1, NULL);
+        training.bench[p] = train_bench_new(training.stage, 1, NULL);
     part_threads_run(training.n_parts, train_part, &training, NULL);
     check_training(&training, &alone);
     for (int32_t p = 0; p < training.n_parts; p++)
         train_bench_close(&training.bench[p]);
-    train_bench_close(&alone);
 }
 
 /* What is refused is refused before rows are exchanged. */
@@ -111,12 +109,12 @@ ETX_TEST(test_parts_training_refused)
     struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
 
-    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, NULL);
+    bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, NULL);
     ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, &exchange),
         ETX_ERR_ARGUMENT, "embedding");
     train_bench_close(&bench);
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1,
-        "{\"model\": {\"options\": {\"norm\": \"batch\"}}}");
+    bench = train_bench_new(
+        ETX_TRAIN_GNN, 1, "{\"model\": {\"options\": {\"norm\": \"batch\"}}}");
     ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, &exchange),
         ETX_ERR_UNSUPPORTED, "batch norm");
     ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, NULL),
@@ -145,7 +143,7 @@ ETX_TEST(test_parts_training_unlike)
     struct training training = {.n_parts = 2, .stage = ETX_TRAIN_GNN};
 
     for (int32_t p = 0; p < 2; p++)
-        train_bench_open(&training.bench[p], ETX_TRAIN_GNN, 1, NULL);
+        training.bench[p] = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
     part_threads_run(2, train_unlike, &training, NULL);
     for (int32_t p = 0; p < 2; p++)
         train_bench_close(&training.bench[p]);

@@ -37,31 +37,24 @@ ETX_TEST(
     test_train_cache_same_bits, .rows = ETX_N_TRAIN_STAGES - ETX_TRAIN_FILTER)
 {
     const enum etx_train_stage stage = ETX_TRAIN_FILTER + _i;
-    struct train_bench plain;
     char folder[256];
     char path[600];
 
     etx_test_folder(folder);
-    train_bench_open(&plain, stage, 1, no_memory);
+    scoped_bench plain = train_bench_new(stage, 1, no_memory);
     train_bench_steps(plain.trainer, 12);
     (void)train_bench_validate(plain.trainer);
-    const struct etx_network *network = plain.trainer->stage->network;
     for (int run = 0; run < 2; run++) {
-        struct train_bench bench;
-
-        train_bench_open(&bench, stage, 1 + run, no_memory);
+        scoped_bench bench = train_bench_new(stage, 1 + run, no_memory);
         ck_assert_ok(etx_trainer_set_cache(bench.trainer, folder));
         train_bench_steps(bench.trainer, 12);
         (void)train_bench_validate(bench.trainer);
-        ck_assert_mem_eq(network->value, bench.trainer->stage->network->value,
-            (size_t)network->n_values * sizeof(float));
+        ck_assert_same_state(plain.trainer, bench.trainer);
         ck_assert_double_eq(
             plain.trainer->result.auc, bench.trainer->result.auc);
-        train_bench_close(&bench);
         ck_assert_int_eq(
             count_files(folder, path, sizeof path), TRAIN_BENCH_EVENTS);
     }
-    train_bench_close(&plain);
     etx_test_remove(folder);
 }
 
@@ -77,14 +70,13 @@ static void cut_file(const char *path)
 /* A damaged file is an error of the step that needs it, and names it. */
 ETX_TEST(test_train_cache_damaged)
 {
-    struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
     etx_status status = ETX_OK;
     char folder[256];
     char path[600];
 
     etx_test_folder(folder);
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1, no_memory);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, no_memory);
     ck_assert_ok(etx_trainer_set_cache(bench.trainer, folder));
     (void)train_bench_validate(bench.trainer);
     ck_assert_int_eq(count_files(folder, path, sizeof path), 1);
@@ -92,22 +84,19 @@ ETX_TEST(test_train_cache_damaged)
     train_bench_steps(bench.trainer, 1);
     status = etx_trainer_validate(bench.trainer, &report);
     ck_assert_fails(status, ETX_ERR_FORMAT, path);
-    train_bench_close(&bench);
     etx_test_remove(folder);
 }
 
 ETX_TEST(test_train_cache_no_folder)
 {
-    struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
     ck_assert_fails(
         etx_trainer_set_cache(bench.trainer, NULL), ETX_ERR_ARGUMENT, "folder");
     ck_assert_ok(etx_trainer_set_cache(bench.trainer, "/nonexistent"));
     ck_assert_fails(
         etx_trainer_step(bench.trainer, &report), ETX_ERR_IO, "/nonexistent");
-    train_bench_close(&bench);
 }
 
 /* --------------------------------------------------------- hostile files -- */
@@ -161,7 +150,7 @@ static void write_all(const char *path, const char *bytes, long size)
 /* Every prefix and every byte changed: an error, and no graph. */
 ETX_TEST(test_train_cache_hostile_bytes)
 {
-    struct etx_graph *graph = make_graph();
+    scoped_graph *graph = make_graph();
     struct etx_graph *read = NULL;
     char folder[256];
     char path[300];
@@ -191,14 +180,13 @@ ETX_TEST(test_train_cache_hostile_bytes)
     }
     ck_assert_ptr_null(read);
     free(bytes);
-    etx_graph_free(graph);
     etx_test_remove(folder);
 }
 
 /* Files with a right checksum and edges that no graph has. */
 ETX_TEST(test_train_cache_hostile_edges, .rows = 7)
 {
-    struct etx_graph *graph = make_graph();
+    scoped_graph *graph = make_graph();
     struct etx_graph *read = NULL;
     struct etx_graph_key other = mark;
     char folder[256];
@@ -233,6 +221,5 @@ ETX_TEST(test_train_cache_hostile_edges, .rows = 7)
     ck_assert_fails(
         etx_graph_file_read(&read, path, &other), ETX_ERR_FORMAT, path);
     ck_assert_ptr_null(read);
-    etx_graph_free(graph);
     etx_test_remove(folder);
 }

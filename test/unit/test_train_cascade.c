@@ -54,8 +54,8 @@ static etx_model *train(struct train_bench *bench)
 {
     etx_model *model = NULL;
 
-    train_bench_open(
-        bench, ETX_TRAIN_EMBEDDING, 1, "{\"validation\": {\"radius\": 1.0}}");
+    *bench = train_bench_new(
+        ETX_TRAIN_EMBEDDING, 1, "{\"validation\": {\"radius\": 1.0}}");
     train_bench_steps(bench->trainer, 20);
     (void)train_bench_validate(bench->trainer);
     train_next(bench, filter_config);
@@ -106,7 +106,7 @@ static int64_t count_signal(
 ETX_TEST(test_train_cascade_keeps_signal)
 {
     struct train_bench bench;
-    etx_model *model = train(&bench);
+    scoped_model *model = train(&bench);
     int64_t n_alone = 0;
     int64_t n_cascaded = 0;
     int64_t n_candidates = 0;
@@ -115,10 +115,10 @@ ETX_TEST(test_train_cascade_keeps_signal)
     ck_assert(model->cascade_cut > 0.0f);
     ck_assert(model->cascade_kept >= 0.999f);
     for (uint64_t seed = 20; seed < 26; seed++) {
-        etx_event *event = train_event(50, seed);
+        scoped_event *event = train_event(50, seed);
         struct etx_truth truth;
         struct filtered filtered;
-        struct etx_graph *left = NULL;
+        scoped_graph *left = NULL;
         const float cut = model->filter_cut;
 
         ck_assert_ok(
@@ -132,10 +132,8 @@ ETX_TEST(test_train_cascade_keeps_signal)
             &left, filtered.candidates, bench.context, model, event));
         model->filter_cut = cut;
         n_left += left->n_edges;
-        etx_graph_free(left);
         filtered_free(&filtered);
         etx_truth_clear(&truth);
-        etx_event_free(event);
     }
     ck_assert_int_gt(n_alone, 500);
     ck_assert_msg((double)n_cascaded >= 0.99 * (double)n_alone,
@@ -144,7 +142,6 @@ ETX_TEST(test_train_cascade_keeps_signal)
     ck_assert_msg((double)n_left < 0.6 * (double)n_candidates,
         "%lld of %lld candidates reach the filter", (long long)n_left,
         (long long)n_candidates);
-    etx_model_free(model);
     train_bench_close(&bench);
 }
 
@@ -152,7 +149,7 @@ ETX_TEST(test_train_cascade_keeps_signal)
 ETX_TEST(test_train_cascade_leaves_scores)
 {
     struct train_bench bench;
-    etx_model *model = train(&bench);
+    scoped_model *model = train(&bench);
     struct filtered filtered;
     int64_t e_all = 0;
 
@@ -169,7 +166,6 @@ ETX_TEST(test_train_cascade_leaves_scores)
         ck_assert_float_eq(all->score[e_all], few->score[e]);
     }
     filtered_free(&filtered);
-    etx_model_free(model);
     train_bench_close(&bench);
 }
 
@@ -177,11 +173,11 @@ ETX_TEST(test_train_cascade_leaves_scores)
 ETX_TEST(test_train_cascade_is_saved)
 {
     struct train_bench bench;
-    etx_model *model = train(&bench);
-    etx_model *read = NULL;
-    etx_graph *a = NULL;
-    etx_graph *b = NULL;
-    etx_graph *candidates = NULL;
+    scoped_model *model = train(&bench);
+    scoped_model *read = NULL;
+    scoped_graph *a = NULL;
+    scoped_graph *b = NULL;
+    scoped_graph *candidates = NULL;
     char path[64];
 
     (void)snprintf(
@@ -199,11 +195,6 @@ ETX_TEST(test_train_cascade_is_saved)
         etx_graph_filter(&b, candidates, bench.context, read, bench.event[1]));
     ck_assert_int_eq(a->n_edges, b->n_edges);
     ck_assert_mem_eq(a->score, b->score, (size_t)a->n_edges * sizeof *a->score);
-    etx_graph_free(a);
-    etx_graph_free(b);
-    etx_graph_free(candidates);
-    etx_model_free(read);
-    etx_model_free(model);
     train_bench_close(&bench);
 }
 
@@ -214,9 +205,9 @@ ETX_TEST(test_train_cascade_goes_with_its_filter, .rows = 2)
         "{\"stage\": \"gnn\", \"model\": {\"arch\": \"interaction_network\","
         "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}]}}"};
     struct train_bench bench;
-    etx_model *model = train(&bench);
+    scoped_model *model = train(&bench);
     etx_trainer *trainer = NULL;
-    etx_model *made = NULL;
+    scoped_model *made = NULL;
 
     ck_assert_ok(
         etx_trainer_create(&trainer, bench.context, configs[_i], model));
@@ -224,22 +215,18 @@ ETX_TEST(test_train_cascade_goes_with_its_filter, .rows = 2)
     ck_assert((made->cascade.network == NULL) == (_i == 0));
     ck_assert(_i == 0 || made->cascade_cut == model->cascade_cut);
     etx_trainer_free(trainer);
-    etx_model_free(made);
-    etx_model_free(model);
     train_bench_close(&bench);
 }
 
 ETX_TEST(test_train_cascade_needs_a_filter)
 {
-    struct train_bench bench;
     etx_trainer *trainer = NULL;
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
     ck_assert_fails(
         etx_trainer_create(&trainer, bench.context,
             "{\"stage\": \"cascade\", \"model\": {\"arch\": \"edge_filter\","
             "\"node_features\": [], \"cut\": 0.0}}",
             bench.start),
         ETX_ERR_FORMAT, "filter");
-    train_bench_close(&bench);
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "case.h"
+#include "support.h"
 #include "train/schedule.h"
 
 /* A config that is refused, and what its message must name. */
@@ -80,7 +80,7 @@ ETX_TEST(test_train_config_refusals, .rows = ROWS(refusals))
     const struct refusal *refusal = refusals + _i;
     struct etx_train_config config = {.seed = 77};
 
-    ck_assert_int_eq(
+    ck_assert_status(
         etx_train_config_read(&config, refusal->text), ETX_ERR_FORMAT);
     ck_assert_msg(strstr(etx_last_error(), refusal->first) != NULL,
         "\"%s\" does not name %s", etx_last_error(), refusal->first);
@@ -93,12 +93,10 @@ ETX_TEST(test_train_config_values)
 {
     struct etx_train_config config;
 
-    ck_assert_int_eq(
-        etx_train_config_read(&config,
-            "{\"stage\": \"filter\", \"seed\": 4, \"schedule\": "
-            "{\"steps\": 10, \"decay\": \"step\"}, \"sampling\": "
-            "{\"edges\": 5}, \"validation\": {\"target_efficiency\": 0.5}}"),
-        ETX_OK);
+    ck_assert_ok(etx_train_config_read(&config,
+        "{\"stage\": \"filter\", \"seed\": 4, \"schedule\": "
+        "{\"steps\": 10, \"decay\": \"step\"}, \"sampling\": "
+        "{\"edges\": 5}, \"validation\": {\"target_efficiency\": 0.5}}"));
     ck_assert_int_eq(config.stage, ETX_TRAIN_FILTER);
     ck_assert_int_eq(config.seed, 4);
     ck_assert_int_eq(config.schedule.n_steps, 10);
@@ -182,8 +180,7 @@ ETX_TEST(test_train_config_defaults)
 {
     struct etx_train_config config;
 
-    ck_assert_int_eq(
-        etx_train_config_read(&config, "{\"stage\": \"filter\"}"), ETX_OK);
+    ck_assert_ok(etx_train_config_read(&config, "{\"stage\": \"filter\"}"));
     ck_assert_int_eq(config.truth.pairs, ETX_PAIRS_HIT);
     ck_assert_int_eq(config.truth.drop_noise, 0);
     ck_assert_int_eq(config.sampling.n_graphs, 1);
@@ -212,7 +209,7 @@ ETX_TEST(test_train_config_scaled_rate, .rows = 3)
         "\"schedule\": {\"learning_rate\": 0.01,"
         "\"scale_learning_rate\": \"%s\"}}",
         known[_i].scale);
-    ck_assert_int_eq(etx_train_config_read(&config, text), ETX_OK);
+    ck_assert_ok(etx_train_config_read(&config, text));
     ck_assert_float_eq_tol(
         config.schedule.learning_rate, known[_i].rate, 1e-7f);
     etx_train_config_clear(&config);

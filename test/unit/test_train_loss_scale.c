@@ -45,13 +45,11 @@ static size_t bytes_of(const struct train_bench *bench)
 /* A power of two rounds nothing: the same bits as without. */
 ETX_TEST(test_train_loss_scale_same_bits, .rows = N_CASES)
 {
-    struct train_bench plain;
-    struct train_bench scaled;
     etx_training_report report[2] = {
         {.struct_size = sizeof report[0]}, {.struct_size = sizeof report[0]}};
 
-    train_bench_open(&plain, cases[_i].stage, 1, cases[_i].plain);
-    train_bench_open(&scaled, cases[_i].stage, 1, cases[_i].scaled);
+    scoped_bench plain = train_bench_new(cases[_i].stage, 1, cases[_i].plain);
+    scoped_bench scaled = train_bench_new(cases[_i].stage, 1, cases[_i].scaled);
     for (int k = 0; k < 10; k++) {
         ck_assert_ok(etx_trainer_step(plain.trainer, &report[0]));
         ck_assert_ok(etx_trainer_step(scaled.trainer, &report[1]));
@@ -61,10 +59,7 @@ ETX_TEST(test_train_loss_scale_same_bits, .rows = N_CASES)
         ck_assert(isnan(report[0].loss_scale));
     }
     ck_assert_int_eq(report[1].n_skipped, 0);
-    ck_assert_mem_eq(plain.trainer->stage->network->value,
-        scaled.trainer->stage->network->value, bytes_of(&plain));
-    train_bench_close(&plain);
-    train_bench_close(&scaled);
+    ck_assert_same_state(plain.trainer, scaled.trainer);
 }
 
 /* Parameters and moments of a bench, to compare with later. */
@@ -87,14 +82,13 @@ static void copy_state(struct copy *copy, const struct train_bench *bench)
  * good ones double it, until the next that is not. */
 ETX_TEST(test_train_loss_scale_skips)
 {
-    struct train_bench bench;
     struct copy before = {NULL, NULL};
     etx_training_report report = {.struct_size = sizeof report};
     double scale = STEEPEST;
     int n_good = 0;
     int n_skipped = 0;
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, STEEP);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, STEEP);
     const struct etx_network *network = bench.trainer->stage->network;
     for (int k = 1; k <= 60; k++) {
         copy_state(&before, &bench);
@@ -123,19 +117,17 @@ ETX_TEST(test_train_loss_scale_skips)
     ck_assert_int_lt(n_skipped, 58);
     free(before.value);
     free(before.m);
-    train_bench_close(&bench);
 }
 
 /* The first update after skipped steps is the first of AdamW: a parameter with
  * a gradient moves by the learning rate. */
 ETX_TEST(test_train_loss_scale_counts_updates)
 {
-    struct train_bench bench;
     struct copy before = {NULL, NULL};
     etx_training_report report = {.struct_size = sizeof report};
     double largest = 0.0;
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, STEEP);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, STEEP);
     const struct etx_network *network = bench.trainer->stage->network;
     do {
         copy_state(&before, &bench);
@@ -149,54 +141,39 @@ ETX_TEST(test_train_loss_scale_counts_updates)
         largest, report.learning_rate, 0.02 * report.learning_rate);
     free(before.value);
     free(before.m);
-    train_bench_close(&bench);
 }
 
 /* Stopped at every one of some steps: the same bits as never stopped. */
 ETX_TEST(test_train_loss_scale_resumes)
 {
     enum { N = 36 };
-    struct train_bench whole;
-    char path[64];
 
-    (void)snprintf(
-        path, sizeof path, "/tmp/etx-scale-%ld.checkpoint", (long)getpid());
-    train_bench_open(&whole, ETX_TRAIN_FILTER, 1, STEEP);
+    scoped_bench whole = train_bench_new(ETX_TRAIN_FILTER, 1, STEEP);
     train_bench_steps(whole.trainer, N);
     ck_assert_int_gt(whole.trainer->progress.loss_scale.n_skipped, 0);
     for (int stop = 1; stop < N; stop += 9) {
-        struct train_bench first;
-        struct train_bench second;
-
-        train_bench_open(&first, ETX_TRAIN_FILTER, 1, STEEP);
+        scoped_bench first = train_bench_new(ETX_TRAIN_FILTER, 1, STEEP);
         train_bench_steps(first.trainer, stop);
-        ck_assert_ok(etx_trainer_save_checkpoint(first.trainer, path));
-        train_bench_open(&second, ETX_TRAIN_FILTER, 2, STEEP);
-        ck_assert_ok(etx_trainer_load_checkpoint(second.trainer, path));
+        train_bench_save(first.trainer);
+        scoped_bench second = train_bench_new(ETX_TRAIN_FILTER, 2, STEEP);
+        ck_assert_ok(train_bench_load(second.trainer));
         train_bench_steps(second.trainer, N - stop);
         ck_assert(memcmp(&whole.trainer->progress.loss_scale,
                       &second.trainer->progress.loss_scale,
                       sizeof whole.trainer->progress.loss_scale) == 0);
-        ck_assert_mem_eq(whole.trainer->stage->network->value,
-            second.trainer->stage->network->value, bytes_of(&whole));
-        ck_assert_mem_eq(whole.trainer->state.moments.m,
-            second.trainer->state.moments.m, bytes_of(&whole));
-        train_bench_close(&first);
-        train_bench_close(&second);
+        ck_assert_same_state(whole.trainer, second.trainer);
     }
-    ck_assert_int_eq(unlink(path), 0);
-    train_bench_close(&whole);
+    train_bench_remove();
 }
 
 /* Without a scale to halve, a gradient that is not finite is an error. */
 ETX_TEST(test_train_loss_scale_ends)
 {
-    struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
     etx_status status = ETX_OK;
 
-    train_bench_open(
-        &bench, ETX_TRAIN_FILTER, 1, "{\"loss_scaling\": {\"initial\": 4}}");
+    scoped_bench bench = train_bench_new(
+        ETX_TRAIN_FILTER, 1, "{\"loss_scaling\": {\"initial\": 4}}");
     bench.trainer->stage->network->value[0] = INFINITY;
     for (int k = 0; k < 2; k++) {
         ck_assert_ok(etx_trainer_step(bench.trainer, &report));
@@ -205,41 +182,34 @@ ETX_TEST(test_train_loss_scale_ends)
     status = etx_trainer_step(bench.trainer, &report);
     ck_assert_fails(status, ETX_ERR_ARGUMENT, "not finite");
     ck_assert_double_eq(bench.trainer->progress.loss_scale.scale, 1.0);
-    train_bench_close(&bench);
 }
 
 /* A checkpoint with a scale that no training has. */
 ETX_TEST(test_train_loss_scale_of_a_checkpoint, .rows = 5)
 {
     static const double wrong[] = {3.0, 0.5, -2.0, 0x1p127, NAN};
-    struct train_bench bench;
-    char path[64];
 
-    (void)snprintf(
-        path, sizeof path, "/tmp/etx-scale-%ld.checkpoint", (long)getpid());
-    train_bench_open(
-        &bench, ETX_TRAIN_FILTER, 1, "{\"loss_scaling\": {\"initial\": 4}}");
+    scoped_bench bench = train_bench_new(
+        ETX_TRAIN_FILTER, 1, "{\"loss_scaling\": {\"initial\": 4}}");
     bench.trainer->progress.loss_scale.scale = wrong[_i];
-    ck_assert_ok(etx_trainer_save_checkpoint(bench.trainer, path));
+    train_bench_save(bench.trainer);
     bench.trainer->progress.loss_scale.scale = 8.0;
-    ck_assert_fails(etx_trainer_load_checkpoint(bench.trainer, path),
-        ETX_ERR_FORMAT, "loss scale");
+    ck_assert_fails(
+        train_bench_load(bench.trainer), ETX_ERR_FORMAT, "loss scale");
     ck_assert_double_eq(bench.trainer->progress.loss_scale.scale, 8.0);
     bench.trainer->progress.loss_scale.n_skipped = -1;
-    ck_assert_ok(etx_trainer_save_checkpoint(bench.trainer, path));
-    ck_assert_fails(etx_trainer_load_checkpoint(bench.trainer, path),
-        ETX_ERR_FORMAT, "skipped steps");
-    ck_assert_int_eq(unlink(path), 0);
-    train_bench_close(&bench);
+    train_bench_save(bench.trainer);
+    ck_assert_fails(
+        train_bench_load(bench.trainer), ETX_ERR_FORMAT, "skipped steps");
+    train_bench_remove();
 }
 
 /* Without a device there are no products of float16. */
 ETX_TEST(test_train_loss_scale_products_refused)
 {
-    struct train_bench bench;
     etx_trainer *trainer = NULL;
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
     ck_assert_fails(
         etx_trainer_create(&trainer, bench.context,
             "{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
@@ -249,13 +219,12 @@ ETX_TEST(test_train_loss_scale_products_refused)
             bench.start),
         ETX_ERR_UNSUPPORTED, "arithmetic.products");
     ck_assert_ptr_null(trainer);
-    train_bench_close(&bench);
 }
 
 ETX_TEST(test_train_loss_scale_refused, .rows = 3)
 {
     static const char *const wrong[] = {"3", "0.5", "1e30"};
-    etx_context *context = train_bench_context(1);
+    scoped_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
     char config[256];
 
@@ -265,5 +234,4 @@ ETX_TEST(test_train_loss_scale_refused, .rows = 3)
     ck_assert_fails(etx_trainer_create(&trainer, context, config, NULL),
         ETX_ERR_FORMAT, "power of two");
     ck_assert_ptr_null(trainer);
-    etx_context_free(context);
 }

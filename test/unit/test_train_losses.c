@@ -64,15 +64,14 @@ static double loss_of(etx_context *context, int32_t reduction,
     if (reduction == ETX_REDUCTION_BALANCED)
         sums.n_false += 1.0; /* of another graph: n_false / n_true = 3 / 2 */
     const struct etx_edge_norm norm = etx_edge_norm(&sums, reduction);
-    ck_assert_int_eq(etx_edge_loss(&loss, d_logit, context, &options, &norm, N,
-                         logits, target, weights),
-        ETX_OK);
+    ck_assert_ok(etx_edge_loss(
+        &loss, d_logit, context, &options, &norm, N, logits, target, weights));
     return loss;
 }
 
 ETX_TEST(test_train_losses_reductions, .rows = 4)
 {
-    etx_context *context = train_bench_context(1);
+    scoped_context *context = train_bench_context(1);
     float d_logit[N];
     const double loss = loss_of(context, _i, logit, d_logit);
 
@@ -89,7 +88,6 @@ ETX_TEST(test_train_losses_reductions, .rows = 4)
         ck_assert_double_eq_tol(
             (above - below) / (2.0 * (double)h), (double)d_logit[e], 1e-4);
     }
-    etx_context_free(context);
 }
 
 /* Events in two parts give the loss of the whole. */
@@ -97,23 +95,20 @@ ETX_TEST(test_train_losses_totals, .rows = 4)
 {
     const struct etx_train_loss options = {
         .positive_weight = (float)POSITIVE_WEIGHT, .reduction = _i};
-    etx_context *context = train_bench_context(1);
+    scoped_context *context = train_bench_context(1);
     struct etx_edge_totals totals = {.n_true = 0.0};
     float weights[N];
 
     ck_assert(isnan(etx_edge_totals_loss(&totals, _i)));
     memcpy(weights, weight, sizeof weights);
-    ck_assert_int_eq(etx_edge_totals_add(
-                         &totals, context, &options, 2, logit, target, weights),
-        ETX_OK);
-    ck_assert_int_eq(etx_edge_totals_add(&totals, context, &options, N - 2,
-                         logit + 2, target + 2, weights + 2),
-        ETX_OK);
+    ck_assert_ok(etx_edge_totals_add(
+        &totals, context, &options, 2, logit, target, weights));
+    ck_assert_ok(etx_edge_totals_add(
+        &totals, context, &options, N - 2, logit + 2, target + 2, weights + 2));
     if (_i == ETX_REDUCTION_BALANCED)
         totals.n_false += 1.0;
     ck_assert_double_eq_tol(
         etx_edge_totals_loss(&totals, _i), by_hand(_i), 1e-6);
-    etx_context_free(context);
 }
 
 /* ------------------------------------------------------- whole networks -- */
@@ -139,11 +134,9 @@ static const struct variant variants[] = {
 
 ETX_TEST(test_train_losses_gradient, .rows = ROWS(variants))
 {
-    struct train_bench bench;
-
-    train_bench_open(&bench, variants[_i].stage, 1, variants[_i].change);
+    scoped_bench bench =
+        train_bench_new(variants[_i].stage, 1, variants[_i].change);
     train_bench_check_gradient(&bench, 2);
-    train_bench_close(&bench);
 }
 
 /* Whole events, nothing drawn: the loss of event k alone, and its weight. */
@@ -159,8 +152,7 @@ static double loss_alone(
     const struct etx_graph *graph;
     double loss;
 
-    ck_assert_int_eq(
-        etx_event_graph(&graph, &bench->trainer->graphs, event[k]), ETX_OK);
+    ck_assert_ok(etx_event_graph(&graph, &bench->trainer->graphs, event[k]));
     *sums = (struct etx_loss_sums){.weight = 0.0};
     for (int64_t e = 0; e < graph->n_edges; e++) {
         float one_target;
@@ -188,11 +180,10 @@ ETX_TEST(test_train_losses_averages, .rows = 2)
     static const char *const changes[] = {
         "{" WHOLE ", \"loss\": {\"average\": \"pairs\"}}",
         "{" WHOLE ", \"loss\": {\"average\": \"graphs\"}}"};
-    struct train_bench bench;
     struct etx_loss_sums sums[2];
     double loss[2];
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, changes[_i]);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, changes[_i]);
     for (int k = 0; k < 2; k++)
         loss[k] = loss_alone(&bench, k, &sums[k]);
     ck_assert_double_ne(loss[0], loss[1]);
@@ -201,19 +192,16 @@ ETX_TEST(test_train_losses_averages, .rows = 2)
     const double share = _i == 0 ? sums[0].weight / total : 0.5;
     ck_assert_double_eq_tol(train_bench_loss(&bench, 2),
         share * loss[0] + (1.0 - share) * loss[1], 1e-6);
-    train_bench_close(&bench);
 }
 
 /* A large event in pieces: the same loss and gradient, up to rounding. */
 ETX_TEST(test_train_losses_chunks)
 {
-    struct train_bench whole;
-    struct train_bench parts;
     double largest = 0.0;
 
-    train_bench_open(&whole, ETX_TRAIN_FILTER, 1, NULL);
-    train_bench_open(
-        &parts, ETX_TRAIN_FILTER, 1, "{\"sampling\": {\"chunk_edges\": 37}}");
+    scoped_bench whole = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
+    scoped_bench parts = train_bench_new(
+        ETX_TRAIN_FILTER, 1, "{\"sampling\": {\"chunk_edges\": 37}}");
     ck_assert_double_eq_tol(
         train_bench_loss(&whole, 1), train_bench_loss(&parts, 1), 1e-6);
     const int64_t n = whole.trainer->stage->network->n_values;
@@ -223,8 +211,6 @@ ETX_TEST(test_train_losses_chunks)
     for (int64_t k = 0; k < n; k++)
         ck_assert_double_eq_tol((double)whole.trainer->state.gradient[k],
             (double)parts.trainer->state.gradient[k], 1e-5 * largest);
-    train_bench_close(&whole);
-    train_bench_close(&parts);
 }
 
 /* Filters whose edges depend on each other, and what the error names. */
@@ -247,16 +233,13 @@ static const char *const dependent[][2] = {
 
 ETX_TEST(test_train_losses_dependent_refused, .rows = 3)
 {
-    etx_context *context = train_bench_context(1);
+    scoped_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
-    struct train_bench bench;
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
-    ck_assert_int_eq(
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
+    ck_assert_status(
         etx_trainer_create(&trainer, context, dependent[_i][0], bench.start),
         ETX_ERR_FORMAT);
     ck_assert_msg(strstr(etx_last_error(), dependent[_i][1]) != NULL, "%s",
         etx_last_error());
-    train_bench_close(&bench);
-    etx_context_free(context);
 }

@@ -16,11 +16,13 @@
     ", \"precision\": \"" precision "\"}}"
 
 /* The trainer after 20 steps; its arena's highest mark is of these alone. */
-static void train(struct train_bench *bench, const char *change)
+static struct train_bench train(const char *change)
 {
-    train_bench_open(bench, ETX_TRAIN_GNN, 1, change);
-    etx_arena_reset_peak(bench->context->stream->arena);
-    train_bench_steps(bench->trainer, 20);
+    const struct train_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, change);
+
+    etx_arena_reset_peak(bench.context->stream->arena);
+    train_bench_steps(bench.trainer, 20);
+    return bench;
 }
 
 static int64_t peak_of(const struct train_bench *bench)
@@ -30,70 +32,52 @@ static int64_t peak_of(const struct train_bench *bench)
 
 ETX_TEST(test_train_memory_checkpointing_same_bits)
 {
-    struct train_bench plain;
-    struct train_bench less;
-
-    train(&plain, MEMORY("false", "float32"));
-    train(&less, MEMORY("true", "float32"));
-    const struct etx_network *network = plain.trainer->stage->network;
-    ck_assert_mem_eq(network->value, less.trainer->stage->network->value,
-        (size_t)network->n_values * sizeof(float));
+    scoped_bench plain = train(MEMORY("false", "float32"));
+    scoped_bench less = train(MEMORY("true", "float32"));
+    ck_assert_same_state(plain.trainer, less.trainer);
     ck_assert_int_lt(peak_of(&less), peak_of(&plain));
-    train_bench_close(&plain);
-    train_bench_close(&less);
 }
 
 /* The losses of validation agree within 1 % and so do the AUCs. */
 ETX_TEST(test_train_memory_half_same_loss, .rows = 3)
 {
-    struct train_bench plain;
-    struct train_bench less;
-
     static const char *const half[] = {MEMORY("false", "bf16"),
         MEMORY("true", "bf16"), MEMORY("false", "fp16")};
 
-    train(&plain, MEMORY("false", "float32"));
-    train(&less, half[_i]);
+    scoped_bench plain = train(MEMORY("false", "float32"));
+    scoped_bench less = train(half[_i]);
     ck_assert_int_lt(peak_of(&less), peak_of(&plain));
     const etx_training_report expected = train_bench_validate(plain.trainer);
     const etx_training_report got = train_bench_validate(less.trainer);
     ck_assert_double_ne(got.loss, expected.loss);
     ck_assert_double_eq_tol(got.loss, expected.loss, 0.01 * expected.loss);
     ck_assert_double_eq_tol(got.auc, expected.auc, 0.01);
-    train_bench_close(&plain);
-    train_bench_close(&less);
 }
 
 /* The embedding's trainer after 20 steps in a context with this limit. */
-static void train_within(struct train_bench *bench, int64_t memory_limit)
+static struct train_bench train_within(int64_t memory_limit)
 {
+    struct train_bench bench;
     etx_context_options options;
     etx_context *context = NULL;
 
-    ck_assert_int_eq(
-        etx_context_options_init(&options, sizeof options), ETX_OK);
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.memory_limit = memory_limit;
-    ck_assert_int_eq(etx_context_create(&context, &options), ETX_OK);
-    train_bench_open_in(bench, context, ETX_TRAIN_EMBEDDING, NULL);
-    etx_arena_reset_peak(bench->context->stream->arena);
-    train_bench_steps(bench->trainer, 20);
+    ck_assert_ok(etx_context_create(&context, &options));
+    train_bench_open_in(&bench, context, ETX_TRAIN_EMBEDDING, NULL);
+    etx_arena_reset_peak(context->stream->arena);
+    train_bench_steps(bench.trainer, 20);
+    return bench;
 }
 
 /* Under a limit the embedding keeps nothing of its forward: the same bits in
  * less memory. */
 ETX_TEST(test_train_memory_embedding_same_bits)
 {
-    struct train_bench plain;
-    struct train_bench less;
-
-    train_within(&plain, 0);
-    train_within(&less, INT64_C(1) << 30);
-    const struct etx_network *network = plain.trainer->stage->network;
-    ck_assert_mem_eq(network->value, less.trainer->stage->network->value,
-        (size_t)network->n_values * sizeof(float));
+    scoped_bench plain = train_within(0);
+    scoped_bench less = train_within(INT64_C(1) << 30);
+    ck_assert_same_state(plain.trainer, less.trainer);
     ck_assert_int_lt(peak_of(&less), peak_of(&plain));
-    train_bench_close(&plain);
-    train_bench_close(&less);
 }
 
 /* A network that keeps no latents of edges has nothing to save. */
@@ -101,7 +85,7 @@ ETX_TEST(test_train_memory_refused, .rows = 3)
 {
     static const char *const memory[] = {"{\"checkpointing\": true}",
         "{\"precision\": \"bf16\"}", "{\"precision\": \"fp16\"}"};
-    etx_context *context = train_bench_context(1);
+    scoped_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
     char config[512];
 
@@ -114,7 +98,6 @@ ETX_TEST(test_train_memory_refused, .rows = 3)
     ck_assert_fails(etx_trainer_create(&trainer, context, config, NULL),
         ETX_ERR_FORMAT, "\"mlp\"");
     ck_assert_ptr_null(trainer);
-    etx_context_free(context);
 }
 
 /* ------------------------------------------------------ momentum head -- */
@@ -131,23 +114,18 @@ static const char *const heads[] = {HEAD("", ""),
 
 ETX_TEST(test_train_memory_pt_gradient, .rows = ROWS(heads))
 {
-    struct train_bench bench;
-
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1, heads[_i]);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, heads[_i]);
     train_bench_check_gradient(&bench, 2);
-    train_bench_close(&bench);
 }
 
 /* The gradient of the head's own parameters alone: none but the momenta reach
  * them, so that their length grows with the weight of that loss. */
 ETX_TEST(test_train_memory_pt_weight)
 {
-    struct train_bench one;
-    struct train_bench two;
     double loss[2];
 
-    train_bench_open(&one, ETX_TRAIN_GNN, 1, heads[0]);
-    train_bench_open(&two, ETX_TRAIN_GNN, 1,
+    scoped_bench one = train_bench_new(ETX_TRAIN_GNN, 1, heads[0]);
+    scoped_bench two = train_bench_new(ETX_TRAIN_GNN, 1,
         "{\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"
         " \"pt_layers\": 2}}, \"loss\": {\"pt_weight\": 0.6}}");
     loss[0] = train_bench_loss(&one, 1);
@@ -166,19 +144,16 @@ ETX_TEST(test_train_memory_pt_weight)
         ck_assert_float_eq_tol(b[0], 2.0f * a[0], 1e-4f * fabsf(b[0]));
     }
     ck_assert_int_ge(n_head, 4);
-    train_bench_close(&one);
-    train_bench_close(&two);
 }
 
 /* The head is learnt: its part of the loss falls far below that of saying
  * nothing (the mean of ln(pT)^2 is 0.29 here). */
 ETX_TEST(test_train_memory_pt_is_learnt)
 {
-    struct train_bench bench;
     double before;
     double after;
 
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1,
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1,
         "{\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"
         " \"pt_layers\": 2}}, \"loss\": {\"pt_weight\": 1000.0},"
         " \"schedule\": {\"steps\": 60}}");
@@ -191,7 +166,6 @@ ETX_TEST(test_train_memory_pt_is_learnt)
     ck_assert_msg(report.pt_error < report.pt_spread,
         "error %g on another event, spread %g", report.pt_error,
         report.pt_spread);
-    train_bench_close(&bench);
 }
 
 /* What the head says of the edges of the validation event, and their labels,
@@ -232,7 +206,6 @@ static double log_pt(const etx_event *event, int32_t hit)
 /* Validation reports what the head says beside what is true of every edge. */
 ETX_TEST(test_train_memory_pt_validation)
 {
-    struct train_bench bench;
     const struct etx_graph *graph;
     struct etx_edge_output output;
     struct etx_step_edges edges;
@@ -241,7 +214,7 @@ ETX_TEST(test_train_memory_pt_validation)
     double mean = 0.0;
     double square = 0.0;
 
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1, heads[0]);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, heads[0]);
     train_bench_steps(bench.trainer, 3);
     const etx_training_report report = train_bench_validate(bench.trainer);
     run_head(&output, &edges, &graph, &bench);
@@ -261,31 +234,25 @@ ETX_TEST(test_train_memory_pt_validation)
     ck_assert_double_eq_tol(report.pt_error, sqrt(miss / n), 1e-5);
     ck_assert_double_eq_tol(
         report.pt_spread, sqrt(square / n - mean * mean), 1e-5);
-    train_bench_close(&bench);
 }
 
 /* Without the head there is nothing to report. */
 ETX_TEST(test_train_memory_pt_not_validated)
 {
-    struct train_bench bench;
-
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1, NULL);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
     const etx_training_report report = train_bench_validate(bench.trainer);
     ck_assert(isnan(report.pt_error) && isnan(report.pt_spread));
     ck_assert(isfinite(report.loss));
-    train_bench_close(&bench);
 }
 
 /* A head comes after all other parameters: scores of a new network with and
  * without are the same bits, and the exported model has it. */
 ETX_TEST(test_train_memory_pt_leaves_scores)
 {
-    struct train_bench without;
-    struct train_bench with;
-    etx_model *model = NULL;
+    scoped_model *model = NULL;
 
-    train_bench_open(&without, ETX_TRAIN_GNN, 1, NULL);
-    train_bench_open(&with, ETX_TRAIN_GNN, 1, heads[0]);
+    scoped_bench without = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
+    scoped_bench with = train_bench_new(ETX_TRAIN_GNN, 1, heads[0]);
     const struct etx_network *a = without.trainer->stage->network;
     const struct etx_network *b = with.trainer->stage->network;
     ck_assert_int_gt(b->n_values, a->n_values);
@@ -296,17 +263,13 @@ ETX_TEST(test_train_memory_pt_leaves_scores)
     ck_assert_int_eq(model->gnn.network->has_pt_head, 1);
     ck_assert_mem_eq(model->gnn.network->value, b->value,
         (size_t)b->n_values * sizeof(float));
-    etx_model_free(model);
-    train_bench_close(&without);
-    train_bench_close(&with);
 }
 
 ETX_TEST(test_train_memory_pt_refused)
 {
-    struct train_bench bench;
     etx_trainer *trainer = NULL;
 
-    train_bench_open(&bench, ETX_TRAIN_GNN, 1, NULL);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
     ck_assert_fails(
         etx_trainer_create(&trainer, bench.context,
             "{\"stage\": \"gnn\", \"model\": {\"arch\":"
@@ -314,5 +277,4 @@ ETX_TEST(test_train_memory_pt_refused)
             " \"scale\": 1000.0}]}, \"loss\": {\"pt_weight\": 0.1}}",
             bench.start),
         ETX_ERR_FORMAT, "pt_layers");
-    train_bench_close(&bench);
 }

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "case.h"
+#include "support.h"
 
 #define N 8
 
@@ -20,9 +20,8 @@ static void fill(struct etx_score_list *list)
 {
     *list = (struct etx_score_list){.n = 0};
     for (int k = 0; k < N; k++)
-        ck_assert_int_eq(etx_score_list_add(list, 1, scores + (5 * k) % N,
-                             pairs + (5 * k) % N),
-            ETX_OK);
+        ck_assert_ok(etx_score_list_add(
+            list, 1, scores + (5 * k) % N, pairs + (5 * k) % N));
     etx_score_list_sort(list);
 }
 

@@ -25,7 +25,7 @@ struct crowd {
 
 static void open_crowd(struct crowd *crowd, const char *change)
 {
-    train_bench_open(&crowd->bench, ETX_TRAIN_EMBEDDING, 1, change);
+    crowd->bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, change);
     for (int k = 0; k < N_EVENTS; k++) {
         /* sizes 1, 12, 2, 13, ...: the order of adding is not that of size */
         crowd->event[k] =
@@ -232,9 +232,7 @@ static struct counts find_cut(struct train_bench *bench)
 /* All true edges, and of the false ones the wanted shares of hard and easy. */
 ETX_TEST(test_train_sampling_hard_negatives)
 {
-    struct train_bench bench;
-
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1,
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1,
         "{\"sampling\": {\"edges\": 0, \"false_per_true\": 1,"
         "\"hard_share\": 0.25}}");
     train_bench_steps(bench.trainer, 10);
@@ -248,7 +246,6 @@ ETX_TEST(test_train_sampling_hard_negatives)
         chosen.n_hard, 0.25 * n_false, 4.0 * sqrt(0.25 * n_false));
     ck_assert_double_eq_tol(
         chosen.n_easy, 0.75 * n_false, 4.0 * sqrt(0.75 * n_false));
-    train_bench_close(&bench);
 }
 
 /* --------------------------------------------------------- embedding -- */
@@ -292,13 +289,12 @@ ETX_TEST(test_train_sampling_queries, .rows = 3)
         "{\"sampling\": {\"queries_from\": \"no_noise\","
         "\"random_from_queries\": true}}",
         "{\"sampling\": {\"queries_from\": \"all\"}}"};
-    struct train_bench bench;
     struct etx_embedding_pairs pairs;
     struct etx_sector sector;
     int64_t n_noise = 0;
     int64_t n_soft = 0;
 
-    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, changes[_i]);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, changes[_i]);
     make_pairs(&pairs, &sector, &bench);
     const struct etx_truth *truth = &bench.trainer->training.event[0]->truth;
     for (int64_t p = 0; p < pairs.n; p++) {
@@ -311,7 +307,6 @@ ETX_TEST(test_train_sampling_queries, .rows = 3)
     ck_assert_int_gt(pairs.n_negative, 1000);
     ck_assert_int_eq(n_noise > 0, _i == 2);
     ck_assert_int_eq(n_soft > 0, _i >= 1);
-    train_bench_close(&bench);
 }
 
 /* Every hit is a query that finds all others: each true pair once from the
@@ -322,14 +317,12 @@ ETX_TEST(test_train_sampling_true_pairs_twice, .rows = 2)
         "{\"sampling\": {\"neighbours\": 1000, \"random_pairs\": 0}}",
         "{\"sampling\": {\"neighbours\": 1000, \"random_pairs\": 0,"
         "\"count_true_twice\": true}}"};
-    struct train_bench bench;
     struct etx_embedding_pairs pairs;
     struct etx_sector sector;
 
-    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, changes[_i]);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, changes[_i]);
     make_pairs(&pairs, &sector, &bench);
     ck_assert_int_eq(pairs.n_positive, 50 * 9 * (_i == 0 ? 1 : 3));
-    train_bench_close(&bench);
 }
 
 /* Pairs of a particle that are not true: left out, or repelled as in the
@@ -344,33 +337,29 @@ ETX_TEST(test_train_sampling_same_particle, .rows = 3)
         "\"truth\": {\"same_particle\": \"true\"}}",
         "{\"sampling\": {\"neighbours\": 1000, \"random_pairs\": 0},"
         "\"truth\": {\"same_particle\": \"false\"}}"};
-    struct train_bench bench;
     struct etx_embedding_pairs pairs;
     struct etx_sector sector;
 
-    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, changes[_i]);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, changes[_i]);
     make_pairs(&pairs, &sector, &bench);
     ck_assert_int_eq(pairs.n_positive, 50 * 9 + (_i == 1 ? 50 * (90 - 18) : 0));
     ck_assert_int_eq(
         pairs.n_negative, 550 * 549 - 50 * 90 + (_i == 2 ? 50 * (90 - 18) : 0));
-    train_bench_close(&bench);
 }
 
 /* -------------------------------------------------------------- hits -- */
 
 ETX_TEST(test_train_sampling_noise_dropped)
 {
-    struct train_bench bench;
     struct etx_embedding_pairs pairs;
     struct etx_sector sector;
 
-    train_bench_open(
-        &bench, ETX_TRAIN_EMBEDDING, 1, "{\"truth\": {\"drop_noise\": true}}");
+    scoped_bench bench = train_bench_new(
+        ETX_TRAIN_EMBEDDING, 1, "{\"truth\": {\"drop_noise\": true}}");
     make_pairs(&pairs, &sector, &bench);
     ck_assert_int_eq(sector.n_hits, 500); /* of 550 */
     for (int64_t k = 0; k < sector.n_hits; k++)
         ck_assert_int_ge(bench.event[0]->particle_row[sector.row[k]], 0);
-    train_bench_close(&bench);
 }
 
 /* The side to which the first particle bends: the sign of the turn between
@@ -400,7 +389,6 @@ static const struct mirror mirrors[] = {
 ETX_TEST(test_train_sampling_reflections, .rows = 3)
 {
     const struct mirror *mirror = mirrors + _i;
-    struct train_bench bench;
     char change[160];
     int n_mirrored = 0;
 
@@ -409,7 +397,7 @@ ETX_TEST(test_train_sampling_reflections, .rows = 3)
         "\"reflect_y\": %s, \"reflect_z\": %s}}",
         _i == 0 ? "true" : "false", _i == 1 ? "true" : "false",
         _i == 2 ? "true" : "false");
-    train_bench_open(&bench, ETX_TRAIN_EMBEDDING, 1, change);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, change);
     struct etx_trainer *trainer = bench.trainer;
     const float *before = bench.event[0]->position;
     for (uint32_t step = 0; step < 60; step++) {
@@ -431,7 +419,6 @@ ETX_TEST(test_train_sampling_reflections, .rows = 3)
     }
     ck_assert_int_gt(n_mirrored, 15);
     ck_assert_int_lt(n_mirrored, 45);
-    train_bench_close(&bench);
 }
 
 static const struct cell_feature {
@@ -445,7 +432,7 @@ static const struct cell_feature {
 ETX_TEST(test_train_sampling_cell_features, .rows = ROWS(cell_features))
 {
     const struct cell_feature *feature = &cell_features[_i];
-    etx_context *context = train_bench_context(1);
+    scoped_context *context = train_bench_context(1);
     etx_trainer *trainer = NULL;
     char config[300];
 
@@ -463,5 +450,4 @@ ETX_TEST(test_train_sampling_cell_features, .rows = ROWS(cell_features))
     else
         ck_assert_ok(etx_trainer_create(&trainer, context, config, NULL));
     etx_trainer_free(trainer);
-    etx_context_free(context);
 }

@@ -20,12 +20,11 @@
 
 ETX_TEST(test_train_stability_goes_back)
 {
-    struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
     struct etx_train_mean mean = {0.0, -1};
     float *kept = NULL;
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, JUMPY);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, JUMPY);
     struct etx_trainer *trainer = bench.trainer;
     const int64_t n = trainer->stage->network->n_values;
     kept = calloc((size_t)n, sizeof *kept);
@@ -36,7 +35,7 @@ ETX_TEST(test_train_stability_goes_back)
             memcpy(
                 kept, trainer->stage->network->value, (size_t)n * sizeof *kept);
         }
-        ck_assert_int_eq(etx_trainer_step(trainer, &report), ETX_OK);
+        ck_assert_ok(etx_trainer_step(trainer, &report));
         ck_assert_int_lt(trainer->progress.step, 20);
     }
     ck_assert_int_eq(report.is_rollback, 1);
@@ -47,49 +46,44 @@ ETX_TEST(test_train_stability_goes_back)
     ck_assert_mem_eq(
         kept, trainer->stage->network->value, (size_t)n * sizeof *kept);
     free(kept);
-    train_bench_close(&bench);
 }
 
 /* What follows is drawn anew: not the step that led to the spike. */
 ETX_TEST(test_train_stability_draws_anew)
 {
-    struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
     double before[21] = {0.0};
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, JUMPY);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, JUMPY);
     while (report.n_rollbacks == 0) {
-        ck_assert_int_eq(etx_trainer_step(bench.trainer, &report), ETX_OK);
+        ck_assert_ok(etx_trainer_step(bench.trainer, &report));
         if (!report.is_rollback)
             before[report.step] = report.loss;
     }
-    ck_assert_int_eq(etx_trainer_step(bench.trainer, &report), ETX_OK);
+    ck_assert_ok(etx_trainer_step(bench.trainer, &report));
     ck_assert_int_eq(report.is_rollback, 0);
     ck_assert_double_ne(report.loss, before[report.step]);
-    train_bench_close(&bench);
 }
 
 ETX_TEST(test_train_stability_gives_up)
 {
-    struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
     etx_status status = ETX_OK;
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, JUMPY);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, JUMPY);
     for (int k = 0; k < 60 && status == ETX_OK; k++)
         status = etx_trainer_step(bench.trainer, &report);
     ck_assert_fails(status, ETX_ERR_LIMIT, "most_rollbacks 2");
     ck_assert_int_eq(report.n_rollbacks, 2);
-    train_bench_close(&bench);
 }
 
 /* A loss that is no number goes back as well; without stability it fails. */
 ETX_TEST(test_train_stability_not_finite, .rows = 2)
 {
-    struct train_bench bench;
     etx_training_report report = {.struct_size = sizeof report};
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, _i ? JUMPY : NULL);
+    scoped_bench bench =
+        train_bench_new(ETX_TRAIN_FILTER, 1, _i ? JUMPY : NULL);
     if (_i)
         train_bench_steps(bench.trainer, 1);
     for (int64_t k = 0; k < bench.trainer->stage->network->n_values; k++)
@@ -103,15 +97,13 @@ ETX_TEST(test_train_stability_not_finite, .rows = 2)
         ck_assert_fails(etx_trainer_step(bench.trainer, &report),
             ETX_ERR_ARGUMENT, "not finite");
     }
-    train_bench_close(&bench);
 }
 
 ETX_TEST(test_train_stability_stops_early)
 {
-    struct train_bench bench;
     etx_training_report report;
 
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1,
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1,
         "{\"schedule\": {\"learning_rate\": 0, \"min_learning_rate\": 0},"
         "\"validation\": {\"patience\": 2}}");
     for (int k = 0; k < 3; k++) {
@@ -123,7 +115,6 @@ ETX_TEST(test_train_stability_stops_early)
     }
     ck_assert_int_eq(etx_trainer_is_finished(bench.trainer), 1);
     ck_assert_int_eq(etx_trainer_is_finished(NULL), 1);
-    train_bench_close(&bench);
 }
 
 static int32_t note_result(struct etx_trainer *trainer)
@@ -135,10 +126,8 @@ static int32_t note_result(struct etx_trainer *trainer)
 /* What was not measured says nothing about the network: patience goes on. */
 ETX_TEST(test_train_stability_waits_for_a_measurement)
 {
-    struct train_bench bench;
-
-    train_bench_open(
-        &bench, ETX_TRAIN_EMBEDDING, 1, "{\"validation\": {\"patience\": 1}}");
+    scoped_bench bench = train_bench_new(
+        ETX_TRAIN_EMBEDDING, 1, "{\"validation\": {\"patience\": 1}}");
     bench.trainer->result.purity = NAN;
     ck_assert_int_eq(note_result(bench.trainer), 0);
     ck_assert_int_eq(etx_trainer_is_finished(bench.trainer), 0);
@@ -151,19 +140,18 @@ ETX_TEST(test_train_stability_waits_for_a_measurement)
     bench.trainer->result.purity = 0.4;
     ck_assert_int_eq(note_result(bench.trainer), 0);
     ck_assert_int_eq(etx_trainer_is_finished(bench.trainer), 1);
-    train_bench_close(&bench);
 }
 
 ETX_TEST(test_train_stability_keeps_the_best, .rows = ETX_N_TRAIN_STAGES)
 {
-    struct train_bench bench;
     etx_training_report report;
-    etx_model *model = NULL;
+    scoped_model *model = NULL;
 
-    train_bench_open(&bench, _i, 1, "{\"validation\": {\"keep_best\": true}}");
+    scoped_bench bench =
+        train_bench_new(_i, 1, "{\"validation\": {\"keep_best\": true}}");
     struct etx_network *network = bench.trainer->stage->network;
     const size_t bytes = (size_t)network->n_values * sizeof(float);
-    float *best = malloc(bytes);
+    scoped float *best = malloc(bytes);
     ck_assert_ptr_nonnull(best);
     train_bench_steps(bench.trainer, 15);
     report = train_bench_validate(bench.trainer);
@@ -182,9 +170,6 @@ ETX_TEST(test_train_stability_keeps_the_best, .rows = ETX_N_TRAIN_STAGES)
         model->radius, model->filter_cut, model->label.cut, model->cascade_cut};
     ck_assert_mem_eq(made[_i]->value, best, bytes);
     ck_assert_float_eq(cut[_i], (float)threshold);
-    free(best);
-    etx_model_free(model);
-    train_bench_close(&bench);
 }
 
 /* ----------------------------------------------------------- everything -- */
@@ -245,8 +230,7 @@ static void assert_same_models(etx_trainer *a, etx_trainer *b)
     ck_assert_int_eq(a->snapshot.n_rollbacks, b->snapshot.n_rollbacks);
     ck_assert_int_eq(a->best.result.step, b->best.result.step);
     ck_assert_int_eq(a->best.n_since, b->best.n_since);
-    ck_assert_mem_eq(a->stage->network->value, b->stage->network->value, bytes);
-    ck_assert_mem_eq(a->state.moments.m, b->state.moments.m, bytes);
+    ck_assert_same_state(a, b);
     ck_assert_mem_eq(a->best.parameter, b->best.parameter, bytes);
     ck_assert_mem_eq(a->snapshot.parameter, b->snapshot.parameter, bytes);
     ck_assert_mem_eq(&a->progress, &b->progress, sizeof a->progress);
@@ -258,42 +242,31 @@ static void assert_same_models(etx_trainer *a, etx_trainer *b)
 ETX_TEST(test_train_stability_resumes_bit_for_bit, .rows = ETX_N_TRAIN_STAGES)
 {
     enum { N = 14 };
-    struct train_bench whole;
-    char path[64];
     int n_rollbacks;
 
-    (void)snprintf(
-        path, sizeof path, "/tmp/etx-stability-%ld.checkpoint", (long)getpid());
-    train_bench_open(&whole, _i, 1, everything[_i]);
+    scoped_bench whole = train_bench_new(_i, 1, everything[_i]);
     n_rollbacks = run_some(whole.trainer, 0, N);
     ck_assert_int_gt(n_rollbacks, 0);
     for (int stop = 1; stop < N; stop += 4) {
-        struct train_bench first;
-        struct train_bench second;
-
-        train_bench_open(&first, _i, 1, everything[_i]);
+        scoped_bench first = train_bench_new(_i, 1, everything[_i]);
         (void)run_some(first.trainer, 0, stop);
-        ck_assert_ok(etx_trainer_save_checkpoint(first.trainer, path));
-        train_bench_open(&second, _i, 2, everything[_i]);
-        ck_assert_ok(etx_trainer_load_checkpoint(second.trainer, path));
+        train_bench_save(first.trainer);
+        scoped_bench second = train_bench_new(_i, 2, everything[_i]);
+        ck_assert_ok(train_bench_load(second.trainer));
         (void)run_some(second.trainer, stop, N - stop);
         assert_same_models(whole.trainer, second.trainer);
-        train_bench_close(&first);
-        train_bench_close(&second);
     }
-    ck_assert_int_eq(unlink(path), 0);
-    train_bench_close(&whole);
+    train_bench_remove();
 }
 
 /* A caller of the first header gives a smaller report. */
 ETX_TEST(test_train_stability_report_of_the_first_size)
 {
-    struct train_bench bench;
     etx_training_report report;
     const uint32_t first = (uint32_t)offsetof(etx_training_report, is_rollback);
 
     memset(&report, 0x55, sizeof report);
-    train_bench_open(&bench, ETX_TRAIN_FILTER, 1, NULL);
+    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
     report.struct_size = first;
     ck_assert_ok(etx_trainer_step(bench.trainer, &report));
     ck_assert_uint_eq(report.struct_size, first);
@@ -303,5 +276,4 @@ ETX_TEST(test_train_stability_report_of_the_first_size)
     report.struct_size = first - 8;
     ck_assert_fails(etx_trainer_step(bench.trainer, &report), ETX_ERR_ARGUMENT,
         "struct_size");
-    train_bench_close(&bench);
 }

@@ -25,12 +25,10 @@ static etx_event *make_event(int32_t with_modules)
         {.id = 9, .vertex = {10, 9, 0}, .momentum = {0.1f, 0, 0}}};
     etx_event *event = NULL;
 
-    ck_assert_int_eq(etx_event_create(&event, N_HITS, NULL, position), ETX_OK);
+    ck_assert_ok(etx_event_create(&event, N_HITS, NULL, position));
     if (with_modules)
-        ck_assert_int_eq(
-            etx_event_set_modules(event, volume, layer, module), ETX_OK);
-    ck_assert_int_eq(
-        etx_event_set_truth(event, particle, weight, 2, particles), ETX_OK);
+        ck_assert_ok(etx_event_set_modules(event, volume, layer, module));
+    ck_assert_ok(etx_event_set_truth(event, particle, weight, 2, particles));
     return event;
 }
 
@@ -43,10 +41,36 @@ static struct etx_train_config make_config(const char *truth, float hit_weight)
     (void)snprintf(text, sizeof text,
         "{\"stage\": \"gnn\", \"truth\": %s, \"loss\": {\"hit_weight\": %g}}",
         truth, (double)hit_weight);
-    ck_assert_msg(
-        etx_train_config_read(&config, text) == ETX_OK, "%s", etx_last_error());
+    ck_assert_ok(etx_train_config_read(&config, text));
     return config;
 }
+
+/* An event and its truth under a config. */
+struct labelled {
+    struct etx_train_config config;
+    etx_event *event;
+    struct etx_truth truth;
+};
+
+static void close_labelled(struct labelled *labelled)
+{
+    etx_truth_clear(&labelled->truth);
+    etx_event_free(labelled->event);
+    etx_train_config_clear(&labelled->config);
+}
+
+/* The event becomes the struct's. */
+static struct labelled open_labelled(
+    const char *truth, float hit_weight, etx_event *event)
+{
+    struct labelled out = {make_config(truth, hit_weight), event, {0}};
+
+    ck_assert_ok(etx_truth_build(
+        &out.truth, event, &out.config.truth, hit_weight > 0.0f));
+    return out;
+}
+
+#define scoped_labelled SCOPED(close_labelled) struct labelled
 
 /* A truth section, pairs that follow from it and how many of them are
  * signal. The distances from x = 10 order the hits 6 0 1 2 3 4 5, as hit 6
@@ -78,112 +102,89 @@ static const struct rule rules[] = {
 ETX_TEST(test_train_truth_rules, .rows = ROWS(rules))
 {
     const struct rule *rule = rules + _i;
-    struct etx_train_config config = make_config(rule->truth, 0.0f);
-    etx_event *event = make_event(1);
-    struct etx_truth truth;
+    scoped_labelled labelled = open_labelled(rule->truth, 0.0f, make_event(1));
+    const struct etx_truth *truth = &labelled.truth;
 
-    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
-    ck_assert_int_eq(truth.n_pairs, rule->n_pairs);
-    ck_assert_int_eq(truth.n_signal_pairs, rule->n_signal);
+    ck_assert_int_eq(truth->n_pairs, rule->n_pairs);
+    ck_assert_int_eq(truth->n_signal_pairs, rule->n_signal);
     for (int32_t k = 0; k < rule->n_known; k++) {
         const int32_t a = rule->known[k][0];
         const int32_t b = rule->known[k][1];
         const int32_t wanted = a < 7 ? ETX_PAIR_SIGNAL : ETX_PAIR_LOW_PT;
-        ck_assert_int_eq(etx_truth_pair(&truth, a, b), wanted);
-        ck_assert_int_eq(etx_truth_pair(&truth, b, a), wanted);
+        ck_assert_int_eq(etx_truth_pair(truth, a, b), wanted);
+        ck_assert_int_eq(etx_truth_pair(truth, b, a), wanted);
     }
-    ck_assert_int_eq(etx_truth_pair(&truth, 0, 7), ETX_PAIR_FALSE);
-    ck_assert_int_eq(etx_truth_pair(&truth, 0, 9), ETX_PAIR_FALSE);
-    ck_assert_ptr_null(truth.is_dropped);
-    etx_truth_clear(&truth);
-    etx_event_free(event);
-    etx_train_config_clear(&config);
+    ck_assert_int_eq(etx_truth_pair(truth, 0, 7), ETX_PAIR_FALSE);
+    ck_assert_int_eq(etx_truth_pair(truth, 0, 9), ETX_PAIR_FALSE);
+    ck_assert_ptr_null(truth->is_dropped);
 }
 
 ETX_TEST(test_train_truth_dropped, .rows = 2)
 {
     static const char *const sections[] = {
         "{\"drop_noise\": true}", "{\"background_min_pt\": 0.5}"};
-    struct etx_train_config config = make_config(sections[_i], 0.0f);
-    etx_event *event = make_event(0);
-    struct etx_truth truth;
+    scoped_labelled labelled = open_labelled(sections[_i], 0.0f, make_event(0));
+    const struct etx_truth *truth = &labelled.truth;
 
-    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
     for (int32_t i = 0; i < N_HITS; i++)
-        ck_assert_int_eq(
-            truth.is_dropped[i], _i == 0 ? particle[i] == 0 : particle[i] == 9);
-    etx_truth_clear(&truth);
-    etx_event_free(event);
-    etx_train_config_clear(&config);
+        ck_assert_int_eq(truth->is_dropped[i],
+            _i == 0 ? particle[i] == 0 : particle[i] == 9);
 }
 
 /* w = p (s_i + s_j) / 2 for true edges, 1 for false ones. */
 ETX_TEST(test_train_truth_hit_weights)
 {
-    struct etx_train_config config =
-        make_config("{\"low_pt_weight\": 0.5}", 20.0f);
-    etx_event *event = make_event(0);
-    struct etx_truth truth;
+    scoped_labelled labelled =
+        open_labelled("{\"low_pt_weight\": 0.5}", 20.0f, make_event(0));
+    const struct etx_truth *truth = &labelled.truth;
     float target;
     float w;
 
-    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 1), ETX_OK);
-    const float *s = truth.weight;
-    etx_truth_label(&target, &w, &truth, 1, 2, &config);
+    const float *s = truth->weight;
+    etx_truth_label(&target, &w, truth, 1, 2, &labelled.config);
     ck_assert_float_eq(target, 1.0f);
     ck_assert_float_eq_tol(w, 20.0f * 0.5f * (s[1] + s[2]), 1e-6f);
     ck_assert_float_gt(s[2], s[1]);
-    etx_truth_label(&target, &w, &truth, 7, 8, &config);
+    etx_truth_label(&target, &w, truth, 7, 8, &labelled.config);
     ck_assert_float_eq_tol(w, 0.5f * 20.0f * 0.5f * (s[7] + s[8]), 1e-6f);
-    etx_truth_label(&target, &w, &truth, 1, 8, &config);
+    etx_truth_label(&target, &w, truth, 1, 8, &labelled.config);
     ck_assert_float_eq(target, 0.0f);
     ck_assert_float_eq(w, 1.0f);
-    etx_truth_label(&target, &w, &truth, 0, 2, &config);
+    etx_truth_label(&target, &w, truth, 0, 2, &labelled.config);
     ck_assert_float_eq(w, 0.0f);
-    etx_truth_clear(&truth);
-    etx_event_free(event);
-    etx_train_config_clear(&config);
 }
 
 /* Particle 7 starts 10 mm from the beam line, particle 9 beyond. */
 ETX_TEST(test_train_truth_displaced)
 {
-    struct etx_train_config config =
-        make_config("{\"low_pt_weight\": 0.5, \"displaced_weight\": 3}", 0.0f);
-    etx_event *event = make_event(0);
-    struct etx_truth truth;
+    scoped_labelled labelled =
+        open_labelled("{\"low_pt_weight\": 0.5, \"displaced_weight\": 3}", 0.0f,
+            make_event(0));
+    const struct etx_truth *truth = &labelled.truth;
     float target;
     float w;
 
-    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
-    etx_truth_label(&target, &w, &truth, 1, 2, &config);
+    etx_truth_label(&target, &w, truth, 1, 2, &labelled.config);
     ck_assert_float_eq(w, 1.0f);
-    etx_truth_label(&target, &w, &truth, 7, 8, &config);
+    etx_truth_label(&target, &w, truth, 7, 8, &labelled.config);
     ck_assert_float_eq(target, 1.0f);
     ck_assert_float_eq(w, 1.5f);
-    etx_truth_label(&target, &w, &truth, 1, 8, &config);
+    etx_truth_label(&target, &w, truth, 1, 8, &labelled.config);
     ck_assert_float_eq(w, 1.0f);
-    etx_truth_clear(&truth);
-    etx_event_free(event);
-    etx_train_config_clear(&config);
 }
 
 ETX_TEST(test_train_truth_chains)
 {
-    struct etx_train_config config = make_config("{\"min_pt\": 0.1}", 0.0f);
-    etx_event *event = train_event(5, 1);
-    struct etx_truth truth;
+    scoped_labelled labelled =
+        open_labelled("{\"min_pt\": 0.1}", 0.0f, train_event(5, 1));
+    const struct etx_truth *truth = &labelled.truth;
 
-    ck_assert_int_eq(etx_truth_build(&truth, event, &config.truth, 0), ETX_OK);
-    ck_assert_int_eq(truth.n_pairs, 5 * 9);
-    ck_assert_int_eq(truth.n_signal_pairs, 5 * 9);
-    ck_assert_int_eq(etx_truth_pair(&truth, 0, 1), ETX_PAIR_SIGNAL);
-    ck_assert_int_eq(etx_truth_pair(&truth, 0, 2), ETX_PAIR_SAME);
-    ck_assert_int_eq(etx_truth_pair(&truth, 0, 11), ETX_PAIR_FALSE);
-    ck_assert_int_eq(etx_truth_pair(&truth, 10, 21), ETX_PAIR_FALSE);
-    etx_truth_clear(&truth);
-    etx_event_free(event);
-    etx_train_config_clear(&config);
+    ck_assert_int_eq(truth->n_pairs, 5 * 9);
+    ck_assert_int_eq(truth->n_signal_pairs, 5 * 9);
+    ck_assert_int_eq(etx_truth_pair(truth, 0, 1), ETX_PAIR_SIGNAL);
+    ck_assert_int_eq(etx_truth_pair(truth, 0, 2), ETX_PAIR_SAME);
+    ck_assert_int_eq(etx_truth_pair(truth, 0, 11), ETX_PAIR_FALSE);
+    ck_assert_int_eq(etx_truth_pair(truth, 10, 21), ETX_PAIR_FALSE);
 }
 
 ETX_TEST(test_train_truth_missing)
@@ -193,7 +194,7 @@ ETX_TEST(test_train_truth_missing)
     etx_event *event = NULL;
     struct etx_truth truth;
 
-    ck_assert_int_eq(etx_event_create(&event, 1, NULL, position), ETX_OK);
+    ck_assert_ok(etx_event_create(&event, 1, NULL, position));
     ck_assert_fails(etx_truth_build(&truth, event, &config.truth, 0),
         ETX_ERR_ARGUMENT, "no truth");
     etx_event_free(event);
@@ -210,21 +211,18 @@ ETX_TEST(test_train_truth_too_many_pairs)
     enum { N = 3000 };
     struct etx_train_config config = make_config("{\"pairs\": \"any\"}", 0.0f);
     const etx_particle one = {.id = 1, .momentum = {1, 0, 0}};
-    float *positions = calloc((size_t)(3 * N), sizeof *positions);
-    int64_t *ids = calloc(N, sizeof *ids);
-    etx_event *event = NULL;
+    scoped float *positions = calloc((size_t)(3 * N), sizeof *positions);
+    scoped int64_t *ids = calloc(N, sizeof *ids);
+    scoped_event *event = NULL;
     struct etx_truth truth;
 
     ck_assert_ptr_nonnull(positions);
     ck_assert_ptr_nonnull(ids);
     for (int64_t i = 0; i < N; i++)
         ids[i] = 1;
-    ck_assert_int_eq(etx_event_create(&event, N, NULL, positions), ETX_OK);
-    ck_assert_int_eq(etx_event_set_truth(event, ids, NULL, 1, &one), ETX_OK);
+    ck_assert_ok(etx_event_create(&event, N, NULL, positions));
+    ck_assert_ok(etx_event_set_truth(event, ids, NULL, 1, &one));
     ck_assert_fails(etx_truth_build(&truth, event, &config.truth, 0),
         ETX_ERR_LIMIT, "1000 a hit");
-    etx_event_free(event);
     etx_train_config_clear(&config);
-    free(positions);
-    free(ids);
 }

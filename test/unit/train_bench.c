@@ -9,8 +9,10 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const configs[ETX_N_TRAIN_STAGES] = {
     "{\"stage\": \"embedding\", \"seed\": 3, \"model\": {\"arch\": \"mlp\","
@@ -53,10 +55,9 @@ etx_context *train_bench_context(int32_t n_threads)
     etx_context_options options;
     etx_context *context = NULL;
 
-    ck_assert_int_eq(
-        etx_context_options_init(&options, sizeof options), ETX_OK);
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.n_threads = n_threads;
-    ck_assert_int_eq(etx_context_create(&context, &options), ETX_OK);
+    ck_assert_ok(etx_context_create(&context, &options));
     return context;
 }
 
@@ -91,14 +92,12 @@ void train_bench_add(struct train_bench *bench, int stage, const char *change)
 {
     char *config = make_config(stage, change);
 
-    ck_assert_msg(etx_trainer_create(&bench->trainer, bench->context, config,
-                      bench->start) == ETX_OK,
-        "%s", etx_last_error());
+    ck_assert_ok(etx_trainer_create(
+        &bench->trainer, bench->context, config, bench->start));
     free(config);
     for (int k = 0; k < TRAIN_BENCH_EVENTS; k++)
-        ck_assert_int_eq(etx_trainer_add_event(bench->trainer, bench->event[k],
-                             k == TRAIN_BENCH_EVENTS - 1),
-            ETX_OK);
+        ck_assert_ok(etx_trainer_add_event(
+            bench->trainer, bench->event[k], k == TRAIN_BENCH_EVENTS - 1));
 }
 
 void train_bench_steps(etx_trainer *trainer, int n)
@@ -106,23 +105,48 @@ void train_bench_steps(etx_trainer *trainer, int n)
     etx_training_report report = {.struct_size = sizeof report};
 
     for (int k = 0; k < n; k++)
-        ck_assert_msg(etx_trainer_step(trainer, &report) == ETX_OK, "%s",
-            etx_last_error());
+        ck_assert_ok(etx_trainer_step(trainer, &report));
+}
+
+const char *train_bench_path(void)
+{
+    static char path[64];
+
+    (void)snprintf(
+        path, sizeof path, "/tmp/etx-train-%ld.checkpoint", (long)getpid());
+    return path;
+}
+
+void train_bench_save(const etx_trainer *trainer)
+{
+    ck_assert_ok(etx_trainer_save_checkpoint(trainer, train_bench_path()));
+}
+
+etx_status train_bench_load(etx_trainer *trainer)
+{
+    return etx_trainer_load_checkpoint(trainer, train_bench_path());
+}
+
+void train_bench_remove(void)
+{
+    ck_assert_int_eq(unlink(train_bench_path()), 0);
 }
 
 etx_training_report train_bench_validate(etx_trainer *trainer)
 {
     etx_training_report report = {.struct_size = sizeof report};
 
-    ck_assert_msg(etx_trainer_validate(trainer, &report) == ETX_OK, "%s",
-        etx_last_error());
+    ck_assert_ok(etx_trainer_validate(trainer, &report));
     return report;
 }
 
-void train_bench_open(
-    struct train_bench *bench, int stage, int32_t n_threads, const char *change)
+struct train_bench train_bench_new(
+    int stage, int32_t n_threads, const char *change)
 {
-    train_bench_open_in(bench, train_bench_context(n_threads), stage, change);
+    struct train_bench bench;
+
+    train_bench_open_in(&bench, train_bench_context(n_threads), stage, change);
+    return bench;
 }
 
 void train_bench_open_in(struct train_bench *bench, etx_context *context,
@@ -137,7 +161,7 @@ void train_bench_open_in(struct train_bench *bench, etx_context *context,
         train_bench_add(bench, s, NULL);
         train_bench_steps(bench->trainer, 20);
         (void)train_bench_validate(bench->trainer);
-        ck_assert_int_eq(etx_trainer_model(&made, bench->trainer), ETX_OK);
+        ck_assert_ok(etx_trainer_model(&made, bench->trainer));
         etx_trainer_free(bench->trainer);
         etx_model_free(bench->start);
         bench->start = made;
@@ -181,10 +205,9 @@ double train_bench_loss(struct train_bench *bench, int32_t n_events)
         .event = trainer->training.event};
 
     etx_random_init(&batch.random, 5, 1, 1);
-    ck_assert_int_eq(
-        etx_batch_begin(&batch, etx_train_host(trainer->context)->arena),
-        ETX_OK);
-    ck_assert_int_eq(etx_trainer_gradient(trainer, &batch), ETX_OK);
+    ck_assert_ok(
+        etx_batch_begin(&batch, etx_train_host(trainer->context)->arena));
+    ck_assert_ok(etx_trainer_gradient(trainer, &batch));
     etx_batch_report(&batch, &report);
     etx_train_reset(trainer->context, marks);
     return report.loss;

@@ -54,15 +54,6 @@ static etx_status open(struct etx_run *run)
 
 /* ------------------------------------------------------ inputs of blocks -- */
 
-static struct etx_mlp_input encoder_input(const struct etx_run *run)
-{
-    struct etx_mlp_input input = etx_run_rows(run->input.n_nodes);
-
-    etx_mlp_part(
-        &input, run->input.node_features, NULL, run->network->n_node_features);
-    return input;
-}
-
 /* concat[u, s] of the first end, then of the second. */
 static struct etx_mlp_input edge_input(struct etx_run *run, int32_t k)
 {
@@ -199,7 +190,7 @@ done:
 
 static etx_status encode(struct etx_run *run)
 {
-    struct etx_mlp_input input = encoder_input(run);
+    struct etx_mlp_input input = etx_run_node_features(run);
     etx_status status;
 
     ETX_CHECK(etx_run_update(run, U, 0, &state_of(run)->encoder, &input, NULL));
@@ -340,7 +331,7 @@ done:
 
 static etx_status encode_backward(struct etx_run *run)
 {
-    const struct etx_mlp_input input = encoder_input(run);
+    const struct etx_mlp_input input = etx_run_node_features(run);
 
     return etx_run_block_backward(
         run, &state_of(run)->encoder, &input, run->d_latents[U].data);

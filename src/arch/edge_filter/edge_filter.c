@@ -19,7 +19,7 @@
 
 enum style {
     STYLE_MLP,     /* linear, norm, activation */
-    STYLE_PYRAMID, /* the same; the widths say the rest */
+    STYLE_PYRAMID, /* the same, by convention with halved widths */
     STYLE_VANILLA  /* Exa.TrkX: first layer linear, one shared norm */
 };
 
@@ -62,7 +62,7 @@ static etx_status declare_shared(int64_t *offset, struct etx_network *network,
     return etx_network_declare(network, offset, &parameter);
 }
 
-/* Hidden layers after the first get the activation and one common norm. */
+/* Hidden layers after the first have the activation and one shared norm. */
 static etx_status share_norm(struct state *state, struct etx_network *network)
 {
     etx_status status = ETX_OK;
@@ -207,7 +207,7 @@ static etx_status forward(const struct etx_network *network,
         tape->state = NULL;
     ETX_CHECK(start(&pass, network, context, input));
     ETX_CHECK(
-        etx_mlp_block_prepare(&layers, context, &state->block, network->value));
+        etx_mlp_block_fold(&layers, context, &state->block, network->value));
     for (int64_t first = 0; first < input->graph->n_edges;
          first += pass.n_block) {
         struct etx_mlp_input rows;
@@ -256,5 +256,5 @@ const struct etx_arch etx_arch_edge_filter = {
     .release = etx_network_release_state,
     .forward = forward,
     .backward = backward,
-    .reads_ends_alone = 1,
+    .reads_ends_only = 1,
 };

@@ -184,10 +184,9 @@ static etx_status join_graph(
     for (int64_t e = 0; e < n; e++)
         key[e] = key_of(clusters, graph, e);
     ETX_CHECK(etx_sort_order(order, key, n));
-    ETX_CHECK(
-        etx_graph_adopt(&run->owned, run->context->stream->pool, clusters->n,
-            join_edges(src, dst, run->inner_edge, clusters, key, order, n), src,
-            dst, NULL));
+    ETX_CHECK(etx_graph_adopt(&run->owned, run->context, clusters->n,
+        join_edges(src, dst, run->inner_edge, clusters, key, order, n), src,
+        dst, NULL));
     src = NULL;
     dst = NULL;
 done:

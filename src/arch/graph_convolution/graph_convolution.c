@@ -155,15 +155,6 @@ static struct etx_sum *gradient_of(struct etx_run *run, int32_t k)
     return is_input(run, k) ? NULL : &run->d_latents[H];
 }
 
-static struct etx_mlp_input encoder_input(const struct etx_run *run)
-{
-    struct etx_mlp_input input = etx_run_rows(run->input.n_nodes);
-
-    etx_mlp_part(
-        &input, run->input.node_features, NULL, run->network->n_node_features);
-    return input;
-}
-
 /* *out: what was propagated from the latents k, in the arena. */
 static etx_status convolution_input(struct etx_mlp_input *out,
     struct etx_run *run, int32_t k, struct etx_sum *d_propagated)
@@ -206,7 +197,7 @@ done:
 
 static etx_status encode(struct etx_run *run)
 {
-    struct etx_mlp_input input = encoder_input(run);
+    struct etx_mlp_input input = etx_run_node_features(run);
 
     if (!state_of(run)->has_encoder)
         return ETX_OK;
@@ -294,7 +285,7 @@ done:
 
 static etx_status encode_backward(struct etx_run *run)
 {
-    const struct etx_mlp_input input = encoder_input(run);
+    const struct etx_mlp_input input = etx_run_node_features(run);
 
     if (!state_of(run)->has_encoder)
         return ETX_OK;

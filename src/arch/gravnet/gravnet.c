@@ -29,15 +29,6 @@ static etx_status open(struct etx_run *run)
 
 /* ------------------------------------------------------ inputs of blocks -- */
 
-static struct etx_mlp_input encoder_input(const struct etx_run *run)
-{
-    struct etx_mlp_input input = etx_run_rows(run->input.n_nodes);
-
-    etx_mlp_part(
-        &input, run->input.node_features, NULL, run->network->n_node_features);
-    return input;
-}
-
 static struct etx_mlp_input latent_input(struct etx_run *run, int32_t k)
 {
     struct etx_mlp_input input = etx_run_rows(run->input.n_nodes);
@@ -82,7 +73,7 @@ done:
 
 static etx_status encode(struct etx_run *run)
 {
-    struct etx_mlp_input input = encoder_input(run);
+    struct etx_mlp_input input = etx_run_node_features(run);
 
     return etx_run_update(
         run, H, 0, &etx_gravnet_state(run)->encoder, &input, NULL);
@@ -168,7 +159,7 @@ done:
 
 static etx_status encode_backward(struct etx_run *run)
 {
-    const struct etx_mlp_input input = encoder_input(run);
+    const struct etx_mlp_input input = etx_run_node_features(run);
 
     return etx_run_block_backward(
         run, &etx_gravnet_state(run)->encoder, &input, run->d_latents[H].data);

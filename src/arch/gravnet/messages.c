@@ -49,8 +49,8 @@ static etx_status find_neighbours(
 
     ETX_CHECK(check_points(run, out->point));
     ETX_CHECK(run->context->ops->radius_graph(run->context->stream, &args));
-    ETX_CHECK(etx_graph_adopt(&out->graph, run->context->stream->pool,
-        run->input.n_nodes, edges.n_edges, edges.src, edges.dst, NULL));
+    ETX_CHECK(etx_graph_adopt(&out->graph, run->context, run->input.n_nodes,
+        edges.n_edges, edges.src, edges.dst, NULL));
     edges = (struct etx_edge_list){0};
 done:
     etx_free(edges.src);

@@ -214,7 +214,7 @@ etx_status etx_interaction_encode_backward(struct etx_run *run)
         run, &state->edge_encoder, &input, d[ETX_EDGES].data));
     if (!d[ETX_NODES].is_started)
         goto done;
-    input = etx_interaction_node_encoder_input(run);
+    input = etx_run_node_features(run);
     ETX_CHECK(etx_run_block_backward(
         run, &state->node_encoder, &input, d[ETX_NODES].data));
 done:

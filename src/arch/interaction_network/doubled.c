@@ -5,7 +5,7 @@
 #include "arch/interaction_network/steps.h"
 
 #include "base/check.h"
-#include "data/graph_place.h"
+#include "data/graph_double.h"
 
 /* The votes of an edge are those of its reverse, too. */
 static etx_status double_votes(struct etx_run *run, const float *votes)

@@ -28,16 +28,6 @@ static void append_ends(struct etx_mlp_input *input, struct etx_run *run,
     append(input, run, ETX_NODES, k, &ends.second, initial);
 }
 
-struct etx_mlp_input etx_interaction_node_encoder_input(
-    const struct etx_run *run)
-{
-    struct etx_mlp_input input = etx_run_rows(run->input.graph->n_nodes);
-
-    etx_mlp_part(
-        &input, run->input.node_features, NULL, run->network->n_node_features);
-    return input;
-}
-
 etx_status etx_interaction_edge_encoder_input(
     struct etx_mlp_input *out, struct etx_run *run)
 {

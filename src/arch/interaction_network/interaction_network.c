@@ -59,7 +59,7 @@ static etx_status encode(struct etx_run *run)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction *state = etx_interaction_state(run);
-    struct etx_mlp_input input = etx_interaction_node_encoder_input(run);
+    struct etx_mlp_input input = etx_run_node_features(run);
 
     ETX_CHECK(
         etx_run_update(run, ETX_NODES, 0, &state->node_encoder, &input, NULL));

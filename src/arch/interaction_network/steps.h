@@ -10,9 +10,9 @@
 
 #define ETX_INTERACTION_MAX_SIDES (2 * ETX_INTERACTION_MAX_AGGREGATES)
 
-/* Latents: [n_nodes, hidden] and [n_edges, hidden], float16 in an inference
- * that computes so. In inference nodes are there for k - 1 and k, edges for k
- * alone, updated in place, and with concat_initial those of 0. */
+/* Latents: [n_nodes, hidden] and [n_edges, hidden], float16 in inference with
+ * half precision. Inference stores nodes of k - 1 and k, edges of k alone,
+ * updated in place, and with concat_initial those of 0. */
 enum { ETX_NODES, ETX_EDGES };
 
 /* etx_run.own: the doubled graph, and the gradients of the initial latents by
@@ -76,7 +76,7 @@ etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
     struct etx_run *run, const void *edges, float *first);
 
 /* How the first aggregate is computed, for the block that computes the edges;
- * its output lies in the arena. */
+ * its output is in the arena. */
 etx_status etx_interaction_first_aggregate(struct etx_segment_reduce_args *out,
     struct etx_run *run, const void *edges);
 
@@ -87,8 +87,6 @@ etx_status etx_interaction_aggregate_backward(struct etx_run *run,
 /* ------------------------------------------------- inputs of blocks, inputs.c
  */
 
-struct etx_mlp_input etx_interaction_node_encoder_input(
-    const struct etx_run *run);
 /* With edge features in the arena. */
 etx_status etx_interaction_edge_encoder_input(
     struct etx_mlp_input *out, struct etx_run *run);

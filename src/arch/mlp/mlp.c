@@ -12,7 +12,7 @@
 
 #define MAX_WIDTH 65536
 
-/* Of scratch, when linears are kept for the backward. */
+/* Scratch up to which linears are kept for the backward. */
 #define MAX_SCRATCH (INT64_C(1) << 30) /* bytes */
 
 extern const struct etx_arch etx_arch_mlp;
@@ -70,18 +70,18 @@ static struct etx_mlp_input describe(
     return rows;
 }
 
-/* Linears that directly follow each other are multiplied with each other
- * where they are not kept, which rounds in another way. */
+/* Consecutive linear layers are folded into one unless their outputs are kept,
+ * which rounds differently. */
 static int32_t has_bare_linear(const struct etx_mlp_style *style)
 {
     return style->norm == ETX_NORM_NONE &&
            style->activation == ETX_ACTIVATION_NONE;
 }
 
-/* Memory for the linears of n_rows, or NULL where they are multiplied again in
- * the backward: where memory is scarce, and on a device, whose products are
- * cheap. */
-static etx_status take_linears(float **out, const struct state *state,
+/* Memory for the outputs of the linears of n_rows, or NULL to compute them
+ * again in the backward: when memory is limited, and on a device, where
+ * products are cheap. */
+static etx_status alloc_linears(float **out, const struct state *state,
     const struct etx_context *context, int64_t n_rows)
 {
     struct etx_arena *arena = context->stream->arena;
@@ -112,7 +112,7 @@ static etx_status forward(const struct etx_network *network,
 
     if (tape != NULL) {
         ETX_CHECK(
-            take_linears(&rows.args.linear, state, context, rows.args.n_rows));
+            alloc_linears(&rows.args.linear, state, context, rows.args.n_rows));
         tape->state = rows.args.linear;
     }
     rows.args.out = out;

@@ -9,7 +9,6 @@
 
 #include "base/check.h"
 #include "base/status.h"
-#include "data/graph_place.h"
 
 #include <math.h>
 
@@ -70,7 +69,7 @@ static etx_status run_pass(struct etx_graph **out, struct etx_context *context,
         &n_selected, &selected, context, pass, graph->n_edges, score));
     if (pass->keeps_scores)
         scored.score = score;
-    ETX_CHECK(etx_graph_subset_at(out, context, &scored, n_selected, selected));
+    ETX_CHECK(etx_graph_subset(out, context, &scored, n_selected, selected));
 done:
     etx_arena_reset(context->stream->arena, mark);
     return status;
@@ -110,30 +109,6 @@ etx_status etx_stage_filter(struct etx_graph **out, struct etx_context *context,
 done:
     etx_graph_free(passed);
     etx_graph_free(left);
-    etx_arena_reset(context->stream->arena, mark);
-    return status;
-}
-
-etx_status etx_stage_filter_scores(struct etx_graph *graph,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_event *event)
-{
-    etx_status status = ETX_OK;
-    const float *features = NULL;
-    float *score = NULL;
-    const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
-
-    ETX_CHECK(
-        etx_stage_node_features(&features, context, &model->filter, event));
-    ETX_CHECK(etx_memory_alloc(
-        &score, graph->memory, graph->n_edges, sizeof *score, "edge scores"));
-    ETX_CHECK(etx_stage_edge_scores(
-        score, context, model->filter.network, features, graph, event));
-    etx_memory_free(graph->memory, graph->score);
-    graph->score = score;
-    score = NULL;
-done:
-    etx_memory_free(graph->memory, score);
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }

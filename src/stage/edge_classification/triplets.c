@@ -7,7 +7,6 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "base/finite.h"
 #include "base/heap.h"
 #include "base/status.h"
 
@@ -32,28 +31,23 @@ static etx_status run_network(float *out, const struct etx_graph *triplets,
     const struct etx_network *network = model->gnn.network;
     struct etx_network_input input = {
         .n_nodes = graph->n_nodes, .position = event->position, .graph = graph};
-    const struct etx_activation_args sigmoid = {.n = triplets->n_edges,
-        .activation = ETX_ACTIVATION_SIGMOID,
-        .x = out,
-        .y = out};
-    const float *features = NULL;
     int64_t bad = -1;
 
     if (graph->n_nodes != event->n_hits)
         return etx_fail(ETX_ERR_ARGUMENT,
             "the graph has %lld nodes and the event %lld hits",
             (long long)graph->n_nodes, (long long)event->n_hits);
-    ETX_CHECK(etx_stage_node_features(&features, context, &model->gnn, event));
-    input.node_features = features;
+    ETX_CHECK(etx_stage_node_features(
+        &input.node_features, context, &model->gnn, event));
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     ETX_CHECK(network->arch->forward_triplets(
         network, context, &input, triplets, out));
-    bad = etx_find_not_finite(out, triplets->n_edges);
+    ETX_CHECK(
+        etx_stage_logits_to_scores(&bad, context, out, triplets->n_edges));
     if (bad >= 0)
-        return etx_fail(ETX_ERR_ARGUMENT,
+        status = etx_fail(ETX_ERR_ARGUMENT,
             "%s: the logit of triplet %lld is not finite", network->arch->name,
             (long long)bad);
-    ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
 done:
     return status;
 }

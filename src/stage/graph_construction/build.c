@@ -5,9 +5,9 @@
 
 #include "base/check.h"
 
-static int32_t reads_ends_alone(const struct etx_network *network)
+static int32_t reads_ends_only(const struct etx_network *network)
 {
-    return network == NULL || network->arch->reads_ends_alone;
+    return network == NULL || network->arch->reads_ends_only;
 }
 
 etx_status etx_stage_build_graph(struct etx_graph **out,
@@ -31,9 +31,9 @@ etx_status etx_stage_build_graph(struct etx_graph **out,
     neighbours.point = point;
     neighbours.position = event->position;
     neighbours.max_edges = INT32_MAX;
-    neighbours.ends_alone = for_filter &&
-                            reads_ends_alone(model->cascade.network) &&
-                            reads_ends_alone(model->filter.network);
+    neighbours.ends_only = for_filter &&
+                           reads_ends_only(model->cascade.network) &&
+                           reads_ends_only(model->filter.network);
     ETX_CHECK(etx_stage_bound_radius(
         &neighbours.radius, context, &neighbours, model->graph_max_edges));
     ETX_CHECK(etx_stage_neighbours(&graph, context, &neighbours));

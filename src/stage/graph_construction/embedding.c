@@ -35,24 +35,22 @@ etx_status etx_stage_embed(float **out, struct etx_context *context,
     const float *features = NULL;
     float *point = NULL;
     const struct etx_network *network = model->embedding.network;
-    struct etx_network here;
+    struct etx_network device_network;
     struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_EMBEDDING};
     struct etx_network_input input = {0};
 
     if (network == NULL)
         return etx_fail(ETX_ERR_ARGUMENT, "the model has no embedding");
-    if (network->arch->is_host_only && context->stream->memory != NULL)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "%s: this network runs on the CPU only", network->arch->name);
     ETX_CHECK(
         etx_stage_node_features(&features, context, &model->embedding, event));
     clock = etx_stage_begin(context, ETX_STAGE_EMBEDDING);
-    ETX_CHECK(etx_stage_network(&here, context, network));
+    ETX_CHECK(etx_stage_network_to_device(&device_network, context, network));
     ETX_CHECK(etx_arena_alloc(&point, context->stream->arena,
         event->n_hits * network->n_out, sizeof *point, "embedded points"));
     input.n_nodes = event->n_hits;
     input.node_features = features;
-    ETX_CHECK(network->arch->forward(&here, context, &input, NULL, point));
+    ETX_CHECK(
+        network->arch->forward(&device_network, context, &input, NULL, point));
     ETX_CHECK(check_finite(context, point, event->n_hits, network->n_out));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
     *out = point;

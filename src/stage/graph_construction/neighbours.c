@@ -4,7 +4,6 @@
 #include "stage/stage.h"
 
 #include "base/check.h"
-#include "data/graph_place.h"
 
 #define BYTES_PER_EDGE 32
 
@@ -18,7 +17,7 @@ static etx_status outward_key(float **out, struct etx_context *context,
 
     ETX_CHECK(etx_arena_alloc(&args.key, context->stream->arena, args.n,
         sizeof *args.key, "outward order"));
-    ETX_CHECK(etx_stage_bring(&args.position, context, neighbours->position,
+    ETX_CHECK(etx_stage_to_device(&args.position, context, neighbours->position,
         3 * args.n, "positions of hits"));
     ETX_CHECK(context->ops->outward_key(context->stream, &args));
     *out = args.key;
@@ -59,12 +58,12 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     args.max_edges = etx_stage_max_edges(context, neighbours->max_edges);
     args.out = &list;
     ETX_CHECK(context->ops->radius_graph(context->stream, &args));
-    if (neighbours->ends_alone && context->stream->memory == NULL)
+    if (neighbours->ends_only && context->stream->memory == NULL)
         ETX_CHECK(etx_graph_adopt_ends(
             out, neighbours->n_points, list.n_edges, list.src, list.dst));
     else
-        ETX_CHECK(etx_graph_adopt_at(out, context, neighbours->n_points,
-            list.n_edges, list.src, list.dst));
+        ETX_CHECK(etx_graph_adopt(out, context, neighbours->n_points,
+            list.n_edges, list.src, list.dst, NULL));
     list.src = NULL;
     list.dst = NULL;
 done:

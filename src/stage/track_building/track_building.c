@@ -19,7 +19,7 @@ static const group_function methods[] = {
 
 #define N_METHODS ((int32_t)(sizeof methods / sizeof methods[0]))
 
-/* Number the groups that are large enough as their first nodes come by.
+/* Number the groups that are large enough in the order of their first nodes.
  * size, number [n_nodes] are scratch. */
 static void label_groups(int32_t *label, const int32_t *group, int32_t *size,
     int32_t *number, int64_t n_nodes, int32_t min_hits)
@@ -41,36 +41,28 @@ static void label_groups(int32_t *label, const int32_t *group, int32_t *size,
     }
 }
 
-/* A method on the device, its groups brought to the host. */
-static etx_status group_on_device(int32_t *group, struct etx_context *context,
+/* group [n_nodes] on the host, wherever the graph is. */
+static etx_status group_nodes(int32_t *group, struct etx_context *context,
     const struct etx_graph *graph, const float *position,
     const etx_label_options *options)
 {
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    int32_t *there = NULL;
+    const int64_t n = graph->n_nodes;
+    int32_t *device_group = group;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(
-        &there, arena, graph->n_nodes, sizeof *there, "hit groups"));
-    ETX_CHECK(
-        methods[options->method](there, context, graph, position, options));
-    ETX_CHECK(etx_memory_to_host(
-        graph->memory, group, there, graph->n_nodes, sizeof *group));
+    if (graph->memory != NULL)
+        ETX_CHECK(etx_arena_alloc(
+            &device_group, arena, n, sizeof *group, "hit groups"));
+    ETX_CHECK(methods[options->method](
+        device_group, context, graph, position, options));
+    if (graph->memory != NULL)
+        ETX_CHECK(etx_memory_to_host(
+            graph->memory, group, device_group, n, sizeof *group));
 done:
     etx_arena_reset(arena, mark);
     return status;
-}
-
-/* group [n_nodes] on the host, whatever the graph's place. */
-static etx_status group_nodes(int32_t *group, struct etx_context *context,
-    const struct etx_graph *graph, const float *position,
-    const etx_label_options *options)
-{
-    if (graph->memory == NULL)
-        return methods[options->method](
-            group, etx_host_of(context), graph, position, options);
-    return group_on_device(group, context, graph, position, options);
 }
 
 etx_status etx_build_tracks(int32_t *label, struct etx_context *context,

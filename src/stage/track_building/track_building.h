@@ -10,20 +10,18 @@
 #include "backend/backend.h"
 #include "data/graph.h"
 
-/* label [n_nodes], on the host: dense by smallest node, -1 = no track. graph
- * must be scored. position [n_nodes, 3] in mm; only the walkthrough and
- * best-first read it, NULL is fine for the other methods. options are checked
- * but for the method: an unknown method is ETX_ERR_ARGUMENT. Scratch goes back
- * to the arenas. The graph lies where the context computes, position on the
- * host. */
+/* label [n_nodes], on the host: dense by smallest node, -1 = no track. graph is
+ * scored and in the memory of the context. position [n_nodes, 3] in mm, on the
+ * host, for walkthrough and best-first; else NULL is fine. options are checked
+ * except for the method: an unknown one is ETX_ERR_ARGUMENT. */
 etx_status etx_build_tracks(int32_t *label, struct etx_context *context,
     const struct etx_graph *graph, const float *position,
     const etx_label_options *options);
 
-/* The methods, which run where the graph lies: group [n_nodes], there, gets for
- * every node a node of its group, the same for all members; a node that is
- * connected to none is a group of its own. Edges count when their score is
- * above options->cut; position is on the host. */
+/* The methods. group [n_nodes], in the memory of the context: for every node a
+ * node of its group, the same for all members; a node without edges is a group
+ * of its own. Only edges with a score above options->cut count; position is on
+ * the host. */
 etx_status etx_group_components(int32_t *group, struct etx_context *context,
     const struct etx_graph *graph, const float *position,
     const etx_label_options *options);

@@ -24,7 +24,7 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
     struct etx_outward_edges edges;
     etx_status status;
 
-    ETX_CHECK(etx_stage_bring(
+    ETX_CHECK(etx_stage_to_device(
         &here, context, position, 3 * graph->n_nodes, "positions of hits"));
     ETX_CHECK(
         etx_outward_edges_choose(&edges, context, graph, here, options->cut));

@@ -54,14 +54,15 @@ static etx_status build_graph(struct etx_graph **out,
 
     ETX_CHECK(etx_stage_build_graph(&graph, context, model, event, 0));
     if (graphs->stage == ETX_TRAIN_CASCADE)
-        ETX_CHECK(etx_stage_filter_scores(graph, context, model, event));
+        ETX_CHECK(etx_stage_score(
+            graph, context, &model->filter, ETX_STAGE_FILTER, event));
     if (graphs->stage == ETX_TRAIN_GNN && model->filter.network != NULL) {
         ETX_CHECK(etx_stage_filter(out, context, model, graph, event));
     } else {
         *out = graph;
         graph = NULL;
     }
-    ETX_CHECK(etx_stage_leave(out));
+    ETX_CHECK(etx_stage_graph_to_host(out));
 done:
     etx_graph_free(graph);
     return status;

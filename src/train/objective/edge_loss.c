@@ -91,9 +91,9 @@ etx_status etx_edge_loss(double *loss, float *d_logit,
 
     multiply_weights(norm, n, target, weight);
     ETX_CHECK(
-        etx_stage_bring(&args.target, context, target, n, "edge targets"));
+        etx_stage_to_device(&args.target, context, target, n, "edge targets"));
     ETX_CHECK(
-        etx_stage_bring(&args.weight, context, weight, n, "edge weights"));
+        etx_stage_to_device(&args.weight, context, weight, n, "edge weights"));
     ETX_CHECK(context->ops->bce_loss(context->stream, &args));
     *loss = norm->scale * sum;
 done:

@@ -67,8 +67,8 @@ etx_status etx_pt_loss(double *loss, float *d_pt, struct etx_context *context,
         .sum = &sum};
     etx_status status;
 
-    ETX_CHECK(
-        etx_stage_bring(&args.target, context, target, n, "momenta of edges"));
+    ETX_CHECK(etx_stage_to_device(
+        &args.target, context, target, n, "momenta of edges"));
     ETX_CHECK(context->ops->square_loss(context->stream, &args));
     *loss = scale * sum;
 done:

@@ -37,11 +37,11 @@ static etx_status copy_nodes(struct etx_partition_graph *graph,
     graph->input.n_nodes = n_nodes;
     ETX_CHECK(etx_part_arena_rows(
         &rows, host, graph->part, whole->node_features, n_features));
-    ETX_CHECK(etx_stage_bring(&graph->input.node_features, context, rows,
+    ETX_CHECK(etx_stage_to_device(&graph->input.node_features, context, rows,
         n_nodes * n_features, "node features"));
     ETX_CHECK(
         etx_part_arena_rows(&rows, host, graph->part, whole->position, 3));
-    ETX_CHECK(etx_stage_bring(&graph->input.position, context, rows,
+    ETX_CHECK(etx_stage_to_device(&graph->input.position, context, rows,
         3 * n_nodes, "positions of hits"));
 done:
     return status;
@@ -74,7 +74,8 @@ etx_status etx_partition_graph_open(struct etx_partition_graph *out,
         .exchange = &partition->exchange,
         .whole_nodes = whole->graph->n_nodes,
         .whole_edges = whole->graph->n_edges};
-    ETX_CHECK(etx_stage_enter(&graph, &out->copy, context, out->part->graph));
+    ETX_CHECK(etx_stage_graph_to_device(
+        &graph, &out->copy, context, out->part->graph));
     out->graph = *graph;
     out->graph.halo = &out->halo;
     out->n_edges = out->graph.n_edges;

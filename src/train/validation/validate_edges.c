@@ -60,7 +60,7 @@ static etx_status score_whole(struct etx_edge_output *out,
     struct etx_graph *copy = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_stage_enter(&device_graph, &copy, context, graph));
+    ETX_CHECK(etx_stage_graph_to_device(&device_graph, &copy, context, graph));
     ETX_CHECK(etx_arena_alloc(
         &out->logit, arena, graph->n_edges, sizeof *out->logit, "edge logits"));
     if (trainer->config.loss.pt_weight > 0.0f)

@@ -106,7 +106,7 @@ static etx_status count_event(struct etx_edge_counts *counts,
         &point, trainer->context, trainer->model, event->event));
     neighbours.point = point;
     ETX_CHECK(etx_stage_neighbours(&graph, trainer->context, &neighbours));
-    ETX_CHECK(etx_stage_leave(&graph));
+    ETX_CHECK(etx_stage_graph_to_host(&graph));
     count_edges(counts, &event->truth, graph);
 done:
     etx_graph_free(graph);

@@ -94,9 +94,7 @@ def make_curves(arguments: argparse.Namespace, runs: list[Run]) -> list[Curve]:
     sizes = read_sizes(arguments.out)
     sums = read_sums(arguments.out)
     model = fit(runs, sums, sizes.gradient_bytes, sizes.cores)
-    gpus = on_network(
-        model, arguments.latency, arguments.bandwidth, arguments.compute
-    )
+    gpus = on_network(model, arguments.latency, arguments.bandwidth, arguments.compute)
     edges = float(max(sizes.edges))
     local = [n for n in PREDICTED if n <= max(names(runs))]
     fitted = Curve(

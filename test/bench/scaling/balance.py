@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .runs import last_line, training
+
 KINDS = [("epochs", "turn"), ("epochs", "balanced"), ("buckets", "balanced")]
 FEATURES = [{"name": name, "scale": 1000.0} for name in ("r", "z")]
 
@@ -38,15 +40,8 @@ def config(order: str, graphs: int, steps: int) -> dict:
             "graph": {"radius": 0.1},
         },
         "schedule": {"steps": steps, "learning_rate": 1e-3},
-        "sampling": {
-            "hits": 0,
-            "queries": 1,
-            "neighbours": 0,
-            "other": 1,
-            "random_pairs": 1,
-            "graphs": graphs,
-            "order": order,
-        },
+        "sampling": {"hits": 0, "queries": 1, "neighbours": 0}
+        | {"other": 1, "random_pairs": 1, "graphs": graphs, "order": order},
     }
 
 
@@ -62,16 +57,12 @@ def measure(
     found = []
     for order, deal in KINDS:
         path = folder / f"{order}.json"
-        report = folder / f"{order}_{deal}.jsonl"
+        name = f"{order}_{deal}"
         path.write_text(json.dumps(config(order, graphs, steps)))
-        command = [str(program), "--ranks", str(ranks), "--threads", "1"]
-        command += ["--deal", deal, "--config", str(path)]
-        command += ["--out", str(folder / "model.safetensors")]
-        command += ["--scaling-report", str(report)]
-        for item in data:
-            command += ["--data", item]
+        command = training(program, path, folder, name, data)
+        command += ["--ranks", str(ranks), "--deal", deal]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        line = json.loads(report.read_text().splitlines()[-1])
+        line = last_line(folder / f"{name}.jsonl")
         found.append(Deal(order, deal, line["imbalance"]))
     return found
 

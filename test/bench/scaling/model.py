@@ -119,10 +119,7 @@ def fit_network(sums: Sequence[Sum]) -> tuple[float, float]:
 
 
 def fit(
-    runs: Sequence[Run],
-    sums: Sequence[Sum],
-    size: float,
-    cores: float = math.inf,
+    runs: Sequence[Run], sums: Sequence[Sum], size: float, cores: float = math.inf
 ) -> Model:
     """The model of these runs, whose gradient has so many bytes, on a machine of
     so many cores, and of these sums."""
@@ -132,8 +129,11 @@ def fit(
     alpha, beta = fit_network(sums)
     model = Model(fixed, per_edge, 0.0, alpha, beta, size, cores)
     slowing = [
-        ((run.step_seconds - model.communicate(run.ranks))
-         / model.compute(run.ranks, run.edges, run.graphs, run.imbalance) - 1.0)
+        (
+            (run.step_seconds - model.communicate(run.ranks))
+            / model.compute(run.ranks, run.edges, run.graphs, run.imbalance)
+            - 1.0
+        )
         / (min(run.ranks, cores) - 1)
         for run in runs
         if min(run.ranks, cores) > 1
@@ -156,10 +156,7 @@ class Check:
 
 
 def leave_out_largest(
-    runs: Sequence[Run],
-    sums: Sequence[Sum],
-    size: float,
-    cores: float = math.inf,
+    runs: Sequence[Run], sums: Sequence[Sum], size: float, cores: float = math.inf
 ) -> list[Check]:
     most = max(run.ranks for run in runs)
     model = fit([run for run in runs if run.ranks < most], sums, size, cores)
@@ -179,9 +176,7 @@ def speed_up(model: Model, ranks: int, edges: float, graphs: int) -> float:
     return model.step(1, edges, graphs) / model.step(ranks, edges, graphs)
 
 
-def on_network(
-    model: Model, latency: float, bandwidth: float, compute: float
-) -> Model:
+def on_network(model: Model, latency: float, bandwidth: float, compute: float) -> Model:
     """The same on other machines: s a message, bytes/s, and a compute time that
     is this share of the measured one; every rank has a machine of its own."""
     if min(latency, bandwidth, compute) <= 0.0 or not math.isfinite(bandwidth):

@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from dist_group import MPIRUN
+
 from .model import Run, Sum
 
 SIZES = "sizes.json"
@@ -30,6 +32,21 @@ class Sizes:
     graphs: int  # of a step
     gradient_bytes: int
     cores: int  # that the ranks shared
+
+
+def training(
+    program: Path, config: Path, folder: Path, name: str, data: Sequence[str]
+) -> list[str]:
+    """etx-train-distributed on one thread per rank, with a report of this name."""
+    line = [program, "--threads", "1", "--config", config]
+    line += ["--out", folder / "model.safetensors"]
+    line += ["--scaling-report", folder / f"{name}.jsonl"]
+    return [str(word) for word in line] + [w for d in data for w in ("--data", d)]
+
+
+def last_line(report: Path) -> dict:
+    """The last training of a scaling report."""
+    return json.loads(report.read_text().splitlines()[-1])
 
 
 def write_sizes(folder: Path, sizes: Sizes) -> None:
@@ -108,25 +125,18 @@ def config(plan: Plan, edges: int) -> dict:
 def train(plan: Plan, folder: Path, edges: int, ranks: int) -> None:
     path = folder / f"{edges}.json"
     path.write_text(json.dumps(config(plan, edges)))
-    command = [str(plan.program), "--ranks", str(ranks), "--threads", "1"]
-    command += ["--config", str(path), "--start", str(plan.start)]
-    command += ["--out", str(folder / "model.safetensors")]
+    command = training(plan.program, path, folder, str(edges), plan.data)
+    command += ["--ranks", str(ranks), "--start", str(plan.start)]
     command += ["--cache", str(folder)]
-    command += ["--scaling-report", str(folder / f"{edges}.jsonl")]
-    for item in plan.data:
-        command += ["--data", item]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def time_sums(program: Path) -> str:
     """Lines of all-reduces between two processes (sums.py)."""
-    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     library = program.parents[2] / "lib" / "libexatrkx_dist.so"
-    command = ["mpirun", "--oversubscribe", *as_root, "-n", "2"]
-    command += [sys.executable, "-m", "scaling.sums", str(library)]
-    return subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
+    command = [*MPIRUN, "-n", "2", sys.executable, "-m", "scaling.sums", str(library)]
+    run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return run.stdout
 
 
 def measure(plan: Plan, folder: Path) -> None:

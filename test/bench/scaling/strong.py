@@ -11,7 +11,6 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Sequence
@@ -19,8 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-MPIRUN = ["mpirun", "--oversubscribe"]
-MPIRUN += ["--mca", "btl", "vader,self", "--mca", "mpi_yield_when_idle", "1"]
+from dist_group import MPIRUN
+
+from .runs import last_line, training
+
 SHARES = ["graphs", "network", "moving", "waiting"]
 ALONE, SHARED, APART = "one", "two", "apart"
 
@@ -37,15 +38,9 @@ class Work:
 
 
 def command(work: Work, name: str, ranks: int, cores: str) -> list[str]:
-    line = [*MPIRUN, *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
-    line += ["-n", str(ranks), "--cpu-set", cores, "--bind-to", "core"]
-    line += [str(work.program), "--threads", "1", "--config", str(work.config)]
-    line += ["--start", str(work.start), "--cache", str(work.folder)]
-    line += ["--out", str(work.folder / name)]
-    line += ["--scaling-report", str(work.folder / f"{name}.jsonl")]
-    for item in work.data:
-        line += ["--data", item]
-    return line
+    line = [*MPIRUN, "-n", str(ranks), "--cpu-set", cores, "--bind-to", "core"]
+    line += training(work.program, work.config, work.folder, name, work.data)
+    return [*line, "--start", str(work.start), "--cache", str(work.folder)]
 
 
 def run(work: Work, kind: str, cores: Sequence[str]) -> list[dict]:
@@ -55,16 +50,11 @@ def run(work: Work, kind: str, cores: Sequence[str]) -> list[dict]:
         SHARED: [command(work, kind, 2, ",".join(cores))],
         APART: [command(work, f"{kind}{core}", 1, core) for core in cores],
     }[kind]
-    processes = [
-        subprocess.Popen(line, stdout=subprocess.DEVNULL) for line in lines
-    ]
+    processes = [subprocess.Popen(line, stdout=subprocess.DEVNULL) for line in lines]
     if any([process.wait() for process in processes]):
         raise RuntimeError(f"a training failed: {' '.join(lines[0])}")
     names = [kind] if len(lines) == 1 else [f"{kind}{core}" for core in cores]
-    return [
-        json.loads((work.folder / f"{name}.jsonl").read_text().splitlines()[-1])
-        for name in names
-    ]
+    return [last_line(work.folder / f"{name}.jsonl") for name in names]
 
 
 def measure(work: Work, rounds: int) -> dict[str, list[dict]]:

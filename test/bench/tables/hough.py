@@ -18,10 +18,9 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
-from .training import Variants, parse, run
+from .training import Variants, main_of
 
 NODES = [
     {"name": "r", "scale": 1000.0},
@@ -68,14 +67,7 @@ VARIANTS: Variants = {
     "parameters and votes": with_edges(HELIX + VOTES),
 }
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parse(
-        arguments, "hough", events=10, steps=1000, edges=4000, seeds=2
-    )
-    print(run(options, VARIANTS), end="")
-    return 0
-
+main = main_of("hough", VARIANTS, events=10, steps=1000, edges=4000, seeds=2)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stages = {name: run(name, events, context) for name in NAMES}
     rows = [row for name in NAMES for row in lines(name, stages[name], events)]
     head = [f"technical efficiency, pT > {min_pt} GeV" for min_pt in MIN_PT]
-    print(table(["model", "after", "edges a hit", *head], rows))
+    print(table(["model", "after", "edges per hit", *head], rows))
     rows = [
         row for name in NAMES for row in lines_by_radius(name, stages[name], events)
     ]

@@ -55,9 +55,7 @@ def pools(
     return [[own, noise[(i + 1) % len(noise)]] for i, own in enumerate(noise)]
 
 
-def overlaid(
-    event: exatrkx.Event, pool: Sequence[Hits], level: float
-) -> exatrkx.Event:
+def overlaid(event: exatrkx.Event, pool: Sequence[Hits], level: float) -> exatrkx.Event:
     """The event with this share of noise among its hits."""
     own = Hits(event, np.flatnonzero(event.particle_ids != 0))
     n_noise = round(len(own) * level / (1.0 - level))
@@ -87,9 +85,7 @@ def reconstructable(event: exatrkx.Event, min_pt: float) -> np.ndarray:
 
 
 def measure(
-    events: Sequence[exatrkx.Event],
-    model: exatrkx.Model,
-    context: exatrkx.Context,
+    events: Sequence[exatrkx.Event], model: exatrkx.Model, context: exatrkx.Context
 ) -> tuple[list[exatrkx.Evaluation], list[np.ndarray]]:
     """For each pT: the rates, and which reconstructable particles were found
     [n_particles of all events]."""

@@ -12,9 +12,8 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
-from .training import Variants, parse, run
+from .training import Variants, main_of
 
 
 def reflections(*axes: str) -> dict[str, dict[str, bool]]:
@@ -30,14 +29,7 @@ VARIANTS: Variants = {
     "x, y, z": reflections("x", "y", "z"),
 }
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parse(
-        arguments, "reflections", events=1, steps=1000, edges=3000, seeds=2
-    )
-    print(run(options, VARIANTS), end="")
-    return 0
-
+main = main_of("reflections", VARIANTS, events=1, steps=1000, edges=3000, seeds=2)
 
 if __name__ == "__main__":
     sys.exit(main())

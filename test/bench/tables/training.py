@@ -15,7 +15,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +26,7 @@ from .markdown import table
 
 CONFIGS = Path(__file__).resolve().parents[3] / "examples" / "configs"
 KEPT = 0.95  # of the signal pairs that reach the network, for the purity
-HEAD = (
-    "",
-    "training loss",
-    "validation loss",
-    "AUC",
-    "purity",
-    "CPU s",
-)
+HEAD = ("", "training loss", "validation loss", "AUC", "purity", "CPU s")
 Variants = Mapping[str, dict[str, Any]]
 
 
@@ -137,14 +130,22 @@ def run(options: argparse.Namespace, variants: Variants) -> str:
     return table(HEAD, rows)
 
 
+def main_of(
+    name: str, variants: Variants, **defaults: int
+) -> Callable[[Sequence[str] | None], int]:
+    """The main function of a module: its table on standard output."""
+
+    def main(arguments: Sequence[str] | None = None) -> int:
+        print(run(parse(arguments, name, **defaults), variants), end="")
+        return 0
+
+    return main
+
+
 def row(name: str, results: Sequence[tuple[float, Any, float]]) -> list[str]:
     """One line: means over seeds."""
     loss, last, seconds = zip(*results, strict=True)
-    return [
-        name,
-        mean_and_spread(loss, 4),
-        mean_and_spread([r.loss for r in last], 4),
-        mean_and_spread([r.auc for r in last], 4),
-        mean_and_spread([r.purity for r in last], 4),
-        mean_and_spread(seconds, 0),
-    ]
+    cells = [mean_and_spread(loss, 4)]
+    for field in ("loss", "auc", "purity"):
+        cells.append(mean_and_spread([getattr(r, field) for r in last], 4))
+    return [name, *cells, mean_and_spread(seconds, 0)]

@@ -12,9 +12,8 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
-from .training import Variants, parse, run
+from .training import Variants, main_of
 
 SIZE = {"hidden": 16, "n_iterations": 3}
 VARIANTS: Variants = {
@@ -26,14 +25,7 @@ VARIANTS: Variants = {
     },
 }
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parse(
-        arguments, "triplets", events=10, steps=600, edges=4000, seeds=2
-    )
-    print(run(options, VARIANTS), end="")
-    return 0
-
+main = main_of("triplets", VARIANTS, events=10, steps=600, edges=4000, seeds=2)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,4 +1,4 @@
-/* stage/edge_classification/logits.c -- run an edge network on a graph.
+/* stage/edge_classification/edge_network.c -- run an edge network on a graph.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
@@ -12,7 +12,7 @@ etx_status etx_stage_edge_logits(const struct etx_edge_output *out,
     const struct etx_event *event)
 {
     etx_status status;
-    struct etx_network here;
+    struct etx_network device_network;
     struct etx_network_input input = {0};
     struct etx_tape tape = {.is_forward_only = 1, .pt = out->pt};
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
@@ -21,37 +21,45 @@ etx_status etx_stage_edge_logits(const struct etx_edge_output *out,
         return etx_fail(ETX_ERR_ARGUMENT,
             "the graph has %lld nodes and the event %lld hits",
             (long long)graph->n_nodes, (long long)event->n_hits);
-    if (network->arch->is_host_only && context->stream->memory != NULL)
-        return etx_fail(ETX_ERR_UNSUPPORTED,
-            "%s: this network runs on the CPU only", network->arch->name);
     input.n_nodes = graph->n_nodes;
     input.node_features = node_features;
     input.graph = graph;
-    ETX_CHECK(etx_stage_bring(&input.position, context, event->position,
+    ETX_CHECK(etx_stage_to_device(&input.position, context, event->position,
         3 * event->n_hits, "positions of hits"));
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
-    ETX_CHECK(etx_stage_network(&here, context, network));
-    status = network->arch->forward(
-        &here, context, &input, out->pt != NULL ? &tape : NULL, out->logit);
+    ETX_CHECK(etx_stage_network_to_device(&device_network, context, network));
+    status = network->arch->forward(&device_network, context, &input,
+        out->pt != NULL ? &tape : NULL, out->logit);
 done:
     etx_arena_reset(context->stream->arena, mark);
     return status;
 }
 
-/* Weights that overflow, or features far from those it learned. */
-static etx_status check_finite(struct etx_context *context, const float *logits,
-    const struct etx_graph *graph, const struct etx_network *network)
+etx_status etx_stage_logits_to_scores(
+    int64_t *bad, struct etx_context *context, float *logit, int64_t n)
 {
-    int64_t e = -1;
-    int32_t src = 0;
-    int32_t dst = 0;
-    const struct etx_find_not_finite_args args = {
-        .n = graph->n_edges, .x = logits, .index = &e};
+    const struct etx_find_not_finite_args find = {
+        .n = n, .x = logit, .index = bad};
+    const struct etx_activation_args sigmoid = {
+        .n = n, .activation = ETX_ACTIVATION_SIGMOID, .x = logit, .y = logit};
     etx_status status;
 
-    ETX_CHECK(context->ops->find_not_finite(context->stream, &args));
-    if (e < 0)
-        return ETX_OK;
+    ETX_CHECK(context->ops->find_not_finite(context->stream, &find));
+    if (*bad < 0)
+        ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
+done:
+    return status;
+}
+
+/* The logit of edge e is not finite: weights overflow, or features are far from
+ * those of the training. */
+static etx_status fail_at(
+    const struct etx_graph *graph, int64_t e, const struct etx_network *network)
+{
+    int32_t src = 0;
+    int32_t dst = 0;
+    etx_status status;
+
     ETX_CHECK(
         etx_memory_to_host(graph->memory, &src, graph->src + e, 1, sizeof src));
     ETX_CHECK(
@@ -63,8 +71,8 @@ done:
     return status;
 }
 
-/* Scores may be computed in float16, as the caller of the context has it;
- * logits of a training's validation are as precise as the training. */
+/* Scores may be computed in float16, by the context's option; logits for the
+ * validation of a training have the precision of the training. */
 static etx_status infer_logits(float *logits, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event)
@@ -86,16 +94,13 @@ etx_status etx_stage_edge_scores(float *score, struct etx_context *context,
     const struct etx_graph *graph, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
-    struct etx_activation_args args = {0};
+    int64_t bad = -1;
 
     ETX_CHECK(
         infer_logits(score, context, network, node_features, graph, event));
-    ETX_CHECK(check_finite(context, score, graph, network));
-    args.n = graph->n_edges;
-    args.activation = ETX_ACTIVATION_SIGMOID;
-    args.x = score;
-    args.y = score;
-    ETX_CHECK(context->ops->activation(context->stream, &args));
+    ETX_CHECK(etx_stage_logits_to_scores(&bad, context, score, graph->n_edges));
+    if (bad >= 0)
+        status = fail_at(graph, bad, network);
 done:
     return status;
 }

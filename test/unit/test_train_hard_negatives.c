@@ -1,4 +1,4 @@
-/* test_train_hard_pairs.c -- the pairs near some hits, against sorting all.
+/* test_train_hard_negatives.c -- the pairs near some hits, against sorting all.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/sampling/hard_negatives.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "case.h"
+#include "support.h"
 
 #define N_POINTS  200
 #define N_DIM     3
@@ -91,28 +91,26 @@ static etx_context *make_context(int32_t n_threads)
     etx_context_options options;
     etx_context *context = NULL;
 
-    ck_assert_int_eq(
-        etx_context_options_init(&options, sizeof options), ETX_OK);
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
     options.n_threads = n_threads;
-    ck_assert_int_eq(etx_context_create(&context, &options), ETX_OK);
+    ck_assert_ok(etx_context_create(&context, &options));
     return context;
 }
 
-ETX_TEST(test_train_hard_pairs_are_the_nearest_and_others, .rows = 4)
+ETX_TEST(test_train_hard_negatives_are_the_nearest_and_others, .rows = 4)
 {
     static const int32_t nearest[] = {0, 1, 5, 300};
     static const int32_t other[] = {0, 4, 0, 4};
     const struct etx_hard_negatives_args args =
         make_args(nearest[_i], other[_i]);
-    etx_context *context = make_context(1);
+    scoped_context *context = make_context(1);
     int32_t *a;
     int32_t *b;
     int64_t n;
     int64_t expected = 0;
 
     fill();
-    ck_assert_int_eq(
-        etx_hard_negatives(&a, &b, &n, context->stream, &args), ETX_OK);
+    ck_assert_ok(etx_hard_negatives(&a, &b, &n, context->stream, &args));
     for (int q = 0; q < N_QUERIES; q++) {
         const int max = (int)(args.n_nearest + args.n_other);
         const int all = count_candidates(query[q]);
@@ -135,14 +133,13 @@ ETX_TEST(test_train_hard_pairs_are_the_nearest_and_others, .rows = 4)
         expected += wanted;
     }
     ck_assert_int_eq(n, expected);
-    etx_context_free(context);
 }
 
 /* Low purity: others are drawn from the nearest 12 alone. */
-ETX_TEST(test_train_hard_pairs_pool, .rows = 2)
+ETX_TEST(test_train_hard_negatives_pool, .rows = 2)
 {
     struct etx_hard_negatives_args args = make_args(0, 6);
-    etx_context *context = make_context(1);
+    scoped_context *context = make_context(1);
     int n_far = 0;
     int32_t *a;
     int32_t *b;
@@ -150,33 +147,27 @@ ETX_TEST(test_train_hard_pairs_pool, .rows = 2)
 
     fill();
     args.n_pool = _i == 0 ? 12 : 0;
-    ck_assert_int_eq(
-        etx_hard_negatives(&a, &b, &n, context->stream, &args), ETX_OK);
+    ck_assert_ok(etx_hard_negatives(&a, &b, &n, context->stream, &args));
     for (int64_t p = 0; p < n; p++) {
         ck_assert(is_candidate(a[p], b[p]));
         n_far += rank_of(a[p], b[p]) >= 12;
     }
     ck_assert_int_eq(n_far > 0, _i == 1);
-    etx_context_free(context);
 }
 
-ETX_TEST(test_train_hard_pairs_same_for_any_threads)
+ETX_TEST(test_train_hard_negatives_same_for_any_threads)
 {
     const struct etx_hard_negatives_args args = make_args(3, 5);
-    etx_context *one = make_context(1);
-    etx_context *three = make_context(3);
+    scoped_context *one = make_context(1);
+    scoped_context *three = make_context(3);
     int32_t *a[2];
     int32_t *b[2];
     int64_t n[2];
 
     fill();
-    ck_assert_int_eq(
-        etx_hard_negatives(&a[0], &b[0], &n[0], one->stream, &args), ETX_OK);
-    ck_assert_int_eq(
-        etx_hard_negatives(&a[1], &b[1], &n[1], three->stream, &args), ETX_OK);
+    ck_assert_ok(etx_hard_negatives(&a[0], &b[0], &n[0], one->stream, &args));
+    ck_assert_ok(etx_hard_negatives(&a[1], &b[1], &n[1], three->stream, &args));
     ck_assert_int_eq(n[0], n[1]);
     ck_assert_mem_eq(a[0], a[1], (size_t)n[0] * sizeof(int32_t));
     ck_assert_mem_eq(b[0], b[1], (size_t)n[0] * sizeof(int32_t));
-    etx_context_free(one);
-    etx_context_free(three);
 }

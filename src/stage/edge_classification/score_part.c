@@ -1,8 +1,8 @@
-/* stage/edge_classification/part.c -- score the edges of a part of a graph.
+/* stage/edge_classification/score_part.c -- scores of one partition of a graph.
  *
- * Positions and features of the hits are small and every part has them of the
- * whole event; latents of nodes and edges, which are large, are those of the
- * part.
+ * Positions and features of the hits are small: every process has those of the
+ * whole event. Latents of nodes and edges are large: a process has those of its
+ * partition and halo only.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
@@ -11,28 +11,8 @@
 #include "base/check.h"
 #include "base/status.h"
 
-static etx_status check_finite(struct etx_context *context, const float *logit,
-    const struct etx_graph_part *part, const struct etx_network *network)
-{
-    int64_t e = -1;
-    const struct etx_find_not_finite_args args = {
-        .n = part->graph->n_edges, .x = logit, .index = &e};
-    etx_status status;
-
-    ETX_CHECK(context->ops->find_not_finite(context->stream, &args));
-    if (e < 0)
-        return ETX_OK;
-    status = etx_fail(ETX_ERR_ARGUMENT,
-        "%s: the logit of edge %d (row %d to %d) is not finite",
-        network->arch->name, (int)part->edge[e],
-        (int)part->node[part->graph->src[e]],
-        (int)part->node[part->graph->dst[e]]);
-done:
-    return status;
-}
-
-/* What the network reads of the part's nodes, where the context computes. */
-static etx_status bring_nodes(struct etx_network_input *out,
+/* Features and positions of the nodes of a partition. */
+static etx_status nodes_to_device(struct etx_network_input *out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_graph_part *part, const struct etx_event *event)
 {
@@ -47,33 +27,43 @@ static etx_status bring_nodes(struct etx_network_input *out,
     ETX_CHECK(etx_stage_node_features(&features, host, &model->gnn, event));
     ETX_CHECK(etx_part_arena_rows(
         &rows, host->stream->arena, part, features, n_features));
-    ETX_CHECK(etx_stage_bring(&out->node_features, context, rows,
+    ETX_CHECK(etx_stage_to_device(&out->node_features, context, rows,
         n_nodes * n_features, "node features"));
     ETX_CHECK(etx_part_arena_rows(
         &rows, host->stream->arena, part, event->position, 3));
-    ETX_CHECK(etx_stage_bring(
+    ETX_CHECK(etx_stage_to_device(
         &out->position, context, rows, 3 * n_nodes, "positions of hits"));
 done:
     return status;
 }
 
-/* score [n_edges], where the context computes, of the part with its halo. */
+/* The logit of edge e is not finite: names it by ids of the whole graph. */
+static etx_status fail_at(const struct etx_graph_part *part, int64_t e,
+    const struct etx_network *network)
+{
+    return etx_fail(ETX_ERR_ARGUMENT,
+        "%s: the logit of edge %d (row %d to %d) is not finite",
+        network->arch->name, (int)part->edge[e],
+        (int)part->node[part->graph->src[e]],
+        (int)part->node[part->graph->dst[e]]);
+}
+
+/* score [n_edges], in the memory of the context. */
 static etx_status run_network(float *score, struct etx_context *context,
-    const struct etx_model *model, const struct etx_graph_part *part,
+    const struct etx_network *network, const struct etx_graph_part *part,
     const struct etx_network_input *input)
 {
-    const struct etx_network *network = model->gnn.network;
-    const struct etx_activation_args sigmoid = {.n = part->graph->n_edges,
-        .activation = ETX_ACTIVATION_SIGMOID,
-        .x = score,
-        .y = score};
-    struct etx_network here;
+    struct etx_network device_network;
+    int64_t bad = -1;
     etx_status status;
 
-    ETX_CHECK(etx_stage_network(&here, context, network));
-    ETX_CHECK(network->arch->forward(&here, context, input, NULL, score));
-    ETX_CHECK(check_finite(context, score, part, network));
-    ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
+    ETX_CHECK(etx_stage_network_to_device(&device_network, context, network));
+    ETX_CHECK(
+        network->arch->forward(&device_network, context, input, NULL, score));
+    ETX_CHECK(
+        etx_stage_logits_to_scores(&bad, context, score, part->graph->n_edges));
+    if (bad >= 0)
+        status = fail_at(part, bad, network);
 done:
     return status;
 }
@@ -85,20 +75,23 @@ static etx_status score_part(float *score, struct etx_context *context,
     struct etx_network_input input = *given;
     const struct etx_memory *memory = context->stream->memory;
     const int64_t n = part->graph->n_edges;
-    const struct etx_graph *entered = NULL;
+    const struct etx_graph *device_graph = NULL;
     struct etx_graph *copy = NULL;
     struct etx_graph graph;
-    float *there = NULL;
+    float *device_score = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_stage_enter(&entered, &copy, context, part->graph));
-    graph = *entered;
+    ETX_CHECK(
+        etx_stage_graph_to_device(&device_graph, &copy, context, part->graph));
+    graph = *device_graph;
     graph.halo = halo;
     input.graph = &graph;
-    ETX_CHECK(etx_arena_alloc(
-        &there, context->stream->arena, n, sizeof *there, "edge scores"));
-    ETX_CHECK(run_network(there, context, model, part, &input));
-    ETX_CHECK(etx_memory_to_host(memory, score, there, n, sizeof *score));
+    ETX_CHECK(etx_arena_alloc(&device_score, context->stream->arena, n,
+        sizeof *device_score, "edge scores"));
+    ETX_CHECK(
+        run_network(device_score, context, model->gnn.network, part, &input));
+    ETX_CHECK(
+        etx_memory_to_host(memory, score, device_score, n, sizeof *score));
 done:
     etx_graph_free(copy);
     return status;
@@ -120,7 +113,7 @@ etx_status etx_stage_score_part(float *score, struct etx_context *context,
     struct etx_network_input input = {0};
     struct etx_stage_clock clock;
 
-    ETX_CHECK(bring_nodes(&input, context, model, part, event));
+    ETX_CHECK(nodes_to_device(&input, context, model, part, event));
     clock = etx_stage_begin(context, ETX_STAGE_GNN);
     ETX_CHECK(score_part(score, context, model, part, &input, &halo));
     ETX_CHECK(etx_stage_end(context, &clock, part->n_own_edges));

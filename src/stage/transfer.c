@@ -1,0 +1,107 @@
+/* stage/transfer.c -- inputs and outputs of stages between host and device.
+ *
+ * Events, models and the graphs of callers are on the host. On the CPU they are
+ * used as they are; on a device they are copied for the stage, unless a cache
+ * of the context has them. Parameters of frozen networks are cached on the CPU,
+ * too, with the forms that operators compute from them.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/stage.h"
+
+#include "base/check.h"
+#include "base/status.h"
+#include "data/graph_mirror.h"
+
+etx_status etx_stage_to_device(const float **out, struct etx_context *context,
+    const float *values, int64_t n, const char *what)
+{
+    *out = etx_event_cache_find(&context->event_cache, values, 0);
+    if (*out != NULL)
+        return ETX_OK;
+    return etx_arena_to_device(
+        out, context->stream->arena, values, n, sizeof **out, what);
+}
+
+etx_status etx_stage_cache_positions(
+    struct etx_context *context, const struct etx_event *event)
+{
+    const float *position = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_stage_to_device(&position, context, event->position,
+        3 * event->n_hits, "positions of hits"));
+    etx_event_cache_insert(&context->event_cache, event->position, 0, position);
+done:
+    return status;
+}
+
+etx_status etx_stage_network_to_device(struct etx_network *out,
+    struct etx_context *context, const struct etx_network *network)
+{
+    struct etx_stream *stream = context->stream;
+    float *value = NULL;
+    etx_status status = ETX_OK;
+
+    if (network->arch->is_host_only && stream->memory != NULL)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "%s: this network runs on the CPU only", network->arch->name);
+    *out = *network;
+    if (network->frozen_id != 0)
+        ETX_CHECK(etx_weight_cache_parameters(&value, stream->weight_cache,
+            network->frozen_id, network->value, network->n_values));
+    if (value == NULL)
+        ETX_CHECK(etx_arena_to_device(&value, stream->arena, network->value,
+            network->n_values, sizeof *value, "network parameters"));
+    out->value = value;
+done:
+    return status;
+}
+
+etx_status etx_stage_graph_to_device(const struct etx_graph **out,
+    struct etx_graph **copy, struct etx_context *context,
+    const struct etx_graph *graph)
+{
+    etx_status status = ETX_OK;
+
+    *out = graph;
+    *copy = NULL;
+    if (context->stream->memory == graph->memory)
+        return ETX_OK;
+    *out = etx_graph_mirror_of(graph, context);
+    if (*out != NULL)
+        return ETX_OK;
+    ETX_CHECK(etx_graph_to_device(copy, context, graph));
+    *out = *copy;
+done:
+    return status;
+}
+
+etx_status etx_stage_graph_to_host(struct etx_graph **graph)
+{
+    struct etx_graph *const device = *graph;
+    etx_status status;
+
+    if (device->memory == NULL)
+        return ETX_OK;
+    *graph = NULL;
+    status = etx_graph_to_host(graph, device);
+    etx_graph_free(device);
+    return status;
+}
+
+etx_status etx_stage_graph_to_caller(
+    struct etx_graph **graph, struct etx_context *context)
+{
+    struct etx_graph *const device = *graph;
+    etx_status status;
+
+    if (device->memory == NULL || !context->options.keep_graphs)
+        return etx_stage_graph_to_host(graph);
+    *graph = NULL;
+    status = etx_graph_to_host(graph, device);
+    if (status == ETX_OK)
+        etx_graph_mirror_set(*graph, context, device);
+    else
+        etx_graph_free(device);
+    return status;
+}

@@ -1,0 +1,196 @@
+# Test and measure what the Makefile builds; test/README.md describes the folders.
+
+.PHONY: tests check check-fast check-kill lint abi asan tsan coverage fuzz \
+    gpu resources bench bench-peers bench-peers-deps bench-ranks
+
+# ---------------------------------------------------------------- programs --
+
+TEST_SOURCES := $(foreach room,unit checkop conformance golden cuda,\
+    $(wildcard test/$(room)/*.c))
+TEST_OBJECTS := $(TEST_SOURCES:%.c=$(BUILD)/obj/%.o)
+ifeq ($(CUDA),1)
+TEST_OBJECTS := $(TEST_OBJECTS:%/checkop/shared_memory.o=%/cuda/shared_memory.o)
+endif
+TESTS := $(BUILD)/test/exatrkx-tests
+LDLIBS_CHECK = $(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
+RPATH_LIB = -Wl,-rpath,$(abspath $(LIB))
+
+# CPU emulation of CUDA: cuda/ compiled as C++ over a runtime of the CPU, with the
+# suites of operators and of the device.
+SHIM := test/cuda_shim
+SHIM_TESTS := $(BUILD)/test/cuda-shim-tests
+SHIM_CXX := $(if $(filter x86_64,$(shell uname -m)),$(shell command -v $(CXX)))
+SHIM_SOURCES := $(wildcard cuda/backend/*.cu cuda/op/*.cu $(SHIM)/*.cpp) \
+    test/cuda/shared_memory.cu
+SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) \
+    $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(SHIM)/*.c)) \
+    $(filter-out %/shared_memory.o,$(filter $(BUILD)/obj/test/checkop/% \
+    $(BUILD)/obj/test/cuda/test_cuda% %/unit/main.o %/support.o \
+    %/train_bench.o %/train_events.o %/part_threads.o,$(TEST_OBJECTS))) \
+    $(filter-out %/cuda_absent.o $(BUILD)/obj/cuda/%,$(OBJECTS))
+
+CHECKOP_BENCH := $(BUILD)/test/checkop-bench
+NETWORK_STEPS := $(BUILD)/test/network-steps
+TRAINING_MEMORY := $(BUILD)/test/training-memory
+# One graph on several ranks: a test for mpirun and two benchmarks.
+PARTS_PROGRAMS := $(BUILD)/test/parts $(BUILD)/test/sectors \
+    $(BUILD)/test/graph-parallel
+# A test for mpirun that looks below the interface of the library.
+MPI_FAULTS := $(BUILD)/test/mpi-faults
+
+tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts \
+    $(if $(filter 1,$(HAVE_MPI)),$(MPI_FAULTS)) $(if $(SHIM_CXX),$(SHIM_TESTS))
+
+$(BUILD)/obj/test/%.o: test/%.c
+	$(call compile,-Itest/unit -Itest/checkop)
+$(BUILD)/obj/test/dist/mpi_faults.o: test/dist/mpi_faults.c
+	$(call compile,$(MPI_CFLAGS))
+$(BUILD)/obj/test/cuda/%.o: test/cuda/%.cu
+	@mkdir -p $(@D) && echo "  nvcc  $@"
+	@$(NVCC) $(CUDA_FLAGS) -Itest/checkop -Itest/unit -c $< -o $@
+$(BUILD)/obj/shim/%.o: %
+	@mkdir -p $(@D) && echo "  c++   $@"
+	@$(filter ccache,$(CC)) $(CXX) -x c++ -std=c++17 -O2 -g -ffp-contract=off \
+	    -fno-strict-aliasing -Wall -Wextra $(WERROR_FLAG) $(SANITIZE) -I$(SHIM) \
+	    -I. -Iinclude -Isrc -Itest/checkop -Itest/unit -MMD -MP -c $< -o $@
+
+# Modules of the programs that tests call.
+$(TESTS): $(TEST_OBJECTS) $(BUILD)/obj/examples/cores.o \
+    $(BUILD)/obj/examples/energy.o $(DIST_STATIC) $(STATIC)
+	$(call link,$(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK))
+$(SHIM_TESTS): private CC := $(CXX)
+$(SHIM_TESTS): $(SHIM_OBJECTS)
+	$(call link,-ljansson -lz -lpthread -lm $(LDLIBS_CHECK))
+$(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
+    $(filter-out $(BUILD)/obj/test/checkop/test_%,\
+    $(filter $(BUILD)/obj/test/checkop/% %/cuda/shared_memory.o,$(TEST_OBJECTS))) \
+    $(STATIC)
+	$(call link,$(LDLIBS_LIB) $(LDLIBS_CHECK))
+$(NETWORK_STEPS): $(BUILD)/obj/test/parity/network_steps.o
+$(TRAINING_MEMORY): $(BUILD)/obj/test/bench/training_memory.o
+$(NETWORK_STEPS) $(TRAINING_MEMORY): $(STATIC)
+	$(call link,$(LDLIBS_LIB))
+$(BUILD)/test/parts: $(BUILD)/obj/test/dist/parts.o
+$(BUILD)/test/sectors: $(BUILD)/obj/test/bench/sectors.o
+$(BUILD)/test/graph-parallel: $(BUILD)/obj/test/bench/graph_parallel.o
+$(PARTS_PROGRAMS): $(DIST_SHARED) $(SHARED)
+	$(call link,-L$(LIB) -lexatrkx_dist -lexatrkx -lpthread -lm $(RPATH_LIB))
+$(MPI_FAULTS): $(BUILD)/obj/test/dist/mpi_faults.o $(DIST_OBJECTS) $(DIST_MPI) \
+    $(DIST_NCCL) $(SHARED)
+	$(call link,-L$(LIB) -lexatrkx $(MPI_LDLIBS) $(NCCL_LDLIBS) -lpthread -lm \
+	    $(RPATH_LIB))
+
+# ------------------------------------------------------------------- tests --
+
+# make check SUITE=graph: one suite.
+SUITE ?=
+check: deps
+	@$(MAKE) --no-print-directory $(if $(SUITE),$(TESTS),all tests)
+	@test/check.sh $(BUILD) $(LIB) $(SUITE:%=suite:%)
+check-fast: deps
+	@$(MAKE) --no-print-directory lib $(TESTS)
+	@test/check.sh $(BUILD) $(LIB) fast
+
+# A training that is killed 200 times: minutes, so not a part of check.
+check-kill: programs
+	@test/train/kill.sh $(BUILD)
+
+lint:
+	@test/lint/lint.sh
+abi: $(SHARED) $(DIST_SHARED)
+	@test/check.sh $(BUILD) $(LIB) symbols
+
+# The unit tests with instrumentation, in a build folder of their own:
+# $(call instrument,folder,flags).
+instrument = @$(MAKE) --no-print-directory BUILD=build/$(1) LIB=build/$(1)/lib \
+    OPTIMISE='-O1 -g' SANITIZE='$(2)' build/$(1)/test/exatrkx-tests
+ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+    -fno-omit-frame-pointer
+TSAN_SUITES := threads stages host edge_bins graph checkop_radius_graph \
+    checkop_line_graph checkop_mlp train_steps train_cache dist_comm \
+    dist_training dist_parts
+asan: deps
+	$(call instrument,asan,$(ASAN))
+	@ASAN_OPTIONS=allocator_may_return_null=1 CK_TIMEOUT_MULTIPLIER=20 \
+	    test/check.sh build/asan build/asan/lib $(or $(SUITE:%=suite:%),suites)
+tsan: deps
+	$(call instrument,tsan,-fsanitize=thread)
+	@CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/tsan build/tsan/lib \
+	    $(patsubst %,suite:%,$(or $(SUITE),$(TSAN_SUITES)))
+coverage: deps
+	$(call instrument,coverage,--coverage -fprofile-update=atomic)
+	@CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/coverage build/coverage/lib \
+	    suites
+	@gcovr --root . --filter src/ build/coverage
+	@gcovr --root . --filter src/ --branches build/coverage | tail -n 3
+fuzz:
+	@test/fuzz/run.sh
+
+# --------------------------------------------------------------------- GPU --
+
+# Build, device tests, compute-sanitizer and times on a machine with a GPU: one
+# report. The bundle does the same on a machine that has the driver, cuBLASLt and
+# the C library, and nothing else; its programs load no NCCL.
+GPU_OUT ?= build/gpu
+BUNDLE ?= build/bundle
+device_suites = @build/$(1)/test/exatrkx-tests --list | \
+    grep -E '^(checkop_|cuda)' > build/$(1)/test/device-suites
+gpu: deps
+	@$(MAKE) --no-print-directory CUDA=1 all tests
+	$(call device_suites,cuda)
+	@test/cuda/gpu.sh build/cuda/test build/cuda/examples $(GPU_OUT)
+bundle: deps
+	@$(MAKE) --no-print-directory CUDA=1 NCCL=0 BUILD=build/bundled \
+	    LIB=build/bundled/lib all tests
+	$(call device_suites,bundled)
+	@test/cuda/bundle.sh build/bundled $(BUNDLE)
+# Registers, shared memory and spills of the kernels, from the output of ptxas.
+resources: deps
+	@$(MAKE) --no-print-directory CUDA=1 lib
+	@test/cuda/resources.sh build/cuda/obj/cuda
+
+# -------------------------------------------------------------- benchmarks --
+
+bench: all $(CHECKOP_BENCH)
+	@$(CHECKOP_BENCH)
+	@$(BUILD)/examples/etx-bench --hits 10000,30000,100000 \
+	    --model examples/models/default.safetensors
+
+# Beside other software: the Python (any that holds
+# test/bench/peers/requirements.txt), its arguments, the C of the benchmark.
+PEERS := test/bench/peers
+PEERS_OUT ?= $(BUILD)/bench
+PEERS_VENV ?= $(PEERS_OUT)/venv
+PEERS_ARGS ?=
+LDLIBS_own_product = $(STATIC) $(LDLIBS_LIB)
+LDLIBS_xsmm_product = $(shell pkg-config --libs libxsmm) -lblas -ldl -lpthread
+PEERS_NATIVE := $(PEERS_OUT)/limits.so $(PEERS_OUT)/nanoflann_pairs.so \
+    $(PEERS_OUT)/xsmm_product.so $(PEERS_OUT)/own_product.so
+PEERS_FLAGS := -O3 -march=native -fopenmp -shared -fPIC
+PEERS_PYTHON = ETX_LIBRARY=$(abspath $(SHARED)) \
+    ETX_NATIVE=$(abspath $(PEERS_OUT)) PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONPATH=test/bench:bindings/python $(PEERS_VENV)/bin/python
+
+bench-peers-deps: deps
+	@test/setup.sh python3-venv g++ libnanoflann-dev libxsmm-dev libblas-dev
+$(PEERS_VENV)/bin/python:
+	@python3 -m venv $(PEERS_VENV)
+	@$(PEERS_VENV)/bin/pip install -q -r $(PEERS)/requirements.txt || \
+	    { rm -f $@; exit 1; }
+$(PEERS_OUT)/own_product.so: $(STATIC)
+$(PEERS_OUT)/%.so: $(PEERS)/native/%.c
+	@mkdir -p $(@D) && echo "  cc    $@"
+	@$(CC) -std=c11 $(PEERS_FLAGS) $(WARNINGS) -Iinclude -Isrc $< -o $@ \
+	    $(LDLIBS_$*)
+$(PEERS_OUT)/%.so: $(PEERS)/native/%.cpp
+	@mkdir -p $(@D) && echo "  c++   $@"
+	@$(CXX) -std=c++17 $(PEERS_FLAGS) -Wall -Wextra $< -o $@
+bench-peers: bench-peers-deps
+	@$(MAKE) --no-print-directory lib $(PEERS_NATIVE) $(PEERS_VENV)/bin/python
+	@$(PEERS_PYTHON) -m peers --out $(PEERS_OUT) $(PEERS_ARGS)
+# Training on one and two processes beside PyTorch's DDP; RANKS_ARGS are those of
+# test/bench/peers/ranks.py.
+RANKS_ARGS ?=
+bench-ranks: bench-peers-deps
+	@$(MAKE) --no-print-directory lib $(PEERS_VENV)/bin/python
+	@$(PEERS_PYTHON) -m peers.ranks $(RANKS_ARGS)
