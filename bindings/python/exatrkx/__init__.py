@@ -42,11 +42,12 @@ if TYPE_CHECKING:
     )
     from ._event import PARTICLE, Event
     from ._graph import Graph
-    from ._model import Detector, LabelOptions, Model
+    from ._model import CompletionOptions, Detector, LabelOptions, Model
     from ._phoenix import write_phoenix
     from ._picture import picture
     from ._stages import (
         build_graph,
+        complete_tracks,
         embed,
         filter_graph,
         find_tracks,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
         score_triplets,
     )
     from ._tracks import Tracks
-    from ._training import Report, Trainer, train
+    from ._training import Report, Trainer, learn_completion, train
 
 _PLACES = {
     "_context": "Context StageTiming",
@@ -66,13 +67,13 @@ _PLACES = {
     "_evaluation": "Evaluation Rate evaluate evaluate_binned match",
     "_event": "PARTICLE Event",
     "_graph": "Graph",
-    "_model": "Detector LabelOptions Model",
+    "_model": "CompletionOptions Detector LabelOptions Model",
     "_phoenix": "write_phoenix",
     "_picture": "picture",
-    "_stages": "build_graph embed filter_graph find_tracks label score "
+    "_stages": "build_graph complete_tracks embed filter_graph find_tracks label score "
     "score_triplets",
     "_tracks": "Tracks",
-    "_training": "Report Trainer train",
+    "_training": "Report Trainer learn_completion train",
 }
 _MODULE_OF = {
     name: module for module, names in _PLACES.items() for name in names.split()
