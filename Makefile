@@ -49,6 +49,9 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
     -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wcast-qual \
     -Wwrite-strings -Wpointer-arith -Wformat=2 -Wnull-dereference \
     -Wswitch-enum
+# clang warns of {NULL} and of loops that it does not vectorise.
+WARNINGS += $(if $(findstring clang,$(CC)),\
+    -Wno-missing-field-initializers -Wno-pass-failed)
 # Warnings are errors in CI: make WERROR=1.
 WERROR ?= 0
 WERROR_FLAG := $(if $(filter 1,$(WERROR)),-Werror)
@@ -141,8 +144,8 @@ PROGRAM_SOURCES := $(wildcard examples/etx-*.c)
 PROGRAMS := $(PROGRAM_SOURCES:examples/%.c=$(BUILD)/examples/%)
 PROGRAM_PARTS := $(filter-out $(PROGRAM_SOURCES),$(wildcard examples/*.c))
 PROGRAM_OBJECTS := $(PROGRAM_PARTS:examples/%.c=$(BUILD)/obj/examples/%.o)
-RANK_SOURCES := $(wildcard examples/ranks/*.c)
-RANK_OBJECTS := $(RANK_SOURCES:examples/%.c=$(BUILD)/obj/examples/%.o)
+SMALL_PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%, \
+    $(wildcard examples/small/*.c))
 
 PYTHON_C := bindings/python/exatrkx/_declarations.py
 
@@ -175,7 +178,8 @@ help:
 	@echo 'CC=clang CUDA=1 MPI=0 WERROR=1 OPTIMISE="-O0 -g" BUILD=folder LIB=folder'
 
 lib: $(SHARED) $(STATIC) $(DIST_SHARED) $(DIST_STATIC)
-programs: $(PROGRAMS)
+programs: $(PROGRAMS) $(SMALL_PROGRAMS)
+
 # One command that installs what is missing, or says which one would.
 deps:
 	@test/setup.sh $(PACKAGES)
@@ -189,7 +193,7 @@ compile = @mkdir -p $(@D) && echo "  cc    $@" && \
     $(CC) $(CFLAGS_ALL) $(1) -c $< -o $@
 # $(call link,flags and libraries): the objects and archives of the rule.
 link = @mkdir -p $(@D) && echo "  link  $@" && \
-    $(CC) $(SANITIZE) $(filter %.o,$^) $(filter %.a,$^) $(1) -o $@
+    $(or $(LINKER),$(CC)) $(SANITIZE) $(filter %.o,$^) $(filter %.a,$^) $(1) -o $@
 
 $(BUILD)/obj/%.o: src/%.c
 	$(call compile)
@@ -209,8 +213,7 @@ $(BUILD)/obj/lib/%.o: lib/%.c
 	$(call compile)
 $(BUILD)/obj/examples/%.o: examples/%.c
 	$(call compile,-Iexamples)
-$(BUILD)/obj/examples/program_context.o: examples/program_context.c \
-    $(BUILD)/gen/datadir
+$(BUILD)/obj/examples/program.o: examples/program.c $(BUILD)/gen/datadir
 	$(call compile,-Iexamples -DETX_DATA_DIR='"$(DATADIR)"')
 # DATADIR is compiled into the programs: compile again when it changes.
 .PHONY: changed
@@ -247,9 +250,12 @@ $(DIST_SHARED): $(DIST_SONAME)
 $(DIST_STATIC): $(DIST_OBJECTS) $(BUILD)/obj/dist/mpi_absent.o $(DIST_NCCL)
 	@mkdir -p $(@D) && echo "  ar    $@" && rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := $(RANK_OBJECTS) \
-    -lexatrkx_dist
-$(BUILD)/examples/etx-train-distributed: $(RANK_OBJECTS) $(DIST_SHARED)
+$(BUILD)/examples/etx-train-distributed: LDLIBS_PROGRAM := -lexatrkx_dist
+$(BUILD)/examples/etx-train-distributed: $(DIST_SHARED)
+$(BUILD)/examples/small/%: $(BUILD)/obj/examples/small/%.o $(SHARED)
+	@mkdir -p $(@D) && echo "  link  $@"
+	@$(CC) $(SANITIZE) $< -L$(LIB) -lexatrkx \
+	    -Wl,-rpath,'$$ORIGIN/../../../lib' -o $@
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(PROGRAM_OBJECTS) $(SHARED)
 	@mkdir -p $(@D) && echo "  link  $@"
 	@$(CC) $(SANITIZE) $< $(PROGRAM_OBJECTS) -L$(LIB) $(LDLIBS_PROGRAM) \

@@ -58,7 +58,7 @@ $(BUILD)/obj/shim/%.o: %
 $(TESTS): $(TEST_OBJECTS) $(BUILD)/obj/examples/cores.o \
     $(BUILD)/obj/examples/energy.o $(DIST_STATIC) $(STATIC)
 	$(call link,$(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK))
-$(SHIM_TESTS): private CC := $(CXX)
+$(SHIM_TESTS): private LINKER := $(CXX)
 $(SHIM_TESTS): $(SHIM_OBJECTS)
 	$(call link,-ljansson -lz -lpthread -lm $(LDLIBS_CHECK))
 $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \

@@ -19,11 +19,11 @@ struct energy_counter {
 struct energy {
     int32_t n_counters;
     struct energy_counter counter[ENERGY_MAX];
-    double joules; /* nan where no counter can be read */
+    double joules; /* nan without a readable counter */
 };
 
-/* Begin with the counters in a folder like ENERGY_COUNTERS. That of the whole
- * machine ("psys") holds the processors' again and is left out. */
+/* Open the counters in a folder like ENERGY_COUNTERS. That of the whole machine
+ * ("psys") includes the processors and is not used. */
 void energy_open(struct energy *energy, const char *folder);
 
 /* Add what was used since the last call: at least once in a turn of the

@@ -43,46 +43,21 @@ struct samples {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {.name = "hits",
-            .value = "N[,N...]",
-            .text = &o->hits,
-            .help = "hits of an event (default 10000,30000,100000)"},
-        {.name = "model",
-            .value = "FILE",
-            .text = &o->model,
-            .help = "model file (default: the one that ships)"},
-        {.name = "event",
-            .value = "PREFIX",
-            .list = &o->events,
-            .help = "events to overlay (default: those that ship)"},
-        {.name = "stage",
-            .value = "NAME",
-            .text = &o->stage,
-            .help = "report this stage only (event = all of them)"},
-        {.name = "repeats",
-            .value = "N",
-            .integer = &o->repeats,
-            .low = 1,
-            .high = MAX_REPEATS,
-            .help = "timed runs (default 20)"},
-        {.name = "threads",
-            .value = "N",
-            .integer = &o->n_threads,
-            .low = 0,
-            .high = 256,
-            .help = "threads, 0 = all cores (default)"},
-        {.name = "device",
-            .value = "NAME",
-            .text = &o->device,
-            .help = "cpu (default) or cuda"},
-        {.name = "json",
-            .value = "FILE",
-            .text = &o->json,
-            .help = "write the table as JSON"},
-        {.name = "read",
-            .value = "FILE",
-            .text = &o->read,
-            .help = "time the reading of a hits file instead"},
+        {"hits", "N[,N...]", "numbers of hits (default 10000,30000,100000)",
+            .text = &o->hits},
+        {"model", "FILE", "model file (default: the shipped one)",
+            .text = &o->model},
+        {"event", "PREFIX", "events to overlay (default: a shipped one)",
+            .list = &o->events},
+        {"stage", "NAME", "report only this stage; event = the whole event",
+            .text = &o->stage},
+        {"repeats", "N", "timed runs (default 20)", .integer = &o->repeats,
+            .low = 1, .high = MAX_REPEATS},
+        {"threads", "N", "threads, 0 = all cores (default)",
+            .integer = &o->n_threads, .low = 0, .high = 256},
+        {"device", "NAME", "cpu (default) or cuda", .text = &o->device},
+        {"json", "FILE", "write the table as JSON", .text = &o->json},
+        {"read", "FILE", "time reading a hits file instead", .text = &o->read},
     };
 
     program_parse(
@@ -288,7 +263,7 @@ static int bench_size(const struct options *o, int64_t n_hits,
     return result;
 }
 
-/* The sizes that are done stay when a later one takes too long. */
+/* Write the results so far, in case a larger size takes too long. */
 static int write_so_far(const struct options *o, const json_t *list)
 {
     (void)fflush(stdout);

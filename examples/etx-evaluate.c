@@ -56,54 +56,31 @@ static void read_options(struct options *o, int argc, char **argv)
     int64_t min_track_hits = cuts->min_track_hits;
     int32_t neutral = !cuts->charged_only;
     const struct program_option table[] = {
-        {.name = "event",
-            .value = "PREFIX",
-            .list = &o->events,
-            .help = "PREFIX-hits.csv[.gz], -truth and -particles, or a "
-                    "folder; repeatable"},
-        {.name = "tracks",
-            .value = "FILE",
-            .list = &o->tracks,
-            .help = "hit_id,track_id of the event (.csv or .csv.gz), or a "
-                    "folder; repeatable"},
-        {.name = "min-pt",
-            .value = "GEV",
-            .number = &min_pt,
-            .low = 0,
-            .high = 1e6,
-            .help = "of selected particles, above (0.1)"},
-        {.name = "max-eta",
-            .value = "ETA",
-            .number = &max_eta,
-            .low = 1e-6,
-            .high = 100,
-            .help = "of selected particles, below (4)"},
-        {.name = "min-hits",
-            .value = "N",
-            .integer = &min_hits,
-            .low = 1,
-            .high = INT32_MAX,
-            .help = "of reconstructable particles (5)"},
-        {.name = "min-track-hits",
-            .value = "N",
-            .integer = &min_track_hits,
-            .low = 1,
-            .high = INT32_MAX,
-            .help = "of tracks that count (3)"},
-        {.name = "matching",
-            .value = "RULE",
-            .text = &matching,
-            .help = "double-majority (default), atlas or perfect"},
-        {.name = "fraction",
-            .value = "F",
-            .number = &fraction,
-            .low = 0.5,
-            .high = 0.999,
-            .help = "of hits that matching asks for (0.5)"},
-        {.name = "neutral",
-            .flag = &neutral,
-            .help = "select neutral particles, too"},
-        {.name = "json", .flag = &o->json, .help = "print one JSON object"},
+        {"event", "PREFIX",
+            "PREFIX-hits.csv[.gz], -truth and -particles, or a folder; "
+            "repeatable",
+            .list = &o->events},
+        {"tracks", "FILE",
+            "hit_id,track_id of the event (.csv or .csv.gz), or a folder; "
+            "repeatable",
+            .list = &o->tracks},
+        {"min-pt", "GEV",
+            "lower bound on pT of selected particles (default 0.1)",
+            .number = &min_pt, .low = 0, .high = 1e6},
+        {"max-eta", "ETA",
+            "upper bound on |eta| of selected particles (default 4)",
+            .number = &max_eta, .low = 1e-6, .high = 100},
+        {"min-hits", "N",
+            "hits of a reconstructable particle, at least (default 5)",
+            .integer = &min_hits, .low = 1, .high = INT32_MAX},
+        {"min-track-hits", "N", "ignore tracks with fewer hits (default 3)",
+            .integer = &min_track_hits, .low = 1, .high = INT32_MAX},
+        {"matching", "RULE", "double-majority (default), atlas or perfect",
+            .text = &matching},
+        {"fraction", "F", "fraction of hits required to match (default 0.5)",
+            .number = &fraction, .low = 0.5, .high = 0.999},
+        {"neutral", NULL, "also select neutral particles", .flag = &neutral},
+        {"json", NULL, "print one JSON object", .flag = &o->json},
     };
 
     program_parse(
@@ -129,7 +106,7 @@ static int is_folder(const char *path)
     return stat(path, &information) == 0 && S_ISDIR(information.st_mode);
 }
 
-/* FOLDER/NAME-tracks.csv, or with .gz where only that is there. */
+/* FOLDER/NAME-tracks.csv, or .csv.gz if only that exists. */
 static void add_tracks_of(
     struct program_list *list, const char *folder, const char *name)
 {

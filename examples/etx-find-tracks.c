@@ -2,7 +2,7 @@
  *
  * Reads events in TrackML form, runs the pipeline of a model file on each and
  * writes hit_id,track_id per event. With --share every process that mpirun or
- * srun started takes its share of the events.
+ * srun started takes every n-th event.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "svg.h"
 
 static const char summary[] =
-    "Find the tracks of events with a model file. With several events, --out,\n"
+    "Find tracks in events with a model file. With several events, --out,\n"
     "--svg and --timing-json name folders.";
 
 struct options {
@@ -30,64 +30,34 @@ struct options {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {.name = "model",
-            .value = "FILE",
-            .text = &o->model,
-            .help = "model file (default: the one that ships)"},
-        {.name = "event",
-            .value = "PREFIX",
-            .list = &o->events,
-            .help = "PREFIX-hits.csv[.gz] and its siblings, or a folder; "
-                    "repeatable"},
-        {.name = "hits",
-            .value = "FILE",
-            .text = &o->hits,
-            .help = "hits of a single event instead"},
-        {.name = "cells",
-            .value = "FILE",
-            .text = &o->cells,
-            .help = "its cells"},
-        {.name = "truth",
-            .value = "FILE",
-            .text = &o->truth,
-            .help = "its truth, for --svg"},
-        {.name = "particles",
-            .value = "FILE",
-            .text = &o->particles,
-            .help = "its particles, for --svg"},
-        {.name = "detector",
-            .value = "FILE",
-            .text = &o->detector,
-            .help = "detectors.csv (default: the TrackML detector)"},
-        {.name = "out",
-            .value = "FILE",
-            .text = &o->out,
-            .help = "tracks: hit_id,track_id (.csv or .csv.gz)"},
-        {.name = "threads",
-            .value = "N",
-            .integer = &o->n_threads,
-            .low = 0,
-            .high = 256,
-            .help = "threads, 0 = all cores (default)"},
-        {.name = "device",
-            .value = "NAME",
-            .text = &o->device,
-            .help = "cpu (default) or cuda"},
-        {.name = "share",
-            .flag = &o->share,
-            .help = "process r of n that mpirun or srun started takes every "
-                    "n-th event, from event r on"},
-        {.name = "timing",
-            .flag = &o->timing,
-            .help = "print seconds and peak bytes per stage"},
-        {.name = "timing-json",
-            .value = "FILE",
-            .text = &o->timing_json,
-            .help = "write the same as JSON"},
-        {.name = "svg",
-            .value = "FILE",
-            .text = &o->svg,
-            .help = "write an event display"},
+        {"model", "FILE", "model file (default: the one that ships)",
+            .text = &o->model},
+        {"event", "PREFIX",
+            "prefix of PREFIX-hits.csv[.gz] and its other files, or a folder; "
+            "repeatable",
+            .list = &o->events},
+        {"hits", "FILE", "hits file of a single event instead",
+            .text = &o->hits},
+        {"cells", "FILE", "its cells file", .text = &o->cells},
+        {"truth", "FILE", "its truth file, for --svg", .text = &o->truth},
+        {"particles", "FILE", "its particles file, for --svg",
+            .text = &o->particles},
+        {"detector", "FILE", "detectors.csv (default: the TrackML detector)",
+            .text = &o->detector},
+        {"out", "FILE", "output: hit_id,track_id (.csv or .csv.gz)",
+            .text = &o->out},
+        {"threads", "N", "threads, 0 = all cores (default)",
+            .integer = &o->n_threads, .low = 0, .high = 256},
+        {"device", "NAME", "cpu (default) or cuda", .text = &o->device},
+        {"share", NULL,
+            "process r of n started by mpirun or srun takes events r, r + n, r "
+            "+ 2n, ...",
+            .flag = &o->share},
+        {"timing", NULL, "print seconds and peak bytes of every stage",
+            .flag = &o->timing},
+        {"timing-json", "FILE", "write the same as JSON",
+            .text = &o->timing_json},
+        {"svg", "FILE", "write an event display", .text = &o->svg},
     };
 
     program_parse(
@@ -136,8 +106,8 @@ static int write_timing_json(const char *path, const etx_stage_timing *timing)
     return result;
 }
 
-/* Where a result of an event goes: `out` itself, or FOLDER/NAME.ending when
- * there are several events. The caller frees it. */
+/* Output file of an event: `out` itself, or out/NAME.ending with several
+ * events. The caller frees it. */
 static char *output_path(const struct options *o, const char *out,
     const char *name, const char *ending)
 {
@@ -210,7 +180,7 @@ static int find_tracks(const struct options *o, const char *prefix,
     return result;
 }
 
-/* The events of this process: all, or its share. */
+/* The events of this process: all, or every n-th with --share. */
 static int find_all(const struct options *o, int64_t rank, int64_t n_ranks,
     etx_context *context, const etx_model *model, const etx_detector *detector)
 {

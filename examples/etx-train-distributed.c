@@ -1,16 +1,128 @@
 /* examples/etx-train-distributed.c -- train one stage of a pipeline on several
  * ranks: processes that mpirun or srun started, or threads of this one.
  *
- * Same configs, events and results as etx-train (docs/distributed.md). Rank 0
- * writes the log, the checkpoints and the model. What a rank does is in ranks/.
+ * Same configs, events and results as etx-train (docs/distributed.md). Every
+ * rank runs run_rank: open, train, finish; rank 0 writes the log, the
+ * checkpoints and the model. Functions of a rank that return an int return
+ * rank->result: 0, or the exit status of the program after a line on stderr.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "ranks/rank.h"
-#include "training_files.h"
+#include <exatrkx/dist.h>
+#include <jansson.h>
+
+#include "cores.h"
+#include "energy.h"
+#include "program.h"
+#include "ranks_log.h"
+#include "scaling_report.h"
+#include "training.h"
+
+#define MAX_RANKS        256 /* threads of one process */
+#define LOG_LINES        1000
+#define SECONDS_PER_LINE 30.0
+
+static const char summary[] =
+    "Train a stage of a model file on several ranks: started by mpirun or\n"
+    "srun, or as threads of this process with --ranks.";
+
+struct options {
+    const char *config, *out, *start, *log, *detector, *cache, *deal, *report;
+    const char *parts; /* phi, kd or NULL: whole graphs */
+    struct program_list data, validation;
+    int64_t n_ranks; /* threads of this process; 0: MPI */
+    int64_t n_threads, validate_every;
+    double deadline, time_limit, checkpoint_seconds;
+    int32_t resume, is_fast, is_sharded;
+};
+
+static void check_options(const struct options *o)
+{
+    if (o->config == NULL || o->out == NULL || o->data.count == 0)
+        exit(program_usage("--config, --data and --out are needed"));
+    if (o->deal != NULL && strcmp(o->deal, "balanced") != 0 &&
+        strcmp(o->deal, "turn") != 0)
+        exit(program_usage("--deal %s: not balanced or turn", o->deal));
+    if (o->parts != NULL && strcmp(o->parts, "phi") != 0 &&
+        strcmp(o->parts, "kd") != 0)
+        exit(program_usage("--graph-parallel %s: not phi or kd", o->parts));
+    if (o->parts != NULL && o->is_sharded)
+        exit(program_usage("--graph-parallel needs every event on every rank: "
+                           "not with --shard"));
+}
+
+static void read_options(struct options *o, int argc, char **argv)
+{
+    const struct program_option table[] = {
+        {"config", "FILE", "training configuration, JSON", .text = &o->config},
+        {"data", "DIR", "training events: a folder or a prefix; repeatable",
+            .list = &o->data},
+        {"validation", "DIR",
+            "validation events: a folder or a prefix; repeatable",
+            .list = &o->validation},
+        {"out", "FILE",
+            "model file to write; checkpoints go to FILE.checkpoint",
+            .text = &o->out},
+        {"start", "FILE",
+            "model file with the other stages, or to continue this one",
+            .text = &o->start},
+        {"resume", NULL, "resume from FILE.checkpoint, on any number of ranks",
+            .flag = &o->resume},
+        {"ranks", "N",
+            "number of ranks as threads of this process, without MPI",
+            .integer = &o->n_ranks, .low = 1, .high = MAX_RANKS},
+        {"threads", "N",
+            "threads per rank, 0 = its share of the cores (default)",
+            .integer = &o->n_threads, .low = 0, .high = 256},
+        {"fast", NULL,
+            "sum gradients in any order: results depend on the number of ranks",
+            .flag = &o->is_fast},
+        {"deal", "HOW",
+            "assignment of graphs to ranks: balanced (default) or turn",
+            .text = &o->deal},
+        {"graph-parallel", "HOW",
+            "partition every graph over all ranks: sectors of azimuth (phi) or "
+            "recursive bisection (kd)",
+            .text = &o->parts},
+        {"shard", NULL,
+            "each rank reads and keeps only its own training events",
+            .flag = &o->is_sharded},
+        {"deadline", "S", "seconds to wait for other ranks (default 60)",
+            .number = &o->deadline, .low = 0.001, .high = 1e9},
+        {"scaling-report", "FILE",
+            "append the cost of this run to FILE and print all runs in it",
+            .text = &o->report},
+        {"detector", "FILE", "detectors.csv (default: the TrackML detector)",
+            .text = &o->detector},
+        {"log", "FILE",
+            "append losses and validations, one JSON object per line",
+            .text = &o->log},
+        {"cache", "DIR", "existing folder for cached graphs of events",
+            .text = &o->cache},
+        {"validate-every", "N",
+            "steps between validations; 0 = n_steps / 10 (default)",
+            .integer = &o->validate_every, .low = 0, .high = 1e9},
+        {"checkpoint-seconds", "S", "seconds between checkpoints (default 60)",
+            .number = &o->checkpoint_seconds, .low = 0, .high = 1e9},
+        {"time-limit", "S", "stop after S seconds; writes checkpoint and model",
+            .number = &o->time_limit, .low = 0, .high = 1e9},
+    };
+
+    o->checkpoint_seconds = 60.0;
+    o->deadline = 60.0;
+    program_parse(
+        argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
+    check_options(o);
+}
+
+/* ------------------------------------------------------------- one rank -- */
 
 static volatile sig_atomic_t stop_signal;
 
@@ -19,15 +131,538 @@ static void note_signal(int number)
     stop_signal = number;
 }
 
-/* All that a rank does; a failure ends the other ranks, too. A run that was
- * stopped is over on all of them, and rank 0 alone exits with 1. */
+/* Seconds of the steps of a rank. */
+struct step_seconds {
+    double all;
+    double graphs, network; /* as in etx_training_report */
+    double moving, waiting; /* as in etx_dist_statistics */
+};
+
+/* State of a rank. */
+struct rank {
+    const struct options *options;
+    const char *config; /* the text */
+    etx_dist *dist;
+    int32_t number, n_ranks;
+    etx_context *context;
+    etx_detector *detector;
+    etx_model *start;
+    etx_trainer *trainer;
+    etx_event **event; /* [n_events] NULL: another rank has it */
+    double *n_hits;    /* [n_events] */
+    int64_t n_events, n_training;
+    FILE *log;                  /* rank 0 */
+    char *checkpoint, *earlier; /* paths */
+    struct ranks_log steps;
+    etx_training_report report, validation;
+    struct step_seconds spent; /* in steps */
+    double begin, saved, shown;
+    struct energy energy; /* of rank 0's node, while it trains */
+    int is_stopped;       /* by a signal to any rank, before the end */
+    int result;           /* what the program exits with */
+};
+
+/* One line that names the rank; ranks that are told of the failure of another
+ * say nothing. Sets and returns the result. */
+static int rank_failed(
+    struct rank *rank, etx_status status, const char *subject)
+{
+    rank->result = PROGRAM_FAILED;
+    if (status != ETX_ERR_CANCELLED)
+        (void)program_error(
+            "rank %d: %s: %s", (int)rank->number, subject, etx_last_error());
+    return rank->result;
+}
+
+#define RANK_CHECK(rank, call, subject)                                        \
+    do {                                                                       \
+        const etx_status check_status = (call);                                \
+        if (check_status != ETX_OK)                                            \
+            return rank_failed(rank, check_status, subject);                   \
+    } while (0)
+
+static double rank_now(void)
+{
+    struct timespec time = {0, 0};
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* ------------------------------------------ events, model and trainer -- */
+
+static const char *event_name(const struct rank *rank, int64_t k)
+{
+    const struct options *o = rank->options;
+
+    return k < rank->n_training ? o->data.item[k]
+                                : o->validation.item[k - rank->n_training];
+}
+
+/* The only rank that reads this event; -1: all ranks read it. */
+static int32_t find_reader(const struct rank *rank, int64_t k)
+{
+    if (rank->n_ranks == 1 || rank->options->parts != NULL ||
+        (k < rank->n_training && !rank->options->is_sharded))
+        return -1;
+    return (int32_t)(k % rank->n_ranks);
+}
+
+/* Read the events of this rank; all ranks get the number of hits of each. */
+static int read_events(struct rank *rank)
+{
+    rank->n_training = rank->options->data.count;
+    rank->n_events = rank->n_training + rank->options->validation.count;
+    rank->event = program_allocate(rank->n_events, sizeof(*rank->event));
+    rank->n_hits = program_allocate(rank->n_events, sizeof *rank->n_hits);
+    for (int64_t k = 0; k < rank->n_events; k++) {
+        const int32_t reader = find_reader(rank, k);
+
+        /* A barrier per event, so that no rank waits for longer than it takes
+         * to read one: n_ranks events of single ranks are read at a time. */
+        if (reader < 0 || k % rank->n_ranks == 0)
+            RANK_CHECK(rank, etx_dist_barrier(rank->dist), "events");
+        if (reader >= 0 && reader != rank->number)
+            continue;
+        RANK_CHECK(rank,
+            etx_event_read_trackml(
+                rank->event + k, event_name(rank, k), rank->detector),
+            event_name(rank, k));
+        if (reader >= 0 || rank->number == 0)
+            rank->n_hits[k] = (double)etx_event_n_hits(rank->event[k]);
+    }
+    RANK_CHECK(
+        rank, etx_dist_sum(rank->dist, rank->n_hits, rank->n_events), "events");
+    return 0;
+}
+
+static int add_events(struct rank *rank)
+{
+    for (int64_t k = 0; k < rank->n_events; k++) {
+        const int32_t reader = find_reader(rank, k);
+        const int32_t validation = k >= rank->n_training;
+
+        if (reader < 0)
+            RANK_CHECK(rank,
+                etx_trainer_add_event(
+                    rank->trainer, rank->event[k], validation),
+                event_name(rank, k));
+        else
+            RANK_CHECK(rank,
+                etx_trainer_add_event_of_rank(rank->trainer, rank->event[k],
+                    (int64_t)rank->n_hits[k], reader, validation),
+                event_name(rank, k));
+    }
+    return 0;
+}
+
+/* Load the last checkpoint, or on all ranks the one before it when any rank
+ * cannot read the last. */
+static int resume(struct rank *rank)
+{
+    double n_failed = 0.0;
+    etx_status status =
+        etx_trainer_load_checkpoint(rank->trainer, rank->checkpoint);
+
+    if (status != ETX_OK) {
+        n_failed = 1.0;
+        (void)rank_failed(rank, status, "--resume");
+        rank->result = 0;
+    }
+    RANK_CHECK(rank, etx_dist_sum(rank->dist, &n_failed, 1), "--resume");
+    if (n_failed > 0.0)
+        RANK_CHECK(rank,
+            etx_trainer_load_checkpoint(rank->trainer, rank->earlier),
+            "--resume");
+    if (n_failed > 0.0 && rank->number == 0)
+        (void)program_error("goes on from %s, step %lld", rank->earlier,
+            (long long)etx_trainer_steps_done(rank->trainer));
+    RANK_CHECK(rank,
+        etx_dist_agree(rank->dist, etx_trainer_hash(rank->trainer),
+            "state of the checkpoint"),
+        "--resume");
+    return 0;
+}
+
+/* Data parallel (graphs of a step on different ranks) or graph parallel. */
+static int join_ranks(struct rank *rank)
+{
+    const char *parts = rank->options->parts;
+    etx_team team;
+
+    if (parts != NULL) {
+        RANK_CHECK(rank,
+            etx_dist_trainer_set_parts(rank->trainer, rank->dist,
+                strcmp(parts, "phi") == 0 ? ETX_PARTITION_PHI
+                                          : ETX_PARTITION_KD),
+            "--graph-parallel");
+        return 0;
+    }
+    RANK_CHECK(rank, etx_dist_team(&team, rank->dist), "team");
+    RANK_CHECK(rank, etx_trainer_set_team(rank->trainer, &team), "team");
+    return 0;
+}
+
+static int make_trainer(struct rank *rank)
+{
+    const struct options *o = rank->options;
+
+    RANK_CHECK(rank,
+        etx_trainer_create(
+            &rank->trainer, rank->context, rank->config, rank->start),
+        o->config);
+    if (join_ranks(rank) != 0)
+        return rank->result;
+    if (o->cache != NULL)
+        RANK_CHECK(
+            rank, etx_trainer_set_cache(rank->trainer, o->cache), "--cache");
+    if (add_events(rank) != 0)
+        return rank->result;
+    return o->resume ? resume(rank) : 0;
+}
+
+static char *join_text(const char *left, const char *right)
+{
+    const size_t size = strlen(left) + strlen(right) + 1;
+    char *text = program_allocate((int64_t)size, 1);
+
+    snprintf(text, size, "%s%s", left, right);
+    return text;
+}
+
+/* Threads of this rank: the cores of its node divided among the ranks that may
+ * run on them. All ranks call it. */
+static int share_cores(struct rank *rank, int64_t *n_threads)
+{
+    const int64_t n_words = (int64_t)rank->n_ranks * CORES_WORDS;
+    double *words = program_allocate(n_words, sizeof *words);
+    etx_status status;
+
+    cores_describe(words + (int64_t)rank->number * CORES_WORDS);
+    status = etx_dist_sum(rank->dist, words, n_words);
+    *n_threads = cores_share(words, rank->n_ranks, rank->number);
+    free(words);
+    RANK_CHECK(rank, status, "cores");
+    return 0;
+}
+
+static int open_context(struct rank *rank)
+{
+    int64_t n_threads = rank->options->n_threads;
+
+    if (n_threads == 0 && share_cores(rank, &n_threads) != 0)
+        return rank->result;
+    rank->result = program_context(&rank->context, "cpu", &n_threads);
+    if (rank->result == 0 && rank->number == 0)
+        printf("%d ranks, rank 0 has %lld threads\n", (int)rank->n_ranks,
+            (long long)n_threads);
+    return rank->result;
+}
+
+static int rank_open(struct rank *rank)
+{
+    const struct options *o = rank->options;
+
+    rank->checkpoint = join_text(o->out, ".checkpoint");
+    rank->earlier = join_text(o->out, ".checkpoint.earlier");
+    ranks_log_open(&rank->steps);
+    rank->report.struct_size = sizeof rank->report;
+    rank->validation =
+        (etx_training_report){.struct_size = sizeof rank->validation,
+            .efficiency = (double)NAN,
+            .purity = (double)NAN,
+            .auc = (double)NAN,
+            .loss = (double)NAN};
+    if (rank->number == 0)
+        training_remove_leftovers(rank->checkpoint);
+    if (open_context(rank) == 0)
+        rank->result = program_detector(&rank->detector, o->detector);
+    if (rank->result == 0 && o->start != NULL)
+        rank->result = program_model(&rank->start, o->start);
+    if (rank->result == 0 && rank->number == 0 && o->log != NULL) {
+        rank->log = fopen(o->log, "a");
+        if (rank->log == NULL)
+            rank->result = program_error("%s: cannot be written", o->log);
+    }
+    if (rank->result == 0 && read_events(rank) == 0)
+        (void)make_trainer(rank);
+    return rank->result;
+}
+
+static void rank_close(struct rank *rank)
+{
+    etx_trainer_free(rank->trainer);
+    for (int64_t k = 0; k < rank->n_events; k++)
+        etx_event_free(rank->event[k]);
+    free(rank->event);
+    free(rank->n_hits);
+    etx_model_free(rank->start);
+    etx_detector_free(rank->detector);
+    etx_context_free(rank->context);
+    free(rank->checkpoint);
+    free(rank->earlier);
+    if (training_log_close(rank->log, rank->options->log) != 0)
+        rank->result = PROGRAM_FAILED;
+    etx_dist_close(rank->dist);
+}
+
+/* ------------------------------------------------------------- training -- */
+
+/* Check that all ranks have the same parameters. */
+static int agree(struct rank *rank)
+{
+    RANK_CHECK(rank,
+        etx_dist_agree(
+            rank->dist, etx_trainer_hash(rank->trainer), "parameters"),
+        "the ranks differ");
+    return 0;
+}
+
+static int rank_validate(struct rank *rank)
+{
+    const etx_training_report *report = &rank->validation;
+
+    if (rank->options->validation.count == 0)
+        return agree(rank);
+    RANK_CHECK(rank, etx_trainer_validate(rank->trainer, &rank->validation),
+        "validation");
+    if (rank->number == 0) {
+        if (!training_print_unmeasured(report))
+            printf("step %lld: threshold %.5g, efficiency %.5f, purity %.4f, "
+                   "auc %.5f, loss %.5f, %.0f s%s\n",
+                (long long)report->step, report->threshold, report->efficiency,
+                report->purity, report->auc, report->loss, report->seconds,
+                report->is_best ? ", the best" : "");
+        fflush(stdout);
+        training_log_validation(rank->log, report);
+    }
+    return agree(rank);
+}
+
+static int rank_save_checkpoint(struct rank *rank)
+{
+    rank->saved = rank_now();
+    if (agree(rank) != 0 || rank->number != 0)
+        return rank->result;
+    training_keep_earlier(rank->checkpoint, rank->earlier);
+    RANK_CHECK(rank,
+        etx_trainer_save_checkpoint(rank->trainer, rank->checkpoint),
+        "checkpoint");
+    return 0;
+}
+
+/* One step and its times. */
+static int run_step(struct rank *rank)
+{
+    const double begin = rank_now();
+    etx_dist_statistics before = {.struct_size = sizeof before};
+    etx_dist_statistics after = {.struct_size = sizeof after};
+
+    RANK_CHECK(rank, etx_dist_get_statistics(&before, rank->dist), "training");
+    RANK_CHECK(
+        rank, etx_trainer_step(rank->trainer, &rank->report), "training");
+    RANK_CHECK(rank, etx_dist_get_statistics(&after, rank->dist), "training");
+    rank->spent.all += rank_now() - begin;
+    rank->spent.graphs += rank->report.graphs_seconds;
+    rank->spent.network += rank->report.network_seconds;
+    rank->spent.moving += after.seconds - before.seconds;
+    rank->spent.waiting += after.waiting_seconds - before.waiting_seconds;
+    return 0;
+}
+
+static void log_step(struct rank *rank)
+{
+    const etx_training_report *report = &rank->report;
+    const double shares[2] = {rank->spent.moving / rank->spent.all,
+        rank->spent.waiting / rank->spent.all};
+
+    if (report->is_rollback) {
+        training_log_rollback(rank->log, report);
+        return;
+    }
+    if (report->is_skipped)
+        training_log_skipped(rank->log, report);
+    ranks_log_add(&rank->steps, report);
+    if (rank->number == 0 && rank_now() - rank->shown > SECONDS_PER_LINE) {
+        rank->shown = rank_now();
+        printf("%lld/%lld loss %.4f, %.0f ms per step\n",
+            (long long)report->step, (long long)report->n_steps,
+            rank->steps.running_loss,
+            1e3 * rank->spent.all / (double)rank->steps.n_all);
+        fflush(stdout);
+    }
+    if (report->step % (report->n_steps / LOG_LINES + 1) == 0)
+        ranks_log_write(rank->log, &rank->steps, report, shares);
+}
+
+/* Requests of any rank, on which all ranks act together. */
+enum request {
+    REQUEST_STOP,  /* a signal was received */
+    REQUEST_LIMIT, /* the time limit is reached */
+    REQUEST_SAVE,  /* a checkpoint is due */
+    N_REQUESTS
+};
+
+static int collect_requests(struct rank *rank, double request[N_REQUESTS])
+{
+    const struct options *o = rank->options;
+
+    request[REQUEST_STOP] = stop_signal != 0;
+    request[REQUEST_LIMIT] =
+        o->time_limit > 0.0 && rank_now() - rank->begin > o->time_limit;
+    request[REQUEST_SAVE] =
+        rank->number == 0 && rank_now() - rank->saved > o->checkpoint_seconds;
+    RANK_CHECK(
+        rank, etx_dist_sum(rank->dist, request, N_REQUESTS), "after a step");
+    return 0;
+}
+
+static int rank_train(struct rank *rank)
+{
+    const int64_t n_steps = etx_trainer_n_steps(rank->trainer);
+    const int64_t asked = rank->options->validate_every;
+    const int64_t every = asked > 0 ? asked : n_steps / 10 + 1;
+    double request[N_REQUESTS] = {0.0};
+
+    rank->begin = rank->saved = rank->shown = rank_now();
+    energy_open(&rank->energy, ENERGY_COUNTERS);
+    while (rank->result == 0 &&
+           request[REQUEST_STOP] + request[REQUEST_LIMIT] <= 0.0 &&
+           !etx_trainer_is_finished(rank->trainer)) {
+        if (run_step(rank) != 0)
+            break;
+        energy_sample(&rank->energy);
+        log_step(rank);
+        if (collect_requests(rank, request) != 0)
+            break;
+        if (!rank->report.is_rollback && rank->report.step % every == 0 &&
+            rank->report.step < n_steps)
+            (void)rank_validate(rank);
+        if (rank->result == 0 && request[REQUEST_SAVE] > 0.0)
+            (void)rank_save_checkpoint(rank);
+    }
+    if (rank->result == 0 && rank->number == 0)
+        training_print_early_end(rank->trainer);
+    rank->is_stopped =
+        request[REQUEST_STOP] > 0.0 && !etx_trainer_is_finished(rank->trainer);
+    return rank->result;
+}
+
+/* ------------------------------------------------- report and model -- */
+
+/* Steps that see every training event once. */
+static double count_epoch_steps(const struct rank *rank)
+{
+    json_t *config = json_loads(rank->config, 0, NULL);
+    const json_t *graphs =
+        json_object_get(json_object_get(config, "sampling"), "graphs");
+    const double n = json_is_integer(graphs) ? json_number_value(graphs) : 1.0;
+
+    json_decref(config);
+    return ceil((double)rank->n_training / n);
+}
+
+/* Costs of all ranks, for the report of rank 0. */
+struct costs {
+    struct step_seconds spent; /* of all ranks together */
+    double peak_mib;           /* of the largest */
+};
+
+/* One all-reduce: seconds are summed, each rank fills its own element of the
+ * peak memory. */
+static int share_costs(struct rank *rank, struct costs *out)
+{
+    const int64_t n_spent = (int64_t)(sizeof out->spent / sizeof(double));
+    const int64_t n = n_spent + rank->n_ranks;
+    double *values = program_allocate(n, sizeof *values);
+    etx_status status;
+
+    memcpy(values, &rank->spent, sizeof rank->spent);
+    values[n_spent + rank->number] = scaling_peak_mib();
+    status = etx_dist_sum(rank->dist, values, n);
+    memcpy(&out->spent, values, sizeof out->spent);
+    out->peak_mib = 0.0;
+    for (int64_t k = n_spent; k < n; k++)
+        out->peak_mib = fmax(out->peak_mib, values[k]);
+    free(values);
+    RANK_CHECK(rank, status, "--scaling-report");
+    return 0;
+}
+
+/* Fractions of the steps' time are means over the ranks; other figures are
+ * those of rank 0. */
+static int report_scaling(struct rank *rank)
+{
+    const double n = (double)rank->steps.n_all;
+    const double epoch = count_epoch_steps(rank);
+    struct costs costs;
+    struct scaling_run run;
+
+    if (share_costs(rank, &costs) != 0)
+        return rank->result;
+    run = (struct scaling_run){.n_ranks = rank->n_ranks,
+        .batch_seconds = rank->spent.all / n,
+        .epoch_seconds = rank->spent.all / n * epoch,
+        .efficiency = rank->validation.efficiency,
+        .purity = rank->validation.purity,
+        .auc = rank->validation.auc,
+        .loss = rank->validation.loss,
+        .peak_mib = costs.peak_mib,
+        .imbalance = rank->steps.imbalance_of_all / n,
+        .graphs_share = costs.spent.graphs / costs.spent.all,
+        .network_share = costs.spent.network / costs.spent.all,
+        .moving_share = costs.spent.moving / costs.spent.all,
+        .waiting_share = costs.spent.waiting / costs.spent.all,
+        .epoch_joules = rank->energy.joules / n * epoch};
+    if (rank->number == 0)
+        rank->result = scaling_report(rank->options->report, &run);
+    return rank->result;
+}
+
+static int write_model(struct rank *rank)
+{
+    etx_model *model = NULL;
+
+    RANK_CHECK(rank, etx_trainer_model(&model, rank->trainer), "model");
+    if (etx_model_save(model, rank->options->out) != ETX_OK)
+        rank->result = rank_failed(rank, ETX_ERR_IO, rank->options->out);
+    etx_model_free(model);
+    return rank->result;
+}
+
+/* Validate, so that the thresholds are those of the last step, and write the
+ * model. */
+static int rank_finish(struct rank *rank)
+{
+    if (rank_save_checkpoint(rank) != 0 || rank_validate(rank) != 0)
+        return rank->result;
+    if (rank->options->report != NULL && rank->steps.n_all > 0 &&
+        report_scaling(rank) != 0)
+        return rank->result;
+    if (rank->number == 0 && write_model(rank) != 0)
+        return rank->result;
+    RANK_CHECK(rank, etx_dist_barrier(rank->dist), "at the end");
+    if (rank->number == 0)
+        printf("%lld steps, state %016llx\n",
+            (long long)etx_trainer_steps_done(rank->trainer),
+            (unsigned long long)etx_trainer_hash(rank->trainer));
+    if (rank->number == 0 && rank->is_stopped)
+        (void)program_error("stopped at step %lld; go on with --resume",
+            (long long)etx_trainer_steps_done(rank->trainer));
+    return rank->result;
+}
+
+/* ---------------------------------------------------------- all ranks -- */
+
+/* A rank from start to end; a failure also ends the other ranks. A signal stops
+ * all ranks, and only rank 0 exits with 1. */
 static void *run_rank(void *argument)
 {
     struct rank *rank = argument;
 
     rank->number = etx_dist_rank(rank->dist);
     rank->n_ranks = etx_dist_n_ranks(rank->dist);
-    if (rank_open(rank) == 0 && rank_train(rank, &stop_signal) == 0)
+    if (rank_open(rank) == 0 && rank_train(rank) == 0)
         (void)rank_finish(rank);
     if (rank->result != 0)
         etx_dist_end_processes(rank->dist, rank->result);
@@ -37,9 +672,9 @@ static void *run_rank(void *argument)
     return NULL;
 }
 
-/* The ranks of this process: one of MPI, or threads. Their number, or 0 after
- * a line on stderr. */
-static int32_t open_group(etx_dist **dist, const struct distributed_options *o)
+/* Open the ranks of this process: one of MPI, or threads. Returns their number,
+ * or 0 after a line on stderr. */
+static int32_t open_group(etx_dist **dist, const struct options *o)
 {
     const int32_t n_ranks = (int32_t)o->n_ranks;
     etx_dist_options options;
@@ -61,7 +696,7 @@ static int32_t open_group(etx_dist **dist, const struct distributed_options *o)
 
 static int run_ranks(struct rank *rank, int32_t n_ranks)
 {
-    pthread_t thread[DISTRIBUTED_MAX_RANKS];
+    pthread_t thread[MAX_RANKS];
     int32_t n_started = 1;
     int result = 0;
 
@@ -85,32 +720,31 @@ static int run_ranks(struct rank *rank, int32_t n_ranks)
 
 int main(int argc, char **argv)
 {
-    struct distributed_options options = {0};
-    etx_dist *dist[DISTRIBUTED_MAX_RANKS] = {NULL};
+    struct options o = {0};
+    etx_dist *dist[MAX_RANKS] = {NULL};
     struct rank *rank = NULL;
     char *config = NULL;
     int32_t n_ranks;
     int result = PROGRAM_FAILED;
 
-    distributed_read_options(&options, argc, argv);
-    n_ranks = open_group(dist, &options);
-    config = training_read_config(options.config);
-    if (n_ranks > 0 && config != NULL &&
-        program_expand_events(&options.data) == 0 &&
-        program_expand_events(&options.validation) == 0) {
+    read_options(&o, argc, argv);
+    n_ranks = open_group(dist, &o);
+    config = training_read_config(o.config);
+    if (n_ranks > 0 && config != NULL && program_expand_events(&o.data) == 0 &&
+        program_expand_events(&o.validation) == 0) {
         signal(SIGINT, note_signal);
         signal(SIGTERM, note_signal);
         rank = program_allocate(n_ranks, sizeof *rank);
         for (int32_t r = 0; r < n_ranks; r++)
-            rank[r] = (struct rank){
-                .options = &options, .config = config, .dist = dist[r]};
+            rank[r] =
+                (struct rank){.options = &o, .config = config, .dist = dist[r]};
         result = run_ranks(rank, n_ranks);
     } else {
         etx_dist_end_processes(dist[0], PROGRAM_FAILED);
     }
     free(rank);
     free(config);
-    program_list_free(&options.data);
-    program_list_free(&options.validation);
+    program_list_free(&o.data);
+    program_list_free(&o.validation);
     return result;
 }

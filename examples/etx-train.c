@@ -16,8 +16,7 @@
 #include <unistd.h>
 
 #include "program.h"
-#include "training_events.h"
-#include "training_files.h"
+#include "training.h"
 
 static const char summary[] =
     "Train the embedding, the filter or the graph network of a model file.";
@@ -38,69 +37,36 @@ struct options {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {.name = "config",
-            .value = "FILE",
-            .text = &o->config,
-            .help = "what to train and how, JSON"},
-        {.name = "data",
-            .value = "DIR",
-            .list = &o->data,
-            .help = "events to train on: a folder or a prefix; repeatable"},
-        {.name = "validation",
-            .value = "DIR",
-            .list = &o->validation,
-            .help = "events to validate on; repeatable"},
-        {.name = "out",
-            .value = "FILE",
-            .text = &o->out,
-            .help = "model file to write; checkpoints go to FILE.checkpoint"},
-        {.name = "start",
-            .value = "FILE",
-            .text = &o->start,
-            .help = "model that holds the other stages, or this one so far"},
-        {.name = "resume",
-            .flag = &o->resume,
-            .help = "go on from FILE.checkpoint"},
-        {.name = "threads",
-            .value = "N",
-            .integer = &o->n_threads,
-            .low = 0,
-            .high = 256,
-            .help = "threads, 0 = all cores (default)"},
-        {.name = "device",
-            .value = "NAME",
-            .text = &o->device,
-            .help = "cpu (default) or cuda"},
-        {.name = "detector",
-            .value = "FILE",
-            .text = &o->detector,
-            .help = "detectors.csv (default: the TrackML detector)"},
-        {.name = "log",
-            .value = "FILE",
-            .text = &o->log,
-            .help = "append a JSON object a line: losses and validations"},
-        {.name = "cache",
-            .value = "DIR",
-            .text = &o->cache,
-            .help = "existing folder that keeps the graphs of events"},
-        {.name = "validate-every",
-            .value = "N",
-            .integer = &o->validate_every,
-            .low = 0,
-            .high = 1e9,
-            .help = "steps; 0 = a tenth of the schedule (default)"},
-        {.name = "checkpoint-seconds",
-            .value = "S",
-            .number = &o->checkpoint_seconds,
-            .low = 0,
-            .high = 1e9,
-            .help = "between checkpoints (default 60)"},
-        {.name = "time-limit",
-            .value = "S",
-            .number = &o->time_limit,
-            .low = 0,
-            .high = 1e9,
-            .help = "stop after S seconds with a checkpoint and a model"},
+        {"config", "FILE", "training configuration, JSON", .text = &o->config},
+        {"data", "DIR", "training events: a folder or a prefix; repeatable",
+            .list = &o->data},
+        {"validation", "DIR",
+            "validation events: a folder or a prefix; repeatable",
+            .list = &o->validation},
+        {"out", "FILE",
+            "model file to write; checkpoints go to FILE.checkpoint",
+            .text = &o->out},
+        {"start", "FILE",
+            "model file with the other stages, or to continue this one",
+            .text = &o->start},
+        {"resume", NULL, "resume from FILE.checkpoint", .flag = &o->resume},
+        {"threads", "N", "threads, 0 = all cores (default)",
+            .integer = &o->n_threads, .low = 0, .high = 256},
+        {"device", "NAME", "cpu (default) or cuda", .text = &o->device},
+        {"detector", "FILE", "detectors.csv (default: the TrackML detector)",
+            .text = &o->detector},
+        {"log", "FILE",
+            "append losses and validations, one JSON object per line",
+            .text = &o->log},
+        {"cache", "DIR", "existing folder for cached graphs of events",
+            .text = &o->cache},
+        {"validate-every", "N",
+            "steps between validations; 0 = n_steps / 10 (default)",
+            .integer = &o->validate_every, .low = 0, .high = 1e9},
+        {"checkpoint-seconds", "S", "seconds between checkpoints (default 60)",
+            .number = &o->checkpoint_seconds, .low = 0, .high = 1e9},
+        {"time-limit", "S", "stop after S seconds; writes checkpoint and model",
+            .number = &o->time_limit, .low = 0, .high = 1e9},
     };
 
     o->checkpoint_seconds = 60.0;
@@ -127,14 +93,14 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* What stands behind the bar on a terminal, in a line of its own elsewhere. */
+/* Progress: behind the bar on a terminal, else on a line of its own. */
 static void print_state(FILE *file, const etx_training_report *report,
     const struct training_means *means, double seconds_per_step)
 {
     const double left =
         seconds_per_step * (double)(report->n_steps - report->step);
 
-    fprintf(file, "%lld/%lld loss %.4f, %.0f ms a step, %.1f min left",
+    fprintf(file, "%lld/%lld loss %.4f, %.0f ms per step, %.1f min left",
         (long long)report->step, (long long)report->n_steps,
         means->loss / (double)means->n, 1e3 * seconds_per_step, left / 60.0);
 }
@@ -152,7 +118,7 @@ static void print_bar(const etx_training_report *report)
 
 /* ------------------------------------------------------------ training -- */
 
-/* Everything that a run holds. */
+/* State of a run. */
 struct run {
     struct options options;
     etx_context *context;
@@ -183,7 +149,7 @@ static void print_validation(const etx_training_report *report, int64_t n_hits)
     print_number("auc", report->auc);
     print_number("loss", report->loss);
     print_number("pT error", report->pt_error);
-    printf(", %.3f edges a hit, %.0f s%s\n", report->n_edges / (double)n_hits,
+    printf(", %.3f edges per hit, %.0f s%s\n", report->n_edges / (double)n_hits,
         report->seconds, report->is_best ? ", the best" : "");
     fflush(stdout);
 }
@@ -242,8 +208,8 @@ static void note_rollback(struct run *run)
     training_log_rollback(run->log, &run->report);
 }
 
-/* Steps until the schedule, the time or the user's patience is over, or
- * validations get no better. */
+/* Steps until the end of the schedule or the time limit, a signal, or
+ * validations without an improvement. */
 static int train(struct run *run)
 {
     const double begin = now();
@@ -291,7 +257,8 @@ static int train(struct run *run)
     return result;
 }
 
-/* Validate, so that the thresholds are those of the last step, and write. */
+/* Validate, so that the thresholds are those of the last step, and write the
+ * model. */
 static int finish(struct run *run)
 {
     etx_model *model = NULL;
@@ -368,7 +335,7 @@ static int open_run(struct run *run)
     return result != 0 ? result : make_trainer(run);
 }
 
-/* Returns result, or where that is 0 and the log failed PROGRAM_FAILED. */
+/* Free everything. Returns result, or PROGRAM_FAILED when the log failed. */
 static int close_run(struct run *run, int result)
 {
     const int log_result = training_log_close(run->log, run->options.log);

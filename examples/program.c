@@ -1,17 +1,26 @@
-/* examples/program.c -- options and messages of the programs.
+/* examples/program.c -- what the programs share: command line, messages,
+ * shipped files, contexts and lists of events.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "program.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cores.h"
+
+/* -------------------------------------------------------------- messages -- */
 
 static const char *program_name = "etx";
 
-static void print_line(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static void print_line(
+    const char *format, va_list arguments)
 {
     fprintf(stderr, "%s: ", program_name);
     vfprintf(stderr, format, arguments);
@@ -168,4 +177,314 @@ void program_parse(int argc, char **argv, const char *summary,
                 option->flag != NULL ? "takes no value" : "needs a value"));
         store_value(option, equals != NULL ? equals + 1 : argv[++k]);
     }
+}
+
+/* --------------------------------------------- context and shipped files -- */
+
+#define MAX_THREADS 256
+
+/* ETX_CPU=ref|avx2|avx512 forces an instruction set. */
+static int cpu_level(int32_t *level)
+{
+    static const char *const names[] = {"ref", "avx2", "avx512"};
+    static const int32_t levels[] = {ETX_CPU_REF, ETX_CPU_AVX2, ETX_CPU_AVX512};
+    const char *asked = getenv("ETX_CPU");
+
+    *level = ETX_CPU_BEST;
+    if (asked == NULL || *asked == '\0')
+        return 0;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strcmp(asked, names[k]) == 0) {
+            *level = levels[k];
+            return 0;
+        }
+    return program_usage("ETX_CPU=%s: not ref, avx2 or avx512", asked);
+}
+
+/* ETX_PRECISION of the environment. */
+static int precision(int32_t *out)
+{
+    const char *asked = getenv("ETX_PRECISION");
+
+    *out = ETX_PRECISION_BEST;
+    if (asked == NULL || *asked == '\0')
+        return 0;
+    if (strcmp(asked, "float32") == 0)
+        *out = ETX_PRECISION_FLOAT32;
+    else if (strcmp(asked, "float16") == 0)
+        *out = ETX_PRECISION_FLOAT16;
+    else
+        return program_usage("ETX_PRECISION=%s: not float32 or float16", asked);
+    return 0;
+}
+
+/* The cores that this process may run on, at most as many as a context has
+ * threads. */
+static int64_t count_cores(void)
+{
+    double words[CORES_WORDS];
+    int64_t n_cores;
+
+    cores_describe(words);
+    n_cores = cores_share(words, 1, 0);
+    return n_cores > MAX_THREADS ? MAX_THREADS : n_cores;
+}
+
+int program_context(etx_context **out, const char *device, int64_t *n_threads)
+{
+    etx_context_options options;
+
+    if (etx_context_options_init(&options, sizeof options) != ETX_OK)
+        return program_failed(NULL);
+    if (device != NULL && strcmp(device, "cuda") == 0)
+        options.device = ETX_DEVICE_CUDA;
+    else if (device != NULL && strcmp(device, "cpu") != 0)
+        return program_usage("--device %s: not cpu or cuda", device);
+    if (*n_threads == 0)
+        *n_threads = count_cores();
+    options.n_threads = (int32_t)*n_threads;
+    if (cpu_level(&options.cpu_level) != 0 ||
+        precision(&options.precision) != 0)
+        return PROGRAM_USAGE;
+    if (etx_context_create(out, &options) != ETX_OK)
+        return program_failed(NULL);
+    return 0;
+}
+
+etx_status program_timings(etx_stage_timing *timing, const etx_context *context)
+{
+    etx_status status = ETX_OK;
+
+    for (int32_t s = 0; status == ETX_OK && s < ETX_N_STAGES; s++) {
+        timing[s].struct_size = sizeof timing[s];
+        status = etx_context_timing(&timing[s], context, s);
+    }
+    return status;
+}
+
+/* The folder of shipped files of the prefix that this program is installed in,
+ * so that a prefix may be moved; "" when it is not known. */
+static void find_prefix_data(char *out, size_t size)
+{
+    char path[PROGRAM_PATH_BYTES];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    char *slash;
+
+    out[0] = '\0';
+    if (n <= 0)
+        return;
+    path[n] = '\0';
+    slash = strrchr(path, '/');
+    if (slash == NULL)
+        return;
+    *slash = '\0';
+    if (snprintf(out, size, "%s/../share/exatrkx", path) >= (int)size)
+        out[0] = '\0';
+}
+
+char *program_shipped_file(const char *relative)
+{
+    char prefix_data[PROGRAM_PATH_BYTES];
+    const char *places[] = {
+        getenv("ETX_DATA"), prefix_data, ETX_DATA_DIR, "examples"};
+
+    find_prefix_data(prefix_data, sizeof prefix_data);
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+        char path[PROGRAM_PATH_BYTES];
+        const int written =
+            places[k] == NULL || *places[k] == '\0'
+                ? -1
+                : snprintf(path, sizeof path, "%s/%s", places[k], relative);
+
+        if (written > 0 && (size_t)written < sizeof path &&
+            access(path, R_OK) == 0)
+            return program_copy_text(path);
+    }
+    return NULL;
+}
+
+/* A copy of path, or of the path of the shipped file when path is NULL; NULL
+ * after a message that names the option. */
+static char *choose_file(
+    const char *path, const char *relative, const char *option)
+{
+    char *found =
+        path != NULL ? program_copy_text(path) : program_shipped_file(relative);
+
+    if (found == NULL)
+        (void)program_error("no %s in $ETX_DATA, ../share/exatrkx beside this "
+                            "program, %s or examples: give %s FILE",
+            relative, ETX_DATA_DIR, option);
+    return found;
+}
+
+int program_detector(etx_detector **out, const char *path)
+{
+    char *file = choose_file(path, "data/detectors.csv.gz", "--detector");
+    int result = file == NULL ? PROGRAM_FAILED : 0;
+
+    if (result == 0 && etx_detector_read(out, file) != ETX_OK)
+        result = program_failed(NULL);
+    free(file);
+    return result;
+}
+
+int program_model(etx_model **out, const char *path)
+{
+    char *file = choose_file(path, "models/default.safetensors", "--model");
+    int result = file == NULL ? PROGRAM_FAILED : 0;
+
+    if (result == 0 && etx_model_load(out, file) != ETX_OK)
+        result = program_failed(NULL);
+    free(file);
+    return result;
+}
+
+/* ---------------------------------------------------------------- events -- */
+
+const char *program_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int compare_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Length of the event prefix in a file name, 0 when it is no hits file. */
+static size_t hits_prefix(const char *name)
+{
+    static const char *const endings[] = {"-hits.csv", "-hits.csv.gz"};
+    const size_t length = strlen(name);
+
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+        const size_t ending = strlen(endings[k]);
+
+        if (length > ending && strcmp(name + length - ending, endings[k]) == 0)
+            return length - ending;
+    }
+    return 0;
+}
+
+/* Remove repeated items from `first` on, which are sorted: an event may be in
+ * the folder both plain and compressed. */
+static void drop_repeated(struct program_list *list, int64_t first)
+{
+    int64_t kept = first;
+
+    for (int64_t k = first; k < list->count; k++) {
+        if (kept > first && strcmp(list->item[k], list->item[kept - 1]) == 0)
+            free(list->item[k]);
+        else
+            list->item[kept++] = list->item[k];
+    }
+    list->count = kept;
+}
+
+/* Append the prefixes of the events in a folder, sorted. */
+static int add_folder(struct program_list *list, const char *folder)
+{
+    const int64_t first = list->count;
+    DIR *directory = opendir(folder);
+
+    if (directory == NULL)
+        return program_error("%s: %s", folder, strerror(errno));
+    for (const struct dirent *entry = readdir(directory); entry != NULL;
+         entry = readdir(directory)) {
+        char path[PROGRAM_PATH_BYTES];
+        const size_t length = hits_prefix(entry->d_name);
+        const int written = snprintf(
+            path, sizeof path, "%s/%.*s", folder, (int)length, entry->d_name);
+
+        if (length > 0 && written > 0 && (size_t)written < sizeof path)
+            program_list_add(list, path);
+    }
+    closedir(directory);
+    if (list->count == first)
+        return program_error("%s: no file ends in -hits.csv[.gz]", folder);
+    qsort(list->item + first, (size_t)(list->count - first), sizeof *list->item,
+        compare_text);
+    drop_repeated(list, first);
+    return 0;
+}
+
+int program_expand_events(struct program_list *events)
+{
+    struct program_list expanded = {0, NULL};
+
+    for (int64_t k = 0; k < events->count; k++) {
+        struct stat information;
+
+        if (stat(events->item[k], &information) == 0 &&
+            S_ISDIR(information.st_mode)) {
+            if (add_folder(&expanded, events->item[k]) != 0) {
+                program_list_free(&expanded);
+                return PROGRAM_FAILED;
+            }
+        } else {
+            program_list_add(&expanded, events->item[k]);
+        }
+    }
+    program_list_free(events);
+    *events = expanded;
+    return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(program_base_name(*(char *const *)a),
+        program_base_name(*(char *const *)b));
+}
+
+int program_check_names(const struct program_list *events, const char *ending)
+{
+    const size_t size = sizeof *events->item;
+    char **sorted = program_allocate(events->count, size);
+    int result = 0;
+
+    for (int64_t k = 0; k < events->count; k++)
+        sorted[k] = events->item[k];
+    qsort(sorted, (size_t)events->count, size, compare_names);
+    for (int64_t k = 1; result == 0 && k < events->count; k++)
+        if (compare_names(&sorted[k - 1], &sorted[k]) == 0)
+            result = program_usage("%s and %s would share the file %s%s",
+                sorted[k - 1], sorted[k], program_base_name(sorted[k]), ending);
+    free(sorted);
+    return result;
+}
+
+/* --------------------------------------------------------------- ranks -- */
+
+/* A whole number from the environment, or -1. */
+static int64_t read_number(const char *name)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    const long long number = text == NULL ? -1 : strtoll(text, &end, 10);
+
+    return text != NULL && end != text && *end == '\0' ? number : -1;
+}
+
+int program_ranks(int64_t *rank, int64_t *n_ranks)
+{
+    static const char *const names[][2] = {
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+        {"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
+
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if (getenv(names[k][0]) == NULL || getenv(names[k][1]) == NULL)
+            continue;
+        *rank = read_number(names[k][0]);
+        *n_ranks = read_number(names[k][1]);
+        if (*rank >= 0 && *rank < *n_ranks)
+            return 0;
+        return program_usage("--share: %s=%s is not a rank below %s=%s",
+            names[k][0], getenv(names[k][0]), names[k][1], getenv(names[k][1]));
+    }
+    return program_usage("--share: neither mpirun nor srun started this "
+                         "process (no OMPI_COMM_WORLD_RANK, PMI_RANK or "
+                         "SLURM_PROCID with its size)");
 }

@@ -1,5 +1,5 @@
-/* examples/program.h -- what the example programs share: options, messages,
- * lists of events.
+/* examples/program.h -- what the programs share: command line, messages,
+ * shipped files, contexts and lists of events.
  *
  * Every program: --help, exit 0, 1 (failed, one line on stderr) or 2 (usage).
  *
@@ -20,7 +20,7 @@ struct program_list {
     char **item; /* [count] */
 };
 
-/* What an option stores: one of the pointers is set. */
+/* A command line option. One of the pointers says where its value is stored. */
 struct program_option {
     const char *name;  /* "model" for --model */
     const char *value; /* "FILE" in the help, NULL for a flag */
@@ -34,7 +34,7 @@ struct program_option {
 };
 
 /* Read argv; prints help and exits 0 on --help, prints one line and exits 2
- * on wrong usage. Options without a value keep what they held. */
+ * on wrong usage. Options that are not given keep their value. */
 void program_parse(int argc, char **argv, const char *summary,
     const struct program_option *options, int32_t n_options);
 
@@ -56,16 +56,16 @@ void program_list_free(struct program_list *list);
  * PROGRAM_FAILED. */
 int program_expand_events(struct program_list *events);
 
-/* Refuse events of the same base name, whose files called NAME and the ending
- * would be one. Returns 0, or PROGRAM_USAGE after a line on stderr. */
+/* Refuse events of the same base name, whose output NAME.ending would be the
+ * same file. Returns 0, or PROGRAM_USAGE after a line on stderr. */
 int program_check_names(const struct program_list *events, const char *ending);
 
 /* "event000000001" of ".../event000000001": for names of outputs. */
 const char *program_base_name(const char *path);
 
-/* Which of n_ranks processes this is, from the variables in which mpirun or
- * srun says it: the first pair that is set. Returns 0, or prints why and
- * returns PROGRAM_USAGE when none is or one makes no sense. */
+/* Number of this process and of all processes, from the environment variables
+ * of mpirun or srun. Returns 0, or prints why and returns PROGRAM_USAGE when
+ * none is set or one is invalid. */
 int program_ranks(int64_t *rank, int64_t *n_ranks);
 
 /* A context from --device, --threads (0: all cores that the process may use,
@@ -78,10 +78,10 @@ int program_context(etx_context **out, const char *device, int64_t *n_threads);
 etx_status program_timings(
     etx_stage_timing *timing, const etx_context *context);
 
-/* The model file at path, or the one that ships with the project. */
+/* The model file at path, or the shipped one when path is NULL. */
 int program_model(etx_model **out, const char *path);
 
-/* The TrackML detector: path, or the one that ships with the project. */
+/* The detector at path, or the shipped TrackML detector when path is NULL. */
 int program_detector(etx_detector **out, const char *path);
 
 /* Path of a shipped file (below ETX_DATA, ../share/exatrkx beside the program,

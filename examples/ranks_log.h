@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* Steps since the last line, and what a spike is measured by. */
+/* Sums over the steps since the last line, and the reference of a spike. */
 struct ranks_log {
     int64_t n, n_all;     /* steps since the last line, and in all */
     double loss, n_edges; /* sums */
@@ -16,7 +16,7 @@ struct ranks_log {
     double imbalance, highest_imbalance, imbalance_of_all;
     double loss_spread; /* the highest */
     int64_t n_spikes;
-    double running_loss; /* mean of late; nan before the first step */
+    double running_loss; /* running mean; nan before the first step */
 };
 
 void ranks_log_open(struct ranks_log *log);
@@ -25,8 +25,8 @@ void ranks_log_open(struct ranks_log *log);
  * the newest step weighs a fiftieth. */
 void ranks_log_add(struct ranks_log *log, const etx_training_report *report);
 
-/* One line for the steps since the last one; file may be NULL. shares: of the
- * seconds so far that went into moving data and into waiting. */
+/* Write one line for the steps since the last one; file may be NULL. shares:
+ * the fractions of the time so far spent on transfers and on waiting. */
 void ranks_log_write(FILE *file, struct ranks_log *log,
     const etx_training_report *report, const double shares[2]);
 

@@ -1,5 +1,5 @@
-/* examples/scaling_report.c -- what a training on several ranks cost, beside
- * those on other numbers of ranks.
+/* examples/scaling_report.c -- cost of a training on several ranks, compared
+ * with other numbers of ranks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "scaling_report.h"

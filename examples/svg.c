@@ -1,7 +1,7 @@
 /* examples/svg.c -- an event display: x-y and r-z views in one SVG file.
  *
- * A track is one path per view and its hits are markers on it, so that every
- * hit is written once. Coordinates are whole tenths of a pixel.
+ * A track is one path per view with markers at its hits, so every hit is
+ * written once. Coordinates are whole tenths of a pixel.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "svg.h"
@@ -10,9 +10,138 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "display.h"
+#include <exatrkx/eval.h>
+
 #include "program.h"
 #include "table.h"
+
+/* --------------------------------------------------------- what is drawn -- */
+
+#define DISPLAY_NONE (-1)
+
+/* Particles that should be found: charged, with this many hits or more, pT
+ * above, |eta| below. */
+#define DISPLAY_MIN_HITS 5
+#define DISPLAY_MIN_PT   0.5 /* GeV */
+#define DISPLAY_MAX_ETA  4.0
+
+/* A hit of a line, and its squared distance from the origin, mm^2. */
+struct display_step {
+    double distance2;
+    int32_t hit;
+};
+
+/* What is drawn. */
+struct display {
+    const etx_event *event;
+    const etx_tracks *tracks;
+    int64_t n_hits;
+    const float *position;     /* [n_hits, 3] mm */
+    uint8_t *is_used;          /* [n_hits] on some track */
+    struct display_step *path; /* [n_hits] scratch: the hits of one line */
+    int32_t *first;     /* [n_particles] a hit of each, or DISPLAY_NONE */
+    int32_t *next;      /* [n_hits] the next of its particle */
+    uint8_t *is_missed; /* [n_particles] should be found and is not */
+    int64_t n_used, n_missed, n_findable;
+};
+
+/* Row of the event's particles, which ascend by id; DISPLAY_NONE for noise. */
+static int64_t find_particle(const etx_event *event, int64_t id)
+{
+    const etx_particle *particles = etx_event_particles(event);
+    const int64_t n = etx_event_n_particles(event);
+    int64_t low = 0;
+    int64_t high = n;
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (particles[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && particles[low].id == id ? low : DISPLAY_NONE;
+}
+
+static int is_findable(const struct display *d, int64_t p)
+{
+    const etx_particle *particle = &etx_event_particles(d->event)[p];
+    const double pt =
+        hypot((double)particle->momentum[0], (double)particle->momentum[1]);
+    int64_t n = 0;
+
+    for (int32_t i = d->first[p]; i != DISPLAY_NONE; i = d->next[i])
+        n++;
+    return n >= DISPLAY_MIN_HITS && particle->charge != 0 &&
+           pt > DISPLAY_MIN_PT &&
+           fabs(asinh((double)particle->momentum[2] / pt)) < DISPLAY_MAX_ETA;
+}
+
+/* Which particles did no track find? Returns 0, or prints why and 1. */
+static int find_missed(struct display *d)
+{
+    const int64_t n_particles = etx_event_n_particles(d->event);
+    const int64_t *ids = etx_event_particle_ids(d->event);
+
+    d->first = program_allocate(n_particles, sizeof *d->first);
+    d->next = program_allocate(d->n_hits, sizeof *d->next);
+    d->is_missed = program_allocate(n_particles, sizeof *d->is_missed);
+    if (ids == NULL)
+        return 0;
+    if (etx_match(NULL, d->is_missed, d->event, d->tracks, NULL) != ETX_OK)
+        return program_failed(NULL);
+    for (int64_t p = 0; p < n_particles; p++)
+        d->first[p] = DISPLAY_NONE;
+    for (int64_t i = d->n_hits - 1; i >= 0; i--) {
+        const int64_t p = find_particle(d->event, ids[i]);
+
+        d->next[i] = p == DISPLAY_NONE ? DISPLAY_NONE : d->first[p];
+        if (p != DISPLAY_NONE)
+            d->first[p] = (int32_t)i;
+    }
+    for (int64_t p = 0; p < n_particles; p++) {
+        const int findable = is_findable(d, p);
+
+        d->is_missed[p] = findable && !d->is_missed[p];
+        d->n_findable += findable;
+        d->n_missed += d->is_missed[p];
+    }
+    return 0;
+}
+
+/* Borrows event and tracks. Returns 0, or prints why and returns
+ * PROGRAM_FAILED; release in either case. */
+static int display_prepare(
+    struct display *d, const etx_event *event, const etx_tracks *tracks)
+{
+    const int64_t *offsets = etx_tracks_offsets(tracks);
+
+    *d = (struct display){
+        .event = event,
+        .tracks = tracks,
+        .n_hits = etx_event_n_hits(event),
+        .position = etx_event_positions(event),
+    };
+    d->is_used = program_allocate(d->n_hits, sizeof *d->is_used);
+    d->path = program_allocate(d->n_hits, sizeof *d->path);
+    for (int64_t k = 0; k < offsets[etx_tracks_count(tracks)]; k++)
+        d->is_used[etx_tracks_hits(tracks)[k]] = 1;
+    for (int64_t i = 0; i < d->n_hits; i++)
+        d->n_used += d->is_used[i];
+    return find_missed(d);
+}
+
+static void display_release(struct display *d)
+{
+    free(d->is_used);
+    free(d->path);
+    free(d->first);
+    free(d->next);
+    free(d->is_missed);
+}
+
+/* --------------------------------------------------------------- drawing -- */
 
 #define PAGE_WIDTH  1600
 #define PAGE_HEIGHT 830
@@ -41,7 +170,8 @@ static double nice_step(double range, int n)
 }
 
 /* Horizontal and vertical coordinate of a hit, mm. */
-static void look(double uv[2], const struct view *view, const float *position)
+static void project(
+    double uv[2], const struct view *view, const float *position)
 {
     const double x = (double)position[0];
     const double y = (double)position[1];
@@ -57,7 +187,7 @@ static void scale_view(struct view *view, const struct display *d)
     for (int64_t i = 0; i < d->n_hits; i++) {
         double uv[2];
 
-        look(uv, view, d->position + 3 * i);
+        project(uv, view, d->position + 3 * i);
         max[0] = fmax(max[0], fabs(uv[0]));
         max[1] = fmax(max[1], fabs(uv[1]));
     }
@@ -119,7 +249,7 @@ static void put_line(
     for (int64_t k = 0; k < n; k++) {
         double uv[2];
 
-        look(uv, view, d->position + 3 * (int64_t)d->path[k].hit);
+        project(uv, view, d->position + 3 * (int64_t)d->path[k].hit);
         fprintf(file, "%s%ld %ld", k == 0 ? "" : " ", page_u(view, uv[0]),
             page_v(view, uv[1]));
     }
@@ -135,7 +265,7 @@ static void put_unused(
 
         if (d->is_used[i])
             continue;
-        look(uv, view, d->position + 3 * i);
+        project(uv, view, d->position + 3 * i);
         fprintf(file, "M%ld %ldh0", page_u(view, uv[0]), page_v(view, uv[1]));
     }
     fputs("\"/>\n", file);

@@ -132,8 +132,9 @@ void table_free(struct table *table)
 
 /* ------------------------------------------------------------- writing -- */
 
-/* Where what belongs at path is written: beside the file that it is or names,
- * or path itself where that is no file. The caller frees it. */
+/* The file that is written in place of path: a temporary one in the same folder
+ * as the file that path names (links are followed), or path itself when that is
+ * not a regular file. The caller frees it. */
 static char *writing_path(const char *path)
 {
     struct stat info;
@@ -153,29 +154,29 @@ static char *writing_path(const char *path)
 
 FILE *table_open(const char *path)
 {
-    char *cursor = writing_path(path);
-    FILE *file = fopen(cursor, "w");
+    char *temporary = writing_path(path);
+    FILE *file = fopen(temporary, "w");
 
     if (file == NULL)
         program_error("%s: %s", path, strerror(errno));
     /* A file that may not grow is an error like others, and no signal. */
     (void)signal(SIGXFSZ, SIG_IGN);
-    free(cursor);
+    free(temporary);
     return file;
 }
 
-/* Put what lies at place at path. 0, or the error. */
-static int move_into_place(const char *cursor, const char *path)
+/* Rename the temporary file to path. Returns 0, or errno. */
+static int rename_to(const char *temporary, const char *path)
 {
     char *file = realpath(path, NULL);
     const int error =
-        rename(cursor, file != NULL ? file : path) == 0 ? 0 : errno;
+        rename(temporary, file != NULL ? file : path) == 0 ? 0 : errno;
 
     free(file);
     return error;
 }
 
-/* Write what is left and close: 0, or the error. */
+/* Flush and close. Returns 0, or errno. */
 static int finish(FILE *file)
 {
     int error = 0;
@@ -191,20 +192,20 @@ static int finish(FILE *file)
 
 int table_close(FILE *file, const char *path)
 {
-    char *cursor;
-    int is_beside;
+    char *temporary;
+    int is_temporary;
     int error;
 
     if (file == NULL)
         return PROGRAM_FAILED;
-    cursor = writing_path(path);
-    is_beside = strcmp(cursor, path) != 0;
+    temporary = writing_path(path);
+    is_temporary = strcmp(temporary, path) != 0;
     error = finish(file);
-    if (error == 0 && is_beside)
-        error = move_into_place(cursor, path);
-    if (error != 0 && is_beside)
-        (void)unlink(cursor);
-    free(cursor);
+    if (error == 0 && is_temporary)
+        error = rename_to(temporary, path);
+    if (error != 0 && is_temporary)
+        (void)unlink(temporary);
+    free(temporary);
     return error == 0 ? 0
                       : program_error(
                             "%s: cannot be written: %s", path, strerror(error));

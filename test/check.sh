@@ -38,7 +38,6 @@ section()
         else
             echo 'SKIPPED docs: no doxygen'
         fi
-        test/pages/links.sh
         test/lint/exercised.sh "$lib/libexatrkx.so" "$lib/libexatrkx_dist.so"
         ;;
     programs) test/programs/programs.sh "$build" ;;

@@ -1,7 +1,7 @@
 /* cuda/backend/backend.cu -- open and close a context on a GPU.
  *
- * Beside the device there is a context on the CPU for what has no version on
- * the device by design: features of hits, Hough votes, numbering of tracks.
+ * A context on a device has a context on the CPU for what runs on the host by
+ * design: features of hits, Hough votes, numbering of tracks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"
@@ -34,7 +34,7 @@ static etx_status check_device(int index)
     return ETX_OK;
 }
 
-/* A pool that keeps what is given back, for the next event. */
+/* A pool that keeps freed memory for the next event. */
 static etx_status make_pool(struct etx_cuda *cuda)
 {
     cudaMemPoolProps properties = {};
@@ -59,7 +59,7 @@ static etx_status make_stream(struct etx_cuda *cuda, void *stream)
     return ETX_OK;
 }
 
-static etx_status ask_sizes(struct etx_cuda *cuda)
+static etx_status query_sizes(struct etx_cuda *cuda)
 {
     ETX_CUDA(cudaDeviceGetAttribute(
         &cuda->n_multiprocessors, cudaDevAttrMultiProcessorCount, cuda->index));
@@ -70,7 +70,7 @@ static etx_status ask_sizes(struct etx_cuda *cuda)
 
 static etx_status make_device(struct etx_cuda *cuda, void *stream)
 {
-    ETX_TRY(ask_sizes(cuda));
+    ETX_TRY(query_sizes(cuda));
     ETX_TRY(make_stream(cuda, stream));
     ETX_TRY(make_pool(cuda));
     etx_cuda_open_memory(cuda);
@@ -84,7 +84,7 @@ static etx_status make_device(struct etx_cuda *cuda, void *stream)
     return etx_cuda_check_blas(cublasLtCreate(&cuda->blas), "cublasLtCreate");
 }
 
-/* The context on the CPU beside the device. */
+/* The context on the CPU. */
 static etx_status make_host(struct etx_context *context)
 {
     struct etx_context *host = NULL;
@@ -149,7 +149,7 @@ static void free_device(struct etx_cuda *cuda)
         (void)cudaMemPoolDestroy(cuda->pool);
     if (cuda->owns_stream)
         (void)cudaStreamDestroy(cuda->stream);
-    /* What failed here must not show up in the host's next call. */
+    /* Failures of these calls must not appear in the caller's next one. */
     (void)cudaGetLastError();
 }
 

@@ -1,4 +1,4 @@
-/* cuda/backend/device.cuh -- what a context on a GPU is made of.
+/* cuda/backend/device.cuh -- the device part of a context on a GPU.
  *
  * Everything is queued on one stream and nothing waits for the whole device.
  * Functions leave the device that is current in the calling thread as it was.
@@ -20,12 +20,12 @@ extern "C" {
 #define ETX_CUDA_MAX_LIVE  256                /* allocations at once */
 #define ETX_CUDA_MAX_PLANS 64
 
-/* One matrix product: what tells it apart, and how cuBLASLt does it. */
+/* The algorithm of cuBLASLt for matrix products of one shape. */
 struct etx_cuda_plan {
     int64_t m, n, k;
     int32_t is_transposed; /* bit 0: a, bit 1: b */
     int32_t is_half;       /* float16 times float16 */
-    int32_t alignment;     /* bytes, of the worst of the pointers */
+    int32_t alignment;     /* bytes, the smallest of the pointers */
     int32_t is_used;
     cublasLtMatmulAlgo_t algorithm;
 };
@@ -38,16 +38,16 @@ struct etx_cuda_live {
 struct etx_cuda {
     int index;
     int n_multiprocessors;
-    int shared_bytes; /* that a block can ask for */
+    int shared_bytes; /* that a block can have */
     cudaStream_t stream;
     int32_t owns_stream;
     cudaMemPool_t pool;
     cublasLtHandle_t blas;
     void *workspace;       /* [ETX_CUDA_WORKSPACE], on the device */
     char *staging;         /* [2, ETX_CUDA_STAGING], pinned */
-    cudaEvent_t staged[2]; /* the half may be used again */
+    cudaEvent_t staged[2]; /* the copy from this half is complete */
     int32_t next_half;
-    size_t limit, in_use, peak; /* bytes taken from the pool; 0: no limit */
+    size_t limit, in_use, peak; /* bytes of the pool; limit 0: none */
     int32_t n_live;
     struct etx_cuda_live live[ETX_CUDA_MAX_LIVE];
     int32_t next_plan;
@@ -66,7 +66,7 @@ etx_status etx_cuda_check(cudaError_t error, const char *what);
 etx_status etx_cuda_check_blas(cublasStatus_t error, const char *what);
 
 /* Return the failure of an etx_status or a CUDA call to the caller: objects
- * with destructors do the cleaning up. */
+ * with destructors clean up. */
 #define ETX_TRY(call)                                                          \
     do {                                                                       \
         const etx_status tried = (call);                                       \
@@ -77,7 +77,7 @@ etx_status etx_cuda_check_blas(cublasStatus_t error, const char *what);
 
 /* Fills cuda->memory with the functions of the device's memory. */
 void etx_cuda_open_memory(struct etx_cuda *cuda);
-/* Give back what is still taken. */
+/* Free what is still allocated. */
 void etx_cuda_close_memory(struct etx_cuda *cuda);
 
 /* The device is current while this lives. */
@@ -93,7 +93,7 @@ struct etx_cuda_current {
     int32_t is_changed;
 };
 
-/* Scratch of a function: given back when it returns. */
+/* Scratch of a function: the arena is reset when it returns. */
 struct etx_cuda_scratch {
     explicit etx_cuda_scratch(struct etx_stream *of)
         : arena(of->arena), mark(etx_arena_mark(of->arena))
@@ -108,7 +108,7 @@ struct etx_cuda_scratch {
 
     /* *out [count] on the device. */
     template <typename T>
-    etx_status take(T **out, int64_t count, const char *what)
+    etx_status alloc(T **out, int64_t count, const char *what)
     {
         return etx_arena_alloc(out, arena, count, sizeof(T), what);
     }

@@ -1,8 +1,8 @@
 /* cuda/backend/gemm.cu -- products of matrices through cuBLASLt.
  *
- * cuBLASLt is column-major: c^T = b^T a^T of the arrays as they lie. The
- * algorithm for a shape is asked for once and kept. Reductions that add in the
- * order of arrival are not allowed, so that equal inputs give equal bits.
+ * cuBLASLt is column-major: it computes c^T = b^T a^T. The algorithm for a
+ * shape is chosen once and cached. Reductions by atomic additions are not
+ * allowed, so that equal inputs give equal bits.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"
@@ -21,7 +21,7 @@ etx_status etx_cuda_check_blas(cublasStatus_t error, const char *what)
 
 #define ETX_BLAS(call) ETX_TRY(etx_cuda_check_blas((call), #call))
 
-/* What a call of cuBLASLt is described by, destroyed with this. */
+/* Descriptors of a call of cuBLASLt, destroyed with this. */
 struct product {
     cublasLtMatmulDesc_t operation = NULL;
     cublasLtMatrixLayout_t first = NULL, second = NULL, result = NULL;
@@ -63,7 +63,7 @@ static etx_status set_preference(
     return ETX_OK;
 }
 
-/* A row-major [rows, columns] array, seen column by column. */
+/* A row-major [rows, columns] array, as a column-major one. */
 static etx_status describe_matrix(cublasLtMatrixLayout_t *out,
     cudaDataType_t type, int64_t rows, int64_t columns)
 {
@@ -151,7 +151,7 @@ static int32_t is_for(
            plan->is_half == asked->is_half;
 }
 
-/* The plan of this shape, made when there is none; the oldest makes room. */
+/* The plan for this shape, from the cache or new; the oldest is replaced. */
 static etx_status find_plan(const struct etx_cuda_plan **out,
     struct etx_cuda *cuda, struct product *product,
     const struct etx_cuda_gemm *gemm)

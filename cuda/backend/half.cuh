@@ -1,5 +1,5 @@
-/* cuda/backend/half.cuh -- float16 and bfloat16 as the bits that operators
- * pass around.
+/* cuda/backend/half.cuh -- conversion of float16 and bfloat16, which operators
+ * store as uint16_t.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_BACKEND_HALF_CUH
@@ -19,8 +19,8 @@ __device__ static inline float etx_unhalf(uint16_t half)
     return __half2float(__ushort_as_half(half));
 }
 
-/* The nearest bfloat16, ties to even, as base/bfloat16.c has it: half a unit of
- * the last kept bit is added, what is not a number stays so. */
+/* The nearest bfloat16, ties to even, as in base/bfloat16.c: half a unit of the
+ * last kept bit is added; NaN stays NaN. */
 __device__ static inline uint16_t etx_bfloat16(float x)
 {
     const uint32_t bits = __float_as_uint(x);
@@ -35,7 +35,7 @@ __device__ static inline float etx_unbfloat16(uint16_t bits)
     return __uint_as_float((uint32_t)bits << 16);
 }
 
-/* Two of them in a word, the first in its lower bits, as they lie in memory. */
+/* Two of them in a word, the first in its lower bits, as in memory. */
 __device__ static inline uint32_t etx_half_pair(float first, float second)
 {
     const __half2 pair = __floats2half2_rn(first, second);

@@ -1,8 +1,7 @@
 /* cuda/backend/launch.cuh -- start kernels on a context's stream.
  *
- * A kernel is a loop over n items from its first one in steps of the grid, so
- * that any n runs on a grid of bounded size. Warp kernels give an item to the
- * 32 threads of a warp.
+ * Kernels are grid-stride loops over n items, so that any n runs on a grid of
+ * bounded size. Warp kernels give an item to the 32 threads of a warp.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_BACKEND_LAUNCH_CUH
@@ -49,7 +48,7 @@ template <typename T> __device__ static inline T etx_warp_sum(T value)
     return value;
 }
 
-/* kernel on so many blocks. */
+/* kernel on n_blocks blocks. */
 template <typename... Parameters, typename... Arguments>
 etx_status etx_launch_blocks(struct etx_stream *stream, int64_t n_blocks,
     void (*kernel)(Parameters...), Arguments... arguments)
@@ -77,7 +76,7 @@ etx_status etx_launch_threads(struct etx_stream *stream, int64_t n_threads,
     return etx_launch_blocks(stream, n_blocks, kernel, arguments...);
 }
 
-/* kernel over n items, one a thread. */
+/* kernel over n items, one per thread. */
 template <typename... Parameters, typename... Arguments>
 etx_status etx_launch(struct etx_stream *stream, int64_t n,
     void (*kernel)(Parameters...), Arguments... arguments)
@@ -85,7 +84,7 @@ etx_status etx_launch(struct etx_stream *stream, int64_t n,
     return etx_launch_threads(stream, n, kernel, arguments...);
 }
 
-/* kernel over n items, one a warp. */
+/* kernel over n items, one per warp. */
 template <typename... Parameters, typename... Arguments>
 etx_status etx_launch_warps(struct etx_stream *stream, int64_t n,
     void (*kernel)(Parameters...), Arguments... arguments)

@@ -1,8 +1,8 @@
 /* cuda/backend/memory.cu -- the memory space of a device.
  *
- * Memory comes from a pool of the context in stream order, so giving it back
- * waits for nothing. Copies go through a pinned buffer in two halves: the host
- * fills one while the other is on its way.
+ * Memory comes from a pool of the context in stream order, so freeing it waits
+ * for nothing. Copies to the device are double-buffered: the host fills one
+ * half of a pinned buffer while the other half is copied.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"
@@ -13,7 +13,7 @@ etx_status etx_cuda_check(cudaError_t error, const char *what)
 {
     if (error == cudaSuccess)
         return ETX_OK;
-    /* Failures of a call, unlike those of a kernel, are over when told. */
+    /* Clears the failure of a call; that of a kernel is sticky. */
     (void)cudaGetLastError();
     return etx_fail(
         error == cudaErrorMemoryAllocation ? ETX_ERR_MEMORY : ETX_ERR_DEVICE,
@@ -102,7 +102,7 @@ static void device_free(const struct etx_memory *memory, void *address)
     (void)cudaFreeAsync(address, cuda->stream);
 }
 
-/* The next half of the staging buffer, once its last copy is over. */
+/* The next half of the staging buffer, once its last copy is complete. */
 static etx_status next_staging_half(
     char **out, int32_t *half, struct etx_cuda *cuda)
 {

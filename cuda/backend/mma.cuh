@@ -1,13 +1,13 @@
-/* cuda/backend/mma.cuh -- what needs a GPU's own instructions: products of
- * tiles on tensor cores, and shared memory of a size known at the launch.
+/* cuda/backend/mma.cuh -- instructions of a GPU: products of tiles on tensor
+ * cores, and dynamic shared memory.
  *
  * The tile product is mma.sync m16n8k16 of the PTX manual (section "Matrix
  * multiply-accumulate operation using mma instruction"): d [16, 8] += a [16,
  * 16] b [16, 8], float16 times float16 into float32. With g = lane / 4 and t =
  * lane % 4 a lane holds, two float16 a word,
  *
- *   a: (g, 2t), (g + 8, 2t), (g, 2t + 8), (g + 8, 2t + 8) and what is right
- *   b: (2t, g), (2t + 8, g) and what is below
+ *   a: (g, 2t), (g + 8, 2t), (g, 2t + 8), (g + 8, 2t + 8) then columns + 1
+ *   b: (2t, g), (2t + 8, g) then rows + 1
  *   d: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1) as float32
  *
  * so that the d of two neighbouring tiles, rounded, is the a of the next
@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-/* Before a loop: unroll it, as arrays in registers need; or do not. */
+/* Before a loop: unroll it, to keep arrays in registers; or do not. */
 #define ETX_UNROLL    _Pragma("unroll")
 #define ETX_KEEP_LOOP _Pragma("unroll 1")
 
@@ -34,7 +34,7 @@ __device__ static inline void etx_mma(
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* The shared memory that the launch asked for, aligned to 16 bytes. */
+/* The dynamic shared memory of the launch, aligned to 16 bytes. */
 __device__ static inline uint4 *etx_shared_memory()
 {
     extern __shared__ uint4 etx_shared_bytes[];

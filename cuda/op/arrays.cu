@@ -56,7 +56,7 @@ etx_status etx_cuda_columns(
     if (args->n_rows == 0)
         return ETX_OK;
     if (args->centre) {
-        ETX_TRY(scratch.take(&mean, args->width, "means of columns"));
+        ETX_TRY(scratch.alloc(&mean, args->width, "means of columns"));
         ETX_TRY(etx_launch(stream, args->width, mean_kernel, mean, *args));
     }
     return etx_launch(stream, args->n_rows * args->width, columns_kernel, *args,
@@ -90,7 +90,7 @@ etx_status etx_cuda_find_not_finite(
     struct etx_cuda_scratch scratch(stream);
     unsigned long long *index = NULL;
 
-    ETX_TRY(scratch.take(&index, 1, "place of a number"));
+    ETX_TRY(scratch.alloc(&index, 1, "place of a number"));
     ETX_CUDA(cudaMemsetAsync(
         index, 0xFF, sizeof *index, etx_cuda_of(stream)->stream));
     ETX_TRY(etx_launch(stream, args->n, find_kernel, index, *args));
@@ -127,7 +127,7 @@ etx_status etx_cuda_sum_squares(
     const struct sum_squares_term term = {args->x};
     double *sum = NULL;
 
-    ETX_TRY(scratch.take(&sum, 1, "sum of squares"));
+    ETX_TRY(scratch.alloc(&sum, 1, "sum of squares"));
     ETX_TRY(etx_column_sums(stream, sum, args->n, 1, term));
     return etx_memory_to_host(stream->memory, args->sum, sum, 1, sizeof *sum);
 }

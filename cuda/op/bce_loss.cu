@@ -42,7 +42,7 @@ etx_status etx_cuda_bce_loss(
     double *sum = NULL;
     double total[2] = {0.0, 0.0};
 
-    ETX_TRY(scratch.take(&sum, 2, "sums of losses"));
+    ETX_TRY(scratch.alloc(&sum, 2, "sums of losses"));
     if (args->d_logit != NULL)
         ETX_TRY(etx_launch(stream, args->n, slope_kernel, *args));
     if (args->loss_sum == NULL && args->weight_sum == NULL)

@@ -22,7 +22,7 @@
 #include "op/shared/kink.h"
 
 #define NONE          (-1)
-#define SCORE_ROUNDS  4 /* before the host looks */
+#define SCORE_ROUNDS  4 /* before the host polls */
 #define SMOOTH_ROUNDS 8
 #define FEW           8192 /* edges, for one block */
 
@@ -360,7 +360,7 @@ __global__ static void group_kernel(struct best_first work)
 /* ------------------------------------------------------------- the host -- */
 
 /* Scratch of one call. */
-struct room {
+struct arrays {
     unsigned long long *best_out, *best_in; /* [n_nodes] */
     unsigned *claim;                        /* [n_nodes] */
     uint64_t *key, *sorted;                 /* [n_edges] */
@@ -369,64 +369,64 @@ struct room {
     uint8_t *flag, *state;                  /* [n_edges] */
 };
 
-static etx_status take_room(struct room *room, struct best_first *work,
+static etx_status alloc_arrays(struct arrays *arrays, struct best_first *work,
     struct etx_cuda_scratch *scratch)
 {
     const int64_t n_nodes = work->args.n_nodes;
     const int64_t n = work->args.n_edges;
     int32_t **nodes[] = {&work->chains.next, &work->chains.previous,
         &work->far_end, &work->length};
-    int32_t **edges[] = {
-        &room->list, &room->index, &room->strong, &room->weak, &room->smooth};
+    int32_t **edges[] = {&arrays->list, &arrays->index, &arrays->strong,
+        &arrays->weak, &arrays->smooth};
 
     for (int32_t **array : nodes)
-        ETX_TRY(scratch->take(array, n_nodes, "chains of hits"));
+        ETX_TRY(scratch->alloc(array, n_nodes, "chains of hits"));
     for (int32_t **array : edges)
-        ETX_TRY(scratch->take(array, n, "edges by score"));
-    ETX_TRY(scratch->take(&room->best_out, n_nodes, "best edges"));
-    ETX_TRY(scratch->take(&room->best_in, n_nodes, "best edges"));
-    ETX_TRY(scratch->take(&room->claim, n_nodes, "first edges"));
-    ETX_TRY(scratch->take(&room->key, n, "edge keys"));
-    ETX_TRY(scratch->take(&room->sorted, n, "edge keys"));
-    ETX_TRY(scratch->take(&room->flag, n, "edges that are left"));
-    return scratch->take(&room->state, n, "edges that are left");
+        ETX_TRY(scratch->alloc(array, n, "edges by score"));
+    ETX_TRY(scratch->alloc(&arrays->best_out, n_nodes, "best edges"));
+    ETX_TRY(scratch->alloc(&arrays->best_in, n_nodes, "best edges"));
+    ETX_TRY(scratch->alloc(&arrays->claim, n_nodes, "first edges"));
+    ETX_TRY(scratch->alloc(&arrays->key, n, "edge keys"));
+    ETX_TRY(scratch->alloc(&arrays->sorted, n, "edge keys"));
+    ETX_TRY(scratch->alloc(&arrays->flag, n, "edges that are left"));
+    return scratch->alloc(&arrays->state, n, "edges that are left");
 }
 
 /* out = those of list whose flag is set; into may be where list lies. */
 static etx_status pick(struct etx_stream *stream, struct edge_list *out,
-    int32_t *into, const struct room *room, struct edge_list list)
+    int32_t *into, const struct arrays *arrays, struct edge_list list)
 {
     const struct edge_list all = {NULL, list.n};
     int64_t n = 0;
 
-    ETX_TRY(etx_cuda_compact(stream, room->index, &n, room->flag, list.n));
-    ETX_TRY(etx_launch(stream, n, pick_kernel, room->list,
-        (const int32_t *)room->index, n, list));
+    ETX_TRY(etx_cuda_compact(stream, arrays->index, &n, arrays->flag, list.n));
+    ETX_TRY(etx_launch(stream, n, pick_kernel, arrays->list,
+        (const int32_t *)arrays->index, n, list));
     ETX_TRY(etx_launch(
-        stream, n, pick_kernel, into, (const int32_t *)room->list, n, all));
+        stream, n, pick_kernel, into, (const int32_t *)arrays->list, n, all));
     *out = {into, n};
     return ETX_OK;
 }
 
 static etx_status score_round(struct etx_stream *stream,
-    const struct best_first &work, const struct room *room,
+    const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, float cut)
 {
     cudaStream_t queue = etx_cuda_of(stream)->stream;
     const size_t bytes = (size_t)work.args.n_nodes * sizeof(unsigned long long);
 
-    ETX_CUDA(cudaMemsetAsync(room->best_out, 0, bytes, queue));
-    ETX_CUDA(cudaMemsetAsync(room->best_in, 0, bytes, queue));
-    ETX_TRY(etx_launch(stream, list.n, offer_kernel, room->best_out,
-        room->best_in, work, list, cut));
+    ETX_CUDA(cudaMemsetAsync(arrays->best_out, 0, bytes, queue));
+    ETX_CUDA(cudaMemsetAsync(arrays->best_in, 0, bytes, queue));
+    ETX_TRY(etx_launch(stream, list.n, offer_kernel, arrays->best_out,
+        arrays->best_in, work, list, cut));
     return etx_launch(stream, list.n, take_kernel, work, list,
-        (const unsigned long long *)room->best_out,
-        (const unsigned long long *)room->best_in);
+        (const unsigned long long *)arrays->best_out,
+        (const unsigned long long *)arrays->best_in);
 }
 
 /* The rounds of few edges. */
 static etx_status finish_strong(struct etx_stream *stream,
-    const struct best_first &work, const struct room *room,
+    const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, float cut)
 {
     cudaStream_t queue = etx_cuda_of(stream)->stream;
@@ -434,88 +434,88 @@ static etx_status finish_strong(struct etx_stream *stream,
 
     if (list.n == 0)
         return ETX_OK;
-    ETX_CUDA(cudaMemsetAsync(room->best_out, 0, bytes, queue));
-    ETX_CUDA(cudaMemsetAsync(room->best_in, 0, bytes, queue));
-    return etx_launch_blocks(stream, 1, score_block_kernel, room->best_out,
-        room->best_in, work, list, cut);
+    ETX_CUDA(cudaMemsetAsync(arrays->best_out, 0, bytes, queue));
+    ETX_CUDA(cudaMemsetAsync(arrays->best_in, 0, bytes, queue));
+    return etx_launch_blocks(stream, 1, score_block_kernel, arrays->best_out,
+        arrays->best_in, work, list, cut);
 }
 
 /* Join those of list above the cut. */
 static etx_status join_strong(struct etx_stream *stream,
-    const struct best_first &work, const struct room *room,
+    const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, float cut)
 {
     while (list.n > FEW) {
         ETX_TRY(etx_check_cancelled(stream));
         for (int r = 0; r < SCORE_ROUNDS; r++)
-            ETX_TRY(score_round(stream, work, room, list, cut));
+            ETX_TRY(score_round(stream, work, arrays, list, cut));
         ETX_TRY(etx_launch(
-            stream, list.n, open_kernel, room->flag, work, list, cut, 1));
-        ETX_TRY(pick(stream, &list, room->strong, room, list));
+            stream, list.n, open_kernel, arrays->flag, work, list, cut, 1));
+        ETX_TRY(pick(stream, &list, arrays->strong, arrays, list));
     }
-    ETX_TRY(finish_strong(stream, work, room, list, cut));
+    ETX_TRY(finish_strong(stream, work, arrays, list, cut));
     return etx_launch(stream, work.args.n_nodes, ends_kernel, work);
 }
 
 /* weak = those of list that are open and not above the cut, by score. */
 static etx_status find_weak(struct etx_stream *stream, struct edge_list *weak,
-    const struct best_first &work, const struct room *room,
+    const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, float cut)
 {
     struct edge_list open;
 
     ETX_TRY(etx_launch(
-        stream, list.n, open_kernel, room->flag, work, list, cut, 0));
-    ETX_TRY(pick(stream, &open, room->smooth, room, list));
+        stream, list.n, open_kernel, arrays->flag, work, list, cut, 0));
+    ETX_TRY(pick(stream, &open, arrays->smooth, arrays, list));
     ETX_TRY(
-        etx_launch(stream, open.n, score_keys_kernel, room->key, work, open));
-    ETX_TRY(etx_cuda_sort_pairs(
-        stream, room->sorted, room->key, room->weak, open.edge, open.n, 32));
-    *weak = {room->weak, open.n};
+        etx_launch(stream, open.n, score_keys_kernel, arrays->key, work, open));
+    ETX_TRY(etx_cuda_sort_pairs(stream, arrays->sorted, arrays->key,
+        arrays->weak, open.edge, open.n, 32));
+    *weak = {arrays->weak, open.n};
     return ETX_OK;
 }
 
 static etx_status smooth_round(struct etx_stream *stream,
-    const struct best_first &work, const struct room *room,
+    const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, struct edge_list waiting)
 {
-    ETX_CUDA(cudaMemsetAsync(room->claim, 0xFF,
-        (size_t)work.args.n_nodes * sizeof *room->claim,
+    ETX_CUDA(cudaMemsetAsync(arrays->claim, 0xFF,
+        (size_t)work.args.n_nodes * sizeof *arrays->claim,
         etx_cuda_of(stream)->stream));
-    ETX_TRY(etx_launch(stream, waiting.n, claim_kernel, room->claim,
-        room->state, work, list, waiting));
-    ETX_TRY(etx_launch(stream, waiting.n, choose_kernel, room->state,
-        (const unsigned *)room->claim, work, list, waiting));
+    ETX_TRY(etx_launch(stream, waiting.n, claim_kernel, arrays->claim,
+        arrays->state, work, list, waiting));
+    ETX_TRY(etx_launch(stream, waiting.n, choose_kernel, arrays->state,
+        (const unsigned *)arrays->claim, work, list, waiting));
     return etx_launch(
-        stream, waiting.n, decide_kernel, room->state, work, list, waiting);
+        stream, waiting.n, decide_kernel, arrays->state, work, list, waiting);
 }
 
 /* Join those of weak that fit, the smoothest first. */
 static etx_status join_smooth(struct etx_stream *stream,
-    const struct best_first &work, const struct room *room,
+    const struct best_first &work, const struct arrays *arrays,
     struct edge_list weak)
 {
-    const struct edge_list list = {room->smooth, weak.n};
+    const struct edge_list list = {arrays->smooth, weak.n};
     struct edge_list waiting = {NULL, weak.n};
 
     ETX_TRY(
-        etx_launch(stream, weak.n, kink_keys_kernel, room->key, work, weak));
-    ETX_TRY(etx_cuda_sort_pairs(
-        stream, room->sorted, room->key, room->smooth, weak.edge, weak.n, 32));
-    ETX_CUDA(cudaMemsetAsync(
-        room->state, STATE_WAITS, (size_t)weak.n, etx_cuda_of(stream)->stream));
+        etx_launch(stream, weak.n, kink_keys_kernel, arrays->key, work, weak));
+    ETX_TRY(etx_cuda_sort_pairs(stream, arrays->sorted, arrays->key,
+        arrays->smooth, weak.edge, weak.n, 32));
+    ETX_CUDA(cudaMemsetAsync(arrays->state, STATE_WAITS, (size_t)weak.n,
+        etx_cuda_of(stream)->stream));
     while (waiting.n > FEW) {
         ETX_TRY(etx_check_cancelled(stream));
         for (int r = 0; r < SMOOTH_ROUNDS; r++)
-            ETX_TRY(smooth_round(stream, work, room, list, waiting));
-        ETX_TRY(etx_launch(stream, waiting.n, waits_kernel, room->flag,
-            (const uint8_t *)room->state, waiting));
-        ETX_TRY(pick(stream, &waiting, room->strong, room, waiting));
+            ETX_TRY(smooth_round(stream, work, arrays, list, waiting));
+        ETX_TRY(etx_launch(stream, waiting.n, waits_kernel, arrays->flag,
+            (const uint8_t *)arrays->state, waiting));
+        ETX_TRY(pick(stream, &waiting, arrays->strong, arrays, waiting));
     }
     if (waiting.n == 0)
         return ETX_OK;
-    return etx_launch_blocks(stream, 1, smooth_block_kernel, room->claim,
-        room->state, work, list, waiting);
+    return etx_launch_blocks(stream, 1, smooth_block_kernel, arrays->claim,
+        arrays->state, work, list, waiting);
 }
 
 etx_status etx_cuda_best_first(
@@ -528,16 +528,16 @@ etx_status etx_cuda_best_first(
     const int n_levels = cuts[0] > cuts[1] ? 2 : 1;
     struct edge_list list = {NULL, args->n_edges};
     struct best_first work = {};
-    struct room room = {};
+    struct arrays arrays = {};
 
     work.args = *args;
     work.chains.position = args->position;
-    ETX_TRY(take_room(&room, &work, &scratch));
+    ETX_TRY(alloc_arrays(&arrays, &work, &scratch));
     ETX_TRY(etx_launch(stream, args->n_nodes, start_kernel, work));
     for (int k = 0; k < n_levels; k++) {
-        ETX_TRY(join_strong(stream, work, &room, list, cuts[k]));
-        ETX_TRY(find_weak(stream, &list, work, &room, list, cuts[k]));
-        ETX_TRY(join_smooth(stream, work, &room, list));
+        ETX_TRY(join_strong(stream, work, &arrays, list, cuts[k]));
+        ETX_TRY(find_weak(stream, &list, work, &arrays, list, cuts[k]));
+        ETX_TRY(join_smooth(stream, work, &arrays, list));
     }
     return etx_launch(stream, args->n_nodes, group_kernel, work);
 }

@@ -85,7 +85,7 @@ etx_status etx_column_sums(struct etx_stream *stream, double *out,
     int64_t n_chunks = etx_chunks_of(n_rows);
     double *part = NULL;
 
-    ETX_TRY(scratch.take(&part, n_chunks * width, "sums of columns"));
+    ETX_TRY(scratch.alloc(&part, n_chunks * width, "sums of columns"));
     ETX_TRY(etx_launch(stream, n_chunks * width, etx_chunk_sums_kernel<Term>,
         part, n_rows, n_chunks, width, term));
     while (n_chunks > ETX_CHUNK_ROWS) {
@@ -93,7 +93,7 @@ etx_status etx_column_sums(struct etx_stream *stream, double *out,
         const int64_t n_summed = n_chunks;
 
         n_chunks = etx_chunks_of(n_summed);
-        ETX_TRY(scratch.take(&part, n_chunks * width, "sums of columns"));
+        ETX_TRY(scratch.alloc(&part, n_chunks * width, "sums of columns"));
         ETX_TRY(etx_launch(stream, n_chunks * width,
             etx_chunk_sums_kernel<struct etx_partial_term>, part, n_summed,
             n_chunks, width, partial));
@@ -110,7 +110,7 @@ etx_status etx_add_column_sums(struct etx_stream *stream, float *out,
     struct etx_cuda_scratch scratch(stream);
     double *sum = NULL;
 
-    ETX_TRY(scratch.take(&sum, width, "sums of columns"));
+    ETX_TRY(scratch.alloc(&sum, width, "sums of columns"));
     ETX_TRY(etx_column_sums(stream, sum, n_rows, width, term));
     return etx_launch(
         stream, width, etx_round_sums_kernel, out, (const double *)sum, width);

@@ -74,7 +74,7 @@ etx_status etx_cuda_connected_components(
     struct etx_cuda_scratch scratch(stream);
     int32_t *parent = NULL;
 
-    ETX_TRY(scratch.take(&parent, args->n_nodes, "parents of nodes"));
+    ETX_TRY(scratch.alloc(&parent, args->n_nodes, "parents of nodes"));
     ETX_TRY(
         etx_launch(stream, args->n_nodes, start_kernel, parent, args->n_nodes));
     ETX_TRY(etx_launch(stream, args->n_edges, hook_kernel, parent, *args));

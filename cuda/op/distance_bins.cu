@@ -36,7 +36,7 @@ etx_status etx_cuda_distance_bins(
     unsigned long long *count = NULL;
 
     static_assert(sizeof *count == sizeof *args->count, "bits of a count");
-    ETX_TRY(scratch.take(&count, args->n_bins, "pairs by distance"));
+    ETX_TRY(scratch.alloc(&count, args->n_bins, "pairs by distance"));
     ETX_CUDA(cudaMemsetAsync(count, 0, (size_t)args->n_bins * sizeof *count,
         etx_cuda_of(stream)->stream));
     ETX_TRY(

@@ -49,10 +49,10 @@ etx_status etx_cuda_double_edges(
     int32_t *edge = NULL;
     int32_t *order = NULL;
 
-    ETX_TRY(scratch.take(&key, n, "edges of both directions"));
-    ETX_TRY(scratch.take(&sorted, n, "edges of both directions"));
-    ETX_TRY(scratch.take(&edge, n, "edges of both directions"));
-    ETX_TRY(scratch.take(&order, n, "edges of both directions"));
+    ETX_TRY(scratch.alloc(&key, n, "edges of both directions"));
+    ETX_TRY(scratch.alloc(&sorted, n, "edges of both directions"));
+    ETX_TRY(scratch.alloc(&edge, n, "edges of both directions"));
+    ETX_TRY(scratch.alloc(&order, n, "edges of both directions"));
     ETX_TRY(etx_launch(stream, n, keys_kernel, key, edge, bits, *args));
     ETX_TRY(etx_cuda_sort_pairs(stream, sorted, key, order, edge, n, 2 * bits));
     return etx_launch(stream, n, place_kernel, (const uint64_t *)sorted,

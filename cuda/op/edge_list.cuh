@@ -37,7 +37,7 @@ template <typename T> struct etx_cuda_owned {
     etx_cuda_owned(const etx_cuda_owned &) = delete;
     etx_cuda_owned &operator=(const etx_cuda_owned &) = delete;
 
-    etx_status take(int64_t count, const char *what)
+    etx_status alloc(int64_t count, const char *what)
     {
         return etx_memory_alloc(&data, memory, count, sizeof(T), what);
     }

@@ -47,9 +47,9 @@ static etx_status keep_best(struct etx_stream *stream,
     uint64_t *sorted = NULL;
     int32_t *best = NULL;
 
-    ETX_TRY(scratch.take(&key, n, "scores of edges"));
-    ETX_TRY(scratch.take(&sorted, n, "scores of edges"));
-    ETX_TRY(scratch.take(&best, n, "best edges"));
+    ETX_TRY(scratch.alloc(&key, n, "scores of edges"));
+    ETX_TRY(scratch.alloc(&sorted, n, "scores of edges"));
+    ETX_TRY(scratch.alloc(&best, n, "best edges"));
     ETX_TRY(etx_launch(stream, n, score_keys_kernel, key, args->score,
         (const int32_t *)args->selected, n));
     ETX_TRY(
@@ -69,7 +69,7 @@ etx_status etx_cuda_edge_select(
     uint8_t *flag = NULL;
     int64_t n = 0;
 
-    ETX_TRY(scratch.take(&flag, args->n_edges, "edges above the cut"));
+    ETX_TRY(scratch.alloc(&flag, args->n_edges, "edges above the cut"));
     ETX_TRY(etx_launch(stream, args->n_edges, flag_kernel, flag, *args));
     ETX_TRY(etx_cuda_compact(stream, args->selected, &n, flag, args->n_edges));
     if (args->max_selected > 0 && n > args->max_selected) {

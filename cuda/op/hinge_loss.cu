@@ -82,10 +82,10 @@ static etx_status add_gradient(
         return etx_fail(ETX_ERR_LIMIT,
             "hinge_loss: %lld pairs are more than %d on a device",
             (long long)args->n_pairs, INT32_MAX / 2);
-    ETX_TRY(scratch.take(&key, n, "ends of pairs"));
-    ETX_TRY(scratch.take(&sorted, n, "ends of pairs"));
-    ETX_TRY(scratch.take(&end, n, "ends of pairs"));
-    ETX_TRY(scratch.take(&order, n, "ends of pairs"));
+    ETX_TRY(scratch.alloc(&key, n, "ends of pairs"));
+    ETX_TRY(scratch.alloc(&sorted, n, "ends of pairs"));
+    ETX_TRY(scratch.alloc(&end, n, "ends of pairs"));
+    ETX_TRY(scratch.alloc(&order, n, "ends of pairs"));
     ETX_TRY(etx_launch(stream, n, ends_kernel, key, end, *args));
     ETX_TRY(etx_cuda_sort_pairs(
         stream, sorted, key, order, end, n, etx_bits_of(args->n_points)));
@@ -100,7 +100,7 @@ etx_status etx_cuda_hinge_loss(
     double *sum = NULL;
     double total[2] = {0.0, 0.0};
 
-    ETX_TRY(scratch.take(&sum, 2, "sums of losses"));
+    ETX_TRY(scratch.alloc(&sum, 2, "sums of losses"));
     if (args->d_point != NULL)
         ETX_TRY(add_gradient(stream, args));
     ETX_TRY(etx_column_sums(stream, sum, args->n_pairs, 2, hinge_term{*args}));

@@ -68,8 +68,8 @@ static etx_status make_offsets(struct etx_stream *stream, int64_t *in_offset,
     int64_t *n_in = NULL;
     int64_t *n_out = NULL;
 
-    ETX_TRY(scratch.take(&n_in, n, "edges into doublets"));
-    ETX_TRY(scratch.take(&n_out, n, "edges out of doublets"));
+    ETX_TRY(scratch.alloc(&n_in, n, "edges into doublets"));
+    ETX_TRY(scratch.alloc(&n_out, n, "edges out of doublets"));
     ETX_TRY(etx_launch(stream, n, count_kernel, n_in, n_out, *args));
     ETX_TRY(etx_cuda_sums_before(stream, in_offset, n_in, n));
     ETX_TRY(etx_cuda_sums_before(stream, out_offset, n_out, n));
@@ -88,8 +88,8 @@ etx_status etx_cuda_line_graph(
     const int64_t n = args->n_doublets;
     int64_t n_edges = 0;
 
-    ETX_TRY(in_offset.take(n + 1, "edges into doublets"));
-    ETX_TRY(out_offset.take(n + 1, "edges out of doublets"));
+    ETX_TRY(in_offset.alloc(n + 1, "edges into doublets"));
+    ETX_TRY(out_offset.alloc(n + 1, "edges out of doublets"));
     ETX_TRY(
         make_offsets(stream, in_offset.data, out_offset.data, &n_edges, args));
     if (n_edges > args->max_edges)
@@ -97,9 +97,9 @@ etx_status etx_cuda_line_graph(
             "line_graph: %" PRId64 " edges among %" PRId64
             " doublets are more than max_edges = %" PRId64,
             n_edges, n, args->max_edges);
-    ETX_TRY(src.take(n_edges, "sources of edges"));
-    ETX_TRY(dst.take(n_edges, "targets of edges"));
-    ETX_TRY(out_edge.take(n_edges, "edges by source"));
+    ETX_TRY(src.alloc(n_edges, "sources of edges"));
+    ETX_TRY(dst.alloc(n_edges, "targets of edges"));
+    ETX_TRY(out_edge.alloc(n_edges, "edges by source"));
     ETX_TRY(etx_launch(stream, n, fill_in_kernel, src.data, dst.data,
         (const int64_t *)in_offset.data, *args));
     ETX_TRY(etx_launch(stream, n, fill_out_kernel, out_edge.data,

@@ -1,28 +1,28 @@
-/* cuda/op/longest_paths.cu -- take the best path again and again, in rounds.
+/* cuda/op/longest_paths.cu -- disjoint paths of largest score, in rounds.
  *
- * The rounds of op/ref/longest_paths.c, a block for every component: what a
- * round takes depends on no order. The nodes of a component lie in levels, none
- * with an edge to another one of its level: best rests go from the last level
- * in, best starts from the first level out, all nodes of a level at once. The
- * levels of a component and its rounds are one after the other, hence a
- * component takes the longer the deeper it is.
+ * The rounds of op/ref/longest_paths.c, one block per component: what a round
+ * accepts does not depend on an order. The nodes of a component are sorted into
+ * levels without edges inside: best rests are computed from the last level in,
+ * best starts from the first level out, the nodes of a level in parallel.
+ * Levels and rounds are sequential, so time grows with the depth of a
+ * component.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/longest_paths.cuh"
 
 #define NONE        (-1)
-#define ROUNDS      16 /* of a component before the host looks */
+#define ROUNDS      16 /* of a component before the host work_budget */
 #define WIDE_PASSES 4  /* as in op/ref/longest_paths.c */
 
 struct component {
-    int64_t looks_left;
+    int64_t visits_left;
     int32_t first, n_nodes;
     int32_t n_levels;
     int32_t n_passes;
     int32_t is_open; /* 1: it may have paths left */
 };
 
-/* What kernels work on; names as in op/ref/longest_paths.c. */
+/* Arguments of the kernels; names as in op/ref/longest_paths.c. */
 struct search {
     struct etx_cuda_dag dag;
     struct component *component; /* [n_components] */
@@ -31,9 +31,9 @@ struct search {
     int32_t *start, *ancestor;   /* [n_nodes] */
     int32_t *missing;            /* [n_nodes] heads that have no level yet */
     int32_t *order;     /* [n_nodes] of each component, level by level */
-    int32_t *level_end; /* [n_nodes] of each component, places in its order */
+    int32_t *level_end; /* [n_nodes] of each component, ends in order */
 
-    __device__ bool is_taken(int32_t node) const
+    __device__ bool is_used(int32_t node) const
     {
         return start[node] != NONE;
     }
@@ -56,7 +56,7 @@ struct search {
     }
 };
 
-/* What a round is. */
+/* Kind of a round. */
 struct round_kind {
     bool is_pass, is_narrow;
 };
@@ -64,7 +64,7 @@ struct round_kind {
 /* -------------------------------------------------------------- levels -- */
 
 __device__ static void begin(const struct search &search,
-    struct component *component, int32_t c, int64_t looks)
+    struct component *component, int32_t c, int64_t work_budget)
 {
     const struct etx_cuda_dag &dag = search.dag;
     const int32_t first = dag.first[c];
@@ -76,11 +76,12 @@ __device__ static void begin(const struct search &search,
     component->n_levels = 0;
     component->n_passes = 0;
     component->is_open = 1;
-    component->looks_left = looks * ((int64_t)dag.out_offset[end] -
-                                        dag.out_offset[first] + end - first);
+    component->visits_left =
+        work_budget *
+        ((int64_t)dag.out_offset[end] - dag.out_offset[first] + end - first);
 }
 
-/* The node has its level: tails that wait for no other head are in the next
+/* The node has its level: tails without other pending heads are in the next
  * one, in any order. */
 __device__ static void release_tails(const struct search &search,
     int32_t *n_ordered, int32_t *order, int32_t node)
@@ -93,7 +94,7 @@ __device__ static void release_tails(const struct search &search,
 }
 
 /* The levels of all components, from nodes without edges out inward. */
-__global__ static void levels_kernel(struct search search, int64_t looks)
+__global__ static void levels_kernel(struct search search, int64_t work_budget)
 {
     __shared__ int32_t n_ordered;
 
@@ -102,7 +103,7 @@ __global__ static void levels_kernel(struct search search, int64_t looks)
         struct component *component = &search.component[c];
 
         if (threadIdx.x == 0) {
-            begin(search, component, c, looks);
+            begin(search, component, c, work_budget);
             n_ordered = 0;
         }
         __syncthreads();
@@ -150,7 +151,7 @@ __device__ static void compute_rest(const struct search &search, int32_t node)
     for (int32_t e = dag.out_offset[node]; e < dag.out_offset[node + 1]; e++) {
         const int32_t head = dag.head[e];
 
-        if (search.is_taken(head))
+        if (search.is_used(head))
             continue;
         const double sum = (double)dag.score[e] + search.sum[head];
         const int32_t n_nodes = search.n_on_rest[head] + 1;
@@ -176,7 +177,7 @@ __device__ static void find_ancestor(
     for (int32_t e = dag.in_offset[node]; e < dag.in_offset[node + 1]; e++) {
         const int32_t tail = dag.tail[e];
 
-        if (search.is_taken(tail))
+        if (search.is_used(tail))
             continue;
         may_start = !kind.is_narrow;
         if ((!kind.is_pass || search.next[tail] == node) &&
@@ -190,12 +191,12 @@ __device__ static void find_ancestor(
 
 /* A thread walks the path. Paths of one round have no node in common, and where
  * one starts no other one passes. */
-__device__ static void take_path(
+__device__ static void accept_path(
     const struct search &search, struct round_kind kind, int32_t first)
 {
     int32_t last = first;
 
-    if (search.ancestor[first] != first || search.is_taken(first) ||
+    if (search.ancestor[first] != first || search.is_used(first) ||
         search.next[first] == NONE)
         return;
     while (!kind.is_pass && search.next[last] != NONE)
@@ -209,11 +210,10 @@ __device__ static void take_path(
         search.start[node] = first;
 }
 
-/* Whether all threads of the block look at the same: how many nodes are left
- * with an edge to another one, and how much was looked at. */
+/* Of the block: unused nodes with an edge to another one, and visits. */
 struct shared_counts {
     int32_t n_open;
-    unsigned long long n_looks;
+    unsigned long long n_visits;
 };
 
 /* Level by level, the last one first. */
@@ -223,23 +223,23 @@ __device__ static void compute_rests(const struct search &search,
     const int32_t *order = search.order + component.first;
     const int32_t *level_end = search.level_end + component.first;
     int32_t n_open = 0;
-    unsigned long long n_looks = 0;
+    unsigned long long n_visits = 0;
 
     for (int32_t l = 0; l < component.n_levels; l++) {
         const int32_t begin = l == 0 ? 0 : level_end[l - 1];
 
         for (int32_t k = begin + (int32_t)threadIdx.x; k < level_end[l];
              k += (int32_t)blockDim.x) {
-            if (search.is_taken(order[k]))
+            if (search.is_used(order[k]))
                 continue;
             compute_rest(search, order[k]);
             n_open += search.next[order[k]] != NONE;
-            n_looks += 2 + (unsigned long long)search.n_edges_of(order[k]);
+            n_visits += 2 + (unsigned long long)search.n_edges_of(order[k]);
         }
         __syncthreads();
     }
     atomicAdd(&counts->n_open, n_open);
-    atomicAdd(&counts->n_looks, n_looks);
+    atomicAdd(&counts->n_visits, n_visits);
     __syncthreads();
 }
 
@@ -254,21 +254,21 @@ __device__ static void find_ancestors(const struct search &search,
 
         for (int32_t k = begin + (int32_t)threadIdx.x; k < level_end[l];
              k += (int32_t)blockDim.x)
-            if (!search.is_taken(order[k]))
+            if (!search.is_used(order[k]))
                 find_ancestor(search, kind, order[k]);
         __syncthreads();
     }
 }
 
-/* The next paths of a component, or what is left when there are none. */
-__device__ static void take_paths(const struct search &search,
+/* The next paths of a component, or its single nodes when there are none. */
+__device__ static void accept_paths(const struct search &search,
     const struct component &component, struct round_kind kind, bool is_last)
 {
     for (int32_t i = component.first + (int32_t)threadIdx.x;
          i < component.first + component.n_nodes; i += (int32_t)blockDim.x) {
         if (!is_last)
-            take_path(search, kind, i);
-        else if (!search.is_taken(i))
+            accept_path(search, kind, i);
+        else if (!search.is_used(i))
             search.start[i] = i;
     }
 }
@@ -289,18 +289,18 @@ __global__ static void rounds_kernel(struct search search, int32_t *is_left)
 
             if (threadIdx.x == 0) {
                 counts = {};
-                component.n_passes += component.looks_left <= 0;
+                component.n_passes += component.visits_left <= 0;
             }
             __syncthreads();
-            kind.is_pass = component.looks_left <= 0;
+            kind.is_pass = component.visits_left <= 0;
             kind.is_narrow =
                 kind.is_pass && component.n_passes % WIDE_PASSES != 0;
             compute_rests(search, component, &counts);
             find_ancestors(search, component, kind);
-            take_paths(search, component, kind, counts.n_open == 0);
+            accept_paths(search, component, kind, counts.n_open == 0);
             __syncthreads();
             if (threadIdx.x == 0) {
-                component.looks_left -= (int64_t)counts.n_looks;
+                component.visits_left -= (int64_t)counts.n_visits;
                 component.is_open = counts.n_open > 0;
             }
             __syncthreads();
@@ -316,7 +316,7 @@ __global__ static void rounds_kernel(struct search search, int32_t *is_left)
 
 /* ------------------------------------------------------------ the host -- */
 
-static etx_status take_room(
+static etx_status alloc_arrays(
     struct search *search, struct etx_cuda_scratch *scratch)
 {
     const int64_t n = search->dag.n_nodes;
@@ -324,38 +324,38 @@ static etx_status take_room(
         &search->missing, &search->order, &search->level_end};
 
     for (int32_t **array : arrays)
-        ETX_TRY(scratch->take(array, n, "best rests of paths"));
-    ETX_TRY(scratch->take(&search->sum, n, "best rests of paths"));
-    return scratch->take(
+        ETX_TRY(scratch->alloc(array, n, "best rests of paths"));
+    ETX_TRY(scratch->alloc(&search->sum, n, "best rests of paths"));
+    return scratch->alloc(
         &search->component, search->dag.n_components, "components");
 }
 
 etx_status etx_cuda_longest_paths(int32_t *start, struct etx_stream *stream,
-    const struct etx_cuda_dag *dag, int64_t looks)
+    const struct etx_cuda_dag *dag, int64_t work_budget)
 {
     struct etx_cuda_scratch scratch(stream);
     struct search search = {};
     const int64_t n_blocks = dag->n_components < ETX_CUDA_MAX_BLOCKS
                                  ? dag->n_components
                                  : ETX_CUDA_MAX_BLOCKS;
-    int32_t *left_there = NULL;
+    int32_t *is_left_device = NULL;
     int32_t is_left = dag->n_components > 0;
 
     search.dag = *dag;
     search.start = start;
-    ETX_TRY(take_room(&search, &scratch));
-    ETX_TRY(scratch.take(&left_there, 1, "whether paths are left"));
+    ETX_TRY(alloc_arrays(&search, &scratch));
+    ETX_TRY(scratch.alloc(&is_left_device, 1, "whether paths are left"));
     if (is_left)
-        ETX_TRY(
-            etx_launch_blocks(stream, n_blocks, levels_kernel, search, looks));
+        ETX_TRY(etx_launch_blocks(
+            stream, n_blocks, levels_kernel, search, work_budget));
     while (is_left) {
         ETX_TRY(etx_check_cancelled(stream));
-        ETX_CUDA(cudaMemsetAsync(
-            left_there, 0, sizeof *left_there, etx_cuda_of(stream)->stream));
+        ETX_CUDA(cudaMemsetAsync(is_left_device, 0, sizeof *is_left_device,
+            etx_cuda_of(stream)->stream));
         ETX_TRY(etx_launch_blocks(
-            stream, n_blocks, rounds_kernel, search, left_there));
+            stream, n_blocks, rounds_kernel, search, is_left_device));
         ETX_TRY(etx_memory_to_host(
-            stream->memory, &is_left, left_there, 1, sizeof is_left));
+            stream->memory, &is_left, is_left_device, 1, sizeof is_left));
     }
     return ETX_OK;
 }

@@ -1,4 +1,4 @@
-/* cuda/op/longest_paths.cuh -- take the best path again and again.
+/* cuda/op/longest_paths.cuh -- disjoint paths of largest score, best first.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_OP_LONGEST_PATHS_CUH
@@ -21,6 +21,6 @@ struct etx_cuda_dag {
 
 /* start [n_nodes] as etx_longest_paths gives it, to the last one. */
 etx_status etx_cuda_longest_paths(int32_t *start, struct etx_stream *stream,
-    const struct etx_cuda_dag *dag, int64_t looks);
+    const struct etx_cuda_dag *dag, int64_t work_budget);
 
 #endif

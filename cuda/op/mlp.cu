@@ -253,8 +253,8 @@ static etx_status run_single(
     float *x = NULL;
     float *y = NULL;
 
-    ETX_TRY(scratch.take(&x, block * width, "input of an mlp layer"));
-    ETX_TRY(scratch.take(&y, block * width, "output of an mlp layer"));
+    ETX_TRY(scratch.alloc(&x, block * width, "input of an mlp layer"));
+    ETX_TRY(scratch.alloc(&y, block * width, "output of an mlp layer"));
     for (int64_t first = 0; first < args->n_rows; first += block) {
         const int64_t left = args->n_rows - first;
 
@@ -303,8 +303,8 @@ static etx_status open_half_block(struct half_block *out,
     struct etx_stream *stream, const struct etx_mlp_args *args,
     struct etx_cuda_scratch *scratch, int64_t n_values)
 {
-    ETX_TRY(scratch->take(&out->x, n_values, "input of an mlp layer"));
-    ETX_TRY(scratch->take(&out->y, n_values, "output of an mlp layer"));
+    ETX_TRY(scratch->alloc(&out->x, n_values, "input of an mlp layer"));
+    ETX_TRY(scratch->alloc(&out->y, n_values, "output of an mlp layer"));
     for (int32_t l = 0; l < args->n_layers; l++)
         ETX_TRY(round_weights(&out->weight[l], stream, &args->layer[l]));
     return ETX_OK;

@@ -38,15 +38,15 @@ static etx_status take_kept(struct kept *out, struct etx_cuda_scratch *scratch,
     for (int32_t l = 0; l < args->n_layers; l++) {
         const struct etx_layer *layer = &args->layer[l];
 
-        ETX_TRY(scratch->take(
+        ETX_TRY(scratch->alloc(
             &out->x[l], n_rows * layer->n_in, "inputs of layers"));
-        ETX_TRY(scratch->take(
+        ETX_TRY(scratch->alloc(
             &out->linear[l], n_rows * layer->n_out, "linears of layers"));
-        ETX_TRY(scratch->take(
+        ETX_TRY(scratch->alloc(
             &out->middle[l], n_rows * layer->n_out, "norms of layers"));
     }
-    ETX_TRY(scratch->take(&out->d_y, n_rows * widest, "gradients of layers"));
-    return scratch->take(&out->d_x, n_rows * widest, "gradients of layers");
+    ETX_TRY(scratch->alloc(&out->d_y, n_rows * widest, "gradients of layers"));
+    return scratch->alloc(&out->d_x, n_rows * widest, "gradients of layers");
 }
 
 static etx_status run_norm(struct etx_stream *stream, float *y, const float *x,

@@ -48,9 +48,9 @@ etx_status etx_cuda_mutual_best(
     unsigned long long *best_in = NULL;
     uint8_t *flag = NULL;
 
-    ETX_TRY(scratch.take(&best_out, args->n_nodes, "best edges out of nodes"));
-    ETX_TRY(scratch.take(&best_in, args->n_nodes, "best edges into nodes"));
-    ETX_TRY(scratch.take(&flag, args->n_edges, "best edges"));
+    ETX_TRY(scratch.alloc(&best_out, args->n_nodes, "best edges out of nodes"));
+    ETX_TRY(scratch.alloc(&best_in, args->n_nodes, "best edges into nodes"));
+    ETX_TRY(scratch.alloc(&flag, args->n_edges, "best edges"));
     ETX_CUDA(cudaMemsetAsync(best_out, 0, bytes, queue));
     ETX_CUDA(cudaMemsetAsync(best_in, 0, bytes, queue));
     ETX_TRY(etx_launch(

@@ -1,4 +1,4 @@
-/* cuda/op/operators.h -- the operators of this room.
+/* cuda/op/operators.h -- the operators of this arrays.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_OP_OPERATORS_H

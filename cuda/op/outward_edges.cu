@@ -38,8 +38,8 @@ etx_status etx_cuda_outward_edges(
     uint8_t *flag = NULL;
     int32_t *kept = NULL;
 
-    ETX_TRY(scratch.take(&flag, n_selected, "edges that are no loops"));
-    ETX_TRY(scratch.take(&kept, n_selected, "edges that are no loops"));
+    ETX_TRY(scratch.alloc(&flag, n_selected, "edges that are no loops"));
+    ETX_TRY(scratch.alloc(&kept, n_selected, "edges that are no loops"));
     ETX_TRY(etx_launch(stream, n_selected, flag_kernel, flag, *args));
     ETX_TRY(etx_cuda_compact(stream, kept, args->n, flag, n_selected));
     return etx_launch(

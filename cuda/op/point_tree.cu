@@ -117,10 +117,10 @@ static etx_status sort_points(struct etx_stream *stream, int32_t *order,
     uint64_t *sorted = NULL;
     int32_t *row = NULL;
 
-    ETX_TRY(scratch.take(&range, 1, "range of points"));
-    ETX_TRY(scratch.take(&code, n_points, "Morton codes"));
-    ETX_TRY(scratch.take(&sorted, n_points, "Morton codes"));
-    ETX_TRY(scratch.take(&row, n_points, "rows of points"));
+    ETX_TRY(scratch.alloc(&range, 1, "range of points"));
+    ETX_TRY(scratch.alloc(&code, n_points, "Morton codes"));
+    ETX_TRY(scratch.alloc(&sorted, n_points, "Morton codes"));
+    ETX_TRY(scratch.alloc(&row, n_points, "rows of points"));
     ETX_CUDA(cudaMemsetAsync(range->low, 0xFF, sizeof range->low, queue));
     ETX_CUDA(cudaMemsetAsync(range->high, 0, sizeof range->high, queue));
     ETX_TRY(
@@ -143,11 +143,11 @@ etx_status etx_point_tree_build(struct etx_point_tree *out,
     float *leaf = NULL;
     float *branch = NULL;
 
-    ETX_TRY(scratch->take(&order, n_points, "order of points"));
-    ETX_TRY(scratch->take(&sorted, n_points * n_dim, "points in order"));
-    ETX_TRY(scratch->take(&leaf, n_leaves * 2 * n_dim, "boxes of leaves"));
+    ETX_TRY(scratch->alloc(&order, n_points, "order of points"));
+    ETX_TRY(scratch->alloc(&sorted, n_points * n_dim, "points in order"));
+    ETX_TRY(scratch->alloc(&leaf, n_leaves * 2 * n_dim, "boxes of leaves"));
     ETX_TRY(
-        scratch->take(&branch, n_branches * 2 * n_dim, "boxes of branches"));
+        scratch->alloc(&branch, n_branches * 2 * n_dim, "boxes of branches"));
     ETX_TRY(sort_points(stream, order, point, n_points, n_dim));
     ETX_TRY(etx_launch(stream, n_points * n_dim, reorder_kernel, sorted, point,
         (const int32_t *)order, n_points, n_dim));

@@ -20,7 +20,7 @@ static etx_status with_scratch(struct etx_stream *stream, Run run)
     char *memory = NULL;
 
     ETX_CUDA(run(NULL, bytes));
-    ETX_TRY(scratch.take(&memory, (int64_t)bytes, "scratch of a sort"));
+    ETX_TRY(scratch.alloc(&memory, (int64_t)bytes, "scratch of a sort"));
     ETX_CUDA(run(memory, bytes));
     return ETX_OK;
 }
@@ -75,7 +75,7 @@ etx_status etx_cuda_compact(struct etx_stream *stream, int32_t *out,
     *n_out = 0;
     if (n == 0)
         return ETX_OK;
-    ETX_TRY(scratch.take(&count, 1, "number of selected edges"));
+    ETX_TRY(scratch.alloc(&count, 1, "number of selected edges"));
     ETX_TRY(with_scratch(stream, [=](void *memory, size_t &bytes) {
         return cub::DeviceSelect::Flagged(
             memory, bytes, all, flag, out, count, n, queue);

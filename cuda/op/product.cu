@@ -13,7 +13,7 @@ static etx_status round_matrix(const void **matrix, struct etx_stream *stream,
 {
     uint16_t *half = NULL;
 
-    ETX_TRY(scratch->take(&half, n, "matrix as float16"));
+    ETX_TRY(scratch->alloc(&half, n, "matrix as float16"));
     const struct etx_narrow_args args = {
         n, ETX_HALF_FLOAT16, static_cast<const float *>(*matrix), half};
 

@@ -267,9 +267,9 @@ static etx_status hand_over(struct etx_stream *stream,
     etx_cuda_owned<int32_t> dst(stream->memory);
     uint64_t *sorted = NULL;
 
-    ETX_TRY(scratch.take(&sorted, n_edges, "edges in order"));
-    ETX_TRY(src.take(n_edges, "sources of edges"));
-    ETX_TRY(dst.take(n_edges, "targets of edges"));
+    ETX_TRY(scratch.alloc(&sorted, n_edges, "edges in order"));
+    ETX_TRY(src.alloc(n_edges, "sources of edges"));
+    ETX_TRY(dst.alloc(n_edges, "targets of edges"));
     ETX_TRY(etx_cuda_sort(stream, sorted, edge, n_edges, 2 * shift));
     ETX_TRY(etx_launch(stream, n_edges, split_kernel, src.data, dst.data,
         (const uint64_t *)sorted, n_edges, shift));
@@ -289,14 +289,14 @@ static etx_status find_all(struct etx_stream *stream,
     uint64_t *edge = NULL;
     int64_t n_edges = 0;
 
-    ETX_TRY(scratch.take(&count, n + 1, "edges of points"));
-    ETX_TRY(scratch.take(&offset, n + 1, "edges of points"));
+    ETX_TRY(scratch.alloc(&count, n + 1, "edges of points"));
+    ETX_TRY(scratch.alloc(&offset, n + 1, "edges of points"));
     ETX_TRY(etx_launch(stream, n + 1, count_kernel, count, *search));
     ETX_TRY(etx_cuda_sums_before(stream, offset, count, n + 1));
     ETX_TRY(etx_memory_to_host(
         stream->memory, &n_edges, offset + n, 1, sizeof n_edges));
     ETX_TRY(check_limit(args, n_edges));
-    ETX_TRY(scratch.take(&edge, n_edges, "edges"));
+    ETX_TRY(scratch.alloc(&edge, n_edges, "edges"));
     ETX_TRY(etx_launch(
         stream, n, write_kernel, edge, (const int64_t *)offset, *search));
     return hand_over(stream, args, edge, n_edges, search->shift);
@@ -341,10 +341,10 @@ static etx_status find_nearest(struct etx_stream *stream,
     int64_t *count = NULL;
     int64_t *offset = NULL;
 
-    ETX_TRY(scratch.take(&heap, block * max, "nearest points"));
-    ETX_TRY(scratch.take(&edge, args->n_points * max, "edges"));
-    ETX_TRY(scratch.take(&count, block + 1, "edges of points"));
-    ETX_TRY(scratch.take(&offset, block + 1, "edges of points"));
+    ETX_TRY(scratch.alloc(&heap, block * max, "nearest points"));
+    ETX_TRY(scratch.alloc(&edge, args->n_points * max, "edges"));
+    ETX_TRY(scratch.alloc(&count, block + 1, "edges of points"));
+    ETX_TRY(scratch.alloc(&offset, block + 1, "edges of points"));
     for (int64_t first = 0; first < args->n_points; first += block) {
         const int64_t left = args->n_points - first;
 

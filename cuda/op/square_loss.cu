@@ -29,7 +29,7 @@ etx_status etx_cuda_square_loss(
     struct etx_cuda_scratch scratch(stream);
     double *sum = NULL;
 
-    ETX_TRY(scratch.take(&sum, 1, "sum of squares"));
+    ETX_TRY(scratch.alloc(&sum, 1, "sum of squares"));
     if (args->d_x != NULL)
         ETX_TRY(etx_launch(stream, args->n, slope_kernel, *args));
     ETX_TRY(etx_column_sums(stream, sum, args->n, 1, miss_term{*args}));

@@ -140,10 +140,10 @@ static etx_status list_tangled(struct etx_stream *stream, int32_t *node,
     const size_t bytes = (size_t)n_nodes * sizeof(int32_t);
     uint8_t *flag = NULL;
 
-    ETX_TRY(scratch->take(&walk->has_in, n_nodes, "edges in"));
-    ETX_TRY(scratch->take(&walk->has_out, n_nodes, "edges out"));
-    ETX_TRY(scratch->take(&walk->tangled, n_nodes, "branching components"));
-    ETX_TRY(scratch->take(&flag, n_nodes, "hits walked"));
+    ETX_TRY(scratch->alloc(&walk->has_in, n_nodes, "edges in"));
+    ETX_TRY(scratch->alloc(&walk->has_out, n_nodes, "edges out"));
+    ETX_TRY(scratch->alloc(&walk->tangled, n_nodes, "branching components"));
+    ETX_TRY(scratch->alloc(&flag, n_nodes, "hits walked"));
     ETX_CUDA(cudaMemsetAsync(walk->has_in, 0, bytes, queue));
     ETX_CUDA(cudaMemsetAsync(walk->has_out, 0, bytes, queue));
     ETX_CUDA(cudaMemsetAsync(walk->tangled, 0, (size_t)n_nodes, queue));
@@ -161,12 +161,12 @@ static etx_status sort_outward(struct etx_stream *stream, struct walk *walk,
     uint8_t *is_first = NULL;
     int64_t n_components = 0;
 
-    ETX_TRY(scratch->take(&walk->node, n, "outward order"));
-    ETX_TRY(scratch->take(&walk->local, walk->args.n_nodes, "hits walked"));
-    ETX_TRY(scratch->take(&walk->dag.first, n, "components"));
-    ETX_TRY(scratch->take(&key, n, "distances of hits"));
-    ETX_TRY(scratch->take(&sorted, n, "distances of hits"));
-    ETX_TRY(scratch->take(&is_first, n, "components"));
+    ETX_TRY(scratch->alloc(&walk->node, n, "outward order"));
+    ETX_TRY(scratch->alloc(&walk->local, walk->args.n_nodes, "hits walked"));
+    ETX_TRY(scratch->alloc(&walk->dag.first, n, "components"));
+    ETX_TRY(scratch->alloc(&key, n, "distances of hits"));
+    ETX_TRY(scratch->alloc(&sorted, n, "distances of hits"));
+    ETX_TRY(scratch->alloc(&is_first, n, "components"));
     ETX_TRY(etx_launch(stream, n, node_keys_kernel, key, *walk, node, n));
     ETX_TRY(etx_cuda_sort_pairs(stream, sorted, key, walk->node, node, n,
         32 + etx_bits_of(walk->args.n_nodes)));
@@ -186,13 +186,13 @@ static etx_status take_dag(
     struct etx_cuda_dag *dag, int64_t n, struct etx_cuda_scratch *scratch)
 {
     dag->n_edges = (int32_t)n;
-    ETX_TRY(scratch->take(
+    ETX_TRY(scratch->alloc(
         &dag->out_offset, (int64_t)dag->n_nodes + 1, "edges out"));
     ETX_TRY(
-        scratch->take(&dag->in_offset, (int64_t)dag->n_nodes + 1, "edges in"));
-    ETX_TRY(scratch->take(&dag->head, n, "edge heads"));
-    ETX_TRY(scratch->take(&dag->tail, n, "edge tails"));
-    return scratch->take(&dag->score, n, "edge scores");
+        scratch->alloc(&dag->in_offset, (int64_t)dag->n_nodes + 1, "edges in"));
+    ETX_TRY(scratch->alloc(&dag->head, n, "edge heads"));
+    ETX_TRY(scratch->alloc(&dag->tail, n, "edge tails"));
+    return scratch->alloc(&dag->score, n, "edge scores");
 }
 
 static etx_status build_dag(struct etx_stream *stream, struct walk *walk,
@@ -205,16 +205,16 @@ static etx_status build_dag(struct etx_stream *stream, struct walk *walk,
     uint8_t *flag = NULL;
     int64_t n = 0;
 
-    ETX_TRY(scratch->take(&edge, walk->args.n_edges, "edges walked"));
-    ETX_TRY(scratch->take(&flag, walk->args.n_edges, "edges walked"));
+    ETX_TRY(scratch->alloc(&edge, walk->args.n_edges, "edges walked"));
+    ETX_TRY(scratch->alloc(&flag, walk->args.n_edges, "edges walked"));
     ETX_TRY(
         etx_launch(stream, walk->args.n_edges, edge_flags_kernel, flag, *walk));
     ETX_TRY(etx_cuda_compact(stream, edge, &n, flag, walk->args.n_edges));
     ETX_TRY(take_dag(dag, n, scratch));
-    ETX_TRY(scratch->take(&by_tail, n, "edges by tail"));
-    ETX_TRY(scratch->take(&out_key, n, "edges by tail"));
-    ETX_TRY(scratch->take(&in_key, n, "edges by head"));
-    ETX_TRY(scratch->take(&sorted, n, "sorted edges"));
+    ETX_TRY(scratch->alloc(&by_tail, n, "edges by tail"));
+    ETX_TRY(scratch->alloc(&out_key, n, "edges by tail"));
+    ETX_TRY(scratch->alloc(&in_key, n, "edges by head"));
+    ETX_TRY(scratch->alloc(&sorted, n, "sorted edges"));
     ETX_TRY(etx_launch(stream, n, edge_keys_kernel, out_key, in_key, *walk,
         (const int32_t *)edge, n));
     ETX_TRY(
@@ -239,14 +239,15 @@ etx_status etx_cuda_walkthrough(
 
     walk.args = *args;
     ETX_TRY(find_components(stream, args));
-    ETX_TRY(scratch.take(&node, args->n_nodes, "hits walked"));
+    ETX_TRY(scratch.alloc(&node, args->n_nodes, "hits walked"));
     ETX_TRY(list_tangled(stream, node, &n, &walk, &scratch));
     if (n == 0)
         return ETX_OK;
     ETX_TRY(sort_outward(stream, &walk, node, n, &scratch));
     ETX_TRY(build_dag(stream, &walk, &scratch));
-    ETX_TRY(scratch.take(&start, n, "path starts"));
-    ETX_TRY(etx_cuda_longest_paths(start, stream, &walk.dag, args->looks));
+    ETX_TRY(scratch.alloc(&start, n, "path starts"));
+    ETX_TRY(
+        etx_cuda_longest_paths(start, stream, &walk.dag, args->work_budget));
     return etx_launch(
         stream, n, group_kernel, args->group, walk, (const int32_t *)start);
 }

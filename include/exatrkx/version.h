@@ -4,12 +4,11 @@
 #ifndef ETX_VERSION_H
 #define ETX_VERSION_H
 
-/* Another one: another ABI and soname. */
+/* Changes with the ABI and soname. */
 #define ETX_VERSION_MAJOR 0
-/* More functions, or more fields at the end of an options struct; before 1.0
- * also what docs/stability.md allows. */
+/* Grows when functions, constants or fields at the end of structs are added. */
 #define ETX_VERSION_MINOR 1
-/* The same interface. */
+/* Grows with every other release. */
 #define ETX_VERSION_PATCH 0
 
 #endif

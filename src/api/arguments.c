@@ -1,10 +1,11 @@
-/* api/arguments.c -- argument checks of the public functions.
+/* api/arguments.c -- begin, argument checks and end of the public functions.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"
 
 #include "base/check.h"
 #include "base/finite.h"
+#include "base/float_environment.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "data/event.h"
@@ -15,20 +16,44 @@
 
 #define MAX_PARTS 65536
 
-etx_status etx_check_given(
-    const char *function, const char *name, const void *pointer, ...)
+/* Pairs of a name and a pointer, up to a name that is NULL. */
+static etx_status check_list(const char *function, va_list list)
 {
+    const char *name;
+
+    while ((name = va_arg(list, const char *)) != NULL)
+        if (va_arg(list, const void *) == NULL)
+            return etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function, name);
+    return ETX_OK;
+}
+
+etx_status etx_check_given(const char *function, ...)
+{
+    etx_status status;
     va_list list;
 
-    va_start(list, pointer);
-    while (name != NULL && pointer != NULL) {
-        name = va_arg(list, const char *);
-        pointer = name == NULL ? NULL : va_arg(list, const void *);
-    }
+    va_start(list, function);
+    status = check_list(function, list);
     va_end(list);
-    return name == NULL
-               ? ETX_OK
-               : etx_fail(ETX_ERR_ARGUMENT, "%s: %s is NULL", function, name);
+    return status;
+}
+
+etx_status etx_call_begin(fenv_t *host, const char *function, ...)
+{
+    etx_status status;
+    va_list list;
+
+    etx_float_environment_enter(host);
+    va_start(list, function);
+    status = check_list(function, list);
+    va_end(list);
+    return status;
+}
+
+etx_status etx_call_end(const fenv_t *host, etx_status status)
+{
+    etx_float_environment_leave(host);
+    return status;
 }
 
 etx_status etx_check_count(
@@ -120,7 +145,7 @@ etx_status etx_read_exchange(etx_part_exchange *out, const char *function,
     etx_status status;
 
     *out = (etx_part_exchange){.struct_size = sizeof *out};
-    ETX_CHECK(etx_check_given(function, ETX_GIVEN(exchange), NULL));
+    ETX_CHECK(etx_check_given(function, ETX_GIVEN(exchange), ETX_END));
     ETX_CHECK(
         etx_options_copy(out, sizeof *out, exchange, exchange->struct_size,
             ETX_SIZE_UP_TO(etx_part_exchange, user), "exchange of parts"));

@@ -1,10 +1,14 @@
-/* api/arguments.h -- argument checks of the public functions.
+/* api/arguments.h -- begin, argument checks and end of the public functions.
  *
- * Every public function that returns an etx_status reads the same: it enters
- * the default floating-point environment, checks its arguments with the
- * functions below, calls inside, and restores the caller's environment at
- * `done`. `function` is __func__ of the public function; messages begin with
- * it. Each check stands inside ETX_CHECK.
+ * Every public function that returns an etx_status reads the same:
+ *
+ *     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
+ *     further checks and the call inside, each in ETX_CHECK
+ * done:
+ *     free
+ *     return etx_call_end(&host, status);
+ *
+ * `function` is __func__ of the public function; messages begin with it.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_API_ARGUMENTS_H
@@ -12,20 +16,29 @@
 
 #include <exatrkx/graph.h>
 
+#include <fenv.h>
 #include <stdalign.h>
 
 /* sizeof(etx_label_options) in its first release; see base/options.h. */
 #define ETX_LABEL_FIRST_SIZE ETX_SIZE_UP_TO(etx_label_options, min_hits)
 
-/* A pointer argument and its name, for etx_check_given. */
+/* A pointer argument that must not be NULL, and its name. */
 #define ETX_GIVEN(argument) #argument, (const void *)(argument)
+/* The end of a list of them. */
+#define ETX_END (const char *)0
 /* An array argument, its name, length and alignment, for etx_check_array. */
 #define ETX_ARRAY(array, count, type) #array, array, count, alignof(type)
 
-/* Objects and outputs that must not be NULL: a list of ETX_GIVEN(argument) that
- * ends with NULL. */
-etx_status etx_check_given(const char *function, const char *name,
-    const void *pointer, ...) __attribute__((sentinel));
+/* Enter the default floating-point environment, *host gets the caller's, then
+ * check objects and outputs: a list of ETX_GIVEN(argument) and ETX_END. */
+etx_status etx_call_begin(fenv_t *host, const char *function, ...)
+    __attribute__((sentinel));
+
+/* Restore the caller's environment and return status. */
+etx_status etx_call_end(const fenv_t *host, etx_status status);
+
+/* A list as above, without the environment. */
+etx_status etx_check_given(const char *function, ...) __attribute__((sentinel));
 
 /* A number of rows in 0 .. 2^31 - 1: ETX_ERR_ARGUMENT when negative,
  * ETX_ERR_LIMIT above. */

@@ -1,11 +1,10 @@
-/* api/completion.c -- tracks with the hits that they lack.
+/* api/completion.c -- add missing hits to tracks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/train.h>
 
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "data/tracks.h"
@@ -30,15 +29,13 @@ etx_status etx_model_completion_options(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(model), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(model), ETX_END));
     ETX_CHECK(etx_options_init(out, out->struct_size,
         &model->completion_options, sizeof model->completion_options,
         FIRST_SIZE, "completion options"));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 /* *out: the caller's options over `known`. */
@@ -89,9 +86,8 @@ etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(tracks),
-        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(tracks),
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(check_event(__func__, tracks, model, event));
     ETX_CHECK(
         read_options(&known, __func__, &model->completion_options, options));
@@ -108,8 +104,7 @@ etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
 done:
     if (arena != NULL)
         etx_arena_reset(arena, mark);
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_model_learn_completion(etx_model **out, const etx_model *model,
@@ -120,9 +115,8 @@ etx_status etx_model_learn_completion(etx_model **out, const etx_model *model,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(
-        __func__, ETX_GIVEN(out), ETX_GIVEN(model), ETX_GIVEN(events), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(model),
+        ETX_GIVEN(events), ETX_END));
     if (n_events < 1)
         ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
             "%s: n_events %" PRId64 " is not at least 1", __func__, n_events));
@@ -134,6 +128,5 @@ etx_status etx_model_learn_completion(etx_model **out, const etx_model *model,
         read_options(&known, __func__, &etx_completion_defaults, options));
     ETX_CHECK(etx_completion_model(out, model, events, n_events, &known));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }

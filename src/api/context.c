@@ -4,7 +4,6 @@
 #include "api/arguments.h"
 #include "backend/backend.h"
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "base/heap.h"
 #include "base/options.h"
 #include "base/status.h"
@@ -76,8 +75,7 @@ etx_status etx_context_create(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
     if (options != NULL)
         ETX_CHECK(etx_options_copy(&known, sizeof known, options,
             options->struct_size, FIRST_SIZE, "context options"));
@@ -92,8 +90,7 @@ etx_status etx_context_create(
     context = NULL;
 done:
     etx_free(context);
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 void etx_context_free(etx_context *context)
@@ -115,15 +112,13 @@ etx_status etx_context_timing(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(context), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(context), ETX_END));
     ETX_CHECK(etx_check_ranges(__func__, &range, 1));
     ETX_CHECK(etx_report_check(out, TIMING_FIRST_SIZE, "stage timing"));
     etx_report_write(out, &context->timing[stage], sizeof *out);
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 const char *etx_stage_name(int32_t stage)

@@ -5,7 +5,6 @@
 
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "eval/metrics.h"
@@ -72,8 +71,8 @@ static etx_status check_call(etx_evaluation_options *known,
 {
     etx_status status;
 
-    ETX_CHECK(
-        etx_check_given(function, ETX_GIVEN(event), ETX_GIVEN(tracks), NULL));
+    ETX_CHECK(etx_check_given(
+        function, ETX_GIVEN(event), ETX_GIVEN(tracks), ETX_END));
     *known = defaults;
     if (options != NULL)
         ETX_CHECK(etx_options_copy(known, sizeof *known, options,
@@ -95,7 +94,7 @@ static etx_status check_counts(
 {
     etx_status status;
 
-    ETX_CHECK(etx_check_given(function, ETX_GIVEN(counts), NULL));
+    ETX_CHECK(etx_check_given(function, ETX_GIVEN(counts), ETX_END));
     ETX_CHECK(etx_report_check(counts, COUNTS_FIRST_SIZE, "evaluation counts"));
     if (counts->reserved != 0)
         return etx_fail(ETX_ERR_ARGUMENT,
@@ -128,14 +127,13 @@ etx_status etx_evaluate(etx_evaluation_counts *counts, const etx_event *event,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_END));
     ETX_CHECK(check_counts(__func__, counts));
     ETX_CHECK(check_call(&known, __func__, event, tracks, options));
     ETX_CHECK(etx_count_event(&one, event, tracks, &known));
     add_counts(counts, &one);
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 /* 0 <= part <= whole, which all counts of etx_evaluate fulfil. */
@@ -178,8 +176,7 @@ etx_status etx_evaluation_rates(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(etx_report_check(out, RATES_FIRST_SIZE, "evaluation"));
     ETX_CHECK(check_counts(__func__, counts));
     ETX_CHECK(check_ratios(counts));
@@ -198,8 +195,7 @@ etx_status etx_evaluation_rates(
                                                       (double)counts->n_events;
     etx_report_write(out, &rates, sizeof rates);
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 static etx_status check_bins(
@@ -232,7 +228,7 @@ etx_status etx_evaluate_binned(int64_t *total, int64_t *matched,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_END));
     ETX_CHECK(check_call(&known, __func__, event, tracks, options));
     ETX_CHECK(check_bins(__func__, variable, n_bins, edges));
     ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(total, n_bins, int64_t)));
@@ -240,8 +236,7 @@ etx_status etx_evaluate_binned(int64_t *total, int64_t *matched,
     ETX_CHECK(etx_count_binned(
         total, matched, event, tracks, variable, n_bins, edges, &known));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_match(int32_t *particle_of_track, uint8_t *matched_particle,
@@ -253,7 +248,7 @@ etx_status etx_match(int32_t *particle_of_track, uint8_t *matched_particle,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_END));
     ETX_CHECK(check_call(&known, __func__, event, tracks, options));
     ETX_CHECK(etx_match_tracks(&matching, event, tracks, &known));
     if (particle_of_track != NULL)
@@ -264,6 +259,5 @@ etx_status etx_match(int32_t *particle_of_track, uint8_t *matched_particle,
             matched_particle[p] = matching.is_matched[p];
 done:
     etx_matching_release(&matching);
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }

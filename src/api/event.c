@@ -1,11 +1,10 @@
-/* api/event.c -- events from arrays: check, then data/event.c.
+/* api/event.c -- events from arrays, and their getters.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/event.h"
 #include "api/arguments.h"
 #include "base/check.h"
 #include "base/finite.h"
-#include "base/float_environment.h"
 #include "base/status.h"
 #include "data/cell_features.h"
 #include "data/detector.h"
@@ -19,8 +18,7 @@ etx_status etx_event_create(etx_event **out, int64_t n_hits,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
     if (hit_ids != NULL)
         ETX_CHECK(
@@ -28,8 +26,7 @@ etx_status etx_event_create(etx_event **out, int64_t n_hits,
     ETX_CHECK(etx_check_finite(__func__, "positions", positions, n_hits, 3));
     ETX_CHECK(etx_event_make(out, n_hits, hit_ids, positions));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_event_set_features(
@@ -38,18 +35,16 @@ etx_status etx_event_set_features(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(event), ETX_END));
     if (n_features < 1 || n_features > ETX_MAX_FEATURES)
         ETX_CHECK(etx_fail(n_features < 1 ? ETX_ERR_ARGUMENT : ETX_ERR_LIMIT,
             "%s: n_features %" PRId64 " is not in 1..%d", __func__, n_features,
             ETX_MAX_FEATURES));
     ETX_CHECK(etx_check_finite(
         __func__, "features", features, event->n_hits, n_features));
-    ETX_CHECK(etx_event_put_features(event, n_features, features));
+    ETX_CHECK(etx_event_replace_features(event, n_features, features));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_event_set_cell_features(
@@ -58,14 +53,12 @@ etx_status etx_event_set_cell_features(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_check_finite(__func__, "cell_features", cell_features,
         event->n_hits, ETX_N_CELL_FEATURES));
-    ETX_CHECK(etx_event_put_cell_features(event, cell_features));
+    ETX_CHECK(etx_event_replace_cell_features(event, cell_features));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_event_set_modules(etx_event *event, const int32_t *volume_ids,
@@ -74,18 +67,17 @@ etx_status etx_event_set_modules(etx_event *event, const int32_t *volume_ids,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_check_array(
         __func__, ETX_ARRAY(volume_ids, event->n_hits, int32_t)));
     ETX_CHECK(etx_check_array(
         __func__, ETX_ARRAY(layer_ids, event->n_hits, int32_t)));
     ETX_CHECK(etx_check_array(
         __func__, ETX_ARRAY(module_ids, event->n_hits, int32_t)));
-    ETX_CHECK(etx_event_put_modules(event, volume_ids, layer_ids, module_ids));
+    ETX_CHECK(
+        etx_event_replace_modules(event, volume_ids, layer_ids, module_ids));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_event_set_cells(etx_event *event, int64_t n_cells,
@@ -96,9 +88,8 @@ etx_status etx_event_set_cells(etx_event *event, int64_t n_cells,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(event), ETX_GIVEN(detector), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(event), ETX_GIVEN(detector), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_cells", n_cells));
     ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(hit, n_cells, int32_t)));
     ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(channel0, n_cells, int32_t)));
@@ -108,10 +99,9 @@ etx_status etx_event_set_cells(etx_event *event, int64_t n_cells,
         ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
             "%s: the event has no modules: call etx_event_set_modules first",
             __func__));
-    ETX_CHECK(etx_event_put_cells(event, &cells, detector));
+    ETX_CHECK(etx_event_replace_cells(event, &cells, detector));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 static etx_status check_weights(
@@ -160,18 +150,16 @@ etx_status etx_event_set_truth(etx_event *event, const int64_t *particle_ids,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_check_array(
         __func__, ETX_ARRAY(particle_ids, event->n_hits, int64_t)));
     if (weights != NULL)
         ETX_CHECK(check_weights(__func__, weights, event->n_hits));
     ETX_CHECK(check_particles(__func__, n_particles, particles));
-    ETX_CHECK(etx_event_put_truth(
+    ETX_CHECK(etx_event_replace_truth(
         event, particle_ids, weights, n_particles, particles));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 int64_t etx_event_n_hits(const etx_event *event)

@@ -1,9 +1,8 @@
-/* api/graph.c -- graphs from edges and views of graphs.
+/* api/graph.c -- graphs from edges, and getters of graphs.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "base/heap.h"
 #include "base/status.h"
 #include "data/graph_mirror.h"
@@ -49,8 +48,7 @@ etx_status etx_graph_from_edges(etx_graph **out, int64_t n_nodes,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_nodes", n_nodes));
     ETX_CHECK(etx_check_count(__func__, "n_edges", n_edges));
     ETX_CHECK(check_ends(__func__, "src", src, &edges));
@@ -62,8 +60,7 @@ etx_status etx_graph_from_edges(etx_graph **out, int64_t n_nodes,
             etx_check_array(__func__, ETX_ARRAY(order_out, n_edges, int64_t)));
     ETX_CHECK(etx_graph_sort(out, order_out, &edges));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
@@ -72,8 +69,7 @@ etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(graph), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(graph), ETX_END));
     if (scores != NULL) {
         ETX_CHECK(check_scores(__func__, scores, graph->n_edges));
         ETX_CHECK(etx_alloc_copy(
@@ -83,8 +79,7 @@ etx_status etx_graph_set_scores(etx_graph *graph, const float *scores)
     graph->score = copy;
     ETX_CHECK(etx_graph_mirror_scores(graph));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 int64_t etx_graph_n_nodes(const etx_graph *graph)
@@ -121,7 +116,7 @@ const float *etx_graph_scores(const etx_graph *graph)
 static const struct etx_graph *mirror_of(
     const char *function, const etx_graph *graph)
 {
-    if (etx_check_given(function, ETX_GIVEN(graph), NULL) != ETX_OK)
+    if (etx_check_given(function, ETX_GIVEN(graph), ETX_END) != ETX_OK)
         return NULL;
     if (graph->mirror != NULL)
         return graph->mirror;

@@ -4,7 +4,6 @@
 #include "api/arguments.h"
 
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "stage/stage.h"
@@ -80,8 +79,8 @@ static etx_status check_call(etx_label_options *known, const char *function,
 {
     etx_status status;
 
-    ETX_CHECK(
-        etx_check_given(function, ETX_GIVEN(graph), ETX_GIVEN(context), NULL));
+    ETX_CHECK(etx_check_given(
+        function, ETX_GIVEN(graph), ETX_GIVEN(context), ETX_END));
     ETX_CHECK(read_options(known, function, options));
     ETX_CHECK(check_event(function, graph, event, known));
     if (graph->score == NULL && graph->n_edges > 0)
@@ -92,17 +91,17 @@ done:
     return status;
 }
 
-static etx_status label(int32_t *labels, struct etx_context *context,
-    const struct etx_graph *graph, const struct etx_event *event,
+static etx_status label(int32_t *labels, const struct etx_graph *graph,
+    struct etx_context *context, const struct etx_event *event,
     const etx_label_options *options)
 {
     etx_status status;
     const float *position = event == NULL ? NULL : event->position;
-    const struct etx_graph *here = NULL;
+    const struct etx_graph *local = NULL;
     struct etx_graph *copy = NULL;
 
-    ETX_CHECK(etx_stage_graph_to_device(&here, &copy, context, graph));
-    ETX_CHECK(etx_build_tracks(labels, context, here, position, options));
+    ETX_CHECK(etx_stage_graph_to_device(&local, &copy, context, graph));
+    ETX_CHECK(etx_build_tracks(labels, local, context, position, options));
 done:
     etx_graph_free(copy);
     return status;
@@ -117,16 +116,15 @@ etx_status etx_graph_label(int32_t *labels, const etx_graph *graph,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_END));
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
     ETX_CHECK(
         etx_check_array(__func__, ETX_ARRAY(labels, graph->n_nodes, int32_t)));
     clock = etx_stage_begin(context, ETX_STAGE_LABEL);
-    ETX_CHECK(label(labels, context, graph, event, &known));
+    ETX_CHECK(label(labels, graph, context, event, &known));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
@@ -141,20 +139,18 @@ etx_status etx_graph_tracks(etx_tracks **out, const etx_graph *graph,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(check_call(&known, __func__, graph, context, event, options));
     arena = etx_host_of(context)->stream->arena;
     mark = etx_arena_mark(arena);
     clock = etx_stage_begin(context, ETX_STAGE_LABEL);
     ETX_CHECK(etx_arena_alloc(
         &labels, arena, graph->n_nodes, sizeof *labels, "labels"));
-    ETX_CHECK(label(labels, context, graph, event, &known));
+    ETX_CHECK(label(labels, graph, context, event, &known));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
     ETX_CHECK(etx_tracks_group(out, graph->n_nodes, labels, 1));
 done:
     if (arena != NULL)
         etx_arena_reset(arena, mark);
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }

@@ -1,12 +1,11 @@
 /* api/model.c -- models: load, save, describe.
  *
- * jansson reads and writes numbers through strtod and printf, which follow
- * the host's rounding mode: it is put aside meanwhile.
+ * jansson reads and writes numbers with strtod and printf, which follow the
+ * rounding mode: here too the default floating-point environment matters.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "base/options.h"
 #include "io/config.h"
 #include "io/model_file.h"
@@ -16,12 +15,11 @@ etx_status etx_model_load(etx_model **out, const char *path)
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_model_read(out, path));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_model_load_memory(etx_model **out, const void *data, size_t size)
@@ -29,12 +27,11 @@ etx_status etx_model_load_memory(etx_model **out, const void *data, size_t size)
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(data), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(data), ETX_END));
     ETX_CHECK(etx_model_parse(out, data, size));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_model_save(const etx_model *model, const char *path)
@@ -42,13 +39,11 @@ etx_status etx_model_save(const etx_model *model, const char *path)
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(model), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(model), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_model_write(model, path));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 const char *etx_model_describe(const etx_model *model)
@@ -87,12 +82,10 @@ etx_status etx_model_label_options(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(model), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(model), ETX_END));
     ETX_CHECK(etx_options_init(out, out->struct_size, &model->label,
         sizeof model->label, ETX_LABEL_FIRST_SIZE, "label options"));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }

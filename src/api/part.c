@@ -6,7 +6,6 @@
 #include "api/arguments.h"
 #include "arch/halo.h"
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "base/status.h"
 #include "stage/stage.h"
 
@@ -16,9 +15,8 @@ etx_status etx_graph_partition(int32_t *owners, const etx_graph *graph,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(graph), ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(graph), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(
         etx_check_array(__func__, ETX_ARRAY(owners, graph->n_nodes, int32_t)));
     ETX_CHECK(etx_check_hits(__func__, graph->n_nodes, event));
@@ -26,8 +24,7 @@ etx_status etx_graph_partition(int32_t *owners, const etx_graph *graph,
     ETX_CHECK(
         etx_partition_nodes(owners, graph, event->position, n_parts, order));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 static etx_status check_owners(const char *function, const int32_t *owners,
@@ -51,15 +48,13 @@ etx_status etx_graph_part_create(etx_graph_part **out, const etx_graph *graph,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(graph), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(graph), ETX_END));
     ETX_CHECK(etx_check_part(__func__, n_parts, part, ETX_PARTITION_PHI));
     ETX_CHECK(check_owners(__func__, owners, graph->n_nodes, n_parts));
-    ETX_CHECK(etx_part_make(out, graph, owners, n_parts, part));
+    ETX_CHECK(etx_part_create(out, graph, owners, n_parts, part));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 const etx_graph *etx_graph_part_graph(const etx_graph_part *part)
@@ -108,24 +103,23 @@ etx_status etx_graph_part_score(float *scores, const etx_graph_part *part,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_END));
     ETX_CHECK(etx_read_exchange(&known, __func__, exchange));
     ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(part), ETX_GIVEN(context),
-        ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+        ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_check_array(
         __func__, ETX_ARRAY(scores, part->graph->n_edges, float)));
     ETX_CHECK(etx_check_hits(__func__, part->whole_nodes, event));
     ETX_CHECK(check_network(__func__, model));
     ETX_CHECK(
-        etx_stage_score_part(scores, context, model, part, event, &known));
+        etx_stage_score_part(scores, part, context, model, event, &known));
 done:
     if (status != ETX_OK && known.leave != NULL)
         known.leave(known.user, status);
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 void etx_graph_part_free(etx_graph_part *part)
 {
-    etx_part_release(part);
+    etx_part_free(part);
 }

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "io/detector_csv.h"
 #include "io/event_csv.h"
 #include "io/features_csv.h"
@@ -13,12 +12,11 @@ etx_status etx_detector_read(etx_detector **out, const char *path)
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_detector_csv_read(out, path));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_event_read_trackml(
@@ -27,13 +25,11 @@ etx_status etx_event_read_trackml(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(prefix), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(prefix), ETX_END));
     ETX_CHECK(etx_event_csv_read_prefix(out, prefix, detector));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_event_read_trackml_files(etx_event **out, const char *hits,
@@ -45,18 +41,17 @@ etx_status etx_event_read_trackml_files(etx_event **out, const char *hits,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(hits), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(hits), ETX_END));
     if (truth != NULL)
-        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(particles), NULL));
+        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(particles), ETX_END));
     if (particles != NULL)
-        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(truth), NULL));
+        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(truth), ETX_END));
     if (cells != NULL)
-        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(detector), NULL));
+        ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(detector), ETX_END));
     ETX_CHECK(etx_event_csv_read(out, &paths, detector));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_event_read_features(
@@ -65,11 +60,10 @@ etx_status etx_event_read_features(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_check_finite(__func__, "scales", scales, 1, 3));
     ETX_CHECK(etx_features_csv_read(out, path, scales));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }

@@ -1,4 +1,4 @@
-/* api/stages.c -- the stages of the pipeline, one call each.
+/* api/stages.c -- stages of the pipeline, and graphs without a model.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <float.h>
@@ -6,7 +6,6 @@
 
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "data/graph_mirror.h"
@@ -51,9 +50,8 @@ etx_status etx_embed(int64_t *n_dim, float *points, int64_t capacity,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(n_dim), ETX_GIVEN(context),
-        ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(n_dim),
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     if (model->embedding.network == NULL)
         ETX_CHECK(etx_fail(
             ETX_ERR_ARGUMENT, "%s: the model has no embedding", __func__));
@@ -68,8 +66,7 @@ etx_status etx_embed(int64_t *n_dim, float *points, int64_t capacity,
             embed(points, event->n_hits * columns, context, model, event));
     *n_dim = columns;
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_graph_build(etx_graph **out, etx_context *context,
@@ -79,40 +76,36 @@ etx_status etx_graph_build(etx_graph **out, etx_context *context,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(context),
-        ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out),
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     etx_stage_reset_timings(context);
     ETX_CHECK(etx_stage_build_graph(&graph, context, model, event, 0));
     ETX_CHECK(etx_stage_graph_to_caller(&graph, context));
     *out = graph;
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_graph_filter(etx_graph **out, const etx_graph *graph,
     etx_context *context, const etx_model *model, const etx_event *event)
 {
-    const struct etx_graph *here = NULL;
+    const struct etx_graph *local = NULL;
     struct etx_graph *copy = NULL;
     struct etx_graph *kept = NULL;
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(graph),
-        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), NULL));
-    ETX_CHECK(etx_stage_graph_to_device(&here, &copy, context, graph));
-    ETX_CHECK(etx_stage_filter(&kept, context, model, here, event));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(graph),
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
+    ETX_CHECK(etx_stage_graph_to_device(&local, &copy, context, graph));
+    ETX_CHECK(etx_stage_filter(&kept, local, context, model, event));
     ETX_CHECK(etx_stage_graph_to_caller(&kept, context));
     *out = kept;
     kept = NULL;
 done:
     etx_graph_free(kept);
     etx_graph_free(copy);
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_graph_score(etx_graph *graph, etx_context *context,
@@ -121,13 +114,11 @@ etx_status etx_graph_score(etx_graph *graph, etx_context *context,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(graph), ETX_GIVEN(context),
-        ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(graph),
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_stage_score_host(graph, context, model, event));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_find_tracks(etx_tracks **out, etx_context *context,
@@ -136,13 +127,11 @@ etx_status etx_find_tracks(etx_tracks **out, etx_context *context,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(context),
-        ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out),
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_stage_find_tracks(out, context, model, event));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 /* ------------------------------------------------ graphs without a model -- */
@@ -207,8 +196,6 @@ static etx_status build(etx_graph **out, const char *function,
     struct etx_arena_mark mark;
     etx_status status;
 
-    ETX_CHECK(
-        etx_check_given(function, ETX_GIVEN(out), ETX_GIVEN(context), NULL));
     ETX_CHECK(etx_check_count(function, "n_points", n_points));
     ETX_CHECK(etx_check_ranges(function, &n_dim_range, 1));
     ETX_CHECK(etx_check_finite(function, "points", points, n_points, n_dim));
@@ -241,11 +228,12 @@ etx_status etx_graph_build_radius(etx_graph **out, etx_context *context,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    status = build(
-        out, __func__, context, n_points, n_dim, points, event, options, 0);
-    etx_float_environment_leave(&host);
-    return status;
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(context), ETX_END));
+    ETX_CHECK(build(
+        out, __func__, context, n_points, n_dim, points, event, options, 0));
+done:
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_graph_build_knn(etx_graph **out, etx_context *context,
@@ -255,37 +243,36 @@ etx_status etx_graph_build_knn(etx_graph **out, etx_context *context,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    status = build(
-        out, __func__, context, n_points, n_dim, points, event, options, 1);
-    etx_float_environment_leave(&host);
-    return status;
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(context), ETX_END));
+    ETX_CHECK(build(
+        out, __func__, context, n_points, n_dim, points, event, options, 1));
+done:
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_graph_to_triplets(etx_graph **out, const etx_graph *graph,
     etx_context *context, int64_t max_edges)
 {
     const struct etx_range range = {"max_edges", max_edges, 0, INT32_MAX};
-    const struct etx_graph *here = NULL;
+    const struct etx_graph *local = NULL;
     struct etx_graph *copy = NULL;
     struct etx_graph *triplets = NULL;
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(
-        __func__, ETX_GIVEN(out), ETX_GIVEN(graph), ETX_GIVEN(context), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(graph),
+        ETX_GIVEN(context), ETX_END));
     ETX_CHECK(etx_check_ranges(__func__, &range, 1));
-    ETX_CHECK(etx_stage_graph_to_device(&here, &copy, context, graph));
-    ETX_CHECK(etx_stage_triplets(&triplets, context, here, max_edges));
+    ETX_CHECK(etx_stage_graph_to_device(&local, &copy, context, graph));
+    ETX_CHECK(etx_stage_triplets(&triplets, local, context, max_edges));
     ETX_CHECK(etx_stage_graph_to_caller(&triplets, context));
     *out = triplets;
     triplets = NULL;
 done:
     etx_graph_free(triplets);
     etx_graph_free(copy);
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 /* triplets is the line graph of graph: as many nodes as graph has edges, and
@@ -313,14 +300,13 @@ etx_status etx_graph_score_triplets(etx_graph *triplets, const etx_graph *graph,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(triplets), ETX_GIVEN(graph),
-        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), NULL));
+    ETX_CHECK(
+        etx_call_begin(&host, __func__, ETX_GIVEN(triplets), ETX_GIVEN(graph),
+            ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(check_triplets(__func__, triplets, graph));
     ETX_CHECK(etx_stage_score_triplets(
-        triplets, etx_host_of(context), model, graph, event));
+        triplets, graph, etx_host_of(context), model, event));
     ETX_CHECK(etx_graph_mirror_scores(triplets));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }

@@ -1,10 +1,9 @@
-/* api/tracks.c -- tracks from labels and views of tracks.
+/* api/tracks.c -- tracks from labels, and getters of tracks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/tracks.h"
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -15,8 +14,7 @@ etx_status etx_tracks_from_labels(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(out), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
     ETX_CHECK(etx_check_array(__func__, ETX_ARRAY(labels, n_hits, int32_t)));
     for (int64_t i = 0; i < n_hits; i++)
@@ -26,8 +24,7 @@ etx_status etx_tracks_from_labels(
                 i, labels[i]));
     ETX_CHECK(etx_tracks_group(out, n_hits, labels, 1));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 int64_t etx_tracks_count(const etx_tracks *tracks)

@@ -5,7 +5,6 @@
 
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "base/status.h"
 #include "data/event.h"
 #include "data/tracks.h"
@@ -18,17 +17,15 @@ etx_status etx_tracks_write_csv(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(
-        __func__, ETX_GIVEN(tracks), ETX_GIVEN(event), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(tracks),
+        ETX_GIVEN(event), ETX_GIVEN(path), ETX_END));
     if (tracks->n_hits != event->n_hits)
         ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
             "%s: tracks of %" PRId64 " hits and an event of %" PRId64, __func__,
             tracks->n_hits, event->n_hits));
-    ETX_CHECK(etx_tracks_csv_write(path, tracks, event));
+    ETX_CHECK(etx_tracks_csv_write(tracks, event, path));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_tracks_read_csv(
@@ -37,11 +34,9 @@ etx_status etx_tracks_read_csv(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(
-        __func__, ETX_GIVEN(out), ETX_GIVEN(event), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(event),
+        ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_tracks_csv_read(out, event, path));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }

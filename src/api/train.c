@@ -5,7 +5,6 @@
 
 #include "api/arguments.h"
 #include "base/check.h"
-#include "base/float_environment.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "train/checkpoint.h"
@@ -25,13 +24,11 @@ etx_status etx_trainer_create(etx_trainer **out, etx_context *context,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(
-        __func__, ETX_GIVEN(out), ETX_GIVEN(context), ETX_GIVEN(config), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out),
+        ETX_GIVEN(context), ETX_GIVEN(config), ETX_END));
     ETX_CHECK(etx_trainer_open(out, context, config, start));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_trainer_add_event(
@@ -40,14 +37,12 @@ etx_status etx_trainer_add_event(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(event), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(trainer), ETX_GIVEN(event), ETX_END));
     ETX_CHECK(etx_trainer_insert_event(
         trainer, event, event->n_hits, -1, validation));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_trainer_add_event_of_rank(etx_trainer *trainer,
@@ -56,8 +51,7 @@ etx_status etx_trainer_add_event_of_rank(etx_trainer *trainer,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(trainer), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(trainer), ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_hits", n_hits));
     if (rank < 0 || rank >= trainer->team.n_ranks)
         ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT, "%s: rank %d of a team of %d",
@@ -70,8 +64,7 @@ etx_status etx_trainer_add_event_of_rank(etx_trainer *trainer,
     ETX_CHECK(
         etx_trainer_insert_event(trainer, event, n_hits, rank, validation));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
@@ -80,8 +73,7 @@ etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(trainer), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(trainer), ETX_END));
     if (team != NULL)
         ETX_CHECK(etx_team_read(&known, team));
     if (known.n_ranks > 1 && trainer->partition.n_parts > 0)
@@ -89,8 +81,7 @@ etx_status etx_trainer_set_team(etx_trainer *trainer, const etx_team *team)
             "%s: the trainer computes parts of graphs", __func__));
     ETX_CHECK(etx_trainer_join(trainer, &known));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_gradient_sum(
@@ -99,15 +90,14 @@ etx_status etx_gradient_sum(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_END));
     ETX_CHECK(etx_check_count(__func__, "n_slices", n_slices));
     ETX_CHECK(
         etx_check_array(__func__, "slice", slice, n_slices, sizeof *slice));
     ETX_CHECK(etx_check_count(__func__, "n_values", n_values));
     etx_gradient_sum_tree(slice, n_slices, n_values);
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_trainer_set_cache(etx_trainer *trainer, const char *folder)
@@ -115,13 +105,11 @@ etx_status etx_trainer_set_cache(etx_trainer *trainer, const char *folder)
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(folder), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(trainer), ETX_GIVEN(folder), ETX_END));
     ETX_CHECK(etx_trainer_open_cache(trainer, folder));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
@@ -132,8 +120,7 @@ etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(etx_check_given(__func__, ETX_GIVEN(trainer), NULL));
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(trainer), ETX_END));
     ETX_CHECK(etx_check_part(__func__, n_parts, part, order));
     if (exchange == NULL && n_parts == 1)
         parts.n_parts = 0;
@@ -143,8 +130,7 @@ etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
     }
     ETX_CHECK(etx_trainer_partition(trainer, &parts));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 int64_t etx_trainer_steps_done(const etx_trainer *trainer)
@@ -168,15 +154,13 @@ etx_status etx_trainer_step(etx_trainer *trainer, etx_training_report *report)
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(report), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(trainer), ETX_GIVEN(report), ETX_END));
     ETX_CHECK(etx_report_check(report, REPORT_FIRST_SIZE, "training report"));
     ETX_CHECK(etx_trainer_run_step(trainer, &made));
     etx_report_write(report, &made, sizeof made);
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_trainer_validate(
@@ -186,15 +170,13 @@ etx_status etx_trainer_validate(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(report), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(trainer), ETX_GIVEN(report), ETX_END));
     ETX_CHECK(etx_report_check(report, REPORT_FIRST_SIZE, "training report"));
     ETX_CHECK(etx_trainer_run_validation(trainer, &made));
     etx_report_write(report, &made, sizeof made);
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_trainer_save_checkpoint(
@@ -203,13 +185,11 @@ etx_status etx_trainer_save_checkpoint(
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(trainer), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_checkpoint_write(trainer, path));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 etx_status etx_trainer_load_checkpoint(etx_trainer *trainer, const char *path)
@@ -217,13 +197,11 @@ etx_status etx_trainer_load_checkpoint(etx_trainer *trainer, const char *path)
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(trainer), ETX_GIVEN(path), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(trainer), ETX_GIVEN(path), ETX_END));
     ETX_CHECK(etx_checkpoint_read(trainer, path));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 uint64_t etx_trainer_hash(const etx_trainer *trainer)
@@ -236,13 +214,11 @@ etx_status etx_trainer_model(etx_model **out, const etx_trainer *trainer)
     etx_status status;
     fenv_t host;
 
-    etx_float_environment_enter(&host);
-    ETX_CHECK(
-        etx_check_given(__func__, ETX_GIVEN(out), ETX_GIVEN(trainer), NULL));
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(trainer), ETX_END));
     ETX_CHECK(etx_trainer_export(out, trainer));
 done:
-    etx_float_environment_leave(&host);
-    return status;
+    return etx_call_end(&host, status);
 }
 
 void etx_trainer_free(etx_trainer *trainer)

@@ -1,4 +1,4 @@
-/* api/version.c -- who we are and what a status is called.
+/* api/version.c -- version of the library and names of status values.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/exatrkx.h>

@@ -7,6 +7,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/arch.h"
 
+#include "arch/options.h"
+
 #include "base/check.h"
 #include "base/heap.h"
 #include "base/random.h"
@@ -25,6 +27,9 @@
 
 #define INIT_STREAM 1
 
+/* Families in a message. */
+#define MAX_NAMES 32
+
 const struct etx_arch *etx_arch_find(const char *name)
 {
     for (int64_t a = 0; etx_archs[a] != NULL; a++) {
@@ -36,21 +41,12 @@ const struct etx_arch *etx_arch_find(const char *name)
 
 static etx_status fail_unknown(const char *name)
 {
-    char known[256] = "";
-    size_t used = 0;
+    const char *names[MAX_NAMES + 1] = {NULL};
+    char known[256];
 
-    for (int64_t a = 0; etx_archs[a] != NULL; a++) {
-        const size_t length = strlen(etx_archs[a]->name);
-
-        if (used + length + 3 > sizeof known)
-            break;
-        if (used > 0) {
-            memcpy(known + used, ", ", 2);
-            used += 2;
-        }
-        memcpy(known + used, etx_archs[a]->name, length + 1);
-        used += length;
-    }
+    for (int32_t a = 0; a < MAX_NAMES && etx_archs[a] != NULL; a++)
+        names[a] = etx_archs[a]->name;
+    etx_options_list(known, sizeof known, names);
     return etx_fail(ETX_ERR_FORMAT,
         "unknown network family '%s', expected one of: %s", name, known);
 }

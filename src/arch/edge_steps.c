@@ -109,9 +109,41 @@ etx_status etx_edge_features_alloc(float **out,
     *out = NULL;
     if (width == 0)
         return ETX_OK;
-    ETX_CHECK(etx_arena_alloc(out, context->stream->arena, n_edges * width,
-        sizeof **out, "edge features"));
+    ETX_CHECK(etx_floats_alloc(out, context, n_edges * width, "edge features"));
     ETX_CHECK(etx_edge_feature_rows(*out, network, context, input, 0, n_edges));
+done:
+    return status;
+}
+
+etx_status etx_floats_alloc(
+    float **out, struct etx_context *context, int64_t n, const char *what)
+{
+    return etx_arena_alloc(out, context->stream->arena, n, sizeof **out, what);
+}
+
+etx_status etx_propagate(float *out, int32_t add, struct etx_context *context,
+    const struct etx_graph *graph, const float *weight, const float *x,
+    int32_t width)
+{
+    etx_status status = ETX_OK;
+    struct etx_segment_reduce_args args = {
+        .n_segments = graph->n_nodes,
+        .width = width,
+        .reduce = ETX_REDUCE_SUM,
+        .add = add,
+        .offset = graph->in_offset,
+        .gather = graph->src,
+        .weight = weight,
+        .x = x,
+        .out = out,
+    };
+
+    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
+    args.add = 1;
+    args.offset = graph->out_offset;
+    args.order = graph->out_edge;
+    args.gather = graph->dst;
+    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
 done:
     return status;
 }

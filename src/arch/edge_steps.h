@@ -33,6 +33,17 @@ etx_status etx_edge_features_alloc(float **out,
     const struct etx_network *network, struct etx_context *context,
     const struct etx_network_input *input);
 
+/* *out [n] in the arena of the context. */
+etx_status etx_floats_alloc(
+    float **out, struct etx_context *context, int64_t n, const char *what);
+
+/* out [n_nodes, width] (+)= sum over the edges in of weight x[src] plus sum
+ * over the edges out of weight x[dst]; weight [n_edges], x [n_nodes, width].
+ * Linear in x and symmetric in the ends: its own adjoint. */
+etx_status etx_propagate(float *out, int32_t add, struct etx_context *context,
+    const struct etx_graph *graph, const float *weight, const float *x,
+    int32_t width);
+
 /* y [n] = x [n]. */
 etx_status etx_copy_values(
     struct etx_context *context, float *y, const float *x, int64_t n);

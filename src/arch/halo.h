@@ -21,13 +21,6 @@ etx_status etx_halo_update(struct etx_context *context,
 etx_status etx_halo_reduce(struct etx_context *context,
     const struct etx_graph *graph, float *d_rows, int32_t width);
 
-/* Must a network run although its graph has no edges? A partition must, as
- * others may wait for its rows. */
-static inline int32_t etx_halo_waits(const struct etx_graph *graph)
-{
-    return graph->halo != NULL;
-}
-
 /* ETX_ERR_UNSUPPORTED for a network that needs the whole graph. */
 etx_status etx_halo_check(const struct etx_network *network);
 

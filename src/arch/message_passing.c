@@ -14,13 +14,13 @@
 #include <string.h>
 
 /* Without edges there is nothing to compute, but other partitions may wait for
- * rows of this one. */
+ * rows of a partition. */
 static int32_t is_empty(
     const struct etx_network *network, const struct etx_network_input *input)
 {
     if (network->arch->kind == ETX_NETWORK_POINT)
         return input->n_nodes == 0;
-    return input->graph->n_edges == 0 && !etx_halo_waits(input->graph);
+    return input->graph->n_edges == 0 && input->graph->halo == NULL;
 }
 
 /* Always close. */

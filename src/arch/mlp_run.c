@@ -450,8 +450,7 @@ static etx_status alloc_term(float **out, struct etx_context *context,
         *out = sum->data;
         return ETX_OK;
     }
-    return etx_arena_alloc(out, context->stream->arena, sum->n, sizeof **out,
-        "gradients of inputs");
+    return etx_floats_alloc(out, context, sum->n, "gradients of inputs");
 }
 
 etx_status etx_mlp_block_backward(struct etx_context *context,

@@ -128,9 +128,8 @@ etx_status etx_nested_score_inner(
 {
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_arena_alloc(&run->logit, run->context->stream->arena,
-        run->inner.graph->n_edges, sizeof *run->logit,
-        "logits of the derived graph"));
+    ETX_CHECK(etx_floats_alloc(&run->logit, run->context,
+        run->inner.graph->n_edges, "logits of the derived graph"));
     ETX_CHECK(run->inner_network.arch->forward(
         &run->inner_network, run->context, &run->inner, tape, run->logit));
 done:
@@ -204,9 +203,8 @@ static etx_status inner_backward(const struct etx_nested_run *run,
     etx_status status = ETX_OK;
     float *d_logit = NULL;
 
-    ETX_CHECK(etx_arena_alloc(&d_logit, run->context->stream->arena,
-        run->inner.graph->n_edges, sizeof *d_logit,
-        "gradients of the derived graph"));
+    ETX_CHECK(etx_floats_alloc(&d_logit, run->context,
+        run->inner.graph->n_edges, "gradients of the derived graph"));
     ETX_CHECK(run->nested->family->combine_backward(d_logit, run, d_out));
     ETX_CHECK(
         run->inner_network.arch->backward(&run->inner_network, run->context,

@@ -11,6 +11,7 @@
 #include "base/check.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const etx_activation_names[ETX_N_ACTIVATIONS + 1] = {
@@ -33,59 +34,39 @@ const char *const etx_norm_names[ETX_N_NORMS + 1] = {
 struct etx_option etx_option_int(
     const char *key, int32_t *value, double low, double high)
 {
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_INT,
-        .value = value,
-        .low = low,
-        .high = high};
+    return (struct etx_option){key, ETX_OPTION_INT, value, low, .high = high};
 }
 
 struct etx_option etx_option_float(
     const char *key, float *value, double low, double high)
 {
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_FLOAT,
-        .value = value,
-        .low = low,
-        .high = high};
+    return (struct etx_option){key, ETX_OPTION_FLOAT, value, low, .high = high};
 }
 
 struct etx_option etx_option_bool(const char *key, int32_t *value)
 {
-    return (struct etx_option){
-        .key = key, .kind = ETX_OPTION_BOOL, .value = value};
+    return (struct etx_option){key, ETX_OPTION_BOOL, .value = value};
 }
 
 struct etx_option etx_option_choice(
     const char *key, int32_t *value, const char *const *choices)
 {
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_CHOICE,
-        .value = value,
-        .choices = choices};
+    return (struct etx_option){
+        key, ETX_OPTION_CHOICE, value, .choices = choices};
 }
 
 struct etx_option etx_option_ints(const char *key, int32_t *value,
     int32_t *count, int32_t capacity, double low, double high)
 {
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_INTS,
-        .value = value,
-        .low = low,
-        .high = high,
-        .capacity = capacity,
-        .count = count};
+    return (struct etx_option){key, ETX_OPTION_INTS, value, low, high,
+        .capacity = capacity, .count = count};
 }
 
 struct etx_option etx_option_choices(const char *key, int32_t *value,
     int32_t *count, int32_t capacity, const char *const *choices)
 {
-    return (struct etx_option){.key = key,
-        .kind = ETX_OPTION_CHOICES,
-        .value = value,
-        .choices = choices,
-        .capacity = capacity,
-        .count = count};
+    return (struct etx_option){key, ETX_OPTION_CHOICES, value,
+        .choices = choices, .capacity = capacity, .count = count};
 }
 
 struct etx_option etx_option_json(const char *key, const json_t **value)
@@ -174,9 +155,7 @@ static etx_status read_bool(int32_t *out, const char *owner,
     return ETX_OK;
 }
 
-/* "a, b, c" of choices, cut where it does not fit. */
-static void list_choices(
-    char *text, size_t capacity, const char *const *choices)
+void etx_options_list(char *text, size_t capacity, const char *const *choices)
 {
     size_t used = 0;
 
@@ -186,12 +165,9 @@ static void list_choices(
 
         if (used + length + 3 > capacity)
             return;
-        if (used > 0) {
-            memcpy(text + used, ", ", 2);
-            used += 2;
-        }
-        memcpy(text + used, choices[c], length + 1);
-        used += length;
+        (void)snprintf(text + used, capacity - used, "%s%s",
+            used > 0 ? ", " : "", choices[c]);
+        used += length + (used > 0 ? 2 : 0);
     }
 }
 
@@ -200,7 +176,7 @@ static etx_status read_choice(int32_t *out, const char *owner,
 {
     char known[256];
 
-    list_choices(known, sizeof known, option->choices);
+    etx_options_list(known, sizeof known, option->choices);
     if (!json_is_string(value))
         return fail_type(owner, option, value, known);
     for (int32_t c = 0; option->choices[c] != NULL; c++) {

@@ -5,6 +5,7 @@
 #define ETX_ARCH_OPTIONS_H
 
 #include <jansson.h>
+#include <stddef.h>
 
 #include "base/status.h"
 
@@ -59,6 +60,9 @@ struct etx_option etx_option_group(struct etx_option *table, int32_t n);
  * of bounds are ETX_ERR_FORMAT naming owner, key, value and bound. */
 etx_status etx_options_read(const char *owner, const json_t *object,
     const struct etx_option *option, int32_t n_options);
+
+/* text = "a, b, c" of choices, cut where it does not fit. */
+void etx_options_list(char *text, size_t capacity, const char *const *choices);
 
 /* Names of enum etx_activation and enum etx_norm, NULL-terminated. */
 extern const char *const etx_activation_names[];

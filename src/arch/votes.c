@@ -5,7 +5,7 @@
  * which counts, and their votes back.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "arch/arch.h"
+#include "arch/edge_steps.h"
 
 #include "base/check.h"
 
@@ -66,8 +66,8 @@ etx_status etx_network_votes(const float **out,
 
     if (input->position != NULL &&
         etx_network_needs(network, ETX_EDGE_LOG_HOUGH_VOTES)) {
-        ETX_CHECK(etx_arena_alloc(&args.votes, context->stream->arena,
-            args.n_edges, sizeof *args.votes, "Hough votes"));
+        ETX_CHECK(etx_floats_alloc(
+            &args.votes, context, args.n_edges, "Hough votes"));
         if (context->stream->memory == NULL)
             ETX_CHECK(context->ops->hough_votes(context->stream, &args));
         else

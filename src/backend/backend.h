@@ -1,4 +1,4 @@
-/* backend/backend.h -- a device to run on: operators, stream, accounting.
+/* backend/backend.h -- a context: operators, stream, caches, timings.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_BACKEND_BACKEND_H
@@ -16,7 +16,8 @@ struct etx_context {
     etx_stage_timing timing[ETX_N_STAGES];
     struct etx_op_table table;        /* what ops points to */
     struct etx_stream stream_storage; /* what stream points to */
-    /* Of a device: a context on the CPU for what runs there; else NULL. */
+    /* On a device: a context on the CPU for what runs on the host; else NULL.
+     */
     struct etx_context *host;
     struct etx_event_cache event_cache; /* of the event in progress */
     /* Graphs of the host with a mirror in the stream's memory, linked by
@@ -35,7 +36,7 @@ static inline struct etx_context *etx_host_of(struct etx_context *context)
 etx_status etx_backend_cpu_open(struct etx_context *context);
 void etx_backend_cpu_close(struct etx_context *context);
 
-/* The CUDA backend, or its twin that answers ETX_ERR_UNSUPPORTED. */
+/* The CUDA backend, or its stub, which returns ETX_ERR_UNSUPPORTED. */
 etx_status etx_backend_cuda_open(struct etx_context *context);
 void etx_backend_cuda_close(struct etx_context *context);
 

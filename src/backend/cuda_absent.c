@@ -1,4 +1,4 @@
-/* backend/cuda_absent.c -- the twin of cuda/backend.cu in a build without it.
+/* backend/cuda_absent.c -- the stub of cuda/backend/ in builds without CUDA.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backend/backend.h"

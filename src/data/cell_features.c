@@ -42,12 +42,12 @@ static void add_cell(
     const int32_t channel[2] = {channel0, channel1};
 
     for (int axis = 0; axis < 2; axis++) {
-        const int32_t here = channel[axis];
+        const int32_t at = channel[axis];
 
-        if (cluster->n_cells == 0 || here < cluster->min[axis])
-            cluster->min[axis] = here;
-        if (cluster->n_cells == 0 || here > cluster->max[axis])
-            cluster->max[axis] = here;
+        if (cluster->n_cells == 0 || at < cluster->min[axis])
+            cluster->min[axis] = at;
+        if (cluster->n_cells == 0 || at > cluster->max[axis])
+            cluster->max[axis] = at;
     }
     cluster->n_cells++;
     cluster->charge += (double)value;
@@ -143,7 +143,7 @@ static etx_status add_cells(
     return ETX_OK;
 }
 
-etx_status etx_event_put_cells(struct etx_event *event,
+etx_status etx_event_replace_cells(struct etx_event *event,
     const struct etx_cells *cells, const struct etx_detector *detector)
 {
     struct cluster *clusters = NULL;

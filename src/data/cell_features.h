@@ -1,4 +1,4 @@
-/* data/cell_features.h -- what the shape of a cluster says about its track.
+/* data/cell_features.h -- features of the shape of a cluster of cells.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_DATA_CELL_FEATURES_H
@@ -19,7 +19,7 @@ struct etx_cells {
 /* Compute the event's cell_features [n_hits, 9] from its modules. A hit
  * without cells gets zeros. A row outside the event or a module outside the
  * detector is ETX_ERR_ARGUMENT. */
-etx_status etx_event_put_cells(struct etx_event *event,
+etx_status etx_event_replace_cells(struct etx_event *event,
     const struct etx_cells *cells, const struct etx_detector *detector);
 
 #endif

@@ -1,7 +1,7 @@
-/* data/event.c -- the hits of one collision: make, complete, free.
+/* data/event.c -- the hits of one collision: create, set arrays, free.
  *
- * Every function builds what is new beside the event and puts it in place
- * when nothing can fail any more.
+ * Functions build the new arrays first and assign them when nothing can fail
+ * any more.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/event.h"
@@ -59,7 +59,7 @@ done:
     return status;
 }
 
-etx_status etx_event_put_features(
+etx_status etx_event_replace_features(
     struct etx_event *event, int64_t n_features, const float *features)
 {
     float *copy = NULL;
@@ -74,7 +74,7 @@ done:
     return status;
 }
 
-etx_status etx_event_put_cell_features(
+etx_status etx_event_replace_cell_features(
     struct etx_event *event, const float *cell_features)
 {
     float *copy = NULL;
@@ -88,7 +88,7 @@ done:
     return status;
 }
 
-etx_status etx_event_put_modules(struct etx_event *event,
+etx_status etx_event_replace_modules(struct etx_event *event,
     const int32_t *volume_ids, const int32_t *layer_ids,
     const int32_t *module_ids)
 {
@@ -194,7 +194,7 @@ static void release_truth(const struct truth *truth)
     etx_free(truth->particles);
 }
 
-etx_status etx_event_put_truth(struct etx_event *event,
+etx_status etx_event_replace_truth(struct etx_event *event,
     const int64_t *particle_ids, const float *weights, int64_t n_particles,
     const etx_particle *particles)
 {

@@ -1,4 +1,4 @@
-/* data/event.h -- the hits of one collision, and what is known of them.
+/* data/event.h -- the hits of one collision, with features and truth.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_DATA_EVENT_H
@@ -30,20 +30,20 @@ struct etx_event {
 };
 
 /* Replace the cell features by a copy of cell_features [n_hits, 9]. */
-etx_status etx_event_put_cell_features(
+etx_status etx_event_replace_cell_features(
     struct etx_event *event, const float *cell_features);
 
-/* The work behind the public functions of similar names. Sizes, pointers and
- * single numbers are checked already; ids that do not fit together are
- * ETX_ERR_ARGUMENT. On failure the event is as it was. */
+/* Behind the public functions of similar names, which check sizes, pointers and
+ * single numbers. Inconsistent ids are ETX_ERR_ARGUMENT. On failure the event
+ * is unchanged. */
 etx_status etx_event_make(struct etx_event **out, int64_t n_hits,
     const int64_t *hit_ids, const float *positions);
-etx_status etx_event_put_features(
+etx_status etx_event_replace_features(
     struct etx_event *event, int64_t n_features, const float *features);
-etx_status etx_event_put_modules(struct etx_event *event,
+etx_status etx_event_replace_modules(struct etx_event *event,
     const int32_t *volume_ids, const int32_t *layer_ids,
     const int32_t *module_ids);
-etx_status etx_event_put_truth(struct etx_event *event,
+etx_status etx_event_replace_truth(struct etx_event *event,
     const int64_t *particle_ids, const float *weights, int64_t n_particles,
     const etx_particle *particles);
 

@@ -56,7 +56,7 @@ done:
     return status;
 }
 
-/* src, dst and score (NULL: none) [n_edges] = those of edges in this order. */
+/* src, dst and score (NULL: none) [n_edges] = the edges in this order. */
 static void copy_edges(int32_t *src, int32_t *dst, float *score,
     const struct etx_edges *edges, const int32_t *order)
 {

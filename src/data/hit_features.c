@@ -21,8 +21,8 @@ struct hit {
     const float *cells; /* [9] or NULL */
 };
 
-/* Of floats: their squares neither overflow nor underflow here, so this needs
- * none of the care, and time, of hypot. */
+/* Squares of floats do not overflow or underflow in float64, so the slower
+ * hypot is not needed. */
 static double length(double x, double y)
 {
     return sqrt(x * x + y * y);

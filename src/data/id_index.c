@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* A table may have this many places for every id. */
+/* Maximum table size, in entries per id. */
 #define MAX_SPARSE 8
 
 static etx_status build_table(struct etx_id_index *index, const int64_t *ids)

@@ -6,8 +6,7 @@
 
 #include <exatrkx/exatrkx.h>
 
-/* A table by id where the ids are dense, else a sorted list. Zero bytes are
- * an index of nothing. */
+/* A table by id where the ids are dense, else a sorted list. Zeroed: empty. */
 struct etx_id_index {
     int64_t n_ids;
     int64_t lowest;
@@ -26,8 +25,8 @@ void etx_id_index_release(struct etx_id_index *index);
 /* Row of id, the last one of several; -1 when there is none. */
 int64_t etx_id_index_find(const struct etx_id_index *index, int64_t id);
 
-/* The first row whose id a later row has too; -1 when ids are unique. ids are
- * those that the index was built from. */
+/* The first row whose id a later row has, too; -1 when ids are unique. The
+ * index was built from ids. */
 int64_t etx_id_index_duplicate(
     const struct etx_id_index *index, const int64_t *ids);
 

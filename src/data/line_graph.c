@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/heap.h"
 
-/* Take over the arrays of line; on error the caller keeps them. */
+/* Take ownership of the arrays of line; on error the caller keeps them. */
 static etx_status adopt(struct etx_graph **out, const struct etx_memory *memory,
     int64_t n_doublets, const struct etx_line_graph *line)
 {

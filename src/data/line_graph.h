@@ -7,9 +7,9 @@
 #include "backend/backend.h"
 #include "data/graph.h"
 
-/* The line graph of graph, at the place of the context: a node for every
- * edge, and an edge for every two that meet at a node, one in and one out.
- * ETX_ERR_LIMIT when it has more than max_edges. */
+/* The line graph of graph, in the memory of the context: a node per edge, and
+ * an edge per pair of edges where one ends at the node that the other begins
+ * at. ETX_ERR_LIMIT when it has more than max_edges. */
 etx_status etx_graph_line(struct etx_graph **out, struct etx_context *context,
     const struct etx_graph *graph, int64_t max_edges);
 

@@ -1,7 +1,7 @@
-/* data/part.c -- one part of a graph whose nodes are shared out.
+/* data/part.c -- one partition of a graph, with its halo.
  *
- * Nodes and edges of a part keep the order that they have in the whole graph,
- * hence the edges are sorted as they come.
+ * Nodes and edges keep the order of the whole graph, so the edges are sorted
+ * already.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/part.h"
@@ -12,106 +12,106 @@
 
 #include <string.h>
 
-/* A part while it is made. */
-struct making {
+/* A partition under construction. */
+struct builder {
     struct etx_graph_part *part;
     const struct etx_graph *whole;
     const int32_t *owner; /* [whole nodes] */
-    int32_t *local;       /* [whole nodes] node of the part, -1 outside */
-    int32_t *src, *dst;   /* [n_edges] of the part */
+    int32_t *local;       /* [whole nodes] row in the partition, -1 outside */
+    int32_t *src, *dst;   /* [n_edges] of the partition */
     float *score;         /* [n_edges] or NULL */
     int64_t n_nodes, n_edges;
 };
 
-static int32_t holds(const struct making *making, int64_t e)
+static int32_t holds(const struct builder *builder, int64_t e)
 {
-    const int32_t part = making->part->part;
+    const int32_t part = builder->part->part;
 
-    return making->owner[making->whole->src[e]] == part ||
-           making->owner[making->whole->dst[e]] == part;
+    return builder->owner[builder->whole->src[e]] == part ||
+           builder->owner[builder->whole->dst[e]] == part;
 }
 
 /* Number own nodes and the other ends of their edges. */
-static etx_status choose_nodes(struct making *making)
+static etx_status choose_nodes(struct builder *builder)
 {
     etx_status status = ETX_OK;
-    struct etx_graph_part *part = making->part;
-    const struct etx_graph *whole = making->whole;
+    struct etx_graph_part *part = builder->part;
+    const struct etx_graph *whole = builder->whole;
 
-    ETX_CHECK(etx_alloc_uncleared(&making->local, whole->n_nodes,
-        sizeof *making->local, "nodes of a part"));
+    ETX_CHECK(etx_alloc_uncleared(&builder->local, whole->n_nodes,
+        sizeof *builder->local, "nodes of a part"));
     for (int64_t i = 0; i < whole->n_nodes; i++)
-        making->local[i] = making->owner[i] == part->part ? 0 : -1;
+        builder->local[i] = builder->owner[i] == part->part ? 0 : -1;
     for (int64_t e = 0; e < whole->n_edges; e++)
-        if (holds(making, e)) {
-            making->local[whole->src[e]] = 0;
-            making->local[whole->dst[e]] = 0;
-            making->n_edges++;
+        if (holds(builder, e)) {
+            builder->local[whole->src[e]] = 0;
+            builder->local[whole->dst[e]] = 0;
+            builder->n_edges++;
         }
     for (int64_t i = 0; i < whole->n_nodes; i++)
-        if (making->local[i] == 0)
-            making->local[i] = (int32_t)making->n_nodes++;
+        if (builder->local[i] == 0)
+            builder->local[i] = (int32_t)builder->n_nodes++;
     ETX_CHECK(etx_alloc_uncleared(
-        &part->node, making->n_nodes, sizeof *part->node, "nodes of a part"));
-    ETX_CHECK(etx_alloc_uncleared(
-        &part->owner, making->n_nodes, sizeof *part->owner, "owners of nodes"));
+        &part->node, builder->n_nodes, sizeof *part->node, "nodes of a part"));
+    ETX_CHECK(etx_alloc_uncleared(&part->owner, builder->n_nodes,
+        sizeof *part->owner, "owners of nodes"));
     for (int64_t i = 0; i < whole->n_nodes; i++)
-        if (making->local[i] >= 0) {
-            part->node[making->local[i]] = (int32_t)i;
-            part->owner[making->local[i]] = making->owner[i];
+        if (builder->local[i] >= 0) {
+            part->node[builder->local[i]] = (int32_t)i;
+            part->owner[builder->local[i]] = builder->owner[i];
         }
 done:
     return status;
 }
 
-static etx_status take_edges(struct making *making)
+static etx_status choose_edges(struct builder *builder)
 {
     etx_status status = ETX_OK;
-    struct etx_graph_part *part = making->part;
-    const struct etx_graph *whole = making->whole;
-    const int64_t n = making->n_edges;
+    struct etx_graph_part *part = builder->part;
+    const struct etx_graph *whole = builder->whole;
+    const int64_t n = builder->n_edges;
     int64_t k = 0;
 
     ETX_CHECK(etx_alloc_uncleared(
         &part->edge, n, sizeof *part->edge, "edges of a part"));
     ETX_CHECK(etx_alloc_uncleared(
-        &making->src, n, sizeof *making->src, "edge sources"));
+        &builder->src, n, sizeof *builder->src, "edge sources"));
     ETX_CHECK(etx_alloc_uncleared(
-        &making->dst, n, sizeof *making->dst, "edge destinations"));
+        &builder->dst, n, sizeof *builder->dst, "edge destinations"));
     if (whole->score != NULL)
         ETX_CHECK(etx_alloc_uncleared(
-            &making->score, n, sizeof *making->score, "edge scores"));
+            &builder->score, n, sizeof *builder->score, "edge scores"));
     for (int64_t e = 0; e < whole->n_edges; e++)
-        if (holds(making, e)) {
+        if (holds(builder, e)) {
             part->edge[k] = (int32_t)e;
-            making->src[k] = making->local[whole->src[e]];
-            making->dst[k] = making->local[whole->dst[e]];
-            if (making->score != NULL)
-                making->score[k] = whole->score[e];
+            builder->src[k] = builder->local[whole->src[e]];
+            builder->dst[k] = builder->local[whole->dst[e]];
+            if (builder->score != NULL)
+                builder->score[k] = whole->score[e];
             k++;
         }
 done:
     return status;
 }
 
-static etx_status make_graph(struct making *making)
+static etx_status build_graph(struct builder *builder)
 {
     etx_status status = ETX_OK;
-    struct etx_graph_part *part = making->part;
+    struct etx_graph_part *part = builder->part;
 
-    ETX_CHECK(take_edges(making));
-    ETX_CHECK(etx_graph_adopt(&part->graph, NULL, making->n_nodes,
-        making->n_edges, making->src, making->dst, making->score));
-    making->src = NULL;
-    making->dst = NULL;
-    making->score = NULL;
+    ETX_CHECK(choose_edges(builder));
+    ETX_CHECK(etx_graph_adopt(&part->graph, NULL, builder->n_nodes,
+        builder->n_edges, builder->src, builder->dst, builder->score));
+    builder->src = NULL;
+    builder->dst = NULL;
+    builder->score = NULL;
     for (int64_t e = 0; e < part->graph->n_edges; e++)
         part->n_own_edges += etx_part_owns_edge(part, e);
 done:
     return status;
 }
 
-/* Halo rows by the part that owns them. */
+/* Halo rows by the partition that owns them. */
 static etx_status list_received(struct etx_graph_part *part)
 {
     etx_status status = ETX_OK;
@@ -138,8 +138,8 @@ done:
     return status;
 }
 
-/* key [*n_keys]: for every edge between parts, other part * n_nodes + own
- * end. There is room for one an edge. */
+/* key [*n_keys]: for every edge between partitions, other partition * n_nodes +
+ * own end. It has n_edges elements. */
 static void find_ends(
     int64_t *key, int64_t *n_keys, const struct etx_graph_part *part)
 {
@@ -160,7 +160,7 @@ static void find_ends(
     *n_keys = n;
 }
 
-/* Own rows by the part whose edges end at them. */
+/* Own rows by the other partitions that have edges at them. */
 static etx_status list_sent(struct etx_graph_part *part)
 {
     etx_status status = ETX_OK;
@@ -179,13 +179,13 @@ static etx_status list_sent(struct etx_graph_part *part)
     ETX_CHECK(etx_alloc(
         &part->sent_row, n_keys, sizeof *part->sent_row, "rows to send"));
     for (int64_t k = 0; k < n_keys; k++) {
-        const int64_t here = key[order[k]];
+        const int64_t next = key[order[k]];
 
-        if (here != last) {
-            part->sent_row[part->n_sent_rows++] = (int32_t)(here % n_nodes);
-            part->n_sent[here / n_nodes]++;
+        if (next != last) {
+            part->sent_row[part->n_sent_rows++] = (int32_t)(next % n_nodes);
+            part->n_sent[next / n_nodes]++;
         }
-        last = here;
+        last = next;
     }
 done:
     etx_free(key);
@@ -193,16 +193,16 @@ done:
     return status;
 }
 
-etx_status etx_part_make(struct etx_graph_part **out,
+etx_status etx_part_create(struct etx_graph_part **out,
     const struct etx_graph *graph, const int32_t *owner, int32_t n_parts,
     int32_t part)
 {
     etx_status status = ETX_OK;
-    struct making making = {.whole = graph, .owner = owner};
+    struct builder builder = {.whole = graph, .owner = owner};
     struct etx_graph_part *made = NULL;
 
     ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "part of a graph"));
-    making.part = made;
+    builder.part = made;
     made->n_parts = n_parts;
     made->part = part;
     made->whole_nodes = graph->n_nodes;
@@ -211,22 +211,22 @@ etx_status etx_part_make(struct etx_graph_part **out,
         &made->n_sent, n_parts, sizeof *made->n_sent, "rows to send"));
     ETX_CHECK(etx_alloc(
         &made->n_received, n_parts, sizeof *made->n_received, "halo nodes"));
-    ETX_CHECK(choose_nodes(&making));
-    ETX_CHECK(make_graph(&making));
+    ETX_CHECK(choose_nodes(&builder));
+    ETX_CHECK(build_graph(&builder));
     ETX_CHECK(list_received(made));
     ETX_CHECK(list_sent(made));
     *out = made;
     made = NULL;
 done:
-    etx_free(making.local);
-    etx_free(making.src);
-    etx_free(making.dst);
-    etx_free(making.score);
-    etx_part_release(made);
+    etx_free(builder.local);
+    etx_free(builder.src);
+    etx_free(builder.dst);
+    etx_free(builder.score);
+    etx_part_free(made);
     return status;
 }
 
-void etx_part_release(struct etx_graph_part *part)
+void etx_part_free(struct etx_graph_part *part)
 {
     if (part == NULL)
         return;
@@ -241,7 +241,7 @@ void etx_part_release(struct etx_graph_part *part)
     etx_free(part);
 }
 
-void etx_part_take_rows(float *out, const struct etx_graph_part *part,
+void etx_part_gather_rows(float *out, const struct etx_graph_part *part,
     const float *x, int32_t width)
 {
     const size_t bytes = (size_t)width * sizeof *x;
@@ -258,7 +258,7 @@ etx_status etx_part_arena_rows(const float **out, struct etx_arena *arena,
 
     ETX_CHECK(etx_arena_alloc(&rows, arena, part->graph->n_nodes * width,
         sizeof *rows, "rows of a part"));
-    etx_part_take_rows(rows, part, x, width);
+    etx_part_gather_rows(rows, part, x, width);
     *out = rows;
 done:
     return status;

@@ -1,4 +1,4 @@
-/* data/particle.c -- what follows from the momentum and vertex of a particle.
+/* data/particle.c -- quantities derived from momentum and vertex.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/particle.h"

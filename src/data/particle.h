@@ -1,4 +1,4 @@
-/* data/particle.h -- what follows from the momentum and vertex of a particle.
+/* data/particle.h -- quantities derived from momentum and vertex.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_DATA_PARTICLE_H
@@ -12,7 +12,7 @@ double etx_particle_pt(const etx_particle *particle);
 /* Pseudorapidity; infinite where the transverse momentum is 0. */
 double etx_particle_eta(const etx_particle *particle);
 
-/* Distance from the beam line at which it was made, mm. */
+/* Distance of the vertex from the beam line, mm. */
 double etx_particle_radius(const etx_particle *particle);
 
 #endif

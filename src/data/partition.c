@@ -1,11 +1,11 @@
-/* data/partition.c -- which part owns a node.
+/* data/partition.c -- assign nodes to partitions.
  *
- * A part costs what its edges cost, so a node weighs one and an edge each of
- * its ends, and parts are of equal weight. Edges run outward at nearly one
- * azimuth and one polar angle: cuts are planes through the beam or cones
- * around it, never shells. Sectors cut the azimuth. The kd order halves again
- * and again (Bentley, doi:10.1145/361002.361007), each time along azimuth or
- * pseudorapidity, whichever takes fewer edges apart.
+ * Partitions have equal weight: one per node and one per edge at a node. Edges
+ * run outward at nearly constant azimuth and polar angle, so cuts are planes
+ * through the beam or cones around it, never shells. Sectors cut the azimuth.
+ * The kd order bisects recursively (k-d tree: Bentley,
+ * doi:10.1145/361002.361007), each time along azimuth or pseudorapidity,
+ * whichever cuts fewer edges.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/part.h"
@@ -18,24 +18,24 @@
 #include <string.h>
 
 #define N_AXES 2
-/* 2^30; keys have the few bytes that sorting looks at */
+/* 2^30: keys of few bytes, which the radix sort reads */
 #define STEPS     1073741824.0
 #define MIDDLE    2147483648 /* 2^31, the key of z = 0 */
 #define MIN_R     1e-3
 #define MAX_SLOPE 1e30
 
-/* Nodes that n_parts parts will own; a group is named by the first of them. */
+/* Nodes of n_parts partitions to be; a group is named by the first of them. */
 struct group {
-    int32_t n_parts; /* 0: no part is the first of a group */
+    int32_t n_parts; /* 0: not the first partition of a group */
     int64_t weight;
-    int64_t n_cut[N_AXES]; /* edges apart if it were cut along the axis */
+    int64_t n_cut[N_AXES]; /* edges cut if it is bisected along the axis */
 };
 
 struct partition {
     const struct etx_graph *graph;
-    int32_t *owner;           /* [n_nodes] the first part of the node's group */
-    int32_t *axis[N_AXES];    /* [n_nodes] nodes in the order of an axis */
-    int8_t *is_right[N_AXES]; /* [n_nodes] if the group were cut along it */
+    int32_t *owner; /* [n_nodes] the first partition of the node's group */
+    int32_t *axis[N_AXES];    /* [n_nodes] nodes sorted along an axis */
+    int8_t *is_right[N_AXES]; /* [n_nodes] if the group is bisected along it */
     struct group *group;      /* [n_parts], of the kd order */
     int64_t *sum;             /* [n_parts] weight of a group so far */
 };
@@ -58,7 +58,7 @@ static int64_t find_azimuth(double x, double y)
 }
 
 /* Grows with pseudorapidity, as z / r does: the bits of a positive float are in
- * its order, those of a negative one in the reverse. */
+ * its order, the bits of a negative one in reverse. */
 static int64_t find_slope(double x, double y, double z)
 {
     const double r = sqrt(x * x + y * y);
@@ -122,8 +122,8 @@ static void weigh_groups(struct partition *partition, int32_t n_parts)
             weigh(graph, (int32_t)i);
 }
 
-/* Sides of the nodes along an axis: of each group the first half of its parts
- * by weight is left. */
+/* Sides of the nodes along an axis: the first half of a group, by weight, is
+ * left. */
 static void choose_sides(
     struct partition *partition, int32_t a, int32_t n_parts)
 {
@@ -159,7 +159,7 @@ static void count_cut(struct partition *partition, int32_t a, int32_t n_parts)
     }
 }
 
-/* Nodes on the right of groups of several parts go to the second half of
+/* Nodes on the right of groups of several partitions go to the second half of
  * these. */
 static void move_right(struct partition *partition)
 {
@@ -172,7 +172,8 @@ static void move_right(struct partition *partition)
     }
 }
 
-/* Last to first, so that no group is halved twice. Are there groups left? */
+/* Last to first, so that no group is bisected twice; 1: some groups still have
+ * several partitions. */
 static int halve_groups(struct partition *partition, int32_t n_parts)
 {
     int is_left = 0;
@@ -190,8 +191,8 @@ static int halve_groups(struct partition *partition, int32_t n_parts)
     return is_left;
 }
 
-/* One group of all nodes, and room for those that it is halved into. */
-static etx_status take_groups(struct partition *partition, int32_t n_parts)
+/* One group of all nodes, with memory for those that it is bisected into. */
+static etx_status alloc_groups(struct partition *partition, int32_t n_parts)
 {
     etx_status status;
 
@@ -207,8 +208,8 @@ done:
     return status;
 }
 
-/* All groups at once, level by level: each costs what the graph's nodes and
- * edges cost, however many parts there are. */
+/* All groups of a level in one pass over nodes and edges, so the cost of a
+ * level does not depend on the number of partitions. */
 static void cut_halves(struct partition *partition, int32_t n_parts)
 {
     int is_left = n_parts > 1;
@@ -233,7 +234,7 @@ etx_status etx_partition_nodes(int32_t *owner, const struct etx_graph *graph,
     ETX_CHECK(sort_axis(&partition, 0, position));
     if (order != ETX_PARTITION_PHI) {
         ETX_CHECK(sort_axis(&partition, 1, position));
-        ETX_CHECK(take_groups(&partition, n_parts));
+        ETX_CHECK(alloc_groups(&partition, n_parts));
     }
     memset(owner, 0, (size_t)graph->n_nodes * sizeof *owner);
     if (order == ETX_PARTITION_PHI)

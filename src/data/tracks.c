@@ -22,7 +22,7 @@ static int64_t highest_label(int64_t n_hits, const int32_t *labels)
 }
 
 /* dense [n_hits]: the labels renumbered 0, 1, ... by size, so that a table of
- * n_hits places is enough. */
+ * n_hits entries is enough. */
 static etx_status renumber(
     int32_t *dense, int64_t n_hits, const int32_t *labels)
 {

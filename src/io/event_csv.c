@@ -116,7 +116,7 @@ static etx_status make_event(etx_event **out, const struct etx_csv *hits)
             positions[3 * i + k] = hits->float_values[HIT_X + k][i];
     ETX_CHECK(etx_event_make(
         &event, hits->n_rows, hits->int64_values[HIT_ID], positions));
-    ETX_CHECK(etx_event_put_modules(event, hits->int32_values[HIT_VOLUME],
+    ETX_CHECK(etx_event_replace_modules(event, hits->int32_values[HIT_VOLUME],
         hits->int32_values[HIT_LAYER], hits->int32_values[HIT_MODULE]));
     *out = event;
     event = NULL;
@@ -164,7 +164,7 @@ static etx_status read_cells(etx_event *event,
         .channel0 = csv.int32_values[CELL_CHANNEL0],
         .channel1 = csv.int32_values[CELL_CHANNEL1],
         .value = csv.float_values[CELL_VALUE]};
-    ETX_CHECK(etx_event_put_cells(event, &cells, detector));
+    ETX_CHECK(etx_event_replace_cells(event, &cells, detector));
 done:
     etx_free(hit);
     etx_csv_release(&csv);
@@ -276,7 +276,7 @@ static etx_status read_truth(etx_event *event,
         truth.particle_id[i] = -1;
     ETX_CHECK(place_truth(&truth, &csv, paths, hits, &index));
     ETX_CHECK(check_all_hits(&truth, event, paths));
-    ETX_CHECK(etx_event_put_truth(event, truth.particle_id, truth.weight,
+    ETX_CHECK(etx_event_replace_truth(event, truth.particle_id, truth.weight,
         truth.n_particles, truth.particles));
 done:
     etx_free(truth.particles);

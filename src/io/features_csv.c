@@ -55,7 +55,7 @@ etx_status etx_features_csv_read(
         ETX_CHECK(place_hit(
             positions + 3 * i, features + n_features * i, scales, i, path));
     ETX_CHECK(etx_event_make(&event, n_hits, NULL, positions));
-    ETX_CHECK(etx_event_put_features(event, n_features, features));
+    ETX_CHECK(etx_event_replace_features(event, n_features, features));
     *out = event;
     event = NULL;
 done:

@@ -43,7 +43,7 @@ static size_t write_row(char *text, int64_t hit_id, int64_t track_id)
 }
 
 etx_status etx_tracks_csv_write(
-    const char *path, const etx_tracks *tracks, const etx_event *event)
+    const etx_tracks *tracks, const etx_event *event, const char *path)
 {
     const int64_t n_hits = event->n_hits;
     int32_t *labels = NULL;

@@ -11,7 +11,7 @@
 /* A row for every hit of the event, in its order; tracks are numbered from
  * one. A hit of two tracks is written with the first. */
 etx_status etx_tracks_csv_write(
-    const char *path, const etx_tracks *tracks, const etx_event *event);
+    const etx_tracks *tracks, const etx_event *event, const char *path);
 
 /* Any track ids that are not negative. */
 etx_status etx_tracks_csv_read(

@@ -13,8 +13,8 @@ struct etx_fill_args {
     float *y; /* [n] */
 };
 
-/* columns: y[i, k] = x[i, k] for k < width, rows x_stride and y_stride apart;
- * with centre, less the mean over the rows of x[., k], taken in float64; with
+/* columns: y[i, k] = x[i, k] for k < width, with row strides x_stride and
+ * y_stride. With centre, the mean of column k (in float64) is subtracted. With
  * add, which excludes centre, y[i, k] += x[i, k]. */
 struct etx_columns_args {
     int64_t n_rows;
@@ -36,7 +36,7 @@ struct etx_gather_args {
     float *y;             /* [n_rows, width] */
 };
 
-/* scatter: y[index[i]] = x[i], or added; no two of index are equal. */
+/* scatter: y[index[i]] = x[i], or += x[i]; the indices are distinct. */
 struct etx_scatter_args {
     int64_t n_rows;
     int32_t width;
@@ -77,7 +77,7 @@ struct etx_gather_int32_args {
 struct etx_find_not_finite_args {
     int64_t n;
     const float *x; /* [n] */
-    int64_t *index; /* on the host; -1: all are finite */
+    int64_t *index; /* in host memory; -1: all are finite */
 };
 
 /* scale: y[i] *= factor. */
@@ -87,24 +87,24 @@ struct etx_scale_args {
     float *y; /* [n] */
 };
 
-/* sum_squares: *sum = the sum of x[i]^2 in float64; not a number, or infinite,
- * where an x[i] is. Tolerance n eps of float64. */
+/* sum_squares: *sum = sum of x[i]^2 in float64; NaN or infinite where an x[i]
+ * is. Tolerance n eps of float64. */
 struct etx_sum_squares_args {
     int64_t n;
     const float *x; /* [n] */
-    double *sum;    /* on the host */
+    double *sum;    /* in host memory */
 };
 
-/* Floats in half the bits. */
+/* 16-bit floating-point formats. */
 enum etx_half {
-    ETX_HALF_NONE,     /* float32 as it is; not for narrow and widen */
+    ETX_HALF_NONE,     /* float32; not for narrow and widen */
     ETX_HALF_BFLOAT16, /* base/bfloat16.h */
     ETX_HALF_FLOAT16,  /* base/float16.h */
     ETX_N_HALVES
 };
 
-/* narrow: y[i] = x[i] rounded to the nearest, ties to even. Exact but for the
- * bits of what is not a number, which stays so. */
+/* narrow: y[i] = x[i] rounded to nearest, ties to even. Exact, except that a
+ * NaN may change its payload. */
 struct etx_narrow_args {
     int64_t n;
     int32_t format; /* enum etx_half */

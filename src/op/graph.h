@@ -1,5 +1,4 @@
-/* op/graph.h -- arguments of the operators that make graphs and features of
- * edges.
+/* op/graph.h -- arguments of operators on graphs and edges.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_GRAPH_H
@@ -10,13 +9,14 @@
 /* -------------------------------------------------------- edge features -- */
 
 /* Geometry of an edge from s to d. r = (float)sqrt(x x + y y), computed in
- * float64 and rounded once, so that dr is the same bits everywhere; dphi =
- * atan2(x_s y_d - y_s x_d, x_s x_d + y_s y_d) lies in [-pi, pi] without loss
- * for small angles. All are finite for finite positions: as a divisor dr
- * below 1e-6 mm counts as +-1e-6 and r as at least 1e-6, and results beyond
- * +-FLT_MAX become that. Tolerance 16 eps (1 + the magnitudes that a feature
- * is the difference of) / scale, and that of dphi and dz / dr carried on. */
-/* X(identifier, name in configurations). A feature is an entry here and a
+ * float64 and rounded once, so that dr is the same bits on every backend; dphi
+ * = atan2(x_s y_d - y_s x_d, x_s x_d + y_s y_d) lies in [-pi, pi] and is
+ * accurate for small angles. Features of finite positions are finite: divisors
+ * dr and r are at least 1e-6 mm in magnitude, and results are clamped to
+ * +-FLT_MAX. Tolerance: 16 eps (1 + the magnitudes of the terms of a
+ * difference) / scale, and the propagated tolerance of dphi and dz / dr.
+ *
+ * X(identifier, name in configurations): a feature is an entry here and a
  * formula in op/shared/edge_features.h. */
 #define ETX_EDGE_FEATURES(X)                                                   \
     X(DR, "dr")                     /* r_d - r_s, mm */                        \
@@ -43,21 +43,21 @@ enum etx_edge_feature {
     ETX_EDGE_FEATURES(ETX_EDGE_FEATURE_ID) ETX_N_EDGE_FEATURES
 };
 
-/* The helix of an edge leaves the beam line and passes the end with the smaller
- * r, then the other: a circle through the origin in the transverse plane, z
- * linear in its arc. The same for both directions of an edge with unequal r;
- * with equal r it runs from s to d. Straight, curvature 0, when the ends and
- * the origin are on a line. An arc between the ends below 1e-6 mm counts as
- * that. All in float64, rounded at the end. */
+/* The helix of an edge starts at the beam line and passes the end with the
+ * smaller r, then the other: a circle through the origin in the transverse
+ * plane, with z linear in its arc length. It does not depend on the direction
+ * of the edge; only with equal r it runs from s to d. The curvature is 0 when
+ * the ends and the origin are on a line. The arc between the ends is at least
+ * 1e-6 mm. Computed in float64, rounded at the end. */
 
 /* Cells of the Hough space of helices: wide enough for two pixel layers to
- * agree, and narrow enough to keep tracks of 0.5 GeV in 2 T (1.2 / m) apart. */
+ * agree, narrow enough to separate tracks of 0.5 GeV in 2 T (1.2 / m). */
 #define ETX_HOUGH_CURVATURE_CELL 4e-4 /* 1 / mm */
 #define ETX_HOUGH_PHI0_CELLS     128  /* of the full turn */
 #define ETX_HOUGH_ETA_CELL       0.1
 
-/* hough_votes: votes[e] = the number of edges, e among them, whose helix is in
- * the same cell of curvature, phi0 and eta. Exact against the reference. */
+/* hough_votes: votes[e] = number of edges, including e, whose helix is in the
+ * same cell of curvature, phi0 and eta. Exact against the reference. */
 struct etx_hough_votes_args {
     int64_t n_edges;
     const float *position; /* [n_nodes, 3] x, y, z in mm */
@@ -82,61 +82,61 @@ struct etx_edge_features_args {
 
 /* --------------------------------------------------------------- graphs -- */
 
-/* Edges made by an operator, sorted by (dst, src); src and dst come from
- * etx_memory_alloc of the stream's place and belong to the caller. */
+/* Edges that an operator returns, sorted by (dst, src). src and dst are from
+ * etx_memory_alloc of the stream's memory and are owned by the caller. */
 struct etx_edge_list {
     int64_t n_edges;
     int32_t *src; /* [n_edges] */
     int32_t *dst; /* [n_edges] */
 };
 
-/* radius_graph: all pairs with s <= radius * radius in float32, where
- * s = d0 * d0, then s = fmaf(dk, dk, s), dk = x[i][k] - x[j][k] (no self
- * pairs). Query i and neighbour j give the edge i -> j. With max_neighbours
- * k, query i keeps its k smallest (s, j). Orientation: with `key`, i -> j is
- * kept when (key[i], i) < (key[j], j); with both = 1 every i -> j is kept;
- * otherwise when i < j. Exact on every backend. */
+/* radius_graph: all pairs i != j with s <= radius * radius in float32, where
+ * s = d0 * d0, then s = fmaf(dk, dk, s), dk = x[i][k] - x[j][k]. Query i and
+ * neighbour j give the edge i -> j. With max_neighbours k, query i keeps its k
+ * smallest (s, j). Orientation: with key, edges with (key[i], i) < (key[j], j)
+ * are kept; with both = 1, all; otherwise, those with i < j. Exact on every
+ * backend. */
 struct etx_radius_graph_args {
     int64_t n_points; /* at most 2^31 - 1 */
     int32_t n_dim;
     int32_t max_neighbours; /* 0: all */
     int32_t both;
-    float radius;       /* > 0; may be FLT_MAX when max_neighbours > 0 (knn) */
+    float radius; /* > 0; FLT_MAX for nearest neighbours with max_neighbours */
     const float *point; /* [n_points, n_dim] */
     const float *key;   /* [n_points] or NULL */
-    int64_t max_edges;  /* more is ETX_ERR_LIMIT with the bound named */
+    int64_t max_edges;  /* more fail with ETX_ERR_LIMIT */
     struct etx_edge_list *out;
 };
 
-/* The edges of a line graph, from both ends; all from etx_memory_alloc of the
- * stream's place, owned by the caller. */
+/* A line graph in compressed sparse rows; arrays from etx_memory_alloc of the
+ * stream's memory, owned by the caller. */
 struct etx_line_graph {
     int64_t n_edges;
     int32_t *src;        /* [n_edges] doublets, sorted by (dst, src) */
     int32_t *dst;        /* [n_edges] */
     int64_t *in_offset;  /* [n_doublets + 1] edges into a doublet */
-    int64_t *out_offset; /* [n_doublets + 1] places in out_edge */
+    int64_t *out_offset; /* [n_doublets + 1] into out_edge */
     int32_t *out_edge;   /* [n_edges] edges sorted by (src, edge) */
 };
 
-/* line_graph: the edges (doublets) of a graph as nodes; an edge joins a to b
- * when dst[a] == src[b]. The doublets are sorted by (dst, src), hence those
- * into a node are neighbours and the sources of a row are consecutive. */
+/* line_graph: the edges (doublets) of a graph become nodes, with an edge from a
+ * to b where dst[a] == src[b] (a triplet of hits). Doublets are sorted by
+ * (dst, src), so the doublets into a node are contiguous, and so are the
+ * sources of every row of the line graph. */
 struct etx_line_graph_args {
     int64_t n_nodes, n_doublets; /* at most 2^31 - 1 each */
     const int32_t *src;          /* [n_doublets] */
     const int32_t *dst;          /* [n_doublets] ascending */
     const int64_t *in_offset;    /* [n_nodes + 1] doublets into a node */
-    const int64_t *out_offset;   /* [n_nodes + 1] places in out_doublet */
+    const int64_t *out_offset;   /* [n_nodes + 1] into out_doublet */
     const int32_t *out_doublet;  /* [n_doublets] by (src, doublet) */
-    int64_t max_edges; /* more is ETX_ERR_LIMIT with the bound named; at most
-                        * 2^31 - 1 */
+    int64_t max_edges; /* more fail with ETX_ERR_LIMIT; at most 2^31 - 1 */
     struct etx_line_graph *out;
 };
 
-/* distance_bins: count[b] = how many pairs have a squared distance, worked out
- * in float64, in bin b of n_bins equal ones from 0 to the radius squared; those
- * beyond are in the last. Exact against the reference. */
+/* distance_bins: histogram of the squared distances of pairs, in float64:
+ * n_bins equal bins from 0 to radius squared, the last with all beyond. Exact
+ * against the reference. */
 struct etx_distance_bins_args {
     int64_t n_pairs;
     int32_t n_dim, n_bins;
@@ -144,11 +144,11 @@ struct etx_distance_bins_args {
     const float *point; /* [points, n_dim] */
     const int32_t *src; /* [n_pairs] */
     const int32_t *dst; /* [n_pairs] */
-    int64_t *count;     /* [n_bins], on the host */
+    int64_t *count;     /* [n_bins], in host memory */
 };
 
-/* double_edges: the edges of a graph in both directions, by (dst, src), of
- * equal ones an edge before a reverse, else by edge. */
+/* double_edges: the edges of a graph in both directions, sorted by (dst, src);
+ * of equal pairs an edge before a reversed one, then by index. */
 struct etx_double_edges_args {
     int64_t n_nodes, n_edges;  /* at most 2^30 - 1 edges */
     const int32_t *src;        /* [n_edges] */
@@ -158,11 +158,11 @@ struct etx_double_edges_args {
     const int32_t *out_edge;   /* [n_edges] */
     int32_t *both_src;         /* [2 * n_edges] */
     int32_t *both_dst;         /* [2 * n_edges] */
-    int32_t *slot; /* [2 * n_edges] of edge e at e, of its reverse at
-                    * n_edges + e */
+    /* [2 * n_edges] where edge e is, at e, and its reverse, at n_edges + e */
+    int32_t *slot;
 };
 
-/* degrees: degree[i] = 1 + the edges into node i and out of it. */
+/* degrees: degree[i] = 1 + number of edges into and out of node i. */
 struct etx_degrees_args {
     int64_t n_nodes;
     const int64_t *in_offset;  /* [n_nodes + 1] */
@@ -170,8 +170,8 @@ struct etx_degrees_args {
     float *degree;             /* [n_nodes] */
 };
 
-/* degree_weights: of an edge 1 / sqrt(degree degree) of its ends, of a node's
- * loop 1 / degree; worked out in float64. */
+/* degree_weights: symmetric normalisation of a graph with loops, in float64:
+ * 1 / sqrt(degree[src] degree[dst]) of an edge, 1 / degree of a loop. */
 struct etx_degree_weights_args {
     int64_t n_nodes, n_edges;
     const int32_t *src;   /* [n_edges] */
@@ -183,8 +183,8 @@ struct etx_degree_weights_args {
 };
 
 /* graph_index: compressed sparse rows from both ends. The edges into node i are
- * in_offset[i] .. in_offset[i + 1] - 1, those out of it out_edge[out_offset[i]
- * .. out_offset[i + 1] - 1]. */
+ * in_offset[i], ..., in_offset[i + 1] - 1; the edges out of it are out_edge[k],
+ * k = out_offset[i], ..., out_offset[i + 1] - 1. */
 struct etx_graph_index_args {
     int64_t n_nodes, n_edges;
     const int32_t *src;  /* [n_edges] */

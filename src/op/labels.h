@@ -17,8 +17,8 @@ struct etx_connected_components_args {
     int32_t *label; /* [n_nodes] */
 };
 
-/* edge_select: ids of the edges with score > cut, ascending; of more than
- * max_selected those of the highest scores, of equal scores the first. */
+/* edge_select: indices of the edges with score > cut, ascending. If they are
+ * more than max_selected, the highest scores; of equal scores the first. */
 struct etx_edge_select_args {
     int64_t n_edges;
     const float *score; /* [n_edges] */
@@ -28,9 +28,9 @@ struct etx_edge_select_args {
     int64_t *n_selected;
 };
 
-/* mutual_best: ids of the edges with score > cut that are the best out of
- * their source and the best into their target; best is the highest score,
- * then the lowest edge id. Ascending. */
+/* mutual_best: indices, ascending, of the edges with score > cut that are both
+ * the best edge out of their source and the best edge into their target: the
+ * highest score, then the lowest index. */
 struct etx_mutual_best_args {
     int64_t n_nodes, n_edges;
     const int32_t *src; /* [n_edges] */
@@ -49,8 +49,8 @@ struct etx_outward_key_args {
     float *key;            /* [n] mm^2 */
 };
 
-/* outward_edges: the selected edges that are no loops, in their order, turned
- * to run from the smaller key to the larger, ties from the smaller node. */
+/* outward_edges: the selected edges without loops, in the same order, oriented
+ * from the smaller key to the larger, ties from the smaller node. */
 struct etx_outward_edges_args {
     int64_t n_selected;
     const int32_t *selected; /* [n_selected] edges */
@@ -60,16 +60,17 @@ struct etx_outward_edges_args {
     const float *key;        /* [nodes] */
     int32_t *tail, *head;    /* [n_selected] capacity */
     float *score;            /* [n_selected] capacity */
-    int64_t *n;              /* how many they are; on the host */
+    int64_t *n;              /* their number, in host memory */
 };
 
-/* best_first: joins edges to chains, at most one edge in and one out a node.
- * Edges with a score above a cut join in the order of their scores, then the
- * rest in the order of the kink (op/ref/joint.h) that their joints have
- * by then, where it is at most ETX_MAX_KINK and one of both chains has
- * support_hits hits or more; so with sure_cut first, if it is larger, then with
- * strong_cut. An edge whose tail or head is joined already is passed over; ties
- * by edge. The edges have no cycle. */
+/* best_first: greedy linking of chains, at most one edge into and one out of a
+ * node; an edge whose tail or head is linked already is skipped. A round links
+ * the edges with a score above its cut, highest score first, then the rest by
+ * the kink (op/shared/kink.h) that their link has at that time, smallest first,
+ * if the kink is at most ETX_MAX_KINK and one of the two chains has
+ * support_hits hits or more. The cut of the first round is sure_cut, if that is
+ * larger, and of the last strong_cut. Ties go to the first edge. The edges have
+ * no cycle. */
 struct etx_best_first_args {
     int64_t n_nodes, n_edges;
     const int32_t *tail, *head; /* [n_edges] */
@@ -81,19 +82,19 @@ struct etx_best_first_args {
     int32_t *group; /* [n_nodes] the first node of the chain */
 };
 
-/* walkthrough: of the nodes that are not taken yet the path with the largest
- * sum of scores is a group, its nodes are taken, and so on while a path of two
- * nodes is left. Edges run from the smaller key to the larger, ties from the
- * smaller node; an edge may be given twice. Ties of paths and what a component
- * gets beyond its looks: op/ref/longest_paths.h. A component in which no node
- * has two edges in or two out is a group. */
+/* walkthrough: repeats: the path with the largest sum of scores among the
+ * remaining nodes becomes a group and its nodes are removed, while a path of
+ * two nodes remains. Edges run from the smaller key to the larger, ties from
+ * the smaller node; an edge may occur twice. A component in which no node has
+ * two edges in or two out is a group. Ties between paths, and the search beyond
+ * the work budget: op/ref/longest_paths.h. */
 struct etx_walkthrough_args {
     int64_t n_nodes, n_edges;
     const int32_t *tail, *head; /* [n_edges] */
     const float *score;         /* [n_edges] >= 0 */
     const float *key;           /* [n_nodes] >= 0 */
-    int64_t looks; /* for every edge and node, to keep the search exact; at most
-                    * 2^30 */
+    /* Visits per edge and node while the search is exact; at most 2^30. */
+    int64_t work_budget;
     int32_t *group; /* [n_nodes] a node of the group, the same for all of it */
 };
 

@@ -1,5 +1,4 @@
-/* op/network.h -- arguments of the operators of networks, and of their
- * reductions.
+/* op/network.h -- arguments of perceptron, activation and segment operators.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_NETWORK_H
@@ -20,9 +19,9 @@ enum etx_activation {
 
 enum etx_norm {
     ETX_NORM_NONE,
-    ETX_NORM_LAYER, /* (x - mean) / sqrt(var + eps) * gain + shift, a row */
-    ETX_NORM_BATCH, /* the same over the rows of a channel, no running mean */
-    ETX_NORM_L2,    /* x / max(|x|, eps), a row; no gain or shift */
+    ETX_NORM_LAYER, /* of a row: (x - mean) / sqrt(var + eps) * gain + shift */
+    ETX_NORM_BATCH, /* the same of a column over all rows; no running mean */
+    ETX_NORM_L2,    /* of a row: x / max(|x|, eps); no gain or shift */
     ETX_N_NORMS
 };
 
@@ -30,17 +29,17 @@ enum etx_norm {
 #define ETX_MAX_ADDED  4
 #define ETX_MAX_LAYERS 16
 
-/* Rows taken from a matrix: row i is data[index[i]] or data[i]. Arrays of
- * float16 (base/float16.h) are for the reference and for a stream that
- * is_half; a backward takes them as added rows alone. */
+/* Rows of a matrix, gathered or in place: row i is data[index[i]] or data[i].
+ * float16 arrays (base/float16.h) are for the reference and for streams with
+ * is_half; in a backward, only added rows may be float16. */
 struct etx_rows {
     const float *data;    /* [rows, width] */
-    const int32_t *index; /* [n_rows] rows of data, or NULL for i */
+    const int32_t *index; /* [n_rows] rows of data, or NULL: i */
     int32_t width;
     const uint16_t *half; /* float16 in place of data, or NULL */
 };
 
-/* One layer: y = x W^T + b, then norm and activation in the order asked. */
+/* One layer: y = x W^T + b, then norm and activation (or the other way). */
 struct etx_layer {
     int32_t n_in, n_out;
     const float *weight; /* [n_out, n_in] */
@@ -49,12 +48,12 @@ struct etx_layer {
     const float *shift;  /* [n_out] or NULL: zeros */
     float eps;           /* of the norm */
     int32_t norm;        /* enum etx_norm */
-    int32_t norm_last;   /* 0: norm then activation; 1: the other way */
+    int32_t norm_last;   /* 0: norm, activation; 1: activation, norm */
     int32_t activation;  /* enum etx_activation */
 };
 
-/* Where the gradients of a layer are added; NULL where there is none. Two
- * layers may share arrays (a shared layer norm). */
+/* Gradients of a layer, added to; NULL: not wanted. Two layers may share arrays
+ * (a shared layer norm). */
 struct etx_layer_gradient {
     float *weight; /* [n_out, n_in] */
     float *bias;   /* [n_out] */
@@ -64,11 +63,16 @@ struct etx_layer_gradient {
 
 struct etx_segment_reduce_args;
 
-/* mlp: out = layers(concat(parts)) + residual, row by row. Added rows are
- * terms of the first layer's linear, of its width: what another product has
- * made of inputs that many rows share. A part without index may be out
- * itself. On a stream that is_half inputs, weights and what layers hand on may
- * be rounded to float16, 2^-11 of each. */
+/* mlp: a multi-layer perceptron over rows,
+ *
+ *     out[i] = layers(concat(part[0][i], part[1][i], ...)) + residual[i]
+ *
+ * A part is a block of columns of the input, gathered by an index (node latents
+ * at the ends of edges) or not. Added rows are terms of the first linear, of
+ * its width: products that many rows share are computed once per node and
+ * gathered here (factorised first layer, arch/mlp_run.c). A part without index
+ * may be out itself. With stream->is_half, inputs, weights and activations
+ * between layers may be rounded to float16, 2^-11 relative each. */
 struct etx_mlp_args {
     int64_t n_rows;
     int32_t n_parts;  /* 0 .. ETX_MAX_PARTS; widths add up to layer[0].n_in */
@@ -80,32 +84,33 @@ struct etx_mlp_args {
     const struct etx_layer *layer;        /* [n_layers] */
     const float *residual; /* [n_rows, n_out] or NULL; may be out itself */
     float *out;            /* [n_rows, n_out] of the last layer */
-    /* Room that mlp may leave the results of its linears in, one layer after
-     * the other, [n_rows, n_out] each, for mlp_backward of the same table and
-     * inputs, which reads them rather than multiply again and gives the same
-     * bits; NULL: none. out is the same up to rounding, and the same bits
-     * where no linear directly follows another. */
+    /* Tape of the linears, layer after layer, [n_rows, n_out] each; NULL: none.
+     * mlp may write it, and mlp_backward of the same table and inputs then
+     * reads it instead of repeating the products, with the same bits. out is
+     * the same up to rounding, and the same bits where no linear directly
+     * follows another. */
     float *linear;
     /* float16 in place of residual and out, or NULL. */
     const uint16_t *half_residual;
     uint16_t *half_out;
-    /* What segment_reduce is to make of out (or half_out), its x (or half),
-     * with the same bits: a version may do so while the rows are in cache.
-     * NULL: nothing. */
+    /* A segment_reduce whose x (or half) is out (or half_out), with the same
+     * bits; fused by versions that do it while the rows are in cache. NULL:
+     * none. */
     const struct etx_segment_reduce_args *reduce;
 };
 
-/* mlp_prepare: layers for many calls of mlp in place of forward's, the same up
- * to rounding: what a version of mlp would work out again at each call is done
- * here. Of forward only the layers and n_added are read. New arrays are taken
- * from the arena, or lie with parameters that the context keeps. */
+/* mlp_prepare: folds layers for many calls of mlp: layers that give the same
+ * result up to rounding, but need less work per call (consecutive linears are
+ * multiplied, weights before a layer norm are centred). Of forward, only the
+ * layers and n_added are read. New arrays are in the arena or in the weight
+ * cache. */
 struct etx_mlp_prepare_args {
     const struct etx_mlp_args *forward;
     struct etx_layer *layer; /* [forward->n_layers], may be forward's own */
     int32_t *n_layers;       /* 1 .. forward->n_layers */
 };
 
-/* Floats of etx_mlp_args.linear a row. */
+/* Floats of etx_mlp_args.linear per row. */
 static inline int64_t etx_mlp_linear_width(
     const struct etx_layer *layer, int32_t n_layers)
 {
@@ -126,10 +131,10 @@ static inline double etx_mlp_flop(const struct etx_mlp_args *args)
     return flop * (double)args->n_rows;
 }
 
-/* mlp_backward: from d_out the gradient of every part's rows and of every
- * parameter. The forward is computed again block by block, so nothing has to
- * be kept; what forward->linear holds spares its products. forward->out and
- * ->residual are not read; the gradient of the residual is d_out itself. */
+/* mlp_backward: gradients of the inputs and parameters from d_out. The forward
+ * is recomputed block by block (no activations are stored); with a tape in
+ * forward->linear, without its products. forward->out and ->residual are not
+ * read; the gradient of the residual is d_out. */
 struct etx_mlp_backward_args {
     const struct etx_mlp_args *forward;
     const float *d_out; /* [n_rows, n_out] */
@@ -169,27 +174,27 @@ enum etx_reduce {
     ETX_N_REDUCES
 };
 
-/* segment_reduce: out[s] = reduce over v in segment s of
- * weight[v] * x[gather[v]], v = order[offset[s]] .. order[offset[s+1]-1].
- * Sums run in segment order in float32. */
+/* segment_reduce: out[s] = reduction of weight[v] * x[gather[v]] over
+ * v = order[offset[s]], ..., order[offset[s + 1] - 1]. Sums are in float32, in
+ * this order. */
 struct etx_segment_reduce_args {
     int64_t n_segments;
     int32_t width;
     int32_t reduce;        /* enum etx_reduce */
     int32_t add;           /* 1: out += (SUM only) */
     const int64_t *offset; /* [n_segments + 1] */
-    const int32_t *order;  /* [n_values] or NULL for v itself */
-    const int32_t *gather; /* [n_values] rows of x, or NULL for v */
+    const int32_t *order;  /* [n_values] or NULL: identity */
+    const int32_t *gather; /* [n_values] rows of x, or NULL: v */
     const float *weight;   /* [n_values] or NULL (SUM only) */
     const float *x;        /* [rows, width] */
     float *out;            /* [n_segments, width] */
     const uint16_t *half;  /* float16 in place of x, as in etx_rows, or NULL */
 };
 
-/* segment_reduce_backward: d_x[v] (+)= what d_out says. forward.weight and
- * gather are NULL (their gradients are a segment_reduce over the other order
- * and a row_dot). MAX goes to the first of equal values in segment order; STD
- * gives 0 where the deviation is 0. */
+/* segment_reduce_backward: d_x from d_out. forward.weight and gather are NULL
+ * (their gradients are a segment_reduce over the other order and a row_dot).
+ * The gradient of MAX goes to the first of equal values in segment order; that
+ * of STD is 0 where the deviation is 0. */
 struct etx_segment_reduce_backward_args {
     struct etx_segment_reduce_args forward; /* out is read for MAX, STD */
     const float *d_out;                     /* [n_segments, width] */

@@ -1,23 +1,24 @@
 /* op/op.h -- every operator: one documented argument struct and a table.
  *
- * An operator reads and writes plain arrays through one struct that the
- * reference (op/ref), the SIMD versions (op/x86), the CUDA versions, the
- * tests and the benchmark share. op/ref is complete and is the definition of
- * right; other tables start as a copy of it and override.
+ * An operator reads and writes plain arrays through one struct, which the
+ * reference (op/ref), the SIMD versions (op/x86), the CUDA versions, the tests
+ * and the benchmark share. The reference is complete and defines the results;
+ * other tables start as a copy of it and override entries.
  *
- * Rules: matrices are row-major and contiguous unless a stride is given;
- * outputs must not overlap inputs unless the field says so; counts of zero
- * are valid and do nothing, except that scalar results (sums, n_selected, an
- * edge list) are then written as zero; sizes are checked by the caller (arch,
- * stage), operators fail only for memory, limits and cancellation. Results
- * are the same bits on every run and for every number of threads. Tolerance
- * against the reference: exact for indices and graphs, 8 eps sqrt(n) relative
- * to the sum of magnitudes for sums of n terms, unless the operator says
- * otherwise.
- *
- * On a device, arrays are in its memory and work is queued: an operator that
- * returns may still run. What is in the host's memory says so; lists of
- * features, counts, sums and argument structs always are.
+ * Rules:
+ * - Matrices are row-major and contiguous unless a stride is given.
+ * - Outputs must not overlap inputs unless the field says so.
+ * - Counts of zero are valid and do nothing, except that scalar results (sums,
+ *   n_selected, an edge list) are written as zero.
+ * - The caller (arch, stage) checks sizes; operators fail only for memory,
+ *   limits and cancellation.
+ * - Results are the same bits on every run and for every number of threads.
+ * - Tolerance against the reference, unless the operator states another: exact
+ *   for indices and graphs; 8 eps sqrt(n) relative to the sum of magnitudes for
+ *   sums of n terms.
+ * - On a device, arrays are in its memory and work is queued: an operator may
+ *   still run after it returned. Argument structs, lists of features, counts
+ *   and sums are in the memory of the host.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_OP_H
@@ -39,8 +40,9 @@
     ETX_LABELS_OPERATORS(X)                                                    \
     ETX_TRAINING_OPERATORS(X)
 
-/* Those that every table has from the CPU: votes need the last bit of atan2,
- * and a device has nothing to prepare. Arrays are in the memory of the host. */
+/* Operators that run on the CPU only, on arrays in the memory of the host:
+ * hough_votes depends on the last bit of atan2, mlp_prepare works on structs
+ * of layers. */
 #define ETX_HOST_OPERATORS(X)                                                  \
     X(hough_votes)                                                             \
     X(mlp_prepare)

@@ -8,16 +8,16 @@
 #include "memory/arena.h"
 #include "memory/weight_cache.h"
 
-/* What an operator runs with: scratch and threads (CPU), or the queue of a
- * device. */
+/* Execution resources of an operator: scratch and threads (CPU), or the queue
+ * of a device. */
 struct etx_stream {
     struct etx_arena *arena;       /* scratch; an operator leaves it as found */
     struct etx_pool *pool;         /* NULL: serial */
     int32_t (*cancel)(void *user); /* or NULL; see etx_context_options */
     void *cancel_user;
-    double flop; /* 2 n_in n_out a row and layer, added by mlp */
-    /* 1, on a device alone: operands of products in mlp, mlp_backward and
-     * linear_backward, and stored arrays may be float16; sums are float32. */
+    double flop; /* mlp adds 2 n_in n_out per row and layer */
+    /* 1, on a device only: stored arrays and the operands of products in mlp
+     * and mlp_backward may be float16; sums are float32. */
     int32_t is_half;
     const struct etx_memory *memory; /* where arrays live; NULL: the host */
     void *device;                    /* owned by the backend, NULL on the CPU */

@@ -1,4 +1,4 @@
-/* op/training.h -- arguments of the operators of losses and of the optimiser.
+/* op/training.h -- arguments of the losses and the optimiser.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_TRAINING_H
@@ -25,16 +25,16 @@ struct etx_bce_loss_args {
     float focal_gamma;  /* >= 0; 0: cross-entropy */
 };
 
-/* square_loss: *sum = the sum of (x_i - target_i)^2 in float64, in the order of
- * i; d_x_i = scale * (x_i - target_i). A target that is not a number has no
- * part in it: its d_x is 0. Tolerance of the sum n eps of float64. */
+/* square_loss: *sum = sum of (x_i - target_i)^2 in float64, in the order of i;
+ * d_x_i = scale * (x_i - target_i). A NaN target is masked: its d_x is 0.
+ * Tolerance of the sum: n eps of float64. */
 struct etx_square_loss_args {
     int64_t n;
     const float *x;      /* [n] */
-    const float *target; /* [n] or nan */
+    const float *target; /* [n], NaN: masked */
     double scale;
     float *d_x;  /* [n] overwritten, or NULL */
-    double *sum; /* on the host */
+    double *sum; /* in host memory */
 };
 
 /* How pairs of different particles repel each other. */
@@ -69,8 +69,7 @@ struct etx_adamw_args {
     int64_t n;
     int64_t step; /* 1 for the first */
     float learning_rate, beta1, beta2, eps, weight_decay;
-    const float *decays;   /* [n] what weight_decay is multiplied by: 1 or 0; or
-                            * NULL: ones */
+    const float *decays;   /* [n] factors of weight_decay, 1 or 0; NULL: ones */
     const float *gradient; /* [n] */
     float *parameter;      /* [n] */
     float *m, *v;          /* [n] moments */

@@ -19,14 +19,14 @@ struct etx_model {
     struct etx_model_stage embedding;
     float radius;           /* of the graph, in the learned space */
     int32_t max_neighbours; /* 0: all */
-    float graph_max_edges;  /* a hit, by a smaller radius; 0: any number */
+    float graph_max_edges;  /* per hit, by a smaller radius; 0: no bound */
     int32_t orientation;    /* ETX_ORIENT_ */
     struct etx_model_stage filter;
     float filter_cut;               /* an edge passes when its score is above */
-    float filter_max_edges;         /* of the highest scores, a hit; 0: all */
+    float filter_max_edges;         /* per hit, by highest score; 0: no bound */
     struct etx_model_stage cascade; /* a cheap network before the filter */
     float cascade_cut;              /* edges above it reach the filter */
-    float cascade_kept; /* share of the signal that the filter keeps */
+    float cascade_kept;             /* fraction of the true edges that pass */
     struct etx_model_stage gnn;
     etx_label_options label;
     int32_t has_completion; /* tracks are completed behind their labels */

@@ -1,8 +1,11 @@
-/* stage/pipeline.c -- hits in, tracks out: the way of one event.
+/* stage/pipeline.c -- hits to tracks: the pipeline for one event.
  *
- * Ju et al., Eur. Phys. J. C 81, 876 (2021): embed, join, filter, score,
- * label. A model without a filter or a graph neural network skips that stage;
- * a graph that was never scored has all edges kept.
+ * Ju et al., Eur. Phys. J. C 81, 876 (2021):
+ *
+ *   hits -> embedding -> radius graph -> filter -> graph network -> labels
+ *
+ * A model without a filter or a graph neural network skips that stage; without
+ * both all edges count.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
@@ -43,7 +46,7 @@ static etx_status score_event(struct etx_graph **out,
     if (model->filter.network != NULL) {
         if (model->gnn.network != NULL)
             ETX_CHECK(etx_stage_cache_features(context, &model->filter, event));
-        ETX_CHECK(etx_stage_filter(&kept, context, model, graph, event));
+        ETX_CHECK(etx_stage_filter(&kept, graph, context, model, event));
         etx_graph_free(graph);
         graph = kept;
     }
@@ -58,7 +61,7 @@ done:
     return status;
 }
 
-/* Give tracks the hits that they lack, where the layers of hits are known. */
+/* Add missing hits to tracks, where the layers of hits are known. */
 static etx_status complete_event(int32_t *label, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event)
 {
@@ -75,7 +78,7 @@ done:
     return status;
 }
 
-/* Group the hits of the scored graph as the model says. */
+/* Group the hits of the scored graph by the label method of the model. */
 static etx_status label_event(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,
     const struct etx_graph *graph, const struct etx_event *event)
@@ -90,7 +93,7 @@ static etx_status label_event(struct etx_tracks **out,
     ETX_CHECK(etx_arena_alloc(
         &label, arena, graph->n_nodes, sizeof *label, "labels"));
     ETX_CHECK(etx_build_tracks(
-        label, context, graph, event->position, &model->label));
+        label, graph, context, event->position, &model->label));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
     ETX_CHECK(complete_event(label, context, model, event));
     ETX_CHECK(etx_tracks_group(out, graph->n_nodes, label, 1));

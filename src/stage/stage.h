@@ -104,7 +104,7 @@ etx_status etx_stage_bound_radius(float *radius, struct etx_context *context,
 /* triplets.c: the line graph. The edges of graph are its nodes; two are joined
  * where one ends and the other begins. */
 etx_status etx_stage_triplets(struct etx_graph **out,
-    struct etx_context *context, const struct etx_graph *graph,
+    const struct etx_graph *graph, struct etx_context *context,
     int64_t max_edges);
 
 /* build.c: embedding and radius graph. for_filter 1: only the filter of the
@@ -146,21 +146,21 @@ etx_status etx_stage_score_host(struct etx_graph *graph,
     const struct etx_event *event);
 /* score_part.c: the graph neural network on one partition of a graph; score
  * [n_edges of the partition]. event is that of the whole graph. */
-etx_status etx_stage_score_part(float *score, struct etx_context *context,
-    const struct etx_model *model, const struct etx_graph_part *part,
+etx_status etx_stage_score_part(float *score, const struct etx_graph_part *part,
+    struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event, const struct etx_part_exchange *exchange);
 
 /* filter.c: the edges with a score above the cut, with their scores. Edges that
  * the model's cascade rejects are not scored. */
-etx_status etx_stage_filter(struct etx_graph **out, struct etx_context *context,
-    const struct etx_model *model, const struct etx_graph *graph,
-    const struct etx_event *event);
+etx_status etx_stage_filter(struct etx_graph **out,
+    const struct etx_graph *graph, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event);
 
 /* triplets.c: scores of triplets, the line graph of graph, which has scores
  * unless the model's network scores triplets. */
 etx_status etx_stage_score_triplets(struct etx_graph *triplets,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_graph *graph, const struct etx_event *event);
+    const struct etx_graph *graph, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event);
 
 /* ---------------------------------------------------------- all of them -- */
 

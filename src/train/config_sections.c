@@ -1,8 +1,7 @@
 /* train/config_sections.c -- the sections of a training config.
  *
- * One table of options per section; where stages differ, some use a shorter
- * table or one of their own, so that a key which the stage would not read is
- * refused.
+ * One table of all keys: section, key, field, bounds or names, and the stages
+ * that read it. A key that the stage would not read is refused.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/config_sections.h"
@@ -12,8 +11,10 @@
 #include "op/op.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
-#define LARGEST_INT 2147483647.0
+#define MAX_INT 2147483647.0
 
 static const char *const decay_names[] = {"constant", "cosine", "step", NULL};
 static const char *const scale_names[] = {"none", "linear", "sqrt", NULL};
@@ -34,6 +35,138 @@ static const char *const teacher_names[] = {"score", "decision", NULL};
 static const char *const pt_target_names[] = {"log", "inverse", NULL};
 static const char *const precision_names[] = {"float32", "bf16", "fp16", NULL};
 static const char *const product_names[] = {"float32", "fp16", NULL};
+
+/* Sets of stages. */
+enum {
+    EMBEDDING = 1 << ETX_TRAIN_EMBEDDING,
+    FILTER = 1 << ETX_TRAIN_FILTER,
+    GNN = 1 << ETX_TRAIN_GNN,
+    CASCADE = 1 << ETX_TRAIN_CASCADE,
+    ALL = EMBEDDING | FILTER | GNN | CASCADE
+};
+
+/* A key, whose option has no value: it is at offset of the config. */
+struct key {
+    const char *section;
+    size_t offset;
+    int32_t stages;
+    struct etx_option option;
+};
+
+#define KEY(section, field, stages, ...)                                       \
+    {                                                                          \
+#section, offsetof(struct etx_train_config, section.field), stages,    \
+        {                                                                      \
+            __VA_ARGS__                                                        \
+        }                                                                      \
+    }
+#define INT(section, name, field, low_, high_, stages)                         \
+    KEY(section, field, stages, .key = name, .kind = ETX_OPTION_INT,           \
+        .low = low_, .high = high_)
+#define FLOAT(section, name, field, low_, high_, stages)                       \
+    KEY(section, field, stages, .key = name, .kind = ETX_OPTION_FLOAT,         \
+        .low = low_, .high = high_)
+#define BOOL(section, name, field, stages)                                     \
+    KEY(section, field, stages, .key = name, .kind = ETX_OPTION_BOOL)
+#define CHOICE(section, name, field, names, stages)                            \
+    KEY(section, field, stages, .key = name, .kind = ETX_OPTION_CHOICE,        \
+        .choices = names)
+
+/* Sections one after the other. */
+static const struct key keys[] = {
+    INT(schedule, "steps", n_steps, 1.0, MAX_INT, ALL),
+    INT(schedule, "warmup_steps", n_warmup_steps, 0.0, MAX_INT, ALL),
+    INT(schedule, "warmup_epochs", n_warmup_epochs, 0.0, 1e6, ALL),
+    FLOAT(schedule, "learning_rate", learning_rate, 0.0, 1e3, ALL),
+    FLOAT(schedule, "min_learning_rate", min_learning_rate, 0.0, 1e3, ALL),
+    CHOICE(schedule, "decay", decay, decay_names, ALL),
+    INT(schedule, "decay_every", decay_every, 1.0, MAX_INT, ALL),
+    INT(schedule, "decay_epochs", decay_epochs, 0.0, 1e6, ALL),
+    FLOAT(schedule, "decay_factor", decay_factor, 0.0, 1.0, ALL),
+    CHOICE(schedule, "scale_learning_rate", scale, scale_names, ALL),
+
+    FLOAT(optimiser, "beta1", beta1, 0.0, 0.999999, ALL),
+    FLOAT(optimiser, "beta2", beta2, 0.0, 0.999999, ALL),
+    FLOAT(optimiser, "eps", eps, 1e-30, 1.0, ALL),
+    FLOAT(optimiser, "weight_decay", weight_decay, 0.0, 1e3, ALL),
+    FLOAT(optimiser, "gradient_clip", gradient_clip, 0.0, 1e30, ALL),
+    BOOL(optimiser, "amsgrad", amsgrad, ALL),
+
+    /* A cascade learns from scores and ignores the weights of true pairs. */
+    FLOAT(truth, "min_pt", min_pt, 0.0, 1e6, ALL),
+    CHOICE(truth, "pairs", pairs, pair_names, ALL),
+    FLOAT(truth, "max_eta", max_eta, 0.0, 1e3, ALL),
+    INT(truth, "min_hits", min_hits, 0.0, MAX_INT, ALL),
+    BOOL(truth, "drop_noise", drop_noise, ALL),
+    FLOAT(truth, "background_min_pt", background_min_pt, 0.0, 1e6, ALL),
+    FLOAT(truth, "low_pt_weight", low_pt_weight, 0.0, 1e3, ALL & ~CASCADE),
+    CHOICE(truth, "same_particle", same_particle, same_particle_names,
+        ALL & ~CASCADE),
+    FLOAT(
+        truth, "displaced_radius", displaced_radius, 0.0, 1e6, ALL & ~CASCADE),
+    FLOAT(
+        truth, "displaced_weight", displaced_weight, 0.0, 1e3, ALL & ~CASCADE),
+
+    INT(sampling, "hits", n_hits, 0.0, MAX_INT, ALL),
+    FLOAT(sampling, "eta_window", eta_window, 0.001, 1.0, ALL),
+    INT(sampling, "graphs", n_graphs, 1.0, 1e4, ALL),
+    CHOICE(sampling, "order", order, order_names, ALL),
+    INT(sampling, "edges", n_edges, 0.0, MAX_INT, ALL & ~EMBEDDING),
+    INT(sampling, "cache_mib", cache_mib, 0.0, 1e8, ALL & ~EMBEDDING),
+    INT(sampling, "queries", n_queries, 1.0, 1e6, EMBEDDING),
+    CHOICE(sampling, "queries_from", queries_from, query_names, EMBEDDING),
+    INT(sampling, "neighbours", n_neighbours, 0.0, 1e6, EMBEDDING),
+    INT(sampling, "other", n_other, 0.0, 1e6, EMBEDDING),
+    INT(sampling, "pool", n_pool, 0.0, MAX_INT, EMBEDDING),
+    FLOAT(sampling, "search_radius", search_radius, 1e-9, 1e9, EMBEDDING),
+    INT(sampling, "random_pairs", n_random, 0.0, MAX_INT, EMBEDDING),
+    BOOL(sampling, "random_from_queries", random_from_queries, EMBEDDING),
+    BOOL(sampling, "count_true_twice", count_true_twice, EMBEDDING),
+    FLOAT(
+        sampling, "false_per_true", false_per_true, 0.0, 1e6, FILTER | CASCADE),
+    FLOAT(sampling, "hard_share", hard_share, 0.0, 1.0, FILTER | CASCADE),
+    FLOAT(sampling, "hard_cut", hard_cut, 0.0, 1.0, FILTER | CASCADE),
+    INT(sampling, "chunk_edges", chunk_edges, 0.0, MAX_INT, FILTER),
+
+    FLOAT(loss, "positive_weight", positive_weight, 0.0, 1e6, ALL),
+    CHOICE(loss, "average", average, average_names, ALL),
+    CHOICE(loss, "hinge", hinge, hinge_names, EMBEDDING),
+    FLOAT(loss, "margin", margin, 1e-6, 1e6, EMBEDDING),
+    CHOICE(loss, "reduction", reduction, reduction_names, FILTER | GNN),
+    FLOAT(loss, "focal_gamma", focal_gamma, 0.0, 100.0, FILTER | GNN),
+    FLOAT(loss, "hit_weight", hit_weight, 0.0, 1e9, FILTER | GNN),
+    FLOAT(loss, "pt_weight", pt_weight, 0.0, 1e6, GNN),
+    CHOICE(loss, "pt_target", pt_target, pt_target_names, GNN),
+    CHOICE(loss, "teacher", teacher, teacher_names, CASCADE),
+
+    BOOL(augmentation, "rotate_phi", rotate_phi, ALL),
+    BOOL(augmentation, "reflect_z", reflect_z, ALL),
+    BOOL(augmentation, "reflect_y", reflect_y, ALL),
+    BOOL(augmentation, "reflect_x", reflect_x, ALL),
+
+    FLOAT(validation, "target_efficiency", target_efficiency, 0.0, 1.0, ALL),
+    CHOICE(validation, "criterion", criterion, criterion_names, ALL),
+    BOOL(validation, "keep_best", keep_best, ALL),
+    INT(validation, "patience", patience, 0.0, MAX_INT, ALL),
+    FLOAT(validation, "min_delta", min_delta, 0.0, 1e9, ALL),
+    FLOAT(validation, "radius", radius, 0.0, 1e9, EMBEDDING),
+
+    FLOAT(stability, "spike_factor", spike_factor, 0.0, 1e9, ALL),
+    INT(stability, "spike_window", spike_window, 1.0, 1e6, ALL),
+    INT(stability, "snapshot_every", snapshot_every, 1.0, MAX_INT, ALL),
+    INT(stability, "most_rollbacks", max_rollbacks, 0.0, 1e6, ALL),
+
+    BOOL(memory, "checkpointing", checkpointing, ALL),
+    CHOICE(memory, "precision", precision, precision_names, ALL),
+
+    CHOICE(arithmetic, "products", products, product_names, ALL),
+
+    FLOAT(loss_scaling, "initial", initial, 0.0, 0x1p126, ALL),
+    INT(loss_scaling, "double_every", double_every, 1.0, MAX_INT, ALL),
+};
+
+#define N_KEYS      (sizeof keys / sizeof keys[0])
+#define MAX_OPTIONS 32 /* of one section and stage */
 
 static void set_defaults(struct etx_train_config *config)
 {
@@ -82,194 +215,51 @@ static void set_defaults(struct etx_train_config *config)
     config->loss_scaling.double_every = 2000;
 }
 
-static etx_status read_schedule(
-    struct etx_train_schedule *schedule, const json_t *json)
+/* The section that begins at keys[first]; returns where the next one does. */
+static etx_status read_section(size_t *next, struct etx_train_config *config,
+    const json_t *json, size_t first)
 {
-    const struct etx_option options[] = {
-        etx_option_int("steps", &schedule->n_steps, 1.0, LARGEST_INT),
-        etx_option_int(
-            "warmup_steps", &schedule->n_warmup_steps, 0.0, LARGEST_INT),
-        etx_option_int("warmup_epochs", &schedule->n_warmup_epochs, 0.0, 1e6),
-        etx_option_float("learning_rate", &schedule->learning_rate, 0.0, 1e3),
-        etx_option_float(
-            "min_learning_rate", &schedule->min_learning_rate, 0.0, 1e3),
-        etx_option_choice("decay", &schedule->decay, decay_names),
-        etx_option_int("decay_every", &schedule->decay_every, 1.0, LARGEST_INT),
-        etx_option_int("decay_epochs", &schedule->decay_epochs, 0.0, 1e6),
-        etx_option_float("decay_factor", &schedule->decay_factor, 0.0, 1.0),
-        etx_option_choice(
-            "scale_learning_rate", &schedule->scale, scale_names)};
+    const char *section = keys[first].section;
+    struct etx_option options[MAX_OPTIONS];
+    int32_t n = 0;
+    size_t k = first;
 
-    return etx_options_read("schedule", json, options, ETX_N_OPTIONS(options));
-}
-
-static etx_status read_optimiser(
-    struct etx_train_optimiser *optimiser, const json_t *json)
-{
-    const struct etx_option options[] = {
-        etx_option_float("beta1", &optimiser->beta1, 0.0, 0.999999),
-        etx_option_float("beta2", &optimiser->beta2, 0.0, 0.999999),
-        etx_option_float("eps", &optimiser->eps, 1e-30, 1.0),
-        etx_option_float("weight_decay", &optimiser->weight_decay, 0.0, 1e3),
-        etx_option_float("gradient_clip", &optimiser->gradient_clip, 0.0, 1e30),
-        etx_option_bool("amsgrad", &optimiser->amsgrad)};
-
-    return etx_options_read("optimiser", json, options, ETX_N_OPTIONS(options));
-}
-
-/* Weights of true pairs mean nothing to a cascade, which learns from scores. */
-static etx_status read_truth(
-    struct etx_train_truth *truth, const json_t *json, int32_t stage)
-{
-    const struct etx_option options[] = {
-        etx_option_float("min_pt", &truth->min_pt, 0.0, 1e6),
-        etx_option_choice("pairs", &truth->pairs, pair_names),
-        etx_option_float("max_eta", &truth->max_eta, 0.0, 1e3),
-        etx_option_int("min_hits", &truth->min_hits, 0.0, LARGEST_INT),
-        etx_option_bool("drop_noise", &truth->drop_noise),
-        etx_option_float(
-            "background_min_pt", &truth->background_min_pt, 0.0, 1e6),
-        etx_option_float("low_pt_weight", &truth->low_pt_weight, 0.0, 1e3),
-        etx_option_choice(
-            "same_particle", &truth->same_particle, same_particle_names),
-        etx_option_float(
-            "displaced_radius", &truth->displaced_radius, 0.0, 1e6),
-        etx_option_float(
-            "displaced_weight", &truth->displaced_weight, 0.0, 1e3)};
-
-    return etx_options_read("truth", json, options,
-        ETX_N_OPTIONS(options) - (stage == ETX_TRAIN_CASCADE ? 4 : 0));
-}
-
-static etx_status read_sampling(
-    struct etx_train_sampling *sampling, const json_t *json, int32_t stage)
-{
-    const struct etx_option hits =
-        etx_option_int("hits", &sampling->n_hits, 0.0, LARGEST_INT);
-    const struct etx_option eta =
-        etx_option_float("eta_window", &sampling->eta_window, 0.001, 1.0);
-    const struct etx_option graphs =
-        etx_option_int("graphs", &sampling->n_graphs, 1.0, 1e4);
-    const struct etx_option order =
-        etx_option_choice("order", &sampling->order, order_names);
-    const struct etx_option edges =
-        etx_option_int("edges", &sampling->n_edges, 0.0, LARGEST_INT);
-    const struct etx_option cache =
-        etx_option_int("cache_mib", &sampling->cache_mib, 0.0, 1e8);
-    const struct etx_option embedding[] = {hits, eta, graphs, order,
-        etx_option_int("queries", &sampling->n_queries, 1.0, 1e6),
-        etx_option_choice("queries_from", &sampling->queries_from, query_names),
-        etx_option_int("neighbours", &sampling->n_neighbours, 0.0, 1e6),
-        etx_option_int("other", &sampling->n_other, 0.0, 1e6),
-        etx_option_int("pool", &sampling->n_pool, 0.0, LARGEST_INT),
-        etx_option_float("search_radius", &sampling->search_radius, 1e-9, 1e9),
-        etx_option_int("random_pairs", &sampling->n_random, 0.0, LARGEST_INT),
-        etx_option_bool("random_from_queries", &sampling->random_from_queries),
-        etx_option_bool("count_true_twice", &sampling->count_true_twice)};
-    const struct etx_option filter[] = {hits, eta, graphs, order, edges, cache,
-        etx_option_float("false_per_true", &sampling->false_per_true, 0.0, 1e6),
-        etx_option_float("hard_share", &sampling->hard_share, 0.0, 1.0),
-        etx_option_float("hard_cut", &sampling->hard_cut, 0.0, 1.0),
-        etx_option_int(
-            "chunk_edges", &sampling->chunk_edges, 0.0, LARGEST_INT)};
-    const struct etx_option gnn[] = {hits, eta, graphs, order, edges, cache};
-
-    if (stage == ETX_TRAIN_EMBEDDING)
-        return etx_options_read(
-            "sampling", json, embedding, ETX_N_OPTIONS(embedding));
-    if (stage == ETX_TRAIN_FILTER)
-        return etx_options_read(
-            "sampling", json, filter, ETX_N_OPTIONS(filter));
-    if (stage == ETX_TRAIN_CASCADE)
-        return etx_options_read(
-            "sampling", json, filter, ETX_N_OPTIONS(filter) - 1);
-    return etx_options_read("sampling", json, gnn, ETX_N_OPTIONS(gnn));
-}
-
-static etx_status read_loss(
-    struct etx_train_loss *loss, const json_t *json, int32_t stage)
-{
-    const struct etx_option positive =
-        etx_option_float("positive_weight", &loss->positive_weight, 0.0, 1e6);
-    const struct etx_option average =
-        etx_option_choice("average", &loss->average, average_names);
-    const struct etx_option contrastive[] = {positive, average,
-        etx_option_choice("hinge", &loss->hinge, hinge_names),
-        etx_option_float("margin", &loss->margin, 1e-6, 1e6)};
-    const struct etx_option distilled[] = {positive, average,
-        etx_option_choice("teacher", &loss->teacher, teacher_names)};
-    const struct etx_option edges[] = {positive, average,
-        etx_option_choice("reduction", &loss->reduction, reduction_names),
-        etx_option_float("focal_gamma", &loss->focal_gamma, 0.0, 100.0),
-        etx_option_float("hit_weight", &loss->hit_weight, 0.0, 1e9),
-        etx_option_float("pt_weight", &loss->pt_weight, 0.0, 1e6),
-        etx_option_choice("pt_target", &loss->pt_target, pt_target_names)};
-
-    if (stage == ETX_TRAIN_EMBEDDING)
-        return etx_options_read(
-            "loss", json, contrastive, ETX_N_OPTIONS(contrastive));
-    if (stage == ETX_TRAIN_CASCADE)
-        return etx_options_read(
-            "loss", json, distilled, ETX_N_OPTIONS(distilled));
-    return etx_options_read("loss", json, edges,
-        ETX_N_OPTIONS(edges) - (stage == ETX_TRAIN_GNN ? 0 : 2));
-}
-
-static etx_status read_augmentation(
-    struct etx_train_augmentation *augmentation, const json_t *json)
-{
-    const struct etx_option options[] = {
-        etx_option_bool("rotate_phi", &augmentation->rotate_phi),
-        etx_option_bool("reflect_z", &augmentation->reflect_z),
-        etx_option_bool("reflect_y", &augmentation->reflect_y),
-        etx_option_bool("reflect_x", &augmentation->reflect_x)};
-
+    for (; k < N_KEYS && strcmp(keys[k].section, section) == 0; k++)
+        if (keys[k].stages & 1 << config->stage) {
+            options[n] = keys[k].option;
+            options[n++].value = (char *)config + keys[k].offset;
+        }
+    *next = k;
     return etx_options_read(
-        "augmentation", json, options, ETX_N_OPTIONS(options));
+        section, json_object_get(json, section), options, n);
 }
 
-/* Nothing measures the loss of an embedding, nor its AUC. */
-static etx_status read_validation(
-    struct etx_train_validation *validation, const json_t *json, int32_t stage)
+/* What bounds do not say. */
+static etx_status check_values(const struct etx_train_config *config)
 {
-    const int is_embedding = stage == ETX_TRAIN_EMBEDDING;
-    const struct etx_option options[] = {
-        etx_option_float(
-            "target_efficiency", &validation->target_efficiency, 0.0, 1.0),
-        etx_option_choice("criterion", &validation->criterion, criterion_names),
-        etx_option_bool("keep_best", &validation->keep_best),
-        etx_option_int("patience", &validation->patience, 0.0, LARGEST_INT),
-        etx_option_float("min_delta", &validation->min_delta, 0.0, 1e9),
-        etx_option_float("radius", &validation->radius, 0.0, 1e9)};
-    const etx_status status = etx_options_read("validation", json, options,
-        ETX_N_OPTIONS(options) - (is_embedding ? 0 : 1));
+    const float spike_factor = config->stability.spike_factor;
+    const float initial = config->loss_scaling.initial;
+    const int32_t criterion = config->validation.criterion;
+    int exponent;
 
-    if (status == ETX_OK && is_embedding &&
-        validation->criterion < ETX_CRITERION_EFFICIENCY)
+    /* Nothing measures the loss of an embedding, nor its AUC. */
+    if (config->stage == ETX_TRAIN_EMBEDDING &&
+        criterion < ETX_CRITERION_EFFICIENCY)
         return etx_fail(ETX_ERR_FORMAT,
             "validation: criterion \"%s\" is not measured for an embedding",
-            criterion_names[validation->criterion]);
-    return status;
-}
-
-static etx_status read_stability(
-    struct etx_train_stability *stability, const json_t *json)
-{
-    const struct etx_option options[] = {
-        etx_option_float("spike_factor", &stability->spike_factor, 0.0, 1e9),
-        etx_option_int("spike_window", &stability->spike_window, 1.0, 1e6),
-        etx_option_int(
-            "snapshot_every", &stability->snapshot_every, 1.0, LARGEST_INT),
-        etx_option_int("most_rollbacks", &stability->max_rollbacks, 0.0, 1e6)};
-    const etx_status status =
-        etx_options_read("stability", json, options, ETX_N_OPTIONS(options));
-
-    if (status == ETX_OK && stability->spike_factor > 0.0f &&
-        stability->spike_factor <= 1.0f)
+            criterion_names[criterion]);
+    if (spike_factor > 0.0f && spike_factor <= 1.0f)
         return etx_fail(ETX_ERR_FORMAT,
             "stability: spike_factor %.9g is neither 0 nor above 1",
-            (double)stability->spike_factor);
-    return status;
+            (double)spike_factor);
+    /* Only powers of two scale a gradient without rounding. */
+    if (initial != 0.0f &&
+        (initial < 1.0f || frexpf(initial, &exponent) != 0.5f))
+        return etx_fail(ETX_ERR_FORMAT,
+            "loss_scaling: initial %.9g is neither 0 nor a power of two from "
+            "1 on",
+            (double)initial);
+    return ETX_OK;
 }
 
 /* A step of n graphs sees n times as much: the rate follows linearly (Goyal et
@@ -289,76 +279,16 @@ static void scale_learning_rate(
     }
 }
 
-static etx_status read_memory(
-    struct etx_train_memory *memory, const json_t *json)
-{
-    const struct etx_option options[] = {
-        etx_option_bool("checkpointing", &memory->checkpointing),
-        etx_option_choice("precision", &memory->precision, precision_names)};
-
-    return etx_options_read("memory", json, options, ETX_N_OPTIONS(options));
-}
-
-static etx_status read_arithmetic(
-    struct etx_train_arithmetic *arithmetic, const json_t *json)
-{
-    const struct etx_option options[] = {
-        etx_option_choice("products", &arithmetic->products, product_names)};
-
-    return etx_options_read(
-        "arithmetic", json, options, ETX_N_OPTIONS(options));
-}
-
-/* Powers of two alone change no gradient by a rounding. */
-static etx_status read_loss_scaling(
-    struct etx_train_loss_scaling *scaling, const json_t *json)
-{
-    const struct etx_option options[] = {
-        etx_option_float("initial", &scaling->initial, 0.0, 0x1p126),
-        etx_option_int(
-            "double_every", &scaling->double_every, 1.0, LARGEST_INT)};
-    const etx_status status =
-        etx_options_read("loss_scaling", json, options, ETX_N_OPTIONS(options));
-    int exponent;
-
-    if (status == ETX_OK && scaling->initial != 0.0f &&
-        (scaling->initial < 1.0f ||
-            frexpf(scaling->initial, &exponent) != 0.5f))
-        return etx_fail(ETX_ERR_FORMAT,
-            "loss_scaling: initial %.9g is neither 0 nor a power of two from "
-            "1 on",
-            (double)scaling->initial);
-    return status;
-}
-
 etx_status etx_train_config_read_sections(
     struct etx_train_config *config, const json_t *json)
 {
-    etx_status status;
+    etx_status status = ETX_OK;
 
     set_defaults(config);
-    ETX_CHECK(
-        read_schedule(&config->schedule, json_object_get(json, "schedule")));
-    ETX_CHECK(
-        read_optimiser(&config->optimiser, json_object_get(json, "optimiser")));
-    ETX_CHECK(read_truth(
-        &config->truth, json_object_get(json, "truth"), config->stage));
-    ETX_CHECK(read_sampling(
-        &config->sampling, json_object_get(json, "sampling"), config->stage));
-    ETX_CHECK(
-        read_loss(&config->loss, json_object_get(json, "loss"), config->stage));
-    ETX_CHECK(read_augmentation(
-        &config->augmentation, json_object_get(json, "augmentation")));
-    ETX_CHECK(read_validation(&config->validation,
-        json_object_get(json, "validation"), config->stage));
-    ETX_CHECK(
-        read_stability(&config->stability, json_object_get(json, "stability")));
+    for (size_t k = 0; k < N_KEYS;)
+        ETX_CHECK(read_section(&k, config, json, k));
+    ETX_CHECK(check_values(config));
     scale_learning_rate(&config->schedule, config->sampling.n_graphs);
-    ETX_CHECK(read_memory(&config->memory, json_object_get(json, "memory")));
-    ETX_CHECK(read_arithmetic(
-        &config->arithmetic, json_object_get(json, "arithmetic")));
-    ETX_CHECK(read_loss_scaling(
-        &config->loss_scaling, json_object_get(json, "loss_scaling")));
 done:
     return status;
 }

@@ -38,20 +38,20 @@ static json_t *make_provenance(const struct etx_trainer *trainer)
         (json_int_t)trainer->training.n_hits, "validation_events",
         (json_int_t)trainer->validation.n, "validated_at_step",
         (json_int_t)result->step);
+    json_t *metrics;
 
     free(config);
     if (made == NULL || result->step < 0)
         return made;
-    if (json_object_set_new(made, "loss", make_number(result->loss)) != 0 ||
-        json_object_set_new(made, "n_edges", make_number(result->n_edges)) !=
-            0 ||
-        json_object_set_new(
-            made, "efficiency", make_number(result->efficiency)) != 0 ||
-        json_object_set_new(made, "purity", make_number(result->purity)) != 0 ||
-        json_object_set_new(made, "auc", make_number(result->auc)) != 0) {
+    metrics = json_pack("{s:o, s:o, s:o, s:o, s:o}", "loss",
+        make_number(result->loss), "n_edges", make_number(result->n_edges),
+        "efficiency", make_number(result->efficiency), "purity",
+        make_number(result->purity), "auc", make_number(result->auc));
+    if (json_object_update(made, metrics) != 0) {
         json_decref(made);
-        return NULL;
+        made = NULL;
     }
+    json_decref(metrics);
     return made;
 }
 

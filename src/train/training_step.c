@@ -1,21 +1,22 @@
 /* train/training_step.c -- one step of a training, from top to bottom:
  *
- *   etx_trainer_run_step
- *     draw_batch            events of the step, assigned to ranks
- *     etx_trainer_gradient
- *       sample_batch        per graph: a sector, its pairs or edges
- *       share_sums          over ranks: what the loss is divided by
- *       add_gradients       per graph: forward, loss, backward
- *       gradient_finish     over graphs, ranks and partitions: their sum
- *     update                skip, roll back, or clip and AdamW
- *     report, prefetch      graphs of the next step, from disk
+ *   etx_trainer_draw_batch     events of the step, assigned to ranks
+ *   etx_trainer_gradient
+ *     sample_batch             per graph: a sector, its pairs or edges
+ *     etx_batch_share_sums     over ranks: what the loss is divided by
+ *     add_gradients            per graph: forward, loss, backward
+ *     etx_gradient_finish      their sum over graphs, ranks and partitions
+ *   finish_step                skip, roll back, or clip and update (AdamW)
+ *   etx_trainer_prefetch       graphs of the next step, from disk
+ *
+ * The loss of a graph is objective/embedding_objective.c or edge_objective.c.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/training_step.h"
 
 #include "base/check.h"
 #include "train/clock.h"
-#include "train/hash.h"
+#include "train/draw_batch.h"
 #include "train/objective/objective.h"
 #include "train/ranks/gradient.h"
 #include "train/report.h"
@@ -26,71 +27,6 @@
 
 #include <math.h>
 #include <string.h>
-
-/* Learning rates that ranks compare: of at most this many steps. */
-#define RATES_COMPARED 1000
-
-/* ---------------------------------------------------------------- batch -- */
-
-/* The events of a step, assigned to ranks. */
-static etx_status draw_batch(
-    struct etx_batch *batch, const struct etx_trainer *trainer, int64_t step)
-{
-    const uint64_t seed = etx_trainer_seed(trainer);
-    struct etx_arena *arena = etx_train_host(trainer->context)->arena;
-    const struct etx_event_order order = {.events = &trainer->training,
-        .config = &trainer->config,
-        .seed = seed,
-        .arena = arena};
-    etx_status status;
-
-    *batch = (struct etx_batch){.team = &trainer->team,
-        .config = &trainer->config,
-        .seed = seed,
-        .step = step,
-        .random = etx_random_of_graph(seed, step, trainer->config.stage, 0)};
-    ETX_CHECK(etx_train_draw_events(
-        &batch->event, &batch->n_graphs, &order, step, &batch->random));
-    ETX_CHECK(etx_batch_begin(batch, arena));
-done:
-    return status;
-}
-
-static uint64_t hash_schedule(uint64_t hash, const struct etx_trainer *trainer)
-{
-    const struct etx_train_schedule *schedule = &trainer->config.schedule;
-    const int64_t n_steps = schedule->n_steps;
-    const int64_t every = n_steps / RATES_COMPARED + 1;
-    const int64_t epoch =
-        etx_train_steps_per_epoch(&trainer->training, &trainer->config);
-
-    for (int64_t step = 1; step <= n_steps; step += every) {
-        const float rate = etx_train_learning_rate(schedule, step, epoch);
-
-        hash = etx_hash_bytes(hash, &rate, sizeof rate);
-    }
-    return hash;
-}
-
-/* Ranks with other owners would wait for each other's gradients, and with other
- * learning rates diverge. Later steps follow from sums, which are the same. */
-static etx_status agree(
-    struct etx_trainer *trainer, const struct etx_batch *batch)
-{
-    const size_t bytes = (size_t)batch->n_graphs * sizeof *batch->owner;
-    etx_status status = ETX_OK;
-
-    if (trainer->is_agreed || trainer->team.n_ranks == 1)
-        return ETX_OK;
-    ETX_CHECK(
-        etx_team_agree(&trainer->team, etx_train_host(trainer->context)->arena,
-            hash_schedule(
-                etx_hash_bytes(ETX_HASH_START, batch->owner, bytes), trainer),
-            "owners of graphs and learning rates"));
-    trainer->is_agreed = 1;
-done:
-    return status;
-}
 
 /* ------------------------------------------------------------- gradient -- */
 
@@ -161,7 +97,6 @@ etx_status etx_trainer_gradient(
     ETX_CHECK(etx_arena_alloc(&sample, etx_train_host(trainer->context)->arena,
         batch->n_graphs, size, "samples"));
     memset(sample, 0, (size_t)batch->n_graphs * size);
-    ETX_CHECK(agree(trainer, batch));
     ETX_CHECK(sample_batch(sample, trainer, batch));
     ETX_CHECK(etx_batch_share_sums(batch));
     ETX_CHECK(etx_gradient_begin(&sum));
@@ -229,23 +164,6 @@ done:
     return status;
 }
 
-/* Start reading the graphs of the next step; its own reads report errors. */
-static void prefetch_graphs(const struct etx_trainer *trainer)
-{
-    struct etx_graph_disk_cache *disk = trainer->graphs.disk;
-    struct etx_batch next;
-    int32_t n_mine = 0;
-
-    if (disk == NULL || etx_trainer_finished(trainer) ||
-        trainer->config.stage == ETX_TRAIN_EMBEDDING ||
-        draw_batch(&next, trainer, trainer->progress.step + 1) != ETX_OK)
-        return;
-    for (int32_t k = 0; k < next.n_graphs; k++)
-        if (etx_batch_is_mine(&next, k))
-            next.event[n_mine++] = next.event[k];
-    etx_graph_disk_cache_prefetch(disk, next.event, n_mine);
-}
-
 /* ----------------------------------------------------------------- step -- */
 
 static etx_status check_step(const struct etx_trainer *trainer)
@@ -274,7 +192,7 @@ etx_status etx_trainer_run_step(
     ETX_CHECK(check_step(trainer));
     ETX_CHECK(etx_snapshot_take(&trainer->snapshot, &trainer->progress, state,
         &trainer->config.stability));
-    ETX_CHECK(draw_batch(&batch, trainer, step));
+    ETX_CHECK(etx_trainer_draw_batch(&batch, trainer, step));
     ETX_CHECK(etx_trainer_gradient(trainer, &batch));
     etx_batch_report(&batch, report);
     ETX_CHECK(etx_train_norm(&report->gradient_norm, trainer->context,
@@ -283,7 +201,7 @@ etx_status etx_trainer_run_step(
     ETX_CHECK(etx_partition_barrier(&trainer->partition));
     ETX_CHECK(finish_step(trainer, step, report));
     ETX_CHECK(etx_report_finish(report, trainer));
-    prefetch_graphs(trainer);
+    etx_trainer_prefetch(trainer);
 done:
     etx_partition_end(&trainer->partition, status);
     etx_train_reset(trainer->context, marks);

@@ -6,8 +6,6 @@
 #include "base/check.h"
 #include "stage/stage.h"
 
-#include <string.h>
-
 struct etx_train_marks etx_train_mark(struct etx_context *context)
 {
     return (struct etx_train_marks){
@@ -30,24 +28,6 @@ etx_status etx_train_zeros(
         etx_arena_alloc(out, context->stream->arena, n, sizeof **out, what));
     const struct etx_fill_args args = {.n = n, .y = *out};
     ETX_CHECK(context->ops->fill(context->stream, &args));
-done:
-    return status;
-}
-
-etx_status etx_train_to_device(void *out_pointer, struct etx_context *context,
-    const void *values, int64_t n, size_t size, const char *what)
-{
-    const struct etx_memory *memory = context->stream->memory;
-    void *copy = NULL;
-    etx_status status = ETX_OK;
-
-    if (memory == NULL) {
-        memcpy(out_pointer, &values, sizeof values);
-        return ETX_OK;
-    }
-    ETX_CHECK(etx_arena_alloc(&copy, context->stream->arena, n, size, what));
-    ETX_CHECK(etx_memory_to_device(memory, copy, values, n, size));
-    memcpy(out_pointer, &copy, sizeof copy);
 done:
     return status;
 }

@@ -27,11 +27,8 @@ void etx_train_reset(struct etx_context *context, struct etx_train_marks marks);
 etx_status etx_train_zeros(
     float **out, struct etx_context *context, int64_t n, const char *what);
 
-/* *out_pointer: values [n] of size bytes of the host for the context; and
- * values of the context on the host. The array itself on the CPU, else a copy
- * in scratch. */
-etx_status etx_train_to_device(void *out_pointer, struct etx_context *context,
-    const void *values, int64_t n, size_t size, const char *what);
+/* *out: values [n] of the context on the host, themselves on the CPU, else a
+ * copy in scratch. The other way is etx_arena_to_device. */
 etx_status etx_train_to_host(float **out, struct etx_context *context,
     float *values, int64_t n, const char *what);
 

@@ -92,7 +92,7 @@ static double run_once(const struct etx_op_table *ops,
 {
     const double begin = seconds();
 
-    if (self->run(ops, stream, self) != ETX_OK) {
+    if (checkop_run(ops, stream, self) != ETX_OK) {
         fprintf(stderr, "checkop-bench: %s: %s\n", self->op, etx_last_error());
         exit(1);
     }

@@ -127,7 +127,7 @@ struct checkop_outward {
 /* Random ones; n_nodes > 1 where there are edges. */
 struct checkop_outward checkop_make_outward(int64_t n_nodes, int64_t n_edges);
 void checkop_walkthrough(struct checkop_case *out,
-    const struct checkop_outward *edges, int64_t looks);
+    const struct checkop_outward *edges, int64_t work_budget);
 void checkop_double_edges(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges);
 void checkop_degrees(

@@ -7,18 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static etx_status run_activation(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->activation(stream, self->args);
-}
-
-static etx_status run_activation_backward(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->activation_backward(stream, self->args);
-}
-
 /* As op.h says: 4 ulp of the result plus 2^-24. */
 static void activation_bounds(struct checkop_case *self)
 {
@@ -50,17 +38,14 @@ static void activation_backward_bounds(struct checkop_case *self)
 void checkop_activation(
     struct checkop_case *out, int32_t activation, int64_t n, int32_t in_place)
 {
-    struct etx_activation_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_activation_args *args =
+        checkop_begin(out, "activation", sizeof *args);
     float *x = checkop_floats(n);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_activation_args){.n = n,
         .activation = activation,
         .x = x,
         .y = in_place ? x : checkop_floats(n)};
-    out->op = "activation";
-    out->run = run_activation;
-    out->args = args;
     out->set_bounds = activation_bounds;
     out->flop = (double)n;
     snprintf(out->label, sizeof out->label, "activation=%d n=%d%s",
@@ -71,18 +56,15 @@ void checkop_activation(
 void checkop_activation_backward(
     struct checkop_case *out, int32_t activation, int64_t n, int32_t in_place)
 {
-    struct etx_activation_backward_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_activation_backward_args *args =
+        checkop_begin(out, "activation_backward", sizeof *args);
     float *d_y = checkop_floats(n);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_activation_backward_args){.n = n,
         .activation = activation,
         .x = checkop_floats(n),
         .d_y = d_y,
         .d_x = in_place ? d_y : checkop_floats(n)};
-    out->op = "activation_backward";
-    out->run = run_activation_backward;
-    out->args = args;
     out->set_bounds = activation_backward_bounds;
     out->flop = (double)n;
     snprintf(out->label, sizeof out->label, "activation=%d n=%d%s",

@@ -10,76 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static etx_status run_fill(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->fill(stream, self->args);
-}
-
-static etx_status run_columns(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->columns(stream, self->args);
-}
-
-static etx_status run_gather_int32(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->gather_int32(stream, self->args);
-}
-
-static etx_status run_find(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->find_not_finite(stream, self->args);
-}
-
-static etx_status run_key(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->outward_key(stream, self->args);
-}
-
-static etx_status run_index(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->graph_index(stream, self->args);
-}
-
-static etx_status run_scale(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->scale(stream, self->args);
-}
-
-static etx_status run_sum_squares(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->sum_squares(stream, self->args);
-}
-
-static etx_status run_narrow(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->narrow(stream, self->args);
-}
-
-static etx_status run_widen(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->widen(stream, self->args);
-}
-
 void checkop_fill(struct checkop_case *out, int64_t n)
 {
-    struct etx_fill_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_fill_args *args = checkop_begin(out, "fill", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args =
         (struct etx_fill_args){.n = n, .value = -1.5f, .y = checkop_floats(n)};
-    out->op = "fill";
-    out->run = run_fill;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
     checkop_add_output(out, "y", args->y, n, sizeof(float));
 }
@@ -101,9 +37,8 @@ static void columns_bounds(struct checkop_case *self)
 void checkop_columns(struct checkop_case *out, int64_t n_rows, int32_t width,
     enum checkop_columns how)
 {
-    struct etx_columns_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_columns_args *args = checkop_begin(out, "columns", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_columns_args){.n_rows = n_rows,
         .width = width,
         .centre = how == CHECKOP_COLUMNS_CENTRE,
@@ -112,9 +47,6 @@ void checkop_columns(struct checkop_case *out, int64_t n_rows, int32_t width,
         .y_stride = width + 1};
     args->x = checkop_floats(n_rows * args->x_stride);
     args->y = checkop_floats(n_rows * args->y_stride);
-    out->op = "columns";
-    out->run = run_columns;
-    out->args = args;
     out->set_bounds = columns_bounds;
     snprintf(out->label, sizeof out->label, "rows=%lld width=%d how=%d",
         (long long)n_rows, (int)width, (int)how);
@@ -124,17 +56,14 @@ void checkop_columns(struct checkop_case *out, int64_t n_rows, int32_t width,
 
 void checkop_gather_int32(struct checkop_case *out, int64_t n)
 {
-    struct etx_gather_int32_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_gather_int32_args *args =
+        checkop_begin(out, "gather_int32", sizeof *args);
     const int32_t n_source = (int32_t)(n / 2 + 1);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_gather_int32_args){.n = n,
         .x = checkop_permutation(n_source),
         .index = checkop_indices(n, n_source),
         .y = checkop_indices(n, n_source)};
-    out->op = "gather_int32";
-    out->run = run_gather_int32;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
     checkop_add_output(out, "y", args->y, n, sizeof(int32_t));
 }
@@ -143,17 +72,14 @@ void checkop_find_not_finite(
     struct checkop_case *out, int64_t n, int32_t n_wrong)
 {
     static const float wrong[] = {INFINITY, -INFINITY, NAN};
-    struct etx_find_not_finite_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_find_not_finite_args *args =
+        checkop_begin(out, "find_not_finite", sizeof *args);
     float *x = checkop_floats(n);
 
-    memset(out, 0, sizeof *out);
     for (int32_t w = 0; w < n_wrong && n > 0; w++)
         x[etx_random_below(&check.random, (uint64_t)n)] = wrong[w % 3];
     *args = (struct etx_find_not_finite_args){
         .n = n, .x = x, .index = checkop_buffer(1, sizeof(int64_t))};
-    out->op = "find_not_finite";
-    out->run = run_find;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld wrong=%d", (long long)n,
         (int)n_wrong);
     checkop_add_output(out, "place", args->index, 1, sizeof(int64_t));
@@ -161,28 +87,21 @@ void checkop_find_not_finite(
 
 void checkop_outward_key(struct checkop_case *out, int64_t n)
 {
-    struct etx_outward_key_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_outward_key_args *args =
+        checkop_begin(out, "outward_key", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_outward_key_args){
         .n = n, .position = checkop_floats(3 * n), .key = checkop_floats(n)};
-    out->op = "outward_key";
-    out->run = run_key;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
     checkop_add_output(out, "key", args->key, n, sizeof(float));
 }
 
 void checkop_scale(struct checkop_case *out, int64_t n)
 {
-    struct etx_scale_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_scale_args *args = checkop_begin(out, "scale", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_scale_args){
         .n = n, .factor = -0.3f, .y = checkop_floats(n)};
-    out->op = "scale";
-    out->run = run_scale;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
     checkop_add_output(out, "y", args->y, n, sizeof(float));
 }
@@ -198,15 +117,12 @@ static void squares_bounds(struct checkop_case *self)
 
 void checkop_sum_squares(struct checkop_case *out, int64_t n)
 {
-    struct etx_sum_squares_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_sum_squares_args *args =
+        checkop_begin(out, "sum_squares", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_sum_squares_args){.n = n,
         .x = checkop_floats(n),
         .sum = checkop_buffer(1, sizeof(double))};
-    out->op = "sum_squares";
-    out->run = run_sum_squares;
-    out->args = args;
     out->set_bounds = squares_bounds;
     snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
     checkop_add_output(out, "sum", args->sum, 1, sizeof(double));
@@ -214,16 +130,12 @@ void checkop_sum_squares(struct checkop_case *out, int64_t n)
 
 void checkop_narrow(struct checkop_case *out, int64_t n, int32_t format)
 {
-    struct etx_narrow_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_narrow_args *args = checkop_begin(out, "narrow", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_narrow_args){.n = n,
         .format = format,
         .x = checkop_floats(n),
         .y = checkop_buffer(n, sizeof(uint16_t))};
-    out->op = "narrow";
-    out->run = run_narrow;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld format=%d", (long long)n,
         (int)format);
     checkop_add_output(out, "y", args->y, n, sizeof(uint16_t));
@@ -233,10 +145,9 @@ void checkop_narrow(struct checkop_case *out, int64_t n, int32_t format)
 void checkop_widen(struct checkop_case *out, int64_t n, int32_t format)
 {
     const uint32_t exponent = format == ETX_HALF_BFLOAT16 ? 0x7f80u : 0x7c00u;
-    struct etx_widen_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_widen_args *args = checkop_begin(out, "widen", sizeof *args);
     uint16_t *x = checkop_buffer(n, sizeof *x);
 
-    memset(out, 0, sizeof *out);
     for (int64_t i = 0; i < n; i++) {
         x[i] = (uint16_t)etx_random_below(&check.random, 65536);
         if ((x[i] & exponent) == exponent)
@@ -246,9 +157,6 @@ void checkop_widen(struct checkop_case *out, int64_t n, int32_t format)
         .format = format,
         .x = x,
         .y = checkop_buffer(n, sizeof(float))};
-    out->op = "widen";
-    out->run = run_widen;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "n=%lld format=%d", (long long)n,
         (int)format);
     checkop_add_output(out, "y", args->y, n, sizeof(float));
@@ -265,10 +173,10 @@ static int ascending(const void *a, const void *b)
 void checkop_graph_index(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_graph_index_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_graph_index_args *args =
+        checkop_begin(out, "graph_index", sizeof *args);
     int32_t *dst = checkop_indices(n_edges, (int32_t)n_nodes);
 
-    memset(out, 0, sizeof *out);
     qsort(dst, (size_t)n_edges, sizeof *dst, ascending);
     *args = (struct etx_graph_index_args){.n_nodes = n_nodes,
         .n_edges = n_edges,
@@ -277,9 +185,6 @@ void checkop_graph_index(
         .in_offset = checkop_buffer(n_nodes + 1, sizeof(int64_t)),
         .out_offset = checkop_buffer(n_nodes + 1, sizeof(int64_t)),
         .out_edge = checkop_buffer(n_edges, sizeof(int32_t))};
-    out->op = "graph_index";
-    out->run = run_index;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%lld edges=%lld",
         (long long)n_nodes, (long long)n_edges);
     checkop_add_output(

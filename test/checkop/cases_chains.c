@@ -42,12 +42,12 @@ static etx_status run_outward(const struct etx_op_table *ops,
 void checkop_outward_edges(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_outward_edges_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_outward_edges_args *args =
+        checkop_begin(out, "outward_edges", sizeof *args);
     int32_t *selected = checkop_buffer(n_edges, sizeof *selected);
     float *key = checkop_uniform(n_nodes, 0.0f, 8.0f);
     int64_t n = 0;
 
-    memset(out, 0, sizeof *out);
     for (int64_t e = 0; e < n_edges; e++)
         if (e % 3 != 1)
             selected[n++] = (int32_t)e;
@@ -63,9 +63,7 @@ void checkop_outward_edges(
         .head = checkop_buffer(n, sizeof(int32_t)),
         .score = checkop_buffer(n, sizeof(float)),
         .n = checkop_buffer(1, sizeof(int64_t))};
-    out->op = "outward_edges";
     out->run = run_outward;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
     checkop_add_output(out, "n", args->n, 1, sizeof(int64_t));
@@ -76,23 +74,17 @@ void checkop_outward_edges(
 
 /* ----------------------------------------------------------- best_first -- */
 
-static etx_status run_best_first(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->best_first(stream, self->args);
-}
-
 /* Edges from a smaller node to one a few nodes on, as between layers; nodes
  * lie near a line, so that the roughness of joints decides. */
 void checkop_best_first(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_best_first_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_best_first_args *args =
+        checkop_begin(out, "best_first", sizeof *args);
     int32_t *tail = checkop_indices(n_edges, (int32_t)n_nodes);
     int32_t *head = checkop_buffer(n_edges, sizeof *head);
     float *position = checkop_uniform(3 * n_nodes, -20.0f, 20.0f);
 
-    memset(out, 0, sizeof *out);
     for (int64_t e = 0; e < n_edges; e++) {
         tail[e] = (int32_t)((int64_t)tail[e] * (n_nodes - 1) / n_nodes);
         head[e] =
@@ -115,9 +107,6 @@ void checkop_best_first(
         .max_polar_change = 0.9f,
         .support_hits = 2,
         .group = checkop_buffer(n_nodes, sizeof(int32_t))};
-    out->op = "best_first";
-    out->run = run_best_first;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
     checkop_add_output(out, "group", args->group, n_nodes, sizeof(int32_t));
@@ -125,31 +114,22 @@ void checkop_best_first(
 
 /* ---------------------------------------------------------- walkthrough -- */
 
-static etx_status run_walkthrough(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->walkthrough(stream, self->args);
-}
-
 void checkop_walkthrough(struct checkop_case *out,
-    const struct checkop_outward *edges, int64_t looks)
+    const struct checkop_outward *edges, int64_t work_budget)
 {
-    struct etx_walkthrough_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_walkthrough_args *args =
+        checkop_begin(out, "walkthrough", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_walkthrough_args){.n_nodes = edges->n_nodes,
         .n_edges = edges->n_edges,
         .tail = edges->tail,
         .head = edges->head,
         .score = edges->score,
         .key = edges->key,
-        .looks = looks,
+        .work_budget = work_budget,
         .group = checkop_buffer(edges->n_nodes, sizeof(int32_t))};
-    out->op = "walkthrough";
-    out->run = run_walkthrough;
-    out->args = args;
-    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d looks=%d",
-        (int)edges->n_nodes, (int)edges->n_edges, (int)looks);
+    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d budget=%d",
+        (int)edges->n_nodes, (int)edges->n_edges, (int)work_budget);
     checkop_add_output(
         out, "group", args->group, edges->n_nodes, sizeof(int32_t));
 }
@@ -215,19 +195,13 @@ static struct etx_graph_index_args make_edges(int64_t n_nodes, int64_t n_edges)
     return index;
 }
 
-static etx_status run_double(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->double_edges(stream, self->args);
-}
-
 void checkop_double_edges(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_double_edges_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_double_edges_args *args =
+        checkop_begin(out, "double_edges", sizeof *args);
     const struct etx_graph_index_args index = make_edges(n_nodes, n_edges);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_double_edges_args){.n_nodes = n_nodes,
         .n_edges = n_edges,
         .src = index.src,
@@ -238,9 +212,6 @@ void checkop_double_edges(
         .both_src = checkop_buffer(2 * n_edges, sizeof(int32_t)),
         .both_dst = checkop_buffer(2 * n_edges, sizeof(int32_t)),
         .slot = checkop_buffer(2 * n_edges, sizeof(int32_t))};
-    out->op = "double_edges";
-    out->run = run_double;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
     checkop_add_output(
@@ -252,31 +223,15 @@ void checkop_double_edges(
 
 /* -------------------------------------------------------------- degrees -- */
 
-static etx_status run_degrees(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->degrees(stream, self->args);
-}
-
-static etx_status run_degree_weights(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->degree_weights(stream, self->args);
-}
-
 void checkop_degrees(struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_degrees_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_degrees_args *args = checkop_begin(out, "degrees", sizeof *args);
     const struct etx_graph_index_args index = make_edges(n_nodes, n_edges);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_degrees_args){.n_nodes = n_nodes,
         .in_offset = index.in_offset,
         .out_offset = index.out_offset,
         .degree = checkop_floats(n_nodes)};
-    out->op = "degrees";
-    out->run = run_degrees;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
     checkop_add_output(out, "degree", args->degree, n_nodes, sizeof(float));
@@ -285,10 +240,10 @@ void checkop_degrees(struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 void checkop_degree_weights(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_degree_weights_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_degree_weights_args *args =
+        checkop_begin(out, "degree_weights", sizeof *args);
     float *degree = checkop_uniform(n_nodes, 1.0f, 40.0f);
 
-    memset(out, 0, sizeof *out);
     for (int64_t i = 0; i < n_nodes; i++)
         degree[i] = floorf(degree[i]);
     *args = (struct etx_degree_weights_args){.n_nodes = n_nodes,
@@ -299,9 +254,6 @@ void checkop_degree_weights(
         .edge_weight = checkop_floats(n_edges),
         .loop_weight = checkop_floats(n_nodes),
         .loop_offset = checkop_buffer(n_nodes + 1, sizeof(int64_t))};
-    out->op = "degree_weights";
-    out->run = run_degree_weights;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
     checkop_add_output(

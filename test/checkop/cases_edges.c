@@ -7,12 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static etx_status run_features(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->edge_features(stream, self->args);
-}
-
 /* asinh of a value known to +-off. */
 static double asinh_bound(double value, double off)
 {
@@ -77,11 +71,11 @@ static void feature_bounds(struct checkop_case *self)
 void checkop_edge_features(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_edge_features_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_edge_features_args *args =
+        checkop_begin(out, "edge_features", sizeof *args);
     int32_t *feature = checkop_buffer(ETX_N_EDGE_FEATURES, sizeof *feature);
     float *position = checkop_uniform(3 * n_nodes, -1000.0f, 1000.0f);
 
-    memset(out, 0, sizeof *out);
     for (int32_t k = 0; k < ETX_N_EDGE_FEATURES; k++)
         feature[k] = (k + 5) % ETX_N_EDGE_FEATURES;
     for (int64_t i = 0; i < n_nodes && check.values == CHECKOP_EXTREME; i++)
@@ -98,9 +92,6 @@ void checkop_edge_features(
         .score = checkop_uniform(n_edges, 0.0f, 1.0f),
         .votes = checkop_uniform(n_edges, 1.0f, 50.0f),
         .out = checkop_floats(n_edges * ETX_N_EDGE_FEATURES)};
-    out->op = "edge_features";
-    out->run = run_features;
-    out->args = args;
     out->set_bounds = feature_bounds;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
@@ -108,19 +99,13 @@ void checkop_edge_features(
         out, "out", args->out, n_edges * ETX_N_EDGE_FEATURES, sizeof(float));
 }
 
-static etx_status run_bins(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->distance_bins(stream, self->args);
-}
-
 /* About half of the pairs are within the radius. */
 void checkop_distance_bins(
     struct checkop_case *out, int64_t n_points, int32_t n_dim, int64_t n_pairs)
 {
-    struct etx_distance_bins_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_distance_bins_args *args =
+        checkop_begin(out, "distance_bins", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_distance_bins_args){.n_pairs = n_pairs,
         .n_dim = n_dim,
         .n_bins = 64,
@@ -129,9 +114,6 @@ void checkop_distance_bins(
         .src = checkop_indices(n_pairs, (int32_t)n_points),
         .dst = checkop_indices(n_pairs, (int32_t)n_points),
         .count = checkop_buffer(64, sizeof(int64_t))};
-    out->op = "distance_bins";
-    out->run = run_bins;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "points=%d dim=%d pairs=%d",
         (int)n_points, (int)n_dim, (int)n_pairs);
     checkop_add_output(

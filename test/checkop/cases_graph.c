@@ -10,12 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static etx_status run_components(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->connected_components(stream, self->args);
-}
-
 /* From where the operator made it to the host. */
 static void copy_out(
     const struct etx_stream *stream, void *to, const void *from, size_t bytes)
@@ -95,11 +89,11 @@ void checkop_radius_graph(struct checkop_case *out, int64_t n_points,
     int32_t n_dim, float radius, int32_t max_neighbours, int32_t both,
     int32_t with_key)
 {
-    struct etx_radius_graph_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_radius_graph_args *args =
+        checkop_begin(out, "radius_graph", sizeof *args);
     struct checkop_edges *edges = checkop_buffer(1, sizeof *edges);
     const int64_t all = n_points * (n_points - 1);
 
-    memset(out, 0, sizeof *out);
     edges->capacity = n_points > 3000 ? 100 * n_points : all;
     edges->src = checkop_buffer(edges->capacity, sizeof *edges->src);
     edges->dst = checkop_buffer(edges->capacity, sizeof *edges->dst);
@@ -111,9 +105,7 @@ void checkop_radius_graph(struct checkop_case *out, int64_t n_points,
         .point = make_points(n_points, n_dim),
         .key = with_key ? checkop_floats(n_points) : NULL,
         .max_edges = edges->capacity};
-    out->op = "radius_graph";
     out->run = run_radius;
-    out->args = args;
     out->more = edges;
     snprintf(out->label, sizeof out->label,
         "points=%d dim=%d radius=%.3g k=%d both=%d key=%d", (int)n_points,
@@ -201,11 +193,11 @@ static void make_doublets(struct etx_line_graph_args *args)
 void checkop_line_graph(
     struct checkop_case *out, int64_t n_nodes, int64_t n_doublets)
 {
-    struct etx_line_graph_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_line_graph_args *args =
+        checkop_begin(out, "line_graph", sizeof *args);
     struct checkop_line *line = checkop_buffer(1, sizeof *line);
     struct etx_line_graph *graph = &line->graph;
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_line_graph_args){
         .n_nodes = n_nodes, .n_doublets = n_doublets, .max_edges = INT32_MAX};
     make_doublets(args);
@@ -218,9 +210,7 @@ void checkop_line_graph(
     graph->in_offset = checkop_buffer(n_doublets + 1, sizeof *graph->in_offset);
     graph->out_offset =
         checkop_buffer(n_doublets + 1, sizeof *graph->out_offset);
-    out->op = "line_graph";
     out->run = run_line;
-    out->args = args;
     out->more = line;
     snprintf(out->label, sizeof out->label, "nodes=%d doublets=%d edges=%d",
         (int)n_nodes, (int)n_doublets, (int)line->capacity);
@@ -251,9 +241,8 @@ void checkop_connected_components(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges, int32_t scored)
 {
     struct etx_connected_components_args *args =
-        checkop_buffer(1, sizeof *args);
+        checkop_begin(out, "connected_components", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_connected_components_args){.n_nodes = n_nodes,
         .n_edges = n_edges,
         .src = checkop_indices(n_edges, (int32_t)n_nodes),
@@ -261,9 +250,6 @@ void checkop_connected_components(
         .score = scored ? make_scores(n_edges) : NULL,
         .cut = 0.5f,
         .label = checkop_buffer(n_nodes, sizeof(int32_t))};
-    out->op = "connected_components";
-    out->run = run_components;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d scored=%d",
         (int)n_nodes, (int)n_edges, (int)scored);
     checkop_add_output(out, "label", args->label, n_nodes, sizeof(int32_t));
@@ -271,17 +257,15 @@ void checkop_connected_components(
 
 void checkop_edge_select(struct checkop_case *out, int64_t n_edges)
 {
-    struct etx_edge_select_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_edge_select_args *args =
+        checkop_begin(out, "edge_select", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_edge_select_args){.n_edges = n_edges,
         .score = make_scores(n_edges),
         .cut = 0.5f,
         .selected = checkop_buffer(n_edges, sizeof(int32_t)),
         .n_selected = checkop_buffer(1, sizeof(int64_t))};
-    out->op = "edge_select";
     out->run = run_select;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "edges=%d", (int)n_edges);
     checkop_add_output(
         out, "selected", args->selected, n_edges, sizeof(int32_t));
@@ -291,9 +275,9 @@ void checkop_edge_select(struct checkop_case *out, int64_t n_edges)
 void checkop_mutual_best(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
-    struct etx_mutual_best_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_mutual_best_args *args =
+        checkop_begin(out, "mutual_best", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_mutual_best_args){.n_nodes = n_nodes,
         .n_edges = n_edges,
         .src = checkop_indices(n_edges, (int32_t)n_nodes),
@@ -302,9 +286,7 @@ void checkop_mutual_best(
         .cut = 0.25f,
         .selected = checkop_buffer(n_edges, sizeof(int32_t)),
         .n_selected = checkop_buffer(1, sizeof(int64_t))};
-    out->op = "mutual_best";
     out->run = run_best;
-    out->args = args;
     snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
         (int)n_edges);
     checkop_add_output(

@@ -92,10 +92,9 @@ static void linear_bounds(struct checkop_case *self)
 void checkop_linear(
     struct checkop_case *out, int64_t n_rows, int32_t n_in, int32_t n_out)
 {
-    struct etx_linear_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_linear_args *args = checkop_begin(out, "mlp", sizeof *args);
     float *y = checkop_floats(n_rows * n_out);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_linear_args){.n_rows = n_rows,
         .n_in = n_in,
         .n_out = n_out,
@@ -103,9 +102,7 @@ void checkop_linear(
         .weight = checkop_floats((int64_t)n_out * n_in),
         .bias = n_out % 2 ? checkop_floats(n_out) : NULL,
         .y = y};
-    out->op = "mlp";
     out->run = run_linear;
-    out->args = args;
     out->set_bounds = linear_bounds;
     out->flop = 2.0 * (double)n_rows * n_in * n_out;
     snprintf(out->label, sizeof out->label, "rows=%d in=%d out=%d", (int)n_rows,
@@ -158,10 +155,10 @@ static void linear_backward_bounds(struct checkop_case *self)
 void checkop_linear_backward(
     struct checkop_case *out, int64_t n_rows, int32_t n_in, int32_t n_out)
 {
-    struct etx_linear_backward_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_linear_backward_args *args =
+        checkop_begin(out, "mlp_backward", sizeof *args);
     const int64_t n_weights = (int64_t)n_out * n_in;
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_linear_backward_args){.n_rows = n_rows,
         .n_in = n_in,
         .n_out = n_out,
@@ -171,9 +168,7 @@ void checkop_linear_backward(
         .d_x = checkop_floats(n_rows * n_in),
         .d_weight = checkop_floats(n_weights),
         .d_bias = checkop_floats(n_out)};
-    out->op = "mlp_backward";
     out->run = run_linear_backward;
-    out->args = args;
     out->set_bounds = linear_backward_bounds;
     out->flop = 4.0 * (double)n_rows * n_in * n_out;
     snprintf(out->label, sizeof out->label, "rows=%d in=%d out=%d", (int)n_rows,

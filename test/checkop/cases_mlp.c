@@ -17,18 +17,6 @@ struct perceptron {
     int64_t n_terms; /* the longest sum, for the bounds */
 };
 
-static etx_status run_mlp(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->mlp(stream, self->args);
-}
-
-static etx_status run_mlp_backward(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->mlp_backward(stream, self->args);
-}
-
 static void set_bounds(struct checkop_case *self)
 {
     const struct perceptron *net = self->more;
@@ -200,7 +188,6 @@ void checkop_mlp(
     if (shape->residual == 2)
         args->residual = args->out;
     out->op = "mlp";
-    out->run = run_mlp;
     out->args = args;
     checkop_add_output(out, "out", args->out, n, sizeof(float));
     if (shape->n_segments > 0)
@@ -258,6 +245,5 @@ void checkop_mlp_backward(
     net->n_terms += shape->n_rows;
     out->flop *= 3.0;
     out->op = "mlp_backward";
-    out->run = run_mlp_backward;
     out->args = args;
 }

@@ -135,12 +135,11 @@ static void norm_bounds(struct checkop_case *self)
 void checkop_norm(
     struct checkop_case *out, int32_t norm, int64_t n_rows, int32_t width)
 {
-    struct etx_norm_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_norm_args *args = checkop_begin(out, "mlp", sizeof *args);
     float *x = checkop_floats(n_rows * width);
     float *y = checkop_floats(n_rows * width);
     const int32_t affine = norm != ETX_NORM_L2 && width % 2;
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_norm_args){.n_rows = n_rows,
         .width = width,
         .norm = norm,
@@ -149,9 +148,7 @@ void checkop_norm(
         .gain = affine ? checkop_floats(width) : NULL,
         .shift = affine ? checkop_floats(width) : NULL,
         .y = y};
-    out->op = "mlp";
     out->run = run_norm;
-    out->args = args;
     out->set_bounds = norm_bounds;
     out->flop = 7.0 * (double)n_rows * width;
     snprintf(out->label, sizeof out->label, "norm=%d rows=%d width=%d",
@@ -224,12 +221,12 @@ static void norm_backward_bounds(struct checkop_case *self)
 void checkop_norm_backward(
     struct checkop_case *out, int32_t norm, int64_t n_rows, int32_t width)
 {
-    struct etx_norm_backward_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_norm_backward_args *args =
+        checkop_begin(out, "mlp_backward", sizeof *args);
     const int64_t n = n_rows * width;
     const int32_t affine = norm != ETX_NORM_L2 && width % 2;
     float *d_y = checkop_floats(n);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_norm_backward_args){
         .forward = {.n_rows = n_rows,
             .width = width,
@@ -242,9 +239,7 @@ void checkop_norm_backward(
         .d_x = checkop_floats(n),
         .d_gain = affine ? checkop_floats(width) : NULL,
         .d_shift = affine ? checkop_floats(width) : NULL};
-    out->op = "mlp_backward";
     out->run = run_norm_backward;
-    out->args = args;
     out->set_bounds = norm_backward_bounds;
     out->flop = 14.0 * (double)n;
     snprintf(out->label, sizeof out->label, "norm=%d rows=%d width=%d",

@@ -7,69 +7,37 @@
 #include <stdio.h>
 #include <string.h>
 
-static etx_status run_gather(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->gather(stream, self->args);
-}
-
-static etx_status run_add(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->add(stream, self->args);
-}
-
-static etx_status run_row_dot(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->row_dot(stream, self->args);
-}
-
 void checkop_gather(
     struct checkop_case *out, int64_t n_rows, int32_t width, int32_t add)
 {
-    struct etx_gather_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_gather_args *args = checkop_begin(out, "gather", sizeof *args);
     const int32_t n_source = (int32_t)(n_rows / 2 + 1);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_gather_args){.n_rows = n_rows,
         .width = width,
         .add = add,
         .x = checkop_floats((int64_t)n_source * width),
         .index = checkop_indices(n_rows, n_source),
         .y = checkop_floats(n_rows * width)};
-    out->op = "gather";
-    out->run = run_gather;
-    out->args = args;
     out->flop = add ? (double)n_rows * width : 0.0;
     snprintf(out->label, sizeof out->label, "rows=%d width=%d add=%d",
         (int)n_rows, (int)width, (int)add);
     checkop_add_output(out, "y", args->y, n_rows * width, sizeof(float));
 }
 
-static etx_status run_scatter(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->scatter(stream, self->args);
-}
-
 /* About half of the rows of y, in a random order. */
 void checkop_scatter(
     struct checkop_case *out, int64_t n_rows, int32_t width, int32_t add)
 {
-    struct etx_scatter_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_scatter_args *args = checkop_begin(out, "scatter", sizeof *args);
     const int64_t n_target = 2 * n_rows + 1;
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_scatter_args){.n_rows = n_rows,
         .width = width,
         .add = add,
         .x = checkop_floats(n_rows * width),
         .index = checkop_permutation(n_target),
         .y = checkop_floats(n_target * width)};
-    out->op = "scatter";
-    out->run = run_scatter;
-    out->args = args;
     out->flop = add ? (double)n_rows * width : 0.0;
     snprintf(out->label, sizeof out->label, "rows=%d width=%d add=%d",
         (int)n_rows, (int)width, (int)add);
@@ -91,14 +59,10 @@ static void add_bounds(struct checkop_case *self)
 
 void checkop_add(struct checkop_case *out, int64_t n)
 {
-    struct etx_add_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_add_args *args = checkop_begin(out, "add", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_add_args){
         .n = n, .alpha = -0.7f, .x = checkop_floats(n), .y = checkop_floats(n)};
-    out->op = "add";
-    out->run = run_add;
-    out->args = args;
     out->set_bounds = add_bounds;
     out->flop = 2.0 * (double)n;
     snprintf(out->label, sizeof out->label, "n=%d", (int)n);
@@ -125,10 +89,9 @@ static void row_dot_bounds(struct checkop_case *self)
 void checkop_row_dot(
     struct checkop_case *out, int64_t n_rows, int32_t width, int32_t indexed)
 {
-    struct etx_row_dot_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_row_dot_args *args = checkop_begin(out, "row_dot", sizeof *args);
     const int32_t n_source = (int32_t)n_rows + 1;
 
-    memset(out, 0, sizeof *out);
     *args = (struct etx_row_dot_args){.n_rows = n_rows,
         .width = width,
         .a = checkop_floats((int64_t)n_source * width),
@@ -136,9 +99,6 @@ void checkop_row_dot(
         .b = checkop_floats((int64_t)n_source * width),
         .b_index = indexed & 2 ? checkop_indices(n_rows, n_source) : NULL,
         .out = checkop_floats(n_rows)};
-    out->op = "row_dot";
-    out->run = run_row_dot;
-    out->args = args;
     out->set_bounds = row_dot_bounds;
     out->flop = 2.0 * (double)n_rows * width;
     snprintf(out->label, sizeof out->label, "rows=%d width=%d indexed=%d",

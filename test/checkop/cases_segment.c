@@ -7,18 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static etx_status run_reduce(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->segment_reduce(stream, self->args);
-}
-
-static etx_status run_backward(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->segment_reduce_backward(stream, self->args);
-}
-
 static double value_at(
     const struct etx_segment_reduce_args *args, int64_t t, int32_t k)
 {
@@ -110,13 +98,10 @@ static void describe(
 void checkop_segment_reduce(
     struct checkop_case *out, const struct checkop_segments *shape)
 {
-    struct etx_segment_reduce_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_segment_reduce_args *args =
+        checkop_begin(out, "segment_reduce", sizeof *args);
 
-    memset(out, 0, sizeof *out);
     *args = forward_args(shape);
-    out->op = "segment_reduce";
-    out->run = run_reduce;
-    out->args = args;
     out->set_bounds = reduce_bounds;
     describe(out, shape);
     checkop_add_output(
@@ -156,10 +141,9 @@ void checkop_segment_reduce_backward(
     struct checkop_case *out, const struct checkop_segments *shape)
 {
     struct etx_segment_reduce_backward_args *args =
-        checkop_buffer(1, sizeof *args);
+        checkop_begin(out, "segment_reduce_backward", sizeof *args);
     struct checkop_segments plain = *shape;
 
-    memset(out, 0, sizeof *out);
     plain.gathered = 0;
     plain.weighted = 0;
     plain.add = 0;
@@ -168,9 +152,6 @@ void checkop_segment_reduce_backward(
     args->d_out = checkop_floats(shape->n_segments * shape->width);
     args->d_x = checkop_floats(shape->n_values * shape->width);
     args->add = shape->add;
-    out->op = "segment_reduce_backward";
-    out->run = run_backward;
-    out->args = args;
     out->set_bounds = backward_bounds;
     describe(out, shape);
     checkop_add_output(

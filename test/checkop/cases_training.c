@@ -8,24 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static etx_status run_bce(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->bce_loss(stream, self->args);
-}
-
-static etx_status run_hinge(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->hinge_loss(stream, self->args);
-}
-
-static etx_status run_adamw(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->adamw(stream, self->args);
-}
-
 /* Losses are sums of terms that float32 knows to 4 ulp plus 2^-24 for the
  * softplus; gradients as sigmoids. */
 static void bce_bounds(struct checkop_case *self)
@@ -51,11 +33,11 @@ static void bce_bounds(struct checkop_case *self)
 
 void checkop_bce_loss(struct checkop_case *out, int64_t n, int32_t weighted)
 {
-    struct etx_bce_loss_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_bce_loss_args *args =
+        checkop_begin(out, "bce_loss", sizeof *args);
     float *target = checkop_uniform(n, 0.0f, 1.0f);
     float *weight = checkop_uniform(n, -0.5f, 2.0f);
 
-    memset(out, 0, sizeof *out);
     for (int64_t e = 0; e < n; e++) {
         target[e] = e % 5 ? roundf(target[e]) : target[e];
         weight[e] = fmaxf(weight[e], 0.0f);
@@ -69,21 +51,12 @@ void checkop_bce_loss(struct checkop_case *out, int64_t n, int32_t weighted)
         .weight_sum = checkop_buffer(1, sizeof(double)),
         .scale = 0.01f,
         .d_logit = checkop_floats(n)};
-    out->op = "bce_loss";
-    out->run = run_bce;
-    out->args = args;
     out->set_bounds = bce_bounds;
     snprintf(out->label, sizeof out->label, "n=%d%s", (int)n,
         weighted ? " weighted" : "");
     checkop_add_output(out, "loss_sum", args->loss_sum, 1, sizeof(double));
     checkop_add_output(out, "weight_sum", args->weight_sum, 1, sizeof(double));
     checkop_add_output(out, "d_logit", args->d_logit, n, sizeof(float));
-}
-
-static etx_status run_square(const struct etx_op_table *ops,
-    struct etx_stream *stream, struct checkop_case *self)
-{
-    return ops->square_loss(stream, self->args);
 }
 
 static void square_bounds(struct checkop_case *self)
@@ -97,10 +70,10 @@ static void square_bounds(struct checkop_case *self)
 /* Every third value has no target. */
 void checkop_square_loss(struct checkop_case *out, int64_t n)
 {
-    struct etx_square_loss_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_square_loss_args *args =
+        checkop_begin(out, "square_loss", sizeof *args);
     float *target = checkop_floats(n);
 
-    memset(out, 0, sizeof *out);
     for (int64_t i = 2; i < n; i += 3)
         target[i] = NAN;
     *args = (struct etx_square_loss_args){.n = n,
@@ -109,9 +82,6 @@ void checkop_square_loss(struct checkop_case *out, int64_t n)
         .scale = 0.02,
         .d_x = checkop_floats(n),
         .sum = checkop_buffer(1, sizeof(double))};
-    out->op = "square_loss";
-    out->run = run_square;
-    out->args = args;
     out->set_bounds = square_bounds;
     snprintf(out->label, sizeof out->label, "n=%d", (int)n);
     checkop_add_output(out, "sum", args->sum, 1, sizeof(double));
@@ -179,11 +149,11 @@ static void hinge_bounds(struct checkop_case *self)
 void checkop_hinge_loss(struct checkop_case *out, int32_t hinge,
     int64_t n_points, int64_t n_pairs, int32_t n_dim)
 {
-    struct etx_hinge_loss_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_hinge_loss_args *args =
+        checkop_begin(out, "hinge_loss", sizeof *args);
     uint8_t *target = checkop_buffer(n_pairs, sizeof *target);
     int32_t *a = checkop_indices(n_pairs, (int32_t)n_points);
 
-    memset(out, 0, sizeof *out);
     for (int64_t p = 0; p < n_pairs; p++) {
         target[p] = (uint8_t)etx_random_below(&check.random, 2);
         if (p % 7 == 0)
@@ -204,9 +174,6 @@ void checkop_hinge_loss(struct checkop_case *out, int32_t hinge,
         .positive_sum = checkop_buffer(1, sizeof(double)),
         .negative_sum = checkop_buffer(1, sizeof(double)),
         .d_point = checkop_floats(n_points * n_dim)};
-    out->op = "hinge_loss";
-    out->run = run_hinge;
-    out->args = args;
     out->set_bounds = hinge_bounds;
     out->flop = 6.0 * (double)n_pairs * n_dim;
     snprintf(out->label, sizeof out->label,
@@ -251,10 +218,9 @@ static void adamw_bounds(struct checkop_case *self)
 void checkop_adamw(struct checkop_case *out, int64_t n, int64_t step,
     int32_t amsgrad, int32_t with_decays)
 {
-    struct etx_adamw_args *args = checkop_buffer(1, sizeof *args);
+    struct etx_adamw_args *args = checkop_begin(out, "adamw", sizeof *args);
     float *decays = checkop_buffer(n, sizeof *decays);
 
-    memset(out, 0, sizeof *out);
     for (int64_t i = 0; i < n; i++)
         decays[i] = i % 3 > 0 ? 1.0f : 0.0f;
     *args = (struct etx_adamw_args){.n = n,
@@ -270,9 +236,6 @@ void checkop_adamw(struct checkop_case *out, int64_t n, int64_t step,
         .m = checkop_floats(n),
         .v = checkop_uniform(n, 0.0f, 2.0f),
         .v_max = amsgrad ? checkop_uniform(n, 0.0f, 3.0f) : NULL};
-    out->op = "adamw";
-    out->run = run_adamw;
-    out->args = args;
     out->set_bounds = adamw_bounds;
     out->flop = 14.0 * (double)n;
     snprintf(out->label, sizeof out->label, "n=%d step=%d amsgrad=%d decays=%d",

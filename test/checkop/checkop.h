@@ -71,6 +71,7 @@ struct checkop_input {
 struct checkop_case {
     const char *op;
     char label[120]; /* sizes and kind, for messages */
+    /* NULL: ops-> `op` (stream, args) */
     etx_status (*run)(const struct etx_op_table *ops, struct etx_stream *stream,
         struct checkop_case *self);
     void *args; /* the argument struct of the operator */
@@ -114,6 +115,9 @@ int32_t *checkop_permutation(int64_t n);
  * are empty, one is long. */
 int64_t *checkop_offsets(int64_t n_segments, int64_t n_values);
 
+/* Zeroes the case and returns its arguments, args_size zeroed bytes. */
+void *checkop_begin(
+    struct checkop_case *self, const char *op, size_t args_size);
 /* Keeps the present contents of data as the initial ones. */
 struct checkop_output *checkop_add_output(struct checkop_case *self,
     const char *name, void *data, int64_t n, size_t size);
@@ -127,6 +131,9 @@ double checkop_sum_bound(int64_t n_terms, double magnitude);
  * twice; each output may differ by 16 times the largest change seen in it. */
 void checkop_perturbation_bounds(struct checkop_case *self, int64_t n_terms);
 
+/* One run with these operators. */
+etx_status checkop_run(const struct etx_op_table *ops,
+    struct etx_stream *stream, struct checkop_case *self);
 /* Run once on the reference; fails the test unless it answers ETX_OK. */
 void checkop_run_reference(struct checkop_case *self);
 /* Run with these operators; copy[k] = what output k is then, in new buffers. */

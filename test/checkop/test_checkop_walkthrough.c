@@ -7,8 +7,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
-#define LOOKS 64
-#define MANY  ((int64_t)1 << 30)
+#define WORK_BUDGET 64
+#define MANY        ((int64_t)1 << 30)
 
 /* Nothing, nodes alone, one edge, chains that need no search; many pieces or
  * one. */
@@ -18,11 +18,11 @@ static const int32_t shapes[][2] = {{0, 0}, {1, 0}, {5, 0}, {2, 1}, {2, 3},
 #define N_SHAPES ROWS(shapes)
 
 static const struct etx_walkthrough_args *verify(
-    const struct checkop_outward *edges, int64_t looks)
+    const struct checkop_outward *edges, int64_t work_budget)
 {
     struct checkop_case one;
 
-    checkop_walkthrough(&one, edges, looks);
+    checkop_walkthrough(&one, edges, work_budget);
     checkop_verify(&one);
     return one.args;
 }
@@ -42,10 +42,11 @@ CHECKOP_TEST(test_walkthrough_shapes, .rows = N_SHAPES)
     const struct checkop_outward edges =
         checkop_make_outward(shapes[_i][0], shapes[_i][1]);
 
-    ck_assert_int_ge(count_joined(verify(&edges, LOOKS)), shapes[_i][1] > 0);
+    ck_assert_int_ge(
+        count_joined(verify(&edges, WORK_BUDGET)), shapes[_i][1] > 0);
 }
 
-/* Few looks: some components end in passes, or all do. */
+/* A small work budget: some components end in passes, or all do. */
 CHECKOP_TEST(test_walkthrough_passes, .rows = 5)
 {
     static const int32_t cases[][2] = {
@@ -63,7 +64,7 @@ CHECKOP_TEST(test_walkthrough_ties, .rows = 2)
 
     for (int64_t e = 0; e < edges.n_edges; e++)
         edges.score[e] = _i == 0 ? 0.5f : 0.0f;
-    ck_assert_int_gt(count_joined(verify(&edges, LOOKS)), 400);
+    ck_assert_int_gt(count_joined(verify(&edges, WORK_BUDGET)), 400);
 }
 
 /* Edges by hand between nodes in a row. */
@@ -99,7 +100,7 @@ CHECKOP_TEST(test_walkthrough_comb)
         set_edge(&edges, i, i, n + i, 0.1f);
     for (int64_t i = 0; i + 1 < n; i++)
         set_edge(&edges, n + i, i, i + 1, 0.9f);
-    const struct etx_walkthrough_args *args = verify(&edges, LOOKS);
+    const struct etx_walkthrough_args *args = verify(&edges, WORK_BUDGET);
 
     ck_assert_int_eq(count_joined(args), n);
     for (int64_t i = 0; i < n; i++)
@@ -128,7 +129,8 @@ CHECKOP_TEST(test_walkthrough_many_rounds)
         ck_assert_int_eq(args->group[2 * n + 1 + i], i);
 }
 
-/* Complete from one side to the other, without looks: a path a pass. */
+/* Complete from one side to the other, without a work budget: one path per
+ * pass. */
 CHECKOP_TEST(test_walkthrough_many_passes)
 {
     const int64_t n = 40;

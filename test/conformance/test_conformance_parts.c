@@ -100,9 +100,9 @@ static void part_problem(struct network_problem *out, const struct trial *trial,
     out->graph->halo = halo;
     out->features = network_zeros(n_nodes * n_features);
     out->position = network_zeros(n_nodes * 3);
-    etx_part_take_rows(
+    etx_part_gather_rows(
         out->features, part, trial->problem.features, n_features);
-    etx_part_take_rows(out->position, part, trial->problem.position, 3);
+    etx_part_gather_rows(out->position, part, trial->problem.position, 3);
     out->input = (struct etx_network_input){.n_nodes = n_nodes,
         .node_features = out->features,
         .position = out->position,
@@ -157,11 +157,11 @@ static void run_thread(struct part_thread *thread, void *argument)
 
     for (int32_t i = 0; i < N_NODES; i++)
         owner[i] = owner_of(trial->assignment, i, trial->n_parts);
-    ck_assert_int_eq(etx_part_make(&part, trial->problem.graph, owner,
+    ck_assert_int_eq(etx_part_create(&part, trial->problem.graph, owner,
                          trial->n_parts, thread->part),
         ETX_OK);
     run_part(thread, trial, part);
-    etx_part_release(part);
+    etx_part_free(part);
 }
 
 /* The sum over the parts, against the whole graph, array by array. */

@@ -50,7 +50,7 @@ ETX_TEST(test_triplets_of_a_path)
     network_problem_set_edges(&trial.problem, 2, src, dst, NULL, NULL);
     network_forward(s, trial.network, &trial.context, &trial.problem);
     ck_assert_int_eq(
-        etx_stage_triplets(&line, &trial.context, trial.problem.graph, 10),
+        etx_stage_triplets(&line, trial.problem.graph, &trial.context, 10),
         ETX_OK);
     ck_assert_int_eq(line->n_edges, 1);
     ck_assert_int_eq(trial.network->arch->forward_triplets(trial.network,

@@ -1,9 +1,10 @@
 #!/bin/sh
 # The dependency law of src/README.md: a room includes headers of itself and
 # of the rooms to its right only.
-#   api -> {train, eval, io} -> stage -> arch -> data -> op/op.h -> memory -> base
-# op/*, backend/* see op.h, backend.h, memory, base and their own folder; dist/ sees
-# its own folder and public headers, and nobody sees dist/.
+#   api -> {train, eval, io} -> stage -> arch -> data -> backend -> op -> memory
+#       -> base
+# Of backend/ and op/, rooms to their left see backend/backend.h and op/op.h.
+# dist/ sees its own folder and public headers, and nobody sees dist/.
 set -eu
 failed=0
 
@@ -22,14 +23,15 @@ allow()
 
 base='base/'
 memory="memory/|$base"
-op="op/op\\.h|backend/backend\\.h|$memory"
-data="data/|$op"
+op="op/|$memory"
+backend="backend/backend\\.h|op/op\\.h|$memory"
+data="data/|$backend"
 arch="arch/|$data"
 stage="stage/|$arch"
 allow base "$base"
 allow memory "$memory"
-allow op "op/|backend/backend\\.h|$memory"
-allow backend "backend/|$op"
+allow op "$op"
+allow backend "backend/|op/op\\.h|$memory"
 allow data "$data"
 allow arch "$arch"
 allow stage "$stage"

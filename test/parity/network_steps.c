@@ -3,7 +3,7 @@
  * network-steps PROBLEM RESULT: reads a network, its input and targets from
  * the safetensors file PROBLEM and writes to RESULT the initial values, and
  * for every step the loss, the gradient and the values after AdamW. The loss
- * is the mean cross-entropy of edges, with that of a momentum head where there
+ * is the mean cross-entropy of edges, plus the loss of a momentum head if there
  * is one, or for networks of points the mean contrastive loss of pairs (hinge
  * on the distance, margin 1). The tests of test/python do the same in PyTorch.
  *
@@ -21,7 +21,7 @@
 
 #define MAX_BYTES ((int64_t)1 << 28)
 
-/* What PROBLEM holds; arrays point into its bytes. */
+/* The contents of PROBLEM. */
 struct problem {
     struct etx_tensor_file *file;
     json_t *config; /* arch, options, edge_features, scales, seed, ... */
@@ -35,7 +35,7 @@ struct problem {
     struct etx_network_input input;
 };
 
-/* What is written; the arrays of a step one after the other. */
+/* The contents of RESULT; values of a step follow those of the last. */
 struct result {
     int64_t n_steps;
     float *start;    /* [n_values] */
@@ -50,7 +50,7 @@ static double number(const struct problem *problem, const char *key)
     return json_number_value(json_object_get(problem->config, key));
 }
 
-/* A tensor of the file copied out, for alignment. */
+/* A copy of a tensor of the file, for alignment. */
 static etx_status copy_tensor(void *out_pointer, int64_t *n_rows,
     const struct problem *problem, const char *name, size_t size)
 {
@@ -68,7 +68,7 @@ done:
     return status;
 }
 
-/* The edges are sorted as a graph's, so that they keep their places. */
+/* The edges are sorted as those of a graph, so that they keep their indices. */
 static etx_status read_graph(struct problem *problem)
 {
     etx_status status = ETX_OK;
@@ -217,8 +217,8 @@ done:
     return status;
 }
 
-/* Room for what the momentum head says, and its gradient. */
-static etx_status take_pt(struct etx_tape *tape, float **d_pt,
+/* Memory for the output of the momentum head, and its gradient. */
+static etx_status alloc_pt(struct etx_tape *tape, float **d_pt,
     struct etx_arena *arena, const struct problem *problem)
 {
     const int64_t n = problem->n_edges;
@@ -248,19 +248,19 @@ static etx_status differentiate(float *loss, float *gradient,
     float *out = NULL;
     float *d_out = NULL;
     float *d_pt = NULL;
-    double of_pt = 0.0;
+    double pt_loss = 0.0;
 
     ETX_CHECK(etx_arena_alloc(&out, arena, n_out, sizeof *out, "output"));
     ETX_CHECK(etx_arena_alloc(&d_out, arena, n_out, sizeof *d_out, "gradient"));
-    ETX_CHECK(take_pt(&tape, &d_pt, arena, problem));
+    ETX_CHECK(alloc_pt(&tape, &d_pt, arena, problem));
     ETX_CHECK(
         network->arch->forward(network, context, &problem->input, &tape, out));
     ETX_CHECK(
         (is_edge ? edge_loss : point_loss)(loss, d_out, context, problem, out));
     if (d_pt != NULL)
-        ETX_CHECK(etx_pt_loss(&of_pt, d_pt, context, problem->n_edges, tape.pt,
-            problem->pt, number(problem, "pt_scale"), 1.0));
-    *loss += (float)of_pt;
+        ETX_CHECK(etx_pt_loss(&pt_loss, d_pt, context, problem->n_edges,
+            tape.pt, problem->pt, number(problem, "pt_scale"), 1.0));
+    *loss += (float)pt_loss;
     ETX_CHECK(network->arch->backward(
         network, context, &problem->input, &tape, d_out, gradient));
 done:
@@ -278,7 +278,7 @@ static etx_status update(const struct result *result,
 
     for (int32_t p = 0; p < network->n_parameters; p++) {
         const struct etx_parameter *parameter = &network->parameter[p];
-        const int64_t at = parameter->offset;
+        const int64_t offset = parameter->offset;
         const struct etx_adamw_args args = {
             .n = (int64_t)parameter->n_rows * parameter->n_cols,
             .step = step,
@@ -289,10 +289,10 @@ static etx_status update(const struct result *result,
             .weight_decay = parameter->decays
                                 ? (float)number(problem, "weight_decay")
                                 : 0.0f,
-            .gradient = gradient + at,
-            .parameter = network->value + at,
-            .m = result->m + at,
-            .v = result->v + at,
+            .gradient = gradient + offset,
+            .parameter = network->value + offset,
+            .m = result->m + offset,
+            .v = result->v + offset,
         };
 
         ETX_CHECK(context->ops->adamw(context->stream, &args));

@@ -256,7 +256,7 @@ for program in etx-train 'etx-train-distributed --ranks 1'; do
     exits 0 "$programs"/$program --config "$out/wide.json" \
         --data examples/data/event000000000 --validate-every 1 \
         --validation examples/data/event000000002 --out "$out/w.safetensors"
-    [ "$(grep -c 'not measured: above 300 edges a hit' "$out/stdout")" = 4 ] ||
+    [ "$(grep -c 'not measured: above 300 edges per hit' "$out/stdout")" = 4 ] ||
         fail "$program: a validation that is not measured"
     # shellcheck disable=SC2086
     exits 1 "$programs"/$program --config "$out/embedding.json" \
@@ -302,5 +302,16 @@ if command -v taskset >/dev/null 2>&1; then
 else
     echo 'SKIPPED all cores of a mask: no taskset'
 fi
+
+# The small examples: find tracks, own edges, train.
+exits 1 "$programs/small/find_tracks"
+exits 0 "$programs/small/find_tracks" $model $event \
+    examples/data/detectors.csv.gz
+[ "$(wc -l <"$out/stdout")" -gt 40 ] || fail 'small: tracks'
+exits 0 "$programs/small/own_edges"
+[ "$(tail -1 "$out/stdout")" = 'hit 5: track 1' ] || fail 'small: own edges'
+exits 0 "$programs/small/train" $event "$out/small.safetensors"
+grep -q '^step 20: loss' "$out/stdout" || fail 'small: train'
+[ -s "$out/small.safetensors" ] || fail 'small: no model'
 
 echo 'programs: every one does what it promises'

@@ -9,19 +9,15 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import io
 import json
 import os
-import tempfile
-import unittest
 from pathlib import Path
 
-from support import LIBRARY, has, needs
+import numpy as np
+from support import LIBRARY, FolderCase
 
-if has("numpy"):
-    import numpy as np
-    from exatrkx import convert, safetensors_file
+from exatrkx import convert, safetensors_file
 
 
 def sequential(name: str, widths: list[int], norm: str = "affine") -> dict:
@@ -63,111 +59,57 @@ def interaction(message: int, edge: int = 3, norm: str = "affine") -> dict:
     }
 
 
-class Library:
-    """What is needed of the built library, through ctypes."""
+def score(path: str, stage: str, x: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Scores of the edges by the stage of the model, in their order."""
+    import exatrkx
 
-    def __init__(self) -> None:
-        self.c = ctypes.CDLL(str(LIBRARY))
-        self.c.etx_last_error.restype = ctypes.c_char_p
-        self.c.etx_graph_scores.restype = ctypes.POINTER(ctypes.c_float)
-
-    def call(self, name: str, *arguments: object) -> None:
-        if getattr(self.c, name)(*arguments) != 0:
-            raise AssertionError(self.c.etx_last_error().decode())
-
-    def make(self, name: str, *arguments: object) -> ctypes.c_void_p:
-        made = ctypes.c_void_p()
-        self.call(name, ctypes.byref(made), *arguments)
-        return made
-
-    def rewrite(self, path: str, out: str) -> None:
-        model = self.make("etx_model_load", path.encode())
-        self.call("etx_model_save", model, out.encode())
-        self.c.etx_model_free(model)
-
-    def score(
-        self, path: str, stage: str, x: np.ndarray, edges: np.ndarray
-    ) -> np.ndarray:
-        """Scores of the edges by the stage of the model, in their order."""
-
-        def pointer(array: np.ndarray) -> ctypes.c_void_p:
-            return array.ctypes.data_as(ctypes.c_void_p)
-
-        n = ctypes.c_int64
-        model = self.make("etx_model_load", path.encode())
-        context = self.make("etx_context_create", None)
-        positions = np.zeros((len(x), 3), "f4")
-        event = self.make("etx_event_create", n(len(x)), None, pointer(positions))
-        features = np.ascontiguousarray(x, "f4")
-        self.call("etx_event_set_features", event, n(x.shape[1]), pointer(features))
-        order = np.zeros(edges.shape[1], "i8")
-        ends = np.ascontiguousarray(edges, "i4")
-        graph = self.make(
-            "etx_graph_from_edges",
-            n(len(x)),
-            n(edges.shape[1]),
-            pointer(ends[0]),
-            pointer(ends[1]),
-            None,
-            pointer(order),
-        )
-        if stage == "filter":
-            # The library numbers edges anew, and a cut of 0 keeps them all.
-            whole = graph
-            graph = self.make("etx_graph_filter", whole, context, model, event)
-            self.c.etx_graph_free(whole)
-        else:
-            self.call("etx_graph_score", graph, context, model, event)
-        found = np.zeros(len(order), "f4")
-        found[order] = self.c.etx_graph_scores(graph)[: len(order)]
-        self.c.etx_graph_free(graph)
-        self.c.etx_event_free(event)
-        self.c.etx_context_free(context)
-        self.c.etx_model_free(model)
-        return found
+    model = exatrkx.Model.load(path)
+    event = exatrkx.Event.from_arrays(np.zeros((len(x), 3)), features=x.astype("f4"))
+    graph = exatrkx.Graph.from_edges(len(x), *edges)
+    # A cut of 0 keeps all edges.
+    compute = exatrkx.filter_graph if stage == "filter" else exatrkx.score
+    found = np.zeros(len(graph), "f4")
+    found[graph.order] = compute(graph, model, event, exatrkx.Context(1)).scores
+    return found
 
 
-@needs("numpy")
-class ConvertCase(unittest.TestCase):
+class ConvertCase(FolderCase):
     """A folder, and what to do with a model file in it."""
-
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
 
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
-    def run_convert(self, *arguments: str) -> tuple[int, str]:
-        """Exit status and what went to stderr."""
+    def convert(
+        self, family: str, weights: str, *arguments: str, out: str = "m.safetensors"
+    ) -> tuple[int, str]:
+        """Exit status and what went to stderr; paths in the folder, or whole."""
+        given = ("--family", family, "--weights", self.path(weights))
         text = io.StringIO()
         with contextlib.redirect_stderr(text):
-            status = convert.main(arguments)
+            status = convert.main((*given, "--out", self.path(out), *arguments))
         return status, text.getvalue()
 
-    def convert_state(self, family: str, state: dict, *arguments: str) -> dict:
-        """Convert arrays; the stage of etx.config, which the library loads."""
-        np.savez(self.path("w.npz"), **state)
-        out = self.path("m.safetensors")
-        status, text = self.run_convert(
-            "--family",
-            family,
-            "--weights",
-            self.path("w.npz"),
-            "--out",
-            out,
-            *arguments,
-        )
+    def convert_well(self, family: str, weights: str, *arguments: str) -> str:
+        """Path of a model file that the library loads."""
+        status, text = self.convert(family, weights, *arguments)
         self.assertEqual(status, 0, text)
-        self.check_loads(out)
-        _, metadata = safetensors_file.read(out)
+        self.check_loads(self.path("m.safetensors"))
+        return self.path("m.safetensors")
+
+    def convert_state(self, family: str, state: dict, *arguments: str) -> dict:
+        """Convert arrays; the stage of etx.config."""
+        np.savez(self.path("w.npz"), **state)
+        _, metadata = safetensors_file.read(
+            self.convert_well(family, "w.npz", *arguments)
+        )
         return json.loads(metadata["etx.config"])[convert.STAGES[family]]
 
     def check_loads(self, path: str) -> None:
         """The library loads the file and saves the same bytes."""
         if not LIBRARY.exists():
             return
+        import exatrkx
+
         again = self.path("again.safetensors")
-        Library().rewrite(path, again)
+        exatrkx.Model.load(path).save(again)
         self.assertEqual(Path(path).read_bytes(), Path(again).read_bytes())

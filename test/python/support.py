@@ -19,14 +19,11 @@ PACKAGE = ROOT / "bindings" / "python"
 BUILD = ROOT / os.environ.get("ETX_BUILD", "build")
 EVENT = ROOT / "examples" / "data" / "event000000001"
 MODEL = ROOT / "examples" / "models" / "default.safetensors"
-REFERENCE = Path(
-    os.environ.get("ETX_REFERENCE_DATA", ROOT.parent / "shared" / "data")
-)
+REFERENCE = Path(os.environ.get("ETX_REFERENCE_DATA", ROOT.parent / "shared" / "data"))
 LIBRARY = Path(
     os.environ.setdefault("ETX_LIBRARY", str(ROOT / "lib" / "libexatrkx.so"))
 )
-if str(PACKAGE) not in sys.path:
-    sys.path.insert(0, str(PACKAGE))
+sys.path[:0] = [str(PACKAGE), str(ROOT / "test" / "bench")]
 
 
 def has(module: str) -> bool:
@@ -39,14 +36,21 @@ def needs(module: str):
     return unittest.skipUnless(has(module), f"{module} is not installed")
 
 
+class FolderCase(unittest.TestCase):
+    """A test with a folder."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+
 @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
-class LibraryCase(unittest.TestCase):
+class LibraryCase(FolderCase):
     """The model and an event that ship, and a folder."""
 
     @classmethod
     def setUpClass(cls) -> None:
-        if not has("numpy"):
-            raise unittest.SkipTest("numpy is not installed")
         import exatrkx
 
         cls.model = exatrkx.Model.load()
@@ -55,21 +59,15 @@ class LibraryCase(unittest.TestCase):
         cls.context = exatrkx.Context(threads=1)
         cls.tracks = exatrkx.find_tracks(cls.model, cls.event, cls.context)
 
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
 
-
-class ModelToolCase(unittest.TestCase):
+class ModelToolCase(FolderCase):
     """A module whose main makes a model file of another: its tests set tool."""
 
     tool = None
 
     def setUp(self) -> None:
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.out = Path(self.folder.name, "made.safetensors")
+        super().setUp()
+        self.out = self.folder / "made.safetensors"
 
     def run_main(self, *arguments: str, model: Path = MODEL) -> tuple[int, str]:
         """Exit status and what was printed."""

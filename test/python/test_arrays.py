@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import unittest
 
-from support import EVENT, PACKAGE, LibraryCase, has, needs
+from support import EVENT, PACKAGE, LibraryCase, needs
 
-if has("numpy"):
-    import numpy as np
-
-    import exatrkx
-    from exatrkx import _arrays
-    from exatrkx._trackml_csv import read_event
+import exatrkx
+import numpy as np
+from exatrkx import _arrays
+from exatrkx._trackml_csv import read_event
 
 
 class Interface:
@@ -97,8 +94,7 @@ class TestArrays(LibraryCase):
             same = getattr(event, name) == getattr(self.event, name)
             self.assertTrue(same.all(), name)
         self.assertEqual(
-            exatrkx.evaluate(event, tracks),
-            exatrkx.evaluate(self.event, self.tracks),
+            exatrkx.evaluate(event, tracks), exatrkx.evaluate(self.event, self.tracks)
         )
         given = exatrkx.Event.from_arrays(
             self.event.positions, cell_features=self.event.cell_features
@@ -188,13 +184,6 @@ class TestArrays(LibraryCase):
             " if m in sys.modules])"
         )
         done = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=True,
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )
         self.assertEqual(done.stdout.strip(), "[]")
-
-
-if __name__ == "__main__":
-    unittest.main()

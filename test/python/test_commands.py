@@ -11,11 +11,10 @@ import json
 import subprocess
 import unittest
 
-from support import BUILD, EVENT, ROOT, LibraryCase, has, needs
+from support import BUILD, EVENT, ROOT, LibraryCase, needs
 
-if has("numpy"):
-    from exatrkx import _trackml_csv
-    from exatrkx.__main__ import MODULES, main
+from exatrkx import _trackml_csv
+from exatrkx.__main__ import MODULES, main
 
 EVALUATE = BUILD / "examples" / "etx-evaluate"
 
@@ -134,7 +133,3 @@ class TestCommands(LibraryCase):
             with self.subTest(arguments[0]):
                 status, _, log = run(*arguments)
                 self.assertEqual((status, log.count("\n")), (1, 1), log)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import unittest
 from pathlib import Path
 
+import numpy as np
 from convert_case import ConvertCase, attention, interaction, sequential
-from support import has
 
-if has("numpy"):
-    import numpy as np
-    from exatrkx import _state_dict, safetensors_file
+from exatrkx import _state_dict, safetensors_file
 
 
 class TestFamilies(ConvertCase):
@@ -171,14 +168,7 @@ class TestFamilies(ConvertCase):
         ]:
             np.savez(self.path("w.npz"), **state)
             with self.subTest(piece):
-                status, text = self.run_convert(
-                    "--family",
-                    family,
-                    "--weights",
-                    self.path("w.npz"),
-                    "--out",
-                    self.path("m"),
-                )
+                status, text = self.convert(family, "w.npz", out="m")
                 self.assertEqual(status, 1)
                 self.assertIn(piece, text)
                 self.assertFalse(os.path.exists(self.path("m")))
@@ -192,9 +182,7 @@ class TestFamilies(ConvertCase):
             ("w.bin", "expected a .pt"),
         ]:
             with self.subTest(name):
-                status, text = self.run_convert(
-                    "--family", "mlp", "--weights", self.path(name), "--out", "m"
-                )
+                status, text = self.convert("mlp", name)
                 self.assertEqual(status, 1)
                 self.assertIn(piece, text)
 
@@ -217,6 +205,3 @@ class TestFamilies(ConvertCase):
                 "i": 1e-3,
             },
         )
-
-if __name__ == "__main__":
-    unittest.main()

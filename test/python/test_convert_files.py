@@ -10,13 +10,11 @@ import unittest
 import warnings
 from pathlib import Path
 
+import numpy as np
 from convert_case import ConvertCase
-from support import REFERENCE, has, needs
 
-if has("numpy"):
-    import numpy as np
-    from exatrkx import safetensors_file
-
+from exatrkx import safetensors_file
+from support import REFERENCE, needs
 
 MODELS = REFERENCE / "exatrkx_models"
 
@@ -26,19 +24,8 @@ class TestReference(ConvertCase):
     """The trained networks that are public."""
 
     def convert_file(self, family: str, name: str, *arguments: str) -> bytes:
-        out = self.path("m.safetensors")
-        status, text = self.run_convert(
-            "--family",
-            family,
-            "--weights",
-            str(MODELS / name),
-            "--out",
-            out,
-            *arguments,
-        )
-        self.assertEqual(status, 0, text)
-        self.check_loads(out)
-        return Path(out).read_bytes()
+        path = self.convert_well(family, str(MODELS / name), *arguments)
+        return Path(path).read_bytes()
 
     def test_npz(self) -> None:
         for family, name, n_values in [
@@ -95,27 +82,20 @@ class TestTorch(ConvertCase):
         )
         path = self.path("w.pt")
         torch.save({"network." + k: v for k, v in network.state_dict().items()}, path)
-        status, text = self.run_convert(
-            "--family", "mlp", "--weights", path, "--out", self.path("m")
-        )
+        status, text = self.convert("mlp", path, out="m")
         self.assertEqual(status, 0, text)
         tensors, _ = safetensors_file.read(self.path("m"))
         self.assertTrue(
             np.array_equal(
-                tensors["embedding.layers.0.weight"],
-                network[0].weight.detach().numpy(),
+                tensors["embedding.layers.0.weight"], network[0].weight.detach().numpy()
             )
         )
         torch.save(network, path)  # a pickled object, which could run code
-        status, text = self.run_convert(
-            "--family", "mlp", "--weights", path, "--out", self.path("n")
-        )
+        status, text = self.convert("mlp", path, out="n")
         self.assertEqual(status, 1)
         self.assertIn("expected a state_dict or a checkpoint", text)
         Path(path).write_bytes(b"no checkpoint at all")
-        status, text = self.run_convert(
-            "--family", "mlp", "--weights", path, "--out", self.path("n")
-        )
+        status, text = self.convert("mlp", path, out="n")
         self.assertEqual(status, 1)
         self.assertIn("torch does not read it", text)
 
@@ -134,7 +114,7 @@ class TestTorch(ConvertCase):
         state["network.0.bias"] = torch.ones(2)
         path = self.path("w.ckpt")
         torch.save({"state_dict": state, "x": Hostile(self.path("mark"))}, path)
-        self.run_convert("--family", "mlp", "--weights", path, "--out", self.path("m"))
+        self.convert("mlp", path)
         self.assertFalse(os.path.exists(self.path("mark")))
 
     def test_frozen(self) -> None:
@@ -155,17 +135,7 @@ class TestTorch(ConvertCase):
                     script = torch.jit.freeze(script)
                     self.assertEqual(len(script.state_dict()), 0)
                 torch.jit.save(script, self.path(name))
-                status, text = self.run_convert(
-                    "--family",
-                    "mlp",
-                    "--weights",
-                    self.path(name),
-                    "--out",
-                    self.path("m"),
-                )
+                status, text = self.convert("mlp", name, out="m")
                 self.assertEqual(status, 0, text)
                 found.append(Path(self.path("m")).read_bytes())
             self.assertEqual(found[0], found[1])
-
-if __name__ == "__main__":
-    unittest.main()

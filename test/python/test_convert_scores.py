@@ -8,12 +8,11 @@ from __future__ import annotations
 import unittest
 from pathlib import Path
 
-from convert_case import ConvertCase, Library, attention, interaction, sequential
-from support import LIBRARY, has
+import numpy as np
+from convert_case import ConvertCase, attention, interaction, score, sequential
 
-if has("numpy"):
-    import numpy as np
-    from exatrkx import convert
+from exatrkx import convert
+from support import LIBRARY
 
 
 class Original:
@@ -79,7 +78,7 @@ class TestNumbers(ConvertCase):
     def check(self, family: str, state: dict, expected: np.ndarray, *args: str) -> None:
         self.convert_state(family, state, *args)
         stage = convert.STAGES[family]
-        found = Library().score(self.path("m.safetensors"), stage, self.x, self.edges)
+        found = score(self.path("m.safetensors"), stage, self.x, self.edges)
         self.assertLess(np.abs(found - sigmoid(expected)).max(), 1e-5)
         self.assertGreater(np.ptp(found), 1e-3)
 
@@ -177,6 +176,3 @@ class TestNumbers(ConvertCase):
         self.check(
             "interaction_network", state, expected, "--hparams", self.path("h.json")
         )
-
-if __name__ == "__main__":
-    unittest.main()

@@ -83,8 +83,7 @@ class TestDeclarations(unittest.TestCase):
             source, program = Path(folder) / "layout.c", Path(folder) / "layout"
             source.write_text(layout_program(STRUCTS))
             subprocess.run(
-                [*CC, f"-I{ROOT / 'include'}", source, "-o", program],
-                check=True,
+                [*CC, f"-I{ROOT / 'include'}", source, "-o", program], check=True
             )
             printed = subprocess.run(
                 [program], check=True, capture_output=True, text=True
@@ -103,7 +102,3 @@ class TestDeclarations(unittest.TestCase):
         ):
             with self.subTest(text), self.assertRaises(module.Unknown):
                 module.Interface().read(text)
-
-
-if __name__ == "__main__":
-    unittest.main()

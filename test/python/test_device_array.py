@@ -11,10 +11,10 @@ import threading
 import unittest
 import weakref
 
-import numpy as np
 import support
 
 import exatrkx
+import numpy as np
 from exatrkx import _device_array
 from exatrkx._device_array import CUDA, DeviceArray
 
@@ -157,7 +157,3 @@ class Dlpack(unittest.TestCase):
 
         found = torch.from_dlpack(Owner().lend(CPU))
         self.assertEqual(found.tolist(), [0, 1, 2, 3, 4])
-
-
-if __name__ == "__main__":
-    unittest.main()

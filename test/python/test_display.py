@@ -16,12 +16,10 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from support import LibraryCase, has, needs
+from support import LibraryCase, needs
 
-if has("numpy"):
-    import numpy as np
-
-    import exatrkx
+import exatrkx
+import numpy as np
 
 BROWSER = shutil.which("chromium-headless-shell")
 VIVID = 0.001  # least share of coloured pixels in a view
@@ -66,9 +64,7 @@ class TestPage(LibraryCase):
 
     def test_picked_track(self) -> None:
         """#track=3 lists the hits of that track; nothing complains."""
-        text, log = open_page(
-            f"file://{self.page}#track=3", self.folder, "--dump-dom"
-        )
+        text, log = open_page(f"file://{self.page}#track=3", self.folder, "--dump-dom")
         self.assertEqual(complaints(log), [])
         rows = re.findall(r"<tr><td>(\d+)</td>", text)
         wanted = self.event.hit_ids[self.tracks[3]]
@@ -143,9 +139,7 @@ class TestPage(LibraryCase):
         from matplotlib import image
 
         shot = self.folder / "shot.png"
-        _, log = open_page(
-            f"file://{self.page}", self.folder, f"--screenshot={shot}"
-        )
+        _, log = open_page(f"file://{self.page}", self.folder, f"--screenshot={shot}")
         self.assertEqual(complaints(log), [])
         pixels = image.imread(shot)[..., :3]
         self.assertEqual(pixels.shape, (640, 1000, 3))
@@ -222,7 +216,3 @@ class TestFiles(LibraryCase):
             exatrkx.picture(self.event, self.tracks, path)
             self.assertEqual(first, path.read_bytes())
         exatrkx.picture(self.event, None, self.folder / "truth.png")
-
-
-if __name__ == "__main__":
-    unittest.main()

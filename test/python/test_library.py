@@ -14,13 +14,11 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from support import BUILD, EVENT, LIBRARY, PACKAGE, LibraryCase, has
+from support import BUILD, EVENT, LIBRARY, PACKAGE, LibraryCase
 
-if has("numpy"):
-    import numpy as np
-
-    import exatrkx
-    from exatrkx import _model
+import exatrkx
+import numpy as np
+from exatrkx import _model
 
 PROGRAM = BUILD / "examples" / "etx-find-tracks"
 
@@ -54,9 +52,7 @@ class TestPipeline(LibraryCase):
         self.assertFalse(np.array_equal(before, scored.scores))
         tracks = exatrkx.label(scored, model.label_options, event=event)
         self.assertTrue(np.array_equal(tracks.labels, self.tracks.labels))
-        fewer = exatrkx.label(
-            scored, model.label_options, event=event, min_hits=10
-        )
+        fewer = exatrkx.label(scored, model.label_options, event=event, min_hits=10)
         self.assertLess(len(fewer), len(tracks))
 
     def test_radius_is_build_graph(self) -> None:
@@ -73,9 +69,7 @@ class TestPipeline(LibraryCase):
         self.assertTrue(np.array_equal(found.dst, graph.dst))
 
     def test_graph(self) -> None:
-        graph = exatrkx.Graph.from_edges(
-            4, [2, 0, 1], [3, 1, 3], [0.5, 0.25, 1]
-        )
+        graph = exatrkx.Graph.from_edges(4, [2, 0, 1], [3, 1, 3], [0.5, 0.25, 1])
         self.assertEqual(graph.src.tolist(), [0, 1, 2])
         self.assertEqual(graph.order.tolist(), [1, 2, 0])
         self.assertEqual(graph.scores.tolist(), [0.25, 1.0, 0.5])
@@ -88,15 +82,11 @@ class TestPipeline(LibraryCase):
     def test_score_triplets(self) -> None:
         """Products of the scores of two edges; what was given stays."""
         passed = exatrkx.build_graph(self.model, self.event, self.context)
-        passed = exatrkx.filter_graph(
-            passed, self.model, self.event, self.context
-        )
+        passed = exatrkx.filter_graph(passed, self.model, self.event, self.context)
         triplets = passed.to_triplets(context=self.context)
         arguments = (self.model, self.event, self.context)
         with self.assertRaisesRegex(exatrkx.ArgumentError, "no scores"):
-            bare = exatrkx.Graph.from_edges(
-                passed.n_nodes, passed.src, passed.dst
-            )
+            bare = exatrkx.Graph.from_edges(passed.n_nodes, passed.src, passed.dst)
             exatrkx.score_triplets(triplets, bare, *arguments)
         graph = exatrkx.score(passed, *arguments)
         scored = exatrkx.score_triplets(triplets, graph, *arguments)
@@ -154,8 +144,7 @@ class TestPipeline(LibraryCase):
         self.assertGreater(found.technical_efficiency.value, 0.8)
         self.assertEqual(
             found.technical_efficiency.value,
-            counts["n_reconstructable_matched"]
-            / counts["n_particles_reconstructable"],
+            counts["n_reconstructable_matched"] / counts["n_particles_reconstructable"],
         )
         twice = exatrkx.evaluate([self.event] * 2, [self.tracks] * 2)
         self.assertEqual(twice.counts["n_events"], 2)
@@ -378,7 +367,3 @@ class TestErrors(LibraryCase):
     def test_version(self) -> None:
         self.assertRegex(exatrkx.library_version(), r"^\d+\.\d+\.\d+$")
         self.assertTrue(LIBRARY.exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

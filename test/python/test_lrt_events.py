@@ -12,18 +12,15 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-REFERENCE = Path(os.environ.get("ETX_REFERENCE_DATA", ROOT / ".." / "shared" / "data"))
-PROGRAM = ROOT / os.environ.get("ETX_BUILD", "build") / "examples" / "etx-graph"
-HAVE_TORCH = importlib.util.find_spec("torch") is not None
+from support import BUILD, PACKAGE, REFERENCE, FolderCase, needs
+
+PROGRAM = BUILD / "examples" / "etx-graph"
 # Units of the files, and of the network: r, phi and z.
 FILE_SCALES = (1000.0, 3.141592653589793, 1000.0)
 NETWORK_SCALES = (3000.0, 3.141592653589793, 400.0)
@@ -37,17 +34,16 @@ def etx_graph(*arguments: object, cpu: str = "") -> None:
     )
 
 
-@unittest.skipUnless(HAVE_TORCH, "torch is not installed")
+@needs("torch")
 @unittest.skipUnless(REFERENCE.is_dir(), f"no {REFERENCE} (ETX_REFERENCE_DATA)")
 @unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make programs")
-class LrtEvents(unittest.TestCase):
+class LrtEvents(FolderCase):
     def setUp(self) -> None:
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.out = Path(self.folder.name)
+        super().setUp()
+        self.out = self.folder
         models = REFERENCE / "exatrkx_models"
         self.weights = models / "lrt_gnn.torchscript.pt"
-        environment = dict(os.environ, PYTHONPATH=str(ROOT / "bindings" / "python"))
+        environment = dict(os.environ, PYTHONPATH=str(PACKAGE))
         self.model = self.out / "lrt_gnn.safetensors"
         subprocess.run(
             [sys.executable, "-m", "exatrkx.convert", "--family", "attention_gnn",
@@ -128,7 +124,3 @@ class LrtEvents(unittest.TestCase):
         print(f"20 events, {n_edges} edges; largest difference of scores: reference - "
               f"torch float64 {worst[0]:.1e}, fast - torch float64 {worst[1]:.1e}, "
               f"torch float32 - float64 {worst[2]:.1e}")
-
-
-if __name__ == "__main__":
-    unittest.main()

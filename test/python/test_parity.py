@@ -11,23 +11,19 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bindings" / "python"))
-PROGRAM = ROOT / os.environ.get("ETX_BUILD", "build") / "test" / "network-steps"
-HAVE_TORCH = importlib.util.find_spec("torch") is not None
+import numpy as np
+from support import BUILD, ROOT, has, needs
 
-if HAVE_TORCH:
-    import numpy as np
+PROGRAM = BUILD / "test" / "network-steps"
+if has("torch"):
     import torch
     from torch.nn import functional
 
@@ -110,13 +106,7 @@ CASES = {
     ),
     "GravNet": (
         "gravnet",
-        {
-            **SMALL,
-            "n_space": 3,
-            "n_flow": 8,
-            "n_neighbours": 6,
-            "n_out": 4,
-        },
+        {**SMALL, "n_space": 3, "n_flow": 8, "n_neighbours": 6, "n_out": 4},
     ),
 }
 WITHOUT_EDGE_FEATURES = ("mlp", "attention_gnn", "gravnet")
@@ -221,10 +211,14 @@ class Torch:
             for name, array in start.items()
         }
         groups = [
-            {"params": [w for w in self.weights.values() if w.dim() == 2],
-             "weight_decay": WEIGHT_DECAY},
-            {"params": [w for w in self.weights.values() if w.dim() == 1],
-             "weight_decay": 0.0},
+            {
+                "params": [w for w in self.weights.values() if w.dim() == 2],
+                "weight_decay": WEIGHT_DECAY,
+            },
+            {
+                "params": [w for w in self.weights.values() if w.dim() == 1],
+                "weight_decay": 0.0,
+            },
         ]
         self.optimiser = torch.optim.AdamW(groups, lr=LEARNING_RATE, eps=config["eps"])
 
@@ -253,7 +247,7 @@ class Torch:
         return loss.item()
 
 
-@unittest.skipUnless(HAVE_TORCH, "torch is not installed")
+@needs("torch")
 @unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make tests")
 class Parity(unittest.TestCase):
     def check(self, what: str, got: dict, expected: dict) -> float:
@@ -310,7 +304,3 @@ class Parity(unittest.TestCase):
     def test_every_family_has_a_case(self) -> None:
         folders = {path.parent.name for path in (ROOT / "src/arch").glob("*/*.c")}
         self.assertEqual(folders, {arch for arch, _ in CASES.values()})
-
-
-if __name__ == "__main__":
-    unittest.main()

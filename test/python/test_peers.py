@@ -9,31 +9,23 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import os
-import sys
 import unittest
-from pathlib import Path
 from unittest import mock
 
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = ROOT / "lib" / "libexatrkx.so"
-NATIVE = ROOT / os.environ.get("ETX_BUILD", "build") / "bench"
+from support import BUILD, LIBRARY, needs
+
 HITS = 600
 FEW_HITS = 150
 N_THREADS = 1  # ONNX Runtime's sums at nodes are wrong by up to 4e-3 with two
-HAVE_SCIPY = importlib.util.find_spec("scipy") is not None
 
 
-@unittest.skipUnless(HAVE_SCIPY, "scipy is not installed")
+@needs("scipy")
 @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
 class Peers(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
-        sys.path.insert(0, str(ROOT / "test" / "bench"))
-        cls.addClassCleanup(sys.path.remove, str(ROOT / "test" / "bench"))
-        places = {"ETX_LIBRARY": str(LIBRARY), "ETX_NATIVE": str(NATIVE)}
-        patch = mock.patch.dict(os.environ, places)
+        patch = mock.patch.dict(os.environ, {"ETX_NATIVE": str(BUILD / "bench")})
         patch.start()
         cls.addClassCleanup(patch.stop)
 
@@ -89,9 +81,7 @@ class Peers(unittest.TestCase):
     def test_whole_event(self) -> None:
         self.check("event")
 
-    @unittest.skipUnless(
-        importlib.util.find_spec("torch") is not None, "torch is not installed"
-    )
+    @needs("torch")
     def test_networks_of_a_device(self) -> None:
         """On the host, where all of them run as well, in float32; float16 there
         is slow, and of one stage alone."""
@@ -117,7 +107,3 @@ class Peers(unittest.TestCase):
                     self.assertTrue(row.agrees, row.note)
         self.assertIn("gnn64", device.table(rows))
         self.assertGreater(rows[0].record()["median_s"], 0.0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,8 +1,6 @@
 """test_plots -- the numbers behind the figures of exatrkx.plots.
 
-Run with `python3 test/python/test_plots.py`. What needs numpy, matplotlib or
-the built programs (ETX_BUILD, default build) is skipped where they are
-missing.
+What needs matplotlib or the built programs is skipped where they are missing.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -10,48 +8,32 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import json
 import os
 import subprocess
-import sys
-import tempfile
 import unittest
 from unittest import mock
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-sys.path.insert(0, os.path.join(ROOT, "bindings", "python"))
+import numpy as np
+from support import BUILD, MODEL, ROOT, FolderCase, needs
 
-from exatrkx import plots  # noqa: E402
+from exatrkx import (
+    _edges_plot,
+    _event_truth,
+    _radius_plot,
+    _rates,
+    _tracks_plot,
+    _training_plot,
+    plots,
+)
 
-HAVE_ALL = all(
-    importlib.util.find_spec(name) is not None
-    for name in ("numpy", "matplotlib")
-)
-NO_MODULES = "numpy or matplotlib is not installed"
-BUILD = os.path.join(ROOT, os.environ.get("ETX_BUILD", "build"), "examples")
-PROGRAMS = ("etx-evaluate", "etx-find-tracks", "etx-graph")
-HAVE_PROGRAMS = all(
-    os.access(os.path.join(BUILD, name), os.X_OK) for name in PROGRAMS
-)
-NO_PROGRAMS = f"no programs in {BUILD} (ETX_BUILD)"
-EVENTS = [
-    os.path.join(ROOT, f"examples/data/event00000000{n}") for n in (0, 1)
+PROGRAMS = [
+    BUILD / "examples" / name
+    for name in ("etx-evaluate", "etx-find-tracks", "etx-graph")
 ]
-MODEL = os.path.join(ROOT, "examples/models/default.safetensors")
-
-if HAVE_ALL:
-    import numpy as np
-
-    from exatrkx import (
-        _edges_plot,
-        _event_truth,
-        _radius_plot,
-        _rates,
-        _tracks_plot,
-        _training_plot,
-    )
+HAVE_PROGRAMS = all(program.exists() for program in PROGRAMS)
+EVENTS = [str(ROOT / f"examples/data/event00000000{n}") for n in (0, 1)]
 
 # Two particles and noise: hits 0 to 3 of the first lie along x in the order
 # 2, 0, 1, 3 from its vertex; 4 and 5 are of the second; 6 is noise.
@@ -81,10 +63,8 @@ PARTICLES = """particle_id,vx,vy,vz,px,py,pz,q
 
 def run_program(name: str, *arguments: str) -> str:
     """Standard output of a built program."""
-    command = [os.path.join(BUILD, name), *arguments]
-    done = subprocess.run(
-        command, cwd=ROOT, check=True, capture_output=True, text=True
-    )
+    command = [str(BUILD / "examples" / name), *arguments]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     return done.stdout
 
 
@@ -99,13 +79,11 @@ def run_plots(*arguments: str) -> tuple[int, str]:
     return status, error.getvalue()
 
 
-class InFolder(unittest.TestCase):
+class InFolder(FolderCase):
     """A test with a folder of its own that holds the small event."""
 
     def setUp(self) -> None:
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = holder.name
+        super().setUp()
         self.event = self.write("event-hits.csv", HITS)[: -len("-hits.csv")]
         self.write("event-truth.csv", TRUTH)
         self.write("event-particles.csv", PARTICLES)
@@ -136,14 +114,14 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("2 events and 1 files", error)
 
-    @unittest.skipUnless(HAVE_ALL, NO_MODULES)
+    @needs("matplotlib")
     def test_missing_file(self) -> None:
         status, error = run_plots("training", "no.jsonl", "--out", "x.png")
         self.assertEqual(status, 1)
         self.assertIn("no.jsonl", error)
 
 
-@unittest.skipUnless(HAVE_ALL, NO_MODULES)
+@needs("matplotlib")
 class Rates(unittest.TestCase):
     def test_clopper_pearson_by_hand(self) -> None:
         tail = _rates.ONE_SIGMA_TAIL
@@ -189,7 +167,7 @@ class Rates(unittest.TestCase):
         self.assertEqual(_rates.count_above(score, np.array([cut]))[0], 98)
 
 
-@unittest.skipUnless(HAVE_ALL, NO_MODULES)
+@needs("matplotlib")
 class Truth(InFolder):
     def test_true_pairs_follow_distance(self) -> None:
         event = _event_truth.Event(self.event)
@@ -204,7 +182,7 @@ class Truth(InFolder):
         self.assertEqual(kind, [t.SIGNAL, t.SAME, t.LOW_PT, t.FALSE, t.FALSE])
 
 
-@unittest.skipUnless(HAVE_ALL, NO_MODULES)
+@needs("matplotlib")
 class Figures(InFolder):
     def test_edges_by_hand(self) -> None:
         edges = self.write(
@@ -237,9 +215,7 @@ class Figures(InFolder):
         """Two events of one plot keep their edges apart."""
         first = self.write("a.csv", "src,dst,score\n0,2,0.9\n0,1,0.4\n")
         second = self.write("b.csv", "src,dst,score\n0,4,0.1\n")
-        both = _edges_plot.load_all(
-            [self.event, self.event], [first, second], 0.5
-        )
+        both = _edges_plot.load_all([self.event, self.event], [first, second], 0.5)
         every, kept = _edges_plot.graph_sizes(both, 0.3)
         self.assertEqual(every.tolist(), [2, 1])
         self.assertEqual(kept.tolist(), [2, 0])
@@ -269,20 +245,15 @@ class Figures(InFolder):
         self.assertAlmostEqual(found.radius_for(0.6), 1.0)
         self.assertEqual(found.n_true[-1], 4)
         text = "\n".join(f"{value},0" for value in points[:, 0])
-        self.check_files(
-            "radius", "--points", self.write("p.csv", text), "pdf"
-        )
+        self.check_files("radius", "--points", self.write("p.csv", text), "pdf")
 
     def test_tracks_by_hand(self) -> None:
         """Three of four hits match; noise and both particles do not."""
         tracks = self.write(
-            "tracks.csv",
-            "hit_id,track_id\n10,1\n11,1\n12,1\n16,1\n13,2\n14,2\n15,0\n",
+            "tracks.csv", "hit_id,track_id\n10,1\n11,1\n12,1\n16,1\n13,2\n14,2\n15,0\n"
         )
         cuts = _tracks_plot.Cuts(min_hits=2, min_track_hits=2)
-        found = _tracks_plot.match(
-            _event_truth.Event(self.event), tracks, cuts
-        )
+        found = _tracks_plot.match(_event_truth.Event(self.event), tracks, cuts)
         self.assertEqual(found.technical_efficiency, 0.5)
         self.assertEqual(found.track_hits.tolist(), [4, 2])
         self.assertEqual(found.track_matches.tolist(), [True, False])
@@ -309,9 +280,7 @@ class Figures(InFolder):
         self.assertEqual(log.series("purity", True)[1].tolist(), [0.5])
         figure = _training_plot.draw([self.path("run.jsonl")])
         titles = [axes.get_title() for axes in figure.axes]
-        self.assertEqual(
-            titles, ["loss", "learning rate", "purity, validation"]
-        )
+        self.assertEqual(titles, ["loss", "learning rate", "purity, validation"])
 
     def test_rollbacks(self) -> None:
         """A jump of the loss is no value of the step that it leads back to."""
@@ -337,9 +306,7 @@ class Figures(InFolder):
         np.testing.assert_allclose(smooth[:-4], values[:-4])
         self.assertEqual(smooth[-1], values[-5:].mean())
 
-    def check_files(
-        self, command: str, option: str, file: str, *more: str
-    ) -> None:
+    def check_files(self, command: str, option: str, file: str, *more: str) -> None:
         """A PNG and more formats are written; SVG with the same bytes."""
         starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
         for ending in ("png", *more):
@@ -357,8 +324,8 @@ class Figures(InFolder):
             self.assertEqual(data[0], data[-1])
 
 
-@unittest.skipUnless(HAVE_ALL, NO_MODULES)
-@unittest.skipUnless(HAVE_PROGRAMS, NO_PROGRAMS)
+@needs("matplotlib")
+@unittest.skipUnless(HAVE_PROGRAMS, "no programs: make programs")
 class ShippedEvents(InFolder):
     """The numbers of the plots are those of the programs."""
 
@@ -389,9 +356,7 @@ class ShippedEvents(InFolder):
         n = len(found.is_found)
         self.assertGreater(n, 20)
         self.assertEqual(n, judge["n_particles_reconstructable"])
-        self.assertEqual(
-            found.is_found.sum(), judge["n_reconstructable_matched"]
-        )
+        self.assertEqual(found.is_found.sum(), judge["n_reconstructable_matched"])
         self.assertEqual(len(found.track_hits), judge["n_tracks"])
         self.assertEqual(found.track_matches.sum(), judge["n_tracks_matched"])
         self.assertEqual(found.track_is_fake.sum(), judge["n_tracks_fake"])
@@ -417,10 +382,7 @@ class ShippedEvents(InFolder):
         )  # fmt: skip
         edges = _edges_plot.load(event, graph, 0.5)
         found = _radius_plot.measure(
-            [_event_truth.Event(event)],
-            [_radius_plot.read_points(points)],
-            0.5,
-            0.3,
+            [_event_truth.Event(event)], [_radius_plot.read_points(points)], 0.5, 0.3
         )
         # Single precision may put a pair at the very radius on either side.
         self.assertGreater(len(edges.score), 1000)
@@ -429,10 +391,4 @@ class ShippedEvents(InFolder):
         self.assertAlmostEqual(
             edges.efficiency(every)[0], found.efficiency[-1], places=2
         )
-        self.assertAlmostEqual(
-            edges.purity(every)[0], found.purity[-1], places=3
-        )
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.assertAlmostEqual(edges.purity(every)[0], found.purity[-1], places=3)

@@ -47,7 +47,3 @@ class Recipes(unittest.TestCase):
         for package in control.split("Package: ")[1:]:
             name = package.splitlines()[0]
             self.assertTrue((PACKAGING / "debian" / f"{name}.install").exists(), name)
-
-
-if __name__ == "__main__":
-    unittest.main()

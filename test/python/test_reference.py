@@ -13,7 +13,7 @@ import io
 import subprocess
 import unittest
 
-from support import BUILD, REFERENCE, ROOT, LibraryCase, has
+from support import BUILD, REFERENCE, ROOT, LibraryCase
 
 PROGRAM = BUILD / "examples" / "etx-find-tracks"
 
@@ -22,11 +22,9 @@ CHAIN = REFERENCE / "exatrkx_chain"
 TRACKML = REFERENCE / "trackml_event"
 HAVE_DATA = MODELS.is_dir() and CHAIN.is_dir() and TRACKML.is_dir()
 
-if has("numpy"):
-    import numpy as np
-
-    import exatrkx
-    from exatrkx import convert
+import exatrkx
+import numpy as np
+from exatrkx import convert
 
 
 def sigmoid(logits: np.ndarray) -> np.ndarray:
@@ -95,9 +93,7 @@ class TestReference(LibraryCase):
         graph = exatrkx.Graph.radius(points, 1.6, context=self.context)
         found = set(zip(graph.src.tolist(), graph.dst.tolist(), strict=True))
         self.assertEqual(len(found), 2334)
-        self.assertEqual(
-            found, set(zip(dst.tolist(), src.tolist(), strict=True))
-        )
+        self.assertEqual(found, set(zip(dst.tolist(), src.tolist(), strict=True)))
         src, dst = read("filtered_edges").astype("i4")
         scores = sigmoid(read("gnn_logits")).astype("f4")
         scored = exatrkx.Graph.from_edges(len(points), src, dst, scores)
@@ -124,7 +120,3 @@ class TestReference(LibraryCase):
         command += ["--detector", TRACKML / "detectors.csv.gz"]
         subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
         self.assertEqual(ours.read_bytes(), theirs.read_bytes())
-
-
-if __name__ == "__main__":
-    unittest.main()

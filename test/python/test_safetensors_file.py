@@ -6,14 +6,11 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import os
-import unittest
 
+import numpy as np
 from convert_case import ConvertCase
-from support import has
 
-if has("numpy"):
-    import numpy as np
-    from exatrkx import safetensors_file
+from exatrkx import safetensors_file
 
 
 class TestSafetensors(ConvertCase):
@@ -61,6 +58,3 @@ class TestSafetensors(ConvertCase):
     def test_dtype(self) -> None:
         with self.assertRaises(safetensors_file.FormatError):
             safetensors_file.dump({"a": np.zeros(1, "f8")}, {})
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,39 +6,35 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import json
-import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-MODEL = ROOT / "examples" / "models" / "default.safetensors"
+from support import MODEL, needs
+
+from scaling.__main__ import main
+from scaling.model import Model, Run, Sum, fit, leave_out_largest, on_network, speed_up
+from scaling.runs import Sizes, count_gradient, write_sizes
+from scaling.strong import describe
+
 GRADIENT = 200000
 EDGES = [5000, 20000]
 GRAPHS = 8
 
 
 class Scaling(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls) -> None:
-        sys.path.insert(0, str(ROOT / "test" / "bench"))
-        cls.addClassCleanup(sys.path.remove, str(ROOT / "test" / "bench"))
-
     def truth(self):
-        from scaling.model import Model
-
         return Model(2e-3, 4e-7, 0.03, 2e-5, 5e-10, GRADIENT)
 
     def runs(self, ranks):
-        from scaling.model import Run
-
         truth = self.truth()
         return [
-            Run(n, truth.step(n, e, GRAPHS, 1.05), e, GRAPHS,
-                truth.communicate(n), 1.05)
+            Run(
+                n, truth.step(n, e, GRAPHS, 1.05), e, GRAPHS, truth.communicate(n), 1.05
+            )
             if n > 1
             else Run(1, truth.step(1, e, GRAPHS), e, GRAPHS, 0.0, 1.0)
             for e in EDGES
@@ -46,10 +42,6 @@ class Scaling(unittest.TestCase):
         ]
 
     def sums(self):
-        from dataclasses import replace
-
-        from scaling.model import Sum
-
         return [
             Sum(n, size, replace(self.truth(), bytes=size).communicate(n))
             for n in (2, 4)
@@ -57,8 +49,6 @@ class Scaling(unittest.TestCase):
         ]
 
     def test_fit_finds_the_truth(self) -> None:
-        from scaling.model import fit
-
         truth = self.truth()
         found = fit(self.runs([1, 2, 4, 8]), self.sums(), GRADIENT)
         for name in ("fixed", "per_edge", "kappa", "alpha", "beta"):
@@ -67,45 +57,40 @@ class Scaling(unittest.TestCase):
                 self.assertAlmostEqual(getattr(found, name) / expected, 1.0, 6)
 
     def test_largest_left_out_is_predicted(self) -> None:
-        from scaling.model import leave_out_largest
-
         checks = leave_out_largest(self.runs([1, 2, 4, 8]), self.sums(), GRADIENT)
         self.assertEqual([check.ranks for check in checks], [8, 8])
         for check in checks:
             self.assertLess(abs(check.error), 1e-6)
 
     def test_more_ranks_than_cores_take_turns(self) -> None:
-        from dataclasses import replace
-
         truth = replace(self.truth(), cores=2)
         alone, two, four = (truth.compute(n, 1e4, GRAPHS) for n in (1, 2, 4))
         self.assertLess(two, alone)
         self.assertAlmostEqual(four / two, 1.0, 6)
 
     def test_table_of_two_processes(self) -> None:
-        from scaling.strong import describe
-
-        shares = {f"{name}_share": 0.25 for name in
-                  ("graphs", "network", "moving", "waiting")}
+        shares = {
+            f"{name}_share": 0.25 for name in ("graphs", "network", "moving", "waiting")
+        }
         found = {
             kind: [{"batch_seconds": value} | shares for value in seconds]
             for kind, seconds in {
-                "one": [4.0, 5.0, 3.0], "two": [2.5, 2.4, 2.9],
+                "one": [4.0, 5.0, 3.0],
+                "two": [2.5, 2.4, 2.9],
                 "apart": [4.5, 5.5, 5.0],
             }.items()
         }
         lines = describe(found).splitlines()[1:]
         self.assertEqual(
             [line.split()[:5] for line in lines],
-            [["one", "4.000", "3.000", "5.000", "1.000"],
-             ["two", "2.500", "2.400", "2.900", "0.800"],
-             ["apart", "5.000", "4.500", "5.500", "0.800"]])
+            [
+                ["one", "4.000", "3.000", "5.000", "1.000"],
+                ["two", "2.500", "2.400", "2.900", "0.800"],
+                ["apart", "5.000", "4.500", "5.500", "0.800"],
+            ],
+        )
 
     def test_a_wrong_prediction_shows(self) -> None:
-        from dataclasses import replace
-
-        from scaling.model import leave_out_largest
-
         runs = [
             replace(run, step_seconds=2 * run.step_seconds) if run.ranks == 8 else run
             for run in self.runs([1, 2, 4, 8])
@@ -114,8 +99,6 @@ class Scaling(unittest.TestCase):
             self.assertAlmostEqual(check.error, -0.5, 6)
 
     def test_network_never_beats_ideal(self) -> None:
-        from scaling.model import on_network, speed_up
-
         gpus = on_network(self.truth(), 1e-5, 2e10, 0.01)
         before = 0.0
         for ranks in (1, 2, 32, 64, 1024):
@@ -127,8 +110,6 @@ class Scaling(unittest.TestCase):
             on_network(self.truth(), 1e-5, 0.0, 0.01)
 
     def test_needs_one_rank_and_several(self) -> None:
-        from scaling.model import fit
-
         with self.assertRaisesRegex(ValueError, "one rank"):
             fit(self.runs([2, 4]), self.sums(), GRADIENT)
         with self.assertRaisesRegex(ValueError, "several ranks"):
@@ -137,16 +118,12 @@ class Scaling(unittest.TestCase):
             fit(self.runs([1, 2]), self.sums()[:1], GRADIENT)
 
     def test_gradient_of_the_shipped_model(self) -> None:
-        from scaling.runs import count_gradient
-
         size = count_gradient(MODEL)
         self.assertGreater(size, 10000)
         self.assertEqual(size % 4, 0)
         self.assertEqual(count_gradient(MODEL, "nothing."), 0)
 
     def write_runs(self, folder: Path) -> None:
-        from scaling.runs import Sizes, write_sizes
-
         write_sizes(folder, Sizes(EDGES, GRAPHS, GRADIENT, 8))
         (folder / "sums.jsonl").write_text(
             "".join(json.dumps(vars(one)) + "\n" for one in self.sums())
@@ -165,12 +142,8 @@ class Scaling(unittest.TestCase):
             text = "".join(json.dumps(line) + "\n" for line in lines)
             (folder / f"{edges}.jsonl").write_text(text)
 
-    @unittest.skipUnless(
-        importlib.util.find_spec("matplotlib"), "matplotlib is not installed"
-    )
+    @needs("matplotlib")
     def test_predicts_and_draws_the_same_twice(self) -> None:
-        from scaling.__main__ import main
-
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             self.write_runs(folder)
@@ -184,7 +157,3 @@ class Scaling(unittest.TestCase):
             self.assertIn("1024 GPUs", out.getvalue())
             self.assertEqual(charts[0], charts[1])
             self.assertIn(b"published", charts[0].replace(b"<!-- ", b""))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -11,16 +11,14 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from support import BUILD, EVENT, MODEL, ModelToolCase, has, needs
+from support import BUILD, EVENT, MODEL, ModelToolCase
 
 PROGRAM = BUILD / "examples" / "etx-graph"
 
-if has("numpy"):
-    import numpy as np
-    from exatrkx import safetensors_file, shrink
+import numpy as np
+from exatrkx import safetensors_file, shrink
 
 
-@needs("numpy")
 class Shrink(ModelToolCase):
     def setUp(self) -> None:
         super().setUp()
@@ -79,7 +77,7 @@ class Shrink(ModelToolCase):
         code, text = self.run_main("--quantise", "int8", model=small)
         self.assertEqual(code, 1)
         self.assertIn("not of dtype F32", text)
-        code, text = self.run_main(model=Path(self.folder.name, "none"))
+        code, text = self.run_main(model=Path(self.folder, "none"))
         self.assertEqual(code, 1)
         self.assertFalse(self.out.exists())
         with self.assertRaises(shrink.ShrinkError):
@@ -110,7 +108,3 @@ class Shrink(ModelToolCase):
             check=True,
         )
         return points.read_text()
-
-
-if __name__ == "__main__":
-    unittest.main()

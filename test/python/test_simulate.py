@@ -1,7 +1,6 @@
 """test_simulate -- event simulation, hit weights and TrackML files.
 
-Run with `python3 test/python/test_simulate.py`. What needs numpy or pyacts is
-skipped where they are missing.
+What needs pyacts is skipped where it is missing.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -9,43 +8,32 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import os
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-sys.path.insert(0, os.path.join(ROOT, "bindings", "python"))
+from support import REFERENCE, ROOT, needs
 
-HAVE_NUMPY = importlib.util.find_spec("numpy") is not None
-HAVE_ACTS = HAVE_NUMPY and importlib.util.find_spec("acts") is not None
-NO_NUMPY = "numpy is not installed"
-NO_ACTS = "pyacts is not installed (pip install pyacts)"
-DETECTORS = os.path.join(ROOT, "examples", "data", "detectors.csv.gz")
-REFERENCE = os.environ.get(
-    "ETX_REFERENCE_DATA", os.path.join(ROOT, "..", "shared", "data")
-)
-REAL_EVENT = os.path.join(REFERENCE, "trackml_event", "event000000001")
+DETECTORS = str(ROOT / "examples" / "data" / "detectors.csv.gz")
+REAL_EVENT = str(REFERENCE / "trackml_event" / "event000000001")
 NO_REFERENCE = f"no {REAL_EVENT}-truth.csv.gz (ETX_REFERENCE_DATA)"
 
-if HAVE_NUMPY:
-    import numpy as np
-
-    from exatrkx import (
-        _decays,
-        _detector,
-        _fatras,
-        _field,
-        _generator,
-        _merge,
-        _noise,
-        _trackml_csv,
-        _weights,
-        compare_events,
-        simulate,
-    )
+import numpy as np
+from exatrkx import (
+    _decays,
+    _detector,
+    _fatras,
+    _field,
+    _generator,
+    _merge,
+    _noise,
+    _trackml_csv,
+    _weights,
+    compare_events,
+    simulate,
+)
 
 
 def module_rows(**columns: list[float]) -> _detector.Modules:
@@ -72,7 +60,6 @@ def strip_and_pixel() -> _detector.Modules:
     )
 
 
-@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
 class Weights(unittest.TestCase):
     def test_order_factors_nine_hits(self) -> None:
         expected = np.array([10, 8, 6, 5, 3, 3, 3, 5, 6]) / 49.0
@@ -105,16 +92,12 @@ class Weights(unittest.TestCase):
         )
         self.assertEqual(weights.tolist(), [0.0, 0.0])
 
-    @unittest.skipUnless(
-        os.path.exists(REAL_EVENT + "-truth.csv.gz"), NO_REFERENCE
-    )
+    @unittest.skipUnless(os.path.exists(REAL_EVENT + "-truth.csv.gz"), NO_REFERENCE)
     def test_hit_weights_real_event(self) -> None:
         """Equal to the published weights but for one common factor."""
         event = _trackml_csv.read_event(REAL_EVENT)
         particles, truth = event["particles"], event["truth"]
-        owner = compare_events.lookup(
-            particles["particle_id"], truth["particle_id"]
-        )
+        owner = compare_events.lookup(particles["particle_id"], truth["particle_id"])
         weights = _weights.hit_weights(
             owner,
             truth["tz"],
@@ -129,7 +112,6 @@ class Weights(unittest.TestCase):
         self.assertTrue(((weights > 0.0) <= (used | (generation > 0))).all())
 
 
-@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
 class Files(unittest.TestCase):
     def test_round_trip_and_equal_bytes(self) -> None:
         table = {
@@ -158,7 +140,6 @@ class Files(unittest.TestCase):
                 _trackml_csv.read_table(path, ["hit_id", "x"])
 
 
-@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
 class Generator(unittest.TestCase):
     def test_particle_id(self) -> None:
         one = np.array([1])
@@ -186,14 +167,12 @@ class Generator(unittest.TestCase):
 
     def test_same_seed_same_event(self) -> None:
         first, second = (
-            _generator.generate(np.random.default_rng(5), 3, 0.1)
-            for _ in range(2)
+            _generator.generate(np.random.default_rng(5), 3, 0.1) for _ in range(2)
         )
         np.testing.assert_array_equal(first.momentum, second.momentum)
         np.testing.assert_array_equal(first.position, second.position)
 
 
-@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
 class Decays(unittest.TestCase):
     def test_pairs_make_their_parent(self) -> None:
         """Momenta add up, and masses are those of K0s, Lambda or nothing."""
@@ -229,10 +208,7 @@ class Decays(unittest.TestCase):
         rng = np.random.default_rng(9)
         n = 1000
         point = _decays.production_points(
-            rng,
-            np.full(n, 3),
-            np.zeros((n, 3)),
-            _generator.prompt_momenta(rng, n),
+            rng, np.full(n, 3), np.zeros((n, 3)), _generator.prompt_momenta(rng, n)
         )
         radius = np.hypot(point[:, 0], point[:, 1])
         away = np.abs(radius[:, None] - _decays.LAYER_RADII).min(axis=1)
@@ -245,9 +221,7 @@ class Decays(unittest.TestCase):
             for share in (0.0, 0.5)
         )
         self.assertEqual(len(plain), len(paired))
-        point, count = np.unique(
-            paired.position, axis=0, return_counts=True
-        )
+        point, count = np.unique(paired.position, axis=0, return_counts=True)
         pairs = (count == 2) & (np.hypot(point[:, 0], point[:, 1]) > 0.9)
         generation = (paired.particle_id >> 24) & 0xFFF
         self.assertAlmostEqual(2 * pairs.sum() / generation.sum(), 0.5, delta=0.02)
@@ -260,7 +234,6 @@ class Decays(unittest.TestCase):
         self.assertLess(radius.max(), 1100.0)
 
 
-@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
 class Merge(unittest.TestCase):
     def hits(
         self, module: list[int], cells: list[tuple[int, int, int, float]]
@@ -310,9 +283,7 @@ class Merge(unittest.TestCase):
         found = self.hits([0, 0, 1], cells)
         merged = _merge.merge(strip_and_pixel(), found)
         for name in ("particle", "module", "cell_hit", "cell_channel"):
-            np.testing.assert_array_equal(
-                getattr(merged, name), getattr(found, name)
-            )
+            np.testing.assert_array_equal(getattr(merged, name), getattr(found, name))
         np.testing.assert_array_equal(merged.cell_value, found.cell_value)
 
     def test_order_of_hits_is_free(self) -> None:
@@ -324,7 +295,6 @@ class Merge(unittest.TestCase):
         self.assertEqual(len(merged.cell_hit), 5)
 
 
-@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
 class Noise(unittest.TestCase):
     def test_cells_share_the_path(self) -> None:
         rng = np.random.default_rng(1)
@@ -333,9 +303,7 @@ class Noise(unittest.TestCase):
             for _ in range(50):
                 slope = rng.normal(scale=2.0, size=2)
                 point = rng.uniform(-5.0, 5.0, size=2)
-                channel, path = _noise.cells_under(
-                    modules, row, 0.3, point, slope
-                )
+                channel, path = _noise.cells_under(modules, row, 0.3, point, slope)
                 length = 0.3 * np.sqrt(1.0 + slope @ slope)
                 self.assertAlmostEqual(path.sum(), length)
                 steps = np.abs(np.diff(channel, axis=0)).sum(axis=1)
@@ -359,7 +327,6 @@ class Noise(unittest.TestCase):
         self.assertAlmostEqual(point[:, 1].mean(), 4.99, delta=2.5)
 
 
-@unittest.skipUnless(HAVE_NUMPY, NO_NUMPY)
 class Field(unittest.TestCase):
     def test_on_axis(self) -> None:
         z = np.array([0.0, 1000.0, 2650.0, -3000.0])
@@ -382,7 +349,7 @@ class Field(unittest.TestCase):
         np.testing.assert_allclose(curl, 0.0, atol=1e-7)
 
 
-@unittest.skipUnless(HAVE_ACTS, NO_ACTS)
+@needs("acts")
 class Simulation(unittest.TestCase):
     folder: tempfile.TemporaryDirectory[str]
 
@@ -421,9 +388,7 @@ class Simulation(unittest.TestCase):
         cells = np.unique(self.event["cells"]["hit_id"])
         np.testing.assert_array_equal(cells, hits["hit_id"])
         particles = self.event["particles"]
-        owner = compare_events.lookup(
-            particles["particle_id"], truth["particle_id"]
-        )
+        owner = compare_events.lookup(particles["particle_id"], truth["particle_id"])
         count = np.bincount(owner[owner >= 0], minlength=len(particles["q"]))
         np.testing.assert_array_equal(count, particles["nhits"])
         noise = truth["particle_id"] == 0
@@ -437,8 +402,7 @@ class Simulation(unittest.TestCase):
         sample = compare_events.Sample(self.outs[0])
         table = _trackml_csv.read_table(self.detectors)
         module = compare_events.lookup(
-            compare_events.module_key(table),
-            compare_events.module_key(sample.hits),
+            compare_events.module_key(table), compare_events.module_key(sample.hits)
         )
         self.assertTrue((module >= 0).all())
         u, v, w = compare_events.to_local(sample, table, module)
@@ -513,7 +477,3 @@ class Simulation(unittest.TestCase):
                     finally:
                         sys.stderr = stderr
             self.assertEqual(raised.exception.code, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

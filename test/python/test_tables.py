@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import io
-import sys
-import unittest
 
-from support import ROOT, LibraryCase, has
+import numpy as np
+from support import ROOT, LibraryCase
 
-if has("numpy"):
-    import numpy as np
-
-    sys.path.insert(0, str(ROOT / "test" / "bench"))
-    from tables import hough, noise, reflections, triplets
-    from tables.events import read_events
+from tables import hough, noise, reflections, triplets
+from tables.events import read_events
 
 DATA = ROOT / "examples" / "data"
 
@@ -35,7 +30,9 @@ class Noise(LibraryCase):
     def test_table(self) -> None:
         """Five levels; the first one is what the others are relative to."""
         rows = printed(noise.main, "--events", str(DATA), "--count", "2")[2:]
-        self.assertEqual([row[0] for row in rows], ["0 %", "5 %", "10 %", "15 %", "20 %"])
+        self.assertEqual(
+            [row[0] for row in rows], ["0 %", "5 %", "10 %", "15 %", "20 %"]
+        )
         self.assertEqual(rows[0][2], "1.0000 +- 0.0000")
         for row in rows:
             self.assertGreater(float(row[2].split()[0]), 0.9)
@@ -74,7 +71,3 @@ class Trainings(LibraryCase):
             self.assertEqual([row[0] for row in rows], list(module.VARIANTS))
             for row in rows:
                 self.assertGreater(float(row[2]), 0.0)
-
-
-if __name__ == "__main__":
-    unittest.main()

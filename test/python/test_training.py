@@ -9,15 +9,12 @@ import gc
 import os
 import subprocess
 import sys
-import unittest
 from typing import Any
 
-from support import EVENT, PACKAGE, LibraryCase, has
+from support import EVENT, PACKAGE, LibraryCase
 
-if has("numpy"):
-    import numpy as np
-
-    import exatrkx
+import exatrkx
+import numpy as np
 
 CONFIG = {
     "stage": "embedding",
@@ -117,11 +114,7 @@ class TestTraining(LibraryCase):
         )
         done = subprocess.run(
             [sys.executable, "-c", code],
-            env={
-                **os.environ,
-                "MALLOC_PERTURB_": "165",
-                "PYTHONPATH": str(PACKAGE),
-            },
+            env={**os.environ, "MALLOC_PERTURB_": "165", "PYTHONPATH": str(PACKAGE)},
             capture_output=True,
             text=True,
             timeout=60,
@@ -208,7 +201,3 @@ class TestTraining(LibraryCase):
             with self.assertRaises(exatrkx.ArgumentError):
                 trainer.add(bare)
                 trainer.step()
-
-
-if __name__ == "__main__":
-    unittest.main()

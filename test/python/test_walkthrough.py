@@ -12,7 +12,6 @@ import contextlib
 import io
 import os
 import re
-import unittest
 
 from support import ROOT, LibraryCase
 
@@ -35,9 +34,7 @@ class TestWalkthrough(LibraryCase):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             for number, block in enumerate(found):
-                exec(
-                    compile(block, f"{document}, block {number}", "exec"), space
-                )
+                exec(compile(block, f"{document}, block {number}", "exec"), space)
         return printed.getvalue()
 
     def test_docs(self) -> None:
@@ -51,7 +48,3 @@ class TestWalkthrough(LibraryCase):
         self.assertIn(f"{len(self.tracks)} tracks", text)
         program = next(b for b in blocks("README.md") if "find_tracks" in b)
         self.assertLessEqual(program.count("\n"), 10)
-
-
-if __name__ == "__main__":
-    unittest.main()

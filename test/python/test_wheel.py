@@ -99,10 +99,7 @@ class TestWheel(unittest.TestCase):
                 built = carried["build_library"](tree)
             (command,) = run.call_args.args
             done = subprocess.run(
-                [*command, "-n"],
-                capture_output=True,
-                text=True,
-                env=self.clean(),
+                [*command, "-n"], capture_output=True, text=True, env=self.clean()
             )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(built, tree / "lib" / "libexatrkx.so.0")
@@ -117,9 +114,7 @@ class TestWheel(unittest.TestCase):
             (tree / part).symlink_to(ROOT / part)
         command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps"]
         command += ["--no-build-isolation", "--no-index", "-w", folder, place]
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=self.clean()
-        )
+        done = subprocess.run(command, capture_output=True, text=True, env=self.clean())
         self.assertEqual(done.returncode, 0, done.stderr)
         (wheel,) = folder.glob("*.whl")
         self.assertRegex(wheel.name, r"-py3-none-linux_\w+\.whl$")
@@ -156,9 +151,7 @@ class TestWheel(unittest.TestCase):
         if Path(f"{REAL_EVENT}-hits.csv.gz").exists():
             events["real.csv"] = REAL_EVENT
             lines += REAL_LINES
-        subprocess.run(
-            [python, "-c", lines], check=True, cwd=folder, env=self.clean()
-        )
+        subprocess.run([python, "-c", lines], check=True, cwd=folder, env=self.clean())
         for name, prefix in events.items():
             self.check_tracks(folder / name, prefix)
         self.assertGreater((folder / "event.html").stat().st_size, 10000)
@@ -182,7 +175,3 @@ class TestWheel(unittest.TestCase):
         if not sys.platform.startswith("linux"):
             self.skipTest("not Linux")
         self.assertLessEqual(needed_glibc(LIBRARY), NEWEST_GLIBC)
-
-
-if __name__ == "__main__":
-    unittest.main()

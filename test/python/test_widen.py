@@ -13,16 +13,14 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from support import BUILD, EVENT, MODEL, ModelToolCase, has, needs
+from support import BUILD, EVENT, MODEL, ModelToolCase
 
 PROGRAM = BUILD / "examples" / "etx-graph"
 
-if has("numpy"):
-    import numpy as np
-    from exatrkx import safetensors_file, widen
+import numpy as np
+from exatrkx import safetensors_file, widen
 
 
-@needs("numpy")
 @unittest.skipUnless(PROGRAM.exists(), f"no {PROGRAM}: make programs")
 class Widen(ModelToolCase):
     def setUp(self) -> None:
@@ -30,7 +28,7 @@ class Widen(ModelToolCase):
         self.tool = widen
 
     def scores(self, model: Path) -> np.ndarray:
-        out = Path(self.folder.name, "scores.csv")
+        out = Path(self.folder, "scores.csv")
         subprocess.run(
             [PROGRAM, "--stage", "gnn", "--model", model, "--event", EVENT,
              "--out", out], check=True, capture_output=True, timeout=120,
@@ -80,7 +78,7 @@ class Widen(ModelToolCase):
         code, text = self.run_main("--node-feature", "z=1")
         self.assertEqual(code, 1)
         self.assertIn("has node feature z already", text)
-        code, text = self.run_main(model=Path(self.folder.name, "none"))
+        code, text = self.run_main(model=Path(self.folder, "none"))
         self.assertEqual(code, 1)
         self.assertFalse(self.out.exists())
         for bad in (("--factor", "0"), ("--node-feature", "x"), ("--node-feature", "x=-1")):
@@ -90,7 +88,3 @@ class Widen(ModelToolCase):
             widen.find_network({"gnn": {"arch": "triplet_gnn"}})
         with self.assertRaises(widen.WidenError):
             widen.find_network({})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -21,20 +21,15 @@ struct cloud {
 /* n points, evenly in a cube of side 1. */
 static struct cloud make_cloud(int64_t n, int32_t n_threads)
 {
-    struct cloud cloud = {.context = NULL};
-    etx_context_options options;
+    struct cloud cloud = {
+        .context = etx_test_context_with(n_threads, 0, NULL, NULL)};
     struct etx_random random;
 
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.n_threads = n_threads;
-    ck_assert_ok(etx_context_create(&cloud.context, &options));
-    cloud.point = malloc((size_t)(n * N_DIM) * sizeof *cloud.point);
-    cloud.position = malloc((size_t)(n * N_DIM) * sizeof *cloud.position);
+    cloud.point = etx_test_alloc(n * N_DIM, sizeof *cloud.point);
+    cloud.position = etx_test_alloc(n * N_DIM, sizeof *cloud.position);
     etx_random_init(&random, 5, 0, 0);
     for (int64_t k = 0; k < n * N_DIM; k++)
-        cloud.point[k] = (float)etx_random_uniform(&random);
-    memcpy(cloud.position, cloud.point,
-        (size_t)(n * N_DIM) * sizeof *cloud.position);
+        cloud.point[k] = cloud.position[k] = (float)etx_random_uniform(&random);
     cloud.neighbours = (struct etx_neighbours){.n_points = n,
         .n_dim = N_DIM,
         .orientation = ETX_ORIENT_INDEX,
@@ -52,6 +47,8 @@ static void free_cloud(struct cloud *cloud)
     free(cloud->position);
 }
 
+#define scoped_cloud SCOPED(free_cloud) struct cloud
+
 static float find_radius(struct cloud *cloud, float max_edges_per_hit)
 {
     float radius = 0.0f;
@@ -61,25 +58,22 @@ static float find_radius(struct cloud *cloud, float max_edges_per_hit)
     return radius;
 }
 
-/* Edges a point at this radius. */
+/* Edges per point at this radius. */
 static double count_edges(struct cloud *cloud, float radius)
 {
     struct etx_neighbours neighbours = cloud->neighbours;
-    etx_graph *graph = NULL;
-    double n;
+    scoped_graph *graph = NULL;
 
     neighbours.radius = radius;
     ck_assert_ok(etx_stage_neighbours(&graph, cloud->context, &neighbours));
-    n = (double)etx_graph_n_edges(graph) / (double)neighbours.n_points;
-    etx_graph_free(graph);
-    return n;
+    return (double)etx_graph_n_edges(graph) / (double)neighbours.n_points;
 }
 
 ETX_TEST(test_bounded_radius_meets_the_bound, .rows = 2)
 {
     static const int64_t sizes[] = {8000, 60000};
     static const float whole[] = {RADIUS, RADIUS / 3.0f};
-    struct cloud cloud = make_cloud(sizes[_i], 2);
+    scoped_cloud cloud = make_cloud(sizes[_i], 2);
     const double all = count_edges(&cloud, whole[_i]);
 
     cloud.neighbours.radius = whole[_i];
@@ -90,12 +84,11 @@ ETX_TEST(test_bounded_radius_meets_the_bound, .rows = 2)
         ck_assert_double_eq_tol(
             count_edges(&cloud, radius), share * all, 0.05 * share * all);
     }
-    free_cloud(&cloud);
 }
 
 ETX_TEST(test_bounded_radius_leaves_what_fits)
 {
-    struct cloud cloud = make_cloud(8000, 1);
+    scoped_cloud cloud = make_cloud(8000, 1);
     const double all = count_edges(&cloud, RADIUS);
 
     ck_assert_float_eq(find_radius(&cloud, (float)(1.1 * all)), RADIUS);
@@ -104,17 +97,14 @@ ETX_TEST(test_bounded_radius_leaves_what_fits)
     ck_assert_float_eq(find_radius(&cloud, 1e-3f), RADIUS);
     cloud.neighbours.n_points = ETX_MIN_BOUNDED_POINTS;
     ck_assert_float_lt(find_radius(&cloud, 1e-3f), RADIUS);
-    free_cloud(&cloud);
 }
 
 ETX_TEST(test_bounded_radius_same_for_any_threads)
 {
-    struct cloud one = make_cloud(9000, 1);
-    struct cloud four = make_cloud(9000, 4);
+    scoped_cloud one = make_cloud(9000, 1);
+    scoped_cloud four = make_cloud(9000, 4);
 
     ck_assert_float_eq(find_radius(&one, 20.0f), find_radius(&four, 20.0f));
-    free_cloud(&one);
-    free_cloud(&four);
 }
 
 /* Pairs of neighbours, which have rows that follow each other. */
@@ -143,7 +133,7 @@ static void turn_rows(float *rows, int64_t n)
 ETX_TEST(test_bounded_radius_same_in_any_order)
 {
     const int64_t n = 9001;
-    struct cloud cloud = make_cloud(n, 1);
+    scoped_cloud cloud = make_cloud(n, 1);
     float radius;
 
     make_pairs(&cloud);
@@ -152,38 +142,34 @@ ETX_TEST(test_bounded_radius_same_in_any_order)
     turn_rows(cloud.point, n);
     turn_rows(cloud.position, n);
     ck_assert_float_eq(find_radius(&cloud, 3.0f), radius);
-    free_cloud(&cloud);
 }
 
 ETX_TEST(test_bounded_radius_both_directions)
 {
-    struct cloud cloud = make_cloud(9000, 1);
+    scoped_cloud cloud = make_cloud(9000, 1);
 
     cloud.neighbours.orientation = ETX_ORIENT_BOTH;
     ck_assert_double_eq_tol(
         count_edges(&cloud, find_radius(&cloud, 20.0f)), 20.0, 1.0);
-    free_cloud(&cloud);
 }
 
 ETX_TEST(test_bounded_radius_keeps_the_memory_limit)
 {
-    struct cloud cloud = make_cloud(9000, 1);
+    scoped_cloud cloud = make_cloud(9000, 1);
     float radius = 0.0f;
 
     cloud.neighbours.max_edges = 1000;
     ck_assert_fails(etx_stage_bound_radius(
                         &radius, cloud.context, &cloud.neighbours, 20.0f),
         ETX_ERR_LIMIT, "max_edges = 1000");
-    free_cloud(&cloud);
 }
 
 /* No radius can part them; what is left is still one. */
 ETX_TEST(test_bounded_radius_points_in_one_place)
 {
-    struct cloud cloud = make_cloud(2000, 1);
+    scoped_cloud cloud = make_cloud(2000, 1);
 
     for (int64_t k = 0; k < 2000 * N_DIM; k++)
         cloud.point[k] = 0.5f;
     ck_assert_float_gt(find_radius(&cloud, 1.0f), 0.0f);
-    free_cloud(&cloud);
 }

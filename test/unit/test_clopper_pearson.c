@@ -115,17 +115,6 @@ ETX_TEST(test_clopper_pearson_symmetric)
         }
 }
 
-/* Many counts: the interval of a normal distribution. */
-ETX_TEST(test_clopper_pearson_normal)
-{
-    const int64_t n = 1000000000;
-    const double sigma = sqrt(0.3 * 0.7 / (double)n);
-    const etx_rate rate = etx_clopper_pearson(3 * (n / 10), n);
-
-    ck_assert_double_eq_tol((0.3 - rate.low) / sigma, 1.0, 1e-4);
-    ck_assert_double_eq_tol((rate.high - 0.3) / sigma, 1.0, 1e-4);
-}
-
 /* --------------------------------------------------------------- rates -- */
 
 static const etx_evaluation_counts good = {

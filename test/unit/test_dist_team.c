@@ -52,7 +52,7 @@ ETX_TEST(test_dist_team_gradient_sum)
 
 /* -------------------------------------------------------- a team of one -- */
 
-/* Rank 0 of 2 beside a rank that brings zeros, or hashes of its own. */
+/* Rank 0 of 2; the other rank adds zeros, or hashes of its own. */
 struct lone {
     int32_t n_sums;
     int32_t is_other; /* the other rank's hash is not that of this one */
@@ -98,7 +98,7 @@ static etx_team make_lone(struct lone *lone)
         .sum_slices = sum_slices_alone};
 }
 
-/* Ranks that deal otherwise find it out before the first gradient. */
+/* Ranks that assign otherwise notice before the first gradient. */
 ETX_TEST(test_dist_team_first_step_agrees, .rows = 2)
 {
     struct lone lone = {.is_other = _i};
@@ -117,8 +117,8 @@ ETX_TEST(test_dist_team_first_step_agrees, .rows = 2)
     }
 }
 
-/* Before an event of a rank that has had one the ranks meet. */
-ETX_TEST(test_dist_team_validations_meet)
+/* Before an event of a rank that has had one the ranks synchronise. */
+ETX_TEST(test_dist_team_validations_synchronise)
 {
     struct lone lone = {.n_sums = 1};
     const etx_team team = make_lone(&lone);

@@ -266,8 +266,8 @@ static const char *const losses[] = {
     "{\"sampling\": {\"graphs\": 3}, \"loss\": {\"average\": \"graphs\"}}",
     "{\"sampling\": {\"graphs\": 3}, \"loss\": {\"reduction\": \"equal\"}}",
     "{\"sampling\": {\"graphs\": 3}, \"loss\": {\"reduction\": \"balanced\"}}",
-    "{\"sampling\": {\"graphs\": 3, \"order\": \"buckets\"},"
-    " \"loss\": {\"reduction\": \"mean\"}}"};
+    ("{\"sampling\": {\"graphs\": 3, \"order\": \"buckets\"},"
+     " \"loss\": {\"reduction\": \"mean\"}}")};
 
 ETX_TEST(test_dist_training_reductions, .rows = ROWS(losses))
 {

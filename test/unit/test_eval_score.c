@@ -7,6 +7,7 @@
 
 #include "eval_events.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -87,8 +88,8 @@ ETX_TEST(test_eval_score_weights)
         scoped_event *event =
             new_truth_event(9, ids, weighted[k], 2, particles);
 
-        ck_assert_double_eq_tol(
-            score_of(event, tracks), expected[k], k == 2 ? 1e-7 : 0.0);
+        ck_assert(fabs(score_of(event, tracks) - expected[k]) <=
+                  (k == 2 ? 1e-7 : 0.0));
     }
 }
 
@@ -190,16 +191,4 @@ static void assert_truth_scores_one(const char *prefix)
 ETX_TEST(test_eval_score_shipped_event)
 {
     assert_truth_scores_one(etx_test_example("event000000000"));
-}
-
-ETX_TEST(test_eval_score_real_event)
-{
-    const char *name = "eval_score real event";
-    const char *folder = etx_test_reference(name, "trackml_event");
-    char prefix[1024];
-
-    if (folder == NULL)
-        return;
-    snprintf(prefix, sizeof prefix, "%s/event000000001", folder);
-    assert_truth_scores_one(prefix);
 }

@@ -194,18 +194,15 @@ IO_TEST(test_io_event_arguments)
 }
 
 /* Read everything there is to read of an event. */
-static etx_status read_all(void *argument)
+static etx_status read_all(__attribute__((unused)) void *argument)
 {
-    etx_detector *detector = NULL;
-    etx_event *event = NULL;
+    scoped_detector *detector = NULL;
+    scoped_event *event = NULL;
     etx_status status = etx_detector_read(&detector, io_path("d.csv"));
 
-    (void)argument;
     if (status == ETX_OK)
         status = etx_event_read_trackml(&event, io_path("e"), detector);
     ck_assert((event != NULL) == (status == ETX_OK));
-    etx_event_free(event);
-    etx_detector_free(detector);
     return status;
 }
 

@@ -19,14 +19,10 @@
 /* Parse a copy whose end a sanitizer can see. */
 static etx_status load_copy(etx_model **out, const char *data, size_t size)
 {
-    char *copy = malloc(size + 1);
-    etx_status status;
+    scoped char *copy = etx_test_alloc((int64_t)size, 1);
 
-    ck_assert_ptr_nonnull(copy);
     memcpy(copy, data, size);
-    status = etx_model_load_memory(out, copy, size);
-    free(copy);
-    return status;
+    return etx_model_load_memory(out, copy, size);
 }
 
 static const char *const round_trips[] = {
@@ -181,97 +177,88 @@ IO_TEST(test_io_model_header_bits)
 
 #define MAX_TENSORS 16
 
-/* The file of a small model after `change` to one of its tensors. */
-static void expect_change(
-    void (*change)(struct etx_tensor *tensor, int64_t *n_tensors),
-    const char *piece)
+static const float odd_values[4] = {0.0f, NAN, 0.0f, INFINITY};
+
+enum change {
+    DROP,
+    ADD,
+    RENAME,
+    LENGTHEN,
+    ADD_DIMENSION,
+    RETYPE,
+    PUT_NAN,
+    PUT_INFINITY
+};
+
+/* Change the first of n tensors, or their number. */
+static void change_tensor(
+    struct etx_tensor *tensor, int64_t *n, enum change change)
+{
+    switch (change) {
+    case DROP:
+        tensor[0] = tensor[--*n];
+        break;
+    case ADD:
+        tensor[*n] = tensor[0];
+        strcpy(tensor[*n].name, "gnn.layers.0.bias");
+        ++*n;
+        break;
+    case RENAME:
+        strcpy(tensor[0].name, "embedding.bias");
+        break;
+    case LENGTHEN:
+        tensor[0].dim[0] = tensor[0].n_values = 4;
+        tensor[0].data = odd_values;
+        break;
+    case ADD_DIMENSION:
+        tensor[0].n_dims = 2;
+        tensor[0].dim[1] = 1;
+        break;
+    case RETYPE:
+        tensor[0].type = ETX_TENSOR_U8;
+        break;
+    case PUT_NAN:
+    case PUT_INFINITY:
+        tensor[0].data = odd_values + (change == PUT_NAN ? 0 : 2);
+        break;
+    }
+}
+
+#define FIRST "embedding.layers.0.bias"
+
+static const struct {
+    enum change change;
+    const char *piece;
+} changes[] = {
+    {DROP, "there is no tensor " FIRST},
+    {ADD, "tensor gnn.layers.0.bias is no parameter"},
+    {RENAME, "there is no tensor " FIRST},
+    {LENGTHEN, "tensor " FIRST " has shape [4], expected [2]"},
+    {ADD_DIMENSION, "tensor " FIRST " has shape [2, 1], expected [2]"},
+    {RETYPE, FIRST " is not of dtype F32, F16 or I8"},
+    {PUT_NAN, FIRST ": value 1 is not finite"},
+    {PUT_INFINITY, FIRST ": value 1 is not finite"},
+};
+
+/* The file of a small model after a change to one of its tensors. */
+IO_TEST(test_io_model_tensors, .rows = ROWS(changes))
 {
     struct etx_tensor tensors[MAX_TENSORS];
     struct etx_tensor_file *file = NULL;
     size_t size = 0;
     scoped char *data = io_model_bytes(io_model_small, &size);
     etx_model *model = NULL;
-    int64_t n = 0;
 
     ck_assert_ok(etx_tensor_file_parse(&file, data, size));
-    ck_assert_int_lt(file->n_tensors, MAX_TENSORS);
-    n = file->n_tensors;
+    int64_t n = file->n_tensors;
+    ck_assert_int_lt(n, MAX_TENSORS);
     memcpy(tensors, file->tensor, (size_t)n * sizeof tensors[0]);
-    ck_assert_str_eq(tensors[0].name, "embedding.layers.0.bias");
-    change(tensors, &n);
+    ck_assert_str_eq(tensors[0].name, FIRST);
+    change_tensor(tensors, &n, changes[_i].change);
     ck_assert_ok(
         etx_tensor_file_write(io_path("m"), n, tensors, file->metadata));
     etx_tensor_file_free(file);
-    ck_assert_fails(
-        etx_model_load(&model, io_path("m")), ETX_ERR_FORMAT, piece);
+    ck_assert_fails(etx_model_load(&model, io_path("m")), ETX_ERR_FORMAT,
+        changes[_i].piece);
     ck_assert_ptr_null(model);
-}
-
-static const float odd_values[4] = {0.0f, NAN, 0.0f, INFINITY};
-
-static void drop(struct etx_tensor *tensor, int64_t *n)
-{
-    tensor[0] = tensor[--*n];
-}
-
-static void add(struct etx_tensor *tensor, int64_t *n)
-{
-    tensor[*n] = tensor[0];
-    (void)snprintf(
-        tensor[*n].name, sizeof tensor[*n].name, "gnn.layers.0.bias");
-    ++*n;
-}
-
-static void rename_one(struct etx_tensor *tensor, int64_t *n)
-{
-    (void)n;
-    (void)snprintf(tensor[0].name, sizeof tensor[0].name, "embedding.bias");
-}
-
-static void lengthen(struct etx_tensor *tensor, int64_t *n)
-{
-    (void)n;
-    tensor[0].dim[0] = tensor[0].n_values = 4;
-    tensor[0].data = odd_values;
-}
-
-static void raise_dimension(struct etx_tensor *tensor, int64_t *n)
-{
-    (void)n;
-    tensor[0].n_dims = 2;
-    tensor[0].dim[1] = 1;
-}
-
-static void retype(struct etx_tensor *tensor, int64_t *n)
-{
-    (void)n;
-    tensor[0].type = ETX_TENSOR_U8;
-}
-
-static void put_nan(struct etx_tensor *tensor, int64_t *n)
-{
-    (void)n;
-    tensor[0].data = odd_values;
-}
-
-static void put_infinity(struct etx_tensor *tensor, int64_t *n)
-{
-    (void)n;
-    tensor[0].data = odd_values + 2;
-}
-
-IO_TEST(test_io_model_tensors)
-{
-    expect_change(drop, "there is no tensor embedding.layers.0.bias");
-    expect_change(add, "tensor gnn.layers.0.bias is no parameter");
-    expect_change(rename_one, "there is no tensor embedding.layers.0.bias");
-    expect_change(
-        lengthen, "tensor embedding.layers.0.bias has shape [4], expected [2]");
-    expect_change(raise_dimension,
-        "tensor embedding.layers.0.bias has shape [2, 1], expected [2]");
-    expect_change(
-        retype, "embedding.layers.0.bias is not of dtype F32, F16 or I8");
-    expect_change(put_nan, "embedding.layers.0.bias: value 1 is not finite");
-    expect_change(
-        put_infinity, "embedding.layers.0.bias: value 1 is not finite");
 }

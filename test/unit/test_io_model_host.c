@@ -59,23 +59,21 @@ IO_TEST(test_io_model_host_small_stack)
 /* Load the made model and compare it with the bytes that it was saved as. */
 static void expect_same(const char *data, size_t size)
 {
-    etx_model *model = NULL;
+    scoped_model *model = NULL;
+    scoped_model *small = NULL;
     scoped_event *event = NULL;
     size_t saved_size = 0;
-    char *saved = NULL;
+    scoped char *saved = NULL;
 
     ck_assert_ok(etx_model_load(&model, io_path("made")));
     ck_assert(model->radius == 0.48f && model->label.cut == 0.1f);
     ck_assert_ok(etx_model_save(model, io_path("saved")));
-    etx_model_free(model);
     saved = io_get(io_path("saved"), &saved_size);
     ck_assert_uint_eq(saved_size, size);
-    ck_assert_int_eq(memcmp(saved, data, size), 0);
-    free(saved);
-    model = io_model_make(io_model_small);
+    ck_assert_mem_eq(saved, data, size);
+    small = io_model_make(io_model_small);
     ck_assert_ptr_nonnull(
-        strstr(etx_model_describe(model), "\"radius\":0.48,"));
-    etx_model_free(model);
+        strstr(etx_model_describe(small), "\"radius\":0.48,"));
     ck_assert_ok(etx_event_read_features(
         &event, io_put_text("f.csv", "0.1,0.5,1000.25\n"), (float[]){1, 1, 1}));
     ck_assert(etx_event_positions(event)[2] == 1000.25f);
@@ -102,6 +100,7 @@ IO_TEST(test_io_model_host_float_environment)
     size_t size = 0;
     scoped char *data = io_model_bytes(io_model_small, &size);
 
+    ck_assert_ptr_nonnull(data);
     ck_assert_int_eq(fesetround(FE_UPWARD), 0);
     ck_assert_int_ne(
         feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW), -1);

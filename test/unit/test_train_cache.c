@@ -36,7 +36,7 @@ static int count_files(const char *folder, char *last, size_t size)
 ETX_TEST(
     test_train_cache_same_bits, .rows = ETX_N_TRAIN_STAGES - ETX_TRAIN_FILTER)
 {
-    const enum etx_train_stage stage = ETX_TRAIN_FILTER + _i;
+    const int stage = ETX_TRAIN_FILTER + _i;
     char folder[256];
     char path[600];
 
@@ -58,15 +58,6 @@ ETX_TEST(
     etx_test_remove(folder);
 }
 
-static void cut_file(const char *path)
-{
-    FILE *file = fopen(path, "wb");
-
-    ck_assert_ptr_nonnull(file);
-    ck_assert_int_gt(fputs("no graph", file), 0);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
 /* A damaged file is an error of the step that needs it, and names it. */
 ETX_TEST(test_train_cache_damaged)
 {
@@ -80,7 +71,7 @@ ETX_TEST(test_train_cache_damaged)
     ck_assert_ok(etx_trainer_set_cache(bench.trainer, folder));
     (void)train_bench_validate(bench.trainer);
     ck_assert_int_eq(count_files(folder, path, sizeof path), 1);
-    cut_file(path);
+    train_bench_write(path, "no graph", 8);
     train_bench_steps(bench.trainer, 1);
     status = etx_trainer_validate(bench.trainer, &report);
     ck_assert_fails(status, ETX_ERR_FORMAT, path);
@@ -122,31 +113,6 @@ static struct etx_graph *make_graph(void)
     return graph;
 }
 
-static char *read_all(const char *path, long *size)
-{
-    FILE *file = fopen(path, "rb");
-    char *bytes;
-
-    ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
-    *size = ftell(file);
-    rewind(file);
-    bytes = malloc((size_t)*size);
-    ck_assert_ptr_nonnull(bytes);
-    ck_assert_uint_eq(fread(bytes, 1, (size_t)*size, file), (size_t)*size);
-    ck_assert_int_eq(fclose(file), 0);
-    return bytes;
-}
-
-static void write_all(const char *path, const char *bytes, long size)
-{
-    FILE *file = fopen(path, "wb");
-
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(bytes, 1, (size_t)size, file), (size_t)size);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
 /* Every prefix and every byte changed: an error, and no graph. */
 ETX_TEST(test_train_cache_hostile_bytes)
 {
@@ -166,14 +132,14 @@ ETX_TEST(test_train_cache_hostile_bytes)
     ck_assert_mem_eq(read->score, graph->score, sizeof(float) * N_EDGES);
     etx_graph_free(read);
     read = NULL;
-    bytes = read_all(path, &size);
+    bytes = train_bench_read(path, &size);
     for (long cut = 0; cut < size; cut++) {
-        write_all(path, bytes, cut);
+        train_bench_write(path, bytes, cut);
         ck_assert_int_ne(etx_graph_file_read(&read, path, &mark), ETX_OK);
     }
     for (long at = 0; at < size; at++) {
         bytes[at] ^= 1;
-        write_all(path, bytes, size);
+        train_bench_write(path, bytes, size);
         ck_assert_msg(etx_graph_file_read(&read, path, &mark) != ETX_OK,
             "byte %ld of %ld may be anything", at, size);
         bytes[at] ^= 1;

@@ -86,24 +86,13 @@ static int count_candidates(int32_t i)
     return n;
 }
 
-static etx_context *make_context(int32_t n_threads)
-{
-    etx_context_options options;
-    etx_context *context = NULL;
-
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.n_threads = n_threads;
-    ck_assert_ok(etx_context_create(&context, &options));
-    return context;
-}
-
 ETX_TEST(test_train_hard_negatives_are_the_nearest_and_others, .rows = 4)
 {
     static const int32_t nearest[] = {0, 1, 5, 300};
     static const int32_t other[] = {0, 4, 0, 4};
     const struct etx_hard_negatives_args args =
         make_args(nearest[_i], other[_i]);
-    scoped_context *context = make_context(1);
+    scoped_context *context = etx_test_context_with(1, 0, NULL, NULL);
     int32_t *a;
     int32_t *b;
     int64_t n;
@@ -139,7 +128,7 @@ ETX_TEST(test_train_hard_negatives_are_the_nearest_and_others, .rows = 4)
 ETX_TEST(test_train_hard_negatives_pool, .rows = 2)
 {
     struct etx_hard_negatives_args args = make_args(0, 6);
-    scoped_context *context = make_context(1);
+    scoped_context *context = etx_test_context_with(1, 0, NULL, NULL);
     int n_far = 0;
     int32_t *a;
     int32_t *b;
@@ -158,8 +147,8 @@ ETX_TEST(test_train_hard_negatives_pool, .rows = 2)
 ETX_TEST(test_train_hard_negatives_same_for_any_threads)
 {
     const struct etx_hard_negatives_args args = make_args(3, 5);
-    scoped_context *one = make_context(1);
-    scoped_context *three = make_context(3);
+    scoped_context *one = etx_test_context_with(1, 0, NULL, NULL);
+    scoped_context *three = etx_test_context_with(3, 0, NULL, NULL);
     int32_t *a[2];
     int32_t *b[2];
     int64_t n[2];

@@ -1,4 +1,4 @@
-/* test_train_loss_scale.c -- the loss multiplied for the backward.
+/* test_train_loss_scale.c -- loss scaling.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
@@ -202,36 +202,4 @@ ETX_TEST(test_train_loss_scale_of_a_checkpoint, .rows = 5)
     ck_assert_fails(
         train_bench_load(bench.trainer), ETX_ERR_FORMAT, "skipped steps");
     train_bench_remove();
-}
-
-/* Without a device there are no products of float16. */
-ETX_TEST(test_train_loss_scale_products_refused)
-{
-    etx_trainer *trainer = NULL;
-
-    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
-    ck_assert_fails(
-        etx_trainer_create(&trainer, bench.context,
-            "{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
-            "\"node_features\": [{\"name\": \"r\", \"scale\": 1.0}],"
-            "\"edge_features\": [], \"cut\": 0.5},"
-            "\"arithmetic\": {\"products\": \"fp16\"}}",
-            bench.start),
-        ETX_ERR_UNSUPPORTED, "arithmetic.products");
-    ck_assert_ptr_null(trainer);
-}
-
-ETX_TEST(test_train_loss_scale_refused, .rows = 3)
-{
-    static const char *const wrong[] = {"3", "0.5", "1e30"};
-    scoped_context *context = train_bench_context(1);
-    etx_trainer *trainer = NULL;
-    char config[256];
-
-    (void)snprintf(config, sizeof config,
-        "{\"stage\": \"embedding\", \"loss_scaling\": {\"initial\": %s}}",
-        wrong[_i]);
-    ck_assert_fails(etx_trainer_create(&trainer, context, config, NULL),
-        ETX_ERR_FORMAT, "power of two");
-    ck_assert_ptr_null(trainer);
 }

@@ -212,34 +212,3 @@ ETX_TEST(test_train_losses_chunks)
         ck_assert_double_eq_tol((double)whole.trainer->state.gradient[k],
             (double)parts.trainer->state.gradient[k], 1e-5 * largest);
 }
-
-/* Filters whose edges depend on each other, and what the error names. */
-static const char *const dependent[][2] = {
-    {"{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
-     "\"options\": {\"hidden\": [4], \"norm\": \"batch\"},"
-     "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
-     "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}",
-        "chunk_edges"},
-    {"{\"stage\": \"filter\", \"model\": {\"arch\": \"interaction_network\","
-     "\"options\": {\"hidden\": 4, \"n_iterations\": 1},"
-     "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
-     "\"cut\": 0.1}, \"sampling\": {\"chunk_edges\": 10}}",
-        "chunk_edges"},
-    {"{\"stage\": \"filter\", \"model\": {\"arch\": \"edge_filter\","
-     "\"edge_features\": [{\"name\": \"log_hough_votes\", \"scale\": 1.0}],"
-     "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
-     "\"cut\": 0.1}}",
-        "log_hough_votes"}};
-
-ETX_TEST(test_train_losses_dependent_refused, .rows = 3)
-{
-    scoped_context *context = train_bench_context(1);
-    etx_trainer *trainer = NULL;
-
-    scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
-    ck_assert_status(
-        etx_trainer_create(&trainer, context, dependent[_i][0], bench.start),
-        ETX_ERR_FORMAT);
-    ck_assert_msg(strstr(etx_last_error(), dependent[_i][1]) != NULL, "%s",
-        etx_last_error());
-}

@@ -58,12 +58,8 @@ ETX_TEST(test_train_memory_half_same_loss, .rows = 3)
 static struct train_bench train_within(int64_t memory_limit)
 {
     struct train_bench bench;
-    etx_context_options options;
-    etx_context *context = NULL;
+    etx_context *context = etx_test_context_with(1, memory_limit, NULL, NULL);
 
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.memory_limit = memory_limit;
-    ck_assert_ok(etx_context_create(&context, &options));
     train_bench_open_in(&bench, context, ETX_TRAIN_EMBEDDING, NULL);
     etx_arena_reset_peak(context->stream->arena);
     train_bench_steps(bench.trainer, 20);
@@ -78,26 +74,6 @@ ETX_TEST(test_train_memory_embedding_same_bits)
     scoped_bench less = train_within(INT64_C(1) << 30);
     ck_assert_same_state(plain.trainer, less.trainer);
     ck_assert_int_lt(peak_of(&less), peak_of(&plain));
-}
-
-/* A network that keeps no latents of edges has nothing to save. */
-ETX_TEST(test_train_memory_refused, .rows = 3)
-{
-    static const char *const memory[] = {"{\"checkpointing\": true}",
-        "{\"precision\": \"bf16\"}", "{\"precision\": \"fp16\"}"};
-    scoped_context *context = train_bench_context(1);
-    etx_trainer *trainer = NULL;
-    char config[512];
-
-    (void)snprintf(config, sizeof config,
-        "{\"stage\": \"embedding\", \"model\": {\"arch\": \"mlp\","
-        "\"options\": {\"hidden\": [4], \"n_out\": 2},"
-        "\"node_features\": [{\"name\": \"r\", \"scale\": 1.0}],"
-        "\"graph\": {\"radius\": 0.4}}, \"memory\": %s}",
-        memory[_i]);
-    ck_assert_fails(etx_trainer_create(&trainer, context, config, NULL),
-        ETX_ERR_FORMAT, "\"mlp\"");
-    ck_assert_ptr_null(trainer);
 }
 
 /* ------------------------------------------------------ momentum head -- */
@@ -203,7 +179,7 @@ static double log_pt(const etx_event *event, int32_t hit)
     return log(hypot((double)p[0], (double)p[1]));
 }
 
-/* Validation reports what the head says beside what is true of every edge. */
+/* Validation compares the momentum head with the truth of every edge. */
 ETX_TEST(test_train_memory_pt_validation)
 {
     const struct etx_graph *graph;
@@ -263,18 +239,4 @@ ETX_TEST(test_train_memory_pt_leaves_scores)
     ck_assert_int_eq(model->gnn.network->has_pt_head, 1);
     ck_assert_mem_eq(model->gnn.network->value, b->value,
         (size_t)b->n_values * sizeof(float));
-}
-
-ETX_TEST(test_train_memory_pt_refused)
-{
-    etx_trainer *trainer = NULL;
-
-    scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1, NULL);
-    ck_assert_fails(
-        etx_trainer_create(&trainer, bench.context,
-            "{\"stage\": \"gnn\", \"model\": {\"arch\":"
-            " \"interaction_network\", \"node_features\": [{\"name\": \"r\","
-            " \"scale\": 1000.0}]}, \"loss\": {\"pt_weight\": 0.1}}",
-            bench.start),
-        ETX_ERR_FORMAT, "pt_layers");
 }

@@ -1,4 +1,4 @@
-/* test_train_stability.c -- going back, stopping early, keeping the best, and
+/* test_train_stability.c -- rolling back, stopping early, keeping the best, and
  * resuming bit for bit with all of it.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 /* A loss above 1.0001 times the mean of the last 3 counts as a spike: with
- * steps on different wedges that happens soon. */
+ * steps on different sectors that happens soon. */
 #define JUMPY                                                                  \
     "{\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 3,"          \
     "\"snapshot_every\": 4, \"most_rollbacks\": 2}}"
 
-ETX_TEST(test_train_stability_goes_back)
+ETX_TEST(test_train_stability_rolls_back)
 {
     etx_training_report report = {.struct_size = sizeof report};
     struct etx_train_mean mean = {0.0, -1};
@@ -48,8 +48,8 @@ ETX_TEST(test_train_stability_goes_back)
     free(kept);
 }
 
-/* What follows is drawn anew: not the step that led to the spike. */
-ETX_TEST(test_train_stability_draws_anew)
+/* What follows is drawn again: not the step that led to the spike. */
+ETX_TEST(test_train_stability_draws_again)
 {
     etx_training_report report = {.struct_size = sizeof report};
     double before[21] = {0.0};

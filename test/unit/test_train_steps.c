@@ -90,23 +90,6 @@ ETX_TEST(test_train_steps_validation_radius)
     ck_assert_float_eq(bench.trainer->model->radius, 1000.0f);
 }
 
-ETX_TEST(test_train_steps_refuse_what_does_not_move)
-{
-    scoped_context *context = train_bench_context(1);
-    etx_trainer *trainer = NULL;
-
-    ck_assert_fails(
-        etx_trainer_create(&trainer, context,
-            "{\"stage\": \"embedding\", \"model\": {\"arch\": \"mlp\","
-            "\"options\": {\"hidden\": [4], \"n_out\": 2},"
-            "\"node_features\": [{\"name\": \"lphi\", \"scale\": 1.0}],"
-            "\"graph\": {\"radius\": 0.4, \"max_neighbours\": 0,"
-            "\"orientation\": \"index\"}}}",
-            NULL),
-        ETX_ERR_FORMAT, "lphi");
-    ck_assert_ptr_null(trainer);
-}
-
 /* ---------------------------------------------------------- checkpoints -- */
 
 ETX_TEST(test_train_checkpoint_resumes_bit_for_bit, .rows = N_STAGES)
@@ -123,31 +106,6 @@ ETX_TEST(test_train_checkpoint_resumes_bit_for_bit, .rows = N_STAGES)
     train_bench_remove();
 }
 
-static char *read_all(long *size)
-{
-    FILE *file = fopen(train_bench_path(), "rb");
-    char *bytes;
-
-    ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
-    *size = ftell(file);
-    rewind(file);
-    bytes = malloc((size_t)*size);
-    ck_assert_ptr_nonnull(bytes);
-    ck_assert_uint_eq(fread(bytes, 1, (size_t)*size, file), (size_t)*size);
-    (void)fclose(file);
-    return bytes;
-}
-
-static void write_all(const char *bytes, long size)
-{
-    FILE *file = fopen(train_bench_path(), "wb");
-
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(bytes, 1, (size_t)size, file), (size_t)size);
-    (void)fclose(file);
-}
-
 ETX_TEST(test_train_checkpoint_damaged_is_refused)
 {
     long size;
@@ -156,21 +114,21 @@ ETX_TEST(test_train_checkpoint_damaged_is_refused)
     scoped_bench bench = train_bench_new(0, 1, NULL);
     train_bench_steps(bench.trainer, 2);
     train_bench_save(bench.trainer);
-    bytes = read_all(&size);
+    bytes = train_bench_read(train_bench_path(), &size);
     for (long cut = 0; cut < size; cut += 1 + size / 40) {
-        write_all(bytes, cut);
+        train_bench_write(train_bench_path(), bytes, cut);
         ck_assert_int_ne(train_bench_load(bench.trainer), ETX_OK);
     }
     for (long at = 0; at < size; at += 1 + size / 400) {
         etx_status status;
 
         bytes[at] ^= 4;
-        write_all(bytes, size);
+        train_bench_write(train_bench_path(), bytes, size);
         status = train_bench_load(bench.trainer);
         bytes[at] ^= 4;
         ck_assert_msg(status != ETX_OK, "a flip at byte %ld passed", at);
     }
-    write_all(bytes, size);
+    train_bench_write(train_bench_path(), bytes, size);
     ck_assert_ok(train_bench_load(bench.trainer));
     ck_assert_int_eq(etx_trainer_steps_done(bench.trainer), 2);
     free(bytes);
@@ -218,7 +176,7 @@ static void write_as_schema_1(void)
     int64_t n = 0;
     char checksum[9];
     long size;
-    char *bytes = read_all(&size);
+    char *bytes = train_bench_read(train_bench_path(), &size);
 
     ck_assert_ok(etx_tensor_file_parse(&file, bytes, (size_t)size));
     for (int64_t t = 0; t < file->n_tensors; t++)

@@ -16,7 +16,7 @@
 
 #define SMALL         9                  /* nodes that the judge can take */
 #define N_JUDGED      60                 /* random graphs of each kind */
-#define WITHOUT_LIMIT ((int64_t)1 << 30) /* looks */
+#define WITHOUT_LIMIT ((int64_t)1 << 30) /* work_budget */
 
 /* ------------------------------------------------------------- by hand -- */
 
@@ -115,7 +115,7 @@ struct path {
 
 struct judge {
     float score[SMALL][SMALL]; /* of i -> j, negative where there is none */
-    int32_t is_taken[SMALL];
+    int32_t is_used[SMALL];
     struct path now, best;
 };
 
@@ -149,7 +149,7 @@ static void extend(struct judge *judge)
     if (judge->now.n > 1 && is_better(&judge->now, &judge->best))
         judge->best = judge->now;
     for (int32_t j = last + 1; j < SMALL; j++) {
-        if (judge->score[last][j] < 0.0f || judge->is_taken[j])
+        if (judge->score[last][j] < 0.0f || judge->is_used[j])
             continue;
         judge->now.node[judge->now.n++] = j;
         extend(judge);
@@ -162,7 +162,7 @@ static void find_best(struct judge *judge)
 {
     judge->best = (struct path){.sum = -1.0};
     for (int32_t i = 0; i < SMALL; i++) {
-        if (judge->is_taken[i])
+        if (judge->is_used[i])
             continue;
         judge->now = (struct path){.n = 1, .node = {i}};
         extend(judge);
@@ -173,7 +173,7 @@ static void find_best(struct judge *judge)
 static void judge_labels(int32_t *labels, const struct scored_edge *edges,
     int64_t n_edges, float cut)
 {
-    struct judge judge = {.is_taken = {0}};
+    struct judge judge = {.is_used = {0}};
     int32_t group[SMALL];
     int32_t n_labels = 0;
 
@@ -192,7 +192,7 @@ static void judge_labels(int32_t *labels, const struct scored_edge *edges,
     }
     for (find_best(&judge); judge.best.n > 0; find_best(&judge))
         for (int32_t k = 0; k < judge.best.n; k++) {
-            judge.is_taken[judge.best.node[k]] = 1;
+            judge.is_used[judge.best.node[k]] = 1;
             group[judge.best.node[k]] = judge.best.node[0];
         }
     for (int32_t i = 0; i < SMALL; i++)
@@ -265,11 +265,12 @@ static struct owned_dag new_dag(
     return made;
 }
 
-static void find_paths(int32_t *start, const struct etx_dag *dag, int64_t looks)
+static void find_paths(
+    int32_t *start, const struct etx_dag *dag, int64_t work_budget)
 {
     scoped_context *context = etx_test_context();
 
-    ck_assert_ok(etx_longest_paths(start, context->stream, dag, looks));
+    ck_assert_ok(etx_longest_paths(start, context->stream, dag, work_budget));
     ck_assert_int_eq(etx_arena_in_use(context->stream->arena), 0);
 }
 
@@ -320,7 +321,7 @@ static struct scored_edge *new_upward_edges(
     return edges;
 }
 
-/* However few looks are allowed, the result is one of paths, repeatable and
+/* However small the work budget, the result is one of paths, repeatable and
  * with the same first path; with enough it is that without a limit. */
 ETX_TEST(test_walkthrough_bounded, .rows = 10)
 {
@@ -373,7 +374,7 @@ ETX_TEST(test_walkthrough_bounded_first_path, .rows = N_JUDGED)
     scoped struct scored_edge *edges =
         new_upward_edges(SMALL, 14, (uint32_t)_i);
     struct owned_dag owned = new_dag(SMALL, 14, edges);
-    struct judge judge = {.is_taken = {0}};
+    struct judge judge = {.is_used = {0}};
     int32_t start[SMALL];
 
     for (int32_t i = 0; i < SMALL; i++)

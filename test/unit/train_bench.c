@@ -52,13 +52,7 @@ static const char *const configs[ETX_N_TRAIN_STAGES] = {
 
 etx_context *train_bench_context(int32_t n_threads)
 {
-    etx_context_options options;
-    etx_context *context = NULL;
-
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.n_threads = n_threads;
-    ck_assert_ok(etx_context_create(&context, &options));
-    return context;
+    return etx_test_context_with(n_threads, 0, NULL, NULL);
 }
 
 /* The stage's config with the sections of change over its own; the caller
@@ -115,6 +109,30 @@ const char *train_bench_path(void)
     (void)snprintf(
         path, sizeof path, "/tmp/etx-train-%ld.checkpoint", (long)getpid());
     return path;
+}
+
+char *train_bench_read(const char *path, long *size)
+{
+    FILE *file = fopen(path, "rb");
+    char *bytes;
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
+    *size = ftell(file);
+    rewind(file);
+    bytes = etx_test_alloc(*size, 1);
+    ck_assert_uint_eq(fread(bytes, 1, (size_t)*size, file), (size_t)*size);
+    ck_assert_int_eq(fclose(file), 0);
+    return bytes;
+}
+
+void train_bench_write(const char *path, const char *bytes, long size)
+{
+    FILE *file = fopen(path, "wb");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, (size_t)size, file), (size_t)size);
+    ck_assert_int_eq(fclose(file), 0);
 }
 
 void train_bench_save(const etx_trainer *trainer)

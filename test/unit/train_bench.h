@@ -58,6 +58,10 @@ void train_bench_save(const etx_trainer *trainer);
 etx_status train_bench_load(etx_trainer *trainer);
 void train_bench_remove(void);
 
+/* The bytes of a file, to be freed; and a file of these bytes. */
+char *train_bench_read(const char *path, long *size);
+void train_bench_write(const char *path, const char *bytes, long size);
+
 /* Validate, and return the report. */
 etx_training_report train_bench_validate(etx_trainer *trainer);
 

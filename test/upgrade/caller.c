@@ -118,14 +118,14 @@ static void use_timing(const etx_context *context)
     struct {
         etx_stage_timing report;
         struct behind behind;
-    } room;
+    } guarded;
 
-    memset(&room, 0xee, sizeof room);
-    room.report.struct_size = (uint32_t)sizeof room.report;
+    memset(&guarded, 0xee, sizeof guarded);
+    guarded.report.struct_size = (uint32_t)sizeof guarded.report;
     if (!fails("timing",
-            etx_context_timing(&room.report, context, ETX_STAGE_GRAPH)))
-        printf("%lld edges\n", (long long)room.report.n_edges);
-    check_behind(&room.behind);
+            etx_context_timing(&guarded.report, context, ETX_STAGE_GRAPH)))
+        printf("%lld edges\n", (long long)guarded.report.n_edges);
+    check_behind(&guarded.behind);
 }
 
 static void use_rates(const etx_evaluation_counts *counts)
@@ -133,14 +133,14 @@ static void use_rates(const etx_evaluation_counts *counts)
     struct {
         etx_evaluation report;
         struct behind behind;
-    } room;
+    } guarded;
 
-    memset(&room, 0xee, sizeof room);
-    room.report.struct_size = (uint32_t)sizeof room.report;
-    if (!fails("rates", etx_evaluation_rates(&room.report, counts)))
-        printf("purity %.17g, score %.17g\n", room.report.purity.value,
-            room.report.trackml_score);
-    check_behind(&room.behind);
+    memset(&guarded, 0xee, sizeof guarded);
+    guarded.report.struct_size = (uint32_t)sizeof guarded.report;
+    if (!fails("rates", etx_evaluation_rates(&guarded.report, counts)))
+        printf("purity %.17g, score %.17g\n", guarded.report.purity.value,
+            guarded.report.trackml_score);
+    check_behind(&guarded.behind);
 }
 
 static void use_evaluation(const etx_event *event, const etx_tracks *tracks)
@@ -149,23 +149,23 @@ static void use_evaluation(const etx_event *event, const etx_tracks *tracks)
     struct {
         etx_evaluation_counts report;
         struct behind behind;
-    } room;
+    } guarded;
 
-    memset(&room.report, 0, sizeof room.report);
-    memset(&room.behind, 0xee, sizeof room.behind);
-    room.report.struct_size = (uint32_t)sizeof room.report;
+    memset(&guarded.report, 0, sizeof guarded.report);
+    memset(&guarded.behind, 0xee, sizeof guarded.behind);
+    guarded.report.struct_size = (uint32_t)sizeof guarded.report;
     if (fails("evaluation options",
             etx_evaluation_options_init(&options, sizeof options)))
         return;
     printf("pt %g, eta %g\n", (double)options.min_pt, (double)options.max_eta);
     options.min_pt = 0.5f;
     SET_NEWER(&options);
-    if (!fails(
-            "evaluation", etx_evaluate(&room.report, event, tracks, &options)))
-        printf("%d tracks, %d matched\n", (int)room.report.n_tracks,
-            (int)room.report.n_tracks_matched);
-    check_behind(&room.behind);
-    use_rates(&room.report);
+    if (!fails("evaluation",
+            etx_evaluate(&guarded.report, event, tracks, &options)))
+        printf("%d tracks, %d matched\n", (int)guarded.report.n_tracks,
+            (int)guarded.report.n_tracks_matched);
+    check_behind(&guarded.behind);
+    use_rates(&guarded.report);
 }
 
 static void use_report(etx_context *context, const etx_event *event)
@@ -173,18 +173,18 @@ static void use_report(etx_context *context, const etx_event *event)
     struct {
         etx_training_report report;
         struct behind behind;
-    } room;
+    } guarded;
     etx_trainer *trainer = NULL;
 
-    memset(&room, 0xee, sizeof room);
-    room.report.struct_size = (uint32_t)sizeof room.report;
+    memset(&guarded, 0xee, sizeof guarded);
+    guarded.report.struct_size = (uint32_t)sizeof guarded.report;
     if (fails("trainer", etx_trainer_create(&trainer, context, config, NULL)) ||
         fails("event", etx_trainer_add_event(trainer, event, 0)))
         return;
-    if (!fails("step", etx_trainer_step(trainer, &room.report)))
-        printf("step %d, loss %.17g, best %d\n", (int)room.report.step,
-            room.report.loss, (int)room.report.is_best);
-    check_behind(&room.behind);
+    if (!fails("step", etx_trainer_step(trainer, &guarded.report)))
+        printf("step %d, loss %.17g, best %d\n", (int)guarded.report.step,
+            guarded.report.loss, (int)guarded.report.is_best);
+    check_behind(&guarded.behind);
     etx_trainer_free(trainer);
 }
 

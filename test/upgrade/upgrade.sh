@@ -6,16 +6,16 @@
 set -eu
 build=$1
 lib=$(cd "$2" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-mkdir -p "$place/include/exatrkx" "$place/lib" "$place/obj"
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+mkdir -p "$out/include/exatrkx" "$out/lib" "$out/obj"
 for header in include/exatrkx/[!d]*.h; do
     awk -f test/upgrade/grow.awk "$header" \
-        >"$place/include/exatrkx/$(basename "$header")"
+        >"$out/include/exatrkx/$(basename "$header")"
 done
 sized='etx_([a-z_]*_(options|report|timing|counts)|evaluation)'
 n_sized=$(cat include/exatrkx/[!d]*.h | grep -cE "^} $sized;")
-n_grown=$(cat "$place"/include/exatrkx/*.h | grep -c '^    int64_t newer;')
+n_grown=$(cat "$out"/include/exatrkx/*.h | grep -c '^    int64_t newer;')
 n_used=$(grep -cE "^ +$sized (options|report)( =.*)?;" test/upgrade/caller.c)
 if [ "$n_sized" != "$n_grown" ] || [ "$n_sized" != "$n_used" ]; then
     echo "$n_sized structs, $n_grown grew, $n_used are used" >&2
@@ -29,16 +29,16 @@ build_caller()
     headers=$2
     shift 2
     ${CC:-gcc} -std=c11 -Wall -Wextra -Werror -I"$headers" "$@" \
-        test/upgrade/caller.c -L"$lib" -lexatrkx -o "$place/$name"
+        test/upgrade/caller.c -L"$lib" -lexatrkx -o "$out/$name"
 }
 
 # call NAME LIBRARY [set]: its output in NAME.out, its exit code in $code.
 call()
 {
     code=0
-    LD_LIBRARY_PATH="$2" timeout 100 "$place/$1" \
+    LD_LIBRARY_PATH="$2" timeout 100 "$out/$1" \
         examples/models/default.safetensors examples/data/event000000001 \
-        examples/data/detectors.csv.gz "${3:-}" >"$place/$1.out" || code=$?
+        examples/data/detectors.csv.gz "${3:-}" >"$out/$1.out" || code=$?
 }
 
 # The objects of the build below the structs, but none that a source has left
@@ -47,8 +47,8 @@ objects_of_sources()
 {
     find src/op src/base lib -name '*.c' | while read -r source; do
         stem=${source#src/}
-        for folder in . avx2 avx512; do
-            object=$build/obj/$folder/${stem%.c}.o
+        for level in . avx2 avx512; do
+            object=$build/obj/$level/${stem%.c}.o
             [ ! -e "$object" ] || echo "$object"
         done
     done
@@ -63,53 +63,53 @@ build_later_library()
         exit 1
     fi
     find src "$build/gen" -name '*.c' ! -path 'src/op/*' ! -path 'src/base/*' \
-        ! -path 'src/dist/*' >"$place/sources"
-    export place
+        ! -path 'src/dist/*' >"$out/sources"
+    export out
     # shellcheck disable=SC2016
     xargs -n 8 -P 2 sh -eu -c 'for source in "$@"; do
         ${CC:-gcc} -std=c11 -D_POSIX_C_SOURCE=200809L -O0 -fPIC \
-            -ffp-contract=off -fvisibility=hidden -I"$place/include" -Isrc \
-            -c "$source" -o "$place/obj/$(echo "$source" | tr / _).o"
-        done' compile <"$place/sources"
-    objects_of_sources >"$place/objects"
+            -ffp-contract=off -fvisibility=hidden -I"$out/include" -Isrc \
+            -c "$source" -o "$out/obj/$(echo "$source" | tr / _).o"
+        done' compile <"$out/sources"
+    objects_of_sources >"$out/objects"
     wrap=
     [ ! -e "$build/obj/lib/glibc_names.o" ] || wrap=-Wl,--wrap=hypot
     # The list is meant to split into words.
     # shellcheck disable=SC2046,SC2086
-    ${CC:-gcc} -shared "$place"/obj/*.o $(cat "$place/objects") $wrap \
+    ${CC:-gcc} -shared "$out"/obj/*.o $(cat "$out/objects") $wrap \
         -Wl,--version-script=lib/exatrkx.map -Wl,-soname,libexatrkx.so.0 \
-        -ljansson -lz -lpthread -lm -o "$place/lib/libexatrkx.so.0"
+        -ljansson -lz -lpthread -lm -o "$out/lib/libexatrkx.so.0"
 }
 
 # expect NAME WHAT: it ran and said what today's caller says to this library.
 expect()
 {
-    if [ "$code" != 0 ] || ! cmp "$place/$1.out" "$place/expected"; then
+    if [ "$code" != 0 ] || ! cmp "$out/$1.out" "$out/expected"; then
         echo "$2 caller is not served" >&2
-        cat "$place/$1.out" >&2
+        cat "$out/$1.out" >&2
         exit 1
     fi
 }
 
 build_caller caller include
-build_caller newer "$place/include" -DNEWER
+build_caller newer "$out/include" -DNEWER
 call caller "$lib"
-cp "$place/caller.out" "$place/expected"
+cp "$out/caller.out" "$out/expected"
 expect caller "today's"
 
 call newer "$lib"
 expect newer 'a newer'
 call newer "$lib" set
 if [ "$code" != 4 ] ||
-    [ "$(grep -c 'something newer' "$place/newer.out")" != 4 ]; then
+    [ "$(grep -c 'something newer' "$out/newer.out")" != 4 ]; then
     echo 'a newer field was not refused' >&2
-    cat "$place/newer.out" >&2
+    cat "$out/newer.out" >&2
     exit 1
 fi
 
 build_later_library
-call caller "$place/lib"
+call caller "$out/lib"
 expect caller 'an older'
-call newer "$place/lib" set
-[ "$code" = 0 ] || { cat "$place/newer.out" >&2; exit 1; }
+call newer "$out/lib" set
+[ "$code" = 0 ] || { cat "$out/newer.out" >&2; exit 1; }
 echo "upgrade: older and newer callers are served, $n_sized structs"

@@ -101,37 +101,6 @@ static struct etx_mlp_input node_input(
 
 /* --------------------------------------------------------------- forward -- */
 
-/* out [n_nodes, width] (+)= sum over the edges in of weight x[src] plus sum
- * over the edges out of weight x[dst]; x [n_nodes, width]. Linear in x and
- * symmetric in the ends: its own adjoint. */
-static etx_status propagate(float *out, int32_t add, struct etx_run *run,
-    const float *weight, const float *x, int32_t width)
-{
-    etx_status status = ETX_OK;
-    struct etx_context *context = run->context;
-    const struct etx_graph *graph = run->input.graph;
-    struct etx_segment_reduce_args args = {
-        .n_segments = run->input.n_nodes,
-        .width = width,
-        .reduce = ETX_REDUCE_SUM,
-        .add = add,
-        .offset = graph->in_offset,
-        .gather = graph->src,
-        .weight = weight,
-        .x = x,
-        .out = out,
-    };
-
-    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
-    args.add = 1;
-    args.offset = graph->out_offset;
-    args.order = graph->out_edge;
-    args.gather = graph->dst;
-    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
-done:
-    return status;
-}
-
 /* *out [n_nodes, width] in the arena: the messages of latents of a kind. */
 static etx_status send_kind(float **out, struct etx_run *run, int32_t kind,
     int32_t k, const float *weight)
@@ -141,10 +110,10 @@ static etx_status send_kind(float **out, struct etx_run *run, int32_t kind,
 
     if (width == 0)
         return ETX_OK;
-    ETX_CHECK(etx_arena_alloc(out, run->context->stream->arena,
-        run->input.n_nodes * width, sizeof **out, "messages"));
-    ETX_CHECK(
-        propagate(*out, 0, run, weight, etx_run_latents(run, kind, k), width));
+    ETX_CHECK(etx_floats_alloc(
+        out, run->context, run->input.n_nodes * width, "messages"));
+    ETX_CHECK(etx_propagate(*out, 0, run->context, run->input.graph, weight,
+        etx_run_latents(run, kind, k), width));
 done:
     return status;
 }
@@ -159,8 +128,8 @@ static etx_status send(struct messages *out, struct etx_run *run, int32_t k)
         .x = etx_run_latents(run, LOGIT, k)};
 
     *out = (struct messages){.weight = NULL};
-    ETX_CHECK(etx_arena_alloc(&out->weight, context->stream->arena, sigmoid.n,
-        sizeof *out->weight, "weights of edges"));
+    ETX_CHECK(
+        etx_floats_alloc(&out->weight, context, sigmoid.n, "weights of edges"));
     sigmoid.y = out->weight;
     ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
     ETX_CHECK(send_kind(&out->u, run, U, k, out->weight));
@@ -257,8 +226,8 @@ static etx_status weight_gradient(float *d_weight, int32_t add,
         .n_rows = graph->n_edges, .width = width, .a = d_message, .b = x};
     float *term = NULL;
 
-    ETX_CHECK(etx_arena_alloc(&term, context->stream->arena, graph->n_edges,
-        sizeof *term, "gradients of edge weights"));
+    ETX_CHECK(etx_floats_alloc(
+        &term, context, graph->n_edges, "gradients of edge weights"));
     for (int32_t way = 0; way < 2; way++) {
         dot.a_index = way == 0 ? graph->dst : graph->src;
         dot.b_index = way == 0 ? graph->src : graph->dst;
@@ -296,8 +265,8 @@ static etx_status send_backward(float *d_logit, struct etx_run *run, int32_t k,
         ETX_CHECK(weight_gradient(d_logit, 1, run, messages->d_s.data,
             etx_run_latents(run, S, k), n_shortcut(run)));
     ETX_CHECK(context->ops->activation_backward(context->stream, &sigmoid));
-    ETX_CHECK(propagate(d_u->data, d_u->is_started, run, messages->weight,
-        messages->d_u.data, hidden));
+    ETX_CHECK(etx_propagate(d_u->data, d_u->is_started, context,
+        run->input.graph, messages->weight, messages->d_u.data, hidden));
     d_u->is_started = 1;
 done:
     return status;
@@ -321,8 +290,8 @@ static etx_status iterate_backward(struct etx_run *run, int32_t k)
     input = node_input(run, k, &messages);
     ETX_CHECK(etx_run_update_backward(
         run, U, &state->node_network, &input, state->residual));
-    ETX_CHECK(etx_arena_alloc(&d_logit, run->context->stream->arena,
-        run->input.graph->n_edges, sizeof *d_logit, "gradients of logits"));
+    ETX_CHECK(etx_floats_alloc(&d_logit, run->context,
+        run->input.graph->n_edges, "gradients of logits"));
     ETX_CHECK(send_backward(d_logit, run, k, &messages));
     ETX_CHECK(score_backward(run, k, d_logit));
 done:

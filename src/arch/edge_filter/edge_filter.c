@@ -167,8 +167,8 @@ static etx_status start(struct pass *pass, const struct etx_network *network,
         pass->n_block = BLOCK_EDGES;
     if (width == 0)
         return ETX_OK;
-    return etx_arena_alloc(&pass->features, context->stream->arena,
-        pass->n_block * width, sizeof(float), "edge features");
+    return etx_floats_alloc(
+        &pass->features, context, pass->n_block * width, "edge features");
 }
 
 /* The rows of edges first .. first + n - 1. */

@@ -105,8 +105,8 @@ static etx_status pool_features(float **out, const struct clusters *clusters,
     const float *x = run->input->node_features;
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(out, run->context->stream->arena, n_values,
-        sizeof **out, "features of clusters"));
+    ETX_CHECK(
+        etx_floats_alloc(out, run->context, n_values, "features of clusters"));
     memset(*out, 0, (size_t)n_values * sizeof **out);
     for (int64_t i = 0; i < run->input->n_nodes; i++) {
         float *row = *out + (int64_t)clusters->of[i] * width;

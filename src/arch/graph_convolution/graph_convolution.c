@@ -96,17 +96,15 @@ static etx_status open(struct etx_run *run)
     return normalise(run->own, run);
 }
 
-/* out [n_nodes, width] = D^-1/2 A D^-1/2 x [n_nodes, width], as three sums: the
- * loops, the edges in, the edges out. The matrix is symmetric: its own
- * adjoint. */
+/* out [n_nodes, width] = D^-1/2 A D^-1/2 x [n_nodes, width]: the loops, then
+ * the edges in both directions. The matrix is symmetric: its own adjoint. */
 static etx_status propagate(
     float *out, struct etx_run *run, const float *x, int32_t width)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
-    const struct etx_graph *graph = run->input.graph;
     const struct adjacency *adjacency = run->own;
-    struct etx_segment_reduce_args args = {
+    const struct etx_segment_reduce_args loops = {
         .n_segments = run->input.n_nodes,
         .width = width,
         .reduce = ETX_REDUCE_SUM,
@@ -116,16 +114,9 @@ static etx_status propagate(
         .out = out,
     };
 
-    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
-    args.add = 1;
-    args.weight = adjacency->edge_weight;
-    args.offset = graph->in_offset;
-    args.gather = graph->src;
-    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
-    args.offset = graph->out_offset;
-    args.order = graph->out_edge;
-    args.gather = graph->dst;
-    ETX_CHECK(context->ops->segment_reduce(context->stream, &args));
+    ETX_CHECK(context->ops->segment_reduce(context->stream, &loops));
+    ETX_CHECK(etx_propagate(
+        out, 1, context, run->input.graph, adjacency->edge_weight, x, width));
 done:
     return status;
 }
@@ -163,8 +154,8 @@ static etx_status convolution_input(struct etx_mlp_input *out,
     const int32_t width = etx_convolution_width(run->network, k);
     float *propagated = NULL;
 
-    ETX_CHECK(etx_arena_alloc(&propagated, run->context->stream->arena,
-        run->input.n_nodes * width, sizeof *propagated, "propagated latents"));
+    ETX_CHECK(etx_floats_alloc(&propagated, run->context,
+        run->input.n_nodes * width, "propagated latents"));
     ETX_CHECK(propagate(propagated, run, latent(run, k), width));
     *out = etx_run_rows(run->input.n_nodes);
     etx_mlp_part_with_sum(out, propagated, NULL, width, d_propagated);
@@ -252,8 +243,8 @@ static etx_status propagate_backward(
     float *term = d_h->data;
 
     if (d_h->is_started)
-        ETX_CHECK(etx_arena_alloc(&term, run->context->stream->arena, d_h->n,
-            sizeof *term, "gradients of latents"));
+        ETX_CHECK(etx_floats_alloc(
+            &term, run->context, d_h->n, "gradients of latents"));
     ETX_CHECK(propagate(term, run, d_propagated->data, width));
     if (d_h->is_started)
         ETX_CHECK(etx_sum_add(d_h, run->context, term));

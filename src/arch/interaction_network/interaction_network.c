@@ -167,8 +167,8 @@ static etx_status score(float *out, struct etx_run *run,
 
     if (own->doubled == NULL)
         return etx_run_block(run, block, input, out);
-    ETX_CHECK(etx_arena_alloc(&doubled, run->context->stream->arena,
-        own->doubled->n_edges, sizeof *doubled, "logits of doubled edges"));
+    ETX_CHECK(etx_floats_alloc(&doubled, run->context, own->doubled->n_edges,
+        "logits of doubled edges"));
     ETX_CHECK(etx_run_block(run, block, input, doubled));
     ETX_CHECK(etx_interaction_undouble(out, run, doubled, is_mean));
 done:

@@ -63,8 +63,7 @@ static etx_status add_sides(
 
         if (is_added_in_place(state, n + a))
             continue;
-        ETX_CHECK(etx_arena_alloc(&sum, run->context->stream->arena, n_values,
-            sizeof *sum, "messages"));
+        ETX_CHECK(etx_floats_alloc(&sum, run->context, n_values, "messages"));
         ETX_CHECK(
             etx_copy_values(run->context, sum, messages->side[a], n_values));
         ETX_CHECK(
@@ -82,8 +81,8 @@ etx_status etx_interaction_first_aggregate(
     etx_status status = ETX_OK;
     float *first = NULL;
 
-    ETX_CHECK(etx_arena_alloc(&first, run->context->stream->arena,
-        n_node_values(run), sizeof *first, "messages"));
+    ETX_CHECK(
+        etx_floats_alloc(&first, run->context, n_node_values(run), "messages"));
     *out = describe_side(run, 0, edges, first);
 done:
     return status;
@@ -110,8 +109,8 @@ etx_status etx_interaction_aggregate(struct etx_interaction_messages *out,
         if (is_added)
             messages.side[s] = messages.side[s - state->n_aggregates];
         else
-            ETX_CHECK(etx_arena_alloc(&messages.side[s], context->stream->arena,
-                n_values, sizeof(float), "messages"));
+            ETX_CHECK(etx_floats_alloc(
+                &messages.side[s], context, n_values, "messages"));
         args = describe_side(run, s, edges, messages.side[s]);
         args.add = is_added;
         ETX_CHECK(context->ops->segment_reduce(context->stream, &args));

@@ -53,8 +53,7 @@ static etx_status make_unit(float **out, struct etx_context *context, int32_t n)
     struct etx_arena_mark mark;
     float *host_unit = NULL;
 
-    ETX_CHECK(etx_arena_alloc(
-        out, context->stream->arena, n_values, sizeof **out, "weights"));
+    ETX_CHECK(etx_floats_alloc(out, context, n_values, "weights"));
     mark = etx_arena_mark(host);
     ETX_CHECK(etx_arena_alloc(
         &host_unit, host, n_values, sizeof *host_unit, "weights"));
@@ -114,9 +113,8 @@ static etx_status derive(struct etx_nested_run *run)
     }
     run->inner.n_nodes = n_doublets;
     if (run->inner.node_features == NULL) {
-        ETX_CHECK(etx_arena_alloc(&features, run->context->stream->arena,
-            n_doublets * n_columns(run->network), sizeof *features,
-            "features of doublets"));
+        ETX_CHECK(etx_floats_alloc(&features, run->context,
+            n_doublets * n_columns(run->network), "features of doublets"));
         ETX_CHECK(concatenate(features, run));
         run->inner.node_features = features;
     }
@@ -157,8 +155,8 @@ static etx_status add_best(float *out, const struct etx_nested_run *run)
     struct etx_context *context = run->context;
     float *best = NULL;
 
-    ETX_CHECK(etx_arena_alloc(&best, context->stream->arena, run->inner.n_nodes,
-        sizeof *best, "best triplets"));
+    ETX_CHECK(
+        etx_floats_alloc(&best, context, run->inner.n_nodes, "best triplets"));
     for (int32_t is_out = 0; is_out < 2; is_out++) {
         const struct etx_segment_reduce_args args =
             best_triplets(run, is_out, best);
@@ -179,8 +177,8 @@ static etx_status best_backward(
     struct etx_context *context = run->context;
     float *best = NULL;
 
-    ETX_CHECK(etx_arena_alloc(&best, context->stream->arena, run->inner.n_nodes,
-        sizeof *best, "best triplets"));
+    ETX_CHECK(
+        etx_floats_alloc(&best, context, run->inner.n_nodes, "best triplets"));
     for (int32_t is_out = 0; is_out < 2; is_out++) {
         const struct etx_segment_reduce_backward_args args = {
             .forward = best_triplets(run, is_out, best),

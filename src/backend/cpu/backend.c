@@ -1,7 +1,7 @@
-/* backend/cpu/backend.c -- the CPU: an arena, a pool and an operator table.
+/* backend/cpu/backend.c -- the CPU: an arena, a thread pool, an operator table.
  *
- * The table starts as the complete reference and takes the versions that the
- * processor, or the level the caller asked for, allows.
+ * The table starts as the complete reference, whose entries are replaced by the
+ * versions for the level of the processor, or the lower one of the options.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backend/backend.h"
@@ -13,7 +13,7 @@
 
 _Static_assert(sizeof(struct etx_context) < 2048, "a context is small");
 
-/* The level to run at: what was asked, if the processor has it. */
+/* The level of the options, if the processor has it. */
 static etx_status choose_level(int32_t *out, int32_t asked)
 {
     const int32_t has = etx_cpu_level();

@@ -1,17 +1,17 @@
-/* op/ref/longest_paths.c -- take the best path again and again, in rounds.
+/* op/ref/longest_paths.c -- disjoint paths of largest score, in rounds.
  *
  * The best rest of a path from every node comes from dynamic programming
- * against the edges. A path can be taken before better ones elsewhere if none
- * of these can ever touch it: paths that touch it start at an ancestor of one
- * of its nodes, hence of its last one, and are no better than the best rest of
- * that ancestor. So in a round, which works out the best ancestor of every node
- * along the edges, all paths go whose last node has their own start as its best
- * ancestor; the best path of all is one of them.
+ * against the edges. A path can be accepted before better ones elsewhere if
+ * none of these can ever touch it: paths that touch it start at an ancestor of
+ * one of its nodes, hence of its last one, and are no better than the best rest
+ * of that ancestor. A round therefore computes the best ancestor of every node
+ * along the edges, and accepts all paths whose last node has their own start as
+ * its best ancestor; the best path of all is one of them.
  *
- * A pass looks for ancestors along best rests alone. These make trees: a node
- * goes to the best start whose best rest it is on. The best path always starts
- * at a node that no other one leads to, and in most passes paths start at such
- * nodes alone: those from the middle of others are worth less.
+ * A pass searches ancestors along best rests only. These form trees: a node
+ * belongs to the best start whose best rest it is on. The best path always
+ * starts at a node without predecessors, and in most passes paths start at such
+ * nodes only: paths from the middle of others score less.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/longest_paths.h"
@@ -20,9 +20,9 @@
 
 #include <stdbool.h>
 
-#define NONE             (-1)
-#define LOOKS_PER_ASKING (1 << 16) /* whether the host cancels */
-#define WIDE_PASSES      4 /* one in so many starts paths at all nodes */
+#define NONE            (-1)
+#define VISITS_PER_POLL (1 << 16) /* of the cancel callback */
+#define WIDE_PASSES     4         /* one pass in 4 starts paths at all nodes */
 
 /* The best path from a node outward. */
 struct rest {
@@ -35,34 +35,34 @@ struct search {
     struct etx_stream *stream;
     const struct etx_dag *dag;
     struct rest *rest; /* [n_nodes] */
-    int32_t *start;    /* [n_nodes] NONE while a node is not taken */
+    int32_t *start;    /* [n_nodes] NONE while a node is unused */
     int32_t *ancestor; /* [n_nodes] the best one, maybe the node itself; NONE */
-    int32_t *left; /* [n_left] nodes of the component, not taken, ascending */
+    int32_t *left;     /* [n_left] unused nodes of the component, ascending */
     int32_t n_left;
     bool is_pass;
-    bool is_narrow; /* paths start at nodes that none leads to */
+    bool is_narrow; /* paths start at nodes without predecessors only */
     int64_t n_passes;
-    int64_t looks_left; /* at this component, before passes begin */
-    int64_t n_looks;    /* since the host was asked */
+    int64_t visits_left; /* of this component, before passes begin */
+    int64_t n_visits;    /* since the last poll */
 };
 
-static etx_status count_looks(struct search *search, int64_t n)
+static etx_status count_visits(struct search *search, int64_t n)
 {
-    search->looks_left -= n;
-    search->n_looks += n;
-    if (search->n_looks < LOOKS_PER_ASKING)
+    search->visits_left -= n;
+    search->n_visits += n;
+    if (search->n_visits < VISITS_PER_POLL)
         return ETX_OK;
-    search->n_looks = 0;
+    search->n_visits = 0;
     return etx_check_cancelled(search->stream);
 }
 
-static bool is_taken(const struct search *search, int32_t node)
+static bool is_used(const struct search *search, int32_t node)
 {
     return search->start[node] != NONE;
 }
 
-/* The best rest from node over its neighbours that are not taken. Their node
- * numbers ascend, so the first of equals is the smallest. */
+/* The best rest from node over its unused neighbours. Their indices ascend, so
+ * the first of equals is the smallest. */
 static void compute_rest(struct search *search, int32_t node)
 {
     const struct etx_dag *dag = search->dag;
@@ -74,7 +74,7 @@ static void compute_rest(struct search *search, int32_t node)
         const struct rest *after = &search->rest[head];
         const double sum = (double)dag->score[e] + after->sum;
 
-        if (!is_taken(search, head) &&
+        if (!is_used(search, head) &&
             (sum > best.sum ||
                 (sum == best.sum && after->n_nodes + 1 > best.n_nodes)))
             best = (struct rest){sum, after->n_nodes + 1, head};
@@ -97,8 +97,8 @@ static bool is_better(const struct search *search, int32_t a, int32_t b)
     return a < b;
 }
 
-/* The best start among those that lead to the node, and the node itself if it
- * may be one; those before it know theirs. */
+/* The best start of a path to the node, maybe the node itself, from the best
+ * starts of its predecessors. */
 static void find_ancestor(struct search *search, int32_t node)
 {
     const struct etx_dag *dag = search->dag;
@@ -108,7 +108,7 @@ static void find_ancestor(struct search *search, int32_t node)
     for (int32_t e = dag->in_offset[node]; e < dag->in_offset[node + 1]; e++) {
         const int32_t tail = dag->tail[e];
 
-        if (is_taken(search, tail))
+        if (is_used(search, tail))
             continue;
         may_start = !search->is_narrow;
         if ((!search->is_pass || search->rest[tail].next == node) &&
@@ -120,16 +120,16 @@ static void find_ancestor(struct search *search, int32_t node)
     search->ancestor[node] = best;
 }
 
-/* What the next round is. */
+/* Kind of the next round. */
 static void begin_round(struct search *search)
 {
-    search->is_pass = search->looks_left <= 0;
+    search->is_pass = search->visits_left <= 0;
     search->n_passes += search->is_pass;
     search->is_narrow = search->is_pass && search->n_passes % WIDE_PASSES != 0;
 }
 
-/* *n_open: nodes that are left with an edge to another one. */
-static etx_status look(struct search *search, int32_t *n_open)
+/* *n_open: unused nodes with an edge to another one. */
+static etx_status search_round(struct search *search, int32_t *n_open)
 {
     const struct etx_dag *dag = search->dag;
     etx_status status = ETX_OK;
@@ -141,24 +141,24 @@ static etx_status look(struct search *search, int32_t *n_open)
 
         compute_rest(search, node);
         *n_open += search->rest[node].next != NONE;
-        ETX_CHECK(count_looks(
+        ETX_CHECK(count_visits(
             search, 1 + dag->out_offset[node + 1] - dag->out_offset[node]));
     }
     for (int32_t k = 0; k < search->n_left; k++) {
         const int32_t node = search->left[k];
 
         find_ancestor(search, node);
-        ETX_CHECK(count_looks(
+        ETX_CHECK(count_visits(
             search, 1 + dag->in_offset[node + 1] - dag->in_offset[node]));
     }
 done:
     return status;
 }
 
-/* Of the best path from first, what belongs to it: in a pass up to the first
- * node with a better start; otherwise all or nothing, as its last node says.
- * One node alone is not taken. */
-static void take_path(struct search *search, int32_t first)
+/* Accept the best path from first: in a pass up to the first node with a better
+ * start; otherwise all of it or nothing, as the best start of its last node
+ * says. A single node is no path. */
+static void accept_path(struct search *search, int32_t first)
 {
     const struct rest *rest = search->rest;
     int32_t last = first;
@@ -176,21 +176,21 @@ static void take_path(struct search *search, int32_t first)
         search->start[node] = first;
 }
 
-static void take_paths(struct search *search)
+static void accept_paths(struct search *search)
 {
     int32_t n = 0;
 
     for (int32_t k = 0; k < search->n_left; k++)
-        take_path(search, search->left[k]);
+        accept_path(search, search->left[k]);
     for (int32_t k = 0; k < search->n_left; k++)
-        if (!is_taken(search, search->left[k]))
+        if (!is_used(search, search->left[k]))
             search->left[n++] = search->left[k];
     search->n_left = n;
 }
 
-/* All paths of the nodes from first to end; a node on none is its own. */
+/* All paths of the nodes first .. end - 1; a node on none is its own. */
 static etx_status search_component(
-    struct search *search, int32_t first, int32_t end, int64_t looks)
+    struct search *search, int32_t first, int32_t end, int64_t work_budget)
 {
     const struct etx_dag *dag = search->dag;
     int32_t n_open = 0;
@@ -198,16 +198,17 @@ static etx_status search_component(
 
     search->n_left = end - first;
     search->n_passes = 0;
-    search->looks_left = looks * ((int64_t)dag->out_offset[end] -
-                                     dag->out_offset[first] + end - first);
+    search->visits_left =
+        work_budget *
+        ((int64_t)dag->out_offset[end] - dag->out_offset[first] + end - first);
     for (int32_t k = 0; k < search->n_left; k++) {
         search->left[k] = first + k;
         search->start[first + k] = NONE;
     }
-    ETX_CHECK(look(search, &n_open));
+    ETX_CHECK(search_round(search, &n_open));
     while (n_open > 0) {
-        take_paths(search);
-        ETX_CHECK(look(search, &n_open));
+        accept_paths(search);
+        ETX_CHECK(search_round(search, &n_open));
     }
     for (int32_t k = 0; k < search->n_left; k++)
         search->start[search->left[k]] = search->left[k];
@@ -216,7 +217,7 @@ done:
 }
 
 etx_status etx_longest_paths(int32_t *start, struct etx_stream *stream,
-    const struct etx_dag *dag, int64_t looks)
+    const struct etx_dag *dag, int64_t work_budget)
 {
     const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
     struct search search = {.stream = stream, .dag = dag, .start = start};
@@ -229,8 +230,8 @@ etx_status etx_longest_paths(int32_t *start, struct etx_stream *stream,
     ETX_CHECK(etx_arena_alloc(&search.left, stream->arena, dag->n_nodes,
         sizeof *search.left, "nodes of paths"));
     for (int32_t c = 0; c < dag->n_components; c++)
-        ETX_CHECK(
-            search_component(&search, dag->first[c], dag->first[c + 1], looks));
+        ETX_CHECK(search_component(
+            &search, dag->first[c], dag->first[c + 1], work_budget));
 done:
     etx_arena_reset(stream->arena, mark);
     return status;

@@ -230,7 +230,8 @@ static etx_status walk_tangled(struct walk *walk, struct etx_stream *stream)
     ETX_CHECK(build_dag(walk, arena));
     ETX_CHECK(etx_arena_alloc(
         &start, arena, walk->dag.n_nodes, sizeof *start, "path starts"));
-    ETX_CHECK(etx_longest_paths(start, stream, &walk->dag, walk->args->looks));
+    ETX_CHECK(
+        etx_longest_paths(start, stream, &walk->dag, walk->args->work_budget));
     for (int32_t i = 0; i < walk->dag.n_nodes; i++)
         walk->args->group[walk->node[i]] = walk->node[start[i]];
 done:

@@ -1,8 +1,8 @@
-/* stage/edge_classification/filter.c -- drop the edges of low filter score.
+/* stage/edge_classification/filter.c -- drop the edges with a low filter score.
  *
- * Most candidates are so bad that a network a hundred times cheaper can tell:
- * where the model has one, the cascade, only what it lets through is scored by
- * the filter (Viola and Jones, CVPR 2001).
+ * Where the model has a cascade, a network a hundred times cheaper rejects the
+ * worst candidates first, and the filter scores the rest (Viola and Jones, CVPR
+ * 2001).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
@@ -21,7 +21,7 @@ struct pass {
     int32_t keeps_scores; /* the edges that pass get its scores */
 };
 
-/* The bound on edges in an event of n_hits; 0: none. */
+/* The bound on edges in an event with n_hits; 0: none. */
 static int64_t max_selected(const struct etx_model *model, int64_t n_hits)
 {
     const double max = ceil((double)model->filter_max_edges * (double)n_hits);
@@ -75,9 +75,9 @@ done:
     return status;
 }
 
-etx_status etx_stage_filter(struct etx_graph **out, struct etx_context *context,
-    const struct etx_model *model, const struct etx_graph *graph,
-    const struct etx_event *event)
+etx_status etx_stage_filter(struct etx_graph **out,
+    const struct etx_graph *graph, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
     struct pass cascade = {

@@ -97,8 +97,8 @@ done:
     return status;
 }
 
-etx_status etx_stage_score_part(float *score, struct etx_context *context,
-    const struct etx_model *model, const struct etx_graph_part *part,
+etx_status etx_stage_score_part(float *score, const struct etx_graph_part *part,
+    struct etx_context *context, const struct etx_model *model,
     const struct etx_event *event, const struct etx_part_exchange *exchange)
 {
     etx_status status = ETX_OK;

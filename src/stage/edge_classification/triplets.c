@@ -1,7 +1,7 @@
 /* stage/edge_classification/triplets.c -- scores of triplets.
  *
- * A family that scores triplets does so; otherwise a triplet is as good as
- * both of its doublets together: the product of their scores.
+ * By a network that scores triplets; otherwise the score of a triplet is the
+ * product of the scores of its two doublets.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
@@ -53,8 +53,8 @@ done:
 }
 
 etx_status etx_stage_score_triplets(struct etx_graph *triplets,
-    struct etx_context *context, const struct etx_model *model,
-    const struct etx_graph *graph, const struct etx_event *event)
+    const struct etx_graph *graph, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
 {
     etx_status status = ETX_OK;
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);

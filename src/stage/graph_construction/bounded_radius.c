@@ -1,13 +1,13 @@
-/* stage/graph_construction/bounded_radius.c -- a smaller radius for events of
+/* stage/graph_construction/bounded_radius.c -- a smaller radius for events with
  * more candidates than a model allows.
  *
- * Candidates grow with the square of the hits at one radius. How many there
- * would be, and at which distances, is seen on one point of k: k^2 times fewer
- * pairs at the same distances. Where its hit lies says whether a point is one
- * of these, as if by chance: not its row, as rows that follow each other often
- * are neighbours, nor its coordinates, whose last bits differ between machines.
- * The radius is then the one at which the estimate meets the bound, on a grid
- * of squared distances.
+ * At one radius the number of candidates grows with the square of the number of
+ * hits. It is estimated from a sample of one point in k, which has k^2 times
+ * fewer pairs at the same distances: a histogram of their squared distances
+ * gives the radius at which the estimate meets the bound. A point is in the
+ * sample by a hash of its hit's position: not by its row, as successive rows
+ * are often neighbours, and not by its coordinates in the learned space, whose
+ * last bits differ between machines.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"
@@ -18,19 +18,18 @@
 #include <math.h>
 #include <string.h>
 
-#define SAMPLE_POINTS 12500 /* about */
-#define MIN_STEP      4     /* of so many points about one at most */
+#define SAMPLE_POINTS 12500 /* aimed at */
+#define MIN_STEP      4     /* at most one point in four */
 #define BINS          4096  /* of squared distance, up to the radius squared */
 
 struct sample {
     int64_t n_points;
-    const float *point;    /* [n_points, n_dim] where the context computes */
+    const float *point;    /* [n_points, n_dim] in the memory of the context */
     int64_t n_pairs[BINS]; /* by squared distance */
 };
 
-/* A number that positions give as if by chance (the finaliser of MurmurHash3,
- * after every coordinate). */
-static uint32_t draw(const float position[3])
+/* Hash of a position: the finaliser of MurmurHash3 after every coordinate. */
+static uint32_t hash_position(const float position[3])
 {
     uint32_t hash = 0;
 
@@ -45,7 +44,7 @@ static uint32_t draw(const float position[3])
     return hash;
 }
 
-/* row [n_points]: those of the sample come first; returns their number. */
+/* row [n_points]: the rows of the sample; returns their number. */
 static int64_t choose_rows(
     int32_t *row, const struct etx_neighbours *neighbours)
 {
@@ -54,30 +53,29 @@ static int64_t choose_rows(
     int64_t n = 0;
 
     for (int64_t i = 0; i < neighbours->n_points; i++)
-        if (draw(neighbours->position + 3 * i) % step == 0)
+        if (hash_position(neighbours->position + 3 * i) % step == 0)
             row[n++] = (int32_t)i;
     return n;
 }
 
-/* The rows [n] of the host as points where the context computes, in scratch. */
-static etx_status take_rows(struct sample *sample, struct etx_context *context,
-    const struct etx_neighbours *neighbours, const int32_t *row, int64_t n)
+/* The points of the rows [n], in scratch. */
+static etx_status gather_rows(struct sample *sample,
+    struct etx_context *context, const struct etx_neighbours *neighbours,
+    const int32_t *row, int64_t n)
 {
     struct etx_arena *arena = context->stream->arena;
-    int32_t *there = NULL;
+    const int32_t *device_row = NULL;
     float *point = NULL;
     etx_status status;
 
-    ETX_CHECK(
-        etx_arena_alloc(&there, arena, n, sizeof *there, "a sample of points"));
-    ETX_CHECK(etx_memory_to_device(
-        context->stream->memory, there, row, n, sizeof *row));
+    ETX_CHECK(etx_arena_to_device(
+        &device_row, arena, row, n, sizeof *row, "a sample of points"));
     ETX_CHECK(etx_arena_alloc(&point, arena, n * neighbours->n_dim,
         sizeof *point, "a sample of points"));
     const struct etx_gather_args args = {.n_rows = n,
         .width = neighbours->n_dim,
         .x = neighbours->point,
-        .index = there,
+        .index = device_row,
         .y = point};
     ETX_CHECK(context->ops->gather(context->stream, &args));
     sample->n_points = n;
@@ -86,7 +84,7 @@ done:
     return status;
 }
 
-static etx_status take_points(struct sample *sample,
+static etx_status choose_points(struct sample *sample,
     struct etx_context *context, const struct etx_neighbours *neighbours)
 {
     int32_t *row = NULL;
@@ -94,14 +92,14 @@ static etx_status take_points(struct sample *sample,
 
     ETX_CHECK(etx_alloc_uncleared(
         &row, neighbours->n_points, sizeof *row, "a sample of points"));
-    ETX_CHECK(take_rows(
+    ETX_CHECK(gather_rows(
         sample, context, neighbours, row, choose_rows(row, neighbours)));
 done:
     etx_free(row);
     return status;
 }
 
-/* How many pairs of the sample are within the radius, by distance. */
+/* Histogram of the squared distances of the pairs within the radius. */
 static etx_status count_pairs(struct sample *sample,
     struct etx_context *context, const struct etx_neighbours *neighbours)
 {
@@ -131,8 +129,8 @@ done:
     return status;
 }
 
-/* The largest radius of the grid, one bin at least, at which no more than
- * `most` pairs of the sample are left. */
+/* The largest radius at a bin's edge, at least one bin, with at most max pairs
+ * of the sample. */
 static float find_radius(const struct sample *sample, double max, float radius)
 {
     double sum = 0.0;
@@ -144,7 +142,7 @@ static float find_radius(const struct sample *sample, double max, float radius)
     return (float)((double)radius * sqrt((double)bin / BINS));
 }
 
-/* Pairs of the sample that stand for as many edges of all points. */
+/* Pairs of the sample that correspond to the bound on edges. */
 static double max_pairs(const struct sample *sample,
     const struct etx_neighbours *neighbours, float max_edges_per_hit)
 {
@@ -168,7 +166,7 @@ etx_status etx_stage_bound_radius(float *radius, struct etx_context *context,
         neighbours->n_points < ETX_MIN_BOUNDED_POINTS)
         return ETX_OK;
     ETX_CHECK(etx_alloc(&sample, 1, sizeof *sample, "a sample of points"));
-    ETX_CHECK(take_points(sample, context, neighbours));
+    ETX_CHECK(choose_points(sample, context, neighbours));
     ETX_CHECK(count_pairs(sample, context, neighbours));
     *radius = find_radius(sample,
         max_pairs(sample, neighbours, max_edges_per_hit), neighbours->radius);

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 
+/* Two ends, an index by source, and what the search needs to sort. */
 #define BYTES_PER_EDGE 32
 
 /* *out [n_points] in scratch: edges run from the smaller (key, row) to the
@@ -25,8 +26,6 @@ done:
     return status;
 }
 
-/* An edge: two ends, its place by source, and what the search holds of it while
- * it sorts. */
 int64_t etx_stage_max_edges(
     const struct etx_context *context, int64_t max_edges)
 {

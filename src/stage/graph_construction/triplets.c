@@ -7,7 +7,7 @@
 #include "data/line_graph.h"
 
 etx_status etx_stage_triplets(struct etx_graph **out,
-    struct etx_context *context, const struct etx_graph *graph,
+    const struct etx_graph *graph, struct etx_context *context,
     int64_t max_edges)
 {
     etx_status status;

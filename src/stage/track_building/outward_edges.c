@@ -1,11 +1,12 @@
-/* stage/track_building/outward_edges.c -- the edges of tracks, inside first.
+/* stage/track_building/outward_edges.c -- the edges above a cut, directed
+ * outward.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/track_building/outward_edges.h"
 
 #include "base/check.h"
 
-/* Few edges are left of a filtered graph: choose them once. */
+/* After the filter few edges are above the cut: select them once. */
 etx_status etx_outward_edges_choose(struct etx_outward_edges *out,
     struct etx_context *context, const struct etx_graph *graph,
     const float *position, float cut)

@@ -1,4 +1,5 @@
-/* stage/track_building/outward_edges.h -- the edges of tracks, inside first.
+/* stage/track_building/outward_edges.h -- the edges above a cut, directed
+ * outward.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_STAGE_TRACK_BUILDING_OUTWARD_EDGES_H
@@ -16,8 +17,8 @@ struct etx_outward_edges {
     float *score;         /* [n] */
 };
 
-/* Choose them, in scratch of the context. position [n_nodes, 3] in mm, where
- * the context computes, as the arrays of out. */
+/* Choose them, in scratch of the context. position [n_nodes, 3] in mm, in the
+ * memory of the context, as the arrays of out. */
 etx_status etx_outward_edges_choose(struct etx_outward_edges *out,
     struct etx_context *context, const struct etx_graph *graph,
     const float *position, float cut);

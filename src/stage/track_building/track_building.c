@@ -65,8 +65,8 @@ done:
     return status;
 }
 
-etx_status etx_build_tracks(int32_t *label, struct etx_context *context,
-    const struct etx_graph *graph, const float *position,
+etx_status etx_build_tracks(int32_t *label, const struct etx_graph *graph,
+    struct etx_context *context, const float *position,
     const etx_label_options *options)
 {
     struct etx_arena *arena = etx_host_of(context)->stream->arena;

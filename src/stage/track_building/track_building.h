@@ -14,8 +14,8 @@
  * scored and in the memory of the context. position [n_nodes, 3] in mm, on the
  * host, for walkthrough and best-first; else NULL is fine. options are checked
  * except for the method: an unknown one is ETX_ERR_ARGUMENT. */
-etx_status etx_build_tracks(int32_t *label, struct etx_context *context,
-    const struct etx_graph *graph, const float *position,
+etx_status etx_build_tracks(int32_t *label, const struct etx_graph *graph,
+    struct etx_context *context, const float *position,
     const etx_label_options *options);
 
 /* The methods. group [n_nodes], in the memory of the context: for every node a

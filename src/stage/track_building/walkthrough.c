@@ -1,6 +1,6 @@
 /* stage/track_building/walkthrough.c -- longest scored paths, outward.
  *
- * Edges are turned to run outward: from the smaller x^2 + y^2 + z^2 to the
+ * Edges are directed outward: from the smaller x^2 + y^2 + z^2 to the
  * larger, ties by row.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -10,9 +10,8 @@
 #include "stage/stage.h"
 #include "stage/track_building/outward_edges.h"
 
-/* Looks at every edge and hit to keep the search exact (README.md has what
- * comes beyond that). */
-#define LOOKS 64
+/* Visits per edge and hit while the search is exact (README.md: beyond it). */
+#define WORK_BUDGET 64
 
 etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
     const struct etx_graph *graph, const float *position,
@@ -20,21 +19,21 @@ etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
 {
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const float *here = NULL;
+    const float *device_position = NULL;
     struct etx_outward_edges edges;
     etx_status status;
 
-    ETX_CHECK(etx_stage_to_device(
-        &here, context, position, 3 * graph->n_nodes, "positions of hits"));
-    ETX_CHECK(
-        etx_outward_edges_choose(&edges, context, graph, here, options->cut));
+    ETX_CHECK(etx_stage_to_device(&device_position, context, position,
+        3 * graph->n_nodes, "positions of hits"));
+    ETX_CHECK(etx_outward_edges_choose(
+        &edges, context, graph, device_position, options->cut));
     const struct etx_walkthrough_args args = {.n_nodes = graph->n_nodes,
         .n_edges = edges.n,
         .tail = edges.tail,
         .head = edges.head,
         .score = edges.score,
         .key = edges.key,
-        .looks = LOOKS,
+        .work_budget = WORK_BUDGET,
         .group = group};
     ETX_CHECK(context->ops->walkthrough(context->stream, &args));
 done:

@@ -57,7 +57,7 @@ static etx_status build_graph(struct etx_graph **out,
         ETX_CHECK(etx_stage_score(
             graph, context, &model->filter, ETX_STAGE_FILTER, event));
     if (graphs->stage == ETX_TRAIN_GNN && model->filter.network != NULL) {
-        ETX_CHECK(etx_stage_filter(out, context, model, graph, event));
+        ETX_CHECK(etx_stage_filter(out, graph, context, model, event));
     } else {
         *out = graph;
         graph = NULL;

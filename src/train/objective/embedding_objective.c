@@ -21,49 +21,58 @@ struct sample {
     float *point; /* [n_hits, n_out] where the context computes */
 };
 
+/* The points of the sample's sector: *out, on the host. */
+static etx_status embed(float **out, struct sample *sample,
+    struct etx_trainer *trainer, struct etx_batch *batch)
+{
+    struct etx_context *context = trainer->context;
+    const struct etx_network *network = &trainer->state.device_network;
+    const int64_t n = sample->sector.n_hits * network->n_out;
+    struct etx_graph *no_graph;
+    double begin;
+    etx_status status;
+
+    ETX_CHECK(etx_train_input(&sample->input, &no_graph, context,
+        &sample->sector, network->n_node_features, NULL));
+    ETX_CHECK(etx_arena_alloc(&sample->point, context->stream->arena, n,
+        sizeof *sample->point, "points"));
+    begin = etx_train_now();
+    ETX_CHECK(network->arch->forward(
+        network, context, &sample->input, &sample->tape, sample->point));
+    batch->network_seconds += etx_train_now() - begin;
+    ETX_CHECK(etx_train_to_host(out, context, sample->point, n, "points"));
+done:
+    return status;
+}
+
 /* Draw the sector of graph k, embed it and choose its pairs. */
 static etx_status draw_sample(
     void *out, struct etx_trainer *trainer, struct etx_batch *batch, int32_t k)
 {
     struct sample *sample = out;
+    const struct etx_embedding_pairs *pairs = &sample->pairs;
     const struct etx_train_event *event = batch->event[k];
     struct etx_random random = etx_batch_random(batch, k);
-    struct etx_context *context = trainer->context;
-    const struct etx_network *network = &trainer->state.device_network;
-    struct etx_pair_source source = {.stream = etx_train_host(context),
+    struct etx_pair_source source = {.stream = etx_train_host(trainer->context),
         .config = &trainer->config,
         .truth = &event->truth,
         .sector = &sample->sector,
-        .n_dim = network->n_out,
+        .n_dim = trainer->stage->network->n_out,
         .seed = batch->seed,
         .step = batch->step};
-    struct etx_graph *no_graph;
-    int64_t n_values;
-    double begin;
     float *point;
     etx_status status;
 
     ETX_CHECK(etx_sector_draw(&sample->sector, source.stream->arena, &random,
         event, trainer->config.sampling.n_hits, &trainer->stage->node_features,
         &trainer->config));
-    ETX_CHECK(etx_train_input(&sample->input, &no_graph, context,
-        &sample->sector, network->n_node_features, NULL));
-    n_values = sample->sector.n_hits * network->n_out;
-    ETX_CHECK(etx_arena_alloc(&sample->point, context->stream->arena, n_values,
-        sizeof *sample->point, "points"));
-    begin = etx_train_now();
-    ETX_CHECK(network->arch->forward(
-        network, context, &sample->input, &sample->tape, sample->point));
-    batch->network_seconds += etx_train_now() - begin;
-    ETX_CHECK(
-        etx_train_to_host(&point, context, sample->point, n_values, "points"));
+    ETX_CHECK(embed(&point, sample, trainer, batch));
     source.point = point;
     ETX_CHECK(etx_embedding_pairs_choose(&sample->pairs, &source, &random));
-    batch->sums[k] =
-        (struct etx_loss_sums){.weight = sample->pairs.positive_weight,
-            .n_false = (double)sample->pairs.n_negative,
-            .n_true = (double)(sample->pairs.n - sample->pairs.n_negative),
-            .n = (double)sample->pairs.n};
+    batch->sums[k] = (struct etx_loss_sums){.weight = pairs->positive_weight,
+        .n_false = (double)pairs->n_negative,
+        .n_true = (double)pairs->n_positive,
+        .n = (double)pairs->n};
 done:
     return status;
 }
@@ -123,19 +132,18 @@ static struct scales choose_scales(const struct etx_train_loss *options,
 }
 
 static etx_status pairs_to_device(struct etx_hinge_loss_args *args,
-    struct etx_context *context, const struct etx_embedding_pairs *pairs)
+    struct etx_arena *arena, const struct etx_embedding_pairs *pairs)
 {
+    const int64_t n = pairs->n;
     etx_status status;
 
-    args->n_pairs = pairs->n;
-    ETX_CHECK(etx_train_to_device(
-        &args->a, context, pairs->a, pairs->n, sizeof *pairs->a, "pairs"));
-    ETX_CHECK(etx_train_to_device(
-        &args->b, context, pairs->b, pairs->n, sizeof *pairs->b, "pairs"));
-    ETX_CHECK(etx_train_to_device(&args->target, context, pairs->target,
-        pairs->n, sizeof *pairs->target, "pairs"));
-    ETX_CHECK(etx_train_to_device(&args->weight, context, pairs->weight,
-        pairs->n, sizeof *pairs->weight, "pairs"));
+    args->n_pairs = n;
+    ETX_CHECK(etx_arena_to_device(&args->a, arena, pairs->a, n, 4, "pairs"));
+    ETX_CHECK(etx_arena_to_device(&args->b, arena, pairs->b, n, 4, "pairs"));
+    ETX_CHECK(etx_arena_to_device(
+        &args->target, arena, pairs->target, n, 1, "pairs"));
+    ETX_CHECK(etx_arena_to_device(
+        &args->weight, arena, pairs->weight, n, 4, "pairs"));
 done:
     return status;
 }
@@ -163,7 +171,7 @@ static etx_status pair_loss(double *loss, float *d_point,
         .d_point = d_point};
     etx_status status;
 
-    ETX_CHECK(pairs_to_device(&args, context, &sample->pairs));
+    ETX_CHECK(pairs_to_device(&args, context->stream->arena, &sample->pairs));
     ETX_CHECK(context->ops->hinge_loss(context->stream, &args));
     *loss = scales->positive * positive_sum + scales->negative * negative_sum;
 done:

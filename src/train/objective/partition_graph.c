@@ -50,7 +50,7 @@ done:
 void etx_partition_graph_close(struct etx_partition_graph *graph)
 {
     etx_graph_free(graph->copy);
-    etx_part_release(graph->part);
+    etx_part_free(graph->part);
 }
 
 etx_status etx_partition_graph_open(struct etx_partition_graph *out,
@@ -68,7 +68,7 @@ etx_status etx_partition_graph_open(struct etx_partition_graph *out,
         partition->n_parts, partition->order));
     ETX_CHECK(
         etx_partition_agree(partition, hash_owners(out->owner, whole->graph)));
-    ETX_CHECK(etx_part_make(&out->part, whole->graph, out->owner,
+    ETX_CHECK(etx_part_create(&out->part, whole->graph, out->owner,
         partition->n_parts, partition->part));
     out->halo = (struct etx_halo){.part = out->part,
         .exchange = &partition->exchange,

@@ -35,26 +35,6 @@ static etx_status count_hits(int64_t **out, const struct etx_event *event)
     return status;
 }
 
-static etx_status mark_signal(struct etx_truth *truth,
-    const struct etx_event *event, const struct etx_train_truth *options)
-{
-    int64_t *n_hits = NULL;
-    etx_status status;
-
-    ETX_CHECK(count_hits(&n_hits, event));
-    ETX_CHECK(etx_alloc(&truth->is_signal, event->n_hits,
-        sizeof *truth->is_signal, "truth signal"));
-    for (int64_t i = 0; i < event->n_hits; i++) {
-        const int32_t p = event->particle_row[i];
-
-        truth->is_signal[i] = p >= 0 && particle_is_signal(event->particles + p,
-                                            n_hits[p], options);
-    }
-done:
-    etx_free(n_hits);
-    return status;
-}
-
 static float weight_of(const etx_particle *particle, bool is_signal,
     const struct etx_train_truth *options)
 {
@@ -65,38 +45,40 @@ static float weight_of(const etx_particle *particle, bool is_signal,
                : weight;
 }
 
-static etx_status weigh_pairs(struct etx_truth *truth,
+/* Signal and weights of every hit's particle; training does not see noise, or
+ * soft particles, where options say so. */
+static etx_status label_hits(struct etx_truth *truth,
     const struct etx_event *event, const struct etx_train_truth *options)
 {
-    const etx_status status = etx_alloc(&truth->pair_weight, event->n_hits,
-        sizeof *truth->pair_weight, "truth weights");
+    const int64_t n = event->n_hits;
+    const bool drops = options->drop_noise || options->background_min_pt > 0.0f;
+    int64_t *n_hits = NULL;
+    etx_status status;
 
-    for (int64_t i = 0; i < event->n_hits && status == ETX_OK; i++)
-        if (event->particle_row[i] >= 0)
-            truth->pair_weight[i] =
-                weight_of(event->particles + event->particle_row[i],
-                    truth->is_signal[i], options);
-    return status;
-}
-
-/* Hits that training does not see: noise, and particles that are too soft. */
-static etx_status mark_dropped(struct etx_truth *truth,
-    const struct etx_event *event, const struct etx_train_truth *options)
-{
-    etx_status status = ETX_OK;
-
-    if (!options->drop_noise && options->background_min_pt <= 0.0f)
-        return ETX_OK;
-    ETX_CHECK(etx_alloc(&truth->is_dropped, event->n_hits,
-        sizeof *truth->is_dropped, "dropped hits"));
-    for (int64_t i = 0; i < event->n_hits; i++) {
+    ETX_CHECK(count_hits(&n_hits, event));
+    ETX_CHECK(etx_alloc(&truth->is_signal, n, 1, "truth signal"));
+    ETX_CHECK(
+        etx_alloc(&truth->pair_weight, n, sizeof(float), "truth weights"));
+    if (drops)
+        ETX_CHECK(etx_alloc(&truth->is_dropped, n, 1, "dropped hits"));
+    for (int64_t i = 0; i < n; i++) {
         const int32_t p = event->particle_row[i];
+        const etx_particle *particle = p < 0 ? NULL : event->particles + p;
 
-        truth->is_dropped[i] = p < 0 ? options->drop_noise != 0
-                                     : etx_particle_pt(event->particles + p) <
-                                           (double)options->background_min_pt;
+        if (p >= 0) {
+            truth->is_signal[i] =
+                particle_is_signal(particle, n_hits[p], options);
+            truth->pair_weight[i] =
+                weight_of(particle, truth->is_signal[i], options);
+        }
+        if (drops)
+            truth->is_dropped[i] = p < 0
+                                       ? options->drop_noise != 0
+                                       : etx_particle_pt(particle) <
+                                             (double)options->background_min_pt;
     }
 done:
+    etx_free(n_hits);
     return status;
 }
 
@@ -141,9 +123,7 @@ etx_status etx_truth_build(struct etx_truth *out, const struct etx_event *event,
     truth.weight = event->weight;
     ETX_CHECK(etx_alloc(
         &truth.offset, event->n_hits + 1, sizeof *truth.offset, "truth pairs"));
-    ETX_CHECK(mark_signal(&truth, event, options));
-    ETX_CHECK(weigh_pairs(&truth, event, options));
-    ETX_CHECK(mark_dropped(&truth, event, options));
+    ETX_CHECK(label_hits(&truth, event, options));
     ETX_CHECK(
         etx_chain_pairs(truth.offset, &truth.partner, event, options->pairs));
     count_pairs(&truth);

@@ -70,7 +70,7 @@ def ours(inputs: Inputs, n_threads: int, context: exatrkx.Context | None = None)
     def call() -> exatrkx.Graph:
         return exatrkx.filter_graph(graph, model, event, context)
 
-    return Run(call, lambda filtered: filtered.scores)
+    return Run(call, lambda filtered: filtered.scores.copy())
 
 
 STAGE = Stage(

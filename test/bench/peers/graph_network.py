@@ -72,7 +72,7 @@ def ours(
     event = exatrkx.Event.from_arrays(inputs["position"], features=inputs["features"])
     graph = graph_from_edges(len(event), inputs["edges"], context)
     return Run(
-        lambda: score(graph, model, event, context), lambda scored: scored.scores
+        lambda: score(graph, model, event, context), lambda scored: scored.scores.copy()
     )
 
 

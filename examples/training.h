@@ -1,20 +1,44 @@
-/* examples/training_files.h -- what a training starts from, its log, and what a
- * killed run leaves.
+/* examples/training.h -- what the training programs share: events, config, log
+ * and checkpoint files.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TRAINING_FILES_H
-#define TRAINING_FILES_H
+#ifndef ETX_EXAMPLES_TRAINING_H
+#define ETX_EXAMPLES_TRAINING_H
 
 #include <exatrkx/train.h>
 
+#include <pthread.h>
 #include <stdio.h>
+
+#include "program.h"
+
+/* Set list and detector, the others to zero. */
+struct training_events {
+    const struct program_list *list[2]; /* to train on, to validate on */
+    const etx_detector *detector;
+    etx_event **event; /* [count] of the first list, then of the second */
+    int64_t count;
+
+    int64_t next;  /* the next event to read */
+    char *message; /* of the first failure */
+    pthread_mutex_t lock;
+};
+
+/* Returns 0, or prints the first failure and returns PROGRAM_FAILED. Free in
+ * either case. */
+int training_events_read(struct training_events *events, int64_t n_threads);
+void training_events_free(struct training_events *events);
+
+/* The prefix that event k was read from. */
+const char *training_events_name(
+    const struct training_events *events, int64_t k);
 
 /* The text of the JSON file path, which the caller frees; NULL after a line on
  * stderr that says why it cannot be read, and in which line it is no JSON. */
 char *training_read_config(const char *path);
 
-/* Say which network the JSON text config trains: a new one where it has a
- * "model", or else that of the model file start (NULL: none). */
+/* Print which network the JSON text config trains: a new one if it has a
+ * "model", else that of the model file start (NULL: none). */
 void training_print_start(const char *config, const char *start);
 
 /* Means over the steps since the last line but those that were skipped. */
@@ -37,8 +61,8 @@ void training_log_skipped(FILE *log, const etx_training_report *report);
  * line on stderr when not all of it was written. */
 int training_log_close(FILE *log, const char *path);
 
-/* Print a line for a validation that was not measured, of which there is
- * nothing else to print, and return 1; or return 0. */
+/* Print a line and return 1 for a validation that was not measured
+ * (ETX_VALIDATION_EDGES_PER_HIT); else return 0. */
 int training_print_unmeasured(const etx_training_report *report);
 
 /* Say so when the training is over before the schedule is, as validations got
