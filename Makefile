@@ -79,18 +79,18 @@ LDFLAGS_LIB += $(GLIBC_NAMES:%=-Wl,--wrap=hypot)
 ARCHS := $(patsubst src/arch/%/,%,$(sort $(dir $(wildcard src/arch/*/*.c))))
 BACKENDS := $(patsubst src/%/,%,$(sort $(wildcard src/backend/*/)))
 TRAIN := $(patsubst src/%/,%,$(sort $(wildcard src/train/*/)))
-ROOMS := base memory data op op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
+FOLDERS := base memory data op op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=arch/%) \
     stage stage/graph_construction stage/edge_classification \
     stage/track_building io eval train $(TRAIN) api
-SOURCES := $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c))
+SOURCES := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
 ifeq ($(shell uname -m),x86_64)
 SIMD := $(wildcard src/op/x86/simd/*.c)
 OBJECTS += $(foreach isa,avx2 avx512,$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o))
 endif
 
-# With CUDA=1 the folder cuda/ takes the place of its absent twin. The runtime
-# is linked in; cuBLASLt is a library beside the toolkit. Objects are for
+# With CUDA=1 the folder cuda/ replaces src/backend/cuda_absent.c. The runtime
+# is linked in; cuBLASLt is a shared library of the toolkit. Objects are for
 # compute capability 8.0 and 9.0, and PTX for later ones.
 CUDA_HOME ?= /usr/local/cuda
 NVCC ?= $(CUDA_HOME)/bin/nvcc
@@ -124,7 +124,7 @@ DIST_SHARED := $(LIB)/libexatrkx_dist.so
 DIST_STATIC := $(LIB)/libexatrkx_dist.a
 LDFLAGS_DIST := -shared -Wl,--version-script=lib/exatrkx_dist.map \
     -Wl,-soname,libexatrkx_dist.so.$(MAJOR) -Wl,-z,defs -Wl,-rpath,'$$ORIGIN'
-# NCCL comes with the toolkit or beside it, where its header is; NCCL=0: none.
+# NCCL comes with the toolkit or next to it; NCCL=0: none.
 NCCL ?= auto
 ifneq ($(and $(filter 1,$(CUDA)),$(filter-out 0,$(NCCL)),$(wildcard $(CUDA_HOME)/include/nccl.h)),)
 DIST_NCCL := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cuda/dist/*.c))
@@ -173,7 +173,7 @@ help:
 	@echo 'make gpu          build with CUDA=1, test and time on a GPU; one report'
 	@echo 'make resources    registers and spills of the CUDA kernels'
 	@echo 'make bench        time every stage and operator'
-	@echo 'make bench-peers bench-ranks   the same beside other software'
+	@echo 'make bench-peers bench-ranks   the same for other software'
 	@echo
 	@echo 'CC=clang CUDA=1 MPI=0 WERROR=1 OPTIMISE="-O0 -g" BUILD=folder LIB=folder'
 

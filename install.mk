@@ -2,7 +2,7 @@
 
 .PHONY: install uninstall dist
 
-# What the programs need beside them.
+# Data and models of the programs.
 SHIPPED := $(wildcard examples/data/*.csv.gz examples/models/*.safetensors)
 
 # What the files of pkgconfig/ say of this build and where it goes.

@@ -5,8 +5,8 @@
 
 # ---------------------------------------------------------------- programs --
 
-TEST_SOURCES := $(foreach room,unit checkop conformance golden cuda,\
-    $(wildcard test/$(room)/*.c))
+TEST_SOURCES := $(foreach folder,unit checkop conformance golden cuda,\
+    $(wildcard test/$(folder)/*.c))
 TEST_OBJECTS := $(TEST_SOURCES:%.c=$(BUILD)/obj/%.o)
 ifeq ($(CUDA),1)
 TEST_OBJECTS := $(TEST_OBJECTS:%/checkop/shared_memory.o=%/cuda/shared_memory.o)
@@ -35,7 +35,7 @@ TRAINING_MEMORY := $(BUILD)/test/training-memory
 # One graph on several ranks: a test for mpirun and two benchmarks.
 PARTS_PROGRAMS := $(BUILD)/test/parts $(BUILD)/test/sectors \
     $(BUILD)/test/graph-parallel
-# A test for mpirun that looks below the interface of the library.
+# A test for mpirun that uses internals of the library.
 MPI_FAULTS := $(BUILD)/test/mpi-faults
 
 tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts \
@@ -156,7 +156,7 @@ bench: all $(CHECKOP_BENCH)
 	@$(BUILD)/examples/etx-bench --hits 10000,30000,100000 \
 	    --model examples/models/default.safetensors
 
-# Beside other software: the Python (any that holds
+# Other software: the Python (any that has
 # test/bench/peers/requirements.txt), its arguments, the C of the benchmark.
 PEERS := test/bench/peers
 PEERS_OUT ?= $(BUILD)/bench
@@ -188,7 +188,7 @@ $(PEERS_OUT)/%.so: $(PEERS)/native/%.cpp
 bench-peers: bench-peers-deps
 	@$(MAKE) --no-print-directory lib $(PEERS_NATIVE) $(PEERS_VENV)/bin/python
 	@$(PEERS_PYTHON) -m peers --out $(PEERS_OUT) $(PEERS_ARGS)
-# Training on one and two processes beside PyTorch's DDP; RANKS_ARGS are those of
+# Training on one and two processes, compared with PyTorch's DDP; RANKS_ARGS are those of
 # test/bench/peers/ranks.py.
 RANKS_ARGS ?=
 bench-ranks: bench-peers-deps

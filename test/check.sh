@@ -25,6 +25,7 @@ section()
     lint)
         test/lint/includes.sh
         test/lint/calls.sh
+        test/lint/words.sh
         ;;
     symbols)
         test/lint/abi.sh "$lib/libexatrkx.so" lib/exatrkx.map \

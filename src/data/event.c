@@ -59,16 +59,28 @@ done:
     return status;
 }
 
+/* *array = a copy of values [n_hits, n_columns]. */
+static etx_status replace(float **array, const float *values, int64_t n_hits,
+    int64_t n_columns, const char *what)
+{
+    float *copy = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc_copy(
+        &copy, values, n_hits, (size_t)n_columns * sizeof *copy, what));
+    etx_free(*array);
+    *array = copy;
+done:
+    return status;
+}
+
 etx_status etx_event_replace_features(
     struct etx_event *event, int64_t n_features, const float *features)
 {
-    float *copy = NULL;
-    etx_status status = ETX_OK;
+    etx_status status;
 
-    ETX_CHECK(etx_alloc_copy(&copy, features, event->n_hits,
-        (size_t)n_features * sizeof *copy, "features"));
-    etx_free(event->features);
-    event->features = copy;
+    ETX_CHECK(replace(
+        &event->features, features, event->n_hits, n_features, "features"));
     event->n_features = n_features;
 done:
     return status;
@@ -77,15 +89,8 @@ done:
 etx_status etx_event_replace_cell_features(
     struct etx_event *event, const float *cell_features)
 {
-    float *copy = NULL;
-    etx_status status = ETX_OK;
-
-    ETX_CHECK(etx_alloc_copy(&copy, cell_features, event->n_hits,
-        ETX_N_CELL_FEATURES * sizeof *copy, "cell features"));
-    etx_free(event->cell_features);
-    event->cell_features = copy;
-done:
-    return status;
+    return replace(&event->cell_features, cell_features, event->n_hits,
+        ETX_N_CELL_FEATURES, "cell features");
 }
 
 etx_status etx_event_replace_modules(struct etx_event *event,

@@ -9,7 +9,8 @@
 #include "train/clock.h"
 #include "train/config_check.h"
 #include "train/hash.h"
-#include "train/objective/objective.h"
+#include "train/objective/edge_objective.h"
+#include "train/objective/embedding_objective.h"
 #include "train/training_model.h"
 #include "train/transfer.h"
 

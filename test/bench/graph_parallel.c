@@ -1,15 +1,15 @@
 /* test/bench/graph_parallel.c -- one graph on several ranks, timed.
  *
  * Ranks are threads of this process with one thread each. Scores the event's
- * graph with the model, and takes a step of training on the whole of it, in
- * turns: on 1 rank; on RANKS; and as RANKS programs that know nothing of each
- * other and each do all of it, cut "none", which is what the machine lets
- * RANKS cores do at best. Prints, tab-separated: what, how nodes are shared
- * out, ranks, edges of the graph, share of edges computed twice, largest part
- * over the mean, rows of the halo, bytes that the ranks exchanged, median and
- * fastest seconds, median processor seconds of the busiest rank, and the
- * speed-up over 1 rank by the median and by processor seconds: the second is
- * what a loaded machine can say of one whose cores are free. The speed-up of
+ * graph with the model, and runs a training step on all of it, in
+ * turns: on 1 rank; on RANKS; and as RANKS independent programs that each do
+ * all of it, cut "none", which is what the machine lets
+ * RANKS cores do at best. Prints, tab-separated: what, how nodes are
+ * partitioned, ranks, edges of the graph, share of edges computed twice,
+ * largest part over the mean, rows of the halo, bytes that the ranks exchanged,
+ * median and fastest seconds, median processor seconds of the busiest rank, and
+ * the speed-up over 1 rank by the median and by processor seconds: the second
+ * is what a loaded machine can say of one whose cores are free. The speed-up of
  * cut "none" counts all that the programs did, and bounds the others. Scores
  * are compared bit for bit. TRAINING is JSON for etx_trainer_create; "-" leaves
  * training out. make build/test/graph-parallel build/test/graph-parallel MODEL
@@ -181,7 +181,7 @@ struct shape {
 static struct shape find_shape(const struct bench *bench)
 {
     const struct input *input = &bench->input;
-    int32_t *owners = take(input->n_nodes, sizeof *owners);
+    int32_t *owners = alloc(input->n_nodes, sizeof *owners);
     struct shape shape = {0.0, 0.0, 0};
     int64_t max = 0;
     int64_t sum = 0;
@@ -320,7 +320,7 @@ static void time_all(
 static char *read_text(const char *path)
 {
     FILE *file = fopen(path, "r");
-    char *text = take(65536, 1);
+    char *text = alloc(65536, 1);
 
     if (file == NULL || fread(text, 1, 65535, file) == 0) {
         fprintf(stderr, "%s: cannot be read\n", path);

@@ -54,7 +54,7 @@ static inline void free_input(struct input *input)
     etx_event_free(input->event);
 }
 
-static inline void *take(int64_t n, size_t size)
+static inline void *alloc(int64_t n, size_t size)
 {
     void *memory = calloc((size_t)n + 1, size);
 
@@ -73,9 +73,9 @@ static inline etx_graph *copy_graph(
     const int32_t *src = etx_graph_src(input->graph);
     const int32_t *dst = etx_graph_dst(input->graph);
     const float *score = etx_graph_scores(input->graph);
-    int32_t *src_kept = take(input->n_edges, sizeof *src_kept);
-    int32_t *dst_kept = take(input->n_edges, sizeof *dst_kept);
-    float *score_kept = take(input->n_edges, sizeof *score_kept);
+    int32_t *src_kept = alloc(input->n_edges, sizeof *src_kept);
+    int32_t *dst_kept = alloc(input->n_edges, sizeof *dst_kept);
+    float *score_kept = alloc(input->n_edges, sizeof *score_kept);
     etx_graph *graph = NULL;
     int64_t n = 0;
 

@@ -1,10 +1,10 @@
 /* test/bench/sectors.c -- what independent sectors lose.
  *
- * The naive way to share an event out: every part scores its own graph alone
+ * The naive partition of an event: every part scores its own graph alone
  * and edges between parts are gone. For each number of parts it prints, added
- * up over the events, tab-separated: how nodes are shared out, parts, share of
- * edges cut, share of edges between hits of one particle cut, efficiency for
- * reconstructable particles of pT above 0.5 GeV and for all selected ones,
+ * up over the events, tab-separated: how nodes are partitioned, parts, fraction
+ * of edges cut, fraction of edges between hits of one particle cut, efficiency
+ * for reconstructable particles of pT above 0.5 GeV and for all selected ones,
  * purity, fake rate and TrackML score. Parts that exchange their halo lose
  * nothing: their line is that of 1 part.
  *   make build/test/sectors
@@ -72,7 +72,7 @@ static void add_tracks(struct totals *totals, etx_graph *graph,
 static void add_event(struct totals *totals, int row, const struct input *input,
     etx_context *context, const etx_model *model)
 {
-    int32_t *owners = take(input->n_nodes, sizeof *owners);
+    int32_t *owners = alloc(input->n_nodes, sizeof *owners);
     etx_graph *graph;
 
     DO(etx_graph_partition(owners, input->graph, input->event,

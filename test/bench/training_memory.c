@@ -55,7 +55,7 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static double resident_mib(void)
+static double rss_mib(void)
 {
     struct rusage usage;
 
@@ -173,7 +173,7 @@ static etx_status measure(const struct way *way, const int64_t *size)
     etx_status status;
 
     ETX_CHECK(make_problem(&problem, size));
-    before = resident_mib();
+    before = rss_mib();
     for (int64_t p = 0; p < size[N_PASSES]; p++) {
         const double start = now();
 
@@ -183,7 +183,7 @@ static etx_status measure(const struct way *way, const int64_t *size)
     (void)printf("%s\t%.2f s\tkept %.1f\tarena %.1f\tresident %.0f to %.0f\n",
         way->name, fastest, (double)kept / MIB,
         (double)etx_arena_peak(problem.context->stream->arena) / MIB, before,
-        resident_mib());
+        rss_mib());
 done:
     free_problem(&problem);
     return status;

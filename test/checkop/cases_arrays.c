@@ -82,7 +82,7 @@ void checkop_find_not_finite(
         .n = n, .x = x, .index = checkop_buffer(1, sizeof(int64_t))};
     snprintf(out->label, sizeof out->label, "n=%lld wrong=%d", (long long)n,
         (int)n_wrong);
-    checkop_add_output(out, "place", args->index, 1, sizeof(int64_t));
+    checkop_add_output(out, "index", args->index, 1, sizeof(int64_t));
 }
 
 void checkop_outward_key(struct checkop_case *out, int64_t n)
@@ -141,7 +141,7 @@ void checkop_narrow(struct checkop_case *out, int64_t n, int32_t format)
     checkop_add_output(out, "y", args->y, n, sizeof(uint16_t));
 }
 
-/* All bits but those of what is not a number. */
+/* All bits, but of values that are not numbers. */
 void checkop_widen(struct checkop_case *out, int64_t n, int32_t format)
 {
     const uint32_t exponent = format == ETX_HALF_BFLOAT16 ? 0x7f80u : 0x7c00u;

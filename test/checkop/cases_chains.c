@@ -75,7 +75,7 @@ void checkop_outward_edges(
 /* ----------------------------------------------------------- best_first -- */
 
 /* Edges from a smaller node to one a few nodes on, as between layers; nodes
- * lie near a line, so that the roughness of joints decides. */
+ * lie near a line, so that the kink of links decides. */
 void checkop_best_first(
     struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
 {
@@ -134,8 +134,8 @@ void checkop_walkthrough(struct checkop_case *out,
         out, "group", args->group, edges->n_nodes, sizeof(int32_t));
 }
 
-/* Random ends at most 12 places apart in the order of the keys, of which three
- * neighbours are equal; rows in another order. */
+/* Random ends at most 12 positions away in the order of the keys, of which
+ * three neighbours are equal; rows in another order. */
 struct checkop_outward checkop_make_outward(int64_t n_nodes, int64_t n_edges)
 {
     int32_t *row = checkop_permutation(n_nodes);
@@ -218,7 +218,7 @@ void checkop_double_edges(
         out, "both_src", args->both_src, 2 * n_edges, sizeof(int32_t));
     checkop_add_output(
         out, "both_dst", args->both_dst, 2 * n_edges, sizeof(int32_t));
-    checkop_add_output(out, "place", args->slot, 2 * n_edges, sizeof(int32_t));
+    checkop_add_output(out, "slot", args->slot, 2 * n_edges, sizeof(int32_t));
 }
 
 /* -------------------------------------------------------------- degrees -- */

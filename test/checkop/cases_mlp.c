@@ -156,7 +156,7 @@ static struct perceptron *make_perceptron(
     return net;
 }
 
-/* What is made of out besides. */
+/* Further outputs computed from out. */
 static void make_reduce(struct checkop_case *out,
     const struct checkop_perceptron *shape, struct perceptron *net)
 {

@@ -156,7 +156,7 @@ void checkop_norm(
     checkop_add_output(out, "y", y, n_rows * width, sizeof *y);
 }
 
-/* Bounds of a line of d_x; adds the magnitudes of its terms to those of
+/* Bounds of a line of d_x; adds the magnitudes of its terms to the sums of
  * d_gain and d_shift [width]. */
 static void line_backward_bounds(struct checkop_case *self,
     const struct etx_norm_args *forward, const struct line *line,

@@ -117,7 +117,7 @@ void checkop_stop(void)
         check.buffers = buffer->next;
         etx_unpoison(
             buffer->memory, buffer->before + buffer->size + GUARD_BYTES);
-        checkop_shared_give(buffer->memory);
+        checkop_shared_free(buffer->memory);
         free(buffer);
     }
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
@@ -136,7 +136,7 @@ void *checkop_buffer(int64_t n, size_t size)
     buffer->before = GUARD_BYTES + (size < 16 ? size : 0);
     buffer->size = (size_t)n * size;
     const size_t whole = buffer->before + buffer->size + GUARD_BYTES;
-    buffer->memory = checkop_shared_take(whole);
+    buffer->memory = checkop_shared_alloc(whole);
     if (buffer->memory == NULL)
         ck_abort_msg("no memory");
     memset(buffer->memory, GUARD_VALUE, whole);
@@ -533,9 +533,9 @@ void checkop_verify_slope(const struct checkop_slope *slope)
                              ? slope->scale
                              : largest(slope->gradient, NULL, slope->n);
 
-    for (int64_t t = 0; t < slope->n_places && slope->n > 0; t++) {
+    for (int64_t t = 0; t < slope->n_points && slope->n > 0; t++) {
         const int64_t at =
-            slope->n_places >= slope->n
+            slope->n_points >= slope->n
                 ? t % slope->n
                 : (int64_t)etx_random_below(&check.random, (uint64_t)slope->n);
         const double want = difference(slope, at);

@@ -33,7 +33,7 @@ enum checkop_values {
 struct checkop_implementation {
     const char *name; /* "ref", "avx2", "avx512", "cuda" */
     struct etx_op_table ops;
-    struct etx_stream *stream; /* of a device; NULL: those of the check */
+    struct etx_stream *stream; /* of a device; NULL: the streams of the check */
 };
 
 struct checkop_buffer;
@@ -88,8 +88,8 @@ struct checkop_case {
 /* 1 in a build with CUDA=1, with or without a device. */
 extern const int32_t checkop_is_cuda_build;
 /* Memory that the host and a device, where there is one, both reach. */
-void *checkop_shared_take(size_t bytes);
-void checkop_shared_give(void *memory);
+void *checkop_shared_alloc(size_t bytes);
+void checkop_shared_free(void *memory);
 
 /* Ends the program unless ETX_OK: for cases, which the benchmark runs, too. */
 void checkop_must(etx_status status);
@@ -146,7 +146,7 @@ void checkop_verify(struct checkop_case *self);
 void checkop_verify_failure(struct checkop_case *self, etx_status expected);
 
 /* Compare the gradient that a backward operator gave with central differences
- * of objective(user), a function of x [n], at `n_places` random places (all
+ * of objective(user), a function of x [n], at `n_points` random points (all
  * when that is n): |difference| <= relative * |slope| + absolute * scale. */
 struct checkop_slope {
     const char *name;
@@ -154,7 +154,7 @@ struct checkop_slope {
     void *user;
     float *x;              /* [n] */
     const float *gradient; /* [n] */
-    int64_t n, n_places;
+    int64_t n, n_points;
     float step; /* of the differences */
     double relative, absolute;
     double scale; /* of slopes; 0: the largest of gradient */

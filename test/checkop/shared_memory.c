@@ -1,6 +1,6 @@
 /* checkop/shared_memory.c -- memory of the host, in a build without a device.
  *
- * test/cuda/shared_memory.cu takes the place of this file with CUDA=1.
+ * test/cuda/shared_memory.cu replaces this file with CUDA=1.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "checkop.h"
@@ -9,12 +9,12 @@
 
 const int32_t checkop_is_cuda_build = 0;
 
-void *checkop_shared_take(size_t bytes)
+void *checkop_shared_alloc(size_t bytes)
 {
     return malloc(bytes);
 }
 
-void checkop_shared_give(void *memory)
+void checkop_shared_free(void *memory)
 {
     free(memory);
 }

@@ -42,7 +42,7 @@ CHECKOP_TEST(test_activation_sweep, .rows = ETX_N_ACTIVATIONS)
     checkop_verify(&one);
 }
 
-/* f(-2), f(0.5), f(3) in float64, computed apart from this project. */
+/* f(-2), f(0.5), f(3) in float64, computed outside this project. */
 CHECKOP_TEST(test_activation_known, .rows = ETX_N_ACTIVATIONS)
 {
     static const double want[ETX_N_ACTIVATIONS][3] = {

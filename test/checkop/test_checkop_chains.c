@@ -2,7 +2,7 @@
  * directions.
  *
  * What best_first means is tested by the suite best_first; here every
- * implementation is beside the reference.
+ * implementation exists besides the reference.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
@@ -60,7 +60,7 @@ CHECKOP_TEST(test_chains_best_first_options)
 }
 
 /* All scores equal, above the cuts or below both: the order of the edges
- * decides, or that of their roughness. */
+ * decides, or that of their kinks. */
 CHECKOP_TEST(test_chains_best_first_ties, .rows = 2)
 {
     struct checkop_case one;

@@ -63,7 +63,7 @@ CHECKOP_TEST(test_edge_features_extremes)
     }
 }
 
-/* Two hits, the score of their edge, and all features computed apart from
+/* Two hits, the score of their edge, and all features computed independently of
  * this project: outward on a ray, across phi = pi, at equal radii, from the
  * beam line (where the angle counts as 0), a hit with itself, and inward. */
 struct known {

@@ -108,7 +108,7 @@ CHECKOP_TEST(test_labels_edge_select, .rows = N_SHAPES)
     ck_assert_int_eq(n_wrong, 0);
 }
 
-/* At most so many: the best, of equal scores the first. */
+/* At most max_selected: the best, of equal scores the first. */
 CHECKOP_TEST(test_labels_select_at_max)
 {
     static const float scores[] = {0.9f, 0.5f, 0.7f, 0.1f, 0.7f, 0.7f, 0.95f};

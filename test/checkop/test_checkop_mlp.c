@@ -423,7 +423,7 @@ CHECKOP_TEST(test_mlp_known)
     }
 }
 
-/* A row's result does not depend on the rows beside it (but for batch norm):
+/* A row's result does not depend on the rows next to it (but for batch norm):
  * the way an event is cut must not show. */
 CHECKOP_TEST(test_mlp_rows_are_independent, .rows = 2)
 {

@@ -76,7 +76,7 @@ static etx_status run_apart(const struct etx_op_table *ops,
  * afterwards. */
 CHECKOP_TEST(test_mlp_reduced_same_bits, .rows = N_REDUCED)
 {
-    float *apart[CHECKOP_MAX_OUTPUTS], *together[CHECKOP_MAX_OUTPUTS];
+    float *separate[CHECKOP_MAX_OUTPUTS], *together[CHECKOP_MAX_OUTPUTS];
     struct checkop_case one;
 
     checkop_mlp(&one, &reduced[_i]);
@@ -85,9 +85,9 @@ CHECKOP_TEST(test_mlp_reduced_same_bits, .rows = N_REDUCED)
         struct checkop_case after = one;
         checkop_run_and_copy(together, &one, ops);
         after.run = run_apart;
-        checkop_run_and_copy(apart, &after, ops);
+        checkop_run_and_copy(separate, &after, ops);
         for (int32_t k = 0; k < one.n_outputs; k++)
-            ck_assert_mem_eq(
-                apart[k], together[k], (size_t)one.output[k].n * sizeof(float));
+            ck_assert_mem_eq(separate[k], together[k],
+                (size_t)one.output[k].n * sizeof(float));
     }
 }

@@ -1,4 +1,5 @@
-/* checkop/test_checkop_mlp_slopes.c -- mlp_backward beside finite differences.
+/* checkop/test_checkop_mlp_slopes.c -- mlp_backward compared with finite
+ * differences.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
@@ -123,7 +124,7 @@ static void verify_network(struct network *net)
         .x = net->left,
         .gradient = net->d_left,
         .n = N_SOURCE * LEFT,
-        .n_places = N_SOURCE * LEFT,
+        .n_points = N_SOURCE * LEFT,
         .step = 0x1p-7f,
         .relative = 1e-3,
         .absolute = 1e-3,
@@ -133,14 +134,14 @@ static void verify_network(struct network *net)
     slope.name = "right";
     slope.x = net->right;
     slope.gradient = net->backward.d_part[1];
-    slope.n = slope.n_places = N_ROWS * RIGHT;
+    slope.n = slope.n_points = N_ROWS * RIGHT;
     checkop_verify_slope(&slope);
     for (int32_t l = 0; l < 3; l++)
         for (int32_t k = 0; k < 4; k++) {
             slope.name = names[k];
             slope.x = net->value[l][k];
             slope.gradient = net->slope[l][k];
-            slope.n = slope.n_places = net->count[l][k];
+            slope.n = slope.n_points = net->count[l][k];
             checkop_verify_slope(&slope);
         }
 }

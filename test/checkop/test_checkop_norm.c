@@ -106,7 +106,7 @@ static double objective(void *user)
 
 /* Step 2^-6 of values of order 1: the fourth-order difference is good to
  * h^4, about 1e-7, and float32 outputs to 1e-7 / h, about 1e-5; 3e-4 of the
- * largest slope leaves room and finds any wrong term. */
+ * largest slope is wide enough and finds any wrong term. */
 CHECKOP_TEST(test_norm_slopes, .rows = ETX_N_NORMS)
 {
     enum { N_ROWS = 6, WIDTH = 7, N = N_ROWS * WIDTH };

@@ -97,7 +97,7 @@ static unsigned char *wanted_edges(
     return matrix;
 }
 
-/* The edges of the case are those of the matrix, column by column. */
+/* The edges of the case, from the matrix, column by column. */
 static void compare_edges(
     const struct checkop_case *one, const unsigned char *matrix)
 {

@@ -1,8 +1,8 @@
 /* checkop/test_checkop_walkthrough.c -- paths of edges, best first.
  *
  * What walkthrough means is tested by the suite walkthrough; here every
- * implementation is beside the reference, also where the search is bounded,
- * takes many rounds, or goes deep.
+ * implementation exists besides the reference, also where the search is
+ * bounded, takes many rounds, or goes deep.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"

@@ -14,7 +14,8 @@ struct network_case {
     const char *arch;
     const char *options; /* network_json */
     int32_t n_node_features;
-    int32_t n_edge_features; /* the first so many of enum etx_edge_feature */
+    int32_t n_edge_features; /* the first n_edge_features of enum
+                                etx_edge_feature */
     int32_t with_score;      /* 1: and score_logit */
     int32_t is_rough;  /* 1: kinks (relu, max): wider finite differences */
     int32_t is_global; /* 1: a batch norm ties all rows together */

@@ -2,7 +2,7 @@
  *
  * Every network on 1, 2, 4 and 8 partitions of a graph, each a thread: logits
  * have the bits of the whole graph, and gradients summed over the partitions
- * are those of the whole graph to 1e-5 of the largest of an array.
+ * equal the whole graph to 1e-5 of the largest of an array.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "network_fixture.h"
@@ -221,7 +221,7 @@ static void check_all_parts(const struct network_case *which, int64_t n_edges)
     trial_close(&trial);
 }
 
-/* Networks in which edges far apart depend on each other. */
+/* Networks in which distant edges depend on each other. */
 static int32_t expects_whole(const struct network_case *which)
 {
     return which->is_global || strcmp(which->arch, "triplet_gnn") == 0 ||

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Make a folder that tests and times the library on a bare machine.
 #   bundle.sh BUILD OUT
-# Beside the driver, cuBLASLt and the C library, what programs and tests load
+# Besides the driver, cuBLASLt and the C library, what programs and tests load
 # lies in OUT/lib. `OUT/run.sh [REPORT_FOLDER]` does what `make gpu` does.
 set -eu
 build=$1
 out=$2
-most_bytes=$((40 * 1024 * 1024))
+max_bytes=$((40 * 1024 * 1024))
 
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib" "$out/test" "$out/examples/models"
@@ -49,7 +49,7 @@ RUN
 chmod +x "$out/run.sh"
 bytes=$(du -sb "$out" | cut -f1)
 echo "bundle: $out, $bytes bytes"
-if [ "$bytes" -gt "$most_bytes" ]; then
-    echo "bundle: more than $most_bytes bytes" >&2
+if [ "$bytes" -gt "$max_bytes" ]; then
+    echo "bundle: more than $max_bytes bytes" >&2
     exit 1
 fi

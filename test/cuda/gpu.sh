@@ -6,7 +6,7 @@
 # machine goes; without a GPU the report says that nothing was run on one. What
 # says most comes first, what fails keeps nothing from running, and all of it
 # ends within nine minutes (GPU_SECONDS): the last parts then do not run. The
-# times beside other software are for a Python (PEERS_PYTHON) that has PyTorch.
+# times of other software need a Python (PEERS_PYTHON) that has PyTorch.
 set -eu
 tests=$1
 programs=$2
@@ -66,7 +66,7 @@ note()
     fi
 }
 
-# part SECONDS NAME COMMAND...: run it within its time, its output beside the
+# part SECONDS NAME COMMAND...: run it within its time, its output with the
 # report; what fails does not keep the others from running.
 part()
 {
@@ -112,7 +112,7 @@ add_times()
     write_json
 }
 
-# peers SECONDS: the networks beside PyTorch and others, where they are there.
+# peers SECONDS: the networks in PyTorch and others, where installed.
 peers()
 {
     if ! "$python" -c 'import numpy, scipy, torch' 2> /dev/null; then

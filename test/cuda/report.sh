@@ -1,5 +1,5 @@
 #!/bin/sh
-# What test/cuda/gpu.sh reports, of programs that pretend: without a device that
+# What test/cuda/gpu.sh reports, of stand-in programs: without a device that
 # nothing was run, with one every part, whatever becomes of the others, and in
 # time.
 set -eu
@@ -9,8 +9,8 @@ bin=$folder/build/bin
 mkdir -p "$bin" "$folder/path" "$folder/build/lib"
 : > "$folder/build/lib/libexatrkx.so.0"
 
-# pretend PLACE LINES: a program in the folder.
-pretend()
+# stand_in FILE LINES: a program in the folder.
+stand_in()
 {
     { echo '#!/bin/sh'; cat; } > "$folder/$1"
     chmod +x "$folder/$1"
@@ -23,20 +23,20 @@ fail()
     exit 1
 }
 
-pretend build/bin/exatrkx-tests <<'TESTS'
+stand_in build/bin/exatrkx-tests <<'TESTS'
 echo "suite $CK_RUN_SUITE $CK_FORK"
 [ "$CK_RUN_SUITE" != cuda_train ] || echo 'SKIPPED test: why'
 [ "$CK_RUN_SUITE" != cuda ] # the first of them fails
 TESTS
-pretend build/bin/etx-bench <<'BENCH'
+stand_in build/bin/etx-bench <<'BENCH'
 [ "$2" != 1000 ] || exit "${OPENS:-0}"
 while [ "$1" != --json ]; do shift; done
 echo '[{"stage": "event"}]' > "$2"
 BENCH
-pretend build/bin/etx-train <<'TRAIN'
+stand_in build/bin/etx-train <<'TRAIN'
 kill -9 $$
 TRAIN
-pretend path/python3 <<'PYTHON'
+stand_in path/python3 <<'PYTHON'
 [ "$1" = -m ] || exit 0
 while [ "$1" != --out ]; do shift; done
 echo '[{"stage": "gnn64"}]' > "$2/peers.json"
@@ -45,7 +45,7 @@ PYTHON
 echo cuda cuda_half cuda_train checkop_rows > "$bin/device-suites"
 
 # Without a device: said, and no failure.
-pretend path/nvidia-smi <<'NONE'
+stand_in path/nvidia-smi <<'NONE'
 exit 9
 NONE
 PATH=$folder/path:$PATH test/cuda/gpu.sh "$bin" "$bin" "$folder/out1" \
@@ -55,13 +55,13 @@ grep -q 'peers: not run: no device' "$folder/out1/report.txt" ||
     fail 'a part is missing'
 
 # With one: what fails is told, the rest is there.
-pretend path/nvidia-smi <<'SMI'
+stand_in path/nvidia-smi <<'SMI'
 case "$1" in
-*=name*) echo 'Pretended GPU, 1.0, 1000 MHz, 2000 MHz' ;;
+*=name*) echo 'Emulated GPU, 1.0, 1000 MHz, 2000 MHz' ;;
 *) echo '1980, 3201, 650.12, 60' ;;
 esac
 SMI
-pretend path/compute-sanitizer <<'SANITIZER'
+stand_in path/compute-sanitizer <<'SANITIZER'
 echo 'Could not find a race'
 exit 1
 SANITIZER
@@ -84,7 +84,7 @@ if command -v python3 > /dev/null; then
     python3 - "$folder/out2/report.json" <<'CHECK'
 import json, sys
 report = json.load(open(sys.argv[1]))
-assert report["device"].startswith("Pretended"), report
+assert report["device"].startswith("Emulated"), report
 assert report["times"]["peers"][0]["stage"] == "gnn64", report
 assert report["parts"]["training"] == "failed with status 137", report
 CHECK
@@ -109,7 +109,7 @@ for part in cuda times_float16 peers training initcheck_checkop_rows; do
 done
 
 # A sanitizer that does not know the device is none.
-pretend path/compute-sanitizer <<'SANITIZER'
+stand_in path/compute-sanitizer <<'SANITIZER'
 echo '========= Error: Device not supported'
 exit 1
 SANITIZER

@@ -22,7 +22,7 @@ static bool has_device(void)
     return cudaGetDeviceCount(&n_devices) == cudaSuccess && n_devices > 0;
 }
 
-extern "C" void *checkop_shared_take(size_t bytes)
+extern "C" void *checkop_shared_alloc(size_t bytes)
 {
     void *memory = NULL;
 
@@ -31,7 +31,7 @@ extern "C" void *checkop_shared_take(size_t bytes)
     return cudaMallocHost(&memory, bytes) == cudaSuccess ? memory : NULL;
 }
 
-extern "C" void checkop_shared_give(void *memory)
+extern "C" void checkop_shared_free(void *memory)
 {
     if (has_device())
         (void)cudaFreeHost(memory);

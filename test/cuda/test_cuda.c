@@ -1,5 +1,5 @@
-/* test_cuda.c -- the pipeline on a device beside the CPU, and what a machine
- * without one answers.
+/* test_cuda.c -- the pipeline on a device, compared with the CPU, and what a
+ * machine without one answers.
  *
  * The operators are compared by the suites of test/checkop, which take a
  * device as one more implementation.
@@ -324,8 +324,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Contexts of several threads on one device at once, with one model: each
- * finds what a context alone finds. */
+/* Contexts of several threads on one device at the same time, with one model:
+ * each finds what a context alone finds. */
 ETX_TEST(test_cuda_threads)
 {
     struct both both;

@@ -1,5 +1,5 @@
-/* test_cuda_half.c -- operators with float16 operands and storage, beside the
- * reference, which computes in float32 from the same stored values.
+/* test_cuda_half.c -- operators with float16 operands and storage, compared
+ * with the reference, which computes in float32 from the same stored values.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
@@ -20,7 +20,8 @@
 enum storage {
     STORES_FLOATS,
     STORES_HALVES,  /* rows, added rows, residual and out; barely aligned */
-    STORES_VECTORS, /* the same, aligned so that a device reads many at once */
+    STORES_VECTORS, /* the same, aligned so that a device reads several in one
+                       access */
     N_STORAGES
 };
 
@@ -41,7 +42,7 @@ static const struct checkop_perceptron shapes[] = {
         .layer_width = {32, 32, 1},
         .norm = ETX_NORM_LAYER,
         .activation = ETX_ACTIVATION_RELU},
-    /* more rows than all blocks of the pretended device take at once */
+    /* more rows than all blocks of the emulated device process in one wave */
     {.n_rows = 1105,
         .n_parts = 1,
         .part_width = {16},
@@ -235,7 +236,7 @@ static void assert_same(
 CHECKOP_TEST(test_cuda_half_mlp, .rows = N_SHAPES)
 {
     if (check.device == NULL) {
-        etx_test_skip(__func__, "no device");
+        etx_test_skip(__func__, etx_last_error());
         return;
     }
     for (int32_t s = 0; s < N_STORAGES; s++) {
@@ -320,14 +321,14 @@ CHECKOP_TEST(test_cuda_half_backward, .rows = 2)
     struct checkop_case self;
 
     if (check.device == NULL) {
-        etx_test_skip(__func__, "no device");
+        etx_test_skip(__func__, etx_last_error());
         return;
     }
     checkop_mlp_backward(&self, &kinds[_i]);
     assert_near_backward(&self);
 }
 
-/* Sums of float16 are those of the reference, bit by bit. */
+/* Sums of float16 equal the reference, bit by bit. */
 CHECKOP_TEST(test_cuda_half_segments)
 {
     static const struct checkop_segments kinds[] = {
@@ -343,7 +344,7 @@ CHECKOP_TEST(test_cuda_half_segments)
     };
 
     if (check.device == NULL) {
-        etx_test_skip(__func__, "no device");
+        etx_test_skip(__func__, etx_last_error());
         return;
     }
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)

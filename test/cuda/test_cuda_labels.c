@@ -1,4 +1,4 @@
-/* test_cuda_labels.c -- every label method on a device beside the CPU.
+/* test_cuda_labels.c -- every label method on a device, compared with the CPU.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>

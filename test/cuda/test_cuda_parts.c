@@ -88,8 +88,8 @@ static void open_scoring(struct scoring *scoring, etx_context *cpu)
         scoring->event, N_PARTS, ETX_PARTITION_PHI));
 }
 
-/* The scores of all parts are near those of the whole graph on the CPU, and
- * the same bits again. */
+/* The scores of all parts are near the scores of the whole graph on the CPU,
+ * and the same bits again. */
 ETX_TEST(test_cuda_parts_scores)
 {
     struct scoring scoring = {NULL};
@@ -154,7 +154,7 @@ static void train_part(struct part_thread *thread, void *argument)
     train_bench_leave(&bench);
 }
 
-/* Loss and gradient of a step are those of the whole graph on the CPU, on
+/* Loss and gradient of a step equal the whole graph on the CPU, on
  * every part the same bits; a validation finds what it finds there. */
 ETX_TEST(test_cuda_parts_training)
 {

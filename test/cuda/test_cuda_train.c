@@ -1,4 +1,4 @@
-/* test_cuda_train.c -- training on a device beside the CPU.
+/* test_cuda_train.c -- training on a device, compared with the CPU.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer.h"
@@ -218,7 +218,7 @@ ETX_TEST(test_cuda_train_stays, .rows = 3)
     train_bench_close(&cpu);
 }
 
-/* A jump of the loss brings back the parameters that were kept. */
+/* A jump of the loss restores the kept parameters. */
 ETX_TEST(test_cuda_train_goes_back)
 {
     struct train_bench bench;

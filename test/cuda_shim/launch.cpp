@@ -107,7 +107,7 @@ static void work(void)
     }
 }
 
-static struct stack *take_stack(void)
+static struct stack *alloc_stack(void)
 {
     struct stack *stack = free_stacks;
 
@@ -167,7 +167,7 @@ void __syncthreads(void)
 
 /* ------------------------------------------------------- tile products -- */
 
-/* What a lane brings to one. */
+/* Arguments of a lane to one. */
 struct tile_part {
     float *d;          /* [4] */
     const uint32_t *a; /* [4] */
@@ -229,7 +229,7 @@ static void exchange(void)
         struct lane *const lane = &lanes[warp_first + l];
 
         if (lane->state != WAITS_FOR_WARP || lane->mask != mask)
-            shim_abort("a warp that is apart where it must be together");
+            shim_abort("a diverged warp at a warp-wide operation");
         value[l] = lane->value;
     }
     if (mask == TILE_PRODUCT)
@@ -275,7 +275,7 @@ static int32_t count(int32_t first, int32_t n, enum state state)
 static void run_lanes(void)
 {
     while (next_new_lane() >= 0)
-        go_on(take_stack());
+        go_on(alloc_stack());
     for (int32_t turn = 0; turn < WARP; turn++)
         if (lanes[lane_at(turn)].state == IS_READY)
             go_on(lanes[lane_at(turn)].stack);
@@ -308,7 +308,7 @@ static void run_block(unsigned block, int32_t n_threads)
         if (n_waiting == 0)
             return;
         if (n_waiting < n_threads)
-            shim_abort("a block that is apart where it must be together");
+            shim_abort("a diverged block at a barrier");
         for (int32_t l = 0; l < n_threads; l++)
             lanes[l].state = IS_READY;
     }

@@ -340,7 +340,7 @@ static size_t space_of(size_t bytes)
            GUARD_BYTES;
 }
 
-/* The first gap of the heap with this much room. */
+/* The first gap of the heap of this size. */
 static char *find_gap(size_t space)
 {
     char *at = heap;
@@ -391,7 +391,7 @@ static void check_guard(const char *zone, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
         if ((unsigned char)zone[i] != GUARD)
-            shim_abort("written beside a piece of device memory");
+            shim_abort("written outside an allocation of device memory");
 }
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)

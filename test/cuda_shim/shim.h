@@ -1,4 +1,4 @@
-/* cuda_shim/shim.h -- what a test asks of the device that is none.
+/* cuda_shim/shim.h -- what a test asks of the CPU emulation of CUDA.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_SHIM_SHIM_H
@@ -24,7 +24,7 @@ int64_t shim_calls(void);
 /* What was asked of the device since the process began, by calls that did not
  * fail. */
 struct shim_counts {
-    int64_t kernels;  /* started, without those of libraries */
+    int64_t kernels;  /* started, without kernels of libraries */
     int64_t products; /* of cuBLASLt */
     int64_t sorts;    /* calls of CUB, of which some start several kernels */
     int64_t sets;     /* of memory to a value */
@@ -43,7 +43,7 @@ int64_t shim_live(void);
 void shim_close_memory(int32_t is_closed);
 
 /* 1 while a kernel or a copy may touch memory of the device: asked by
- * pretenders of other libraries. */
+ * emulations of other libraries. */
 void shim_enter(void);
 void shim_leave(void);
 

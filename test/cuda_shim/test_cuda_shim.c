@@ -1,4 +1,4 @@
-/* cuda_shim/test_cuda_shim.c -- what only a pretended device can be asked:
+/* cuda_shim/test_cuda_shim.c -- what only an emulated device can be asked:
  * failures at every call, and memory that the host must not touch.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -113,7 +113,7 @@ ETX_TEST(test_cuda_shim_fails_anywhere)
 }
 
 /* Whatever device is current in the calling thread, a context works on its own
- * and leaves the other current: the pretended streams say so when not. */
+ * and leaves the other current: the emulated streams report when not. */
 ETX_TEST(test_cuda_shim_current_device)
 {
     struct search search;
@@ -165,7 +165,7 @@ static void assert_same_tracks(const etx_tracks *a, const etx_tracks *b)
 }
 
 /* A search starts no more kernels than it should; what the first made of the
- * weights the next ones find, until other models take its place. */
+ * weights the next ones find, until other models replace it. */
 ETX_TEST(test_cuda_shim_weights_are_kept)
 {
     struct search search;

@@ -17,9 +17,9 @@ static const struct {
 #define N_EVENTS ROWS(events)
 
 #define FLOATS_IN (5 + 3 + 6) /* of a hit: features, positions, features */
-#define MIN_STEP  4           /* one hit of so many is in the sample */
+#define MIN_STEP  4           /* one hit of this many is in the sample */
 #define BINS      4096        /* of distances in the sample */
-#define N_COUNTS  9           /* waited for, beside that of the sample */
+#define N_COUNTS  9           /* waited for, besides the sample */
 #define N_STAGES  7           /* whose ends are waited for */
 
 static struct shim_counts counts_of_search(

@@ -55,7 +55,7 @@ static struct etx_comm *open_ranks(double deadline)
 }
 
 /* Rank 0's sum fails before rank 1 comes; rank 1's data, which the host's own
- * calls of MPI bring in, must not land in what is rank 0's again. */
+ * calls of MPI receive, must not land in what is rank 0's again. */
 static void be_late(void)
 {
     struct etx_comm *comm = open_ranks(DEADLINE);
@@ -137,7 +137,7 @@ static void broadcast_many(struct etx_comm *comm, int64_t *values)
     check(values, N_LARGE, 1, 0, "broadcast of many");
 }
 
-/* Rank 1 brings much, rank 0 a little. */
+/* Rank 1 sends much, rank 0 a little. */
 static void gather_many(struct etx_comm *comm, int64_t *all, int64_t *mine)
 {
     const int64_t count[2] = {5, N_LARGE - 5};

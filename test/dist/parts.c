@@ -47,7 +47,7 @@ static void check_scores(const struct test *test, int32_t order)
         test->input.event, order));
     if (memcmp(etx_graph_scores(alone), etx_graph_scores(shared),
             (size_t)test->input.n_edges * sizeof(float)) != 0)
-        fail(test, "scores have other bits than those of one rank");
+        fail(test, "scores have other bits than on one rank");
     etx_graph_free(alone);
     etx_graph_free(shared);
 }
@@ -78,7 +78,7 @@ static void check_near(
 static void check_same(const struct test *test, double value)
 {
     const int32_t n_ranks = etx_dist_n_ranks(test->dist);
-    double *all = take(n_ranks, sizeof *all);
+    double *all = alloc(n_ranks, sizeof *all);
 
     all[etx_dist_rank(test->dist)] = value;
     DO(etx_dist_sum(test->dist, all, n_ranks));
@@ -116,7 +116,8 @@ static int32_t say_yes(void *user)
     return 1;
 }
 
-/* The last rank is cancelled: all are told at once, not by their deadline. */
+/* The last rank is cancelled: all are told immediately, not by their deadline.
+ */
 static void check_failure(const struct test *test)
 {
     const int32_t last = etx_dist_n_ranks(test->dist) - 1;

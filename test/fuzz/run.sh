@@ -18,17 +18,21 @@ flags='-std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fno-omit-frame-pointer
     -ffp-contract=off -Wno-unknown-warning-option -Isrc -Iinclude -Itest/fuzz'
 checks='address,undefined,float-cast-overflow'
 traps="-fsanitize=$checks -fno-sanitize-recover=$checks"
-sources="src/base/*.c src/data/*.c src/io/*.c src/arch/*.c src/arch/*/*.c
-    src/op/ref/*.c src/backend/cancel.c src/api/event.c src/api/arguments.c
+sources="src/base/*.c src/memory/*.c src/data/*.c src/io/*.c src/arch/*.c
+    src/arch/*/*.c src/op/*.c src/op/ref/*.c src/api/event.c src/api/arguments.c
     src/api/read.c src/api/tracks.c ${BUILD:-build}/gen/archs.c
     test/fuzz/fuzz_support.c"
 # shellcheck disable=SC2086
 for source in $sources; do
     # A name for each, as some folders hold files of the same name.
     object=$build/objects/$(echo "$source" | tr / -).o
-    "$clang" $flags $traps -fsanitize=fuzzer-no-link -c "$source" -o "$object"
-    echo "$object"
-done >"$build/list"
+    echo "$source" "$object"
+done >"$build/sources"
+export clang flags traps
+# shellcheck disable=SC2016
+xargs -n 2 -P "$(nproc)" sh -c '"$clang" $flags $traps \
+    -fsanitize=fuzzer-no-link -c "$1" -o "$2"' compile <"$build/sources"
+cut -d " " -f 2 "$build/sources" >"$build/list"
 mkdir -p "$build/seeds"
 test/fuzz/seeds.sh "$build/seeds"
 

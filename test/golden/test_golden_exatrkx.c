@@ -397,7 +397,7 @@ static float *score_chain(const struct golden_array *filtered, int32_t level)
     return logit;
 }
 
-/* Same partition: the labels of each are a function of those of the other.
+/* Same partition: the labels of each are a function of the labels of the other.
  * The recording left out the last vertex. */
 static void check_partition(const int32_t *label, int64_t n_nodes)
 {

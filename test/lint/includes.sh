@@ -1,6 +1,6 @@
 #!/bin/sh
-# The dependency law of src/README.md: a room includes headers of itself and
-# of the rooms to its right only.
+# The dependency law of src/README.md: a folder includes headers of itself
+# and of the folders to its right only.
 #   api -> {train, eval, io} -> stage -> arch -> data -> backend -> op -> memory
 #       -> base
 # Of backend/ and op/, rooms to their left see backend/backend.h and op/op.h.
@@ -8,7 +8,7 @@
 set -eu
 failed=0
 
-# allow ROOM PATTERN: files of src/ROOM may include only what PATTERN matches.
+# allow FOLDER PATTERN: files of src/FOLDER may include only what PATTERN matches.
 allow()
 {
     # shellcheck disable=SC2046
@@ -39,5 +39,5 @@ allow io "io/|$stage"
 allow eval "eval/|$stage"
 allow dist 'dist/'
 allow train "train/|io/|eval/|$stage"
-[ $failed = 0 ] && echo 'includes: every room sees only rooms to its right'
+[ $failed = 0 ] && echo 'includes: every folder sees only folders to its right'
 exit $failed

@@ -1,38 +1,42 @@
 #!/bin/sh
-# Static analysis: the dependency law, forbidden calls, formatting of what the
-# tools here can check. A tool that is missing is SKIPPED with its name.
+# Static analysis, JOBS files at a time (default: the processors): includes, calls
+# and words, the format of C and CUDA, shellcheck, cppcheck and the analyser of
+# gcc. A tool that is missing is SKIPPED with its name.
 set -eu
 failed=0
+jobs=${JOBS:-$(nproc)}
 sources=$(git ls-files 'src/*.c' 'examples/*.c')
+
+has()
+{
+    command -v "$1" >/dev/null 2>&1 || { echo "SKIPPED $1: not installed"; return 1; }
+}
 
 test/lint/includes.sh || failed=1
 test/lint/calls.sh || failed=1
-
-if command -v shellcheck >/dev/null 2>&1; then
-    git ls-files '*.sh' .ci/run | xargs shellcheck || failed=1
-else
-    echo 'SKIPPED shellcheck: not installed'
+test/lint/words.sh || failed=1
+if has clang-format; then
+    git ls-files -z '*.c' '*.h' '*.cu' '*.cuh' | xargs -0 -n 32 -P "$jobs" \
+        clang-format --dry-run -Werror || failed=1
 fi
-if command -v cppcheck >/dev/null 2>&1; then
+if has shellcheck; then
+    git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck || failed=1
+fi
+if has cppcheck; then
     # shellcheck disable=SC2086
-    cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -Iinclude \
-        -Isrc -Iexamples --enable=warning,portability \
+    cppcheck --quiet -j "$jobs" --std=c11 --error-exitcode=1 --inline-suppr \
+        -Iinclude -Isrc -Iexamples --enable=warning,portability \
         --suppress=missingIncludeSystem $sources || failed=1
-else
-    echo 'SKIPPED cppcheck: not installed'
 fi
 mpi=$(mpicc --showme:compile 2>/dev/null) || {
     echo 'SKIPPED analysis of src/dist/mpi*.c: no mpicc'
     sources=$(echo "$sources" | grep -v '^src/dist/mpi')
 }
-for source in $sources; do
-    # Operators take pointers that the contract in op.h says are there; the
-    # analyser cannot know. Programs keep what exit() releases.
-    case $source in src/op/* | examples/*) continue ;; esac
-    # shellcheck disable=SC2086
+# Operators take pointers that the contract in op.h says are valid; the analyser
+# cannot know. Programs keep what exit() releases.
+# shellcheck disable=SC2086
+echo "$sources" | grep -vE '^(src/op|examples)/' | xargs -n 1 -P "$jobs" \
     gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -fanalyzer -Werror -Iinclude \
-        -Isrc -Iexamples $mpi -DETX_DATA_DIR='""' -c "$source" -o /dev/null ||
-        failed=1
-done
+    -Isrc $mpi -o /dev/null -c || failed=1
 [ $failed = 0 ] && echo 'lint: clean'
 exit $failed

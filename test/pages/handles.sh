@@ -4,9 +4,9 @@
 # and run. $1: folder of the library.
 set -eu
 lib=$(cd "$1" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-ln -s "$PWD/examples" "$place/examples"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+ln -s "$PWD/examples" "$tmp/examples"
 
 # shellcheck disable=SC2013
 for handle in $(sed -n 's/^typedef struct etx_\([a-z_]*\) etx_\1;.*/\1/p' \
@@ -34,14 +34,14 @@ for page in docs/handles/*.md; do
         }
     done
     # shellcheck disable=SC2016
-    sed -n '/^```c$/,/^```$/p' "$page" | sed '1d;$d' >"$place/$name.c"
+    sed -n '/^```c$/,/^```$/p' "$page" | sed '1d;$d' >"$tmp/$name.c"
     ${CC:-gcc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude \
-        "$place/$name.c" -L"$lib" -Wl,--as-needed -lexatrkx_dist \
+        "$tmp/$name.c" -L"$lib" -Wl,--as-needed -lexatrkx_dist \
         -lexatrkx -lm -lpthread -Wl,-rpath,"$lib" \
-        -o "$place/$name"
-    (cd "$place" && "./$name" >"$name.out" 2>&1) || {
+        -o "$tmp/$name"
+    (cd "$tmp" && "./$name" >"$name.out" 2>&1) || {
         echo "$page: the program fails" >&2
-        cat "$place/$name.out" >&2
+        cat "$tmp/$name.out" >&2
         exit 1
     }
     n_programs=$((n_programs + 1))

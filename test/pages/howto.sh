@@ -6,8 +6,8 @@ build=$1
 lib=$2
 shift 2
 [ $# -gt 0 ] || set -- docs/howto/*.md
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
 
 # What a page needs and this machine lacks; empty: nothing.
 lacking()
@@ -32,10 +32,10 @@ has_module()
 # An ACTS that CMake finds.
 has_acts()
 {
-    mkdir -p "$place/acts"
+    mkdir -p "$tmp/acts"
     printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(acts CXX)' \
-        'find_package(Acts REQUIRED)' >"$place/acts/CMakeLists.txt"
-    cmake -S "$place/acts" -B "$place/acts/build" >/dev/null 2>&1 ||
+        'find_package(Acts REQUIRED)' >"$tmp/acts/CMakeLists.txt"
+    cmake -S "$tmp/acts" -B "$tmp/acts/build" >/dev/null 2>&1 ||
         { echo 'no installed ACTS was found (Acts_DIR)'; return 1; }
 }
 
@@ -58,14 +58,14 @@ for page in "$@"; do
         echo "SKIPPED how-to $name: $reason"
         continue
     fi
-    awk -f test/pages/script.awk "$page" >"$place/script"
-    [ -s "$place/script" ] || { echo "$page: nothing to run" >&2; exit 1; }
-    copy_tree "$place/tree"
-    if ! (cd "$place/tree" && sh -eu "$place/script") >"$place/log" 2>&1; then
-        cat "$place/log" >&2
+    awk -f test/pages/script.awk "$page" >"$tmp/script"
+    [ -s "$tmp/script" ] || { echo "$page: nothing to run" >&2; exit 1; }
+    copy_tree "$tmp/tree"
+    if ! (cd "$tmp/tree" && sh -eu "$tmp/script") >"$tmp/log" 2>&1; then
+        cat "$tmp/log" >&2
         echo "$page does not do what it says" >&2
         exit 1
     fi
-    rm -rf "$place/tree"
+    rm -rf "$tmp/tree"
     echo "how-to: $name"
 done

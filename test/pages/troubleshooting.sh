@@ -4,13 +4,13 @@
 # the build and the library.
 set -eu
 page=docs/troubleshooting.md
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-ln -s "$PWD/examples" "$place/examples"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+ln -s "$PWD/examples" "$tmp/examples"
 export PATH="$PWD/$1/examples:$PATH" PYTHONPATH="$PWD/bindings/python" LC_ALL=C
 export ETX_LIBRARY="$PWD/$2/libexatrkx.so" PYTHONDONTWRITEBYTECODE=1
 # shellcheck disable=SC2016
-sed -n '/^```console$/,/^```$/{/^```/!p;}' "$page" >"$place/blocks"
+sed -n '/^```console$/,/^```$/{/^```/!p;}' "$page" >"$tmp/blocks"
 has_numpy=no
 if python3 -c 'import numpy' 2>/dev/null; then
     has_numpy=yes
@@ -27,7 +27,7 @@ pattern_of()
 # compare TEXT: the last command ended in it, and failed.
 compare()
 {
-    got=$(tail -n 1 "$place/stderr")
+    got=$(tail -n 1 "$tmp/stderr")
     # shellcheck disable=SC2254
     case $got in
     $(pattern_of "$1")) ;;
@@ -52,7 +52,7 @@ while IFS= read -r line; do
         esac
         [ $is_run = yes ] || continue
         code=0
-        (cd "$place" && sh -c "$command" >stdout 2>stderr </dev/null) || code=$?
+        (cd "$tmp" && sh -c "$command" >stdout 2>stderr </dev/null) || code=$?
         ;;
     *)
         [ $is_run = yes ] || continue
@@ -60,6 +60,6 @@ while IFS= read -r line; do
         n_errors=$((n_errors + 1))
         ;;
     esac
-done <"$place/blocks"
+done <"$tmp/blocks"
 [ $n_errors -gt 0 ] || { echo "$page: no error was found" >&2; exit 1; }
 echo "troubleshooting: $n_errors errors say what the page says"

@@ -6,22 +6,22 @@ if ! command -v cmake >/dev/null 2>&1 || ! command -v c++ >/dev/null 2>&1; then
     echo 'SKIPPED acts: no cmake or no C++ compiler'
     exit 0
 fi
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-make --no-print-directory -s install PREFIX="$place/exatrkx" >/dev/null
-if ! cmake -S bindings/acts -B "$place/build" \
-    -Dexatrkx_DIR="$place/exatrkx/lib/cmake/exatrkx" \
-    ${Acts_DIR:+-DActs_DIR="$Acts_DIR"} >"$place/log" 2>&1; then
-    if grep -q 'provided by "Acts"' "$place/log"; then
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+make --no-print-directory -s install PREFIX="$tmp/exatrkx" >/dev/null
+if ! cmake -S bindings/acts -B "$tmp/build" \
+    -Dexatrkx_DIR="$tmp/exatrkx/lib/cmake/exatrkx" \
+    ${Acts_DIR:+-DActs_DIR="$Acts_DIR"} >"$tmp/log" 2>&1; then
+    if grep -q 'provided by "Acts"' "$tmp/log"; then
         echo 'SKIPPED acts: no installed ACTS was found (Acts_DIR)'
         exit 0
     fi
-    cat "$place/log" >&2
+    cat "$tmp/log" >&2
     exit 1
 fi
-if ! cmake --build "$place/build" >"$place/log" 2>&1; then
-    cat "$place/log" >&2
+if ! cmake --build "$tmp/build" >"$tmp/log" 2>&1; then
+    cat "$tmp/log" >&2
     exit 1
 fi
-"$place/build/test_pipeline" examples
+"$tmp/build/test_pipeline" examples
 echo 'acts: the pipeline of the ACTS found here'

@@ -7,14 +7,14 @@ if ! command -v dpkg-buildpackage >/dev/null 2>&1 ||
     echo 'SKIPPED debian: no dpkg-buildpackage, debhelper or dh-python'
     exit 0
 fi
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-mkdir "$place/source" "$place/root"
-git ls-files -z | xargs -0 cp --parents -t "$place/source"
-cp -r docs/packaging/debian "$place/source/debian"
-if ! (cd "$place/source" && DEB_BUILD_OPTIONS=parallel=2 \
-    dpkg-buildpackage -b -us -uc -d) >"$place/log" 2>&1; then
-    tail -40 "$place/log" >&2
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+mkdir "$tmp/source" "$tmp/root"
+git ls-files -z | xargs -0 cp --parents -t "$tmp/source"
+cp -r docs/packaging/debian "$tmp/source/debian"
+if ! (cd "$tmp/source" && DEB_BUILD_OPTIONS=parallel=2 \
+    dpkg-buildpackage -b -us -uc -d) >"$tmp/log" 2>&1; then
+    tail -40 "$tmp/log" >&2
     exit 1
 fi
 # As root with dpkg's own records; what they depend on is that of this machine,
@@ -22,50 +22,50 @@ fi
 # Other users unpack all.
 install_packages()
 {
-    mkdir -p "$place/root/var/lib/dpkg/info" "$place/root/var/lib/dpkg/updates"
-    touch "$place/root/var/lib/dpkg/status"
-    set -- --root="$place/root" --force-depends --no-triggers \
-        --force-script-chrootless --log="$place/dpkg"
-    dpkg "$@" -i "$place"/libexatrkx0_*.deb "$place"/libexatrkx-dist0_*.deb \
-        "$place"/libexatrkx-dev_*.deb "$place"/exatrkx-tools_*.deb \
-        "$place"/exatrkx-tools-dist_*.deb
-    dpkg "$@" --unpack "$place"/python3-exatrkx_*.deb
+    mkdir -p "$tmp/root/var/lib/dpkg/info" "$tmp/root/var/lib/dpkg/updates"
+    touch "$tmp/root/var/lib/dpkg/status"
+    set -- --root="$tmp/root" --force-depends --no-triggers \
+        --force-script-chrootless --log="$tmp/dpkg"
+    dpkg "$@" -i "$tmp"/libexatrkx0_*.deb "$tmp"/libexatrkx-dist0_*.deb \
+        "$tmp"/libexatrkx-dev_*.deb "$tmp"/exatrkx-tools_*.deb \
+        "$tmp"/exatrkx-tools-dist_*.deb
+    dpkg "$@" --unpack "$tmp"/python3-exatrkx_*.deb
     [ "$(dpkg "$@" -l | grep -c '^ii ')" = 5 ]
 }
 
 unpack_packages()
 {
-    for package in "$place"/*.deb; do
-        dpkg-deb -x "$package" "$place/root"
+    for package in "$tmp"/*.deb; do
+        dpkg-deb -x "$package" "$tmp/root"
     done
 }
 
 if [ "$(id -u)" = 0 ]; then
     how=installed
-    install_packages >"$place/log" 2>&1 || { cat "$place/log" >&2; exit 1; }
+    install_packages >"$tmp/log" 2>&1 || { cat "$tmp/log" >&2; exit 1; }
 else
     how=unpacked
     unpack_packages
 fi
-LD_LIBRARY_PATH=$(dirname "$place"/root/usr/lib/*/libexatrkx.so.0)
+LD_LIBRARY_PATH=$(dirname "$tmp"/root/usr/lib/*/libexatrkx.so.0)
 export LD_LIBRARY_PATH
 event=$PWD/examples/data/event000000001
 unset ETX_DATA ETX_LIBRARY
 # From a folder that has no examples/: the model is that of the packages.
-(cd "$place" && root/usr/bin/etx-find-tracks --event "$event" --out tracks.csv)
-grep -q /usr/share/exatrkx "$place/root/usr/bin/etx-find-tracks"
-[ "$(wc -l <"$place/tracks.csv")" -gt 100 ]
-"$place/root/usr/bin/etx-train-distributed" --help >"$place/help"
+(cd "$tmp" && root/usr/bin/etx-find-tracks --event "$event" --out tracks.csv)
+grep -q /usr/share/exatrkx "$tmp/root/usr/bin/etx-find-tracks"
+[ "$(wc -l <"$tmp/tracks.csv")" -gt 100 ]
+"$tmp/root/usr/bin/etx-train-distributed" --help >"$tmp/help"
 if python3 -c 'import numpy' 2>/dev/null; then
-    (cd "$place" && PYTHONDONTWRITEBYTECODE=1 \
-        PYTHONPATH="$place/root/usr/lib/python3/dist-packages" \
+    (cd "$tmp" && PYTHONDONTWRITEBYTECODE=1 \
+        PYTHONPATH="$tmp/root/usr/lib/python3/dist-packages" \
         python3 -m exatrkx find-tracks --event "$event" --out python.csv)
-    cmp "$place/tracks.csv" "$place/python.csv"
+    cmp "$tmp/tracks.csv" "$tmp/python.csv"
 else
     echo 'SKIPPED the package of Python: no numpy'
 fi
 if [ $# -gt 0 ]; then
-    cp "$place"/*.deb "$1"
+    cp "$tmp"/*.deb "$1"
 fi
-echo "debian: $(find "$place" -maxdepth 1 -name '*.deb' ! -name '*dbgsym*' |
+echo "debian: $(find "$tmp" -maxdepth 1 -name '*.deb' ! -name '*dbgsym*' |
     wc -l) packages built and $how; their programs find tracks"

@@ -3,8 +3,8 @@
 # against it: with pkg-config, and with CMake as C and as C++. Every program has
 # its manual page.
 set -eu
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
 version=$(sed -n 's/.*VERSION_[A-Z]* //p' include/exatrkx/version.h |
     paste -sd.)
 
@@ -12,31 +12,31 @@ version=$(sed -n 's/.*VERSION_[A-Z]* //p' include/exatrkx/version.h |
 run()
 {
     "$1" examples/models/default.safetensors examples/data/event000000001 \
-        examples/data/detectors.csv.gz >"$place/out"
-    grep -Eq '^[1-9][0-9]* tracks$' "$place/out"
+        examples/data/detectors.csv.gz >"$tmp/out"
+    grep -Eq '^[1-9][0-9]* tracks$' "$tmp/out"
 }
 
-make --no-print-directory -s install PREFIX=/usr DESTDIR="$place/first" \
+make --no-print-directory -s install PREFIX=/usr DESTDIR="$tmp/first" \
     >/dev/null
-mv "$place/first" "$place/root"
+mv "$tmp/first" "$tmp/root"
 # shellcheck disable=SC2016
-sed -n '/^```c$/,/^```$/p' README.md | sed '1d;$d' >"$place/program.c"
-export PKG_CONFIG_PATH="$place/root/usr/lib/pkgconfig"
-export PKG_CONFIG_SYSROOT_DIR="$place/root"
+sed -n '/^```c$/,/^```$/p' README.md | sed '1d;$d' >"$tmp/program.c"
+export PKG_CONFIG_PATH="$tmp/root/usr/lib/pkgconfig"
+export PKG_CONFIG_SYSROOT_DIR="$tmp/root"
 [ "$(pkg-config --modversion exatrkx)" = "$version" ]
 # The flags are meant to split into words.
 # shellcheck disable=SC2046
-${CC:-gcc} -std=c11 -Wall -Wextra -Werror "$place/program.c" \
-    $(pkg-config --cflags --libs exatrkx) -o "$place/program"
-export LD_LIBRARY_PATH="$place/root/usr/lib"
-run "$place/program"
+${CC:-gcc} -std=c11 -Wall -Wextra -Werror "$tmp/program.c" \
+    $(pkg-config --cflags --libs exatrkx) -o "$tmp/program"
+export LD_LIBRARY_PATH="$tmp/root/usr/lib"
+run "$tmp/program"
 # From a folder that has no examples/: the model is that of the moved prefix.
 event=$PWD/examples/data/event000000001
-(cd "$place" && unset ETX_DATA &&
+(cd "$tmp" && unset ETX_DATA &&
     root/usr/bin/etx-find-tracks --event "$event" --out moved.csv >/dev/null)
-[ "$(wc -l <"$place/moved.csv")" -gt 100 ]
-for program in "$place"/root/usr/bin/etx-*; do
-    page=$place/root/usr/share/man/man1/$(basename "$program").1
+[ "$(wc -l <"$tmp/moved.csv")" -gt 100 ]
+for program in "$tmp"/root/usr/bin/etx-*; do
+    page=$tmp/root/usr/share/man/man1/$(basename "$program").1
     [ "$("$program" --help | grep -c '^  --')" -eq \
         "$(grep -c '^\.B \\-\\-' "$page")" ]
     grep -q '^\.B ETX_PRECISION' "$page"
@@ -47,23 +47,23 @@ make -s CUDA=1 --eval='pc: ; @$(FILL_IN) pkgconfig/exatrkx.pc.in' pc |
     grep -q '^Libs.private: .* -lcublasLt '
 # Programs look where the data are installed, and removing them leaves what
 # others have there.
-make --no-print-directory -s install PREFIX="$place/own" \
-    DATADIR="$place/shared" >/dev/null
-echo theirs >"$place/shared/theirs"
-mkdir "$place/empty"
-(cd "$place/empty" && unset ETX_DATA LD_LIBRARY_PATH &&
-    "$place/own/bin/etx-find-tracks" --event "$event" --out there.csv >/dev/null)
-cmp "$place/moved.csv" "$place/empty/there.csv"
-make --no-print-directory -s uninstall PREFIX="$place/own" \
-    DATADIR="$place/shared" >/dev/null
-[ "$(find "$place/shared" "$place/own" -type f)" = "$place/shared/theirs" ]
+make --no-print-directory -s install PREFIX="$tmp/own" \
+    DATADIR="$tmp/shared" >/dev/null
+echo theirs >"$tmp/shared/theirs"
+mkdir "$tmp/empty"
+(cd "$tmp/empty" && unset ETX_DATA LD_LIBRARY_PATH &&
+    "$tmp/own/bin/etx-find-tracks" --event "$event" --out there.csv >/dev/null)
+cmp "$tmp/moved.csv" "$tmp/empty/there.csv"
+make --no-print-directory -s uninstall PREFIX="$tmp/own" \
+    DATADIR="$tmp/shared" >/dev/null
+[ "$(find "$tmp/shared" "$tmp/own" -type f)" = "$tmp/shared/theirs" ]
 # The same without the root's name: the prefix itself was moved.
 unset PKG_CONFIG_SYSROOT_DIR
 # shellcheck disable=SC2046
-${CC:-gcc} -std=c11 "$place/program.c" $(pkg-config --cflags --libs exatrkx) \
-    -o "$place/program"
-run "$place/program"
-cat >"$place/ranks.c" <<'END'
+${CC:-gcc} -std=c11 "$tmp/program.c" $(pkg-config --cflags --libs exatrkx) \
+    -o "$tmp/program"
+run "$tmp/program"
+cat >"$tmp/ranks.c" <<'END'
 #include <exatrkx/dist.h>
 
 int main(void)
@@ -78,17 +78,17 @@ int main(void)
 }
 END
 # shellcheck disable=SC2046
-${CC:-gcc} -std=c11 -Wall -Wextra -Werror "$place/ranks.c" \
-    $(pkg-config --cflags --libs exatrkx-dist) -o "$place/ranks"
-"$place/ranks"
+${CC:-gcc} -std=c11 -Wall -Wextra -Werror "$tmp/ranks.c" \
+    $(pkg-config --cflags --libs exatrkx-dist) -o "$tmp/ranks"
+"$tmp/ranks"
 echo 'install: README.md program built by pkg-config and run'
 
 if ! command -v cmake >/dev/null 2>&1 || ! command -v c++ >/dev/null 2>&1; then
     echo 'SKIPPED find_package(exatrkx): no cmake or no C++ compiler'
     exit 0
 fi
-cp "$place/program.c" "$place/program.cpp"
-cat >"$place/CMakeLists.txt" <<EOF
+cp "$tmp/program.c" "$tmp/program.cpp"
+cat >"$tmp/CMakeLists.txt" <<EOF
 cmake_minimum_required(VERSION 3.16)
 project(consumer C CXX)
 find_package(exatrkx $version REQUIRED)
@@ -105,14 +105,14 @@ foreach(program from_c from_cpp)
     target_link_libraries(\${program} exatrkx::exatrkx)
 endforeach()
 EOF
-if ! { cmake -S "$place" -B "$place/build" \
-    -DCMAKE_PREFIX_PATH="$place/root/usr" &&
-    cmake --build "$place/build"; } >"$place/log" 2>&1; then
-    cat "$place/log" >&2
+if ! { cmake -S "$tmp" -B "$tmp/build" \
+    -DCMAKE_PREFIX_PATH="$tmp/root/usr" &&
+    cmake --build "$tmp/build"; } >"$tmp/log" 2>&1; then
+    cat "$tmp/log" >&2
     exit 1
 fi
 unset LD_LIBRARY_PATH
-"$place/build/ranks"
-run "$place/build/from_c"
-run "$place/build/from_cpp"
+"$tmp/build/ranks"
+run "$tmp/build/from_c"
+run "$tmp/build/from_cpp"
 echo 'install: the same through find_package(exatrkx), as C and as C++'

@@ -102,18 +102,18 @@ class TestArrays(LibraryCase):
         self.assertTrue((given.cell_features == event.cell_features).all())
 
     def test_refused(self) -> None:
-        place = np.zeros((2, 3), "f4")
+        points = np.zeros((2, 3), "f4")
         make = exatrkx.Event.from_arrays
         for error, arguments in [
             (ValueError, {"positions": np.zeros((3, 2))}),
-            (ValueError, {"positions": place, "hit_ids": [1, 2, 3]}),
-            (TypeError, {"positions": place, "hit_ids": [1.5, 2.5]}),
+            (ValueError, {"positions": points, "hit_ids": [1, 2, 3]}),
+            (TypeError, {"positions": points, "hit_ids": [1.5, 2.5]}),
             (TypeError, {"positions": np.array([["a"] * 3])}),
-            (ValueError, {"positions": place, "modules": [[2**40, 1]] * 3}),
-            (ValueError, {"positions": place, "particle_ids": [0, 0]}),
-            (ValueError, {"positions": place, "weights": [0.5, 0.5]}),
-            (ValueError, {"positions": place, "cells": ([0], [0], [0], [1.0])}),
-            (exatrkx.ArgumentError, {"positions": place, "hit_ids": [1, 1]}),
+            (ValueError, {"positions": points, "modules": [[2**40, 1]] * 3}),
+            (ValueError, {"positions": points, "particle_ids": [0, 0]}),
+            (ValueError, {"positions": points, "weights": [0.5, 0.5]}),
+            (ValueError, {"positions": points, "cells": ([0], [0], [0], [1.0])}),
+            (exatrkx.ArgumentError, {"positions": points, "hit_ids": [1, 1]}),
         ]:
             with self.subTest(arguments), self.assertRaises(error):
                 make(**arguments)
@@ -121,7 +121,7 @@ class TestArrays(LibraryCase):
             exatrkx.Event.from_trackml()
 
     def test_single_files(self) -> None:
-        """Beside hits, files that need others are refused without them."""
+        """With hits, files that need others are refused without them."""
         files = {
             kind: f"{EVENT}-{kind}.csv.gz"
             for kind in ("hits", "cells", "truth", "particles")
@@ -152,8 +152,8 @@ class TestArrays(LibraryCase):
         class ByInterface:
             @property
             def __cuda_array_interface__(self) -> dict[str, object]:
-                place = {"shape": (2, 3), "typestr": "<f4", "version": 3}
-                return {**place, "data": (0xDEAD0000, True)}
+                points = {"shape": (2, 3), "typestr": "<f4", "version": 3}
+                return {**points, "data": (0xDEAD0000, True)}
 
         for array in (ByDLPack(), ByInterface()):
             with self.assertRaisesRegex(TypeError, "copy it to the CPU"):

@@ -75,7 +75,7 @@ class TestCommands(LibraryCase):
         self.assertEqual(run("evaluate", *pair, "--tracks", one)[0], 1)
 
     def test_same_name(self) -> None:
-        """Of two events of one name neither takes the place of the other."""
+        """Of two events of one name neither replaces the other."""
         out, copies = self.folder / "out", self.folder / "copies"
         copies.mkdir()
         for file in EVENT.parent.glob(f"{EVENT.name}-*"):

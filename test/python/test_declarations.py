@@ -51,8 +51,8 @@ def layout_here(structs: tuple) -> list[str]:
     for struct in structs:
         lines.append(str(ctypes.sizeof(struct)))
         for field, *_ in struct._fields_:
-            place = getattr(struct, field)
-            lines.append(f"{place.offset} {place.size}")
+            member = getattr(struct, field)
+            lines.append(f"{member.offset} {member.size}")
     return lines
 
 

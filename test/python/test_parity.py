@@ -277,7 +277,7 @@ class Parity(unittest.TestCase):
         start = split(result["start"], parameters)
         peer = Torch(tensors, config, start)
         origin = {n: w if eps == SMOOTH_EPS else 0 * w for n, w in start.items()}
-        gradient = place = 0.0
+        gradient = value = 0.0
         for s in range(N_STEPS):
             loss = peer.step()
             self.assertAlmostEqual(loss, float(result["loss"][s]), delta=1e-5 * loss)
@@ -289,17 +289,17 @@ class Parity(unittest.TestCase):
                 n: w.detach().numpy() - origin[n] for n, w in peer.weights.items()
             }
             found = split(result["value"][s], parameters)
-            found = {n: value - origin[n] for n, value in found.items()}
-            place = max(place, self.check(f"step {s}: value", found, expected))
-        return gradient, place
+            found = {n: w - origin[n] for n, w in found.items()}
+            value = max(value, self.check(f"step {s}: value", found, expected))
+        return gradient, value
 
     def test_families(self) -> None:
         for name, (arch, options) in CASES.items():
             for eps in (EPS, SMOOTH_EPS):
                 with self.subTest(name, eps=eps):
-                    gradient, place = self.compare(arch, options, eps)
+                    gradient, value = self.compare(arch, options, eps)
                     if os.environ.get("ETX_SHOW"):
-                        print(f"{name}, eps {eps}: {gradient:.1e}, {place:.1e}")
+                        print(f"{name}, eps {eps}: {gradient:.1e}, {value:.1e}")
 
     def test_every_family_has_a_case(self) -> None:
         folders = {path.parent.name for path in (ROOT / "src/arch").glob("*/*.c")}

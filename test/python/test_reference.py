@@ -45,8 +45,8 @@ class TestReference(LibraryCase):
 
     def event_of(self, features: np.ndarray) -> object:
         """An event of given features; its positions are not used."""
-        place = np.zeros((len(features), 3), "f4")
-        return exatrkx.Event.from_arrays(place, features=features)
+        positions = np.zeros((len(features), 3), "f4")
+        return exatrkx.Event.from_arrays(positions, features=features)
 
     def check(self, found: np.ndarray, logits: np.ndarray) -> None:
         """Scores against logits in double precision."""

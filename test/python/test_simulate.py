@@ -225,8 +225,8 @@ class Decays(unittest.TestCase):
         pairs = (count == 2) & (np.hypot(point[:, 0], point[:, 1]) > 0.9)
         generation = (paired.particle_id >> 24) & 0xFFF
         self.assertAlmostEqual(2 * pairs.sum() / generation.sum(), 0.5, delta=0.02)
-        for place in point[pairs][:20]:
-            rows = np.flatnonzero((paired.position == place).all(axis=1))
+        for vertex_point in point[pairs][:20]:
+            rows = np.flatnonzero((paired.position == vertex_point).all(axis=1))
             self.assertEqual(paired.charge[rows].sum(), 0)
             vertex = paired.particle_id[rows] >> 52
             self.assertEqual(vertex[0], vertex[1])
@@ -461,8 +461,8 @@ class Simulation(unittest.TestCase):
         np.testing.assert_array_equal(
             np.unique(cells["hit_id"]), event["hits"]["hit_id"]
         )
-        place = np.stack([cells[n] for n in ("hit_id", "ch0", "ch1")], axis=1)
-        self.assertEqual(len(np.unique(place, axis=0)), len(place))
+        cell = np.stack([cells[n] for n in ("hit_id", "ch0", "ch1")], axis=1)
+        self.assertEqual(len(np.unique(cell, axis=0)), len(cell))
         self.assertEqual(
             event["particles"]["nhits"].sum(), len(event["hits"]["hit_id"])
         )

@@ -108,12 +108,12 @@ class TestWheel(unittest.TestCase):
     def build(self, folder: Path) -> Path:
         """The wheel; the sources are copied so that pip leaves no trace."""
         tree = folder / "tree"
-        place = tree / "bindings" / "python"
-        shutil.copytree(PACKAGE, place, ignore=shutil.ignore_patterns("build"))
+        package = tree / "bindings" / "python"
+        shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("build"))
         for part in ("Makefile", "src", "include", "examples", "lib", "build"):
             (tree / part).symlink_to(ROOT / part)
         command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps"]
-        command += ["--no-build-isolation", "--no-index", "-w", folder, place]
+        command += ["--no-build-isolation", "--no-index", "-w", folder, package]
         done = subprocess.run(command, capture_output=True, text=True, env=self.clean())
         self.assertEqual(done.returncode, 0, done.stderr)
         (wheel,) = folder.glob("*.whl")
@@ -135,12 +135,12 @@ class TestWheel(unittest.TestCase):
         """Ten lines give what the C program gives."""
         import numpy
 
-        place = folder / "venv"
+        venv = folder / "venv"
         subprocess.run(
-            [sys.executable, "-m", "venv", "--without-pip", place], check=True
+            [sys.executable, "-m", "venv", "--without-pip", venv], check=True
         )
-        python = place / "bin" / "python"
-        (packages,) = place.glob("lib/python*/site-packages")
+        python = venv / "bin" / "python"
+        (packages,) = venv.glob("lib/python*/site-packages")
         command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps"]
         command += ["--no-index", "--target", packages, wheel]
         subprocess.run(command, check=True, env=self.clean())

@@ -69,8 +69,8 @@ def add_up(values: Tensor, index: Tensor, n: int) -> Tensor:
 def largest(values: Tensor, index: Tensor, n: int) -> Tensor:
     """Per segment, 0 where it is empty."""
     out = torch.full((n, *values.shape[1:]), -torch.inf, dtype=values.dtype)
-    place = index.view(-1, *[1] * (values.dim() - 1)).expand_as(values)
-    out = out.scatter_reduce(0, place, values, "amax")
+    rows = index.view(-1, *[1] * (values.dim() - 1)).expand_as(values)
+    out = out.scatter_reduce(0, rows, values, "amax")
     return torch.where(torch.isinf(out), 0.0, out)
 
 
@@ -255,11 +255,11 @@ def edge_pooling(w: Weights, graph: Graph, options: Options) -> Tensor:
     pooled = add_up(graph.x, c, len(size)) / size
     between = torch.nonzero(c[graph.src] != c[graph.dst])[:, 0]
     pairs = torch.stack([c[graph.src[between]], c[graph.dst[between]]])
-    coarse, place = torch.unique(pairs, dim=1, return_inverse=True)
+    coarse, rows = torch.unique(pairs, dim=1, return_inverse=True)
     x = torch.cat([pooled, size.log()], 1)
     inner = Graph(x, x.new_zeros(coarse.shape[1], 0), coarse[0], coarse[1])
     q = interaction_network(inner_weights(w, "coarse."), inner, options["coarse"])
-    return u.index_add(0, between, q[place])
+    return u.index_add(0, between, q[rows])
 
 
 def gravnet(w: Weights, graph: Graph, options: Options) -> Tensor:

@@ -6,8 +6,8 @@
 
 #include "support.h"
 
-/* A test (case.h) with a folder of its own, which must hold no temporary file
- * when the test ends and is then removed. */
+/* A test (case.h) with a folder of its own, which must contain no temporary
+ * file when the test ends and is then removed. */
 #define IO_TEST(...)                                                           \
     ETX_TEST_WITH(io_make_folder, io_remove_folder, __VA_ARGS__)
 
@@ -23,10 +23,10 @@ const char *io_put_text(const char *name, const char *text);
 char *io_get(const char *path, size_t *size);
 /* A gzip file of data, one member; freed with free. */
 char *io_gzip(size_t *out_size, const void *data, size_t size);
-/* Whether name is there in the test's folder. */
+/* Whether the test's folder contains name. */
 int32_t io_exists(const char *name);
 
-/* The status, and a piece of etx_last_error() (NULL: none asked). what names
+/* The status, and a piece of etx_last_error() (NULL: any). what names
  * the case when it is something else. */
 void io_expect(const char *what, etx_status status, etx_status expected,
     const char *piece);

@@ -1,6 +1,6 @@
 /* npz.c -- read arrays of numpy's .npz files, for reference data.
  *
- * An .npz is a zip file of .npy files, stored or deflated. Sizes and places
+ * An .npz is a zip file of .npy files, stored or deflated. Sizes and offsets
  * come from the directory at its end.
  *
  * SPDX-License-Identifier: Apache-2.0 */

@@ -6,7 +6,7 @@
 #include <check.h>
 #include <string.h>
 
-/* Show what this part sends, wait, take what the others show, wait. */
+/* Publish what this part sends, wait, copy what the others sent, wait. */
 static etx_status swap(void *user, float *received, const int64_t *n_received,
     const float *sent, const int64_t *n_sent)
 {

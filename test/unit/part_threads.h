@@ -22,7 +22,7 @@ struct part_threads {
 struct part_thread {
     struct part_threads *all;
     int32_t part;
-    int64_t n_swaps; /* calls of exchange.swap so far */
+    int64_t n_swaps; /* calls of exchange.swap */
     etx_part_exchange exchange;
     void (*run)(struct part_thread *thread, void *argument);
     void *argument;

@@ -65,8 +65,8 @@ void etx_test_free_tracks(etx_tracks **tracks);
  * Freed with free. */
 void *etx_test_alloc(int64_t count, size_t size);
 
-/* A context with defaults; with so many threads, a bound on scratch memory (0:
- * none), and a function that may cancel (or NULL). */
+/* A context with defaults; one with a number of threads, a bound on scratch
+ * memory (0: none) and a function that may cancel (or NULL). */
 etx_context *etx_test_context(void);
 etx_context *etx_test_context_with(int32_t n_threads, int64_t memory_limit,
     int32_t (*cancel)(void *user), void *user);
@@ -108,7 +108,7 @@ const char *etx_test_example(const char *path);
 void etx_test_open_example(
     etx_model **model, etx_event **event, const char *name);
 
-/* A new folder of its own; etx_test_remove takes it away with its files. */
+/* A new folder of its own; etx_test_remove deletes it with its files. */
 void etx_test_folder(char path[256]);
 void etx_test_remove(const char *path);
 
@@ -128,7 +128,7 @@ void etx_test_allocator_restore(void);
  * returns how many allocations it made. */
 int64_t etx_test_out_of_memory(
     etx_status (*make)(void *argument), void *argument);
-/* The same where so many allocations may fail without the call failing. */
+/* The same where n_spared allocations may fail without the call failing. */
 int64_t etx_test_scarce_memory(
     etx_status (*make)(void *argument), void *argument, int32_t n_spared);
 

@@ -1,6 +1,6 @@
 /* test_best_first.c -- chains of hits, best edge first, against a slow judge.
  *
- * The judge looks for the best of all open edges again and again, walks the
+ * The judge searches the best of all open edges again and again, walks the
  * chains to count them, and has its own formulas for circles and angles.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -154,7 +154,7 @@ static const struct row rows[] = {
     /* The chain grows and gives support to what was without at first. */
     {{5, 4, {{0, 1, 0.9f}, {1, 2, 0.9f}, {3, 4, 0.1f}, {2, 3, 0.05f}}}, 0, 0.5f,
         3, {0, 0, 0, 0, 0}},
-    /* A middling edge is taken after all when shape leaves its ends open. */
+    /* A middling edge is joined after all when shape leaves its ends open. */
     {{5, 2, {{0, 1, 0.7f}, {2, 3, 0.4f}}}, 0.9f, 0.5f, 3, {0, 0, 1, 2, 3}},
 };
 
@@ -170,7 +170,7 @@ ETX_TEST(test_best_first_by_hand, .rows = ROWS(rows))
 }
 
 /* Two helices that come near each other: the network prefers the wrong hit,
- * shape the right one; without limits the wrong one is taken. */
+ * shape the right one; without limits the wrong one is joined. */
 ETX_TEST(test_best_first_shape_decides)
 {
     enum { ON_TRACK = 6, N = ON_TRACK + 1 };
@@ -245,7 +245,7 @@ static double turn_at(const float *a, const float *b, const float *c)
     return turn < acos(0.0) ? sin(turn) : 1.0;
 }
 
-/* The four circles and two turns around tail -> head, where there are hits. */
+/* The four circles and two turns around tail -> head, where the hits exist. */
 static double judge_kink(const struct judge *judge, int32_t tail, int32_t head)
 {
     const int32_t t2 = judge->previous[tail];

@@ -102,7 +102,7 @@ ETX_TEST(test_clopper_pearson_definition, .rows = 25)
     }
 }
 
-/* Successes and failures change places. */
+/* Successes and failures are exchanged. */
 ETX_TEST(test_clopper_pearson_symmetric)
 {
     for (int64_t n = 1; n < 3000000; n = 7 * n + 1)

@@ -66,7 +66,7 @@ static etx_status sum_values(struct etx_comm *comm)
     int64_t whole[11];
 
     for (int round = 0; round < N_ROUNDS; round++) {
-        const int n = round % 12; /* less than a rank's share, too */
+        const int n = round % 12; /* less than one value per rank, too */
 
         for (int i = 0; i < n; i++) {
             small[i] = (float)(comm->rank + i);
@@ -90,7 +90,7 @@ static etx_status sum_values(struct etx_comm *comm)
     return ETX_OK;
 }
 
-/* Rank r brings r elements of three bytes, all of them r. */
+/* Rank r sends r elements of three bytes, all of them r. */
 static etx_status gather_values(struct etx_comm *comm)
 {
     char mine[3 * MAX_RANKS];
@@ -110,7 +110,7 @@ static etx_status gather_values(struct etx_comm *comm)
     return ETX_OK;
 }
 
-/* Rank a gives rank b a + b elements 100 a + b. */
+/* Rank a sends rank b a + b elements 100 a + b. */
 static etx_status exchange_values(struct etx_comm *comm)
 {
     int32_t to[2 * MAX_RANKS * MAX_RANKS];
@@ -205,8 +205,8 @@ ETX_TEST(test_dist_comm_deadline)
     }
 }
 
-/* Rank 1 takes longer to copy than rank 0, who came last and has next to no
- * patience, would wait for somebody to arrive. */
+/* Rank 1 takes longer to copy than rank 0, which came last and has a deadline
+ * of almost zero, would wait for another to arrive. */
 static etx_status broadcast_slowly(struct etx_comm *comm)
 {
     const int64_t n = (int64_t)1 << 25;
@@ -242,7 +242,7 @@ ETX_TEST(test_dist_comm_slow_copy)
     ck_abort_msg("%s", runner[0].message);
 }
 
-static etx_status give_up_in_rank_1(struct etx_comm *comm)
+static etx_status fail_in_rank_1(struct etx_comm *comm)
 {
     if (comm->rank == 1) {
         etx_comm_abort(comm);
@@ -255,7 +255,7 @@ ETX_TEST(test_dist_comm_give_up)
 {
     struct runner runner[MAX_RANKS];
 
-    run_ranks(runner, 4, 0, 60.0, give_up_in_rank_1);
+    run_ranks(runner, 4, 0, 60.0, fail_in_rank_1);
     for (int32_t r = 0; r < 4; r++) {
         if (r == 1)
             continue;

@@ -11,7 +11,7 @@
 
 #define MAX_RANKS 8
 
-/* What the ranks share; each has a graph of its own. */
+/* Common to the ranks; each has a graph of its own. */
 struct team {
     int32_t n_ranks;
     etx_dist *dist[MAX_RANKS];
@@ -215,7 +215,7 @@ ETX_TEST(test_dist_parts_training, .rows = 2)
 struct failing {
     etx_part_exchange real;
     int64_t n_swaps;    /* that carried data */
-    int64_t fail_after; /* so many of them; 0: never */
+    int64_t fail_after; /* number of them; 0: never */
 };
 
 static etx_status swap_and_fail(void *user, float *received,
@@ -279,8 +279,8 @@ static void train_and_fail(struct team *team, int32_t rank)
     train_bench_steps(trainer, 4);
 }
 
-/* A rank that fails at the very end takes all of them back, and the training
- * goes on as if nothing had been. */
+/* A rank that fails at the very end makes all of them roll back, and the
+ * training goes on as if nothing had happened. */
 ETX_TEST(test_dist_parts_training_failure)
 {
     struct team team = {.n_ranks = 2};

@@ -96,7 +96,7 @@ static const struct row rows[] = {
         0.75f, {2, 1, 1, 0, 1, 1}, {10, 0}},
     {"three quarters, atlas", 2, {0, 1, 2, 3, 4, 19, END, 6, 7, 8, 20, END},
         ATLAS, 0.75f, {2, 1, 1, 0, 1, 1}, {10, 0}},
-    /* Neutral particles are found, but not asked for. */
+    /* Neutral particles are found, but not selected. */
     {"neutral", 1, {P40, END}, DOUBLE, 0.5f, {1, 1, 0, 0, 0, 0}, {40}},
     {"few hits", 1, {P30, END}, DOUBLE, 0.5f, {1, 1, 0, 0, 1, 0}, {30}},
 };

@@ -70,7 +70,7 @@ ETX_TEST(test_eval_score_by_hand, .rows = ROWS(rows))
         row->score);
 }
 
-/* Weights are taken relative to their sum; all zero is no score; without
+/* Weights are relative to their sum; all zero is no score; without
  * weights every hit counts the same, noise too. */
 ETX_TEST(test_eval_score_weights)
 {

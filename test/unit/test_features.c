@@ -256,7 +256,7 @@ static struct etx_feature_list position_list(void)
 static const struct {
     float position[3];
     double expected[9];
-} places[] = {
+} positions[] = {
     {{3, 4, 12},
         {5, 0.9272952180016122, 12, 0.6, 0.8, 1.6094379124341003, 3, 4, 13}},
     {{-1, 0, 0}, {1, 3.141592653589793, 0, -1, 0, 0, -1, 0, 1}},
@@ -266,16 +266,16 @@ static const struct {
     {{0, 0, -5}, {0, 0, -5, 1, 0, -20, 0, 0, 5}},
 };
 
-ETX_TEST(test_features_positions, .rows = ROWS(places))
+ETX_TEST(test_features_positions, .rows = ROWS(positions))
 {
     const struct etx_feature_list list = position_list();
     scoped_event *event = NULL;
     float features[9];
 
-    ck_assert_ok(etx_event_create(&event, 1, NULL, places[_i].position));
+    ck_assert_ok(etx_event_create(&event, 1, NULL, positions[_i].position));
     ck_assert_ok(etx_hit_features(features, NULL, event, &list));
     for (int k = 0; k < 9; k++)
-        assert_close(features[k], places[_i].expected[k]);
+        assert_close(features[k], positions[_i].expected[k]);
 }
 
 /* Whatever the position and the scale, under traps: finite. */
@@ -360,8 +360,9 @@ ETX_TEST(test_features_detector)
     etx_detector_free(NULL);
 }
 
-/* What is held is found for an equal list alone, until it is let go. */
-ETX_TEST(test_features_held)
+/* Cached features are found for an equal list alone, until the cache is clear.
+ */
+ETX_TEST(test_features_cached)
 {
     const struct etx_feature r = {etx_hit_feature_find("r"), 10.0f};
     const struct etx_feature z = {etx_hit_feature_find("z"), 5.0f};
@@ -369,7 +370,7 @@ ETX_TEST(test_features_held)
     struct etx_model_stage others[3] = {stage, stage, stage};
     scoped_event *event = make_event();
     scoped_context *context = NULL;
-    const float *held = NULL;
+    const float *cached = NULL;
     const float *found = NULL;
 
     ck_assert_ok(etx_context_create(&context, NULL));
@@ -379,17 +380,17 @@ ETX_TEST(test_features_held)
     others[1].node_features.feature[1].id = etx_hit_feature_find("x");
     others[2].node_features.n_features = 1;
     ck_assert_ok(etx_stage_cache_features(context, &stage, event));
-    held = context->event_cache.entry[0].value;
+    cached = context->event_cache.entry[0].value;
     ck_assert_ok(etx_stage_node_features(&found, context, &stage, event));
-    ck_assert_ptr_eq(found, held);
+    ck_assert_ptr_eq(found, cached);
     for (int32_t k = 0; k < 3; k++) {
         ck_assert_ok(
             etx_stage_node_features(&found, context, &others[k], event));
-        ck_assert_ptr_ne(found, held);
+        ck_assert_ptr_ne(found, cached);
         assert_close(found[0], 3.0);
     }
     etx_event_cache_clear(&context->event_cache);
     ck_assert_ok(etx_stage_node_features(&found, context, &stage, event));
-    ck_assert_ptr_ne(found, held);
+    ck_assert_ptr_ne(found, cached);
     etx_arena_reset(context->stream->arena, mark);
 }

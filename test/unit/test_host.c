@@ -51,7 +51,7 @@ ETX_TEST(test_memory_limit)
     ck_assert_ptr_null(job.tracks);
 }
 
-/* All points in one place are all pairs: the limit holds for them, too. */
+/* All points at one position are all pairs: the limit applies to them, too. */
 ETX_TEST(test_memory_limit_of_edges)
 {
     static const float points[2000] = {0.0f};

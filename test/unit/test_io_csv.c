@@ -1,5 +1,5 @@
 /* test_io_csv.c -- CSV files of hits, detectors and features: what is
- * accepted, and what hostile ones get.
+ * accepted, and refusal of hostile files.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io_columns.h"

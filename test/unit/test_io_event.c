@@ -138,7 +138,7 @@ IO_TEST(test_io_event_cells, .rows = ROWS(cells_rows))
     }
 }
 
-/* A module that the detector lacks, and files that are not there. */
+/* A module that the detector lacks, and missing files. */
 IO_TEST(test_io_event_missing)
 {
     scoped_detector *detector = NULL;

@@ -1,4 +1,4 @@
-/* test_io_model.c -- model files: there and back, and what hostile ones get.
+/* test_io_model.c -- model files: round trips, and refusal of hostile ones.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io_models.h"

@@ -1,5 +1,5 @@
-/* test_io_safetensors.c -- safetensors files: what is accepted, and what
- * hostile ones get.
+/* test_io_safetensors.c -- safetensors files: what is accepted, and refusal
+ * of hostile files.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io_support.h"
@@ -130,7 +130,7 @@ static const struct file_row rows[] = {
         "do not lie in the 4 bytes"},
     {"overlap", "{" F32("a", "[2]", "[0,8]") "," F32("b", "[2]", "[4,12]") "}",
         12, "tensor b: begins at byte 4 of the data, expected 8: tensors over"},
-    {"the same place twice",
+    {"the same bytes twice",
         "{" F32("a", "[1]", "[0,4]") "," F32("b", "[1]", "[0,4]") "}", 4,
         "tensors overlap"},
     {"gap", "{" F32("a", "[1]", "[0,4]") "," F32("b", "[1]", "[8,12]") "}", 12,

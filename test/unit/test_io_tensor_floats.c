@@ -79,7 +79,7 @@ static const float scales[3] = {0.5f, 0.25f, 8.0f};
 static const uint16_t weight_halves[6] = {
     0x3C00, 0xC000, 0x0001, 0x3555, 0x0000, 0x7BFF};
 
-/* A model file with this weight, and beside it scales with n_scales values
+/* A model file with this weight, and next to it scales with n_scales values
  * unless that is 0. */
 static etx_status load_with(
     etx_model **out, int32_t type, const void *weight, int64_t n_scales)
@@ -119,7 +119,7 @@ IO_TEST(test_io_model_of_halves)
     expect_weight(model, expected);
 }
 
-/* Saved again it holds the same values in 32 bits. */
+/* Saved again it has the same values in 32 bits. */
 IO_TEST(test_io_model_of_bytes)
 {
     const float expected[6] = {63.5f, -63.5f, 1.5f, 0.0f, -0.25f, 16.0f};

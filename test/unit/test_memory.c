@@ -144,7 +144,7 @@ struct counter {
     int64_t n_allocated, n_released;
 };
 
-static void *give(size_t size, void *user)
+static void *allocate(size_t size, void *user)
 {
     struct counter *counter = user;
     char *start = malloc(size + 80);
@@ -160,7 +160,7 @@ static void *give(size_t size, void *user)
     return memory;
 }
 
-static void take_back(void *memory, void *user)
+static void release(void *memory, void *user)
 {
     struct counter *counter = user;
     char *bytes = memory;
@@ -175,7 +175,7 @@ ETX_TEST(test_memory_hook)
     unsigned char *bytes = NULL;
     unsigned char *later = NULL;
 
-    ck_assert_ok(etx_set_allocator(give, take_back, &counter));
+    ck_assert_ok(etx_set_allocator(allocate, release, &counter));
     ck_assert_ok(etx_alloc(&bytes, 100, 1, "bytes"));
     ck_assert_ok(etx_alloc(&later, 100, 1, "bytes"));
     ck_assert_uint_eq((uintptr_t)bytes % 64, 0);
@@ -193,13 +193,13 @@ ETX_TEST(test_memory_hook)
 
 ETX_TEST(test_memory_hook_refused)
 {
-    ck_assert_refused(etx_set_allocator(give, NULL, NULL), "release");
-    ck_assert_refused(etx_set_allocator(NULL, take_back, NULL), "allocate");
+    ck_assert_refused(etx_set_allocator(allocate, NULL, NULL), "release");
+    ck_assert_refused(etx_set_allocator(NULL, release, NULL), "allocate");
 }
 
 /* --------------------------------------------------------------- arena -- */
 
-ETX_TEST(test_memory_arena_take)
+ETX_TEST(test_memory_arena_alloc)
 {
     struct etx_arena *arena = NULL;
     char *before = NULL;
@@ -261,10 +261,10 @@ ETX_TEST(test_memory_arena_marks)
 }
 
 /* The second event of the same size needs no new memory. */
-ETX_TEST(test_memory_arena_settles)
+ETX_TEST(test_memory_arena_stops_growing)
 {
     struct etx_arena *arena = NULL;
-    int64_t held[4] = {0, 0, 0, 0};
+    int64_t in_use[4] = {0, 0, 0, 0};
 
     ck_assert_ok(etx_arena_create(&arena, 0));
     for (int event = 0; event < 4; event++) {
@@ -277,12 +277,12 @@ ETX_TEST(test_memory_arena_settles)
                 etx_arena_alloc(&bytes, arena, 300000 * (20 - k), 1, "x"));
             bytes[0] = bytes[300000 * (20 - k) - 1] = 1;
         }
-        held[event] = etx_heap_in_use();
+        in_use[event] = etx_heap_in_use();
         etx_arena_reset(arena, mark);
     }
-    ck_assert_int_le(held[1], held[0]);
-    ck_assert_int_eq(held[2], held[1]);
-    ck_assert_int_eq(held[3], held[1]);
+    ck_assert_int_le(in_use[1], in_use[0]);
+    ck_assert_int_eq(in_use[2], in_use[1]);
+    ck_assert_int_eq(in_use[3], in_use[1]);
     etx_arena_free(arena);
 }
 
@@ -328,7 +328,7 @@ ETX_TEST(test_memory_arena_refused)
     etx_arena_free(arena);
 }
 
-/* Random takes and resets against a mirror of what must be in them. */
+/* Random allocations and resets against a mirror of what must be in them. */
 ETX_TEST(test_memory_arena_random)
 {
     struct etx_arena *arena = NULL;

@@ -21,7 +21,7 @@ static const struct row rows[] = {
     /* Crossing tracks: each edge between them is best at one end at most. */
     {{4, 3, {{0, 2, 0.9f}, {1, 3, 0.8f}, {0, 3, 0.75f}}}, 0.5f, {0, 1, 0, 1}},
     /* Best out of its source is not enough: 1-2 loses at 2, and 1-3, second
-     * out of 1, is not taken in its place. */
+     * out of 1, is not used instead. */
     {{4, 3, {{0, 2, 0.9f}, {1, 2, 0.8f}, {1, 3, 0.7f}}}, 0.5f, {0, -1, 0, -1}},
     /* Ties: the lower edge id, that is the lower target, then source. */
     {{4, 3, {{0, 3, 0.8f}, {0, 2, 0.8f}, {1, 3, 0.8f}}}, 0.5f, {0, -1, 0, -1}},
@@ -49,7 +49,7 @@ ETX_TEST(test_mutual_best_by_hand, .rows = ROWS(rows))
 }
 
 /* Kept by the definition, edge against edge: no other out of the same source
- * or into the same target may be better. Edges are sorted, so their place is
+ * or into the same target may be better. Edges are sorted, so their index is
  * their id. */
 static int is_kept(const etx_graph *graph, int64_t e, float cut)
 {

@@ -1,5 +1,5 @@
-/* test_parts.c -- parts of a graph: how nodes are shared out, what a part
- * holds, scores of all parts at once.
+/* test_parts.c -- parts of a graph: how nodes are partitioned, what a part
+ * contains, scores of all parts at once.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>
@@ -58,8 +58,8 @@ static int64_t find_heaviest(const struct job *job)
     return heaviest;
 }
 
-/* Every part has its share, but for a node at either end of each of the at
- * most three cuts that made it; and few edges are cut. */
+/* Every part has an equal weight, but for a node at either end of each of the
+ * at most three cuts that made it; and few edges are cut. */
 ETX_TEST(test_parts_partition)
 {
     scoped_job job = job_make_graph();
@@ -106,7 +106,7 @@ ETX_TEST(test_parts_sectors)
 }
 
 /* A chain of hits along z, one of them on the beam line, whose azimuths change
- * sides at every hit: half of them by pseudorapidity takes one edge apart, half
+ * sides at every hit: half of them by pseudorapidity cuts one edge, half
  * by azimuth seven. */
 ETX_TEST(test_parts_halves)
 {
@@ -170,7 +170,8 @@ ETX_TEST(test_parts_refused)
     ck_assert_int_eq(etx_graph_part_n_own_edges(NULL), 0);
 }
 
-/* -------------------------------------------------------- what they hold -- */
+/* -------------------------------------------------------- what they contain --
+ */
 
 /* Nodes and edges of a part are those of the whole graph, in its order. */
 static void check_part(const struct job *job, const int32_t *owners,
@@ -179,7 +180,7 @@ static void check_part(const struct job *job, const int32_t *owners,
     const etx_graph *graph = etx_graph_part_graph(part);
     const int32_t *node = etx_graph_part_nodes(part);
     const int32_t *edge = etx_graph_part_edges(part);
-    int64_t n_held = 0;
+    int64_t n_in_part = 0;
     int64_t n_own = 0;
 
     for (int64_t e = 0; e < etx_graph_n_edges(graph); e++) {
@@ -194,13 +195,13 @@ static void check_part(const struct job *job, const int32_t *owners,
         n_own += owners[dst] == p;
     }
     for (int64_t e = 0; e < job->n_edges; e++)
-        n_held += owners[etx_graph_src(job->graph)[e]] == p ||
-                  owners[etx_graph_dst(job->graph)[e]] == p;
-    ck_assert_int_eq(n_held, etx_graph_n_edges(graph));
+        n_in_part += owners[etx_graph_src(job->graph)[e]] == p ||
+                     owners[etx_graph_dst(job->graph)[e]] == p;
+    ck_assert_int_eq(n_in_part, etx_graph_n_edges(graph));
     ck_assert_int_eq(n_own, etx_graph_part_n_own_edges(part));
 }
 
-ETX_TEST(test_parts_hold)
+ETX_TEST(test_parts_contain)
 {
     const int32_t n_parts = 5;
     scoped_job job = job_make_graph();
@@ -353,7 +354,7 @@ ETX_TEST(test_parts_scores, .rows = 4)
     free(scoring.scores);
 }
 
-/* An exchange that fails at its third swap. */
+/* An exchange that fails at its third call. */
 struct failing {
     int32_t n_swaps, n_left;
     etx_status left_with;

@@ -109,7 +109,7 @@ ETX_TEST(test_features_must_fit)
     free(features);
 }
 
-/* Events with no hits, one hit, and all hits in one place. */
+/* Events with no hits, one hit, and all hits at one point. */
 ETX_TEST(test_small_events, .rows = 3)
 {
     static const int64_t sizes[] = {0, 1, 2, 40};

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #define N_ROUNDS 10
-#define N_RANDOM 20000 /* a round */
+#define N_RANDOM 20000 /* per round */
 #define LONGEST  1200
 
 /* ------------------------------------------------------------- reading -- */
@@ -30,21 +30,21 @@ static void compare_with_libc(const char *text)
     double wide = -7.0;
 
     const float judge = strtof(text, &judge_end);
-    const char *here = etx_parse_float(&value, text, end);
+    const char *parsed = etx_parse_float(&value, text, end);
     if (isinf(judge)) {
-        ck_assert_msg(here == NULL, "%s is infinite", text);
+        ck_assert_msg(parsed == NULL, "%s is infinite", text);
     } else {
-        ck_assert_msg(here == judge_end, "float %s ends elsewhere", text);
+        ck_assert_msg(parsed == judge_end, "float %s: another end", text);
         ck_assert_msg(memcmp(&value, &judge, sizeof value) == 0,
             "float %s is %a and not %a", text, (double)value, (double)judge);
     }
 
     const double wide_judge = strtod(text, &judge_end);
-    here = etx_parse_double(&wide, text, end);
+    parsed = etx_parse_double(&wide, text, end);
     if (isinf(wide_judge)) {
-        ck_assert_msg(here == NULL, "%s is infinite", text);
+        ck_assert_msg(parsed == NULL, "%s is infinite", text);
     } else {
-        ck_assert_msg(here == judge_end, "double %s ends elsewhere", text);
+        ck_assert_msg(parsed == judge_end, "double %s: another end", text);
         ck_assert_msg(memcmp(&wide, &wide_judge, sizeof wide) == 0,
             "double %s is %a and not %a", text, wide, wide_judge);
     }
@@ -64,7 +64,7 @@ static const char *const numbers[] = {"0", "-0", "+0", "-0.0",
     "18446744073709551615", "18446744073709551616", "9999999999999999999",
     "99999999999999999999", "00000000000000000000000000000000",
     "3.4028235677973366e38", /* half a unit above the largest float */
-    "7.006492321624085e-46", /* half of the least float */
+    "7.006492321624085e-46", /* half of the smallest float */
     "9007199254740992.99999999999999999999999999",
     "9007199254740993.00000000000000000000000001",
     "3.40282356779733661637539395458142568447e38",
@@ -111,7 +111,7 @@ ETX_TEST(test_text_parse_hexadecimal)
     ck_assert_float_eq(value, 0.0f);
 }
 
-/* Nothing is read at or beyond the end: 1.5e7 cut at every place. */
+/* Nothing is read at or beyond the end: 1.5e7 cut after every character. */
 ETX_TEST(test_text_parse_stops_at_end)
 {
     const char *text = "12.5e7";

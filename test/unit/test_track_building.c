@@ -1,6 +1,6 @@
 /* test_track_building.c -- from scored graphs to labels and tracks.
  *
- * What holds for every method, and connected components by hand.
+ * What is true of every method, and connected components by hand.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
@@ -225,7 +225,7 @@ ETX_TEST(test_track_building_refuses_arguments)
 
 /* ------------------------------------------------------ cancel, memory -- */
 
-/* Cancels when asked for the n-th time. */
+/* Cancels at the n-th poll. */
 static int32_t count_down(void *user)
 {
     int64_t *const left = user;

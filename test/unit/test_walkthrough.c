@@ -1,6 +1,6 @@
 /* test_walkthrough.c -- longest paths, against every path there is.
  *
- * The judge lists all paths of a small graph and takes the best again and
+ * The judge lists all paths of a small graph and removes the best again and
  * again: exponential, and without a line in common with the library.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SMALL         9                  /* nodes that the judge can take */
+#define SMALL         9                  /* nodes: the judge is exponential */
 #define N_JUDGED      60                 /* random graphs of each kind */
 #define WITHOUT_LIMIT ((int64_t)1 << 30) /* work_budget */
 
@@ -64,11 +64,11 @@ static const struct row rows[] = {
     /* Scores of zero above a negative cut still make the path longer. */
     {{4, 4, {{0, 1, 0.0f}, {1, 2, 0.5f}, {1, 3, 0.25f}, {2, 3, 0.0f}}}, -1.0f,
         1, {0, 0, 0, 0}},
-    /* A path shorter than min_hits still takes its hits: 2-3 goes before
+    /* A path shorter than min_hits still removes its hits: 2-3 goes before
      * 0-1-3. */
     {{4, 3, {{2, 3, 1.0f}, {0, 1, 0.2f}, {1, 3, 0.2f}}}, 0.1f, 3,
         {-1, -1, -1, -1}},
-    /* The sum decides, also when it takes from two good tracks. */
+    /* The sum decides, also when it splits two good tracks. */
     {{6, 5,
          {{0, 2, 0.9f}, {2, 4, 0.9f}, {1, 3, 0.9f}, {3, 5, 0.9f},
              {2, 3, 0.6f}}},
@@ -348,7 +348,7 @@ ETX_TEST(test_walkthrough_bounded, .rows = 10)
     free(owned.storage);
 }
 
-/* Every start likes the same ends best, so many passes are needed. */
+/* Every start has the same best ends, so many passes are needed. */
 ETX_TEST(test_walkthrough_bounded_passes)
 {
     const int32_t n_each = 40;

@@ -1,7 +1,7 @@
 /* test/upgrade/caller.c -- a host that passes every struct of options and
  * every report, and prints what comes back.
  *
- * With -DNEWER its headers are those of a later library, whose structs have
+ * With -DNEWER its headers come from a later library, whose structs have
  * one field more; given the word "set" it then sets that field in each, which a
  * library that does not know it has to refuse.
  *

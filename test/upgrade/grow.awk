@@ -1,5 +1,5 @@
 # grow.awk -- the headers of a later library: every struct that begins with a
-# struct_size, but those of functions, has one field more at its end.
+# struct_size, without function types, has one field more at its end.
 #
 # SPDX-License-Identifier: Apache-2.0
 /^typedef struct/ { is_sized = 0 }

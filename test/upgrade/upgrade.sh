@@ -55,7 +55,7 @@ objects_of_sources()
 }
 
 # Only what sees the structs is compiled again, and without optimisation: the
-# operators and what is below them are those of the build.
+# operators and what is below them come from the build.
 build_later_library()
 {
     if grep -rE "$sized" src/op src/base | grep -v '/\*.*\*/'; then

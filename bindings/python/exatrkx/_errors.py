@@ -42,7 +42,7 @@ class FormatError(Error, ValueError):
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Right, but not in this build of the library (ETX_ERR_UNSUPPORTED)."""
+    """Valid, but not supported by this build (ETX_ERR_UNSUPPORTED)."""
 
     status = _declarations.ETX_ERR_UNSUPPORTED
 

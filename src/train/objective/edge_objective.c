@@ -5,7 +5,7 @@
  * sees all edges of a sector that holds about as many as asked.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/objective/objective.h"
+#include "train/objective/edge_objective.h"
 
 #include "base/check.h"
 #include "train/graphs/event_graph.h"

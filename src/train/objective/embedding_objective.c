@@ -5,7 +5,7 @@
  * close in the current embedding, or random.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/objective/objective.h"
+#include "train/objective/embedding_objective.h"
 
 #include "base/check.h"
 #include "train/clock.h"

@@ -28,10 +28,4 @@ struct etx_objective {
     void (*clear)(void *sample);
 };
 
-/* embedding_objective.c: metric learning on pairs of hits. */
-extern const struct etx_objective etx_embedding_objective;
-/* edge_objective.c: classification of edges, by filter, cascade or graph
- * network. */
-extern const struct etx_objective etx_edge_objective;
-
 #endif

@@ -7,6 +7,8 @@
 #include "base/check.h"
 #include "train/report.h"
 #include "train/transfer.h"
+#include "train/validation/validate_edges.h"
+#include "train/validation/validate_embedding.h"
 
 #include <math.h>
 

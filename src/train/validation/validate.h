@@ -8,19 +8,11 @@
 #ifndef ETX_TRAIN_VALIDATION_VALIDATE_H
 #define ETX_TRAIN_VALIDATION_VALIDATE_H
 
-#include "train/validation/event_metrics.h"
+#include "train/trainer.h"
 
 /* One validation on all events: trainer->result and ->best, thresholds of the
  * model, and the report. */
 etx_status etx_trainer_run_validation(
     struct etx_trainer *trainer, etx_training_report *report);
-
-/* validate_embedding.c, validate_edges.c: the metrics of each kind of stage;
- * the model gets its radius or its cut where the config asks for an
- * efficiency. */
-etx_status etx_validate_embedding(
-    struct etx_train_result *result, const struct etx_validation *validation);
-etx_status etx_validate_edges(
-    struct etx_train_result *result, const struct etx_validation *validation);
 
 #endif

@@ -31,19 +31,19 @@ def counts(text: str) -> list[int]:
 
 
 def stage_names(text: str) -> list[str]:
-    """NAME,...: stages that there are, in their order."""
+    """NAME,...: known stages, in their order."""
     wanted = text.split(",")
     unknown = set(wanted) - set(STAGES)
     if unknown:
         raise argparse.ArgumentTypeError(
-            f"unknown {', '.join(sorted(unknown))}; there are {', '.join(STAGES)}"
+            f"unknown {', '.join(sorted(unknown))}; known: {', '.join(STAGES)}"
         )
     return [name for name in STAGES if name in wanted]
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m peers", description="Time libexatrkx beside its peers."
+        prog="python -m peers", description="Time libexatrkx and its peers."
     )
     add = parser.add_argument
     add("--threads", type=int, default=1, metavar="N", help="of each; default 1")

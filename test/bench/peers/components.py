@@ -80,6 +80,6 @@ def stage(name: str, title: str, is_from_edges: bool) -> Stage:
 
 
 STAGES = (
-    stage("components", "components of a graph that is there", False),
+    stage("components", "components of an existing graph", False),
     stage("components_of_edges", "components from a list of edges", True),
 )

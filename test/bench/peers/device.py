@@ -5,8 +5,9 @@
 Embedding, filter, interaction network and a step of its training by libexatrkx,
 PyTorch, PyTorch Geometric and ONNX Runtime, in float32 and in float16, the same
 weights for all. What a peer reads lies on the device beforehand; libexatrkx is
-given hits on the host and, of graphs, what its context kept there. FOLDER gets
-peers.json and peers.txt; what is not installed stands there with the reason.
+given hits on the host and, of graphs, the copies that its context has on the
+device. FOLDER gets
+peers.json and peers.txt; what is not installed is listed with the reason.
 With --device cpu, which is for the test of this file, all run on the host.
 
 SPDX-License-Identifier: Apache-2.0

@@ -15,8 +15,8 @@ import numpy as np
 FIELD = 2.0  # T
 RADIUS_PER_GEV = 1000.0 / (0.299792458 * FIELD)  # mm
 VERTEX_SIGMA = (0.01, 0.01, 55.0)  # mm
-MOST_ETA = 3.5
-LEAST_PT, MEAN_PT, MOST_PT = 0.1, 0.8, 10.0  # GeV
+MAX_ETA = 3.5
+MIN_PT, MEAN_PT, MAX_PT = 0.1, 0.8, 10.0  # GeV
 PT_POWER = -6.0
 EFFICIENCY = 0.98
 NOISE = 0.15  # of all hits
@@ -66,7 +66,7 @@ def make_detector() -> list[Layer]:
 
 @dataclass(frozen=True)
 class Particles:
-    """Columns of one row a particle; row 0 stands for noise."""
+    """Columns, one row per particle; row 0 stands for noise."""
 
     start: np.ndarray  # [n, 3] mm
     pt: np.ndarray  # GeV
@@ -93,7 +93,7 @@ class Event:
 
     def features(self, n_features: int) -> np.ndarray:
         """[n, n_features] float32 of order one: r, phi, z as Exa.TrkX scales
-        them, then up to nine columns in the place of cell features."""
+        them, then up to nine columns instead of cell features."""
         x, y, z = self.position.T
         r, phi = np.hypot(x, y), np.arctan2(y, x)
         theta = np.arctan2(r, z)
@@ -118,7 +118,7 @@ def make_particles(rng: np.random.Generator, n_particles: int) -> Particles:
     n_vertices = max(1, round(n_particles / PARTICLES_PER_VERTEX))
     vertex = rng.normal(0, VERTEX_SIGMA, (n_vertices, 3))
     pt = draw_pt(rng, n_particles)
-    eta = rng.uniform(-MOST_ETA, MOST_ETA, n_particles)
+    eta = rng.uniform(-MAX_ETA, MAX_ETA, n_particles)
     phi = rng.uniform(-np.pi, np.pi, n_particles)
     charge = rng.choice(np.array([-1.0, 1.0]), n_particles)
     start = vertex[rng.integers(0, n_vertices, n_particles)]
@@ -129,7 +129,7 @@ def make_particles(rng: np.random.Generator, n_particles: int) -> Particles:
 
 def draw_pt(rng: np.random.Generator, n: int) -> np.ndarray:
     """From pT (1 + pT / p0)^power, with the p0 that gives the wanted mean."""
-    grid = np.geomspace(LEAST_PT, MOST_PT, 4000)
+    grid = np.geomspace(MIN_PT, MAX_PT, 4000)
     middle = 0.5 * (grid[1:] + grid[:-1])
     low, high = 0.05, 20.0
     for _ in range(60):
@@ -256,7 +256,7 @@ def points_of_tracks(event: Event, n_dim: int = 8, seed: int = 7) -> np.ndarray:
     rng = np.random.default_rng(seed)
     particles = event.particles
     eta, phi = particles.eta[event.particle], particles.phi[event.particle]
-    pt = np.maximum(particles.pt[event.particle], LEAST_PT)
+    pt = np.maximum(particles.pt[event.particle], MIN_PT)
     curvature = np.clip(particles.charge[event.particle] / pt, -5, 5)
     vertex_z = particles.start[event.particle, 2]
     noise = event.particle == 0
@@ -292,7 +292,7 @@ def points_of_balls(event: Event, n_dim: int = 8, seed: int = 7) -> np.ndarray:
 
 
 def radius_of(points: np.ndarray, neighbours: float, n_sample: int = 400) -> float:
-    """The radius within which a point has so many neighbours on average."""
+    """The radius within which a point has this many neighbours on average."""
     rng = np.random.default_rng(3)
     rows = rng.choice(len(points), min(n_sample, len(points)), replace=False)
     some, all_points = points[rows].astype(np.float64), points.astype(np.float64)

@@ -18,7 +18,7 @@ def native(name: str) -> ctypes.CDLL:
 
 
 def measure(n_threads: int) -> dict[str, float]:
-    """Peak of float32 fused multiply-adds and STREAM triad of so many threads."""
+    """Peak of float32 fused multiply-adds and STREAM triad of n_threads threads."""
     library = native("limits")
     library.peak_gflops.restype = ctypes.c_double
     library.peak_gflops.argtypes = [ctypes.c_int32, ctypes.c_int32]

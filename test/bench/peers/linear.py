@@ -70,7 +70,7 @@ def libxsmm(inputs: Inputs, n_threads: int) -> Run:
         out = np.empty((len(x), turned.shape[1]), np.float32)
         addresses = [array.ctypes.data for array in (out, x, turned, bias)]
         if product(*addresses, len(x), *turned.shape):
-            raise OSError("LIBXSMM makes no kernel here")
+            raise OSError("LIBXSMM makes no kernel for this processor")
         return out
 
     return Run(call)

@@ -1,6 +1,6 @@
 """measure -- run the implementations of a stage in turn, a process for each.
 
-The processes of a stage live side by side and are asked one after the other,
+The processes of a stage run at the same time and are called one after the other,
 round after round, so that drift of the machine falls on all alike.
 
 SPDX-License-Identifier: Apache-2.0
@@ -28,7 +28,7 @@ PATIENCE = 900.0  # seconds for one answer
 # sample.
 LONG = 12.0
 # Large blocks stay with malloc, on huge pages where PyTorch asks for them:
-# otherwise every tensor of an edge network is mapped and faulted in anew, and
+# otherwise every tensor of an edge network is mapped and faulted in again, and
 # eager PyTorch runs at half its speed. All implementations get the same.
 ALLOCATOR = {
     "MALLOC_MMAP_MAX_": "0",
@@ -65,7 +65,7 @@ class Row:
     def median_cpu(self) -> float:
         return float(np.median(self.cpu))
 
-    def take(self, answer: dict[str, Any]) -> None:
+    def add(self, answer: dict[str, Any]) -> None:
         self.mebibytes = max(self.mebibytes, answer["mebibytes"])
         self.seconds.append(answer["seconds"] / self.share)
         self.cpu.append(answer["cpu"] / self.share)
@@ -155,7 +155,7 @@ def measure_stage(
     folder: Path,
     tell: Callable[[str], None],
 ) -> list[Row]:
-    """Every implementation of the stage at one size. folder takes what goes
+    """Every implementation of the stage at one size. folder is for files
     between the processes, and their logs."""
     inputs = stage.make(hits)
     stored = folder / "inputs.npz"
@@ -204,14 +204,14 @@ def label(row: Row) -> str:
 def first_run(
     worker: Worker, row: Row, folder: Path, tell: Callable[[str], None]
 ) -> np.ndarray:
-    """The run whose result is kept; of those that take long, also its time."""
+    """The run whose result is kept; if it is slow, also its time."""
     worker.answer()
     tell(f"{label(row)}: prepared")
     path = folder / "result.npy"
     answer = worker.run(path)
     tell(f"{label(row)}: first {answer['seconds']:.3f} s")
     if answer["cpu"] > LONG * row.threads:
-        row.take(answer)
+        row.add(answer)
     else:
         row.mebibytes = answer["mebibytes"]
     result: np.ndarray = np.load(path)
@@ -222,7 +222,7 @@ def repeat(
     workers: dict[str, Worker], row: Row, which: str, tell: Callable[[str], None]
 ) -> None:
     try:
-        row.take(workers[row.implementation].run())
+        row.add(workers[row.implementation].run())
     except WorkerError as error:
         row.note = str(error)
         tell(f"{label(row)}: {error}")

@@ -122,7 +122,7 @@ def stage_config(arch: str, options: dict[str, Any], n_features: int) -> dict[st
     return {
         "arch": arch,
         "options": options,
-        # The caller's own features take the place of these; only their number
+        # The caller's own features replace these; only their number
         # counts.
         "node_features": [{"name": "r", "scale": 1.0}] * n_features,
     }

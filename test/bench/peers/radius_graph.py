@@ -1,7 +1,6 @@
 """radius_graph -- the stage: pairs of points that lie within a radius.
 
-Every implementation gives each pair once. They may differ where rounding
-decides, so pairs that only one of two has must lie at the radius itself.
+Every implementation returns each pair once. They may differ by rounding, so pairs that only one of two has must lie at the radius itself.
 
 SPDX-License-Identifier: Apache-2.0
 """

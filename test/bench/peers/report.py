@@ -179,7 +179,7 @@ def row_line(row: Row, limits: dict[str, float]) -> str:
 
 
 def event_parts(rows: list[Row], hits: int) -> list[dict[str, Any]]:
-    """The stages of the whole event, each beside the fastest peer at the stage
+    """The stages of the whole event, each with the fastest peer at the stage
     of its own, scaled by the number of items."""
     stages = {name: some for name, size, some in by_stage(rows) if size == hits}
     mine = own(stages[whole_event.STAGE.name])

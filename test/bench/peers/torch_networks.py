@@ -127,7 +127,7 @@ class Concatenated(nn.Module):
 
 
 class Factorised(nn.Module):
-    """The same with the first linear in parts, those of the nodes once a node:
+    """The same with a split first linear, the parts of the nodes once per node:
     W concat[x_source, x_target, e] = W1 x_source + W2 x_target + W3 e."""
 
     def __init__(self, tensors: Mapping[str, np.ndarray], prefix: str) -> None:

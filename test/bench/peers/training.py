@@ -1,7 +1,7 @@
 """training -- the stages of one training step: forward, backward and update.
 
 libexatrkx trains through its public trainer on one whole event, which it
-samples, labels and computes features of in every step; PyTorch is given these.
+samples, labels and computes features of in every step; PyTorch starts from these.
 
 SPDX-License-Identifier: Apache-2.0
 """

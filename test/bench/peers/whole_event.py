@@ -1,7 +1,7 @@
 """whole_event -- the stage of all stages: hits to tracks at reference sizes.
 
 libexatrkx finds the tracks of an event with the networks of the other stages.
-For the peers the table beside it takes, stage by stage, the fastest of them,
+For the peers the table uses, stage by stage, the fastest of them,
 its time scaled to the hits and edges of this event.
 
 SPDX-License-Identifier: Apache-2.0
@@ -19,7 +19,7 @@ from .event import make_event, radius_of
 from .library import make_model
 from .stage import OURS, Agreement, Implementation, Inputs, Run, Stage, n_hits
 
-NEIGHBOURS = 100  # a hit: five million pairs of 100 000 hits
+NEIGHBOURS = 100  # per hit: five million pairs of 100 000 hits
 KEPT = 0.2  # of the edges, by the filter
 N_SAMPLE = 300  # hits whose edges choose the cut of the filter
 GNN_HIDDEN = 64

@@ -37,7 +37,7 @@ def memory(name: str) -> float:
 
 
 def forget_peak() -> None:
-    """Let go of free memory, and of the peak so far."""
+    """Release free memory and reset the peak."""
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
 

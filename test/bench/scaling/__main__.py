@@ -53,7 +53,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--batch", type=int, default=1024, help="graphs of a step, predicted")
     add("--latency", type=float, default=1e-5, help="s a message between GPUs")
     add("--bandwidth", type=float, default=2e10, help="bytes/s between GPUs")
-    add("--compute", type=float, default=0.002, help="of a GPU, share of the time here")
+    add("--compute", type=float, default=0.002, help="of a GPU, fraction of the measured time")
     add("--config", type=Path, default=Path("test/bench/strong_scaling.json"))
     add("--rounds", type=int, default=3, help="of strong")
     add("--chart", type=Path, help="default DIR/scaling.svg")
@@ -62,7 +62,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def describe(model: Model) -> str:
     return (
-        f"a graph takes {model.fixed:.3g} s and {model.per_edge:.3g} s an edge; "
+        f"a graph takes {model.fixed:.3g} s and {model.per_edge:.3g} s per edge; "
         f"{100 * model.kappa:.1f} % more for every further rank of the machine\n"
         f"all-reduce of {model.bytes:.0f} bytes: {model.alpha:.3g} s a message, "
         f"{model.beta:.3g} s a byte"

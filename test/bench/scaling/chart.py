@@ -30,8 +30,8 @@ def draw(path: Path, curves: Sequence[Curve]) -> None:
     figure, axes = pyplot.subplots(figsize=(7, 5))
     for curve in curves:
         axes.plot(curve.ranks, curve.speed_up, curve.style, label=curve.label)
-    most = max(max(curve.ranks) for curve in curves)
-    axes.plot([1, most], [1, most], "k:", linewidth=0.8, label="ideal")
+    n_max = max(max(curve.ranks) for curve in curves)
+    axes.plot([1, n_max], [1, n_max], "k:", linewidth=0.8, label="ideal")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     axes.set_xlabel("ranks")

@@ -5,8 +5,8 @@ and waits for the slowest. Compute time of a graph is linear in its edges, with
 a part of its own: that of the hits. An
 all-reduce of B bytes costs alpha for each of 2 log2 N messages and beta for each
 of 2 (N - 1) / N B bytes (Rabenseifner's, in Thakur, Rabenseifner, Gropp,
-doi:10.1177/1094342005051521). What ranks on one machine take from each other,
-memory bandwidth above all, is a factor 1 + kappa (M - 1) on the compute time,
+doi:10.1177/1094342005051521). The slowing of ranks on one machine by each
+other, memory bandwidth above all, is a factor 1 + kappa (M - 1) on the compute time,
 where M = min(N, C) of the C cores are busy; more ranks than cores take turns.
 
     t(N) = (fixed + per_edge n) ceil(G / N) imbalance(N)
@@ -54,7 +54,7 @@ class Model:
     alpha: float  # s a message
     beta: float  # s a byte
     bytes: float  # of the gradient
-    cores: float = math.inf  # that ranks of a machine share
+    cores: float = math.inf  # common to the ranks of a machine
 
     def compute(
         self, ranks: int, edges: float, graphs: int, imbalance: float = 1.0
@@ -121,8 +121,8 @@ def fit_network(sums: Sequence[Sum]) -> tuple[float, float]:
 def fit(
     runs: Sequence[Run], sums: Sequence[Sum], size: float, cores: float = math.inf
 ) -> Model:
-    """The model of these runs, whose gradient has so many bytes, on a machine of
-    so many cores, and of these sums."""
+    """The model of these runs, whose gradient has `size` bytes, on a machine of
+    `cores` cores, and of these sums."""
     fixed, per_edge = fit_compute(runs)
     if not any(run.ranks > 1 for run in runs):
         raise ValueError("no run on several ranks")
@@ -158,16 +158,16 @@ class Check:
 def leave_out_largest(
     runs: Sequence[Run], sums: Sequence[Sum], size: float, cores: float = math.inf
 ) -> list[Check]:
-    most = max(run.ranks for run in runs)
-    model = fit([run for run in runs if run.ranks < most], sums, size, cores)
+    largest = max(run.ranks for run in runs)
+    model = fit([run for run in runs if run.ranks < largest], sums, size, cores)
     return [
         Check(
-            most,
+            largest,
             run.step_seconds,
-            model.step(most, run.edges, run.graphs, run.imbalance),
+            model.step(largest, run.edges, run.graphs, run.imbalance),
         )
         for run in runs
-        if run.ranks == most
+        if run.ranks == largest
     ]
 
 

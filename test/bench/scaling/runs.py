@@ -58,7 +58,7 @@ def read_sizes(folder: Path) -> Sizes:
 
 
 def read_run(line: str, edges: int, graphs: int) -> Run:
-    """A line of a scaling report, whose graphs have about so many edges."""
+    """A line of a scaling report, whose graphs have about `edges` edges."""
     fields = json.loads(line)
     step = fields["batch_seconds"]
     return Run(

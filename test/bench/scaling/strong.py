@@ -1,9 +1,8 @@
 """strong -- the same training on one and on two processes, and what the machine
 lets two do.
 
-Runs of three kinds take turns: the training on one core; the same on two cores
-that share it; and on two cores twice, by processes that know nothing of each
-other. The last tells what memory and clock leave of two cores: no way of sharing
+Runs of three kinds alternate: the training on one core; the same distributed
+over two cores; and on two cores twice, by independent processes. The last tells what memory and clock leave of two cores: no way of sharing
 out the work gets beyond it.
 
 SPDX-License-Identifier: Apache-2.0
@@ -28,7 +27,7 @@ ALONE, SHARED, APART = "one", "two", "apart"
 
 @dataclass(frozen=True)
 class Work:
-    """A training, as etx-train-distributed takes it."""
+    """A training, of etx-train-distributed."""
 
     program: Path
     start: Path

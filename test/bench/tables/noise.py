@@ -56,7 +56,7 @@ def pools(
 
 
 def overlaid(event: exatrkx.Event, pool: Sequence[Hits], level: float) -> exatrkx.Event:
-    """The event with this share of noise among its hits."""
+    """The event with this fraction of noise among its hits."""
     own = Hits(event, np.flatnonzero(event.particle_ids != 0))
     n_noise = round(len(own) * level / (1.0 - level))
     if n_noise > sum(map(len, pool)):
@@ -75,8 +75,8 @@ def reconstructable(event: exatrkx.Event, min_pt: float) -> np.ndarray:
     """Which particles the technical efficiency is of (docs/evaluation.md)."""
     particles = event.particles
     ids, counts = np.unique(event.particle_ids, return_counts=True)
-    place = np.minimum(np.searchsorted(ids, particles["id"]), len(ids) - 1)
-    hits = np.where(ids[place] == particles["id"], counts[place], 0)
+    index = np.minimum(np.searchsorted(ids, particles["id"]), len(ids) - 1)
+    hits = np.where(ids[index] == particles["id"], counts[index], 0)
     px, py, pz = particles["momentum"].astype(np.float64).T
     pt = np.hypot(px, py)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -31,7 +31,7 @@ Variants = Mapping[str, dict[str, Any]]
 
 
 def parse(arguments: Sequence[str] | None, name: str, **defaults: int) -> Any:
-    """The command line that all trainings share."""
+    """The command line of all trainings."""
     parser = argparse.ArgumentParser(prog=f"python -m tables.{name}")
     add = parser.add_argument
     add("--data", type=Path, required=True, metavar="DIR", help="to train on")

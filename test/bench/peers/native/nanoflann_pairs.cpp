@@ -27,7 +27,7 @@ struct Points {
     template <class Box> bool kdtree_get_bbox(Box &) const { return false; }
 };
 
-// Takes what is found around a point and keeps the rows beyond its own, so
+// Collects what is found around a point and keeps the rows beyond its own, so
 // that every pair is found once.
 struct Beyond {
     int32_t row;

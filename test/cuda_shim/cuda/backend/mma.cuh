@@ -1,4 +1,4 @@
-/* cuda_shim/cuda/backend/mma.cuh -- tile products on the CPU, in place of
+/* cuda_shim/cuda/backend/mma.cuh -- tile products on the CPU, instead of
  * cuda/backend/mma.cuh, whose comment says who holds what.
  *
  * SPDX-License-Identifier: Apache-2.0 */
