@@ -1,7 +1,7 @@
 /* cuda/op/best_first.cu -- chains of hits, best edge first, in rounds.
  *
- * The reference takes edges one at a time. Here many join at once, and the
- * chains are the same:
+ * The reference processes edges one at a time. Kernels link many in parallel,
+ * and the chains are the same:
  *
  * * By score: an edge that is the best of all open ones at both of its ends is
  *   reached before any that could take one of them away, so that all such
@@ -11,8 +11,8 @@
  *   is the first of all undecided ones at both of its chains is decided; those
  *   of one round have no chain in common.
  *
- * The host asks what is left once in several rounds; when that is little, one
- * block makes the rounds that are left by itself.
+ * The host polls once in several rounds what is left; when that is little, one
+ * block runs the remaining rounds.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/edge_list.cuh"
@@ -21,10 +21,10 @@
 
 #include "op/shared/kink.h"
 
-#define NONE          (-1)
-#define SCORE_ROUNDS  4 /* before the host polls */
-#define SMOOTH_ROUNDS 8
-#define FEW           8192 /* edges, for one block */
+#define NONE         (-1)
+#define SCORE_ROUNDS 4 /* before the host polls */
+#define KINK_ROUNDS  8
+#define FEW          8192 /* edges, for one block */
 
 enum state { STATE_WAITS, STATE_NEXT, STATE_DONE };
 
@@ -39,7 +39,7 @@ struct edge_list {
     }
 };
 
-/* What kernels work on; as in op/ref/best_first.c. */
+/* Arguments of the kernels; as in op/ref/best_first.c. */
 struct best_first {
     struct etx_best_first_args args;
     struct etx_chains chains;
@@ -70,7 +70,7 @@ struct best_first {
             args.max_curvature_change, args.max_polar_change);
     }
 
-    __device__ void join(int32_t e) const
+    __device__ void link(int32_t e) const
     {
         const int32_t tail = args.tail[e];
         const int32_t head = args.head[e];
@@ -112,7 +112,7 @@ __device__ static void offer(unsigned long long *best_out,
 
 /* Joins an edge that is the best at both ends. Ends and lengths of chains
  * follow when all are joined. */
-__device__ static void take(const struct best_first &work, int32_t e,
+__device__ static void link_best(const struct best_first &work, int32_t e,
     const unsigned long long *best_out, const unsigned long long *best_in)
 {
     const int32_t tail = work.args.tail[e];
@@ -135,12 +135,12 @@ __global__ static void offer_kernel(unsigned long long *best_out,
     }
 }
 
-__global__ static void take_kernel(struct best_first work,
+__global__ static void link_best_kernel(struct best_first work,
     struct edge_list list, const unsigned long long *best_out,
     const unsigned long long *best_in)
 {
     for (int64_t k = etx_first_item(); k < list.n; k += etx_item_step())
-        take(work, list[k], best_out, best_in);
+        link_best(work, list[k], best_out, best_in);
 }
 
 /* All rounds, in one block; best_out, best_in [n_nodes], zero before. */
@@ -169,7 +169,7 @@ __global__ static void score_block_kernel(unsigned long long *best_out,
         if (!is_left)
             return;
         for (int64_t k = threadIdx.x; k < list.n; k += blockDim.x)
-            take(work, list[k], best_out, best_in);
+            link_best(work, list[k], best_out, best_in);
     }
 }
 
@@ -250,7 +250,7 @@ __device__ static bool has_both(
 __device__ static void decide(const struct best_first &work, int32_t e)
 {
     if (work.has_support(e) && work.kink(e) <= ETX_MAX_KINK)
-        work.join(e);
+        work.link(e);
 }
 
 /* waiting: places in list. */
@@ -296,7 +296,7 @@ __global__ static void decide_kernel(uint8_t *state, struct best_first work,
 }
 
 /* All rounds, in one block. A thread has the same places in each. */
-__global__ static void smooth_block_kernel(unsigned *claim, uint8_t *state,
+__global__ static void kink_block_kernel(unsigned *claim, uint8_t *state,
     struct best_first work, struct edge_list list, struct edge_list waiting)
 {
     __shared__ int is_left;
@@ -419,7 +419,7 @@ static etx_status score_round(struct etx_stream *stream,
     ETX_CUDA(cudaMemsetAsync(arrays->best_in, 0, bytes, queue));
     ETX_TRY(etx_launch(stream, list.n, offer_kernel, arrays->best_out,
         arrays->best_in, work, list, cut));
-    return etx_launch(stream, list.n, take_kernel, work, list,
+    return etx_launch(stream, list.n, link_best_kernel, work, list,
         (const unsigned long long *)arrays->best_out,
         (const unsigned long long *)arrays->best_in);
 }
@@ -441,7 +441,7 @@ static etx_status finish_strong(struct etx_stream *stream,
 }
 
 /* Join those of list above the cut. */
-static etx_status join_strong(struct etx_stream *stream,
+static etx_status link_by_score(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, float cut)
 {
@@ -475,7 +475,7 @@ static etx_status find_weak(struct etx_stream *stream, struct edge_list *weak,
     return ETX_OK;
 }
 
-static etx_status smooth_round(struct etx_stream *stream,
+static etx_status kink_round(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, struct edge_list waiting)
 {
@@ -491,7 +491,7 @@ static etx_status smooth_round(struct etx_stream *stream,
 }
 
 /* Join those of weak that fit, the smoothest first. */
-static etx_status join_smooth(struct etx_stream *stream,
+static etx_status link_by_kink(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list weak)
 {
@@ -506,15 +506,15 @@ static etx_status join_smooth(struct etx_stream *stream,
         etx_cuda_of(stream)->stream));
     while (waiting.n > FEW) {
         ETX_TRY(etx_check_cancelled(stream));
-        for (int r = 0; r < SMOOTH_ROUNDS; r++)
-            ETX_TRY(smooth_round(stream, work, arrays, list, waiting));
+        for (int r = 0; r < KINK_ROUNDS; r++)
+            ETX_TRY(kink_round(stream, work, arrays, list, waiting));
         ETX_TRY(etx_launch(stream, waiting.n, waits_kernel, arrays->flag,
             (const uint8_t *)arrays->state, waiting));
         ETX_TRY(pick(stream, &waiting, arrays->strong, arrays, waiting));
     }
     if (waiting.n == 0)
         return ETX_OK;
-    return etx_launch_blocks(stream, 1, smooth_block_kernel, arrays->claim,
+    return etx_launch_blocks(stream, 1, kink_block_kernel, arrays->claim,
         arrays->state, work, list, waiting);
 }
 
@@ -535,9 +535,9 @@ etx_status etx_cuda_best_first(
     ETX_TRY(alloc_arrays(&arrays, &work, &scratch));
     ETX_TRY(etx_launch(stream, args->n_nodes, start_kernel, work));
     for (int k = 0; k < n_levels; k++) {
-        ETX_TRY(join_strong(stream, work, &arrays, list, cuts[k]));
+        ETX_TRY(link_by_score(stream, work, &arrays, list, cuts[k]));
         ETX_TRY(find_weak(stream, &list, work, &arrays, list, cuts[k]));
-        ETX_TRY(join_smooth(stream, work, &arrays, list));
+        ETX_TRY(link_by_kink(stream, work, &arrays, list));
     }
     return etx_launch(stream, args->n_nodes, group_kernel, work);
 }

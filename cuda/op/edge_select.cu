@@ -1,4 +1,4 @@
-/* cuda/op/edge_select.cu -- the edges above a cut, at most so many.
+/* cuda/op/edge_select.cu -- the edges above a cut, at most n.
  *
  * Beyond the bound, a stable sort by descending score keeps the best and, of
  * equal scores, the first; they are put in their old order again.

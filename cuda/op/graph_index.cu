@@ -15,9 +15,9 @@ __global__ static void offsets_kernel(
 {
     for (int64_t e = etx_first_item(); e <= n_edges; e += etx_item_step()) {
         const int64_t before = e == 0 ? -1 : (int64_t)ends[e - 1];
-        const int64_t here = e == n_edges ? n_nodes : (int64_t)ends[e];
+        const int64_t node = e == n_edges ? n_nodes : (int64_t)ends[e];
 
-        for (int64_t i = before + 1; i <= here; i++)
+        for (int64_t i = before + 1; i <= node; i++)
             offset[i] = e;
     }
 }

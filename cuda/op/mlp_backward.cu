@@ -1,7 +1,7 @@
 /* cuda/op/mlp_backward.cu -- gradients of a perceptron, block by block.
  *
- * A block is computed forward again with what every layer reads kept, then
- * taken backward by the operators of linear, norm and activation. The first
+ * A block is computed forward again, saving the input of every step, then
+ * backward by the steps of cuda/op/layers.h. The first
  * gradient of the parameters adds to the caller's, as do those of later
  * blocks, in order.
  *
@@ -14,7 +14,7 @@
 /* Of a block of rows: x of layer l [n_rows, n_in], its linear and what stands
  * between norm and activation [n_rows, n_out], and two gradients as wide as
  * the widest. */
-struct kept {
+struct saved {
     float *x[ETX_MAX_LAYERS];
     float *linear[ETX_MAX_LAYERS];
     float *middle[ETX_MAX_LAYERS];
@@ -30,8 +30,9 @@ static int64_t floats_a_row(const struct etx_mlp_args *args)
     return sum;
 }
 
-static etx_status take_kept(struct kept *out, struct etx_cuda_scratch *scratch,
-    const struct etx_mlp_args *args, int64_t n_rows)
+static etx_status alloc_saved(struct saved *out,
+    struct etx_cuda_scratch *scratch, const struct etx_mlp_args *args,
+    int64_t n_rows)
 {
     const int64_t widest = etx_cuda_mlp_widest(args);
 
@@ -69,21 +70,21 @@ static etx_status run_activation(struct etx_stream *stream, float *y,
 
 /* Everything that the backward reads. */
 static etx_status forward_block(struct etx_stream *stream,
-    const struct kept *kept, const struct etx_mlp_args *args, int64_t first,
+    const struct saved *saved, const struct etx_mlp_args *args, int64_t first,
     int64_t n_rows)
 {
-    ETX_TRY(etx_cuda_mlp_concat(stream, kept->x[0], args, first, n_rows));
+    ETX_TRY(etx_cuda_mlp_concat(stream, saved->x[0], args, first, n_rows));
     for (int32_t l = 0; l < args->n_layers; l++) {
         const struct etx_layer *layer = &args->layer[l];
         const int32_t is_last = l == args->n_layers - 1;
 
         ETX_TRY(etx_cuda_mlp_linear(
-            stream, kept->linear[l], kept->x[l], args, l, first, n_rows));
+            stream, saved->linear[l], saved->x[l], args, l, first, n_rows));
         ETX_TRY((layer->norm_last ? run_activation : run_norm)(
-            stream, kept->middle[l], kept->linear[l], layer, n_rows));
+            stream, saved->middle[l], saved->linear[l], layer, n_rows));
         if (!is_last)
             ETX_TRY((layer->norm_last ? run_norm : run_activation)(
-                stream, kept->x[l + 1], kept->middle[l], layer, n_rows));
+                stream, saved->x[l + 1], saved->middle[l], layer, n_rows));
     }
     return ETX_OK;
 }
@@ -120,7 +121,7 @@ static etx_status activation_backward(struct etx_stream *stream, float *d,
 /* d: the gradient of the layer's result, then of its linear; d_x, unless it is
  * NULL, that of its input. */
 static etx_status layer_backward(struct etx_stream *stream,
-    const struct kept *kept, float *d, float *d_x, int32_t l,
+    const struct saved *saved, float *d, float *d_x, int32_t l,
     const struct etx_mlp_backward_args *args, int64_t n_rows)
 {
     const struct etx_layer *layer = &args->forward->layer[l];
@@ -129,17 +130,17 @@ static etx_status layer_backward(struct etx_stream *stream,
     struct etx_linear_backward_args linear = {};
 
     if (layer->norm_last)
-        ETX_TRY(
-            norm_backward(stream, d, kept->middle[l], layer, gradient, n_rows));
+        ETX_TRY(norm_backward(
+            stream, d, saved->middle[l], layer, gradient, n_rows));
     ETX_TRY(activation_backward(stream, d,
-        layer->norm_last ? kept->linear[l] : kept->middle[l], layer, n_rows));
+        layer->norm_last ? saved->linear[l] : saved->middle[l], layer, n_rows));
     if (!layer->norm_last)
-        ETX_TRY(
-            norm_backward(stream, d, kept->linear[l], layer, gradient, n_rows));
+        ETX_TRY(norm_backward(
+            stream, d, saved->linear[l], layer, gradient, n_rows));
     linear.n_rows = n_rows;
     linear.n_in = layer->n_in;
     linear.n_out = layer->n_out;
-    linear.x = kept->x[l];
+    linear.x = saved->x[l];
     linear.weight = layer->weight;
     linear.d_y = d;
     linear.d_x = d_x;
@@ -177,22 +178,22 @@ static etx_status split_parts(struct etx_stream *stream, const float *d_x,
 }
 
 static etx_status backward_block(struct etx_stream *stream,
-    const struct kept *kept, const struct etx_mlp_backward_args *args,
+    const struct saved *saved, const struct etx_mlp_backward_args *args,
     int64_t first, int64_t n_rows)
 {
     const struct etx_mlp_args *forward = args->forward;
     const int32_t last = forward->n_layers - 1;
     const int32_t n_out = forward->layer[last].n_out;
     const int32_t n_first = forward->layer[0].n_out;
-    float *d = kept->d_y;
-    float *d_x = kept->d_x;
+    float *d = saved->d_y;
+    float *d_x = saved->d_x;
 
     ETX_TRY(copy(
         stream, d, n_out, args->d_out + first * n_out, n_out, n_rows, n_out));
     for (int32_t l = last; l >= 0; l--) {
         float *const other = d;
 
-        ETX_TRY(layer_backward(stream, kept, d, d_x, l, args, n_rows));
+        ETX_TRY(layer_backward(stream, saved, d, d_x, l, args, n_rows));
         if (l == 0 && args->d_added != NULL)
             ETX_TRY(copy(stream, args->d_added + first * n_first, n_first, d,
                 n_first, n_rows, n_first));
@@ -209,17 +210,17 @@ etx_status etx_cuda_mlp_backward(
     const struct etx_mlp_args *forward = args->forward;
     const int64_t block = etx_cuda_mlp_block(
         forward, floats_a_row(forward) * (int64_t)sizeof(float));
-    struct kept kept = {};
+    struct saved saved = {};
 
     stream->flop += 3.0 * etx_mlp_flop(forward);
-    ETX_TRY(take_kept(&kept, &scratch, forward, block));
+    ETX_TRY(alloc_saved(&saved, &scratch, forward, block));
     for (int64_t first = 0; first < forward->n_rows; first += block) {
         const int64_t left = forward->n_rows - first;
         const int64_t n_rows = left < block ? left : block;
 
         ETX_TRY(etx_check_cancelled(stream));
-        ETX_TRY(forward_block(stream, &kept, forward, first, n_rows));
-        ETX_TRY(backward_block(stream, &kept, args, first, n_rows));
+        ETX_TRY(forward_block(stream, &saved, forward, first, n_rows));
+        ETX_TRY(backward_block(stream, &saved, args, first, n_rows));
     }
     return ETX_OK;
 }

@@ -70,7 +70,7 @@ __device__ static void walk_leaf(
             point, tree.point + u * tree.n_dim, tree.n_dim, visit.limit);
 
         if (u != t && s <= visit.limit)
-            visit.take(s, tree.order[u]);
+            visit.add(s, tree.order[u]);
     }
 }
 
@@ -113,7 +113,7 @@ struct edge_writer {
     int64_t count;
     uint64_t *out;
 
-    __device__ void take(float, int32_t j)
+    __device__ void add(float, int32_t j)
     {
         if (!is_kept(search, i, j))
             return;
@@ -191,7 +191,7 @@ struct nearest {
         heap[hole] = entry;
     }
 
-    __device__ void take(float s, int32_t j)
+    __device__ void add(float s, int32_t j)
     {
         const uint64_t entry = (uint64_t)__float_as_uint(s) << 32 | (uint32_t)j;
 

@@ -92,11 +92,11 @@ __global__ static void ends_kernel(int32_t *other, int32_t *offset,
 {
     for (int64_t k = etx_first_item(); k <= n; k += etx_item_step()) {
         const int64_t before = k == 0 ? -1 : (int64_t)(key[k - 1] >> 32);
-        const int64_t here = k == n ? n_nodes : (int64_t)(key[k] >> 32);
+        const int64_t node = k == n ? n_nodes : (int64_t)(key[k] >> 32);
 
         if (k < n)
             other[k] = (int32_t)(key[k] & 0xFFFFFFFFu);
-        for (int64_t i = before + 1; i <= here; i++)
+        for (int64_t i = before + 1; i <= node; i++)
             offset[i] = (int32_t)k;
     }
 }
@@ -182,7 +182,7 @@ static etx_status sort_outward(struct etx_stream *stream, struct walk *walk,
     return ETX_OK;
 }
 
-static etx_status take_dag(
+static etx_status alloc_dag(
     struct etx_cuda_dag *dag, int64_t n, struct etx_cuda_scratch *scratch)
 {
     dag->n_edges = (int32_t)n;
@@ -210,7 +210,7 @@ static etx_status build_dag(struct etx_stream *stream, struct walk *walk,
     ETX_TRY(
         etx_launch(stream, walk->args.n_edges, edge_flags_kernel, flag, *walk));
     ETX_TRY(etx_cuda_compact(stream, edge, &n, flag, walk->args.n_edges));
-    ETX_TRY(take_dag(dag, n, scratch));
+    ETX_TRY(alloc_dag(dag, n, scratch));
     ETX_TRY(scratch->alloc(&by_tail, n, "edges by tail"));
     ETX_TRY(scratch->alloc(&out_key, n, "edges by tail"));
     ETX_TRY(scratch->alloc(&in_key, n, "edges by head"));

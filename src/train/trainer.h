@@ -17,9 +17,9 @@
 #include "train/sampling/edge_sampling.h"
 #include "train/sampling/event.h"
 #include "train/sampling/random_streams.h"
+#include "train/state/best.h"
 #include "train/state/model_state.h"
 #include "train/state/snapshot.h"
-#include "train/validation/best.h"
 
 struct etx_objective; /* objective/objective.h */
 

@@ -4,7 +4,6 @@
 #include "train/transfer.h"
 
 #include "base/check.h"
-#include "stage/stage.h"
 
 struct etx_train_marks etx_train_mark(struct etx_context *context)
 {
@@ -44,26 +43,6 @@ etx_status etx_train_to_host(float **out, struct etx_context *context,
     ETX_CHECK(etx_arena_alloc(
         out, etx_train_host(context)->arena, n, sizeof **out, what));
     ETX_CHECK(etx_memory_to_host(memory, *out, values, n, sizeof **out));
-done:
-    return status;
-}
-
-etx_status etx_train_input(struct etx_network_input *out,
-    struct etx_graph **copy, struct etx_context *context,
-    const struct etx_sector *sector, int32_t n_features,
-    const struct etx_graph *graph)
-{
-    const int64_t n = sector->n_hits;
-    etx_status status;
-
-    *copy = NULL;
-    *out = (struct etx_network_input){.n_nodes = n};
-    ETX_CHECK(etx_stage_to_device(&out->node_features, context,
-        sector->features, n * n_features, "node features"));
-    ETX_CHECK(etx_stage_to_device(
-        &out->position, context, sector->position, 3 * n, "positions of hits"));
-    if (graph != NULL)
-        ETX_CHECK(etx_stage_graph_to_device(&out->graph, copy, context, graph));
 done:
     return status;
 }

@@ -7,8 +7,7 @@
 #ifndef ETX_TRAIN_TRANSFER_H
 #define ETX_TRAIN_TRANSFER_H
 
-#include "arch/arch.h"
-#include "train/sampling/sector.h"
+#include "backend/backend.h"
 
 /* Scratch and threads of the host, which sampling and bookkeeping use. */
 static inline struct etx_stream *etx_train_host(struct etx_context *context)
@@ -31,13 +30,5 @@ etx_status etx_train_zeros(
  * copy in scratch. The other way is etx_arena_to_device. */
 etx_status etx_train_to_host(float **out, struct etx_context *context,
     float *values, int64_t n, const char *what);
-
-/* The input of the network for a sector with n_features node features, and a
- * graph of it, which may be NULL; *copy, NULL or to be freed, is a graph that
- * out borrows. */
-etx_status etx_train_input(struct etx_network_input *out,
-    struct etx_graph **copy, struct etx_context *context,
-    const struct etx_sector *sector, int32_t n_features,
-    const struct etx_graph *graph);
 
 #endif

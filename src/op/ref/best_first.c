@@ -1,12 +1,12 @@
 /* op/ref/best_first.c -- chains of hits, best edge first.
  *
- * Each hit of a track has one hit before it and one after. Edges are taken one
- * at a time and join two chains end to end where both ends are still open. A
- * round takes the edges above a cut by their score, then the rest, the
- * smoothest joint first, if they lengthen a chain that is worth it and bend it
- * little: what a network is unsure of, the shape of the two pieces often
- * decides. The first round leaves edges of middling score to shape, the second
- * takes by their score those that shape could not place.
+ * Each hit of a track has one hit before it and one after. Edges are processed
+ * one at a time and link two chains end to end where both ends are open. A
+ * round links the edges above a cut by their score, then the rest, the smallest
+ * kink first, if one of the chains has support and the kink is small: where a
+ * network is unsure, the shape of the two chains often decides. In the first
+ * round the shape decides about edges of medium score, in the second their
+ * score decides about those that remain.
  *
  * Edges run outward, so no chain can close on itself.
  *
@@ -59,7 +59,7 @@ static bool is_open(const struct best_first *work, int32_t e)
            work->chains.previous[work->args->head[e]] == NONE;
 }
 
-static void join(struct best_first *work, int32_t e)
+static void link_edge(struct best_first *work, int32_t e)
 {
     const int32_t tail = work->args->tail[e];
     const int32_t head = work->args->head[e];
@@ -84,9 +84,9 @@ static etx_status sort_by_score(
     return etx_sort_order(order, key, args->n_edges);
 }
 
-/* Join by score alone, above cut. Weaker edges whose ends stay
- * open go to weak, in the order of order [n]; returns how many they are. */
-static int64_t join_strong(int32_t *weak, struct best_first *work, float cut,
+/* Link by score, above cut. Weaker edges whose ends are open go to weak, in the
+ * order of order [n]; returns their number. */
+static int64_t link_by_score(int32_t *weak, struct best_first *work, float cut,
     const int32_t *order, int64_t n)
 {
     int64_t n_weak = 0;
@@ -97,15 +97,14 @@ static int64_t join_strong(int32_t *weak, struct best_first *work, float cut,
         if (!is_open(work, e))
             continue;
         if (work->args->score[e] > cut)
-            join(work, e);
+            link_edge(work, e);
         else
             weak[n_weak++] = e;
     }
     return n_weak;
 }
 
-/* Whether one of the chains that the edge joins is long enough to be trusted.
- */
+/* Whether one of the chains that the edge links is long enough. */
 static bool has_support(const struct best_first *work, int32_t e)
 {
     const int32_t before = work->length[work->args->tail[e]];
@@ -121,8 +120,8 @@ static float kink(const struct best_first *work, int32_t e)
         work->args->max_polar_change);
 }
 
-/* sorted [n]: the weak edges [n] by the kink of their joints; those
- * without support yet come last. key, rank [n] are scratch. */
+/* sorted [n]: the weak edges [n] by the kink of their links; edges without
+ * support come last. key, rank [n] are scratch. */
 static etx_status sort_by_kink(int32_t *sorted, int64_t *key, int32_t *rank,
     const struct best_first *work, const int32_t *weak, int64_t n)
 {
@@ -142,16 +141,17 @@ done:
     return status;
 }
 
-/* The chains have grown since the joints were sorted: look again. */
-static void join_smooth(struct best_first *work, const int32_t *edge, int64_t n)
+/* The chains have grown since the kinks were sorted: compute them again. */
+static void link_by_kink(
+    struct best_first *work, const int32_t *edge, int64_t n)
 {
     for (int64_t k = 0; k < n; k++)
         if (is_open(work, edge[k]) && has_support(work, edge[k]) &&
             kink(work, edge[k]) <= ETX_MAX_KINK)
-            join(work, edge[k]);
+            link_edge(work, edge[k]);
 }
 
-static etx_status join_edges(struct best_first *work, struct etx_stream *stream)
+static etx_status link_edges(struct best_first *work, struct etx_stream *stream)
 {
     struct etx_arena *arena = stream->arena;
     const struct etx_best_first_args *args = work->args;
@@ -174,9 +174,9 @@ static etx_status join_edges(struct best_first *work, struct etx_stream *stream)
     ETX_CHECK(sort_by_score(order, key, args));
     for (int k = 0; k < n_rounds; k++) {
         ETX_CHECK(etx_check_cancelled(stream));
-        n_open = join_strong(weak, work, cuts[k], order, n_open);
+        n_open = link_by_score(weak, work, cuts[k], order, n_open);
         ETX_CHECK(sort_by_kink(sorted, key, rank, work, weak, n_open));
-        join_smooth(work, sorted, n_open);
+        link_by_kink(work, sorted, n_open);
         memcpy(order, weak, (size_t)n_open * sizeof *order);
     }
 done:
@@ -203,7 +203,7 @@ etx_status etx_ref_best_first(
     etx_status status;
 
     ETX_CHECK(start_chains(&work, arena, args->n_nodes));
-    ETX_CHECK(join_edges(&work, stream));
+    ETX_CHECK(link_edges(&work, stream));
     group_chains(args->group, &work.chains, args->n_nodes);
 done:
     etx_arena_reset(arena, mark);

@@ -1,4 +1,4 @@
-/* op/ref/edge_select.c -- the edges above a cut, at most so many.
+/* op/ref/edge_select.c -- the edges above a cut, at most n.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define MAX_BINS 256
-#define BLOCK    65536 /* edges of a block of work */
+#define BLOCK    65536 /* edges of a block */
 
 struct job {
     const int32_t *src;

@@ -21,7 +21,7 @@ struct layer_values {
     float *y;      /* output, the next layer's x */
 };
 
-static etx_status take_rows(
+static etx_status alloc_rows(
     float **out, struct etx_stream *stream, int64_t n_rows, int32_t width)
 {
     return etx_arena_alloc(out, stream->arena, n_rows,
@@ -62,9 +62,9 @@ static etx_status forward_layer(struct etx_stream *stream,
     const int64_t n_rows = args->n_rows;
     etx_status status;
 
-    ETX_CHECK(take_rows(&values->linear, stream, n_rows, layer->n_out));
-    ETX_CHECK(take_rows(&values->middle, stream, n_rows, layer->n_out));
-    ETX_CHECK(take_rows(&values->y, stream, n_rows, layer->n_out));
+    ETX_CHECK(alloc_rows(&values->linear, stream, n_rows, layer->n_out));
+    ETX_CHECK(alloc_rows(&values->middle, stream, n_rows, layer->n_out));
+    ETX_CHECK(alloc_rows(&values->y, stream, n_rows, layer->n_out));
     const struct etx_linear_args linear = {.n_rows = n_rows,
         .n_in = layer->n_in,
         .n_out = layer->n_out,
@@ -186,18 +186,18 @@ static etx_status backward_rows(
     float *d_x = NULL;
     etx_status status;
 
-    ETX_CHECK(take_rows(&values[0].x, stream, n_rows, layer[0].n_in));
+    ETX_CHECK(alloc_rows(&values[0].x, stream, n_rows, layer[0].n_in));
     etx_ref_mlp_concat(values[0].x, forward);
     for (int32_t l = 0; l < n_layers; l++) {
         ETX_CHECK(forward_layer(stream, forward, l, &values[l]));
         if (l + 1 < n_layers)
             values[l + 1].x = values[l].y;
     }
-    ETX_CHECK(take_rows(&d, stream, n_rows, layer[n_layers - 1].n_out));
+    ETX_CHECK(alloc_rows(&d, stream, n_rows, layer[n_layers - 1].n_out));
     memcpy(d, args->d_out,
         (size_t)n_rows * (size_t)layer[n_layers - 1].n_out * sizeof *d);
     for (int32_t l = n_layers - 1; l >= 0; l--) {
-        ETX_CHECK(take_rows(&d_x, stream, n_rows, layer[l].n_in));
+        ETX_CHECK(alloc_rows(&d_x, stream, n_rows, layer[l].n_in));
         ETX_CHECK(backward_layer(stream, &layer[l],
             args->gradient ? &args->gradient[l] : &no_gradient, n_rows,
             &values[l], d, d_x));

@@ -1,6 +1,6 @@
 /* op/ref/radius_graph.c -- all pairs of points within a radius.
  *
- * Brute force: every query looks at every point. Its edges come out by
+ * Brute force: every query is compared with every point. Its edges come out by
  * (src, dst); a stable counting sort makes that (dst, src).
  *
  * SPDX-License-Identifier: Apache-2.0 */

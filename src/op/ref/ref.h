@@ -1,6 +1,6 @@
 /* op/ref/ref.h -- the reference operators, one prototype each.
  *
- * Plain, serial C that says what every operator means. Sums are float64
+ * Plain, serial C that says what every operator computes. Sums are float64
  * unless op.h prescribes float32. The contracts are those of op.h.
  *
  * SPDX-License-Identifier: Apache-2.0 */

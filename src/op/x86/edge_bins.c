@@ -1,9 +1,17 @@
 /* op/x86/edge_bins.c -- edges collected in any order, sorted by (dst, src).
  *
- * The first digit of a radix sort is spread while edges are found, over as
- * many bins as the first-level cache has room to append to; a bin is then
- * small enough for the rest, from the lowest digit up, to run in the cache.
- * Every edge is written to memory twice: to its bin and to its place.
+ * A radix sort. The most significant digit, dst >> shift, is distributed while
+ * edges are found, over as many bins as the first-level cache can append to. A
+ * bin then fits the cache, where the other digits of its keys are sorted, least
+ * significant first; the last pass writes src and dst of the result. Every edge
+ * is written to memory twice: to its bin and to the result.
+ *
+ *     edge   | bin: dst >> shift | low bits of dst | src |
+ *     key                        |<- last digit ->|<- low digits ->|
+ *
+ *     writer.next[bin] ----------------------v
+ *     chunk  | address of the chunk before | key key key ... free |
+ *              (LINK bytes)                  4 or 8 bytes each
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/edge_bins.h"
@@ -14,7 +22,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 #define LINK      ((int64_t)sizeof(uint64_t)) /* bytes in front of a chunk */
-#define SLAB      16 /* chunks taken from the arena at once */
+#define SLAB      16 /* chunks allocated in one piece */
 #define MIN_SHIFT 6
 #define MAX_BITS  14 /* of a digit, if the target has not more */
 
@@ -64,8 +72,8 @@ void etx_edge_bins_close(struct etx_edge_bins *bins)
     bins->n_writers = 0;
 }
 
-/* Chunks for one worker. */
-static etx_status take_slab(
+/* More chunks for one worker. */
+static etx_status alloc_slab(
     struct etx_edge_bins *bins, struct etx_edge_writer *writer)
 {
     char *slab = NULL;
@@ -91,7 +99,7 @@ etx_status etx_edge_bins_grow(
     etx_status status = ETX_OK;
 
     if (writer->n_free == 0)
-        ETX_CHECK(take_slab(bins, writer));
+        ETX_CHECK(alloc_slab(bins, writer));
     memcpy(writer->free, &before, sizeof before);
     writer->next[bin] = writer->free + LINK;
     writer->free += ETX_EDGE_CHUNK_BYTES;
@@ -110,8 +118,8 @@ struct scratch {
     int64_t capacity;
 };
 
-/* n_low passes of low_bits sort by the low bits of the source, the last one by
- * the key from last_shift on; what they share does no harm. */
+/* n_low passes of low_bits sort by the low bits of the source, the last pass by
+ * the key from last_shift on. Digits may overlap. */
 struct job {
     struct etx_edge_bins *bins;
     struct scratch *scratch; /* [n_writers] */
@@ -178,8 +186,8 @@ static int64_t edges_of(const struct etx_edge_bins *bins, int32_t bin)
     return n;
 }
 
-/* Digits of about the same number of bits, but the last has the whole target
- * so that its counts tell where each begins. */
+/* Digits of about the same number of bits, but the last contains the whole
+ * target, so that its counts give the first edge of every target. */
 static void choose_digits(struct job *job)
 {
     const struct etx_edge_pack *pack = &job->bins->pack;
@@ -194,7 +202,7 @@ static void choose_digits(struct job *job)
     job->low_bits = job->n_low == 0 ? 0 : (low + job->n_low - 1) / job->n_low;
 }
 
-static etx_status make_room(struct scratch *scratch, int64_t n)
+static etx_status reserve_keys(struct scratch *scratch, int64_t n)
 {
     const int64_t larger = n + n / 4;
     etx_status status = ETX_OK;
@@ -242,15 +250,15 @@ static void count_keys(uint32_t *count, const struct job *job, int32_t bin)
     }
 }
 
-/* Counts become first places. */
-static void sum_counts(uint32_t *count, int64_t n)
+/* Counts to offsets (exclusive prefix sum). */
+static void sum_counts(uint32_t *count, int64_t n_digits)
 {
     uint32_t sum = 0;
 
-    for (int64_t d = 0; d < n; d++) {
-        const uint32_t here = count[d];
+    for (int64_t d = 0; d < n_digits; d++) {
+        const uint32_t n = count[d];
         count[d] = sum;
-        sum += here;
+        sum += n;
     }
 }
 
@@ -298,7 +306,7 @@ static void spread_sources(int32_t *src, const uint64_t *from, int64_t n,
         src[cursor[from[t] >> shift]++] = (int32_t)(from[t] & mask);
 }
 
-/* And then targets: a target's last place is where the next begins. */
+/* Targets: after the last pass, cursors are at the ends of the targets. */
 static void fill_targets(
     const struct job *job, int32_t bin, const uint32_t *cursor)
 {
@@ -329,7 +337,7 @@ static etx_status sort_bin(void *argument, int64_t block, int32_t worker)
 
     if (n == 0)
         return ETX_OK;
-    ETX_CHECK(make_room(scratch, n));
+    ETX_CHECK(reserve_keys(scratch, n));
     uint32_t *count = scratch->count;
     uint64_t *from = scratch->key;
     uint64_t *to = from + scratch->capacity;
@@ -353,7 +361,7 @@ done:
     return status;
 }
 
-static etx_status take_scratch(struct job *job, struct etx_arena *arena)
+static etx_status alloc_scratch(struct job *job, struct etx_arena *arena)
 {
     const int64_t n =
         ((int64_t)job->n_low << job->low_bits) + (INT64_C(1) << job->last_bits);
@@ -380,7 +388,7 @@ etx_status etx_edge_bins_sort(struct etx_edge_list *out,
     etx_status status;
 
     choose_digits(&job);
-    ETX_CHECK(take_scratch(&job, stream->arena));
+    ETX_CHECK(alloc_scratch(&job, stream->arena));
     job.offset[0] = 0;
     for (int32_t b = 0; b < bins->n_bins; b++)
         job.offset[b + 1] = job.offset[b] + edges_of(bins, b);

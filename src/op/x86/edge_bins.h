@@ -1,8 +1,8 @@
 /* op/x86/edge_bins.h -- edges collected in any order, sorted by (dst, src).
  *
- * Every worker appends to bins of targets that lie together; what comes out
- * is sorted bin by bin in cache. The result does not depend on the order of
- * appending, since no edge is there twice.
+ * Every worker appends to bins of neighbouring targets, which are sorted one by
+ * one in cache. The result does not depend on the order of appending, since
+ * edges are unique.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_X86_EDGE_BINS_H

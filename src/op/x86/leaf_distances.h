@@ -11,7 +11,7 @@
 
 #define ETX_LEAF_VECTORS (ETX_LEAF / VEC_WIDTH)
 #define ETX_USUAL_DIM    8  /* coordinates of the embeddings of most models */
-#define ETX_CHECK_DIMS   16 /* coordinates between two looks at the bound */
+#define ETX_CHECK_DIMS   16 /* coordinates between two tests of the bound */
 
 #define ETX_INLINE static inline __attribute__((always_inline))
 

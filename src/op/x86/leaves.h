@@ -1,7 +1,13 @@
-/* op/x86/leaves.h -- points sorted into leaves with a hierarchy of boxes.
+/* op/x86/leaves.h -- a k-d tree with leaves of one vector of points.
  *
- * Points are cut at medians until ETX_LEAF of them are left. Boxes are kept in
- * the axes of axes.h. ETX_LEAF boxes in a row share a box one level up.
+ * Points are cut at medians (simd/cuts.c) into leaves of ETX_LEAF points. Boxes
+ * are in the axes of axes.h. ETX_LEAF consecutive boxes share a box one level
+ * up, as in a bounding volume hierarchy:
+ *
+ *     level 1  |        box 0        |        box 1        |
+ *     level 0  | b0 | b1 | ... | b15 | b16 | ...
+ *     leaves   | 16 points | 16 points | ...   [n_dim, ETX_LEAF] each:
+ *              one coordinate of all points of a leaf is contiguous
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_X86_LEAVES_H

@@ -1,11 +1,14 @@
 /* op/x86/mlp_block.h -- the layers of a perceptron over one block of rows.
  *
- * What mlp and mlp_backward share: packed weights, rows of a block
- * gathered side by side, and one layer applied to them. Rows of scratch
- * are whole vectors (see etx_scratch_row); what lies beyond the width is
- * finite and means nothing. A layer norm that follows the linear directly
- * needs no mean: the packed weights are centred over the outputs, so the mean
- * of every row is zero (unless rows that are not centred are added).
+ * Shared by mlp and mlp_backward: packed weights, gathered rows of a block, and
+ * one layer applied to them. A row of scratch is whole vectors:
+ *
+ *     x[r]  | part 0 (width 3) | part 1 (width 6) | padding, finite, unused |
+ *           |<---------------- in_row, see scratch_row() ------------------>|
+ *
+ * A layer norm that follows the linear directly needs no mean: the packed
+ * weights are centred over the outputs, so the mean of every row is zero
+ * (unless rows that are not centred are added).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_X86_MLP_BLOCK_H
@@ -17,7 +20,7 @@
 /* Rows of a block at most. */
 #define ETX_BLOCK_ROWS 192
 
-/* A layer ready to run. */
+/* A layer with packed weights. */
 struct etx_block_layer {
     int32_t n_in, n_out;
     int32_t in_row;  /* floats from one row of the input to the next */
@@ -33,9 +36,8 @@ struct etx_block_layer {
     const float *row;      /* the only row of W [padded n_in], or NULL */
 };
 
-/* What the backward of a layer needs of its forward; all NULL when nothing
- * is kept. */
-struct etx_block_kept {
+/* Values of the forward of a layer that its backward reads; NULL: not saved. */
+struct etx_block_saved {
     float *normed; /* [rows, out_row] after the norm, before gain and shift */
     float *slope;  /* [rows, out_row] of the activation */
     float *rstd;   /* [rows] what the norm multiplied with */
@@ -49,8 +51,8 @@ int32_t ETX_ISA_NAME(scratch_row)(int32_t width);
 /* 1 when some layer normalises over the rows of the batch. */
 int32_t ETX_ISA_NAME(has_batch_norm)(const struct etx_mlp_args *args);
 
-/* Fill layer [args->n_layers] with packed copies, kept with parameters that are
- * final, else from the arena; with `backward` nonzero W is packed too. */
+/* Fill layer [args->n_layers] with packed copies, in the weight cache or in the
+ * arena; with `backward` nonzero W is packed too. */
 etx_status ETX_ISA_NAME(pack_layers)(struct etx_block_layer *layer,
     struct etx_stream *stream, const struct etx_mlp_args *args,
     int32_t backward);
@@ -87,8 +89,8 @@ void ETX_ISA_NAME(apply_linear)(float *y, int32_t y_row,
     const struct etx_block_terms *terms, int32_t n_rows);
 
 /* y [n_rows, out_row]: in the linear of a layer, out norm and activation of
- * that; kept may be NULL. */
-void ETX_ISA_NAME(finish_layer)(float *y, const struct etx_block_kept *kept,
+ * that; saved may be NULL. */
+void ETX_ISA_NAME(finish_layer)(float *y, const struct etx_block_saved *saved,
     const struct etx_block_layer *layer, int32_t n_rows);
 
 /* Nothing follows the linear. */

@@ -6,14 +6,7 @@
 
 #include "backend/backend.h"
 #include "train/config.h"
-
-/* What a loss is divided by, of one graph or of several; doubles alone, which
- * ranks add up. */
-struct etx_loss_sums {
-    double n_true, n_false; /* edges with a weight above 0, or pairs */
-    double weight;          /* of the edges; of the true pairs */
-    double n;               /* edges or pairs, with weight or not */
-};
+#include "train/ranks/loss_sums.h"
 
 /* loss = scale * sum(l), where the weights of true and false edges are
  * multiplied by their factors before. */

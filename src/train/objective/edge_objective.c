@@ -13,6 +13,7 @@
 #include "train/objective/momentum_loss.h"
 #include "train/objective/partition_graph.h"
 #include "train/sampling/edge_sampling.h"
+#include "train/sampling/sector_input.h"
 #include "train/transfer.h"
 
 /* One graph of a step; all but the graph in scratch of the host. */
@@ -197,7 +198,7 @@ static etx_status run_graph(struct etx_trainer *trainer,
     struct etx_graph *copy = NULL;
     etx_status status;
 
-    ETX_CHECK(etx_train_input(&input, &copy, context, &sample->sector,
+    ETX_CHECK(etx_sector_input(&input, &copy, context, &sample->sector,
         network->n_node_features, graph));
     ETX_CHECK(etx_network_votes(&input.votes, network, context, &input));
     pass.input = &input;

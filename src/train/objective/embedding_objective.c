@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "train/clock.h"
 #include "train/sampling/embedding_pairs.h"
+#include "train/sampling/sector_input.h"
 #include "train/transfer.h"
 
 /* One graph of a step, in scratch. */
@@ -32,7 +33,7 @@ static etx_status embed(float **out, struct sample *sample,
     double begin;
     etx_status status;
 
-    ETX_CHECK(etx_train_input(&sample->input, &no_graph, context,
+    ETX_CHECK(etx_sector_input(&sample->input, &no_graph, context,
         &sample->sector, network->n_node_features, NULL));
     ETX_CHECK(etx_arena_alloc(&sample->point, context->stream->arena, n,
         sizeof *sample->point, "points"));

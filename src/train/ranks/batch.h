@@ -11,7 +11,7 @@
 #define ETX_TRAIN_RANKS_BATCH_H
 
 #include "base/random.h"
-#include "train/objective/edge_loss.h"
+#include "train/ranks/loss_sums.h"
 #include "train/ranks/team.h"
 #include "train/sampling/event.h"
 

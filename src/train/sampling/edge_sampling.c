@@ -8,6 +8,7 @@
 #include "train/sampling/edge_sampling.h"
 
 #include "base/check.h"
+#include "train/sampling/sector_input.h"
 #include "train/transfer.h"
 
 #include <math.h>
@@ -73,7 +74,7 @@ static etx_status score_edges(float *logit,
     etx_status status;
 
     ETX_CHECK(etx_sector_graph(&subgraph, sector, graph, edges->n, edges->id));
-    ETX_CHECK(etx_train_input(
+    ETX_CHECK(etx_sector_input(
         &input, &copy, context, sector, network->n_node_features, subgraph));
     ETX_CHECK(etx_arena_alloc(&device_logit, context->stream->arena, edges->n,
         sizeof *device_logit, "edge logits"));

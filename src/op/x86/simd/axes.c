@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define MAX_PCA_DIM 32
-#define SAMPLE      4096 /* points that the covariance looks at, about */
-#define BLOCK       4096 /* points of a block of work */
+#define SAMPLE      4096 /* points of the sample for the covariance, about */
+#define BLOCK       4096 /* points of a block */
 
 static int64_t sample_step(const struct etx_radius_graph_args *args)
 {
@@ -168,8 +168,8 @@ static double find_extent(float *low, float *high, const double *mean,
     for (int32_t k = 0; k < args->n_dim; k++) {
         const double below = mean[k] - (double)low[k];
         const double above = (double)high[k] - mean[k];
-        const double here = above > below ? above : below;
-        max = here > max ? here : max;
+        const double size = above > below ? above : below;
+        max = size > max ? size : max;
     }
     return max;
 }
@@ -188,7 +188,7 @@ static double find_average(
     return sum / ((double)n * args->n_dim);
 }
 
-static etx_status take_axes(
+static etx_status alloc_axes(
     struct etx_axes *axes, struct etx_stream *stream, int32_t n_dim)
 {
     etx_status status;
@@ -213,7 +213,7 @@ etx_status ETX_ISA_NAME(axes_choose)(struct etx_axes *out,
     float *low = NULL;
     etx_status status;
 
-    ETX_CHECK(take_axes(out, stream, n_dim));
+    ETX_CHECK(alloc_axes(out, stream, n_dim));
     mark = etx_arena_mark(stream->arena);
     ETX_CHECK(etx_arena_alloc(
         &low, stream->arena, 2 * n_dim, sizeof *low, "extremes of points"));

@@ -186,7 +186,7 @@ static etx_status finish_node(void *argument, int64_t block, int32_t worker)
     return ETX_OK;
 }
 
-static etx_status take_copies(struct job *job, struct etx_stream *stream)
+static etx_status alloc_copies(struct job *job, struct etx_stream *stream)
 {
     const int32_t n_workers = etx_pool_n_threads(stream->pool);
     const int64_t n = SMALL_NODE * ETX_LEAF;
@@ -215,7 +215,7 @@ etx_status ETX_ISA_NAME(cut_points)(int32_t *order, struct etx_stream *stream,
     struct job job = {.n_points = n_points, .axis = axis, .order = order};
     etx_status status;
 
-    ETX_CHECK(take_copies(&job, stream));
+    ETX_CHECK(alloc_copies(&job, stream));
     ETX_CHECK(etx_arena_alloc(
         &job.key, stream->arena, n_points, sizeof *job.key, "keys of a cut"));
     for (int64_t i = 0; i < n_points; i++)

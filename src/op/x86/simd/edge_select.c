@@ -1,4 +1,4 @@
-/* op/x86/simd/edge_select.c -- the edges above a cut, at most so many.
+/* op/x86/simd/edge_select.c -- the edges above a cut, at most n.
  *
  * Blocks pick their edges each into its own part of the result, which then move
  * together. Which score the last edge kept has is found by counting: first by

@@ -1,10 +1,17 @@
 /* op/x86/simd/gemm.c -- small matrix products for one thread.
  *
- * The result is cut into tiles that fit the vector registers: tile_rows rows
- * of 1 .. MAX_VECTORS vectors. Per step of the inner index a tile loads its
- * vectors of b, broadcasts one element of a per row and adds the products
- * (Goto and van de Geijn, ACM TOMS 34(3), 2008, without the outer blocking:
- * the operands here already lie in the second-level cache).
+ * Register blocking (Goto and van de Geijn, ACM TOMS 34(3), 2008, without the
+ * outer blocking: the operands are in the second-level cache already). The
+ * result is cut into tiles that fit the vector registers: tile_rows rows of
+ * 1 .. MAX_VECTORS vectors. Per step of the inner index a tile loads its
+ * vectors of b, broadcasts one element of a per row and adds the products.
+ *
+ *                  b, packed in panels:  | panel 0 | panel 1 | ...
+ *                                   k -> | v0 v1 . |
+ *     a   i -> | ... a[i][k] ... |       c[i] | v0 v1 . |   one tile: registers
+ *
+ * Panels of b are prefetched by software into the second-level cache while the
+ * tiles before them are computed.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/gemm.h"
@@ -30,14 +37,15 @@ enum start {
     START_RESULT  /* with what c holds */
 };
 
-/* Rows of terms that are asked into the cache before they are needed. */
+/* Software prefetch distance of gathered rows of terms. */
 #define AHEAD        16
 #define CACHE_LINE   16 /* floats */
 #define SECOND_LEVEL 2  /* of the cache, to __builtin_prefetch */
 
-/* Steps of the inner index for one line that is asked for. Where less than 48
- * rows are multiplied that leaves lines out: to wait for all of them would take
- * longer than the product. */
+/* Steps of the inner index per prefetched line. With less than 48 rows some
+ * lines are not prefetched: waiting for them would take longer than the
+ * product.
+ */
 #define STEPS 2
 
 /* Floats of a matrix that does not stay in the second level by itself. */
@@ -49,8 +57,8 @@ struct tile {
     const float *a;
     ptrdiff_t a_row, a_step;
     const float *b; /* a panel: rows of whole vectors, one after the other */
-    /* What is multiplied by then, or NULL: tiles ask it into the second-level
-     * cache on the way, so many bytes of it a step that it is there in time. */
+    /* The next panel, or NULL: prefetched into the second-level cache, pace
+     * bytes per step, so that it arrives in time. */
     const char *next;
     ptrdiff_t pace;
     const float *start;
@@ -104,9 +112,9 @@ INLINE void begin_row(vec *sum, const int i, const int n_vectors,
     }
 }
 
-/* Ask the result of the tile below into the cache: its rows lie so far apart
- * that the processor does not see them come. */
-INLINE void ask_for_result(
+/* Prefetch the result of the tile below: its rows are too far apart for the
+ * prefetcher of the processor. */
+INLINE void prefetch_result(
     const int n_rows, const int n_vectors, const struct tile *t)
 {
     const float *below = t->c + n_rows * t->c_row;
@@ -196,7 +204,7 @@ INLINE void multiply_tile(const int n_rows, const int n_vectors,
     for (int i = 0; i < n_rows; i++)
         begin_row(sum[i], i, n_vectors, from, t);
     if (from == START_RESULT)
-        ask_for_result(n_rows, n_vectors, t);
+        prefetch_result(n_rows, n_vectors, t);
     multiply_steps(sum, n_rows, n_vectors, from, asks, t);
 #pragma GCC unroll 8
     for (int i = 0; i < n_rows; i++)

@@ -1,9 +1,10 @@
-/* op/x86/simd/labels.c -- join what edges above a cut connect.
+/* op/x86/simd/labels.c -- connected components and mutual best edges.
  *
- * Union-find with path halving (Tarjan and van Leeuwen, 1984), the smaller root
- * above. Most edges join what is joined already and share a parent, so that is
- * looked at first, and an edge pulls its ends up to the root. Parents are never
- * larger than their nodes: one pass in ascending order makes labels of them.
+ * Union-find with path halving (Tarjan and van Leeuwen, 1984), where the
+ * smaller root becomes the parent. Most edges connect nodes that have the same
+ * parent already, so that is tested first, and an edge moves its ends up to the
+ * root. Parents are never larger than their nodes: one pass in ascending order
+ * turns them into labels.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
@@ -28,7 +29,7 @@ static int32_t find_root(int32_t *parent, int32_t i)
     return i;
 }
 
-static void join(int32_t *parent, int32_t a, int32_t b)
+static void unite(int32_t *parent, int32_t a, int32_t b)
 {
     const int32_t above_a = parent[a];
     const int32_t above_b = parent[b];
@@ -56,7 +57,7 @@ etx_status ETX_ISA_NAME(connected_components)(
         const int64_t n = etx_pick(picked, args->score, args->cut, begin,
             etx_pick_end(begin, args->n_edges));
         for (int64_t t = 0; t < n; t++)
-            join(parent, args->src[picked[t]], args->dst[picked[t]]);
+            unite(parent, args->src[picked[t]], args->dst[picked[t]]);
     }
     for (int64_t i = 0; i < args->n_nodes; i++)
         parent[i] = parent[parent[i]];

@@ -135,7 +135,7 @@ static void fill_level(struct etx_boxes *level, const struct etx_boxes *below)
     }
 }
 
-static etx_status take_level(
+static etx_status alloc_level(
     struct etx_boxes *level, struct etx_stream *stream, int64_t n_boxes)
 {
     const int64_t n_floats =
@@ -153,7 +153,7 @@ done:
     return status;
 }
 
-static etx_status take_leaves(
+static etx_status alloc_leaves(
     struct etx_leaves *leaves, struct etx_stream *stream)
 {
     const int64_t n_lanes = leaves->n_leaves * ETX_LEAF;
@@ -168,12 +168,12 @@ static etx_status take_leaves(
         sizeof *leaves->id, "points in leaves"));
     ETX_CHECK(etx_arena_alloc(&leaves->rank, stream->arena, n_lanes,
         sizeof *leaves->rank, "points in leaves"));
-    ETX_CHECK(take_level(&leaves->level[0], stream, n_boxes));
+    ETX_CHECK(alloc_level(&leaves->level[0], stream, n_boxes));
     leaves->n_levels = 1;
     while (n_boxes > ETX_LEAF) {
         n_boxes = (n_boxes + ETX_LEAF - 1) / ETX_LEAF;
         ETX_CHECK(
-            take_level(&leaves->level[leaves->n_levels], stream, n_boxes));
+            alloc_level(&leaves->level[leaves->n_levels], stream, n_boxes));
         leaves->n_levels++;
     }
 done:
@@ -191,7 +191,7 @@ etx_status ETX_ISA_NAME(leaves_build)(struct etx_leaves *out,
     *out = (struct etx_leaves){.n_points = n,
         .n_leaves = (n + ETX_LEAF - 1) / ETX_LEAF,
         .n_dim = args->n_dim};
-    ETX_CHECK(take_leaves(out, stream));
+    ETX_CHECK(alloc_leaves(out, stream));
     const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
     ETX_CHECK(ETX_ISA_NAME(axes_choose)(&axes, stream, args));
     out->relative = axes.relative;

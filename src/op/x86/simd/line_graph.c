@@ -14,7 +14,7 @@
 
 #include <inttypes.h>
 
-#define BLOCK       4096 /* doublets of a block of work */
+#define BLOCK       4096 /* doublets of a block */
 #define BLOCK_NODES 1024
 #define OUT_COLUMNS 256 /* doublets out of a hit that are taken together */
 #define FEW         4   /* doublets into a hit that need no vectors */
@@ -71,10 +71,10 @@ static etx_status sum_counts(struct job *job, int64_t n_blocks)
     struct offsets sum = {0, 0};
 
     for (int64_t b = 0; b < n_blocks; b++) {
-        const struct offsets here = job->offsets[b];
+        const struct offsets count = job->offsets[b];
         job->offsets[b] = sum;
-        sum.in += here.in;
-        sum.out += here.out;
+        sum.in += count.in;
+        sum.out += count.out;
     }
     job->graph.n_edges = sum.in;
     job->graph.in_offset[n] = sum.in;

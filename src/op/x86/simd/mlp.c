@@ -2,7 +2,7 @@
  *
  * A block of rows goes through gather, every layer and the residual while it
  * stays in the second-level cache of one core. The size of a block depends on
- * the shape alone. Sums over segments of the rows are made there, too.
+ * the shape only. A fused segment_reduce runs on the rows in cache, too.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"

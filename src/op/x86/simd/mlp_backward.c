@@ -1,10 +1,17 @@
 /* op/x86/simd/mlp_backward.c -- gradients of the perceptron, by blocks.
  *
- * Every block of rows runs forward again with what the backward needs kept in
- * scratch, then backward: d_x = d_y W and dW += d_y^T x. Blocks form groups
- * whose number depends on the shape alone; a group adds its blocks in order
- * to gradients of its own, and these are added in the order of the groups, so
- * that the result is the same bits for any number of threads.
+ * Every block of rows runs forward again, saving in scratch what the backward
+ * reads, then backward: d_x = d_y W and dW += d_y^T x. Blocks form groups,
+ * whose number depends on the shape only; a group adds its blocks in order to
+ * its own gradients, and these are added in the order of the groups, so that
+ * the result is the same bits for any number of threads.
+ *
+ *     rows       | block | block | block || block | block | ...
+ *     sums       |        group 0        ||      group 1   ...
+ *     gradient   +=  sums of group 0 + sums of group 1 + ...
+ *
+ *     scratch of a worker, per layer: x | normed rstd curb | slope
+ *                          then:      output | d[0] | d[1]
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
@@ -27,7 +34,7 @@
 
 /* Gradients of one layer, of one group of blocks. */
 struct sums {
-    float *weight; /* [n_out, in_row], or NULL: nobody asks */
+    float *weight; /* [n_out, in_row], or NULL: not wanted */
     float *bias;   /* [out_row] */
     float *gain;   /* [out_row] */
     float *shift;  /* [out_row] */
@@ -36,7 +43,7 @@ struct sums {
 /* Scratch of one worker. */
 struct scratch {
     float *x[ETX_MAX_LAYERS + 1]; /* input of layer l, [rows, row] */
-    struct etx_block_kept kept[ETX_MAX_LAYERS];
+    struct etx_block_saved saved[ETX_MAX_LAYERS];
     float *d[2]; /* [rows, widest] */
 };
 
@@ -47,7 +54,7 @@ struct job {
     int64_t n_blocks, n_groups;
     float *scratch; /* [workers, scratch_size] */
     int64_t scratch_size;
-    float *sums; /* [n_groups, sums_size], or NULL: nobody asks */
+    float *sums; /* [n_groups, sums_size], or NULL: not wanted */
     int64_t sums_size;
     int32_t reduced; /* the layer whose groups are being added */
 };
@@ -72,19 +79,19 @@ static int64_t lay_out(
 
     for (int32_t l = 0; l < n_layers; l++) {
         const struct etx_block_layer *layer = &job->layer[l];
-        struct etx_block_kept *kept = &scratch->kept[l];
+        struct etx_block_saved *saved = &scratch->saved[l];
         const int64_t in_size = (int64_t)n * layer->in_row;
         const int64_t size = (int64_t)n * layer->out_row;
-        *kept = (struct etx_block_kept){0};
+        *saved = (struct etx_block_saved){0};
         /* One vector more for the last store of the gather. */
         scratch->x[l] = cut(base, &next, in_size + 16);
         if (layer->norm != ETX_NORM_NONE) {
-            kept->normed = cut(base, &next, size);
-            kept->rstd = cut(base, &next, n);
-            kept->curb = cut(base, &next, n);
+            saved->normed = cut(base, &next, size);
+            saved->rstd = cut(base, &next, n);
+            saved->curb = cut(base, &next, n);
         }
         if (layer->activation != ETX_ACTIVATION_NONE)
-            kept->slope = cut(base, &next, size);
+            saved->slope = cut(base, &next, size);
     }
     scratch->x[n_layers] =
         cut(base, &next, (int64_t)n * job->layer[n_layers - 1].out_row);
@@ -117,7 +124,7 @@ static int64_t lay_out_sums(
 /* d [n_rows, out_row]: in the gradient of the layer's output, out that of its
  * linear. The flags are constants where this is inlined. */
 INLINE void backward_rows(float *d, const struct sums *sums,
-    const struct etx_block_layer *layer, const struct etx_block_kept *kept,
+    const struct etx_block_layer *layer, const struct etx_block_saved *saved,
     int32_t n_rows, const int has_norm, const int has_slope,
     const int norm_last)
 {
@@ -128,8 +135,8 @@ INLINE void backward_rows(float *d, const struct sums *sums,
     for (int32_t r = 0; r < n_rows; r++) {
         const ptrdiff_t at = (ptrdiff_t)r * layer->out_row;
         float *row = d + at;
-        const float *normed = has_norm ? kept->normed + at : NULL;
-        const float *slope = has_slope ? kept->slope + at : NULL;
+        const float *normed = has_norm ? saved->normed + at : NULL;
+        const float *slope = has_slope ? saved->slope + at : NULL;
         vec sum = v_zero();
         vec product = v_zero();
 
@@ -150,8 +157,8 @@ INLINE void backward_rows(float *d, const struct sums *sums,
         }
         const vec mean = v_set1(has_norm ? v_sum(sum) * inverse : 0.0f);
         const vec pull =
-            v_set1(has_norm ? v_sum(product) * kept->curb[r] : 0.0f);
-        const vec scale = v_set1(has_norm ? kept->rstd[r] : 1.0f);
+            v_set1(has_norm ? v_sum(product) * saved->curb[r] : 0.0f);
+        const vec scale = v_set1(has_norm ? saved->rstd[r] : 1.0f);
         for (int32_t k = 0; k < width; k += VEC_WIDTH) {
             vec g = v_load(row + k);
             if (has_norm)
@@ -166,27 +173,27 @@ INLINE void backward_rows(float *d, const struct sums *sums,
 }
 
 static void backward_norm_and_slope(float *d, const struct sums *sums,
-    const struct etx_block_layer *layer, const struct etx_block_kept *kept,
+    const struct etx_block_layer *layer, const struct etx_block_saved *saved,
     int32_t n_rows)
 {
     const int has_norm = layer->norm != ETX_NORM_NONE;
     const int has_slope = layer->activation != ETX_ACTIVATION_NONE;
 
     if (has_norm && has_slope && layer->norm_last)
-        backward_rows(d, sums, layer, kept, n_rows, 1, 1, 1);
+        backward_rows(d, sums, layer, saved, n_rows, 1, 1, 1);
     else if (has_norm && has_slope)
-        backward_rows(d, sums, layer, kept, n_rows, 1, 1, 0);
+        backward_rows(d, sums, layer, saved, n_rows, 1, 1, 0);
     else if (has_norm)
-        backward_rows(d, sums, layer, kept, n_rows, 1, 0, 0);
+        backward_rows(d, sums, layer, saved, n_rows, 1, 0, 0);
     else if (has_slope)
-        backward_rows(d, sums, layer, kept, n_rows, 0, 1, 0);
+        backward_rows(d, sums, layer, saved, n_rows, 0, 1, 0);
     else if (sums != NULL)
-        backward_rows(d, sums, layer, kept, n_rows, 0, 0, 0);
+        backward_rows(d, sums, layer, saved, n_rows, 0, 0, 0);
 }
 
 /* ------------------------------------------------------------- a block -- */
 
-/* y [n_rows, out_row] = the linear of layer l that the forward kept, zeros
+/* y [n_rows, out_row] = the linear of layer l that the forward saved, zeros
  * beyond its width. */
 static void read_linear(
     float *y, const struct job *job, int32_t l, int64_t first, int32_t n_rows)
@@ -223,7 +230,7 @@ static struct etx_block_rows forward_block(struct scratch *scratch,
         else
             ETX_ISA_NAME(apply_linear)
         (y, layer->out_row, layer, x, &terms, n_rows);
-        ETX_ISA_NAME(finish_layer)(y, &scratch->kept[l], layer, n_rows);
+        ETX_ISA_NAME(finish_layer)(y, &scratch->saved[l], layer, n_rows);
         x = (struct etx_block_rows){y, layer->out_row};
     }
     return input;
@@ -298,7 +305,7 @@ static void backward_block(struct scratch *scratch, const struct sums *sums,
                    : (struct etx_block_rows){scratch->x[l], layer->in_row};
         float *const other = d;
         backward_norm_and_slope(d, sums != NULL ? &sums[l] : NULL, layer,
-            &scratch->kept[l], n_rows);
+            &scratch->saved[l], n_rows);
         if (sums != NULL && sums[l].weight != NULL)
             ETX_ISA_NAME(gemm_turned_add)
         (sums[l].weight, layer->in_row, layer->n_out, layer->n_in, n_rows, d,

@@ -15,17 +15,17 @@
 
 /* ----------------------------------------------------------- gathering -- */
 
-/* Rows ahead of the one being copied that are asked into the cache. */
+/* Software prefetch distance, rows. */
 #define AHEAD 8
 
-/* One part to x [n_rows, x_row]; columns up to `room` may be overwritten. */
-INLINE void gather_part(float *x, int32_t x_row, int32_t room,
+/* One part to x [n_rows, x_row]; columns up to capacity may be overwritten. */
+INLINE void gather_part(float *x, int32_t x_row, int32_t capacity,
     const struct etx_rows *part, int64_t first, int32_t n_rows)
 {
     const int32_t width = part->width;
     const int32_t whole = width / VEC_WIDTH * VEC_WIDTH;
     const vmask some = v_first(width - whole);
-    const int32_t may_spill = whole + VEC_WIDTH <= room;
+    const int32_t may_spill = whole + VEC_WIDTH <= capacity;
 
     for (int32_t r = 0; r < n_rows; r++) {
         const int64_t i = first + r;
@@ -58,13 +58,13 @@ static void gather_parts(float *x, int32_t x_row,
 
     for (int32_t p = 0; p < args->n_parts; p++) {
         const struct etx_rows *part = &args->part[p];
-        const int32_t room = x_row - begin;
+        const int32_t capacity = x_row - begin;
         if (part->width == 2 * CACHE_LINE) {
             struct etx_rows known = *part;
             known.width = 2 * CACHE_LINE;
-            gather_part(x + begin, x_row, room, &known, first, n_rows);
+            gather_part(x + begin, x_row, capacity, &known, first, n_rows);
         } else {
-            gather_part(x + begin, x_row, room, part, first, n_rows);
+            gather_part(x + begin, x_row, capacity, part, first, n_rows);
         }
         begin += part->width;
     }
@@ -218,13 +218,13 @@ static void measure_l2(struct row_norm *norm,
 
 /* One vector of columns from k on, all rows: y = f(norm(y) * gain + shift).
  * The flags are constants where this is inlined; norm NULL: none. */
-INLINE void finish_columns(float *y, const struct etx_block_kept *kept,
+INLINE void finish_columns(float *y, const struct etx_block_saved *saved,
     const struct etx_block_layer *layer, const struct row_norm *norm,
     const int32_t k, const int32_t n_rows, const enum etx_activation kind,
-    const int has_norm, const int has_mean, const int keep)
+    const int has_norm, const int has_mean, const int is_saved)
 {
     const ptrdiff_t row = layer->out_row;
-    const int keep_slope = keep && kind != ETX_ACTIVATION_NONE;
+    const int save_slope = is_saved && kind != ETX_ACTIVATION_NONE;
     const vec gain = layer->gain ? v_load(layer->gain + k) : v_set1(1.0f);
     const vec shift = layer->shift ? v_load(layer->shift + k) : v_zero();
 
@@ -236,19 +236,19 @@ INLINE void finish_columns(float *y, const struct etx_block_kept *kept,
             x = x - v_set1(norm->mean[r]);
         if (has_norm) {
             x = x * v_set1(norm->scale[r]);
-            if (keep)
-                v_store(kept->normed + at, x);
+            if (is_saved)
+                v_store(saved->normed + at, x);
             x = v_fma(x, gain, shift);
         }
         x = v_activation(&slope, kind, x);
         v_store(y + at, x);
-        if (keep_slope) /* never without kept */
+        if (save_slope) /* never without saved */
             /* cppcheck-suppress nullPointer */
-            v_store(kept->slope + at, slope);
+            v_store(saved->slope + at, slope);
     }
 }
 
-INLINE void finish_rows(float *y, const struct etx_block_kept *kept,
+INLINE void finish_rows(float *y, const struct etx_block_saved *saved,
     const struct etx_block_layer *layer, const enum etx_activation kind,
     const int32_t n_rows)
 {
@@ -259,54 +259,54 @@ INLINE void finish_rows(float *y, const struct etx_block_kept *kept,
         measure_layer(&norm, layer, y, n_rows);
     else if (layer->norm == ETX_NORM_L2)
         measure_l2(&norm, layer, y, n_rows);
-    if (kept != NULL && layer->norm != ETX_NORM_NONE) {
-        memcpy(kept->rstd, norm.scale, (size_t)n_rows * sizeof *norm.scale);
-        memcpy(kept->curb, norm.curb, (size_t)n_rows * sizeof *norm.curb);
+    if (saved != NULL && layer->norm != ETX_NORM_NONE) {
+        memcpy(saved->rstd, norm.scale, (size_t)n_rows * sizeof *norm.scale);
+        memcpy(saved->curb, norm.curb, (size_t)n_rows * sizeof *norm.curb);
     }
     for (int32_t k = 0; k < layer->n_out; k += VEC_WIDTH)
-        if (layer->norm == ETX_NORM_NONE && kept != NULL)
-            finish_columns(y, kept, layer, NULL, k, n_rows, kind, 0, 0, 1);
+        if (layer->norm == ETX_NORM_NONE && saved != NULL)
+            finish_columns(y, saved, layer, NULL, k, n_rows, kind, 0, 0, 1);
         else if (layer->norm == ETX_NORM_NONE)
             finish_columns(y, NULL, layer, NULL, k, n_rows, kind, 0, 0, 0);
-        else if (kept != NULL && is_centred)
-            finish_columns(y, kept, layer, &norm, k, n_rows, kind, 1, 0, 1);
+        else if (saved != NULL && is_centred)
+            finish_columns(y, saved, layer, &norm, k, n_rows, kind, 1, 0, 1);
         else if (is_centred)
             finish_columns(y, NULL, layer, &norm, k, n_rows, kind, 1, 0, 0);
-        else if (kept != NULL)
-            finish_columns(y, kept, layer, &norm, k, n_rows, kind, 1, 1, 1);
+        else if (saved != NULL)
+            finish_columns(y, saved, layer, &norm, k, n_rows, kind, 1, 1, 1);
         else
             finish_columns(y, NULL, layer, &norm, k, n_rows, kind, 1, 1, 0);
 }
 
 /* A group of rows: norm and then the activation `kind`, where the norm may
  * be NONE. */
-static void finish_group(float *y, const struct etx_block_kept *kept,
+static void finish_group(float *y, const struct etx_block_saved *saved,
     const struct etx_block_layer *layer, const enum etx_activation kind,
     const int32_t n_rows)
 {
     switch (kind) {
     case ETX_ACTIVATION_RELU:
-        finish_rows(y, kept, layer, ETX_ACTIVATION_RELU, n_rows);
+        finish_rows(y, saved, layer, ETX_ACTIVATION_RELU, n_rows);
         break;
     case ETX_ACTIVATION_SILU:
-        finish_rows(y, kept, layer, ETX_ACTIVATION_SILU, n_rows);
+        finish_rows(y, saved, layer, ETX_ACTIVATION_SILU, n_rows);
         break;
     case ETX_ACTIVATION_TANH:
-        finish_rows(y, kept, layer, ETX_ACTIVATION_TANH, n_rows);
+        finish_rows(y, saved, layer, ETX_ACTIVATION_TANH, n_rows);
         break;
     case ETX_ACTIVATION_GELU:
-        finish_rows(y, kept, layer, ETX_ACTIVATION_GELU, n_rows);
+        finish_rows(y, saved, layer, ETX_ACTIVATION_GELU, n_rows);
         break;
     case ETX_ACTIVATION_ELU:
-        finish_rows(y, kept, layer, ETX_ACTIVATION_ELU, n_rows);
+        finish_rows(y, saved, layer, ETX_ACTIVATION_ELU, n_rows);
         break;
     case ETX_ACTIVATION_SIGMOID:
-        finish_rows(y, kept, layer, ETX_ACTIVATION_SIGMOID, n_rows);
+        finish_rows(y, saved, layer, ETX_ACTIVATION_SIGMOID, n_rows);
         break;
     case ETX_ACTIVATION_NONE:
     case ETX_N_ACTIVATIONS:
         if (layer->norm != ETX_NORM_NONE)
-            finish_rows(y, kept, layer, ETX_ACTIVATION_NONE, n_rows);
+            finish_rows(y, saved, layer, ETX_ACTIVATION_NONE, n_rows);
         break;
     }
 }
@@ -361,22 +361,22 @@ static void multiply_layer(float *y, int32_t y_row,
         layer->start, &known);
 }
 
-/* What is kept of the rows from `first` on. */
-static struct etx_block_kept kept_from(const struct etx_block_kept *kept,
+/* What is saved of the rows from `first` on. */
+static struct etx_block_saved saved_from(const struct etx_block_saved *saved,
     const struct etx_block_layer *layer, int32_t first)
 {
     const ptrdiff_t at = (ptrdiff_t)first * layer->out_row;
 
-    return (struct etx_block_kept){
-        .normed = kept->normed != NULL ? kept->normed + at : NULL,
-        .slope = kept->slope != NULL ? kept->slope + at : NULL,
-        .rstd = kept->rstd != NULL ? kept->rstd + first : NULL,
-        .curb = kept->curb != NULL ? kept->curb + first : NULL,
+    return (struct etx_block_saved){
+        .normed = saved->normed != NULL ? saved->normed + at : NULL,
+        .slope = saved->slope != NULL ? saved->slope + at : NULL,
+        .rstd = saved->rstd != NULL ? saved->rstd + first : NULL,
+        .curb = saved->curb != NULL ? saved->curb + first : NULL,
     };
 }
 
 /* Norm and activation in the order of the layer. */
-static void finish(float *y, const struct etx_block_kept *kept,
+static void finish(float *y, const struct etx_block_saved *saved,
     const struct etx_block_layer *layer, int32_t n_rows)
 {
     const enum etx_activation kind = (enum etx_activation)layer->activation;
@@ -388,17 +388,17 @@ static void finish(float *y, const struct etx_block_kept *kept,
     for (int32_t first = 0; first < n_rows; first += GROUP) {
         const int32_t n = n_rows - first < GROUP ? n_rows - first : GROUP;
         float *rows = y + (ptrdiff_t)first * layer->out_row;
-        struct etx_block_kept here;
-        const struct etx_block_kept *keep = NULL;
-        if (kept != NULL) {
-            here = kept_from(kept, layer, first);
-            keep = &here;
+        struct etx_block_saved rest;
+        const struct etx_block_saved *group_saved = NULL;
+        if (saved != NULL) {
+            rest = saved_from(saved, layer, first);
+            group_saved = &rest;
         }
         if (is_norm_last) {
-            finish_group(rows, keep, &linear, kind, n);
-            finish_group(rows, keep, layer, ETX_ACTIVATION_NONE, n);
+            finish_group(rows, group_saved, &linear, kind, n);
+            finish_group(rows, group_saved, layer, ETX_ACTIVATION_NONE, n);
         } else {
-            finish_group(rows, keep, layer, kind, n);
+            finish_group(rows, group_saved, layer, kind, n);
         }
     }
 }
@@ -413,9 +413,9 @@ void ETX_ISA_NAME(apply_linear)(float *y, int32_t y_row,
         multiply_layer(y, y_row, layer, x, terms, n_rows);
 }
 
-void ETX_ISA_NAME(finish_layer)(float *y, const struct etx_block_kept *kept,
+void ETX_ISA_NAME(finish_layer)(float *y, const struct etx_block_saved *saved,
     const struct etx_block_layer *layer, int32_t n_rows)
 {
     if (!etx_is_bare(layer))
-        finish(y, kept, layer, n_rows);
+        finish(y, saved, layer, n_rows);
 }

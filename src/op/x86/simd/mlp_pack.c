@@ -1,7 +1,9 @@
-/* op/x86/simd/mlp_pack.c -- the layers of a perceptron made ready to run.
+/* op/x86/simd/mlp_pack.c -- folds and packs the weights of a perceptron.
  *
- * Linears with nothing between become one, weights are centred for the layer
- * norm that follows them, and packed for the product.
+ * Folding: consecutive linears are multiplied to one, W2 (W1 x + b1) + b2, and
+ * weights before a layer norm are centred over the outputs. Packing: panels of
+ * columns as gemm.c reads them. Forms are in the weight cache if the parameters
+ * are frozen, else in scratch.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/mlp_block.h"

@@ -5,9 +5,9 @@
 
 #include "op/x86/vector.h"
 
-#define BLOCK_FLOATS 16384 /* of the output that make a block of work */
+#define BLOCK_FLOATS 16384 /* of the output in a block */
 #define BLOCK_ROWS   1024
-#define AHEAD        8  /* rows asked into the cache before they are needed */
+#define AHEAD        8  /* software prefetch distance, rows */
 #define CACHE_LINE   16 /* floats */
 
 static void prefetch_row(const float *row, int32_t width)

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define BLOCK_LEAVES 4 /* of points that make a block of work */
+#define BLOCK_LEAVES 4 /* of points in a block */
 
 /* The best neighbours of a point so far: the keys are (s, index). */
 struct nearest {

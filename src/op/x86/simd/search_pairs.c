@@ -1,10 +1,11 @@
 /* op/x86/simd/search_pairs.c -- all pairs of points within a radius.
  *
- * For every leaf the hierarchy of boxes gives the later leaves that may hold
- * neighbours; for every point of it, their boxes leave a few. Then one vector
- * holds the distances from the point to a whole leaf, computed from the
- * original coordinates by the normative chain of fused multiply-adds. A pair
- * is looked at once, from the point in the earlier leaf or lane.
+ * A dual-tree search: for every leaf, the hierarchy of boxes gives the later
+ * leaves with possible neighbours; for every point of it, their boxes exclude
+ * most of these. One vector then holds the distances from the point to a whole
+ * leaf, computed from the original coordinates by the chain of fused
+ * multiply-adds that op/graph.h prescribes. A pair is tested once, from the
+ * point in the earlier leaf or lane.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/neighbours.h"
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-#define BLOCK_LEAVES 4 /* of points that make a block of work */
+#define BLOCK_LEAVES 4 /* of points in a block */
 
 /* Scratch of one worker. */
 struct scratch {
@@ -228,7 +229,7 @@ done:
     return status;
 }
 
-static etx_status take_scratch(struct job *job, struct etx_arena *arena,
+static etx_status alloc_scratch(struct job *job, struct etx_arena *arena,
     int32_t n_workers, const struct etx_leaves *leaves)
 {
     const int64_t n_groups = (leaves->n_leaves + ETX_LEAF - 1) / ETX_LEAF;
@@ -266,7 +267,7 @@ etx_status ETX_ISA_NAME(search_pairs)(struct etx_neighbour_search *search)
     struct job job = {.search = search};
     etx_status status;
 
-    ETX_CHECK(take_scratch(&job, search->stream->arena,
+    ETX_CHECK(alloc_scratch(&job, search->stream->arena,
         etx_pool_n_threads(pool), &search->leaves));
     ETX_CHECK(etx_parallel_for(pool,
         (search->leaves.n_leaves + BLOCK_LEAVES - 1) / BLOCK_LEAVES,

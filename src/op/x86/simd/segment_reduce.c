@@ -1,9 +1,12 @@
-/* op/x86/simd/segment_reduce.c -- reduce the values of every segment, and
- * the gradient of that.
+/* op/x86/simd/segment_reduce.c -- reductions of segments, and their gradients.
  *
- * Segments are independent; a strip of columns of one segment lives in
- * registers while its values pass by in segment order, so that sums have the
- * bits of the reference.
+ * Segments are independent. A strip of columns of one segment is accumulated in
+ * registers over the values in segment order, so that sums have the bits of the
+ * reference.
+ *
+ *     x      | strip 0 | strip 1 |      value v0 = order[offset[s]]
+ *            | strip 0 | strip 1 |      value v1     (gathered, prefetched)
+ *     out[s] |  sums   |  sums   |
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
@@ -13,8 +16,8 @@
 #define INLINE static inline __attribute__((always_inline))
 
 #define BLOCK_SEGMENTS 256
-#define STRIP          4 /* vectors of columns that are reduced together */
-#define AHEAD          24 /* values asked into the cache before they are needed */
+#define STRIP          4  /* vectors of columns that are reduced together */
+#define AHEAD          24 /* software prefetch distance, values */
 
 /* The columns of a strip: vectors 0 .. n_vectors - 1 from column `begin`; of
  * the last one only the lanes in `some`. */
@@ -196,7 +199,7 @@ etx_status ETX_ISA_NAME(segment_reduce)(
 /* ------------------------------------------------------------ backward -- */
 
 /* d_x row v (+)= d. */
-INLINE void give(const struct etx_segment_reduce_backward_args *args,
+INLINE void write_gradient(const struct etx_segment_reduce_backward_args *args,
     const struct strip *strip, const int i, int64_t v, vec d)
 {
     float *d_x = args->d_x + v * args->forward.width;
@@ -206,7 +209,7 @@ INLINE void give(const struct etx_segment_reduce_backward_args *args,
     store(d_x, strip, i, d);
 }
 
-/* SUM and MEAN: every value gets the same. */
+/* SUM and MEAN: the same gradient for every value. */
 static void backward_share(const struct etx_segment_reduce_backward_args *args,
     const struct strip *strip, int64_t s)
 {
@@ -223,7 +226,7 @@ static void backward_share(const struct etx_segment_reduce_backward_args *args,
     for (int64_t t = begin; t < end; t++) {
         const int64_t v = value_at(forward, t);
         for (int i = 0; i < strip->n_vectors; i++)
-            give(args, strip, i, v, d[i]);
+            write_gradient(args, strip, i, v, d[i]);
     }
 }
 
@@ -245,9 +248,9 @@ static void backward_max(const struct etx_segment_reduce_backward_args *args,
             const vec value = load(x, strip, i);
             const vec best = load(out, strip, i);
             const vec none = v_zero();
-            const vec taken = v_select(v_less(value, best), none,
+            const vec chosen = v_select(v_less(value, best), none,
                 v_select(v_less(best, value), none, d[i]));
-            give(args, strip, i, v, taken);
+            write_gradient(args, strip, i, v, chosen);
             /* What was given is gone. */
             d[i] = v_select(v_less(value, best), d[i],
                 v_select(v_less(best, value), d[i], none));
@@ -279,7 +282,7 @@ static void backward_std(const struct etx_segment_reduce_backward_args *args,
         const int64_t v = value_at(forward, t);
         const float *x = row_of(forward, v);
         for (int i = 0; i < strip->n_vectors; i++)
-            give(args, strip, i, v,
+            write_gradient(args, strip, i, v,
                 (load(x, strip, i) - mean[i]) / divisor[i] * d[i]);
     }
 }

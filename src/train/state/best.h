@@ -1,8 +1,8 @@
-/* train/validation/best.h -- results of validations, and the best one so far.
+/* train/state/best.h -- results of validations, and the best one so far.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef ETX_TRAIN_VALIDATION_BEST_H
-#define ETX_TRAIN_VALIDATION_BEST_H
+#ifndef ETX_TRAIN_STATE_BEST_H
+#define ETX_TRAIN_STATE_BEST_H
 
 #include "stage/model.h"
 #include "train/config.h"

@@ -1,8 +1,8 @@
-/* train/validation/best.c -- the best validation so far, and how long ago it
+/* train/state/best.c -- the best validation so far, and how long ago it
  * was.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include "train/validation/best.h"
+#include "train/state/best.h"
 
 #include <math.h>
 #include <string.h>
