@@ -217,7 +217,7 @@ __global__ static void score_keys_kernel(
         key[k] = (uint64_t)~etx_ordered(work.args.score[list[k]]) & 0xFFFFFFFFu;
 }
 
-/* Joints without support yet come last. */
+/* Links without support yet come last. */
 __global__ static void kink_keys_kernel(
     uint64_t *key, struct best_first work, struct edge_list list)
 {

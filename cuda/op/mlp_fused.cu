@@ -458,7 +458,7 @@ __device__ static void run_tile(
     __syncwarp();
 }
 
-/* Blocks at once on a multiprocessor that a kernel of so many tiles leaves
+/* Blocks at once on a multiprocessor that a kernel of this many tiles leaves
  * registers for. */
 constexpr int blocks_of(int tiles)
 {

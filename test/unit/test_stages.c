@@ -251,7 +251,7 @@ ETX_TEST(test_weights_are_packed_once)
 
 /* More networks than are cached, and other ones in the memory of the evicted
  * ones: never weights of another model. */
-ETX_TEST(test_kept_networks_make_room)
+ETX_TEST(test_kept_networks_are_evicted)
 {
     scoped_job job = job_make();
 

@@ -26,7 +26,7 @@ class Opaque(c.c_void_p):
 
 
 def whole(value: Any, bits: int) -> int:
-    """value as int; OverflowError where so many bits do not hold it."""
+    """value as int; OverflowError where that many bits do not hold it."""
     number = operator.index(value)
     if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
         raise OverflowError(f"{number} does not fit in {bits} bits")
