@@ -65,7 +65,7 @@ FLAGS_simd := -fopenmp-simd -fno-math-errno -fno-trapping-math
 FLAGS_avx2 := -mavx2 -mfma -DETX_ISA=avx2
 FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
     -mprefer-vector-width=512 -DETX_ISA=avx512
-LDLIBS_LIB := -ljansson -lz -lpthread -lm
+LDLIBS_LIB := -lz -lpthread -lm
 LDFLAGS_LIB := -shared -Wl,--version-script=lib/exatrkx.map \
     -Wl,-soname,libexatrkx.so.$(MAJOR) -Wl,-z,defs -Wl,--exclude-libs,ALL
 

@@ -60,7 +60,7 @@ $(TESTS): $(TEST_OBJECTS) $(BUILD)/obj/examples/cores.o \
 	$(call link,$(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK))
 $(SHIM_TESTS): private LINKER := $(CXX)
 $(SHIM_TESTS): $(SHIM_OBJECTS)
-	$(call link,-ljansson -lz -lpthread -lm $(LDLIBS_CHECK))
+	$(call link,-lz -lpthread -lm $(LDLIBS_CHECK))
 $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
     $(filter-out $(BUILD)/obj/test/checkop/test_%,\
     $(filter $(BUILD)/obj/test/checkop/% %/cuda/shared_memory.o,$(TEST_OBJECTS))) \

@@ -1,2 +1,2 @@
-# Links to pages that stay beside the code they speak of.
+# Links to pages that stay next to the code they describe.
 s|\[([^]]*)\]\([^)]*README\.md\)|\1|g

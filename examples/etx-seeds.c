@@ -84,7 +84,7 @@ static void read_options(struct options *o, int argc, char **argv)
         exit(program_usage("--event is missing (see --help)"));
 }
 
-/* Room for one more of count elements of `size` bytes. */
+/* Capacity for one more of count elements of `size` bytes. */
 static void *grow(void *array, int64_t count, int64_t *capacity, size_t size)
 {
     void *larger = NULL;

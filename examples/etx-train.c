@@ -1,7 +1,7 @@
 /* examples/etx-train.c -- train one stage of a pipeline.
  *
  * Reads events in TrackML form, runs the schedule of a config
- * (docs/training.md), writes a log of JSON lines, checkpoints beside the
+ * (docs/training.md), writes a log of JSON lines, checkpoints next to the
  * model, and the model.
  *
  * SPDX-License-Identifier: Apache-2.0 */

@@ -285,16 +285,16 @@ static void find_prefix_data(char *out, size_t size)
 char *program_shipped_file(const char *relative)
 {
     char prefix_data[PROGRAM_PATH_BYTES];
-    const char *places[] = {
+    const char *folders[] = {
         getenv("ETX_DATA"), prefix_data, ETX_DATA_DIR, "examples"};
 
     find_prefix_data(prefix_data, sizeof prefix_data);
-    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+    for (size_t k = 0; k < sizeof folders / sizeof *folders; k++) {
         char path[PROGRAM_PATH_BYTES];
         const int written =
-            places[k] == NULL || *places[k] == '\0'
+            folders[k] == NULL || *folders[k] == '\0'
                 ? -1
-                : snprintf(path, sizeof path, "%s/%s", places[k], relative);
+                : snprintf(path, sizeof path, "%s/%s", folders[k], relative);
 
         if (written > 0 && (size_t)written < sizeof path &&
             access(path, R_OK) == 0)
@@ -312,7 +312,7 @@ static char *choose_file(
         path != NULL ? program_copy_text(path) : program_shipped_file(relative);
 
     if (found == NULL)
-        (void)program_error("no %s in $ETX_DATA, ../share/exatrkx beside this "
+        (void)program_error("no %s in $ETX_DATA, ../share/exatrkx next to this "
                             "program, %s or examples: give %s FILE",
             relative, ETX_DATA_DIR, option);
     return found;

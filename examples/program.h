@@ -84,7 +84,7 @@ int program_model(etx_model **out, const char *path);
 /* The detector at path, or the shipped TrackML detector when path is NULL. */
 int program_detector(etx_detector **out, const char *path);
 
-/* Path of a shipped file (below ETX_DATA, ../share/exatrkx beside the program,
+/* Path of a shipped file (below ETX_DATA, ../share/exatrkx next to the program,
  * the install prefix of the build, or examples), or NULL; the caller frees it.
  */
 char *program_shipped_file(const char *relative);

@@ -138,13 +138,13 @@ void table_free(struct table *table)
 static char *writing_path(const char *path)
 {
     struct stat info;
-    const int is_there = stat(path, &info) == 0;
-    char *file = is_there ? realpath(path, NULL) : program_copy_text(path);
+    const int exists = stat(path, &info) == 0;
+    char *file = exists ? realpath(path, NULL) : program_copy_text(path);
     const char *target = file != NULL ? file : path;
     const size_t size = strlen(target) + 32;
     char *out = program_allocate((int64_t)size, 1);
 
-    if (is_there && !S_ISREG(info.st_mode))
+    if (exists && !S_ISREG(info.st_mode))
         snprintf(out, size, "%s", path);
     else
         snprintf(out, size, "%s.%ld.tmp", target, (long)getpid());

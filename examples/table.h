@@ -21,8 +21,8 @@ void table_free(struct table *table);
 
 /* Open path for writing, NULL after a message; close and tell whether all
  * was written: 0, or 1 after a message. file NULL: 1. A file lies under a
- * temporary name beside path until it is complete; what is no file (a device, a
- * pipe) is written to directly. */
+ * temporary name next to path until it is complete; what is no file (a device,
+ * a pipe) is written to directly. */
 FILE *table_open(const char *path);
 int table_close(FILE *file, const char *path);
 

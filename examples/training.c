@@ -30,7 +30,7 @@ const char *training_events_name(
                      : events->list[1]->item[k - first];
 }
 
-static int64_t take_event(struct training_events *events)
+static int64_t next_event(struct training_events *events)
 {
     int64_t k;
 
@@ -57,8 +57,8 @@ static void *read_some(void *argument)
 {
     struct training_events *events = argument;
 
-    for (int64_t k = take_event(events); k < events->count;
-         k = take_event(events)) {
+    for (int64_t k = next_event(events); k < events->count;
+         k = next_event(events)) {
         const char *name = training_events_name(events, k);
 
         if (etx_event_read_trackml(&events->event[k], name, events->detector) !=

@@ -70,7 +70,7 @@ int training_print_unmeasured(const etx_training_report *report);
 void training_print_early_end(const etx_trainer *trainer);
 
 /* Remove the temporary files of checkpoint that processes which no longer run
- * left beside it. */
+ * left next to it. */
 void training_remove_leftovers(const char *checkpoint);
 
 /* Keep the file checkpoint, where there is one, under the name earlier as well,

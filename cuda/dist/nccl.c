@@ -156,9 +156,9 @@ done:
 
 static etx_status barrier(struct etx_comm *comm)
 {
-    int64_t here = 1;
+    int64_t one = 1;
 
-    return sum(comm, &here, 1, ETX_COMM_I64);
+    return sum(comm, &one, 1, ETX_COMM_I64);
 }
 
 const struct etx_comm_transport etx_nccl_transport = {.name = "nccl",

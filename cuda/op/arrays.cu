@@ -75,7 +75,7 @@ etx_status etx_cuda_gather_int32(
     return etx_launch(stream, args->n, gather_int32_kernel, *args);
 }
 
-/* The smallest place does not depend on the order of arrival. */
+/* The smallest index does not depend on the order of arrival. */
 __global__ static void find_kernel(
     unsigned long long *index, struct etx_find_not_finite_args args)
 {
@@ -90,7 +90,7 @@ etx_status etx_cuda_find_not_finite(
     struct etx_cuda_scratch scratch(stream);
     unsigned long long *index = NULL;
 
-    ETX_TRY(scratch.alloc(&index, 1, "place of a number"));
+    ETX_TRY(scratch.alloc(&index, 1, "index of a number"));
     ETX_CUDA(cudaMemsetAsync(
         index, 0xFF, sizeof *index, etx_cuda_of(stream)->stream));
     ETX_TRY(etx_launch(stream, args->n, find_kernel, index, *args));

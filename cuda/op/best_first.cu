@@ -1,18 +1,18 @@
 /* cuda/op/best_first.cu -- chains of hits, best edge first, in rounds.
  *
- * The reference processes edges one at a time. Kernels link many in parallel,
- * and the chains are the same:
+ * The reference processes edges one at a time, in order. Kernels link many in
+ * parallel and in rounds, and the chains are the same:
  *
- * * By score: an edge that is the best of all open ones at both of its ends is
- *   reached before any that could take one of them away, so that all such
- *   edges join in one round, and the next round looks at what is left.
- * * By kink: what becomes of an edge depends on the two chains that it
- *   would join, and only edges that touch these can change them. An edge that
- *   is the first of all undecided ones at both of its chains is decided; those
- *   of one round have no chain in common.
+ * * By score: locally dominant edges (Preis, STACS 1999). A round links every
+ *   open edge that is the best open one at both of its ends: the reference
+ *   reaches it before any other edge that could use one of these ends.
+ * * By kink: deterministic reservations (Blelloch et al., PPoPP 2012). Whether
+ *   an edge is linked depends only on the two chains that it would join. Each
+ *   undecided edge claims its two chains, the first in the order wins, and an
+ *   edge that wins both is decided; edges of one round share no chain.
  *
- * The host polls once in several rounds what is left; when that is little, one
- * block runs the remaining rounds.
+ * The host polls the number of remaining edges once in several rounds; when it
+ * is at most BLOCK_EDGES, one block runs the remaining rounds.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/edge_list.cuh"
@@ -24,7 +24,7 @@
 #define NONE         (-1)
 #define SCORE_ROUNDS 4 /* before the host polls */
 #define KINK_ROUNDS  8
-#define FEW          8192 /* edges, for one block */
+#define BLOCK_EDGES  8192 /* edges, for one block */
 
 enum state { STATE_WAITS, STATE_NEXT, STATE_DONE };
 
@@ -110,8 +110,8 @@ __device__ static void offer(unsigned long long *best_out,
     atomicMax(&best_in[work.args.head[e]], rank_of(work, e));
 }
 
-/* Joins an edge that is the best at both ends. Ends and lengths of chains
- * follow when all are joined. */
+/* Link an edge that is the best at both ends. ends_kernel sets far_end and
+ * length after the last round. */
 __device__ static void link_best(const struct best_first &work, int32_t e,
     const unsigned long long *best_out, const unsigned long long *best_in)
 {
@@ -231,8 +231,8 @@ __global__ static void kink_keys_kernel(
     }
 }
 
-/* The first undecided place in list at every chain: claim [n_nodes], all ones
- * before, by the first hit of the chain. */
+/* claim [n_nodes], all ones before: at the first hit of every chain, the lowest
+ * index in list of the undecided edges that touch it. */
 __device__ static void claim_chains(
     unsigned *claim, const struct best_first &work, int32_t e, int32_t k)
 {
@@ -253,7 +253,7 @@ __device__ static void decide(const struct best_first &work, int32_t e)
         work.link(e);
 }
 
-/* waiting: places in list. */
+/* waiting: indices into list. */
 __global__ static void claim_kernel(unsigned *claim, uint8_t *state,
     struct best_first work, struct edge_list list, struct edge_list waiting)
 {
@@ -295,7 +295,7 @@ __global__ static void decide_kernel(uint8_t *state, struct best_first work,
     }
 }
 
-/* All rounds, in one block. A thread has the same places in each. */
+/* All rounds, in one block. A thread has the same edges in each. */
 __global__ static void kink_block_kernel(unsigned *claim, uint8_t *state,
     struct best_first work, struct edge_list list, struct edge_list waiting)
 {
@@ -445,7 +445,7 @@ static etx_status link_by_score(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, float cut)
 {
-    while (list.n > FEW) {
+    while (list.n > BLOCK_EDGES) {
         ETX_TRY(etx_check_cancelled(stream));
         for (int r = 0; r < SCORE_ROUNDS; r++)
             ETX_TRY(score_round(stream, work, arrays, list, cut));
@@ -504,7 +504,7 @@ static etx_status link_by_kink(struct etx_stream *stream,
         arrays->smooth, weak.edge, weak.n, 32));
     ETX_CUDA(cudaMemsetAsync(arrays->state, STATE_WAITS, (size_t)weak.n,
         etx_cuda_of(stream)->stream));
-    while (waiting.n > FEW) {
+    while (waiting.n > BLOCK_EDGES) {
         ETX_TRY(etx_check_cancelled(stream));
         for (int r = 0; r < KINK_ROUNDS; r++)
             ETX_TRY(kink_round(stream, work, arrays, list, waiting));

@@ -24,8 +24,9 @@ __global__ static void keys_kernel(uint64_t *key, int32_t *edge, int32_t bits,
     }
 }
 
-/* key, edge [2 * n_edges] sorted. */
-__global__ static void place_kernel(const uint64_t *key, const int32_t *edge,
+/* Sorted keys [2 * n_edges] to both ends, and edge, the order of the sort, to
+ * its inverse. */
+__global__ static void scatter_kernel(const uint64_t *key, const int32_t *edge,
     int32_t bits, struct etx_double_edges_args args)
 {
     const uint64_t low = ((uint64_t)1 << bits) - 1;
@@ -55,6 +56,6 @@ etx_status etx_cuda_double_edges(
     ETX_TRY(scratch.alloc(&order, n, "edges of both directions"));
     ETX_TRY(etx_launch(stream, n, keys_kernel, key, edge, bits, *args));
     ETX_TRY(etx_cuda_sort_pairs(stream, sorted, key, order, edge, n, 2 * bits));
-    return etx_launch(stream, n, place_kernel, (const uint64_t *)sorted,
+    return etx_launch(stream, n, scatter_kernel, (const uint64_t *)sorted,
         (const int32_t *)order, bits, *args);
 }

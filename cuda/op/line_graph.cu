@@ -1,7 +1,7 @@
 /* cuda/op/line_graph.cu -- doublets to triplets.
  *
  * The edges into doublet b come from the doublets that end where b begins,
- * which are contiguous: count, sum, fill. Their places are known without a
+ * which are contiguous: count, sum, fill. Their offsets are known without a
  * sort, also as seen from the sources.
  *
  * SPDX-License-Identifier: Apache-2.0 */

@@ -191,7 +191,7 @@ __device__ static float2 read_pair(
         n > 1 ? etx_source_value(rows, at + 1) : 0.0f};
 }
 
-/* sum += the rows of the matrix in the place of this lane. */
+/* sum += the rows of the matrix at the position of this lane. */
 template <int TILES>
 __device__ static void add_rows(float (&sum)[TILES][4],
     const struct fused_rows &added, const struct tile_position &at)

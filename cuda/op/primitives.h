@@ -25,7 +25,7 @@ etx_status etx_cuda_sums_before(
     struct etx_stream *stream, int64_t *out, const int64_t *in, int64_t n);
 
 /* out = the i with flag[i] != 0, ascending; *n_out, on the host, their
- * number. out has room for n. */
+ * number. out [n]. */
 etx_status etx_cuda_compact(struct etx_stream *stream, int32_t *out,
     int64_t *n_out, const uint8_t *flag, int64_t n);
 

@@ -3,7 +3,7 @@
  * A thread has a point. It walks the boxes of branches and leaves that are not
  * beyond the radius and computes the distances of op.h in the leaves that are
  * left: once to count its edges, once to write them where a sum of the counts
- * says, as numbers that a sort brings into the order by (dst, src). With a
+ * says, as numbers that a sort orders by (dst, src). With a
  * bound on the neighbours a heap of the nearest shrinks the radius on the way.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -51,7 +51,7 @@ __device__ static int32_t is_kept(
     return i < j;
 }
 
-/* visit(s, j) of the points of leaf l other than that at place t. */
+/* visit(s, j) of the points of leaf l other than that at index t. */
 template <typename Visit>
 __device__ static void walk_leaf(
     const struct etx_point_tree &tree, int64_t t, int64_t l, Visit &visit)
@@ -159,7 +159,7 @@ __global__ static void write_kernel(
 struct nearest {
     float limit; /* what a nearer one must reach */
     int32_t max, n;
-    uint64_t *heap; /* [most] */
+    uint64_t *heap; /* [max] */
 
     __device__ void sift_down(uint64_t entry)
     {
@@ -204,7 +204,7 @@ struct nearest {
     }
 };
 
-/* Points at places first .. first + n - 1; heap [n, most]. count as above; the
+/* Points at indices first .. first + n - 1; heap [n, max]. count as above; the
  * heaps keep what was found. */
 __global__ static void nearest_kernel(int64_t *count, uint64_t *heap,
     int32_t max, int64_t first, int64_t n, struct search search)

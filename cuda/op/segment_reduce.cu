@@ -11,7 +11,7 @@
 
 #define VECTOR 8 /* float16s in 16 bytes */
 
-/* The value v at place t of the segment order. */
+/* The value v at index t of the segment order. */
 __device__ static int64_t value_at(
     const struct etx_segment_reduce_args &args, int64_t t)
 {
@@ -157,8 +157,8 @@ etx_status etx_cuda_segment_reduce(
 
 /* ------------------------------------------------------------ backward -- */
 
-/* The first place of the maximum in a segment; -1: none. */
-__device__ static int64_t place_of_max(
+/* The first index of the maximum in a segment; -1: none. */
+__device__ static int64_t index_of_max(
     const struct etx_segment_reduce_args &args, int64_t begin, int64_t end,
     int32_t k, float max)
 {
@@ -212,7 +212,7 @@ __global__ static void segment_reduce_backward_kernel(
             column.out = (double)forward.out[u];
         }
         if (forward.reduce == ETX_REDUCE_MAX)
-            column.best = place_of_max(forward, begin, end, k, forward.out[u]);
+            column.best = index_of_max(forward, begin, end, k, forward.out[u]);
         for (int64_t t = begin; t < end; t++) {
             float *d_x = args.d_x + value_at(forward, t) * width + k;
             const double d =

@@ -15,15 +15,16 @@
 struct walk {
     struct etx_walkthrough_args args; /* group: first the components */
     int32_t *has_in, *has_out;        /* [n_nodes] an edge, zero before */
-    uint8_t *tangled; /* [n_nodes] at the group of a branching component; zero
-                       * before */
-    int32_t *local;   /* [n_nodes] number in dag, NONE outside */
-    int32_t *node;    /* [dag.n_nodes] and back */
+    uint8_t *branching; /* [n_nodes] at the group of a branching component; zero
+                         * before */
+    int32_t *local;     /* [n_nodes] number in dag, NONE outside */
+    int32_t *node;      /* [dag.n_nodes] and back */
     struct etx_cuda_dag dag;
 };
 
-/* The second edge at a node, whichever it is, says so. */
-__global__ static void tangled_kernel(struct walk walk)
+/* Of the edges at an end, atomicCAS lets one through as the first; any other
+ * marks the component. */
+__global__ static void branching_kernel(struct walk walk)
 {
     for (int64_t e = etx_first_item(); e < walk.args.n_edges;
          e += etx_item_step()) {
@@ -33,7 +34,7 @@ __global__ static void tangled_kernel(struct walk walk)
         const int32_t is_second_in = atomicCAS(&walk.has_in[head], 0, 1);
 
         if (is_second_out != 0 || is_second_in != 0)
-            walk.tangled[walk.args.group[tail]] = 1;
+            walk.branching[walk.args.group[tail]] = 1;
     }
 }
 
@@ -41,7 +42,7 @@ __global__ static void node_flags_kernel(uint8_t *flag, struct walk walk)
 {
     for (int64_t i = etx_first_item(); i < walk.args.n_nodes;
          i += etx_item_step())
-        flag[i] = walk.tangled[walk.args.group[i]];
+        flag[i] = walk.branching[walk.args.group[i]];
 }
 
 /* By component, then outward: floats that are not negative ascend as their bits
@@ -54,7 +55,7 @@ __global__ static void node_keys_kernel(
                  __float_as_uint(walk.args.key[node[k]]);
 }
 
-/* first [n]: 1 where a component begins. */
+/* Number the sorted nodes. first [n]: 1 where a component begins. */
 __global__ static void number_kernel(
     uint8_t *first, struct walk walk, const uint64_t *key, int64_t n)
 {
@@ -131,8 +132,8 @@ static etx_status find_components(
     return etx_cuda_connected_components(stream, &components);
 }
 
-/* node [n]: those in tangled components, ascending. */
-static etx_status list_tangled(struct etx_stream *stream, int32_t *node,
+/* node [n]: those in branching components, ascending. */
+static etx_status list_branching(struct etx_stream *stream, int32_t *node,
     int64_t *n, struct walk *walk, struct etx_cuda_scratch *scratch)
 {
     cudaStream_t queue = etx_cuda_of(stream)->stream;
@@ -142,12 +143,12 @@ static etx_status list_tangled(struct etx_stream *stream, int32_t *node,
 
     ETX_TRY(scratch->alloc(&walk->has_in, n_nodes, "edges in"));
     ETX_TRY(scratch->alloc(&walk->has_out, n_nodes, "edges out"));
-    ETX_TRY(scratch->alloc(&walk->tangled, n_nodes, "branching components"));
+    ETX_TRY(scratch->alloc(&walk->branching, n_nodes, "branching components"));
     ETX_TRY(scratch->alloc(&flag, n_nodes, "hits walked"));
     ETX_CUDA(cudaMemsetAsync(walk->has_in, 0, bytes, queue));
     ETX_CUDA(cudaMemsetAsync(walk->has_out, 0, bytes, queue));
-    ETX_CUDA(cudaMemsetAsync(walk->tangled, 0, (size_t)n_nodes, queue));
-    ETX_TRY(etx_launch(stream, walk->args.n_edges, tangled_kernel, *walk));
+    ETX_CUDA(cudaMemsetAsync(walk->branching, 0, (size_t)n_nodes, queue));
+    ETX_TRY(etx_launch(stream, walk->args.n_edges, branching_kernel, *walk));
     ETX_TRY(etx_launch(stream, n_nodes, node_flags_kernel, flag, *walk));
     return etx_cuda_compact(stream, node, n, flag, n_nodes);
 }
@@ -240,7 +241,7 @@ etx_status etx_cuda_walkthrough(
     walk.args = *args;
     ETX_TRY(find_components(stream, args));
     ETX_TRY(scratch.alloc(&node, args->n_nodes, "hits walked"));
-    ETX_TRY(list_tangled(stream, node, &n, &walk, &scratch));
+    ETX_TRY(list_branching(stream, node, &n, &walk, &scratch));
     if (n == 0)
         return ETX_OK;
     ETX_TRY(sort_outward(stream, &walk, node, n, &scratch));

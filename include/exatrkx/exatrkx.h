@@ -81,10 +81,10 @@ ETX_API const char *etx_last_error(void);
 ETX_API void etx_set_last_error(const char *text);
 
 /* Replace malloc and free in this process for later allocations of the library;
- * jansson and zlib keep theirs. Call it from one thread, before any other
- * function of the library. allocate returns memory aligned for any type, or
- * NULL. NULL for both functions restores malloc and free. ETX_ERR_ARGUMENT when
- * only one is NULL. */
+ * zlib keeps its own. Call it from one thread, before any other function of the
+ * library. allocate returns memory aligned for any type, or NULL. NULL for both
+ * functions restores malloc and free. ETX_ERR_ARGUMENT when only one is NULL.
+ */
 ETX_API ETX_MUST_CHECK etx_status etx_set_allocator(
     void *(*allocate)(size_t size, void *user),
     void (*release)(void *memory, void *user), void *user);

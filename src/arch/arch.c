@@ -85,7 +85,7 @@ void etx_network_freeze(struct etx_network *network)
 
 etx_status etx_network_create(struct etx_network **out, const char *arch,
     int32_t n_node_features, const struct etx_edge_feature_list *edge_features,
-    const json_t *options)
+    const struct etx_json *options)
 {
     struct etx_network *network = NULL;
     etx_status status = ETX_OK;

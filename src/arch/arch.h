@@ -8,7 +8,7 @@
 #ifndef ETX_ARCH_ARCH_H
 #define ETX_ARCH_ARCH_H
 
-#include <jansson.h>
+#include "base/json.h"
 
 #include "backend/backend.h"
 #include "data/graph.h"
@@ -60,7 +60,7 @@ struct etx_steps;
 /* The latents that a forward keeps for the backward, in the arena of the
  * context: reset the arena only after the backward. The caller sets how they
  * are kept and does not change it until the backward has run; only families
- * that save_memory read recomputes and half. */
+ * with saves_memory read recomputes and half. */
 struct etx_tape {
     void *state;             /* of the family */
     int32_t recomputes;      /* keep few, recompute the others: same bits */
@@ -81,7 +81,8 @@ struct etx_arch {
     /* Read options (an object; unknown keys are ETX_ERR_FORMAT), allocate
      * network->state, declare parameters, set n_out. network->kind,
      * n_node_features and edge_features are already set. */
-    etx_status (*configure)(struct etx_network *network, const json_t *options);
+    etx_status (*configure)(
+        struct etx_network *network, const struct etx_json *options);
     void (*release)(struct etx_network *network);
 
     /* out: [n_nodes, n_out] or logits [n_edges]. tape NULL: inference. */
@@ -139,7 +140,7 @@ const struct etx_arch *etx_arch_find(const char *name);
 /* A network of this family with all values zero; options may be NULL: {}. */
 etx_status etx_network_create(struct etx_network **out, const char *arch,
     int32_t n_node_features, const struct etx_edge_feature_list *edge_features,
-    const json_t *options);
+    const struct etx_json *options);
 void etx_network_free(struct etx_network *network);
 
 /* The values are final: contexts may cache them. NULL is allowed. */

@@ -207,12 +207,12 @@ struct etx_mlp_input etx_run_node_features(const struct etx_run *run)
 {
     struct etx_mlp_input input = etx_run_rows(run->input.n_nodes);
 
-    etx_mlp_part(
+    etx_mlp_append(
         &input, run->input.node_features, NULL, run->network->n_node_features);
     return input;
 }
 
-void etx_run_part(struct etx_mlp_input *input, struct etx_run *run,
+void etx_run_append(struct etx_mlp_input *input, struct etx_run *run,
     int32_t kind, int32_t k, const struct etx_edge_end *end,
     struct etx_sum *sum)
 {
@@ -220,7 +220,7 @@ void etx_run_part(struct etx_mlp_input *input, struct etx_run *run,
     const void *data = etx_latents_at(latents, k);
     const int32_t p = input->args.n_parts;
 
-    etx_mlp_part_with_sum(input, latents->shape.is_float16 ? NULL : data, end,
+    etx_mlp_append_with_sum(input, latents->shape.is_float16 ? NULL : data, end,
         latents->shape.width, sum);
     if (latents->shape.is_float16)
         input->args.part[p].half = data;

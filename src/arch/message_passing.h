@@ -77,9 +77,10 @@ void etx_run_add_latents(
 /* Latents k of a kind, [n_rows, width] (etx_latents_at). */
 void *etx_run_latents(const struct etx_run *run, int32_t kind, int32_t k);
 
-/* Append them to the input of a block, gathered by an end of the edges or, end
- * NULL, as they are. Their gradient is added to sum. */
-void etx_run_part(struct etx_mlp_input *input, struct etx_run *run,
+/* Append latents k of a kind to the columns of the input of a block: one row
+ * per edge, gathered by an end of the edges, or, end NULL, the rows themselves.
+ * Their gradient is added to sum. */
+void etx_run_append(struct etx_mlp_input *input, struct etx_run *run,
     int32_t kind, int32_t k, const struct etx_edge_end *end,
     struct etx_sum *sum);
 
@@ -95,9 +96,9 @@ etx_status etx_run_block_backward(struct etx_run *run,
     const struct etx_mlp_block *block, const struct etx_mlp_input *input,
     const float *d_out);
 
-/* Latents k = block(input), plus the residual, of their type, or NULL; rows of
- * nodes that other partitions own come from them. Backward: d_latents of k
- * becomes that of k - 1. */
+/* Latents k = block(input), plus the residual, of their type, or NULL. On a
+ * partition of a graph the rows of halo nodes are then received from the
+ * partitions that own them. Backward: d_latents of k becomes that of k - 1. */
 etx_status etx_run_update(struct etx_run *run, int32_t kind, int32_t k,
     const struct etx_mlp_block *block, struct etx_mlp_input *input,
     const void *residual);

@@ -10,8 +10,8 @@
 #include "arch/arch.h"
 #include "arch/options.h"
 
-/* How the layers of a block look: hidden layers are linear, norm and
- * activation; the last is bare unless it asks for more. */
+/* The layers of a block: hidden layers are linear, norm and
+ * activation; the last is bare unless options below say otherwise. */
 struct etx_mlp_style {
     int32_t activation;  /* of hidden layers, enum etx_activation */
     int32_t norm;        /* of hidden layers, enum etx_norm */
@@ -141,9 +141,9 @@ struct etx_mlp_input {
 /* Append a part of width columns, unless width is 0: data [n_rows, width], or
  * with an end [n_nodes, width]. Its sum has as many values as data, or is
  * NULL. */
-void etx_mlp_part(struct etx_mlp_input *input, const float *data,
+void etx_mlp_append(struct etx_mlp_input *input, const float *data,
     const struct etx_edge_end *end, int32_t width);
-void etx_mlp_part_with_sum(struct etx_mlp_input *input, const float *data,
+void etx_mlp_append_with_sum(struct etx_mlp_input *input, const float *data,
     const struct etx_edge_end *end, int32_t width, struct etx_sum *sum);
 
 /* Run the block: see etx_mlp_args. */

@@ -401,7 +401,7 @@ done:
 
 /* ---------------------------------------------------------- sums, inputs -- */
 
-void etx_mlp_part_with_sum(struct etx_mlp_input *input, const float *data,
+void etx_mlp_append_with_sum(struct etx_mlp_input *input, const float *data,
     const struct etx_edge_end *end, int32_t width, struct etx_sum *sum)
 {
     const int32_t p = input->args.n_parts;
@@ -417,10 +417,10 @@ void etx_mlp_part_with_sum(struct etx_mlp_input *input, const float *data,
     input->args.n_parts++;
 }
 
-void etx_mlp_part(struct etx_mlp_input *input, const float *data,
+void etx_mlp_append(struct etx_mlp_input *input, const float *data,
     const struct etx_edge_end *end, int32_t width)
 {
-    etx_mlp_part_with_sum(input, data, end, width, NULL);
+    etx_mlp_append_with_sum(input, data, end, width, NULL);
 }
 
 etx_status etx_sum_alloc(struct etx_sum *sum, struct etx_context *context,

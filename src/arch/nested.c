@@ -17,8 +17,8 @@
 /* ------------------------------------------------------------- configure -- */
 
 static etx_status read_options(struct etx_nested *nested,
-    const json_t **inner_options, const char *owner,
-    const struct etx_option *own, const json_t *options)
+    const struct etx_json **inner_options, const char *owner,
+    const struct etx_option *own, const struct etx_json *options)
 {
     struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
@@ -54,11 +54,12 @@ done:
 
 etx_status etx_nested_configure(struct etx_network *network,
     const struct etx_nested_family *family, const struct etx_option *own,
-    int32_t n_edge_columns, int32_t n_inner_columns, const json_t *options)
+    int32_t n_edge_columns, int32_t n_inner_columns,
+    const struct etx_json *options)
 {
     etx_status status = ETX_OK;
     struct etx_nested *nested = network->state;
-    const json_t *inner_options = NULL;
+    const struct etx_json *inner_options = NULL;
 
     nested->family = family;
     nested->hidden = (struct etx_widths){.n = 2, .width = {32, 32}};
@@ -94,7 +95,7 @@ void etx_nested_release(struct etx_network *network)
 /* What a forward leaves for the backward: on the host, its arrays where the
  * context computes. */
 struct kept {
-    const float *features; /* of the nodes of the derived graph */
+    const float *features; /* of the nodes of the nested graph */
     float *logit;          /* of its edges */
     struct etx_tape inner;
 };
@@ -129,7 +130,7 @@ etx_status etx_nested_score_inner(
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_floats_alloc(&run->logit, run->context,
-        run->inner.graph->n_edges, "logits of the derived graph"));
+        run->inner.graph->n_edges, "logits of the nested graph"));
     ETX_CHECK(run->inner_network.arch->forward(
         &run->inner_network, run->context, &run->inner, tape, run->logit));
 done:
@@ -204,7 +205,7 @@ static etx_status inner_backward(const struct etx_nested_run *run,
     float *d_logit = NULL;
 
     ETX_CHECK(etx_floats_alloc(&d_logit, run->context,
-        run->inner.graph->n_edges, "gradients of the derived graph"));
+        run->inner.graph->n_edges, "gradients of the nested graph"));
     ETX_CHECK(run->nested->family->combine_backward(d_logit, run, d_out));
     ETX_CHECK(
         run->inner_network.arch->backward(&run->inner_network, run->context,

@@ -4,7 +4,7 @@
  * network, the inner one, and combines these logits with those of a perceptron
  * on every edge of the input graph:
  *
- *     u     = edge network(each edge)       q = inner network(derived graph)
+ *     u     = edge network(each edge)       q = inner network(nested graph)
  *     logit = combination of u and q
  *
  * The parameters of the inner network follow those of the edge network.
@@ -34,7 +34,7 @@ struct etx_nested_family {
         struct etx_mlp_input *out, const struct etx_nested_run *run);
 
     /* out [n_edges] of the edge network += a function of the logits of the
-     * derived graph. Backward: d_logit of these, overwritten. */
+     * nested graph. Backward: d_logit of these, overwritten. */
     etx_status (*combine)(float *out, const struct etx_nested_run *run);
     etx_status (*combine_backward)(
         float *d_logit, const struct etx_nested_run *run, const float *d_out);
@@ -69,7 +69,8 @@ struct etx_nested_run {
  * features. */
 etx_status etx_nested_configure(struct etx_network *network,
     const struct etx_nested_family *family, const struct etx_option *own,
-    int32_t n_edge_columns, int32_t n_inner_columns, const json_t *options);
+    int32_t n_edge_columns, int32_t n_inner_columns,
+    const struct etx_json *options);
 
 /* etx_arch.release, .forward and .backward. */
 void etx_nested_release(struct etx_network *network);
@@ -80,8 +81,8 @@ etx_status etx_nested_backward(const struct etx_network *network,
     struct etx_context *context, const struct etx_network_input *input,
     const struct etx_tape *tape, const float *d_out, float *gradient);
 
-/* Steps of the forward, for families with more outputs: the run, with a derived
- * graph or NULL to derive it; always close. run->logit, in the arena; tape
+/* Steps of the forward, for families with more outputs: the run, with a nested
+ * graph or NULL to build it; always close. run->logit, in the arena; tape
  * NULL: inference. out [n_edges] = the edge network. */
 etx_status etx_nested_open(struct etx_nested_run *run,
     const struct etx_network *network, struct etx_context *context,

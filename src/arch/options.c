@@ -69,7 +69,8 @@ struct etx_option etx_option_choices(const char *key, int32_t *value,
         .choices = choices, .capacity = capacity, .count = count};
 }
 
-struct etx_option etx_option_json(const char *key, const json_t **value)
+struct etx_option etx_option_json(
+    const char *key, const struct etx_json **value)
 {
     return (struct etx_option){
         .key = key, .kind = ETX_OPTION_JSON, .value = value};
@@ -81,44 +82,44 @@ struct etx_option etx_option_group(struct etx_option *table, int32_t n)
         .kind = ETX_OPTION_GROUP, .value = table, .capacity = n};
 }
 
-static const char *type_name(const json_t *value)
+static const char *type_name(const struct etx_json *value)
 {
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
+    switch ((enum etx_json_kind)value->kind) {
+    case ETX_JSON_OBJECT:
         return "an object";
-    case JSON_ARRAY:
+    case ETX_JSON_LIST:
         return "a list";
-    case JSON_STRING:
+    case ETX_JSON_TEXT:
         return "a text";
-    case JSON_INTEGER:
+    case ETX_JSON_INTEGER:
         return "an integer";
-    case JSON_REAL:
+    case ETX_JSON_REAL:
         return "a real number";
-    case JSON_TRUE:
-    case JSON_FALSE:
+    case ETX_JSON_TRUE:
+    case ETX_JSON_FALSE:
         return "true or false";
-    case JSON_NULL:
+    case ETX_JSON_NULL:
         return "null";
     }
     return "unknown";
 }
 
 static etx_status fail_type(const char *owner, const struct etx_option *option,
-    const json_t *value, const char *expected)
+    const struct etx_json *value, const char *expected)
 {
     return etx_fail(ETX_ERR_FORMAT, "%s: option '%s' is %s, expected %s", owner,
         option->key, type_name(value), expected);
 }
 
 static etx_status read_int(int32_t *out, const char *owner,
-    const struct etx_option *option, const json_t *value)
+    const struct etx_option *option, const struct etx_json *value)
 {
-    json_int_t number = 0;
+    int64_t number = 0;
 
-    if (!json_is_integer(value))
+    if (!etx_json_is(value, ETX_JSON_INTEGER))
         return fail_type(owner, option, value, "an integer");
-    number = json_integer_value(value);
-    if (number < (json_int_t)option->low || number > (json_int_t)option->high) {
+    number = etx_json_integer(value);
+    if (number < (int64_t)option->low || number > (int64_t)option->high) {
         return etx_fail(ETX_ERR_FORMAT,
             "%s: option '%s' is %" PRId64 ", expected %" PRId64 " to %" PRId64,
             owner, option->key, (int64_t)number, (int64_t)option->low,
@@ -129,13 +130,13 @@ static etx_status read_int(int32_t *out, const char *owner,
 }
 
 static etx_status read_float(float *out, const char *owner,
-    const struct etx_option *option, const json_t *value)
+    const struct etx_option *option, const struct etx_json *value)
 {
     double number = 0.0;
 
-    if (!json_is_number(value))
+    if (!etx_json_is_number(value))
         return fail_type(owner, option, value, "a number");
-    number = json_number_value(value);
+    number = etx_json_number(value);
     /* Written so that a NaN fails. */
     if (!(number >= option->low && number <= option->high)) {
         return etx_fail(ETX_ERR_FORMAT,
@@ -147,11 +148,12 @@ static etx_status read_float(float *out, const char *owner,
 }
 
 static etx_status read_bool(int32_t *out, const char *owner,
-    const struct etx_option *option, const json_t *value)
+    const struct etx_option *option, const struct etx_json *value)
 {
-    if (!json_is_boolean(value))
+    if (!etx_json_is(value, ETX_JSON_TRUE) &&
+        !etx_json_is(value, ETX_JSON_FALSE))
         return fail_type(owner, option, value, "true or false");
-    *out = json_is_true(value) ? 1 : 0;
+    *out = etx_json_is(value, ETX_JSON_TRUE);
     return ETX_OK;
 }
 
@@ -172,34 +174,34 @@ void etx_options_list(char *text, size_t capacity, const char *const *choices)
 }
 
 static etx_status read_choice(int32_t *out, const char *owner,
-    const struct etx_option *option, const json_t *value)
+    const struct etx_option *option, const struct etx_json *value)
 {
     char known[256];
 
     etx_options_list(known, sizeof known, option->choices);
-    if (!json_is_string(value))
+    if (!etx_json_is(value, ETX_JSON_TEXT))
         return fail_type(owner, option, value, known);
     for (int32_t c = 0; option->choices[c] != NULL; c++) {
-        if (strcmp(option->choices[c], json_string_value(value)) == 0) {
+        if (strcmp(option->choices[c], etx_json_text(value)) == 0) {
             *out = c;
             return ETX_OK;
         }
     }
     return etx_fail(ETX_ERR_FORMAT,
         "%s: option '%s' is '%s', expected one of: %s", owner, option->key,
-        json_string_value(value), known);
+        etx_json_text(value), known);
 }
 
 /* A list of integers or choices; nothing is written unless all are valid. */
-static etx_status read_list(
-    const char *owner, const struct etx_option *option, const json_t *value)
+static etx_status read_list(const char *owner, const struct etx_option *option,
+    const struct etx_json *value)
 {
     etx_status status = ETX_OK;
-    const size_t n = json_array_size(value);
+    const size_t n = etx_json_size(value);
     int32_t *out = option->value;
     int32_t ignored = 0;
 
-    if (!json_is_array(value))
+    if (!etx_json_is(value, ETX_JSON_LIST))
         return fail_type(owner, option, value, "a list");
     if (n > (size_t)option->capacity) {
         return etx_fail(ETX_ERR_FORMAT,
@@ -207,9 +209,10 @@ static etx_status read_list(
             option->key, n, (int)option->capacity);
     }
     for (int32_t pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < n; i++) {
+        const struct etx_json *entry = etx_json_first(value);
+
+        for (size_t i = 0; i < n; i++, entry = entry->next) {
             int32_t *target = pass == 0 ? &ignored : &out[i];
-            const json_t *entry = json_array_get(value, i);
 
             if (option->kind == ETX_OPTION_INTS)
                 ETX_CHECK(read_int(target, owner, option, entry));
@@ -222,8 +225,8 @@ done:
     return status;
 }
 
-static etx_status read_option(
-    const char *owner, const struct etx_option *option, const json_t *value)
+static etx_status read_option(const char *owner,
+    const struct etx_option *option, const struct etx_json *value)
 {
     switch ((enum etx_option_kind)option->kind) {
     case ETX_OPTION_INT:
@@ -238,7 +241,7 @@ static etx_status read_option(
     case ETX_OPTION_CHOICES:
         return read_list(owner, option, value);
     case ETX_OPTION_JSON:
-        *(const json_t **)option->value = value;
+        *(const struct etx_json **)option->value = value;
         return ETX_OK;
     case ETX_OPTION_GROUP: /* find returns its entries */
         return ETX_OK;
@@ -260,32 +263,24 @@ static const struct etx_option *find(
     return found;
 }
 
-etx_status etx_options_read(const char *owner, const json_t *object,
+etx_status etx_options_read(const char *owner, const struct etx_json *object,
     const struct etx_option *option, int32_t n_options)
 {
     etx_status status = ETX_OK;
-    const char *key = NULL;
-    const json_t *value = NULL;
 
     if (object == NULL)
         return ETX_OK;
-    if (!json_is_object(object)) {
+    if (!etx_json_is(object, ETX_JSON_OBJECT)) {
         return etx_fail(ETX_ERR_FORMAT,
             "%s: options are %s, expected an object", owner, type_name(object));
     }
-    /* The iterators read only, but take a json_t that is not const. */
-    for (void *i = json_object_iter((json_t *)(uintptr_t)object); i != NULL;
-         i = json_object_iter_next((json_t *)(uintptr_t)object, i)) {
-        const struct etx_option *found = NULL;
+    for (const struct etx_json *value = etx_json_first(object); value != NULL;
+         value = value->next) {
+        const struct etx_option *found = find(option, n_options, value->key);
 
-        key = json_object_iter_key(i);
-        value = json_object_iter_value(i);
-        found = find(option, n_options, key);
-        if (found == NULL) {
-            status =
-                etx_fail(ETX_ERR_FORMAT, "%s: unknown option '%s'", owner, key);
-            goto done;
-        }
+        if (found == NULL)
+            return etx_fail(
+                ETX_ERR_FORMAT, "%s: unknown option '%s'", owner, value->key);
         ETX_CHECK(read_option(owner, found, value));
     }
 done:

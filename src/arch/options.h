@@ -4,7 +4,7 @@
 #ifndef ETX_ARCH_OPTIONS_H
 #define ETX_ARCH_OPTIONS_H
 
-#include <jansson.h>
+#include "base/json.h"
 #include <stddef.h>
 
 #include "base/status.h"
@@ -16,8 +16,8 @@ enum etx_option_kind {
     ETX_OPTION_CHOICE,  /* int32_t index in choices */
     ETX_OPTION_INTS,    /* int32_t array of at most `capacity`, and its count */
     ETX_OPTION_CHOICES, /* the same, of indices in choices */
-    ETX_OPTION_JSON,    /* const json_t *, borrowed: read by the caller */
-    ETX_OPTION_GROUP    /* a table of options in place of this entry */
+    ETX_OPTION_JSON, /* const struct etx_json *, borrowed: read by the caller */
+    ETX_OPTION_GROUP /* a table of options in place of this entry */
 };
 
 /* One option: key, kind, where the value goes (holds the default before). The
@@ -48,7 +48,8 @@ struct etx_option etx_option_ints(const char *key, int32_t *value,
 struct etx_option etx_option_choices(const char *key, int32_t *value,
     int32_t *count, int32_t capacity, const char *const *choices);
 
-struct etx_option etx_option_json(const char *key, const json_t **value);
+struct etx_option etx_option_json(
+    const char *key, const struct etx_json **value);
 
 /* The options of table [n], which is borrowed. */
 struct etx_option etx_option_group(struct etx_option *table, int32_t n);
@@ -58,7 +59,7 @@ struct etx_option etx_option_group(struct etx_option *table, int32_t n);
 
 /* object NULL leaves all defaults. Unknown keys, wrong types and values out
  * of bounds are ETX_ERR_FORMAT naming owner, key, value and bound. */
-etx_status etx_options_read(const char *owner, const json_t *object,
+etx_status etx_options_read(const char *owner, const struct etx_json *object,
     const struct etx_option *option, int32_t n_options);
 
 /* text = "a, b, c" of choices, cut where it does not fit. */

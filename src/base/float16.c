@@ -1,19 +1,25 @@
-/* base/float16.c -- floats in half the bits: float16 of IEEE 754.
+/* base/float16.c -- float32 to float16 (IEEE 754 binary16) and back.
+ *
+ *             sign  exponent  fraction   bias
+ *   float32   31    30..23    22..0      127
+ *   float16   15    14..10     9..0       15
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/float16.h"
 
 #include <string.h>
 
-#define INFINITE32 0x7f800000u
-#define INFINITE16 0x7c00u
-#define QUIET16    0x0200u
-#define LEAST32    0x38800000u /* 2^-14, the smallest normal float16 */
-#define BEYOND32   0x47800000u /* 2^16 */
+/* Bit patterns of a float32 (..32) or a float16 (..16). */
+#define INFINITE32   0x7f800000u
+#define INFINITE16   0x7c00u
+#define QUIET_NAN16  0x0200u     /* the bit that makes a NaN quiet */
+#define MIN_NORMAL32 0x38800000u /* 2^-14, the smallest normal float16 */
+#define OVERFLOW32   0x47800000u /* 2^16: infinite as float16 */
 
-/* Below 2^-14 float16 is a number of steps of 2^-24, which the sum with 0.5
- * leaves in the last bits of a float32, rounded as it should be. */
-static uint32_t round_small(uint32_t magnitude)
+/* Bits of a subnormal float16, a multiple of 2^-24. That is the spacing of
+ * float32 at 0.5, so adding 0.5 rounds to such a multiple (ties to even), and
+ * the difference to the bits of 0.5 is its number. */
+static uint32_t round_subnormal(uint32_t magnitude)
 {
     float x;
     uint32_t bits;
@@ -24,8 +30,9 @@ static uint32_t round_small(uint32_t magnitude)
     return bits - 0x3f000000u;
 }
 
-/* The exponent's bias goes from 127 to 15; a carry out of the fraction is
- * right as it is, up to infinity. */
+/* Subtract 112 = 127 - 15 from the exponent and round off 13 bits of the
+ * fraction, ties to even. A carry out of the fraction increments the exponent,
+ * which is right, also where it makes infinity. */
 static uint32_t round_normal(uint32_t magnitude)
 {
     return (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
@@ -40,11 +47,14 @@ uint16_t etx_float16_from_float(float x)
     const uint32_t magnitude = bits & 0x7fffffffu;
 
     if (magnitude > INFINITE32)
-        return (uint16_t)(sign | INFINITE16 | QUIET16);
-    if (magnitude >= BEYOND32)
+        return (uint16_t)(sign | INFINITE16 | QUIET_NAN16);
+    if (magnitude >= OVERFLOW32)
         return (uint16_t)(sign | INFINITE16);
-    return (uint16_t)(sign | (magnitude < LEAST32 ? round_small(magnitude)
-                                                  : round_normal(magnitude)));
+
+    const uint32_t finite = magnitude < MIN_NORMAL32
+                                ? round_subnormal(magnitude)
+                                : round_normal(magnitude);
+    return (uint16_t)(sign | finite);
 }
 
 float etx_float16_to_float(uint16_t half)

@@ -1,7 +1,7 @@
-/* base/float16.h -- floats in half the bits: float16 of IEEE 754.
+/* base/float16.h -- float32 to float16 (IEEE 754 binary16) and back.
  *
- * Its sign, 5 bits of exponent and 10 of fraction: every float32 between 2^-14
- * and 65504 has a neighbour within 2^-11 of itself.
+ * With 10 bits of fraction, rounding a float32 between 2^-14 and 65504 changes
+ * it by at most 2^-11 of its value.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_BASE_FLOAT16_H
@@ -9,14 +9,14 @@
 
 #include <stdint.h>
 
-/* The nearest float16 of x, ties to the even one; infinite from 65520 on, what
- * is not a number stays so. */
+/* The nearest float16 of x, ties to even; infinite from 65520 on. NaN gives a
+ * quiet NaN. */
 uint16_t etx_float16_from_float(float x);
 
-/* Its value, exactly. */
+/* The value of a float16, exactly. */
 float etx_float16_to_float(uint16_t half);
 
-/* The same of x [n] into out [n], which must not overlap. */
+/* The same for arrays [n], which must not overlap. */
 void etx_float16_from_floats(uint16_t *out, const float *x, int64_t n);
 void etx_float16_to_floats(float *out, const uint16_t *x, int64_t n);
 

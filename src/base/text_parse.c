@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MAX_EXACT_DIGITS 19 /* that any uint64_t holds */
-/* A written exponent is capped here: no text has digits enough to bring such a
+/* A written exponent is capped here: no text has digits enough to scale such a
  * number back to between zero and infinity. */
 #define MAX_EXPONENT INT64_C(1000000000000000)
 

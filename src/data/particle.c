@@ -1,4 +1,4 @@
-/* data/particle.c -- quantities derived from momentum and vertex.
+/* data/particle.c -- quantities computed from momentum and vertex.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "data/particle.h"

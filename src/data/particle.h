@@ -1,4 +1,4 @@
-/* data/particle.h -- quantities derived from momentum and vertex.
+/* data/particle.h -- quantities computed from momentum and vertex.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_DATA_PARTICLE_H

@@ -15,16 +15,16 @@
 /* What a communicator holds; MPI may write to all of it while request is not
  * MPI_REQUEST_NULL. */
 struct mpi {
-    MPI_Comm comm;        /* of this library alone */
-    MPI_Comm leaving;     /* for close, which must not meet an operation */
-    MPI_Request request;  /* of the collective under way */
-    int32_t started_here; /* MPI is to be finalised */
-    int64_t n_piece;      /* bytes of one rank in a piece of all ranks */
-    char *in, *out;       /* [n_ranks * n_piece, at least
-                           * ETX_MPI_PIECE_BYTES] */
-    int64_t max;          /* pieces of an all-to-all */
-    int *n_in, *n_out;    /* [n_ranks] bytes of a piece */
-    int *displacement;    /* [n_ranks] r * n_piece */
+    MPI_Comm comm;       /* of this library alone */
+    MPI_Comm leaving;    /* for close, which must not meet an operation */
+    MPI_Request request; /* of the collective under way */
+    int32_t is_started;  /* MPI is to be finalised */
+    int64_t n_piece;     /* bytes of one rank in a piece of all ranks */
+    char *in, *out;      /* [n_ranks * n_piece, at least
+                          * ETX_MPI_PIECE_BYTES] */
+    int64_t max;         /* pieces of an all-to-all */
+    int *n_in, *n_out;   /* [n_ranks] bytes of a piece */
+    int *displacement;   /* [n_ranks] r * n_piece */
 };
 
 /* ETX_ERR_IO, with the operation's name, for an error code of MPI. */

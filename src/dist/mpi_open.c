@@ -30,9 +30,9 @@ static void free_mpi(struct mpi *mpi)
     free(mpi);
 }
 
-/* Ranks take leave on a communicator of its own: a rank that is still in an
- * operation must not take the close of another for a part of it. A broken
- * group cannot take leave of each other: MPI_Finalize would wait. */
+/* The last barrier has a communicator of its own, so that a rank which is still
+ * in an operation does not match the barrier of a rank that closes. A broken
+ * group makes no barrier and does not finalise: MPI_Finalize would wait. */
 void etx_mpi_close(struct etx_comm *comm)
 {
     struct mpi *mpi = self(comm);
@@ -42,7 +42,7 @@ void etx_mpi_close(struct etx_comm *comm)
             MPI_Ibarrier(mpi->leaving, &mpi->request)) == ETX_OK) {
         (void)MPI_Comm_free(&mpi->leaving);
         (void)MPI_Comm_free(&mpi->comm);
-        if (mpi->started_here)
+        if (mpi->is_started)
             (void)MPI_Finalize();
     }
     free_mpi(mpi);
@@ -63,7 +63,7 @@ static etx_status check_level(void)
 }
 
 /* Every rank starts MPI, or its host has. */
-static etx_status start_mpi(int32_t *started_here)
+static etx_status start_mpi(int32_t *is_started)
 {
     int is_on = 0;
     int is_over = 0;
@@ -74,7 +74,7 @@ static etx_status start_mpi(int32_t *started_here)
     if (is_over)
         return etx_dist_fail(
             ETX_ERR_IO, "MPI: this process has finalised it already");
-    *started_here = !is_on;
+    *is_started = !is_on;
     if (!is_on && MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) !=
                       MPI_SUCCESS)
         return etx_dist_fail(ETX_ERR_IO, "MPI: cannot be started");
@@ -83,7 +83,7 @@ static etx_status start_mpi(int32_t *started_here)
 
 /* Everything that MPI will read or write, so that no operation can fail for
  * want of memory on one rank alone. */
-static etx_status take_memory(struct mpi *mpi, int32_t n_ranks)
+static etx_status alloc_buffers(struct mpi *mpi, int32_t n_ranks)
 {
     const int64_t share = ETX_MPI_PIECE_BYTES / n_ranks;
     int64_t n_bytes;
@@ -121,8 +121,7 @@ done:
     return status;
 }
 
-/* What fails here is no reason to end the host: its own way with errors is put
- * aside meanwhile. */
+/* A failure must not end the host: its error handler is replaced meanwhile. */
 static etx_status copy_worlds(struct etx_comm *comm)
 {
     MPI_Errhandler of_host = MPI_ERRHANDLER_NULL;
@@ -148,10 +147,10 @@ etx_status etx_comm_open_mpi(struct etx_comm **out, double deadline)
 
     ETX_CHECK(etx_dist_alloc(&mpi, 1, sizeof *mpi, "an MPI communicator"));
     mpi->request = MPI_REQUEST_NULL;
-    ETX_CHECK(start_mpi(&mpi->started_here));
+    ETX_CHECK(start_mpi(&mpi->is_started));
     (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     (void)MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
-    ETX_CHECK(take_memory(mpi, n_ranks));
+    ETX_CHECK(alloc_buffers(mpi, n_ranks));
     ETX_CHECK(etx_comm_create(
         &comm, &etx_mpi_transport, mpi, rank, n_ranks, deadline));
     ETX_CHECK(copy_worlds(comm));

@@ -8,7 +8,7 @@
 
 #include "arch/options.h"
 #include "base/check.h"
-#include "io/json_text.h"
+#include "base/json.h"
 
 #include <exatrkx/graph.h>
 #include <inttypes.h>
@@ -52,19 +52,18 @@ static const char *const edge_feature_names[ETX_N_EDGE_FEATURES] = {
 /* --------------------------------------------------- reading of values -- */
 
 static etx_status check_keys(
-    const char *owner, const json_t *object, const char *const *known)
+    const char *owner, const struct etx_json *object, const char *const *known)
 {
-    struct etx_json_member member = {0};
-
-    if (!json_is_object(object))
+    if (!etx_json_is(object, ETX_JSON_OBJECT))
         return etx_fail(ETX_ERR_FORMAT, "%s is not an object", owner);
-    while (etx_json_next(&member, object)) {
+    for (const struct etx_json *member = etx_json_first(object); member != NULL;
+         member = member->next) {
         int32_t k = 0;
-        while (known[k] != NULL && strcmp(known[k], member.key) != 0)
+        while (known[k] != NULL && strcmp(known[k], member->key) != 0)
             k++;
         if (known[k] == NULL)
             return etx_fail(ETX_ERR_FORMAT, "%s: unknown key '" NAME "'", owner,
-                member.key);
+                member->key);
     }
     return ETX_OK;
 }
@@ -75,13 +74,13 @@ static etx_status fail_missing(const char *owner, const char *key)
 }
 
 static etx_status read_number(float *out, const char *owner, const char *key,
-    const json_t *value, double low, double high)
+    const struct etx_json *value, double low, double high)
 {
-    const double number = json_number_value(value);
+    const double number = etx_json_number(value);
 
     if (value == NULL)
         return fail_missing(owner, key);
-    if (!json_is_number(value))
+    if (!etx_json_is_number(value))
         return etx_fail(ETX_ERR_FORMAT, "%s: %s is not a number", owner, key);
     if (!(number >= low && number <= high))
         return etx_fail(ETX_ERR_FORMAT, "%s: %s is %.9g, expected %.9g to %.9g",
@@ -93,41 +92,42 @@ static etx_status read_number(float *out, const char *owner, const char *key,
 /* ------------------------------------------------------------ features -- */
 
 /* One {"name": ..., "scale": ...}. */
-static etx_status read_feature(
-    const char **name, float *scale, const char *owner, const json_t *value)
+static etx_status read_feature(const char **name, float *scale,
+    const char *owner, const struct etx_json *value)
 {
     static const char *const keys[] = {"name", "scale", NULL};
     etx_status status = check_keys(owner, value, keys);
 
     if (status != ETX_OK)
         return status;
-    *name = json_string_value(json_object_get(value, "name"));
+    *name = etx_json_text(etx_json_get(value, "name"));
     if (*name == NULL)
         return fail_missing(owner, "name");
     return read_number(
-        scale, owner, "scale", json_object_get(value, "scale"), MIN, MAX);
+        scale, owner, "scale", etx_json_get(value, "scale"), MIN, MAX);
 }
 
-static etx_status check_list(const char *owner, const json_t *value, size_t max)
+static etx_status check_list(
+    const char *owner, const struct etx_json *value, size_t max)
 {
-    if (!json_is_array(value) || json_array_size(value) > max)
+    if (!etx_json_is(value, ETX_JSON_LIST) || etx_json_size(value) > max)
         return etx_fail(ETX_ERR_FORMAT,
             "%s is not a list of at most %zu features", owner, max);
     return ETX_OK;
 }
 
-static etx_status read_node_features(
-    struct etx_feature_list *list, const char *owner, const json_t *value)
+static etx_status read_node_features(struct etx_feature_list *list,
+    const char *owner, const struct etx_json *value)
 {
     etx_status status = ETX_OK;
 
     ETX_CHECK(check_list(owner, value, ETX_MAX_FEATURES));
-    list->n_features = (int32_t)json_array_size(value);
-    for (int32_t k = 0; k < list->n_features; k++) {
+    const struct etx_json *entry = etx_json_first(value);
+    list->n_features = (int32_t)etx_json_size(value);
+    for (int32_t k = 0; k < list->n_features; k++, entry = entry->next) {
         struct etx_feature *feature = &list->feature[k];
         const char *name = NULL;
-        ETX_CHECK(read_feature(
-            &name, &feature->scale, owner, json_array_get(value, (size_t)k)));
+        ETX_CHECK(read_feature(&name, &feature->scale, owner, entry));
         feature->id = etx_hit_feature_find(name);
         if (feature->id < 0)
             return etx_fail(ETX_ERR_FORMAT,
@@ -145,17 +145,17 @@ static int32_t find_edge_feature(const char *name)
     return -1;
 }
 
-static etx_status read_edge_features(
-    struct etx_edge_feature_list *list, const char *owner, const json_t *value)
+static etx_status read_edge_features(struct etx_edge_feature_list *list,
+    const char *owner, const struct etx_json *value)
 {
     etx_status status = ETX_OK;
 
     ETX_CHECK(check_list(owner, value, ETX_N_EDGE_FEATURES));
-    list->n_features = (int32_t)json_array_size(value);
-    for (int32_t k = 0; k < list->n_features; k++) {
+    const struct etx_json *entry = etx_json_first(value);
+    list->n_features = (int32_t)etx_json_size(value);
+    for (int32_t k = 0; k < list->n_features; k++, entry = entry->next) {
         const char *name = NULL;
-        ETX_CHECK(read_feature(
-            &name, &list->scale[k], owner, json_array_get(value, (size_t)k)));
+        ETX_CHECK(read_feature(&name, &list->scale[k], owner, entry));
         list->feature[k] = find_edge_feature(name);
         if (list->feature[k] < 0)
             return etx_fail(ETX_ERR_FORMAT,
@@ -199,11 +199,11 @@ static etx_status check_kind(const struct etx_network *network,
 
 /* The network and the features of a stage. */
 static etx_status read_network(struct etx_model_stage *stage,
-    const struct stage_names *names, const json_t *object)
+    const struct stage_names *names, const struct etx_json *object)
 {
-    const json_t *nodes = json_object_get(object, "node_features");
-    const json_t *edges = json_object_get(object, "edge_features");
-    const char *arch = json_string_value(json_object_get(object, "arch"));
+    const struct etx_json *nodes = etx_json_get(object, "node_features");
+    const struct etx_json *edges = etx_json_get(object, "edge_features");
+    const char *arch = etx_json_text(etx_json_get(object, "arch"));
     struct etx_edge_feature_list edge_features = {0};
     etx_status status = ETX_OK;
 
@@ -218,13 +218,14 @@ static etx_status read_network(struct etx_model_stage *stage,
             read_edge_features(&edge_features, names->edge_features, edges));
     ETX_CHECK(etx_network_create(&stage->network, arch,
         stage->node_features.n_features, &edge_features,
-        json_object_get(object, "options")));
+        etx_json_get(object, "options")));
     ETX_CHECK(check_kind(stage->network, names, arch));
 done:
     return status;
 }
 
-static etx_status read_graph(struct etx_model *model, const json_t *object)
+static etx_status read_graph(
+    struct etx_model *model, const struct etx_json *object)
 {
     const struct etx_option options[] = {
         etx_option_float("radius", &model->radius, MIN, MAX),
@@ -237,7 +238,7 @@ static etx_status read_graph(struct etx_model *model, const json_t *object)
 
     etx_status status;
 
-    if (json_object_get(object, "radius") == NULL)
+    if (etx_json_get(object, "radius") == NULL)
         return fail_missing("embedding.graph", "radius");
     ETX_CHECK(etx_options_read(
         "embedding.graph", object, options, ETX_N_OPTIONS(options)));
@@ -251,11 +252,12 @@ done:
     return status;
 }
 
-static etx_status read_embedding(struct etx_model *model, const json_t *object)
+static etx_status read_embedding(
+    struct etx_model *model, const struct etx_json *object)
 {
     static const char *const keys[] = {
         "arch", "options", "node_features", "graph", NULL};
-    const json_t *graph = json_object_get(object, "graph");
+    const struct etx_json *graph = etx_json_get(object, "graph");
     etx_status status = ETX_OK;
 
     ETX_CHECK(check_keys("embedding", object, keys));
@@ -267,16 +269,18 @@ done:
     return status;
 }
 
-static etx_status read_filter(struct etx_model *model, const json_t *object)
+static etx_status read_filter(
+    struct etx_model *model, const struct etx_json *object)
 {
     static const char *const keys[] = {"arch", "options", "node_features",
         "edge_features", "cut", "max_edges_per_hit", NULL};
-    const json_t *max_edges = json_object_get(object, "max_edges_per_hit");
+    const struct etx_json *max_edges =
+        etx_json_get(object, "max_edges_per_hit");
     etx_status status = ETX_OK;
 
     ETX_CHECK(check_keys("filter", object, keys));
     ETX_CHECK(read_number(&model->filter_cut, "filter", "cut",
-        json_object_get(object, "cut"), 0.0, 1.0));
+        etx_json_get(object, "cut"), 0.0, 1.0));
     if (max_edges != NULL)
         ETX_CHECK(read_number(&model->filter_max_edges, "filter",
             "max_edges_per_hit", max_edges, 0.0, MAX));
@@ -285,11 +289,12 @@ done:
     return status;
 }
 
-static etx_status read_cascade(struct etx_model *model, const json_t *object)
+static etx_status read_cascade(
+    struct etx_model *model, const struct etx_json *object)
 {
     static const char *const keys[] = {"arch", "options", "node_features",
         "edge_features", "cut", "kept", NULL};
-    const json_t *kept = json_object_get(object, "kept");
+    const struct etx_json *kept = etx_json_get(object, "kept");
     etx_status status = ETX_OK;
 
     ETX_CHECK(check_keys("cascade", object, keys));
@@ -297,7 +302,7 @@ static etx_status read_cascade(struct etx_model *model, const json_t *object)
         return etx_fail(ETX_ERR_FORMAT,
             "cascade: there is no 'filter', which it runs before");
     ETX_CHECK(read_number(&model->cascade_cut, "cascade", "cut",
-        json_object_get(object, "cut"), 0.0, 1.0));
+        etx_json_get(object, "cut"), 0.0, 1.0));
     if (kept != NULL)
         ETX_CHECK(read_number(
             &model->cascade_kept, "cascade", "kept", kept, 0.0, 1.0));
@@ -306,7 +311,8 @@ done:
     return status;
 }
 
-static etx_status read_gnn(struct etx_model *model, const json_t *object)
+static etx_status read_gnn(
+    struct etx_model *model, const struct etx_json *object)
 {
     static const char *const keys[] = {
         "arch", "options", "node_features", "edge_features", NULL};
@@ -318,7 +324,8 @@ done:
     return status;
 }
 
-static etx_status read_label(struct etx_model *model, const json_t *object)
+static etx_status read_label(
+    struct etx_model *model, const struct etx_json *object)
 {
     const struct etx_option options[] = {
         etx_option_choice("method", &model->label.method, label_names),
@@ -334,12 +341,14 @@ static etx_status read_label(struct etx_model *model, const json_t *object)
             "max_polar_change", &model->label.max_polar_change, 0.0, 1.0),
     };
 
-    if (json_is_object(object) && json_object_get(object, "method") == NULL)
+    if (etx_json_is(object, ETX_JSON_OBJECT) &&
+        etx_json_get(object, "method") == NULL)
         return fail_missing("label", "method");
     return etx_options_read("label", object, options, ETX_N_OPTIONS(options));
 }
 
-static etx_status read_completion(struct etx_model *model, const json_t *object)
+static etx_status read_completion(
+    struct etx_model *model, const struct etx_json *object)
 {
     etx_completion_options *out = &model->completion_options;
     const struct etx_option options[] = {
@@ -355,39 +364,41 @@ static etx_status read_completion(struct etx_model *model, const json_t *object)
 
 /* -------------------------------------------------------------- config -- */
 
-static etx_status check_schema(const json_t *config)
+static etx_status check_schema(const struct etx_json *config)
 {
-    const json_t *schema = json_object_get(config, "schema");
+    const struct etx_json *schema = etx_json_get(config, "schema");
 
-    if (!json_is_integer(schema) || json_integer_value(schema) < SCHEMA)
+    if (!etx_json_is(schema, ETX_JSON_INTEGER) ||
+        etx_json_integer(schema) < SCHEMA)
         return etx_fail(ETX_ERR_FORMAT,
             "etx.config: schema is not an integer from %d on", SCHEMA);
-    if (json_integer_value(schema) > SCHEMA)
+    if (etx_json_integer(schema) > SCHEMA)
         return etx_fail(ETX_ERR_FORMAT,
             "etx.config: schema is %" PRId64 ", this library knows %d: the "
             "file is newer than the library",
-            (int64_t)json_integer_value(schema), SCHEMA);
+            (int64_t)etx_json_integer(schema), SCHEMA);
     return ETX_OK;
 }
 
-etx_status etx_config_read(struct etx_model *model, const json_t *config)
+etx_status etx_config_read(
+    struct etx_model *model, const struct etx_json *config)
 {
     static const char *const keys[] = {"schema", "embedding", "filter",
         "cascade", "gnn", "label", "completion", "training", NULL};
-    const json_t *embedding = json_object_get(config, "embedding");
-    const json_t *filter = json_object_get(config, "filter");
-    const json_t *cascade = json_object_get(config, "cascade");
-    const json_t *gnn = json_object_get(config, "gnn");
+    const struct etx_json *embedding = etx_json_get(config, "embedding");
+    const struct etx_json *filter = etx_json_get(config, "filter");
+    const struct etx_json *cascade = etx_json_get(config, "cascade");
+    const struct etx_json *gnn = etx_json_get(config, "gnn");
     etx_status status = ETX_OK;
 
     model->label = etx_label_defaults;
     model->completion_options = etx_completion_defaults;
-    if (!json_is_object(config))
+    if (!etx_json_is(config, ETX_JSON_OBJECT))
         return etx_fail(ETX_ERR_FORMAT, "etx.config is not an object");
     ETX_CHECK(check_schema(config));
     ETX_CHECK(check_keys("etx.config", config, keys));
-    ETX_CHECK(read_label(model, json_object_get(config, "label")));
-    ETX_CHECK(read_completion(model, json_object_get(config, "completion")));
+    ETX_CHECK(read_label(model, etx_json_get(config, "label")));
+    ETX_CHECK(read_completion(model, etx_json_get(config, "completion")));
     if (embedding != NULL)
         ETX_CHECK(read_embedding(model, embedding));
     if (filter != NULL)

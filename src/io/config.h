@@ -4,7 +4,7 @@
 #ifndef ETX_IO_CONFIG_H
 #define ETX_IO_CONFIG_H
 
-#include <jansson.h>
+#include "base/json.h"
 
 #include "stage/model.h"
 
@@ -17,6 +17,7 @@ extern const etx_label_options etx_label_defaults;
 /* Fill all of model but its text from config; its networks have weights of
  * zero. Unknown keys and features, wrong types and values out of bounds are
  * ETX_ERR_FORMAT. After an error etx_model_free releases what was made. */
-etx_status etx_config_read(struct etx_model *model, const json_t *config);
+etx_status etx_config_read(
+    struct etx_model *model, const struct etx_json *config);
 
 #endif

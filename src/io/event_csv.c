@@ -217,7 +217,7 @@ struct truth {
     etx_particle *particles; /* [n_particles] */
 };
 
-static etx_status place_truth(struct truth *truth, const struct etx_csv *csv,
+static etx_status scatter_truth(struct truth *truth, const struct etx_csv *csv,
     const struct etx_event_paths *paths, const struct etx_id_index *hits,
     const struct etx_id_index *particles)
 {
@@ -274,7 +274,7 @@ static etx_status read_truth(etx_event *event,
         etx_alloc(&truth.weight, n_hits, sizeof *truth.weight, "hit weights"));
     for (int64_t i = 0; i < n_hits; i++)
         truth.particle_id[i] = -1;
-    ETX_CHECK(place_truth(&truth, &csv, paths, hits, &index));
+    ETX_CHECK(scatter_truth(&truth, &csv, paths, hits, &index));
     ETX_CHECK(check_all_hits(&truth, event, paths));
     ETX_CHECK(etx_event_replace_truth(event, truth.particle_id, truth.weight,
         truth.n_particles, truth.particles));

@@ -12,7 +12,7 @@
 #include <math.h>
 
 /* x, y, z of a hit from its r, phi and z. */
-static etx_status place_hit(float *position, const float *features,
+static etx_status to_cartesian(float *position, const float *features,
     const float *scales, int64_t row, const char *path)
 {
     const double r = (double)features[0] * (double)scales[0];
@@ -52,7 +52,7 @@ etx_status etx_features_csv_read(
     ETX_CHECK(
         etx_alloc(&positions, n_hits, 3 * sizeof *positions, "hit positions"));
     for (int64_t i = 0; i < n_hits; i++)
-        ETX_CHECK(place_hit(
+        ETX_CHECK(to_cartesian(
             positions + 3 * i, features + n_features * i, scales, i, path));
     ETX_CHECK(etx_event_make(&event, n_hits, NULL, positions));
     ETX_CHECK(etx_event_replace_features(event, n_features, features));

@@ -6,16 +6,15 @@
 #include "base/check.h"
 #include "base/finite.h"
 #include "base/heap.h"
+#include "base/json.h"
 #include "io/completion_tensors.h"
 #include "io/config.h"
 #include "io/file.h"
-#include "io/json_text.h"
 #include "io/safetensors.h"
 #include "io/tensor_floats.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CONFIG_KEY "etx.config"
@@ -213,29 +212,28 @@ etx_status etx_model_parse(
 {
     struct etx_model *model = NULL;
     struct etx_tensor_file *file = NULL;
-    json_t *config = NULL;
+    struct etx_json *config = NULL;
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_tensor_file_parse(&file, data, size));
-    const json_t *text = json_object_get(file->metadata, CONFIG_KEY);
+    const struct etx_json *text = etx_json_get(file->metadata, CONFIG_KEY);
     if (text == NULL) {
         status = etx_fail(
             ETX_ERR_FORMAT, "no model file: its metadata lack " CONFIG_KEY);
         goto done;
     }
-    ETX_CHECK(etx_json_parse(&config, CONFIG_KEY, json_string_value(text),
-        json_string_length(text), ETX_CONFIG_MAX_DEPTH));
+    ETX_CHECK(etx_json_parse(&config, CONFIG_KEY, etx_json_text(text),
+        text->length, ETX_CONFIG_MAX_DEPTH));
     ETX_CHECK(etx_alloc(&model, 1, sizeof *model, "a model"));
     ETX_CHECK(etx_config_read(model, config));
-    ETX_CHECK(
-        set_config(model, json_string_value(text), json_string_length(text)));
+    ETX_CHECK(set_config(model, etx_json_text(text), text->length));
     ETX_CHECK(load_parameters(model, file));
     etx_model_freeze(model);
     *out = model;
     model = NULL;
 done:
     etx_model_free(model);
-    json_decref(config);
+    etx_json_free(config);
     etx_tensor_file_free(file);
     return status;
 }
@@ -254,7 +252,8 @@ done:
     return status;
 }
 
-etx_status etx_model_from_config(struct etx_model **out, const json_t *config)
+etx_status etx_model_from_config(
+    struct etx_model **out, const struct etx_json *config)
 {
     struct etx_model *model = NULL;
     char *text = NULL;
@@ -262,16 +261,12 @@ etx_status etx_model_from_config(struct etx_model **out, const json_t *config)
 
     ETX_CHECK(etx_alloc(&model, 1, sizeof *model, "a model"));
     ETX_CHECK(etx_config_read(model, config));
-    text = json_dumps(config, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS));
-    if (text == NULL) {
-        status = etx_fail(ETX_ERR_MEMORY, "no memory for JSON");
-        goto done;
-    }
+    ETX_CHECK(etx_json_write(&text, config, REAL_DIGITS, 0));
     ETX_CHECK(set_config(model, text, strlen(text)));
     *out = model;
     model = NULL;
 done:
-    free(text);
+    etx_free(text);
     etx_model_free(model);
     return status;
 }
@@ -293,9 +288,10 @@ void etx_model_free(etx_model *model)
 
 etx_status etx_model_write(const struct etx_model *model, const char *path)
 {
+    const char *const pair[][2] = {{CONFIG_KEY, model->config}};
     struct named_network named[N_NETWORKS];
     struct etx_tensor *tensors = NULL;
-    json_t *metadata = NULL;
+    struct etx_json *metadata = NULL;
     int64_t n_tensors = 0;
     etx_status status = ETX_OK;
 
@@ -313,14 +309,10 @@ etx_status etx_model_write(const struct etx_model *model, const char *path)
         etx_completion_tensors(&tensors[n_tensors], model->completion);
         n_tensors += ETX_COMPLETION_N_TENSORS;
     }
-    metadata = json_pack("{s:s}", CONFIG_KEY, model->config);
-    if (metadata == NULL) {
-        status = etx_fail(ETX_ERR_MEMORY, "no memory for JSON");
-        goto done;
-    }
+    ETX_CHECK(etx_json_create_texts(&metadata, pair, 1));
     ETX_CHECK(etx_tensor_file_write(path, n_tensors, tensors, metadata));
 done:
-    json_decref(metadata);
+    etx_json_free(metadata);
     etx_free(tensors);
     return status;
 }

@@ -7,13 +7,14 @@
 #ifndef ETX_IO_MODEL_FILE_H
 #define ETX_IO_MODEL_FILE_H
 
-#include <jansson.h>
+#include "base/json.h"
 
 #include "stage/model.h"
 
 /* A model with the stages of config and all weights zero: what a trainer
  * starts from and what load fills. Its text is config as compact JSON. */
-etx_status etx_model_from_config(struct etx_model **out, const json_t *config);
+etx_status etx_model_from_config(
+    struct etx_model **out, const struct etx_json *config);
 
 /* The weights will not change any more; etx_model_parse does it. */
 void etx_model_freeze(struct etx_model *model);

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "base/heap.h"
-#include "io/json_text.h"
+#include "base/json.h"
 #include "io/tensor_types.h"
 
 #include <inttypes.h>
@@ -42,9 +42,9 @@ struct entry {
 /* ------------------------------------------------------- one tensor -- */
 
 static etx_status read_type(
-    struct etx_tensor *tensor, const char *name, const json_t *value)
+    struct etx_tensor *tensor, const char *name, const struct etx_json *value)
 {
-    const char *text = json_string_value(value);
+    const char *text = etx_json_text(value);
 
     for (int32_t type = 0; text != NULL && type < ETX_N_TENSOR_TYPES; type++)
         if (strcmp(text, etx_tensor_types[type].name) == 0) {
@@ -57,31 +57,32 @@ static etx_status read_type(
 }
 
 /* An element of a list, as a number that is not negative. */
-static etx_status read_count(
-    uint64_t *out, const char *name, const char *list, const json_t *value)
+static etx_status read_count(uint64_t *out, const char *name, const char *list,
+    const struct etx_json *value)
 {
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
+    if (!etx_json_is(value, ETX_JSON_INTEGER) || etx_json_integer(value) < 0)
         return etx_fail(ETX_ERR_FORMAT,
             NAME ": %s holds what is no integer from 0 on", name, list);
-    *out = (uint64_t)json_integer_value(value);
+    *out = (uint64_t)etx_json_integer(value);
     return ETX_OK;
 }
 
 /* Set the shape and its size in bytes. */
 static etx_status read_shape(struct etx_tensor *tensor, size_t *n_bytes,
-    const char *name, const json_t *value)
+    const char *name, const struct etx_json *value)
 {
-    const size_t n_dims = json_array_size(value);
+    const size_t n_dims = etx_json_size(value);
     size_t n_values = 1;
     etx_status status = ETX_OK;
 
-    if (!json_is_array(value) || n_dims > ETX_TENSOR_MAX_DIMS)
+    if (!etx_json_is(value, ETX_JSON_LIST) || n_dims > ETX_TENSOR_MAX_DIMS)
         return etx_fail(ETX_ERR_FORMAT,
             NAME ": shape is not a list of at most %d sizes", name,
             ETX_TENSOR_MAX_DIMS);
-    for (size_t d = 0; d < n_dims; d++) {
+    const struct etx_json *entry = etx_json_first(value);
+    for (size_t d = 0; d < n_dims; d++, entry = entry->next) {
         uint64_t dim = 0;
-        ETX_CHECK(read_count(&dim, name, "shape", json_array_get(value, d)));
+        ETX_CHECK(read_count(&dim, name, "shape", entry));
         tensor->dim[d] = (int64_t)dim;
         if (__builtin_mul_overflow(n_values, dim, &n_values))
             n_values = SIZE_MAX;
@@ -98,18 +99,18 @@ done:
 }
 
 static etx_status read_offsets(struct entry *entry, size_t data_size,
-    const char *name, const json_t *value)
+    const char *name, const struct etx_json *value)
 {
     uint64_t begin = 0;
     uint64_t end = 0;
     etx_status status = ETX_OK;
 
-    if (!json_is_array(value) || json_array_size(value) != 2)
+    if (!etx_json_is(value, ETX_JSON_LIST) || etx_json_size(value) != 2)
         return etx_fail(
             ETX_ERR_FORMAT, NAME ": data_offsets is not a list of two", name);
-    ETX_CHECK(
-        read_count(&begin, name, "data_offsets", json_array_get(value, 0)));
-    ETX_CHECK(read_count(&end, name, "data_offsets", json_array_get(value, 1)));
+    const struct etx_json *first = etx_json_first(value);
+    ETX_CHECK(read_count(&begin, name, "data_offsets", first));
+    ETX_CHECK(read_count(&end, name, "data_offsets", first->next));
     if (begin > end || end > data_size)
         return etx_fail(ETX_ERR_FORMAT,
             NAME ": data_offsets %" PRIu64 " to %" PRIu64
@@ -134,17 +135,17 @@ static etx_status read_name(struct etx_tensor *tensor, const char *name)
 }
 
 static etx_status read_entry(struct entry *entry, const char *name,
-    const json_t *value, const unsigned char *data, size_t data_size)
+    const struct etx_json *value, const unsigned char *data, size_t data_size)
 {
-    const json_t *shape = json_object_get(value, "shape");
-    const json_t *type = json_object_get(value, "dtype");
-    const json_t *offsets = json_object_get(value, "data_offsets");
+    const struct etx_json *shape = etx_json_get(value, "shape");
+    const struct etx_json *type = etx_json_get(value, "dtype");
+    const struct etx_json *offsets = etx_json_get(value, "data_offsets");
     size_t n_bytes = 0;
     etx_status status = ETX_OK;
 
     ETX_CHECK(read_name(&entry->tensor, name));
     if (shape == NULL || type == NULL || offsets == NULL ||
-        json_object_size(value) != 3)
+        etx_json_size(value) != 3)
         return etx_fail(ETX_ERR_FORMAT,
             NAME ": expected dtype, shape, data_offsets and nothing else",
             name);
@@ -162,34 +163,30 @@ done:
 
 /* ------------------------------------------------------- all tensors -- */
 
-static etx_status read_metadata(json_t **out, const json_t *value)
+static etx_status read_metadata(
+    struct etx_json **out, const struct etx_json *value)
 {
-    struct etx_json_member member = {0};
     size_t size = 0;
 
-    if (value == NULL) {
-        *out = json_object();
-        return *out == NULL ? etx_fail(ETX_ERR_MEMORY, "no memory for JSON")
-                            : ETX_OK;
-    }
-    if (!json_is_object(value))
+    if (value == NULL)
+        return etx_json_create_object(out);
+    if (!etx_json_is(value, ETX_JSON_OBJECT))
         return etx_fail(ETX_ERR_FORMAT, METADATA_KEY " is no object");
-    while (etx_json_next(&member, value)) {
-        if (!json_is_string(member.value))
+    for (const struct etx_json *member = etx_json_first(value); member != NULL;
+         member = member->next) {
+        if (!etx_json_is(member, ETX_JSON_TEXT))
             return etx_fail(ETX_ERR_FORMAT,
-                METADATA_KEY ": %.80s is not a text", member.key);
-        size += strlen(member.key) + json_string_length(member.value);
+                METADATA_KEY ": %.80s is not a text", member->key);
+        size += strlen(member->key) + member->length;
     }
     if (size > MAX_METADATA_BYTES)
         return etx_fail(ETX_ERR_FORMAT,
             METADATA_KEY " has %zu bytes, the limit is %zu", size,
             MAX_METADATA_BYTES);
-    *out = json_deep_copy(value);
-    return *out == NULL ? etx_fail(ETX_ERR_MEMORY, "no memory for JSON")
-                        : ETX_OK;
+    return etx_json_copy(out, value);
 }
 
-static int compare_places(const void *left, const void *right)
+static int compare_offsets(const void *left, const void *right)
 {
     const struct entry *a = left;
     const struct entry *b = right;
@@ -229,20 +226,20 @@ static etx_status check_tiling(
 }
 
 static etx_status read_entries(struct etx_tensor_file *file,
-    const json_t *header, const unsigned char *data, size_t data_size)
+    const struct etx_json *header, const unsigned char *data, size_t data_size)
 {
-    struct etx_json_member member = {0};
     struct entry *entries = NULL;
     int64_t n = 0;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(etx_alloc(&entries, (int64_t)json_object_size(header),
+    ETX_CHECK(etx_alloc(&entries, (int64_t)etx_json_size(header),
         sizeof *entries, "a table of tensors"));
-    while (etx_json_next(&member, header))
-        if (strcmp(member.key, METADATA_KEY) != 0)
+    for (const struct etx_json *member = etx_json_first(header); member != NULL;
+         member = member->next)
+        if (strcmp(member->key, METADATA_KEY) != 0)
             ETX_CHECK(read_entry(
-                &entries[n++], member.key, member.value, data, data_size));
-    qsort(entries, (size_t)n, sizeof *entries, compare_places);
+                &entries[n++], member->key, member, data, data_size));
+    qsort(entries, (size_t)n, sizeof *entries, compare_offsets);
     ETX_CHECK(check_tiling(entries, n, data_size));
     ETX_CHECK(etx_alloc(
         &file->tensor, n, sizeof *file->tensor, "a table of tensors"));
@@ -290,7 +287,7 @@ etx_status etx_tensor_file_parse(
     struct etx_tensor_file **out, const void *data, size_t size)
 {
     struct etx_tensor_file *file = NULL;
-    json_t *header = NULL;
+    struct etx_json *header = NULL;
     const char *text = NULL;
     size_t text_size = 0;
     etx_status status = ETX_OK;
@@ -300,14 +297,14 @@ etx_status etx_tensor_file_parse(
     ETX_CHECK(
         etx_json_parse(&header, "the header", text, text_size, MAX_DEPTH));
     ETX_CHECK(
-        read_metadata(&file->metadata, json_object_get(header, METADATA_KEY)));
+        read_metadata(&file->metadata, etx_json_get(header, METADATA_KEY)));
     ETX_CHECK(read_entries(file, header,
         (const unsigned char *)data + LENGTH_BYTES + text_size,
         size - LENGTH_BYTES - text_size));
     *out = file;
     file = NULL;
 done:
-    json_decref(header);
+    etx_json_free(header);
     etx_tensor_file_free(file);
     return status;
 }
@@ -316,7 +313,7 @@ void etx_tensor_file_free(struct etx_tensor_file *file)
 {
     if (file == NULL)
         return;
-    json_decref(file->metadata);
+    etx_json_free(file->metadata);
     etx_free(file->tensor);
     etx_free(file);
 }

@@ -7,7 +7,7 @@
 #ifndef ETX_IO_SAFETENSORS_H
 #define ETX_IO_SAFETENSORS_H
 
-#include <jansson.h>
+#include "base/json.h"
 
 #include "base/status.h"
 
@@ -34,7 +34,7 @@ struct etx_tensor {
 struct etx_tensor_file {
     int64_t n_tensors;
     struct etx_tensor *tensor; /* [n_tensors] sorted by name */
-    json_t *metadata;          /* object of strings, never NULL */
+    struct etx_json *metadata; /* object of strings, never NULL */
 };
 
 /* data [size] must outlive the file. */
@@ -52,6 +52,6 @@ struct etx_tensor etx_tensor_vector(
 /* Write atomically: temporary file next to path, fsync, rename, fsync of the
  * folder. On error the old file is intact and nothing is left behind. */
 etx_status etx_tensor_file_write(const char *path, int64_t n_tensors,
-    const struct etx_tensor *tensors, const json_t *metadata);
+    const struct etx_tensor *tensors, const struct etx_json *metadata);
 
 #endif

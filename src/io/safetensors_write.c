@@ -45,45 +45,44 @@ struct etx_tensor etx_tensor_vector(
     return tensor;
 }
 
-/* The entry of a tensor in the header; NULL without memory. */
-static json_t *describe(const struct etx_tensor *tensor, size_t begin)
+/* The entry of a tensor in the header. */
+static etx_status set_entry(
+    struct etx_json *header, const struct etx_tensor *tensor, size_t begin)
 {
-    const size_t end = begin + n_bytes(tensor);
-    json_t *shape = json_array();
-    int failed = 0;
+    const int64_t offset[] = {
+        (int64_t)begin, (int64_t)(begin + n_bytes(tensor))};
+    struct etx_json *entry = NULL;
+    etx_status status = ETX_OK;
 
-    for (int32_t d = 0; d < tensor->n_dims; d++)
-        failed |= json_array_append_new(shape, json_integer(tensor->dim[d]));
-    if (failed) {
-        json_decref(shape);
-        return NULL;
-    }
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype",
-        etx_tensor_types[tensor->type].name, "shape", shape, "data_offsets",
-        (json_int_t)begin, (json_int_t)end);
+    ETX_CHECK(etx_json_set_object(&entry, header, tensor->name));
+    ETX_CHECK(
+        etx_json_set_text(entry, "dtype", etx_tensor_types[tensor->type].name));
+    ETX_CHECK(
+        etx_json_set_integers(entry, "shape", tensor->dim, tensor->n_dims));
+    ETX_CHECK(etx_json_set_integers(entry, "data_offsets", offset, 2));
+done:
+    return status;
 }
 
-/* The header as JSON text, released with free(); NULL without memory. */
-static char *make_header(int64_t n_tensors,
-    const struct etx_tensor *const *sorted, const json_t *metadata)
+/* The header as JSON text, for etx_free. */
+static etx_status make_header(char **text, int64_t n_tensors,
+    const struct etx_tensor *const *sorted, const struct etx_json *metadata)
 {
-    json_t *header = json_object();
+    struct etx_json *header = NULL;
     size_t begin = 0;
-    int failed = header == NULL;
-    char *text = NULL;
+    etx_status status = ETX_OK;
 
-    if (json_object_size(metadata) > 0)
-        failed |= json_object_set_new(
-            header, "__metadata__", json_deep_copy(metadata));
+    ETX_CHECK(etx_json_create_object(&header));
+    if (etx_json_size(metadata) > 0)
+        ETX_CHECK(etx_json_set_copy(header, "__metadata__", metadata));
     for (int64_t t = 0; t < n_tensors; t++) {
-        failed |= json_object_set_new(
-            header, sorted[t]->name, describe(sorted[t], begin));
+        ETX_CHECK(set_entry(header, sorted[t], begin));
         begin += n_bytes(sorted[t]);
     }
-    if (!failed)
-        text = json_dumps(header, JSON_COMPACT);
-    json_decref(header);
-    return text;
+    ETX_CHECK(etx_json_write(text, header, ETX_JSON_DIGITS, 0));
+done:
+    etx_json_free(header);
+    return status;
 }
 
 static etx_status put_header(struct etx_file_writer *writer, const char *text)
@@ -106,7 +105,7 @@ done:
 }
 
 etx_status etx_tensor_file_write(const char *path, int64_t n_tensors,
-    const struct etx_tensor *tensors, const json_t *metadata)
+    const struct etx_tensor *tensors, const struct etx_json *metadata)
 {
     const struct etx_tensor **sorted = NULL;
     struct etx_file_writer *writer = NULL;
@@ -118,11 +117,7 @@ etx_status etx_tensor_file_write(const char *path, int64_t n_tensors,
     for (int64_t t = 0; t < n_tensors; t++)
         sorted[t] = &tensors[t];
     qsort(sorted, (size_t)n_tensors, sizeof *sorted, compare);
-    header = make_header(n_tensors, sorted, metadata);
-    if (header == NULL) {
-        status = etx_fail(ETX_ERR_MEMORY, "no memory for JSON");
-        goto done;
-    }
+    ETX_CHECK(make_header(&header, n_tensors, sorted, metadata));
     ETX_CHECK(etx_file_writer_open(&writer, path, 0));
     ETX_CHECK(put_header(writer, header));
     for (int64_t t = 0; t < n_tensors; t++)
@@ -131,7 +126,7 @@ etx_status etx_tensor_file_write(const char *path, int64_t n_tensors,
     ETX_CHECK(etx_file_writer_commit(writer));
 done:
     etx_file_writer_free(writer);
-    free(header);
+    etx_free(header);
     etx_free(sorted);
     return status;
 }

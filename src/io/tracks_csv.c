@@ -91,7 +91,7 @@ done:
 }
 
 /* labels [n_hits] of the event from row_labels [csv->n_rows] of the file. */
-static etx_status place_labels(int32_t *labels, const int32_t *row_labels,
+static etx_status scatter_labels(int32_t *labels, const int32_t *row_labels,
     const struct etx_csv *csv, const etx_event *event)
 {
     const int64_t *hit_id = csv->int64_values[HIT_ID];
@@ -147,7 +147,7 @@ etx_status etx_tracks_csv_read(
     for (int64_t i = 0; i < event->n_hits; i++)
         labels[i] = NO_TRACK;
     ETX_CHECK(label_rows(row_labels, &csv));
-    ETX_CHECK(place_labels(labels, row_labels, &csv, event));
+    ETX_CHECK(scatter_labels(labels, row_labels, &csv, event));
     ETX_CHECK(etx_tracks_group(out, event->n_hits, labels, 1));
 done:
     etx_free(labels);

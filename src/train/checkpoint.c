@@ -188,7 +188,9 @@ etx_status etx_checkpoint_write(
     const int64_t n = list_entries(entry, trainer, &numbers, SCHEMA);
     char checksum[9];
     char hash[17];
-    json_t *metadata = NULL;
+    const char *const pair[][2] = {{"etx.checkpoint", "3"},
+        {"etx.checksum", checksum}, {"etx.hash", hash}};
+    struct etx_json *metadata = NULL;
     etx_status status;
 
     ETX_CHECK(etx_train_state_to_host(&trainer->state));
@@ -197,13 +199,10 @@ etx_status etx_checkpoint_write(
             entry[t].name, entry[t].type, entry[t].n, entry[t].data);
     etx_tensor_checksum(checksum, n, tensor);
     etx_hash_text(hash, trainer->hash);
-    metadata = json_pack("{s:s, s:s, s:s}", "etx.checkpoint", "3",
-        "etx.checksum", checksum, "etx.hash", hash);
-    if (metadata == NULL)
-        return etx_fail(ETX_ERR_MEMORY, "no memory for a checkpoint");
+    ETX_CHECK(etx_json_create_texts(&metadata, pair, 3));
     ETX_CHECK(etx_tensor_file_write(path, n, tensor, metadata));
 done:
-    json_decref(metadata);
+    etx_json_free(metadata);
     return status;
 }
 
@@ -213,7 +212,7 @@ done:
 static int find_schema(const struct etx_tensor_file *file)
 {
     const char *schema =
-        json_string_value(json_object_get(file->metadata, "etx.checkpoint"));
+        etx_json_text(etx_json_get(file->metadata, "etx.checkpoint"));
 
     if (schema == NULL || strlen(schema) != 1 || schema[0] < '1' ||
         schema[0] > '0' + SCHEMA)
@@ -225,9 +224,8 @@ static etx_status check_metadata(const struct etx_tensor_file *file,
     const char *path, const char *checksum, const char *hash)
 {
     const char *sum =
-        json_string_value(json_object_get(file->metadata, "etx.checksum"));
-    const char *made =
-        json_string_value(json_object_get(file->metadata, "etx.hash"));
+        etx_json_text(etx_json_get(file->metadata, "etx.checksum"));
+    const char *made = etx_json_text(etx_json_get(file->metadata, "etx.hash"));
 
     if (find_schema(file) == 0)
         return etx_fail(ETX_ERR_FORMAT,

@@ -4,6 +4,7 @@
 #include "train/config.h"
 
 #include "base/check.h"
+#include "io/config.h"
 #include "train/config_sections.h"
 
 #include <string.h>
@@ -17,29 +18,27 @@ static const char *const top_keys[] = {"stage", "seed", "model", "label",
     "schedule", "optimiser", "truth", "sampling", "loss", "augmentation",
     "validation", "stability", "memory", "arithmetic", "loss_scaling"};
 
-static etx_status check_keys(const json_t *json)
+static etx_status check_keys(const struct etx_json *json)
 {
-    const char *key;
-    json_t *value;
-
-    json_object_foreach((json_t *)(uintptr_t)json, key, value)
-    {
+    for (const struct etx_json *value = etx_json_first(json); value != NULL;
+         value = value->next) {
         int32_t k = 0;
 
-        while (k < COUNT(top_keys) && strcmp(key, top_keys[k]) != 0)
+        while (k < COUNT(top_keys) && strcmp(value->key, top_keys[k]) != 0)
             k++;
         if (k == COUNT(top_keys))
-            return etx_fail(
-                ETX_ERR_FORMAT, "training config: unknown key \"%s\"", key);
+            return etx_fail(ETX_ERR_FORMAT,
+                "training config: unknown key \"%s\"", value->key);
     }
     return ETX_OK;
 }
 
-static etx_status read_top(struct etx_train_config *config, const json_t *json)
+static etx_status read_top(
+    struct etx_train_config *config, const struct etx_json *json)
 {
-    const json_t *stage = json_object_get(json, "stage");
-    const json_t *seed = json_object_get(json, "seed");
-    const char *name = json_string_value(stage);
+    const struct etx_json *stage = etx_json_get(json, "stage");
+    const struct etx_json *seed = etx_json_get(json, "seed");
+    const char *name = etx_json_text(stage);
     int32_t s = 0;
 
     if (name == NULL)
@@ -55,11 +54,11 @@ static etx_status read_top(struct etx_train_config *config, const json_t *json)
     config->stage = s;
     if (seed == NULL)
         return ETX_OK;
-    if (!json_is_integer(seed) || json_integer_value(seed) < 0 ||
-        json_integer_value(seed) > 2147483647)
+    if (!etx_json_is(seed, ETX_JSON_INTEGER) || etx_json_integer(seed) < 0 ||
+        etx_json_integer(seed) > 2147483647)
         return etx_fail(ETX_ERR_FORMAT,
             "training config: \"seed\" is not an integer in 0 .. 2147483647");
-    config->seed = (int32_t)json_integer_value(seed);
+    config->seed = (int32_t)etx_json_integer(seed);
     return ETX_OK;
 }
 
@@ -72,15 +71,12 @@ etx_status etx_train_config_read(
     struct etx_train_config *config, const char *text)
 {
     struct etx_train_config read = {.json = NULL};
-    json_error_t error;
     etx_status status = ETX_OK;
 
-    read.json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    if (!json_is_object(read.json)) {
-        status = etx_fail(ETX_ERR_FORMAT,
-            "training config, line %d: not a JSON object: %s",
-            read.json == NULL ? error.line : 1,
-            read.json == NULL ? error.text : "another type");
+    ETX_CHECK(etx_json_parse(&read.json, "training config", text, strlen(text),
+        ETX_CONFIG_MAX_DEPTH));
+    if (!etx_json_is(read.json, ETX_JSON_OBJECT)) {
+        status = etx_fail(ETX_ERR_FORMAT, "training config: not an object");
         goto done;
     }
     ETX_CHECK(check_keys(read.json));
@@ -89,12 +85,12 @@ etx_status etx_train_config_read(
     *config = read;
     read.json = NULL;
 done:
-    json_decref(read.json);
+    etx_json_free(read.json);
     return status;
 }
 
 void etx_train_config_clear(struct etx_train_config *config)
 {
-    json_decref(config->json);
+    etx_json_free(config->json);
     memset(config, 0, sizeof *config);
 }

@@ -7,7 +7,7 @@
 #ifndef ETX_TRAIN_CONFIG_H
 #define ETX_TRAIN_CONFIG_H
 
-#include <jansson.h>
+#include "base/json.h"
 
 #include "base/status.h"
 
@@ -205,7 +205,7 @@ struct etx_train_config {
     struct etx_train_memory memory;
     struct etx_train_arithmetic arithmetic;
     struct etx_train_loss_scaling loss_scaling;
-    json_t *json; /* the whole; released by _clear */
+    struct etx_json *json; /* the whole; released by _clear */
 };
 
 /* "embedding", "filter", "gnn", "cascade": the keys of etx.config. */

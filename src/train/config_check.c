@@ -39,12 +39,12 @@ static etx_status check_augmentation(
 /* Chunks leave the gradient as it is where the edges of a pass do not know of
  * each other: not with messages between them, nor with a batch norm. */
 static etx_status check_chunks(
-    const struct etx_train_config *config, const json_t *model_config)
+    const struct etx_train_config *config, const struct etx_json *model_config)
 {
-    const json_t *filter = json_object_get(model_config, "filter");
-    const char *arch = json_string_value(json_object_get(filter, "arch"));
-    const char *norm = json_string_value(
-        json_object_get(json_object_get(filter, "options"), "norm"));
+    const struct etx_json *filter = etx_json_get(model_config, "filter");
+    const char *arch = etx_json_text(etx_json_get(filter, "arch"));
+    const char *norm =
+        etx_json_text(etx_json_get(etx_json_get(filter, "options"), "norm"));
 
     if (config->sampling.chunk_edges == 0)
         return ETX_OK;
@@ -136,7 +136,7 @@ static etx_status check_device(
 }
 
 etx_status etx_train_config_check(const struct etx_train_config *config,
-    const json_t *model_config, const struct etx_model_stage *stage,
+    const struct etx_json *model_config, const struct etx_model_stage *stage,
     int32_t on_device)
 {
     etx_status status;

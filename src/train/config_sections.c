@@ -217,7 +217,7 @@ static void set_defaults(struct etx_train_config *config)
 
 /* The section that begins at keys[first]; returns where the next one does. */
 static etx_status read_section(size_t *next, struct etx_train_config *config,
-    const json_t *json, size_t first)
+    const struct etx_json *json, size_t first)
 {
     const char *section = keys[first].section;
     struct etx_option options[MAX_OPTIONS];
@@ -230,8 +230,7 @@ static etx_status read_section(size_t *next, struct etx_train_config *config,
             options[n++].value = (char *)config + keys[k].offset;
         }
     *next = k;
-    return etx_options_read(
-        section, json_object_get(json, section), options, n);
+    return etx_options_read(section, etx_json_get(json, section), options, n);
 }
 
 /* What bounds do not say. */
@@ -280,7 +279,7 @@ static void scale_learning_rate(
 }
 
 etx_status etx_train_config_read_sections(
-    struct etx_train_config *config, const json_t *json)
+    struct etx_train_config *config, const struct etx_json *json)
 {
     etx_status status = ETX_OK;
 

@@ -8,6 +8,6 @@
 
 /* Defaults of config->stage, and every section of json over them. */
 etx_status etx_train_config_read_sections(
-    struct etx_train_config *config, const json_t *json);
+    struct etx_train_config *config, const struct etx_json *json);
 
 #endif

@@ -4,19 +4,12 @@
 #include "train/export.h"
 
 #include "base/check.h"
+#include "base/heap.h"
 #include "io/model_file.h"
 #include "train/hash.h"
 #include "train/training_model.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* A number, or null where there is none. */
-static json_t *make_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
 
 /* Whether the exported model is the one of the best validation. */
 static int is_best(const struct etx_trainer *trainer)
@@ -26,98 +19,105 @@ static int is_best(const struct etx_trainer *trainer)
 }
 
 /* The record of this training in etx.config. */
-static json_t *make_provenance(const struct etx_trainer *trainer)
+static etx_status set_provenance(
+    struct etx_json *section, const struct etx_trainer *trainer)
 {
     const struct etx_train_result *result =
         is_best(trainer) ? &trainer->best.result : &trainer->result;
-    char *config = json_dumps(trainer->config.json, JSON_COMPACT);
-    json_t *made = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "config",
-        config == NULL ? "" : config, "steps",
-        (json_int_t)trainer->progress.step, "training_events",
-        (json_int_t)trainer->training.n, "training_hits",
-        (json_int_t)trainer->training.n_hits, "validation_events",
-        (json_int_t)trainer->validation.n, "validated_at_step",
-        (json_int_t)result->step);
-    json_t *metrics;
+    const struct {
+        const char *key;
+        int64_t value;
+    } count[] = {{"steps", trainer->progress.step},
+        {"training_events", trainer->training.n},
+        {"training_hits", trainer->training.n_hits},
+        {"validation_events", trainer->validation.n},
+        {"validated_at_step", result->step}};
+    const struct {
+        const char *key;
+        double value;
+    } metric[] = {{"loss", result->loss}, {"n_edges", result->n_edges},
+        {"efficiency", result->efficiency}, {"purity", result->purity},
+        {"auc", result->auc}};
+    char *config = NULL;
+    etx_status status = ETX_OK;
 
-    free(config);
-    if (made == NULL || result->step < 0)
-        return made;
-    metrics = json_pack("{s:o, s:o, s:o, s:o, s:o}", "loss",
-        make_number(result->loss), "n_edges", make_number(result->n_edges),
-        "efficiency", make_number(result->efficiency), "purity",
-        make_number(result->purity), "auc", make_number(result->auc));
-    if (json_object_update(made, metrics) != 0) {
-        json_decref(made);
-        made = NULL;
+    ETX_CHECK(
+        etx_json_write(&config, trainer->config.json, ETX_JSON_DIGITS, 0));
+    ETX_CHECK(etx_json_set_text(section, "config", config));
+    for (size_t k = 0; k < sizeof count / sizeof count[0]; k++)
+        ETX_CHECK(etx_json_set_integer(section, count[k].key, count[k].value));
+    for (size_t k = 0; k < sizeof metric / sizeof metric[0]; k++)
+        if (result->step >= 0)
+            ETX_CHECK(
+                etx_json_set_number(section, metric[k].key, metric[k].value));
+done:
+    etx_free(config);
+    return status;
+}
+
+/* Set object[section][key] where the section exists. */
+static etx_status set_number(
+    struct etx_json *object, const char *section, const char *key, float value)
+{
+    struct etx_json *part = etx_json_get(object, section);
+
+    return part == NULL ? ETX_OK
+                        : etx_json_set_number(part, key, (double)value);
+}
+
+static etx_status set_thresholds(
+    struct etx_json *config, const struct etx_train_thresholds *thresholds)
+{
+    struct etx_json *embedding = etx_json_get(config, "embedding");
+    struct etx_json *made = NULL;
+    etx_status status = ETX_OK;
+
+    if (embedding != NULL && etx_json_get(embedding, "graph") == NULL)
+        ETX_CHECK(etx_json_set_object(&made, embedding, "graph"));
+    ETX_CHECK(set_number(embedding, "graph", "radius", thresholds->radius));
+    ETX_CHECK(set_number(config, "filter", "cut", thresholds->filter_cut));
+    ETX_CHECK(set_number(config, "cascade", "cut", thresholds->cascade_cut));
+    ETX_CHECK(set_number(config, "cascade", "kept", thresholds->cascade_kept));
+    if (etx_json_get(config, "label") == NULL &&
+        thresholds->label_cut != 0.5f) {
+        ETX_CHECK(etx_json_set_object(&made, config, "label"));
+        ETX_CHECK(etx_json_set_text(made, "method", "components"));
     }
-    json_decref(metrics);
-    return made;
-}
-
-/* Set object[section][key] where the section exists; 0 or -1. */
-static int set_number(
-    json_t *object, const char *section, const char *key, float value)
-{
-    json_t *part = json_object_get(object, section);
-
-    return part == NULL
-               ? 0
-               : json_object_set_new(part, key, json_real((double)value));
-}
-
-static int set_thresholds(
-    json_t *config, const struct etx_train_thresholds *thresholds)
-{
-    json_t *embedding = json_object_get(config, "embedding");
-    int failed = 0;
-
-    if (embedding != NULL && json_object_get(embedding, "graph") == NULL)
-        failed |= json_object_set_new(embedding, "graph", json_object());
-    failed |= set_number(embedding, "graph", "radius", thresholds->radius);
-    failed |= set_number(config, "filter", "cut", thresholds->filter_cut);
-    failed |= set_number(config, "cascade", "cut", thresholds->cascade_cut);
-    failed |= set_number(config, "cascade", "kept", thresholds->cascade_kept);
-    if (json_object_get(config, "label") == NULL &&
-        thresholds->label_cut != 0.5f)
-        failed |= json_object_set_new(
-            config, "label", json_pack("{s:s}", "method", "components"));
-    if (json_object_get(config, "label") == NULL)
-        return failed;
-    failed |= set_number(config, "label", "cut", thresholds->label_cut);
-    return failed;
+    ETX_CHECK(set_number(config, "label", "cut", thresholds->label_cut));
+done:
+    return status;
 }
 
 static etx_status make_export_config(
-    json_t **out, const struct etx_trainer *trainer)
+    struct etx_json **out, const struct etx_trainer *trainer)
 {
     const char *stage = etx_train_stage_name(trainer->config.stage);
     const struct etx_train_thresholds thresholds =
         is_best(trainer) ? trainer->best.thresholds
                          : etx_train_get_thresholds(trainer->model);
-    json_t *made = json_deep_copy(trainer->model_config);
-    json_t *training = json_object_get(made, "training");
-    int failed = made == NULL;
+    struct etx_json *made = NULL;
+    struct etx_json *training = NULL;
+    struct etx_json *section = NULL;
+    etx_status status = ETX_OK;
 
-    if (!failed && training == NULL) {
-        training = json_object();
-        failed = json_object_set_new(made, "training", training);
-    }
-    failed = failed ||
-             json_object_set_new(training, stage, make_provenance(trainer)) ||
-             set_thresholds(made, &thresholds);
-    if (failed) {
-        json_decref(made);
-        return etx_fail(ETX_ERR_MEMORY, "no memory for a model's config");
-    }
+    ETX_CHECK(etx_json_copy(&made, trainer->model_config));
+    training = etx_json_get(made, "training");
+    if (training == NULL)
+        ETX_CHECK(etx_json_set_object(&training, made, "training"));
+    ETX_CHECK(etx_json_set_object(&section, training, stage));
+    ETX_CHECK(set_provenance(section, trainer));
+    ETX_CHECK(set_thresholds(made, &thresholds));
     *out = made;
-    return ETX_OK;
+    made = NULL;
+done:
+    etx_json_free(made);
+    return status;
 }
 
 etx_status etx_trainer_export(
     struct etx_model **out, const struct etx_trainer *trainer)
 {
-    json_t *config = NULL;
+    struct etx_json *config = NULL;
     struct etx_model *model = NULL;
     etx_status status;
 
@@ -137,7 +137,7 @@ etx_status etx_trainer_export(
     model = NULL;
 done:
     etx_model_free(model);
-    json_decref(config);
+    etx_json_free(config);
     return status;
 }
 

@@ -3,8 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/hash.h"
 
+#include "base/check.h"
+#include "base/heap.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -17,18 +19,18 @@ uint64_t etx_hash_bytes(uint64_t hash, const void *data, size_t size)
     return hash;
 }
 
-etx_status etx_hash_json(uint64_t *hash, const json_t *json)
+etx_status etx_hash_json(uint64_t *hash, const struct etx_json *json)
 {
-    char *text;
+    char *text = NULL;
+    etx_status status = ETX_OK;
 
     if (json == NULL)
         return ETX_OK;
-    text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
-    if (text == NULL)
-        return etx_fail(ETX_ERR_MEMORY, "no memory to hash a config");
+    ETX_CHECK(etx_json_write(&text, json, ETX_JSON_DIGITS, 1));
     *hash = etx_hash_bytes(*hash, text, strlen(text));
-    free(text);
-    return ETX_OK;
+done:
+    etx_free(text);
+    return status;
 }
 
 void etx_hash_text(char text[17], uint64_t hash)

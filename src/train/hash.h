@@ -4,7 +4,7 @@
 #ifndef ETX_TRAIN_HASH_H
 #define ETX_TRAIN_HASH_H
 
-#include <jansson.h>
+#include "base/json.h"
 
 #include "io/safetensors.h"
 
@@ -13,7 +13,7 @@
 /* FNV-1a, 64 bits (Fowler, Noll, Vo), over more bytes; of JSON, over its text
  * with sorted keys (NULL: nothing). */
 uint64_t etx_hash_bytes(uint64_t hash, const void *data, size_t size);
-etx_status etx_hash_json(uint64_t *hash, const json_t *json);
+etx_status etx_hash_json(uint64_t *hash, const struct etx_json *json);
 
 /* 16 hexadecimal digits. */
 void etx_hash_text(char text[17], uint64_t hash);

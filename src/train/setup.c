@@ -113,7 +113,7 @@ void etx_trainer_close(struct etx_trainer *trainer)
     etx_snapshot_close(&trainer->snapshot);
     etx_free(trainer->best.parameter);
     etx_model_free(trainer->model);
-    json_decref(trainer->model_config);
+    etx_json_free(trainer->model_config);
     etx_train_config_clear(&trainer->config);
     etx_free(trainer);
 }
@@ -135,7 +135,7 @@ static etx_status make_event(struct etx_train_event **out,
             (long long)event->n_hits, (long long)n_hits);
     if (event->n_features > 0 && etx_train_is_augmented(&trainer->config))
         return etx_fail(ETX_ERR_ARGUMENT,
-            "an event brings its own %d features, which augmentation does "
+            "an event has its own %d features, which augmentation does "
             "not move: switch rotate_phi, reflect_z, reflect_y and "
             "reflect_x off",
             (int)event->n_features);
@@ -179,7 +179,7 @@ static etx_status hash_stages_before(
         if (!makes_graphs(trainer->model, s, trainer->config.stage))
             continue;
         ETX_CHECK(etx_hash_json(&hash,
-            json_object_get(trainer->model_config, etx_train_stage_name(s))));
+            etx_json_get(trainer->model_config, etx_train_stage_name(s))));
         hash = etx_train_hash_network(
             hash, etx_train_find_network(trainer->model, s));
     }

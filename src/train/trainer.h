@@ -30,7 +30,7 @@ struct etx_trainer {
     double start; /* seconds, etx_train_now */
 
     /* The model. */
-    json_t *model_config;          /* its etx.config */
+    struct etx_json *model_config; /* its etx.config */
     struct etx_model *model;       /* trained in place */
     struct etx_model_stage *stage; /* of model, the one in training */
     uint64_t hash;                 /* of config, start model and its weights */

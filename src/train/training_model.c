@@ -4,6 +4,7 @@
 #include "train/training_model.h"
 
 #include "base/check.h"
+#include "io/config.h"
 #include "io/model_file.h"
 #include "train/hash.h"
 
@@ -64,39 +65,47 @@ uint64_t etx_train_hash_network(
 /* etx.config of the model to train: the start's, its stage (and label) replaced
  * by those of the training config. A cascade was trained on its filter and is
  * dropped with it. */
-static etx_status make_model_config(json_t **out,
+static etx_status make_model_config(struct etx_json **out,
     const struct etx_train_config *config, const struct etx_model *start)
 {
     const char *stage = etx_train_stage_name(config->stage);
-    json_t *described = json_object_get(config->json, "model");
-    json_t *label = json_object_get(config->json, "label");
-    json_t *made = start != NULL ? json_loads(start->config, 0, NULL)
-                                 : json_pack("{s:i}", "schema", 1);
+    const struct etx_json *described = etx_json_get(config->json, "model");
+    const struct etx_json *label = etx_json_get(config->json, "label");
+    struct etx_json *made = NULL;
+    etx_status status = ETX_OK;
 
-    if (made == NULL)
-        return etx_fail(ETX_ERR_MEMORY, "no memory for a model's config");
-    if (described == NULL && json_object_get(made, stage) == NULL) {
-        json_decref(made);
-        return etx_fail(ETX_ERR_FORMAT,
+    if (start != NULL) {
+        ETX_CHECK(etx_json_parse(&made, "etx.config", start->config,
+            strlen(start->config), ETX_CONFIG_MAX_DEPTH));
+    } else {
+        ETX_CHECK(etx_json_create_object(&made));
+        ETX_CHECK(etx_json_set_integer(made, "schema", 1));
+    }
+    if (described == NULL && etx_json_get(made, stage) == NULL) {
+        status = etx_fail(ETX_ERR_FORMAT,
             "training config: no \"model\", and no start model with a stage "
             "\"%s\"",
             stage);
+        goto done;
     }
     if (config->stage < ETX_TRAIN_GNN)
-        (void)json_object_del(made, "cascade");
-    if ((described != NULL && json_object_set(made, stage, described) != 0) ||
-        (label != NULL && json_object_set(made, "label", label) != 0)) {
-        json_decref(made);
-        return etx_fail(ETX_ERR_MEMORY, "no memory for a model's config");
-    }
+        etx_json_remove(made, "cascade");
+    if (described != NULL)
+        ETX_CHECK(etx_json_set_copy(made, stage, described));
+    if (label != NULL)
+        ETX_CHECK(etx_json_set_copy(made, "label", label));
     *out = made;
-    return ETX_OK;
+    made = NULL;
+done:
+    etx_json_free(made);
+    return status;
 }
 
-etx_status etx_train_model_open(struct etx_model **model, json_t **model_config,
-    const struct etx_train_config *config, const struct etx_model *start)
+etx_status etx_train_model_open(struct etx_model **model,
+    struct etx_json **model_config, const struct etx_train_config *config,
+    const struct etx_model *start)
 {
-    const int is_new = json_object_get(config->json, "model") != NULL;
+    const int is_new = etx_json_get(config->json, "model") != NULL;
     etx_status status;
 
     ETX_CHECK(make_model_config(model_config, config, start));

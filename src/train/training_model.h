@@ -16,8 +16,9 @@ const struct etx_network *etx_train_find_network(
 /* The model to train and its etx.config: weights of the start, NULL for none,
  * where it has them, initial values where the training config describes the
  * stage. */
-etx_status etx_train_model_open(struct etx_model **model, json_t **model_config,
-    const struct etx_train_config *config, const struct etx_model *start);
+etx_status etx_train_model_open(struct etx_model **model,
+    struct etx_json **model_config, const struct etx_train_config *config,
+    const struct etx_model *start);
 
 /* Copy the parameters of a stage where both models have it. */
 void etx_train_copy_stage(

@@ -190,7 +190,7 @@ etx_status etx_trainer_run_step(
 
     etx_report_begin(report, trainer);
     ETX_CHECK(check_step(trainer));
-    ETX_CHECK(etx_snapshot_take(&trainer->snapshot, &trainer->progress, state,
+    ETX_CHECK(etx_snapshot_update(&trainer->snapshot, &trainer->progress, state,
         &trainer->config.stability));
     ETX_CHECK(etx_trainer_draw_batch(&batch, trainer, step));
     ETX_CHECK(etx_trainer_gradient(trainer, &batch));

@@ -123,7 +123,7 @@ def ranks() -> Variants:
     head = {"model": {"options": {"pt_layers": 2}}}
     yield "auxiliary target", head | {"loss": {"pt_weight": 0.02}}
     yield "mean over graphs", {"loss": {"average": "graphs"}}
-    yield "dealt in turn", {}
+    yield "assigned in turn", {}
     yield "in buckets", {"sampling": {"order": "buckets"}}
     spikes = {"spike_factor": 1.5, "snapshot_every": 10}
     yield "back at spikes", {"stability": spikes}
@@ -219,10 +219,10 @@ def program(name: str, args: argparse.Namespace) -> list[Any]:
         data = ["--data", args.data, "--validation", args.validation]
         return [PROGRAMS / "etx-train", *data, "--threads", "1"]
     first, second = DATA / "event000000000", DATA / "event000000001"
-    deal = "turn" if name == "dealt in turn" else "balanced"
+    rule = "turn" if name == "assigned in turn" else "balanced"
     return [
         *(PROGRAMS / "etx-train-distributed", "--ranks", str(args.ranks)),
-        *("--threads", "1", "--deal", deal, "--deadline", "600"),
+        *("--threads", "1", "--deal", rule, "--deadline", "600"),
         *("--data", first, "--data", second, "--validation", second),
     ]
 

@@ -89,15 +89,18 @@ done:
 
 static etx_status make_network(struct problem *problem, const int64_t *size)
 {
-    json_t *options =
-        json_pack("{s:I, s:I}", "hidden", (json_int_t)size[HIDDEN],
-            "n_iterations", (json_int_t)size[N_ITERATIONS]);
-    const etx_status status = etx_network_create(&problem->network,
-        "interaction_network", N_NODE_FEATURES, NULL, options);
+    struct etx_json *options = NULL;
+    etx_status status = ETX_OK;
 
-    json_decref(options);
-    if (status == ETX_OK)
-        etx_network_init(problem->network, 1);
+    ETX_CHECK(etx_json_create_object(&options));
+    ETX_CHECK(etx_json_set_integer(options, "hidden", size[HIDDEN]));
+    ETX_CHECK(
+        etx_json_set_integer(options, "n_iterations", size[N_ITERATIONS]));
+    ETX_CHECK(etx_network_create(&problem->network, "interaction_network",
+        N_NODE_FEATURES, NULL, options));
+    etx_network_init(problem->network, 1);
+done:
+    etx_json_free(options);
     return status;
 }
 

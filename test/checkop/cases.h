@@ -42,7 +42,7 @@ void checkop_add(struct checkop_case *out, int64_t n);
 void checkop_row_dot(
     struct checkop_case *out, int64_t n_rows, int32_t width, int32_t indexed);
 
-/* A perceptron: widths of its parts and layers, how its layers look. */
+/* A perceptron: widths of its parts and layers, options of its layers. */
 struct checkop_perceptron {
     int64_t n_rows;
     int32_t n_parts, n_layers;

@@ -60,7 +60,7 @@ CHECKOP_TEST(test_mlp_reduced, .rows = N_REDUCED)
 }
 
 /* mlp, and what segment_reduce makes of its out. */
-static etx_status run_apart(const struct etx_op_table *ops,
+static etx_status run_separately(const struct etx_op_table *ops,
     struct etx_stream *stream, struct checkop_case *self)
 {
     struct etx_mlp_args args = *(const struct etx_mlp_args *)self->args;
@@ -84,7 +84,7 @@ CHECKOP_TEST(test_mlp_reduced_same_bits, .rows = N_REDUCED)
         const struct etx_op_table *ops = &check.implementation[i].ops;
         struct checkop_case after = one;
         checkop_run_and_copy(together, &one, ops);
-        after.run = run_apart;
+        after.run = run_separately;
         checkop_run_and_copy(separate, &after, ops);
         for (int32_t k = 0; k < one.n_outputs; k++)
             ck_assert_mem_eq(separate[k], together[k],

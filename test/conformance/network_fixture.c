@@ -30,18 +30,18 @@ static struct etx_edge_feature_list features_of(
     return list;
 }
 
-json_t *network_json(const char *text)
+struct etx_json *network_json(const char *text)
 {
     char json[512];
-    json_t *object = NULL;
+    struct etx_json *object = NULL;
 
     if (text == NULL)
         return NULL;
     ck_assert_uint_lt(strlen(text), sizeof json);
     for (size_t i = 0; i <= strlen(text); i++)
         json[i] = text[i] == '\'' ? '"' : text[i];
-    object = json_loads(json, JSON_DECODE_ANY, NULL);
-    ck_assert_msg(object != NULL, "bad JSON: %s", text);
+    ck_assert_int_eq(
+        etx_json_parse(&object, "options", json, strlen(json), 8), ETX_OK);
     return object;
 }
 
@@ -50,13 +50,13 @@ struct etx_network *network_make(
 {
     struct etx_network *network = NULL;
     const struct etx_edge_feature_list list = features_of(which);
-    json_t *options = network_json(which->options);
+    struct etx_json *options = network_json(which->options);
     const etx_status status = etx_network_create(
         &network, which->arch, which->n_node_features, &list, options);
     float *noise = NULL;
 
     ck_assert_msg(status == ETX_OK, "%s: %s", which->name, etx_last_error());
-    json_decref(options);
+    etx_json_free(options);
     /* Gains and shifts away from one and zero, or they hide mistakes. */
     etx_network_init(network, seed);
     noise = network_randoms(network->n_values, seed + 1);

@@ -25,7 +25,7 @@ int32_t network_n_cases(void);
 struct network_case network_case_at(int32_t index);
 
 /* An object from JSON with ' in place of "; NULL for NULL. */
-json_t *network_json(const char *text);
+struct etx_json *network_json(const char *text);
 
 /* The network with random values from seed; fails the test otherwise. */
 struct etx_network *network_make(

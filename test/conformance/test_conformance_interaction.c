@@ -82,12 +82,12 @@ static struct etx_network *make_network(const struct published *which)
         .feature = {ETX_EDGE_DR, ETX_EDGE_DPHI},
         .scale = {100.0f, 2.0f}};
     struct etx_network *network = NULL;
-    json_t *options = network_json(which->options);
+    struct etx_json *options = network_json(which->options);
     const etx_status status = etx_network_create(
         &network, "interaction_network", N_FEATURES, &list, options);
 
     ck_assert_msg(status == ETX_OK, "%s", etx_last_error());
-    json_decref(options);
+    etx_json_free(options);
     for (int64_t v = 0; v < network->n_values; v++)
         network->value[v] = mix(v);
     return network;

@@ -15,7 +15,7 @@ static etx_status create(struct etx_network **out, const char *arch,
     int32_t n_node_features, int32_t n_edge_features, const char *options)
 {
     struct etx_edge_feature_list list = {.n_features = n_edge_features};
-    json_t *object = network_json(options);
+    struct etx_json *object = network_json(options);
     etx_status status = ETX_OK;
 
     for (int32_t k = 0; k < n_edge_features; k++) {
@@ -23,7 +23,7 @@ static etx_status create(struct etx_network **out, const char *arch,
         list.scale[k] = 1.0f;
     }
     status = etx_network_create(out, arch, n_node_features, &list, object);
-    json_decref(object);
+    etx_json_free(object);
     return status;
 }
 

@@ -90,7 +90,7 @@ static int32_t open_device(etx_context **out, const char *name)
 
 /* The CPU's events and start in another context, which becomes the bench's:
  * to be left, not closed. */
-static void open_beside(struct train_bench *out, const struct train_bench *cpu,
+static void open_copy(struct train_bench *out, const struct train_bench *cpu,
     etx_context *device, int32_t i)
 {
     *out = *cpu;
@@ -117,7 +117,7 @@ ETX_TEST(test_cuda_train_gradient, .rows = N_CASES)
     if (!open_device(&device, __func__))
         return;
     cpu = train_bench_new(cases[_i].stage, 1, cases[_i].change);
-    open_beside(&cuda, &cpu, device, _i);
+    open_copy(&cuda, &cpu, device, _i);
     const int64_t n = cpu.trainer->stage->network->n_values;
     const double expected = train_bench_loss(&cpu, 2);
     const double max = largest(cpu.trainer->state.gradient, n);
@@ -160,9 +160,9 @@ ETX_TEST(test_cuda_train_steps, .rows = N_CASES - N_VARIANTS)
     if (!open_device(&device, __func__))
         return;
     bench[0] = train_bench_new(cases[_i].stage, 1, cases[_i].change);
-    open_beside(&bench[1], &bench[0], device, _i);
+    open_copy(&bench[1], &bench[0], device, _i);
     ck_assert_int_eq(open_device(&device, __func__), 1);
-    open_beside(&bench[2], &bench[0], device, _i);
+    open_copy(&bench[2], &bench[0], device, _i);
     for (int32_t b = 0; b < 3; b++) {
         train_bench_steps(bench[b].trainer, 5);
         report[b] = train_bench_validate(bench[b].trainer);
@@ -197,9 +197,9 @@ ETX_TEST(test_cuda_train_stays, .rows = 3)
     (void)snprintf(
         path, sizeof path, "/tmp/etx-cuda-%ld.checkpoint", (long)getpid());
     cpu = train_bench_new(cases[i].stage, 1, cases[i].change);
-    open_beside(&bench[0], &cpu, device, i);
+    open_copy(&bench[0], &cpu, device, i);
     ck_assert_int_eq(open_device(&device, __func__), 1);
-    open_beside(&bench[1], &cpu, device, i);
+    open_copy(&bench[1], &cpu, device, i);
     const struct etx_trainer *trainer = bench[0].trainer;
     const int64_t n = trainer->stage->network->n_values;
 

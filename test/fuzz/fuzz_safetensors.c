@@ -57,15 +57,27 @@ static etx_status load_header(
 
 static etx_status load_config(const uint8_t *text, size_t size)
 {
-    json_t *header = json_pack(
-        "{s:{s:s%}}", "__metadata__", "etx.config", (const char *)text, size);
-    char *dump = header == NULL ? NULL : json_dumps(header, JSON_COMPACT);
-    etx_status status = ETX_OK;
+    char *config = calloc(size + 1, 1);
+    const char *pair[1][2] = {{"etx.config", config}};
+    struct etx_json *metadata = NULL;
+    struct etx_json *header = NULL;
+    char *dump = NULL;
+    etx_status status = config == NULL ? ETX_ERR_MEMORY : ETX_OK;
 
-    if (dump != NULL)
+    if (status == ETX_OK) {
+        memcpy(config, text, size);
+        ETX_CHECK(
+            etx_json_create_texts(&metadata, (const char *const(*)[2])pair, 1));
+        ETX_CHECK(etx_json_create_object(&header));
+        ETX_CHECK(etx_json_set_copy(header, "__metadata__", metadata));
+        ETX_CHECK(etx_json_write(&dump, header, ETX_JSON_DIGITS, 0));
         status = load_header((const uint8_t *)dump, strlen(dump), 0);
-    free(dump);
-    json_decref(header);
+    }
+done:
+    etx_free(dump);
+    etx_json_free(header);
+    etx_json_free(metadata);
+    free(config);
     return status;
 }
 

@@ -40,7 +40,7 @@ for target; do
     echo "== fuzz $target, $seconds s"
     # shellcheck disable=SC2046,SC2086
     "$clang" $flags $traps -fsanitize=fuzzer "test/fuzz/fuzz_$target.c" \
-        $(cat "$build/list") -ljansson -lz -lm -lpthread -o "$build/$target"
+        $(cat "$build/list") -lz -lm -lpthread -o "$build/$target"
     mkdir -p "$build/corpus-$target"
     "$build/$target" -max_total_time="$seconds" -max_len=4096 -timeout=10 \
         -rss_limit_mb=4096 -malloc_limit_mb=8192 -print_final_stats=1 \

@@ -127,18 +127,19 @@ static struct etx_network *load(const struct model *model)
     struct etx_network *network = NULL;
     char file[64];
     const char *path = NULL;
-    json_t *options = json_loads(model->options, 0, NULL);
+    struct etx_json *options = NULL;
 
     (void)snprintf(file, sizeof file, MODELS "weights_%s.npz", model->name);
     path = etx_test_reference(model->name, file);
-    ck_assert(options != NULL);
+    ck_assert_ok(etx_json_parse(
+        &options, "options", model->options, strlen(model->options), 8));
     if (path != NULL) {
         ck_assert_ok(etx_network_create(
             &network, model->arch, model->n_node_features, NULL, options));
         for (int32_t p = 0; p < network->n_parameters; p++)
             load_parameter(network, &network->parameter[p], model, path);
     }
-    json_decref(options);
+    etx_json_free(options);
     return network;
 }
 

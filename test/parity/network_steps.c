@@ -24,7 +24,8 @@
 /* The contents of PROBLEM. */
 struct problem {
     struct etx_tensor_file *file;
-    json_t *config; /* arch, options, edge_features, scales, seed, ... */
+    struct etx_json
+        *config; /* arch, options, edge_features, scales, seed, ... */
     int64_t n_nodes, n_edges;
     int32_t *src, *dst; /* [n_edges] in the order of the graph */
     float *score;       /* [n_edges] */
@@ -47,7 +48,7 @@ struct result {
 
 static double number(const struct problem *problem, const char *key)
 {
-    return json_number_value(json_object_get(problem->config, key));
+    return etx_json_number(etx_json_get(problem->config, key));
 }
 
 /* A copy of a tensor of the file, for alignment. */
@@ -100,19 +101,20 @@ done:
 static etx_status make_network(struct problem *problem, int32_t n_features)
 {
     etx_status status = ETX_OK;
-    const json_t *features = json_object_get(problem->config, "edge_features");
-    const json_t *scales = json_object_get(problem->config, "scales");
+    const struct etx_json *feature =
+        etx_json_first(etx_json_get(problem->config, "edge_features"));
+    const struct etx_json *scale =
+        etx_json_first(etx_json_get(problem->config, "scales"));
     struct etx_edge_feature_list list = {.n_features = 0};
 
-    for (size_t k = 0; k < json_array_size(features); k++) {
-        list.feature[k] =
-            (int32_t)json_integer_value(json_array_get(features, k));
-        list.scale[k] = (float)json_number_value(json_array_get(scales, k));
-        list.n_features++;
+    for (; feature != NULL && scale != NULL; feature = feature->next) {
+        list.feature[list.n_features] = (int32_t)etx_json_integer(feature);
+        list.scale[list.n_features++] = (float)etx_json_number(scale);
+        scale = scale->next;
     }
     ETX_CHECK(etx_network_create(&problem->network,
-        json_string_value(json_object_get(problem->config, "arch")), n_features,
-        &list, json_object_get(problem->config, "options")));
+        etx_json_text(etx_json_get(problem->config, "arch")), n_features, &list,
+        etx_json_get(problem->config, "options")));
     etx_network_init(problem->network, (uint64_t)number(problem, "seed"));
 done:
     return status;
@@ -129,9 +131,12 @@ static etx_status read_problem(
 
     ETX_CHECK(etx_file_read(bytes, path, MAX_BYTES));
     ETX_CHECK(etx_tensor_file_parse(&problem->file, bytes->data, bytes->size));
-    problem->config = json_loads(
-        json_string_value(json_object_get(problem->file->metadata, "problem")),
-        0, NULL);
+    const struct etx_json *text =
+        etx_json_get(problem->file->metadata, "problem");
+    if (etx_json_text(text) == NULL)
+        return etx_fail(ETX_ERR_FORMAT, "%s: no problem", path);
+    ETX_CHECK(etx_json_parse(
+        &problem->config, "problem", etx_json_text(text), text->length, 8));
     ETX_CHECK(
         copy_tensor(&x, &problem->n_nodes, problem, "features", sizeof *x));
     ETX_CHECK(copy_tensor(
@@ -159,7 +164,7 @@ static void free_problem(struct problem *problem)
     etx_graph_free(problem->graph);
     etx_network_free(problem->network);
     etx_tensor_file_free(problem->file);
-    json_decref(problem->config);
+    etx_json_free(problem->config);
 }
 
 static etx_status edge_loss(float *loss, float *d_out,
@@ -330,19 +335,27 @@ done:
     return status;
 }
 
-/* [[name, rows, columns], ...] in the order of the values. */
-static json_t *list_parameters(const struct etx_network *network)
+/* [[name, rows, columns, is_vector], ...] in the order of the values. */
+static etx_status list_parameters(char **out, const struct etx_network *network)
 {
-    json_t *list = json_array();
+    const size_t size = 128 * (size_t)(network->n_parameters + 1);
+    size_t length = 0;
+    char *text = NULL;
+    etx_status status = ETX_OK;
 
+    ETX_CHECK(etx_alloc(&text, (int64_t)size, 1, "the names of parameters"));
     for (int32_t p = 0; p < network->n_parameters; p++) {
         const struct etx_parameter *parameter = &network->parameter[p];
 
-        json_array_append_new(list,
-            json_pack("[s,i,i,i]", parameter->name, (int)parameter->n_rows,
-                (int)parameter->n_cols, (int)parameter->is_vector));
+        length += (size_t)snprintf(text + length, size - length,
+            "%c[\"%s\",%d,%d,%d]", p == 0 ? '[' : ',', parameter->name,
+            (int)parameter->n_rows, (int)parameter->n_cols,
+            (int)parameter->is_vector);
     }
-    return list;
+    memcpy(text + length, "]", 2);
+    *out = text;
+done:
+    return status;
 }
 
 static etx_status write_result(const struct result *result, const char *path,
@@ -350,9 +363,10 @@ static etx_status write_result(const struct result *result, const char *path,
 {
     const int64_t n = network->n_values;
     const int64_t steps = result->n_steps;
-    json_t *list = list_parameters(network);
-    char *text = json_dumps(list, JSON_COMPACT);
-    json_t *metadata = json_pack("{s:s}", "parameters", text);
+    const char *pair[1][2] = {{"parameters", NULL}};
+    char *text = NULL;
+    struct etx_json *metadata = NULL;
+    etx_status status = ETX_OK;
     const struct etx_tensor tensors[] = {
         {"gradient", ETX_TENSOR_F32, 2, {steps, n}, steps * n,
             result->gradient},
@@ -360,12 +374,16 @@ static etx_status write_result(const struct result *result, const char *path,
         {"start", ETX_TENSOR_F32, 1, {n}, n, result->start},
         {"value", ETX_TENSOR_F32, 2, {steps, n}, steps * n, result->value},
     };
-    const etx_status status = etx_tensor_file_write(
-        path, sizeof tensors / sizeof tensors[0], tensors, metadata);
 
-    json_decref(metadata);
-    json_decref(list);
-    free(text);
+    ETX_CHECK(list_parameters(&text, network));
+    pair[0][1] = text;
+    ETX_CHECK(
+        etx_json_create_texts(&metadata, (const char *const(*)[2])pair, 1));
+    ETX_CHECK(etx_tensor_file_write(
+        path, sizeof tensors / sizeof tensors[0], tensors, metadata));
+done:
+    etx_json_free(metadata);
+    etx_free(text);
     return status;
 }
 

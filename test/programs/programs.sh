@@ -268,7 +268,7 @@ for program in etx-train 'etx-train-distributed --ranks 1'; do
     # shellcheck disable=SC2086
     exits 1 "$programs"/$program --config "$out/broken.json" \
         --data examples/data/event000000000 --out "$out/w.safetensors"
-    grep -q 'line 2: ' "$out/stderr" || fail "$program: no line of the config"
+    grep -q 'line 2, column 16: ' "$out/stderr" || fail "$program: no line of the config"
 done
 exits 0 "$programs/etx-find-tracks" --model "$out/h.safetensors" \
     --event $event --out "$out/trained.csv"

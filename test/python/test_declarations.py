@@ -45,7 +45,7 @@ def layout_program(structs: tuple) -> str:
     return f"#include <stdio.h>\n{includes}int main(void){{\n{body}\n}}\n"
 
 
-def layout_here(structs: tuple) -> list[str]:
+def ctypes_layout(structs: tuple) -> list[str]:
     """The same lines from ctypes."""
     lines = []
     for struct in structs:
@@ -88,7 +88,7 @@ class TestDeclarations(unittest.TestCase):
             printed = subprocess.run(
                 [program], check=True, capture_output=True, text=True
             ).stdout
-        self.assertEqual(layout_here(STRUCTS), printed.splitlines())
+        self.assertEqual(ctypes_layout(STRUCTS), printed.splitlines())
 
     def test_refused(self) -> None:
         """What the script does not understand is an error, never skipped."""

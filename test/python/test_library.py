@@ -133,7 +133,7 @@ class TestPipeline(LibraryCase):
                 _model.shipped("models", "none.safetensors")
 
     def test_shipped_with_a_short_path(self) -> None:
-        """A package with few folders above it has fewer places to look."""
+        """A package with few folders above it has fewer folders to search."""
         self.assertEqual(
             _model.data_roots(Path("/opt/py/exatrkx")),
             [Path("/opt/py/exatrkx"), Path("/examples")],
@@ -359,10 +359,10 @@ class TestErrors(LibraryCase):
             "try:\n    exatrkx.Model\n"
             "except ImportError as e:\n    print(e)\n"
         )
-        places = {"ETX_LIBRARY": "/none.so", "PYTHONPATH": str(PACKAGE)}
+        environment = {"ETX_LIBRARY": "/none.so", "PYTHONPATH": str(PACKAGE)}
         done = subprocess.run(
             [sys.executable, "-c", code],
-            env={**os.environ, **places},
+            env={**os.environ, **environment},
             capture_output=True,
             text=True,
             check=True,

@@ -40,7 +40,7 @@ LEARNING_RATE, WEIGHT_DECAY = 2e-3, 0.01
 EPS, SMOOTH_EPS = 1e-8, 1e-4
 TOLERANCE = 1e-4
 PT_WEIGHT = 0.5  # of the loss of a momentum head
-# Places in enum etx_edge_feature: dr, dphi, dz, length, score_logit.
+# Values of enum etx_edge_feature: dr, dphi, dz, length, score_logit.
 EDGE_FEATURES, SCALES = [0, 1, 2, 4, 11], [200.0, 1.0, 500.0, 500.0, 4.0]
 
 SMALL = {"hidden": 16, "n_iterations": 3, "activation": "silu"}
@@ -111,7 +111,7 @@ CASES = {
 }
 WITHOUT_EDGE_FEATURES = ("mlp", "attention_gnn", "gravnet")
 POINT_NETWORKS = ("mlp", "gravnet")
-# Biases of GravNet that move the places of all hits, or all points, alike, while
+# Biases of GravNet that move the positions of all hits, or all points, alike, while
 # only differences count: their gradient is zero, and what a program finds in its
 # stead is rounding.
 WITHOUT_GRADIENT = re.compile(r"space\.\d+\.0\.bias|output\.1\.bias")

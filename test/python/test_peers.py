@@ -1,4 +1,4 @@
-"""test_peers -- the benchmark beside other software, on a tiny event.
+"""test_peers -- the benchmark next to other software, on a tiny event.
 
 Every implementation that needs no compiler gives the result of the first of its
 stage. Untimed. Skipped, each by itself, where its package is missing.

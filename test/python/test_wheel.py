@@ -1,7 +1,7 @@
 """test_wheel -- the package as pip installs it.
 
 The wheel is built from the repository, installed into an environment of its
-own beside this numpy, and finds tracks there with what it carries.
+own next to this numpy, and finds tracks there with what it carries.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -84,7 +84,7 @@ class TestWheel(unittest.TestCase):
             folder = Path(name)
             wheel = self.build(folder)
             self.check_contents(wheel)
-            self.run_there(folder, wheel)
+            self.run_installed(folder, wheel)
 
     def test_source_distribution(self) -> None:
         """What it carries is enough for make to know how to build."""
@@ -131,7 +131,7 @@ class TestWheel(unittest.TestCase):
         ):
             self.assertIn(wanted, names)
 
-    def run_there(self, folder: Path, wheel: Path) -> None:
+    def run_installed(self, folder: Path, wheel: Path) -> None:
         """Ten lines give what the C program gives."""
         import numpy
 

@@ -27,13 +27,12 @@ const char io_model_all[] =
 
 etx_model *io_model_make(const char *text)
 {
-    json_error_t error;
-    json_t *config = json_loads(text, 0, &error);
+    struct etx_json *config = NULL;
     etx_model *model = NULL;
 
-    ck_assert_msg(config != NULL, "%s", error.text);
+    ck_assert_ok(etx_json_parse(&config, "config", text, strlen(text), 8));
     ck_assert_ok(etx_model_from_config(&model, config));
-    json_decref(config);
+    etx_json_free(config);
     if (model->embedding.network != NULL)
         etx_network_init(model->embedding.network, 1);
     if (model->filter.network != NULL)

@@ -293,7 +293,7 @@ static void *do_nothing(void *argument)
 /* Stack that a thread must have before it runs anything: thread-local memory
  * of the libraries in the process is cut from it, and that of cuBLASLt is
  * large. 0 where a small stack is enough. */
-static size_t stack_taken(pthread_attr_t *attributes)
+static size_t stack_used(pthread_attr_t *attributes)
 {
     size_t size = SMALL_STACK;
     pthread_t thread;
@@ -316,7 +316,7 @@ void etx_test_on_small_stack(void (*function)(void *argument), void *argument)
     size_t size;
 
     ck_assert_int_eq(pthread_attr_init(&attributes), 0);
-    size = SMALL_STACK + stack_taken(&attributes);
+    size = SMALL_STACK + stack_used(&attributes);
     ck_assert_int_eq(pthread_attr_setstacksize(&attributes, size), 0);
     ck_assert_int_eq(pthread_create(&thread, &attributes, call_main, &call), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);

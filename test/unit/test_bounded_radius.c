@@ -165,7 +165,7 @@ ETX_TEST(test_bounded_radius_keeps_the_memory_limit)
 }
 
 /* No radius can part them; what is left is still one. */
-ETX_TEST(test_bounded_radius_points_in_one_place)
+ETX_TEST(test_bounded_radius_equal_points)
 {
     scoped_cloud cloud = make_cloud(2000, 1);
 

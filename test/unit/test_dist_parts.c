@@ -174,10 +174,10 @@ static double find_distance(const float *a, const float *b, int64_t n)
     double difference = 0.0;
 
     for (int64_t v = 0; v < n; v++) {
-        const double here = (double)a[v] - (double)b[v];
+        const double delta = (double)a[v] - (double)b[v];
 
-        difference = here > difference ? here : difference;
-        difference = -here > difference ? -here : difference;
+        difference = delta > difference ? delta : difference;
+        difference = -delta > difference ? -delta : difference;
         largest = (double)b[v] > largest ? (double)b[v] : largest;
     }
     return difference / largest;

@@ -6,6 +6,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/dist.h>
 
+#include "base/heap.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -113,12 +115,15 @@ static void *run_rank(void *argument)
 static void shard(struct rank *rank)
 {
     struct etx_trainer *trainer = rank->bench.trainer;
-    scoped char *config = json_dumps(trainer->config.json, 0);
+    char *config = NULL;
     etx_trainer *sharded = NULL;
     etx_team team;
 
+    ck_assert_ok(
+        etx_json_write(&config, trainer->config.json, ETX_JSON_DIGITS, 0));
     ck_assert_ok(etx_trainer_create(
         &sharded, rank->bench.context, config, rank->bench.start));
+    etx_free(config);
     ck_assert_ok(etx_dist_team(&team, rank->dist));
     ck_assert_ok(etx_trainer_set_team(sharded, &team));
     for (int32_t k = 0; k < TRAIN_BENCH_EVENTS; k++) {

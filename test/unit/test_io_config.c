@@ -108,12 +108,14 @@ static const struct refusal refusals[] = {
 /* A model file whose etx.config is this text. */
 static etx_status load_config(const char *key, const char *text)
 {
-    json_t *metadata = json_pack("{s:s}", key, text);
+    const char *const pair[][2] = {{key, text}};
+    struct etx_json *metadata = NULL;
     etx_model *model = NULL;
     etx_status status;
 
+    ck_assert_ok(etx_json_create_texts(&metadata, pair, 1));
     ck_assert_ok(etx_tensor_file_write(io_path("m"), 0, NULL, metadata));
-    json_decref(metadata);
+    etx_json_free(metadata);
     status = etx_model_load(&model, io_path("m"));
     ck_assert_ptr_null(model);
     return status;

@@ -85,11 +85,13 @@ IO_TEST(test_io_model_exact_config)
 {
     static const char text[] =
         "{ \"training\" : {\"loss\": 0.1000000000000000055}, \"schema\": 1 }\n";
-    json_t *metadata = json_pack("{s:s}", "etx.config", text);
+    static const char *const pair[][2] = {{"etx.config", text}};
+    struct etx_json *metadata = NULL;
     scoped_model *model = NULL;
 
+    ck_assert_ok(etx_json_create_texts(&metadata, pair, 1));
     ck_assert_ok(etx_tensor_file_write(io_path("m"), 0, NULL, metadata));
-    json_decref(metadata);
+    etx_json_free(metadata);
     ck_assert_ok(etx_model_load(&model, io_path("m")));
     ck_assert_str_eq(etx_model_describe(model), text);
 }

@@ -91,11 +91,13 @@ static etx_status load_with(
         {WEIGHT ETX_SCALE_SUFFIX, ETX_TENSOR_F32, 1, {n_scales}, n_scales,
             scales},
     };
-    json_t *metadata = json_pack("{s:s}", "etx.config", CONFIG);
+    const char *const pair[][2] = {{"etx.config", CONFIG}};
+    struct etx_json *metadata = NULL;
 
+    ck_assert_ok(etx_json_create_texts(&metadata, pair, 1));
     ck_assert_ok(etx_tensor_file_write(
         io_path("m"), n_scales > 0 ? 3 : 2, tensors, metadata));
-    json_decref(metadata);
+    etx_json_free(metadata);
     return etx_model_load(out, io_path("m"));
 }
 

@@ -168,20 +168,20 @@ IO_TEST(test_io_tracks_shared_hit)
         text, "hit_id,track_id\n10,2\n3,1\n77,1\n5000000000,0\n4,0\n8,0\n");
 }
 
-struct there_and_back {
+struct round_trip {
     const etx_event *event;
     const etx_tracks *tracks;
 };
 
 static etx_status write_and_read(void *argument)
 {
-    const struct there_and_back *both = argument;
+    const struct round_trip *trip = argument;
     etx_tracks *again = NULL;
     etx_status status =
-        etx_tracks_write_csv(both->tracks, both->event, io_path("t.csv.gz"));
+        etx_tracks_write_csv(trip->tracks, trip->event, io_path("t.csv.gz"));
 
     if (status == ETX_OK)
-        status = etx_tracks_read_csv(&again, both->event, io_path("t.csv.gz"));
+        status = etx_tracks_read_csv(&again, trip->event, io_path("t.csv.gz"));
     etx_tracks_free(again);
     return status;
 }
@@ -192,6 +192,6 @@ IO_TEST(test_io_tracks_no_memory)
     scoped_tracks *tracks = NULL;
 
     ck_assert_ok(etx_tracks_from_labels(&tracks, N_HITS, rows[3].labels));
-    struct there_and_back both = {event, tracks};
-    ck_assert_int_gt(etx_test_out_of_memory(write_and_read, &both), 15);
+    struct round_trip trip = {event, tracks};
+    ck_assert_int_gt(etx_test_out_of_memory(write_and_read, &trip), 15);
 }

@@ -11,6 +11,7 @@
 #include "train_events.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---------------------------------------------------------- event order -- */

@@ -184,12 +184,8 @@ static void write_as_schema_1(void)
             kept[n++] = file->tensor[t];
     ck_assert_int_eq(n, file->n_tensors - 1);
     etx_tensor_checksum(checksum, n, kept);
-    ck_assert_int_eq(
-        json_object_set_new(file->metadata, "etx.checkpoint", json_string("1")),
-        0);
-    ck_assert_int_eq(json_object_set_new(
-                         file->metadata, "etx.checksum", json_string(checksum)),
-        0);
+    ck_assert_ok(etx_json_set_text(file->metadata, "etx.checkpoint", "1"));
+    ck_assert_ok(etx_json_set_text(file->metadata, "etx.checksum", checksum));
     ck_assert_ok(
         etx_tensor_file_write(train_bench_path(), n, kept, file->metadata));
     etx_tensor_file_free(file);

@@ -6,6 +6,9 @@
 #include "support.h"
 #include "train_events.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 /* A particle made at x = 10 mm: hits in the order of x; two of them on module
  * 2 and two on layer 4. Then a soft particle of two hits, and noise. */
 #define N_HITS 10
@@ -223,6 +226,6 @@ ETX_TEST(test_train_truth_too_many_pairs)
     ck_assert_ok(etx_event_create(&event, N, NULL, positions));
     ck_assert_ok(etx_event_set_truth(event, ids, NULL, 1, &one));
     ck_assert_fails(etx_truth_build(&truth, event, &config.truth, 0),
-        ETX_ERR_LIMIT, "1000 a hit");
+        ETX_ERR_LIMIT, "1000 per hit");
     etx_train_config_clear(&config);
 }

@@ -34,7 +34,7 @@ static void open_bench(struct bench *bench, const char *config, int scored)
     static const int32_t dst[N_EDGES] = {1, 2, 3, 4, 3};
     static const float score[N_EDGES] = {0.5f, 0.25f, 1.0f, 0.75f, 0.0f};
     float position[N_HITS][3];
-    json_t *parsed = json_loads(config, 0, NULL);
+    struct etx_json *parsed = NULL;
 
     for (int i = 0; i < N_HITS; i++) {
         position[i][0] = 30.0f * (float)(i + 1);
@@ -43,8 +43,9 @@ static void open_bench(struct bench *bench, const char *config, int scored)
     }
     *bench = (struct bench){NULL};
     ck_assert_ok(etx_context_create(&bench->context, NULL));
+    ck_assert_ok(etx_json_parse(&parsed, "config", config, strlen(config), 8));
     ck_assert_ok(etx_model_from_config(&bench->model, parsed));
-    json_decref(parsed);
+    etx_json_free(parsed);
     etx_network_init(bench->model->gnn.network, 3);
     ck_assert_ok(
         etx_event_create(&bench->event, N_HITS, NULL, &position[0][0]));

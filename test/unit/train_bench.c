@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train_bench.h"
 
+#include "base/heap.h"
 #include "train/training_step.h"
 #include "train/transfer.h"
 #include "train_events.h"
@@ -55,30 +56,41 @@ etx_context *train_bench_context(int32_t n_threads)
     return etx_test_context_with(n_threads, 0, NULL, NULL);
 }
 
-/* The stage's config with the sections of change over its own; the caller
- * frees the text. */
+static void set_all(struct etx_json *object, const struct etx_json *members)
+{
+    const struct etx_json *member = etx_json_first(members);
+
+    for (; member != NULL; member = member->next)
+        ck_assert_ok(etx_json_set_copy(object, member->key, member));
+}
+
+static struct etx_json *parse(const char *text)
+{
+    struct etx_json *json = NULL;
+
+    ck_assert_ok(etx_json_parse(&json, "config", text, strlen(text), 8));
+    return json;
+}
+
+/* The stage's config with the sections of change over its own; for etx_free. */
 static char *make_config(int stage, const char *change)
 {
-    json_t *config = json_loads(configs[stage], 0, NULL);
-    json_t *changes = change == NULL ? NULL : json_loads(change, 0, NULL);
-    const char *key;
-    json_t *section;
-    char *text;
+    struct etx_json *config = parse(configs[stage]);
+    struct etx_json *changes = parse(change == NULL ? "{}" : change);
+    char *text = NULL;
 
-    ck_assert_ptr_nonnull(config);
-    ck_assert(change == NULL || changes != NULL);
-    json_object_foreach(changes, key, section)
-    {
-        if (json_object_get(config, key) == NULL)
-            ck_assert_int_eq(json_object_set(config, key, section), 0);
+    for (const struct etx_json *member = etx_json_first(changes);
+         member != NULL; member = member->next) {
+        struct etx_json *section = etx_json_get(config, member->key);
+
+        if (section != NULL)
+            set_all(section, member);
         else
-            ck_assert_int_eq(
-                json_object_update(json_object_get(config, key), section), 0);
+            ck_assert_ok(etx_json_set_copy(config, member->key, member));
     }
-    text = json_dumps(config, 0);
-    ck_assert_ptr_nonnull(text);
-    json_decref(config);
-    json_decref(changes);
+    ck_assert_ok(etx_json_write(&text, config, ETX_JSON_DIGITS, 0));
+    etx_json_free(config);
+    etx_json_free(changes);
     return text;
 }
 
@@ -88,7 +100,7 @@ void train_bench_add(struct train_bench *bench, int stage, const char *change)
 
     ck_assert_ok(etx_trainer_create(
         &bench->trainer, bench->context, config, bench->start));
-    free(config);
+    etx_free(config);
     for (int k = 0; k < TRAIN_BENCH_EVENTS; k++)
         ck_assert_ok(etx_trainer_add_event(
             bench->trainer, bench->event[k], k == TRAIN_BENCH_EVENTS - 1));

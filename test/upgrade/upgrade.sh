@@ -78,7 +78,7 @@ build_later_library()
     # shellcheck disable=SC2046,SC2086
     ${CC:-gcc} -shared "$out"/obj/*.o $(cat "$out/objects") $wrap \
         -Wl,--version-script=lib/exatrkx.map -Wl,-soname,libexatrkx.so.0 \
-        -ljansson -lz -lpthread -lm -o "$out/lib/libexatrkx.so.0"
+        -lz -lpthread -lm -o "$out/lib/libexatrkx.so.0"
 }
 
 # expect NAME WHAT: it ran and said what today's caller says to this library.

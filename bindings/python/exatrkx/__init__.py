@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ._tracks import Tracks
     from ._training import Report, Trainer, learn_completion, train
 
-_PLACES = {
+_NAMES_OF = {
     "_context": "Context StageTiming",
     "_device_array": "DeviceArray",
     "_display": "display",
@@ -76,7 +76,7 @@ _PLACES = {
     "_training": "Report Trainer learn_completion train",
 }
 _MODULE_OF = {
-    name: module for module, names in _PLACES.items() for name in names.split()
+    name: module for module, names in _NAMES_OF.items() for name in names.split()
 }
 
 __all__ = sorted(_MODULE_OF)  # noqa: PLE0605

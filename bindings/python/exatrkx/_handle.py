@@ -82,7 +82,7 @@ class Handle:
         return self._open is None
 
     def close(self) -> None:
-        """Let go of the object; views taken from it stay valid."""
+        """Free the object; views taken from it stay valid."""
         self._open = None
 
     def __enter__(self) -> Self:

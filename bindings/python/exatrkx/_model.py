@@ -104,7 +104,7 @@ class Model(_handle.Handle):
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file: a temporary one beside path, then renamed."""
+        """Write a model file: a temporary one next to path, then renamed."""
         _library.call("etx_model_save", self._pointer, _library.file_name(path))
 
     @property

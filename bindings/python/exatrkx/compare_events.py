@@ -238,7 +238,7 @@ def field_rows(sample: Sample) -> Rows:
     return rows
 
 
-def place_rows(sample: Sample) -> Rows:
+def position_rows(sample: Sample) -> Rows:
     """Where the hits are."""
     rows: Rows = {}
     volume, layer = sample.hits["volume_id"], sample.hits["layer_id"]
@@ -288,7 +288,7 @@ def properties(sample: Sample) -> Rows:
         | momentum_rows(sample)
         | track_rows(sample)
         | field_rows(sample)
-        | place_rows(sample)
+        | position_rows(sample)
         | cell_rows(sample)
     )
 

@@ -61,26 +61,27 @@ static struct etx_mlp_input edge_input(struct etx_run *run, int32_t k)
         etx_edge_ends(run->input.graph, state_of(run)->order);
     struct etx_mlp_input input = etx_run_rows(run->input.graph->n_edges);
 
-    etx_run_part(&input, run, U, k, &ends.first, &run->d_latents[U]);
-    etx_run_part(&input, run, S, k, &ends.first, NULL);
-    etx_run_part(&input, run, U, k, &ends.second, &run->d_latents[U]);
-    etx_run_part(&input, run, S, k, &ends.second, NULL);
+    etx_run_append(&input, run, U, k, &ends.first, &run->d_latents[U]);
+    etx_run_append(&input, run, S, k, &ends.first, NULL);
+    etx_run_append(&input, run, U, k, &ends.second, &run->d_latents[U]);
+    etx_run_append(&input, run, S, k, &ends.second, NULL);
     return input;
 }
 
-/* Messages: with the weights w = sigmoid(logit) of the edges, sum w h[src] into
- * dst plus sum w h[dst] into src, for both halves of h = concat[u, s]. */
+/* Messages, summed at the nodes: with w = sigmoid(logit) of the edges, node i
+ * gets the sum of w h[src] of the edges into i and of w h[dst] of those out of
+ * i. u and s are the messages of the two halves of h = concat[u, s]. */
 struct messages {
-    float *weight; /* [n_edges] */
-    float *u, *s;  /* [n_nodes, hidden], [n_nodes, n_shortcut] */
-    struct etx_sum d_u, d_s;
+    float *weight;           /* [n_edges] w */
+    float *u, *s;            /* [n_nodes, hidden], [n_nodes, n_shortcut] */
+    struct etx_sum d_u, d_s; /* their gradients */
 };
 
 static void append_node(
     struct etx_mlp_input *input, struct etx_run *run, int32_t k)
 {
-    etx_run_part(input, run, U, k, NULL, &run->d_latents[U]);
-    etx_run_part(input, run, S, k, NULL, NULL);
+    etx_run_append(input, run, U, k, NULL, &run->d_latents[U]);
+    etx_run_append(input, run, S, k, NULL, NULL);
 }
 
 static struct etx_mlp_input node_input(
@@ -90,9 +91,9 @@ static struct etx_mlp_input node_input(
 
     if (!state_of(run)->messages_first)
         append_node(&input, run, k);
-    etx_mlp_part_with_sum(
+    etx_mlp_append_with_sum(
         &input, messages->u, NULL, state_of(run)->hidden, &messages->d_u);
-    etx_mlp_part_with_sum(
+    etx_mlp_append_with_sum(
         &input, messages->s, NULL, n_shortcut(run), &messages->d_s);
     if (state_of(run)->messages_first)
         append_node(&input, run, k);
@@ -101,8 +102,9 @@ static struct etx_mlp_input node_input(
 
 /* --------------------------------------------------------------- forward -- */
 
-/* *out [n_nodes, width] in the arena: the messages of latents of a kind. */
-static etx_status send_kind(float **out, struct etx_run *run, int32_t kind,
+/* *out [n_nodes, width] in the arena: the messages of latents of a kind, U or
+ * S; stays NULL for width 0. */
+static etx_status sum_messages(float **out, struct etx_run *run, int32_t kind,
     int32_t k, const float *weight)
 {
     etx_status status = ETX_OK;
@@ -119,7 +121,8 @@ done:
 }
 
 /* The messages of iteration k from its logits, in the arena. */
-static etx_status send(struct messages *out, struct etx_run *run, int32_t k)
+static etx_status make_messages(
+    struct messages *out, struct etx_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
@@ -132,8 +135,8 @@ static etx_status send(struct messages *out, struct etx_run *run, int32_t k)
         etx_floats_alloc(&out->weight, context, sigmoid.n, "weights of edges"));
     sigmoid.y = out->weight;
     ETX_CHECK(context->ops->activation(context->stream, &sigmoid));
-    ETX_CHECK(send_kind(&out->u, run, U, k, out->weight));
-    ETX_CHECK(send_kind(&out->s, run, S, k, out->weight));
+    ETX_CHECK(sum_messages(&out->u, run, U, k, out->weight));
+    ETX_CHECK(sum_messages(&out->s, run, S, k, out->weight));
 done:
     return status;
 }
@@ -183,7 +186,7 @@ static etx_status iterate(struct etx_run *run, int32_t k)
     struct etx_mlp_input input;
 
     ETX_CHECK(score_edges(run, k, etx_run_latents(run, LOGIT, k)));
-    ETX_CHECK(send(&messages, run, k));
+    ETX_CHECK(make_messages(&messages, run, k));
     input = node_input(run, k, &messages);
     ETX_CHECK(etx_run_update(run, U, k + 1, &state->node_network, &input,
         state->residual ? etx_run_latents(run, U, k) : NULL));
@@ -199,7 +202,8 @@ static etx_status decode(struct etx_run *run, float *out)
 
 /* -------------------------------------------------------------- backward -- */
 
-/* From the gradient of the logits of k to that of u of k. */
+/* From the gradient of the logits of iteration k to those of u of k and of the
+ * parameters of the edge network. */
 static etx_status score_backward(
     struct etx_run *run, int32_t k, const float *d_logit)
 {
@@ -214,7 +218,8 @@ static etx_status decode_backward(struct etx_run *run, const float *d_out)
     return score_backward(run, state_of(run)->n_iterations, d_out);
 }
 
-/* d_weight (+)= d_message[to] . x[from] for both directions of every edge. */
+/* d_weight[e] = d_message[dst] . x[src] + d_message[src] . x[dst], the dot
+ * products of rows of an edge's ends; added to d_weight with add. */
 static etx_status weight_gradient(float *d_weight, int32_t add,
     struct etx_run *run, const float *d_message, const float *x, int32_t width)
 {
@@ -228,10 +233,10 @@ static etx_status weight_gradient(float *d_weight, int32_t add,
 
     ETX_CHECK(etx_floats_alloc(
         &term, context, graph->n_edges, "gradients of edge weights"));
-    for (int32_t way = 0; way < 2; way++) {
-        dot.a_index = way == 0 ? graph->dst : graph->src;
-        dot.b_index = way == 0 ? graph->src : graph->dst;
-        dot.out = add || way > 0 ? term : d_weight;
+    for (int32_t reverse = 0; reverse < 2; reverse++) {
+        dot.a_index = reverse ? graph->src : graph->dst;
+        dot.b_index = reverse ? graph->dst : graph->src;
+        dot.out = add || reverse ? term : d_weight;
         ETX_CHECK(context->ops->row_dot(context->stream, &dot));
         if (dot.out == term)
             ETX_CHECK(etx_add_values(context, d_weight, term, graph->n_edges));
@@ -241,11 +246,11 @@ done:
     return status;
 }
 
-/* From the gradients of the messages to that of u, and of the logits:
- * s is a multiple of the input and has no gradient, but the weights have one
- * through the messages of s. */
-static etx_status send_backward(float *d_logit, struct etx_run *run, int32_t k,
-    const struct messages *messages)
+/* From the gradients of the messages to d_logit [n_edges] of iteration k; adds
+ * to the gradient of u. s is a multiple of the input and needs no gradient, but
+ * the messages of s contribute to the gradient of the weights w. */
+static etx_status messages_backward(float *d_logit, struct etx_run *run,
+    int32_t k, const struct messages *messages)
 {
     etx_status status = ETX_OK;
     struct etx_context *context = run->context;
@@ -281,7 +286,7 @@ static etx_status iterate_backward(struct etx_run *run, int32_t k)
     struct etx_mlp_input input;
     float *d_logit = NULL;
 
-    ETX_CHECK(send(&messages, run, k));
+    ETX_CHECK(make_messages(&messages, run, k));
     ETX_CHECK(etx_sum_alloc(&messages.d_u, run->context,
         n_nodes * state->hidden, "gradients of messages"));
     if (messages.s != NULL)
@@ -292,7 +297,7 @@ static etx_status iterate_backward(struct etx_run *run, int32_t k)
         run, U, &state->node_network, &input, state->residual));
     ETX_CHECK(etx_floats_alloc(&d_logit, run->context,
         run->input.graph->n_edges, "gradients of logits"));
-    ETX_CHECK(send_backward(d_logit, run, k, &messages));
+    ETX_CHECK(messages_backward(d_logit, run, k, &messages));
     ETX_CHECK(score_backward(run, k, d_logit));
 done:
     return status;

@@ -15,8 +15,8 @@
 static const char *const node_input_names[] = {
     "node_messages", "messages_node", NULL};
 
-static etx_status read_options(
-    struct etx_attention *state, const char *owner, const json_t *options)
+static etx_status read_options(struct etx_attention *state, const char *owner,
+    const struct etx_json *options)
 {
     struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
@@ -57,7 +57,7 @@ done:
 }
 
 etx_status etx_attention_configure(
-    struct etx_network *network, const json_t *options)
+    struct etx_network *network, const struct etx_json *options)
 {
     etx_status status = ETX_OK;
     struct etx_attention *state = NULL;

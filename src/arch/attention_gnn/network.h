@@ -20,6 +20,6 @@ struct etx_attention {
 
 /* etx_arch.configure. */
 etx_status etx_attention_configure(
-    struct etx_network *network, const json_t *options);
+    struct etx_network *network, const struct etx_json *options);
 
 #endif

@@ -36,7 +36,7 @@ struct state {
 };
 
 static etx_status read_options(
-    struct state *state, const char *owner, const json_t *options)
+    struct state *state, const char *owner, const struct etx_json *options)
 {
     struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
@@ -112,7 +112,8 @@ done:
     return status;
 }
 
-static etx_status configure(struct etx_network *network, const json_t *options)
+static etx_status configure(
+    struct etx_network *network, const struct etx_json *options)
 {
     etx_status status = ETX_OK;
     struct state *state = NULL;
@@ -186,9 +187,10 @@ static etx_status describe(
 
     *out = (struct etx_mlp_input){
         .args = {.n_rows = left < pass->n_block ? left : pass->n_block}};
-    etx_mlp_part(out, input->node_features, &one, network->n_node_features);
-    etx_mlp_part(out, input->node_features, &other, network->n_node_features);
-    etx_mlp_part(out, pass->features, NULL, network->edge_features.n_features);
+    etx_mlp_append(out, input->node_features, &one, network->n_node_features);
+    etx_mlp_append(out, input->node_features, &other, network->n_node_features);
+    etx_mlp_append(
+        out, pass->features, NULL, network->edge_features.n_features);
     return etx_edge_feature_rows(
         pass->features, network, pass->context, input, first, out->args.n_rows);
 }

@@ -25,9 +25,9 @@ static etx_status edge_input(
         etx_edge_features_alloc(&features, network, run->context, run->input));
     *out =
         (struct etx_mlp_input){.args = {.n_rows = run->input->graph->n_edges}};
-    etx_mlp_part(out, x, &ends.first, network->n_node_features);
-    etx_mlp_part(out, x, &ends.second, network->n_node_features);
-    etx_mlp_part(out, features, NULL, network->edge_features.n_features);
+    etx_mlp_append(out, x, &ends.first, network->n_node_features);
+    etx_mlp_append(out, x, &ends.second, network->n_node_features);
+    etx_mlp_append(out, features, NULL, network->edge_features.n_features);
 done:
     return status;
 }
@@ -63,7 +63,8 @@ static const struct etx_nested_family family = {
     .combine_backward = coarse_backward,
 };
 
-static etx_status configure(struct etx_network *network, const json_t *options)
+static etx_status configure(
+    struct etx_network *network, const struct etx_json *options)
 {
     etx_status status = ETX_OK;
     struct etx_pooling *state = NULL;

@@ -12,8 +12,8 @@
 #define MAX_HIDDEN     4096
 #define MAX_ITERATIONS 64
 
-static etx_status read_options(
-    struct etx_convolution *state, const char *owner, const json_t *options)
+static etx_status read_options(struct etx_convolution *state, const char *owner,
+    const struct etx_json *options)
 {
     struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
@@ -83,7 +83,7 @@ static etx_status check_options(
 }
 
 etx_status etx_convolution_configure(
-    struct etx_network *network, const json_t *options)
+    struct etx_network *network, const struct etx_json *options)
 {
     etx_status status = ETX_OK;
     struct etx_convolution *state = NULL;

@@ -158,7 +158,7 @@ static etx_status convolution_input(struct etx_mlp_input *out,
         run->input.n_nodes * width, "propagated latents"));
     ETX_CHECK(propagate(propagated, run, latent(run, k), width));
     *out = etx_run_rows(run->input.n_nodes);
-    etx_mlp_part_with_sum(out, propagated, NULL, width, d_propagated);
+    etx_mlp_append_with_sum(out, propagated, NULL, width, d_propagated);
 done:
     return status;
 }
@@ -177,9 +177,9 @@ static etx_status decoder_input(struct etx_mlp_input *out, struct etx_run *run)
     ETX_CHECK(etx_edge_features_alloc(
         &features, run->network, run->context, &run->input));
     *out = etx_run_rows(run->input.graph->n_edges);
-    etx_mlp_part_with_sum(out, h, &ends.first, width, d_h);
-    etx_mlp_part_with_sum(out, h, &ends.second, width, d_h);
-    etx_mlp_part(out, features, NULL, run->network->edge_features.n_features);
+    etx_mlp_append_with_sum(out, h, &ends.first, width, d_h);
+    etx_mlp_append_with_sum(out, h, &ends.second, width, d_h);
+    etx_mlp_append(out, features, NULL, run->network->edge_features.n_features);
 done:
     return status;
 }

@@ -21,7 +21,7 @@ struct etx_convolution {
 
 /* etx_arch.configure and .release. */
 etx_status etx_convolution_configure(
-    struct etx_network *network, const json_t *options);
+    struct etx_network *network, const struct etx_json *options);
 void etx_convolution_release(struct etx_network *network);
 
 /* Width of the latents before iteration k. */

@@ -12,8 +12,8 @@
 #define MAX_SPACE      64
 #define MAX_NEIGHBOURS 1024
 
-static etx_status read_options(
-    struct etx_gravnet *state, const char *owner, const json_t *options)
+static etx_status read_options(struct etx_gravnet *state, const char *owner,
+    const struct etx_json *options)
 {
     struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
@@ -63,7 +63,7 @@ done:
 }
 
 etx_status etx_gravnet_configure(
-    struct etx_network *network, const json_t *options)
+    struct etx_network *network, const struct etx_json *options)
 {
     struct etx_gravnet *state = NULL;
     etx_status status;

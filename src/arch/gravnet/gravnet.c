@@ -33,7 +33,7 @@ static struct etx_mlp_input latent_input(struct etx_run *run, int32_t k)
 {
     struct etx_mlp_input input = etx_run_rows(run->input.n_nodes);
 
-    etx_run_part(&input, run, H, k, NULL, &run->d_latents[H]);
+    etx_run_append(&input, run, H, k, NULL, &run->d_latents[H]);
     return input;
 }
 
@@ -42,7 +42,7 @@ static struct etx_mlp_input update_input(
 {
     struct etx_mlp_input input = latent_input(run, k);
 
-    etx_mlp_part_with_sum(&input, messages->message, NULL,
+    etx_mlp_append_with_sum(&input, messages->message, NULL,
         etx_gravnet_state(run)->n_flow, &messages->d_message);
     return input;
 }

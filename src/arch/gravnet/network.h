@@ -30,7 +30,7 @@ static inline const struct etx_gravnet *etx_gravnet_state(
 
 /* etx_arch.configure. */
 etx_status etx_gravnet_configure(
-    struct etx_network *network, const json_t *options);
+    struct etx_network *network, const struct etx_json *options);
 
 /* Messages of one iteration; arrays lie in the arena. */
 struct etx_gravnet_messages {

@@ -26,8 +26,8 @@ static const char *const node_input_names[] = {
 static const char *const direction_names[] = {
     "directed", "doubled_first_half", "doubled_mean", NULL};
 
-static etx_status read_options(
-    struct etx_interaction *state, const char *owner, const json_t *options)
+static etx_status read_options(struct etx_interaction *state, const char *owner,
+    const struct etx_json *options)
 {
     struct etx_interaction *s = state;
     struct etx_option style[ETX_STYLE_ALL];
@@ -192,7 +192,7 @@ static etx_status check_options(
 }
 
 etx_status etx_interaction_configure(
-    struct etx_network *network, const json_t *options)
+    struct etx_network *network, const struct etx_json *options)
 {
     etx_status status = ETX_OK;
     struct etx_interaction *state = NULL;

@@ -1,21 +1,22 @@
-/* arch/interaction_network/inputs.c -- what every perceptron of the network
- * reads, in the order of the columns of its first weight.
+/* arch/interaction_network/inputs.c -- the inputs of the perceptrons.
+ *
+ * Each is a concatenation of columns, in the order of the first weight's.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/interaction_network/steps.h"
 
 #include "base/check.h"
 
-/* Latents k, and with initial those of 0: their gradients are added to the sums
- * of the run. */
+/* Append latents k and, if initial is nonzero, latents 0 (concat_initial). The
+ * gradient of the first is added to d_latents, of the second to d_initial. */
 static void append(struct etx_mlp_input *input, struct etx_run *run,
     int32_t kind, int32_t k, const struct etx_edge_end *end, int32_t initial)
 {
     struct etx_interaction_own *own = run->own;
 
-    etx_run_part(input, run, kind, k, end, &run->d_latents[kind]);
+    etx_run_append(input, run, kind, k, end, &run->d_latents[kind]);
     if (initial)
-        etx_run_part(input, run, kind, 0, end, &own->d_initial[kind]);
+        etx_run_append(input, run, kind, 0, end, &own->d_initial[kind]);
 }
 
 static void append_ends(struct etx_mlp_input *input, struct etx_run *run,
@@ -43,13 +44,13 @@ etx_status etx_interaction_edge_encoder_input(
     if (state->edge_from_latents)
         append_ends(out, run, 0, 0);
     if (state->edge_from_nodes) {
-        etx_mlp_part(out, x, &ends.first, n);
-        etx_mlp_part(out, x, &ends.second, n);
+        etx_mlp_append(out, x, &ends.first, n);
+        etx_mlp_append(out, x, &ends.second, n);
     }
     if (state->edge_from_features) {
         ETX_CHECK(etx_edge_features_alloc(
             &features, run->network, run->context, &run->input));
-        etx_mlp_part(
+        etx_mlp_append(
             out, features, NULL, run->network->edge_features.n_features);
     }
 done:
@@ -81,7 +82,7 @@ struct etx_mlp_input etx_interaction_node_input(
     if (!state->messages_first)
         append(&input, run, ETX_NODES, k, NULL, initial);
     for (int32_t p = 0; p < messages->n_parts; p++)
-        etx_mlp_part_with_sum(&input, messages->part[p], NULL, state->hidden,
+        etx_mlp_append_with_sum(&input, messages->part[p], NULL, state->hidden,
             &messages->d_part[p]);
     if (state->messages_first)
         append(&input, run, ETX_NODES, k, NULL, initial);

@@ -56,7 +56,7 @@ struct etx_interaction {
 
 /* etx_arch.configure and .release. */
 etx_status etx_interaction_configure(
-    struct etx_network *network, const json_t *options);
+    struct etx_network *network, const struct etx_json *options);
 void etx_interaction_release(struct etx_network *network);
 
 #endif

@@ -26,7 +26,7 @@ struct state {
 };
 
 static etx_status read_options(
-    struct state *state, const char *owner, const json_t *options)
+    struct state *state, const char *owner, const struct etx_json *options)
 {
     struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
@@ -39,7 +39,8 @@ static etx_status read_options(
     return etx_options_read(owner, options, option, ETX_N_OPTIONS(option));
 }
 
-static etx_status configure(struct etx_network *network, const json_t *options)
+static etx_status configure(
+    struct etx_network *network, const struct etx_json *options)
 {
     etx_status status = ETX_OK;
     struct state *state = NULL;
@@ -66,7 +67,7 @@ static struct etx_mlp_input describe(
 {
     struct etx_mlp_input rows = {.args = {.n_rows = input->n_nodes}};
 
-    etx_mlp_part(&rows, input->node_features, NULL, network->n_node_features);
+    etx_mlp_append(&rows, input->node_features, NULL, network->n_node_features);
     return rows;
 }
 

@@ -92,9 +92,10 @@ static etx_status concatenate(float *out, const struct etx_nested_run *run)
         etx_edge_features_alloc(&features, run->network, context, run->input));
     ETX_CHECK(make_unit(&weight, context, n));
     layer.weight = weight;
-    etx_mlp_part(&rows, x, &ends.first, n_features);
-    etx_mlp_part(&rows, x, &ends.second, n_features);
-    etx_mlp_part(&rows, features, NULL, run->network->edge_features.n_features);
+    etx_mlp_append(&rows, x, &ends.first, n_features);
+    etx_mlp_append(&rows, x, &ends.second, n_features);
+    etx_mlp_append(
+        &rows, features, NULL, run->network->edge_features.n_features);
     ETX_CHECK(context->ops->mlp(context->stream, &rows.args));
 done:
     etx_arena_reset(arena, mark);
@@ -129,7 +130,8 @@ static etx_status doublet_input(
 {
     *out =
         (struct etx_mlp_input){.args = {.n_rows = run->input->graph->n_edges}};
-    etx_mlp_part(out, run->inner.node_features, NULL, n_columns(run->network));
+    etx_mlp_append(
+        out, run->inner.node_features, NULL, n_columns(run->network));
     return ETX_OK;
 }
 
@@ -242,7 +244,8 @@ static const struct etx_nested_family family = {
     .combine_backward = best_backward,
 };
 
-static etx_status configure(struct etx_network *network, const json_t *options)
+static etx_status configure(
+    struct etx_network *network, const struct etx_json *options)
 {
     etx_status status = ETX_OK;
     struct state *state = NULL;

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* The value v at place t of the segment order. */
+/* The value v at index t of the segment order. */
 static int64_t value_at(const struct etx_segment_reduce_args *args, int64_t t)
 {
     return args->order != NULL ? args->order[t] : t;
@@ -93,8 +93,8 @@ static float reduce(
     return sum_of(args, s, k);
 }
 
-/* The place in segment s of the value that is the maximum; -1: none. */
-static int64_t place_of_max(
+/* The index of the maximum of segment s; -1: none. */
+static int64_t index_of_max(
     const struct etx_segment_reduce_args *args, int64_t s, int32_t k)
 {
     const float max = args->out[s * args->width + k];
@@ -105,7 +105,7 @@ static int64_t place_of_max(
     return -1;
 }
 
-/* d out[s, k] / d x[v, k] for v at place t; `mean` and `best` are those of
+/* d out[s, k] / d x[v, k] for v at index t; `mean` and `best` are those of
  * the segment. */
 static double slope(const struct etx_segment_reduce_args *args, int64_t s,
     int32_t k, int64_t t, double mean, int64_t best)
@@ -138,7 +138,7 @@ static void segment_backward(
     const double mean =
         reduce_kind == ETX_REDUCE_STD ? (double)mean_of(forward, s, k) : 0.0;
     const int64_t best =
-        reduce_kind == ETX_REDUCE_MAX ? place_of_max(forward, s, k) : -1;
+        reduce_kind == ETX_REDUCE_MAX ? index_of_max(forward, s, k) : -1;
 
     for (int64_t t = forward->offset[s]; t < forward->offset[s + 1]; t++) {
         const int64_t v = value_at(forward, t);

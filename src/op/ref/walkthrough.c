@@ -20,9 +20,9 @@
 
 struct walk {
     const struct etx_walkthrough_args *args; /* group: first the components */
-    uint8_t *tangled; /* [n_nodes] 1 at the group of a branching component */
-    int32_t *local;   /* [n_nodes] number in dag, NONE outside */
-    int32_t *node;    /* [dag.n_nodes] and back */
+    uint8_t *branching; /* [n_nodes] 1 at the group of a branching component */
+    int32_t *local;     /* [n_nodes] number in dag, NONE outside */
+    int32_t *node;      /* [dag.n_nodes] and back */
     struct etx_dag dag;
 };
 
@@ -41,11 +41,11 @@ static etx_status find_components(
 }
 
 /* has_in, has_out [n_nodes] are scratch. */
-static void find_tangled(struct walk *walk, uint8_t *has_in, uint8_t *has_out)
+static void find_branching(struct walk *walk, uint8_t *has_in, uint8_t *has_out)
 {
     const size_t n_nodes = (size_t)walk->args->n_nodes;
 
-    memset(walk->tangled, 0, n_nodes);
+    memset(walk->branching, 0, n_nodes);
     memset(has_in, 0, n_nodes);
     memset(has_out, 0, n_nodes);
     for (int64_t e = 0; e < walk->args->n_edges; e++) {
@@ -53,20 +53,20 @@ static void find_tangled(struct walk *walk, uint8_t *has_in, uint8_t *has_out)
         const int32_t head = walk->args->head[e];
 
         if (has_out[tail] || has_in[head])
-            walk->tangled[walk->args->group[tail]] = 1;
+            walk->branching[walk->args->group[tail]] = 1;
         has_out[tail] = 1;
         has_in[head] = 1;
     }
 }
 
-/* Number of nodes in tangled components; walk->node lists them. */
-static int32_t list_tangled(struct walk *walk)
+/* Number of nodes in branching components; walk->node lists them. */
+static int32_t list_branching(struct walk *walk)
 {
     int32_t n = 0;
 
     for (int64_t i = 0; i < walk->args->n_nodes; i++) {
         walk->local[i] = NONE;
-        if (walk->tangled[walk->args->group[i]])
+        if (walk->branching[walk->args->group[i]])
             walk->node[n++] = (int32_t)i;
     }
     return n;
@@ -157,7 +157,7 @@ static void count_edges(struct walk *walk)
     dag->n_edges = dag->in_offset[dag->n_nodes];
 }
 
-/* by_head [dag.n_edges]: places in walk->edges in order of their heads. */
+/* by_head [dag.n_edges]: indices of walk->edges in order of their heads. */
 static void sort_by_head(struct walk *walk, int32_t *by_head)
 {
     struct etx_dag *dag = &walk->dag;
@@ -218,7 +218,7 @@ done:
     return status;
 }
 
-/* Untie the tangled components: their nodes get the groups of their paths. */
+/* Untie the branching components: their nodes get the groups of their paths. */
 static etx_status walk_tangled(struct walk *walk, struct etx_stream *stream)
 {
     struct etx_arena *arena = stream->arena;
@@ -250,7 +250,7 @@ etx_status etx_ref_walkthrough(
     etx_status status;
 
     ETX_CHECK(etx_arena_alloc(
-        &walk.tangled, arena, n_nodes, 1, "branching components"));
+        &walk.branching, arena, n_nodes, 1, "branching components"));
     ETX_CHECK(etx_arena_alloc(&has_in, arena, n_nodes, 1, "edges in"));
     ETX_CHECK(etx_arena_alloc(&has_out, arena, n_nodes, 1, "edges out"));
     ETX_CHECK(etx_arena_alloc(
@@ -258,8 +258,8 @@ etx_status etx_ref_walkthrough(
     ETX_CHECK(etx_arena_alloc(
         &walk.node, arena, n_nodes, sizeof *walk.node, "hits walked"));
     ETX_CHECK(find_components(stream, args));
-    find_tangled(&walk, has_in, has_out);
-    walk.dag.n_nodes = list_tangled(&walk);
+    find_branching(&walk, has_in, has_out);
+    walk.dag.n_nodes = list_branching(&walk);
     if (walk.dag.n_nodes > 0)
         ETX_CHECK(walk_tangled(&walk, stream));
 done:

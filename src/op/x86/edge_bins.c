@@ -6,12 +6,14 @@
  * significant first; the last pass writes src and dst of the result. Every edge
  * is written to memory twice: to its bin and to the result.
  *
- *     edge   | bin: dst >> shift | low bits of dst | src |
- *     key                        |<- last digit ->|<- low digits ->|
+ *     edge    | dst >> shift | low bits of dst |         src         |
+ *             |   the bin    |               key                     |
+ *     digits                 |<--- last digit --->| digit 1 | digit 0 |
+ *                                                 ^ last_shift
  *
- *     writer.next[bin] ----------------------v
- *     chunk  | address of the chunk before | key key key ... free |
- *              (LINK bytes)                  4 or 8 bytes each
+ *     chunk   | address of the chunk before | key key key ... | free  |
+ *             |        LINK bytes           | 4 or 8 bytes    ^
+ * writer.next[bin]
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/edge_bins.h"
@@ -119,7 +121,8 @@ struct scratch {
 };
 
 /* n_low passes of low_bits sort by the low bits of the source, the last pass by
- * the key from last_shift on. Digits may overlap. */
+ * the key from last_shift on. Digit n_low - 1 may reach beyond last_shift:
+ * sorting twice by the same bits does no harm. */
 struct job {
     struct etx_edge_bins *bins;
     struct scratch *scratch; /* [n_writers] */
@@ -262,7 +265,8 @@ static void sum_counts(uint32_t *count, int64_t n_digits)
     }
 }
 
-/* The keys of a chunk by their lowest bits. */
+/* The keys of a chunk by digit 0. cursor: where the next key of a digit goes.
+ */
 INLINE void spread_chunk(uint64_t *to, struct chunk chunk, uint32_t *cursor,
     uint64_t mask, const int32_t key_bytes)
 {
@@ -272,7 +276,7 @@ INLINE void spread_chunk(uint64_t *to, struct chunk chunk, uint32_t *cursor,
     }
 }
 
-/* The first pass, or a copy when there is none; bits of its digit. */
+/* The pass of digit 0, of `bits` bits; with bits 0 it is a copy. */
 static void spread_keys(uint64_t *to, uint32_t *cursor, const struct job *job,
     int32_t bin, int32_t bits)
 {
@@ -289,6 +293,7 @@ static void spread_keys(uint64_t *to, uint32_t *cursor, const struct job *job,
     }
 }
 
+/* One pass of a radix sort, least significant digit first: stable. */
 static void spread(uint64_t *to, const uint64_t *from, int64_t n,
     uint32_t *cursor, int32_t shift, uint64_t mask)
 {
@@ -306,12 +311,13 @@ static void spread_sources(int32_t *src, const uint64_t *from, int64_t n,
         src[cursor[from[t] >> shift]++] = (int32_t)(from[t] & mask);
 }
 
-/* Targets: after the last pass, cursors are at the ends of the targets. */
+/* The targets of the result. After the last pass the cursor of a digit is at
+ * the end of its keys; a target is the upper bits of 1 << more digits. */
 static void fill_targets(
     const struct job *job, int32_t bin, const uint32_t *cursor)
 {
     const int32_t shift = job->bins->pack.shift;
-    const int32_t more = job->last_bits - shift;
+    const int32_t more = job->last_bits - shift; /* of the source */
     const int32_t first = bin << shift;
     int32_t *const dst = job->dst + job->offset[bin];
     uint32_t at = 0;

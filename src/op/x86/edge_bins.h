@@ -26,7 +26,7 @@ struct etx_edge_pack {
 /* The edges of one worker. A chunk is ETX_EDGE_CHUNK_BYTES, aligned to that:
  * the address of the bin's chunk before, then keys. */
 struct etx_edge_writer {
-    char *next[ETX_MAX_EDGE_BINS]; /* where a key goes, NULL at first */
+    char *next[ETX_MAX_EDGE_BINS]; /* end of the keys; NULL: no chunk yet */
     int64_t n_chunks[ETX_MAX_EDGE_BINS];
     char *free; /* chunks not yet used */
     int64_t n_free;
@@ -36,16 +36,17 @@ struct etx_edge_bins {
     int64_t n_points;
     struct etx_edge_pack pack;
     int32_t n_bins, n_writers;
-    struct etx_edge_writer *writer; /* [n_writers] one a worker */
-    struct etx_arena *arena;        /* the chunks'; under the lock */
+    struct etx_edge_writer *writer; /* [n_writers] one per worker */
+    struct etx_arena *arena;        /* of the chunks; guarded by lock */
     pthread_mutex_t lock;
 };
 
-/* Memory from the stream's arena, also later; until close nobody else may take
- * from it inside a parallel loop. n_points > 0. */
+/* Chunks are allocated from the stream's arena while edges are added, so inside
+ * a parallel loop nothing else may allocate from it until close. n_points >
+ * 0. */
 etx_status etx_edge_bins_open(
     struct etx_edge_bins *out, struct etx_stream *stream, int64_t n_points);
-/* Fine for what open failed on, or for zeros. */
+/* Also after a failed open, or on a zeroed struct. */
 void etx_edge_bins_close(struct etx_edge_bins *bins);
 
 /* Begin another chunk of a bin. */
@@ -62,6 +63,7 @@ static inline etx_status etx_edge_bins_add(struct etx_edge_bins *bins,
     const uint64_t key =
         (uint64_t)(dst - (bin << pack.shift)) << pack.source_bits | src;
 
+    /* A full chunk ends at the alignment of the next; NULL is aligned, too. */
     if ((uintptr_t)writer->next[bin] % ETX_EDGE_CHUNK_BYTES == 0) {
         const etx_status status = etx_edge_bins_grow(bins, writer, bin);
         if (status != ETX_OK)
@@ -77,7 +79,8 @@ static inline etx_status etx_edge_bins_add(struct etx_edge_bins *bins,
     return ETX_OK;
 }
 
-/* All that was added, sorted; out's arrays come from etx_alloc. Once. */
+/* The added edges by (dst, src); the arrays of out are from etx_alloc. To be
+ * called once. */
 etx_status etx_edge_bins_sort(struct etx_edge_list *out,
     struct etx_edge_bins *bins, struct etx_stream *stream);
 

@@ -55,7 +55,8 @@ ETX_INLINE void leaf_box_to_boxes(vec s[ETX_LEAF_VECTORS],
     }
 }
 
-/* The same from a point; x [ETX_AXES] holds a coordinate in every lane. */
+/* Squared distances s from a point to the boxes of a group; x [ETX_AXES]: its
+ * coordinates, each in every lane. */
 ETX_INLINE void leaf_point_to_boxes(vec s[ETX_LEAF_VECTORS],
     const struct etx_boxes *boxes, int64_t group, const vec *x)
 {
@@ -76,9 +77,10 @@ ETX_INLINE void leaf_point_to_boxes(vec s[ETX_LEAF_VECTORS],
 }
 
 /* Squared distances s from a query to the points of a leaf [n_dim, ETX_LEAF],
- * by the normative chain. The query's coordinates are x[k * ETX_LEAF], or q[k]
- * in every lane when q is not NULL. Returns the lanes with s <= bound; s is
- * complete for these only. n_dim is a constant where it can be. */
+ * by the chain of fused multiply-adds of op/graph.h. The query's coordinates
+ * are x[k * ETX_LEAF], or q[k] in every lane when q is not NULL. Returns the
+ * lanes with s <= bound; s is complete for these only. n_dim is a constant
+ * where it can be. */
 ETX_INLINE uint32_t leaf_distances(vec s[ETX_LEAF_VECTORS], const float *x,
     const vec *q, const float *leaf, const int32_t n_dim, float bound)
 {

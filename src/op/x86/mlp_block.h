@@ -26,7 +26,7 @@ struct etx_block_layer {
     int32_t in_row;  /* floats from one row of the input to the next */
     int32_t out_row; /* the same of the output */
     int32_t norm, norm_last, activation;
-    int32_t has_mean; /* 0: rows before the norm have mean 0 as they come */
+    int32_t has_mean; /* 0: rows have mean 0 before the norm already */
     float eps;
     const float *forward;  /* W^T packed for etx_gemm_packed */
     const float *start;    /* bias [padded n_out] */
@@ -41,7 +41,9 @@ struct etx_block_saved {
     float *normed; /* [rows, out_row] after the norm, before gain and shift */
     float *slope;  /* [rows, out_row] of the activation */
     float *rstd;   /* [rows] what the norm multiplied with */
-    float *curb;   /* [rows] 1 / n_out (LAYER), 1 (L2) or 0 (L2 below eps) */
+    float *projection; /* [rows] factor of the projection on normed that the
+                        * backward subtracts: 1 / n_out (LAYER), 1 (L2) or 0
+                        * (L2 below eps) */
 };
 
 /* Floats from one row of scratch to the next: whole vectors, and an odd
@@ -100,7 +102,7 @@ static inline int32_t etx_is_bare(const struct etx_block_layer *layer)
            layer->activation == ETX_ACTIVATION_NONE;
 }
 
-/* Rows first .. of the linears of layer l in args->linear [n_out a row]. */
+/* Rows first .. of the linears of layer l in args->linear [n_out per row]. */
 static inline float *etx_linear_rows(
     const struct etx_mlp_args *args, int32_t l, int64_t first)
 {

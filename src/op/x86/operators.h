@@ -1,4 +1,4 @@
-/* op/x86/operators.h -- the operators of this room, one per instruction set.
+/* op/x86/operators.h -- the operators of this folder, one per instruction set.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_X86_OPERATORS_H

@@ -18,7 +18,7 @@ static inline int64_t etx_pick_end(int64_t begin, int64_t n_edges)
 }
 
 /* picked = the edges begin .. end - 1 with score > cut, their number returned;
- * all of them where score is NULL. picked has room for end - begin. */
+ * all of them where score is NULL. picked [end - begin]. */
 static inline int64_t etx_pick(
     int32_t *picked, const float *score, float cut, int64_t begin, int64_t end)
 {

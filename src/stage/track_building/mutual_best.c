@@ -9,7 +9,7 @@
 #include "base/check.h"
 
 /* Ends of the selected edges, in their order: src, dst [n_selected]. */
-static etx_status take_edges(int32_t *src, int32_t *dst,
+static etx_status gather_edges(int32_t *src, int32_t *dst,
     struct etx_context *context, const struct etx_graph *graph,
     const int32_t *selected, int64_t n_selected)
 {
@@ -55,7 +55,7 @@ etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
         &src, arena, n_selected, sizeof *src, "mutual best sources"));
     ETX_CHECK(etx_arena_alloc(
         &dst, arena, n_selected, sizeof *dst, "mutual best targets"));
-    ETX_CHECK(take_edges(src, dst, context, graph, selected, n_selected));
+    ETX_CHECK(gather_edges(src, dst, context, graph, selected, n_selected));
     const struct etx_connected_components_args components = {
         .n_nodes = graph->n_nodes,
         .n_edges = n_selected,

@@ -4,44 +4,49 @@
 #include "train/completion/model.h"
 
 #include "base/check.h"
-#include "base/status.h"
+#include "base/json.h"
+#include "io/config.h"
 #include "io/model_file.h"
 #include "train/completion/learn.h"
 #include "train/config.h"
 #include "train/training_model.h"
 
+#include <string.h>
+
 /* etx.config of model with the options, and from how much they were learned. */
-static etx_status make_config(json_t **out, const struct etx_model *model,
-    const struct etx_event *const *events, int64_t n_events,
-    const etx_completion_options *options)
+static etx_status make_config(struct etx_json **out,
+    const struct etx_model *model, const struct etx_event *const *events,
+    int64_t n_events, const etx_completion_options *options)
 {
-    json_t *config = json_loads(model->config, 0, NULL);
-    json_t *training = json_object_get(config, "training");
+    struct etx_json *config = NULL;
+    struct etx_json *completion = NULL;
+    struct etx_json *training = NULL;
+    struct etx_json *learned = NULL;
     int64_t n_hits = 0;
-    int failed = config == NULL;
+    etx_status status;
 
     for (int64_t e = 0; e < n_events; e++)
         n_hits += events[e]->n_hits;
-    if (!failed && training == NULL) {
-        training = json_object();
-        failed = json_object_set_new(config, "training", training);
-    }
-    failed =
-        failed ||
-        json_object_set_new(config, "completion",
-            json_pack("{s:f, s:f, s:f}", "max_distance",
-                (double)options->max_distance, "max_join",
-                (double)options->max_join, "max_random",
-                (double)options->max_random)) ||
-        json_object_set_new(training, "completion",
-            json_pack("{s:I, s:I}", "training_events", (json_int_t)n_events,
-                "training_hits", (json_int_t)n_hits));
-    if (failed) {
-        json_decref(config);
-        return etx_fail(ETX_ERR_MEMORY, "no memory for a model's config");
-    }
+    ETX_CHECK(etx_json_parse(&config, "etx.config", model->config,
+        strlen(model->config), ETX_CONFIG_MAX_DEPTH));
+    ETX_CHECK(etx_json_set_object(&completion, config, "completion"));
+    ETX_CHECK(etx_json_set_number(
+        completion, "max_distance", (double)options->max_distance));
+    ETX_CHECK(
+        etx_json_set_number(completion, "max_join", (double)options->max_join));
+    ETX_CHECK(etx_json_set_number(
+        completion, "max_random", (double)options->max_random));
+    training = etx_json_get(config, "training");
+    if (training == NULL)
+        ETX_CHECK(etx_json_set_object(&training, config, "training"));
+    ETX_CHECK(etx_json_set_object(&learned, training, "completion"));
+    ETX_CHECK(etx_json_set_integer(learned, "training_events", n_events));
+    ETX_CHECK(etx_json_set_integer(learned, "training_hits", n_hits));
     *out = config;
-    return ETX_OK;
+    config = NULL;
+done:
+    etx_json_free(config);
+    return status;
 }
 
 etx_status etx_completion_model(struct etx_model **out,
@@ -49,7 +54,7 @@ etx_status etx_completion_model(struct etx_model **out,
     int64_t n_events, const etx_completion_options *options)
 {
     struct etx_model *made = NULL;
-    json_t *config = NULL;
+    struct etx_json *config = NULL;
     etx_status status;
 
     ETX_CHECK(make_config(&config, model, events, n_events, options));
@@ -61,7 +66,7 @@ etx_status etx_completion_model(struct etx_model **out,
     *out = made;
     made = NULL;
 done:
-    json_decref(config);
+    etx_json_free(config);
     etx_model_free(made);
     return status;
 }

@@ -26,8 +26,10 @@ etx_status etx_graph_file_write(const char *path, const struct etx_graph *graph,
     int64_t n = 0;
     char checksum[9];
     char hash[17];
-    json_t *metadata;
-    etx_status status;
+    const char *const pair[][2] = {
+        {"etx.graph", "1"}, {"etx.checksum", checksum}, {"etx.hash", hash}};
+    struct etx_json *metadata = NULL;
+    etx_status status = ETX_OK;
 
     tensor[n++] = etx_tensor_vector("dst", ETX_TENSOR_U8, n_bytes, graph->dst);
     if (graph->score != NULL)
@@ -36,19 +38,17 @@ etx_status etx_graph_file_write(const char *path, const struct etx_graph *graph,
     tensor[n++] = etx_tensor_vector("src", ETX_TENSOR_U8, n_bytes, graph->src);
     etx_tensor_checksum(checksum, n, tensor);
     etx_hash_text(hash, key->hash);
-    metadata = json_pack("{s:s, s:s, s:s}", "etx.graph", "1", "etx.checksum",
-        checksum, "etx.hash", hash);
-    if (metadata == NULL)
-        return etx_fail(ETX_ERR_MEMORY, "no memory for a cached graph");
-    status = etx_tensor_file_write(path, n, tensor, metadata);
-    json_decref(metadata);
+    ETX_CHECK(etx_json_create_texts(&metadata, pair, 3));
+    ETX_CHECK(etx_tensor_file_write(path, n, tensor, metadata));
+done:
+    etx_json_free(metadata);
     return status;
 }
 
 static int has(
     const struct etx_tensor_file *file, const char *name, const char *wanted)
 {
-    const char *text = json_string_value(json_object_get(file->metadata, name));
+    const char *text = etx_json_text(etx_json_get(file->metadata, name));
 
     return text != NULL && strcmp(text, wanted) == 0;
 }

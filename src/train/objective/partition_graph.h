@@ -1,11 +1,12 @@
 /* train/objective/partition_graph.h -- one partition of the graph of a step or
  * of a validation.
  *
- * Every partition draws the same sector and knows all of its edges' targets, so
- * the norm of the loss is that of the whole graph. An edge between partitions
- * has weight 0 where it only begins: its loss counts once, and as gradients are
- * linear in the weights, their sum over the partitions is that of the whole
- * graph (arch/halo.c).
+ * Every partition draws the same sector and knows the targets of all its edges,
+ * so all divide the loss by the same sum of weights. An edge that crosses
+ * partitions is in both of them; it has its weight in the partition of its
+ * destination, which owns it, and 0 in the other. So its loss counts once, and
+ * the gradients, summed over the partitions, are those of the whole graph
+ * (arch/halo.c).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_OBJECTIVE_PARTITION_GRAPH_H
@@ -19,24 +20,25 @@
 struct etx_partition_graph {
     struct etx_context *context;
     const struct etx_train_partition *partition;
-    int32_t *owner; /* [whole nodes] */
+    int32_t *owner; /* [nodes of the whole graph] the partition of each */
     struct etx_graph_part *part;
-    struct etx_graph *copy; /* of the part's graph on a device, owned; NULL */
-    struct etx_graph graph; /* of the part, with the halo */
+    struct etx_graph *copy; /* owned, of part->graph on a device; or NULL */
+    struct etx_graph graph; /* part->graph, or its copy, with the halo */
     struct etx_halo halo;
-    struct etx_network_input input; /* where the context computes */
-    int64_t n_edges;
+    struct etx_network_input input; /* in the memory of the context */
+    int64_t n_edges;                /* of graph */
 };
 
-/* Of a graph of the host with n_features node features; to be closed after an
- * error, too. */
+/* Partition a whole graph in the memory of the host, with n_features node
+ * features. Close it also after an error. */
 etx_status etx_partition_graph_open(struct etx_partition_graph *out,
     struct etx_context *context, const struct etx_train_partition *partition,
     const struct etx_network_input *whole, int32_t n_features);
 void etx_partition_graph_close(struct etx_partition_graph *graph);
 
-/* *target, *weight [n_edges], in scratch of the host, of those of the whole
- * graph. */
+/* *target, *weight [n_edges] in scratch of the host: the rows of this partition
+ * from whole_target, whole_weight [edges of the whole graph]; weight 0 for
+ * edges that another partition owns. */
 etx_status etx_partition_graph_targets(float **target, float **weight,
     const struct etx_partition_graph *graph, const float *whole_target,
     const float *whole_weight);

@@ -27,7 +27,8 @@ static int compare_slopes(const void *left, const void *right)
     return a->hit < b->hit ? -1 : a->hit > b->hit;
 }
 
-static etx_status rank_hits(float *rank, const struct etx_event *event)
+/* quantile [n_hits]: the fraction of hits of smaller slope z / r. */
+static etx_status find_quantiles(float *quantile, const struct etx_event *event)
 {
     const int64_t n = event->n_hits;
     struct slope *slope = NULL;
@@ -43,7 +44,7 @@ static etx_status rank_hits(float *rank, const struct etx_event *event)
     }
     qsort(slope, (size_t)n, sizeof *slope, compare_slopes);
     for (int64_t i = 0; i < n; i++)
-        rank[slope[i].hit] = (float)i / (float)n;
+        quantile[slope[i].hit] = (float)i / (float)n;
 done:
     etx_free(slope);
     return status;
@@ -61,18 +62,18 @@ etx_status etx_train_event_create(struct etx_train_event **out,
     made->holder = -1;
     ETX_CHECK(etx_truth_build(
         &made->truth, event, &config->truth, config->loss.hit_weight > 0.0f));
-    ETX_CHECK(
-        etx_alloc(&made->turn, event->n_hits, sizeof *made->turn, "azimuths"));
+    ETX_CHECK(etx_alloc(
+        &made->azimuth, event->n_hits, sizeof *made->azimuth, "azimuths"));
     for (int64_t i = 0; i < event->n_hits; i++) {
         const float *x = event->position + 3 * i;
         const double turn =
             atan2((double)x[1], (double)x[0]) / (2.0 * pi) + 0.5;
 
-        made->turn[i] = (float)(turn - floor(turn));
+        made->azimuth[i] = (float)(turn - floor(turn));
     }
-    ETX_CHECK(
-        etx_alloc(&made->rank, event->n_hits, sizeof *made->rank, "ranks"));
-    ETX_CHECK(rank_hits(made->rank, event));
+    ETX_CHECK(etx_alloc(&made->slope_quantile, event->n_hits,
+        sizeof *made->slope_quantile, "slopes"));
+    ETX_CHECK(find_quantiles(made->slope_quantile, event));
     *out = made;
     made = NULL;
 done:
@@ -94,8 +95,8 @@ void etx_train_event_free(struct etx_train_event *event)
     if (event == NULL)
         return;
     etx_truth_clear(&event->truth);
-    etx_free(event->turn);
-    etx_free(event->rank);
+    etx_free(event->azimuth);
+    etx_free(event->slope_quantile);
     etx_graph_free(event->graph);
     etx_free(event);
 }

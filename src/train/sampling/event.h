@@ -11,11 +11,11 @@
 struct etx_train_event {
     const struct etx_event *event; /* NULL: another rank has it */
     int64_t n_hits;
-    int32_t holder; /* the one rank that has it, -1: all do */
+    int32_t holder; /* the one rank that has it, -1: all have it */
     double n_edges; /* of its graph when a step last saw it, 0: never */
     struct etx_truth truth;
-    float *turn;             /* [n_hits] azimuth / 2 pi in [0, 1) */
-    float *rank;             /* [n_hits] fraction of hits of smaller z / r */
+    float *azimuth;          /* [n_hits] fraction of a turn, in [0, 1) */
+    float *slope_quantile;   /* [n_hits] fraction of hits of smaller z / r */
     struct etx_graph *graph; /* the stage's input, cached; or NULL */
     int64_t graph_bytes;
     int64_t last_use; /* larger is later */

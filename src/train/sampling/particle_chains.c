@@ -29,10 +29,18 @@ struct chain_hit {
     int64_t group;   /* number of its group on the particle; -1 = dropped */
 };
 
-/* Runs twice over all pairs: to count, and to write. */
+/* Output of one of two passes over all pairs, in compressed sparse rows: the
+ * partners of hit a are partner[offset[a]] .. partner[offset[a + 1] - 1].
+ *
+ *                 offset (pairs 0-1 0-2 2-1)
+ *   count pass    0 2 0 1    number of partners, one entry further
+ *   sum_counts    0 2 2 3
+ *   write pass    2 2 3 3    each is the cursor of its hit
+ *   rewind        0 2 2 3
+ */
 struct pass {
     int64_t *offset;  /* [n_hits + 1] */
-    int32_t *partner; /* NULL: count */
+    int32_t *partner; /* [n_pairs]; NULL: this pass only counts */
 };
 
 static int compare_chains(const void *left, const void *right)
@@ -107,11 +115,12 @@ static int share_surface(
                event->module_id[a] == event->module_id[b]);
 }
 
-/* Groups looked back through: a particle crosses few surfaces, and hits of one
- * that claims more are groups of their own. */
+/* Previous groups that a hit is compared with. A particle crosses few surfaces;
+ * with more groups than this, a hit on an older surface starts a new group. */
 #define MAX_GROUPS 1024
 
-/* Number the groups of one particle's hits [n]. */
+/* Number the groups of one particle's hits [n] and sort the hits by group.
+ * Scratch: first [n], the first hit of each group. */
 static void group_hits(struct chain_hit *hits, int64_t n,
     const struct etx_event *event, int32_t rule, int64_t *first)
 {
@@ -134,6 +143,7 @@ static void group_hits(struct chain_hit *hits, int64_t n,
     qsort(hits, (size_t)n, sizeof *hits, compare_groups);
 }
 
+/* b follows a. */
 static void add_pair(struct pass *pass, int32_t a, int32_t b)
 {
     if (pass->partner == NULL)
@@ -208,7 +218,7 @@ static void sum_counts(int64_t *offset, int64_t n)
         offset[i + 1] += offset[i];
 }
 
-/* Back after the offsets were used as cursors. */
+/* Cursors of the write pass back to offsets. */
 static void rewind_offsets(int64_t *offset, int64_t n)
 {
     for (int64_t i = n; i > 0; i--)
@@ -244,7 +254,8 @@ static double bound_pairs(const struct chain_hit *hits, int64_t n, int32_t rule)
     return bound;
 }
 
-/* Before pairs are made: one particle may hold all hits of an event. */
+/* Before pairs are allocated: a particle with all hits of an event may have
+ * n^2 / 2 of them. */
 static etx_status check_pairs(const struct chain_hit *hits, int64_t n_chained,
     int64_t n_hits, int32_t rule)
 {
@@ -257,7 +268,7 @@ static etx_status check_pairs(const struct chain_hit *hits, int64_t n_chained,
     }
     if (bound > (double)MAX_PAIRS_PER_HIT * (double)n_hits)
         return etx_fail(ETX_ERR_LIMIT,
-            "truth: %.0f pairs in %lld hits, more than %d a hit", bound,
+            "truth: %.0f pairs in %lld hits, more than %d per hit", bound,
             (long long)n_hits, MAX_PAIRS_PER_HIT);
     return ETX_OK;
 }

@@ -11,42 +11,44 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* An interval of a circle of circumference 1. */
+/* An interval of [0, 1) that wraps around. */
 struct interval {
     float begin, width;
 };
 
-static int is_inside(const struct interval *interval, float at)
+static int is_inside(const struct interval *interval, float x)
 {
-    const float past = at - interval->begin;
+    const float distance = x - interval->begin;
 
-    return (past < 0.0f ? past + 1.0f : past) < interval->width;
+    return (distance < 0.0f ? distance + 1.0f : distance) < interval->width;
 }
 
-/* Intervals in azimuth and slope that hold a fraction of the hits. */
-static void draw_intervals(struct interval *turn, struct interval *rank,
-    struct etx_random *random, double fraction, double min_rank)
+/* Intervals of azimuth and of slope quantile that hold a fraction of the hits:
+ * at least min_slope of them in the latter, the rest of the cut in azimuth. */
+static void draw_intervals(struct interval *azimuth, struct interval *slope,
+    struct etx_random *random, double fraction, double min_slope)
 {
-    const double wide = 2.0; /* everything, whatever is rounded */
-    const double in_rank = fraction < min_rank ? min_rank : fraction;
+    const double all = 2.0; /* above 1, so that rounding excludes no hit */
+    const double in_slope = fraction < min_slope ? min_slope : fraction;
 
-    turn->begin = etx_random_uniform(random);
-    rank->begin = etx_random_uniform(random);
-    rank->width = (float)(in_rank < 1.0 ? in_rank : wide);
-    turn->width = (float)(fraction < in_rank ? fraction / in_rank : wide);
+    azimuth->begin = etx_random_uniform(random);
+    slope->begin = etx_random_uniform(random);
+    slope->width = (float)(in_slope < 1.0 ? in_slope : all);
+    azimuth->width = (float)(fraction < in_slope ? fraction / in_slope : all);
 }
 
-/* Fill row and local with the hits inside both intervals that training sees. */
+/* Fill row and local with the hits inside both intervals, without hits that
+ * the truth drops. */
 static void select_hits(struct etx_sector *sector,
-    const struct etx_train_event *event, const struct interval *turn,
-    const struct interval *rank)
+    const struct etx_train_event *event, const struct interval *azimuth,
+    const struct interval *slope)
 {
     const int64_t n = event->event->n_hits;
     const uint8_t *is_dropped = event->truth.is_dropped;
 
     for (int64_t i = 0; i < n; i++) {
-        const int inside = is_inside(turn, event->turn[i]) &&
-                           is_inside(rank, event->rank[i]) &&
+        const int inside = is_inside(azimuth, event->azimuth[i]) &&
+                           is_inside(slope, event->slope_quantile[i]) &&
                            (is_dropped == NULL || !is_dropped[i]);
 
         sector->local[i] = inside ? (int32_t)sector->n_hits : -1;
@@ -55,12 +57,13 @@ static void select_hits(struct etx_sector *sector,
     }
 }
 
-/* x' = rotation (reflection x): a matrix on x and y, a sign on z. */
-struct motion {
+/* Augmentation of positions: a reflection, then a rotation about z. A matrix on
+ * x and y, and a sign on z. */
+struct transform {
     float xx, xy, yx, yy, zz;
 };
 
-static struct motion draw_motion(struct etx_random *random,
+static struct transform draw_transform(struct etx_random *random,
     const struct etx_train_augmentation *augmentation)
 {
     const double angle = 2.0 * pi * (double)etx_random_uniform(random);
@@ -69,28 +72,28 @@ static struct motion draw_motion(struct etx_random *random,
     const float c = augmentation->rotate_phi ? (float)cos(angle) : 1.0f;
     const float s = augmentation->rotate_phi ? (float)sin(angle) : 0.0f;
     const float y = augmentation->reflect_y ? mirror_y : 1.0f;
-    const float x = augmentation->reflect_x && /* drawn only where asked */
+    const float x = augmentation->reflect_x && /* no draw when off */
                             etx_random_uniform(random) < 0.5f
                         ? -1.0f
                         : 1.0f;
 
-    return (struct motion){.xx = c * x,
+    return (struct transform){.xx = c * x,
         .xy = -s * y,
         .yx = s * x,
         .yy = c * y,
         .zz = augmentation->reflect_z ? mirror_z : 1.0f};
 }
 
-static void move_hits(struct etx_sector *sector, const struct etx_event *event,
-    const struct motion *motion)
+static void transform_hits(struct etx_sector *sector,
+    const struct etx_event *event, const struct transform *transform)
 {
     for (int64_t k = 0; k < sector->n_hits; k++) {
         const float *x = event->position + 3 * (int64_t)sector->row[k];
         float *y = sector->position + 3 * k;
 
-        y[0] = motion->xx * x[0] + motion->xy * x[1];
-        y[1] = motion->yx * x[0] + motion->yy * x[1];
-        y[2] = motion->zz * x[2];
+        y[0] = transform->xx * x[0] + transform->xy * x[1];
+        y[1] = transform->yx * x[0] + transform->yy * x[1];
+        y[2] = transform->zz * x[2];
     }
 }
 
@@ -118,19 +121,19 @@ static etx_status make_features(struct etx_sector *sector,
     struct etx_arena *arena, const struct etx_event *event,
     const struct etx_feature_list *features)
 {
-    struct etx_event moved = {.n_hits = sector->n_hits,
+    struct etx_event transformed = {.n_hits = sector->n_hits,
         .position = sector->position,
         .n_features = event->n_features};
     etx_status status;
 
-    ETX_CHECK(gather_rows(&moved.cell_features, arena, sector,
+    ETX_CHECK(gather_rows(&transformed.cell_features, arena, sector,
         event->cell_features, ETX_N_CELL_FEATURES));
-    ETX_CHECK(gather_rows(
-        &moved.features, arena, sector, event->features, event->n_features));
+    ETX_CHECK(gather_rows(&transformed.features, arena, sector, event->features,
+        event->n_features));
     ETX_CHECK(etx_arena_alloc(&sector->features, arena,
         sector->n_hits * features->n_features, sizeof *sector->features,
         "node features"));
-    ETX_CHECK(etx_hit_features(sector->features, NULL, &moved, features));
+    ETX_CHECK(etx_hit_features(sector->features, NULL, &transformed, features));
 done:
     return status;
 }
@@ -143,9 +146,9 @@ etx_status etx_sector_draw(struct etx_sector *out, struct etx_arena *arena,
     const int64_t n = event->event->n_hits;
     const double fraction =
         n_hits == 0 || n_hits >= n ? 1.0 : (double)n_hits / (double)n;
-    struct interval turn;
-    struct interval rank;
-    struct motion motion;
+    struct interval azimuth;
+    struct interval slope;
+    struct transform transform;
     struct etx_sector sector = {.n_hits = 0};
     etx_status status;
 
@@ -153,13 +156,13 @@ etx_status etx_sector_draw(struct etx_sector *out, struct etx_arena *arena,
         etx_arena_alloc(&sector.row, arena, n, sizeof *sector.row, "sector"));
     ETX_CHECK(etx_arena_alloc(
         &sector.local, arena, n, sizeof *sector.local, "sector"));
-    draw_intervals(
-        &turn, &rank, random, fraction, (double)config->sampling.eta_window);
-    select_hits(&sector, event, &turn, &rank);
-    motion = draw_motion(random, &config->augmentation);
+    draw_intervals(&azimuth, &slope, random, fraction,
+        (double)config->sampling.eta_window);
+    select_hits(&sector, event, &azimuth, &slope);
+    transform = draw_transform(random, &config->augmentation);
     ETX_CHECK(etx_arena_alloc(&sector.position, arena, 3 * sector.n_hits,
         sizeof *sector.position, "positions of a sector"));
-    move_hits(&sector, event->event, &motion);
+    transform_hits(&sector, event->event, &transform);
     ETX_CHECK(make_features(&sector, arena, event->event, features));
     *out = sector;
 done:

@@ -12,10 +12,15 @@
 #include "data/hit_features.h"
 #include "train/sampling/event.h"
 
-/* Hits of an event, rows ascending; in scratch. */
+/* Hits of an event, numbered 0 .. n_hits - 1 in the sector; in scratch.
+ *
+ *   row of the event   0   1   2   3   4   5
+ *   local             -1   0  -1  -1   1   2
+ *   row                    1           4   5
+ */
 struct etx_sector {
     int64_t n_hits;
-    int32_t *row;    /* [n_hits] of the event */
+    int32_t *row;    /* [n_hits] rows of the event, ascending */
     int32_t *local;  /* [hits of the event] index in row, -1 = outside */
     float *position; /* [n_hits, 3] mm, augmented */
     float *features; /* [n_hits, n_features] of the augmented hits */
@@ -36,7 +41,8 @@ etx_status etx_sector_edges(int32_t **ids, int64_t *n_edges,
     struct etx_arena *arena, const struct etx_sector *sector,
     const struct etx_graph *graph);
 
-/* The graph of these edges on the hits of the sector; the caller frees it with
+/* The graph of the edges ids [n_edges] of graph, with the nodes and numbers of
+ * the sector; the caller frees it with
  * etx_graph_free. */
 etx_status etx_sector_graph(struct etx_graph **out,
     const struct etx_sector *sector, const struct etx_graph *graph,

@@ -54,7 +54,7 @@ static void copy_arrays(float *parameter, const struct etx_moments *to,
         memcpy(to->v_max, from->v_max, bytes);
 }
 
-etx_status etx_snapshot_take(struct etx_train_snapshot *snapshot,
+etx_status etx_snapshot_update(struct etx_train_snapshot *snapshot,
     const struct etx_train_progress *progress,
     const struct etx_train_state *state,
     const struct etx_train_stability *options)

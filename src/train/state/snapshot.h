@@ -38,8 +38,8 @@ etx_status etx_snapshot_open(struct etx_train_snapshot *snapshot,
     const struct etx_train_stability *options);
 void etx_snapshot_close(struct etx_train_snapshot *snapshot);
 
-/* Take one of the state as it is, when it is due. */
-etx_status etx_snapshot_take(struct etx_train_snapshot *snapshot,
+/* Copy the state to the snapshot when one is due. */
+etx_status etx_snapshot_update(struct etx_train_snapshot *snapshot,
     const struct etx_train_progress *progress,
     const struct etx_train_state *state,
     const struct etx_train_stability *options);

@@ -1,4 +1,4 @@
-"""peers -- the stages of libexatrkx beside those of other software.
+"""peers -- the stages of libexatrkx next to other software.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -1,4 +1,4 @@
-"""device -- the networks on a GPU, beside others that run there.
+"""device -- the networks on a GPU, next to other software that runs there.
 
     python -m peers.device --out FOLDER [--device cuda] [--hits N] [--seconds S]
 
@@ -277,7 +277,7 @@ def measure(stage: Stage, n_hits: int, device: str, seconds: float) -> Iterator[
         try:
             run = stage.implementations[name](inputs, device, precision)
             result = run_one(row, run, deadline)
-        except Exception as error:  # missing or failing: a finding
+        except Exception as error:  # missing or failing: a result
             row.note = f"{type(error).__name__}: {error}".splitlines()[0][:200]
             yield row
             continue

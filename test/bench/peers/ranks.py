@@ -1,4 +1,4 @@
-"""ranks -- training on one and two processes, beside PyTorch's DDP over gloo.
+"""ranks -- training on one and two processes, next to PyTorch's DDP over gloo.
 
     python -m peers.ranks --hits 10000 --graphs 4 --steps 5 --rounds 3
 

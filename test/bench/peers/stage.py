@@ -23,7 +23,7 @@ def unchanged(value: Any) -> Any:
 @dataclass(frozen=True)
 class Run:
     """A prepared implementation: call is timed; result converts what call
-    returned to the form that is compared; facts are further findings."""
+    returned to the form that is compared; facts are further results."""
 
     call: Callable[[], Any]
     result: Callable[[Any], np.ndarray] = unchanged

@@ -69,7 +69,7 @@ def serve(answers: TextIO, arguments: list[str]) -> None:
                 np.save(order.strip(), run.result(value))
             del value
             answer(seconds=seconds, cpu=cpu, mebibytes=peak, facts=run.facts())
-    except Exception as error:  # a peer that fails or is missing is a finding
+    except Exception as error:  # a peer that fails or is missing is a result
         traceback.print_exc()
         answer(error=f"{type(error).__name__}: {error}".splitlines()[0][:200])
 

@@ -127,10 +127,10 @@ def predict(arguments: argparse.Namespace) -> None:
     curves = make_curves(arguments, runs)
     print("predicted speed-up, not measured:")
     for ranks, value in zip(curves[2].ranks, curves[2].speed_up):
-        beside = f"; published {PUBLISHED[ranks]:.4g}" if ranks in PUBLISHED else ""
-        if ranks in SHOWN or beside:
+        note = f"; published {PUBLISHED[ranks]:.4g}" if ranks in PUBLISHED else ""
+        if ranks in SHOWN or note:
             print(
-                f"  {ranks} GPUs: {value:.4g}, efficiency {value / ranks:.3f}{beside}"
+                f"  {ranks} GPUs: {value:.4g}, efficiency {value / ranks:.3f}{note}"
             )
     if importlib.util.find_spec("matplotlib") is None:
         print("no chart: matplotlib is not installed")
@@ -165,7 +165,7 @@ def run_strong(arguments: argparse.Namespace) -> None:
 
 
 def run_balance(arguments: argparse.Namespace) -> None:
-    deals = measure_balance(
+    assignments = measure_balance(
         arguments.program,
         arguments.out,
         arguments.data,
@@ -173,7 +173,7 @@ def run_balance(arguments: argparse.Namespace) -> None:
         arguments.graphs,
         arguments.steps,
     )
-    print(describe_balance(deals))
+    print(describe_balance(assignments))
 
 
 COMMANDS = {

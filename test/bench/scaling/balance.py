@@ -1,5 +1,5 @@
-"""balance -- how evenly ranks have work, by the order of the graphs and by who
-deals them.
+"""balance -- how evenly ranks have work, by the order of the graphs and how
+they are assigned.
 
 An embedding on whole events, whose work grows with their hits: the pairs of
 true edges, one query and one random pair. Counts, no clock: the same figures on
@@ -23,9 +23,9 @@ FEATURES = [{"name": name, "scale": 1000.0} for name in ("r", "z")]
 
 
 @dataclass(frozen=True)
-class Deal:
+class Assignment:
     order: str
-    deal: str
+    rule: str
     imbalance: float  # most work of a rank / mean, mean over the steps
 
 
@@ -52,22 +52,22 @@ def measure(
     ranks: int,
     graphs: int,
     steps: int,
-) -> list[Deal]:
+) -> list[Assignment]:
     folder.mkdir(parents=True, exist_ok=True)
     found = []
-    for order, deal in KINDS:
+    for order, rule in KINDS:
         path = folder / f"{order}.json"
-        name = f"{order}_{deal}"
+        name = f"{order}_{rule}"
         path.write_text(json.dumps(config(order, graphs, steps)))
         command = training(program, path, folder, name, data)
-        command += ["--ranks", str(ranks), "--deal", deal]
+        command += ["--ranks", str(ranks), "--deal", rule]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         line = last_line(folder / f"{name}.jsonl")
-        found.append(Deal(order, deal, line["imbalance"]))
+        found.append(Assignment(order, rule, line["imbalance"]))
     return found
 
 
-def describe(found: Sequence[Deal]) -> str:
-    lines = [f"{'order':8} {'dealing':9} {'most work / mean':>16}"]
-    lines += [f"{one.order:8} {one.deal:9} {one.imbalance:16.3f}" for one in found]
+def describe(found: Sequence[Assignment]) -> str:
+    lines = [f"{'order':8} {'rule':9} {'most work / mean':>16}"]
+    lines += [f"{one.order:8} {one.rule:9} {one.imbalance:16.3f}" for one in found]
     return "\n".join(lines)

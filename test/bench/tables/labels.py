@@ -3,7 +3,7 @@
     python -m tables.labels --events DIR [--count 2]
 
 Every shipped model scores the edges of the events once. Its own label options
-stand beside other methods: components at 0.5, and the two that take single
+stand next to other methods: components at 0.5, and the two that take single
 edges by their score at 0.25, the cut that the models had for the walkthrough.
 
 SPDX-License-Identifier: Apache-2.0

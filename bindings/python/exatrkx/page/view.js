@@ -139,12 +139,12 @@ class View {
 
   /* The pixel of a point of the plane of the view, which is in mm. */
   pixel(u, v) {
-    const [a, b, c, d] = this.placing;
+    const [a, b, c, d] = this.projection;
     return [a + c * u, b + d * v];
   }
 
   /* [a, b, c, d]: a point of the plane (u, v) is at pixel (a + c u, b + d v). */
-  get placing() {
+  get projection() {
     const [x, y] = this.pixels;
     return [this.width / 2 - this.centre[0] * x,
       this.height / 2 + this.centre[1] * y, x, -y];
@@ -152,7 +152,7 @@ class View {
 
   /* The row of the hit nearest to a pixel among those that show, or -1. */
   nearest(px, py, colours) {
-    const p = this.event.position, [a, b, c, d] = this.placing;
+    const p = this.event.position, [a, b, c, d] = this.projection;
     const [right, up] = this.rotation, radial = this.kind === "rz";
     let best = 100, found = -1;  /* within ten pixels */
     for (let i = 0, k = 0; i < this.event.count; i++, k += 3) {

@@ -94,16 +94,16 @@ static void diagonalise(double *a, double *v, int32_t n)
                     rotate(a, v, n, p, q);
 }
 
-/* chosen [ETX_AXES] = the places of the largest of value [n], -1 beyond n. */
+/* chosen [ETX_AXES] = the indices of the largest of value [n], -1 beyond n. */
 static void largest(int32_t *chosen, const double *value, int32_t n)
 {
     for (int32_t a = 0; a < ETX_AXES; a++) {
         chosen[a] = -1;
         for (int32_t k = 0; k < n; k++) {
-            int32_t is_taken = 0;
+            int32_t is_chosen = 0;
             for (int32_t b = 0; b < a; b++)
-                is_taken |= chosen[b] == k;
-            if (!is_taken && (chosen[a] < 0 || value[k] > value[chosen[a]]))
+                is_chosen |= chosen[b] == k;
+            if (!is_chosen && (chosen[a] < 0 || value[k] > value[chosen[a]]))
                 chosen[a] = k;
         }
     }

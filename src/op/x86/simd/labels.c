@@ -119,7 +119,7 @@ etx_status ETX_ISA_NAME(mutual_best)(
     memset(in, 0, (size_t)args->n_nodes * sizeof *in);
     memset(is_best, 0, (size_t)n_words * sizeof *is_best);
     find_best(out, in, args);
-    /* There are fewer nodes than edges; bits bring theirs into order. */
+    /* There are fewer nodes than edges; a bitmap sorts them. */
     for (int64_t i = 0; i < args->n_nodes; i++)
         if (out[i] != 0 && in[args->dst[edge_of(out[i])]] == out[i])
             is_best[edge_of(out[i]) / 64] |= UINT64_C(1)

@@ -1,8 +1,18 @@
 /* op/x86/simd/line_graph.c -- doublets as nodes, joined where they share a hit.
  *
- * Rows are runs of consecutive integers, from both ends of the edges, so both
- * lists are written once and in order, without sorting and without a branch
- * for an edge. Blocks count, their counts are summed, then they fill.
+ * The doublets into a hit have consecutive numbers. So the edges into a doublet
+ * have consecutive sources, and both lists are written in order, without a sort
+ * and without a branch per edge. A hit with doublets 4 5 6 into it, and 9 and
+ * 12 out of it:
+ *
+ *   edges by destination    src 4 5 6      dst  9  9  9    rows r9 .. r9 + 2
+ *                           src 4 5 6      dst 12 12 12    rows r12 .. r12 + 2
+ *   out_edge, by source     of 4           r9      r12
+ *                           of 5           r9 + 1  r12 + 1
+ *                           of 6           r9 + 2  r12 + 2
+ *
+ * Blocks of doublets count their edges, the counts are summed, and the blocks
+ * write.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
@@ -19,7 +29,8 @@
 #define OUT_COLUMNS 256 /* doublets out of a hit that are taken together */
 #define FEW         4   /* doublets into a hit that need no vectors */
 
-/* Edges that a block of doublets has, then where they begin. */
+/* Edges of a block of doublets, into them and out of them; then the offset of
+ * the first. */
 struct offsets {
     int64_t in, out;
 };
@@ -31,7 +42,7 @@ struct job {
     struct offsets *offsets; /* [n_blocks] */
 };
 
-/* The host is asked on the thread of its call only. */
+/* Only the thread of the host's call runs its cancel callback. */
 static etx_status check_cancelled(const struct job *job, int32_t worker)
 {
     return worker == 0 ? etx_check_cancelled(job->stream) : ETX_OK;
@@ -42,7 +53,7 @@ static int64_t end_of(int64_t block, int64_t size, int64_t n)
     return (block + 1) * size < n ? (block + 1) * size : n;
 }
 
-/* Offsets within the block, and what it has in all. */
+/* Offsets within the block, and its number of edges. */
 static etx_status count_block(void *argument, int64_t block, int32_t worker)
 {
     const struct job *job = argument;
@@ -129,16 +140,14 @@ done:
     return status;
 }
 
-/* A hit and what is joined at it. The edge from its doublet a to b is in b's
- * row, as far behind the begin of the row as a is behind the first into
- * the hit. */
+/* A hit, and the edges from its doublets in to its doublets out. */
 struct hit {
     int64_t n_in, n_out;    /* doublets into it, and out of it */
-    const int32_t *doublet; /* [n_out] */
-    int32_t *out;           /* [n_in, n_out] */
+    const int32_t *doublet; /* [n_out] out of it */
+    int32_t *out;           /* [n_in, n_out] edges by source, see above */
 };
 
-/* Few rows. */
+/* For few doublets into the hit. */
 static void fill_out_few(const struct hit *hit, const int64_t *in_offset)
 {
     int32_t *out = hit->out;
@@ -148,7 +157,7 @@ static void fill_out_few(const struct hit *hit, const int64_t *in_offset)
             *out++ = (int32_t)(in_offset[hit->doublet[t]] + a);
 }
 
-/* Columns from .. from + n - 1 of many rows; begin [OUT_COLUMNS] is scratch. */
+/* Columns from .. from + n - 1 of all rows; begin [OUT_COLUMNS] is scratch. */
 static void fill_out_columns(int32_t *begin, const struct hit *hit,
     int64_t from, int64_t n, const int64_t *in_offset)
 {
@@ -157,10 +166,10 @@ static void fill_out_columns(int32_t *begin, const struct hit *hit,
     for (int64_t t = 0; t < n; t++)
         begin[t] = (int32_t)in_offset[hit->doublet[from + t]];
     for (int64_t a = 0; a < hit->n_in; a++) {
-        const veci behind = vi_set1((int32_t)a);
+        const veci row = vi_set1((int32_t)a);
         for (int64_t t = 0; t < n; t += VEC_WIDTH) {
             const int64_t left = n - t < VEC_WIDTH ? n - t : VEC_WIDTH;
-            vi_store_mask(out + t, vi_add(vi_load(begin + t), behind),
+            vi_store_mask(out + t, vi_add(vi_load(begin + t), row),
                 v_first((int32_t)left));
         }
         out += hit->n_out;

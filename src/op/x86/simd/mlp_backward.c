@@ -10,7 +10,7 @@
  *     sums       |        group 0        ||      group 1   ...
  *     gradient   +=  sums of group 0 + sums of group 1 + ...
  *
- *     scratch of a worker, per layer: x | normed rstd curb | slope
+ *     scratch of a worker, per layer: x | normed rstd projection | slope
  *                          then:      output | d[0] | d[1]
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -88,7 +88,7 @@ static int64_t lay_out(
         if (layer->norm != ETX_NORM_NONE) {
             saved->normed = cut(base, &next, size);
             saved->rstd = cut(base, &next, n);
-            saved->curb = cut(base, &next, n);
+            saved->projection = cut(base, &next, n);
         }
         if (layer->activation != ETX_ACTIVATION_NONE)
             saved->slope = cut(base, &next, size);
@@ -122,7 +122,12 @@ static int64_t lay_out_sums(
 /* ------------------------------------------------ backward of a layer -- */
 
 /* d [n_rows, out_row]: in the gradient of the layer's output, out that of its
- * linear. The flags are constants where this is inlined. */
+ * linear. With g the gradient of the row `normed`, the norm gives
+ *
+ *     rstd * (g - mean(g) - normed * projection * sum(g * normed)),
+ *
+ * where an L2 norm has no mean(g). The flags are constants where this is
+ * inlined. */
 INLINE void backward_rows(float *d, const struct sums *sums,
     const struct etx_block_layer *layer, const struct etx_block_saved *saved,
     int32_t n_rows, const int has_norm, const int has_slope,
@@ -156,13 +161,13 @@ INLINE void backward_rows(float *d, const struct sums *sums,
             v_store(row + k, g);
         }
         const vec mean = v_set1(has_norm ? v_sum(sum) * inverse : 0.0f);
-        const vec pull =
-            v_set1(has_norm ? v_sum(product) * saved->curb[r] : 0.0f);
+        const vec along =
+            v_set1(has_norm ? v_sum(product) * saved->projection[r] : 0.0f);
         const vec scale = v_set1(has_norm ? saved->rstd[r] : 1.0f);
         for (int32_t k = 0; k < width; k += VEC_WIDTH) {
             vec g = v_load(row + k);
             if (has_norm)
-                g = v_fnma(v_load(normed + k), pull, g - mean) * scale;
+                g = v_fnma(v_load(normed + k), along, g - mean) * scale;
             if (has_slope && (norm_last || !has_norm))
                 g = g * v_load(slope + k);
             if (sums != NULL)
@@ -208,8 +213,8 @@ static void read_linear(
                     v_first(layer->n_out - k)));
 }
 
-/* Returns the input of the first layer. What a bare last layer makes is read
- * by nobody. */
+/* Returns the input of the first layer. The output of a bare last layer is not
+ * computed, as the backward does not read it. */
 static struct etx_block_rows forward_block(struct scratch *scratch,
     const struct job *job, int64_t first, int32_t n_rows)
 {

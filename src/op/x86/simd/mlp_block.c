@@ -162,8 +162,8 @@ INLINE vec partial_squares(const float *x, int32_t width, vec mean)
 }
 
 /* out [GROUP] = the sums of rows of y; squares of (y - mean[r]), or with
- * mean NULL and squares 0 the values. A row's sum does not depend on the rows
- * beside it. */
+ * mean NULL and squares 0 the values. A row's sum does not depend on the other
+ * rows. */
 INLINE void sum_rows(float *out, const struct etx_block_layer *layer,
     const float *y, int32_t n_rows, const float *mean, const int squares)
 {
@@ -183,7 +183,7 @@ INLINE void sum_rows(float *out, const struct etx_block_layer *layer,
 struct row_norm {
     float mean[GROUP];
     float scale[GROUP];
-    float curb[GROUP];
+    float projection[GROUP];
 };
 
 static void measure_layer(struct row_norm *norm,
@@ -201,7 +201,7 @@ static void measure_layer(struct row_norm *norm,
     v_store(
         norm->scale, v_set1(1.0f) / v_sqrt(v_fma(v_load(norm->scale),
                                         v_set1(inverse), v_set1(layer->eps))));
-    v_store(norm->curb, v_set1(inverse));
+    v_store(norm->projection, v_set1(inverse));
 }
 
 static void measure_l2(struct row_norm *norm,
@@ -213,7 +213,8 @@ static void measure_l2(struct row_norm *norm,
     sum_rows(norm->scale, layer, y, n_rows, NULL, 1);
     length = v_sqrt(v_load(norm->scale));
     v_store(norm->scale, v_set1(1.0f) / v_max(length, eps));
-    v_store(norm->curb, v_select(v_less(eps, length), v_set1(1.0f), v_zero()));
+    v_store(norm->projection,
+        v_select(v_less(eps, length), v_set1(1.0f), v_zero()));
 }
 
 /* One vector of columns from k on, all rows: y = f(norm(y) * gain + shift).
@@ -261,7 +262,8 @@ INLINE void finish_rows(float *y, const struct etx_block_saved *saved,
         measure_l2(&norm, layer, y, n_rows);
     if (saved != NULL && layer->norm != ETX_NORM_NONE) {
         memcpy(saved->rstd, norm.scale, (size_t)n_rows * sizeof *norm.scale);
-        memcpy(saved->curb, norm.curb, (size_t)n_rows * sizeof *norm.curb);
+        memcpy(saved->projection, norm.projection,
+            (size_t)n_rows * sizeof *norm.projection);
     }
     for (int32_t k = 0; k < layer->n_out; k += VEC_WIDTH)
         if (layer->norm == ETX_NORM_NONE && saved != NULL)
@@ -371,7 +373,8 @@ static struct etx_block_saved saved_from(const struct etx_block_saved *saved,
         .normed = saved->normed != NULL ? saved->normed + at : NULL,
         .slope = saved->slope != NULL ? saved->slope + at : NULL,
         .rstd = saved->rstd != NULL ? saved->rstd + first : NULL,
-        .curb = saved->curb != NULL ? saved->curb + first : NULL,
+        .projection =
+            saved->projection != NULL ? saved->projection + first : NULL,
     };
 }
 

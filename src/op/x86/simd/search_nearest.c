@@ -77,7 +77,7 @@ static void visit_leaf(struct nearest *nearest,
         const uint32_t index = (uint32_t)leaves->id[leaf * ETX_LEAF + t];
         nearest->key[nearest->n++] = (uint64_t)distance[t] << 32 | index;
     }
-    /* At first as soon as there are enough, then when the room is used. */
+    /* At first as soon as there are enough, then when the capacity is used. */
     if (nearest->n + ETX_LEAF > nearest->capacity ||
         (nearest->n >= nearest->wanted && nearest->bound == search->bound))
         shrink(nearest, leaves);

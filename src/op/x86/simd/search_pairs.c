@@ -21,7 +21,7 @@
 struct scratch {
     int32_t *leaf;         /* [n_leaves] that may hold neighbours */
     struct etx_boxes near; /* the boxes of these */
-    int32_t *candidate;    /* [n_leaves + ETX_LEAF] places in leaf */
+    int32_t *candidate;    /* [n_leaves + ETX_LEAF] indices of leaf */
     int32_t *hit;          /* [n_leaves] that do, */
     uint16_t *bits;        /* [n_leaves] and which of their lanes */
     int32_t *found;        /* [lanes + ETX_LEAF] of neighbours of a point */
