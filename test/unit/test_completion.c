@@ -14,6 +14,7 @@
 
 #include <exatrkx/train.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define N_LAYERS    8

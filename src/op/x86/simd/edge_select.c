@@ -2,7 +2,7 @@
  *
  * Blocks pick their edges each into its own part of the result, which then move
  * together. Which score the last edge kept has is found by counting: first by
- * the upper half of the bits of the scores, then by the lower half among those
+ * the upper half of the bits of the scores, then by the lower half among scores
  * that share the upper one.
  *
  * SPDX-License-Identifier: Apache-2.0 */
