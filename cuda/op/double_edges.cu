@@ -24,7 +24,8 @@ __global__ static void keys_kernel(uint64_t *key, int32_t *edge, int32_t bits,
     }
 }
 
-/* key, edge [2 * n_edges] sorted. */
+/* Sorted keys [2 * n_edges] to both ends, and edge, the order of the sort, to
+ * its inverse. */
 __global__ static void scatter_kernel(const uint64_t *key, const int32_t *edge,
     int32_t bits, struct etx_double_edges_args args)
 {

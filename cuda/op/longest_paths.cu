@@ -2,16 +2,17 @@
  *
  * The rounds of op/ref/longest_paths.c, one block per component: what a round
  * accepts does not depend on an order. The nodes of a component are sorted into
- * levels without edges inside: best rests are computed from the last level in,
- * best starts from the first level out, the nodes of a level in parallel.
- * Levels and rounds are sequential, so time grows with the depth of a
- * component.
+ * levels (Kahn's topological sort): level 0 has the nodes without edges out,
+ * level l + 1 those whose heads are all in levels 0 .. l. Suffixes are computed
+ * in ascending order of the levels, ancestors in descending order, the nodes of
+ * a level in parallel. Levels and rounds are sequential, so time grows with the
+ * depth of a component.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/longest_paths.cuh"
 
 #define NONE        (-1)
-#define ROUNDS      16 /* of a component before the host work_budget */
+#define ROUNDS      16 /* of a component before the host polls */
 #define WIDE_PASSES 4  /* as in op/ref/longest_paths.c */
 
 struct component {
@@ -26,8 +27,8 @@ struct component {
 struct search {
     struct etx_cuda_dag dag;
     struct component *component; /* [n_components] */
-    double *sum;                 /* [n_nodes] of the best rest */
-    int32_t *n_on_rest, *next;   /* [n_nodes] of the best rest */
+    double *sum;                 /* [n_nodes] score of the suffix */
+    int32_t *n_suffix, *next;    /* [n_nodes] its nodes; its second node */
     int32_t *start, *ancestor;   /* [n_nodes] */
     int32_t *missing;            /* [n_nodes] heads that have no level yet */
     int32_t *order;     /* [n_nodes] of each component, level by level */
@@ -44,8 +45,8 @@ struct search {
             return b == NONE && a != NONE;
         if (sum[a] != sum[b])
             return sum[a] > sum[b];
-        if (n_on_rest[a] != n_on_rest[b])
-            return n_on_rest[a] > n_on_rest[b];
+        if (n_suffix[a] != n_suffix[b])
+            return n_suffix[a] > n_suffix[b];
         return a < b;
     }
 
@@ -81,8 +82,8 @@ __device__ static void begin(const struct search &search,
         ((int64_t)dag.out_offset[end] - dag.out_offset[first] + end - first);
 }
 
-/* The node has its level: tails without other pending heads are in the next
- * one, in any order. */
+/* The node has its level: of its tails, those without other heads that miss a
+ * level are in the next one, in any order. */
 __device__ static void release_tails(const struct search &search,
     int32_t *n_ordered, int32_t *order, int32_t node)
 {
@@ -93,7 +94,7 @@ __device__ static void release_tails(const struct search &search,
             order[atomicAdd(n_ordered, 1)] = dag.tail[e];
 }
 
-/* The levels of all components, from nodes without edges out inward. */
+/* The levels of all components. */
 __global__ static void levels_kernel(struct search search, int64_t work_budget)
 {
     __shared__ int32_t n_ordered;
@@ -141,7 +142,7 @@ __global__ static void levels_kernel(struct search search, int64_t work_budget)
 
 /* -------------------------------------------------------------- rounds -- */
 
-__device__ static void compute_rest(const struct search &search, int32_t node)
+__device__ static void compute_suffix(const struct search &search, int32_t node)
 {
     const struct etx_cuda_dag &dag = search.dag;
     double best = 0.0;
@@ -154,7 +155,7 @@ __device__ static void compute_rest(const struct search &search, int32_t node)
         if (search.is_used(head))
             continue;
         const double sum = (double)dag.score[e] + search.sum[head];
-        const int32_t n_nodes = search.n_on_rest[head] + 1;
+        const int32_t n_nodes = search.n_suffix[head] + 1;
 
         if (sum > best || (sum == best && n_nodes > n)) {
             best = sum;
@@ -163,7 +164,7 @@ __device__ static void compute_rest(const struct search &search, int32_t node)
         }
     }
     search.sum[node] = best;
-    search.n_on_rest[node] = n;
+    search.n_suffix[node] = n;
     search.next[node] = next;
 }
 
@@ -216,8 +217,8 @@ struct shared_counts {
     unsigned long long n_visits;
 };
 
-/* Level by level, the last one first. */
-__device__ static void compute_rests(const struct search &search,
+/* Heads before tails. */
+__device__ static void compute_suffixes(const struct search &search,
     const struct component &component, struct shared_counts *counts)
 {
     const int32_t *order = search.order + component.first;
@@ -232,7 +233,7 @@ __device__ static void compute_rests(const struct search &search,
              k += (int32_t)blockDim.x) {
             if (search.is_used(order[k]))
                 continue;
-            compute_rest(search, order[k]);
+            compute_suffix(search, order[k]);
             n_open += search.next[order[k]] != NONE;
             n_visits += 2 + (unsigned long long)search.n_edges_of(order[k]);
         }
@@ -243,6 +244,7 @@ __device__ static void compute_rests(const struct search &search,
     __syncthreads();
 }
 
+/* Tails before heads. */
 __device__ static void find_ancestors(const struct search &search,
     const struct component &component, struct round_kind kind)
 {
@@ -295,7 +297,7 @@ __global__ static void rounds_kernel(struct search search, int32_t *is_left)
             kind.is_pass = component.visits_left <= 0;
             kind.is_narrow =
                 kind.is_pass && component.n_passes % WIDE_PASSES != 0;
-            compute_rests(search, component, &counts);
+            compute_suffixes(search, component, &counts);
             find_ancestors(search, component, kind);
             accept_paths(search, component, kind, counts.n_open == 0);
             __syncthreads();
@@ -320,12 +322,12 @@ static etx_status alloc_arrays(
     struct search *search, struct etx_cuda_scratch *scratch)
 {
     const int64_t n = search->dag.n_nodes;
-    int32_t **arrays[] = {&search->n_on_rest, &search->next, &search->ancestor,
+    int32_t **arrays[] = {&search->n_suffix, &search->next, &search->ancestor,
         &search->missing, &search->order, &search->level_end};
 
     for (int32_t **array : arrays)
-        ETX_TRY(scratch->alloc(array, n, "best rests of paths"));
-    ETX_TRY(scratch->alloc(&search->sum, n, "best rests of paths"));
+        ETX_TRY(scratch->alloc(array, n, "suffixes of paths"));
+    ETX_TRY(scratch->alloc(&search->sum, n, "suffixes of paths"));
     return scratch->alloc(
         &search->component, search->dag.n_components, "components");
 }

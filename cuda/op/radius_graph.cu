@@ -159,7 +159,7 @@ __global__ static void write_kernel(
 struct nearest {
     float limit; /* what a nearer one must reach */
     int32_t max, n;
-    uint64_t *heap; /* [most] */
+    uint64_t *heap; /* [max] */
 
     __device__ void sift_down(uint64_t entry)
     {

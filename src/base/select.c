@@ -8,7 +8,7 @@
 
 #define FEW 24 /* keys that are sorted by insertion */
 
-static void sort_few(uint64_t *key, int64_t n)
+static void insertion_sort(uint64_t *key, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
         const uint64_t moved = key[i];
@@ -62,7 +62,7 @@ void etx_select(uint64_t *key, int64_t n, int64_t k)
 
     while (k > 0 && k < n) {
         if (n <= FEW) {
-            sort_few(key, n);
+            insertion_sort(key, n);
             return;
         }
         /* The pivot itself counts as large, so both sides shrink unless it

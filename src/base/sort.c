@@ -14,7 +14,8 @@
 #define N_BYTES  8
 #define N_VALUES 256
 
-/* Byte number `byte` of key such that unsigned order is the order of keys. */
+/* Byte number `byte` of key, 0 the lowest. The sign bit is flipped, so that
+ * unsigned bytes order signed keys. */
 static unsigned byte_of(int64_t key, int byte)
 {
     const uint64_t flipped = (uint64_t)key ^ (uint64_t)1 << 63;
@@ -31,7 +32,8 @@ static void distribute(int32_t *to, const int32_t *from, const int64_t *keys,
         to[cursor[byte_of(keys[from[k]], byte)]++] = from[k];
 }
 
-/* Where each value of a byte begins; returns the keys of the fullest. */
+/* cursor [N_VALUES] = the index where the keys with each value of a byte begin;
+ * returns the largest number of keys with the same value. */
 static int64_t count_byte(
     int64_t *cursor, const int64_t *keys, int64_t count, int byte)
 {

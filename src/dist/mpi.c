@@ -4,8 +4,8 @@
  * or the deadline has passed: MPI itself waits for ever for a rank that hangs.
  * A collective that came too late is still in flight and may move data at any
  * later call of MPI, the host's too. So MPI only ever sees memory of the
- * communicator, which is taken at the start, and left to MPI for good when a
- * collective did not end: data go through it in pieces.
+ * communicator: staging buffers that are allocated at the start, and leaked
+ * when a collective did not end. Data are copied through them in pieces.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dist/mpi.h"

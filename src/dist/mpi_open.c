@@ -30,9 +30,9 @@ static void free_mpi(struct mpi *mpi)
     free(mpi);
 }
 
-/* Ranks take leave on a communicator of its own: a rank that is still in an
- * operation must not take the close of another for a part of it. A broken
- * group cannot take leave of each other: MPI_Finalize would wait. */
+/* The last barrier has a communicator of its own, so that a rank which is still
+ * in an operation does not match the barrier of a rank that closes. A broken
+ * group makes no barrier and does not finalise: MPI_Finalize would wait. */
 void etx_mpi_close(struct etx_comm *comm)
 {
     struct mpi *mpi = self(comm);
@@ -121,8 +121,7 @@ done:
     return status;
 }
 
-/* What fails here is no reason to end the host: its own way with errors is put
- * aside meanwhile. */
+/* A failure must not end the host: its error handler is replaced meanwhile. */
 static etx_status copy_worlds(struct etx_comm *comm)
 {
     MPI_Errhandler of_host = MPI_ERRHANDLER_NULL;

@@ -186,7 +186,7 @@ static etx_status parse_lines(int64_t *n_rows, struct reader *reader)
 
 /* Rows to allocate: one for each line that is left, but in proportion to the
  * file. A cell that is read needs two bytes, one that is ignored needs one;
- * of shorter lines, the one that exceeds `most` is not the first at fault. */
+ * of shorter lines, the one that exceeds max is not the first at fault. */
 static int64_t row_capacity(const struct reader *reader, int32_t n_wanted)
 {
     const int64_t left = reader->end - reader->at;

@@ -1,17 +1,26 @@
 /* op/ref/longest_paths.c -- disjoint paths of largest score, in rounds.
  *
- * The best rest of a path from every node comes from dynamic programming
- * against the edges. A path can be accepted before better ones elsewhere if
- * none of these can ever touch it: paths that touch it start at an ancestor of
- * one of its nodes, hence of its last one, and are no better than the best rest
- * of that ancestor. A round therefore computes the best ancestor of every node
- * along the edges, and accepts all paths whose last node has their own start as
- * its best ancestor; the best path of all is one of them.
+ * The suffix of a node is the best path that starts at it. Suffixes come from
+ * dynamic programming against the edges. A path can be accepted before better
+ * ones elsewhere if none of these can ever touch it: paths that touch it start
+ * at an ancestor of one of its nodes, hence of its last one, and are no better
+ * than the suffix of that ancestor. So a round computes, along the edges, the
+ * best ancestor of every node (the one with the best suffix), and accepts all
+ * paths whose last node has their own start as its best ancestor; the best path
+ * of all is one of them.
  *
- * A pass searches ancestors along best rests only. These form trees: a node
- * belongs to the best start whose best rest it is on. The best path always
- * starts at a node without predecessors, and in most passes paths start at such
- * nodes only: paths from the middle of others score less.
+ *     edge scores   0 -.9- 1 -.8- 3 -.5- 4      nodes     0   1   2   3   4
+ *                          2 -.6- 3             suffix  2.2 1.3 1.1  .5   0
+ *                                               ancestor  0   0   2   0   0
+ *
+ *     The first round accepts 0 1 3 4: node 4 has ancestor 0. The path 2 3 4 is
+ *     not accepted, and the next round finds no path from 2.
+ *
+ * A pass (a round beyond the work budget) searches ancestors along suffixes
+ * only. These form trees: a node belongs to the best start whose suffix it is
+ * on. The best path always starts at a node without predecessors, and in most
+ * passes paths start at such nodes only: paths from the middle of others score
+ * less.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/longest_paths.h"
@@ -24,8 +33,8 @@
 #define VISITS_PER_POLL (1 << 16) /* of the cancel callback */
 #define WIDE_PASSES     4         /* one pass in 4 starts paths at all nodes */
 
-/* The best path from a node outward. */
-struct rest {
+/* The best path that starts at a node. */
+struct suffix {
     double sum;      /* of the scores of its edges */
     int32_t n_nodes; /* the node itself included */
     int32_t next;    /* its second node, NONE at the end */
@@ -34,8 +43,8 @@ struct rest {
 struct search {
     struct etx_stream *stream;
     const struct etx_dag *dag;
-    struct rest *rest; /* [n_nodes] */
-    int32_t *start;    /* [n_nodes] NONE while a node is unused */
+    struct suffix *suffix; /* [n_nodes] */
+    int32_t *start;        /* [n_nodes] NONE while a node is unused */
     int32_t *ancestor; /* [n_nodes] the best one, maybe the node itself; NONE */
     int32_t *left;     /* [n_left] unused nodes of the component, ascending */
     int32_t n_left;
@@ -61,25 +70,25 @@ static bool is_used(const struct search *search, int32_t node)
     return search->start[node] != NONE;
 }
 
-/* The best rest from node over its unused neighbours. Their indices ascend, so
+/* The suffix of node over its unused neighbours. Their indices ascend, so
  * the first of equals is the smallest. */
-static void compute_rest(struct search *search, int32_t node)
+static void compute_suffix(struct search *search, int32_t node)
 {
     const struct etx_dag *dag = search->dag;
-    struct rest best = {.sum = 0.0, .n_nodes = 1, .next = NONE};
+    struct suffix best = {.sum = 0.0, .n_nodes = 1, .next = NONE};
 
     for (int32_t e = dag->out_offset[node]; e < dag->out_offset[node + 1];
          e++) {
         const int32_t head = dag->head[e];
-        const struct rest *after = &search->rest[head];
+        const struct suffix *after = &search->suffix[head];
         const double sum = (double)dag->score[e] + after->sum;
 
         if (!is_used(search, head) &&
             (sum > best.sum ||
                 (sum == best.sum && after->n_nodes + 1 > best.n_nodes)))
-            best = (struct rest){sum, after->n_nodes + 1, head};
+            best = (struct suffix){sum, after->n_nodes + 1, head};
     }
-    search->rest[node] = best;
+    search->suffix[node] = best;
 }
 
 /* Is the best path from a better than that from b? NONE has the worst. */
@@ -87,8 +96,8 @@ static bool is_better(const struct search *search, int32_t a, int32_t b)
 {
     if (a == NONE || b == NONE)
         return b == NONE && a != NONE;
-    const struct rest *one = &search->rest[a];
-    const struct rest *two = &search->rest[b];
+    const struct suffix *one = &search->suffix[a];
+    const struct suffix *two = &search->suffix[b];
 
     if (one->sum != two->sum)
         return one->sum > two->sum;
@@ -111,7 +120,7 @@ static void find_ancestor(struct search *search, int32_t node)
         if (is_used(search, tail))
             continue;
         may_start = !search->is_narrow;
-        if ((!search->is_pass || search->rest[tail].next == node) &&
+        if ((!search->is_pass || search->suffix[tail].next == node) &&
             is_better(search, search->ancestor[tail], best))
             best = search->ancestor[tail];
     }
@@ -139,8 +148,8 @@ static etx_status search_round(struct search *search, int32_t *n_open)
     for (int32_t k = search->n_left - 1; k >= 0; k--) {
         const int32_t node = search->left[k];
 
-        compute_rest(search, node);
-        *n_open += search->rest[node].next != NONE;
+        compute_suffix(search, node);
+        *n_open += search->suffix[node].next != NONE;
         ETX_CHECK(count_visits(
             search, 1 + dag->out_offset[node + 1] - dag->out_offset[node]));
     }
@@ -160,19 +169,19 @@ done:
  * says. A single node is no path. */
 static void accept_path(struct search *search, int32_t first)
 {
-    const struct rest *rest = search->rest;
+    const struct suffix *suffix = search->suffix;
     int32_t last = first;
 
-    if (search->ancestor[first] != first || rest[first].next == NONE)
+    if (search->ancestor[first] != first || suffix[first].next == NONE)
         return;
-    while (!search->is_pass && rest[last].next != NONE)
-        last = rest[last].next;
+    while (!search->is_pass && suffix[last].next != NONE)
+        last = suffix[last].next;
     if (search->is_pass)
-        last = rest[first].next;
+        last = suffix[first].next;
     if (search->ancestor[last] != first)
         return;
     for (int32_t node = first; node != NONE && search->ancestor[node] == first;
-         node = rest[node].next)
+         node = suffix[node].next)
         search->start[node] = first;
 }
 
@@ -223,8 +232,8 @@ etx_status etx_longest_paths(int32_t *start, struct etx_stream *stream,
     struct search search = {.stream = stream, .dag = dag, .start = start};
     etx_status status;
 
-    ETX_CHECK(etx_arena_alloc(&search.rest, stream->arena, dag->n_nodes,
-        sizeof *search.rest, "best rests of paths"));
+    ETX_CHECK(etx_arena_alloc(&search.suffix, stream->arena, dag->n_nodes,
+        sizeof *search.suffix, "suffixes of paths"));
     ETX_CHECK(etx_arena_alloc(&search.ancestor, stream->arena, dag->n_nodes,
         sizeof *search.ancestor, "best starts of paths"));
     ETX_CHECK(etx_arena_alloc(&search.left, stream->arena, dag->n_nodes,

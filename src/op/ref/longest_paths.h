@@ -24,7 +24,7 @@ struct etx_dag {
 /* In every component, repeat: accept the path with the largest sum of scores
  * among the unused nodes, while one of two nodes or more exists. Ties: more
  * nodes, then the path that starts at the smaller node; from a node on, the
- * larger rest, more nodes, the smaller next node. Sums are in float64, from the
+ * larger sum, more nodes, the smaller next node. Sums are in float64, from the
  * end of a path to its start. start[i] = first node of the path of node i, i
  * itself when it is on none.
  *

@@ -24,7 +24,7 @@ etx_status etx_graph_disk_cache_insert(const struct etx_graph_disk_cache *cache,
     const struct etx_event *event, const struct etx_graph *graph);
 
 /* Start reading the graphs of these events [n], at most n_ahead, on a thread.
- * What cannot be read is left for _get to say why. */
+ * etx_graph_disk_cache_find reports what could not be read. */
 void etx_graph_disk_cache_prefetch(struct etx_graph_disk_cache *cache,
     struct etx_train_event *const *event, int32_t n);
 

@@ -16,7 +16,7 @@
 static const double min_pt = 0.02;
 
 /* The target of a hit's particle; nan without particle or momentum. */
-static float describe_particle(const struct etx_train_loss *options,
+static float target_of_hit(const struct etx_train_loss *options,
     const struct etx_event *event, int32_t hit)
 {
     const int32_t row = event->particle_row[hit];
@@ -46,7 +46,7 @@ etx_status etx_pt_targets(float **out, struct etx_arena *arena,
             edges->target[e] > 0.0f && edges->weight[e] > 0.0f;
         const int32_t node = graph->src[e];
 
-        target[e] = is_counted ? describe_particle(options, event,
+        target[e] = is_counted ? target_of_hit(options, event,
                                      row != NULL ? row[node] : node)
                                : NAN;
     }
@@ -80,12 +80,12 @@ void etx_pt_totals_add(struct etx_pt_totals *totals, int64_t n, const float *pt,
 {
     for (int64_t e = 0; e < n; e++) {
         const double value = (double)target[e];
-        const double miss = (double)pt[e] - value;
+        const double error = (double)pt[e] - value;
 
         if (isnan(value))
             continue;
         totals->n += 1.0;
-        totals->miss += miss * miss;
+        totals->squared_error += error * error;
         totals->value += value;
         totals->square += value * value;
     }
@@ -93,7 +93,7 @@ void etx_pt_totals_add(struct etx_pt_totals *totals, int64_t n, const float *pt,
 
 double etx_pt_totals_error(const struct etx_pt_totals *totals)
 {
-    return sqrt(etx_ratio(totals->miss, totals->n));
+    return sqrt(etx_ratio(totals->squared_error, totals->n));
 }
 
 double etx_pt_totals_spread(const struct etx_pt_totals *totals)

@@ -11,10 +11,10 @@
 
 #include "train/sampling/edge_sampling.h"
 
-/* out [edges->n], in the arena: of true edges with a weight ln(pT / GeV) or
- * GeV / pT, as the options say; of others nan, and of those whose particle has
- * no transverse momentum. graph is that of the edges; its node i is hit row[i]
- * of the event, or i where row is NULL. */
+/* *out [edges->n], in the arena: the target of each edge of graph, ln(pT / GeV)
+ * or GeV / pT by options->pt_target. It is nan for false edges, edges without
+ * weight and particles without transverse momentum. Node i of graph is hit
+ * row[i] of the event, or i where row is NULL. */
 etx_status etx_pt_targets(float **out, struct etx_arena *arena,
     const struct etx_train_loss *options, const struct etx_event *event,
     const int32_t *row, const struct etx_graph *graph,
@@ -30,8 +30,8 @@ etx_status etx_pt_loss(double *loss, float *d_pt, struct etx_context *context,
 /* Sums over the edges of a validation that have a target. */
 struct etx_pt_totals {
     double n;
-    double miss;          /* (pt - target)^2 */
-    double value, square; /* target, target^2 */
+    double squared_error; /* sum of (pt - target)^2 */
+    double value, square; /* sums of target and target^2 */
 };
 
 /* Add n edges, in their order. */

@@ -60,13 +60,14 @@ etx_status etx_batch_share_losses(struct etx_batch *batch)
 /* Sums over the graphs of one rank. */
 struct rank_sums {
     double work;    /* edges */
-    double loss;    /* its terms of the step's */
-    double divisor; /* its terms of what the loss is divided by */
+    double loss;    /* its terms of the loss of the step */
+    double divisor; /* its terms of the divisor of that loss */
 };
 
-/* A graph's term of what the loss of the step is divided by: edges with a
- * weight, or their weights; graphs that have some. Where the true and the
- * false ones are divided by their own numbers, as pairs are, both count. */
+/* A graph's term of the divisor of the step's loss, by loss.average and
+ * loss.reduction: 1 for a graph that has edges with a weight, the sum of their
+ * weights, or their number. Reductions that divide true and false edges by
+ * separate numbers are compared by the number of both. */
 static double find_divisor(
     const struct etx_train_config *config, const struct etx_loss_sums *sums)
 {
@@ -80,7 +81,7 @@ static double find_divisor(
     return n;
 }
 
-static struct rank_sums add_rank(const struct etx_batch *batch, int32_t rank)
+static struct rank_sums sum_of_rank(const struct etx_batch *batch, int32_t rank)
 {
     struct rank_sums sum = {0.0, 0.0, 0.0};
 
@@ -94,7 +95,8 @@ static struct rank_sums add_rank(const struct etx_batch *batch, int32_t rank)
     return sum;
 }
 
-/* Work and mean losses of the ranks compared. */
+/* imbalance: the largest work of a rank over the mean; loss_spread: the range
+ * of the ranks' mean losses over the loss of the step. */
 static void compare_ranks(
     const struct etx_batch *batch, etx_training_report *report)
 {
@@ -105,9 +107,9 @@ static void compare_ranks(
     double highest = (double)-INFINITY;
 
     for (int32_t r = 0; r < n_ranks; r++)
-        divisor += add_rank(batch, r).divisor;
+        divisor += sum_of_rank(batch, r).divisor;
     for (int32_t r = 0; r < n_ranks; r++) {
-        const struct rank_sums sum = add_rank(batch, r);
+        const struct rank_sums sum = sum_of_rank(batch, r);
 
         max_work = fmax(max_work, sum.work);
         if (sum.divisor > 0.0) {

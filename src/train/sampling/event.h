@@ -11,7 +11,7 @@
 struct etx_train_event {
     const struct etx_event *event; /* NULL: another rank has it */
     int64_t n_hits;
-    int32_t holder; /* the one rank that has it, -1: all do */
+    int32_t holder; /* the one rank that has it, -1: all have it */
     double n_edges; /* of its graph when a step last saw it, 0: never */
     struct etx_truth truth;
     float *azimuth;          /* [n_hits] fraction of a turn, in [0, 1) */

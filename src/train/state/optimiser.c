@@ -18,7 +18,9 @@ etx_status etx_train_norm(double *out, const struct etx_context *context,
     return status;
 }
 
-/* One factor for both, as the loss scale is a power of two. */
+/* Divide by the loss scale and clip by the norm of all parameters in one
+ * multiplication: the loss scale is a power of two, so that the division is
+ * exact. */
 static etx_status clip_gradient(const struct etx_train_state *state,
     const struct etx_context *context, double clip,
     const struct etx_update *update)

@@ -57,10 +57,10 @@ struct tile {
     const float *a;
     ptrdiff_t a_row, a_step;
     const float *b; /* a panel: rows of whole vectors, one after the other */
-    /* The next panel, or NULL: prefetched into the second-level cache, pace
-     * bytes per step, so that it arrives in time. */
+    /* The next panel, or NULL: prefetched into the second-level cache,
+     * next_step bytes per step, so that it arrives in time. */
     const char *next;
-    ptrdiff_t pace;
+    ptrdiff_t next_step;
     const float *start;
     int32_t n_inner;
     int32_t block;       /* of the inner index */
@@ -164,10 +164,10 @@ INLINE void multiply_step(vec (*sum)[MAX_VECTORS], const int n_rows,
     }
 }
 
-/* All steps; where the tile asks for it, what is multiplied by next comes
- * closer on the way. */
+/* All steps of the inner index; with prefetches, the next panel is prefetched
+ * meanwhile. */
 INLINE void multiply_steps(vec (*sum)[MAX_VECTORS], const int n_rows,
-    const int n_vectors, const enum start from, const int asks,
+    const int n_vectors, const enum start from, const int prefetches,
     const struct tile *t)
 {
     const float *b = t->b;
@@ -178,9 +178,9 @@ INLINE void multiply_steps(vec (*sum)[MAX_VECTORS], const int n_rows,
     struct column x = first_column(t);
     int32_t k = 0;
 
-    for (; asks && k + STEPS <= t->n_inner; k += STEPS) {
+    for (; prefetches && k + STEPS <= t->n_inner; k += STEPS) {
         __builtin_prefetch(next, 0, SECOND_LEVEL);
-        next += STEPS * t->pace;
+        next += STEPS * t->next_step;
 #pragma GCC unroll 2
         for (int i = 0; i < STEPS; i++) {
             multiply_step(sum, n_rows, n_vectors, &x, a_row, b);
@@ -196,7 +196,7 @@ INLINE void multiply_steps(vec (*sum)[MAX_VECTORS], const int n_rows,
 }
 
 INLINE void multiply_tile(const int n_rows, const int n_vectors,
-    const enum start from, const int asks, const struct tile *t)
+    const enum start from, const int prefetches, const struct tile *t)
 {
     vec sum[MAX_ROWS][MAX_VECTORS];
 
@@ -205,7 +205,7 @@ INLINE void multiply_tile(const int n_rows, const int n_vectors,
         begin_row(sum[i], i, n_vectors, from, t);
     if (from == START_RESULT)
         prefetch_result(n_rows, n_vectors, t);
-    multiply_steps(sum, n_rows, n_vectors, from, asks, t);
+    multiply_steps(sum, n_rows, n_vectors, from, prefetches, t);
 #pragma GCC unroll 8
     for (int i = 0; i < n_rows; i++)
 #pragma GCC unroll 4
@@ -236,11 +236,11 @@ INLINE void multiply_panel(const int n_vectors, const enum start from,
     struct tile t = *panel;
 
     if (t.next != NULL && n_rows >= full)
-        /* Rounded down: the few that are left at the end come by themselves. */
-        t.pace = bytes / (n_rows / full);
-    for (; t.pace > 0 && n_rows >= full; n_rows -= full) {
+        /* Rounded down: the last few bytes are not prefetched. */
+        t.next_step = bytes / (n_rows / full);
+    for (; t.next_step > 0 && n_rows >= full; n_rows -= full) {
         multiply_tile(full, n_vectors, from, 1, &t);
-        t.next += t.pace * t.n_inner;
+        t.next += t.next_step * t.n_inner;
         step_down(&t, full);
     }
     for (; n_rows >= full; n_rows -= full) {

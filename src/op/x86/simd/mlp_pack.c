@@ -62,7 +62,7 @@ static void measure_columns(
 }
 
 /* *out = a copy of w [n_rows, n_columns] in scratch with the mean of every
- * column taken off. */
+ * column subtracted. */
 static etx_status centre_columns(const float **out, struct etx_stream *stream,
     const float *w, int32_t n_rows, int32_t n_columns)
 {

@@ -73,7 +73,9 @@ INLINE vec arsinh(vec x)
         v_select(is_near, log_sum, log_sum + v_set1(0.693147181f)), x);
 }
 
-/* Like atan2. */
+/* atan2(y, x). The smaller of |x|, |y| over the larger is in 0 .. 1; above
+ * tan(pi / 8) it is reduced by pi / 4 (atanf of Cephes). Then the octant and
+ * the quadrant are restored. */
 INLINE vec angle(vec y, vec x)
 {
     const vec a = v_abs(x);
