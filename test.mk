@@ -188,8 +188,8 @@ $(PEERS_OUT)/%.so: $(PEERS)/native/%.cpp
 bench-peers: bench-peers-deps
 	@$(MAKE) --no-print-directory lib $(PEERS_NATIVE) $(PEERS_VENV)/bin/python
 	@$(PEERS_PYTHON) -m peers --out $(PEERS_OUT) $(PEERS_ARGS)
-# Training on one and two processes, compared with PyTorch's DDP; RANKS_ARGS are those of
-# test/bench/peers/ranks.py.
+# Training on one and two processes, compared with PyTorch's DDP; RANKS_ARGS
+# goes to test/bench/peers/ranks.py.
 RANKS_ARGS ?=
 bench-ranks: bench-peers-deps
 	@$(MAKE) --no-print-directory lib $(PEERS_VENV)/bin/python

@@ -77,7 +77,7 @@ static void read_options(struct options *o, int argc, char **argv)
         exit(program_usage("--stage and --out are needed (see --help)"));
 }
 
-/* The stage asked, in the order of the pipeline. */
+/* The requested stage, in the order of the pipeline. */
 static int stage_number(const char *name)
 {
     static const char *const names[] = {
@@ -311,7 +311,7 @@ static int run_graph_stages(struct work *w, const struct options *o, int last)
     return 0;
 }
 
-/* Refuse options that say nothing to what was asked. */
+/* Refuse options that do not apply to the stage. */
 static int check_options(const struct options *o, int stage)
 {
     const int is_join = o->points != NULL;

@@ -1,8 +1,8 @@
 /* examples/etx-seeds.c -- triplets of hits to start a track finder from.
  *
  * Runs the pipeline of a model up to its graph network, joins the edges to
- * triplets and keeps those of high score. With truth it says how many of them
- * are of one particle and how many particles have one.
+ * triplets and keeps the ones of high score. With truth it says how many of
+ * them are of one particle and how many particles have one.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
@@ -156,7 +156,7 @@ static void get_hits(int32_t hits[3], const struct work *w, int64_t t)
     hits[2] = dst[outer];
 }
 
-/* The row of a particle among those of the event, sorted by id. */
+/* The row of a particle among the particles of the event, sorted by id. */
 static int64_t find_particle(const etx_event *event, int64_t id)
 {
     const etx_particle *particle = etx_event_particles(event);

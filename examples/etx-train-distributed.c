@@ -520,8 +520,8 @@ static int collect_requests(struct rank *rank, double request[N_REQUESTS])
 static int rank_train(struct rank *rank)
 {
     const int64_t n_steps = etx_trainer_n_steps(rank->trainer);
-    const int64_t asked = rank->options->validate_every;
-    const int64_t every = asked > 0 ? asked : n_steps / 10 + 1;
+    const int64_t wanted = rank->options->validate_every;
+    const int64_t every = wanted > 0 ? wanted : n_steps / 10 + 1;
     double request[N_REQUESTS] = {0.0};
 
     rank->begin = rank->saved = rank->shown = rank_now();
@@ -590,7 +590,7 @@ static int share_costs(struct rank *rank, struct costs *out)
 }
 
 /* Fractions of the steps' time are means over the ranks; other figures are
- * those of rank 0. */
+ * of rank 0. */
 static int report_scaling(struct rank *rank)
 {
     const double n = (double)rank->steps.n_all;
@@ -630,7 +630,7 @@ static int write_model(struct rank *rank)
     return rank->result;
 }
 
-/* Validate, so that the thresholds are those of the last step, and write the
+/* Validate, so that the thresholds belong to the last step, and write the
  * model. */
 static int rank_finish(struct rank *rank)
 {

@@ -257,7 +257,7 @@ static int train(struct run *run)
     return result;
 }
 
-/* Validate, so that the thresholds are those of the last step, and write the
+/* Validate, so that the thresholds belong to the last step, and write the
  * model. */
 static int finish(struct run *run)
 {

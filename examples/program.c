@@ -188,33 +188,34 @@ static int cpu_level(int32_t *level)
 {
     static const char *const names[] = {"ref", "avx2", "avx512"};
     static const int32_t levels[] = {ETX_CPU_REF, ETX_CPU_AVX2, ETX_CPU_AVX512};
-    const char *asked = getenv("ETX_CPU");
+    const char *wanted = getenv("ETX_CPU");
 
     *level = ETX_CPU_BEST;
-    if (asked == NULL || *asked == '\0')
+    if (wanted == NULL || *wanted == '\0')
         return 0;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strcmp(asked, names[k]) == 0) {
+        if (strcmp(wanted, names[k]) == 0) {
             *level = levels[k];
             return 0;
         }
-    return program_usage("ETX_CPU=%s: not ref, avx2 or avx512", asked);
+    return program_usage("ETX_CPU=%s: not ref, avx2 or avx512", wanted);
 }
 
 /* ETX_PRECISION of the environment. */
 static int precision(int32_t *out)
 {
-    const char *asked = getenv("ETX_PRECISION");
+    const char *wanted = getenv("ETX_PRECISION");
 
     *out = ETX_PRECISION_BEST;
-    if (asked == NULL || *asked == '\0')
+    if (wanted == NULL || *wanted == '\0')
         return 0;
-    if (strcmp(asked, "float32") == 0)
+    if (strcmp(wanted, "float32") == 0)
         *out = ETX_PRECISION_FLOAT32;
-    else if (strcmp(asked, "float16") == 0)
+    else if (strcmp(wanted, "float16") == 0)
         *out = ETX_PRECISION_FLOAT16;
     else
-        return program_usage("ETX_PRECISION=%s: not float32 or float16", asked);
+        return program_usage(
+            "ETX_PRECISION=%s: not float32 or float16", wanted);
     return 0;
 }
 

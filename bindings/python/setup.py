@@ -1,7 +1,7 @@
 """setup -- a wheel that carries the library, the model and the detector.
 
 `make lib/libexatrkx.so.0` builds the library, so the C sources must be at
-hand: those of the repository around this folder, or the copy in native/ of a
+hand: in the repository around this folder, or the copy in native/ of a
 source distribution. Everything else is in pyproject.toml.
 
 SPDX-License-Identifier: Apache-2.0

@@ -143,12 +143,12 @@ static etx_status choose(
 }
 
 static int32_t is_for(
-    const struct etx_cuda_plan *plan, const struct etx_cuda_plan *asked)
+    const struct etx_cuda_plan *plan, const struct etx_cuda_plan *wanted)
 {
-    return plan->is_used && plan->m == asked->m && plan->n == asked->n &&
-           plan->k == asked->k && plan->alignment == asked->alignment &&
-           plan->is_transposed == asked->is_transposed &&
-           plan->is_half == asked->is_half;
+    return plan->is_used && plan->m == wanted->m && plan->n == wanted->n &&
+           plan->k == wanted->k && plan->alignment == wanted->alignment &&
+           plan->is_transposed == wanted->is_transposed &&
+           plan->is_half == wanted->is_half;
 }
 
 /* The plan for this shape, from the cache or new; the oldest is replaced. */
@@ -156,21 +156,21 @@ static etx_status find_plan(const struct etx_cuda_plan **out,
     struct etx_cuda *cuda, struct product *product,
     const struct etx_cuda_gemm *gemm)
 {
-    struct etx_cuda_plan asked = {};
+    struct etx_cuda_plan wanted = {};
 
-    asked.m = gemm->m;
-    asked.n = gemm->n;
-    asked.k = gemm->k;
-    asked.is_transposed = gemm->a_is_transposed + 2 * gemm->b_is_transposed;
-    asked.is_half = gemm->is_half;
-    asked.alignment = alignment_of(gemm);
+    wanted.m = gemm->m;
+    wanted.n = gemm->n;
+    wanted.k = gemm->k;
+    wanted.is_transposed = gemm->a_is_transposed + 2 * gemm->b_is_transposed;
+    wanted.is_half = gemm->is_half;
+    wanted.alignment = alignment_of(gemm);
     for (int32_t p = 0; p < ETX_CUDA_MAX_PLANS; p++)
-        if (is_for(&cuda->plan[p], &asked)) {
+        if (is_for(&cuda->plan[p], &wanted)) {
             *out = &cuda->plan[p];
             return ETX_OK;
         }
-    ETX_TRY(choose(&asked, cuda, product));
-    cuda->plan[cuda->next_plan] = asked;
+    ETX_TRY(choose(&wanted, cuda, product));
+    cuda->plan[cuda->next_plan] = wanted;
     *out = &cuda->plan[cuda->next_plan];
     cuda->next_plan = (cuda->next_plan + 1) % ETX_CUDA_MAX_PLANS;
     return ETX_OK;

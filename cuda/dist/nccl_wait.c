@@ -62,16 +62,16 @@ static void nap(void)
     (void)nanosleep(&time, NULL);
 }
 
-/* Until NCCL has done what a call that gave `result` asked for. */
+/* Until NCCL has completed the call that returned `result`. */
 static etx_status wait_nccl(const struct etx_comm *comm, const char *operation,
     ncclResult_t result, double end)
 {
     while (result == ncclInProgress) {
-        const ncclResult_t asked =
+        const ncclResult_t poll =
             ncclCommGetAsyncError(self(comm)->comm, &result);
 
-        if (asked != ncclSuccess)
-            return etx_nccl_fail(comm, operation, asked);
+        if (poll != ncclSuccess)
+            return etx_nccl_fail(comm, operation, poll);
         if (result == ncclInProgress && etx_comm_now() > end)
             return say_late(comm, operation);
         if (result == ncclInProgress)
@@ -90,11 +90,11 @@ static etx_status wait_stream(
 
     while (error == cudaErrorNotReady) {
         ncclResult_t result = ncclSuccess;
-        const ncclResult_t asked = ncclCommGetAsyncError(nccl->comm, &result);
+        const ncclResult_t poll = ncclCommGetAsyncError(nccl->comm, &result);
 
-        if (asked != ncclSuccess || result != ncclSuccess)
+        if (poll != ncclSuccess || result != ncclSuccess)
             return etx_nccl_fail(
-                comm, operation, asked != ncclSuccess ? asked : result);
+                comm, operation, poll != ncclSuccess ? poll : result);
         if (etx_comm_now() > end)
             return say_late(comm, operation);
         nap();

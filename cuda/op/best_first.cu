@@ -392,7 +392,7 @@ static etx_status alloc_arrays(struct arrays *arrays, struct best_first *work,
     return scratch->alloc(&arrays->state, n, "edges that are left");
 }
 
-/* out = those of list whose flag is set; into may be where list lies. */
+/* out = the edges of list whose flag is set; into may alias list. */
 static etx_status pick(struct etx_stream *stream, struct edge_list *out,
     int32_t *into, const struct arrays *arrays, struct edge_list list)
 {
@@ -440,7 +440,7 @@ static etx_status finish_strong(struct etx_stream *stream,
         arrays->best_in, work, list, cut);
 }
 
-/* Join those of list above the cut. */
+/* Join the edges of list above the cut. */
 static etx_status link_by_score(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, float cut)
@@ -457,7 +457,7 @@ static etx_status link_by_score(struct etx_stream *stream,
     return etx_launch(stream, work.args.n_nodes, ends_kernel, work);
 }
 
-/* weak = those of list that are open and not above the cut, by score. */
+/* weak = the open edges of list that are not above the cut, by score. */
 static etx_status find_weak(struct etx_stream *stream, struct edge_list *weak,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list list, float cut)
@@ -490,7 +490,7 @@ static etx_status kink_round(struct etx_stream *stream,
         stream, waiting.n, decide_kernel, arrays->state, work, list, waiting);
 }
 
-/* Join those of weak that fit, the smoothest first. */
+/* Join the edges of weak that fit, the smoothest first. */
 static etx_status link_by_kink(struct etx_stream *stream,
     const struct best_first &work, const struct arrays *arrays,
     struct edge_list weak)

@@ -1,6 +1,6 @@
 /* cuda/op/degrees.cu -- edges of nodes, and the weights that follow from them.
  *
- * The formulas are those of op/ref/degrees.c.
+ * The formulas are in op/ref/degrees.c.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/launch.cuh"

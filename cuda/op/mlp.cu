@@ -67,7 +67,7 @@ __global__ static void add_kernel(float *y, const float *bias,
     }
 }
 
-/* What follows a linear, as asked for by layer, a warp a row; the end's out may
+/* What follows a linear, as set in layer, a warp a row; the end's out may
  * be y. */
 __global__ static void finish_kernel(
     struct etx_cuda_end end, float *y, struct etx_layer layer, int64_t n_rows)

@@ -1,9 +1,8 @@
 /* cuda/op/mlp_backward.cu -- gradients of a perceptron, block by block.
  *
  * A block is computed forward again, saving the input of every step, then
- * backward by the steps of cuda/op/layers.h. The first
- * gradient of the parameters adds to the caller's, as do those of later
- * blocks, in order.
+ * backward by the steps of cuda/op/layers.h. Every
+ * block adds its gradient of the parameters to the caller's, in order.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/launch.cuh"

@@ -370,7 +370,7 @@ __device__ static void activate(
         apply<ETX_ACTIVATION_TANH>(sum, layer.n_columns);
 }
 
-/* What follows the linear of a layer: norm and activation in the order asked,
+/* What follows the linear of a layer: norm and activation in the given order,
  * in a loop so that the code of each is generated once. */
 template <int TILES>
 __device__ static void finish(float (&sum)[TILES][4],

@@ -1,7 +1,7 @@
 /* cuda/op/norm.cu -- layer, batch and L2 norm, and their gradients.
  *
  * A row is normalised by a warp. Batch norm takes the sums of columns first.
- * The formulas are those of op/ref/norm.c.
+ * The formulas are in op/ref/norm.c.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/column_sums.cuh"

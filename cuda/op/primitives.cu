@@ -1,6 +1,6 @@
 /* cuda/op/primitives.cu -- sorting, sums and compaction of whole arrays.
  *
- * CUB is asked for the size of its scratch first, then run.
+ * CUB is first called for the size of its scratch, then to run.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/device.cuh"
@@ -11,7 +11,7 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
-/* run(scratch, bytes) with scratch of the size that it asks for. */
+/* run(scratch, bytes) with scratch of the size that it returns. */
 template <typename Run>
 static etx_status with_scratch(struct etx_stream *stream, Run run)
 {

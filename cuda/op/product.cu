@@ -1,4 +1,4 @@
-/* cuda/op/product.cu -- products of float32 matrices as the stream asks for.
+/* cuda/op/product.cu -- products of float32 matrices in the stream's precision.
  *
  * In training what goes from operator to operator stays float32; the operands
  * of a product are rounded where it is made, and its sums are float32.

@@ -1,4 +1,4 @@
-/* cuda/op/product.h -- products of float32 matrices as the stream asks for.
+/* cuda/op/product.h -- products of float32 matrices in the stream's precision.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_OP_PRODUCT_H

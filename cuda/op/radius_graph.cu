@@ -40,7 +40,7 @@ __device__ static float squared_distance(
     return s;
 }
 
-/* Whether the edge i -> j has the orientation asked for. */
+/* Whether the edge i -> j has the wanted orientation. */
 __device__ static int32_t is_kept(
     const struct search &search, int32_t i, int32_t j)
 {

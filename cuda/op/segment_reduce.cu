@@ -2,7 +2,7 @@
  * gradient.
  *
  * A thread has one column of one segment and takes its values in the order of
- * the segment: no atomics, and the sums are those of the CPU bit by bit.
+ * the segment: no atomics, and the sums equal the CPU's bit by bit.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/half.cuh"

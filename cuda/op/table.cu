@@ -21,6 +21,6 @@ static etx_status on_device(struct etx_stream *stream, const Arguments *args)
 
 void etx_op_cuda(struct etx_op_table *table)
 {
-    *table = etx_op_ref; /* for those of the host */
+    *table = etx_op_ref; /* for operators on host memory */
     ETX_DEVICE_OPERATORS(ENTRY)
 }

@@ -309,6 +309,16 @@ ETX_API const etx_particle *etx_event_particles(const etx_event *event);
 /* [n_hits, 9] cell_count, cell_val, leta, lphi, lx, ly, lz, geta, gphi; NULL
  * without cells. */
 ETX_API const float *etx_event_cell_features(const etx_event *event);
+/* [n_hits] each; NULL without modules. */
+ETX_API const int32_t *etx_event_volume_ids(const etx_event *event);
+ETX_API const int32_t *etx_event_layer_ids(const etx_event *event);
+ETX_API const int32_t *etx_event_module_ids(const etx_event *event);
+/* [n_hits] in the TrackML score; NULL without truth. */
+ETX_API const float *etx_event_weights(const etx_event *event);
+/* Columns of etx_event_features, 0 without. */
+ETX_API int64_t etx_event_n_features(const etx_event *event);
+/* [n_hits, n_features] the caller's own; NULL without. */
+ETX_API const float *etx_event_features(const etx_event *event);
 /* Free it; NULL is allowed. */
 ETX_API void etx_event_free(etx_event *event);
 

@@ -43,7 +43,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_cache(
  * this trainer computes `part` (etx_graph_partition with this order and
  * etx_graph_part_score in graph.h). n_parts trainers, each in a thread or
  * process of its own, with the same config, start model and events, then make
- * the same calls at the same time. Latents and their gradients are those of a
+ * the same calls at the same time. Latents and their gradients cover one
  * part, parameter gradients are summed in the order of the parts, and all
  * trainers have the same model after every step: up to rounding the one of a
  * single trainer. exchange is copied; its user must outlive the trainer. NULL

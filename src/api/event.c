@@ -197,6 +197,36 @@ const float *etx_event_cell_features(const etx_event *event)
     return event == NULL ? NULL : event->cell_features;
 }
 
+const int32_t *etx_event_volume_ids(const etx_event *event)
+{
+    return event == NULL ? NULL : event->volume_id;
+}
+
+const int32_t *etx_event_layer_ids(const etx_event *event)
+{
+    return event == NULL ? NULL : event->layer_id;
+}
+
+const int32_t *etx_event_module_ids(const etx_event *event)
+{
+    return event == NULL ? NULL : event->module_id;
+}
+
+const float *etx_event_weights(const etx_event *event)
+{
+    return event == NULL ? NULL : event->weight;
+}
+
+int64_t etx_event_n_features(const etx_event *event)
+{
+    return event == NULL ? 0 : event->n_features;
+}
+
+const float *etx_event_features(const etx_event *event)
+{
+    return event == NULL ? NULL : event->features;
+}
+
 int64_t etx_detector_n_modules(const etx_detector *detector)
 {
     return detector == NULL ? 0 : detector->n_modules;

@@ -5,8 +5,8 @@
  *
  * What a partition computed for its halo before an update is overwritten and so
  * has no gradient. The rest of the backward is that of a graph of its own:
- * gradients of parameters, summed over the partitions, are those of the whole
- * graph.
+ * gradients of parameters, summed over the partitions, equal the whole
+ * graph's.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/halo.h"

@@ -71,8 +71,8 @@ etx_status etx_latents_keep(
 etx_status etx_latents_load(
     struct etx_latents *latents, struct etx_context *context, int32_t k);
 
-/* Is latent k kept? If not, compute and keep those after the border again,
- * which overwrites those of other segments. */
+/* Is latent k kept? If not, compute and keep latents after the border
+ * again, which overwrites latents of other segments. */
 int32_t etx_latents_has(const struct etx_latents *latents, int32_t k);
 int32_t etx_latents_border(const struct etx_latents *latents, int32_t k);
 

@@ -1,13 +1,13 @@
 /* arch/nested.h -- families with an interaction network on a second graph.
  *
  * Such a family derives a second graph, scores its edges with an interaction
- * network, the inner one, and combines these logits with those of a perceptron
- * on every edge of the input graph:
+ * network, the inner one, and combines these logits with the logits of a
+ * perceptron on every edge of the input graph:
  *
  *     u     = edge network(each edge)       q = inner network(nested graph)
  *     logit = combination of u and q
  *
- * The parameters of the inner network follow those of the edge network.
+ * The parameters of the inner network follow the edge network's.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_ARCH_NESTED_H
@@ -48,7 +48,7 @@ struct etx_nested {
     int32_t order; /* enum etx_edge_order */
     struct etx_mlp_block edges;
     struct etx_network inner; /* value is NULL */
-    int64_t offset;           /* of its parameters in those of the outer */
+    int64_t offset;           /* of its parameters in the outer network's */
 };
 
 /* One run over one graph. */

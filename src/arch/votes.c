@@ -1,6 +1,6 @@
 /* arch/votes.c -- Hough votes: the number of edges that point like an edge.
  *
- * Cells must be those of the CPU to the last bit of atan2 and asinh, which a
+ * Cells must equal the CPU's to the last bit of atan2 and asinh, which a
  * device rounds differently: the edges of a device are copied to the host,
  * which counts, and their votes back.
  *

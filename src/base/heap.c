@@ -27,7 +27,7 @@ typedef void (*release_function)(void *memory, void *user);
 struct header {
     void *start; /* what the allocator returned */
     size_t total;
-    size_t size; /* of the block, as asked for */
+    size_t size; /* of the block, as requested */
     release_function release;
     void *user;
 };

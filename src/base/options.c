@@ -58,7 +58,7 @@ etx_status etx_options_copy(void *known, size_t known_size, const void *options,
         if (bytes[i] != 0)
             return etx_fail(ETX_ERR_ARGUMENT,
                 "%s: byte %zu of %zu is set, but this library knows only the "
-                "first %zu: the caller asks for something newer",
+                "first %zu: the caller needs a newer library",
                 name, i, struct_size, known_size);
     memcpy(&size, known, sizeof size);
     memcpy(known, options, kept);

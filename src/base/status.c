@@ -91,7 +91,7 @@ static void append_signed(
 
 /* A value that came from a float is written as that float: 0.1, and not
  * 0.10000000149011612. The comparisons are quiet and the narrowing cannot
- * overflow, so nothing traps in a host that asked for traps. */
+ * overflow, so nothing traps in a host that enabled traps. */
 static void append_double(struct message *message, double value)
 {
     char text[32] = "";

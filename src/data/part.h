@@ -60,8 +60,8 @@ void etx_part_gather_rows(float *out, const struct etx_graph_part *part,
 etx_status etx_part_arena_rows(const float **out, struct etx_arena *arena,
     const struct etx_graph_part *part, const float *x, int32_t width);
 
-/* 1: score and loss of the edge belong to this partition. Those of an edge in
- * two partitions belong to the one where it ends. */
+/* 1: this partition owns score and loss of the edge. An edge in two
+ * partitions belongs to the one where it ends. */
 static inline int32_t etx_part_owns_edge(
     const struct etx_graph_part *part, int64_t e)
 {

@@ -60,8 +60,8 @@ static etx_status check_beyond(const etx_dist_options *options)
         if (bytes[k] != 0)
             return etx_dist_fail(ETX_ERR_ARGUMENT,
                 "distribution options: byte %zu of %zu is set, but this "
-                "library knows only the first %zu: the caller asks for "
-                "something newer",
+                "library knows only the first %zu: the caller needs "
+                "a newer library",
                 k, (size_t)options->struct_size, sizeof defaults);
     return ETX_OK;
 }

@@ -97,7 +97,7 @@ struct scoring {
     etx_graph_part *part;
     int64_t *n_own; /* [n_ranks] edges that end at a rank's nodes */
     float *of_part; /* [n_edges of the part] */
-    float *by_rank; /* [n_edges] those of rank 0, of rank 1, ... */
+    float *by_rank; /* [n_edges] of rank 0, of rank 1, ... */
     float *score;   /* [n_edges] */
 };
 
@@ -162,7 +162,7 @@ done:
     return status;
 }
 
-/* This rank's own scores, in front of those of all of its part. */
+/* This rank's own scores, in front of the scores of all of its part. */
 static void choose_own(struct scoring *scoring)
 {
     const etx_graph *graph = etx_graph_part_graph(scoring->part);

@@ -57,8 +57,8 @@ static etx_status check_level(void)
     if (level >= MPI_THREAD_SERIALIZED)
         return ETX_OK;
     return etx_dist_fail(ETX_ERR_UNSUPPORTED,
-        "MPI: it was started with thread level %d, which is below %d: ask "
-        "MPI_Init_thread for MPI_THREAD_SERIALIZED",
+        "MPI: it was started with thread level %d, which is below %d: call "
+        "MPI_Init_thread with MPI_THREAD_SERIALIZED",
         level, MPI_THREAD_SERIALIZED);
 }
 

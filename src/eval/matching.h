@@ -1,6 +1,6 @@
 /* eval/matching.h -- which track found which particle.
  *
- * The definitions are those of docs/evaluation.md.
+ * The definitions are in docs/evaluation.md.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_EVAL_MATCHING_H

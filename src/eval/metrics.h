@@ -1,6 +1,6 @@
 /* eval/metrics.h -- counts of one event, and rates of many.
  *
- * The definitions are those of docs/evaluation.md.
+ * The definitions are in docs/evaluation.md.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_EVAL_METRICS_H

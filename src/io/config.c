@@ -1,7 +1,7 @@
 /* io/config.c -- etx.config: the JSON description of a model.
  *
  * docs/model_format.md is the specification. Flat objects are read by
- * arch/options.h, as those of the networks are.
+ * arch/options.h, like the options of networks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/config.h"

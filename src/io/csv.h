@@ -1,6 +1,6 @@
 /* io/csv.h -- tables of numbers in CSV files, plain or gzip.
  *
- * A first line names the columns; those asked for are found by name, others
+ * A first line names the columns; requested ones are found by name, others
  * are passed over. Cells are separated by commas and never quoted. Lines end
  * with LF or CR LF, the last one may end with the file; a byte order mark is
  * passed over. Anything else is ETX_ERR_FORMAT with PATH:LINE:CELL (both from

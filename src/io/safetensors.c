@@ -91,7 +91,7 @@ static etx_status read_shape(struct etx_tensor *tensor, size_t *n_bytes,
             n_values, etx_tensor_types[tensor->type].size, n_bytes) ||
         n_values > INT64_MAX)
         return etx_fail(ETX_ERR_FORMAT,
-            NAME ": shape asks for more bytes than memory can address", name);
+            NAME ": shape needs more bytes than memory can address", name);
     tensor->n_dims = (int32_t)n_dims;
     tensor->n_values = (int64_t)n_values;
 done:
@@ -154,7 +154,7 @@ static etx_status read_entry(struct entry *entry, const char *name,
     ETX_CHECK(read_offsets(entry, data_size, name, offsets));
     if (entry->end - entry->begin != n_bytes)
         return etx_fail(ETX_ERR_FORMAT,
-            NAME ": %zu bytes of data, its shape and dtype ask for %zu", name,
+            NAME ": %zu bytes of data, its shape and dtype need %zu", name,
             entry->end - entry->begin, n_bytes);
     entry->tensor.data = data + entry->begin;
 done:

@@ -1,4 +1,4 @@
-/* op/stream.c -- ask the caller whether to go on.
+/* op/stream.c -- poll the caller's cancel function.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/stream.h"

@@ -36,8 +36,8 @@ void etx_stage_reset_timings(struct etx_context *context);
  * NULL stays NULL. */
 etx_status etx_stage_to_device(const float **out, struct etx_context *context,
     const float *values, int64_t n, const char *what);
-/* The parameters of a network; out borrows all else. Those of a frozen network
- * are cached. */
+/* The parameters of a network; out borrows all else. A frozen
+ * network's are cached. */
 etx_status etx_stage_network_to_device(struct etx_network *out,
     struct etx_context *context, const struct etx_network *network);
 /* A graph. *copy, for the caller to free, is NULL when graph itself or its

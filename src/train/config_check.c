@@ -1,4 +1,4 @@
-/* train/config_check.c -- what a training config asks of its model.
+/* train/config_check.c -- what a training config requires of its model.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/config_check.h"
@@ -51,7 +51,7 @@ static etx_status check_chunks(
     if (arch != NULL && strcmp(arch, "edge_filter") != 0)
         return etx_fail(ETX_ERR_FORMAT,
             "training config: sampling.chunk_edges %d with a filter of arch "
-            "\"%s\": only those of an edge_filter are independent",
+            "\"%s\": only an edge_filter scores edges independently",
             (int)config->sampling.chunk_edges, arch);
     if (norm != NULL && strcmp(norm, "batch") == 0)
         return etx_fail(ETX_ERR_FORMAT,

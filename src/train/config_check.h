@@ -1,4 +1,4 @@
-/* train/config_check.h -- what a training config asks of its model.
+/* train/config_check.h -- what a training config requires of its model.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_CONFIG_CHECK_H

@@ -55,7 +55,7 @@ uint64_t etx_train_hash_network(
 }
 
 /* etx.config of the model to train: the start's, its stage (and label) replaced
- * by those of the training config. A cascade was trained on its filter and is
+ * by the training config's. A cascade was trained on its filter and is
  * dropped with it. */
 static etx_status make_model_config(struct etx_json **out,
     const struct etx_train_config *config, const struct etx_model *start)

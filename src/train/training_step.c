@@ -30,7 +30,7 @@
 
 /* ------------------------------------------------------------- gradient -- */
 
-/* sample [n_graphs] of the trainer's objective: those of this rank. */
+/* sample [n_graphs] of the trainer's objective, this rank's. */
 static etx_status sample_batch(
     char *sample, struct etx_trainer *trainer, struct etx_batch *batch)
 {

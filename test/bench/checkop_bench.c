@@ -125,7 +125,7 @@ static int32_t pool_of(int n_threads)
     return n_threads >= 4 ? 2 : n_threads >= 2 ? 1 : 0;
 }
 
-/* Time the case that make prepares, unless another operator is asked for. */
+/* Time the case that make prepares, unless another operator is requested. */
 #define TIME(op, make)                                                         \
     do {                                                                       \
         if (only != NULL && strcmp(only, op) != 0)                             \

@@ -38,7 +38,7 @@ static int64_t count_joined(const struct etx_best_first_args *args)
 }
 
 /* Shape decides in some of these cases, and its limits and the support that it
- * asks for matter; one cut alone is one level. */
+ * requires matter; one cut alone is one level. */
 CHECKOP_TEST(test_chains_best_first_options)
 {
     struct checkop_case one;

@@ -276,7 +276,7 @@ static int32_t after_some(void *user)
     return --*left < 0;
 }
 
-/* A search is long: the host is asked inside it, on the thread of the call. */
+/* A search is long: cancel is polled inside it, on the thread of the call. */
 CHECKOP_TEST(test_radius_graph_cancelled_inside, .rows = 2)
 {
     const int32_t often = 1 << 20;

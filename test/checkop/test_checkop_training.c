@@ -167,7 +167,7 @@ CHECKOP_TEST(test_training_square_sizes, .rows = N_SIZES)
     checkop_verify(&one);
 }
 
-/* Misses 1.5, none, -2 and 0; the slope is asked for or not. */
+/* Misses 1.5, none, -2 and 0; the slope is requested or not. */
 CHECKOP_TEST(test_training_square_known)
 {
     static const float x[] = {2.0f, 1.0f, -1.0f, 3.0f};
@@ -175,20 +175,20 @@ CHECKOP_TEST(test_training_square_known)
     static const float slope[] = {0.75f, 0.0f, -1.0f, 0.0f};
 
     for (int32_t i = 0; i < check.n_implementations; i++)
-        for (int32_t asked = 0; asked < 2; asked++) {
+        for (int32_t has_slope = 0; has_slope < 2; has_slope++) {
             double sum = -1.0;
             float d_x[4] = {0.0f};
             const struct etx_square_loss_args args = {.n = 4,
                 .x = x,
                 .target = target,
                 .scale = 0.5,
-                .d_x = asked ? d_x : NULL,
+                .d_x = has_slope ? d_x : NULL,
                 .sum = &sum};
             ck_assert_int_eq(check.implementation[i].ops.square_loss(
                                  &check.stream[0], &args),
                 ETX_OK);
             ck_assert_double_eq(sum, 6.25);
-            for (int32_t k = 0; k < 4 && asked; k++)
+            for (int32_t k = 0; k < 4 && has_slope; k++)
                 ck_assert_float_eq(d_x[k], slope[k]);
         }
 }

@@ -370,7 +370,7 @@ ETX_TEST(test_networks_permuted, .rows = network_n_cases())
     etx_network_free(network);
 }
 
-/* A family that is asked for and not there would else test nothing. */
+/* A requested family that does not exist would else test nothing. */
 ETX_TEST(test_networks_any)
 {
     ck_assert_int_gt(network_n_cases(), 0);

@@ -94,8 +94,8 @@ ETX_TEST(test_options_parameter_count, .rows = ROWS(counts))
     etx_network_free(network);
 }
 
-/* Names are unique, arrays lie one after the other, initial values are those
- * of their kind and depend on the seed alone. */
+/* Names are unique, arrays lie one after the other, initial values are
+ * right for their kind and depend on the seed alone. */
 ETX_TEST(test_options_parameters, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);

@@ -15,14 +15,14 @@ struct labelling {
     etx_model *model;
     etx_event *event;
     etx_graph *graph;
-    int64_t asked, max_asked; /* whether to cancel; more than most does */
+    int64_t n_polls, max_polls; /* of cancel; after the last it cancels */
 };
 
 static int32_t count(void *user)
 {
     struct labelling *labelling = user;
 
-    return labelling->asked++ >= labelling->max_asked;
+    return labelling->n_polls++ >= labelling->max_polls;
 }
 
 static etx_status open_device(struct labelling *labelling)
@@ -33,7 +33,7 @@ static etx_status open_device(struct labelling *labelling)
     options.device = ETX_DEVICE_CUDA;
     options.cancel = count;
     options.cancel_user = labelling;
-    labelling->max_asked = INT64_MAX;
+    labelling->max_polls = INT64_MAX;
     return etx_context_create(&labelling->cuda, &options);
 }
 
@@ -131,8 +131,8 @@ ETX_TEST(test_cuda_labels_cancel, .rows = ETX_LABEL_BEST_FIRST + 1)
     options.method = _i;
     for (; status != ETX_OK; n_cancelled++) {
         labels[0] = -7;
-        labelling.asked = 0;
-        labelling.max_asked = n_cancelled;
+        labelling.n_polls = 0;
+        labelling.max_polls = n_cancelled;
         status = etx_graph_label(
             labels, labelling.graph, labelling.cuda, labelling.event, &options);
         ck_assert(status == ETX_OK || status == ETX_ERR_CANCELLED);

@@ -181,8 +181,8 @@ ETX_TEST(test_cuda_train_steps, .rows = N_CASES - N_VARIANTS)
     train_bench_close(&bench[0]);
 }
 
-/* Steps leave what the host has of the training as it is; a checkpoint asks
- * for it, and another training goes on from there with the same bits. */
+/* Steps leave the host copies of the training as they are; a checkpoint updates
+ * them, and another training goes on from there with the same bits. */
 ETX_TEST(test_cuda_train_stays, .rows = 3)
 {
     static const int32_t which[] = {0, 1, BF16};

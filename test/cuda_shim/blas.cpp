@@ -218,15 +218,15 @@ static void check_algorithm(const cublasLtMatmulAlgo_t *algorithm, int64_t m,
     int64_t n, int64_t k, const struct shim_operation *operation,
     cudaDataType_t type, uintptr_t addresses, size_t workspace_bytes)
 {
-    const uint64_t *const asked = algorithm->data;
+    const uint64_t *const expected = algorithm->data;
 
-    if (asked[0] != (uint64_t)m || asked[1] != (uint64_t)n ||
-        asked[2] != (uint64_t)k ||
-        asked[3] != (uint64_t)operation->transposed[0] ||
-        asked[4] != (uint64_t)operation->transposed[1] ||
-        asked[7] != (uint64_t)type)
+    if (expected[0] != (uint64_t)m || expected[1] != (uint64_t)n ||
+        expected[2] != (uint64_t)k ||
+        expected[3] != (uint64_t)operation->transposed[0] ||
+        expected[4] != (uint64_t)operation->transposed[1] ||
+        expected[7] != (uint64_t)type)
         shim_abort("an algorithm for another product");
-    if (addresses % asked[5] != 0 || workspace_bytes < asked[6])
+    if (addresses % expected[5] != 0 || workspace_bytes < expected[6])
         shim_abort("less alignment or workspace than was said");
 }
 

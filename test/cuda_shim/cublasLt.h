@@ -2,7 +2,7 @@
  *
  * Column-major, as documented: d = op(a) op(b) + beta c with op(a) [m, k],
  * op(b) [k, n]; a layout has the rows and columns of the array as it lies. An
- * algorithm is for the product that it was asked for.
+ * algorithm is for the product that it was chosen for.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_SHIM_CUBLASLT_H

@@ -3,7 +3,7 @@
  *
  * A test tool: it runs the logic of the kernels where there is no GPU and says
  * nothing about their speed, nor about what only a GPU does (blocks that run
- * at once, its arithmetic). Names and meaning are those of NVIDIA's
+ * at once, its arithmetic). Names and meaning follow NVIDIA's
  * documentation of the runtime and of CUDA C++; sources of cuda/ compile as
  * they are, as plain C++, with this folder first in the search for headers.
  *

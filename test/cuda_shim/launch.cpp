@@ -52,7 +52,7 @@ static void (*run_body)(void *kernel);
 static void *run_kernel;
 static uint64_t n_launches;
 static size_t shared_allowed = SHIM_SHARED_ALWAYS;
-static size_t shared_asked; /* by the launch */
+static size_t shared_bytes; /* by the launch */
 alignas(256) static unsigned char shared_memory[SHIM_SHARED_BYTES];
 
 /* Go on where `to` stopped, and come back when something goes on here. */
@@ -297,7 +297,7 @@ static void run_block(unsigned block, int32_t n_threads)
 {
     blockIdx = dim3(block);
     /* No block finds what another left: these are not numbers. */
-    memset(shared_memory, 0xFF, shared_asked);
+    memset(shared_memory, 0xFF, shared_bytes);
     for (int32_t l = 0; l < n_threads; l++)
         lanes[l].state = IS_NEW;
     for (;;) {
@@ -338,7 +338,7 @@ cudaError_t shim_launch(const struct cudaLaunchConfig_t *config,
     blockDim = config->blockDim;
     run_body = body;
     run_kernel = kernel;
-    shared_asked = config->dynamicSmemBytes;
+    shared_bytes = config->dynamicSmemBytes;
     is_backward = (int32_t)(++n_launches * SCATTER >> 63);
     shim_enter();
     for (unsigned b = 0; b < gridDim.x; b++)

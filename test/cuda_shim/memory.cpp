@@ -36,7 +36,7 @@ struct shim_pool {
 };
 
 struct piece {
-    size_t bytes; /* asked for */
+    size_t bytes; /* requested */
     struct shim_pool *pool;
 };
 
@@ -381,7 +381,7 @@ cudaError_t cudaMallocFromPoolAsync(
     shim_leave();
     pieces[start] = {bytes, pool};
     pool->n_live++;
-    counts.takes++;
+    counts.allocations++;
     in_use += bytes;
     *memory = start + GUARD_BYTES;
     return cudaSuccess;

@@ -1,4 +1,4 @@
-/* cuda_shim/shim.h -- what a test asks of the CPU emulation of CUDA.
+/* cuda_shim/shim.h -- control and counters of the CPU emulation of CUDA.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_SHIM_SHIM_H
@@ -11,18 +11,17 @@
 extern "C" {
 #endif
 
-/* Shared memory that a block can ask for, and without asking. */
+/* Shared memory of a block: with opt-in, and by default. */
 #define SHIM_SHARED_BYTES  (99 << 10)
 #define SHIM_SHARED_ALWAYS (48 << 10)
 
 /* Make the call of the runtime with this number (from 0, counted from here)
- * and only that one fail; -1: none. Calls that give back do not count. */
+ * and only that one fail; -1: none. Calls that free do not count. */
 void shim_fail_call(int64_t number);
 /* Calls since then. */
 int64_t shim_calls(void);
 
-/* What was asked of the device since the process began, by calls that did not
- * fail. */
+/* Calls of the device since the process began that did not fail. */
 struct shim_counts {
     int64_t kernels;  /* started, without kernels of libraries */
     int64_t products; /* of cuBLASLt */
@@ -31,18 +30,18 @@ struct shim_counts {
     int64_t copies_in, bytes_in;   /* from the host to the device */
     int64_t copies_out, bytes_out; /* and back */
     int64_t waits;                 /* of the host for a stream */
-    int64_t takes;                 /* allocations */
+    int64_t allocations;
 };
 struct shim_counts shim_count(void);
 
-/* Allocations, streams, events, pools and handles that are not given back. */
+/* Allocations, streams, events, pools and handles that are not freed. */
 int64_t shim_live(void);
 
 /* 1: device memory can be touched by kernels and copies only; a test that
  * does so crashes. Costs time at every call. */
 void shim_close_memory(int32_t is_closed);
 
-/* 1 while a kernel or a copy may touch memory of the device: asked by
+/* 1 while a kernel or a copy may touch memory of the device: called by
  * emulations of other libraries. */
 void shim_enter(void);
 void shim_leave(void);

@@ -1,4 +1,4 @@
-/* cuda_shim/test_cuda_shim.c -- what only an emulated device can be asked:
+/* cuda_shim/test_cuda_shim.c -- what only an emulated device can show:
  * failures at every call, and memory that the host must not touch.
  *
  * SPDX-License-Identifier: Apache-2.0 */

@@ -139,7 +139,7 @@ else
 fi
 
 # Event-parallel inference: every rank its events, the files of one process.
-# Who is not asked to share does all, whatever started it.
+# A process without --share does all, whatever started it.
 mkdir "$tmp/serial" "$tmp/ranks" "$tmp/batch"
 find_tracks()
 {

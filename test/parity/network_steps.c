@@ -36,7 +36,7 @@ struct problem {
     struct etx_network_input input;
 };
 
-/* The contents of RESULT; values of a step follow those of the last. */
+/* The contents of RESULT; values of a step follow the last step's. */
 struct result {
     int64_t n_steps;
     float *start;    /* [n_values] */
@@ -69,7 +69,7 @@ done:
     return status;
 }
 
-/* The edges are sorted as those of a graph, so that they keep their indices. */
+/* The edges are sorted as in a graph, so that they keep their indices. */
 static etx_status read_graph(struct problem *problem)
 {
     etx_status status = ETX_OK;

@@ -147,7 +147,7 @@ class TestArrays(LibraryCase):
                 return (2, 0)  # kDLCUDA, the first one
 
             def __dlpack__(self, **_: object) -> object:
-                raise AssertionError("was asked for its memory")
+                raise AssertionError("its memory was requested")
 
         class ByInterface:
             @property

@@ -1,4 +1,4 @@
-"""test_declarations -- the ctypes declarations are those of the headers.
+"""test_declarations -- the ctypes declarations match the headers.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -103,7 +103,7 @@ class Dlpack(unittest.TestCase):
     """__dlpack__, by an importer that knows the host alone."""
 
     def test_values(self) -> None:
-        """Those of the owner, who lives as long as the importer's array."""
+        """The owner's values, and it lives as long as the importer's array."""
         owner = Owner()
         where = owner.values.ctypes.data
         seen = weakref.ref(owner)
@@ -143,7 +143,7 @@ class Dlpack(unittest.TestCase):
         self.assertEqual(_device_array._exported, {})
 
     def test_device(self) -> None:
-        """Told before the capsule is asked for, and not changed."""
+        """Told before the capsule is requested, and not changed."""
         array = Owner().lend(CUDA)
         self.assertEqual(array.__dlpack_device__(), (CUDA, 3))
         with self.assertRaises(BufferError):

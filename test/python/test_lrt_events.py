@@ -2,8 +2,8 @@
 
 The space points of each event are joined within a radius in feature space by
 etx-graph, scored with the converted lrt_gnn and labelled. The scores of the
-reference operators are those of the TorchScript model in float64 to 1e-4. Those
-of the fast operators are those to 1e-4 plus what float32 costs PyTorch itself,
+reference operators equal the TorchScript model's in float64 to 1e-4; the fast
+operators' to 1e-4 plus what float32 costs PyTorch itself,
 which on single edges of dense events is more than 1e-4.
 Skipped without torch, the reference data or the built programs.
 

@@ -327,7 +327,7 @@ class Figures(InFolder):
 @needs("matplotlib")
 @unittest.skipUnless(HAVE_PROGRAMS, "no programs: make programs")
 class ShippedEvents(InFolder):
-    """The numbers of the plots are those of the programs."""
+    """The plots and the programs have the same numbers."""
 
     def test_evaluation(self) -> None:
         files = []

@@ -175,7 +175,7 @@ class Generator(unittest.TestCase):
 
 class Decays(unittest.TestCase):
     def test_pairs_make_their_parent(self) -> None:
-        """Momenta add up, and masses are those of K0s, Lambda or nothing."""
+        """Momenta add up, and masses are of K0s, Lambda or nothing."""
         rng = np.random.default_rng(7)
         parent = _generator.prompt_momenta(rng, 500)
         kind = rng.integers(0, len(_decays.PARENTS), size=500)

@@ -38,7 +38,7 @@ class Noise(LibraryCase):
             self.assertGreater(float(row[2].split()[0]), 0.9)
 
     def test_overlaid(self) -> None:
-        """Hits of particles stay; noise is as much as asked."""
+        """Hits of particles stay; noise is as much as requested."""
         events = read_events(DATA, 2)
         pool = noise.pools(events, np.random.default_rng(1))
         for level in (0.0, 0.1, 0.2):

@@ -1,6 +1,6 @@
 """test_walkthrough -- the Python of the documents runs.
 
-The blocks of docs/python.md run one after the other, and so do those of
+The blocks of docs/python.md run one after the other, and so do the blocks of
 README.md, in a folder that holds nothing but the examples.
 
 SPDX-License-Identifier: Apache-2.0

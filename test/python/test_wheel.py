@@ -65,7 +65,7 @@ def no_setuptools() -> dict[str, Any]:
 
 
 def needed_glibc(library: Path) -> tuple[int, ...]:
-    """The newest version of glibc that a symbol asks for."""
+    """The newest version of glibc that a symbol needs."""
     text = subprocess.run(
         ["objdump", "-T", library], check=True, capture_output=True, text=True
     ).stdout

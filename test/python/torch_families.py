@@ -48,7 +48,7 @@ def perceptron(
     w: Weights, prefix: str, x: Tensor, activation: str, bare_end: bool = True
 ) -> Tensor:
     """Linears with norm (where there is one) and activation; the last is bare
-    unless asked otherwise."""
+    unless set otherwise."""
     k = 0
     while f"{prefix}.{k}.weight" in w:
         name = f"{prefix}.{k}"

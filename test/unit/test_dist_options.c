@@ -48,7 +48,7 @@ ETX_TEST(test_dist_options_size)
     ck_assert_uint_eq(later.options.struct_size, sizeof later);
     check_options(&later.options, NULL);
     later.newer = 1;
-    check_options(&later.options, "something newer");
+    check_options(&later.options, "a newer library");
     for (int k = 0; k < ROWS(sizes); k++) {
         later.options.struct_size = (uint32_t)sizes[k].size;
         check_options(&later.options, sizes[k].why);
@@ -105,7 +105,7 @@ static const struct {
     const char *why; /* NULL: accepted */
 } later_rows[] = {
     {0, 0, 0, NULL},
-    {0, 0, 1, "something newer"},
+    {0, 0, 1, "a newer library"},
     {1000000, 0, 0, "4096"},
     {4, 0, 0, "struct_size"},
     {0, 1, 0, "reserved"},

@@ -183,8 +183,8 @@ static double find_distance(const float *a, const float *b, int64_t n)
     return difference / largest;
 }
 
-/* Five steps on two and four ranks: all hold the same bits, near those of a
- * trainer alone. */
+/* Five steps on two and four ranks: all hold the same bits, near the result
+ * of a trainer alone. */
 ETX_TEST(test_dist_parts_training, .rows = 2)
 {
     struct team team = {.n_ranks = 2 << _i};

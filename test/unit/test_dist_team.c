@@ -1,5 +1,5 @@
-/* test_dist_team.c -- what a trainer asks of a team, seen by a team that the
- * test plays; and what etx_dist refuses.
+/* test_dist_team.c -- what a trainer requires of a team, seen by a team that
+ * the test plays; and what etx_dist refuses.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/dist.h>

@@ -106,7 +106,34 @@ ETX_TEST(test_event_getters_of_null)
     ck_assert_int_eq(etx_event_n_particles(NULL), 0);
     ck_assert_ptr_null(etx_event_particles(NULL));
     ck_assert_ptr_null(etx_event_cell_features(NULL));
+    ck_assert_ptr_null(etx_event_volume_ids(NULL));
+    ck_assert_ptr_null(etx_event_layer_ids(NULL));
+    ck_assert_ptr_null(etx_event_module_ids(NULL));
+    ck_assert_ptr_null(etx_event_weights(NULL));
+    ck_assert_int_eq(etx_event_n_features(NULL), 0);
+    ck_assert_ptr_null(etx_event_features(NULL));
     etx_event_free(NULL);
+}
+
+ETX_TEST(test_event_getters)
+{
+    static const int32_t ids[3][N] = {{7, 8}, {2, 4, 6}, {1, 3, 5, 9}};
+    const float features[N][2] = {{1.0f, -1.0f}, {2.0f, -2.0f}};
+    scoped_event *event = make_event();
+
+    ck_assert_ptr_null(etx_event_volume_ids(event));
+    ck_assert_ptr_null(etx_event_weights(event));
+    ck_assert_ptr_null(etx_event_features(event));
+    ck_assert_ok(etx_event_set_modules(event, ids[0], ids[1], ids[2]));
+    ck_assert_ok(etx_event_set_features(event, 2, features[0]));
+    ck_assert_ok(
+        etx_event_set_truth(event, particle_ids, weights, 3, particles));
+    ck_assert_mem_eq(etx_event_volume_ids(event), ids[0], sizeof ids[0]);
+    ck_assert_mem_eq(etx_event_layer_ids(event), ids[1], sizeof ids[1]);
+    ck_assert_mem_eq(etx_event_module_ids(event), ids[2], sizeof ids[2]);
+    ck_assert_mem_eq(etx_event_weights(event), weights, sizeof weights);
+    ck_assert_int_eq(etx_event_n_features(event), 2);
+    ck_assert_mem_eq(etx_event_features(event), features, sizeof features);
 }
 
 /* ------------------------------------------------------------- refused -- */

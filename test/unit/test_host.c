@@ -23,7 +23,7 @@ static int32_t stop_after(void *user)
 ETX_TEST(test_cancel_anywhere)
 {
     scoped_job job = job_make();
-    int64_t n_asked = 0;
+    int64_t n_polls = 0;
     etx_status status = ETX_ERR_CANCELLED;
 
     for (int64_t go_on = 0; status != ETX_OK; go_on += 1 + go_on / 4) {
@@ -36,9 +36,9 @@ ETX_TEST(test_cancel_anywhere)
             ck_assert_int_eq(status, ETX_ERR_CANCELLED);
             ck_assert_ptr_null(job.tracks);
         }
-        n_asked = go_on;
+        n_polls = go_on;
     }
-    ck_assert_int_gt(n_asked, 3);
+    ck_assert_int_gt(n_polls, 3);
 }
 
 ETX_TEST(test_memory_limit)

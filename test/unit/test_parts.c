@@ -173,7 +173,7 @@ ETX_TEST(test_parts_refused)
 /* -------------------------------------------------------- what they contain --
  */
 
-/* Nodes and edges of a part are those of the whole graph, in its order. */
+/* A part has nodes and edges of the whole graph, in its order. */
 static void check_part(const struct job *job, const int32_t *owners,
     const etx_graph_part *part, int32_t p)
 {
@@ -312,7 +312,7 @@ static void score_part(struct part_thread *thread, void *argument)
     etx_graph_part_free(part);
 }
 
-/* Scores of the whole graph, which itself keeps those of the filter: the
+/* Scores of the whole graph, which itself keeps the filter's scores: the
  * network reads them. */
 static float *score_whole(const struct job *job)
 {

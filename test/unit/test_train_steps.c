@@ -151,7 +151,7 @@ ETX_TEST(test_train_checkpoint_of_another_trainer_is_refused)
     train_bench_remove();
 }
 
-/* A file may be whole and still ask for a graph of all pairs. */
+/* A file may be whole and still need a graph of all pairs. */
 ETX_TEST(test_train_checkpoint_thresholds_are_checked, .rows = 3)
 {
     static const float bad[] = {-1.0f, 1e31f, NAN};

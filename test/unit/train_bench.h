@@ -20,8 +20,8 @@ struct train_bench {
 etx_context *train_bench_context(int32_t n_threads);
 
 /* Train the stages before `stage` for 20 steps each, and make a trainer of
- * `stage` on them. change, when not NULL, is JSON whose sections are laid over
- * those of that stage's config. */
+ * `stage` on them. change, when not NULL, is JSON whose sections replace
+ * sections of that stage's config. */
 struct train_bench train_bench_new(
     int stage, int32_t n_threads, const char *change);
 /* The same in a context, which becomes the bench's. */

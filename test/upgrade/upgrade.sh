@@ -101,7 +101,7 @@ call newer "$lib"
 expect newer 'a newer'
 call newer "$lib" set
 if [ "$code" != 4 ] ||
-    [ "$(grep -c 'something newer' "$out/newer.out")" != 4 ]; then
+    [ "$(grep -c 'a newer library' "$out/newer.out")" != 4 ]; then
     echo 'a newer field was not refused' >&2
     cat "$out/newer.out" >&2
     exit 1

@@ -68,8 +68,8 @@ def events_of(args: argparse.Namespace) -> list[str]:
 
 
 def names_of(prefixes: list[str]) -> list[str]:
-    """The names of files that belong to events; ValueError where those of different
-    events would be one."""
+    """The names of files that belong to events; ValueError where two events
+    would have the same name."""
     known: dict[str, str] = {}
     for prefix in prefixes:
         first = known.setdefault(os.path.basename(prefix), prefix)

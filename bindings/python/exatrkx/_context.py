@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from . import _declarations, _errors, _handle, _library
+from . import _declarations, _errors, _handle, _interrupt, _library
 from ._declarations import etx_context_options, etx_stage_timing
 
 DEVICES = {
@@ -86,16 +86,17 @@ class Context(_handle.Handle):
         on the CPU and "float16" on a device, or one of these; memory_limit in
         bytes of scratch, 0 = none. keep_graphs, of a context on a device, leaves
         a copy of its graphs on the device, for Graph.src_device and the like.
-        cancel is asked often during a call, on its thread: a true answer ends
+        cancel is polled often during a call, on its thread: a true result ends
         the call with CancelledError, an exception ends it and is raised by the
-        call. Raises UnsupportedError for a device that does not exist.
+        call. Ctrl-C ends a call of the main thread with KeyboardInterrupt.
+        Raises UnsupportedError for a device that does not exist.
         """
         if cancel is not None and not callable(cancel):
             raise TypeError(f"cancel: {cancel!r} is no function")
         self._lock = threading.RLock()
-        self._raised: BaseException | None = None
-        self._cancel = CANCEL(self._asked) if cancel else CANCEL()
-        self._question = cancel
+        self._polls = _interrupt.Polls(cancel)
+        is_polled = cancel is not None or _interrupt.on_main_thread()
+        self._cancel = CANCEL(self._polls.poll) if is_polled else CANCEL()
         self.threads = n_cores() if threads is None else threads
         self.keep_graphs = bool(keep_graphs)
         self._late: list[_handle.Pointer] = []
@@ -114,22 +115,16 @@ class Context(_handle.Handle):
             _handle.make("context", "etx_context_create", ctypes.byref(options))
         )
 
-    def _asked(self, _user: object) -> int:
-        try:
-            return 1 if self._question and self._question() else 0
-        except BaseException as error:
-            self._raised = error
-            return 1
-
     @contextmanager
     def _use(self) -> Iterator[_handle.Pointer]:
         """The pointer for one call, which nobody else uses meanwhile."""
-        with self._lock:
-            self._raised = None  # of a call that ended otherwise
+        polls = self._polls
+        with self._lock, polls.noting():
+            polls.raised = None  # of a call that ended otherwise
             try:
                 yield self._pointer
             except _errors.CancelledError:
-                raised, self._raised = self._raised, None
+                raised, polls.raised = polls.raised, None
                 if raised is not None:
                     raise raised from None
                 raise

@@ -370,6 +370,12 @@ FUNCTIONS = {
     "etx_event_n_particles": (c.c_int64, [etx_event]),
     "etx_event_particles": (c.c_void_p, [etx_event]),
     "etx_event_cell_features": (c.c_void_p, [etx_event]),
+    "etx_event_volume_ids": (c.c_void_p, [etx_event]),
+    "etx_event_layer_ids": (c.c_void_p, [etx_event]),
+    "etx_event_module_ids": (c.c_void_p, [etx_event]),
+    "etx_event_weights": (c.c_void_p, [etx_event]),
+    "etx_event_n_features": (c.c_int64, [etx_event]),
+    "etx_event_features": (c.c_void_p, [etx_event]),
     "etx_event_free": (None, [etx_event]),
     "etx_embed": (c.c_int32, [
         c.c_void_p, c.c_void_p, Int64, etx_context, etx_model, etx_event,

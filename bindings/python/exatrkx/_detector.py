@@ -205,7 +205,7 @@ def read_modules(geometry: Any) -> Modules:
 
 
 def trackml_numbers(numbers: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """Volume, layer and module numbers of TrackML from those of ACTS.
+    """Volume, layer and module numbers of TrackML from ACTS numbers.
 
     Both number barrels alike; on the discs of the end-caps ACTS counts ring
     by ring and TrackML around the beam line. centre: [n, 3] mm.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _handle, _library
+from . import _handle, _interrupt, _library
 from ._arrays import address, array, optional
 from ._declarations import etx_particle
 from ._model import Detector
@@ -134,20 +134,13 @@ class Event(_handle.Handle):
             raise ValueError("cells: need a detector")
         geometry = None if detector is None else detector._pointer
         if prefix is not None:
-            return cls(
-                _handle.make(
-                    "event",
-                    "etx_event_read_trackml",
-                    _library.file_name(prefix),
-                    geometry,
-                )
-            )
+            name = _library.file_name(prefix)
+            return cls._read("etx_event_read_trackml", name, geometry)
         files = [
             None if path is None else _library.file_name(path)
             for path in (hits, cells, truth, particles)
         ]
-        name = "etx_event_read_trackml_files"
-        return cls(_handle.make("event", name, *files, geometry))
+        return cls._read("etx_event_read_trackml_files", *files, geometry)
 
     @classmethod
     def from_features(cls, path: Path, scales: Any) -> Event:
@@ -156,13 +149,14 @@ class Event(_handle.Handle):
         scales [3]: mm, rad, mm per unit; they give the positions.
         """
         units = array("scales", scales, np.float32, 3)
-        return cls(
-            _handle.make(
-                "event",
-                "etx_event_read_features",
-                _library.file_name(path),
-                address(units),
-            )
+        name = _library.file_name(path)
+        return cls._read("etx_event_read_features", name, address(units))
+
+    @classmethod
+    def _read(cls, function: str, *arguments: Any) -> Event:
+        """What a function makes of files."""
+        return _interrupt.abandonable(
+            lambda: cls(_handle.make("event", function, *arguments))
         )
 
     def _set_features(self, features: Any) -> None:

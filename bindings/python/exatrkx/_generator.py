@@ -4,7 +4,7 @@ Charged particles with the multiplicities, momenta and production points of
 the TrackML events: independent proton collisions along the beam line, soft
 transverse momenta, nearly flat pseudorapidity, and a fraction of particles
 that start away from the beam line (decays and interactions with material).
-The shares below are round numbers near those of particles with hits there.
+The shares below are round numbers near the shares of particles with hits there.
 Lengths in mm, momenta in GeV.
 
 SPDX-License-Identifier: Apache-2.0

@@ -99,7 +99,7 @@ class Model(_handle.Handle):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """Those of "embedding", "filter", "cascade" and "gnn" that it holds."""
+        """The stages it holds, of "embedding", "filter", "cascade", "gnn"."""
         config = self.config
         return tuple(name for name in STAGES if name in config)
 

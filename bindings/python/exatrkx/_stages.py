@@ -153,7 +153,7 @@ def label(
 ) -> Tracks:
     """Group the hits of a scored graph into tracks.
 
-    options: those of a model (model.label_options), or the defaults; changes
+    options: model.label_options of a model, or the defaults; changes
     replace its fields, as cut=0.3. event gives the positions that the methods
     "walkthrough" and "best_first" need.
     """

@@ -162,12 +162,15 @@ def train(
     start: Model | None = None,
     context: Context | None = None,
     report: Callable[[Report], object] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Model:
     """Train to the end of the schedule, validate, return the model.
 
     events carry truth; validation are others, which decide radius or cuts
     when the config sets a target efficiency. report is called with the Report
-    of every step and of the validation.
+    of every step and of the validation. checkpoint is a file that is written
+    when the training ends early, by Ctrl-C or any other exception; where it
+    exists the training goes on from it, with the same config and events.
     """
     with Trainer(config, start=start, context=context) as trainer:
         for event in events:
@@ -175,12 +178,19 @@ def train(
         others = list(validation)
         for event in others:
             trainer.add(event, validation=True)
-        while trainer.steps_done < trainer.n_steps:
-            found = trainer.step()
-            if report is not None:
-                report(found)
-        if others:
-            found = trainer.validate()
-            if report is not None:
-                report(found)
+        if checkpoint is not None and os.path.exists(checkpoint):
+            trainer.load_checkpoint(checkpoint)
+        try:
+            while trainer.steps_done < trainer.n_steps:
+                found = trainer.step()
+                if report is not None:
+                    report(found)
+            if others:
+                found = trainer.validate()
+                if report is not None:
+                    report(found)
+        except BaseException:
+            if checkpoint is not None:
+                trainer.save_checkpoint(checkpoint)
+            raise
         return trainer.model()

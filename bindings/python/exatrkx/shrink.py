@@ -31,7 +31,7 @@ LARGEST_HALF = float(np.finfo(np.float16).max)
 
 
 class ShrinkError(ValueError):
-    """A model that cannot be made smaller as asked."""
+    """A model that cannot be made smaller as requested."""
 
 
 def prune(weight: np.ndarray, fraction: float) -> np.ndarray:
@@ -66,7 +66,7 @@ QUANTISE = {"fp16": to_half, "int8": to_bytes}
 def shrink(
     tensors: safetensors_file.Tensors, fraction: float, bits: str | None
 ) -> safetensors_file.Tensors:
-    """The tensors of a model file, pruned and stored as asked."""
+    """The tensors of a model file, pruned and stored as requested."""
     out: safetensors_file.Tensors = {}
     for name, array in tensors.items():
         if array.dtype != np.float32:

@@ -257,7 +257,7 @@ def checked(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def make_events(simulation: _fatras.Fatras, args: argparse.Namespace) -> None:
-    """Simulate and write all events that were asked for."""
+    """Simulate and write all requested events."""
     os.makedirs(args.out, exist_ok=True)
     options = Options(
         args.pileup,

@@ -37,7 +37,7 @@ Config = dict[str, Any]
 
 
 class WidenError(ValueError):
-    """A model that cannot be widened as asked."""
+    """A model that cannot be widened as requested."""
 
 
 def find_network(config: Config) -> Config:

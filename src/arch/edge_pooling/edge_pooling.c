@@ -41,7 +41,8 @@ static etx_status add_coarse(float *out, const struct etx_nested_run *run)
     return ETX_OK;
 }
 
-/* The gradient of an edge between clusters is the sum of those of its edges. */
+/* The gradient of an edge between clusters is the sum of the gradients of its
+ * edges. */
 static etx_status coarse_backward(
     float *d_logit, const struct etx_nested_run *run, const float *d_out)
 {

@@ -14,8 +14,8 @@
 
 extern const struct etx_arch etx_arch_graph_convolution;
 
-/* Latents: h [n_nodes, hidden]; without encoder those of 0 are the features of
- * the caller. */
+/* Latents: h [n_nodes, hidden]; without encoder latent 0 is the caller's
+ * features. */
 enum { H };
 
 /* The normalised adjacency D^-1/2 A D^-1/2: its values, by edge and at the

@@ -113,7 +113,7 @@ static etx_status decode_backward(struct etx_run *run, const float *d_out)
     return etx_run_block_backward(run, &state->output, &input, d_out);
 }
 
-/* From the gradients of the messages to those of space, flow and h. */
+/* From the gradients of the messages to gradients of space, flow and h. */
 static etx_status send_backward(
     struct etx_run *run, int32_t k, const struct etx_gravnet_messages *messages)
 {

@@ -125,7 +125,7 @@ static etx_status edges_backward(struct etx_run *run, int32_t k)
 }
 
 /* From the gradient of the nodes k + 1 to that of the nodes k and of the
- * messages, which are those of the edges after k_edges iterations. Without a
+ * messages, the edge latents after k_edges iterations. Without a
  * gradient there are no messages. */
 static etx_status nodes_backward(struct etx_interaction_messages *messages,
     struct etx_run *run, int32_t k, int32_t k_edges)

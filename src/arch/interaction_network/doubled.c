@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "data/graph_double.h"
 
-/* The votes of an edge are those of its reverse, too. */
+/* An edge and its reverse have the same votes. */
 static etx_status double_votes(struct etx_run *run, const float *votes)
 {
     etx_status status = ETX_OK;

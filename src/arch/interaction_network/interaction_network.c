@@ -95,8 +95,8 @@ static int32_t are_nodes_done(const struct etx_interaction *state, int32_t k)
            !etx_interaction_reads_last_nodes(state);
 }
 
-/* Node latents k + 1 from those of k and the aggregates of edges k_edges, the
- * first of which may be computed already. */
+/* Node latents k + 1 from node latents k and the aggregates of edges k_edges,
+ * the first of which may be computed already. */
 static etx_status update_nodes(
     struct etx_run *run, int32_t k, int32_t k_edges, float *first)
 {

@@ -12,7 +12,7 @@
 
 /* Latents: [n_nodes, hidden] and [n_edges, hidden], float16 in inference with
  * half precision. Inference stores nodes of k - 1 and k, edges of k alone,
- * updated in place, and with concat_initial those of 0. */
+ * updated in place, and with concat_initial latents 0. */
 enum { ETX_NODES, ETX_EDGES };
 
 /* etx_run.own: the doubled graph, and the gradients of the initial latents by
@@ -48,7 +48,8 @@ etx_status etx_interaction_double(struct etx_run *run);
 void etx_interaction_double_free(struct etx_run *run);
 
 /* out [n_edges_out] from values of the doubled edges, which are then used as
- * scratch: those of the edges as they are, or the means of both directions. */
+ * scratch: the values of the edges as they are, or the means of both
+ * directions. */
 etx_status etx_interaction_undouble(
     float *out, struct etx_run *run, float *doubled, int32_t is_mean);
 

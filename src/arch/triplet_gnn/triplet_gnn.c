@@ -198,7 +198,7 @@ done:
 
 /* -------------------------------------------------------------- triplets -- */
 
-/* The logit of a triplet: its own, plus those of its two doublets. */
+/* The logit of a triplet: its own, plus the logits of its two doublets. */
 static etx_status forward_triplets(const struct etx_network *network,
     struct etx_context *context, const struct etx_network_input *input,
     const struct etx_graph *triplets, float *out)

@@ -14,19 +14,19 @@
 _Static_assert(sizeof(struct etx_context) < 2048, "a context is small");
 
 /* The level of the options, if the processor has it. */
-static etx_status choose_level(int32_t *out, int32_t asked)
+static etx_status choose_level(int32_t *out, int32_t wanted)
 {
     const int32_t has = etx_cpu_level();
 
-    if (asked == ETX_CPU_BEST) {
+    if (wanted == ETX_CPU_BEST) {
         *out = has;
         return ETX_OK;
     }
-    if (asked > has)
+    if (wanted > has)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "cpu_level %d: this processor supports level %d at most",
-            (int)asked, (int)has);
-    *out = asked;
+            (int)wanted, (int)has);
+    *out = wanted;
     return ETX_OK;
 }
 

@@ -1,7 +1,7 @@
 /* op/ref/hough_votes.c -- how many edges lie in an edge's cell.
  *
- * Edges are sorted by cell; those of a cell then stand side by side. What is
- * counted are whole numbers, so the order of the edges does not matter.
+ * Edges are sorted by cell, so that the edges of a cell are contiguous. Counts
+ * are whole numbers, so the order of the edges does not matter.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"

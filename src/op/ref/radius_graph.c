@@ -83,7 +83,7 @@ static int64_t neighbours_of(struct neighbour *out,
     return count;
 }
 
-/* Whether the edge i -> j has the orientation asked for. */
+/* Whether the edge i -> j has the wanted orientation. */
 static int32_t is_kept(
     const struct etx_radius_graph_args *args, int32_t i, int32_t j)
 {

@@ -1,7 +1,7 @@
 /* op/ref/ref.h -- the reference operators, one prototype each.
  *
  * Plain, serial C that says what every operator computes. Sums are float64
- * unless op.h prescribes float32. The contracts are those of op.h.
+ * unless op.h prescribes float32. The contracts are in op.h.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_REF_REF_H

@@ -105,7 +105,7 @@ static int64_t index_of_max(
     return -1;
 }
 
-/* d out[s, k] / d x[v, k] for v at index t; `mean` and `best` are those of
+/* d out[s, k] / d x[v, k] for v at index t; `mean` and `best` belong to
  * the segment. */
 static double slope(const struct etx_segment_reduce_args *args, int64_t s,
     int32_t k, int64_t t, double mean, int64_t best)

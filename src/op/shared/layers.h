@@ -1,6 +1,6 @@
 /* op/shared/layers.h -- arguments of the steps of mlp and mlp_backward.
  *
- * The rules are those of operators (op/op.h), but no table has them: the
+ * The rules for operators (op/op.h) hold, but no table has them: the
  * reference and CUDA run a perceptron as a sequence of these.
  *
  * SPDX-License-Identifier: Apache-2.0 */

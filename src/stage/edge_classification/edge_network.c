@@ -52,7 +52,7 @@ done:
 }
 
 /* The logit of edge e is not finite: weights overflow, or features are far from
- * those of the training. */
+ * the training's. */
 static etx_status fail_at(
     const struct etx_graph *graph, int64_t e, const struct etx_network *network)
 {

@@ -83,7 +83,7 @@ etx_status etx_stage_score_host(struct etx_graph *graph,
     }
 done:
     etx_graph_free(copy);
-    /* Its scores may differ from those of the graph. */
+    /* The mirror's scores may differ from the graph's. */
     if (status != ETX_OK)
         etx_graph_drop_mirror(graph);
     return status;

@@ -1,8 +1,8 @@
 /* stage/edge_classification/score_part.c -- scores of one partition of a graph.
  *
- * Positions and features of the hits are small: every process has those of the
- * whole event. Latents of nodes and edges are large: a process has those of its
- * partition and halo only.
+ * Positions and features of the hits are small: every process has them
+ * for the whole event. Latents of nodes and edges are large: a process has them
+ * for its partition and halo only.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "stage/stage.h"

@@ -1,6 +1,6 @@
 /* train/objective/edge_loss.c -- the loss of scored edges as one number.
  *
- * The reductions are those of Exa.TrkX (mean; mean with n_false / n_true) and
+ * The reductions follow Exa.TrkX (mean; mean with n_false / n_true) and
  * acorn ("proportional" is mean, "equal" is equal).
  *
  * SPDX-License-Identifier: Apache-2.0 */

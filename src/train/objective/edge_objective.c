@@ -2,7 +2,7 @@
  * cascade and graph networks.
  *
  * The filter sees true edges of a sector and some false ones. A graph network
- * sees all edges of a sector that holds about as many as asked.
+ * sees all edges of a sector that holds about sampling.edges of them.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/objective/edge_objective.h"
@@ -24,7 +24,7 @@ struct sample {
     float *pt_target;        /* [edges.n] see etx_pt_targets; or NULL */
 };
 
-/* How many hits hold about as many edges as asked. */
+/* How many hits hold about sampling.edges edges. */
 static int64_t sector_hits(
     const struct etx_train_config *config, const struct etx_graph *graph)
 {

@@ -45,7 +45,7 @@ etx_status etx_team_sum(const etx_team *team, double *values, int64_t n)
     return team->n_ranks == 1 ? ETX_OK : team->sum(team->self, values, n);
 }
 
-/* The first rank whose halves are not those of rank 0, or -1. */
+/* The first rank whose halves differ from rank 0's, or -1. */
 static int32_t find_other(const double *half, int32_t n_ranks)
 {
     for (int32_t r = 1; r < n_ranks; r++)

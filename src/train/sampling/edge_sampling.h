@@ -24,7 +24,7 @@ struct etx_edge_sampler {
 };
 
 /* Allocate and fill target and weight of the edges id of graph, or, where id is
- * NULL, of all n: those of the truth; of a cascade the filter's score or
+ * NULL, of all n: from the truth; for a cascade the filter's score or
  * decision, from graph->score, and 1. */
 etx_status etx_step_edges_label(struct etx_step_edges *edges,
     const struct etx_edge_sampler *sampler, const struct etx_truth *truth,
@@ -32,7 +32,7 @@ etx_status etx_step_edges_label(struct etx_step_edges *edges,
 
 /* The edges of graph inside the sector: all of them for a graph network; for
  * a filter random ones of the true, of the hard false and of the easy false
- * ones, as sampling.false_per_true, edges and hard_share ask. */
+ * ones, as sampling.false_per_true, edges and hard_share say. */
 etx_status etx_step_edges_choose(struct etx_step_edges *out,
     const struct etx_edge_sampler *sampler, const struct etx_truth *truth,
     const struct etx_sector *sector, const struct etx_graph *graph,

@@ -1,7 +1,7 @@
 /* train/state/model_state.h -- parameters, moments and gradient of a training.
  *
- * On a device they stay there from step to step; the host's copies are those
- * of the last etx_train_state_to_host, which checkpoints, validations and
+ * On a device they stay there from step to step; the host's copies date
+ * from the last etx_train_state_to_host, which checkpoints, validations and
  * snapshots call. On the CPU both are the same arrays.
  *
  * SPDX-License-Identifier: Apache-2.0 */

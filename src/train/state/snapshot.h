@@ -25,7 +25,7 @@ struct etx_train_progress {
     struct etx_train_loss_scale loss_scale;
 };
 
-/* Arrays are NULL unless the config asks for snapshots. */
+/* Arrays are NULL unless the config enables snapshots. */
 struct etx_train_snapshot {
     struct etx_train_progress progress; /* step -1: no snapshot yet */
     float *parameter;                   /* [n_values] */

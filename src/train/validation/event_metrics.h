@@ -59,7 +59,7 @@ etx_status etx_validation_gather(
 struct etx_event_metrics etx_validation_sum(
     const struct etx_validation *validation);
 
-/* The efficiency that the config asks for, or the default. */
+/* The target efficiency of the config, or the default. */
 double etx_validation_target(const struct etx_trainer *trainer);
 
 #endif

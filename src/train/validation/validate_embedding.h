@@ -7,7 +7,7 @@
 
 #include "train/validation/event_metrics.h"
 
-/* The model gets the radius where the config asks for an efficiency. */
+/* The model gets the radius where the config has a target efficiency. */
 etx_status etx_validate_embedding(
     struct etx_train_result *result, const struct etx_validation *validation);
 

@@ -27,7 +27,7 @@ PATIENCE = 900.0  # seconds for one answer
 # A call that keeps its threads busy for longer is not repeated: its first is its
 # sample.
 LONG = 12.0
-# Large blocks stay with malloc, on huge pages where PyTorch asks for them:
+# Large blocks stay with malloc, on huge pages where PyTorch requests them:
 # otherwise every tensor of an edge network is mapped and faulted in again, and
 # eager PyTorch runs at half its speed. All implementations get the same.
 ALLOCATOR = {

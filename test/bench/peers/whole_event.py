@@ -23,7 +23,7 @@ NEIGHBOURS = 100  # per hit: five million pairs of 100 000 hits
 KEPT = 0.2  # of the edges, by the filter
 N_SAMPLE = 300  # hits whose edges choose the cut of the filter
 GNN_HIDDEN = 64
-# The stages of an event, those of this benchmark that time them, and whether
+# The stages of an event, the stages here that time them, and whether
 # they count hits or edges before them.
 PARTS = {
     "embedding": "embedding",

@@ -12,7 +12,7 @@ import exatrkx
 
 
 def event_options(table: str, count: int) -> argparse.ArgumentParser:
-    """The options of a table over events, and those of all such tables."""
+    """The options of a table over events and of all such tables."""
     parser = argparse.ArgumentParser(prog=f"python -m tables.{table}")
     add = parser.add_argument
     add("--events", type=Path, required=True, metavar="DIR", help="with truth")

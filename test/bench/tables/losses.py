@@ -3,8 +3,8 @@
     python -m tables.losses --events DIR [--count 2]
 
 What is left of the truth after each stage: all edges between hits of one
-particle score 1, all others 0, and the connected hits are the tracks, those of
-fewer hits than the model asks for dropped. So the line of a stage is what
+particle score 1, all others 0, and the connected hits are the tracks, without
+tracks of fewer hits than the model requires. So the line of a stage is what
 perfect stages behind it would find; the last line is what the model finds. The
 second table has the same by the distance from the beam line at which particles
 were made.
@@ -29,7 +29,7 @@ from .markdown import table
 MODELS = Path(__file__).parents[3] / "examples" / "models"
 NAMES = ("default", "accurate")
 MIN_PT = (0.5, 0.1)  # GeV
-MIN_HITS = 4  # of a track, as the models' labels ask
+MIN_HITS = 4  # of a track, required by the models' labels
 RADII = (0, 1, 30, 100, 1100)  # mm
 
 Row = list[str]

@@ -2,9 +2,9 @@
 
     python -m tables.noise --events DIR [--count 20] [--model FILE]
 
-Hits of particles stay; of the noise hits of an event as many are kept as the
-level asks, in random order, and where they are too few those of the next event
-are laid over: noise does not depend on the event (docs/simulation.md). Nothing
+Hits of particles stay; the noise hits of an event are kept up to the
+level, in random order, and where they are too few the next event's are added:
+noise does not depend on the event (docs/simulation.md). Nothing
 is trained again and no cut moved. Relative efficiency: particles found over
 those found without noise; its error takes into account that both are the same
 particles.

@@ -1,8 +1,8 @@
 """training -- small graph networks trained alike but for what a table varies.
 
-Embedding and filter are those of the shipped model, so that every network
+Embedding and filter are the shipped model's, so that every network
 sees the same edges. Validation runs over whole
-events; purity is that of the cut which keeps KEPT of the signal pairs.
+events; purity is at the cut which keeps KEPT of the signal pairs.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -47,7 +47,7 @@ def parse(arguments: Sequence[str] | None, name: str, **defaults: int) -> Any:
 
 def merged(base: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     """base with the change laid over it. Replaced as a whole are lists, values
-    and options, as those of one network mean nothing to another."""
+    and options: options of one network mean nothing to another."""
     result = copy.deepcopy(base)
     for key, value in change.items():
         old = result.get(key)

@@ -1,6 +1,6 @@
 /* cuda_shim/cub/shim_scratch.h -- what the algorithms of CUB share.
  *
- * Asked without scratch they say how much they want; with less, or with
+ * Without scratch they return how much they need; with less, or with
  * results that lie over what is read, they give up.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -12,8 +12,8 @@
 
 #define SHIM_CUB_SCRATCH ((size_t)1024)
 
-/* Whether this call only asks for the size of the scratch; *error is what it
- * answers. */
+/* Whether this call only queries the size of the scratch; *error is its
+ * result. */
 static inline bool shim_asks(
     cudaError_t *error, const void *scratch, size_t *bytes, cudaStream_t stream)
 {
@@ -23,7 +23,7 @@ static inline bool shim_asks(
         return true;
     }
     if (*bytes < SHIM_CUB_SCRATCH)
-        shim_abort("less scratch than was asked for");
+        shim_abort("less scratch than needed");
     *error = shim_begin(SHIM_SORT, stream);
     return *error != cudaSuccess;
 }

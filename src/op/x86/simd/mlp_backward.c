@@ -255,7 +255,8 @@ static void read_d_out(float *d, int32_t d_row,
                     args->d_out + (first + r) * width + k, v_first(width - k)));
 }
 
-/* Columns of d [n_rows, d_row] to rows first .. of every d_part asked for. */
+/* Columns of d [n_rows, d_row] to rows first .. of every d_part that is not
+ * NULL. */
 static void write_d_parts(const struct etx_mlp_backward_args *args,
     const float *d, int32_t d_row, int64_t first, int32_t n_rows)
 {

@@ -179,7 +179,7 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
     const int64_t end = begin + (left < BLOCK_LEAVES ? left : BLOCK_LEAVES);
     etx_status status = ETX_OK;
 
-    /* The host is asked on the thread of its call only. */
+    /* cancel is polled on the thread of the call only. */
     if (worker == 0)
         ETX_CHECK(etx_check_cancelled(job->search->stream));
     for (int64_t leaf = begin; leaf < end; leaf++)
@@ -194,8 +194,8 @@ etx_status ETX_ISA_NAME(search_nearest)(struct etx_neighbour_search *search)
     struct etx_pool *pool = search->stream->pool;
     const int32_t n_workers = etx_pool_n_threads(pool);
     const int64_t n = search->args->n_points;
-    const int64_t asked = search->args->max_neighbours;
-    struct job job = {.search = search, .wanted = asked < n ? asked : n};
+    const int64_t max = search->args->max_neighbours;
+    struct job job = {.search = search, .wanted = max < n ? max : n};
     etx_status status;
 
     job.capacity = 2 * job.wanted + 2 * ETX_LEAF;

@@ -219,7 +219,7 @@ static etx_status search_block(void *argument, int64_t block, int32_t worker)
     const int64_t end = begin + (left < BLOCK_LEAVES ? left : BLOCK_LEAVES);
     etx_status status = ETX_OK;
 
-    /* The host is asked on the thread of its call only. */
+    /* cancel is polled on the thread of the call only. */
     if (worker == 0)
         ETX_CHECK(etx_check_cancelled(search->stream));
     for (int64_t leaf = begin; leaf < end; leaf++)

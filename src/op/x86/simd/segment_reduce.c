@@ -81,10 +81,10 @@ INLINE void pass_over(vec *result, const struct etx_segment_reduce_args *args,
 {
     const int64_t begin = args->offset[s];
     const int64_t end = args->offset[s + 1];
-    /* Segments are short: the values asked for belong to later ones. */
-    const int64_t asked = args->order != NULL || args->gather != NULL
-                              ? args->offset[args->n_segments] - AHEAD
-                              : 0;
+    /* Segments are short: the prefetched values belong to later ones. */
+    const int64_t prefetch_end = args->order != NULL || args->gather != NULL
+                                     ? args->offset[args->n_segments] - AHEAD
+                                     : 0;
     struct strip known = *strip;
     vec sum[STRIP];
 
@@ -94,7 +94,7 @@ INLINE void pass_over(vec *result, const struct etx_segment_reduce_args *args,
     for (int64_t t = begin; t < end; t++) {
         const int64_t v = value_at(args, t);
         const float *x = row_of(args, v);
-        if (t < asked) {
+        if (t < prefetch_end) {
             const float *next = row_of(args, value_at(args, t + AHEAD));
             for (int i = 0; i < n_vectors; i++)
                 __builtin_prefetch(next + known.begin + i * VEC_WIDTH);

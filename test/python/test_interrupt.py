@@ -1,0 +1,113 @@
+"""test_interrupt -- Ctrl-C ends calls, and loses no training.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+from support import EVENT, LibraryCase
+from test_training import CONFIG
+
+import exatrkx
+import numpy as np
+from exatrkx import _interrupt
+
+
+def press() -> None:
+    """Ctrl-C."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+class TestInterrupt(LibraryCase):
+    def setUp(self) -> None:
+        super().setUp()
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+
+    def test_during_a_call(self) -> None:
+        """At the first poll: no other follows, and the context is as before."""
+        polls = []
+
+        def cancel() -> None:
+            polls.append(0)
+            press()
+
+        context = exatrkx.Context(threads=1, cancel=cancel)
+        with self.assertRaises(KeyboardInterrupt):
+            exatrkx.find_tracks(self.model, self.event, context)
+        self.assertEqual(len(polls), 1)
+        self.assertIs(
+            signal.getsignal(signal.SIGINT), signal.default_int_handler
+        )
+        context._polls.cancel = None
+        found = exatrkx.find_tracks(self.model, self.event, context)
+        self.assertTrue(np.array_equal(found.labels, self.tracks.labels))
+
+    def test_without_cancel(self) -> None:
+        """Of any context of the main thread, and of none."""
+        for context in (None, exatrkx.Context(threads=1)):
+            pressed: list[float] = []
+
+            def later(times: list[float] = pressed) -> None:
+                times.append(time.monotonic())
+                press()
+
+            timer = threading.Timer(0.05, later)
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                while True:
+                    exatrkx.find_tracks(self.model, self.event, context)
+            self.assertLess(time.monotonic() - pressed[0], 2.0)  # any machine
+            timer.join()
+
+    def test_handler_of_the_host(self) -> None:
+        """It runs as without the library, and no call is ended."""
+        came = []
+        signal.signal(signal.SIGINT, lambda *_: came.append(0))
+        context = exatrkx.Context(threads=1, cancel=press)
+        exatrkx.find_tracks(self.model, self.event, context)
+        self.assertGreater(len(came), 1)
+
+    def test_reading(self) -> None:
+        """Ctrl-C counts while a file is read; errors are those of the call."""
+        with self.assertRaises(KeyboardInterrupt):
+            _interrupt.abandonable(lambda: (press(), time.sleep(1.0)))
+        with self.assertRaises(exatrkx.FileError):
+            exatrkx.Event.from_trackml(self.folder / "none")
+        self.assertEqual(len(exatrkx.Event.from_trackml(EVENT)), len(self.event))
+
+    def test_training(self) -> None:
+        """Within a step: the checkpoint is that of the step before, and the
+        training goes on from it to the same model."""
+        path = self.folder / "checkpoint"
+        expected = exatrkx.train(CONFIG, [self.event], context=self.context)
+        context = exatrkx.Context(threads=1)
+
+        def report(found: exatrkx.Report) -> None:
+            if found.step == 3:
+                context._polls.cancel = press
+
+        with self.assertRaises(KeyboardInterrupt):
+            exatrkx.train(
+                CONFIG,
+                [self.event],
+                context=context,
+                report=report,
+                checkpoint=path,
+            )
+        steps: list[int] = []
+        model = exatrkx.train(
+            CONFIG,
+            [self.event],
+            context=self.context,
+            report=lambda found: steps.append(found.step),
+            checkpoint=path,
+        )
+        self.assertEqual(steps, [4, 5, 6])
+        points = [exatrkx.embed(m, self.event) for m in (model, expected)]
+        self.assertTrue(np.array_equal(*points))
