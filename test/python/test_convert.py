@@ -90,7 +90,9 @@ class TestFamilies(ConvertCase):
         self.assertEqual(stage["options"]["direction"], "doubled_first_half")
 
     def test_interaction_acorn(self) -> None:
-        Path(self.path("h.yaml")).write_text("aggregation: [sum, mean]\n")
+        Path(self.path("h.yaml")).write_text(
+            "aggregation: [sum, mean]\nundirected: True\n"
+        )
         stage = self.convert_state(
             "interaction_network",
             interaction(5, norm="plain"),
@@ -161,8 +163,8 @@ class TestFamilies(ConvertCase):
             (good, "attention_gnn", "no weights node_encoder.0.weight"),
             (good, "interaction_network", "output_edge_classifier.0.weight"),
             (
-                {**interaction(3), "extra": np.ones(1, "f4")},
-                "interaction_network",
+                {**attention(), "extra": np.ones(1, "f4")},
+                "attention_gnn",
                 "does not use: extra",
             ),
         ]:
@@ -175,10 +177,13 @@ class TestFamilies(ConvertCase):
 
     def test_files_refused(self) -> None:
         Path(self.path("w.npz")).write_bytes(b"PK and no more")
+        Path(self.path("pointer.pt")).write_text(
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
+        )
         for name, piece in [
             ("none.npz", "No such file"),
             ("w.npz", "no .npz file"),
-            ("w.onnx", "ONNX"),
+            ("pointer.pt", "a Git LFS pointer"),
             ("w.bin", "expected a .pt"),
         ]:
             with self.subTest(name):

@@ -152,13 +152,13 @@ class TestNumbers(ConvertCase):
             state,
             out[: self.edges.shape[1]],
             "--options",
-            '{"n_iterations": 3}',
+            '{"n_iterations": 3, "aggregation": ["max", "sum"]}',
         )
 
     def test_interaction_acorn(self) -> None:
         state = interaction(5, norm="plain")
         Path(self.path("h.json")).write_text(
-            '{"aggregation": ["sum", "mean"], "n_graph_iters": 3}'
+            '{"aggregation": ["sum", "mean"], "n_graph_iters": 3, "undirected": true}'
         )
         original = Original(state, "silu")
         n_edges = self.edges.shape[1]

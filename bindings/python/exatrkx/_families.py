@@ -12,35 +12,16 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ._state_dict import ConvertError, Hparams, StateDict
+from ._facts import ConvertError, Facts, Hparams, StateDict
+from ._layers import Block, layer_options, one_activation, put
 
 WRAPPERS = ("model.", "module.", "_orig_mod.", "gnn.", "net_module.")
-
-
-@dataclass
-class Block:
-    """A perceptron: its layers, and how they are normalised."""
-
-    layers: list[dict[str, np.ndarray]] = field(default_factory=list)
-    step: int = 0  # of torch's numbering from one linear to the next
-
-    @property
-    def widths(self) -> list[int]:
-        return [layer["weight"].shape[0] for layer in self.layers]
-
-    @property
-    def n_in(self) -> int:
-        return self.layers[0]["weight"].shape[1]
-
-    @property
-    def has_affine_norm(self) -> bool:
-        return any("gain" in layer for layer in self.layers)
 
 
 @dataclass
@@ -62,11 +43,17 @@ class Source:
         hparams: Hparams,
         note: Callable[[str], None],
         n_edge_features: int = 0,
+        facts: Facts | None = None,
+        given: Iterable[str] = (),
     ) -> None:
-        self.state = _unwrap(state)
+        self.state, self.head = _unwrap(state)
         self.hparams = hparams
         self.note = note
         self.n_edge_features = n_edge_features
+        self.facts = facts or Facts()
+        self.given = set(given)  # keys of --options
+        for text in self.facts.notes:
+            note(text)
 
     def setting(self, names: str, default: Any) -> Any:
         """The first of these hyper-parameters, or the default with a note."""
@@ -76,6 +63,21 @@ class Source:
         self.note(f"no {names.split()[0]} given: taking {default!r}")
         return default
 
+    def refuse(self, text: str, *options: str) -> None:
+        """An error, unless --options say what is to be taken instead."""
+        if not self.given & set(options):
+            advice = " or ".join(f'"{name}"' for name in options)
+            raise ConvertError(
+                text + (f"; --options can state {advice}" if options else "")
+            )
+
+    def after(self, linear: str) -> list[str] | None:
+        """What the file says comes after a linear; None: nothing."""
+        if not self.facts.after:
+            return None
+        found = self.facts.after.get(self.head + linear)
+        return found and [k for k in found if k not in ("Dropout", "Identity")]
+
     def has(self, prefix: str) -> bool:
         return any(name.startswith(prefix + ".") for name in self.state)
 
@@ -83,25 +85,28 @@ class Source:
         """The torch.nn.Sequential under the first of these names."""
         for prefix in prefixes:
             for inner in ("", ".network", ".net"):
-                if f"{prefix}{inner}.0.weight" in self.state:
-                    return self._pop_sequential(f"{prefix}{inner}.")
+                for first in (0, 1):  # 1: a dropout of the input comes first
+                    if f"{prefix}{inner}.{first}.weight" in self.state:
+                        return self._pop_sequential(f"{prefix}{inner}.")
         raise ConvertError(f"there are no weights {prefixes[0]}.0.weight")
 
-    def blocks(self, name: str) -> list[Block]:
-        """One Sequential, or one for every iteration in a ModuleList."""
-        if f"{name}.0.0.weight" not in self.state:
-            return [self.block(name)]
-        found = []
-        while f"{name}.{len(found)}.0.weight" in self.state:
-            found.append(self._pop_sequential(f"{name}.{len(found)}."))
-        return found
+    def blocks(self, *names: str) -> tuple[list[Block], bool]:
+        """One Sequential, or one for every iteration in a ModuleList; whether
+        all iterations share one."""
+        for name in names:
+            found: list[Block] = []
+            while self.has(f"{name}.{len(found)}.0"):
+                found.append(self._pop_sequential(f"{name}.{len(found)}."))
+            if found:
+                return found, False
+        return [self.block(names[0])], True
 
     def only_block(self) -> Block:
         """The one Sequential of the network, whatever it is called."""
         heads = {
             name[: match.start()]
             for name in self.state
-            if (match := re.search(r"\d+\.(weight|bias)$", name))
+            if (match := re.search(r"\d+\.(weight|bias|running_\w+)$", name))
         }
         if len(heads) != 1:
             raise ConvertError(
@@ -113,6 +118,14 @@ class Source:
         if name not in self.state:
             raise ConvertError(f"there are no weights {name}")
         return self.state.pop(name)
+
+    def drop(self, name: str, why: str) -> None:
+        """Leave weights out that the network does not use, with a note."""
+        found = [n for n in self.state if n.startswith(name + ".")]
+        for n in found:
+            del self.state[n]
+        if found:
+            self.note(f"{name} is in the file and {why}")
 
     def finish(self) -> None:
         """Refuse unused weights: the network would compute something else."""
@@ -130,60 +143,41 @@ class Source:
                 if (match := re.match(re.escape(head) + r"(\d+)\.", name))
             }
         )
-        block = Block()
-        linear = []
+        block = Block(head[:-1])
         for number in numbers:
             weight = self.pop(f"{head}{number}.weight")
             bias = self.pop(f"{head}{number}.bias")
             if weight.ndim == 2:
                 block.layers.append({"weight": weight, "bias": bias})
-                linear.append(number)
+                block.numbers.append(number)
+                block.after.append(self.after(f"{head}{number}"))
             elif block.layers and "gain" not in block.layers[-1]:
                 block.layers[-1] |= {"gain": weight, "shift": bias}
+                for kind in ("mean", "var"):
+                    name = f"{head}{number}.running_{kind}"
+                    if name in self.state:
+                        block.layers[-1][kind] = self.pop(name)
             else:
                 raise ConvertError(f"{head}{number} is neither linear nor norm")
         if not block.layers:
             raise ConvertError(f"there is no linear layer in {head[:-1]}")
-        if len(linear) > 1:
-            block.step = linear[1] - linear[0]
         return block
 
 
-def _unwrap(state: StateDict) -> StateDict:
+def _unwrap(state: StateDict) -> tuple[StateDict, str]:
+    """Without what all names begin with, and that."""
     state = dict(state)
+    head = ""
     while True:
         shared = [
-            head for head in WRAPPERS if all(name.startswith(head) for name in state)
+            wrapper
+            for wrapper in WRAPPERS
+            if all(name.startswith(wrapper) for name in state)
         ]
         if not shared:
-            return state
+            return state, head
+        head += shared[0]
         state = {name[len(shared[0]) :]: value for name, value in state.items()}
-
-
-def _put(tensors: StateDict, name: str, block: Block) -> None:
-    for number, layer in enumerate(block.layers):
-        for kind, value in layer.items():
-            tensors[f"{name}.{number}.{kind}"] = value
-
-
-def _activation(source: Source, names: str, default: str) -> str:
-    text = str(source.setting(names, default)).lower()
-    return {"swish": "silu", "identity": "none"}.get(text, text)
-
-
-def _norm(blocks: list[Block]) -> dict[str, Any]:
-    """How hidden layers are normalised. A Sequential that steps by three and
-    has no weights in between has norms without any; LayerNorm is assumed."""
-    if any(block.has_affine_norm for block in blocks):
-        return {"norm": "layer"}
-    if any(block.step == 3 for block in blocks):
-        return {"norm": "layer", "norm_affine": False}
-    return {"norm": "none"}
-
-
-def _bare_end(block: Block, name: str) -> None:
-    if "gain" in block.layers[-1]:
-        raise ConvertError(f"{name}: the last layer has a norm, expected none")
 
 
 def _vanilla_layers(source: Source) -> Block:
@@ -193,59 +187,91 @@ def _vanilla_layers(source: Source) -> Block:
         names.append(f"layers.{len(names) - 1}")
     names.append("output_layer")
     return Block(
+        "layers",
         [
             {
                 "weight": source.pop(f"{name}.weight"),
                 "bias": source.pop(f"{name}.bias"),
             }
             for name in names
-        ]
+        ],
+        after=[source.after(name) for name in names],
     )
+
+
+def _vanilla_activation(source: Source, default: str) -> str:
+    """Of the module `act`, or behind the second layer of an ONNX graph."""
+    kind = source.facts.kinds.get(source.head + "act")
+    for found in source.facts.after.get("layers.0", []):
+        kind = found if found not in ("LayerNorm", "BatchNorm1d") else kind
+    names = "activation hidden_activation"
+    return one_activation(source, names, default, [kind] if kind else [])
 
 
 def convert_mlp(source: Source) -> Converted:
     """Metric learning: LayerlessEmbedding and its kin."""
+    options: dict[str, Any] = {}
+    names = "activation hidden_activation"
     if source.has("input_layer"):
         block = _vanilla_layers(source)
-        if source.has("layernorm"):
-            source.note("layernorm is in the file and not used by the network")
-            source.state.pop("layernorm.weight", None)
-            source.state.pop("layernorm.bias", None)
+        for name in ("layernorm", "batchnorm"):
+            if source.facts.calls(name):
+                raise ConvertError(f"{name}: of an embedding with layers.0 ..")
+            source.drop(name, "not used by the network")
+        options = {"activation": _vanilla_activation(source, "Tanh"), "norm": "none"}
     else:
         block = source.only_block()
-    _bare_end(block, "the embedding")
-    options = {
-        "hidden": block.widths[:-1],
-        "n_out": block.widths[-1],
-        "activation": _activation(source, "activation hidden_activation", "Tanh"),
-        **_norm([block]),
-    }
-    if "norm" in (source.hparams.get("regime") or []):
+        options = layer_options(source, [block], names, "Tanh", bare=(block,))
+    options |= {"hidden": block.widths[:-1], "n_out": block.widths[-1]}
+    if _has_unit_length(source):
         options["normalize_output"] = True
     tensors: StateDict = {}
-    _put(tensors, "layers", block)
+    put(tensors, "layers", block)
     return Converted(options, tensors, block.n_in)
+
+
+def _has_unit_length(source: Source) -> bool:
+    """Whether the points are divided by their length: `norm` in the regime of
+    Exa.TrkX, always in acorn."""
+    if source.facts.code:
+        return "normalize(" in source.facts.code or "linalg_vector_norm" in (
+            source.facts.code
+        )
+    regime = source.hparams.get("regime")
+    if regime is not None:
+        return "norm" in regime
+    if source.hparams.get("model") == "MetricLearning":
+        return True
+    if "normalize_output" not in source.given:
+        source.note("no regime given: taking an output that is not normalised")
+    return False
 
 
 def convert_edge_filter(source: Source) -> Converted:
     """VanillaFilter, and filters that are one Sequential."""
     tensors: StateDict = {}
+    options: dict[str, Any]
     if source.has("input_layer"):
         block = _vanilla_layers(source)
-        if source.has("layernorm"):
+        if source.facts.code and not source.facts.calls("layernorm"):
+            source.drop("layernorm", "not used by the network")
+        elif source.has("layernorm"):
             tensors["norm.gain"] = source.pop("layernorm.weight")
             tensors["norm.shift"] = source.pop("layernorm.bias")
-        options: dict[str, Any] = {"style": "vanilla", "activation": "tanh"}
-        options["norm"] = "layer" if tensors else "none"
+        if source.facts.calls("batchnorm"):
+            raise ConvertError("batchnorm: of a filter with layers.0 ..")
+        source.drop("batchnorm", "not used by VanillaFilter")
+        options = {"style": "vanilla", "norm": "layer" if tensors else "none"}
+        options["activation"] = _vanilla_activation(source, "Tanh")
     else:
         block = source.only_block()
-        _bare_end(block, "the filter")
-        activation = _activation(source, "hidden_activation activation", "SiLU")
-        options = {"style": "mlp", "activation": activation, **_norm([block])}
+        names = "hidden_activation activation"
+        options = {"style": "mlp"}
+        options |= layer_options(source, [block], names, "SiLU", bare=(block,))
     if block.widths[-1] != 1:
         raise ConvertError(f"the filter ends with {block.widths[-1]} values, not 1")
     options["hidden"] = block.widths[:-1]
-    _put(tensors, "layers", block)
+    put(tensors, "layers", block)
     n_nodes, rest = divmod(block.n_in - source.n_edge_features, 2)
     if rest != 0:
         raise ConvertError(
@@ -268,24 +294,46 @@ def convert_attention_gnn(source: Source) -> Converted:
             f"edge_network reads {edge.n_in} and node_network {node.n_in} values, "
             f"expected {2 * hidden} or {2 * (hidden + n_in)} of both"
         )
-    _bare_end(edge, "edge_network")
-    _bare_end(node, "node_network")
     options = {
         "hidden": hidden,
-        "n_iterations": int(source.setting("n_graph_iters", 8)),
+        "n_iterations": _n_iterations(source, []),
         "encoder_hidden": encoder.widths[:-1],
         "edge_hidden": edge.widths[:-1],
         "node_hidden": node.widths[:-1],
-        "activation": _activation(source, "hidden_activation", "ReLU"),
-        **_norm([encoder, edge, node]),
+        **layer_options(
+            source,
+            [encoder, edge, node],
+            "hidden_activation",
+            "ReLU",
+            bare=(edge, node),
+            same_end=(encoder,),
+        ),
         "input_shortcut": edge.n_in != 2 * hidden,
         "node_input": "messages_node" if is_lrt else "node_messages",
     }
+    options.pop("last_activation", None)  # the encoder's is that of hidden layers
     tensors: StateDict = {}
-    _put(tensors, "node_encoder", encoder)
-    _put(tensors, "edge_network", edge)
-    _put(tensors, "node_network", node)
+    put(tensors, "node_encoder", encoder)
+    put(tensors, "edge_network", edge)
+    put(tensors, "node_network", node)
     return Converted(options, tensors, n_in)
+
+
+def _n_iterations(source: Source, listed: list[list[Block]]) -> int:
+    """From lists of blocks, the file, or the setting; they must agree."""
+    found = {f"{blocks[0].name} ..": len(blocks) for blocks in listed}
+    module = source.facts.settings.get("n_graph_iters")
+    if module is not None:
+        found[f"n_graph_iters of the {source.facts.origin}"] = int(module)
+    elif not listed and (calls := source.facts.calls("node_network")) > 1:
+        found[f"the {source.facts.origin}"] = calls
+    if source.hparams.get("n_graph_iters") is not None:
+        found["n_graph_iters"] = int(source.hparams["n_graph_iters"])
+    if not found:
+        return int(source.setting("n_graph_iters", 8))
+    if len(set(found.values())) > 1:
+        source.refuse(f"the numbers of iterations differ: {found}", "n_iterations")
+    return next(iter(found.values()))
 
 
 def convert_interaction_network(source: Source) -> Converted:
@@ -295,83 +343,235 @@ def convert_interaction_network(source: Source) -> Converted:
     transform = source.block("edge_output_transform") if second else None
     node_encoder = source.block("node_encoder")
     edge_encoder = source.block("edge_encoder")
-    nodes = source.blocks("node_network")
-    edges = source.blocks("edge_network")
+    nodes, node_recurrent = source.blocks("node_network", "node_networks")
+    edges, edge_recurrent = source.blocks("edge_network", "edge_networks")
+    for name, found in (
+        ("node_net_recurrent", node_recurrent),
+        ("edge_net_recurrent", edge_recurrent),
+    ):
+        _agree(source, name, found, "the weights")
     hidden = node_encoder.widths[-1]
     blocks = [node_encoder, edge_encoder, *nodes, *edges, decoder]
+    blocks += [transform] if transform else []
+    lists = [
+        f for f, one in ((nodes, node_recurrent), (edges, edge_recurrent)) if not one
+    ]
+    widths = _Widths(
+        hidden, node_encoder.n_in, edge_encoder.n_in, nodes[0].n_in, edges[0].n_in
+    )
     options: dict[str, Any] = {
         "hidden": hidden,
-        "n_iterations": _n_iterations(source, nodes, edges),
+        "n_iterations": _n_iterations(source, lists),
         "encoder_layers": len(node_encoder.layers),
         "edge_encoder_layers": len(edge_encoder.layers),
         "node_layers": len(nodes[0].layers),
         "edge_layers": len(edges[0].layers),
         "decoder_layers": len(decoder.layers),
-        "activation": _activation(source, "hidden_activation", "SiLU"),
-        **_norm(blocks),
-        "node_recurrent": len(nodes) == 1,
-        "edge_recurrent": len(edges) == 1,
+        **layer_options(
+            source, blocks, "hidden_activation", "SiLU", bare=(transform or decoder,)
+        ),
+        "node_recurrent": node_recurrent,
+        "edge_recurrent": edge_recurrent,
     }
     if transform is not None:
         options |= {"transform_layers": len(transform.layers)}
-    options |= _second_steps(source) if second else _first_steps(source)
+    options |= _second_steps(source, widths) if second else _first_steps(source, widths)
     tensors: StateDict = {}
-    _put(tensors, "node_encoder", node_encoder)
-    _put(tensors, "edge_encoder", edge_encoder)
-    for name, found in (("node_network", nodes), ("edge_network", edges)):
-        for number, block in enumerate(found):
-            _put(tensors, name if len(found) == 1 else f"{name}.{number}", block)
-    _put(tensors, "decoder", decoder)
+    put(tensors, "node_encoder", node_encoder)
+    put(tensors, "edge_encoder", edge_encoder)
+    for name, many, shared in (
+        ("node_network", nodes, node_recurrent),
+        ("edge_network", edges, edge_recurrent),
+    ):
+        for number, block in enumerate(many):
+            put(tensors, name if shared else f"{name}.{number}", block)
+    put(tensors, "decoder", decoder)
     if transform is not None:
-        _put(tensors, "transform", transform)
-    n_edge = edge_encoder.n_in if second else 0
+        put(tensors, "transform", transform)
+    n_edge = edge_encoder.n_in if options["edge_from_features"] else 0
     return Converted(options, tensors, node_encoder.n_in, n_edge)
 
 
-def _n_iterations(source: Source, nodes: list[Block], edges: list[Block]) -> int:
-    listed = max(len(nodes), len(edges))
-    if listed > 1:
-        return listed
-    return int(source.setting("n_graph_iters", 8))
+@dataclass
+class _Widths:
+    """What the blocks of an interaction network read."""
+
+    hidden: int
+    node_encoder: int
+    edge_encoder: int
+    node: int
+    edge: int
+
+    @property
+    def n_messages(self) -> int:
+        """Aggregates that node_network reads besides one latent."""
+        return self.node // self.hidden - 1
 
 
-def _first_steps(source: Source) -> dict[str, Any]:
+def _agree(source: Source, name: str, found: Any, where: str) -> None:
+    stated = source.hparams.get(name)
+    if stated is not None and bool(stated) != bool(found):
+        raise ConvertError(f"{name} is {stated}, but {where} have {found}")
+
+
+PAIRS = {  # Exa.TrkX, in the order of its code
+    "sum_max": ["max", "sum"],
+    "mean_sum": ["mean", "sum"],
+    "mean_max": ["max", "mean"],
+}
+
+
+def _aggregation(source: Source, widths: _Widths) -> tuple[list[str], bool]:
+    """What is aggregated, and whether at both ends, as in acorn."""
+    n = widths.n_messages
+    if "aggregation" in source.given:
+        return [], n == 2 * int(source.hparams["aggregation_count"])
+    stated = source.hparams.get("aggregation") or _aggregation_in_code(source)
+    if stated is None and source.hparams.get("model") == "InteractionGNN":
+        stated = "sum"
+        source.note('no aggregation given: taking acorn\'s default, ["sum"]')
+    if stated is None:
+        raise ConvertError(
+            f"no aggregation given, and node_network reads {n} aggregates: sum_max "
+            "of Exa.TrkX, sum of acorn or others; --hparams or --options can state "
+            '"aggregation"'
+        )
+    if isinstance(stated, str) and stated in PAIRS:
+        kinds, both = PAIRS[stated], False
+    elif isinstance(stated, str):
+        kinds, both = [stated], n == 2
+    else:
+        kinds, both = [str(kind) for kind in stated], True
+    kinds = ["sum" if kind == "add" else kind for kind in kinds]
+    if n != len(kinds) * (2 if both else 1):
+        raise ConvertError(f"aggregation is {stated}, but node_network reads {n}")
+    for kind in kinds:
+        if kind not in ("sum", "mean", "max", "std"):
+            source.refuse(f"aggregation: {kind} cannot be represented", "aggregation")
+    if "std" in kinds:
+        source.refuse(
+            "aggregation: std of acorn (torch_geometric) divides by the number of "
+            "edges, the library's by one less; it cannot be represented",
+            "aggregation",
+        )
+    return kinds, both
+
+
+def _aggregation_in_code(source: Source) -> str | list[str] | None:
+    """By the calls of torch_scatter."""
+    kinds = set(re.findall(r"scatter_(max|add|sum|mean)\b", source.facts.code))
+    kinds = {"sum" if kind == "add" else kind for kind in kinds}
+    for name, pair in PAIRS.items():
+        if kinds == set(pair):
+            return name
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _first_steps(source: Source, widths: _Widths) -> dict[str, Any]:
     """InteractionGNN: encode edges from encoded nodes, nodes first."""
-    aggregation = source.setting("aggregation", "sum_max")
-    acorn = isinstance(aggregation, list)
-    orders = {
-        "sum_max": ["max", "sum"],
-        "mean_sum": ["mean", "sum"],
-        "mean_max": ["max", "mean"],
-    }
-    directed = bool(source.hparams.get("directed", False))
-    doubled = "doubled_mean" if acorn else "doubled_first_half"
+    if widths.edge_encoder != 2 * widths.hidden or widths.edge != 3 * widths.hidden:
+        raise ConvertError(
+            f"edge_encoder reads {widths.edge_encoder} and edge_network "
+            f"{widths.edge} values, expected {2 * widths.hidden} and "
+            f"{3 * widths.hidden}"
+        )
+    kinds, acorn = _aggregation(source, widths)
     return {
-        "edge_update": "new" if acorn else "old",
-        "aggregation": aggregation if acorn else orders.get(aggregation, [aggregation]),
+        "edge_update": "new" if acorn else _edge_update(source),
+        "aggregation": kinds,
         "aggregate_at": "both" if acorn else "target",
         "node_residual": not acorn,
         "edge_residual": not acorn,
         "edge_from_latents": True,
         "edge_from_nodes": False,
         "edge_from_features": False,
-        "direction": "directed" if directed else doubled,
+        "direction": _direction(source, acorn),
     }
 
 
-def _second_steps(source: Source) -> dict[str, Any]:
+def _edge_update(source: Source) -> str:
+    """Of Exa.TrkX: whether edges see the nodes before or after their update."""
+    code = source.facts.code
+    updated = re.search(r"(\w+) = .*node_network\)?\.forward\(", code)
+    if updated:
+        rest = code[updated.end() :]
+        rest = rest[: rest.find("edge_network)")]
+        seen = set(re.findall(r"index(?:_select)?\((\w+), ", rest))
+        return "new" if updated[1] in seen else "old"
+    if "edge_update" not in source.given:
+        source.note(
+            'taking "edge_update": "old" of Exa.TrkX\'s TrackML example; its '
+            'Common_Tracking example wants --options \'{"edge_update": "new"}\''
+        )
+    return "old"
+
+
+def _direction(source: Source, acorn: bool) -> str:
+    """acorn doubles edges where `undirected` is set, Exa.TrkX where `directed`
+    is not."""
+    if "direction" in source.given:
+        return "directed"
+    if source.facts.code:
+        ends = re.findall(r"(\w+) = .*select\(edge_index, ", source.facts.code)
+        doubled = any(
+            re.search(rf"torch\.cat\(\[{a}, {b}\]", source.facts.code)
+            for a in ends
+            for b in ends
+        )
+        twice = "doubled_mean" if acorn else "doubled_first_half"
+        return twice if doubled else "directed"
+    if acorn:
+        undirected = source.hparams.get("undirected")
+        if undirected is None:
+            source.note("no undirected given: taking False, acorn's default")
+        return "doubled_mean" if undirected else "directed"
+    directed = source.hparams.get("directed")
+    if directed is None:
+        source.note("no directed given: taking False, Exa.TrkX's default")
+    return "directed" if directed else "doubled_first_half"
+
+
+def _second_steps(source: Source, widths: _Widths) -> dict[str, Any]:
     """InteractionGNN2: encode edges from their own features, edges first."""
-    differ = bool(source.setting("in_out_diff_agg", True))
+    hidden = widths.hidden
+    latents = {3 * hidden: 1, 6 * hidden: 2}.get(widths.edge, 0)
+    messages = widths.node // hidden - latents
+    if not latents or messages not in (1, 2) or widths.node % hidden:
+        raise ConvertError(
+            f"edge_network reads {widths.edge} and node_network {widths.node} values, "
+            f"which are no latents of {hidden}"
+        )
+    _agree(source, "concat", latents == 2, "the weights")
+    _agree(source, "in_out_diff_agg", messages == 2, "the weights")
+    final = source.hparams.get("edge_output_transform_final_activation")
+    if final is not None:
+        source.refuse(
+            f"edge_output_transform_final_activation: {final} cannot be represented",
+            "transform_layers",
+        )
+    listed = source.hparams.get("edge_features")
+    bare = source.n_edge_features == 0 and widths.edge_encoder == 2 * hidden
+    from_latents = bare and not listed
+    if listed and len(listed) != widths.edge_encoder:
+        raise ConvertError(
+            f"edge_features lists {len(listed)}, edge_encoder reads "
+            f"{widths.edge_encoder}"
+        )
+    if widths.node_encoder == 12:
+        source.note(
+            "acorn copies the first 4 of 12 node features over the others for "
+            "hits of the strip endcaps: give the library features made so"
+        )
     return {
         "edge_update": "first",
         "aggregation": ["sum"],
-        "aggregate_at": "both" if differ else "both_summed",
+        "aggregate_at": "both" if messages == 2 else "both_summed",
         "node_residual": False,
         "edge_residual": False,
-        "concat_initial": bool(source.setting("concat", True)),
-        "edge_from_latents": False,
+        "concat_initial": latents == 2,
+        "edge_from_latents": from_latents,
         "edge_from_nodes": False,
-        "edge_from_features": True,
+        "edge_from_features": not from_latents,
         "decoder_input": "edge",
         "edge_input": "edge_nodes",
         "node_input": "messages_node",

@@ -1,45 +1,55 @@
 """_state_dict -- weights of a PyTorch network as numpy arrays.
 
-Reads .npz with numpy alone; TorchScript archives and Lightning checkpoints
-need torch, which loads them without running any code of theirs.
+Reads .npz, zip archives of torch.save and TorchScript with numpy alone; older
+checkpoints and frozen modules need torch, ONNX files the package onnx. No code
+of a file is run.
 
 SPDX-License-Identifier: Apache-2.0
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import warnings
 import zipfile
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ._torchscript import frozen_state
+from ._archive import Archive
+from ._facts import ConvertError, Facts, Hparams, StateDict
+from ._onnx import read_onnx
+from ._torchscript import read_torchscript
 
-StateDict = dict[str, np.ndarray]
-Hparams = dict[str, Any]
-
-
-class ConvertError(ValueError):
-    """What was given cannot be converted; the text says why."""
+POINTER = b"version https://git-lfs.github.com/spec/"
 
 
-def read_weights(path: str) -> tuple[StateDict, Hparams]:
-    """Arrays by name, and the hyper-parameters of a checkpoint."""
+def read_weights(path: str) -> tuple[StateDict, Hparams, Facts]:
+    """Arrays by name, the hyper-parameters of a checkpoint, and what the file
+    says of its layers."""
+    if not path.endswith((".npz", ".pt", ".pth", ".ckpt", ".onnx")):
+        raise ConvertError(f"{path}: expected a .pt, .ckpt, .onnx or .npz file")
+    with open(path, "rb") as file:
+        if file.read(len(POINTER)) == POINTER:
+            raise ConvertError(
+                f"{path}: a Git LFS pointer and not the file itself: fetch it "
+                "with `git lfs pull`"
+            )
+    hparams: Hparams = {}
+    facts = Facts()
     if path.endswith(".npz"):
-        return _as_floats(_read_npz(path)), {}
-    if path.endswith((".pt", ".pth", ".ckpt")):
-        state, hparams = _read_torch(path)
-        return _as_floats(state), hparams
-    if path.endswith(".onnx"):
-        raise ConvertError(
-            f"{path}: ONNX exports rename and fold weights; convert the "
-            "TorchScript file or the checkpoint that it was made from"
-        )
-    raise ConvertError(f"{path}: expected a .pt, .ckpt or .npz file")
+        state = _read_npz(path)
+    elif path.endswith(".onnx"):
+        state, facts = read_onnx(path)
+    elif not zipfile.is_zipfile(path):
+        state, hparams = _checkpoint(path, _load_torch(path))
+    else:
+        archive = Archive(path)
+        if archive.is_torchscript:
+            state, facts = read_torchscript(archive)
+        else:
+            state, hparams = _checkpoint(path, archive.load())
+    return _as_floats(state), hparams, facts
 
 
 def read_hparams(path: str | None) -> Hparams:
@@ -96,75 +106,42 @@ def _read_npz(path: str) -> StateDict:
         raise ConvertError(f"{path}: no .npz file: {error}") from None
 
 
-def _is_torchscript(path: str) -> bool:
-    if not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return any("/code/" in name for name in archive.namelist())
-
-
-class _Inert:
-    """Stand-in for a class that a checkpoint names: accepts anything, does
-    nothing. So no code but torch's own runs while a file is read."""
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        pass
-
-    def __setstate__(self, state: Any) -> None:
-        pass
-
-
-def _load_torch(torch: Any, path: str) -> Any:
-    """torch.load with weights_only; other classes of the file are inert."""
-    names: list[str] = []
-    with contextlib.suppress(AttributeError, ValueError, RuntimeError):
-        names = torch.serialization.get_unsafe_globals_in_checkpoint(path)
-    guard: Any = contextlib.nullcontext()
-    if names:
-        stubs = [(type("Inert", (_Inert,), {}), name) for name in names]
-        guard = torch.serialization.safe_globals(stubs)
-    with guard:
-        return torch.load(path, map_location="cpu", weights_only=True)
-
-
-def _read_torch(path: str) -> tuple[StateDict, Hparams]:
+def _load_torch(path: str) -> Any:
+    """A checkpoint from before torch 1.6, which is no zip archive."""
     try:
         import torch
     except ImportError:
         raise ConvertError(
-            f"{path}: needs torch (pip install torch), or its weights as .npz"
+            f"{path}: no zip archive, so it needs torch (pip install torch), or "
+            "its weights as .npz"
         ) from None
-    if _is_torchscript(path):
-        with warnings.catch_warnings():  # that TorchScript is no longer grown
-            warnings.simplefilter("ignore", FutureWarning)
-            module = torch.jit.load(path, map_location="cpu")
-        return _to_numpy(module.state_dict() or frozen_state(module)), {}
     try:
-        found = _load_torch(torch, path)
-    except OSError:
-        raise
+        return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises what pickle raises
         text = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ConvertError(f"{path}: torch does not read it: {text}") from None
+
+
+def _checkpoint(path: str, found: Any) -> tuple[StateDict, Hparams]:
+    """The state dict and hyper-parameters of what torch.save saved."""
     if not isinstance(found, Mapping):
         raise ConvertError(f"{path}: expected a state_dict or a checkpoint")
     state = found.get("state_dict", found)
     hparams = found.get("hyper_parameters", {})
     if not isinstance(hparams, Mapping) or "state_dict" not in found:
         hparams = {}
-    return _to_numpy(state), {str(key): value for key, value in hparams.items()}
-
-
-def _to_numpy(state: Mapping[str, Any]) -> StateDict:
-    return {
-        str(name): (
-            value.detach().cpu().double().numpy()
-            if value.is_floating_point()
-            else value.detach().cpu().numpy()
-        )
+    arrays = {
+        str(name): value.detach().numpy() if hasattr(value, "detach") else value
         for name, value in state.items()
-        if hasattr(value, "detach")
     }
+    return (
+        {
+            name: value
+            for name, value in arrays.items()
+            if isinstance(value, np.ndarray)
+        },
+        {str(key): value for key, value in hparams.items()},
+    )
 
 
 def _as_floats(state: StateDict) -> StateDict:

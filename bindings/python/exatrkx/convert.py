@@ -4,9 +4,11 @@
         --hparams hparams.yaml --node-features r:1000,phi:3.1415927,z:1000 \\
         --out gnn.safetensors
 
-Reads Lightning checkpoints and TorchScript (.ckpt, .pt: needs torch) or plain
-arrays (.npz). Sizes come from the weights; the rest from --options, then
---hparams, then the checkpoint, then the usual setting, which is reported.
+Reads Lightning checkpoints and TorchScript (.ckpt, .pt), ONNX (.onnx: needs
+the package onnx) or plain arrays (.npz). Sizes come from the weights, the rest
+from --options, then the file, --hparams and the checkpoint, which must not
+contradict each other, then the usual setting, which is reported. What cannot
+be represented is refused.
 
 Edges run from edge_index[0] to edge_index[1]. A network that was trained on
 edges from the larger index to the smaller and now gets them the other way
@@ -25,8 +27,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import safetensors_file
+from ._check import check_loads, compare
+from ._facts import ConvertError, Hparams
 from ._families import CONVERTERS, STAGES, Converted, Source
-from ._state_dict import ConvertError, Hparams, read_hparams, read_weights
+from ._state_dict import read_hparams, read_weights
 
 CELLS = "cell_count cell_val leta lphi lx ly lz geta gphi".split()
 SPACE = [("r", 1000.0), ("phi", math.pi), ("z", 1000.0)]
@@ -94,7 +98,8 @@ def make_stage(
             )
     else:
         graph = dict(options.graph)
-        graph.setdefault("radius", source.setting("r_infer r_test r_val r", 0.1))
+        if "radius" not in graph:
+            graph["radius"] = source.setting("r_infer r_test r_val r", 0.1)
         stage["graph"] = graph
     if options.family == "edge_filter":
         cut = options.cut
@@ -108,14 +113,15 @@ def convert(options: argparse.Namespace) -> None:
     def note(text: str) -> None:
         print(f"exatrkx.convert: {text}", file=sys.stderr)
 
-    state, stored = read_weights(options.weights)
+    state, stored, facts = read_weights(options.weights)
     hparams = stored | read_hparams(options.hparams)
     n_edge = len(parse_features(options.edge_features))
     # What --options say needs no default and no note.
     known = {"n_graph_iters": options.options.get("n_iterations")}
     known["hidden_activation"] = options.options.get("activation")
+    known["aggregation_count"] = len(options.options.get("aggregation", []))
     hparams |= {name: value for name, value in known.items() if value is not None}
-    source = Source(state, hparams, note, n_edge)
+    source = Source(state, hparams, note, n_edge, facts, options.options)
     converted = CONVERTERS[options.family](source)
     source.finish()
     name = STAGES[options.family]
@@ -130,6 +136,14 @@ def convert(options: argparse.Namespace) -> None:
         config["label"] = options.label
     tensors |= {f"{name}.{key}": value for key, value in converted.tensors.items()}
     text = json.dumps(config, separators=(",", ":"))
+    check_loads(safetensors_file.dump(tensors, {CONFIG: text}), note)
+    if options.check is not False:
+        # The stage alone; a filter that keeps all edges.
+        stage = config[name] | ({"cut": 0.0} if name == "filter" else {})
+        alone = {t: v for t, v in tensors.items() if t.startswith(name + ".")}
+        text_alone = json.dumps({"schema": 1, name: stage})
+        data = safetensors_file.dump(alone, {CONFIG: text_alone})
+        compare(data, name, options.weights, facts, note, bool(options.check))
     safetensors_file.write(options.out, tensors, {CONFIG: text})
 
 
@@ -158,7 +172,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         description="Make a model file from trained PyTorch weights.",
     )
     parser.add_argument("--family", required=True, choices=sorted(CONVERTERS))
-    parser.add_argument("--weights", required=True, help=".pt, .ckpt or .npz")
+    parser.add_argument("--weights", required=True, help=".pt, .ckpt, .onnx or .npz")
     parser.add_argument("--out", required=True, help="model file to write")
     parser.add_argument("--hparams", help="training settings, .yaml or .json")
     parser.add_argument(
@@ -172,6 +186,12 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--cut", type=float, help="for --family edge_filter")
     parser.add_argument("--label", type=json_object, help="JSON, how to make tracks")
     parser.add_argument("--merge", help="model file whose other stages to keep")
+    parser.add_argument(
+        "--check",
+        action=argparse.BooleanOptionalAction,
+        help="run the original in torch beside the model on a random graph "
+        "(by default where torch can load it)",
+    )
     return parser.parse_args(arguments)
 
 

@@ -1,0 +1,278 @@
+"""test_convert_acorn -- every setting of acorn is computed or refused by name.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import json
+import unittest
+from typing import Any
+
+import numpy as np
+from convert_case import ConvertCase
+
+from exatrkx import safetensors_file
+from support import LIBRARY, needs
+
+FIRST = {
+    "model": "InteractionGNN",
+    "node_features": ["r", "phi", "z"],
+    "node_scales": [1000, 3.14, 1000],
+    "hidden": 8,
+    "n_graph_iters": 2,
+    "nb_node_layer": 2,
+    "nb_edge_layer": 2,
+    "layernorm": True,
+    "batchnorm": False,
+    "aggregation": ["sum", "mean", "max"],
+    "hidden_activation": "SiLU",
+    "output_activation": "Tanh",
+}
+SECOND = {
+    "model": "InteractionGNN2",
+    "node_features": ["r", "phi", "z"],
+    "node_scales": [1000, 3.14, 1000],
+    "edge_features": ["dr", "dz"],
+    "hidden": 8,
+    "n_graph_iters": 2,
+    "n_node_net_layers": 2,
+    "n_edge_net_layers": 3,
+    "n_edge_decoder_layers": 2,
+    "layernorm": False,
+    "output_layer_norm": False,
+    "batchnorm": True,
+    "output_batch_norm": False,
+    "edge_output_transform_final_batch_norm": False,
+    "hidden_activation": "ReLU",
+    "output_activation": "ReLU",
+    "edge_output_transform_final_activation": None,
+    "concat": True,
+    "node_net_recurrent": False,
+    "edge_net_recurrent": False,
+    "in_out_diff_agg": True,
+}
+FILTER = {
+    "model": "Filter",
+    "node_features": ["r", "phi", "z"],
+    "node_scales": [1000, 3.14, 1000],
+    "hidden": 16,
+    "nb_layer": 3,
+    "layernorm": True,
+    "batchnorm": False,
+    "hidden_activation": "ReLU",
+}
+LEARNING = {
+    "model": "MetricLearning",
+    "node_features": ["r", "phi", "z"],
+    "node_scales": [1000, 3.14, 1000],
+    "emb_hidden": 16,
+    "nb_layer": 2,
+    "emb_dim": 4,
+    "activation": "Tanh",
+    "r_train": 0.1,
+}
+NORMS = [
+    {"layernorm": True, "batchnorm": False},
+    {"layernorm": False, "batchnorm": True},
+    {"layernorm": False, "batchnorm": True, "track_running_stats": True},
+    {"layernorm": False, "batchnorm": False},
+]
+BOTH = {"layernorm": True, "batchnorm": True}
+
+
+@needs("torch")
+@unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
+class TestAcorn(ConvertCase):
+    def setUp(self) -> None:
+        super().setUp()
+        rng = np.random.default_rng(5)
+        self.positions = rng.normal(size=(40, 3)).astype("f4") * 300
+        self.x = rng.normal(size=(40, 3)).astype("f4")
+        pairs = rng.permutation(40 * 39 // 2)[:120]
+        self.edges = np.stack([end[pairs] for end in np.triu_indices(40, 1)])
+
+    def save(self, settings: dict[str, Any]) -> Any:
+        """Write a checkpoint; the network, with weights that are not the
+        initial ones."""
+        import torch
+        import torch_acorn
+
+        torch.manual_seed(3)
+        network = getattr(torch_acorn, settings["model"])(settings).eval()
+        with torch.no_grad():
+            for name, value in network.state_dict().items():
+                if name.endswith("running_var"):
+                    value.uniform_(0.5, 2.0)
+                elif value.dim() == 2:
+                    value *= 2.5
+                elif value.dim() == 1:
+                    value += torch.randn_like(value) * 0.3
+        torch.save(
+            {"state_dict": network.state_dict(), "hyper_parameters": settings},
+            self.path("w.ckpt"),
+        )
+        return network
+
+    def arguments(self, settings: dict[str, Any]) -> list[str]:
+        listed = settings.get("edge_features") or []
+        return ["--edge-features", ",".join(f"{name}:1000" for name in listed)]
+
+    def expect(self, network: Any) -> np.ndarray:
+        import torch
+
+        x, edges = torch.from_numpy(self.x), torch.from_numpy(self.edges)
+        network = network.double()
+        inputs = [x.double(), edges]
+        if network.s["model"] == "MetricLearning":
+            inputs = inputs[:1]
+        elif network.s["model"] == "InteractionGNN2":
+            p = self.positions.astype("f8")
+            rz = np.stack([np.hypot(p[:, 0], p[:, 1]), p[:, 2]], 1)
+            features = (rz[self.edges[1]] - rz[self.edges[0]]) / 1000
+            inputs.append(torch.from_numpy(features))
+        with torch.no_grad():
+            out = network(*inputs)
+        return (out if len(inputs) == 1 else torch.sigmoid(out)).numpy()
+
+    def compute(self, model: str) -> np.ndarray:
+        import exatrkx
+
+        loaded = exatrkx.Model.load(self.path("m.safetensors"))
+        event = exatrkx.Event.from_arrays(self.positions, features=self.x)
+        if model == "MetricLearning":
+            return exatrkx.embed(loaded, event)
+        graph = exatrkx.Graph.from_edges(len(self.x), *self.edges)
+        run = exatrkx.filter_graph if model == "Filter" else exatrkx.score
+        found = np.zeros(len(graph), "f4")
+        found[graph.order] = run(graph, loaded, event, exatrkx.Context(1)).scores
+        return found
+
+    FAMILIES = {"Filter": "edge_filter", "MetricLearning": "mlp"}
+
+    def check(self, base: dict[str, Any], changes: dict[str, Any]) -> None:
+        """The converted network computes what the original does."""
+        settings = {k: v for k, v in (base | changes).items() if v != "absent"}
+        with self.subTest(settings["model"], **changes):
+            network = self.save(settings)
+            family = self.FAMILIES.get(settings["model"], "interaction_network")
+            arguments = [*self.arguments(settings), "--cut", "0"]
+            self.convert_well(family, "w.ckpt", *arguments)
+            expected = self.expect(network)
+            found = self.compute(settings["model"])
+            relative = np.abs(found - expected).max() / np.abs(expected).max()
+            self.assertLess(relative, 1e-5)
+            self.assertGreater(np.ptp(expected), 1e-3)
+
+    def refuse(
+        self, base: dict[str, Any], changes: dict[str, Any], *names: str
+    ) -> None:
+        settings = base | changes
+        with self.subTest(settings["model"], **changes):
+            plain = {"std": {"aggregation": ["sum"] * 4}}
+            self.save(settings | plain.get(names[0], {}))
+            self.rewrite(settings)
+            family = self.FAMILIES.get(settings["model"], "interaction_network")
+            status, text = self.convert(family, "w.ckpt", *self.arguments(settings))
+            self.assertEqual(status, 1, text)
+            for name in names:
+                self.assertIn(name, text)
+
+    def rewrite(self, settings: dict[str, Any]) -> None:
+        """Other settings in the checkpoint."""
+        import torch
+
+        found = torch.load(self.path("w.ckpt"))
+        found["hyper_parameters"] = settings
+        torch.save(found, self.path("w.ckpt"))
+
+    def test_first(self) -> None:
+        for changes in [
+            {},
+            *({"output_activation": name} for name in ("ReLU", None, "absent")),
+            *({"undirected": value} for value in (True, False)),
+            *NORMS,
+            *(norm | {"undirected": True} for norm in NORMS),
+            *({"aggregation": kinds} for kinds in ("sum", ["max"], ["mean", "sum"])),
+            {"aggregation": "absent"},
+            {"node_net_recurrent": False},
+            {"edge_net_recurrent": False},
+            {"node_net_recurrent": False, "edge_net_recurrent": False},
+            *({"hidden_activation": name} for name in ("ReLU", "Tanh", "GELU")),
+            {"hidden_dropout": 0.1, "nb_node_layer": 3},
+        ]:
+            self.check(FIRST, changes)
+
+    def test_first_refused(self) -> None:
+        self.refuse(FIRST, BOTH, "layernorm", "batchnorm")
+        self.refuse(FIRST, {"aggregation": ["sum", "mean", "max", "std"]}, "std")
+        self.refuse(FIRST, {"hidden_activation": "LeakyReLU"}, "LeakyReLU")
+        for changes, names in [
+            ({"layernorm": False}, ["apart", "layernorm"]),
+            ({"batchnorm": True, "layernorm": False}, ["batchnorm"]),
+            ({"hidden_dropout": 0.1}, ["hidden_dropout"]),
+            ({"input_dropout": 0.1}, ["input_dropout"]),
+            ({"aggregation": ["sum"]}, ["aggregation"]),
+            ({"node_net_recurrent": False}, ["node_net_recurrent"]),
+            ({"output_layer_norm": True}, ["output_layer_norm", "last_norm"]),
+        ]:
+            with self.subTest(**changes):
+                self.save(FIRST)
+                self.rewrite(FIRST | changes)
+                status, text = self.convert("interaction_network", "w.ckpt")
+                self.assertEqual(status, 1, text)
+                for name in names:
+                    self.assertIn(name, text)
+
+    def test_second(self) -> None:
+        for changes in [
+            {},
+            *({"output_activation": name} for name in ("Tanh", None)),
+            {"output_batch_norm": True},
+            {"output_batch_norm": True, "track_running_stats": True},
+            {"output_batch_norm": True, "output_activation": None},
+            *NORMS,
+            {"edge_features": []},
+            {"concat": False},
+            {"in_out_diff_agg": False},
+            {"concat": False, "in_out_diff_agg": False},
+            {"node_net_recurrent": True, "edge_net_recurrent": True},
+            {"node_net_recurrent": True},
+        ]:
+            self.check(SECOND, changes)
+
+    def test_second_refused(self) -> None:
+        self.refuse(SECOND, BOTH, "layernorm", "batchnorm")
+        name = "edge_output_transform_final_activation"
+        self.refuse(SECOND, {name: "Tanh"}, name)
+        self.refuse(
+            SECOND,
+            {"layernorm": True, "batchnorm": False, "output_batch_norm": True},
+            "norms",
+        )
+
+    def test_filter_and_embedding(self) -> None:
+        for norm in NORMS:
+            self.check(FILTER, norm)
+        self.refuse(FILTER, BOTH, "layernorm", "batchnorm")
+        self.check(LEARNING, {})
+
+    def test_unknown_keys(self) -> None:
+        self.save(LEARNING)
+        for arguments in (
+            ("--options", '{"hiden": 3}'),
+            ("--node-features", "r,phi,zeta"),
+        ):
+            status, text = self.convert("mlp", "w.ckpt", *arguments, out="n")
+            self.assertEqual(status, 1, text)
+            self.assertIn("the library refuses the model", text)
+
+    def test_radius(self) -> None:
+        """--graph leaves nothing to assume."""
+        self.save(LEARNING)
+        status, text = self.convert("mlp", "w.ckpt", "--graph", '{"radius": 0.2}')
+        self.assertEqual((status, text), (0, text))
+        self.assertNotIn("r_infer", text)
+        _, metadata = safetensors_file.read(self.path("m.safetensors"))
+        graph = json.loads(metadata["etx.config"])["embedding"]["graph"]
+        self.assertEqual(graph["radius"], 0.2)

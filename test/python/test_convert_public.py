@@ -1,0 +1,254 @@
+"""test_convert_public -- networks in files of other programs, run beside them.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import unittest
+import unittest.mock
+import warnings
+import zipfile
+
+import numpy as np
+from convert_case import ConvertCase
+
+from exatrkx import _archive, safetensors_file
+from support import LIBRARY, REFERENCE, needs
+
+PUBLIC = REFERENCE / "exatrkx_models"
+
+
+def network(kind: str, norm: str, activation: str):
+    """A small network of Exa.TrkX in torch."""
+    import torch
+    from torch import nn
+
+    def steps(*widths: int) -> nn.Sequential:
+        found: list[nn.Module] = []
+        for n_in, n_out in zip(widths, widths[1:], strict=False):
+            found.append(nn.Linear(n_in, n_out))
+            found += [nn.LayerNorm(n_out)] if norm == "layer" else []
+            found += [nn.BatchNorm1d(n_out, eps=1e-3)] if norm == "batch" else []
+            found.append(getattr(nn, activation)())
+        return nn.Sequential(*found[: -1 if norm == "none" else -2])
+
+    class Embedding(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = steps(3, 8, 8, 4)
+
+        def forward(self, x):
+            return self.network(x)
+
+    class Interaction(nn.Module):
+        """Of Exa.TrkX's Common_Tracking example, on directed edges."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            h = 8
+            self.node_encoder = steps(3, h, h)
+            self.edge_encoder = steps(2 * h, h, h)
+            self.node_network = steps(2 * h, h, h)
+            self.edge_network = steps(3 * h, h, h)
+            self.output_edge_classifier = steps(3 * h, h, 1)
+
+        def forward(self, x, edge_index):
+            start, end = edge_index[0], edge_index[1]
+            x = self.node_encoder(x)
+            e = self.edge_encoder(torch.cat([x[start], x[end]], 1))
+            for _ in range(3):
+                m = torch.zeros_like(x).index_add(0, end, e)
+                x = self.node_network(torch.cat([x, m], 1)) + x
+                e = self.edge_network(torch.cat([x[start], x[end], e], 1)) + e
+            return self.output_edge_classifier(torch.cat([x[start], x[end], e], 1))
+
+    torch.manual_seed(2)
+    made = {"mlp": Embedding, "interaction_network": Interaction}[kind]()
+    with torch.no_grad():
+        for name, value in made.named_buffers():
+            if value.dim() == 1:
+                value.uniform_(0.5, 2.0) if "var" in name else value.normal_()
+    return made.eval()
+
+
+def inputs(kind: str) -> tuple:
+    import torch
+
+    x = torch.randn(20, 3)
+    pairs = torch.combinations(torch.arange(20))[torch.randperm(190)[:40]]
+    return (x,) if kind == "mlp" else (x, pairs.T.contiguous())
+
+
+@needs("torch")
+class TestFiles(ConvertCase):
+    def setUp(self) -> None:
+        super().setUp()
+        quiet = warnings.catch_warnings()
+        quiet.__enter__()
+        self.addCleanup(quiet.__exit__, None, None, None)
+        warnings.simplefilter("ignore")
+
+    def trace(self, kind: str, norm: str, activation: str) -> str:
+        import torch
+
+        made = network(kind, norm, activation)
+        torch.jit.save(torch.jit.trace(made, inputs(kind)), self.path("w.pt"))
+        return "w.pt"
+
+    def stage(self) -> dict:
+        import json
+
+        _, metadata = safetensors_file.read(self.path("m.safetensors"))
+        config = json.loads(metadata["etx.config"])
+        return next(config[k] for k in ("embedding", "gnn") if k in config)
+
+    @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
+    def test_torchscript(self) -> None:
+        """Activation and norm come from the file; --check compares."""
+        for norm in ("layer", "batch", "none"):
+            for activation in ("ReLU", "Tanh", "GELU"):
+                with self.subTest(norm, activation=activation):
+                    self.trace("mlp", norm, activation)
+                    status, text = self.convert("mlp", "w.pt", "--check")
+                    self.assertEqual(status, 0, text)
+                    self.assertIn("largest difference of a point", text)
+                    self.assertNotIn("no activation given", text)
+
+    @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
+    def test_interaction(self) -> None:
+        self.trace("interaction_network", "layer", "ReLU")
+        options = ("--options", '{"aggregation": ["sum"]}')
+        status, text = self.convert("interaction_network", "w.pt", *options)
+        self.assertEqual(status, 0, text)
+        self.assertIn("(0 of 800 decisions differ)", text)
+        found = self.stage()["options"]
+        self.assertEqual(found["n_iterations"], 3)
+        self.assertEqual(found["edge_update"], "new")
+        self.assertEqual(found["direction"], "directed")
+        wrong = ("--options", '{"aggregation": ["sum"], "activation": "tanh"}')
+        status, text = self.convert("interaction_network", "w.pt", *wrong, out="n")
+        self.assertEqual(status, 1, text)
+        self.assertIn("largest difference of a score", text)
+        self.assertFalse(os.path.exists(self.path("n")))
+
+    def test_contradiction(self) -> None:
+        self.trace("mlp", "layer", "ReLU")
+        settings = self.folder / "h.json"
+        settings.write_text('{"activation": "Tanh"}')
+        status, text = self.convert("mlp", "w.pt", "--hparams", str(settings))
+        self.assertEqual(status, 1, text)
+        self.assertIn("activation is Tanh, but the TorchScript says relu", text)
+
+    def test_without_torch(self) -> None:
+        """Archives of torch are read without it."""
+        import torch
+
+        self.trace("mlp", "layer", "ReLU")
+        state = {"network.0.weight": torch.ones(2, 3).half()}
+        state["network.0.bias"] = torch.ones(4)[::2]
+        torch.save({"state_dict": state}, self.path("w.ckpt"))
+        with unittest.mock.patch.dict(sys.modules, {"torch": None}):
+            for name in ("w.pt", "w.ckpt"):
+                status, text = self.convert("mlp", name, "--no-check")
+                self.assertEqual(status, 0, text)
+
+    @needs("onnx")
+    def test_onnx(self) -> None:
+        """The same model as from TorchScript."""
+        import torch
+
+        for norm in ("layer", "batch", "none"):
+            every = ("ReLU", "SiLU", "Tanh", "GELU", "ELU")
+            for activation in every if norm == "layer" else every[:1]:
+                self.trace("mlp", norm, activation)
+                for version in (12, 17):
+                    with self.subTest(norm, activation=activation, version=version):
+                        made = network("mlp", norm, activation)
+                        torch.onnx.export(
+                            made,
+                            inputs("mlp"),
+                            self.path("w.onnx"),
+                            opset_version=version,
+                            dynamo=False,
+                        )
+                        found = []
+                        for name in ("w.pt", "w.onnx"):
+                            status, text = self.convert("mlp", name)
+                            self.assertEqual(status, 0, text)
+                            path = self.folder / "m.safetensors"
+                            found.append(path.read_bytes())
+                        self.assertEqual(found[0], found[1])
+
+
+class TestArchive(ConvertCase):
+    """Pickles that are no checkpoints; nothing of them is run."""
+
+    def write(self, data: bytes, storage: bytes = b"") -> str:
+        with zipfile.ZipFile(self.path("w.pt"), "w") as file:
+            file.writestr("a/data.pkl", data)
+            file.writestr("a/data/0", storage)
+        return self.path("w.pt")
+
+    def test_no_call(self) -> None:
+        class Hostile:
+            def __reduce__(self) -> tuple:
+                return os.mkdir, (mark,)
+
+        mark = self.path("mark")
+        self.write(pickle.dumps({"state_dict": {"x": Hostile()}}))
+        status, text = self.convert("mlp", "w.pt")
+        self.assertEqual(status, 1, text)
+        self.assertFalse(os.path.exists(mark))
+
+    def test_bounds(self) -> None:
+        storage = np.zeros(6, "f4")
+        for offset, shape, strides in [
+            (0, (3, 3), (3, 1)),
+            (4, (2, 2), (2, 1)),
+            (0, (2, 3), (-3, 1)),
+            (-1, (2,), (1,)),
+            (0, (2, 3), (3,)),
+        ]:
+            with self.assertRaises(_archive.ConvertError):
+                _archive._tensor(storage, offset, shape, strides)
+        found = _archive._tensor(np.arange(6), 1, (2, 2), (1, 3))
+        self.assertEqual(found.tolist(), [[1, 4], [2, 5]])
+
+    def test_broken(self) -> None:
+        for data in (b"", b"no pickle", pickle.dumps({})[:-1]):
+            self.write(data)
+            status, text = self.convert("mlp", "w.pt")
+            self.assertEqual(status, 1)
+            self.assertIn("data.pkl", text)
+
+
+@needs("torch")
+@unittest.skipUnless(PUBLIC.is_dir(), f"no {PUBLIC} (ETX_REFERENCE_DATA)")
+@unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
+class TestPublic(ConvertCase):
+    """The trained networks that are public agree with torch."""
+
+    def test_torchscript(self) -> None:
+        for family, name in [
+            ("attention_gnn", "lrt_gnn.torchscript.pt"),
+            ("attention_gnn", "trackml_gnn.torchscript.pt"),
+            ("edge_filter", "trackml_filter.torchscript.pt"),
+        ]:
+            with self.subTest(name):
+                path = str(PUBLIC / name)
+                status, text = self.convert(family, path, "--check")
+                self.assertEqual(status, 0, text)
+                self.assertIn("(0 of 800 decisions differ)", text)
+
+    @needs("onnx")
+    def test_onnx(self) -> None:
+        found = []
+        for name in ("trackml_filter.onnx", "weights_trackml_filter.npz"):
+            path = self.convert_well("edge_filter", str(PUBLIC / name))
+            with open(path, "rb") as file:
+                found.append(file.read())
+        self.assertEqual(found[0], found[1])
