@@ -144,7 +144,7 @@ static void free_event(struct work *w)
 }
 
 /* The three hits of triplet t. */
-static void get_hits(int32_t hits[3], const struct work *w, int64_t t)
+static void find_hits(int32_t hits[3], const struct work *w, int64_t t)
 {
     const int32_t *src = etx_graph_src(w->graph);
     const int32_t *dst = etx_graph_dst(w->graph);
@@ -223,7 +223,7 @@ static void add_seeds(
 
         if (!((double)score[t] > o->cut))
             continue;
-        get_hits(hits, w, t);
+        find_hits(hits, w, t);
         seed.is_pure = ids[hits[0]] != 0 && ids[hits[0]] == ids[hits[1]] &&
                        ids[hits[1]] == ids[hits[2]];
         if (seed.is_pure) {
@@ -253,7 +253,7 @@ static int write_seeds(const struct work *w, const struct options *o)
 
         if (!((double)score[t] > o->cut))
             continue;
-        get_hits(hits, w, t);
+        find_hits(hits, w, t);
         fprintf(file, "%lld,%lld,%lld,%.9g\n", (long long)ids[hits[0]],
             (long long)ids[hits[1]], (long long)ids[hits[2]], (double)score[t]);
     }

@@ -39,7 +39,7 @@ static const struct field fields[] = {
 
 #define N_FIELDS (sizeof fields / sizeof *fields)
 
-static double get_number(const struct scaling_run *run, size_t k)
+static double field_value(const struct scaling_run *run, size_t k)
 {
     return *(
         const double *)(const void *)((const char *)run + fields[k].offset);
@@ -61,9 +61,9 @@ static json_t *describe(const struct scaling_run *run)
     json_t *line = json_pack("{s:I}", "ranks", (json_int_t)run->n_ranks);
 
     for (size_t k = 0; k < N_FIELDS; k++)
-        if (isfinite(get_number(run, k)))
+        if (isfinite(field_value(run, k)))
             json_object_set_new(
-                line, fields[k].key, json_real(get_number(run, k)));
+                line, fields[k].key, json_real(field_value(run, k)));
     return line;
 }
 
@@ -84,7 +84,7 @@ static int append_line(const char *path, const struct scaling_run *run)
 
 /* --------------------------------------------------------------- table -- */
 
-static double get_field(const json_t *line, const char *key)
+static double read_field(const json_t *line, const char *key)
 {
     const json_t *value = json_object_get(line, key);
 
@@ -110,14 +110,14 @@ static void print_title(void)
 /* Speed-up t1 / tN and strong-scaling efficiency t1 / (N tN). */
 static void print_run(const json_t *line, double alone)
 {
-    const double n_ranks = get_field(line, "ranks");
-    const double speed_up = alone / get_field(line, "batch_seconds");
+    const double n_ranks = read_field(line, "ranks");
+    const double speed_up = alone / read_field(line, "batch_seconds");
 
     printf("%5.0f", n_ranks);
     print_number(speed_up, 8, 3);
     print_number(speed_up / n_ranks, 8, 3);
     for (size_t k = 0; k < N_FIELDS; k++)
-        print_number(get_field(line, fields[k].key), 8, fields[k].decimals);
+        print_number(read_field(line, fields[k].key), 8, fields[k].decimals);
     putchar('\n');
 }
 
@@ -135,8 +135,8 @@ static int read_lines(const char *path, double *alone, int is_printed)
 
         if (line == NULL)
             break;
-        if (isnan(*alone) && get_field(line, "ranks") == 1.0)
-            *alone = get_field(line, "batch_seconds");
+        if (isnan(*alone) && read_field(line, "ranks") == 1.0)
+            *alone = read_field(line, "batch_seconds");
         if (is_printed)
             print_run(line, *alone);
         json_decref(line);

@@ -241,7 +241,7 @@ static struct display_step make_step(const struct display *d, int32_t hit)
 }
 
 /* d="..." through the first n hits of display.path, outward. */
-static void put_line(
+static void write_line(
     FILE *file, const struct view *view, const struct display *d, int64_t n)
 {
     qsort(d->path, (size_t)n, sizeof *d->path, compare_distance);
@@ -256,7 +256,7 @@ static void put_line(
     fputs("\"", file);
 }
 
-static void put_unused(
+static void write_unused(
     FILE *file, const struct view *view, const struct display *d)
 {
     fputs("<path class=\"unused\" d=\"", file);
@@ -271,7 +271,7 @@ static void put_unused(
     fputs("\"/>\n", file);
 }
 
-static void put_tracks(
+static void write_tracks(
     FILE *file, const struct view *view, const struct display *d)
 {
     const int64_t *offsets = etx_tracks_offsets(d->tracks);
@@ -285,13 +285,13 @@ static void put_tracks(
             d->path[k] =
                 make_step(d, etx_tracks_hits(d->tracks)[offsets[t] + k]);
         fprintf(file, "<path class=\"track c%d\" ", (int)(t % N_COLOURS));
-        put_line(file, view, d, n);
+        write_line(file, view, d, n);
         fprintf(file, "><title>track %lld: %lld hits</title></path>\n",
             (long long)t + 1, (long long)n);
     }
 }
 
-static void put_missed(
+static void write_missed(
     FILE *file, const struct view *view, const struct display *d)
 {
     const etx_particle *particles = etx_event_particles(d->event);
@@ -304,7 +304,7 @@ static void put_missed(
         for (int32_t i = d->first[p]; i != DISPLAY_NONE; i = d->next[i])
             d->path[n++] = make_step(d, i);
         fputs("<path class=\"missed\" ", file);
-        put_line(file, view, d, n);
+        write_line(file, view, d, n);
         fprintf(file,
             "><title>particle %lld, not found: %lld hits, pT %.2f GeV"
             "</title></path>\n",
@@ -318,7 +318,7 @@ static void put_missed(
 
 /* Colours of tracks: hues a golden angle apart, dark enough for white and
  * away from the dark red of what was missed. */
-static void put_colour(FILE *file, int k)
+static void write_colour(FILE *file, int k)
 {
     static const int lightness[] = {42, 55, 34};
     static const int saturation[] = {85, 70, 60};
@@ -329,7 +329,7 @@ static void put_colour(FILE *file, int k)
 }
 
 /* Styles, and a marker for the hits of every colour. */
-static void put_styles(FILE *file, const struct display *d)
+static void write_styles(FILE *file, const struct display *d)
 {
     const double dot = d->n_hits > 6000 ? 10.0 : d->n_hits > 2000 ? 14.0 : 20.0;
 
@@ -348,7 +348,7 @@ static void put_styles(FILE *file, const struct display *d)
         1.4 * dot, 0.5 * dot, 0.9 * dot);
     for (int k = 0; k < N_COLOURS; k++) {
         fprintf(file, ".c%d{marker:url(#m%d);stroke:", k, k);
-        put_colour(file, k);
+        write_colour(file, k);
         fputs("}\n", file);
     }
     fputs("</style>\n<defs>\n", file);
@@ -357,7 +357,7 @@ static void put_styles(FILE *file, const struct display *d)
             "<marker id=\"m%d\" markerUnits=\"userSpaceOnUse\" "
             "overflow=\"visible\"><circle r=\"%g\" fill=\"",
             k, dot);
-        put_colour(file, k);
+        write_colour(file, k);
         fputs("\"/></marker>\n", file);
     }
     fprintf(file,
@@ -367,7 +367,7 @@ static void put_styles(FILE *file, const struct display *d)
         1.8 * dot, 0.5 * dot);
 }
 
-static void put_axes(FILE *file, const struct view *view)
+static void write_axes(FILE *file, const struct view *view)
 {
     const double right = view->left + view->width;
     const double bottom = view->top + view->height;
@@ -402,18 +402,18 @@ static void put_axes(FILE *file, const struct view *view)
         view->top + 0.5 * view->height, view->v_label);
 }
 
-static void put_view(FILE *file, struct view *view, const struct display *d)
+static void write_view(FILE *file, struct view *view, const struct display *d)
 {
     scale_view(view, d);
-    put_axes(file, view);
+    write_axes(file, view);
     fputs("<g transform=\"scale(.1)\">\n", file);
-    put_unused(file, view, d);
-    put_tracks(file, view, d);
-    put_missed(file, view, d);
+    write_unused(file, view, d);
+    write_tracks(file, view, d);
+    write_missed(file, view, d);
     fputs("</g>\n", file);
 }
 
-static void put_escaped(FILE *file, const char *text)
+static void write_escaped(FILE *file, const char *text)
 {
     for (; *text != '\0'; text++) {
         if (*text == '&')
@@ -425,10 +425,10 @@ static void put_escaped(FILE *file, const char *text)
     }
 }
 
-static void put_title(FILE *file, const char *title, const struct display *d)
+static void write_title(FILE *file, const char *title, const struct display *d)
 {
     fputs("<text class=\"title\" x=\"70\" y=\"34\">", file);
-    put_escaped(file, title);
+    write_escaped(file, title);
     fprintf(file, ": %lld hits, %lld tracks", (long long)d->n_hits,
         (long long)etx_tracks_count(d->tracks));
     if (d->n_findable > 0)
@@ -438,7 +438,7 @@ static void put_title(FILE *file, const char *title, const struct display *d)
 }
 
 /* One line below the views. */
-static void put_legend(FILE *file, const struct display *d)
+static void write_legend(FILE *file, const struct display *d)
 {
     const int y = PAGE_HEIGHT - 20;
 
@@ -498,11 +498,11 @@ int svg_write(const char *path, const char *title, const etx_event *event,
             "height=\"%d\" viewBox=\"0 0 %d %d\">\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
             PAGE_WIDTH, PAGE_HEIGHT, PAGE_WIDTH, PAGE_HEIGHT);
-        put_styles(file, &d);
-        put_title(file, title, &d);
+        write_styles(file, &d);
+        write_title(file, title, &d);
         for (size_t k = 0; k < sizeof views / sizeof *views; k++)
-            put_view(file, &views[k], &d);
-        put_legend(file, &d);
+            write_view(file, &views[k], &d);
+        write_legend(file, &d);
         fputs("</svg>\n", file);
         result = table_close(file, path);
     }

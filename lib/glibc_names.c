@@ -2,7 +2,7 @@
  *
  * The linker sends calls of hypot here (--wrap, shared library only). glibc
  * 2.35 gave hypot a new version; hypotf64 is the same code under a name that
- * is there since 2.27, so the library asks for glibc 2.34 and no more.
+ * is there since 2.27, so the library needs glibc 2.34 and no more.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 

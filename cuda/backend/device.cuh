@@ -17,7 +17,7 @@ extern "C" {
 
 #define ETX_CUDA_STAGING   ((size_t)4 << 20)  /* bytes of each half */
 #define ETX_CUDA_WORKSPACE ((size_t)32 << 20) /* bytes for cuBLASLt */
-#define ETX_CUDA_MAX_LIVE  256                /* allocations at once */
+#define ETX_CUDA_MAX_LIVE  256                /* live allocations */
 #define ETX_CUDA_MAX_PLANS 64
 
 /* The algorithm of cuBLASLt for matrix products of one shape. */

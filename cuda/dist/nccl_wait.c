@@ -1,6 +1,6 @@
 /* cuda/dist/nccl_wait.c -- wait for NCCL, and say what went wrong.
  *
- * The communicator is non-blocking: a call returns at once, and this thread
+ * The communicator is non-blocking: a call returns immediately, and this thread
  * polls NCCL's own state and that of the stream until both are done or the
  * deadline has passed. Whatever goes wrong, the communicator is aborted.
  *

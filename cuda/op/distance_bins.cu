@@ -1,4 +1,4 @@
-/* cuda/op/distance_bins.cu -- how far apart the points of pairs are.
+/* cuda/op/distance_bins.cu -- distances of the points of pairs.
  *
  * What is counted are whole numbers, so the order of the pairs does not matter.
  *

@@ -24,7 +24,7 @@ __device__ static inline uint32_t etx_ordered(float x)
     return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
-/* Memory that the caller of an operator gets; released unless handed over. */
+/* Memory for the caller of an operator; freed unless ownership moves. */
 template <typename T> struct etx_cuda_owned {
     explicit etx_cuda_owned(const struct etx_memory *of)
         : data(NULL), memory(of)

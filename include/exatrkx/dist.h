@@ -136,7 +136,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_dist_trainer_set_parts(
     etx_trainer *trainer, etx_dist *dist, int32_t order);
 
 /* This rank has failed and makes no more calls. Calls of ranks that are threads
- * then fail at once; processes wait for the deadline, or are ended by
+ * then fail immediately; processes wait for the deadline, or are ended by
  * etx_dist_end_processes. NULL is allowed. */
 ETX_API void etx_dist_give_up(etx_dist *dist);
 

@@ -17,7 +17,7 @@ struct etx_latents_shape {
     int64_t n_rows; /* of one latent, width columns each */
     int32_t width;
     int32_t n_iterations;
-    int32_t n_slots;       /* latents that an iteration uses at once: 1 or 2 */
+    int32_t n_slots;       /* latents that an iteration uses: 1 or 2 */
     int32_t has_first;     /* every iteration uses latent 0, too */
     int32_t can_recompute; /* the backward can compute a segment again */
     int32_t is_float16;    /* in inference float16 in place of float32 */

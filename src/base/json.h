@@ -58,7 +58,7 @@ etx_status etx_json_copy(struct etx_json **out, const struct etx_json *value);
  * fine. */
 void etx_json_free(struct etx_json *root);
 
-/* What is asked of NULL or of another kind is NULL or 0. */
+/* NULL and values of another kind yield NULL or 0. */
 int32_t etx_json_is(const struct etx_json *value, enum etx_json_kind kind);
 int32_t etx_json_is_number(const struct etx_json *value);
 struct etx_json *etx_json_get(const struct etx_json *object, const char *key);

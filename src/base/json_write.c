@@ -18,40 +18,40 @@ struct writer {
     int32_t n_digits, is_sorted;
 };
 
-static void put(struct writer *writer, const char *bytes, size_t n)
+static void append(struct writer *writer, const char *bytes, size_t n)
 {
     if (writer->text != NULL)
         memcpy(writer->text + writer->length, bytes, n);
     writer->length += n;
 }
 
-static void put_text(struct writer *writer, const char *text)
+static void write_text(struct writer *writer, const char *text)
 {
     static const char letters[] = "\"\\bfnrt";
     static const char bytes[] = "\"\\\b\f\n\r\t";
     char escape[8];
 
-    put(writer, "\"", 1);
+    append(writer, "\"", 1);
     for (; *text != '\0'; text++) {
         const char *found = strchr(bytes, *text);
 
         if (found != NULL) {
             escape[0] = '\\';
             escape[1] = letters[found - bytes];
-            put(writer, escape, 2);
+            append(writer, escape, 2);
         } else if ((unsigned char)*text < ' ') {
             (void)snprintf(escape, sizeof escape, "\\u%04X", (unsigned)*text);
-            put(writer, escape, 6);
+            append(writer, escape, 6);
         } else {
-            put(writer, text, 1);
+            append(writer, text, 1);
         }
     }
-    put(writer, "\"", 1);
+    append(writer, "\"", 1);
 }
 
 /* As %.*g in the C locale, with a dot or an exponent, and that without plus
  * and leading zeros: 1.0, 0.5, 1e30, 1e-5. */
-static void put_real(struct writer *writer, double value)
+static void write_real(struct writer *writer, double value)
 {
     char digits[64];
     char *out = digits;
@@ -68,23 +68,23 @@ static void put_real(struct writer *writer, double value)
     *out = '\0';
     exponent = strchr(digits, 'e');
     if (exponent == NULL) {
-        put(writer, digits, strlen(digits));
+        append(writer, digits, strlen(digits));
         if (strchr(digits, '.') == NULL)
-            put(writer, ".0", 2);
+            append(writer, ".0", 2);
         return;
     }
-    put(writer, digits, (size_t)(exponent + 1 - digits));
+    append(writer, digits, (size_t)(exponent + 1 - digits));
     if (*++exponent == '-')
-        put(writer, "-", 1);
+        append(writer, "-", 1);
     exponent += strspn(exponent, "+-0");
-    put(writer, exponent, strlen(exponent));
+    append(writer, exponent, strlen(exponent));
 }
 
-static etx_status put_value(
+static etx_status write_value(
     struct writer *writer, const struct etx_json *value);
 
 /* The entries of a list, the members of an object. */
-static etx_status put_entries(
+static etx_status write_entries(
     struct writer *writer, const struct etx_json *value)
 {
     const int32_t is_object = value->kind == ETX_JSON_OBJECT;
@@ -92,54 +92,55 @@ static etx_status put_entries(
     const struct etx_json *member = value->as.first;
     etx_status status = ETX_OK;
 
-    put(writer, is_object ? "{" : "[", 1);
+    append(writer, is_object ? "{" : "[", 1);
     if (is_object && writer->is_sorted)
         ETX_CHECK(etx_json_sort_members(&sorted, value));
     for (int32_t k = 0; k < value->n; k++) {
         const struct etx_json *entry = sorted == NULL ? member : sorted[k];
 
         if (k > 0)
-            put(writer, ",", 1);
+            append(writer, ",", 1);
         if (is_object) {
-            put_text(writer, entry->key);
-            put(writer, ":", 1);
+            write_text(writer, entry->key);
+            append(writer, ":", 1);
         }
-        ETX_CHECK(put_value(writer, entry));
+        ETX_CHECK(write_value(writer, entry));
         member = member->next;
     }
-    put(writer, is_object ? "}" : "]", 1);
+    append(writer, is_object ? "}" : "]", 1);
 done:
     etx_free(sorted);
     return status;
 }
 
-static etx_status put_value(struct writer *writer, const struct etx_json *value)
+static etx_status write_value(
+    struct writer *writer, const struct etx_json *value)
 {
     char digits[32];
 
     switch ((enum etx_json_kind)value->kind) {
     case ETX_JSON_NULL:
-        put(writer, "null", 4);
+        append(writer, "null", 4);
         break;
     case ETX_JSON_FALSE:
-        put(writer, "false", 5);
+        append(writer, "false", 5);
         break;
     case ETX_JSON_TRUE:
-        put(writer, "true", 4);
+        append(writer, "true", 4);
         break;
     case ETX_JSON_INTEGER:
-        put(writer, digits,
+        append(writer, digits,
             (size_t)etx_format_int64(digits, value->as.integer));
         break;
     case ETX_JSON_REAL:
-        put_real(writer, value->as.real);
+        write_real(writer, value->as.real);
         break;
     case ETX_JSON_TEXT:
-        put_text(writer, value->as.text);
+        write_text(writer, value->as.text);
         break;
     case ETX_JSON_LIST:
     case ETX_JSON_OBJECT:
-        return put_entries(writer, value);
+        return write_entries(writer, value);
     }
     return ETX_OK;
 }
@@ -151,12 +152,12 @@ etx_status etx_json_write(char **out, const struct etx_json *value,
     char *text = NULL;
     etx_status status = ETX_OK;
 
-    ETX_CHECK(put_value(&writer, value));
+    ETX_CHECK(write_value(&writer, value));
     ETX_CHECK(
         etx_alloc(&text, (int64_t)writer.length + 1, 1, "the text of JSON"));
     writer.text = text;
     writer.length = 0;
-    ETX_CHECK(put_value(&writer, value));
+    ETX_CHECK(write_value(&writer, value));
     *out = text;
     text = NULL;
 done:

@@ -12,8 +12,8 @@
 
 struct etx_pool;
 
-/* Work on block `block`; worker is 0 .. n_threads-1, no two at once share it
- * (so it can index scratch). */
+/* Work on block `block`; worker is 0 .. n_threads-1, concurrent calls differ in
+ * it (so it can index scratch). */
 typedef etx_status (*etx_block_function)(
     void *argument, int64_t block, int32_t worker);
 

@@ -23,7 +23,7 @@ struct builder {
     int64_t n_nodes, n_edges;
 };
 
-static int32_t holds(const struct builder *builder, int64_t e)
+static int32_t has_edge(const struct builder *builder, int64_t e)
 {
     const int32_t part = builder->part->part;
 
@@ -43,7 +43,7 @@ static etx_status choose_nodes(struct builder *builder)
     for (int64_t i = 0; i < whole->n_nodes; i++)
         builder->local[i] = builder->owner[i] == part->part ? 0 : -1;
     for (int64_t e = 0; e < whole->n_edges; e++)
-        if (holds(builder, e)) {
+        if (has_edge(builder, e)) {
             builder->local[whole->src[e]] = 0;
             builder->local[whole->dst[e]] = 0;
             builder->n_edges++;
@@ -82,7 +82,7 @@ static etx_status choose_edges(struct builder *builder)
         ETX_CHECK(etx_alloc_uncleared(
             &builder->score, n, sizeof *builder->score, "edge scores"));
     for (int64_t e = 0; e < whole->n_edges; e++)
-        if (holds(builder, e)) {
+        if (has_edge(builder, e)) {
             part->edge[k] = (int32_t)e;
             builder->src[k] = builder->local[whole->src[e]];
             builder->dst[k] = builder->local[whole->dst[e]];

@@ -17,7 +17,7 @@ etx_status etx_dist_fail(etx_status status, const char *format, ...)
 etx_status etx_dist_check_given(
     const char *function, const char *name, const void *pointer);
 
-/* *out = count * size zeroed bytes, to be given to free(); what names them in
+/* *out = count * size zeroed bytes, to be freed with free(); what names them in
  * the message of ETX_ERR_MEMORY. count 0 gives a pointer, too. */
 etx_status etx_dist_alloc(
     void *out_pointer, int64_t count, size_t size, const char *what);

@@ -8,7 +8,7 @@
 
 #include "dist/comm.h"
 
-/* Bytes of all ranks that an operation moves at once, and at least of each. */
+/* Bytes of all ranks that one call moves, and at least of each. */
 #define ETX_MPI_PIECE_BYTES     ((int64_t)1 << 22)
 #define ETX_MPI_MIN_PIECE_BYTES ((int64_t)4096)
 

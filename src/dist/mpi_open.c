@@ -108,7 +108,7 @@ done:
     return status;
 }
 
-/* The world's twin in *out, which hands errors back. */
+/* *out = a duplicate of the world, which returns errors. */
 static etx_status copy_world(struct etx_comm *comm, MPI_Comm *out)
 {
     etx_status status;

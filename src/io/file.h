@@ -56,7 +56,7 @@ struct etx_file_writer;
  * directly. The old file stays until the commit. */
 etx_status etx_file_writer_open(
     struct etx_file_writer **out, const char *path, int32_t compressed);
-etx_status etx_file_writer_put(
+etx_status etx_file_writer_append(
     struct etx_file_writer *writer, const void *data, size_t size);
 /* Flush, synchronise, rename. After an error the old file is intact. */
 etx_status etx_file_writer_commit(struct etx_file_writer *writer);

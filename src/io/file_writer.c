@@ -3,7 +3,7 @@
  * The temporary file lies next to the target, since rename() does not cross
  * file systems. A limit on file sizes (EFBIG) and a closed pipe (EPIPE) come
  * with a signal that would end the host; it is blocked for the length of the
- * write and taken back when the write caused it.
+ * write and discarded when the write caused it.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #define _XOPEN_SOURCE 700 /* realpath */
@@ -241,7 +241,7 @@ static etx_status deflate_out(struct etx_file_writer *writer, int flush)
     return status;
 }
 
-etx_status etx_file_writer_put(
+etx_status etx_file_writer_append(
     struct etx_file_writer *writer, const void *data, size_t size)
 {
     const unsigned char *bytes = data;
@@ -343,7 +343,7 @@ etx_status etx_file_write(const char *path, const void *data, size_t size)
     etx_status status = ETX_OK;
 
     ETX_CHECK(etx_file_writer_open(&writer, path, compressed));
-    ETX_CHECK(etx_file_writer_put(writer, data, size));
+    ETX_CHECK(etx_file_writer_append(writer, data, size));
     ETX_CHECK(etx_file_writer_commit(writer));
 done:
     etx_file_writer_free(writer);

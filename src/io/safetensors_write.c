@@ -85,7 +85,7 @@ done:
     return status;
 }
 
-static etx_status put_header(struct etx_file_writer *writer, const char *text)
+static etx_status write_header(struct etx_file_writer *writer, const char *text)
 {
     static const char spaces[LENGTH_BYTES] = "        ";
     const size_t length = strlen(text);
@@ -97,9 +97,9 @@ static etx_status put_header(struct etx_file_writer *writer, const char *text)
 
     for (uint32_t i = 0; i < LENGTH_BYTES; i++)
         prefix[i] = (unsigned char)(total >> (8 * i));
-    ETX_CHECK(etx_file_writer_put(writer, prefix, sizeof prefix));
-    ETX_CHECK(etx_file_writer_put(writer, text, length));
-    ETX_CHECK(etx_file_writer_put(writer, spaces, n_spaces));
+    ETX_CHECK(etx_file_writer_append(writer, prefix, sizeof prefix));
+    ETX_CHECK(etx_file_writer_append(writer, text, length));
+    ETX_CHECK(etx_file_writer_append(writer, spaces, n_spaces));
 done:
     return status;
 }
@@ -119,10 +119,10 @@ etx_status etx_tensor_file_write(const char *path, int64_t n_tensors,
     qsort(sorted, (size_t)n_tensors, sizeof *sorted, compare);
     ETX_CHECK(make_header(&header, n_tensors, sorted, metadata));
     ETX_CHECK(etx_file_writer_open(&writer, path, 0));
-    ETX_CHECK(put_header(writer, header));
+    ETX_CHECK(write_header(writer, header));
     for (int64_t t = 0; t < n_tensors; t++)
-        ETX_CHECK(
-            etx_file_writer_put(writer, sorted[t]->data, n_bytes(sorted[t])));
+        ETX_CHECK(etx_file_writer_append(
+            writer, sorted[t]->data, n_bytes(sorted[t])));
     ETX_CHECK(etx_file_writer_commit(writer));
 done:
     etx_file_writer_free(writer);

@@ -10,7 +10,7 @@
  *   +------------+-----------+--------+      (split part, packed) -> array
  *     arena of this network, freed as a whole
  *
- * Nothing fails for want of memory in the cache: the caller is then given
+ * Nothing fails for want of memory in the cache: the caller then gets
  * scratch instead. One thread at a time.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -25,7 +25,7 @@
 struct etx_weight_cache;
 struct etx_cached_network;
 
-/* Values below 1 << 16 are added to tell versions of a form apart. */
+/* Values below 1 << 16 are added to distinguish versions of a form. */
 enum etx_weight_form {
     ETX_WEIGHTS_SPLIT = 1 << 16,  /* first layer by blocks of columns; the
                                    * version is the set of separate blocks */

@@ -72,7 +72,7 @@ static struct etx_train_result make_result(int64_t step, const double *metric)
         .auc = metric[4]};
 }
 
-static struct numbers get_numbers(const struct etx_trainer *trainer)
+static struct numbers collect_numbers(const struct etx_trainer *trainer)
 {
     const struct etx_train_progress *now = &trainer->progress;
     const struct etx_train_progress *before = &trainer->snapshot.progress;
@@ -182,7 +182,7 @@ static int64_t list_entries(struct entry *entry,
 etx_status etx_checkpoint_write(
     const struct etx_trainer *trainer, const char *path)
 {
-    struct numbers numbers = get_numbers(trainer);
+    struct numbers numbers = collect_numbers(trainer);
     struct entry entry[MAX_TENSORS];
     struct etx_tensor tensor[MAX_TENSORS];
     const int64_t n = list_entries(entry, trainer, &numbers, SCHEMA);
@@ -418,7 +418,7 @@ etx_status etx_checkpoint_read(struct etx_trainer *trainer, const char *path)
     struct etx_bytes bytes = {.data = NULL};
     struct etx_tensor_file *file = NULL;
     struct entry entry[MAX_TENSORS];
-    struct numbers numbers = get_numbers(trainer);
+    struct numbers numbers = collect_numbers(trainer);
     int64_t n;
     char checksum[9];
     char hash[17];

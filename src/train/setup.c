@@ -1,4 +1,4 @@
-/* train/setup.c -- create a trainer, give it events and ranks.
+/* train/setup.c -- create a trainer, set its events and ranks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/setup.h"

@@ -1,4 +1,4 @@
-/* train/setup.h -- create a trainer, give it events and ranks.
+/* train/setup.h -- create a trainer, set its events and ranks.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_SETUP_H

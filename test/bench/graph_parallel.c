@@ -28,14 +28,14 @@
 #define MAX_REPEATS 99
 
 /* Who does the work: one rank, parts of it, and programs side by side. */
-enum { ALONE, PHI, KD, APART, N_BENCHES };
+enum { ALONE, PHI, KD, SEPARATE, N_BENCHES };
 
 struct bench {
     const char *training; /* NULL: none */
     etx_model *model;
     struct input input;
     int32_t order, n_ranks;
-    int32_t is_apart; /* every rank does all of the work */
+    int32_t is_separate; /* every rank does all of the work */
     etx_dist *dist[MAX_RANKS];
     etx_context *context[MAX_RANKS];
     etx_graph *graph[MAX_RANKS];
@@ -58,7 +58,7 @@ static double now(clockid_t clock)
 /* One rank is a program that knows of no ranks. */
 static void score(struct bench *bench, int32_t r)
 {
-    if (bench->is_apart) {
+    if (bench->is_separate) {
         DO(etx_graph_score(bench->graph[r], bench->context[r], bench->model,
             bench->input.event));
         return;
@@ -129,7 +129,7 @@ static void open_trainer(struct bench *bench, int32_t r)
     DO(etx_trainer_create(
         &bench->trainer[r], bench->context[r], bench->training, bench->model));
     DO(etx_trainer_add_event(bench->trainer[r], bench->input.event, 0));
-    if (!bench->is_apart)
+    if (!bench->is_separate)
         DO(etx_dist_trainer_set_parts(
             bench->trainer[r], bench->dist[r], bench->order));
 }
@@ -230,7 +230,7 @@ static struct times sort_times(double *seconds, double *busy, int32_t n_repeats)
 
 static const char *name_cut(const struct bench *bench)
 {
-    if (bench->is_apart)
+    if (bench->is_separate)
         return "none";
     return bench->order == ETX_PARTITION_PHI ? "phi" : "kd";
 }
@@ -239,8 +239,8 @@ static void print_times(const char *name, const struct bench *bench,
     int64_t n_bytes, const struct times *times, const struct times *alone)
 {
     const struct shape shape =
-        bench->is_apart ? (struct shape){0.0, 1.0, 0} : find_shape(bench);
-    const double work = bench->is_apart ? bench->n_ranks : 1.0;
+        bench->is_separate ? (struct shape){0.0, 1.0, 0} : find_shape(bench);
+    const double work = bench->is_separate ? bench->n_ranks : 1.0;
 
     printf("%s\t%s\t%d\t%lld\t%.4f\t%.3f\t%lld\t%lld\t%.4f\t%.4f\t%.4f\t"
            "%.2f\t%.2f\n",
@@ -300,7 +300,7 @@ static void time_all(
 {
     struct bench bench[N_BENCHES] = {*shared, *shared, *shared, *shared};
 
-    bench[ALONE].is_apart = bench[APART].is_apart = 1;
+    bench[ALONE].is_separate = bench[SEPARATE].is_separate = 1;
     bench[PHI].order = ETX_PARTITION_PHI;
     bench[KD].order = ETX_PARTITION_KD;
     for (int32_t b = 0; b < N_BENCHES; b++) {

@@ -360,7 +360,7 @@ static etx_status run_once(struct checkop_case *self, int32_t i, int32_t p)
     if (status == ETX_OK)
         status = etx_memory_synchronize(stream->memory);
     if (etx_arena_in_use(stream->arena) != in_use)
-        ck_abort_msg("%s %s %s: scratch not given back", self->op, self->label,
+        ck_abort_msg("%s %s %s: scratch not freed", self->op, self->label,
             check.implementation[i].name);
     return status;
 }

@@ -453,7 +453,7 @@ CHECKOP_TEST(test_mlp_rows_are_independent, .rows = 2)
     }
 }
 
-/* An arena that is too small: an error, and everything given back. */
+/* An arena that is too small: an error, and everything freed. */
 CHECKOP_TEST(test_mlp_without_memory)
 {
     struct checkop_case one;

@@ -91,7 +91,7 @@ suite()
 {
     CK_FORK=no CK_RUN_SUITE=$2 part "$1" "$2" "$tests/exatrkx-tests"
     [ "$status" = 0 ] || CK_FORK=yes CK_RUN_SUITE=$2 \
-        part $(($1 * 2)) "$2_apart" "$tests/exatrkx-tests"
+        part $(($1 * 2)) "$2_separate" "$tests/exatrkx-tests"
 }
 
 # bench NAME SECONDS PRECISION MODEL: every stage at growing numbers of hits.

@@ -70,7 +70,7 @@ PATH=$folder/path:$PATH test/cuda/gpu.sh "$bin" "$bin" \
     "$folder/out2" > "$folder/text" || status=$?
 [ $status = 1 ] || fail "status $status"
 for line in 'opens: passed' 'cuda: failed with status 1' 'suite cuda no' \
-    'cuda_apart: failed with status 1' 'suite cuda yes' 'cuda_half: passed' \
+    'cuda_separate: failed with status 1' 'suite cuda yes' 'cuda_half: passed' \
     'cuda_train: passed, 1 tests skipped' 'SKIPPED test: why' \
     'times_float16: passed' 'peers: passed' 'a line of the table' \
     'times_float32: passed' 'checkop_rows: passed' \

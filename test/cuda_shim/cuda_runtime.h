@@ -2,8 +2,8 @@
  * the CPU.
  *
  * A test tool: it runs the logic of the kernels where there is no GPU and says
- * nothing about their speed, nor about what only a GPU does (blocks that run
- * at once, its arithmetic). Names and meaning follow NVIDIA's
+ * nothing about their speed, nor about what only a GPU does (concurrent
+ * blocks, its arithmetic). Names and meaning follow NVIDIA's
  * documentation of the runtime and of CUDA C++; sources of cuda/ compile as
  * they are, as plain C++, with this folder first in the search for headers.
  *

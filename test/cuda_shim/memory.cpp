@@ -1,7 +1,7 @@
 /* cuda_shim/memory.cpp -- devices, streams, events and memory.
  *
- * Device memory is filled with bytes that make floats not numbers, as is what
- * is given back, and has guard zones which are looked at then.
+ * Device memory is filled with bytes that make floats not numbers, also
+ * when it is freed, and has guard zones which are checked then.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda_runtime.h"
@@ -239,7 +239,7 @@ template <typename T> static cudaError_t unmake(T *thing)
     const shim_turn turn;
 
     if (others.erase(thing) == 0)
-        shim_abort("given back what is not there");
+        shim_abort("freed an object that does not exist");
     delete thing;
     return cudaSuccess;
 }
@@ -401,7 +401,7 @@ cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
 
     check_stream(stream);
     if (found == pieces.end())
-        shim_abort("given back memory that is not there");
+        shim_abort("freed memory that does not exist");
     const size_t bytes = found->second.bytes;
 
     shim_enter();
@@ -434,7 +434,7 @@ cudaError_t cudaFreeHost(void *memory)
     const shim_turn turn;
 
     if (memory != NULL && others.erase(memory) == 0)
-        shim_abort("given back pinned memory that is not there");
+        shim_abort("freed pinned memory that does not exist");
     free(memory);
     return cudaSuccess;
 }

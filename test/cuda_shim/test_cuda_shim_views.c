@@ -42,7 +42,7 @@ static void open_views(struct views *views)
     views->plain = open_device(0);
 }
 
-/* Whatever was kept has been given back. */
+/* Whatever was kept has been freed. */
 static void close_views(struct views *views)
 {
     etx_event_free(views->event);

@@ -227,8 +227,8 @@ class Torch:
         if not self.is_point:
             loss = functional.binary_cross_entropy_with_logits(out, self.target)
             return loss + self.pt_loss() if "pt_layers" in self.options else loss
-        apart = out[self.graph.src] - out[self.graph.dst]
-        squared = (apart * apart).sum(1)
+        difference = out[self.graph.src] - out[self.graph.dst]
+        squared = (difference * difference).sum(1)
         hinge = torch.relu(1 - squared.sqrt()) ** 2
         return torch.where(self.target > 0.5, squared, hinge).mean()
 

@@ -235,8 +235,8 @@ class Figures(InFolder):
         points = np.array([0.0, 1.0, 0.5, 3.0, 9.0, 9.1, 1.2])[:, None]
         radius = np.array([0.0, 0.15, 0.5, 1.0, 2.0, 20.0])
         counted = _radius_plot.count_pairs(points, radius)
-        apart = np.abs(points - points.T)[np.triu_indices(7, 1)]
-        expected = [(apart <= r).sum() for r in radius]
+        distance = np.abs(points - points.T)[np.triu_indices(7, 1)]
+        expected = [(distance <= r).sum() for r in radius]
         self.assertEqual(counted.tolist(), expected)
         event = _event_truth.Event(self.event)
         found = _radius_plot.measure([event], [points], 0.5, 2.0)

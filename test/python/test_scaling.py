@@ -77,7 +77,7 @@ class Scaling(unittest.TestCase):
             for kind, seconds in {
                 "one": [4.0, 5.0, 3.0],
                 "two": [2.5, 2.4, 2.9],
-                "apart": [4.5, 5.5, 5.0],
+                "separate": [4.5, 5.5, 5.0],
             }.items()
         }
         lines = describe(found).splitlines()[1:]
@@ -86,7 +86,7 @@ class Scaling(unittest.TestCase):
             [
                 ["one", "4.000", "3.000", "5.000", "1.000"],
                 ["two", "2.500", "2.400", "2.900", "0.800"],
-                ["apart", "5.000", "4.500", "5.500", "0.800"],
+                ["separate", "5.000", "4.500", "5.500", "0.800"],
             ],
         )
 

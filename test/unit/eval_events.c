@@ -134,7 +134,7 @@ etx_tracks *new_random_tracks(
     return tracks;
 }
 
-int32_t track_holds(const etx_tracks *tracks, int64_t t, int64_t hit)
+int32_t track_has(const etx_tracks *tracks, int64_t t, int64_t hit)
 {
     const int64_t *offsets = etx_tracks_offsets(tracks);
 

@@ -37,6 +37,6 @@ etx_tracks *new_random_tracks(
     const etx_event *event, int64_t n_tracks, uint32_t seed);
 
 /* 1 when track t holds the hit. */
-int32_t track_holds(const etx_tracks *tracks, int64_t t, int64_t hit);
+int32_t track_has(const etx_tracks *tracks, int64_t t, int64_t hit);
 
 #endif

@@ -48,5 +48,5 @@ char *io_model_bytes(const char *text, size_t *size)
 
     ck_assert_ok(etx_model_save(model, io_path("made")));
     etx_model_free(model);
-    return io_get(io_path("made"), size);
+    return io_read(io_path("made"), size);
 }

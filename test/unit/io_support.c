@@ -45,7 +45,7 @@ const char *io_path(const char *name)
     return path;
 }
 
-const char *io_put(const char *name, const void *data, size_t size)
+const char *io_write(const char *name, const void *data, size_t size)
 {
     const char *path = io_path(name);
     FILE *file = fopen(path, "wb");
@@ -56,12 +56,12 @@ const char *io_put(const char *name, const void *data, size_t size)
     return path;
 }
 
-const char *io_put_text(const char *name, const char *text)
+const char *io_write_text(const char *name, const char *text)
 {
-    return io_put(name, text, strlen(text));
+    return io_write(name, text, strlen(text));
 }
 
-char *io_get(const char *path, size_t *size)
+char *io_read(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
     char *data = NULL;

@@ -17,10 +17,10 @@ void io_remove_folder(void);
 /* NAME in the test's folder; valid until the 32nd call after. */
 const char *io_path(const char *name);
 /* Bytes or text to NAME in the folder; returns its path. */
-const char *io_put(const char *name, const void *data, size_t size);
-const char *io_put_text(const char *name, const char *text);
+const char *io_write(const char *name, const void *data, size_t size);
+const char *io_write_text(const char *name, const char *text);
 /* All bytes of the file, NUL-terminated; freed with free. */
-char *io_get(const char *path, size_t *size);
+char *io_read(const char *path, size_t *size);
 /* A gzip file of data, one member; freed with free. */
 char *io_gzip(size_t *out_size, const void *data, size_t size);
 /* Whether the test's folder contains name. */

@@ -28,7 +28,7 @@ struct part_thread {
     void *argument;
 };
 
-/* Call run once for every part, each in a thread, all at once; argument may
+/* Call run once for every part, each in a thread, concurrently; argument may
  * be shared. swaps [n_parts] or NULL gets the exchanges that each made. */
 void part_threads_run(int32_t n_parts,
     void (*run)(struct part_thread *thread, void *argument), void *argument,

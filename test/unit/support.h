@@ -73,7 +73,7 @@ etx_context *etx_test_context_with(int32_t n_threads, int64_t memory_limit,
 
 etx_event *etx_test_event(int64_t n_hits, const float *positions);
 
-/* Cancels at once. */
+/* Cancels at the first poll. */
 int32_t etx_test_cancel(void *user);
 
 /* A field of an options struct, the value that is refused, and what is said:

@@ -403,7 +403,7 @@ ETX_TEST(test_best_first_judged, .rows = 200)
     assert_labels(labels, expected, JUDGED);
 }
 
-/* Every edge at once, with the same score and at one point: nothing but ties,
+/* All edges, with the same score and at one point: nothing but ties,
  * no shape; each hit still has one next and one before. */
 ETX_TEST(test_best_first_one_point)
 {

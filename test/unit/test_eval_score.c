@@ -99,7 +99,7 @@ ETX_TEST(test_eval_score_weights)
 static int64_t track_of(const etx_tracks *tracks, int64_t hit)
 {
     for (int64_t t = 0; t < etx_tracks_count(tracks); t++)
-        if (track_holds(tracks, t, hit))
+        if (track_has(tracks, t, hit))
             return t;
     return -1;
 }

@@ -124,7 +124,7 @@ IO_TEST(test_io_csv_hits, .rows = ROWS(hits_rows))
 {
     const struct hits_row *row = &hits_rows[_i];
     const size_t size = row->size > 0 ? row->size : strlen(row->text);
-    const char *path = io_put("hits.csv", row->text, size);
+    const char *path = io_write("hits.csv", row->text, size);
     size_t n = 0;
     scoped char *data = io_gzip(&n, row->text, size);
     scoped_event *compressed = NULL;
@@ -140,7 +140,7 @@ IO_TEST(test_io_csv_hits, .rows = ROWS(hits_rows))
         ck_assert_ptr_null(event);
     etx_event_free(event);
     ck_assert_int_eq(etx_heap_in_use(), before);
-    (void)io_put("x-hits.csv.gz", data, n);
+    (void)io_write("x-hits.csv.gz", data, n);
     io_expect(row->name,
         etx_event_read_trackml(&compressed, io_path("x"), NULL), row->status,
         NULL);
@@ -149,7 +149,7 @@ IO_TEST(test_io_csv_hits, .rows = ROWS(hits_rows))
 IO_TEST(test_io_csv_values)
 {
     scoped_event *event = NULL;
-    const char *path = io_put_text("hits.csv",
+    const char *path = io_write_text("hits.csv",
         "z,y,x,module_id,layer_id,volume_id,hit_id\n3,2,1,-4,5,6,70\n"
         "-1.5e3,.25,+1.,-2147483648,0,2147483647,8\n");
 
@@ -177,21 +177,23 @@ IO_TEST(test_io_csv_long_lines)
     ck_assert_ptr_nonnull(text);
     memset(text, '1', size);
     memcpy(text, HEAD, strlen(HEAD));
-    ck_assert_fails(etx_event_read_trackml_files(&event,
-                        io_put("hits.csv", text, size), NULL, NULL, NULL, NULL),
+    ck_assert_fails(
+        etx_event_read_trackml_files(
+            &event, io_write("hits.csv", text, size), NULL, NULL, NULL, NULL),
         ETX_ERR_FORMAT, "hits.csv:2: the line has more than 1048576 bytes");
     memset(text, '1', size);
-    ck_assert_fails(etx_event_read_trackml_files(&event,
-                        io_put("hits.csv", text, size), NULL, NULL, NULL, NULL),
+    ck_assert_fails(
+        etx_event_read_trackml_files(
+            &event, io_write("hits.csv", text, size), NULL, NULL, NULL, NULL),
         ETX_ERR_FORMAT, "hits.csv:1: the line has more than");
     for (size_t i = 0; i < 1000000; i++)
         text[i] = ',';
     ck_assert_fails(
-        etx_event_read_trackml_files(
-            &event, io_put("hits.csv", text, 1000000), NULL, NULL, NULL, NULL),
+        etx_event_read_trackml_files(&event,
+            io_write("hits.csv", text, 1000000), NULL, NULL, NULL, NULL),
         ETX_ERR_FORMAT, "hits.csv:1: more than 1024 columns");
     ck_assert_fails(etx_event_read_features(&event,
-                        io_put("f.csv", text, 1000000), (float[]){1, 1, 1}),
+                        io_write("f.csv", text, 1000000), (float[]){1, 1, 1}),
         ETX_ERR_FORMAT, "f.csv:1: 1000001 columns");
 }
 
@@ -214,7 +216,7 @@ IO_TEST(test_io_csv_nearest_float)
         size += (size_t)snprintf(
             text + size, sizeof text - size, "%s\n", numbers[i]);
     ck_assert_ok(etx_csv_read_matrix(
-        &found, &n_rows, &n_columns, io_put("n.csv", text, size)));
+        &found, &n_rows, &n_columns, io_write("n.csv", text, size)));
     ck_assert_int_eq(n_rows, (int64_t)n);
     ck_assert_int_eq(n_columns, 1);
     for (size_t i = 0; i < n; i++) {
@@ -260,7 +262,7 @@ IO_TEST(test_io_csv_detector, .rows = ROWS(detector_rows))
     const int64_t before = etx_heap_in_use();
     etx_detector *detector = NULL;
     const etx_status status =
-        etx_detector_read(&detector, io_put_text("d.csv", row->text));
+        etx_detector_read(&detector, io_write_text("d.csv", row->text));
 
     io_expect(row->name, status, row->status, row->piece);
     ck_assert_int_eq(etx_detector_n_modules(detector), row->n_hits);
@@ -298,7 +300,7 @@ IO_TEST(test_io_csv_features, .rows = ROWS(features_rows))
     const float scales[3] = {1000.0f, 3.0f, 100.0f};
     etx_event *event = NULL;
     const etx_status status = etx_event_read_features(
-        &event, io_put_text("f.csv", row->text), scales);
+        &event, io_write_text("f.csv", row->text), scales);
 
     io_expect(row->name, status, row->status, row->piece);
     ck_assert_int_eq(etx_event_n_hits(event), row->n_hits);

@@ -84,9 +84,9 @@ IO_TEST(test_io_event_truth, .rows = ROWS(truth_rows))
     etx_event *event = NULL;
     etx_status status;
 
-    (void)io_put_text("e-hits.csv", TWO_HITS);
-    (void)io_put_text("e-truth.csv", row->truth);
-    (void)io_put_text("e-particles.csv", row->particles);
+    (void)io_write_text("e-hits.csv", TWO_HITS);
+    (void)io_write_text("e-truth.csv", row->truth);
+    (void)io_write_text("e-particles.csv", row->particles);
     status = etx_event_read_trackml(&event, io_path("e"), NULL);
     io_expect_row(row->name, status, row->piece);
     if (_i == 0) {
@@ -125,10 +125,10 @@ IO_TEST(test_io_event_cells, .rows = ROWS(cells_rows))
     scoped_event *event = NULL;
     etx_status status;
 
-    (void)io_put_text("e-hits.csv", TWO_HITS);
-    (void)io_put_text("e-cells.csv", row->truth);
+    (void)io_write_text("e-hits.csv", TWO_HITS);
+    (void)io_write_text("e-cells.csv", row->truth);
     ck_assert_ok(etx_detector_read(
-        &detector, io_put_text("d.csv", DETECTOR_HEAD "8,2,1" MODULE_TAIL)));
+        &detector, io_write_text("d.csv", DETECTOR_HEAD "8,2,1" MODULE_TAIL)));
     status = etx_event_read_trackml(&event, io_path("e"), detector);
     io_expect_row(row->name, status, row->piece);
     if (_i == 0) {
@@ -146,8 +146,8 @@ IO_TEST(test_io_event_missing)
 
     ck_assert_fails(etx_event_read_trackml(&event, io_path("e"), NULL),
         ETX_ERR_IO, "e-hits.csv.gz");
-    (void)io_put_text("e-hits.csv", TWO_HITS);
-    (void)io_put_text("e-truth.csv", "");
+    (void)io_write_text("e-hits.csv", TWO_HITS);
+    (void)io_write_text("e-truth.csv", "");
     ck_assert_ok(etx_event_read_trackml(&event, io_path("e"), NULL));
     ck_assert_ptr_null(etx_event_particle_ids(event));
     etx_event_free(event);
@@ -157,8 +157,8 @@ IO_TEST(test_io_event_missing)
             io_path("no-truth"), io_path("no-particles"), NULL),
         ETX_ERR_IO, "no-particles: cannot open: No such file");
     ck_assert_ok(etx_detector_read(
-        &detector, io_put_text("d.csv", DETECTOR_HEAD "8,2,2" MODULE_TAIL)));
-    (void)io_put_text("e-cells.csv", CELLS "7,1,1,1\n");
+        &detector, io_write_text("d.csv", DETECTOR_HEAD "8,2,2" MODULE_TAIL)));
+    (void)io_write_text("e-cells.csv", CELLS "7,1,1,1\n");
     ck_assert_refused(
         etx_event_read_trackml(&event, io_path("e"), detector), "module");
     ck_assert_ptr_null(event);
@@ -206,21 +206,21 @@ static etx_status read_all(__attribute__((unused)) void *argument)
     return status;
 }
 
-static void put_all(void)
+static void write_all(void)
 {
     size_t size = 0;
     scoped char *cells = io_gzip(&size, CELLS "7,1,1,1\n", strlen(CELLS) + 8);
 
-    (void)io_put("e-cells.csv.gz", cells, size);
-    (void)io_put_text("e-hits.csv", TWO_HITS);
-    (void)io_put_text("e-truth.csv", GOOD_TRUTH);
-    (void)io_put_text("e-particles.csv", ONE_PARTICLE);
-    (void)io_put_text("d.csv", DETECTOR_HEAD "8,2,1" MODULE_TAIL);
+    (void)io_write("e-cells.csv.gz", cells, size);
+    (void)io_write_text("e-hits.csv", TWO_HITS);
+    (void)io_write_text("e-truth.csv", GOOD_TRUTH);
+    (void)io_write_text("e-particles.csv", ONE_PARTICLE);
+    (void)io_write_text("d.csv", DETECTOR_HEAD "8,2,1" MODULE_TAIL);
 }
 
 IO_TEST(test_io_event_no_memory)
 {
-    put_all();
+    write_all();
     ck_assert_int_gt(etx_test_out_of_memory(read_all, NULL), 30);
 }
 
@@ -231,7 +231,7 @@ static void read_all_well(void *argument)
 
 IO_TEST(test_io_event_small_stack)
 {
-    put_all();
+    write_all();
     etx_test_on_small_stack(read_all_well, NULL);
 }
 

@@ -52,7 +52,7 @@ IO_TEST(test_io_files_unreadable)
  */
 IO_TEST(test_io_files_permission)
 {
-    const char *path = io_put_text("secret", "x");
+    const char *path = io_write_text("secret", "x");
     const int is_root = geteuid() == 0;
 
     ck_assert_int_eq(chmod(path, 0), 0);
@@ -70,7 +70,7 @@ IO_TEST(test_io_files_permission)
 IO_TEST(test_io_files_limit)
 {
     struct etx_bytes bytes = {NULL, 0};
-    const char *path = io_put_text("f", "0123456789");
+    const char *path = io_write_text("f", "0123456789");
 
     ck_assert_ok(etx_file_read(&bytes, path, 10));
     ck_assert_uint_eq(bytes.size, 10);
@@ -87,14 +87,15 @@ IO_TEST(test_io_files_limit)
 IO_TEST(test_io_files_names)
 {
     struct etx_bytes bytes = {NULL, 0};
-    const char *path = io_put_text("\xc3\xa9v\xc3\xa9nement \xe2\x82\xac", "x");
+    const char *path =
+        io_write_text("\xc3\xa9v\xc3\xa9nement \xe2\x82\xac", "x");
 
     ck_assert_ok(etx_file_read(&bytes, path, 1));
     etx_bytes_release(&bytes);
     ck_assert_int_eq(symlink(path, io_path("link")), 0);
     ck_assert_ok(etx_file_read(&bytes, io_path("link"), 1));
     etx_bytes_release(&bytes);
-    ck_assert_ok(etx_file_read(&bytes, io_put_text("0", ""), 1));
+    ck_assert_ok(etx_file_read(&bytes, io_write_text("0", ""), 1));
     ck_assert_uint_eq(bytes.size, 0);
     etx_bytes_release(&bytes);
 }
@@ -219,7 +220,7 @@ IO_TEST(test_io_files_gzip_bomb)
     ck_assert_ptr_nonnull(all);
     for (size_t i = 0; i < 64; i++)
         memcpy(all + i * size, member, size);
-    (void)io_put("b-hits.csv.gz", all, 64 * size);
+    (void)io_write("b-hits.csv.gz", all, 64 * size);
     etx_heap_reset_peak();
     ck_assert_fails(etx_event_read_trackml(&event, io_path("b"), NULL),
         ETX_ERR_LIMIT, "b-hits.csv.gz has more than 536870912 bytes");
@@ -231,7 +232,7 @@ IO_TEST(test_io_files_gzip_bomb)
 static void expect_content(const char *name, const char *text)
 {
     size_t size = 0;
-    scoped char *found = io_get(io_path(name), &size);
+    scoped char *found = io_read(io_path(name), &size);
 
     ck_assert_str_eq(found, text);
     ck_assert_uint_eq(size, strlen(text));
@@ -328,7 +329,7 @@ IO_TEST(test_io_files_write_pipe)
     struct etx_file_writer *writer = NULL;
     ck_assert_ok(etx_file_writer_open(&writer, io_path("pipe"), 0));
     ck_assert_int_eq(close(reader), 0);
-    ck_assert_fails(etx_file_writer_put(writer, "text", 4), ETX_ERR_IO,
+    ck_assert_fails(etx_file_writer_append(writer, "text", 4), ETX_ERR_IO,
         "pipe: cannot write: Broken pipe");
     etx_file_writer_free(writer);
     ck_assert_int_eq(sigpending(&pending), 0);
@@ -344,7 +345,7 @@ IO_TEST(test_io_files_write_abandoned)
 
     ck_assert_ok(put("f", "old"));
     ck_assert_ok(etx_file_writer_open(&writer, io_path("f"), 0));
-    ck_assert_ok(etx_file_writer_put(writer, "new", 3));
+    ck_assert_ok(etx_file_writer_append(writer, "new", 3));
     etx_file_writer_free(writer);
     expect_content("f", "old");
 }
@@ -362,7 +363,7 @@ IO_TEST(test_io_files_write_gzip)
     for (size_t i = 0; i < size; i++)
         data[i] = (char)('a' + i * i % 23);
     ck_assert_ok(etx_file_write(io_path("f.gz"), data, size));
-    file = io_get(io_path("f.gz"), &n);
+    file = io_read(io_path("f.gz"), &n);
     ck_assert_uint_lt(n, size);
     ck_assert_int_eq(memcmp(file, "\x1f\x8b\x08\0\0\0\0\0", 8), 0);
     ck_assert_ok(etx_file_read_text(&bytes, io_path("f.gz"), size));
@@ -382,7 +383,7 @@ static etx_status write_compressed(void *argument)
 
 IO_TEST(test_io_files_write_no_memory)
 {
-    (void)io_put_text("target.gz", "");
+    (void)io_write_text("target.gz", "");
     ck_assert_int_eq(symlink("target.gz", io_path("f.gz")), 0);
     ck_assert_int_ge(etx_test_out_of_memory(write_compressed, NULL), 3);
 }

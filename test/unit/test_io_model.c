@@ -38,7 +38,7 @@ IO_TEST(test_io_model_round_trip, .rows = ROWS(round_trips))
 
     ck_assert_ok(etx_model_load(&model, io_path("made")));
     ck_assert_ok(etx_model_save(model, io_path("again")));
-    second = io_get(io_path("again"), &second_size);
+    second = io_read(io_path("again"), &second_size);
     ck_assert_uint_eq(first_size, second_size);
     ck_assert_int_eq(memcmp(first, second, first_size), 0);
 }
@@ -188,8 +188,8 @@ enum change {
     LENGTHEN,
     ADD_DIMENSION,
     RETYPE,
-    PUT_NAN,
-    PUT_INFINITY
+    SET_NAN,
+    SET_INFINITY
 };
 
 /* Change the first of n tensors, or their number. */
@@ -219,9 +219,9 @@ static void change_tensor(
     case RETYPE:
         tensor[0].type = ETX_TENSOR_U8;
         break;
-    case PUT_NAN:
-    case PUT_INFINITY:
-        tensor[0].data = odd_values + (change == PUT_NAN ? 0 : 2);
+    case SET_NAN:
+    case SET_INFINITY:
+        tensor[0].data = odd_values + (change == SET_NAN ? 0 : 2);
         break;
     }
 }
@@ -238,8 +238,8 @@ static const struct {
     {LENGTHEN, "tensor " FIRST " has shape [4], expected [2]"},
     {ADD_DIMENSION, "tensor " FIRST " has shape [2, 1], expected [2]"},
     {RETYPE, FIRST " is not of dtype F32, F16 or I8"},
-    {PUT_NAN, FIRST ": value 1 is not finite"},
-    {PUT_INFINITY, FIRST ": value 1 is not finite"},
+    {SET_NAN, FIRST ": value 1 is not finite"},
+    {SET_INFINITY, FIRST ": value 1 is not finite"},
 };
 
 /* The file of a small model after a change to one of its tensors. */

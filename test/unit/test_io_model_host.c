@@ -68,14 +68,14 @@ static void expect_same(const char *data, size_t size)
     ck_assert_ok(etx_model_load(&model, io_path("made")));
     ck_assert(model->radius == 0.48f && model->label.cut == 0.1f);
     ck_assert_ok(etx_model_save(model, io_path("saved")));
-    saved = io_get(io_path("saved"), &saved_size);
+    saved = io_read(io_path("saved"), &saved_size);
     ck_assert_uint_eq(saved_size, size);
     ck_assert_mem_eq(saved, data, size);
     small = io_model_make(io_model_small);
     ck_assert_ptr_nonnull(
         strstr(etx_model_describe(small), "\"radius\":0.48,"));
-    ck_assert_ok(etx_event_read_features(
-        &event, io_put_text("f.csv", "0.1,0.5,1000.25\n"), (float[]){1, 1, 1}));
+    ck_assert_ok(etx_event_read_features(&event,
+        io_write_text("f.csv", "0.1,0.5,1000.25\n"), (float[]){1, 1, 1}));
     ck_assert(etx_event_positions(event)[2] == 1000.25f);
 }
 
@@ -115,7 +115,7 @@ IO_TEST(test_io_model_host_float_environment)
     etx_detector *detector = NULL;
     ck_assert_fails(
         etx_detector_read(&detector,
-            io_put_text("d.csv",
+            io_write_text("d.csv",
                 "volume_id,layer_id,module_id,cx,cy,cz,rot_xu,rot_xv,rot_xw,"
                 "rot_yu,rot_yv,rot_yw,rot_zu,rot_zv,rot_zw,module_t,pitch_u,"
                 "pitch_v\n1,1,1,0,0,0,3e38,0,0,0,1,0,0,0,1,1,1,1\n")),

@@ -301,7 +301,7 @@ IO_TEST(test_io_safetensors_write)
     tensors[1].data = bytes;
     ck_assert_ok(etx_json_create_texts(&metadata, pair, 1));
     ck_assert_ok(etx_tensor_file_write(io_path("t.gz"), 2, tensors, metadata));
-    data = io_get(io_path("t.gz"), &size);
+    data = io_read(io_path("t.gz"), &size);
     ck_assert_int_eq(data[8], '{');
     ck_assert_uint_eq((size - 17) % 8, 0);
     ck_assert_ok(etx_tensor_file_parse(&file, data, size));

@@ -49,7 +49,7 @@ IO_TEST(test_io_tracks_round_trip, .rows = ROWS(names))
     expect_labels(again, labels);
     if (_i == 0) {
         size_t size = 0;
-        scoped char *text = io_get(path, &size);
+        scoped char *text = io_read(path, &size);
         ck_assert_str_eq(
             text, "hit_id,track_id\n10,1\n3,0\n77,2\n5000000000,1\n4,2\n8,0\n");
     }
@@ -107,7 +107,7 @@ static const struct tracks_row rows[] = {
 IO_TEST(test_io_tracks_read, .rows = ROWS(rows))
 {
     const struct tracks_row *row = &rows[_i];
-    const char *path = io_put_text("t.csv", row->text);
+    const char *path = io_write_text("t.csv", row->text);
     scoped_event *event = make_event();
     const int64_t before = etx_heap_in_use();
     etx_tracks *tracks = NULL;
@@ -163,7 +163,7 @@ IO_TEST(test_io_tracks_shared_hit)
     scoped char *text = NULL;
 
     ck_assert_ok(etx_tracks_write_csv(&tracks, event, io_path("t.csv")));
-    text = io_get(io_path("t.csv"), &size);
+    text = io_read(io_path("t.csv"), &size);
     ck_assert_str_eq(
         text, "hit_id,track_id\n10,2\n3,1\n77,1\n5000000000,0\n4,0\n8,0\n");
 }

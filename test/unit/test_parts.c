@@ -1,5 +1,5 @@
 /* test_parts.c -- parts of a graph: how nodes are partitioned, what a part
- * contains, scores of all parts at once.
+ * contains, scores of all parts together.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/graph.h>

@@ -208,7 +208,8 @@ ETX_TEST(test_train_truth_missing)
     etx_train_config_clear(&config);
 }
 
-/* One particle with every hit of an event: refused before memory is taken. */
+/* One particle with every hit of an event: refused before memory is allocated.
+ */
 ETX_TEST(test_train_truth_too_many_pairs)
 {
     enum { N = 3000 };

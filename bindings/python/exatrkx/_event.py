@@ -53,7 +53,7 @@ def particle_table(particles: Any) -> np.ndarray:
 
 class Event(_handle.Handle):
     """Hits and their properties. Does not change once made, so several
-    threads may read one at once."""
+    threads may read one concurrently."""
 
     @classmethod
     def from_arrays(

@@ -66,7 +66,7 @@ def shipped(folder: str, name: str) -> Path:
 class Model(_handle.Handle):
     """A trained pipeline, or any of its stages (docs/model_format.md).
 
-    Immutable: any number of threads may use one at once.
+    Immutable: any number of threads may use one concurrently.
     """
 
     @classmethod

@@ -2,7 +2,7 @@
  *
  * A perceptron on the node features of both ends and the features of the
  * edge. It runs over blocks of edges, so no hidden layer of all edges is ever
- * in memory; only a batch norm needs all edges at once.
+ * in memory; only a batch norm needs all edges together.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "arch/edge_steps.h"

@@ -1,4 +1,4 @@
-/* op/ref/distance_bins.c -- how far apart the points of pairs are.
+/* op/ref/distance_bins.c -- distances of the points of pairs.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"

@@ -97,7 +97,7 @@ static void write_out(const struct etx_mlp_args *args, const float *y)
     }
 }
 
-/* All rows of args at once; x and y [n_rows, widest] are scratch. */
+/* All rows of args in one pass; x and y [n_rows, widest] are scratch. */
 static etx_status apply_layers(struct etx_stream *stream,
     const struct etx_mlp_args *args, float *x, float *y)
 {

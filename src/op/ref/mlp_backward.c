@@ -54,7 +54,7 @@ static etx_status forward_activation(struct etx_stream *stream,
     return etx_ref_activation(stream, &activation);
 }
 
-/* Take and fill linear, middle and y of layer l; x is set. */
+/* Allocate and fill linear, middle and y of layer l; x is set. */
 static etx_status forward_layer(struct etx_stream *stream,
     const struct etx_mlp_args *args, int32_t l, struct layer_values *values)
 {
@@ -171,7 +171,7 @@ static void split(const struct etx_mlp_backward_args *args, const float *d_x)
         }
 }
 
-/* All rows of args at once. */
+/* All rows of args in one pass. */
 static etx_status backward_rows(
     struct etx_stream *stream, const struct etx_mlp_backward_args *args)
 {

@@ -2,7 +2,7 @@
  *
  * A charged particle in a solenoid moves on a helix: a circle in the transverse
  * plane, and a constant polar angle. Hits are taken as points, so limits have
- * to leave room for their resolution and for scattering.
+ * to allow for their resolution and for scattering.
  *
  *     chain   o--o--o           o--o--o   chain
  *                    \         /

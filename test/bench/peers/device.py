@@ -32,7 +32,7 @@ from .stage import OURS, Inputs, Run, n_edges, n_hits
 
 WARM_UP, MAX_RUNS, MIN_RUNS = 2, 30, 3
 GNN_HIDDEN = 64
-BATCH = 1 << 18  # edges of the filter at once in PyTorch
+BATCH = 1 << 18  # edges of the filter per call in PyTorch
 # Of the largest value; float16 keeps 11 bits, and eight iterations add up.
 TOLERANCE = {"float32": 1e-3, "float16": 5e-2}
 TRAINING_TOLERANCE = 1e-3

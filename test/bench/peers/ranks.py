@@ -39,7 +39,7 @@ from .training import GNN_SHARE, LEARNING_RATE, WEIGHT_DECAY, make_gnn, ours_gnn
 
 DDP = "PyTorch DDP (gloo)"
 WARMUP = 1
-APART = 0  # instead of a number of processes: two, each with all of the work
+SEPARATE = 0  # instead of a number of processes: two, each with all of the work
 
 
 def timed(step: Callable[[], Any], n_steps: int) -> list[float]:
@@ -149,13 +149,13 @@ def measure(options: argparse.Namespace, kind: str, n_ranks: int) -> dict[str, A
     ]
     command = [sys.executable, "-m", "peers.ranks", "--rank", kind, *numbers]
     start = start_ours if kind == OURS else start_ddp
-    if n_ranks == APART:
+    if n_ranks == SEPARATE:
         texts = finish(start(command, 1) + start(command, 1))
     else:
         texts = finish(start(command, n_ranks))[:1]
     runs = [json.loads(text.splitlines()[-1]) for text in texts]
     seconds = [step for run in runs for step in run["seconds"]]
-    name = {1: "1 process", 2: "2 processes", APART: "2 side by side"}[n_ranks]
+    name = {1: "1 process", 2: "2 processes", SEPARATE: "2 side by side"}[n_ranks]
     print(f"{kind}, {name}: {median(seconds):.3f} s a step", file=sys.stderr)
     return runs[0] | {"seconds": seconds}
 
@@ -170,12 +170,12 @@ def report(found: dict[tuple[str, int], list[dict[str, Any]]]) -> None:
         f"{'moving':>8} {'waiting':>8}"
     )
     for kind in (OURS, DDP):
-        one, two, apart = (
-            [s for run in found[kind, n] for s in run["seconds"]] for n in (1, 2, APART)
+        one, two, separate = (
+            [s for run in found[kind, n] for s in run["seconds"]] for n in (1, 2, SEPARATE)
         )
         line = f"{kind:20} {describe(one):>22} {describe(two):>22}"
         line += f" {median(one) / (2 * median(two)):8.3f}"
-        line += f" {median(one) / median(apart):8.3f}"
+        line += f" {median(one) / median(separate):8.3f}"
         for share in ("moving", "waiting"):
             if share in found[kind, 2][0]:
                 middle = median(run[share] for run in found[kind, 2])
@@ -198,7 +198,7 @@ def main() -> None:
         return
     found: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for _ in range(options.rounds):
-        for n_ranks in (1, 2, APART):
+        for n_ranks in (1, 2, SEPARATE):
             for kind in (OURS, DDP):
                 found.setdefault((kind, n_ranks), []).append(
                     measure(options, kind, n_ranks)

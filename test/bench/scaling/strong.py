@@ -22,7 +22,7 @@ from dist_group import MPIRUN
 from .runs import last_line, training
 
 SHARES = ["graphs", "network", "moving", "waiting"]
-ALONE, SHARED, APART = "one", "two", "apart"
+ALONE, SHARED, SEPARATE = "one", "two", "separate"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def run(work: Work, kind: str, cores: Sequence[str]) -> list[dict]:
     lines = {
         ALONE: [command(work, kind, 1, cores[0])],
         SHARED: [command(work, kind, 2, ",".join(cores))],
-        APART: [command(work, f"{kind}{core}", 1, core) for core in cores],
+        SEPARATE: [command(work, f"{kind}{core}", 1, core) for core in cores],
     }[kind]
     processes = [subprocess.Popen(line, stdout=subprocess.DEVNULL) for line in lines]
     if any([process.wait() for process in processes]):
@@ -63,7 +63,7 @@ def measure(work: Work, rounds: int) -> dict[str, list[dict]]:
     if len(cores) < 2:
         raise RuntimeError("two cores are needed")
     run(work, ALONE, cores)
-    found: dict[str, list[dict]] = {ALONE: [], SHARED: [], APART: []}
+    found: dict[str, list[dict]] = {ALONE: [], SHARED: [], SEPARATE: []}
     for _ in range(rounds):
         for kind, reports in found.items():
             reports += run(work, kind, cores)
@@ -73,7 +73,7 @@ def measure(work: Work, rounds: int) -> dict[str, list[dict]]:
 def describe(found: dict[str, list[dict]]) -> str:
     """The table: medians, fastest and slowest, efficiency t1 / (2 t2)."""
     lines = [
-        f"{'':6} {'step s':>7} {'fastest':>8} {'slowest':>8} {'scaling':>8} "
+        f"{'':8} {'step s':>7} {'fastest':>8} {'slowest':>8} {'scaling':>8} "
         + " ".join(f"{share:>8}" for share in SHARES)
     ]
     alone = median(run["batch_seconds"] for run in found[ALONE])
@@ -82,7 +82,7 @@ def describe(found: dict[str, list[dict]]) -> str:
         share_of_work = 2 if kind == SHARED else 1
         efficiency = alone / (share_of_work * median(seconds))
         lines.append(
-            f"{kind:6} {median(seconds):7.3f} {min(seconds):8.3f} "
+            f"{kind:8} {median(seconds):7.3f} {min(seconds):8.3f} "
             f"{max(seconds):8.3f} {efficiency:8.3f} "
             + " ".join(
                 f"{median(run[f'{share}_share'] for run in reports):8.3f}"

@@ -29,7 +29,7 @@ static inline bool shim_asks(
 }
 
 template <typename In, typename Out>
-void shim_check_apart(const In *in, const Out *out, int64_t n)
+void shim_check_overlap(const In *in, const Out *out, int64_t n)
 {
     const char *const a = reinterpret_cast<const char *>(in);
     const char *const b = reinterpret_cast<const char *>(out);

@@ -6,7 +6,7 @@
 //   ActsPlugins::GnnPipeline pipeline(stages.graphConstruction(),
 //       stages.edgeClassifiers(), stages.trackBuilding(), std::move(logger));
 //
-// Threads: GnnPipeline::run may be called by many threads at once on the same
+// Threads: GnnPipeline::run may be called by many threads concurrently on the same
 // stages; each call borrows a context with one thread from a pool.
 // Errors: std::runtime_error with the library's own text; NoEdgesError where no
 // edge remains, which the pipeline turns into no tracks.

@@ -174,7 +174,7 @@ function zoomAt(view, e, factor) {
   follow(view);
 }
 
-/* #track=12 or #particle=3 in the address picks at once. */
+/* #track=12 or #particle=3 in the address picks on loading. */
 function followAddress() {
   const found = /^#(track|particle)=(\d+)$/.exec(location.hash);
   const grouping = found &&

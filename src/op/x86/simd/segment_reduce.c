@@ -251,7 +251,7 @@ static void backward_max(const struct etx_segment_reduce_backward_args *args,
             const vec chosen = v_select(v_less(value, best), none,
                 v_select(v_less(best, value), none, d[i]));
             write_gradient(args, strip, i, v, chosen);
-            /* What was given is gone. */
+            /* The gradient has been added once. */
             d[i] = v_select(v_less(value, best), d[i],
                 v_select(v_less(best, value), d[i], none));
         }

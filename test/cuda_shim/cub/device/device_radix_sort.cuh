@@ -24,8 +24,8 @@ struct DeviceRadixSort {
 
         if (shim_asks(&error, scratch, &bytes, stream))
             return error;
-        shim_check_apart(key, key_out, n);
-        shim_check_apart(value, value_out, n);
+        shim_check_overlap(key, key_out, n);
+        shim_check_overlap(value, value_out, n);
         shim_enter();
         const std::vector<int64_t> order = sorted(key, n, begin_bit, end_bit);
 
@@ -46,7 +46,7 @@ struct DeviceRadixSort {
 
         if (shim_asks(&error, scratch, &bytes, stream))
             return error;
-        shim_check_apart(key, key_out, n);
+        shim_check_overlap(key, key_out, n);
         shim_enter();
         const std::vector<int64_t> order = sorted(key, n, begin_bit, end_bit);
 

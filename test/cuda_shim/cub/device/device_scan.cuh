@@ -19,7 +19,7 @@ struct DeviceScan {
 
         if (shim_asks(&error, scratch, &bytes, stream))
             return error;
-        shim_check_apart(in, out, n);
+        shim_check_overlap(in, out, n);
         shim_enter();
         for (int64_t i = 0; i < n; i++) {
             out[i] = sum;

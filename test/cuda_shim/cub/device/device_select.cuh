@@ -20,7 +20,7 @@ struct DeviceSelect {
 
         if (shim_asks(&error, scratch, &bytes, stream))
             return error;
-        shim_check_apart(flag, out, n);
+        shim_check_overlap(flag, out, n);
         shim_enter();
         for (int64_t i = 0; i < n; i++)
             if (flag[i])
