@@ -41,7 +41,7 @@ template <typename T> struct etx_cuda_owned {
     {
         return etx_memory_alloc(&data, memory, count, sizeof(T), what);
     }
-    T *hand_over()
+    T *release()
     {
         T *out = data;
 

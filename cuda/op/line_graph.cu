@@ -106,10 +106,10 @@ etx_status etx_cuda_line_graph(
         (const int64_t *)in_offset.data, (const int64_t *)out_offset.data,
         *args));
     args->out->n_edges = n_edges;
-    args->out->src = src.hand_over();
-    args->out->dst = dst.hand_over();
-    args->out->in_offset = in_offset.hand_over();
-    args->out->out_offset = out_offset.hand_over();
-    args->out->out_edge = out_edge.hand_over();
+    args->out->src = src.release();
+    args->out->dst = dst.release();
+    args->out->in_offset = in_offset.release();
+    args->out->out_offset = out_offset.release();
+    args->out->out_edge = out_edge.release();
     return ETX_OK;
 }

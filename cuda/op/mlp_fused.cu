@@ -46,7 +46,7 @@ __host__ __device__ static inline int32_t words_of(
     return layer.n_depth * layer.n_columns * TILE_WORDS;
 }
 
-/* Added rows; has_pairs: two columns can be read at once. */
+/* Added rows; has_pairs: two columns can be read in one access. */
 struct fused_rows {
     struct etx_rows rows;
     int32_t has_pairs;
@@ -61,7 +61,7 @@ struct fused {
     int32_t n_added;
     struct fused_rows added[ETX_MAX_ADDED];
     struct etx_cuda_end end;
-    int32_t end_has_pairs; /* of float16s that can be written at once */
+    int32_t end_has_pairs; /* of float16s that one access can write */
     struct fused_layer layer[ETX_MAX_LAYERS];
 };
 
@@ -505,7 +505,7 @@ static int32_t tiles_of(int32_t width, int32_t size)
     return (width + size - 1) / size;
 }
 
-/* Whether pairs of values of `bytes` each lie where they can be read at once:
+/* Whether pairs of values of `bytes` each lie where one access can read them:
  * rows of this width from this address on. */
 static int32_t has_pairs(const void *address, int32_t width, size_t bytes)
 {

@@ -258,7 +258,7 @@ static etx_status check_limit(
 }
 
 /* The edges found, in order, to the caller. */
-static etx_status hand_over(struct etx_stream *stream,
+static etx_status return_edges(struct etx_stream *stream,
     const struct etx_radius_graph_args *args, const uint64_t *edge,
     int64_t n_edges, int32_t shift)
 {
@@ -274,8 +274,8 @@ static etx_status hand_over(struct etx_stream *stream,
     ETX_TRY(etx_launch(stream, n_edges, split_kernel, src.data, dst.data,
         (const uint64_t *)sorted, n_edges, shift));
     args->out->n_edges = n_edges;
-    args->out->src = src.hand_over();
-    args->out->dst = dst.hand_over();
+    args->out->src = src.release();
+    args->out->dst = dst.release();
     return ETX_OK;
 }
 
@@ -299,7 +299,7 @@ static etx_status find_all(struct etx_stream *stream,
     ETX_TRY(scratch.alloc(&edge, n_edges, "edges"));
     ETX_TRY(etx_launch(
         stream, n, write_kernel, edge, (const int64_t *)offset, *search));
-    return hand_over(stream, args, edge, n_edges, search->shift);
+    return return_edges(stream, args, edge, n_edges, search->shift);
 }
 
 /* The edges of the points first .. first + n - 1 behind the n_edges that are
@@ -353,7 +353,7 @@ static etx_status find_nearest(struct etx_stream *stream,
             first, left < block ? left : block, max, search));
     }
     ETX_TRY(check_limit(args, n_edges));
-    return hand_over(stream, args, edge, n_edges, search->shift);
+    return return_edges(stream, args, edge, n_edges, search->shift);
 }
 
 /* radius * radius in float32. */
@@ -371,7 +371,7 @@ etx_status etx_cuda_radius_graph(
     struct search search = {};
 
     if (args->n_points < 2)
-        return hand_over(stream, args, NULL, 0, 1);
+        return return_edges(stream, args, NULL, 0, 1);
     ETX_TRY(etx_point_tree_build(&search.tree, &scratch, stream, args->point,
         args->n_points, args->n_dim));
     search.key = args->key;

@@ -116,7 +116,7 @@ etx_status etx_nested_open(struct etx_nested_run *run,
         .inner = *inner,
     };
     run->inner_network.value = network->value + nested->offset;
-    return nested->family->derive(run);
+    return nested->family->build(run);
 }
 
 void etx_nested_close(struct etx_nested_run *run)
@@ -169,7 +169,7 @@ etx_status etx_nested_forward(const struct etx_network *network,
 {
     etx_status status = ETX_OK;
     const struct etx_scratch_mark mark = etx_scratch_mark(context);
-    const struct etx_network_input to_derive = {.graph = NULL};
+    const struct etx_network_input to_build = {.graph = NULL};
     struct etx_nested_run run = {.owned = NULL};
     struct kept *kept = NULL;
 
@@ -178,7 +178,7 @@ etx_status etx_nested_forward(const struct etx_network *network,
     if (input->graph->n_edges == 0)
         return ETX_OK;
     ETX_CHECK(etx_check_cancelled(context->stream));
-    ETX_CHECK(etx_nested_open(&run, network, context, input, &to_derive));
+    ETX_CHECK(etx_nested_open(&run, network, context, input, &to_build));
     ETX_CHECK(etx_arena_alloc(
         &kept, etx_host_of(context)->stream->arena, 1, sizeof *kept, "tape"));
     kept->inner = etx_tape_of(network, tape);
@@ -235,13 +235,13 @@ etx_status etx_nested_backward(const struct etx_network *network,
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     const struct kept *kept = tape->state;
-    struct etx_network_input to_derive = {.graph = NULL};
+    struct etx_network_input to_build = {.graph = NULL};
     struct etx_nested_run run = {.owned = NULL};
 
     if (input->graph->n_edges == 0)
         return ETX_OK;
-    to_derive.node_features = kept->features;
-    ETX_CHECK(etx_nested_open(&run, network, context, input, &to_derive));
+    to_build.node_features = kept->features;
+    ETX_CHECK(etx_nested_open(&run, network, context, input, &to_build));
     run.logit = kept->logit;
     ETX_CHECK(inner_backward(&run, &kept->inner, d_out, gradient));
     ETX_CHECK(edges_backward(&run, d_out, gradient));

@@ -1,6 +1,6 @@
 /* arch/nested.h -- families with an interaction network on a second graph.
  *
- * Such a family derives a second graph, scores its edges with an interaction
+ * Such a family builds a second graph, scores its edges with an interaction
  * network, the inner one, and combines these logits with the logits of a
  * perceptron on every edge of the input graph:
  *
@@ -27,7 +27,7 @@ struct etx_nested_family {
 
     /* Set run->inner, the graph owned by run->owned, its node features in the
      * arena, unless they are set already. */
-    etx_status (*derive)(struct etx_nested_run *run);
+    etx_status (*build)(struct etx_nested_run *run);
 
     /* The input of the edge network, with scratch from the arena. */
     etx_status (*edge_input)(

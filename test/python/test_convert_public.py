@@ -1,4 +1,4 @@
-"""test_convert_public -- networks in files of other programs, run beside them.
+"""test_convert_public -- networks in files of other programs, run next to them.
 
 SPDX-License-Identifier: Apache-2.0
 """

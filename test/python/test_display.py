@@ -112,7 +112,7 @@ class TestPage(LibraryCase):
         np.testing.assert_allclose(reset, [0, 0], atol=1e-9)
 
     def test_mouse_picks(self) -> None:
-        """A click on a hit picks its track, Escape lets go of it."""
+        """A click on a hit picks its track, Escape clears it."""
         hit = self.tracks[3][-1]
         x, y, _ = self.event.positions[hit]
         spoken = self.drive(

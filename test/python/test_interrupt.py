@@ -74,7 +74,7 @@ class TestInterrupt(LibraryCase):
         self.assertGreater(len(came), 1)
 
     def test_reading(self) -> None:
-        """Ctrl-C counts while a file is read; errors are those of the call."""
+        """Ctrl-C counts while a file is read; errors are the call's."""
         with self.assertRaises(KeyboardInterrupt):
             _interrupt.abandonable(lambda: (press(), time.sleep(1.0)))
         with self.assertRaises(exatrkx.FileError):

@@ -46,12 +46,12 @@ def perceptron(
 
 def gathered(kind: str, e: Tensor, index: Tensor, n: int) -> Tensor:
     """The rows of e with the same index, reduced; 0 where there are none."""
-    place = index[:, None].expand_as(e)
+    rows = index[:, None].expand_as(e)
     zeros = e.new_zeros(n, e.shape[1])
     if kind == "sum":
         return zeros.index_add(0, index, e)
     kind = {"max": "amax"}.get(kind, kind)
-    return zeros.scatter_reduce(0, place, e, kind, include_self=False)
+    return zeros.scatter_reduce(0, rows, e, kind, include_self=False)
 
 
 class Network(nn.Module):

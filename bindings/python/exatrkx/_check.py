@@ -1,4 +1,4 @@
-"""_check -- a converted model beside its original, on a random graph.
+"""_check -- a converted model next to its original, on a random graph.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -70,9 +70,9 @@ def _define_scatter(torch: Any) -> None:
         def run(src: Any, index: Any, dim: int, out: Any, dim_size: Any) -> Any:
             assert dim == 0 and out is None
             n = int(index.max()) + 1 if dim_size is None else dim_size
-            place = index.view(-1, *[1] * (src.dim() - 1)).expand_as(src)
+            rows = index.view(-1, *[1] * (src.dim() - 1)).expand_as(src)
             zeros = src.new_zeros(n, *src.shape[1:])
-            found = zeros.scatter_reduce(0, place, src, kind, include_self=False)
+            found = zeros.scatter_reduce(0, rows, src, kind, include_self=False)
             return found, torch.zeros_like(found, dtype=torch.int64)
 
         return run

@@ -5,7 +5,7 @@ the training, whose make_mlp builds
 
     Linear, LayerNorm, BatchNorm1d, activation, Dropout
 
-each where its setting asks for it. The numbers of the linears in a Sequential
+each where its setting says so. The numbers of the linears in a Sequential
 and the sizes of the arrays must agree with that.
 
 SPDX-License-Identifier: Apache-2.0

@@ -189,7 +189,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--check",
         action=argparse.BooleanOptionalAction,
-        help="run the original in torch beside the model on a random graph "
+        help="run the original in torch next to the model on a random graph "
         "(by default where torch can load it)",
     )
     return parser.parse_args(arguments)

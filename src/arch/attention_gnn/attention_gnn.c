@@ -202,8 +202,8 @@ static etx_status decode(struct etx_run *run, float *out)
 
 /* -------------------------------------------------------------- backward -- */
 
-/* From the gradient of the logits of iteration k to those of u of k and of the
- * parameters of the edge network. */
+/* From the gradient of the logits of iteration k to the gradients of u of k and
+ * of the parameters of the edge network. */
 static etx_status score_backward(
     struct etx_run *run, int32_t k, const float *d_logit)
 {

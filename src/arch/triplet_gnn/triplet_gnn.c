@@ -102,7 +102,7 @@ done:
     return status;
 }
 
-static etx_status derive(struct etx_nested_run *run)
+static etx_status build(struct etx_nested_run *run)
 {
     etx_status status = ETX_OK;
     const int64_t n_doublets = run->input->graph->n_edges;
@@ -238,7 +238,7 @@ static const struct etx_nested_family family = {
     .edge_prefix = "doublets",
     .inner = "triplets",
     .needs_whole = "a triplet joins edges that two parts may own",
-    .derive = derive,
+    .build = build,
     .edge_input = doublet_input,
     .combine = add_best,
     .combine_backward = best_backward,

@@ -5,7 +5,7 @@
  * so all divide the loss by the same sum of weights. An edge that crosses
  * partitions is in both of them; it has its weight in the partition of its
  * destination, which owns it, and 0 in the other. So its loss counts once, and
- * the gradients, summed over the partitions, are those of the whole graph
+ * the gradients, summed over the partitions, equal the whole graph's
  * (arch/halo.c).
  *
  * SPDX-License-Identifier: Apache-2.0 */

@@ -36,7 +36,7 @@ def memory(name: str) -> float:
     raise KeyError(name)
 
 
-def forget_peak() -> None:
+def reset_peak() -> None:
     """Release free memory and reset the peak."""
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
@@ -56,7 +56,7 @@ def serve(answers: TextIO, arguments: list[str]) -> None:
 
     try:
         run = chosen.prepare(load_inputs(Path(inputs)), int(n_threads))
-        forget_peak()
+        reset_peak()
         before = memory("VmRSS")
         answer()
         for order in sys.stdin:

@@ -14,7 +14,7 @@
 
 /* Whether this call only queries the size of the scratch; *error is its
  * result. */
-static inline bool shim_asks(
+static inline bool shim_queries_size(
     cudaError_t *error, const void *scratch, size_t *bytes, cudaStream_t stream)
 {
     *error = cudaSuccess;

@@ -266,7 +266,7 @@ static int32_t rows_of_block(int64_t n_rows, int64_t floats_per_row)
     return (int32_t)(rows < needed ? rows : needed);
 }
 
-/* Run with folded layers (mlp_prepare). */
+/* Run with folded layers. */
 static etx_status run(
     struct etx_stream *stream, const struct etx_mlp_args *args)
 {
@@ -296,9 +296,9 @@ etx_status ETX_ISA_NAME(mlp)(
 {
     const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
     struct etx_layer layer[ETX_MAX_LAYERS];
-    struct etx_mlp_args prepared = *args;
+    struct etx_mlp_args folded = *args;
     const struct etx_mlp_prepare_args prepare = {
-        .forward = args, .layer = layer, .n_layers = &prepared.n_layers};
+        .forward = args, .layer = layer, .n_layers = &folded.n_layers};
     etx_status status;
 
     if (args->n_rows == 0)
@@ -308,10 +308,10 @@ etx_status ETX_ISA_NAME(mlp)(
     ETX_CHECK(etx_check_cancelled(stream));
     if (args->linear == NULL) {
         ETX_CHECK(ETX_ISA_NAME(mlp_prepare)(stream, &prepare));
-        prepared.layer = layer;
+        folded.layer = layer;
     }
-    stream->flop += etx_mlp_flop(&prepared);
-    ETX_CHECK(run(stream, &prepared));
+    stream->flop += etx_mlp_flop(&folded);
+    ETX_CHECK(run(stream, &folded));
 done:
     etx_arena_reset(stream->arena, mark);
     return status;

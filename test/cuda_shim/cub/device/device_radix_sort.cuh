@@ -22,7 +22,7 @@ struct DeviceRadixSort {
     {
         cudaError_t error;
 
-        if (shim_asks(&error, scratch, &bytes, stream))
+        if (shim_queries_size(&error, scratch, &bytes, stream))
             return error;
         shim_check_overlap(key, key_out, n);
         shim_check_overlap(value, value_out, n);
@@ -44,7 +44,7 @@ struct DeviceRadixSort {
     {
         cudaError_t error;
 
-        if (shim_asks(&error, scratch, &bytes, stream))
+        if (shim_queries_size(&error, scratch, &bytes, stream))
             return error;
         shim_check_overlap(key, key_out, n);
         shim_enter();

@@ -17,7 +17,7 @@ struct DeviceScan {
         cudaError_t error;
         T sum = 0;
 
-        if (shim_asks(&error, scratch, &bytes, stream))
+        if (shim_queries_size(&error, scratch, &bytes, stream))
             return error;
         shim_check_overlap(in, out, n);
         shim_enter();

@@ -18,7 +18,7 @@ struct DeviceSelect {
         cudaError_t error;
         int64_t n_out = 0;
 
-        if (shim_asks(&error, scratch, &bytes, stream))
+        if (shim_queries_size(&error, scratch, &bytes, stream))
             return error;
         shim_check_overlap(flag, out, n);
         shim_enter();
