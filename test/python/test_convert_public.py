@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import sys
@@ -61,7 +62,8 @@ def network(kind: str, norm: str, activation: str):
             x = self.node_encoder(x)
             e = self.edge_encoder(torch.cat([x[start], x[end]], 1))
             for _ in range(3):
-                m = torch.zeros_like(x).index_add(0, end, e)
+                place = end[:, None].expand_as(e)
+                m = torch.zeros_like(x).scatter_add(0, place, e)
                 x = self.node_network(torch.cat([x, m], 1)) + x
                 e = self.edge_network(torch.cat([x[start], x[end], e], 1)) + e
             return self.output_edge_classifier(torch.cat([x[start], x[end], e], 1))
@@ -100,8 +102,6 @@ class TestFiles(ConvertCase):
         return "w.pt"
 
     def stage(self) -> dict:
-        import json
-
         _, metadata = safetensors_file.read(self.path("m.safetensors"))
         config = json.loads(metadata["etx.config"])
         return next(config[k] for k in ("embedding", "gnn") if k in config)
@@ -135,13 +135,45 @@ class TestFiles(ConvertCase):
         self.assertIn("largest difference of a score", text)
         self.assertFalse(os.path.exists(self.path("n")))
 
+    @needs("onnx")
+    @unittest.skipUnless(LIBRARY.exists(), f"no {LIBRARY}: make lib")
+    def test_interaction_onnx(self) -> None:
+        """What an ONNX graph does not say is found out by comparing."""
+        import torch
+
+        made = network("interaction_network", "layer", "ReLU")
+        given = inputs("interaction_network")
+        path = self.path("w.onnx")
+        torch.onnx.export(
+            made,
+            given,
+            path,
+            opset_version=18,
+            dynamo=False,
+            input_names=["x", "edges"],
+            dynamic_axes={"x": {0: "nodes"}, "edges": {1: "edges"}},
+        )
+        options = {"aggregation": ["sum"], "edge_update": "new"}
+        for direction, expected in (("directed", 0), ("doubled_first_half", 1)):
+            text = json.dumps(options | {"direction": direction})
+            status, text = self.convert(
+                "interaction_network", "w.onnx", "--options", text
+            )
+            self.assertEqual(status, expected, text)
+            self.assertIn("largest difference of a score", text)
+
     def test_contradiction(self) -> None:
         self.trace("mlp", "layer", "ReLU")
         settings = self.folder / "h.json"
-        settings.write_text('{"activation": "Tanh"}')
-        status, text = self.convert("mlp", "w.pt", "--hparams", str(settings))
-        self.assertEqual(status, 1, text)
-        self.assertIn("activation is Tanh, but the TorchScript says relu", text)
+        for stated, piece in (
+            ({"activation": "Tanh"}, "activation is Tanh, but the TorchScript says"),
+            ({"layernorm": False}, "layernorm is False, but the TorchScript says"),
+            ({"batchnorm": True}, "batchnorm is True, but the TorchScript says"),
+        ):
+            settings.write_text(json.dumps(stated))
+            status, text = self.convert("mlp", "w.pt", "--hparams", str(settings))
+            self.assertEqual(status, 1, text)
+            self.assertIn(piece, text)
 
     def test_without_torch(self) -> None:
         """Archives of torch are read without it."""

@@ -311,7 +311,6 @@ def convert_attention_gnn(source: Source) -> Converted:
         "input_shortcut": edge.n_in != 2 * hidden,
         "node_input": "messages_node" if is_lrt else "node_messages",
     }
-    options.pop("last_activation", None)  # the encoder's is that of hidden layers
     tensors: StateDict = {}
     put(tensors, "node_encoder", encoder)
     put(tensors, "edge_network", edge)

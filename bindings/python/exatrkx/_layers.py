@@ -119,6 +119,8 @@ def layer_options(
         hidden, last = _said_by_file(source, blocks, names, default, bare, same_end)
     else:
         hidden, last = _said_by_settings(source, blocks, names, default)
+    if all(block in bare or block in same_end for block in blocks):
+        last = Layer()  # output_activation is of other networks
     for block in bare:
         if "gain" in block.layers[-1]:
             raise ConvertError(
@@ -187,6 +189,22 @@ def _said_by_file(
     end = _same(last, "last layers")
     found = [] if layer.activation == "none" else [layer.activation]
     layer.activation = one_activation(source, names, default, found)
+    for key, norm in (("layernorm", "layer"), ("batchnorm", "batch")):
+        stated = source.hparams.get(key)
+        if stated is not None and bool(stated) != (layer.norm == norm):
+            source.refuse(
+                f"{key} is {stated}, but the {source.facts.origin} says norm "
+                f"{layer.norm}",
+                "norm",
+            )
+    if last and "output_activation" in source.hparams:
+        stated = activation_name(source.hparams["output_activation"])
+        if stated != end.activation:
+            source.refuse(
+                f"output_activation is {stated}, but the {source.facts.origin} "
+                f"says {end.activation}",
+                "last_activation",
+            )
     if end.norm != "none" and end.norm_last != layer.norm_last:
         raise ConvertError("norm and activation change their order at the last layer")
     return layer, end
