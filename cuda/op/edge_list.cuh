@@ -24,7 +24,8 @@ __device__ static inline uint32_t etx_ordered(float x)
     return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
-/* Memory for the caller of an operator; freed unless ownership moves. */
+/* Memory that an operator returns: freed at the end of the scope unless
+ * released, as std::unique_ptr. */
 template <typename T> struct etx_cuda_owned {
     explicit etx_cuda_owned(const struct etx_memory *of)
         : data(NULL), memory(of)

@@ -53,7 +53,7 @@ __device__ static uint32_t cell_of(
                        : 0;
 }
 
-/* Bits of the axes in turn, the highest first. */
+/* Morton code: the bits of the axes interleaved, the highest first. */
 __global__ static void codes_kernel(uint64_t *code, int32_t *row,
     const struct range *range, const float *point, int64_t n_points,
     int32_t n_dim, int32_t n_axes)
@@ -83,8 +83,9 @@ __global__ static void reorder_kernel(float *out, const float *point,
         out[t] = point[(int64_t)order[t / n_dim] * n_dim + t % n_dim];
 }
 
-/* box [n_boxes, 2, n_dim] around every n_members of the corners [n, n_dim],
- * the rows of which lie `stride` apart: low at 0 and high at `high`. */
+/* box [n_boxes, 2, n_dim] around every n_members of n members. Member i is a
+ * point (stride n_dim, high 0) or a box (stride 2 n_dim, high n_dim): its low
+ * corner is at i * stride of corner, its high corner `high` behind it. */
 __global__ static void boxes_kernel(float *box, const float *corner,
     int64_t n_boxes, int64_t n_members, int64_t n, int64_t stride, int64_t high,
     int32_t n_dim)

@@ -26,8 +26,9 @@ etx_status etx_point_tree_build(struct etx_point_tree *out,
     struct etx_cuda_scratch *scratch, struct etx_stream *stream,
     const float *point, int64_t n_points, int32_t n_dim);
 
-/* Whether no point in a box can be as near as s <= limit: the squared distance
- * to the box, of which rounding may have made too much. */
+/* 1: no point in the box [2, n_dim] has a squared distance s <= limit. The
+ * distance to the box is compared with a limit that is larger by its rounding
+ * error, so that no point is lost. */
 __device__ static inline int32_t etx_is_beyond(
     const float *box, const float *point, int32_t n_dim, float limit)
 {

@@ -1,10 +1,16 @@
 /* cuda/op/radius_graph.cu -- all pairs of points within a radius.
  *
- * A thread has a point. It walks the boxes of branches and leaves that are not
- * beyond the radius and computes the distances of op.h in the leaves that are
- * left: once to count its edges, once to write them where a sum of the counts
- * says, as numbers that a sort orders by (dst, src). With a
- * bound on the neighbours a heap of the nearest shrinks the radius on the way.
+ * One thread per point. It visits the branches and leaves of the tree whose
+ * boxes are within the radius, and computes the distances of op/graph.h to the
+ * points of these leaves. All neighbours: one walk counts the edges of every
+ * point, the prefix sum of the counts gives offsets, one walk writes. Nearest
+ * neighbours: one walk keeps the max nearest points in a heap, whose farthest
+ * shrinks the radius.
+ *
+ * An edge is one number, which a radix sort orders by (dst, src):
+ *
+ *     bit  2 * shift - 1 .. shift   shift - 1 .. 0
+ *          dst                      src
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/edge_list.cuh"
@@ -15,8 +21,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* of the heaps of a block of points */
-#define HEAP_BYTES ((int64_t)256 << 20)
+#define HEAP_BYTES ((int64_t)256 << 20) /* of the heaps of one block */
 
 /* What every kernel of a search needs. */
 struct search {
@@ -90,7 +95,7 @@ __device__ static void walk_branch(
         walk_leaf(tree, t, l, visit);
 }
 
-/* The branch of the point itself first: there the nearest are. */
+/* The branch of the point itself first: it has most of the near points. */
 template <typename Visit>
 __device__ static void walk(
     const struct etx_point_tree &tree, int64_t t, Visit &visit)
@@ -157,7 +162,7 @@ __global__ static void write_kernel(
 /* The nearest so far, as s << 32 | j, the farthest on top of a heap. Squared
  * distances are not negative, so their bits ascend with them. */
 struct nearest {
-    float limit; /* what a nearer one must reach */
+    float limit; /* largest squared distance that may enter the heap */
     int32_t max, n;
     uint64_t *heap; /* [max] */
 
@@ -204,8 +209,8 @@ struct nearest {
     }
 };
 
-/* Points at indices first .. first + n - 1; heap [n, max]. count as above; the
- * heaps keep what was found. */
+/* For the points first .. first + n - 1 of the tree: heap [n, max] = their
+ * edges, count [n] of each. */
 __global__ static void nearest_kernel(int64_t *count, uint64_t *heap,
     int32_t max, int64_t first, int64_t n, struct search search)
 {
@@ -226,7 +231,8 @@ __global__ static void nearest_kernel(int64_t *count, uint64_t *heap,
     }
 }
 
-/* edge [total] = the edges in the heaps, one after the other. */
+/* edge = the edges in the heaps without gaps: count[t] of heap t from offset[t]
+ * on. */
 __global__ static void collect_kernel(uint64_t *edge, const uint64_t *heap,
     const int64_t *count, const int64_t *offset, int32_t max, int64_t n)
 {
@@ -257,7 +263,7 @@ static etx_status check_limit(
         args->max_edges, args->n_points, (double)args->radius);
 }
 
-/* The edges found, in order, to the caller. */
+/* Sort the edges and return src and dst, owned by the caller. */
 static etx_status return_edges(struct etx_stream *stream,
     const struct etx_radius_graph_args *args, const uint64_t *edge,
     int64_t n_edges, int32_t shift)
@@ -302,8 +308,8 @@ static etx_status find_all(struct etx_stream *stream,
     return return_edges(stream, args, edge, n_edges, search->shift);
 }
 
-/* The edges of the points first .. first + n - 1 behind the n_edges that are
- * there; count and offset [n + 1]. */
+/* Append the edges of the points first .. first + n - 1 to edge [*n_edges].
+ * Scratch: heap [n, max], count and offset [n + 1]. */
 static etx_status find_nearest_of(struct etx_stream *stream, uint64_t *edge,
     int64_t *n_edges, uint64_t *heap, int64_t *count, int64_t *offset,
     int64_t first, int64_t n, int32_t max, const struct search *search)

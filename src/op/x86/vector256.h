@@ -217,7 +217,8 @@ static inline float v_sum(vec a)
     return _mm_cvtss_f32(_mm_add_ss(pair, _mm_movehdup_ps(pair)));
 }
 
-/* The sums of the lanes of x [VEC_WIDTH], one per lane; x is overwritten. */
+/* Lane i of the result is the sum of the lanes of x[i]: a transpose that adds.
+ * x [VEC_WIDTH] is overwritten. */
 static inline vec v_sum_rows(vec x[VEC_WIDTH])
 {
     for (int i = 0; i < 4; i++)

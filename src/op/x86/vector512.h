@@ -209,7 +209,10 @@ static inline float v_sum(vec a)
     return _mm_cvtss_f32(_mm_add_ss(pair, _mm_movehdup_ps(pair)));
 }
 
-/* The sums of the lanes of x [VEC_WIDTH], one per lane; x is overwritten. */
+/* Lane i of the result is the sum of the lanes of x[i]: a transpose that adds.
+ * Every step halves the number of vectors: half of the lanes of x[i] are added
+ * to the others, the same for x[i + n], and the sums fill one vector. x
+ * [VEC_WIDTH] is overwritten. */
 static inline vec v_sum_rows(vec x[VEC_WIDTH])
 {
     for (int i = 0; i < 8; i++)
@@ -222,7 +225,7 @@ static inline vec v_sum_rows(vec x[VEC_WIDTH])
         x[i] = _mm512_unpacklo_ps(x[i], x[i + 2]) +
                _mm512_unpackhi_ps(x[i], x[i + 2]);
     x[0] = _mm512_unpacklo_ps(x[0], x[1]) + _mm512_unpackhi_ps(x[0], x[1]);
-    /* The middle quarters come in the other order. */
+    /* The two middle quarters are swapped. */
     return _mm512_shuffle_f32x4(x[0], x[0], 0xd8);
 }
 

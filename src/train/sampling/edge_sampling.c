@@ -1,8 +1,15 @@
 /* train/sampling/edge_sampling.c -- the edges of a sector in a training step.
  *
- * A filter scores edges one by one, so that leaving some out changes nothing
- * for the others: most false edges of a dense event teach it little. Hard
- * ones are those that the filter now scores at hard_cut or above.
+ * A filter scores each edge on its own, so a random subset of the edges can be
+ * trained on: every edge of a group is kept with the same probability, and most
+ * false edges of a dense event are left out. Groups:
+ *
+ *     true     target > 0 (cascade: kept by the filter)
+ *     hard     false, scored at hard_cut or above (none without hard_share)
+ *     easy     the other false ones
+ *     masked   weight 0 in the loss: never kept
+ *
+ * A graph network reads its neighbours, so it gets all edges of the sector.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/sampling/edge_sampling.h"
@@ -59,7 +66,7 @@ static int is_true(const struct etx_edge_sampler *sampler, float target)
                : target > 0.0f;
 }
 
-/* logit [edges->n], on the host, by the network as it is. */
+/* logit [edges->n], on the host, of the network in its current state. */
 static etx_status score_edges(float *logit,
     const struct etx_edge_sampler *sampler, const struct etx_sector *sector,
     const struct etx_graph *graph, const struct etx_step_edges *edges)
@@ -156,7 +163,7 @@ static void find_probabilities(float *probability, const uint8_t *group,
         probability[g] = n[g] > 0.0 ? (float)(scale * wanted[g] / n[g]) : 0.0f;
 }
 
-/* Keep random edges; masked ones go. */
+/* Keep each edge with the probability of its group. */
 static void thin_edges(struct etx_step_edges *edges, const uint8_t *group,
     const struct etx_train_sampling *options, struct etx_random *random)
 {

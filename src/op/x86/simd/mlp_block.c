@@ -161,9 +161,9 @@ INLINE vec partial_squares(const float *x, int32_t width, vec mean)
     return sum;
 }
 
-/* out [GROUP] = the sums of rows of y; squares of (y - mean[r]), or with
- * mean NULL and squares 0 the values. A row's sum does not depend on the other
- * rows. */
+/* out [GROUP]: per row of y the sum of its values or, with squares, of
+ * (y - mean[r])^2, where mean NULL is 0. The last row fills up a group of fewer
+ * than GROUP rows. A row's sum does not depend on the other rows. */
 INLINE void sum_rows(float *out, const struct etx_block_layer *layer,
     const float *y, int32_t n_rows, const float *mean, const int squares)
 {

@@ -1,7 +1,8 @@
 /* op/x86/simd/search_nearest.c -- the nearest points within a radius.
  *
- * A depth-first search for every point, nearest box first, keeps the best so
- * far and shrinks its bound to them.
+ * Branch and bound: for every point a depth-first search of the boxes, nearest
+ * box first, keeps the nearest points so far; their largest distance bounds the
+ * boxes that are still visited.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/neighbours.h"
@@ -19,7 +20,7 @@ struct nearest {
     uint64_t *key; /* [capacity] */
     int64_t n, capacity;
     int64_t wanted;
-    float bound;     /* squared distance that a better one does not exceed */
+    float bound;     /* largest squared distance that is still kept */
     float limit;     /* the same for boxes */
     vec x[ETX_AXES]; /* the point in the axes, in every lane */
 };
@@ -77,7 +78,7 @@ static void visit_leaf(struct nearest *nearest,
         const uint32_t index = (uint32_t)leaves->id[leaf * ETX_LEAF + t];
         nearest->key[nearest->n++] = (uint64_t)distance[t] << 32 | index;
     }
-    /* At first as soon as there are enough, then when the capacity is used. */
+    /* The first time with the wanted number of keys, then at capacity. */
     if (nearest->n + ETX_LEAF > nearest->capacity ||
         (nearest->n >= nearest->wanted && nearest->bound == search->bound))
         shrink(nearest, leaves);
@@ -111,6 +112,7 @@ static void visit_group(struct nearest *nearest,
     }
 }
 
+/* Whether the edge i -> j has the orientation asked for. */
 static int32_t is_kept(
     const struct etx_radius_graph_args *args, int32_t i, int32_t j)
 {
