@@ -1,4 +1,4 @@
-"""setup -- a wheel that carries the library, the model and the detector.
+"""setup -- a wheel with the library, the models, a detector and an event.
 
 `make lib/libexatrkx.so.0` builds the library, so the C sources must be at
 hand: in the repository around this folder, or the copy in native/ of a
@@ -30,10 +30,21 @@ SOURCES = (
     "lib/exatrkx.map",
     "lib/glibc_names.c",
 )
+EVENT = "examples/data/event000000001"
 CARRIED = {
-    "models": "examples/models/default.safetensors",
-    "data": "examples/data/detectors.csv.gz",
+    "models": [
+        f"examples/models/{name}.safetensors"
+        for name in ("default", "accurate", "counts")
+    ],
+    "data": [
+        "examples/data/detectors.csv.gz",
+        *(
+            f"{EVENT}-{kind}.csv.gz"
+            for kind in ("hits", "cells", "truth", "particles")
+        ),
+    ],
 }
+NEEDED = "a C compiler, make, and the headers of jansson and zlib (README.md)"
 
 
 def repository() -> Path:
@@ -51,8 +62,19 @@ def build_library(root: Path) -> Path:
     """Run make; it does nothing where the library is up to date."""
     jobs = os.environ.get("ETX_JOBS", str(len(os.sched_getaffinity(0))))
     target = f"lib/{LIBRARY}"
-    subprocess.run(["make", "-C", str(root), f"-j{jobs}", target], check=True)
+    command = ["make", "-C", str(root), f"-j{jobs}", target]
+    try:
+        subprocess.run(command, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        reason = f"{error}. Building {LIBRARY} needs {NEEDED}"
+        raise SystemExit(f"exatrkx: {reason}") from None
     return root / target
+
+
+def strip(library: Path) -> None:
+    """Without the symbols of debuggers, a ninth of the size."""
+    if shutil.which("strip"):
+        subprocess.run(["strip", "--strip-unneeded", library], check=True)
 
 
 class BuildWithLibrary(build_py):
@@ -62,11 +84,12 @@ class BuildWithLibrary(build_py):
         super().run()
         root = repository()
         package = Path(self.build_lib) / "exatrkx"
-        carried = {"lib": build_library(root)}
-        carried |= {where: root / file for where, file in CARRIED.items()}
-        for where, file in carried.items():
+        carried = {"lib": [build_library(root)], **CARRIED}
+        for where, files in carried.items():
             (package / where).mkdir(parents=True, exist_ok=True)
-            shutil.copy(file, package / where / file.name)
+            for file in files:
+                shutil.copy(root / file, package / where)
+        strip(package / "lib" / LIBRARY)
 
 
 class SourceWithLibrary(sdist):
@@ -75,7 +98,7 @@ class SourceWithLibrary(sdist):
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
         super().make_release_tree(base_dir, files)
         root, native = repository(), Path(base_dir) / "native"
-        for name in (*SOURCES, *CARRIED.values()):
+        for name in (*SOURCES, *CARRIED["models"], *CARRIED["data"]):
             source, target = root / name, native / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if source.is_dir():

@@ -168,13 +168,13 @@ __device__ static int64_t index_of_max(
     return -1;
 }
 
-/* A column of a segment: what the slopes of its values share. */
+/* A column of a segment: what the derivatives of its values share. */
 struct column {
     int64_t count, best;
     double mean, out;
 };
 
-__device__ static double slope(const struct etx_segment_reduce_args &args,
+__device__ static double derivative(const struct etx_segment_reduce_args &args,
     const struct column &column, int64_t t, int32_t k)
 {
     switch ((enum etx_reduce)args.reduce) {
@@ -216,7 +216,7 @@ __global__ static void segment_reduce_backward_kernel(
         for (int64_t t = begin; t < end; t++) {
             float *d_x = args.d_x + value_at(forward, t) * width + k;
             const double d =
-                (double)args.d_out[u] * slope(forward, column, t, k);
+                (double)args.d_out[u] * derivative(forward, column, t, k);
 
             *d_x = (float)(args.add ? (double)*d_x + d : d);
         }

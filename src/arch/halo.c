@@ -82,7 +82,8 @@ static struct side halo_side(const struct etx_graph_part *part)
         .row = part->received_row};
 }
 
-/* to->data: what the other partitions send of their from. */
+/* Send the rows from->row of rows to the other partitions, and receive theirs
+ * in to->data. */
 static etx_status all_to_all(struct side *to, struct side *from,
     struct etx_context *context, const struct etx_halo *halo, const float *rows,
     int32_t width)

@@ -311,7 +311,7 @@ class TestErrors(LibraryCase):
         with self.assertRaises(TypeError):
             exatrkx.Model.from_bytes("text")
         with self.assertRaises(TypeError):
-            self.tracks[0:2]
+            self.tracks["0"]
 
     def check_whole_numbers(self) -> None:
         """Neither options nor arguments wrap around; numpy's are whole, too."""

@@ -35,6 +35,8 @@ event = exatrkx.Event.from_trackml({str(EVENT)!r}, detector=detector)
 tracks = exatrkx.find_tracks(model, event)
 tracks.write_csv("tracks.csv", event)
 exatrkx.display(event, tracks, "event.html")
+assert len(exatrkx.find_tracks(exatrkx.Model.load("accurate"), event)) > 0
+assert len(exatrkx.Event.example()) == len(event)
 """
 REAL_EVENT = REFERENCE / "trackml_event" / "event000000001"
 REAL_LINES = f"""
@@ -92,7 +94,7 @@ class TestWheel(unittest.TestCase):
             carried = runpy.run_path(str(PACKAGE / "setup.py"))
         with tempfile.TemporaryDirectory() as name:
             tree = Path(name)
-            for part in (*carried["SOURCES"], *carried["CARRIED"].values()):
+            for part in (*carried["SOURCES"], *sum(carried["CARRIED"].values(), [])):
                 (tree / part).parent.mkdir(parents=True, exist_ok=True)
                 (tree / part).symlink_to(ROOT / part)
             with mock.patch("subprocess.run") as run:
@@ -124,8 +126,11 @@ class TestWheel(unittest.TestCase):
         names = zipfile.ZipFile(wheel).namelist()
         for wanted in (
             "exatrkx/lib/libexatrkx.so.0",
+            "exatrkx/models/accurate.safetensors",
+            "exatrkx/models/counts.safetensors",
             "exatrkx/models/default.safetensors",
             "exatrkx/data/detectors.csv.gz",
+            "exatrkx/data/event000000001-hits.csv.gz",
             "exatrkx/page/page.html",
             "exatrkx/py.typed",
         ):

@@ -19,52 +19,58 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._context import Context, StageTiming
-    from ._device_array import DeviceArray
-    from ._display import display
-    from ._errors import (
-        ArgumentError,
-        CancelledError,
-        DeviceError,
-        Error,
-        FileError,
-        FormatError,
-        LimitError,
-        OutOfMemoryError,
-        UnsupportedError,
-    )
-    from ._evaluation import (
-        Evaluation,
-        Rate,
-        evaluate,
-        evaluate_binned,
-        match,
-    )
-    from ._event import PARTICLE, Event
-    from ._graph import Graph
-    from ._model import Detector, LabelOptions, Model
-    from ._phoenix import write_phoenix
-    from ._picture import picture
-    from ._stages import (
-        build_graph,
-        embed,
-        filter_graph,
-        find_tracks,
-        label,
-        score,
-        score_triplets,
-    )
-    from ._tracks import Tracks
-    from ._training import Report, Trainer, train
+    from ._context import Context as Context
+    from ._context import StageTiming as StageTiming
+    from ._context import Timings as Timings
+    from ._device_array import DeviceArray as DeviceArray
+    from ._display import Page as Page
+    from ._display import display as display
+    from ._errors import ArgumentError as ArgumentError
+    from ._errors import CancelledError as CancelledError
+    from ._errors import DeviceError as DeviceError
+    from ._errors import Error as Error
+    from ._errors import FileError as FileError
+    from ._errors import FormatError as FormatError
+    from ._errors import LimitError as LimitError
+    from ._errors import OutOfMemoryError as OutOfMemoryError
+    from ._errors import UnsupportedError as UnsupportedError
+    from ._evaluation import Evaluation as Evaluation
+    from ._evaluation import Rate as Rate
+    from ._evaluation import evaluate as evaluate
+    from ._evaluation import evaluate_binned as evaluate_binned
+    from ._evaluation import match as match
+    from ._event import PARTICLE as PARTICLE
+    from ._event import Event as Event
+    from ._events import Events as Events
+    from ._graph import Graph as Graph
+    from ._model import Detector as Detector
+    from ._model import LabelOptions as LabelOptions
+    from ._model import Model as Model
+    from ._phoenix import write_phoenix as write_phoenix
+    from ._picture import picture as picture
+    from ._stages import build_graph as build_graph
+    from ._stages import embed as embed
+    from ._stages import filter_graph as filter_graph
+    from ._stages import find_tracks as find_tracks
+    from ._stages import label as label
+    from ._stages import score as score
+    from ._stages import score_triplets as score_triplets
+    from ._tracks import Tracks as Tracks
+    from ._training import Report as Report
+    from ._training import Trainer as Trainer
+    from ._training import train as train
+
+    __version__: str
 
 _NAMES_OF = {
-    "_context": "Context StageTiming",
+    "_context": "Context StageTiming Timings",
     "_device_array": "DeviceArray",
-    "_display": "display",
+    "_display": "Page display",
     "_errors": "ArgumentError CancelledError DeviceError Error FileError "
     "FormatError LimitError OutOfMemoryError UnsupportedError",
     "_evaluation": "Evaluation Rate evaluate evaluate_binned match",
     "_event": "PARTICLE Event",
+    "_events": "Events",
     "_graph": "Graph",
     "_model": "Detector LabelOptions Model",
     "_phoenix": "write_phoenix",
@@ -88,15 +94,23 @@ def library_version() -> str:
     return _library.library.etx_version().decode()
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(
-        importlib.import_module("." + _MODULE_OF[name], __name__), name
-    )
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to a checker every name would be an attribute
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from . import _declarations as d
+
+            version = d.ETX_VERSION_MAJOR, d.ETX_VERSION_MINOR, d.ETX_VERSION_PATCH
+            return ".".join(map(str, version))
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(
+            importlib.import_module("." + _MODULE_OF[name], __name__), name
+        )
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    own = [name for name in globals() if name.startswith("__")]
+    return sorted({*own, *__all__, "__version__", "library_version"})

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ._errors import ArgumentError
+
 CPU = (1, 3)  # DLPack devices whose memory the host reads: CPU, pinned
 
 
@@ -23,6 +25,8 @@ def array(name: str, value: Any, dtype: DTypeLike, *shape: int) -> np.ndarray:
     TypeError for an object that is no array or is on a device, ValueError for a wrong
     shape, or for values that dtype cannot hold.
     """
+    if value is None:
+        raise ArgumentError(f"{name}: None, expected an array")
     found = convert(name, exchange(name, value), np.dtype(dtype))
     wrong = found.ndim != len(shape) or any(
         wanted not in (-1, n)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from . import _declarations, _errors, _handle, _interrupt, _library
+from . import _declarations, _errors, _handle, _html, _interrupt, _library
 from ._declarations import etx_context_options, etx_stage_timing
 
 DEVICES = {
@@ -45,6 +45,15 @@ class StageTiming:
     gflop: float  # 1e9 multiply and add operations of its networks
     peak_bytes: int  # highest memory use of the library during the stage
     n_edges: int  # that left the stage, 0 where it has none
+
+
+class Timings(dict[str, StageTiming]):
+    """StageTiming by the name of the stage."""
+
+    def _repr_html_(self) -> str:
+        rows = [(name, *vars(one).values()) for name, one in self.items()]
+        head = ("stage", "seconds", "GFLOP", "peak bytes", "edges")
+        return _html.table("Timings", rows, head)
 
 
 def choose(name: str, value: str, table: dict[str, int]) -> int:
@@ -147,12 +156,12 @@ class Context(_handle.Handle):
                 self._lock.release()
 
     @property
-    def timings(self) -> dict[str, StageTiming]:
+    def timings(self) -> Timings:
         """By stage, since the last embed, build_graph or find_tracks began.
 
         A stage that did not run is all zero.
         """
-        found = {}
+        found = Timings()
         one = etx_stage_timing(struct_size=ctypes.sizeof(etx_stage_timing))
         with self._use() as pointer:
             for k in range(_declarations.ETX_N_STAGES):

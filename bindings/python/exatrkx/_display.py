@@ -13,10 +13,11 @@ import html
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
+from ._errors import ArgumentError
 from ._event import Event
 from ._tracks import Tracks
 
@@ -24,26 +25,67 @@ PAGE = Path(__file__).parent / "page"
 SCRIPTS = ("data.js", "axes.js", "view.js", "page.js")
 
 
+class Page:
+    """A page that a notebook shows inline."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text  # the HTML document
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file."""
+        write_whole(path, self.text)
+
+    def _repr_html_(self) -> str:
+        text = html.escape(self.text)
+        return (
+            f'<iframe srcdoc="{text}" width="100%" height="640" '
+            'style="border:0"></iframe>'
+        )
+
+
+@overload
+def display(
+    event: Event,
+    tracks: Tracks | None = None,
+    path: None = None,
+    *,
+    title: str | None = None,
+) -> Page: ...
+
+
+@overload
 def display(
     event: Event,
     tracks: Tracks | None,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-) -> None:
-    """Write an HTML page with x-y, r-z and 3-D views of an event.
+) -> None: ...
 
-    Hits are coloured by their track, or by their particle where the event
+
+def display(
+    event: Event,
+    tracks: Tracks | None = None,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+) -> Page | None:
+    """An HTML page with x-y, r-z and 3-D views of an event, written to path.
+
+    Without a path the page is the result: a notebook shows it inline. Hits are coloured by their track, or by their particle where the event
     has truth; a click lists the hits of what was hit. tracks may be None.
-    The title is by default the name of the file. OSError where path cannot
-    be written.
+    The title is by default the name of the file or the event. OSError where
+    path cannot be written.
     """
+    if event is None:
+        raise ArgumentError("event: None, expected an object")
     if tracks is not None and tracks.n_hits != event.n_hits:
         raise ValueError(
             f"tracks of {tracks.n_hits} hits, event of {event.n_hits}"
         )
+    name = event.name if path is None else Path(path).stem
     parts = {
-        "title": html.escape(title or Path(path).stem),
+        "title": html.escape(title or name),
         "style": (PAGE / "style.css").read_text(),
         "event": json.dumps(contents(event, tracks), separators=(",", ":")),
         "script": "\n".join((PAGE / name).read_text() for name in SCRIPTS),
@@ -51,7 +93,11 @@ def display(
     text = (PAGE / "page.html").read_text()
     for name in ("title", "style", "script", "event"):
         text = text.replace(f"@{name}@", parts[name])
-    write_whole(path, text)
+    page = Page(text)
+    if path is None:
+        return page
+    page.save(path)
+    return None
 
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:

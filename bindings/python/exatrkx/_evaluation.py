@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from . import _declarations, _library
+from . import _declarations, _errors, _handle, _html, _library
 from ._arrays import address, array
 from ._context import choose
 from ._declarations import (
@@ -56,6 +57,16 @@ class Evaluation:
     trackml_score: float  # mean over events
     counts: dict[str, int]
 
+    def _repr_html_(self) -> str:
+        rates = [
+            (name.replace("_", " "), rate.value, f"{rate.low:.4g}, {rate.high:.4g}")
+            for name, rate in vars(self).items()
+            if isinstance(rate, Rate)
+        ]
+        score = ("TrackML score", self.trackml_score, "")
+        head = ("rate", "value", "68.27 % interval")
+        return _html.table("Evaluation", [*rates, score], head)
+
 
 def filled(matching: str | None, fields: dict[str, Any]) -> Any:
     """The options struct; TypeError for a field that it lacks."""
@@ -85,6 +96,9 @@ def evaluate(
     min_particle_hits, min_track_hits, charged_only. The events must carry
     truth (ArgumentError).
     """
+    for name, given in (("events", events), ("tracks", tracks)):
+        if given is None:
+            raise _errors.ArgumentError(f"{name}: None, expected an object")
     all_events = [events] if isinstance(events, Event) else events
     all_tracks = [tracks] if isinstance(tracks, Tracks) else tracks
     chosen = ctypes.byref(filled(matching, options))
@@ -95,8 +109,8 @@ def evaluate(
         _library.call(
             "etx_evaluate",
             ctypes.byref(counts),
-            event._pointer,
-            found._pointer,
+            _handle.pointer("event", event),
+            _handle.pointer("tracks", found),
             chosen,
         )
     out = etx_evaluation(struct_size=ctypes.sizeof(etx_evaluation))
@@ -130,7 +144,7 @@ def evaluate_binned(
     *,
     matching: str | None = None,
     **options: Any,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Reconstructable particles and the matched ones of them, each [n_bins].
 
     variable is "pt" [GeV], "eta" or "radius" (of production, from the beam line
@@ -145,8 +159,8 @@ def evaluate_binned(
         "etx_evaluate_binned",
         address(total),
         address(matched),
-        event._pointer,
-        tracks._pointer,
+        _handle.pointer("event", event),
+        _handle.pointer("tracks", tracks),
         choose("variable", variable, VARIABLES),
         len(total),
         address(bounds),
@@ -157,9 +171,13 @@ def evaluate_binned(
 
 def match(
     event: Event, tracks: Tracks, *, matching: str | None = None, **options: Any
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """The row of event.particles of each track, -1 = none, [n_tracks] int32;
     and whether a track matches each particle, [n_particles] bool."""
+    pointers = (
+        _handle.pointer("event", event),
+        _handle.pointer("tracks", tracks),
+    )
     rows = np.empty(len(tracks), np.int32)
     n_particles = 0 if event.particles is None else len(event.particles)
     found = np.empty(n_particles, np.uint8)
@@ -167,8 +185,7 @@ def match(
         "etx_match",
         address(rows),
         address(found),
-        event._pointer,
-        tracks._pointer,
+        *pointers,
         ctypes.byref(filled(matching, options)),
     )
     return rows, found.astype(bool)

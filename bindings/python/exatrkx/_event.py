@@ -6,14 +6,18 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from . import _handle, _interrupt, _library
+from . import _handle, _html, _interrupt, _library
 from ._arrays import address, array, optional
 from ._declarations import etx_particle
-from ._model import Detector
+from ._model import Detector, shipped
+
+if TYPE_CHECKING:
+    import pandas
 
 PARTICLE = np.dtype(etx_particle)
 COLUMNS = {
@@ -51,9 +55,11 @@ def particle_table(particles: Any) -> np.ndarray:
     return table
 
 
-class Event(_handle.Handle):
+class Event(_handle.Immutable):
     """Hits and their properties. Does not change once made, so several
     threads may read one concurrently."""
+
+    name: str = ""  # of the files that it was read from, without their folder
 
     @classmethod
     def from_arrays(
@@ -132,15 +138,24 @@ class Event(_handle.Handle):
             raise ValueError("truth and particles go together")
         if cells is not None and detector is None:
             raise ValueError("cells: need a detector")
-        geometry = None if detector is None else detector._pointer
+        geometry = None if detector is None else _handle.pointer("detector", detector)
         if prefix is not None:
             name = _library.file_name(prefix)
-            return cls._read("etx_event_read_trackml", name, geometry)
+            event = cls._read("etx_event_read_trackml", name, geometry)
+            event.name = os.path.basename(os.fsdecode(name))
+            return event
         files = [
             None if path is None else _library.file_name(path)
             for path in (hits, cells, truth, particles)
         ]
         return cls._read("etx_event_read_trackml_files", *files, geometry)
+
+    @classmethod
+    def example(cls) -> Event:
+        """The event that ships, with cells and truth: of a simulation."""
+        hits = shipped("data", "event000000001-hits.csv.gz")
+        prefix = str(hits).removesuffix("-hits.csv.gz")
+        return cls.from_trackml(prefix, detector=Detector.load())
 
     @classmethod
     def from_features(cls, path: Path, scales: Any) -> Event:
@@ -191,7 +206,7 @@ class Event(_handle.Handle):
                 array("channel0", first, np.int32, len(row)),
                 array("channel1", second, np.int32, len(row)),
                 array("value", value, np.float32, len(row)),
-                detector._pointer,
+                _handle.pointer("detector", detector),
             )
         nine = optional("cell_features", features, np.float32, self.n_hits, 9)
         if nine is not None:
@@ -229,12 +244,12 @@ class Event(_handle.Handle):
         return self.n_hits
 
     @property
-    def hit_ids(self) -> np.ndarray:
+    def hit_ids(self) -> NDArray[np.int64]:
         """[n_hits] int64, a view."""
         return self._view("etx_event_hit_ids", (self.n_hits,), np.int64)
 
     @property
-    def positions(self) -> np.ndarray:
+    def positions(self) -> NDArray[np.float32]:
         """[n_hits, 3] float32 x, y, z in mm, a view."""
         return self._view("etx_event_positions", (self.n_hits, 3), np.float32)
 
@@ -244,14 +259,14 @@ class Event(_handle.Handle):
         return bool(self._get("etx_event_particle_ids"))
 
     @property
-    def particle_ids(self) -> np.ndarray | None:
+    def particle_ids(self) -> NDArray[np.int64] | None:
         """[n_hits] int64, 0 = noise, a view; None without truth."""
         if not self.has_truth:
             return None
         return self._view("etx_event_particle_ids", (self.n_hits,), np.int64)
 
     @property
-    def particles(self) -> np.ndarray | None:
+    def particles(self) -> NDArray[np.void] | None:
         """[n_particles] of dtype PARTICLE sorted by id, a view: id, vertex
         [3] in mm, momentum [3] in GeV, charge, n_hits; None without truth."""
         if not self.has_truth:
@@ -260,12 +275,94 @@ class Event(_handle.Handle):
         return self._view("etx_event_particles", shape, PARTICLE)
 
     @property
-    def cell_features(self) -> np.ndarray | None:
+    def cell_features(self) -> NDArray[np.float32] | None:
         """[n_hits, 9] float32, a view; None where cells are not known."""
         if not self._get("etx_event_cell_features"):
             return None
         shape = (self.n_hits, 9)
         return self._view("etx_event_cell_features", shape, np.float32)
+
+    @property
+    def modules(self) -> NDArray[np.int32] | None:
+        """[3, n_hits] volume, layer and module, a new array; None where they
+        are not known."""
+        if not self._get("etx_event_volume_ids"):
+            return None
+        names = ("volume_ids", "layer_ids", "module_ids")
+        shape = (self.n_hits,)
+        return np.stack(
+            [self._view(f"etx_event_{n}", shape, np.int32) for n in names]
+        )
+
+    @property
+    def weights(self) -> NDArray[np.float32] | None:
+        """[n_hits] of hits in the TrackML score, a view; None without truth."""
+        if not self.has_truth:
+            return None
+        return self._view("etx_event_weights", (self.n_hits,), np.float32)
+
+    @property
+    def features(self) -> NDArray[np.float32] | None:
+        """[n_hits, n_features] as from_arrays was given them, a view; None
+        where they are computed from the hits."""
+        shape = (self.n_hits, self._get("etx_event_n_features"))
+        if shape[1] == 0:
+            return None
+        return self._view("etx_event_features", shape, np.float32)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each hit: hit_id, x, y, z [mm] and, where known,
+        volume_id, layer_id, module_id, particle_id and weight. Needs pandas."""
+        import pandas
+
+        columns: dict[str, Any] = {"hit_id": self.hit_ids}
+        columns |= dict(zip("xyz", self.positions.T, strict=True))
+        if self.modules is not None:
+            names = ("volume_id", "layer_id", "module_id")
+            columns |= dict(zip(names, self.modules, strict=True))
+        if self.has_truth:
+            columns["particle_id"] = self.particle_ids
+            columns["weight"] = self.weights
+        return pandas.DataFrame(columns)
+
+    def particles_to_pandas(self) -> pandas.DataFrame:
+        """A row for each particle, by the column names of TrackML:
+        particle_id, vx, vy, vz [mm], px, py, pz [GeV], q and nhits.
+        ValueError without truth."""
+        import pandas
+
+        table = self.particles
+        if table is None:
+            raise ValueError("the event has no truth")
+        columns: dict[str, Any] = {"particle_id": table["id"]}
+        columns |= {n: table[field][:, k] for n, (field, k) in COLUMNS.items()}
+        columns |= {"q": table["charge"], "nhits": table["n_hits"]}
+        return pandas.DataFrame(columns)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = "positions hit_ids features modules cell_features particle_ids"
+        arrays = {
+            name: getattr(self, name)
+            for name in (*names.split(), "weights", "particles")
+        }
+        return Event._of_arrays, (self.name, arrays)
+
+    @classmethod
+    def _of_arrays(cls, name: str, arrays: dict[str, Any]) -> Event:
+        """An event as it was pickled."""
+        event = cls.from_arrays(**arrays)
+        event.name = name
+        return event
+
+    def _repr_html_(self) -> str:
+        particles = self.particles
+        rows = [
+            ("hits", self.n_hits),
+            ("particles", "unknown" if particles is None else len(particles)),
+            ("modules", "unknown" if self.modules is None else "known"),
+            ("cells", "unknown" if self.cell_features is None else "known"),
+        ]
+        return _html.table(f"Event {self.name}".rstrip(), rows)
 
     def __repr__(self) -> str:
         if self.closed:

@@ -9,7 +9,7 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from . import _declarations, _handle
 from ._arrays import address, array, optional
@@ -26,7 +26,7 @@ ORIENTATIONS = {
 MAX_EDGES = 2**31 - 1
 
 
-class Graph(_handle.Handle):
+class Graph(_handle.Immutable):
     """Edges from src to dst, sorted by dst, then src.
 
     Does not change once made: scoring gives a new graph, so views stay what
@@ -34,7 +34,7 @@ class Graph(_handle.Handle):
     from_edges was given, and None for other graphs.
     """
 
-    order: np.ndarray | None = None
+    order: NDArray[np.int64] | None = None
 
     @classmethod
     def from_edges(
@@ -132,7 +132,7 @@ class Graph(_handle.Handle):
                 used,
                 *coordinates.shape,
                 address(coordinates),
-                None if event is None else event._pointer,
+                None if event is None else _handle.pointer("event", event),
                 ctypes.byref(options),
             )
         return cls(chosen._owned(made))
@@ -169,23 +169,29 @@ class Graph(_handle.Handle):
         return self.n_edges
 
     @property
-    def src(self) -> np.ndarray:
+    def src(self) -> NDArray[np.int32]:
         """[n_edges] int32, a view: the row each edge starts at."""
         return self._view("etx_graph_src", (self.n_edges,), np.int32)
 
     @property
-    def dst(self) -> np.ndarray:
+    def dst(self) -> NDArray[np.int32]:
         """[n_edges] int32, a view: the row each edge ends at."""
         return self._view("etx_graph_dst", (self.n_edges,), np.int32)
 
     @property
-    def offsets(self) -> np.ndarray:
+    def edge_index(self) -> NDArray[np.int64]:
+        """[2, n_edges] int64, src above dst, a new array: as PyTorch Geometric
+        takes it."""
+        return np.stack([self.src, self.dst]).astype(np.int64)
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
         """[n_nodes + 1] int64, a view: edges into node i are
         offsets[i] .. offsets[i + 1] - 1."""
         return self._view("etx_graph_offsets", (self.n_nodes + 1,), np.int64)
 
     @property
-    def scores(self) -> np.ndarray | None:
+    def scores(self) -> NDArray[np.float32] | None:
         """[n_edges] float32 in [0, 1], a view; None before scoring."""
         if not self._get("etx_graph_scores"):
             return None
@@ -229,6 +235,19 @@ class Graph(_handle.Handle):
             raise problem(_declarations.ETX_ERR_ARGUMENT)
         device = (CUDA, library.etx_graph_device_index(pointer))
         return DeviceArray(pointer, where, (n,), dtype, device)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = (self.n_nodes, self.src, self.dst, self.scores, self.order)
+        return Graph._of_arrays, arrays
+
+    @classmethod
+    def _of_arrays(
+        cls, n_nodes: int, src: Any, dst: Any, scores: Any, order: Any
+    ) -> Graph:
+        """A graph as it was pickled: sorted, with the order it had."""
+        graph = cls.from_edges(n_nodes, src, dst, scores)
+        graph.order = order
+        return graph
 
     def __repr__(self) -> str:
         if self.closed:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _arrays, _declarations, _library
+from . import _arrays, _declarations, _errors, _library
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -63,6 +63,16 @@ def make(kind: str, function: str, *arguments: Any) -> Pointer:
     return Pointer(kind, out.value)
 
 
+def pointer(name: str, value: Any) -> Pointer:
+    """Of an argument of that name, for calls; ArgumentError for None."""
+    if value is None:
+        raise _errors.ArgumentError(f"{name}: None, expected an object")
+    if not isinstance(value, Handle):
+        kind = type(value).__name__
+        raise TypeError(f"{name}: {kind}, expected an object of exatrkx")
+    return value._pointer
+
+
 class Handle:
     """Base of the public classes; a context manager."""
 
@@ -101,3 +111,16 @@ class Handle:
         """What a getter points to, without copying."""
         where = self._get(function)
         return _arrays.view(self._pointer, where, shape, dtype)
+
+
+class Immutable(Handle):
+    """Base of those that do not change: a copy shares the object, and is
+    closed on its own."""
+
+    def __copy__(self) -> Self:
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self.__copy__()

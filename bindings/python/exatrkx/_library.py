@@ -113,8 +113,10 @@ def defaults(struct: type[ctypes.Structure], **fields: Any) -> Any:
     return options
 
 
-def file_name(path: str | bytes | os.PathLike[str]) -> bytes:
+def file_name(path: str | bytes | os.PathLike[str] | None) -> bytes:
     """As the library takes it; ValueError for a name that C would cut short."""
+    if path is None:
+        raise _errors.ArgumentError("path: None, expected a file name")
     name = os.fsencode(path)
     if b"\0" in name:
         raise ValueError(f"{path!r}: a file name without null bytes is needed")

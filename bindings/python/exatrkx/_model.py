@@ -9,6 +9,7 @@ import ctypes
 import dataclasses
 import json
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def shipped(folder: str, name: str) -> Path:
     raise FileNotFoundError(f"{name}: in none of {[str(p) for p in paths]}")
 
 
-class Model(_handle.Handle):
+class Model(_handle.Immutable):
     """A trained pipeline, or any of its stages (docs/model_format.md).
 
     Immutable: any number of threads may use one concurrently.
@@ -71,13 +72,19 @@ class Model(_handle.Handle):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Model:
-        """Read a model file; None is the model that ships.
+        """Read a model file, or one that ships by its name: "default", which
+        None is too, "accurate" or "counts". A file wins that has such a name
+        with a folder before it, as "./accurate".
 
         Raises FileError or FormatError.
         """
-        path = (
-            shipped("models", "default.safetensors") if path is None else path
-        )
+        name = "default" if path is None else path
+        if isinstance(name, str) and name.isidentifier():
+            try:
+                path = shipped("models", f"{name}.safetensors")
+            except FileNotFoundError:
+                if path is None:
+                    raise
         return cls(_handle.make("model", "etx_model_load", _library.file_name(path)))
 
     @classmethod
@@ -87,6 +94,12 @@ class Model(_handle.Handle):
         return cls(
             _handle.make("model", "etx_model_load_memory", content, len(content))
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.safetensors"
+            self.save(path)
+            return Model.from_bytes, (path.read_bytes(),)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file: a temporary one next to path, then renamed."""
@@ -125,7 +138,7 @@ class Model(_handle.Handle):
         return f"<exatrkx.Model {' + '.join(self.stages)}>"
 
 
-class Detector(_handle.Handle):
+class Detector(_handle.Immutable):
     """Module geometry: rotations, thickness and pitches; immutable."""
 
     @classmethod

@@ -9,12 +9,10 @@ import os
 from typing import Any
 
 import numpy as np
-from matplotlib.collections import LineCollection
 
 from ._display import particle_rows
 from ._event import Event
 from ._phoenix import outward
-from ._plot_style import COLOURS, GREY, panels, save
 from ._tracks import Tracks
 
 
@@ -31,6 +29,8 @@ def picture(
     Without tracks the particles of the truth are drawn. Tracks of fewer than
     min_hits hits are left out; hits without a track are grey.
     """
+    from ._plot_style import panels, save
+
     groups = [outward(event, g) for g in groups_of(event, tracks)]
     groups = [rows for rows in groups if len(rows) >= min_hits]
     figure, axes = panels(2, 2)
@@ -63,6 +63,10 @@ def draw(
     axes: Any, across: np.ndarray, up: np.ndarray, groups: list[np.ndarray]
 ) -> None:
     """Hits as points, groups as lines."""
+    from matplotlib.collections import LineCollection
+
+    from ._plot_style import COLOURS, GREY
+
     loose = np.ones(len(across), bool)
     for rows in groups:
         loose[rows] = False

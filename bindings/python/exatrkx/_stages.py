@@ -13,6 +13,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _declarations, _handle, _library
 from ._arrays import address
@@ -33,22 +34,22 @@ def find_tracks(
                 "tracks",
                 "etx_find_tracks",
                 used,
-                model._pointer,
-                event._pointer,
+                _handle.pointer("model", model),
+                _handle.pointer("event", event),
             )
         )
 
 
 def embed(
     model: Model, event: Event, context: Context | None = None
-) -> np.ndarray:
+) -> NDArray[np.float32]:
     """Points of the learned space, [n_hits, n_dim] float32, a new array.
 
     ArgumentError when the model has no embedding.
     """
     n_dim = ctypes.c_int64()
     size = ctypes.byref(n_dim)
-    arguments = (model._pointer, event._pointer)
+    arguments = (_handle.pointer("model", model), _handle.pointer("event", event))
     with context_or_default(context)._use() as used:
         _library.call("etx_embed", size, None, 0, used, *arguments)
         points = np.empty((event.n_hits, n_dim.value), np.float32)
@@ -67,8 +68,8 @@ def build_graph(
             "graph",
             "etx_graph_build",
             used,
-            model._pointer,
-            event._pointer,
+            _handle.pointer("model", model),
+            _handle.pointer("event", event),
         )
     return Graph(chosen._owned(made))
 
@@ -82,10 +83,10 @@ def filter_graph(
         made = _handle.make(
             "graph",
             "etx_graph_filter",
-            graph._pointer,
+            _handle.pointer("graph", graph),
             used,
-            model._pointer,
-            event._pointer,
+            _handle.pointer("model", model),
+            _handle.pointer("event", event),
         )
     return Graph(chosen._owned(made))
 
@@ -102,8 +103,8 @@ def score(
             "etx_graph_score",
             scored._pointer,
             used,
-            model._pointer,
-            event._pointer,
+            _handle.pointer("model", model),
+            _handle.pointer("event", event),
         )
     return scored
 
@@ -127,10 +128,10 @@ def score_triplets(
         _library.call(
             "etx_graph_score_triplets",
             scored._pointer,
-            graph._pointer,
+            _handle.pointer("graph", graph),
             used,
-            model._pointer,
-            event._pointer,
+            _handle.pointer("model", model),
+            _handle.pointer("event", event),
         )
     return scored
 
@@ -168,9 +169,9 @@ def label(
             _handle.make(
                 "tracks",
                 "etx_graph_tracks",
-                graph._pointer,
+                _handle.pointer("graph", graph),
                 used,
-                None if event is None else event._pointer,
+                None if event is None else _handle.pointer("event", event),
                 ctypes.byref(filled),
             )
         )

@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import operator
 import os
+import pickle
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from . import _handle, _library
+from . import _handle, _html, _library
 from ._arrays import address, array
 from ._event import Event
 
+if TYPE_CHECKING:
+    import pandas
 
-class Tracks(_handle.Handle):
+
+class Tracks(_handle.Immutable):
     """Tracks of one event; tracks[t] are the rows of the hits of track t."""
 
     @classmethod
@@ -43,7 +48,7 @@ class Tracks(_handle.Handle):
             _handle.make(
                 "tracks",
                 "etx_tracks_read_csv",
-                event._pointer,
+                _handle.pointer("event", event),
                 _library.file_name(path),
             )
         )
@@ -53,7 +58,7 @@ class Tracks(_handle.Handle):
         _library.call(
             "etx_tracks_write_csv",
             self._pointer,
-            event._pointer,
+            _handle.pointer("event", event),
             _library.file_name(path),
         )
 
@@ -66,18 +71,18 @@ class Tracks(_handle.Handle):
         return self._get("etx_tracks_n_hits")
 
     @property
-    def offsets(self) -> np.ndarray:
+    def offsets(self) -> NDArray[np.int64]:
         """[len + 1] int64, a view: where each track starts in hits."""
         return self._view("etx_tracks_offsets", (len(self) + 1,), np.int64)
 
     @property
-    def hits(self) -> np.ndarray:
+    def hits(self) -> NDArray[np.int32]:
         """[offsets[-1]] int32, a view: rows of the event, by track."""
         shape = (int(self.offsets[-1]),)
         return self._view("etx_tracks_hits", shape, np.int32)
 
     @property
-    def labels(self) -> np.ndarray:
+    def labels(self) -> NDArray[np.int32]:
         """[n_hits] int32, a new array: the track of each hit, -1 = none.
 
         For a hit of several tracks, the last one.
@@ -87,9 +92,19 @@ class Tracks(_handle.Handle):
         found[self.hits] = np.repeat(number, np.diff(self.offsets))
         return found
 
-    def __getitem__(self, track: int) -> np.ndarray:
-        """Rows of the hits of one track, a view."""
+    @overload
+    def __getitem__(self, track: int) -> NDArray[np.int32]: ...
+
+    @overload
+    def __getitem__(self, track: slice) -> list[NDArray[np.int32]]: ...
+
+    def __getitem__(
+        self, track: int | slice
+    ) -> NDArray[np.int32] | list[NDArray[np.int32]]:
+        """Rows of the hits of one track, a view; a list of them of a slice."""
         n_tracks = len(self)
+        if isinstance(track, slice):
+            return [self[t] for t in range(n_tracks)[track]]
         track = operator.index(track)
         if not -n_tracks <= track < n_tracks:
             raise IndexError(f"track {track} of {n_tracks}")
@@ -97,10 +112,44 @@ class Tracks(_handle.Handle):
         track %= n_tracks
         return self.hits[offsets[track] : offsets[track + 1]]
 
-    def __iter__(self) -> Iterator[np.ndarray]:
+    def __iter__(self) -> Iterator[NDArray[np.int32]]:
         offsets, hits = self.offsets, self.hits
         for first, last in zip(offsets[:-1], offsets[1:], strict=True):
             yield hits[first:last]
+
+    def to_pandas(self, event: Event | None = None) -> pandas.DataFrame:
+        """A row for each hit of each track: track, hit (row of the event) and
+        of an event hit_id, x, y, z [mm]. Needs pandas."""
+        import pandas
+
+        number = np.arange(len(self), dtype=np.int32)
+        columns: dict[str, Any] = {
+            "track": np.repeat(number, np.diff(self.offsets)),
+            "hit": self.hits,
+        }
+        if event is not None:
+            columns["hit_id"] = event.hit_ids[self.hits]
+            xyz = event.positions[self.hits]
+            columns |= dict(zip("xyz", xyz.T, strict=True))
+        return pandas.DataFrame(columns)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        labels = self.labels
+        again = Tracks.from_labels(labels)
+        if not np.array_equal(again.hits, self.hits):
+            raise pickle.PicklingError("tracks that share hits have no labels")
+        return Tracks.from_labels, (labels,)
+
+    def _repr_html_(self) -> str:
+        lengths = np.diff(self.offsets)
+        rows: list[tuple[str, object]] = [
+            ("hits of the event", self.n_hits),
+            ("hits on tracks", len(np.unique(self.hits))),
+        ]
+        if len(self):
+            rows.append(("hits per track, mean", float(lengths.mean())))
+            rows.append(("shortest, longest", f"{lengths.min()}, {lengths.max()}"))
+        return _html.table(f"{len(self)} tracks", rows)
 
     def __repr__(self) -> str:
         if self.closed:

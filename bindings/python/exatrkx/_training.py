@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import _handle, _library
+from . import _handle, _html, _library
 from ._context import Context
 from ._declarations import etx_training_report
 from ._event import Event
@@ -46,6 +46,15 @@ class Report:
     is_best: bool  # of validations, the best so far
     is_finished: bool  # as Trainer.is_finished
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (name.replace("_", " "), value)
+            for name, value in vars(self).items()
+            if value == value  # not nan
+        ]
+        kind = "Validation" if self.is_validation else "Training"
+        return _html.table(f"{kind} at step {self.step}", rows)
+
 
 class Trainer(_handle.Handle):
     """A model, its optimiser and events; keeps what it refers to alive."""
@@ -71,14 +80,14 @@ class Trainer(_handle.Handle):
                     "etx_trainer_create",
                     used,
                     text.encode(),
-                    None if start is None else start._pointer,
+                    None if start is None else _handle.pointer("start", start),
                 )
             )
             self._pointer.keep(used)
 
     def add(self, event: Event, *, validation: bool = False) -> None:
         """Add an event with truth to train on, or to validate on."""
-        pointer = event._pointer
+        pointer = _handle.pointer("event", event)
         self._pointer.keep(pointer)
         _library.call(
             "etx_trainer_add_event", self._pointer, pointer, int(validation)

@@ -107,7 +107,7 @@ static int64_t index_of_max(
 
 /* d out[s, k] / d x[v, k] for v at index t; `mean` and `best` belong to
  * the segment. */
-static double slope(const struct etx_segment_reduce_args *args, int64_t s,
+static double derivative(const struct etx_segment_reduce_args *args, int64_t s,
     int32_t k, int64_t t, double mean, int64_t best)
 {
     const int64_t count = args->offset[s + 1] - args->offset[s];
@@ -142,7 +142,7 @@ static void segment_backward(
 
     for (int64_t t = forward->offset[s]; t < forward->offset[s + 1]; t++) {
         const int64_t v = value_at(forward, t);
-        const double d = d_out * slope(forward, s, k, t, mean, best);
+        const double d = d_out * derivative(forward, s, k, t, mean, best);
         float *d_x = args->d_x + v * forward->width + k;
         *d_x = (float)(args->add ? (double)*d_x + d : d);
     }

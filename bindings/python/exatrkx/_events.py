@@ -1,0 +1,90 @@
+"""_events -- the TrackML events of a folder or zip, one after the other.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from ._event import Event
+from ._model import Detector
+from ._trackml_csv import KINDS, find_events
+
+ENDINGS = (".csv", ".csv.gz")
+AHEAD = 2  # events that are read while one is used
+
+
+class Events:
+    """Events read from files, in the order of their names.
+
+        for event in exatrkx.Events("train_100_events.zip", detector=detector):
+            tracks = exatrkx.find_tracks(model, event)
+
+    path is a folder, a zip file or the prefix of one event. A thread reads
+    the next events meanwhile. Event.name is that of the files. len() is the
+    number of events; names holds their prefixes.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, detector: Detector | None = None
+    ) -> None:
+        """detector: as for Event.from_trackml. FileNotFoundError where path
+        holds no events."""
+        self.path = os.fspath(path)
+        self.detector = detector
+        self.is_zip = os.path.isfile(path) and zipfile.is_zipfile(path)
+        self.names = find_zipped(path) if self.is_zip else find_events(self.path)
+        if not self.names:
+            raise FileNotFoundError(f"{path}: no *-hits.csv[.gz] in it")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[Event]:
+        coming: deque[Future[Event]] = deque()
+        left = iter(self.names)
+        reader = ThreadPoolExecutor(1, "exatrkx-events")
+        try:
+            for _, name in zip(range(AHEAD), left):
+                coming.append(reader.submit(self._read, name))
+            while coming:
+                event = coming.popleft().result()
+                for name in left:
+                    coming.append(reader.submit(self._read, name))
+                    break
+                yield event
+        finally:
+            reader.shutdown(wait=False, cancel_futures=True)
+
+    def _read(self, name: str) -> Event:
+        if not self.is_zip:
+            return Event.from_trackml(name, detector=self.detector)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            zipfile.ZipFile(self.path) as archive,
+        ):
+            prefix = os.path.join(folder, os.path.basename(name))
+            known = set(archive.namelist())
+            for part in (f"-{kind}{end}" for kind in KINDS for end in ENDINGS):
+                if name + part in known:
+                    with open(prefix + part, "wb") as file:
+                        file.write(archive.read(name + part))
+            return Event.from_trackml(prefix, detector=self.detector)
+
+
+def find_zipped(path: str | os.PathLike[str]) -> list[str]:
+    """Prefixes of the events of a zip file, sorted."""
+    with zipfile.ZipFile(path) as archive:
+        found = {
+            name.removesuffix(f"-hits{end}")
+            for name in archive.namelist()
+            for end in ENDINGS
+            if name.endswith(f"-hits{end}")
+        }
+    return sorted(found)

@@ -1,0 +1,272 @@
+"""test_package -- what a user of the package meets: names, types, values.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import re
+import subprocess
+import sys
+import unittest
+import zipfile
+
+from support import EVENT, MODEL, PACKAGE, LibraryCase, needs
+
+import exatrkx
+import numpy as np
+
+NO_MATPLOTLIB = """
+import inspect, pydoc, sys
+sys.modules["matplotlib"] = None
+import exatrkx
+names = {name for name, _ in inspect.getmembers(exatrkx)}
+assert {"Model", "picture", "__version__"} <= names, names
+assert not {"Any", "importlib"} & set(dir(exatrkx))
+assert "find_tracks" in pydoc.render_doc(exatrkx)
+"""
+USER = """
+import exatrkx
+import numpy as np
+from numpy.typing import NDArray
+
+
+def longest(tracks: exatrkx.Tracks) -> NDArray[np.int32]:
+    return max(tracks, key=len)
+
+
+model = exatrkx.Model.load("accurate")
+context = exatrkx.Context(threads=2)
+for event in exatrkx.Events("folder", detector=exatrkx.Detector.load()):
+    tracks: exatrkx.Tracks = exatrkx.find_tracks(model, event, context)
+    first: list[NDArray[np.int32]] = tracks[0:2]
+    rate: exatrkx.Rate = exatrkx.evaluate(event, tracks).fake_rate
+    seconds: float = context.timings["gnn"].seconds
+    page: exatrkx.Page = exatrkx.display(event, tracks)
+    edges: NDArray[np.int64] = exatrkx.build_graph(model, event).edge_index
+    print(exatrkx.__version__, rate.value, seconds, page, edges, first)
+    print(longest(tracks), exatrkx.library_version())
+"""
+
+
+class TestNames(LibraryCase):
+    def test_help_without_matplotlib(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", NO_MATPLOTLIB],
+            env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_version(self) -> None:
+        text = (PACKAGE / "pyproject.toml").read_text()
+        (version,) = re.findall(r'^version = "(.*)"', text, re.M)
+        self.assertEqual(exatrkx.__version__, version)
+
+    @needs("mypy")
+    def test_types(self) -> None:
+        """mypy --strict finds the names, and only those that exist."""
+        for code, expected in ((USER, 0), (USER + "exatrkx.no_such_name\n", 1)):
+            path = self.folder / "user.py"
+            path.write_text(code)
+            command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir"]
+            command += [str(self.folder / "cache"), "--follow-imports=silent"]
+            done = subprocess.run(
+                [*command, str(path)],
+                env={**os.environ, "MYPYPATH": str(PACKAGE)},
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(done.returncode, expected, done.stdout + done.stderr)
+
+    def test_none(self) -> None:
+        """Named, whatever takes it."""
+        graph = exatrkx.Graph.from_edges(2, [0], [1])
+        for name, call in (
+            ("model", lambda: exatrkx.find_tracks(None, self.event)),
+            ("event", lambda: exatrkx.find_tracks(self.model, None)),
+            ("graph", lambda: exatrkx.label(None)),
+            ("event", lambda: exatrkx.score(graph, self.model, None)),
+            ("positions", lambda: exatrkx.Event.from_arrays(None)),
+            ("src", lambda: exatrkx.Graph.from_edges(2, None, [1])),
+            ("labels", lambda: exatrkx.Tracks.from_labels(None)),
+            ("tracks", lambda: exatrkx.evaluate(self.event, None)),
+            ("tracks", lambda: exatrkx.match(self.event, None)),
+            ("event", lambda: exatrkx.display(None)),
+            ("path", lambda: self.model.save(None)),
+        ):
+            with (
+                self.subTest(name),
+                self.assertRaisesRegex(exatrkx.ArgumentError, f"^{name}: None"),
+            ):
+                call()
+        with self.assertRaisesRegex(TypeError, "model: int"):
+            exatrkx.find_tracks(3, self.event)
+
+    def test_shipped_by_name(self) -> None:
+        for name in ("default", "accurate", "counts"):
+            with self.subTest(name):
+                path = MODEL.with_stem(name)
+                expected = exatrkx.Model.load(path).config
+                self.assertEqual(exatrkx.Model.load(name).config, expected)
+        with self.assertRaises(exatrkx.FileError):
+            exatrkx.Model.load("nothing")
+        event = exatrkx.Event.example()
+        self.assertTrue(np.array_equal(event.hit_ids, self.event.hit_ids))
+
+
+class TestValues(LibraryCase):
+    def again(self, value: object) -> list:
+        """A value after pickle and as copies, which close on their own."""
+        with copy.copy(value), copy.deepcopy(value):
+            pass
+        self.assertFalse(value.closed)
+        return [pickle.loads(pickle.dumps(value)), copy.deepcopy(value)]
+
+    def test_model(self) -> None:
+        for model in self.again(self.model):
+            found = exatrkx.find_tracks(model, self.event, self.context)
+            self.assertTrue(np.array_equal(found.labels, self.tracks.labels))
+
+    def test_event(self) -> None:
+        own = exatrkx.Event.from_arrays([[1.0, 2, 3]], features=[[4.0, 5]])
+        arrays = "hit_ids positions features modules weights cell_features"
+        names = [*arrays.split(), "particle_ids", "particles"]
+        for event in (self.event, own):
+            for made in self.again(event):
+                self.assertEqual(made.name, event.name)
+                for name in names:
+                    found, expected = getattr(made, name), getattr(event, name)
+                    self.assertEqual(found is None, expected is None, name)
+                    self.assertTrue(np.array_equal(found, expected), name)
+        self.assertEqual(self.event.name, EVENT.name)
+        self.assertEqual(self.event.modules.shape, (3, len(self.event)))
+        self.assertAlmostEqual(self.event.weights.sum(), 1.0, 3)
+
+    def test_graph(self) -> None:
+        graph = exatrkx.Graph.from_edges(4, [2, 0, 1], [3, 1, 3], [0.5, 0.25, 1])
+        self.assertEqual(graph.edge_index.tolist(), [[0, 1, 2], [1, 3, 3]])
+        self.assertEqual(graph.edge_index.dtype, np.int64)
+        for made in self.again(graph):
+            self.assertEqual(made.n_nodes, 4)
+            for name in ("src", "dst", "scores", "order"):
+                expected = getattr(graph, name)
+                self.assertTrue(np.array_equal(getattr(made, name), expected))
+
+    def test_tracks(self) -> None:
+        for made in self.again(self.tracks):
+            self.assertTrue(np.array_equal(made.offsets, self.tracks.offsets))
+            self.assertTrue(np.array_equal(made.hits, self.tracks.hits))
+        for some in (slice(0, 2), slice(-2, None), slice(None, None, -3)):
+            found = self.tracks[some]
+            expected = list(self.tracks)[some]
+            self.assertEqual(len(found), len(expected))
+            self.assertTrue(all(map(np.array_equal, found, expected)))
+
+    @needs("pandas")
+    def test_pandas(self) -> None:
+        hits, particles = self.event.to_pandas(), self.event.particles_to_pandas()
+        self.assertEqual(len(hits), len(self.event))
+        self.assertTrue(np.array_equal(hits["particle_id"], self.event.particle_ids))
+        self.assertTrue({"volume_id", "weight", "z"} <= set(hits.columns))
+        self.assertEqual(len(particles), len(self.event.particles))
+        again = exatrkx.Event.from_arrays(
+            hits[["x", "y", "z"]],
+            particle_ids=hits["particle_id"],
+            particles=particles,
+        )
+        self.assertTrue(np.array_equal(again.particles, self.event.particles))
+        bare = exatrkx.Event.from_arrays([[1.0, 2, 3]])
+        self.assertEqual(list(bare.to_pandas()), ["hit_id", "x", "y", "z"])
+        with self.assertRaisesRegex(ValueError, "truth"):
+            bare.particles_to_pandas()
+        table = self.tracks.to_pandas(self.event)
+        first = table[table["track"] == 0]
+        self.assertTrue(np.array_equal(first["hit"], self.tracks[0]))
+        self.assertTrue(
+            np.array_equal(first["hit_id"], self.event.hit_ids[self.tracks[0]])
+        )
+
+    def test_html(self) -> None:
+        values = [
+            self.event,
+            self.tracks,
+            exatrkx.evaluate(self.event, self.tracks),
+            self.context.timings,
+            exatrkx.Report(True, 3, 9, *[1.0] * 13, *[False] * 6),
+        ]
+        for value in values:
+            with self.subTest(type(value).__name__):
+                text = value._repr_html_()
+                self.assertRegex(text, r"(?s)^<table>.*<td.*</table>$")
+        self.assertIn(str(len(self.event)), self.event._repr_html_())
+        empty = exatrkx.Tracks.from_labels([-1])
+        self.assertIn("0 tracks", empty._repr_html_())
+
+    def test_display_inline(self) -> None:
+        page = exatrkx.display(self.event, self.tracks)
+        text = page._repr_html_()
+        self.assertTrue(text.startswith('<iframe srcdoc="&lt;!'))
+        self.assertIn(EVENT.name, page.text)
+        self.assertNotIn("<script", text)
+        path = self.folder / "a.html"
+        page.save(path)
+        exatrkx.display(self.event, self.tracks, self.folder / "b.html", title=EVENT.name)
+        self.assertEqual(path.read_bytes(), (self.folder / "b.html").read_bytes())
+
+
+class TestEvents(LibraryCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.events = self.folder / "events"
+        self.events.mkdir()
+        for k in (2, 0, 1):
+            for file in EVENT.parent.glob(f"{EVENT.name}-*"):
+                name = file.name.replace(EVENT.name, f"event{k}")
+                (self.events / name).symlink_to(file)
+
+    def check(self, path: object) -> None:
+        events = exatrkx.Events(path, detector=self.detector)
+        self.assertEqual(len(events), 3)
+        for _ in range(2):
+            found = list(events)
+            names = [event.name for event in found]
+            self.assertEqual(names, ["event0", "event1", "event2"])
+            for event in found:
+                cells = self.event.cell_features
+                self.assertTrue(np.array_equal(event.cell_features, cells))
+        self.assertEqual(next(iter(events)).name, "event0")  # and no more
+
+    def test_folder(self) -> None:
+        self.check(self.events)
+
+    def test_zip(self) -> None:
+        path = self.folder / "events.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for file in self.events.iterdir():
+                archive.write(file, f"some/folder/{file.name}")
+        self.check(path)
+
+    def test_prefix(self) -> None:
+        self.assertEqual([len(e) for e in exatrkx.Events(EVENT)], [len(self.event)])
+
+    def test_refused(self) -> None:
+        empty = self.folder / "empty"
+        empty.mkdir()
+        with self.assertRaisesRegex(FileNotFoundError, "hits.csv"):
+            exatrkx.Events(empty)
+        (self.events / "event1-hits.csv.gz").unlink()
+        (self.events / "event1-hits.csv").write_text("no hits")
+        found = iter(exatrkx.Events(self.events))
+        self.assertEqual(next(found).name, "event0")
+        with self.assertRaises(exatrkx.FormatError):
+            next(found)
+
+
+if __name__ == "__main__":
+    unittest.main()
