@@ -214,6 +214,10 @@ class TestAcorn(ConvertCase):
             ({"input_dropout": 0.1}, ["input_dropout"]),
             ({"aggregation": ["sum"]}, ["aggregation"]),
             ({"node_net_recurrent": False}, ["node_net_recurrent"]),
+            (
+                {"undirected": True, "dataset_class": "HeteroGraphDataset"},
+                ["dataset_class"],
+            ),
             ({"output_layer_norm": True}, ["output_layer_norm", "last_norm"]),
         ]:
             with self.subTest(**changes):

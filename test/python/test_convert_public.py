@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import sys
+import types
 import unittest
 import unittest.mock
 import warnings
@@ -17,7 +18,7 @@ import zipfile
 import numpy as np
 from convert_case import ConvertCase
 
-from exatrkx import _archive, safetensors_file
+from exatrkx import _archive, _state_dict, safetensors_file
 from support import LIBRARY, REFERENCE, needs
 
 PUBLIC = REFERENCE / "exatrkx_models"
@@ -62,8 +63,8 @@ def network(kind: str, norm: str, activation: str):
             x = self.node_encoder(x)
             e = self.edge_encoder(torch.cat([x[start], x[end]], 1))
             for _ in range(3):
-                place = end[:, None].expand_as(e)
-                m = torch.zeros_like(x).scatter_add(0, place, e)
+                row = end[:, None].expand_as(e)
+                m = torch.zeros_like(x).scatter_add(0, row, e)
                 x = self.node_network(torch.cat([x, m], 1)) + x
                 e = self.edge_network(torch.cat([x[start], x[end], e], 1)) + e
             return self.output_edge_classifier(torch.cat([x[start], x[end], e], 1))
@@ -216,6 +217,10 @@ class TestFiles(ConvertCase):
                         self.assertEqual(found[0], found[1])
 
 
+class Mapping(dict):
+    """As the AttributeDict of Lightning."""
+
+
 class TestArchive(ConvertCase):
     """Pickles that are no checkpoints; nothing of them is run."""
 
@@ -235,6 +240,22 @@ class TestArchive(ConvertCase):
         status, text = self.convert("mlp", "w.pt")
         self.assertEqual(status, 1, text)
         self.assertFalse(os.path.exists(mark))
+
+    def test_settings_of_a_class(self) -> None:
+        """Hyper-parameters are read from any class of mapping or namespace."""
+        settings = {"model": "MetricLearning", "activation": "ReLU"}
+        rng = np.random.default_rng(1)
+        arrays = {"network.0.weight": (4, 3), "network.0.bias": (4,)}
+        arrays |= {"network.2.weight": (2, 4), "network.2.bias": (2,)}
+        for stored in (Mapping(settings), types.SimpleNamespace(**settings)):
+            data = pickle.dumps({"state_dict": arrays, "hyper_parameters": stored})
+            self.write(data)
+            found = _archive.Archive(self.path("w.pt")).load()
+            found["state_dict"] = {
+                name: rng.normal(size=shape) for name, shape in arrays.items()
+            }
+            _, hparams = _state_dict._checkpoint("w.pt", found)
+            self.assertEqual(hparams, settings)
 
     def test_bounds(self) -> None:
         storage = np.zeros(6, "f4")

@@ -33,8 +33,9 @@ STORAGES = {
 }
 
 
-class Inert:
-    """Stand-in for a class that a file names: keeps its state, does nothing."""
+class Inert(dict[Any, Any]):
+    """Stand-in for a class that a file names: keeps its items and state, does
+    nothing."""
 
     name = ""  # the class it stands for
     state: dict[str, Any] = {}
@@ -42,11 +43,10 @@ class Inert:
     def __init__(self, *arguments: Any, **named: Any) -> None:
         pass
 
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
     def __setstate__(self, state: Any) -> None:
         self.state = state if isinstance(state, dict) else {}
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        pass
 
     def extend(self, values: Any) -> None:
         pass

@@ -521,6 +521,9 @@ def _direction(source: Source, acorn: bool) -> str:
         return twice if doubled else "directed"
     if acorn:
         undirected = source.hparams.get("undirected")
+        dataset = source.hparams.get("dataset_class")
+        if undirected and dataset == "HeteroGraphDataset":
+            source.refuse(f"undirected with dataset_class {dataset}", "direction")
         if undirected is None:
             source.note("no undirected given: taking False, acorn's default")
         return "doubled_mean" if undirected else "directed"

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._archive import Archive
+from ._archive import Archive, Inert
 from ._facts import ConvertError, Facts, Hparams, StateDict
 from ._onnx import read_onnx
 from ._torchscript import read_torchscript
@@ -124,10 +124,12 @@ def _load_torch(path: str) -> Any:
 
 def _checkpoint(path: str, found: Any) -> tuple[StateDict, Hparams]:
     """The state dict and hyper-parameters of what torch.save saved."""
-    if not isinstance(found, Mapping):
+    if not isinstance(found, Mapping) or isinstance(found, Inert):
         raise ConvertError(f"{path}: expected a state_dict or a checkpoint")
     state = found.get("state_dict", found)
     hparams = found.get("hyper_parameters", {})
+    if isinstance(hparams, Inert):  # of a class: its attributes and items
+        hparams = hparams.state | hparams
     if not isinstance(hparams, Mapping) or "state_dict" not in found:
         hparams = {}
     arrays = {
