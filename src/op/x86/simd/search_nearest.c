@@ -112,7 +112,7 @@ static void visit_group(struct nearest *nearest,
     }
 }
 
-/* Whether the edge i -> j has the orientation asked for. */
+/* Whether the edge i -> j has the wanted orientation. */
 static int32_t is_kept(
     const struct etx_radius_graph_args *args, int32_t i, int32_t j)
 {
