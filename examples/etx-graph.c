@@ -16,7 +16,8 @@
 
 static const char summary[] =
     "Run one stage and write its result as CSV: embed (points), graph, filter\n"
-    "and gnn (src,dst,score; rows of the event), label (hit,label).\n"
+    "and gnn (src,dst,score; rows of the event), label and\n"
+    "complete (hit,label).\n"
     "Without --edges a stage runs on the result of the previous stages.";
 
 struct options {
@@ -38,7 +39,7 @@ struct work {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {"stage", "NAME", "embed, graph, filter, gnn or label",
+        {"stage", "NAME", "embed, graph, filter, gnn, label or complete",
             .text = &o->stage},
         {"model", "FILE", "model file", .text = &o->model},
         {"event", "PREFIX", "event in TrackML form", .list = &o->events},
@@ -77,13 +78,16 @@ static void read_options(struct options *o, int argc, char **argv)
         exit(program_usage("--stage and --out are needed (see --help)"));
 }
 
+#define LABEL    4
+#define COMPLETE 5
+
 /* The requested stage, in the order of the pipeline. */
 static int stage_number(const char *name)
 {
     static const char *const names[] = {
-        "embed", "graph", "filter", "gnn", "label"};
+        "embed", "graph", "filter", "gnn", "label", "complete"};
 
-    for (int k = 0; k < 5; k++)
+    for (int k = 0; k <= COMPLETE; k++)
         if (strcmp(name, names[k]) == 0)
             return k;
     return -1;
@@ -245,7 +249,30 @@ static int write_edges(const etx_graph *graph, const char *path)
     return table_close(file, path);
 }
 
-static int write_labels(const struct work *w, const struct options *o)
+/* labels [n_nodes] become those of the completed tracks. */
+static etx_status complete_labels(
+    int32_t *labels, const struct work *w, int64_t n_nodes)
+{
+    etx_tracks *found = NULL;
+    etx_tracks *completed = NULL;
+    etx_status status = etx_tracks_from_labels(&found, n_nodes, labels);
+
+    if (status == ETX_OK)
+        status = etx_complete_tracks(
+            &completed, found, w->context, w->model, w->event, NULL);
+    for (int64_t i = 0; status == ETX_OK && i < n_nodes; i++)
+        labels[i] = -1;
+    for (int64_t t = 0; t < etx_tracks_count(completed); t++)
+        for (int64_t k = etx_tracks_offsets(completed)[t];
+             k < etx_tracks_offsets(completed)[t + 1]; k++)
+            labels[etx_tracks_hits(completed)[k]] = (int32_t)t;
+    etx_tracks_free(completed);
+    etx_tracks_free(found);
+    return status;
+}
+
+static int write_labels(
+    const struct work *w, const struct options *o, int stage)
 {
     etx_label_options label;
     const int64_t n_nodes = etx_graph_n_nodes(w->graph);
@@ -260,6 +287,8 @@ static int write_labels(const struct work *w, const struct options *o)
     if (status == ETX_OK)
         status =
             etx_graph_label(labels, w->graph, w->context, w->event, &label);
+    if (status == ETX_OK && stage == COMPLETE)
+        status = complete_labels(labels, w, n_nodes);
     if (status != ETX_OK) {
         free(labels);
         return program_failed(NULL);
@@ -335,13 +364,15 @@ static int check_options(const struct options *o, int stage)
         {o->detector != NULL && o->features != NULL,
             "--detector goes with --event or --hits"},
         {o->edges != NULL && stage < 2,
-            "--edges goes with --stage filter, gnn or label"},
-        {o->cut >= 0.0 && stage != 4, "--cut goes with --stage label"},
+            "--edges goes with --stage filter, gnn, label or complete"},
+        {o->cut >= 0.0 && stage < LABEL,
+            "--cut goes with --stage label or complete"},
     };
 
     if (stage < 0)
         return program_usage(
-            "--stage %s: not embed, graph, filter, gnn or label", o->stage);
+            "--stage %s: not embed, graph, filter, gnn, label or complete",
+            o->stage);
     if (o->orientation != NULL && strcmp(o->orientation, "both") != 0 &&
         strcmp(o->orientation, "index") != 0)
         return program_usage(
@@ -355,7 +386,7 @@ static int check_options(const struct options *o, int stage)
 static int run(struct work *w, const struct options *o)
 {
     const int stage = stage_number(o->stage);
-    const int needs_model = !(stage == 4 && o->edges != NULL);
+    const int needs_model = !(stage == LABEL && o->edges != NULL);
     int result = check_options(o, stage);
 
     if (result != 0)
@@ -373,8 +404,8 @@ static int run(struct work *w, const struct options *o)
         return write_points(w, o->out);
     if (result == 0)
         result = run_graph_stages(w, o, stage);
-    if (result == 0 && stage == 4)
-        return write_labels(w, o);
+    if (result == 0 && stage >= LABEL)
+        return write_labels(w, o, stage);
     return result != 0 ? result : write_edges(w->graph, o->out);
 }
 

@@ -156,13 +156,14 @@ ETX_API ETX_MUST_CHECK etx_status etx_context_create(
 ETX_API void etx_context_free(etx_context *context);
 
 /* Stages, in the order of the pipeline. */
-#define ETX_STAGE_FEATURES  0 /* node features of all networks */
-#define ETX_STAGE_EMBEDDING 1 /* hits to points of the learned space */
-#define ETX_STAGE_GRAPH     2 /* points to candidate edges */
-#define ETX_STAGE_FILTER    3 /* remove most false edges */
-#define ETX_STAGE_GNN       4 /* score the remaining edges */
-#define ETX_STAGE_LABEL     5 /* scored edges to tracks */
-#define ETX_N_STAGES        6 /* number of stages */
+#define ETX_STAGE_FEATURES   0 /* node features of all networks */
+#define ETX_STAGE_EMBEDDING  1 /* hits to points of the learned space */
+#define ETX_STAGE_GRAPH      2 /* points to candidate edges */
+#define ETX_STAGE_FILTER     3 /* remove most false edges */
+#define ETX_STAGE_GNN        4 /* score the remaining edges */
+#define ETX_STAGE_LABEL      5 /* scored edges to tracks */
+#define ETX_STAGE_COMPLETION 6 /* add missing hits to tracks */
+#define ETX_N_STAGES         7 /* number of stages */
 
 /* Time, operations and memory of one stage. */
 typedef struct etx_stage_timing {
@@ -205,8 +206,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_model_save(
     const etx_model *model, const char *path);
 /* The model's etx.config as JSON text; owned by the model. */
 ETX_API const char *etx_model_describe(const etx_model *model);
-/* 1 when the model has a network for stage, which is ETX_STAGE_EMBEDDING,
- * ETX_STAGE_FILTER or ETX_STAGE_GNN; else 0. */
+/* 1 when the model has stage, which is ETX_STAGE_EMBEDDING, ETX_STAGE_FILTER,
+ * ETX_STAGE_GNN or ETX_STAGE_COMPLETION; else 0. */
 ETX_API int32_t etx_model_has_stage(const etx_model *model, int32_t stage);
 /* Free it; NULL is allowed. */
 ETX_API void etx_model_free(etx_model *model);
@@ -401,8 +402,41 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_label(int32_t *labels,
     const etx_graph *graph, etx_context *context, const etx_event *event,
     const etx_label_options *options);
 
+/* How certain completion has to be that a hit belongs to a track. Distances are
+ * sums of squares of both residuals in units of their 68 % quantiles. */
+typedef struct etx_completion_options {
+    uint32_t struct_size; /* set by etx_completion_options_init */
+    float max_distance;   /* of a hit from the helix; default 25 */
+    float max_join;       /* of the end of another track from the helix, to join
+                           * both; default 25, 0 joins none */
+    float max_random;     /* expected number of unrelated hits at least as near
+                           * as the hit; default 0.2 */
+} etx_completion_options;
+
+/* Set every field of an options struct of struct_size bytes to its default;
+ * errors as etx_label_options_init. */
+ETX_API ETX_MUST_CHECK etx_status etx_completion_options_init(
+    etx_completion_options *options, size_t struct_size);
+
+/* The model's own options; see etx_model_label_options. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_completion_options(
+    etx_completion_options *out, const etx_model *model);
+
+/* Add missing hits to tracks. From both ends of a track the helix through the
+ * hits on its last three layers predicts the hits on the layers that follow.
+ * Hits of no track are added, and tracks that continue each other are joined,
+ * the most certain first; the windows are learned from true tracks
+ * (etx_model_learn_completion). *out: tracks numbered by smallest hit, owned by
+ * the caller; a hit of several tracks counts for the first. ETX_ERR_ARGUMENT
+ * when the model has no ETX_STAGE_COMPLETION, or event has no modules
+ * (etx_event_set_modules) or other hits than tracks. options NULL: the model's.
+ * Runs on the CPU; the same bits for any number of threads. */
+ETX_API ETX_MUST_CHECK etx_status etx_complete_tracks(etx_tracks **out,
+    const etx_tracks *tracks, etx_context *context, const etx_model *model,
+    const etx_event *event, const etx_completion_options *options);
+
 /* The whole pipeline: every stage of the model, then tracks with the model's
- * label options. */
+ * label options and, when the event has modules, its completion. */
 ETX_API ETX_MUST_CHECK etx_status etx_find_tracks(etx_tracks **out,
     etx_context *context, const etx_model *model, const etx_event *event);
 

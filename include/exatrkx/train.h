@@ -59,6 +59,16 @@ ETX_API ETX_MUST_CHECK etx_status etx_trainer_set_parts(etx_trainer *trainer,
  * not count for validation.patience. */
 #define ETX_VALIDATION_EDGES_PER_HIT 300
 
+/* *out: a copy of model with ETX_STAGE_COMPLETION, owned by the caller. Learned
+ * from the true tracks of events [n_events] with truth and modules; one full
+ * event is enough, or ten small ones: the layers that follow each other, the
+ * quantiles of the distance between a helix and the hits there, and the bending
+ * field. options NULL: the defaults. ETX_ERR_ARGUMENT for an event without
+ * truth or modules, ETX_ERR_LIMIT for more than 64 layers. */
+ETX_API ETX_MUST_CHECK etx_status etx_model_learn_completion(etx_model **out,
+    const etx_model *model, const etx_event *const *events, int64_t n_events,
+    const etx_completion_options *options);
+
 /* Result of a step or a validation; values that do not apply are nan. */
 typedef struct etx_training_report {
     uint32_t struct_size;  /* sizeof(etx_training_report), by the caller */

@@ -62,6 +62,8 @@ int32_t etx_model_has_stage(const etx_model *model, int32_t stage)
         return model->filter.network != NULL;
     case ETX_STAGE_GNN:
         return model->gnn.network != NULL;
+    case ETX_STAGE_COMPLETION:
+        return model->completion != NULL;
     default:
         return 0;
     }

@@ -347,6 +347,21 @@ static etx_status read_label(
     return etx_options_read("label", object, options, ETX_N_OPTIONS(options));
 }
 
+static etx_status read_completion(
+    struct etx_model *model, const struct etx_json *object)
+{
+    etx_completion_options *out = &model->completion_options;
+    const struct etx_option options[] = {
+        etx_option_float("max_distance", &out->max_distance, 0.0, MAX),
+        etx_option_float("max_join", &out->max_join, 0.0, MAX),
+        etx_option_float("max_random", &out->max_random, 0.0, MAX),
+    };
+
+    model->has_completion = object != NULL;
+    return etx_options_read(
+        "completion", object, options, ETX_N_OPTIONS(options));
+}
+
 /* -------------------------------------------------------------- config -- */
 
 static etx_status check_schema(const struct etx_json *config)
@@ -369,7 +384,7 @@ etx_status etx_config_read(
     struct etx_model *model, const struct etx_json *config)
 {
     static const char *const keys[] = {"schema", "embedding", "filter",
-        "cascade", "gnn", "label", "training", NULL};
+        "cascade", "gnn", "label", "completion", "training", NULL};
     const struct etx_json *embedding = etx_json_get(config, "embedding");
     const struct etx_json *filter = etx_json_get(config, "filter");
     const struct etx_json *cascade = etx_json_get(config, "cascade");
@@ -377,11 +392,13 @@ etx_status etx_config_read(
     etx_status status = ETX_OK;
 
     model->label = etx_label_defaults;
+    model->completion_options = etx_completion_defaults;
     if (!etx_json_is(config, ETX_JSON_OBJECT))
         return etx_fail(ETX_ERR_FORMAT, "etx.config is not an object");
     ETX_CHECK(check_schema(config));
     ETX_CHECK(check_keys("etx.config", config, keys));
     ETX_CHECK(read_label(model, etx_json_get(config, "label")));
+    ETX_CHECK(read_completion(model, etx_json_get(config, "completion")));
     if (embedding != NULL)
         ETX_CHECK(read_embedding(model, embedding));
     if (filter != NULL)

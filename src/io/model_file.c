@@ -7,6 +7,7 @@
 #include "base/finite.h"
 #include "base/heap.h"
 #include "base/json.h"
+#include "io/completion_tensors.h"
 #include "io/config.h"
 #include "io/file.h"
 #include "io/safetensors.h"
@@ -164,7 +165,7 @@ static etx_status check_others(
     const struct named_network *named, const struct etx_tensor_file *file)
 {
     for (int64_t t = 0; t < file->n_tensors; t++) {
-        int32_t known = 0;
+        int32_t known = etx_completion_has_tensor(file->tensor[t].name);
         for (int32_t n = 0; n < N_NETWORKS; n++)
             known |= is_parameter(&named[n], file->tensor[t].name, file);
         if (!known)
@@ -187,6 +188,10 @@ static etx_status load_parameters(
         for (int32_t p = 0; p < n_parameters(&named[n]); p++)
             ETX_CHECK(load_parameter(
                 &n_read, &named[n], &named[n].network->parameter[p], file));
+    }
+    if (model->has_completion) {
+        ETX_CHECK(etx_completion_from_tensors(&model->completion, file));
+        n_read += ETX_COMPLETION_N_TENSORS;
     }
     if (file->n_tensors != n_read)
         ETX_CHECK(check_others(named, file));
@@ -274,6 +279,7 @@ void etx_model_free(etx_model *model)
     etx_network_free(model->filter.network);
     etx_network_free(model->gnn.network);
     etx_network_free(model->cascade.network);
+    etx_completion_free(model->completion);
     etx_free(model->config);
     etx_free(model);
 }
@@ -292,13 +298,17 @@ etx_status etx_model_write(const struct etx_model *model, const char *path)
     list_networks(named, model);
     for (int32_t n = 0; n < N_NETWORKS; n++)
         n_tensors += n_parameters(&named[n]);
-    ETX_CHECK(
-        etx_alloc(&tensors, n_tensors, sizeof *tensors, "a table of tensors"));
+    ETX_CHECK(etx_alloc(&tensors, n_tensors + ETX_COMPLETION_N_TENSORS,
+        sizeof *tensors, "a table of tensors"));
     n_tensors = 0;
     for (int32_t n = 0; n < N_NETWORKS; n++)
         for (int32_t p = 0; p < n_parameters(&named[n]); p++)
             describe(&tensors[n_tensors++], named[n].stage, named[n].network,
                 &named[n].network->parameter[p]);
+    if (model->completion != NULL) {
+        etx_completion_tensors(&tensors[n_tensors], model->completion);
+        n_tensors += ETX_COMPLETION_N_TENSORS;
+    }
     ETX_CHECK(etx_json_create_texts(&metadata, pair, 1));
     ETX_CHECK(etx_tensor_file_write(path, n_tensors, tensors, metadata));
 done:

@@ -5,6 +5,7 @@
 #define ETX_STAGE_MODEL_H
 
 #include "arch/arch.h"
+#include "stage/track_building/completion_table.h"
 
 /* One network of the pipeline and the node features it reads. network is
  * NULL when the model has no such stage. */
@@ -28,6 +29,9 @@ struct etx_model {
     float cascade_kept;             /* fraction of the true edges that pass */
     struct etx_model_stage gnn;
     etx_label_options label;
+    int32_t has_completion; /* tracks are completed behind their labels */
+    etx_completion_options completion_options;
+    struct etx_completion *completion; /* NULL until loaded or learned */
     char *config; /* etx.config, JSON text, from etx_alloc */
 };
 

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "stage/track_building/completion.h"
 #include "stage/track_building/track_building.h"
 
 /* Without an edge network every edge counts as certain. */
@@ -60,6 +61,23 @@ done:
     return status;
 }
 
+/* Add missing hits to tracks, where the layers of hits are known. */
+static etx_status complete_event(int32_t *label, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
+{
+    struct etx_stage_clock clock;
+    etx_status status = ETX_OK;
+
+    if (model->completion == NULL || event->layer_id == NULL)
+        return ETX_OK;
+    clock = etx_stage_begin(context, ETX_STAGE_COMPLETION);
+    ETX_CHECK(etx_complete_labels(
+        label, context, model->completion, &model->completion_options, event));
+    ETX_CHECK(etx_stage_end(context, &clock, 0));
+done:
+    return status;
+}
+
 /* Group the hits of the scored graph by the label method of the model. */
 static etx_status label_event(struct etx_tracks **out,
     struct etx_context *context, const struct etx_model *model,
@@ -77,6 +95,7 @@ static etx_status label_event(struct etx_tracks **out,
     ETX_CHECK(etx_build_tracks(
         label, graph, context, event->position, &model->label));
     ETX_CHECK(etx_stage_end(context, &clock, 0));
+    ETX_CHECK(complete_event(label, context, model, event));
     ETX_CHECK(etx_tracks_group(out, graph->n_nodes, label, 1));
 done:
     etx_arena_reset(arena, mark);

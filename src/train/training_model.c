@@ -45,6 +45,14 @@ void etx_train_copy_stage(
             (size_t)source->n_values * sizeof *source->value);
 }
 
+etx_status etx_train_copy_completion(
+    struct etx_model *to, const struct etx_model *from)
+{
+    if (!to->has_completion || from->completion == NULL)
+        return ETX_OK;
+    return etx_completion_copy(&to->completion, from->completion);
+}
+
 uint64_t etx_train_hash_network(
     uint64_t hash, const struct etx_network *network)
 {
@@ -105,6 +113,8 @@ etx_status etx_train_model_open(struct etx_model **model,
     for (int32_t s = 0; s < ETX_N_TRAIN_STAGES && start != NULL; s++)
         if (s != config->stage || !is_new)
             etx_train_copy_stage(*model, start, s);
+    if (start != NULL)
+        ETX_CHECK(etx_train_copy_completion(*model, start));
     if (is_new)
         etx_network_init(etx_train_find_stage(*model, config->stage)->network,
             (uint64_t)config->seed);

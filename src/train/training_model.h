@@ -24,6 +24,10 @@ etx_status etx_train_model_open(struct etx_model **model,
 void etx_train_copy_stage(
     struct etx_model *to, const struct etx_model *from, int32_t stage);
 
+/* Copy the completion, where both models have it. */
+etx_status etx_train_copy_completion(
+    struct etx_model *to, const struct etx_model *from);
+
 /* *hash continued over the parameters of a network, which may be NULL. */
 uint64_t etx_train_hash_network(
     uint64_t hash, const struct etx_network *network);

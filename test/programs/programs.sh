@@ -98,7 +98,7 @@ exits 2 "$programs/etx-evaluate" --event $event --tracks "$out/tracks.csv" \
     --matching no-such
 
 # One stage at a time gives the tracks of the whole.
-for stage in embed graph filter gnn label; do
+for stage in embed graph filter gnn label complete; do
     exits 0 "$programs/etx-graph" --stage $stage --model $model \
         --event $event --out "$out/$stage.csv"
 done
@@ -107,7 +107,7 @@ done
 exits 0 "$programs/etx-graph" --stage label --model $model --event $event \
     --edges "$out/gnn.csv" --out "$out/label2.csv"
 cmp "$out/label.csv" "$out/label2.csv" || fail 'labels from edges differ'
-paste -d, "$out/label.csv" "$out/tracks.csv" | awk -F, '
+paste -d, "$out/complete.csv" "$out/tracks.csv" | awk -F, '
     NR > 1 && ($2 + 1 != $4) { exit 1 }' || fail 'labels are not the tracks'
 exits 0 "$programs/etx-graph" --stage graph --points "$out/embed.csv" \
     --radius 0.1 --out "$out/points.csv"

@@ -51,7 +51,13 @@ class TestPipeline(LibraryCase):
         self.assertTrue(np.array_equal(before, passed.scores))
         self.assertFalse(np.array_equal(before, scored.scores))
         tracks = exatrkx.label(scored, model.label_options, event=event)
-        self.assertTrue(np.array_equal(tracks.labels, self.tracks.labels))
+        completed = exatrkx.complete_tracks(tracks, model, event)
+        self.assertTrue(np.array_equal(completed.labels, self.tracks.labels))
+        none = exatrkx.CompletionOptions(max_distance=0, max_join=0, max_random=0.5)
+        same = exatrkx.complete_tracks(tracks, model, event, options=none)
+        self.assertTrue(np.array_equal(same.labels, tracks.labels))
+        again = exatrkx.learn_completion(model, [event], none)
+        self.assertEqual(again.completion_options, none)
         fewer = exatrkx.label(scored, model.label_options, event=event, min_hits=10)
         self.assertLess(len(fewer), len(tracks))
 
@@ -105,7 +111,7 @@ class TestPipeline(LibraryCase):
             tracks[2]
 
     def test_model(self) -> None:
-        self.assertEqual(self.model.stages, ("embedding", "filter", "gnn"))
+        self.assertEqual(self.model.stages, ("embedding", "filter", "gnn", "completion"))
         path = self.folder / "m.safetensors"
         self.model.save(path)
         with exatrkx.Model.from_bytes(path.read_bytes()) as again:

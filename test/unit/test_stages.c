@@ -20,6 +20,7 @@ ETX_TEST(test_stages_are_the_pipeline)
     etx_graph *graph = NULL;
     etx_graph *kept = NULL;
     etx_tracks *tracks = NULL;
+    etx_tracks *completed = NULL;
     etx_stage_timing timing[ETX_N_STAGES];
 
     job_find(&job);
@@ -40,7 +41,10 @@ ETX_TEST(test_stages_are_the_pipeline)
     ck_assert_ok(etx_model_label_options(&label, job.model));
     ck_assert_ok(
         etx_graph_tracks(&tracks, kept, job.context, job.event, &label));
-    job_assert_same_tracks(job.tracks, tracks);
+    ck_assert_ok(etx_complete_tracks(
+        &completed, tracks, job.context, job.model, job.event, NULL));
+    job_assert_same_tracks(job.tracks, completed);
+    etx_tracks_free(completed);
     etx_tracks_free(tracks);
     etx_graph_free(kept);
     etx_graph_free(graph);

@@ -100,6 +100,20 @@ static void use_labels(etx_context *context, const etx_model *model)
     etx_graph_free(graph);
 }
 
+static void use_completion(const etx_model *model)
+{
+    etx_completion_options options;
+
+    if (fails("completion options",
+            etx_completion_options_init(&options, sizeof options)))
+        return;
+    printf("random %g\n", (double)options.max_random);
+    SET_NEWER(&options);
+    if (!fails("completion of the model",
+            etx_model_completion_options(&options, model)))
+        printf("distance %g\n", (double)options.max_distance);
+}
+
 /* The library writes no more of a report than its struct_size says: these bytes
  * lie behind it. */
 struct behind {
@@ -210,6 +224,7 @@ int main(int argc, char **argv)
     use_timing(context);
     use_graph(context);
     use_labels(context, model);
+    use_completion(model);
     use_evaluation(event, tracks);
     use_report(context, event);
     etx_tracks_free(tracks);

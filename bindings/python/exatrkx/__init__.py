@@ -43,12 +43,14 @@ if TYPE_CHECKING:
     from ._event import Event as Event
     from ._events import Events as Events
     from ._graph import Graph as Graph
+    from ._model import CompletionOptions as CompletionOptions
     from ._model import Detector as Detector
     from ._model import LabelOptions as LabelOptions
     from ._model import Model as Model
     from ._phoenix import write_phoenix as write_phoenix
     from ._picture import picture as picture
     from ._stages import build_graph as build_graph
+    from ._stages import complete_tracks as complete_tracks
     from ._stages import embed as embed
     from ._stages import filter_graph as filter_graph
     from ._stages import find_tracks as find_tracks
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from ._tracks import Tracks as Tracks
     from ._training import Report as Report
     from ._training import Trainer as Trainer
+    from ._training import learn_completion as learn_completion
     from ._training import train as train
 
     __version__: str
@@ -72,13 +75,13 @@ _NAMES_OF = {
     "_event": "PARTICLE Event",
     "_events": "Events",
     "_graph": "Graph",
-    "_model": "Detector LabelOptions Model",
+    "_model": "CompletionOptions Detector LabelOptions Model",
     "_phoenix": "write_phoenix",
     "_picture": "picture",
-    "_stages": "build_graph embed filter_graph find_tracks label score "
+    "_stages": "build_graph complete_tracks embed filter_graph find_tracks label score "
     "score_triplets",
     "_tracks": "Tracks",
-    "_training": "Report Trainer train",
+    "_training": "Report Trainer learn_completion train",
 }
 _MODULE_OF = {
     name: module for module, names in _NAMES_OF.items() for name in names.split()

@@ -76,7 +76,8 @@ ETX_STAGE_GRAPH = 2
 ETX_STAGE_FILTER = 3
 ETX_STAGE_GNN = 4
 ETX_STAGE_LABEL = 5
-ETX_N_STAGES = 6
+ETX_STAGE_COMPLETION = 6
+ETX_N_STAGES = 7
 ETX_LABEL_COMPONENTS = 0
 ETX_LABEL_MUTUAL_BEST = 1
 ETX_LABEL_WALKTHROUGH = 2
@@ -178,6 +179,15 @@ class etx_label_options(c.Structure):
         ("support_hits", c.c_int32),
         ("max_curvature_change", c.c_float),
         ("max_polar_change", c.c_float),
+    ]
+
+
+class etx_completion_options(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("max_distance", c.c_float),
+        ("max_join", c.c_float),
+        ("max_random", c.c_float),
     ]
 
 
@@ -304,6 +314,7 @@ STRUCTS = (
     etx_stage_timing,
     etx_particle,
     etx_label_options,
+    etx_completion_options,
     etx_evaluation_options,
     etx_evaluation_counts,
     etx_rate,
@@ -397,6 +408,11 @@ FUNCTIONS = {
     "etx_graph_label": (c.c_int32, [
         c.c_void_p, etx_graph, etx_context, etx_event, c.c_void_p,
     ]),
+    "etx_completion_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
+    "etx_model_completion_options": (c.c_int32, [c.c_void_p, etx_model]),
+    "etx_complete_tracks": (c.c_int32, [
+        c.c_void_p, etx_tracks, etx_context, etx_model, etx_event, c.c_void_p,
+    ]),
     "etx_find_tracks": (c.c_int32, [
         c.c_void_p, etx_context, etx_model, etx_event,
     ]),
@@ -476,6 +492,9 @@ FUNCTIONS = {
     "etx_trainer_set_cache": (c.c_int32, [etx_trainer, c.c_char_p]),
     "etx_trainer_set_parts": (c.c_int32, [
         etx_trainer, Int32, Int32, Int32, c.c_void_p,
+    ]),
+    "etx_model_learn_completion": (c.c_int32, [
+        c.c_void_p, etx_model, c.c_void_p, Int64, c.c_void_p,
     ]),
     "etx_trainer_set_team": (c.c_int32, [etx_trainer, c.c_void_p]),
     "etx_trainer_add_event_of_rank": (c.c_int32, [

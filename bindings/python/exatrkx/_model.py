@@ -17,7 +17,7 @@ from typing import Any
 from . import _declarations, _handle, _library
 
 PACKAGE = Path(__file__).parent
-STAGES = ("embedding", "filter", "cascade", "gnn")
+STAGES = ("embedding", "filter", "cascade", "gnn", "completion")
 METHODS = {
     "components": _declarations.ETX_LABEL_COMPONENTS,
     "mutual_best": _declarations.ETX_LABEL_MUTUAL_BEST,
@@ -62,6 +62,21 @@ def shipped(folder: str, name: str) -> Path:
         if path.exists():
             return path
     raise FileNotFoundError(f"{name}: in none of {[str(p) for p in paths]}")
+
+
+@dataclass(frozen=True)
+class CompletionOptions:
+    """How certain complete_tracks is that a hit belongs to a track; distances
+    are sums of squares of residuals in units of their 68 % quantiles."""
+
+    max_distance: float = 25.0  # of a hit from the helix
+    max_join: float = 25.0  # of the end of another track; 0 joins none
+    max_random: float = 0.2  # unrelated hits expected as near
+
+    def _filled(self) -> ctypes.Structure:
+        return _library.defaults(
+            _declarations.etx_completion_options, **dataclasses.asdict(self)
+        )
 
 
 class Model(_handle.Immutable):
@@ -112,7 +127,7 @@ class Model(_handle.Immutable):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The stages it holds, of "embedding", "filter", "cascade", "gnn"."""
+        """Those of STAGES that the model has."""
         config = self.config
         return tuple(name for name in STAGES if name in config)
 
@@ -130,6 +145,20 @@ class Model(_handle.Immutable):
                 for field in dataclasses.fields(LabelOptions)
             }
             | {"method": names[options.method]}
+        )
+
+    @property
+    def completion_options(self) -> CompletionOptions:
+        """What find_tracks completes tracks with."""
+        options = _library.defaults(_declarations.etx_completion_options)
+        _library.call(
+            "etx_model_completion_options", ctypes.byref(options), self._pointer
+        )
+        return CompletionOptions(
+            **{
+                field.name: getattr(options, field.name)
+                for field in dataclasses.fields(CompletionOptions)
+            }
         )
 
     def __repr__(self) -> str:

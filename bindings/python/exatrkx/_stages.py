@@ -20,7 +20,7 @@ from ._arrays import address
 from ._context import Context, choose, context_or_default
 from ._event import Event
 from ._graph import Graph
-from ._model import METHODS, LabelOptions, Model
+from ._model import METHODS, CompletionOptions, LabelOptions, Model
 from ._tracks import Tracks
 
 
@@ -173,5 +173,33 @@ def label(
                 used,
                 None if event is None else _handle.pointer("event", event),
                 ctypes.byref(filled),
+            )
+        )
+
+
+def complete_tracks(
+    tracks: Tracks,
+    model: Model,
+    event: Event,
+    context: Context | None = None,
+    options: CompletionOptions | None = None,
+) -> Tracks:
+    """New tracks with the hits that the given ones lack.
+
+    model must have a completion (learn_completion), and event modules.
+    find_tracks does this with such a model. options: model.completion_options,
+    unless given.
+    """
+    filled = None if options is None else ctypes.byref(options._filled())
+    with context_or_default(context)._use() as used:
+        return Tracks(
+            _handle.make(
+                "tracks",
+                "etx_complete_tracks",
+                tracks._pointer,
+                used,
+                model._pointer,
+                event._pointer,
+                filled,
             )
         )

@@ -16,7 +16,7 @@ from . import _handle, _html, _library
 from ._context import Context
 from ._declarations import etx_training_report
 from ._event import Event
-from ._model import Model
+from ._model import CompletionOptions, Model
 
 
 @dataclass(frozen=True)
@@ -203,3 +203,30 @@ def train(
                 trainer.save_checkpoint(checkpoint)
             raise
         return trainer.model()
+
+
+def learn_completion(
+    model: Model,
+    events: Iterable[Event],
+    options: CompletionOptions | None = None,
+) -> Model:
+    """A copy of model whose find_tracks also completes tracks.
+
+    Learned from the true tracks of events with truth and modules: one full
+    event or ten small ones are enough.
+    """
+    kept = list(events)
+    pointers = (ctypes.c_void_p * len(kept))(
+        *(event._pointer._as_parameter_.value for event in kept)
+    )
+    filled = (options or CompletionOptions())._filled()
+    return Model(
+        _handle.make(
+            "model",
+            "etx_model_learn_completion",
+            model._pointer,
+            pointers,
+            len(kept),
+            ctypes.byref(filled),
+        )
+    )

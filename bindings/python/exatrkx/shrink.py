@@ -69,6 +69,9 @@ def shrink(
     """The tensors of a model file, pruned and stored as requested."""
     out: safetensors_file.Tensors = {}
     for name, array in tensors.items():
+        if name.startswith("completion."):  # a table, no weights
+            out[name] = array
+            continue
         if array.dtype != np.float32:
             raise ShrinkError(f"{name}: not of dtype F32; is the model small already?")
         if array.ndim != 2:
@@ -123,7 +126,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"shrink: {options.model}: {error}", file=sys.stderr)
         return 1
     before, after = os.path.getsize(options.model), os.path.getsize(options.out)
-    matrices = [array for array in tensors.values() if array.ndim == 2]
+    matrices = [
+        array
+        for name, array in tensors.items()
+        if array.ndim == 2 and not name.startswith("completion.")
+    ]
     n_zero = sum(int((array == 0).sum()) for array in matrices)
     n = sum(array.size for array in matrices)
     print(f"{before} -> {after} bytes, {n_zero} of {n} weights are zero")

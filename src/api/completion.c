@@ -1,0 +1,132 @@
+/* api/completion.c -- add missing hits to tracks.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/train.h>
+
+#include "api/arguments.h"
+#include "base/check.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "data/tracks.h"
+#include "stage/stage.h"
+#include "stage/track_building/completion.h"
+#include "train/completion/model.h"
+
+#include <inttypes.h>
+
+#define FIRST_SIZE ETX_SIZE_UP_TO(etx_completion_options, max_random)
+
+etx_status etx_completion_options_init(
+    etx_completion_options *options, size_t struct_size)
+{
+    return etx_options_init(options, struct_size, &etx_completion_defaults,
+        sizeof etx_completion_defaults, FIRST_SIZE, "completion options");
+}
+
+etx_status etx_model_completion_options(
+    etx_completion_options *out, const etx_model *model)
+{
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(model), ETX_END));
+    ETX_CHECK(etx_options_init(out, out->struct_size,
+        &model->completion_options, sizeof model->completion_options,
+        FIRST_SIZE, "completion options"));
+done:
+    return etx_call_end(&host, status);
+}
+
+/* *out: the caller's options over `known`. */
+static etx_status read_options(etx_completion_options *out,
+    const char *function, const etx_completion_options *known,
+    const etx_completion_options *options)
+{
+    etx_status status = ETX_OK;
+
+    *out = *known;
+    if (options != NULL)
+        ETX_CHECK(etx_options_copy(out, sizeof *out, options,
+            options->struct_size, FIRST_SIZE, "etx_completion_options"));
+    if (!(out->max_distance >= 0.0f) || !(out->max_join >= 0.0f) ||
+        !(out->max_random >= 0.0f))
+        status = etx_fail(ETX_ERR_ARGUMENT,
+            "%s: max_distance %g, max_join %g and max_random %g: each has to "
+            "be at least 0",
+            function, (double)out->max_distance, (double)out->max_join,
+            (double)out->max_random);
+done:
+    return status;
+}
+
+static etx_status check_event(const char *function, const etx_tracks *tracks,
+    const etx_model *model, const etx_event *event)
+{
+    if (model->completion == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the model has no completion: see etx_model_learn_completion",
+            function);
+    if (event->layer_id == NULL)
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the event has no modules: see etx_event_set_modules",
+            function);
+    return etx_check_hits(function, tracks->n_hits, event);
+}
+
+etx_status etx_complete_tracks(etx_tracks **out, const etx_tracks *tracks,
+    etx_context *context, const etx_model *model, const etx_event *event,
+    const etx_completion_options *options)
+{
+    etx_completion_options known;
+    struct etx_arena *arena = NULL;
+    struct etx_arena_mark mark;
+    struct etx_stage_clock clock;
+    int32_t *label = NULL;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(tracks),
+        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
+    ETX_CHECK(check_event(__func__, tracks, model, event));
+    ETX_CHECK(
+        read_options(&known, __func__, &model->completion_options, options));
+    arena = etx_host_of(context)->stream->arena;
+    mark = etx_arena_mark(arena);
+    clock = etx_stage_begin(context, ETX_STAGE_COMPLETION);
+    ETX_CHECK(etx_arena_alloc(
+        &label, arena, tracks->n_hits, sizeof *label, "labels"));
+    etx_tracks_to_labels(label, tracks);
+    ETX_CHECK(
+        etx_complete_labels(label, context, model->completion, &known, event));
+    ETX_CHECK(etx_stage_end(context, &clock, 0));
+    ETX_CHECK(etx_tracks_group(out, tracks->n_hits, label, 1));
+done:
+    if (arena != NULL)
+        etx_arena_reset(arena, mark);
+    return etx_call_end(&host, status);
+}
+
+etx_status etx_model_learn_completion(etx_model **out, const etx_model *model,
+    const etx_event *const *events, int64_t n_events,
+    const etx_completion_options *options)
+{
+    etx_completion_options known;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(model),
+        ETX_GIVEN(events), ETX_END));
+    if (n_events < 1)
+        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+            "%s: n_events %" PRId64 " is not at least 1", __func__, n_events));
+    for (int64_t e = 0; e < n_events; e++)
+        if (events[e] == NULL)
+            ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+                "%s: event %" PRId64 " is NULL", __func__, e));
+    ETX_CHECK(
+        read_options(&known, __func__, &etx_completion_defaults, options));
+    ETX_CHECK(etx_completion_model(out, model, events, n_events, &known));
+done:
+    return etx_call_end(&host, status);
+}

@@ -1,0 +1,65 @@
+/* stage/track_building/completion_search.h -- hits near a predicted point.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_STAGE_TRACK_BUILDING_COMPLETION_SEARCH_H
+#define ETX_STAGE_TRACK_BUILDING_COMPLETION_SEARCH_H
+
+#include "stage/track_building/completion.h"
+
+#define ETX_COMPLETION_N_BINS 24 /* of a layer, along z or the radius */
+
+/* The hits of one layer, and where they are. */
+struct etx_layer_hits {
+    int64_t n;
+    const int32_t *hit;  /* [n] rows of the event, by azimuth */
+    const float *phi;    /* [n] ascending, rad */
+    const float *across; /* [n] mm: z in a barrel, radius in a disc */
+    double radius, z;    /* their means, mm */
+    double min_radius, max_radius, min_z, max_z;
+    /* Hits without a track per mm^2, at the start. */
+    double density[ETX_COMPLETION_N_BINS];
+};
+
+/* Tracks as chains of hits from inside out. */
+struct etx_hit_chains {
+    int32_t n_tracks;
+    int32_t *label;                 /* [n_hits] track, -1: none */
+    int32_t *next, *previous;       /* [n_hits] -1: none */
+    int32_t *end[ETX_N_DIRECTIONS]; /* [n_tracks] last hit, first hit */
+    int32_t *n_hits;                /* [n_tracks] 0: joined to another */
+};
+
+/* What a search reads; arrays in the arena. */
+struct etx_completion_search {
+    const struct etx_completion *completion;
+    const etx_completion_options *options;
+    const struct etx_event *event;
+    int32_t *layer; /* [n_hits] */
+    struct etx_layer_hits layers[ETX_COMPLETION_MAX_LAYERS];
+    struct etx_hit_chains chains;
+};
+
+/* The best step on from the end of a track. */
+struct etx_completion_proposal {
+    float cost;    /* the lower, the more certain */
+    int32_t hit;   /* -1: there is none */
+    int32_t track; /* whose other end the hit is; -1: of no track */
+};
+
+/* Fill layer and layers, in arena, from completion, event and the labels. */
+etx_status etx_completion_index(struct etx_completion_search *search,
+    struct etx_arena *arena, const int32_t *label);
+/* The bin of density at z or radius. */
+int32_t etx_completion_bin(
+    const struct etx_layer_hits *layer, bool is_barrel, double across);
+
+/* The best step of track in direction. */
+void etx_completion_propose(struct etx_completion_proposal *out,
+    const struct etx_completion_search *search, int32_t track,
+    int32_t direction);
+
+/* Whether the helix of this end meets the hit. */
+bool etx_completion_meets(const struct etx_completion_search *search,
+    int32_t track, int32_t direction, int32_t hit);
+
+#endif

@@ -1,0 +1,186 @@
+/* stage/track_building/completion_table.c -- what completion has learned.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "stage/track_building/completion_table.h"
+
+#include "base/check.h"
+#include "base/finite.h"
+#include "base/heap.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+
+const etx_completion_options etx_completion_defaults = {
+    .struct_size = sizeof(etx_completion_options),
+    .max_distance = 25.0f,
+    .max_join = 25.0f,
+    .max_random = 0.2f};
+
+etx_status etx_completion_create(
+    struct etx_completion **out, int64_t n_layers, int64_t n_steps)
+{
+    struct etx_completion *made = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "completion"));
+    made->n_layers = n_layers;
+    made->n_steps = n_steps;
+    ETX_CHECK(etx_alloc(&made->layer, n_layers * ETX_LAYER_WIDTH,
+        sizeof *made->layer, "completion layers"));
+    ETX_CHECK(etx_alloc(&made->step, n_steps * ETX_STEP_WIDTH,
+        sizeof *made->step, "completion steps"));
+    ETX_CHECK(etx_alloc(&made->window, n_steps * ETX_COMPLETION_N_WINDOWS,
+        sizeof *made->window, "completion windows"));
+    ETX_CHECK(etx_alloc(&made->field, ETX_COMPLETION_N_FIELD,
+        sizeof *made->field, "completion field"));
+    *out = made;
+    made = NULL;
+done:
+    etx_completion_free(made);
+    return status;
+}
+
+etx_status etx_completion_copy(
+    struct etx_completion **out, const struct etx_completion *completion)
+{
+    struct etx_completion *made = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_completion_create(
+        &made, completion->n_layers, completion->n_steps));
+    for (int64_t k = 0; k < made->n_layers * ETX_LAYER_WIDTH; k++)
+        made->layer[k] = completion->layer[k];
+    for (int64_t k = 0; k < made->n_steps * ETX_STEP_WIDTH; k++)
+        made->step[k] = completion->step[k];
+    for (int64_t k = 0; k < made->n_steps * ETX_COMPLETION_N_WINDOWS; k++)
+        made->window[k] = completion->window[k];
+    for (int32_t k = 0; k < ETX_COMPLETION_N_FIELD; k++)
+        made->field[k] = completion->field[k];
+    ETX_CHECK(etx_completion_check(made));
+    *out = made;
+    made = NULL;
+done:
+    etx_completion_free(made);
+    return status;
+}
+
+void etx_completion_free(struct etx_completion *completion)
+{
+    if (completion == NULL)
+        return;
+    etx_free(completion->layer);
+    etx_free(completion->step);
+    etx_free(completion->window);
+    etx_free(completion->field);
+    etx_free(completion);
+}
+
+static etx_status check_layers(const struct etx_completion *completion)
+{
+    if (completion->n_layers < 1 ||
+        completion->n_layers > ETX_COMPLETION_MAX_LAYERS)
+        return etx_fail(ETX_ERR_FORMAT,
+            "completion: %" PRId64 " layers, expected 1 to %d",
+            completion->n_layers, ETX_COMPLETION_MAX_LAYERS);
+    for (int64_t l = 0; l < completion->n_layers; l++) {
+        const int64_t *const layer = completion->layer + l * ETX_LAYER_WIDTH;
+
+        if (layer[ETX_LAYER_VOLUME] < 0 ||
+            layer[ETX_LAYER_VOLUME] > INT32_MAX || layer[ETX_LAYER_LAYER] < 0 ||
+            layer[ETX_LAYER_LAYER] > INT32_MAX ||
+            layer[ETX_LAYER_IS_BARREL] < 0 || layer[ETX_LAYER_IS_BARREL] > 1)
+            return etx_fail(ETX_ERR_FORMAT,
+                "completion: layer %" PRId64 " is (%" PRId64 ", %" PRId64
+                ", %" PRId64 "), expected ids from 0 on and 0 or 1",
+                l, layer[ETX_LAYER_VOLUME], layer[ETX_LAYER_LAYER],
+                layer[ETX_LAYER_IS_BARREL]);
+    }
+    return ETX_OK;
+}
+
+/* The order of steps; -1 for one that is out of bounds. */
+static int64_t step_rank(const struct etx_completion *completion, int64_t k)
+{
+    const int64_t *const step = completion->step + k * ETX_STEP_WIDTH;
+    const int64_t n = completion->n_layers;
+
+    if (step[ETX_STEP_DIRECTION] < 0 ||
+        step[ETX_STEP_DIRECTION] >= ETX_N_DIRECTIONS ||
+        step[ETX_STEP_FROM] < 0 || step[ETX_STEP_FROM] >= n ||
+        step[ETX_STEP_TO] < 0 || step[ETX_STEP_TO] >= n)
+        return -1;
+    return (step[ETX_STEP_DIRECTION] * n + step[ETX_STEP_FROM]) * n +
+           step[ETX_STEP_TO];
+}
+
+static etx_status check_steps(const struct etx_completion *completion)
+{
+    int64_t last = -1;
+
+    for (int64_t k = 0; k < completion->n_steps; k++) {
+        const int64_t *const step = completion->step + k * ETX_STEP_WIDTH;
+        const int64_t rank = step_rank(completion, k);
+
+        if (rank <= last)
+            return etx_fail(ETX_ERR_FORMAT,
+                "completion: step %" PRId64 " is (%" PRId64 ", %" PRId64
+                ", %" PRId64 "), expected a direction and two of %" PRId64
+                " layers, ascending",
+                k, step[ETX_STEP_DIRECTION], step[ETX_STEP_FROM],
+                step[ETX_STEP_TO], completion->n_layers);
+        last = rank;
+    }
+    return ETX_OK;
+}
+
+static etx_status check_windows(const struct etx_completion *completion)
+{
+    for (int64_t k = 0; k < completion->n_steps * ETX_COMPLETION_N_WINDOWS;
+         k++) {
+        const struct etx_completion_window *const window =
+            &completion->window[k];
+
+        if (!(window->transverse >= 0.0f && window->transverse <= 1e6f &&
+                window->longitudinal >= 0.0f && window->longitudinal <= 1e6f) ||
+            (window->transverse > 0.0f) != (window->longitudinal > 0.0f))
+            return etx_fail(ETX_ERR_FORMAT,
+                "completion: window %" PRId64
+                " is (%.9g, %.9g) mm, expected both 0 or both in 0 to 1e6",
+                k, (double)window->transverse, (double)window->longitudinal);
+    }
+    for (int32_t k = 0; k < ETX_COMPLETION_N_FIELD; k++)
+        if (!(completion->field[k] >= -1e3f && completion->field[k] <= 1e3f))
+            return etx_fail(ETX_ERR_FORMAT,
+                "completion: field %d is %.9g T, expected -1000 to 1000", k,
+                (double)completion->field[k]);
+    return ETX_OK;
+}
+
+static void index_steps(struct etx_completion *completion)
+{
+    int64_t k = 0;
+
+    for (int32_t d = 0; d < ETX_N_DIRECTIONS; d++)
+        for (int32_t l = 0; l <= ETX_COMPLETION_MAX_LAYERS; l++) {
+            const int64_t *step = completion->step + k * ETX_STEP_WIDTH;
+
+            completion->begin[d][l] = k;
+            while (k < completion->n_steps && step[ETX_STEP_DIRECTION] == d &&
+                   step[ETX_STEP_FROM] == l) {
+                k++;
+                step += ETX_STEP_WIDTH;
+            }
+        }
+}
+
+etx_status etx_completion_check(struct etx_completion *completion)
+{
+    etx_status status;
+
+    ETX_CHECK(check_layers(completion));
+    ETX_CHECK(check_steps(completion));
+    ETX_CHECK(check_windows(completion));
+    index_steps(completion);
+done:
+    return status;
+}

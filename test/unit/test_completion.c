@@ -1,0 +1,427 @@
+/* test_completion.c -- tracks get the hits that they lack.
+ *
+ * A detector of eight cylinders in a uniform field, in which every particle is
+ * an exact helix with smeared hits, so that what completion has to find is
+ * known.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io_models.h"
+
+#include "base/random.h"
+#include "data/event.h"
+#include "stage/model.h"
+#include "train/completion/learn.h"
+
+#include <exatrkx/train.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define N_LAYERS    8
+#define N_PARTICLES 300
+#define N_NOISE     200
+#define MAX_HITS    (N_PARTICLES * N_LAYERS + N_NOISE)
+#define FIELD       2.0   /* T */
+#define RESOLUTION  0.02f /* mm */
+#define TWO_PI      6.2831853f
+
+static const float layer_radius[N_LAYERS] = {
+    32, 72, 116, 172, 260, 360, 500, 660};
+
+/* An event, and what is true of it. */
+struct sample {
+    int64_t n_hits;
+    float position[3 * MAX_HITS];
+    int32_t volume_id[MAX_HITS], layer_id[MAX_HITS], module_id[MAX_HITS];
+    int64_t particle_id[MAX_HITS];
+    int32_t layer[MAX_HITS]; /* 0 .. N_LAYERS-1 */
+    etx_particle particle[N_PARTICLES];
+};
+
+static void add_hit(struct sample *sample, int64_t particle_id, int32_t layer,
+    float x, float y, float z)
+{
+    const int64_t i = sample->n_hits++;
+    float phi = atan2f(y, x);
+
+    if (phi < 0.0f)
+        phi += TWO_PI;
+    sample->position[3 * i] = x;
+    sample->position[3 * i + 1] = y;
+    sample->position[3 * i + 2] = z;
+    sample->volume_id[i] = 3;
+    sample->layer_id[i] = 2 * layer + 2;
+    sample->module_id[i] = (int32_t)(phi / TWO_PI * 16.0f);
+    sample->particle_id[i] = particle_id;
+    sample->layer[i] = layer;
+}
+
+/* Hits where the helix of a particle from (0, 0, z0) crosses the layers. */
+static void add_particle(
+    struct sample *sample, int64_t id, struct etx_random *random)
+{
+    const float pt = 0.35f + 2.0f * etx_random_uniform(random);
+    const float phi = TWO_PI * etx_random_uniform(random);
+    const float slope = 2.0f * etx_random_uniform(random) - 1.0f;
+    const float z0 = 30.0f * etx_random_normal(random);
+    const int32_t charge = etx_random_below(random, 2) == 0 ? -1 : 1;
+    const double radius = (double)pt / (0.3e-3 * FIELD);
+    const double side = charge > 0 ? -1.0 : 1.0; /* turns right: -1 */
+
+    for (int32_t l = 0; l < N_LAYERS; l++) {
+        /* A chord of length r turns by asin(r / 2 radius) from the start. */
+        const double half = asin((double)layer_radius[l] / (2.0 * radius));
+        const double at = (double)phi + side * half;
+        const float r = layer_radius[l] +
+                        2.0f * (float)(etx_random_below(random, 2)); /* stave */
+        const float smear = RESOLUTION * etx_random_normal(random);
+
+        add_hit(sample, id, l, r * (float)cos(at) - smear * (float)sin(at),
+            r * (float)sin(at) + smear * (float)cos(at),
+            z0 + slope * (float)(2.0 * radius * half) +
+                RESOLUTION * etx_random_normal(random));
+    }
+    sample->particle[id - 1] = (etx_particle){.id = id,
+        .vertex = {0.0f, 0.0f, z0},
+        .momentum = {pt * cosf(phi), pt * sinf(phi), pt * slope},
+        .charge = charge,
+        .n_hits = N_LAYERS};
+}
+
+static struct sample *new_sample(uint64_t seed)
+{
+    struct sample *sample = etx_test_alloc(1, sizeof *sample);
+    struct etx_random random;
+
+    etx_random_init(&random, seed, 1, 0);
+    for (int64_t id = 1; id <= N_PARTICLES; id++)
+        add_particle(sample, id, &random);
+    for (int64_t n = 0; n < N_NOISE; n++) {
+        const int32_t l = (int32_t)etx_random_below(&random, N_LAYERS);
+        const float phi = TWO_PI * etx_random_uniform(&random);
+
+        add_hit(sample, 0, l, layer_radius[l] * cosf(phi),
+            layer_radius[l] * sinf(phi),
+            600.0f * (etx_random_uniform(&random) - 0.5f));
+    }
+    return sample;
+}
+
+static etx_event *event_of(const struct sample *sample)
+{
+    etx_event *event = etx_test_event(sample->n_hits, sample->position);
+
+    ck_assert_ok(etx_event_set_modules(
+        event, sample->volume_id, sample->layer_id, sample->module_id));
+    ck_assert_ok(etx_event_set_truth(
+        event, sample->particle_id, NULL, N_PARTICLES, sample->particle));
+    return event;
+}
+
+/* A model that learned from an event. */
+static etx_model *learned_model(void)
+{
+    scoped struct sample *sample = new_sample(1);
+    scoped_event *event = event_of(sample);
+    scoped_model *start = io_model_make(io_model_small);
+    const etx_event *const events[] = {event};
+    etx_model *model = NULL;
+
+    ck_assert_ok(etx_model_learn_completion(&model, start, events, 1, NULL));
+    return model;
+}
+
+/* The labels of truth without the hits of these layers; a particle whose number
+ * is a multiple of `split` is two tracks of four layers. */
+static etx_tracks *damaged_tracks(
+    const struct sample *sample, uint32_t lost_layers, int64_t split)
+{
+    scoped int32_t *label = etx_test_alloc(sample->n_hits, sizeof *label);
+    etx_tracks *tracks = NULL;
+
+    for (int64_t i = 0; i < sample->n_hits; i++) {
+        const int64_t id = sample->particle_id[i];
+        const int32_t is_lost = (int32_t)(lost_layers >> sample->layer[i] & 1);
+
+        label[i] = id == 0 || is_lost ? -1 : (int32_t)id;
+        if (label[i] >= 0 && id % split == 0 &&
+            sample->layer[i] >= N_LAYERS / 2)
+            label[i] = (int32_t)id + N_PARTICLES;
+    }
+    ck_assert_ok(etx_tracks_from_labels(&tracks, sample->n_hits, label));
+    return tracks;
+}
+
+/* How many hits of particles lie on the track that most of the particle's hits
+ * are on, and how many hits the tracks have that are not the particle's. */
+static void count_hits(int64_t *right, int64_t *wrong,
+    const struct sample *sample, const etx_tracks *tracks)
+{
+    const int64_t *const offset = etx_tracks_offsets(tracks);
+    const int32_t *const hit = etx_tracks_hits(tracks);
+    scoped int64_t *best = etx_test_alloc(N_PARTICLES + 1, sizeof *best);
+
+    *right = *wrong = 0;
+    for (int64_t t = 0; t < etx_tracks_count(tracks); t++) {
+        const int64_t n = offset[t + 1] - offset[t];
+        const int64_t id = sample->particle_id[hit[offset[t] + n / 2]];
+        int64_t same = 0;
+
+        for (int64_t k = offset[t]; k < offset[t + 1]; k++)
+            same += sample->particle_id[hit[k]] == id;
+        *wrong += n - same;
+        if (id > 0 && same > best[id])
+            best[id] = same;
+    }
+    for (int64_t id = 1; id <= N_PARTICLES; id++)
+        *right += best[id];
+}
+
+static const struct {
+    uint32_t lost_layers;
+    int64_t split;
+} damages[] = {
+    {0x00, N_PARTICLES + 1}, /* nothing is missing */
+    {0x01, N_PARTICLES + 1}, /* the innermost hit */
+    {0x80, N_PARTICLES + 1}, /* the outermost */
+    {0xc3, N_PARTICLES + 1}, /* two at either end */
+    {0x00, 1},               /* all in halves */
+    {0x81, 2},
+};
+
+ETX_TEST(test_completion_finds_hits, .rows = ROWS(damages))
+{
+    scoped_model *model = learned_model();
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(2);
+    scoped_event *event = event_of(sample);
+    scoped_tracks *before =
+        damaged_tracks(sample, damages[_i].lost_layers, damages[_i].split);
+    scoped_tracks *after = NULL;
+    int64_t right, wrong;
+
+    ck_assert_ok(
+        etx_complete_tracks(&after, before, context, model, event, NULL));
+    count_hits(&right, &wrong, sample, after);
+    ck_assert_int_gt(right, N_PARTICLES * N_LAYERS * 98 / 100);
+    ck_assert_int_lt(wrong, N_PARTICLES * N_LAYERS / 100);
+}
+
+ETX_TEST(test_completion_learns_the_detector)
+{
+    scoped_model *model = learned_model();
+    const struct etx_completion *const completion = model->completion;
+
+    etx_completion_options options = {.struct_size = sizeof options};
+
+    ck_assert_int_eq(etx_model_has_stage(model, ETX_STAGE_COMPLETION), 1);
+    ck_assert_ok(etx_model_completion_options(&options, model));
+    ck_assert_float_eq(options.max_distance, 25.0f);
+    ck_assert_int_eq(completion->n_layers, N_LAYERS);
+    for (int64_t l = 0; l < N_LAYERS; l++) {
+        const int64_t *const layer = completion->layer + l * ETX_LAYER_WIDTH;
+
+        ck_assert_int_eq(layer[ETX_LAYER_VOLUME], 3);
+        ck_assert_int_eq(layer[ETX_LAYER_LAYER], 2 * l + 2);
+        ck_assert_int_eq(layer[ETX_LAYER_IS_BARREL], 1);
+    }
+    ck_assert_double_eq_tol((double)completion->field[0], FIELD, 0.02);
+    for (int64_t k = 0; k < completion->n_steps; k++) {
+        const int64_t *const step = completion->step + k * ETX_STEP_WIDTH;
+        const int64_t change = step[ETX_STEP_TO] - step[ETX_STEP_FROM];
+
+        ck_assert_int_eq(change > 0, step[ETX_STEP_DIRECTION] == ETX_OUTWARD);
+    }
+}
+
+/* The same tracks for any number of threads, and by the model that was written
+ * and read again. */
+ETX_TEST(test_completion_same_bits)
+{
+    scoped_model *model = learned_model();
+    scoped_model *again = NULL;
+    scoped struct sample *sample = new_sample(3);
+    scoped_event *event = event_of(sample);
+    scoped_tracks *before = damaged_tracks(sample, 0x81, 3);
+    scoped_tracks *first = NULL;
+    char folder[256];
+    char path[300];
+
+    etx_test_folder(folder);
+    (void)snprintf(path, sizeof path, "%s/model", folder);
+    ck_assert_ok(etx_model_save(model, path));
+    ck_assert_ok(etx_model_load(&again, path));
+    etx_test_remove(folder);
+    for (int32_t n_threads = 1; n_threads <= 4; n_threads++) {
+        scoped_context *context =
+            etx_test_context_with(n_threads, 0, NULL, NULL);
+        scoped_tracks *tracks = NULL;
+
+        ck_assert_ok(etx_complete_tracks(&tracks, before, context,
+            n_threads == 2 ? again : model, event, NULL));
+        if (first == NULL) {
+            first = tracks;
+            tracks = NULL;
+            continue;
+        }
+        const int64_t n = etx_tracks_count(first);
+        ck_assert_int_eq(etx_tracks_count(tracks), n);
+        ck_assert_mem_eq(etx_tracks_offsets(tracks), etx_tracks_offsets(first),
+            (size_t)(n + 1) * sizeof(int64_t));
+        ck_assert_mem_eq(etx_tracks_hits(tracks), etx_tracks_hits(first),
+            (size_t)etx_tracks_offsets(first)[n] * sizeof(int32_t));
+    }
+}
+
+/* What a call needs, made before its allocations are counted. */
+struct call {
+    const etx_model *model;
+    const etx_event *event;
+    const etx_tracks *tracks;
+};
+
+static etx_status complete(void *argument)
+{
+    const struct call *const call = argument;
+    etx_context *context = NULL;
+    etx_tracks *out = NULL;
+    etx_status status = etx_context_create(&context, NULL);
+
+    if (status == ETX_OK)
+        status = etx_complete_tracks(
+            &out, call->tracks, context, call->model, call->event, NULL);
+    ck_assert_int_eq(out == NULL, status != ETX_OK);
+    etx_tracks_free(out);
+    etx_context_free(context);
+    return status;
+}
+
+static etx_status learn(void *argument)
+{
+    const struct call *const call = argument;
+    struct etx_completion *out = NULL;
+    const etx_status status = etx_completion_learn(&out, &call->event, 1);
+
+    ck_assert_int_eq(out == NULL, status != ETX_OK);
+    etx_completion_free(out);
+    return status;
+}
+
+ETX_TEST(test_completion_out_of_memory)
+{
+    scoped_model *model = learned_model();
+    scoped struct sample *sample = new_sample(4);
+    scoped_event *event = event_of(sample);
+    scoped_tracks *tracks = damaged_tracks(sample, 0x81, 3);
+    struct call call = {model, event, tracks};
+
+    ck_assert_int_gt(etx_test_out_of_memory(complete, &call), 4);
+    ck_assert_int_gt(etx_test_out_of_memory(learn, &call), 10);
+}
+
+ETX_TEST(test_completion_cancelled)
+{
+    scoped_model *model = learned_model();
+    scoped struct sample *sample = new_sample(4);
+    scoped_event *event = event_of(sample);
+    scoped_tracks *tracks = damaged_tracks(sample, 0x81, 3);
+    scoped_context *context =
+        etx_test_context_with(1, 0, etx_test_cancel, NULL);
+    etx_tracks *out = NULL;
+
+    ck_assert_status(
+        etx_complete_tracks(&out, tracks, context, model, event, NULL),
+        ETX_ERR_CANCELLED);
+    ck_assert_ptr_null(out);
+}
+
+/* What a table of a file may not say. */
+static const struct {
+    const char *what;
+    int32_t layer; /* index of the number to set, -1: none */
+    int64_t layer_value;
+    int32_t step;
+    int64_t step_value;
+    float window, field; /* the first; 0: as it is */
+    const char *error;
+} bad_tables[] = {
+    {"volume", 0, -1, -1, 0, 0.0f, 0.0f, "layer 0 is (-1"},
+    {"barrel", 2, 2, -1, 0, 0.0f, 0.0f, "0 or 1"},
+    {"direction", -1, 0, 0, 2, 0.0f, 0.0f, "step 0 is (2"},
+    {"layer after", -1, 0, 2, 64, 0.0f, 0.0f, "of 8 layers"},
+    {"order", -1, 0, 1, 7, 0.0f, 0.0f, "ascending"},
+    {"window", -1, 0, -1, 0, -1.0f, 0.0f, "window 0 is (-1"},
+    {"no number", -1, 0, -1, 0, NAN, 0.0f, "window 0 is (nan"},
+    {"field", -1, 0, -1, 0, 0.0f, 1e4f, "field 0 is 10000 T"},
+};
+
+ETX_TEST(test_completion_table_refused, .rows = ROWS(bad_tables))
+{
+    scoped_model *model = learned_model();
+    struct etx_completion *table = model->completion;
+
+    ck_assert_ok(etx_completion_check(table));
+    if (bad_tables[_i].layer >= 0)
+        table->layer[bad_tables[_i].layer] = bad_tables[_i].layer_value;
+    if (bad_tables[_i].step >= 0)
+        table->step[bad_tables[_i].step] = bad_tables[_i].step_value;
+    if (bad_tables[_i].window != 0.0f)
+        table->window[0].transverse = bad_tables[_i].window;
+    if (bad_tables[_i].field != 0.0f)
+        table->field[0] = bad_tables[_i].field;
+    ck_assert_fails(
+        etx_completion_check(table), ETX_ERR_FORMAT, bad_tables[_i].error);
+}
+
+static const struct etx_test_change bad_options[] = {
+    {CHANGE(etx_completion_options, max_distance, -1.0f), ETX_ERR_ARGUMENT,
+        "max_distance -1"},
+    {CHANGE(etx_completion_options, max_join, NAN), ETX_ERR_ARGUMENT,
+        "max_join"},
+    {CHANGE(etx_completion_options, max_random, -0.5f), ETX_ERR_ARGUMENT,
+        "max_random -0.5"},
+    {CHANGE(etx_completion_options, struct_size, 4), ETX_ERR_ARGUMENT,
+        "struct_size 4"},
+};
+
+ETX_TEST(test_completion_refused)
+{
+    scoped_model *model = learned_model();
+    scoped_model *without = io_model_make(io_model_small);
+    scoped_context *context = etx_test_context();
+    scoped struct sample *sample = new_sample(5);
+    scoped_event *event = event_of(sample);
+    scoped_event *bare = etx_test_event(sample->n_hits, sample->position);
+    scoped_tracks *tracks = damaged_tracks(sample, 0, 1);
+    const etx_event *const events[] = {event, NULL};
+    const etx_event *const no_truth[] = {bare};
+    etx_tracks *out = NULL;
+    etx_model *learned = NULL;
+
+    ck_assert_refused(
+        etx_complete_tracks(&out, tracks, context, without, event, NULL),
+        "no completion");
+    ck_assert_refused(
+        etx_complete_tracks(&out, tracks, context, model, bare, NULL),
+        "no modules");
+    ck_assert_refused(
+        etx_model_learn_completion(&learned, model, events, 0, NULL),
+        "n_events 0");
+    ck_assert_refused(
+        etx_model_learn_completion(&learned, model, events, 2, NULL),
+        "event 1 is NULL");
+    ck_assert_refused(
+        etx_model_learn_completion(&learned, model, no_truth, 1, NULL),
+        "event 0 has no modules");
+    for (size_t k = 0; k < sizeof bad_options / sizeof *bad_options; k++) {
+        etx_completion_options options;
+
+        ck_assert_ok(etx_completion_options_init(&options, sizeof options));
+        etx_test_set(&options, &bad_options[k]);
+        ck_assert_fails(
+            etx_complete_tracks(&out, tracks, context, model, event, &options),
+            bad_options[k].status, bad_options[k].error);
+    }
+    ck_assert_ptr_null(out);
+    ck_assert_ptr_null(learned);
+}
