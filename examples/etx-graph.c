@@ -249,7 +249,7 @@ static int write_edges(const etx_graph *graph, const char *path)
     return table_close(file, path);
 }
 
-/* labels [n_nodes] become those of the completed tracks. */
+/* Replace labels [n_nodes] by the labels of the completed tracks. */
 static etx_status complete_labels(
     int32_t *labels, const struct work *w, int64_t n_nodes)
 {

@@ -121,23 +121,10 @@ static char *read_text(const char *path)
 char *training_read_config(const char *path)
 {
     char *text = read_text(path);
-    json_error_t error;
-    json_t *json;
 
-    if (text == NULL) {
+    if (text == NULL)
         (void)program_error("%s: %s", path,
             errno != 0 ? strerror(errno) : "64 KiB or more, no config");
-        return NULL;
-    }
-    json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    if (json == NULL) {
-        (void)program_error(
-            "%s: training config, line %d: not a JSON object: %s", path,
-            error.line, error.text);
-        free(text);
-        return NULL;
-    }
-    json_decref(json);
     return text;
 }
 

@@ -33,8 +33,8 @@ void training_events_free(struct training_events *events);
 const char *training_events_name(
     const struct training_events *events, int64_t k);
 
-/* The text of the JSON file path, which the caller frees; NULL after a line on
- * stderr that says why it cannot be read, and in which line it is no JSON. */
+/* The text of the file path, which the caller frees; NULL after a line on
+ * stderr that says why it cannot be read. etx_trainer_create parses it. */
 char *training_read_config(const char *path);
 
 /* Print which network the JSON text config trains: a new one if it has a

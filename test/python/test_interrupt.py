@@ -5,17 +5,20 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import signal
 import threading
 import time
+from unittest import mock
 
 from support import EVENT, LibraryCase
 from test_training import CONFIG
 
 import exatrkx
 import numpy as np
-from exatrkx import _interrupt
+from exatrkx import __main__, _interrupt
 
 
 def press() -> None:
@@ -72,6 +75,16 @@ class TestInterrupt(LibraryCase):
         context = exatrkx.Context(threads=1, cancel=press)
         exatrkx.find_tracks(self.model, self.event, context)
         self.assertGreater(len(came), 1)
+
+    def test_command(self) -> None:
+        """One line instead of a traceback, and the status of shells."""
+        text = io.StringIO()
+        with (
+            mock.patch("exatrkx._command_find.main", side_effect=KeyboardInterrupt),
+            contextlib.redirect_stderr(text),
+        ):
+            self.assertEqual(__main__.main(["find-tracks"]), 130)
+        self.assertEqual(text.getvalue(), "find-tracks: interrupted\n")
 
     def test_reading(self) -> None:
         """Ctrl-C counts while a file is read; errors are the call's."""

@@ -157,6 +157,9 @@ class TestWheel(unittest.TestCase):
             events["real.csv"] = REAL_EVENT
             lines += REAL_LINES
         subprocess.run([python, "-c", lines], check=True, cwd=folder, env=self.clean())
+        script = [python, packages / "bin" / "exatrkx", "--help"]
+        done = subprocess.run(script, capture_output=True, env=self.clean())
+        self.assertIn(b"find-tracks", done.stdout, done.stderr)
         for name, prefix in events.items():
             self.check_tracks(folder / name, prefix)
         self.assertGreater((folder / "event.html").stat().st_size, 10000)

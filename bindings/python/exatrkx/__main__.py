@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -27,7 +28,8 @@ def usage() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command: 0 when done, 1 when it failed, 2 for wrong arguments."""
+    """Run a command: 0 when done, 1 when it failed, 2 for wrong arguments,
+    130 after Ctrl-C."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in ("-h", "--help"):
         print(usage())
@@ -42,6 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
 
 
 if __name__ == "__main__":

@@ -72,8 +72,8 @@ def display(
 ) -> Page | None:
     """An HTML page with x-y, r-z and 3-D views of an event, written to path.
 
-    Without a path the page is the result: a notebook shows it inline. Hits are coloured by their track, or by their particle where the event
-    has truth; a click lists the hits of what was hit. tracks may be None.
+    Without a path the page is the result: a notebook shows it inline. Hits
+    are coloured by their track, or by their particle where the event has truth; a click lists the hits of what was hit. tracks may be None.
     The title is by default the name of the file or the event. OSError where
     path cannot be written.
     """

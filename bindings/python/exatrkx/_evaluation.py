@@ -59,9 +59,9 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         rates = [
-            (name.replace("_", " "), rate.value, f"{rate.low:.4g}, {rate.high:.4g}")
-            for name, rate in vars(self).items()
-            if isinstance(rate, Rate)
+            (name.replace("_", " "), one.value, f"{one.low:.4g}, {one.high:.4g}")
+            for name, one in vars(self).items()
+            if isinstance(one, Rate)
         ]
         score = ("TrackML score", self.trackml_score, "")
         head = ("rate", "value", "68.27 % interval")

@@ -138,7 +138,9 @@ class Event(_handle.Immutable):
             raise ValueError("truth and particles go together")
         if cells is not None and detector is None:
             raise ValueError("cells: need a detector")
-        geometry = None if detector is None else _handle.pointer("detector", detector)
+        geometry = None
+        if detector is not None:
+            geometry = _handle.pointer("detector", detector)
         if prefix is not None:
             name = _library.file_name(prefix)
             event = cls._read("etx_event_read_trackml", name, geometry)

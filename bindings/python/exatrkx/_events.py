@@ -39,7 +39,8 @@ class Events:
         self.path = os.fspath(path)
         self.detector = detector
         self.is_zip = os.path.isfile(path) and zipfile.is_zipfile(path)
-        self.names = find_zipped(path) if self.is_zip else find_events(self.path)
+        find = find_zipped if self.is_zip else find_events
+        self.names = find(self.path)
         if not self.names:
             raise FileNotFoundError(f"{path}: no *-hits.csv[.gz] in it")
 
@@ -78,7 +79,7 @@ class Events:
             return Event.from_trackml(prefix, detector=self.detector)
 
 
-def find_zipped(path: str | os.PathLike[str]) -> list[str]:
+def find_zipped(path: str) -> list[str]:
     """Prefixes of the events of a zip file, sorted."""
     with zipfile.ZipFile(path) as archive:
         found = {

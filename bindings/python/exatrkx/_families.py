@@ -12,7 +12,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,14 +44,14 @@ class Source:
         note: Callable[[str], None],
         n_edge_features: int = 0,
         facts: Facts | None = None,
-        given: Iterable[str] = (),
+        given: Mapping[str, Any] | None = None,
     ) -> None:
         self.state, self.head = _unwrap(state)
         self.hparams = hparams
         self.note = note
         self.n_edge_features = n_edge_features
         self.facts = facts or Facts()
-        self.given = set(given)  # keys of --options
+        self.given = given or {}  # --options
         for text in self.facts.notes:
             note(text)
 
@@ -65,7 +65,7 @@ class Source:
 
     def refuse(self, text: str, *options: str) -> None:
         """An error, unless --options say what is to be taken instead."""
-        if not self.given & set(options):
+        if not set(self.given) & set(options):
             advice = " or ".join(f'"{name}"' for name in options)
             raise ConvertError(
                 text + (f"; --options can state {advice}" if options else "")
@@ -424,7 +424,7 @@ def _aggregation(source: Source, widths: _Widths) -> tuple[list[str], bool]:
     """What is aggregated, and whether at both ends, as in acorn."""
     n = widths.n_messages
     if "aggregation" in source.given:
-        return [], n == 2 * int(source.hparams["aggregation_count"])
+        return [], n == 2 * len(source.given["aggregation"])
     stated = source.hparams.get("aggregation") or _aggregation_in_code(source)
     if stated is None and source.hparams.get("model") == "InteractionGNN":
         stated = "sum"

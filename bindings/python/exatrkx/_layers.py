@@ -90,7 +90,7 @@ def activation_name(text: object) -> str:
 def one_activation(source: Source, names: str, default: str, found: list[str]) -> str:
     """From the file, which a setting must not contradict, or the setting."""
     if "activation" in source.given:
-        return activation_name(source.hparams["hidden_activation"])
+        return activation_name(source.given["activation"])
     if not found:
         return activation_name(source.setting(names, default))
     name = activation_name(found[0])

@@ -127,7 +127,7 @@ class Model(_handle.Immutable):
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """Those of STAGES that the model has."""
+        """The stages of the model, a subset of STAGES."""
         config = self.config
         return tuple(name for name in STAGES if name in config)
 

@@ -196,10 +196,10 @@ def complete_tracks(
             _handle.make(
                 "tracks",
                 "etx_complete_tracks",
-                tracks._pointer,
+                _handle.pointer("tracks", tracks),
                 used,
-                model._pointer,
-                event._pointer,
+                _handle.pointer("model", model),
+                _handle.pointer("event", event),
                 filled,
             )
         )

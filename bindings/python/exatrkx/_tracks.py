@@ -148,7 +148,8 @@ class Tracks(_handle.Immutable):
         ]
         if len(self):
             rows.append(("hits per track, mean", float(lengths.mean())))
-            rows.append(("shortest, longest", f"{lengths.min()}, {lengths.max()}"))
+            bounds = f"{lengths.min()}, {lengths.max()}"
+            rows.append(("shortest, longest", bounds))
         return _html.table(f"{len(self)} tracks", rows)
 
     def __repr__(self) -> str:

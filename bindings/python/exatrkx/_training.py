@@ -224,7 +224,7 @@ def learn_completion(
         _handle.make(
             "model",
             "etx_model_learn_completion",
-            model._pointer,
+            _handle.pointer("model", model),
             pointers,
             len(kept),
             ctypes.byref(filled),

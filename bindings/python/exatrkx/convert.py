@@ -116,11 +116,8 @@ def convert(options: argparse.Namespace) -> None:
     state, stored, facts = read_weights(options.weights)
     hparams = stored | read_hparams(options.hparams)
     n_edge = len(parse_features(options.edge_features))
-    # What --options say needs no default and no note.
-    known = {"n_graph_iters": options.options.get("n_iterations")}
-    known["hidden_activation"] = options.options.get("activation")
-    known["aggregation_count"] = len(options.options.get("aggregation", []))
-    hparams |= {name: value for name, value in known.items() if value is not None}
+    if "n_iterations" in options.options:  # needs no default and no note
+        hparams["n_graph_iters"] = options.options["n_iterations"]
     source = Source(state, hparams, note, n_edge, facts, options.options)
     converted = CONVERTERS[options.family](source)
     source.finish()
@@ -138,13 +135,21 @@ def convert(options: argparse.Namespace) -> None:
     text = json.dumps(config, separators=(",", ":"))
     check_loads(safetensors_file.dump(tensors, {CONFIG: text}), note)
     if options.check is not False:
-        # The stage alone; a filter that keeps all edges.
-        stage = config[name] | ({"cut": 0.0} if name == "filter" else {})
-        alone = {t: v for t, v in tensors.items() if t.startswith(name + ".")}
-        text_alone = json.dumps({"schema": 1, name: stage})
-        data = safetensors_file.dump(alone, {CONFIG: text_alone})
+        data = dump_alone(name, config[name], tensors)
         compare(data, name, options.weights, facts, note, bool(options.check))
     safetensors_file.write(options.out, tensors, {CONFIG: text})
+
+
+def dump_alone(
+    name: str, stage: dict[str, Any], tensors: safetensors_file.Tensors
+) -> bytes:
+    """A model file of one stage; a filter keeps all edges."""
+    if name == "filter":
+        stage = stage | {"cut": 0.0}
+    alone = {t: value for t, value in tensors.items() if t.startswith(name + ".")}
+    return safetensors_file.dump(
+        alone, {CONFIG: json.dumps({"schema": 1, name: stage})}
+    )
 
 
 def read_model(path: str) -> tuple[safetensors_file.Tensors, dict[str, Any]]:

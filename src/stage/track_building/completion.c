@@ -225,7 +225,7 @@ static bool can_join(
                search, inner, ETX_OUTWARD, chains->end[ETX_INWARD][outer]);
 }
 
-/* The hits of outer follow those of inner, whose label they get. */
+/* Append the hits of outer to inner, with the label of inner. */
 static void join(struct rounds *rounds, int32_t inner, int32_t outer)
 {
     struct etx_hit_chains *chains = &rounds->search.chains;
@@ -244,9 +244,9 @@ static void join(struct rounds *rounds, int32_t inner, int32_t outer)
         rounds->state[ETX_N_DIRECTIONS * (int64_t)inner + d] = END_CHANGED;
 }
 
-/* Take the step from end e, unless another one came before it; true when it
- * was taken. */
-static bool take_step(struct rounds *rounds, int32_t e)
+/* Accept the step from end e, unless an earlier one excludes it; true when it
+ * was accepted. */
+static bool accept_step(struct rounds *rounds, int32_t e)
 {
     const struct etx_completion_proposal *const proposal = &rounds->proposal[e];
     const struct etx_hit_chains *const chains = &rounds->search.chains;
@@ -275,7 +275,7 @@ static bool take_step(struct rounds *rounds, int32_t e)
     return true;
 }
 
-/* One round; *n_steps are taken. */
+/* One round; *n_steps are accepted. */
 static etx_status run_round(
     int64_t *n_steps, struct rounds *rounds, struct etx_context *context)
 {
@@ -290,7 +290,7 @@ static etx_status run_round(
     ETX_CHECK(sort_proposals(rounds, &n));
     memset(rounds->change, UNCHANGED, (size_t)n_tracks);
     for (int64_t k = 0; k < n; k++)
-        *n_steps += take_step(rounds, rounds->end[rounds->order[k]]);
+        *n_steps += accept_step(rounds, rounds->end[rounds->order[k]]);
 done:
     return status;
 }

@@ -571,7 +571,7 @@ static int64_t list_steps(int64_t *step, const struct learning *learning)
     return n;
 }
 
-/* The table with room for the steps, from the one with layers and field. */
+/* A table with capacity for the steps, and the known layers and field. */
 static etx_status make_table(
     struct etx_completion **out, struct learning *learning)
 {
