@@ -97,11 +97,12 @@ static etx_status label(int32_t *labels, const struct etx_graph *graph,
 {
     etx_status status;
     const float *position = event == NULL ? NULL : event->position;
-    const struct etx_graph *local = NULL;
+    const struct etx_graph *device_graph = NULL;
     struct etx_graph *copy = NULL;
 
-    ETX_CHECK(etx_stage_graph_to_device(&local, &copy, context, graph));
-    ETX_CHECK(etx_build_tracks(labels, local, context, position, options));
+    ETX_CHECK(etx_stage_graph_to_device(&device_graph, &copy, context, graph));
+    ETX_CHECK(
+        etx_build_tracks(labels, device_graph, context, position, options));
 done:
     etx_graph_free(copy);
     return status;

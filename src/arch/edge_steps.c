@@ -164,17 +164,3 @@ etx_status etx_add_values(
 
     return context->ops->add(context->stream, &args);
 }
-
-struct etx_scratch_mark etx_scratch_mark(struct etx_context *context)
-{
-    return (struct etx_scratch_mark){
-        .host = etx_arena_mark(etx_host_of(context)->stream->arena),
-        .device = etx_arena_mark(context->stream->arena)};
-}
-
-void etx_scratch_reset(
-    struct etx_context *context, struct etx_scratch_mark mark)
-{
-    etx_arena_reset(context->stream->arena, mark.device);
-    etx_arena_reset(etx_host_of(context)->stream->arena, mark.host);
-}

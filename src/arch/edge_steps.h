@@ -52,12 +52,4 @@ etx_status etx_copy_values(
 etx_status etx_add_values(
     struct etx_context *context, float *y, const float *x, int64_t n);
 
-/* Marks of the arenas of the host and of the context, the same on the CPU. */
-struct etx_scratch_mark {
-    struct etx_arena_mark host, device;
-};
-struct etx_scratch_mark etx_scratch_mark(struct etx_context *context);
-void etx_scratch_reset(
-    struct etx_context *context, struct etx_scratch_mark mark);
-
 #endif

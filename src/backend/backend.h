@@ -4,6 +4,7 @@
 #ifndef ETX_BACKEND_BACKEND_H
 #define ETX_BACKEND_BACKEND_H
 
+#include "memory/arena.h"
 #include "memory/event_cache.h"
 #include "op/op.h"
 
@@ -30,6 +31,27 @@ struct etx_context {
 static inline struct etx_context *etx_host_of(struct etx_context *context)
 {
     return context->host != NULL ? context->host : context;
+}
+
+/* The arenas of the host and of the context, the same on the CPU: what is
+ * allocated after the mark is freed by the reset. */
+struct etx_scratch_mark {
+    struct etx_arena_mark host, device;
+};
+
+static inline struct etx_scratch_mark etx_scratch_mark(
+    struct etx_context *context)
+{
+    return (struct etx_scratch_mark){
+        .host = etx_arena_mark(etx_host_of(context)->stream->arena),
+        .device = etx_arena_mark(context->stream->arena)};
+}
+
+static inline void etx_scratch_reset(
+    struct etx_context *context, struct etx_scratch_mark mark)
+{
+    etx_arena_reset(context->stream->arena, mark.device);
+    etx_arena_reset(etx_host_of(context)->stream->arena, mark.host);
 }
 
 /* Fill context (zeroed, options set) or fail leaving nothing behind. */

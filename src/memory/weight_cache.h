@@ -19,7 +19,9 @@
 
 #include "memory/arena.h"
 
-/* Networks of five models; one more evicts the oldest. */
+/* Networks of five models. One more evicts the network that was inserted first,
+ * with all its forms; so does a lack of memory. Nothing else evicts: networks
+ * of freed models stay until then. */
 #define ETX_MAX_CACHED_NETWORKS 16
 
 struct etx_weight_cache;
@@ -57,7 +59,8 @@ etx_status etx_weight_cache_create(
 void etx_weight_cache_free(struct etx_weight_cache *cache);
 
 /* *out = the cached copy of values [n] on the host, the parameters of the
- * frozen network with this id; NULL when there is no memory for it. */
+ * frozen network with this id; NULL when there is no memory for it. The copy
+ * and its forms are valid at least until the next call. */
 etx_status etx_weight_cache_parameters(float **out,
     struct etx_weight_cache *cache, uint64_t frozen_id, const float *values,
     int64_t n);

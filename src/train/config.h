@@ -88,12 +88,12 @@ struct etx_train_schedule {
     int32_t decay_every;     /* steps, of ETX_DECAY_STEP */
     int32_t decay_epochs;    /* > 0: instead of the steps */
     float decay_factor;      /* of ETX_DECAY_STEP */
-    int32_t scale;           /* enum etx_rate_scale; learning_rate has it */
+    int32_t scale;           /* enum etx_rate_scale, applied to learning_rate */
 };
 
 struct etx_train_optimiser {
     float beta1, beta2, eps, weight_decay;
-    float gradient_clip; /* largest norm of the gradient, 0 = any */
+    float gradient_clip; /* bound on the norm of the whole gradient, 0 = none */
     int32_t amsgrad;
 };
 
@@ -123,7 +123,7 @@ struct etx_train_sampling {
     int32_t n_edges;  /* per step (GNN: per sector), 0 = any */
     float false_per_true; /* filter: sampled false edges, 0 = all */
     int32_t n_queries;   /* embedding: hits whose neighbourhoods are searched */
-    float search_radius; /* embedding: how far */
+    float search_radius; /* embedding: of these neighbourhoods */
     int32_t n_neighbours; /* embedding: their nearest false pairs */
     int32_t n_other;      /* embedding: other false pairs within reach */
     int32_t n_random;     /* embedding: pairs of any two hits */

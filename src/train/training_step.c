@@ -62,10 +62,10 @@ static etx_status add_gradients(struct etx_gradient_sum *sum,
         if (!etx_batch_is_mine(batch, k))
             continue;
         ETX_CHECK(etx_gradient_open(&gradient, sum, k));
-        const struct etx_train_marks marks = etx_train_mark(trainer->context);
+        const struct etx_scratch_mark mark = etx_scratch_mark(trainer->context);
         status = objective->add_gradient(gradient,
             sample + (size_t)k * objective->sample_size, trainer, batch, k);
-        etx_train_reset(trainer->context, marks);
+        etx_scratch_reset(trainer->context, mark);
         ETX_CHECK(status);
         ETX_CHECK(etx_gradient_close(sum, k));
     }
@@ -182,7 +182,7 @@ static etx_status check_step(const struct etx_trainer *trainer)
 etx_status etx_trainer_run_step(
     struct etx_trainer *trainer, etx_training_report *report)
 {
-    const struct etx_train_marks marks = etx_train_mark(trainer->context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(trainer->context);
     const int64_t step = trainer->progress.step + 1;
     struct etx_train_state *state = &trainer->state;
     struct etx_batch batch;
@@ -204,6 +204,6 @@ etx_status etx_trainer_run_step(
     etx_trainer_prefetch(trainer);
 done:
     etx_partition_end(&trainer->partition, status);
-    etx_train_reset(trainer->context, marks);
+    etx_scratch_reset(trainer->context, mark);
     return status;
 }

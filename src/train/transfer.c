@@ -5,19 +5,6 @@
 
 #include "base/check.h"
 
-struct etx_train_marks etx_train_mark(struct etx_context *context)
-{
-    return (struct etx_train_marks){
-        .host = etx_arena_mark(etx_train_host(context)->arena),
-        .device = etx_arena_mark(context->stream->arena)};
-}
-
-void etx_train_reset(struct etx_context *context, struct etx_train_marks marks)
-{
-    etx_arena_reset(context->stream->arena, marks.device);
-    etx_arena_reset(etx_train_host(context)->arena, marks.host);
-}
-
 etx_status etx_train_zeros(
     float **out, struct etx_context *context, int64_t n, const char *what)
 {

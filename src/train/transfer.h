@@ -15,13 +15,6 @@ static inline struct etx_stream *etx_train_host(struct etx_context *context)
     return etx_host_of(context)->stream;
 }
 
-/* Scratch of the host and of the context, to go back to. */
-struct etx_train_marks {
-    struct etx_arena_mark host, device;
-};
-struct etx_train_marks etx_train_mark(struct etx_context *context);
-void etx_train_reset(struct etx_context *context, struct etx_train_marks marks);
-
 /* *out [n] zeros in scratch of the context. */
 etx_status etx_train_zeros(
     float **out, struct etx_context *context, int64_t n, const char *what);

@@ -69,7 +69,7 @@ CHECKOP_TEST(test_edge_features_extremes)
 struct known {
     float position[6];
     float score, votes;
-    double want[ETX_N_EDGE_FEATURES];
+    double want[ETX_N_EDGE_FEATURES]; /* in the order of ETX_EDGE_FEATURES */
 };
 
 static const struct known known[] = {

@@ -225,7 +225,7 @@ void train_bench_leave(struct train_bench *bench)
 double train_bench_loss(struct train_bench *bench, int32_t n_events)
 {
     struct etx_trainer *trainer = bench->trainer;
-    const struct etx_train_marks marks = etx_train_mark(trainer->context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(trainer->context);
     etx_training_report report = {.loss = 0.0};
     struct etx_batch batch = {.team = &trainer->team,
         .config = &trainer->config,
@@ -239,7 +239,7 @@ double train_bench_loss(struct train_bench *bench, int32_t n_events)
         etx_batch_begin(&batch, etx_train_host(trainer->context)->arena));
     ck_assert_ok(etx_trainer_gradient(trainer, &batch));
     etx_batch_report(&batch, &report);
-    etx_train_reset(trainer->context, marks);
+    etx_scratch_reset(trainer->context, mark);
     return report.loss;
 }
 

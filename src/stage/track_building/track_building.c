@@ -10,6 +10,8 @@ typedef etx_status (*group_function)(int32_t *group,
     struct etx_context *context, const struct etx_graph *graph,
     const float *position, const etx_label_options *options);
 
+/* A method is also a name in io/config.c and in the Python package, and, if it
+ * reads positions, a case of check_event in api/label.c. */
 static const group_function methods[] = {
     [ETX_LABEL_COMPONENTS] = etx_group_components,
     [ETX_LABEL_MUTUAL_BEST] = etx_group_mutual_best,

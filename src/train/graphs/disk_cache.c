@@ -28,7 +28,7 @@ struct slot {
 
 struct etx_graph_disk_cache {
     char *folder;
-    uint64_t made_from;
+    uint64_t stages_hash;
     pthread_t thread;
     int is_running;
     int32_t n_slots, capacity;
@@ -40,7 +40,7 @@ static struct etx_graph_key key_of(
 {
     const size_t n = (size_t)event->n_hits;
     uint64_t hash = etx_hash_bytes(
-        cache->made_from, event->position, 3 * n * sizeof(float));
+        cache->stages_hash, event->position, 3 * n * sizeof(float));
 
     if (event->cell_features != NULL)
         hash = etx_hash_bytes(hash, event->cell_features,
@@ -174,13 +174,13 @@ done:
 }
 
 etx_status etx_graph_disk_cache_open(struct etx_graph_disk_cache **out,
-    const char *folder, uint64_t made_from, int32_t n_ahead)
+    const char *folder, uint64_t stages_hash, int32_t n_ahead)
 {
     struct etx_graph_disk_cache *cache = NULL;
     etx_status status;
 
     ETX_CHECK(etx_alloc(&cache, 1, sizeof *cache, "cache of graphs"));
-    cache->made_from = made_from;
+    cache->stages_hash = stages_hash;
     cache->capacity = n_ahead;
     ETX_CHECK(etx_alloc_copy(&cache->folder, folder,
         (int64_t)strlen(folder) + 1, 1, "the name of a folder"));

@@ -10,10 +10,10 @@
 
 struct etx_graph_disk_cache;
 
-/* Keep graphs in an existing folder. made_from: hash of the stages before the
+/* Keep graphs in an existing folder. stages_hash: hash of the stages before the
  * one in training; n_ahead: events of a step. */
 etx_status etx_graph_disk_cache_open(struct etx_graph_disk_cache **out,
-    const char *folder, uint64_t made_from, int32_t n_ahead);
+    const char *folder, uint64_t stages_hash, int32_t n_ahead);
 void etx_graph_disk_cache_close(struct etx_graph_disk_cache *cache);
 
 /* *out = the graph of event, prefetched or read now; NULL when there is no

@@ -192,7 +192,7 @@ static etx_status run_graph(struct etx_trainer *trainer,
     struct pass pass)
 {
     struct etx_context *context = trainer->context;
-    const struct etx_train_marks marks = etx_train_mark(context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(context);
     const struct etx_network *network = &trainer->state.device_network;
     struct etx_network_input input;
     struct etx_graph *copy = NULL;
@@ -210,7 +210,7 @@ static etx_status run_graph(struct etx_trainer *trainer,
     ETX_CHECK(run_pass(trainer, &pass));
 done:
     etx_graph_free(copy);
-    etx_train_reset(context, marks);
+    etx_scratch_reset(context, mark);
     return status;
 }
 
@@ -246,7 +246,7 @@ static etx_status run_partition(
     struct etx_trainer *trainer, const struct sample *sample, struct pass pass)
 {
     struct etx_context *context = trainer->context;
-    const struct etx_train_marks marks = etx_train_mark(context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(context);
     const struct etx_network_input whole = {.n_nodes = sample->sector.n_hits,
         .node_features = sample->sector.features,
         .position = sample->sector.position,
@@ -265,7 +265,7 @@ static etx_status run_partition(
     ETX_CHECK(run_pass(trainer, &pass));
 done:
     etx_partition_graph_close(&partition);
-    etx_train_reset(context, marks);
+    etx_scratch_reset(context, mark);
     return status;
 }
 

@@ -166,7 +166,7 @@ etx_status etx_partition_graph_logits(float *logit, struct etx_context *context,
     const struct etx_train_partition *partition,
     const struct etx_network *network, const struct etx_network_input *whole)
 {
-    const struct etx_train_marks marks = etx_train_mark(context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(context);
     struct etx_partition_graph graph;
     float *of_part;
     etx_status status;
@@ -182,6 +182,6 @@ etx_status etx_partition_graph_logits(float *logit, struct etx_context *context,
     ETX_CHECK(gather_logits(logit, &graph, whole->graph, of_part));
 done:
     etx_partition_graph_close(&graph);
-    etx_train_reset(context, marks);
+    etx_scratch_reset(context, mark);
     return status;
 }

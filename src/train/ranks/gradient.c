@@ -192,7 +192,7 @@ static etx_status sum_partitions(
     float *gradient, const struct etx_gradient_sum *sum)
 {
     const struct etx_memory *memory = sum->context->stream->memory;
-    const struct etx_train_marks marks = etx_train_mark(sum->context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(sum->context);
     float *value;
     etx_status status;
 
@@ -203,7 +203,7 @@ static etx_status sum_partitions(
         ETX_CHECK(etx_memory_to_device(
             memory, gradient, value, sum->n_values, sizeof *value));
 done:
-    etx_train_reset(sum->context, marks);
+    etx_scratch_reset(sum->context, mark);
     return status;
 }
 

@@ -72,7 +72,7 @@ static etx_status score_edges(float *logit,
     const struct etx_graph *graph, const struct etx_step_edges *edges)
 {
     struct etx_context *context = sampler->context;
-    const struct etx_train_marks marks = etx_train_mark(context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(context);
     const struct etx_network *network = sampler->network;
     struct etx_network_input input;
     struct etx_graph *subgraph = NULL;
@@ -92,7 +92,7 @@ static etx_status score_edges(float *logit,
 done:
     etx_graph_free(copy);
     etx_graph_free(subgraph);
-    etx_train_reset(context, marks);
+    etx_scratch_reset(context, mark);
     return status;
 }
 

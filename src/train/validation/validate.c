@@ -15,7 +15,7 @@
 static etx_status compute_result(
     struct etx_train_result *result, struct etx_trainer *trainer)
 {
-    const struct etx_train_marks marks = etx_train_mark(trainer->context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(trainer->context);
     struct etx_validation validation;
     etx_status status;
 
@@ -33,7 +33,7 @@ static etx_status compute_result(
     else
         ETX_CHECK(etx_validate_edges(result, &validation));
 done:
-    etx_train_reset(trainer->context, marks);
+    etx_scratch_reset(trainer->context, mark);
     return status;
 }
 

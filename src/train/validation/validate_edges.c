@@ -123,7 +123,7 @@ static etx_status score_event(struct etx_score_list *list,
     struct etx_train_event *event)
 {
     struct etx_context *host = etx_host_of(trainer->context);
-    const struct etx_train_marks marks = etx_train_mark(trainer->context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(trainer->context);
     const struct etx_graph *graph;
     struct etx_edge_output output;
     uint8_t *pair;
@@ -143,7 +143,7 @@ static etx_status score_event(struct etx_score_list *list,
     ETX_CHECK(host->ops->activation(host->stream, &args));
     ETX_CHECK(etx_score_list_add(list, graph->n_edges, output.logit, pair));
 done:
-    etx_train_reset(trainer->context, marks);
+    etx_scratch_reset(trainer->context, mark);
     return status;
 }
 

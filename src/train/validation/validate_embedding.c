@@ -47,7 +47,7 @@ static etx_status measure_distances(
     struct etx_score_list *list, const struct etx_validation *validation)
 {
     struct etx_trainer *trainer = validation->trainer;
-    const struct etx_train_marks marks = etx_train_mark(trainer->context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(trainer->context);
     int64_t last = 0;
     const int32_t n_dim = trainer->stage->network->n_out;
     etx_status status = ETX_OK;
@@ -64,11 +64,11 @@ static etx_status measure_distances(
         ETX_CHECK(etx_train_to_host(&point, trainer->context, point,
             event->event->n_hits * n_dim, "points"));
         ETX_CHECK(add_distances(list, &event->truth, n_dim, point));
-        etx_train_reset(trainer->context, marks);
+        etx_scratch_reset(trainer->context, mark);
     }
     ETX_CHECK(etx_validation_gather(list, validation));
 done:
-    etx_train_reset(trainer->context, marks);
+    etx_scratch_reset(trainer->context, mark);
     return status;
 }
 
@@ -90,7 +90,7 @@ static etx_status count_event(struct etx_edge_counts *counts,
     struct etx_trainer *trainer, const struct etx_train_event *event)
 {
     const struct etx_model *model = trainer->model;
-    const struct etx_train_marks marks = etx_train_mark(trainer->context);
+    const struct etx_scratch_mark mark = etx_scratch_mark(trainer->context);
     struct etx_neighbours neighbours = {.n_points = event->event->n_hits,
         .n_dim = trainer->stage->network->n_out,
         .max_neighbours = model->max_neighbours,
@@ -110,7 +110,7 @@ static etx_status count_event(struct etx_edge_counts *counts,
     count_edges(counts, &event->truth, graph);
 done:
     etx_graph_free(graph);
-    etx_train_reset(trainer->context, marks);
+    etx_scratch_reset(trainer->context, mark);
     return status;
 }
 
