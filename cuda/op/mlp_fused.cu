@@ -1,14 +1,16 @@
 /* cuda/op/mlp_fused.cu -- a whole perceptron in one kernel on tensor cores.
  *
- * For a stream that is_half. A warp takes 16 rows at a time: it gathers them
- * into shared memory as float16, multiplies by the first layer's weights, and
- * from there on all of the rows stays in its registers, because the sums of a
- * layer lie where the next product wants its operand (cuda/backend/mma.cuh).
- * Weights are packed into the order in which lanes read them, once where they
- * are frozen (memory/weight_cache.h), else for every call, and
- * copied to shared memory once a block; blocks are as many as the device runs
- * concurrently and process rows until there are none. Sums, norms and
- * activations are float32, a row's result depends on no other row.
+ * For a stream that is_half. A warp computes 16 rows at a time: it gathers them
+ * into shared memory as float16 and multiplies by the first layer's weights.
+ * From there on the rows stay in its registers, because the accumulator
+ * fragment of one product is the operand fragment of the next
+ * (cuda/backend/mma.cuh).
+ *
+ * Weights are packed into the order in which lanes read them: once if they are
+ * frozen (memory/weight_cache.h), else at every call. Each block copies them to
+ * shared memory once. Blocks are persistent: as many as fit the device, in a
+ * loop over the rows. Sums, norms and activations are float32; a row's result
+ * depends on no other row.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/mlp.cuh"
@@ -20,7 +22,7 @@
 #define TILE_ROWS     16 /* of a warp */
 #define TILE_COLUMNS  8
 #define TILE_DEPTH    16
-#define TILE_WORDS    64 /* of a weight tile: two a lane */
+#define TILE_WORDS    64 /* of a weight tile: two per lane */
 #define WARPS         (ETX_CUDA_BLOCK / ETX_CUDA_WARP)
 #define PITCH_PADDING 8 /* float16s that put rows into different banks */
 #define MAX_WIDTH     128
@@ -71,7 +73,12 @@ struct tile_position {
 
 /* ------------------------------------------------------------- weights -- */
 
-/* Word w of a layer: tile by tile of depth, then of columns, then lane. */
+/* The packed words of a layer, in the order in which multiply() reads them:
+ *
+ *     | depth tile 0                                     | depth tile 1 ...
+ *     | column tile 0                  | column tile 1 ...
+ *     | lane 0: b[0] b[1] | lane 1 ... | lane 0 ...
+ */
 __global__ static void pack_kernel(uint32_t *packed, const float *weight,
     int32_t n_in, int32_t n_out, int32_t n_columns, int32_t n_words)
 {
@@ -173,7 +180,7 @@ __device__ static void start(float (&sum)[TILES][4],
     }
 }
 
-/* The values at `at` and behind it, of which the row still has n. */
+/* Columns at, at + 1 of a row of which n columns are left. */
 __device__ static float2 read_pair(
     const struct fused_rows &added, int64_t at, int32_t n)
 {
@@ -251,7 +258,7 @@ __device__ static void multiply_input(float (&sum)[TILES][4], const uint16_t *x,
     }
 }
 
-/* What a layer leaves, rounded to float16: the operand of the next. */
+/* a = the output of a layer as float16, the operand of the next product. */
 template <int TILES>
 __device__ static void round_sums(
     uint32_t (&a)[TILES / 2][4], const float (&sum)[TILES][4])
@@ -349,8 +356,8 @@ __device__ static void apply(float (&sum)[TILES][4], int32_t n_columns)
         sum[j][s] = etx_activate(ACTIVATION, sum[j][s]);
 }
 
-/* A choice outside of the loops, whose bodies are small: can_fuse keeps the
- * others away. */
+/* The activation is chosen outside of the loops, whose bodies are small. Only
+ * those that is_known() accepts get here. */
 template <int TILES>
 __device__ static void activate(
     float (&sum)[TILES][4], const struct fused_layer &layer)
@@ -364,7 +371,7 @@ __device__ static void activate(
 }
 
 /* What follows the linear of a layer: norm and activation in the given order,
- * in a loop so that the code of each is there once. */
+ * in a loop so that the code of each is generated once. */
 template <int TILES>
 __device__ static void finish(float (&sum)[TILES][4],
     const struct fused_layer &layer, const struct tile_position &at)
@@ -445,7 +452,7 @@ __device__ static void run_tile(
         if (l == 0) {
             for (int32_t p = 0; p < net.n_added; p++)
                 add_rows(sum, net.added[p], at);
-            /* A product of tiles takes the warp together. */
+            /* add_rows may diverge; mma.sync is for a converged warp. */
             __syncwarp();
             multiply_input(sum, x, net.pitch, packed, layer);
         } else {
@@ -458,8 +465,8 @@ __device__ static void run_tile(
     __syncwarp();
 }
 
-/* Concurrent blocks on a multiprocessor that a kernel of this many tiles leaves
- * registers for. */
+/* Blocks that run on a multiprocessor at the same time: with more, a kernel of
+ * this many tiles would run out of registers. */
 constexpr int blocks_of(int tiles)
 {
     return tiles <= 8 ? 2 : 1;

@@ -6,6 +6,7 @@
 
 #include "op/array.h"
 
+/* CONTRIBUTING.md lists where a new one has its formulas. */
 enum etx_activation {
     ETX_ACTIVATION_NONE,
     ETX_ACTIVATION_RELU,

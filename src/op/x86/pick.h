@@ -1,7 +1,7 @@
 /* op/x86/pick.h -- the edges above a cut, a vector of scores at a time.
  *
- * Those that pass are packed without a branch: whether one does cannot be
- * foreseen. Inlined where it is used, once per instruction set.
+ * Those that pass are compacted without a branch, which would be mispredicted
+ * often. Inlined where it is used, once per instruction set.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_OP_X86_PICK_H

@@ -1,9 +1,9 @@
 /* train/objective/momentum_loss.h -- the loss of a head that predicts
  * transverse momenta.
  *
- * An auxiliary task: a true edge belongs to a particle, whose momentum bends
- * it. A network that also predicts this momentum learns latents that hold the
- * curvature.
+ * An auxiliary task: the curvature of a true edge's track is inversely
+ * proportional to the particle's transverse momentum, so a network that also
+ * predicts the momentum learns latents that contain the curvature.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_OBJECTIVE_MOMENTUM_LOSS_H
@@ -22,12 +22,12 @@ etx_status etx_pt_targets(float **out, struct etx_arena *arena,
 
 /* *loss = scale * sum of (pt - target)^2 over edges with a target, and
  * gradient_scale times its gradient d_pt; all [n], target on the host, the
- * others where the context computes. */
+ * others in the memory of the context. */
 etx_status etx_pt_loss(double *loss, float *d_pt, struct etx_context *context,
     int64_t n, const float *pt, const float *target, double scale,
     double gradient_scale);
 
-/* Sums over the edges of a validation that have a target. */
+/* Sums over the edges of validation events that have a target. */
 struct etx_pt_totals {
     double n;
     double squared_error; /* sum of (pt - target)^2 */

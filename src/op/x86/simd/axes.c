@@ -1,7 +1,7 @@
 /* op/x86/simd/axes.c -- the axes in which points are pruned.
  *
  * Principal components by cyclic Jacobi rotations of the covariance of a
- * sample: the leading ones tell most of a distance.
+ * sample: the leading ones have most of a distance between points.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/axes.h"

@@ -1,9 +1,13 @@
 /* op/x86/simd/edge_select.c -- the edges above a cut, at most n.
  *
- * Blocks pick their edges each into its own part of the result, which then move
- * together. Which score the last edge kept has is found by counting: first by
- * the upper half of the bits of the scores, then by the lower half among scores
- * that share the upper one.
+ * Each block writes its selection at the start of its own range of the result;
+ * then the ranges are compacted:
+ *
+ *     | 0 2 . . | 5 . . . | 8 9 11 . |   ->   0 2 5 8 9 11
+ *
+ * With more than n, the score of the last one to keep is found by a radix
+ * select: a histogram of the upper half of the bits of the scores, then one of
+ * the lower half of those with the same upper half.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/operators.h"
@@ -15,7 +19,7 @@
 
 #define HALF 65536 /* values of half the bits of a score */
 
-/* Bits in the order of the scores; no score is a NaN. */
+/* Unsigned integers in the order of the scores; no score is a NaN. */
 static uint32_t ordered_bits(float score)
 {
     uint32_t bits;
@@ -25,8 +29,8 @@ static uint32_t ordered_bits(float score)
     return bits ^ (bits >> 31 ? UINT32_MAX : UINT32_C(1) << 31);
 }
 
-/* The largest value with at least *wanted counts at or above it; *wanted
- * becomes how many of its own are needed. */
+/* The largest value of the histogram with at least *wanted counts at or above
+ * it; *wanted becomes how many of those at the value itself are needed. */
 static uint32_t find_value(const int64_t *count, int64_t *wanted)
 {
     uint32_t value = HALF - 1;
@@ -76,7 +80,7 @@ struct selection {
     int64_t *count; /* [n_blocks] */
 };
 
-/* Into the block's own part of the result. */
+/* Into the block's own range of the result. */
 static etx_status select_block(void *argument, int64_t block, int32_t worker)
 {
     const struct selection *selection = argument;

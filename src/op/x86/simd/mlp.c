@@ -26,11 +26,11 @@ struct job {
     int32_t block_rows;
     int32_t widest;     /* scratch row of the widest layer */
     int32_t writes_out; /* the last layer writes to out, not to scratch */
-    int64_t n_groups;   /* of blocks whose rows are summed on the way */
+    int64_t n_groups;   /* of blocks, if the segment_reduce is fused */
 };
 
-/* A bare last layer of whole vectors may; a single layer may not, as its
- * input may be out itself. */
+/* May the last layer write to out? It does so in whole vectors, without norm or
+ * activation; a single layer may not, as its input may be out itself. */
 static int32_t can_write_out(const struct etx_mlp_args *args)
 {
     const struct etx_layer *last = &args->layer[args->n_layers - 1];
@@ -120,12 +120,17 @@ static etx_status run_block(void *argument, int64_t block, int32_t worker)
 
 /* ---------------------------------------------------- sums of segments -- */
 
-/* Rows are summed right behind the block that they are in, while they are in
- * cache. A group of blocks ends with a segment, so that one worker adds all
- * rows of a segment, one after the other as segment_reduce does. */
+/* The fused segment_reduce: rows are summed directly after their block, while
+ * they are in cache. Groups of about GROUP_BLOCKS blocks begin and end with a
+ * segment, so that one worker adds all rows of a segment, in their order, as
+ * segment_reduce does.
+ *
+ *     segments | s0  | s1        | s2   | s3        | s4   | s5 ...
+ *     group 0  | b0    | b1    | b2    | b3    | b4 |
+ *     group 1                                       | b0    | b1 ... */
 
-/* Columns begin .. of the sum of segment s, as it is before row `from`, with
- * the rows from .. end - 1 added. */
+/* Add the rows from .. end - 1 to columns begin .. of the sum of segment s,
+ * which starts at zero with the segment's first row. */
 static void add_rows(const struct etx_segment_reduce_args *reduce, int64_t s,
     int32_t begin, int64_t from, int64_t end)
 {
@@ -149,8 +154,9 @@ static void add_rows(const struct etx_segment_reduce_args *reduce, int64_t s,
         v_store_mask(to + v * VEC_WIDTH, sum[v], some[v]);
 }
 
-/* Add the rows first .. end - 1, the first of which is of segment s or, where
- * that has none, of a later one. Returns the same of row `end`. */
+/* Add the rows first .. end - 1 to the sums of their segments. Row `first` is
+ * in segment s or, after segments without rows, in a later one. Returns the s
+ * of row `end`. */
 static int64_t sum_block(const struct etx_segment_reduce_args *reduce,
     int64_t s, int64_t first, int64_t end)
 {
@@ -215,7 +221,7 @@ static etx_status run_group(void *argument, int64_t group, int32_t worker)
     return ETX_OK;
 }
 
-/* Sums of all rows as they lie can be made on the way. */
+/* Can the segment_reduce be fused? A plain sum over the rows in order can. */
 static int32_t can_sum(const struct etx_segment_reduce_args *reduce)
 {
     return reduce != NULL && reduce->reduce == ETX_REDUCE_SUM && !reduce->add &&
