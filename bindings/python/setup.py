@@ -44,7 +44,7 @@ CARRIED = {
         ),
     ],
 }
-NEEDED = "a C compiler, make, and the headers of jansson and zlib (README.md)"
+NEEDED = "a C compiler, make, and the headers of zlib (README.md)"
 
 
 def repository() -> Path:

@@ -110,10 +110,11 @@ typedef struct etx_context etx_context;
 /* float16 operands and storage, float32 sums; on a device only */
 #define ETX_PRECISION_FLOAT16 2
 
-/* Without a memory_limit, pairs within a radius that are more than this per
- * point, and more than ETX_MAX_FREE_EDGES, are ETX_ERR_LIMIT. */
+/* Bound on the edges of a graph without memory_limit: more edges than this per
+ * point and more than ETX_MAX_FREE_EDGES are ETX_ERR_LIMIT. */
 #define ETX_MAX_EDGES_PER_POINT 1000
-#define ETX_MAX_FREE_EDGES      16777216
+/* Graphs with fewer edges than this are always allowed: 2^24. */
+#define ETX_MAX_FREE_EDGES 16777216
 
 /* Context options. */
 typedef struct etx_context_options {
@@ -316,9 +317,11 @@ ETX_API const etx_particle *etx_event_particles(const etx_event *event);
 /* [n_hits, 9] cell_count, cell_val, leta, lphi, lx, ly, lz, geta, gphi; NULL
  * without cells. */
 ETX_API const float *etx_event_cell_features(const etx_event *event);
-/* [n_hits] each; NULL without modules. */
+/* [n_hits]; NULL without modules. */
 ETX_API const int32_t *etx_event_volume_ids(const etx_event *event);
+/* [n_hits]; NULL without modules. */
 ETX_API const int32_t *etx_event_layer_ids(const etx_event *event);
+/* [n_hits]; NULL without modules. */
 ETX_API const int32_t *etx_event_module_ids(const etx_event *event);
 /* [n_hits] in the TrackML score; NULL without truth. */
 ETX_API const float *etx_event_weights(const etx_event *event);

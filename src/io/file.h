@@ -71,7 +71,7 @@ etx_status etx_file_writer_append(
     struct etx_file_writer *writer, const void *data, size_t size);
 /* Flush, synchronise, rename. After an error the old file is intact; only when
  * the folder could not be synchronised the new file stands there, whole, but a
- * crash of the system may still bring the old one back. */
+ * crash of the system may still restore the old one. */
 etx_status etx_file_writer_commit(struct etx_file_writer *writer);
 /* Removes what was not committed; NULL is fine. */
 void etx_file_writer_free(struct etx_file_writer *writer);

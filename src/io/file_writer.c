@@ -131,7 +131,7 @@ static int open_for_writing(const char *path, int flags)
 }
 
 /* A name that no other process and no other thread of this one tries; a long
- * one loses its end, for which the file system has no room. */
+ * one loses its end, which the file system cannot store. */
 static void temporary_name(char *out, size_t size, const char *path, int n)
 {
     const char *slash = strrchr(path, '/');

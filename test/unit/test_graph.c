@@ -399,7 +399,7 @@ static etx_graph *three_layers(void)
     return graph;
 }
 
-/* Hits at one place must not fill the memory of a host without limits. */
+/* Hits at one point must not fill the memory of a host without limits. */
 ETX_TEST(test_graph_of_equal_points_is_bounded)
 {
     enum { n = 6000 };

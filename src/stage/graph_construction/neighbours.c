@@ -36,7 +36,7 @@ int64_t etx_stage_max_edges(
     return limit / BYTES_PER_EDGE;
 }
 
-/* A wrong radius, or hits at one place, must not fill the memory of a host
+/* A wrong radius, or hits at one point, must not fill the memory of a host
  * that set no limit. */
 static int64_t max_edges(
     const struct etx_context *context, const struct etx_neighbours *neighbours)
