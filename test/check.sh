@@ -45,7 +45,7 @@ section()
     dist) test/dist/dist.sh "$build" ;;
     mpi) test/dist/mpi_faults.sh "$build" ;;
     nccl) test/dist/nccl.sh ;;
-    install) test/programs/install.sh ;;
+    install) test/programs/install.sh "$build" ;;
     parts) test/dist/parts.sh "$build" ;;
     upgrade) test/upgrade/upgrade.sh "$build" "$lib" ;;
     gpu-report) test/cuda/report.sh ;;
@@ -55,7 +55,7 @@ section()
     how-to:*)
         test/pages/howto.sh "$build" "$lib" "docs/howto/${1#how-to:}.md"
         ;;
-    acts) test/programs/acts.sh ;;
+    acts) test/programs/acts.sh "$build" ;;
     python) test/python/python.sh "$build" ;;
     packages) test/programs/debian.sh ;;
     suite:*)

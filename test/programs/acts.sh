@@ -8,7 +8,11 @@ if ! command -v cmake >/dev/null 2>&1 || ! command -v c++ >/dev/null 2>&1; then
 fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-make --no-print-directory -s install PREFIX="$tmp/exatrkx" >/dev/null
+mkdir "$tmp/copy"
+ln -s "$PWD/lib" "$tmp/lib"
+cp -a "$1/obj" "$1/gen" "$1/examples" "$tmp/copy"
+make --no-print-directory -s BUILD="$tmp/copy" install \
+    PREFIX="$tmp/exatrkx" >/dev/null
 if ! cmake -S bindings/acts -B "$tmp/build" \
     -Dexatrkx_DIR="$tmp/exatrkx/lib/cmake/exatrkx" \
     ${Acts_DIR:+-DActs_DIR="$Acts_DIR"} >"$tmp/log" 2>&1; then

@@ -1,10 +1,14 @@
 #!/bin/sh
 # Install into an empty prefix, move it, and build the program of README.md
 # against it: with pkg-config, and with CMake as C and as C++. Every program has
-# its manual page.
+# its manual page. $1: the build folder, which is copied, since another DATADIR
+# links the programs again and other tests run them.
 set -eu
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+mkdir "$tmp/build"
+ln -s "$PWD/lib" "$tmp/lib"
+cp -a "$1/obj" "$1/gen" "$1/examples" "$tmp/build"
 version=$(sed -n 's/.*VERSION_[A-Z]* //p' include/exatrkx/version.h |
     paste -sd.)
 
@@ -16,7 +20,8 @@ run()
     grep -Eq '^[1-9][0-9]* tracks$' "$tmp/out"
 }
 
-make --no-print-directory -s install PREFIX=/usr DESTDIR="$tmp/first" \
+make --no-print-directory -s BUILD="$tmp/build" install PREFIX=/usr \
+    DESTDIR="$tmp/first" \
     >/dev/null
 mv "$tmp/first" "$tmp/root"
 # shellcheck disable=SC2016
@@ -47,14 +52,14 @@ make -s CUDA=1 --eval='pc: ; @$(FILL_IN) pkgconfig/exatrkx.pc.in' pc |
     grep -q '^Libs.private: .* -lcublasLt '
 # Programs look where the data are installed, and removing them leaves what
 # others have there.
-make --no-print-directory -s install PREFIX="$tmp/own" \
+make --no-print-directory -s BUILD="$tmp/build" install PREFIX="$tmp/own" \
     DATADIR="$tmp/shared" >/dev/null
 echo theirs >"$tmp/shared/theirs"
 mkdir "$tmp/empty"
 (cd "$tmp/empty" && unset ETX_DATA LD_LIBRARY_PATH &&
     "$tmp/own/bin/etx-find-tracks" --event "$event" --out there.csv >/dev/null)
 cmp "$tmp/moved.csv" "$tmp/empty/there.csv"
-make --no-print-directory -s uninstall PREFIX="$tmp/own" \
+make --no-print-directory -s BUILD="$tmp/build" uninstall PREFIX="$tmp/own" \
     DATADIR="$tmp/shared" >/dev/null
 [ "$(find "$tmp/shared" "$tmp/own" -type f)" = "$tmp/shared/theirs" ]
 # The same without the root's name: the prefix itself was moved.
@@ -105,14 +110,14 @@ foreach(program from_c from_cpp)
     target_link_libraries(\${program} exatrkx::exatrkx)
 endforeach()
 EOF
-if ! { cmake -S "$tmp" -B "$tmp/build" \
+if ! { cmake -S "$tmp" -B "$tmp/cmake" \
     -DCMAKE_PREFIX_PATH="$tmp/root/usr" &&
-    cmake --build "$tmp/build"; } >"$tmp/log" 2>&1; then
+    cmake --build "$tmp/cmake"; } >"$tmp/log" 2>&1; then
     cat "$tmp/log" >&2
     exit 1
 fi
 unset LD_LIBRARY_PATH
-"$tmp/build/ranks"
-run "$tmp/build/from_c"
-run "$tmp/build/from_cpp"
+"$tmp/cmake/ranks"
+run "$tmp/cmake/from_c"
+run "$tmp/cmake/from_cpp"
 echo 'install: the same through find_package(exatrkx), as C and as C++'
