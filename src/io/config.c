@@ -126,7 +126,7 @@ static etx_status read_node_features(struct etx_feature_list *list,
     list->n_features = (int32_t)etx_json_size(value);
     for (int32_t k = 0; k < list->n_features; k++, entry = entry->next) {
         struct etx_feature *feature = &list->feature[k];
-        const char *name = NULL;
+        const char *name = "";
         ETX_CHECK(read_feature(&name, &feature->scale, owner, entry));
         feature->id = etx_hit_feature_find(name);
         if (feature->id < 0)
@@ -154,7 +154,7 @@ static etx_status read_edge_features(struct etx_edge_feature_list *list,
     const struct etx_json *entry = etx_json_first(value);
     list->n_features = (int32_t)etx_json_size(value);
     for (int32_t k = 0; k < list->n_features; k++, entry = entry->next) {
-        const char *name = NULL;
+        const char *name = "";
         ETX_CHECK(read_feature(&name, &list->scale[k], owner, entry));
         list->feature[k] = find_edge_feature(name);
         if (list->feature[k] < 0)
