@@ -325,17 +325,21 @@ etx_status etx_complete_labels(int32_t *label, struct etx_context *context,
     struct etx_context *host = etx_host_of(context);
     struct etx_arena *arena = host->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    struct rounds rounds = {
-        .search = {
-            .completion = completion, .options = options, .event = event}};
+    struct rounds *rounds = NULL; /* 20 kB: too large for small stacks */
     int64_t n_steps = 1;
     etx_status status;
 
-    ETX_CHECK(make_chains(&rounds.search.chains, label, arena, event));
-    ETX_CHECK(etx_completion_index(&rounds.search, arena, label));
-    ETX_CHECK(make_rounds(&rounds, arena));
+    ETX_CHECK(etx_arena_alloc(
+        &rounds, arena, 1, sizeof *rounds, "completion of tracks"));
+    memset(rounds, 0, sizeof *rounds);
+    rounds->search.completion = completion;
+    rounds->search.options = options;
+    rounds->search.event = event;
+    ETX_CHECK(make_chains(&rounds->search.chains, label, arena, event));
+    ETX_CHECK(etx_completion_index(&rounds->search, arena, label));
+    ETX_CHECK(make_rounds(rounds, arena));
     for (int32_t round = 0; round < MAX_ROUNDS && n_steps > 0; round++)
-        ETX_CHECK(run_round(&n_steps, &rounds, host));
+        ETX_CHECK(run_round(&n_steps, rounds, host));
 done:
     etx_arena_reset(arena, mark);
     return status;
