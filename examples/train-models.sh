@@ -20,6 +20,7 @@ simulate train-full-more 18 full 40000
 simulate train-full-most 24 full 60000
 simulate valid-medium 10 medium 2000
 simulate valid-full 2 full 7000
+simulate completion 3 full 11000
 
 # stage CONFIG OUT [options]
 stage()
@@ -52,3 +53,10 @@ PYTHONPATH=bindings/python python3 -m exatrkx.widen \
     "$out/filter_accurate.safetensors" --out "$out/wide.safetensors"
 stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
 stage gnn_accurate_again accurate --start "$out/gnn_accurate.safetensors"
+
+# Behind the networks: tracks get the hits that they lack.
+for model in default accurate; do
+    build/examples/etx-learn-completion --data "$out/completion" \
+        --model "$out/$model.safetensors" \
+        --out "$out/$model.safetensors"
+done
