@@ -13,7 +13,7 @@
 
 #include "dist/fail.h"
 
-#define NAP_NANOSECONDS 20000
+#define POLL_NANOSECONDS 20000 /* between two polls */
 
 static struct nccl *self(const struct etx_comm *comm)
 {
@@ -40,12 +40,13 @@ etx_status etx_nccl_fail(
         ncclGetErrorString(result));
 }
 
-static etx_status say_late(const struct etx_comm *comm, const char *operation)
+static etx_status fail_deadline(
+    const struct etx_comm *comm, const char *operation)
 {
     return etx_dist_fail(ETX_ERR_IO,
-        "rank %d: %s: %lld ms have passed and not all of %d ranks are there",
-        (int)comm->rank, operation, (long long)(comm->deadline * 1e3),
-        (int)comm->n_ranks);
+        "rank %d: %s: not all of %d ranks arrived within %lld ms",
+        (int)comm->rank, operation, (int)comm->n_ranks,
+        (long long)(comm->deadline * 1e3));
 }
 
 void etx_nccl_abort_kernels(struct nccl *nccl)
@@ -55,9 +56,9 @@ void etx_nccl_abort_kernels(struct nccl *nccl)
     nccl->comm = NULL;
 }
 
-static void nap(void)
+static void sleep_until_next_poll(void)
 {
-    const struct timespec time = {0, NAP_NANOSECONDS};
+    const struct timespec time = {0, POLL_NANOSECONDS};
 
     (void)nanosleep(&time, NULL);
 }
@@ -73,9 +74,9 @@ static etx_status wait_nccl(const struct etx_comm *comm, const char *operation,
         if (poll != ncclSuccess)
             return etx_nccl_fail(comm, operation, poll);
         if (result == ncclInProgress && etx_comm_now() > end)
-            return say_late(comm, operation);
+            return fail_deadline(comm, operation);
         if (result == ncclInProgress)
-            nap();
+            sleep_until_next_poll();
     }
     return result == ncclSuccess ? ETX_OK
                                  : etx_nccl_fail(comm, operation, result);
@@ -96,8 +97,8 @@ static etx_status wait_stream(
             return etx_nccl_fail(
                 comm, operation, poll != ncclSuccess ? poll : result);
         if (etx_comm_now() > end)
-            return say_late(comm, operation);
-        nap();
+            return fail_deadline(comm, operation);
+        sleep_until_next_poll();
         error = cudaStreamQuery(nccl->stream);
     }
     return etx_nccl_check_cuda(comm, operation, error);

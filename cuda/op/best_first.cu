@@ -3,16 +3,20 @@
  * The reference processes edges one at a time, in order. Kernels link many in
  * parallel and in rounds, and the chains are the same:
  *
- * * By score: locally dominant edges (Preis, STACS 1999). A round links every
- *   open edge that is the best open one at both of its ends: the reference
- *   reaches it before any other edge that could use one of these ends.
- * * By kink: deterministic reservations (Blelloch et al., PPoPP 2012). Whether
- *   an edge is linked depends only on the two chains that it would join. Each
- *   undecided edge claims its two chains, the first in the order wins, and an
- *   edge that wins both is decided; edges of one round share no chain.
+ * * By score: locally dominant edges. A round links every open edge that is the
+ *   best open one at both of its ends: the reference reaches it before any
+ * other edge that could use one of these ends.
+ * * By kink: deterministic reservations. Whether an edge is linked depends only
+ *   on the two chains that it would join. Each undecided edge claims its two
+ *   chains, the first in the order wins, and an edge that wins both is decided;
+ *   edges of one round share no chain.
  *
  * The host polls the number of remaining edges once in several rounds; when it
  * is at most BLOCK_EDGES, one block runs the remaining rounds.
+ *
+ * Sources: Preis, "Linear time 1/2-approximation algorithm for maximum weighted
+ * matching in general graphs", STACS 1999. Blelloch, Fineman, Gibbons and Shun,
+ * "Internally deterministic parallel algorithms can be fast", PPoPP 2012.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/op/edge_list.cuh"
@@ -26,9 +30,11 @@
 #define KINK_ROUNDS  8
 #define BLOCK_EDGES  8192 /* edges, for one block */
 
+/* Of an edge below the cut: it is to be decided, it won both of its chains and
+ * is decided in this round, it is decided. */
 enum state { STATE_WAITS, STATE_NEXT, STATE_DONE };
 
-/* A list of edges: identity where edge is NULL. */
+/* A list of edge indices; edge NULL: all edges 0 .. n - 1. */
 struct edge_list {
     const int32_t *edge; /* [n] */
     int64_t n;
@@ -359,14 +365,17 @@ __global__ static void group_kernel(struct best_first work)
 
 /* ------------------------------------------------------------- the host -- */
 
-/* Scratch of one call. */
+/* Scratch of one call. An edge_list is a view of strong, weak or smooth. */
 struct arrays {
-    unsigned long long *best_out, *best_in; /* [n_nodes] */
-    unsigned *claim;                        /* [n_nodes] */
-    uint64_t *key, *sorted;                 /* [n_edges] */
-    int32_t *list, *index;                  /* [n_edges] */
-    int32_t *strong, *weak, *smooth;        /* [n_edges] */
-    uint8_t *flag, *state;                  /* [n_edges] */
+    unsigned long long *best_out, *best_in; /* [n_nodes] ranks, by score */
+    unsigned *claim;                        /* [n_nodes] of chains, by kink */
+    uint64_t *key, *sorted;                 /* [n_edges] of a radix sort */
+    int32_t *list, *index;                  /* [n_edges] of pick() */
+    int32_t *strong; /* [n_edges] that are left for the next rounds */
+    int32_t *weak;   /* [n_edges] at most the cut, by descending score */
+    int32_t *smooth; /* [n_edges] the same by kink */
+    uint8_t *flag;   /* [n_edges] to be picked */
+    uint8_t *state;  /* [n_edges] enum state, of an index into smooth */
 };
 
 static etx_status alloc_arrays(struct arrays *arrays, struct best_first *work,

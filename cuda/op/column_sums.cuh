@@ -1,8 +1,10 @@
 /* cuda/op/column_sums.cuh -- sums over the rows of every column.
  *
- * A thread sums the rows of one chunk in float64, of many chunks others sum
- * chunks of them, and one thread adds the last few, all in order: the same bits
- * on every run. What is summed is a functor term(row, column).
+ * A reduction in levels, in float64. A thread sums ETX_CHUNK_ROWS rows of one
+ * column. While there are more than ETX_CHUNK_ROWS such sums, they are the rows
+ * of the next level; at last one thread per column adds those that remain.
+ * Every sum is taken in order: the same bits on every run. The summand is a
+ * functor term(row, column).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_OP_COLUMN_SUMS_CUH
@@ -12,7 +14,7 @@
 
 #define ETX_CHUNK_ROWS 128
 
-/* x[i, k] itself. */
+/* The elements of a matrix. */
 struct etx_plain_term {
     const float *x; /* [n_rows, width] */
     int32_t width;
@@ -23,7 +25,7 @@ struct etx_plain_term {
     }
 };
 
-/* The same of sums of chunks. */
+/* The sums of the level before. */
 struct etx_partial_term {
     const double *x; /* [n_rows, width] */
     int32_t width;
@@ -34,7 +36,7 @@ struct etx_partial_term {
     }
 };
 
-/* part [n_chunks, width]. */
+/* part [n_chunks, width]: the sums of chunks of rows. */
 template <typename Term>
 __global__ static void etx_chunk_sums_kernel(
     double *part, int64_t n_rows, int64_t n_chunks, int32_t width, Term term)
@@ -51,7 +53,7 @@ __global__ static void etx_chunk_sums_kernel(
     }
 }
 
-/* out [width] = the chunks in order. */
+/* out [width] = the sums of all chunks. */
 __global__ static void etx_add_chunks_kernel(
     double *out, const double *part, int64_t n_chunks, int32_t width)
 {
@@ -64,6 +66,7 @@ __global__ static void etx_add_chunks_kernel(
     }
 }
 
+/* out [width] += sum, rounded once. */
 __global__ static void etx_round_sums_kernel(
     float *out, const double *sum, int32_t width)
 {

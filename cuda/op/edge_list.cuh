@@ -1,4 +1,5 @@
-/* cuda/op/edge_list.cuh -- edges as numbers that sort by (dst, src).
+/* cuda/op/edge_list.cuh -- what operators that sort and return edges share:
+ * widths of keys, scores as keys, arrays that outlive the call.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_OP_EDGE_LIST_CUH
@@ -16,7 +17,7 @@ static inline int32_t etx_bits_of(int64_t n)
     return bits;
 }
 
-/* Ascends with the float; equal for -0 and 0. Not for NaN. */
+/* A key for a radix sort: ascends with x; equal for -0 and 0. x is no NaN. */
 __device__ static inline uint32_t etx_ordered(float x)
 {
     const uint32_t bits = __float_as_uint(x + 0.0f);

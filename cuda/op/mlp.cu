@@ -67,8 +67,8 @@ __global__ static void add_kernel(float *y, const float *bias,
     }
 }
 
-/* What follows a linear, as set in layer, a warp a row; the end's out may
- * be y. */
+/* The norm and activation of a layer, then the end of the perceptron: one warp
+ * per row of y [n_rows, n_out]. end.out may be y. */
 __global__ static void finish_kernel(
     struct etx_cuda_end end, float *y, struct etx_layer layer, int64_t n_rows)
 {

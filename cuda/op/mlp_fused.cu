@@ -285,14 +285,15 @@ __device__ static void multiply_sums(float (&sum)[TILES][4],
                 layer.n_columns);
 }
 
-/* The sum over the four lanes that have a row. */
+/* The sum over the four lanes that share a row. */
 __device__ static float row_sum(float value)
 {
     value += __shfl_xor_sync(ETX_CUDA_ALL_LANES, value, 1);
     return value + __shfl_xor_sync(ETX_CUDA_ALL_LANES, value, 2);
 }
 
-/* Layer norm of one of the two rows that a lane has part of. */
+/* Layer norm of one row. A lane has columns of two rows of a tile (see struct
+ * tile_position): half chooses the row. */
 template <int TILES>
 __device__ static void normalise_row(float (&sum)[TILES][4], int half,
     const struct fused_layer &layer, const struct tile_position &at)

@@ -1,4 +1,4 @@
-/* cuda/op/operators.h -- the operators of this arrays.
+/* cuda/op/operators.h -- the operators of the CUDA backend.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_OP_OPERATORS_H

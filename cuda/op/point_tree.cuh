@@ -1,5 +1,5 @@
-/* cuda/op/point_tree.cuh -- points in the order of a space-filling curve, in
- * leaves with boxes.
+/* cuda/op/point_tree.cuh -- a bounding volume hierarchy of two levels over
+ * points in Morton order, for searches within a radius.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_CUDA_OP_POINT_TREE_CUH
@@ -26,9 +26,10 @@ etx_status etx_point_tree_build(struct etx_point_tree *out,
     struct etx_cuda_scratch *scratch, struct etx_stream *stream,
     const float *point, int64_t n_points, int32_t n_dim);
 
-/* 1: no point in the box [2, n_dim] has a squared distance s <= limit. The
- * distance to the box is compared with a limit that is larger by its rounding
- * error, so that no point is lost. */
+/* 1: the box [2, n_dim] is further from point than the squared distance limit,
+ * so no point in it has to be visited. Rounding may make the distance to the
+ * box larger than that to a point in it: limit is raised by the bound of that
+ * error. */
 __device__ static inline int32_t etx_is_beyond(
     const float *box, const float *point, int32_t n_dim, float limit)
 {

@@ -1,13 +1,15 @@
 /* cuda/op/radius_graph.cu -- all pairs of points within a radius.
  *
- * One thread per point. It visits the branches and leaves of the tree whose
- * boxes are within the radius, and computes the distances of op/graph.h to the
- * points of these leaves. All neighbours: one walk counts the edges of every
- * point, the prefix sum of the counts gives offsets, one walk writes. Nearest
- * neighbours: one walk keeps the max nearest points in a heap, whose farthest
- * shrinks the radius.
+ * One thread per point walks the tree (point_tree.cuh): it skips branches and
+ * leaves whose boxes are beyond the radius and computes the distances to the
+ * points of the other leaves, as op/graph.h defines them.
  *
- * An edge is one number, which a radix sort orders by (dst, src):
+ * * All neighbours: the first walk counts the edges of every point, a prefix
+ *   sum of the counts gives offsets, the second walk writes the edges.
+ * * k nearest: one walk keeps the k nearest points so far in a heap; once it is
+ *   full, the distance of the farthest is the new radius.
+ *
+ * A radix sort orders the edges by (dst, src). Its key is the edge:
  *
  *     bit  2 * shift - 1 .. shift   shift - 1 .. 0
  *          dst                      src
