@@ -22,41 +22,16 @@
 
 /* ----------------------------------------------------------------- cases -- */
 
-static const struct checkop_perceptron embedding = {.n_rows = 10000,
-    .n_parts = 1,
-    .part_width = {5},
-    .n_layers = 4,
-    .layer_width = {256, 256, 256, 8},
-    .norm = ETX_NORM_LAYER,
-    .activation = ETX_ACTIVATION_SILU};
-static const struct checkop_perceptron filter = {.n_rows = 60000,
-    .n_parts = 3,
-    .part_width = {4, 4, 9},
-    .gathered = 3,
-    .n_layers = 3,
-    .layer_width = {64, 64, 1},
-    .norm = ETX_NORM_LAYER,
-    .activation = ETX_ACTIVATION_SILU};
+static const struct checkop_perceptron embedding = {
+    10000, PARTS(5), LAYERS(256, 256, 256, 8), HIDDEN(LAYER, SILU)};
+static const struct checkop_perceptron filter = {60000, PARTS(4, 4, 9),
+    .gathered = 3, LAYERS(64, 64, 1), HIDDEN(LAYER, SILU)};
 /* The edges of a graph network; the nodes' part of the product is added. */
-static const struct checkop_perceptron message32 = {.n_rows = 60000,
-    .n_parts = 1,
-    .part_width = {32},
-    .n_added = 2,
-    .centred = 1,
-    .n_layers = 2,
-    .layer_width = {32, 32},
-    .norm = ETX_NORM_LAYER,
-    .activation = ETX_ACTIVATION_SILU,
+static const struct checkop_perceptron message32 = {60000, PARTS(32),
+    .n_added = 2, .centred = 1, LAYERS(32, 32), HIDDEN(LAYER, SILU),
     .residual = 1};
-static const struct checkop_perceptron message64 = {.n_rows = 60000,
-    .n_parts = 1,
-    .part_width = {64},
-    .n_added = 2,
-    .centred = 1,
-    .n_layers = 3,
-    .layer_width = {64, 64, 64},
-    .norm = ETX_NORM_LAYER,
-    .activation = ETX_ACTIVATION_TANH,
+static const struct checkop_perceptron message64 = {60000, PARTS(64),
+    .n_added = 2, .centred = 1, LAYERS(64, 64, 64), HIDDEN(LAYER, TANH),
     .residual = 1};
 
 static const struct checkop_segments sums = {.n_segments = 20000,

@@ -62,6 +62,18 @@ struct checkop_perceptron {
     int32_t reduce;
 };
 
+/* Fields of a perceptron: widths of its parts and layers, norm and activation
+ * of its hidden layers and of the last:
+ *     {257, PARTS(12), LAYERS(64, 64, 8), HIDDEN(LAYER, TANH)} */
+#define PARTS(...)  .n_parts = N_OF(__VA_ARGS__), .part_width = {__VA_ARGS__}
+#define LAYERS(...) .n_layers = N_OF(__VA_ARGS__), .layer_width = {__VA_ARGS__}
+#define HIDDEN(norm_, activation_)                                             \
+    .norm = ETX_NORM_##norm_, .activation = ETX_ACTIVATION_##activation_
+#define LAST(norm_, activation_)                                               \
+    .last_norm = ETX_NORM_##norm_,                                             \
+    .last_activation = ETX_ACTIVATION_##activation_
+#define N_OF(...) (int32_t)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
+
 void checkop_mlp(
     struct checkop_case *out, const struct checkop_perceptron *shape);
 void checkop_mlp_backward(

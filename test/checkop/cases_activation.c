@@ -48,9 +48,9 @@ void checkop_activation(
         .y = in_place ? x : checkop_floats(n)};
     out->set_bounds = activation_bounds;
     out->flop = (double)n;
-    snprintf(out->label, sizeof out->label, "activation=%d n=%d%s",
-        (int)activation, (int)n, in_place ? " in place" : "");
-    checkop_add_output(out, "y", args->y, n, sizeof(float));
+    checkop_label(out, "activation=%d n=%d%s", (int)activation, (int)n,
+        in_place ? " in place" : "");
+    CHECKOP_OUTPUT(out, args->y, n);
 }
 
 void checkop_activation_backward(
@@ -67,7 +67,7 @@ void checkop_activation_backward(
         .d_x = in_place ? d_y : checkop_floats(n)};
     out->set_bounds = activation_backward_bounds;
     out->flop = (double)n;
-    snprintf(out->label, sizeof out->label, "activation=%d n=%d%s",
-        (int)activation, (int)n, in_place ? " in place" : "");
-    checkop_add_output(out, "d_x", args->d_x, n, sizeof(float));
+    checkop_label(out, "activation=%d n=%d%s", (int)activation, (int)n,
+        in_place ? " in place" : "");
+    CHECKOP_OUTPUT(out, args->d_x, n);
 }

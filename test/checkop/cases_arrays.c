@@ -16,8 +16,8 @@ void checkop_fill(struct checkop_case *out, int64_t n)
 
     *args =
         (struct etx_fill_args){.n = n, .value = -1.5f, .y = checkop_floats(n)};
-    snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
-    checkop_add_output(out, "y", args->y, n, sizeof(float));
+    checkop_label(out, "n=%lld", (long long)n);
+    CHECKOP_OUTPUT(out, args->y, n);
 }
 
 /* The mean is a sum of n_rows terms in float64, rounded with the result. */
@@ -48,10 +48,9 @@ void checkop_columns(struct checkop_case *out, int64_t n_rows, int32_t width,
     args->x = checkop_floats(n_rows * args->x_stride);
     args->y = checkop_floats(n_rows * args->y_stride);
     out->set_bounds = columns_bounds;
-    snprintf(out->label, sizeof out->label, "rows=%lld width=%d how=%d",
-        (long long)n_rows, (int)width, (int)how);
-    checkop_add_output(
-        out, "y", args->y, n_rows * args->y_stride, sizeof(float));
+    checkop_label(out, "rows=%lld width=%d how=%d", (long long)n_rows,
+        (int)width, (int)how);
+    CHECKOP_OUTPUT(out, args->y, n_rows * args->y_stride);
 }
 
 void checkop_gather_int32(struct checkop_case *out, int64_t n)
@@ -64,8 +63,8 @@ void checkop_gather_int32(struct checkop_case *out, int64_t n)
         .x = checkop_permutation(n_source),
         .index = checkop_indices(n, n_source),
         .y = checkop_indices(n, n_source)};
-    snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
-    checkop_add_output(out, "y", args->y, n, sizeof(int32_t));
+    checkop_label(out, "n=%lld", (long long)n);
+    CHECKOP_OUTPUT(out, args->y, n);
 }
 
 void checkop_find_not_finite(
@@ -80,9 +79,8 @@ void checkop_find_not_finite(
         x[etx_random_below(&check.random, (uint64_t)n)] = wrong[w % 3];
     *args = (struct etx_find_not_finite_args){
         .n = n, .x = x, .index = checkop_buffer(1, sizeof(int64_t))};
-    snprintf(out->label, sizeof out->label, "n=%lld wrong=%d", (long long)n,
-        (int)n_wrong);
-    checkop_add_output(out, "index", args->index, 1, sizeof(int64_t));
+    checkop_label(out, "n=%lld wrong=%d", (long long)n, (int)n_wrong);
+    CHECKOP_OUTPUT(out, args->index, 1);
 }
 
 void checkop_outward_key(struct checkop_case *out, int64_t n)
@@ -92,8 +90,8 @@ void checkop_outward_key(struct checkop_case *out, int64_t n)
 
     *args = (struct etx_outward_key_args){
         .n = n, .position = checkop_floats(3 * n), .key = checkop_floats(n)};
-    snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
-    checkop_add_output(out, "key", args->key, n, sizeof(float));
+    checkop_label(out, "n=%lld", (long long)n);
+    CHECKOP_OUTPUT(out, args->key, n);
 }
 
 void checkop_scale(struct checkop_case *out, int64_t n)
@@ -102,8 +100,8 @@ void checkop_scale(struct checkop_case *out, int64_t n)
 
     *args = (struct etx_scale_args){
         .n = n, .factor = -0.3f, .y = checkop_floats(n)};
-    snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
-    checkop_add_output(out, "y", args->y, n, sizeof(float));
+    checkop_label(out, "n=%lld", (long long)n);
+    CHECKOP_OUTPUT(out, args->y, n);
 }
 
 /* A sum of float64, all of one sign. */
@@ -124,8 +122,8 @@ void checkop_sum_squares(struct checkop_case *out, int64_t n)
         .x = checkop_floats(n),
         .sum = checkop_buffer(1, sizeof(double))};
     out->set_bounds = squares_bounds;
-    snprintf(out->label, sizeof out->label, "n=%lld", (long long)n);
-    checkop_add_output(out, "sum", args->sum, 1, sizeof(double));
+    checkop_label(out, "n=%lld", (long long)n);
+    CHECKOP_OUTPUT(out, args->sum, 1);
 }
 
 void checkop_narrow(struct checkop_case *out, int64_t n, int32_t format)
@@ -136,9 +134,8 @@ void checkop_narrow(struct checkop_case *out, int64_t n, int32_t format)
         .format = format,
         .x = checkop_floats(n),
         .y = checkop_buffer(n, sizeof(uint16_t))};
-    snprintf(out->label, sizeof out->label, "n=%lld format=%d", (long long)n,
-        (int)format);
-    checkop_add_output(out, "y", args->y, n, sizeof(uint16_t));
+    checkop_label(out, "n=%lld format=%d", (long long)n, (int)format);
+    CHECKOP_OUTPUT(out, args->y, n);
 }
 
 /* All bits, but of values that are not numbers. */
@@ -157,9 +154,8 @@ void checkop_widen(struct checkop_case *out, int64_t n, int32_t format)
         .format = format,
         .x = x,
         .y = checkop_buffer(n, sizeof(float))};
-    snprintf(out->label, sizeof out->label, "n=%lld format=%d", (long long)n,
-        (int)format);
-    checkop_add_output(out, "y", args->y, n, sizeof(float));
+    checkop_label(out, "n=%lld format=%d", (long long)n, (int)format);
+    CHECKOP_OUTPUT(out, args->y, n);
 }
 
 static int ascending(const void *a, const void *b)
@@ -185,11 +181,9 @@ void checkop_graph_index(
         .in_offset = checkop_buffer(n_nodes + 1, sizeof(int64_t)),
         .out_offset = checkop_buffer(n_nodes + 1, sizeof(int64_t)),
         .out_edge = checkop_buffer(n_edges, sizeof(int32_t))};
-    snprintf(out->label, sizeof out->label, "nodes=%lld edges=%lld",
-        (long long)n_nodes, (long long)n_edges);
-    checkop_add_output(
-        out, "in", args->in_offset, n_nodes + 1, sizeof(int64_t));
-    checkop_add_output(
-        out, "out", args->out_offset, n_nodes + 1, sizeof(int64_t));
-    checkop_add_output(out, "edges", args->out_edge, n_edges, sizeof(int32_t));
+    checkop_label(
+        out, "nodes=%lld edges=%lld", (long long)n_nodes, (long long)n_edges);
+    CHECKOP_OUTPUT(out, args->in_offset, n_nodes + 1);
+    CHECKOP_OUTPUT(out, args->out_offset, n_nodes + 1);
+    CHECKOP_OUTPUT(out, args->out_edge, n_edges);
 }

@@ -64,12 +64,11 @@ void checkop_outward_edges(
         .score = checkop_buffer(n, sizeof(float)),
         .n = checkop_buffer(1, sizeof(int64_t))};
     out->run = run_outward;
-    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
-        (int)n_edges);
-    checkop_add_output(out, "n", args->n, 1, sizeof(int64_t));
-    checkop_add_output(out, "tail", args->tail, n, sizeof(int32_t));
-    checkop_add_output(out, "head", args->head, n, sizeof(int32_t));
-    checkop_add_output(out, "score", args->score, n, sizeof(float));
+    checkop_label(out, "nodes=%d edges=%d", (int)n_nodes, (int)n_edges);
+    CHECKOP_OUTPUT(out, args->n, 1);
+    CHECKOP_OUTPUT(out, args->tail, n);
+    CHECKOP_OUTPUT(out, args->head, n);
+    CHECKOP_OUTPUT(out, args->score, n);
 }
 
 /* ----------------------------------------------------------- best_first -- */
@@ -107,9 +106,8 @@ void checkop_best_first(
         .max_polar_change = 0.9f,
         .support_hits = 2,
         .group = checkop_buffer(n_nodes, sizeof(int32_t))};
-    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
-        (int)n_edges);
-    checkop_add_output(out, "group", args->group, n_nodes, sizeof(int32_t));
+    checkop_label(out, "nodes=%d edges=%d", (int)n_nodes, (int)n_edges);
+    CHECKOP_OUTPUT(out, args->group, n_nodes);
 }
 
 /* ---------------------------------------------------------- walkthrough -- */
@@ -128,10 +126,9 @@ void checkop_walkthrough(struct checkop_case *out,
         .key = edges->key,
         .work_budget = work_budget,
         .group = checkop_buffer(edges->n_nodes, sizeof(int32_t))};
-    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d budget=%d",
-        (int)edges->n_nodes, (int)edges->n_edges, (int)work_budget);
-    checkop_add_output(
-        out, "group", args->group, edges->n_nodes, sizeof(int32_t));
+    checkop_label(out, "nodes=%d edges=%d budget=%d", (int)edges->n_nodes,
+        (int)edges->n_edges, (int)work_budget);
+    CHECKOP_OUTPUT(out, args->group, edges->n_nodes);
 }
 
 /* Random ends at most 12 positions away in the order of the keys, of which
@@ -212,13 +209,10 @@ void checkop_double_edges(
         .both_src = checkop_buffer(2 * n_edges, sizeof(int32_t)),
         .both_dst = checkop_buffer(2 * n_edges, sizeof(int32_t)),
         .slot = checkop_buffer(2 * n_edges, sizeof(int32_t))};
-    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
-        (int)n_edges);
-    checkop_add_output(
-        out, "both_src", args->both_src, 2 * n_edges, sizeof(int32_t));
-    checkop_add_output(
-        out, "both_dst", args->both_dst, 2 * n_edges, sizeof(int32_t));
-    checkop_add_output(out, "slot", args->slot, 2 * n_edges, sizeof(int32_t));
+    checkop_label(out, "nodes=%d edges=%d", (int)n_nodes, (int)n_edges);
+    CHECKOP_OUTPUT(out, args->both_src, 2 * n_edges);
+    CHECKOP_OUTPUT(out, args->both_dst, 2 * n_edges);
+    CHECKOP_OUTPUT(out, args->slot, 2 * n_edges);
 }
 
 /* -------------------------------------------------------------- degrees -- */
@@ -232,9 +226,8 @@ void checkop_degrees(struct checkop_case *out, int64_t n_nodes, int64_t n_edges)
         .in_offset = index.in_offset,
         .out_offset = index.out_offset,
         .degree = checkop_floats(n_nodes)};
-    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
-        (int)n_edges);
-    checkop_add_output(out, "degree", args->degree, n_nodes, sizeof(float));
+    checkop_label(out, "nodes=%d edges=%d", (int)n_nodes, (int)n_edges);
+    CHECKOP_OUTPUT(out, args->degree, n_nodes);
 }
 
 void checkop_degree_weights(
@@ -254,12 +247,8 @@ void checkop_degree_weights(
         .edge_weight = checkop_floats(n_edges),
         .loop_weight = checkop_floats(n_nodes),
         .loop_offset = checkop_buffer(n_nodes + 1, sizeof(int64_t))};
-    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
-        (int)n_edges);
-    checkop_add_output(
-        out, "edge_weight", args->edge_weight, n_edges, sizeof(float));
-    checkop_add_output(
-        out, "loop_weight", args->loop_weight, n_nodes, sizeof(float));
-    checkop_add_output(
-        out, "loop_offset", args->loop_offset, n_nodes + 1, sizeof(int64_t));
+    checkop_label(out, "nodes=%d edges=%d", (int)n_nodes, (int)n_edges);
+    CHECKOP_OUTPUT(out, args->edge_weight, n_edges);
+    CHECKOP_OUTPUT(out, args->loop_weight, n_nodes);
+    CHECKOP_OUTPUT(out, args->loop_offset, n_nodes + 1);
 }

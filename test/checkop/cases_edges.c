@@ -93,10 +93,8 @@ void checkop_edge_features(
         .votes = checkop_uniform(n_edges, 1.0f, 50.0f),
         .out = checkop_floats(n_edges * ETX_N_EDGE_FEATURES)};
     out->set_bounds = feature_bounds;
-    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
-        (int)n_edges);
-    checkop_add_output(
-        out, "out", args->out, n_edges * ETX_N_EDGE_FEATURES, sizeof(float));
+    checkop_label(out, "nodes=%d edges=%d", (int)n_nodes, (int)n_edges);
+    CHECKOP_OUTPUT(out, args->out, n_edges * ETX_N_EDGE_FEATURES);
 }
 
 /* About half of the pairs are within the radius. */
@@ -114,8 +112,7 @@ void checkop_distance_bins(
         .src = checkop_indices(n_pairs, (int32_t)n_points),
         .dst = checkop_indices(n_pairs, (int32_t)n_points),
         .count = checkop_buffer(64, sizeof(int64_t))};
-    snprintf(out->label, sizeof out->label, "points=%d dim=%d pairs=%d",
-        (int)n_points, (int)n_dim, (int)n_pairs);
-    checkop_add_output(
-        out, "count", args->count, args->n_bins, sizeof(int64_t));
+    checkop_label(out, "points=%d dim=%d pairs=%d", (int)n_points, (int)n_dim,
+        (int)n_pairs);
+    CHECKOP_OUTPUT(out, args->count, args->n_bins);
 }

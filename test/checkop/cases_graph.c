@@ -107,16 +107,13 @@ void checkop_radius_graph(struct checkop_case *out, int64_t n_points,
         .max_edges = edges->capacity};
     out->run = run_radius;
     out->more = edges;
-    snprintf(out->label, sizeof out->label,
-        "points=%d dim=%d radius=%.3g k=%d both=%d key=%d", (int)n_points,
-        (int)n_dim, (double)radius, (int)max_neighbours, (int)both,
-        (int)with_key);
+    checkop_label(out, "points=%d dim=%d radius=%.3g k=%d both=%d key=%d",
+        (int)n_points, (int)n_dim, (double)radius, (int)max_neighbours,
+        (int)both, (int)with_key);
     checkop_add_output(
         out, "n_edges", &edges->n_edges, 1, sizeof edges->n_edges);
-    checkop_add_output(
-        out, "src", edges->src, edges->capacity, sizeof(int32_t));
-    checkop_add_output(
-        out, "dst", edges->dst, edges->capacity, sizeof(int32_t));
+    CHECKOP_OUTPUT(out, edges->src, edges->capacity);
+    CHECKOP_OUTPUT(out, edges->dst, edges->capacity);
 }
 
 /* The graph comes in memory of its own: copy it, then release it. */
@@ -212,18 +209,15 @@ void checkop_line_graph(
         checkop_buffer(n_doublets + 1, sizeof *graph->out_offset);
     out->run = run_line;
     out->more = line;
-    snprintf(out->label, sizeof out->label, "nodes=%d doublets=%d edges=%d",
-        (int)n_nodes, (int)n_doublets, (int)line->capacity);
+    checkop_label(out, "nodes=%d doublets=%d edges=%d", (int)n_nodes,
+        (int)n_doublets, (int)line->capacity);
     checkop_add_output(
         out, "n_edges", &graph->n_edges, 1, sizeof graph->n_edges);
-    checkop_add_output(out, "src", graph->src, line->capacity, sizeof(int32_t));
-    checkop_add_output(out, "dst", graph->dst, line->capacity, sizeof(int32_t));
-    checkop_add_output(
-        out, "out_edge", graph->out_edge, line->capacity, sizeof(int32_t));
-    checkop_add_output(
-        out, "in_offset", graph->in_offset, n_doublets + 1, sizeof(int64_t));
-    checkop_add_output(
-        out, "out_offset", graph->out_offset, n_doublets + 1, sizeof(int64_t));
+    CHECKOP_OUTPUT(out, graph->src, line->capacity);
+    CHECKOP_OUTPUT(out, graph->dst, line->capacity);
+    CHECKOP_OUTPUT(out, graph->out_edge, line->capacity);
+    CHECKOP_OUTPUT(out, graph->in_offset, n_doublets + 1);
+    CHECKOP_OUTPUT(out, graph->out_offset, n_doublets + 1);
 }
 
 /* Scores with many equal ones, to try ties. */
@@ -250,9 +244,9 @@ void checkop_connected_components(
         .score = scored ? make_scores(n_edges) : NULL,
         .cut = 0.5f,
         .label = checkop_buffer(n_nodes, sizeof(int32_t))};
-    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d scored=%d",
-        (int)n_nodes, (int)n_edges, (int)scored);
-    checkop_add_output(out, "label", args->label, n_nodes, sizeof(int32_t));
+    checkop_label(out, "nodes=%d edges=%d scored=%d", (int)n_nodes,
+        (int)n_edges, (int)scored);
+    CHECKOP_OUTPUT(out, args->label, n_nodes);
 }
 
 void checkop_edge_select(struct checkop_case *out, int64_t n_edges)
@@ -266,10 +260,9 @@ void checkop_edge_select(struct checkop_case *out, int64_t n_edges)
         .selected = checkop_buffer(n_edges, sizeof(int32_t)),
         .n_selected = checkop_buffer(1, sizeof(int64_t))};
     out->run = run_select;
-    snprintf(out->label, sizeof out->label, "edges=%d", (int)n_edges);
-    checkop_add_output(
-        out, "selected", args->selected, n_edges, sizeof(int32_t));
-    checkop_add_output(out, "n_selected", args->n_selected, 1, sizeof(int64_t));
+    checkop_label(out, "edges=%d", (int)n_edges);
+    CHECKOP_OUTPUT(out, args->selected, n_edges);
+    CHECKOP_OUTPUT(out, args->n_selected, 1);
 }
 
 void checkop_mutual_best(
@@ -287,9 +280,7 @@ void checkop_mutual_best(
         .selected = checkop_buffer(n_edges, sizeof(int32_t)),
         .n_selected = checkop_buffer(1, sizeof(int64_t))};
     out->run = run_best;
-    snprintf(out->label, sizeof out->label, "nodes=%d edges=%d", (int)n_nodes,
-        (int)n_edges);
-    checkop_add_output(
-        out, "selected", args->selected, n_edges, sizeof(int32_t));
-    checkop_add_output(out, "n_selected", args->n_selected, 1, sizeof(int64_t));
+    checkop_label(out, "nodes=%d edges=%d", (int)n_nodes, (int)n_edges);
+    CHECKOP_OUTPUT(out, args->selected, n_edges);
+    CHECKOP_OUTPUT(out, args->n_selected, 1);
 }

@@ -105,9 +105,9 @@ void checkop_linear(
     out->run = run_linear;
     out->set_bounds = linear_bounds;
     out->flop = 2.0 * (double)n_rows * n_in * n_out;
-    snprintf(out->label, sizeof out->label, "rows=%d in=%d out=%d", (int)n_rows,
-        (int)n_in, (int)n_out);
-    checkop_add_output(out, "y", y, n_rows * n_out, sizeof *y);
+    checkop_label(
+        out, "rows=%d in=%d out=%d", (int)n_rows, (int)n_in, (int)n_out);
+    CHECKOP_OUTPUT(out, y, n_rows * n_out);
 }
 
 static void input_bounds(
@@ -171,10 +171,9 @@ void checkop_linear_backward(
     out->run = run_linear_backward;
     out->set_bounds = linear_backward_bounds;
     out->flop = 4.0 * (double)n_rows * n_in * n_out;
-    snprintf(out->label, sizeof out->label, "rows=%d in=%d out=%d", (int)n_rows,
-        (int)n_in, (int)n_out);
-    checkop_add_output(out, "d_x", args->d_x, n_rows * n_in, sizeof(float));
-    checkop_add_output(
-        out, "d_weight", args->d_weight, n_weights, sizeof(float));
-    checkop_add_output(out, "d_bias", args->d_bias, n_out, sizeof(float));
+    checkop_label(
+        out, "rows=%d in=%d out=%d", (int)n_rows, (int)n_in, (int)n_out);
+    CHECKOP_OUTPUT(out, args->d_x, n_rows * n_in);
+    CHECKOP_OUTPUT(out, args->d_weight, n_weights);
+    CHECKOP_OUTPUT(out, args->d_bias, n_out);
 }

@@ -145,7 +145,7 @@ static struct perceptron *make_perceptron(
         net->n_terms += layer->n_in;
     }
     net->n_terms += shape->n_added;
-    snprintf(out->label, sizeof out->label,
+    checkop_label(out,
         "rows=%d in=%d layers=%d last=%d norm=%d%s act=%d end=%d,%d",
         (int)shape->n_rows, (int)width, (int)shape->n_layers,
         (int)shape->layer_width[shape->n_layers - 1], (int)shape->norm,
@@ -172,7 +172,7 @@ static void make_reduce(struct checkop_case *out,
             .out = checkop_floats(n)};
     net->forward.reduce = &net->reduce;
     net->n_terms += shape->n_rows;
-    checkop_add_output(out, "reduced", net->reduce.out, n, sizeof(float));
+    CHECKOP_OUTPUT(out, net->reduce.out, n);
 }
 
 void checkop_mlp(
@@ -189,7 +189,7 @@ void checkop_mlp(
         args->residual = args->out;
     out->op = "mlp";
     out->args = args;
-    checkop_add_output(out, "out", args->out, n, sizeof(float));
+    CHECKOP_OUTPUT(out, args->out, n);
     if (shape->n_segments > 0)
         make_reduce(out, shape, net);
 }

@@ -151,9 +151,9 @@ void checkop_norm(
     out->run = run_norm;
     out->set_bounds = norm_bounds;
     out->flop = 7.0 * (double)n_rows * width;
-    snprintf(out->label, sizeof out->label, "norm=%d rows=%d width=%d",
-        (int)norm, (int)n_rows, (int)width);
-    checkop_add_output(out, "y", y, n_rows * width, sizeof *y);
+    checkop_label(
+        out, "norm=%d rows=%d width=%d", (int)norm, (int)n_rows, (int)width);
+    CHECKOP_OUTPUT(out, y, n_rows * width);
 }
 
 /* Bounds of a line of d_x; adds the magnitudes of its terms to the sums of
@@ -242,11 +242,11 @@ void checkop_norm_backward(
     out->run = run_norm_backward;
     out->set_bounds = norm_backward_bounds;
     out->flop = 14.0 * (double)n;
-    snprintf(out->label, sizeof out->label, "norm=%d rows=%d width=%d",
-        (int)norm, (int)n_rows, (int)width);
-    checkop_add_output(out, "d_x", args->d_x, n, sizeof(float));
+    checkop_label(
+        out, "norm=%d rows=%d width=%d", (int)norm, (int)n_rows, (int)width);
+    CHECKOP_OUTPUT(out, args->d_x, n);
     if (!affine)
         return;
-    checkop_add_output(out, "d_gain", args->d_gain, width, sizeof(float));
-    checkop_add_output(out, "d_shift", args->d_shift, width, sizeof(float));
+    CHECKOP_OUTPUT(out, args->d_gain, width);
+    CHECKOP_OUTPUT(out, args->d_shift, width);
 }

@@ -20,9 +20,9 @@ void checkop_gather(
         .index = checkop_indices(n_rows, n_source),
         .y = checkop_floats(n_rows * width)};
     out->flop = add ? (double)n_rows * width : 0.0;
-    snprintf(out->label, sizeof out->label, "rows=%d width=%d add=%d",
-        (int)n_rows, (int)width, (int)add);
-    checkop_add_output(out, "y", args->y, n_rows * width, sizeof(float));
+    checkop_label(
+        out, "rows=%d width=%d add=%d", (int)n_rows, (int)width, (int)add);
+    CHECKOP_OUTPUT(out, args->y, n_rows * width);
 }
 
 /* About half of the rows of y, in a random order. */
@@ -39,9 +39,9 @@ void checkop_scatter(
         .index = checkop_permutation(n_target),
         .y = checkop_floats(n_target * width)};
     out->flop = add ? (double)n_rows * width : 0.0;
-    snprintf(out->label, sizeof out->label, "rows=%d width=%d add=%d",
-        (int)n_rows, (int)width, (int)add);
-    checkop_add_output(out, "y", args->y, n_target * width, sizeof(float));
+    checkop_label(
+        out, "rows=%d width=%d add=%d", (int)n_rows, (int)width, (int)add);
+    CHECKOP_OUTPUT(out, args->y, n_target * width);
 }
 
 static void add_bounds(struct checkop_case *self)
@@ -65,8 +65,8 @@ void checkop_add(struct checkop_case *out, int64_t n)
         .n = n, .alpha = -0.7f, .x = checkop_floats(n), .y = checkop_floats(n)};
     out->set_bounds = add_bounds;
     out->flop = 2.0 * (double)n;
-    snprintf(out->label, sizeof out->label, "n=%d", (int)n);
-    checkop_add_output(out, "y", args->y, n, sizeof(float));
+    checkop_label(out, "n=%d", (int)n);
+    CHECKOP_OUTPUT(out, args->y, n);
 }
 
 static void row_dot_bounds(struct checkop_case *self)
@@ -101,7 +101,7 @@ void checkop_row_dot(
         .out = checkop_floats(n_rows)};
     out->set_bounds = row_dot_bounds;
     out->flop = 2.0 * (double)n_rows * width;
-    snprintf(out->label, sizeof out->label, "rows=%d width=%d indexed=%d",
-        (int)n_rows, (int)width, (int)indexed);
-    checkop_add_output(out, "out", args->out, n_rows, sizeof(float));
+    checkop_label(out, "rows=%d width=%d indexed=%d", (int)n_rows, (int)width,
+        (int)indexed);
+    CHECKOP_OUTPUT(out, args->out, n_rows);
 }

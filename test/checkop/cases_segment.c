@@ -87,11 +87,11 @@ static struct etx_segment_reduce_args forward_args(
 static void describe(
     struct checkop_case *out, const struct checkop_segments *shape)
 {
-    snprintf(out->label, sizeof out->label,
-        "reduce=%d segments=%d values=%d width=%d%s%s%s%s", (int)shape->reduce,
-        (int)shape->n_segments, (int)shape->n_values, (int)shape->width,
-        shape->ordered ? " ordered" : "", shape->gathered ? " gathered" : "",
-        shape->weighted ? " weighted" : "", shape->add ? " add" : "");
+    checkop_label(out, "reduce=%d segments=%d values=%d width=%d%s%s%s%s",
+        (int)shape->reduce, (int)shape->n_segments, (int)shape->n_values,
+        (int)shape->width, shape->ordered ? " ordered" : "",
+        shape->gathered ? " gathered" : "", shape->weighted ? " weighted" : "",
+        shape->add ? " add" : "");
     out->flop = (double)shape->n_values * shape->width;
 }
 
@@ -104,8 +104,7 @@ void checkop_segment_reduce(
     *args = forward_args(shape);
     out->set_bounds = reduce_bounds;
     describe(out, shape);
-    checkop_add_output(
-        out, "out", args->out, shape->n_segments * shape->width, sizeof(float));
+    CHECKOP_OUTPUT(out, args->out, shape->n_segments * shape->width);
 }
 
 static void backward_bounds(struct checkop_case *self)
@@ -154,6 +153,5 @@ void checkop_segment_reduce_backward(
     args->add = shape->add;
     out->set_bounds = backward_bounds;
     describe(out, shape);
-    checkop_add_output(
-        out, "d_x", args->d_x, shape->n_values * shape->width, sizeof(float));
+    CHECKOP_OUTPUT(out, args->d_x, shape->n_values * shape->width);
 }

@@ -52,11 +52,10 @@ void checkop_bce_loss(struct checkop_case *out, int64_t n, int32_t weighted)
         .scale = 0.01f,
         .d_logit = checkop_floats(n)};
     out->set_bounds = bce_bounds;
-    snprintf(out->label, sizeof out->label, "n=%d%s", (int)n,
-        weighted ? " weighted" : "");
-    checkop_add_output(out, "loss_sum", args->loss_sum, 1, sizeof(double));
-    checkop_add_output(out, "weight_sum", args->weight_sum, 1, sizeof(double));
-    checkop_add_output(out, "d_logit", args->d_logit, n, sizeof(float));
+    checkop_label(out, "n=%d%s", (int)n, weighted ? " weighted" : "");
+    CHECKOP_OUTPUT(out, args->loss_sum, 1);
+    CHECKOP_OUTPUT(out, args->weight_sum, 1);
+    CHECKOP_OUTPUT(out, args->d_logit, n);
 }
 
 static void square_bounds(struct checkop_case *self)
@@ -83,9 +82,9 @@ void checkop_square_loss(struct checkop_case *out, int64_t n)
         .d_x = checkop_floats(n),
         .sum = checkop_buffer(1, sizeof(double))};
     out->set_bounds = square_bounds;
-    snprintf(out->label, sizeof out->label, "n=%d", (int)n);
-    checkop_add_output(out, "sum", args->sum, 1, sizeof(double));
-    checkop_add_output(out, "d_x", args->d_x, n, sizeof(float));
+    checkop_label(out, "n=%d", (int)n);
+    CHECKOP_OUTPUT(out, args->sum, 1);
+    CHECKOP_OUTPUT(out, args->d_x, n);
 }
 
 /* |d loss / d s| of a pair before weight and scale; *reach gets the magnitude
@@ -176,15 +175,11 @@ void checkop_hinge_loss(struct checkop_case *out, int32_t hinge,
         .d_point = checkop_floats(n_points * n_dim)};
     out->set_bounds = hinge_bounds;
     out->flop = 6.0 * (double)n_pairs * n_dim;
-    snprintf(out->label, sizeof out->label,
-        "hinge=%d points=%d pairs=%d dim=%d", (int)hinge, (int)n_points,
-        (int)n_pairs, (int)n_dim);
-    checkop_add_output(
-        out, "positive_sum", args->positive_sum, 1, sizeof(double));
-    checkop_add_output(
-        out, "negative_sum", args->negative_sum, 1, sizeof(double));
-    checkop_add_output(
-        out, "d_point", args->d_point, n_points * n_dim, sizeof(float));
+    checkop_label(out, "hinge=%d points=%d pairs=%d dim=%d", (int)hinge,
+        (int)n_points, (int)n_pairs, (int)n_dim);
+    CHECKOP_OUTPUT(out, args->positive_sum, 1);
+    CHECKOP_OUTPUT(out, args->negative_sum, 1);
+    CHECKOP_OUTPUT(out, args->d_point, n_points * n_dim);
 }
 
 /* The step is a quotient of moments; m may be a difference. */
@@ -238,11 +233,11 @@ void checkop_adamw(struct checkop_case *out, int64_t n, int64_t step,
         .v_max = amsgrad ? checkop_uniform(n, 0.0f, 3.0f) : NULL};
     out->set_bounds = adamw_bounds;
     out->flop = 14.0 * (double)n;
-    snprintf(out->label, sizeof out->label, "n=%d step=%d amsgrad=%d decays=%d",
-        (int)n, (int)step, (int)amsgrad, (int)with_decays);
-    checkop_add_output(out, "parameter", args->parameter, n, sizeof(float));
-    checkop_add_output(out, "m", args->m, n, sizeof(float));
-    checkop_add_output(out, "v", args->v, n, sizeof(float));
+    checkop_label(out, "n=%d step=%d amsgrad=%d decays=%d", (int)n, (int)step,
+        (int)amsgrad, (int)with_decays);
+    CHECKOP_OUTPUT(out, args->parameter, n);
+    CHECKOP_OUTPUT(out, args->m, n);
+    CHECKOP_OUTPUT(out, args->v, n);
     if (amsgrad)
-        checkop_add_output(out, "v_max", args->v_max, n, sizeof(float));
+        CHECKOP_OUTPUT(out, args->v_max, n);
 }

@@ -11,6 +11,7 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,6 +253,15 @@ void checkop_add_input(struct checkop_case *self, float *data, int64_t n)
     self->input[self->n_inputs++] = (struct checkop_input){data, n};
 }
 
+void checkop_label(struct checkop_case *self, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(self->label, sizeof self->label, format, list);
+    va_end(list);
+}
+
 void checkop_flat_bound(struct checkop_output *output, double value)
 {
     output->bound = checkop_buffer(output->n, sizeof(double));
@@ -409,7 +419,7 @@ void checkop_run_and_copy(
     for (int32_t k = 0; k < self->n_outputs; k++)
         memcpy(self->output[k].data, self->output[k].initial,
             (size_t)self->output[k].n * self->output[k].size);
-    ck_assert_int_eq(checkop_run(ops, &check.stream[0], self), ETX_OK);
+    ck_assert_ok(checkop_run(ops, &check.stream[0], self));
     for (int32_t k = 0; k < self->n_outputs; k++) {
         copy[k] = checkop_buffer(self->output[k].n, sizeof **copy);
         memcpy(copy[k], self->output[k].data,
@@ -495,6 +505,25 @@ void checkop_verify_failure(struct checkop_case *self, etx_status expected)
                 (int)status, (int)expected);
         }
     check_all_guards();
+}
+
+static int32_t always(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+void checkop_verify_interrupted(struct checkop_case *self)
+{
+    for (int32_t p = 0; p < CHECKOP_N_POOLS; p++)
+        check.stream[p].cancel = always;
+    checkop_verify_failure(self, ETX_ERR_CANCELLED);
+    for (int32_t p = 0; p < CHECKOP_N_POOLS; p++) {
+        check.stream[p].cancel = NULL;
+        etx_arena_free(check.stream[p].arena);
+        checkop_must(etx_arena_create(&check.stream[p].arena, 64));
+    }
+    checkop_verify_failure(self, ETX_ERR_MEMORY);
 }
 
 /* ---------------------------------------------------------- gradients -- */

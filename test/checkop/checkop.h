@@ -12,8 +12,8 @@
 #define ETX_CHECKOP_CHECKOP_H
 
 #include "base/random.h"
-#include "case.h"
 #include "op/op.h"
+#include "support.h"
 
 #define CHECKOP_MAX_OUTPUTS         80
 #define CHECKOP_MAX_INPUTS          80
@@ -99,6 +99,16 @@ void checkop_must(etx_status status);
 #define CHECKOP_TEST(...)                                                      \
     ETX_TEST_WITH(checkop_start, checkop_stop, __VA_ARGS__)
 
+/* A test that verifies the case `one` which make makes, for every _i. */
+#define CHECKOP_VERIFY(name, rows_, make)                                      \
+    CHECKOP_TEST(name, .rows = rows_)                                          \
+    {                                                                          \
+        struct checkop_case one;                                               \
+                                                                               \
+        make;                                                                  \
+        checkop_verify(&one);                                                  \
+    }
+
 void checkop_start(void);
 void checkop_stop(void);
 
@@ -121,7 +131,13 @@ void *checkop_begin(
 /* Keeps the present contents of data as the initial ones. */
 struct checkop_output *checkop_add_output(struct checkop_case *self,
     const char *name, void *data, int64_t n, size_t size);
+/* The same of an array, by its own name and size of elements. */
+#define CHECKOP_OUTPUT(self, array, n)                                         \
+    ((void)checkop_add_output(self, #array, array, n, sizeof *(array)))
 void checkop_add_input(struct checkop_case *self, float *data, int64_t n);
+/* Sizes and kind, for messages. */
+__attribute__((format(printf, 2, 3))) void checkop_label(
+    struct checkop_case *self, const char *format, ...);
 
 /* Bounds [output->n], all of this value. */
 void checkop_flat_bound(struct checkop_output *output, double value);
@@ -144,6 +160,8 @@ int32_t checkop_is_own(int32_t i, const struct checkop_case *self);
 void checkop_verify(struct checkop_case *self);
 /* Every implementation answers `expected` and gives its scratch back. */
 void checkop_verify_failure(struct checkop_case *self, etx_status expected);
+/* The same where the host cancels, and in arenas that are too small. */
+void checkop_verify_interrupted(struct checkop_case *self);
 
 /* Compare the gradient that a backward operator gave with central differences
  * of objective(user), a function of x [n], at `n_points` random points (all

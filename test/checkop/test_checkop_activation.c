@@ -63,9 +63,8 @@ CHECKOP_TEST(test_activation_known, .rows = ETX_N_ACTIVATIONS)
         float y[3];
         const struct etx_activation_args args = {
             .n = 3, .activation = _i, .x = x, .y = y};
-        ck_assert_int_eq(
-            check.implementation[i].ops.activation(&check.stream[0], &args),
-            ETX_OK);
+        ck_assert_ok(
+            check.implementation[i].ops.activation(&check.stream[0], &args));
         for (int32_t t = 0; t < 3; t++)
             ck_assert_double_eq_tol((double)y[t], want[_i][t],
                 4.0 * CHECKOP_EPS * fabs(want[_i][t]) + 0x1p-24);
@@ -89,7 +88,7 @@ CHECKOP_TEST(test_activation_exceptions, .rows = ETX_N_ACTIVATIONS)
         const struct etx_activation_backward_args backward = {
             .n = N, .activation = _i, .x = x, .d_y = y, .d_x = d_x};
         feclearexcept(FE_ALL_EXCEPT);
-        ck_assert_int_eq(ops->activation(&check.stream[0], &forward), ETX_OK);
+        ck_assert_ok(ops->activation(&check.stream[0], &forward));
         ck_assert_int_eq(
             fetestexcept(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO), 0);
         for (int32_t t = 0; t < N; t++) {
@@ -98,8 +97,7 @@ CHECKOP_TEST(test_activation_exceptions, .rows = ETX_N_ACTIVATIONS)
             y[t] = 1.0f;
         }
         feclearexcept(FE_ALL_EXCEPT);
-        ck_assert_int_eq(
-            ops->activation_backward(&check.stream[0], &backward), ETX_OK);
+        ck_assert_ok(ops->activation_backward(&check.stream[0], &backward));
         ck_assert_int_eq(
             fetestexcept(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO), 0);
         for (int32_t t = 0; t < N; t++)
@@ -140,7 +138,6 @@ CHECKOP_TEST(test_activation_slopes, .rows = ETX_N_ACTIVATIONS)
         if (fabsf(x[i]) < 0.1f)
             x[i] = 0.1f;
     }
-    ck_assert_int_eq(
-        etx_op_ref.activation_backward(&check.stream[0], &backward), ETX_OK);
+    ck_assert_ok(etx_op_ref.activation_backward(&check.stream[0], &backward));
     checkop_verify_slope(&slope);
 }

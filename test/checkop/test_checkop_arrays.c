@@ -46,21 +46,20 @@ CHECKOP_TEST(test_arrays_scale, .rows = N_SHAPES)
 
 /* 3, -4 and 12 are the sides of a box with a diagonal of 13; an infinity
  * shows. */
-CHECKOP_TEST(test_arrays_squares_known, .rows = N_SHAPES)
+CHECKOP_TEST(test_arrays_squares_known)
 {
     float x[] = {3.0f, -4.0f, 12.0f};
     double sum = -1.0;
     const struct etx_sum_squares_args args = {.n = 3, .x = x, .sum = &sum};
 
-    (void)_i;
     for (int32_t i = 0; i < check.n_implementations; i++) {
         const struct etx_op_table *ops = &check.implementation[i].ops;
 
         x[1] = -4.0f;
-        ck_assert_int_eq(ops->sum_squares(&check.stream[0], &args), ETX_OK);
+        ck_assert_ok(ops->sum_squares(&check.stream[0], &args));
         ck_assert_double_eq(sum, 169.0);
         x[1] = -INFINITY;
-        ck_assert_int_eq(ops->sum_squares(&check.stream[0], &args), ETX_OK);
+        ck_assert_ok(ops->sum_squares(&check.stream[0], &args));
         ck_assert(isinf(sum));
     }
 }

@@ -11,21 +11,11 @@ static const int32_t shapes[][2] = {{1, 0}, {2, 1}, {31, 5}, {33, 40},
     {257, 100}, {257, 2000}, {1000, 900}, {1000, 5000}, {3000, 30000}};
 #define N_SHAPES ROWS(shapes)
 
-CHECKOP_TEST(test_chains_outward_edges, .rows = N_SHAPES)
-{
-    struct checkop_case one;
+CHECKOP_VERIFY(test_chains_outward_edges, N_SHAPES,
+    checkop_outward_edges(&one, shapes[_i][0], shapes[_i][1]))
 
-    checkop_outward_edges(&one, shapes[_i][0], shapes[_i][1]);
-    checkop_verify(&one);
-}
-
-CHECKOP_TEST(test_chains_best_first, .rows = N_SHAPES)
-{
-    struct checkop_case one;
-
-    checkop_best_first(&one, shapes[_i][0], shapes[_i][1]);
-    checkop_verify(&one);
-}
+CHECKOP_VERIFY(test_chains_best_first, N_SHAPES,
+    checkop_best_first(&one, shapes[_i][0], shapes[_i][1]))
 
 /* How many nodes follow another one in their chain. */
 static int64_t count_joined(const struct etx_best_first_args *args)
@@ -74,13 +64,8 @@ CHECKOP_TEST(test_chains_best_first_ties, .rows = 2)
     ck_assert_int_gt(count_joined(args), 500);
 }
 
-CHECKOP_TEST(test_chains_double_edges, .rows = N_SHAPES)
-{
-    struct checkop_case one;
-
-    checkop_double_edges(&one, shapes[_i][0], shapes[_i][1]);
-    checkop_verify(&one);
-}
+CHECKOP_VERIFY(test_chains_double_edges, N_SHAPES,
+    checkop_double_edges(&one, shapes[_i][0], shapes[_i][1]))
 
 CHECKOP_TEST(test_chains_degrees, .rows = N_SHAPES)
 {

@@ -10,13 +10,8 @@
 static const int32_t sizes[] = {0, 1, 2, 7, 31, 33, 257, 1000, 9001};
 #define N_SIZES ROWS(sizes)
 
-CHECKOP_TEST(test_edge_features_sizes, .rows = N_SIZES)
-{
-    struct checkop_case one;
-
-    checkop_edge_features(&one, sizes[_i] / 3 + 1, sizes[_i]);
-    checkop_verify(&one);
-}
+CHECKOP_VERIFY(test_edge_features_sizes, N_SIZES,
+    checkop_edge_features(&one, sizes[_i] / 3 + 1, sizes[_i]))
 
 /* One feature at a time, and the whole list backwards. */
 CHECKOP_TEST(test_edge_features_lists)
@@ -49,9 +44,8 @@ CHECKOP_TEST(test_edge_features_extremes)
     ((struct etx_edge_features_args *)one.args)->score = score;
     for (int32_t i = 0; i < check.n_implementations; i++) {
         feclearexcept(FE_ALL_EXCEPT);
-        ck_assert_int_eq(
-            check.implementation[i].ops.edge_features(&check.stream[0], args),
-            ETX_OK);
+        ck_assert_ok(
+            check.implementation[i].ops.edge_features(&check.stream[0], args));
         ck_assert_int_eq(
             fetestexcept(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO), 0);
         for (int64_t t = 0; t < one.output[0].n; t++)
@@ -124,9 +118,8 @@ CHECKOP_TEST(test_edge_features_known, .rows = N_KNOWN)
             .score = &known[_i].score,
             .votes = &known[_i].votes,
             .out = out};
-        ck_assert_int_eq(
-            check.implementation[i].ops.edge_features(&check.stream[0], &args),
-            ETX_OK);
+        ck_assert_ok(
+            check.implementation[i].ops.edge_features(&check.stream[0], &args));
         for (int32_t k = 0; k < ETX_N_EDGE_FEATURES; k++) {
             const double want = known[_i].want[k] / 2.0;
             const double off = 2e-6 * (1.0 + fabs(want));

@@ -13,9 +13,8 @@ static void run_all(const struct etx_hough_votes_args *args, const float *want)
         for (int32_t pool = 0; pool < CHECKOP_N_POOLS; pool += 2) {
             for (int64_t e = 0; e < args->n_edges; e++)
                 args->votes[e] = -1.0f;
-            ck_assert_int_eq(check.implementation[i].ops.hough_votes(
-                                 &check.stream[pool], args),
-                ETX_OK);
+            ck_assert_ok(check.implementation[i].ops.hough_votes(
+                &check.stream[pool], args));
             for (int64_t e = 0; e < args->n_edges; e++)
                 if (args->votes[e] != want[e])
                     ck_abort_msg("%s: edge %d has %g votes, not %g",
@@ -136,9 +135,8 @@ CHECKOP_TEST(test_hough_votes_extremes)
         .votes = checkop_buffer(n_edges, sizeof(float))};
 
     for (int32_t i = 0; i < check.n_implementations; i++) {
-        ck_assert_int_eq(
-            check.implementation[i].ops.hough_votes(&check.stream[0], &args),
-            ETX_OK);
+        ck_assert_ok(
+            check.implementation[i].ops.hough_votes(&check.stream[0], &args));
         for (int64_t e = 0; e < n_edges; e++)
             ck_assert_float_ge(args.votes[e], 1.0f);
     }

@@ -52,13 +52,8 @@ CHECKOP_TEST(test_line_graph_shapes, .rows = N_SHAPES)
 }
 
 /* Enough for several blocks of doublets and of nodes. */
-CHECKOP_TEST(test_line_graph_larger, .rows = 2)
-{
-    struct checkop_case one;
-
-    checkop_line_graph(&one, _i ? 20000 : 3000, _i ? 60000 : 30000);
-    checkop_verify(&one);
-}
+CHECKOP_VERIFY(test_line_graph_larger, 2,
+    checkop_line_graph(&one, _i ? 20000 : 3000, _i ? 60000 : 30000))
 
 /* Hits 0 -> 1 -> 2 -> 4 and 0 -> 3 -> 2: doublets by (dst, src) are 0-1, 1-2,
  * 3-2, 0-3, 2-4; 1-2 and 3-2 both go on to 2-4. */
@@ -106,25 +101,19 @@ CHECKOP_TEST(test_line_graph_limit)
     ck_assert_ptr_nonnull(strstr(etx_last_error(), "max_edges"));
 }
 
-static int32_t always(void *user)
-{
-    (void)user;
-    return 1;
-}
-
 CHECKOP_TEST(test_line_graph_cancelled)
 {
     struct checkop_case one;
 
     for (int32_t p = 0; p < CHECKOP_N_POOLS; p++)
-        check.stream[p].cancel = always;
+        check.stream[p].cancel = etx_test_cancel;
     /* One block, so that the calling thread has it. */
     checkop_line_graph(&one, 50, 400);
     struct etx_stream *stream = &check.stream[0];
     struct etx_line_graph graph = {.n_edges = -7};
     ((struct etx_line_graph_args *)one.args)->out = &graph;
     for (int32_t i = 0; i < check.n_implementations; i++)
-        ck_assert_int_eq(
+        ck_assert_status(
             check.implementation[i].ops.line_graph(stream, one.args),
             ETX_ERR_CANCELLED);
     ck_assert_int_eq(graph.n_edges, -7);

@@ -11,21 +11,11 @@ static const int32_t shapes[][3] = {{0, 5, 3}, {1, 1, 1}, {2, 3, 5},
     {64, 67, 64}, {33, 100, 128}, {31, 128, 100}, {1000, 12, 33}, {7, 300, 9}};
 #define N_SHAPES ROWS(shapes)
 
-CHECKOP_TEST(test_linear_shapes, .rows = N_SHAPES)
-{
-    struct checkop_case one;
+CHECKOP_VERIFY(test_linear_shapes, N_SHAPES,
+    checkop_linear(&one, shapes[_i][0], shapes[_i][1], shapes[_i][2]))
 
-    checkop_linear(&one, shapes[_i][0], shapes[_i][1], shapes[_i][2]);
-    checkop_verify(&one);
-}
-
-CHECKOP_TEST(test_linear_backward_shapes, .rows = N_SHAPES)
-{
-    struct checkop_case one;
-
-    checkop_linear_backward(&one, shapes[_i][0], shapes[_i][1], shapes[_i][2]);
-    checkop_verify(&one);
-}
+CHECKOP_VERIFY(test_linear_backward_shapes, N_SHAPES,
+    checkop_linear_backward(&one, shapes[_i][0], shapes[_i][1], shapes[_i][2]))
 
 CHECKOP_TEST(test_linear_backward_null_outputs)
 {
@@ -71,9 +61,8 @@ CHECKOP_TEST(test_linear_known)
             .weight = weight,
             .bias = bias,
             .y = y};
-        ck_assert_int_eq(checkop_run_linear(&check.implementation[i].ops,
-                             &check.stream[0], &args),
-            ETX_OK);
+        ck_assert_ok(checkop_run_linear(
+            &check.implementation[i].ops, &check.stream[0], &args));
         for (int32_t t = 0; t < 6; t++)
             ck_assert_float_eq(y[t], want[t]);
     }
@@ -128,9 +117,8 @@ CHECKOP_TEST(test_linear_slopes)
         {"d_bias", objective, &loss, bias, args.d_bias, N_OUT, 99, 0.125f, 1e-5,
             1e-5, 0.0}};
 
-    ck_assert_int_eq(
-        checkop_run_linear_backward(&etx_op_ref, &check.stream[0], &args),
-        ETX_OK);
+    ck_assert_ok(
+        checkop_run_linear_backward(&etx_op_ref, &check.stream[0], &args));
     for (int32_t t = 0; t < 3; t++)
         checkop_verify_slope(&slopes[t]);
 }

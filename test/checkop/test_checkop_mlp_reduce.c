@@ -6,58 +6,18 @@
 /* Rows reduced over segments: some longer than a group of blocks, many without
  * rows, none at all. */
 static const struct checkop_perceptron reduced[] = {
-    {.n_rows = 2500,
-        .n_parts = 2,
-        .part_width = {16, 64},
-        .gathered = 1,
-        .n_layers = 2,
-        .layer_width = {32, 64},
-        .norm = ETX_NORM_LAYER,
-        .activation = ETX_ACTIVATION_SILU,
-        .residual = 2,
-        .n_segments = 60},
-    {.n_rows = 2500,
-        .n_parts = 1,
-        .part_width = {9},
-        .n_layers = 1,
-        .layer_width = {33},
-        .last_activation = ETX_ACTIVATION_TANH,
+    {2500, PARTS(16, 64), .gathered = 1, LAYERS(32, 64), HIDDEN(LAYER, SILU),
+        .residual = 2, .n_segments = 60},
+    {2500, PARTS(9), LAYERS(33), .last_activation = ETX_ACTIVATION_TANH,
         .n_segments = 2},
-    {.n_rows = 1000,
-        .n_parts = 1,
-        .part_width = {3},
-        .n_layers = 2,
-        .layer_width = {8, 130},
-        .n_segments = 3000},
-    {.n_rows = 700,
-        .n_parts = 1,
-        .part_width = {3},
-        .n_layers = 2,
-        .layer_width = {8, 5},
-        .norm = ETX_NORM_BATCH,
-        .n_segments = 50},
-    {.n_rows = 1500,
-        .n_parts = 1,
-        .part_width = {12},
-        .n_layers = 2,
-        .layer_width = {16, 16},
-        .n_segments = 90,
+    {1000, PARTS(3), LAYERS(8, 130), .n_segments = 3000},
+    {700, PARTS(3), LAYERS(8, 5), .norm = ETX_NORM_BATCH, .n_segments = 50},
+    {1500, PARTS(12), LAYERS(16, 16), .n_segments = 90,
         .reduce = ETX_REDUCE_MAX},
-    {.n_rows = 0,
-        .n_parts = 1,
-        .part_width = {3},
-        .n_layers = 1,
-        .layer_width = {8},
-        .n_segments = 7}};
+    {0, PARTS(3), LAYERS(8), .n_segments = 7}};
 #define N_REDUCED ROWS(reduced)
 
-CHECKOP_TEST(test_mlp_reduced, .rows = N_REDUCED)
-{
-    struct checkop_case one;
-
-    checkop_mlp(&one, &reduced[_i]);
-    checkop_verify(&one);
-}
+CHECKOP_VERIFY(test_mlp_reduced, N_REDUCED, checkop_mlp(&one, &reduced[_i]))
 
 /* mlp, and what segment_reduce makes of its out. */
 static etx_status run_separately(const struct etx_op_table *ops,

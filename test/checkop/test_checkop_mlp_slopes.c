@@ -86,8 +86,7 @@ static struct network *make_network(
         .d_part = {checkop_floats(N_ROWS * LEFT),
             checkop_floats(N_ROWS * RIGHT)},
         .gradient = net->gradient};
-    ck_assert_int_eq(
-        etx_op_ref.mlp_backward(&check.stream[0], &net->backward), ETX_OK);
+    ck_assert_ok(etx_op_ref.mlp_backward(&check.stream[0], &net->backward));
     /* The gradient of a gathered row is the sum over where it went. */
     net->d_left = checkop_buffer(N_SOURCE * LEFT, sizeof(float));
     for (int32_t i = 0; i < N_ROWS; i++)

@@ -65,15 +65,13 @@ CHECKOP_TEST(test_norm_known)
             .gain = gain,
             .shift = shift,
             .y = y};
-        ck_assert_int_eq(
-            checkop_run_norm(ops, &check.stream[0], &args), ETX_OK);
+        ck_assert_ok(checkop_run_norm(ops, &check.stream[0], &args));
         for (int32_t k = 0; k < 4; k++)
             ck_assert_float_eq_tol(y[k], layer[k], 1e-6f);
         args.norm = ETX_NORM_BATCH; /* columns 1 3 and 2 4: -+1 */
         args.n_rows = 2;
         args.width = 2;
-        ck_assert_int_eq(
-            checkop_run_norm(ops, &check.stream[0], &args), ETX_OK);
+        ck_assert_ok(checkop_run_norm(ops, &check.stream[0], &args));
         for (int32_t k = 0; k < 4; k++)
             ck_assert_float_eq_tol(y[k], batch[k], 1e-6f);
         args.norm = ETX_NORM_L2;
@@ -81,8 +79,7 @@ CHECKOP_TEST(test_norm_known)
         args.x = pair;
         args.gain = NULL;
         args.shift = NULL;
-        ck_assert_int_eq(
-            checkop_run_norm(ops, &check.stream[0], &args), ETX_OK);
+        ck_assert_ok(checkop_run_norm(ops, &check.stream[0], &args));
         ck_assert_float_eq_tol(y[0], 0.6f, 1e-7f);
         ck_assert_float_eq_tol(y[1], 0.8f, 1e-7f);
     }
@@ -136,9 +133,8 @@ CHECKOP_TEST(test_norm_slopes, .rows = ETX_N_NORMS)
         {"d_shift", objective, &loss, shift, args.d_shift, WIDTH, WIDTH,
             0x1p-6f, 1e-4, 3e-4, 0.0}};
 
-    ck_assert_int_eq(
-        checkop_run_norm_backward(&etx_op_ref, &check.stream[0], &args),
-        ETX_OK);
+    ck_assert_ok(
+        checkop_run_norm_backward(&etx_op_ref, &check.stream[0], &args));
     for (int32_t t = 0; t < (affine ? 3 : 1); t++)
         checkop_verify_slope(&slopes[t]);
 }
@@ -158,9 +154,8 @@ CHECKOP_TEST(test_norm_l2_below_eps)
                                                         .x = x},
             .d_y = d_y,
             .d_x = d_x};
-        ck_assert_int_eq(checkop_run_norm_backward(&check.implementation[i].ops,
-                             &check.stream[0], &args),
-            ETX_OK);
+        ck_assert_ok(checkop_run_norm_backward(
+            &check.implementation[i].ops, &check.stream[0], &args));
         ck_assert_float_eq_tol(d_x[0], 2.0f, 1e-6f);
         ck_assert_float_eq_tol(d_x[1], 6.0f, 1e-6f);
     }

@@ -88,9 +88,8 @@ CHECKOP_TEST(test_rows_dot_known)
             .a_index = index,
             .b = b,
             .out = out};
-        ck_assert_int_eq(
-            check.implementation[i].ops.row_dot(&check.stream[0], &args),
-            ETX_OK);
+        ck_assert_ok(
+            check.implementation[i].ops.row_dot(&check.stream[0], &args));
         ck_assert_float_eq(out[0], 39.0f);
         ck_assert_float_eq(out[1], 9.0f);
     }

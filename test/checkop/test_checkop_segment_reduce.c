@@ -101,13 +101,11 @@ CHECKOP_TEST(test_segment_reduce_known)
                 .out = out};
             const struct etx_segment_reduce_backward_args backward = {
                 .forward = args, .d_out = ones, .d_x = d_x};
-            ck_assert_int_eq(
-                ops->segment_reduce(&check.stream[0], &args), ETX_OK);
+            ck_assert_ok(ops->segment_reduce(&check.stream[0], &args));
             for (int32_t s = 0; s < 4; s++)
                 ck_assert_float_eq_tol(out[s], want[reduce][s], 1e-6f);
-            ck_assert_int_eq(
-                ops->segment_reduce_backward(&check.stream[0], &backward),
-                ETX_OK);
+            ck_assert_ok(
+                ops->segment_reduce_backward(&check.stream[0], &backward));
             for (int32_t v = 0; v < 6 && reduce == ETX_REDUCE_MAX; v++)
                 ck_assert_float_eq(d_x[v], first_of_equals[v]);
             for (int32_t v = 3; v < 6 && reduce == ETX_REDUCE_STD; v++)
@@ -153,8 +151,7 @@ CHECKOP_TEST(test_segment_reduce_slopes, .rows = ETX_N_REDUCES)
     loss.forward.x = x;
     args->forward.x = x;
     (void)objective(&loss); /* out of these values */
-    ck_assert_int_eq(
-        etx_op_ref.segment_reduce_backward(&check.stream[0], args), ETX_OK);
+    ck_assert_ok(etx_op_ref.segment_reduce_backward(&check.stream[0], args));
     const struct checkop_slope slope = {
         "d_x", objective, &loss, x, args->d_x, N, N, 0x1p-6f, 3e-4, 3e-4, 0.0};
     checkop_verify_slope(&slope);

@@ -50,7 +50,7 @@ CHECKOP_TEST(test_training_focal_known)
             .pos_weight = 3.0f,
             .focal_gamma = 2.0f,
             .loss_sum = &loss};
-        ck_assert_int_eq(ops->bce_loss(&check.stream[0], &args), ETX_OK);
+        ck_assert_ok(ops->bce_loss(&check.stream[0], &args));
         ck_assert_double_eq_tol(loss,
             3.0 * 0.0142093366 * 0.1269280110 + 0.0723294881 * 0.3132616875,
             1e-8);
@@ -81,7 +81,7 @@ CHECKOP_TEST(test_training_bce_known)
             .weight_sum = &weights,
             .scale = 0.5f,
             .d_logit = d_logit};
-        ck_assert_int_eq(ops->bce_loss(&check.stream[0], &args), ETX_OK);
+        ck_assert_ok(ops->bce_loss(&check.stream[0], &args));
         ck_assert_double_eq_tol(loss, want, 1e-6);
         ck_assert_double_eq_tol(weights, 4.0, 1e-6);
         for (int32_t e = 0; e < 4; e++)
@@ -89,7 +89,7 @@ CHECKOP_TEST(test_training_bce_known)
         args.loss_sum = NULL; /* every output may be left out */
         args.weight_sum = NULL;
         args.d_logit = NULL;
-        ck_assert_int_eq(ops->bce_loss(&check.stream[0], &args), ETX_OK);
+        ck_assert_ok(ops->bce_loss(&check.stream[0], &args));
         ck_assert_double_eq_tol(loss, want, 1e-6);
     }
 }
@@ -115,9 +115,8 @@ CHECKOP_TEST(test_training_bce_exceptions)
             for (int32_t e = 0; e < N; e++)
                 target[e] = (float)positive;
             feclearexcept(FE_ALL_EXCEPT);
-            ck_assert_int_eq(
-                check.implementation[i].ops.bce_loss(&check.stream[0], &args),
-                ETX_OK);
+            ck_assert_ok(
+                check.implementation[i].ops.bce_loss(&check.stream[0], &args));
             ck_assert_int_eq(
                 fetestexcept(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO), 0);
             ck_assert(isfinite(loss));
@@ -184,9 +183,8 @@ CHECKOP_TEST(test_training_square_known)
                 .scale = 0.5,
                 .d_x = has_slope ? d_x : NULL,
                 .sum = &sum};
-            ck_assert_int_eq(check.implementation[i].ops.square_loss(
-                                 &check.stream[0], &args),
-                ETX_OK);
+            ck_assert_ok(check.implementation[i].ops.square_loss(
+                &check.stream[0], &args));
             ck_assert_double_eq(sum, 6.25);
             for (int32_t k = 0; k < 4 && has_slope; k++)
                 ck_assert_float_eq(d_x[k], slope[k]);
@@ -264,9 +262,8 @@ CHECKOP_TEST(test_training_hinge_known)
                 .positive_sum = &sum[0],
                 .negative_sum = &sum[1],
                 .d_point = d_point};
-            ck_assert_int_eq(
-                check.implementation[i].ops.hinge_loss(&check.stream[0], &args),
-                ETX_OK);
+            ck_assert_ok(check.implementation[i].ops.hinge_loss(
+                &check.stream[0], &args));
             ck_assert_double_eq_tol(sum[0], 0.25, 1e-6);
             ck_assert_double_eq_tol(sum[1], negative[hinge], 1e-5);
             for (int32_t t = 0; t < 6; t++)
@@ -352,9 +349,8 @@ CHECKOP_TEST(test_training_adamw_known, .rows = 2)
                 .m = m,
                 .v = v,
                 .v_max = _i ? v_max : NULL};
-            ck_assert_int_eq(
-                check.implementation[i].ops.adamw(&check.stream[0], &args),
-                ETX_OK);
+            ck_assert_ok(
+                check.implementation[i].ops.adamw(&check.stream[0], &args));
             for (int32_t k = 0; k < 2; k++)
                 ck_assert_double_eq_tol(
                     (double)parameter[k], want[_i][step][k], 1e-6);
@@ -384,8 +380,8 @@ CHECKOP_TEST(test_training_adamw_decays)
             .parameter = parameter,
             .m = m,
             .v = v};
-        ck_assert_int_eq(
-            check.implementation[i].ops.adamw(&check.stream[0], &args), ETX_OK);
+        ck_assert_ok(
+            check.implementation[i].ops.adamw(&check.stream[0], &args));
         ck_assert_float_eq_tol(parameter[0], 1.9f, 1e-6f);
         ck_assert_float_eq(parameter[1], 2.0f);
     }

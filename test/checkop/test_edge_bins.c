@@ -86,12 +86,11 @@ CHECKOP_TEST(test_edge_bins_sort, .rows = N_SIZES)
         const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
         struct etx_edge_bins bins;
         struct etx_edge_list list = {0, NULL, NULL};
-        ck_assert_int_eq(etx_edge_bins_open(&bins, stream, sizes[_i]), ETX_OK);
+        ck_assert_ok(etx_edge_bins_open(&bins, stream, sizes[_i]));
         struct share share = {&bins, edge, order, n};
-        ck_assert_int_eq(etx_parallel_for(stream->pool, (n + BLOCK - 1) / BLOCK,
-                             add_block, &share),
-            ETX_OK);
-        ck_assert_int_eq(etx_edge_bins_sort(&list, &bins, stream), ETX_OK);
+        ck_assert_ok(etx_parallel_for(
+            stream->pool, (n + BLOCK - 1) / BLOCK, add_block, &share));
+        ck_assert_ok(etx_edge_bins_sort(&list, &bins, stream));
         ck_assert_int_eq(list.n_edges, n);
         for (int64_t e = 0; e < n; e++)
             if (list.src[e] != (int32_t)(uint32_t)edge[e] ||
@@ -111,8 +110,8 @@ CHECKOP_TEST(test_edge_bins_empty)
     struct etx_edge_bins bins;
     struct etx_edge_list list = {-1, NULL, NULL};
 
-    ck_assert_int_eq(etx_edge_bins_open(&bins, stream, 777), ETX_OK);
-    ck_assert_int_eq(etx_edge_bins_sort(&list, &bins, stream), ETX_OK);
+    ck_assert_ok(etx_edge_bins_open(&bins, stream, 777));
+    ck_assert_ok(etx_edge_bins_sort(&list, &bins, stream));
     ck_assert_int_eq(list.n_edges, 0);
     etx_free(list.src);
     etx_free(list.dst);

@@ -5,10 +5,11 @@
 
 #include "base/random.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "support.h"
 
 static struct etx_edge_feature_list features_of(
     const struct network_case *which)
@@ -40,8 +41,7 @@ struct etx_json *network_json(const char *text)
     ck_assert_uint_lt(strlen(text), sizeof json);
     for (size_t i = 0; i <= strlen(text); i++)
         json[i] = text[i] == '\'' ? '"' : text[i];
-    ck_assert_int_eq(
-        etx_json_parse(&object, "options", json, strlen(json), 8), ETX_OK);
+    ck_assert_ok(etx_json_parse(&object, "options", json, strlen(json), 8));
     return object;
 }
 
@@ -134,7 +134,7 @@ void network_context_open(
     memset(context, 0, sizeof *context);
     status =
         etx_context_options_init(&context->options, sizeof context->options);
-    ck_assert_int_eq(status, ETX_OK);
+    ck_assert_ok(status);
     context->options.n_threads = n_threads;
     context->options.cpu_level = cpu_level;
     status = etx_backend_cpu_open(context);

@@ -131,8 +131,8 @@ ETX_TEST(test_options_init_repeats)
     struct etx_network *b = NULL;
     size_t bytes = 0;
 
-    ck_assert_int_eq(create(&a, "mlp", 4, 0, NULL), ETX_OK);
-    ck_assert_int_eq(create(&b, "mlp", 4, 0, NULL), ETX_OK);
+    ck_assert_ok(create(&a, "mlp", 4, 0, NULL));
+    ck_assert_ok(create(&b, "mlp", 4, 0, NULL));
     bytes = (size_t)a->n_values * sizeof *a->value;
     for (int64_t v = 0; v < a->n_values; v++)
         ck_assert(a->value[v] == 0.0f);

@@ -157,9 +157,8 @@ static void run_thread(struct part_thread *thread, void *argument)
 
     for (int32_t i = 0; i < N_NODES; i++)
         owner[i] = owner_of(trial->assignment, i, trial->n_parts);
-    ck_assert_int_eq(etx_part_create(&part, trial->problem.graph, owner,
-                         trial->n_parts, thread->part),
-        ETX_OK);
+    ck_assert_ok(etx_part_create(
+        &part, trial->problem.graph, owner, trial->n_parts, thread->part));
     run_part(thread, trial, part);
     etx_part_free(part);
 }
@@ -260,7 +259,7 @@ ETX_TEST(test_parts_refused, .rows = ROWS(refused))
 {
     struct etx_network *network = network_make(&refused[_i].which, 1);
 
-    ck_assert_int_eq(etx_halo_check(network), ETX_ERR_UNSUPPORTED);
+    ck_assert_status(etx_halo_check(network), ETX_ERR_UNSUPPORTED);
     ck_assert(strstr(etx_last_error(), refused[_i].reason) != NULL);
     etx_network_free(network);
 }

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#include "case.h"
+#include "support.h"
 
 #define N_NODES 5
 
@@ -49,13 +49,11 @@ ETX_TEST(test_triplets_of_a_path)
         u[e] = alone(&trial, src[e], dst[e]);
     network_problem_set_edges(&trial.problem, 2, src, dst, NULL, NULL);
     network_forward(s, trial.network, &trial.context, &trial.problem);
-    ck_assert_int_eq(
-        etx_stage_triplets(&line, trial.problem.graph, &trial.context, 10),
-        ETX_OK);
+    ck_assert_ok(
+        etx_stage_triplets(&line, trial.problem.graph, &trial.context, 10));
     ck_assert_int_eq(line->n_edges, 1);
-    ck_assert_int_eq(trial.network->arch->forward_triplets(trial.network,
-                         &trial.context, &trial.problem.input, line, &triplet),
-        ETX_OK);
+    ck_assert_ok(trial.network->arch->forward_triplets(
+        trial.network, &trial.context, &trial.problem.input, line, &triplet));
     ck_assert_int_eq(etx_arena_in_use(trial.context.stream->arena), 0);
     ck_assert(fabsf(s[0] - u[0]) > 1e-3f);
     ck_assert(fabsf((s[0] - u[0]) - (s[1] - u[1])) <= 1e-6f);

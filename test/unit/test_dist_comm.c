@@ -39,7 +39,7 @@ static void run_ranks(struct runner runner[MAX_RANKS], int32_t n_ranks,
     struct etx_comm *comm[MAX_RANKS] = {NULL};
     pthread_t thread[MAX_RANKS];
 
-    ck_assert_int_eq(etx_comm_open_threads(comm, n_ranks, deadline), ETX_OK);
+    ck_assert_ok(etx_comm_open_threads(comm, n_ranks, deadline));
     for (int32_t r = 0; r < n_ranks; r++)
         runner[r] = (struct runner){.comm = comm[r], .body = body};
     for (int32_t r = 0; r < n_ranks - n_absent; r++)
@@ -199,7 +199,7 @@ ETX_TEST(test_dist_comm_deadline)
         run_ranks(runner, n_ranks, 1, 0.05, meet);
         ck_assert_double_lt(etx_comm_now() - begin, 20.0);
         for (int32_t r = 0; r < n_ranks - 1; r++) {
-            ck_assert_int_eq(runner[r].status, ETX_ERR_IO);
+            ck_assert_status(runner[r].status, ETX_ERR_IO);
             ck_assert_ptr_nonnull(strstr(runner[r].message, "barrier"));
         }
     }
@@ -259,7 +259,7 @@ ETX_TEST(test_dist_comm_give_up)
     for (int32_t r = 0; r < 4; r++) {
         if (r == 1)
             continue;
-        ck_assert_int_eq(runner[r].status, ETX_ERR_CANCELLED);
+        ck_assert_status(runner[r].status, ETX_ERR_CANCELLED);
         ck_assert_msg(strstr(runner[r].message, "rank 1 gave up") != NULL, "%s",
             runner[r].message);
     }
@@ -279,7 +279,7 @@ ETX_TEST(test_dist_comm_stays_broken)
     struct runner runner[MAX_RANKS];
 
     run_ranks(runner, 2, 1, 0.05, sum_after_failure);
-    ck_assert_int_eq(runner[0].status, ETX_ERR_CANCELLED);
+    ck_assert_status(runner[0].status, ETX_ERR_CANCELLED);
     ck_assert_ptr_nonnull(strstr(runner[0].message, "earlier failure"));
 }
 
@@ -287,8 +287,8 @@ ETX_TEST(test_dist_comm_refused)
 {
     struct etx_comm *comm[1] = {NULL};
 
-    ck_assert_int_eq(etx_comm_open_threads(comm, 0, 60.0), ETX_ERR_ARGUMENT);
-    ck_assert_int_eq(etx_comm_open_threads(comm, 1025, 60.0), ETX_ERR_ARGUMENT);
+    ck_assert_status(etx_comm_open_threads(comm, 0, 60.0), ETX_ERR_ARGUMENT);
+    ck_assert_status(etx_comm_open_threads(comm, 1025, 60.0), ETX_ERR_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(etx_last_error(), "1025"));
     ck_assert_ptr_null(comm[0]);
 }

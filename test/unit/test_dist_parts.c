@@ -129,7 +129,7 @@ ETX_TEST(test_dist_parts_failure)
     team.failing_rank = 2;
     run_team(&team, score);
     for (int32_t r = 0; r < 4; r++) {
-        ck_assert_int_eq(team.status[r], ETX_ERR_CANCELLED);
+        ck_assert_status(team.status[r], ETX_ERR_CANCELLED);
         ck_assert_int_eq(strstr(team.error[r], "1 of 4 ranks") == NULL,
             r == team.failing_rank);
     }
@@ -149,7 +149,7 @@ ETX_TEST(test_dist_parts_refused)
     team.order = 7;
     run_team(&team, score);
     for (int32_t r = 0; r < 2; r++) {
-        ck_assert_int_eq(team.status[r], ETX_ERR_ARGUMENT);
+        ck_assert_status(team.status[r], ETX_ERR_ARGUMENT);
         ck_assert_ptr_nonnull(strstr(team.error[r], "order 7"));
     }
     ck_assert_refused(etx_dist_exchange(NULL, team.dist[0]), "out");

@@ -35,7 +35,7 @@ ETX_TEST(test_cancel_anywhere)
 
         status = etx_find_tracks(&job.tracks, context, job.model, job.event);
         if (status != ETX_OK) {
-            ck_assert_int_eq(status, ETX_ERR_CANCELLED);
+            ck_assert_status(status, ETX_ERR_CANCELLED);
             ck_assert_ptr_null(job.tracks);
         }
         n_polls = go_on;

@@ -398,7 +398,7 @@ ETX_TEST(test_parts_failure)
         ETX_ERR_IO);
     ck_assert_int_eq(failing.n_swaps, 3);
     ck_assert_int_eq(failing.n_left, 1);
-    ck_assert_int_eq(failing.left_with, ETX_ERR_IO);
+    ck_assert_status(failing.left_with, ETX_ERR_IO);
     free(scores);
     etx_graph_part_free(part);
 }

@@ -5,9 +5,10 @@
 
 #include "base/random.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "support.h"
 
 #define N_LAYERS   10
 #define MM_PER_GEV 1667.0 /* radius of a track in 2 T */
@@ -81,11 +82,9 @@ etx_event *train_event(int64_t n_particles, uint64_t seed)
             between(&random, -3.14159, 3.14159),
             between(&random, -500.0, 500.0), 0);
     }
-    ck_assert_int_eq(
-        etx_event_create(&event, hits.n, NULL, hits.position), ETX_OK);
-    ck_assert_int_eq(
-        etx_event_set_truth(event, hits.particle, NULL, n_particles, particles),
-        ETX_OK);
+    ck_assert_ok(etx_event_create(&event, hits.n, NULL, hits.position));
+    ck_assert_ok(etx_event_set_truth(
+        event, hits.particle, NULL, n_particles, particles));
     free(hits.position);
     free(hits.particle);
     free(particles);
