@@ -63,8 +63,9 @@ struct etx_file_writer;
 /* Start a file that shall stand at path, compressed (with no time in it) when
  * compressed is not 0. A path that names a device or a pipe is written
  * directly; a pipe without a reader is ETX_ERR_IO. The old file stays until the
- * commit, which keeps its mode. A process that is killed leaves the temporary
- * file PATH.<process>-<time>-<n>.tmp behind. */
+ * commit, which keeps its mode. The new file has no name until then, so nothing
+ * is left of a process that is killed; where the file system has no such files
+ * it is PATH.<process>-<time>-<n>.tmp. */
 etx_status etx_file_writer_open(
     struct etx_file_writer **out, const char *path, int32_t compressed);
 etx_status etx_file_writer_append(

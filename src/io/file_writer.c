@@ -1,12 +1,14 @@
 /* io/file_writer.c -- whole files out, atomically.
  *
- * The temporary file lies next to the target, since rename() does not cross
- * file systems. A limit on file sizes (EFBIG) and a closed pipe (EPIPE) come
- * with a signal that would end the host; it is blocked for the length of the
- * write and discarded when the write caused it.
+ * The new file lies next to the target, since rename() does not cross file
+ * systems. Where the file system has files without a name it gets one just
+ * before the rename, so that a process that is killed leaves nothing. A limit
+ * on file sizes (EFBIG) and a closed pipe (EPIPE) come with a signal that would
+ * end the host; it is blocked for the length of the write and discarded when
+ * the write caused it.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _GNU_SOURCE /* O_TMPFILE */
 
 #include "io/file.h"
 
@@ -19,6 +21,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +38,13 @@
 #define GZIP_MEMORY    8         /* zlib's default */
 #define N_NAME_TRIES   100
 #define MAX_STEM_BYTES 200
+#define NAME_EXTRA     64 /* bytes that a temporary name has more */
+#define DESCRIPTORS    "/proc/self/fd"
 
 struct etx_file_writer {
     char *path;      /* where the file shall stand, symbolic links followed */
-    char *temporary; /* NULL: path is written directly */
+    char *temporary; /* name until the rename; NULL: path is written directly */
+    bool is_named;   /* there is a file of that name */
     int descriptor;  /* -1: closed */
     int32_t compressed;
     z_stream stream;
@@ -146,34 +152,67 @@ static void temporary_name(char *out, size_t size, const char *path, int n)
         (long)getpid(), (unsigned long)now.tv_nsec, n);
 }
 
+/* out [PATH_MAX] = the folder of path; false when it is too long. */
+static bool folder_of(char *out, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+
+    if (length > PATH_MAX - 2)
+        return false;
+    memcpy(out, path, length);
+    memcpy(out + length, ".", 2);
+    return true;
+}
+
+/* -1 where the file system has no files without a name, or they cannot be
+ * given one. */
+static int open_unnamed(const char *path)
+{
+#ifdef O_TMPFILE
+    char folder[PATH_MAX];
+
+    if (access(DESCRIPTORS, X_OK) == 0 && folder_of(folder, path))
+        return open_for_writing(folder, O_TMPFILE);
+#else
+    (void)path;
+#endif
+    return -1;
+}
+
+static etx_status open_named(struct etx_file_writer *writer, size_t size)
+{
+    for (int n = 0; n < N_NAME_TRIES; n++) {
+        temporary_name(writer->temporary, size, writer->path, n);
+        writer->descriptor =
+            open_for_writing(writer->temporary, O_CREAT | O_EXCL);
+        if (writer->descriptor >= 0 || errno != EEXIST)
+            break;
+    }
+    if (writer->descriptor < 0)
+        return etx_file_fail(writer->path, "create", errno);
+    writer->is_named = true;
+    return ETX_OK;
+}
+
 /* mode: of the file to replace; NULL where there is none. */
 static etx_status open_temporary(
     struct etx_file_writer *writer, const struct stat *mode)
 {
-    const size_t size = strlen(writer->path) + 64;
-    char *name = NULL;
-    etx_status status =
-        etx_alloc(&name, (int64_t)size, 1, "the name of a file");
+    const size_t size = strlen(writer->path) + NAME_EXTRA;
+    etx_status status = ETX_OK;
 
-    if (status != ETX_OK)
-        return status;
-    for (int n = 0; n < N_NAME_TRIES; n++) {
-        temporary_name(name, size, writer->path, n);
-        writer->descriptor = open_for_writing(name, O_CREAT | O_EXCL);
-        if (writer->descriptor >= 0 || errno != EEXIST)
-            break;
-    }
-    if (writer->descriptor < 0) {
-        status = etx_file_fail(writer->path, "create", errno);
-        etx_free(name);
-        return status;
-    }
-    writer->temporary = name;
+    ETX_CHECK(
+        etx_alloc(&writer->temporary, (int64_t)size, 1, "the name of a file"));
+    writer->descriptor = open_unnamed(writer->path);
+    if (writer->descriptor < 0)
+        ETX_CHECK(open_named(writer, size));
     if (mode != NULL &&
         fchmod(writer->descriptor, mode->st_mode & 07777) != 0 &&
         errno != EPERM && errno != ENOTSUP) /* file systems without modes */
         return etx_file_fail(writer->path, "keep the mode of", errno);
-    return ETX_OK;
+done:
+    return status;
 }
 
 /* A symbolic link to a file stays one: the file that it names is replaced.
@@ -280,16 +319,12 @@ etx_status etx_file_writer_append(
 /* Some file systems cannot synchronise a folder: EINVAL is no failure. */
 static etx_status synchronise_folder(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const size_t length = slash == NULL ? 0 : (size_t)(slash - path) + 1;
     char folder[PATH_MAX];
     etx_status status = ETX_OK;
     int descriptor;
 
-    if (length >= sizeof folder)
+    if (!folder_of(folder, path))
         return etx_file_fail(path, "synchronise the folder", ENAMETOOLONG);
-    memcpy(folder, path, length);
-    memcpy(folder + length, ".", 2);
     descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0)
         return ETX_OK; /* a folder that may be written but not read */
@@ -309,12 +344,32 @@ static etx_status close_descriptor(struct etx_file_writer *writer)
     return ETX_OK;
 }
 
+/* The file without a name gets the temporary one: rename() needs it. */
+static etx_status link_file(struct etx_file_writer *writer)
+{
+    const size_t size = strlen(writer->path) + NAME_EXTRA;
+    char link[64];
+    int failed = -1;
+
+    (void)snprintf(link, sizeof link, DESCRIPTORS "/%d", writer->descriptor);
+    for (int n = 0; n < N_NAME_TRIES && failed != 0; n++) {
+        temporary_name(writer->temporary, size, writer->path, n);
+        failed = linkat(
+            AT_FDCWD, link, AT_FDCWD, writer->temporary, AT_SYMLINK_FOLLOW);
+        if (failed != 0 && errno != EEXIST)
+            break;
+    }
+    if (failed != 0)
+        return etx_file_fail(writer->path, "name", errno);
+    writer->is_named = true;
+    return ETX_OK;
+}
+
 static etx_status replace_target(struct etx_file_writer *writer)
 {
     if (rename(writer->temporary, writer->path) != 0)
         return etx_file_fail(writer->path, "replace", errno);
-    etx_free(writer->temporary);
-    writer->temporary = NULL;
+    writer->is_named = false;
     return synchronise_folder(writer->path);
 }
 
@@ -331,6 +386,8 @@ etx_status etx_file_writer_commit(struct etx_file_writer *writer)
         return close_descriptor(writer);
     if (fsync(writer->descriptor) != 0)
         return etx_file_fail(writer->path, "synchronise", errno);
+    if (!writer->is_named)
+        ETX_CHECK(link_file(writer));
     ETX_CHECK(close_descriptor(writer));
     ETX_CHECK(replace_target(writer));
 done:
@@ -343,7 +400,7 @@ void etx_file_writer_free(struct etx_file_writer *writer)
         return;
     if (writer->descriptor >= 0)
         close(writer->descriptor);
-    if (writer->temporary != NULL)
+    if (writer->is_named)
         (void)unlink(writer->temporary);
     if (writer->compressed)
         (void)deflateEnd(&writer->stream);

@@ -1,11 +1,13 @@
 /* test_io_files.c -- reading whole files, gzip, and atomic writing.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "io_support.h"
 
 #include "base/heap.h"
 #include "io/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -348,6 +350,38 @@ IO_TEST(test_io_files_write_abandoned)
     ck_assert_ok(etx_file_writer_append(writer, "new", 3));
     etx_file_writer_free(writer);
     expect_content("f", "old");
+}
+
+static int32_t n_files(const char *folder)
+{
+    DIR *list = opendir(folder);
+    int32_t n = 0;
+
+    ck_assert_ptr_nonnull(list);
+    while (readdir(list) != NULL)
+        n++;
+    (void)closedir(list);
+    return n - 2;
+}
+
+/* Nothing is left of a process that is killed while it writes. */
+IO_TEST(test_io_files_write_unnamed)
+{
+    struct etx_file_writer *writer = NULL;
+    const int unnamed = open(io_path("."), O_TMPFILE | O_WRONLY, 0600);
+
+    if (unnamed < 0) {
+        etx_test_skip(__func__, "a file system without O_TMPFILE");
+        return;
+    }
+    (void)close(unnamed);
+    ck_assert_ok(etx_file_writer_open(&writer, io_path("f"), 0));
+    ck_assert_ok(etx_file_writer_append(writer, "new", 3));
+    ck_assert_int_eq(n_files(io_path(".")), 0);
+    ck_assert_ok(etx_file_writer_commit(writer));
+    ck_assert_int_eq(n_files(io_path(".")), 1);
+    etx_file_writer_free(writer);
+    expect_content("f", "new");
 }
 
 /* Compressed: the same bytes whenever it is written. */
