@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* feenableexcept */
 #include "support.h"
 
+#include "base/cpu.h"
 #include "base/heap.h"
 #include "base/random.h"
 #include "data/graph_double.h"
@@ -11,6 +12,7 @@
 #include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define MAX_NODES 30
 #define MAX_EDGES 200
@@ -488,4 +490,44 @@ ETX_TEST(test_graph_adopt_fails)
     ck_assert_int_eq(src[0] + dst[0], 0);
     etx_free(src);
     etx_free(dst);
+}
+
+/* CPU seconds of a search for the 10 nearest of n points, equal or random
+ * ones. */
+static double seconds_of_nearest(etx_context *context, int64_t n, int equal)
+{
+    scoped float *point = etx_test_alloc(3 * n, sizeof *point);
+    scoped_graph *graph = NULL;
+    struct timespec begin, end;
+    struct etx_random random;
+    etx_graph_options options;
+
+    etx_random_init(&random, 1, 0, 0);
+    for (int64_t i = 0; i < 3 * n; i++)
+        point[i] = equal ? 1.5f : etx_random_uniform(&random);
+    ck_assert_ok(etx_graph_options_init(&options, sizeof options));
+    options.max_neighbours = 10;
+    options.orientation = ETX_ORIENT_BOTH;
+    ck_assert_int_eq(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin), 0);
+    ck_assert_ok(
+        etx_graph_build_knn(&graph, context, n, 3, point, NULL, &options));
+    ck_assert_int_eq(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end), 0);
+    ck_assert_int_eq(etx_graph_n_edges(graph), 10 * n);
+    return (double)(end.tv_sec - begin.tv_sec) +
+           1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+}
+
+/* Equal points: not every pair of them is looked at. */
+ETX_TEST(test_graph_knn_equal_points)
+{
+    scoped_context *context = etx_test_context();
+    const int64_t n = 20000;
+    double distinct;
+
+    if (etx_cpu_level() == ETX_CPU_REF) {
+        etx_test_skip(__func__, "no AVX2; the reference looks at every pair");
+        return;
+    }
+    distinct = seconds_of_nearest(context, n, 0);
+    ck_assert_double_lt(seconds_of_nearest(context, n, 1), 40.0 * distinct);
 }

@@ -23,8 +23,9 @@
 /* Boxes of one level in groups of ETX_LEAF. */
 struct etx_boxes {
     int64_t n_boxes;
-    float *low;  /* [n_groups, ETX_AXES, ETX_LEAF] */
-    float *high; /* the same; lanes beyond n_boxes hold anything finite */
+    float *low;     /* [n_groups, ETX_AXES, ETX_LEAF] */
+    float *high;    /* the same; lanes beyond n_boxes hold anything finite */
+    int32_t *first; /* [n_boxes] smallest index of a point in the box */
 };
 
 struct etx_leaves {

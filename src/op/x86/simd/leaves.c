@@ -39,8 +39,17 @@ static void gather_leaf(float *out, const float *rows, const int32_t *order,
     }
 }
 
-/* The box of a leaf. */
-static void fill_box(struct etx_leaves *leaves, int64_t leaf)
+static int32_t smallest(const int32_t *index, int64_t n)
+{
+    int32_t first = index[0];
+
+    for (int64_t i = 1; i < n; i++)
+        first = index[i] < first ? index[i] : first;
+    return first;
+}
+
+/* The box of a leaf, whose first n lanes are points. */
+static void fill_box(struct etx_leaves *leaves, int64_t leaf, int64_t n)
 {
     const float *axis = leaves->axis + leaf * ETX_AXES * ETX_LEAF;
     const int64_t box = leaf / ETX_LEAF * ETX_AXES * ETX_LEAF + leaf % ETX_LEAF;
@@ -56,6 +65,7 @@ static void fill_box(struct etx_leaves *leaves, int64_t leaf)
         leaves->level[0].low[box + c * ETX_LEAF] = low;
         leaves->level[0].high[box + c * ETX_LEAF] = high;
     }
+    leaves->level[0].first[leaf] = smallest(leaves->id + leaf * ETX_LEAF, n);
 }
 
 /* Points, axes, ids, ranks and the box of one leaf. */
@@ -94,7 +104,7 @@ static void fill_leaf(const struct job *job, int64_t leaf)
         for (int32_t k = 0; k < n_dim; k++)
             point[k * ETX_LEAF + lane] = NAN;
     }
-    fill_box(leaves, leaf);
+    fill_box(leaves, leaf, n);
 }
 
 #define BLOCK_LEAVES 256
@@ -137,6 +147,7 @@ static void fill_level(struct etx_boxes *level, const struct etx_boxes *below)
             level->low[to] = low;
             level->high[to] = high;
         }
+        level->first[g] = smallest(below->first + g * ETX_LEAF, n);
     }
 }
 
@@ -152,6 +163,8 @@ static etx_status alloc_level(
         sizeof *level->low, "boxes of points"));
     ETX_CHECK(etx_arena_alloc(&level->high, stream->arena, n_floats,
         sizeof *level->high, "boxes of points"));
+    ETX_CHECK(etx_arena_alloc(&level->first, stream->arena, n_boxes,
+        sizeof *level->first, "boxes of points"));
     memset(level->low, 0, (size_t)n_floats * sizeof *level->low);
     memset(level->high, 0, (size_t)n_floats * sizeof *level->high);
 done:

@@ -2,7 +2,8 @@
  *
  * Branch and bound: for every point a depth-first search of the boxes, nearest
  * box first, keeps the nearest points so far; their largest distance bounds the
- * boxes that are still visited.
+ * boxes that are still visited. Among equal points the bound is 0 and excludes
+ * none of them; then boxes without a smaller index than the best are left out.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/neighbours.h"
@@ -22,6 +23,7 @@ struct nearest {
     int64_t wanted;
     float bound;     /* largest squared distance that is still kept */
     float limit;     /* the same for boxes */
+    int32_t last;    /* largest index that is still kept */
     vec x[ETX_AXES]; /* the point in the axes, in every lane */
 };
 
@@ -52,6 +54,8 @@ static void shrink(struct nearest *nearest, const struct etx_leaves *leaves)
     for (int64_t t = 0; t < nearest->n; t++)
         largest = nearest->key[t] > largest ? nearest->key[t] : largest;
     nearest->bound = distance_of_key(largest);
+    if (nearest->bound == 0.0f)
+        nearest->last = (int32_t)(uint32_t)largest;
     nearest->limit = ETX_ISA_NAME(leaves_limit)(leaves, nearest->bound);
 }
 
@@ -75,8 +79,10 @@ static void visit_leaf(struct nearest *nearest,
     memcpy(distance, s, sizeof distance);
     for (; bits != 0; bits &= bits - 1) {
         const int32_t t = __builtin_ctz(bits);
-        const uint32_t index = (uint32_t)leaves->id[leaf * ETX_LEAF + t];
-        nearest->key[nearest->n++] = (uint64_t)distance[t] << 32 | index;
+        const int32_t index = leaves->id[leaf * ETX_LEAF + t];
+        if (index <= nearest->last)
+            nearest->key[nearest->n++] =
+                (uint64_t)distance[t] << 32 | (uint32_t)index;
     }
     /* The first time with the wanted number of keys, then at capacity. */
     if (nearest->n + ETX_LEAF > nearest->capacity ||
@@ -104,6 +110,8 @@ static void visit_group(struct nearest *nearest,
         if (!(distance[best] <= nearest->limit))
             return;
         left &= ~(1u << best);
+        if (boxes->first[group * ETX_LEAF + best] > nearest->last)
+            continue;
         if (level == 0)
             visit_leaf(nearest, search, group * ETX_LEAF + best, from, lane);
         else
@@ -164,6 +172,7 @@ static etx_status search_leaf(
         nearest.n = 0;
         nearest.bound = search->bound;
         nearest.limit = search->limit;
+        nearest.last = INT32_MAX;
         visit_group(&nearest, search, leaves->n_levels - 1, 0, from, lane);
         if (nearest.n > nearest.wanted)
             shrink(&nearest, leaves);
