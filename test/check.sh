@@ -3,7 +3,8 @@
 #   test/check.sh BUILD LIB [ITEM...]     JOBS (default: the processors)
 # BUILD and LIB are the folders of the programs and of the library. An item is a
 # section below (programs), a suite (suite:graph), a suite on the CPU emulation of
-# CUDA (device:checkop_mlp), or one of the lists: sections, suites, devices, fast.
+# CUDA (device:checkop_mlp), or one of the lists: sections, suites, devices, fast,
+# quick (the suites of fast).
 # Default: all. What a machine lacks is reported as SKIPPED, one line for each
 # reason. The last line counts tests as Check does; a section is one test.
 set -eu
@@ -96,8 +97,9 @@ expand()
         case $item in
         sections) expand $sections ;;
         suites) "$build/test/exatrkx-tests" --list | sed 's/^/suite:/' ;;
-        fast)
-            expand headers lint links symbols suites | grep -vE \
+        fast) expand headers lint links symbols quick ;;
+        quick)
+            expand suites | grep -vE \
                 '^suite:(conformance|checkop|train|dist|golden|cuda)_'
             ;;
         devices)

@@ -9,40 +9,32 @@ if [ -z "$clang" ]; then
     echo 'SKIPPED fuzz: no clang'
     exit 0
 fi
-[ $# -gt 0 ] || set -- csv detector gzip safetensors
+if [ $# -eq 0 ]; then
+    for source in test/fuzz/fuzz_*.c; do
+        target=$(basename "$source" .c)
+        [ "$target" = fuzz_support ] || set -- "$@" "${target#fuzz_}"
+    done
+fi
 
-make --no-print-directory "BUILD=${BUILD:-build}" \
-    "${BUILD:-build}/gen/archs.c" >/dev/null
-mkdir -p "$build/objects"
-flags='-std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -fno-omit-frame-pointer
-    -ffp-contract=off -Wno-unknown-warning-option -Isrc -Iinclude -Itest/fuzz'
+mkdir -p "$build/seeds"
+# The whole library, so that a new source needs no change here.
 checks='address,undefined,float-cast-overflow'
 traps="-fsanitize=$checks -fno-sanitize-recover=$checks"
-sources="src/base/*.c src/memory/*.c src/data/*.c src/io/*.c src/arch/*.c
-    src/arch/*/*.c src/op/*.c src/op/ref/*.c src/api/event.c src/api/arguments.c
-    src/api/read.c src/api/tracks.c ${BUILD:-build}/gen/archs.c
-    test/fuzz/fuzz_support.c"
-# shellcheck disable=SC2086
-for source in $sources; do
-    # A name for each, as some folders hold files of the same name.
-    object=$build/objects/$(echo "$source" | tr / -).o
-    echo "$source" "$object"
-done >"$build/sources"
-export clang flags traps
-# shellcheck disable=SC2016
-xargs -n 2 -P "$(nproc)" sh -c '"$clang" $flags $traps \
-    -fsanitize=fuzzer-no-link -c "$1" -o "$2"' compile <"$build/sources"
-cut -d " " -f 2 "$build/sources" >"$build/list"
-mkdir -p "$build/seeds"
+make --no-print-directory "-j$(nproc)" "CC=$clang" "BUILD=$build" \
+    "LIB=$build/lib" OPTIMISE='-O1 -g -fno-omit-frame-pointer' \
+    "SANITIZE=-fsanitize=fuzzer-no-link $traps" "$build/lib/libexatrkx.a" \
+    >"$build/build.log" 2>&1 || { tail -40 "$build/build.log"; exit 1; }
 test/fuzz/seeds.sh "$build/seeds"
 
 for target; do
     echo "== fuzz $target, $seconds s"
-    # shellcheck disable=SC2046,SC2086
-    "$clang" $flags $traps -fsanitize=fuzzer "test/fuzz/fuzz_$target.c" \
-        $(cat "$build/list") -lz -lm -lpthread -o "$build/$target"
-    mkdir -p "$build/corpus-$target"
-    "$build/$target" -max_total_time="$seconds" -max_len=4096 -timeout=10 \
+    # shellcheck disable=SC2086
+    "$clang" -std=c11 -D_POSIX_C_SOURCE=200809L -g -O1 -Wall -Wextra -Werror \
+        -ffp-contract=off -Isrc -Iinclude -Itest/fuzz $traps \
+        -fsanitize=fuzzer "test/fuzz/fuzz_$target.c" test/fuzz/fuzz_support.c \
+        "$build/lib/libexatrkx.a" -lz -lm -lpthread -o "$build/$target"
+    mkdir -p "$build/corpus-$target" "$build/seeds/$target"
+    "$build/$target" -max_total_time="$seconds" -max_len=4096 -timeout=20 \
         -rss_limit_mb=4096 -malloc_limit_mb=8192 -print_final_stats=1 \
         -dict=test/fuzz/tokens.dict -artifact_prefix="$build/$target-" \
         "$build/corpus-$target" "$build/seeds/$target" >"$build/$target.log" \
