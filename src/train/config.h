@@ -108,6 +108,7 @@ struct etx_train_truth {
     float background_min_pt; /* GeV: nor hits of softer particles */
     float displaced_radius;  /* mm: displaced particles start beyond it */
     float displaced_weight;  /* times the weight of their true pairs */
+    float first_weight;      /* and of a particle's first pair */
 };
 
 struct etx_train_stability {
@@ -161,6 +162,9 @@ struct etx_train_loss {
 
 struct etx_train_augmentation {
     int32_t rotate_phi, reflect_z, reflect_y, reflect_x;
+    float drop_hits;  /* of an event's hits at most this share is dropped */
+    float drop_cells; /* share of events whose hits lose their cells */
+    float jitter;     /* mm: modules are moved by at most this sigma */
 };
 
 struct etx_train_validation {

@@ -106,6 +106,7 @@ static const struct key keys[] = {
         truth, "displaced_radius", displaced_radius, 0.0, 1e6, ALL & ~CASCADE),
     FLOAT(
         truth, "displaced_weight", displaced_weight, 0.0, 1e3, ALL & ~CASCADE),
+    FLOAT(truth, "first_weight", first_weight, 0.0, 1e3, ALL & ~CASCADE),
 
     INT(sampling, "hits", n_hits, 0.0, MAX_INT, ALL),
     FLOAT(sampling, "eta_window", eta_window, 0.001, 1.0, ALL),
@@ -143,6 +144,9 @@ static const struct key keys[] = {
     BOOL(augmentation, "reflect_z", reflect_z, ALL),
     BOOL(augmentation, "reflect_y", reflect_y, ALL),
     BOOL(augmentation, "reflect_x", reflect_x, ALL),
+    FLOAT(augmentation, "drop_hits", drop_hits, 0.0, 0.9, ALL),
+    FLOAT(augmentation, "drop_cells", drop_cells, 0.0, 1.0, ALL),
+    FLOAT(augmentation, "jitter", jitter, 0.0, 100.0, ALL),
 
     FLOAT(validation, "target_efficiency", target_efficiency, 0.0, 1.0, ALL),
     CHOICE(validation, "criterion", criterion, criterion_names, ALL),
@@ -186,6 +190,7 @@ static void set_defaults(struct etx_train_config *config)
         .low_pt_weight = 0.5f,
         .displaced_radius = 10.0f,
         .displaced_weight = 1.0f,
+        .first_weight = 1.0f,
         .same_particle = ETX_SAME_PARTICLE_IGNORE};
     config->sampling = (struct etx_train_sampling){.n_hits = 7000,
         .eta_window = 1.0f,

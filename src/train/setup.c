@@ -11,6 +11,8 @@
 #include "train/hash.h"
 #include "train/objective/edge_objective.h"
 #include "train/objective/embedding_objective.h"
+#include "train/sampling/augment_event.h"
+#include "train/sampling/random_streams.h"
 #include "train/training_model.h"
 #include "train/transfer.h"
 
@@ -120,10 +122,31 @@ void etx_trainer_close(struct etx_trainer *trainer)
 
 /* --------------------------------------------------------------- events -- */
 
+/* An event to train on, which owns the augmented copy. */
+static etx_status make_augmented(struct etx_train_event **out,
+    const struct etx_trainer *trainer, const struct etx_event *event)
+{
+    const struct etx_train_config *config = &trainer->config;
+    struct etx_random random =
+        etx_random_of_event(config->seed, trainer->training.n);
+    struct etx_event *augmented = NULL;
+    etx_status status;
+
+    ETX_CHECK(
+        etx_augment_event(&augmented, event, &random, &config->augmentation));
+    ETX_CHECK(etx_train_event_create(out, augmented, config));
+    (*out)->augmented = augmented;
+    (*out)->n_hits = event->n_hits;
+    augmented = NULL;
+done:
+    etx_event_free(augmented);
+    return status;
+}
+
 /* event NULL: one of n_hits hits that another rank has. */
 static etx_status make_event(struct etx_train_event **out,
     const struct etx_trainer *trainer, const struct etx_event *event,
-    int64_t n_hits)
+    int64_t n_hits, int32_t validation)
 {
     if (event == NULL && n_hits > 0)
         return etx_train_event_absent(out, n_hits);
@@ -133,12 +156,17 @@ static etx_status make_event(struct etx_train_event **out,
         return etx_fail(ETX_ERR_ARGUMENT,
             "an event has %lld hits, not the %lld that the ranks agreed on",
             (long long)event->n_hits, (long long)n_hits);
-    if (event->n_features > 0 && etx_train_is_augmented(&trainer->config))
+    if (event->n_features > 0 &&
+        (etx_train_is_augmented(&trainer->config) ||
+            trainer->config.augmentation.drop_cells > 0.0f ||
+            trainer->config.augmentation.jitter > 0.0f))
         return etx_fail(ETX_ERR_ARGUMENT,
             "an event has its own %d features, which augmentation does "
-            "not move: switch rotate_phi, reflect_z, reflect_y and "
-            "reflect_x off",
+            "not move: switch rotate_phi, reflect_z, reflect_y, reflect_x, "
+            "drop_cells and jitter off",
             (int)event->n_features);
+    if (!validation && etx_augments_events(&trainer->config.augmentation))
+        return make_augmented(out, trainer, event);
     return etx_train_event_create(out, event, &trainer->config);
 }
 
@@ -149,7 +177,7 @@ etx_status etx_trainer_insert_event(struct etx_trainer *trainer,
     struct etx_train_event *made = NULL;
     etx_status status;
 
-    ETX_CHECK(make_event(&made, trainer, event, n_hits));
+    ETX_CHECK(make_event(&made, trainer, event, n_hits, validation));
     assert(made != NULL);
     made->holder = rank;
     ETX_CHECK(etx_train_events_add(

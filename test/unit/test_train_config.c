@@ -37,6 +37,14 @@ static const struct refusal refusals[] = {
     {"{\"stage\": \"gnn\", \"truth\": {\"pairs\": \"modules\"}}", "pairs",
         "modules"},
     {"{\"stage\": \"gnn\", \"truth\": {\"max_eta\": -1}}", "max_eta", "-1"},
+    {"{\"stage\": \"gnn\", \"truth\": {\"first_weight\": -1}}", "first_weight",
+        "-1"},
+    {"{\"stage\": \"gnn\", \"augmentation\": {\"drop_hits\": 0.95}}",
+        "drop_hits", "0.9"},
+    {"{\"stage\": \"gnn\", \"augmentation\": {\"drop_cells\": 1.5}}",
+        "drop_cells", "1.5"},
+    {"{\"stage\": \"gnn\", \"augmentation\": {\"jitter\": -0.1}}", "jitter",
+        "-0.1"},
     {"{\"stage\": \"gnn\", \"stability\": {\"spike_factor\": 0.5}}",
         "spike_factor", "above 1"},
     {"{\"stage\": \"gnn\", \"stability\": {\"snapshot_every\": 0}}",
@@ -272,6 +280,10 @@ ETX_TEST(test_train_config_defaults)
     ck_assert_float_eq(config.loss.focal_gamma, 0.0f);
     ck_assert_int_eq(config.augmentation.reflect_x, 0);
     ck_assert_int_eq(config.augmentation.reflect_z, 0);
+    ck_assert_float_eq(config.augmentation.drop_hits, 0.0f);
+    ck_assert_float_eq(config.augmentation.drop_cells, 0.0f);
+    ck_assert_float_eq(config.augmentation.jitter, 0.0f);
+    ck_assert_float_eq(config.truth.first_weight, 1.0f);
     ck_assert_int_eq(config.validation.patience, 0);
     ck_assert_float_eq(config.stability.spike_factor, 0.0f);
     etx_train_config_clear(&config);

@@ -122,6 +122,27 @@ ETX_TEST(test_train_truth_rules, .rows = ROWS(rules))
     ck_assert_ptr_null(truth->is_dropped);
 }
 
+/* Only the pair that begins at the particle's first hit weighs more. */
+ETX_TEST(test_train_truth_first_weight)
+{
+    scoped_labelled labelled =
+        open_labelled("{\"first_weight\": 3}", 0.0f, make_event(1));
+    static const struct {
+        int32_t a, b;
+        float factor;
+    } known[] = {{6, 0, 3.0f}, {0, 1, 1.0f}, {4, 5, 1.0f}, {7, 8, 1.5f}};
+
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+        float target;
+        float factor;
+
+        etx_truth_label(&target, &factor, &labelled.truth, known[k].a,
+            known[k].b, &labelled.config);
+        ck_assert_float_eq(target, 1.0f);
+        ck_assert_float_eq_tol(factor, known[k].factor, 1e-6f);
+    }
+}
+
 ETX_TEST(test_train_truth_dropped, .rows = 2)
 {
     static const char *const sections[] = {

@@ -19,7 +19,9 @@ import numpy as np
 from . import _decays
 
 VERTEX_SIGMA_XY = 0.010
-VERTEX_SIGMA_Z = 55.0
+# Length of the beam spot: sigma in mm. "flat" is uniform within FLAT_Z of 0.
+BEAM_SPOTS = {"long": 55.0, "trackml": 5.5, "flat": 0.0}
+FLAT_Z = 300.0
 ETA_MAX = 4.0
 PARTICLES_PER_VERTEX = 41.0
 
@@ -64,6 +66,14 @@ DISPLACED_SPECIES = np.array([0.62, 0.0, 0.38, 0.0])
 
 
 @dataclass(frozen=True)
+class Beam:
+    """Where collisions happen."""
+
+    spot: str = "long"  # of BEAM_SPOTS
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)  # mm
+
+
+@dataclass(frozen=True)
 class Particles:
     """Generated particles; every array has one entry per particle."""
 
@@ -104,16 +114,31 @@ def piecewise(
     return values
 
 
+def vertices(
+    rng: np.random.Generator, pileup: int, beam: Beam
+) -> np.ndarray:
+    """Positions of the collisions [pileup, 3] in mm."""
+    xyz = rng.normal(size=(pileup, 3))
+    xyz *= (VERTEX_SIGMA_XY, VERTEX_SIGMA_XY, BEAM_SPOTS[beam.spot])
+    if beam.spot == "flat":
+        xyz[:, 2] = rng.uniform(-FLAT_Z, FLAT_Z, size=pileup)
+    result: np.ndarray = xyz + beam.offset
+    return result
+
+
 def generate(
-    rng: np.random.Generator, pileup: int, displaced: float, decays: float = 0.0
+    rng: np.random.Generator,
+    pileup: int,
+    displaced: float,
+    decays: float = 0.0,
+    beam: Beam = Beam(),
 ) -> Particles:
     """All particles of one event with the given number of collisions.
 
     displaced: the fraction of particles produced away from the beam line;
     decays: the fraction of those that come in pairs from one point.
     """
-    vertex_xyz = rng.normal(size=(pileup, 3))
-    vertex_xyz *= (VERTEX_SIGMA_XY, VERTEX_SIGMA_XY, VERTEX_SIGMA_Z)
+    vertex_xyz = vertices(rng, pileup, beam)
     counts = np.maximum(rng.poisson(PARTICLES_PER_VERTEX, size=pileup), 1)
     vertex = np.repeat(np.arange(pileup), counts)
     first = np.repeat(np.cumsum(counts) - counts, counts)

@@ -38,6 +38,7 @@ class Options:
     displaced: float  # fraction of all particles
     decays: float = 0.0  # fraction of displaced particles
     merge: bool = False  # clusters that touch
+    beam: _generator.Beam = _generator.Beam()
 
 
 def simulate_event(
@@ -47,7 +48,7 @@ def simulate_event(
     seeds = np.random.SeedSequence((options.seed, event))
     rng = np.random.default_rng(seeds.spawn(1)[0])
     particles = _generator.generate(
-        rng, options.pileup, options.displaced, options.decays
+        rng, options.pileup, options.displaced, options.decays, options.beam
     )
     acts_seed = int(seeds.generate_state(1, np.uint64)[0] >> 1)
     found = simulation.run(particles, acts_seed)
@@ -220,6 +221,21 @@ def parser() -> argparse.ArgumentParser:
         help="make one hit of clusters of different particles that touch",
     )
     add(
+        "--beam-spot",
+        choices=_generator.BEAM_SPOTS,
+        default="long",
+        help="collisions along the beam line: sigma 55 mm, the default; sigma "
+        "5.5 mm as in TrackML; or uniform within 300 mm",
+    )
+    add(
+        "--beam-offset",
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, 0.0),
+        metavar=("X", "Y", "Z"),
+        help="centre of the collisions in mm, default 0 0 0",
+    )
+    add(
         "--field",
         choices=_fatras.FIELDS,
         default="solenoid",
@@ -266,6 +282,7 @@ def make_events(simulation: _fatras.Fatras, args: argparse.Namespace) -> None:
         args.displaced,
         args.decays,
         args.merge,
+        _generator.Beam(args.beam_spot, tuple(args.beam_offset)),
     )
     for event in range(args.first_event, args.first_event + args.events):
         start = time.perf_counter()

@@ -94,6 +94,7 @@ void etx_train_event_free(struct etx_train_event *event)
 {
     if (event == NULL)
         return;
+    etx_event_free(event->augmented);
     etx_truth_clear(&event->truth);
     etx_free(event->azimuth);
     etx_free(event->slope_quantile);

@@ -10,7 +10,8 @@
 /* An event and what is computed from it once. */
 struct etx_train_event {
     const struct etx_event *event; /* NULL: another rank has it */
-    int64_t n_hits;
+    struct etx_event *augmented;   /* event, if it is a copy of its own */
+    int64_t n_hits; /* before augmentation: the same on all ranks */
     int32_t holder; /* the one rank that has it, -1: all have it */
     double n_edges; /* of its graph when a step last saw it, 0: never */
     struct etx_truth truth;

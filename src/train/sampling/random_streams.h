@@ -9,6 +9,8 @@
  *   step     16 k + stage + 1             graph k > 0 of the step
  *   step     16 + q                       hard negatives of query q
  *   epoch    8 + stage                    order of the events
+ *   event    15                           augmentation of an event that is
+ * added
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_TRAIN_SAMPLING_RANDOM_STREAMS_H
@@ -17,6 +19,7 @@
 #include "base/random.h"
 
 #define ETX_SUBSTREAM_EPOCH      8
+#define ETX_SUBSTREAM_EVENT      15
 #define ETX_SUBSTREAM_QUERIES    16
 #define ETX_SUBSTREAMS_PER_GRAPH 16
 
@@ -45,6 +48,16 @@ static inline struct etx_random etx_random_of_epoch(
 
     etx_random_init(&random, seed, (uint32_t)epoch,
         (uint32_t)(ETX_SUBSTREAM_EPOCH + stage));
+    return random;
+}
+
+/* Event number `event`, in the order in which they were added. */
+static inline struct etx_random etx_random_of_event(int32_t seed, int64_t event)
+{
+    struct etx_random random;
+
+    etx_random_init(
+        &random, etx_train_seed(seed, 0), (uint32_t)event, ETX_SUBSTREAM_EVENT);
     return random;
 }
 

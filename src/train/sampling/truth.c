@@ -82,6 +82,26 @@ done:
     return status;
 }
 
+/* The pairs that begin at hits that none precedes: where a track starts. */
+static etx_status weigh_first_pairs(struct etx_truth *truth, float first_weight)
+{
+    uint8_t *has_previous = NULL;
+    etx_status status;
+
+    if (first_weight == 1.0f)
+        return ETX_OK;
+    ETX_CHECK(
+        etx_alloc(&has_previous, truth->n_hits, 1, "first hits of particles"));
+    for (int64_t k = 0; k < truth->offset[truth->n_hits]; k++)
+        has_previous[truth->partner[k]] = 1;
+    for (int64_t i = 0; i < truth->n_hits; i++)
+        if (!has_previous[i])
+            truth->pair_weight[i] *= first_weight;
+done:
+    etx_free(has_previous);
+    return status;
+}
+
 static void count_pairs(struct etx_truth *truth)
 {
     truth->n_pairs = truth->offset[truth->n_hits];
@@ -126,6 +146,7 @@ etx_status etx_truth_build(struct etx_truth *out, const struct etx_event *event,
     ETX_CHECK(label_hits(&truth, event, options));
     ETX_CHECK(
         etx_chain_pairs(truth.offset, &truth.partner, event, options->pairs));
+    ETX_CHECK(weigh_first_pairs(&truth, options->first_weight));
     count_pairs(&truth);
     *out = truth;
     memset(&truth, 0, sizeof truth);
