@@ -123,7 +123,7 @@ ETX_TEST(test_train_augmentation_drop_cells)
     ck_assert_int_lt(n_without, 38);
 }
 
-/* Hits of one module move together, those of others otherwise. */
+/* Hits of one module move together, and each module in its own way. */
 ETX_TEST(test_train_augmentation_jitter)
 {
     const struct etx_train_augmentation options = {.jitter = 0.5f};
