@@ -94,7 +94,7 @@ static etx_status make_host(struct etx_context *context)
         return status;
     host->options = context->options;
     host->options.device = ETX_DEVICE_CPU;
-    status = etx_backend_cpu_open(host);
+    status = etx_backend_open(host);
     if (status != ETX_OK) {
         etx_free(host);
         return status;
@@ -174,7 +174,7 @@ extern "C" void etx_backend_cuda_close(struct etx_context *context)
     etx_free(cuda);
     *stream = {};
     if (context->host != NULL)
-        etx_backend_cpu_close(context->host);
+        etx_backend_close(context->host);
     etx_free(context->host);
     context->host = NULL;
 }

@@ -4,8 +4,8 @@
  * parallel and in rounds, and the chains are the same:
  *
  * * By score: locally dominant edges. A round links every open edge that is the
- *   best open one at both of its ends: the reference reaches it before any
- * other edge that could use one of these ends.
+ *   best open one at both its ends: the reference reaches it before any other
+ *   edge that could use one of these ends.
  * * By kink: deterministic reservations. Whether an edge is linked depends only
  *   on the two chains that it would join. Each undecided edge claims its two
  *   chains, the first in the order wins, and an edge that wins both is decided;

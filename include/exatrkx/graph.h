@@ -73,7 +73,7 @@ ETX_API ETX_MUST_CHECK etx_status etx_graph_to_triplets(etx_graph **out,
 
 /* Score triplets, the result of etx_graph_to_triplets for graph; high scores
  * mark hits of one particle in order, good as seeds. The scores [n_edges] in
- * [0, 1] of triplets are replaced. A graph network of the family triplet_gnn
+ * [0, 1] of triplets are replaced. A graph network triplet_gnn
  * scores triplets itself; with any other network the score is the product of
  * the scores of the two doublets, and graph must be scored (else
  * ETX_ERR_ARGUMENT). event has the hits of graph. */
@@ -197,7 +197,7 @@ typedef struct etx_part_exchange {
  * the number of parts. All parts are scored at the same time, each by a thread
  * or process of its own; the node latents of the halo are exchanged after every
  * iteration. Memory for latents is that of the part. event is that of the whole
- * graph. ETX_ERR_UNSUPPORTED for the family triplet_gnn and for networks with a
+ * graph. ETX_ERR_UNSUPPORTED for triplet_gnn and for networks with a
  * batch norm, which need the whole graph. */
 ETX_API ETX_MUST_CHECK etx_status etx_graph_part_score(float *scores,
     const etx_graph_part *part, etx_context *context, const etx_model *model,

@@ -27,17 +27,17 @@ etx_status etx_context_options_init(
         FIRST_SIZE, "context options");
 }
 
-/* Options of a context on a device that the CPU refuses. */
+/* Options that some backends refuse. */
 static etx_status check_device_options(const etx_context_options *options)
 {
-    if (options->device == ETX_DEVICE_CUDA)
-        return ETX_OK;
-    if (options->keep_graphs == 1)
+    const struct etx_backend *backend = &etx_backends[options->device];
+
+    if (options->keep_graphs == 1 && !backend->keeps_graphs)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "context options: keep_graphs 1 needs a device, and device is %d "
             "(CPU)",
             (int)options->device);
-    if (options->precision == ETX_PRECISION_FLOAT16)
+    if (options->precision == ETX_PRECISION_FLOAT16 && !backend->has_float16)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "context options: precision %d (float16) needs a device, and "
             "device is %d (CPU)",
@@ -48,7 +48,7 @@ static etx_status check_device_options(const etx_context_options *options)
 static etx_status check_options(const etx_context_options *options)
 {
     const struct etx_range ranges[] = {
-        {"device", options->device, ETX_DEVICE_CPU, ETX_DEVICE_CUDA},
+        {"device", options->device, 0, etx_n_backends - 1},
         {"n_threads", options->n_threads, 1, MAX_THREADS},
         {"cpu_level", options->cpu_level, ETX_CPU_BEST, ETX_CPU_AVX512},
         {"device_index", options->device_index, 0, INT32_MAX},
@@ -82,10 +82,7 @@ etx_status etx_context_create(
     ETX_CHECK(check_options(&known));
     ETX_CHECK(etx_alloc(&context, 1, sizeof *context, "context"));
     context->options = known;
-    if (known.device == ETX_DEVICE_CUDA)
-        ETX_CHECK(etx_backend_cuda_open(context));
-    else
-        ETX_CHECK(etx_backend_cpu_open(context));
+    ETX_CHECK(etx_backend_open(context));
     *out = context;
     context = NULL;
 done:
@@ -98,10 +95,7 @@ void etx_context_free(etx_context *context)
     if (context == NULL)
         return;
     etx_graph_mirrors_free(context);
-    if (context->options.device == ETX_DEVICE_CUDA)
-        etx_backend_cuda_close(context);
-    else
-        etx_backend_cpu_close(context);
+    etx_backend_close(context);
     etx_free(context);
 }
 

@@ -64,8 +64,7 @@ static etx_status check_event(const char *function, const etx_graph *graph,
 {
     if (event != NULL)
         return etx_check_hits(function, graph->n_nodes, event);
-    if (options->method == ETX_LABEL_WALKTHROUGH ||
-        options->method == ETX_LABEL_BEST_FIRST)
+    if (etx_label_method_needs_positions(options->method))
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: event is NULL and label method %d needs its positions",
             function, options->method);

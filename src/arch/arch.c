@@ -1,7 +1,7 @@
 /* arch/arch.c -- find, create and initialise networks.
  *
- * A network's parameters are one flat array; families declare them in order
- * and store offsets. Initial values are drawn per parameter from a random
+ * A network's parameters are one flat array; architectures declare them in
+ * order and store offsets. Initial values are drawn per parameter from a random
  * stream with its index, so that adding a parameter changes no other.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -27,7 +27,7 @@
 
 #define INIT_STREAM 1
 
-/* Families in a message. */
+/* Architectures in a message. */
 #define MAX_NAMES 32
 
 const struct etx_arch *etx_arch_find(const char *name)
@@ -47,11 +47,11 @@ static etx_status fail_unknown(const char *name)
     for (int32_t a = 0; a < MAX_NAMES && etx_archs[a] != NULL; a++)
         names[a] = etx_archs[a]->name;
     etx_options_list(known, sizeof known, names);
-    return etx_fail(ETX_ERR_FORMAT,
-        "unknown network family '%s', expected one of: %s", name, known);
+    return etx_fail(ETX_ERR_FORMAT, "unknown network '%s', expected one of: %s",
+        name, known);
 }
 
-/* Checks common to all families. */
+/* Checks common to all architectures. */
 static etx_status check_inputs(const struct etx_network *network)
 {
     const struct etx_edge_feature_list *list = &network->edge_features;

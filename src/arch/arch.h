@@ -1,8 +1,8 @@
 /* arch/arch.h -- a network: its parameters, forward and backward.
  *
- * One folder per network family. A family reads its options from JSON,
+ * One folder per architecture. It reads its options from JSON,
  * declares its parameters in order, and runs as a sequence of operators. The
- * Makefile generates the list of families from the folders.
+ * Makefile generates the list of architectures from the folders.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_ARCH_ARCH_H
@@ -14,7 +14,7 @@
 #include "data/graph.h"
 #include "data/hit_features.h"
 
-/* What a family computes. */
+/* What a network computes. */
 enum etx_network_kind {
     ETX_NETWORK_POINT, /* a point [n_out] for every node */
     ETX_NETWORK_EDGE   /* a logit for every edge */
@@ -59,10 +59,10 @@ struct etx_steps;
 
 /* The latents that a forward keeps for the backward, in the arena of the
  * context: reset the arena only after the backward. The caller sets how they
- * are kept and does not change it until the backward has run; only families
+ * are kept and does not change it until the backward has run; only networks
  * with saves_memory read recomputes and half. */
 struct etx_tape {
-    void *state;             /* of the family */
+    void *state;             /* of the architecture */
     int32_t recomputes;      /* keep few, recompute the others: same bits */
     int32_t half;            /* enum etx_half: how they are kept */
     int32_t is_forward_only; /* keep nothing: no backward follows */
@@ -72,7 +72,7 @@ struct etx_tape {
     const float *d_pt; /* [n_edges] its gradient, read by backward */
 };
 
-/* A family of networks. Several threads may call functions other than configure
+/* An architecture. Several threads may call functions other than configure
  * for one network at the same time. */
 struct etx_arch {
     const char *name; /* as in etx.config */
@@ -96,7 +96,7 @@ struct etx_arch {
         const struct etx_tape *tape, const float *d_out, float *gradient);
 
     /* Logits of triplets: out [triplets->n_edges], triplets the line graph of
-     * input->graph. NULL: the family scores none. */
+     * input->graph. NULL: the network scores none. */
     etx_status (*forward_triplets)(const struct etx_network *network,
         struct etx_context *context, const struct etx_network_input *input,
         const struct etx_graph *triplets, float *out);
@@ -126,18 +126,19 @@ struct etx_network {
     float *value;       /* [n_values] all parameters, flat */
     uint64_t frozen_id; /* unique in the process, once the values are final;
                          * 0: they may change */
-    void *state;        /* the family's options and layer tables */
+    void *state;        /* options and tables of layers, of the architecture */
     const char *needs_whole; /* why it cannot run on a partition of a graph,
                               * or NULL; set by configure */
 };
 
-/* All families, NULL-terminated: generated from the folders. */
+/* All architectures, NULL-terminated: generated from the folders. */
 extern const struct etx_arch *const etx_archs[];
 
 /* NULL for an unknown name. */
 const struct etx_arch *etx_arch_find(const char *name);
 
-/* A network of this family with all values zero; options may be NULL: {}. */
+/* A network of this architecture with all values zero; options may be NULL: {}.
+ */
 etx_status etx_network_create(struct etx_network **out, const char *arch,
     int32_t n_node_features, const struct etx_edge_feature_list *edge_features,
     const struct etx_json *options);
@@ -164,7 +165,7 @@ void etx_network_init(struct etx_network *network, uint64_t seed);
 etx_status etx_network_declare(struct etx_network *network, int64_t *offset,
     const struct etx_parameter *parameter);
 
-/* The release of a family whose state owns no other memory. */
+/* The release of an architecture whose state owns no other memory. */
 void etx_network_release_state(struct etx_network *network);
 
 #endif

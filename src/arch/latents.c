@@ -10,8 +10,8 @@
 
 #define ALIGNMENT 16 /* floats */
 
-/* Latents that stay with this stride: the borders 0, stride, ... and the
- * segment between two of them. */
+/* Latents that are kept with this stride: 0, stride, ... and the others of one
+ * segment. */
 static int32_t count_kept(int32_t n_iterations, int32_t stride)
 {
     return n_iterations / stride + 1 + stride - 1;
@@ -71,10 +71,11 @@ static int32_t n_kept(const struct etx_latents *latents)
 /* The index of latent k among the kept ones. */
 static int32_t kept_index(const struct etx_latents *latents, int32_t k)
 {
-    const int32_t n_borders = latents->shape.n_iterations / latents->stride + 1;
+    const int32_t n_segments =
+        latents->shape.n_iterations / latents->stride + 1;
 
     return k % latents->stride == 0 ? k / latents->stride
-                                    : n_borders + k % latents->stride - 1;
+                                    : n_segments + k % latents->stride - 1;
 }
 
 static int32_t uses_slots(const struct etx_latents *latents)
@@ -184,7 +185,7 @@ int32_t etx_latents_has(const struct etx_latents *latents, int32_t k)
     return k % latents->stride == 0 || k / latents->stride == latents->segment;
 }
 
-int32_t etx_latents_border(const struct etx_latents *latents, int32_t k)
+int32_t etx_latents_segment_begin(const struct etx_latents *latents, int32_t k)
 {
     return k / latents->stride * latents->stride;
 }

@@ -39,14 +39,14 @@ struct etx_latents {
     int64_t n_values; /* of one latent, padded to 64 bytes */
     int32_t keeps;    /* 0: inference */
     int32_t half;     /* enum etx_half: what they are kept as */
-    int32_t stride;   /* every stride-th is always kept: a border */
+    int32_t stride;   /* every stride-th is always kept: it begins a segment */
     int32_t segment;  /* k / stride of the others that are kept */
     int32_t loaded[ETX_LATENTS_MAX_SLOTS]; /* with half: k in a slot, or -1 */
     char *value;    /* [n] of n_values, to compute with */
     uint16_t *kept; /* [n_kept, n_values] of half */
 };
 
-/* The choices of a tape or NULL that the network's family knows. */
+/* The choices of a tape (or NULL) that the network supports. */
 struct etx_tape etx_tape_of(
     const struct etx_network *network, const struct etx_tape *tape);
 
@@ -71,9 +71,9 @@ etx_status etx_latents_keep(
 etx_status etx_latents_load(
     struct etx_latents *latents, struct etx_context *context, int32_t k);
 
-/* Is latent k kept? If not, compute and keep latents after the border
- * again, which overwrites latents of other segments. */
+/* Is latent k kept? If not, compute and keep the latents after the begin of its
+ * segment again, which overwrites latents of other segments. */
 int32_t etx_latents_has(const struct etx_latents *latents, int32_t k);
-int32_t etx_latents_border(const struct etx_latents *latents, int32_t k);
+int32_t etx_latents_segment_begin(const struct etx_latents *latents, int32_t k);
 
 #endif

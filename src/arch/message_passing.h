@@ -1,6 +1,6 @@
 /* arch/message_passing.h -- the run of a message-passing network.
  *
- * A family has its equations as steps. This is the driver: it calls them in
+ * A network has its equations as steps. This is the driver: it calls them in
  * order, and owns the latents of the iterations, the tape and scratch memory.
  *
  *     forward                          backward, from the latents on the tape
@@ -30,9 +30,9 @@ struct etx_run {
     struct etx_context *context;
     struct etx_network_input input; /* open may replace the graph */
     const struct etx_tape *tape;    /* NULL: inference */
-    void *own; /* [etx_steps.own_size] of the family, zero at first */
+    void *own; /* [etx_steps.own_size] of the network, zero at first */
 
-    /* Latents of several kinds, numbered by the family. */
+    /* Latents of several kinds, numbered by the network. */
     struct etx_latents latents[ETX_MAX_LATENTS];
     int32_t n_latents;
 
@@ -42,7 +42,7 @@ struct etx_run {
     struct etx_sum d_latents[ETX_MAX_LATENTS];
 };
 
-/* The steps of a family. After each the arena is reset, except for open, whose
+/* The steps of a network. After each the arena is reset, except for open, whose
  * scratch lives as long as the latents. */
 struct etx_steps {
     size_t own_size;
@@ -62,7 +62,7 @@ struct etx_steps {
     etx_status (*encode_backward)(struct etx_run *run);
 };
 
-/* etx_arch.forward and .backward of a family with steps. */
+/* etx_arch.forward and .backward of a network with steps. */
 etx_status etx_run_forward(const struct etx_network *network,
     struct etx_context *context, const struct etx_network_input *input,
     struct etx_tape *tape, float *out);

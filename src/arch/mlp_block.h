@@ -30,7 +30,7 @@ struct etx_mlp_style etx_mlp_style_default(enum etx_activation activation);
 struct etx_mlp_style etx_mlp_style_to_last(const struct etx_mlp_style *style);
 
 /* The options of a style, in this order: activation, norm, norm_affine,
- * norm_last, norm_eps, last_activation, last_norm. A family takes the first
+ * norm_last, norm_eps, last_activation, last_norm. A network takes the first
  * n: table [n], which the returned entry of its own table refers to. */
 enum {
     ETX_STYLE_ACTIVATION_NORM = 2,

@@ -1,4 +1,4 @@
-/* arch/nested.c -- families with an interaction network on a second graph.
+/* arch/nested.c -- networks with an interaction network on a second graph.
  *
  * The inner network is configured as a network of its own; its table of
  * parameters is then appended to that of the outer: one flat array of values
@@ -23,10 +23,10 @@ static etx_status read_options(struct etx_nested *nested,
     struct etx_option style[ETX_STYLE_ALL];
     const struct etx_option option[] = {
         etx_option_widths(
-            nested->family->edge_hidden, &nested->hidden, MAX_WIDTH),
+            nested->steps->edge_hidden, &nested->hidden, MAX_WIDTH),
         etx_option_style(style, &nested->style, ETX_STYLE_ACTIVATION_NORM),
         etx_option_choice("order", &nested->order, etx_edge_order_names),
-        etx_option_json(nested->family->inner, inner_options),
+        etx_option_json(nested->steps->inner, inner_options),
         *own,
     };
 
@@ -45,7 +45,7 @@ static etx_status declare_inner(
         int64_t offset = 0;
 
         (void)snprintf(parameter.name, sizeof parameter.name, "%.8s.%.54s",
-            nested->family->inner, nested->inner.parameter[p].name);
+            nested->steps->inner, nested->inner.parameter[p].name);
         ETX_CHECK(etx_network_declare(network, &offset, &parameter));
     }
 done:
@@ -53,7 +53,7 @@ done:
 }
 
 etx_status etx_nested_configure(struct etx_network *network,
-    const struct etx_nested_family *family, const struct etx_option *own,
+    const struct etx_nested_steps *steps, const struct etx_option *own,
     int32_t n_edge_columns, int32_t n_inner_columns,
     const struct etx_json *options)
 {
@@ -61,16 +61,15 @@ etx_status etx_nested_configure(struct etx_network *network,
     struct etx_nested *nested = network->state;
     const struct etx_json *inner_options = NULL;
 
-    nested->family = family;
+    nested->steps = steps;
     nested->hidden = (struct etx_widths){.n = 2, .width = {32, 32}};
     nested->style = etx_mlp_style_default(ETX_ACTIVATION_SILU);
     network->n_out = 1;
-    network->needs_whole = family->needs_whole;
+    network->needs_whole = steps->needs_whole;
     ETX_CHECK(read_options(
         nested, &inner_options, network->arch->name, own, options));
-    ETX_CHECK(
-        etx_mlp_block_declare(&nested->edges, network, family->edge_prefix,
-            n_edge_columns, &nested->hidden, 1, &nested->style));
+    ETX_CHECK(etx_mlp_block_declare(&nested->edges, network, steps->edge_prefix,
+        n_edge_columns, &nested->hidden, 1, &nested->style));
     nested->inner.arch = etx_arch_find("interaction_network");
     nested->inner.n_node_features = n_inner_columns;
     ETX_CHECK(nested->inner.arch->configure(&nested->inner, inner_options));
@@ -92,12 +91,12 @@ void etx_nested_release(struct etx_network *network)
 
 /* --------------------------------------------------------------- forward -- */
 
-/* What a forward leaves for the backward: on the host, its arrays where the
+/* The tape of a forward, in the arena of the host; its arrays are where the
  * context computes. */
-struct kept {
+struct nested_tape {
     const float *features; /* of the nodes of the nested graph */
     float *logit;          /* of its edges */
-    struct etx_tape inner;
+    struct etx_tape inner; /* of the inner network */
 };
 
 etx_status etx_nested_open(struct etx_nested_run *run,
@@ -116,7 +115,7 @@ etx_status etx_nested_open(struct etx_nested_run *run,
         .inner = *inner,
     };
     run->inner_network.value = network->value + nested->offset;
-    return nested->family->build(run);
+    return nested->steps->build(run);
 }
 
 void etx_nested_close(struct etx_nested_run *run)
@@ -144,7 +143,7 @@ etx_status etx_nested_score_edges(float *out, const struct etx_nested_run *run)
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     struct etx_mlp_input rows;
 
-    ETX_CHECK(run->nested->family->edge_input(&rows, run));
+    ETX_CHECK(run->nested->steps->edge_input(&rows, run));
     rows.args.out = out;
     ETX_CHECK(etx_mlp_block_forward(
         run->context, &run->nested->edges, run->network->value, &rows));
@@ -157,7 +156,7 @@ static etx_status combine(float *out, const struct etx_nested_run *run)
 {
     struct etx_arena *arena = run->context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const etx_status status = run->nested->family->combine(out, run);
+    const etx_status status = run->nested->steps->combine(out, run);
 
     etx_arena_reset(arena, mark);
     return status;
@@ -171,7 +170,7 @@ etx_status etx_nested_forward(const struct etx_network *network,
     const struct etx_scratch_mark mark = etx_scratch_mark(context);
     const struct etx_network_input to_build = {.graph = NULL};
     struct etx_nested_run run = {.owned = NULL};
-    struct kept *kept = NULL;
+    struct nested_tape *own = NULL;
 
     if (tape != NULL)
         tape->state = NULL;
@@ -180,15 +179,15 @@ etx_status etx_nested_forward(const struct etx_network *network,
     ETX_CHECK(etx_check_cancelled(context->stream));
     ETX_CHECK(etx_nested_open(&run, network, context, input, &to_build));
     ETX_CHECK(etx_arena_alloc(
-        &kept, etx_host_of(context)->stream->arena, 1, sizeof *kept, "tape"));
-    kept->inner = etx_tape_of(network, tape);
-    ETX_CHECK(etx_nested_score_inner(&run, tape == NULL ? NULL : &kept->inner));
-    kept->features = run.inner.node_features;
-    kept->logit = run.logit;
+        &own, etx_host_of(context)->stream->arena, 1, sizeof *own, "tape"));
+    own->inner = etx_tape_of(network, tape);
+    ETX_CHECK(etx_nested_score_inner(&run, tape == NULL ? NULL : &own->inner));
+    own->features = run.inner.node_features;
+    own->logit = run.logit;
     ETX_CHECK(etx_nested_score_edges(out, &run));
     ETX_CHECK(combine(out, &run));
     if (tape != NULL)
-        tape->state = kept;
+        tape->state = own;
 done:
     etx_nested_close(&run);
     if (tape == NULL || tape->is_forward_only || status != ETX_OK)
@@ -206,7 +205,7 @@ static etx_status inner_backward(const struct etx_nested_run *run,
 
     ETX_CHECK(etx_floats_alloc(&d_logit, run->context,
         run->inner.graph->n_edges, "gradients of the nested graph"));
-    ETX_CHECK(run->nested->family->combine_backward(d_logit, run, d_out));
+    ETX_CHECK(run->nested->steps->combine_backward(d_logit, run, d_out));
     ETX_CHECK(
         run->inner_network.arch->backward(&run->inner_network, run->context,
             &run->inner, tape, d_logit, gradient + run->nested->offset));
@@ -220,7 +219,7 @@ static etx_status edges_backward(
     etx_status status = ETX_OK;
     struct etx_mlp_input rows;
 
-    ETX_CHECK(run->nested->family->edge_input(&rows, run));
+    ETX_CHECK(run->nested->steps->edge_input(&rows, run));
     ETX_CHECK(etx_mlp_block_backward(run->context, &run->nested->edges,
         run->network->value, gradient, &rows, d_out));
 done:
@@ -234,16 +233,16 @@ etx_status etx_nested_backward(const struct etx_network *network,
     etx_status status = ETX_OK;
     struct etx_arena *arena = context->stream->arena;
     const struct etx_arena_mark mark = etx_arena_mark(arena);
-    const struct kept *kept = tape->state;
+    const struct nested_tape *own = tape->state;
     struct etx_network_input to_build = {.graph = NULL};
     struct etx_nested_run run = {.owned = NULL};
 
     if (input->graph->n_edges == 0)
         return ETX_OK;
-    to_build.node_features = kept->features;
+    to_build.node_features = own->features;
     ETX_CHECK(etx_nested_open(&run, network, context, input, &to_build));
-    run.logit = kept->logit;
-    ETX_CHECK(inner_backward(&run, &kept->inner, d_out, gradient));
+    run.logit = own->logit;
+    ETX_CHECK(inner_backward(&run, &own->inner, d_out, gradient));
     ETX_CHECK(edges_backward(&run, d_out, gradient));
 done:
     etx_nested_close(&run);

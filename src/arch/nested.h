@@ -1,6 +1,6 @@
-/* arch/nested.h -- families with an interaction network on a second graph.
+/* arch/nested.h -- networks with an interaction network on a second graph.
  *
- * Such a family builds a second graph, scores its edges with an interaction
+ * Such a network builds a second graph, scores its edges with an interaction
  * network, the inner one, and combines these logits with the logits of a
  * perceptron on every edge of the input graph:
  *
@@ -18,8 +18,8 @@
 
 struct etx_nested_run;
 
-/* A family: names of options and parameters, and steps. */
-struct etx_nested_family {
+/* What one of them adds: names of options and parameters, and steps. */
+struct etx_nested_steps {
     const char *edge_hidden; /* option: hidden widths of the edge network */
     const char *edge_prefix; /* its parameters */
     const char *inner;       /* option, and prefix of the parameters */
@@ -40,9 +40,9 @@ struct etx_nested_family {
         float *d_logit, const struct etx_nested_run *run, const float *d_out);
 };
 
-/* The state of a family begins with this. */
+/* The state of such a network begins with this. */
 struct etx_nested {
-    const struct etx_nested_family *family;
+    const struct etx_nested_steps *steps;
     struct etx_widths hidden; /* of the edge network */
     struct etx_mlp_style style;
     int32_t order; /* enum etx_edge_order */
@@ -60,15 +60,15 @@ struct etx_nested_run {
     struct etx_network inner_network; /* with its values */
     struct etx_network_input inner;   /* what it reads */
     struct etx_graph *owned;          /* inner.graph, or NULL */
-    int32_t *inner_edge; /* [n_edges] the family's: edge of inner.graph */
+    int32_t *inner_edge; /* [n_edges] edge of inner.graph, set by build */
     float *logit;        /* [inner.graph->n_edges] */
 };
 
-/* For configure: read options, of which one is the family's own, and declare
+/* For configure: read options, of which one is the network's own, and declare
  * the parameters. Columns of the edge network's input and of the inner node
  * features. */
 etx_status etx_nested_configure(struct etx_network *network,
-    const struct etx_nested_family *family, const struct etx_option *own,
+    const struct etx_nested_steps *steps, const struct etx_option *own,
     int32_t n_edge_columns, int32_t n_inner_columns,
     const struct etx_json *options);
 
@@ -81,7 +81,7 @@ etx_status etx_nested_backward(const struct etx_network *network,
     struct etx_context *context, const struct etx_network_input *input,
     const struct etx_tape *tape, const float *d_out, float *gradient);
 
-/* Steps of the forward, for families with more outputs: the run, with a nested
+/* Steps of the forward, for networks with more outputs: the run, with a nested
  * graph or NULL to build it; always close. run->logit, in the arena; tape
  * NULL: inference. out [n_edges] = the edge network. */
 etx_status etx_nested_open(struct etx_nested_run *run,

@@ -1,4 +1,4 @@
-/* arch/options.c -- read a family's options from JSON, strictly.
+/* arch/options.c -- read a network's options from JSON, strictly.
  *
  * Options come from files of others: every error names owner, key, value and
  * bound.

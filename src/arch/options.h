@@ -1,4 +1,4 @@
-/* arch/options.h -- read a family's options from JSON, strictly.
+/* arch/options.h -- read a network's options from JSON, strictly.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_ARCH_OPTIONS_H

@@ -1,4 +1,5 @@
-/* backend/backend.h -- a context: operators, stream, caches, timings.
+/* backend/backend.h -- backends, and a context: operators, stream, caches,
+ * timings.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_BACKEND_BACKEND_H
@@ -8,9 +9,26 @@
 #include "memory/event_cache.h"
 #include "op/op.h"
 
+struct etx_context;
+
+/* A backend, and what it can do. */
+struct etx_backend {
+    /* Fill context (zeroed, options set) or fail leaving nothing behind. */
+    etx_status (*open)(struct etx_context *context);
+    void (*close)(struct etx_context *context);
+    int32_t runs_host_networks; /* etx_arch.is_host_only */
+    int32_t has_float16;        /* precision, arithmetic.products */
+    int32_t keeps_graphs;       /* keep_graphs: in memory of its own */
+};
+
+/* By ETX_DEVICE_ constant: the list of backends. */
+extern const struct etx_backend etx_backends[];
+extern const int32_t etx_n_backends;
+
 /* The public etx_context. Operators are called as
  * context->ops->name(context->stream, &args). */
 struct etx_context {
+    const struct etx_backend *backend;
     const struct etx_op_table *ops;
     struct etx_stream *stream;
     etx_context_options options;
@@ -54,11 +72,16 @@ static inline void etx_scratch_reset(
     etx_arena_reset(etx_host_of(context)->stream->arena, mark.host);
 }
 
-/* Fill context (zeroed, options set) or fail leaving nothing behind. */
+/* Open and close a context (zeroed, options set) by the device of its options,
+ * which has a backend. */
+etx_status etx_backend_open(struct etx_context *context);
+void etx_backend_close(struct etx_context *context);
+
+/* etx_backend.open and .close of the CPU. */
 etx_status etx_backend_cpu_open(struct etx_context *context);
 void etx_backend_cpu_close(struct etx_context *context);
 
-/* The CUDA backend, or its stub, which returns ETX_ERR_UNSUPPORTED. */
+/* Of the CUDA backend, or its stub, which returns ETX_ERR_UNSUPPORTED. */
 etx_status etx_backend_cuda_open(struct etx_context *context);
 void etx_backend_cuda_close(struct etx_context *context);
 

@@ -183,43 +183,24 @@ static etx_status publish(struct etx_comm *comm, void *data,
 
 /* ---------------------------------------------------------- operations -- */
 
-/* Elements first .. last-1 of every rank's values become their sum. */
-static void add_floats(const struct group *group, int64_t first, int64_t last)
-{
-    for (int64_t i = first; i < last; i++) {
-        float sum = ((const float *)group->published[0].data)[i];
-
-        for (int32_t r = 1; r < group->n_ranks; r++)
-            sum += ((const float *)group->published[r].data)[i];
-        for (int32_t r = 0; r < group->n_ranks; r++)
-            ((float *)group->published[r].data)[i] = sum;
+/* Elements first .. last-1 of every rank's values become their sum, over the
+ * ranks in order; integers modulo 2^64. */
+#define DEFINE_ADD(name, type)                                                 \
+    static void name(const struct group *group, int64_t first, int64_t last)   \
+    {                                                                          \
+        for (int64_t i = first; i < last; i++) {                               \
+            type sum = ((const type *)group->published[0].data)[i];            \
+                                                                               \
+            for (int32_t r = 1; r < group->n_ranks; r++)                       \
+                sum += ((const type *)group->published[r].data)[i];            \
+            for (int32_t r = 0; r < group->n_ranks; r++)                       \
+                ((type *)group->published[r].data)[i] = sum;                   \
+        }                                                                      \
     }
-}
 
-static void add_doubles(const struct group *group, int64_t first, int64_t last)
-{
-    for (int64_t i = first; i < last; i++) {
-        double sum = ((const double *)group->published[0].data)[i];
-
-        for (int32_t r = 1; r < group->n_ranks; r++)
-            sum += ((const double *)group->published[r].data)[i];
-        for (int32_t r = 0; r < group->n_ranks; r++)
-            ((double *)group->published[r].data)[i] = sum;
-    }
-}
-
-/* Modulo 2^64, as unsigned numbers are added. */
-static void add_integers(const struct group *group, int64_t first, int64_t last)
-{
-    for (int64_t i = first; i < last; i++) {
-        uint64_t sum = ((const uint64_t *)group->published[0].data)[i];
-
-        for (int32_t r = 1; r < group->n_ranks; r++)
-            sum += ((const uint64_t *)group->published[r].data)[i];
-        for (int32_t r = 0; r < group->n_ranks; r++)
-            ((uint64_t *)group->published[r].data)[i] = sum;
-    }
-}
+DEFINE_ADD(add_floats, float)
+DEFINE_ADD(add_doubles, double)
+DEFINE_ADD(add_integers, uint64_t)
 
 static etx_status sum(
     struct etx_comm *comm, void *values, int64_t n, int32_t type)

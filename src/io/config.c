@@ -9,6 +9,7 @@
 #include "arch/options.h"
 #include "base/check.h"
 #include "base/json.h"
+#include "stage/track_building/track_building.h"
 
 #include <exatrkx/graph.h>
 #include <inttypes.h>
@@ -33,14 +34,6 @@ static const char *const orientation_names[] = {
     [ETX_ORIENT_INDEX] = "index",
     [ETX_ORIENT_OUTWARD] = "outward",
     [ETX_ORIENT_BOTH] = "both",
-    NULL,
-};
-
-static const char *const label_names[] = {
-    [ETX_LABEL_COMPONENTS] = "components",
-    [ETX_LABEL_MUTUAL_BEST] = "mutual_best",
-    [ETX_LABEL_WALKTHROUGH] = "walkthrough",
-    [ETX_LABEL_BEST_FIRST] = "best_first",
     NULL,
 };
 
@@ -328,7 +321,8 @@ static etx_status read_label(
     struct etx_model *model, const struct etx_json *object)
 {
     const struct etx_option options[] = {
-        etx_option_choice("method", &model->label.method, label_names),
+        etx_option_choice(
+            "method", &model->label.method, etx_label_method_names),
         etx_option_float("cut", &model->label.cut, 0.0, 1.0),
         etx_option_int("min_hits", &model->label.min_hits, 1, INT32_MAX),
         etx_option_float("sure_cut", &model->label.sure_cut, 0.0, 1.0),

@@ -42,7 +42,7 @@ etx_status etx_stage_network_to_device(struct etx_network *out,
     float *value = NULL;
     etx_status status = ETX_OK;
 
-    if (network->arch->is_host_only && stream->memory != NULL)
+    if (network->arch->is_host_only && !context->backend->runs_host_networks)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "%s: this network runs on the CPU only", network->arch->name);
     *out = *network;

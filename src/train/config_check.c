@@ -109,11 +109,11 @@ static etx_status check_pt(
 
 /* Points of an embedding are float32 in any case (docs/cuda.md). */
 static etx_status check_products(
-    const struct etx_train_config *config, int32_t on_device)
+    const struct etx_train_config *config, const struct etx_backend *backend)
 {
     if (config->arithmetic.products == ETX_PRODUCTS_FLOAT32)
         return ETX_OK;
-    if (!on_device)
+    if (!backend->has_float16)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "training config: arithmetic.products \"fp16\" is of trainings on "
             "a device");
@@ -125,11 +125,11 @@ static etx_status check_products(
 }
 
 static etx_status check_device(
-    const struct etx_model_stage *stage, int32_t on_device)
+    const struct etx_model_stage *stage, const struct etx_backend *backend)
 {
     const struct etx_arch *arch = stage->network->arch;
 
-    if (on_device && arch->is_host_only)
+    if (arch->is_host_only && !backend->runs_host_networks)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "%s: this network runs on the CPU only", arch->name);
     return ETX_OK;
@@ -137,12 +137,12 @@ static etx_status check_device(
 
 etx_status etx_train_config_check(const struct etx_train_config *config,
     const struct etx_json *model_config, const struct etx_model_stage *stage,
-    int32_t on_device)
+    const struct etx_backend *backend)
 {
     etx_status status;
 
-    ETX_CHECK(check_device(stage, on_device));
-    ETX_CHECK(check_products(config, on_device));
+    ETX_CHECK(check_device(stage, backend));
+    ETX_CHECK(check_products(config, backend));
     ETX_CHECK(check_augmentation(config, stage));
     ETX_CHECK(check_chunks(config, model_config));
     ETX_CHECK(check_votes(config, stage));

@@ -10,9 +10,9 @@
 int32_t etx_train_is_augmented(const struct etx_train_config *config);
 
 /* ETX_ERR_FORMAT or ETX_ERR_UNSUPPORTED unless the stage, of the model with
- * this etx.config, can be trained as config says, on a device or not. */
+ * this etx.config, can be trained as config says, by this backend. */
 etx_status etx_train_config_check(const struct etx_train_config *config,
     const struct etx_json *model_config, const struct etx_model_stage *stage,
-    int32_t on_device);
+    const struct etx_backend *backend);
 
 #endif

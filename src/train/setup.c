@@ -36,15 +36,14 @@ done:
 static etx_status open_model(
     struct etx_trainer *trainer, const struct etx_model *start)
 {
-    const int32_t on_device = trainer->context->stream->memory != NULL;
     const struct etx_train_config *config = &trainer->config;
     etx_status status;
 
     ETX_CHECK(etx_train_model_open(
         &trainer->model, &trainer->model_config, config, start));
     trainer->stage = etx_train_find_stage(trainer->model, config->stage);
-    ETX_CHECK(etx_train_config_check(
-        config, trainer->model_config, trainer->stage, on_device));
+    ETX_CHECK(etx_train_config_check(config, trainer->model_config,
+        trainer->stage, trainer->context->backend));
     trainer->objective = config->stage == ETX_TRAIN_EMBEDDING
                              ? &etx_embedding_objective
                              : &etx_edge_objective;

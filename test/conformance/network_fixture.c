@@ -137,13 +137,13 @@ void network_context_open(
     ck_assert_ok(status);
     context->options.n_threads = n_threads;
     context->options.cpu_level = cpu_level;
-    status = etx_backend_cpu_open(context);
+    status = etx_backend_open(context);
     ck_assert_msg(status == ETX_OK, "context: %s", etx_last_error());
 }
 
 void network_context_close(struct etx_context *context)
 {
-    etx_backend_cpu_close(context);
+    etx_backend_close(context);
 }
 
 void network_trial_open(struct network_trial *trial,

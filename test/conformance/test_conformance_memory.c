@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seven iterations: borders 0, 3, 6 and two segments to make again. */
+/* Seven iterations: segments that begin at 0, 3 and 6, two to compute again. */
 #define OPTIONS(update, more)                                                  \
     "{'hidden': 8, 'n_iterations': 7, 'edge_update': '" update "'" more "}"
 #define PLAIN(update) OPTIONS(update, "")

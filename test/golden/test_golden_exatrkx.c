@@ -165,7 +165,7 @@ static void open_context(struct etx_context *context, int32_t cpu_level)
     ck_assert_ok(
         etx_context_options_init(&context->options, sizeof context->options));
     context->options.cpu_level = cpu_level;
-    ck_assert_ok(etx_backend_cpu_open(context));
+    ck_assert_ok(etx_backend_open(context));
 }
 
 /* ----------------------------------------------------------- networks -- */
@@ -203,7 +203,7 @@ static float *score(const struct etx_network *network,
     open_context(&context, cpu_level);
     ck_assert_ok(
         network->arch->forward(network, &context, &input, NULL, logit));
-    etx_backend_cpu_close(&context);
+    etx_backend_close(&context);
     for (int64_t e = 0; e < n; e++)
         out[order[e]] = logit[e];
     etx_graph_free(graph);
@@ -454,7 +454,7 @@ ETX_TEST(test_golden_chain, .rows = 2)
     check_filter(&context, &edges, &filtered);
     logit = score_chain(&filtered, _i);
     check_components(&context, logit, &filtered);
-    etx_backend_cpu_close(&context);
+    etx_backend_close(&context);
     free(logit);
     golden_free(&edges);
     golden_free(&filtered);

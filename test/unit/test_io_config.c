@@ -34,7 +34,7 @@ static const struct refusal refusals[] = {
     {"{\"schema\":1,\"gnn\":{\"arch\":\"mlp\",\"node_features\":" R "}}",
         "gnn: mlp is a network for points, expected one for edges"},
     {"{\"schema\":1,\"gnn\":{\"arch\":\"none\",\"node_features\":" R "}}",
-        "unknown network family 'none'"},
+        "unknown network 'none'"},
     {"{\"schema\":1,\"gnn\":{\"arch\":\"edge_filter\",\"node_features\":" R
      ",\"cut\":0.5}}",
         "gnn: unknown key 'cut'"},

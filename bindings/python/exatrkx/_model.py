@@ -19,10 +19,9 @@ from . import _declarations, _handle, _library
 PACKAGE = Path(__file__).parent
 STAGES = ("embedding", "filter", "cascade", "gnn", "completion")
 METHODS = {
-    "components": _declarations.ETX_LABEL_COMPONENTS,
-    "mutual_best": _declarations.ETX_LABEL_MUTUAL_BEST,
-    "walkthrough": _declarations.ETX_LABEL_WALKTHROUGH,
-    "best_first": _declarations.ETX_LABEL_BEST_FIRST,
+    name.removeprefix("ETX_LABEL_").lower(): number
+    for name, number in vars(_declarations).items()
+    if name.startswith("ETX_LABEL_")
 }
 
 

@@ -64,7 +64,7 @@ etx_status etx_attention_configure(
 
     if (network->edge_features.n_features > 0) {
         return etx_fail(ETX_ERR_FORMAT,
-            "%s: %d edge features given, but the family reads none",
+            "%s: %d edge features given, but this network reads none",
             network->arch->name, (int)network->edge_features.n_features);
     }
     ETX_CHECK(etx_alloc(&state, 1, sizeof *state, "attention GNN options"));

@@ -147,14 +147,14 @@ static int64_t join_edges(int32_t *src, int32_t *dst, int32_t *inner_edge,
     int64_t n = 0;
 
     for (int64_t t = 0; t < n_edges; t++) {
-        const int64_t now = key[order[t]];
+        const int64_t pair = key[order[t]];
 
         inner_edge[order[t]] = -1;
-        if (now < 0)
+        if (pair < 0)
             continue;
-        if (t == 0 || now != key[order[t - 1]]) {
-            src[n] = (int32_t)(now % clusters->n);
-            dst[n++] = (int32_t)(now / clusters->n);
+        if (t == 0 || pair != key[order[t - 1]]) {
+            src[n] = (int32_t)(pair % clusters->n);
+            dst[n++] = (int32_t)(pair / clusters->n);
         }
         inner_edge[order[t]] = (int32_t)(n - 1);
     }

@@ -53,11 +53,11 @@ static etx_status coarse_backward(
     return ETX_OK;
 }
 
-static const struct etx_nested_family family = {
+static const struct etx_nested_steps steps = {
     .edge_hidden = "edge_hidden",
     .edge_prefix = "edges",
     .inner = "coarse",
-    .needs_whole = "a cluster may have hits of two parts",
+    .needs_whole = "a cluster may have hits of two partitions",
     .build = etx_pooling_contract,
     .edge_input = edge_input,
     .combine = add_coarse,
@@ -78,8 +78,8 @@ static etx_status configure(
     const struct etx_option own =
         etx_option_float("contract_cut", &state->contract_cut, 0, 1);
 
-    ETX_CHECK(etx_nested_configure(network, &family, &own, n_columns,
-        etx_pooling_width(network), options));
+    ETX_CHECK(etx_nested_configure(
+        network, &steps, &own, n_columns, etx_pooling_width(network), options));
 done:
     return status;
 }

@@ -17,7 +17,7 @@ static inline int32_t etx_pooling_width(const struct etx_network *network)
     return network->n_node_features + 1;
 }
 
-/* etx_nested_family.build: the graph of the clusters; run->inner_edge is -1
+/* etx_nested_steps.build: the graph of the clusters; run->inner_edge is -1
  * for edges inside a cluster. */
 etx_status etx_pooling_contract(struct etx_nested_run *run);
 

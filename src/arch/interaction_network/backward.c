@@ -15,20 +15,19 @@ static etx_status load_nodes(struct etx_run *run, int32_t k)
     return etx_latents_load(&run->latents[ETX_NODES], run->context, k);
 }
 
-/* Compute the edge latents after the border below k again, to the end of their
- * segment. Nodes are kept for every iteration, so that edges alone are
- * computed. */
+/* Compute the edge latents of the segment of k again, all but the first. Nodes
+ * are kept for every iteration, so that edges alone are computed. */
 static etx_status recompute_edges(struct etx_run *run, int32_t k)
 {
     etx_status status = ETX_OK;
     const struct etx_interaction *state = etx_interaction_state(run);
     struct etx_latents *edges = &run->latents[ETX_EDGES];
-    const int32_t first = etx_latents_border(edges, k);
+    const int32_t first = etx_latents_segment_begin(edges, k);
     const int32_t last = state->n_iterations;
 
     ETX_CHECK(etx_latents_load(edges, run->context, first));
     for (int32_t i = first;
-         i < last && etx_latents_border(edges, i + 1) == first; i++) {
+         i < last && etx_latents_segment_begin(edges, i + 1) == first; i++) {
         ETX_CHECK(etx_check_cancelled(run->context->stream));
         ETX_CHECK(load_nodes(run, etx_interaction_ends_of(state, i)));
         ETX_CHECK(etx_interaction_update_edges(run, i, NULL));

@@ -1,4 +1,4 @@
-/* arch/interaction_network/network.h -- options and layers of the family.
+/* arch/interaction_network/network.h -- options and layers.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_ARCH_INTERACTION_NETWORK_NETWORK_H

@@ -233,11 +233,11 @@ done:
 
 /* ------------------------------------------------------------- configure -- */
 
-static const struct etx_nested_family family = {
+static const struct etx_nested_steps steps = {
     .edge_hidden = "doublet_hidden",
     .edge_prefix = "doublets",
     .inner = "triplets",
-    .needs_whole = "a triplet joins edges that two parts may own",
+    .needs_whole = "a triplet joins edges that two partitions may own",
     .build = build,
     .edge_input = doublet_input,
     .combine = add_best,
@@ -256,7 +256,7 @@ static etx_status configure(
     const struct etx_option own =
         etx_option_int("max_triplets", &state->max_triplets, 0, INT32_MAX);
 
-    ETX_CHECK(etx_nested_configure(network, &family, &own, n_columns(network),
+    ETX_CHECK(etx_nested_configure(network, &steps, &own, n_columns(network),
         n_columns(network), options));
 done:
     return status;

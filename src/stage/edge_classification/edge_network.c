@@ -81,7 +81,7 @@ static etx_status infer_logits(float *logits, struct etx_context *context,
     const struct etx_edge_output out = {.logit = logits};
     etx_status status;
 
-    stream->is_half = stream->memory != NULL &&
+    stream->is_half = context->backend->has_float16 &&
                       context->options.precision != ETX_PRECISION_FLOAT32;
     status = etx_stage_edge_logits(
         &out, context, network, node_features, graph, event);

@@ -38,7 +38,7 @@ etx_status etx_outward_edges_choose(struct etx_outward_edges *out,
         sizeof *edges.head, "edges above the cut"));
     ETX_CHECK(etx_arena_alloc(&edges.score, arena, n_selected,
         sizeof *edges.score, "edges above the cut"));
-    const struct etx_outward_edges_args turn = {.n_selected = n_selected,
+    const struct etx_outward_edges_args direct = {.n_selected = n_selected,
         .selected = selected,
         .src = graph->src,
         .dst = graph->dst,
@@ -48,7 +48,7 @@ etx_status etx_outward_edges_choose(struct etx_outward_edges *out,
         .head = edges.head,
         .score = edges.score,
         .n = &edges.n};
-    ETX_CHECK(context->ops->outward_edges(context->stream, &turn));
+    ETX_CHECK(context->ops->outward_edges(context->stream, &direct));
     *out = edges;
 done:
     return status;

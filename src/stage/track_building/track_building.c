@@ -6,20 +6,27 @@
 #include "base/check.h"
 #include "base/status.h"
 
-typedef etx_status (*group_function)(int32_t *group,
-    struct etx_context *context, const struct etx_graph *graph,
-    const float *position, const etx_label_options *options);
+#define METHOD(constant, name, needs_positions)                                \
+    [ETX_LABEL_##constant] = {needs_positions, etx_group_##name},
+#define METHOD_NAME(constant, name, needs_positions)                           \
+    [ETX_LABEL_##constant] = #name,
 
-/* A method is also a name in io/config.c and in the Python package, and, if it
- * reads positions, a case of check_event in api/label.c. */
-static const group_function methods[] = {
-    [ETX_LABEL_COMPONENTS] = etx_group_components,
-    [ETX_LABEL_MUTUAL_BEST] = etx_group_mutual_best,
-    [ETX_LABEL_WALKTHROUGH] = etx_group_walkthrough,
-    [ETX_LABEL_BEST_FIRST] = etx_group_best_first,
-};
+static const struct {
+    int32_t needs_positions;
+    etx_status (*group)(int32_t *group, struct etx_context *context,
+        const struct etx_graph *graph, const float *position,
+        const etx_label_options *options);
+} methods[] = {ETX_LABEL_METHODS(METHOD)};
 
 #define N_METHODS ((int32_t)(sizeof methods / sizeof methods[0]))
+
+const char *const etx_label_method_names[] = {
+    ETX_LABEL_METHODS(METHOD_NAME) NULL};
+
+int32_t etx_label_method_needs_positions(int32_t method)
+{
+    return method >= 0 && method < N_METHODS && methods[method].needs_positions;
+}
 
 /* Number the groups that are large enough in the order of their first nodes.
  * size, number [n_nodes] are scratch. */
@@ -57,7 +64,7 @@ static etx_status group_nodes(int32_t *group, struct etx_context *context,
     if (graph->memory != NULL)
         ETX_CHECK(etx_arena_alloc(
             &device_group, arena, n, sizeof *group, "hit groups"));
-    ETX_CHECK(methods[options->method](
+    ETX_CHECK(methods[options->method].group(
         device_group, context, graph, position, options));
     if (graph->memory != NULL)
         ETX_CHECK(etx_memory_to_host(

@@ -12,27 +12,33 @@
 
 /* label [n_nodes], on the host: dense by smallest node, -1 = no track. graph is
  * scored and in the memory of the context. position [n_nodes, 3] in mm, on the
- * host, for walkthrough and best-first; else NULL is fine. options are checked
- * except for the method: an unknown one is ETX_ERR_ARGUMENT. */
+ * host, or NULL where the method needs none. options are checked except for the
+ * method: an unknown one is ETX_ERR_ARGUMENT. */
 etx_status etx_build_tracks(int32_t *label, const struct etx_graph *graph,
     struct etx_context *context, const float *position,
     const etx_label_options *options);
 
-/* The methods. group [n_nodes], in the memory of the context: for every node a
- * node of its group, the same for all members; a node without edges is a group
- * of its own. Only edges with a score above options->cut count; position is on
- * the host. */
-etx_status etx_group_components(int32_t *group, struct etx_context *context,
-    const struct etx_graph *graph, const float *position,
-    const etx_label_options *options);
-etx_status etx_group_mutual_best(int32_t *group, struct etx_context *context,
-    const struct etx_graph *graph, const float *position,
-    const etx_label_options *options);
-etx_status etx_group_walkthrough(int32_t *group, struct etx_context *context,
-    const struct etx_graph *graph, const float *position,
-    const etx_label_options *options);
-etx_status etx_group_best_first(int32_t *group, struct etx_context *context,
-    const struct etx_graph *graph, const float *position,
-    const etx_label_options *options);
+/* The methods: X(constant, name, needs_positions) is ETX_LABEL_<constant>,
+ * `name` in model files, and the function etx_group_<name>. */
+#define ETX_LABEL_METHODS(X)                                                   \
+    X(COMPONENTS, components, 0)                                               \
+    X(MUTUAL_BEST, mutual_best, 0)                                             \
+    X(WALKTHROUGH, walkthrough, 1)                                             \
+    X(BEST_FIRST, best_first, 1)
+
+/* group [n_nodes], in the memory of the context: for every node a node of its
+ * group, the same for all members; a node without edges is a group of its own.
+ * Only edges with a score above options->cut count; position is on the host. */
+#define ETX_GROUP_PROTOTYPE(constant, name, needs_positions)                   \
+    etx_status etx_group_##name(int32_t *group, struct etx_context *context,   \
+        const struct etx_graph *graph, const float *position,                  \
+        const etx_label_options *options);
+ETX_LABEL_METHODS(ETX_GROUP_PROTOTYPE)
+
+/* Their names by constant, NULL-terminated. */
+extern const char *const etx_label_method_names[];
+
+/* Does this method read positions? 0 for an unknown one. */
+int32_t etx_label_method_needs_positions(int32_t method);
 
 #endif

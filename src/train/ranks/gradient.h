@@ -49,7 +49,8 @@ etx_status etx_gradient_close(struct etx_gradient_sum *sum, int64_t k);
  * graphs of all ranks and over the partitions. */
 etx_status etx_gradient_finish(float *gradient, struct etx_gradient_sum *sum);
 
-/* As etx_gradient_sum (train.h). */
+/* slice[0] [n_values] becomes the sum of n_slices arrays, one per graph, as a
+ * balanced tree; the others are overwritten: etx_gradient_sum (train.h). */
 void etx_gradient_sum_tree(
     float *const *slice, int64_t n_slices, int64_t n_values);
 

@@ -23,18 +23,13 @@ static int is_inside(const struct interval *interval, float x)
     return (distance < 0.0f ? distance + 1.0f : distance) < interval->width;
 }
 
-/* Intervals of azimuth and of slope quantile that hold a fraction of the hits:
- * at least min_slope of them in the latter, the rest of the cut in azimuth. */
-static void draw_intervals(struct interval *azimuth, struct interval *slope,
-    struct etx_random *random, double fraction, double min_slope)
+/* An interval with this share of the hits; a share of 1: with all of them. */
+static struct interval draw_interval(struct etx_random *random, double share)
 {
-    const double all = 2.0; /* above 1, so that rounding excludes no hit */
-    const double in_slope = fraction < min_slope ? min_slope : fraction;
+    const float all = 2.0f; /* above 1, so that rounding excludes no hit */
 
-    azimuth->begin = etx_random_uniform(random);
-    slope->begin = etx_random_uniform(random);
-    slope->width = (float)(in_slope < 1.0 ? in_slope : all);
-    azimuth->width = (float)(fraction < in_slope ? fraction / in_slope : all);
+    return (struct interval){.begin = etx_random_uniform(random),
+        .width = share < 1.0 ? (float)share : all};
 }
 
 /* Fill row and local with the hits inside both intervals, without hits that
@@ -146,6 +141,8 @@ etx_status etx_sector_draw(struct etx_sector *out, struct etx_arena *arena,
     const int64_t n = event->event->n_hits;
     const double fraction =
         n_hits == 0 || n_hits >= n ? 1.0 : (double)n_hits / (double)n;
+    /* The shares of both intervals multiply to the fraction. */
+    const double slope_share = fmax(fraction, config->sampling.eta_window);
     struct interval azimuth;
     struct interval slope;
     struct transform transform;
@@ -156,8 +153,8 @@ etx_status etx_sector_draw(struct etx_sector *out, struct etx_arena *arena,
         etx_arena_alloc(&sector.row, arena, n, sizeof *sector.row, "sector"));
     ETX_CHECK(etx_arena_alloc(
         &sector.local, arena, n, sizeof *sector.local, "sector"));
-    draw_intervals(&azimuth, &slope, random, fraction,
-        (double)config->sampling.eta_window);
+    azimuth = draw_interval(random, fraction / slope_share);
+    slope = draw_interval(random, slope_share);
     select_hits(&sector, event, &azimuth, &slope);
     transform = draw_transform(random, &config->augmentation);
     ETX_CHECK(etx_arena_alloc(&sector.position, arena, 3 * sector.n_hits,

@@ -61,8 +61,9 @@ struct job {
 
 /* ------------------------------------------------------------- scratch -- */
 
-/* Part of *next of `size` floats, in whole cache lines; NULL base counts. */
-static float *cut(float *base, int64_t *next, int64_t size)
+/* The next array of `size` floats after base + *next, in whole cache lines;
+ * with base NULL *next only counts. */
+static float *next_array(float *base, int64_t *next, int64_t size)
 {
     float *slot = base == NULL ? NULL : base + *next;
 
@@ -84,19 +85,19 @@ static int64_t lay_out(
         const int64_t size = (int64_t)n * layer->out_row;
         *saved = (struct etx_block_saved){0};
         /* One vector more for the last store of the gather. */
-        scratch->x[l] = cut(base, &next, in_size + 16);
+        scratch->x[l] = next_array(base, &next, in_size + 16);
         if (layer->norm != ETX_NORM_NONE) {
-            saved->normed = cut(base, &next, size);
-            saved->rstd = cut(base, &next, n);
-            saved->projection = cut(base, &next, n);
+            saved->normed = next_array(base, &next, size);
+            saved->rstd = next_array(base, &next, n);
+            saved->projection = next_array(base, &next, n);
         }
         if (layer->activation != ETX_ACTIVATION_NONE)
-            saved->slope = cut(base, &next, size);
+            saved->slope = next_array(base, &next, size);
     }
     scratch->x[n_layers] =
-        cut(base, &next, (int64_t)n * job->layer[n_layers - 1].out_row);
-    scratch->d[0] = cut(base, &next, (int64_t)n * job->widest);
-    scratch->d[1] = cut(base, &next, (int64_t)n * job->widest);
+        next_array(base, &next, (int64_t)n * job->layer[n_layers - 1].out_row);
+    scratch->d[0] = next_array(base, &next, (int64_t)n * job->widest);
+    scratch->d[1] = next_array(base, &next, (int64_t)n * job->widest);
     return next;
 }
 
@@ -111,10 +112,10 @@ static int64_t lay_out_sums(
         sums[l] = (struct sums){0};
         if (job->args->gradient[l].weight != NULL)
             sums[l].weight =
-                cut(base, &next, (int64_t)layer->n_out * layer->in_row);
-        sums[l].bias = cut(base, &next, layer->out_row);
-        sums[l].gain = cut(base, &next, layer->out_row);
-        sums[l].shift = cut(base, &next, layer->out_row);
+                next_array(base, &next, (int64_t)layer->n_out * layer->in_row);
+        sums[l].bias = next_array(base, &next, layer->out_row);
+        sums[l].gain = next_array(base, &next, layer->out_row);
+        sums[l].shift = next_array(base, &next, layer->out_row);
     }
     return next;
 }
