@@ -1,6 +1,6 @@
 # Test and measure what the Makefile builds; test/README.md describes the folders.
 
-.PHONY: tests check check-fast check-kill lint abi asan tsan coverage fuzz \
+.PHONY: tests check check-fast check-device check-mutations check-kill lint abi asan tsan coverage fuzz \
     gpu resources bench bench-peers bench-peers-deps bench-ranks
 
 # ---------------------------------------------------------------- programs --
@@ -28,6 +28,12 @@ SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) 
     $(BUILD)/obj/test/cuda/test_cuda% %/unit/main.o %/support.o \
     %/train_bench.o %/train_events.o %/part_threads.o,$(TEST_OBJECTS))) \
     $(filter-out %/cuda_absent.o $(BUILD)/obj/cuda/%,$(OBJECTS))
+# The same with every access of a kernel checked (test/cuda_shim/access.cpp).
+SHIM_CHECKED := $(BUILD)/test/cuda-shim-checked
+CHECKED_OBJECTS := $(patsubst $(BUILD)/obj/shim/cuda/%,\
+    $(BUILD)/obj/checked/cuda/%,$(SHIM_OBJECTS))
+CHECKED_FLAGS := -fsanitize=thread --param tsan-distinguish-volatile=1 \
+    -fsanitize=alignment -fsanitize-undefined-trap-on-error
 
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
 NETWORK_STEPS := $(BUILD)/test/network-steps
@@ -39,7 +45,7 @@ PARTS_PROGRAMS := $(BUILD)/test/parts $(BUILD)/test/sectors \
 MPI_FAULTS := $(BUILD)/test/mpi-faults
 
 tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts \
-    $(if $(filter 1,$(HAVE_MPI)),$(MPI_FAULTS)) $(if $(SHIM_CXX),$(SHIM_TESTS))
+    $(if $(filter 1,$(HAVE_MPI)),$(MPI_FAULTS)) $(if $(SHIM_CXX),$(SHIM_TESTS) $(SHIM_CHECKED))
 
 $(BUILD)/obj/test/%.o: test/%.c
 	$(call compile,-Itest/unit -Itest/checkop)
@@ -49,18 +55,25 @@ $(BUILD)/obj/test/cuda/%.o: test/cuda/%.cu
 	@mkdir -p $(@D) && echo "  nvcc  $@"
 	@$(NVCC) $(CUDA_FLAGS) -Itest/checkop -Itest/unit -c $< -o $@
 $(BUILD)/obj/shim/%.o: %
-	@mkdir -p $(@D) && echo "  c++   $@"
-	@$(filter ccache,$(CC)) $(CXX) -x c++ -std=c++17 -O2 -g -ffp-contract=off \
-	    -fno-strict-aliasing -Wall -Wextra $(WERROR_FLAG) $(SANITIZE) -I$(SHIM) \
-	    -I. -Iinclude -Isrc -Itest/checkop -Itest/unit -MMD -MP -c $< -o $@
+	$(call compile_shim)
+$(BUILD)/obj/checked/%.o: %
+	$(call compile_shim,$(CHECKED_FLAGS))
+# $(call compile_shim,flags): one object of the emulation from one source.
+SHIM_COMPILE = $(filter ccache,$(CC)) $(CXX) -x c++ -std=c++17 -O2 -g \
+    -ffp-contract=off -fno-strict-aliasing -Wall -Wextra $(WERROR_FLAG) \
+    $(SANITIZE) -I$(SHIM)
+compile_shim = @mkdir -p $(@D) && echo "  c++   $@" && $(SHIM_COMPILE) $(1) \
+    -I. -Iinclude -Isrc -Itest/checkop -Itest/unit -MMD -MP -c $< -o $@
 
 # Modules of the programs that tests call.
 $(TESTS): $(TEST_OBJECTS) $(BUILD)/obj/examples/cores.o \
     $(BUILD)/obj/examples/energy.o $(DIST_STATIC) $(STATIC)
 	$(call link,$(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK))
-$(SHIM_TESTS): private LINKER := $(CXX)
+$(SHIM_TESTS) $(SHIM_CHECKED): private LINKER := $(CXX)
 $(SHIM_TESTS): $(SHIM_OBJECTS)
-	$(call link,-lz -lpthread -lm $(LDLIBS_CHECK))
+$(SHIM_CHECKED): $(CHECKED_OBJECTS)
+$(SHIM_TESTS) $(SHIM_CHECKED):
+	$(call link,-no-pie -lz -lpthread -lm $(LDLIBS_CHECK))
 $(CHECKOP_BENCH): $(BUILD)/obj/test/bench/checkop_bench.o \
     $(filter-out $(BUILD)/obj/test/checkop/test_%,\
     $(filter $(BUILD)/obj/test/checkop/% %/cuda/shared_memory.o,$(TEST_OBJECTS))) \
@@ -90,6 +103,17 @@ check: deps
 check-fast: deps
 	@$(MAKE) --no-print-directory lib $(TESTS)
 	@test/check.sh $(BUILD) $(LIB) fast
+
+# Every suite of the device with every access checked; then each checker itself:
+# what is broken on purpose must fail. Minutes, so only some are a part of check.
+check-device: deps
+	@$(MAKE) --no-print-directory $(SHIM_TESTS) $(SHIM_CHECKED)
+	@test/check.sh $(BUILD) $(LIB) checked
+	@$(MAKE) --no-print-directory check-mutations
+check-mutations: $(SHIM_CHECKED)
+	@test/cuda_shim/mutations.sh $(BUILD)/mutations \
+	    '$(SHIM_COMPILE) $(CHECKED_FLAGS)' '$(CHECKED_OBJECTS)' \
+	    '-lz -lpthread -lm $(LDLIBS_CHECK)'
 
 # A training that is killed 200 times: minutes, so not a part of check.
 check-kill: programs

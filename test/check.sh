@@ -3,8 +3,9 @@
 #   test/check.sh BUILD LIB [ITEM...]     JOBS (default: the processors)
 # BUILD and LIB are the folders of the programs and of the library. An item is a
 # section below (programs), a suite (suite:graph), a suite on the CPU emulation of
-# CUDA (device:checkop_mlp), or one of the lists: sections, suites, devices, fast,
-# quick (the suites of fast).
+# CUDA (device:checkop_mlp), there with every access checked (checked:cuda_half,
+# with 48 KiB of shared memory checked:cuda_half@48), or one of the lists:
+# sections, suites, devices, checked, fast, quick (the suites of fast).
 # Default: all. What a machine lacks is reported as SKIPPED, one line for each
 # reason. The last line counts tests as Check does; a section is one test.
 set -eu
@@ -66,6 +67,13 @@ section()
         CK_RUN_SUITE=${1#*:} CK_EXCLUDE_TAGS=large ETX_CPU=ref \
             "$build/test/cuda-shim-tests"
         ;;
+    checked:*)
+        suite=${1#*:}
+        # Shared memory of consumer and data centre devices, too.
+        case $suite in *@*) export ETX_SHIM_SHARED="${suite#*@}" ;; esac
+        CK_RUN_SUITE=${suite%@*} CK_EXCLUDE_TAGS=large ETX_CPU=ref \
+            CK_TIMEOUT_MULTIPLIER=5 "$build/test/cuda-shim-checked"
+        ;;
     *)
         echo "no section $1" >&2
         return 1
@@ -81,7 +89,7 @@ run()
     status=passed
     (set -eu && section "$1") >"$out/$1" 2>&1 || status=FAILED
     echo "$status" >"$out/$1.status"
-    case $status:$1 in passed:suite:* | passed:device:*) return ;; esac
+    case $status:$1 in passed:suite:* | passed:device:* | passed:checked:*) return ;; esac
     until mkdir "$out/lock" 2>/dev/null; do sleep 0.02; done
     echo "== $1: $status, $(($(date +%s) - begin)) s"
     grep -v '^SKIPPED' "$out/$1" || true
@@ -102,9 +110,18 @@ expand()
             expand suites | grep -vE \
                 '^suite:(conformance|checkop|train|dist|golden|cuda)_'
             ;;
+        checked)
+            "$build/test/cuda-shim-checked" --list | sed 's/^/checked:/'
+            expand checked:cuda_half@48 checked:cuda_half@227 \
+                checked:cuda@48 checked:cuda@227
+            ;;
         devices)
             if [ -x "$build/test/cuda-shim-tests" ]; then
                 "$build/test/cuda-shim-tests" --list | sed 's/^/device:/'
+                expand checked:cuda_half checked:cuda_half@48 \
+                    checked:cuda_half@227 checked:checkop_labels \
+                    checked:checkop_walkthrough checked:checkop_radius_graph \
+                    checked:checkop_segment_reduce
             else
                 echo 'SKIPPED CPU emulation of CUDA: no C++ compiler, or not' \
                     'x86-64' >"$out/devices"

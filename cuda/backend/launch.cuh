@@ -40,6 +40,13 @@ __device__ static inline int32_t etx_lane()
     return (int32_t)(threadIdx.x % ETX_CUDA_WARP);
 }
 
+/* *at = value, also written by other threads, with the same value. */
+template <typename T>
+__device__ static inline void etx_write_same(T *at, T value)
+{
+    *const_cast<volatile T *>(at) = value;
+}
+
 /* The sum over a warp, the same bits in every lane. */
 template <typename T> __device__ static inline T etx_warp_sum(T value)
 {

@@ -162,14 +162,14 @@ __global__ static void score_block_kernel(unsigned long long *best_out,
             is_left = 0;
         for (int64_t k = threadIdx.x; k < list.n; k += blockDim.x)
             if (work.is_wanted(list[k], cut)) {
-                best_out[work.args.tail[list[k]]] = 0;
-                best_in[work.args.head[list[k]]] = 0;
+                etx_write_same(&best_out[work.args.tail[list[k]]], 0ull);
+                etx_write_same(&best_in[work.args.head[list[k]]], 0ull);
             }
         __syncthreads();
         for (int64_t k = threadIdx.x; k < list.n; k += blockDim.x)
             if (work.is_wanted(list[k], cut)) {
                 offer(best_out, best_in, work, list[k]);
-                is_left = 1;
+                etx_write_same(&is_left, 1);
             }
         __syncthreads();
         if (!is_left)
@@ -319,14 +319,15 @@ __global__ static void kink_block_kernel(unsigned *claim, uint8_t *state,
                 state[k] = STATE_DONE;
             if (state[k] == STATE_DONE)
                 continue;
-            claim[work.far_end[work.args.tail[e]]] = 0xFFFFFFFFu;
-            claim[work.args.head[e]] = 0xFFFFFFFFu;
+            etx_write_same(
+                &claim[work.far_end[work.args.tail[e]]], 0xFFFFFFFFu);
+            etx_write_same(&claim[work.args.head[e]], 0xFFFFFFFFu);
         }
         __syncthreads();
         for (int64_t t = threadIdx.x; t < waiting.n; t += blockDim.x)
             if (state[waiting[t]] != STATE_DONE) {
                 claim_chains(claim, work, list[waiting[t]], waiting[t]);
-                is_left = 1;
+                etx_write_same(&is_left, 1);
             }
         __syncthreads();
         if (!is_left)

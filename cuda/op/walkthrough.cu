@@ -34,7 +34,7 @@ __global__ static void branching_kernel(struct walk walk)
         const int32_t is_second_in = atomicCAS(&walk.has_in[head], 0, 1);
 
         if (is_second_out != 0 || is_second_in != 0)
-            walk.branching[walk.args.group[tail]] = 1;
+            etx_write_same(&walk.branching[walk.args.group[tail]], (uint8_t)1);
     }
 }
 

@@ -149,6 +149,11 @@ void *checkop_buffer(int64_t n, size_t size)
     return buffer->memory + buffer->before;
 }
 
+void *checkop_copy(const void *values, int64_t n, size_t size)
+{
+    return memcpy(checkop_buffer(n, size), values, (size_t)n * size);
+}
+
 /* --------------------------------------------------------- random input -- */
 
 static float random_value(void)

@@ -114,6 +114,8 @@ void checkop_stop(void);
 
 /* Guarded memory, zeroed; n elements, aligned for one element and no more. */
 void *checkop_buffer(int64_t n, size_t size);
+/* The same with a copy of these values: a device reaches no array of a test. */
+void *checkop_copy(const void *values, int64_t n, size_t size);
 /* Filled as check.values says. */
 float *checkop_floats(int64_t n);
 float *checkop_uniform(int64_t n, float low, float high);

@@ -117,7 +117,7 @@ CHECKOP_TEST(test_labels_select_at_max)
 
     checkop_edge_select(&one, 7);
     struct etx_edge_select_args *args = one.args;
-    args->score = scores;
+    args->score = checkop_copy(scores, 7, sizeof *scores);
     args->cut = -1.0f;
     for (args->max_selected = 1; args->max_selected <= 7;
          args->max_selected++) {

@@ -68,11 +68,11 @@ CHECKOP_TEST(test_line_graph_by_hand)
     checkop_line_graph(&one, 5, 5);
     struct etx_line_graph_args *args = one.args;
     struct checkop_line *line = one.more;
-    args->src = src;
-    args->dst = dst;
-    args->in_offset = in;
-    args->out_offset = out;
-    args->out_doublet = doublet;
+    args->src = checkop_copy(src, 5, sizeof *src);
+    args->dst = checkop_copy(dst, 5, sizeof *dst);
+    args->in_offset = checkop_copy(in, 6, sizeof *in);
+    args->out_offset = checkop_copy(out, 6, sizeof *out);
+    args->out_doublet = checkop_copy(doublet, 5, sizeof *doublet);
     line->capacity = 4;
     for (int32_t o = 1; o <= 3; o++)
         one.output[o].n = 4;

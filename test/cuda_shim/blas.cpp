@@ -27,6 +27,13 @@ struct shim_preference {
     uint32_t reductions, alignment;
 };
 
+static int32_t refuses_odd;
+
+void shim_refuse_odd_products(int32_t refuses)
+{
+    refuses_odd = refuses;
+}
+
 /* Of this thread, which destroys the handles that it made. */
 static thread_local int64_t n_things; /* handles included */
 static thread_local int64_t n_handles;
@@ -183,6 +190,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t,
     /* In place and by the type of the output the order would be open. */
     if (preference->reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
         shim_abort("sums whose order is open");
+    *n_found = 0;
+    if (refuses_odd && a->type == CUDA_R_16F && (k % 2 != 0 || m == 1))
+        return answer(CUBLAS_STATUS_INVALID_VALUE);
     found->algo = {{(uint64_t)m, (uint64_t)n, (uint64_t)k,
         (uint64_t)operation->transposed[0],
         (uint64_t)operation->transposed[1], preference->alignment,
@@ -230,6 +240,46 @@ static void check_algorithm(const cublasLtMatmulAlgo_t *algorithm, int64_t m,
         shim_abort("less alignment or workspace than was said");
 }
 
+/* A product that waits in its stream: c [n, m] = left [n, k] right [k, m], and
+ * + by c. */
+struct product {
+    int64_t m, n, k;
+    const void *a, *b;
+    struct shim_layout layout_a, layout_b, layout_c;
+    int32_t transposed[2];
+    float by;
+    float *c;
+};
+
+static void multiply(const struct product &p)
+{
+    const std::vector<float> left =
+        rows_of(p.b, &p.layout_b, !p.transposed[1], p.n, p.k);
+    const std::vector<float> right =
+        rows_of(p.a, &p.layout_a, !p.transposed[0], p.k, p.m);
+    std::vector<float> sum((size_t)p.m);
+
+    for (int64_t j = 0; j < p.n; j++) {
+        float *const out = p.c + j * p.layout_c.leading;
+
+        for (float &s : sum)
+            s = 0.0f;
+        for (int64_t t = 0; t < p.k; t++)
+            for (int64_t i = 0; i < p.m; i++)
+                sum[(size_t)i] +=
+                    left[(size_t)(j * p.k + t)] * right[(size_t)(t * p.m + i)];
+        for (int64_t i = 0; i < p.m; i++)
+            out[i] = p.by == 0.0f ? sum[(size_t)i]
+                                  : sum[(size_t)i] + p.by * out[i];
+    }
+}
+
+static size_t bytes_of(const struct shim_layout *layout)
+{
+    return (size_t)((layout->columns - 1) * layout->leading + layout->rows) *
+           (layout->type == CUDA_R_16F ? 2 : 4);
+}
+
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
     const void *alpha, const void *a, cublasLtMatrixLayout_t layout_a,
     const void *b, cublasLtMatrixLayout_t layout_b, const void *beta,
@@ -238,35 +288,24 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
     void *, size_t workspace_bytes, cudaStream_t stream)
 {
     const shim_turn turn;
-    const float by = *static_cast<const float *>(beta);
-    float *const out = static_cast<float *>(d);
-    int64_t m, n, k;
+    struct product p = {0, 0, 0, a, b, *layout_a, *layout_b, *layout_d,
+        {operation->transposed[0], operation->transposed[1]},
+        *static_cast<const float *>(beta), static_cast<float *>(d)};
 
-    if (!sizes_of(&m, &n, &k, operation, layout_a, layout_b, layout_d) ||
+    if (!sizes_of(&p.m, &p.n, &p.k, operation, layout_a, layout_b, layout_d) ||
         *static_cast<const float *>(alpha) != 1.0f || c != d)
         return CUBLAS_STATUS_INVALID_VALUE;
-    check_algorithm(algorithm, m, n, k, operation, layout_a->type,
+    check_algorithm(algorithm, p.m, p.n, p.k, operation, layout_a->type,
         (uintptr_t)a | (uintptr_t)b | (uintptr_t)d, workspace_bytes);
+    shim_check_reach(a, bytes_of(layout_a));
+    shim_check_reach(b, bytes_of(layout_b));
+    shim_check_reach(d, bytes_of(layout_d));
     if (shim_begin(SHIM_PRODUCT, stream) != cudaSuccess)
         return CUBLAS_STATUS_EXECUTION_FAILED;
-    shim_enter();
-    const std::vector<float> left = rows_of(b, layout_b, !operation->transposed[1], n, k);
-    const std::vector<float> right = rows_of(a, layout_a, !operation->transposed[0], k, m);
-    std::vector<float> sum((size_t)m);
-
-    for (int64_t j = 0; j < n; j++) {
-        for (int64_t i = 0; i < m; i++)
-            sum[(size_t)i] = 0.0f;
-        for (int64_t t = 0; t < k; t++)
-            for (int64_t i = 0; i < m; i++)
-                sum[(size_t)i] +=
-                    left[(size_t)(j * k + t)] * right[(size_t)(t * m + i)];
-        for (int64_t i = 0; i < m; i++) {
-            float *const at = out + i + j * layout_d->leading;
-
-            *at = by == 0.0f ? sum[(size_t)i] : sum[(size_t)i] + by * *at;
-        }
-    }
-    shim_leave();
+    shim_queue(stream, [p]() {
+        shim_enter();
+        multiply(p);
+        shim_leave();
+    });
     return CUBLAS_STATUS_SUCCESS;
 }

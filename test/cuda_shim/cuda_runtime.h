@@ -9,8 +9,8 @@
  *
  * Blocks run one after the other, from launch to launch in another order; the
  * threads of a block are coroutines that wait for each other where a warp or a
- * block does. Work is done when the call returns. Device memory lies in a
- * range of its own, which shim.h can close to the host.
+ * block does. Work of a stream waits until the host waits for it. Device
+ * memory lies in a range of its own, which shim.h can close to the host.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_SHIM_CUDA_RUNTIME_H
@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <functional>
 #include <tuple>
 
 using std::isfinite;
@@ -29,7 +30,7 @@ using std::isfinite;
 #define __device__
 #define __host__
 #define __forceinline__ inline
-#define __shared__      static
+#define __shared__      static __attribute__((section("shim_shared")))
 #define __grid_constant__
 #define __launch_bounds__(...)
 
@@ -122,7 +123,7 @@ struct dim3 {
     }
 };
 
-struct uint2 {
+struct alignas(8) uint2 {
     unsigned x, y;
 };
 
@@ -152,25 +153,36 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 enum shim_work { SHIM_KERNEL, SHIM_PRODUCT, SHIM_SORT };
 cudaError_t shim_begin(enum shim_work work, cudaStream_t stream);
 
-/* body(kernel) as every thread of the launch. */
-cudaError_t shim_launch(const struct cudaLaunchConfig_t *config,
-    void (*body)(void *kernel), void *kernel);
+/* Do this once the host waits for the stream, after what was queued before. */
+void shim_queue(cudaStream_t stream, std::function<void()> work);
 
-template <typename Kernel> void shim_call(void *kernel)
-{
-    (*static_cast<Kernel *>(kernel))();
-}
+/* A kernel and its parameters. */
+template <typename... Parameters> struct shim_kernel {
+    void (*kernel)(Parameters...);
+    std::tuple<Parameters...> values;
+
+    static void run(void *self)
+    {
+        const shim_kernel *const call = static_cast<shim_kernel *>(self);
+
+        std::apply(call->kernel, call->values);
+    }
+};
+
+/* body(kernel) as every thread of the launch; a copy of the bytes of kernel. */
+cudaError_t shim_launch(const struct cudaLaunchConfig_t *config,
+    void (*body)(void *kernel), const void *kernel, size_t bytes);
 
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const struct cudaLaunchConfig_t *config,
     void (*kernel)(Parameters...), Arguments &&...arguments)
 {
-    const std::tuple<Parameters...> values(
-        static_cast<Parameters>(arguments)...);
-    auto run = [&]() { std::apply(kernel, values); };
+    const struct shim_kernel<Parameters...> call = {
+        kernel, std::tuple<Parameters...>(static_cast<Parameters>(arguments)...)
+    };
 
-    static_assert(sizeof values <= 4096, "what a kernel's parameters may take");
-    return shim_launch(config, shim_call<decltype(run)>, &run);
+    static_assert(sizeof call <= 4096, "what a kernel's parameters may take");
+    return shim_launch(config, call.run, &call, sizeof call);
 }
 
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
@@ -226,32 +238,44 @@ static inline float __uint_as_float(uint32_t bits)
     return x;
 }
 
-template <typename T> T atomicMin(T *at, T value)
+/* An atomic access is about to be made by the instruction at code. */
+extern "C" void shim_atomic(void *at, size_t bytes, void *code);
+
+#define SHIM_ATOMIC                                                            \
+    template <typename T> __attribute__((noinline, no_sanitize("thread"))) T
+#define SHIM_ATOMIC_BEGINS(at)                                                 \
+    shim_atomic((at), sizeof *(at), __builtin_return_address(0))
+
+SHIM_ATOMIC atomicMin(T *at, T value)
 {
+    SHIM_ATOMIC_BEGINS(at);
     const T before = *at;
 
     *at = value < before ? value : before;
     return before;
 }
 
-template <typename T> T atomicMax(T *at, T value)
+SHIM_ATOMIC atomicMax(T *at, T value)
 {
+    SHIM_ATOMIC_BEGINS(at);
     const T before = *at;
 
     *at = value > before ? value : before;
     return before;
 }
 
-template <typename T> T atomicAdd(T *at, T value)
+SHIM_ATOMIC atomicAdd(T *at, T value)
 {
+    SHIM_ATOMIC_BEGINS(at);
     const T before = *at;
 
     *at = before + value;
     return before;
 }
 
-template <typename T> T atomicCAS(T *at, T expected, T value)
+SHIM_ATOMIC atomicCAS(T *at, T expected, T value)
 {
+    SHIM_ATOMIC_BEGINS(at);
     const T before = *at;
 
     if (before == expected)

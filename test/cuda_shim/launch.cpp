@@ -2,25 +2,32 @@
  *
  * A thread that waits for its warp or block leaves its stack to wait there and
  * the next one starts on another; threads that never wait run one after the
- * other on one stack, which is a call each. From launch to launch blocks,
- * warps and lanes come in another order, so that a kernel whose result depends
- * on it shows.
+ * other on one stack, which is a call each. Blocks, warps and lanes come in an
+ * order by chance, and a warp that waits for its lanes may let others run
+ * first, so that a kernel whose result depends on it shows.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/backend/mma.cuh"
 #include "cuda_runtime.h"
-#include "shim.h"
+#include "parts.h"
 
 extern "C" {
 #include "base/float16.h"
 }
 
+#include <numeric>
+#include <vector>
+
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define WARP        32
 #define MAX_LANES  1024
+#define MAX_WARPS   (MAX_LANES / WARP)
+#define MAX_STACKS  (MAX_LANES + 1)
 #define STACK_BYTES ((size_t)128 << 10)
 #define TILE_PRODUCT (-1) /* the mask of who waits for one */
+#define WARP_BARRIER 0    /* the mask of __syncwarp() */
 #define SCATTER     ((uint64_t)0x9E3779B97F4A7C15) /* 2^64 / golden ratio */
 
 enum state { IS_NEW, IS_READY, WAITS_FOR_WARP, WAITS_FOR_BLOCK, IS_DONE };
@@ -31,6 +38,7 @@ struct lane {
     struct stack *stack; /* where it waits */
     uint64_t value;      /* to exchange */
     int mask;
+    uint16_t barrier, warp_barrier; /* that it has passed */
 };
 
 struct stack {
@@ -38,7 +46,9 @@ struct stack {
     struct stack *next; /* that is free, too */
 };
 
-dim3 threadIdx, blockIdx, blockDim, gridDim;
+#define INDEX __attribute__((section("shim_index")))
+
+INDEX dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 static struct lane lanes[MAX_LANES];
 static struct stack *free_stacks;
@@ -46,14 +56,23 @@ static struct stack scheduler;
 static struct stack *running; /* the stack and the lane that run */
 static int32_t running_lane;
 static int32_t warp_first; /* of the warp that runs */
-static int32_t n_begun;    /* of its lanes */
-static int32_t is_backward;
+static int32_t n_begun[MAX_WARPS]; /* of its lanes */
+static int32_t lane_order;         /* lanes begin in the order of their number
+                                    * xor this */
 static void (*run_body)(void *kernel);
 static void *run_kernel;
-static uint64_t n_launches;
+static uint64_t n_launches, n_draws;
 static size_t shared_allowed = SHIM_SHARED_ALWAYS;
 static size_t shared_bytes; /* by the launch */
-alignas(256) static unsigned char shared_memory[SHIM_SHARED_BYTES];
+static char *stack_memory;  /* [MAX_STACKS, STACK_BYTES] */
+static int32_t n_stacks;
+alignas(256) static unsigned char shared_memory[SHIM_MAX_SHARED];
+
+/* A number below n, by chance but on every run the same. */
+static uint32_t draw(uint32_t n)
+{
+    return (uint32_t)((++n_draws * SCATTER >> 32) * n >> 32);
+}
 
 /* Go on where `to` stopped, and come back when something goes on here. */
 extern "C" void shim_switch(struct stack *from, const struct stack *to);
@@ -81,13 +100,15 @@ __asm__(".text\n"
 /* The lane of the warp that comes at this turn. */
 static int32_t lane_at(int32_t turn)
 {
-    return warp_first + (is_backward ? WARP - 1 - turn : turn);
+    return warp_first + (turn ^ lane_order);
 }
 
 /* The lanes of a warp begin in turn. */
 static int32_t next_new_lane(void)
 {
-    return n_begun < WARP ? lane_at(n_begun) : -1;
+    const int32_t n = n_begun[warp_first / WARP];
+
+    return n < WARP ? lane_at(n) : -1;
 }
 
 /* What every stack does: the threads that have not begun, then wait. */
@@ -97,7 +118,7 @@ static void work(void)
         for (int32_t l = next_new_lane(); l >= 0; l = next_new_lane()) {
             running_lane = l;
             threadIdx = dim3((unsigned)l);
-            n_begun++;
+            n_begun[warp_first / WARP]++;
             run_body(run_kernel);
             lanes[running_lane].state = IS_DONE;
         }
@@ -105,6 +126,21 @@ static void work(void)
         free_stacks = running;
         shim_switch(running, &scheduler);
     }
+}
+
+struct shim_range shim_stacks(void)
+{
+    const size_t bytes = MAX_STACKS * STACK_BYTES;
+
+    if (stack_memory == NULL) {
+        void *const memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        if (memory == MAP_FAILED)
+            shim_abort("no addresses for stacks");
+        stack_memory = static_cast<char *>(memory);
+    }
+    return {stack_memory, bytes};
 }
 
 static struct stack *alloc_stack(void)
@@ -116,10 +152,11 @@ static struct stack *alloc_stack(void)
         return stack;
     }
     stack = static_cast<struct stack *>(malloc(sizeof *stack));
-    char *const memory = static_cast<char *>(malloc(STACK_BYTES));
-
-    if (stack == NULL || memory == NULL)
+    if (stack == NULL || n_stacks == MAX_STACKS)
         shim_abort("no memory for a stack");
+    char *const memory = const_cast<char *>(shim_stacks().begin) +
+                         STACK_BYTES * (size_t)n_stacks++;
+
     /* As if work had been called: six registers and where to return to, with
      * the stack as a called function finds it. */
     void **const top = reinterpret_cast<void **>(
@@ -157,12 +194,22 @@ uint64_t shim_exchange(uint64_t value, int mask)
     lanes[l].value = value;
     lanes[l].mask = mask;
     wait(WAITS_FOR_WARP);
+    lanes[l].warp_barrier += mask == WARP_BARRIER;
     return lanes[l].value;
 }
 
 void __syncthreads(void)
 {
     wait(WAITS_FOR_BLOCK);
+    lanes[running_lane].barrier++;
+}
+
+struct shim_position shim_position(void)
+{
+    const struct lane &lane = lanes[running_lane];
+
+    return {(uint32_t)n_launches, blockIdx.x, (uint16_t)running_lane,
+        lane.barrier, lane.warp_barrier};
 }
 
 /* ------------------------------------------------------- tile products -- */
@@ -243,11 +290,34 @@ static void exchange(void)
 
 /* -------------------------------------------------------- shared memory -- */
 
+static size_t opted_in; /* bytes of a block with opt-in; 0: not yet known */
+
+void shim_set_shared_memory(size_t bytes)
+{
+    opted_in = bytes;
+}
+
+size_t shim_shared_memory(void)
+{
+    const char *const wanted = getenv("ETX_SHIM_SHARED");
+
+    if (opted_in == 0 && wanted != NULL)
+        opted_in = (size_t)atoi(wanted) << 10;
+    if (opted_in == 0 || opted_in > SHIM_MAX_SHARED)
+        opted_in = SHIM_SHARED_BYTES;
+    return opted_in;
+}
+
+struct shim_range shim_dynamic_shared(void)
+{
+    return {reinterpret_cast<const char *>(shared_memory), shared_bytes};
+}
+
 cudaError_t shim_allow_shared_memory(int bytes)
 {
     int unused;
 
-    if (bytes > SHIM_SHARED_BYTES)
+    if ((size_t)bytes > shim_shared_memory())
         return cudaErrorInvalidValue;
     if ((size_t)bytes > shared_allowed)
         shared_allowed = (size_t)bytes;
@@ -281,28 +351,60 @@ static void run_lanes(void)
             go_on(lanes[lane_at(turn)].stack);
 }
 
-/* The warp until all of it is done or waits for the block. */
+/* The warp until all of it is done or waits for the block, or until others
+ * come first. */
 static void run_warp(int32_t first)
 {
     warp_first = first;
-    n_begun = lanes[first].state == IS_NEW ? 0 : WARP;
     run_lanes();
     while (count(first, WARP, WAITS_FOR_WARP) > 0) {
         exchange();
+        if (draw(4) == 0)
+            return;
         run_lanes();
     }
 }
 
-static void run_block(unsigned block, int32_t n_threads)
+static bool can_run(int32_t first)
+{
+    return count(first, WARP, IS_NEW) + count(first, WARP, IS_READY) > 0;
+}
+
+/* All warps until they are done or wait for the block. */
+static void run_warps(int32_t n_threads)
+{
+    const int32_t n_warps = n_threads / WARP;
+
+    for (int32_t n_stopped = 0; n_stopped < n_warps;) {
+        const int32_t begin = (int32_t)draw((uint32_t)n_warps);
+
+        n_stopped = 0;
+        for (int32_t w = 0; w < n_warps; w++) {
+            const int32_t first = (begin + w) % n_warps * WARP;
+
+            if (can_run(first))
+                run_warp(first);
+            n_stopped += !can_run(first);
+        }
+    }
+}
+
+static void begin_block(unsigned block, int32_t n_threads)
 {
     blockIdx = dim3(block);
+    lane_order = (int32_t)draw(WARP);
     /* No block finds what another left: these are not numbers. */
     memset(shared_memory, 0xFF, shared_bytes);
     for (int32_t l = 0; l < n_threads; l++)
-        lanes[l].state = IS_NEW;
+        lanes[l] = {};
+    memset(n_begun, 0, sizeof n_begun);
+}
+
+static void run_block(unsigned block, int32_t n_threads)
+{
+    begin_block(block, n_threads);
     for (;;) {
-        for (int32_t w = 0; w < n_threads; w += WARP)
-            run_warp(is_backward ? n_threads - WARP - w : w);
+        run_warps(n_threads);
         const int32_t n_waiting = count(0, n_threads, WAITS_FOR_BLOCK);
 
         if (n_waiting == 0)
@@ -324,25 +426,63 @@ static bool is_possible(const struct cudaLaunchConfig_t *config)
            config->dynamicSmemBytes <= shared_allowed;
 }
 
+/* The blocks, each once: from a random one on, in steps that their number has
+ * no divisor with. */
+static void run_blocks(int32_t n_threads)
+{
+    const uint64_t n = gridDim.x;
+    uint64_t step = 1 + draw(gridDim.x);
+    uint64_t block = draw(gridDim.x);
+
+    while (std::gcd(step, n) != 1)
+        step++;
+    for (uint64_t b = 0; b < n; b++) {
+        run_block((unsigned)block, n_threads);
+        block = (block + step) % n;
+    }
+}
+
+/* A launch that waits in its stream. */
+struct launch {
+    struct cudaLaunchConfig_t config;
+    void (*body)(void *kernel);
+    std::vector<uint4> kernel;
+    size_t bytes;
+    int device;
+};
+
+static void run_launch(struct launch &launch)
+{
+    const struct shim_range parameters = {
+        reinterpret_cast<const char *>(launch.kernel.data()), launch.bytes};
+
+    gridDim = launch.config.gridDim;
+    blockDim = launch.config.blockDim;
+    run_body = launch.body;
+    run_kernel = launch.kernel.data();
+    shared_bytes = launch.config.dynamicSmemBytes;
+    n_launches++;
+    shim_enter();
+    shim_check_launch(&parameters, launch.device);
+    run_blocks((int32_t)blockDim.x);
+    shim_check_launch(NULL, launch.device);
+    shim_leave();
+}
+
 cudaError_t shim_launch(const struct cudaLaunchConfig_t *config,
-    void (*body)(void *kernel), void *kernel)
+    void (*body)(void *kernel), const void *kernel, size_t bytes)
 {
     const shim_turn turn;
     const cudaError_t error = shim_begin(SHIM_KERNEL, config->stream);
+    struct launch launch = {*config, body,
+        std::vector<uint4>(bytes / sizeof(uint4) + 1), bytes, shim_device()};
 
     if (error != cudaSuccess)
         return error;
     if (!is_possible(config))
         shim_abort("a launch of a size that is not possible");
-    gridDim = config->gridDim;
-    blockDim = config->blockDim;
-    run_body = body;
-    run_kernel = kernel;
-    shared_bytes = config->dynamicSmemBytes;
-    is_backward = (int32_t)(++n_launches * SCATTER >> 63);
-    shim_enter();
-    for (unsigned b = 0; b < gridDim.x; b++)
-        run_block(is_backward ? gridDim.x - 1 - b : b, (int32_t)blockDim.x);
-    shim_leave();
+    memcpy(launch.kernel.data(), kernel, bytes);
+    shim_queue(
+        config->stream, [launch]() mutable { run_launch(launch); });
     return cudaSuccess;
 }

@@ -1,34 +1,48 @@
 /* cuda_shim/memory.cpp -- devices, streams, events and memory.
  *
- * Device memory is filled with bytes that make floats not numbers, also
- * when it is freed, and has guard zones which are checked then.
+ * Work of a stream is queued and runs when the host waits for the stream, or for
+ * an event behind it: a host that reads too early, or writes too early what is
+ * to be copied, shows. Device memory is filled with bytes that make floats not
+ * numbers, also when it is freed, and has guard zones which are checked then.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda_runtime.h"
-#include "shim.h"
+#include "parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include <deque>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 
-#define N_DEVICES   2
-#define HEAP_BYTES  ((size_t)16 << 30) /* of addresses; memory as it is used */
-#define MAX_BYTES  ((size_t)2 << 30)  /* what the device has */
-#define ALIGNMENT   ((size_t)256)
-#define GUARD_BYTES ((size_t)256)
+#define DEVICE_BYTES ((size_t)16 << 30) /* of addresses; memory as it is used */
+#define PINNED_BYTES ((size_t)4 << 30)
+#define HEAP_BYTES   (DEVICE_BYTES + PINNED_BYTES)
+#define MAX_BYTES    ((size_t)2 << 30) /* what the devices have */
+#define ALIGNMENT    SHIM_GRANULE
+#define GUARD_BYTES  SHIM_GRANULE
 #define UNSET       0xFF
 #define GUARD       0xA5
 
+/* What a stream is to do: entries n_done .. n_done + work.size() - 1. */
+struct queue {
+    std::deque<std::function<void()>> work;
+    uint64_t n_done;
+};
+
 struct shim_stream {
     int device; /* that was current when it was made */
+    std::shared_ptr<struct queue> queue = std::make_shared<struct queue>();
 };
 struct shim_event {
     int device;
+    std::shared_ptr<struct queue> queue; /* where it was recorded last */
+    uint64_t end;                        /* entries before it */
 };
 struct shim_pool {
     int device;
@@ -37,17 +51,20 @@ struct shim_pool {
 
 struct piece {
     size_t bytes; /* requested */
-    struct shim_pool *pool;
+    struct shim_pool *pool; /* NULL: pinned */
 };
 
-static char *heap;
+static struct shim_heap heap_storage;
+static char *heap;        /* [HEAP_BYTES], devices first */
 static std::map<char *, struct piece> pieces; /* by address, guards inside */
-static std::set<void *> others;               /* streams, events, pinned */
+static std::set<char *> freed;  /* pieces that a stream will free */
+static std::set<void *> others; /* streams, events, pools */
 static size_t in_use;
 static int64_t fails_at = -1;
 static int64_t n_calls;
 static struct shim_counts counts;
 static int32_t is_closed;
+static bool is_active[SHIM_DEVICES];
 static thread_local cudaError_t last_error;
 static thread_local int current;
 static std::recursive_mutex turns;
@@ -86,7 +103,7 @@ struct shim_counts shim_count(void)
 
 int64_t shim_live(void)
 {
-    return (int64_t)(pieces.size() + others.size());
+    return (int64_t)(pieces.size() - freed.size() + others.size());
 }
 
 /* ------------------------------------------------------------ protection -- */
@@ -101,11 +118,26 @@ static void open_heap(void)
     if (memory == MAP_FAILED)
         shim_abort("no addresses for the memory of a device");
     heap = static_cast<char *>(memory);
+    void *const granules = mmap(NULL,
+        HEAP_BYTES / SHIM_GRANULE * sizeof(struct shim_granule),
+        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+        0);
+
+    if (granules == MAP_FAILED)
+        shim_abort("no addresses for the memory of a device");
+    heap_storage = {
+        heap, HEAP_BYTES, static_cast<struct shim_granule *>(granules)};
+}
+
+const struct shim_heap *shim_heap(void)
+{
+    open_heap();
+    return &heap_storage;
 }
 
 static void protect(int how)
 {
-    if (mprotect(heap, HEAP_BYTES, how) != 0)
+    if (mprotect(heap, DEVICE_BYTES, how) != 0)
         shim_abort("mprotect failed");
 }
 
@@ -178,14 +210,19 @@ void shim_set_device(int32_t device)
     current = device;
 }
 
+int32_t shim_is_active(int32_t device)
+{
+    return is_active[device];
+}
+
 static bool is_device(int device)
 {
-    return device >= 0 && device < N_DEVICES;
+    return device >= 0 && device < SHIM_DEVICES;
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = N_DEVICES;
+    *count = SHIM_DEVICES;
     return answer(cudaErrorLaunchFailure);
 }
 
@@ -202,8 +239,10 @@ cudaError_t cudaSetDevice(int device)
                                   ? answer(cudaErrorLaunchFailure)
                                   : fail(cudaErrorInvalidDevice);
 
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
         current = device;
+        is_active[device] = true;
+    }
     return error;
 }
 
@@ -214,7 +253,7 @@ cudaError_t cudaDeviceGetAttribute(
     if (attribute == cudaDevAttrMultiProcessorCount)
         *value = 2;
     if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin)
-        *value = SHIM_SHARED_BYTES;
+        *value = (int)shim_shared_memory();
     return is_device(device) ? answer(cudaErrorLaunchFailure)
                              : fail(cudaErrorInvalidDevice);
 }
@@ -230,6 +269,7 @@ template <typename T> static cudaError_t make(T **out)
         return error;
     *out = new T();
     (*out)->device = current;
+    is_active[current] = true;
     others.insert(*out);
     return cudaSuccess;
 }
@@ -251,8 +291,30 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
     return make(stream);
 }
 
+/* Run what is queued before entry `end`. Each entry may wait itself. */
+static void finish(struct queue *queue, uint64_t end)
+{
+    const shim_turn turn;
+
+    while (queue->n_done < end && !queue->work.empty()) {
+        const std::function<void()> work = std::move(queue->work.front());
+
+        queue->work.pop_front();
+        queue->n_done++;
+        work();
+    }
+}
+
+void shim_queue(cudaStream_t stream, std::function<void()> work)
+{
+    const shim_turn turn;
+
+    stream->queue->work.push_back(std::move(work));
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    finish(stream->queue.get(), UINT64_MAX);
     return unmake(stream);
 }
 
@@ -277,6 +339,7 @@ static cudaError_t counted(int64_t *count)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     check_stream(stream);
+    finish(stream->queue.get(), UINT64_MAX);
     return counted(&counts.waits);
 }
 
@@ -298,14 +361,23 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return unmake(event);
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t stream)
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    const cudaError_t error = answer(cudaErrorLaunchFailure);
+    const shim_turn turn;
+
     check_stream(stream);
-    return answer(cudaErrorLaunchFailure);
+    if (error != cudaSuccess)
+        return error;
+    event->queue = stream->queue;
+    event->end = stream->queue->n_done + stream->queue->work.size();
+    return cudaSuccess;
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t)
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
+    if (event->queue != NULL)
+        finish(event->queue.get(), event->end);
     return answer(cudaErrorLaunchFailure);
 }
 
@@ -340,22 +412,62 @@ static size_t space_of(size_t bytes)
            GUARD_BYTES;
 }
 
-/* The first gap of the heap of this size. */
-static char *find_gap(size_t space)
+/* The first gap of the heap of this size, from begin to end. */
+static char *find_gap(char *begin, const char *end, size_t space)
 {
-    char *at = heap;
+    char *at = begin;
 
-    for (const auto &piece : pieces) {
-        if ((size_t)(piece.first - at) >= space)
+    for (auto next = pieces.lower_bound(begin);
+         next != pieces.end() && next->first < end; ++next) {
+        if ((size_t)(next->first - at) >= space)
             return at;
-        at = piece.first + space_of(piece.second.bytes);
+        at = next->first + space_of(next->second.bytes);
     }
-    return (size_t)(heap + HEAP_BYTES - at) >= space ? at : NULL;
+    return (size_t)(end - at) >= space ? at : NULL;
 }
 
 static size_t behind(size_t bytes)
 {
     return space_of(bytes) - GUARD_BYTES - bytes;
+}
+
+/* The granules of a piece belong to owner, or with 0 bytes to nobody. */
+static void own(const char *memory, size_t space, size_t bytes, int owner)
+{
+    struct shim_granule *const granule =
+        heap_storage.granule + (size_t)(memory - heap) / SHIM_GRANULE;
+
+    for (size_t at = 0; at < space; at += SHIM_GRANULE) {
+        const size_t left = bytes > at ? bytes - at : 0;
+
+        granule[at / SHIM_GRANULE] = {
+            (uint16_t)(left < SHIM_GRANULE ? left : SHIM_GRANULE),
+            (uint8_t)owner};
+    }
+}
+
+static void fill(char *start, size_t bytes)
+{
+    shim_enter();
+    memset(start, GUARD, GUARD_BYTES);
+    memset(start + GUARD_BYTES, UNSET, bytes);
+    memset(start + GUARD_BYTES + bytes, GUARD, behind(bytes));
+    shim_leave();
+}
+
+/* A piece between begin and end of the heap; NULL: there is no gap. */
+static char *make_piece(
+    char *begin, const char *end, size_t bytes, struct shim_pool *pool)
+{
+    char *const start = find_gap(begin, end, space_of(bytes));
+
+    if (start == NULL)
+        return NULL;
+    pieces[start] = {bytes, pool};
+    own(start + GUARD_BYTES, bytes, bytes,
+        pool != NULL ? pool->device : SHIM_PINNED);
+    fill(start, bytes);
+    return start + GUARD_BYTES;
 }
 
 cudaError_t cudaMallocFromPoolAsync(
@@ -370,20 +482,14 @@ cudaError_t cudaMallocFromPoolAsync(
     if (error != cudaSuccess)
         return error;
     open_heap();
-    char *const start = find_gap(space_of(bytes));
-
-    if (start == NULL || bytes > MAX_BYTES || in_use > MAX_BYTES - bytes)
+    if (bytes > MAX_BYTES || in_use > MAX_BYTES - bytes)
         return fail(cudaErrorMemoryAllocation);
-    shim_enter();
-    memset(start, GUARD, GUARD_BYTES);
-    memset(start + GUARD_BYTES, UNSET, bytes);
-    memset(start + GUARD_BYTES + bytes, GUARD, behind(bytes));
-    shim_leave();
-    pieces[start] = {bytes, pool};
+    *memory = make_piece(heap, heap + DEVICE_BYTES, bytes, pool);
+    if (*memory == NULL)
+        return fail(cudaErrorMemoryAllocation);
     pool->n_live++;
     counts.allocations++;
     in_use += bytes;
-    *memory = start + GUARD_BYTES;
     return cudaSuccess;
 }
 
@@ -394,24 +500,46 @@ static void check_guard(const char *zone, size_t bytes)
             shim_abort("written outside an allocation of device memory");
 }
 
+/* The piece, its guard zones checked, belongs to nobody. */
+static void free_piece(char *start)
+{
+    const size_t bytes = pieces.at(start).bytes;
+
+    shim_enter();
+    check_guard(start, GUARD_BYTES);
+    check_guard(start + GUARD_BYTES + bytes, behind(bytes));
+    memset(start + GUARD_BYTES, UNSET, bytes);
+    shim_leave();
+    own(start + GUARD_BYTES, bytes, 0, 0);
+    pieces.erase(start);
+}
+
+/* The piece at this address of the device or, with is_pinned, of the host. */
+static char *find_piece(void *memory, bool is_pinned)
+{
+    const auto found = pieces.find(static_cast<char *>(memory) - GUARD_BYTES);
+
+    if (found == pieces.end() || (found->second.pool == NULL) != is_pinned)
+        shim_abort("freed memory that does not exist");
+    return found->first;
+}
+
+/* Its bytes count as free from now on, its addresses once the stream is there. */
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
 {
     const shim_turn turn;
-    const auto found = pieces.find(static_cast<char *>(memory) - GUARD_BYTES);
+    char *const start = find_piece(memory, false);
+    struct piece *const piece = &pieces.at(start);
 
     check_stream(stream);
-    if (found == pieces.end())
+    if (!freed.insert(start).second)
         shim_abort("freed memory that does not exist");
-    const size_t bytes = found->second.bytes;
-
-    shim_enter();
-    check_guard(found->first, GUARD_BYTES);
-    check_guard(found->first + GUARD_BYTES + bytes, behind(bytes));
-    memset(memory, UNSET, bytes);
-    shim_leave();
-    found->second.pool->n_live--;
-    in_use -= bytes;
-    pieces.erase(found);
+    piece->pool->n_live--;
+    in_use -= piece->bytes;
+    shim_queue(stream, [start]() {
+        freed.erase(start);
+        free_piece(start);
+    });
     return cudaSuccess;
 }
 
@@ -422,20 +550,18 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes)
 
     if (error != cudaSuccess)
         return error;
-    *memory = malloc(bytes);
-    if (*memory == NULL)
-        return fail(cudaErrorMemoryAllocation);
-    others.insert(*memory);
-    return cudaSuccess;
+    open_heap();
+    is_active[current] = true;
+    *memory = make_piece(heap + DEVICE_BYTES, heap + HEAP_BYTES, bytes, NULL);
+    return *memory != NULL ? cudaSuccess : fail(cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaFreeHost(void *memory)
 {
     const shim_turn turn;
 
-    if (memory != NULL && others.erase(memory) == 0)
-        shim_abort("freed pinned memory that does not exist");
-    free(memory);
+    if (memory != NULL)
+        free_piece(find_piece(memory, true));
     return cudaSuccess;
 }
 
@@ -450,7 +576,24 @@ static bool is_inside(const void *memory, size_t bytes)
     const auto piece = std::prev(next);
     const char *const begin = piece->first + GUARD_BYTES;
 
-    return at >= begin && at + bytes <= begin + piece->second.bytes;
+    return at >= begin && at + bytes <= begin + piece->second.bytes &&
+           freed.count(piece->first) == 0;
+}
+
+void shim_check_reach(const void *memory, size_t bytes)
+{
+    if (bytes > 0 && !is_inside(memory, bytes))
+        shim_abort("a library is told to work on memory of the host");
+}
+
+/* Queue work on memory of the device. */
+static void queue_access(cudaStream_t stream, std::function<void()> work)
+{
+    shim_queue(stream, [work]() {
+        shim_enter();
+        work();
+        shim_leave();
+    });
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
@@ -467,9 +610,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
     (kind == cudaMemcpyHostToDevice ? counts.copies_in : counts.copies_out)++;
     (kind == cudaMemcpyHostToDevice ? counts.bytes_in : counts.bytes_out) +=
         (int64_t)bytes;
-    shim_enter();
-    memcpy(to, from, bytes);
-    shim_leave();
+    queue_access(stream, [=]() { memcpy(to, from, bytes); });
     return cudaSuccess;
 }
 
@@ -485,8 +626,6 @@ cudaError_t cudaMemsetAsync(
     if (error != cudaSuccess)
         return error;
     counts.sets++;
-    shim_enter();
-    memset(memory, value, bytes);
-    shim_leave();
+    queue_access(stream, [=]() { memset(memory, value, bytes); });
     return cudaSuccess;
 }

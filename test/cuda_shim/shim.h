@@ -11,9 +11,15 @@
 extern "C" {
 #endif
 
-/* Shared memory of a block: with opt-in, and by default. */
-#define SHIM_SHARED_BYTES  (99 << 10)
+/* Devices, and shared memory of a block by default and with opt-in: of consumer
+ * and data centre devices. A process begins with ETX_SHIM_SHARED KiB, or the
+ * second. */
+#define SHIM_DEVICES       4
 #define SHIM_SHARED_ALWAYS (48 << 10)
+#define SHIM_SHARED_BYTES  (99 << 10)
+#define SHIM_MAX_SHARED    (227 << 10)
+void shim_set_shared_memory(size_t bytes);
+size_t shim_shared_memory(void);
 
 /* Make the call of the runtime with this number (from 0, counted from here)
  * and only that one fail; -1: none. Calls that free do not count. */
@@ -46,9 +52,15 @@ void shim_close_memory(int32_t is_closed);
 void shim_enter(void);
 void shim_leave(void);
 
-/* The device that is current in this thread; there are two. */
+/* The device that is current in this thread. */
 int32_t shim_device(void);
 void shim_set_device(int32_t device);
+/* Whether the process has a context of CUDA on the device. */
+int32_t shim_is_active(int32_t device);
+
+/* 1: cuBLASLt has no algorithm for products of odd sizes of float16, nor of one
+ * column, unless reductions are off and alignment is that of an element. */
+void shim_refuse_odd_products(int32_t refuses);
 
 /* Give up with this text: the sources did what no device allows. */
 #ifdef __GNUC__
@@ -58,6 +70,9 @@ void shim_abort(const char *what);
 
 #ifdef __cplusplus
 }
+
+/* Fails the test unless a device reaches these bytes. */
+void shim_check_reach(const void *memory, size_t bytes);
 
 /* Calls of several threads come one after the other. */
 struct shim_turn {

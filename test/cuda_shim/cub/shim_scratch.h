@@ -28,12 +28,24 @@ static inline bool shim_queries_size(
     return *error != cudaSuccess;
 }
 
+/* Queue work on memory of the device. */
+template <typename Work> void shim_queue_cub(cudaStream_t stream, Work work)
+{
+    shim_queue(stream, [work]() {
+        shim_enter();
+        work();
+        shim_leave();
+    });
+}
+
+/* What is read must be reached by a device, and apart from the result. */
 template <typename In, typename Out>
 void shim_check_overlap(const In *in, const Out *out, int64_t n)
 {
     const char *const a = reinterpret_cast<const char *>(in);
     const char *const b = reinterpret_cast<const char *>(out);
 
+    shim_check_reach(in, (size_t)n * sizeof(In));
     if (a < b + n * (int64_t)sizeof(Out) && b < a + n * (int64_t)sizeof(In))
         shim_abort("a result lies over what is read");
 }

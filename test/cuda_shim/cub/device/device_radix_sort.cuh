@@ -26,14 +26,15 @@ struct DeviceRadixSort {
             return error;
         shim_check_overlap(key, key_out, n);
         shim_check_overlap(value, value_out, n);
-        shim_enter();
-        const std::vector<int64_t> order = sorted(key, n, begin_bit, end_bit);
+        shim_queue_cub(stream, [=]() {
+            const std::vector<int64_t> order =
+                sorted(key, n, begin_bit, end_bit);
 
-        for (int64_t i = 0; i < n; i++) {
-            key_out[i] = key[order[(size_t)i]];
-            value_out[i] = value[order[(size_t)i]];
-        }
-        shim_leave();
+            for (int64_t i = 0; i < n; i++) {
+                key_out[i] = key[order[(size_t)i]];
+                value_out[i] = value[order[(size_t)i]];
+            }
+        });
         return cudaSuccess;
     }
 
@@ -47,12 +48,13 @@ struct DeviceRadixSort {
         if (shim_queries_size(&error, scratch, &bytes, stream))
             return error;
         shim_check_overlap(key, key_out, n);
-        shim_enter();
-        const std::vector<int64_t> order = sorted(key, n, begin_bit, end_bit);
+        shim_queue_cub(stream, [=]() {
+            const std::vector<int64_t> order =
+                sorted(key, n, begin_bit, end_bit);
 
-        for (int64_t i = 0; i < n; i++)
-            key_out[i] = key[order[(size_t)i]];
-        shim_leave();
+            for (int64_t i = 0; i < n; i++)
+                key_out[i] = key[order[(size_t)i]];
+        });
         return cudaSuccess;
     }
 

@@ -15,17 +15,18 @@ struct DeviceScan {
         T *out, int64_t n, cudaStream_t stream)
     {
         cudaError_t error;
-        T sum = 0;
 
         if (shim_queries_size(&error, scratch, &bytes, stream))
             return error;
         shim_check_overlap(in, out, n);
-        shim_enter();
-        for (int64_t i = 0; i < n; i++) {
-            out[i] = sum;
-            sum += in[i];
-        }
-        shim_leave();
+        shim_queue_cub(stream, [=]() {
+            T sum = 0;
+
+            for (int64_t i = 0; i < n; i++) {
+                out[i] = sum;
+                sum += in[i];
+            }
+        });
         return cudaSuccess;
     }
 };

@@ -16,17 +16,19 @@ struct DeviceSelect {
         cudaStream_t stream)
     {
         cudaError_t error;
-        int64_t n_out = 0;
 
         if (shim_queries_size(&error, scratch, &bytes, stream))
             return error;
         shim_check_overlap(flag, out, n);
-        shim_enter();
-        for (int64_t i = 0; i < n; i++)
-            if (flag[i])
-                out[n_out++] = in[i];
-        *count = (Count)n_out;
-        shim_leave();
+        shim_check_reach(count, sizeof *count);
+        shim_queue_cub(stream, [=]() {
+            int64_t n_out = 0;
+
+            for (int64_t i = 0; i < n; i++)
+                if (flag[i])
+                    out[n_out++] = in[i];
+            *count = (Count)n_out;
+        });
         return cudaSuccess;
     }
 };

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Break the CUDA backend in one way at a time and see a suite of the CPU
+# emulation fail: a checker that passes one of these does not check.
+#   mutations.sh OUT COMPILE OBJECTS LIBRARIES
+# COMPILE, OBJECTS and LIBRARIES make cuda-shim-checked (test.mk).
+set -eu
+out=$1
+compile=$2
+objects=$3
+libraries=$4
+mkdir -p "$out/cuda"
+failed=0
+
+# mutate NAME FILE SUITE SAYS PROGRAM: sed PROGRAM on a source of cuda/, and the
+# suite must fail with this text; without SAYS, fail.
+mutate()
+{
+    rm -rf "$out/cuda"
+    cp -r cuda "$out/cuda"
+    sed -i -E "$5" "$out/cuda/$2"
+    if cmp -s "cuda/$2" "$out/cuda/$2"; then
+        echo "$1: nothing to mutate in cuda/$2"
+        failed=1
+        return
+    fi
+    # The arguments are meant to split into words.
+    # shellcheck disable=SC2086
+    $compile -I"$out" -I. -Iinclude -Isrc -c "$out/cuda/$2" -o "$out/mutant.o"
+    rest=$(echo "$objects" | tr ' ' '\n' | grep -v "/$2.o\$" | xargs)
+    # shellcheck disable=SC2086
+    ${CXX:-c++} -no-pie "$out/mutant.o" $rest $libraries -o "$out/mutant"
+    if CK_RUN_SUITE=$3 CK_EXCLUDE_TAGS=large ETX_CPU=ref \
+        "$out/mutant" >"$out/mutant.txt" 2>&1; then
+        echo "$1: $3 passes"
+        failed=1
+    elif ! grep -q "$4" "$out/mutant.txt"; then
+        echo "$1: $3 fails, but not with \"$4\":"
+        grep -m 2 cuda_shim: "$out/mutant.txt" || tail -n 3 "$out/mutant.txt"
+        failed=1
+    else
+        echo "$1: found"
+    fi
+}
+
+mutate 'barrier removed' op/best_first.cu checkop_chains 'a race' \
+    '/^__global__ static void score_block/,/^}/ { /is_left = 0;/,/offer/ s/__syncthreads\(\);// }'
+mutate 'barrier of a warp removed' op/mlp_fused.cu cuda_half 'a race' \
+    '/gather\(x, net, first\);/,/multiply_input/ s/__syncwarp\(\);//'
+mutate 'atomicCAS made plain' op/connected_components.cu checkop_labels 'a race' \
+    's/atomicCAS\(&parent\[high\], high, low\) == high/parent[high] == high \&\& ((parent[high] = low) == low)/'
+mutate 'atomicAdd made plain' op/longest_paths.cu checkop_walkthrough 'a race' \
+    's/order\[atomicAdd\(&n_ordered, 1\)\]/order[n_ordered++]/'
+mutate 'pointer of the host' op/edge_features.cu cuda_shim_copies \
+    'memory of the host' 's/edge, list\.feature\[k\]/edge, args.feature[k]/'
+mutate 'one item too many' op/segment_reduce.cu checkop_segment_reduce \
+    'into the zone' 's/t < args\.n_segments \* args\.width;/t <= args.n_segments * args.width;/'
+mutate 'vectors at any address' op/mlp_fused.cu cuda_half '' \
+    's/addresses % sizeof\(uint4\) == 0/true/'
+mutate 'host reads too early' backend/memory.cu cuda_shim_views '' \
+    '/device_to_host/,/^}/ s/ETX_CUDA\(cudaStreamSynchronize\(cuda->stream\)\);//'
+mutate 'staging written too early' backend/memory.cu cuda_shim_views '' \
+    's/ETX_CUDA\(cudaEventSynchronize.*//'
+mutate 'device not current' backend/memory.cu cuda_shim 'of another' \
+    's/^( *)status = etx_cuda_check\(cudaSetDevice.*/\1status = ETX_OK;/'
+exit $failed
