@@ -40,6 +40,24 @@ etx_status etx_call_end(const fenv_t *host, etx_status status);
 /* A list as above, without the environment. */
 etx_status etx_check_given(const char *function, ...) __attribute__((sentinel));
 
+/* The body of a public function that checks objects and outputs, a list of
+ * ETX_GIVEN(argument), and makes one call inside. */
+#define ETX_FORWARD(call, ...)                                                 \
+    etx_status status;                                                         \
+    fenv_t host;                                                               \
+                                                                               \
+    status = etx_call_begin(&host, __func__, __VA_ARGS__, ETX_END);            \
+    if (status == ETX_OK)                                                      \
+        status = (call);                                                       \
+    return etx_call_end(&host, status)
+
+/* The getter of a field: type name(const object *), `none` of NULL. */
+#define ETX_GETTER(type, name, object, field, none)                            \
+    type name(const object *self)                                              \
+    {                                                                          \
+        return self == NULL ? (none) : self->field;                            \
+    }
+
 /* A number of rows in 0 .. 2^31 - 1: ETX_ERR_ARGUMENT when negative,
  * ETX_ERR_LIMIT above. */
 etx_status etx_check_count(

@@ -26,16 +26,10 @@ etx_status etx_completion_options_init(
 etx_status etx_model_completion_options(
     etx_completion_options *out, const etx_model *model)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(model), ETX_END));
-    ETX_CHECK(etx_options_init(out, out->struct_size,
-        &model->completion_options, sizeof model->completion_options,
-        FIRST_SIZE, "completion options"));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(
+        etx_options_init(out, out->struct_size, &model->completion_options,
+            sizeof model->completion_options, FIRST_SIZE, "completion options"),
+        ETX_GIVEN(out), ETX_GIVEN(model));
 }
 
 /* *out: the caller's options over `known`. */

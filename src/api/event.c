@@ -162,72 +162,20 @@ done:
     return etx_call_end(&host, status);
 }
 
-int64_t etx_event_n_hits(const etx_event *event)
-{
-    return event == NULL ? 0 : event->n_hits;
-}
-
-const int64_t *etx_event_hit_ids(const etx_event *event)
-{
-    return event == NULL ? NULL : event->hit_id;
-}
-
-const float *etx_event_positions(const etx_event *event)
-{
-    return event == NULL ? NULL : event->position;
-}
-
-const int64_t *etx_event_particle_ids(const etx_event *event)
-{
-    return event == NULL ? NULL : event->particle_id;
-}
-
-int64_t etx_event_n_particles(const etx_event *event)
-{
-    return event == NULL ? 0 : event->n_particles;
-}
-
-const etx_particle *etx_event_particles(const etx_event *event)
-{
-    return event == NULL ? NULL : event->particles;
-}
-
-const float *etx_event_cell_features(const etx_event *event)
-{
-    return event == NULL ? NULL : event->cell_features;
-}
-
-const int32_t *etx_event_volume_ids(const etx_event *event)
-{
-    return event == NULL ? NULL : event->volume_id;
-}
-
-const int32_t *etx_event_layer_ids(const etx_event *event)
-{
-    return event == NULL ? NULL : event->layer_id;
-}
-
-const int32_t *etx_event_module_ids(const etx_event *event)
-{
-    return event == NULL ? NULL : event->module_id;
-}
-
-const float *etx_event_weights(const etx_event *event)
-{
-    return event == NULL ? NULL : event->weight;
-}
-
-int64_t etx_event_n_features(const etx_event *event)
-{
-    return event == NULL ? 0 : event->n_features;
-}
-
-const float *etx_event_features(const etx_event *event)
-{
-    return event == NULL ? NULL : event->features;
-}
-
-int64_t etx_detector_n_modules(const etx_detector *detector)
-{
-    return detector == NULL ? 0 : detector->n_modules;
-}
+ETX_GETTER(int64_t, etx_event_n_hits, etx_event, n_hits, 0)
+ETX_GETTER(const int64_t *, etx_event_hit_ids, etx_event, hit_id, NULL)
+ETX_GETTER(const float *, etx_event_positions, etx_event, position, NULL)
+ETX_GETTER(
+    const int64_t *, etx_event_particle_ids, etx_event, particle_id, NULL)
+ETX_GETTER(int64_t, etx_event_n_particles, etx_event, n_particles, 0)
+ETX_GETTER(
+    const etx_particle *, etx_event_particles, etx_event, particles, NULL)
+ETX_GETTER(
+    const float *, etx_event_cell_features, etx_event, cell_features, NULL)
+ETX_GETTER(const int32_t *, etx_event_volume_ids, etx_event, volume_id, NULL)
+ETX_GETTER(const int32_t *, etx_event_layer_ids, etx_event, layer_id, NULL)
+ETX_GETTER(const int32_t *, etx_event_module_ids, etx_event, module_id, NULL)
+ETX_GETTER(const float *, etx_event_weights, etx_event, weight, NULL)
+ETX_GETTER(int64_t, etx_event_n_features, etx_event, n_features, 0)
+ETX_GETTER(const float *, etx_event_features, etx_event, features, NULL)
+ETX_GETTER(int64_t, etx_detector_n_modules, etx_detector, n_modules, 0)

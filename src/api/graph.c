@@ -82,35 +82,12 @@ done:
     return etx_call_end(&host, status);
 }
 
-int64_t etx_graph_n_nodes(const etx_graph *graph)
-{
-    return graph == NULL ? 0 : graph->n_nodes;
-}
-
-int64_t etx_graph_n_edges(const etx_graph *graph)
-{
-    return graph == NULL ? 0 : graph->n_edges;
-}
-
-const int32_t *etx_graph_src(const etx_graph *graph)
-{
-    return graph == NULL ? NULL : graph->src;
-}
-
-const int32_t *etx_graph_dst(const etx_graph *graph)
-{
-    return graph == NULL ? NULL : graph->dst;
-}
-
-const int64_t *etx_graph_offsets(const etx_graph *graph)
-{
-    return graph == NULL ? NULL : graph->in_offset;
-}
-
-const float *etx_graph_scores(const etx_graph *graph)
-{
-    return graph == NULL ? NULL : graph->score;
-}
+ETX_GETTER(int64_t, etx_graph_n_nodes, etx_graph, n_nodes, 0)
+ETX_GETTER(int64_t, etx_graph_n_edges, etx_graph, n_edges, 0)
+ETX_GETTER(const int32_t *, etx_graph_src, etx_graph, src, NULL)
+ETX_GETTER(const int32_t *, etx_graph_dst, etx_graph, dst, NULL)
+ETX_GETTER(const int64_t *, etx_graph_offsets, etx_graph, in_offset, NULL)
+ETX_GETTER(const float *, etx_graph_scores, etx_graph, score, NULL)
 
 /* The mirror on a device; NULL after etx_fail when there is none. */
 static const struct etx_graph *mirror_of(

@@ -12,38 +12,19 @@
 
 etx_status etx_model_load(etx_model **out, const char *path)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(path), ETX_END));
-    ETX_CHECK(etx_model_read(out, path));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(etx_model_read(out, path), ETX_GIVEN(out), ETX_GIVEN(path));
 }
 
 etx_status etx_model_load_memory(etx_model **out, const void *data, size_t size)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(data), ETX_END));
-    ETX_CHECK(etx_model_parse(out, data, size));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(
+        etx_model_parse(out, data, size), ETX_GIVEN(out), ETX_GIVEN(data));
 }
 
 etx_status etx_model_save(const etx_model *model, const char *path)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(model), ETX_GIVEN(path), ETX_END));
-    ETX_CHECK(etx_model_write(model, path));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(
+        etx_model_write(model, path), ETX_GIVEN(model), ETX_GIVEN(path));
 }
 
 const char *etx_model_describe(const etx_model *model)

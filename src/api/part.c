@@ -57,35 +57,13 @@ done:
     return etx_call_end(&host, status);
 }
 
-const etx_graph *etx_graph_part_graph(const etx_graph_part *part)
-{
-    return part == NULL ? NULL : part->graph;
-}
-
-const int32_t *etx_graph_part_nodes(const etx_graph_part *part)
-{
-    return part == NULL ? NULL : part->node;
-}
-
-const int32_t *etx_graph_part_edges(const etx_graph_part *part)
-{
-    return part == NULL ? NULL : part->edge;
-}
-
-int64_t etx_graph_part_n_own_edges(const etx_graph_part *part)
-{
-    return part == NULL ? 0 : part->n_own_edges;
-}
-
-const int64_t *etx_graph_part_sent(const etx_graph_part *part)
-{
-    return part == NULL ? NULL : part->n_sent;
-}
-
-const int64_t *etx_graph_part_received(const etx_graph_part *part)
-{
-    return part == NULL ? NULL : part->n_received;
-}
+ETX_GETTER(const etx_graph *, etx_graph_part_graph, etx_graph_part, graph, NULL)
+ETX_GETTER(const int32_t *, etx_graph_part_nodes, etx_graph_part, node, NULL)
+ETX_GETTER(const int32_t *, etx_graph_part_edges, etx_graph_part, edge, NULL)
+ETX_GETTER(int64_t, etx_graph_part_n_own_edges, etx_graph_part, n_own_edges, 0)
+ETX_GETTER(const int64_t *, etx_graph_part_sent, etx_graph_part, n_sent, NULL)
+ETX_GETTER(
+    const int64_t *, etx_graph_part_received, etx_graph_part, n_received, NULL)
 
 static etx_status check_network(const char *function, const etx_model *model)
 {

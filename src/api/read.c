@@ -9,27 +9,15 @@
 
 etx_status etx_detector_read(etx_detector **out, const char *path)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(path), ETX_END));
-    ETX_CHECK(etx_detector_csv_read(out, path));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(
+        etx_detector_csv_read(out, path), ETX_GIVEN(out), ETX_GIVEN(path));
 }
 
 etx_status etx_event_read_trackml(
     etx_event **out, const char *prefix, const etx_detector *detector)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(prefix), ETX_END));
-    ETX_CHECK(etx_event_csv_read_prefix(out, prefix, detector));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(etx_event_csv_read_prefix(out, prefix, detector),
+        ETX_GIVEN(out), ETX_GIVEN(prefix));
 }
 
 etx_status etx_event_read_trackml_files(etx_event **out, const char *hits,

@@ -111,27 +111,16 @@ done:
 etx_status etx_graph_score(etx_graph *graph, etx_context *context,
     const etx_model *model, const etx_event *event)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(graph),
-        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
-    ETX_CHECK(etx_stage_score_host(graph, context, model, event));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(etx_stage_score_host(graph, context, model, event),
+        ETX_GIVEN(graph), ETX_GIVEN(context), ETX_GIVEN(model),
+        ETX_GIVEN(event));
 }
 
 etx_status etx_find_tracks(etx_tracks **out, etx_context *context,
     const etx_model *model, const etx_event *event)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out),
-        ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event), ETX_END));
-    ETX_CHECK(etx_stage_find_tracks(out, context, model, event));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(etx_stage_find_tracks(out, context, model, event),
+        ETX_GIVEN(out), ETX_GIVEN(context), ETX_GIVEN(model), ETX_GIVEN(event));
 }
 
 /* ------------------------------------------------ graphs without a model -- */
@@ -225,30 +214,18 @@ etx_status etx_graph_build_radius(etx_graph **out, etx_context *context,
     int64_t n_points, int64_t n_dim, const float *points,
     const etx_event *event, const etx_graph_options *options)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(context), ETX_END));
-    ETX_CHECK(build(
-        out, __func__, context, n_points, n_dim, points, event, options, 0));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(build(out, __func__, context, n_points, n_dim, points, event,
+                    options, 0),
+        ETX_GIVEN(out), ETX_GIVEN(context));
 }
 
 etx_status etx_graph_build_knn(etx_graph **out, etx_context *context,
     int64_t n_points, int64_t n_dim, const float *points,
     const etx_event *event, const etx_graph_options *options)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(context), ETX_END));
-    ETX_CHECK(build(
-        out, __func__, context, n_points, n_dim, points, event, options, 1));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(build(out, __func__, context, n_points, n_dim, points, event,
+                    options, 1),
+        ETX_GIVEN(out), ETX_GIVEN(context));
 }
 
 etx_status etx_graph_to_triplets(etx_graph **out, const etx_graph *graph,

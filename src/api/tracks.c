@@ -27,22 +27,7 @@ done:
     return etx_call_end(&host, status);
 }
 
-int64_t etx_tracks_count(const etx_tracks *tracks)
-{
-    return tracks == NULL ? 0 : tracks->n_tracks;
-}
-
-int64_t etx_tracks_n_hits(const etx_tracks *tracks)
-{
-    return tracks == NULL ? 0 : tracks->n_hits;
-}
-
-const int64_t *etx_tracks_offsets(const etx_tracks *tracks)
-{
-    return tracks == NULL ? NULL : tracks->offset;
-}
-
-const int32_t *etx_tracks_hits(const etx_tracks *tracks)
-{
-    return tracks == NULL ? NULL : tracks->hit;
-}
+ETX_GETTER(int64_t, etx_tracks_count, etx_tracks, n_tracks, 0)
+ETX_GETTER(int64_t, etx_tracks_n_hits, etx_tracks, n_hits, 0)
+ETX_GETTER(const int64_t *, etx_tracks_offsets, etx_tracks, offset, NULL)
+ETX_GETTER(const int32_t *, etx_tracks_hits, etx_tracks, hit, NULL)

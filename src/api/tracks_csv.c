@@ -31,12 +31,6 @@ done:
 etx_status etx_tracks_read_csv(
     etx_tracks **out, const etx_event *event, const char *path)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_GIVEN(event),
-        ETX_GIVEN(path), ETX_END));
-    ETX_CHECK(etx_tracks_csv_read(out, event, path));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(etx_tracks_csv_read(out, event, path), ETX_GIVEN(out),
+        ETX_GIVEN(event), ETX_GIVEN(path));
 }

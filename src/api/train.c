@@ -21,28 +21,16 @@
 etx_status etx_trainer_create(etx_trainer **out, etx_context *context,
     const char *config, const etx_model *start)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out),
-        ETX_GIVEN(context), ETX_GIVEN(config), ETX_END));
-    ETX_CHECK(etx_trainer_open(out, context, config, start));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(etx_trainer_open(out, context, config, start), ETX_GIVEN(out),
+        ETX_GIVEN(context), ETX_GIVEN(config));
 }
 
 etx_status etx_trainer_add_event(
     etx_trainer *trainer, const etx_event *event, int32_t validation)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(trainer), ETX_GIVEN(event), ETX_END));
-    ETX_CHECK(etx_trainer_insert_event(
-        trainer, event, event->n_hits, -1, validation));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(
+        etx_trainer_insert_event(trainer, event, event->n_hits, -1, validation),
+        ETX_GIVEN(trainer), ETX_GIVEN(event));
 }
 
 etx_status etx_trainer_add_event_of_rank(etx_trainer *trainer,
@@ -102,14 +90,8 @@ done:
 
 etx_status etx_trainer_set_cache(etx_trainer *trainer, const char *folder)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(trainer), ETX_GIVEN(folder), ETX_END));
-    ETX_CHECK(etx_trainer_open_cache(trainer, folder));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(etx_trainer_open_cache(trainer, folder), ETX_GIVEN(trainer),
+        ETX_GIVEN(folder));
 }
 
 etx_status etx_trainer_set_parts(etx_trainer *trainer, int32_t n_parts,
@@ -133,15 +115,9 @@ done:
     return etx_call_end(&host, status);
 }
 
-int64_t etx_trainer_steps_done(const etx_trainer *trainer)
-{
-    return trainer == NULL ? 0 : trainer->progress.step;
-}
-
-int64_t etx_trainer_n_steps(const etx_trainer *trainer)
-{
-    return trainer == NULL ? 0 : trainer->config.schedule.n_steps;
-}
+ETX_GETTER(int64_t, etx_trainer_steps_done, etx_trainer, progress.step, 0)
+ETX_GETTER(
+    int64_t, etx_trainer_n_steps, etx_trainer, config.schedule.n_steps, 0)
 
 int32_t etx_trainer_is_finished(const etx_trainer *trainer)
 {
@@ -182,26 +158,14 @@ done:
 etx_status etx_trainer_save_checkpoint(
     const etx_trainer *trainer, const char *path)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(trainer), ETX_GIVEN(path), ETX_END));
-    ETX_CHECK(etx_checkpoint_write(trainer, path));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(etx_checkpoint_write(trainer, path), ETX_GIVEN(trainer),
+        ETX_GIVEN(path));
 }
 
 etx_status etx_trainer_load_checkpoint(etx_trainer *trainer, const char *path)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(trainer), ETX_GIVEN(path), ETX_END));
-    ETX_CHECK(etx_checkpoint_read(trainer, path));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(etx_checkpoint_read(trainer, path), ETX_GIVEN(trainer),
+        ETX_GIVEN(path));
 }
 
 uint64_t etx_trainer_hash(const etx_trainer *trainer)
@@ -211,14 +175,8 @@ uint64_t etx_trainer_hash(const etx_trainer *trainer)
 
 etx_status etx_trainer_model(etx_model **out, const etx_trainer *trainer)
 {
-    etx_status status;
-    fenv_t host;
-
-    ETX_CHECK(etx_call_begin(
-        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(trainer), ETX_END));
-    ETX_CHECK(etx_trainer_export(out, trainer));
-done:
-    return etx_call_end(&host, status);
+    ETX_FORWARD(
+        etx_trainer_export(out, trainer), ETX_GIVEN(out), ETX_GIVEN(trainer));
 }
 
 void etx_trainer_free(etx_trainer *trainer)

@@ -8,30 +8,11 @@
 #include <stdint.h>
 
 #define VEC_WIDTH 8
+#define VEC(name) _mm256_##name
 
 typedef __m256 vec;
 typedef __m256i veci;
 typedef __m256 vmask;
-
-static inline vec v_zero(void)
-{
-    return _mm256_setzero_ps();
-}
-
-static inline vec v_set1(float x)
-{
-    return _mm256_set1_ps(x);
-}
-
-static inline vec v_load(const float *x)
-{
-    return _mm256_loadu_ps(x);
-}
-
-static inline void v_store(float *x, vec a)
-{
-    _mm256_storeu_ps(x, a);
-}
 
 /* Lanes below n, 0 <= n; all of them from VEC_WIDTH on. */
 static inline vmask v_first(int32_t n)
@@ -51,32 +32,6 @@ static inline void v_store_mask(float *x, vec a, vmask m)
     _mm256_maskstore_ps(x, _mm256_castps_si256(m), a);
 }
 
-/* a * b + c, c - a * b, rounded once. */
-static inline vec v_fma(vec a, vec b, vec c)
-{
-    return _mm256_fmadd_ps(a, b, c);
-}
-
-static inline vec v_fnma(vec a, vec b, vec c)
-{
-    return _mm256_fnmadd_ps(a, b, c);
-}
-
-static inline vec v_min(vec a, vec b)
-{
-    return _mm256_min_ps(a, b);
-}
-
-static inline vec v_max(vec a, vec b)
-{
-    return _mm256_max_ps(a, b);
-}
-
-static inline vec v_sqrt(vec a)
-{
-    return _mm256_sqrt_ps(a);
-}
-
 static inline vec v_abs(vec a)
 {
     return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
@@ -85,22 +40,12 @@ static inline vec v_abs(vec a)
 /* 1 / a within 1 ulp; a finite and normal, 1 / a too. */
 static inline vec v_reciprocal(vec a)
 {
-    return v_set1(1.0f) / a;
+    return _mm256_set1_ps(1.0f) / a;
 }
 
 static inline vec v_round(vec a)
 {
     return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-static inline veci v_to_int(vec a)
-{
-    return _mm256_cvtps_epi32(a);
-}
-
-static inline vec v_to_float(veci a)
-{
-    return _mm256_cvtepi32_ps(a);
 }
 
 static inline vec v_as_float(veci a)
@@ -111,42 +56,6 @@ static inline vec v_as_float(veci a)
 static inline veci v_as_int(vec a)
 {
     return _mm256_castps_si256(a);
-}
-
-static inline veci vi_set1(int32_t x)
-{
-    return _mm256_set1_epi32(x);
-}
-
-static inline veci vi_add(veci a, veci b)
-{
-    return _mm256_add_epi32(a, b);
-}
-
-static inline veci vi_sub(veci a, veci b)
-{
-    return _mm256_sub_epi32(a, b);
-}
-
-static inline veci vi_and(veci a, veci b)
-{
-    return _mm256_and_si256(a, b);
-}
-
-static inline veci vi_or(veci a, veci b)
-{
-    return _mm256_or_si256(a, b);
-}
-
-/* a * 2^23, a / 2^23 as a signed integer: a float's exponent field. */
-static inline veci vi_to_exponent(veci a)
-{
-    return _mm256_slli_epi32(a, 23);
-}
-
-static inline veci vi_from_exponent(veci a)
-{
-    return _mm256_srai_epi32(a, 23);
 }
 
 static inline vmask v_less(vec a, vec b)

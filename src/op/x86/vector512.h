@@ -8,30 +8,11 @@
 #include <stdint.h>
 
 #define VEC_WIDTH 16
+#define VEC(name) _mm512_##name
 
 typedef __m512 vec;
 typedef __m512i veci;
 typedef __mmask16 vmask;
-
-static inline vec v_zero(void)
-{
-    return _mm512_setzero_ps();
-}
-
-static inline vec v_set1(float x)
-{
-    return _mm512_set1_ps(x);
-}
-
-static inline vec v_load(const float *x)
-{
-    return _mm512_loadu_ps(x);
-}
-
-static inline void v_store(float *x, vec a)
-{
-    _mm512_storeu_ps(x, a);
-}
 
 /* Lanes below n, 0 <= n; all of them from VEC_WIDTH on. */
 static inline vmask v_first(int32_t n)
@@ -50,32 +31,6 @@ static inline void v_store_mask(float *x, vec a, vmask m)
     _mm512_mask_storeu_ps(x, m, a);
 }
 
-/* a * b + c, c - a * b, rounded once. */
-static inline vec v_fma(vec a, vec b, vec c)
-{
-    return _mm512_fmadd_ps(a, b, c);
-}
-
-static inline vec v_fnma(vec a, vec b, vec c)
-{
-    return _mm512_fnmadd_ps(a, b, c);
-}
-
-static inline vec v_min(vec a, vec b)
-{
-    return _mm512_min_ps(a, b);
-}
-
-static inline vec v_max(vec a, vec b)
-{
-    return _mm512_max_ps(a, b);
-}
-
-static inline vec v_sqrt(vec a)
-{
-    return _mm512_sqrt_ps(a);
-}
-
 static inline vec v_abs(vec a)
 {
     return _mm512_abs_ps(a);
@@ -85,23 +40,13 @@ static inline vec v_abs(vec a)
 static inline vec v_reciprocal(vec a)
 {
     const vec r = _mm512_rcp14_ps(a);
-    return v_fma(r, v_fnma(a, r, v_set1(1.0f)), r);
+    return _mm512_fmadd_ps(r, _mm512_fnmadd_ps(a, r, _mm512_set1_ps(1.0f)), r);
 }
 
 static inline vec v_round(vec a)
 {
     return _mm512_roundscale_ps(
         a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-static inline veci v_to_int(vec a)
-{
-    return _mm512_cvtps_epi32(a);
-}
-
-static inline vec v_to_float(veci a)
-{
-    return _mm512_cvtepi32_ps(a);
 }
 
 static inline vec v_as_float(veci a)
@@ -112,42 +57,6 @@ static inline vec v_as_float(veci a)
 static inline veci v_as_int(vec a)
 {
     return _mm512_castps_si512(a);
-}
-
-static inline veci vi_set1(int32_t x)
-{
-    return _mm512_set1_epi32(x);
-}
-
-static inline veci vi_add(veci a, veci b)
-{
-    return _mm512_add_epi32(a, b);
-}
-
-static inline veci vi_sub(veci a, veci b)
-{
-    return _mm512_sub_epi32(a, b);
-}
-
-static inline veci vi_and(veci a, veci b)
-{
-    return _mm512_and_si512(a, b);
-}
-
-static inline veci vi_or(veci a, veci b)
-{
-    return _mm512_or_si512(a, b);
-}
-
-/* a * 2^23, a / 2^23 as a signed integer: a float's exponent field. */
-static inline veci vi_to_exponent(veci a)
-{
-    return _mm512_slli_epi32(a, 23);
-}
-
-static inline veci vi_from_exponent(veci a)
-{
-    return _mm512_srai_epi32(a, 23);
 }
 
 static inline vmask v_less(vec a, vec b)
