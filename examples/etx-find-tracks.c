@@ -1,10 +1,12 @@
 /* examples/etx-find-tracks.c -- hits in, tracks out.
  *
  * Reads events in TrackML form, runs the pipeline of a model file on each and
- * writes hit_id,track_id per event. With --share every process that mpirun or
- * srun started takes every n-th event.
+ * writes hit_id,track_id per event. A thread reads the next event meanwhile.
+ * With --share every process that mpirun or srun started takes every n-th
+ * event.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +32,7 @@ struct options {
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct program_option table[] = {
-        {"model", "FILE", "model file (default: the one that ships)",
+        {"model", "FILE", "model file, or default, accurate or counts",
             .text = &o->model},
         {"event", "PREFIX",
             "prefix of PREFIX-hits.csv[.gz] and its other files, or a folder; "
@@ -151,23 +153,76 @@ static int write_results(const struct options *o, const char *name,
     return result;
 }
 
-static int find_tracks(const struct options *o, const char *prefix,
-    etx_context *context, const etx_model *model, const etx_detector *detector)
+/* ------------------------------------------------------------- reading -- */
+
+/* An event that is read, on a thread of its own where there is one. */
+struct reading {
+    const struct options *options;
+    const etx_detector *detector;
+    const char *prefix;
+    etx_event *event;
+    char *message; /* why it failed */
+    pthread_t thread;
+    int is_started;
+};
+
+static void *read_event(void *argument)
 {
-    etx_event *event = NULL;
-    etx_tracks *tracks = NULL;
-    const char *name = program_base_name(prefix);
+    struct reading *r = argument;
+    const struct options *o = r->options;
     etx_status status = ETX_OK;
-    int result = 0;
 
     if (o->hits != NULL)
         status = etx_event_read_trackml_files(
-            &event, o->hits, o->cells, o->truth, o->particles, detector);
+            &r->event, o->hits, o->cells, o->truth, o->particles, r->detector);
     else
-        status = etx_event_read_trackml(&event, prefix, detector);
-    if (status == ETX_OK)
-        status = etx_find_tracks(&tracks, context, model, event);
+        status = etx_event_read_trackml(&r->event, r->prefix, r->detector);
     if (status != ETX_OK)
+        r->message = program_copy_text(etx_last_error());
+    return NULL;
+}
+
+/* Begin to read the event prefix; NULL for none. */
+static void start_reading(struct reading *r, const char *prefix)
+{
+    r->prefix = prefix;
+    r->is_started =
+        prefix != NULL && pthread_create(&r->thread, NULL, read_event, r) == 0;
+}
+
+/* Wait until it is read. */
+static void finish_reading(struct reading *r)
+{
+    if (r->is_started)
+        pthread_join(r->thread, NULL);
+    else if (r->prefix != NULL)
+        read_event(r);
+    r->is_started = 0;
+    r->prefix = NULL;
+}
+
+/* The event, which the caller frees; NULL after a message. */
+static etx_event *take_event(struct reading *r, const char *name)
+{
+    etx_event *event;
+
+    finish_reading(r);
+    event = r->event;
+    if (event == NULL)
+        (void)program_error("%s: %s", name, r->message);
+    r->event = NULL;
+    return event;
+}
+
+/* ------------------------------------------------------------- finding -- */
+
+static int find_tracks(const struct options *o, const char *name,
+    etx_context *context, const etx_model *model, const etx_event *event)
+{
+    etx_tracks *tracks = NULL;
+    int result = 0;
+
+    if (etx_find_tracks(&tracks, context, model, event) != ETX_OK)
         result = program_failed(name);
     else
         result = write_results(o, name, context, event, tracks);
@@ -175,24 +230,44 @@ static int find_tracks(const struct options *o, const char *prefix,
         printf("%s: %lld hits, %lld tracks\n", name,
             (long long)etx_event_n_hits(event),
             (long long)etx_tracks_count(tracks));
+    fflush(stdout);
     etx_tracks_free(tracks);
-    etx_event_free(event);
     return result;
+}
+
+/* The event k of this process; NULL behind the last. */
+static const char *event_prefix(const struct options *o, int64_t k)
+{
+    if (o->hits != NULL)
+        return k == 0 ? o->hits : NULL;
+    return k < o->events.count ? o->events.item[k] : NULL;
 }
 
 /* The events of this process: all, or every n-th with --share. */
 static int find_all(const struct options *o, int64_t rank, int64_t n_ranks,
     etx_context *context, const etx_model *model, const etx_detector *detector)
 {
+    struct reading next = {.options = o, .detector = detector};
     int64_t n_found = 0;
     int result = 0;
 
-    if (o->hits != NULL)
-        return find_tracks(o, o->hits, context, model, detector);
-    for (int64_t k = rank; result == 0 && k < o->events.count; k += n_ranks) {
-        result = find_tracks(o, o->events.item[k], context, model, detector);
+    start_reading(&next, event_prefix(o, rank));
+    for (int64_t k = rank; result == 0 && next.prefix != NULL; k += n_ranks) {
+        const char *name = program_base_name(next.prefix);
+        etx_event *event = take_event(&next, name);
+
+        if (event == NULL) {
+            result = PROGRAM_FAILED;
+            break;
+        }
+        start_reading(&next, event_prefix(o, k + n_ranks));
+        result = find_tracks(o, name, context, model, event);
         n_found += result == 0;
+        etx_event_free(event);
     }
+    finish_reading(&next);
+    etx_event_free(next.event);
+    free(next.message);
     if (o->share)
         printf("rank %lld of %lld: %lld of %lld events\n", (long long)rank,
             (long long)n_ranks, (long long)n_found, (long long)o->events.count);

@@ -41,7 +41,8 @@ static void read_options(struct options *o, int argc, char **argv)
     const struct program_option table[] = {
         {"stage", "NAME", "embed, graph, filter, gnn, label or complete",
             .text = &o->stage},
-        {"model", "FILE", "model file", .text = &o->model},
+        {"model", "FILE", "model file, or default, accurate or counts",
+            .text = &o->model},
         {"event", "PREFIX", "event in TrackML form", .list = &o->events},
         {"hits", "FILE", "hits file instead of --event", .text = &o->hits},
         {"cells", "FILE", "its cells file", .text = &o->cells},
@@ -397,9 +398,10 @@ static int run(struct work *w, const struct options *o)
     }
     if (needs_model && o->model == NULL)
         return program_usage("--model is missing (see --help)");
-    if (o->model != NULL && etx_model_load(&w->model, o->model) != ETX_OK)
-        return program_failed(NULL);
-    result = read_event(w, o);
+    if (o->model != NULL)
+        result = program_model(&w->model, o->model);
+    if (result == 0)
+        result = read_event(w, o);
     if (result == 0 && stage == 0)
         return write_points(w, o->out);
     if (result == 0)
@@ -416,7 +418,9 @@ int main(int argc, char **argv)
     int result = 0;
 
     read_options(&o, argc, argv);
-    result = program_context(&w.context, o.device, &o.n_threads);
+    result = program_expand_events(&o.events);
+    if (result == 0)
+        result = program_context(&w.context, o.device, &o.n_threads);
     if (result == 0)
         result = run(&w, &o);
     etx_graph_free(w.graph);

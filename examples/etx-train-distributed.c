@@ -730,7 +730,8 @@ int main(int argc, char **argv)
     read_options(&o, argc, argv);
     n_ranks = open_group(dist, &o);
     config = training_read_config(o.config);
-    if (n_ranks > 0 && config != NULL && program_expand_events(&o.data) == 0 &&
+    if (n_ranks > 0 && config != NULL && training_check_output(o.out) == 0 &&
+        program_expand_events(&o.data) == 0 &&
         program_expand_events(&o.validation) == 0) {
         signal(SIGINT, note_signal);
         signal(SIGTERM, note_signal);

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/train.h>
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -274,6 +275,7 @@ static int finish(struct run *run)
     return result;
 }
 
+/* A trainer of the config, before its events are read. */
 static int make_trainer(struct run *run)
 {
     char *config = training_read_config(run->options.config);
@@ -290,6 +292,34 @@ static int make_trainer(struct run *run)
     if (result == 0 && run->options.cache != NULL &&
         etx_trainer_set_cache(run->trainer, run->options.cache) != ETX_OK)
         result = program_failed("--cache");
+    return result;
+}
+
+/* What can be written and read, before it takes long. */
+static int check_files(struct run *run)
+{
+    const struct options *o = &run->options;
+    int result = training_check_output(o->out);
+
+    if (result == 0 && o->log != NULL) {
+        run->log = fopen(o->log, "a");
+        if (run->log == NULL)
+            result = program_error("%s: cannot be written", o->log);
+    }
+    if (result == 0 && o->resume && access(run->checkpoint, R_OK) != 0)
+        result =
+            program_error("--resume: %s: %s", run->checkpoint, strerror(errno));
+    return result;
+}
+
+static int read_events(struct run *run)
+{
+    const double begin = now();
+    int result = training_events_read(&run->events, run->options.n_threads);
+
+    if (result == 0)
+        printf("read %lld events in %.1f s\n", (long long)run->events.count,
+            now() - begin);
     for (int64_t k = 0; k < run->events.count && result == 0; k++)
         if (etx_trainer_add_event(run->trainer, run->events.event[k],
                 k >= run->events.list[0]->count) != ETX_OK)
@@ -304,7 +334,6 @@ static int open_run(struct run *run)
 {
     struct options *o = &run->options;
     const size_t size = strlen(o->out) + sizeof ".checkpoint";
-    const double begin = now();
     int result;
 
     run->is_terminal = isatty(STDERR_FILENO);
@@ -314,25 +343,19 @@ static int open_run(struct run *run)
     if (program_expand_events(&o->data) != 0 ||
         program_expand_events(&o->validation) != 0)
         return PROGRAM_FAILED;
-    result = program_context(&run->context, o->device, &o->n_threads);
+    result = check_files(run);
+    if (result == 0)
+        result = program_context(&run->context, o->device, &o->n_threads);
     if (result == 0)
         result = program_detector(&run->detector, o->detector);
     if (result == 0 && o->start != NULL)
         result = program_model(&run->start, o->start);
+    if (result == 0)
+        result = make_trainer(run);
     run->events.list[0] = &o->data;
     run->events.list[1] = &o->validation;
     run->events.detector = run->detector;
-    if (result == 0)
-        result = training_events_read(&run->events, o->n_threads);
-    if (result == 0)
-        printf("read %lld events in %.1f s\n", (long long)run->events.count,
-            now() - begin);
-    if (result == 0 && o->log != NULL) {
-        run->log = fopen(o->log, "a");
-        if (run->log == NULL)
-            result = program_error("%s: cannot be written", o->log);
-    }
-    return result != 0 ? result : make_trainer(run);
+    return result != 0 ? result : read_events(run);
 }
 
 /* Free everything. Returns result, or PROGRAM_FAILED when the log failed. */

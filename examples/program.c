@@ -106,7 +106,8 @@ static void print_help(const char *summary,
             options[k].value != NULL ? options[k].value : "");
         printf("  %-24s %s\n", left, options[k].help);
     }
-    printf("  %-24s %s\n", "--help", "this text");
+    printf("  %-24s %s\n", "--version", "the version of the library");
+    printf("  %-24s %s\n", "--help", "this text; also -h");
 }
 
 static const struct program_option *find_option(const char *name, size_t length,
@@ -157,8 +158,12 @@ void program_parse(int argc, char **argv, const char *summary,
         const struct program_option *option = NULL;
         size_t length = 0;
 
-        if (strcmp(argv[k], "--help") == 0) {
+        if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) {
             print_help(summary, options, n_options);
+            exit(0);
+        }
+        if (strcmp(argv[k], "--version") == 0) {
+            printf("%s (libexatrkx) %s\n", program_name, etx_version());
             exit(0);
         }
         if (strncmp(argv[k], "--", 2) != 0)
@@ -263,45 +268,52 @@ etx_status program_timings(etx_stage_timing *timing, const etx_context *context)
     return status;
 }
 
-/* The folder of shipped files of the prefix that this program is installed in,
- * so that a prefix may be moved; "" when it is not known. */
-static void find_prefix_data(char *out, size_t size)
+/* Folders of shipped files seen from the folder of this program: installed, so
+ * that a prefix may be moved, and built, with CUDA=0 and 1. */
+static const char *const data_beside[] = {
+    "../share/exatrkx", "../../examples", "../../../examples"};
+
+#define N_BESIDE ((int)(sizeof data_beside / sizeof *data_beside))
+
+/* The folder of this program; "" when it is not known. */
+static void find_own_folder(char *out, size_t size)
 {
-    char path[PROGRAM_PATH_BYTES];
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    const ssize_t n = readlink("/proc/self/exe", out, size - 1);
     char *slash;
 
-    out[0] = '\0';
-    if (n <= 0)
-        return;
-    path[n] = '\0';
-    slash = strrchr(path, '/');
-    if (slash == NULL)
-        return;
-    *slash = '\0';
-    if (snprintf(out, size, "%s/../share/exatrkx", path) >= (int)size)
-        out[0] = '\0';
+    out[n > 0 ? n : 0] = '\0';
+    slash = strrchr(out, '/');
+    if (slash != NULL)
+        *slash = '\0';
+}
+
+/* A copy of the path folder/relative when it can be read, else NULL. */
+static char *readable(const char *folder, const char *relative)
+{
+    char path[PROGRAM_PATH_BYTES];
+    const int n = snprintf(path, sizeof path, "%s/%s", folder, relative);
+
+    if (*folder == '\0' || n < 0 || (size_t)n >= sizeof path ||
+        access(path, R_OK) != 0)
+        return NULL;
+    return program_copy_text(path);
 }
 
 char *program_shipped_file(const char *relative)
 {
-    char prefix_data[PROGRAM_PATH_BYTES];
-    const char *folders[] = {
-        getenv("ETX_DATA"), prefix_data, ETX_DATA_DIR, "examples"};
+    const char *folder = getenv("ETX_DATA");
+    char own[PROGRAM_PATH_BYTES - 32]; /* and one of data_beside */
+    char beside[PROGRAM_PATH_BYTES];
+    char *found = folder == NULL ? NULL : readable(folder, relative);
 
-    find_prefix_data(prefix_data, sizeof prefix_data);
-    for (size_t k = 0; k < sizeof folders / sizeof *folders; k++) {
-        char path[PROGRAM_PATH_BYTES];
-        const int written =
-            folders[k] == NULL || *folders[k] == '\0'
-                ? -1
-                : snprintf(path, sizeof path, "%s/%s", folders[k], relative);
-
-        if (written > 0 && (size_t)written < sizeof path &&
-            access(path, R_OK) == 0)
-            return program_copy_text(path);
+    find_own_folder(own, sizeof own);
+    for (int k = 0; found == NULL && *own != '\0' && k < N_BESIDE; k++) {
+        snprintf(beside, sizeof beside, "%s/%s", own, data_beside[k]);
+        found = readable(beside, relative);
     }
-    return NULL;
+    if (found == NULL)
+        found = readable(ETX_DATA_DIR, relative);
+    return found != NULL ? found : readable("examples", relative);
 }
 
 /* A copy of path, or of the path of the shipped file when path is NULL; NULL
@@ -319,6 +331,20 @@ static char *choose_file(
     return found;
 }
 
+/* The path of the model that ships as name; NULL when name is no such name or
+ * a file of its own. */
+static char *shipped_model(const char *name)
+{
+    char relative[64];
+    const int n =
+        snprintf(relative, sizeof relative, "models/%s.safetensors", name);
+
+    if (strchr(name, '/') != NULL || n < 0 || (size_t)n >= sizeof relative ||
+        access(name, F_OK) == 0)
+        return NULL;
+    return program_shipped_file(relative);
+}
+
 int program_detector(etx_detector **out, const char *path)
 {
     char *file = choose_file(path, "data/detectors.csv.gz", "--detector");
@@ -332,7 +358,10 @@ int program_detector(etx_detector **out, const char *path)
 
 int program_model(etx_model **out, const char *path)
 {
-    char *file = choose_file(path, "models/default.safetensors", "--model");
+    char *named = path == NULL ? NULL : shipped_model(path);
+    char *file = named != NULL ? named
+                               : choose_file(path, "models/default.safetensors",
+                                     "--model");
     int result = file == NULL ? PROGRAM_FAILED : 0;
 
     if (result == 0 && etx_model_load(out, file) != ETX_OK)
@@ -355,13 +384,16 @@ static int compare_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Length of the event prefix in a file name, 0 when it is no hits file. */
-static size_t hits_prefix(const char *name)
+/* Length of the event prefix in the name of one of the first n_kinds of an
+ * event's files, 0 when it is no such name. */
+static size_t prefix_length(const char *name, size_t n_kinds)
 {
-    static const char *const endings[] = {"-hits.csv", "-hits.csv.gz"};
+    static const char *const endings[] = {"-hits.csv", "-hits.csv.gz",
+        "-cells.csv", "-cells.csv.gz", "-truth.csv", "-truth.csv.gz",
+        "-particles.csv", "-particles.csv.gz"};
     const size_t length = strlen(name);
 
-    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+    for (size_t k = 0; k < 2 * n_kinds; k++) {
         const size_t ending = strlen(endings[k]);
 
         if (length > ending && strcmp(name + length - ending, endings[k]) == 0)
@@ -396,7 +428,7 @@ static int add_folder(struct program_list *list, const char *folder)
     for (const struct dirent *entry = readdir(directory); entry != NULL;
          entry = readdir(directory)) {
         char path[PROGRAM_PATH_BYTES];
-        const size_t length = hits_prefix(entry->d_name);
+        const size_t length = prefix_length(entry->d_name, 1);
         const int written = snprintf(
             path, sizeof path, "%s/%.*s", folder, (int)length, entry->d_name);
 
@@ -412,22 +444,55 @@ static int add_folder(struct program_list *list, const char *folder)
     return 0;
 }
 
+static int has_hits(const char *prefix)
+{
+    char path[PROGRAM_PATH_BYTES];
+    const int n = snprintf(path, sizeof path, "%s-hits.csv.gz", prefix);
+
+    if (n < 0 || (size_t)n >= sizeof path)
+        return 0;
+    if (access(path, F_OK) == 0)
+        return 1;
+    path[(size_t)n - strlen(".gz")] = '\0';
+    return access(path, F_OK) == 0;
+}
+
+/* Append a prefix, also where one of the event's files is given instead. */
+static int add_event(struct program_list *list, const char *path)
+{
+    char *prefix = program_copy_text(path);
+    const size_t length = prefix_length(path, 4);
+    int result = 0;
+
+    if (length > 0)
+        prefix[length] = '\0';
+    if (has_hits(prefix))
+        program_list_add(list, prefix);
+    else
+        result =
+            program_error("%s: there is neither %s-hits.csv nor %s-hits.csv.gz",
+                program_base_name(path), prefix, prefix);
+    free(prefix);
+    return result;
+}
+
 int program_expand_events(struct program_list *events)
 {
     struct program_list expanded = {0, NULL};
+    int result = 0;
 
-    for (int64_t k = 0; k < events->count; k++) {
+    for (int64_t k = 0; result == 0 && k < events->count; k++) {
+        const char *path = events->item[k];
         struct stat information;
 
-        if (stat(events->item[k], &information) == 0 &&
-            S_ISDIR(information.st_mode)) {
-            if (add_folder(&expanded, events->item[k]) != 0) {
-                program_list_free(&expanded);
-                return PROGRAM_FAILED;
-            }
-        } else {
-            program_list_add(&expanded, events->item[k]);
-        }
+        if (stat(path, &information) == 0 && S_ISDIR(information.st_mode))
+            result = add_folder(&expanded, path);
+        else
+            result = add_event(&expanded, path);
+    }
+    if (result != 0) {
+        program_list_free(&expanded);
+        return result;
     }
     program_list_free(events);
     *events = expanded;

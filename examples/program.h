@@ -1,7 +1,8 @@
 /* examples/program.h -- what the programs share: command line, messages,
  * shipped files, contexts and lists of events.
  *
- * Every program: --help, exit 0, 1 (failed, one line on stderr) or 2 (usage).
+ * Every program: --help, --version, exit 0, 1 (failed, one line on stderr) or 2
+ * (usage).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ETX_EXAMPLES_PROGRAM_H
@@ -52,8 +53,9 @@ void program_list_add(struct program_list *list, const char *item);
 void program_list_free(struct program_list *list);
 
 /* Replace every directory among the --event arguments by the prefixes of the
- * events in it, sorted by name. Returns 0, or prints why and returns
- * PROGRAM_FAILED. */
+ * events in it, sorted by name, and every file of an event by its prefix.
+ * Returns 0, or prints why and returns PROGRAM_FAILED: an event has no hits
+ * file, a folder no event. */
 int program_expand_events(struct program_list *events);
 
 /* Refuse events of the same base name, whose output NAME.ending would be the
@@ -78,15 +80,16 @@ int program_context(etx_context **out, const char *device, int64_t *n_threads);
 etx_status program_timings(
     etx_stage_timing *timing, const etx_context *context);
 
-/* The model file at path, or the shipped one when path is NULL. */
+/* The model file at path, the shipped model of that name ("accurate") where
+ * there is no such file, or the shipped "default" when path is NULL. */
 int program_model(etx_model **out, const char *path);
 
 /* The detector at path, or the shipped TrackML detector when path is NULL. */
 int program_detector(etx_detector **out, const char *path);
 
 /* Path of a shipped file (below ETX_DATA, ../share/exatrkx next to the program,
- * the install prefix of the build, or examples), or NULL; the caller frees it.
- */
+ * examples of the folder that the program was built in, the install prefix of
+ * the build, or examples), or NULL; the caller frees it. */
 char *program_shipped_file(const char *relative);
 
 /* Allocate or end the program. */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -128,6 +129,25 @@ char *training_read_config(const char *path)
     return text;
 }
 
+/* -------------------------------------------------------------- output -- */
+
+int training_check_output(const char *path)
+{
+    char *folder = program_copy_text(path);
+    char *slash = strrchr(folder, '/');
+    struct stat file;
+    int result = 0;
+
+    if (slash != NULL)
+        slash[slash == folder] = '\0';
+    if (stat(path, &file) == 0 && S_ISDIR(file.st_mode))
+        result = program_error("%s: is a folder", path);
+    else if (access(slash != NULL ? folder : ".", W_OK) != 0)
+        result = program_error("%s: %s", path, strerror(errno));
+    free(folder);
+    return result;
+}
+
 /* --------------------------------------------------------------- start -- */
 
 void training_print_start(const char *config, const char *start)
@@ -238,7 +258,7 @@ int training_log_close(FILE *log, const char *path)
     return failed ? program_error("%s: cannot be written", path) : 0;
 }
 
-/* -------------------------------------------------------------- output -- */
+/* ------------------------------------------------------------- messages -- */
 
 int training_print_unmeasured(const etx_training_report *report)
 {

@@ -37,6 +37,10 @@ const char *training_events_name(
  * stderr that says why it cannot be read. etx_trainer_create parses it. */
 char *training_read_config(const char *path);
 
+/* Returns 0 when a file can be written in place of path or next to it, else
+ * PROGRAM_FAILED after a line on stderr. */
+int training_check_output(const char *path);
+
 /* Print which network the JSON text config trains: a new one if it has a
  * "model", else that of the model file start (NULL: none). */
 void training_print_start(const char *config, const char *start);

@@ -9,6 +9,7 @@
 #include "op/op.h"
 
 #include "base/check.h"
+#include "base/nearest.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -263,6 +264,30 @@ static const struct etx_option *find(
     return found;
 }
 
+static void add_keys(struct etx_nearest *nearest,
+    const struct etx_option *option, int32_t n_options)
+{
+    for (int32_t o = 0; o < n_options; o++) {
+        if (option[o].kind == ETX_OPTION_GROUP)
+            add_keys(nearest, option[o].value, option[o].capacity);
+        else
+            etx_nearest_add(nearest, option[o].key);
+    }
+}
+
+static etx_status fail_unknown(const char *owner, const char *key,
+    const struct etx_option *option, int32_t n_options)
+{
+    struct etx_nearest nearest = etx_nearest_of(key);
+
+    add_keys(&nearest, option, n_options);
+    if (*nearest.name == '\0')
+        return etx_fail(
+            ETX_ERR_FORMAT, "%s: unknown option '%s': it has none", owner, key);
+    return etx_fail(ETX_ERR_FORMAT, "%s: unknown option '%s' (nearest: '%s')",
+        owner, key, nearest.name);
+}
+
 etx_status etx_options_read(const char *owner, const struct etx_json *object,
     const struct etx_option *option, int32_t n_options)
 {
@@ -279,8 +304,7 @@ etx_status etx_options_read(const char *owner, const struct etx_json *object,
         const struct etx_option *found = find(option, n_options, value->key);
 
         if (found == NULL)
-            return etx_fail(
-                ETX_ERR_FORMAT, "%s: unknown option '%s'", owner, value->key);
+            return fail_unknown(owner, value->key, option, n_options);
         ETX_CHECK(read_option(owner, found, value));
     }
 done:

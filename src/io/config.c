@@ -9,6 +9,7 @@
 #include "arch/options.h"
 #include "base/check.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "stage/track_building/track_building.h"
 
 #include <exatrkx/graph.h>
@@ -22,12 +23,12 @@
 /* Feature names in messages. */
 #define NAME "%.40s"
 
-const etx_label_options etx_label_defaults = {
-    .struct_size = sizeof(etx_label_options),
-    .method = ETX_LABEL_COMPONENTS,
-    .cut = 0.5f,
-    .min_hits = 3,
-    .support_hits = 3,
+    const etx_label_options etx_label_defaults = {
+        .struct_size = sizeof(etx_label_options),
+        .method = ETX_LABEL_COMPONENTS,
+        .cut = 0.5f,
+        .min_hits = 3,
+        .support_hits = 3,
 };
 
 static const char *const orientation_names[] = {
@@ -51,12 +52,14 @@ static etx_status check_keys(
         return etx_fail(ETX_ERR_FORMAT, "%s is not an object", owner);
     for (const struct etx_json *member = etx_json_first(object); member != NULL;
          member = member->next) {
-        int32_t k = 0;
-        while (known[k] != NULL && strcmp(known[k], member->key) != 0)
-            k++;
-        if (known[k] == NULL)
-            return etx_fail(ETX_ERR_FORMAT, "%s: unknown key '" NAME "'", owner,
-                member->key);
+        struct etx_nearest nearest = etx_nearest_of(member->key);
+
+        for (int32_t k = 0; known[k] != NULL; k++)
+            etx_nearest_add(&nearest, known[k]);
+        if (strcmp(nearest.name, member->key) != 0)
+            return etx_fail(ETX_ERR_FORMAT,
+                "%s: unknown key '" NAME "' (nearest: '%s')", owner,
+                member->key, nearest.name);
     }
     return ETX_OK;
 }
@@ -138,6 +141,17 @@ static int32_t find_edge_feature(const char *name)
     return -1;
 }
 
+static etx_status fail_edge_feature(const char *owner, const char *name)
+{
+    struct etx_nearest nearest = etx_nearest_of(name);
+
+    for (int32_t id = 0; id < ETX_N_EDGE_FEATURES; id++)
+        etx_nearest_add(&nearest, edge_feature_names[id]);
+    return etx_fail(ETX_ERR_FORMAT,
+        "%s: unknown edge feature '" NAME "' (nearest: '%s')", owner, name,
+        nearest.name);
+}
+
 static etx_status read_edge_features(struct etx_edge_feature_list *list,
     const char *owner, const struct etx_json *value)
 {
@@ -151,8 +165,7 @@ static etx_status read_edge_features(struct etx_edge_feature_list *list,
         ETX_CHECK(read_feature(&name, &list->scale[k], owner, entry));
         list->feature[k] = find_edge_feature(name);
         if (list->feature[k] < 0)
-            return etx_fail(ETX_ERR_FORMAT,
-                "%s: unknown edge feature '" NAME "'", owner, name);
+            return fail_edge_feature(owner, name);
     }
 done:
     return status;

@@ -4,6 +4,7 @@
 #include "train/config.h"
 
 #include "base/check.h"
+#include "base/nearest.h"
 #include "io/config.h"
 #include "train/config_sections.h"
 
@@ -22,13 +23,14 @@ static etx_status check_keys(const struct etx_json *json)
 {
     for (const struct etx_json *value = etx_json_first(json); value != NULL;
          value = value->next) {
-        int32_t k = 0;
+        struct etx_nearest nearest = etx_nearest_of(value->key);
 
-        while (k < COUNT(top_keys) && strcmp(value->key, top_keys[k]) != 0)
-            k++;
-        if (k == COUNT(top_keys))
+        for (int32_t k = 0; k < COUNT(top_keys); k++)
+            etx_nearest_add(&nearest, top_keys[k]);
+        if (strcmp(value->key, nearest.name) != 0)
             return etx_fail(ETX_ERR_FORMAT,
-                "training config: unknown key \"%s\"", value->key);
+                "training config: unknown key \"%s\" (nearest: \"%s\")",
+                value->key, nearest.name);
     }
     return ETX_OK;
 }

@@ -37,6 +37,10 @@ for program in "$programs"/etx-*; do
     case $program in *.d) continue ;; esac
     exits 0 "$program" --help
     grep -q '^usage: ' "$out/stdout" || fail "no usage: $program"
+    exits 0 "$program" -h
+    exits 0 "$program" --version
+    grep -q "^${program##*/} (libexatrkx) [0-9]" "$out/stdout" ||
+        fail "no version: $program"
     exits 2 "$program" --no-such-option
 done
 
@@ -58,6 +62,19 @@ done
 exits 0 "$programs/etx-find-tracks" --hits $event-hits.csv.gz \
     --cells $event-cells.csv.gz --out "$out/files.csv.gz"
 zcat "$out/files.csv.gz" | cmp - "$out/tracks.csv" || fail 'files differ'
+# From any folder: the model by name, the detector, a file in place of a prefix.
+here=$(pwd)
+path=$(cd "$programs" && pwd)
+(
+    cd "$out"
+    exits 0 "$path/etx-find-tracks" --model default \
+        --event "$here/$event-truth.csv.gz" --out named.csv
+)
+cmp "$out/tracks.csv" "$out/named.csv" || fail 'the model by name differs'
+exits 1 "$programs/etx-find-tracks" --event $event-hits.csv --event "$out/no" \
+    --out "$out/x"
+grep -q "neither $out/no-hits.csv nor" "$out/stderr" || fail 'a missing event'
+[ ! -e "$out/x" ] || fail 'a missing event was found late'
 exits 0 "$programs/etx-find-tracks" --event examples/data --out "$out/all"
 [ "$(find "$out/all" -name '*-tracks.csv' | wc -l)" = \
     "$(find examples/data -name '*-hits.csv.gz' | wc -l)" ] ||
@@ -287,6 +304,24 @@ for family in graph_convolution triplet_gnn attention_gnn; do
 done
 exits 1 "$programs/etx-train" --config $event-hits.csv.gz \
     --data examples/data --out "$out/x.safetensors"
+# What is wrong is told before events are read.
+sed 's/"schedule"/"schedul"/' "$out/gnn.json" >"$out/typo.json"
+mkdir "$out/unread"
+echo broken >"$out/unread/event1-hits.csv"
+early()
+{
+    exits 1 "$programs/etx-train" --data "$out/unread" "$@"
+    grep -q "$wrong" "$out/stderr" || fail "not told early: $wrong"
+}
+wrong='(nearest: "schedule")' early --config "$out/typo.json" \
+    --out "$out/x.safetensors"
+wrong='/nonexistent/x: No such file' early --config "$out/gnn.json" \
+    --out /nonexistent/x
+wrong='is a folder' early --config "$out/gnn.json" --out "$out/unread"
+wrong='x.safetensors.checkpoint: No such file' early --resume \
+    --config "$out/gnn.json" --out "$out/x.safetensors"
+wrong='neither' early --config "$out/gnn.json" --validation "$out/no" \
+    --out "$out/x.safetensors"
 
 exits 0 "$programs/etx-bench" --hits 1000 --repeats 2 --json "$out/b.json"
 grep -q '"stage": "event"' "$out/b.json" || fail 'bench json'

@@ -25,6 +25,8 @@ static const struct refusal refusals[] = {
     {"{\"schema\":2,\"new\":1}", "schema is 2, this library knows 1: the file "
                                  "is newer than the library"},
     {"{\"schema\":1,\"extra\":1}", "etx.config: unknown key 'extra'"},
+    {"{\"schema\":1,\"embeding\":{}}",
+        "unknown key 'embeding' (nearest: 'embedding')"},
     {"{\"schema\":1,\"gnn\":[]}", "gnn is not an object"},
     {"{\"schema\":1,\"gnn\":null}", "gnn is not an object"},
     {"{\"schema\":1,\"gnn\":{}}", "gnn: there is no 'arch'"},
@@ -78,6 +80,8 @@ static const struct refusal refusals[] = {
     {EMBED(R, "{\"radius\":1,\"orientation\":\"inward\"}"),
         "'orientation' is 'inward', expected one of: index, outward, both"},
     {EMBED(R, "{\"radius\":1,\"k\":5}"), "unknown option 'k'"},
+    {EMBED(R, "{\"radius\":1,\"max_neighbors\":5}"),
+        "unknown option 'max_neighbors' (nearest: 'max_neighbours')"},
     {EMBED("7", "{\"radius\":1}"), "embedding.node_features is not a list"},
     {EMBED("[7]", "{\"radius\":1}"),
         "embedding.node_features is not an object"},
