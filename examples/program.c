@@ -270,10 +270,10 @@ etx_status program_timings(etx_stage_timing *timing, const etx_context *context)
 
 /* Folders of shipped files seen from the folder of this program: installed, so
  * that a prefix may be moved, and built, with CUDA=0 and 1. */
-static const char *const data_beside[] = {
+static const char *const data_near[] = {
     "../share/exatrkx", "../../examples", "../../../examples"};
 
-#define N_BESIDE ((int)(sizeof data_beside / sizeof *data_beside))
+#define N_NEAR ((int)(sizeof data_near / sizeof *data_near))
 
 /* The folder of this program; "" when it is not known. */
 static void find_own_folder(char *out, size_t size)
@@ -302,14 +302,14 @@ static char *readable(const char *folder, const char *relative)
 char *program_shipped_file(const char *relative)
 {
     const char *folder = getenv("ETX_DATA");
-    char own[PROGRAM_PATH_BYTES - 32]; /* and one of data_beside */
-    char beside[PROGRAM_PATH_BYTES];
+    char own[PROGRAM_PATH_BYTES - 32]; /* and one of data_near */
+    char near[PROGRAM_PATH_BYTES];
     char *found = folder == NULL ? NULL : readable(folder, relative);
 
     find_own_folder(own, sizeof own);
-    for (int k = 0; found == NULL && *own != '\0' && k < N_BESIDE; k++) {
-        snprintf(beside, sizeof beside, "%s/%s", own, data_beside[k]);
-        found = readable(beside, relative);
+    for (int k = 0; found == NULL && *own != '\0' && k < N_NEAR; k++) {
+        snprintf(near, sizeof near, "%s/%s", own, data_near[k]);
+        found = readable(near, relative);
     }
     if (found == NULL)
         found = readable(ETX_DATA_DIR, relative);
