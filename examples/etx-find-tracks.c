@@ -202,7 +202,7 @@ static void finish_reading(struct reading *r)
 }
 
 /* The event, which the caller frees; NULL after a message. */
-static etx_event *take_event(struct reading *r, const char *name)
+static etx_event *next_event(struct reading *r, const char *name)
 {
     etx_event *event;
 
@@ -254,7 +254,7 @@ static int find_all(const struct options *o, int64_t rank, int64_t n_ranks,
     start_reading(&next, event_prefix(o, rank));
     for (int64_t k = rank; result == 0 && next.prefix != NULL; k += n_ranks) {
         const char *name = program_base_name(next.prefix);
-        etx_event *event = take_event(&next, name);
+        etx_event *event = next_event(&next, name);
 
         if (event == NULL) {
             result = PROGRAM_FAILED;

@@ -12,8 +12,8 @@ static int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/* Row i of the table of distances between the first i characters of a and
- * those of b, from the row before. */
+/* Row i has the distances between the first i characters of a and the first j
+ * characters of b; the loop computes it from the row before. */
 static int32_t distance(const char *a, const char *b)
 {
     const int32_t n_a = (int32_t)strnlen(a, MAX_LENGTH);
