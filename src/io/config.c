@@ -23,12 +23,12 @@
 /* Feature names in messages. */
 #define NAME "%.40s"
 
-    const etx_label_options etx_label_defaults = {
-        .struct_size = sizeof(etx_label_options),
-        .method = ETX_LABEL_COMPONENTS,
-        .cut = 0.5f,
-        .min_hits = 3,
-        .support_hits = 3,
+const etx_label_options etx_label_defaults = {
+    .struct_size = sizeof(etx_label_options),
+    .method = ETX_LABEL_COMPONENTS,
+    .cut = 0.5f,
+    .min_hits = 3,
+    .support_hits = 3,
 };
 
 static const char *const orientation_names[] = {
