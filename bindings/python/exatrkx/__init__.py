@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from ._event import PARTICLE as PARTICLE
     from ._event import Event as Event
     from ._events import Events as Events
+    from ._fit import FitOptions as FitOptions
+    from ._fit import TrackParameters as TrackParameters
+    from ._fit import fit_tracks as fit_tracks
+    from ._fit import select_tracks as select_tracks
     from ._graph import Graph as Graph
     from ._model import CompletionOptions as CompletionOptions
     from ._model import Detector as Detector
@@ -74,6 +78,7 @@ _NAMES_OF = {
     "_evaluation": "Evaluation Rate evaluate evaluate_binned match",
     "_event": "PARTICLE Event",
     "_events": "Events",
+    "_fit": "FitOptions TrackParameters fit_tracks select_tracks",
     "_graph": "Graph",
     "_model": "CompletionOptions Detector LabelOptions Model",
     "_phoenix": "write_phoenix",

@@ -90,6 +90,12 @@ ETX_MATCH_PERFECT = 2
 ETX_VARIABLE_PT = 0
 ETX_VARIABLE_ETA = 1
 ETX_VARIABLE_RADIUS = 2
+ETX_FIT_D0 = 0
+ETX_FIT_Z0 = 1
+ETX_FIT_PHI = 2
+ETX_FIT_THETA = 3
+ETX_FIT_Q_OVER_PT = 4
+ETX_N_FIT = 5
 ETX_ORIENT_INDEX = 0
 ETX_ORIENT_OUTWARD = 1
 ETX_ORIENT_BOTH = 2
@@ -244,6 +250,33 @@ class etx_evaluation(c.Structure):
     ]
 
 
+class etx_track_parameters(c.Structure):
+    _fields_ = [
+        ("d0", c.c_double),
+        ("z0", c.c_double),
+        ("phi", c.c_double),
+        ("theta", c.c_double),
+        ("q_over_pt", c.c_double),
+        ("covariance", c.c_double * 25),
+        ("chi2", c.c_double),
+        ("n_degrees", c.c_int32),
+        ("n_holes", c.c_int32),
+        ("n_outliers", c.c_int32),
+        ("reserved", c.c_int32),
+    ]
+
+
+class etx_fit_options(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("field", c.c_float),
+        ("material", c.c_float),
+        ("mass", c.c_float),
+        ("resolution_scale", c.c_float),
+        ("max_hit_chi2", c.c_float),
+    ]
+
+
 class etx_graph_options(c.Structure):
     _fields_ = [
         ("struct_size", c.c_uint32),
@@ -321,6 +354,8 @@ STRUCTS = (
     etx_evaluation_counts,
     etx_rate,
     etx_evaluation,
+    etx_track_parameters,
+    etx_fit_options,
     etx_graph_options,
     etx_part_exchange,
     etx_training_report,
@@ -437,6 +472,14 @@ FUNCTIONS = {
     ]),
     "etx_match": (c.c_int32, [
         c.c_void_p, c.c_void_p, etx_event, etx_tracks, c.c_void_p,
+    ]),
+    "etx_fit_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
+    "etx_fit_tracks": (c.c_int32, [
+        c.c_void_p, c.c_void_p, etx_tracks, etx_context, etx_event,
+        etx_detector, etx_model, c.c_void_p,
+    ]),
+    "etx_tracks_select": (c.c_int32, [
+        c.c_void_p, etx_tracks, c.c_void_p, c.c_void_p,
     ]),
     "etx_graph_options_init": (c.c_int32, [c.c_void_p, c.c_size_t]),
     "etx_graph_build_radius": (c.c_int32, [

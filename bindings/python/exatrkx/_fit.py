@@ -1,0 +1,120 @@
+"""_fit -- momentum, direction and impact parameters of tracks.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _declarations, _handle, _library
+from ._arrays import address, array
+from ._context import Context, context_or_default
+from ._event import Event
+from ._model import Detector, Model
+from ._tracks import Tracks
+
+NAMES = ("d0", "z0", "phi", "theta", "q_over_pt")
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What fit_tracks assumes of detector and particle."""
+
+    field: float = 0.0  # T along z; 0: what the model's completion learned
+    material: float = 0.02  # radiation lengths of a module
+    mass: float = 0.13957  # GeV, for scattering
+    resolution_scale: float = 1.0  # in units of pitch / sqrt(12)
+    max_hit_chi2: float = 0.0  # of an outlier; 0: none
+
+    def _filled(self) -> ctypes.Structure:
+        return _library.defaults(
+            _declarations.etx_fit_options, **dataclasses.asdict(self)
+        )
+
+
+@dataclass(frozen=True)
+class TrackParameters:
+    """Tracks at their points of closest approach to the z axis, one row for
+    each; all numbers are 0 where the fit failed (n_degrees 0)."""
+
+    d0: NDArray[np.float64]  # mm
+    z0: NDArray[np.float64]  # mm
+    phi: NDArray[np.float64]  # rad
+    theta: NDArray[np.float64]  # rad
+    q_over_pt: NDArray[np.float64]  # 1/GeV
+    covariance: NDArray[np.float64]  # [n, 5, 5] in the order above
+    chi2: NDArray[np.float64]
+    n_degrees: NDArray[np.int32]  # of freedom; 0: not fitted
+    n_holes: NDArray[np.int32]  # layers crossed without a hit
+    n_outliers: NDArray[np.int32]
+    is_outlier: NDArray[np.uint8]  # for each of tracks.hits
+
+    def __len__(self) -> int:
+        return len(self.d0)
+
+
+def fit_tracks(
+    tracks: Tracks,
+    event: Event,
+    detector: Detector,
+    model: Model | None = None,
+    context: Context | None = None,
+    options: FitOptions | None = None,
+) -> TrackParameters:
+    """Fit every track of 3 to 64 hits by weighted least squares, with
+    multiple scattering. event needs modules. Without options.field, model
+    needs a completion, which knows the field."""
+    declared = _declarations.etx_track_parameters
+    out = np.zeros(len(tracks), declared)
+    outlier = np.zeros(int(tracks.offsets[-1]), np.uint8)
+    filled = (options or FitOptions())._filled()
+    with context_or_default(context)._use() as used:
+        _library.call(
+            "etx_fit_tracks",
+            address(out),
+            address(outlier),
+            _handle.pointer("tracks", tracks),
+            used,
+            _handle.pointer("event", event),
+            _handle.pointer("detector", detector),
+            None if model is None else _handle.pointer("model", model),
+            ctypes.byref(filled),
+        )
+    columns: dict[str, Any] = {
+        field.name: np.ascontiguousarray(out[field.name])
+        for field in dataclasses.fields(TrackParameters)
+        if field.name != "is_outlier"
+    }
+    columns["covariance"] = columns["covariance"].reshape(-1, 5, 5)
+    return TrackParameters(**columns, is_outlier=outlier)
+
+
+def select_tracks(
+    tracks: Tracks, keep: Any = None, drop: Any = None
+) -> Tracks:
+    """The tracks where keep [len(tracks)] is true, without the hits where drop
+    [len(tracks.hits)] is: for example is_outlier of a fit."""
+    masks = [
+        None
+        if mask is None
+        else array(name, np.asarray(mask).astype(np.uint8), np.uint8, size)
+        for name, mask, size in (
+            ("keep", keep, len(tracks)),
+            ("drop", drop, int(tracks.offsets[-1])),
+        )
+    ]
+    return Tracks(
+        _handle.make(
+            "tracks",
+            "etx_tracks_select",
+            _handle.pointer("tracks", tracks),
+            *(None if mask is None else address(mask) for mask in masks),
+        )
+    )

@@ -1,0 +1,149 @@
+/* api/fit.c -- parameters of tracks, and tracks selected by them.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <exatrkx/fit.h>
+
+#include "api/arguments.h"
+#include "base/check.h"
+#include "base/heap.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "data/tracks.h"
+#include "stage/track_building/completion.h"
+#include "stage/track_fitting/fit.h"
+
+#include <float.h>
+#include <string.h>
+
+#define FIRST_SIZE ETX_SIZE_UP_TO(etx_fit_options, max_hit_chi2)
+
+static const etx_fit_options defaults = {
+    .struct_size = sizeof(etx_fit_options),
+    .material = 0.02f,
+    .mass = 0.13957f,
+    .resolution_scale = 1.0f,
+};
+
+etx_status etx_fit_options_init(etx_fit_options *options, size_t struct_size)
+{
+    return etx_options_init(options, struct_size, &defaults, sizeof defaults,
+        FIRST_SIZE, "etx_fit_options");
+}
+
+/* *out: the caller's options over the defaults. */
+static etx_status read_options(
+    etx_fit_options *out, const char *function, const etx_fit_options *options)
+{
+    etx_status status = ETX_OK;
+
+    *out = defaults;
+    if (options != NULL)
+        ETX_CHECK(etx_options_copy(out, sizeof *out, options,
+            options->struct_size, FIRST_SIZE, "etx_fit_options"));
+    const struct {
+        const char *name;
+        float value, low, high;
+    } range[] = {
+        {"field", out->field, -100.0f, 100.0f},
+        {"material", out->material, 0.0f, 10.0f},
+        {"mass", out->mass, 0.0f, 1e3f},
+        {"resolution_scale", out->resolution_scale, 1e-3f, 1e3f},
+        {"max_hit_chi2", out->max_hit_chi2, 0.0f, FLT_MAX},
+    };
+    for (size_t k = 0; k < sizeof range / sizeof *range; k++)
+        if (!(range[k].value >= range[k].low &&
+                range[k].value <= range[k].high))
+            ETX_CHECK(
+                etx_fail(ETX_ERR_ARGUMENT, "%s: %s %.9g is not in %g to %g",
+                    function, range[k].name, (double)range[k].value,
+                    (double)range[k].low, (double)range[k].high));
+done:
+    return status;
+}
+
+/* The field to fit in: uniform, or learned. */
+static etx_status choose_field(struct etx_path_field *out, const char *function,
+    const etx_fit_options *options, const etx_model *model)
+{
+    if (options->field != 0.0f)
+        *out = (struct etx_path_field){
+            .value = &options->field, .n = 1, .bin = 1.0};
+    else if (model != NULL && model->completion != NULL)
+        *out = (struct etx_path_field){.value = model->completion->field,
+            .n = ETX_COMPLETION_N_FIELD,
+            .bin = (double)ETX_COMPLETION_FIELD_BIN};
+    else
+        return etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the field is 0 and there is no model with a completion to "
+            "take it from",
+            function);
+    return ETX_OK;
+}
+
+etx_status etx_fit_tracks(etx_track_parameters *out, uint8_t *is_outlier,
+    const etx_tracks *tracks, etx_context *context, const etx_event *event,
+    const etx_detector *detector, const etx_model *model,
+    const etx_fit_options *options)
+{
+    etx_fit_options known;
+    struct etx_path_field field;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(tracks),
+        ETX_GIVEN(context), ETX_GIVEN(event), ETX_GIVEN(detector), ETX_END));
+    ETX_CHECK(etx_check_array(
+        __func__, ETX_ARRAY(out, tracks->n_tracks, etx_track_parameters)));
+    ETX_CHECK(read_options(&known, __func__, options));
+    ETX_CHECK(choose_field(&field, __func__, &known, model));
+    ETX_CHECK(etx_check_hits(__func__, tracks->n_hits, event));
+    if (event->layer_id == NULL)
+        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+            "%s: the event has no modules: see etx_event_set_modules",
+            __func__));
+    ETX_CHECK(etx_fit_parameters(
+        out, is_outlier, tracks, context, event, detector, &field, &known));
+done:
+    return etx_call_end(&host, status);
+}
+
+static etx_status select_tracks(etx_tracks *out, const etx_tracks *tracks,
+    const uint8_t *keep, const uint8_t *drop)
+{
+    etx_status status;
+
+    out->n_hits = tracks->n_hits;
+    ETX_CHECK(etx_alloc(&out->offset, tracks->n_tracks + 1, sizeof *out->offset,
+        "offsets of tracks"));
+    ETX_CHECK(etx_alloc(&out->hit, tracks->offset[tracks->n_tracks],
+        sizeof *out->hit, "hits of tracks"));
+    int64_t n = 0;
+    for (int64_t t = 0; t < tracks->n_tracks; t++) {
+        if (keep != NULL && keep[t] == 0)
+            continue;
+        for (int64_t k = tracks->offset[t]; k < tracks->offset[t + 1]; k++)
+            if (drop == NULL || drop[k] == 0)
+                out->hit[n++] = tracks->hit[k];
+        out->offset[++out->n_tracks] = n;
+    }
+done:
+    return status;
+}
+
+etx_status etx_tracks_select(etx_tracks **out, const etx_tracks *tracks,
+    const uint8_t *keep, const uint8_t *drop)
+{
+    etx_tracks *made = NULL;
+    etx_status status;
+    fenv_t host;
+
+    ETX_CHECK(etx_call_begin(
+        &host, __func__, ETX_GIVEN(out), ETX_GIVEN(tracks), ETX_END));
+    ETX_CHECK(etx_alloc(&made, 1, sizeof *made, "tracks"));
+    ETX_CHECK(select_tracks(made, tracks, keep, drop));
+    *out = made;
+    made = NULL;
+done:
+    etx_tracks_free(made);
+    return etx_call_end(&host, status);
+}

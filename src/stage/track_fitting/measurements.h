@@ -1,0 +1,36 @@
+/* stage/track_fitting/measurements.h -- the hits of a track as measurements.
+ *
+ * A hit measures two coordinates in the plane of its module. Particles scatter
+ * in every module they cross, which makes the deviations of the hits behind it
+ * correlated (Lynch and Dahl, NIM B 58 (1991) 6, for the angle).
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_STAGE_TRACK_FITTING_MEASUREMENTS_H
+#define ETX_STAGE_TRACK_FITTING_MEASUREMENTS_H
+
+#include "data/detector.h"
+#include "stage/track_fitting/fit.h"
+#include "stage/track_fitting/least_squares.h"
+
+enum { ETX_U, ETX_V, ETX_N_LOCAL };
+
+struct etx_measurement {
+    double origin[3];            /* the hit, mm */
+    double axis[ETX_N_LOCAL][3]; /* unit vectors of the coordinates */
+    double normal[3];            /* of the module */
+    double sigma[ETX_N_LOCAL];   /* mm */
+};
+
+/* A hit on a module: a pitch p resolves p / sqrt(12) times scale. */
+void etx_measurement_make(struct etx_measurement *out, const float *position,
+    const struct etx_detector_module *module, double scale);
+
+/* Where a path crosses the modules of n measurements, and the equations of the
+ * least squares there, the covariance only when has_covariance; false when it
+ * misses one. */
+bool etx_measurements_compare(struct etx_least_squares *out,
+    const struct etx_measurement *measurement, int n,
+    const double parameters[ETX_N_PATH], const struct etx_path_field *field,
+    const etx_fit_options *options, bool has_covariance);
+
+#endif

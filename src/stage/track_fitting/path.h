@@ -1,0 +1,59 @@
+/* stage/track_fitting/path.h -- the path of a charged particle in a solenoid.
+ *
+ * The path starts at the point of closest approach to the z axis. In the
+ * transverse plane it is a chain of arcs whose curvature follows the field; z
+ * grows linearly with the transverse length.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef ETX_STAGE_TRACK_FITTING_PATH_H
+#define ETX_STAGE_TRACK_FITTING_PATH_H
+
+#include <stdbool.h>
+
+/* Parameters of a path; z grows by cot_theta per transverse length. */
+enum {
+    ETX_PATH_D0, /* mm */
+    ETX_PATH_Z0, /* mm */
+    ETX_PATH_PHI,
+    ETX_PATH_COT_THETA,
+    ETX_PATH_Q_OVER_PT, /* 1/GeV */
+    ETX_N_PATH
+};
+
+/* The bending field by |z|, linear between the middles of bins. */
+struct etx_path_field {
+    const float *value; /* [n] T */
+    int n;
+    double bin; /* mm */
+};
+
+/* A point of a path, and how it moves with the parameters at constant length.
+ */
+struct etx_path_point {
+    double position[3];
+    double direction[3]; /* of transverse length 1 */
+    double phi;
+    double derivative[3][ETX_N_PATH]; /* of the position */
+    double phi_derivative[ETX_N_PATH];
+    double length; /* mm, transverse, from the start; negative before it */
+};
+
+double etx_path_field_at(const struct etx_path_field *field, double z);
+
+/* The start of the path. */
+void etx_path_start(
+    struct etx_path_point *point, const double parameters[ETX_N_PATH]);
+
+/* Move on to the plane through origin with the given normal; false where the
+ * path does not come to it. */
+bool etx_path_reach(struct etx_path_point *point,
+    const double parameters[ETX_N_PATH], const struct etx_path_field *field,
+    const double origin[3], const double normal[3]);
+
+/* Parameters of the helix through three points of a track, the nearest to the
+ * axis first; false when they are no arc of less than half a turn. */
+bool etx_path_through(double parameters[ETX_N_PATH],
+    const struct etx_path_field *field, const float *first, const float *middle,
+    const float *last);
+
+#endif
