@@ -38,8 +38,8 @@ typedef struct etx_track_parameters {
 /* What is assumed of detector and particle. */
 typedef struct etx_fit_options {
     uint32_t struct_size; /* set by etx_fit_options_init */
-    float field;          /* T, along z and uniform; 0 (default): the field by
-                           * |z| that the model's completion has learned */
+    float field;          /* T, along z and uniform; 0 (default): field_map, or
+                           * the field that the model's completion learned */
     float material;       /* radiation lengths of a module at normal incidence;
                            * default 0.02, 0: no scattering */
     float mass;           /* GeV, for scattering; default 0.13957, a pion */
@@ -47,6 +47,12 @@ typedef struct etx_fit_options {
                              * over sqrt(12); default 1 */
     float max_hit_chi2;     /* a hit whose removal lowers chi2 by more is an
                              * outlier; default 0: none is */
+    const float *field_map; /* [n_r, n_z, 2] T: components along the radius
+                             * and z, at r from 0 to max_r and z from -max_z
+                             * to max_z in equal steps; borrowed; default NULL
+                             */
+    int32_t n_r, n_z;       /* at least 2 each */
+    float max_r, max_z;     /* mm */
 } etx_fit_options;
 
 /* Set every field of an options struct of struct_size bytes to its default;
@@ -63,7 +69,8 @@ ETX_API ETX_MUST_CHECK etx_status etx_fit_options_init(
  * with less than 3 or more than 64 hits, or on which the fit does not converge,
  * have n_degrees 0. ETX_ERR_ARGUMENT when the event has no modules, the
  * detector lacks one, tracks are of another number of hits, or options->field
- * is 0 and the model is NULL or has no ETX_STAGE_COMPLETION. options NULL:
+ * is 0, there is no field_map, and the model is NULL or has no
+ * ETX_STAGE_COMPLETION. options NULL:
  * defaults. Runs on the CPU, with the context's threads; the same bits for any
  * number of them. */
 ETX_API ETX_MUST_CHECK etx_status etx_fit_tracks(etx_track_parameters *out,

@@ -15,7 +15,9 @@
 #include <float.h>
 #include <string.h>
 
-#define FIRST_SIZE ETX_SIZE_UP_TO(etx_fit_options, max_hit_chi2)
+#define FIRST_SIZE ETX_SIZE_UP_TO(etx_fit_options, max_z)
+
+#define MAX_MAP 16384 /* points of a field map along one axis */
 
 static const etx_fit_options defaults = {
     .struct_size = sizeof(etx_fit_options),
@@ -61,22 +63,47 @@ done:
     return status;
 }
 
-/* The field to fit in: uniform, or learned. */
+static etx_status use_map(struct etx_path_field *out, const char *function,
+    const etx_fit_options *options)
+{
+    const struct etx_range sizes[] = {
+        {"n_r", options->n_r, 2, MAX_MAP}, {"n_z", options->n_z, 2, MAX_MAP}};
+    etx_status status;
+
+    ETX_CHECK(etx_check_ranges(function, sizes, sizeof sizes / sizeof *sizes));
+    if (!(options->max_r > 0.0f && options->max_r <= FLT_MAX) ||
+        !(options->max_z > 0.0f && options->max_z <= FLT_MAX))
+        ETX_CHECK(etx_fail(ETX_ERR_ARGUMENT,
+            "%s: max_r %.9g and max_z %.9g mm: each has to be positive",
+            function, (double)options->max_r, (double)options->max_z));
+    ETX_CHECK(etx_check_finite(function, "field_map", options->field_map,
+        (int64_t)options->n_r * options->n_z, 2));
+    out->map = options->field_map;
+    out->n_r = options->n_r;
+    out->n_z = options->n_z;
+    out->max_r = (double)options->max_r;
+    out->max_z = (double)options->max_z;
+done:
+    return status;
+}
+
+/* The field to fit in: uniform, a map, or learned. */
 static etx_status choose_field(struct etx_path_field *out, const char *function,
     const etx_fit_options *options, const etx_model *model)
 {
+    *out = (struct etx_path_field){.value = &options->field, .n = 1};
     if (options->field != 0.0f)
-        *out = (struct etx_path_field){
-            .value = &options->field, .n = 1, .bin = 1.0};
-    else if (model != NULL && model->completion != NULL)
-        *out = (struct etx_path_field){.value = model->completion->field,
-            .n = ETX_COMPLETION_N_FIELD,
-            .bin = (double)ETX_COMPLETION_FIELD_BIN};
-    else
+        return ETX_OK;
+    if (options->field_map != NULL)
+        return use_map(out, function, options);
+    if (model == NULL || model->completion == NULL)
         return etx_fail(ETX_ERR_ARGUMENT,
-            "%s: the field is 0 and there is no model with a completion to "
-            "take it from",
+            "%s: the field is 0, and there is neither a field_map nor a model "
+            "with a completion",
             function);
+    *out = (struct etx_path_field){.value = model->completion->field,
+        .n = ETX_COMPLETION_N_FIELD,
+        .bin = (double)ETX_COMPLETION_FIELD_BIN};
     return ETX_OK;
 }
 

@@ -114,6 +114,18 @@ done
 exits 2 "$programs/etx-evaluate" --event $event --tracks "$out/tracks.csv" \
     --matching no-such
 
+# Parameters: a line for every track, nearly all fitted, pT as in the truth.
+exits 0 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
+    --out "$out/parameters.csv"
+[ "$(cut -d, -f2 "$out/tracks.csv" | grep -vx 0 | sort -u | grep -c '[0-9]')" = \
+    "$(grep -c '^[0-9]' "$out/parameters.csv")" ] || fail 'fit: lines'
+awk -F, 'NR > 1 { n++; fitted += $13 > 0; near += $2 * $2 < 1 }
+    END { exit !(fitted > 0.9 * n && near > 0.6 * n) }' "$out/parameters.csv" ||
+    fail 'fit: parameters'
+exits 2 "$programs/etx-fit-tracks" --event $event
+exits 1 "$programs/etx-fit-tracks" --event $event --tracks "$out/tracks.csv" \
+    --out /nonexistent/x.csv
+
 # One stage at a time gives the tracks of the whole.
 for stage in embed graph filter gnn label complete; do
     exits 0 "$programs/etx-graph" --stage $stage --model $model \

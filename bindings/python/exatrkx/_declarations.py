@@ -274,6 +274,11 @@ class etx_fit_options(c.Structure):
         ("mass", c.c_float),
         ("resolution_scale", c.c_float),
         ("max_hit_chi2", c.c_float),
+        ("field_map", c.c_void_p),
+        ("n_r", c.c_int32),
+        ("n_z", c.c_int32),
+        ("max_r", c.c_float),
+        ("max_z", c.c_float),
     ]
 
 

@@ -27,15 +27,29 @@ NAMES = ("d0", "z0", "phi", "theta", "q_over_pt")
 class FitOptions:
     """What fit_tracks assumes of detector and particle."""
 
-    field: float = 0.0  # T along z; 0: what the model's completion learned
+    field: float = 0.0  # T along z; 0: field_map, or what the model learned
     material: float = 0.02  # radiation lengths of a module
     mass: float = 0.13957  # GeV, for scattering
     resolution_scale: float = 1.0  # in units of pitch / sqrt(12)
     max_hit_chi2: float = 0.0  # of an outlier; 0: none
+    field_map: Any = None  # [n_r, n_z, 2] T: along the radius, along z
+    max_r: float = 0.0  # mm: the map has r from 0 to max_r
+    max_z: float = 0.0  # mm: and z from -max_z to max_z
 
-    def _filled(self) -> ctypes.Structure:
-        return _library.defaults(
-            _declarations.etx_fit_options, **dataclasses.asdict(self)
+    def _filled(self) -> tuple[ctypes.Structure, Any]:
+        """The options struct, and the map that it points to."""
+        fields = {
+            one.name: getattr(self, one.name) for one in dataclasses.fields(self)
+        }
+        if self.field_map is not None:
+            found = array("field_map", self.field_map, np.float32, -1, -1, 2)
+            n_r, n_z, _ = found.shape
+            fields |= {"field_map": address(found), "n_r": n_r, "n_z": n_z}
+        else:
+            found = fields.pop("field_map")
+        return (
+            _library.defaults(_declarations.etx_fit_options, **fields),
+            found,
         )
 
 
@@ -69,12 +83,12 @@ def fit_tracks(
     options: FitOptions | None = None,
 ) -> TrackParameters:
     """Fit every track of 3 to 64 hits by weighted least squares, with
-    multiple scattering. event needs modules. Without options.field, model
-    needs a completion, which knows the field."""
+    multiple scattering. event needs modules. Without a field in options
+    model needs a completion, which knows it."""
     declared = _declarations.etx_track_parameters
     out = np.zeros(len(tracks), declared)
     outlier = np.zeros(int(tracks.offsets[-1]), np.uint8)
-    filled = (options or FitOptions())._filled()
+    filled, _borrowed = (options or FitOptions())._filled()
     with context_or_default(context)._use() as used:
         _library.call(
             "etx_fit_tracks",

@@ -179,26 +179,19 @@ static bool has_layer(
     return false;
 }
 
-static int32_t count_holes(const struct worker *worker,
-    const double parameters[ETX_N_PATH], const struct fit *fit)
+static int32_t count_holes(const struct worker *worker, const struct fit *fit)
 {
     const struct fitted_hits *hits = &worker->hits;
-    struct etx_path_point point;
-    double from = 0.0;
     int32_t n = 0;
 
-    etx_path_start(&point, parameters);
-    for (int i = 0; i < hits->n; i++) {
-        if (!etx_path_reach(&point, parameters, fit->field,
-                hits->measurement[i].origin, hits->measurement[i].normal))
-            return 0;
-        if (i == 0)
-            from = point.length;
+    for (int32_t l = 0; l < fit->n_layers; l++) {
+        bool is_crossed = false;
+
+        for (int i = 1; i < hits->n && !is_crossed; i++)
+            is_crossed = etx_detector_layer_is_crossed(&fit->layer[l],
+                hits->measurement[i - 1].origin, hits->measurement[i].origin);
+        n += is_crossed && !has_layer(worker, fit, l);
     }
-    for (int32_t l = 0; l < fit->n_layers; l++)
-        n += !has_layer(worker, fit, l) &&
-             etx_detector_layer_is_crossed(
-                 &fit->layer[l], parameters, fit->field, from, point.length);
     return n;
 }
 
@@ -241,7 +234,7 @@ static void fit_track(const struct fit *fit, struct worker *worker,
         while (remove_outlier(worker, spare, parameters, fit))
             out->n_outliers++;
     write_parameters(out, worker, parameters);
-    out->n_holes = count_holes(worker, parameters, fit);
+    out->n_holes = count_holes(worker, fit);
 }
 
 static etx_status fit_block(void *argument, int64_t block, int32_t worker)

@@ -4,11 +4,8 @@
 #include "stage/track_fitting/holes.h"
 
 #include <math.h>
-#include <string.h>
 
 #define MIN_ALONG_AXIS 0.5 /* |w_z| of the normal of a disc's module */
-#define MAX_PLANES     8
-#define ON_CYLINDER    0.1 /* mm */
 
 int32_t etx_detector_layers(
     struct etx_detector_layer *layer, const struct etx_detector *detector)
@@ -46,42 +43,17 @@ int32_t etx_detector_layers(
     return n;
 }
 
-/* A cylinder is a plane at the azimuth of the path, and again where that
- * plane is crossed. */
-static bool reach_cylinder(struct etx_path_point *point, double radius,
-    const double parameters[ETX_N_PATH], const struct etx_path_field *field)
-{
-    for (int k = 0; k < MAX_PLANES; k++) {
-        const double phi =
-            k == 0 ? point->phi : atan2(point->position[1], point->position[0]);
-        const double normal[3] = {cos(phi), sin(phi), 0.0};
-        const double origin[3] = {radius * normal[0], radius * normal[1], 0.0};
-
-        if (!etx_path_reach(point, parameters, field, origin, normal))
-            return false;
-        if (fabs(hypot(point->position[0], point->position[1]) - radius) <
-            ON_CYLINDER)
-            return true;
-    }
-    return false;
-}
-
 bool etx_detector_layer_is_crossed(const struct etx_detector_layer *layer,
-    const double parameters[ETX_N_PATH], const struct etx_path_field *field,
-    double from, double to)
+    const double from[3], const double to[3])
 {
-    static const double axis[3] = {0.0, 0.0, 1.0};
-    const double origin[3] = {0.0, 0.0, layer->at};
-    struct etx_path_point point;
+    const double r[2] = {hypot(from[0], from[1]), hypot(to[0], to[1])};
+    const double z[2] = {from[2], to[2]};
+    const double *across = layer->is_barrel ? r : z;
+    const double *along = layer->is_barrel ? z : r;
 
-    etx_path_start(&point, parameters);
-    if (layer->is_barrel
-            ? !reach_cylinder(&point, layer->at, parameters, field)
-            : !etx_path_reach(&point, parameters, field, origin, axis))
+    if ((across[0] < layer->at) == (across[1] < layer->at))
         return false;
-    const double other = layer->is_barrel
-                             ? point.position[2]
-                             : hypot(point.position[0], point.position[1]);
-    return point.length > from && point.length < to && other >= layer->low &&
-           other <= layer->high;
+    const double part = (layer->at - across[0]) / (across[1] - across[0]);
+    const double where = along[0] + part * (along[1] - along[0]);
+    return where >= layer->low && where <= layer->high;
 }

@@ -5,9 +5,7 @@
 #define ETX_STAGE_TRACK_FITTING_HOLES_H
 
 #include "data/detector.h"
-#include "stage/track_fitting/path.h"
-
-#include <stdint.h>
+#include <stdbool.h>
 
 /* A cylinder or a disc, as far as the centres of its modules reach. */
 struct etx_detector_layer {
@@ -21,9 +19,9 @@ struct etx_detector_layer {
 int32_t etx_detector_layers(
     struct etx_detector_layer *layer, const struct etx_detector *detector);
 
-/* Whether the path crosses the layer between two transverse lengths. */
+/* Whether a track crosses the layer between two of its hits, which are near
+ * enough for r to be linear in z. */
 bool etx_detector_layer_is_crossed(const struct etx_detector_layer *layer,
-    const double parameters[ETX_N_PATH], const struct etx_path_field *field,
-    double from, double to);
+    const double from[3], const double to[3]);
 
 #endif

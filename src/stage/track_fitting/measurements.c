@@ -50,13 +50,13 @@ static double scattering_angle(double momentum, double mass, double x)
 }
 
 static void cross(struct crossing *out, const struct etx_path_point *point,
-    const double normal[3], double q_over_pt, const etx_fit_options *options)
+    const double normal[3], const etx_fit_options *options)
 {
     const double cot = point->direction[2];
     const double norm = sqrt(1.0 + cot * cot);
     const double sine = point->direction[1];
     const double cosine = point->direction[0];
-    const double pt = 1.0 / fmax(fabs(q_over_pt), norm / MAX_MOMENTUM);
+    const double pt = 1.0 / fmax(fabs(point->q_over_pt), norm / MAX_MOMENTUM);
 
     for (int k = 0; k < 3; k++)
         out->direction[k] = point->direction[k] / norm;
@@ -162,11 +162,10 @@ bool etx_measurements_compare(struct etx_least_squares *out,
     out->n_rows = ETX_N_LOCAL * n;
     etx_path_start(&point, parameters);
     for (int i = 0; i < n; i++) {
-        if (!etx_path_reach(&point, parameters, field, measurement[i].origin,
-                measurement[i].normal))
+        if (!etx_path_reach(
+                &point, field, measurement[i].origin, measurement[i].normal))
             return false;
-        cross(&crossing[i], &point, measurement[i].normal,
-            parameters[ETX_PATH_Q_OVER_PT], options);
+        cross(&crossing[i], &point, measurement[i].normal, options);
         fill_rows(out, i, &measurement[i], &crossing[i], &point);
     }
     if (has_covariance)

@@ -6,28 +6,61 @@
 #include "stage/track_building/track_helix.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #define CURVATURE   -0.299792458e-3 /* 1/mm per T and 1/GeV; positive is left */
-#define MAX_ARC     100.0           /* mm of constant field */
+#define MAX_ARC     100.0           /* mm of linear field */
 #define MAX_ARCS    200
 #define REACHED     1e-7 /* mm */
 #define PARALLEL    1e-6 /* cosine between a path and a plane that it misses */
 #define SMALL_ANGLE 1e-4
 #define STRAIGHT    1e-9 /* 1/mm */
+#define MIN_RADIUS  1e-6 /* mm */
+
+/* The index below value / step, at most n - 2, and *rest above it in 0 .. 1. */
+static int below(double *rest, double at, int n)
+{
+    const double inside = fmax(0.0, fmin(at, n - 1.0));
+    const int k = (int)fmin(inside, n - 2.0);
+
+    *rest = inside - k;
+    return k;
+}
+
+/* Both components, linear between the points of the map; the last ones hold
+ * beyond it. */
+static void read_map(
+    double out[2], const struct etx_path_field *field, double r, double z)
+{
+    double u, v;
+    const int i = below(&u, r / field->max_r * (field->n_r - 1), field->n_r);
+    const int j = below(
+        &v, 0.5 * (z / field->max_z + 1.0) * (field->n_z - 1), field->n_z);
+    const float *near = field->map + 2 * ((int64_t)i * field->n_z + j);
+    const float *far = near + 2 * (int64_t)field->n_z;
+
+    for (int k = 0; k < 2; k++)
+        out[k] = (1.0 - u) *
+                     ((1.0 - v) * (double)near[k] + v * (double)near[2 + k]) +
+                 u * ((1.0 - v) * (double)far[k] + v * (double)far[2 + k]);
+}
 
 double etx_path_field_at(const struct etx_path_field *field, double z)
 {
-    const double at = fabs(z) / field->bin - 0.5;
-    const int last = field->n - 1;
+    double rest;
 
-    if (at <= 0.0 || last == 0)
+    if (field->map != NULL) {
+        double value[2];
+
+        read_map(value, field, 0.0, z);
+        return value[1];
+    }
+    if (field->n == 1)
         return (double)field->value[0];
-    if (at >= last)
-        return (double)field->value[last];
-    const int k = (int)at;
-    const double low = (double)field->value[k];
-    return low + ((double)field->value[k + 1] - low) * (at - k);
+    const int k = below(&rest, fabs(z) / field->bin - 0.5, field->n);
+    return (1.0 - rest) * (double)field->value[k] +
+           rest * (double)field->value[k + 1];
 }
 
 void etx_path_start(
@@ -38,6 +71,7 @@ void etx_path_start(
 
     memset(point, 0, sizeof *point);
     point->phi = phi;
+    point->q_over_pt = parameters[ETX_PATH_Q_OVER_PT];
     point->direction[0] = cos(phi);
     point->direction[1] = sin(phi);
     point->direction[2] = parameters[ETX_PATH_COT_THETA];
@@ -52,13 +86,69 @@ void etx_path_start(
     point->phi_derivative[ETX_PATH_PHI] = 1.0;
 }
 
-/* Move on by s at a constant field. The chord of the arc leads along the mean
- * direction and is s sin(h) / h long, h half the angle. */
-static void follow_arc(
-    struct etx_path_point *point, double q_over_pt, double field, double s)
+/* The Lorentz force: turn in the transverse plane per length and per
+ * momentum, and growth of the slope of z per length. */
+struct force {
+    double turn, slope;
+};
+
+static struct force find_force(const struct etx_path_field *field,
+    const double at[3], const double direction[3], double q_over_pt)
 {
-    const double per_momentum = CURVATURE * field;
-    const double curvature = per_momentum * q_over_pt;
+    const double r = fmax(sqrt(at[0] * at[0] + at[1] * at[1]), MIN_RADIUS);
+    double value[2];
+
+    if (field->map == NULL)
+        return (struct force){CURVATURE * etx_path_field_at(field, at[2]), 0.0};
+    read_map(value, field, r, at[2]);
+    const double outward = (at[0] * direction[0] + at[1] * direction[1]) / r;
+    const double sideward = (at[1] * direction[0] - at[0] * direction[1]) / r;
+    return (struct force){
+        CURVATURE * (value[1] - direction[2] * outward * value[0]),
+        -CURVATURE * q_over_pt * value[0] * sideward *
+            (1.0 + direction[2] * direction[2])};
+}
+
+/* q / pT when the slope has grown, at constant momentum, by this much. */
+static double steeper(double q_over_pt, double slope, double growth)
+{
+    return q_over_pt * (1.0 + growth * slope / (1.0 + slope * slope));
+}
+
+/* The force s on from the point, as the force here leads to; its turn is per
+ * momentum of the point. */
+static struct force predict_force(const struct etx_path_point *point,
+    const struct force *here, const struct etx_path_field *field, double s)
+{
+    const double *direction = point->direction;
+    const double angle = here->turn * point->q_over_pt * s;
+    const double growth = here->slope * s;
+    const double turned[3] = {direction[0] - angle * direction[1],
+        direction[1] + angle * direction[0], direction[2] + growth};
+    const double q_over_pt = steeper(point->q_over_pt, direction[2], growth);
+    double at[3];
+
+    for (int k = 0; k < 3; k++)
+        at[k] = point->position[k] + 0.5 * s * (direction[k] + turned[k]);
+    struct force there = find_force(field, at, turned, q_over_pt);
+    there.turn *= q_over_pt / point->q_over_pt;
+    return there;
+}
+
+/* Move on by s in the mean of the fields at both ends. The chord of the arc
+ * leads along the mean direction and is s sin(h) / h long, h half the angle. */
+static void follow_arc(
+    struct etx_path_point *point, const struct etx_path_field *field, double s)
+{
+    const struct force begin =
+        find_force(field, point->position, point->direction, point->q_over_pt);
+    const struct force end = predict_force(point, &begin, field, s);
+    const double per_momentum = 0.5 * (begin.turn + end.turn);
+    const double slope_growth = 0.5 * (begin.slope + end.slope);
+    const double curvature = per_momentum * point->q_over_pt;
+    /* Of a curvature that grows linearly, across the chord. */
+    const double aside =
+        -(end.turn - begin.turn) * point->q_over_pt * s * s / 12.0;
     const double half = 0.5 * curvature * s;
     const bool is_small = fabs(half) < SMALL_ANGLE;
     const double sinc = is_small ? 1.0 - half * half / 6.0 : sin(half) / half;
@@ -80,9 +170,12 @@ static void follow_arc(
     point->derivative[1][ETX_PATH_Q_OVER_PT] += per_momentum * y_by_curvature;
     point->derivative[2][ETX_PATH_COT_THETA] += s;
     point->phi_derivative[ETX_PATH_Q_OVER_PT] += per_momentum * s;
-    point->position[0] += x;
-    point->position[1] += y;
-    point->position[2] += s * point->direction[2];
+    point->position[0] += x - aside * sin(point->phi + half);
+    point->position[1] += y + aside * cos(point->phi + half);
+    point->position[2] += s * (point->direction[2] + 0.5 * s * slope_growth);
+    point->q_over_pt =
+        steeper(point->q_over_pt, point->direction[2], s * slope_growth);
+    point->direction[2] += s * slope_growth;
     point->phi += 2.0 * half;
     point->direction[0] = cos(point->phi);
     point->direction[1] = sin(point->phi);
@@ -95,8 +188,8 @@ static double dot(const double a[3], const double b[3])
 }
 
 bool etx_path_reach(struct etx_path_point *point,
-    const double parameters[ETX_N_PATH], const struct etx_path_field *field,
-    const double origin[3], const double normal[3])
+    const struct etx_path_field *field, const double origin[3],
+    const double normal[3])
 {
     for (int k = 0; k < MAX_ARCS; k++) {
         const double *at = point->position;
@@ -110,9 +203,7 @@ bool etx_path_reach(struct etx_path_point *point,
         const double s = fmax(-MAX_ARC, fmin(MAX_ARC, whole));
         if (fabs(s) < REACHED)
             return true;
-        const double middle = at[2] + 0.5 * s * point->direction[2];
-        follow_arc(point, parameters[ETX_PATH_Q_OVER_PT],
-            etx_path_field_at(field, middle), s);
+        follow_arc(point, field, s);
     }
     return false;
 }

@@ -1,0 +1,149 @@
+/* examples/etx-fit-tracks.c -- momentum, direction and impact parameters.
+ *
+ * Fits the tracks of one event, as etx-find-tracks writes them, and writes one
+ * line for each (docs/fitting.md).
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <exatrkx/fit.h>
+
+#include "program.h"
+#include "table.h"
+
+static const char summary[] =
+    "Fit the tracks of an event and write their parameters at the point of\n"
+    "closest approach to the beam line, as CSV: track_id, d0 and z0 [mm], phi\n"
+    "and theta [rad], q_over_pt [1/GeV], the five standard deviations, chi2,\n"
+    "degrees of freedom (0: not fitted), holes, outliers, hits.";
+
+struct options {
+    const char *event, *tracks, *model, *detector, *out;
+    double field, material, resolution, max_hit_chi2;
+    int64_t n_threads;
+};
+
+static void read_options(struct options *o, int argc, char **argv)
+{
+    const struct program_option table[] = {
+        {"event", "PREFIX", "PREFIX-hits.csv[.gz]", .text = &o->event},
+        {"tracks", "FILE", "hit_id,track_id of the event (.csv or .csv.gz)",
+            .text = &o->tracks},
+        {"out", "FILE", "the parameters, CSV (default: standard output)",
+            .text = &o->out},
+        {"model", "FILE",
+            "the model whose completion knows the field (default: shipped)",
+            .text = &o->model},
+        {"detector", "FILE", "detectors.csv[.gz] (default: shipped)",
+            .text = &o->detector},
+        {"field", "T", "uniform field along z (default 0: of the model)",
+            .number = &o->field, .low = -100, .high = 100},
+        {"material", "X0",
+            "radiation lengths of a module (default 0.02; 0: none)",
+            .number = &o->material, .low = 0, .high = 10},
+        {"resolution", "F",
+            "of a coordinate, in units of pitch / sqrt(12) (default 1)",
+            .number = &o->resolution, .low = 1e-3, .high = 1e3},
+        {"max-hit-chi2", "X",
+            "leave out hits that add more to chi2 (default 0: none)",
+            .number = &o->max_hit_chi2, .low = 0, .high = 1e6},
+        {"threads", "N", "default 0: all cores", .integer = &o->n_threads,
+            .low = 0, .high = 1024},
+    };
+
+    program_parse(
+        argc, argv, summary, table, (int32_t)(sizeof table / sizeof *table));
+    if (o->event == NULL || o->tracks == NULL)
+        exit(program_usage("--%s is missing (see --help)",
+            o->event == NULL ? "event" : "tracks"));
+}
+
+static void write_track(
+    FILE *file, int64_t id, const etx_track_parameters *track, int64_t n_hits)
+{
+    fprintf(file, "%" PRId64 ",%.9g,%.9g,%.9g,%.9g,%.9g", id, track->d0,
+        track->z0, track->phi, track->theta, track->q_over_pt);
+    for (int p = 0; p < ETX_N_FIT; p++)
+        fprintf(file, ",%.6g", sqrt(track->covariance[(ETX_N_FIT + 1) * p]));
+    fprintf(file, ",%.6g,%d,%d,%d,%" PRId64 "\n", track->chi2, track->n_degrees,
+        track->n_holes, track->n_outliers, n_hits);
+}
+
+/* track_id is that of the tracks' file: the number of the track from 1. */
+static int write_parameters(const struct options *o, const etx_tracks *tracks,
+    const etx_track_parameters *parameters)
+{
+    const int64_t *const offset = etx_tracks_offsets(tracks);
+    FILE *file = o->out == NULL ? stdout : table_open(o->out);
+
+    if (file == NULL)
+        return PROGRAM_FAILED;
+    fprintf(file, "track_id,d0,z0,phi,theta,q_over_pt,sigma_d0,sigma_z0,"
+                  "sigma_phi,sigma_theta,sigma_q_over_pt,chi2,n_degrees,"
+                  "n_holes,n_outliers,n_hits\n");
+    for (int64_t t = 0; t < etx_tracks_count(tracks); t++)
+        write_track(file, t + 1, &parameters[t], offset[t + 1] - offset[t]);
+    if (o->out != NULL)
+        return table_close(file, o->out);
+    return fflush(file) == 0 ? 0
+                             : program_error("standard output: not written");
+}
+
+static int fit(const struct options *o, etx_context *context,
+    const etx_event *event, const etx_tracks *tracks)
+{
+    etx_fit_options options;
+    etx_model *model = NULL;
+    etx_detector *detector = NULL;
+    etx_track_parameters *parameters =
+        program_allocate(etx_tracks_count(tracks), sizeof *parameters);
+    int failed = PROGRAM_FAILED;
+
+    if (etx_fit_options_init(&options, sizeof options)) {
+        program_failed(NULL);
+        goto done;
+    }
+    options.field = (float)o->field;
+    options.material = (float)o->material;
+    options.resolution_scale = (float)o->resolution;
+    options.max_hit_chi2 = (float)o->max_hit_chi2;
+    if ((options.field == 0.0f && program_model(&model, o->model)) ||
+        program_detector(&detector, o->detector))
+        goto done;
+    if (etx_fit_tracks(parameters, NULL, tracks, context, event, detector,
+            model, &options))
+        program_failed(o->tracks);
+    else
+        failed = write_parameters(o, tracks, parameters);
+done:
+    free(parameters);
+    etx_detector_free(detector);
+    etx_model_free(model);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.material = 0.02, .resolution = 1.0};
+    etx_context *context = NULL;
+    etx_event *event = NULL;
+    etx_tracks *tracks = NULL;
+    int failed = PROGRAM_FAILED;
+
+    read_options(&o, argc, argv);
+    if (program_context(&context, "cpu", &o.n_threads))
+        return PROGRAM_FAILED;
+    if (etx_event_read_trackml(&event, o.event, NULL))
+        program_failed(o.event);
+    else if (etx_tracks_read_csv(&tracks, event, o.tracks))
+        program_failed(o.tracks);
+    else
+        failed = fit(&o, context, event, tracks);
+    etx_tracks_free(tracks);
+    etx_event_free(event);
+    etx_context_free(context);
+    return failed;
+}

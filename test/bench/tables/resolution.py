@@ -1,0 +1,157 @@
+"""resolution -- how well etx_fit_tracks knows the particles.
+
+    python -m tables.resolution --events DIR [--count 10] [--learned-field]
+
+The true hits of prompt particles (at least 5 hits, produced within 0.1 mm of
+the beam line) are fitted with the defaults and the field of the simulation, or
+that which the default model has learned.
+A resolution is the 68.27 % quantile of |fitted - true|, a pull the same in units
+of the fit's own standard deviation.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+import exatrkx
+from exatrkx import _field
+
+from .events import event_options, read_events
+from .markdown import table
+
+MODEL = (
+    Path(__file__).parents[3] / "examples" / "models" / "default.safetensors"
+)
+MIN_HITS = 5
+PROMPT = 0.1  # mm
+ETA = (0.0, 1.0, 1.5, 2.0, 2.5, 4.0)
+PT = (0.3, 0.5, 1.0, 20.0)  # GeV
+NAMES = ("d0", "z0", "phi", "theta", "q_over_pt")
+HEAD = (
+    ["abs(eta)", "pT, GeV", "tracks", "fitted", "chi2 per degree"]
+    + ["d0, mm", "z0, mm", "phi, mrad", "theta, mrad", "pT, %", "bias of pT, %"]
+    + ["pull d0", "z0", "phi", "theta", "q/pT"]
+)
+
+
+def true_tracks(
+    event: exatrkx.Event,
+) -> tuple[exatrkx.Tracks, np.ndarray]:
+    """Prompt particles as tracks, and their rows of event.particles."""
+    particles, ids = event.particles, event.particle_ids
+    if particles is None or ids is None:
+        raise SystemExit("resolution: an event has no truth")
+    rows = np.searchsorted(particles["id"], ids).astype(np.int32)
+    rows[ids == 0] = -1
+    n_hits = np.bincount(rows[rows >= 0], minlength=len(particles))
+    prompt = np.hypot(*particles["vertex"].T[:2]) < PROMPT
+    wanted = prompt & (n_hits >= MIN_HITS) & (particles["charge"] != 0)
+    rows[(rows >= 0) & ~wanted[rows]] = -1
+    tracks = exatrkx.Tracks.from_labels(rows)
+    return tracks, rows[tracks.hits[tracks.offsets[:-1]]]
+
+
+def simulated_field() -> exatrkx.FitOptions:
+    """The field map that exatrkx.simulate gives to ACTS."""
+    r = np.linspace(0.0, 1100.0, 45)
+    z = np.linspace(-3100.0, 3100.0, 125)
+    grid = np.broadcast_arrays(r[:, None], z[None, :])
+    centre = _field.solenoid(np.zeros(1), np.zeros(1))[1][0]
+    field_map = np.stack(_field.solenoid(*grid), axis=-1)
+    field_map *= _field.CENTRE_FIELD / centre
+    return exatrkx.FitOptions(field_map=field_map, max_r=r[-1], max_z=z[-1])
+
+
+def compare(
+    event: exatrkx.Event,
+    model: exatrkx.Model | None,
+    options: exatrkx.FitOptions,
+) -> np.ndarray:
+    """A row for each particle: eta, pT, fitted, chi2 per degree, deviations
+    [5], pulls [5]."""
+    tracks, rows = true_tracks(event)
+    detector = exatrkx.Detector.load()
+    fit = exatrkx.fit_tracks(tracks, event, detector, model, options=options)
+    particle = event.particles[rows]  # type: ignore[index]
+    px, py, pz = particle["momentum"].T.astype(float)
+    vx, vy, vz = particle["vertex"].T.astype(float)
+    pt, phi = np.hypot(px, py), np.arctan2(py, px)
+    along = -(vx * np.cos(phi) + vy * np.sin(phi))
+    truth = (
+        -vx * np.sin(phi) + vy * np.cos(phi),
+        vz + along * pz / pt,
+        phi,
+        np.arctan2(pt, pz),
+        particle["charge"] / pt,
+    )
+    deviation = np.stack(
+        [getattr(fit, name) - true for name, true in zip(NAMES, truth)], axis=1
+    )
+    deviation[:, 2] = np.angle(np.exp(1j * deviation[:, 2]))
+    sigma = np.sqrt(np.einsum("nii->ni", fit.covariance))
+    fitted = fit.n_degrees > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pull = deviation / sigma
+        chi2 = fit.chi2 / fit.n_degrees
+    deviation[:, 4] *= pt / particle["charge"]  # relative
+    eta = np.abs(np.arcsinh(pz / pt))
+    return np.column_stack((eta, pt, fitted, chi2, deviation, pull))
+
+
+def width(values: np.ndarray) -> float:
+    return float(np.quantile(np.abs(values), 0.6827))
+
+
+def line(rows: np.ndarray, name: tuple[str, str]) -> list[str]:
+    good = rows[rows[:, 2] > 0]
+    sizes = [width(good[:, 4 + k]) for k in range(5)]
+    # The mean of q/pT too large is pT too small.
+    return [
+        *name,
+        f"{len(rows)}",
+        f"{rows[:, 2].mean():.3f}",
+        f"{np.median(good[:, 3]):.2f}",
+        f"{sizes[0]:.3f}",
+        f"{sizes[1]:.3f}",
+        f"{1e3 * sizes[2]:.2f}",
+        f"{1e3 * sizes[3]:.2f}",
+        f"{100 * sizes[4]:.1f}",
+        f"{-100 * np.median(good[:, 8]):+.1f}",
+        *(f"{width(good[:, 9 + k]):.2f}" for k in range(5)),
+    ]
+
+
+def resolutions(
+    events: Iterable[exatrkx.Event], learned: bool
+) -> list[list[str]]:
+    model = exatrkx.Model.load(MODEL) if learned else None
+    options = exatrkx.FitOptions() if learned else simulated_field()
+    found = [compare(event, model, options) for event in events]
+    rows = np.concatenate(found)
+    lines = []
+    for low, high in zip(ETA, ETA[1:]):
+        for least, most in zip(PT, PT[1:]):
+            inside = (rows[:, 0] >= low) & (rows[:, 0] < high)
+            inside &= (rows[:, 1] >= least) & (rows[:, 1] < most)
+            name = (f"{low} to {high}", f"{least} to {most}")
+            lines.append(line(rows[inside], name))
+    return lines
+
+
+def main() -> int:
+    parser = event_options("resolution", 10)
+    parser.add_argument("--learned-field", action="store_true")
+    options = parser.parse_args()
+    events = read_events(options.events, options.count)
+    sys.stdout.write(table(HEAD, resolutions(events, options.learned_field)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
