@@ -11,12 +11,12 @@ extern "C" {
 #endif
 
 /* Rows and columns of a covariance, in this order. */
-#define ETX_FIT_D0        0
-#define ETX_FIT_Z0        1
-#define ETX_FIT_PHI       2
-#define ETX_FIT_THETA     3
-#define ETX_FIT_Q_OVER_PT 4
-#define ETX_N_FIT         5
+#define ETX_FIT_D0        0 /* d0 */
+#define ETX_FIT_Z0        1 /* z0 */
+#define ETX_FIT_PHI       2 /* phi */
+#define ETX_FIT_THETA     3 /* theta */
+#define ETX_FIT_Q_OVER_PT 4 /* q_over_pt */
+#define ETX_N_FIT         5 /* number of parameters */
 
 /* A fitted track at its point of closest approach to the z axis, where it is at
  * x = -d0 sin(phi), y = d0 cos(phi), z = z0. All numbers are 0 when the track
@@ -28,9 +28,9 @@ typedef struct etx_track_parameters {
     double theta;          /* rad, polar angle of the momentum, in 0 .. pi */
     double q_over_pt;      /* 1/GeV: charge over transverse momentum */
     double covariance[25]; /* [ETX_N_FIT, ETX_N_FIT], symmetric */
-    double chi2;
-    int32_t n_degrees; /* of freedom: 2 per hit less 5; 0: not fitted */
-    int32_t n_holes;   /* layers crossed without a hit between first and last */
+    double chi2;           /* of the hits that were fitted */
+    int32_t n_degrees;     /* of freedom: 2 per hit less 5; 0: not fitted */
+    int32_t n_holes; /* layers crossed without a hit between first and last */
     int32_t n_outliers; /* hits left out of the fit */
     int32_t reserved;   /* 0 */
 } etx_track_parameters;
@@ -51,8 +51,10 @@ typedef struct etx_fit_options {
                              * and z, at r from 0 to max_r and z from -max_z
                              * to max_z in equal steps; borrowed; default NULL
                              */
-    int32_t n_r, n_z;       /* at least 2 each */
-    float max_r, max_z;     /* mm */
+    int32_t n_r;            /* points of the map along r, at least 2 */
+    int32_t n_z;            /* points along z, at least 2 */
+    float max_r;            /* mm, positive where there is a map */
+    float max_z;            /* mm, positive where there is a map */
 } etx_fit_options;
 
 /* Set every field of an options struct of struct_size bytes to its default;
