@@ -195,7 +195,7 @@ static int32_t count_holes(const struct worker *worker, const struct fit *fit)
     return n;
 }
 
-/* An angle and its covariances from those of its cotangent. */
+/* Parameters and covariance, with theta instead of its cotangent. */
 static void write_parameters(etx_track_parameters *out,
     const struct worker *worker, const double parameters[ETX_N_PATH])
 {

@@ -115,14 +115,14 @@ static double steeper(double q_over_pt, double slope, double growth)
     return q_over_pt * (1.0 + growth * slope / (1.0 + slope * slope));
 }
 
-/* The force s on from the point, as the force here leads to; its turn is per
+/* The force s on from the point, where the force at it leads; its turn is per
  * momentum of the point. */
 static struct force predict_force(const struct etx_path_point *point,
-    const struct force *here, const struct etx_path_field *field, double s)
+    const struct force *begin, const struct etx_path_field *field, double s)
 {
     const double *direction = point->direction;
-    const double angle = here->turn * point->q_over_pt * s;
-    const double growth = here->slope * s;
+    const double angle = begin->turn * point->q_over_pt * s;
+    const double growth = begin->slope * s;
     const double turned[3] = {direction[0] - angle * direction[1],
         direction[1] + angle * direction[0], direction[2] + growth};
     const double q_over_pt = steeper(point->q_over_pt, direction[2], growth);
@@ -130,9 +130,9 @@ static struct force predict_force(const struct etx_path_point *point,
 
     for (int k = 0; k < 3; k++)
         at[k] = point->position[k] + 0.5 * s * (direction[k] + turned[k]);
-    struct force there = find_force(field, at, turned, q_over_pt);
-    there.turn *= q_over_pt / point->q_over_pt;
-    return there;
+    struct force force = find_force(field, at, turned, q_over_pt);
+    force.turn *= q_over_pt / point->q_over_pt;
+    return force;
 }
 
 /* Move on by s in the mean of the fields at both ends. The chord of the arc
