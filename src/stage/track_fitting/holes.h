@@ -15,7 +15,7 @@ struct etx_detector_layer {
     double low, high; /* mm: z of a barrel, radius of a disc */
 };
 
-/* The layers of a detector; layer [n_modules] has room for all. */
+/* The layers of a detector; layer [n_modules] is enough. */
 int32_t etx_detector_layers(
     struct etx_detector_layer *layer, const struct etx_detector *detector);
 
