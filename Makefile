@@ -170,6 +170,7 @@ help:
 	@echo 'make check-fast   the quick suites and the lints'
 	@echo 'make lint abi     static analysis; exported symbols'
 	@echo 'make asan tsan coverage fuzz check-kill   minutes each; asan, tsan: SUITE=NAME'
+	@echo 'make check-oom check-io   every allocation fails; every call on files'
 	@echo 'make gpu          build with CUDA=1, test and time on a GPU; one report'
 	@echo 'make resources    registers and spills of the CUDA kernels'
 	@echo 'make bench        time every stage and operator'

@@ -1,6 +1,7 @@
 # Test and measure what the Makefile builds; test/README.md describes the folders.
 
-.PHONY: tests check check-fast check-device check-mutations check-kill lint abi asan tsan coverage fuzz \
+.PHONY: tests check check-fast check-oom check-io check-device check-mutations \
+    check-kill lint abi asan tsan coverage fuzz \
     gpu resources bench bench-peers bench-peers-deps bench-ranks
 
 # ---------------------------------------------------------------- programs --
@@ -35,6 +36,13 @@ CHECKED_OBJECTS := $(patsubst $(BUILD)/obj/shim/cuda/%,\
 CHECKED_FLAGS := -fsanitize=thread --param tsan-distinguish-volatile=1 \
     -fsanitize=alignment -fsanitize-undefined-trap-on-error
 
+# Failing calls of malloc and of the operating system, in a program that defines
+# these functions.
+FAULTS := $(BUILD)/test/faults-tests
+FAULTS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard test/faults/*.c)) \
+    $(filter %/unit/main.o %/support.o %/io_support.o %/io_models.o \
+    %/train_bench.o %/train_events.o,$(TEST_OBJECTS))
+
 CHECKOP_BENCH := $(BUILD)/test/checkop-bench
 NETWORK_STEPS := $(BUILD)/test/network-steps
 TRAINING_MEMORY := $(BUILD)/test/training-memory
@@ -44,7 +52,7 @@ PARTS_PROGRAMS := $(BUILD)/test/parts $(BUILD)/test/sectors \
 # A test for mpirun that uses internals of the library.
 MPI_FAULTS := $(BUILD)/test/mpi-faults
 
-tests: $(TESTS) $(NETWORK_STEPS) $(BUILD)/test/parts \
+tests: $(TESTS) $(FAULTS) $(NETWORK_STEPS) $(BUILD)/test/parts \
     $(if $(filter 1,$(HAVE_MPI)),$(MPI_FAULTS)) $(if $(SHIM_CXX),$(SHIM_TESTS) $(SHIM_CHECKED))
 
 $(BUILD)/obj/test/%.o: test/%.c
@@ -69,6 +77,8 @@ compile_shim = @mkdir -p $(@D) && echo "  c++   $@" && $(SHIM_COMPILE) $(1) \
 $(TESTS): $(TEST_OBJECTS) $(BUILD)/obj/examples/cores.o \
     $(BUILD)/obj/examples/energy.o $(DIST_STATIC) $(STATIC)
 	$(call link,$(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK))
+$(FAULTS): $(FAULTS_OBJECTS) $(DIST_STATIC) $(STATIC)
+	$(call link,$(LDLIBS_LIB) $(NCCL_LDLIBS) $(LDLIBS_CHECK) -ldl)
 $(SHIM_TESTS) $(SHIM_CHECKED): private LINKER := $(CXX)
 $(SHIM_TESTS): $(SHIM_OBJECTS)
 $(SHIM_CHECKED): $(CHECKED_OBJECTS)
@@ -114,6 +124,13 @@ check-mutations: $(SHIM_CHECKED)
 	@test/cuda_shim/mutations.sh $(BUILD)/mutations \
 	    '$(SHIM_COMPILE) $(CHECKED_FLAGS)' '$(CHECKED_OBJECTS)' \
 	    '-lz -lpthread -lm $(LDLIBS_CHECK)'
+
+# Every allocation fails, once and with all that follow; every system call on
+# files. A sample is a part of check.
+check-oom: $(FAULTS)
+	@ETX_FAULTS=all test/check.sh $(BUILD) $(LIB) faults:faults_memory
+check-io: $(FAULTS)
+	@test/check.sh $(BUILD) $(LIB) faults:faults_files
 
 # A training that is killed 200 times: minutes, so not a part of check.
 check-kill: programs

@@ -4,8 +4,9 @@
 # BUILD and LIB are the folders of the programs and of the library. An item is a
 # section below (programs), a suite (suite:graph), a suite on the CPU emulation of
 # CUDA (device:checkop_mlp), there with every access checked (checked:cuda_half,
-# with 48 KiB of shared memory checked:cuda_half@48), or one of the lists:
-# sections, suites, devices, checked, fast, quick (the suites of fast).
+# with 48 KiB of shared memory checked:cuda_half@48), failing calls
+# (faults:faults_memory), or one of the lists: sections, suites, devices, checked,
+# faults, fast, quick (the suites of fast).
 # Default: all. What a machine lacks is reported as SKIPPED, one line for each
 # reason. The last line counts tests as Check does; a section is one test.
 set -eu
@@ -74,6 +75,9 @@ section()
         CK_RUN_SUITE=${suite%@*} CK_EXCLUDE_TAGS=large ETX_CPU=ref \
             CK_TIMEOUT_MULTIPLIER=5 "$build/test/cuda-shim-checked"
         ;;
+    faults:*)
+        CK_RUN_SUITE=${1#*:} "$build/test/faults-tests"
+        ;;
     *)
         echo "no section $1" >&2
         return 1
@@ -105,6 +109,7 @@ expand()
         case $item in
         sections) expand $sections ;;
         suites) "$build/test/exatrkx-tests" --list | sed 's/^/suite:/' ;;
+        faults) "$build/test/faults-tests" --list | sed 's/^/faults:/' ;;
         fast) expand headers lint links symbols quick ;;
         quick)
             expand suites | grep -vE \
@@ -183,7 +188,7 @@ fi
 build=$1
 lib=$2
 shift 2
-[ $# -gt 0 ] || set -- sections devices suites
+[ $# -gt 0 ] || set -- sections faults devices suites
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 expand "$@" | xargs -P "${JOBS:-$(nproc)}" -n 1 \

@@ -1,0 +1,525 @@
+/* scenarios.c -- one call of every public function that can fail.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "scenarios.h"
+
+#include <exatrkx/dist.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "interpose.h"
+
+#define N_PARTICLES FAULTS_N_PARTICLES
+#define N_EVENTS    FAULTS_N_EVENTS
+#define HASH_START  FAULTS_HASH_START
+#define shared      faults_shared
+
+/* ----------------------------------------------------------------- calls -- */
+
+#define CALL(name) static etx_status name(struct faults_world *world)
+
+/* What the call does next to its function must not fail: Check allocates. */
+#define SPARED(...)                                                            \
+    do {                                                                       \
+        faults_spare();                                                        \
+        __VA_ARGS__;                                                           \
+        faults_spare_end();                                                    \
+    } while (0)
+
+CALL(create_context)
+{
+    etx_context_options options = {.struct_size = sizeof options};
+
+    SPARED(ck_assert_ok(etx_context_options_init(&options, sizeof options)));
+    options.n_threads = world->option;
+    return etx_context_create(&world->out.context, &options);
+}
+
+CALL(load_model)
+{
+    (void)world;
+    return etx_model_load(&world->out.model, faults_path("m.safetensors"));
+}
+
+CALL(load_model_memory)
+{
+    return etx_model_load_memory(
+        &world->out.model, shared.file, shared.file_size);
+}
+
+CALL(save_model)
+{
+    (void)world;
+    return etx_model_save(shared.completion, faults_path("saved.safetensors"));
+}
+
+CALL(learn_completion)
+{
+    const etx_event *const events[] = {
+        shared.event[0], shared.event[1], shared.event[2]};
+
+    return etx_model_learn_completion(
+        &world->out.model, shared.model[0], events, N_EVENTS, NULL);
+}
+
+CALL(read_detector)
+{
+    return etx_detector_read(&world->out.detector, faults_path("detector.csv"));
+}
+
+CALL(read_event)
+{
+    return etx_event_read_trackml(
+        &world->out.event, faults_path("e"), shared.detector);
+}
+
+CALL(read_features)
+{
+    static const float scales[] = {1000.0f, 3.14f, 1000.0f};
+
+    return etx_event_read_features(
+        &world->out.event, faults_path("features.csv"), scales);
+}
+
+CALL(create_event)
+{
+    return etx_event_create(&world->out.event,
+        etx_event_n_hits(shared.event[0]), etx_event_hit_ids(shared.event[0]),
+        etx_event_positions(shared.event[0]));
+}
+
+CALL(set_features)
+{
+    return etx_event_set_features(
+        world->event, 3, etx_event_positions(world->event));
+}
+
+CALL(set_modules_again)
+{
+    const int32_t *layer = etx_event_layer_ids(shared.event[0]);
+
+    return etx_event_set_modules(world->event, layer, layer, layer);
+}
+
+CALL(set_truth)
+{
+    const etx_event *event = shared.event[0];
+
+    return etx_event_set_truth(world->event, etx_event_particle_ids(event),
+        NULL, etx_event_n_particles(event), etx_event_particles(event));
+}
+
+CALL(set_cells)
+{
+    static const int32_t hit[] = {0, 0, 0}, channel[] = {1, 2, 3};
+    static const float value[] = {1.0f, 2.0f, 0.5f};
+
+    return etx_event_set_cells(
+        world->event, 3, hit, channel, channel, value, shared.detector);
+}
+
+CALL(set_cell_features)
+{
+    float values[9 * N_PARTICLES * 11] = {1.0f};
+
+    return etx_event_set_cell_features(world->event, values);
+}
+
+CALL(find_tracks)
+{
+    return etx_find_tracks(&world->out.tracks, world->bench.context,
+        world->option < 0 ? shared.completion : faults_model(world),
+        shared.event[0]);
+}
+
+CALL(embed)
+{
+    float points[3 * N_PARTICLES * 11] = {0.0f};
+    int64_t n_dim = 0;
+    const etx_status status = etx_embed(&n_dim, points, 3 * N_PARTICLES * 11,
+        world->bench.context, shared.model[0], shared.event[0]);
+
+    if (status == ETX_OK)
+        world->out.hash = faults_hash(HASH_START, points, sizeof points);
+    return status;
+}
+
+CALL(build)
+{
+    return etx_graph_build(&world->out.graph, world->bench.context,
+        shared.model[0], shared.event[0]);
+}
+
+CALL(filter)
+{
+    return etx_graph_filter(&world->out.graph, world->graph,
+        world->bench.context, shared.model[0], shared.event[0]);
+}
+
+CALL(score)
+{
+    return etx_graph_score(world->graph, world->bench.context,
+        faults_model(world), shared.event[0]);
+}
+
+CALL(label)
+{
+    etx_label_options options;
+
+    SPARED(ck_assert_ok(etx_label_options_init(&options, sizeof options)));
+    options.method = world->option;
+    options.cut = 0.2f;
+    options.max_curvature_change = 5.0f;
+    options.max_polar_change = 0.5f;
+    return etx_graph_tracks(&world->out.tracks, world->graph,
+        world->bench.context, shared.event[0], &options);
+}
+
+CALL(complete)
+{
+    return etx_complete_tracks(&world->out.tracks, world->tracks,
+        world->bench.context, shared.completion, shared.event[0], NULL);
+}
+
+/* option: the orientation, and 4 more with the nearest 5, 8 more at any
+ * distance. */
+CALL(search)
+{
+    const etx_event *event = shared.event[0];
+    etx_graph_options options;
+
+    SPARED(ck_assert_ok(etx_graph_options_init(&options, sizeof options)));
+    options.radius = 200.0f;
+    options.orientation = world->option % 4;
+    options.max_neighbours = world->option >= 4 ? 5 : 0;
+    return (world->option >= 8 ? etx_graph_build_knn : etx_graph_build_radius)(
+        &world->out.graph, world->bench.context, etx_event_n_hits(event), 3,
+        etx_event_positions(event), event, &options);
+}
+
+CALL(from_edges)
+{
+    return etx_graph_from_edges(&world->out.graph,
+        etx_graph_n_nodes(world->graph), etx_graph_n_edges(world->graph),
+        etx_graph_dst(world->graph), etx_graph_src(world->graph),
+        etx_graph_scores(world->graph), NULL);
+}
+
+CALL(set_scores)
+{
+    return etx_graph_set_scores(world->graph, world->values);
+}
+
+CALL(to_triplets)
+{
+    return etx_graph_to_triplets(
+        &world->out.graph, world->graph, world->bench.context, 1 << 20);
+}
+
+CALL(score_triplets)
+{
+    return etx_graph_score_triplets(world->triplets, world->graph,
+        world->bench.context, faults_model(world), shared.event[0]);
+}
+
+CALL(partition)
+{
+    return etx_graph_partition(
+        world->owners, world->graph, shared.event[0], 3, world->option);
+}
+
+CALL(create_part)
+{
+    return etx_graph_part_create(
+        &world->out.part, world->graph, world->owners, 1, 0);
+}
+
+static etx_status swap(void *user, float *received, const int64_t *n_received,
+    const float *sent, const int64_t *n_sent)
+{
+    (void)user;
+    (void)n_sent;
+    if (n_received[0] > 0)
+        memcpy(received, sent, (size_t)n_received[0] * sizeof *sent);
+    return ETX_OK;
+}
+
+CALL(score_part)
+{
+    const etx_part_exchange exchange = {
+        .struct_size = sizeof exchange, .swap = swap};
+
+    return etx_graph_part_score(world->values, world->part,
+        world->bench.context, shared.model[0], shared.event[0], &exchange);
+}
+
+CALL(evaluate)
+{
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
+    const etx_status status =
+        etx_evaluate(&counts, shared.event[0], world->tracks, NULL);
+
+    if (status == ETX_OK)
+        world->out.counts = counts;
+    return status;
+}
+
+CALL(evaluate_binned)
+{
+    static const double edges[] = {0.0, 0.5, 1.0, 5.0};
+    int64_t n[6] = {0};
+    const etx_status status = etx_evaluate_binned(n, n + 3, shared.event[0],
+        world->tracks, ETX_VARIABLE_PT, 3, edges, NULL);
+
+    world->out.hash = status == ETX_OK ? faults_hash(1, n, sizeof n) : 0;
+    return status;
+}
+
+CALL(match)
+{
+    int32_t particle[N_PARTICLES] = {0};
+    uint8_t matched[N_PARTICLES] = {0};
+    const etx_status status =
+        etx_match(particle, matched, shared.event[0], world->tracks, NULL);
+
+    if (status == ETX_OK)
+        world->out.hash = faults_hash(
+            faults_hash(1, particle, sizeof particle), matched, sizeof matched);
+    return status;
+}
+
+CALL(from_labels)
+{
+    const int32_t *label = etx_event_layer_ids(shared.event[0]);
+
+    return etx_tracks_from_labels(
+        &world->out.tracks, etx_event_n_hits(shared.event[0]), label);
+}
+
+CALL(write_csv)
+{
+    return etx_tracks_write_csv(
+        world->tracks, shared.event[0], faults_path("out.csv"));
+}
+
+CALL(write_gzip)
+{
+    return etx_tracks_write_csv(
+        world->tracks, shared.event[0], faults_path("out.csv.gz"));
+}
+
+CALL(read_csv)
+{
+    return etx_tracks_read_csv(
+        &world->out.tracks, shared.event[0], faults_path("t.csv.gz"));
+}
+
+CALL(create_trainer)
+{
+    return etx_trainer_create(&world->out.trainer, world->bench.context,
+        faults_trainer_config, shared.model[6]);
+}
+
+CALL(add_event)
+{
+    return etx_trainer_add_event(world->bench.trainer, shared.event[1], 0);
+}
+
+CALL(step)
+{
+    etx_training_report report = {.struct_size = sizeof report};
+
+    return etx_trainer_step(world->bench.trainer, &report);
+}
+
+CALL(validate)
+{
+    etx_training_report report = {.struct_size = sizeof report};
+
+    return etx_trainer_validate(world->bench.trainer, &report);
+}
+
+CALL(save_checkpoint)
+{
+    return etx_trainer_save_checkpoint(
+        world->bench.trainer, faults_path("saved.checkpoint"));
+}
+
+CALL(load_checkpoint)
+{
+    return etx_trainer_load_checkpoint(
+        world->bench.trainer, faults_path("t.checkpoint"));
+}
+
+CALL(trained_model)
+{
+    return etx_trainer_model(&world->out.model, world->bench.trainer);
+}
+
+/* -------------------------------------------- one graph on two ranks -- */
+
+struct rank {
+    etx_dist *dist;
+    etx_graph *graph;
+    etx_context *context;
+    etx_status status;
+};
+
+static void *score_rank(void *argument)
+{
+    struct rank *rank = argument;
+
+    rank->status = etx_dist_graph_score(rank->graph, rank->dist, rank->context,
+        shared.model[0], shared.event[0], ETX_PARTITION_PHI);
+    return NULL;
+}
+
+static etx_status copy_graph(etx_graph **out, const etx_graph *graph)
+{
+    return etx_graph_from_edges(out, etx_graph_n_nodes(graph),
+        etx_graph_n_edges(graph), etx_graph_src(graph), etx_graph_dst(graph),
+        etx_graph_scores(graph), NULL);
+}
+
+/* The status is that of a rank which failed on its own, if there is one. */
+CALL(score_ranks)
+{
+    etx_dist *dist[2] = {NULL};
+    struct rank rank[2] = {{.graph = NULL}};
+    pthread_t other;
+    etx_status status = etx_dist_open_threads(dist, 2, NULL);
+
+    if (status != ETX_OK)
+        return status;
+    faults_spare();
+    for (int32_t r = 0; r < 2; r++) {
+        rank[r].dist = dist[r];
+        rank[r].context = train_bench_context(1);
+        ck_assert_ok(copy_graph(&rank[r].graph, world->graph));
+    }
+    ck_assert_int_eq(pthread_create(&other, NULL, score_rank, &rank[1]), 0);
+    faults_spare_end();
+    (void)score_rank(&rank[0]);
+    faults_spare();
+    ck_assert_int_eq(pthread_join(other, NULL), 0);
+    status = rank[rank[0].status == ETX_ERR_CANCELLED].status;
+    if (status == ETX_OK)
+        status = rank[1].status;
+    for (int32_t r = 0; r < 2 && status == ETX_OK; r++)
+        world->out.hash =
+            faults_hash(world->out.hash, etx_graph_scores(rank[r].graph),
+                (size_t)etx_graph_n_edges(world->graph) * sizeof(float));
+    for (int32_t r = 0; r < 2; r++) {
+        etx_graph_free(rank[r].graph);
+        etx_context_free(rank[r].context);
+        etx_dist_close(dist[r]);
+    }
+    faults_spare_end();
+    return status;
+}
+
+/* ----------------------------------------------------------------- table -- */
+
+#define ROW(...)                                                               \
+    {                                                                          \
+        __VA_ARGS__, 0, NULL                                                   \
+    }
+#define FILES_ROW(...)                                                         \
+    {                                                                          \
+        __VA_ARGS__, 1, NULL                                                   \
+    }
+#define WRITE_ROW(target, ...)                                                 \
+    {                                                                          \
+        __VA_ARGS__, 1, target                                                 \
+    }
+
+const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
+    ROW("context_create", NULL, create_context, 1, 1),
+    ROW("context_create, 3 threads", NULL, create_context, 1, 3),
+    FILES_ROW("model_load", NULL, load_model, 1, 0),
+    ROW("model_load_memory", NULL, load_model_memory, 1, 0),
+    WRITE_ROW("saved.safetensors", "model_save", NULL, save_model, 1, 0),
+    ROW("model_learn_completion", NULL, learn_completion, 1, 0),
+    FILES_ROW("detector_read", NULL, read_detector, 1, 0),
+    FILES_ROW("event_read_trackml", NULL, read_event, 1, 0),
+    FILES_ROW("event_read_features", NULL, read_features, 1, 0),
+    ROW("event_create", NULL, create_event, 1, 0),
+    ROW("event_set_features", faults_make_event, set_features, 1, 0),
+    ROW("event_set_modules", faults_make_event, set_modules_again, 1, 0),
+    ROW("event_set_truth", faults_make_event, set_truth, 1, 0),
+    ROW("event_set_cells", faults_make_event_with_modules, set_cells, 1, 0),
+    ROW("event_set_cell_features", faults_make_event, set_cell_features, 1, 0),
+    ROW("find_tracks", NULL, find_tracks, 1, 0),
+    ROW("find_tracks, 2 threads", NULL, find_tracks, 2, 0),
+    ROW("find_tracks with completion", NULL, find_tracks, 1, -1),
+    ROW("find_tracks with completion, 2 threads", NULL, find_tracks, 2, -1),
+    ROW("embed", NULL, embed, 1, 0),
+    ROW("embed, 2 threads", NULL, embed, 2, 0),
+    ROW("graph_build", NULL, build, 1, 0),
+    ROW("graph_filter", faults_make_graph, filter, 1, 0),
+    ROW("graph_filter, 2 threads", faults_make_graph, filter, 2, 0),
+    ROW("graph_score, interaction_network", faults_make_graph, score, 1, 0),
+    ROW("graph_score, interaction_network, 2 threads", faults_make_graph, score,
+        2, 0),
+    ROW("graph_score, attention_gnn", faults_make_graph, score, 1, 1),
+    ROW("graph_score, graph_convolution", faults_make_graph, score, 1, 2),
+    ROW("graph_score, triplet_gnn", faults_make_scored, score, 1, 3),
+    ROW("graph_score, edge_pooling", faults_make_scored, score, 1, 4),
+    ROW("find_tracks, gravnet", NULL, find_tracks, 1, 5),
+    ROW("graph_tracks, components", faults_make_scored, label, 1, 0),
+    ROW("graph_tracks, mutual best", faults_make_scored, label, 1, 1),
+    ROW("graph_tracks, walkthrough", faults_make_scored, label, 1, 2),
+    ROW("graph_tracks, best first", faults_make_scored, label, 1, 3),
+    ROW("graph_tracks, best first, 2 threads", faults_make_scored, label, 2, 3),
+    ROW("complete_tracks", faults_make_tracks, complete, 1, 0),
+    ROW("complete_tracks, 2 threads", faults_make_tracks, complete, 2, 0),
+    ROW("graph_build_radius", NULL, search, 1, ETX_ORIENT_OUTWARD),
+    ROW("graph_build_radius, 2 threads", NULL, search, 2, ETX_ORIENT_BOTH),
+    ROW("graph_build_radius, nearest", NULL, search, 1, 4),
+    ROW("graph_build_knn", NULL, search, 1, 8 + ETX_ORIENT_BOTH),
+    ROW("graph_build_knn, 2 threads", NULL, search, 2, 8),
+    ROW("graph_from_edges", faults_make_scored, from_edges, 1, 0),
+    ROW("graph_set_scores", faults_make_graph, set_scores, 1, 0),
+    ROW("graph_to_triplets", faults_make_scored, to_triplets, 1, 0),
+    ROW("graph_to_triplets, 2 threads", faults_make_scored, to_triplets, 2, 0),
+    ROW("graph_score_triplets", faults_make_triplets, score_triplets, 1, 0),
+    ROW("graph_score_triplets, triplet_gnn", faults_make_triplets,
+        score_triplets, 1, 3),
+    ROW("graph_partition, phi", faults_make_scored, partition, 1,
+        ETX_PARTITION_PHI),
+    ROW("graph_partition, kd", faults_make_scored, partition, 1,
+        ETX_PARTITION_KD),
+    ROW("graph_part_create", faults_make_scored, create_part, 1, 0),
+    ROW("graph_part_score", faults_make_part, score_part, 1, 0),
+    ROW("dist_graph_score, 2 ranks", faults_make_scored, score_ranks, 1, 0),
+    ROW("evaluate", faults_make_tracks, evaluate, 1, 0),
+    ROW("evaluate_binned", faults_make_tracks, evaluate_binned, 1, 0),
+    ROW("match", faults_make_tracks, match, 1, 0),
+    ROW("tracks_from_labels", NULL, from_labels, 1, 0),
+    WRITE_ROW(
+        "out.csv", "tracks_write_csv", faults_make_tracks, write_csv, 1, 0),
+    WRITE_ROW("out.csv.gz", "tracks_write_csv, gzip", faults_make_tracks,
+        write_gzip, 1, 0),
+    FILES_ROW("tracks_read_csv, gzip", faults_write_tracks, read_csv, 1, 0),
+    ROW("trainer_create", NULL, create_trainer, 1, 0),
+    ROW("trainer_add_event", faults_make_trainer, add_event, 1, 1),
+    ROW("trainer_step, embedding", faults_make_trainer, step, 1, 0),
+    ROW("trainer_step, filter", faults_make_trainer, step, 1, 1),
+    ROW("trainer_step, gnn", faults_make_trainer, step, 1, 2),
+    ROW("trainer_step, cascade", faults_make_trainer, step, 1, 3),
+    ROW("trainer_step, embedding, 2 threads", faults_make_stepped, step, 2, 0),
+    ROW("trainer_step, gnn, 2 threads", faults_make_stepped, step, 2, 2),
+    FILES_ROW("trainer_step, gnn, cache", faults_make_trainer, step, 1, 6),
+    FILES_ROW("trainer_step, gnn, cached", faults_make_cached, step, 1, 6),
+    ROW("trainer_validate, embedding", faults_make_stepped, validate, 1, 0),
+    ROW("trainer_validate, filter", faults_make_stepped, validate, 1, 1),
+    ROW("trainer_validate, gnn", faults_make_stepped, validate, 1, 2),
+    ROW("trainer_validate, cascade", faults_make_stepped, validate, 1, 3),
+    WRITE_ROW("saved.checkpoint", "trainer_save_checkpoint",
+        faults_make_stepped, save_checkpoint, 1, 2),
+    FILES_ROW("trainer_load_checkpoint", faults_make_checkpoint,
+        load_checkpoint, 1, 2),
+    FILES_ROW("trainer_load_checkpoint, embedding", faults_make_checkpoint,
+        load_checkpoint, 1, 0),
+    ROW("trainer_model", faults_make_stepped, trained_model, 1, 2),
+};

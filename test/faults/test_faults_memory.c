@@ -1,0 +1,138 @@
+/* test_faults_memory.c -- every allocation of every call fails once.
+ *
+ * The call has to say ETX_ERR_MEMORY and leave its outputs as they were, and
+ * the same call on the same objects must then give the bits of one that never
+ * failed, with nothing left allocated. ETX_FAULTS=all tries every allocation,
+ * failing alone and with all that follow; otherwise it is a sample.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "interpose.h"
+#include "scenarios.h"
+
+#define N_SAMPLED 12 /* allocations of a call that fail in a sample */
+
+static int32_t is_whole(void)
+{
+    const char *text = getenv("ETX_FAULTS");
+
+    return text != NULL && strcmp(text, "all") == 0;
+}
+
+/* What a call without failures gives. */
+struct reference {
+    uint64_t bits;
+    int64_t n_calls; /* that may fail */
+};
+
+static struct reference find_reference(
+    const struct faults_scenario *scenario, enum faults_kind kind)
+{
+    const struct faults_plan none = {.kind = kind, .number = -1};
+    struct reference reference = {0};
+
+    /* The first time also fills what libc and zlib keep. */
+    for (int32_t n = 0; n < 2; n++) {
+        struct faults_world world;
+
+        faults_set_up(&world, scenario);
+        faults_arm(&none);
+        const etx_status status = scenario->call(&world);
+        reference.n_calls = faults_disarm();
+        ck_assert_msg(
+            status == ETX_OK, "%s: %s", scenario->name, etx_last_error());
+        reference.bits = faults_bits(&world, scenario);
+        faults_tear_down(&world);
+    }
+    return reference;
+}
+
+/* One call with a failure, and once more without. Returns the status. */
+static etx_status try_plan(const struct faults_scenario *scenario,
+    const struct faults_plan *plan, uint64_t bits)
+{
+    const int64_t blocks = faults_blocks();
+    const int64_t heap = etx_heap_in_use();
+    struct faults_world world, before;
+    etx_status status, again = ETX_OK;
+
+    faults_set_up(&world, scenario);
+    before = world;
+    etx_set_last_error("");
+    faults_arm(plan);
+    status = scenario->call(&world);
+    (void)faults_disarm();
+#define WHERE "%s, failure %lld%s of kind %d: "
+#define AT                                                                     \
+    scenario->name, (long long)plan->number, plan->for_ever ? " and on" : "",  \
+        (int)plan->kind
+    if (status != ETX_OK) {
+        ck_assert_msg(status == ETX_ERR_MEMORY, WHERE "status %s (%s)", AT,
+            etx_status_name(status), etx_last_error());
+        ck_assert_msg(etx_last_error()[0] != '\0', WHERE "no message", AT);
+        ck_assert_msg(memcmp(&before.out, &world.out, sizeof world.out) == 0,
+            WHERE "an output was touched", AT);
+        again = scenario->call(&world);
+        ck_assert_msg(again == ETX_OK, WHERE "once more: %s (%s)", AT,
+            etx_status_name(again), etx_last_error());
+    }
+    ck_assert_msg(faults_bits(&world, scenario) == bits,
+        WHERE "other bits, status %s", AT, etx_status_name(status));
+    faults_tear_down(&world);
+    ck_assert_msg(faults_blocks() == blocks && etx_heap_in_use() == heap,
+        WHERE "%lld blocks are left", AT,
+        (long long)(faults_blocks() - blocks));
+    return status;
+}
+
+static void try_all(
+    const struct faults_scenario *scenario, enum faults_kind kind)
+{
+    const struct reference reference = find_reference(scenario, kind);
+    const int64_t n = reference.n_calls;
+    const int64_t stride =
+        is_whole() || n <= N_SAMPLED ? 1 : 1 + (n - 1) / N_SAMPLED;
+    int64_t n_tried = 0;
+    int64_t n_failed = 0;
+
+    for (int32_t for_ever = 0; for_ever < 2; for_ever++)
+        for (int64_t k = 0; k < n; k += stride) {
+            const struct faults_plan plan = {
+                .kind = kind, .number = k, .for_ever = for_ever};
+
+            n_failed += try_plan(scenario, &plan, reference.bits) != ETX_OK;
+            n_tried++;
+        }
+    if (is_whole())
+        printf("%s, kind %d: %lld failures of %lld calls, %lld ended it\n",
+            scenario->name, (int)kind, (long long)n_tried, (long long)n,
+            (long long)n_failed);
+}
+
+static void try_scenario(int row, enum faults_kind kind)
+{
+    faults_open();
+    try_all(&faults_scenarios[row], kind);
+    faults_close();
+}
+
+ETX_TEST(test_faults_malloc, .rows = FAULTS_N_SCENARIOS)
+{
+    if (faults_has_malloc())
+        try_scenario(_i, FAULTS_MALLOC);
+}
+
+/* The allocator of the host; with a sanitizer this one alone. */
+ETX_TEST(test_faults_hook, .rows = FAULTS_N_SCENARIOS)
+{
+    if (is_whole() || !faults_has_malloc())
+        try_scenario(_i, FAULTS_HOOK);
+}
+
+ETX_TEST(test_faults_threads, .rows = FAULTS_N_SCENARIOS)
+{
+    try_scenario(_i, FAULTS_THREADS);
+}
