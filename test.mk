@@ -125,12 +125,18 @@ check-mutations: $(SHIM_CHECKED)
 	    '$(SHIM_COMPILE) $(CHECKED_FLAGS)' '$(CHECKED_OBJECTS)' \
 	    '-lz -lpthread -lm $(LDLIBS_CHECK)'
 
-# Every allocation fails, once and with all that follow; every system call on
-# files. A sample is a part of check.
+# Parts of check with the number of failures that were tried.
+COUNT_FAILURES := awk '/ failures/ { for (i = 1; i <= NF; i++) \
+    if ($$i ~ /^failures/) n += $$(i - 1) } \
+    !/ failures/ END { print n " failures were tried" }'
 check-oom: $(FAULTS)
-	@ETX_FAULTS=all test/check.sh $(BUILD) $(LIB) faults:faults_memory
+	@CK_RUN_SUITE=faults_memory $(FAULTS) >$(FAULTS).log || \
+	    { cat $(FAULTS).log; exit 1; }
+	@$(COUNT_FAILURES) $(FAULTS).log
 check-io: $(FAULTS)
-	@test/check.sh $(BUILD) $(LIB) faults:faults_files
+	@CK_RUN_SUITE=faults_files $(FAULTS) >$(FAULTS).log || \
+	    { cat $(FAULTS).log; exit 1; }
+	@$(COUNT_FAILURES) $(FAULTS).log
 
 # A training that is killed 200 times: minutes, so not a part of check.
 check-kill: programs

@@ -9,7 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "interpose.h"
 #include "io_support.h"
@@ -140,10 +140,11 @@ static void try_plan(const struct faults_scenario *scenario,
         faults_descriptors() == descriptors, WHERE "a descriptor is left", AT);
 }
 
-static void try_error(const struct faults_scenario *scenario, int error,
+static int64_t try_error(const struct faults_scenario *scenario, int error,
     const struct reference *reference)
 {
     const int32_t may_repeat = error == EIO || error == ENOSPC;
+    int64_t n_tried = 0;
 
     for (int32_t for_ever = 0; for_ever <= may_repeat; for_ever++)
         for (int64_t k = 0; k < reference->n_calls; k++) {
@@ -153,20 +154,24 @@ static void try_error(const struct faults_scenario *scenario, int error,
                 .error = error};
 
             try_plan(scenario, &plan, reference);
+            n_tried++;
         }
+    return n_tried;
 }
 
 ETX_TEST(test_faults_files, .rows = FAULTS_N_SCENARIOS)
 {
     const struct faults_scenario *scenario = &faults_scenarios[_i];
     struct reference reference;
+    int64_t n_tried = 0;
 
     if (!scenario->has_files)
         return;
     faults_open();
     reference = find_reference(scenario);
     for (int32_t n = 0; n < ROWS(errors); n++)
-        try_error(scenario, errors[n], &reference);
+        n_tried += try_error(scenario, errors[n], &reference);
+    printf("%s: %lld failures\n", scenario->name, (long long)n_tried);
     faults_close();
 }
 

@@ -2,7 +2,7 @@
 # Write the first inputs of every fuzz target to folders below $1.
 set -eu
 cd "$1"
-mkdir -p csv detector gzip safetensors
+mkdir -p csv detector gzip safetensors training
 
 hits='hit_id,x,y,z,volume_id,layer_id,module_id'
 printf 'h%s\n1,-64.4,-7.16,-1502.5,7,2,1\n2,1e-45,-0.0,.5,7,2,1\n' \
@@ -55,3 +55,14 @@ tensor()
     tensor 1.weight '[1,2]' '[20,28]' && printf '}'
 } >safetensors/whole
 printf 'f\002\0\0\0\0\0\0\0{}' >safetensors/nothing
+
+train='"seed":1,"schedule":{"steps":4,"learning_rate":0.01,"warmup_steps":1}'
+printf '0{"stage":"embedding",%s,"model":{%s,%s,"graph":{"radius":0.4}},"sampling":{"hits":40,"queries":10,"neighbours":4,"random_pairs":10},"validation":{"target_efficiency":0.9}}' \
+    "$train" "$mlp" "$nodes" >training/embedding
+edges='"edge_features":[{"name":"dphi","scale":1}]'
+printf '1{"stage":"filter",%s,"model":{"arch":"edge_filter","options":{"hidden":[2]},%s,%s,"cut":0.1},"sampling":{"edges":50},"validation":{"target_efficiency":0.9}}' \
+    "$train" "$nodes" "$edges" >training/filter
+for net in interaction_network attention_gnn graph_convolution; do
+    printf '3{"stage":"gnn",%s,"model":{"arch":"%s","options":{"hidden":2,"n_iterations":1},%s},"stability":{"spike_factor":2,"snapshot_every":1},"loss_scaling":{"initial":8}}' \
+        "$train" "$net" "$nodes" >training/$net
+done
