@@ -66,8 +66,11 @@ FLAGS_avx2 := -mavx2 -mfma -DETX_ISA=avx2
 FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
     -mprefer-vector-width=512 -DETX_ISA=avx512
 LDLIBS_LIB := -lz -lpthread -lm
+# Tables of addresses are read-only once the library is loaded.
+LDFLAGS_HARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
 LDFLAGS_LIB := -shared -Wl,--version-script=lib/exatrkx.map \
-    -Wl,-soname,libexatrkx.so.$(MAJOR) -Wl,-z,defs -Wl,--exclude-libs,ALL
+    -Wl,-soname,libexatrkx.so.$(MAJOR) -Wl,-z,defs -Wl,--exclude-libs,ALL \
+    $(LDFLAGS_HARDEN)
 
 # Where the C library is glibc: names that its older versions have, too.
 GLIBC_NAMES := $(shell getconf GNU_LIBC_VERSION >/dev/null 2>&1 && \
@@ -123,7 +126,8 @@ DIST_SONAME := $(LIB)/libexatrkx_dist.so.$(MAJOR)
 DIST_SHARED := $(LIB)/libexatrkx_dist.so
 DIST_STATIC := $(LIB)/libexatrkx_dist.a
 LDFLAGS_DIST := -shared -Wl,--version-script=lib/exatrkx_dist.map \
-    -Wl,-soname,libexatrkx_dist.so.$(MAJOR) -Wl,-z,defs -Wl,-rpath,'$$ORIGIN'
+    -Wl,-soname,libexatrkx_dist.so.$(MAJOR) -Wl,-z,defs \
+    $(LDFLAGS_HARDEN) -Wl,-rpath,'$$ORIGIN'
 # NCCL comes with the toolkit or next to it; NCCL=0: none.
 NCCL ?= auto
 ifneq ($(and $(filter 1,$(CUDA)),$(filter-out 0,$(NCCL)),$(wildcard $(CUDA_HOME)/include/nccl.h)),)
@@ -171,6 +175,7 @@ help:
 	@echo 'make lint abi     static analysis; exported symbols'
 	@echo 'make asan tsan coverage fuzz check-kill   minutes each; asan, tsan: SUITE=NAME'
 	@echo 'make check-oom check-io   every allocation fails; every call on files'
+	@echo 'make check-sample check-all   the sample in CI; everything, an hour'
 	@echo 'make gpu          build with CUDA=1, test and time on a GPU; one report'
 	@echo 'make resources    registers and spills of the CUDA kernels'
 	@echo 'make bench        time every stage and operator'

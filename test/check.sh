@@ -14,7 +14,7 @@ set -eu
 # The longest first.
 sections='python packages dist programs upgrade install troubleshooting
     how-to:add-a-network how-to:add-a-backend acts parts mpi docs handles
-    gpu-report headers lint links symbols nccl'
+    gpu-report headers lint links symbols abi nccl'
 for page in docs/howto/*.md; do
     page=how-to:$(basename "$page" .md)
     case $sections in *"$page"*) ;; *) sections="$sections $page" ;; esac
@@ -35,6 +35,11 @@ section()
             include/exatrkx/[!d]*.h
         test/lint/abi.sh "$lib/libexatrkx_dist.so" lib/exatrkx_dist.map \
             include/exatrkx/dist.h
+        ;;
+    abi)
+        test/lint/abi_types.sh "$lib/libexatrkx.so" lib/abi/exatrkx.abi
+        test/lint/abi_types.sh "$lib/libexatrkx_dist.so" \
+            lib/abi/exatrkx_dist.abi
         ;;
     docs)
         if command -v doxygen >/dev/null 2>&1; then

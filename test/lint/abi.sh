@@ -26,5 +26,10 @@ if nm -D --undefined-only "$library" | grep -qi cuda; then
     echo 'the CPU library mentions CUDA' >&2
     exit 1
 fi
+if command -v readelf >/dev/null 2>&1 &&
+    ! readelf -d "$library" | grep -q BIND_NOW; then
+    echo "$library: its table of addresses stays writable" >&2
+    exit 1
+fi
 echo "exported symbols of $map: $(echo "$exported" | wc -l), as listed and" \
     'declared'
