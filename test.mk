@@ -1,7 +1,8 @@
 # Test and measure what the Makefile builds; test/README.md describes the folders.
 
 .PHONY: tests check check-fast check-oom check-io check-device check-mutations \
-    check-kill lint abi asan tsan coverage fuzz \
+    check-kill check-fuzz check-sample check-all check-reproducible lint abi abi-baseline \
+    asan tsan coverage fuzz \
     gpu resources bench bench-peers bench-peers-deps bench-ranks
 
 # ---------------------------------------------------------------- programs --
@@ -126,9 +127,8 @@ check-mutations: $(SHIM_CHECKED)
 	    '-lz -lpthread -lm $(LDLIBS_CHECK)'
 
 # Parts of check with the number of failures that were tried.
-COUNT_FAILURES := awk '/ failures/ { for (i = 1; i <= NF; i++) \
-    if ($$i ~ /^failures/) n += $$(i - 1) } \
-    !/ failures/ END { print n " failures were tried" }'
+COUNT_FAILURES := awk -F': ' '/ failures/ { n += $$2 } \
+    END { print n " failures were tried" }'
 check-oom: $(FAULTS)
 	@CK_RUN_SUITE=faults_memory $(FAULTS) >$(FAULTS).log || \
 	    { cat $(FAULTS).log; exit 1; }
@@ -145,33 +145,58 @@ check-kill: programs
 lint:
 	@test/lint/lint.sh
 abi: $(SHARED) $(DIST_SHARED)
-	@test/check.sh $(BUILD) $(LIB) symbols
+	@test/check.sh $(BUILD) $(LIB) symbols abi
+# Of every release, and with every change that CHANGELOG.md tags `abi:`.
+abi-baseline: $(SHARED) $(DIST_SHARED)
+	@for name in exatrkx exatrkx_dist; do \
+	    abidw --exported-interfaces-only --headers-dir include \
+	        --drop-private-types --no-corpus-path --no-comp-dir-path \
+	        --no-show-locs $(LIB)/lib$$name.so --out-file lib/abi/$$name.abi \
+	        || exit 1; \
+	done
+# Twice the library without a cache of the compiler: minutes.
+check-reproducible:
+	@test/programs/reproducible.sh
 
-# The unit tests with instrumentation, in a build folder of their own:
-# $(call instrument,folder,flags).
+# The unit tests with instrumentation, in a build folder of their own. ITEMS: see
+# test/check.sh. $(call instrument,folder,flags,programs).
+ITEMS ?= $(SUITE:%=suite:%)
 instrument = @$(MAKE) --no-print-directory BUILD=build/$(1) LIB=build/$(1)/lib \
-    OPTIMISE='-O1 -g' SANITIZE='$(2)' build/$(1)/test/exatrkx-tests
+    OPTIMISE='-O1 -g' SANITIZE='$(2)' $(3:%=build/$(1)/test/%)
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined \
     -fno-omit-frame-pointer
-TSAN_SUITES := threads stages host edge_bins graph checkop_radius_graph \
+TSAN_SUITES := threads stress stages host edge_bins graph checkop_radius_graph \
     checkop_line_graph checkop_mlp train_steps train_cache dist_comm \
     dist_training dist_parts
+TSAN_SAMPLE := suite:threads suite:stress suite:host suite:stages suite:dist_comm
 asan: deps
-	$(call instrument,asan,$(ASAN))
+	$(call instrument,asan,$(ASAN),exatrkx-tests faults-tests)
 	@ASAN_OPTIONS=allocator_may_return_null=1 CK_TIMEOUT_MULTIPLIER=20 \
-	    test/check.sh build/asan build/asan/lib $(or $(SUITE:%=suite:%),suites)
+	    test/check.sh build/asan build/asan/lib $(or $(ITEMS),suites faults)
 tsan: deps
-	$(call instrument,tsan,-fsanitize=thread)
+	$(call instrument,tsan,-fsanitize=thread,exatrkx-tests)
 	@CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/tsan build/tsan/lib \
-	    $(patsubst %,suite:%,$(or $(SUITE),$(TSAN_SUITES)))
+	    $(or $(ITEMS),$(TSAN_SUITES:%=suite:%))
 coverage: deps
-	$(call instrument,coverage,--coverage -fprofile-update=atomic)
+	$(call instrument,coverage,--coverage -fprofile-update=atomic,exatrkx-tests)
 	@CK_TIMEOUT_MULTIPLIER=20 test/check.sh build/coverage build/coverage/lib \
-	    suites
+	    $(or $(ITEMS),suites)
 	@gcovr --root . --filter src/ build/coverage
 	@gcovr --root . --filter src/ --branches build/coverage | tail -n 3
-fuzz:
+fuzz check-fuzz:
 	@test/fuzz/run.sh
+
+# What .ci/run runs of the four above, so that none of them stops working
+# unnoticed; and everything, in about an hour.
+check-sample:
+	@$(MAKE) --no-print-directory asan ITEMS='quick faults'
+	@$(MAKE) --no-print-directory tsan ITEMS='$(TSAN_SAMPLE)'
+	@$(MAKE) --no-print-directory coverage ITEMS=quick
+	@SECONDS_EACH=30 test/fuzz/run.sh
+check-all:
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory lint check-oom check-io check-device \
+	    check-kill check-reproducible asan tsan coverage check-fuzz
 
 # --------------------------------------------------------------------- GPU --
 

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz_support.h"
 
+#include "base/check.h"
 #include "base/heap.h"
 #include "io/model_file.h"
 #include "io/safetensors.h"

@@ -38,7 +38,7 @@ one()
         -fsanitize=fuzzer "test/fuzz/fuzz_$1.c" test/fuzz/fuzz_support.c \
         "$build/lib/libexatrkx.a" -lz -lm -lpthread -o "$build/$1"
     mkdir -p "$build/corpus-$1" "$build/seeds/$1"
-    "$build/$1" -max_total_time="$seconds" -max_len=4096 -timeout=60 \
+    "$build/$1" -max_total_time="$seconds" -max_len=4096 -len_control=0 -timeout=60 \
         -rss_limit_mb=4096 -malloc_limit_mb=8192 -print_final_stats=1 \
         -dict=test/fuzz/tokens.dict -artifact_prefix="$build/$1-" \
         "$build/corpus-$1" "$build/seeds/$1" >"$build/$1.log" 2>&1
@@ -60,9 +60,10 @@ while [ $# -gt 0 ]; do
             status=1
             tail -40 "$build/$name.log"
         }
-        echo "== fuzz $name:" "$(sed -nE \
-            's/^Done ([0-9]+) runs in ([0-9]+) .*/\1 runs in \2 s/p; \
-            s/.* DONE +cov: ([0-9]+).*/\1 edges,/p' "$build/$name.log" | xargs)"
+        echo "== fuzz $name: $(sed -nE \
+            -e 's/.* DONE +cov: ([0-9]+).*/\1 edges,/p' \
+            -e 's/^Done ([0-9]+) runs in ([0-9]+) .*/\1 runs in \2 s/p' \
+            "$build/$name.log" | xargs)"
     done
 done
 exit $status
