@@ -14,7 +14,8 @@ install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/bin \
 	    $(DESTDIR)$(PREFIX)/include/exatrkx $(DESTDIR)$(DATADIR)/data \
 	    $(DESTDIR)$(DATADIR)/models
-	install -m 644 include/exatrkx/*.h $(DESTDIR)$(PREFIX)/include/exatrkx/
+	install -m 644 include/exatrkx/*.h include/exatrkx/*.hpp \
+	    $(DESTDIR)$(PREFIX)/include/exatrkx/
 	install -m 755 $(SONAME) $(DESTDIR)$(LIBDIR)/
 	ln -sf libexatrkx.so.$(MAJOR) $(DESTDIR)$(LIBDIR)/libexatrkx.so
 	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)/

@@ -24,7 +24,7 @@ done
 section()
 {
     case $1 in
-    headers) test/header/headers.sh ;;
+    headers) test/header/headers.sh "$lib" ;;
     lint)
         test/lint/includes.sh
         test/lint/calls.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every public header compiles alone, without a warning, as C99, C11 and (with
-# a C++ compiler) C++11.
+# a C++ compiler) C++11. The header for C++ does as C++17 and C++20, and its test
+# runs: objects.cpp, with the library in the folder $1 (default lib).
 set -eu
 
 # check COMPILER STANDARD LANGUAGE HEADER
@@ -18,6 +19,18 @@ for header in include/exatrkx/*.h; do
     if command -v g++ >/dev/null 2>&1; then
         check g++ c++11 c++ "$name"
     fi
+done
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+lib=${1:-lib}
+for cxx in g++ clang++; do
+    command -v "$cxx" >/dev/null 2>&1 || continue
+    check "$cxx" c++17 c++ exatrkx.hpp
+    check "$cxx" c++20 c++ exatrkx.hpp
+    $cxx -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
+        -Iinclude test/header/objects.cpp -o "$tmp/objects" -L"$lib" -lexatrkx \
+        -Wl,-rpath,"$(realpath "$lib")"
+    "$tmp/objects" examples/models examples/data
 done
 command -v g++ >/dev/null 2>&1 || echo 'SKIPPED headers as C++: no g++'
 echo 'headers: each compiles alone'

@@ -1,0 +1,137 @@
+// objects.cpp -- exatrkx.hpp: every class and function once, errors, moves.
+// Arguments: the folders of the shipped models and events.
+//
+// SPDX-License-Identifier: Apache-2.0
+#include <exatrkx/exatrkx.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace
+{
+
+void require(bool is_true, const char *what)
+{
+    if (is_true)
+        return;
+    std::fprintf(stderr, "objects: %s\n", what);
+    std::exit(1);
+}
+
+// The status and text that work fails with.
+template <typename Work>
+void require_error(etx_status status, const std::string &text, Work work)
+{
+    try {
+        work();
+    } catch (const etx::Error &error) {
+        require(error.status() == status, error.what());
+        require(std::string(error.what()).find(text) != std::string::npos,
+            error.what());
+        return;
+    }
+    require(false, ("no error: " + text).c_str());
+}
+
+void test_pipeline(const etx::Model &model, const etx::Event &event)
+{
+    etx::Context context(etx::with_threads(2));
+    const etx::Tracks tracks = etx::find_tracks(context, model, event);
+    etx::Graph graph =
+        etx::Graph::build(context, model, event).filter(context, model, event);
+
+    require(context.timing(ETX_STAGE_GRAPH).seconds > 0, "timing");
+    require(graph.scores().size() == graph.src().size(), "scores of a filter");
+    graph.score(context, model, event);
+    const etx::Tracks labels =
+        etx::label(context, graph, model.label_options(), &event);
+    require(labels.size() >= tracks.size() && tracks.size() > 10, "tracks");
+    require(tracks[0].size() >= 3 && tracks[0][0] < event.n_hits(), "a track");
+    require(graph.offsets()[graph.n_nodes()] == graph.n_edges(), "offsets");
+    require(etx::embed(context, model, event).size() %
+                    static_cast<std::size_t>(event.n_hits()) ==
+                0,
+        "points");
+    const etx_evaluation rates = etx::evaluate(event, tracks);
+    require(rates.technical_efficiency.value > 0.8, "efficiency");
+}
+
+void test_arrays()
+{
+    const float positions[] = {30, 0, 0, 60, 0, 0, 90, 0, 0, 0, 500, 0};
+    const std::vector<std::int64_t> ids = {4, 3, 2, 1};
+    const std::vector<std::int32_t> zeros(4);
+    etx::Event event(positions, ids);
+    etx::Context context;
+    etx_graph_options options = etx::graph_options();
+
+    event.set_modules(zeros, zeros, zeros);
+    event.set_cell_features(std::vector<float>(36));
+    event.set_features(1, std::vector<float>(4));
+    const std::vector<etx_particle> particles = {{7, {}, {1, 0, 0}, 1, 4}};
+    event.set_truth(std::vector<std::int64_t>{7, 7, 7, 0}, particles);
+    require(event.hit_ids()[0] == 4 && event.particles()[0].id == 7, "arrays");
+    require(event.positions().size() == 12, "positions");
+    options.radius = 31;
+    etx::Graph graph =
+        etx::Graph::radius(context, 3, event.positions(), options);
+    require(graph.n_edges() == 2 && graph.scores().empty(), "radius graph");
+    graph.set_scores(std::vector<float>{0.9F, 0.8F});
+    const etx::Tracks tracks = etx::label(context, graph, etx::label_options());
+    require(tracks.size() == 1 && tracks[0].size() == 3, "one track");
+    const etx::Graph own =
+        etx::Graph::from_edges(4, graph.src(), graph.dst(), graph.scores());
+    require(own.dst()[1] == graph.dst()[1], "edges");
+    require(etx::Tracks::from_labels(std::vector<std::int32_t>{0, 0, -1, 1})
+                    .size() == 2,
+        "labels");
+    require_error(ETX_ERR_ARGUMENT, "layers has 3 values, expected 4",
+        [&] { event.set_modules(zeros, std::vector<std::int32_t>(3), zeros); });
+    require_error(ETX_ERR_ARGUMENT, "positions has 4 values, expected 3",
+        [] { etx::Event(std::vector<float>(4)); });
+}
+
+void test_training(const etx::Event &event)
+{
+    etx::Context context;
+    etx::Trainer trainer(context,
+        R"({"stage": "embedding", "schedule": {"steps": 1}, "model":
+            {"arch": "mlp", "options": {"hidden": [8], "n_out": 2}, "graph": {"radius":
+            0.3}, "node_features": [{"name": "r", "scale": 1000}]}})");
+
+    trainer.add_event(event);
+    require(trainer.step().step == 1 && trainer.is_finished(), "a step");
+    require(trainer.model().has_stage(ETX_STAGE_EMBEDDING), "trained model");
+    require_error(ETX_ERR_FORMAT, "unknown key",
+        [&] { etx::Trainer(context, R"({"stage": "gnn", "no": 1})"); });
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    require(argc == 3, "give two folders");
+    const std::string models = argv[1];
+    const std::string data = argv[2];
+
+    static_assert(!std::is_copy_constructible_v<etx::Event>);
+    static_assert(std::is_nothrow_move_constructible_v<etx::Event>);
+    require_error(
+        ETX_ERR_IO, "nowhere", [] { etx::Model::load("nowhere.safetensors"); });
+    const etx::Detector detector =
+        etx::Detector::read(data + "/detectors.csv.gz");
+    etx::Event event =
+        etx::Event::read_trackml(data + "/event000000001", &detector);
+    const etx::Event moved = std::move(event);
+    const etx::Model model = etx::Model::load(models + "/default.safetensors");
+    require(event.get() == nullptr && moved.n_hits() > 0, "move");
+    require(model.describe().find("schema") != model.describe().npos, "config");
+    require(detector.n_modules() > 1000, "modules");
+    test_pipeline(model, moved);
+    test_arrays();
+    test_training(moved);
+    return 0;
+}
