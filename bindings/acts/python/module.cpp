@@ -12,9 +12,9 @@ namespace {
 
 exatrkx::Stages load(const std::string &model,
     const std::vector<std::pair<std::string, float>> &columns,
-    std::optional<float> cut)
+    std::optional<float> cut, std::int32_t threads, std::int64_t memoryLimit)
 {
-    exatrkx::Config config{model, {}, cut};
+    exatrkx::Config config{model, {}, cut, threads, memoryLimit};
 
     for (const auto &[name, scale] : columns)
         config.columns.push_back({name, scale});
@@ -29,10 +29,12 @@ PYBIND11_MODULE(exatrkx_acts, module)
     py::module_::import("acts.gnn"); // registers the base classes
     py::class_<exatrkx::Stages>(module, "Stages")
         .def(py::init(&load), py::arg("model"), py::arg("columns"),
-            py::arg("cut") = py::none(),
+            py::arg("cut") = py::none(), py::arg("threads") = 1,
+            py::arg("memoryLimit") = 0,
             "model: path of a model file; columns: (name, scale) of every "
             "node feature in order; cut: scores above it leave the last "
-            "classifier")
+            "classifier; threads and memoryLimit (bytes of scratch, 0 = none) "
+            "of a call")
         .def_property_readonly(
             "graphConstruction", &exatrkx::Stages::graphConstruction)
         .def_property_readonly(

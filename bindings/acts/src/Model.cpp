@@ -19,6 +19,13 @@ constexpr std::array cellColumns = {"cell_count", "cell_val", "leta", "lphi",
 
 } // namespace
 
+Contexts::Contexts(const Config &config)
+{
+    check(etx_context_options_init(&m_options, sizeof m_options));
+    m_options.n_threads = config.threads;
+    m_options.memory_limit = config.memoryLimit;
+}
+
 Contexts::Loan::Loan(Contexts &owner) : m_owner(owner)
 {
     {
@@ -29,7 +36,7 @@ Contexts::Loan::Loan(Contexts &owner) : m_owner(owner)
             return;
         }
     }
-    m_context = make<ContextHandle>(etx_context_create, nullptr);
+    m_context = make<ContextHandle>(etx_context_create, &owner.m_options);
 }
 
 Contexts::Loan::~Loan()
@@ -45,7 +52,8 @@ Contexts::Loan::~Loan()
 
 Model::Model(const Config &config)
     : m_columns(config.columns),
-      m_model(make<ModelHandle>(etx_model_load, config.model.c_str()))
+      m_model(make<ModelHandle>(etx_model_load, config.model.c_str())),
+      m_contexts(config)
 {
     check(etx_label_options_init(&m_labels, sizeof m_labels));
     check(etx_model_label_options(&m_labels, get()));

@@ -14,9 +14,11 @@
 
 namespace exatrkx {
 
-/// Contexts of one thread each: as many as calls ever ran at the same time.
+/// Equal contexts: as many as calls ever ran at the same time.
 class Contexts {
   public:
+    explicit Contexts(const Config &config);
+
     /// A context for the time of a call; it goes back when this ends.
     class Loan {
       public:
@@ -36,6 +38,7 @@ class Contexts {
     };
 
   private:
+    etx_context_options m_options{};
     std::mutex m_mutex;
     std::vector<ContextHandle> m_idle;
 };

@@ -45,7 +45,8 @@ void must(etx_status status)
         throw std::runtime_error(etx_last_error());
 }
 
-/// A shipped event and what the library itself finds in it.
+/// A shipped event and what the library itself finds in it, from positions and
+/// cells alone: the stages get no modules, so they complete no tracks.
 struct Reference {
     std::vector<float> cartesian; ///< x, y, z, cell_count [n, 4]
     std::vector<float> polar;     ///< r, phi, z, cell_count, scaled [n, 4]
@@ -77,15 +78,20 @@ void fillTracks(
     etx_model *model = nullptr;
     etx_context *context = nullptr;
     etx_tracks *tracks = nullptr;
+    etx_event *bare = nullptr;
 
     must(etx_model_load(&model, modelPath.c_str()));
     must(etx_context_create(&context, nullptr));
-    must(etx_find_tracks(&tracks, context, model, event));
+    must(etx_event_create(&bare, etx_event_n_hits(event),
+        etx_event_hit_ids(event), etx_event_positions(event)));
+    must(etx_event_set_cell_features(bare, etx_event_cell_features(event)));
+    must(etx_find_tracks(&tracks, context, model, bare));
     const std::int64_t *offset = etx_tracks_offsets(tracks);
     for (std::int64_t t = 0; t < etx_tracks_count(tracks); t++)
         out.tracks.emplace_back(etx_tracks_hits(tracks) + offset[t],
             etx_tracks_hits(tracks) + offset[t + 1]);
     etx_tracks_free(tracks);
+    etx_event_free(bare);
     etx_context_free(context);
     etx_model_free(model);
 }
@@ -145,6 +151,24 @@ void testThreads(const GnnPipeline &pipeline, const Reference &event)
     for (std::thread &thread : threads)
         thread.join();
     expect(nSame == nThreads * nEvents, "8 threads, 50 events each: the same");
+}
+
+void testContexts(const exatrkx::Config &config, const Reference &event)
+{
+    exatrkx::Config other = config;
+
+    other.threads = 2;
+    expect(run(pipelineOf(other), event.cartesian, event.n) == event.tracks,
+        "two threads in each call: the same");
+    other.memoryLimit = 100000;
+    try {
+        run(pipelineOf(other), event.cartesian, event.n);
+        expect(false, "a memory limit: no error");
+    } catch (const std::runtime_error &error) {
+        expect(std::string(error.what()).find("memory limit") !=
+                   std::string::npos,
+            "too little memory: an error that names the limit");
+    }
 }
 
 void testPolar(const std::string &model, const Reference &event)
@@ -210,8 +234,9 @@ int main(int argc, char **argv)
     const std::string examples = argv[1];
     const std::string model = examples + "/models/counts.safetensors";
     const Reference event = read(examples, model);
-    const auto pipeline = pipelineOf({model,
-        {{"x", 1}, {"y", 1}, {"z", 1}, {"cell_count", 1}}, std::nullopt});
+    const exatrkx::Config config{
+        model, {{"x", 1}, {"y", 1}, {"z", 1}, {"cell_count", 1}}, std::nullopt};
+    const auto pipeline = pipelineOf(config);
 
     feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
     expect(!event.tracks.empty(), "the event has tracks");
@@ -221,6 +246,7 @@ int main(int argc, char **argv)
     expect(run(pipeline, {30, 0, 0, 1, -900, 0, 2000, 1}, 2).empty(),
         "no edges: no tracks");
     testPolar(model, event);
+    testContexts(config, event);
     testMistakes(model, examples + "/models/default.safetensors");
     testThreads(pipeline, event);
     return failures == 0 ? 0 : 1;

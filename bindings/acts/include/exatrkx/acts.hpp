@@ -7,7 +7,7 @@
 //       stages.edgeClassifiers(), stages.trackBuilding(), std::move(logger));
 //
 // Threads: GnnPipeline::run may be called by many threads concurrently on the same
-// stages; each call borrows a context with one thread from a pool.
+// stages; each call borrows a context from a pool, by default of one thread.
 // Errors: std::runtime_error with the library's own text; NoEdgesError where no
 // edge remains, which the pipeline turns into no tracks.
 // Devices: tensors on a GPU are copied to the host and results back.
@@ -18,6 +18,7 @@
 
 #include <exatrkx/exatrkx.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +61,12 @@ struct Config {
     /// Edges leave the last classifier with a score above this (strictly);
     /// default: the cut of the model's labels.
     std::optional<float> cut;
+    /// Threads of a call, 1 to 256. The results are the same for any number;
+    /// hosts that run many events at the same time want 1.
+    std::int32_t threads = 1;
+    /// Bytes of scratch memory of a call, as in etx_context_options; 0 = no
+    /// limit. What needs more is an error.
+    std::int64_t memoryLimit = 0;
 };
 
 class Model; // loaded once, shared by the stages
