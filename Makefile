@@ -65,6 +65,8 @@ FLAGS_simd := -fopenmp-simd -fno-math-errno -fno-trapping-math
 FLAGS_avx2 := -mavx2 -mfma -DETX_ISA=avx2
 FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
     -mprefer-vector-width=512 -DETX_ISA=avx512
+# Products alone have a version for it.
+FLAGS_avx512bf16 := $(FLAGS_avx512)bf16 -mavx512bf16
 LDLIBS_LIB := -lz -lpthread -lm
 # Tables of addresses are read-only once the library is loaded.
 LDFLAGS_HARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
@@ -89,7 +91,8 @@ SOURCES := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
 ifeq ($(shell uname -m),x86_64)
 SIMD := $(wildcard src/op/x86/simd/*.c)
-OBJECTS += $(foreach isa,avx2 avx512,$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o))
+OBJECTS += $(foreach isa,avx2 avx512,$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o)) \
+    $(BUILD)/obj/avx512bf16/op/x86/simd/gemm.o
 endif
 
 # With CUDA=1 the folder cuda/ replaces src/backend/cuda_absent.c. The runtime
@@ -213,6 +216,8 @@ $(BUILD)/obj/avx2/%.o: src/%.c
 	$(call compile,$(FLAGS_simd) $(FLAGS_avx2))
 $(BUILD)/obj/avx512/%.o: src/%.c
 	$(call compile,$(FLAGS_simd) $(FLAGS_avx512))
+$(BUILD)/obj/avx512bf16/%.o: src/%.c
+	$(call compile,$(FLAGS_simd) $(FLAGS_avx512bf16))
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 	$(call compile)
 $(BUILD)/obj/lib/%.o: lib/%.c

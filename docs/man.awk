@@ -73,6 +73,7 @@ END {
     print ".TP"
     print ".B ETX_PRECISION"
     print "float32 or float16: the operands of products on a device."
+    print "bfloat16: the same on a CPU with AVX512_BF16."
     print ".SH SEE ALSO"
     print "The pages of docs/ and https://arxiv.org/abs/2103.06995."
 }

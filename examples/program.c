@@ -218,9 +218,11 @@ static int precision(int32_t *out)
         *out = ETX_PRECISION_FLOAT32;
     else if (strcmp(wanted, "float16") == 0)
         *out = ETX_PRECISION_FLOAT16;
+    else if (strcmp(wanted, "bfloat16") == 0)
+        *out = ETX_PRECISION_BFLOAT16;
     else
         return program_usage(
-            "ETX_PRECISION=%s: not float32 or float16", wanted);
+            "ETX_PRECISION=%s: not float32, float16 or bfloat16", wanted);
     return 0;
 }
 

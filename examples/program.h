@@ -72,7 +72,8 @@ int program_ranks(int64_t *rank, int64_t *n_ranks);
 
 /* A context from --device, --threads (0: all cores that the process may use,
  * *n_threads gets their number), ETX_CPU=ref|avx2|avx512 and
- * ETX_PRECISION=float32|float16. Returns 0, or prints why and returns 1 or 2.
+ * ETX_PRECISION=float32|float16|bfloat16. Returns 0, or prints why and returns
+ * 1 or 2.
  */
 int program_context(etx_context **out, const char *device, int64_t *n_threads);
 

@@ -109,6 +109,9 @@ typedef struct etx_context etx_context;
 #define ETX_PRECISION_FLOAT32 1 /* float32 operands, storage and sums */
 /* float16 operands and storage, float32 sums; on a device only */
 #define ETX_PRECISION_FLOAT16 2
+/* operands of products in bfloat16, storage and sums in float32; on a CPU with
+ * AVX512_BF16, or with ETX_CPU_REF, only */
+#define ETX_PRECISION_BFLOAT16 3
 
 /* Bound on the edges of a graph without memory_limit: more edges than this per
  * point and more than ETX_MAX_FREE_EDGES are ETX_ERR_LIMIT. */
@@ -140,9 +143,10 @@ typedef struct etx_context_options {
     void *cancel_user;   /* argument of cancel */
     int32_t precision;   /* ETX_PRECISION_; default ETX_PRECISION_BEST. The
                           * embedding, hence the graph, and training are float32
-                          * in any case. In float16 values beyond 65504 become
-                          * infinite; scores that are not finite end the call
-                          * with ETX_ERR_ARGUMENT */
+                          * in any case. BFLOAT16 is ETX_ERR_UNSUPPORTED where
+                          * the CPU lacks it. In float16 values beyond 65504
+                          * become infinite; scores that are not finite end the
+                          * call with ETX_ERR_ARGUMENT */
     int32_t keep_graphs; /* 1: graphs that calls with this context create or
                           * score keep a copy on the device, for
                           * etx_graph_src_dev and later calls. 0 (default) is

@@ -42,6 +42,12 @@ static etx_status check_device_options(const etx_context_options *options)
             "context options: precision %d (float16) needs a device, and "
             "device is %d (CPU)",
             ETX_PRECISION_FLOAT16, (int)options->device);
+    if (options->precision == ETX_PRECISION_BFLOAT16 &&
+        options->device != ETX_DEVICE_CPU)
+        return etx_fail(ETX_ERR_UNSUPPORTED,
+            "context options: precision %d (bfloat16) needs the CPU, and "
+            "device is %d",
+            ETX_PRECISION_BFLOAT16, (int)options->device);
     return ETX_OK;
 }
 
@@ -56,7 +62,7 @@ static etx_status check_options(const etx_context_options *options)
         {"reserved", options->reserved, 0, 0},
         {"keep_graphs", options->keep_graphs, 0, 1},
         {"precision", options->precision, ETX_PRECISION_BEST,
-            ETX_PRECISION_FLOAT16},
+            ETX_PRECISION_BFLOAT16},
     };
     etx_status status;
 

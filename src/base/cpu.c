@@ -20,7 +20,18 @@ int32_t etx_cpu_level(void)
     return ETX_CPU_AVX512;
 }
 
+int32_t etx_cpu_has_bfloat16(void)
+{
+    return etx_cpu_level() == ETX_CPU_AVX512 &&
+           __builtin_cpu_supports("avx512bf16") != 0;
+}
+
 #else
+
+int32_t etx_cpu_has_bfloat16(void)
+{
+    return 0;
+}
 
 int32_t etx_cpu_level(void)
 {

@@ -10,4 +10,7 @@
  * operating system support (cpuid and xgetbv); found once. */
 int32_t etx_cpu_level(void);
 
+/* 1 if that is ETX_CPU_AVX512 and there is AVX512_BF16. */
+int32_t etx_cpu_has_bfloat16(void);
+
 #endif

@@ -73,7 +73,9 @@ struct etx_segment_reduce_args;
  * its width: products that many rows share are computed once per node and
  * gathered here (factorised first layer, arch/mlp_run.c). A part without index
  * may be out itself. With stream->is_half, inputs, weights and activations
- * between layers may be rounded to float16, 2^-11 relative each. */
+ * between layers may be rounded to float16, 2^-11 relative each; with
+ * stream->is_bfloat16, the inputs and weights of linears with more than one
+ * output are rounded to bfloat16, 2^-9 relative each. */
 struct etx_mlp_args {
     int64_t n_rows;
     int32_t n_parts;  /* 0 .. ETX_MAX_PARTS; widths add up to layer[0].n_in */

@@ -19,6 +19,10 @@ struct etx_stream {
     /* 1, on a device only: stored arrays and the operands of products in mlp
      * and mlp_backward may be float16; sums are float32. */
     int32_t is_half;
+    /* 1, on the CPU only, where etx_cpu_has_bfloat16() or with the reference:
+     * mlp rounds the inputs and weights of its products to bfloat16; sums and
+     * what is stored are float32. */
+    int32_t is_bfloat16;
     const struct etx_memory *memory; /* where arrays live; NULL: the host */
     void *device;                    /* owned by the backend, NULL on the CPU */
     struct etx_weight_cache *weight_cache; /* NULL: weights are not cached */

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 
+#include "base/cpu.h"
+
 #include <stddef.h>
 
 #define BAD(field, value, text)                                                \
@@ -21,7 +23,7 @@ static const struct etx_test_change context_rows[] = {
     BAD(keep_graphs, 2, "keep_graphs 2"),
     {CHANGE(etx_context_options, keep_graphs, 1), ETX_ERR_UNSUPPORTED,
         "keep_graphs 1"},
-    BAD(precision, 3, "precision 3"),
+    BAD(precision, 4, "precision 4"),
     BAD(precision, -1, "precision -1"),
     {CHANGE(etx_context_options, precision, ETX_PRECISION_FLOAT16),
         ETX_ERR_UNSUPPORTED, "precision 2"},
@@ -39,6 +41,34 @@ ETX_TEST(test_context_refuses, .rows = ROWS(context_rows))
     ck_assert_fails(etx_context_create(&context, &options),
         context_rows[_i].status, context_rows[_i].error);
     ck_assert_ptr_null(context);
+}
+
+/* bfloat16 with the reference, or where the processor has it. */
+ETX_TEST(test_context_bfloat16)
+{
+    static const int32_t levels[] = {ETX_CPU_BEST, ETX_CPU_REF, ETX_CPU_AVX2};
+    const int32_t has[] = {etx_cpu_has_bfloat16(), 1, 0};
+    etx_context_options options;
+
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.precision = ETX_PRECISION_BFLOAT16;
+    for (int32_t k = 0; k < 3; k++) {
+        scoped_context *context = NULL;
+
+        options.cpu_level = levels[k];
+        if (etx_cpu_level() < levels[k])
+            continue;
+        if (has[k] || etx_cpu_level() == ETX_CPU_REF)
+            ck_assert_ok(etx_context_create(&context, &options));
+        else
+            ck_assert_fails(etx_context_create(&context, &options),
+                ETX_ERR_UNSUPPORTED, "AVX512_BF16");
+    }
+    options.cpu_level = ETX_CPU_BEST;
+    options.device = ETX_DEVICE_CUDA;
+    etx_context *device = NULL;
+    ck_assert_fails(
+        etx_context_create(&device, &options), ETX_ERR_UNSUPPORTED, "bfloat16");
 }
 
 ETX_TEST(test_context_null)

@@ -30,6 +30,7 @@ PRECISIONS = {
     "best": _declarations.ETX_PRECISION_BEST,
     "float32": _declarations.ETX_PRECISION_FLOAT32,
     "float16": _declarations.ETX_PRECISION_FLOAT16,
+    "bfloat16": _declarations.ETX_PRECISION_BFLOAT16,
 }
 MAX_THREADS = 256
 CANCEL: Any = {field[0]: field[1] for field in etx_context_options._fields_}[
@@ -92,7 +93,8 @@ class Context(_handle.Handle):
 
         device is "cpu" or "cuda"; cpu_level the highest instruction set:
         "best", "ref", "avx2" or "avx512"; precision "best", which is "float32"
-        on the CPU and "float16" on a device, or one of these; memory_limit in
+        on the CPU and "float16" on a device, or one of these, or "bfloat16" on a
+        CPU with AVX512_BF16; memory_limit in
         bytes of scratch, 0 = none. keep_graphs, of a context on a device, leaves
         a copy of its graphs on the device, for Graph.src_device and the like.
         cancel is polled often during a call, on its thread: a true result ends

@@ -30,6 +30,23 @@ static etx_status choose_level(int32_t *out, int32_t wanted)
     return ETX_OK;
 }
 
+/* Without the instructions bfloat16 would be slower than float32. */
+static etx_status check_precision(int32_t precision, int32_t level)
+{
+    const int32_t has = level == ETX_CPU_REF ||
+                        (level == ETX_CPU_AVX512 && etx_cpu_has_bfloat16());
+
+    if (precision != ETX_PRECISION_BFLOAT16 || has)
+        return ETX_OK;
+    return etx_fail(ETX_ERR_UNSUPPORTED,
+        "precision %d (bfloat16) needs AVX512_BF16, which %s, or cpu_level %d "
+        "(reference)",
+        (int)precision,
+        etx_cpu_has_bfloat16() ? "a lower cpu_level leaves out"
+                               : "this processor lacks",
+        ETX_CPU_REF);
+}
+
 etx_status etx_backend_cpu_open(struct etx_context *context)
 {
     etx_status status = ETX_OK;
@@ -37,6 +54,7 @@ etx_status etx_backend_cpu_open(struct etx_context *context)
     int32_t level = ETX_CPU_REF;
 
     ETX_CHECK(choose_level(&level, context->options.cpu_level));
+    ETX_CHECK(check_precision(context->options.precision, level));
     ETX_CHECK(etx_arena_create(&stream->arena, context->options.memory_limit));
     ETX_CHECK(etx_pool_create(&stream->pool, context->options.n_threads));
     stream->cancel = context->options.cancel;

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/ref/ref.h"
 
+#include "base/bfloat16.h"
 #include "base/check.h"
 #include "base/float16.h"
 
@@ -51,8 +52,42 @@ static etx_status apply_activation(struct etx_stream *stream,
     return etx_ref_activation(stream, &activation);
 }
 
+/* x [n] rounded to bfloat16, in place. */
+static void round_values(float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t half;
+
+        etx_bfloat16_from_floats(&half, x + i, 1);
+        etx_bfloat16_to_floats(x + i, &half, 1);
+    }
+}
+
+/* The linear of inputs and weights in bfloat16; x is overwritten. */
+static etx_status apply_rounded(
+    struct etx_stream *stream, const struct etx_linear_args *args, float *x)
+{
+    const struct etx_arena_mark mark = etx_arena_mark(stream->arena);
+    const int64_t n_weights = (int64_t)args->n_in * args->n_out;
+    struct etx_linear_args rounded = *args;
+    float *weight = NULL;
+    etx_status status;
+
+    ETX_CHECK(etx_arena_alloc(&weight, stream->arena, n_weights, sizeof *weight,
+        "weights in bfloat16"));
+    for (int64_t k = 0; k < n_weights; k++)
+        weight[k] = args->weight[k];
+    round_values(weight, n_weights);
+    round_values(x, args->n_rows * args->n_in);
+    rounded.weight = weight;
+    ETX_CHECK(etx_ref_linear(stream, &rounded));
+done:
+    etx_arena_reset(stream->arena, mark);
+    return status;
+}
+
 static etx_status apply_layer(struct etx_stream *stream,
-    const struct etx_mlp_args *args, int32_t l, const float *x, float *y)
+    const struct etx_mlp_args *args, int32_t l, float *x, float *y)
 {
     const struct etx_layer *layer = &args->layer[l];
     const int64_t n_rows = args->n_rows;
@@ -65,7 +100,10 @@ static etx_status apply_layer(struct etx_stream *stream,
         .y = y};
     etx_status status;
 
-    ETX_CHECK(etx_ref_linear(stream, &linear));
+    if (stream->is_bfloat16 && layer->n_out > 1)
+        ETX_CHECK(apply_rounded(stream, &linear, x));
+    else
+        ETX_CHECK(etx_ref_linear(stream, &linear));
     if (l == 0)
         etx_ref_mlp_add_rows(y, args);
     if (!layer->norm_last)

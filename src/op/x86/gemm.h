@@ -38,12 +38,6 @@ static inline int64_t etx_packed_size(int32_t n_inner, int32_t n_columns)
 void ETX_ISA_NAME(gemm_pack)(float *packed, int32_t n_inner, int32_t n_columns,
     const float *b, ptrdiff_t row, ptrdiff_t step);
 
-/* c[i * c_row + j] = start[j] + sum_k left(i, k) b(k, j); start
- * [etx_padded(n_columns)] or NULL for zeros. */
-void ETX_ISA_NAME(gemm_packed)(float *c, ptrdiff_t c_row, int32_t n_rows,
-    int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,
-    const float *packed, const float *start);
-
 /* Rows of matrices of whole vectors that are added to the result: row i of
  * term t is data[t] + index[t][i] * row, or + i * row without index. */
 #define ETX_GEMM_TERMS 2
@@ -54,16 +48,37 @@ struct etx_gemm_terms {
     const int32_t *index[ETX_GEMM_TERMS]; /* or NULL */
 };
 
-/* The same with the terms added to start. A term may be c itself. */
-void ETX_ISA_NAME(gemm_packed_terms)(float *c, ptrdiff_t c_row, int32_t n_rows,
-    int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,
-    const float *packed, const float *start,
-    const struct etx_gemm_terms *terms);
+/* The products with a packed right-hand side, of floats or of pairs of
+ * bfloat16: then an element of either side is the bits of two bfloat16, the
+ * inner index counts pairs, and sums are float32. */
+struct etx_gemm {
+    /* c[i * c_row + j] = start[j] + sum_k left(i, k) b(k, j); start
+     * [etx_padded(n_columns)] or NULL for zeros. */
+    void (*packed)(float *c, ptrdiff_t c_row, int32_t n_rows, int32_t n_columns,
+        int32_t n_inner, struct etx_gemm_left left, const float *packed,
+        const float *start);
+    /* The same with the terms added to start. A term may be c itself. */
+    void (*terms)(float *c, ptrdiff_t c_row, int32_t n_rows, int32_t n_columns,
+        int32_t n_inner, struct etx_gemm_left left, const float *packed,
+        const float *start, const struct etx_gemm_terms *terms);
+    /* c[i * c_row + j] += sum_k left(i, k) b(k, j). */
+    void (*add)(float *c, ptrdiff_t c_row, int32_t n_rows, int32_t n_columns,
+        int32_t n_inner, struct etx_gemm_left left, const float *packed);
+    /* out [n_rows, etx_padded(pairs)] = pairs of the n_inner floats of rows of
+     * x, rounded to the nearest, ties to even; zeros beyond. NULL for floats.
+     */
+    void (*round)(
+        float *out, struct etx_gemm_left x, int32_t n_rows, int32_t n_inner);
+};
 
-/* c[i * c_row + j] += sum_k left(i, k) b(k, j). */
-void ETX_ISA_NAME(gemm_packed_add)(float *c, ptrdiff_t c_row, int32_t n_rows,
-    int32_t n_columns, int32_t n_inner, struct etx_gemm_left left,
-    const float *packed);
+extern const struct etx_gemm ETX_ISA_NAME(gemm); /* of floats */
+extern const struct etx_gemm etx_gemm_avx512bf16;
+
+/* Pairs that n values need. */
+static inline int32_t etx_pairs(int32_t n)
+{
+    return n / 2 + n % 2;
+}
 
 /* c[i * c_row + j] += sum_k a[k * a_row + i] b[k * b_row + j], for a long inner
  * index; packed: scratch of n_inner * etx_padded(n_columns) floats, of at most

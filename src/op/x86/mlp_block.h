@@ -15,6 +15,7 @@
 #define ETX_OP_X86_MLP_BLOCK_H
 
 #include "op/op.h"
+#include "op/x86/gemm.h"
 #include "op/x86/isa.h"
 
 /* Rows of a block at most. */
@@ -28,12 +29,13 @@ struct etx_block_layer {
     int32_t norm, norm_last, activation;
     int32_t has_mean; /* 0: rows have mean 0 before the norm already */
     float eps;
-    const float *forward;  /* W^T packed for etx_gemm_packed */
-    const float *start;    /* bias [padded n_out] */
-    const float *gain;     /* [padded n_out] or NULL: ones */
-    const float *shift;    /* [padded n_out] or NULL: zeros */
-    const float *backward; /* W packed, or NULL */
-    const float *row;      /* the only row of W [padded n_in], or NULL */
+    const struct etx_gemm *gemm; /* the product of forward */
+    const float *forward;        /* W^T packed, in bfloat16 if gemm is */
+    const float *start;          /* bias [padded n_out] */
+    const float *gain;           /* [padded n_out] or NULL: ones */
+    const float *shift;          /* [padded n_out] or NULL: zeros */
+    const float *backward;       /* W packed, or NULL */
+    const float *row;            /* the only row of W [padded n_in], or NULL */
 };
 
 /* Values of the forward of a layer that its backward reads; NULL: not saved. */
@@ -85,10 +87,11 @@ struct etx_block_terms ETX_ISA_NAME(block_terms)(
     int64_t first);
 
 /* y [n_rows, y_row] = the linear of layer(x) with the terms added; y_row is
- * out_row unless the layer is bare. */
+ * out_row unless the layer is bare. pairs: scratch for x in bfloat16, where
+ * the layer computes so. */
 void ETX_ISA_NAME(apply_linear)(float *y, int32_t y_row,
     const struct etx_block_layer *layer, struct etx_block_rows x,
-    const struct etx_block_terms *terms, int32_t n_rows);
+    const struct etx_block_terms *terms, int32_t n_rows, float *pairs);
 
 /* y [n_rows, out_row]: in the linear of a layer, out norm and activation of
  * that; saved may be NULL. */

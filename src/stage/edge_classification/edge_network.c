@@ -71,8 +71,8 @@ done:
     return status;
 }
 
-/* Scores may be computed in float16, by the context's option; logits for the
- * validation of a training have the precision of the training. */
+/* Scores may be computed in half the bits, by the context's option; logits for
+ * the validation of a training have the precision of the training. */
 static etx_status infer_logits(float *logits, struct etx_context *context,
     const struct etx_network *network, const float *node_features,
     const struct etx_graph *graph, const struct etx_event *event)
@@ -83,9 +83,11 @@ static etx_status infer_logits(float *logits, struct etx_context *context,
 
     stream->is_half = context->backend->has_float16 &&
                       context->options.precision != ETX_PRECISION_FLOAT32;
+    stream->is_bfloat16 = context->options.precision == ETX_PRECISION_BFLOAT16;
     status = etx_stage_edge_logits(
         &out, context, network, node_features, graph, event);
     stream->is_half = 0;
+    stream->is_bfloat16 = 0;
     return status;
 }
 

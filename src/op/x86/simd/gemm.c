@@ -13,6 +13,9 @@
  * Panels of b are prefetched by software into the second-level cache while the
  * tiles before them are computed.
  *
+ * The file is compiled once more for AVX512_BF16, where an element is a pair of
+ * bfloat16 and a product with its sum is one instruction, too.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/gemm.h"
 
@@ -145,6 +148,16 @@ INLINE void next_column(struct column *x, const ptrdiff_t a_step)
         x->from[i] += a_step;
 }
 
+/* a * b + c, or the same of both values of pairs. */
+INLINE vec multiply_add(vec a, vec b, vec c)
+{
+#ifdef __AVX512BF16__
+    return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b);
+#else
+    return v_fma(a, b, c);
+#endif
+}
+
 /* One step of the inner index: a column of a times a row of b. */
 INLINE void multiply_step(vec (*sum)[MAX_VECTORS], const int n_rows,
     const int n_vectors, const struct column *x, const ptrdiff_t a_row,
@@ -160,7 +173,7 @@ INLINE void multiply_step(vec (*sum)[MAX_VECTORS], const int n_rows,
         const vec a = v_set1(x->from[i / 3][i % 3 * a_row]);
 #pragma GCC unroll 4
         for (int v = 0; v < n_vectors; v++)
-            sum[i][v] = v_fma(a, row[v], sum[i][v]);
+            sum[i][v] = multiply_add(a, row[v], sum[i][v]);
     }
 }
 
@@ -374,7 +387,7 @@ INLINE void multiply_packed(const enum start from, float *c,
     }
 }
 
-void ETX_ISA_NAME(gemm_packed)(float *c, const ptrdiff_t c_row,
+static void multiply_start(float *c, const ptrdiff_t c_row,
     const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
     const struct etx_gemm_left left, const float *packed, const float *start)
 {
@@ -382,7 +395,7 @@ void ETX_ISA_NAME(gemm_packed)(float *c, const ptrdiff_t c_row,
         n_columns, n_inner, left, packed, start, NULL);
 }
 
-void ETX_ISA_NAME(gemm_packed_terms)(float *c, const ptrdiff_t c_row,
+static void multiply_terms(float *c, const ptrdiff_t c_row,
     const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
     const struct etx_gemm_left left, const float *packed, const float *start,
     const struct etx_gemm_terms *terms)
@@ -391,13 +404,42 @@ void ETX_ISA_NAME(gemm_packed_terms)(float *c, const ptrdiff_t c_row,
         n_columns, n_inner, left, packed, start, terms);
 }
 
-void ETX_ISA_NAME(gemm_packed_add)(float *c, const ptrdiff_t c_row,
+static void multiply_result(float *c, const ptrdiff_t c_row,
     const int32_t n_rows, const int32_t n_columns, const int32_t n_inner,
     const struct etx_gemm_left left, const float *packed)
 {
     multiply_packed(START_RESULT, c, c_row, n_rows, n_columns, n_inner, left,
         packed, NULL, NULL);
 }
+
+#ifdef __AVX512BF16__
+
+static void round_rows(float *out, const struct etx_gemm_left x,
+    const int32_t n_rows, const int32_t n_inner)
+{
+    const int32_t n_pairs = etx_pairs(n_inner);
+
+    for (int32_t i = 0; i < n_rows; i++) {
+        const float *from = x.data + i * x.row;
+        for (int32_t k = 0; k < n_pairs; k += VEC_WIDTH) {
+            const int32_t at = 2 * k;
+            const vec low = v_load_mask(from + at, v_first(n_inner - at));
+            const int32_t left = n_inner - at - VEC_WIDTH;
+            const vec high =
+                left <= 0 ? v_zero()
+                          : v_load_mask(from + at + VEC_WIDTH, v_first(left));
+            v_store(out + k, (vec)_mm512_cvtne2ps_pbh(high, low));
+        }
+        out += etx_padded(n_pairs);
+    }
+}
+
+#else
+#define round_rows NULL
+#endif
+
+const struct etx_gemm ETX_ISA_NAME(gemm) = {
+    multiply_start, multiply_terms, multiply_result, round_rows};
 
 /* packed [n_inner, width] = columns of b from its first one on, in whole
  * vectors. */

@@ -76,11 +76,13 @@ static void run_rows(
 {
     const struct etx_mlp_args *args = job->args;
     const int32_t last = args->n_layers - 1;
-    float *scratch[2];
+    const int64_t size = (int64_t)job->block_rows * job->widest;
+    float *scratch[3]; /* input and output of a layer, input in bfloat16 */
     struct etx_block_rows x;
 
     scratch[0] = job->scratch + worker * job->scratch_size;
-    scratch[1] = scratch[0] + (int64_t)job->block_rows * job->widest;
+    scratch[1] = scratch[0] + size;
+    scratch[2] = scratch[1] + size;
     x = ETX_ISA_NAME(block_input)(
         scratch[0], &job->layer[0], args, first, n_rows, 0);
     for (int32_t l = 0; l <= last; l++) {
@@ -91,7 +93,8 @@ static void run_rows(
         const int32_t y_row = is_out ? layer->n_out : layer->out_row;
         float *y =
             is_out ? args->out + first * layer->n_out : scratch[(l + 1) % 2];
-        ETX_ISA_NAME(apply_linear)(y, y_row, layer, x, &terms, n_rows);
+        ETX_ISA_NAME(apply_linear)
+        (y, y_row, layer, x, &terms, n_rows, scratch[2]);
         x = (struct etx_block_rows){y, y_row};
         if (args->linear != NULL && !etx_is_bare(layer))
             keep_linear(args, l, x, first, n_rows);
@@ -283,6 +286,9 @@ static etx_status run(
     job.block_rows = rows_of_block(args->n_rows, 2 * job.widest);
     /* One vector more for the gather's last store. */
     job.scratch_size = 2 * (int64_t)job.block_rows * job.widest + 16;
+    if (stream->is_bfloat16)
+        job.scratch_size +=
+            job.block_rows * (int64_t)etx_padded(etx_pairs(job.widest));
     ETX_CHECK(etx_arena_alloc(&job.scratch, stream->arena,
         etx_pool_n_threads(stream->pool) * job.scratch_size,
         sizeof *job.scratch, "blocks of an mlp"));

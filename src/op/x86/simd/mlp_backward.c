@@ -235,7 +235,7 @@ static struct etx_block_rows forward_block(struct scratch *scratch,
             read_linear(y, job, l, first, n_rows);
         else
             ETX_ISA_NAME(apply_linear)
-        (y, layer->out_row, layer, x, &terms, n_rows);
+        (y, layer->out_row, layer, x, &terms, n_rows, NULL);
         ETX_ISA_NAME(finish_layer)(y, &scratch->saved[l], layer, n_rows);
         x = (struct etx_block_rows){y, layer->out_row};
     }
@@ -321,9 +321,8 @@ static void backward_block(struct scratch *scratch, const struct sums *sums,
             write_d_added(job->args, d, layer->out_row, first, n_rows);
         if (l == 0 && !wants_parts(job->args))
             return;
-        ETX_ISA_NAME(gemm_packed)
-        (d_x, layer->in_row, n_rows, layer->n_in, layer->n_out, left,
-            layer->backward, NULL);
+        ETX_ISA_NAME(gemm).packed(d_x, layer->in_row, n_rows, layer->n_in,
+            layer->n_out, left, layer->backward, NULL);
         d = d_x;
         d_x = other;
     }

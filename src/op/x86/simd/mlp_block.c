@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/mlp_block.h"
 
-#include "op/x86/gemm.h"
 #include "op/x86/vector.h"
 #include "op/x86/vector_math.h"
 
@@ -334,32 +333,29 @@ static void apply_single(float *y, const struct etx_block_layer *layer,
     }
 }
 
-/* y = x W^T + bias + terms. */
+/* y = x W^T + bias + terms; x and W as the layer's product reads them. */
 static void multiply_layer(float *y, int32_t y_row,
-    const struct etx_block_layer *layer, struct etx_block_rows x,
+    const struct etx_block_layer *layer, struct etx_gemm_left x, int32_t n_in,
     const struct etx_block_terms *terms, int32_t n_rows)
 {
-    const struct etx_gemm_left left = {x.data, x.row};
+    const struct etx_gemm *gemm = layer->gemm;
     struct etx_gemm_terms known = {.n = terms->n, .row = layer->n_out};
 
     if (terms->n == 0) {
-        ETX_ISA_NAME(gemm_packed)
-        (y, y_row, n_rows, layer->n_out, layer->n_in, left, layer->forward,
+        gemm->packed(y, y_row, n_rows, layer->n_out, n_in, x, layer->forward,
             layer->start);
         return;
     }
     if (terms->n > ETX_GEMM_TERMS || layer->n_out % VEC_WIDTH != 0) {
         begin_rows(y, y_row, layer, terms, n_rows);
-        ETX_ISA_NAME(gemm_packed_add)
-        (y, y_row, n_rows, layer->n_out, layer->n_in, left, layer->forward);
+        gemm->add(y, y_row, n_rows, layer->n_out, n_in, x, layer->forward);
         return;
     }
     for (int32_t t = 0; t < terms->n; t++) {
         known.data[t] = terms->rows[t].data;
         known.index[t] = terms->rows[t].index;
     }
-    ETX_ISA_NAME(gemm_packed_terms)
-    (y, y_row, n_rows, layer->n_out, layer->n_in, left, layer->forward,
+    gemm->terms(y, y_row, n_rows, layer->n_out, n_in, x, layer->forward,
         layer->start, &known);
 }
 
@@ -408,12 +404,21 @@ static void finish(float *y, const struct etx_block_saved *saved,
 
 void ETX_ISA_NAME(apply_linear)(float *y, int32_t y_row,
     const struct etx_block_layer *layer, struct etx_block_rows x,
-    const struct etx_block_terms *terms, int32_t n_rows)
+    const struct etx_block_terms *terms, int32_t n_rows, float *pairs)
 {
-    if (layer->row != NULL)
+    struct etx_gemm_left left = {x.data, x.row};
+    int32_t n_in = layer->n_in;
+
+    if (layer->row != NULL) {
         apply_single(y, layer, x, n_rows);
-    else
-        multiply_layer(y, y_row, layer, x, terms, n_rows);
+        return;
+    }
+    if (layer->gemm->round != NULL) {
+        layer->gemm->round(pairs, left, n_rows, n_in);
+        n_in = etx_pairs(n_in);
+        left = (struct etx_gemm_left){pairs, etx_padded(n_in)};
+    }
+    multiply_layer(y, y_row, layer, left, n_in, terms, n_rows);
 }
 
 void ETX_ISA_NAME(finish_layer)(float *y, const struct etx_block_saved *saved,

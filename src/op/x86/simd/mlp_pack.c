@@ -8,8 +8,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "op/x86/mlp_block.h"
 
+#include "base/bfloat16.h"
 #include "base/check.h"
-#include "op/x86/gemm.h"
 #include "op/x86/operators.h"
 #include "op/x86/vector.h"
 
@@ -44,8 +44,9 @@ static etx_status open_form(struct etx_weights *form, struct etx_stream *stream,
         form, stream->weight_cache, stream->arena, key, sizeof(float), what);
 }
 
-/* Version of a form whose columns have mean 0. */
-#define CENTRED 1
+/* Versions of a form: its columns have mean 0; in bfloat16. */
+#define CENTRED  1
+#define BFLOAT16 2
 
 /* ------------------------------------------------------------- packing -- */
 
@@ -114,29 +115,72 @@ done:
     return status;
 }
 
-/* The weight of a layer for the product; centred as above, by columns. */
-static etx_status pack_weight(const float **out, struct etx_stream *stream,
-    const struct etx_layer *from, int32_t is_centred)
+/* *out = w [n_rows, n_columns] in scratch as pairs of bfloat16 along its rows,
+ * [n_rows, etx_pairs(n_columns)]; a last odd one with a zero. */
+static etx_status pair_columns(const float **out, struct etx_stream *stream,
+    const float *w, int32_t n_rows, int32_t n_columns)
 {
+    const int32_t n_pairs = etx_pairs(n_columns);
+    uint16_t *pairs = NULL;
+    etx_status status = ETX_OK;
+
+    ETX_CHECK(etx_arena_alloc(&pairs, stream->arena, (int64_t)n_rows * n_pairs,
+        2 * sizeof *pairs, "weights in bfloat16"));
+    *out = (const float *)(const void *)pairs;
+    for (int32_t o = 0; o < n_rows; o++) {
+        pairs[2 * n_pairs - 1] = 0;
+        etx_bfloat16_from_floats(pairs, w + (int64_t)o * n_columns, n_columns);
+        pairs += 2 * n_pairs;
+    }
+done:
+    return status;
+}
+
+/* The weight of a layer for its product; centred as above, by columns. */
+static etx_status pack_weight(struct etx_block_layer *layer,
+    struct etx_stream *stream, const struct etx_layer *from, int32_t is_centred)
+{
+    const int32_t is_bfloat16 = layer->gemm->round != NULL;
+    const int32_t n_in = is_bfloat16 ? etx_pairs(from->n_in) : from->n_in;
     const struct etx_weight_key key = {.source = from->weight,
-        .form = ETX_WEIGHTS_PACKED | (is_centred ? CENTRED : 0),
-        .n = etx_packed_size(from->n_in, from->n_out)};
+        .form = ETX_WEIGHTS_PACKED | (is_centred ? CENTRED : 0) |
+                (is_bfloat16 ? BFLOAT16 : 0),
+        .n = etx_packed_size(n_in, from->n_out)};
     const float *weight = from->weight;
     struct etx_weights form;
     etx_status status = ETX_OK;
 
     ETX_CHECK(open_form(&form, stream, &key, "packed weights"));
-    *out = form.value;
+    layer->forward = form.value;
     if (form.is_ready)
         return ETX_OK;
     if (is_centred)
         ETX_CHECK(
             centre_columns(&weight, stream, weight, from->n_out, from->n_in));
+    if (is_bfloat16)
+        ETX_CHECK(
+            pair_columns(&weight, stream, weight, from->n_out, from->n_in));
     ETX_ISA_NAME(gemm_pack)
-    (form.value, from->n_in, from->n_out, weight, 1, from->n_in);
+    (form.value, n_in, from->n_out, weight, 1, n_in);
     etx_weights_close(stream->weight_cache, &form);
 done:
     return status;
+}
+
+/* The product that mlp computes with: bfloat16 where the stream wants it and
+ * nothing is differentiated. */
+static const struct etx_gemm *choose_gemm(
+    const struct etx_stream *stream, int32_t n_out, int32_t backward)
+{
+#if VEC_WIDTH == 16
+    if (stream->is_bfloat16 && n_out > 1 && !backward)
+        return &etx_gemm_avx512bf16;
+#else
+    (void)stream;
+    (void)n_out;
+    (void)backward;
+#endif
+    return &ETX_ISA_NAME(gemm);
 }
 
 /* The same of W as it lies, for the backward: in training nothing is final. */
@@ -177,6 +221,7 @@ static etx_status pack_layer(struct etx_block_layer *layer,
         .has_mean = from->norm == ETX_NORM_LAYER &&
                     (from->norm_last || (n_added > 0 && !added_is_centred)),
         .eps = from->eps,
+        .gemm = choose_gemm(stream, n_out, backward),
     };
     ETX_CHECK(pad(&layer->start, stream, from->bias, n_out, is_centred));
     if (from->norm == ETX_NORM_LAYER) {
@@ -186,7 +231,7 @@ static etx_status pack_layer(struct etx_block_layer *layer,
     if (n_out == 1 && n_added == 0 && !is_centred)
         ETX_CHECK(pad(&layer->row, stream, from->weight, n_in, 0));
     else
-        ETX_CHECK(pack_weight(&layer->forward, stream, from, is_centred));
+        ETX_CHECK(pack_weight(layer, stream, from, is_centred));
     if (backward)
         ETX_CHECK(pack_backward(&layer->backward, stream, from));
 done:
