@@ -230,3 +230,29 @@ etx_status etx_parallel_for(struct etx_pool *pool, int64_t n_blocks,
         etx_set_last_error(job.message);
     return job.status;
 }
+
+struct ranges {
+    etx_range_function function;
+    void *argument;
+    int64_t n, block_size;
+};
+
+static etx_status run_range(void *argument, int64_t block, int32_t worker)
+{
+    const struct ranges *ranges = argument;
+    const int64_t begin = block * ranges->block_size;
+    const int64_t left = ranges->n - begin;
+
+    return ranges->function(ranges->argument, begin,
+        left < ranges->block_size ? ranges->n : begin + ranges->block_size,
+        worker);
+}
+
+etx_status etx_parallel_ranges(struct etx_pool *pool, int64_t n,
+    int64_t block_size, etx_range_function function, void *argument)
+{
+    struct ranges ranges = {function, argument, n, block_size};
+
+    return etx_parallel_for(
+        pool, (n + block_size - 1) / block_size, run_range, &ranges);
+}

@@ -33,4 +33,12 @@ int32_t etx_pool_n_threads(const struct etx_pool *pool); /* NULL: 1 */
 etx_status etx_parallel_for(struct etx_pool *pool, int64_t n_blocks,
     etx_block_function function, void *argument);
 
+/* Work on the items begin .. end - 1. */
+typedef etx_status (*etx_range_function)(
+    void *argument, int64_t begin, int64_t end, int32_t worker);
+
+/* The same for n items, in blocks of block_size and a shorter last one. */
+etx_status etx_parallel_ranges(struct etx_pool *pool, int64_t n,
+    int64_t block_size, etx_range_function function, void *argument);
+
 #endif

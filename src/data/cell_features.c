@@ -28,7 +28,7 @@ struct cluster {
     int32_t max[2];
 };
 
-/* The loop over hits, for etx_parallel_for. */
+/* The loop over hits, for etx_parallel_ranges. */
 struct work {
     const struct etx_event *event;
     const struct etx_detector *detector;
@@ -99,13 +99,11 @@ static void describe_cluster(float features[ETX_N_CELL_FEATURES],
     features[8] = etx_narrow(atan2(global[1], global[0]));
 }
 
-static etx_status describe_block(void *argument, int64_t block, int32_t worker)
+static etx_status describe_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct work *work = argument;
     const struct etx_event *event = work->event;
-    const int64_t begin = block * BLOCK;
-    const int64_t left = event->n_hits - begin;
-    const int64_t end = begin + (left < BLOCK ? left : BLOCK);
 
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
@@ -157,8 +155,7 @@ etx_status etx_event_replace_cells(struct etx_event *event,
     ETX_CHECK(add_cells(clusters, n, cells));
 
     struct work work = {event, detector, clusters, features};
-    ETX_CHECK(
-        etx_parallel_for(NULL, (n + BLOCK - 1) / BLOCK, describe_block, &work));
+    ETX_CHECK(etx_parallel_ranges(NULL, n, BLOCK, describe_block, &work));
     etx_free(event->cell_features);
     event->cell_features = features;
     features = NULL;

@@ -155,14 +155,12 @@ struct selection {
     const int32_t *selected; /* [out->n_edges] */
 };
 
-static etx_status copy_block(void *argument, int64_t block, int32_t worker)
+static etx_status copy_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct selection *selection = argument;
     const struct etx_graph *graph = selection->graph;
     struct etx_graph *out = selection->out;
-    const int64_t begin = block * BLOCK;
-    const int64_t end =
-        out->n_edges - begin < BLOCK ? out->n_edges : begin + BLOCK;
 
     (void)worker;
     for (int64_t k = begin; k < end; k++) {
@@ -180,8 +178,8 @@ static etx_status copy_block(void *argument, int64_t block, int32_t worker)
 static etx_status copy_on_host(
     struct selection *selection, const struct etx_context *context)
 {
-    return etx_parallel_for(context != NULL ? context->stream->pool : NULL,
-        (selection->out->n_edges + BLOCK - 1) / BLOCK, copy_block, selection);
+    return etx_parallel_ranges(context != NULL ? context->stream->pool : NULL,
+        selection->out->n_edges, BLOCK, copy_block, selection);
 }
 
 static etx_status copy_on_device(

@@ -114,7 +114,7 @@ static const struct {
 
 #define N_FEATURES ((int32_t)(sizeof table / sizeof table[0]))
 
-/* The loop over hits, for etx_parallel_for. */
+/* The loop over hits, for etx_parallel_ranges. */
 struct work {
     float *out;
     const struct etx_event *event;
@@ -136,14 +136,12 @@ static struct hit hit_of(const struct etx_event *event, int64_t i)
     return hit;
 }
 
-static etx_status fill_block(void *argument, int64_t block, int32_t worker)
+static etx_status fill_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct work *work = argument;
     const struct etx_event *event = work->event;
     const struct etx_feature_list *list = work->list;
-    const int64_t begin = block * BLOCK;
-    const int64_t left = event->n_hits - begin;
-    const int64_t end = begin + (left < BLOCK ? left : BLOCK);
 
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
@@ -210,6 +208,5 @@ etx_status etx_hit_features(float *out, struct etx_pool *pool,
     const etx_status status = check_list(event, list);
     if (status != ETX_OK)
         return status;
-    return etx_parallel_for(
-        pool, (event->n_hits + BLOCK - 1) / BLOCK, fill_block, &work);
+    return etx_parallel_ranges(pool, event->n_hits, BLOCK, fill_block, &work);
 }

@@ -57,17 +57,14 @@ static int64_t find_azimuth(double x, double y)
     return (int64_t)((turn + 2.0) * STEPS);
 }
 
-/* Grows with pseudorapidity, as z / r does: the bits of a positive float are in
- * its order, the bits of a negative one in reverse. */
+/* Grows with pseudorapidity, as z / r does. */
 static int64_t find_slope(double x, double y, double z)
 {
     const double r = sqrt(x * x + y * y);
     const double slope = z / (r > MIN_R ? r : MIN_R);
-    const float size = (float)fmin(fabs(slope), MAX_SLOPE);
-    uint32_t bits;
 
-    memcpy(&bits, &size, sizeof bits);
-    return (int64_t)MIDDLE + (slope < 0.0 ? -(int64_t)bits : (int64_t)bits);
+    return (int64_t)MIDDLE +
+           etx_sort_key((float)fmax(-MAX_SLOPE, fmin(slope, MAX_SLOPE)));
 }
 
 static int64_t find_key(int32_t axis, const float *x)

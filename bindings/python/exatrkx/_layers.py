@@ -13,15 +13,13 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ._facts import ConvertError, StateDict
-
-if TYPE_CHECKING:
-    from ._families import Source
+from ._source import Block, Source
 
 NORMS = {"LayerNorm": "layer", "BatchNorm1d": "batch"}
 ACTIVATIONS = {
@@ -37,30 +35,6 @@ ACTIVATIONS = {
 }
 BATCH_EPS = 6e-5  # of acorn's make_mlp
 LAYER_EPS = 1e-5
-
-
-@dataclass(eq=False)
-class Block:
-    """A perceptron: its layers, and what the file says of them."""
-
-    name: str = ""
-    layers: list[dict[str, np.ndarray]] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)  # of the linears
-    after: list[list[str] | None] = field(default_factory=list)
-
-    @property
-    def widths(self) -> list[int]:
-        return [layer["weight"].shape[0] for layer in self.layers]
-
-    @property
-    def n_in(self) -> int:
-        return int(self.layers[0]["weight"].shape[1])
-
-    @property
-    def steps(self) -> set[int]:
-        """Of torch's numbering from one linear to the next."""
-        pairs = zip(self.numbers, self.numbers[1:], strict=False)
-        return {b - a for a, b in pairs}
 
 
 @dataclass

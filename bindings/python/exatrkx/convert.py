@@ -29,7 +29,8 @@ from typing import Any
 from . import safetensors_file
 from ._check import check_loads, compare
 from ._facts import ConvertError, Hparams
-from ._families import CONVERTERS, STAGES, Converted, Source
+from ._families import CONVERTERS, STAGES, Converted
+from ._source import Source
 from ._state_dict import read_hparams, read_weights
 
 CELLS = "cell_count cell_val leta lphi lx ly lz geta gphi".split()

@@ -80,7 +80,7 @@ static etx_status sort_by_score(
     int32_t *order, int64_t *key, const struct etx_best_first_args *args)
 {
     for (int64_t e = 0; e < args->n_edges; e++)
-        key[e] = (int64_t)(etx_ordered_key(-args->score[e], 0) >> 32);
+        key[e] = etx_sort_key(-args->score[e]);
     return etx_sort_order(order, key, args->n_edges);
 }
 
@@ -132,7 +132,7 @@ static etx_status sort_by_kink(int32_t *sorted, int64_t *key, int32_t *rank,
         const float x =
             has_support(work, weak[k]) ? kink(work, weak[k]) : beyond;
 
-        key[k] = (int64_t)(etx_ordered_key(x < beyond ? x : beyond, 0) >> 32);
+        key[k] = etx_sort_key(x < beyond ? x : beyond);
     }
     ETX_CHECK(etx_sort_order(rank, key, n));
     for (int64_t k = 0; k < n; k++)

@@ -34,23 +34,16 @@ struct job {
     uint32_t *cursor;       /* [workers, 1 << shift] */
 };
 
-static int64_t end_of(const struct job *job, int64_t block)
-{
-    const int64_t end = (block + 1) * BLOCK;
-
-    return end < job->n_edges ? end : job->n_edges;
-}
-
-static etx_status count_block(void *argument, int64_t block, int32_t worker)
+static etx_status count_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct job *job = argument;
     const int32_t shift = job->shift;
-    uint32_t *block_cursor = job->block_cursor + block * MAX_BINS;
-    const int64_t end = end_of(job, block);
+    uint32_t *block_cursor = job->block_cursor + begin / BLOCK * MAX_BINS;
 
     (void)worker;
     memset(block_cursor, 0, MAX_BINS * sizeof *block_cursor);
-    for (int64_t e = block * BLOCK; e < end; e++)
+    for (int64_t e = begin; e < end; e++)
         block_cursor[job->src[e] >> shift]++;
     return ETX_OK;
 }
@@ -70,15 +63,15 @@ static void sum_counts(struct job *job, int64_t n_blocks)
     job->begin[job->n_bins] = sum;
 }
 
-static etx_status spread_block(void *argument, int64_t block, int32_t worker)
+static etx_status spread_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct job *job = argument;
     const int32_t shift = job->shift;
-    uint32_t *block_cursor = job->block_cursor + block * MAX_BINS;
-    const int64_t end = end_of(job, block);
+    uint32_t *block_cursor = job->block_cursor + begin / BLOCK * MAX_BINS;
 
     (void)worker;
-    for (int64_t e = block * BLOCK; e < end; e++) {
+    for (int64_t e = begin; e < end; e++) {
         const uint32_t src = (uint32_t)job->src[e];
         job->in_bins[block_cursor[src >> shift]++] =
             (uint64_t)src << 32 | (uint64_t)e;
@@ -140,9 +133,10 @@ static etx_status sort_by_source(
     ETX_CHECK(
         etx_alloc_uncleared(&job.cursor, n_workers * (INT64_C(1) << job.shift),
             sizeof *job.cursor, "edges by source"));
-    ETX_CHECK(etx_parallel_for(pool, n_blocks, count_block, &job));
+    ETX_CHECK(etx_parallel_ranges(pool, job.n_edges, BLOCK, count_block, &job));
     sum_counts(&job, n_blocks);
-    ETX_CHECK(etx_parallel_for(pool, n_blocks, spread_block, &job));
+    ETX_CHECK(
+        etx_parallel_ranges(pool, job.n_edges, BLOCK, spread_block, &job));
     ETX_CHECK(etx_parallel_for(pool, job.n_bins, sort_bin, &job));
     args->out_offset[n_nodes] = n_edges;
 done:

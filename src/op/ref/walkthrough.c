@@ -85,13 +85,9 @@ static etx_status sort_outward(struct walk *walk, struct etx_arena *arena)
         etx_arena_alloc(&key, arena, n, sizeof *key, "distances of hits"));
     ETX_CHECK(
         etx_arena_alloc(&order, arena, n, sizeof *order, "outward order"));
-    /* Floats that are not negative ascend as their bits do. */
-    for (int32_t i = 0; i < n; i++) {
-        uint32_t bits;
-
-        memcpy(&bits, &args->key[walk->node[i]], sizeof bits);
-        key[i] = (int64_t)args->group[walk->node[i]] << 32 | bits;
-    }
+    for (int32_t i = 0; i < n; i++)
+        key[i] = (int64_t)args->group[walk->node[i]] << 32 |
+                 etx_sort_key(args->key[walk->node[i]]);
     ETX_CHECK(etx_sort_order(order, key, n));
     for (int32_t i = 0; i < n; i++)
         walk->local[walk->node[order[i]]] = i;

@@ -40,11 +40,11 @@ static int32_t count_tracks(const int32_t *label, int64_t n_hits)
     return n;
 }
 
-static float squared_distance(const float *at)
+static int64_t distance_key(const float *at)
 {
-    return (float)((double)at[0] * (double)at[0] +
-                   (double)at[1] * (double)at[1] +
-                   (double)at[2] * (double)at[2]);
+    return etx_sort_key(
+        (float)((double)at[0] * (double)at[0] + (double)at[1] * (double)at[1] +
+                (double)at[2] * (double)at[2]));
 }
 
 /* Link the hits of every track in order of their distance from the origin. */
@@ -97,13 +97,8 @@ static etx_status make_chains(struct etx_hit_chains *chains, int32_t *label,
     const struct etx_arena_mark mark = etx_arena_mark(arena);
     ETX_CHECK(etx_arena_alloc(&key, arena, n, sizeof *key, "hit order"));
     ETX_CHECK(etx_arena_alloc(&order, arena, n, sizeof *order, "hit order"));
-    for (int64_t i = 0; i < n; i++) {
-        const float distance = squared_distance(event->position + 3 * i);
-        int32_t bits; /* of floats from 0 on: in their order */
-
-        memcpy(&bits, &distance, sizeof bits);
-        key[i] = bits;
-    }
+    for (int64_t i = 0; i < n; i++)
+        key[i] = distance_key(event->position + 3 * i);
     ETX_CHECK(etx_sort_order(order, key, n));
     link_hits(chains, order, n);
     etx_arena_reset(arena, mark);
@@ -139,16 +134,14 @@ static void propose(struct rounds *rounds, int32_t track, int32_t direction)
     rounds->state[e] = proposal->hit >= 0 ? END_PROPOSED : END_FINISHED;
 }
 
-static etx_status propose_block(void *argument, int64_t block, int32_t worker)
+static etx_status propose_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     struct rounds *rounds = argument;
     const struct etx_hit_chains *const chains = &rounds->search.chains;
-    const int64_t first = block * BLOCK;
-    const int64_t last =
-        first + BLOCK < chains->n_tracks ? first + BLOCK : chains->n_tracks;
 
     (void)worker;
-    for (int64_t t = first; t < last; t++)
+    for (int64_t t = begin; t < end; t++)
         for (int32_t d = 0; chains->n_hits[t] >= MIN_HITS && d < 2; d++)
             propose(rounds, (int32_t)t, d);
     return ETX_OK;
@@ -161,13 +154,10 @@ static etx_status sort_proposals(struct rounds *rounds, int64_t *n)
 
     *n = 0;
     for (int64_t e = 0; e < ETX_N_DIRECTIONS * (int64_t)chains->n_tracks; e++) {
-        int32_t bits;
-
         if (chains->n_hits[e / 2] < MIN_HITS ||
             rounds->state[e] != END_PROPOSED)
             continue;
-        memcpy(&bits, &rounds->proposal[e].cost, sizeof bits);
-        rounds->key[*n] = bits;
+        rounds->key[*n] = etx_sort_key(rounds->proposal[e].cost);
         rounds->end[(*n)++] = (int32_t)e;
     }
     return etx_sort_order(rounds->order, rounds->key, *n);
@@ -285,8 +275,8 @@ static etx_status run_round(
 
     *n_steps = 0;
     ETX_CHECK(etx_check_cancelled(context->stream));
-    ETX_CHECK(etx_parallel_for(context->stream->pool,
-        (n_tracks + BLOCK - 1) / BLOCK, propose_block, rounds));
+    ETX_CHECK(etx_parallel_ranges(
+        context->stream->pool, n_tracks, BLOCK, propose_block, rounds));
     ETX_CHECK(sort_proposals(rounds, &n));
     memset(rounds->change, UNCHANGED, (size_t)n_tracks);
     for (int64_t k = 0; k < n; k++)

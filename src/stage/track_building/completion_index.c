@@ -7,7 +7,6 @@
 #include "base/sort.h"
 
 #include <math.h>
-#include <string.h>
 
 #define PI       3.14159265358979323846
 #define MIN_SIZE 1e-3 /* mm, of a layer */
@@ -20,15 +19,6 @@ static double radius_of(const float *position)
     return sqrt(x * x + y * y);
 }
 
-/* Floats in the order of their bits as signed integers. */
-static int64_t ordered_bits(float value)
-{
-    int32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return bits < 0 ? (int64_t)INT32_MIN - bits : bits;
-}
-
 /* Sort by (layer, azimuth, row); unknown layers come first. */
 static etx_status sort_hits(int32_t *order, struct etx_arena *arena,
     const int32_t *layer, const float *phi, int64_t n_hits)
@@ -39,7 +29,7 @@ static etx_status sort_hits(int32_t *order, struct etx_arena *arena,
 
     ETX_CHECK(etx_arena_alloc(&key, arena, n_hits, sizeof *key, "hit order"));
     for (int64_t i = 0; i < n_hits; i++)
-        key[i] = (int64_t)layer[i] * (INT64_C(1) << 33) + ordered_bits(phi[i]);
+        key[i] = (int64_t)layer[i] * (INT64_C(1) << 33) + etx_sort_key(phi[i]);
     ETX_CHECK(etx_sort_order(order, key, n_hits));
 done:
     etx_arena_reset(arena, mark);

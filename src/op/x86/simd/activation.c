@@ -78,11 +78,10 @@ INLINE void run_direction(
     }
 }
 
-static etx_status run_block(void *argument, int64_t block, int32_t worker)
+static etx_status run_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct job *job = argument;
-    const int64_t begin = block * BLOCK;
-    const int64_t end = job->n - begin < BLOCK ? job->n : begin + BLOCK;
 
     (void)worker;
     if (job->d_y != NULL)
@@ -100,8 +99,7 @@ etx_status ETX_ISA_NAME(activation)(
         .x = args->x,
         .out = args->y};
 
-    return etx_parallel_for(
-        stream->pool, (args->n + BLOCK - 1) / BLOCK, run_block, &job);
+    return etx_parallel_ranges(stream->pool, args->n, BLOCK, run_block, &job);
 }
 
 etx_status ETX_ISA_NAME(activation_backward)(
@@ -113,6 +111,5 @@ etx_status ETX_ISA_NAME(activation_backward)(
         .d_y = args->d_y,
         .out = args->d_x};
 
-    return etx_parallel_for(
-        stream->pool, (args->n + BLOCK - 1) / BLOCK, run_block, &job);
+    return etx_parallel_ranges(stream->pool, args->n, BLOCK, run_block, &job);
 }

@@ -63,12 +63,10 @@ static inline __attribute__((always_inline)) void choose_update(
         update(job, with_max, 0, begin, end);
 }
 
-static etx_status run_block(void *argument, int64_t block, int32_t worker)
+static etx_status run_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct job *job = argument;
-    const int64_t begin = block * BLOCK;
-    const int64_t left = job->args->n - begin;
-    const int64_t end = begin + (left < BLOCK ? left : BLOCK);
 
     (void)worker;
     if (job->args->v_max != NULL)
@@ -85,6 +83,5 @@ etx_status ETX_ISA_NAME(adamw)(
         .bias1 = 1.0 - pow((double)args->beta1, (double)args->step),
         .bias2 = 1.0 - pow((double)args->beta2, (double)args->step)};
 
-    return etx_parallel_for(
-        stream->pool, (args->n + BLOCK - 1) / BLOCK, run_block, &job);
+    return etx_parallel_ranges(stream->pool, args->n, BLOCK, run_block, &job);
 }

@@ -253,14 +253,12 @@ struct projection {
     const struct etx_radius_graph_args *args;
 };
 
-static etx_status project_block(void *argument, int64_t block, int32_t worker)
+static etx_status project_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct projection *job = argument;
     const struct etx_axes *axes = job->axes;
     const int32_t n_dim = job->args->n_dim;
-    const int64_t begin = block * BLOCK;
-    const int64_t left = job->args->n_points - begin;
-    const int64_t end = begin + (left < BLOCK ? left : BLOCK);
 
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
@@ -282,6 +280,6 @@ etx_status ETX_ISA_NAME(axes_project)(float *out, struct etx_stream *stream,
 {
     struct projection job = {out, axes, args};
 
-    return etx_parallel_for(stream->pool, (args->n_points + BLOCK - 1) / BLOCK,
-        project_block, &job);
+    return etx_parallel_ranges(
+        stream->pool, args->n_points, BLOCK, project_block, &job);
 }

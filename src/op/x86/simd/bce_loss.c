@@ -78,18 +78,16 @@ static void one_edge(
     }
 }
 
-static etx_status run_block(void *argument, int64_t block, int32_t worker)
+static etx_status run_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct job *job = argument;
-    const int64_t begin = block * BLOCK;
-    const int64_t left = job->args->n - begin;
-    const int64_t end = begin + (left < BLOCK ? left : BLOCK);
     struct sums sums = {0.0, 0.0};
 
     (void)worker;
     for (int64_t e = begin; e < end; e++)
         one_edge(&sums, job->args, e);
-    job->sums[block] = sums;
+    job->sums[begin / BLOCK] = sums;
     return ETX_OK;
 }
 
@@ -104,7 +102,8 @@ etx_status ETX_ISA_NAME(bce_loss)(
 
     ETX_CHECK(etx_arena_alloc(&job.sums, stream->arena, n_blocks,
         sizeof *job.sums, "sums of the loss"));
-    ETX_CHECK(etx_parallel_for(stream->pool, n_blocks, run_block, &job));
+    ETX_CHECK(
+        etx_parallel_ranges(stream->pool, args->n, BLOCK, run_block, &job));
     for (int64_t b = 0; b < n_blocks; b++) {
         total.loss += job.sums[b].loss;
         total.weight += job.sums[b].weight;

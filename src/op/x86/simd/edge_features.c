@@ -107,12 +107,10 @@ static void run_pass(
     }
 }
 
-static etx_status run_block(void *argument, int64_t block, int32_t worker)
+static etx_status run_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct etx_edge_features_args *args = argument;
-    const int64_t begin = block * BLOCK * PASSES;
-    const int64_t left = args->n_edges - begin;
-    const int64_t end = begin + (left < BLOCK * PASSES ? left : BLOCK * PASSES);
 
     (void)worker;
     for (int64_t first = begin; first < end; first += BLOCK)
@@ -126,6 +124,6 @@ etx_status ETX_ISA_NAME(edge_features)(
     const int64_t block = BLOCK * PASSES;
     struct etx_edge_features_args job = *args;
 
-    return etx_parallel_for(
-        stream->pool, (args->n_edges + block - 1) / block, run_block, &job);
+    return etx_parallel_ranges(
+        stream->pool, args->n_edges, block, run_block, &job);
 }

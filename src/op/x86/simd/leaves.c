@@ -109,18 +109,16 @@ static void fill_leaf(const struct job *job, int64_t leaf)
 
 #define BLOCK_LEAVES 256
 
-static etx_status fill_block(void *argument, int64_t block, int32_t worker)
+static etx_status fill_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct job *job = argument;
-    const int64_t begin = block * BLOCK_LEAVES;
-    const int64_t left = job->leaves->n_leaves - begin;
-    const int64_t n = left < BLOCK_LEAVES ? left : BLOCK_LEAVES;
     etx_status status = ETX_OK;
 
     /* cancel is polled on the thread of the call only. */
     if (worker == 0)
         ETX_CHECK(etx_check_cancelled(job->stream));
-    for (int64_t leaf = begin; leaf < begin + n; leaf++)
+    for (int64_t leaf = begin; leaf < end; leaf++)
         fill_leaf(job, leaf);
 done:
     return status;
@@ -220,8 +218,8 @@ etx_status ETX_ISA_NAME(leaves_build)(struct etx_leaves *out,
         &job.order, stream->arena, n, sizeof *job.order, "order of points"));
     ETX_CHECK(ETX_ISA_NAME(axes_project)(job.axis, stream, &axes, args));
     ETX_CHECK(ETX_ISA_NAME(cut_points)(job.order, stream, job.axis, n));
-    ETX_CHECK(etx_parallel_for(stream->pool,
-        (out->n_leaves + BLOCK_LEAVES - 1) / BLOCK_LEAVES, fill_block, &job));
+    ETX_CHECK(etx_parallel_ranges(
+        stream->pool, out->n_leaves, BLOCK_LEAVES, fill_block, &job));
     for (int32_t l = 1; l < out->n_levels; l++)
         fill_level(&out->level[l], &out->level[l - 1]);
     etx_arena_reset(stream->arena, mark);

@@ -48,22 +48,17 @@ static etx_status check_cancelled(const struct job *job, int32_t worker)
     return worker == 0 ? etx_check_cancelled(job->stream) : ETX_OK;
 }
 
-static int64_t end_of(int64_t block, int64_t size, int64_t n)
-{
-    return (block + 1) * size < n ? (block + 1) * size : n;
-}
-
 /* Offsets within the block, and its number of edges. */
-static etx_status count_block(void *argument, int64_t block, int32_t worker)
+static etx_status count_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct job *job = argument;
     const struct etx_line_graph_args *args = job->args;
-    const int64_t end = end_of(block, BLOCK, args->n_doublets);
     struct offsets sum = {0, 0};
     etx_status status;
 
     ETX_CHECK(check_cancelled(job, worker));
-    for (int64_t a = block * BLOCK; a < end; a++) {
+    for (int64_t a = begin; a < end; a++) {
         const int32_t src = args->src[a];
         const int32_t dst = args->dst[a];
         job->graph.in_offset[a] = sum.in;
@@ -71,7 +66,7 @@ static etx_status count_block(void *argument, int64_t block, int32_t worker)
         sum.in += args->in_offset[src + 1] - args->in_offset[src];
         sum.out += args->out_offset[dst + 1] - args->out_offset[dst];
     }
-    job->offsets[block] = sum;
+    job->offsets[begin / BLOCK] = sum;
 done:
     return status;
 }
@@ -109,19 +104,19 @@ static veci lanes(void)
 }
 
 /* Final offsets, and the rows of the doublets of a block. */
-static etx_status fill_block(void *argument, int64_t block, int32_t worker)
+static etx_status fill_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct job *job = argument;
     const struct etx_line_graph_args *args = job->args;
     const struct etx_line_graph *graph = &job->graph;
-    const int64_t end = end_of(block, BLOCK, args->n_doublets);
-    const struct offsets offsets = job->offsets[block];
+    const struct offsets offsets = job->offsets[begin / BLOCK];
     const veci lane = lanes();
     int64_t edge = offsets.in;
     etx_status status;
 
     ETX_CHECK(check_cancelled(job, worker));
-    for (int64_t b = block * BLOCK; b < end; b++) {
+    for (int64_t b = begin; b < end; b++) {
         const int64_t first = args->in_offset[args->src[b]];
         const int64_t n = args->in_offset[args->src[b] + 1] - first;
         const veci dst = vi_set1((int32_t)b);
@@ -176,17 +171,17 @@ static void fill_out_columns(int32_t *begin, const struct hit *hit,
     }
 }
 
-static etx_status fill_out_block(void *argument, int64_t block, int32_t worker)
+static etx_status fill_out_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct job *job = argument;
     const struct etx_line_graph_args *args = job->args;
     const struct etx_line_graph *graph = &job->graph;
-    const int64_t end = end_of(block, BLOCK_NODES, args->n_nodes);
-    int32_t begin[OUT_COLUMNS] = {0};
+    int32_t columns[OUT_COLUMNS] = {0};
     etx_status status;
 
     ETX_CHECK(check_cancelled(job, worker));
-    for (int64_t i = block * BLOCK_NODES; i < end; i++) {
+    for (int64_t i = begin; i < end; i++) {
         const int64_t first = args->in_offset[i];
         const struct hit hit = {.n_in = args->in_offset[i + 1] - first,
             .n_out = args->out_offset[i + 1] - args->out_offset[i],
@@ -197,7 +192,7 @@ static etx_status fill_out_block(void *argument, int64_t block, int32_t worker)
             continue;
         }
         for (int64_t t = 0; t < hit.n_out; t += OUT_COLUMNS)
-            fill_out_columns(begin, &hit, t,
+            fill_out_columns(columns, &hit, t,
                 hit.n_out - t < OUT_COLUMNS ? hit.n_out - t : OUT_COLUMNS,
                 graph->in_offset);
     }
@@ -218,7 +213,8 @@ static etx_status make(struct job *job, struct etx_stream *stream)
         sizeof *graph->in_offset, "edges into doublets"));
     ETX_CHECK(etx_alloc_uncleared(&graph->out_offset, args->n_doublets + 1,
         sizeof *graph->out_offset, "edges out of doublets"));
-    ETX_CHECK(etx_parallel_for(stream->pool, n_blocks, count_block, job));
+    ETX_CHECK(etx_parallel_ranges(
+        stream->pool, args->n_doublets, BLOCK, count_block, job));
     ETX_CHECK(sum_counts(job, n_blocks));
     ETX_CHECK(etx_alloc_uncleared(&graph->src, graph->n_edges,
         sizeof *graph->src, "sources of triplets"));
@@ -226,9 +222,10 @@ static etx_status make(struct job *job, struct etx_stream *stream)
         sizeof *graph->dst, "targets of triplets"));
     ETX_CHECK(etx_alloc_uncleared(&graph->out_edge, graph->n_edges,
         sizeof *graph->out_edge, "triplets by source"));
-    ETX_CHECK(etx_parallel_for(stream->pool, n_blocks, fill_block, job));
-    ETX_CHECK(etx_parallel_for(stream->pool,
-        (args->n_nodes + BLOCK_NODES - 1) / BLOCK_NODES, fill_out_block, job));
+    ETX_CHECK(etx_parallel_ranges(
+        stream->pool, args->n_doublets, BLOCK, fill_block, job));
+    ETX_CHECK(etx_parallel_ranges(
+        stream->pool, args->n_nodes, BLOCK_NODES, fill_out_block, job));
 done:
     return status;
 }

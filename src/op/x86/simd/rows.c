@@ -29,12 +29,10 @@ static void gather_row(float *y, const float *x, int32_t width, int32_t add)
     }
 }
 
-static etx_status gather_block(void *argument, int64_t block, int32_t worker)
+static etx_status gather_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct etx_gather_args *args = argument;
-    const int64_t begin = block * BLOCK_ROWS;
-    const int64_t end =
-        args->n_rows - begin < BLOCK_ROWS ? args->n_rows : begin + BLOCK_ROWS;
     const int32_t width = args->width;
 
     (void)worker;
@@ -53,18 +51,16 @@ etx_status ETX_ISA_NAME(gather)(
 {
     struct etx_gather_args job = *args;
 
-    return etx_parallel_for(stream->pool,
-        (args->n_rows + BLOCK_ROWS - 1) / BLOCK_ROWS, gather_block, &job);
+    return etx_parallel_ranges(
+        stream->pool, args->n_rows, BLOCK_ROWS, gather_block, &job);
 }
 
 /* ----------------------------------------------------------------- add -- */
 
-static etx_status add_block(void *argument, int64_t block, int32_t worker)
+static etx_status add_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct etx_add_args *args = argument;
-    const int64_t begin = block * BLOCK_FLOATS;
-    const int64_t end =
-        args->n - begin < BLOCK_FLOATS ? args->n : begin + BLOCK_FLOATS;
     const float alpha = args->alpha;
     const float *restrict x = args->x;
     float *restrict y = args->y;
@@ -80,8 +76,8 @@ etx_status ETX_ISA_NAME(add)(
 {
     struct etx_add_args job = *args;
 
-    return etx_parallel_for(stream->pool,
-        (args->n + BLOCK_FLOATS - 1) / BLOCK_FLOATS, add_block, &job);
+    return etx_parallel_ranges(
+        stream->pool, args->n, BLOCK_FLOATS, add_block, &job);
 }
 
 /* ------------------------------------------------------------- row_dot -- */
@@ -103,12 +99,10 @@ static float dot(const float *a, const float *b, int32_t width)
     return v_sum(sum);
 }
 
-static etx_status row_dot_block(void *argument, int64_t block, int32_t worker)
+static etx_status row_dot_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct etx_row_dot_args *args = argument;
-    const int64_t begin = block * BLOCK_ROWS;
-    const int64_t end =
-        args->n_rows - begin < BLOCK_ROWS ? args->n_rows : begin + BLOCK_ROWS;
     const int32_t width = args->width;
 
     (void)worker;
@@ -130,6 +124,6 @@ etx_status ETX_ISA_NAME(row_dot)(
 {
     struct etx_row_dot_args job = *args;
 
-    return etx_parallel_for(stream->pool,
-        (args->n_rows + BLOCK_ROWS - 1) / BLOCK_ROWS, row_dot_block, &job);
+    return etx_parallel_ranges(
+        stream->pool, args->n_rows, BLOCK_ROWS, row_dot_block, &job);
 }

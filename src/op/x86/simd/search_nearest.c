@@ -182,12 +182,10 @@ done:
     return status;
 }
 
-static etx_status search_block(void *argument, int64_t block, int32_t worker)
+static etx_status search_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct job *job = argument;
-    const int64_t begin = block * BLOCK_LEAVES;
-    const int64_t left = job->search->leaves.n_leaves - begin;
-    const int64_t end = begin + (left < BLOCK_LEAVES ? left : BLOCK_LEAVES);
     etx_status status = ETX_OK;
 
     /* cancel is polled on the thread of the call only. */
@@ -215,9 +213,8 @@ etx_status ETX_ISA_NAME(search_nearest)(struct etx_neighbour_search *search)
     for (int32_t w = 0; w < n_workers; w++)
         ETX_CHECK(etx_arena_alloc(&job.key[w], arena, job.capacity,
             sizeof *job.key[w], "nearest points"));
-    ETX_CHECK(etx_parallel_for(pool,
-        (search->leaves.n_leaves + BLOCK_LEAVES - 1) / BLOCK_LEAVES,
-        search_block, &job));
+    ETX_CHECK(etx_parallel_ranges(
+        pool, search->leaves.n_leaves, BLOCK_LEAVES, search_block, &job));
 done:
     return status;
 }

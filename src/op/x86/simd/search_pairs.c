@@ -210,13 +210,11 @@ done:
     return status;
 }
 
-static etx_status search_block(void *argument, int64_t block, int32_t worker)
+static etx_status search_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct job *job = argument;
     struct etx_neighbour_search *search = job->search;
-    const int64_t begin = block * BLOCK_LEAVES;
-    const int64_t left = search->leaves.n_leaves - begin;
-    const int64_t end = begin + (left < BLOCK_LEAVES ? left : BLOCK_LEAVES);
     etx_status status = ETX_OK;
 
     /* cancel is polled on the thread of the call only. */
@@ -269,9 +267,8 @@ etx_status ETX_ISA_NAME(search_pairs)(struct etx_neighbour_search *search)
 
     ETX_CHECK(alloc_scratch(&job, search->stream->arena,
         etx_pool_n_threads(pool), &search->leaves));
-    ETX_CHECK(etx_parallel_for(pool,
-        (search->leaves.n_leaves + BLOCK_LEAVES - 1) / BLOCK_LEAVES,
-        search_block, &job));
+    ETX_CHECK(etx_parallel_ranges(
+        pool, search->leaves.n_leaves, BLOCK_LEAVES, search_block, &job));
 done:
     return status;
 }

@@ -169,13 +169,10 @@ static void reduce_strip(const struct etx_segment_reduce_args *args,
     }
 }
 
-static etx_status reduce_block(void *argument, int64_t block, int32_t worker)
+static etx_status reduce_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct etx_segment_reduce_args *args = argument;
-    const int64_t begin = block * BLOCK_SEGMENTS;
-    const int64_t end = args->n_segments - begin < BLOCK_SEGMENTS
-                            ? args->n_segments
-                            : begin + BLOCK_SEGMENTS;
 
     (void)worker;
     for (int64_t s = begin; s < end; s++)
@@ -191,9 +188,8 @@ etx_status ETX_ISA_NAME(segment_reduce)(
 {
     struct etx_segment_reduce_args job = *args;
 
-    return etx_parallel_for(stream->pool,
-        (args->n_segments + BLOCK_SEGMENTS - 1) / BLOCK_SEGMENTS, reduce_block,
-        &job);
+    return etx_parallel_ranges(
+        stream->pool, args->n_segments, BLOCK_SEGMENTS, reduce_block, &job);
 }
 
 /* ------------------------------------------------------------ backward -- */
@@ -287,14 +283,11 @@ static void backward_std(const struct etx_segment_reduce_backward_args *args,
     }
 }
 
-static etx_status backward_block(void *argument, int64_t block, int32_t worker)
+static etx_status backward_block(
+    void *argument, int64_t begin, int64_t end, int32_t worker)
 {
     const struct etx_segment_reduce_backward_args *args = argument;
     const struct etx_segment_reduce_args *forward = &args->forward;
-    const int64_t begin = block * BLOCK_SEGMENTS;
-    const int64_t end = forward->n_segments - begin < BLOCK_SEGMENTS
-                            ? forward->n_segments
-                            : begin + BLOCK_SEGMENTS;
 
     (void)worker;
     for (int64_t s = begin; s < end; s++)
@@ -315,7 +308,6 @@ etx_status ETX_ISA_NAME(segment_reduce_backward)(struct etx_stream *stream,
 {
     struct etx_segment_reduce_backward_args job = *args;
 
-    return etx_parallel_for(stream->pool,
-        (args->forward.n_segments + BLOCK_SEGMENTS - 1) / BLOCK_SEGMENTS,
-        backward_block, &job);
+    return etx_parallel_ranges(stream->pool, args->forward.n_segments,
+        BLOCK_SEGMENTS, backward_block, &job);
 }
