@@ -1,16 +1,13 @@
-/* base/decimal.c -- exact steps between decimal and binary numbers.
+/* base/decimal.c -- decimal numbers to binary ones, as far as 64 bits tell.
  *
- * A number w * 10^e is first scaled with a table of 64-bit powers of five
- * (the idea of Lemire, "Number parsing at a gigabyte per second", Softw.
- * Pract. Exp. 51 (2021), with half the width): the product is exact up to
- * its last two units. Only when these decide the rounding, about once in 2^38
- * floats and once in 2^10 doubles, are two big integers divided.
+ * A number w * 10^e is scaled with a table of 64-bit powers of five (the idea
+ * of Lemire, "Number parsing at a gigabyte per second", Softw. Pract. Exp. 51
+ * (2021), with half the width): the product is exact up to its last two units.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/decimal.h"
 
-#include <assert.h>
-#include <string.h>
+#include <stdbool.h>
 
 #define MIN_POWER       (-64)
 #define MAX_POWER       38
@@ -19,8 +16,6 @@
  * ten to more than that is infinite. */
 #define MIN_DECIMAL (-343)
 #define MAX_DECIMAL 308
-/* Digits, powers of five of that many digits, and shifts by up to 128. */
-#define N_WORDS 96
 
 __extension__ typedef unsigned __int128 uint128;
 
@@ -75,129 +70,6 @@ struct scaled {
     bool loose;
 };
 
-/* ------------------------------------------------------- big integers -- */
-
-/* Little-endian; words from n on are unset, the word n - 1 is not zero. */
-struct big {
-    int32_t n;
-    uint32_t word[N_WORDS];
-};
-
-static void big_set(struct big *big, uint64_t value)
-{
-    big->n = 0;
-    for (; value != 0; value >>= 32)
-        big->word[big->n++] = (uint32_t)value;
-}
-
-static void big_multiply_add(struct big *big, uint32_t factor, uint32_t term)
-{
-    uint64_t carry = term;
-
-    for (int32_t i = 0; i < big->n; i++) {
-        carry += (uint64_t)big->word[i] * factor;
-        big->word[i] = (uint32_t)carry;
-        carry >>= 32;
-    }
-    if (carry != 0) {
-        assert(big->n < N_WORDS);
-        big->word[big->n++] = (uint32_t)carry;
-    }
-}
-
-static void big_multiply_power_of_five(struct big *big, int64_t power)
-{
-    const uint32_t five_to_13 = 1220703125;
-
-    for (; power >= 13; power -= 13)
-        big_multiply_add(big, five_to_13, 0);
-    for (; power > 0; power--)
-        big_multiply_add(big, 5, 0);
-}
-
-static int32_t big_n_bits(const struct big *big)
-{
-    return 32 * big->n - __builtin_clz(big->word[big->n - 1]);
-}
-
-static void big_shift_left(struct big *big, int32_t shift)
-{
-    const int32_t words = shift / 32;
-    const int32_t bits = shift % 32;
-
-    if (big->n == 0)
-        return;
-    assert(big->n + words < N_WORDS);
-    big->word[big->n] = 0;
-    for (int32_t i = big->n; i >= 0; i--) {
-        const uint64_t low = i > 0 ? big->word[i - 1] : 0;
-        const uint64_t pair = (uint64_t)big->word[i] << 32 | low;
-        big->word[i + words] = (uint32_t)(pair << bits >> 32);
-    }
-    memset(big->word, 0, (size_t)words * sizeof big->word[0]);
-    big->n += words + 1;
-    if (big->word[big->n - 1] == 0)
-        big->n--;
-}
-
-static bool big_is_less(const struct big *a, const struct big *b)
-{
-    if (a->n != b->n)
-        return a->n < b->n;
-    for (int32_t i = a->n - 1; i >= 0; i--)
-        if (a->word[i] != b->word[i])
-            return a->word[i] < b->word[i];
-    return false;
-}
-
-/* a -= b, where b <= a. */
-static void big_subtract(struct big *a, const struct big *b)
-{
-    uint64_t borrow = 0;
-
-    for (int32_t i = 0; i < a->n; i++) {
-        const uint64_t subtrahend = (i < b->n ? b->word[i] : 0) + borrow;
-
-        borrow = a->word[i] < subtrahend;
-        a->word[i] = (uint32_t)(a->word[i] - subtrahend);
-    }
-    while (a->n > 0 && a->word[a->n - 1] == 0)
-        a->n--;
-}
-
-/* number * 10^decimal, exactly; number > 0 is used up. Long division, one bit
- * at a time, of shifted operands whose quotient has 63 or 64 bits. */
-static struct scaled scale_exactly(struct big *number, int64_t decimal)
-{
-    struct big divisor = {.n = 0};
-    struct scaled out = {.high = 0};
-
-    big_set(&divisor, 1);
-    big_multiply_power_of_five(number, decimal);
-    big_multiply_power_of_five(&divisor, -decimal);
-
-    const int32_t shift = big_n_bits(&divisor) + 63 - big_n_bits(number);
-    out.exponent = (int32_t)decimal - shift;
-    if (shift > 0)
-        big_shift_left(number, shift);
-    else
-        big_shift_left(&divisor, -shift);
-
-    big_shift_left(&divisor, 63);
-    for (int bit = 0; bit < 64; bit++) {
-        out.high <<= 1;
-        if (!big_is_less(number, &divisor)) {
-            big_subtract(number, &divisor);
-            out.high |= 1;
-        }
-        big_shift_left(number, 1);
-    }
-    out.more = number->n > 0;
-    return out;
-}
-
-/* -------------------------------------------------------- 64-bit path -- */
-
 static bool is_in_table(int64_t decimal)
 {
     return decimal >= MIN_POWER && decimal <= MAX_POWER;
@@ -221,11 +93,9 @@ static struct scaled scale_quickly(uint64_t significand, int64_t decimal)
     };
 }
 
-enum rounding { ROUNDED, INFINITE, UNSURE };
-
-/* The bits nearest to value, ties to even. UNSURE when the value is loose and
- * may lie on both sides of a tie. */
-static inline enum rounding round_to_bits(
+/* The bits nearest to value, ties to even. ETX_UNSURE when the value is loose
+ * and may lie on both sides of a tie. */
+static inline enum etx_rounding round_to_bits(
     uint64_t *bits, struct scaled value, const struct etx_float_format *format)
 {
     const int32_t bias = (1 << (format->n_exponent - 1)) - 1;
@@ -235,10 +105,10 @@ static inline enum rounding round_to_bits(
     int32_t n_dropped = 63 - format->n_mantissa;
 
     if (exponent > 2 * bias)
-        return INFINITE;
+        return ETX_INFINITE;
     if (exponent < 1) { /* denormal, the exponent of which is stored as 0 */
         if (value.loose)
-            return UNSURE;
+            return ETX_UNSURE;
         n_dropped += 1 - exponent;
         n_dropped = n_dropped > 65 ? 65 : n_dropped;
         exponent = 1;
@@ -256,81 +126,28 @@ static inline enum rounding round_to_bits(
         const uint64_t unit = (uint64_t)1 << (64 - n_dropped + shift);
 
         if ((rest < half) & (rest + unit >= half))
-            return UNSURE;
+            return ETX_UNSURE;
     }
 
     /* The implicit bit of kept raises exponent - 1 to exponent, and a carry
      * out of the mantissa raises it once more. */
     *bits = ((uint64_t)(exponent - 1) << format->n_mantissa) + kept + is_up;
-    return *bits >> format->n_mantissa == (uint64_t)(2 * bias + 1) ? INFINITE
-                                                                   : ROUNDED;
+    return *bits >> format->n_mantissa == (uint64_t)(2 * bias + 1)
+               ? ETX_INFINITE
+               : ETX_ROUNDED;
 }
 
-/* ------------------------------------------------------------ exported -- */
-
-bool etx_decimal_to_bits(uint64_t *bits, uint64_t significand, int64_t exponent,
-    const struct etx_float_format *format)
+enum etx_rounding etx_decimal_to_bits(uint64_t *bits, uint64_t significand,
+    int64_t exponent, const struct etx_float_format *format)
 {
     if (significand == 0 || exponent < MIN_DECIMAL) {
         *bits = 0;
-        return true;
+        return ETX_ROUNDED;
     }
     if (exponent > MAX_DECIMAL)
-        return false;
-
-    if (is_in_table(exponent)) {
-        const enum rounding rounding =
-            round_to_bits(bits, scale_quickly(significand, exponent), format);
-
-        if (rounding != UNSURE)
-            return rounding == ROUNDED;
-    }
-
-    struct big number = {.n = 0};
-    big_set(&number, significand);
-    return round_to_bits(bits, scale_exactly(&number, exponent), format) ==
-           ROUNDED;
-}
-
-bool etx_digits_to_bits(uint64_t *bits, const uint8_t *digits, int64_t n_digits,
-    int64_t exponent, const struct etx_float_format *format)
-{
-    struct big number = {.n = 0};
-
-    if (exponent + n_digits < MIN_DECIMAL) {
-        *bits = 0;
-        return true;
-    }
-    if (exponent + n_digits > MAX_DECIMAL + 1)
-        return false;
-    big_set(&number, digits[0]);
-    for (int64_t i = 1; i < n_digits; i++)
-        big_multiply_add(&number, 10, digits[i]);
-    return round_to_bits(bits, scale_exactly(&number, exponent), format) ==
-           ROUNDED;
-}
-
-uint64_t etx_binary_to_decimal(
-    bool *more, uint64_t mantissa, int32_t binary, int32_t decimal)
-{
-    struct scaled value;
-    int32_t shift = 0;
-    bool is_known = false;
-
-    if (is_in_table(decimal)) {
-        value = scale_quickly(mantissa, decimal);
-        shift = -(value.exponent + binary);
-        is_known =
-            !value.loose || value.high >> shift == (value.high + 1) >> shift;
-    }
-    if (!is_known) {
-        struct big number = {.n = 0};
-
-        big_set(&number, mantissa);
-        value = scale_exactly(&number, decimal);
-        shift = -(value.exponent + binary);
-    }
-    assert(shift > 0 && shift < 64);
-    *more = value.more || (value.high << (64 - shift)) != 0;
-    return value.high >> shift;
+        return ETX_INFINITE;
+    return is_in_table(exponent)
+               ? round_to_bits(
+                     bits, scale_quickly(significand, exponent), format)
+               : ETX_UNSURE;
 }

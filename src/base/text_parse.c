@@ -1,13 +1,22 @@
 /* base/text_parse.c -- numbers out of text, whatever the host's locale.
  *
+ * What 64 bits do not decide, the C library does: the digits without a dot,
+ * whose letter depends on the locale, under the default rounding mode.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 
 #include "base/decimal.h"
+#include "base/float_environment.h"
 
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_EXACT_DIGITS 19 /* that any uint64_t holds */
+/* More digits than this never change a double, except by not being zero. */
+#define MAX_DIGITS 800
 /* A written exponent is capped here: no text has digits enough to scale such a
  * number back to between zero and infinity. */
 #define MAX_EXPONENT INT64_C(1000000000000000)
@@ -111,11 +120,11 @@ static inline bool read_number(
     return true;
 }
 
-/* All digits of a long number, as far as they can matter. */
-static bool round_long_number(uint64_t *bits, const struct number_text *number,
-    const struct etx_float_format *format)
+/* All digits, as far as they can matter, as "digits e exponent". */
+static void write_digits(
+    char text[MAX_DIGITS + 32], const struct number_text *number)
 {
-    uint8_t digits[ETX_MAX_DIGITS + 1];
+    int64_t exponent = number->exponent;
     int64_t n_kept = 0;
     int64_t n_seen = 0;
     bool more = false;
@@ -124,18 +133,41 @@ static bool round_long_number(uint64_t *bits, const struct number_text *number,
         if (*at == '.')
             continue;
         n_seen++;
-        if (n_kept < ETX_MAX_DIGITS)
-            digits[n_kept++] = (uint8_t)(*at - '0');
+        if (n_kept < MAX_DIGITS)
+            text[n_kept++] = *at;
         else
             more = more || *at != '0';
     }
-
-    int64_t exponent = number->exponent + MAX_EXACT_DIGITS - n_kept;
+    if (n_seen > MAX_EXACT_DIGITS)
+        exponent += MAX_EXACT_DIGITS - n_kept;
     if (more) {
-        digits[n_kept++] = 1;
+        text[n_kept++] = '1';
         exponent--;
     }
-    return etx_digits_to_bits(bits, digits, n_kept, exponent, format);
+    text[n_kept++] = 'e';
+    (void)etx_format_int64(text + n_kept, exponent);
+}
+
+static __attribute__((noinline)) enum etx_rounding round_exactly(uint64_t *bits,
+    const struct number_text *number, const struct etx_float_format *format)
+{
+    char text[MAX_DIGITS + 32];
+    fenv_t host;
+    double wide = 0.0;
+    float narrow = 0.0f;
+    uint32_t narrow_bits;
+
+    write_digits(text, number);
+    etx_float_environment_enter(&host);
+    if (format == &etx_format_of_double)
+        wide = strtod(text, NULL);
+    else
+        narrow = strtof(text, NULL);
+    etx_float_environment_leave(&host);
+    memcpy(bits, &wide, sizeof wide);
+    memcpy(&narrow_bits, &narrow, sizeof narrow);
+    *bits |= narrow_bits;
+    return isinf(wide) || isinf(narrow) ? ETX_INFINITE : ETX_ROUNDED;
 }
 
 /* Bits of the nearest number, with sign; false when it is infinite. */
@@ -144,18 +176,18 @@ static bool round_number(uint64_t *bits, const struct number_text *number,
 {
     const int sign_bit = format->n_mantissa + format->n_exponent;
     uint64_t low = 0, high = 0;
-    bool is_finite = etx_decimal_to_bits(
+    enum etx_rounding rounding = etx_decimal_to_bits(
         &low, number->significand, number->exponent, format);
 
-    if (number->n_digits > MAX_EXACT_DIGITS) {
-        const bool high_is_finite = etx_decimal_to_bits(
-            &high, number->significand + 1, number->exponent, format);
-
-        if (is_finite != high_is_finite || low != high)
-            is_finite = round_long_number(&low, number, format);
-    }
+    if (number->n_digits > MAX_EXACT_DIGITS &&
+        (rounding != etx_decimal_to_bits(&high, number->significand + 1,
+                         number->exponent, format) ||
+            low != high))
+        rounding = ETX_UNSURE;
+    if (rounding == ETX_UNSURE)
+        rounding = round_exactly(&low, number, format);
     *bits = low | (uint64_t)number->is_negative << sign_bit;
-    return is_finite;
+    return rounding == ETX_ROUNDED;
 }
 
 const char *etx_parse_float(float *value, const char *begin, const char *end)
