@@ -27,8 +27,8 @@ SHIM_SOURCES := $(wildcard cuda/backend/*.cu cuda/op/*.cu $(SHIM)/*.cpp) \
 SHIM_OBJECTS := $(addprefix $(BUILD)/obj/shim/,$(addsuffix .o,$(SHIM_SOURCES))) \
     $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(SHIM)/*.c)) \
     $(filter-out %/shared_memory.o,$(filter $(BUILD)/obj/test/checkop/% \
-    $(BUILD)/obj/test/cuda/test_cuda% %/unit/main.o %/support.o \
-    %/train_bench.o %/train_events.o %/part_threads.o,$(TEST_OBJECTS))) \
+    $(BUILD)/obj/test/cuda/test_cuda% %/cuda/device.o %/unit/main.o %/support.o \
+    %/job.o %/train_bench.o %/train_events.o %/part_threads.o,$(TEST_OBJECTS))) \
     $(filter-out %/cuda_absent.o $(BUILD)/obj/cuda/%,$(OBJECTS))
 # The same with every access of a kernel checked (test/cuda_shim/access.cpp).
 SHIM_CHECKED := $(BUILD)/test/cuda-shim-checked

@@ -63,7 +63,7 @@ CHECKOP_TEST(test_hough_votes_random)
     enum { n_nodes = 300, n_edges = 900 };
     float *position = checkop_uniform(3 * n_nodes, -800.0f, 800.0f);
     int64_t(*cell)[3] = calloc(n_edges, sizeof *cell);
-    float *want = calloc(n_edges, sizeof *want);
+    scoped float *want = etx_test_alloc(n_edges, sizeof *want);
     int32_t *dst = checkop_indices(n_edges, n_nodes);
     struct etx_hough_votes_args args = {.n_edges = n_edges,
         .position = position,
@@ -98,7 +98,6 @@ CHECKOP_TEST(test_hough_votes_random)
     ck_assert_double_gt(max, 20.0);
     run_all(&args, want);
     free(cell);
-    free(want);
 }
 
 /* Nothing; an edge alone; an edge and its reverse; straight and opposite. */

@@ -315,8 +315,8 @@ static void reverse(struct network_problem *out, int64_t *order,
 {
     const struct etx_graph *graph = problem->graph;
     const int64_t n = problem->input.n_nodes;
-    int32_t *src = calloc((size_t)graph->n_edges, sizeof *src);
-    int32_t *dst = calloc((size_t)graph->n_edges, sizeof *dst);
+    scoped int32_t *src = etx_test_alloc(graph->n_edges, sizeof *src);
+    scoped int32_t *dst = etx_test_alloc(graph->n_edges, sizeof *dst);
 
     network_problem_make(out, 1, n, 0, n_features);
     for (int64_t i = 0; i < n; i++) {
@@ -332,8 +332,6 @@ static void reverse(struct network_problem *out, int64_t *order,
     }
     network_problem_set_edges(
         out, graph->n_edges, src, dst, graph->score, order);
-    free(src);
-    free(dst);
 }
 
 ETX_TEST(test_networks_permuted, .rows = network_n_cases())

@@ -39,7 +39,7 @@ ETX_TEST(test_triplets_of_a_path)
     const int32_t src[] = {0, 2};
     const int32_t dst[] = {2, 4};
     struct network_trial trial;
-    struct etx_graph *line = NULL;
+    scoped_graph *line = NULL;
     float u[2];
     float s[2];
     float triplet = 0.0f;
@@ -58,7 +58,6 @@ ETX_TEST(test_triplets_of_a_path)
     ck_assert(fabsf(s[0] - u[0]) > 1e-3f);
     ck_assert(fabsf((s[0] - u[0]) - (s[1] - u[1])) <= 1e-6f);
     ck_assert(fabsf(triplet - (s[0] + u[1])) <= 1e-6f);
-    etx_graph_free(line);
     network_trial_close(&trial);
 }
 

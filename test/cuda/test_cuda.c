@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "checkop.h"
-#include "support.h"
+#include "device.h"
+#include "job.h"
 
 /* Scores differ by rounding alone; CPU and device round in another order, and
  * float16 keeps 11 bits of what goes from layer to layer. */
@@ -38,71 +39,37 @@ static const char *const events[] = {
 #define N_EVENTS ROWS(events)
 #define N_SMALL  2 /* of them */
 
-/* The same event on both. */
-struct both {
-    etx_context *cpu, *cuda;
-    etx_model *model;
-    etx_event *event;
-};
-
-static etx_status open_device(
-    etx_context **out, int32_t index, int32_t precision)
-{
-    etx_context_options options;
-
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.device = ETX_DEVICE_CUDA;
-    options.device_index = index;
-    options.precision = precision;
-    return etx_context_create(out, &options);
-}
-
-/* The real event and the model; 0 after etx_test_skip where it is absent. */
-static int32_t open_reference(struct both *both, const char *name)
+/* The real event; 0 after etx_test_skip where it is absent. */
+static int32_t read_reference(etx_event **event, const char *name)
 {
     const char *file = etx_test_reference(name, REFERENCE "detectors.csv.gz");
-    etx_detector *detector = NULL;
+    scoped_detector *detector = NULL;
     char prefix[1024] = "";
 
     if (file == NULL)
         return 0;
-    ck_assert_ok(
-        etx_model_load(&both->model, "examples/models/default.safetensors"));
     ck_assert_ok(etx_detector_read(&detector, file));
     file = etx_test_reference(name, REFERENCE "event000000001" HITS);
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_lt(strlen(file), sizeof prefix);
     memcpy(prefix, file, strlen(file) - strlen(HITS));
-    ck_assert_ok(etx_event_read_trackml(&both->event, prefix, detector));
-    etx_detector_free(detector);
+    ck_assert_ok(etx_event_read_trackml(event, prefix, detector));
     return 1;
-}
-
-static void stop(struct both *both)
-{
-    etx_event_free(both->event);
-    etx_model_free(both->model);
-    etx_context_free(both->cuda);
-    etx_context_free(both->cpu);
 }
 
 /* 0 after etx_test_skip where there is no device, or not this event. */
-static int32_t start(
-    struct both *both, const char *name, const char *event, int32_t precision)
+static int32_t start(struct device_job *both, const char *name,
+    const char *event, int32_t precision)
 {
-    *both = (struct both){NULL};
-    if (open_device(&both->cuda, 0, precision) != ETX_OK) {
-        etx_test_skip(name, etx_last_error());
+    const etx_context_options options = device_options(precision);
+
+    if (!device_job_make(both, name, event ? event : events[0], &options))
         return 0;
-    }
-    ck_assert_ok(etx_context_create(&both->cpu, NULL));
     if (event != NULL)
-        etx_test_open_example(&both->model, &both->event, event);
-    else if (!open_reference(both, name)) {
-        stop(both);
-        return 0;
-    }
-    return 1;
+        return 1;
+    etx_event_free(both->event);
+    both->event = NULL;
+    return read_reference(&both->event, name);
 }
 
 static void assert_same_graph(const etx_graph *a, const etx_graph *b)
@@ -121,18 +88,17 @@ static void assert_same_graph(const etx_graph *a, const etx_graph *b)
 /* From the same points, the device finds the edges of the CPU. */
 ETX_TEST(test_cuda_same_graph, .rows = N_EVENTS, .n_small = N_SMALL)
 {
-    struct both both;
-    etx_graph *on_cpu = NULL;
-    etx_graph *on_cuda = NULL;
+    scoped_device_job both = {NULL};
+    scoped_graph *on_cpu = NULL;
+    scoped_graph *on_cuda = NULL;
     etx_graph_options options;
     int64_t n_dim = 0;
 
     if (!start(&both, __func__, events[_i], ETX_PRECISION_BEST))
         return;
     const int64_t n_hits = etx_event_n_hits(both.event);
-    float *point = calloc((size_t)n_hits * 64, sizeof *point);
+    scoped float *point = etx_test_alloc(n_hits * 64, sizeof *point);
 
-    ck_assert_ptr_nonnull(point);
     ck_assert_ok(etx_embed(
         &n_dim, point, n_hits * 64, both.cpu, both.model, both.event));
     ck_assert_ok(etx_graph_options_init(&options, sizeof options));
@@ -144,10 +110,15 @@ ETX_TEST(test_cuda_same_graph, .rows = N_EVENTS, .n_small = N_SMALL)
         &on_cuda, both.cuda, n_hits, n_dim, point, both.event, &options));
     ck_assert_int_gt(etx_graph_n_edges(on_cpu), n_hits);
     assert_same_graph(on_cpu, on_cuda);
-    free(point);
-    etx_graph_free(on_cpu);
-    etx_graph_free(on_cuda);
-    stop(&both);
+}
+
+static float *copy_scores(const etx_graph *graph)
+{
+    const int64_t n = etx_graph_n_edges(graph);
+    float *out = etx_test_alloc(n, sizeof *out);
+
+    memcpy(out, etx_graph_scores(graph), (size_t)n * sizeof *out);
+    return out;
 }
 
 /* On the CPU's graph, the networks of the device give the CPU's scores: of
@@ -155,72 +126,26 @@ ETX_TEST(test_cuda_same_graph, .rows = N_EVENTS, .n_small = N_SMALL)
 ETX_TEST(test_cuda_near_scores, .rows = N_EVENTS * N_PRECISIONS,
     .n_small = N_SMALL * N_PRECISIONS)
 {
-    struct both both;
-    etx_graph *candidates = NULL;
-    etx_graph *graph = NULL;
-    float *expected = NULL;
+    scoped_device_job both = {NULL};
     const struct precision *kind = &precisions[_i % N_PRECISIONS];
 
     if (!start(&both, __func__, events[_i / N_PRECISIONS], kind->precision))
         return;
-    ck_assert_ok(
-        etx_graph_build(&candidates, both.cpu, both.model, both.event));
-    ck_assert_ok(
-        etx_graph_filter(&graph, candidates, both.cpu, both.model, both.event));
-    ck_assert_ok(etx_graph_score(graph, both.cpu, both.model, both.event));
-    const int64_t n_edges = etx_graph_n_edges(graph);
+    device_job_filter(&both);
+    const int64_t n_edges = etx_graph_n_edges(both.graph);
+    scoped float *filtered = copy_scores(both.graph);
 
     ck_assert_int_gt(n_edges, 0);
-    expected = calloc((size_t)n_edges, sizeof *expected);
-    ck_assert_ptr_nonnull(expected);
-    for (int64_t e = 0; e < n_edges; e++)
-        expected[e] = etx_graph_scores(graph)[e];
-    etx_graph_free(graph);
-    graph = NULL;
+    ck_assert_ok(etx_graph_score(both.graph, both.cpu, both.model, both.event));
+    scoped float *expected = copy_scores(both.graph);
+    ck_assert_ok(etx_graph_set_scores(both.graph, filtered));
     ck_assert_ok(
-        etx_graph_filter(&graph, candidates, both.cpu, both.model, both.event));
-    ck_assert_ok(etx_graph_score(graph, both.cuda, both.model, both.event));
+        etx_graph_score(both.graph, both.cuda, both.model, both.event));
     for (int64_t e = 0; e < n_edges; e++)
-        if (!(fabsf(etx_graph_scores(graph)[e] - expected[e]) <=
+        if (!(fabsf(etx_graph_scores(both.graph)[e] - expected[e]) <=
                 kind->max_difference))
             ck_abort_msg("edge %lld: score %.7g, not %.7g", (long long)e,
-                (double)etx_graph_scores(graph)[e], (double)expected[e]);
-    free(expected);
-    etx_graph_free(graph);
-    etx_graph_free(candidates);
-    stop(&both);
-}
-
-static void assert_same_tracks(const etx_tracks *a, const etx_tracks *b)
-{
-    const int64_t n = etx_tracks_count(a);
-
-    ck_assert_int_gt(n, 10);
-    ck_assert_int_eq(n, etx_tracks_count(b));
-    ck_assert_mem_eq(etx_tracks_offsets(a), etx_tracks_offsets(b),
-        (size_t)(n + 1) * sizeof(int64_t));
-    ck_assert_mem_eq(etx_tracks_hits(a), etx_tracks_hits(b),
-        (size_t)etx_tracks_offsets(a)[n] * sizeof(int32_t));
-}
-
-/* Hits in, tracks out: the CPU's tracks, and the same again. */
-ETX_TEST(test_cuda_same_tracks, .rows = N_EVENTS, .n_small = N_SMALL)
-{
-    struct both both;
-    etx_tracks *tracks[3] = {NULL};
-
-    if (!start(&both, __func__, events[_i], ETX_PRECISION_FLOAT32))
-        return;
-    ck_assert_ok(etx_find_tracks(&tracks[0], both.cpu, both.model, both.event));
-    ck_assert_ok(
-        etx_find_tracks(&tracks[1], both.cuda, both.model, both.event));
-    ck_assert_ok(
-        etx_find_tracks(&tracks[2], both.cuda, both.model, both.event));
-    assert_same_tracks(tracks[0], tracks[1]);
-    assert_same_tracks(tracks[1], tracks[2]);
-    for (int32_t t = 0; t < 3; t++)
-        etx_tracks_free(tracks[t]);
-    stop(&both);
+                (double)etx_graph_scores(both.graph)[e], (double)expected[e]);
 }
 
 /* How many tracks of a are tracks of b: those whose first hit begins a track
@@ -243,24 +168,44 @@ static int64_t count_same(const etx_tracks *a, const etx_tracks *b)
     return n_same;
 }
 
-/* With float16, nearly the CPU's tracks, and the same ones every time. */
+/* The CPU's tracks, and those of the device, the same ones twice. */
+static void find_tracks(
+    struct device_job *both, etx_tracks **on_cpu, etx_tracks **on_cuda)
+{
+    scoped_tracks *again = NULL;
+
+    ck_assert_ok(etx_find_tracks(on_cpu, both->cpu, both->model, both->event));
+    ck_assert_ok(
+        etx_find_tracks(on_cuda, both->cuda, both->model, both->event));
+    ck_assert_ok(etx_find_tracks(&again, both->cuda, both->model, both->event));
+    job_assert_same_tracks(*on_cuda, again);
+}
+
+/* Hits in, tracks out: those of the CPU. */
+ETX_TEST(test_cuda_same_tracks, .rows = N_EVENTS, .n_small = N_SMALL)
+{
+    scoped_device_job both = {NULL};
+    scoped_tracks *on_cpu = NULL;
+    scoped_tracks *on_cuda = NULL;
+
+    if (!start(&both, __func__, events[_i], ETX_PRECISION_FLOAT32))
+        return;
+    find_tracks(&both, &on_cpu, &on_cuda);
+    job_assert_same_tracks(on_cpu, on_cuda);
+}
+
+/* With float16, nearly those of the CPU. */
 ETX_TEST(test_cuda_half_tracks, .rows = N_EVENTS, .n_small = N_SMALL)
 {
-    struct both both;
-    etx_tracks *tracks[3] = {NULL};
+    scoped_device_job both = {NULL};
+    scoped_tracks *on_cpu = NULL;
+    scoped_tracks *on_cuda = NULL;
 
     if (!start(&both, __func__, events[_i], ETX_PRECISION_BEST))
         return;
-    ck_assert_ok(etx_find_tracks(&tracks[0], both.cpu, both.model, both.event));
-    for (int32_t t = 1; t < 3; t++)
-        ck_assert_ok(
-            etx_find_tracks(&tracks[t], both.cuda, both.model, both.event));
-    assert_same_tracks(tracks[1], tracks[2]);
-    ck_assert_double_ge((double)count_same(tracks[0], tracks[1]),
-        MIN_SAME_TRACKS * (double)etx_tracks_count(tracks[0]));
-    for (int32_t t = 0; t < 3; t++)
-        etx_tracks_free(tracks[t]);
-    stop(&both);
+    find_tracks(&both, &on_cpu, &on_cuda);
+    ck_assert_double_ge((double)count_same(on_cpu, on_cuda),
+        MIN_SAME_TRACKS * (double)etx_tracks_count(on_cpu));
 }
 
 /* A context that has run one model runs the next with that one's parameters,
@@ -269,16 +214,14 @@ ETX_TEST(test_cuda_other_model)
 {
     static const char *const files[] = {"examples/models/counts.safetensors",
         "examples/models/default.safetensors"};
-    struct both both;
+    scoped_device_job both = {NULL};
 
     if (!start(&both, __func__, events[0], ETX_PRECISION_BEST))
         return;
     const int64_t n_values = etx_event_n_hits(both.event) * 64;
-    float *on_cpu = calloc((size_t)n_values, sizeof *on_cpu);
-    float *on_cuda = calloc((size_t)n_values, sizeof *on_cuda);
+    scoped float *on_cpu = etx_test_alloc(n_values, sizeof *on_cpu);
+    scoped float *on_cuda = etx_test_alloc(n_values, sizeof *on_cuda);
 
-    ck_assert_ptr_nonnull(on_cpu);
-    ck_assert_ptr_nonnull(on_cuda);
     for (int32_t turn = 0; turn < 4; turn++) {
         int64_t n_dim = 0;
 
@@ -294,15 +237,12 @@ ETX_TEST(test_cuda_other_model)
                 ck_abort_msg("turn %d: value %lld is %.7g, not %.7g", (int)turn,
                     (long long)i, (double)on_cuda[i], (double)on_cpu[i]);
     }
-    free(on_cpu);
-    free(on_cuda);
-    stop(&both);
 }
 
 /* What a thread of its own does with a context of its own. */
 struct worker {
     pthread_t thread;
-    const struct both *both;
+    const struct device_job *both;
     etx_status status;
     etx_tracks *tracks;
 };
@@ -310,10 +250,11 @@ struct worker {
 static void *work(void *argument)
 {
     struct worker *worker = argument;
-    const struct both *both = worker->both;
+    const struct device_job *both = worker->both;
+    const etx_context_options options = device_options(ETX_PRECISION_BEST);
     etx_context *context = NULL;
 
-    worker->status = open_device(&context, 0, ETX_PRECISION_BEST);
+    worker->status = etx_context_create(&context, &options);
     for (int32_t turn = 0; turn < 2 && worker->status == ETX_OK; turn++) {
         etx_tracks_free(worker->tracks);
         worker->tracks = NULL;
@@ -328,9 +269,9 @@ static void *work(void *argument)
  * each finds what a context alone finds. */
 ETX_TEST(test_cuda_threads)
 {
-    struct both both;
+    scoped_device_job both = {NULL};
     struct worker worker[3];
-    etx_tracks *alone = NULL;
+    scoped_tracks *alone = NULL;
 
     if (!start(&both, __func__, events[0], ETX_PRECISION_BEST))
         return;
@@ -343,42 +284,38 @@ ETX_TEST(test_cuda_threads)
     for (int32_t w = 0; w < 3; w++) {
         ck_assert_int_eq(pthread_join(worker[w].thread, NULL), 0);
         ck_assert_ok(worker[w].status);
-        assert_same_tracks(alone, worker[w].tracks);
+        job_assert_same_tracks(alone, worker[w].tracks);
         etx_tracks_free(worker[w].tracks);
     }
-    etx_tracks_free(alone);
-    stop(&both);
 }
 
 /* A device that is not there is told by status and text, and the CPU works. */
 ETX_TEST(test_cuda_absent_device)
 {
-    etx_context *context = NULL;
-    const etx_status status = open_device(&context, 4096, ETX_PRECISION_BEST);
+    scoped_context *context = NULL;
+    etx_context_options options = device_options(ETX_PRECISION_BEST);
+    options.device_index = 4096;
+    const etx_status status = etx_context_create(&context, &options);
 
     ck_assert_str_eq(etx_status_name(status),
         checkop_is_cuda_build ? "ETX_ERR_DEVICE" : "ETX_ERR_UNSUPPORTED");
     ck_assert_error("device cuda: ");
     ck_assert_ptr_null(context);
     ck_assert_ok(etx_context_create(&context, NULL));
-    etx_context_free(context);
 }
 
 /* Too little memory is an error, after which the context is as before. */
 ETX_TEST(test_cuda_memory_limit, .is_large = 1)
 {
-    struct both both;
-    etx_context_options options;
-    etx_tracks *tracks = NULL;
-    etx_tracks *again = NULL;
+    scoped_device_job both = {NULL};
+    etx_context_options options = device_options(ETX_PRECISION_FLOAT32);
+    scoped_tracks *tracks = NULL;
+    scoped_tracks *again = NULL;
 
     if (!start(&both, __func__, events[2], ETX_PRECISION_FLOAT32))
         return;
     etx_context_free(both.cuda);
     both.cuda = NULL;
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.device = ETX_DEVICE_CUDA;
-    options.precision = ETX_PRECISION_FLOAT32;
     options.memory_limit = 1 << 20;
     ck_assert_ok(etx_context_create(&both.cuda, &options));
     for (int32_t turn = 0; turn < 2; turn++)
@@ -391,8 +328,5 @@ ETX_TEST(test_cuda_memory_limit, .is_large = 1)
     ck_assert_ok(etx_context_create(&both.cuda, &options));
     ck_assert_ok(etx_find_tracks(&tracks, both.cuda, both.model, both.event));
     ck_assert_ok(etx_find_tracks(&again, both.cpu, both.model, both.event));
-    assert_same_tracks(tracks, again);
-    etx_tracks_free(tracks);
-    etx_tracks_free(again);
-    stop(&both);
+    job_assert_same_tracks(tracks, again);
 }

@@ -134,6 +134,14 @@ static float result(const struct etx_mlp_args *args, int64_t i)
                                   : args->out[i];
 }
 
+/* 0 after etx_test_skip where there is none. */
+static int has_device(const char *name)
+{
+    if (check.device == NULL)
+        etx_test_skip(name, etx_last_error());
+    return check.device != NULL;
+}
+
 /* On the device, with float16 operands. */
 static void run_half(struct etx_mlp_args *args)
 {
@@ -171,10 +179,8 @@ static void assert_same(
 
 CHECKOP_TEST(test_cuda_half_mlp, .rows = N_SHAPES)
 {
-    if (check.device == NULL) {
-        etx_test_skip(__func__, etx_last_error());
+    if (!has_device(__func__))
         return;
-    }
     for (int32_t s = 0; s < N_STORAGES; s++) {
         struct checkop_case self;
 
@@ -244,10 +250,8 @@ CHECKOP_TEST(test_cuda_half_backward, .rows = 2)
     };
     struct checkop_case self;
 
-    if (check.device == NULL) {
-        etx_test_skip(__func__, etx_last_error());
+    if (!has_device(__func__))
         return;
-    }
     checkop_mlp_backward(&self, &kinds[_i]);
     assert_near_backward(&self);
 }
@@ -267,10 +271,8 @@ CHECKOP_TEST(test_cuda_half_segments)
             .ordered = 1},
     };
 
-    if (check.device == NULL) {
-        etx_test_skip(__func__, etx_last_error());
+    if (!has_device(__func__))
         return;
-    }
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
         for (int32_t s = STORES_HALVES; s < N_STORAGES; s++) {
             const int64_t n = kinds[k].n_segments * kinds[k].width;

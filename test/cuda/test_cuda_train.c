@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "support.h"
+#include "device.h"
 #include "train_bench.h"
 
 /* Of a norm or loss after a few steps; sums differ in their order alone. */
@@ -73,19 +73,12 @@ static const struct {
 
 #define N_CASES (sizeof cases / sizeof cases[0])
 
-/* 0 after etx_test_skip where there is no device. In float32, as the graphs of
- * both are to be the same, and a filter's score may lie at the cut. */
+/* In float32, as the graphs of both are to be the same, and a filter's score
+ * may lie at the cut. 0 after etx_test_skip where there is no device. */
 static int32_t open_device(etx_context **out, const char *name)
 {
-    etx_context_options options;
-
-    ck_assert_ok(etx_context_options_init(&options, sizeof options));
-    options.device = ETX_DEVICE_CUDA;
-    options.precision = ETX_PRECISION_FLOAT32;
-    if (etx_context_create(out, &options) == ETX_OK)
-        return 1;
-    etx_test_skip(name, etx_last_error());
-    return 0;
+    *out = device_context(name);
+    return *out != NULL;
 }
 
 /* The CPU's events and start in another context, which becomes the bench's:
@@ -121,9 +114,8 @@ ETX_TEST(test_cuda_train_gradient, .rows = N_CASES)
     const int64_t n = cpu.trainer->stage->network->n_values;
     const double expected = train_bench_loss(&cpu, 2);
     const double max = largest(cpu.trainer->state.gradient, n);
-    float *gradient = calloc((size_t)n, sizeof *gradient);
+    scoped float *gradient = etx_test_alloc(n, sizeof *gradient);
 
-    ck_assert_ptr_nonnull(gradient);
     ck_assert_double_eq_tol(
         train_bench_loss(&cuda, 2), expected, MAX_DIFFERENCE * fabs(expected));
     ck_assert_double_gt(max, 0.0);
@@ -132,7 +124,6 @@ ETX_TEST(test_cuda_train_gradient, .rows = N_CASES)
     for (int64_t k = 0; k < n; k++)
         ck_assert_double_eq_tol((double)gradient[k],
             (double)cpu.trainer->state.gradient[k], MAX_DIFFERENCE * max);
-    free(gradient);
     train_bench_leave(&cuda);
     train_bench_close(&cpu);
 }
@@ -302,8 +293,8 @@ ETX_TEST(test_cuda_train_half_products, .rows = 2)
 /* A network that is for the CPU alone is refused, before anything is done. */
 ETX_TEST(test_cuda_train_refuses)
 {
-    etx_context *device = NULL;
-    etx_model *start = NULL;
+    scoped_context *device = NULL;
+    scoped_model *start = NULL;
     etx_trainer *trainer = NULL;
 
     if (!open_device(&device, __func__))
@@ -318,6 +309,4 @@ ETX_TEST(test_cuda_train_refuses)
             start),
         ETX_ERR_UNSUPPORTED, "edge_pooling: this network runs on the CPU");
     ck_assert_ptr_null(trainer);
-    etx_model_free(start);
-    etx_context_free(device);
 }

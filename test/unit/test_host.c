@@ -157,7 +157,7 @@ ETX_TEST(test_threads_share_a_model)
 ETX_TEST(test_host_traps_and_rounds)
 {
     scoped_job job = job_make();
-    etx_tracks *tracks = NULL;
+    scoped_tracks *tracks = NULL;
 
     job_find(&job);
     feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
@@ -169,7 +169,6 @@ ETX_TEST(test_host_traps_and_rounds)
     fedisableexcept(FE_ALL_EXCEPT);
     fesetround(FE_TONEAREST);
     job_assert_same_tracks(job.tracks, tracks);
-    etx_tracks_free(tracks);
 }
 
 /* A context with a pool goes on working in the child of a fork. */

@@ -17,10 +17,10 @@ ETX_TEST(test_stages_are_the_pipeline)
 {
     scoped_job job = job_make();
     etx_label_options label;
-    etx_graph *graph = NULL;
-    etx_graph *kept = NULL;
+    scoped_graph *graph = NULL;
+    scoped_graph *kept = NULL;
     etx_tracks *tracks = NULL;
-    etx_tracks *completed = NULL;
+    scoped_tracks *completed = NULL;
     etx_stage_timing timing[ETX_N_STAGES];
 
     job_find(&job);
@@ -44,10 +44,7 @@ ETX_TEST(test_stages_are_the_pipeline)
     ck_assert_ok(etx_complete_tracks(
         &completed, tracks, job.context, job.model, job.event, NULL));
     job_assert_same_tracks(job.tracks, completed);
-    etx_tracks_free(completed);
     etx_tracks_free(tracks);
-    etx_graph_free(kept);
-    etx_graph_free(graph);
 }
 
 ETX_TEST(test_embedding_then_radius_is_the_graph)
@@ -73,8 +70,8 @@ ETX_TEST(test_stages_refuse)
 {
     static const float position[] = {30.0f, 0.0f, 1.0f, 70.0f, 0.0f, 2.0f};
     scoped_job job = job_make();
-    etx_event *other = NULL;
-    etx_graph *graph = NULL;
+    scoped_event *other = NULL;
+    scoped_graph *graph = NULL;
     etx_graph *kept = NULL;
 
     ck_assert_ok(etx_event_create(&other, 2, NULL, position));
@@ -96,8 +93,6 @@ ETX_TEST(test_stages_refuse)
         etx_graph_score(NULL, job.context, job.model, job.event), "graph");
     ck_assert_ptr_null(kept);
     ck_assert_ptr_null(job.tracks);
-    etx_graph_free(graph);
-    etx_event_free(other);
 }
 
 /* The features of the caller must be as many as the model reads. */
@@ -105,12 +100,11 @@ ETX_TEST(test_features_must_fit)
 {
     scoped_job job = job_make();
     const int64_t n_hits = etx_event_n_hits(job.event);
-    float *features = calloc((size_t)(2 * n_hits), sizeof *features);
+    scoped float *features = etx_test_alloc(2 * n_hits, sizeof *features);
 
     ck_assert_ok(etx_event_set_features(job.event, 2, features));
     ck_assert_refused(
         etx_find_tracks(&job.tracks, job.context, job.model, job.event), "2");
-    free(features);
 }
 
 /* Events with no hits, one hit, and all hits at one point. */
