@@ -33,15 +33,11 @@ static struct etx_edge_feature_list features_of(
 
 struct etx_json *network_json(const char *text)
 {
-    char json[512];
     struct etx_json *object = NULL;
 
-    if (text == NULL)
-        return NULL;
-    ck_assert_uint_lt(strlen(text), sizeof json);
-    for (size_t i = 0; i <= strlen(text); i++)
-        json[i] = text[i] == '\'' ? '"' : text[i];
-    ck_assert_ok(etx_json_parse(&object, "options", json, strlen(json), 8));
+    if (text != NULL)
+        ck_assert_ok(etx_json_parse(
+            &object, "options", etx_test_json(text), strlen(text), 8));
     return object;
 }
 

@@ -15,33 +15,30 @@
 #define MAX_DIFFERENCE 1e-3
 
 #define ATTENTION                                                              \
-    "{\"model\": {\"arch\": \"attention_gnn\", \"options\": {\"hidden\": 8,"   \
-    "\"n_iterations\": 2}, \"edge_features\": []}}"
+    "{'model': {'arch': 'attention_gnn', 'options': {'hidden': 8, "            \
+    "'n_iterations': 2}, 'edge_features': []}}"
 
 #define CONVOLUTION                                                            \
-    "{\"model\": {\"arch\": \"graph_convolution\", \"options\": {\"hidden\": " \
-    "8,"                                                                       \
-    "\"n_iterations\": 2}}}"
+    "{'model': {'arch': 'graph_convolution', 'options': {'hidden': 8, "        \
+    "'n_iterations': 2}}}"
 
 #define TRIPLETS                                                               \
-    "{\"model\": {\"arch\": \"triplet_gnn\", \"options\": {"                   \
-    "\"doublet_hidden\": [8], \"triplets\": {\"hidden\": 8,"                   \
-    "\"n_iterations\": 1}}}}"
+    "{'model': {'arch': 'triplet_gnn', 'options': {'doublet_hidden': [8], "    \
+    "'triplets': {'hidden': 8, 'n_iterations': 1}}}}"
 
 #define MEMORY(checkpointing, precision)                                       \
-    "{\"memory\": {\"checkpointing\": " checkpointing                          \
-    ", \"precision\": \"" precision                                            \
-    "\"}, \"loss_scaling\": {\"initial\": 1024,"                               \
-    " \"double_every\": 2}, \"optimiser\": {\"amsgrad\": true}}"
+    "{'memory': {'checkpointing': " checkpointing ", 'precision': '" precision \
+    "'}, 'loss_scaling': {'initial': 1024, 'double_every': 2}, 'optimiser': "  \
+    "{'amsgrad': true}}"
 
 #define HEAD(options, loss)                                                    \
-    "{\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"           \
-    " \"pt_layers\": 2" options "}}, \"loss\": {\"pt_weight\": 0.3" loss "},"  \
-    " \"loss_scaling\": {\"initial\": 1024}}"
+    "{'model': {'options': {'hidden': 8, 'n_iterations': 2, 'pt_layers': "     \
+    "2" options "}}, 'loss': {'pt_weight': 0.3" loss                           \
+    "}, 'loss_scaling': {'initial': 1024}}"
 
 #define VOTES                                                                  \
-    "{\"model\": {\"edge_features\": [{\"name\": \"dphi\", \"scale\": 0.3},"   \
-    " {\"name\": \"log_hough_votes\", \"scale\": 1.0}]}}"
+    "{'model': {'edge_features': [{'name': 'dphi', 'scale': 0.3}, {'name': "   \
+    "'log_hough_votes', 'scale': 1.0}]}}"
 
 /* A stage, and what differs from its usual config. */
 static const struct {
@@ -50,22 +47,22 @@ static const struct {
 } cases[] = {
     {ETX_TRAIN_EMBEDDING, NULL},
     {ETX_TRAIN_FILTER, NULL},
-    {ETX_TRAIN_FILTER, "{\"sampling\": {\"hard_share\": 0.5}}"},
-    {ETX_TRAIN_FILTER, "{\"sampling\": {\"chunk_edges\": 100}}"},
+    {ETX_TRAIN_FILTER, "{'sampling': {'hard_share': 0.5}}"},
+    {ETX_TRAIN_FILTER, "{'sampling': {'chunk_edges': 100}}"},
     {ETX_TRAIN_GNN, NULL},
     {ETX_TRAIN_GNN, ATTENTION},
     {ETX_TRAIN_GNN, MEMORY("true", "bf16")},
     {ETX_TRAIN_GNN, MEMORY("false", "fp16")},
-    {ETX_TRAIN_GNN, HEAD(", \"direction\": \"doubled_mean\"", "")},
+    {ETX_TRAIN_GNN, HEAD(", 'direction': 'doubled_mean'", "")},
     {ETX_TRAIN_GNN, CONVOLUTION},
     {ETX_TRAIN_GNN, TRIPLETS},
     {ETX_TRAIN_CASCADE, NULL},
     {ETX_TRAIN_GNN, VOTES},
     {ETX_TRAIN_GNN, HEAD("", "")},
     {ETX_TRAIN_GNN,
-        HEAD(", \"decoder_input\": \"edge\"", ", \"pt_target\": \"inverse\"")},
-    {ETX_TRAIN_GNN, HEAD(", \"direction\": \"doubled_first_half\"", "")},
-    {ETX_TRAIN_CASCADE, "{\"loss\": {\"teacher\": \"decision\"}}"},
+        HEAD(", 'decoder_input': 'edge'", ", 'pt_target': 'inverse'")},
+    {ETX_TRAIN_GNN, HEAD(", 'direction': 'doubled_first_half'", "")},
+    {ETX_TRAIN_CASCADE, "{'loss': {'teacher': 'decision'}}"},
 };
 
 #define BF16       6 /* the case with latents and moments of every kind */
@@ -219,8 +216,8 @@ ETX_TEST(test_cuda_train_goes_back)
     if (!open_device(&device, __func__))
         return;
     train_bench_open_in(&bench, device, ETX_TRAIN_EMBEDDING,
-        "{\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 2,"
-        "\"snapshot_every\": 2, \"most_rollbacks\": 2}}");
+        "{'stability': {'spike_factor': 1.0001, 'spike_window': 2, "
+        "'snapshot_every': 2, 'most_rollbacks': 2}}");
     const struct etx_trainer *trainer = bench.trainer;
     const size_t bytes =
         (size_t)trainer->stage->network->n_values * sizeof(float);
@@ -252,8 +249,8 @@ ETX_TEST(test_cuda_train_half_products, .rows = 2)
 {
     static const int stages[] = {ETX_TRAIN_FILTER, ETX_TRAIN_GNN};
     static const char *const changes[] = {NULL,
-        "{\"arithmetic\": {\"products\": \"fp16\"},"
-        " \"loss_scaling\": {\"initial\": 1024}}"};
+        "{'arithmetic': {'products': 'fp16'}, 'loss_scaling': "
+        "{'initial': 1024}}"};
     float *gradient[3] = {NULL};
     double loss[3];
     struct train_bench cpu;
@@ -302,10 +299,10 @@ ETX_TEST(test_cuda_train_refuses)
     ck_assert_ok(etx_model_load(&start, "examples/models/default.safetensors"));
     ck_assert_fails(
         etx_trainer_create(&trainer, device,
-            "{\"stage\": \"gnn\", \"model\": {\"arch\": \"edge_pooling\","
-            "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
-            "\"edge_features\": []},"
-            "\"schedule\": {\"steps\": 1, \"learning_rate\": 0.01}}",
+            etx_test_json("{'stage': 'gnn', 'model': {'arch': 'edge_pooling', "
+                          "'node_features': [{'name': 'r', 'scale': 1000.0}], "
+                          "'edge_features': []}, 'schedule': {'steps': 1, "
+                          "'learning_rate': 0.01}}"),
             start),
         ETX_ERR_UNSUPPORTED, "edge_pooling: this network runs on the CPU");
     ck_assert_ptr_null(trainer);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define PATH_SIZE 1024
+#define JSON_SIZE 8192
 #define MAX_STACK ((size_t)1 << 25)
 
 #if defined(ETX_HAS_ASAN)
@@ -114,6 +115,19 @@ int32_t etx_test_cancel(void *user)
 void etx_test_set(void *options, const struct etx_test_change *change)
 {
     memcpy((char *)options + change->offset, change->value, change->size);
+}
+
+const char *etx_test_json(const char *text)
+{
+    static char buffers[4][JSON_SIZE];
+    static unsigned int next;
+    char *const out = buffers[next++ % 4];
+
+    ck_assert_uint_lt(strlen(text), JSON_SIZE);
+    strcpy(out, text);
+    for (char *quote = out; (quote = strchr(quote, '\'')) != NULL;)
+        *quote = '"';
+    return out;
 }
 
 void etx_test_skip(const char *name, const char *reason)

@@ -93,6 +93,9 @@ struct etx_test_change {
     }
 void etx_test_set(void *options, const struct etx_test_change *change);
 
+/* JSON with ' in place of "; valid until the fourth call after. */
+const char *etx_test_json(const char *text);
+
 /* Say that a test did not run, and why. */
 void etx_test_skip(const char *name, const char *reason);
 

@@ -110,7 +110,7 @@ ETX_TEST(test_dist_team_first_step_agrees, .rows = 2)
     etx_training_report report = {.struct_size = sizeof report};
 
     scoped_bench bench =
-        train_bench_new(ETX_TRAIN_FILTER, 1, "{\"sampling\": {\"graphs\": 5}}");
+        train_bench_new(ETX_TRAIN_FILTER, 1, "{'sampling': {'graphs': 5}}");
     ck_assert_ok(etx_trainer_set_team(bench.trainer, &team));
     ck_assert_int_eq(etx_trainer_step(bench.trainer, &report),
         _i == 0 ? ETX_OK : ETX_ERR_FORMAT);

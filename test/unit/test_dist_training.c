@@ -47,7 +47,7 @@ struct rank {
 };
 
 static const char *const several =
-    "{\"sampling\": {\"graphs\": 5, \"order\": \"drawn\"}}";
+    "{'sampling': {'graphs': 5, 'order': 'drawn'}}";
 
 /* A plan on a new bench, which is the caller's. */
 static struct plan make_plan(
@@ -268,11 +268,11 @@ ETX_TEST(test_dist_training_sharded_events, .rows = N_STAGES)
 
 /* Every way to make one loss of the losses of several graphs. */
 static const char *const losses[] = {
-    "{\"sampling\": {\"graphs\": 3}, \"loss\": {\"average\": \"graphs\"}}",
-    "{\"sampling\": {\"graphs\": 3}, \"loss\": {\"reduction\": \"equal\"}}",
-    "{\"sampling\": {\"graphs\": 3}, \"loss\": {\"reduction\": \"balanced\"}}",
-    ("{\"sampling\": {\"graphs\": 3, \"order\": \"buckets\"},"
-     " \"loss\": {\"reduction\": \"mean\"}}")};
+    "{'sampling': {'graphs': 3}, 'loss': {'average': 'graphs'}}",
+    "{'sampling': {'graphs': 3}, 'loss': {'reduction': 'equal'}}",
+    "{'sampling': {'graphs': 3}, 'loss': {'reduction': 'balanced'}}",
+    ("{'sampling': {'graphs': 3, 'order': 'buckets'}, 'loss': {'reduction': "
+     "'mean'}}")};
 
 ETX_TEST(test_dist_training_reductions, .rows = ROWS(losses))
 {
@@ -284,13 +284,12 @@ ETX_TEST(test_dist_training_reductions, .rows = ROWS(losses))
 
 /* Stopping early, keeping the best and rolling back after a spike. */
 static const char *const decisions[] = {
-    "{\"sampling\": {\"graphs\": 3}, \"schedule\": {\"learning_rate\": 0,"
-    "\"min_learning_rate\": 0}, \"validation\": {\"patience\": 2}}",
-    "{\"sampling\": {\"graphs\": 3}, \"validation\": {\"keep_best\": true}}",
-    "{\"sampling\": {\"graphs\": 2, \"hits\": 60},"
-    "\"schedule\": {\"learning_rate\": 0.001},"
-    "\"stability\": {\"spike_factor\": 1.0001,"
-    "\"spike_window\": 3, \"snapshot_every\": 4, \"most_rollbacks\": 9}}"};
+    "{'sampling': {'graphs': 3}, 'schedule': {'learning_rate': 0, "
+    "'min_learning_rate': 0}, 'validation': {'patience': 2}}",
+    "{'sampling': {'graphs': 3}, 'validation': {'keep_best': true}}",
+    "{'sampling': {'graphs': 2, 'hits': 60}, 'schedule': {'learning_rate': "
+    "0.001}, 'stability': {'spike_factor': 1.0001, 'spike_window': 3, "
+    "'snapshot_every': 4, 'most_rollbacks': 9}}"};
 
 ETX_TEST(test_dist_training_decisions, .rows = ROWS(decisions))
 {
@@ -343,8 +342,8 @@ ETX_TEST(test_dist_training_fast)
 ETX_TEST(test_dist_training_imbalance)
 {
     scoped_bench bench = {NULL};
-    struct plan plan = make_plan(
-        &bench, ETX_TRAIN_FILTER, 2, "{\"sampling\": {\"graphs\": 5}}");
+    struct plan plan =
+        make_plan(&bench, ETX_TRAIN_FILTER, 2, "{'sampling': {'graphs': 5}}");
     struct rank rank[MAX_RANKS];
 
     run_plan(rank, &plan);

@@ -114,7 +114,7 @@ ETX_TEST(test_parts_training_refused)
         ETX_ERR_ARGUMENT, "embedding");
     train_bench_close(&bench);
     bench = train_bench_new(
-        ETX_TRAIN_GNN, 1, "{\"model\": {\"options\": {\"norm\": \"batch\"}}}");
+        ETX_TRAIN_GNN, 1, "{'model': {'options': {'norm': 'batch'}}}");
     ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, &exchange),
         ETX_ERR_UNSUPPORTED, "batch norm");
     ck_assert_fails(etx_trainer_set_parts(bench.trainer, 2, 0, 0, NULL),

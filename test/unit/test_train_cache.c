@@ -13,7 +13,7 @@
 
 /* Nothing is kept in memory: every graph comes from the disk. */
 static const char *const no_memory =
-    "{\"sampling\": {\"cache_mib\": 0, \"graphs\": 2}}";
+    "{'sampling': {'cache_mib': 0, 'graphs': 2}}";
 
 static int count_files(const char *folder, char *last, size_t size)
 {

@@ -14,19 +14,18 @@
 #include <unistd.h>
 
 #define FEATURES                                                               \
-    "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"               \
-    "\"edge_features\": [{\"name\": \"dphi\", \"scale\": 0.3},"                \
-    "{\"name\": \"deta\", \"scale\": 1.0}, {\"name\": \"dr\","                 \
-    "\"scale\": 100.0}], "
+    "'node_features': [{'name': 'r', 'scale': 1000.0}], 'edge_features': "     \
+    "[{'name': 'dphi', 'scale': 0.3}, {'name': 'deta', 'scale': 1.0}, "        \
+    "{'name': 'dr', 'scale': 100.0}], "
 #define NETWORK(stage, width, cut)                                             \
-    "{\"stage\": \"" stage "\", \"model\": {\"arch\": \"edge_filter\","        \
-    "\"options\": {\"hidden\": [" width "]}, " FEATURES "\"cut\": " cut "},"   \
-    "\"schedule\": {\"steps\": 200, \"learning_rate\": 0.01,"                  \
-    "\"warmup_steps\": 2}, \"sampling\": {\"hits\": 0, \"edges\": 2000}"
+    "{'stage': '" stage                                                        \
+    "', 'model': {'arch': 'edge_filter', 'options': {'hidden': [" width        \
+    "]}, " FEATURES "'cut': " cut                                              \
+    "}, 'schedule': {'steps': 200, 'learning_rate': 0.01, 'warmup_steps': "    \
+    "2}, 'sampling': {'hits': 0, 'edges': 2000}"
 
-static const char filter_config[] =
-    NETWORK("filter", "16", "0.1") ", \"validation\":"
-                                   "{\"target_efficiency\": 0.98}}";
+static const char filter_config[] = NETWORK(
+    "filter", "16", "0.1") ", 'validation': {'target_efficiency': 0.98}}";
 static const char cascade_config[] = NETWORK("cascade", "8", "0.0") "}";
 
 /* Make the model so far the start, and train and validate the next stage. */
@@ -40,7 +39,7 @@ static void train_next(struct train_bench *bench, const char *config)
     etx_model_free(bench->start);
     bench->start = made;
     ck_assert_ok(etx_trainer_create(
-        &bench->trainer, bench->context, config, bench->start));
+        &bench->trainer, bench->context, etx_test_json(config), bench->start));
     for (int k = 0; k < TRAIN_BENCH_EVENTS; k++)
         ck_assert_ok(etx_trainer_add_event(
             bench->trainer, bench->event[k], k == TRAIN_BENCH_EVENTS - 1));
@@ -55,7 +54,7 @@ static etx_model *train(struct train_bench *bench)
     etx_model *model = NULL;
 
     *bench = train_bench_new(
-        ETX_TRAIN_EMBEDDING, 1, "{\"validation\": {\"radius\": 1.0}}");
+        ETX_TRAIN_EMBEDDING, 1, "{'validation': {'radius': 1.0}}");
     train_bench_steps(bench->trainer, 20);
     (void)train_bench_validate(bench->trainer);
     train_next(bench, filter_config);
@@ -201,16 +200,16 @@ ETX_TEST(test_train_cascade_is_saved)
 /* A filter that is trained again has no cascade, a graph network keeps it. */
 ETX_TEST(test_train_cascade_goes_with_its_filter, .rows = 2)
 {
-    static const char *const configs[] = {"{\"stage\": \"filter\"}",
-        "{\"stage\": \"gnn\", \"model\": {\"arch\": \"interaction_network\","
-        "\"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}]}}"};
+    static const char *const configs[] = {"{'stage': 'filter'}",
+        "{'stage': 'gnn', 'model': {'arch': 'interaction_network', "
+        "'node_features': [{'name': 'r', 'scale': 1000.0}]}}"};
     struct train_bench bench;
     scoped_model *model = train(&bench);
     etx_trainer *trainer = NULL;
     scoped_model *made = NULL;
 
-    ck_assert_ok(
-        etx_trainer_create(&trainer, bench.context, configs[_i], model));
+    ck_assert_ok(etx_trainer_create(
+        &trainer, bench.context, etx_test_json(configs[_i]), model));
     ck_assert_ok(etx_trainer_model(&made, trainer));
     ck_assert((made->cascade.network == NULL) == (_i == 0));
     ck_assert(_i == 0 || made->cascade_cut == model->cascade_cut);
@@ -225,8 +224,9 @@ ETX_TEST(test_train_cascade_needs_a_filter)
     scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
     ck_assert_fails(
         etx_trainer_create(&trainer, bench.context,
-            "{\"stage\": \"cascade\", \"model\": {\"arch\": \"edge_filter\","
-            "\"node_features\": [], \"cut\": 0.0}}",
+            etx_test_json(
+                "{'stage': 'cascade', 'model': {'arch': 'edge_filter', "
+                "'node_features': [], 'cut': 0.0}}"),
             bench.start),
         ETX_ERR_FORMAT, "filter");
 }

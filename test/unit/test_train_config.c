@@ -20,76 +20,62 @@ static const struct refusal refusals[] = {
     {"", "training config", "JSON"},
     {"[]", "training config", "object"},
     {"{}", "stage", "string"},
-    {"{\"stage\": \"embeding\"}", "stage", "embeding"},
-    {"{\"stage\": \"gnn\", \"stage\": \"gnn\"}", "duplicate", "stage"},
-    {"{\"stage\": \"gnn\", \"epochs\": 3}", "unknown key", "epochs"},
-    {"{\"stage\": \"gnn\", \"seed\": -1}", "seed", "2147483647"},
-    {"{\"stage\": \"gnn\", \"schedule\": {\"step\": 3}}", "schedule",
+    {"{'stage': 'embeding'}", "stage", "embeding"},
+    {"{'stage': 'gnn', 'stage': 'gnn'}", "duplicate", "stage"},
+    {"{'stage': 'gnn', 'epochs': 3}", "unknown key", "epochs"},
+    {"{'stage': 'gnn', 'seed': -1}", "seed", "2147483647"},
+    {"{'stage': 'gnn', 'schedule': {'step': 3}}", "schedule",
         "(nearest: 'steps')"},
-    {"{\"stage\": \"gnn\", \"schedul\": {}}", "schedul",
-        "(nearest: \"schedule\")"},
-    {"{\"stage\": \"gnn\", \"schedule\": {\"steps\": 0}}", "steps", "0"},
-    {"{\"stage\": \"gnn\", \"schedule\": {\"decay\": \"slow\"}}", "decay",
-        "slow"},
-    {"{\"stage\": \"gnn\", \"optimiser\": {\"beta1\": 1.5}}", "beta1", "1.5"},
-    {"{\"stage\": \"gnn\", \"loss\": {\"margin\": 1.5}}", "loss", "margin"},
-    {"{\"stage\": \"embedding\", \"sampling\": {\"edges\": 5}}", "sampling",
-        "edges"},
-    {"{\"stage\": \"gnn\", \"truth\": {\"min_pt\": \"low\"}}", "min_pt",
-        "truth"},
-    {"{\"stage\": \"gnn\", \"truth\": {\"pairs\": \"modules\"}}", "pairs",
-        "modules"},
-    {"{\"stage\": \"gnn\", \"truth\": {\"max_eta\": -1}}", "max_eta", "-1"},
-    {"{\"stage\": \"gnn\", \"truth\": {\"first_weight\": -1}}", "first_weight",
-        "-1"},
-    {"{\"stage\": \"gnn\", \"augmentation\": {\"drop_hits\": 0.95}}",
-        "drop_hits", "0.9"},
-    {"{\"stage\": \"gnn\", \"augmentation\": {\"drop_cells\": 1.5}}",
-        "drop_cells", "1.5"},
-    {"{\"stage\": \"gnn\", \"augmentation\": {\"jitter\": -0.1}}", "jitter",
-        "-0.1"},
-    {"{\"stage\": \"gnn\", \"stability\": {\"spike_factor\": 0.5}}",
-        "spike_factor", "above 1"},
-    {"{\"stage\": \"gnn\", \"stability\": {\"snapshot_every\": 0}}",
-        "snapshot_every", "0"},
-    {"{\"stage\": \"gnn\", \"sampling\": {\"hard_share\": 0.5}}", "sampling",
+    {"{'stage': 'gnn', 'schedul': {}}", "schedul", "(nearest: 'schedule')"},
+    {"{'stage': 'gnn', 'schedule': {'steps': 0}}", "steps", "0"},
+    {"{'stage': 'gnn', 'schedule': {'decay': 'slow'}}", "decay", "slow"},
+    {"{'stage': 'gnn', 'optimiser': {'beta1': 1.5}}", "beta1", "1.5"},
+    {"{'stage': 'gnn', 'loss': {'margin': 1.5}}", "loss", "margin"},
+    {"{'stage': 'embedding', 'sampling': {'edges': 5}}", "sampling", "edges"},
+    {"{'stage': 'gnn', 'truth': {'min_pt': 'low'}}", "min_pt", "truth"},
+    {"{'stage': 'gnn', 'truth': {'pairs': 'modules'}}", "pairs", "modules"},
+    {"{'stage': 'gnn', 'truth': {'max_eta': -1}}", "max_eta", "-1"},
+    {"{'stage': 'gnn', 'truth': {'first_weight': -1}}", "first_weight", "-1"},
+    {"{'stage': 'gnn', 'augmentation': {'drop_hits': 0.95}}", "drop_hits",
+        "0.9"},
+    {"{'stage': 'gnn', 'augmentation': {'drop_cells': 1.5}}", "drop_cells",
+        "1.5"},
+    {"{'stage': 'gnn', 'augmentation': {'jitter': -0.1}}", "jitter", "-0.1"},
+    {"{'stage': 'gnn', 'stability': {'spike_factor': 0.5}}", "spike_factor",
+        "above 1"},
+    {"{'stage': 'gnn', 'stability': {'snapshot_every': 0}}", "snapshot_every",
+        "0"},
+    {"{'stage': 'gnn', 'sampling': {'hard_share': 0.5}}", "sampling",
         "hard_share"},
-    {"{\"stage\": \"gnn\", \"sampling\": {\"chunk_edges\": 10}}", "sampling",
+    {"{'stage': 'gnn', 'sampling': {'chunk_edges': 10}}", "sampling",
         "chunk_edges"},
-    {"{\"stage\": \"filter\", \"sampling\": {\"hard_share\": 1.5}}",
-        "hard_share", "1.5"},
-    {"{\"stage\": \"gnn\", \"sampling\": {\"graphs\": 0}}", "graphs", "0"},
-    {"{\"stage\": \"gnn\", \"sampling\": {\"order\": \"sorted\"}}", "order",
-        "sorted"},
-    {"{\"stage\": \"gnn\", \"loss\": {\"reduction\": \"sum\"}}", "reduction",
-        "sum"},
-    {"{\"stage\": \"embedding\", \"loss\": {\"reduction\": \"mean\"}}", "loss",
+    {"{'stage': 'filter', 'sampling': {'hard_share': 1.5}}", "hard_share",
+        "1.5"},
+    {"{'stage': 'gnn', 'sampling': {'graphs': 0}}", "graphs", "0"},
+    {"{'stage': 'gnn', 'sampling': {'order': 'sorted'}}", "order", "sorted"},
+    {"{'stage': 'gnn', 'loss': {'reduction': 'sum'}}", "reduction", "sum"},
+    {"{'stage': 'embedding', 'loss': {'reduction': 'mean'}}", "loss",
         "reduction"},
-    {"{\"stage\": \"gnn\", \"loss\": {\"focal_gamma\": -1}}", "focal_gamma",
-        "-1"},
-    {"{\"stage\": \"embedding\", \"validation\": {\"criterion\": \"auc\"}}",
-        "auc", "not measured"},
-    {"{\"stage\": \"gnn\", \"validation\": {\"radius\": 0.5}}", "validation",
-        "radius"},
-    {"{\"stage\": \"gnn\", \"validation\": {\"patience\": 1.5}}", "patience",
+    {"{'stage': 'gnn', 'loss': {'focal_gamma': -1}}", "focal_gamma", "-1"},
+    {"{'stage': 'embedding', 'validation': {'criterion': 'auc'}}", "auc",
+        "not measured"},
+    {"{'stage': 'gnn', 'validation': {'radius': 0.5}}", "validation", "radius"},
+    {"{'stage': 'gnn', 'validation': {'patience': 1.5}}", "patience",
         "integer"},
-    {"{\"stage\": \"gnn\", \"memory\": {\"precision\": \"fp8\"}}", "precision",
-        "bf16"},
-    {"{\"stage\": \"filter\", \"loss\": {\"pt_weight\": 1}}", "loss",
-        "pt_weight"},
-    {"{\"stage\": \"embedding\", \"loss_scaling\": {\"initial\": 3}}",
+    {"{'stage': 'gnn', 'memory': {'precision': 'fp8'}}", "precision", "bf16"},
+    {"{'stage': 'filter', 'loss': {'pt_weight': 1}}", "loss", "pt_weight"},
+    {"{'stage': 'embedding', 'loss_scaling': {'initial': 3}}", "loss_scaling",
+        "power of two"},
+    {"{'stage': 'embedding', 'loss_scaling': {'initial': 0.5}}", "loss_scaling",
+        "power of two"},
+    {"{'stage': 'embedding', 'loss_scaling': {'initial': 1e30}}",
         "loss_scaling", "power of two"},
-    {"{\"stage\": \"embedding\", \"loss_scaling\": {\"initial\": 0.5}}",
-        "loss_scaling", "power of two"},
-    {"{\"stage\": \"embedding\", \"loss_scaling\": {\"initial\": 1e30}}",
-        "loss_scaling", "power of two"},
-    {"{\"stage\": \"cascade\", \"loss\": {\"focal_gamma\": 1}}", "loss",
-        "focal_gamma"},
-    {"{\"stage\": \"cascade\", \"truth\": {\"low_pt_weight\": 1}}", "truth",
+    {"{'stage': 'cascade', 'loss': {'focal_gamma': 1}}", "loss", "focal_gamma"},
+    {"{'stage': 'cascade', 'truth': {'low_pt_weight': 1}}", "truth",
         "low_pt_weight"},
-    {"{\"stage\": \"cascade\", \"truth\": {\"displaced_weight\": 2}}", "truth",
+    {"{'stage': 'cascade', 'truth': {'displaced_weight': 2}}", "truth",
         "displaced_weight"},
-    {"{\"stage\": \"cascade\", \"sampling\": {\"chunk_edges\": 1}}", "sampling",
+    {"{'stage': 'cascade', 'sampling': {'chunk_edges': 1}}", "sampling",
         "chunk_edges"},
 };
 
@@ -99,7 +85,8 @@ ETX_TEST(test_train_config_refusals, .rows = ROWS(refusals))
     struct etx_train_config config = {.seed = 77};
 
     ck_assert_status(
-        etx_train_config_read(&config, refusal->text), ETX_ERR_FORMAT);
+        etx_train_config_read(&config, etx_test_json(refusal->text)),
+        ETX_ERR_FORMAT);
     ck_assert_error(refusal->first);
     ck_assert_error(refusal->second);
     ck_assert_int_eq(config.seed, 77);
@@ -110,14 +97,14 @@ static void read_deep(void *unused)
     enum { depth = 1700 };
     static char text[2 * depth + 64];
     struct etx_train_config config = {.seed = 77};
-    size_t n = (size_t)snprintf(text, sizeof text, "{\"stage\": ");
+    size_t n = (size_t)snprintf(text, sizeof text, "{'stage': ");
 
     (void)unused;
     memset(text + n, '[', depth);
     memset(text + n + depth, ']', depth);
     memcpy(text + n + 2 * (size_t)depth, "}", 2);
-    ck_assert_fails(
-        etx_train_config_read(&config, text), ETX_ERR_FORMAT, "nested deeper");
+    ck_assert_fails(etx_train_config_read(&config, etx_test_json(text)),
+        ETX_ERR_FORMAT, "nested deeper");
 }
 
 ETX_TEST(test_train_config_deep)
@@ -127,15 +114,15 @@ ETX_TEST(test_train_config_deep)
 
 /* Configs that the network they describe does not allow. */
 #define MODEL(stage, arch, options, features, cut)                             \
-    "{\"stage\": \"" stage "\", \"model\": {\"arch\": \"" arch                 \
-    "\", \"options\": {" options "}, " cut                                     \
-    "\"node_features\": [{\"name\": \"" features "\", \"scale\": 1.0}]}"
+    "{'stage': '" stage "', 'model': {'arch': '" arch                          \
+    "', 'options': {" options "}, " cut                                        \
+    "'node_features': [{'name': '" features "', 'scale': 1.0}]}"
 #define EMBEDDING(feature, rest)                                               \
-    MODEL("embedding", "mlp", "\"hidden\": [4], \"n_out\": 2", feature,        \
-        "\"graph\": {\"radius\": 0.4},")                                       \
+    MODEL("embedding", "mlp", "'hidden': [4], 'n_out': 2", feature,            \
+        "'graph': {'radius': 0.4},")                                           \
     rest "}"
 #define FILTER(arch, options, rest)                                            \
-    MODEL("filter", arch, options, "r", "\"cut\": 0.1,")                       \
+    MODEL("filter", arch, options, "r", "'cut': 0.1,")                         \
     ", " rest "}"
 
 static const struct {
@@ -146,28 +133,28 @@ static const struct {
     /* Directions do not move along with the hits. */
     {EMBEDDING("lphi", ""), ETX_ERR_FORMAT, "lphi"},
     /* A network that keeps no latents of edges has nothing to save. */
-    {EMBEDDING("r", ", \"memory\": {\"checkpointing\": true}"), ETX_ERR_FORMAT,
+    {EMBEDDING("r", ", 'memory': {'checkpointing': true}"), ETX_ERR_FORMAT,
         "\"mlp\""},
-    {EMBEDDING("r", ", \"memory\": {\"precision\": \"bf16\"}"), ETX_ERR_FORMAT,
+    {EMBEDDING("r", ", 'memory': {'precision': 'bf16'}"), ETX_ERR_FORMAT,
         "\"mlp\""},
-    {EMBEDDING("r", ", \"memory\": {\"precision\": \"fp16\"}"), ETX_ERR_FORMAT,
+    {EMBEDDING("r", ", 'memory': {'precision': 'fp16'}"), ETX_ERR_FORMAT,
         "\"mlp\""},
     {MODEL("gnn", "interaction_network", "", "r",
-         "") ", \"loss\": {\"pt_weight\": 0.1}}",
+         "") ", 'loss': {'pt_weight': 0.1}}",
         ETX_ERR_FORMAT, "pt_layers"},
     /* Filters whose edges depend on each other. */
-    {FILTER("edge_filter", "\"hidden\": [4], \"norm\": \"batch\"",
-         "\"sampling\": {\"chunk_edges\": 10}"),
+    {FILTER("edge_filter", "'hidden': [4], 'norm': 'batch'",
+         "'sampling': {'chunk_edges': 10}"),
         ETX_ERR_FORMAT, "chunk_edges"},
-    {FILTER("interaction_network", "\"hidden\": 4, \"n_iterations\": 1",
-         "\"sampling\": {\"chunk_edges\": 10}"),
+    {FILTER("interaction_network", "'hidden': 4, 'n_iterations': 1",
+         "'sampling': {'chunk_edges': 10}"),
         ETX_ERR_FORMAT, "chunk_edges"},
     {MODEL("filter", "edge_filter", "", "r",
-         "\"cut\": 0.1, \"edge_features\":"
-         "[{\"name\": \"log_hough_votes\", \"scale\": 1.0}],") "}",
+         "'cut': 0.1, 'edge_features': [{'name': 'log_hough_votes', 'scale': "
+         "1.0}],") "}",
         ETX_ERR_FORMAT, "log_hough_votes"},
     /* Without a device there are no products of float16. */
-    {FILTER("edge_filter", "", "\"arithmetic\": {\"products\": \"fp16\"}"),
+    {FILTER("edge_filter", "", "'arithmetic': {'products': 'fp16'}"),
         ETX_ERR_UNSUPPORTED, "arithmetic.products"},
 };
 
@@ -177,7 +164,7 @@ ETX_TEST(test_train_config_refused_by_model, .rows = ROWS(refused_by_model))
     etx_trainer *trainer = NULL;
 
     ck_assert_fails(etx_trainer_create(&trainer, bench.context,
-                        refused_by_model[_i].text, bench.start),
+                        etx_test_json(refused_by_model[_i].text), bench.start),
         refused_by_model[_i].status, refused_by_model[_i].error);
     ck_assert_ptr_null(trainer);
 }
@@ -187,9 +174,9 @@ ETX_TEST(test_train_config_values)
     struct etx_train_config config;
 
     ck_assert_ok(etx_train_config_read(&config,
-        "{\"stage\": \"filter\", \"seed\": 4, \"schedule\": "
-        "{\"steps\": 10, \"decay\": \"step\"}, \"sampling\": "
-        "{\"edges\": 5}, \"validation\": {\"target_efficiency\": 0.5}}"));
+        etx_test_json("{'stage': 'filter', 'seed': 4, 'schedule': {'steps': "
+                      "10, 'decay': 'step'}, 'sampling': {'edges': 5}, "
+                      "'validation': {'target_efficiency': 0.5}}")));
     ck_assert_int_eq(config.stage, ETX_TRAIN_FILTER);
     ck_assert_int_eq(config.seed, 4);
     ck_assert_int_eq(config.schedule.n_steps, 10);
@@ -273,7 +260,8 @@ ETX_TEST(test_train_config_defaults)
 {
     struct etx_train_config config;
 
-    ck_assert_ok(etx_train_config_read(&config, "{\"stage\": \"filter\"}"));
+    ck_assert_ok(
+        etx_train_config_read(&config, etx_test_json("{'stage': 'filter'}")));
     ck_assert_int_eq(config.truth.pairs, ETX_PAIRS_HIT);
     ck_assert_int_eq(config.truth.drop_noise, 0);
     ck_assert_int_eq(config.sampling.n_graphs, 1);
@@ -302,11 +290,10 @@ ETX_TEST(test_train_config_scaled_rate, .rows = 3)
     char text[200];
 
     (void)snprintf(text, sizeof text,
-        "{\"stage\": \"filter\", \"sampling\": {\"graphs\": 16},"
-        "\"schedule\": {\"learning_rate\": 0.01,"
-        "\"scale_learning_rate\": \"%s\"}}",
+        "{'stage': 'filter', 'sampling': {'graphs': 16}, 'schedule': "
+        "{'learning_rate': 0.01, 'scale_learning_rate': '%s'}}",
         known[_i].scale);
-    ck_assert_ok(etx_train_config_read(&config, text));
+    ck_assert_ok(etx_train_config_read(&config, etx_test_json(text)));
     ck_assert_float_eq_tol(
         config.schedule.learning_rate, known[_i].rate, 1e-7f);
     etx_train_config_clear(&config);

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 /* Changes of a config, and the same with a scale that grows. */
-#define SCALED "\"loss_scaling\": {\"initial\": 1024, \"double_every\": 3}"
+#define SCALED "'loss_scaling': {'initial': 1024, 'double_every': 3}"
 #define DEEP                                                                   \
-    "\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"            \
-    "\"pt_layers\": 2}}, \"loss\": {\"pt_weight\": 0.3}"
-#define CHUNKS "\"sampling\": {\"chunk_edges\": 100, \"graphs\": 3}"
+    "'model': {'options': {'hidden': 8, 'n_iterations': 2, 'pt_layers': 2}}, " \
+    "'loss': {'pt_weight': 0.3}"
+#define CHUNKS "'sampling': {'chunk_edges': 100, 'graphs': 3}"
 
 static const struct {
     int stage;
@@ -31,10 +31,8 @@ static const struct {
 /* True edges weigh so much that the gradient overflows under the largest
  * scales of float32. */
 #define STEEP                                                                  \
-    "{\"loss\": {\"positive_weight\": 1e6},"                                   \
-    " \"schedule\": {\"steps\": 60},"                                          \
-    " \"loss_scaling\": {\"initial\": 8.507059173023462e37,"                   \
-    " \"double_every\": 2}}"
+    "{'loss': {'positive_weight': 1e6}, 'schedule': {'steps': 60}, "           \
+    "'loss_scaling': {'initial': 8.507059173023462e37, 'double_every': 2}}"
 #define STEEPEST 0x1p126
 
 static size_t bytes_of(const struct train_bench *bench)
@@ -173,7 +171,7 @@ ETX_TEST(test_train_loss_scale_ends)
     etx_status status = ETX_OK;
 
     scoped_bench bench = train_bench_new(
-        ETX_TRAIN_FILTER, 1, "{\"loss_scaling\": {\"initial\": 4}}");
+        ETX_TRAIN_FILTER, 1, "{'loss_scaling': {'initial': 4}}");
     bench.trainer->stage->network->value[0] = INFINITY;
     for (int k = 0; k < 2; k++) {
         ck_assert_ok(etx_trainer_step(bench.trainer, &report));
@@ -190,7 +188,7 @@ ETX_TEST(test_train_loss_scale_of_a_checkpoint, .rows = 5)
     static const double wrong[] = {3.0, 0.5, -2.0, 0x1p127, NAN};
 
     scoped_bench bench = train_bench_new(
-        ETX_TRAIN_FILTER, 1, "{\"loss_scaling\": {\"initial\": 4}}");
+        ETX_TRAIN_FILTER, 1, "{'loss_scaling': {'initial': 4}}");
     bench.trainer->progress.loss_scale.scale = wrong[_i];
     train_bench_save(bench.trainer);
     bench.trainer->progress.loss_scale.scale = 8.0;

@@ -119,17 +119,17 @@ struct variant {
 };
 
 static const struct variant variants[] = {
-    {0, "{\"loss\": {\"average\": \"pairs\", \"hinge\": \"squared\"}}"},
-    {0, "{\"loss\": {\"average\": \"graphs\"}}"},
-    {0, "{\"truth\": {\"same_particle\": \"false\", \"pairs\": \"any\"},"
-        "\"sampling\": {\"count_true_twice\": true}}"},
-    {1, "{\"loss\": {\"reduction\": \"equal\", \"focal_gamma\": 2}}"},
-    {1, "{\"loss\": {\"reduction\": \"balanced\", \"average\": \"graphs\"},"
-        "\"sampling\": {\"chunk_edges\": 64}}"},
-    {1, "{\"loss\": {\"reduction\": \"mean\", \"hit_weight\": 500}}"},
-    {2, "{\"loss\": {\"average\": \"graphs\", \"positive_weight\": 3},"
-        "\"truth\": {\"same_particle\": \"true\"}}"},
-    {2, "{\"loss\": {\"focal_gamma\": 1.5, \"reduction\": \"balanced\"}}"},
+    {0, "{'loss': {'average': 'pairs', 'hinge': 'squared'}}"},
+    {0, "{'loss': {'average': 'graphs'}}"},
+    {0, "{'truth': {'same_particle': 'false', 'pairs': 'any'}, 'sampling': "
+        "{'count_true_twice': true}}"},
+    {1, "{'loss': {'reduction': 'equal', 'focal_gamma': 2}}"},
+    {1, "{'loss': {'reduction': 'balanced', 'average': 'graphs'}, 'sampling': "
+        "{'chunk_edges': 64}}"},
+    {1, "{'loss': {'reduction': 'mean', 'hit_weight': 500}}"},
+    {2, "{'loss': {'average': 'graphs', 'positive_weight': 3}, 'truth': "
+        "{'same_particle': 'true'}}"},
+    {2, "{'loss': {'focal_gamma': 1.5, 'reduction': 'balanced'}}"},
 };
 
 ETX_TEST(test_train_losses_gradient, .rows = ROWS(variants))
@@ -141,9 +141,9 @@ ETX_TEST(test_train_losses_gradient, .rows = ROWS(variants))
 
 /* Whole events, nothing drawn: the loss of event k alone, and its weight. */
 #define WHOLE                                                                  \
-    "\"sampling\": {\"hits\": 0, \"edges\": 0, \"false_per_true\": 0},"        \
-    "\"augmentation\": {\"reflect_y\": false, \"reflect_z\": false,"           \
-    "\"rotate_phi\": false}"
+    "'sampling': {'hits': 0, 'edges': 0, 'false_per_true': 0}, "               \
+    "'augmentation': {'reflect_y': false, 'reflect_z': false, 'rotate_phi': "  \
+    "false}"
 
 static double loss_alone(
     struct train_bench *bench, int k, struct etx_loss_sums *sums)
@@ -177,9 +177,9 @@ static double loss_alone(
  * graphs the plain one. */
 ETX_TEST(test_train_losses_averages, .rows = 2)
 {
-    static const char *const changes[] = {
-        "{" WHOLE ", \"loss\": {\"average\": \"pairs\"}}",
-        "{" WHOLE ", \"loss\": {\"average\": \"graphs\"}}"};
+    static const char *const changes[] = {"{" WHOLE
+                                          ", 'loss': {'average': 'pairs'}}",
+        "{" WHOLE ", 'loss': {'average': 'graphs'}}"};
     struct etx_loss_sums sums[2];
     double loss[2];
 
@@ -201,7 +201,7 @@ ETX_TEST(test_train_losses_chunks)
 
     scoped_bench whole = train_bench_new(ETX_TRAIN_FILTER, 1, NULL);
     scoped_bench parts = train_bench_new(
-        ETX_TRAIN_FILTER, 1, "{\"sampling\": {\"chunk_edges\": 37}}");
+        ETX_TRAIN_FILTER, 1, "{'sampling': {'chunk_edges': 37}}");
     ck_assert_double_eq_tol(
         train_bench_loss(&whole, 1), train_bench_loss(&parts, 1), 1e-6);
     const int64_t n = whole.trainer->stage->network->n_values;

@@ -10,10 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-#define DEEP "\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 5}}"
+#define DEEP "'model': {'options': {'hidden': 8, 'n_iterations': 5}}"
 #define MEMORY(checkpointing, precision)                                       \
-    "{" DEEP ", \"memory\": {\"checkpointing\": " checkpointing                \
-    ", \"precision\": \"" precision "\"}}"
+    "{" DEEP ", 'memory': {'checkpointing': " checkpointing                    \
+    ", 'precision': '" precision "'}}"
 
 /* The trainer after 20 steps; its arena's highest mark is of these alone. */
 static struct train_bench train(const char *change)
@@ -79,14 +79,14 @@ ETX_TEST(test_train_memory_embedding_same_bits)
 /* ------------------------------------------------------ momentum head -- */
 
 #define HEAD(options, loss)                                                    \
-    "{\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"           \
-    " \"pt_layers\": 2" options "}}, \"loss\": {\"pt_weight\": 0.3" loss "}}"
+    "{'model': {'options': {'hidden': 8, 'n_iterations': 2, 'pt_layers': "     \
+    "2" options "}}, 'loss': {'pt_weight': 0.3" loss "}}"
 
 static const char *const heads[] = {HEAD("", ""),
-    HEAD(", \"decoder_input\": \"edge\", \"edge_update\": \"old\"",
-        ", \"pt_target\": \"inverse\", \"average\": \"graphs\""),
-    HEAD(", \"direction\": \"doubled_mean\"", ""),
-    HEAD(", \"direction\": \"doubled_first_half\"", "")};
+    HEAD(", 'decoder_input': 'edge', 'edge_update': 'old'",
+        ", 'pt_target': 'inverse', 'average': 'graphs'"),
+    HEAD(", 'direction': 'doubled_mean'", ""),
+    HEAD(", 'direction': 'doubled_first_half'", "")};
 
 ETX_TEST(test_train_memory_pt_gradient, .rows = ROWS(heads))
 {
@@ -102,8 +102,8 @@ ETX_TEST(test_train_memory_pt_weight)
 
     scoped_bench one = train_bench_new(ETX_TRAIN_GNN, 1, heads[0]);
     scoped_bench two = train_bench_new(ETX_TRAIN_GNN, 1,
-        "{\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"
-        " \"pt_layers\": 2}}, \"loss\": {\"pt_weight\": 0.6}}");
+        "{'model': {'options': {'hidden': 8, 'n_iterations': 2, 'pt_layers': "
+        "2}}, 'loss': {'pt_weight': 0.6}}");
     loss[0] = train_bench_loss(&one, 1);
     loss[1] = train_bench_loss(&two, 1);
     ck_assert_double_gt(loss[1], loss[0]);
@@ -130,9 +130,8 @@ ETX_TEST(test_train_memory_pt_is_learnt)
     double after;
 
     scoped_bench bench = train_bench_new(ETX_TRAIN_GNN, 1,
-        "{\"model\": {\"options\": {\"hidden\": 8, \"n_iterations\": 2,"
-        " \"pt_layers\": 2}}, \"loss\": {\"pt_weight\": 1000.0},"
-        " \"schedule\": {\"steps\": 60}}");
+        "{'model': {'options': {'hidden': 8, 'n_iterations': 2, 'pt_layers': "
+        "2}}, 'loss': {'pt_weight': 1000.0}, 'schedule': {'steps': 60}}");
     before = train_bench_loss(&bench, 2) / 1000.0;
     train_bench_steps(bench.trainer, 60);
     after = train_bench_loss(&bench, 2) / 1000.0;

@@ -72,8 +72,8 @@ static int64_t index_of(
 ETX_TEST(test_train_sampling_epochs, .rows = 2)
 {
     static const char *const changes[] = {
-        "{\"sampling\": {\"graphs\": 5, \"order\": \"epochs\"}}",
-        "{\"sampling\": {\"graphs\": 5, \"order\": \"buckets\"}}"};
+        "{'sampling': {'graphs': 5, 'order': 'epochs'}}",
+        "{'sampling': {'graphs': 5, 'order': 'buckets'}}"};
     struct crowd crowd;
     int64_t first[2] = {-1, -1};
 
@@ -132,9 +132,9 @@ static double mean_spread(const char *change)
 ETX_TEST(test_train_sampling_buckets_balance)
 {
     const double shuffled =
-        mean_spread("{\"sampling\": {\"graphs\": 2, \"order\": \"epochs\"}}");
+        mean_spread("{'sampling': {'graphs': 2, 'order': 'epochs'}}");
     const double bucketed =
-        mean_spread("{\"sampling\": {\"graphs\": 2, \"order\": \"buckets\"}}");
+        mean_spread("{'sampling': {'graphs': 2, 'order': 'buckets'}}");
 
     ck_assert_msg(
         bucketed < 0.6 * shuffled, "spread %g and %g", bucketed, shuffled);
@@ -146,7 +146,7 @@ ETX_TEST(test_train_sampling_drawn)
     struct crowd crowd;
     double n_hits = 0.0;
 
-    open_crowd(&crowd, "{\"sampling\": {\"graphs\": 3}}");
+    open_crowd(&crowd, "{'sampling': {'graphs': 3}}");
     const struct etx_trainer *trainer = crowd.bench.trainer;
     for (int64_t step = 1; step <= 2000; step++) {
         struct etx_train_event **event;
@@ -234,8 +234,7 @@ static struct counts find_cut(struct train_bench *bench)
 ETX_TEST(test_train_sampling_hard_negatives)
 {
     scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1,
-        "{\"sampling\": {\"edges\": 0, \"false_per_true\": 1,"
-        "\"hard_share\": 0.25}}");
+        "{'sampling': {'edges': 0, 'false_per_true': 1, 'hard_share': 0.25}}");
     train_bench_steps(bench.trainer, 10);
     const struct counts all = find_cut(&bench);
     const struct counts chosen = count_edges(&bench, 1);
@@ -285,11 +284,10 @@ static void make_pairs(struct etx_embedding_pairs *pairs,
 ETX_TEST(test_train_sampling_queries, .rows = 3)
 {
     static const char *const changes[] = {
-        "{\"sampling\": {\"queries_from\": \"signal\","
-        "\"random_from_queries\": true}}",
-        "{\"sampling\": {\"queries_from\": \"no_noise\","
-        "\"random_from_queries\": true}}",
-        "{\"sampling\": {\"queries_from\": \"all\"}}"};
+        "{'sampling': {'queries_from': 'signal', 'random_from_queries': true}}",
+        "{'sampling': {'queries_from': 'no_noise', 'random_from_queries': "
+        "true}}",
+        "{'sampling': {'queries_from': 'all'}}"};
     struct etx_embedding_pairs pairs;
     struct etx_sector sector;
     int64_t n_noise = 0;
@@ -315,9 +313,9 @@ ETX_TEST(test_train_sampling_queries, .rows = 3)
 ETX_TEST(test_train_sampling_true_pairs_twice, .rows = 2)
 {
     static const char *const changes[] = {
-        "{\"sampling\": {\"neighbours\": 1000, \"random_pairs\": 0}}",
-        "{\"sampling\": {\"neighbours\": 1000, \"random_pairs\": 0,"
-        "\"count_true_twice\": true}}"};
+        "{'sampling': {'neighbours': 1000, 'random_pairs': 0}}",
+        "{'sampling': {'neighbours': 1000, 'random_pairs': 0, "
+        "'count_true_twice': true}}"};
     struct etx_embedding_pairs pairs;
     struct etx_sector sector;
 
@@ -332,12 +330,12 @@ ETX_TEST(test_train_sampling_true_pairs_twice, .rows = 2)
 ETX_TEST(test_train_sampling_same_particle, .rows = 3)
 {
     static const char *const changes[] = {
-        "{\"sampling\": {\"neighbours\": 1000, \"random_pairs\": 0},"
-        "\"truth\": {\"same_particle\": \"ignore\"}}",
-        "{\"sampling\": {\"neighbours\": 1000, \"random_pairs\": 0},"
-        "\"truth\": {\"same_particle\": \"true\"}}",
-        "{\"sampling\": {\"neighbours\": 1000, \"random_pairs\": 0},"
-        "\"truth\": {\"same_particle\": \"false\"}}"};
+        "{'sampling': {'neighbours': 1000, 'random_pairs': 0}, 'truth': "
+        "{'same_particle': 'ignore'}}",
+        "{'sampling': {'neighbours': 1000, 'random_pairs': 0}, 'truth': "
+        "{'same_particle': 'true'}}",
+        "{'sampling': {'neighbours': 1000, 'random_pairs': 0}, 'truth': "
+        "{'same_particle': 'false'}}"};
     struct etx_embedding_pairs pairs;
     struct etx_sector sector;
 
@@ -356,7 +354,7 @@ ETX_TEST(test_train_sampling_noise_dropped)
     struct etx_sector sector;
 
     scoped_bench bench = train_bench_new(
-        ETX_TRAIN_EMBEDDING, 1, "{\"truth\": {\"drop_noise\": true}}");
+        ETX_TRAIN_EMBEDDING, 1, "{'truth': {'drop_noise': true}}");
     make_pairs(&pairs, &sector, &bench);
     ck_assert_int_eq(sector.n_hits, 500); /* of 550 */
     for (int64_t k = 0; k < sector.n_hits; k++)
@@ -394,8 +392,8 @@ ETX_TEST(test_train_sampling_reflections, .rows = 3)
     int n_mirrored = 0;
 
     (void)snprintf(change, sizeof change,
-        "{\"augmentation\": {\"rotate_phi\": false, \"reflect_x\": %s,"
-        "\"reflect_y\": %s, \"reflect_z\": %s}}",
+        "{'augmentation': {'rotate_phi': false, 'reflect_x': %s, 'reflect_y': "
+        "%s, 'reflect_z': %s}}",
         _i == 0 ? "true" : "false", _i == 1 ? "true" : "false",
         _i == 2 ? "true" : "false");
     scoped_bench bench = train_bench_new(ETX_TRAIN_EMBEDDING, 1, change);
@@ -438,17 +436,17 @@ ETX_TEST(test_train_sampling_cell_features, .rows = ROWS(cell_features))
     char config[300];
 
     (void)snprintf(config, sizeof config,
-        "{\"stage\": \"embedding\", \"model\": {\"arch\": \"mlp\","
-        "\"options\": {\"hidden\": [4], \"n_out\": 2}, \"node_features\":"
-        "[{\"name\": \"r\", \"scale\": 1000.0},"
-        "{\"name\": \"%s\", \"scale\": 1.0}],"
-        "\"graph\": {\"radius\": 0.1}},"
-        "\"augmentation\": {\"reflect_z\": true}}",
+        "{'stage': 'embedding', 'model': {'arch': 'mlp', 'options': {'hidden': "
+        "[4], 'n_out': 2}, 'node_features': [{'name': 'r', 'scale': 1000.0}, "
+        "{'name': '%s', 'scale': 1.0}], 'graph': {'radius': 0.1}}, "
+        "'augmentation': {'reflect_z': true}}",
         feature->name);
     if (feature->moves)
-        ck_assert_fails(etx_trainer_create(&trainer, context, config, NULL),
+        ck_assert_fails(
+            etx_trainer_create(&trainer, context, etx_test_json(config), NULL),
             ETX_ERR_FORMAT, feature->name);
     else
-        ck_assert_ok(etx_trainer_create(&trainer, context, config, NULL));
+        ck_assert_ok(
+            etx_trainer_create(&trainer, context, etx_test_json(config), NULL));
     etx_trainer_free(trainer);
 }

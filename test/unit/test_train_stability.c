@@ -15,8 +15,8 @@
 /* A loss above 1.0001 times the mean of the last 3 counts as a spike: with
  * steps on different sectors that happens soon. */
 #define JUMPY                                                                  \
-    "{\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 3,"          \
-    "\"snapshot_every\": 4, \"most_rollbacks\": 2}}"
+    "{'stability': {'spike_factor': 1.0001, 'spike_window': 3, "               \
+    "'snapshot_every': 4, 'most_rollbacks': 2}}"
 
 ETX_TEST(test_train_stability_rolls_back)
 {
@@ -104,8 +104,8 @@ ETX_TEST(test_train_stability_stops_early)
     etx_training_report report;
 
     scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1,
-        "{\"schedule\": {\"learning_rate\": 0, \"min_learning_rate\": 0},"
-        "\"validation\": {\"patience\": 2}}");
+        "{'schedule': {'learning_rate': 0, 'min_learning_rate': 0}, "
+        "'validation': {'patience': 2}}");
     for (int k = 0; k < 3; k++) {
         ck_assert_int_eq(etx_trainer_is_finished(bench.trainer), 0);
         train_bench_steps(bench.trainer, 1);
@@ -127,7 +127,7 @@ static int32_t note_result(struct etx_trainer *trainer)
 ETX_TEST(test_train_stability_waits_for_a_measurement)
 {
     scoped_bench bench = train_bench_new(
-        ETX_TRAIN_EMBEDDING, 1, "{\"validation\": {\"patience\": 1}}");
+        ETX_TRAIN_EMBEDDING, 1, "{'validation': {'patience': 1}}");
     bench.trainer->result.purity = NAN;
     ck_assert_int_eq(note_result(bench.trainer), 0);
     ck_assert_int_eq(etx_trainer_is_finished(bench.trainer), 0);
@@ -148,7 +148,7 @@ ETX_TEST(test_train_stability_keeps_the_best, .rows = ETX_N_TRAIN_STAGES)
     scoped_model *model = NULL;
 
     scoped_bench bench =
-        train_bench_new(_i, 1, "{\"validation\": {\"keep_best\": true}}");
+        train_bench_new(_i, 1, "{'validation': {'keep_best': true}}");
     struct etx_network *network = bench.trainer->stage->network;
     const size_t bytes = (size_t)network->n_values * sizeof(float);
     scoped float *best = malloc(bytes);
@@ -175,37 +175,30 @@ ETX_TEST(test_train_stability_keeps_the_best, .rows = ETX_N_TRAIN_STAGES)
 /* ----------------------------------------------------------- everything -- */
 
 static const char *const everything[ETX_N_TRAIN_STAGES] = {
-    "{\"schedule\": {\"warmup_epochs\": 2, \"decay\": \"step\","
-    "\"decay_epochs\": 3}, \"truth\": {\"pairs\": \"any\", \"max_eta\": 2,"
-    "\"min_hits\": 4, \"drop_noise\": true, \"same_particle\": \"false\"},"
-    "\"sampling\": {\"graphs\": 2, \"order\": \"buckets\", \"pool\": 50,"
-    "\"queries_from\": \"signal\", \"random_from_queries\": true,"
-    "\"count_true_twice\": true}, \"loss\": {\"average\": \"graphs\"},"
-    "\"augmentation\": {\"reflect_x\": true}, \"validation\":"
-    "{\"keep_best\": true, \"patience\": 50, \"criterion\": \"efficiency\"},"
-    "\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 3,"
-    "\"snapshot_every\": 3, \"most_rollbacks\": 100}}",
-    "{\"optimiser\": {\"amsgrad\": true}, \"truth\":"
-    "{\"background_min_pt\": 0.4}, \"sampling\": {\"order\": \"epochs\","
-    "\"hard_share\": 0.5, \"chunk_edges\": 100},"
-    "\"loss\": {\"reduction\": \"equal\", \"focal_gamma\": 1,"
-    "\"hit_weight\": 100}, \"validation\": {\"keep_best\": true},"
-    "\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 1,"
-    "\"snapshot_every\": 3, \"most_rollbacks\": 100}}",
-    "{\"sampling\": {\"graphs\": 3, \"cache_mib\": 0}, \"loss\":"
-    "{\"average\": \"graphs\", \"reduction\": \"balanced\"},"
-    "\"validation\": {\"keep_best\": true, \"patience\": 50,"
-    "\"criterion\": \"auc\"}, \"stability\": {\"spike_factor\": 1.0001,"
-    "\"spike_window\": 3, \"snapshot_every\": 3, \"most_rollbacks\": 100},"
-    "\"memory\": {\"checkpointing\": true, \"precision\": \"bf16\"},"
-    "\"loss_scaling\": {\"initial\": 256, \"double_every\": 2}}",
-    "{\"sampling\": {\"graphs\": 2, \"order\": \"epochs\", \"hard_share\": "
-    "0.5},"
-    "\"loss\": {\"average\": \"graphs\", \"positive_weight\": 2.0,"
-    "\"teacher\": \"decision\"},"
-    "\"validation\": {\"keep_best\": true, \"target_efficiency\": 0.9},"
-    "\"stability\": {\"spike_factor\": 1.0001, \"spike_window\": 1,"
-    "\"snapshot_every\": 3, \"most_rollbacks\": 100}}"};
+    "{'schedule': {'warmup_epochs': 2, 'decay': 'step', 'decay_epochs': 3}, "
+    "'truth': {'pairs': 'any', 'max_eta': 2, 'min_hits': 4, 'drop_noise': "
+    "true, 'same_particle': 'false'}, 'sampling': {'graphs': 2, 'order': "
+    "'buckets', 'pool': 50, 'queries_from': 'signal', 'random_from_queries': "
+    "true, 'count_true_twice': true}, 'loss': {'average': 'graphs'}, "
+    "'augmentation': {'reflect_x': true}, 'validation': {'keep_best': true, "
+    "'patience': 50, 'criterion': 'efficiency'}, 'stability': {'spike_factor': "
+    "1.0001, 'spike_window': 3, 'snapshot_every': 3, 'most_rollbacks': 100}}",
+    "{'optimiser': {'amsgrad': true}, 'truth': {'background_min_pt': 0.4}, "
+    "'sampling': {'order': 'epochs', 'hard_share': 0.5, 'chunk_edges': 100}, "
+    "'loss': {'reduction': 'equal', 'focal_gamma': 1, 'hit_weight': 100}, "
+    "'validation': {'keep_best': true}, 'stability': {'spike_factor': 1.0001, "
+    "'spike_window': 1, 'snapshot_every': 3, 'most_rollbacks': 100}}",
+    "{'sampling': {'graphs': 3, 'cache_mib': 0}, 'loss': {'average': 'graphs', "
+    "'reduction': 'balanced'}, 'validation': {'keep_best': true, 'patience': "
+    "50, 'criterion': 'auc'}, 'stability': {'spike_factor': 1.0001, "
+    "'spike_window': 3, 'snapshot_every': 3, 'most_rollbacks': 100}, 'memory': "
+    "{'checkpointing': true, 'precision': 'bf16'}, 'loss_scaling': {'initial': "
+    "256, 'double_every': 2}}",
+    "{'sampling': {'graphs': 2, 'order': 'epochs', 'hard_share': 0.5}, 'loss': "
+    "{'average': 'graphs', 'positive_weight': 2.0, 'teacher': 'decision'}, "
+    "'validation': {'keep_best': true, 'target_efficiency': 0.9}, 'stability': "
+    "{'spike_factor': 1.0001, 'spike_window': 1, 'snapshot_every': 3, "
+    "'most_rollbacks': 100}}"};
 
 /* n steps, a validation after every fourth; counts rollbacks. */
 static int run_some(etx_trainer *trainer, int first, int n)

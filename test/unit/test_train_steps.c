@@ -85,7 +85,7 @@ ETX_TEST(test_train_steps_validation_radius)
     etx_training_report report;
 
     scoped_bench bench = train_bench_new(
-        ETX_TRAIN_EMBEDDING, 1, "{\"validation\": {\"radius\": 1000.0}}");
+        ETX_TRAIN_EMBEDDING, 1, "{'validation': {'radius': 1000.0}}");
     report = train_bench_validate(bench.trainer);
     ck_assert_double_eq(report.threshold, 1000.0);
     ck_assert_double_eq(report.efficiency, 1.0);
@@ -258,7 +258,7 @@ ETX_TEST(test_train_checkpoint_of_other_draws)
     etx_status status;
 
     scoped_bench bench =
-        train_bench_new(ETX_TRAIN_FILTER, 1, "{\"sampling\": {\"graphs\": 2}}");
+        train_bench_new(ETX_TRAIN_FILTER, 1, "{'sampling': {'graphs': 2}}");
     train_bench_steps(bench.trainer, 1);
     train_bench_save(bench.trainer);
     ck_assert_ok(train_bench_load(bench.trainer));
@@ -285,7 +285,7 @@ ETX_TEST(test_train_checkpoint_of_schema_1)
     ck_assert_same_state(whole.trainer, second.trainer);
     train_bench_close(&second);
     second = train_bench_new(
-        ETX_TRAIN_FILTER, 1, "{\"validation\": {\"keep_best\": true}}");
+        ETX_TRAIN_FILTER, 1, "{'validation': {'keep_best': true}}");
     ck_assert_int_ne(train_bench_load(second.trainer), ETX_OK);
     train_bench_remove();
     train_bench_close(&second);

@@ -42,9 +42,9 @@ static struct etx_train_config make_config(const char *truth, float hit_weight)
     char text[256];
 
     (void)snprintf(text, sizeof text,
-        "{\"stage\": \"gnn\", \"truth\": %s, \"loss\": {\"hit_weight\": %g}}",
-        truth, (double)hit_weight);
-    ck_assert_ok(etx_train_config_read(&config, text));
+        "{'stage': 'gnn', 'truth': %s, 'loss': {'hit_weight': %g}}", truth,
+        (double)hit_weight);
+    ck_assert_ok(etx_train_config_read(&config, etx_test_json(text)));
     return config;
 }
 
@@ -86,20 +86,20 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-    {"{\"pairs\": \"hit\"}", 7, 6, 7,
+    {"{'pairs': 'hit'}", 7, 6, 7,
         {{6, 0}, {0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {7, 8}}},
-    {"{\"pairs\": \"module\"}", 6, 5, 6,
+    {"{'pairs': 'module'}", 6, 5, 6,
         {{6, 0}, {0, 1}, {1, 3}, {3, 4}, {4, 5}, {7, 8}}},
-    {"{\"pairs\": \"module_all\"}", 8, 7, 8,
+    {"{'pairs': 'module_all'}", 8, 7, 8,
         {{6, 0}, {0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}, {4, 5}, {7, 8}}},
-    {"{\"pairs\": \"layer\"}", 12, 12, 12,
+    {"{'pairs': 'layer'}", 12, 12, 12,
         {{6, 0}, {6, 1}, {6, 2}, {0, 3}, {0, 4}, {0, 5}, {1, 3}, {1, 4}, {1, 5},
             {2, 3}, {2, 4}, {2, 5}}},
-    {"{\"pairs\": \"any\"}", 22, 21, 2, {{6, 5}, {7, 8}}},
-    {"{\"min_pt\": 0.05}", 7, 7, 0, {{0, 0}}},
-    {"{\"min_pt\": 0.05, \"max_eta\": 0.5}", 7, 1, 0, {{0, 0}}},
-    {"{\"min_pt\": 0.05, \"min_hits\": 3}", 7, 6, 0, {{0, 0}}},
-    {"{\"min_pt\": 0.05, \"min_hits\": 8}", 7, 0, 0, {{0, 0}}},
+    {"{'pairs': 'any'}", 22, 21, 2, {{6, 5}, {7, 8}}},
+    {"{'min_pt': 0.05}", 7, 7, 0, {{0, 0}}},
+    {"{'min_pt': 0.05, 'max_eta': 0.5}", 7, 1, 0, {{0, 0}}},
+    {"{'min_pt': 0.05, 'min_hits': 3}", 7, 6, 0, {{0, 0}}},
+    {"{'min_pt': 0.05, 'min_hits': 8}", 7, 0, 0, {{0, 0}}},
 };
 
 ETX_TEST(test_train_truth_rules, .rows = ROWS(rules))
@@ -146,7 +146,7 @@ ETX_TEST(test_train_truth_first_weight)
 ETX_TEST(test_train_truth_dropped, .rows = 2)
 {
     static const char *const sections[] = {
-        "{\"drop_noise\": true}", "{\"background_min_pt\": 0.5}"};
+        "{'drop_noise': true}", "{'background_min_pt': 0.5}"};
     scoped_labelled labelled = open_labelled(sections[_i], 0.0f, make_event(0));
     const struct etx_truth *truth = &labelled.truth;
 
@@ -159,7 +159,7 @@ ETX_TEST(test_train_truth_dropped, .rows = 2)
 ETX_TEST(test_train_truth_hit_weights)
 {
     scoped_labelled labelled =
-        open_labelled("{\"low_pt_weight\": 0.5}", 20.0f, make_event(0));
+        open_labelled("{'low_pt_weight': 0.5}", 20.0f, make_event(0));
     const struct etx_truth *truth = &labelled.truth;
     float target;
     float w;
@@ -181,9 +181,8 @@ ETX_TEST(test_train_truth_hit_weights)
 /* Particle 7 starts 10 mm from the beam line, particle 9 beyond. */
 ETX_TEST(test_train_truth_displaced)
 {
-    scoped_labelled labelled =
-        open_labelled("{\"low_pt_weight\": 0.5, \"displaced_weight\": 3}", 0.0f,
-            make_event(0));
+    scoped_labelled labelled = open_labelled(
+        "{'low_pt_weight': 0.5, 'displaced_weight': 3}", 0.0f, make_event(0));
     const struct etx_truth *truth = &labelled.truth;
     float target;
     float w;
@@ -200,7 +199,7 @@ ETX_TEST(test_train_truth_displaced)
 ETX_TEST(test_train_truth_chains)
 {
     scoped_labelled labelled =
-        open_labelled("{\"min_pt\": 0.1}", 0.0f, train_event(5, 1));
+        open_labelled("{'min_pt': 0.1}", 0.0f, train_event(5, 1));
     const struct etx_truth *truth = &labelled.truth;
 
     ck_assert_int_eq(truth->n_pairs, 5 * 9);
@@ -213,8 +212,7 @@ ETX_TEST(test_train_truth_chains)
 
 ETX_TEST(test_train_truth_missing)
 {
-    struct etx_train_config config =
-        make_config("{\"pairs\": \"layer\"}", 0.0f);
+    struct etx_train_config config = make_config("{'pairs': 'layer'}", 0.0f);
     etx_event *event = NULL;
     struct etx_truth truth;
 
@@ -234,7 +232,7 @@ ETX_TEST(test_train_truth_missing)
 ETX_TEST(test_train_truth_too_many_pairs)
 {
     enum { N = 3000 };
-    struct etx_train_config config = make_config("{\"pairs\": \"any\"}", 0.0f);
+    struct etx_train_config config = make_config("{'pairs': 'any'}", 0.0f);
     const etx_particle one = {.id = 1, .momentum = {1, 0, 0}};
     scoped float *positions = calloc((size_t)(3 * N), sizeof *positions);
     scoped int64_t *ids = calloc(N, sizeof *ids);

@@ -16,40 +16,35 @@
 #include <unistd.h>
 
 static const char *const configs[ETX_N_TRAIN_STAGES] = {
-    "{\"stage\": \"embedding\", \"seed\": 3, \"model\": {\"arch\": \"mlp\","
-    "\"options\": {\"hidden\": [16], \"n_out\": 3, \"activation\": \"silu\","
-    "\"norm\": \"layer\"}, \"node_features\": [{\"name\": \"r\", \"scale\":"
-    "1000.0}, {\"name\": \"cos_phi\", \"scale\": 1.0}, {\"name\": \"sin_phi\","
-    "\"scale\": 1.0}, {\"name\": \"eta\", \"scale\": 1.0}], \"graph\":"
-    "{\"radius\": 0.4, \"max_neighbours\": 0, \"orientation\": \"outward\"}},"
-    "\"schedule\": {\"steps\": 20, \"learning_rate\": 0.01,"
-    "\"warmup_steps\": 2, \"decay\": \"constant\"}, \"optimiser\":"
-    "{\"amsgrad\": true}, \"sampling\": {\"hits\": 300, \"neighbours\": 400,"
-    "\"search_radius\": 100.0, \"random_pairs\": 50},"
-    "\"validation\": {\"target_efficiency\": 0.9}}",
-    "{\"stage\": \"filter\", \"seed\": 3, \"model\": {\"arch\":"
-    "\"edge_filter\", \"options\": {\"hidden\": [16]}, \"node_features\":"
-    "[{\"name\": \"r\", \"scale\": 1000.0}], \"edge_features\": [{\"name\":"
-    "\"dphi\", \"scale\": 0.3}, {\"name\": \"deta\", \"scale\": 1.0},"
-    "{\"name\": \"dr\", \"scale\": 100.0}], \"cut\": 0.1}, \"schedule\":"
-    "{\"steps\": 20, \"learning_rate\": 0.01, \"warmup_steps\": 2},"
-    "\"sampling\": {\"hits\": 300, \"edges\": 400},"
-    "\"validation\": {\"target_efficiency\": 0.9}}",
-    "{\"stage\": \"gnn\", \"seed\": 3, \"model\": {\"arch\":"
-    "\"interaction_network\", \"options\": {\"hidden\": 8, \"n_iterations\":"
-    "2}, \"node_features\": [{\"name\": \"r\", \"scale\": 1000.0}],"
-    "\"edge_features\": [{\"name\": \"dphi\", \"scale\": 0.3}, {\"name\":"
-    "\"deta\", \"scale\": 1.0}, {\"name\": \"score_logit\", \"scale\":"
-    "4.0}]}, \"schedule\": {\"steps\": 20, \"learning_rate\": 0.01,"
-    "\"warmup_steps\": 2}, \"sampling\": {\"hits\": 0, \"edges\": 500},"
-    "\"validation\": {\"target_efficiency\": 0.9}}",
-    "{\"stage\": \"cascade\", \"seed\": 3, \"model\": {\"arch\":"
-    "\"edge_filter\", \"options\": {\"hidden\": [8]}, \"node_features\":"
-    "[{\"name\": \"r\", \"scale\": 1000.0}], \"edge_features\": [{\"name\":"
-    "\"dphi\", \"scale\": 0.3}, {\"name\": \"deta\", \"scale\": 1.0},"
-    "{\"name\": \"dr\", \"scale\": 100.0}], \"cut\": 0.0}, \"schedule\": "
-    "{\"steps\": 20, \"learning_rate\": 0.01,"
-    "\"warmup_steps\": 2}, \"sampling\": {\"hits\": 300, \"edges\": 400}}"};
+    "{'stage': 'embedding', 'seed': 3, 'model': {'arch': 'mlp', 'options': "
+    "{'hidden': [16], 'n_out': 3, 'activation': 'silu', 'norm': 'layer'}, "
+    "'node_features': [{'name': 'r', 'scale': 1000.0}, {'name': 'cos_phi', "
+    "'scale': 1.0}, {'name': 'sin_phi', 'scale': 1.0}, {'name': 'eta', "
+    "'scale': 1.0}], 'graph': {'radius': 0.4, 'max_neighbours': 0, "
+    "'orientation': 'outward'}}, 'schedule': {'steps': 20, 'learning_rate': "
+    "0.01, 'warmup_steps': 2, 'decay': 'constant'}, 'optimiser': {'amsgrad': "
+    "true}, 'sampling': {'hits': 300, 'neighbours': 400, 'search_radius': "
+    "100.0, 'random_pairs': 50}, 'validation': {'target_efficiency': 0.9}}",
+    "{'stage': 'filter', 'seed': 3, 'model': {'arch': 'edge_filter', "
+    "'options': {'hidden': [16]}, 'node_features': [{'name': 'r', 'scale': "
+    "1000.0}], 'edge_features': [{'name': 'dphi', 'scale': 0.3}, {'name': "
+    "'deta', 'scale': 1.0}, {'name': 'dr', 'scale': 100.0}], 'cut': 0.1}, "
+    "'schedule': {'steps': 20, 'learning_rate': 0.01, 'warmup_steps': 2}, "
+    "'sampling': {'hits': 300, 'edges': 400}, 'validation': "
+    "{'target_efficiency': 0.9}}",
+    "{'stage': 'gnn', 'seed': 3, 'model': {'arch': 'interaction_network', "
+    "'options': {'hidden': 8, 'n_iterations': 2}, 'node_features': [{'name': "
+    "'r', 'scale': 1000.0}], 'edge_features': [{'name': 'dphi', 'scale': 0.3}, "
+    "{'name': 'deta', 'scale': 1.0}, {'name': 'score_logit', 'scale': 4.0}]}, "
+    "'schedule': {'steps': 20, 'learning_rate': 0.01, 'warmup_steps': 2}, "
+    "'sampling': {'hits': 0, 'edges': 500}, 'validation': "
+    "{'target_efficiency': 0.9}}",
+    "{'stage': 'cascade', 'seed': 3, 'model': {'arch': 'edge_filter', "
+    "'options': {'hidden': [8]}, 'node_features': [{'name': 'r', 'scale': "
+    "1000.0}], 'edge_features': [{'name': 'dphi', 'scale': 0.3}, {'name': "
+    "'deta', 'scale': 1.0}, {'name': 'dr', 'scale': 100.0}], 'cut': 0.0}, "
+    "'schedule': {'steps': 20, 'learning_rate': 0.01, 'warmup_steps': 2}, "
+    "'sampling': {'hits': 300, 'edges': 400}}"};
 
 etx_context *train_bench_context(int32_t n_threads)
 {
@@ -68,7 +63,8 @@ static struct etx_json *parse(const char *text)
 {
     struct etx_json *json = NULL;
 
-    ck_assert_ok(etx_json_parse(&json, "config", text, strlen(text), 8));
+    ck_assert_ok(
+        etx_json_parse(&json, "config", etx_test_json(text), strlen(text), 8));
     return json;
 }
 
