@@ -168,7 +168,7 @@ static int64_t count_same(const etx_tracks *a, const etx_tracks *b)
     return n_same;
 }
 
-/* The CPU's tracks, and those of the device, the same ones twice. */
+/* Tracks of the CPU, and of the device, which finds the same twice. */
 static void find_tracks(
     struct device_job *both, etx_tracks **on_cpu, etx_tracks **on_cuda)
 {
@@ -181,7 +181,7 @@ static void find_tracks(
     job_assert_same_tracks(*on_cuda, again);
 }
 
-/* Hits in, tracks out: those of the CPU. */
+/* Hits in, tracks out: the tracks of the CPU. */
 ETX_TEST(test_cuda_same_tracks, .rows = N_EVENTS, .n_small = N_SMALL)
 {
     scoped_device_job both = {NULL};
@@ -194,7 +194,7 @@ ETX_TEST(test_cuda_same_tracks, .rows = N_EVENTS, .n_small = N_SMALL)
     job_assert_same_tracks(on_cpu, on_cuda);
 }
 
-/* With float16, nearly those of the CPU. */
+/* With float16, nearly the tracks of the CPU. */
 ETX_TEST(test_cuda_half_tracks, .rows = N_EVENTS, .n_small = N_SMALL)
 {
     scoped_device_job both = {NULL};
