@@ -89,7 +89,7 @@ FOLDERS := base memory data op op/ref op/x86 backend $(BACKENDS) arch $(ARCHS:%=
     stage/track_building stage/track_fitting io eval train $(TRAIN) api
 SOURCES := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/archs.o
-ifeq ($(shell uname -m),x86_64)
+ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 SIMD := $(wildcard src/op/x86/simd/*.c)
 OBJECTS += $(foreach isa,avx2 avx512,$(SIMD:src/%.c=$(BUILD)/obj/$(isa)/%.o)) \
     $(BUILD)/obj/avx512bf16/op/x86/simd/gemm.o

@@ -1,7 +1,8 @@
 # Test and measure what the Makefile builds; test/README.md describes the folders.
 
 .PHONY: tests check check-fast check-oom check-io check-device check-mutations \
-    check-kill check-fuzz check-sample check-all check-reproducible lint abi abi-baseline \
+    check-kill check-fuzz check-sample check-all check-hosts check-reproducible \
+    lint abi abi-baseline \
     asan tsan coverage fuzz \
     gpu resources bench bench-peers bench-peers-deps bench-ranks
 
@@ -154,6 +155,9 @@ abi-baseline: $(SHARED) $(DIST_SHARED)
 	        --no-show-locs $(LIB)/lib$$name.so --out-file lib/abi/$$name.abi \
 	        || exit 1; \
 	done
+# With musl and for aarch64, where their compilers and zlib are: minutes.
+check-hosts: $(STATIC) $(BUILD)/obj/test/hosts/probe.o
+	@test/hosts/hosts.sh $(BUILD) $(LIB)
 # Twice the library without a cache of the compiler: minutes.
 check-reproducible:
 	@test/programs/reproducible.sh
@@ -196,7 +200,7 @@ check-sample:
 check-all:
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory lint check-oom check-io check-device \
-	    check-kill check-reproducible asan tsan coverage check-fuzz
+	    check-kill check-hosts check-reproducible asan tsan coverage check-fuzz
 
 # --------------------------------------------------------------------- GPU --
 

@@ -510,7 +510,8 @@ const struct faults_scenario faults_scenarios[FAULTS_N_SCENARIOS] = {
     ROW("trainer_step, embedding, 2 threads", faults_make_stepped, step, 2, 0),
     ROW("trainer_step, gnn, 2 threads", faults_make_stepped, step, 2, 2),
     FILES_ROW("trainer_step, gnn, cache", faults_make_trainer, step, 1, 6),
-    FILES_ROW("trainer_step, gnn, cached", faults_make_cached, step, 1, 6),
+    FILES_ROW(
+        "trainer_validate, gnn, cached", faults_make_cached, validate, 1, 6),
     ROW("trainer_validate, embedding", faults_make_stepped, validate, 1, 0),
     ROW("trainer_validate, filter", faults_make_stepped, validate, 1, 1),
     ROW("trainer_validate, gnn", faults_make_stepped, validate, 1, 2),

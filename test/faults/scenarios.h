@@ -75,7 +75,8 @@ const etx_model *faults_model(const struct faults_world *world);
 /* Set-ups of scenarios: an event of its own (with modules); the candidate graph
  * of the first event (with scores, triplets, as one part); tracks (as a file);
  * a trainer of the stage that the option names, with a cache of graphs from 4
- * on (after two steps, one that finds its graphs there, with a checkpoint). */
+ * on (after two steps, one whose validation finds its graph there, with a
+ * checkpoint). */
 void faults_make_event(struct faults_world *world);
 void faults_make_event_with_modules(struct faults_world *world);
 void faults_make_graph(struct faults_world *world);

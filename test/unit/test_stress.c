@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io_models.h"
 
+#include "base/heap.h"
 #include "base/random.h"
 #include "train_events.h"
 
@@ -125,12 +126,14 @@ ETX_TEST(test_stress_contexts)
     struct worker worker[N_WORKERS];
     pthread_t thread[N_WORKERS];
     int64_t n_cancelled = 0;
+    int64_t heap;
 
     for (int32_t k = 0; k < N_EVENTS; k++) {
         stress.event[k] = train_event(2 + k, (uint64_t)k);
         ck_assert_ok(etx_find_tracks(
             &stress.expected[k], serial, stress.model, stress.event[k]));
     }
+    heap = etx_heap_in_use();
     for (int32_t w = 0; w < N_WORKERS; w++) {
         worker[w] = (struct worker){.stress = &stress, .seed = (uint64_t)w};
         ck_assert_int_eq(pthread_create(&thread[w], NULL, work, &worker[w]), 0);
@@ -142,6 +145,7 @@ ETX_TEST(test_stress_contexts)
         n_cancelled += worker[w].n_cancelled;
     }
     ck_assert_int_gt(n_cancelled, 0);
+    ck_assert_int_eq(etx_heap_in_use(), heap);
     ck_assert_int_gt(etx_tracks_count(stress.expected[N_EVENTS - 1]), 0);
     for (int32_t k = 0; k < N_EVENTS; k++) {
         etx_tracks_free(stress.expected[k]);
