@@ -14,7 +14,7 @@ set -eu
 # The longest first.
 sections='python packages dist programs upgrade install troubleshooting
     how-to:add-a-network how-to:add-a-backend acts parts mpi docs handles
-    gpu-report headers lint links symbols abi nccl'
+    gpu-report ptx headers lint links symbols abi nccl'
 for page in docs/howto/*.md; do
     page=how-to:$(basename "$page" .md)
     case $sections in *"$page"*) ;; *) sections="$sections $page" ;; esac
@@ -57,6 +57,7 @@ section()
     parts) test/dist/parts.sh "$build" ;;
     upgrade) test/upgrade/upgrade.sh "$build" "$lib" ;;
     gpu-report) test/cuda/report.sh ;;
+    ptx) test/cuda/ptx/ptx.sh ;;
     handles) test/pages/handles.sh "$lib" ;;
     links) test/pages/links.sh ;;
     troubleshooting) test/pages/troubleshooting.sh "$build" "$lib" ;;

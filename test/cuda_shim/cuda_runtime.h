@@ -222,6 +222,14 @@ template <typename T> T __shfl_xor_sync(unsigned lanes, T value, int mask)
 
 /* ---------------------------------------------------- device functions -- */
 
+#define __expf expf /* the C library has a function of this name */
+
+/* As on a device, by a very large number 0. */
+static inline float __fdividef(float x, float y)
+{
+    return fabsf(y) > 0x1p126f ? x / INFINITY : x / y;
+}
+
 static inline uint32_t __float_as_uint(float x)
 {
     uint32_t bits;

@@ -14,8 +14,11 @@
 
 #include <string.h>
 
-#define MAX_WIDTH   65536
-#define BLOCK_EDGES 65536
+#define MAX_WIDTH 65536
+/* Edges of a block: small enough for caches of a CPU; enough for a device that
+ * starts a few kernels a block. */
+#define BLOCK_EDGES        65536
+#define DEVICE_BLOCK_EDGES (1 << 20)
 
 enum style {
     STYLE_MLP,     /* linear, norm, activation */
@@ -159,13 +162,15 @@ static etx_status start(struct pass *pass, const struct etx_network *network,
     const struct state *state = network->state;
     const int64_t n_edges = input->graph->n_edges;
     const int32_t width = network->edge_features.n_features;
+    const int64_t max_block =
+        context->stream->memory == NULL ? BLOCK_EDGES : DEVICE_BLOCK_EDGES;
 
     *pass = (struct pass){.network = network,
         .context = context,
         .input = input,
         .n_block = n_edges};
-    if (state->layers.norm != ETX_NORM_BATCH && n_edges > BLOCK_EDGES)
-        pass->n_block = BLOCK_EDGES;
+    if (state->layers.norm != ETX_NORM_BATCH && n_edges > max_block)
+        pass->n_block = max_block;
     if (width == 0)
         return ETX_OK;
     return etx_floats_alloc(

@@ -1,0 +1,389 @@
+"""Kernels as nvcc compiles them, compared with float64 at random sizes.
+
+    ETX_PTX=FOLDER python3 -m unittest discover -s test/cuda/ptx
+
+FOLDER has NAME.ptx of cuda/op/NAME.cu (test/cuda/ptx/ptx.sh makes them). Each
+instruction count of docs/cuda.md, "Instructions", is held within 5 %.
+"""
+
+import os
+import re
+import struct
+import unittest
+
+import numpy as np
+
+from interpreter import Fault, Kernel, Launch, Memory
+
+FOLDER = os.environ.get("ETX_PTX", "")
+TILE = 16
+POINTS, LEAVES = 32, 32  # of a leaf, of a branch
+NONE, RELU, SILU, TANH = range(4)
+
+
+def kernel(file, name):
+    with open(os.path.join(FOLDER, file + ".ptx"), encoding="utf-8") as source:
+        return Kernel(source.read(), name)
+
+
+def documented():
+    """Kernel and work -> instructions, from the table of docs/cuda.md."""
+    with open("docs/cuda.md", encoding="utf-8") as page:
+        rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \| (\d+) \|", page.read(), re.M)
+    return {(name, work.strip()): int(count) for name, work, count in rows}
+
+
+def tiles(n, size):
+    return -(-n // size)
+
+
+# ------------------------------------------------------------- perceptrons --
+
+
+def pack_rows(data=0, index=0, width=0, half=0):
+    return struct.pack("<QQi4xQ", data, index, width, half)
+
+
+class Perceptron:
+    """Random layers (width, norm 0 or 1, norm_last, activation) on random parts
+    (width, is_half, is_gathered), as describe() of mlp_fused.cu lays them."""
+
+    def __init__(self, random, n_rows, parts, layers, is_half=True, added=(),
+                 has_residual=False):
+        self.random, self.n_rows, self.is_half = random, n_rows, is_half
+        self.blocks = 2
+        self.memory = Memory()
+        self.parts = [self.make_rows(*p) for p in parts]
+        self.added = [self.make_rows(layers[0][0], h, True) for h in added]
+        self.n_in = sum(p[0] for p in parts)
+        self.width = layers[-1][0]
+        self.make_layers(layers)
+        self.residual = None
+        if has_residual:
+            self.residual = random.standard_normal((n_rows, self.width)).astype("f2")
+
+    def make_rows(self, width, is_half, is_gathered):
+        n = self.n_rows // 3 + 1 if is_gathered else self.n_rows
+        values = self.random.standard_normal((n, width)).astype("f2")
+        at = self.memory.put(values if is_half else values.astype("f4"))
+        index = np.arange(n)
+        index_at = 0
+        if is_gathered:
+            index = self.random.integers(0, n, self.n_rows).astype("i4")
+            index_at = self.memory.put(index)
+        packed = pack_rows(0 if is_half else at, index_at, width, at if is_half else 0)
+        return packed, values[index].astype(float)
+
+    def make_layers(self, layers):
+        self.layers, self.n_words, k = [], 0, self.n_in
+        for l, (n_out, norm, norm_last, activation) in enumerate(layers):
+            columns = tiles(n_out, 8)
+            columns += columns % 2 if l + 1 < len(layers) else 0
+            self.layers.append({
+                "n_out": n_out, "depth": tiles(k, 16), "columns": columns,
+                "first": self.n_words, "norm": norm, "norm_last": norm_last,
+                "activation": activation,
+                "weight": (self.random.standard_normal((n_out, k)) / k**0.5).astype("f4"),
+                "bias": (0.1 * self.random.standard_normal(n_out)).astype("f4"),
+                "gain": (1 + 0.1 * self.random.standard_normal(n_out)).astype("f4"),
+                "shift": (0.1 * self.random.standard_normal(n_out)).astype("f4"),
+            })
+            self.n_words += tiles(k, 16) * columns * 64
+            k = n_out
+
+    def pack_weights(self, layer):
+        words = layer["depth"] * layer["columns"] * 64
+        packed = self.memory.empty(words, "u4")
+        parameters = struct.pack(
+            "<QQiiii", packed, self.memory.put(layer["weight"]),
+            layer["weight"].shape[1], layer["n_out"], layer["columns"], words)
+        Launch(kernel("mlp_fused", "pack_kernel"), parameters, self.memory, 2).run()
+        return packed
+
+    def parameters(self, out):
+        put = self.memory.put
+        pitch = tiles(self.n_in, TILE) * TILE + 8
+        text = struct.pack("<qiiii", self.n_rows, len(self.layers), self.n_in, pitch,
+                           self.n_words)
+        text += struct.pack("<i4x", len(self.parts))
+        text += b"".join(p for p, _ in self.parts).ljust(12 * 32, b"\0")
+        text += struct.pack("<i4x", len(self.added))
+        text += b"".join(
+            p + struct.pack("<i4x", self.layers[0]["n_out"] % 2 == 0)
+            for p, _ in self.added).ljust(4 * 40, b"\0")
+        residual = 0 if self.residual is None else put(self.residual)
+        text += struct.pack("<QQQQi4x", 0, residual, 0 if self.is_half else out,
+                            out if self.is_half else 0,
+                            self.is_half and self.width % 2 == 0)
+        for layer in self.layers:
+            text += struct.pack(
+                "<QQQiiiiQfiii", put(layer["bias"]), put(layer["gain"]),
+                put(layer["shift"]), layer["n_out"], layer["depth"], layer["columns"],
+                layer["first"], self.pack_weights(layer), 1e-5, layer["norm"],
+                layer["norm_last"], layer["activation"])
+        return text.ljust(kernel("mlp_fused", "mlp_fused_kernelILi4E").parameter_bytes,
+                          b"\0"), self.n_words * 4 + 8 * TILE * pitch * 2
+
+    def run(self):
+        """The result [n_rows, width], and instructions of a warp a tile."""
+        n = (self.n_rows + 8) * self.width
+        dtype = "f2" if self.is_half else "f4"
+        out = self.memory.empty(n, dtype)
+        columns = tiles(max(l["n_out"] for l in self.layers), 8)
+        size = 4 if columns <= 4 else 8 if columns <= 8 else 16
+        parameters, shared = self.parameters(out)
+        count = Launch(kernel("mlp_fused", "mlp_fused_kernelILi%dE" % size), parameters,
+                       self.memory, self.blocks, 256, shared).run()
+        values = self.memory.get(out, n, dtype).reshape(-1, self.width).astype(float)
+        if not np.isnan(values[self.n_rows:]).all():
+            raise Fault("written behind the last row")
+        return values[: self.n_rows], count / tiles(self.n_rows, TILE)
+
+    def expected(self):
+        x = np.concatenate([rows for _, rows in self.parts], 1)
+        for l, layer in enumerate(self.layers):
+            x = x.astype("f2").astype(float) @ layer["weight"].astype("f2").astype(float).T
+            x = x + layer["bias"] + (sum(r for _, r in self.added) if l == 0 else 0)
+            functions = [self._norm, self._activation]
+            for function in functions[::-1] if layer["norm_last"] else functions:
+                x = function(x, layer)
+        return x if self.residual is None else x + self.residual.astype(float)
+
+    @staticmethod
+    def _norm(x, layer):
+        if not layer["norm"]:
+            return x
+        d = x - x.mean(1, keepdims=True)
+        d /= np.sqrt((d * d).mean(1, keepdims=True) + 1e-5)
+        return d * layer["gain"] + layer["shift"]
+
+    @staticmethod
+    def _activation(x, layer):
+        return {
+            NONE: lambda: x, RELU: lambda: np.maximum(x, 0),
+            SILU: lambda: x / (1 + np.exp(-x)), TANH: lambda: np.tanh(x),
+        }[layer["activation"]]()
+
+
+class Perceptrons(unittest.TestCase):
+    def check(self, network):
+        values, count = network.run()
+        expected = network.expected()
+        self.assertTrue(np.isfinite(values).all())
+        self.assertLess(np.abs(values - expected).max(), 6e-3 * max(1, np.abs(expected).max()))
+        return count
+
+    def count(self, *network):
+        network = Perceptron(*network)
+        network.blocks = 1
+        return self.check(network)
+
+    def test_random_shapes(self):
+        random = np.random.default_rng(1)
+        for _ in range(4):
+            widest = int(random.choice([32, 64, 128]))
+            layers = [
+                (int(random.integers(1, widest + 1)), int(random.integers(2)),
+                 int(random.integers(2)), int(random.integers(4)))
+                for _ in range(random.integers(1, 4))
+            ]
+            parts = [(int(random.integers(1, 40)), bool(random.integers(2)),
+                      bool(random.integers(2))) for _ in range(random.integers(1, 4))]
+            with self.subTest(layers=layers, parts=parts):
+                self.check(Perceptron(
+                    random, int(random.integers(1, 200)), parts, layers,
+                    bool(random.integers(2)), [True] * int(random.integers(3)),
+                    False))
+
+    def test_nearly_constant_rows_of_odd_width(self):
+        """Columns that pad a layer to whole tiles stay 0 after its norm."""
+        random = np.random.default_rng(2)
+        network = Perceptron(random, 40, [(8, False, False)],
+                             [(57, 1, 0, SILU), (9, 0, 0, NONE)])
+        network.layers[0]["weight"][:] = 0
+        network.layers[0]["bias"][:] = -400
+        network.layers[0]["bias"][3] -= 0.02
+        self.check(network)
+
+    def test_instructions_a_tile(self):
+        random = np.random.default_rng(3)
+        wanted = documented()
+        for work, parts, layers in (
+            ("tile of 16 rows, 21-64-64-1, layer norm, SiLU", [(21, False, False)],
+             [(64, 1, 0, SILU), (64, 1, 0, SILU), (1, 0, 0, NONE)]),
+            ("tile of 16 rows, 96-32-32, layer norm, SiLU",
+             [(32, True, True), (32, True, True), (32, True, False)],
+             [(32, 1, 0, SILU), (32, 1, 0, SILU)]),
+            ("tile of 16 rows, 192-64-64, layer norm, SiLU",
+             [(64, True, True), (64, True, True), (64, True, False)],
+             [(64, 1, 0, SILU), (64, 1, 0, SILU)]),
+        ):
+            with self.subTest(work=work):
+                few, many = (
+                    self.count(random, n, parts, layers) * n / TILE
+                    for n in (128, 256)
+                )
+                check_count(self, wanted, "mlp_fused_kernel", work, (many - few) / 8)
+
+
+def check_count(test, wanted, name, work, count):
+    print("| `%s` | %s | %d |" % (name, work, round(count)))
+    test.assertIn((name, work), wanted)
+    test.assertLess(abs(count / wanted[name, work] - 1), 0.05)
+
+
+# ------------------------------------------------------------------ graphs --
+
+
+class Tree:
+    """Points in the order of a tree, as etx_point_tree_build makes it."""
+
+    def __init__(self, memory, point, radius):
+        self.n, self.n_dim = point.shape
+        self.point = point
+        self.order = np.random.default_rng(5).permutation(self.n).astype("i4")
+        self.limit = np.float32(float(np.float32(radius)) ** 2)
+        self.shift = max(1, int(self.n).bit_length())
+        n_leaves = tiles(self.n, POINTS)
+        n_branches = tiles(n_leaves, LEAVES)
+        self.text = struct.pack(
+            "<qqqi4xQQQQQifi4x", self.n, n_leaves, n_branches, self.n_dim,
+            memory.put(self.order), memory.put(point), memory.put(self.boxes(POINTS)),
+            memory.put(self.boxes(POINTS * LEAVES)), 0, 0, self.limit, self.shift)
+
+    def boxes(self, n):
+        ends = [self.point[f : f + n] for f in range(0, self.n, n)]
+        return np.stack([np.stack([p.min(0), p.max(0)]) for p in ends]).astype("f4")
+
+    def edges(self):
+        """Of float64, and of distances within 1e-5 of the radius."""
+        d = self.point[:, None].astype(float) - self.point[None].astype(float)
+        s = (d * d).sum(-1)
+        i, j = self.order[:, None], self.order[None]
+        return [
+            set(((j.astype("u8") << np.uint64(self.shift)) | i.astype("u8"))[
+                (s <= float(self.limit) * f) & (i < j)].tolist())
+            for f in (1 - 1e-5, 1 + 1e-5)
+        ]
+
+
+class Graphs(unittest.TestCase):
+    def find_edges(self, n, n_dim, radius, seed):
+        memory = Memory()
+        random = np.random.default_rng(seed)
+        point = random.standard_normal((n, n_dim)).astype("f4")
+        point = point[np.argsort(point[:, 0])]
+        tree = Tree(memory, point, radius)
+        count = memory.empty(n + 1, "i8")
+        n_count = Launch(kernel("radius_graph", "count_kernel"),
+                         struct.pack("<Q", count) + tree.text, memory, 2).run()
+        counts = memory.get(count, n + 1, "i8")
+        offset = np.concatenate([[0], np.cumsum(counts[:n])])
+        edge = memory.empty(int(offset[n]), "u8")
+        Launch(kernel("radius_graph", "write_kernel"),
+               struct.pack("<QQ", edge, memory.put(offset)) + tree.text, memory, 2).run()
+        found = set(memory.get(edge, int(offset[n]), "u8").tolist())
+        self.assertEqual(len(found), offset[n])
+        sure, possible = tree.edges()
+        self.assertLessEqual(sure, found)
+        self.assertLessEqual(found, possible)
+        return n_count
+
+    def test_radius_graph(self):
+        random = np.random.default_rng(6)
+        for seed in range(2):
+            n, n_dim = int(random.integers(2, 300)), int(random.integers(1, 12))
+            with self.subTest(n=n, n_dim=n_dim):
+                self.find_edges(n, n_dim, 0.4 * n_dim**0.5, seed)
+
+    def test_instructions_of_radius_graph(self):
+        per_warp = self.find_edges(512, 8, 0.8, 9) / 16
+        check_count(self, documented(), "count_kernel",
+                    "warp of 32 points, 8 dimensions, 512 normal points, radius 0.8",
+                    per_warp)
+
+    def components(self, n, n_edges, seed):
+        memory = Memory()
+        random = np.random.default_rng(seed)
+        src, dst = random.integers(0, n, (2, n_edges)).astype("i4")
+        score = random.random(n_edges).astype("f4")
+        parent, label = memory.empty(n, "i4"), memory.empty(n, "i4")
+        Launch(kernel("connected_components", "start_kernel"),
+               struct.pack("<Qq", parent, n), memory, 3).run()
+        args = struct.pack("<qqQQQf4xQ", n, n_edges, memory.put(src), memory.put(dst),
+                           memory.put(score), 0.5, label)
+        count = Launch(kernel("connected_components", "hook_kernel"),
+                       struct.pack("<Q", parent) + args, memory, 3).run()
+        Launch(kernel("connected_components", "label_kernel"),
+               struct.pack("<QQq", label, parent, n), memory, 3).run()
+        expected = np.arange(n)
+        for _ in range(n):
+            low = np.minimum(expected[src], expected[dst])[score > 0.5]
+            before = expected.copy()
+            np.minimum.at(expected, src[score > 0.5], low)
+            np.minimum.at(expected, dst[score > 0.5], low)
+            if (expected == before).all():
+                break
+        self.assertEqual(memory.get(label, n, "i4").tolist(), expected.tolist())
+        return count / tiles(n_edges, 32)
+
+    def test_components(self):
+        random = np.random.default_rng(7)
+        for seed in range(4):
+            n = int(random.integers(1, 900))
+            with self.subTest(n=n):
+                self.components(n, int(random.integers(0, 2 * n)), seed)
+
+    def test_instructions_of_components(self):
+        check_count(self, documented(), "hook_kernel",
+                    "32 edges, 2048 random ones of 1024 nodes", self.components(1024, 2048, 8))
+
+
+class Reductions(unittest.TestCase):
+    def reduce(self, name, n, width, kind, is_half, seed):
+        memory = Memory()
+        random = np.random.default_rng(seed)
+        lengths = random.integers(0, 9, n)
+        offset = np.concatenate([[0], np.cumsum(lengths)]).astype("i8")
+        n_values = int(offset[-1])
+        order = random.permutation(n_values).astype("i4")
+        x = random.standard_normal((n_values, width)).astype("f2" if is_half else "f4")
+        out = memory.empty(n * width, "f4")
+        at = memory.put(x)
+        args = struct.pack("<qiii4xQQQQQQQ", n, width, kind, 0, memory.put(offset),
+                           memory.put(order), 0, 0, 0 if is_half else at, out,
+                           at if is_half else 0)
+        count = Launch(kernel("segment_reduce", name), args, memory, 2).run()
+        values = memory.get(out, n * width, "f4").reshape(n, width)
+        for s in range(n):
+            rows = x[order[offset[s] : offset[s + 1]]].astype(float)
+            expected = np.zeros(width)
+            if len(rows) > 0:
+                expected = [
+                    lambda: rows.sum(0), lambda: rows.mean(0), lambda: rows.max(0),
+                    lambda: np.sqrt(((rows - rows.mean(0)) ** 2).sum(0)
+                                    / ((len(rows) - 1 if len(rows) > 2 else 1) + 1e-6)),
+                ][kind]()
+            np.testing.assert_allclose(values[s], expected, rtol=1e-4, atol=1e-4)
+        return count
+
+    def test_kinds(self):
+        for kind in range(4):
+            with self.subTest(kind=kind):
+                self.reduce("segment_reduce_kernel", 40 + 7 * kind, 5 + kind, kind,
+                            kind % 2 == 1, kind)
+
+    def test_sums_of_vectors(self):
+        for n, width in ((1, 8), (77, 24), (200, 64)):
+            with self.subTest(n=n, width=width):
+                self.reduce("sum_vectors_kernel", n, width, 0, True, n)
+
+    def test_instructions(self):
+        count = self.reduce("sum_vectors_kernel", 1024, 32, 0, True, 11)
+        check_count(self, documented(), "sum_vectors_kernel",
+                    "warp of 8 segments of 4 values on average, 32 float16 wide",
+                    count / 128)
+
+
+if __name__ == "__main__":
+    unittest.main()
