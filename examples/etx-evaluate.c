@@ -214,6 +214,7 @@ static void print_text(const struct options *o, const struct line *lines,
             lines[k].rate->value, lines[k].rate->low, lines[k].rate->high,
             (long long)lines[k].part, (long long)lines[k].whole);
     printf("%-22s %8.4f\n", "TrackML score", rates->trackml_score);
+    printf("%-22s %8.4f\n", "- generation 0 alone", rates->primary_score);
 }
 
 /* JSON has no nan: null. */
@@ -273,6 +274,7 @@ static int print_json(const struct options *o, const struct line *lines,
     for (int k = 0; k < N_RATES; k++)
         set_rate(object, &lines[k]);
     set_number(object, "trackml_score", rates->trackml_score);
+    set_number(object, "primary_score", rates->primary_score);
     set_cuts(object, &o->cuts);
     if (json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(8)) !=
         0)

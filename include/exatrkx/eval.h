@@ -56,6 +56,7 @@ typedef struct etx_evaluation_counts {
     int64_t n_tracks_fake;      /* no particle has > f of the track's hits */
     int64_t n_tracks_duplicate; /* matched tracks beyond one per particle */
     double trackml_score_sum;   /* over events, each in [0, 1] */
+    double primary_score_sum;   /* the same of generation 0 alone */
 } etx_evaluation_counts;
 
 /* Add one event to counts. Tracks may share hits. options may be NULL:
@@ -82,6 +83,9 @@ typedef struct etx_evaluation {
     etx_rate fake_rate;            /* fake tracks / tracks */
     etx_rate duplicate_rate;       /* duplicate tracks / tracks */
     double trackml_score;          /* mean over events */
+    double primary_score;          /* the same with the weights of particles of
+                                    * generation 0 alone (bits 24 to 35 of a TrackML id),
+                                    * as in TrackML's files; nan where counts lack it */
 } etx_evaluation;
 
 /* Rates and intervals from the sums; the caller sets out->struct_size.

@@ -12,6 +12,7 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 /* Sizes of the structs in their first release. */
 #define FIRST_SIZE ETX_SIZE_UP_TO(etx_evaluation_options, charged_only)
@@ -89,7 +90,8 @@ done:
     return status;
 }
 
-static etx_status check_counts(
+/* *known: the caller's counts; what an older caller lacks is nan. */
+static etx_status read_counts(etx_evaluation_counts *known,
     const char *function, const etx_evaluation_counts *counts)
 {
     etx_status status;
@@ -100,6 +102,10 @@ static etx_status check_counts(
         return etx_fail(ETX_ERR_ARGUMENT,
             "%s: counts->reserved is %d and must be 0", function,
             (int)counts->reserved);
+    *known = (etx_evaluation_counts){.primary_score_sum = (double)NAN};
+    memcpy(known, counts,
+        counts->struct_size < sizeof *known ? counts->struct_size
+                                            : sizeof *known);
 done:
     return status;
 }
@@ -117,6 +123,7 @@ static void add_counts(
     sum->n_tracks_fake += event->n_tracks_fake;
     sum->n_tracks_duplicate += event->n_tracks_duplicate;
     sum->trackml_score_sum += event->trackml_score_sum;
+    sum->primary_score_sum += event->primary_score_sum;
 }
 
 etx_status etx_evaluate(etx_evaluation_counts *counts, const etx_event *event,
@@ -124,14 +131,16 @@ etx_status etx_evaluate(etx_evaluation_counts *counts, const etx_event *event,
 {
     etx_evaluation_options known;
     etx_evaluation_counts one;
+    etx_evaluation_counts sum;
     etx_status status;
     fenv_t host;
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_END));
-    ETX_CHECK(check_counts(__func__, counts));
+    ETX_CHECK(read_counts(&sum, __func__, counts));
     ETX_CHECK(check_call(&known, __func__, event, tracks, options));
     ETX_CHECK(etx_count_event(&one, event, tracks, &known));
-    add_counts(counts, &one);
+    add_counts(&sum, &one);
+    etx_report_write(counts, &sum, sizeof sum);
 done:
     return etx_call_end(&host, status);
 }
@@ -169,16 +178,23 @@ done:
     return status;
 }
 
+static double mean(double sum, int64_t n_events)
+{
+    return n_events == 0 ? (double)NAN : sum / (double)n_events;
+}
+
 etx_status etx_evaluation_rates(
     etx_evaluation *out, const etx_evaluation_counts *counts)
 {
     etx_evaluation rates = {.struct_size = sizeof rates};
+    etx_evaluation_counts known;
     etx_status status;
     fenv_t host;
 
     ETX_CHECK(etx_call_begin(&host, __func__, ETX_GIVEN(out), ETX_END));
     ETX_CHECK(etx_report_check(out, RATES_FIRST_SIZE, "evaluation"));
-    ETX_CHECK(check_counts(__func__, counts));
+    ETX_CHECK(read_counts(&known, __func__, counts));
+    counts = &known;
     ETX_CHECK(check_ratios(counts));
     rates.physics_efficiency = etx_clopper_pearson(
         counts->n_selected_matched, counts->n_particles_selected);
@@ -190,9 +206,8 @@ etx_status etx_evaluation_rates(
         etx_clopper_pearson(counts->n_tracks_fake, counts->n_tracks);
     rates.duplicate_rate =
         etx_clopper_pearson(counts->n_tracks_duplicate, counts->n_tracks);
-    rates.trackml_score = counts->n_events == 0 ? (double)NAN
-                                                : counts->trackml_score_sum /
-                                                      (double)counts->n_events;
+    rates.trackml_score = mean(counts->trackml_score_sum, counts->n_events);
+    rates.primary_score = mean(counts->primary_score_sum, counts->n_events);
     etx_report_write(out, &rates, sizeof rates);
 done:
     return etx_call_end(&host, status);

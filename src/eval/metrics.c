@@ -48,12 +48,15 @@ etx_status etx_count_event(etx_evaluation_counts *out,
 {
     etx_evaluation_counts counts = {.n_events = 1};
     struct etx_matching matching = {.majority = NULL};
+    struct etx_scores scores;
     etx_status status;
 
     ETX_CHECK(etx_match_tracks(&matching, event, tracks, options));
     count_particles(&counts, &matching, event, options);
     count_tracks(&counts, &matching, event, tracks, options);
-    ETX_CHECK(etx_trackml_score(&counts.trackml_score_sum, event, tracks));
+    ETX_CHECK(etx_trackml_scores(&scores, event, tracks));
+    counts.trackml_score_sum = scores.all;
+    counts.primary_score_sum = scores.primary;
     *out = counts;
 done:
     etx_matching_release(&matching);

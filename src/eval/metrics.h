@@ -13,9 +13,14 @@ etx_status etx_count_event(etx_evaluation_counts *out,
     const struct etx_event *event, const struct etx_tracks *tracks,
     const etx_evaluation_options *options);
 
-/* TrackML score of one event in [0, 1]. */
-etx_status etx_trackml_score(double *out, const struct etx_event *event,
-    const struct etx_tracks *tracks);
+/* TrackML scores of one event in [0, 1]: with all weights, and with those of
+ * particles of generation 0 alone. */
+struct etx_scores {
+    double all, primary;
+};
+
+etx_status etx_trackml_scores(struct etx_scores *out,
+    const struct etx_event *event, const struct etx_tracks *tracks);
 
 /* matched of total with its 68.27 % Clopper-Pearson interval;
  * 0 <= matched <= total. Relative accuracy 1e-13, or 1e-16 total. */

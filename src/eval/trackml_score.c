@@ -11,25 +11,29 @@
 #include "base/check.h"
 #include "base/heap.h"
 
-static double total_weight(const struct etx_event *event)
+/* Generation of a particle in its TrackML id: 0 in the collision itself. */
+static int64_t generation(const etx_particle *particle)
 {
-    double total = 0.0;
-
-    for (int64_t i = 0; i < event->n_hits; i++)
-        total += (double)event->weight[i];
-    return total;
+    return particle->id >> 24 & 0xfff;
 }
 
-/* Weights of the hits of track t that are its matched particle's. */
-static double earned_weight(const struct etx_event *event,
+static void add_hit(
+    struct etx_scores *sum, const struct etx_event *event, int64_t hit)
+{
+    const int32_t p = event->particle_row[hit];
+
+    sum->all += (double)event->weight[hit];
+    if (p >= 0 && generation(event->particles + p) == 0)
+        sum->primary += (double)event->weight[hit];
+}
+
+/* Add the weights of the hits of track t that are its matched particle's. */
+static void add_earned(struct etx_scores *sum, const struct etx_event *event,
     const struct etx_tracks *tracks, int64_t t, int32_t particle)
 {
-    double earned = 0.0;
-
     for (int64_t k = tracks->offset[t]; k < tracks->offset[t + 1]; k++)
         if (event->particle_row[tracks->hit[k]] == particle)
-            earned += (double)event->weight[tracks->hit[k]];
-    return earned;
+            add_hit(sum, event, tracks->hit[k]);
 }
 
 /* A submission has one track per hit: a shared hit stays with the first. */
@@ -47,26 +51,34 @@ done:
     return status;
 }
 
-etx_status etx_trackml_score(
-    double *out, const struct etx_event *event, const struct etx_tracks *tracks)
+static double ratio(double part, double whole)
+{
+    return whole > 0.0 ? part / whole : 0.0;
+}
+
+etx_status etx_trackml_scores(struct etx_scores *out,
+    const struct etx_event *event, const struct etx_tracks *tracks)
 {
     const etx_evaluation_options both_halves = {
         .matching = ETX_MATCH_DOUBLE_MAJORITY,
         .matching_fraction = 0.5f,
         .min_track_hits = 1,
     };
-    const double total = total_weight(event);
+    struct etx_scores total = {0.0, 0.0};
+    struct etx_scores earned = {0.0, 0.0};
     struct etx_matching matching = {.majority = NULL};
     struct etx_tracks *single = NULL;
-    double earned = 0.0;
     etx_status status;
 
+    for (int64_t i = 0; i < event->n_hits; i++)
+        add_hit(&total, event, i);
     ETX_CHECK(unshare(&single, tracks));
     ETX_CHECK(etx_match_tracks(&matching, event, single, &both_halves));
     for (int64_t t = 0; t < single->n_tracks; t++)
         if (matching.particle[t] >= 0)
-            earned += earned_weight(event, single, t, matching.particle[t]);
-    *out = total > 0.0 ? earned / total : 0.0;
+            add_earned(&earned, event, single, t, matching.particle[t]);
+    out->all = ratio(earned.all, total.all);
+    out->primary = ratio(earned.primary, total.primary);
 done:
     etx_matching_release(&matching);
     etx_tracks_free(single);

@@ -104,7 +104,7 @@ exits 0 "$programs/etx-evaluate" --event $event --tracks "$out/tracks.csv" \
     --min-pt 0.5 --json
 for key in n_particles_selected n_particles_reconstructable n_tracks \
     physics_efficiency technical_efficiency purity fake_rate duplicate_rate \
-    trackml_score technical_efficiency_low technical_efficiency_high; do
+    trackml_score primary_score technical_efficiency_low technical_efficiency_high; do
     grep -q "\"$key\"" "$out/stdout" || fail "evaluate: no key $key"
 done
 for matching in double-majority atlas perfect; do

@@ -8,6 +8,7 @@
 #include "eval_events.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -186,6 +187,45 @@ static void assert_truth_scores_one(const char *prefix)
     ck_assert_int_eq(counts.n_tracks_matched, counts.n_tracks);
     ck_assert_int_eq(counts.n_tracks_fake + counts.n_tracks_duplicate, 0);
     ck_assert_double_eq_tol(counts.trackml_score_sum, 1.0, 1e-12);
+}
+
+/* Bits 24 to 35 of an id are the generation; noise has none. */
+ETX_TEST(test_eval_score_generation)
+{
+    const int64_t primary = INT64_C(1) << 36 | 5;
+    const int64_t later = INT64_C(1) << 36 | INT64_C(1) << 24 | 5;
+    const int64_t of_hit[] = {
+        primary, primary, primary, later, later, later, later, 0};
+    const float weight[] = {
+        0.125f, 0.125f, 0.25f, 0.125f, 0.125f, 0.125f, 0.125f, 0.0f};
+    const float position[3 * 8] = {0.0f};
+    const etx_particle particles[] = {{.id = primary}, {.id = later}};
+    const int32_t label[] = {0, 0, -1, 1, 1, 1, -1, -1};
+    etx_evaluation_counts counts = {.struct_size = sizeof counts};
+    etx_evaluation_counts old = {
+        .struct_size = offsetof(etx_evaluation_counts, primary_score_sum),
+        .primary_score_sum = 7.0};
+    etx_evaluation rates = {.struct_size = sizeof rates};
+    scoped_event *event = NULL;
+    scoped_tracks *tracks = NULL;
+
+    ck_assert_ok(etx_event_create(&event, 8, NULL, position));
+    ck_assert_ok(etx_event_set_truth(event, of_hit, weight, 2, particles));
+    ck_assert_ok(etx_tracks_from_labels(&tracks, 8, label));
+    ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
+    ck_assert_ok(etx_evaluate(&counts, event, tracks, NULL));
+    ck_assert_double_eq(counts.trackml_score_sum, 2.0 * 0.625);
+    ck_assert_double_eq(counts.primary_score_sum, 2.0 * 0.5);
+    ck_assert_ok(etx_evaluation_rates(&rates, &counts));
+    ck_assert_double_eq(rates.primary_score, 0.5);
+
+    /* A caller of the first release has no such sum. */
+    ck_assert_ok(etx_evaluate(&old, event, tracks, NULL));
+    ck_assert_double_eq(old.trackml_score_sum, 0.625);
+    ck_assert_double_eq(old.primary_score_sum, 7.0);
+    ck_assert_ok(etx_evaluation_rates(&rates, &old));
+    ck_assert_double_eq(rates.trackml_score, 0.625);
+    ck_assert_double_nan(rates.primary_score);
 }
 
 ETX_TEST(test_eval_score_shipped_event)

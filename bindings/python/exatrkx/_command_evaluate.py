@@ -87,6 +87,7 @@ def as_text(found: Evaluation) -> str:
             f"{found.counts[part]} / {found.counts[whole]}"
         )
     lines.append(f"{'TrackML score':22} {found.trackml_score:8.4f}")
+    lines.append(f"{'- generation 0 alone':22} {found.primary_score:8.4f}")
     return "\n".join(lines)
 
 
@@ -101,6 +102,7 @@ def as_json(found: Evaluation) -> str:
             f"{name}_high": rate.high,
         }
     values["trackml_score"] = found.trackml_score
+    values["primary_score"] = found.primary_score
     plain = {
         key: None if isinstance(v, float) and math.isnan(v) else v
         for key, v in values.items()

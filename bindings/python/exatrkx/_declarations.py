@@ -227,6 +227,7 @@ class etx_evaluation_counts(c.Structure):
         ("n_tracks_fake", c.c_int64),
         ("n_tracks_duplicate", c.c_int64),
         ("trackml_score_sum", c.c_double),
+        ("primary_score_sum", c.c_double),
     ]
 
 
@@ -248,6 +249,7 @@ class etx_evaluation(c.Structure):
         ("fake_rate", etx_rate),
         ("duplicate_rate", etx_rate),
         ("trackml_score", c.c_double),
+        ("primary_score", c.c_double),
     ]
 
 

@@ -55,6 +55,7 @@ class Evaluation:
     fake_rate: Rate
     duplicate_rate: Rate
     trackml_score: float  # mean over events
+    primary_score: float  # the same with weights of generation 0 alone
     counts: dict[str, int]
 
     def _repr_html_(self) -> str:
@@ -64,8 +65,9 @@ class Evaluation:
             if isinstance(one, Rate)
         ]
         score = ("TrackML score", self.trackml_score, "")
+        primary = ("- generation 0 alone", self.primary_score, "")
         head = ("rate", "value", "68.27 % interval")
-        return _html.table("Evaluation", [*rates, score], head)
+        return _html.table("Evaluation", [*rates, score, primary], head)
 
 
 def filled(matching: str | None, fields: dict[str, Any]) -> Any:
@@ -132,6 +134,7 @@ def evaluation_of(out: Any, counts: Any) -> Evaluation:
     return Evaluation(
         **rates,
         trackml_score=out.trackml_score,
+        primary_score=out.primary_score,
         counts={name: getattr(counts, name) for name in names},
     )
 
