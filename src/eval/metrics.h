@@ -13,8 +13,8 @@ etx_status etx_count_event(etx_evaluation_counts *out,
     const struct etx_event *event, const struct etx_tracks *tracks,
     const etx_evaluation_options *options);
 
-/* TrackML scores of one event in [0, 1]: with all weights, and with those of
- * particles of generation 0 alone. */
+/* TrackML scores of one event in [0, 1]: with the weights of all particles, and
+ * of particles of generation 0 alone. */
 struct etx_scores {
     double all, primary;
 };
