@@ -25,10 +25,12 @@ from exatrkx import (
     _decays,
     _detector,
     _fatras,
+    _faults,
     _field,
     _generator,
     _merge,
     _noise,
+    _secondaries,
     _trackml_csv,
     _weights,
     compare_events,
@@ -171,6 +173,115 @@ class Generator(unittest.TestCase):
         )
         np.testing.assert_array_equal(first.momentum, second.momentum)
         np.testing.assert_array_equal(first.position, second.position)
+
+
+    def test_beam_spots(self) -> None:
+        """Along the beam as long as named; the first numbers stay the same."""
+        z = {}
+        for spot in _generator.BEAM_SPOTS:
+            beam = _generator.Beam(spot)
+            rng = np.random.default_rng(6)
+            z[spot] = _generator.vertices(rng, 2000, beam)[:, 2]
+        np.testing.assert_allclose(z["trackml"] / z["long"], 0.1)
+        self.assertAlmostEqual(z["long"].std(), 55.0, delta=3.0)
+        self.assertLessEqual(np.abs(z["flat"]).max(), 300.0)
+        self.assertAlmostEqual(z["flat"].std(), 300.0 / 3.0**0.5, delta=6.0)
+
+    def test_beam_offset(self) -> None:
+        beam = _generator.Beam("long", (4.0, -3.0, 100.0))
+        here, there = (
+            _generator.generate(np.random.default_rng(5), 3, 0.1, 0.0, one)
+            for one in (_generator.Beam(), beam)
+        )
+        prompt = (here.particle_id >> 24) & 0xFFF == 0
+        moved = there.position[prompt] - here.position[prompt]
+        np.testing.assert_allclose(moved - beam.offset, 0.0, atol=1e-9)
+        np.testing.assert_array_equal(there.momentum, here.momentum)
+
+
+class Secondaries(unittest.TestCase):
+    def test_generation_and_bounds(self) -> None:
+        rng = np.random.default_rng(3)
+        particles = _generator.generate(rng, 60, 0.2)
+        n = len(particles)
+        ends = _fatras.Ends(
+            np.arange(n), particles.position + 50.0, particles.momentum
+        )
+        made = _secondaries.generate(rng, particles, ends)
+        both = _secondaries.joined(particles, made)
+        self.assertEqual(len(np.unique(both.particle_id)), n + len(made))
+        self.assertGreater(len(made), n // 3)
+        parent = _secondaries.identities(particles.particle_id, np.arange(n))
+        mask = ~np.int64(0xFFF << 12)
+        self.assertLessEqual(
+            set((made.particle_id & mask).tolist()), set((parent & mask).tolist())
+        )
+        self.assertGreater(np.hypot(*made.momentum[:, :2].T).min(), 0.1)
+        self.assertEqual(set(np.abs(made.charge).tolist()), {1})
+        distance = np.linalg.norm(
+            made.position[:, None] - ends.position[None, :], axis=2
+        ).min(axis=1)
+        self.assertLessEqual(distance.max(), _secondaries.STEP + 1e-9)
+
+
+class Faults(unittest.TestCase):
+    def noise(self, n_modules: int) -> _noise.Noise:
+        """Two hits on every module, of one and of two cells."""
+        module = np.repeat(np.arange(n_modules), 2)
+        hits = np.arange(2 * n_modules)
+        cell_hit = np.repeat(hits, 1 + hits % 2)
+        return _noise.Noise(
+            module=module,
+            position=np.zeros((len(hits), 3)),
+            point=np.zeros((len(hits), 3)),
+            cell_hit=cell_hit,
+            cell_channel=np.stack((cell_hit, cell_hit), axis=1),
+            cell_value=cell_hit.astype(float),
+        )
+
+    def test_dead_modules(self) -> None:
+        modules = module_rows(volume_id=[8] * 1000)
+        faults = _faults.Faults(dead_modules=0.1)
+        before = self.noise(1000)
+        dead = faults.dead(modules, 5)
+        seen = _faults.see(before, modules, faults, 5)
+        self.assertAlmostEqual(dead.mean(), 0.1, delta=0.04)
+        self.assertEqual(len(seen.module), 2 * (~dead).sum())
+        self.assertFalse(dead[seen.module].any())
+        # Cells still are of their hits.
+        np.testing.assert_array_equal(
+            seen.cell_channel[:, 0] // 2, seen.module[seen.cell_hit]
+        )
+        self.assertFalse(np.array_equal(dead, faults.dead(modules, 6)))
+
+    def test_misalignment(self) -> None:
+        modules = module_rows(volume_id=[8] * 1000)
+        faults = _faults.Faults(misalignment=0.05)
+        seen = _faults.see(self.noise(1000), modules, faults, 5)
+        np.testing.assert_array_equal(seen.position[::2], seen.position[1::2])
+        self.assertAlmostEqual(seen.position.std(), 0.05, delta=0.004)
+
+    def test_inefficiency(self) -> None:
+        n = 3000
+        found = _fatras.Measurements(
+            particle=np.arange(n),
+            module=np.zeros(n, dtype=np.int64),
+            position=np.zeros((n, 3)),
+            true_position=np.zeros((n, 3)),
+            true_momentum=np.zeros((n, 3)),
+            cell_hit=np.arange(n),
+            cell_channel=np.zeros((n, 2), dtype=np.int64),
+            cell_value=np.arange(float(n)),
+        )
+        faults = _faults.Faults(inefficiency=0.1)
+        seen, again, other = (
+            _faults.lose_hits(found, faults, 5, event) for event in (1, 1, 2)
+        )
+        self.assertAlmostEqual(len(seen.particle) / n, 0.9, delta=0.03)
+        np.testing.assert_array_equal(seen.particle, again.particle)
+        self.assertNotEqual(len(seen.particle), len(other.particle))
+        np.testing.assert_array_equal(seen.cell_value, seen.particle)
+        np.testing.assert_array_equal(seen.cell_hit, np.arange(len(seen.particle)))
 
 
 class Decays(unittest.TestCase):
@@ -411,6 +522,28 @@ class Simulation(unittest.TestCase):
         self.assertLess(np.abs(u - mean_u).max(), 0.01)
         self.assertLess(np.abs(v - mean_v).max(), 0.01)
 
+    def test_worse_detector(self) -> None:
+        """Secondaries leave hits; a fault-free event has all hits that one with
+        faults has, at most moved."""
+        out = os.path.join(self.folder.name, "worse")
+        worse = ["--inefficiency", "0.1", "--dead-modules", "0.05", "--misalign", "0.1"]
+        common = ["--set", "small", "--seed", "11", "--secondaries", "--out", out]
+        events = []
+        for options in ([], worse):
+            simulate.make_events(self.fatras, simulate.checked([*common, *options]))
+            prefix = os.path.join(out, "event000000000")
+            events.append(_trackml_csv.read_event(prefix))
+        whole, worse_event = (event["truth"] for event in events)
+        generation = (whole["particle_id"] >> 24) & 0xFFF
+        secondary = (whole["particle_id"] >> 12) & 0xFFF
+        self.assertGreater((generation > 0).sum(), 20)
+        self.assertGreater(((generation > 0) & (secondary > 1)).sum(), 0)
+        n_whole, n_left = len(whole["hit_id"]), len(worse_event["hit_id"])
+        self.assertAlmostEqual(n_left / n_whole, 0.87, delta=0.04)
+        known = set(zip(*(whole[name].tolist() for name in ("tx", "ty", "tz"))))
+        left = set(zip(*(worse_event[name].tolist() for name in ("tx", "ty", "tz"))))
+        self.assertLessEqual(left, known)
+
     def test_curvature_is_against_the_charge(self) -> None:
         sample = compare_events.Sample(self.outs[0])
         order = compare_events.track_order(sample)
@@ -442,7 +575,7 @@ class Simulation(unittest.TestCase):
             ),
             last_hit=np.full(n, 100),
         )
-        found = self.fatras.run(particles, 1)
+        found, _ = self.fatras.run(particles, 1)
         last = np.linalg.norm(found.true_position[:, :2], axis=1) > 1000.0
         momentum = np.linalg.norm(found.true_momentum[last], axis=1)
         start = np.linalg.norm(particles.momentum[0])

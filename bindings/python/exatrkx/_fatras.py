@@ -39,26 +39,40 @@ class Measurements:
     cell_value: np.ndarray  # [m]
 
 
+@dataclass(frozen=True)
+class Ends:
+    """Where hadrons interacted; every array has one entry per interaction."""
+
+    particle: np.ndarray  # int64 [n], row of the hadron
+    position: np.ndarray  # [n, 3] mm
+    momentum: np.ndarray  # [n, 3] GeV, before the interaction
+
+
 class Fatras:
     """The detector and its simulation, ready for any number of events."""
 
-    def __init__(self, scratch: str, field: str = "solenoid") -> None:
+    def __init__(
+        self,
+        scratch: str,
+        field: str = "solenoid",
+        centre_field: float = _field.CENTRE_FIELD,
+    ) -> None:
         """Build the detector; scratch is an empty folder for files.
 
-        field: one of FIELDS.
+        field: one of FIELDS; centre_field: in tesla, at the origin.
         """
         import acts.examples.json
 
         self.scratch = scratch
-        self.field = magnetic_field(scratch, field)
+        self.field = magnetic_field(scratch, field, centre_field)
         self.detector, self.modules = _detector.build(scratch)
         path = os.path.join(scratch, "digitization.json")
         with open(path, "w", encoding="ascii") as file:
             json.dump(_detector.digitization_config(self.modules), file)
         self.digitization = acts.examples.json.readDigiConfigFromJson(path)
 
-    def run(self, particles: Particles, seed: int) -> Measurements:
-        """Simulate one event."""
+    def run(self, particles: Particles, seed: int) -> tuple[Measurements, Ends]:
+        """Simulate one event: its hits, and where hadrons interacted."""
         write_particles(self.file("particles"), particles)
         self.sequencer(seed).run()
         found = self.read(particles.last_hit)
@@ -139,11 +153,12 @@ class Fatras:
         )
         return loop
 
-    def read(self, last_hit: np.ndarray) -> Measurements:
+    def read(self, last_hit: np.ndarray) -> tuple[Measurements, Ends]:
         """Read what ACTS wrote.
 
         Left out are hits of particles made on the way and those after the
-        first last_hit [n_particles] hits of a particle.
+        first last_hit [n_particles] hits of a particle, which interacts where
+        the first of these would be.
         """
         hits = Columns(self.file("hits"))
         pv, part = hits.integers("particle_id_pv", "particle_id_part").T
@@ -157,7 +172,9 @@ class Fatras:
         if not np.array_equal(pairs[:, 0], np.arange(len(pairs))):
             raise ValueError("ACTS merged or reordered measurements")
         hit = pairs[:, 1]
-        lost = child | (hits.integers("index")[:, 0] >= last_hit[owner])
+        index = hits.integers("index")[:, 0]
+        lost = child | (index >= last_hit[owner])
+        end = ~child & (index == last_hit[owner])
         keep = np.flatnonzero(~lost[hit])
         row = np.full(len(hit), -1)
         row[keep] = np.arange(len(keep))
@@ -177,28 +194,31 @@ class Fatras:
             channel,
             cells.floats("value")[kept, 0],
         )
-        return Measurements(
+        point = hits.floats("tx", "ty", "tz")
+        momentum = hits.floats("tpx", "tpy", "tpz")
+        measurements = Measurements(
             particle=owner[hit],
             module=module,
             position=position,
-            true_position=hits.floats("tx", "ty", "tz")[hit],
-            true_momentum=hits.floats("tpx", "tpy", "tpz")[hit],
+            true_position=point[hit],
+            true_momentum=momentum[hit],
             cell_hit=cell_hit[kept],
             cell_channel=channel,
             cell_value=value,
         )
+        return measurements, Ends(owner[end], point[end], momentum[end])
 
 
-def magnetic_field(scratch: str, name: str) -> Any:
-    """The field of the TrackML detector, or 2 T everywhere."""
+def magnetic_field(scratch: str, name: str, centre_field: float) -> Any:
+    """The field of the TrackML detector, or a uniform one; in tesla."""
     import acts
 
     tesla = acts.UnitConstants.T
     if name == "uniform":
-        strength = _field.CENTRE_FIELD * tesla
+        strength = centre_field * tesla
         return acts.ConstantBField(acts.Vector3(0.0, 0.0, strength))
     path = os.path.join(scratch, "field.txt")
-    _field.write_map(path)
+    _field.write_map(path, centre_field)
     return acts.MagneticFieldMapRz(path, lengthUnit=1.0, bFieldUnit=tesla)
 
 

@@ -52,10 +52,13 @@ def solenoid(r: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return radial, axial * COIL_RADIUS / (COIL_RADIUS + r)
 
 
-def write_map(path: str) -> None:
-    """Write lines of r, z in mm and B_r, B_z in tesla, r running first."""
+def write_map(path: str, centre_field: float = CENTRE_FIELD) -> None:
+    """Write lines of r, z in mm and B_r, B_z in tesla, r running first.
+
+    centre_field: at the origin, in tesla.
+    """
     origin = np.zeros(1)
-    scale = CENTRE_FIELD / solenoid(origin, origin)[1][0]
+    scale = centre_field / solenoid(origin, origin)[1][0]
     rows = []
     for z in MAP_Z.tolist():
         axis_z = np.full_like(MAP_RADIUS, z)

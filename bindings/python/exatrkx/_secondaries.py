@@ -18,8 +18,8 @@ from ._generator import Particles
 MEAN_CHARGED = 2.0  # particles of one interaction, before MIN_PT
 PROTON_SHARE = 0.38
 POSITIVE_PROTONS = 0.9
-RELATIVE_PT = 0.25  # GeV, sigma of a pion's across its parent in either axis
-PROTON_MOMENTUM = 0.3  # GeV, sigma of a proton's in each axis
+RELATIVE_PT = 0.2  # GeV, sigma of a pion's across its parent in either axis
+PROTON_MOMENTUM = 0.22  # GeV, sigma of a proton's in each axis
 MIN_PT = 0.1
 STEP = 0.5  # mm beyond the module in which they are made
 
@@ -69,7 +69,7 @@ def pseudorapidity(momentum: np.ndarray) -> np.ndarray:
 def pion_momenta(rng: np.random.Generator, parent: np.ndarray) -> np.ndarray:
     """A share of the parent's momentum [n, 3], and some in any direction."""
     n = len(parent)
-    share = rng.beta(1.0, 2.0, size=(n, 1))
+    share = rng.beta(1.0, 3.0, size=(n, 1))
     result: np.ndarray = share * parent
     return result + rng.normal(scale=RELATIVE_PT, size=(n, 3))
 

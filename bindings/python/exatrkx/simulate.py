@@ -12,6 +12,7 @@ SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import tempfile
@@ -21,7 +22,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import _detector, _fatras, _generator, _merge, _noise, _weights
+from . import (
+    _detector,
+    _fatras,
+    _faults,
+    _field,
+    _generator,
+    _merge,
+    _noise,
+    _secondaries,
+    _weights,
+)
 from ._trackml_csv import Table, event_path, write_table
 
 SETS = {"small": 2, "medium": 20, "large": 60, "full": 200}
@@ -39,6 +50,8 @@ class Options:
     decays: float = 0.0  # fraction of displaced particles
     merge: bool = False  # clusters that touch
     beam: _generator.Beam = _generator.Beam()
+    secondaries: bool = False  # of nuclear interactions
+    faults: _faults.Faults = _faults.Faults()
 
 
 def simulate_event(
@@ -51,11 +64,24 @@ def simulate_event(
         rng, options.pileup, options.displaced, options.decays, options.beam
     )
     acts_seed = int(seeds.generate_state(1, np.uint64)[0] >> 1)
-    found = simulation.run(particles, acts_seed)
+    found, ends = simulation.run(particles, acts_seed)
+    if options.secondaries:
+        more = _secondaries.generate(
+            np.random.default_rng(seeds.spawn(1)[0]), particles, ends
+        )
+        hits, _ = simulation.run(more, acts_seed + 1)
+        found = _secondaries.joined_hits(found, hits, len(particles))
+        particles = _secondaries.joined(particles, more)
     if options.merge:
         found = _merge.merge(simulation.modules, found)
     n_noise = round(len(found.module) * options.noise / (1.0 - options.noise))
     noise = _noise.generate(rng, simulation.modules, n_noise)
+    if options.faults != _faults.Faults():
+        found = _faults.lose_hits(found, options.faults, options.seed, event)
+        found, noise = (
+            _faults.see(hits, simulation.modules, options.faults, options.seed)
+            for hits in (found, noise)
+        )
     return event_tables(rng, simulation.modules, particles, found, noise)
 
 
@@ -163,6 +189,14 @@ def fraction(text: str) -> float:
     return value
 
 
+def positive(text: str) -> float:
+    """A finite number that is not negative."""
+    value = float(text)
+    if not 0.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is negative or not finite")
+    return value
+
+
 def natural(text: str) -> int:
     """A whole number that is not negative."""
     value = int(text)
@@ -221,6 +255,35 @@ def parser() -> argparse.ArgumentParser:
         help="make one hit of clusters of different particles that touch",
     )
     add(
+        "--secondaries",
+        action="store_true",
+        help="follow the particles that nuclear interactions make",
+    )
+    add(
+        "--inefficiency",
+        type=fraction,
+        default=0.0,
+        metavar="F",
+        help="hits of particles that are not seen as a fraction of them, "
+        "default 0",
+    )
+    add(
+        "--dead-modules",
+        type=fraction,
+        default=0.0,
+        metavar="F",
+        help="modules without hits as a fraction of all, default 0; the same "
+        "in all events of a seed",
+    )
+    add(
+        "--misalign",
+        type=positive,
+        default=0.0,
+        metavar="MM",
+        help="modules are moved by normal random numbers of this sigma along "
+        "x, y and z, default 0; the same in all events of a seed",
+    )
+    add(
         "--beam-spot",
         choices=_generator.BEAM_SPOTS,
         default="long",
@@ -239,8 +302,15 @@ def parser() -> argparse.ArgumentParser:
         "--field",
         choices=_fatras.FIELDS,
         default="solenoid",
-        help="2 T in the middle of a solenoid as in TrackML, the default, or "
-        "2 T everywhere",
+        help="that of a solenoid as in TrackML, the default, or the same "
+        "everywhere",
+    )
+    add(
+        "--tesla",
+        type=positive,
+        default=_field.CENTRE_FIELD,
+        metavar="B",
+        help="field at the centre, default 2",
     )
     add(
         "--gzip",
@@ -283,6 +353,8 @@ def make_events(simulation: _fatras.Fatras, args: argparse.Namespace) -> None:
         args.decays,
         args.merge,
         _generator.Beam(args.beam_spot, tuple(args.beam_offset)),
+        args.secondaries,
+        _faults.Faults(args.inefficiency, args.dead_modules, args.misalign),
     )
     for event in range(args.first_event, args.first_event + args.events):
         start = time.perf_counter()
@@ -302,7 +374,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = checked(arguments)
     try:
         with tempfile.TemporaryDirectory(prefix="exatrkx-") as scratch:
-            simulation = _fatras.Fatras(scratch, args.field)
+            simulation = _fatras.Fatras(scratch, args.field, args.tesla)
             if args.detectors is not None:
                 table = _detector.module_table(simulation.modules)
                 write_table(args.detectors, table)
