@@ -131,7 +131,7 @@ etx_status etx_evaluate(etx_evaluation_counts *counts, const etx_event *event,
 {
     etx_evaluation_options known;
     etx_evaluation_counts one;
-    etx_evaluation_counts sum;
+    etx_evaluation_counts sum = {.n_events = 0};
     etx_status status;
     fenv_t host;
 
@@ -187,7 +187,7 @@ etx_status etx_evaluation_rates(
     etx_evaluation *out, const etx_evaluation_counts *counts)
 {
     etx_evaluation rates = {.struct_size = sizeof rates};
-    etx_evaluation_counts known;
+    etx_evaluation_counts known = {.n_events = 0};
     etx_status status;
     fenv_t host;
 

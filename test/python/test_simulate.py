@@ -189,14 +189,14 @@ class Generator(unittest.TestCase):
 
     def test_beam_offset(self) -> None:
         beam = _generator.Beam("long", (4.0, -3.0, 100.0))
-        here, there = (
+        centred, aside = (
             _generator.generate(np.random.default_rng(5), 3, 0.1, 0.0, one)
             for one in (_generator.Beam(), beam)
         )
-        prompt = (here.particle_id >> 24) & 0xFFF == 0
-        moved = there.position[prompt] - here.position[prompt]
+        prompt = (centred.particle_id >> 24) & 0xFFF == 0
+        moved = aside.position[prompt] - centred.position[prompt]
         np.testing.assert_allclose(moved - beam.offset, 0.0, atol=1e-9)
-        np.testing.assert_array_equal(there.momentum, here.momentum)
+        np.testing.assert_array_equal(aside.momentum, centred.momentum)
 
 
 class Secondaries(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""_faults -- what a detector does not see, or sees at the wrong place.
+"""_faults -- what a detector does not see, or sees where it is not.
 
 Modules that are dead or misaligned are the same in all events of a seed. Random
 numbers of faults have streams of their own: the particles and hits that are
