@@ -18,7 +18,7 @@
 /* One hit, as the features see it. */
 struct hit {
     double x, y, z, r;  /* mm */
-    const float *cells; /* [9] or NULL */
+    const float *cells; /* [9] */
 };
 
 /* Squares of floats do not overflow or underflow in float64, so the slower
@@ -123,6 +123,7 @@ struct work {
 
 static struct hit hit_of(const struct etx_event *event, int64_t i)
 {
+    static const float no_cells[ETX_N_CELL_FEATURES];
     const float *position = event->position + 3 * i;
     struct hit hit = {
         .x = (double)position[0],
@@ -131,8 +132,9 @@ static struct hit hit_of(const struct etx_event *event, int64_t i)
     };
 
     hit.r = length(hit.x, hit.y);
-    if (event->cell_features != NULL)
-        hit.cells = event->cell_features + i * ETX_N_CELL_FEATURES;
+    hit.cells = event->cell_features == NULL
+                    ? no_cells
+                    : event->cell_features + i * ETX_N_CELL_FEATURES;
     return hit;
 }
 
@@ -169,7 +171,8 @@ static etx_status check_list(
         if (id < 0 || id >= N_FEATURES)
             return etx_fail(ETX_ERR_ARGUMENT,
                 "feature %d of the list: there is no feature %d", k, id);
-        if (table[id].needs_cells && event->cell_features == NULL)
+        if (table[id].needs_cells && event->cell_features == NULL &&
+            !list->cells_optional)
             return etx_fail(ETX_ERR_ARGUMENT,
                 "the model needs the feature %s, but the event has no cells",
                 table[id].name);

@@ -22,6 +22,7 @@ struct etx_feature {
 struct etx_feature_list {
     int32_t n_features;
     struct etx_feature feature[ETX_MAX_FEATURES];
+    int32_t cells_optional; /* without cells their features are 0 */
 };
 
 /* Id of a hit feature, -1 when there is none of that name; and back. */
@@ -31,8 +32,8 @@ const char *etx_hit_feature_name(int32_t id);
 /* out [n_hits, list->n_features]. When the event carries the caller's own
  * features, those are copied and their number must equal the list's
  * (ETX_ERR_ARGUMENT naming both). A list that needs cells of an event
- * without is ETX_ERR_ARGUMENT. Always finite: eta at r = 0 is 0 when z = 0
- * and +-20 otherwise. On the pool unless it is NULL. */
+ * without is ETX_ERR_ARGUMENT, unless they are optional. Always finite: eta at
+ * r = 0 is 0 when z = 0 and +-20 otherwise. On the pool unless it is NULL. */
 etx_status etx_hit_features(float *out, struct etx_pool *pool,
     const struct etx_event *event, const struct etx_feature_list *list);
 

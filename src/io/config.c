@@ -203,6 +203,22 @@ static etx_status check_kind(const struct etx_network *network,
     return ETX_OK;
 }
 
+/* Whether the network was trained to do without cells. */
+static etx_status read_cells(struct etx_feature_list *list, const char *owner,
+    const struct etx_json *value)
+{
+    const char *text = etx_json_text(value);
+
+    if (value == NULL)
+        return ETX_OK;
+    list->cells_optional = text != NULL && strcmp(text, "optional") == 0;
+    if (!list->cells_optional &&
+        (text == NULL || strcmp(text, "required") != 0))
+        return etx_fail(ETX_ERR_FORMAT,
+            "%s: cells is neither \"required\" nor \"optional\"", owner);
+    return ETX_OK;
+}
+
 /* The network and the features of a stage. */
 static etx_status read_network(struct etx_model_stage *stage,
     const struct stage_names *names, const struct etx_json *object)
@@ -219,6 +235,8 @@ static etx_status read_network(struct etx_model_stage *stage,
         return fail_missing(names->stage, "node_features");
     ETX_CHECK(
         read_node_features(&stage->node_features, names->node_features, nodes));
+    ETX_CHECK(read_cells(
+        &stage->node_features, names->stage, etx_json_get(object, "cells")));
     if (edges != NULL)
         ETX_CHECK(
             read_edge_features(&edge_features, names->edge_features, edges));
@@ -262,7 +280,7 @@ static etx_status read_embedding(
     struct etx_model *model, const struct etx_json *object)
 {
     static const char *const keys[] = {
-        "arch", "options", "node_features", "graph", NULL};
+        "arch", "options", "node_features", "cells", "graph", NULL};
     const struct etx_json *graph = etx_json_get(object, "graph");
     etx_status status = ETX_OK;
 
@@ -279,7 +297,7 @@ static etx_status read_filter(
     struct etx_model *model, const struct etx_json *object)
 {
     static const char *const keys[] = {"arch", "options", "node_features",
-        "edge_features", "cut", "max_edges_per_hit", NULL};
+        "cells", "edge_features", "cut", "max_edges_per_hit", NULL};
     const struct etx_json *max_edges =
         etx_json_get(object, "max_edges_per_hit");
     etx_status status = ETX_OK;
@@ -299,7 +317,7 @@ static etx_status read_cascade(
     struct etx_model *model, const struct etx_json *object)
 {
     static const char *const keys[] = {"arch", "options", "node_features",
-        "edge_features", "cut", "kept", NULL};
+        "cells", "edge_features", "cut", "kept", NULL};
     const struct etx_json *kept = etx_json_get(object, "kept");
     etx_status status = ETX_OK;
 
@@ -321,7 +339,7 @@ static etx_status read_gnn(
     struct etx_model *model, const struct etx_json *object)
 {
     static const char *const keys[] = {
-        "arch", "options", "node_features", "edge_features", NULL};
+        "arch", "options", "node_features", "cells", "edge_features", NULL};
     etx_status status = ETX_OK;
 
     ETX_CHECK(check_keys("gnn", object, keys));

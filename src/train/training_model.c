@@ -92,6 +92,9 @@ static etx_status make_model_config(struct etx_json **out,
         etx_json_remove(made, "cascade");
     if (described != NULL)
         ETX_CHECK(etx_json_set_copy(made, stage, described));
+    if (config->augmentation.drop_cells > 0.0f)
+        ETX_CHECK(
+            etx_json_set_text(etx_json_get(made, stage), "cells", "optional"));
     if (label != NULL)
         ETX_CHECK(etx_json_set_copy(made, "label", label));
     *out = made;

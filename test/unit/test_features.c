@@ -97,6 +97,26 @@ ETX_TEST(test_features_cells)
         ck_assert_float_eq(cells[k], 0.0f);
 }
 
+/* A network that was trained to do without cells gets zeros. */
+ETX_TEST(test_features_without_cells)
+{
+    struct etx_feature_list list = {.n_features = 3,
+        .feature = {{etx_hit_feature_find("z"), 2.0f},
+            {etx_hit_feature_find("log_cell_count"), 1.0f},
+            {etx_hit_feature_find("lx"), 0.1f}}};
+    const float position[6] = {1, 2, 3, 4, 5, 6};
+    const float wanted[6] = {1.5f, 0.0f, 0.0f, 3.0f, 0.0f, 0.0f};
+    float out[6];
+    scoped_event *bare = NULL;
+
+    ck_assert_ok(etx_event_create(&bare, 2, NULL, position));
+    ck_assert_refused(
+        etx_hit_features(out, NULL, bare, &list), "log_cell_count");
+    list.cells_optional = 1;
+    ck_assert_ok(etx_hit_features(out, NULL, bare, &list));
+    ck_assert_mem_eq(out, wanted, sizeof out);
+}
+
 ETX_TEST(test_features_cells_refused)
 {
     scoped_event *event = make_event();

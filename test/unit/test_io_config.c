@@ -64,6 +64,12 @@ static const struct refusal refusals[] = {
      ", 'graph': {'radius': 1}}}",
         "embedding: edge_filter is a network for edges, expected one for "
         "points"},
+    {"{\"schema\":1,\"gnn\":{\"arch\":\"interaction_network\","
+     "\"node_features\":" R ",\"cells\":true}}",
+        "gnn: cells is neither"},
+    {"{\"schema\":1,\"gnn\":{\"arch\":\"interaction_network\","
+     "\"node_features\":" R ",\"cells\":\"maybe\"}}",
+        "gnn: cells is neither"},
     {EMBED(R, "{}"), "embedding.graph: there is no 'radius'"},
     {EMBED(R, "7"), "embedding.graph: there is no 'radius'"},
     {EMBED(R, "{'radius': 0}"), "'radius' is 0"},

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "train/sampling/augment_event.h"
 
+#include "train/export.h"
 #include "train/sampling/random_streams.h"
 #include "train_bench.h"
 #include "train_events.h"
@@ -173,6 +174,20 @@ ETX_TEST(test_train_augmentation_refused)
     }
     ck_assert_int_gt(n_failed, 5);
     ck_assert_int_lt(n_failed, 45);
+}
+
+/* A stage that learns to do without cells says so in its model; the stages that
+ * did not learn it still need them. */
+ETX_TEST(test_train_augmentation_optional_cells)
+{
+    scoped_bench bench = train_bench_new(
+        ETX_TRAIN_FILTER, 1, "{\"augmentation\": {\"drop_cells\": 0.5}}");
+    etx_model *model = NULL;
+
+    ck_assert_ok(etx_trainer_export(&model, bench.trainer));
+    ck_assert_int_eq(model->filter.node_features.cells_optional, 1);
+    ck_assert_int_eq(model->embedding.node_features.cells_optional, 0);
+    etx_model_free(model);
 }
 
 /* Training events are augmented, validation events are not; true pairs reach
