@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <exatrkx/eval.h>
+#include <exatrkx/fit.h>
 #include <exatrkx/graph.h>
 #include <exatrkx/train.h>
 
@@ -182,6 +183,22 @@ static void use_evaluation(const etx_event *event, const etx_tracks *tracks)
     use_rates(&guarded.report);
 }
 
+static void use_fit(etx_context *context, const etx_event *event,
+    const etx_detector *detector, const etx_tracks *tracks)
+{
+    static etx_track_parameters parameters[1000];
+    etx_fit_options options;
+
+    if (fails("fit options", etx_fit_options_init(&options, sizeof options)) ||
+        etx_tracks_count(tracks) > 1000)
+        return;
+    options.field = 2.0f;
+    SET_NEWER(&options);
+    if (!fails("fit", etx_fit_tracks(parameters, NULL, tracks, context, event,
+                          detector, NULL, &options)))
+        printf("q/pT %.9g\n", parameters[0].q_over_pt);
+}
+
 static void use_report(etx_context *context, const etx_event *event)
 {
     struct {
@@ -226,6 +243,7 @@ int main(int argc, char **argv)
     use_labels(context, model);
     use_completion(model);
     use_evaluation(event, tracks);
+    use_fit(context, event, detector, tracks);
     use_report(context, event);
     etx_tracks_free(tracks);
     etx_event_free(event);

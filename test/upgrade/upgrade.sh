@@ -100,8 +100,8 @@ expect caller "today's"
 call newer "$lib"
 expect newer 'a newer'
 call newer "$lib" set
-if [ "$code" != 4 ] ||
-    [ "$(grep -c 'a newer library' "$out/newer.out")" != 4 ]; then
+if [ "$code" != 5 ] ||
+    [ "$(grep -c 'a newer library' "$out/newer.out")" != 5 ]; then
     echo 'a newer field was not refused' >&2
     cat "$out/newer.out" >&2
     exit 1
