@@ -47,7 +47,7 @@ objects_of_sources()
 {
     find src/op src/base lib -name '*.c' | while read -r source; do
         stem=${source#src/}
-        for level in . avx2 avx512; do
+        for level in . avx2 avx512 avx512bf16; do
             object=$build/obj/$level/${stem%.c}.o
             [ ! -e "$object" ] || echo "$object"
         done
