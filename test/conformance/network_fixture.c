@@ -78,8 +78,8 @@ void network_problem_set_edges(struct network_problem *problem, int64_t n_edges,
 void network_problem_make(struct network_problem *problem, uint64_t seed,
     int64_t n_nodes, int64_t n_edges, int32_t n_features)
 {
-    int32_t *ends = calloc((size_t)(2 * n_edges + 1), sizeof *ends);
-    float *score = calloc((size_t)n_edges + 1, sizeof *score);
+    scoped int32_t *ends = calloc((size_t)(2 * n_edges + 1), sizeof *ends);
+    scoped float *score = calloc((size_t)n_edges + 1, sizeof *score);
     struct etx_random random;
 
     ck_assert(ends != NULL && score != NULL);
@@ -103,8 +103,6 @@ void network_problem_make(struct network_problem *problem, uint64_t seed,
         .position = problem->position};
     network_problem_set_edges(
         problem, n_edges, ends, ends + n_edges, score, NULL);
-    free(ends);
-    free(score);
 }
 
 void network_problem_free(struct network_problem *problem)
@@ -164,7 +162,8 @@ void network_trial_close(struct network_trial *trial)
 void network_trial_refused(
     struct network_trial *trial, etx_status status, const char *text)
 {
-    float *out = network_zeros(network_n_out(trial->network, &trial->problem));
+    scoped float *out =
+        network_zeros(network_n_out(trial->network, &trial->problem));
 
     ck_assert_int_eq(trial->network->arch->forward(trial->network,
                          &trial->context, &trial->problem.input, NULL, out),
@@ -172,7 +171,6 @@ void network_trial_refused(
     ck_assert_msg(strstr(etx_last_error(), text) != NULL,
         "expected '%s' in '%s'", text, etx_last_error());
     ck_assert_int_eq(etx_arena_in_use(trial->context.stream->arena), 0);
-    free(out);
 }
 
 /* The problem's input, with votes in the arena where the network wants them. */
@@ -258,7 +256,7 @@ void network_compute(struct network_result *result,
     int32_t n_threads, int32_t level)
 {
     const int64_t n_out = network_n_out(network, problem);
-    float *weight = network_randoms(n_out, 4);
+    scoped float *weight = network_randoms(n_out, 4);
     struct etx_context context;
 
     result->out = network_zeros(n_out);
@@ -269,7 +267,6 @@ void network_compute(struct network_result *result,
     network_backward(
         result->taped, result->gradient, network, &context, problem, weight);
     network_context_close(&context);
-    free(weight);
 }
 
 void network_result_free(struct network_result *result)

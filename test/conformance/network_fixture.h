@@ -8,6 +8,7 @@
 #define ETX_TEST_CONFORMANCE_NETWORK_FIXTURE_H
 
 #include "arch/arch.h"
+#include "support.h"
 
 struct network_case {
     const char *name;
@@ -43,6 +44,7 @@ struct network_problem {
 void network_problem_make(struct network_problem *problem, uint64_t seed,
     int64_t n_nodes, int64_t n_edges, int32_t n_features);
 void network_problem_free(struct network_problem *problem);
+#define scoped_problem SCOPED(network_problem_free) struct network_problem
 
 /* Other edges: src, dst, score or NULL [n_edges]; order [n_edges] or NULL as
  * etx_graph_from_edges sets it. */
@@ -70,6 +72,7 @@ void network_trial_open(struct network_trial *trial,
     const struct network_case *which, uint64_t seed, int64_t n_nodes,
     int64_t n_edges, int32_t cpu_level);
 void network_trial_close(struct network_trial *trial);
+#define scoped_trial SCOPED(network_trial_close) struct network_trial
 
 /* A forward that fails with status and a text in the message, and leaves the
  * arena as found. */
@@ -102,6 +105,7 @@ void network_compute(struct network_result *result,
     const struct etx_network *network, const struct network_problem *problem,
     int32_t n_threads, int32_t level);
 void network_result_free(struct network_result *result);
+#define scoped_result SCOPED(network_result_free) struct network_result
 
 /* The largest |a - b|; fails the test where a value is not finite. */
 double network_largest_difference(const float *a, const float *b, int64_t n);

@@ -78,7 +78,7 @@ ETX_TEST(test_convolution_propagates)
                    " 'hidden': 2, 'n_iterations': 3,"
                    " 'decoder_hidden': []}",
         .n_node_features = N_FEATURES};
-    struct network_trial trial;
+    scoped_trial trial;
     double matrix[N_NODES][N_NODES];
     double x[N_FEATURES][N_NODES];
     float out[N_EDGES];
@@ -102,5 +102,4 @@ ETX_TEST(test_convolution_propagates)
         ck_assert_msg(fabs((double)out[e] - expected) <= 1e-4,
             "edge %d: %.9g, expected %.9g", (int)e, out[e], expected);
     }
-    network_trial_close(&trial);
 }

@@ -22,11 +22,11 @@ ETX_TEST(test_families_filter_blocks)
         .n_edge_features = 3};
     const int64_t n_edges = 140000;
     const int64_t n_last = 100;
-    struct etx_network *network = network_make(&which, 19);
-    struct network_problem all;
-    struct network_problem last;
-    struct network_result a;
-    struct network_result b;
+    scoped_network *network = network_make(&which, 19);
+    scoped_problem all;
+    scoped_problem last;
+    scoped_result a;
+    scoped_result b;
 
     network_problem_make(&all, 20, 900, n_edges, 2);
     network_problem_make(&last, 20, 900, 0, 2);
@@ -36,11 +36,6 @@ ETX_TEST(test_families_filter_blocks)
     network_compute(&b, network, &last, 1, ETX_CPU_BEST);
     ck_assert(network_largest_difference(
                   a.out + n_edges - n_last, b.out, n_last) <= 1e-5);
-    network_result_free(&a);
-    network_result_free(&b);
-    network_problem_free(&all);
-    network_problem_free(&last);
-    etx_network_free(network);
 }
 
 /* Scores of an interaction network over the edges of problem, both ways when
@@ -96,10 +91,10 @@ static float *score_as(const char *direction,
 ETX_TEST(test_families_doubled)
 {
     const int64_t n = 80;
-    struct network_problem problem;
-    float *both = NULL;
-    float *first_half = NULL;
-    float *mean = NULL;
+    scoped_problem problem;
+    scoped float *both = NULL;
+    scoped float *first_half = NULL;
+    scoped float *mean = NULL;
 
     network_problem_make(&problem, 24, 30, n, 3);
     both = score_as("directed", &problem, 1);
@@ -111,10 +106,6 @@ ETX_TEST(test_families_doubled)
         ck_assert(fabsf(first_half[e] - both[e]) <= 1e-5f);
         ck_assert(fabsf(mean[e] - expected) <= 1e-5f);
     }
-    free(both);
-    free(first_half);
-    free(mean);
-    network_problem_free(&problem);
 }
 
 /* In inference memory holds at most three latents of all edges. */
@@ -126,15 +117,13 @@ ETX_TEST(test_families_memory)
         .n_node_features = 4,
         .n_edge_features = 9};
     const int64_t n_edges = 40000;
-    struct network_trial trial;
-    float *out = network_zeros(n_edges);
+    scoped_trial trial;
+    scoped float *out = network_zeros(n_edges);
 
     network_trial_open(&trial, &which, 25, 500, n_edges, ETX_CPU_BEST);
     network_forward(out, trial.network, &trial.context, &trial.problem);
     ck_assert_int_lt(etx_arena_peak(trial.context.stream->arena),
         3 * n_edges * 32 * (int64_t)sizeof(float));
-    network_trial_close(&trial);
-    free(out);
 }
 
 static int32_t stop(void *user)
@@ -149,10 +138,9 @@ ETX_TEST(test_families_cancel)
         .arch = "interaction_network",
         .options = "{'hidden': 4}",
         .n_node_features = 2};
-    struct network_trial trial;
+    scoped_trial trial;
 
     network_trial_open(&trial, &which, 21, 20, 30, ETX_CPU_BEST);
     trial.context.stream->cancel = stop;
     network_trial_refused(&trial, ETX_ERR_CANCELLED, "");
-    network_trial_close(&trial);
 }

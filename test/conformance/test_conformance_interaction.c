@@ -98,8 +98,8 @@ ETX_TEST(test_interaction_published, .rows = ROWS(cases))
     static const int32_t src[] = {0, 4, 0, 1, 1, 2, 2, 3, 0, 1, 4};
     static const int32_t dst[] = {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5};
     const struct published *which = &cases[_i];
-    struct etx_network *network = make_network(which);
-    struct network_problem problem;
+    scoped_network *network = make_network(which);
+    scoped_problem problem;
 
     network_problem_make(&problem, 1, N_NODES, 0, N_FEATURES);
     network_problem_set_edges(&problem, N_EDGES, src, dst, NULL, NULL);
@@ -120,6 +120,4 @@ ETX_TEST(test_interaction_published, .rows = ROWS(cases))
                 (int)level, (int)e, logit[e], which->logit[e]);
         }
     }
-    network_problem_free(&problem);
-    etx_network_free(network);
 }

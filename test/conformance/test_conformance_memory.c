@@ -95,8 +95,8 @@ static void check_scores(const struct network_case *which,
 ETX_TEST(test_memory_recomputed_bits, .rows = N_DEEP + network_n_cases())
 {
     const struct network_case which = case_at(_i);
-    struct etx_network *network = network_make(&which, 21);
-    struct network_problem problem;
+    scoped_network *network = network_make(&which, 21);
+    scoped_problem problem;
     struct run plain;
 
     network_problem_make(&problem, 8, 60, 240, which.n_node_features);
@@ -112,8 +112,6 @@ ETX_TEST(test_memory_recomputed_bits, .rows = N_DEEP + network_n_cases())
         run_free(&less);
     }
     run_free(&plain);
-    network_problem_free(&problem);
-    etx_network_free(network);
 }
 
 static double length_of(const float *a, int64_t n)
@@ -134,7 +132,7 @@ static void check_near(const struct network_case *which,
 {
     const int64_t n = network->n_values;
     const double bound = which->is_rough ? 0.1 : 0.02;
-    float *difference = network_zeros(n);
+    scoped float *difference = network_zeros(n);
     double distance = 0.0;
 
     for (int64_t v = 0; v < n; v++)
@@ -142,7 +140,6 @@ static void check_near(const struct network_case *which,
     distance = length_of(difference, n) / length_of(expected->gradient, n);
     ck_assert_msg(distance <= bound, "%s (%s): gradients differ by %.3g",
         which->arch, which->name, distance);
-    free(difference);
 }
 
 ETX_TEST(test_memory_half_is_near, .rows = N_DEEP + network_n_cases())
@@ -151,8 +148,8 @@ ETX_TEST(test_memory_half_is_near, .rows = N_DEEP + network_n_cases())
         {.recomputes = 1, .half = ETX_HALF_BFLOAT16},
         {.half = ETX_HALF_FLOAT16}};
     const struct network_case which = case_at(_i);
-    struct etx_network *network = network_make(&which, 22);
-    struct network_problem problem;
+    scoped_network *network = network_make(&which, 22);
+    scoped_problem problem;
     struct run plain;
 
     network_problem_make(&problem, 8, 60, 240, which.n_node_features);
@@ -169,8 +166,6 @@ ETX_TEST(test_memory_half_is_near, .rows = N_DEEP + network_n_cases())
         run_free(&again);
     }
     run_free(&plain);
-    network_problem_free(&problem);
-    etx_network_free(network);
 }
 
 /* Latents of 3000 edges, 32 wide, 8 iterations: of the 9 kept ones the
@@ -187,8 +182,8 @@ ETX_TEST(test_memory_is_less)
         {.half = ETX_HALF_BFLOAT16},
         {.recomputes = 1, .half = ETX_HALF_BFLOAT16}};
     static const double saved[] = {4.0, 3.5, 5.5};
-    struct etx_network *network = network_make(&which, 23);
-    struct network_problem problem;
+    scoped_network *network = network_make(&which, 23);
+    scoped_problem problem;
     struct run plain;
 
     network_problem_make(&problem, 8, 100, 3000, which.n_node_features);
@@ -203,8 +198,6 @@ ETX_TEST(test_memory_is_less)
         run_free(&less);
     }
     run_free(&plain);
-    network_problem_free(&problem);
-    etx_network_free(network);
 }
 
 /* ----------------------------------------------------------- bfloat16 -- */
@@ -243,9 +236,9 @@ ETX_TEST(test_memory_bfloat16_rounds)
 ETX_TEST(test_memory_bfloat16_comes_back)
 {
     const int64_t n = 1 << 16;
-    uint16_t *half = malloc((size_t)n * sizeof *half);
-    uint16_t *again = malloc((size_t)n * sizeof *again);
-    float *value = network_zeros(n);
+    scoped uint16_t *half = malloc((size_t)n * sizeof *half);
+    scoped uint16_t *again = malloc((size_t)n * sizeof *again);
+    scoped float *value = network_zeros(n);
 
     ck_assert(half != NULL && again != NULL);
     for (int64_t i = 0; i < n; i++)
@@ -262,7 +255,4 @@ ETX_TEST(test_memory_bfloat16_comes_back)
         etx_bfloat16_to_floats(value, again, 1);
         ck_assert_msg(isnan(value[0]), "bits 0x%08x", (unsigned)bits);
     }
-    free(value);
-    free(half);
-    free(again);
 }

@@ -72,7 +72,7 @@ static void check_gradient(const struct probe *probe)
     const struct etx_network *network = trial->network;
     const float h = which->is_rough ? 2e-3f : 2e-2f;
     const double noise = 1e-6 * sqrt((double)trial->n_out) / (double)h;
-    float *gradient = network_zeros(network->n_values);
+    scoped float *gradient = network_zeros(network->n_values);
 
     network_backward(probe->out, gradient, network, &trial->context,
         &trial->problem, probe->weight);
@@ -83,7 +83,7 @@ static void check_gradient(const struct probe *probe)
         const double tolerance =
             (which->is_rough ? 0.02 : 0.002) * sqrt(dot(array, array, n)) +
             noise;
-        float *direction = network_randoms(n, 1000 + (uint64_t)p);
+        scoped float *direction = network_randoms(n, 1000 + (uint64_t)p);
         const double norm = sqrt(dot(direction, direction, n));
         double measured = 0.0;
         double expected = 0.0;
@@ -97,15 +97,13 @@ static void check_gradient(const struct probe *probe)
             "%.3g",
             which->arch, which->name, parameter->name, expected, measured,
             tolerance);
-        free(direction);
     }
-    free(gradient);
 }
 
 ETX_TEST(test_networks_gradient, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
-    struct network_trial trial;
+    scoped_trial trial;
     struct probe probe = {.trial = &trial};
 
     network_trial_open(&trial, &which, 11, 14, 24, ETX_CPU_REF);
@@ -118,14 +116,13 @@ ETX_TEST(test_networks_gradient, .rows = network_n_cases())
     free(probe.weight);
     free(probe.out);
     free(probe.kept);
-    network_trial_close(&trial);
 }
 
 /* The gradient is added to what the array holds. */
 ETX_TEST(test_networks_gradient_adds, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
-    struct network_trial trial;
+    scoped_trial trial;
     float *sum[2], *out, *weight;
     int64_t n;
 
@@ -147,7 +144,6 @@ ETX_TEST(test_networks_gradient_adds, .rows = network_n_cases())
     free(sum[1]);
     free(out);
     free(weight);
-    network_trial_close(&trial);
 }
 
 /* -------------------------------------------------- threads and levels -- */
@@ -170,12 +166,12 @@ ETX_TEST(test_networks_threads, .rows = network_n_cases())
 {
     static const int32_t n_threads[] = {1, 2, 5};
     const struct network_case which = network_case_at(_i);
-    struct etx_network *network = network_make(&which, 13);
-    struct network_problem problem;
+    scoped_network *network = network_make(&which, 13);
+    scoped_problem problem;
 
     network_problem_make(&problem, 7, 200, 900, which.n_node_features);
     for (int32_t level = ETX_CPU_REF; level <= etx_cpu_level(); level++) {
-        struct network_result first;
+        scoped_result first;
 
         network_compute(&first, network, &problem, 1, level);
         ck_assert_msg(memcmp(first.out, first.taped,
@@ -183,16 +179,12 @@ ETX_TEST(test_networks_threads, .rows = network_n_cases())
                               sizeof *first.out) == 0,
             "%s (%s): the tape changes scores", which.arch, which.name);
         for (size_t t = 0; t < sizeof n_threads / sizeof n_threads[0]; t++) {
-            struct network_result other;
+            scoped_result other;
 
             network_compute(&other, network, &problem, n_threads[t], level);
             check_same(&which, network, &problem, &first, &other);
-            network_result_free(&other);
         }
-        network_result_free(&first);
     }
-    network_problem_free(&problem);
-    etx_network_free(network);
 }
 
 /* Scores within 2e-4 of the largest, gradients within 1e-3 of the length of
@@ -228,23 +220,19 @@ static void check_level(const struct network_case *which,
 ETX_TEST(test_networks_levels, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
-    struct etx_network *network = network_make(&which, 14);
-    struct network_problem problem;
-    struct network_result expected;
+    scoped_network *network = network_make(&which, 14);
+    scoped_problem problem;
+    scoped_result expected;
 
     network_problem_make(&problem, 8, 200, 900, which.n_node_features);
     network_compute(&expected, network, &problem, 1, ETX_CPU_REF);
     for (int32_t level = ETX_CPU_REF + 1; level <= etx_cpu_level(); level++) {
-        struct network_result got;
+        scoped_result got;
 
         network_compute(&got, network, &problem, 1, level);
         check_level(
             &which, network, network_n_out(network, &problem), &expected, &got);
-        network_result_free(&got);
     }
-    network_result_free(&expected);
-    network_problem_free(&problem);
-    etx_network_free(network);
 }
 
 /* ------------------------------------------------------------- graphs -- */
@@ -254,11 +242,11 @@ ETX_TEST(test_networks_small_graphs, .rows = network_n_cases())
 {
     static const int64_t sizes[][2] = {{0, 0}, {1, 0}, {5, 0}, {4, 1}};
     const struct network_case which = network_case_at(_i);
-    struct etx_network *network = network_make(&which, 15);
+    scoped_network *network = network_make(&which, 15);
 
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-        struct network_problem problem;
-        struct network_result result;
+        scoped_problem problem;
+        scoped_result result;
 
         network_problem_make(
             &problem, 9, sizes[s][0], sizes[s][1], which.n_node_features);
@@ -270,21 +258,18 @@ ETX_TEST(test_networks_small_graphs, .rows = network_n_cases())
             if (network_n_out(network, &problem) == 0)
                 ck_assert(result.gradient[v] == 0.0f);
         }
-        network_result_free(&result);
-        network_problem_free(&problem);
     }
-    etx_network_free(network);
 }
 
 /* The same edges among more nodes: the scores keep their bits. */
 ETX_TEST(test_networks_isolated_nodes, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
-    struct etx_network *network = network_make(&which, 16);
-    struct network_problem small;
-    struct network_problem large;
-    struct network_result a;
-    struct network_result b;
+    scoped_network *network = network_make(&which, 16);
+    scoped_problem small;
+    scoped_problem large;
+    scoped_result a;
+    scoped_result b;
     const int64_t n_more = 20;
     const int64_t n_nodes = 40;
     const size_t width = (size_t)which.n_node_features;
@@ -301,11 +286,6 @@ ETX_TEST(test_networks_isolated_nodes, .rows = network_n_cases())
     network_compute(&b, network, &large, 1, ETX_CPU_BEST);
     for (int64_t i = 0; i < network_n_out(network, &small); i++)
         ck_assert(which.is_global || a.out[i] == b.out[i]);
-    network_result_free(&a);
-    network_result_free(&b);
-    network_problem_free(&small);
-    network_problem_free(&large);
-    etx_network_free(network);
 }
 
 /* Nodes numbered backwards: every edge keeps its score, but sums run in
@@ -337,18 +317,16 @@ static void reverse(struct network_problem *out, int64_t *order,
 ETX_TEST(test_networks_permuted, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
-    struct etx_network *network = network_make(&which, 17);
-    struct network_problem problem;
-    struct network_problem reversed;
-    struct network_result a;
-    struct network_result b;
+    scoped_network *network = network_make(&which, 17);
+    scoped_problem problem = {.features = NULL};
+    scoped_problem reversed = {.features = NULL};
+    scoped_result a = {NULL};
+    scoped_result b = {NULL};
     int64_t order[200];
     double largest = 1.0;
 
-    if (network->arch->kind == ETX_NETWORK_POINT) {
-        etx_network_free(network);
+    if (network->arch->kind == ETX_NETWORK_POINT)
         return;
-    }
     network_problem_make(&problem, 18, 60, 200, which.n_node_features);
     reverse(&reversed, order, &problem, which.n_node_features);
     network_compute(&a, network, &problem, 1, ETX_CPU_BEST);
@@ -361,11 +339,6 @@ ETX_TEST(test_networks_permuted, .rows = network_n_cases())
             "%s (%s): %.9g and %.9g", which.arch, which.name, b.out[e],
             a.out[order[e]]);
     }
-    network_result_free(&a);
-    network_result_free(&b);
-    network_problem_free(&problem);
-    network_problem_free(&reversed);
-    etx_network_free(network);
 }
 
 /* A requested family that does not exist would else test nothing. */

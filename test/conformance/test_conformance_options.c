@@ -85,13 +85,12 @@ static const struct counted counts[] = {
 ETX_TEST(test_options_parameter_count, .rows = ROWS(counts))
 {
     const struct counted *which = &counts[_i];
-    struct etx_network *network = NULL;
+    scoped_network *network = NULL;
     const etx_status status = create(&network, which->arch,
         which->n_node_features, which->n_edge_features, which->options);
 
     ck_assert_msg(status == ETX_OK, "%s", etx_last_error());
     ck_assert_int_eq(network->n_values, which->n_values);
-    etx_network_free(network);
 }
 
 /* Names are unique, arrays lie one after the other, initial values are
@@ -99,7 +98,7 @@ ETX_TEST(test_options_parameter_count, .rows = ROWS(counts))
 ETX_TEST(test_options_parameters, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
-    struct etx_network *network = network_make(&which, 1);
+    scoped_network *network = network_make(&which, 1);
     int64_t next = 0;
 
     etx_network_init(network, 5);
@@ -122,13 +121,12 @@ ETX_TEST(test_options_parameters, .rows = network_n_cases())
         }
     }
     ck_assert_int_eq(next, network->n_values);
-    etx_network_free(network);
 }
 
 ETX_TEST(test_options_init_repeats)
 {
-    struct etx_network *a = NULL;
-    struct etx_network *b = NULL;
+    scoped_network *a = NULL;
+    scoped_network *b = NULL;
     size_t bytes = 0;
 
     ck_assert_ok(create(&a, "mlp", 4, 0, NULL));
@@ -141,8 +139,6 @@ ETX_TEST(test_options_init_repeats)
     ck_assert_int_eq(memcmp(a->value, b->value, bytes), 0);
     etx_network_init(b, 78);
     ck_assert_int_ne(memcmp(a->value, b->value, bytes), 0);
-    etx_network_free(a);
-    etx_network_free(b);
 }
 
 /* -------------------------------------------------------------- wrong -- */
@@ -255,7 +251,7 @@ static const struct {
 ETX_TEST(test_options_missing_input, .rows = 2 * ROWS(missing))
 {
     struct network_case which = missing[_i / 2].which;
-    struct network_trial trial;
+    scoped_trial trial;
 
     which.name = "missing";
     which.arch = _i % 2 == 0 ? "edge_filter" : "interaction_network";
@@ -267,5 +263,4 @@ ETX_TEST(test_options_missing_input, .rows = 2 * ROWS(missing))
         network_problem_set_edges(
             &trial.problem, 1, (int32_t[]){1}, (int32_t[]){2}, NULL, NULL);
     network_trial_refused(&trial, ETX_ERR_ARGUMENT, missing[_i / 2].missing);
-    network_trial_close(&trial);
 }

@@ -118,9 +118,9 @@ static void run_part(struct part_thread *thread, struct trial *trial,
         .whole_nodes = part->whole_nodes,
         .whole_edges = part->whole_edges};
     const int64_t n = part->graph->n_edges;
-    float *out = network_zeros(n);
-    float *d_out = network_zeros(n);
-    float *inference = network_zeros(n);
+    scoped float *out = network_zeros(n);
+    scoped float *d_out = network_zeros(n);
+    scoped float *inference = network_zeros(n);
     struct network_problem problem;
     struct etx_context context;
 
@@ -144,9 +144,6 @@ static void run_part(struct part_thread *thread, struct trial *trial,
     }
     free(problem.features);
     free(problem.position);
-    free(out);
-    free(d_out);
-    free(inference);
 }
 
 static void run_thread(struct part_thread *thread, void *argument)
@@ -233,7 +230,7 @@ static int32_t expects_whole(const struct network_case *which)
 ETX_TEST(test_parts_networks, .rows = network_n_cases())
 {
     const struct network_case which = network_case_at(_i);
-    struct etx_network *network = network_make(&which, 5);
+    scoped_network *network = network_make(&which, 5);
     const int32_t needs_whole = etx_halo_check(network) != ETX_OK;
 
     if (needs_whole || network->arch->kind != ETX_NETWORK_EDGE) {
@@ -242,7 +239,6 @@ ETX_TEST(test_parts_networks, .rows = network_n_cases())
         check_all_parts(&which, 240);
         check_all_parts(&which, 70);
     }
-    etx_network_free(network);
 }
 
 static const struct {
@@ -257,9 +253,8 @@ static const struct {
 
 ETX_TEST(test_parts_refused, .rows = ROWS(refused))
 {
-    struct etx_network *network = network_make(&refused[_i].which, 1);
+    scoped_network *network = network_make(&refused[_i].which, 1);
 
     ck_assert_status(etx_halo_check(network), ETX_ERR_UNSUPPORTED);
     ck_assert(strstr(etx_last_error(), refused[_i].reason) != NULL);
-    etx_network_free(network);
 }

@@ -38,7 +38,7 @@ ETX_TEST(test_triplets_of_a_path)
 {
     const int32_t src[] = {0, 2};
     const int32_t dst[] = {2, 4};
-    struct network_trial trial;
+    scoped_trial trial;
     scoped_graph *line = NULL;
     float u[2];
     float s[2];
@@ -58,7 +58,6 @@ ETX_TEST(test_triplets_of_a_path)
     ck_assert(fabsf(s[0] - u[0]) > 1e-3f);
     ck_assert(fabsf((s[0] - u[0]) - (s[1] - u[1])) <= 1e-6f);
     ck_assert(fabsf(triplet - (s[0] + u[1])) <= 1e-6f);
-    network_trial_close(&trial);
 }
 
 /* A hit with two doublets in and two out has four triplets: one too many. */
@@ -66,7 +65,7 @@ ETX_TEST(test_triplets_limit)
 {
     const int32_t src[] = {0, 1, 2, 2};
     const int32_t dst[] = {2, 2, 3, 4};
-    struct network_trial trial;
+    scoped_trial trial;
     float out[3];
 
     network_trial_open(&trial, &small, 5, N_NODES, 0, ETX_CPU_BEST);
@@ -75,5 +74,4 @@ ETX_TEST(test_triplets_limit)
     network_problem_set_edges(&trial.problem, 4, src, dst, NULL, NULL);
     network_trial_refused(&trial, ETX_ERR_LIMIT, "'max_triplets' is 3");
     network_trial_refused(&trial, ETX_ERR_LIMIT, "4 edges between 4");
-    network_trial_close(&trial);
 }

@@ -27,7 +27,7 @@ static void score_part(struct part_thread *thread, void *argument)
     const struct scoring *scoring = argument;
     const struct device_job *both = scoring->both;
     scoped_context *device = device_context(__func__);
-    etx_graph_part *part = NULL;
+    scoped_part *part = NULL;
 
     ck_assert_ptr_nonnull(device);
     ck_assert_ok(etx_graph_part_create(
@@ -42,7 +42,6 @@ static void score_part(struct part_thread *thread, void *argument)
         if (scoring->owners[etx_graph_dst(both->graph)[edge[e]]] ==
             thread->part)
             scoring->scores[edge[e]] = own[e];
-    etx_graph_part_free(part);
 }
 
 /* The scores of all parts are near the scores of the whole graph on the CPU,
@@ -110,7 +109,7 @@ static void train_part(struct part_thread *thread, void *argument)
  * every part the same bits; a validation finds what it finds there. */
 ETX_TEST(test_cuda_parts_training)
 {
-    struct train_bench cpu;
+    scoped_bench cpu = {NULL};
     struct training training = {.cpu = &cpu};
     float *expected;
     float max = 0.0f;
@@ -143,5 +142,4 @@ ETX_TEST(test_cuda_parts_training)
         training.auc[0], train_bench_validate(cpu.trainer).auc, 0.01);
     for (int32_t p = 0; p < N_PARTS; p++)
         free(training.gradient[p]);
-    train_bench_close(&cpu);
 }

@@ -100,7 +100,7 @@ static double largest(const float *value, int64_t n)
 /* The gradient of the first step is the CPU's, on the same edges. */
 ETX_TEST(test_cuda_train_gradient, .rows = N_CASES)
 {
-    struct train_bench cpu;
+    scoped_bench cpu = {NULL};
     struct train_bench cuda;
     etx_context *device = NULL;
 
@@ -122,7 +122,6 @@ ETX_TEST(test_cuda_train_gradient, .rows = N_CASES)
         ck_assert_double_eq_tol((double)gradient[k],
             (double)cpu.trainer->state.gradient[k], MAX_DIFFERENCE * max);
     train_bench_leave(&cuda);
-    train_bench_close(&cpu);
 }
 
 /* What a validation says of momenta: all or nothing of it. */
@@ -152,7 +151,7 @@ ETX_TEST(test_cuda_train_steps, .rows = N_CASES - N_VARIANTS)
     ck_assert_int_eq(open_device(&device, __func__), 1);
     open_copy(&bench[2], &bench[0], device, _i);
     for (int32_t b = 0; b < 3; b++) {
-        train_bench_steps(bench[b].trainer, 5);
+        train_bench_steps(bench[b].trainer, 3);
         report[b] = train_bench_validate(bench[b].trainer);
     }
     ck_assert_double_eq_tol(report[1].weight_norm, report[0].weight_norm,
@@ -175,7 +174,7 @@ ETX_TEST(test_cuda_train_stays, .rows = 3)
 {
     static const int32_t which[] = {0, 1, BF16};
     const int32_t i = which[_i];
-    struct train_bench cpu;
+    scoped_bench cpu = {NULL};
     struct train_bench bench[2];
     etx_context *device = NULL;
     char path[64];
@@ -203,13 +202,12 @@ ETX_TEST(test_cuda_train_stays, .rows = 3)
     ck_assert_int_eq(unlink(path), 0);
     train_bench_leave(&bench[0]);
     train_bench_leave(&bench[1]);
-    train_bench_close(&cpu);
 }
 
 /* A jump of the loss restores the kept parameters. */
 ETX_TEST(test_cuda_train_goes_back)
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     etx_training_report report = {.struct_size = sizeof report};
     etx_context *device = NULL;
 
@@ -231,7 +229,6 @@ ETX_TEST(test_cuda_train_goes_back)
         trainer->stage->network->value, trainer->snapshot.parameter, bytes);
     ck_assert_mem_eq(
         trainer->state.moments.m, trainer->snapshot.moments.m, bytes);
-    train_bench_close(&bench);
 }
 
 static double length(const float *value, int64_t n)

@@ -234,7 +234,7 @@ static void check_close(const char *what, const float *got,
  * it is the larger index and so our dst: order target_source. */
 ETX_TEST(test_golden_lrt_gnn)
 {
-    struct etx_network *network = load(&lrt_gnn);
+    scoped_network *network = load(&lrt_gnn);
     struct golden_array x, ends, f32, f64;
 
     if (network == NULL)
@@ -244,17 +244,15 @@ ETX_TEST(test_golden_lrt_gnn)
     f32 = from_npz(MODELS "lrt_gnn_in_e.npz", "lrt_logit_f32");
     f64 = from_npz(MODELS "lrt_gnn_in_e.npz", "lrt_logit_f64");
     for (int32_t level = ETX_CPU_REF; level <= etx_cpu_level(); level++) {
-        float *logit = score(network, &x, &ends, 1, level);
+        scoped float *logit = score(network, &x, &ends, 1, level);
 
         check_close("lrt_gnn (float32)", logit, f32.value, f32.n_cols, 5e-4);
         check_close("lrt_gnn (float64)", logit, f64.value, f64.n_cols, 5e-4);
-        free(logit);
     }
     golden_free(&x);
     golden_free(&ends);
     golden_free(&f32);
     golden_free(&f64);
-    etx_network_free(network);
 }
 
 /* Nothing is recorded for this model. Expected are every 73rd logit and two
@@ -264,7 +262,7 @@ ETX_TEST(test_golden_trackml_gnn)
 {
     static const double expected[] = {-0.58899591, 0.85156747, -4.48485648,
         4.6831883, -0.5075313, -2.73477851, -2.67778516, -0.94598927};
-    struct etx_network *network = load(&trackml_gnn);
+    scoped_network *network = load(&trackml_gnn);
     struct golden_array x, ends;
 
     if (network == NULL)
@@ -272,7 +270,7 @@ ETX_TEST(test_golden_trackml_gnn)
     x = from_npz(MODELS "lrt_gnn_in_e.npz", "lrt_x");
     ends = from_npz(MODELS "lrt_gnn_in_e.npz", "lrt_edges");
     for (int32_t level = ETX_CPU_REF; level <= etx_cpu_level(); level++) {
-        float *logit = score(network, &x, &ends, 1, level);
+        scoped float *logit = score(network, &x, &ends, 1, level);
         float some[8];
         double sum = 0.0;
         double squares = 0.0;
@@ -286,18 +284,16 @@ ETX_TEST(test_golden_trackml_gnn)
         check_close("trackml_gnn", some, expected, 8, 1e-3);
         ck_assert_double_eq_tol(sum, -376.45404201796646, 0.02);
         ck_assert_double_eq_tol(squares, 8081.103946479689, 0.2);
-        free(logit);
     }
     golden_free(&x);
     golden_free(&ends);
-    etx_network_free(network);
 }
 
 ETX_TEST(test_golden_trackml_filter)
 {
-    struct etx_network *network = load(&trackml_filter);
+    scoped_network *network = load(&trackml_filter);
     struct golden_array x, ends, f32;
-    float *logit = NULL;
+    scoped float *logit = NULL;
 
     if (network == NULL)
         return;
@@ -306,11 +302,9 @@ ETX_TEST(test_golden_trackml_filter)
     f32 = from_npz(MODELS "trackml_filter_event000000001.npz", "logit_f32");
     logit = score(network, &x, &ends, 0, ETX_CPU_BEST);
     check_close("trackml_filter", logit, f32.value, f32.n_cols, 1e-4);
-    free(logit);
     golden_free(&x);
     golden_free(&ends);
     golden_free(&f32);
-    etx_network_free(network);
 }
 
 /* -------------------------------------------------------------- chain -- */
@@ -321,7 +315,7 @@ static void check_graph(
     struct etx_context *context, const struct golden_array *recorded)
 {
     struct golden_array points = from_csv(CHAIN "embedding.csv");
-    float *point = golden_floats(&points);
+    scoped float *point = golden_floats(&points);
     struct etx_edge_list edges = {.n_edges = 0};
     struct etx_graph *graph = make_graph(NULL, points.n_rows, recorded, 1);
     const struct etx_radius_graph_args args = {.n_points = points.n_rows,
@@ -341,7 +335,6 @@ static void check_graph(
     etx_free(edges.src);
     etx_free(edges.dst);
     etx_graph_free(graph);
-    free(point);
     golden_free(&points);
 }
 
@@ -358,8 +351,8 @@ static void check_filter(struct etx_context *context,
     struct golden_array logits = from_csv(CHAIN "filter_logits.csv");
     const int64_t n = edges->n_cols;
     int64_t n_selected = 0;
-    float *scores = calloc((size_t)n, sizeof *scores);
-    int32_t *selected = calloc((size_t)n, sizeof *selected);
+    scoped float *scores = calloc((size_t)n, sizeof *scores);
+    scoped int32_t *selected = calloc((size_t)n, sizeof *selected);
     const struct etx_edge_select_args args = {.n_edges = n,
         .score = scores,
         .cut = 0.21f,
@@ -376,8 +369,6 @@ static void check_filter(struct etx_context *context,
         ck_assert(
             edges->value[n + selected[e]] == filtered->value[n_selected + e]);
     }
-    free(scores);
-    free(selected);
     golden_free(&logits);
 }
 
@@ -422,7 +413,7 @@ static void check_components(struct etx_context *context, float *logit,
     const struct golden_array *filtered)
 {
     const int64_t n = filtered->n_cols;
-    int32_t *ends = golden_ints(filtered);
+    scoped int32_t *ends = golden_ints(filtered);
     int32_t label[314];
     const struct etx_connected_components_args args = {.n_nodes = 314,
         .n_edges = n,
@@ -436,14 +427,13 @@ static void check_components(struct etx_context *context, float *logit,
         logit[e] = sigmoid((double)logit[e]);
     ck_assert_ok(context->ops->connected_components(context->stream, &args));
     check_partition(label, 314);
-    free(ends);
 }
 
 ETX_TEST(test_golden_chain, .rows = 2)
 {
     struct etx_context context;
     struct golden_array edges, filtered;
-    float *logit = NULL;
+    scoped float *logit = NULL;
 
     if (etx_test_reference("exatrkx_chain", CHAIN "edges.csv") == NULL)
         return;
@@ -455,7 +445,6 @@ ETX_TEST(test_golden_chain, .rows = 2)
     logit = score_chain(&filtered, _i);
     check_components(&context, logit, &filtered);
     etx_backend_close(&context);
-    free(logit);
     golden_free(&edges);
     golden_free(&filtered);
 }

@@ -141,8 +141,8 @@ void etx_npz_read(struct etx_npz_array *out, const char *path, const char *name,
     uint32_t n_bytes = 0;
 
     snprintf(member, sizeof member, "%s.npy", name);
-    unsigned char *zip = read_file(&size, path);
-    unsigned char *npy = read_member(&n_bytes, zip, size, member);
+    scoped unsigned char *zip = read_file(&size, path);
+    scoped unsigned char *npy = read_member(&n_bytes, zip, size, member);
     const uint32_t n_header = little(npy + 8, 2); /* of version 1 */
     scoped char *header = malloc(n_header + 1);
 
@@ -165,8 +165,6 @@ void etx_npz_read(struct etx_npz_array *out, const char *path, const char *name,
         transpose(out->values, npy + 10 + n_header, out, width);
     else
         memcpy(out->values, npy + 10 + n_header, n_values_bytes);
-    free(npy);
-    free(zip);
 }
 
 void etx_npz_release(struct etx_npz_array *array)

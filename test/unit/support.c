@@ -3,8 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 
+#include "arch/arch.h"
 #include "base/heap.h"
 #include "base/poison.h"
+#include "io/safetensors.h"
+#include "memory/arena.h"
 
 #include <dirent.h>
 #include <locale.h>
@@ -40,35 +43,24 @@ void etx_test_free_memory(void *pointer)
     free(*(void **)pointer);
 }
 
-void etx_test_free_context(etx_context **context)
-{
-    etx_context_free(*context);
-}
+#define FREE(name, type)                                                       \
+    void etx_test_free_##name(type **object)                                   \
+    {                                                                          \
+        etx_##name##_free(*object);                                            \
+    }
 
-void etx_test_free_detector(etx_detector **detector)
-{
-    etx_detector_free(*detector);
-}
-
-void etx_test_free_event(etx_event **event)
-{
-    etx_event_free(*event);
-}
-
-void etx_test_free_graph(etx_graph **graph)
-{
-    etx_graph_free(*graph);
-}
-
-void etx_test_free_model(etx_model **model)
-{
-    etx_model_free(*model);
-}
-
-void etx_test_free_tracks(etx_tracks **tracks)
-{
-    etx_tracks_free(*tracks);
-}
+FREE(context, etx_context)
+FREE(detector, etx_detector)
+FREE(event, etx_event)
+FREE(graph, etx_graph)
+FREE(graph_part, etx_graph_part)
+FREE(model, etx_model)
+FREE(tracks, etx_tracks)
+FREE(trainer, etx_trainer)
+FREE(arena, struct etx_arena)
+FREE(json, struct etx_json)
+FREE(network, struct etx_network)
+FREE(tensor_file, struct etx_tensor_file)
 
 void *etx_test_alloc(int64_t count, size_t size)
 {
@@ -163,14 +155,13 @@ const char *etx_test_example(const char *path)
 void etx_test_open_example(
     etx_model **model, etx_event **event, const char *name)
 {
-    etx_detector *detector = NULL;
+    scoped_detector *detector = NULL;
 
     ck_assert_ok(etx_model_load(model, "examples/models/default.safetensors"));
     ck_assert_ok(
         etx_detector_read(&detector, etx_test_example("detectors.csv.gz")));
     ck_assert_ok(
         etx_event_read_trackml(event, etx_test_example(name), detector));
-    etx_detector_free(detector);
 }
 
 void etx_test_folder(char path[256])

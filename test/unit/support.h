@@ -6,6 +6,7 @@
 
 #include <exatrkx/exatrkx.h>
 #include <exatrkx/graph.h>
+#include <exatrkx/train.h>
 
 #include <stddef.h>
 #include <string.h>
@@ -50,16 +51,34 @@
 #define scoped_detector SCOPED(etx_test_free_detector) etx_detector
 #define scoped_event    SCOPED(etx_test_free_event) etx_event
 #define scoped_graph    SCOPED(etx_test_free_graph) etx_graph
+#define scoped_part     SCOPED(etx_test_free_graph_part) etx_graph_part
 #define scoped_model    SCOPED(etx_test_free_model) etx_model
 #define scoped_tracks   SCOPED(etx_test_free_tracks) etx_tracks
+#define scoped_trainer  SCOPED(etx_test_free_trainer) etx_trainer
+#define scoped_arena    SCOPED(etx_test_free_arena) struct etx_arena
+#define scoped_json     SCOPED(etx_test_free_json) struct etx_json
+#define scoped_network  SCOPED(etx_test_free_network) struct etx_network
+#define scoped_tensor_file                                                     \
+    SCOPED(etx_test_free_tensor_file) struct etx_tensor_file
+
+struct etx_arena;
+struct etx_json;
+struct etx_network;
+struct etx_tensor_file;
 
 void etx_test_free_memory(void *pointer);
 void etx_test_free_context(etx_context **context);
 void etx_test_free_detector(etx_detector **detector);
 void etx_test_free_event(etx_event **event);
 void etx_test_free_graph(etx_graph **graph);
+void etx_test_free_graph_part(etx_graph_part **part);
 void etx_test_free_model(etx_model **model);
 void etx_test_free_tracks(etx_tracks **tracks);
+void etx_test_free_trainer(etx_trainer **trainer);
+void etx_test_free_arena(struct etx_arena **arena);
+void etx_test_free_json(struct etx_json **json);
+void etx_test_free_network(struct etx_network **network);
+void etx_test_free_tensor_file(struct etx_tensor_file **file);
 
 /* Zeroed memory of count elements, at least one; ends the test without it.
  * Freed with free. */

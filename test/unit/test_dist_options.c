@@ -121,7 +121,7 @@ static void expect_later(etx_status status, const char *why)
 
 ETX_TEST(test_dist_options_team, .rows = ROWS(later_rows))
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     etx_dist *dist[2];
     struct {
         etx_team team;
@@ -139,12 +139,11 @@ ETX_TEST(test_dist_options_team, .rows = ROWS(later_rows))
         etx_trainer_set_team(bench.trainer, &later.team), later_rows[_i].why);
     etx_dist_close(dist[0]);
     etx_dist_close(dist[1]);
-    train_bench_close(&bench);
 }
 
 ETX_TEST(test_dist_options_exchange, .rows = ROWS(later_rows))
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     etx_dist *dist;
     struct {
         etx_part_exchange exchange;
@@ -161,5 +160,4 @@ ETX_TEST(test_dist_options_exchange, .rows = ROWS(later_rows))
     expect_later(etx_trainer_set_parts(bench.trainer, 1, 0, 0, &later.exchange),
         later_rows[_i].why);
     etx_dist_close(dist);
-    train_bench_close(&bench);
 }

@@ -218,7 +218,7 @@ ETX_TEST(test_features_upstream)
                                 : k == 10         ? 3.14159265f
                                                   : 1.0f;
     }
-    float *features = etx_test_alloc(n * 12, sizeof *features);
+    scoped float *features = etx_test_alloc(n * 12, sizeof *features);
     ck_assert_ok(etx_hit_features(features, NULL, event, &list));
 
     const float *judge = expected.values;
@@ -235,7 +235,6 @@ ETX_TEST(test_features_upstream)
                 columns[k], value, wanted);
         }
     }
-    free(features);
     etx_npz_release(&expected);
     etx_npz_release(&hit_ids);
 }
@@ -311,7 +310,7 @@ ETX_TEST(test_features_extreme)
         for (int s = 0; s < 4; s++) {
             const float position[3] = {
                 sizes[code & 7], sizes[code >> 3 & 7], sizes[code >> 6]};
-            etx_event *event = NULL;
+            scoped_event *event = NULL;
             float features[9];
 
             for (int k = 0; k < 9; k++)
@@ -320,7 +319,6 @@ ETX_TEST(test_features_extreme)
             ck_assert_ok(etx_hit_features(features, NULL, event, &list));
             for (int k = 0; k < 9; k++)
                 ck_assert(isfinite(features[k]));
-            etx_event_free(event);
         }
     fedisableexcept(FE_ALL_EXCEPT);
 }

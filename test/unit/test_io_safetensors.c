@@ -176,10 +176,10 @@ static void expect_header(const char *name, const char *header, size_t n_header,
     size_t n_data, const char *piece)
 {
     size_t size = 0;
-    unsigned char *data = make_file(&size, n_header, header, n_header, n_data);
+    scoped unsigned char *data =
+        make_file(&size, n_header, header, n_header, n_data);
 
     expect_file(name, data, size, piece);
-    free(data);
 }
 
 IO_TEST(test_io_safetensors_rows, .rows = ROWS(rows))
@@ -200,9 +200,8 @@ IO_TEST(test_io_safetensors_lengths)
         expect_file("short", (const unsigned char *)"\2\0\0\0\0\0\0", n,
             "no safetensors file");
     for (size_t i = 0; i < ROWS(lengths); i++) {
-        unsigned char *data = make_file(&size, lengths[i], "{}", 2, 0);
+        scoped unsigned char *data = make_file(&size, lengths[i], "{}", 2, 0);
         expect_file("length", data, size, "a truncated one: a header of");
-        free(data);
     }
 }
 
@@ -256,9 +255,9 @@ IO_TEST(test_io_safetensors_values)
                                        "\"a\":{\"dtype\":\"U8\",\"shape\":[1],"
                                        "\"data_offsets\":[0,1]}}";
     const float values[2] = {1.5f, -2.0f};
-    struct etx_tensor_file *file = NULL;
+    scoped_tensor_file *file = NULL;
     size_t size = 0;
-    unsigned char *data =
+    scoped unsigned char *data =
         make_file(&size, sizeof header - 1, header, sizeof header - 1, 9);
 
     memcpy(data + size - 8, values, sizeof values);
@@ -272,8 +271,6 @@ IO_TEST(test_io_safetensors_values)
     ck_assert_int_eq(w->n_dims, 2);
     ck_assert(w->dim[0] == 1 && w->dim[1] == 2 && w->n_values == 2);
     ck_assert_int_eq(memcmp(w->data, values, sizeof values), 0);
-    etx_tensor_file_free(file);
-    free(data);
 }
 
 IO_TEST(test_io_safetensors_write)
@@ -282,8 +279,8 @@ IO_TEST(test_io_safetensors_write)
     static const uint8_t bytes[5] = {1, 2, 3, 4, 5};
     struct etx_tensor tensors[2];
     static const char *const pair[][2] = {{"k", "caf\xc3\xa9 \"\\"}};
-    struct etx_json *metadata = NULL;
-    struct etx_tensor_file *file = NULL;
+    scoped_json *metadata = NULL;
+    scoped_tensor_file *file = NULL;
     size_t size = 0;
     scoped char *data = NULL;
 
@@ -312,6 +309,4 @@ IO_TEST(test_io_safetensors_write)
     ck_assert_int_eq(
         memcmp(etx_tensor_file_find(file, "z")->data, values, 12), 0);
     ck_assert_int_eq(memcmp(file->tensor[0].data, bytes, 5), 0);
-    etx_tensor_file_free(file);
-    etx_json_free(metadata);
 }

@@ -59,15 +59,13 @@ static const struct {
 
 ETX_TEST(test_json_texts, .rows = ROWS(texts))
 {
-    struct etx_json *json = NULL;
-    struct etx_json *copy = NULL;
+    scoped_json *json = NULL;
+    scoped_json *copy = NULL;
 
     ck_assert_ok(parse(&json, texts[_i].read));
     ck_assert_ok(etx_json_copy(&copy, json));
     expect_text(json, ETX_JSON_DIGITS, 0, texts[_i].written);
     expect_text(copy, ETX_JSON_DIGITS, 0, texts[_i].written);
-    etx_json_free(json);
-    etx_json_free(copy);
 }
 
 static const struct {
@@ -123,7 +121,7 @@ ETX_TEST(test_json_refused, .rows = ROWS(refused))
 ETX_TEST(test_json_set)
 {
     static const int64_t list[] = {1, 2};
-    struct etx_json *json = NULL;
+    scoped_json *json = NULL;
     struct etx_json *inner = NULL;
 
     ck_assert_ok(etx_json_create_object(&json));
@@ -146,7 +144,6 @@ ETX_TEST(test_json_set)
     ck_assert_ok(etx_json_set_integer(json, "e", 5));
     expect_text(
         json, 15, 0, "{\"m\":{\"t\":\"x\"},\"a\":[1,2],\"n\":null,\"e\":5}");
-    etx_json_free(json);
 }
 
 /* Many members, texts longer than a block of memory. */
@@ -168,7 +165,7 @@ static etx_status parse_and_write(void *argument)
 
 ETX_TEST(test_json_no_memory)
 {
-    char *text = etx_test_alloc(40000, 1);
+    scoped char *text = etx_test_alloc(40000, 1);
     size_t n = 0;
 
     text[n++] = '{';
@@ -178,7 +175,6 @@ ETX_TEST(test_json_no_memory)
     memset(text + n, 'x', 15000);
     memcpy(text + n + 15000, "\"}", 3);
     ck_assert_int_gt(etx_test_out_of_memory(parse_and_write, text), 8);
-    free(text);
 }
 
 /* With a decimal comma numbers are the same. */
@@ -186,13 +182,12 @@ static void expect_same_numbers(void *argument)
 {
     (void)argument;
     char text[] = "{\"a\":0.10000000000000001,\"b\":[1.5,2.25e-100]}";
-    struct etx_json *json = NULL;
+    scoped_json *json = NULL;
 
     ck_assert_ok(parse(&json, text));
     ck_assert(etx_json_number(etx_json_get(json, "a")) == 0.1);
     expect_text(json, ETX_JSON_DIGITS, 0,
         "{\"a\":0.10000000000000001,\"b\":[1.5,2.25e-100]}");
-    etx_json_free(json);
 }
 
 ETX_TEST(test_json_decimal_comma)

@@ -226,7 +226,7 @@ ETX_TEST(test_memory_arena_alloc)
 
 ETX_TEST(test_memory_arena_marks)
 {
-    struct etx_arena *arena = NULL;
+    scoped_arena *arena = NULL;
     int64_t *first = NULL, *second = NULL, *third = NULL;
     const int64_t many = 300000; /* more than a block */
 
@@ -257,13 +257,12 @@ ETX_TEST(test_memory_arena_marks)
 
     etx_arena_reset(arena, start);
     ck_assert_int_eq(etx_arena_in_use(arena), 0);
-    etx_arena_free(arena);
 }
 
 /* The second event of the same size needs no new memory. */
 ETX_TEST(test_memory_arena_stops_growing)
 {
-    struct etx_arena *arena = NULL;
+    scoped_arena *arena = NULL;
     int64_t in_use[4] = {0, 0, 0, 0};
 
     ck_assert_ok(etx_arena_create(&arena, 0));
@@ -283,12 +282,11 @@ ETX_TEST(test_memory_arena_stops_growing)
     ck_assert_int_le(in_use[1], in_use[0]);
     ck_assert_int_eq(in_use[2], in_use[1]);
     ck_assert_int_eq(in_use[3], in_use[1]);
-    etx_arena_free(arena);
 }
 
 ETX_TEST(test_memory_arena_limit)
 {
-    struct etx_arena *arena = NULL;
+    scoped_arena *arena = NULL;
     char *bytes = NULL;
 
     ck_assert_refused(etx_arena_create(&arena, -1), "-1");
@@ -306,12 +304,11 @@ ETX_TEST(test_memory_arena_limit)
     ck_assert_ok(etx_arena_alloc(&bytes, arena, 900000, 1, "x"));
     etx_arena_reset(arena, (struct etx_arena_mark){0, 0});
     ck_assert_ok(etx_arena_alloc(&bytes, arena, 2900000, 1, "x"));
-    etx_arena_free(arena);
 }
 
 ETX_TEST(test_memory_arena_refused)
 {
-    struct etx_arena *arena = NULL;
+    scoped_arena *arena = NULL;
     char *bytes = NULL;
 
     ck_assert_ok(etx_arena_create(&arena, 0));
@@ -325,13 +322,12 @@ ETX_TEST(test_memory_arena_refused)
         etx_arena_alloc(&bytes, arena, INT64_MAX / 8, 4, "x"), ETX_ERR_MEMORY);
     ck_assert_ptr_null(bytes);
     ck_assert_ok(etx_arena_alloc(&bytes, arena, 10, 1, "x"));
-    etx_arena_free(arena);
 }
 
 /* Random allocations and resets against a mirror of what must be in them. */
 ETX_TEST(test_memory_arena_random)
 {
-    struct etx_arena *arena = NULL;
+    scoped_arena *arena = NULL;
     struct etx_arena_mark marks[32];
     unsigned char *blocks[32];
     int64_t sizes[32];
@@ -360,7 +356,6 @@ ETX_TEST(test_memory_arena_random)
                 (unsigned char)depth;
         depth++;
     }
-    etx_arena_free(arena);
 }
 
 static etx_status use_arena(void *argument)

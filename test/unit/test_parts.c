@@ -68,7 +68,7 @@ ETX_TEST(test_parts_partition)
     slack = 3.0 * (double)find_heaviest(&job);
     for (int32_t order = 0; order < 2; order++)
         for (int32_t n_parts = 1; n_parts <= PART_THREADS_MAX; n_parts++) {
-            int32_t *owners = make_owners(&job, n_parts, order);
+            scoped int32_t *owners = make_owners(&job, n_parts, order);
             int64_t weight[PART_THREADS_MAX];
             const int64_t n_cut = weigh_parts(&job, owners, weight);
             const double share =
@@ -81,7 +81,6 @@ ETX_TEST(test_parts_partition)
                     slack);
             ck_assert(n_parts > 1 || n_cut == 0);
             ck_assert_int_lt(n_cut, job.n_edges / 4);
-            free(owners);
         }
 }
 
@@ -292,10 +291,10 @@ static void score_part(struct part_thread *thread, void *argument)
     struct scoring *scoring = argument;
     const struct job *job = scoring->job;
     scoped_context *context = NULL;
-    etx_graph_part *part = NULL;
+    scoped_part *part = NULL;
     const int32_t *edge;
     int64_t n;
-    float *scores;
+    scoped float *scores = NULL;
 
     ck_assert_ok(etx_context_create(&context, NULL));
     ck_assert_ok(etx_graph_part_create(
@@ -308,8 +307,6 @@ static void score_part(struct part_thread *thread, void *argument)
     for (int64_t e = 0; e < n; e++)
         if (scoring->owners[etx_graph_dst(job->graph)[edge[e]]] == thread->part)
             scoring->scores[edge[e]] = scores[e];
-    free(scores);
-    etx_graph_part_free(part);
 }
 
 /* Scores of the whole graph, which itself keeps the filter's scores: the
@@ -336,7 +333,7 @@ ETX_TEST(test_parts_scores, .rows = 4)
     const int32_t n_parts = 1 << _i;
     scoped_job job = job_make_graph();
     struct scoring scoring = {.job = &job, .n_parts = n_parts};
-    float *expected;
+    scoped float *expected = NULL;
 
     scoring.scores = malloc((size_t)job.n_edges * sizeof(float));
     ck_assert_ptr_nonnull(scoring.scores);
@@ -350,7 +347,6 @@ ETX_TEST(test_parts_scores, .rows = 4)
         ck_assert_mem_eq(
             scoring.scores, expected, (size_t)job.n_edges * sizeof(float));
     }
-    free(expected);
     free(scoring.scores);
 }
 
@@ -387,8 +383,8 @@ ETX_TEST(test_parts_failure)
         .swap = fail_third,
         .leave = leave,
         .user = &failing};
-    etx_graph_part *part = NULL;
-    float *scores;
+    scoped_part *part = NULL;
+    scoped float *scores = NULL;
     scoped int32_t *owners = make_owners(&job, 2, ETX_PARTITION_PHI);
 
     ck_assert_ok(etx_graph_part_create(&part, job.graph, owners, 2, 1));
@@ -399,6 +395,4 @@ ETX_TEST(test_parts_failure)
     ck_assert_int_eq(failing.n_swaps, 3);
     ck_assert_int_eq(failing.n_left, 1);
     ck_assert_status(failing.left_with, ETX_ERR_IO);
-    free(scores);
-    etx_graph_part_free(part);
 }

@@ -19,7 +19,7 @@ ETX_TEST(test_stages_are_the_pipeline)
     etx_label_options label;
     scoped_graph *graph = NULL;
     scoped_graph *kept = NULL;
-    etx_tracks *tracks = NULL;
+    scoped_tracks *tracks = NULL;
     scoped_tracks *completed = NULL;
     etx_stage_timing timing[ETX_N_STAGES];
 
@@ -44,7 +44,6 @@ ETX_TEST(test_stages_are_the_pipeline)
     ck_assert_ok(etx_complete_tracks(
         &completed, tracks, job.context, job.model, job.event, NULL));
     job_assert_same_tracks(job.tracks, completed);
-    etx_tracks_free(tracks);
 }
 
 ETX_TEST(test_embedding_then_radius_is_the_graph)
@@ -52,7 +51,7 @@ ETX_TEST(test_embedding_then_radius_is_the_graph)
     scoped_job job = job_make();
     const int64_t n_hits = etx_event_n_hits(job.event);
     int64_t n_dim = 0;
-    float *points = NULL;
+    scoped float *points = NULL;
 
     ck_assert_ok(etx_embed(&n_dim, NULL, 0, job.context, job.model, job.event));
     ck_assert_int_gt(n_dim, 0);
@@ -62,7 +61,6 @@ ETX_TEST(test_embedding_then_radius_is_the_graph)
         "capacity");
     ck_assert_ok(etx_embed(
         &n_dim, points, n_hits * n_dim, job.context, job.model, job.event));
-    free(points);
 }
 
 /* A model without embedding, filter or network, and events that do not fit. */

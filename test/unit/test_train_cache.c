@@ -120,7 +120,7 @@ ETX_TEST(test_train_cache_hostile_bytes)
     struct etx_graph *read = NULL;
     char folder[256];
     char path[300];
-    char *bytes;
+    scoped char *bytes = NULL;
     long size;
 
     etx_test_folder(folder);
@@ -145,7 +145,6 @@ ETX_TEST(test_train_cache_hostile_bytes)
         bytes[at] ^= 1;
     }
     ck_assert_ptr_null(read);
-    free(bytes);
     etx_test_remove(folder);
 }
 

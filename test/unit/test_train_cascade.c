@@ -104,7 +104,7 @@ static int64_t count_signal(
  * of 300 pairs is all of them; held-out ones may lose some more. */
 ETX_TEST(test_train_cascade_keeps_signal)
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     scoped_model *model = train(&bench);
     int64_t n_alone = 0;
     int64_t n_cascaded = 0;
@@ -141,13 +141,12 @@ ETX_TEST(test_train_cascade_keeps_signal)
     ck_assert_msg((double)n_left < 0.6 * (double)n_candidates,
         "%lld of %lld candidates reach the filter", (long long)n_left,
         (long long)n_candidates);
-    train_bench_close(&bench);
 }
 
 /* What passes both has the score that the filter gives it without. */
 ETX_TEST(test_train_cascade_leaves_scores)
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     scoped_model *model = train(&bench);
     struct filtered filtered;
     int64_t e_all = 0;
@@ -165,13 +164,12 @@ ETX_TEST(test_train_cascade_leaves_scores)
         ck_assert_float_eq(all->score[e_all], few->score[e]);
     }
     filtered_free(&filtered);
-    train_bench_close(&bench);
 }
 
 /* Through a file and back: the same edges. */
 ETX_TEST(test_train_cascade_is_saved)
 {
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     scoped_model *model = train(&bench);
     scoped_model *read = NULL;
     scoped_graph *a = NULL;
@@ -194,7 +192,6 @@ ETX_TEST(test_train_cascade_is_saved)
         etx_graph_filter(&b, candidates, bench.context, read, bench.event[1]));
     ck_assert_int_eq(a->n_edges, b->n_edges);
     ck_assert_mem_eq(a->score, b->score, (size_t)a->n_edges * sizeof *a->score);
-    train_bench_close(&bench);
 }
 
 /* A filter that is trained again has no cascade, a graph network keeps it. */
@@ -203,9 +200,9 @@ ETX_TEST(test_train_cascade_goes_with_its_filter, .rows = 2)
     static const char *const configs[] = {"{'stage': 'filter'}",
         "{'stage': 'gnn', 'model': {'arch': 'interaction_network', "
         "'node_features': [{'name': 'r', 'scale': 1000.0}]}}"};
-    struct train_bench bench;
+    scoped_bench bench = {NULL};
     scoped_model *model = train(&bench);
-    etx_trainer *trainer = NULL;
+    scoped_trainer *trainer = NULL;
     scoped_model *made = NULL;
 
     ck_assert_ok(etx_trainer_create(
@@ -213,8 +210,6 @@ ETX_TEST(test_train_cascade_goes_with_its_filter, .rows = 2)
     ck_assert_ok(etx_trainer_model(&made, trainer));
     ck_assert((made->cascade.network == NULL) == (_i == 0));
     ck_assert(_i == 0 || made->cascade_cut == model->cascade_cut);
-    etx_trainer_free(trainer);
-    train_bench_close(&bench);
 }
 
 ETX_TEST(test_train_cascade_needs_a_filter)

@@ -258,7 +258,7 @@ static void make_pairs(struct etx_embedding_pairs *pairs,
     struct etx_train_event *event = trainer->training.event[0];
     const int32_t n_dim = trainer->stage->network->n_out;
     struct etx_random random;
-    float *point;
+    scoped float *point = NULL;
 
     etx_random_init(&random, 8, 1, 1);
     ck_assert_ok(etx_sector_draw(sector, trainer->context->stream->arena,
@@ -276,7 +276,6 @@ static void make_pairs(struct etx_embedding_pairs *pairs,
         .seed = etx_trainer_seed(trainer),
         .step = trainer->progress.step + 1};
     ck_assert_ok(etx_embedding_pairs_choose(pairs, &source, &random));
-    free(point);
 }
 
 /* Hits of signal particles alone are searched around, and begin the random
@@ -432,7 +431,7 @@ ETX_TEST(test_train_sampling_cell_features, .rows = ROWS(cell_features))
 {
     const struct cell_feature *feature = &cell_features[_i];
     scoped_context *context = train_bench_context(1);
-    etx_trainer *trainer = NULL;
+    scoped_trainer *trainer = NULL;
     char config[300];
 
     (void)snprintf(config, sizeof config,
@@ -448,5 +447,4 @@ ETX_TEST(test_train_sampling_cell_features, .rows = ROWS(cell_features))
     else
         ck_assert_ok(
             etx_trainer_create(&trainer, context, etx_test_json(config), NULL));
-    etx_trainer_free(trainer);
 }

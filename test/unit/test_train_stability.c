@@ -22,7 +22,7 @@ ETX_TEST(test_train_stability_rolls_back)
 {
     etx_training_report report = {.struct_size = sizeof report};
     struct etx_train_mean mean = {0.0, -1};
-    float *kept = NULL;
+    scoped float *kept = NULL;
 
     scoped_bench bench = train_bench_new(ETX_TRAIN_FILTER, 1, JUMPY);
     struct etx_trainer *trainer = bench.trainer;
@@ -45,7 +45,6 @@ ETX_TEST(test_train_stability_rolls_back)
     ck_assert_double_eq(trainer->progress.mean.loss, mean.loss);
     ck_assert_mem_eq(
         kept, trainer->stage->network->value, (size_t)n * sizeof *kept);
-    free(kept);
 }
 
 /* What follows is drawn again: not the step that led to the spike. */

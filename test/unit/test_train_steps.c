@@ -112,7 +112,7 @@ ETX_TEST(test_train_checkpoint_resumes_bit_for_bit, .rows = N_STAGES)
 ETX_TEST(test_train_checkpoint_damaged_is_refused)
 {
     long size;
-    char *bytes;
+    scoped char *bytes = NULL;
 
     scoped_bench bench = train_bench_new(0, 1, NULL);
     train_bench_steps(bench.trainer, 2);
@@ -134,7 +134,6 @@ ETX_TEST(test_train_checkpoint_damaged_is_refused)
     train_bench_write(train_bench_path(), bytes, size);
     ck_assert_ok(train_bench_load(bench.trainer));
     ck_assert_int_eq(etx_trainer_steps_done(bench.trainer), 2);
-    free(bytes);
     train_bench_remove();
 }
 
@@ -231,12 +230,12 @@ ETX_TEST(test_train_checkpoint_no_memory)
 /* Schema 1 had no tensor "state". */
 static void write_as_schema_1(void)
 {
-    struct etx_tensor_file *file = NULL;
+    scoped_tensor_file *file = NULL;
     struct etx_tensor kept[16];
     int64_t n = 0;
     char checksum[9];
     long size;
-    char *bytes = train_bench_read(train_bench_path(), &size);
+    scoped char *bytes = train_bench_read(train_bench_path(), &size);
 
     ck_assert_ok(etx_tensor_file_parse(&file, bytes, (size_t)size));
     for (int64_t t = 0; t < file->n_tensors; t++)
@@ -248,8 +247,6 @@ static void write_as_schema_1(void)
     ck_assert_ok(etx_json_set_text(file->metadata, "etx.checksum", checksum));
     ck_assert_ok(
         etx_tensor_file_write(train_bench_path(), n, kept, file->metadata));
-    etx_tensor_file_free(file);
-    free(bytes);
 }
 
 /* Steps of several graphs were others before schema 3. */

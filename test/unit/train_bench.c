@@ -251,8 +251,8 @@ void train_bench_check_gradient(struct train_bench *bench, int32_t n_events)
     const double h = 2e-3;
     struct etx_network *network = bench->trainer->stage->network;
     const int64_t n = network->n_values;
-    float *base = malloc((size_t)n * sizeof *base);
-    float *direction = malloc((size_t)n * sizeof *direction);
+    scoped float *base = malloc((size_t)n * sizeof *base);
+    scoped float *direction = malloc((size_t)n * sizeof *direction);
     struct etx_random random;
 
     ck_assert_ptr_nonnull(base);
@@ -280,6 +280,4 @@ void train_bench_check_gradient(struct train_bench *bench, int32_t n_events)
             (above - below) / (2.0 * h), expected, 0.03 * sqrt(norm) + 1e-4);
     }
     move(network->value, base, base, n, 0.0);
-    free(base);
-    free(direction);
 }
