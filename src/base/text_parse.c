@@ -171,8 +171,8 @@ static __attribute__((noinline)) enum etx_rounding round_exactly(uint64_t *bits,
 }
 
 /* Bits of the nearest number, with sign; false when it is infinite. */
-static bool round_number(uint64_t *bits, const struct number_text *number,
-    const struct etx_float_format *format)
+static inline bool round_number(uint64_t *bits,
+    const struct number_text *number, const struct etx_float_format *format)
 {
     const int sign_bit = format->n_mantissa + format->n_exponent;
     uint64_t low = 0, high = 0;
