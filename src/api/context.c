@@ -42,8 +42,7 @@ static etx_status check_device_options(const etx_context_options *options)
             "context options: precision %d (float16) needs a device, and "
             "device is %d (CPU)",
             ETX_PRECISION_FLOAT16, (int)options->device);
-    if (options->precision == ETX_PRECISION_BFLOAT16 &&
-        options->device != ETX_DEVICE_CPU)
+    if (options->precision == ETX_PRECISION_BFLOAT16 && !backend->has_bfloat16)
         return etx_fail(ETX_ERR_UNSUPPORTED,
             "context options: precision %d (bfloat16) needs the CPU, and "
             "device is %d",

@@ -6,7 +6,8 @@
 const struct etx_backend etx_backends[] = {
     [ETX_DEVICE_CPU] = {.open = etx_backend_cpu_open,
         .close = etx_backend_cpu_close,
-        .runs_host_networks = 1},
+        .runs_host_networks = 1,
+        .has_bfloat16 = 1},
     [ETX_DEVICE_CUDA] = {.open = etx_backend_cuda_open,
         .close = etx_backend_cuda_close,
         .has_float16 = 1,
