@@ -11,7 +11,7 @@ import io
 import numpy as np
 from support import ROOT, LibraryCase
 
-from tables import hough, noise, reflections, triplets
+from tables import hough, noise, reflections, robustness, triplets
 from tables.events import read_events
 
 DATA = ROOT / "examples" / "data"
@@ -58,6 +58,45 @@ class Noise(LibraryCase):
         self.assertAlmostEqual(value, 0.5)
         self.assertAlmostEqual(error, 0.05)
         self.assertEqual(noise.ratio(without, without), (1.0, 0.0))
+
+
+class Robustness(LibraryCase):
+    def test_default_model(self) -> None:
+        """Three lines on the shipped events that must not get worse: as
+        measured, less what one particle in fifty weighs."""
+        least = {
+            "10 % of the hits missing": 0.95,
+            "2 % of the modules dead": 0.97,
+            "modules moved by 50 um": 0.97,
+        }
+        model = ROOT / "examples" / "models" / "default.safetensors"
+        options = ["--events", str(DATA), "--count", "3", "--model", str(model)]
+        for name in least:
+            options += ["--only", name]
+        rows = printed(robustness.main, *options)[2:]
+        self.assertEqual([row[0] for row in rows], list(least))
+        for row in rows:
+            self.assertGreater(float(row[2]), least[row[0]], row)
+
+    def test_changes(self) -> None:
+        """Each change alters what it names, and nothing else."""
+        event = read_events(DATA, 1)[0]
+        rng = np.random.default_rng(1)
+        fewer = robustness.missing(0.1)(event, rng)
+        self.assertAlmostEqual(fewer.n_hits / event.n_hits, 0.9, delta=0.02)
+        n_modules, module = robustness.modules(event)
+        alive = robustness.dead(0.2)(event, rng)
+        self.assertAlmostEqual(
+            robustness.modules(alive)[0] / n_modules, 0.8, delta=0.03
+        )
+        moved = robustness.moved(0.1)(event, rng)
+        shift = moved.positions - event.positions
+        self.assertAlmostEqual(shift.std(), 0.1, delta=0.01)
+        first = np.unique(module, return_index=True)[1]
+        np.testing.assert_allclose(shift, shift[first][module], atol=1e-3)
+        bare = robustness.CHANGES["without cells"](event, rng)
+        self.assertEqual(np.abs(bare.cell_features).max(), 0.0)
+        np.testing.assert_array_equal(bare.positions, event.positions)
 
 
 class Trainings(LibraryCase):
