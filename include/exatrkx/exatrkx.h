@@ -121,20 +121,21 @@ typedef struct etx_context etx_context;
 
 /* Context options. */
 typedef struct etx_context_options {
-    uint32_t struct_size; /* set by etx_context_options_init */
-    int32_t device;       /* ETX_DEVICE_; default CPU */
-    int32_t device_index; /* which GPU; default 0 */
-    int32_t n_threads;    /* 1..256, default 1: the calling thread alone */
-    int32_t cpu_level;    /* ETX_CPU_; default ETX_CPU_BEST */
-    int32_t reserved;     /* 0 */
-    int64_t memory_limit; /* bytes of scratch memory, and of the edges of a
-                           * graph at 32 bytes each; 0 (default): no limit but
-                           * ETX_MAX_EDGES_PER_POINT. On a
-                           * device the limit holds for its memory and, once
-                           * more, for the host's. Not counted: the CPU's caches
-                           * of folded weights, at most four times the
-                           * parameters of the last 16 networks */
-    void *stream;         /* the caller's CUDA stream, or NULL */
+    uint32_t struct_size;    /* set by etx_context_options_init */
+    int32_t device;          /* ETX_DEVICE_; default CPU */
+    int32_t device_index;    /* which GPU; default 0 */
+    int32_t n_threads;       /* 1..256, default 1: the calling thread alone */
+    int32_t cpu_level;       /* ETX_CPU_; default ETX_CPU_BEST */
+    int32_t cancel_interval; /* milliseconds between polls of cancel at least;
+                              * 0 (default): polled at every occasion */
+    int64_t memory_limit;    /* bytes of scratch memory, and of the edges of a
+                              * graph at 32 bytes each; 0 (default): no limit but
+                              * ETX_MAX_EDGES_PER_POINT. On a
+                              * device the limit holds for its memory and, once
+                              * more, for the host's. Not counted: the CPU's caches
+                              * of folded weights, at most four times the
+                              * parameters of the last 16 networks */
+    void *stream;            /* the caller's CUDA stream, or NULL */
     /* Polled on the calling thread, under the default floating-point
      * environment, between stages, between operators and, on the CPU, inside
      * long neighbour searches. Non-zero ends the call with

@@ -8,6 +8,9 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "data/graph_mirror.h"
+#include "train/clock.h"
+
+#include <math.h>
 
 #define MAX_THREADS 256
 #define FIRST_SIZE  ETX_SIZE_UP_TO(etx_context_options, cancel_user)
@@ -58,7 +61,7 @@ static etx_status check_options(const etx_context_options *options)
         {"cpu_level", options->cpu_level, ETX_CPU_BEST, ETX_CPU_AVX512},
         {"device_index", options->device_index, 0, INT32_MAX},
         {"memory_limit", options->memory_limit, 0, INT64_MAX},
-        {"reserved", options->reserved, 0, 0},
+        {"cancel_interval", options->cancel_interval, 0, INT32_MAX},
         {"keep_graphs", options->keep_graphs, 0, 1},
         {"precision", options->precision, ETX_PRECISION_BEST,
             ETX_PRECISION_BFLOAT16},
@@ -70,6 +73,19 @@ static etx_status check_options(const etx_context_options *options)
     ETX_CHECK(check_device_options(options));
 done:
     return status;
+}
+
+/* Poll the caller's callback when cancel_interval has passed since the last
+ * time. */
+static int32_t poll_seldom(void *user)
+{
+    struct etx_context *context = user;
+    const double now = etx_train_now();
+
+    if (now - context->last_poll < 1e-3 * context->options.cancel_interval)
+        return 0;
+    context->last_poll = now;
+    return context->cancel(context->cancel_user);
 }
 
 etx_status etx_context_create(
@@ -87,6 +103,13 @@ etx_status etx_context_create(
     ETX_CHECK(check_options(&known));
     ETX_CHECK(etx_alloc(&context, 1, sizeof *context, "context"));
     context->options = known;
+    if (known.cancel != NULL && known.cancel_interval > 0) {
+        context->options.cancel = poll_seldom;
+        context->options.cancel_user = context;
+        context->cancel = known.cancel;
+        context->cancel_user = known.cancel_user;
+        context->last_poll = -HUGE_VAL;
+    }
     ETX_CHECK(etx_backend_open(context));
     *out = context;
     context = NULL;

@@ -33,6 +33,11 @@ struct etx_context {
     const struct etx_op_table *ops;
     struct etx_stream *stream;
     etx_context_options options;
+    /* With options.cancel_interval: the caller's callback, and when it was
+     * polled last (seconds); options.cancel is ours. */
+    int32_t (*cancel)(void *user);
+    void *cancel_user;
+    double last_poll;
     etx_stage_timing timing[ETX_N_STAGES];
     struct etx_op_table table;        /* what ops points to */
     struct etx_stream stream_storage; /* what stream points to */

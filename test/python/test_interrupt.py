@@ -99,7 +99,7 @@ class TestInterrupt(LibraryCase):
         training goes on from it to the same model."""
         path = self.folder / "checkpoint"
         expected = exatrkx.train(CONFIG, [self.event], context=self.context)
-        context = exatrkx.Context(threads=1)
+        context = exatrkx.Context(threads=1, cancel=lambda: False)
 
         def report(found: exatrkx.Report) -> None:
             if found.step == 3:

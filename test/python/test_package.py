@@ -5,7 +5,9 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
 import os
 import pickle
 import re
@@ -14,10 +16,9 @@ import sys
 import unittest
 import zipfile
 
-from support import EVENT, MODEL, PACKAGE, LibraryCase, needs
-
 import exatrkx
 import numpy as np
+from support import EVENT, MODEL, PACKAGE, LibraryCase, needs
 
 NO_MATPLOTLIB = """
 import inspect, pydoc, sys
@@ -220,6 +221,15 @@ class TestValues(LibraryCase):
         self.assertEqual(path.read_bytes(), (self.folder / "b.html").read_bytes())
 
 
+class TestWarnings(LibraryCase):
+    def test_no_modules(self) -> None:
+        bare = exatrkx.Event.from_arrays(
+            self.event.positions, cell_features=self.event.cell_features
+        )
+        with self.assertWarnsRegex(UserWarning, "not completed: .* no modules"):
+            exatrkx.find_tracks(exatrkx.Model.load(), bare, self.context)
+
+
 class TestEvents(LibraryCase):
     def setUp(self) -> None:
         super().setUp()
@@ -254,6 +264,13 @@ class TestEvents(LibraryCase):
 
     def test_prefix(self) -> None:
         self.assertEqual([len(e) for e in exatrkx.Events(EVENT)], [len(self.event)])
+
+    def test_progress(self) -> None:
+        """Bars are seen by nobody where stderr is no terminal."""
+        events = exatrkx.Events([EVENT, EVENT], detector=self.detector, progress=True)
+        with contextlib.redirect_stderr(io.StringIO()) as shown:
+            self.assertEqual([event.name for event in events], [EVENT.name] * 2)
+        self.assertEqual(shown.getvalue(), "")
 
     def test_refused(self) -> None:
         empty = self.folder / "empty"

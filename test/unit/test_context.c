@@ -19,7 +19,7 @@ static const struct etx_test_change context_rows[] = {
     BAD(cpu_level, 4, "cpu_level 4"),
     BAD(cpu_level, -1, "cpu_level -1"),
     BAD(device_index, -1, "device_index -1"),
-    BAD(reserved, 1, "reserved"),
+    BAD(cancel_interval, -1, "cancel_interval -1"),
     BAD(keep_graphs, 2, "keep_graphs 2"),
     {CHANGE(etx_context_options, keep_graphs, 1), ETX_ERR_UNSUPPORTED,
         "keep_graphs 1"},
@@ -87,6 +87,44 @@ ETX_TEST(test_context_null)
     ck_assert_str_eq(etx_stage_name(ETX_STAGE_GNN), "gnn");
     ck_assert_str_eq(etx_stage_name(-1), "unknown");
     ck_assert_str_eq(etx_stage_name(ETX_N_STAGES), "unknown");
+}
+
+static int32_t count_poll(void *user)
+{
+    ++*(int64_t *)user;
+    return 0;
+}
+
+/* Polls of one radius graph with the interval. */
+static int64_t count_polls(int32_t interval)
+{
+    static float points[3 * 20000];
+    scoped_context *context = NULL;
+    scoped_graph *graph = NULL;
+    etx_context_options options;
+    etx_graph_options wanted;
+    int64_t n = 0;
+
+    for (int32_t k = 0; k < 3 * 20000; k++)
+        points[k] = (float)(k * 7919 % 10007);
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    ck_assert_ok(etx_graph_options_init(&wanted, sizeof wanted));
+    options.cancel = count_poll;
+    options.cancel_user = &n;
+    options.cancel_interval = interval;
+    wanted.radius = 10.0f;
+    ck_assert_ok(etx_context_create(&context, &options));
+    ck_assert_ok(etx_graph_build_radius(
+        &graph, context, 20000, 3, points, NULL, &wanted));
+    return n;
+}
+
+ETX_TEST(test_context_polls_seldom)
+{
+    const int64_t always = count_polls(0);
+
+    ck_assert_int_gt(always, 2);
+    ck_assert_int_eq(count_polls(INT32_MAX), 1);
 }
 
 static etx_status make_context(__attribute__((unused)) void *argument)

@@ -19,7 +19,7 @@ from ._command_line import (
     tools,
 )
 from ._context import Context
-from ._event import Event
+from ._events import Events
 from ._stages import find_tracks
 
 
@@ -44,12 +44,13 @@ def run(args: argparse.Namespace) -> None:
     """Every event of the arguments."""
     model, detector, context = tools(args)
     prefixes = events_of(args)
-    for prefix, name in zip(prefixes, names_of(prefixes), strict=True):
+    names_of(prefixes)
+    for event in Events(prefixes, detector=detector, progress=len(prefixes) > 1):
+        name = event.name
         out = args.out
         if len(prefixes) > 1:
             os.makedirs(out, exist_ok=True)
             out = os.path.join(out, name + "-tracks.csv")
-        event = Event.from_trackml(prefix, detector=detector)
         tracks = find_tracks(model, event, context)
         tracks.write_csv(out, event)
         print(f"{name}: {len(event)} hits, {len(tracks)} tracks")

@@ -33,6 +33,7 @@ PRECISIONS = {
     "bfloat16": _declarations.ETX_PRECISION_BFLOAT16,
 }
 MAX_THREADS = 256
+INTERRUPT_INTERVAL = 50  # ms between two looks for Ctrl-C, which take the lock
 CANCEL: Any = {field[0]: field[1] for field in etx_context_options._fields_}[
     "cancel"
 ]
@@ -121,6 +122,7 @@ class Context(_handle.Handle):
             memory_limit=memory_limit,
             keep_graphs=int(self.keep_graphs),
             cancel=self._cancel,
+            cancel_interval=0 if cancel is not None else INTERRUPT_INTERVAL,
         )
         super().__init__(
             _handle.make("context", "etx_context_create", ctypes.byref(options))

@@ -146,7 +146,7 @@ class etx_context_options(c.Structure):
         ("device_index", c.c_int32),
         ("n_threads", c.c_int32),
         ("cpu_level", c.c_int32),
-        ("reserved", c.c_int32),
+        ("cancel_interval", c.c_int32),
         ("memory_limit", c.c_int64),
         ("stream", c.c_void_p),
         ("cancel", c.CFUNCTYPE(c.c_int32, c.c_void_p)),

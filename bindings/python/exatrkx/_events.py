@@ -9,13 +9,15 @@ import os
 import tempfile
 import zipfile
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from . import _progress
 from ._event import Event
 from ._model import Detector
 from ._trackml_csv import KINDS, find_events
 
+Path = str | os.PathLike[str]
 ENDINGS = (".csv", ".csv.gz")
 AHEAD = 2  # events that are read while one is used
 
@@ -26,21 +28,32 @@ class Events:
         for event in exatrkx.Events("train_100_events.zip", detector=detector):
             tracks = exatrkx.find_tracks(model, event)
 
-    path is a folder, a zip file or the prefix of one event. A thread reads
+    path is a folder, a zip file, the prefix of one event or a list of prefixes. A thread reads
     the next events meanwhile. Event.name is that of the files. len() is the
     number of events; names holds their prefixes.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, detector: Detector | None = None
+        self,
+        path: Path | Sequence[Path],
+        *,
+        detector: Detector | None = None,
+        progress: bool = False,
     ) -> None:
-        """detector: as for Event.from_trackml. FileNotFoundError where path
-        holds no events."""
-        self.path = os.fspath(path)
+        """detector: as for Event.from_trackml. progress: a bar on a terminal,
+        where the package tqdm is installed. FileNotFoundError where path holds
+        no events."""
         self.detector = detector
-        self.is_zip = os.path.isfile(path) and zipfile.is_zipfile(path)
-        find = find_zipped if self.is_zip else find_events
-        self.names = find(self.path)
+        self.progress = progress
+        self.path = ""
+        self.is_zip = False
+        if isinstance(path, Sequence) and not isinstance(path, str):
+            self.names = [os.fspath(prefix) for prefix in path]
+        else:
+            self.path = os.fspath(path)
+            self.is_zip = os.path.isfile(path) and zipfile.is_zipfile(path)
+            find = find_zipped if self.is_zip else find_events
+            self.names = find(self.path)
         if not self.names:
             raise FileNotFoundError(f"{path}: no *-hits.csv[.gz] in it")
 
@@ -48,6 +61,12 @@ class Events:
         return len(self.names)
 
     def __iter__(self) -> Iterator[Event]:
+        with _progress.Bar(len(self), "event", self.progress) as bar:
+            for event in self._read_ahead():
+                yield event
+                bar.advance()
+
+    def _read_ahead(self) -> Iterator[Event]:
         coming: deque[Future[Event]] = deque()
         left = iter(self.names)
         reader = ThreadPoolExecutor(1, "exatrkx-events")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import warnings
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,15 @@ from ._tracks import Tracks
 def find_tracks(
     model: Model, event: Event, context: Context | None = None
 ) -> Tracks:
-    """The whole pipeline: every stage of the model, then labels."""
+    """The whole pipeline: every stage of the model, tracks and, of an event
+    with modules, their completion; a warning where that lacks modules."""
+    _handle.pointer("model", model)
+    _handle.pointer("event", event)
+    if "completion" in model.stages and event.modules is None:
+        warnings.warn(
+            "the tracks are not completed: the event has no modules",
+            stacklevel=2,
+        )
     with context_or_default(context)._use() as used:
         return Tracks(
             _handle.make(

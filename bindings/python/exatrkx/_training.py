@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import _handle, _html, _library
+from . import _handle, _html, _library, _progress
 from ._context import Context
 from ._declarations import etx_training_report
 from ._event import Event
@@ -172,6 +172,7 @@ def train(
     context: Context | None = None,
     report: Callable[[Report], object] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    progress: bool = False,
 ) -> Model:
     """Train to the end of the schedule, validate, return the model.
 
@@ -180,6 +181,7 @@ def train(
     of every step and of the validation. checkpoint is a file that is written
     when the training ends early, by Ctrl-C or any other exception; where it
     exists the training goes on from it, with the same config and events.
+    progress: a bar on a terminal, where the package tqdm is installed.
     """
     with Trainer(config, start=start, context=context) as trainer:
         for event in events:
@@ -190,10 +192,12 @@ def train(
         if checkpoint is not None and os.path.exists(checkpoint):
             trainer.load_checkpoint(checkpoint)
         try:
-            while trainer.steps_done < trainer.n_steps:
-                found = trainer.step()
-                if report is not None:
-                    report(found)
+            with _progress.Bar(trainer.n_steps, "step", progress) as bar:
+                while trainer.steps_done < trainer.n_steps:
+                    found = trainer.step()
+                    bar.advance(found.step, f"loss {found.loss:.4f}")
+                    if report is not None:
+                        report(found)
             if others:
                 found = trainer.validate()
                 if report is not None:
