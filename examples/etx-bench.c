@@ -55,7 +55,7 @@ static void read_options(struct options *o, int argc, char **argv)
             .low = 1, .high = MAX_REPEATS},
         {"threads", "N", "threads, 0 = all cores (default)",
             .integer = &o->n_threads, .low = 0, .high = 256},
-        {"device", "NAME", "cpu (default) or cuda", .text = &o->device},
+        {"device", "NAME", "cpu (default), cuda or cuda:N", .text = &o->device},
         {"json", "FILE", "write the table as JSON", .text = &o->json},
         {"read", "FILE", "time reading a hits file instead", .text = &o->read},
     };

@@ -6,6 +6,7 @@
  * event.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 
 #include "program.h"
 #include "svg.h"
+
+#define MAX_CONTEXTS 64
 
 static const char summary[] =
     "Find tracks in events with a model file. With several events, --out,\n"
@@ -50,7 +53,10 @@ static void read_options(struct options *o, int argc, char **argv)
             .text = &o->out},
         {"threads", "N", "threads, 0 = all cores (default)",
             .integer = &o->n_threads, .low = 0, .high = 256},
-        {"device", "NAME", "cpu (default) or cuda", .text = &o->device},
+        {"device", "LIST",
+            "cpu (default), cuda or cuda:N; of several, as in cuda:0,1, each "
+            "takes every n-th event",
+            .text = &o->device},
         {"share", NULL,
             "process r of n started by mpirun or srun takes events r, r + n, r "
             "+ 2n, ...",
@@ -201,37 +207,68 @@ static void finish_reading(struct reading *r)
     r->prefix = NULL;
 }
 
-/* The event, which the caller frees; NULL after a message. */
-static etx_event *next_event(struct reading *r, const char *name)
-{
-    etx_event *event;
-
-    finish_reading(r);
-    event = r->event;
-    if (event == NULL)
-        (void)program_error("%s: %s", name, r->message);
-    r->event = NULL;
-    return event;
-}
-
 /* ------------------------------------------------------------- finding -- */
 
-static int find_tracks(const struct options *o, const char *name,
-    etx_context *context, const etx_model *model, const etx_event *event)
+/* The events of this process, k = first, first + step, ..., shared by contexts
+ * that each take the next. Results are written in the order of events. */
+struct work {
+    const struct options *options;
+    const etx_model *model;
+    const etx_detector *detector;
+    int64_t first, step;
+    int32_t n_contexts;
+    etx_context *context[MAX_CONTEXTS];
+    pthread_mutex_t lock;
+    pthread_cond_t is_written; /* one more event, or result is not 0 */
+    int64_t n_written;
+    int result;
+};
+
+/* Wait until n events are written; 1 when one of them failed. */
+static int wait_for_turn(struct work *work, int64_t n)
+{
+    pthread_mutex_lock(&work->lock);
+    while (work->n_written < n && work->result == 0)
+        pthread_cond_wait(&work->is_written, &work->lock);
+    const int has_failed = work->result != 0;
+
+    pthread_mutex_unlock(&work->lock);
+    return has_failed;
+}
+
+static void end_turn(struct work *work, int result)
+{
+    pthread_mutex_lock(&work->lock);
+    work->n_written += result == 0;
+    work->result = result;
+    pthread_cond_broadcast(&work->is_written);
+    pthread_mutex_unlock(&work->lock);
+}
+
+/* The n-th event of this process; not 0: it or one before it failed. */
+static int find_tracks(struct work *work, etx_context *context, int64_t n,
+    const char *name, const etx_event *event)
 {
     etx_tracks *tracks = NULL;
     int result = 0;
+    const etx_status status =
+        etx_find_tracks(&tracks, context, work->model, event);
 
-    if (etx_find_tracks(&tracks, context, model, event) != ETX_OK)
+    if (wait_for_turn(work, n) != 0) {
+        etx_tracks_free(tracks);
+        return 1;
+    }
+    if (status != ETX_OK)
         result = program_failed(name);
     else
-        result = write_results(o, name, context, event, tracks);
+        result = write_results(work->options, name, context, event, tracks);
     if (result == 0)
         printf("%s: %lld hits, %lld tracks\n", name,
             (long long)etx_event_n_hits(event),
             (long long)etx_tracks_count(tracks));
     fflush(stdout);
     etx_tracks_free(tracks);
+    end_turn(work, result);
     return result;
 }
 
@@ -243,65 +280,140 @@ static const char *event_prefix(const struct options *o, int64_t k)
     return k < o->events.count ? o->events.item[k] : NULL;
 }
 
-/* The events of this process: all, or every n-th with --share. */
-static int find_all(const struct options *o, int64_t rank, int64_t n_ranks,
-    etx_context *context, const etx_model *model, const etx_detector *detector)
+/* Events n, n + n_contexts, ... of this process; the next is read meanwhile. */
+static void find_some(struct work *work, etx_context *context, int64_t n)
 {
-    struct reading next = {.options = o, .detector = detector};
-    int64_t n_found = 0;
+    const struct options *o = work->options;
+    const int64_t step = work->step;
+    struct reading next = {.options = o, .detector = work->detector};
     int result = 0;
 
-    start_reading(&next, event_prefix(o, rank));
-    for (int64_t k = rank; result == 0 && next.prefix != NULL; k += n_ranks) {
+    start_reading(&next, event_prefix(o, work->first + n * step));
+    while (result == 0 && next.prefix != NULL) {
         const char *name = program_base_name(next.prefix);
-        etx_event *event = next_event(&next, name);
+        const int64_t following = n + work->n_contexts;
 
-        if (event == NULL) {
-            result = PROGRAM_FAILED;
+        finish_reading(&next);
+        if (next.event == NULL && wait_for_turn(work, n) == 0)
+            end_turn(work, program_error("%s: %s", name, next.message));
+        if (next.event == NULL)
             break;
-        }
-        start_reading(&next, event_prefix(o, k + n_ranks));
-        result = find_tracks(o, name, context, model, event);
-        n_found += result == 0;
+        etx_event *event = next.event;
+
+        next.event = NULL;
+        start_reading(&next, event_prefix(o, work->first + following * step));
+        result = find_tracks(work, context, n, name, event);
         etx_event_free(event);
+        n = following;
     }
     finish_reading(&next);
     etx_event_free(next.event);
     free(next.message);
-    if (o->share)
-        printf("rank %lld of %lld: %lld of %lld events\n", (long long)rank,
-            (long long)n_ranks, (long long)n_found, (long long)o->events.count);
+}
+
+/* A context on a thread of its own. */
+struct worker {
+    struct work *work;
+    int32_t number;
+    pthread_t thread;
+};
+
+static void *run_worker(void *argument)
+{
+    const struct worker *worker = argument;
+
+    find_some(
+        worker->work, worker->work->context[worker->number], worker->number);
+    return NULL;
+}
+
+static int find_all(struct work *work)
+{
+    struct worker worker[MAX_CONTEXTS];
+    int32_t n_started = 1;
+
+    for (; n_started < work->n_contexts; n_started++) {
+        worker[n_started] = (struct worker){.work = work, .number = n_started};
+        if (pthread_create(&worker[n_started].thread, NULL, run_worker,
+                &worker[n_started]) != 0) {
+            end_turn(work, program_error("a thread cannot be started"));
+            break;
+        }
+    }
+    find_some(work, work->context[0], 0);
+    for (int32_t c = 1; c < n_started; c++)
+        pthread_join(worker[c].thread, NULL);
+    if (work->options->share)
+        printf("rank %lld of %lld: %lld of %lld events\n",
+            (long long)work->first, (long long)work->step,
+            (long long)work->n_written, (long long)work->options->events.count);
+    return work->result;
+}
+
+/* A context for each name of the list; a number alone is one of cuda. */
+static int open_contexts(struct work *work, const struct options *o)
+{
+    char *list = program_copy_text(o->device != NULL ? o->device : "cpu");
+    int64_t n = 1;
+    int result = 0;
+
+    for (const char *at = list; *at != '\0'; at++)
+        n += *at == ',';
+    if (n > MAX_CONTEXTS)
+        result = program_usage("--device: %lld devices are more than %d",
+            (long long)n, MAX_CONTEXTS);
+    for (char *name = list; name != NULL && result == 0;) {
+        char *const comma = strchr(name, ',');
+        int64_t n_threads = o->n_threads;
+        char text[64];
+
+        if (comma != NULL)
+            *comma = '\0';
+        if (n_threads == 0 && n > 1)
+            n_threads = program_cores() > n ? program_cores() / n : 1;
+        snprintf(text, sizeof text, "%s%.50s",
+            isdigit((unsigned char)*name) ? "cuda:" : "", name);
+        result =
+            program_context(&work->context[work->n_contexts], text, &n_threads);
+        work->n_contexts += result == 0;
+        name = comma != NULL ? comma + 1 : NULL;
+    }
+    free(list);
     return result;
 }
 
 int main(int argc, char **argv)
 {
     struct options o = {0};
-    etx_context *context = NULL;
+    struct work work = {.options = &o,
+        .step = 1,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .is_written = PTHREAD_COND_INITIALIZER};
     etx_model *model = NULL;
     etx_detector *detector = NULL;
-    int64_t rank = 0;
-    int64_t n_ranks = 1;
     int result = 0;
 
     read_options(&o, argc, argv);
     if (o.share)
-        result = program_ranks(&rank, &n_ranks);
+        result = program_ranks(&work.first, &work.step);
     if (result == 0)
         result = program_expand_events(&o.events);
     if (result == 0)
         result = program_check_names(&o.events, "-tracks.csv");
     if (result == 0)
-        result = program_context(&context, o.device, &o.n_threads);
+        result = open_contexts(&work, &o);
     if (result == 0)
         result = program_model(&model, o.model);
     if (result == 0)
         result = program_detector(&detector, o.detector);
+    work.model = model;
+    work.detector = detector;
     if (result == 0)
-        result = find_all(&o, rank, n_ranks, context, model, detector);
+        result = find_all(&work);
     etx_detector_free(detector);
     etx_model_free(model);
-    etx_context_free(context);
+    for (int32_t c = 0; c < work.n_contexts; c++)
+        etx_context_free(work.context[c]);
     program_list_free(&o.events);
     return result;
 }

@@ -53,7 +53,7 @@ static void read_options(struct options *o, int argc, char **argv)
         {"resume", NULL, "resume from FILE.checkpoint", .flag = &o->resume},
         {"threads", "N", "threads, 0 = all cores (default)",
             .integer = &o->n_threads, .low = 0, .high = 256},
-        {"device", "NAME", "cpu (default) or cuda", .text = &o->device},
+        {"device", "NAME", "cpu (default), cuda or cuda:N", .text = &o->device},
         {"detector", "FILE", "detectors.csv (default: the TrackML detector)",
             .text = &o->detector},
         {"log", "FILE",

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "program.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -228,7 +229,7 @@ static int precision(int32_t *out)
 
 /* The cores that this process may run on, at most as many as a context has
  * threads. */
-static int64_t count_cores(void)
+int64_t program_cores(void)
 {
     double words[CORES_WORDS];
     int64_t n_cores;
@@ -238,18 +239,38 @@ static int64_t count_cores(void)
     return n_cores > MAX_THREADS ? MAX_THREADS : n_cores;
 }
 
+/* "cpu", "cuda" or "cuda:1"; 0, or 2 after a message. */
+static int read_device(etx_context_options *options, const char *device)
+{
+    char *end = NULL;
+
+    if (device == NULL || strcmp(device, "cpu") == 0)
+        return 0;
+    options->device = ETX_DEVICE_CUDA;
+    if (strcmp(device, "cuda") == 0)
+        return 0;
+    if (strncmp(device, "cuda:", 5) == 0 && isdigit((unsigned char)device[5])) {
+        errno = 0;
+        const long index = strtol(device + 5, &end, 10);
+
+        options->device_index = (int32_t)index;
+        if (*end == '\0' && errno == 0 && index <= INT32_MAX)
+            return 0;
+    }
+    return program_usage(
+        "--device %s: not cpu, cuda or cuda:N, N from 0", device);
+}
+
 int program_context(etx_context **out, const char *device, int64_t *n_threads)
 {
     etx_context_options options;
 
     if (etx_context_options_init(&options, sizeof options) != ETX_OK)
         return program_failed(NULL);
-    if (device != NULL && strcmp(device, "cuda") == 0)
-        options.device = ETX_DEVICE_CUDA;
-    else if (device != NULL && strcmp(device, "cpu") != 0)
-        return program_usage("--device %s: not cpu or cuda", device);
+    if (read_device(&options, device) != 0)
+        return PROGRAM_USAGE;
     if (*n_threads == 0)
-        *n_threads = count_cores();
+        *n_threads = program_cores();
     options.n_threads = (int32_t)*n_threads;
     if (cpu_level(&options.cpu_level) != 0 ||
         precision(&options.precision) != 0)

@@ -70,10 +70,13 @@ const char *program_base_name(const char *path);
  * none is set or one is invalid. */
 int program_ranks(int64_t *rank, int64_t *n_ranks);
 
-/* A context from --device, --threads (0: all cores that the process may use,
- * *n_threads gets their number), ETX_CPU=ref|avx2|avx512 and
- * ETX_PRECISION=float32|float16|bfloat16. Returns 0, or prints why and returns
- * 1 or 2.
+/* Cores that the process may use. */
+int64_t program_cores(void);
+
+/* A context from --device (cpu, cuda or cuda:N), --threads (0: all cores that
+ * the process may use, *n_threads gets their number), ETX_CPU=ref|avx2|avx512
+ * and ETX_PRECISION=float32|float16|bfloat16. Returns 0, or prints why and
+ * returns 1 or 2.
  */
 int program_context(etx_context **out, const char *device, int64_t *n_threads);
 

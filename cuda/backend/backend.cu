@@ -115,7 +115,8 @@ static etx_status open(struct etx_context *context)
     cuda->index = index;
     cuda->limit = (size_t)context->options.memory_limit;
     stream->device = cuda;
-    const struct etx_cuda_current current(index);
+    ETX_TRY(etx_cuda_retain(cuda));
+    const struct etx_cuda_current current(cuda);
     ETX_TRY(current.status);
     ETX_TRY(make_device(cuda, context->options.stream));
     stream->memory = &cuda->memory;
@@ -132,7 +133,9 @@ static etx_status open(struct etx_context *context)
 
 static void free_device(struct etx_cuda *cuda)
 {
-    const struct etx_cuda_current current(cuda->index);
+    if (cuda->context == NULL)
+        return;
+    const struct etx_cuda_current current(cuda);
 
     if (cuda->blas != NULL)
         (void)cublasLtDestroy(cuda->blas);
@@ -171,6 +174,8 @@ extern "C" void etx_backend_cuda_close(struct etx_context *context)
     etx_arena_free(stream->arena);
     if (cuda != NULL)
         free_device(cuda);
+    if (cuda != NULL)
+        etx_cuda_release(cuda);
     etx_free(cuda);
     *stream = {};
     if (context->host != NULL)

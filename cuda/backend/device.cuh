@@ -13,6 +13,7 @@ extern "C" {
 }
 
 #include <cublasLt.h>
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 #define ETX_CUDA_STAGING   ((size_t)4 << 20)  /* bytes of each half */
@@ -37,6 +38,11 @@ struct etx_cuda_live {
 
 struct etx_cuda {
     int index;
+    CUdevice device;
+    CUcontext context; /* the primary one of the device, retained */
+    CUresult (*push)(CUcontext);
+    CUresult (*pop)(CUcontext *);
+    CUresult (*release)(CUdevice);
     int n_multiprocessors;
     int shared_bytes; /* that a block can have */
     cudaStream_t stream;
@@ -80,17 +86,23 @@ void etx_cuda_open_memory(struct etx_cuda *cuda);
 /* Free what is still allocated. */
 void etx_cuda_close_memory(struct etx_cuda *cuda);
 
-/* The device is current while this lives. */
+/* Retain the primary context of the device; release it. */
+etx_status etx_cuda_retain(struct etx_cuda *cuda);
+void etx_cuda_release(struct etx_cuda *cuda);
+
+/* The device is current while this lives. Its context is pushed and popped:
+ * cudaSetDevice() back to a device that the caller does not use would create a
+ * context there, which takes memory and time. */
 struct etx_cuda_current {
-    explicit etx_cuda_current(int index);
+    explicit etx_cuda_current(const struct etx_cuda *cuda);
     ~etx_cuda_current();
     etx_cuda_current(const etx_cuda_current &) = delete;
     etx_cuda_current &operator=(const etx_cuda_current &) = delete;
     etx_status status;
 
   private:
-    int before;
-    int32_t is_changed;
+    CUresult (*pop)(CUcontext *);
+    int32_t is_pushed;
 };
 
 /* Scratch of a function: the arena is reset when it returns. */

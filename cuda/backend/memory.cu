@@ -21,20 +21,67 @@ etx_status etx_cuda_check(cudaError_t error, const char *what)
         cudaGetErrorName(error));
 }
 
-etx_cuda_current::etx_cuda_current(int index)
-    : status(ETX_OK), before(index), is_changed(0)
+/* A function of the driver, which is loaded with the runtime, not linked. */
+template <typename Function>
+static etx_status find(Function **out, const char *name)
 {
-    status = etx_cuda_check(cudaGetDevice(&before), "cudaGetDevice");
-    if (status != ETX_OK || before == index)
-        return;
-    status = etx_cuda_check(cudaSetDevice(index), "cudaSetDevice");
-    is_changed = status == ETX_OK;
+    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSuccess;
+    void *address = NULL;
+
+    ETX_CUDA(cudaGetDriverEntryPointByVersion(
+        name, &address, CUDA_VERSION, cudaEnableDefault, &result));
+    if (result != cudaDriverEntryPointSuccess)
+        return etx_fail(
+            ETX_ERR_DEVICE, "device cuda: the driver has no %s", name);
+    *out = reinterpret_cast<Function *>(address);
+    return ETX_OK;
+}
+
+static etx_status check_driver(CUresult result, const char *what)
+{
+    if (result == CUDA_SUCCESS)
+        return ETX_OK;
+    return etx_fail(
+        result == CUDA_ERROR_OUT_OF_MEMORY ? ETX_ERR_MEMORY : ETX_ERR_DEVICE,
+        "device cuda: %s: error %d of the driver", what, (int)result);
+}
+
+etx_status etx_cuda_retain(struct etx_cuda *cuda)
+{
+    CUresult (*get)(CUdevice *, int) = NULL;
+    CUresult (*retain)(CUcontext *, CUdevice) = NULL;
+    CUdevice device = 0;
+
+    ETX_TRY(find(&get, "cuDeviceGet"));
+    ETX_TRY(find(&retain, "cuDevicePrimaryCtxRetain"));
+    ETX_TRY(find(&cuda->release, "cuDevicePrimaryCtxRelease"));
+    ETX_TRY(find(&cuda->push, "cuCtxPushCurrent"));
+    ETX_TRY(find(&cuda->pop, "cuCtxPopCurrent"));
+    ETX_TRY(check_driver(get(&device, cuda->index), "cuDeviceGet"));
+    cuda->device = device;
+    return check_driver(
+        retain(&cuda->context, device), "cuDevicePrimaryCtxRetain");
+}
+
+void etx_cuda_release(struct etx_cuda *cuda)
+{
+    if (cuda->context != NULL)
+        (void)cuda->release(cuda->device);
+    cuda->context = NULL;
+}
+
+etx_cuda_current::etx_cuda_current(const struct etx_cuda *cuda)
+    : status(check_driver(cuda->push(cuda->context), "cuCtxPushCurrent")),
+      pop(cuda->pop), is_pushed(status == ETX_OK)
+{
 }
 
 etx_cuda_current::~etx_cuda_current()
 {
-    if (is_changed)
-        (void)cudaSetDevice(before);
+    CUcontext unused = NULL;
+
+    if (is_pushed)
+        (void)pop(&unused);
 }
 
 static struct etx_cuda *owner(const struct etx_memory *memory)
@@ -62,7 +109,7 @@ static etx_status device_alloc(
     void **out, const struct etx_memory *memory, size_t bytes, const char *what)
 {
     struct etx_cuda *cuda = owner(memory);
-    const struct etx_cuda_current current(cuda->index);
+    const struct etx_cuda_current current(cuda);
     void *address = NULL;
 
     ETX_TRY(current.status);
@@ -92,7 +139,7 @@ static struct etx_cuda_live *find_live(struct etx_cuda *cuda, void *address)
 static void device_free(const struct etx_memory *memory, void *address)
 {
     struct etx_cuda *cuda = owner(memory);
-    const struct etx_cuda_current current(cuda->index);
+    const struct etx_cuda_current current(cuda);
     struct etx_cuda_live *live = find_live(cuda, address);
 
     if (live != NULL) {
@@ -122,7 +169,7 @@ static etx_status host_to_device(
     const struct etx_memory *memory, void *to, const void *from, size_t bytes)
 {
     struct etx_cuda *cuda = owner(memory);
-    const struct etx_cuda_current current(cuda->index);
+    const struct etx_cuda_current current(cuda);
 
     ETX_TRY(current.status);
     for (size_t done = 0; done < bytes; done += ETX_CUDA_STAGING) {
@@ -143,7 +190,7 @@ static etx_status device_to_host(
     const struct etx_memory *memory, void *to, const void *from, size_t bytes)
 {
     struct etx_cuda *cuda = owner(memory);
-    const struct etx_cuda_current current(cuda->index);
+    const struct etx_cuda_current current(cuda);
 
     ETX_TRY(current.status);
     for (size_t done = 0; done < bytes; done += ETX_CUDA_STAGING) {
@@ -164,7 +211,7 @@ static etx_status device_to_host(
 static etx_status device_synchronize(const struct etx_memory *memory)
 {
     struct etx_cuda *cuda = owner(memory);
-    const struct etx_cuda_current current(cuda->index);
+    const struct etx_cuda_current current(cuda);
 
     ETX_TRY(current.status);
     ETX_CUDA(cudaStreamSynchronize(cuda->stream));

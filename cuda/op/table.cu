@@ -9,7 +9,7 @@ template <typename Arguments,
     etx_status (*run)(struct etx_stream *, const Arguments *)>
 static etx_status on_device(struct etx_stream *stream, const Arguments *args)
 {
-    const struct etx_cuda_current current(etx_cuda_of(stream)->index);
+    const struct etx_cuda_current current(etx_cuda_of(stream));
 
     ETX_TRY(current.status);
     ETX_TRY(etx_check_cancelled(stream));

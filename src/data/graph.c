@@ -135,12 +135,13 @@ done:
     return status;
 }
 
-etx_status etx_graph_adopt_ends(struct etx_graph **out, int64_t n_nodes,
-    int64_t n_edges, int32_t *src, int32_t *dst)
+etx_status etx_graph_adopt_ends(struct etx_graph **out,
+    const struct etx_context *context, int64_t n_nodes, int64_t n_edges,
+    int32_t *src, int32_t *dst)
 {
     etx_status status;
 
-    ETX_CHECK(create(out, NULL, n_nodes, n_edges));
+    ETX_CHECK(create(out, memory_of(context), n_nodes, n_edges));
     (*out)->src = src;
     (*out)->dst = dst;
 done:

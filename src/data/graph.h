@@ -56,10 +56,11 @@ etx_status etx_graph_alloc(struct etx_graph **out,
 etx_status etx_graph_adopt(struct etx_graph **out, struct etx_context *context,
     int64_t n_nodes, int64_t n_edges, int32_t *src, int32_t *dst, float *score);
 
-/* The same on the host without an index: a graph of ends only, for readers of
- * src, dst and score. */
-etx_status etx_graph_adopt_ends(struct etx_graph **out, int64_t n_nodes,
-    int64_t n_edges, int32_t *src, int32_t *dst);
+/* The same without an index: a graph of ends only, for readers of src, dst and
+ * score. */
+etx_status etx_graph_adopt_ends(struct etx_graph **out,
+    const struct etx_context *context, int64_t n_nodes, int64_t n_edges,
+    int32_t *src, int32_t *dst);
 
 /* Edges of a caller, in any order; ends in 0 .. n_nodes-1. */
 struct etx_edges {

@@ -62,6 +62,15 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceGetAttribute(
     int *value, enum cudaDeviceAttr attribute, int device);
 
+enum cudaDriverEntryPointQueryResult {
+    cudaDriverEntryPointSuccess = 0,
+    cudaDriverEntryPointSymbolNotFound = 1
+};
+#define cudaEnableDefault 0
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function,
+    unsigned version, unsigned long long flags,
+    enum cudaDriverEntryPointQueryResult *result);
+
 /* ---------------------------------------------------- streams and events -- */
 
 typedef struct shim_stream *cudaStream_t;

@@ -6,6 +6,7 @@
  * numbers, also when it is freed, and has guard zones which are checked then.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#include "cuda.h"
 #include "cuda_runtime.h"
 #include "parts.h"
 
@@ -19,6 +20,8 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
+#include <vector>
 
 #define DEVICE_BYTES ((size_t)16 << 30) /* of addresses; memory as it is used */
 #define PINNED_BYTES ((size_t)4 << 30)
@@ -66,7 +69,8 @@ static struct shim_counts counts;
 static int32_t is_closed;
 static bool is_active[SHIM_DEVICES];
 static thread_local cudaError_t last_error;
-static thread_local int current;
+static thread_local int selected; /* by cudaSetDevice */
+static thread_local std::vector<int> pushed; /* devices of contexts */
 static std::recursive_mutex turns;
 
 shim_turn::shim_turn()
@@ -202,12 +206,12 @@ cudaError_t cudaGetLastError(void)
 
 int32_t shim_device(void)
 {
-    return current;
+    return pushed.empty() ? selected : pushed.back();
 }
 
 void shim_set_device(int32_t device)
 {
-    current = device;
+    selected = device;
 }
 
 int32_t shim_is_active(int32_t device)
@@ -228,7 +232,7 @@ cudaError_t cudaGetDeviceCount(int *count)
 
 cudaError_t cudaGetDevice(int *device)
 {
-    *device = current;
+    *device = shim_device();
     return answer(cudaErrorLaunchFailure);
 }
 
@@ -240,7 +244,7 @@ cudaError_t cudaSetDevice(int device)
                                   : fail(cudaErrorInvalidDevice);
 
     if (error == cudaSuccess) {
-        current = device;
+        (pushed.empty() ? selected : pushed.back()) = device;
         is_active[device] = true;
     }
     return error;
@@ -258,6 +262,90 @@ cudaError_t cudaDeviceGetAttribute(
                              : fail(cudaErrorInvalidDevice);
 }
 
+/* ------------------------------------------------------------- contexts -- */
+
+/* Of each device the primary one, and how often it is retained. */
+struct shim_context {
+    int n_retained;
+};
+
+static struct shim_context contexts[SHIM_DEVICES];
+
+static CUresult answer_driver(void)
+{
+    return answer(cudaErrorLaunchFailure) == cudaSuccess
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult get_device(CUdevice *device, int index)
+{
+    *device = index;
+    return is_device(index) ? answer_driver() : CUDA_ERROR_INVALID_DEVICE;
+}
+
+static CUresult retain_context(CUcontext *context, CUdevice device)
+{
+    const CUresult result = answer_driver();
+    const shim_turn turn;
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    *context = &contexts[device];
+    contexts[device].n_retained++;
+    is_active[device] = true;
+    return CUDA_SUCCESS;
+}
+
+static CUresult release_context(CUdevice device)
+{
+    const shim_turn turn;
+
+    if (contexts[device].n_retained-- == 0)
+        shim_abort("a context released that was not retained");
+    return CUDA_SUCCESS;
+}
+
+static CUresult push_context(CUcontext context)
+{
+    const CUresult result = answer_driver();
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (context->n_retained == 0)
+        shim_abort("a context pushed that is not retained");
+    pushed.push_back((int)(context - contexts));
+    return CUDA_SUCCESS;
+}
+
+static CUresult pop_context(CUcontext *context)
+{
+    if (pushed.empty())
+        shim_abort("a context popped where there is none");
+    *context = &contexts[pushed.back()];
+    pushed.pop_back();
+    return CUDA_SUCCESS;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function,
+    unsigned, unsigned long long, enum cudaDriverEntryPointQueryResult *result)
+{
+    static const std::map<std::string, void *> functions = {
+        {"cuDeviceGet", reinterpret_cast<void *>(get_device)},
+        {"cuDevicePrimaryCtxRetain", reinterpret_cast<void *>(retain_context)},
+        {"cuDevicePrimaryCtxRelease",
+            reinterpret_cast<void *>(release_context)},
+        {"cuCtxPushCurrent", reinterpret_cast<void *>(push_context)},
+        {"cuCtxPopCurrent", reinterpret_cast<void *>(pop_context)}};
+    const auto found = functions.find(name);
+
+    *result = found == functions.end() ? cudaDriverEntryPointSymbolNotFound
+                                       : cudaDriverEntryPointSuccess;
+    if (found != functions.end())
+        *function = found->second;
+    return answer(cudaErrorLaunchFailure);
+}
+
 /* ------------------------------------------------------ streams and events -- */
 
 template <typename T> static cudaError_t make(T **out)
@@ -268,8 +356,8 @@ template <typename T> static cudaError_t make(T **out)
     if (error != cudaSuccess)
         return error;
     *out = new T();
-    (*out)->device = current;
-    is_active[current] = true;
+    (*out)->device = shim_device();
+    is_active[shim_device()] = true;
     others.insert(*out);
     return cudaSuccess;
 }
@@ -322,7 +410,7 @@ static void check_stream(cudaStream_t stream)
 {
     if (stream == NULL)
         shim_abort("work on the default stream");
-    if (stream->device != current)
+    if (stream->device != shim_device())
         shim_abort("work on a stream of a device that is not current");
 }
 
@@ -551,7 +639,7 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes)
     if (error != cudaSuccess)
         return error;
     open_heap();
-    is_active[current] = true;
+    is_active[shim_device()] = true;
     *memory = make_piece(heap + DEVICE_BYTES, heap + HEAP_BYTES, bytes, NULL);
     return *memory != NULL ? cudaSuccess : fail(cudaErrorMemoryAllocation);
 }
@@ -582,6 +670,8 @@ static bool is_inside(const void *memory, size_t bytes)
 
 void shim_check_reach(const void *memory, size_t bytes)
 {
+    const shim_turn turn;
+
     if (bytes > 0 && !is_inside(memory, bytes))
         shim_abort("a library is told to work on memory of the host");
 }

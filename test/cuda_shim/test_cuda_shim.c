@@ -8,6 +8,8 @@
 #include "support.h"
 #include "train_bench.h"
 
+#include <pthread.h>
+
 /* Kernels of a search; where each takes microseconds, their number is what an
  * event of few hits takes. docs/cuda.md says what they are. */
 #define MAX_LAUNCHES       200
@@ -139,6 +141,97 @@ ETX_TEST(test_cuda_shim_current_device)
         ck_assert_int_eq(shim_device(), 1 - index);
     }
     shim_set_device(0);
+    close_search(&search);
+}
+
+/* A context on one device makes no context of CUDA on another: it would take
+ * memory there. */
+ETX_TEST(test_cuda_shim_other_device_untouched)
+{
+    struct search search;
+    etx_context_options options;
+    etx_context *context = NULL;
+    etx_tracks *tracks = NULL;
+
+    open_search(&search);
+    ck_assert_ok(etx_context_options_init(&options, sizeof options));
+    options.device = ETX_DEVICE_CUDA;
+    options.device_index = 1;
+    ck_assert_ok(etx_context_create(&context, &options));
+    ck_assert_ok(etx_find_tracks(&tracks, context, search.model, search.event));
+    etx_tracks_free(tracks);
+    etx_context_free(context);
+    ck_assert_int_eq(shim_is_active(1), 1);
+    ck_assert_int_eq(shim_is_active(0), 0);
+    close_search(&search);
+}
+
+/* A context on a device, and the tracks that it finds on a thread. */
+struct device_search {
+    const struct search *search;
+    int32_t device_index;
+    etx_tracks *tracks;
+    etx_status status;
+};
+
+static void *find_on_device(void *argument)
+{
+    struct device_search *one = argument;
+    etx_context_options options;
+    etx_context *context = NULL;
+
+    one->status = etx_context_options_init(&options, sizeof options);
+    options.device = ETX_DEVICE_CUDA;
+    options.device_index = one->device_index;
+    if (one->status == ETX_OK)
+        one->status = etx_context_create(&context, &options);
+    if (one->status == ETX_OK)
+        one->status = etx_find_tracks(
+            &one->tracks, context, one->search->model, one->search->event);
+    etx_context_free(context);
+    return NULL;
+}
+
+static void check_same(const etx_tracks *a, const etx_tracks *b)
+{
+    const int64_t n = etx_tracks_count(a);
+
+    ck_assert_int_gt(n, 0);
+    ck_assert_int_eq(n, etx_tracks_count(b));
+    ck_assert_mem_eq(etx_tracks_offsets(a), etx_tracks_offsets(b),
+        (size_t)(n + 1) * sizeof(int64_t));
+    ck_assert_mem_eq(etx_tracks_hits(a), etx_tracks_hits(b),
+        (size_t)etx_tracks_offsets(a)[n] * sizeof(int32_t));
+}
+
+/* Contexts on threads of their own, on four devices or several on one, find the
+ * tracks of a context alone. */
+ETX_TEST(test_cuda_shim_many_devices, .rows = 2)
+{
+    static const int32_t devices[2][4] = {{0, 1, 2, 3}, {1, 1, 0, 0}};
+    struct device_search alone = {.device_index = 0};
+    struct device_search one[4];
+    pthread_t thread[4];
+    struct search search;
+
+    open_search(&search);
+    alone.search = &search;
+    find_on_device(&alone);
+    ck_assert_ok(alone.status);
+    for (int32_t c = 0; c < 4; c++) {
+        one[c] = (struct device_search){
+            .search = &search, .device_index = devices[_i][c]};
+        ck_assert_int_eq(
+            pthread_create(&thread[c], NULL, find_on_device, &one[c]), 0);
+    }
+    for (int32_t c = 0; c < 4; c++) {
+        ck_assert_int_eq(pthread_join(thread[c], NULL), 0);
+        ck_assert_int_eq(one[c].status, ETX_OK);
+        check_same(one[c].tracks, alone.tracks);
+        etx_tracks_free(one[c].tracks);
+    }
+    etx_tracks_free(alone.tracks);
+    ck_assert_int_eq(shim_live(), 0);
     close_search(&search);
 }
 

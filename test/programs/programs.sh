@@ -79,6 +79,14 @@ exits 0 "$programs/etx-find-tracks" --event examples/data --out "$out/all"
 [ "$(find "$out/all" -name '*-tracks.csv' | wc -l)" = \
     "$(find examples/data -name '*-hits.csv.gz' | wc -l)" ] ||
     fail 'a folder of events'
+# Several contexts share the events: the same files and lines, in order.
+"$programs/etx-find-tracks" --event examples/data --out "$out/one" >"$out/one.txt"
+"$programs/etx-find-tracks" --event examples/data --device cpu,cpu,cpu \
+    --out "$out/three" >"$out/three.txt"
+diff -r "$out/one" "$out/three"
+diff "$out/one.txt" "$out/three.txt"
+exits 2 "$programs/etx-find-tracks" --event examples/data --device cuda:x \
+    --out "$out/one"
 # Events of one name, whose results would be one file.
 mkdir "$out/same"
 cp $event-* "$out/same"

@@ -178,7 +178,7 @@ ETX_TEST(test_graph_of_ends)
         if (etx_random_below(&random, 3) != 0)
             selected[n++] = e;
     }
-    ck_assert_ok(etx_graph_adopt_ends(&ends, N_NODES, N_EDGES, src, dst));
+    ck_assert_ok(etx_graph_adopt_ends(&ends, NULL, N_NODES, N_EDGES, src, dst));
     ck_assert_ptr_null(ends->in_offset);
     ck_assert_ptr_null(ends->out_edge);
     ck_assert_ok(etx_graph_subset(&subset, context, ends, n, selected));
@@ -489,7 +489,8 @@ ETX_TEST(test_graph_adopt_fails)
     ck_assert_fails(
         etx_graph_adopt(&graph, NULL, 1, INT64_C(1) << 31, src, dst, NULL),
         ETX_ERR_LIMIT, "2147483648 edges");
-    ck_assert_fails(etx_graph_adopt_ends(&graph, 1, INT64_C(1) << 31, src, dst),
+    ck_assert_fails(
+        etx_graph_adopt_ends(&graph, NULL, 1, INT64_C(1) << 31, src, dst),
         ETX_ERR_LIMIT, "2147483648 edges");
     ck_assert_int_eq(src[0] + dst[0], 0);
     etx_free(src);

@@ -92,7 +92,8 @@ class Context(_handle.Handle):
     ) -> None:
         """threads: 1..256, None = all cores that the process may use.
 
-        device is "cpu" or "cuda"; cpu_level the highest instruction set:
+        device is "cpu", "cuda" or, as with device_index 1, "cuda:1"; cpu_level
+        the highest instruction set:
         "best", "ref", "avx2" or "avx512"; precision "best", which is "float32"
         on the CPU and "float16" on a device, or one of these, or "bfloat16" on a
         CPU with AVX512_BF16; memory_limit in
@@ -105,6 +106,9 @@ class Context(_handle.Handle):
         """
         if cancel is not None and not callable(cancel):
             raise TypeError(f"cancel: {cancel!r} is no function")
+        name, _, index = device.partition(":")
+        if name == "cuda" and index.isdecimal():
+            device, device_index = name, int(index)
         self._lock = threading.RLock()
         self._polls = _interrupt.Polls(cancel)
         is_polled = cancel is not None or _interrupt.on_main_thread()

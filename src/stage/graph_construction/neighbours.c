@@ -72,9 +72,9 @@ etx_status etx_stage_neighbours(struct etx_graph **out,
     args.max_edges = max_edges(context, neighbours);
     args.out = &list;
     ETX_CHECK(context->ops->radius_graph(context->stream, &args));
-    if (neighbours->ends_only && context->stream->memory == NULL)
-        ETX_CHECK(etx_graph_adopt_ends(
-            out, neighbours->n_points, list.n_edges, list.src, list.dst));
+    if (neighbours->ends_only)
+        ETX_CHECK(etx_graph_adopt_ends(out, context, neighbours->n_points,
+            list.n_edges, list.src, list.dst));
     else
         ETX_CHECK(etx_graph_adopt(out, context, neighbours->n_points,
             list.n_edges, list.src, list.dst, NULL));
