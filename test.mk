@@ -172,7 +172,7 @@ ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 TSAN_SUITES := threads stress stages host edge_bins graph checkop_radius_graph \
     checkop_line_graph checkop_mlp train_steps train_cache dist_comm \
     dist_training dist_parts
-TSAN_SAMPLE := suite:threads suite:stress suite:host suite:stages suite:dist_comm
+TSAN_SAMPLE := suite:threads suite:stress
 asan: deps
 	$(call instrument,asan,$(ASAN),exatrkx-tests faults-tests)
 	@ASAN_OPTIONS=allocator_may_return_null=1 CK_TIMEOUT_MULTIPLIER=20 \
