@@ -8,11 +8,17 @@ train=build/examples/etx-train
 configs=examples/configs
 mkdir -p "$out"
 
-# simulate NAME EVENTS SET SEED
+# simulate NAME EVENTS SET SEED [options]
 simulate()
 {
-    [ -d "$out/$1" ] || PYTHONPATH=bindings/python python3 -m \
-        exatrkx.simulate --out "$out/$1" --events "$2" --set "$3" --seed "$4"
+    name=$1
+    events=$2
+    set=$3
+    seed=$4
+    shift 4
+    [ -d "$out/$name" ] || PYTHONPATH=bindings/python python3 -m \
+        exatrkx.simulate --out "$out/$name" --events "$events" --set "$set" \
+        --seed "$seed" "$@"
 }
 simulate train-medium 80 medium 1000
 simulate train-full 6 full 4000
@@ -21,6 +27,10 @@ simulate train-full-most 24 full 60000
 simulate valid-medium 10 medium 2000
 simulate valid-full 2 full 7000
 simulate completion 3 full 11000
+simulate robust-medium 20 medium 12000
+simulate robust-medium-flat 10 medium 15000 --beam-spot flat --displaced 0.2
+simulate robust-full-flat 3 full 13000 --beam-spot flat --displaced 0.2
+simulate robust-full-trackml 3 full 14000 --beam-spot trackml --displaced 0.24
 
 # stage CONFIG OUT [options]
 stage()
@@ -52,7 +62,23 @@ stage filter_accurate filter_accurate \
 PYTHONPATH=bindings/python python3 -m exatrkx.widen \
     "$out/filter_accurate.safetensors" --out "$out/wide.safetensors"
 stage gnn_accurate gnn_accurate --start "$out/wide.safetensors"
-stage gnn_accurate_again accurate --start "$out/gnn_accurate.safetensors"
+stage gnn_accurate_again sharp --start "$out/gnn_accurate.safetensors"
+
+# The embedding and the filter again, with hits, cells and modules as worse
+# detectors have them and beam spots of three lengths.
+robust()
+{
+    config=$1
+    result=$2
+    shift 2
+    for set in medium full-trackml full-flat medium-flat; do
+        set -- "$@" --data "$out/robust-$set"
+    done
+    $train --config "$configs/$config.json" --data "$out/completion" "$@" \
+        --validation "$out/valid-full" --out "$out/$result.safetensors"
+}
+robust embedding_robust embedding_robust --start "$out/sharp.safetensors"
+robust filter_robust accurate --start "$out/embedding_robust.safetensors"
 
 # Behind the networks: tracks get the hits that they lack.
 for model in default accurate; do
