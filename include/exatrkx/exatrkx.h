@@ -104,7 +104,7 @@ typedef struct etx_context etx_context;
 #define ETX_CPU_AVX2   2 /* AVX2 and FMA */
 #define ETX_CPU_AVX512 3 /* AVX-512 F, DQ, BW and VL */
 
-/* Arithmetic precision of the edge-scoring networks at inference. */
+/* Arithmetic precision of the networks at inference. */
 #define ETX_PRECISION_BEST    0 /* float16 on a device, float32 on the CPU */
 #define ETX_PRECISION_FLOAT32 1 /* float32 operands, storage and sums */
 /* float16 operands and storage, float32 sums; on a device only */
@@ -142,12 +142,13 @@ typedef struct etx_context_options {
      * ETX_ERR_CANCELLED. NULL: never polled. */
     int32_t (*cancel)(void *user);
     void *cancel_user;   /* argument of cancel */
-    int32_t precision;   /* ETX_PRECISION_; default ETX_PRECISION_BEST. The
-                          * embedding, hence the graph, and training are float32
-                          * in any case. BFLOAT16 is ETX_ERR_UNSUPPORTED where
-                          * the CPU lacks it. In float16 values beyond 65504
-                          * become infinite; scores that are not finite end the
-                          * call with ETX_ERR_ARGUMENT */
+    int32_t precision;   /* ETX_PRECISION_; default ETX_PRECISION_BEST.
+                          * Training is float32 in any case, and but for
+                          * BFLOAT16 the embedding, hence the graph. BFLOAT16 is
+                          * ETX_ERR_UNSUPPORTED where the CPU lacks it. In
+                          * float16 values beyond 65504 become infinite; scores
+                          * that are not finite end the call with
+                          * ETX_ERR_ARGUMENT */
     int32_t keep_graphs; /* 1: graphs that calls with this context create or
                           * score keep a copy on the device, for
                           * etx_graph_src_dev and later calls. 0 (default) is

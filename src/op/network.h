@@ -62,6 +62,13 @@ struct etx_layer_gradient {
     float *shift;  /* [n_out] */
 };
 
+/* With stream->is_bfloat16, does the linear of a layer round? A single output
+ * and few inputs, as positions are, gain no time. */
+static inline int32_t etx_layer_is_rounded(const struct etx_layer *layer)
+{
+    return layer->n_in >= 16 && layer->n_out > 1;
+}
+
 struct etx_segment_reduce_args;
 
 /* mlp: a multi-layer perceptron over rows,
@@ -74,8 +81,8 @@ struct etx_segment_reduce_args;
  * gathered here (factorised first layer, arch/mlp_run.c). A part without index
  * may be out itself. With stream->is_half, inputs, weights and activations
  * between layers may be rounded to float16, 2^-11 relative each; with
- * stream->is_bfloat16, the inputs and weights of linears with more than one
- * output are rounded to bfloat16, 2^-9 relative each. */
+ * stream->is_bfloat16, the inputs and weights of some linears are rounded to
+ * bfloat16, 2^-9 relative each: see etx_layer_is_rounded. */
 struct etx_mlp_args {
     int64_t n_rows;
     int32_t n_parts;  /* 0 .. ETX_MAX_PARTS; widths add up to layer[0].n_in */

@@ -72,6 +72,10 @@ etx_status etx_stage_cache_features(struct etx_context *context,
 etx_status etx_stage_embed(float **out, struct etx_context *context,
     const struct etx_model *model, const struct etx_event *event);
 
+/* The same for inference, in the precision of the context. */
+etx_status etx_stage_infer_points(float **out, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event);
+
 /* Pairs of points within a radius, or the nearest when the radius is FLT_MAX.
  * orientation ETX_ORIENT_. */
 struct etx_neighbours {

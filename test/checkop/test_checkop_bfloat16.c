@@ -117,26 +117,32 @@ CHECKOP_TEST(test_bfloat16_exact, .rows = 3)
     checkop_verify(&one);
 }
 
-/* What the reference computes is a product of rounded values. */
+/* Products of rounded values, but not where inputs are few. */
 CHECKOP_TEST(test_bfloat16_known)
 {
-    const float x[] = {1.00390625f, 3.0f}; /* a tie: to the even 1 */
-    const float weight[] = {257.0f, 0.5f, 1.0f, 1.01171875f};
-    const struct etx_layer layer = {.n_in = 2, .n_out = 2, .weight = weight};
+    const float x[16] = {1.00390625f, 3.0f}; /* a tie: to the even 1 */
+    const float weight[32] = {257.0f, 0.5f, [16] = 1.0f, [17] = 1.01171875f};
+    const struct etx_layer wide = {.n_in = 16, .n_out = 2, .weight = weight};
+    const struct etx_layer narrow = {.n_in = 2, .n_out = 2, .weight = weight};
     float out[2] = {0.0f, 0.0f};
-    const struct etx_mlp_args args = {.n_rows = 1,
+    struct etx_mlp_args args = {.n_rows = 1,
         .n_parts = 1,
         .n_layers = 1,
-        .part = {{.data = x, .width = 2}},
-        .layer = &layer,
+        .part = {{.data = x}},
         .out = out};
 
     start();
     for (int32_t i = 0; i < check.n_implementations; i++) {
         const struct etx_op_table *ops = &check.implementation[i].ops;
 
+        args.layer = &wide;
+        args.part[0].width = wide.n_in;
         ck_assert_int_eq(ops->mlp(&check.stream[0], &args), ETX_OK);
         ck_assert_float_eq(out[0], 256.0f + 1.5f);
         ck_assert_float_eq(out[1], 1.0f + 3.0f * 1.015625f);
+        args.layer = &narrow;
+        args.part[0].width = narrow.n_in;
+        ck_assert_int_eq(ops->mlp(&check.stream[0], &args), ETX_OK);
+        ck_assert_float_eq(out[0], 257.0f * 1.00390625f + 1.5f);
     }
 }

@@ -100,7 +100,7 @@ static etx_status apply_layer(struct etx_stream *stream,
         .y = y};
     etx_status status;
 
-    if (stream->is_bfloat16 && layer->n_out > 1)
+    if (stream->is_bfloat16 && etx_layer_is_rounded(layer))
         ETX_CHECK(apply_rounded(stream, &linear, x));
     else
         ETX_CHECK(etx_ref_linear(stream, &linear));

@@ -21,7 +21,7 @@ etx_status etx_stage_build_graph(struct etx_graph **out,
     struct etx_stage_clock clock = {0.0, 0.0, ETX_STAGE_GRAPH};
     const struct etx_arena_mark mark = etx_arena_mark(context->stream->arena);
 
-    ETX_CHECK(etx_stage_embed(&point, context, model, event));
+    ETX_CHECK(etx_stage_infer_points(&point, context, model, event));
     clock = etx_stage_begin(context, ETX_STAGE_GRAPH);
     neighbours.n_points = event->n_hits;
     neighbours.n_dim = model->embedding.network->n_out;

@@ -57,3 +57,15 @@ etx_status etx_stage_embed(float **out, struct etx_context *context,
 done:
     return status;
 }
+
+etx_status etx_stage_infer_points(float **out, struct etx_context *context,
+    const struct etx_model *model, const struct etx_event *event)
+{
+    struct etx_stream *stream = context->stream;
+    etx_status status;
+
+    stream->is_bfloat16 = context->options.precision == ETX_PRECISION_BFLOAT16;
+    status = etx_stage_embed(out, context, model, event);
+    stream->is_bfloat16 = 0;
+    return status;
+}

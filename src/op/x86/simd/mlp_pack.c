@@ -169,15 +169,15 @@ done:
 
 /* The product that mlp computes with: bfloat16 where the stream wants it and
  * nothing is differentiated. */
-static const struct etx_gemm *choose_gemm(
-    const struct etx_stream *stream, int32_t n_out, int32_t backward)
+static const struct etx_gemm *choose_gemm(const struct etx_stream *stream,
+    const struct etx_layer *layer, int32_t backward)
 {
 #if VEC_WIDTH == 16
-    if (stream->is_bfloat16 && n_out > 1 && !backward)
+    if (stream->is_bfloat16 && etx_layer_is_rounded(layer) && !backward)
         return &etx_gemm_avx512bf16;
 #else
     (void)stream;
-    (void)n_out;
+    (void)layer;
     (void)backward;
 #endif
     return &ETX_ISA_NAME(gemm);
@@ -221,7 +221,7 @@ static etx_status pack_layer(struct etx_block_layer *layer,
         .has_mean = from->norm == ETX_NORM_LAYER &&
                     (from->norm_last || (n_added > 0 && !added_is_centred)),
         .eps = from->eps,
-        .gemm = choose_gemm(stream, n_out, backward),
+        .gemm = choose_gemm(stream, from, backward),
     };
     ETX_CHECK(pad(&layer->start, stream, from->bias, n_out, is_centred));
     if (from->norm == ETX_NORM_LAYER) {
