@@ -26,7 +26,7 @@ static const struct refusal refusals[] = {
     {"{'stage': 'gnn', 'seed': -1}", "seed", "2147483647"},
     {"{'stage': 'gnn', 'schedule': {'step': 3}}", "schedule",
         "(nearest: 'steps')"},
-    {"{'stage': 'gnn', 'schedul': {}}", "schedul", "(nearest: 'schedule')"},
+    {"{'stage': 'gnn', 'schedul': {}}", "schedul", "(nearest: \"schedule\")"},
     {"{'stage': 'gnn', 'schedule': {'steps': 0}}", "steps", "0"},
     {"{'stage': 'gnn', 'schedule': {'decay': 'slow'}}", "decay", "slow"},
     {"{'stage': 'gnn', 'optimiser': {'beta1': 1.5}}", "beta1", "1.5"},
