@@ -60,6 +60,6 @@ mutate 'host reads too early' backend/memory.cu cuda_shim_views '' \
     '/device_to_host/,/^}/ s/ETX_CUDA\(cudaStreamSynchronize\(cuda->stream\)\);//'
 mutate 'staging written too early' backend/memory.cu cuda_shim_views '' \
     's/ETX_CUDA\(cudaEventSynchronize.*//'
-mutate 'device not current' backend/memory.cu cuda_shim 'of another' \
-    's/^( *)status = etx_cuda_check\(cudaSetDevice.*/\1status = ETX_OK;/'
+mutate 'device not current' backend/memory.cu cuda_shim 'cuda_shim: ' \
+    's/cuda->push\(cuda->context\)/CUDA_SUCCESS/'
 exit $failed
